@@ -230,15 +230,15 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  *
  *     up(4 P) + 128 + up(48 F f + 8 L)   and of who leads others 384 F f more
  *
- * With the defaults, and with what the closing takes, 64 ranks of one node have 81 KB each, their leader 474 KB, for
- * which shm's default quota has room (nbcoll_shm_quota). Relays that do not go by nodes take cells for the closing
- * alone (nbcoll_cells_bytes of 3 slots and one cell: 4 KB of 16 ranks). Another rank copies fragment after fragment,
- * when it comes. So a rank that leads no node holds up nobody, even if its context does not move at all, until its
- * leader's store is full of a stream: that one is held back then, until it comes. What comes to a node, or leaves it,
- * waits for the leader's context to move. Since little stands ready at another rank, it may learn only as it starts
- * operations that the relays are broken; those whose blocks it has still end well. Where ranks of a node do not share
- * memory, messages go in place of exposures: the store is the leader's likewise, and a few fragments more wait where
- * messages do that nobody awaits.
+ * and up(8 P) in all. With the defaults, and with what the closing takes, 64 ranks of one node have 82 KB each, their
+ * leader 475 KB, for which shm's default quota has room (nbcoll_shm_quota). Relays that do not go by nodes take cells
+ * for the closing alone (nbcoll_cells_bytes of 3 slots and one cell: 4 KB of 16 ranks). Another rank copies fragment
+ * after fragment, when it comes. So a rank that leads no node holds up nobody, even if its context does not move at
+ * all, until its leader's store is full of a stream: that one is held back then, until it comes. What comes to a node,
+ * or leaves it, waits for the leader's context to move. Since little stands ready at another rank, it may learn only as
+ * it starts operations that the relays are broken; those whose blocks it has still end well. Where ranks of a node do
+ * not share memory, messages go in place of exposures: the store is the leader's likewise, and a few fragments more
+ * wait where messages do that nobody awaits.
  *
  *   fragments of a leader       3 F f P
  *   of another rank             3 F f + 2 (P - 1)
@@ -370,13 +370,12 @@ typedef struct nbcoll_relays_config {
 #define NBCOLL_RELAYS_DEFAULTS { sizeof(nbcoll_relays_config), 0, NBCOLL_WIRING_CAYLEY, 2, 4, 4, 4064, 0, 0, 0, 0 }
 /* clang-format on */
 
-/* Begins to make relays between all ranks of `comm`, collectively: two of its operations for each rank and one more, by
- * agents one in all. Test or wait for operation 0 tells when they are there. `config`: null: the defaults. `comm` must
- * outlive the opening, by agents the relays. Errors: ERR_NULL, ERR_CONFIG (the size; a number out of its range),
- * ERR_BUSY (others carry out its calls), ERR_MEMORY, ERR_LIMIT (its table of requests is full), and those of
- * nbcoll_comm_idup: then nothing has begun here, and others wait until this rank calls again. What a rank lacks later
- * ends the opening on all ranks, with ERR_MEMORY, elsewhere also ERR_CANCELLED, or, by agents, ERR_PEER_LOST;
- * when these relays are closed others can be opened. */
+/* Begins to make relays between all ranks of `comm`, collectively, by one of its operations. Test or wait for operation
+ * 0 tells when they are there. `config`: null: the defaults. `comm` must outlive the opening, by agents the relays.
+ * Errors: ERR_NULL, ERR_CONFIG (the size; a number out of its range), ERR_BUSY (others carry out its calls),
+ * ERR_MEMORY, ERR_LIMIT (its table of requests is full), and those of nbcoll_comm_idup: then nothing has begun here,
+ * and others wait until this rank calls again. What a rank lacks later ends the opening on all ranks, with ERR_MEMORY,
+ * elsewhere also ERR_CANCELLED, or, by agents, ERR_PEER_LOST; when these relays are closed others can be opened. */
 NBCOLL_API nbcoll_status nbcoll_relays_open(nbcoll_comm *comm, const nbcoll_relays_config *config,
                                             nbcoll_relays **out);
 

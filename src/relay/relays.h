@@ -36,9 +36,6 @@ typedef struct nbcolli_relays_line {
     nbcoll_comm *comm;
     nbcoll_schedule *schedule;
     nbcoll_schedule *lowered; /* in its place, should `comm` have no cells for it; null: it needs none */
-    nbcoll_request opening;
-    nbcoll_status opened; /* how that ended */
-    atomic_int is_opening;
     struct nbcoll_relays *of;
     uint32_t places;
     nbcolli_relays_place *standing; /* number n at n modulo `places` */
@@ -105,6 +102,8 @@ struct nbcoll_relays {
     size_t stride;        /* bytes from one fragment in the store to the next */
     void *shared;         /* that store, if it lies where the node's ranks read it; else null: it is in `arena` */
     const nbcoll_nodes *nodes; /* the communicator's, by which relays go; null: they do not */
+    nbcoll_request opening;    /* that makes their communicators */
+    atomic_uint opened;        /* how it ended, of those that carry out calls; PENDING */
     nbcoll_status status; /* OK; PENDING: being opened; else they are broken */
     int is_revoked; /* 1: but for the own stream */
     int is_cancelled, has_passed;

@@ -146,7 +146,6 @@ nbcoll_status nbcolli_relays_make_agents(nbcoll_comm *comm, const nbcoll_relays_
     if (nbcolli_relays_leads(r))
         r->agents->mine.status = nbcolli_relays_lead(r);
     own.out = &r->agents->comm;
-    own.request = &r->agents->opening;
     s = nbcolli_relays_make_comms(r, 1, &own);
     if (s == NBCOLL_OK)
         *out = r;

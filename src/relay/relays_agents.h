@@ -29,7 +29,7 @@ typedef struct nbcolli_relays_agents {
     int leader; /* rank */
     uint32_t stage;    /* of the opening */
     nbcoll_comm *comm; /* their own */
-    nbcoll_request opening, saying, closing;
+    nbcoll_request saying, closing;
     nbcolli_relays_said mine, *said; /* [ranks] */
     uint32_t fingerprint;
     int is_closing, is_closed;       /* the barrier of the closing has begun; has ended */

@@ -7,7 +7,7 @@
 
 static nbcoll_status nbcolli_relays_duplicate(nbcoll_relays *r)
 {
-    nbcoll_status s = nbcoll_test(&r->agents->opening);
+    nbcoll_status s = nbcoll_test(&r->opening);
     if (s == NBCOLL_ERR_MISMATCH)
         nbcolli_relays_out_of_step(r);
     return s;
@@ -120,7 +120,7 @@ nbcolli_carrier_sight nbcolli_relays_agents_opening_sight(const nbcoll_relays *r
 {
     const nbcolli_relays_agents *a = r->agents;
     if (!a->stage)
-        return nbcolli_relays_is_under_way(&a->opening) ? NBCOLLI_CARRIER_QUIET : NBCOLLI_CARRIER_MOVES;
+        return nbcolli_relays_is_under_way(&r->opening) ? NBCOLLI_CARRIER_QUIET : NBCOLLI_CARRIER_MOVES;
     if (a->is_awaited)
         return nbcolli_node_store_state_of(&a->store) == NBCOLLI_NODE_STORE_OPENING ? NBCOLLI_CARRIER_QUIET
                                                                                     : NBCOLLI_CARRIER_MOVES;
@@ -132,5 +132,5 @@ void nbcolli_relays_agents_open_no_more(nbcoll_relays *r)
 {
     nbcolli_relays_agents *a = r->agents;
     if (!a->stage)
-        nbcoll_cancel(a->opening);
+        nbcoll_cancel(r->opening);
 }

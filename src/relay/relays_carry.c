@@ -217,15 +217,12 @@ static nbcolli_carrier_sight nbcolli_relays_store_look(nbcolli_carrier *carrier,
     return NBCOLLI_CARRIER_MOVES;
 }
 
-static void nbcolli_relays_line_opened(nbcoll_request request, nbcoll_status s, void *user)
+static void nbcolli_relays_opened(nbcoll_request request, nbcoll_status s, void *user)
 {
-    nbcolli_relays_line *line = user;
-    nbcoll_relays *r = line->of;
+    nbcoll_relays *r = user;
     (void)request;
     atomic_fetch_add_explicit(&r->inside, 1, memory_order_relaxed); /* shown by the next two */
-    if (s != NBCOLL_OK)
-        line->opened = s;
-    atomic_store_explicit(&line->is_opening, 0, memory_order_release); /* shows how */
+    atomic_store_explicit(&r->opened, s, memory_order_release);     /* shows the communicators */
     nbcolli_relays_told(r);
 }
 
@@ -239,7 +236,8 @@ nbcoll_status nbcolli_relays_open_carrier(nbcoll_relays *r)
     r->carrier.look = r->config.by_agents ? nbcolli_relays_store_look : NULL;
     r->carrier.noticed = r->config.by_agents ? nbcolli_relays_store_noticed : nbcolli_relays_noticed;
     r->heeds = nbcolli_relays_place_ended;
-    atomic_store_explicit(&r->shown, NBCOLL_PENDING, memory_order_relaxed); /* for itself */
+    atomic_store_explicit(&r->shown, NBCOLL_PENDING, memory_order_relaxed);  /* for itself */
+    atomic_store_explicit(&r->opened, NBCOLL_PENDING, memory_order_relaxed); /* no callback yet */
     return nbcolli_carrier_open(r->comm, &r->carrier);
 }
 
@@ -248,13 +246,7 @@ nbcoll_status nbcolli_relays_take_calls(nbcoll_relays *r)
     nbcoll_status s = nbcolli_comm_carry(r->comm, &r->carrier);
     if (r->agents) /* a look finds what ends there */
         return s;
-    for (int i = 0; i < nbcolli_relays_lines(r); i++) /* relaxed: no callback yet */
-        atomic_store_explicit(&nbcolli_relays_any_line(r, i)->is_opening, 1, memory_order_relaxed);
-    for (int i = 0; i < nbcolli_relays_lines(r) && s == NBCOLL_OK; i++) {
-        nbcolli_relays_line *line = nbcolli_relays_any_line(r, i);
-        s = nbcoll_on_done(line->opening, nbcolli_relays_line_opened, line);
-    }
-    return s;
+    return s == NBCOLL_OK ? nbcoll_on_done(r->opening, nbcolli_relays_opened, r) : s;
 }
 
 nbcoll_status nbcolli_relays_look(nbcoll_relays *r)

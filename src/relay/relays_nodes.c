@@ -27,17 +27,19 @@ static int nbcolli_relays_shares(const nbcoll_relays *r, nbcoll_comm *comm)
 
 nbcoll_comm_config nbcolli_relays_line_config(const nbcoll_relays *r, int i)
 {
+    const size_t eager = sizeof(nbcolli_relays_fragment) + r->config.fragment;
     nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
     config.cells = config.schedules = 1;
     config.slots = NBCOLLI_RELAYS_BATCHES;
     if (i == 2 * r->ranks) { /* that of the closing */
         config.schedules = config.slots;
+        config.eager = eager > config.eager ? eager : config.eager; /* the others have no larger one */
         return config;
     }
     if (i < r->ranks)
         config.slots = nbcolli_relays_most(r);
     config.cells = nbcolli_relays_line_is_led(r, i); /* else nobody shows anything */
-    config.eager = sizeof(nbcolli_relays_fragment) + r->config.fragment; /* as far as the transport goes */
+    config.eager = eager; /* as far as the transport goes */
     return config;
 }
 
@@ -59,6 +61,7 @@ static void *nbcolli_relays_shared_store(nbcoll_relays *r, size_t places)
         return NULL;
     for (int i = 0; i < r->ranks; i++)
         cells += nbcolli_area_led_bytes(r->comm, nbcolli_relays_most(r));
+    cells += nbcolli_area_list_bytes((uint32_t)r->ranks);
     if (nbcoll_mem_alloc(r->comm, cells, &room) == NBCOLL_OK)
         nbcoll_mem_alloc(r->comm, bytes, &r->shared);
     nbcoll_mem_free(r->comm, room);

@@ -142,7 +142,8 @@ void nbcolli_relays_free(nbcoll_relays *r)
     nbcolli_relays_discard(r);
 }
 
-/* All lines are made at once, in the same order on all ranks. */
+/* All lines are made at once, in the same order on all ranks: that of the closing first, since it has cells anyway, and
+ * then those whose fragments leaders show. */
 static nbcoll_status nbcolli_relays_begin(nbcoll_relays *r, nbcolli_relays_plan *p)
 {
     int lines = nbcolli_relays_lines(r);
@@ -151,10 +152,10 @@ static nbcoll_status nbcolli_relays_begin(nbcoll_relays *r, nbcolli_relays_plan 
         return NBCOLL_ERR_MEMORY;
     for (int i = 0; i < lines; i++) {
         nbcolli_relays_line *line = nbcolli_relays_any_line(r, i);
-        twin[i].config = nbcolli_relays_line_config(r, i);
-        twin[i].is_led = nbcolli_relays_line_is_led(r, i);
-        twin[i].out = &line->comm;
-        twin[i].request = &line->opening;
+        nbcolli_twin *one = &twin[(i + 1) % lines];
+        one->config = nbcolli_relays_line_config(r, i);
+        one->is_led = nbcolli_relays_line_is_led(r, i);
+        one->out = &line->comm;
     }
     return nbcolli_relays_make_comms(r, lines, twin);
 }
@@ -234,30 +235,17 @@ static void nbcolli_relays_give_up(nbcoll_relays *r, nbcoll_status why)
 
 void nbcolli_relays_open_on(nbcoll_relays *r)
 {
-    nbcoll_status first = NBCOLL_OK;
-    for (int i = 0; i < nbcolli_relays_lines(r); i++) {
-        nbcolli_relays_line *line = nbcolli_relays_any_line(r, i);
-        nbcoll_status s = NBCOLL_OK;
-        if (!nbcolli_relays_carry(r))
-            s = nbcoll_test(&line->opening);
-        else if (atomic_load_explicit(&line->is_opening, memory_order_acquire)) /* else sees how it ended */
-            s = NBCOLL_PENDING;
-        if (s == NBCOLL_PENDING)
-            return;
-        if (s != NBCOLL_OK)
-            line->opened = s;
-        if (line->opened == NBCOLL_ERR_MISMATCH)
-            nbcolli_relays_out_of_step(r);
-        first = first == NBCOLL_OK ? line->opened : first;
-    }
-    if (first == NBCOLL_OK && (first = nbcolli_relays_stand(r)) != NBCOLL_OK)
-        nbcolli_relays_give_up(r, first);
-    r->status = first;
+    nbcoll_status s = nbcolli_relays_carry(r) /* acquire: sees the communicators */
+                          ? (nbcoll_status)atomic_load_explicit(&r->opened, memory_order_acquire)
+                          : nbcoll_test(&r->opening);
+    if (s == NBCOLL_ERR_MISMATCH)
+        nbcolli_relays_out_of_step(r);
+    if (s == NBCOLL_OK && (s = nbcolli_relays_stand(r)) != NBCOLL_OK)
+        nbcolli_relays_give_up(r, s);
+    r->status = s;
 }
 
 void nbcolli_relays_open_no_more(nbcoll_relays *r)
 {
-    for (int i = 0; i < nbcolli_relays_lines(r); i++)
-        if (nbcolli_relays_any_line(r, i)->opening.at)
-            nbcoll_cancel(nbcolli_relays_any_line(r, i)->opening);
+    nbcoll_cancel(r->opening);
 }

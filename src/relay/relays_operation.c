@@ -36,7 +36,7 @@ uint32_t nbcolli_relays_fingerprint(const nbcoll_relays_config *c)
 
 nbcoll_status nbcolli_relays_make_comms(nbcoll_relays *r, int n, nbcolli_twin twin[])
 {
-    return nbcolli_comm_idups(r->comm, (int)(nbcolli_relays_fingerprint(&r->config) >> 1 | 1), n, twin);
+    return nbcolli_comm_idups(r->comm, (int)(nbcolli_relays_fingerprint(&r->config) >> 1 | 1), n, twin, &r->opening);
 }
 
 static void nbcolli_relays_break_comm(nbcoll_relays *r, nbcoll_comm *comm, int rank, nbcoll_status why)

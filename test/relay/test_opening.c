@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * One rank has no memory for one allocation, or a few, while relays are opened: the call is refused and changes
  * nothing, or all ranks have them, or all are told that they have not. Then relays can be closed, and opened again.
- * And what ranks compare of their configurations. */
+ * And an opening is one operation, of any number of ranks, in which they compare their configurations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "../../src/relay/relays.h"
+#include "nbcoll/schedule.h"
 #include "tally.h"
 #include "world.h"
 
@@ -208,9 +209,63 @@ static void configurations_that_differ_in_a_bit_have_other_fingerprints(void **s
     }
 }
 
+/* ---- votes ------------------------------------------------------------------------------------------------------- */
+
+static void count_ends(void *user, const nbcoll_event *event)
+{
+    *(int *)user += event->moment == NBCOLL_STEP_ENDED && event->step == NBCOLL_END;
+}
+
+/* That all ranks take part in, until they have their relays. */
+static int operations_of_an_opening(int ranks, nbcoll_relays_config config)
+{
+    nbcoll_loopback_config loopback = {.size = sizeof loopback, .flags = NBCOLL_LOOPBACK_SHARED, .seed = 1};
+    int ended = 0;
+    const nbcoll_observer observer = {.size = sizeof observer, .user = &ended, .event = count_ends};
+    nbcoll_context_config context = {.size = sizeof context, .observer = &observer};
+    nbcoll_relays *relays[WORLD_MOST];
+    world w;
+    world_open(&w, ranks, &loopback, &context, NULL);
+    ended = 0;
+    for (int r = 0; r < ranks; r++)
+        EXPECT(OK, nbcoll_relays_open(w.comm[r], &config, &relays[r]));
+    for (int opened = 0, looks = 0; opened < ranks; looks++) {
+        world_watchdog(&w, looks < IN_TIME);
+        opened = 0;
+        for (int r = 0; r < ranks; r++)
+            opened += nbcoll_relays_test(relays[r], 0) == NBCOLL_OK;
+    }
+    int each = ended / ranks;
+    assert_int_equal(ended, each * ranks);
+    for (int left = ranks, looks = 0; left; looks++) {
+        world_watchdog(&w, looks < IN_TIME);
+        for (int r = 0; r < ranks; r++)
+            if (relays[r] && nbcoll_relays_close(relays[r], 0) == NBCOLL_OK) {
+                relays[r] = NULL;
+                left--;
+            }
+    }
+    world_close(&w);
+    return each;
+}
+
+static void an_opening_is_one_operation_of_any_number_of_ranks(void **state)
+{
+    nbcoll_relays_config by_ranks = small(), by_nodes = small(), carried = small();
+    (void)state;
+    by_nodes.by_nodes = 1;
+    carried.carries = 16;
+    for (int ranks = 1; ranks <= 16; ranks += ranks < 4 ? 1 : 12) {
+        assert_int_equal(operations_of_an_opening(ranks, by_ranks), 1);
+        assert_int_equal(operations_of_an_opening(ranks, by_nodes), 1);
+        assert_int_equal(operations_of_an_opening(ranks, carried), 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_opening_is_one_operation_of_any_number_of_ranks),
         cmocka_unit_test(what_a_rank_lacks_is_told_to_all),
         cmocka_unit_test(configurations_that_differ_in_a_bit_have_other_fingerprints),
         cmocka_unit_test(what_a_rank_of_a_node_lacks_is_told_to_all),

@@ -292,7 +292,11 @@ struct nbcoll_comm {
     int making;            /* and it stays so if that fails */
     nbcoll_status spoiled; /* why it will not be made though its vote ended well here */
     nbcoll_comm *parent;   /* null: the first of its link */
-    nbcolli_vote *votes; /* [parent's size] */
+    nbcoll_comm *eldest;   /* whose vote makes it, too; null: it has its own */
+    nbcoll_comm *twin;     /* the next one that the same vote makes */
+    uint32_t number;       /* of these, the eldest's 0 */
+    uint32_t listed_areas; /* the eldest's part says where those of so many others are, by number */
+    nbcolli_vote *votes; /* [parent's size], of a twin the eldest's */
     unsigned char *ballot;  /* of the first one of several endpoints: votes, each with its sides behind it */
     size_t ballot_bytes;    /* of all of them */
     nbcolli_shrink *shrink; /* that makes it */

@@ -41,7 +41,8 @@ nbcoll_status nbcolli_comm_config_read(const nbcoll_comm_config *given, nbcoll_c
     return nbcoll_rules_check(config->rules, config->rule_count, NULL);
 }
 
-nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int most, nbcoll_comm **out)
+nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int most, nbcoll_comm *eldest,
+                                nbcoll_comm **out)
 {
     nbcoll_context *c = link->context;
     int has_shared = link->first->transport.shared != NULL && config->cells > 0;
@@ -50,7 +51,7 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     size_t peers = slots + nbcolli_lines(config->slots * sizeof(nbcolli_slot));
     size_t told = peers + nbcolli_lines((size_t)most * sizeof(nbcolli_peer));
     size_t ballot = told + nbcolli_lines((size_t)most * sizeof(nbcolli_told));
-    size_t cache = ballot + nbcolli_lines((size_t)most * sizeof(nbcolli_vote));
+    size_t cache = ballot + nbcolli_lines(eldest ? 0 : (size_t)most * sizeof(nbcolli_vote));
     size_t exposed = cache + nbcolli_lines(buckets * sizeof(nbcolli_cached *));
     size_t counts = has_shared ? (size_t)config->slots * (size_t)most : 0;
     size_t rules = exposed + nbcolli_lines(counts * sizeof(uint16_t));
@@ -84,7 +85,7 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     comm->started = comm->started_here;
     comm->queue = comm->queue_here;
     comm->queue_room = 1;
-    comm->votes = (nbcolli_vote *)(void *)(block + ballot);
+    comm->votes = eldest ? eldest->votes : (nbcolli_vote *)(void *)(block + ballot);
     comm->cache.bucket = (nbcolli_cached **)(void *)(block + cache);
     comm->exposed = (uint16_t *)(void *)(block + exposed);
     comm->parts = (unsigned char **)(void *)(block + parts);

@@ -44,6 +44,17 @@ static void nbcolli_agree_prices(nbcolli_vote *a, const nbcolli_vote *v)
     a->interfaces = nbcolli_agree_interfaces(a->interfaces, v->interfaces);
 }
 
+static void nbcolli_agree_config(nbcoll_comm *comm)
+{
+    const nbcolli_vote *a = &comm->agreed;
+
+    comm->config.slots = a->slots;
+    comm->config.cells = a->cells;
+    comm->config.large = (size_t)a->large;
+    comm->config.flags = a->flags;
+    comm->config.progress_cores = a->progress_cores;
+}
+
 void nbcolli_votes_agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
 {
     nbcolli_vote *a = &comm->agreed;
@@ -62,11 +73,7 @@ void nbcolli_votes_agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
         a->shares &= v->shares;
         a->progress_cores = v->progress_cores < a->progress_cores ? v->progress_cores : a->progress_cores;
     }
-    comm->config.slots = a->slots;
-    comm->config.cells = a->cells;
-    comm->config.large = (size_t)a->large;
-    comm->config.flags = a->flags;
-    comm->config.progress_cores = a->progress_cores;
+    nbcolli_agree_config(comm);
 }
 
 /* The first that is known. */
@@ -79,6 +86,19 @@ static uint32_t nbcolli_vote_eager(size_t asked, size_t payload)
 {
     size_t least = asked < payload ? asked : payload;
     return least < UINT32_MAX ? (uint32_t)least : UINT32_MAX;
+}
+
+void nbcolli_votes_agree_twin(nbcoll_comm *comm)
+{
+    nbcolli_vote *a = &comm->agreed;
+
+    *a = comm->eldest->agreed;
+    a->slots = comm->config.slots;
+    a->cells = comm->config.cells;
+    a->eager = nbcolli_vote_eager(comm->config.eager, a->eager);
+    a->near_eager = nbcolli_vote_eager(comm->config.eager, a->near_eager);
+    a->shares = nbcolli_area_suits(comm) ? a->shares : 0;
+    nbcolli_agree_config(comm);
 }
 
 nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creation creation, int colour, int key)

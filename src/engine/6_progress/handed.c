@@ -33,8 +33,8 @@ static void nbcolli_take_carefully(nbcolli_request *r)
     nbcoll_status why = nbcolli_broken(comm);
     int cause = -1;
 
-    if (r->creating)
-        r->creating->vote_tag = r->tag;
+    for (nbcoll_comm *made = r->creating; made; made = made->twin)
+        made->vote_tag = r->tag;
     if (nbcolli_pending_take(comm, r->tag, &why, &cause) || why != NBCOLL_OK) {
         nbcolli_take_runless(r, 1, why, cause < 0 ? comm->failure.rank : cause);
         return;

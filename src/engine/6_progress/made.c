@@ -97,7 +97,10 @@ static void nbcolli_settle_members(nbcoll_comm *comm)
     const nbcolli_vote *votes = comm->votes;
     int mine = parent->rank, first = -1;
 
-    nbcolli_votes_agree(comm, votes, parent->size); /* its parent's, whatever the colour */
+    if (comm->eldest)
+        nbcolli_votes_agree_twin(comm);
+    else
+        nbcolli_votes_agree(comm, votes, parent->size); /* its parent's, whatever the colour */
     comm->size = 0;
     for (int i = 0; i < parent->size; i++) {
         if (votes[i].colour != votes[mine].colour)
@@ -110,7 +113,7 @@ static void nbcolli_settle_members(nbcoll_comm *comm)
                                            .pair = peer->pair,
                                            .is_near = peer->is_near};
         nbcolli_voters(comm)[place] = i;
-        nbcolli_area_find(comm, place, votes[i].area, parent->size);
+        nbcolli_area_find(comm, place, comm->eldest ? nbcolli_area_of_twin(comm, i) : votes[i].area, parent->size);
         if (i == mine)
             comm->rank = place;
         if (place == 0)
@@ -119,7 +122,7 @@ static void nbcolli_settle_members(nbcoll_comm *comm)
         nbcolli_settle_losses(comm, peer);
     }
     nbcolli_settle_nodes(comm);
-    comm->id = (uint64_t)votes[first].address << 32 | votes[first].serial;
+    comm->id = (uint64_t)votes[first].address << 32 | (votes[first].serial + comm->number);
     nbcolli_area_take(comm);
 }
 
@@ -187,6 +190,7 @@ static nbcoll_status nbcolli_votes_compare(const nbcoll_comm *comm, int voters)
     return NBCOLL_OK;
 }
 
+/* With its twins. */
 static nbcoll_status nbcolli_made_conclude(nbcoll_comm *comm, nbcoll_status s)
 {
     int voters = comm->parent ? comm->parent->size : comm->size;
@@ -202,27 +206,23 @@ static nbcoll_status nbcolli_made_conclude(nbcoll_comm *comm, nbcoll_status s)
         s = nbcolli_votes_compare(comm, voters);
     if (s == NBCOLL_OK && !comm->parent)
         s = nbcolli_settle_first(comm);
-    else if (s == NBCOLL_OK && comm->votes[comm->parent->rank].colour >= 0) {
-        nbcolli_settle_members(comm);
-        nbcolli_comm_register(comm);
-    } else if (s == NBCOLL_OK)
+    else if (s == NBCOLL_OK && comm->votes[comm->parent->rank].colour >= 0)
+        for (; comm; comm = comm->twin) {
+            nbcolli_settle_members(comm);
+            nbcolli_comm_register(comm);
+        }
+    else if (s == NBCOLL_OK)
         nbcolli_area_return(comm);
     return s;
 }
 
-void nbcolli_comm_made(nbcolli_request *r)
+/* The call gets it, or it ends. */
+static void nbcolli_made_give(nbcolli_request *r, nbcoll_comm *comm)
 {
-    nbcoll_comm *comm = r->creating, **out = comm->out;
-    nbcolli_link *link = comm->link;
-    nbcoll_context *c = comm->context;
+    nbcoll_comm **out = comm->out;
 
-    r->creating = NULL;
-    r->status = nbcolli_made_conclude(comm, r->status);
-    nbcolli_ballot_free(comm);
-    comm->parent = NULL;
+    comm->parent = comm->eldest = comm->twin = NULL;
     comm->making = r->status != NBCOLL_OK;
-    link->creating--;
-    link->unmade |= comm->making;
     if (r->status != NBCOLL_OK || !out || !comm->listed) {
         if (r->comm == comm)
             r->comm = NULL;
@@ -233,6 +233,23 @@ void nbcolli_comm_made(nbcolli_request *r)
     }
     if (out && r->status == NBCOLL_OK)
         *out = comm;
+}
+
+void nbcolli_comm_made(nbcolli_request *r)
+{
+    nbcoll_comm *eldest = r->creating;
+    nbcolli_link *link = eldest->link;
+    nbcoll_context *c = eldest->context;
+
+    r->creating = NULL;
+    r->status = nbcolli_made_conclude(eldest, r->status);
+    nbcolli_ballot_free(eldest);
+    link->creating--;
+    link->unmade |= r->status != NBCOLL_OK;
+    for (nbcoll_comm *comm = eldest, *next; comm; comm = next) {
+        next = comm->twin;
+        nbcolli_made_give(r, comm);
+    }
     nbcolli_made_adopt(link);
     nbcolli_request_end(c, r);
 }

@@ -2,7 +2,9 @@
  * Making communicators. One mechanism for the first of an endpoint, for dup and for split: every rank votes, an
  * allgather (an operation of the parent, or of the new communicator itself when it is the first) shows all votes to
  * all, and each rank computes the same from them. All memory is taken before the vote, so that no rank can fail alone
- * afterwards. The id is the first rank's address and a serial number of that rank's: unique without a server. */
+ * afterwards. The id is the first rank's address and a serial number of that rank's: unique without a server.
+ * Duplicates that the library makes together, *twins*, have one vote, that of the first of them, the *eldest*: theirs
+ * are its terms, and the serial numbers behind its own. */
 #include "create.h"
 #include "link.h"
 #include "request.h"
@@ -89,26 +91,18 @@ static void nbcolli_create_undo(nbcoll_comm *comm, nbcolli_request *vote)
     nbcolli_caller_unlock(c);
 }
 
-/* The votes of all, in order. What is refused is the first one. */
-static nbcoll_status nbcolli_create_start(nbcoll_comm *over, int n, const nbcolli_twin twin[])
+static nbcoll_status nbcolli_create_start(nbcoll_comm *over, nbcolli_request *vote, nbcoll_request *request)
 {
     nbcoll_context *c = over->context;
-    nbcoll_status s = NBCOLL_OK;
+    nbcoll_request handle = nbcolli_request_handle(vote);
 
-    for (int i = 0; i < n && s == NBCOLL_OK; i++) {
-        nbcoll_request handle = nbcolli_request_handle(twin[i].vote);
-        nbcolli_caller_lock(c);
-        if (i == 0)
-            s = nbcolli_request_start(twin[i].vote);
-        else
-            nbcolli_request_start_surely(twin[i].vote);
-        nbcolli_caller_unlock(c);
-        if (s != NBCOLL_OK)
-            break;
-        *twin[i].request = handle;
+    nbcolli_caller_lock(c);
+    nbcoll_status s = nbcolli_request_start(vote);
+    nbcolli_caller_unlock(c);
+    if (s == NBCOLL_OK) {
+        *request = handle;
         nbcolli_take_handed(c);
-    }
-    if (s != NBCOLL_OK && s == nbcolli_broken(over))
+    } else if (s == nbcolli_broken(over))
         nbcolli_start_refused(over);
     return s;
 }
@@ -139,7 +133,7 @@ static nbcoll_status nbcolli_create_first(nbcolli_link *home, const nbcoll_comm_
 {
     const nbcoll_endpoint *ep = home->endpoint;
     nbcoll_comm *comm;
-    nbcoll_status s = nbcolli_comm_open(home, config, ep->ranks, &comm);
+    nbcoll_status s = nbcolli_comm_open(home, config, ep->ranks, NULL, &comm);
 
     if (s != NBCOLL_OK)
         return s;
@@ -161,6 +155,7 @@ static nbcoll_status nbcolli_comm_create(nbcoll_context *c, int n, nbcoll_endpoi
                                          const nbcoll_comm_config *config, nbcoll_comm **out, nbcoll_request *request)
 {
     nbcolli_link *home;
+    nbcolli_request *vote;
     nbcoll_comm *comm;
     nbcoll_status s = nbcolli_create_check(c, n, ep);
 
@@ -176,10 +171,9 @@ static nbcoll_status nbcolli_comm_create(nbcoll_context *c, int n, nbcoll_endpoi
         nbcolli_links_drop(home);
         return s;
     }
-    nbcolli_twin first = {.request = request};
-    s = nbcolli_create_prepare(comm, comm, (nbcolli_create_wish){NBCOLLI_CREATE, 0, comm->rank}, out, &first.vote);
-    if (s == NBCOLL_OK && (s = nbcolli_create_start(comm, 1, &first)) != NBCOLL_OK)
-        nbcolli_create_undo(comm, first.vote);
+    s = nbcolli_create_prepare(comm, comm, (nbcolli_create_wish){NBCOLLI_CREATE, 0, comm->rank}, out, &vote);
+    if (s == NBCOLL_OK && (s = nbcolli_create_start(comm, vote, request)) != NBCOLL_OK)
+        nbcolli_create_undo(comm, vote);
     if (s != NBCOLL_OK) {
         nbcolli_area_return(comm);
         nbcolli_comm_destroy(comm);
@@ -226,46 +220,71 @@ nbcoll_status nbcoll_comm_create(nbcoll_context *context, nbcoll_endpoint *endpo
     return nbcoll_comm_create_over(context, 1, &endpoint, config, out, timeout);
 }
 
-static nbcoll_status nbcolli_twin_prepare(nbcoll_comm *parent, nbcolli_create_wish mine, nbcolli_twin *twin)
+static nbcoll_status nbcolli_twin_open(nbcoll_comm *parent, nbcoll_comm *eldest, nbcolli_twin *twin)
 {
-    if (parent->link->serial == UINT32_MAX)
-        return NBCOLL_ERR_LIMIT;
-    nbcoll_status s = nbcolli_comm_open(parent->link, &twin->config, parent->size, &twin->made);
+    nbcoll_status s = nbcolli_comm_open(parent->link, &twin->config, parent->size, eldest, &twin->made);
+
     if (s != NBCOLL_OK)
         return s;
     twin->made->parent = parent;
+    twin->made->eldest = eldest;
     if (twin->is_led)
         nbcolli_area_lead(twin->made, parent);
-    s = nbcolli_create_prepare(twin->made, parent, mine, twin->out, &twin->vote);
-    if (s == NBCOLL_OK)
-        parent->link->serial++;
-    else {
-        nbcolli_area_return(twin->made);
-        nbcolli_comm_destroy(twin->made);
-    }
     return s;
 }
 
-static void nbcolli_twin_undo(nbcoll_comm *parent, nbcolli_twin *twin)
+/* The eldest's vote makes it, too. */
+static void nbcolli_twin_join(nbcoll_comm *elder, nbcolli_twin *twin)
 {
-    parent->link->serial--; /* nobody has seen it */
-    nbcolli_create_undo(twin->made, twin->vote);
-    nbcolli_area_return(twin->made);
-    nbcolli_comm_destroy(twin->made);
+    nbcoll_comm *comm = twin->made;
+
+    elder->twin = comm;
+    comm->number = elder->number + 1;
+    comm->making = 1;
+    comm->vote_comm = elder->vote_comm;
+    comm->out = twin->out;
+    nbcolli_area_offer_twin(comm);
+}
+
+static void nbcolli_twins_undo(int n, const nbcolli_twin twin[])
+{
+    for (int i = n - 1; i >= 0; i--) {
+        nbcolli_area_return(twin[i].made);
+        nbcolli_comm_destroy(twin[i].made);
+    }
 }
 
 /* All or, refused, none. */
-static nbcoll_status nbcolli_create_derive(nbcoll_comm *parent, nbcolli_create_wish mine, int n, nbcolli_twin twin[])
+static nbcoll_status nbcolli_create_derive(nbcoll_comm *parent, nbcolli_create_wish mine, int n, nbcolli_twin twin[],
+                                           nbcoll_request *request)
 {
-    nbcoll_status s = NBCOLL_OK;
-    int prepared = 0;
+    nbcolli_link *link = parent->link;
+    nbcolli_request *vote;
+    int opened = 0;
 
-    while (prepared < n && (s = nbcolli_twin_prepare(parent, mine, &twin[prepared])) == NBCOLL_OK)
-        prepared++;
+    if (UINT32_MAX - link->serial < (uint32_t)n)
+        return NBCOLL_ERR_LIMIT;
+    nbcoll_status s = nbcolli_twin_open(parent, NULL, &twin[0]);
+    nbcoll_comm *eldest = s == NBCOLL_OK ? twin[0].made : NULL;
+    while (s == NBCOLL_OK && ++opened < n) {
+        s = nbcolli_twin_open(parent, eldest, &twin[opened]);
+        eldest->listed_areas += twin[opened].config.cells > 0;
+    }
     if (s == NBCOLL_OK)
-        s = nbcolli_create_start(parent, n, twin);
-    while (s != NBCOLL_OK && prepared > 0)
-        nbcolli_twin_undo(parent, &twin[--prepared]);
+        s = nbcolli_create_prepare(eldest, parent, mine, twin[0].out, &vote);
+    if (s != NBCOLL_OK) {
+        nbcolli_twins_undo(opened, twin);
+        return s;
+    }
+    for (int i = 1; i < n; i++)
+        nbcolli_twin_join(twin[i - 1].made, &twin[i]);
+    link->serial += (uint32_t)n;
+    s = nbcolli_create_start(parent, vote, request);
+    if (s == NBCOLL_OK)
+        return s;
+    link->serial -= (uint32_t)n; /* nobody has seen them */
+    nbcolli_create_undo(eldest, vote);
+    nbcolli_twins_undo(n, twin);
     return s;
 }
 
@@ -278,9 +297,9 @@ static nbcoll_status nbcolli_create_inherit(nbcoll_comm *parent, nbcolli_create_
     nbcoll_status s = nbcolli_enter(parent->context);
     if (s != NBCOLL_OK)
         return s;
-    nbcolli_twin one = {.config = parent->config, .out = out, .request = request};
+    nbcolli_twin one = {.config = parent->config, .out = out};
     one.config.agent = NULL;
-    return nbcolli_leave(parent->context, nbcolli_create_derive(parent, mine, 1, &one));
+    return nbcolli_leave(parent->context, nbcolli_create_derive(parent, mine, 1, &one, request));
 }
 
 static nbcoll_status nbcolli_inherit_now(nbcoll_comm *parent, nbcolli_create_wish mine, nbcoll_comm **out,
@@ -342,7 +361,7 @@ nbcoll_status nbcoll_comm_dup(nbcoll_comm *comm, nbcoll_comm **out, uint64_t tim
 nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_comm_config *given, nbcoll_comm **out,
                                     nbcoll_request *request)
 {
-    nbcolli_twin one = {.out = out, .request = request};
+    nbcolli_twin one = {.out = out};
 
     if (!comm || !out || !request)
         return NBCOLL_ERR_NULL;
@@ -355,19 +374,19 @@ nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_comm_config 
                 ? nbcolli_agent_suits(comm->context, one.config.agent, comm->link->endpoint)
                 : NBCOLL_ERR_UNSUPPORTED;
     if (s == NBCOLL_OK)
-        s = nbcolli_create_derive(comm, nbcolli_as_parent(comm), 1, &one);
+        s = nbcolli_create_derive(comm, nbcolli_as_parent(comm), 1, &one, request);
     if (s == NBCOLL_OK && one.config.agent)
         nbcolli_agent_hold(one.config.agent);
     return nbcolli_leave(comm->context, s);
 }
 
-nbcoll_status nbcolli_comm_idups(nbcoll_comm *comm, int purpose, int n, nbcolli_twin twin[])
+nbcoll_status nbcolli_comm_idups(nbcoll_comm *comm, int purpose, int n, nbcolli_twin twin[], nbcoll_request *request)
 {
     const nbcolli_create_wish mine = {NBCOLLI_DUP, purpose, comm->rank};
     nbcoll_status s = nbcolli_enter(comm->context);
     if (s != NBCOLL_OK)
         return s;
-    return nbcolli_leave(comm->context, nbcolli_create_derive(comm, mine, n, twin));
+    return nbcolli_leave(comm->context, nbcolli_create_derive(comm, mine, n, twin, request));
 }
 
 nbcoll_status nbcoll_comm_dup_with(nbcoll_comm *comm, const nbcoll_comm_config *config, nbcoll_comm **out,

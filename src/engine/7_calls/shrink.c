@@ -17,7 +17,7 @@ static nbcoll_status nbcolli_shrink_begin(nbcoll_comm *comm, nbcoll_comm **out, 
         return NBCOLL_ERR_LIMIT;
     nbcoll_comm_config config = comm->config;
     config.agent = NULL;
-    nbcoll_status status = nbcolli_comm_open(link, &config, comm->size, &made);
+    nbcoll_status status = nbcolli_comm_open(link, &config, comm->size, NULL, &made);
     if (status != NBCOLL_OK)
         return status;
     nbcolli_shrink *s = nbcolli_shrink_make(comm);

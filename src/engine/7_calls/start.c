@@ -57,12 +57,6 @@ nbcoll_status nbcolli_request_start(nbcolli_request *r)
     return NBCOLL_OK;
 }
 
-void nbcolli_request_start_surely(nbcolli_request *r)
-{
-    (void)nbcolli_request_arm(r); /* who takes it over tries again, and tells */
-    nbcolli_request_hand(r);
-}
-
 /* Of a cut one: it has its place among those of the agents, as all ranks give it. */
 static nbcoll_status nbcolli_cut_start(nbcolli_request *r)
 {

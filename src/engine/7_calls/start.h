@@ -9,9 +9,6 @@
  * held. */
 nbcoll_status nbcolli_request_start(nbcolli_request *r);
 
-/* The same, and never refused: without memory, or if the communicator is broken, it ends so. */
-void nbcolli_request_start_surely(nbcolli_request *r);
-
 /* The same of one that the communicator's agent carries out, all or its middle. */
 nbcoll_status nbcolli_offloaded_start(nbcolli_request *r);
 
