@@ -259,6 +259,7 @@ typedef struct nbcoll_posting {
                                            no bytes */
     nbcoll_completion_queue *completions; /* WAIT: in a send queue: holds back what stands behind it until there are */
     uint32_t count;                     /* so many entries, and consumes them; else 0 */
+    int from;                           /* RECEIVE into shared ones: 1 + the rank whose messages it is for; else 0 */
 } nbcoll_posting;
 
 typedef struct nbcoll_queue_config {
@@ -310,26 +311,30 @@ typedef struct nbcoll_offload {
     void (*close)(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, nbcoll_completion_queue *completions);
 
     /* Shared receives, for relays (relay.h): all five or none. A message by any pair that has them takes the one that
-     * was posted first. Where there is none it waits at its sender, and whatever stands behind it on that pair; who
-     * shares receives avoids that by counting what may come. A message of no bytes takes one, too. A message that does
-     * not fit ends its pair, as a lost peer does, and the others go on. A pair that ends while a message was on its way
-     * may keep the receive for it until close_shared. */
+     * was posted first; where several devices join the ranks, of those that were posted for ranks of the same device
+     * as its sender. Where there is none it waits at its sender, and whatever stands behind it on that pair; who shares
+     * receives avoids that by posting for each rank as many as may come from it, and again for the same rank what its
+     * message has taken: then no device runs short, whichever ranks it joins. A message of no bytes takes one, too. A
+     * message that does not fit ends its pair, as a lost peer does, and the others go on. A pair that ends while a
+     * message was on its way may keep the receive for it until close_shared. */
 
-    /* Room for `depth`, at least 1, whose entries come to `received`: a completion queue for nothing else, with room
-     * for as many. ERR_MEMORY, ERR_BUSY (that queue has some already), ERR_LIMIT (the device has not so many, or no
-     * more of them), ERR_UNSUPPORTED (it has none), ERR_TRANSPORT. */
+    /* Room for `depth`, at least 1, for all ranks, whose entries come to `received`: a completion queue for nothing
+     * else, with room for as many. ERR_MEMORY, ERR_BUSY (that queue has some already), ERR_LIMIT (a device has not so
+     * many, or no more of them), ERR_UNSUPPORTED (one has none), ERR_TRANSPORT. */
     nbcoll_status (*open_shared)(nbcoll_endpoint *ep, uint32_t depth, nbcoll_completion_queue *received,
                                  nbcoll_shared_receives **out);
     /* A RECEIVE. ERR_LIMIT: `depth` are posted and not taken, or the room is more than the device can receive.
-     * ERR_ARGUMENT: no RECEIVE, as for a RECEIVE that is posted to a pair which has shared ones. */
+     * ERR_ARGUMENT: no RECEIVE, as for a RECEIVE that is posted to a pair which has shared ones; or `from` is 0, and
+     * several devices join the ranks: with one it may be. ERR_RANK: `from` is no rank. */
     nbcoll_status (*post_shared)(nbcoll_endpoint *ep, nbcoll_shared_receives *shared, const nbcoll_posting *posting);
     /* Consumes the next entry of such a queue, as `wait` does of others. Messages of one pair come in their order. When
      * one pair is lost, what other pairs bring comes on; PEER_LOST, or TRANSPORT, is said when there is no entry. */
     nbcoll_status (*take)(nbcoll_endpoint *ep, nbcoll_completion_queue *received, nbcoll_shared_arrival *out);
-    /* Once fewer than `least` receives are left, *fd polls readable, until the next call; 0: it does not. For somebody
-     * who sleeps, posts further ones when it does, and calls again: it may wake for nothing, but not for ever. *fd is
-     * the transport's, one for all shared receives of the endpoint, and lasts as long as that. ERR_LIMIT (`least` is
-     * more than their depth), ERR_UNSUPPORTED, ERR_TRANSPORT. */
+    /* Once fewer than `least` receives are left, *fd polls readable, until the next call; 0: it does not. Of several
+     * devices so many are to be left on each that joins a pair which has them. For somebody who sleeps, posts further
+     * ones when it does, and calls again: it may wake for nothing, but not for ever. *fd is the transport's, one for
+     * all shared receives of the endpoint, and lasts as long as that. ERR_LIMIT (`least` is more than their depth),
+     * ERR_UNSUPPORTED, ERR_TRANSPORT. */
     nbcoll_status (*watch_shared)(nbcoll_endpoint *ep, nbcoll_shared_receives *shared, uint32_t least, int *fd);
     /* After all pairs that have them. Nothing of theirs is touched from the return on. */
     void (*close_shared)(nbcoll_endpoint *ep, nbcoll_shared_receives *shared);

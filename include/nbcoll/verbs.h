@@ -48,9 +48,8 @@ typedef struct nbcoll_verbs_config {
     /* Its name, as ibv_devices lists it [the first one with an active port]; or up to four of them, separated by
      * commas, each with a port or not: "mlx5_0,mlx5_1", "mlx5_0:1,mlx5_0:2". Then these are the ranks' rails: the pairs
      * of ranks are dealt over them, so that a rank talks to as many others over each. The i-th ones of all ranks must
-     * reach each other, and there must be as many on all ranks. With several, no queue pairs share receives
-     * (transport.h): a queue of them belongs to one device, and of several nobody could say which one the next message
-     * takes a receive of. */
+     * reach each other, and there must be as many on all ranks. Receives that queue pairs share (transport.h) then are
+     * posted for a rank: each device has a queue of them for the ranks that it joins to this one. */
     const char *device;
     uint32_t port; /* of a device that is named without [its first active one] */
     /* Entry + 1 of the port's table of GIDs, for RoCE [the first RoCE v2 one with an IPv4 address, else the first

@@ -112,12 +112,19 @@ static nbcoll_posting share_posting(const struct sharing *s, int rank, nbcoll_po
                             .local = bytes && share_needs_local(s) ? &s->local[rank] : NULL};
 }
 
-/* Into a part of rank 0's memory. */
-static nbcoll_status share_await(struct sharing *s, size_t at, size_t room)
+/* What comes from that rank, into a part of rank 0's memory. */
+static nbcoll_status share_await(struct sharing *s, int rank, size_t at, size_t room)
 {
-    const nbcoll_posting p =
-        share_posting(s, 0, NBCOLL_POSTING_RECEIVE, s->memory[0] + at * SHARE_ROOM, room);
+    nbcoll_posting p = share_posting(s, 0, NBCOLL_POSTING_RECEIVE, s->memory[0] + at * SHARE_ROOM, room);
+    p.from = rank + 1;
     return s->call->post_shared(share_end(s, 0), s->shared, &p);
+}
+
+/* One more from the same rank. */
+static nbcoll_status share_await_again(struct sharing *s, const nbcoll_shared_arrival *came)
+{
+    return share_await(s, came->pair == s->mine[2] ? 2 : 1, (size_t)((char *)came->memory - s->memory[0]) / SHARE_ROOM,
+                       1);
 }
 
 static void share_send(struct sharing *s, int rank, size_t bytes)
@@ -183,7 +190,7 @@ static void a_message_takes_the_shared_receive_that_was_posted_first(const nbcol
     struct sharing s;
     share_open(c, &s);
     for (size_t at = 0; at < 3; at++)
-        CHECK_EQUAL(share_await(&s, at, SHARE_ROOM), NBCOLL_OK);
+        CHECK_EQUAL(share_await(&s, 2 - (int)at % 2, at, SHARE_ROOM), NBCOLL_OK);
     s.memory[1][0] = 'a';
     s.memory[2][0] = 'b';
     share_send(&s, 2, 1);
@@ -205,13 +212,13 @@ static void a_send_waits_for_a_shared_receive(const nbcoll_conformance *c)
     share_send(&s, 1, 1);
     share_stays(&s);
     CHECK_EQUAL(s.call->wait(share_end(&s, 1), s.sent[1], 1), NBCOLL_PENDING);
-    CHECK_EQUAL(share_await(&s, 1, 1), NBCOLL_OK);
+    CHECK_EQUAL(share_await(&s, 1, 1, 1), NBCOLL_OK);
     share_takes_from(&s, 1, 1);
     CHECK(s.memory[0][SHARE_ROOM] == 'a');
     share_waits(&s, 1, s.sent[1], NBCOLL_OK);
     share_send(&s, 2, 0); /* of no bytes, but it needs one, too */
     share_stays(&s);
-    CHECK_EQUAL(share_await(&s, 0, 0), NBCOLL_OK);
+    CHECK_EQUAL(share_await(&s, 2, 0, 0), NBCOLL_OK);
     nbcoll_shared_arrival came;
     CHECK_EQUAL(share_takes(&s, &came), NBCOLL_OK);
     CHECK(came.pair == s.mine[2]);
@@ -225,7 +232,7 @@ static void messages_of_pairs_that_share_receives_come_once_and_in_order(const n
     struct sharing s;
     share_open(c, &s);
     for (size_t at = 0; at < SHARE_DEPTH; at++)
-        CHECK_EQUAL(share_await(&s, at, 1), NBCOLL_OK);
+        CHECK_EQUAL(share_await(&s, 1 + (int)at % 2, at, 1), NBCOLL_OK);
     while (seen[1] + seen[2] < 2 * (size_t)SHARE_MESSAGES) {
         int rank = 1 + (int)(random_next(&s.w->random) % 2);
         nbcoll_shared_arrival came;
@@ -244,7 +251,7 @@ static void messages_of_pairs_that_share_receives_come_once_and_in_order(const n
         rank = came.pair == s.mine[2] ? 2 : 1;
         CHECK(came.pair == s.mine[rank]);
         CHECK_EQUAL(*(const char *)came.memory, seen[rank]++);
-        CHECK_EQUAL(share_await(&s, (size_t)((char *)came.memory - s.memory[0]) / SHARE_ROOM, 1), NBCOLL_OK);
+        CHECK_EQUAL(share_await_again(&s, &came), NBCOLL_OK);
     }
     share_stays(&s);
     share_close(&s);
@@ -259,7 +266,7 @@ static void a_pair_with_shared_receives_sends_to_one_without(const nbcoll_confor
     nbcoll_posting wait = {.kind = NBCOLL_POSTING_WAIT, .completions = s.received[1], .count = 1};
     CHECK_EQUAL(s.call->post(share_end(&s, 1), s.theirs[1], &wanted), NBCOLL_OK);
     CHECK_EQUAL(s.call->post(share_end(&s, 1), s.theirs[1], &wait), NBCOLL_OK);
-    CHECK_EQUAL(share_await(&s, 0, 1), NBCOLL_OK);
+    CHECK_EQUAL(share_await(&s, 1, 0, 1), NBCOLL_OK);
     share_send(&s, 1, 1);
     share_stays(&s); /* it waits for its credit */
     CHECK_EQUAL(s.call->post(share_end(&s, 0), s.mine[1], &credit), NBCOLL_OK);
@@ -276,12 +283,14 @@ static void no_more_shared_receives_are_posted_than_there_is_room_for(const nbco
     struct sharing s;
     share_open(c, &s);
     for (size_t at = 0; at < SHARE_DEPTH; at++)
-        CHECK_EQUAL(share_await(&s, at, 1), NBCOLL_OK);
-    CHECK_EQUAL(share_await(&s, 0, 1), NBCOLL_ERR_LIMIT);
+        CHECK_EQUAL(share_await(&s, 1 + (int)at % 2, at, 1), NBCOLL_OK);
+    CHECK_EQUAL(share_await(&s, 1, 0, 1), NBCOLL_ERR_LIMIT);
     share_send(&s, 1, 1);
     share_takes_from(&s, 1, 0);
-    CHECK_EQUAL(share_await(&s, 0, 1), NBCOLL_OK);
-    CHECK_EQUAL(share_await(&s, 0, 1), NBCOLL_ERR_LIMIT);
+    CHECK_EQUAL(share_await(&s, 3, 0, 1), NBCOLL_ERR_RANK); /* of three */
+    CHECK_EQUAL(share_await(&s, -2, 0, 1), NBCOLL_ERR_RANK);
+    CHECK_EQUAL(share_await(&s, 1, 0, 1), NBCOLL_OK);
+    CHECK_EQUAL(share_await(&s, 1, 0, 1), NBCOLL_ERR_LIMIT);
     CHECK_EQUAL(s.call->post_shared(share_end(&s, 0), s.shared, &send), NBCOLL_ERR_ARGUMENT);
     CHECK_EQUAL(s.call->open_shared(share_end(&s, 0), 1, s.received[0], &second), NBCOLL_ERR_BUSY);
     share_close(&s);
@@ -292,8 +301,8 @@ static void a_message_too_long_for_a_shared_receive_ends_its_pair_alone(const nb
     nbcoll_shared_arrival came;
     struct sharing s;
     share_open(c, &s);
-    for (size_t at = 0; at < 2; at++) /* it may keep one */
-        CHECK_EQUAL(share_await(&s, at, 2), NBCOLL_OK);
+    for (int rank = 1; rank < 3; rank++) /* it may keep one */
+        CHECK_EQUAL(share_await(&s, rank, (size_t)rank - 1, 2), NBCOLL_OK);
     memcpy(s.memory[1], "abcd", 4);
     memcpy(s.memory[2], "ef", 2);
     share_send(&s, 1, 4);
@@ -312,7 +321,7 @@ static void a_lost_pair_leaves_shared_receives_to_the_others(const nbcoll_confor
     struct sharing s;
     share_open(c, &s);
     for (size_t at = 0; at < 3; at++)
-        CHECK_EQUAL(share_await(&s, at, 1), NBCOLL_OK);
+        CHECK_EQUAL(share_await(&s, at ? 2 : 1, at, 1), NBCOLL_OK);
     share_send(&s, 1, 1);
     share_takes_from(&s, 1, 0);
     share_waits(&s, 1, s.sent[1], NBCOLL_OK);
@@ -354,14 +363,14 @@ static void who_watches_shared_receives_is_woken_when_few_are_left(const nbcoll_
     struct sharing s;
     int fd;
     share_open(c, &s);
-    for (size_t at = 0; at < 2; at++)
-        CHECK_EQUAL(share_await(&s, at, 1), NBCOLL_OK);
+    for (int rank = 1; rank < 3; rank++)
+        CHECK_EQUAL(share_await(&s, rank, (size_t)rank - 1, 1), NBCOLL_OK);
     for (int rank = 1; rank < 3; rank++) { /* they are joined */
         share_send(&s, rank, 1);
         share_takes_from(&s, rank, (size_t)rank - 1);
     }
     for (size_t at = 0; at < SHARE_DEPTH; at++)
-        CHECK_EQUAL(share_await(&s, at, 1), NBCOLL_OK);
+        CHECK_EQUAL(share_await(&s, 1 + (int)at % 2, at, 1), NBCOLL_OK);
     fd = share_watch(&s, 2);
     for (int i = 0; i < SHARE_DEPTH + 2; i++)
         share_send(&s, 1 + i % 2, 1);
@@ -371,11 +380,11 @@ static void who_watches_shared_receives_is_woken_when_few_are_left(const nbcoll_
     }
     for (size_t got = 0; got < SHARE_DEPTH + 2; got++) { /* what waited goes on */
         CHECK_EQUAL(share_takes(&s, &came), NBCOLL_OK);
-        CHECK_EQUAL(share_await(&s, (size_t)((char *)came.memory - s.memory[0]) / SHARE_ROOM, 1), NBCOLL_OK);
+        CHECK_EQUAL(share_await_again(&s, &came), NBCOLL_OK);
     }
     CHECK(share_watch(&s, 2) == fd);
     for (int i = 0; i < SHARE_DEPTH; i++)
-        share_send(&s, 1, 1);
+        share_send(&s, 1 + i % 2, 1);
     for (size_t got = 0; got < SHARE_DEPTH; got++)
         CHECK_EQUAL(share_takes(&s, &came), NBCOLL_OK);
     CHECK_EQUAL(s.call->watch_shared(share_end(&s, 0), s.shared, 1, &fd), NBCOLL_OK);

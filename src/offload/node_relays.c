@@ -164,14 +164,14 @@ nbcolli_node_store_state nbcolli_node_relays_look(nbcolli_node_relays *s)
 
 /* ---- queue pairs ----------------------------------------------------------------------------------------------- */
 
-nbcoll_status nbcolli_node_relays_post_free(nbcolli_node_relays *s, const nbcolli_node_relays_instance *r,
-                                            uint32_t buffer)
+nbcoll_status nbcolli_node_relays_post_free(nbcolli_node_relays *s, const nbcolli_node_relays_in *in, uint32_t buffer)
 {
     const nbcoll_posting p = {.kind = NBCOLL_POSTING_RECEIVE,
                               .memory = nbcolli_node_store_message(&s->store, buffer),
                               .bytes = s->store.shape.bytes,
-                              .local = s->is_registered ? &s->registered : NULL};
-    return s->agent->call.post_shared(s->agent->ep, r->shared, &p);
+                              .local = s->is_registered ? &s->registered : NULL,
+                              .from = in->end.peer + 1};
+    return s->agent->call.post_shared(s->agent->ep, in->relay->shared, &p);
 }
 
 nbcoll_status nbcolli_node_relays_post_credit(nbcolli_node_relays *s, nbcoll_queue_pair *pair, nbcoll_posting_kind kind)
@@ -180,7 +180,8 @@ nbcoll_status nbcolli_node_relays_post_credit(nbcolli_node_relays *s, nbcoll_que
     return s->agent->call.post(s->agent->ep, pair, &p);
 }
 
-static nbcoll_status nbcolli_node_relays_open_in(nbcolli_node_relays *s, nbcolli_node_relays_in *in)
+/* The receives are there before the first message can come: for each connection as many as it has credits. */
+static nbcoll_status nbcolli_node_relays_open_in(nbcolli_node_relays *s, nbcolli_node_relays_in *in, uint32_t first)
 {
     const nbcoll_queue_config config = {.size = sizeof config,
                                         .peer = in->end.peer,
@@ -188,10 +189,12 @@ static nbcoll_status nbcolli_node_relays_open_in(nbcolli_node_relays *s, nbcolli
                                         .depth = in->end.credits,
                                         .received = in->relay->arrived,
                                         .shared = in->relay->shared};
-    return s->agent->call.open_queue(s->agent->ep, &config, &in->pair);
+    nbcoll_status status = NBCOLL_OK;
+    for (uint32_t i = 0; i < in->end.credits && status == NBCOLL_OK; i++)
+        status = nbcolli_node_relays_post_free(s, in, first + i);
+    return status == NBCOLL_OK ? s->agent->call.open_queue(s->agent->ep, &config, &in->pair) : status;
 }
 
-/* The receives are there before the first message can come. */
 static nbcoll_status nbcolli_node_relays_open_relay(nbcolli_node_relays *s, nbcolli_node_relays_instance *r)
 {
     const nbcoll_offload *call = &s->agent->call;
@@ -201,10 +204,8 @@ static nbcoll_status nbcolli_node_relays_open_relay(nbcolli_node_relays *s, nbco
     nbcoll_status status = call->open_cq(ep, r->buffers, &r->arrived);
     if (status == NBCOLL_OK)
         status = call->open_shared(ep, r->buffers, r->arrived, &r->shared);
-    for (uint32_t i = 0; i < r->buffers && status == NBCOLL_OK; i++)
-        status = nbcolli_node_relays_post_free(s, r, r->first + i);
-    for (uint32_t i = 0; i < r->ins && status == NBCOLL_OK; i++)
-        status = nbcolli_node_relays_open_in(s, &r->in[i]);
+    for (uint32_t i = 0, buffer = r->first; i < r->ins && status == NBCOLL_OK; buffer += r->in[i++].end.credits)
+        status = nbcolli_node_relays_open_in(s, &r->in[i], buffer);
     return status;
 }
 

@@ -126,7 +126,7 @@ static nbcoll_status nbcolli_node_relays_refill(nbcolli_node_relays *s, int *mov
         s->buffer[i - 1].held = 0;
         next = nbcolli_node_store_buffer_at(&s->store, i - 1)->next;
         const nbcolli_node_relays_in *in = &s->in[s->buffer[i - 1].came_by];
-        status = nbcolli_node_relays_post_free(s, in->relay, i - 1);
+        status = nbcolli_node_relays_post_free(s, in, i - 1);
         if (status == NBCOLL_OK)
             status = nbcolli_node_relays_post_credit(s, in->pair, NBCOLL_POSTING_SEND);
         *moved = 1;

@@ -70,9 +70,8 @@ struct nbcolli_node_relays {
 /* node_relays.c */
 nbcoll_status nbcolli_node_relays_open_pairs(nbcolli_node_relays *s);
 void nbcolli_node_relays_close_pairs(nbcolli_node_relays *s);
-/* A buffer is there for what comes to that relay. */
-nbcoll_status nbcolli_node_relays_post_free(nbcolli_node_relays *s, const nbcolli_node_relays_instance *r,
-                                            uint32_t buffer);
+/* A buffer is there for what comes to that relay from where the connection does. */
+nbcoll_status nbcolli_node_relays_post_free(nbcolli_node_relays *s, const nbcolli_node_relays_in *in, uint32_t buffer);
 /* One credit, or the receive for one. */
 nbcoll_status nbcolli_node_relays_post_credit(nbcolli_node_relays *s, nbcoll_queue_pair *pair,
                                               nbcoll_posting_kind kind);

@@ -820,6 +820,7 @@ OFFSET(nbcoll_posting, bytes, 16);
 OFFSET(nbcoll_posting, local, 24);
 OFFSET(nbcoll_posting, completions, 32);
 OFFSET(nbcoll_posting, count, 40);
+OFFSET(nbcoll_posting, from, 44);
 
 SIZE(nbcoll_queue_config, 48);
 OFFSET(nbcoll_queue_config, size, 0);

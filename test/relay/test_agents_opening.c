@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Relays that agents move are opened: sets that agents have in common have queue pairs of other numbers, whichever is
- * opened first where; what they will open the transport is asked before; and what one leader lacks is known to all
- * before any agent opens a queue pair. */
+ * opened first where; what they will open the transport is asked before; what one leader lacks is known to all before
+ * any agent opens a queue pair; and there are receives for each rank, as many as it has credits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,9 +24,19 @@ static nbcoll_transport table;
 
 static struct opened {
     int rank, peer;
-    uint32_t number;
+    uint32_t number, depth;
+    const nbcoll_queue_pair *pair;
+    const nbcoll_shared_receives *shared;
 } opened[200];
 static int count;
+
+/* Receives for what comes to such shared ones from a rank, which nothing has taken. */
+static struct posted {
+    const nbcoll_shared_receives *shared;
+    int from;
+    long left;
+} posted[200];
+static int kinds;
 
 /* Of each rank: what it asks for, and opens; who is refused, or -1. */
 static nbcoll_queue_demand asked[RANKS], taken[RANKS];
@@ -35,11 +45,42 @@ static int refused;
 static nbcoll_status note_pair(nbcoll_endpoint *ep, const nbcoll_queue_config *config, nbcoll_queue_pair **out)
 {
     assert_in_range(count, 0, sizeof opened / sizeof *opened - 1);
-    opened[count++] = (struct opened){ep->rank, config->peer, config->number};
+    struct opened *o = &opened[count++];
+    *o = (struct opened){ep->rank, config->peer, config->number, config->depth, NULL, config->shared};
     nbcoll_queue_demand *t = &taken[ep->rank];
     t->pairs++;
     t->depth = config->depth > t->depth ? config->depth : t->depth;
-    return loopbacks->open_queue(ep, config, out);
+    nbcoll_status status = loopbacks->open_queue(ep, config, out);
+    o->pair = *out;
+    return status;
+}
+
+static long *left_of(const nbcoll_shared_receives *shared, int from)
+{
+    int i = 0;
+    while (i < kinds && (posted[i].shared != shared || posted[i].from != from))
+        i++;
+    assert_in_range(i, 0, sizeof posted / sizeof *posted - 1);
+    if (i == kinds)
+        posted[kinds++] = (struct posted){shared, from, 0};
+    return &posted[i].left;
+}
+
+static nbcoll_status note_receive(nbcoll_endpoint *ep, nbcoll_shared_receives *shared, const nbcoll_posting *posting)
+{
+    ++*left_of(shared, posting->from - 1);
+    return loopbacks->post_shared(ep, shared, posting);
+}
+
+static nbcoll_status note_arrival(nbcoll_endpoint *ep, nbcoll_completion_queue *received, nbcoll_shared_arrival *out)
+{
+    nbcoll_status status = loopbacks->take(ep, received, out);
+    int i = count - 1;
+    while (status == NBCOLL_OK && opened[i].pair != out->pair)
+        assert_int_not_equal(i--, 0);
+    if (status == NBCOLL_OK)
+        assert_true(--*left_of(opened[i].shared, opened[i].peer) >= 0);
+    return status;
 }
 
 static nbcoll_status note_shared(nbcoll_endpoint *ep, uint32_t depth, nbcoll_completion_queue *received,
@@ -60,7 +101,7 @@ static nbcoll_status note_demand(nbcoll_endpoint *ep, const nbcoll_queue_demand 
 /* All agents open their queue pairs so. */
 static void watch_pairs(party *p)
 {
-    count = 0;
+    count = kinds = 0;
     refused = -1;
     memset(asked, 0, sizeof asked);
     memset(taken, 0, sizeof taken);
@@ -69,6 +110,8 @@ static void watch_pairs(party *p)
     memcpy(&watched, loopbacks, sizeof watched);
     watched.open_queue = note_pair;
     watched.open_shared = note_shared;
+    watched.post_shared = note_receive;
+    watched.take = note_arrival;
     watched.admits = note_demand;
     table.offload = &watched;
     for (int n = 0; n < p->nodes; n++) {
@@ -265,6 +308,48 @@ static void what_relays_open_is_what_they_ask_for(void **state)
     }
 }
 
+/* ---- receives ---------------------------------------------------------------------------------------------------- */
+
+/* All of them are there: as many as all connections from the rank have credits. */
+static int receives_are_there(void)
+{
+    for (int k = 0; k < kinds; k++) {
+        long credits = 0;
+        for (int i = 0; i < count; i++)
+            if (opened[i].shared == posted[k].shared && opened[i].peer == posted[k].from)
+                credits += opened[i].depth;
+        if (!credits || posted[k].left != credits)
+            return 0;
+    }
+    return kinds > 0;
+}
+
+/* So that devices of which each joins some ranks are never short of them. */
+static void receives_are_posted_for_each_rank_and_again_for_whose_message_has_come(void **state)
+{
+    static const int uneven[] = {1, 2, 1, 0};
+    static party p;
+    (void)state;
+    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++) {
+        party_open(&p, uneven, NULL);
+        watch_pairs(&p);
+        party_open_relays(&p, party_config((nbcoll_wiring_kind)kind));
+        assert_true(receives_are_there());
+        for (int o = 0; o < PARTY_MANY; o++) {
+            for (int r = 0; r < RANKS; r++)
+                EXPECT(OK, party_start(&p, r, o));
+            for (int r = 0; r < RANKS; r++)
+                party_finish(&p, r, (uint64_t)o + 1);
+        }
+        for (int looks = 0; !receives_are_there(); looks++) {
+            world_watchdog(&p.w, looks < PARTY_LOOKS);
+            party_step(&p);
+        }
+        party_close_relays(&p);
+        party_close(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +357,7 @@ int main(void)
         cmocka_unit_test(no_agent_opens_queue_pairs_where_one_leader_has_no_agent),
         cmocka_unit_test(no_agent_opens_queue_pairs_where_one_transport_has_not_such),
         cmocka_unit_test(what_relays_open_is_what_they_ask_for),
+        cmocka_unit_test(receives_are_posted_for_each_rank_and_again_for_whose_message_has_come),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,6 +104,8 @@ nbcoll_status nbcolli_loopback_post_shared(nbcoll_endpoint *ep, nbcoll_shared_re
     struct nbcolli_loopback_receives *r = nbcolli_loopback_receives_of(shared);
     if (p->kind != NBCOLL_POSTING_RECEIVE)
         return NBCOLL_ERR_ARGUMENT;
+    if (p->from < 0 || p->from > ep->ranks)
+        return NBCOLL_ERR_RANK;
     nbcolli_loopback_offload_lock(w);
     bool has_room = r->tail - r->taken < r->depth;
     if (has_room)

@@ -58,8 +58,8 @@ nbcoll_status nbcolli_verbs_refused(const nbcolli_verbs_end *e, const nbcolli_ve
     return NBCOLL_ERR_LIMIT;
 }
 
-/* Each queue pair has a completion queue and a registration of its own, each of the shared receives a completion queue;
- * of several devices each has its part of the pairs. */
+/* Each queue pair has a completion queue and a registration of its own. Of several devices each has its part of the
+ * pairs, and has all shared receives: a queue, and a completion queue, as deep as if all came by it. */
 static nbcoll_status nbcolli_verbs_rail_admits(const nbcolli_verbs_end *e, const nbcolli_verbs_rail *rail,
                                                const nbcoll_queue_demand *d)
 {

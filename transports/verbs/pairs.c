@@ -275,16 +275,17 @@ static nbcoll_status nbcolli_verbs_pair_equip(nbcolli_verbs_end *e, nbcoll_queue
     pair->cq = ibv_create_cq(rail->device, (int)(sends + pair->depth), NULL, NULL, 0);
     if (!pair->cq)
         return nbcolli_verbs_refused(e, rail, NBCOLLI_VERBS_COMPLETIONS, sends + pair->depth);
+    const nbcolli_verbs_part *part = pair->shared ? nbcolli_verbs_part_of(e, pair) : NULL;
     struct ibv_qp_init_attr how = {.send_cq = pair->cq,
-                                   .recv_cq = pair->shared ? pair->shared->cq : pair->cq,
-                                   .srq = pair->shared ? pair->shared->srq : NULL,
+                                   .recv_cq = part ? part->cq : pair->cq,
+                                   .srq = part ? part->srq : NULL,
                                    .qp_type = IBV_QPT_RC,
-                                   .cap = {sends, pair->shared ? 0 : pair->depth, 1, 1, 0}};
+                                   .cap = {sends, part ? 0 : pair->depth, 1, 1, 0}};
     pair->qp = ibv_create_qp(rail->pd, &how);
     if (!pair->qp)
         return nbcolli_verbs_refused(e, rail, NBCOLLI_VERBS_PAIR, sends);
     if (pair->shared)
-        nbcolli_verbs_share_pair(pair);
+        nbcolli_verbs_share_pair(e, pair);
     pair->mr = ibv_reg_mr(rail->pd, pair->told, sizeof *pair->told, access);
     if (!pair->mr)
         return nbcolli_verbs_refused(e, rail, NBCOLLI_VERBS_REGISTRATION, sizeof *pair->told);

@@ -189,7 +189,7 @@ void nbcolli_verbs_pair_poll(nbcolli_verbs_end *e, nbcoll_queue_pair *pair)
             nbcolli_verbs_pair_ended(e, pair, &wc[i]);
     } while (n == NBCOLLI_VERBS_BATCH);
     if (pair->shared)
-        nbcolli_verbs_shared_poll(e, pair->shared);
+        nbcolli_verbs_shared_poll(e, pair);
 }
 
 /* A peer that says nothing is probed: told once more what it knows. */

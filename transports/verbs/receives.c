@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Receives that several pairs of a rank share, for relays: a shared receive queue and a completion queue each. What
- * comes too early is sent again by the sender's device, for ever. The device says once when few are left (its limit);
- * who watches sleeps on one descriptor, behind which are the device's events, which endpoints beside each other have in
- * common, a channel of completions, and a bell. See verbs.h. */
+ * Receives that several pairs of a rank share, for relays: on each rail a shared receive queue and a completion queue,
+ * from which the pairs of that rail take. What comes too early is sent again by the sender's device, for ever. A device
+ * says once when few are left (its limit); who watches sleeps on one descriptor, behind which are the devices' events,
+ * which endpoints beside each other have in common, channels of completions, and a bell. See verbs.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -13,73 +13,74 @@
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-static int nbcolli_verbs_give_shared(nbcoll_shared_receives *r, uint32_t slot)
+static int nbcolli_verbs_give_shared(nbcoll_shared_receives *r, const nbcolli_verbs_part *part, uint32_t slot)
 {
     nbcolli_verbs_slot *s = &r->slot[slot];
-    struct ibv_sge part = {(uintptr_t)s->memory, s->bytes, s->lkey};
-    struct ibv_recv_wr wr = {.wr_id = slot, .sg_list = &part, .num_sge = s->bytes != 0}, *bad;
+    struct ibv_sge piece = {(uintptr_t)s->memory, s->bytes, s->lkey};
+    struct ibv_recv_wr wr = {.wr_id = slot, .sg_list = &piece, .num_sge = s->bytes != 0}, *bad;
 
-    return ibv_post_srq_recv(r->srq, &wr, &bad);
+    return ibv_post_srq_recv(part->srq, &wr, &bad);
 }
 
-static nbcoll_queue_pair *nbcolli_verbs_sharer(const nbcoll_shared_receives *r, uint32_t qpn)
+/* Two devices may have queue pairs of the same number. */
+static nbcoll_queue_pair *nbcolli_verbs_sharer(const nbcolli_verbs_part *part, uint32_t qpn)
 {
-    nbcoll_queue_pair *pair = r->pairs;
+    nbcoll_queue_pair *pair = part->pairs;
     while (pair && pair->qp->qp_num != qpn)
         pair = pair->next_sharer;
     return pair;
 }
 
-static void nbcolli_verbs_shared_came(nbcolli_verbs_end *e, nbcoll_shared_receives *r, const struct ibv_wc *wc)
+static void nbcolli_verbs_shared_came(nbcolli_verbs_end *e, nbcoll_shared_receives *r, nbcolli_verbs_part *part,
+                                      const struct ibv_wc *wc)
 {
-    nbcoll_queue_pair *pair = nbcolli_verbs_sharer(r, wc->qp_num);
+    nbcoll_queue_pair *pair = nbcolli_verbs_sharer(part, wc->qp_num);
     uint32_t slot = (uint32_t)wc->wr_id;
 
     if (wc->status == IBV_WC_SUCCESS) {
         if (pair)
             nbcolli_verbs_pair_hears(e, pair);
-        r->left--;
+        part->left--;
         r->arrival[r->came++ % r->depth] = (nbcolli_verbs_came){pair, slot};
         return;
     }
     if (pair)
         nbcolli_verbs_pair_fails(e, pair, wc);
-    if (nbcolli_verbs_give_shared(r, slot) != 0) /* for others; or it stays away until all are closed */
-        r->left--;
+    if (nbcolli_verbs_give_shared(r, part, slot) != 0) /* for others; or it stays away until all are closed */
+        part->left--;
 }
 
-void nbcolli_verbs_shared_poll(nbcolli_verbs_end *e, nbcoll_shared_receives *r)
+static void nbcolli_verbs_part_poll(nbcolli_verbs_end *e, nbcoll_shared_receives *r, nbcolli_verbs_part *part)
 {
     struct ibv_wc wc[NBCOLLI_VERBS_BATCH];
     int n;
 
     do {
-        n = ibv_poll_cq(r->cq, NBCOLLI_VERBS_BATCH, wc);
+        n = ibv_poll_cq(part->cq, NBCOLLI_VERBS_BATCH, wc);
         for (int i = 0; i < n; i++)
-            nbcolli_verbs_shared_came(e, r, &wc[i]);
+            nbcolli_verbs_shared_came(e, r, part, &wc[i]);
     } while (n == NBCOLLI_VERBS_BATCH);
 }
 
-void nbcolli_verbs_share_pair(nbcoll_queue_pair *pair)
+void nbcolli_verbs_shared_poll(nbcolli_verbs_end *e, const nbcoll_queue_pair *pair)
 {
-    pair->next_sharer = pair->shared->pairs;
-    pair->shared->pairs = pair;
-    pair->shared->sharers++;
+    nbcolli_verbs_part_poll(e, pair->shared, nbcolli_verbs_part_of(e, pair));
 }
 
 /* A queue pair in error takes no receive any more; one that is destroyed has no completion any more. */
 void nbcolli_verbs_unshare_pair(nbcolli_verbs_end *e, nbcoll_queue_pair *pair)
 {
     nbcoll_shared_receives *r = pair->shared;
+    nbcolli_verbs_part *part = nbcolli_verbs_part_of(e, pair);
     struct ibv_qp_attr to = {.qp_state = IBV_QPS_ERR};
-    nbcoll_queue_pair **at = &r->pairs;
+    nbcoll_queue_pair **at = &part->pairs;
 
     ibv_modify_qp(pair->qp, &to, IBV_QP_STATE);
-    nbcolli_verbs_shared_poll(e, r);
+    nbcolli_verbs_part_poll(e, r, part);
     while (*at != pair)
         at = &(*at)->next_sharer;
     *at = pair->next_sharer;
-    r->sharers--;
+    part->sharers--;
     for (uint64_t i = r->taken; i != r->came; i++)
         if (r->arrival[i % r->depth].pair == pair)
             r->arrival[i % r->depth].pair = NULL;
@@ -96,19 +97,31 @@ static void nbcolli_verbs_shared_low(nbcoll_shared_receives *r)
         (void)!write(r->bell, &one, sizeof one); /* fails only when 2^64 - 2 of them are unread */
 }
 
+/* A rail that had no pairs may have had none of its receives left for long. */
+void nbcolli_verbs_share_pair(nbcolli_verbs_end *e, nbcoll_queue_pair *pair)
+{
+    nbcolli_verbs_part *part = nbcolli_verbs_part_of(e, pair);
+
+    pair->next_sharer = part->pairs;
+    part->pairs = pair;
+    part->sharers++;
+    if (part->left < pair->shared->least)
+        nbcolli_verbs_shared_low(pair->shared);
+}
+
 /* An event belongs to who closes its queue only after it is acknowledged. */
-static void nbcolli_verbs_hear_device(nbcolli_verbs_end *e)
+static void nbcolli_verbs_hear_rail(struct ibv_context *device, struct ibv_comp_channel *channel)
 {
     struct ibv_async_event event;
     struct ibv_cq *cq;
     void *of;
 
-    while (ibv_get_async_event(e->rail->device, &event) == 0) {
+    while (ibv_get_async_event(device, &event) == 0) {
         if (event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && event.element.srq->srq_context)
             nbcolli_verbs_shared_low(event.element.srq->srq_context);
         ibv_ack_async_event(&event);
     }
-    while (ibv_get_cq_event(e->programs.channel, &cq, &of) == 0) {
+    while (ibv_get_cq_event(channel, &cq, &of) == 0) {
         nbcolli_verbs_shared_low(of);
         ibv_ack_cq_events(cq, 1);
     }
@@ -124,13 +137,15 @@ static void nbcolli_verbs_unwatch(nbcolli_verbs_end *e)
 {
     nbcolli_verbs_programs *g = &e->programs;
 
-    if (g->channel)
-        ibv_destroy_comp_channel(g->channel);
+    for (uint32_t i = 0; i < e->rails; i++) {
+        if (g->channel[i])
+            ibv_destroy_comp_channel(g->channel[i]);
+        g->channel[i] = NULL;
+    }
     if (g->watched >= 0)
         close(g->watched);
     if (g->bell >= 0)
         close(g->bell);
-    g->channel = NULL;
     g->watched = g->bell = -1;
 }
 
@@ -140,16 +155,19 @@ static bool nbcolli_verbs_watchable(nbcolli_verbs_end *e)
     nbcolli_verbs_programs *g = &e->programs;
     struct epoll_event event = {.events = EPOLLIN};
 
-    if (g->channel)
+    if (g->bell >= 0)
         return true;
     g->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     g->watched = epoll_create1(EPOLL_CLOEXEC);
-    g->channel = ibv_create_comp_channel(e->rail->device);
-    bool is_ready = g->bell >= 0 && g->watched >= 0 && g->channel && nbcolli_verbs_set_nonblocking(g->channel->fd) &&
-                    nbcolli_verbs_set_nonblocking(e->rail->device->async_fd) &&
-                    epoll_ctl(g->watched, EPOLL_CTL_ADD, g->bell, &event) == 0 &&
-                    epoll_ctl(g->watched, EPOLL_CTL_ADD, g->channel->fd, &event) == 0 &&
-                    epoll_ctl(g->watched, EPOLL_CTL_ADD, e->rail->device->async_fd, &event) == 0;
+    bool is_ready = g->bell >= 0 && g->watched >= 0 && epoll_ctl(g->watched, EPOLL_CTL_ADD, g->bell, &event) == 0;
+    for (uint32_t i = 0; i < e->rails && is_ready; i++) {
+        struct ibv_context *device = e->rail[i].device;
+        g->channel[i] = ibv_create_comp_channel(device);
+        is_ready = g->channel[i] && nbcolli_verbs_set_nonblocking(g->channel[i]->fd) &&
+                   nbcolli_verbs_set_nonblocking(device->async_fd) &&
+                   epoll_ctl(g->watched, EPOLL_CTL_ADD, g->channel[i]->fd, &event) == 0 &&
+                   epoll_ctl(g->watched, EPOLL_CTL_ADD, device->async_fd, &event) == 0;
+    }
     if (!is_ready)
         nbcolli_verbs_unwatch(e);
     return is_ready;
@@ -168,36 +186,54 @@ static void nbcolli_verbs_shared_heard(nbcolli_verbs_end *e, nbcoll_shared_recei
             (void)!write(e->programs.bell, &one, sizeof one);
 }
 
-/* ---- the group's ------------------------------------------------------------------------------------------------- */
+/* The device tells of a receive that it takes, not of a queue that is short already: rxe does not. And each pair may
+ * have taken one for a message that has not come whole: then the next one to come wakes. */
+static void nbcolli_verbs_part_watch(nbcolli_verbs_end *e, nbcoll_shared_receives *r, nbcolli_verbs_part *part)
+{
+    uint32_t least = r->least;
+
+    nbcolli_verbs_part_poll(e, r, part);
+    if (least && part->left >= least && part->left < least + (uint64_t)part->sharers &&
+        ibv_req_notify_cq(part->cq, 0) == 0)
+        nbcolli_verbs_part_poll(e, r, part);
+    if (part->left < least && part->sharers)
+        nbcolli_verbs_shared_low(r);
+}
 
 nbcoll_status nbcolli_verbs_watch_shared(nbcoll_endpoint *ep, nbcoll_shared_receives *r, uint32_t least, int *fd)
 {
     nbcolli_verbs_end *e = nbcolli_verbs_end_of(ep);
     struct ibv_srq_attr limit = {.srq_limit = least};
+    uint64_t left = 0;
 
     if (least > r->depth)
         return NBCOLL_ERR_LIMIT;
-    nbcolli_verbs_hear_device(e);
+    for (uint32_t i = 0; i < e->rails; i++)
+        nbcolli_verbs_hear_rail(e->rail[i].device, e->programs.channel[i]);
     nbcolli_verbs_shared_heard(e, r); /* before it can be said anew */
-    if (ibv_modify_srq(r->srq, &limit, IBV_SRQ_LIMIT) != 0)
-        return NBCOLL_ERR_TRANSPORT;
-    /* The device tells of a receive that it takes, not of a queue that is short already: rxe does not. And each pair
-     * may have taken one for a message that has not come whole: then the next one to come wakes. */
-    nbcolli_verbs_shared_poll(e, r);
-    if (least && r->left >= least && r->left < least + (uint64_t)r->sharers && ibv_req_notify_cq(r->cq, 0) == 0)
-        nbcolli_verbs_shared_poll(e, r);
-    if (r->left < least)
+    r->least = least;
+    for (uint32_t i = 0; i < e->rails; i++) {
+        if (ibv_modify_srq(r->part[i].srq, &limit, IBV_SRQ_LIMIT) != 0)
+            return NBCOLL_ERR_TRANSPORT;
+        nbcolli_verbs_part_watch(e, r, &r->part[i]);
+        left += r->part[i].left;
+    }
+    if (left < least) /* whoever has pairs */
         nbcolli_verbs_shared_low(r);
     *fd = e->programs.watched;
     return NBCOLL_OK;
 }
 
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
+
 static void nbcolli_verbs_shared_free(nbcolli_verbs_end *e, nbcoll_shared_receives *r)
 {
-    if (r->srq)
-        ibv_destroy_srq(r->srq);
-    if (r->cq)
-        ibv_destroy_cq(r->cq);
+    for (uint32_t i = 0; i < e->rails; i++) {
+        if (r->part[i].srq)
+            ibv_destroy_srq(r->part[i].srq);
+        if (r->part[i].cq)
+            ibv_destroy_cq(r->part[i].cq);
+    }
     nbcolli_free(&e->host, r, r->size);
 }
 
@@ -216,21 +252,46 @@ static nbcoll_shared_receives *nbcolli_verbs_shared_new(nbcolli_verbs_end *e, ui
     return r;
 }
 
+/* Any of its receives may be for ranks of this rail. */
+static nbcoll_status nbcolli_verbs_part_open(nbcolli_verbs_end *e, nbcoll_shared_receives *r, uint32_t i)
+{
+    const nbcolli_verbs_rail *rail = &e->rail[i];
+    nbcolli_verbs_part *part = &r->part[i];
+    struct ibv_srq_init_attr how = {.srq_context = r, .attr = {.max_wr = r->depth, .max_sge = 1}};
+
+    part->cq = ibv_create_cq(rail->device, (int)r->depth, r, e->programs.channel[i], 0);
+    if (!part->cq)
+        return nbcolli_verbs_refused(e, rail, NBCOLLI_VERBS_COMPLETIONS, r->depth);
+    part->srq = ibv_create_srq(rail->pd, &how);
+    return part->srq ? NBCOLL_OK : nbcolli_verbs_refused(e, rail, NBCOLLI_VERBS_RECEIVES, r->depth);
+}
+
+/* Whether each device has such queues at all. */
+static nbcoll_status nbcolli_verbs_can_share(const nbcolli_verbs_end *e)
+{
+    struct ibv_device_attr all;
+
+    for (uint32_t i = 0; i < e->rails; i++) {
+        if (ibv_query_device(e->rail[i].device, &all) != 0)
+            return NBCOLL_ERR_TRANSPORT;
+        if (all.max_srq <= 0)
+            return NBCOLL_ERR_UNSUPPORTED;
+    }
+    return NBCOLL_OK;
+}
+
 nbcoll_status nbcolli_verbs_open_shared(nbcoll_endpoint *ep, uint32_t depth, nbcoll_completion_queue *received,
                                         nbcoll_shared_receives **out)
 {
     nbcolli_verbs_end *e = nbcolli_verbs_end_of(ep);
     const nbcoll_queue_demand demand = {.size = sizeof demand, .shared = 1, .shared_depth = depth};
-    struct ibv_device_attr all;
 
     *out = NULL;
     if (received->shared)
         return NBCOLL_ERR_BUSY;
-    if (ibv_query_device(e->rail->device, &all) != 0)
-        return NBCOLL_ERR_TRANSPORT;
-    if (e->rails > 1 || all.max_srq <= 0) /* a queue belongs to one device, and peers to all */
-        return NBCOLL_ERR_UNSUPPORTED;
-    nbcoll_status status = depth ? nbcolli_verbs_admits(ep, &demand) : NBCOLL_ERR_LIMIT;
+    nbcoll_status status = nbcolli_verbs_can_share(e);
+    if (status == NBCOLL_OK)
+        status = depth ? nbcolli_verbs_admits(ep, &demand) : NBCOLL_ERR_LIMIT;
     if (status != NBCOLL_OK)
         return status;
     if (!nbcolli_verbs_watchable(e))
@@ -238,12 +299,9 @@ nbcoll_status nbcolli_verbs_open_shared(nbcoll_endpoint *ep, uint32_t depth, nbc
     nbcoll_shared_receives *r = nbcolli_verbs_shared_new(e, depth);
     if (!r)
         return NBCOLL_ERR_MEMORY;
-    struct ibv_srq_init_attr how = {.srq_context = r, .attr = {.max_wr = depth, .max_sge = 1}};
-    r->cq = ibv_create_cq(e->rail->device, (int)depth, r, e->programs.channel, 0);
-    r->srq = r->cq ? ibv_create_srq(e->rail->pd, &how) : NULL;
-    if (!r->srq) {
-        status =
-            nbcolli_verbs_refused(e, e->rail, r->cq ? NBCOLLI_VERBS_RECEIVES : NBCOLLI_VERBS_COMPLETIONS, depth);
+    for (uint32_t i = 0; i < e->rails && status == NBCOLL_OK; i++)
+        status = nbcolli_verbs_part_open(e, r, i);
+    if (status != NBCOLL_OK) {
         nbcolli_verbs_shared_free(e, r);
         return status;
     }
@@ -258,20 +316,24 @@ nbcoll_status nbcolli_verbs_post_shared(nbcoll_endpoint *ep, nbcoll_shared_recei
 {
     nbcolli_verbs_end *e = nbcolli_verbs_end_of(ep);
     uint32_t slot = r->spare;
+    int peer = p->from - 1;
 
-    if (p->kind != NBCOLL_POSTING_RECEIVE)
+    if (p->kind != NBCOLL_POSTING_RECEIVE || (!p->from && e->rails > 1))
         return NBCOLL_ERR_ARGUMENT;
+    if (p->from < 0 || p->from > ep->ranks)
+        return NBCOLL_ERR_RANK;
     if (slot == r->depth || p->bytes > e->piece)
         return NBCOLL_ERR_LIMIT;
     uint32_t next = r->slot[slot].next;
     r->slot[slot] = (nbcolli_verbs_slot){.memory = p->memory,
                                          .bytes = (uint32_t)p->bytes,
-                                         .lkey = p->bytes ? nbcolli_verbs_lkey(e, ep->rank, p->local) : 0,
+                                         .lkey = p->bytes ? nbcolli_verbs_lkey(e, peer, p->local) : 0,
                                          .next = next};
-    if (nbcolli_verbs_give_shared(r, slot) != 0)
+    nbcolli_verbs_part *part = &r->part[nbcolli_verbs_rail_to(e, peer)];
+    if (nbcolli_verbs_give_shared(r, part, slot) != 0)
         return NBCOLL_ERR_TRANSPORT;
     r->spare = next;
-    r->left++;
+    part->left++;
     return NBCOLL_OK;
 }
 

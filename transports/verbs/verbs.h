@@ -175,17 +175,23 @@ typedef struct nbcolli_verbs_came {
     uint32_t slot;
 } nbcolli_verbs_came;
 
+/* What one rail has of shared receives. */
+typedef struct nbcolli_verbs_part {
+    struct ibv_cq *cq;
+    struct ibv_srq *srq;
+    nbcoll_queue_pair *pairs; /* that have them, over this rail */
+    uint32_t sharers;         /* how many */
+    uint32_t left;            /* posted, and not in a completion that was polled */
+} nbcolli_verbs_part;
+
 struct nbcoll_shared_receives {
     struct nbcoll_shared_receives *next; /* of the endpoint */
     size_t size;
     nbcoll_completion_queue *completions;
-    struct ibv_cq *cq;
-    struct ibv_srq *srq;
-    nbcoll_queue_pair *pairs; /* that have them */
-    uint32_t sharers;         /* how many */
-    uint32_t depth, spare;    /* spare: the first free slot; depth: none */
-    uint32_t left;            /* posted, and not in a completion that was polled */
-    uint64_t came, taken;     /* [taken, came) of the ring */
+    nbcolli_verbs_part part[NBCOLLI_VERBS_RAILS];
+    uint32_t depth, spare;       /* spare: the first free slot; depth: none */
+    uint32_t least;              /* that is watched for */
+    uint64_t came, taken;        /* [taken, came) of the ring */
     nbcolli_verbs_came *arrival; /* [depth], as the next ones */
     nbcolli_verbs_slot *slot;
     int bell;            /* the endpoint's */
@@ -213,7 +219,7 @@ typedef struct nbcolli_verbs_programs {
     nbcolli_verbs_closed *closed;
     uint64_t serial;
     nbcoll_shared_receives *shared;
-    struct ibv_comp_channel *channel; /* theirs; null: there were none */
+    struct ibv_comp_channel *channel[NBCOLLI_VERBS_RAILS]; /* theirs; null: there were none */
     int watched, bell; /* polls readable when one of them is low; rung for those that others hear of */
 } nbcolli_verbs_programs;
 
@@ -380,6 +386,12 @@ static inline void *nbcolli_verbs_at(uint64_t wr_id)
 static inline uint32_t nbcolli_verbs_rail_to(const nbcolli_verbs_end *e, int rank)
 {
     return ((uint32_t)e->base.rank + (uint32_t)rank) % e->rails;
+}
+
+/* The part of the shared receives of a pair from which it takes. */
+static inline nbcolli_verbs_part *nbcolli_verbs_part_of(const nbcolli_verbs_end *e, const nbcoll_queue_pair *pair)
+{
+    return &pair->shared->part[nbcolli_verbs_rail_to(e, pair->peer)];
 }
 
 /* The local key that a registration has for what goes to a rank. */
@@ -598,11 +610,11 @@ nbcoll_status nbcolli_verbs_admits(nbcoll_endpoint *ep, const nbcoll_queue_deman
 /* ---- receives.c ----------------------------------------------------------------------------------------------------
  */
 
-/* What has come. */
-void nbcolli_verbs_shared_poll(nbcolli_verbs_end *e, nbcoll_shared_receives *r);
+/* What has come by the rail of a pair that has them. */
+void nbcolli_verbs_shared_poll(nbcolli_verbs_end *e, const nbcoll_queue_pair *pair);
 
 /* A pair with shared receives, made or about to end. */
-void nbcolli_verbs_share_pair(nbcoll_queue_pair *pair);
+void nbcolli_verbs_share_pair(nbcolli_verbs_end *e, nbcoll_queue_pair *pair);
 void nbcolli_verbs_unshare_pair(nbcolli_verbs_end *e, nbcoll_queue_pair *pair);
 
 /* At the end of the endpoint, after its pairs. */

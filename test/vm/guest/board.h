@@ -30,6 +30,21 @@ static inline nbcoll_endpoint *board_open(board *b, const nbcoll_verbs_config *c
     return nbcoll_verbs_meet(ep, b->all) == NBCOLL_OK ? ep : NULL;
 }
 
+/* Packets that a device has sent; -1: there is no such device. */
+static inline long packets_sent_by(const char *device)
+{
+    char path[128];
+    long packets = -1;
+
+    snprintf(path, sizeof path, "/sys/class/infiniband/%s/ports/1/hw_counters/sent_pkts", device);
+    FILE *file = fopen(path, "r");
+    if (!file || fscanf(file, "%ld", &packets) != 1)
+        packets = -1;
+    if (file)
+        fclose(file);
+    return packets;
+}
+
 /* Whether a process of the guest has a queue pair, as `rdma` says; the kernel's own ones have no process. */
 static inline bool a_queue_pair_is_left(void)
 {

@@ -251,20 +251,6 @@ static void all_ranks_have_the_dearest_prices_that_were_measured(void **state)
 
 enum { ON_RAILS = 4 };
 
-static long sent_by(const char *device)
-{
-    char path[128];
-    long packets = -1;
-
-    snprintf(path, sizeof path, "/sys/class/infiniband/%s/ports/1/hw_counters/sent_pkts", device);
-    FILE *file = fopen(path, "r");
-    if (!file || fscanf(file, "%ld", &packets) != 1)
-        packets = -1;
-    if (file)
-        fclose(file);
-    return packets;
-}
-
 static void compute_on_rails(int rank, void *user)
 {
     nbcoll_verbs_config config = {
@@ -301,13 +287,13 @@ static void compute_on_rails(int rank, void *user)
 static void ranks_are_joined_by_both_devices(void **state)
 {
     const crew c = CREW(1, 1, 1, 1);
-    long first = sent_by("rxe0"), second = sent_by("rxe1");
+    long first = packets_sent_by("rxe0"), second = packets_sent_by("rxe1");
 
     (void)state;
     assert_true(first >= 0 && second >= 0);
     crew_succeeds(&c, compute_on_rails, shared_memory(sizeof(board)));
-    first = sent_by("rxe0") - first;
-    second = sent_by("rxe1") - second;
+    first = packets_sent_by("rxe0") - first;
+    second = packets_sent_by("rxe1") - second;
     printf("packets by rxe0 %ld, by rxe1 %ld\n", first, second);
     assert_true(first > 1000 && second > 1000);
     assert_false(a_queue_pair_is_left());

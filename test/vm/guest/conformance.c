@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Verbs keeps the transport contract between processes, and between ends of one process. Runs in a guest.
+ * Verbs keeps the transport contract between processes, and between ends of one process, which two devices join as
+ * well. Runs in a guest with two devices.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +78,7 @@ int main(int argc, char **argv)
                               NBCOLL_CONFORMANCE_LENDS | NBCOLL_CONFORMANCE_REFUSES | NBCOLL_CONFORMANCE_QUEUES |
                               NBCOLL_CONFORMANCE_RECEIVES;
     const nbcoll_verbs_config usual = {.size = sizeof usual},
-                              narrow = {.size = sizeof narrow, .credits = 2, .payload = 256};
+                              narrow = {.size = sizeof narrow, .device = "rxe0,rxe1", .credits = 2, .payload = 256};
     nbcoll_conformance here = {.size = sizeof here,
                                .name = "verbs",
                                .promises = promises,
@@ -93,7 +94,7 @@ int main(int argc, char **argv)
     processes.payload = 4096;
     processes.lost_ms = LOST_MS;
     nbcoll_conformance small = here;
-    small.name = "verbs, two credits, payload 256";
+    small.name = "verbs, two devices, two credits, payload 256";
     small.user = &narrow;
     here.only = small.only = processes.only = argc > 2 ? argv[2] : NULL;
     int failed = 0;

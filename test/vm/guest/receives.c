@@ -2,8 +2,8 @@
  *
  * Shared receives over verbs, of ranks that are processes: rank 0 shares them among its pairs with ranks 1 and 2. A
  * helper refills on the device's event while the host sleeps and senders wait, endpoints beside each other hear of
- * theirs whoever reads the device's events, and a sender that is killed takes nothing from the other one. Runs in a
- * guest.
+ * theirs whoever reads the device's events, and a sender that is killed takes nothing from the other one. Where two
+ * devices join them, each has receives of its own, and says when they are few. Runs in a guest with two devices.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -23,6 +23,7 @@ enum { RANKS = 3, MESSAGES = 40, ALL = 2 * MESSAGES, FIRST = 12, BATCH = 8, LEAS
 
 typedef struct plan {
     board board;
+    bool on_rails; /* ranks 1 and 2 are joined to rank 0 by a device each */
     atomic_int goes, is_done;
 } plan;
 
@@ -36,6 +37,7 @@ typedef struct end {
     uint32_t memory[ALL];
 } end;
 
+static const char BOTH[] = "rxe0,rxe1";
 static char told[300];
 
 /* What the device says of a pair that it ends. */
@@ -51,6 +53,7 @@ static void open_end(end *e, plan *p, int rank, uint32_t depth)
     const nbcoll_verbs_config config = {.size = sizeof config,
                                         .rank = rank,
                                         .ranks = RANKS,
+                                        .device = p->on_rails ? BOTH : NULL,
                                         .timeout = 15,
                                         .probe_ms = 200,
                                         .host = {.size = sizeof config.host, .log = hear}};
@@ -97,9 +100,10 @@ static nbcoll_posting posting_of(end *e, nbcoll_posting_kind kind, size_t at)
         .kind = kind, .signal = 1, .memory = &e->memory[at], .bytes = sizeof *e->memory, .local = &e->local};
 }
 
-static void await_into(end *e, size_t at)
+static void await_into(end *e, int sender, size_t at)
 {
-    const nbcoll_posting p = posting_of(e, NBCOLL_POSTING_RECEIVE, at);
+    nbcoll_posting p = posting_of(e, NBCOLL_POSTING_RECEIVE, at);
+    p.from = sender + 1;
     CHECK_STATUS(NBCOLL_OK, e->call->post_shared(e->ep, e->shared, &p));
 }
 
@@ -169,8 +173,8 @@ static void *refill(void *user)
         struct pollfd p = {.fd = h->fd, .events = POLLIN};
         CHECK(poll(&p, 1, 30000) == 1);
         h->wakes++;
-        for (int i = 0; i < BATCH && h->posted < ALL; i++)
-            await_into(h->e, h->posted++);
+        for (int i = 0; i < BATCH && h->posted < ALL; i++, h->posted++)
+            await_into(h->e, 1 + (int)h->posted % 2, h->posted);
         CHECK_STATUS(NBCOLL_OK, h->e->call->watch_shared(h->e->ep, h->e->shared, LEAST, &h->fd));
     }
     return NULL;
@@ -184,11 +188,11 @@ static void receive_asleep(end *e, plan *p)
     pthread_t thread;
     int sender;
 
-    for (size_t i = 0; i < 2; i++)
-        await_into(e, i);
+    for (int rank = 1; rank < RANKS; rank++)
+        await_into(e, rank, (size_t)rank);
     take_a_greeting_of_each(e);
     for (; h.posted < FIRST; h.posted++)
-        await_into(e, h.posted);
+        await_into(e, 1 + (int)h.posted % 2, h.posted);
     CHECK_STATUS(NBCOLL_OK, e->call->watch_shared(e->ep, e->shared, LEAST, &h.fd));
     now.fd = h.fd;
     CHECK(poll(&now, 1, 0) == 0); /* only the device's event can end this */
@@ -226,14 +230,30 @@ static void host_sleeps(int rank, void *user)
     close_end(&e);
 }
 
-static void a_helper_refills_on_the_devices_event_while_senders_wait(void **state)
+static void run_asleep(bool on_rails)
 {
     const crew c = CREW(1, 1, 1);
     plan *p = shared_memory(sizeof *p);
 
-    (void)state;
+    p->on_rails = on_rails;
     crew_succeeds(&c, host_sleeps, p);
     assert_false(a_queue_pair_is_left());
+}
+
+static void a_helper_refills_on_the_devices_event_while_senders_wait(void **state)
+{
+    (void)state;
+    run_asleep(false);
+}
+
+static void a_helper_refills_on_the_events_of_two_devices(void **state)
+{
+    long first = packets_sent_by("rxe0"), second = packets_sent_by("rxe1");
+
+    (void)state;
+    assert_true(first >= 0 && second >= 0);
+    run_asleep(true);
+    assert_true(packets_sent_by("rxe0") - first > 2 * MESSAGES && packets_sent_by("rxe1") - second > 2 * MESSAGES);
 }
 
 /* ---- a sender is killed ------------------------------------------------------------------------------------------ */
@@ -246,12 +266,12 @@ static void receive_of_the_living(end *e, plan *p)
     int sender;
 
     for (size_t i = 0; i < FIRST; i++)
-        await_into(e, i);
+        await_into(e, 1 + (int)i % 2, i);
     for (size_t next = 0; seen[2] < MESSAGES + 1;) {
         nbcoll_status status = take_one(e, &sender, &value);
         if (status == NBCOLL_OK) {
             CHECK(value == seen[sender]++);
-            await_into(e, FIRST + next++ % FIRST);
+            await_into(e, sender, FIRST + next++ % FIRST);
             continue;
         }
         CHECK(status == NBCOLL_PENDING || status == NBCOLL_ERR_PEER_LOST);
@@ -392,12 +412,131 @@ static void endpoints_beside_each_other_hear_of_their_own_receives(void **state)
     assert_false(a_queue_pair_is_left());
 }
 
+/* ---- two devices ------------------------------------------------------------------------------------------------- */
+
+enum { HAS = 4, ROOM = 2 * HAS + 1 };
+
+/* All ranks are this process; only rank 0 shares. */
+typedef struct trio {
+    nbcoll_endpoint *ep[RANKS];
+    const nbcoll_offload *call;
+    nbcoll_completion_queue *sent[RANKS], *received;
+    nbcoll_shared_receives *shared;
+    nbcoll_queue_pair *mine[RANKS], *theirs[RANKS]; /* by the sender */
+} trio;
+
+static void open_trio(trio *t)
+{
+    nbcoll_verbs_config config = {.size = sizeof config, .ranks = RANKS, .device = BOTH};
+    nbcoll_verbs_address all[RANKS];
+
+    for (config.rank = 0; config.rank < RANKS; config.rank++)
+        assert_int_equal(nbcoll_verbs_open(&config, &all[config.rank], &t->ep[config.rank]), NBCOLL_OK);
+    t->call = t->ep[0]->transport->offload;
+    for (int i = 0; i < RANKS; i++)
+        assert_int_equal(nbcoll_verbs_meet(t->ep[i], all), NBCOLL_OK);
+    assert_int_equal(t->call->open_cq(t->ep[0], ROOM, &t->received), NBCOLL_OK);
+    assert_int_equal(t->call->open_shared(t->ep[0], ROOM, t->received, &t->shared), NBCOLL_OK);
+    for (int i = 1; i < RANKS; i++) {
+        nbcoll_queue_config c = {.size = sizeof c, .peer = i, .number = NUMBER, .depth = ROOM, .shared = t->shared};
+        assert_int_equal(t->call->open_queue(t->ep[0], &c, &t->mine[i]), NBCOLL_OK);
+        assert_int_equal(t->call->open_cq(t->ep[i], ROOM, &t->sent[i]), NBCOLL_OK);
+        c = (nbcoll_queue_config){.size = sizeof c, .number = NUMBER, .depth = ROOM, .sent = t->sent[i]};
+        assert_int_equal(t->call->open_queue(t->ep[i], &c, &t->theirs[i]), NBCOLL_OK);
+    }
+}
+
+static void close_trio(trio *t)
+{
+    for (int i = 1; i < RANKS; i++) {
+        t->call->close(t->ep[i], t->theirs[i], NULL);
+        t->call->close(t->ep[i], NULL, t->sent[i]);
+        t->call->close(t->ep[0], t->mine[i], NULL);
+    }
+    t->call->close_shared(t->ep[0], t->shared);
+    t->call->close(t->ep[0], NULL, t->received);
+    for (int i = 0; i < RANKS; i++)
+        nbcoll_endpoint_close(t->ep[i]);
+    assert_false(a_queue_pair_is_left());
+}
+
+static void post_from(const trio *t, int sender, int count)
+{
+    const nbcoll_posting p = {.kind = NBCOLL_POSTING_RECEIVE, .from = sender + 1};
+    for (int i = 0; i < count; i++)
+        assert_int_equal(t->call->post_shared(t->ep[0], t->shared, &p), NBCOLL_OK);
+}
+
+static void send_of(const trio *t, int sender, int count)
+{
+    const nbcoll_posting p = {.kind = NBCOLL_POSTING_SEND, .signal = 1};
+    for (int i = 0; i < count; i++)
+        assert_int_equal(t->call->post(t->ep[sender], t->theirs[sender], &p), NBCOLL_OK);
+}
+
+/* The next messages are this sender's. */
+static void take_of(const trio *t, int sender, int count)
+{
+    nbcoll_shared_arrival came;
+    for (nbcoll_status status; count > 0; count -= status == NBCOLL_OK) {
+        t->call->wait(t->ep[sender], t->sent[sender], ROOM);
+        status = t->call->take(t->ep[0], t->received, &came);
+        assert_true(status == NBCOLL_PENDING || (status == NBCOLL_OK && came.pair == t->mine[sender]));
+    }
+}
+
+/* The descriptor says so at once. */
+static bool are_few(const trio *t, int *fd)
+{
+    assert_int_equal(t->call->watch_shared(t->ep[0], t->shared, 2, fd), NBCOLL_OK);
+    return is_rung(*fd, 0);
+}
+
+static void each_device_has_receives_of_its_own_and_says_when_they_are_few(void **state)
+{
+    const nbcoll_posting for_nobody = {.kind = NBCOLL_POSTING_RECEIVE};
+    nbcoll_shared_arrival came;
+    trio t = {0};
+    int fd;
+
+    (void)state;
+    open_trio(&t);
+    assert_int_equal(t.call->post_shared(t.ep[0], t.shared, &for_nobody), NBCOLL_ERR_ARGUMENT);
+    for (int i = 1; i < RANKS; i++) { /* they are joined */
+        post_from(&t, i, 1);
+        send_of(&t, i, 1);
+        take_of(&t, i, 1);
+        post_from(&t, i, HAS);
+    }
+    for (int i = 1; i < RANKS; i++) {
+        assert_false(are_few(&t, &fd));
+        send_of(&t, i, HAS - 1);
+        assert_true(is_rung(fd, 30000)); /* though the other one has all */
+        take_of(&t, i, HAS - 1);
+        assert_true(are_few(&t, &fd));
+        post_from(&t, i, HAS - 1);
+    }
+    for (int i = 1; i < RANKS; i++) {
+        send_of(&t, i, HAS + 1);
+        take_of(&t, i, HAS);
+        send_of(&t, RANKS - i, 1); /* is not held back */
+        take_of(&t, RANKS - i, 1);
+        post_from(&t, RANKS - i, 1);
+        assert_int_equal(t.call->take(t.ep[0], t.received, &came), NBCOLL_PENDING);
+        post_from(&t, i, HAS + 1);
+        take_of(&t, i, 1);
+    }
+    close_trio(&t);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_helper_refills_on_the_devices_event_while_senders_wait),
+        cmocka_unit_test(a_helper_refills_on_the_events_of_two_devices),
         cmocka_unit_test(a_killed_sender_takes_nothing_from_the_others),
         cmocka_unit_test(endpoints_beside_each_other_hear_of_their_own_receives),
+        cmocka_unit_test(each_device_has_receives_of_its_own_and_says_when_they_are_few),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

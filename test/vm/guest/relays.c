@@ -3,7 +3,8 @@
  * Relays by agents over verbs, of ranks that are processes, each with an agent that is a thread; two of them share a
  * node, and its store, by shm. A rank that has not started, or is stopped, is passed by; a store that is full holds
  * back who sends there, and all goes on when it is emptied; the others are told of a rank that is killed, and their
- * queue pairs are gone; and what is deeper than a device's queues is refused by the name of its limit. Runs in a guest.
+ * queue pairs are gone; and what is deeper than a device's queues is refused by the name of its limit. So it is where
+ * two devices join the ranks. Runs in a guest with two devices.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -43,6 +44,7 @@ typedef struct plan {
     board board;
     nbcoll_shm_id id[NODES];
     nbcoll_wiring_kind wiring;
+    const char *device; /* or devices; null: the first */
     int late;
     pid_t pid;            /* of the late one, if it stops */
     atomic_int is_ready;  /* it has relays, and begins to stop */
@@ -92,10 +94,11 @@ static void count_pairs(nbcoll_endpoint *ep)
     ep->transport = &table;
 }
 
-/* ---- what this process is told of the device ------------------------------------------------------------------------
+/* ---- what this process is told of devices ------------------------------------------------------------------------
  */
 
-static int work_requests; /* of a queue; 0: as the device says */
+static int work_requests; /* of a queue of the second one; 0: as it says */
+static const char BOTH[] = "rxe0,rxe1";
 static char told[300];
 
 /* The linker brings what the transport calls here first. */
@@ -105,7 +108,8 @@ int __wrap_ibv_query_device(struct ibv_context *device, struct ibv_device_attr *
 int __wrap_ibv_query_device(struct ibv_context *device, struct ibv_device_attr *out)
 {
     int status = __real_ibv_query_device(device, out);
-    out->max_qp_wr = work_requests ? work_requests : out->max_qp_wr;
+    if (work_requests && strcmp(ibv_get_device_name(device->device), "rxe1") == 0)
+        out->max_qp_wr = work_requests;
     return status;
 }
 
@@ -158,6 +162,7 @@ static void join(member *m, int rank, plan *p)
     const nbcoll_verbs_config config = {.size = sizeof config,
                                         .rank = rank,
                                         .ranks = RANKS,
+                                        .device = p->device,
                                         .timeout = 15,
                                         .probe_ms = 200,
                                         .host = {.size = sizeof config.host, .log = hear}};
@@ -330,12 +335,13 @@ static void one_is_late(int rank, void *user)
 }
 
 /* `ends`: how the late one does. */
-static void run(rank_main *main, nbcoll_wiring_kind wiring, int late, int ends)
+static void run_over(const char *device, rank_main *main, nbcoll_wiring_kind wiring, int late, int ends)
 {
     const crew c = CREW(1, 1, 1, 1);
     plan *p = shared_memory(sizeof *p);
     int status[RANKS];
 
+    p->device = device;
     p->wiring = wiring;
     p->late = late;
     for (int n = 0; n < NODES; n++)
@@ -344,6 +350,11 @@ static void run(rank_main *main, nbcoll_wiring_kind wiring, int late, int ends)
     for (int i = 0; i < RANKS; i++)
         assert_int_equal(status[i], i == late ? ends : 0);
     assert_false(a_queue_pair_is_left());
+}
+
+static void run(rank_main *main, nbcoll_wiring_kind wiring, int late, int ends)
+{
+    run_over(NULL, main, wiring, late, ends);
 }
 
 static void a_leader_that_has_not_started_is_passed_by(void **state)
@@ -398,6 +409,17 @@ static void all_goes_on_after_a_rank_whose_store_is_full(void **state)
     run(one_does_not_look, NBCOLL_WIRING_CAYLEY, 0, 0);
 }
 
+/* Rank 0 is joined to rank 2 by the first one, to rank 3 by the second one, and they to each other by that. */
+static void relays_over_two_devices_wait_for_a_full_store_and_go_on(void **state)
+{
+    long first = packets_sent_by("rxe0"), second = packets_sent_by("rxe1");
+
+    (void)state;
+    assert_true(first >= 0 && second >= 0);
+    run_over(BOTH, one_does_not_look, NBCOLL_WIRING_DIRECT, 0, 0);
+    assert_true(packets_sent_by("rxe0") - first > TIMES && packets_sent_by("rxe1") - second > TIMES);
+}
+
 /* ---- who ends ---------------------------------------------------------------------------------------------------- */
 
 static void one_is_killed(int rank, void *user)
@@ -429,6 +451,7 @@ static void the_others_are_told_of_a_killed_rank_and_have_no_queue_pairs(void **
     (void)state;
     run(one_is_killed, NBCOLL_WIRING_RING, 2, SIGKILL);
     run(one_is_killed, NBCOLL_WIRING_CAYLEY, 1, SIGKILL); /* which leads no node */
+    run_over(BOTH, one_is_killed, NBCOLL_WIRING_DIRECT, 2, SIGKILL);
 }
 
 /* ---- limits ------------------------------------------------------------------------------------------------------ */
@@ -445,7 +468,7 @@ static void one_device_has_no_such_queues(int rank, void *user)
     CHECK_STATUS(NBCOLL_ERR_LIMIT, try_relays(&m));
     CHECK_STATUS(NBCOLL_OK, nbcoll_relays_close(m.relays, 60 * SECOND));
     CHECK(atomic_load(&most) == 0);
-    CHECK((strstr(told, "max_qp_wr 23, and 24 are wanted for 16 ") != NULL) == (rank == p->late));
+    CHECK((strstr(told, "rxe1 has max_qp_wr 23, and 24 are wanted for 16 ") != NULL) == (rank == p->late));
     printf("rank %d: %s\n", rank, told);
     work_requests = 0;
     open_relays(&m);
@@ -457,10 +480,11 @@ static void one_device_has_no_such_queues(int rank, void *user)
 static void relays_deeper_than_a_devices_queues_are_refused_on_all_ranks(void **state)
 {
     (void)state;
-    run(one_device_has_no_such_queues, NBCOLL_WIRING_DIRECT, 2, 0);
+    run_over(BOTH, one_device_has_no_such_queues, NBCOLL_WIRING_DIRECT, 2, 0);
 }
 
-/* Each in turn, behind the first one that it gives; the relay with shared receives is one only. */
+/* Each in turn, behind the first one that it gives; the relay with shared receives is one only, with a queue of them on
+ * each device. */
 static void one_device_has_no_more(int rank, void *user)
 {
     static const char *const names[] = {[COMPLETIONS] = "one more completion queue",
@@ -471,7 +495,7 @@ static void one_device_has_no_more(int rank, void *user)
 
     join(&m, rank, p);
     for (thing what = COMPLETIONS; what <= RECEIVES; what++) {
-        atomic_store(&left, what != RECEIVES);
+        atomic_store(&left, 1);
         atomic_store(&lacks, rank == p->late ? what : NOTHING);
         told[0] = 0;
         CHECK_STATUS(NBCOLL_ERR_LIMIT, try_relays(&m));
@@ -480,6 +504,7 @@ static void one_device_has_no_more(int rank, void *user)
         CHECK((strstr(told, names[what]) != NULL) == (rank == p->late));
     }
     printf("rank %d: %s\n", rank, told);
+    CHECK(rank != p->late || strstr(told, " rxe1 "));
     atomic_store(&lacks, NOTHING);
     open_relays(&m);
     CHECK_STATUS(NBCOLL_OK, start_gather(&m));
@@ -490,7 +515,7 @@ static void one_device_has_no_more(int rank, void *user)
 static void relays_that_find_no_more_on_a_device_end_on_all_ranks(void **state)
 {
     (void)state;
-    run(one_device_has_no_more, NBCOLL_WIRING_DIRECT, 2, 0);
+    run_over(BOTH, one_device_has_no_more, NBCOLL_WIRING_DIRECT, 2, 0);
 }
 
 /* More than rxe has. */
@@ -527,6 +552,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_leader_that_has_not_started_is_passed_by),
         cmocka_unit_test(a_rank_that_is_stopped_is_passed_by),
         cmocka_unit_test(all_goes_on_after_a_rank_whose_store_is_full),
+        cmocka_unit_test(relays_over_two_devices_wait_for_a_full_store_and_go_on),
         cmocka_unit_test(the_others_are_told_of_a_killed_rank_and_have_no_queue_pairs),
         cmocka_unit_test(relays_deeper_than_a_devices_queues_are_refused_on_all_ranks),
         cmocka_unit_test(relays_that_find_no_more_on_a_device_end_on_all_ranks),
