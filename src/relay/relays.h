@@ -31,21 +31,21 @@ typedef struct nbcolli_relays_place {
     struct nbcoll_relays *of;
 } nbcolli_relays_place;
 
-/* What is started again and again: fragments, by one communicator, or credits, by another one. */
-typedef struct nbcolli_relays_line {
+/* What is started again and again over one communicator: the fragments of a stream, its credits, or the closing. */
+typedef struct nbcolli_relays_flow {
     nbcoll_comm *comm;
     nbcoll_schedule *schedule;
     nbcoll_schedule *lowered; /* in its place, should `comm` have no cells for it; null: it needs none */
     struct nbcoll_relays *of;
     uint32_t places;
     nbcolli_relays_place *standing; /* number n at n modulo `places` */
-} nbcolli_relays_line;
+} nbcolli_relays_flow;
 
 /* The fragments of one origin, in order; each F f of them are a batch. Credit n goes up the tree, from the leaves to
  * the origin, when all ranks have taken out batch n. Without it the origin does not begin batch n + 3: that would find
  * no place where it comes, and take the room of other messages there. */
 typedef struct nbcolli_relays_stream {
-    nbcolli_relays_line fragments, credits;
+    nbcolli_relays_flow fragments, credits;
     uint64_t next;        /* fragment: to be taken out; of the own stream: to be sent */
     uint64_t freed;       /* of those taken out: so many have ended, and stand ready again unless no more come */
     uint64_t total;       /* fragments, once all ranks are closing; before that UINT64_MAX */
@@ -113,10 +113,10 @@ struct nbcoll_relays {
     uint32_t telling;                    /* operations of which others are to be told that they are revoked */
     nbcolli_relays_stream *stream;       /* [ranks] */
     nbcolli_relays_operation *operation; /* [F] number n at n modulo F */
-    nbcolli_relays_line closing;         /* two collectives: of the steps COUNTS and MEETS */
+    nbcolli_relays_flow closing;         /* two collectives: of the steps COUNTS and MEETS */
     atomic_uint step;                    /* nbcolli_relays_step */
     int cancelled_early;                 /* a call, while they were being opened */
-    int begun, given_up;                 /* of these collectives; lines that have ended since they were withdrawn */
+    int begun, given_up;                 /* of these collectives; flows that have ended since they were withdrawn */
     uint64_t *totals;                    /* [ranks] fragments that each has sent */
 
     /* Of those that carry out calls. They move when an operation ends that stands ready, when a node's store has
@@ -157,26 +157,26 @@ static inline int nbcolli_relays_is_led(const nbcoll_relays *r)
     return r->nodes && nbcoll_node_place(r->nodes, r->rank) > 0;
 }
 
-static inline nbcolli_relays_place *nbcolli_relays_place_at(const nbcolli_relays_line *line, uint64_t number)
+static inline nbcolli_relays_place *nbcolli_relays_place_at(const nbcolli_relays_flow *flow, uint64_t number)
 {
-    return &line->standing[number % line->places];
+    return &flow->standing[number % flow->places];
 }
 
 /* Of all streams: first their fragments, then their credits. */
-static inline nbcolli_relays_line *nbcolli_relays_line_at(const nbcoll_relays *r, int i)
+static inline nbcolli_relays_flow *nbcolli_relays_flow_at(const nbcoll_relays *r, int i)
 {
     return i < r->ranks ? &r->stream[i].fragments : &r->stream[i - r->ranks].credits;
 }
 
 /* Each has a communicator: those of all streams, then that of the closing. */
-static inline int nbcolli_relays_lines(const nbcoll_relays *r)
+static inline int nbcolli_relays_flows(const nbcoll_relays *r)
 {
     return 2 * r->ranks + 1;
 }
 
-static inline nbcolli_relays_line *nbcolli_relays_any_line(nbcoll_relays *r, int i)
+static inline nbcolli_relays_flow *nbcolli_relays_any_flow(nbcoll_relays *r, int i)
 {
-    return i < 2 * r->ranks ? nbcolli_relays_line_at(r, i) : &r->closing;
+    return i < 2 * r->ranks ? nbcolli_relays_flow_at(r, i) : &r->closing;
 }
 
 /* How an operation of a place ended. They are alike on all ranks: where one is refused as out of step, a rank has
@@ -222,8 +222,8 @@ uint32_t nbcolli_relays_fingerprint(const nbcoll_relays_config *c);
 nbcoll_status nbcolli_relays_make_comms(nbcoll_relays *r, int n, nbcolli_twin twin[]);
 void nbcolli_relays_out_of_step(nbcoll_relays *r);
 
-/* All ranks are told that nothing goes on over a line. It takes no memory. */
-void nbcolli_relays_break_line(nbcoll_relays *r, const nbcolli_relays_line *line);
+/* All ranks are told that nothing goes on over a flow. It takes no memory. */
+void nbcolli_relays_break_flow(nbcoll_relays *r, const nbcolli_relays_flow *flow);
 
 /* Relays with their operations, and nothing else; gives that back. ERR_MEMORY. */
 nbcoll_status nbcolli_relays_new(nbcoll_comm *comm, const nbcoll_relays_config *config, const nbcoll_host *host,
@@ -268,11 +268,11 @@ nbcoll_status nbcolli_relays_make_agents(nbcoll_comm *comm, const nbcoll_relays_
 
 /* relays_nodes.c */
 
-/* Of the communicator of a line: see nbcolli_relays_line_at. */
-nbcoll_comm_config nbcolli_relays_line_config(const nbcoll_relays *r, int i);
+/* Of the communicator of a flow: see nbcolli_relays_flow_at. */
+nbcoll_comm_config nbcolli_relays_flow_config(const nbcoll_relays *r, int i);
 
 /* Has it cells by which leaders show what comes to their nodes? */
-int nbcolli_relays_line_is_led(const nbcoll_relays *r, int i);
+int nbcolli_relays_flow_is_led(const nbcoll_relays *r, int i);
 
 /* Reserves the store, and gives each place its own. */
 nbcoll_status nbcolli_relays_lay_places(nbcoll_relays *r);
@@ -280,8 +280,8 @@ nbcoll_status nbcolli_relays_lay_places(nbcoll_relays *r);
 /* Builds what stands ready in a stream: of a hop from rank `from` (of the own one -1), and on by that relay. */
 nbcoll_status nbcolli_relays_build(nbcoll_relays *r, int origin, int from, const nbcoll_relay *relay);
 
-/* Of the schedules of a line the one that its communicator carries out is kept. */
-void nbcolli_relays_settle(nbcolli_relays_line *line);
+/* Of the schedules of a flow the one that its communicator carries out is kept. */
+void nbcolli_relays_settle(nbcolli_relays_flow *flow);
 
 /* A builder for these. */
 nbcoll_status nbcolli_relays_builder(const nbcoll_relays *r, nbcoll_comm *shares, nbcoll_builder **out);
@@ -307,9 +307,9 @@ static inline int nbcolli_relays_heeds_end(const nbcoll_relays *r, const nbcolli
 }
 
 /* relays_run.c: as far as passes have brought it, or callbacks: has what was started there ended? 0 also where that
- * broke the relays. All of the line? */
+ * broke the relays. All of the flow? */
 int nbcolli_relays_place_has_ended(nbcoll_relays *r, nbcolli_relays_place *at);
-int nbcolli_relays_line_has_ended(nbcoll_relays *r, const nbcolli_relays_line *line);
+int nbcolli_relays_flow_has_ended(nbcoll_relays *r, const nbcolli_relays_flow *flow);
 
 /* relays_end.c: goes on with the closing. Is nothing of them under way any more? */
 int nbcolli_relays_close_on(nbcoll_relays *r);

@@ -30,7 +30,7 @@ static int nbcolli_relays_are_empty(nbcoll_relays *r)
         if (s->next < s->total || (i != r->rank && s->freed < s->total) || s->seen < s->total / r->batch)
             return 0;
     }
-    return nbcolli_relays_line_has_ended(r, &r->stream[r->rank].fragments);
+    return nbcolli_relays_flow_has_ended(r, &r->stream[r->rank].fragments);
 }
 
 static void nbcolli_relays_close_step(nbcoll_relays *r)
@@ -48,9 +48,9 @@ static void nbcolli_relays_close_step(nbcoll_relays *r)
         next = NBCOLLI_RELAYS_WITHDRAWS;
     atomic_store_explicit(&r->step, next, memory_order_relaxed); /* before what follows */
     for (int i = 0; i < 2 * r->ranks && step != next && next == NBCOLLI_RELAYS_WITHDRAWS; i++)
-        nbcolli_comm_withdraw(nbcolli_relays_line_at(r, i)->comm);
+        nbcolli_comm_withdraw(nbcolli_relays_flow_at(r, i)->comm);
     while (next == NBCOLLI_RELAYS_WITHDRAWS && r->given_up < 2 * r->ranks &&
-           nbcolli_relays_line_has_ended(r, nbcolli_relays_line_at(r, r->given_up)))
+           nbcolli_relays_flow_has_ended(r, nbcolli_relays_flow_at(r, r->given_up)))
         r->given_up++;
     if (next == NBCOLLI_RELAYS_WITHDRAWS && r->given_up == 2 * r->ranks)
         atomic_store_explicit(&r->step, NBCOLLI_RELAYS_OVER, memory_order_relaxed); /* as above */

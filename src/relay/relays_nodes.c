@@ -25,7 +25,7 @@ static int nbcolli_relays_shares(const nbcoll_relays *r, nbcoll_comm *comm)
     return shares;
 }
 
-nbcoll_comm_config nbcolli_relays_line_config(const nbcoll_relays *r, int i)
+nbcoll_comm_config nbcolli_relays_flow_config(const nbcoll_relays *r, int i)
 {
     const size_t eager = sizeof(nbcolli_relays_fragment) + r->config.fragment;
     nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
@@ -38,12 +38,12 @@ nbcoll_comm_config nbcolli_relays_line_config(const nbcoll_relays *r, int i)
     }
     if (i < r->ranks)
         config.slots = nbcolli_relays_most(r);
-    config.cells = nbcolli_relays_line_is_led(r, i); /* else nobody shows anything */
+    config.cells = nbcolli_relays_flow_is_led(r, i); /* else nobody shows anything */
     config.eager = eager; /* as far as the transport goes */
     return config;
 }
 
-int nbcolli_relays_line_is_led(const nbcoll_relays *r, int i)
+int nbcolli_relays_flow_is_led(const nbcoll_relays *r, int i)
 {
     return i < r->ranks && r->nodes && r->nodes->count < r->ranks;
 }
@@ -53,7 +53,7 @@ int nbcolli_relays_line_is_led(const nbcoll_relays *r, int i)
 /* Memory that the node shares, if there is as much beside the cells of all streams: without those, nobody reads it. */
 static void *nbcolli_relays_shared_store(nbcoll_relays *r, size_t places)
 {
-    const nbcoll_comm_config closing = nbcolli_relays_line_config(r, 2 * r->ranks);
+    const nbcoll_comm_config closing = nbcolli_relays_flow_config(r, 2 * r->ranks);
     size_t bytes, cells = nbcoll_cells_bytes(&closing, r->ranks);
     void *room = NULL;
     if (nbcolli_relays_is_led(r) || !nbcolli_relays_shares(r, r->comm) ||
@@ -89,10 +89,10 @@ nbcoll_status nbcolli_relays_lay_places(nbcoll_relays *r)
 /* A step, inside: who waits looks again; those that carry out calls move on the way out. */
 static nbcoll_status nbcolli_relays_came(void *user, const nbcoll_memory memory[])
 {
-    nbcolli_relays_line *line = user;
-    nbcoll_relays *r = line->of;
-    size_t place = (size_t)((const char *)memory->at - (const char *)line->standing->at) / r->stride;
-    atomic_store_explicit(&line->standing[place].has_come, 1, memory_order_release); /* shows what has come */
+    nbcolli_relays_flow *flow = user;
+    nbcoll_relays *r = flow->of;
+    size_t place = (size_t)((const char *)memory->at - (const char *)flow->standing->at) / r->stride;
+    atomic_store_explicit(&flow->standing[place].has_come, 1, memory_order_release); /* shows what has come */
     nbcolli_request *q = r->carrier.notice;
     if (!q) {
         r->context->driven.ended++;
@@ -154,20 +154,20 @@ static nbcoll_status nbcolli_relays_build_in(nbcoll_relays *r, int origin, int f
 
 nbcoll_status nbcolli_relays_build(nbcoll_relays *r, int origin, int from, const nbcoll_relay *relay)
 {
-    nbcolli_relays_line *line = &r->stream[origin].fragments;
-    nbcoll_status s = nbcolli_relays_build_in(r, origin, from, relay, r->nodes ? r->comm : NULL, &line->schedule);
+    nbcolli_relays_flow *flow = &r->stream[origin].fragments;
+    nbcoll_status s = nbcolli_relays_build_in(r, origin, from, relay, r->nodes ? r->comm : NULL, &flow->schedule);
     if (s == NBCOLL_OK && nbcolli_relays_shares(r, r->comm))
-        s = nbcolli_relays_build_in(r, origin, from, relay, NULL, &line->lowered);
+        s = nbcolli_relays_build_in(r, origin, from, relay, NULL, &flow->lowered);
     return s;
 }
 
-void nbcolli_relays_settle(nbcolli_relays_line *line)
+void nbcolli_relays_settle(nbcolli_relays_flow *flow)
 {
-    if (line->lowered && !nbcolli_relays_shares(line->of, line->comm)) {
-        nbcoll_schedule *lowered = line->lowered;
-        line->lowered = line->schedule;
-        line->schedule = lowered;
+    if (flow->lowered && !nbcolli_relays_shares(flow->of, flow->comm)) {
+        nbcoll_schedule *lowered = flow->lowered;
+        flow->lowered = flow->schedule;
+        flow->schedule = lowered;
     }
-    nbcoll_schedule_free(line->lowered);
-    line->lowered = NULL;
+    nbcoll_schedule_free(flow->lowered);
+    flow->lowered = NULL;
 }

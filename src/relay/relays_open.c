@@ -93,12 +93,12 @@ static nbcoll_status nbcolli_relays_plan_all(nbcoll_relays *r, nbcolli_relays_pl
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
-static nbcoll_status nbcolli_relays_line_reserve(nbcoll_relays *r, nbcolli_relays_line *line, uint32_t places)
+static nbcoll_status nbcolli_relays_flow_reserve(nbcoll_relays *r, nbcolli_relays_flow *flow, uint32_t places)
 {
-    line->of = r;
-    line->places = places;
-    line->standing = nbcolli_arena_take(&r->arena, places, sizeof *line->standing);
-    return line->standing ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    flow->of = r;
+    flow->places = places;
+    flow->standing = nbcolli_arena_take(&r->arena, places, sizeof *flow->standing);
+    return flow->standing ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
 }
 
 static nbcoll_status nbcolli_relays_stream_reserve(nbcoll_relays *r, int origin)
@@ -106,8 +106,8 @@ static nbcoll_status nbcolli_relays_stream_reserve(nbcoll_relays *r, int origin)
     nbcolli_relays_stream *s = &r->stream[origin];
     uint32_t places = nbcolli_relays_is_led(r) && origin != r->rank ? NBCOLLI_RELAYS_NEAR : nbcolli_relays_most(r);
     s->total = UINT64_MAX;
-    nbcoll_status status = nbcolli_relays_line_reserve(r, &s->fragments, places);
-    return status == NBCOLL_OK ? nbcolli_relays_line_reserve(r, &s->credits, NBCOLLI_RELAYS_BATCHES) : status;
+    nbcoll_status status = nbcolli_relays_flow_reserve(r, &s->fragments, places);
+    return status == NBCOLL_OK ? nbcolli_relays_flow_reserve(r, &s->credits, NBCOLLI_RELAYS_BATCHES) : status;
 }
 
 /* Takes all memory. */
@@ -122,7 +122,7 @@ static nbcoll_status nbcolli_relays_reserve(nbcoll_relays *r)
         s = nbcolli_relays_stream_reserve(r, i);
     r->totals = nbcolli_arena_take(&r->arena, ranks, sizeof *r->totals);
     if (s == NBCOLL_OK)
-        s = r->totals ? nbcolli_relays_line_reserve(r, &r->closing, 2) : NBCOLL_ERR_MEMORY;
+        s = r->totals ? nbcolli_relays_flow_reserve(r, &r->closing, 2) : NBCOLL_ERR_MEMORY;
     return s == NBCOLL_OK ? nbcolli_relays_lay_places(r) : s;
 }
 
@@ -142,22 +142,22 @@ void nbcolli_relays_free(nbcoll_relays *r)
     nbcolli_relays_discard(r);
 }
 
-/* All lines are made at once, in the same order on all ranks: that of the closing first, since it has cells anyway, and
+/* All flows are made at once, in the same order on all ranks: that of the closing first, since it has cells anyway, and
  * then those whose fragments leaders show. */
 static nbcoll_status nbcolli_relays_begin(nbcoll_relays *r, nbcolli_relays_plan *p)
 {
-    int lines = nbcolli_relays_lines(r);
-    nbcolli_twin *twin = nbcolli_arena_take(&p->arena, (size_t)lines, sizeof *twin);
+    int flows = nbcolli_relays_flows(r);
+    nbcolli_twin *twin = nbcolli_arena_take(&p->arena, (size_t)flows, sizeof *twin);
     if (!twin)
         return NBCOLL_ERR_MEMORY;
-    for (int i = 0; i < lines; i++) {
-        nbcolli_relays_line *line = nbcolli_relays_any_line(r, i);
-        nbcolli_twin *one = &twin[(i + 1) % lines];
-        one->config = nbcolli_relays_line_config(r, i);
-        one->is_led = nbcolli_relays_line_is_led(r, i);
-        one->out = &line->comm;
+    for (int i = 0; i < flows; i++) {
+        nbcolli_relays_flow *flow = nbcolli_relays_any_flow(r, i);
+        nbcolli_twin *one = &twin[(i + 1) % flows];
+        one->config = nbcolli_relays_flow_config(r, i);
+        one->is_led = nbcolli_relays_flow_is_led(r, i);
+        one->out = &flow->comm;
     }
-    return nbcolli_relays_make_comms(r, lines, twin);
+    return nbcolli_relays_make_comms(r, flows, twin);
 }
 
 nbcoll_status nbcolli_relays_make(nbcoll_comm *comm, const nbcoll_relays_config *config, const nbcoll_host *host,
@@ -188,15 +188,15 @@ nbcoll_status nbcolli_relays_make(nbcoll_comm *comm, const nbcoll_relays_config 
 /* The collectives of the closing stand ready, so that it needs no memory. */
 static nbcoll_status nbcolli_relays_prepare_closing(nbcoll_relays *r)
 {
-    nbcolli_relays_line *line = &r->closing;
+    nbcolli_relays_flow *flow = &r->closing;
     nbcoll_status s = nbcoll_allgather_init(&r->stream[r->rank].next, r->totals, sizeof *r->totals, NBCOLL_BYTE,
-                                            line->comm, &line->standing[0].request);
+                                            flow->comm, &flow->standing[0].request);
     if (s == NBCOLL_OK)
-        s = nbcoll_barrier_init(line->comm, &line->standing[1].request);
-    for (uint32_t i = 0; i < line->places && s == NBCOLL_OK; i++) {
-        line->standing[i].of = r;
+        s = nbcoll_barrier_init(flow->comm, &flow->standing[1].request);
+    for (uint32_t i = 0; i < flow->places && s == NBCOLL_OK; i++) {
+        flow->standing[i].of = r;
         if (nbcolli_relays_carry(r))
-            s = nbcoll_on_done(line->standing[i].request, r->heeds, &line->standing[i]);
+            s = nbcoll_on_done(flow->standing[i].request, r->heeds, &flow->standing[i]);
     }
     return s;
 }
@@ -208,17 +208,17 @@ static nbcoll_status nbcolli_relays_stand(nbcoll_relays *r)
     if (ready != NBCOLL_OK)
         return ready;
     for (int i = 0; i < 2 * r->ranks; i++) {
-        nbcolli_relays_line *line = nbcolli_relays_line_at(r, i);
-        nbcolli_relays_settle(line);
-        for (uint32_t k = 0; k < line->places; k++) {
-            nbcolli_relays_place *at = &line->standing[k];
+        nbcolli_relays_flow *flow = nbcolli_relays_flow_at(r, i);
+        nbcolli_relays_settle(flow);
+        for (uint32_t k = 0; k < flow->places; k++) {
+            nbcolli_relays_place *at = &flow->standing[k];
             at->of = r;
-            nbcoll_status s = nbcoll_schedule_init(line->schedule, NULL, at->at, line->comm, &at->request);
+            nbcoll_status s = nbcoll_schedule_init(flow->schedule, NULL, at->at, flow->comm, &at->request);
             if (s == NBCOLL_OK && nbcolli_relays_carry(r))
                 s = nbcoll_on_done(at->request, r->heeds, at);
             if (s != NBCOLL_OK)
                 return s;
-            if (at->at && line != &r->stream[r->rank].fragments)
+            if (at->at && flow != &r->stream[r->rank].fragments)
                 nbcolli_relays_place_start(r, at);
         }
     }
@@ -229,8 +229,8 @@ static nbcoll_status nbcolli_relays_stand(nbcoll_relays *r)
 static void nbcolli_relays_give_up(nbcoll_relays *r, nbcoll_status why)
 {
     int is_lacking = why == NBCOLL_ERR_MEMORY || why == NBCOLL_ERR_LIMIT;
-    for (int i = 0; i < nbcolli_relays_lines(r) && is_lacking; i++)
-        nbcolli_relays_break_line(r, nbcolli_relays_any_line(r, i));
+    for (int i = 0; i < nbcolli_relays_flows(r) && is_lacking; i++)
+        nbcolli_relays_break_flow(r, nbcolli_relays_any_flow(r, i));
 }
 
 void nbcolli_relays_open_on(nbcoll_relays *r)

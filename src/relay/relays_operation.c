@@ -52,10 +52,10 @@ void nbcolli_relays_out_of_step(nbcoll_relays *r)
     nbcolli_relays_break_comm(r, r->comm, -1, NBCOLL_ERR_MISMATCH);
 }
 
-void nbcolli_relays_break_line(nbcoll_relays *r, const nbcolli_relays_line *line)
+void nbcolli_relays_break_flow(nbcoll_relays *r, const nbcolli_relays_flow *flow)
 {
-    if (line->comm)
-        nbcolli_relays_break_comm(r, line->comm, r->rank, NBCOLL_ERR_CANCELLED);
+    if (flow->comm)
+        nbcolli_relays_break_comm(r, flow->comm, r->rank, NBCOLL_ERR_CANCELLED);
 }
 
 nbcoll_status nbcolli_relays_copy_config(const nbcoll_relays_config *from, nbcoll_relays_config *to, nbcoll_host *host)

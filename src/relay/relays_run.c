@@ -131,12 +131,12 @@ void nbcolli_relays_move(nbcoll_relays *r)
 
 /* ---- ends ------------------------------------------------------------------------------------------------------ */
 
-int nbcolli_relays_line_has_ended(nbcoll_relays *r, const nbcolli_relays_line *line)
+int nbcolli_relays_flow_has_ended(nbcoll_relays *r, const nbcolli_relays_flow *flow)
 {
     uint32_t i = 0;
-    while (i < line->places && nbcolli_relays_place_has_ended(r, &line->standing[i]))
+    while (i < flow->places && nbcolli_relays_place_has_ended(r, &flow->standing[i]))
         i++;
-    return i == line->places;
+    return i == flow->places;
 }
 
 /* Cancelling once is enough. What is on its way in the own stream says why, or shows it, unless they are closing. */
@@ -144,13 +144,13 @@ static int nbcolli_relays_are_revoked(nbcoll_relays *r)
 {
     int are_over = 1, revoked = 1 + !!r->is_closing;
     r->has_passed = 0;
-    for (int i = 0; i < nbcolli_relays_lines(r); i++) {
-        nbcolli_relays_line *line = nbcolli_relays_any_line(r, i);
+    for (int i = 0; i < nbcolli_relays_flows(r); i++) {
+        nbcolli_relays_flow *flow = nbcolli_relays_any_flow(r, i);
         int is_spared = i == r->rank && !r->is_closing;
-        for (uint32_t k = 0; k < line->places && r->is_revoked < revoked && !is_spared; k++)
-            if (line->standing[k].is_out)
-                nbcoll_cancel(line->standing[k].request);
-        are_over &= nbcolli_relays_line_has_ended(r, line);
+        for (uint32_t k = 0; k < flow->places && r->is_revoked < revoked && !is_spared; k++)
+            if (flow->standing[k].is_out)
+                nbcoll_cancel(flow->standing[k].request);
+        are_over &= nbcolli_relays_flow_has_ended(r, flow);
     }
     r->is_revoked = revoked;
     return are_over;
@@ -161,12 +161,12 @@ static int nbcolli_relays_are_revoked(nbcoll_relays *r)
  * broken, which takes none. */
 int nbcolli_relays_break(nbcoll_relays *r)
 {
-    nbcolli_relays_line *line = &r->stream[r->rank].fragments;
+    nbcolli_relays_flow *flow = &r->stream[r->rank].fragments;
     int is_told = r->is_revoked;
     if (!r->is_revoked)
-        nbcolli_relays_break_line(r, &r->closing);
-    for (uint32_t i = 0; i < line->places && !r->is_revoked; i++) {
-        nbcolli_relays_place *at = &line->standing[i];
+        nbcolli_relays_break_flow(r, &r->closing);
+    for (uint32_t i = 0; i < flow->places && !r->is_revoked; i++) {
+        nbcolli_relays_place *at = &flow->standing[i];
         if (!at->request.at || atomic_load_explicit(&at->is_out, memory_order_acquire)) /* then it is read no more */
             continue;
         *at->at = (nbcolli_relays_fragment){.operation = NBCOLLI_RELAYS_BROKEN, .bytes = r->status};
@@ -177,7 +177,7 @@ int nbcolli_relays_break(nbcoll_relays *r)
             atomic_store_explicit(&at->is_out, 0, memory_order_relaxed); /* no callback is */
     }
     if (!is_told)
-        nbcolli_relays_break_line(r, line);
+        nbcolli_relays_break_flow(r, flow);
     return nbcolli_relays_are_revoked(r);
 }
 
