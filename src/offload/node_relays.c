@@ -34,13 +34,13 @@ static nbcoll_status nbcolli_node_relays_reserve(nbcolli_node_relays *s, const n
     return s->relay && s->in && s->out && s->taken && s->buffer ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
 }
 
-/* Each relay has its buffers one after the other; all that may wait for a connection finds room in its line. */
+/* Each relay has its buffers one after the other; all that may wait for a connection finds room in its queue. */
 static nbcoll_status nbcolli_node_relays_lay_out(nbcolli_node_relays *s, const nbcolli_node_relays_config *c)
 {
     uint32_t in = 0, out = 0, buffer = 0;
     if (nbcolli_node_relays_reserve(s, c) != NBCOLL_OK)
         return NBCOLL_ERR_MEMORY;
-    uint32_t *line = (uint32_t *)(void *)(s->buffer + s->store.buffers);
+    uint32_t *queue = (uint32_t *)(void *)(s->buffer + s->store.buffers);
     for (uint32_t i = 0; i < c->relays; i++) {
         const nbcolli_node_relays_relay *from = &c->relay[i];
         nbcolli_node_relays_instance *r = &s->relay[i];
@@ -52,11 +52,11 @@ static nbcoll_status nbcolli_node_relays_lay_out(nbcolli_node_relays *s, const n
         buffer += r->buffers;
         for (uint32_t k = 0; k < from->sources; k++)
             s->in[in++] = (nbcolli_node_relays_in){.end = from->source[k], .relay = r};
-        for (uint32_t k = 0; k < from->destinations; k++, line += room)
+        for (uint32_t k = 0; k < from->destinations; k++, queue += room)
             s->out[out++] = (nbcolli_node_relays_out){.end = from->destination[k],
                                                       .credits = from->destination[k].credits,
                                                       .room = room,
-                                                      .line = line};
+                                                      .queue = queue};
     }
     return NBCOLL_OK;
 }

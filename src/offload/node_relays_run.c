@@ -22,7 +22,7 @@ static void nbcolli_node_relays_queue(const nbcolli_node_relays_instance *r, uin
 {
     for (uint32_t i = 0; i < r->outs; i++) {
         nbcolli_node_relays_out *o = &r->out[i];
-        o->line[o->queued++ % o->room] = buffer;
+        o->queue[o->queued++ % o->room] = buffer;
     }
 }
 
@@ -30,7 +30,7 @@ static nbcoll_status nbcolli_node_relays_send(nbcolli_node_relays *s, nbcolli_no
 {
     const nbcoll_posting p = {.kind = NBCOLL_POSTING_SEND,
                               .signal = 1,
-                              .memory = nbcolli_node_store_message(&s->store, o->line[o->posted % o->room]),
+                              .memory = nbcolli_node_store_message(&s->store, o->queue[o->posted % o->room]),
                               .bytes = s->store.shape.bytes,
                               .local = s->is_registered ? &s->registered : NULL};
     o->posted++;
@@ -45,7 +45,7 @@ static nbcoll_status nbcolli_node_relays_move_out(nbcolli_node_relays *s, nbcoll
     nbcoll_endpoint *ep = s->agent->ep;
     nbcoll_status status = NBCOLL_OK;
     while (o->done < o->posted && (status = call->wait(ep, o->sent, 1)) == NBCOLL_OK) {
-        uint32_t buffer = o->line[o->done++ % o->room];
+        uint32_t buffer = o->queue[o->done++ % o->room];
         s->buffer[buffer].held--;
         if (nbcolli_node_store_release(&s->store, buffer) && buffer >= s->store.shape.received)
             nbcolli_node_relays_wake(s, nbcolli_node_store_owner(&s->store, buffer)); /* it has room */

@@ -20,7 +20,7 @@ typedef struct nbcolli_node_relays_out {
     nbcoll_completion_queue *sent, *returned; /* messages; credits */
     uint32_t credits;                         /* that it has */
     uint32_t room;
-    uint32_t *line;                /* [room] buffers, in order: number n at n modulo `room` */
+    uint32_t *queue;               /* [room] buffers, in order: number n at n modulo `room` */
     uint64_t queued, posted, done; /* of them */
 } nbcolli_node_relays_out;
 
