@@ -7,8 +7,8 @@
 #include "../engine/7_calls/create.h"
 #include "../engine/7_calls/wait.h"
 #include "../host/arena.h"
+#include "../wiring/wiring.h"
 #include "nbcoll/schedule.h"
-#include "relay.h"
 
 #define NBCOLLI_RELAYS_BROKEN UINT64_MAX /* in the place of an operation: the origin's are; `bytes` is the status */
 

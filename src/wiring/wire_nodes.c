@@ -2,7 +2,7 @@
  * Wirings by nodes. The first rank of each node leads it; leaders are joined as the nodes would be, if each were one
  * rank. What comes to a relay of a leader's goes to the other ranks of its node, too. For what such a rank contributes
  * its leader has a relay more, which sends it where the leader's own block goes, and to the others of the node. */
-#include "relay.h"
+#include "wiring.h"
 
 static int nbcolli_leader_of(const nbcolli_between *p, int node)
 {

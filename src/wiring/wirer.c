@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Wirings being written down; and the two that need no more than that: direct, and a ring, where each hop has a relay.
  */
-#include "relay.h"
+#include "wiring.h"
 
 void nbcolli_relay_next(nbcolli_wirer *w)
 {

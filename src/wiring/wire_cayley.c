@@ -3,7 +3,7 @@
  * that of allgather_cayley.c: rank 0 has the ranks 1 .. k + 1 as neighbours, each other one k more, level by level. In
  * a tree nothing comes back, so nothing need be looked at to know where it ends. Source: Inozemtsev's thesis (2014),
  * sections 5.3.3 and 5.4.3, which counts k (k + 1) connections, where k + 1 neighbours have (k + 1)^2 outgoing ones. */
-#include "relay.h"
+#include "wiring.h"
 
 /* The neighbour that is nearer to rank 0, of which there is one but for rank 0 itself. */
 static int nbcolli_tree_parent(const nbcolli_wirer *w, int rank)

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "../host/arena.h"
-#include "relay.h"
+#include "wiring.h"
 
 const char *nbcoll_relay_flaw_name(nbcoll_relay_flaw flaw)
 {

@@ -2,7 +2,7 @@
  * Operations over wirings, played fragment by fragment: what stores hold, who waits for a credit, and what comes while
  * ranks are late. */
 #include "../host/arena.h"
-#include "relay.h"
+#include "wiring.h"
 
 #define NBCOLLI_RELAYING_NONE UINT32_MAX
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Wirings: making, and as text. */
 #include "../show/print.h"
-#include "relay.h"
+#include "wiring.h"
 
 const char *nbcoll_wiring_name(nbcoll_wiring_kind kind)
 {

@@ -8,7 +8,7 @@
  * to those d (k + 1)^j above it, past the last one to 0, d being a value of the digit. Source: Inozemtsev's thesis
  * (2014), sections 5.3.2 and 5.4.2, for powers of k + 1. */
 #include "nbcoll/pattern.h"
-#include "relay.h"
+#include "wiring.h"
 
 typedef struct nbcolli_rounds {
     nbcolli_wirer *w;

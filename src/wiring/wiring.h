@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Relays: how wirings are written down, and refuted. */
-#ifndef NBCOLLI_RELAY_H
-#define NBCOLLI_RELAY_H
+ * How wirings are written down, and refuted. */
+#ifndef NBCOLLI_WIRING_H
+#define NBCOLLI_WIRING_H
 
 #include "nbcoll/relay.h"
 #include "../host/arena.h"
