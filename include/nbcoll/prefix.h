@@ -506,6 +506,7 @@
 #define nbcolli_control_new NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_control_new)
 #define nbcolli_control_returned NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_control_returned)
 #define nbcolli_control_with NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_control_with)
+#define nbcolli_converges NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_converges)
 #define nbcolli_copy_at NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_copy_at)
 #define nbcolli_cores_allowed NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_cores_allowed)
 #define nbcolli_cores_count NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_cores_count)

@@ -33,6 +33,7 @@
  *   copy_ps       of each byte that a rank copies one after the other
  *   eager         a message of more bytes is announced, asked for and sent: it counts as three
  *   shelf         bytes that a rank copies into shared memory of what it exposes, where readers find it in place
+ *   shelf_part    longer parts are got from their owner instead, where it has no less to do than its readers
  *   eager_ps      of each byte of a message that is not longer, beside beta_ps: it is copied in and out
  *   get_ns        of each message that is longer, and each fetch from shared memory of more than a cell holds
  *   credits       a pipeline of more segments counts as one of long messages
@@ -133,6 +134,7 @@ typedef struct nbcoll_terms {
                                   communicator's is 0: no transport has a price for it */
     size_t carries;            /* 1 + the bytes of a rank's block (of the root's) up to which relays carry out calls; 0:
                                   none are open */
+    uint32_t shelf_part;       /* bytes of a part on the shelf, at most (nbcoll_shared.shelf_part); 0: any */
 } nbcoll_terms;
 
 /* The terms of a communicator, as agreed, and with `carries` as it is now. The rules are its own, and stay as long as

@@ -188,6 +188,11 @@ typedef struct nbcoll_shared {
      * gives and can neither shrink nor grow (seals); *base is where its beginning lies for this rank. -1: there is
      * none. */
     int (*descriptor)(nbcoll_endpoint *ep, void **base, size_t *bytes);
+    /* Optional, with limits.shelf: the bytes of the longest part that is worth a copy to the shelf and one out of it,
+     * since a get of a longer one takes less time. Longer ones are lent, but where readers have more to do than owners:
+     * where they combine the parts, or one of them reads those of all ranks. Asked once, when the endpoint joins its
+     * context. Null, or 0: every part is worth it. */
+    size_t (*shelf_part)(nbcoll_endpoint *ep);
 } nbcoll_shared;
 
 /* ---- sleeping (optional group) --------------------------------------------------------------------------------- */
@@ -382,7 +387,8 @@ typedef struct nbcoll_limits {
     uint32_t ranks_per_core;
     /* Only with the shared group: bytes that the core may reserve for copies of what it exposes, which then are read in
      * place, as far as there is room. To be set where a copy into shared memory and one out of it are as fast, or
-     * nearly, as a get from another rank's private memory, for which its owner has to wait. 0: no copies. */
+     * nearly, as a get from another rank's private memory, for which its owner has to wait; where that depends on the
+     * length, nbcoll_shared.shelf_part says so. 0: no copies. */
     uint32_t shelf;
     uint32_t copy_ps; /* of a byte that a rank copies itself; gamma_ps is of combining then. 0: as gamma_ps */
     /* How many ways to other machines the ranks of one share, and what a way takes for each message beside its bytes:

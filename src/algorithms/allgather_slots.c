@@ -9,10 +9,10 @@ nbcoll_build nbcolli_allgather_slots;
 void nbcolli_allgather_slots(nbcoll_builder *b, const nbcoll_args *a)
 {
     nbcoll_add_expose_to_all(b, a->send, a->bytes);
-    if (!a->in_place)
-        nbcoll_add_copy(b, nbcoll_at(a->recv, (size_t)b->rank * a->bytes), a->send, a->bytes);
     for (int i = 1; i < b->ranks; i++) {
         int peer = nbcoll_absolute(i, b->rank, b->ranks);
         nbcoll_add_fetch(b, peer, nbcoll_at(a->recv, (size_t)peer * a->bytes), a->bytes);
     }
+    if (!a->in_place) /* nobody waits for that */
+        nbcoll_add_copy(b, nbcoll_at(a->recv, (size_t)b->rank * a->bytes), a->send, a->bytes);
 }

@@ -20,11 +20,11 @@ void nbcolli_alltoall_slots(nbcoll_builder *b, const nbcoll_args *a)
     }
     if (a->in_place)
         left = nbcoll_add_copy(b, aside, a->recv, (size_t)b->ranks * a->bytes);
-    else
-        nbcoll_add_copy(b, nbcoll_recv_block(b, a, b->rank).at, nbcoll_send_block(b, a, b->rank).at, a->bytes);
     nbcoll_after(b, nbcoll_add_expose(b, (size_t)b->ranks - 1, part), left);
     for (int i = 1; i < b->ranks; i++) {
         int peer = nbcoll_absolute(i, b->rank, b->ranks);
         nbcoll_after(b, nbcoll_add_fetch(b, peer, nbcoll_recv_block(b, a, peer).at, a->bytes), left);
     }
+    if (!a->in_place) /* nobody waits for that */
+        nbcoll_add_copy(b, nbcoll_recv_block(b, a, b->rank).at, nbcoll_send_block(b, a, b->rank).at, a->bytes);
 }

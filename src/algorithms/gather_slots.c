@@ -13,11 +13,9 @@ void nbcolli_gather_slots(nbcoll_builder *b, const nbcoll_args *a)
         nbcoll_add_expose(b, 1, &mine);
         return;
     }
-    for (int peer = 0; peer < b->ranks; peer++) {
-        nbcoll_addr place = nbcoll_at(a->recv, (size_t)peer * a->bytes);
+    for (int peer = 0; peer < b->ranks; peer++)
         if (peer != b->rank)
-            nbcoll_add_fetch(b, peer, place, a->bytes);
-        else if (!a->in_place)
-            nbcoll_add_copy(b, place, a->send, a->bytes);
-    }
+            nbcoll_add_fetch(b, peer, nbcoll_at(a->recv, (size_t)peer * a->bytes), a->bytes);
+    if (!a->in_place) /* nobody waits for that */
+        nbcoll_add_copy(b, nbcoll_at(a->recv, (size_t)b->rank * a->bytes), a->send, a->bytes);
 }

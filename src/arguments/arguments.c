@@ -52,6 +52,12 @@ const nbcolli_kind *nbcolli_kind_of(nbcoll_operation operation)
     return &nbcolli_args_kinds[operation];
 }
 
+int nbcolli_converges(nbcoll_operation operation)
+{
+    const nbcolli_kind *kind = nbcolli_kind_of(operation);
+    return kind->reduces || (kind->has_root && kind->recv[0] == NBCOLLI_ALL);
+}
+
 const char *nbcoll_operation_name(nbcoll_operation operation)
 {
     return (unsigned)operation < NBCOLL_OPERATION_COUNT ? nbcolli_args_kinds[operation].name : "?";

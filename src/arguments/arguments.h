@@ -26,6 +26,9 @@ typedef struct nbcolli_kind {
 
 const nbcolli_kind *nbcolli_kind_of(nbcoll_operation operation);
 
+/* Has who receives more to do than who sends: does it combine, or read the blocks of all ranks as the only one? */
+int nbcolli_converges(nbcoll_operation operation);
+
 /* What this rank's send or receive buffer holds, when it is not in place. */
 nbcolli_part nbcolli_part_of(const nbcoll_args *a, int rank, int is_recv);
 

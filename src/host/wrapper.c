@@ -160,6 +160,12 @@ static void nbcolli_wrapper_copy_in(nbcoll_endpoint *ep, int peer, void *to, con
     w->inner_shared.copy_in(w->inner, peer, to, from, bytes);
 }
 
+static size_t nbcolli_wrapper_shelf_part(nbcoll_endpoint *ep)
+{
+    nbcolli_wrapper *w = nbcolli_wrapper_of(ep);
+    return w->inner_shared.shelf_part(w->inner);
+}
+
 static int nbcolli_wrapper_descriptor(nbcoll_endpoint *ep, void **base, size_t *bytes)
 {
     nbcolli_wrapper *w = nbcolli_wrapper_of(ep);
@@ -230,7 +236,8 @@ static void nbcolli_wrapper_groups_make(nbcolli_wrapper *w)
         w->shared = (nbcoll_shared){sizeof w->shared, nbcolli_wrapper_reserve, nbcolli_wrapper_release,
                                     nbcolli_wrapper_map, nbcolli_wrapper_wake,
                                     w->inner_shared.copy_in ? nbcolli_wrapper_copy_in : NULL,
-                                    w->inner_shared.descriptor ? nbcolli_wrapper_descriptor : NULL};
+                                    w->inner_shared.descriptor ? nbcolli_wrapper_descriptor : NULL,
+                                    w->inner_shared.shelf_part ? nbcolli_wrapper_shelf_part : NULL};
         w->table.shared = &w->shared;
     }
     if (w->call.lines) {

@@ -116,6 +116,7 @@ static void nbcolli_finish_share(nbcoll_schedule *s, nbcoll_step i)
         s->wide += spread ? spread : 1;
     }
     if (v->kind == NBCOLL_FETCH_REDUCE) {
+        s->converges = 1;
         s->bounces[s->op[i]] = s->bounce;
         s->bounce += (v->write.bytes + NBCOLLI_FINISH_LINE - 1) / NBCOLLI_FINISH_LINE *
                      NBCOLLI_FINISH_LINE; /* so much is in a buffer */

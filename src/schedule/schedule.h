@@ -10,6 +10,7 @@ typedef struct nbcolli_run nbcolli_run;
 
 #define NBCOLLI_SHELF_PIECE ((size_t)16 << 10) /* of a copy on a shelf (3_run/shelf.h) that is followed */
 #define NBCOLLI_SHELF_FILLS ((size_t)32 << 10) /* bytes from which on they do */
+#define NBCOLLI_SHELF_BEYOND ((size_t)1 << 20) /* bytes of a part that is beyond a core's cache */
 #define NBCOLLI_CELL_INLINE 80 /* bytes of payload in a cell: an exposure of at most so many is complete at once */
 
 /* The lanes that a run has ready queues for: ANY, CALLER, PROGRESS. The others are hints, and count as ANY here. */
@@ -78,6 +79,7 @@ struct nbcoll_schedule {
     nbcolli_message *send, *recv, *fetch; /* [sends], [recvs], [fetches]: FETCH_REDUCE too */
     int is_standing; /* its operations may wait as long as they like */
     int shared;      /* it has an EXPOSE, FETCH or FETCH_REDUCE */
+    int converges;   /* readers have more to do than owners: they combine what these expose, or one reads all of it */
     uint32_t cells;  /* that a run writes; with so many parts */
     uint32_t shown;
     uint32_t wide;   /* cells, if what can be spread is spread */

@@ -31,7 +31,8 @@ typedef struct nbcolli_cost_call {
     nbcolli_cost_time gamma, copy; /* of each byte that a rank combines, and copies */
     nbcolli_cost_time table; /* of a part of a cell in which each reader has another one; 0: as a number of posts */
     uint64_t credits; /* messages that are not announced, at once */
-    uint64_t shelf;   /* bytes that a rank's copies of what it exposes take at most */
+    uint64_t shelf;   /* bytes that a rank's copies of what it exposes take at most, */
+    uint64_t part, beyond; /* and each part of them, or from how many bytes on */
     uint64_t ranks, bytes;
     uint64_t nodes, node; /* nodes, and ranks of the largest; a node of 1 is a rank */
     uint64_t domains, domain, parts; /* domains, ranks of the largest, and domains of a node, at most; none known: 0 */

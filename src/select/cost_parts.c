@@ -132,14 +132,14 @@ nbcolli_cost_time nbcolli_cost_train(const nbcolli_cost_call *c, uint64_t count,
     return nbcolli_cost_later(nbcolli_cost_later(nbcolli_cost_train_of(&l, far, bytes, ends, work), own), beside);
 }
 
-static int nbcolli_cost_is_shelved(const nbcolli_cost_call *c, uint64_t bytes)
+static int nbcolli_cost_is_shelved(const nbcolli_cost_call *c, uint64_t part, uint64_t bytes)
 {
-    return bytes > NBCOLLI_CELL_INLINE && bytes <= c->shelf;
+    return bytes > NBCOLLI_CELL_INLINE && bytes <= c->shelf && (part <= c->part || part >= c->beyond);
 }
 
 int nbcolli_cost_is_followed(const nbcolli_cost_call *c, uint64_t bytes)
 {
-    return bytes >= NBCOLLI_SHELF_FILLS && nbcolli_cost_is_shelved(c, bytes);
+    return bytes >= NBCOLLI_SHELF_FILLS && nbcolli_cost_is_shelved(c, bytes, bytes);
 }
 
 /* What fits into a cell is there at once, for half of what a post takes; if each reader has another part there it is
@@ -153,7 +153,7 @@ nbcolli_cost_time nbcolli_cost_fetches(const nbcolli_cost_call *c, uint64_t coun
     const nbcolli_cost_level l = nbcolli_cost_crowd(c, 1);
     nbcolli_cost_time one = l.overhead / 2 + bytes * l.beta + worked * c->gamma, copy = 0;
 
-    if (nbcolli_cost_is_shelved(c, exposed)) {
+    if (nbcolli_cost_is_shelved(c, bytes, exposed)) {
         one = l.fetch + l.overhead + nbcolli_cost_later(bytes * c->copy, worked * c->gamma);
         copy = (exposed == bytes && nbcolli_cost_is_followed(c, bytes) ? NBCOLLI_SHELF_PIECE : exposed) * c->copy;
     } else if (exposed > NBCOLLI_CELL_INLINE) {

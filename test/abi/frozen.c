@@ -456,7 +456,7 @@ OFFSET(nbcoll_rule, leaders, 60);
 OFFSET(nbcoll_rule, fewest_nodes, 64);
 OFFSET(nbcoll_rule, most_nodes, 68);
 
-SIZE(nbcoll_terms, 216);
+SIZE(nbcoll_terms, 224);
 OFFSET(nbcoll_terms, size, 0);
 OFFSET(nbcoll_terms, ranks, 8);
 OFFSET(nbcoll_terms, shared, 12);
@@ -484,6 +484,7 @@ OFFSET(nbcoll_terms, domain, 160);
 OFFSET(nbcoll_terms, progress_cores, 200);
 OFFSET(nbcoll_terms, table_ns, 204);
 OFFSET(nbcoll_terms, carries, 208);
+OFFSET(nbcoll_terms, shelf_part, 216);
 
 SIZE(nbcoll_level, 40);
 OFFSET(nbcoll_level, alpha_ns, 0);
@@ -734,7 +735,7 @@ OFFSET(nbcoll_bulk, put, 40);
 OFFSET(nbcoll_bulk, reaches, 48);
 OFFSET(nbcoll_bulk, view, 56);
 
-SIZE(nbcoll_shared, 56);
+SIZE(nbcoll_shared, 64);
 OFFSET(nbcoll_shared, size, 0);
 OFFSET(nbcoll_shared, reserve, 8);
 OFFSET(nbcoll_shared, release, 16);
@@ -742,6 +743,7 @@ OFFSET(nbcoll_shared, map, 24);
 OFFSET(nbcoll_shared, wake, 32);
 OFFSET(nbcoll_shared, copy_in, 40);
 OFFSET(nbcoll_shared, descriptor, 48);
+OFFSET(nbcoll_shared, shelf_part, 56);
 
 SIZE(nbcoll_wakeup, 24);
 OFFSET(nbcoll_wakeup, size, 0);

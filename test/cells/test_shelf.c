@@ -15,8 +15,8 @@
 
 enum { RANKS = 3, BYTES = 3000, ROOM = 8192, LARGE = 4 * NBCOLL_PASS_BYTES, SHELF = 4 * LARGE };
 
-/* A world whose ranks share memory and have a shelf of so many bytes. */
-static void open_world(world *w, uint32_t shelf)
+/* A world whose ranks share memory and have a shelf of so many bytes; of which parts are worth it, if that is said. */
+static void open_ranks(world *w, int ranks, uint32_t shelf, size_t (*part)(nbcoll_endpoint *))
 {
     nbcoll_loopback_config loopback = world_variant(WORLD_SHARED, 1);
 
@@ -26,12 +26,24 @@ static void open_world(world *w, uint32_t shelf)
     native_init(&n, NULL);
     for (size_t i = 0; i < n.config.rule_count; i++)
         n.rule[i].below = 0;
-    world_open_contexts(w, RANKS, &loopback, NULL);
-    for (int r = 0; r < RANKS; r++) {
+    world_open_contexts(w, ranks, &loopback, NULL);
+    nbcoll_transport table = *w->endpoint[0]->transport;
+    nbcoll_shared shared = *table.shared;
+    table.shared = &shared;
+    shared.shelf_part = part;
+    for (int r = 0; r < ranks; r++) {
+        const nbcoll_transport *own = w->endpoint[r]->transport;
+        w->endpoint[r]->transport = &table; /* is copied */
         w->endpoint[r]->limits.shelf = shelf;
         EXPECT(OK, nbcoll_comm_icreate(w->context[r], w->endpoint[r], &n.config, &w->comm[r], &q[r]));
+        w->endpoint[r]->transport = own;
     }
-    world_finish(w, RANKS, q);
+    world_finish(w, ranks, q);
+}
+
+static void open_world(world *w, uint32_t shelf)
+{
+    open_ranks(w, RANKS, shelf, NULL);
 }
 
 /* A broadcast of rank 0's; its other ranks start it when they are told to. */
@@ -334,6 +346,92 @@ static void different_parts_are_lent_where_the_owner_only_gives(void **state)
     world_close(&w);
 }
 
+static size_t of_bytes(nbcoll_endpoint *ep)
+{
+    (void)ep;
+    return BYTES;
+}
+
+static void start_of(nbcoll_operation operation, void *from, void *to, size_t bytes, nbcoll_comm *comm,
+                     nbcoll_request *q)
+{
+    switch (operation) {
+    case NBCOLL_OPERATION_ALLGATHER: EXPECT(OK, nbcoll_iallgather(from, to, bytes, NBCOLL_BYTE, comm, q)); break;
+    case NBCOLL_OPERATION_ALLTOALL: EXPECT(OK, nbcoll_ialltoall(from, to, bytes, NBCOLL_BYTE, comm, q)); break;
+    case NBCOLL_OPERATION_BCAST: EXPECT(OK, nbcoll_ibcast(to, bytes, NBCOLL_BYTE, 0, comm, q)); break;
+    case NBCOLL_OPERATION_SCATTER: EXPECT(OK, nbcoll_iscatter(from, to, bytes, NBCOLL_BYTE, 0, comm, q)); break;
+    case NBCOLL_OPERATION_GATHER: EXPECT(OK, nbcoll_igather(from, to, bytes, NBCOLL_BYTE, 0, comm, q)); break;
+    case NBCOLL_OPERATION_REDUCE:
+        EXPECT(OK, nbcoll_ireduce(from, to, bytes, NBCOLL_BYTE, NBCOLL_BXOR, 0, comm, q));
+        break;
+    default: EXPECT(OK, nbcoll_iallreduce(from, to, bytes, NBCOLL_BYTE, NBCOLL_BXOR, comm, q));
+    }
+}
+
+/* Has rank r copied something, when it has started this, from as many bytes of a rank's? Afterwards all have come. */
+static int copies(world *w, nbcoll_operation operation, int r, size_t bytes)
+{
+    static unsigned char from[RANKS][RANKS * LARGE], to[RANKS][RANKS * LARGE];
+    nbcoll_request q[RANKS];
+    int ranks = w->ranks, shelved = 0;
+
+    for (int i = 0; i < ranks; i++) {
+        int rank = (r + i) % ranks;
+        start_of(operation, from[rank], to[rank], bytes, w->comm[rank], &q[rank]);
+        if (i == 0)
+            shelved = w->context[r]->links->shelf.count > 0;
+    }
+    world_finish(w, ranks, q);
+    return shelved;
+}
+
+/* Where a get takes less time than both copies, only what readers wait for less than their owner is copied. */
+static void long_parts_are_lent_but_where_readers_have_more_to_do(void **state)
+{
+    static const struct {
+        nbcoll_operation operation;
+        int ranks, rank;
+        size_t bytes;
+        int copied;
+    } cases[] = {
+        {NBCOLL_OPERATION_ALLGATHER, 3, 0, BYTES, 1},
+        {NBCOLL_OPERATION_ALLGATHER, 3, 0, BYTES + 1, 0},
+        {NBCOLL_OPERATION_ALLGATHER, 3, 0, LARGE, 0},
+        {NBCOLL_OPERATION_ALLTOALL, 3, 0, BYTES, 1}, /* each part counts, not all of them */
+        {NBCOLL_OPERATION_ALLTOALL, 3, 0, BYTES + 1, 0},
+        {NBCOLL_OPERATION_BCAST, 3, 0, BYTES, 1},
+        {NBCOLL_OPERATION_BCAST, 3, 0, BYTES + 1, 0},
+        {NBCOLL_OPERATION_BCAST, 3, 0, LARGE, 1}, /* beyond the caches two cores copy faster than one */
+        {NBCOLL_OPERATION_SCATTER, 2, 0, BYTES, 1},
+        {NBCOLL_OPERATION_SCATTER, 2, 0, LARGE, 0}, /* whose root has a copy of its own to make */
+        {NBCOLL_OPERATION_GATHER, 3, 1, BYTES + 1, 1},
+        {NBCOLL_OPERATION_REDUCE, 3, 1, BYTES + 1, 1},
+        {NBCOLL_OPERATION_ALLREDUCE, 3, 0, BYTES + 1, 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        world w;
+        open_ranks(&w, cases[i].ranks, SHELF, of_bytes);
+        assert_int_equal(copies(&w, cases[i].operation, cases[i].rank, cases[i].bytes), cases[i].copied);
+        world_close(&w);
+    }
+}
+
+static void of_the_longest_parts_the_least_counts_for_the_choice(void **state)
+{
+    nbcoll_terms terms = {.size = sizeof terms};
+    world w;
+    (void)state;
+    open_ranks(&w, RANKS, SHELF, of_bytes);
+    EXPECT(OK, nbcoll_comm_terms(w.comm[0], &terms));
+    assert_int_equal(terms.shelf_part, BYTES);
+    world_close(&w);
+    open_world(&w, SHELF);
+    EXPECT(OK, nbcoll_comm_terms(w.comm[0], &terms));
+    assert_int_equal(terms.shelf_part, SHELF);
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,6 +446,8 @@ int main(void)
         cmocka_unit_test(a_copy_can_be_cancelled),
         cmocka_unit_test(a_copy_that_is_followed_can_be_cancelled),
         cmocka_unit_test(different_parts_are_lent_where_the_owner_only_gives),
+        cmocka_unit_test(long_parts_are_lent_but_where_readers_have_more_to_do),
+        cmocka_unit_test(of_the_longest_parts_the_least_counts_for_the_choice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -445,9 +445,8 @@ static void what_is_cancelled_in_the_middle_is_not_touched_any_more(void **state
                 else
                     EXPECT(OK, nbcoll_iallgather(p[r].send, p[r].recv, BYTES, NBCOLL_BYTE, w.comm[r], &q[r]));
             }
-            for (int i = 0; i < 3; i++)
-                for (int r = 0; r < 2; r++)
-                    EXPECT(OK, nbcoll_progress(w.context[r]));
+            for (int r = 0; r < 2; r++)
+                EXPECT(OK, nbcoll_progress(w.context[r]));
             EXPECT(OK, nbcoll_cancel(q[0]));
             world_settle(&w, 2, q, s);
             assert_int_equal(s[0], NBCOLL_ERR_CANCELLED);

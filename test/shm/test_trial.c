@@ -55,21 +55,21 @@ static void the_faster_way_is_chosen_for_each_size(void **state)
 {
     static const struct {
         uint32_t ns[NBCOLLI_SHM_WAYS][NBCOLLI_SHM_TRIAL_SIZES];
-        size_t by_pieces, by_cma, meets_from;
+        size_t by_pieces, by_cma, meets_from, shelf_part;
     } cases[] = {
         /* pieces are faster */
-        {{{3700, 16000}, {2200, 12000}, {5000, 12500}}, 1, SIZE_MAX, SIZE_MAX},
+        {{{3700, 16000}, {2200, 12000}, {5000, 12500}}, 1, SIZE_MAX, SIZE_MAX, 0},
         /* pieces are slow */
-        {{{1000, 5000}, {3000, 20000}, {3000, 19000}}, SIZE_MAX, SIZE_MAX, SIZE_MAX},
+        {{{1000, 5000}, {3000, 20000}, {3000, 19000}}, SIZE_MAX, SIZE_MAX, SIZE_MAX, 4096},
         /* both sides are faster than each */
-        {{{3700, 16000}, {2200, 20000}, {5000, 11000}}, 1, SIZE_MAX, 131072},
+        {{{3700, 16000}, {2200, 20000}, {5000, 11000}}, 1, SIZE_MAX, 131072, 32768},
         /* pieces are fast for small data alone */
-        {{{4000, 10000}, {2200, 20000}, {4000, 20000}}, 1, 32768, SIZE_MAX},
+        {{{4000, 10000}, {2200, 20000}, {4000, 20000}}, 1, 32768, SIZE_MAX, 32768},
         /* process_vm_readv begins faster, and ends slower */
-        {{{1000, 16000}, {3000, 10000}, {5000, 12000}}, 65536, SIZE_MAX, SIZE_MAX},
+        {{{1000, 16000}, {3000, 10000}, {5000, 12000}}, 65536, SIZE_MAX, SIZE_MAX, 0},
         /* not measured, or not all */
-        {{{0, 0}, {0, 0}, {0, 0}}, 32768, SIZE_MAX, SIZE_MAX},
-        {{{1000, 5000}, {3000, 0}, {3000, 19000}}, 32768, SIZE_MAX, SIZE_MAX},
+        {{{0, 0}, {0, 0}, {0, 0}}, 32768, SIZE_MAX, SIZE_MAX, 0},
+        {{{1000, 5000}, {3000, 0}, {3000, 19000}}, 32768, SIZE_MAX, SIZE_MAX, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -79,6 +79,7 @@ static void the_faster_way_is_chosen_for_each_size(void **state)
         assert_int_equal(f.end->by_pieces, cases[i].by_pieces);
         assert_int_equal(f.end->by_cma, cases[i].by_cma);
         assert_int_equal(f.end->meets_from, cases[i].meets_from);
+        assert_int_equal(f.end->shelf_part, cases[i].shelf_part);
         fake_free(&f);
     }
 }
@@ -109,7 +110,7 @@ static void prices_follow_the_way_that_is_chosen(void **state)
 enum { RANKS = 3 };
 
 struct choice {
-    size_t by_pieces, by_cma, meets_from;
+    size_t by_pieces, by_cma, meets_from, shelf_part;
     uint32_t beta_ps, get_ns;
 };
 
@@ -136,7 +137,7 @@ static void open_and_tell(int rank, void *user)
     CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&config, &ep));
     const struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
     p->of[rank] =
-        (struct choice){e->by_pieces, e->by_cma, e->meets_from, ep->limits.beta_ps, ep->limits.get_ns};
+        (struct choice){e->by_pieces, e->by_cma, e->meets_from, e->shelf_part, ep->limits.beta_ps, ep->limits.get_ns};
     nbcoll_endpoint_close(ep);
 }
 

@@ -104,7 +104,7 @@
 {"memory", "alltoall", "bruck", 63, 165},
 {"memory", "alltoall", "pairwise", 49, 105},
 {"memory", "alltoall", "flat", 92, 103},
-{"memory", "alltoall", "slots", 100, 483},
+{"memory", "alltoall", "slots", 100, 487},
 {"memory", "reduce_scatter", "binomial", 72, 97},
 {"memory", "reduce_scatter", "owners", 72, 103},
 {"memory", "reduce_scatter", "halving", 79, 125},

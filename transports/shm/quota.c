@@ -64,6 +64,11 @@ static void nbcolli_shm_quota_copy_in(nbcoll_endpoint *ep, int peer, void *to, c
     nbcolli_shm_copy_in(nbcolli_shm_end(ep), peer, to, from, bytes);
 }
 
+static size_t nbcolli_shm_quota_shelf_part(nbcoll_endpoint *ep)
+{
+    return nbcolli_shm_end(ep)->shelf_part;
+}
+
 static int nbcolli_shm_quota_descriptor(nbcoll_endpoint *ep, void **base, size_t *bytes)
 {
     const struct nbcolli_shm_home *h = nbcolli_shm_end(ep)->home;
@@ -79,4 +84,5 @@ const nbcoll_shared nbcolli_shm_shared = {.size = sizeof nbcolli_shm_shared,
                                           .map = nbcolli_shm_quota_map,
                                           .wake = nbcolli_shm_rouse,
                                           .copy_in = nbcolli_shm_quota_copy_in,
-                                          .descriptor = nbcolli_shm_quota_descriptor};
+                                          .descriptor = nbcolli_shm_quota_descriptor,
+                                          .shelf_part = nbcolli_shm_quota_shelf_part};

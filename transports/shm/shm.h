@@ -255,6 +255,7 @@ struct nbcolli_shm_end {
     struct nbcolli_shm_works gets, finished;
     size_t meets_from; /* bytes from which on owner and receiver together are faster than pieces alone */
     struct nbcolli_shm_stores stores;
+    size_t shelf_part;        /* bytes of the longest that goes to a shelf: a get of more is faster; 0: any */
     size_t by_pieces, by_cma; /* gets from the first to the second go by pieces, others by process_vm_readv */
     uint64_t patience; /* ns until a receiver reads itself what the owner does not bring */
     uint64_t grants;  /* so far */

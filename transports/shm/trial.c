@@ -2,9 +2,9 @@
  *
  * Which way large data goes is measured, once, while the ranks open: the first rank of another process than rank 0's
  * gets from rank 0 by process_vm_readv, by pieces, and from both sides, at two sizes. It takes about a millisecond;
- * what it has found stands in the segment, and all ranks choose by it. Where one of the two does not come in time
- * nothing is measured, and pieces are taken from 32 KiB on. Nor is it where ranks take turns on a core: there
- * process_vm_readv is taken, since each piece would cost a switch between ranks.
+ * what it has found stands in the segment, and all ranks choose by it, also what is copied to a shelf. Where one of the
+ * two does not come in time nothing is measured, and pieces are taken from 32 KiB on. Nor is it where ranks take turns
+ * on a core: there process_vm_readv is taken, since each piece would cost a switch between ranks.
  */
 #include "shm.h"
 
@@ -162,25 +162,42 @@ static uint64_t nbcolli_shm_trial_at(const uint64_t ns[NBCOLLI_SHM_TRIAL_SIZES],
     return ns[0] + part > offset ? ns[0] + part - offset : 0;
 }
 
-/* Pieces are taken where they are faster by a twentieth. */
-static void nbcolli_shm_choose_sizes(struct nbcolli_shm_end *e, const uint64_t cma[], const uint64_t pieces[])
-{
-    size_t least = 8192, most = (size_t)4 << 20;
+#define NBCOLLI_SHM_LEAST_CHOICE ((size_t)8192)
+#define NBCOLLI_SHM_MOST_CHOICE ((size_t)4 << 20)
 
+/* From the least to the most bytes of which pieces are faster by a twentieth, from both sides where the ranks meet. */
+static void nbcolli_shm_choose_sizes(struct nbcolli_shm_end *e, const uint64_t cma[], const uint64_t pieces[],
+                                     const uint64_t both[])
+{
     e->by_pieces = e->by_cma = SIZE_MAX;
-    for (size_t bytes = least; bytes <= most; bytes *= 2) {
-        bool wins = nbcolli_shm_trial_at(pieces, bytes) * 20 < nbcolli_shm_trial_at(cma, bytes) * 19;
-        if (wins && e->by_pieces == SIZE_MAX)
-            e->by_pieces = bytes == least ? 1 : bytes;
-        if (!wins && e->by_pieces != SIZE_MAX && e->by_cma == SIZE_MAX)
-            e->by_cma = bytes;
+    for (size_t bytes = NBCOLLI_SHM_LEAST_CHOICE; bytes <= NBCOLLI_SHM_MOST_CHOICE; bytes *= 2) {
+        uint64_t ns = nbcolli_shm_trial_at(bytes < e->meets_from ? pieces : both, bytes);
+        if (ns * 20 >= nbcolli_shm_trial_at(cma, bytes) * 19)
+            continue;
+        if (e->by_pieces == SIZE_MAX)
+            e->by_pieces = bytes == NBCOLLI_SHM_LEAST_CHOICE ? 1 : bytes;
+        e->by_cma = bytes == NBCOLLI_SHM_MOST_CHOICE ? SIZE_MAX : 2 * bytes;
     }
+}
+
+/* A copy into the shelf and one out of it take as long as those of pieces, which do not have to be asked for. A part
+ * goes there unless process_vm_readv, which has to be called, is faster by a twentieth. */
+static void nbcolli_shm_choose_shelf(struct nbcolli_shm_end *e, const uint64_t cma[], const uint64_t pieces[])
+{
+    size_t bytes = NBCOLLI_SHM_MOST_CHOICE;
+
+    while (bytes >= NBCOLLI_SHM_LEAST_CHOICE &&
+           nbcolli_shm_trial_at(cma, bytes) * 20 <
+               (nbcolli_shm_trial_at(pieces, bytes) - nbcolli_shm_trial_at(pieces, 0)) * 19)
+        bytes /= 2;
+    e->shelf_part = bytes == NBCOLLI_SHM_MOST_CHOICE ? 0 : bytes;
 }
 
 static void nbcolli_shm_choose_defaults(struct nbcolli_shm_end *e)
 {
     e->by_pieces = nbcolli_shm_turns(e) > 1 ? SIZE_MAX : 32768;
     e->by_cma = e->meets_from = SIZE_MAX;
+    e->shelf_part = 0;
     e->patience = NBCOLLI_SHM_PATIENCE_NS;
 }
 
@@ -219,14 +236,15 @@ void nbcolli_shm_choose(struct nbcolli_shm_end *e)
 
     nbcolli_shm_choose_defaults(e);
     if (found) {
-        if (cma[1] && both[1] * 10 < pieces[1] * 9) {
+        if (cma[1] && both[1] * 10 < pieces[1] * 9)
             e->meets_from = NBCOLLI_SHM_TRIAL_MOST;
-            pieces[1] = both[1];
+        if (cma[1]) {
+            nbcolli_shm_choose_sizes(e, cma, pieces, both);
+            nbcolli_shm_choose_shelf(e, cma, pieces);
         }
-        if (cma[1])
-            nbcolli_shm_choose_sizes(e, cma, pieces);
+        const uint64_t *of_pieces = e->meets_from == SIZE_MAX ? pieces : both;
         if (e->flags & NBCOLL_SHM_NO_PIECES ? cma[1] != 0 : true)
-            nbcolli_shm_choose_prices(e, e->by_pieces == SIZE_MAX || e->flags & NBCOLL_SHM_NO_PIECES ? cma : pieces);
+            nbcolli_shm_choose_prices(e, e->by_pieces == SIZE_MAX || e->flags & NBCOLL_SHM_NO_PIECES ? cma : of_pieces);
     }
     if (e->flags & (NBCOLL_SHM_PIECES | NBCOLL_SHM_BOTH_SIDES)) {
         e->by_pieces = 1;

@@ -15,6 +15,8 @@ void nbcolli_shelf_open(nbcolli_link *link)
         return;
     s->base = link->shared.map(ep, s->at, link->limits.shelf);
     s->bytes = s->base ? link->limits.shelf : 0;
+    s->part = link->shared.shelf_part ? link->shared.shelf_part(ep) : 0;
+    s->part = s->part ? s->part : s->bytes;
 }
 
 /* Have all readers of its cells said that they are through, or left? */
@@ -88,16 +90,31 @@ static int nbcolli_is_shared(const nbcolli_link *link, nbcoll_memory region)
     return 0;
 }
 
+/* Where a get takes less time than both copies, long parts are worth it if their owner has less to do than its readers:
+ * if these combine the parts, or read those of all ranks; or if it does nothing but expose, and the parts are beyond
+ * the caches, where two cores copy faster than one. */
+static int nbcolli_is_worth_both(const nbcolli_run *run, size_t part)
+{
+    const nbcoll_schedule *s = run->schedule;
+    int only_exposes = s->steps == NBCOLL_END + 2;
+
+    return part <= run->comm->link->first->shelf.part || s->converges ||
+           (only_exposes && part >= NBCOLLI_SHELF_BEYOND);
+}
+
 /* Of different parts a copy is worth it only if their readers are not the only ones who copy: those would all wait for
  * their owner, who copies alone what each of them could get for itself. */
 static int nbcolli_is_worth_copying(const nbcolli_run *run, const nbcoll_step_view *v, size_t *bytes)
 {
-    size_t room = run->comm->link->first->shelf.bytes, one = v->part_count ? v->parts[0].region.bytes : 0;
+    size_t room = run->comm->link->first->shelf.bytes, one = v->part_count ? v->parts[0].region.bytes : 0, all = 0;
 
     *bytes = 0;
-    for (uint32_t i = 0; i < v->part_count && *bytes <= room; i++)
+    for (uint32_t i = 0; i < v->part_count && *bytes <= room; i++) {
         nbcolli_copy_at(v, i, bytes);
-    return *bytes && *bytes <= room && (*bytes < one + 64 || run->schedule->fetches);
+        all += v->parts[i].region.bytes;
+    }
+    return *bytes && *bytes <= room && nbcolli_is_worth_both(run, all / v->part_count) &&
+           (*bytes < one + 64 || run->schedule->fetches);
 }
 
 /* Do readers follow the copy while it is made? Not those of a rank that fetches, too: there all copy at first, and

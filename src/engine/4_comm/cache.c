@@ -6,6 +6,7 @@
 #include "programs.h"
 #include "../3_run/cells.h"
 #include "../3_run/pool.h"
+#include "../../arguments/arguments.h"
 #include "../../host/host.h"
 
 static uint32_t nbcolli_cache_mix(uint32_t hash, uint64_t value)
@@ -151,6 +152,7 @@ static nbcoll_status nbcolli_cache_build(nbcoll_comm *comm, nbcolli_cached *e)
     s = nbcoll_build_schedule(choice.algorithm, &args, &config, &e->schedule);
     if (s != NBCOLL_OK)
         return s;
+    e->schedule->converges |= nbcolli_converges(args.operation);
     if (e->schedule->shared && !nbcolli_cells_suffice(comm, e->schedule)) { /* an algorithm of the host's, by a rule */
         nbcolli_schedule_delete(e->schedule);
         return NBCOLL_ERR_LIMIT;

@@ -96,6 +96,7 @@ nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)
                           .gap_ns = comm->agreed.gap_ns,
                           .fetch_ns = comm->agreed.near_fetch_ns,
                           .shelf = comm->agreed.shelf,
+                          .shelf_part = comm->agreed.shelf_part,
                           .nodes = &comm->nodes,
                           .inside = nbcolli_terms_inside(&comm->agreed),
                           .nodes_share = comm->nodes_share,

@@ -68,6 +68,7 @@ void nbcolli_votes_agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
         a->cells = v->cells < a->cells ? v->cells : a->cells;
         a->near_eager = v->near_eager < a->near_eager ? v->near_eager : a->near_eager;
         a->shelf = v->shelf < a->shelf ? v->shelf : a->shelf;
+        a->shelf_part = v->shelf_part < a->shelf_part ? v->shelf_part : a->shelf_part;
         a->large = v->large > a->large ? v->large : a->large;
         a->eager = v->eager < a->eager ? v->eager : a->eager;
         a->shares &= v->shares;
@@ -125,6 +126,7 @@ nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creat
                           .gap_ns = far->gap_ns,
                           .interfaces = far->interfaces,
                           .shelf = (uint32_t)comm->link->first->shelf.bytes,
+                          .shelf_part = (uint32_t)comm->link->first->shelf.part,
                           .flags = comm->config.flags,
                           .shares = nbcolli_area_suits(comm) ? nbcolli_area_shares(over) : 0,
                           .near_alpha_ns = near->alpha_ns,

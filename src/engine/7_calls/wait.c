@@ -73,18 +73,19 @@ static int nbcolli_yields_in_vain(nbcolli_waiter *w, const nbcoll_context *c)
  * do more of it in a progress then, since nobody waits for its end. */
 static int nbcolli_has_more(nbcoll_context *const c[], size_t n)
 {
+    int more = 0;
+
     for (size_t i = 0; i < n; i++) {
         if (c[i]->flags & NBCOLL_ANY_THREAD) /* another thread may be inside */
             continue;
-        if (c[i]->delayed)
-            return 1;
+        more |= c[i]->delayed != NULL;
         for (const nbcolli_link *link = c[i]->links; link; link = link->next)
             if (link->endpoint->busy) {
                 link->endpoint->patient = 1;
-                return 1;
+                more = 1;
             }
     }
-    return 0;
+    return more;
 }
 
 /* ---- beside a driver --------------------------------------------------------------------------------------------- */
