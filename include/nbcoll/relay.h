@@ -330,12 +330,14 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  *     while the ends of as many programs have not been reported, the opening waits;
  *   - the process believes nothing that ranks have written. What cannot be ends these relays, and nothing else: with
  *     ERR_ARGUMENT on the node, elsewhere with ERR_PEER_LOST;
- *   - calls on the leader's relays start and test on its agent: meanwhile no other thread does. nbcoll_agent_close is
- *     ERR_BUSY until they are closed. That the process has ended each rank of the node finds as it calls, also while
- *     its leader is stopped. For that a rank which does not lead has one descriptor, from the opening to the closing;
- *     where it cannot see the process (no descriptor is left; another PID namespace) it hears of it from its leader;
- *   - the process wakes no rank, so that who waits looks each millisecond, and so does a driver, with `carries`; there
- *     nbcoll_arm is ERR_UNSUPPORTED.
+ *   - each rank that is attached to that process, the leader or another one, gives its agent. Calls on a rank's relays
+ *     start and test on it: meanwhile no other thread does. nbcoll_agent_close is ERR_BUSY until they are closed;
+ *   - the process wakes ranks that have given it, and no others: of those, who waits looks each millisecond, and so
+ *     does a driver, with `carries`; there nbcoll_arm is ERR_UNSUPPORTED;
+ *   - that the process has ended each rank of the node finds as it calls, also while its leader is stopped; it ends the
+ *     sleep of those that it wakes. For that one that has given no agent has one descriptor, from the opening to the
+ *     closing; where it cannot see the process (no descriptor is left; another PID namespace) it hears of it from its
+ *     leader.
  *
  * Memory of a node's store, of the leader's transport where the node has several ranks or its agent is a process
  * (nbcoll_mem_alloc says what that means), each term rounded up to 64 bytes:
@@ -361,7 +363,8 @@ typedef struct nbcoll_relays_config {
     uint32_t fragment;  /* bytes of a block in one. 1..2^30 */
     size_t carries;     /* bytes of a block up to which they carry out the communicator's calls. 0: they have calls of
                            their own only. Up to f * fragment */
-    struct nbcoll_agent *agent; /* this rank's own, with `by_agents`. Only that of a node's first rank is read */
+    struct nbcoll_agent *agent; /* this rank's own, with `by_agents`. Of ranks that are not their node's first one only
+                                   those are looked at that are processes */
     uint32_t by_agents;         /* 1: agents move them, 0: the ranks' engines */
     uint32_t by_nodes;          /* 1: they go by the nodes of the communicator, as by agents they do anyway. 0: as if
                                    each rank were a node */

@@ -19,10 +19,30 @@ void nbcolli_agent_hold(nbcoll_agent *a)
     atomic_fetch_add_explicit(&a->users->agents, 1, memory_order_relaxed); /* it is open for the caller anyway */
 }
 
+void nbcolli_agent_borrow(nbcoll_agent *a)
+{
+    atomic_fetch_add_explicit(&a->promised, 1, memory_order_relaxed); /* it is open for the caller anyway */
+}
+
+void nbcolli_agent_give_back(nbcoll_agent *a)
+{
+    atomic_fetch_sub_explicit(&a->promised, 1, memory_order_release); /* after all that was done with it */
+}
+
 nbcoll_status nbcolli_agent_failed(const nbcoll_agent *a)
 {
     nbcoll_status s = (nbcoll_status)atomic_load_explicit(&a->failed, memory_order_relaxed); /* for itself */
     return s == NBCOLL_ERR_MEMORY || s == NBCOLL_ERR_LIMIT ? NBCOLL_ERR_CANCELLED : s;
+}
+
+uint32_t nbcolli_agent_desk(const nbcoll_agent *a)
+{
+    return a->attached ? nbcolli_attached_desk(a) : 0;
+}
+
+int nbcolli_agent_is_lost(nbcoll_agent *a)
+{
+    return nbcolli_attached_is_lost(a);
 }
 
 int nbcolli_agent_process(const nbcoll_agent *a)

@@ -57,6 +57,11 @@ int nbcolli_attached_process(const nbcoll_agent *a)
     return a->attached->shape.pid;
 }
 
+uint32_t nbcolli_attached_desk(const nbcoll_agent *a)
+{
+    return a->attached->shape.desk;
+}
+
 /* What it says of itself: programs are made for that. */
 static nbcoll_status nbcolli_attached_shape(const nbcoll_agent *a, const nbcolli_desk_letter *l)
 {
@@ -378,7 +383,9 @@ int nbcolli_attached_watch(nbcoll_agent *a, int poller)
         if (m->watch >= 0)
             epoll_ctl(poller, EPOLL_CTL_ADD, m->watch, &event);
     }
-    atomic_store(&m->desk->rank_sleeps, 1); /* seq_cst: before the look at the runs */
+    if (a->alarm.poller != poller) /* of another context, in the same wait */
+        return 0;
+    atomic_store(&m->desk->rank_sleeps, 1); /* seq_cst: before the look at runs and stores */
     return 1;
 }
 
@@ -441,7 +448,7 @@ nbcoll_status nbcolli_attached_taken(nbcoll_agent *a, uint32_t at)
 {
     nbcolli_desk_slot *slot = &a->attached->desk->slot[at];
     nbcoll_status status = NBCOLL_ERR_PEER_LOST;
-    if (atomic_load_explicit(&slot->state, memory_order_acquire) == NBCOLLI_DESK_ENDED) /* sees how */
+    if (atomic_load(&slot->state) == NBCOLLI_DESK_ENDED) /* seq_cst: sees how, and comes after the word */
         status = (nbcoll_status)slot->status;
     else if (!nbcolli_attached_is_lost(a))
         return NBCOLL_PENDING;

@@ -6,7 +6,8 @@
  * the slots in the same order, and stores ENDED into each when its program has; the rank reports it, and stores FREE.
  * Standing relays come by a slot, too.
  * Who is about to sleep sets its word and looks once more; who has stored something for the other side takes that
- * side's word and rings: a byte on the socket. */
+ * side's word and rings: a byte on the socket. A rank sleeps so for all that the process stores for it, in slots and in
+ * its node's store, where it has written which desk is its. */
 #ifndef NBCOLLI_OFFLOAD_DESK_H
 #define NBCOLLI_OFFLOAD_DESK_H
 
@@ -52,6 +53,7 @@ typedef struct nbcolli_desk {
 typedef struct nbcolli_desk_letter {
     uint32_t magic, abi, task, view; /* sizes of what tables are made of */
     int32_t rank, ranks, status, pid;
+    uint32_t desk; /* from the process: 1 + which of its desks it is */
     uint64_t eager, tables, copied, scratch;
     uint32_t depth, in_flight, programs;
     uint64_t segment; /* bytes of the rank's memory; 0: it has none that can be named */

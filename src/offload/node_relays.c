@@ -105,7 +105,7 @@ nbcoll_status nbcolli_node_relays_make(nbcoll_agent *agent, const nbcolli_node_r
         return status;
     }
     s->is_promised = 1;
-    atomic_fetch_add_explicit(&agent->promised, 1, memory_order_relaxed); /* it is open for the caller anyway */
+    nbcolli_agent_borrow(agent);
     *out = s;
     return NBCOLL_OK;
 }
@@ -113,10 +113,9 @@ nbcoll_status nbcolli_node_relays_make(nbcoll_agent *agent, const nbcolli_node_r
 /* The agent may be closed from now on. */
 static void nbcolli_node_relays_keep_promise(nbcolli_node_relays *s)
 {
-    nbcoll_agent *a = s->agent;
     if (s->is_promised) {
         s->is_promised = 0;
-        atomic_fetch_sub_explicit(&a->promised, 1, memory_order_release); /* after all that was done with it */
+        nbcolli_agent_give_back(s->agent);
     }
 }
 

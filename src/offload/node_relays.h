@@ -36,7 +36,7 @@ typedef struct nbcolli_node_relays_config {
     size_t bytes;
     /* Wakes a rank of the node that sleeps: the agent has published something for it in the store. On the agent's
      * thread, and not after the store's state is OVER. Null: none sleeps. */
-    void (*wake)(void *user, uint32_t reader);
+    void (*wake)(void *user, const nbcolli_node_store *store, uint32_t reader);
     void *user;
     int is_agents; /* 1: once begun, the agent frees them when they are over */
 } nbcolli_node_relays_config;

@@ -7,7 +7,7 @@
 static void nbcolli_node_relays_wake(const nbcolli_node_relays *s, uint32_t reader)
 {
     if (s->wake)
-        s->wake(s->user, reader);
+        s->wake(s->user, &s->store, reader);
 }
 
 static void nbcolli_node_relays_wake_all(const nbcolli_node_relays *s)

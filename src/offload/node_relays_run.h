@@ -50,7 +50,7 @@ struct nbcolli_node_relays {
     nbcoll_registration registered;
     int is_registered;
     int is_promised; /* the agent waits for it */
-    void (*wake)(void *user, uint32_t reader);
+    void (*wake)(void *user, const nbcolli_node_store *store, uint32_t reader);
     void *user;
     uint32_t relays, ins, outs;
     nbcolli_node_relays_instance *relay; /* [relays] */

@@ -17,17 +17,16 @@ static size_t nbcolli_node_store_stride(const nbcolli_node_store_shape *shape)
 size_t nbcolli_node_store_bytes(const nbcolli_node_store_shape *shape)
 {
     size_t buffers = nbcolli_node_store_buffers(shape);
-    return sizeof(nbcolli_node_store_head) + (size_t)shape->readers * NBCOLLI_NODE_STORE_LINE +
+    return sizeof(nbcolli_node_store_head) + (size_t)shape->readers * sizeof(nbcolli_node_store_reader) +
            nbcolli_lines(buffers * sizeof(uint32_t)) + buffers * nbcolli_node_store_stride(shape);
 }
 
 nbcolli_node_store nbcolli_node_store_at(void *memory, const nbcolli_node_store_shape *shape)
 {
     nbcolli_node_store s = {.shape = *shape, .buffers = nbcolli_node_store_buffers(shape), .head = memory};
-    s.handed = (char *)memory + sizeof(nbcolli_node_store_head);
-    char *ring = s.handed + (size_t)shape->readers * NBCOLLI_NODE_STORE_LINE;
-    s.ring = (_Atomic uint32_t *)(void *)ring;
-    s.buffer = ring + nbcolli_lines(s.buffers * sizeof(uint32_t));
+    s.reader = (nbcolli_node_store_reader *)(s.head + 1);
+    s.ring = (_Atomic uint32_t *)(void *)(s.reader + shape->readers);
+    s.buffer = (char *)s.ring + nbcolli_lines(s.buffers * sizeof(uint32_t));
     s.stride = nbcolli_node_store_stride(shape);
     return s;
 }

@@ -26,13 +26,19 @@ typedef struct nbcolli_node_store_head {
     atomic_uint status;    /* why nothing goes on, or OK: whoever knows first */
     atomic_uint is_ending; /* a wish: the agent is to close its queue pairs */
     atomic_uint users;     /* ranks that have not left it */
-    /* That is the agent, and wakes nobody, so that ranks look; 0: a thread is. Before they know where the store is. */
+    /* That is the agent; 0: a thread is. Before the ranks know where the store is. */
     atomic_int process;
     /* In order: arrival n is at n modulo `buffers` of the ring. */
     _Alignas(NBCOLLI_NODE_STORE_LINE) _Atomic uint64_t arrived;
     /* 1 + the last buffer for what comes that nobody needs any more; 0: the agent has taken all. */
     _Alignas(NBCOLLI_NODE_STORE_LINE) _Atomic uint32_t freed;
 } nbcolli_node_store_head;
+
+/* A reader's line. */
+typedef struct nbcolli_node_store_reader {
+    _Alignas(NBCOLLI_NODE_STORE_LINE) _Atomic uint64_t handed; /* so many buffers */
+    _Atomic uint32_t desk; /* the agent's process wakes it by this one of its desks, from 1; 0: by none */
+} nbcolli_node_store_reader;
 
 typedef struct nbcolli_node_store_buffer {
     _Alignas(NBCOLLI_NODE_STORE_LINE) _Atomic uint32_t count;
@@ -51,9 +57,9 @@ typedef struct nbcolli_node_store {
     nbcolli_node_store_shape shape;
     uint32_t buffers;
     nbcolli_node_store_head *head;
-    char *handed;           /* [readers] lines: how many buffers each has handed over */
-    _Atomic uint32_t *ring; /* [buffers] */
-    char *buffer;           /* [buffers] of `stride` bytes */
+    nbcolli_node_store_reader *reader; /* [readers] */
+    _Atomic uint32_t *ring;            /* [buffers] */
+    char *buffer;                      /* [buffers] of `stride` bytes */
     size_t stride;
 } nbcolli_node_store;
 
@@ -65,7 +71,8 @@ nbcolli_node_store nbcolli_node_store_at(void *memory, const nbcolli_node_store_
 /* Nothing goes on any more: who says it first is heard. */
 void nbcolli_node_store_break(const nbcolli_node_store *s, nbcoll_status status);
 
-/* What follows is published for ranks that sleep, and read by those that are about to: all of it seq_cst. */
+/* What follows is published for ranks that sleep, and read by those that are about to: all of it seq_cst. A rank says
+ * which desk is its before it sleeps the first time: whoever publishes what it then does not see sees the desk. */
 
 /* OK; or why nothing goes on. */
 static inline nbcoll_status nbcolli_node_store_status(const nbcolli_node_store *s)
@@ -102,12 +109,17 @@ static inline uint32_t nbcolli_node_store_own(const nbcolli_node_store *s, uint3
 
 static inline _Atomic uint64_t *nbcolli_node_store_handed(const nbcolli_node_store *s, uint32_t reader)
 {
-    return (_Atomic uint64_t *)(void *)(s->handed + (size_t)reader * NBCOLLI_NODE_STORE_LINE);
+    return &s->reader[reader].handed;
 }
 
 static inline nbcolli_node_store_state nbcolli_node_store_state_of(const nbcolli_node_store *s)
 {
     return (nbcolli_node_store_state)atomic_load(&s->head->state);
+}
+
+static inline _Atomic uint32_t *nbcolli_node_store_desk(const nbcolli_node_store *s, uint32_t reader)
+{
+    return &s->reader[reader].desk;
 }
 
 /* How much has arrived. */

@@ -150,11 +150,18 @@ void nbcolli_agent_hold(nbcoll_agent *a);
 nbcoll_status nbcolli_agent_failed(const nbcoll_agent *a);
 /* Which other process is it? That touches no memory but what its ranks share. 0: it is a thread of this one. */
 int nbcolli_agent_process(const nbcoll_agent *a);
+/* By which of its desks that process wakes this rank: from 1; 0: it is a thread. */
+uint32_t nbcolli_agent_desk(const nbcoll_agent *a);
+/* Has that process gone? It looks every now and then, and when it is awake again. */
+int nbcolli_agent_is_lost(nbcoll_agent *a);
+/* It stays open until it is given back as often. */
+void nbcolli_agent_borrow(nbcoll_agent *a);
+void nbcolli_agent_give_back(nbcoll_agent *a);
 /* Of what agents must have in common; never 0. */
 uint32_t nbcolli_agent_hash(const nbcoll_agent *a);
 
 /* agent.c: for a rank that is about to sleep on an epoll descriptor. From 1 on the end of a run ends that sleep, unless
- * the run has ended already; 0: it will not. */
+ * the run has ended already, and so does what another process publishes in the store of relays; 0: it will not. */
 int nbcolli_agent_watch(nbcoll_agent *a, int poller);
 int nbcolli_agent_has_ended(const nbcoll_program_run *r);
 /* It is awake. */

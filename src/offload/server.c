@@ -57,14 +57,30 @@ typedef struct nbcolli_server {
 
 /* ---- programs -------------------------------------------------------------------------------------------------- */
 
+/* After what the rank may wait for was stored seq_cst. */
+static void nbcolli_server_wake(const nbcolli_server_rank *r)
+{
+    if (nbcolli_wakeup_take(&r->desk->rank_sleeps))
+        nbcolli_desk_ring(r->socket);
+}
+
 static void nbcolli_server_publish(nbcolli_server_rank *r, uint32_t at, nbcoll_status status)
 {
     r->desk->slot[at].status = status;
     /* seq_cst, both: it shows the rank all that came; and either the rank sees it before it sleeps, or it is seen here
      * that the rank sleeps */
     atomic_store(&r->desk->slot[at].state, NBCOLLI_DESK_ENDED);
-    if (nbcolli_wakeup_take(&r->desk->rank_sleeps))
-        nbcolli_desk_ring(r->socket);
+    nbcolli_server_wake(r);
+}
+
+/* One of its agents has published something in a store, seq_cst. What the reader says may be nonsense: then another
+ * rank looks once in vain. */
+static void nbcolli_server_wake_reader(void *user, const nbcolli_node_store *store, uint32_t reader)
+{
+    const nbcolli_server *s = user;
+    uint32_t desk = atomic_load(nbcolli_node_store_desk(store, reader)); /* seq_cst: after what is published */
+    if (desk && desk <= (uint32_t)s->count && s->rank[desk - 1].desk)
+        nbcolli_server_wake(&s->rank[desk - 1]);
 }
 
 /* Memory of the rank's that begins where a slot says; null: there is none, or not wholly. */
@@ -102,7 +118,7 @@ static nbcoll_status nbcolli_server_scratch(const nbcolli_server *s, const nbcol
 }
 
 /* Gives the agent standing relays of what a letter says. */
-static nbcoll_status nbcolli_server_give(const nbcolli_server_rank *r, const nbcolli_desk_slot *slot,
+static nbcoll_status nbcolli_server_give(nbcolli_server *s, const nbcolli_server_rank *r, const nbcolli_desk_slot *slot,
                                          nbcolli_node_relays_config *c)
 {
     const nbcolli_node_store_shape shape = c->store.shape;
@@ -112,13 +128,15 @@ static nbcoll_status nbcolli_server_give(const nbcolli_server_rank *r, const nbc
     if (!c->memory || (uintptr_t)c->memory % NBCOLLI_NODE_STORE_LINE)
         return NBCOLL_ERR_ARGUMENT;
     c->store = nbcolli_node_store_at(c->memory, &shape);
+    c->wake = nbcolli_server_wake_reader;
+    c->user = s;
     c->is_agents = 1;
     nbcoll_status status = nbcolli_node_relays_make(r->agent, c, &relays);
     return status == NBCOLL_OK ? nbcolli_node_relays_begin(relays) : status;
 }
 
 /* Of a rank there are no more of them at a time than programs. */
-static nbcoll_status nbcolli_server_stand(const nbcolli_server *s, const nbcolli_server_rank *r, uint32_t at)
+static nbcoll_status nbcolli_server_stand(nbcolli_server *s, const nbcolli_server_rank *r, uint32_t at)
 {
     const nbcolli_desk_slot *slot = &r->desk->slot[at];
     nbcolli_arena arena = {.host = s->host};
@@ -131,7 +149,7 @@ static nbcoll_status nbcolli_server_stand(const nbcolli_server *s, const nbcolli
     const char *tables = nbcolli_desk_tables(r->desk, &s->shape, at);
     nbcoll_status status = nbcolli_node_letter_read(r->agent, &arena, tables, bytes, &config);
     if (status == NBCOLL_OK)
-        status = nbcolli_server_give(r, slot, &config);
+        status = nbcolli_server_give(s, r, slot, &config);
     nbcolli_arena_close(&arena);
     return status;
 }
@@ -388,6 +406,7 @@ static nbcoll_status nbcolli_server_greet(nbcolli_server *s, nbcolli_server_rank
     l.tables = s->shape.tables;
     l.copied = s->shape.copied;
     l.scratch = s->shape.scratch;
+    l.desk = 1 + (uint32_t)(r - s->rank);
     bytes = nbcolli_desk_bytes(&l);
     nbcoll_status status = nbcolli_desk_make(bytes, &fd);
     if (status != NBCOLL_OK)

@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Relays that agents move, from their making to their end. */
+#include "../engine/6_progress/lock.h"
+#include "../offload/offload.h"
 #include "relays_agents.h"
 
 /* ---- waiting --------------------------------------------------------------------------------------------------- */
 
-#define NBCOLLI_RELAYS_LOOK 1000000u /* ns between two looks at a store of which nobody wakes */
+#define NBCOLLI_RELAYS_LOOK 1000000u /* ns between two looks of a rank that nobody wakes */
 
-/* The sleep is armed, but for the alarm. */
-static int nbcolli_relays_agents_have_come(void *user)
+/* The sleep is armed, but for the agent. */
+static int nbcolli_relays_agents_have_come(nbcolli_waiter *w)
 {
-    nbcoll_relays *r = user;
-    if (r->agents->is_begun && !nbcolli_alarm_set(&r->agents->alarm, r->context->poller))
+    nbcoll_relays *r = w->user;
+    if (nbcolli_enter(r->context) != NBCOLL_OK)
         return 1;
+    int is_heard = nbcolli_relays_listen(r, r->context->poller);
+    nbcolli_relays_look_after_agent(r);
+    /* Nobody tells when the process has a place: that is when this rank has reported a program. */
+    w->longest = is_heard && !r->agents->lacks_place ? 0 : NBCOLLI_RELAYS_LOOK;
+    nbcolli_leave(r->context, NBCOLL_OK);
     return nbcolli_relays_store_has_news(r);
 }
 
@@ -21,11 +28,11 @@ static int nbcolli_relays_agents_pause(nbcoll_relays *r, nbcolli_waiter *w, uint
         return nbcolli_relays_pause(r, w, deadline);
     w->has_come = nbcolli_relays_agents_have_come;
     w->user = r;
-    const nbcolli_node_store_head *head = r->agents->store.head;
-    /* relaxed: it does not change */
-    w->longest = head && atomic_load_explicit(&head->process, memory_order_relaxed) ? NBCOLLI_RELAYS_LOOK : 0;
     int goes_on = nbcolli_relays_pause(r, w, deadline);
-    nbcolli_alarm_unset(&r->agents->alarm);
+    if (r->agents->listens && nbcolli_enter(r->context) == NBCOLL_OK) {
+        nbcolli_relays_listen_no_more(r);
+        nbcolli_leave(r->context, NBCOLL_OK);
+    }
     return goes_on;
 }
 
@@ -86,6 +93,10 @@ static int nbcolli_relays_agents_are_over(nbcoll_relays *r)
 static void nbcolli_relays_agents_free(nbcoll_relays *r)
 {
     nbcoll_comm_free(r->agents->comm);
+    if (nbcolli_enter(r->context) == NBCOLL_OK) {
+        nbcolli_relays_hear_no_more(r);
+        nbcolli_leave(r->context, NBCOLL_OK);
+    }
     nbcolli_relays_lead_no_more(r);
     nbcolli_relays_discard(r);
 }
@@ -115,7 +126,13 @@ static nbcoll_status nbcolli_relays_agents_reserve(nbcoll_relays *r)
     a->later = nbcolli_arena_take(&r->arena, r->config.at_once, sizeof *a->later);
     a->after = nbcolli_arena_take(&r->arena, (size_t)a->shape.own * (size_t)r->ranks, sizeof *a->after);
     r->sending = 1;
-    return a->said && a->later && a->after ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    if (!a->said || !a->later || !a->after)
+        return NBCOLL_ERR_MEMORY;
+    if (r->config.agent && nbcolli_agent_process(r->config.agent)) {
+        a->desk = r->config.agent;
+        nbcolli_agent_borrow(a->desk);
+    }
+    return NBCOLL_OK;
 }
 
 /* Whatever a leader lacks it says to all, once they have a communicator. */

@@ -37,15 +37,18 @@ typedef struct nbcolli_relays_agents {
 
     /* The leader's. */
     nbcolli_node_relays *standing;
-    nbcolli_alarm alarm; /* by its agent. Others are woken over the memory that the node shares */
+    nbcolli_alarm alarm; /* by its agent, a thread. Others are woken over the memory that the node shares */
     int is_begun, is_reserved; /* handed to the agent; the store is shared memory */
     int is_awaited;            /* the agent: it is to have opened its queue pairs */
+    int lacks_place;           /* the agent's process has none for them */
 
     nbcolli_node_store_shape shape;
     nbcolli_node_store store; /* head null: it is not known yet, or another rank's and left */
     uint32_t reader;
+    nbcoll_agent *desk; /* this rank's own, borrowed, of the process that moves them, which wakes it there; or null */
+    int listens;        /* what the agent publishes ends a sleep */
     uint64_t read, handed, caught_up; /* arrivals; own buffers; operations whose earlier fragments are taken out */
-    int watch;                        /* not a leader's, with its store: of the agent's process, or -1 */
+    int watch; /* with its store, not a leader's, nor where it has a desk: of the agent's process; or -1 */
     uint32_t looks;                   /* that were due there */
     nbcolli_relays_later *later;      /* [F] by operation, modulo F */
     uint32_t *after;                  /* [buffers] 1 + the next one of the same operation, or 0 */
@@ -64,6 +67,18 @@ int nbcolli_relays_store_has_news(const nbcoll_relays *r);
 /* Of relays that carry out calls, for a mover who is inside: is there a move to make? `poller`: on which this rank is
  * about to sleep, or -1: it is awake. */
 nbcolli_carrier_sight nbcolli_relays_store_sight(nbcoll_relays *r, int poller);
+
+/* relays_listen.c: says in its store, which is known, by which desk this rank is woken, if by any. */
+void nbcolli_relays_say_desk(nbcoll_relays *r);
+/* Inside. Lets what the agent publishes end a sleep on that poller. 0: it will not. */
+int nbcolli_relays_listen(nbcoll_relays *r, int poller);
+/* It is awake. */
+void nbcolli_relays_listen_no_more(nbcoll_relays *r);
+/* And gives its agent back, if it is one by which it is woken. */
+void nbcolli_relays_hear_no_more(nbcoll_relays *r);
+
+/* relays_store.c, inside: what no store says of the agent, that it has refused them, or that its process has gone. */
+void nbcolli_relays_look_after_agent(nbcoll_relays *r);
 
 /* relays_begin.c: goes on with the opening, or gives it up. Is there something to go on with? */
 void nbcolli_relays_agents_open_on(nbcoll_relays *r);

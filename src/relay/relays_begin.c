@@ -3,6 +3,7 @@
  * well, once more when the leaders' agents have opened what they need. Where there is no memory for a step, or an
  * agent's process has no place for the relays, that is tried again. */
 #include "../engine/6_progress/lock.h"
+#include "../offload/offload.h"
 #include "relays_agents.h"
 
 static nbcoll_status nbcolli_relays_duplicate(nbcoll_relays *r)
@@ -66,6 +67,7 @@ static nbcoll_status nbcolli_relays_hand_over(nbcoll_relays *r)
         nbcolli_leave(r->context, s);
     }
     a->is_begun = a->standing && s == NBCOLL_OK;
+    a->lacks_place = s == NBCOLL_PENDING;
     return r->gives_up ? NBCOLL_OK : s;
 }
 
@@ -91,12 +93,15 @@ static nbcoll_status nbcolli_relays_map(nbcoll_relays *r)
     if (s != NBCOLL_OK)
         return s;
     void *memory = link->shared.map(link->endpoint, a->said[a->leader].at, nbcolli_node_store_bytes(&a->shape));
-    nbcolli_leave(r->context, s);
     if (!memory)
-        return NBCOLL_ERR_MEMORY;
+        return nbcolli_leave(r->context, NBCOLL_ERR_MEMORY);
     a->store = nbcolli_node_store_at(memory, &a->shape);
-    a->watch = nbcolli_node_store_watch(&a->store);
-    return NBCOLL_OK;
+    int process = atomic_load_explicit(&a->store.head->process, memory_order_relaxed); /* it does not change */
+    if (a->desk && nbcolli_agent_process(a->desk) != process)
+        nbcolli_relays_hear_no_more(r);
+    nbcolli_relays_say_desk(r);
+    a->watch = a->desk ? -1 : nbcolli_node_store_watch(&a->store);
+    return nbcolli_leave(r->context, NBCOLL_OK);
 }
 
 void nbcolli_relays_agents_open_on(nbcoll_relays *r)

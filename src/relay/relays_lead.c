@@ -78,10 +78,11 @@ void nbcolli_relays_wake(const nbcoll_relays *r, uint32_t reader)
     nbcolli_shared_wake(r->comm, nbcoll_node_rank(nodes, nbcoll_node_of(nodes, r->rank), (int)reader));
 }
 
-/* By the agent. */
-static void nbcolli_relays_roused(void *user, uint32_t reader)
+/* By the agent, which is a thread. */
+static void nbcolli_relays_roused(void *user, const nbcolli_node_store *store, uint32_t reader)
 {
     nbcoll_relays *r = user;
+    (void)store;
     if (reader == r->agents->reader)
         nbcolli_alarm_ring(&r->agents->alarm);
     else
@@ -173,7 +174,8 @@ nbcoll_status nbcolli_relays_lead(nbcoll_relays *r)
     if (!nbcolli_relays_agent_suits(r))
         return NBCOLL_ERR_UNSUPPORTED;
     nbcolli_agent_hold(r->config.agent);
-    nbcolli_alarm_open(&a->alarm);
+    if (!a->desk)
+        nbcolli_alarm_open(&a->alarm);
     nbcoll_status s = nbcolli_relays_reserve_store(r, nodes, &memory);
     if (s != NBCOLL_OK)
         return s;
@@ -181,6 +183,7 @@ nbcoll_status nbcolli_relays_lead(nbcoll_relays *r)
     /* relaxed: shown to the agent and the other ranks with all of it */
     atomic_store_explicit(&a->store.head->users, a->shape.readers - 1, memory_order_relaxed);
     atomic_store_explicit(&a->store.head->process, nbcolli_agent_process(r->config.agent), memory_order_relaxed);
+    nbcolli_relays_say_desk(r);
     s = nbcolli_between_open(&between, r->config.wiring, r->config.ports, nodes, &r->arena.host);
     if (s == NBCOLL_OK)
         s = nbcolli_relays_make_standing(r, &between, memory);

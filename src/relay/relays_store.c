@@ -2,6 +2,7 @@
  * A rank at its node's store: it copies what has arrived, remembers what is of operations that it has not started, and
  * hands over what it contributes. */
 #include "../engine/6_progress/lock.h"
+#include "../offload/offload.h"
 #include "relays_agents.h"
 
 #define NBCOLLI_RELAYS_LOOKS 64u /* at the store, from one look at the agent's process to the next */
@@ -112,26 +113,39 @@ static int nbcolli_relays_may_send(const nbcoll_relays *r)
 
 /* ---- moving ---------------------------------------------------------------------------------------------------- */
 
-/* Another rank than the leader, which may be stopped, looks after the agent's process itself, now and then. */
-static void nbcolli_relays_look_after_process(nbcolli_relays_agents *a)
+/* Has the agent's process ended? Another rank than the leader, which may be stopped, looks itself, now and then. */
+static int nbcolli_relays_have_lost_process(nbcolli_relays_agents *a)
 {
-    if (a->watch >= 0 && ++a->looks % NBCOLLI_RELAYS_LOOKS == 0 && nbcolli_node_store_has_ended(a->watch))
+    if (!a->store.head)
+        return 0;
+    if (a->desk)
+        return nbcolli_agent_is_lost(a->desk);
+    return a->watch >= 0 && ++a->looks % NBCOLLI_RELAYS_LOOKS == 0 && nbcolli_node_store_has_ended(a->watch);
+}
+
+void nbcolli_relays_look_after_agent(nbcoll_relays *r)
+{
+    nbcolli_relays_agents *a = r->agents;
+    if (a->is_begun)
+        nbcolli_node_relays_look(a->standing);
+    else if (!nbcolli_relays_leads(r) && nbcolli_relays_have_lost_process(a))
         nbcolli_node_store_break(&a->store, NBCOLL_ERR_PEER_LOST);
 }
 
 /* How the node's agent is, and the other ranks. */
-static nbcoll_status nbcolli_relays_health(const nbcoll_relays *r)
+static nbcoll_status nbcolli_relays_health(nbcoll_relays *r)
 {
     const nbcoll_comm *comm = r->agents->comm;
-    if (r->agents->is_begun)
-        nbcolli_relays_agents_state(r);
-    nbcolli_relays_look_after_process(r->agents);
+    int has_departed = 0;
+    if (nbcolli_enter(r->context) == NBCOLL_OK) {
+        nbcolli_relays_look_after_agent(r);
+        has_departed = comm->departed != 0;
+        nbcolli_leave(r->context, NBCOLL_OK);
+    }
     nbcoll_status s = nbcolli_node_store_status(&r->agents->store);
     if (s == NBCOLL_OK)
         s = nbcolli_broken(comm);
-    if (s == NBCOLL_OK && nbcolli_enter(r->context) == NBCOLL_OK)
-        s = nbcolli_leave(r->context, comm->departed ? NBCOLL_ERR_PEER_LOST : NBCOLL_OK);
-    return s;
+    return s == NBCOLL_OK && has_departed ? NBCOLL_ERR_PEER_LOST : s;
 }
 
 void nbcolli_relays_store_move(nbcoll_relays *r)
@@ -185,12 +199,10 @@ nbcolli_carrier_sight nbcolli_relays_store_sight(nbcoll_relays *r, int poller)
     nbcolli_carrier_sight sight = NBCOLLI_CARRIER_QUIET;
     int is_heard = 1;
     if (poller < 0)
-        nbcolli_alarm_unset(&a->alarm);
-    else if (a->is_begun)
-        is_heard = nbcolli_alarm_set(&a->alarm, poller);
-    if (a->is_begun)
-        nbcolli_node_relays_look(a->standing);
-    nbcolli_relays_look_after_process(a);
+        nbcolli_relays_listen_no_more(r);
+    else
+        is_heard = nbcolli_relays_listen(r, poller);
+    nbcolli_relays_look_after_agent(r);
     if (r->is_closing)
         sight = nbcolli_relays_closing_moves(r) ? NBCOLLI_CARRIER_MOVES : sight;
     else if (r->status == NBCOLL_PENDING)
@@ -198,8 +210,5 @@ nbcolli_carrier_sight nbcolli_relays_store_sight(nbcoll_relays *r, int poller)
     else if (r->status == NBCOLL_OK && (nbcolli_relays_store_has_news(r) || nbcolli_broken(a->comm) != NBCOLL_OK ||
                                         a->comm->departed))
         sight = NBCOLLI_CARRIER_MOVES;
-    /* relaxed: it does not change */
-    if (a->store.head && atomic_load_explicit(&a->store.head->process, memory_order_relaxed))
-        is_heard = 0;
     return sight == NBCOLLI_CARRIER_QUIET && !is_heard ? NBCOLLI_CARRIER_UNHEARD : sight;
 }

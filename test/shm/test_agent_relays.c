@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Relays that an agent's process moves: a node whose ranks are all stopped receives and passes on; ranks and the
  * process that die; what is refused; and nonsense, by which a rank breaks its own relays and nothing else. */
+#include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -10,7 +11,6 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +22,7 @@
 #include "served.h"
 #include "tally.h"
 
+enum { FRAGMENT = 16 };
 enum { RANKS = 6, NEAR = 2, MANY = 64, AT_ONCE = 3, BYTES = 50, OPERATIONS = 80, KILLS = 8, LONGEST_US = 10000 };
 
 typedef struct scene {
@@ -34,7 +35,9 @@ typedef struct scene {
     rank_main *main;
     served sockets;
     pid_t pid[MANY + 1];
+    bool leaders_give; /* their agents to the relays, and no others */
     atomic_int started, ended;
+    atomic_int rings; /* of the process */
     int victim;        /* -1: nobody dies at a moment of chance */
     unsigned after_us; /* of the beginning */
 } scene;
@@ -49,16 +52,26 @@ typedef struct actor {
     uint64_t number[AT_ONCE];
 } actor;
 
+/* In this process. The program is linked so that the library's sleeps, and the process's rings, come here first
+ * (--wrap). */
+static struct {
+    actor *waiter; /* null: sleeps are as they are */
+    int operation, late;
+    bool is_deaf, has_said;
+    int sleeps; /* since it has said that it lacks the late block alone */
+    atomic_int *rings; /* the agent's process: it counts them; null: this is a rank */
+} here;
+
 /* ---- beginnings and ends --------------------------------------------------------------------------------------- */
 
 static nbcoll_relays_config relays_config(const actor *a)
 {
     nbcoll_relays_config config = NBCOLL_RELAYS_DEFAULTS;
     config.by_agents = 1;
-    config.agent = a->agent;
+    config.agent = a->s->leaders_give && nbcoll_comm_rank(a->m.comm) % a->s->near ? NULL : a->agent;
     config.wiring = a->s->wiring;
     config.at_once = AT_ONCE;
-    config.fragment = 16;
+    config.fragment = FRAGMENT;
     config.carries = a->s->carries;
     return config;
 }
@@ -97,6 +110,7 @@ static void play(int rank, void *user)
     served_take(&s->sockets, rank, mine);
     s->pid[rank] = getpid();
     if (rank == s->ranks) {
+        here.rings = &s->rings;
         serve(s, mine);
         return;
     }
@@ -797,31 +811,153 @@ static void gather_once(int rank, void *user)
     finish(user, 0);
 }
 
-/* Whoever waits for the late one sleeps, though the process wakes nobody: it is switched away by its own wish, which a
- * yield is not. On a busy machine it gets to few looks in one wait, so there may be several. */
-static void wait_for_a_late_rank(int rank, void *user)
+/* ---- sleeping -------------------------------------------------------------------------------------------------- */
+
+/* Has all come that does without the late one? Of calls nobody says. */
+static bool has_what_is_there(const actor *a)
 {
-    enum { LATE = 2, SLEEPS = 5, WAITS = 40 };
-    actor *a = user;
-    struct rusage before, after;
-    if (rank == LATE)
-        await(&a->s->started, a->s->ranks - 1);
-    start(a, 0);
-    CHECK(getrusage(RUSAGE_SELF, &before) == 0);
-    after = before;
-    for (int i = 0; rank != LATE && i < WAITS && after.ru_nvcsw - before.ru_nvcsw < SLEEPS; i++) {
-        CHECK_STATUS(NBCOLL_ERR_TIMEOUT, nbcoll_relays_wait(a->relays, a->number[0], SECOND / 4));
-        CHECK(getrusage(RUSAGE_SELF, &after) == 0);
-    }
-    CHECK(rank == LATE || after.ru_nvcsw - before.ru_nvcsw >= SLEEPS);
-    atomic_fetch_add(&a->s->started, 1);
-    finish(a, 0);
+    bool has_all = true;
+    for (int of = 0; of < a->s->ranks && !a->s->carries; of++)
+        has_all &= of == here.late ||
+                   nbcoll_relays_arrived(a->relays, a->number[here.operation % AT_ONCE], of) == NBCOLL_OK;
+    return has_all;
 }
 
-static void who_waits_for_what_the_process_moves_sleeps(void **state)
+/* The late one comes when all others sleep and lack nothing but its block. Time ends no sleep of those that somebody
+ * wakes. */
+int __real_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t, const sigset_t *mask);
+int __wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t, const sigset_t *mask);
+int __wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t, const sigset_t *mask)
+{
+    const struct timespec longest = {30, 0};
+    actor *a = here.waiter;
+    if (!a)
+        return __real_ppoll(fds, n, t, mask);
+    if (!here.has_said && has_what_is_there(a)) {
+        here.has_said = true;
+        atomic_fetch_add(&a->s->started, 1);
+    }
+    if (here.is_deaf) {
+        CHECK(t && t->tv_sec == 0 && t->tv_nsec <= 1000000);
+        return __real_ppoll(fds, n, t, mask);
+    }
+    here.sleeps += here.has_said;
+    int ready = __real_ppoll(fds, n, &longest, mask);
+    CHECK(ready != 0);
+    return ready;
+}
+
+void __real_nbcolli_desk_ring(int socket);
+void __wrap_nbcolli_desk_ring(int socket);
+void __wrap_nbcolli_desk_ring(int socket)
+{
+    if (here.rings)
+        atomic_fetch_add(here.rings, 1);
+    __real_nbcolli_desk_ring(socket);
+}
+
+/* A fragment of the late block may end a sleep, and one of the own block, which all have copied then; and once what was
+ * rung for an earlier sleep. */
+enum { BLOCK = (BYTES + FRAGMENT - 1) / FRAGMENT, MOST_SLEEPS = 1 + BLOCK + BLOCK + 1 };
+
+static void sleep_until_the_late_one_comes(int rank, actor *a, int o, int late)
+{
+    here.operation = o;
+    here.late = late;
+    here.has_said = false;
+    here.sleeps = 0;
+    here.is_deaf = a->s->leaders_give && rank % a->s->near;
+    nbcoll_request q;
+    if (rank == late)
+        await(&a->s->started, (o + 1) * (a->s->ranks - 1));
+    if (a->s->carries)
+        call(a, o, &q);
+    else
+        start(a, o);
+    if (rank != late)
+        here.waiter = a;
+    if (a->s->carries)
+        called(a, o, &q);
+    else
+        finish(a, o);
+    here.waiter = NULL;
+    CHECK(rank == late || here.has_said);
+    CHECK(a->s->carries || here.sleeps <= MOST_SLEEPS);
+}
+
+/* Leaders and others wait, for a leader and for another one, of their own node and of others. */
+static void sleep_beside_the_late(int rank, void *user)
+{
+    actor *a = user;
+    for (int o = 0; o < RANKS; o++)
+        sleep_until_the_late_one_comes(rank, a, o, o);
+    CHECK(here.is_deaf || nbcoll_agent_close(a->agent) == NBCOLL_ERR_BUSY);
+}
+
+static void who_waits_for_what_the_process_moves_is_woken_by_it(void **state)
 {
     (void)state;
-    run(scene_new(wait_for_a_late_rank), -1);
+    run(scene_new(sleep_beside_the_late), -1);
+    run(scene_of_calls(sleep_beside_the_late), -1);
+}
+
+static void sleep_until_the_process_dies(int rank, void *user)
+{
+    actor *a = user;
+    here.late = RANKS - 1;
+    if (rank == here.late) {
+        await(&a->s->started, RANKS - 1);
+        kill(a->s->pid[RANKS], SIGKILL);
+        CHECK_STATUS(NBCOLL_ERR_PEER_LOST, breaks(a->relays));
+        return;
+    }
+    start(a, 0);
+    here.waiter = a;
+    CHECK_STATUS(NBCOLL_ERR_PEER_LOST, nbcoll_relays_wait(a->relays, a->number[0], 30 * SECOND));
+    here.waiter = NULL;
+}
+
+static void who_sleeps_is_woken_when_the_process_dies(void **state)
+{
+    (void)state;
+    run(scene_new(sleep_until_the_process_dies), RANKS);
+}
+
+static void who_gives_relays_no_agent_is_woken_by_nobody_and_looks_each_millisecond(void **state)
+{
+    scene *s = scene_new(sleep_beside_the_late);
+    (void)state;
+    s->leaders_give = true;
+    run(s, -1);
+}
+
+static void nobody_that_is_awake_is_rung_for(int rank, void *user)
+{
+    actor *a = user;
+    for (int o = 0; o < OPERATIONS; o++) {
+        start(a, o);
+        for (int of = 0; of < RANKS; of++)
+            come(a, o, of);
+        while (nbcoll_relays_test(a->relays, a->number[o % AT_ONCE]) == NBCOLL_PENDING)
+            sched_yield();
+        if (o == 0) { /* all have been awake since the opening */
+            atomic_fetch_add(&a->s->started, 1);
+            await(&a->s->started, RANKS);
+            if (rank == 0)
+                atomic_store(&a->s->rings, 0);
+            atomic_fetch_add(&a->s->ended, 1);
+            await(&a->s->ended, RANKS);
+        }
+    }
+    CHECK(atomic_load(&a->s->rings) == 0);
+    atomic_fetch_add(&a->s->ended, 1);
+    await(&a->s->ended, 2 * RANKS);
+}
+
+static void a_process_rings_for_none_that_is_awake(void **state)
+{
+    (void)state;
+    run(scene_new(nobody_that_is_awake_is_rung_for), -1);
 }
 
 /* Their stores are shared with the process, too. */
@@ -857,7 +993,10 @@ int main(void)
         cmocka_unit_test(nonsense_in_a_store_ends_its_relays_and_no_others),
         cmocka_unit_test(letters_of_nonsense_are_refused_and_the_process_goes_on),
         cmocka_unit_test(nodes_of_one_rank_have_the_process_as_well),
-        cmocka_unit_test(who_waits_for_what_the_process_moves_sleeps),
+        cmocka_unit_test(who_waits_for_what_the_process_moves_is_woken_by_it),
+        cmocka_unit_test(who_sleeps_is_woken_when_the_process_dies),
+        cmocka_unit_test(who_gives_relays_no_agent_is_woken_by_nobody_and_looks_each_millisecond),
+        cmocka_unit_test(a_process_rings_for_none_that_is_awake),
         cmocka_unit_test(many_ranks_on_few_cores_open_and_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

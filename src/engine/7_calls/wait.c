@@ -34,13 +34,13 @@ static int nbcolli_arm_contexts(nbcoll_context *const c[], size_t n, struct poll
 }
 
 /* Sleeps on the contexts' wakeups, at most `longest` nanoseconds. */
-static void nbcolli_sleep_on(const nbcolli_waiter *w, nbcoll_context *const c[], size_t n, uint64_t longest)
+static void nbcolli_sleep_on(nbcolli_waiter *w, nbcoll_context *const c[], size_t n, uint64_t longest)
 {
     struct pollfd fds[NBCOLLI_SLEEP_ON];
     size_t armed = n < NBCOLLI_SLEEP_ON ? n : NBCOLLI_SLEEP_ON;
     uint64_t most = n == armed ? NBCOLLI_ROUND : NBCOLLI_SHORT_SLEEP;
 
-    int sleeps = nbcolli_arm_contexts(c, armed, fds) && !(w->has_come && w->has_come(w->user));
+    int sleeps = nbcolli_arm_contexts(c, armed, fds) && !(w->has_come && w->has_come(w));
     for (size_t i = 0; i < armed; i++)
         if (c[i]->flags & NBCOLL_ANY_THREAD || c[i]->is_unheard)
             most = NBCOLLI_SHORT_SLEEP;

@@ -21,10 +21,10 @@ typedef struct nbcolli_waiter {
     uint32_t seen;      /* their news, before the last look */
     nbcoll_context *helps; /* there it is counted: it makes passes, and the driver does not; null: nowhere */
     /* Where what is awaited is not the context's: has it come? Asked when a sleep has been armed, which what comes from
-     * then on ends. Null: it is the context's. */
-    int (*has_come)(void *user);
+     * then on ends; where nothing would, it sets `longest`. Null: it is the context's. */
+    int (*has_come)(struct nbcolli_waiter *waiter);
     void *user;
-    uint64_t longest; /* ns: a sleep, where nothing ends it; 0: as long as others */
+    uint64_t longest; /* ns: a sleep; 0: as long as others */
 
     uint8_t slept; /* it will not help any more */
     uint8_t stale; /* it slept to the end: the driver may be kept from coming, and the next look is a pass */
