@@ -30,16 +30,20 @@ static nbcoll_status nbcolli_relays_say(nbcoll_relays *r)
     return s == NBCOLL_ERR_MEMORY ? NBCOLL_PENDING : s;
 }
 
-/* What the ranks have said: the first that is not well, so that all know alike. */
+/* What the ranks have said: the first that is not well, so that all know alike; but rather what an agent lacked than
+ * that others, whose agents have heard of its end by then, have lost it. */
 static nbcoll_status nbcolli_relays_hear(nbcoll_relays *r)
 {
     nbcolli_relays_agents *a = r->agents;
     if (r->gives_up)
         nbcoll_cancel(a->saying);
-    nbcoll_status s = nbcoll_test(&a->saying);
+    nbcoll_status s = nbcoll_test(&a->saying), lost = NBCOLL_OK;
     for (int i = 0; i < r->ranks && s == NBCOLL_OK; i++)
-        s = (nbcoll_status)a->said[i].status;
-    return s;
+        if (a->said[i].status == NBCOLL_ERR_PEER_LOST)
+            lost = NBCOLL_ERR_PEER_LOST;
+        else
+            s = (nbcoll_status)a->said[i].status;
+    return s == NBCOLL_OK ? lost : s;
 }
 
 /* A leader: its relays get the numbers that they have in common with others. */

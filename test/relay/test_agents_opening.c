@@ -41,9 +41,14 @@ static int kinds;
 /* Of each rank: what it asks for, and opens; who is refused, or -1. */
 static nbcoll_queue_demand asked[RANKS], taken[RANKS];
 static int refused;
+static int scarce; /* whose transport has one queue pair, and no more; or -1 */
 
 static nbcoll_status note_pair(nbcoll_endpoint *ep, const nbcoll_queue_config *config, nbcoll_queue_pair **out)
 {
+    if (ep->rank == scarce && taken[scarce].pairs) {
+        *out = NULL;
+        return NBCOLL_ERR_LIMIT;
+    }
     assert_in_range(count, 0, sizeof opened / sizeof *opened - 1);
     struct opened *o = &opened[count++];
     *o = (struct opened){ep->rank, config->peer, config->number, config->depth, NULL, config->shared};
@@ -102,7 +107,7 @@ static nbcoll_status note_demand(nbcoll_endpoint *ep, const nbcoll_queue_demand 
 static void watch_pairs(party *p)
 {
     count = kinds = 0;
-    refused = -1;
+    refused = scarce = -1;
     memset(asked, 0, sizeof asked);
     memset(taken, 0, sizeof taken);
     memcpy(&table, p->w.endpoint[0]->transport, sizeof table);
@@ -288,6 +293,35 @@ static void no_agent_opens_queue_pairs_where_one_transport_has_not_such(void **s
         all_are_told(NBCOLL_ERR_LIMIT, -1, r);
 }
 
+/* Agents move so often that all of them have ended before a rank looks. */
+static void all_are_told_what_one_transport_refuses_also_where_its_end_is_heard_first(void **state)
+{
+    static party p;
+    nbcoll_relays_config config = party_config(NBCOLL_WIRING_DIRECT);
+    (void)state;
+    for (int one = 0; one < RANKS; one++) {
+        party_open(&p, apart, NULL);
+        watch_pairs(&p);
+        scarce = one;
+        for (int r = 0; r < RANKS; r++) {
+            config.agent = p.agent[r];
+            EXPECT(OK, nbcoll_relays_open(p.w.comm[r], &config, &p.relays[r]));
+        }
+        for (int r = 0; r < RANKS; r++) {
+            nbcoll_status status;
+            for (int looks = 0; (status = nbcoll_relays_test(p.relays[r], 0)) == NBCOLL_PENDING; looks++) {
+                world_watchdog(&p.w, looks < PARTY_LOOKS);
+                party_step(&p);
+                for (int i = 0; i < 10 * RANKS; i++)
+                    nbcoll_agent_progress(p.agent[i % RANKS]);
+            }
+            assert_int_equal(status, NBCOLL_ERR_LIMIT);
+        }
+        party_close_relays(&p);
+        party_close(&p);
+    }
+}
+
 /* On the second node two ranks, whose blocks take twice as many. */
 static void what_relays_open_is_what_they_ask_for(void **state)
 {
@@ -356,6 +390,7 @@ int main(void)
         cmocka_unit_test(sets_in_common_have_queue_pairs_of_other_numbers),
         cmocka_unit_test(no_agent_opens_queue_pairs_where_one_leader_has_no_agent),
         cmocka_unit_test(no_agent_opens_queue_pairs_where_one_transport_has_not_such),
+        cmocka_unit_test(all_are_told_what_one_transport_refuses_also_where_its_end_is_heard_first),
         cmocka_unit_test(what_relays_open_is_what_they_ask_for),
         cmocka_unit_test(receives_are_posted_for_each_rank_and_again_for_whose_message_has_come),
     };
