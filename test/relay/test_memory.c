@@ -111,6 +111,7 @@ static void closed_relays_leave_nothing_behind(void **state)
 /* ---- shared memory --------------------------------------------------------------------------------------------- */
 
 static size_t reserved; /* bytes, by all ranks */
+static int lacking;     /* ranks that say of a communicator that it has no cells */
 static nbcoll_shared shared;
 static nbcoll_transport transport;
 static nbcoll_status (*reserve_really)(nbcoll_endpoint *ep, size_t bytes, uint64_t *at);
@@ -121,12 +122,20 @@ static nbcoll_status reserve_counted(nbcoll_endpoint *ep, size_t bytes, uint64_t
     return reserve_really(ep, bytes, at);
 }
 
+static void count_lacking(void *user, nbcoll_status status, const char *text)
+{
+    (void)user;
+    lacking += status == NBCOLL_ERR_MEMORY && strstr(text, "has no cells");
+}
+
 /* The first `first` ranks are one node, the others another one. */
 static void open_counted(world *w, int ranks, int first)
 {
     nbcoll_loopback_config loopback = {.size = sizeof loopback, .flags = NBCOLL_LOOPBACK_SHARED};
+    const nbcoll_context_config context = {.size = sizeof context,
+                                           .host = {.size = sizeof(nbcoll_host), .log = count_lacking}};
     nbcoll_request q[WORLD_MOST];
-    world_open_contexts(w, ranks, &loopback, NULL);
+    world_open_contexts(w, ranks, &loopback, &context);
     transport = *w->endpoint[0]->transport;
     shared = *transport.shared;
     reserve_really = shared.reserve;
@@ -140,6 +149,7 @@ static void open_counted(world *w, int ranks, int first)
     }
     world_finish(w, (size_t)ranks, q);
     reserved = 0;
+    lacking = 0;
 }
 
 static size_t cells_of(int ranks, uint32_t slots)
@@ -186,6 +196,7 @@ static void only_relays_by_nodes_take_shared_memory_for_their_streams(void **sta
                 all += PLACES * RANKS * 4096 + streams + cells_of(RANKS, 3);
         }
         assert_int_equal(reserved, all);
+        assert_int_equal(lacking, 0); /* they have found it, too */
         stepped_close(&w, relays);
         world_close(&w);
     }

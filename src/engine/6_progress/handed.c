@@ -33,8 +33,10 @@ static void nbcolli_take_carefully(nbcolli_request *r)
     nbcoll_status why = nbcolli_broken(comm);
     int cause = -1;
 
-    for (nbcoll_comm *made = r->creating; made; made = made->twin)
+    for (nbcoll_comm *made = r->creating; made; made = made->twin) {
+        made->vote_comm = comm->id;
         made->vote_tag = r->tag;
+    }
     if (nbcolli_pending_take(comm, r->tag, &why, &cause) || why != NBCOLL_OK) {
         nbcolli_take_runless(r, 1, why, cause < 0 ? comm->failure.rank : cause);
         return;

@@ -71,7 +71,6 @@ static nbcoll_status nbcolli_create_prepare(nbcoll_comm *comm, nbcoll_comm *over
     r->creating = comm;
     r->is_heeded = 1;
     comm->making = 1;
-    comm->vote_comm = over->id;
     comm->out = out;
     comm->link->creating++;
     if (over == comm) /* until the ranks have agreed */
@@ -241,7 +240,6 @@ static void nbcolli_twin_join(nbcoll_comm *elder, nbcolli_twin *twin)
     elder->twin = comm;
     comm->number = elder->number + 1;
     comm->making = 1;
-    comm->vote_comm = elder->vote_comm;
     comm->out = twin->out;
     nbcolli_area_offer_twin(comm);
 }
