@@ -72,11 +72,23 @@ static void look_once(party *p)
         nbcoll_relays_test(p->relays[who], 0);
 }
 
+/* Communicators whose id is not that of all endpoints' first ones. */
+static void go_on_over_duplicates(world *w)
+{
+    nbcoll_comm *copy[PARTY_RANKS];
+    nbcoll_request q[PARTY_RANKS];
+    for (int r = 0; r < w->ranks; r++)
+        EXPECT(OK, nbcoll_comm_idup(w->comm[r], &copy[r], &q[r]));
+    world_finish(w, (size_t)w->ranks, q);
+    memcpy(w->comm, copy, (size_t)w->ranks * sizeof *copy);
+}
+
 /* One opens them alone; or all do, and go on for `steps` looks. 1: they were not there yet. */
 static int open_and_give_up(nbcoll_relays_config config, int rank, int alone, int steps)
 {
     static party p;
     party_open(&p, shape, NULL);
+    go_on_over_duplicates(&p.w);
     p.w.random = (uint64_t)(1000 * rank + steps + 1);
     for (int r = 0; r < p.w.ranks; r++)
         if (r == rank || !alone)
