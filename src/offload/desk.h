@@ -7,7 +7,8 @@
  * Standing relays come by a slot, too.
  * Who is about to sleep sets its word and looks once more; who has stored something for the other side takes that
  * side's word and rings: a byte on the socket. A rank sleeps so for all that the process stores for it, in slots and in
- * its node's store, where it has written which desk is its. */
+ * its node's store, where it has written which desk is its. All of these stores and looks are seq_cst; what takes back
+ * the own word need not be (test/model/desk.pml). */
 #ifndef NBCOLLI_OFFLOAD_DESK_H
 #define NBCOLLI_OFFLOAD_DESK_H
 
