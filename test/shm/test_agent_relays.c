@@ -931,6 +931,33 @@ static void who_gives_relays_no_agent_is_woken_by_nobody_and_looks_each_millisec
     run(s, -1);
 }
 
+static void wait_while_the_process_is_stopped(int rank, void *user)
+{
+    actor *a = user;
+    scene *s = a->s;
+    if (rank == 0) {
+        kill(s->pid[RANKS], SIGSTOP);
+        for (uint64_t begin = clock_ns(); !process_is_stopped(s->pid[RANKS]); sched_yield())
+            CHECK(clock_ns() - begin < 30 * SECOND);
+        atomic_store(&s->started, 1);
+    }
+    await(&s->started, 1);
+    start(a, 0);
+    CHECK_STATUS(NBCOLL_ERR_TIMEOUT, nbcoll_relays_wait(a->relays, a->number[0], SECOND / 20));
+    atomic_fetch_add(&s->ended, 1);
+    if (rank == 0) {
+        await(&s->ended, RANKS);
+        kill(s->pid[RANKS], SIGCONT);
+    }
+    finish(a, 0);
+}
+
+static void who_sleeps_keeps_its_deadline_while_the_process_is_stopped(void **state)
+{
+    (void)state;
+    run(scene_new(wait_while_the_process_is_stopped), -1);
+}
+
 static void nobody_that_is_awake_is_rung_for(int rank, void *user)
 {
     actor *a = user;
@@ -995,6 +1022,7 @@ int main(void)
         cmocka_unit_test(nodes_of_one_rank_have_the_process_as_well),
         cmocka_unit_test(who_waits_for_what_the_process_moves_is_woken_by_it),
         cmocka_unit_test(who_sleeps_is_woken_when_the_process_dies),
+        cmocka_unit_test(who_sleeps_keeps_its_deadline_while_the_process_is_stopped),
         cmocka_unit_test(who_gives_relays_no_agent_is_woken_by_nobody_and_looks_each_millisecond),
         cmocka_unit_test(a_process_rings_for_none_that_is_awake),
         cmocka_unit_test(many_ranks_on_few_cores_open_and_close),
