@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Relays that agents move, between processes: the store of their node lies in memory that they share, each at a place
  * of its own. Ranks that are stopped, or die, or whose leader dies. */
-#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -17,9 +16,8 @@
 
 #include <cmocka.h>
 
-#include "nbcoll/loopback.h"
-#include "nbcoll/offload.h"
 #include "nbcoll/relay.h"
+#include "lone.h"
 #include "ranks.h"
 
 enum { RANKS = 4, OPERATIONS = 200, BYTES = 50 };
@@ -36,42 +34,8 @@ typedef struct actor {
     member m;
     scene *s;
     nbcoll_relays *relays;
-    /* Of rank 0, which leads. */
-    nbcoll_loopback *world;
-    nbcoll_endpoint *end;
-    nbcoll_agent *agent;
-    pthread_t thread;
-    atomic_int is_over;
+    lone lead; /* of rank 0 */
 } actor;
-
-static void *move_agent(void *user)
-{
-    actor *a = user;
-    while (!atomic_load(&a->is_over))
-        if (!nbcoll_agent_progress(a->agent))
-            sched_yield();
-    return NULL;
-}
-
-/* Its endpoint has no neighbours: there is one node. */
-static void lead(actor *a)
-{
-    nbcoll_loopback_config config = {.size = sizeof config, .ranks = RANKS};
-    nbcoll_agent_config agent = {.size = sizeof agent};
-    CHECK_STATUS(NBCOLL_OK, nbcoll_loopback_create(&config, &a->world));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_loopback_open(a->world, 0, &a->end));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_open(a->end, &agent, &a->agent));
-    CHECK(pthread_create(&a->thread, NULL, move_agent, a) == 0);
-}
-
-static void lead_no_more(actor *a)
-{
-    atomic_store(&a->is_over, 1);
-    pthread_join(a->thread, NULL);
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_close(a->agent));
-    nbcoll_endpoint_close(a->end);
-    CHECK_STATUS(NBCOLL_OK, nbcoll_loopback_free(a->world));
-}
 
 static void play(int rank, void *user)
 {
@@ -84,16 +48,16 @@ static void play(int rank, void *user)
     s->pid[rank] = getpid();
     member_join(&a.m, &config, NULL);
     if (rank == 0)
-        lead(&a);
+        lone_open(&a.lead, 0, RANKS);
     relays.by_agents = 1;
-    relays.agent = a.agent;
+    relays.agent = a.lead.agent;
     relays.fragment = 16;
     CHECK_STATUS(NBCOLL_OK, nbcoll_relays_open(a.m.comm, &relays, &a.relays));
     CHECK_STATUS(NBCOLL_OK, nbcoll_relays_wait(a.relays, 0, 30 * SECOND));
     s->main(rank, &a);
     CHECK_STATUS(NBCOLL_OK, nbcoll_relays_close(a.relays, 30 * SECOND));
     if (rank == 0)
-        lead_no_more(&a);
+        lone_close(&a.lead);
     member_leave(&a.m);
 }
 

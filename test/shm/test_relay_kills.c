@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * A rank is killed at some moment while relays are opened, used or closed: the others are told in time, whoever moves
  * them, close theirs, and open others in what is left of the communicator; nothing is left of all. */
-#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -18,9 +17,8 @@
 
 #include <cmocka.h>
 
-#include "nbcoll/loopback.h"
-#include "nbcoll/offload.h"
 #include "nbcoll/relay.h"
+#include "lone.h"
 #include "ranks.h"
 
 enum { RANKS = 4, BYTES = 50, FEW = 5, LONGEST_US = 20000 };
@@ -39,44 +37,6 @@ typedef struct scene {
     atomic_int joined;      /* ranks that have the communicator of all */
     _Atomic uint64_t death; /* when it is to be; 0: not known yet */
 } scene;
-
-/* The agent of a leader, over an endpoint without neighbours: there is one node. */
-typedef struct mind {
-    nbcoll_loopback *world;
-    nbcoll_endpoint *end;
-    nbcoll_agent *agent;
-    pthread_t thread;
-    atomic_int is_over;
-} mind;
-
-static void *move_agent(void *user)
-{
-    mind *m = user;
-    while (!atomic_load(&m->is_over))
-        if (!nbcoll_agent_progress(m->agent))
-            sched_yield();
-    return NULL;
-}
-
-static void mind_open(mind *m, int rank)
-{
-    nbcoll_loopback_config config = {.size = sizeof config, .ranks = RANKS};
-    nbcoll_agent_config agent = {.size = sizeof agent};
-    atomic_store(&m->is_over, 0);
-    CHECK_STATUS(NBCOLL_OK, nbcoll_loopback_create(&config, &m->world));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_loopback_open(m->world, rank, &m->end));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_open(m->end, &agent, &m->agent));
-    CHECK(pthread_create(&m->thread, NULL, move_agent, m) == 0);
-}
-
-static void mind_close(mind *m)
-{
-    atomic_store(&m->is_over, 1);
-    pthread_join(m->thread, NULL);
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_close(m->agent));
-    nbcoll_endpoint_close(m->end);
-    CHECK_STATUS(NBCOLL_OK, nbcoll_loopback_free(m->world));
-}
 
 /* SIGALRM, which nobody handles, ends a process wherever it is. */
 static void perhaps_die(scene *s, int rank, moment now)
@@ -118,13 +78,13 @@ static nbcoll_status use(scene *s, nbcoll_comm *comm, int me, int times)
     int rank = nbcoll_comm_rank(comm), ranks = nbcoll_comm_size(comm);
     nbcoll_relays_config config = NBCOLL_RELAYS_DEFAULTS;
     nbcoll_relays *relays;
-    mind m;
+    lone m;
     config.wiring = s->wiring;
     config.by_agents = s->mover == AGENTS;
     config.by_nodes = s->mover == NODES;
     config.fragment = 16;
     if (rank == 0 && s->mover == AGENTS)
-        mind_open(&m, me);
+        lone_open(&m, me, RANKS);
     config.agent = rank == 0 && s->mover == AGENTS ? m.agent : NULL;
     perhaps_die(s, me, OPENING);
     nbcoll_status status = nbcoll_relays_open(comm, &config, &relays), opened = status;
@@ -137,7 +97,7 @@ static nbcoll_status use(scene *s, nbcoll_comm *comm, int me, int times)
     if (opened == NBCOLL_OK)
         CHECK_STATUS(NBCOLL_OK, nbcoll_relays_close(relays, IN_TIME));
     if (rank == 0 && s->mover == AGENTS)
-        mind_close(&m);
+        lone_close(&m);
     return status;
 }
 

@@ -20,23 +20,31 @@ typedef struct helper {
     atomic_bool is_over;
 } helper;
 
+static _Thread_local bool is_helper; /* does this thread move an agent? */
+
 static inline void *helper_main(void *user)
 {
     helper *h = user;
 
+    is_helper = true;
     while (!atomic_load(&h->is_over))
         if (!nbcoll_agent_progress(h->agent))
             sched_yield();
     return NULL;
 }
 
+static inline void helper_start_with(helper *h, nbcoll_endpoint *end, const nbcoll_agent_config *agent)
+{
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_open(end, agent, &h->agent));
+    atomic_init(&h->is_over, false);
+    CHECK(pthread_create(&h->thread, NULL, helper_main, h) == 0);
+}
+
 static inline void helper_start(helper *h, nbcoll_endpoint *end)
 {
     const nbcoll_agent_config agent = {.size = sizeof agent};
 
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_open(end, &agent, &h->agent));
-    atomic_init(&h->is_over, false);
-    CHECK(pthread_create(&h->thread, NULL, helper_main, h) == 0);
+    helper_start_with(h, end, &agent);
 }
 
 static inline void helper_end(helper *h)
@@ -44,6 +52,18 @@ static inline void helper_end(helper *h)
     atomic_store(&h->is_over, true);
     pthread_join(h->thread, NULL);
     CHECK_STATUS(NBCOLL_OK, nbcoll_agent_close(h->agent));
+}
+
+/* Frees the context as soon as that is possible. */
+static inline void leave_context(nbcoll_context *context)
+{
+    nbcoll_status status;
+
+    for (uint64_t since = clock_ns(); (status = nbcoll_context_free(context)) == NBCOLL_ERR_BUSY;) {
+        CHECK(clock_ns() - since < 60 * SECOND);
+        nbcoll_progress(context);
+    }
+    CHECK_STATUS(NBCOLL_OK, status);
 }
 
 /* It has the queue pairs of ranks first..first + count - 1 of so many. `meets` adds the addresses of the others, or is

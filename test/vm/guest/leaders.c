@@ -60,15 +60,9 @@ static void join(member *m, int rank, scene *s)
 
 static void leave(member *m)
 {
-    nbcoll_status status;
-
     CHECK_STATUS(NBCOLL_OK, nbcoll_comm_free(m->comm));
     helper_end(&m->helper);
-    for (uint64_t since = clock_ns(); (status = nbcoll_context_free(m->context)) == NBCOLL_ERR_BUSY;) {
-        CHECK(clock_ns() - since < 60 * SECOND);
-        nbcoll_progress(m->context);
-    }
-    CHECK_STATUS(NBCOLL_OK, status);
+    leave_context(m->context);
 }
 
 static void add_up(const member *m, int rank)

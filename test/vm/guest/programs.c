@@ -7,7 +7,6 @@
  * what does not fit, and what was closed. No receiver is ever not ready: the device does not send again for that. Runs
  * in a guest.
  */
-#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -22,8 +21,10 @@
 #include <nbcoll/offload.h>
 #include <nbcoll/shm.h>
 
-#include "board.h"
 #include "crew.h"
+
+#include "agents.h"
+#include "board.h"
 
 enum { RANKS = 4, EAGER = 64, DEPTH = 8, TIMES = 12, TOLD_MS = 2000, VICTIM = 1 };
 
@@ -38,23 +39,9 @@ typedef struct plan {
 
 typedef struct member {
     nbcoll_endpoint *end;
-    nbcoll_agent *agent;
+    helper helper; /* the queue pairs that its thread opens are those of programs */
     nbcoll_program *program;
-    pthread_t thread;
-    atomic_bool is_over;
 } member;
-
-static _Thread_local bool is_agent; /* this thread: the queue pairs that it opens are those of programs */
-
-static void *be_agent(void *user)
-{
-    member *m = user;
-    is_agent = true;
-    while (!atomic_load(&m->is_over))
-        if (!nbcoll_agent_progress(m->agent))
-            sched_yield();
-    return NULL;
-}
 
 static nbcoll_program *compile(const plan *p, int rank)
 {
@@ -82,17 +69,13 @@ static void join(member *m, int rank, plan *p)
 
     m->end = board_open(&p->board, &config);
     CHECK(m->end);
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_open(m->end, &agent, &m->agent));
     m->program = compile(p, rank);
-    atomic_init(&m->is_over, false);
-    CHECK(pthread_create(&m->thread, NULL, be_agent, m) == 0);
+    helper_start_with(&m->helper, m->end, &agent);
 }
 
 static void leave(member *m)
 {
-    atomic_store(&m->is_over, true);
-    pthread_join(m->thread, NULL);
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_close(m->agent));
+    helper_end(&m->helper);
     nbcoll_program_free(m->program);
     nbcoll_endpoint_close(m->end);
 }
@@ -202,13 +185,13 @@ struct ibv_qp *__wrap_ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
 
 struct ibv_qp *__wrap_ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *how)
 {
-    atomic_fetch_add(&pairs, is_agent);
-    atomic_fetch_add(&inline_pairs, is_agent && how->cap.max_inline_data > 0);
+    atomic_fetch_add(&pairs, is_helper);
+    atomic_fetch_add(&inline_pairs, is_helper && how->cap.max_inline_data > 0);
     int sends_asked_for = (int)how->cap.max_send_wr; /* the device says what it gives */
     struct ibv_qp *qp = __real_ibv_create_qp(pd, how);
     if (qp) {
         atomic_store(&under_way[qp->qp_num % NUMBERS], 0);
-        atomic_store(&asked[qp->qp_num % NUMBERS], is_agent ? sends_asked_for : 0);
+        atomic_store(&asked[qp->qp_num % NUMBERS], is_helper ? sends_asked_for : 0);
     }
     return qp;
 }
@@ -228,7 +211,7 @@ static void meet_again_and_again(int rank, void *user)
             usleep(1000);
             atomic_store(&p->late, i + 1);
         }
-        CHECK_STATUS(NBCOLL_OK, nbcoll_agent_start(m.agent, m.program, NULL, NULL, &r));
+        CHECK_STATUS(NBCOLL_OK, nbcoll_agent_start(m.helper.agent, m.program, NULL, NULL, &r));
         CHECK_STATUS(NBCOLL_OK, end_of(r));
         CHECK(atomic_load(&p->late) > i);
     }
@@ -254,7 +237,7 @@ static void gather_all(int rank, void *user)
     for (int i = 0; i < TIMES; i++) {
         for (size_t k = 0; k < count; k++)
             send[k] = (int32_t)k + 1000 * rank + i;
-        CHECK_STATUS(NBCOLL_OK, nbcoll_agent_start(m.agent, m.program, send, recv, &r));
+        CHECK_STATUS(NBCOLL_OK, nbcoll_agent_start(m.helper.agent, m.program, send, recv, &r));
         CHECK_STATUS(NBCOLL_OK, end_of(r));
         for (size_t k = 0; k < RANKS * count; k++)
             CHECK(recv[k] == (int32_t)(k % count) + 1000 * (int32_t)(k / count) + i);
@@ -305,7 +288,7 @@ static void run_ahead(int rank, void *user)
     while (rank && !atomic_load(&p->ahead))
         sched_yield();
     for (int i = 0; i < TIMES; i++)
-        CHECK_STATUS(NBCOLL_OK, nbcoll_agent_start(m.agent, m.program, NULL, data[i], &r[i]));
+        CHECK_STATUS(NBCOLL_OK, nbcoll_agent_start(m.helper.agent, m.program, NULL, data[i], &r[i]));
     if (rank == 0) {
         usleep(50000);
         atomic_store(&p->ahead, 1);
@@ -336,13 +319,13 @@ static void lose_one(int rank, void *user)
     member m;
 
     join(&m, rank, p);
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_start(m.agent, m.program, NULL, NULL, &r));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_start(m.helper.agent, m.program, NULL, NULL, &r));
     CHECK_STATUS(NBCOLL_OK, end_of(r));
     await_all(p);
     if (rank == VICTIM)
         kill(getpid(), SIGKILL);
     uint64_t since = clock_ns();
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_start(m.agent, m.program, NULL, NULL, &r));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_start(m.helper.agent, m.program, NULL, NULL, &r));
     CHECK_STATUS(NBCOLL_ERR_PEER_LOST, end_of(r));
     printf("rank %d: told after %u ms\n", rank, (unsigned)((clock_ns() - since) / 1000000));
     CHECK((clock_ns() - since) / 1000000 < TOLD_MS);
@@ -444,7 +427,7 @@ static nbcoll_status end_while_0_is_stopped(node *n, int rank, const member *m, 
 
     while (rank && !(atomic_load(&n->started) && process_is_stopped(n->stopped)))
         CHECK(clock_ns() - since < 60 * SECOND);
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_start(m->agent, m->program, send, recv, &r));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_start(m->helper.agent, m->program, send, recv, &r));
     if (!rank) {
         n->stopped = getpid();
         atomic_store(&n->started, 1);
@@ -472,7 +455,7 @@ static int32_t *attach(member *m, int rank, node *n)
     CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&config, &m->end));
     const nbcoll_shared *shared = m->end->transport->shared; /* what nbcoll_mem_alloc asks */
     CHECK(shared->descriptor(m->end, &base, &n->segment) >= 0);
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_attach(m->end, &agent, &m->agent));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_attach(m->end, &agent, &m->helper.agent));
     m->program = compile(&n->plan, rank);
     CHECK_STATUS(NBCOLL_OK, shared->reserve(m->end, (RANKS + 1) * count * sizeof(int32_t), &at));
     return shared->map(m->end, at, (RANKS + 1) * count * sizeof(int32_t));
@@ -481,7 +464,7 @@ static int32_t *attach(member *m, int rank, node *n)
 static void detach(member *m, node *n)
 {
     await_all(&n->plan);
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_close(m->agent));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_close(m->helper.agent));
     nbcoll_program_free(m->program);
     nbcoll_endpoint_close(m->end);
 }
@@ -535,7 +518,7 @@ static void gather_again_and_again(int rank, void *user)
     const bool has_scratch = info.extent[NBCOLL_BUFFER_SCRATCH] != 0;
     fill_gathered(count > 1 ? send : own, rank, count); /* a short one is copied */
     for (int i = 0; i < TIMES; i++) {
-        CHECK_STATUS(NBCOLL_OK, nbcoll_agent_start(m.agent, m.program, count > 1 ? send : own, recv, &r));
+        CHECK_STATUS(NBCOLL_OK, nbcoll_agent_start(m.helper.agent, m.program, count > 1 ? send : own, recv, &r));
         CHECK_STATUS(NBCOLL_OK, end_of(r));
         atomic_fetch_add(&n->ended, 1);
         for (uint64_t since = clock_ns(); atomic_load(&n->ended) < RANKS * (i + 1);)

@@ -7,7 +7,6 @@
  * two devices join the ranks. Runs in a guest with two devices.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -21,8 +20,10 @@
 #include <nbcoll/relay.h>
 #include <nbcoll/shm.h>
 
-#include "board.h"
 #include "crew.h"
+
+#include "agents.h"
+#include "board.h"
 
 enum {
     RANKS = 4,
@@ -53,12 +54,10 @@ typedef struct plan {
 typedef struct member {
     int rank;
     plan *p;
-    nbcoll_agent *agent;
+    helper helper; /* of a node's first rank */
     nbcoll_context *context;
     nbcoll_comm *comm;
     nbcoll_relays *relays;
-    pthread_t thread;
-    atomic_bool is_over;
     uint64_t number;
     unsigned char send[SLOTS][BYTES], recv[SLOTS][RANKS * BYTES]; /* of operation n at n modulo SLOTS */
 } member;
@@ -117,12 +116,11 @@ int __wrap_ibv_query_device(struct ibv_context *device, struct ibv_device_attr *
 /* What the device has no more of, after so many more that it gives the agent: as if others had the rest. */
 typedef enum thing { NOTHING, COMPLETIONS, PAIR, RECEIVES } thing;
 
-static _Thread_local bool is_agent;
 static atomic_int lacks, left;
 
 static bool is_refused(thing what)
 {
-    bool is = is_agent && atomic_load(&lacks) == (int)what && atomic_fetch_sub(&left, 1) <= 0;
+    bool is = is_helper && atomic_load(&lacks) == (int)what && atomic_fetch_sub(&left, 1) <= 0;
     if (is)
         errno = ENOMEM;
     return is;
@@ -158,16 +156,6 @@ static void hear(void *user, nbcoll_status why, const char *text)
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------- */
 
-static void *be_agent(void *user)
-{
-    member *m = user;
-    is_agent = true;
-    while (!atomic_load(&m->is_over))
-        if (!nbcoll_agent_progress(m->agent))
-            sched_yield();
-    return NULL;
-}
-
 static void join(member *m, int rank, plan *p)
 {
     int node = node_of[rank];
@@ -180,7 +168,6 @@ static void join(member *m, int rank, plan *p)
                                         .host = {.size = sizeof config.host, .log = hear}};
     const nbcoll_shm_config near = {
         .size = sizeof near, .id = p->id[node], .rank = place_of[rank], .ranks = size_of[node], .quota = 1 << 20};
-    const nbcoll_agent_config agent = {.size = sizeof agent};
     nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
     nbcoll_endpoint *end[2];
 
@@ -194,10 +181,8 @@ static void join(member *m, int rank, plan *p)
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, &m->context));
     comm.node = 1 + (uint64_t)node;
     CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create_over(m->context, 2, end, &comm, &m->comm, 60 * SECOND));
-    if (place_of[rank] == 0) {
-        CHECK_STATUS(NBCOLL_OK, nbcoll_agent_open(end[1], &agent, &m->agent));
-        CHECK(pthread_create(&m->thread, NULL, be_agent, m) == 0);
-    }
+    if (place_of[rank] == 0)
+        helper_start(&m->helper, end[1]);
 }
 
 static nbcoll_status try_relays(member *m)
@@ -210,7 +195,7 @@ static nbcoll_status try_relays(member *m)
     config.fragments = 2;
     config.fragment = FRAGMENT;
     config.by_agents = 1;
-    config.agent = m->agent;
+    config.agent = m->helper.agent;
     CHECK_STATUS(NBCOLL_OK, nbcoll_relays_open(m->comm, &config, &m->relays));
     return nbcoll_relays_wait(m->relays, 0, 60 * SECOND);
 }
@@ -218,24 +203,16 @@ static nbcoll_status try_relays(member *m)
 static void open_relays(member *m)
 {
     CHECK_STATUS(NBCOLL_OK, try_relays(m));
-    CHECK((atomic_load(&pairs) > 0) == (m->agent != NULL));
+    CHECK((atomic_load(&pairs) > 0) == (m->helper.agent != NULL));
 }
 
 static void leave(member *m)
 {
     CHECK_STATUS(NBCOLL_OK, nbcoll_relays_close(m->relays, 60 * SECOND));
     CHECK(atomic_load(&pairs) == 0);
-    if (m->agent) {
-        atomic_store(&m->is_over, true);
-        pthread_join(m->thread, NULL);
-        CHECK_STATUS(NBCOLL_OK, nbcoll_agent_close(m->agent));
-    }
-    nbcoll_status status;
-    for (uint64_t since = clock_ns(); (status = nbcoll_context_free(m->context)) == NBCOLL_ERR_BUSY;) {
-        CHECK(clock_ns() - since < 60 * SECOND);
-        nbcoll_progress(m->context);
-    }
-    CHECK_STATUS(NBCOLL_OK, status);
+    if (m->helper.agent)
+        helper_end(&m->helper);
+    leave_context(m->context);
 }
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */

@@ -74,15 +74,9 @@ static void join(member *m)
 
 static void leave(member *m)
 {
-    nbcoll_status status;
-
     CHECK_STATUS(NBCOLL_OK, nbcoll_relays_close(m->relays, 60 * SECOND));
     CHECK_STATUS(NBCOLL_OK, nbcoll_agent_close(m->agent));
-    for (uint64_t since = clock_ns(); (status = nbcoll_context_free(m->context)) == NBCOLL_ERR_BUSY;) {
-        CHECK(clock_ns() - since < 60 * SECOND);
-        nbcoll_progress(m->context);
-    }
-    CHECK_STATUS(NBCOLL_OK, status);
+    leave_context(m->context);
 }
 
 static unsigned char value_of(int rank, int operation, size_t i)
