@@ -7,24 +7,24 @@
 #define NBCOLLI_RELAYING_NONE UINT32_MAX
 
 /* A connection. Fragments wait for a credit, then are under way, each in the order in which they came. */
-typedef struct nbcolli_relaying_line {
+typedef struct nbcolli_relaying_connection {
     int from, to;
     uint32_t relay, beyond;            /* at its beginning and at its end */
     uint64_t credits;                  /* of the sender */
     uint64_t held, room;               /* in the store of the receiver */
     uint32_t waiting[2], under_way[2]; /* first and last; NONE */
     uint32_t *next;                    /* [fragments] */
-} nbcolli_relaying_line;
+} nbcolli_relaying_connection;
 
 typedef struct nbcolli_relaying {
     const nbcoll_wiring *const *wirings;
     const nbcoll_relay_play *play;
     nbcoll_relay_refutation *out;
-    uint32_t ranks, fragments, lines; /* all fragments of all operations; all connections */
+    uint32_t ranks, fragments, connections; /* all fragments of all operations; all connections */
     uint64_t random;
-    nbcolli_relaying_line *line;
-    uint32_t *outgoing; /* [ranks]: the first line of each rank, relay by relay */
-    uint32_t *by;       /* [ranks][fragments]: 1 + the line by which it came */
+    nbcolli_relaying_connection *connection;
+    uint32_t *outgoing; /* [ranks]: the first connection of each rank, relay by relay */
+    uint32_t *by;       /* [ranks][fragments]: 1 + the connection by which it came */
     uint32_t *refs;     /* [ranks][fragments]: who still needs it in the store */
     uint32_t *came;     /* [ranks][operations]: fragments that came */
     uint32_t *started;  /* [ranks] */
@@ -48,24 +48,24 @@ static uint32_t nbcolli_relaying_origin(const nbcolli_relaying *p, uint32_t frag
 
 /* ---- connections ----------------------------------------------------------------------------------------------- */
 
-static void nbcolli_relaying_put(nbcolli_relaying_line *line, uint32_t queue[2], uint32_t fragment)
+static void nbcolli_relaying_put(nbcolli_relaying_connection *connection, uint32_t queue[2], uint32_t fragment)
 {
-    line->next[fragment] = NBCOLLI_RELAYING_NONE;
+    connection->next[fragment] = NBCOLLI_RELAYING_NONE;
     if (queue[0] == NBCOLLI_RELAYING_NONE)
         queue[0] = fragment;
     else
-        line->next[queue[1]] = fragment;
+        connection->next[queue[1]] = fragment;
     queue[1] = fragment;
 }
 
-static uint32_t nbcolli_relaying_take(nbcolli_relaying_line *line, uint32_t queue[2])
+static uint32_t nbcolli_relaying_take(nbcolli_relaying_connection *connection, uint32_t queue[2])
 {
     uint32_t fragment = queue[0];
-    queue[0] = line->next[fragment];
+    queue[0] = connection->next[fragment];
     return fragment;
 }
 
-static void nbcolli_relaying_pump(nbcolli_relaying *p, nbcolli_relaying_line *line);
+static void nbcolli_relaying_pump(nbcolli_relaying *p, nbcolli_relaying_connection *connection);
 
 /* One of those who need it does so no more. */
 static void nbcolli_relaying_release(nbcolli_relaying *p, uint32_t rank, uint32_t fragment)
@@ -73,20 +73,20 @@ static void nbcolli_relaying_release(nbcolli_relaying *p, uint32_t rank, uint32_
     size_t at = (size_t)rank * p->fragments + fragment;
     if (--p->refs[at] || !p->by[at])
         return;
-    nbcolli_relaying_line *line = &p->line[p->by[at] - 1];
-    line->held--;
-    line->credits++;
-    nbcolli_relaying_pump(p, line);
+    nbcolli_relaying_connection *connection = &p->connection[p->by[at] - 1];
+    connection->held--;
+    connection->credits++;
+    nbcolli_relaying_pump(p, connection);
 }
 
 /* Sends what waits, as far as credits go. */
-static void nbcolli_relaying_pump(nbcolli_relaying *p, nbcolli_relaying_line *line)
+static void nbcolli_relaying_pump(nbcolli_relaying *p, nbcolli_relaying_connection *connection)
 {
-    while (line->credits && line->waiting[0] != NBCOLLI_RELAYING_NONE) {
-        uint32_t fragment = nbcolli_relaying_take(line, line->waiting);
-        line->credits--;
-        nbcolli_relaying_put(line, line->under_way, fragment);
-        nbcolli_relaying_release(p, (uint32_t)line->from, fragment);
+    while (connection->credits && connection->waiting[0] != NBCOLLI_RELAYING_NONE) {
+        uint32_t fragment = nbcolli_relaying_take(connection, connection->waiting);
+        connection->credits--;
+        nbcolli_relaying_put(connection, connection->under_way, fragment);
+        nbcolli_relaying_release(p, (uint32_t)connection->from, fragment);
     }
 }
 
@@ -99,9 +99,9 @@ static void nbcolli_relaying_replicate(nbcolli_relaying *p, uint32_t rank, uint3
     end = first + p->wirings[rank]->relay[relay].destinations;
     p->refs[(size_t)rank * p->fragments + fragment] += end - first;
     for (uint32_t i = first; i < end; i++)
-        nbcolli_relaying_put(&p->line[i], p->line[i].waiting, fragment);
+        nbcolli_relaying_put(&p->connection[i], p->connection[i].waiting, fragment);
     for (uint32_t i = first; i < end; i++)
-        nbcolli_relaying_pump(p, &p->line[i]);
+        nbcolli_relaying_pump(p, &p->connection[i]);
 }
 
 /* ---- ranks ----------------------------------------------------------------------------------------------------- */
@@ -134,20 +134,20 @@ static void nbcolli_relaying_start(nbcolli_relaying *p, uint32_t rank, uint32_t 
 }
 
 /* The first fragment that is under way by that connection comes. */
-static nbcoll_status nbcolli_relaying_come(nbcolli_relaying *p, nbcolli_relaying_line *line)
+static nbcoll_status nbcolli_relaying_come(nbcolli_relaying *p, nbcolli_relaying_connection *connection)
 {
-    uint32_t fragment = nbcolli_relaying_take(line, line->under_way), rank = (uint32_t)line->to;
+    uint32_t fragment = nbcolli_relaying_take(connection, connection->under_way), rank = (uint32_t)connection->to;
     uint32_t operation = nbcolli_relaying_operation(p, fragment), origin = nbcolli_relaying_origin(p, fragment);
     size_t at = (size_t)rank * p->fragments + fragment;
 
     if (p->by[at] || origin == rank)
-        return nbcolli_relay_refute(p->out, NBCOLL_RELAY_FLAW_TWICE, p->wirings[rank], line->beyond, (int)origin);
-    if (++line->held > line->room)
-        return nbcolli_relay_refute(p->out, NBCOLL_RELAY_FLAW_STORE, p->wirings[rank], line->beyond, (int)origin);
-    p->by[at] = 1 + (uint32_t)(line - p->line);
+        return nbcolli_relay_refute(p->out, NBCOLL_RELAY_FLAW_TWICE, p->wirings[rank], connection->beyond, (int)origin);
+    if (++connection->held > connection->room)
+        return nbcolli_relay_refute(p->out, NBCOLL_RELAY_FLAW_STORE, p->wirings[rank], connection->beyond, (int)origin);
+    p->by[at] = 1 + (uint32_t)(connection - p->connection);
     p->refs[at] = 1;
     p->came[(size_t)rank * p->play->operations + operation]++;
-    nbcolli_relaying_replicate(p, rank, line->beyond, fragment);
+    nbcolli_relaying_replicate(p, rank, connection->beyond, fragment);
     if (operation < p->started[rank])
         nbcolli_relaying_release(p, rank, fragment);
     nbcolli_relaying_contribute(p, rank);
@@ -158,13 +158,13 @@ static nbcoll_status nbcolli_relaying_come(nbcolli_relaying *p, nbcolli_relaying
 static nbcoll_status nbcolli_relaying_run(nbcolli_relaying *p)
 {
     nbcoll_status status = NBCOLL_OK;
-    for (uint32_t idle = 0; idle < p->lines && status == NBCOLL_OK;) {
+    for (uint32_t idle = 0; idle < p->connections && status == NBCOLL_OK;) {
         p->random = p->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        uint32_t at = (uint32_t)((p->random >> 33) % p->lines);
-        for (idle = 0; idle < p->lines && p->line[at].under_way[0] == NBCOLLI_RELAYING_NONE; idle++)
-            at = at + 1 < p->lines ? at + 1 : 0;
-        if (idle < p->lines)
-            status = nbcolli_relaying_come(p, &p->line[at]);
+        uint32_t at = (uint32_t)((p->random >> 33) % p->connections);
+        for (idle = 0; idle < p->connections && p->connection[at].under_way[0] == NBCOLLI_RELAYING_NONE; idle++)
+            at = at + 1 < p->connections ? at + 1 : 0;
+        if (idle < p->connections)
+            status = nbcolli_relaying_come(p, &p->connection[at]);
     }
     return status;
 }
@@ -190,29 +190,30 @@ static nbcoll_status nbcolli_relaying_look(nbcolli_relaying *p, uint64_t ahead, 
 static nbcoll_status nbcolli_relaying_join(nbcolli_relaying *p, nbcolli_arena *arena)
 {
     uint64_t each = (uint64_t)p->play->at_once * p->play->fragments;
-    nbcolli_relaying_line *line = p->line;
+    nbcolli_relaying_connection *connection = p->connection;
     for (uint32_t rank = 0; rank < p->ranks; rank++) {
         const nbcoll_wiring *w = p->wirings[rank];
-        p->outgoing[rank] = (uint32_t)(line - p->line);
+        p->outgoing[rank] = (uint32_t)(connection - p->connection);
         for (uint32_t relay = 0; relay < w->relays; relay++)
-            for (uint32_t i = 0; i < w->relay[relay].destinations; i++, line++) {
+            for (uint32_t i = 0; i < w->relay[relay].destinations; i++, connection++) {
                 const nbcoll_relay_end *to = &w->relay[relay].destination[i];
                 if (to->rank < 0 || (uint32_t)to->rank >= p->ranks || to->relay >= p->wirings[to->rank]->relays)
                     return nbcolli_relay_refute(p->out, NBCOLL_RELAY_FLAW_END, w, relay, -1);
                 const nbcoll_relay_end *end = nbcolli_relay_source(p->wirings[to->rank], to->relay, (int)rank, relay);
                 if (!end)
                     return nbcolli_relay_refute(p->out, NBCOLL_RELAY_FLAW_ONE_END, w, relay, -1);
-                *line = (nbcolli_relaying_line){(int)rank,
-                                                to->rank,
-                                                relay,
-                                                to->relay,
-                                                each * to->origins,
-                                                0,
-                                                each * end->origins,
-                                                {NBCOLLI_RELAYING_NONE, NBCOLLI_RELAYING_NONE},
-                                                {NBCOLLI_RELAYING_NONE, NBCOLLI_RELAYING_NONE},
-                                                nbcolli_arena_take(arena, p->fragments, sizeof *line->next)};
-                if (!line->next)
+                *connection =
+                    (nbcolli_relaying_connection){(int)rank,
+                                                  to->rank,
+                                                  relay,
+                                                  to->relay,
+                                                  each * to->origins,
+                                                  0,
+                                                  each * end->origins,
+                                                  {NBCOLLI_RELAYING_NONE, NBCOLLI_RELAYING_NONE},
+                                                  {NBCOLLI_RELAYING_NONE, NBCOLLI_RELAYING_NONE},
+                                                  nbcolli_arena_take(arena, p->fragments, sizeof *connection->next)};
+                if (!connection->next)
                     return NBCOLL_ERR_MEMORY;
             }
     }
@@ -236,36 +237,36 @@ static nbcoll_status nbcolli_relaying_all(nbcolli_relaying *p)
 static nbcoll_status nbcolli_relaying_room(nbcolli_relaying *p, nbcolli_arena *arena)
 {
     size_t ranks = p->ranks;
-    p->line = nbcolli_arena_take(arena, p->lines, sizeof *p->line);
+    p->connection = nbcolli_arena_take(arena, p->connections, sizeof *p->connection);
     p->outgoing = nbcolli_arena_take(arena, ranks, sizeof *p->outgoing);
     p->by = nbcolli_arena_take(arena, ranks * p->fragments, sizeof *p->by);
     p->refs = nbcolli_arena_take(arena, ranks * p->fragments, sizeof *p->refs);
     p->came = nbcolli_arena_take(arena, ranks * p->play->operations, sizeof *p->came);
     p->started = nbcolli_arena_take(arena, ranks, sizeof *p->started);
     p->given = nbcolli_arena_take(arena, ranks, sizeof *p->given);
-    return p->line && p->outgoing && p->by && p->refs && p->came && p->started && p->given ? NBCOLL_OK
-                                                                                           : NBCOLL_ERR_MEMORY;
+    return p->connection && p->outgoing && p->by && p->refs && p->came && p->started && p->given ? NBCOLL_OK
+                                                                                                 : NBCOLL_ERR_MEMORY;
 }
 
 /* Are the numbers of the play sound? Counts what it takes. */
 static nbcoll_status nbcolli_relaying_check(nbcolli_relaying *p, int ranks)
 {
     const nbcoll_relay_play *play = p->play;
-    uint64_t fragments = 0, lines = 0, all = 0;
+    uint64_t fragments = 0, connections = 0, all = 0;
     if (!play->at_once || !play->fragments || !play->operations)
         return NBCOLL_ERR_CONFIG;
     for (int rank = 0; rank < ranks; rank++) {
         if (play->started[rank] > play->operations)
             return NBCOLL_ERR_CONFIG;
         for (uint32_t relay = 0; relay < p->wirings[rank]->relays; relay++)
-            lines += p->wirings[rank]->relay[relay].destinations;
+            connections += p->wirings[rank]->relay[relay].destinations;
     }
     if (__builtin_mul_overflow((uint64_t)play->operations * play->fragments, (uint64_t)ranks, &fragments) ||
-        __builtin_mul_overflow(fragments, lines + (uint64_t)ranks, &all) || all > INT32_MAX)
+        __builtin_mul_overflow(fragments, connections + (uint64_t)ranks, &all) || all > INT32_MAX)
         return NBCOLL_ERR_LIMIT;
     p->ranks = (uint32_t)ranks;
     p->fragments = (uint32_t)fragments;
-    p->lines = (uint32_t)lines;
+    p->connections = (uint32_t)connections;
     return NBCOLL_OK;
 }
 
