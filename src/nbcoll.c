@@ -179,7 +179,7 @@
 #include "offload/agent_compile.c"
 #include "offload/agent_cut.c"
 #include "offload/agent_drive.c"
-#include "offload/agent_line.c"
+#include "offload/agent_pairs.c"
 #include "offload/agent_run.c"
 #include "offload/attached.c"
 #include "offload/bound.c"

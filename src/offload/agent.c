@@ -147,10 +147,10 @@ static nbcoll_program_run *nbcolli_agent_run_new(nbcoll_agent *a, const nbcoll_p
 {
     size_t head = nbcolli_lines(sizeof(nbcoll_program_run)),
            eager = nbcolli_lines(p->info.buffers * sizeof(nbcolli_agent_buffer));
-    size_t lines = nbcolli_lines(p->info.queues * sizeof(void *)),
+    size_t pairs = nbcolli_lines(p->info.queues * sizeof(void *)),
            at = nbcolli_lines(p->info.queues * sizeof(uint32_t)),
            blocks = nbcolli_lines(((size_t)p->info.blocks[0] + p->info.blocks[1]) * sizeof(nbcoll_region));
-    size_t tables = head + eager + lines + at + blocks;
+    size_t tables = head + eager + pairs + at + blocks;
     size_t bytes = tables + (scratch ? 0 : p->info.extent[NBCOLL_BUFFER_SCRATCH]);
     nbcolli_agent_kept own;
     char *block = nbcolli_agent_run_block(a, &bytes, &own);
@@ -164,9 +164,9 @@ static nbcoll_program_run *nbcolli_agent_run_new(nbcoll_agent *a, const nbcoll_p
     r->bytes = bytes;
     r->own = own;
     r->eager = (nbcolli_agent_buffer *)(void *)(block + head);
-    r->line = (nbcolli_agent_line **)(void *)(block + head + eager);
-    r->at = (_Atomic uint32_t *)(void *)(block + head + eager + lines);
-    r->block[0] = (nbcoll_region *)(void *)(block + head + eager + lines + at);
+    r->pair = (nbcolli_agent_pair **)(void *)(block + head + eager);
+    r->at = (_Atomic uint32_t *)(void *)(block + head + eager + pairs);
+    r->block[0] = (nbcoll_region *)(void *)(block + head + eager + pairs + at);
     r->block[1] = r->block[0] + p->info.blocks[0];
     r->base[NBCOLL_BUFFER_SCRATCH] = scratch ? scratch : block + tables;
     r->is_scratch_lent = scratch != NULL;
@@ -328,7 +328,7 @@ static int nbcolli_agent_advance(nbcoll_agent *a, nbcoll_program_run *r)
     if (status == NBCOLL_PENDING)
         return moved;
     if (status != NBCOLL_OK && state == NBCOLLI_AGENT_WAITING && r->is_alone)
-        nbcolli_agent_lines_show(a, r);
+        nbcolli_agent_pairs_show(a, r);
     if (status != NBCOLL_OK)
         nbcolli_agent_fail(a, status);
     nbcolli_agent_end(r, status);
@@ -471,7 +471,7 @@ nbcoll_status nbcoll_agent_close(nbcoll_agent *a)
     if (atomic_load_explicit(&a->driver, memory_order_acquire)) /* sees what the driver did, if it is out */
         return NBCOLL_ERR_BUSY;
     nbcolli_node_relays_all_end(a, NBCOLL_ERR_CANCELLED);
-    nbcolli_agent_lines_close(a);
+    nbcolli_agent_pairs_free(a);
     for (int i = 0; i < 2; i++)
         nbcolli_agent_let_go(a, &a->kept[i]);
     atomic_store_explicit(&a->failed, NBCOLL_ERR_CANCELLED, memory_order_relaxed);

@@ -17,25 +17,25 @@ typedef struct nbcolli_agent_kept {
 } nbcolli_agent_kept;
 
 /* A queue pair that it keeps. */
-typedef struct nbcolli_agent_line {
-    struct nbcolli_agent_line *next;
+typedef struct nbcolli_agent_pair {
+    struct nbcolli_agent_pair *next;
     nbcoll_queue_kind kind;
     int peer;
     nbcoll_direction direction;
     uint32_t set; /* one for each program in flight */
-    nbcoll_queue_pair *pair;
+    nbcoll_queue_pair *queue;
     nbcoll_completion_queue *sent, *received;
     char *memory;    /* [depth] eager buffers, or null */
     nbcoll_registration registered; /* of these, if it is */
     int is_registered;
     uint64_t posted; /* receives in advance: the i-th has buffer i modulo depth */
     uint64_t taken;  /* of them, by programs */
-} nbcolli_agent_line;
+} nbcolli_agent_pair;
 
 /* Where an eager buffer of a program lies. */
 typedef struct nbcolli_agent_buffer {
     char *at;
-    const nbcolli_agent_line *line;
+    const nbcolli_agent_pair *pair;
 } nbcolli_agent_buffer;
 
 /* WAITING and RUNNING: the agent's. ENDED: the rank's, by nbcoll_agent_test. REPORTED: the agent's again. */
@@ -60,9 +60,9 @@ struct nbcoll_program_run {
     uint32_t registrations;            /* bits: those that end with the run */
     int is_scratch_lent;               /* it is the starter's */
     nbcolli_agent_buffer *eager;       /* [p->info.buffers] */
-    nbcolli_agent_line **line; /* [p->info.queues] */
+    nbcolli_agent_pair **pair; /* [p->info.queues] */
     _Atomic uint32_t *at;      /* [p->info.queues]: the next task of a management queue; of a pair: 1: drained */
-    uint32_t set, pairs;           /* of the lines, the first so many are there */
+    uint32_t set, pairs;           /* of the queue pairs, the first so many are there */
     int is_alone;                  /* nobody tells its peers if it fails: their queue pairs must */
     nbcoll_status status;
     _Atomic int state; /* nbcolli_agent_state */
@@ -98,7 +98,7 @@ struct nbcoll_agent {
     nbcoll_offload call;
     const nbcoll_bulk *memory; /* registers it; null: that is needless */
     nbcolli_agent_kept kept[2];
-    nbcolli_agent_line *lines;
+    nbcolli_agent_pair *pairs;
     nbcoll_program_run *runs, **runs_end; /* in order */
     uint64_t started;                     /* the starter's: by the functions of offload.h */
     _Atomic(nbcoll_program_run *) handed; /* started, the last one first */
@@ -119,18 +119,18 @@ struct nbcoll_agent {
 /* agent_compile.c: messages on a queue pair that has more than there is room for; 0: none has. */
 uint32_t nbcolli_agent_excess(const nbcoll_agent *a, const nbcoll_program *p);
 
-/* agent_line.c */
-/* The line of a queue, opened if it is the first time. */
-nbcoll_status nbcolli_agent_line_of(nbcoll_agent *a, const nbcoll_queue_view *q, uint32_t set,
-                                    nbcolli_agent_line **out);
+/* agent_pairs.c */
+/* The queue pair of a queue, opened if it is the first time. */
+nbcoll_status nbcolli_agent_pair_of(nbcoll_agent *a, const nbcoll_queue_view *q, uint32_t set,
+                                    nbcolli_agent_pair **out);
 /* Posts receives in advance until there are `depth` that no program has taken. */
-nbcoll_status nbcolli_agent_line_fill(nbcoll_agent *a, nbcolli_agent_line *line);
+nbcoll_status nbcolli_agent_pair_fill(nbcoll_agent *a, nbcolli_agent_pair *pair);
 /* Opens what a program that will not begin would have needed, as far as that can be, so that it is closed with all
  * queue pairs: by that its peers learn of it. */
-void nbcolli_agent_lines_show(nbcoll_agent *a, const nbcoll_program_run *r);
-/* Closes the queue pairs: what came stays where it is. And all of the lines. */
+void nbcolli_agent_pairs_show(nbcoll_agent *a, const nbcoll_program_run *r);
+/* Closes the queue pairs: what came stays where it is. And all that is kept of them. */
 void nbcolli_agent_pairs_close(nbcoll_agent *a);
-void nbcolli_agent_lines_close(nbcoll_agent *a);
+void nbcolli_agent_pairs_free(nbcoll_agent *a);
 
 /* agent_run.c */
 /* Registers memory in which buffers of programs will lie, twice at most, before any program. Where that is refused,

@@ -23,7 +23,7 @@ static const nbcoll_registration *nbcolli_agent_local(const nbcoll_program_run *
 {
     if (!b->region.bytes || !r->agent->memory)
         return NULL;
-    return b->eager != NBCOLL_NO_QUEUE ? &r->eager[b->eager].line->registered : &r->registered[b->region.at.buffer];
+    return b->eager != NBCOLL_NO_QUEUE ? &r->eager[b->eager].pair->registered : &r->registered[b->region.at.buffer];
 }
 
 void nbcolli_agent_calc(const nbcoll_program_run *r, const nbcoll_task *t)
@@ -44,7 +44,7 @@ void nbcolli_agent_calc(const nbcoll_program_run *r, const nbcoll_task *t)
 static nbcoll_status nbcolli_agent_post_receives(nbcoll_agent *a, nbcoll_program_run *r, uint32_t queue)
 {
     const nbcoll_queue_view *q = &r->p->queue[queue];
-    nbcolli_agent_line *line = r->line[queue];
+    nbcolli_agent_pair *pair = r->pair[queue];
     nbcoll_status status = NBCOLL_OK;
     for (uint32_t i = 0; i < q->receive_count && status == NBCOLL_OK; i++) {
         const nbcoll_task_bytes to = nbcolli_agent_bytes(r, q->receives[i].write);
@@ -53,16 +53,16 @@ static nbcoll_status nbcolli_agent_post_receives(nbcoll_agent *a, nbcoll_program
                                 .memory = nbcolli_agent_place(r, &to),
                                 .bytes = to.region.bytes,
                                 .local = nbcolli_agent_local(r, &to)};
-            status = a->call.post(a->ep, line->pair, &p);
+            status = a->call.post(a->ep, pair->queue, &p);
             continue;
         }
         if (to.eager != NBCOLL_NO_QUEUE)
             r->eager[to.eager] =
-                (nbcolli_agent_buffer){line->memory + line->taken % a->config.depth * a->config.eager, line};
-        line->taken++;
+                (nbcolli_agent_buffer){pair->memory + pair->taken % a->config.depth * a->config.eager, pair};
+        pair->taken++;
     }
     if (status == NBCOLL_OK && q->kind == NBCOLL_QUEUE_BULK && !(q->held & NBCOLL_HOLDS_RECEIVES))
-        a->call.enable(a->ep, line->pair, 0, q->receive_count);
+        a->call.enable(a->ep, pair->queue, 0, q->receive_count);
     return status;
 }
 
@@ -79,7 +79,7 @@ static uint32_t nbcolli_agent_last_send(const nbcoll_queue_view *q)
 static nbcoll_status nbcolli_agent_post_sends(nbcoll_agent *a, nbcoll_program_run *r, uint32_t queue)
 {
     const nbcoll_queue_view *q = &r->p->queue[queue];
-    nbcolli_agent_line *line = r->line[queue];
+    nbcolli_agent_pair *pair = r->pair[queue];
     nbcoll_status status = NBCOLL_OK;
     uint32_t sends = 0, last = nbcolli_agent_last_send(q);
     for (uint32_t i = 0; i < q->send_count && status == NBCOLL_OK; i++) {
@@ -88,7 +88,7 @@ static nbcoll_status nbcolli_agent_post_sends(nbcoll_agent *a, nbcoll_program_ru
         nbcoll_posting p = {.kind = NBCOLL_POSTING_WAIT, .count = t->count};
         if (t->kind == NBCOLL_TASK_WAIT) /* for what its own connection clears */
             for (uint32_t k = 0; k < r->p->info.queues; k++)
-                p.completions = r->p->queue[k].receive_cq == t->cq ? r->line[k]->received : p.completions;
+                p.completions = r->p->queue[k].receive_cq == t->cq ? r->pair[k]->received : p.completions;
         else
             p = (nbcoll_posting){.kind = NBCOLL_POSTING_SEND,
                                  .signal = t->signal || i == last,
@@ -96,10 +96,10 @@ static nbcoll_status nbcolli_agent_post_sends(nbcoll_agent *a, nbcoll_program_ru
                                  .bytes = from.region.bytes,
                                  .local = nbcolli_agent_local(r, &from)};
         sends += t->kind == NBCOLL_TASK_SEND;
-        status = a->call.post(a->ep, line->pair, &p);
+        status = a->call.post(a->ep, pair->queue, &p);
     }
     if (status == NBCOLL_OK && !(q->held & NBCOLL_HOLDS_SENDS))
-        a->call.enable(a->ep, line->pair, sends, 0);
+        a->call.enable(a->ep, pair->queue, sends, 0);
     return status;
 }
 
@@ -177,7 +177,7 @@ nbcoll_status nbcolli_agent_begin(nbcoll_agent *a, nbcoll_program_run *r)
     uint32_t pairs = r->p->info.queues - r->p->info.management;
     nbcoll_status status = nbcolli_agent_register(a, r);
     for (uint32_t i = 0; i < pairs && status == NBCOLL_OK; i++)
-        status = nbcolli_agent_line_of(a, &r->p->queue[i], r->set, &r->line[i]);
+        status = nbcolli_agent_pair_of(a, &r->p->queue[i], r->set, &r->pair[i]);
     for (uint32_t i = 0; i < pairs && status == NBCOLL_OK; i++)
         status = nbcolli_agent_post_receives(a, r, i);
     for (uint32_t i = 0; i < pairs && status == NBCOLL_OK; i++)
@@ -192,9 +192,9 @@ static nbcoll_status nbcolli_agent_wait(nbcoll_agent *a, nbcoll_program_run *r, 
     for (uint32_t i = 0; i < r->p->info.queues; i++) {
         const nbcoll_queue_view *q = &r->p->queue[i];
         if (q->receive_cq == t->cq)
-            return a->call.wait(a->ep, r->line[i]->received, t->count);
+            return a->call.wait(a->ep, r->pair[i]->received, t->count);
         if (q->send_cq == t->cq)
-            return a->call.wait(a->ep, r->line[i]->sent, t->count);
+            return a->call.wait(a->ep, r->pair[i]->sent, t->count);
     }
     return NBCOLL_ERR_ARGUMENT;
 }
@@ -205,10 +205,10 @@ static nbcoll_status nbcolli_agent_task(nbcoll_agent *a, nbcoll_program_run *r, 
     case NBCOLL_TASK_WAIT:
         return nbcolli_agent_wait(a, r, t);
     case NBCOLL_TASK_SEND_ENABLE:
-        a->call.enable(a->ep, r->line[t->queue]->pair, t->count, 0);
+        a->call.enable(a->ep, r->pair[t->queue]->queue, t->count, 0);
         return NBCOLL_OK;
     case NBCOLL_TASK_RECEIVE_ENABLE:
-        a->call.enable(a->ep, r->line[t->queue]->pair, 0, t->count);
+        a->call.enable(a->ep, r->pair[t->queue]->queue, 0, t->count);
         return NBCOLL_OK;
     default:
         nbcolli_agent_calc(r, t);
@@ -224,7 +224,7 @@ static nbcoll_status nbcolli_agent_drain(nbcoll_agent *a, nbcoll_program_run *r,
     nbcoll_status status = NBCOLL_OK;
     /* relaxed, both: the agent's alone */
     if (!atomic_load_explicit(&r->at[queue], memory_order_relaxed) && last < q->send_count && !q->sends[last].signal)
-        status = a->call.wait(a->ep, r->line[queue]->sent, 1);
+        status = a->call.wait(a->ep, r->pair[queue]->sent, 1);
     if (status == NBCOLL_OK)
         atomic_store_explicit(&r->at[queue], 1, memory_order_relaxed);
     return status;
@@ -316,6 +316,6 @@ nbcoll_status nbcolli_agent_recycle(nbcoll_agent *a, nbcoll_program_run *r)
 {
     nbcoll_status status = NBCOLL_OK;
     for (uint32_t i = 0; i < r->pairs && status == NBCOLL_OK; i++) /* the program may be gone */
-        status = nbcolli_agent_line_fill(a, r->line[i]);
+        status = nbcolli_agent_pair_fill(a, r->pair[i]);
     return status;
 }
