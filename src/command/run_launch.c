@@ -373,6 +373,8 @@ static int run_ranks(launch *l)
     for (int rank = 0, status = 0; rank < plan->ranks && !status; rank++)
         if ((status = start(l, rank)))
             stop(l, status, SIGTERM);
+    for (int rank = 0; rank < plan->ranks; rank++) /* those that have not started: the agent would wait for them */
+        run_agent_given(l->agent, rank);
     reap(l);
     while (!is_over(l))
         attend(l);

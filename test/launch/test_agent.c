@@ -157,6 +157,14 @@ static void agent_that_nobody_asks_for_ends_with_the_ranks(void **state)
     assert_string_equal(s.text, "");
 }
 
+static void agent_ends_where_no_rank_can_start(void **state)
+{
+    (void)state;
+    start(&s, "-n 3 --agent ./no-such-program", "", 0);
+    assert_int_equal(finish(&s), 127);
+    assert_string_equal(s.text, "nbcoll run: ./no-such-program: No such file or directory\n");
+}
+
 static void agent_ends_with_a_rank_that_fails(void **state)
 {
     (void)state;
@@ -187,6 +195,7 @@ int main(int argc, char *argv[])
         cmocka_unit_test(scratch_memory_is_as_much_as_is_asked_for),
         cmocka_unit_test(agent_that_is_killed_is_named_and_ends_what_it_had),
         cmocka_unit_test(agent_that_nobody_asks_for_ends_with_the_ranks),
+        cmocka_unit_test(agent_ends_where_no_rank_can_start),
         cmocka_unit_test(agent_ends_with_a_rank_that_fails),
         cmocka_unit_test(agent_that_lacks_its_device_is_refused_before_ranks_start),
     };
