@@ -21,8 +21,8 @@
  *
  * An algorithm may serve a call if it needs no counts that are bound, combines in an order that the reduction allows,
  * and keeps the tree of NBCOLL_REPRODUCIBLE, and is ARRIVAL_TOLERANT, where that was asked for. But for rules, one that
- * exposes memory is only chosen where all ranks share it, and not for reductions of more than 4096 bytes; and one that
- * goes by nodes is only chosen for its cost, where there are several nodes.
+ * exposes memory is only chosen where all ranks share it, and not for reductions of more than 4096 bytes, or than a
+ * shelf has; and one that goes by nodes is only chosen for its cost, where there are several nodes.
  *
  * The cost model: what the longest path through an operation takes.
  *

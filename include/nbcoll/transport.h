@@ -469,8 +469,8 @@ struct nbcoll_endpoint {
     /* The transport's, at the end of each progress: not 0 if it could have moved more data at once, but for the bytes
      * of a progress. Then a waiting core progresses again before it passes time. */
     uint32_t busy;
-    /* The core's, before a progress: not 0 if the caller waits and has nothing else to do, so that this progress may
-     * move some times as much as NBCOLL_PASS_BYTES. The transport sets it back. To be ignored at will. */
+    /* The core's, before a progress: not 0 if the caller waits for an operation, so that this progress may move some
+     * times as much as NBCOLL_PASS_BYTES. The transport sets it back. To be ignored at will. */
     uint32_t patient;
 };
 

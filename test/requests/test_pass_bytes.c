@@ -12,6 +12,7 @@
 
 #include "nbcoll/select.h"
 #include "nbcoll/shm.h"
+#include "../../src/engine/1_state/context.h"
 #include "operation.h"
 #include "works.h"
 #include "world.h"
@@ -465,6 +466,48 @@ static void what_is_cancelled_in_the_middle_is_not_touched_any_more(void **state
         }
 }
 
+static struct {
+    nbcoll_context *context, *other;
+    int beside_copies, patient; /* progresses */
+} asked;
+
+/* Of a transport that always has more to move. The other rank goes on when the copies are made. */
+static void progress_and_note(nbcoll_endpoint *ep, nbcoll_completions *found)
+{
+    asked.beside_copies += asked.context->delayed != NULL;
+    asked.patient += asked.context->delayed && ep->patient;
+    ep->patient = 0;
+    ep->transport->progress(ep, found);
+    ep->busy = 1;
+    if (!asked.context->delayed)
+        EXPECT(OK, nbcoll_progress(asked.other));
+}
+
+/* Others wait for what it gets, nobody for its own block: but for the first, each progress of a wait may get more. */
+static void who_waits_gets_more_at_a_time_also_while_its_own_block_is_copied(void **state)
+{
+    struct pair p[2];
+    nbcoll_request q[2];
+    world w;
+    (void)state;
+    open_place(&w, LENDING, 2, NBCOLL_OPERATION_ALLGATHER, "slots", NULL);
+    asked.context = w.context[0];
+    asked.other = w.context[1];
+    w.context[0]->links->transport.progress = progress_and_note;
+    for (int r = 0; r < 2; r++) {
+        p[r] = pair_make(r, BYTES, 2 * BYTES);
+        EXPECT(OK, nbcoll_iallgather(p[r].send, p[r].recv, BYTES, NBCOLL_BYTE, w.comm[r], &q[r]));
+    }
+    EXPECT(OK, nbcoll_wait(&q[0], NBCOLL_FOREVER));
+    assert_true(asked.beside_copies >= BYTES / PASS - 1);
+    assert_int_equal(asked.patient, asked.beside_copies - 1);
+    w.context[0]->links->transport.progress = w.endpoint[0]->transport->progress;
+    world_finish(&w, 1, &q[1]);
+    for (int r = 0; r < 2; r++)
+        pair_free(&p[r]);
+    close_place(&w);
+}
+
 /* ---- events ---------------------------------------------------------------------------------------------------- */
 
 enum { MOST_STEPS = 64 };
@@ -602,6 +645,7 @@ int main(void)
         cmocka_unit_test(operations_share_the_passes_by_turns),
         cmocka_unit_test(gets_share_the_passes_by_turns),
         cmocka_unit_test(what_is_cancelled_in_the_middle_is_not_touched_any_more),
+        cmocka_unit_test(who_waits_gets_more_at_a_time_also_while_its_own_block_is_copied),
         cmocka_unit_test(each_step_starts_and_ends_once),
         cmocka_unit_test(all_reductions_are_right_around_the_limit),
         cmocka_unit_test(an_operation_of_the_hosts_gets_whole_elements),

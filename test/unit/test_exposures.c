@@ -360,6 +360,28 @@ static void parts_from_the_builder_are_zeroed_and_last_until_it_is_finished(void
     assert_refused(b, NBCOLL_ERR_LIMIT);
 }
 
+/* What a rank fetches others wait for, and for its own block nobody. */
+static void own_blocks_are_copied_after_what_is_fetched(void **state)
+{
+    static const nbcoll_operation operations[] = {NBCOLL_OPERATION_GATHER, NBCOLL_OPERATION_ALLGATHER,
+                                                  NBCOLL_OPERATION_ALLTOALL};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        nbcoll_args a = {.size = sizeof a, .operation = operations[i], .root = i == 0, .count = 8, .element = 8};
+        nbcoll_builder *b = opened(with_all);
+        nbcoll_step fetch = NBCOLL_START, copy = NBCOLL_START;
+        assert_int_equal(nbcoll_args_complete(&a, b->rank, b->ranks), NBCOLL_OK);
+        nbcoll_algorithm_find(a.operation, "slots")->build(b, &a);
+        nbcoll_schedule *s = finished(b);
+        for (nbcoll_step step = NBCOLL_END + 1; step < s->steps; step++) {
+            fetch = view(s, step)->kind == NBCOLL_FETCH ? step : fetch;
+            copy = view(s, step)->kind == NBCOLL_COPY ? step : copy;
+        }
+        assert_true(fetch != NBCOLL_START && copy > fetch);
+        nbcoll_schedule_free(s);
+    }
+}
+
 static void an_exposure_to_all_is_to_all_others(void **state)
 {
     (void)state;
@@ -395,6 +417,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(pieces_of_nothing_are_refused),
     cmocka_unit_test(a_piece_that_does_not_exist_is_refused),
     cmocka_unit_test(parts_from_the_builder_are_zeroed_and_last_until_it_is_finished),
+    cmocka_unit_test(own_blocks_are_copied_after_what_is_fetched),
     cmocka_unit_test(an_exposure_to_all_is_to_all_others),
 };
 

@@ -127,7 +127,7 @@ typedef struct nbcolli_vote {
     uint32_t rules;  /* their hash: the same in all votes; so are the credits */
     uint32_t eager;  /* bytes up to which it announces no message */
     uint32_t creation; /* the call: the same in all votes */
-    uint32_t shelf, shelf_part; /* bytes of copies of what it exposes, and of a part of those that are not combined */
+    uint32_t shelf, shelf_part; /* bytes of copies of what it exposes; of a part: see nbcoll_shared */
     uint32_t near_alpha_ns, near_beta_ps, near_overhead_ns, near_get_ns, near_eager_ps, near_eager, near_gap_ns,
         near_fetch_ns; /* as above, of the first endpoint */
     uint32_t progress_cores, unused; /* nothing lies between members: all of a vote is sent */

@@ -40,7 +40,7 @@ typedef struct nbcolli_shelved {
 typedef struct nbcolli_shelf {
     unsigned char *base;
     size_t bytes; /* 0: there is none */
-    size_t part;  /* of a part that its readers copy, at most */
+    size_t part;  /* of the longest that is always worth it (nbcoll_shared.shelf_part) */
     uint64_t at;  /* the transport's name for it */
     uint32_t first, count;
     nbcolli_shelved one[NBCOLLI_SHELVED];
