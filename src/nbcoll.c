@@ -129,6 +129,7 @@
 #include "engine/4_comm/area.c"
 #include "engine/4_comm/cache.c"
 #include "engine/4_comm/comm.c"
+#include "engine/4_comm/key.c"
 #include "engine/4_comm/programs.c"
 #include "engine/4_comm/requests.c"
 #include "engine/4_comm/sides.c"

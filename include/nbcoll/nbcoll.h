@@ -703,10 +703,15 @@ enum {
  * call that advances the context, and must not call the library. Elements lie where the caller put them, packed ones
  * and intermediate results at multiples of their size from an address aligned to 64 bytes.
  *
- * The descriptor is the host's; it stays, unchanged, while a request, a schedule or a communicator that met it lives
- * (communicators cache schedules). Of an element, `packed` bytes travel, or else `extent`: ranks may pass different
- * types that have this in common, say elements with gaps here and without them there.
- * ERR_TYPE, where a type is taken: `size` too small, extent = 0, or packed > 0 without both functions. */
+ * The descriptor is the host's. It stays unchanged as long as a request that was opened with it, like the buffers; of a
+ * blocking call until that returns, or, after its timeout, until nbcoll_comm_active no longer counts it. Then it may be
+ * freed, and another one may have its address: a communicator caches schedules by sizes, and keeps no descriptor. A
+ * schedule that the host builds itself (schedule.h) names its descriptors as long as it lives.
+ *
+ * Of an element, `packed` bytes travel, or else `extent`: ranks may pass different types that have this in common, say
+ * elements with gaps here and without them there. A type whose extent and packed are 0 has elements without bytes: any
+ * number of them may be passed, nothing is moved, and buffers may be null.
+ * ERR_TYPE, where a type is taken: `size` too small, or packed > 0 without both functions. */
 typedef struct nbcoll_host_type {
     size_t size;
     size_t extent;
@@ -744,7 +749,8 @@ static inline nbcoll_op nbcoll_op_of(const nbcoll_host_op *descriptor)
 /* In all four, a number that is neither predefined nor an aligned address from 4096 on is unknown; so is a descriptor
  * that would be refused. Any thread.
  *
- * Bytes of one element in the caller's buffers; 0 for an unknown type. */
+ * Bytes of one element in the caller's buffers; 0 for an unknown type, which nbcoll_type_name tells from one of the
+ * host's whose elements have none. */
 NBCOLL_API size_t nbcoll_type_size(nbcoll_type type);
 /* "FLOAT", "SUM"; "HOST" for a host's; "?" for an unknown one. */
 NBCOLL_API const char *nbcoll_type_name(nbcoll_type type);
@@ -906,7 +912,8 @@ NBCOLL_API nbcoll_status nbcoll_alltoallv(const void *send, const size_t send_co
                                           nbcoll_type type, nbcoll_comm *comm, uint64_t timeout);
 
 /* As alltoallv with a type for each block, and displacements in bytes. Both ends of a block need the same bytes, packed
- * ones where a type packs, not the same type. Some types may pack, and others not. */
+ * ones where a type packs, not the same type. Some types may pack, and others not. The type of a block whose count is 0
+ * is not read: any number may stand there. */
 NBCOLL_API nbcoll_status nbcoll_ialltoallw(const void *send, const size_t send_counts[], const size_t send_displs[],
                                            const nbcoll_type send_types[], void *recv, const size_t recv_counts[],
                                            const size_t recv_displs[], const nbcoll_type recv_types[],

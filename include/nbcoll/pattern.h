@@ -184,12 +184,18 @@ static inline int nbcoll_segments(size_t n, size_t segment)
     return parts < NBCOLL_SEGMENTS_MAX ? (int)parts : NBCOLL_SEGMENTS_MAX;
 }
 
+/* Elements of a size in so many bytes; none where they have no bytes. */
+static inline size_t nbcoll_elements(size_t bytes, size_t element)
+{
+    return element ? bytes / element : 0;
+}
+
 /* How many elements a piece has where a vector of `count` elements goes in pieces of `segment` bytes, the last one of
  * what is left: one at least, and so many that there are no more than NBCOLL_SEGMENTS_MAX pieces. All, when `segment`
  * is 0. */
 static inline size_t nbcoll_piece(size_t count, size_t element, size_t segment)
 {
-    size_t piece = segment / element, least = count / NBCOLL_SEGMENTS_MAX + 1;
+    size_t piece = element ? segment / element : count, least = count / NBCOLL_SEGMENTS_MAX + 1;
     return !segment ? count : piece < least ? least : piece;
 }
 

@@ -342,7 +342,11 @@ typedef struct nbcoll_args {
     size_t count;               /* elements: of a block (scatter, gather, allgather, alltoall, reduce_scatter_block), or
                                    of the vector; with `counts`: their sum; bound: 0 */
     size_t bytes;               /* the same in bytes */
-    nbcoll_reduction reduction; /* where operands are combined; elsewhere only the type counts */
+    nbcoll_reduction reduction; /* where operands are combined; elsewhere only the type counts. A communicator, whose
+                                   schedules serve other calls, too, has descriptors of its own in the places of the
+                                   host's: of the same sizes, and commuting alike. Builders pass them on to steps that
+                                   combine, or as `user` to nbcoll_add_call, whose function then gets the descriptor
+                                   that the call named. Their own functions return ERR_CALL */
     nbcoll_addr send;           /* bcast: unused. scatter(v): valid at the root. Bound: use nbcoll_send_block */
     nbcoll_addr recv;           /* bcast: the buffer of every rank. gather(v), reduce: valid at the root. exscan: not
                                    valid at rank 0. Bound: use nbcoll_recv_block */
@@ -353,8 +357,9 @@ typedef struct nbcoll_args {
     const size_t *counts;       /* [ranks], elements; null: equal or bound blocks */
     const size_t *displs;       /* [ranks], where block i begins: elements, alltoallw: bytes. null: each behind the one
                                    before, and where this rank has no such vector */
-    const nbcoll_type *types;   /* [ranks]: alltoallw in place; else null */
-    size_t element;             /* bytes of one element, as it travels */
+    const nbcoll_type *types;   /* [ranks]: alltoallw in place; else null. Not read where the count is 0; to be read
+                                   for sizes, and only while building */
+    size_t element;             /* bytes of one element, as it travels; 0: it has none */
     int packs;                  /* elements are packed to travel: completing sets it from the type. alltoallw: the
                                    caller says it, if one of this rank's blocks is of such a type */
     unsigned split;             /* one more parameter of algorithms: levels of a tree, see nbcoll_set_split_lane */

@@ -32,7 +32,7 @@ static void nbcolli_rabenseifner_keep(nbcolli_rabenseifner_plan *p, int peer, in
     nbcoll_addr in = nbcoll_add_scratch(p->b, bytes);
     nbcoll_addr to = high - low == 1 ? nbcoll_at(p->a->recv, nbcolli_rabenseifner_place(p, low)) : in;
     nbcoll_step take = nbcoll_add_recv(p->b, peer, in, bytes);
-    size_t count = bytes / p->a->element;
+    size_t count = nbcoll_elements(bytes, p->a->element);
     nbcoll_step step = peer < p->b->rank ? nbcoll_add_combine(p->b, to, in, kept, count, p->a->reduction)
                                          : nbcoll_add_combine(p->b, to, kept, in, count, p->a->reduction);
     nbcoll_after(p->b, step, take);

@@ -30,7 +30,7 @@ static void nbcolli_halving_take(nbcoll_builder *b, const nbcoll_args *a, nbcoll
 {
     nbcoll_addr in = nbcoll_add_scratch(b, bytes);
     nbcoll_step take = nbcoll_add_recv(b, peer, in, bytes);
-    nbcoll_step combine = nbcoll_add_combine(b, in, in, kept, bytes / a->element, a->reduction);
+    nbcoll_step combine = nbcoll_add_combine(b, in, in, kept, nbcoll_elements(bytes, a->element), a->reduction);
     nbcoll_after(b, combine, take);
     nbcoll_after(b, combine, s->since);
     if (s->is_sequential)

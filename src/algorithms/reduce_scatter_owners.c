@@ -59,8 +59,8 @@ static nbcolli_owners_part nbcolli_owners_combine(const nbcolli_owners_plan *p, 
 {
     int ranks = left.ranks + right.ranks;
     nbcoll_addr to = ranks == p->b->ranks ? p->result.at : left.is_mine ? right.at : left.at;
-    nbcoll_step step =
-        nbcoll_add_combine(p->b, to, left.at, right.at, p->result.bytes / p->a->element, p->a->reduction);
+    size_t count = nbcoll_elements(p->result.bytes, p->a->element);
+    nbcoll_step step = nbcoll_add_combine(p->b, to, left.at, right.at, count, p->a->reduction);
 
     nbcoll_after(p->b, step, left.since);
     nbcoll_after(p->b, step, right.since);

@@ -28,7 +28,7 @@ static void nbcolli_bucket_build(nbcoll_builder *b, const nbcoll_args *a, int is
         if (a->in_place && i == 1)
             nbcoll_after(b, clear, give);
         part = nbcoll_span(to, own.bytes);
-        combined = nbcoll_add_combine(b, to, in, own.at, own.bytes / a->element, a->reduction);
+        combined = nbcoll_add_combine(b, to, in, own.at, nbcoll_elements(own.bytes, a->element), a->reduction);
         nbcoll_after(b, combined, take);
         if (a->in_place)
             nbcoll_after(b, clear, combined);

@@ -98,7 +98,7 @@ size_t nbcolli_block_place(const nbcoll_args *a, int i)
 
 static nbcoll_region nbcolli_args_block(const nbcoll_args *a, int i, nbcoll_addr vector)
 {
-    size_t element = a->types ? nbcolli_packed_size(a->types[i]) : a->element;
+    size_t element = a->types ? nbcolli_packed_size(nbcolli_type_at(a->types, a->counts, (size_t)i)) : a->element;
     return nbcoll_span(nbcoll_at(vector, nbcolli_block_place(a, i) * (a->types ? 1 : a->element)),
                        nbcolli_block_count(a, i) * element);
 }
@@ -154,8 +154,9 @@ static nbcoll_status nbcolli_args_sum(nbcoll_args *a, int ranks, size_t loose)
     size_t widest = loose > a->element ? loose : a->element, count = 0, bytes = 0;
 
     for (int i = 0; i < ranks; i++) {
-        size_t element = a->types ? nbcolli_packed_size(a->types[i]) : widest, place, length, end;
-        if (!element || (a->types && nbcolli_packs(a->types[i]))) /* packed blocks are bound */
+        nbcoll_type type = a->types ? nbcolli_type_at(a->types, a->counts, (size_t)i) : (nbcoll_type)NBCOLL_BYTE;
+        size_t element = a->types ? nbcolli_packed_size(type) : widest, place, length, end;
+        if (!nbcolli_is_type(type) || nbcolli_packs(type)) /* packed blocks are bound */
             return NBCOLL_ERR_TYPE;
         if (__builtin_mul_overflow(a->displs ? a->displs[i] : count, a->types ? 1 : widest, &place) ||
             __builtin_mul_overflow(a->counts[i], element, &length) || __builtin_add_overflow(place, length, &end) ||
@@ -175,7 +176,7 @@ static nbcoll_status nbcolli_args_measure(nbcoll_args *a, const nbcolli_kind *ki
 
     a->element = typed ? nbcolli_packed_size(a->reduction.type) : 0;
     a->bytes = 0;
-    if (typed && !a->element)
+    if (typed && !nbcolli_is_type(a->reduction.type))
         return NBCOLL_ERR_TYPE;
     if (kind->reduces && !nbcoll_op_applies(a->reduction.op, a->reduction.type))
         return NBCOLL_ERR_OP;

@@ -78,7 +78,7 @@ static nbcoll_status nbcolli_take_counts(nbcolli_collective_call *c, const nbcol
 static nbcoll_status nbcolli_check_types(const nbcolli_blocks *blocks, int ranks)
 {
     for (int i = 0; i < ranks; i++)
-        if (!nbcoll_type_size(blocks->types[i]))
+        if (!nbcolli_is_type(nbcolli_type_at(blocks->types, blocks->counts, (size_t)i)))
             return NBCOLL_ERR_TYPE;
     return NBCOLL_OK;
 }
@@ -86,10 +86,12 @@ static nbcoll_status nbcolli_check_types(const nbcolli_blocks *blocks, int ranks
 /* Is one of the blocks of an alltoallw of a type that packs? */
 static int nbcolli_packs_some(const nbcolli_collective_call *c, int ranks)
 {
-    for (int is_recv = c->args.in_place; is_recv < 2; is_recv++)
-        for (int i = 0; c->blocks[is_recv].types && i < ranks; i++)
-            if (nbcolli_packs(c->blocks[is_recv].types[i]))
+    for (int is_recv = c->args.in_place; is_recv < 2; is_recv++) {
+        const nbcolli_blocks *blocks = &c->blocks[is_recv];
+        for (int i = 0; blocks->types && blocks->counts && i < ranks; i++)
+            if (nbcolli_packs(nbcolli_type_at(blocks->types, blocks->counts, (size_t)i)))
                 return 1;
+    }
     return 0;
 }
 
@@ -100,33 +102,33 @@ static size_t nbcolli_widest(nbcoll_type type)
     return loose > packed ? loose : packed;
 }
 
-/* Bound blocks of a buffer: *elements is not 0 if one of them has any. */
+/* Bound blocks of a buffer: *all is their bytes. */
 static nbcoll_status nbcolli_check_blocks(const nbcolli_blocks *blocks, nbcolli_part part, int ranks, int is_w,
-                                          size_t *elements)
+                                          size_t *all)
 {
-    size_t all = 0, one = is_w ? 0 : nbcolli_widest(blocks->type), bytes;
+    size_t one = is_w ? 0 : nbcolli_widest(blocks->type), bytes;
 
-    *elements = part == NBCOLLI_ONE ? blocks->count : 0;
+    *all = 0;
     if (part == NBCOLLI_ONE)
-        return __builtin_mul_overflow(blocks->count, one, &bytes) ? NBCOLL_ERR_COUNT : NBCOLL_OK;
+        return __builtin_mul_overflow(blocks->count, one, all) ? NBCOLL_ERR_COUNT : NBCOLL_OK;
     if (!blocks->counts || !blocks->displs || (is_w && !blocks->types))
         return NBCOLL_ERR_NULL;
     nbcoll_status s = is_w ? nbcolli_check_types(blocks, ranks) : NBCOLL_OK;
     for (int i = 0; s == NBCOLL_OK && i < ranks; i++) {
-        size_t element = is_w ? nbcolli_widest(blocks->types[i]) : one, place, end;
+        size_t element = is_w ? nbcolli_widest(nbcolli_type_at(blocks->types, blocks->counts, (size_t)i)) : one;
+        size_t place, end;
         if (__builtin_mul_overflow(blocks->counts[i], element, &bytes) ||
             __builtin_mul_overflow(blocks->displs[i], is_w ? 1 : element, &place) ||
-            __builtin_add_overflow(place, bytes, &end) || __builtin_add_overflow(all, bytes, &all))
+            __builtin_add_overflow(place, bytes, &end) || __builtin_add_overflow(*all, bytes, all))
             s = NBCOLL_ERR_COUNT;
-        *elements |= blocks->counts[i];
     }
     return s;
 }
 
-/* Elements of a buffer whose blocks are not bound; only whether there are any matters. */
-static size_t nbcolli_elements_of(const nbcoll_args *a, nbcolli_part part, int rank)
+/* Bytes of a buffer whose blocks are not bound, as they travel; only whether there are any matters. */
+static size_t nbcolli_bytes_of(const nbcoll_args *a, nbcolli_part part, int rank)
 {
-    return part == NBCOLLI_ONE ? nbcolli_block_count(a, rank) : a->count;
+    return part == NBCOLLI_ONE ? nbcolli_block_count(a, rank) * a->element : a->bytes;
 }
 
 /* Checks one side's blocks, if they are bound, and its buffer. */
@@ -136,7 +138,7 @@ static nbcoll_status nbcolli_check_side(nbcolli_collective_call *c, const nbcoll
     nbcolli_part part = nbcolli_part_of(&c->args, comm->rank, is_recv);
     int is_in_place = c->args.in_place && is_recv == nbcolli_gives_out(kind);
     const void *buffer = is_recv ? c->recv : c->send;
-    size_t elements = 0;
+    size_t bytes = 0;
 
     if (is_in_place)
         return NBCOLL_OK;
@@ -145,16 +147,16 @@ static nbcoll_status nbcolli_check_side(nbcolli_collective_call *c, const nbcoll
     if (part == NBCOLLI_NONE)
         return NBCOLL_OK;
     if (kind->blocks == NBCOLLI_EQUAL || c->args.counts)
-        elements = nbcolli_elements_of(&c->args, part, comm->rank);
+        bytes = nbcolli_bytes_of(&c->args, part, comm->rank);
     else {
         c->blocks[is_recv].type = c->args.reduction.type;
         c->blocks[is_recv].element = nbcoll_type_size(c->args.reduction.type);
         nbcoll_status s = nbcolli_check_blocks(&c->blocks[is_recv], part, comm->size,
-                                               c->args.operation == NBCOLL_OPERATION_ALLTOALLW, &elements);
+                                               c->args.operation == NBCOLL_OPERATION_ALLTOALLW, &bytes);
         if (s != NBCOLL_OK)
             return s;
     }
-    return !buffer && elements ? NBCOLL_ERR_BUFFER : NBCOLL_OK;
+    return !buffer && bytes ? NBCOLL_ERR_BUFFER : NBCOLL_OK;
 }
 
 /* Is what a rank keeps for itself as long at both of its ends? */
@@ -173,7 +175,7 @@ static int nbcolli_is_aliased(const nbcolli_collective_call *c, const nbcolli_ki
     if (c->send != c->recv || c->args.displs || !(kind->blocks == NBCOLLI_EQUAL || c->args.counts))
         return 0;
     nbcolli_part sends = nbcolli_part_of(&c->args, rank, 0), receives = nbcolli_part_of(&c->args, rank, 1);
-    return sends != NBCOLLI_NONE && receives != NBCOLLI_NONE && nbcolli_elements_of(&c->args, receives, rank);
+    return sends != NBCOLLI_NONE && receives != NBCOLLI_NONE && nbcolli_bytes_of(&c->args, receives, rank);
 }
 
 /* Elements of the receive buffer, or NBCOLLI_AS_COUNTED. */
@@ -263,8 +265,10 @@ static nbcoll_status nbcolli_call_begin(nbcolli_collective_call *c, nbcoll_comm 
     if (s != NBCOLL_OK)
         return s;
     nbcolli_request *r = nbcolli_request_open(comm, schedule, c->send, c->recv, c->extent);
-    if (r)
+    if (r) {
         memcpy(r->blocks, c->blocks, sizeof r->blocks);
+        r->op = c->args.reduction.op;
+    }
     if (r && !persistent && nbcolli_is_offloaded(r))
         return nbcolli_offloaded_begin(r, request);
     return nbcolli_begin(comm, r, persistent, request);

@@ -2,6 +2,9 @@
  * Cutting a schedule, and putting one together again. */
 #include "cut.h"
 
+#include "nbcoll/pattern.h"
+#include "../reduce/reduce.h"
+
 /* ---- finding the middle ---------------------------------------------------------------------------------------- */
 
 static int nbcolli_cut_is_message(const nbcoll_step_view *v)
@@ -125,7 +128,7 @@ static nbcoll_step nbcolli_cut_copy_moves(const nbcolli_cut_copy *c, const nbcol
 {
     nbcoll_addr to = nbcolli_cut_place(c, v->write.at);
     nbcoll_addr left = nbcolli_cut_place(c, v->read[0].at), right = nbcolli_cut_place(c, v->read[1].at);
-    size_t element = nbcoll_type_size(v->reduction.type);
+    size_t element = nbcolli_packed_size(v->reduction.type);
     if (v->kind == NBCOLL_SEND)
         return nbcoll_add_send(c->b, v->peer, left, v->read[0].bytes);
     if (v->kind == NBCOLL_RECV)
@@ -135,8 +138,8 @@ static nbcoll_step nbcolli_cut_copy_moves(const nbcolli_cut_copy *c, const nbcol
     if (v->kind == NBCOLL_COPY)
         return nbcoll_add_copy(c->b, to, left, v->write.bytes);
     if (v->kind == NBCOLL_REDUCE)
-        return nbcoll_add_combine(c->b, to, left, right, v->write.bytes / element, v->reduction);
-    return nbcoll_add_fetch_reduce(c->b, v->peer, to, v->side, v->write.bytes / element, v->reduction);
+        return nbcoll_add_combine(c->b, to, left, right, nbcoll_elements(v->write.bytes, element), v->reduction);
+    return nbcoll_add_fetch_reduce(c->b, v->peer, to, v->side, nbcoll_elements(v->write.bytes, element), v->reduction);
 }
 
 static void nbcolli_cut_copy_step(nbcolli_cut_copy *c, nbcoll_step step)

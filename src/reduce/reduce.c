@@ -89,7 +89,7 @@ int nbcoll_op_applies(nbcoll_op op, nbcoll_type type)
 {
     if (op < NBCOLL_OP_COUNT)
         return type < NBCOLL_TYPE_COUNT && nbcolli_reduce_kernels_baseline[type][op];
-    return nbcolli_host_op(op) && nbcoll_type_size(type);
+    return nbcolli_host_op(op) && nbcolli_is_type(type);
 }
 
 nbcoll_status nbcolli_reduce(nbcoll_reduction how, void *result, const void *left, const void *right, size_t count)

@@ -15,7 +15,7 @@ static inline const nbcoll_host_type *nbcolli_host_type(nbcoll_type type)
     if (type < NBCOLLI_FIRST_ADDRESS || type % _Alignof(nbcoll_host_type))
         return NULL;
     int is_whole = t->size >= offsetof(nbcoll_host_type, unpack) + sizeof t->unpack;
-    return is_whole && t->extent && (!t->packed || (t->pack && t->unpack)) ? t : NULL;
+    return is_whole && (!t->packed || (t->pack && t->unpack)) ? t : NULL;
 }
 
 static inline const nbcoll_host_op *nbcolli_host_op(nbcoll_op op)
@@ -25,6 +25,18 @@ static inline const nbcoll_host_op *nbcolli_host_op(nbcoll_op op)
         return NULL;
     int is_whole = o->size >= offsetof(nbcoll_host_op, commutative) + sizeof o->commutative;
     return is_whole && o->combine ? o : NULL;
+}
+
+/* Is the type known? One of the host's may have no bytes. */
+static inline int nbcolli_is_type(nbcoll_type type)
+{
+    return type < NBCOLL_TYPE_COUNT || nbcolli_host_type(type);
+}
+
+/* The type of one of several blocks. Of one without elements it is not read. */
+static inline nbcoll_type nbcolli_type_at(const nbcoll_type *types, const size_t *counts, size_t i)
+{
+    return counts[i] ? types[i] : (nbcoll_type)NBCOLL_BYTE;
 }
 
 /* Bytes of one element as it travels, and as reductions see it; 0 for an unknown type. */

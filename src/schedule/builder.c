@@ -164,8 +164,8 @@ static int nbcolli_builder_overlap(nbcoll_region r, nbcoll_region s)
 static int nbcolli_builder_elements(nbcolli_builder *b, size_t count, nbcoll_reduction how, size_t *bytes)
 {
     size_t size = nbcolli_packed_size(how.type);
-    return NBCOLLI_BUILDER_REQUIRE(b, size != 0, NBCOLL_ERR_TYPE, nbcolli_builder_next(b), "unknown data type %zu",
-                                   (size_t)how.type) &&
+    return NBCOLLI_BUILDER_REQUIRE(b, nbcolli_is_type(how.type), NBCOLL_ERR_TYPE, nbcolli_builder_next(b),
+                                   "unknown data type %zu", (size_t)how.type) &&
            NBCOLLI_BUILDER_REQUIRE(b, nbcoll_op_applies(how.op, how.type), NBCOLL_ERR_OP, nbcolli_builder_next(b),
                                    "%s (%zu) is no reduction of %s", nbcoll_op_name(how.op), (size_t)how.op,
                                    nbcoll_type_name(how.type)) &&

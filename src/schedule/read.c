@@ -40,5 +40,7 @@ void nbcolli_schedule_delete(nbcoll_schedule *s)
     nbcoll_host host = s->host;
     if (s->program)
         s->free_program(s->program);
+    if (s->stand_in)
+        nbcolli_free(&host, s->stand_in, sizeof *s->stand_in);
     nbcolli_free(&host, s, s->memory);
 }

@@ -55,6 +55,13 @@ typedef struct nbcolli_brief {
 #define NBCOLLI_BRIEF_STEPS 64u  /* at most */
 #define NBCOLLI_BRIEF_BYTES 256u /* that a COPY or REDUCE of one writes, at most */
 
+/* What stands in a schedule that a communicator keeps for the host's type and operation of the calls that it serves:
+ * as large, and as to commuting alike. Steps combine by the request's own, and call functions with these as `user`. */
+typedef struct nbcolli_stand_in {
+    nbcoll_host_type type;
+    nbcoll_host_op op;
+} nbcolli_stand_in;
+
 struct nbcoll_schedule {
     nbcoll_host host; /* copied */
     size_t memory;    /* bytes of the one block that holds the struct and its arrays */
@@ -100,6 +107,7 @@ struct nbcoll_schedule {
     nbcoll_step middle; /* then the step in its place; else START */
     nbcoll_step room;   /* a step that ends when the agent has lent the run its scratch memory; START: it has its own */
     void (*free_program)(struct nbcoll_program *program); /* with the schedule */
+    nbcolli_stand_in *stand_in; /* its own; null: it has no need of any */
 };
 
 /* The lane whose queue a step enters. */

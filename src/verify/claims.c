@@ -32,7 +32,7 @@ static nbcoll_status nbcolli_claims_check(const nbcolli_proof *p, const nbcoll_c
         return NBCOLL_ERR_ARGUMENT;
     if (c->first == c->last || nbcoll_op_applies(c->how.op, c->how.type))
         return NBCOLL_OK;
-    return nbcoll_type_size(c->how.type) ? NBCOLL_ERR_OP : NBCOLL_ERR_TYPE;
+    return nbcolli_is_type(c->how.type) ? NBCOLL_ERR_OP : NBCOLL_ERR_TYPE;
 }
 
 static nbcoll_status nbcolli_claims_put(nbcolli_proof *p, int rank, const nbcoll_claim *c)

@@ -3,6 +3,7 @@
  * side of a rank: from its beginning where it has blocks for all. */
 #include "case.h"
 
+#include "nbcoll/pattern.h"
 #include "../reduce/reduce.h"
 
 /* The case was checked before. */
@@ -32,7 +33,7 @@ static size_t nbcolli_meaning_travels(const nbcoll_meaning *m, int rank, int is_
 {
     nbcoll_case c = nbcolli_meaning_case(m);
     size_t bytes = nbcolli_case_block(&c, rank, is_recv, index).bytes;
-    return bytes / nbcoll_type_size(c.reduction.type) * nbcolli_packed_size(c.reduction.type);
+    return nbcoll_elements(bytes, nbcoll_type_size(c.reduction.type)) * nbcolli_packed_size(c.reduction.type);
 }
 
 /* Whose inputs the i-th block that this rank receives is made of. */

@@ -236,13 +236,11 @@ static void numbers_that_are_no_descriptors_are_unknown(void **state)
 static void incomplete_descriptors_are_unknown(void **state)
 {
     (void)state;
-    nbcoll_host_type types[] = {packed_host_type, packed_host_type, packed_host_type, packed_host_type,
-                                packed_host_type};
+    nbcoll_host_type types[] = {packed_host_type, packed_host_type, packed_host_type, packed_host_type};
     types[0].size = 0;
     types[1].size = offsetof(nbcoll_host_type, unpack);
-    types[2].extent = 0;
-    types[3].pack = NULL;
-    types[4].unpack = NULL;
+    types[2].pack = NULL;
+    types[3].unpack = NULL;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         check_unknown_type(nbcoll_type_of(&types[i]));
 

@@ -74,6 +74,7 @@ struct nbcolli_request {
     nbcolli_request *next;  /* in the free list or its schedule's, of those handed over or ended, or its communicator's
                                queue: whoever has it there */
     nbcolli_blocks blocks[2]; /* of the send and the receive buffer, if the call has such: the call that opens it */
+    nbcoll_op op;             /* that the call named, if its schedule has stand-ins: likewise */
 
     /* Of one without a schedule, which its communicator's carrier carries out: the call that opens it. */
     size_t block; /* bytes that each rank contributes, or the root */
@@ -116,14 +117,14 @@ static inline int nbcolli_is_unreported(unsigned state)
 /* Block i of a buffer as it travels, at `at`. */
 static inline nbcoll_memory nbcolli_block_packed(const nbcolli_blocks *blocks, unsigned char *at, size_t i)
 {
-    nbcoll_type type = blocks->types ? blocks->types[i] : blocks->type;
+    nbcoll_type type = blocks->types ? nbcolli_type_at(blocks->types, blocks->counts, i) : blocks->type;
     return (nbcoll_memory){at, (blocks->counts ? blocks->counts[i] : blocks->count) * nbcolli_packed_size(type), type};
 }
 
 /* Where block i of a buffer lies. */
 static inline nbcoll_memory nbcolli_block(const nbcolli_blocks *blocks, unsigned char *base, size_t i)
 {
-    nbcoll_type type = blocks->types ? blocks->types[i] : blocks->type;
+    nbcoll_type type = blocks->types ? nbcolli_type_at(blocks->types, blocks->counts, i) : blocks->type;
     size_t element = blocks->types ? nbcoll_type_size(type) : blocks->element;
     size_t bytes = (blocks->counts ? blocks->counts[i] : blocks->count) * element;
     size_t place = blocks->counts ? blocks->displs[i] * (blocks->types ? 1 : element) : 0;
@@ -140,6 +141,24 @@ static inline nbcoll_memory nbcolli_resolve(const nbcolli_run *run, nbcoll_regio
         return run->packed[is_recv][r.at.offset];
     return nbcolli_block(&run->request->blocks[is_recv], run->base[is_recv ? NBCOLL_BUFFER_RECV : NBCOLL_BUFFER_SEND],
                          r.at.offset);
+}
+
+/* By what a step combines: the descriptors of the call, where the schedule has stand-ins for them. */
+static inline nbcoll_reduction nbcolli_reduction_of(const nbcolli_run *run, const nbcoll_step_view *v)
+{
+    const nbcolli_stand_in *in = run->schedule->stand_in;
+    if (!in || v->reduction.op != nbcoll_op_of(&in->op))
+        return v->reduction;
+    return (nbcoll_reduction){run->request->blocks[1].type, run->request->op};
+}
+
+/* The `user` of a CALL, likewise. */
+static inline void *nbcolli_call_user(const nbcolli_run *run, const nbcoll_step_view *v)
+{
+    const nbcolli_stand_in *in = run->schedule->stand_in;
+    if (in && v->call_user == &in->type)
+        return (void *)run->request->blocks[1].type;
+    return in && v->call_user == &in->op ? (void *)run->request->op : v->call_user;
 }
 
 /* Where a brief step writes or reads. Nothing may lie nowhere. */

@@ -150,7 +150,8 @@ void nbcolli_exposure_recall(nbcolli_op *op)
 static size_t nbcolli_fetch_unit(const nbcolli_op *op)
 {
     const nbcoll_step_view *v = &op->run->schedule->step[op->step];
-    return v->kind == NBCOLL_FETCH ? 1 : nbcolli_packed_size(v->reduction.type);
+    size_t size = v->kind == NBCOLL_FETCH ? 1 : nbcolli_packed_size(v->reduction.type);
+    return size ? size : 1; /* elements without bytes: there is nothing to cut */
 }
 
 /* Of what a USING op has not used, the bytes of whole elements that are there. */
@@ -183,8 +184,8 @@ static size_t nbcolli_fetch_use(nbcolli_op *op)
 
     if (v->kind == NBCOLL_FETCH)
         memcpy(to, from, bytes);
-    else if (nbcolli_reduce(v->reduction, to, v->side == NBCOLL_LEFT ? from : to, v->side == NBCOLL_LEFT ? to : from,
-                            bytes / unit) != NBCOLL_OK) {
+    else if (nbcolli_reduce(nbcolli_reduction_of(run, v), to, v->side == NBCOLL_LEFT ? from : to,
+                            v->side == NBCOLL_LEFT ? to : from, bytes / unit) != NBCOLL_OK) {
         nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
         return SIZE_MAX;
     }

@@ -22,7 +22,7 @@ static void nbcolli_call_start(nbcolli_run *run, nbcoll_step step)
         run->regions[i] = nbcolli_resolve(run, v->parts[i].region);
         nbcolli_spend(run, run->regions[i].bytes);
     }
-    if (v->call(v->call_user, run->regions) != NBCOLL_OK)
+    if (v->call(nbcolli_call_user(run, v), run->regions) != NBCOLL_OK)
         nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
     else
         nbcolli_step_end(run, step);
@@ -53,7 +53,8 @@ static void nbcolli_reduce_on(nbcolli_run *run, nbcolli_ready *lane, nbcoll_step
     }
     size_t bytes = nbcolli_spend_piece(run, all - place, unit);
 
-    if (bytes && nbcolli_reduce(v->reduction, nbcolli_behind(nbcolli_resolve(run, v->write), place),
+    if (bytes && nbcolli_reduce(nbcolli_reduction_of(run, v),
+                                nbcolli_behind(nbcolli_resolve(run, v->write), place),
                                 nbcolli_behind(nbcolli_resolve(run, v->read[0]), place),
                                 nbcolli_behind(nbcolli_resolve(run, v->read[1]), place), bytes / unit) != NBCOLL_OK)
         nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);

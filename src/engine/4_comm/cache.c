@@ -2,48 +2,13 @@
  * The bounded cache of a communicator's schedules, under everything that their builders read: see cache.h. */
 #include "cache.h"
 
+#include "key.h"
 #include "nbcoll/select.h"
 #include "programs.h"
 #include "../3_run/cells.h"
 #include "../3_run/pool.h"
 #include "../../arguments/arguments.h"
 #include "../../host/host.h"
-
-static uint32_t nbcolli_cache_mix(uint32_t hash, uint64_t value)
-{
-    value *= 0x9e3779b97f4a7c15u;
-    return (hash ^ (uint32_t)(value >> 32)) * 0x85ebca6bu;
-}
-
-static uint32_t nbcolli_mix_array(uint32_t hash, const size_t *array, int n)
-{
-    for (int i = 0; array && i < n; i++)
-        hash = nbcolli_cache_mix(hash, array[i]);
-    return hash;
-}
-
-static uint32_t nbcolli_hash_of(const nbcoll_args *a, int ranks)
-{
-    uint32_t h = nbcolli_cache_mix(0, a->count);
-    h = nbcolli_cache_mix(h, (uint64_t)a->operation << 32 | (uint32_t)a->root);
-    h = nbcolli_cache_mix(h, a->reduction.type);
-    h = nbcolli_cache_mix(h, (uint64_t)a->reduction.op << 2 | (uint64_t)(a->in_place != 0) << 1 | (a->packs != 0));
-    return nbcolli_mix_array(nbcolli_mix_array(h, a->counts, ranks), a->displs, ranks);
-}
-
-static int nbcolli_same_array(const void *a, const void *b, size_t bytes)
-{
-    return a && b ? !memcmp(a, b, bytes) : !a && !b;
-}
-
-static int nbcolli_cache_same(const nbcoll_args *a, const nbcoll_args *b, int ranks)
-{
-    size_t bytes = (size_t)ranks * sizeof(size_t);
-    return a->count == b->count && a->operation == b->operation && a->root == b->root &&
-           a->reduction.type == b->reduction.type && a->reduction.op == b->reduction.op &&
-           !a->in_place == !b->in_place && !a->packs == !b->packs && nbcolli_same_array(a->counts, b->counts, bytes) &&
-           nbcolli_same_array(a->displs, b->displs, bytes) && nbcolli_same_array(a->types, b->types, bytes);
-}
 
 static void nbcolli_age_unlink(nbcolli_cache *cache, nbcolli_cached *e)
 {
@@ -115,11 +80,13 @@ static nbcolli_cached *nbcolli_entry_make(nbcoll_comm *comm, const nbcoll_args *
     *e = (nbcolli_cached){.hash = hash, .memory = memory, .args = *a};
     e->args.counts = nbcolli_keep_array(a->counts, array, &to);
     e->args.displs = nbcolli_keep_array(a->displs, array, &to);
-    e->args.types = nbcolli_keep_array(a->types, array, &to);
+    if (a->types)
+        nbcolli_key_types((nbcoll_type *)(void *)to, a, comm->size);
+    e->args.types = a->types ? (const nbcoll_type *)(const void *)to : NULL;
     return e;
 }
 
-static nbcoll_status nbcolli_cache_build(nbcoll_comm *comm, nbcolli_cached *e)
+static nbcoll_status nbcolli_cache_make(nbcoll_comm *comm, nbcoll_args args, nbcoll_schedule **out)
 {
     nbcoll_builder_config config = {.size = sizeof config,
                                     .host = &comm->context->host,
@@ -131,13 +98,12 @@ static nbcoll_status nbcolli_cache_build(nbcoll_comm *comm, nbcolli_cached *e)
                                     .nodes = &comm->nodes};
     nbcoll_terms terms = {.size = sizeof terms};
     nbcoll_choice choice = {.size = sizeof choice};
-    nbcoll_args args = e->args;
 
     if (comm->config.agent) {
         nbcoll_refusal why = {.size = sizeof why};
-        nbcoll_status offloaded = nbcolli_comm_compile(comm, &args, &e->schedule, &why);
+        nbcoll_status offloaded = nbcolli_comm_compile(comm, &args, out, &why);
         if (offloaded != NBCOLL_ERR_UNSUPPORTED)
-            return offloaded == NBCOLL_OK ? nbcolli_schedule_own(e->schedule, comm->context) : offloaded;
+            return offloaded == NBCOLL_OK ? nbcolli_schedule_own(*out, comm->context) : offloaded;
     }
     nbcoll_comm_terms(comm, &terms);
     terms.carries = 0; /* those relays do not come here */
@@ -149,24 +115,46 @@ static nbcoll_status nbcolli_cache_build(nbcoll_comm *comm, nbcolli_cached *e)
     args.ports = choice.ports;
     args.split = choice.split;
     args.leaders = choice.leaders;
-    s = nbcoll_build_schedule(choice.algorithm, &args, &config, &e->schedule);
+    s = nbcoll_build_schedule(choice.algorithm, &args, &config, out);
     if (s != NBCOLL_OK)
         return s;
-    e->schedule->converges |= nbcolli_converges(args.operation);
-    if (e->schedule->shared && !nbcolli_cells_suffice(comm, e->schedule)) { /* an algorithm of the host's, by a rule */
-        nbcolli_schedule_delete(e->schedule);
+    (*out)->converges |= nbcolli_converges(args.operation);
+    if ((*out)->shared && !nbcolli_cells_suffice(comm, *out)) { /* an algorithm of the host's, by a rule */
+        nbcolli_schedule_delete(*out);
         return NBCOLL_ERR_LIMIT;
     }
-    return nbcolli_schedule_own(e->schedule, comm->context);
+    return nbcolli_schedule_own(*out, comm->context);
+}
+
+/* With stand-ins for what is the host's, which lives no longer than the call's request. */
+static nbcoll_status nbcolli_cache_build(nbcoll_comm *comm, nbcolli_cached *e, const nbcoll_args *a)
+{
+    const nbcoll_host *host = &comm->context->host;
+    nbcoll_args args = *a;
+    nbcolli_stand_in *in = NULL;
+
+    if (nbcolli_needs_stand_in(a->reduction)) {
+        in = nbcolli_alloc(host, sizeof *in, _Alignof(nbcolli_stand_in));
+        if (!in)
+            return NBCOLL_ERR_MEMORY;
+        nbcolli_stand_in_make(in, &args.reduction);
+        e->args.reduction = args.reduction;
+    }
+    nbcoll_status s = nbcolli_cache_make(comm, args, &e->schedule);
+    if (s == NBCOLL_OK)
+        e->schedule->stand_in = in;
+    else if (in)
+        nbcolli_free(host, in, sizeof *in);
+    return s;
 }
 
 nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, nbcoll_schedule **out)
 {
     nbcolli_cache *cache = &comm->cache;
-    uint32_t hash = nbcolli_hash_of(a, comm->size);
+    uint32_t hash = nbcolli_key_hash(a, comm->size);
     nbcolli_cached **bucket = &cache->bucket[hash & (cache->buckets - 1)], *e = *bucket;
 
-    while (e && !(e->hash == hash && nbcolli_cache_same(&e->args, a, comm->size)))
+    while (e && !(e->hash == hash && nbcolli_key_same(&e->args, a, comm->size)))
         e = e->next;
     if (e) {
         if (e->newer)
@@ -177,7 +165,7 @@ nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, nbc
     e = nbcolli_entry_make(comm, a, hash);
     if (!e)
         return NBCOLL_ERR_MEMORY;
-    nbcoll_status s = nbcolli_cache_build(comm, e);
+    nbcoll_status s = nbcolli_cache_build(comm, e, a);
     if (s != NBCOLL_OK) {
         nbcolli_free(&comm->context->host, e, e->memory);
         return s;
