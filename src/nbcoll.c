@@ -96,6 +96,7 @@
 #include "algorithms/scatter_slots.c"
 #include "algorithms/spanning_tree.c"
 #include "algorithms/vblocks_binomial.c"
+#include "algorithms/vblocks_spanning_tree.c"
 #include "arguments/arguments.c"
 #include "collectives/collectives.c"
 #include "driver/driver.c"

@@ -94,6 +94,28 @@ static inline int nbcoll_binomial_unwrapped(int relative, int root, int ranks)
     return size < room ? size : room;
 }
 
+/* ---- minimum spanning tree ------------------------------------------------------------------------------------- */
+
+/* The ranks low .. high - 1, and who stands for them. The tree over ranks, whatever the root's number: a group is
+ * halved again and again, and each time its root stands for its half, the end that is farther off for the other one;
+ * these two have a message. Source: as above; MST in Ramos et al., "Nonblocking collectives for scalable Java
+ * communications", 3.3. */
+typedef struct nbcoll_group {
+    int low, high, root;
+} nbcoll_group;
+
+/* Makes `mine`, of two ranks or more, the half that has `rank`, and returns the other one. The upper one is no
+ * smaller. */
+static inline nbcoll_group nbcoll_group_halve(nbcoll_group *mine, int rank)
+{
+    int middle = mine->low + (mine->high - mine->low) / 2;
+    nbcoll_group lower = {mine->low, middle, mine->low}, upper = {middle, mine->high, mine->high - 1};
+
+    (mine->root < middle ? &lower : &upper)->root = mine->root;
+    *mine = rank < middle ? lower : upper;
+    return rank < middle ? upper : lower;
+}
+
 /* ---- dissemination --------------------------------------------------------------------------------------------- */
 
 /* In round k = 0 .. nbcoll_rounds(ranks) - 1 each rank sends to the one 2^k above it, and receives from the one 2^k

@@ -10,22 +10,6 @@
 nbcoll_build nbcolli_bcast_spanning_tree, nbcolli_scatter_spanning_tree, nbcolli_gather_spanning_tree,
     nbcolli_reduce_spanning_tree;
 
-/* The ranks low .. high - 1, and who stands for them. */
-typedef struct nbcolli_spanning_group {
-    int low, high, root;
-} nbcolli_spanning_group;
-
-/* Makes `mine` the half that has `rank`, and returns the other one. */
-static nbcolli_spanning_group nbcolli_spanning_split(nbcolli_spanning_group *mine, int rank)
-{
-    int middle = mine->low + (mine->high - mine->low) / 2;
-    nbcolli_spanning_group lower = {mine->low, middle, mine->low}, upper = {middle, mine->high, mine->high - 1};
-
-    (mine->root < middle ? &lower : &upper)->root = mine->root;
-    *mine = rank < middle ? lower : upper;
-    return rank < middle ? upper : lower;
-}
-
 static size_t nbcolli_spanning_bytes(const nbcoll_args *a, int first, int end)
 {
     return (size_t)(end - first) * a->bytes;
@@ -33,12 +17,12 @@ static size_t nbcolli_spanning_bytes(const nbcoll_args *a, int first, int end)
 
 void nbcolli_bcast_spanning_tree(nbcoll_builder *b, const nbcoll_args *a)
 {
-    nbcolli_spanning_group mine = {0, b->ranks, a->root};
+    nbcoll_group mine = {0, b->ranks, a->root};
     nbcoll_step data = NBCOLL_START;
 
     while (mine.high - mine.low > 1) {
         int had = mine.root == b->rank;
-        nbcolli_spanning_group other = nbcolli_spanning_split(&mine, b->rank);
+        nbcoll_group other = nbcoll_group_halve(&mine, b->rank);
         if (had)
             nbcoll_after(b, nbcoll_add_send(b, other.root, a->recv, a->bytes), data);
         else if (mine.root == b->rank)
@@ -60,14 +44,14 @@ static void nbcolli_spanning_order(nbcoll_builder *b, nbcoll_step farther, nbcol
 static void nbcolli_spanning_blocks(nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr all, nbcoll_addr own,
                                     int is_gather)
 {
-    nbcolli_spanning_group mine = {0, b->ranks, a->root};
+    nbcoll_group mine = {0, b->ranks, a->root};
     nbcoll_addr room = all; /* for the blocks of the ranks from `first` on */
     nbcoll_step above = NBCOLL_START;
     int first = 0, is_placed = a->in_place;
 
     while (mine.high - mine.low > 1) {
         int had = mine.root == b->rank;
-        nbcolli_spanning_group other = nbcolli_spanning_split(&mine, b->rank);
+        nbcoll_group other = nbcoll_group_halve(&mine, b->rank);
         if (had) {
             nbcoll_addr half = nbcoll_at(room, nbcolli_spanning_bytes(a, first, other.low));
             size_t bytes = nbcolli_spanning_bytes(a, other.low, other.high);
@@ -107,13 +91,13 @@ typedef struct nbcolli_spanning_sum {
 } nbcolli_spanning_sum;
 
 static nbcolli_spanning_sum nbcolli_spanning_reduce(nbcoll_builder *b, const nbcoll_args *a,
-                                                    nbcolli_spanning_group mine)
+                                                    nbcoll_group mine)
 {
     int root = mine.root, is_whole = mine.high - mine.low == b->ranks;
 
     if (mine.high - mine.low == 1)
         return (nbcolli_spanning_sum){a->send, NBCOLL_START};
-    nbcolli_spanning_group other = nbcolli_spanning_split(&mine, b->rank);
+    nbcoll_group other = nbcoll_group_halve(&mine, b->rank);
     nbcolli_spanning_sum sum = nbcolli_spanning_reduce(b, a, mine);
     if (mine.root != b->rank)
         return sum;
@@ -134,5 +118,5 @@ void nbcolli_reduce_spanning_tree(nbcoll_builder *b, const nbcoll_args *a)
 {
     if (b->ranks == 1 && !a->in_place)
         nbcoll_add_copy(b, a->recv, a->send, a->bytes);
-    nbcolli_spanning_reduce(b, a, (nbcolli_spanning_group){0, b->ranks, a->root});
+    nbcolli_spanning_reduce(b, a, (nbcoll_group){0, b->ranks, a->root});
 }

@@ -88,10 +88,12 @@
     X(SCATTERV, scatterv_binomial, binomial, COUNTS)                                                                   \
     X(SCATTERV, scatter_flat, flat, 0)                                                                                 \
     X(SCATTERV, scatter_flat_sequential, flat_sequential, 0)                                                           \
+    X(SCATTERV, scatterv_spanning_tree, spanning_tree, COUNTS)                                                         \
     X(SCATTERV, scatter_hierarchical, hierarchical, COUNTS | NODES | LEADERS | EXPOSES)                                \
     X(GATHERV, gatherv_binomial, binomial, COUNTS)                                                                     \
     X(GATHERV, gather_flat, flat, 0)                                                                                   \
     X(GATHERV, gather_flat_sequential, flat_sequential, 0)                                                             \
+    X(GATHERV, gatherv_spanning_tree, spanning_tree, COUNTS)                                                           \
     X(GATHERV, gather_hierarchical, hierarchical, COUNTS | NODES | LEADERS | EXPOSES)                                  \
     X(ALLGATHERV, allgather_bruck, bruck, COUNTS)                                                                      \
     X(ALLGATHERV, allgather_ring, ring, COUNTS | TOLERANT)                                                             \

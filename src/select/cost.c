@@ -117,6 +117,7 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     X(SCATTER, hierarchical, nbcolli_cost_nodes_scatter(c))                                                            \
     X(SCATTERV, binomial, B(n) + TREE(0, m, 0) + B(m))                                                                 \
     X(SCATTERV, flat, O(m) + T(P - 1, m, 1, 0))                                                                        \
+    X(SCATTERV, spanning_tree, B(n) + nbcolli_cost_halves(c, m) + B(m))                                                \
     X(SCATTERV, hierarchical, nbcolli_cost_nodes_scatter(c))                                                           \
     X(GATHER, binomial, B(m) + TREE(0, m, 0))                                                                          \
     X(GATHER, flat, O(m) + T(P - 1, m, 1, 0))                                                                          \
@@ -124,6 +125,7 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     X(GATHER, hierarchical, nbcolli_cost_nodes_gather(c))                                                              \
     X(GATHERV, binomial, B(m) + TREE(0, m, 0) + B(n))                                                                  \
     X(GATHERV, flat, O(m) + T(P - 1, m, 1, 0))                                                                         \
+    X(GATHERV, spanning_tree, B(m) + nbcolli_cost_halves(c, m) + B(n))                                                 \
     X(GATHERV, hierarchical, nbcolli_cost_nodes_gather(c))                                                             \
     NBCOLLI_COST_ALLGATHER(X, B, O, T, ALLGATHER)                                                                      \
     NBCOLLI_COST_ALLGATHER(X, B, O, T, ALLGATHERV)                                                                     \

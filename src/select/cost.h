@@ -83,6 +83,9 @@ nbcolli_cost_time nbcolli_cost_hops(const nbcolli_cost_call *c, uint64_t bytes, 
 nbcolli_cost_time nbcolli_cost_binomial(const nbcolli_cost_call *c, uint64_t ranks, uint64_t whole, uint64_t block,
                                         uint64_t worked);
 
+/* Down a tree by halves of the ranks, or up: messages of a `block` for each rank of the other half. */
+nbcolli_cost_time nbcolli_cost_halves(const nbcolli_cost_call *c, uint64_t block);
+
 /* Down a tree of that arity in segments. */
 nbcolli_cost_time nbcolli_cost_levels(const nbcolli_cost_call *c, uint64_t arity, uint64_t segments);
 uint64_t nbcolli_cost_segments(const nbcolli_cost_call *c);

@@ -202,6 +202,30 @@ nbcolli_cost_time nbcolli_cost_binomial(const nbcolli_cost_call *c, uint64_t ran
                                        nbcolli_cost_binomial(c, low, whole, block, worked));
 }
 
+/* Does a group begin wherever a node does? */
+static int nbcolli_cost_is_whole(const nbcolli_cost_call *c, uint64_t groups)
+{
+    for (uint64_t at = c->node; c->are_blocks && at < c->ranks; at += c->node)
+        if (nbcoll_block_offset(c->ranks, (int)groups, nbcoll_block_holding(c->ranks, (int)groups, at)) != at)
+            return 0;
+    return 1;
+}
+
+/* The larger half each time. Of ranks numbered node after node groups lie in a node from where none is on two. */
+nbcolli_cost_time nbcolli_cost_halves(const nbcolli_cost_call *c, uint64_t block)
+{
+    nbcolli_cost_time sum = 0;
+
+    for (uint64_t group = c->ranks, groups = 1, half; group > 1; group = half, groups *= 2) {
+        half = group - group / 2;
+        uint64_t crowd = c->are_blocks ? 1 : nbcolli_cost_least(c->node, groups / c->nodes + 1);
+        int is_inside = c->are_blocks && group <= c->node && nbcolli_cost_is_whole(c, groups);
+        const nbcolli_cost_level l = is_inside ? c->inside : nbcolli_cost_crowd(c, crowd);
+        sum += nbcolli_cost_message(&l, half * block);
+    }
+    return sum;
+}
+
 /* The messages that reach a rank of a tree numbered level by level. A level's ranks are neighbours. */
 static nbcolli_cost_level nbcolli_cost_branch(const nbcolli_cost_call *c, uint64_t rank, uint64_t parent)
 {
@@ -286,15 +310,6 @@ static nbcolli_cost_call nbcolli_cost_group(const nbcolli_cost_call *c, uint64_t
     nbcolli_cost_call near = *c;
     near.nodes = c->are_blocks && others < c->node ? 1 : c->nodes;
     return near;
-}
-
-/* Does a group begin wherever a node does? */
-static int nbcolli_cost_is_whole(const nbcolli_cost_call *c, uint64_t groups)
-{
-    for (uint64_t at = c->node; c->are_blocks && at < c->ranks; at += c->node)
-        if (nbcoll_block_offset(c->ranks, (int)groups, nbcoll_block_holding(c->ranks, (int)groups, at)) != at)
-            return 0;
-    return 1;
 }
 
 /* The first rank of each group and its others, a message each. Of a group that lies on two nodes half are far. */

@@ -683,6 +683,11 @@ OFFSET(nbcoll_pmix_config, host, 24);
 VALUE(NBCOLL_ROUNDS_MAX, 31);
 VALUE(NBCOLL_SEGMENTS_MAX, 256);
 
+SIZE(nbcoll_group, 12);
+OFFSET(nbcoll_group, low, 0);
+OFFSET(nbcoll_group, high, 4);
+OFFSET(nbcoll_group, root, 8);
+
 /* ---- transport.h ------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_POST_DONE, 0);
 VALUE(NBCOLL_POST_LENT, 1);

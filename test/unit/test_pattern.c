@@ -148,6 +148,38 @@ static void binomial_trees_of_the_most_ranks_do_not_overflow(void **state)
     assert_int_equal(nbcoll_binomial_unwrapped(0, INT_MAX - 1, INT_MAX), 1);
 }
 
+/* ---- minimum spanning tree ------------------------------------------------------------------------------------- */
+
+/* The groups of `rank`, down to itself: each is half of the one before, is in one piece with the other half, and has the
+ * root of the whole, or the end that is farther off. */
+static void check_groups_of(int rank, int root, int ranks)
+{
+    nbcoll_group mine = {0, ranks, root};
+    while (mine.high - mine.low > 1) {
+        nbcoll_group whole = mine, other = nbcoll_group_halve(&mine, rank);
+        nbcoll_group lower = mine.low < other.low ? mine : other, upper = mine.low < other.low ? other : mine;
+        assert_int_equal(lower.low, whole.low);
+        assert_int_equal(lower.high, upper.low);
+        assert_int_equal(upper.high, whole.high);
+        assert_in_range((upper.high - upper.low) - (lower.high - lower.low), 0, 1);
+        assert_in_range(rank, mine.low, mine.high - 1);
+        assert_int_equal(lower.root, whole.root < lower.high ? whole.root : lower.low);
+        assert_int_equal(upper.root, whole.root < lower.high ? upper.high - 1 : whole.root);
+    }
+    assert_int_equal(mine.low, rank);
+    assert_int_equal(mine.root, rank);
+}
+
+static void halves_of_a_group_have_its_root_and_the_end_that_is_farther_off(void **state)
+{
+    (void)state;
+    for (int ranks = 1; ranks <= 40; ranks++)
+        for (int root = 0; root < ranks; root++)
+            for (int rank = 0; rank < ranks; rank++)
+                check_groups_of(rank, root, ranks);
+    check_groups_of(INT_MAX - 1, 0, INT_MAX);
+}
+
 /* ---- dissemination --------------------------------------------------------------------------------------------- */
 
 /* Whom each rank has heard of, round by round. */
@@ -322,6 +354,7 @@ int main(void)
         cmocka_unit_test(binomial_children_come_from_the_highest_rank_down),
         cmocka_unit_test(unwrapped_blocks_are_those_up_to_the_last_rank),
         cmocka_unit_test(binomial_trees_of_the_most_ranks_do_not_overflow),
+        cmocka_unit_test(halves_of_a_group_have_its_root_and_the_end_that_is_farther_off),
         cmocka_unit_test(dissemination_reaches_everyone_in_its_last_round_and_not_earlier),
         cmocka_unit_test(dissemination_peers_are_powers_of_two_away),
         cmocka_unit_test(folding_leaves_a_power_of_two_in_rank_order),
