@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Scatter of blocks of different known lengths down the minimum spanning tree: the ranks are halved again and again,
- * and each time who stands for all of them sends the blocks of the other half in one message. Gather up it is the mirror
- * image: every message goes the other way, and every edge is turned round. The root's blocks may lie anywhere: in
- * scratch memory it brings those of a half side by side. ceil(log2 P) messages after each other. Source: MST of
+ * and each time who stands for all of them sends the blocks of the other half in one message. Gather up it is the
+ * mirror image: every message goes the other way, and every edge is turned round. The root's blocks may lie anywhere:
+ * in scratch memory it brings those of a half side by side. ceil(log2 P) messages after each other. Source: MST of
  * Scatter(v) and Gather(v) in Ramos et al., Table I; Chan et al. as for the spanning tree of equal blocks. */
 #include "nbcoll/pattern.h"
 #include "nbcoll/schedule.h"

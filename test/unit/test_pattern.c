@@ -150,8 +150,8 @@ static void binomial_trees_of_the_most_ranks_do_not_overflow(void **state)
 
 /* ---- minimum spanning tree ------------------------------------------------------------------------------------- */
 
-/* The groups of `rank`, down to itself: each is half of the one before, is in one piece with the other half, and has the
- * root of the whole, or the end that is farther off. */
+/* The groups of `rank`, down to itself: each is half of the one before, is in one piece with the other half, and has
+ * the root of the whole, or the end that is farther off. */
 static void check_groups_of(int rank, int root, int ranks)
 {
     nbcoll_group mine = {0, ranks, root};
