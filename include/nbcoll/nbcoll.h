@@ -306,7 +306,8 @@ typedef struct nbcoll_request {
  * Errors of the call itself: ERR_NULL, ERR_REQUEST. An operation ends with: OK, ERR_CANCELLED, ERR_MISMATCH,
  * ERR_PEER_LOST, ERR_CALL, ERR_MEMORY (some rank had none; if the communicator cannot go on without what it lacked,
  * that rank gets ERR_MEMORY, the others ERR_PEER_LOST with its name). A transport that fails counts as the loss of the
- * peer behind it. A rank that frees its context has left: what it took part in ends well, what needs more of it ends
+ * peer behind it; but where it cannot expose a rank's memory, the operation alone ends, with the error that the
+ * transport gives. A rank that frees its context has left: what it took part in ends well, what needs more of it ends
  * with ERR_PEER_LOST, on all ranks that have not ended it. That breaks no communicator: those operations that can do
  * without it go on. */
 NBCOLL_API nbcoll_status nbcoll_test(nbcoll_request *request);

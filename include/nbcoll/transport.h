@@ -63,7 +63,9 @@ typedef enum nbcoll_posted {
                             nothing happened; the core tries again after each progress, and may sleep until there is
                             room (see arm) */
     NBCOLL_POST_LOST,    /* the peer is dead or unreachable: nothing happened */
-    NBCOLL_POST_FAILED   /* the transport is broken: nothing happened */
+    NBCOLL_POST_FAILED   /* the transport is broken, at least to this peer: nothing happened. The core takes the peer
+                            for lost, as when a work request comes back with ERR_TRANSPORT: operations with it end with
+                            ERR_PEER_LOST on all ranks, and nothing is tried in another way */
 } nbcoll_posted;
 
 /* One delivered message. It and its payload are the transport's; the core reads them until the next progress. */
@@ -137,8 +139,10 @@ typedef struct nbcoll_bulk {
     /* Registers [memory, memory + bytes), bytes > 0, for `access`, with `peer` as the other end; -1: with every rank.
      * Valid from this call until deregister_memory, which comes after each get and put that uses it at either end has
      * ended: the core knows that of its own from their work requests, and of the peers' from their messages. The
-     * memory exists, and stays where it is, as long. Registrations may overlap, and lie in each other. May fail, also
-     * for this peer alone: the core then sends in fragments. OK or any error. */
+     * memory exists, and stays where it is, as long. Registrations may overlap, and lie in each other. OK or any error.
+     * May fail at either end, also for this peer alone: the core then sends this message in fragments. What is exposed
+     * without messages (see the shared group) has no fragments: there a refusal ends the operation, on all ranks that
+     * have not ended it, with that error, and the communicator goes on. */
     nbcoll_status (*register_memory)(nbcoll_endpoint *ep, int peer, void *memory, size_t bytes, uint32_t access,
                                      nbcoll_registration *out);
     /* Ends it. A get or put that still comes with its key fails, or is a mistake of the core's that need not be found.
@@ -161,7 +165,8 @@ typedef struct nbcoll_bulk {
     /* Can any memory move between this rank and `peer`, both ways? Constant, and both say the same. Null: always. */
     int (*reaches)(nbcoll_endpoint *ep, int peer);
     /* Where `bytes` bytes from `offset` behind what `peer` registered lie for this rank, readable until they are
-     * deregistered; null when they have no such place. The function itself may be null: then nothing has one. */
+     * deregistered; null when they have no such place: then the core gets them. The function itself may be null: then
+     * nothing has one. */
     const void *(*view)(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset, size_t bytes);
 } nbcoll_bulk;
 

@@ -349,6 +349,11 @@ rdma_like *rdma_like_make(uint32_t variant)
     return w;
 }
 
+void rdma_like_vary(rdma_like *w, uint32_t variant)
+{
+    w->variant = variant;
+}
+
 rdma_like_count rdma_like_counted(rdma_like *w)
 {
     pthread_mutex_lock(&w->lock);

@@ -24,6 +24,8 @@ typedef struct rdma_like_count {
 } rdma_like_count;
 
 rdma_like *rdma_like_make(uint32_t variant);
+/* Of the ends that are opened from now on. */
+void rdma_like_vary(rdma_like *world, uint32_t variant);
 rdma_like_count rdma_like_counted(rdma_like *world);
 void rdma_like_free(rdma_like *world);
 /* Wraps the end of a loopback, which must not lend. Null without memory. */

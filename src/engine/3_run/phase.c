@@ -61,10 +61,8 @@ static int nbcolli_op_turn(nbcolli_op *op)
         op->phase = NBCOLLI_SENT_DATA;
         /* fall through */
     case NBCOLLI_SENT_DATA: {
-        size_t limit = nbcolli_op_pair(op)->payload;
-        op->moved += op->post.bytes;
-        op->post.bytes = 0;
-        size_t fragment = bytes - op->moved < limit ? bytes - op->moved : limit;
+        size_t limit = nbcolli_op_pair(op)->payload, at = op->moved;
+        size_t fragment = bytes - at < limit ? bytes - at : limit;
         if (fragment == 0) {
             nbcolli_op_end(op);
             return 0;
@@ -74,7 +72,8 @@ static int nbcolli_op_turn(nbcolli_op *op)
             return 0;
         }
         nbcolli_spend(op->run, fragment);
-        nbcolli_op_send(op, NBCOLLI_DATA, op->moved, nbcolli_op_memory(op) + op->moved, fragment);
+        op->moved = at + fragment; /* only what is posted as DATA has moved */
+        nbcolli_op_send(op, NBCOLLI_DATA, at, nbcolli_op_memory(op) + at, fragment);
         return 1;
     }
     case NBCOLLI_FETCHING:

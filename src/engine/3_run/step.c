@@ -80,7 +80,9 @@ void nbcolli_op_answer_put(nbcolli_op *op, nbcoll_status status)
 
 void nbcolli_op_put_begin(nbcolli_op *op, const nbcolli_peer *peer)
 {
-    if (!peer->link->transport.bulk->put || !nbcolli_op_register_end(op, peer)) {
+    const nbcoll_bulk *bulk = peer->link->transport.bulk;
+
+    if (!bulk || !bulk->put || !nbcolli_op_register_end(op, peer)) {
         op->phase = NBCOLLI_SENT_PUT;
         nbcolli_op_answer_put(op, NBCOLL_AGAIN);
         return;
@@ -110,6 +112,7 @@ int nbcolli_op_register(nbcolli_op *op, const nbcolli_peer *peer, uint32_t acces
     const nbcoll_bulk *bulk = peer->link->transport.bulk;
     nbcoll_memory region = nbcolli_op_region(op);
 
+    nbcolli_op_deregister(op); /* a sender's, for a get that its peer could not do: it has asked for a put */
     if (nbcolli_op_lies_in_area(op, peer->link, region))
         return 1;
     op->mine.offset = 0;

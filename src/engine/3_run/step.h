@@ -119,14 +119,19 @@ static inline unsigned char *nbcolli_op_memory(const nbcolli_op *op)
 /* Sends the op's next message: `bytes` of payload, and `field` as the header says for the type. */
 void nbcolli_op_send(nbcolli_op *op, nbcolli_type type, uint64_t field, const void *payload, size_t bytes);
 
-/* Nothing of the op is lent any more. */
-static inline void nbcolli_op_settled(nbcolli_op *op)
+static inline void nbcolli_op_deregister(nbcolli_op *op)
 {
-    op->phase = NBCOLLI_SETTLED;
     if (op->registered) {
         op->registered = 0;
         op->post.link->transport.bulk->deregister_memory(op->post.link->endpoint, &op->mine.registration);
     }
+}
+
+/* Nothing of the op is lent any more. */
+static inline void nbcolli_op_settled(nbcolli_op *op)
+{
+    op->phase = NBCOLLI_SETTLED;
+    nbcolli_op_deregister(op);
 }
 
 /* The step of an op has ended. */
