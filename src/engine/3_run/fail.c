@@ -36,12 +36,12 @@ void nbcolli_request_fail(nbcolli_request *r, nbcoll_status why, int cause, int 
         nbcolli_queued_fail(r, why, cause, tell);
 }
 
-void nbcolli_runs_fail(nbcoll_comm *comm, uint64_t from, nbcoll_status why, int rank)
+void nbcolli_runs_fail(nbcoll_comm *comm, uint64_t from, uint64_t to, nbcoll_status why, int rank)
 {
     for (uint32_t i = 0; i < comm->config.slots; i++)
-        if (comm->slot[i].active && comm->slot[i].active->tag >= from)
+        if (comm->slot[i].active && comm->slot[i].active->tag >= from && comm->slot[i].active->tag <= to)
             nbcolli_run_fail(comm->slot[i].active, why, rank, 0);
-    nbcolli_queue_fail(comm, from, why, rank);
+    nbcolli_queue_fail(comm, from, to, why, rank);
 }
 
 void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why, uint64_t tag)
@@ -57,7 +57,7 @@ void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why, uint64_t
     comm->context->failure = comm->failure;
     nbcolli_unexpected_drop(comm, from, UINT64_MAX, NBCOLL_ERR_CANCELLED);
     nbcolli_tell_lost(comm, rank, broken);
-    nbcolli_runs_fail(comm, from, why, rank);
+    nbcolli_runs_fail(comm, from, UINT64_MAX, why, rank);
 }
 
 void nbcolli_run_out_of_step(nbcolli_run *run, int rank)

@@ -29,7 +29,7 @@ void nbcolli_run_deserted(nbcolli_run *run, int rank);
 void nbcolli_request_fail(nbcolli_request *r, nbcoll_status why, int cause, int tell);
 
 /* Ends all that was started, from this tag on; all ranks know, or are told of it otherwise. */
-void nbcolli_runs_fail(nbcoll_comm *comm, uint64_t from, nbcoll_status why, int rank);
+void nbcolli_runs_fail(nbcoll_comm *comm, uint64_t from, uint64_t to, nbcoll_status why, int rank);
 
 /* Nothing starts on it any more, as ERR_MISMATCH, ERR_CANCELLED or ERR_PEER_LOST then says. By a loss, or if not all
  * ranks have made it, all that runs ends, too, with `why`. Where the ranks are out of step it goes on: an operation

@@ -25,8 +25,8 @@ static inline int nbcolli_is_revoked(const nbcoll_comm *comm, uint64_t tag)
 /* Forgets a range. */
 void nbcolli_pending_drop(nbcoll_comm *comm, nbcolli_pending_revoke *d);
 
-/* Notes that an operation that is not started here is revoked. Tags in a row with one cause share a range. */
-nbcoll_status nbcolli_pending_add(nbcoll_comm *comm, uint64_t tag, nbcoll_status why, int cause);
+/* Notes that operations that are not started here are revoked. Tags in a row with one cause share a range. */
+nbcoll_status nbcolli_pending_add(nbcoll_comm *comm, uint64_t first, uint64_t last, nbcoll_status why, int cause);
 
 /* Takes the next operation to start out of the first range, if it is there: then it was revoked, as *why and *cause
  * say. */

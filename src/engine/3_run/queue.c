@@ -145,11 +145,20 @@ void nbcolli_queued_fail(nbcolli_request *r, nbcoll_status why, int cause, int t
     nbcolli_runless_fail(r, why, cause, tell);
 }
 
-void nbcolli_queue_fail(nbcoll_comm *comm, uint64_t from, nbcoll_status why, int cause)
+void nbcolli_queue_fail(nbcoll_comm *comm, uint64_t from, uint64_t to, nbcoll_status why, int cause)
 {
+    if (to - from < comm->queued) { /* fewer than there are: one by one */
+        for (uint64_t tag = from;; tag++) {
+            nbcolli_request *r = nbcolli_queue_find(comm, tag);
+            if (r)
+                nbcolli_queued_fail(r, why, cause, 0);
+            if (tag == to)
+                return;
+        }
+    }
     for (size_t i = 0; comm->queued && i < comm->queue_room; i++)
         for (nbcolli_request **at = &comm->queue[i]; *at;)
-            if ((*at)->tag >= from)
+            if ((*at)->tag >= from && (*at)->tag <= to)
                 nbcolli_queued_fail(*at, why, cause, 0);
             else
                 at = &(*at)->next;

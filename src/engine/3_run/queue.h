@@ -45,7 +45,7 @@ void nbcolli_runless_fail(nbcolli_request *r, nbcoll_status why, int cause, int 
 /* The same for one that waits for its slot. */
 void nbcolli_queued_fail(nbcolli_request *r, nbcoll_status why, int cause, int tell);
 
-/* Ends all that wait for their slots, from this tag on. */
-void nbcolli_queue_fail(nbcoll_comm *comm, uint64_t from, nbcoll_status why, int cause);
+/* Ends all that wait for their slots, of these tags. */
+void nbcolli_queue_fail(nbcoll_comm *comm, uint64_t from, uint64_t to, nbcoll_status why, int cause);
 
 #endif

@@ -3,6 +3,7 @@
 #include "line.h"
 
 #include "receive.h"
+#include "valid.h"
 #include "../2_wire/channel.h"
 #include "../2_wire/control.h"
 #include "../3_run/brief.h"
@@ -47,11 +48,9 @@ static nbcolli_incoming nbcolli_line_message(nbcolli_link *link, const nbcoll_li
 
 int nbcolli_line_is_plain(nbcolli_link *link, const nbcoll_line_arrival *line)
 {
-    const nbcolli_channels *all = link->pair[line->source].channels;
-
-    if (!all || line->channel >= all->ins)
-        return 1; /* it is not heeded */
-    nbcolli_incoming in = nbcolli_line_message(link, line, &all->in[line->channel]);
+    if (!nbcolli_is_valid_line(link, line))
+        return nbcolli_is_given_up(link, line->source); /* then it is not heeded */
+    nbcolli_incoming in = nbcolli_line_message(link, line, &link->pair[line->source].channels->in[line->channel]);
     return nbcolli_receives_plainly(&in);
 }
 
@@ -62,8 +61,10 @@ void nbcolli_line_in(nbcolli_link *link, const nbcoll_line_arrival *line)
     uint64_t tag = nbcolli_line_tag(line);
     uint32_t credits = (uint32_t)(line->turn >> NBCOLLI_TURN_TAG);
 
-    if (!all || line->channel >= all->ins) /* a peer that does not keep to the rules */
+    if (!nbcolli_is_valid_line(link, line)) {
+        nbcolli_invalid_from(link, line->source);
         return;
+    }
     nbcolli_channel_end *end = &all->in[line->channel];
     if (credits && !nbcolli_is_given_up(link, line->source))
         nbcolli_credits_in(pair, credits);

@@ -3,6 +3,7 @@
 #include "match.h"
 
 #include "gone.h"
+#include "valid.h"
 #include "../2_wire/control.h"
 #include "../3_run/credit.h"
 #include "../3_run/fail.h"
@@ -40,23 +41,15 @@ static void nbcolli_store(nbcoll_comm *comm, nbcolli_incoming *in)
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
-static nbcolli_op *nbcolli_find_op(nbcolli_run *run, const nbcolli_message *index, uint32_t n, const nbcolli_header *h)
-{
-    nbcoll_step step = nbcolli_find_message(index, n, (int)h->source, h->number);
-    return step == NBCOLL_START ? NULL : &run->op[run->schedule->op[step]];
-}
-
 /* EAGER or RTS for an active run. */
 static void nbcolli_deliver(nbcolli_run *run, nbcolli_incoming *in)
 {
     const nbcoll_schedule *s = run->schedule;
     const nbcolli_header *h = &in->header;
-    nbcolli_op *op = nbcolli_find_op(run, s->recv, s->recvs, h);
+    nbcolli_op *op = nbcolli_op_meant(run, h);
     run->is_worn = 1;
-    size_t whole = h->type == NBCOLLI_EAGER ? in->bytes : (size_t)h->bytes;
 
-    if (h->fingerprint != s->fingerprint || !op || op->unexpected || op->phase > NBCOLLI_POSTED ||
-        whole != h->bytes || whole != nbcolli_op_bytes(op)) {
+    if (h->fingerprint != s->fingerprint || nbcolli_op_fits(op, in) != NBCOLLI_FITS) {
         if (h->fingerprint != s->fingerprint)
             nbcolli_run_out_of_step(run, (int)h->source);
         else
@@ -95,30 +88,31 @@ void nbcolli_message_in(nbcoll_comm *comm, nbcolli_incoming *in)
     nbcolli_done_with(in);
 }
 
-void nbcolli_stalled_in(nbcoll_comm *comm, const nbcolli_header *h)
+void nbcolli_stalled_in(nbcoll_comm *comm, const nbcolli_incoming *in)
 {
+    const nbcolli_header *h = &in->header;
     nbcolli_run *run = nbcolli_find_run(comm, h->tag);
 
     nbcolli_stalls_seen(comm->peer[h->source].pair, h);
     if (!run || run->status != NBCOLL_OK)
         return;
-    nbcolli_op *op = nbcolli_find_op(run, run->schedule->recv, run->schedule->recvs, h);
+    nbcolli_op *op = nbcolli_op_meant(run, h);
+    nbcolli_fit fit = nbcolli_op_fits(op, in);
     if (h->fingerprint != run->schedule->fingerprint)
         nbcolli_run_out_of_step(run, (int)h->source);
-    else if (!op)
+    else if (fit == NBCOLLI_WRONG)
         nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, (int)h->source, 1);
-    else if (op->phase == NBCOLLI_POSTED)
+    else if (fit == NBCOLLI_FITS)
         nbcolli_want(op);
 }
 
-void nbcolli_want_in(nbcoll_comm *comm, const nbcolli_header *h)
+void nbcolli_want_in(nbcoll_comm *comm, const nbcolli_incoming *in)
 {
+    const nbcolli_header *h = &in->header;
     nbcolli_run *run = nbcolli_find_run(comm, h->tag);
-    nbcolli_op *op = run && run->status == NBCOLL_OK
-                         ? nbcolli_find_op(run, run->schedule->send, run->schedule->sends, h)
-                         : NULL;
+    nbcolli_op *op = run && run->status == NBCOLL_OK ? nbcolli_op_meant(run, h) : NULL;
 
-    if (op && op->phase == NBCOLLI_STALLING && !op->may_go)
+    if (nbcolli_op_fits(op, in) == NBCOLLI_FITS)
         nbcolli_stall_end(op, NBCOLL_AGAIN);
     else
         nbcolli_stalls_tell(comm->peer[h->source].link, comm->peer[h->source].address);
@@ -137,13 +131,16 @@ static void nbcolli_put_refuse(nbcoll_comm *comm, const nbcolli_header *h)
 void nbcolli_answer_in(nbcoll_comm *comm, const nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
-    int lends = h->type == NBCOLLI_CTS && in->bytes == nbcolli_remote_bytes(in->link);
+    int lends = h->type == NBCOLLI_CTS && in->bytes;
     nbcolli_run *run = nbcolli_find_run(comm, h->tag);
-    nbcolli_op *op = run ? nbcolli_find_op(run, run->schedule->send, run->schedule->sends, h) : NULL;
+    nbcolli_op *op = run ? nbcolli_op_meant(run, h) : NULL;
+    nbcolli_fit fit = nbcolli_op_fits(op, in);
 
     if (lends && !op)
         nbcolli_put_refuse(comm, h);
-    if (!op || op->phase != NBCOLLI_SENT_RTS || op->cts)
+    if (fit == NBCOLLI_WRONG)
+        nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, (int)h->source, 1);
+    else if (fit == NBCOLLI_UNWANTED)
         return;
     if (h->type == NBCOLLI_CTS)
         op->cts = 1;
@@ -166,12 +163,13 @@ void nbcolli_answer_in(nbcoll_comm *comm, const nbcolli_incoming *in)
     nbcolli_advance(run);
 }
 
-void nbcolli_put_in(nbcoll_comm *comm, const nbcolli_header *h)
+void nbcolli_put_in(nbcoll_comm *comm, const nbcolli_incoming *in)
 {
+    const nbcolli_header *h = &in->header;
     nbcolli_run *run = nbcolli_find_run(comm, h->tag);
-    nbcolli_op *op = run ? nbcolli_find_op(run, run->schedule->recv, run->schedule->recvs, h) : NULL;
+    nbcolli_op *op = run ? nbcolli_op_meant(run, h) : NULL;
 
-    if (!op || op->phase != NBCOLLI_SENT_CTS || !op->lent || op->put)
+    if (nbcolli_op_fits(op, in) != NBCOLLI_FITS)
         return;
     op->put = 1;
     if (run->status != NBCOLL_OK) {
@@ -188,17 +186,13 @@ void nbcolli_data_in(nbcoll_comm *comm, const nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
     nbcolli_run *run = nbcolli_find_run(comm, h->tag);
-    nbcolli_op *op = run && run->status == NBCOLL_OK
-                         ? nbcolli_find_op(run, run->schedule->recv, run->schedule->recvs, h)
-                         : NULL;
+    nbcolli_op *op = run && run->status == NBCOLL_OK ? nbcolli_op_meant(run, h) : NULL;
+    nbcolli_fit fit = nbcolli_op_fits(op, in);
 
-    if (!op || op->phase != NBCOLLI_SENT_CTS)
-        return;
-    size_t all = nbcolli_op_bytes(op);
-    if (h->bytes > all || in->bytes > all - h->bytes || in->bytes > all - op->moved) {
+    if (fit == NBCOLLI_WRONG)
         nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, (int)h->source, 1);
+    if (fit != NBCOLLI_FITS)
         return;
-    }
     memcpy(nbcolli_op_memory(op) + h->bytes, in->payload, in->bytes);
     op->moved += in->bytes;
     nbcolli_spend(run, in->bytes);

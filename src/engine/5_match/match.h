@@ -12,16 +12,16 @@
 void nbcolli_message_in(nbcoll_comm *comm, nbcolli_incoming *in);
 
 /* A message of the peer's waits for a credit. If its receive is ready, it may come without. */
-void nbcolli_stalled_in(nbcoll_comm *comm, const nbcolli_header *h);
+void nbcolli_stalled_in(nbcoll_comm *comm, const nbcolli_incoming *in);
 
 /* The peer asks for what stalls, or has gone in the meantime, or will find out by itself that it is awaited. */
-void nbcolli_want_in(nbcoll_comm *comm, const nbcolli_header *h);
+void nbcolli_want_in(nbcoll_comm *comm, const nbcolli_incoming *in);
 
 /* FIN or CTS: an answer to our RTS. */
 void nbcolli_answer_in(nbcoll_comm *comm, const nbcolli_incoming *in);
 
 /* The answer to our CTS that lent memory. */
-void nbcolli_put_in(nbcoll_comm *comm, const nbcolli_header *h);
+void nbcolli_put_in(nbcoll_comm *comm, const nbcolli_incoming *in);
 
 /* A fragment of what our CTS asked for. Fragments may come in any order. */
 void nbcolli_data_in(nbcoll_comm *comm, const nbcolli_incoming *in);

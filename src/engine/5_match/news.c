@@ -28,12 +28,6 @@ void nbcolli_revoke_answer(nbcoll_comm *comm, const nbcolli_header *h)
     nbcolli_control_to(comm, (int)h->source, &answer);
 }
 
-nbcoll_status nbcolli_revoke_reason(const nbcolli_header *h)
-{
-    return h->status > NBCOLL_AGAIN && h->status < NBCOLL_STATUS_COUNT ? (nbcoll_status)h->status
-                                                                       : NBCOLL_ERR_CANCELLED;
-}
-
 /* ---- half communicators ------------------------------------------------------------------------------------------ */
 
 static int nbcolli_member_at(const nbcoll_comm *comm, int home)
@@ -57,7 +51,7 @@ void nbcolli_comm_half(nbcoll_comm *comm, int source, int cause, nbcoll_status w
             nbcolli_to_settle(comm->slot[i].active);
 }
 
-void nbcolli_vote_revoked(const nbcoll_comm *comm, const nbcolli_incoming *in, nbcoll_status why)
+void nbcolli_vote_revoked(nbcoll_comm *comm, const nbcolli_incoming *in, nbcoll_status why)
 {
     const nbcolli_header *h = &in->header;
     int source = in->link->member[in->source];
@@ -65,7 +59,8 @@ void nbcolli_vote_revoked(const nbcoll_comm *comm, const nbcolli_incoming *in, n
 
     for (nbcoll_comm *made = in->link->context->comms, *next; made; made = next) {
         next = made->sister;
-        if (made->link != in->link->home || made->vote_comm != h->comm || made->vote_tag - h->tag > h->count)
+        if (made->link != in->link->home || made->vote_comm != h->comm || made->vote_tag - h->tag > h->count ||
+            (comm && (nbcolli_find_run(comm, made->vote_tag) || nbcolli_queue_find(comm, made->vote_tag))))
             continue;
         if (made->making)
             made->spoiled = why;
@@ -74,38 +69,22 @@ void nbcolli_vote_revoked(const nbcoll_comm *comm, const nbcolli_incoming *in, n
     }
 }
 
-/* Another rank has ended the operation. */
-static void nbcolli_revoke_in(nbcoll_comm *comm, const nbcolli_incoming *in)
+void nbcolli_revokes_in(nbcoll_comm *comm, const nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
-    nbcoll_status why = nbcolli_revoke_reason(h);
-    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
-    nbcolli_request *queued = nbcolli_queue_find(comm, h->tag);
+    nbcoll_status why = (nbcoll_status)h->status;
+    uint64_t last = h->tag + h->count, first = h->tag < comm->taken ? comm->taken : h->tag;
 
-    if (run)
-        nbcolli_run_fail(run, why, (int)h->number, 0);
-    else if (queued)
-        nbcolli_queued_fail(queued, why, (int)h->number, 0);
-    else if (h->tag < comm->taken)
-        nbcolli_vote_revoked(comm, in, why);
     if (h->tag < comm->taken)
+        nbcolli_vote_revoked(comm, in, why);
+    nbcolli_runs_fail(comm, h->tag, last, why, (int)h->number);
+    if (last < comm->taken)
         return;
-    nbcoll_status s = nbcolli_pending_add(comm, h->tag, why, (int)h->number);
+    nbcoll_status s = nbcolli_pending_add(comm, first, last, why, (int)h->number);
     if (s != NBCOLL_OK)
         nbcolli_comm_break(comm, comm->rank, s, comm->taken);
     else
-        nbcolli_unexpected_drop(comm, h->tag, h->tag, NBCOLL_ERR_CANCELLED);
-}
-
-void nbcolli_revokes_in(nbcoll_comm *comm, nbcolli_incoming *in)
-{
-    uint32_t more = in->header.count;
-
-    in->header.count = 0;
-    for (nbcolli_revoke_in(comm, in); more; more--) {
-        in->header.tag++;
-        nbcolli_revoke_in(comm, in);
-    }
+        nbcolli_unexpected_drop(comm, first, last, NBCOLL_ERR_CANCELLED);
 }
 
 /* A rank that has freed the communicator says so to whoever sends it something. Who waits for one that has ended this
@@ -122,11 +101,9 @@ void nbcolli_lost_in(nbcoll_comm *comm, const nbcolli_header *h)
 {
     int cause = (int)(h->number == (uint32_t)comm->rank ? h->source : h->number); /* who has lost us is lost to us */
 
-    if (h->number >= (uint32_t)comm->size && h->number != UINT32_MAX) /* that is nobody */
-        return;
     if (h->status == NBCOLL_ERR_MISMATCH) {
         nbcolli_comm_break(comm, cause, NBCOLL_ERR_MISMATCH, h->bytes ? h->bytes : h->tag);
-        nbcolli_runs_fail(comm, h->tag, NBCOLL_ERR_MISMATCH, cause);
+        nbcolli_runs_fail(comm, h->tag, UINT64_MAX, NBCOLL_ERR_MISMATCH, cause);
         if (!h->bytes)
             nbcolli_freed_tell(comm, h->tag, cause);
     } else if (h->bytes && h->number < (uint32_t)comm->size)

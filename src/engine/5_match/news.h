@@ -12,18 +12,16 @@ void nbcolli_revoked_in(nbcoll_comm *comm, const nbcolli_header *h);
  * say. */
 void nbcolli_revoke_answer(nbcoll_comm *comm, const nbcolli_header *h);
 
-nbcoll_status nbcolli_revoke_reason(const nbcolli_header *h);
-
 /* Rank `source` of its home does not have the communicator, for a reason of which `cause` there is the cause: it
  * holds and reads nothing of ours there, and nothing can be done with it. */
 void nbcolli_comm_half(nbcoll_comm *comm, int source, int cause, nbcoll_status why);
 
-/* A revoked operation is over here. If it was a vote that ended well, what it made is not on all ranks. `comm`: where
- * it was, or null if that was freed. */
-void nbcolli_vote_revoked(const nbcoll_comm *comm, const nbcolli_incoming *in, nbcoll_status why);
+/* Of the operations that a REVOKE names some are over here. If one was a vote that ended well, what it made is not on
+ * all ranks. `comm`: where it was, or null if that was freed. */
+void nbcolli_vote_revoked(nbcoll_comm *comm, const nbcolli_incoming *in, nbcoll_status why);
 
 /* One or more operations in a row. */
-void nbcolli_revokes_in(nbcoll_comm *comm, nbcolli_incoming *in);
+void nbcolli_revokes_in(nbcoll_comm *comm, const nbcolli_incoming *in);
 
 /* Another rank has broken the communicator, or says who is given up. Where the ranks are out of step, it will not start
  * `tag` or later ones. */

@@ -6,6 +6,7 @@
 #include "ask.h"
 #include "match.h"
 #include "news.h"
+#include "valid.h"
 #include "../2_wire/channel.h"
 #include "../2_wire/control.h"
 #include "../2_wire/giveup.h"
@@ -116,7 +117,7 @@ static void nbcolli_orphan_in(nbcolli_incoming *in)
         return;
     }
     if (m->type == NBCOLLI_REVOKE)
-        nbcolli_vote_revoked(NULL, in, nbcolli_revoke_reason(m));
+        nbcolli_vote_revoked(NULL, in, (nbcoll_status)m->status);
     if (m->type == NBCOLLI_STALLED)
         nbcolli_stalls_seen(&in->link->pair[in->source], m);
     else if (!is_freed && nbcolli_orphan_keep(in))
@@ -179,18 +180,18 @@ static void nbcolli_comm_in(nbcoll_comm *comm, nbcolli_incoming *in)
         nbcolli_message_in(comm, in);
         return;
     case NBCOLLI_STALLED:
-        nbcolli_stalled_in(comm, h);
+        nbcolli_stalled_in(comm, in);
         nbcolli_credits_send(in->link, in->source);
         break;
     case NBCOLLI_WANT:
-        nbcolli_want_in(comm, h);
+        nbcolli_want_in(comm, in);
         break;
     case NBCOLLI_FIN:
     case NBCOLLI_CTS:
         nbcolli_answer_in(comm, in);
         break;
     case NBCOLLI_PUT:
-        nbcolli_put_in(comm, h);
+        nbcolli_put_in(comm, in);
         break;
     case NBCOLLI_CHANNEL:
         nbcolli_channel_known(comm, h);
@@ -228,59 +229,52 @@ static void nbcolli_comm_in(nbcoll_comm *comm, nbcolli_incoming *in)
 
 /* ---- in a tick --------------------------------------------------------------------------------------------------- */
 
-static nbcolli_op *nbcolli_plain_op(const nbcolli_run *run, const nbcolli_message *index, uint32_t n,
-                                    const nbcolli_header *h)
-{
-    nbcoll_step step = nbcolli_find_message(index, n, (int)h->source, h->number);
-    return step == NBCOLL_START ? NULL : &run->op[run->schedule->op[step]];
-}
-
 /* EAGER or RTS: it meets its receive, or there is room to keep it. */
 static int nbcolli_message_is_plain(nbcoll_comm *comm, const nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
     const nbcoll_context *c = comm->context;
-    const nbcolli_run *run = nbcolli_find_run(comm, h->tag);
-    const nbcolli_op *op = run ? nbcolli_plain_op(run, run->schedule->recv, run->schedule->recvs, h) : NULL;
+    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
+    const nbcolli_op *op = run ? nbcolli_op_meant(run, h) : NULL;
     const nbcolli_unexpected *room = c->unexpected_pools[in->bytes > NBCOLLI_UNEXPECTED_SMALL];
-    size_t whole = h->type == NBCOLLI_EAGER ? (uint32_t)h->bytes : (size_t)h->bytes; /* above it a channel */
 
-    if (h->type == NBCOLLI_EAGER && whole != in->bytes)
-        return 0;
     if (!run) /* of an operation that has not begun here */
         return h->tag >= comm->taken && nbcolli_broken(comm) == NBCOLL_OK && !comm->pending_revokes && room &&
                room->capacity >= in->bytes;
-    if (run->status != NBCOLL_OK || !op || op->unexpected || op->phase > NBCOLLI_POSTED ||
-        h->fingerprint != run->schedule->fingerprint || whole != nbcolli_op_bytes(op))
+    if (run->status != NBCOLL_OK || h->fingerprint != run->schedule->fingerprint ||
+        nbcolli_op_fits(op, in) != NBCOLLI_FITS)
         return 0;
     return op->phase == NBCOLLI_POSTED || (room && room->capacity >= in->bytes);
 }
 
 static int nbcolli_data_is_plain(nbcoll_comm *comm, const nbcolli_incoming *in)
 {
-    const nbcolli_header *h = &in->header;
-    const nbcolli_run *run = nbcolli_find_run(comm, h->tag);
-    const nbcolli_op *op = run ? nbcolli_plain_op(run, run->schedule->recv, run->schedule->recvs, h) : NULL;
-    size_t all = op ? nbcolli_op_bytes(op) : 0;
+    nbcolli_run *run = nbcolli_find_run(comm, in->header.tag);
+    return run && nbcolli_op_fits(nbcolli_op_meant(run, &in->header), in) == NBCOLLI_FITS;
+}
 
-    return op && h->bytes <= all && in->bytes <= all - h->bytes && in->bytes <= all - op->moved;
+/* Does what it means do something else? */
+static int nbcolli_is_wrong(nbcoll_comm *comm, const nbcolli_incoming *in)
+{
+    nbcolli_run *run = nbcolli_find_run(comm, in->header.tag);
+    return run && nbcolli_op_fits(nbcolli_op_meant(run, &in->header), in) == NBCOLLI_WRONG;
 }
 
 int nbcolli_receives_plainly(const nbcolli_incoming *in)
 {
     nbcoll_comm *comm = nbcolli_find_comm(in->link, in->header.comm);
 
-    if (nbcolli_is_given_up(in->link, in->source))
+    if (nbcolli_is_given_up(in->link, in->source) || !nbcolli_is_valid(in))
         return 0;
     if (!comm)
         return in->header.type == NBCOLLI_CREDIT;
-    if (!nbcolli_is_member(comm, in) || comm->making)
+    if (!nbcolli_is_member(comm, in) || comm->making || !nbcolli_is_valid_in(comm, &in->header))
         return 0;
     switch (in->header.type) {
     case NBCOLLI_EAGER:
     case NBCOLLI_RTS: return nbcolli_message_is_plain(comm, in);
     case NBCOLLI_DATA: return nbcolli_data_is_plain(comm, in);
-    case NBCOLLI_FIN:
+    case NBCOLLI_FIN: return in->header.status == NBCOLL_OK && !nbcolli_is_wrong(comm, in);
     case NBCOLLI_PUT: return in->header.status == NBCOLL_OK;
     case NBCOLLI_CTS:
     case NBCOLLI_WANT:
@@ -294,6 +288,12 @@ int nbcolli_receives_plainly(const nbcolli_incoming *in)
 
 /* ---- everywhere -------------------------------------------------------------------------------------------------- */
 
+static void nbcolli_receive_invalid(nbcolli_incoming *in)
+{
+    nbcolli_invalid_from(in->link, in->source);
+    nbcolli_done_with(in);
+}
+
 void nbcolli_receive(nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
@@ -301,6 +301,10 @@ void nbcolli_receive(nbcolli_incoming *in)
 
     if (nbcolli_is_given_up(in->link, in->source)) {
         nbcolli_done_with(in);
+        return;
+    }
+    if (!nbcolli_is_valid(in)) {
+        nbcolli_receive_invalid(in);
         return;
     }
     if (h->credits)
@@ -319,10 +323,11 @@ void nbcolli_receive(nbcolli_incoming *in)
             nbcolli_orphan_in(in);
             return;
         }
-        if (nbcolli_is_message(h))
-            nbcolli_credit_back(in->link, in->source, h);
-        nbcolli_done_with(in);
+        nbcolli_receive_invalid(in);
         return;
     }
-    nbcolli_comm_in(comm, in);
+    if (nbcolli_is_valid_in(comm, h))
+        nbcolli_comm_in(comm, in);
+    else
+        nbcolli_receive_invalid(in);
 }

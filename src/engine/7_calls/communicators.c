@@ -40,7 +40,7 @@ nbcoll_status nbcolli_comm_withdraw(nbcoll_comm *comm)
         return s;
     uint64_t floor = comm->failed_floor;
     nbcoll_failure last = c->failure, failure = comm->failure;
-    nbcolli_runs_fail(comm, 0, NBCOLL_ERR_CANCELLED, comm->rank);
+    nbcolli_runs_fail(comm, 0, UINT64_MAX, NBCOLL_ERR_CANCELLED, comm->rank);
     nbcolli_drain(c);
     comm->failed_floor = floor;
     comm->failure = failure;

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * damaging: wraps any end, and changes one field of a header that arrives there, or of a line, as a seed says. What a
+ * peer's bug or another version would send.
+ */
+#ifndef NBCOLL_TEST_DAMAGING_H
+#define NBCOLL_TEST_DAMAGING_H
+
+#include "nbcoll/transport.h"
+
+typedef struct damaging_plan {
+    uint64_t seed;
+    int at;      /* the message that is damaged, counted from 1; 0: none */
+    int field;   /* 0 to DAMAGING_FIELDS - 1 */
+    int arrived; /* so many; is counted */
+    int type;    /* of the damaged one, as it was; -1: there was none yet */
+} damaging_plan;
+
+enum { DAMAGING_FIELDS = 11 };
+const char *damaging_name(int field);
+
+/* Fails the test without memory. `plan` lives as long as the end, and may change. */
+nbcoll_endpoint *damaging_open(nbcoll_endpoint *inner, damaging_plan *plan);
+
+#endif

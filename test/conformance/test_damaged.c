@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One header field of one message is damaged on its way, in every way in which data moves: what is under way ends, well
+ * or with an error of its own, or when the program gives up: first its operations, then those ranks. Under the address
+ * sanitizer that also says that nothing beyond any buffer is touched. And what no rank may send is found at once: its
+ * sender is lost, with a reason.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../src/engine/1_state/communicator.h"
+#include "../../src/engine/1_state/message.h"
+#include "damaging.h"
+#include "operation.h"
+#include "rdma_like.h"
+#include "world.h"
+
+enum { RANKS = 3, OPERATIONS = 5, CALLS = RANKS * (OPERATIONS + 1), ROUNDS = 400, LOOPBACKS = 5, WAYS = LOOPBACKS + 4 };
+
+static const uint32_t loopbacks[LOOPBACKS] = {0, NBCOLL_LOOPBACK_NO_BULK, NBCOLL_LOOPBACK_NO_GET,
+                                              NBCOLL_LOOPBACK_SHARED, NBCOLL_LOOPBACK_LEND};
+static const operation operations[OPERATIONS] = {
+    {.what = NBCOLL_OPERATION_BCAST, .count = 1000, .how = {NBCOLL_UINT8, NBCOLL_SUM}, .seed = 1},
+    {.what = NBCOLL_OPERATION_ALLTOALL, .count = 8, .how = {NBCOLL_UINT8, NBCOLL_SUM}, .seed = 2},
+    {.what = NBCOLL_OPERATION_ALLREDUCE, .count = 100, .how = {NBCOLL_INT64, NBCOLL_SUM}, .seed = 3},
+    {.what = NBCOLL_OPERATION_GATHER, .root = 1, .count = 200, .how = {NBCOLL_UINT8, NBCOLL_SUM}, .seed = 4},
+    {.what = NBCOLL_OPERATION_ALLREDUCE, .count = 1, .how = {NBCOLL_INT32, NBCOLL_SUM}, .seed = 5},
+};
+
+typedef struct scene {
+    world w;
+    rdma_like *rdma; /* or null */
+    damaging_plan plan[RANKS];
+    nbcoll_comm *twin[RANKS];
+    nbcoll_request q[CALLS];
+    nbcoll_status status[CALLS];
+    share shares[RANKS][OPERATIONS];
+} scene;
+
+static void open_scene(scene *s, int way)
+{
+    const nbcoll_loopback_config loopback = {
+        .size = sizeof loopback, .payload = 1024, .flags = way < LOOPBACKS ? loopbacks[way] : 0};
+    const nbcoll_context_config context = {.size = sizeof context, .credits = 3};
+    const nbcoll_comm_config config = {
+        .size = sizeof config, .slots = 4, .cells = 8, .schedules = 16, .eager = 64, .large = 2048};
+
+    memset(s, 0, sizeof *s);
+    world_open_contexts(&s->w, RANKS, &loopback, &context);
+    if (way >= LOOPBACKS)
+        s->rdma = rdma_like_make(way < LOOPBACKS + 3 ? (uint32_t)(way - LOOPBACKS) : RDMA_LIKE_LINES);
+    for (int r = 0; r < RANKS; r++) {
+        s->plan[r].type = -1;
+        s->w.endpoint[r]->limits.payload = s->rdma ? 1024 : 256;
+        if (s->rdma)
+            s->w.endpoint[r] = rdma_like_open(s->rdma, s->w.endpoint[r]);
+        s->w.endpoint[r] = damaging_open(s->w.endpoint[r], &s->plan[r]);
+        EXPECT(OK, nbcoll_comm_icreate(s->w.context[r], s->w.endpoint[r], &config, &s->w.comm[r], &s->q[r]));
+    }
+    world_finish(&s->w, RANKS, s->q);
+}
+
+/* Each rank starts all operations, and then makes a communicator. */
+static void start(scene *s)
+{
+    for (int r = 0; r < RANKS; r++) {
+        nbcoll_request *q = &s->q[r * (OPERATIONS + 1)];
+        for (int i = 0; i < OPERATIONS; i++) {
+            s->shares[r][i] = share_make(&operations[i], r, RANKS);
+            EXPECT(OK, operation_start(&operations[i], &s->shares[r][i], s->w.comm[r], &q[i]));
+        }
+        EXPECT(OK, nbcoll_comm_idup(s->w.comm[r], &s->twin[r], &q[OPERATIONS]));
+    }
+    for (int i = 0; i < CALLS; i++)
+        s->status[i] = NBCOLL_PENDING;
+}
+
+/* Steps till all have ended, or so often. Returns how many have not. */
+static int step(scene *s, int rounds)
+{
+    int left = CALLS;
+
+    for (int i = 0; i < rounds && left; i++) {
+        left = 0;
+        for (int k = 0; k < CALLS; k++) {
+            if (s->status[k] == NBCOLL_PENDING)
+                s->status[k] = nbcoll_test(&s->q[k]);
+            left += s->status[k] == NBCOLL_PENDING;
+        }
+        world_step(&s->w);
+    }
+    return left;
+}
+
+static void give_up(scene *s)
+{
+    for (int k = 0; k < CALLS; k++)
+        if (s->status[k] == NBCOLL_PENDING)
+            EXPECT(OK, nbcoll_cancel(s->q[k]));
+    if (!step(s, ROUNDS))
+        return;
+    for (int r = 0; r < RANKS; r++)
+        for (int other = 0; other < RANKS; other++)
+            if (other != r)
+                EXPECT(OK, nbcoll_comm_declare_lost(s->w.comm[r], other));
+}
+
+static void close_scene(scene *s)
+{
+    world_close(&s->w);
+    rdma_like_free(s->rdma);
+    for (int r = 0; r < RANKS; r++)
+        for (int i = 0; i < OPERATIONS; i++)
+            share_free(&s->shares[r][i]);
+}
+
+/* Which of these were damaged, and how the calls ended. */
+typedef struct tally {
+    int damaged, well, badly, given_up;
+} tally;
+
+/* Does the message then mean another operation, or another place? Nothing but its contents could tell. */
+static int moves_elsewhere(int field)
+{
+    const char *name = damaging_name(field);
+    return !strcmp(name, "tag") || !strcmp(name, "number") || !strcmp(name, "bytes");
+}
+
+static void run(int way, int field, int at, uint64_t seed, tally *t)
+{
+    scene s;
+    open_scene(&s, way);
+    for (int r = 0; r < RANKS; r++)
+        s.plan[r] = (damaging_plan){.seed = seed, .field = field, .at = r == (int)(seed % RANKS) ? at : 0, .type = -1};
+    start(&s);
+    if (step(&s, ROUNDS)) {
+        t->given_up++;
+        give_up(&s);
+    }
+    int left = step(&s, 20 * ROUNDS);
+    if (left)
+        print_message("way %d, %s of message %d (type %d), seed %llu: %d calls have not ended\n", way,
+                      damaging_name(field), at, s.plan[seed % RANKS].type, (unsigned long long)seed, left);
+    assert_int_equal(left, 0);
+    for (int k = 0; k < CALLS; k++)
+        *(s.status[k] == NBCOLL_OK ? &t->well : &t->badly) += 1;
+    for (int r = 0; r < RANKS && !moves_elsewhere(field); r++)
+        for (int i = 0; i < OPERATIONS; i++)
+            if (s.status[r * (OPERATIONS + 1) + i] == NBCOLL_OK)
+                operation_check(&operations[i], &s.shares[r][i], r, RANKS);
+    t->damaged += s.plan[seed % RANKS].type != -1;
+    close_scene(&s);
+}
+
+static void whatever_field_is_damaged_all_operations_end(void **state)
+{
+    tally t = {0};
+    uint64_t seed = 20261126;
+    (void)state;
+
+    print_message("seed %llu\n", (unsigned long long)seed);
+    for (int way = 0; way < WAYS; way++)
+        for (int field = 0; field < DAMAGING_FIELDS; field++)
+            for (int at = 1; at < 60; at += 1 + (int)(seed % 7), seed++)
+                run(way, field, at, seed, &t);
+    print_message("%d damaged; calls: %d well, %d not; given up %d times\n", t.damaged, t.well, t.badly, t.given_up);
+    assert_true(t.damaged > 300 && t.badly > 300 && t.well > 300);
+}
+
+/* ---- what no rank may send --------------------------------------------------------------------------------------- */
+
+/* Rank 1 sends it to rank 0 with so many bytes of payload. */
+static void send_to_0(world *w, nbcolli_header h, size_t bytes)
+{
+    static const unsigned char payload[512];
+    nbcoll_work work = {0};
+
+    h.comm = h.comm ? h.comm : w->comm[0]->id;
+    h.source = h.source ? h.source : 1;
+    const nbcoll_header wire = nbcolli_pack(&h);
+    assert_int_equal(w->endpoint[1]->transport->post(w->endpoint[1], 0, &wire, payload, bytes, &work),
+                     NBCOLL_POST_DONE);
+}
+
+static void what_no_rank_may_send_is_the_loss_of_its_sender(void **state)
+{
+    static const struct {
+        nbcolli_header header;
+        size_t bytes;
+    } wrong[] = {
+        {{.type = NBCOLLI_AGENT + 1}, 0},
+        {{.type = 255}, 0},
+        {{.type = NBCOLLI_EAGER, .bytes = 9}, 8},
+        {{.type = NBCOLLI_EAGER, .bytes = 8, .status = NBCOLL_ERR_MISMATCH}, 8},
+        {{.type = NBCOLLI_RTS, .bytes = 100}, 7},
+        {{.type = NBCOLLI_RTS}, 0},
+        {{.type = NBCOLLI_FIN}, 8},
+        {{.type = NBCOLLI_FIN, .status = NBCOLL_ERR_CALL}, 0},
+        {{.type = NBCOLLI_CTS}, 100},
+        {{.type = NBCOLLI_DATA}, 0},
+        {{.type = NBCOLLI_DATA, .bytes = UINT64_MAX}, 8},
+        {{.type = NBCOLLI_REVOKE, .number = 1, .status = NBCOLL_OK}, 0},
+        {{.type = NBCOLLI_REVOKE, .number = 7, .status = NBCOLL_ERR_CALL}, 0},
+        {{.type = NBCOLLI_REVOKE, .number = 1, .status = NBCOLL_ERR_CALL, .tag = UINT64_MAX, .count = 1}, 0},
+        {{.type = NBCOLLI_REVOKE, .number = 1, .status = 200}, 0},
+        {{.type = NBCOLLI_LOST, .number = 2, .status = NBCOLL_ERR_PEER_LOST}, 0},
+        {{.type = NBCOLLI_LOST, .number = 1, .status = NBCOLL_OK}, 0},
+        {{.type = NBCOLLI_CREDIT}, 0},                                                 /* of a communicator */
+        {{.type = NBCOLLI_CREDIT, .comm = NBCOLLI_NO_COMM, .credits = UINT16_MAX}, 0}, /* which were not taken */
+        {{.type = NBCOLLI_EAGER, .comm = NBCOLLI_NO_COMM}, 0},
+        {{.type = NBCOLLI_GIVE_UP, .comm = NBCOLLI_NO_COMM, .bytes = 2}, 0},
+        {{.type = NBCOLLI_AGREE}, 8},
+        {{.type = NBCOLLI_DECIDED, .status = NBCOLL_ERR_CALL}, 500},
+        {{.type = NBCOLLI_WANT}, 1},
+        {{.type = NBCOLLI_WHERE, .status = 200}, 0},
+        {{.type = NBCOLLI_PUT, .status = NBCOLL_ERR_MEMORY}, 0},
+        {{.type = NBCOLLI_CHANNEL}, 0},
+        {{.type = NBCOLLI_QUERY, .source = 5}, 0},
+        {{.type = NBCOLLI_QUERY, .to = 1}, 0},
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        nbcoll_failure failure;
+        nbcoll_request q[2];
+        nbcoll_status status[2];
+        world w;
+        world_open(&w, 2, NULL, NULL, NULL);
+        EXPECT(OK, nbcoll_ibarrier(w.comm[0], &q[0]));
+        print_message("message %zu\n", i);
+        send_to_0(&w, wrong[i].header, wrong[i].bytes);
+        world_settle(&w, 1, q, status);
+        assert_int_equal(status[0], NBCOLL_ERR_PEER_LOST);
+        EXPECT(OK, nbcoll_comm_failure(w.comm[0], &failure));
+        assert_int_equal(failure.rank, 1);
+        assert_non_null(failure.reason.text);
+        assert_non_null(strstr(failure.reason.text, "no rank of this version sends"));
+        world_close(&w);
+    }
+}
+
+/* Rank 0 has not called anything: what is said of any number of operations is noted as one range. */
+static void a_revoke_of_any_number_of_operations_takes_no_time(void **state)
+{
+    const nbcolli_header h = {
+        .type = NBCOLLI_REVOKE, .status = NBCOLL_ERR_CALL, .number = 1, .tag = 3, .count = UINT32_MAX};
+    nbcoll_request q;
+    nbcoll_status status;
+    world w;
+    (void)state;
+
+    world_open(&w, 2, NULL, NULL, NULL);
+    uint64_t next = w.comm[0]->taken;
+    send_to_0(&w, h, 0);
+    for (int i = 0; i < 10; i++)
+        world_step(&w);
+    for (uint64_t tag = next; tag < 10; tag++) {
+        EXPECT(OK, nbcoll_ibarrier(w.comm[0], &q));
+        if (tag < 3)
+            EXPECT(OK, nbcoll_cancel(q));
+        world_settle(&w, 1, &q, &status);
+        assert_int_equal(status, tag < 3 ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_CALL);
+    }
+    world_close(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_no_rank_may_send_is_the_loss_of_its_sender),
+        cmocka_unit_test(a_revoke_of_any_number_of_operations_takes_no_time),
+        cmocka_unit_test(whatever_field_is_damaged_all_operations_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
