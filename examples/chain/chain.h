@@ -54,8 +54,8 @@ static inline void chain_rounds(nbcoll_builder *b, const nbcoll_args *a)
 }
 
 static const nbcoll_algorithm chain_algorithms[] = {
-    {sizeof(nbcoll_algorithm), "chain_graph", NBCOLL_OPERATION_BCAST, chain_graph, 0, NULL},
-    {sizeof(nbcoll_algorithm), "chain_rounds", NBCOLL_OPERATION_BCAST, chain_rounds, 0, NULL},
+    {sizeof(nbcoll_algorithm), "chain_graph", NBCOLL_OPERATION_BCAST, chain_graph, NBCOLL_ALGORITHM_SEGMENT, NULL},
+    {sizeof(nbcoll_algorithm), "chain_rounds", NBCOLL_OPERATION_BCAST, chain_rounds, NBCOLL_ALGORITHM_SEGMENT, NULL},
 };
 
 #endif
