@@ -23,13 +23,17 @@ static int is_checked_type(nbcoll_type type)
 #undef IS
 }
 
-static void store(nbcoll_type type, void *at, int64_t value)
+/* How many bytes it has stored. */
+static size_t store(nbcoll_type type, void *at, int64_t value)
 {
 #define STORE(name, ctype)                                                                                             \
-    if (type == NBCOLL_##name)                                                                                         \
-        memcpy(at, &(ctype){(ctype)value}, sizeof(ctype));
+    if (type == NBCOLL_##name) {                                                                                       \
+        memcpy(at, &(ctype){(ctype)value}, sizeof(ctype));                                                             \
+        return sizeof(ctype);                                                                                          \
+    }
     CHECKED_TYPES(STORE)
 #undef STORE
+    return 0;
 }
 
 static int64_t combine(nbcoll_op op, int64_t left, int64_t right)
@@ -101,19 +105,19 @@ void bench_fill(const bench_plan *plan, int rank, unsigned round, unsigned char 
             store(plan->reduction.type, to + i * element, value_of(rank, i, round));
 }
 
-/* What a claim says of the element, or byte, that begins `at` bytes behind its beginning. */
-static void expect(const bench_plan *plan, const nbcoll_claim *claim, size_t at, unsigned round, unsigned char *out)
+/* What a claim says of the element, or byte, that begins `at` bytes behind its beginning. Returns the bytes of that. */
+static size_t expect(const bench_plan *plan, const nbcoll_claim *claim, size_t at, unsigned round, unsigned char *out)
 {
     size_t from = claim->from + at;
     if (!is_reduction(plan->operation)) {
         *out = byte_of(claim->first, from, round);
-        return;
+        return 1;
     }
     size_t element = from / nbcoll_type_size(plan->reduction.type);
     int64_t value = value_of(claim->first, element, round);
     for (int rank = claim->first + 1; rank <= claim->last; rank++)
         value = combine(plan->reduction.op, value, value_of(rank, element, round));
-    store(plan->reduction.type, out, value);
+    return store(plan->reduction.type, out, value);
 }
 
 /* The first wrong byte of what is claimed; SIZE_MAX: there is none. */
@@ -122,8 +126,8 @@ static size_t wrong_byte(const bench_plan *plan, const nbcoll_claim *claim, unsi
     size_t step = is_reduction(plan->operation) ? nbcoll_type_size(plan->reduction.type) : 1;
     for (size_t at = 0; at < claim->bytes && claim->first <= claim->last; at += step) {
         unsigned char right[16];
-        expect(plan, claim, at, round, right);
-        for (size_t i = 0; i < step; i++)
+        size_t bytes = expect(plan, claim, at, round, right);
+        for (size_t i = 0; i < bytes; i++)
             if (recv[claim->offset + at + i] != right[i])
                 return claim->offset + at + i;
     }

@@ -8,7 +8,7 @@
 static nbcoll_schedule **build_schedules(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
                                          nbcoll_status *status)
 {
-    nbcoll_schedule **schedules = calloc((size_t)c->ranks, sizeof *schedules);
+    nbcoll_schedule **schedules = c->ranks > 0 ? calloc((size_t)c->ranks, sizeof *schedules) : NULL;
     nbcoll_host host = command_host(self);
     *status = schedules ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
     for (int rank = 0; rank < c->ranks && !*status; rank++)
@@ -43,7 +43,7 @@ nbcoll_status command_scratch(const command *self, const nbcoll_algorithm *algor
 {
     nbcoll_status status;
     nbcoll_schedule **schedules = build_schedules(self, algorithm, c, &status);
-    nbcoll_program **programs = calloc((size_t)c->ranks, sizeof *programs);
+    nbcoll_program **programs = status ? NULL : calloc((size_t)c->ranks, sizeof *programs);
     *bytes = 0;
     *most = 0;
     if (!status)

@@ -23,11 +23,12 @@ static int refuse(const reading *r, const char *what)
     return command_refuse(r->self, "%s: event %zu: %s", r->file, r->at, what);
 }
 
-/* A whole number of 0..most. */
+/* A whole number of 0..most, or else 0. */
 static int take_number(const reading *r, const json_t *from, const char *name, long long most, long long *out)
 {
     char what[80];
     const json_t *value = json_object_get(from, name);
+    *out = 0;
     if (json_is_integer(value) && json_integer_value(value) >= 0 && json_integer_value(value) <= most) {
         *out = json_integer_value(value);
         return 0;
