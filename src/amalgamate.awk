@@ -99,6 +99,29 @@ function expand(path, where, i, line, file, depth, held)
     }
 }
 
+# The public headers of the tree: nbcoll.h, which includes what it needs, and after it all but the headers of libraries of
+# their own. Such a library has a folder of the header's name, of which src/nbcoll.c includes nothing.
+function public_headers(out, n, i, inside, found, all, list, name, folder)
+{
+    load("src/nbcoll.c")
+    for (i = 1; i <= count["src/nbcoll.c"]; i++)
+        inside = inside lines["src/nbcoll.c", i]
+    list = "LC_ALL=C ls -d src/*/ include/nbcoll/*.h"
+    out[n = 1] = "include/nbcoll/nbcoll.h"
+    while ((list | getline name) > 0)
+        if (name ~ /^src/)
+            folder[substr(name, 5, length(name) - 5)]
+        else if (name !~ /\/(nbcoll|prefix|inline)\.h$/)
+            all[++found] = name
+    close(list)
+    for (i = 1; i <= found; i++) {
+        name = substr(all[i], 16, length(all[i]) - 17)
+        if (!(name in folder) || index(inside, "\"" name "/"))
+            out[++n] = all[i]
+    }
+    return n
+}
+
 BEGIN {
     if (!load("include/nbcoll/nbcoll.h")) {
         print "amalgamate.awk: not in the root of nbcoll's tree" >"/dev/stderr"
@@ -110,11 +133,11 @@ BEGIN {
         print " *" (lines["LICENSE", i] == "" ? "" : " ") lines["LICENSE", i]
     print " */"
     if (!headers) {
-        n = split("nbcoll schedule pattern select transport verify simulate show loopback shm launch trace fault verbs", public)
+        n = public_headers(public)
         for (i = 1; i <= n; i++) {
-            load("include/nbcoll/" public[i] ".h")
-            if (!(("include/nbcoll/" public[i] ".h") in seen))
-                expand("include/nbcoll/" public[i] ".h", ":")
+            load(public[i])
+            if (!(public[i] in seen))
+                expand(public[i], ":")
         }
         print "\n#ifdef NBCOLL_IMPLEMENTATION"
     }

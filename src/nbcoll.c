@@ -7,7 +7,8 @@
  *
  * Of the transports it has loopback and shm; -DNBCOLL_WITH_SHM=0 leaves one out, -DNBCOLL_WITH_TRACE=1 brings one in;
  * -DNBCOLL_WITH_VERBS=1 too, which needs libibverbs (-libverbs). NBCOLL_PREFIX renames every external symbol
- * (nbcoll/prefix.h). What else needs a library of its own is not here: tuning files are src/tuning/tuning.c, affinity
+ * (nbcoll/prefix.h). All symbols are hidden in what the file is linked into; -DNBCOLL_EXPORT exports the public functions
+ * (nbcoll/nbcoll.h). What else needs a library of its own is not here: tuning files are src/tuning/tuning.c, affinity
  * is src/affinity/affinity.c, what starts ranks on clusters src/cluster and src/pmix.
  */
 #ifndef NBCOLLI_NBCOLL_C
@@ -36,6 +37,39 @@
 #ifndef NBCOLL_WITH_VERBS
 #define NBCOLL_WITH_VERBS 0
 #endif
+
+/* What the sources use of the system: before what they define is hidden, since that is not. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <sys/timerfd.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+#if NBCOLL_WITH_VERBS
+#include <arpa/inet.h>
+#include <infiniband/verbs.h>
+#endif
+
+#pragma GCC visibility push(hidden) /* also where NBCOLL_EXPORT exports the public functions */
 
 #include "algorithms/allgather_bruck.c"
 #include "algorithms/allgather_cayley.c"
@@ -331,5 +365,7 @@
 #include "../transports/verbs/trial.c"
 #include "../transports/verbs/verbs.c"
 #endif
+
+#pragma GCC visibility pop
 
 #endif

@@ -29,7 +29,12 @@
  * transports loopback and shm; -DNBCOLL_WITH_LOOPBACK=0 and -DNBCOLL_WITH_SHM=0 leave them out, -DNBCOLL_WITH_TRACE=1
  * and -DNBCOLL_WITH_FAULT=1 bring the others. Every name that it defines begins with nbcoll_, nbcolli_, NBCOLL_ or
  * NBCOLLI_. With -DNBCOLL_PREFIX=acme_ in all files that include nbcoll the linker sees acme_nbcoll_ibcast, so that
- * several copies can live in one program.
+ * several copies can be linked into one program.
+ *
+ * An embedded copy (NBCOLL_IMPLEMENTATION, or src/nbcoll.c compiled by the host) is hidden: a program or shared library
+ * that holds one exports no symbol of it, so that several can be loaded into one process. With -DNBCOLL_EXPORT in the
+ * file that brings the library it exports the public functions, for the objects that the host loads and that call them,
+ * such as algorithms.
  *
  * Structs that begin with `size` are size-tagged: set it to sizeof the struct (the *_DEFAULTS initialisers do), so that
  * fields can be appended. Fields beyond `size` take their defaults.
@@ -66,7 +71,11 @@ extern "C" {
 #endif
 
 #ifndef NBCOLL_API
+#if (defined NBCOLL_IMPLEMENTATION || defined NBCOLLI_NBCOLL_C) && !defined NBCOLL_EXPORT
+#define NBCOLL_API __attribute__((visibility("hidden"))) /* an embedded copy */
+#else
 #define NBCOLL_API __attribute__((visibility("default")))
+#endif
 #endif
 
 /* The version of everything that a compiled program can see of these headers. */

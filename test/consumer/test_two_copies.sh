@@ -1,23 +1,37 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Two copies of nbcoll in one process, each with a prefix of its own: in two shared libraries loaded at run time with
-# all their symbols visible to each other, and linked into one program. Each copy does its sums.
+# Two copies of nbcoll in one process. Linked into one program each has a prefix of its own; in two shared libraries,
+# loaded with all their symbols visible to each other, they need none: no symbol of an embedded copy can be seen, in
+# whichever way it was embedded. Each copy does its sums.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 here=$NBCOLL_SOURCE/test/consumer
+flags="-w -O0 -fPIC -DNBCOLL_WITH_LOOPBACK -I$NBCOLL_SOURCE/include"
+
+# alone library function: all that it exports
+alone()
+{
+    exported=$(nm -D --defined-only "$1" | awk '{ print $3 }')
+    [ "$exported" = "$2" ] || { echo "$1 exports: $exported" && exit 1; }
+}
 
 for name in acme beta; do
-    flags="-w -O0 -fPIC -DNBCOLL_WITH_LOOPBACK -DNBCOLL_PREFIX=${name}_ -I$NBCOLL_SOURCE/include"
     # shellcheck disable=SC2086 # the flags are words
-    "$CC" $flags -c "$NBCOLL_SOURCE/src/nbcoll.c" -o "$work/nbcoll_$name.o"
+    "$CC" $flags -DNBCOLL_PREFIX=${name}_ -c "$NBCOLL_SOURCE/src/nbcoll.c" -o "$work/nbcoll_$name.o"
     # shellcheck disable=SC2086
-    "$CC" $flags -DPLUGIN=run_$name -c "$here/program.c" -o "$work/program_$name.o"
-    "$CC" -shared "$work/program_$name.o" "$work/nbcoll_$name.o" -o "$work/$name.so"
+    "$CC" $flags -DNBCOLL_PREFIX=${name}_ -DPLUGIN=run_$name -c "$here/program.c" -o "$work/program_$name.o"
 done
-
-"$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$here/loader.c" -o "$work/loader" -ldl
-"$work/loader" "$work/acme.so" run_acme "$work/beta.so" run_beta
-
 "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$here/both.c" "$work"/*_acme.o "$work"/*_beta.o -o "$work/both"
 "$work/both"
+"$CC" -shared "$work"/*_acme.o -o "$work/acme.so"
+alone "$work/acme.so" run_acme
+
+printf '#define NBCOLL_IMPLEMENTATION\n#include "%s"\n' "$here/program.c" >"$work/brings.c"
+for compiler in gcc clang; do
+    # shellcheck disable=SC2086
+    $compiler $flags -DPLUGIN=run_$compiler -shared "$work/brings.c" -o "$work/$compiler.so"
+    alone "$work/$compiler.so" run_$compiler
+done
+"$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$here/loader.c" -o "$work/loader" -ldl
+"$work/loader" "$work/gcc.so" run_gcc "$work/clang.so" run_clang

@@ -2,7 +2,8 @@
 #
 # A host that vendors nbcoll compiles one file, as C11 or as GNU C, optimised or not, without a warning, by gcc and by
 # clang, with a prefix or without, and links a program with the result and the C library alone. That file is
-# src/nbcoll.c; or the one that src/amalgamate.awk writes, which needs nothing beside it, neither headers nor the tree.
+# src/nbcoll.c; or the one that src/amalgamate.awk writes, which needs nothing beside it, neither headers nor the tree,
+# and which declares every public function to each file that includes it.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -29,6 +30,10 @@ cd "$work/alone"
 grep -q 'Redistributions of source code must retain' nbcoll.h
 printf '#define NBCOLL_IMPLEMENTATION\n#include "nbcoll.h"\n' >nbcoll.c
 sed 's|^#include <nbcoll/.*|#include "nbcoll.h"|' "$program" >program.c
+sed -n '1i #include "nbcoll.h"\nvoid *all[] = {
+    s/^ *\(nbcoll_[a-z0-9_]*\);$/(void *)\1,/p
+    $a };' "$NBCOLL_SOURCE/src/nbcoll.map" >all.c
+gcc -w -Werror=implicit-function-declaration -fsyntax-only all.c
 while read -r flags; do
     # shellcheck disable=SC2086
     $flags $strict $with nbcoll.c program.c -o program
