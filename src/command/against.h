@@ -66,9 +66,6 @@ typedef struct against_interval {
 against_interval against_ratio(const double ours[], const double theirs[], size_t rounds);
 double against_median(const double sample[], size_t n);
 
-/* What a cell is to reach: nbcoll's time over the best peer's. */
-double against_target(nbcoll_operation operation, size_t bytes, int is_shared, int is_crowded, bench_form form);
-
 /* Compares one cell of all peers: cells[p] is what peer p's program said, null if it was not run; names[p] what it is
  * called. Appends rows to `rows`, an array, one for each memory and form of nbcoll's. */
 void against_compare(json_t *const cells[AGAINST_PEERS], const char *const names[AGAINST_PEERS], json_t *rows);

@@ -21,39 +21,33 @@ static double real_of(const json_t *row, const char *key)
     return json_number_value(json_object_get(row, key));
 }
 
-static char letter_of(double us)
+/* Of a cache line, from core to core, before and after the cell. */
+static double line_of(const json_t *row, size_t when)
 {
-    return us <= 0 ? '-' : us < 0.038 ? 'S' : us < 0.13 ? 'C' : 'X';
-}
-
-static double mood_of(const json_t *row, size_t when)
-{
-    return json_number_value(json_array_get(json_object_get(row, "mood"), when));
+    return json_number_value(json_array_get(json_object_get(row, "line_us"), when));
 }
 
 void against_print_head(bench_format format)
 {
     if (format == BENCH_TABLE)
-        printf(" %-7s %-11s %8s %8s %5s %-14s %5s %-6s %7s\n", "memory", "form", "us", "peer", "ratio", "95%",
-               "aim", "", "copies");
+        printf(" %-7s %-11s %8s %8s %5s %-14s %7s\n", "memory", "form", "us", "peer", "ratio", "95%", "copies");
     if (format == BENCH_CSV)
-        puts("operation,ranks,bytes,buffers,memory,form,us,p99,peer,peer_form,peer_us,ratio,low,high,copies,target,met,"
-             "mood_before,mood_after,retaken,preempted,calls,lines,waiting");
+        puts("operation,ranks,bytes,buffers,memory,form,us,p99,peer,peer_form,peer_us,ratio,low,high,copies,"
+             "line_before,line_after,retaken,preempted,calls,lines,waiting");
 }
 
 /* What a row is about, where that is not as in the row before. */
 static void print_title(const json_t *row, const json_t *before)
 {
-    static const char *const keys[] = {"operation", "ranks", "bytes", "buffers", "peer", "peer_form", "mood"};
+    static const char *const keys[] = {"operation", "ranks", "bytes", "buffers", "peer", "peer_form", "line_us"};
     int is_same = before != NULL;
     for (size_t i = 0; i < sizeof keys / sizeof *keys && is_same; i++)
         is_same = json_equal(json_object_get(before, keys[i]), json_object_get(row, keys[i]));
     if (is_same)
         return;
-    printf("%s, %lld ranks, %lld bytes, buffers %s; mood %c %.3f, %c %.3f;\n  beside %s, %s\n",
+    printf("%s, %lld ranks, %lld bytes, buffers %s; a line %.3f, %.3f us;\n  beside %s, %s\n",
            text_of(row, "operation"), number_of(row, "ranks"), number_of(row, "bytes"), text_of(row, "buffers"),
-           letter_of(mood_of(row, 0)), mood_of(row, 0), letter_of(mood_of(row, 1)), mood_of(row, 1),
-           text_of(row, "peer"), text_of(row, "peer_form"));
+           line_of(row, 0), line_of(row, 1), text_of(row, "peer"), text_of(row, "peer_form"));
 }
 
 static void print_table_row(const json_t *row, const json_t *before)
@@ -63,9 +57,8 @@ static void print_table_row(const json_t *row, const json_t *before)
     snprintf(interval, sizeof interval, "[%.2f, %.2f]", real_of(row, "low"), real_of(row, "high"));
     if (json_object_get(row, "copies"))
         snprintf(copies, sizeof copies, "%.*f", real_of(row, "copies") < 1000 ? 2 : 0, real_of(row, "copies"));
-    printf(" %-7s %-11s %8.2f %8.2f %5.2f %-14s %5.2f %-6s %7s\n", text_of(row, "memory"), text_of(row, "form"),
-           real_of(row, "us"), real_of(row, "peer_us"), real_of(row, "ratio"), interval, real_of(row, "target"),
-           json_is_true(json_object_get(row, "met")) ? "met" : "missed", copies);
+    printf(" %-7s %-11s %8.2f %8.2f %5.2f %-14s %7s\n", text_of(row, "memory"), text_of(row, "form"),
+           real_of(row, "us"), real_of(row, "peer_us"), real_of(row, "ratio"), interval, copies);
     const json_t *parts = json_object_get(row, "parts");
     if (parts)
         printf("%22s = %.2f calls + %.2f copies + %.2f lines + %.2f waiting\n", "", real_of(parts, "calls"),
@@ -83,8 +76,8 @@ static void print_csv_row(const json_t *row)
            real_of(row, "high"));
     if (json_object_get(row, "copies"))
         printf("%.4f", real_of(row, "copies"));
-    printf(",%.4f,%d,%.4f,%.4f,%lld,%lld", real_of(row, "target"), json_is_true(json_object_get(row, "met")),
-           mood_of(row, 0), mood_of(row, 1), number_of(row, "retaken"), number_of(row, "preempted"));
+    printf(",%.4f,%.4f,%lld,%lld", line_of(row, 0), line_of(row, 1), number_of(row, "retaken"),
+           number_of(row, "preempted"));
     const json_t *parts = json_object_get(row, "parts");
     if (parts)
         printf(",%.4f,%.4f,%.4f\n", real_of(parts, "calls"), real_of(parts, "lines"), real_of(parts, "waiting"));
@@ -119,11 +112,10 @@ static int reduces(const json_t *row)
     return strstr(text_of(row, "operation"), "reduce") != NULL;
 }
 
-/* The rows of a column, a kind of operation and a form: how many there are, how many reach their targets, and the
- * median of their ratios. */
+/* The rows of a column, a kind of operation and a form: how many there are, and the median of their ratios. */
 static void print_group(const json_t *rows, long long ranks, int column, int is_reduction, const char *form)
 {
-    size_t most = json_array_size(rows), n = 0, met = 0, by_ratio = 0, i;
+    size_t most = json_array_size(rows), n = 0, i;
     double *ratio = calloc(most + 1, sizeof *ratio), worst = 0;
     const json_t *row, *last = NULL;
     json_array_foreach(rows, i, row)
@@ -132,14 +124,12 @@ static void print_group(const json_t *rows, long long ranks, int column, int is_
             strcmp(text_of(row, "form"), form) != 0)
             continue;
         ratio[n++] = real_of(row, "ratio");
-        met += json_is_true(json_object_get(row, "met"));
-        by_ratio += json_is_true(json_object_get(row, "met_by_ratio"));
         last = real_of(row, "ratio") > worst ? row : last;
         worst = real_of(row, "ratio") > worst ? real_of(row, "ratio") : worst;
     }
     if (n)
-        printf("%5lld %-8s %-6s %-11s %3zu of %3zu %6zu %6.2f %5.2f %s %lld\n", ranks, columns[column],
-               is_reduction ? "reduce" : "data", form, met, n, by_ratio, bench_spread_of(ratio, n).median, worst,
+        printf("%5lld %-8s %-6s %-11s %5zu %6.2f %5.2f %s %lld\n", ranks, columns[column],
+               is_reduction ? "reduce" : "data", form, n, bench_spread_of(ratio, n).median, worst,
                text_of(last, "operation"), number_of(last, "bytes"));
     free(ratio);
 }
@@ -150,8 +140,7 @@ static void print_summary(const json_t *rows)
     long long done = 0;
     const json_t *row;
     size_t i;
-    puts("\n                                  targets without\n"
-         "ranks bytes    kind   form             met copies median worst ratio");
+    puts("\nranks bytes    kind   form        cells median worst ratio");
     json_array_foreach(rows, i, row)
     { /* those of one number of ranks follow each other */
         if (number_of(row, "ranks") == done)

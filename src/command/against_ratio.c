@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The statistics of `nbcoll bench --against`, and what is aimed at. */
+ * The statistics of `nbcoll bench --against`. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,18 +48,6 @@ against_interval against_ratio(const double ours[], const double theirs[], size_
     qsort(median, RESAMPLES, sizeof *median, by_value);
     return (against_interval){against_median(ratio, rounds), median[RESAMPLES / 40],
                               median[RESAMPLES - 1 - RESAMPLES / 40]};
-}
-
-double against_target(nbcoll_operation operation, size_t bytes, int is_shared, int is_crowded, bench_form form)
-{
-    int reduces = operation == NBCOLL_OPERATION_REDUCE || operation == NBCOLL_OPERATION_ALLREDUCE;
-    if (form == BENCH_NONBLOCKING && bytes == 8)
-        return 1;
-    if (is_crowded)
-        return is_shared ? 0.5 : bytes <= 1024 ? 0.6 : 0.8;
-    if (is_shared)
-        return reduces ? 0.4 : 0.35;
-    return reduces && bytes > 1024 ? 0.65 : 0.8;
 }
 
 /* ---- a cell ---------------------------------------------------------------------------------------------------- */
@@ -167,12 +155,6 @@ static json_t *row_of(const rival *r, const char *memory, bench_form form, const
     const json_t *cell = r->cell, *copies = fastest(cell, "copies", memory);
     const char *name = json_string_value(json_object_get(cell, "operation"));
     size_t bytes = (size_t)json_integer_value(json_object_get(cell, "bytes"));
-    int is_crowded =
-        json_integer_value(json_object_get(cell, "ranks")) > json_integer_value(json_object_get(cell, "cores"));
-    nbcoll_operation operation = NBCOLL_OPERATION_BARRIER;
-    while (operation + 1 < NBCOLL_OPERATION_COUNT && strcmp(nbcoll_operation_name(operation), name) != 0)
-        operation++;
-    double target = against_target(operation, bytes, strcmp(memory, "shared") == 0, is_crowded, form);
     json_t *row = json_pack("{s:s, s:O, s:I, s:s, s:s, s:s}", "operation", name, "ranks",
                             json_object_get(cell, "ranks"), "bytes", (json_int_t)bytes, "buffers",
                             json_integer_value(json_object_get(cell, "turns")) > 1 ? "in turn" : "reused", "memory",
@@ -182,19 +164,15 @@ static json_t *row_of(const rival *r, const char *memory, bench_form form, const
                                           json_object_get(r->theirs, "form"), "peer_us", r->rival_us, "ratio",
                                           r->ratio.median, "low", r->ratio.low, "high", r->ratio.high));
     series s;
-    double least = 0, goal = target;
+    double least = 0;
     if (copies && read_series(copies, &s)) {
         least = against_median(s.us, s.n);
         json_object_update_new(row,
                                json_pack("{s:f, s:O}", "copies", least, "copies_by", json_object_get(copies, "form")));
-        /* A peer that is faster has shown that they can be avoided. */
-        double known = least < r->rival_us ? least : r->rival_us;
-        target = 1.15 * known / r->rival_us > target ? 1.15 * known / r->rival_us : target;
     }
     if (form != BENCH_BLOCKING)
         add_parts(row, r, memory, form == BENCH_FORMS, least);
-    json_object_update_new(row, json_pack("{s:f, s:b, s:b, s:O, s:O, s:O}", "target", target, "met",
-                                          r->ratio.median <= target, "met_by_ratio", r->ratio.median <= goal, "mood",
+    json_object_update_new(row, json_pack("{s:O, s:O, s:O, s:O}", "cores", json_object_get(cell, "cores"), "line_us",
                                           json_object_get(cell, "mood"), "retaken", json_object_get(cell, "retaken"),
                                           "preempted", json_object_get(cell, "preempted")));
     return row;

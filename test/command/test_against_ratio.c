@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The statistics of `nbcoll bench --against`: ratios of rounds, their intervals, and the targets. */
+ * The statistics of `nbcoll bench --against`: ratios of rounds, and their intervals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -67,23 +67,6 @@ static void a_median_leaves_its_samples_in_order(void **state)
     assert_true(is_near(against_median(sample, 3), 3));
 }
 
-static void targets_depend_on_operation_size_memory_and_ranks(void **state)
-{
-    (void)state;
-    const nbcoll_operation data = NBCOLL_OPERATION_SCATTER, sum = NBCOLL_OPERATION_REDUCE;
-    const bench_form persistent = BENCH_FORMS;
-    assert_true(is_near(against_target(data, 8, 0, 0, persistent), 0.8));
-    assert_true(is_near(against_target(data, 8, 0, 0, BENCH_NONBLOCKING), 1));
-    assert_true(is_near(against_target(data, 1 << 20, 0, 0, persistent), 0.8));
-    assert_true(is_near(against_target(data, 1 << 16, 1, 0, persistent), 0.35));
-    assert_true(is_near(against_target(sum, 1024, 0, 0, persistent), 0.8));
-    assert_true(is_near(against_target(sum, 16384, 0, 0, persistent), 0.65));
-    assert_true(is_near(against_target(sum, 1 << 16, 1, 0, persistent), 0.4));
-    assert_true(is_near(against_target(sum, 1024, 0, 1, persistent), 0.6));
-    assert_true(is_near(against_target(data, 16384, 0, 1, persistent), 0.8));
-    assert_true(is_near(against_target(data, 1 << 16, 1, 1, persistent), 0.5));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -91,7 +74,6 @@ int main(void)
         cmocka_unit_test(the_interval_has_the_median_inside_as_often_as_it_says),
         cmocka_unit_test(the_interval_is_the_same_each_time),
         cmocka_unit_test(a_median_leaves_its_samples_in_order),
-        cmocka_unit_test(targets_depend_on_operation_size_memory_and_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
