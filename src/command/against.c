@@ -202,7 +202,7 @@ int against_run(const against_plan *plan)
     if (!status) {
         int sizes = (int)plan->cases->counts, kinds = plan->buffers == 3 ? 2 : 1;
         int runs = plan->cases->most - plan->cases->fewest + 1;
-        command_bar_begin(&a.bar, (double)peers * plan->operations * sizes * kinds * runs);
+        command_bar_begin(&a.bar, (double)peers * plan->operations * sizes * kinds * runs, 0);
         against_print_head(plan->format);
     }
     for (int ranks = plan->cases->fewest; ranks <= plan->cases->most && !status; ranks++)

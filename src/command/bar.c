@@ -3,27 +3,53 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bar.h"
 
 #define CELLS 30
 
-void command_bar_begin(command_bar *bar, double total)
+static double now(void)
 {
-    *bar = (command_bar){isatty(STDERR_FILENO), 0, total, -1};
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void command_bar_begin(command_bar *bar, double total, double before)
+{
+    *bar = (command_bar){.is_shown = isatty(STDERR_FILENO), .done = before, .total = total, .percent = -1,
+                         .begun = now(), .first = before};
+}
+
+/* "12 min left"; "" while nothing is known. */
+static const char *left(const command_bar *bar, char text[32])
+{
+    double part = bar->done - bar->first, seconds = now() - bar->begun;
+    *text = 0;
+    if (part > 0)
+        seconds *= (bar->total - bar->done) / part;
+    if (part > 0 && seconds < 99)
+        snprintf(text, 32, "%.0f s left", seconds);
+    else if (part > 0 && seconds < 99 * 60)
+        snprintf(text, 32, "%.0f min left", seconds / 60);
+    else if (part > 0)
+        snprintf(text, 32, "%.0f h left", seconds / 3600);
+    return text;
 }
 
 void command_bar_add(command_bar *bar, double part, const char *what)
 {
+    char text[32];
     bar->done += part;
     int percent = bar->total > 0 && bar->done < bar->total ? (int)(100 * bar->done / bar->total) : 100;
     if (!bar->is_shown || percent == bar->percent)
         return;
     bar->percent = percent;
     int full = CELLS * percent / 100;
-    fprintf(stderr, "\r[%.*s%*s] %3d%% %-40.40s", full, "##############################", CELLS - full, "", percent,
-            what);
+    fprintf(stderr, "\r[%.*s%*s] %3d%% %-12.12s %-30.30s", full, "##############################", CELLS - full, "",
+            percent, left(bar, text), what);
     fflush(stderr);
 }
 
@@ -31,7 +57,7 @@ void command_bar_clear(command_bar *bar)
 {
     if (!bar->is_shown || bar->percent < 0)
         return;
-    fprintf(stderr, "\r%*s\r", CELLS + 8 + 40, "");
+    fprintf(stderr, "\r%*s\r", CELLS + 8 + 43, "");
     fflush(stderr);
     bar->percent = -1;
 }

@@ -372,7 +372,7 @@ static int measure_all(benchmark *b)
     int status = tell_places(b);
     if (!status && b->has_pairs)
         status = measure_pairs(b);
-    command_bar_begin(&b->bar, b->bar.total);
+    command_bar_begin(&b->bar, b->bar.total, 0);
     if (!status && b->operations)
         bench_print_head(b->format);
     if (!status)
@@ -508,8 +508,8 @@ const command command_bench = {
     "Batches of all forms take turns; a spin barrier that is neither library's separates iterations; a batch in\n"
     "which a rank was preempted is taken again. Times are means over iterations and ranks, like OSU's. Wrong results\n"
     "are named, not timed. A row for each form and memory (shared: from nbcoll_mem_alloc) of nbcoll: medians; of the\n"
-    "peer furthest ahead, in its fastest form; of the rounds' ratios, with a 95% interval; unavoidable copies;\n"
-    "the target.\n\n"
+    "peer furthest ahead, in its fastest form; of the rounds' ratios, with a 95% interval; unavoidable copies.\n"
+    "Above them, how long a cache line takes from core to core, before and after.\n\n"
     "  --count N,...     floats (2,256,4096,16384,65536,262144,1048576)\n"
     "  --buffers B       reused, changing (8 in turn), or both (reused)\n"
     "  --rounds N        (30) of\n"

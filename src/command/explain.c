@@ -28,6 +28,9 @@ typedef struct question {
     const char *given[EXPLAIN_NUMBERS]; /* null: not given */
     uint32_t flags;
     int has_json, is_offloaded; /* --program: is it? */
+    int has_messages;           /* the ranks share no memory */
+    int asks_here;              /* the terms are those of ranks on this machine: */
+    nbcoll_terms here;
     nbcoll_program_config limits;
     size_t scratch; /* that an agent's process shares with a rank; 0: any number of bytes */
     json_t *calls;         /* null unless --json */
@@ -70,11 +73,13 @@ static int take_limit(question *q, int option, const char *value)
 /* Those of a communicator with the library's defaults, but for what was given. */
 static nbcoll_terms terms_of(const question *q, const nbcoll_case *at)
 {
-    nbcoll_terms t = command_terms(&q->rules, at);
+    nbcoll_terms t = q->asks_here ? q->here : command_terms(&q->rules, at);
     uint32_t *const word[] = {&t.alpha_ns, &t.beta_ps, &t.overhead_ns, &t.gamma_ps, &t.get_ns, &t.credits,
                               &t.progress_cores};
     size_t *const bytes[] = {&t.eager, &t.large, &t.carries};
 
+    t.rules = q->rules.rules;
+    t.rule_count = q->rules.count;
     t.flags = q->flags;
     for (int i = 0; i < EXPLAIN_NUMBERS; i++) {
         unsigned long long number = 0;
@@ -105,6 +110,8 @@ static int take_option(void *user, int option, const char *value)
         q->has_json = 1;
     else if (option == 'P')
         q->is_offloaded = 1;
+    else if (option == 'm')
+        q->has_messages = 1;
     else if (option >= EXPLAIN_TASKS)
         status = take_limit(q, option, value);
     else if (option >= EXPLAIN_ALPHA)
@@ -123,6 +130,7 @@ static int take_arguments(question *q, int argc, char *argv[])
         {"op", required_argument, NULL, 'o'},
         {"known", no_argument, NULL, 'k'},
         {"native", no_argument, NULL, 'n'},
+        {"messages", no_argument, NULL, 'm'},
         {"reproducible", no_argument, NULL, 'R'},
         {"tolerant", no_argument, NULL, 'A'},
         {"alpha", required_argument, NULL, EXPLAIN_ALPHA},
@@ -159,6 +167,9 @@ static int take_arguments(question *q, int argc, char *argv[])
         q->cases.fewest = q->cases.most = q->cases.placed;
     if (!status && q->cases.fewest == 0)
         status = command_refuse(q->self, "--ranks is missing");
+    q->asks_here = !q->has_messages && !q->cases.node && !q->cases.placed;
+    if (q->asks_here)
+        q->cases.node = NBCOLL_CASE_BY_NODE; /* all share memory */
     return status ? status : command_rules_read(q->self, &q->rules, (nbcoll_operation)q->cases.operation);
 }
 
@@ -176,15 +187,16 @@ static int name_columns(nbcoll_operation operation)
 }
 
 /* What the cost model says of all algorithms of the operation. */
-static void print_costs(const nbcoll_terms *t, const nbcoll_args *a)
+static void print_costs(const nbcoll_terms *t, int is_here, const nbcoll_args *a)
 {
     const nbcoll_algorithm *algorithm;
     int columns = name_columns(a->operation);
 
-    printf("\nthe cost model: alpha %" PRIu32 " ns, beta %" PRIu32 " ps a byte, overhead %" PRIu32 " ns, gamma %" PRIu32
-           " ps a byte, get %" PRIu32 " ns,\n                eager %zu bytes, %" PRIu32 " ps a byte more, credits %"
+    printf("\nthe cost model%s: alpha %" PRIu32 " ns, beta %" PRIu32 " ps a byte, overhead %" PRIu32
+           " ns, gamma %" PRIu32 " ps a byte, get %" PRIu32 " ns,\n                eager %zu bytes, %" PRIu32 " ps a byte more, credits %"
            PRIu32 "\n",
-           t->alpha_ns, t->beta_ps, t->overhead_ns, t->gamma_ps, t->get_ns, t->eager, t->eager_ps, t->credits);
+           is_here ? ", as this machine's ranks find it" : "", t->alpha_ns, t->beta_ps, t->overhead_ns, t->gamma_ps,
+           t->get_ns, t->eager, t->eager_ps, t->credits);
     if (t->nodes)
         printf("                inside %d nodes: alpha %" PRIu32 " ns, beta %" PRIu32 " ps a byte, overhead %" PRIu32
                " ns, get %" PRIu32 " ns,\n                eager %zu bytes, %" PRIu32 " ps a byte more\n",
@@ -217,15 +229,24 @@ static json_t *costs_object(const nbcoll_terms *t, const nbcoll_args *a)
     return all;
 }
 
+static json_t *model_object(const nbcoll_terms *t)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "alpha", (json_int_t)t->alpha_ns, "beta",
+                     (json_int_t)t->beta_ps, "overhead", (json_int_t)t->overhead_ns, "gamma", (json_int_t)t->gamma_ps,
+                     "get", (json_int_t)t->get_ns, "eager", (json_int_t)t->eager, "eager_byte",
+                     (json_int_t)t->eager_ps, "credits", (json_int_t)t->credits);
+}
+
 static json_t *call_object(const nbcoll_terms *t, const nbcoll_case *at, const nbcoll_args *a,
                            const command_chosen *chosen)
 {
     const nbcoll_choice *c = &chosen->choice;
-    return json_pack("{s:i, s:I, s:I, s:s, s:s, s:s, s:{s:I, s:i, s:i, s:i, s:i}, s:o}", "ranks", at->ranks, "count",
-                     (json_int_t)at->count, "bytes", (json_int_t)c->bytes, "algorithm", c->algorithm->name, "reason",
+    return json_pack("{s:i, s:I, s:I, s:s, s:s, s:s, s:{s:I, s:i, s:i, s:i, s:i}, s:o, s:o}", "ranks", at->ranks,
+                     "count", (json_int_t)at->count, "bytes", (json_int_t)c->bytes, "algorithm", c->algorithm->name, "reason",
                      nbcoll_reason_name(c->reason), "why", chosen->why, "parameters", "segment",
                      (json_int_t)c->segment, "arity", (int)c->arity, "ports", (int)c->ports, "split",
-                     (int)c->split, "leaders", (int)c->leaders, "costs", costs_object(t, a));
+                     (int)c->split, "leaders", (int)c->leaders, "model", model_object(t), "costs",
+                     costs_object(t, a));
 }
 
 /* What does a rank do that is late? */
@@ -326,8 +347,28 @@ static nbcoll_status answer(question *q, const nbcoll_case *at, size_t counts[])
     if (q->is_offloaded)
         print_program(q, at, &chosen.choice);
     if (q->cases.fewest == q->cases.most && q->cases.counts == 1)
-        print_costs(&terms, &a);
+        print_costs(&terms, q->asks_here, &a);
     return NBCOLL_OK;
+}
+
+/* For one number of ranks: all counts. */
+static nbcoll_status answer_ranks(question *q, int ranks, size_t counts[])
+{
+    nbcoll_nodes *nodes = NULL;
+    nbcoll_status status = command_nodes(&q->cases, ranks, &nodes);
+
+    q->here.size = 0;
+    if (status == NBCOLL_OK && q->asks_here)
+        status = command_terms_here(q->self, ranks, &q->here);
+    for (size_t i = 0; i < q->cases.counts && status == NBCOLL_OK; i++) {
+        nbcoll_case at = command_case(&q->cases, NULL);
+        at.count = q->cases.count[i];
+        at.ranks = ranks;
+        at.nodes = nodes;
+        status = answer(q, &at, counts);
+    }
+    nbcoll_nodes_free(nodes);
+    return status;
 }
 
 static int answer_all(question *q)
@@ -335,39 +376,25 @@ static int answer_all(question *q)
     size_t *counts = malloc((size_t)q->cases.most * sizeof *counts);
     nbcoll_status status = counts ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
 
-    for (int ranks = q->cases.fewest; ranks <= q->cases.most && status == NBCOLL_OK; ranks++) {
-        nbcoll_nodes *nodes = NULL;
-        status = command_nodes(&q->cases, ranks, &nodes);
-        for (size_t i = 0; i < q->cases.counts && status == NBCOLL_OK; i++) {
-            nbcoll_case at = command_case(&q->cases, NULL);
-            at.count = q->cases.count[i];
-            at.ranks = ranks;
-            at.nodes = nodes;
-            status = answer(q, &at, counts);
-        }
-        nbcoll_nodes_free(nodes);
-    }
+    for (int ranks = q->cases.fewest; ranks <= q->cases.most && status == NBCOLL_OK; ranks++)
+        status = answer_ranks(q, ranks, counts);
     free(counts);
     if (status == NBCOLL_ERR_OP)
         return command_refuse(q->self, "--op %s: %s has no such reduction", nbcoll_op_name(q->cases.reduction.op),
                               nbcoll_type_name(q->cases.reduction.type));
     if (status == NBCOLL_OK)
         return COMMAND_OK;
-    command_refuse(q->self, "%s", nbcoll_status_text(status));
+    command_refuse(q->self, "%s%s", nbcoll_status_text(status),
+                   q->asks_here && !q->here.size ? " (here; --messages and --native ask no ranks)" : "");
     return COMMAND_FAILED;
 }
 
 static void print_calls(const question *q)
 {
     nbcoll_case at = command_case(&q->cases, NULL);
-    nbcoll_terms t = terms_of(q, &at);
-    json_t *model = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "alpha", (json_int_t)t.alpha_ns, "beta",
-                              (json_int_t)t.beta_ps, "overhead", (json_int_t)t.overhead_ns, "gamma",
-                              (json_int_t)t.gamma_ps, "get", (json_int_t)t.get_ns, "eager", (json_int_t)t.eager,
-                              "eager_byte", (json_int_t)t.eager_ps, "credits", (json_int_t)t.credits);
-    json_t *all = json_pack("{s:i, s:s, s:s, s:s, s:o, s:O}", "abi", (int)NBCOLL_ABI, "operation",
+    json_t *all = json_pack("{s:i, s:s, s:s, s:s, s:O}", "abi", (int)NBCOLL_ABI, "operation",
                             nbcoll_operation_name(at.operation), "type", nbcoll_type_name(at.reduction.type), "op",
-                            nbcoll_op_name(at.reduction.op), "model", model, "calls", q->calls);
+                            nbcoll_op_name(at.reduction.op), "calls", q->calls);
     command_print_json(all);
 }
 
@@ -394,23 +421,25 @@ const command command_explain = {
     "says which algorithm serves a call, and why",
     "usage: nbcoll explain OPERATION --ranks P [OPTION...]\n\n"
     "Says which algorithm a communicator of P ranks chooses for the call, with its parameters, and which rule, cost\n"
-    "or limit said so. Of one call, also what the cost model says of every algorithm.\n\n"
+    "or limit said so. Of one call, also what the cost model says of every algorithm. The ranks are those that\n"
+    "nbcoll run would start on this machine: so many processes meet for a moment, and find the prices. Those of\n"
+    "these options are always the same:\n\n"
+    "  --messages        the ranks share no memory\n"
+    "  --native          all ranks share memory\n"
+    "  --nodes NxR, --numbering N\n"
+    "                    where the ranks are, as in nbcoll verify: these prices are those of --messages between\n"
+    "                    nodes, and inside, where ranks share memory, those of --native\n\n"
     "  --ranks P         or a range like 2..16\n"
     "  --count N         elements: of a block, or of the vector; or several, like 0,1,1000 (1000)\n"
     "  --type T          their type (INT32)\n"
     "  --op O            the reduction (SUM)\n"
     "  --known           gatherv, scatterv: all ranks pass all counts\n"
-    "  --native          all ranks share memory\n"
     "  --reproducible    the communicator has NBCOLL_REPRODUCIBLE;\n"
     "  --tolerant        NBCOLL_ARRIVAL_TOLERANT; also, what a late rank does\n"
     "  --alpha NS, --beta PS, --overhead NS, --gamma PS, --get NS, --eager BYTES, --credits N\n"
     "                    the cost model: a message, a byte, a post, a byte that a rank handles itself (0: as beta),\n"
     "                    a get, the longest message that is not announced, how many of those at once (0: any number).\n"
-    "                    Of a communicator with the defaults: 300, 80, 60, 0, 0, 4096, 16; with --native as the shm\n"
-    "                    transport names them: 350, 130, 60, 40, 900\n"
-    "  --nodes NxR, --numbering N\n"
-    "                    where the ranks are, as in nbcoll verify: these prices are those between nodes then; inside,\n"
-    "                    where ranks share memory, they are those of --native\n"
+    "                    With --messages 300, 80, 60, 0, 0, 4096, 64; with --native 350, 130, 60, 40, 900, 4096, 64\n"
     "  --large BYTES     the limit between small and large data, instead of the cost model\n"
     "  --relays BYTES    relays are open that carry out calls whose blocks are not longer\n"
     "  --progress-cores N\n"

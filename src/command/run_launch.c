@@ -87,9 +87,36 @@ static void sweep(launch *l)
     l->told.count = 0;
 }
 
-/* "rank 3", "ranks 0, 2": those that have not ended. */
-static const char *living(const launch *l, char *text, size_t size)
+/* What a rank does, as the kernel tells: "sleeps in hrtimer_nanosleep". Who waits for others sleeps in poll or on a
+ * futex, or runs; who is late computes, is stopped, or sleeps elsewhere. */
+static const char *doing(pid_t pid, char text[96])
 {
+    static const char *const states[] = {"Rruns", "Ssleeps", "Dwaits for a device", "Tis stopped", "tis traced"};
+    char path[64], name[64] = "", state = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *f = fopen(path, "r");
+    if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+        state = 0;
+    if (f)
+        fclose(f);
+    snprintf(path, sizeof path, "/proc/%d/wchan", (int)pid);
+    f = state == 'S' ? fopen(path, "r") : NULL;
+    if (f && fscanf(f, "%63s", name) != 1)
+        name[0] = 0;
+    if (f)
+        fclose(f);
+    *text = 0;
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        if (states[i][0] == state)
+            snprintf(text, 96, " (%s%s%s)", states[i] + 1, name[0] && name[0] != '0' ? " in " : "",
+                     name[0] && name[0] != '0' ? name : "");
+    return text;
+}
+
+/* "rank 3", "ranks 0, 2": those that have not ended; with `tells`, also what they do. */
+static const char *living(const launch *l, int tells, char *text, size_t size)
+{
+    char does[96] = "";
     size_t length = 0;
     int ranks = 0;
     for (int rank = 0; rank < l->plan->ranks; rank++)
@@ -98,7 +125,8 @@ static const char *living(const launch *l, char *text, size_t size)
     *text = 0;
     for (int rank = 0; rank < l->plan->ranks && length < size; rank++)
         if (l->pids[rank]) {
-            length += (size_t)snprintf(text + length, size - length, "%s%d", before, rank);
+            length += (size_t)snprintf(text + length, size - length, "%s%d%s", before, rank,
+                                       tells ? doing(l->pids[rank], does) : does);
             before = ", ";
         }
     return ranks ? text : "no rank, but what ranks have left";
@@ -107,10 +135,10 @@ static const char *living(const launch *l, char *text, size_t size)
 /* What is due when the deadline of the stage has passed. */
 static void pass_deadline(launch *l)
 {
-    char text[1600];
+    char text[2000];
     if (l->stage == RUNNING) {
         run_output_say(l->output, "the time of %g s is over; still running: %s", (double)l->plan->timeout / 1e9,
-                       living(l, text, sizeof text));
+                       living(l, 1, text, sizeof text));
         stop(l, RUN_TIMEOUT, SIGTERM);
         return;
     }
@@ -120,7 +148,7 @@ static void pass_deadline(launch *l)
     }
     if (l->stage == STOPPING)
         run_output_say(l->output, "killed, since it did not end within %g s: %s", (double)GRACE / 1e9,
-                       living(l, text, sizeof text));
+                       living(l, 0, text, sizeof text));
     l->stage = KILLING;
     l->deadline = now() + AGAIN;
     signal_all(l, SIGKILL, NULL);

@@ -241,7 +241,8 @@ const command command_show = {
     "prints the schedules of an algorithm",
     "usage: nbcoll show OPERATION [--algorithm] ALGORITHM --ranks P [--rank R | --all] [OPTION...]\n\n"
     "Prints the schedule that ALGORITHM builds for rank R (0 unless given) of P, or those of all ranks. `default` is\n"
-    "the one that rules and cost model choose, as nbcoll explain says; it is named first, with the reason.\n\n"
+    "the one that rules and cost model choose, as nbcoll explain --messages says (or --native,\n"
+    "--nodes); it is named first, with the reason.\n\n"
     "  --root R          the root (0)\n"
     "  --count N         elements: of one rank's block, or of the vector (1000)\n"
     "  --type T          their type (INT32)\n"

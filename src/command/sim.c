@@ -526,7 +526,7 @@ static int simulate_all(simulation *s)
     s->config.nodes = s->timeline.nodes = s->nodes;
     s->config.user = s;
     s->config.event = s->chrome || s->svg ? see_event : NULL;
-    command_bar_begin(&s->bar, s->bar.total);
+    command_bar_begin(&s->bar, s->bar.total, 0);
     s->results = s->has_json ? json_array() : NULL;
     int status = for_each(s, 0);
     command_bar_clear(&s->bar);

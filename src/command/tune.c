@@ -243,8 +243,7 @@ static int take_points(tune *t, tune_journal *journal)
     command_bar bar;
     size_t done = t->resumed;
     int status = 0;
-    command_bar_begin(&bar, (double)t->points);
-    command_bar_add(&bar, (double)done, "");
+    command_bar_begin(&bar, (double)t->points, (double)done);
     hear_interrupts();
     for (size_t i = 0; i < tune_all(t) && !status && !is_interrupted; i++) {
         tune_point *p = &t->point[i];

@@ -361,7 +361,7 @@ static int take_arguments(verification *v, int argc, char *argv[])
 
 static int verify_all(verification *v)
 {
-    command_bar_begin(&v->bar, v->bar.total);
+    command_bar_begin(&v->bar, v->bar.total, 0);
     if (v->has_json)
         v->results = json_array();
     else
@@ -406,7 +406,7 @@ const command command_verify = {
     "every message matched, every byte right, no race. Of one that is refuted it draws the smallest failing case.\n"
     "What no option says is proved in all its forms, as the last two lines tell: what is covered, and what is not.\n"
     "ALGORITHM may be `default`: for each number of ranks and elements that which rules and cost model choose, as\n"
-    "nbcoll explain says; the reason stands beside it.\n"
+    "nbcoll explain says with --messages, --native or --nodes; the reason stands beside it.\n"
     "The exit status is 0 when all are proved, 1 when one is refuted, 2 when an argument is wrong, 3 when memory or\n"
     "the place for the output ran out.\n\n"
     "  --ranks A..B      numbers of ranks, or one number (1..16)\n"

@@ -14,6 +14,7 @@ typedef struct wanted {
     nbcoll_wiring_kind kind;
     unsigned long long ranks, ports;
     int rank, all;
+    int lists_kinds; /* no kind was said */
     command_cases cases; /* of which the nodes are used */
 } wanted;
 
@@ -52,6 +53,9 @@ static int take_arguments(wanted *w, int argc, char *argv[])
     int status = command_take_options(w->self, argc, argv, options, take_option, w), kind = 0;
     if (status)
         return status;
+    w->lists_kinds = argc == 1;
+    if (w->lists_kinds)
+        return 0;
     if (argc - optind != 1)
         return command_refuse(w->self, "it takes one kind of wiring");
     while (kind < NBCOLL_WIRING_COUNT && strcmp(nbcoll_wiring_name((nbcoll_wiring_kind)kind), argv[optind]) != 0)
@@ -94,21 +98,37 @@ static int prove_and_print(const wanted *w)
     return status == NBCOLL_OK ? COMMAND_OK : status == NBCOLL_ERR_VERIFY ? COMMAND_REFUTED : COMMAND_FAILED;
 }
 
+static void list_kinds(void)
+{
+    static const char *const ideas[NBCOLL_WIRING_COUNT] = {
+        [NBCOLL_WIRING_DIRECT] = "each rank to all others",
+        [NBCOLL_WIRING_RING] = "each rank to the next one",
+        [NBCOLL_WIRING_EXCHANGE] = "by rounds, among ranks that differ in one digit",
+        [NBCOLL_WIRING_BRUCK] = "by rounds, over growing distances",
+        [NBCOLL_WIRING_CAYLEY] = "a tree in which a rank has at most K + 1 neighbours",
+    };
+    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++)
+        printf("%-9s %s\n", nbcoll_wiring_name((nbcoll_wiring_kind)kind), ideas[kind]);
+}
+
 static int run(const command *self, int argc, char *argv[])
 {
     wanted w = {.self = self};
     int status = take_arguments(&w, argc, argv);
-    return status ? status : prove_and_print(&w);
+    if (!status && w.lists_kinds)
+        list_kinds();
+    return status || w.lists_kinds ? status : prove_and_print(&w);
 }
 
 const command command_wiring = {
     "wiring",
     "proves wirings of relays, and prints them",
-    "usage: nbcoll wiring KIND --ranks P [--ports K] [--rank R | --all] [--nodes N [--numbering N]]\n\n"
+    "usage: nbcoll wiring\n"
+    "       nbcoll wiring KIND --ranks P [--ports K] [--rank R | --all] [--nodes N [--numbering N]]\n\n"
     "Proves that by the wirings of all P ranks each block comes to each rank once, and prints that of rank R (0 "
     "unless\n"
     "given): each relay, from which relays of which ranks it receives, and to which it sends on what comes; 7_0 is\n"
-    "relay 0 of rank 7. KIND is direct, ring, exchange, bruck or cayley.\n\n"
+    "relay 0 of rank 7. Without a KIND it lists them.\n\n"
     "  --ports K         ports of exchange, bruck and cayley (2)\n"
     "  --all             those of all ranks\n"
     "  --nodes N         by nodes: 4x8 (four of eight ranks) or sizes, 3,1,4: first ranks are joined as KIND says\n"

@@ -112,13 +112,13 @@ succeeds bench bcast --algorithm default,slots --count 2,300 --tuning "$work/rul
 [ "$(grep -c "^  is tree: RULE $work/rules:2\$" "$work/out")" -eq 1 ] || fail "the rule is not named"
 [ "$(grep -c '^  is binomial: COST [0-9]* ns$' "$work/out")" -eq 1 ] || fail "the reason is not named"
 
-# `nbcoll explain --native` has the prices of the transport, and so says what a run here does: which algorithm, of small
-# data, since each run measures the price of a byte for itself
+# `nbcoll explain` speaks of the ranks that would run here, and so says what a run does: which algorithm, of small data,
+# since each run measures the price of a byte for itself
 for operation in bcast reduce; do
     succeeds bench $operation --count 2,20,300 --type int32 $tiny
     sed -n 's/^  is \([a-z_]*\): COST [0-9]* ns$/\1/p' "$work/out" >"$work/run"
     [ "$(wc -l <"$work/run")" -eq 3 ] || fail "not three rows of $operation by cost"
-    succeeds explain $operation --native --ranks 2 --count 2,20,300
+    succeeds explain $operation --ranks 2 --count 2,20,300
     awk 'NR > 1 && $(NF - 2) == "COST" { print $4 }' "$work/out" >"$work/said"
     diff -u "$work/run" "$work/said" || fail "$operation: it was not what explain says"
 done

@@ -13,53 +13,59 @@ says()
 }
 
 # by cost: three brothers and their parent, 2 * (300 + 2 * 60 + 4000 * 0.08) + 2 * 4000 * 0.08 ns
-says 'tree arity 3' 'COST    2120 ns' bcast --ranks 8
+says 'tree arity 3' 'COST    2120 ns' bcast --messages --ranks 8
 prints '  tree                           2120 ns'
 prints '  slots                     not known'
 
 # costs stand in one column, also of long names
-succeeds explain allreduce --ranks 4
+succeeds explain allreduce --messages --ranks 4
 [ "$(sed -n '/^the cost model/,$s/^  [a-z][a-z_]* .*/&/p' "$work/out" | awk '{ print length() }' | sort -u | wc -l)" -eq 2 ] ||
     fail "costs are not in one column"
-says 'chain_pipelined segment 65536' 'COST .*' bcast --ranks 8 --count 1000000
-says flat 'COST    2 ns' bcast --ranks 8 --alpha 2 --beta 0 --overhead 0
-says flat 'COST .*' bcast --ranks 8 --count 1000000 --alpha 1000000000
+says 'chain_pipelined segment 65536' 'COST .*' bcast --messages --ranks 8 --count 1000000
+says flat 'COST    2 ns' bcast --messages --ranks 8 --alpha 2 --beta 0 --overhead 0
+says flat 'COST .*' bcast --messages --ranks 8 --count 1000000 --alpha 1000000000
 
 # each price counts: 740 + 4000 * 0.7; a message that is announced, 3 * 420 + 4000 * 0.08, and a get; pieces
-succeeds explain reduce --ranks 2 --gamma 700
+succeeds explain reduce --messages --ranks 2 --gamma 700
 prints '  binomial                       3540 ns'
-succeeds explain bcast --ranks 2 --eager 3999
+succeeds explain bcast --messages --ranks 2 --eager 3999
 prints '  binomial                       1580 ns'
-succeeds explain bcast --ranks 2 --eager 3999 --get 40
+succeeds explain bcast --messages --ranks 2 --eager 3999 --get 40
 prints '  binomial                       1620 ns'
-says 'chain_pipelined segment 16384' 'COST .*' bcast --ranks 8 --count 50000 --credits 16
-says 'chain_pipelined segment 4096' 'COST .*' bcast --ranks 8 --count 50000
+says 'chain_pipelined segment 16384' 'COST .*' bcast --messages --ranks 8 --count 50000 --credits 16
+says 'chain_pipelined segment 4096' 'COST .*' bcast --messages --ranks 8 --count 50000
+
+# the help says the prices that are
+succeeds explain bcast --messages --ranks 2
+numbers=$(sed -n 's/^the cost model: //p; s/^ *eager \([0-9]*\) bytes, 0 ps a byte more, credits/\1/p' "$work/out" | tr -dc '0-9 \n' |
+    tr -s ' \n' ' ' | sed 's/^ //; s/ $//; s/ /, /g')
+"$nbcoll" help explain | grep -q "With --messages $numbers; " || fail "the help does not say $numbers:"
 
 # by cost of memory, by memory, by a limit, by what is left
 says slots 'COST    1750 ns' bcast --ranks 8 --native
 prints 'the cost model: alpha 350 ns, beta 130 ps a byte, overhead 60 ns, gamma 40 ps a byte, get 900 ns,'
 says slots 'COST    1040882 ns' bcast --ranks 8 --native --get 2 --count 2000000 # beyond the shelf
 says slots 'SHARED  .*' bcast --ranks 8 --native --large 4001
-says scatter_ring 'SIZE .*' bcast --ranks 8 --large 4000
-says binomial 'SIZE .*' bcast --ranks 8 --large 4001
-says binomial 'ONLY .*' reduce --ranks 8 --large 0 --reproducible
-says ring 'ONLY .*' allgather --ranks 8 --large 1000000 --tolerant
+says scatter_ring 'SIZE .*' bcast --messages --ranks 8 --large 4000
+says binomial 'SIZE .*' bcast --messages --ranks 8 --large 4001
+says binomial 'ONLY .*' reduce --messages --ranks 8 --large 0 --reproducible
+says ring 'ONLY .*' allgather --messages --ranks 8 --large 1000000 --tolerant
 
 # by relays, as long as the call is short; a rule that names them falls to the next one where they are not open
-says relays 'RELAYS  .*' allgather --ranks 8 --count 16 --relays 64
-says relays 'RELAYS  .*' bcast --ranks 8 --count 16 --relays 64 --tolerant --program
+says relays 'RELAYS  .*' allgather --messages --ranks 8 --count 16 --relays 64
+says relays 'RELAYS  .*' bcast --messages --ranks 8 --count 16 --relays 64 --tolerant --program
 prints "        a rank that is late holds up nobody but for its own block: it passes on in passes over its context,"
 prints "        or, by agents (nbcoll_relays_config.by_agents), while it calls nothing"
 prints "        not as a program: relays stand, which agents may move"
-says flat 'COST .*' allgather --ranks 8 --count 17 --relays 64 --tolerant
+says flat 'COST .*' allgather --messages --ranks 8 --count 17 --relays 64 --tolerant
 prints "        a rank that is late passes on nothing until it calls; open relays (--relays BYTES) do"
-says flat 'COST .*' allgather --ranks 8 --count 17 --relays 64
-says flat 'COST .*' scatter --ranks 8 --count 16 --relays 64
-says relays 'RULE    --algorithm' bcast --ranks 8 --count 16 --relays 64 --algorithm relays
-says binomial 'RULE    --algorithm' bcast --ranks 8 --count 16 --relays 64 --algorithm binomial
+says flat 'COST .*' allgather --messages --ranks 8 --count 17 --relays 64
+says flat 'COST .*' scatter --messages --ranks 8 --count 16 --relays 64
+says relays 'RULE    --algorithm' bcast --messages --ranks 8 --count 16 --relays 64 --algorithm relays
+says binomial 'RULE    --algorithm' bcast --messages --ranks 8 --count 16 --relays 64 --algorithm binomial
 printf '[allgather]\nrelays = bytes ..513\nring = bytes ..513\n' >"$work/relays"
-says relays "RULE    $work/relays:2" allgather --ranks 8 --count 16 --relays 64 --tuning "$work/relays"
-says ring "RULE    $work/relays:3" allgather --ranks 8 --count 16 --tuning "$work/relays"
+says relays "RULE    $work/relays:2" allgather --messages --ranks 8 --count 16 --relays 64 --tuning "$work/relays"
+says ring "RULE    $work/relays:3" allgather --messages --ranks 8 --count 16 --tuning "$work/relays"
 
 # by rules: the argument is stronger than the file, and an earlier line than a later one
 cat >"$work/rules" <<'END'
@@ -69,11 +75,11 @@ scatter_ring = ranks 5..
 binomial = bytes ..4000 split 2
 slots_chain =
 END
-says scatter_ring "RULE    $work/rules:3" bcast --ranks 8 --tuning "$work/rules"
-says 'binomial split 2' "RULE    $work/rules:4" bcast --ranks 4 --tuning "$work/rules"
-says slots_chain "RULE    $work/rules:5" bcast --ranks 4 --count 1001 --tuning "$work/rules"
-says flat 'COST .*' scatter --ranks 4 --tuning "$work/rules"
-says 'slots_chain segment 5' 'RULE    --algorithm' bcast --ranks 8 --tuning "$work/rules" --algorithm slots_chain --segment 5
+says scatter_ring "RULE    $work/rules:3" bcast --messages --ranks 8 --tuning "$work/rules"
+says 'binomial split 2' "RULE    $work/rules:4" bcast --messages --ranks 4 --tuning "$work/rules"
+says slots_chain "RULE    $work/rules:5" bcast --messages --ranks 4 --count 1001 --tuning "$work/rules"
+says flat 'COST .*' scatter --messages --ranks 4 --tuning "$work/rules"
+says 'slots_chain segment 5' 'RULE    --algorithm' bcast --messages --ranks 8 --tuning "$work/rules" --algorithm slots_chain --segment 5
 refuses 'nbcoll explain: bcast slots does not read one of these parameters; see nbcoll info --algorithms' explain bcast --ranks 8 --algorithm slots --segment 5
 
 # on several nodes: prices inside them and between them, and algorithms by nodes
@@ -87,16 +93,16 @@ if grep -q RULE "$work/out"; then fail "a rule for fewer nodes"; fi
 
 # the same as JSON: each call with its parameters, and what the cost model says of all algorithms
 printf '[exscan]\nlinear = ranks 3 bytes 4..\n' >"$work/exscan"
-(cd "$work" && "$nbcoll" explain exscan --ranks 2..3 --count 1,5000 --tuning exscan --json >out)
+(cd "$work" && "$nbcoll" explain exscan --messages --ranks 2..3 --count 1,5000 --tuning exscan --json >out)
 diff -u "$(dirname "$0")/golden/explain_exscan.json" "$work/out" || fail "JSON"
 
 # several calls: one line each, no costs
-succeeds explain allreduce --ranks 2..5 --count 1,1000000 --type double --op max
+succeeds explain allreduce --messages --ranks 2..5 --count 1,1000000 --type double --op max
 [ "$(wc -l <"$work/out")" -eq 9 ] || fail "not nine lines"
 
 # every operation
 for operation in $("$nbcoll" info | sed -n '/^algorithms/,/^$/p' | sed '1d;/^$/d' | awk '{ print $1 }'); do
-    succeeds explain "$operation" --ranks 1..6 --count 0,1,100000
+    succeeds explain "$operation" --messages --ranks 1..6 --count 0,1,100000
     succeeds explain "$operation" --ranks 3 --native --reproducible
 done
 
@@ -109,14 +115,14 @@ refuses "nbcoll explain: --segment, --arity, --ports, --split and --leaders go w
 refuses "nbcoll explain: --alpha takes a number, not 'x'" explain bcast --ranks 4 --alpha x
 refuses "nbcoll explain: --arity takes a number from 1 on, not '0'" explain bcast --ranks 4 --algorithm flat --arity 0
 refuses "nbcoll explain: --op BAND: FLOAT has no such reduction" explain reduce --ranks 4 --type float --op band
-refuses "nbcoll explain: $work/none: it cannot be opened" explain bcast --ranks 4 --tuning "$work/none"
+refuses "nbcoll explain: $work/none: it cannot be opened" explain bcast --messages --ranks 4 --tuning "$work/none"
 echo 'ring =' >>"$work/rules"
 refuses "nbcoll explain: $work/rules:6: bcast has no algorithm 'ring'" explain bcast --ranks 4 --tuning "$work/rules"
 
 # whether a card or an agent could run it, or why not
-succeeds explain bcast --ranks 8 --count 10 --program
+succeeds explain bcast --messages --ranks 8 --count 10 --program
 grep -q '  as a program: of rank 0 14 tasks, 21 queue pairs, 0 eager buffers$' "$work/out" || fail "no program"
-succeeds explain alltoallv --ranks 8 --count 10 --program
+succeeds explain alltoallv --messages --ranks 8 --count 10 --program
 grep -q '  as a program: of rank 0 43 tasks, 21 queue pairs, 0 eager buffers$' "$work/out" || fail "no program of blocks"
 succeeds explain bcast --ranks 8 --count 10 --native --program
 grep -q '  not as a program: .*it exposes memory: it is to be built for ranks that share none$' "$work/out" || fail "no reason"
@@ -156,15 +162,15 @@ can()
     succeeds explain "$@"
     grep -q "  as a program: of rank 0 $numbers\$" "$work/out" || fail "nbcoll explain $*: not $numbers"
 }
-cannot 'it has more tasks than may be posted: 14, and 13 are allowed' bcast --ranks 8 --count 10 --tasks 13
-can '14 tasks, 21 queue pairs, 0 eager buffers' bcast --ranks 8 --count 10 --tasks 14
-cannot 'it needs more queue pairs than there may be: 21, and 20 are allowed' bcast --ranks 8 --count 10 --queue-pairs 20
-cannot 'it needs more queue pairs than there may be: 42, and 41 are allowed' bcast --ranks 8 --count 10 --queue-pairs 41 \
+cannot 'it has more tasks than may be posted: 14, and 13 are allowed' bcast --messages --ranks 8 --count 10 --tasks 13
+can '14 tasks, 21 queue pairs, 0 eager buffers' bcast --messages --ranks 8 --count 10 --tasks 14
+cannot 'it needs more queue pairs than there may be: 21, and 20 are allowed' bcast --messages --ranks 8 --count 10 --queue-pairs 20
+cannot 'it needs more queue pairs than there may be: 42, and 41 are allowed' bcast --messages --ranks 8 --count 10 --queue-pairs 41 \
     --in-flight 2
-can '14 tasks, 42 queue pairs, 0 eager buffers' bcast --ranks 8 --count 10 --queue-pairs 42 --in-flight 2
-cannot 'it needs more eager buffers than there may be: 3, and 2 are allowed' allreduce --ranks 8 --count 10 \
+can '14 tasks, 42 queue pairs, 0 eager buffers' bcast --messages --ranks 8 --count 10 --queue-pairs 42 --in-flight 2
+cannot 'it needs more eager buffers than there may be: 3, and 2 are allowed' allreduce --messages --ranks 8 --count 10 \
     --algorithm recursive_doubling --buffers 2
-can '15 tasks, 9 queue pairs, 3 eager buffers' allreduce --ranks 8 --count 10 --algorithm recursive_doubling --buffers 3
-can '.* tasks, 9 queue pairs, 0 eager buffers' allreduce --ranks 8 --count 10 --algorithm recursive_doubling --buffers 2 \
+can '15 tasks, 9 queue pairs, 3 eager buffers' allreduce --messages --ranks 8 --count 10 --algorithm recursive_doubling --buffers 3
+can '.* tasks, 9 queue pairs, 0 eager buffers' allreduce --messages --ranks 8 --count 10 --algorithm recursive_doubling --buffers 2 \
     --threshold 39
 refuses "nbcoll explain: --tasks takes a number from 1 on, not '0'" explain bcast --ranks 8 --tasks 0

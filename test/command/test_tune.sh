@@ -131,3 +131,9 @@ awk '/^the compiled-in/ { who = 1 } /^with the rules of/ { who = 2 } /^with the 
     who && /^all / { mean[who] = $6; worst[who] = $7 }
     END { exit !(mean[1] && mean[2] && mean[2] <= mean[1] && worst[2] <= worst[1]) }' "$work/out" ||
     fail "the rules make points between theirs worse"
+
+# on a terminal it shows how far it is, and how much time is left
+! command -v script >/dev/null || {
+    script -qec "$nbcoll tune barrier bcast --simulate --ranks 2,3,4" /dev/null </dev/null >"$work/out"
+    tr '\r' '\n' <"$work/out" | grep -q '^\[#* *\]  *[0-9]*% [0-9]* s left  *bcast, 4 ranks, 64 bytes' || fail "no time left in:"
+}

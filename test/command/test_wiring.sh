@@ -12,6 +12,15 @@ relay 1: from 7_0 8_0 to 3_2 6_2
 relay 2: from 3_0 3_1 6_0 6_1 to nobody
 END
 
+# alone it lists the kinds: each of them can be printed
+succeeds wiring
+cp "$work/out" "$work/kinds"
+[ "$(wc -l <"$work/kinds")" -eq 5 ] || fail "not five kinds"
+while read -r kind idea; do
+    [ -n "$idea" ] || fail "not told what $kind is"
+    succeeds wiring "$kind" --ranks 4
+done <"$work/kinds"
+
 # one other rank, more ports
 succeeds wiring cayley --ranks 9 --ports 3 --rank 8
 diff -u - "$work/out" <<'END' || fail "not rank 8"

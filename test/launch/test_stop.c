@@ -85,7 +85,8 @@ static void timeout_is_reported_and_leaves_no_process(void **state)
     (void)state;
     start(&s, "-n 3 --timeout 0.3", "[ $NBCOLL_RANK != 1 ] || exit 0; " SLEEP, 0);
     assert_int_equal(finish(&s), 124);
-    assert_true(has(&s, "nbcoll run: the time of 0.3 s is over; still running: ranks 0, 2\n"));
+    assert_true(has(&s, "nbcoll run: the time of 0.3 s is over; still running: ranks 0 ("));
+    assert_true(has(&s, "), 2 (")); /* and what each of them does */
     assert_int_equal(times(&s, "nbcoll run:"), 1);
 }
 
