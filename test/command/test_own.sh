@@ -49,9 +49,9 @@ static uint64_t cost(const nbcoll_terms *t, const nbcoll_args *a)\
 &|' "$examples/own_algorithm/main.c" >costly.c
 echo 'NBCOLL_ALGORITHMS(&algorithm);' >>costly.c
 build costly.so costly.c
-succeeds --algorithms costly.so explain allgather --ranks 4 --count 8 --type BYTE
+succeeds --algorithms costly.so explain allgather --messages --ranks 4 --count 8 --type BYTE
 prints '  two_ways  *4000008 ns'
-own explain allgather --ranks 4
+own explain allgather --messages --ranks 4
 prints '  two_ways  *not known'
 
 # a function of the host's: no card runs it
@@ -69,18 +69,18 @@ static void calls(nbcoll_builder *b, const nbcoll_args *a)\
 }\
 &|' -e 's/OPERATION_ALLGATHER, two_ways, 0/OPERATION_ALLGATHER, calls, 0/' "$examples/own_algorithm/main.c" >calls.c
 build calls.so calls.c
-succeeds --algorithms calls.so explain allgather --ranks 4 --algorithm two_ways --program
+succeeds --algorithms calls.so explain allgather --messages --ranks 4 --algorithm two_ways --program
 grep -q '  not as a program: allgather/two_ways: rank 2, step [0-9]*: a step calls a function of the host.s$' out ||
     fail "explain does not say that a step is a call"
-own explain allgather --ranks 4 --algorithm two_ways --program
+own explain allgather --messages --ranks 4 --algorithm two_ways --program
 grep -q '  as a program: ' out || fail "explain does not say that it could be a program"
 
 if [ -f "$NBCOLL_BINARY/libnbcoll_tuning.a" ] || [ -f "$NBCOLL_BINARY/libnbcoll_tuning.so" ]; then
     printf '[allgather]\ntwo_ways = ranks 4..\n' >mine.tuning
-    own explain allgather --ranks 5 --tuning mine.tuning
+    own explain allgather --messages --ranks 5 --tuning mine.tuning
     grep -q 'two_ways  *RULE *mine.tuning:2' out || fail "the file's rule is not followed"
     refuses "nbcoll explain: mine.tuning:2: allgather has no algorithm 'two_ways'" \
-        explain allgather --ranks 5 --tuning mine.tuning
+        explain allgather --messages --ranks 5 --tuning mine.tuning
 fi
 own info --algorithms
 prints '### allgather two_ways'

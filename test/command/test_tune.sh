@@ -21,9 +21,9 @@ done
 run explain barrier --ranks 2 --tuning rules
 if ! grep -q 'cannot read tuning files' err; then
     line=$(grep -n '^dissemination_ports .* ranks 4..8 ports 3$' rules | cut -d: -f1)
-    succeeds explain barrier --ranks 8 --tuning rules
+    succeeds explain barrier --messages --ranks 8 --tuning rules
     sed -n 2p out | grep -q " dissemination_ports ports 3  *RULE  *rules:$line\$" || fail "the rule is not obeyed"
-    succeeds explain barrier --ranks 9 --tuning rules
+    succeeds explain barrier --messages --ranks 9 --tuning rules
     ! grep -q RULE out || fail "a rule for more ranks than were tried"
     succeeds explain barrier --ranks 8 --tuning rules --native
     ! grep -q RULE out || fail "a rule for ranks that share memory"
