@@ -79,7 +79,8 @@ static void work_until_someone_dies(int rank, void *user)
             die(p);
     }
     CHECK_STATUS(NBCOLL_ERR_PEER_LOST, s);
-    CHECK(atomic_load(&p->death) && clock_ns() - atomic_load(&p->death) < SECOND);
+    CHECK(atomic_load(&p->death));
+    rank_in_time(clock_ns() - atomic_load(&p->death), SECOND);
     CHECK_STATUS(NBCOLL_OK, nbcoll_last_failure(m.context, &failure));
     CHECK(failure.rank == p->victim || failure.rank == p->partner);
     member_leave(&m);
@@ -125,7 +126,10 @@ static void survivors_name_the_dead_within_a_second(void **state)
         p->partner = cases[i].partner;
         p->seed = random_of(&seed);
         p->config.flags = round / 8 % 3 == 2 ? NBCOLL_SHM_NO_BULK : 0;
-        kill_one(&cases[i].c, cases[i].of, p);
+        int tries = 0;
+        do
+            kill_one(&cases[i].c, cases[i].of, p);
+        while (crew_was_late(&tries));
     }
     munmap(p, sizeof *p);
 }
@@ -153,7 +157,7 @@ static void sleep_until_someone_dies(int rank, void *user)
         if (nbcoll_arm(m.context) == NBCOLL_OK)
             poll(&fd, 1, -1);
     CHECK_STATUS(NBCOLL_ERR_PEER_LOST, s);
-    CHECK(clock_ns() - atomic_load(&p->death) < SECOND);
+    rank_in_time(clock_ns() - atomic_load(&p->death), SECOND);
     member_leave(&m);
 }
 
@@ -163,11 +167,14 @@ static void a_death_wakes_an_event_loop(void **state)
     struct plan *p = shared_memory(sizeof *p);
     int status[RANKS_MOST];
     (void)state;
-    p->config = (nbcoll_shm_config){.size = sizeof p->config, .id = fresh_id(), .ranks = 3};
     p->victim = 1;
-    assert_true(crew_run(&three, sleep_until_someone_dies, p, status));
-    assert_int_equal(status[0], 0);
-    assert_int_equal(status[2], 0);
+    int tries = 0;
+    do {
+        p->config = (nbcoll_shm_config){.size = sizeof p->config, .id = fresh_id(), .ranks = 3};
+        assert_true(crew_run(&three, sleep_until_someone_dies, p, status));
+        assert_int_equal(status[0], 0);
+        assert_int_equal(status[2], 0);
+    } while (crew_was_late(&tries));
     munmap(p, sizeof *p);
 }
 
@@ -194,7 +201,8 @@ static void wait_only_for_the_living(int rank, void *user)
     nbcoll_status s = rank == 0 ? nbcoll_bcast(&value, 1, NBCOLL_INT32, 1, m.comm, 10 * SECOND)
                                 : nbcoll_barrier(m.comm, 10 * SECOND);
     CHECK_STATUS(NBCOLL_ERR_PEER_LOST, s);
-    CHECK(rank || clock_ns() - atomic_load(&p->death) < SECOND);
+    if (rank == 0)
+        rank_in_time(clock_ns() - atomic_load(&p->death), SECOND);
     CHECK_STATUS(NBCOLL_OK, nbcoll_last_failure(m.context, &failure));
     CHECK(failure.rank == 2);
     atomic_fetch_add(&p->known, 1);
@@ -209,7 +217,7 @@ static void those_that_wait_only_for_the_living_learn_of_it_too(void **state)
     struct plan *p = shared_memory(sizeof *p);
     int status[RANKS_MOST];
     (void)state;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0, tries = 0; i < 2; i += !crew_was_late(&tries)) {
         p->config = (nbcoll_shm_config){.size = sizeof p->config, .id = fresh_id(), .ranks = 3};
         atomic_store(&p->here, 0);
         atomic_store(&p->known, 0);

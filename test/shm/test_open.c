@@ -490,7 +490,6 @@ struct few {
     nbcoll_shm_config config;
     int spoilt, left; /* so many descriptors are left to that rank */
     nbcoll_status status[3];
-    uint64_t took[3];
 };
 
 static void limit_descriptors(int left)
@@ -508,13 +507,11 @@ static void open_with_few(int rank, void *user)
     struct few *f = user;
     nbcoll_shm_config config = f->config;
     nbcoll_endpoint *ep = NULL;
-    uint64_t start = clock_ns();
 
     config.rank = rank;
     if (rank == f->spoilt)
         limit_descriptors(f->left);
     f->status[rank] = nbcoll_shm_open(&config, &ep);
-    f->took[rank] = clock_ns() - start;
     if (rank == f->spoilt)
         limit_descriptors(-1);
     nbcoll_endpoint_close(ep);
@@ -536,10 +533,9 @@ static bool try_few(struct few *f, int needs)
     }
     assert_int_equal(f->status[f->spoilt], NBCOLL_ERR_TRANSPORT);
     for (int rank = 0; rank < 3; rank++)
-        if (told) {
-            assert_int_equal(f->status[rank], NBCOLL_ERR_TRANSPORT);
-            assert_true(f->took[rank] < SECOND);
-        } else if (rank != f->spoilt)
+        if (told)
+            assert_int_equal(f->status[rank], NBCOLL_ERR_TRANSPORT); /* at the deadline it would be ERR_TIMEOUT */
+        else if (rank != f->spoilt)
             assert_true(f->status[rank] == NBCOLL_ERR_TIMEOUT || f->status[rank] == NBCOLL_ERR_PEER_LOST);
     return false;
 }
@@ -564,11 +560,10 @@ static void who_has_come_is_told_before_the_others_come(void **state)
     struct few *f = shared_memory(sizeof *f);
     (void)state;
     f->left = 2;
-    f->config = (nbcoll_shm_config){.size = sizeof f->config, .id = fresh_id(), .ranks = 3, .timeout = SECOND};
+    f->config = (nbcoll_shm_config){.size = sizeof f->config, .id = fresh_id(), .ranks = 3, .timeout = 20 * SECOND};
     crew_succeeds(&two, open_with_few, f);
     assert_int_equal(f->status[0], NBCOLL_ERR_TRANSPORT);
     assert_int_equal(f->status[1], NBCOLL_ERR_TRANSPORT);
-    assert_true(f->took[1] < SECOND / 2);
     munmap(f, sizeof *f);
 }
 

@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,6 +88,14 @@ static void process_main(rank_main *main, void *user, int first, int ranks)
     CHECK(descriptors() == before);
 }
 
+static atomic_int *late; /* ranks of the last crew that were */
+
+void rank_in_time(uint64_t took, uint64_t most)
+{
+    if (took >= most)
+        atomic_fetch_add(late, 1);
+}
+
 /* ---- outside --------------------------------------------------------------------------------------------------- */
 
 bool crew_run(const crew *c, rank_main *main, void *user, int status[])
@@ -96,6 +105,8 @@ bool crew_run(const crew *c, rank_main *main, void *user, int status[])
     struct pollfd fd[RANKS_MOST];
     uint64_t start = clock_ns();
 
+    late = late ? late : shared_memory(sizeof *late);
+    atomic_store(late, 0);
     fflush(NULL);
     for (int i = 0; i < n; first += c->threads[i++]) {
         pid[i] = fork();
@@ -123,6 +134,15 @@ bool crew_run(const crew *c, rank_main *main, void *user, int status[])
         waitpid(pid[i], &status[i], 0);
     }
     return left == 0;
+}
+
+bool crew_was_late(int *tries)
+{
+    bool was = atomic_load(late) > 0;
+    *tries = was ? *tries + 1 : 0;
+    if (*tries == 3)
+        fail_msg("%d ranks were late, and two times before", atomic_load(late));
+    return was;
 }
 
 void crew_succeeds(const crew *c, rank_main *main, void *user)

@@ -43,6 +43,18 @@ void crew_succeeds(const crew *c, rank_main *main, void *user);
 _Noreturn void rank_fails(const char *file, int line, const char *what);
 void rank_wants(const char *file, int line, const char *what, nbcoll_status wanted, nbcoll_status is);
 
+/* What is to take less than `most`, and took so long. A machine that is busy elsewhere may delay it, a fault does so each
+ * time: whether some rank was late is asked behind the crew's run, which is tried again then:
+ *
+ *     int tries = 0;
+ *     do
+ *         assert_true(crew_run(...));
+ *     while (crew_was_late(&tries));
+ *
+ * The third time in a row fails the test. */
+void rank_in_time(uint64_t took, uint64_t most);
+bool crew_was_late(int *tries);
+
 /* Memory that forked processes share. */
 void *shared_memory(size_t bytes);
 bool is_full(void); /* NBCOLL_FULL=1: all of it, not a sample */
