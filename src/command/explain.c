@@ -193,8 +193,8 @@ static void print_costs(const nbcoll_terms *t, int is_here, const nbcoll_args *a
     int columns = name_columns(a->operation);
 
     printf("\nthe cost model%s: alpha %" PRIu32 " ns, beta %" PRIu32 " ps a byte, overhead %" PRIu32
-           " ns, gamma %" PRIu32 " ps a byte, get %" PRIu32 " ns,\n                eager %zu bytes, %" PRIu32 " ps a byte more, credits %"
-           PRIu32 "\n",
+           " ns, gamma %" PRIu32 " ps a byte, get %" PRIu32
+           " ns,\n                eager %zu bytes, %" PRIu32 " ps a byte more, credits %" PRIu32 "\n",
            is_here ? ", as this machine's ranks find it" : "", t->alpha_ns, t->beta_ps, t->overhead_ns, t->gamma_ps,
            t->get_ns, t->eager, t->eager_ps, t->credits);
     if (t->nodes)
@@ -242,7 +242,8 @@ static json_t *call_object(const nbcoll_terms *t, const nbcoll_case *at, const n
 {
     const nbcoll_choice *c = &chosen->choice;
     return json_pack("{s:i, s:I, s:I, s:s, s:s, s:s, s:{s:I, s:i, s:i, s:i, s:i}, s:o, s:o}", "ranks", at->ranks,
-                     "count", (json_int_t)at->count, "bytes", (json_int_t)c->bytes, "algorithm", c->algorithm->name, "reason",
+                     "count", (json_int_t)at->count, "bytes", (json_int_t)c->bytes, "algorithm", c->algorithm->name,
+                     "reason",
                      nbcoll_reason_name(c->reason), "why", chosen->why, "parameters", "segment",
                      (json_int_t)c->segment, "arity", (int)c->arity, "ports", (int)c->ports, "split",
                      (int)c->split, "leaders", (int)c->leaders, "model", model_object(t), "costs",
