@@ -83,7 +83,8 @@ typedef struct nbcoll_affinity {
 /* Finds places; binds nothing. `host`, for memory and for words on what is wrong (`log`), is copied and may be null.
  * Any thread, while no other changes `topology`. Errors: ERR_NULL (config, out), ERR_CONFIG
  * (size), ERR_RANK (ranks < 1), ERR_ARGUMENT (a processor in a list that is not there, or may not be used; the machine
- * has none), ERR_MEMORY, ERR_UNSUPPORTED (hwloc cannot read the machine). */
+ * has none), ERR_MEMORY, ERR_UNSUPPORTED (hwloc cannot read the machine; or the system refuses sched_getaffinity,
+ * without which hwloc never comes back: with a `topology` all processors that it allows are then taken). */
 NBCOLL_API nbcoll_status nbcoll_affinity_find(const nbcoll_host *host, const nbcoll_affinity_config *config,
                                                nbcoll_affinity **out);
 

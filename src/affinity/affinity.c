@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Places for ranks and drivers. hwloc knows the machine; here its cores are numbered 0..C-1 in its order, and dealt. */
+#include <errno.h>
 #include <hwloc.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "../host/host.h"
 #include "nbcoll/affinity.h"
@@ -70,16 +74,27 @@ static hwloc_obj_t affinity_core_of(hwloc_obj_t processor)
     return processor;
 }
 
+/* 0, or why the system does not say on which processors this thread may run: hwloc would ask it for ever, each time with
+ * room for twice as many. */
+static int affinity_error(void)
+{
+    unsigned long any[2048]; /* room for more processors than a kernel is built for */
+    return syscall(SYS_sched_getaffinity, 0, sizeof any, any) < 0 ? errno : 0;
+}
+
 static nbcoll_status affinity_read(affinity_search *s)
 {
+    int error = affinity_error();
     s->topology = s->config->topology;
     s->within = hwloc_bitmap_alloc();
     if (!s->within)
         return NBCOLL_ERR_MEMORY;
+    if (!s->topology && error)
+        return affinity_refuse(s, NBCOLL_ERR_UNSUPPORTED, "sched_getaffinity is refused: %s", strerror(error));
     if (!s->topology && (hwloc_topology_init(&s->topology) < 0 || hwloc_topology_load(s->topology) < 0))
         return affinity_refuse(s, NBCOLL_ERR_UNSUPPORTED, "hwloc cannot read this machine");
     hwloc_const_bitmap_t all = hwloc_topology_get_allowed_cpuset(s->topology);
-    int is_read = hwloc_topology_is_thissystem(s->topology) && !s->config->within &&
+    int is_read = hwloc_topology_is_thissystem(s->topology) && !s->config->within && !error &&
                   hwloc_get_cpubind(s->topology, s->within, HWLOC_CPUBIND_THREAD) == 0;
     if (!is_read)
         hwloc_bitmap_copy(s->within, all);

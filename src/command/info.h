@@ -26,7 +26,7 @@ json_t *info_places(int ranks);
 
 /* The machine, as hwloc sees it: an object with "packages", "memories" (NUMA nodes), "cores", "processors", and
  * "caches", an array of objects with "level", "count", "bytes" and "processors" (that share one). Empty in a build
- * without hwloc. */
+ * without hwloc; with "why" alone where the system refuses what hwloc needs. */
 json_t *info_machine(void);
 void info_print_machine(const json_t *machine);
 

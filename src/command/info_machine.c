@@ -33,6 +33,8 @@ static void add_caches(hwloc_topology_t topology, json_t *caches)
 json_t *info_machine(void)
 {
     hwloc_topology_t topology;
+    if (run_bind_error())
+        return json_pack("{s:s}", "why", "sched_getaffinity is refused, without which hwloc finds nothing");
     if (hwloc_topology_init(&topology) < 0)
         return json_object();
     if (hwloc_topology_load(topology) < 0) {
@@ -119,7 +121,10 @@ void info_print_machine(const json_t *machine)
 {
     size_t i;
     json_t *cache;
-    if (!json_object_size(machine))
+    const char *why = json_string_value(json_object_get(machine, "why"));
+    if (why)
+        printf("\nthe machine: %s\n", why);
+    if (why || !json_object_size(machine))
         return;
     printf("\nthe machine: %lld packages, %lld memories, %lld cores, %lld processors\n", number(machine, "packages"),
            number(machine, "memories"), number(machine, "cores"), number(machine, "processors"));

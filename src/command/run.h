@@ -32,6 +32,9 @@ void run_bind_say(const command *self, const run_binding *binding);
 int run_bind_tell(const command *self, const char *where, int ranks);
 /* As run_bind_find for who only asks, without a word: 0, or an errno. And the processors of a rank's place, "0-3,8". */
 int run_bind_look(const char *where, int ranks, run_binding **out);
+/* 0, or the errno with which the system refuses to say on which processors this process may run. Then hwloc must not be
+ * asked: it would ask the system for ever, each time with room for twice as many. Without hwloc it is not there. */
+int run_bind_error(void);
 const char *run_bind_text(const run_binding *binding, int rank, char *text, size_t room);
 /* Binds this process to the place of a rank. 0, or an errno. Null binds nothing. */
 int run_bind_here(const run_binding *binding, int rank);

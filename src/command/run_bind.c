@@ -8,6 +8,8 @@
 
 #ifdef NBCOLL_HAVE_HWLOC
 #include <hwloc.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 #ifdef NBCOLL_HAVE_AFFINITY
 #include <nbcoll/affinity.h>
@@ -95,10 +97,19 @@ static int scatter(run_binding *b, int ranks)
 }
 #endif
 
+int run_bind_error(void)
+{
+    unsigned long any[2048]; /* room for more processors than a kernel is built for */
+    return syscall(SYS_sched_getaffinity, 0, sizeof any, any) < 0 ? errno : 0;
+}
+
 /* 0, or an errno. `where`: as in run_bind_find. */
 static int find_places(run_binding *b, const char *where, int ranks)
 {
     hwloc_obj_type_t kind = where && strcmp(where, "l3") == 0 ? HWLOC_OBJ_L3CACHE : HWLOC_OBJ_CORE;
+    int refused = run_bind_error();
+    if (refused)
+        return refused;
     if (hwloc_topology_init(&b->topology) < 0)
         return ENOMEM;
     hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
@@ -130,7 +141,8 @@ int run_bind_find(const command *self, const char *where, int ranks, run_binding
         return command_refuse(self, "--bind %s: no %s of this machine is known", where, is_l3 ? "L3 cache" : "core");
     if (error == ENOTSUP)
         return command_refuse(self, "--bind %s: this build is without nbcoll_affinity", where);
-    command_refuse(self, "--bind %s: %s", where, strerror(error));
+    command_refuse(self, "--bind %s: %s%s", where, run_bind_error() ? "sched_getaffinity is refused: " : "",
+                   strerror(error));
     return COMMAND_FAILED;
 }
 
