@@ -117,7 +117,8 @@ extern "C" {
     X(ERR_ACCESS, "the other side runs as another user")                                           \
     X(ERR_NAMESPACE, "the other side lives in another network or PID namespace")                   \
     X(ERR_DUPLICATE, "the rank is taken")                                                          \
-    X(ERR_LAUNCH, "started without a launcher: use nbcoll run -n N PROGRAM; on a cluster, what starts ranks there")
+    X(ERR_LAUNCH, "started without a launcher: use nbcoll run -n N PROGRAM; on a cluster, what starts ranks there") \
+    X(ERR_FAULT, "memory that a rank named as a buffer cannot be read or written")
 
 typedef enum nbcoll_status {
 #define NBCOLLI_STATUS_ENUM(name, text) NBCOLL_##name,
@@ -314,11 +315,11 @@ typedef struct nbcoll_request {
  * inactive and can be started again. The null request and an inactive persistent one are NBCOLL_OK at once.
  * Errors of the call itself: ERR_NULL, ERR_REQUEST. An operation ends with: OK, ERR_CANCELLED, ERR_MISMATCH,
  * ERR_PEER_LOST, ERR_CALL, ERR_MEMORY (some rank had none; if the communicator cannot go on without what it lacked,
- * that rank gets ERR_MEMORY, the others ERR_PEER_LOST with its name). A transport that fails counts as the loss of the
- * peer behind it; but where it cannot expose a rank's memory, the operation alone ends, with the error that the
- * transport gives. A rank that frees its context has left: what it took part in ends well, what needs more of it ends
- * with ERR_PEER_LOST, on all ranks that have not ended it. That breaks no communicator: those operations that can do
- * without it go on. */
+ * that rank gets ERR_MEMORY, the others ERR_PEER_LOST with its name), ERR_FAULT. A transport that fails counts as the
+ * loss of the peer behind it; but where it cannot expose a rank's memory, the operation alone ends, with the error that
+ * the transport gives. A rank that frees its context has left: what it took part in ends well, what needs more of it
+ * ends with ERR_PEER_LOST, on all ranks that have not ended it. That breaks no communicator: those operations that can
+ * do without it go on. */
 NBCOLL_API nbcoll_status nbcoll_test(nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout);
 
@@ -820,7 +821,11 @@ NBCOLL_API int nbcoll_op_applies(nbcoll_op op, nbcoll_type type);
  * of a block, its place, or all ranks' blocks together; or the two counts of what a rank keeps for itself differ),
  * ERR_UNSUPPORTED (no algorithm does what the communicator's flags demand), ERR_MISMATCH (an earlier message shows that
  * the ranks are out of step), ERR_PEER_LOST (the communicator is broken), ERR_MEMORY, ERR_LIMIT (the context has 2^30
- * requests), ERR_FORKED. */
+ * requests), ERR_FORKED.
+ *
+ * Whether a buffer is memory that this rank may read, or write, no call can tell. Where the kernel copies and refuses,
+ * the operation ends with ERR_FAULT on all ranks that have not ended it, nbcoll_failure names the rank whose buffer that
+ * was, and the communicator goes on; where the library copies, the program gets SIGSEGV (see shm.h). */
 #define NBCOLL_IN_PLACE ((void *)(intptr_t)-1)
 
 /* Ends on a rank only after every rank has started it. */

@@ -57,11 +57,18 @@ typedef struct nbcoll_shm_allgather {
 
 /* Shm flags; the ranks' may differ. All but ALLOW_PTRACER are for tests and comparisons. How large data comes to a rank
  * is its own choice, for each size: in pieces, which the rank that has it copies into memory that all share and the
- * other one copies out, or by reading the other process's memory (process_vm_readv). */
+ * other one copies out, or by reading the other process's memory (process_vm_readv). Where the system refuses that later
+ * (a filter, PR_SET_DUMPABLE, a privilege that was dropped), what comes from that rank comes in pieces from then on. Of a
+ * single buffer that the other process cannot read (memfd_secret, a device's) pieces are taken, too. Where it turns out
+ * that its own process cannot read it either, or that this rank cannot write what it gave to receive into, the operation
+ * ends on all ranks with ERR_FAULT, whose nbcoll_failure names the rank with that buffer. Only process_vm_readv tells:
+ * what a rank copies itself (small data, copies on a shelf, pieces from the start, data of threads) ends it by SIGSEGV,
+ * as any access does. */
 #define NBCOLL_SHM_NO_CMA 1u      /* do not read other processes' memory */
 #define NBCOLL_SHM_NO_BULK 2u     /* nor that of threads of this process, and no pieces: large data travels in
                                      fragments, which are messages */
-#define NBCOLL_SHM_NO_PIECES 8u   /* no pieces; with NO_CMA large data travels between processes in fragments */
+#define NBCOLL_SHM_NO_PIECES 8u   /* no pieces, unless the other process's memory can be read when the ranks open and no
+                                     more later; with NO_CMA large data travels between processes in fragments */
 #define NBCOLL_SHM_PIECES 16u     /* what is too large for a message comes in pieces, from threads of this process too;
                                      others' memory is read only while pieces do not come. Not with NO_PIECES */
 #define NBCOLL_SHM_BOTH_SIDES 32u /* the same, and their memory is read meanwhile, from the far end */
@@ -128,13 +135,14 @@ typedef struct nbcoll_shm_peer {
     size_t size;
     int pid;
     nbcoll_shm_path path;
-    int error;       /* BY_FRAGMENTS and BY_PIECES: the errno of our own trial of process_vm_readv, or 0 */
+    int error;       /* BY_FRAGMENTS and BY_PIECES: the errno of our own trial of process_vm_readv, or of a later
+                        refusal; or 0 */
     const char *why; /* in words, why the path is not a better one; "" if there is none. Constant */
     size_t by_pieces; /* bytes from which on data comes in pieces; SIZE_MAX: none does */
     size_t by_cma;    /* bytes beyond these from which on it comes by process_vm_readv again; SIZE_MAX: none does */
 } nbcoll_shm_peer;
 
-/* What was found out about a peer at the opening. Set out->size before. Any thread. Errors: ERR_NULL, ERR_CONFIG
+/* What was found out about a peer at the opening; and since, if process_vm_readv was refused. Set out->size before. Any thread. Errors: ERR_NULL, ERR_CONFIG
  * (out->size), ERR_RANK, ERR_FOREIGN (another transport's endpoint). */
 NBCOLL_API nbcoll_status nbcoll_shm_describe(const nbcoll_endpoint *endpoint, int peer, nbcoll_shm_peer *out);
 

@@ -44,7 +44,8 @@ typedef struct nbcoll_header {
  * transport's. */
 typedef struct nbcoll_work {
     struct nbcoll_work *next;
-    nbcoll_status status; /* set by the transport when it comes back: OK, ERR_CANCELLED, ERR_PEER_LOST, ERR_TRANSPORT */
+    nbcoll_status status; /* set by the transport when it comes back: OK, ERR_CANCELLED, ERR_PEER_LOST, ERR_TRANSPORT;
+                             of a get or put also ERR_BUFFER and ERR_FAULT (see nbcoll_bulk) */
     uint32_t owner;       /* the core's; not to be touched */
     uint64_t scratch[4];
 } nbcoll_work;

@@ -46,6 +46,7 @@ static const char *nbcolli_deed_text(nbcoll_status status)
     case NBCOLL_ERR_PEER_LOST: return "was lost, or has left, before the end of";
     case NBCOLL_ERR_CALL: return "had a host function that failed in";
     case NBCOLL_ERR_MEMORY: return "had no memory in";
+    case NBCOLL_ERR_FAULT: return "named memory that cannot be read or written as a buffer of";
     default: return NULL;
     }
 }

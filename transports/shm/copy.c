@@ -132,10 +132,11 @@ uint64_t nbcolli_shm_token(const struct nbcolli_shm_home *h, int pid)
     return nbcolli_shm_mix(h->secret ^ nbcolli_shm_mix((uint64_t)pid));
 }
 
-/* Reads all of it, or says why not: 0 or an errno; ESRCH if the memory is not, or no more, that of the peer. */
+/* Reads all of it, or says why not: 0 or an errno. ESRCH: the memory is not, or no more, that of the peer; EFAULT: some
+ * of the bytes cannot be read there, or written here. */
 static int nbcolli_shm_read(const struct nbcolli_shm_end *e, int peer, uint64_t from, void *to, size_t bytes)
 {
-    int pid = e->home->place[peer].pid;
+    int pid = e->home->place[peer].pid, error = 0;
     uint64_t token = 0;
 
     for (;;) {
@@ -145,13 +146,19 @@ static int nbcolli_shm_read(const struct nbcolli_shm_end *e, int peer, uint64_t 
         ssize_t n = process_vm_readv(pid, local, 2, remote, 2, 0);
         if (n < 0 && errno == EINTR)
             continue;
+        if (n < 0 && errno == EFAULT && bytes) { /* the token is not there, or `to` no address of a program's: which? */
+            error = EFAULT;
+            to = NULL;
+            bytes = 0;
+            continue;
+        }
         if (n < 0)
-            return errno == EFAULT ? ESRCH : errno; /* of the data alone it would have read the token */
+            return errno == EFAULT ? ESRCH : errno;
         if (n < (ssize_t)sizeof token || token != nbcolli_shm_token(e->home, pid))
             return ESRCH;
         n -= (ssize_t)sizeof token;
         if ((size_t)n == bytes)
-            return 0;
+            return error;
         if (n == 0)
             return EFAULT;
         from += (size_t)n;
@@ -160,104 +167,146 @@ static int nbcolli_shm_read(const struct nbcolli_shm_end *e, int peer, uint64_t 
     }
 }
 
-/* A failure with the peer that the core is told of: it may take back what the peer still asks for. */
-static nbcoll_posted nbcolli_shm_cut(struct nbcolli_shm_end *e, int peer, int code, const char *text)
+/* A refusal is of the way, not of the peer, which lives: what this rank gets from it comes by pieces from now on, also
+ * where a flag was against them. */
+nbcoll_status nbcolli_shm_fetch(struct nbcolli_shm_end *e, int peer, uint64_t from, void *to, size_t bytes)
 {
-    e->peer[peer].reason = (nbcoll_transport_error){code, text};
-    e->peer[peer].cut = 1;
-    return NBCOLL_POST_FAILED;
-}
+    struct nbcolli_shm_peer *p = &e->peer[peer];
 
-nbcoll_posted nbcolli_shm_fetch(struct nbcolli_shm_end *e, int peer, uint64_t from, void *to, size_t bytes)
-{
     if (nbcolli_shm_is_given_up_by(e, peer))
-        return NBCOLL_POST_NOT_NOW;
+        return NBCOLL_PENDING;
     int error = nbcolli_shm_read(e, peer, from, to, bytes);
     if (error == ESRCH) {
         nbcolli_shm_is_no_more(e, peer, ESRCH, "process_vm_readv no longer finds the memory of its process");
-        return NBCOLL_POST_LOST;
+        return NBCOLL_ERR_PEER_LOST;
+    }
+    if (error && error != EFAULT) {
+        p->error = error;
+        p->pieces = 1;
+        p->cma = 0;
     }
     if (error)
-        return nbcolli_shm_cut(e, peer, error, "process_vm_readv");
-    return nbcolli_shm_is_given_up_by(e, peer) ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_DONE;
+        return NBCOLL_AGAIN;
+    return nbcolli_shm_is_given_up_by(e, peer) ? NBCOLL_PENDING : NBCOLL_OK;
 }
 
-static nbcoll_posted nbcolli_shm_copy(struct nbcolli_shm_end *e, int peer, struct nbcolli_shm_there there, void *to,
+bool nbcolli_shm_copy_asking(const struct nbcolli_shm_home *h, void *shared, void *own, size_t bytes, bool is_in)
+{
+    while (bytes) {
+        struct iovec here = {own, bytes}, there = {shared, bytes};
+        ssize_t n = is_in ? process_vm_writev(h->pid, &here, 1, &there, 1, 0)
+                          : process_vm_readv(h->pid, &here, 1, &there, 1, 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno != EFAULT) { /* this is refused, too */
+            memcpy(is_in ? shared : own, is_in ? own : shared, bytes);
+            return true;
+        }
+        if (n <= 0)
+            return false;
+        own = (char *)own + n;
+        shared = (char *)shared + n;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+static nbcoll_status nbcolli_shm_copy(struct nbcolli_shm_end *e, int peer, struct nbcolli_shm_there there, void *to,
                                       size_t bytes)
 {
     e->copied += bytes;
     if (!there.here)
         return nbcolli_shm_fetch(e, peer, there.address, to, bytes);
     if (nbcolli_shm_is_given_up_by(e, peer)) /* of a thread's the memory may be gone */
-        return NBCOLL_POST_NOT_NOW;
+        return NBCOLL_PENDING;
     memcpy(to, (const void *)(uintptr_t)there.address, bytes);
-    return nbcolli_shm_is_given_up_by(e, peer) ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_DONE;
+    return nbcolli_shm_is_given_up_by(e, peer) ? NBCOLL_PENDING : NBCOLL_OK;
 }
 
 /* ---- gets ------------------------------------------------------------------------------------------------------ */
+
+/* process_vm_readv has not read it: the get goes on by pieces. If it may still read other memory of the peer's, one of
+ * the two buffers is at fault, and pieces find out whose. */
+static void nbcolli_shm_get_by_pieces(struct nbcolli_shm_end *e, nbcoll_work *work)
+{
+    uint64_t asks = e->peer[nbcolli_shm_who(work)].cma;
+
+    nbcolli_shm_pieces_close(e, work);
+    work->scratch[NBCOLLI_SHM_GET_WHO] |= UINT64_C(1) << NBCOLLI_SHM_GET_PIECES | asks << NBCOLLI_SHM_GET_ASKS;
+}
 
 static nbcoll_posted nbcolli_shm_bulk_get(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
                                           const nbcoll_registration *local, void *to, size_t bytes, nbcoll_work *work)
 {
     struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
     struct nbcolli_shm_there there;
+    nbcoll_status s = NBCOLL_PENDING;
 
     (void)local;
     if (peer < 0 || peer >= ep->ranks)
         return NBCOLL_POST_FAILED;
-    if (!nbcolli_shm_locate(e, peer, key, offset, bytes, &there))
-        return nbcolli_shm_cut(e, peer, EKEYREJECTED, "a key names no memory");
-    const struct nbcolli_shm_peer *p = &e->peer[peer];
+    struct nbcolli_shm_peer *p = &e->peer[peer];
+    if (!nbcolli_shm_locate(e, peer, key, offset, bytes, &there)) {
+        p->reason = (nbcoll_transport_error){EKEYREJECTED, "a key names no memory"};
+        p->cut = 1; /* the core may take back what the peer still asks for */
+        return NBCOLL_POST_FAILED;
+    }
     bool by_pieces = !there.here && p->pieces && (!p->cma || (bytes >= e->by_pieces && bytes < e->by_cma));
     if (p->gone != NBCOLLI_SHM_HERE)
         return NBCOLL_POST_LOST;
-    if (!by_pieces && bytes <= e->most - e->copied)
-        return nbcolli_shm_copy(e, peer, there, to, bytes);
+    if (!by_pieces && bytes <= e->most - e->copied) {
+        s = nbcolli_shm_copy(e, peer, there, to, bytes);
+        if (s != NBCOLL_AGAIN)
+            return s == NBCOLL_OK        ? NBCOLL_POST_DONE
+                   : s == NBCOLL_PENDING ? NBCOLL_POST_NOT_NOW
+                                         : NBCOLL_POST_LOST;
+    }
     work->scratch[NBCOLLI_SHM_GET_WHO] = (uint64_t)peer | (uint64_t)there.here << NBCOLLI_SHM_GET_HERE |
                                      (uint64_t)by_pieces << NBCOLLI_SHM_GET_PIECES;
     work->scratch[NBCOLLI_SHM_GET_FROM] = there.address;
     work->scratch[NBCOLLI_SHM_GET_TO] = (uintptr_t)to;
     work->scratch[NBCOLLI_SHM_GET_LEFT] = bytes;
     nbcolli_shm_append(&e->gets, work);
-    if (by_pieces)
+    if (s == NBCOLL_AGAIN)
+        nbcolli_shm_get_by_pieces(e, work);
+    if (by_pieces || s == NBCOLL_AGAIN)
         nbcolli_shm_pieces_ask(e, work); /* else progress finds out */
     return NBCOLL_POST_LENT;
 }
 
-/* A piece of a get, as large as this progress has left: DONE if that was the rest. */
-static nbcoll_posted nbcolli_shm_copy_on(struct nbcolli_shm_end *e, nbcoll_work *work)
+/* A piece of a get, as large as this progress has left: OK if that was the rest. */
+static nbcoll_status nbcolli_shm_copy_on(struct nbcolli_shm_end *e, nbcoll_work *work)
 {
     size_t left = e->most - e->copied;
     size_t bytes = work->scratch[NBCOLLI_SHM_GET_LEFT] < left ? work->scratch[NBCOLLI_SHM_GET_LEFT] : left;
     struct nbcolli_shm_there there = {work->scratch[NBCOLLI_SHM_GET_FROM],
                                       work->scratch[NBCOLLI_SHM_GET_WHO] >> NBCOLLI_SHM_GET_HERE & 1};
-    nbcoll_posted posted =
+    nbcoll_status s =
         nbcolli_shm_copy(e, nbcolli_shm_who(work), there, (void *)(uintptr_t)work->scratch[NBCOLLI_SHM_GET_TO], bytes);
 
-    if (posted != NBCOLL_POST_DONE)
-        return posted;
+    if (s != NBCOLL_OK)
+        return s;
     work->scratch[NBCOLLI_SHM_GET_FROM] += bytes;
     work->scratch[NBCOLLI_SHM_GET_TO] += bytes;
     work->scratch[NBCOLLI_SHM_GET_LEFT] -= bytes;
-    return work->scratch[NBCOLLI_SHM_GET_LEFT] ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_DONE;
+    return work->scratch[NBCOLLI_SHM_GET_LEFT] ? NBCOLL_PENDING : NBCOLL_OK;
 }
 
 static void nbcolli_shm_get_on(struct nbcolli_shm_end *e, nbcoll_work *work)
 {
     bool by_pieces = work->scratch[NBCOLLI_SHM_GET_WHO] >> NBCOLLI_SHM_GET_PIECES & 1;
     bool waits = by_pieces && !nbcolli_shm_pieces_ask(e, work);
-    bool alone = !by_pieces || (waits && e->peer[nbcolli_shm_who(work)].cma && e->copied == 0);
-    nbcoll_posted posted = alone ? nbcolli_shm_copy_on(e, work) : nbcolli_shm_pieces_go_on(e, work);
+    bool alone = !by_pieces || (waits && nbcolli_shm_may_read(e, work) && e->copied == 0);
+    nbcoll_status s = alone ? nbcolli_shm_copy_on(e, work) : nbcolli_shm_pieces_go_on(e, work);
 
-    if (posted == NBCOLL_POST_NOT_NOW) {
+    if (s == NBCOLL_AGAIN)
+        nbcolli_shm_get_by_pieces(e, work);
+    if (s == NBCOLL_PENDING || s == NBCOLL_AGAIN) {
         nbcolli_shm_append(&e->gets, work);
         return;
     }
-    if (by_pieces)
-        nbcolli_shm_pieces_close(e, work);
-    work->status = posted == NBCOLL_POST_DONE   ? NBCOLL_OK
-                   : posted == NBCOLL_POST_LOST ? NBCOLL_ERR_PEER_LOST
-                                                : NBCOLL_ERR_TRANSPORT;
+    nbcolli_shm_pieces_close(e, work);
+    work->status = s;
     nbcolli_shm_append(&e->finished, work);
 }
 
@@ -298,8 +347,7 @@ void nbcolli_shm_get_cancel(struct nbcolli_shm_end *e, nbcoll_work *work)
     if (!*at)
         e->gets.end = at;
     e->gets_more = false;
-    if (work->scratch[NBCOLLI_SHM_GET_WHO] >> NBCOLLI_SHM_GET_PIECES & 1)
-        nbcolli_shm_pieces_close(e, work);
+    nbcolli_shm_pieces_close(e, work);
     work->status = NBCOLL_ERR_CANCELLED;
     nbcolli_shm_append(&e->finished, work);
 }

@@ -14,6 +14,9 @@
  * The owner copies from its own memory, and only for a request that carries a check under the ranks' secret: one that
  * was damaged, or stands in a window that was closed, moves nothing. A rank that is gone, that was given up or with
  * which something has failed is not served: the core may have taken the memory back.
+ *
+ * Where process_vm_readv could not touch one of the two buffers (EFAULT), nobody knows whose: the owner's may be one that
+ * only its own process reads (a device's, memfd_secret). Then both let the kernel copy, which tells them.
  */
 #include <errno.h>
 
@@ -25,6 +28,8 @@
 #define NBCOLLI_SHM_SERVE_BYTES (NBCOLL_PASS_BYTES / 2) /* a progress, so that this rank's own gets go on beside */
 #define NBCOLLI_SHM_TURN_NS 50000u /* for an owner that does not come, while others could have its window */
 #define NBCOLLI_SHM_LEAST_PIECE 4096u
+#define NBCOLLI_SHM_ASKS 1u /* in the size of a piece: the owner asks the kernel whether it can read there */
+#define NBCOLLI_SHM_UNREADABLE UINT64_MAX /* in place of the pieces written: it cannot */
 
 /* One rank's. */
 struct nbcolli_shm_pool {
@@ -122,6 +127,7 @@ static void nbcolli_shm_window_grant(struct nbcolli_shm_end *e, uint32_t i, nbco
     struct nbcolli_shm_pool *owner = nbcolli_shm_pool(e->home, peer);
     struct nbcolli_shm_window *w = nbcolli_shm_window(e->home, e->base.rank, i);
     uint64_t from = work->scratch[NBCOLLI_SHM_GET_FROM], bytes = work->scratch[NBCOLLI_SHM_GET_LEFT];
+    uint64_t asks = work->scratch[NBCOLLI_SHM_GET_WHO] >> NBCOLLI_SHM_GET_ASKS & 1;
     size_t piece = nbcolli_shm_piece_for(e, bytes);
 
     *t = (struct nbcolli_shm_transfer){.work = work, .piece = piece, .own = 1, .meets = bytes >= e->meets_from};
@@ -131,8 +137,8 @@ static void nbcolli_shm_window_grant(struct nbcolli_shm_end *e, uint32_t i, nbco
     /* relaxed: shown by the grant */
     atomic_store_explicit(&w->from, from, memory_order_relaxed);
     atomic_store_explicit(&w->bytes, bytes, memory_order_relaxed);
-    atomic_store_explicit(&w->piece, piece, memory_order_relaxed);
-    atomic_store_explicit(&w->check, nbcolli_shm_request_check(e->home, t->grant, from, bytes, piece),
+    atomic_store_explicit(&w->piece, piece | asks, memory_order_relaxed);
+    atomic_store_explicit(&w->check, nbcolli_shm_request_check(e->home, t->grant, from, bytes, piece | asks),
                           memory_order_relaxed);
     atomic_store_explicit(&w->read, 0, memory_order_relaxed);
     atomic_store_explicit(&w->end, t->end, memory_order_relaxed);
@@ -189,34 +195,45 @@ static size_t nbcolli_shm_span(const struct nbcolli_shm_transfer *t, uint64_t fi
     return (last * t->piece < all ? last * t->piece : all) - first * t->piece;
 }
 
-/* Copies out what the owner has written. Returns how many pieces, or -1 if its count cannot be. */
-static int nbcolli_shm_pieces_take(struct nbcolli_shm_end *e, struct nbcolli_shm_transfer *t)
+/* Copies out what the owner has written: `*taken` pieces. Or says why not, as pieces_go_on. */
+static nbcoll_status nbcolli_shm_pieces_take(struct nbcolli_shm_end *e, struct nbcolli_shm_transfer *t,
+                                             uint64_t *taken)
 {
     const struct nbcolli_shm_home *h = e->home;
     uint32_t i = (uint32_t)(t - e->transfer);
     struct nbcolli_shm_window *w = nbcolli_shm_window(h, e->base.rank, i);
     uint64_t written = atomic_load_explicit(&w->written, memory_order_acquire); /* the pieces themselves */
     uint64_t places = h->layout.window / t->piece, first = t->read;
+    bool asks = t->work->scratch[NBCOLLI_SHM_GET_WHO] >> NBCOLLI_SHM_GET_ASKS & 1;
 
-    if (written - t->read > places)
-        return -1;
+    if (asks && written == NBCOLLI_SHM_UNREADABLE)
+        return NBCOLL_ERR_FAULT;
+    if (written - t->read > places) {
+        nbcolli_shm_lose(e, nbcolli_shm_who(t->work), EBADMSG, "a counter or length in shared memory cannot be");
+        return NBCOLL_ERR_PEER_LOST;
+    }
     t->written = written;
     while (t->read < written && t->read < t->end && e->copied < e->most) {
         size_t bytes = nbcolli_shm_span(t, t->read, t->read + 1);
-        const unsigned char *from = nbcolli_shm_window_data(h, e->base.rank, i) + t->read % places * t->piece;
-        memcpy((unsigned char *)(uintptr_t)t->work->scratch[NBCOLLI_SHM_GET_TO] + t->read * t->piece, from, bytes);
+        unsigned char *from = nbcolli_shm_window_data(h, e->base.rank, i) + t->read % places * t->piece;
+        void *to = (unsigned char *)(uintptr_t)t->work->scratch[NBCOLLI_SHM_GET_TO] + t->read * t->piece;
+        if (!asks)
+            memcpy(to, from, bytes);
+        else if (!nbcolli_shm_copy_asking(h, from, to, bytes, false))
+            return NBCOLL_ERR_BUFFER;
         e->copied += bytes;
         atomic_store(&w->read, ++t->read); /* releases the place to the owner; seq_cst for the bell */
     }
-    if (t->read != first) {
+    *taken = t->read - first;
+    if (*taken) {
         e->idle_arms = 0;
         nbcolli_shm_wake(e, nbcolli_shm_who(t->work));
     }
-    return (int)(t->read - first);
+    return NBCOLL_OK;
 }
 
 /* Reads some pieces of the far end itself: more each time while the owner does not come. */
-static nbcoll_posted nbcolli_shm_pieces_own(struct nbcolli_shm_end *e, struct nbcolli_shm_transfer *t, uint64_t most)
+static nbcoll_status nbcolli_shm_pieces_own(struct nbcolli_shm_end *e, struct nbcolli_shm_transfer *t, uint64_t most)
 {
     struct nbcolli_shm_window *w = nbcolli_shm_window(e->home, e->base.rank, (uint32_t)(t - e->transfer));
     uint64_t apart = t->end > t->written + 1 ? t->end - t->written - 1 : 1; /* the owner may be writing the next one */
@@ -225,28 +242,28 @@ static nbcoll_posted nbcolli_shm_pieces_own(struct nbcolli_shm_end *e, struct nb
     const uint64_t *at = t->work->scratch;
 
     atomic_store_explicit(&w->end, end, memory_order_relaxed); /* at worst the owner copies one that is not read */
-    nbcoll_posted posted = nbcolli_shm_fetch(e, nbcolli_shm_who(t->work), at[NBCOLLI_SHM_GET_FROM] + end * t->piece,
-                                             (void *)(uintptr_t)(at[NBCOLLI_SHM_GET_TO] + end * t->piece), bytes);
+    nbcoll_status s = nbcolli_shm_fetch(e, nbcolli_shm_who(t->work), at[NBCOLLI_SHM_GET_FROM] + end * t->piece,
+                                        (void *)(uintptr_t)(at[NBCOLLI_SHM_GET_TO] + end * t->piece), bytes);
     e->copied += bytes;
-    if (posted == NBCOLL_POST_DONE)
+    if (s == NBCOLL_OK)
         t->end = end;
-    return posted;
+    return s;
 }
 
 /* Nothing has come. */
-static nbcoll_posted nbcolli_shm_pieces_wait(struct nbcolli_shm_end *e, struct nbcolli_shm_transfer *t)
+static nbcoll_status nbcolli_shm_pieces_wait(struct nbcolli_shm_end *e, struct nbcolli_shm_transfer *t)
 {
-    const struct nbcolli_shm_peer *p = &e->peer[nbcolli_shm_who(t->work)];
+    bool reads = nbcolli_shm_may_read(e, t->work);
     bool apart = t->end > t->written + 1; /* the far end is not what the owner is writing */
 
-    if (p->cma && t->meets && apart)
+    if (reads && t->meets && apart)
         return nbcolli_shm_pieces_own(e, t, 2);
     uint64_t now = nbcolli_now(&e->host);
     if (!t->since) {
         t->since = now;
-        return NBCOLL_POST_DONE;
+        return NBCOLL_OK;
     }
-    if (p->cma && now - t->since >= e->patience * nbcolli_shm_turns(e)) {
+    if (reads && now - t->since >= e->patience * nbcolli_shm_turns(e)) {
         uint64_t most = (e->most - e->copied) / t->piece;
         t->own = 2 * t->own;
         return nbcolli_shm_pieces_own(e, t, t->own < most ? t->own : most ? most : 1);
@@ -255,36 +272,32 @@ static nbcoll_posted nbcolli_shm_pieces_wait(struct nbcolli_shm_end *e, struct n
         nbcolli_shm_pieces_close(e, t->work); /* it is asked for again, behind the others */
         e->was_short = false;
     }
-    return NBCOLL_POST_DONE;
+    return NBCOLL_OK;
 }
 
-nbcoll_posted nbcolli_shm_pieces_go_on(struct nbcolli_shm_end *e, nbcoll_work *work)
+nbcoll_status nbcolli_shm_pieces_go_on(struct nbcolli_shm_end *e, nbcoll_work *work)
 {
     int peer = nbcolli_shm_who(work);
     struct nbcolli_shm_transfer *t = nbcolli_shm_transfer_of(e, work);
 
     if (e->peer[peer].gone != NBCOLLI_SHM_HERE)
-        return NBCOLL_POST_LOST;
+        return NBCOLL_ERR_PEER_LOST;
     if (nbcolli_shm_is_given_up_by(e, peer)) {
         nbcolli_shm_pieces_close(e, work);
-        return NBCOLL_POST_NOT_NOW;
+        return NBCOLL_PENDING;
     }
     if (!t) /* its turn is to come */
-        return NBCOLL_POST_NOT_NOW;
-    int taken = nbcolli_shm_pieces_take(e, t);
-    if (taken < 0) {
-        nbcolli_shm_lose(e, peer, EBADMSG, "a counter or length in shared memory cannot be");
-        return NBCOLL_POST_LOST;
-    }
-    nbcoll_posted posted = NBCOLL_POST_DONE;
-    if (taken > 0) {
+        return NBCOLL_PENDING;
+    uint64_t taken = 0;
+    nbcoll_status s = nbcolli_shm_pieces_take(e, t, &taken);
+    if (taken) {
         t->since = 0;
         t->own = 1;
-    } else if (e->copied < e->most)
-        posted = nbcolli_shm_pieces_wait(e, t);
-    if (posted != NBCOLL_POST_DONE || !t->work || t->read < t->end)
-        return posted == NBCOLL_POST_DONE ? NBCOLL_POST_NOT_NOW : posted;
-    return nbcolli_shm_is_given_up_by(e, peer) ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_DONE;
+    } else if (s == NBCOLL_OK && e->copied < e->most)
+        s = nbcolli_shm_pieces_wait(e, t);
+    if (s != NBCOLL_OK || !t->work || t->read < t->end)
+        return s == NBCOLL_OK ? NBCOLL_PENDING : s;
+    return nbcolli_shm_is_given_up_by(e, peer) ? NBCOLL_PENDING : NBCOLL_OK;
 }
 
 /* ---- owners ---------------------------------------------------------------------------------------------------- */
@@ -303,6 +316,7 @@ struct nbcolli_shm_request {
     struct nbcolli_shm_window *window;
     unsigned char *data;
     uint64_t grant, from, bytes, piece, pieces, places;
+    bool asks;
 };
 
 static bool nbcolli_shm_request_read(const struct nbcolli_shm_end *e, int peer, uint32_t i,
@@ -318,8 +332,11 @@ static bool nbcolli_shm_request_read(const struct nbcolli_shm_end *e, int peer, 
     r->bytes = atomic_load_explicit(&w->bytes, memory_order_relaxed);
     r->piece = atomic_load_explicit(&w->piece, memory_order_relaxed);
     if (atomic_load_explicit(&w->check, memory_order_relaxed) !=
-            nbcolli_shm_request_check(h, r->grant, r->from, r->bytes, r->piece) ||
-        r->piece < NBCOLLI_SHM_LEAST_PIECE || r->piece > h->layout.window)
+        nbcolli_shm_request_check(h, r->grant, r->from, r->bytes, r->piece))
+        return false;
+    r->asks = r->piece & NBCOLLI_SHM_ASKS;
+    r->piece &= ~(uint64_t)NBCOLLI_SHM_ASKS;
+    if (r->piece < NBCOLLI_SHM_LEAST_PIECE || r->piece > h->layout.window)
         return false;
     r->pieces = nbcolli_shm_pieces_of(r->bytes, r->piece);
     r->places = h->layout.window / r->piece;
@@ -342,9 +359,13 @@ static bool nbcolli_shm_request_serve(struct nbcolli_shm_end *e, int peer, const
         if (written - read == r->places || written >= atomic_load_explicit(&w->end, memory_order_relaxed))
             return true;
         uint64_t at = written * r->piece, left = r->bytes - at, bytes = left < r->piece ? left : r->piece;
-        nbcolli_shm_copy_in(e, peer, r->data + written % r->places * r->piece,
-                            (const void *)(uintptr_t)(r->from + at), bytes);
-        atomic_store(&w->written, ++written); /* releases the piece; seq_cst for the bell */
+        unsigned char *to = r->data + written % r->places * r->piece;
+        void *from = (void *)(uintptr_t)(r->from + at);
+        if (!r->asks)
+            nbcolli_shm_copy_in(e, peer, to, from, bytes);
+        bool is_there = !r->asks || nbcolli_shm_copy_asking(e->home, to, from, bytes, true);
+        written = is_there ? written + 1 : NBCOLLI_SHM_UNREADABLE;
+        atomic_store(&w->written, written); /* releases the piece; seq_cst for the bell */
         *most -= bytes < *most ? bytes : *most;
     }
     return true;
@@ -439,7 +460,7 @@ static bool nbcolli_shm_get_can_go_on(struct nbcolli_shm_end *e, const nbcoll_wo
     const struct nbcolli_shm_transfer *t = nbcolli_shm_transfer_of(e, work);
     int peer = nbcolli_shm_who(work);
 
-    if (!t || e->peer[peer].cma || e->peer[peer].gone != NBCOLLI_SHM_HERE)
+    if (!t || nbcolli_shm_may_read(e, work) || e->peer[peer].gone != NBCOLLI_SHM_HERE)
         return true;
     return atomic_load(&nbcolli_shm_window(e->home, e->base.rank, (uint32_t)(t - e->transfer))->written) != t->read &&
            !nbcolli_shm_is_given_up_by(e, peer);

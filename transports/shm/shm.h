@@ -40,7 +40,7 @@
 #define NBCOLLI_SHM_RANK_WORDS (NBCOLL_SHM_RANKS / 64)
 
 /* Raised with every change of the segment's layout or of the letters. */
-#define NBCOLLI_SHM_VERSION 6u
+#define NBCOLLI_SHM_VERSION 7u
 #define NBCOLLI_SHM_MAGIC UINT64_C(0x6e62636f6c6c7368) /* "nbcollsh" */
 
 /* ---- the segment ----------------------------------------------------------------------------------------------- */
@@ -181,12 +181,12 @@ struct nbcolli_shm_peer {
     struct nbcolli_shm_cursor from; /* in the ring from it: those before it were handed to our core */
     struct nbcolli_shm_ring *in;    /* that ring; constant */
     uint8_t here;            /* its memory is read in place: it is a thread of this process */
-    uint8_t cma;             /* else: each of the two processes can read the other's memory */
-    uint8_t pieces;          /* large data also moves by windows, both ways */
+    _Atomic uint8_t cma;     /* else: each of the two processes can read the other's memory; until that is refused us */
+    _Atomic uint8_t pieces;  /* large data also moves by windows, both ways; from a refusal on to us */
     uint8_t cut;             /* a failure with it was reported: it is not served */
     uint8_t beside;          /* it is bound to the core to which this one is bound */
     uint8_t ended;           /* its process, or what that was, is no more */
-    int error;               /* errno of our trial */
+    _Atomic int error;       /* errno of our trial, or of the refusal after it */
     uint64_t token;          /* where its process has its token, as the trial has shown */
     nbcoll_transport_error reason; /* why it is lost, or what failed last */
 };
@@ -201,11 +201,13 @@ struct nbcolli_shm_works {
     nbcoll_work *first, **end;
 };
 
-/* Scratch of a get under way: what is left of it. WHO: the peer; above it whether its memory is read in place, and the
- * number + 1 of the window that was granted for it. */
+/* Scratch of a get under way: what is left of it. WHO: the peer; above it whether its memory is read in place, comes by
+ * pieces, and that in these owner and receiver ask the kernel whether their memory can be touched; and the number + 1 of
+ * the window that was granted for it. */
 enum { NBCOLLI_SHM_GET_WHO, NBCOLLI_SHM_GET_FROM, NBCOLLI_SHM_GET_TO, NBCOLLI_SHM_GET_LEFT };
 #define NBCOLLI_SHM_GET_HERE 16
 #define NBCOLLI_SHM_GET_PIECES 17
+#define NBCOLLI_SHM_GET_ASKS 18
 #define NBCOLLI_SHM_GET_WINDOW 24
 
 static inline int nbcolli_shm_who(const nbcoll_work *work)
@@ -287,6 +289,12 @@ struct nbcolli_shm_end {
 static inline uint32_t nbcolli_shm_turns(const struct nbcolli_shm_end *e)
 {
     return e->base.limits.ranks_per_core > 1 ? e->base.limits.ranks_per_core : 1;
+}
+
+/* May this rank read for the get, itself, in the memory of the other process? */
+static inline bool nbcolli_shm_may_read(const struct nbcolli_shm_end *e, const nbcoll_work *work)
+{
+    return e->peer[nbcolli_shm_who(work)].cma && !(work->scratch[NBCOLLI_SHM_GET_WHO] >> NBCOLLI_SHM_GET_ASKS & 1);
 }
 
 static inline struct nbcolli_shm_end *nbcolli_shm_end(nbcoll_endpoint *ep)
@@ -408,16 +416,20 @@ nbcoll_shm_path nbcolli_shm_path(const struct nbcolli_shm_end *e, int peer);
 bool nbcolli_shm_is_given_up_by(const struct nbcolli_shm_end *e, int peer);
 const char *nbcolli_shm_why(const struct nbcolli_shm_end *e, int peer);
 uint64_t nbcolli_shm_mix(uint64_t z);
-/* Reads memory of the peer's process to `to`: DONE, NOT_NOW (given up), LOST or FAILED. */
-nbcoll_posted nbcolli_shm_fetch(struct nbcolli_shm_end *e, int peer, uint64_t from, void *to, size_t bytes);
+/* Reads memory of the peer's process to `to`: OK, PENDING (given up), ERR_PEER_LOST; AGAIN: not in this way. */
+nbcoll_status nbcolli_shm_fetch(struct nbcolli_shm_end *e, int peer, uint64_t from, void *to, size_t bytes);
+/* Copies from the segment to memory of the process's own, or the other way, by the kernel. False: that memory cannot be
+ * touched, upon which memcpy would end the process. */
+bool nbcolli_shm_copy_asking(const struct nbcolli_shm_home *h, void *shared, void *own, size_t bytes, bool is_in);
 
 /* pieces.c */
 /* Bytes of a receiver's pool, with its words. */
 size_t nbcolli_shm_pool_bytes(size_t pool);
 /* Has the get a window? If it has none, and one is free, that is granted. */
 bool nbcolli_shm_pieces_ask(struct nbcolli_shm_end *e, nbcoll_work *work);
-/* Takes a get with a window as far as it goes in this progress: DONE (it is complete), NOT_NOW, LOST or FAILED. */
-nbcoll_posted nbcolli_shm_pieces_go_on(struct nbcolli_shm_end *e, nbcoll_work *work);
+/* Takes a get with a window as far as it goes in this progress: OK (it is complete), PENDING, AGAIN (as fetch),
+ * ERR_PEER_LOST, ERR_BUFFER (what it writes to cannot be written), ERR_FAULT (what it reads cannot be read by its owner). */
+nbcoll_status nbcolli_shm_pieces_go_on(struct nbcolli_shm_end *e, nbcoll_work *work);
 /* Takes its window back, if it has one. The work request says what is left. */
 void nbcolli_shm_pieces_close(struct nbcolli_shm_end *e, nbcoll_work *work);
 void nbcolli_shm_pieces_close_all(struct nbcolli_shm_end *e);

@@ -79,19 +79,19 @@ static uint64_t nbcolli_shm_trial_get(struct nbcolli_shm_end *e, enum nbcolli_sh
     unsigned char *to = nbcolli_shm_trial_memory(e);
     uint64_t from = atomic_load_explicit(&nbcolli_shm_trial(e)->from, memory_order_relaxed); /* it is there */
     uint64_t start = nbcolli_now(&e->host);
-    nbcoll_posted posted = NBCOLL_POST_NOT_NOW;
+    nbcoll_status s = NBCOLL_PENDING;
 
     if (way == NBCOLLI_SHM_WAY_CMA)
-        posted = e->peer[0].error ? NBCOLL_POST_FAILED : nbcolli_shm_fetch(e, 0, from, to, bytes);
+        s = e->peer[0].error ? NBCOLL_AGAIN : nbcolli_shm_fetch(e, 0, from, to, bytes);
     e->peer[0].cma = way == NBCOLLI_SHM_WAY_BOTH && e->peer[0].error == 0;
     e->meets_from = way == NBCOLLI_SHM_WAY_BOTH ? 1 : SIZE_MAX;
     work.scratch[NBCOLLI_SHM_GET_FROM] = from;
     work.scratch[NBCOLLI_SHM_GET_TO] = (uintptr_t)to;
     work.scratch[NBCOLLI_SHM_GET_LEFT] = bytes;
-    for (uint32_t looks = 0; posted == NBCOLL_POST_NOT_NOW && looks < NBCOLLI_SHM_TRIAL_LOOKS; looks++) {
+    for (uint32_t looks = 0; s == NBCOLL_PENDING && looks < NBCOLLI_SHM_TRIAL_LOOKS; looks++) {
         e->copied = 0;
         if (nbcolli_shm_pieces_ask(e, &work))
-            posted = nbcolli_shm_pieces_go_on(e, &work);
+            s = nbcolli_shm_pieces_go_on(e, &work);
         if (looks % 64 == 63 && nbcolli_now(&e->host) > deadline)
             break;
     }
@@ -99,7 +99,7 @@ static uint64_t nbcolli_shm_trial_get(struct nbcolli_shm_end *e, enum nbcolli_sh
     e->copied = 0;
     e->short_of_windows = false;
     uint64_t end = nbcolli_now(&e->host);
-    return posted == NBCOLL_POST_DONE && end > start ? end - start : 0;
+    return s == NBCOLL_OK && end > start ? end - start : 0;
 }
 
 static void nbcolli_shm_trial_measure(struct nbcolli_shm_end *e)

@@ -36,11 +36,24 @@ static void nbcolli_op_returned(nbcolli_op *op)
     nbcolli_advance(run);
 }
 
+/* A get or put could not touch memory of this rank's, or of its peer's: that is the end of the operation, and of nothing
+ * else. The work request has moved nothing, as if it were cancelled. */
+static void nbcolli_fault_in(nbcolli_op *op, nbcoll_work *work)
+{
+    nbcolli_run *run = op->run;
+    int is_ours = work->status == NBCOLL_ERR_BUFFER;
+
+    work->status = NBCOLL_ERR_CANCELLED;
+    nbcolli_run_fail(run, NBCOLL_ERR_FAULT, is_ours ? run->comm->rank : run->schedule->step[op->step].peer, 1);
+}
+
 void nbcolli_work_in(nbcolli_link *link, nbcoll_work *work)
 {
     nbcolli_post *post = (nbcolli_post *)(void *)work;
 
     link->lent--;
+    if (post->op && (work->status == NBCOLL_ERR_BUFFER || work->status == NBCOLL_ERR_FAULT))
+        nbcolli_fault_in(post->op, work);
     if (work->status == NBCOLL_OK ||
         (work->status == NBCOLL_ERR_CANCELLED && post->op && post->op->run->status != NBCOLL_OK))
         post->where = NBCOLLI_FREE;
