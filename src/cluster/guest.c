@@ -9,6 +9,7 @@
 
 #define NBCOLLI_TCP_REFUSALS 5      /* of all addresses, one after the other: then nobody listens there any more */
 #define NBCOLLI_TCP_REFUSED_MS 200 /* from one to the next */
+#define NBCOLLI_TCP_DROPPED_MS 10   /* until one that has let us in, and sent us away without a word, is tried again */
 
 typedef enum nbcolli_tcp_progress {
     NBCOLLI_TCP_CONNECTS,
@@ -20,7 +21,7 @@ typedef enum nbcolli_tcp_progress {
 typedef struct nbcolli_tcp_door {
     int fd; /* -1: closed */
     nbcolli_tcp_progress progress;
-    bool was_refused;
+    bool was_refused, was_dropped;
     nbcolli_tcp_hello hello;
     nbcolli_tcp_reply reply;
     uint64_t proof;
@@ -108,6 +109,10 @@ static int nbcolli_tcp_try(nbcolli_tcp_way *w)
 
     for (int i = 0; i < n; i++) {
         nbcolli_tcp_door *d = &w->door[i];
+        if (d->was_dropped) { /* a host to whom too many came */
+            poll(NULL, 0, NBCOLLI_TCP_DROPPED_MS);
+            nbcolli_tcp_knock(&w->t->address[i], d);
+        }
         poll_these[i] = (struct pollfd){.fd = d->fd, .events = d->progress == NBCOLLI_TCP_CONNECTS ? POLLOUT : POLLIN};
         open += d->fd >= 0;
         refused += d->was_refused;
@@ -125,9 +130,11 @@ static int nbcolli_tcp_try(nbcolli_tcp_way *w)
         nbcolli_tcp_door *d = &w->door[i];
         if (d->fd < 0 || !poll_these[i].revents)
             continue;
-        if (!nbcolli_tcp_enter(w, d))
+        if (!nbcolli_tcp_enter(w, d)) {
+            d->was_dropped = (d->progress == NBCOLLI_TCP_HEARS && d->done < sizeof d->hello) ||
+                             (d->progress == NBCOLLI_TCP_ASKS && d->done < sizeof d->proof);
             nbcolli_tcp_shut(d);
-        else if (d->progress == NBCOLLI_TCP_SURE) {
+        } else if (d->progress == NBCOLLI_TCP_SURE) {
             found = d->fd;
             d->fd = -1;
         }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The host's side of an exchange by TCP: lets guests in, turns strangers away, tells all the verdict. See tcp.h. */
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "tcp.h"
 
-#define NBCOLLI_TCP_STRANGERS 32 /* that are being heard at once, at most */
+#define NBCOLLI_TCP_STRANGERS 256 /* that are being heard at once, at most, beside as many as there are ranks */
+#define NBCOLLI_TCP_ACCEPTS 64    /* of one look: those that wait to be let in are fewer then, however many knock */
 
 typedef enum nbcolli_tcp_stage {
     NBCOLLI_TCP_STRANGER, /* has proved nothing yet */
@@ -18,7 +20,8 @@ typedef enum nbcolli_tcp_stage {
 typedef struct nbcolli_tcp_visitor {
     int fd;
     nbcolli_tcp_stage stage;
-    uint64_t since;
+    uint64_t at, since; /* when it came; how many had come before */
+    struct in6_addr source;
     nbcolli_tcp_hello hello;
     nbcolli_tcp_reply reply;
     size_t done; /* bytes of what is being read, or written */
@@ -29,7 +32,8 @@ typedef struct nbcolli_tcp_hall {
     unsigned char *all;
     size_t bytes;
     nbcoll_status verdict;
-    int strangers, came, visitors, room;
+    int came, visitors, room;
+    uint64_t knocks;
     nbcolli_tcp_visitor *visitor; /* [room] */
     struct pollfd *poll;          /* [room + 1] */
 } nbcolli_tcp_hall;
@@ -38,44 +42,73 @@ typedef struct nbcolli_tcp_hall {
 
 static void nbcolli_tcp_dismiss(nbcolli_tcp_hall *h, nbcolli_tcp_visitor *v)
 {
-    h->strangers -= v->stage == NBCOLLI_TCP_STRANGER;
     close(v->fd);
     *v = h->visitor[--h->visitors];
 }
 
-/* One more would be too many: the stranger that has been here longest goes. */
-static void nbcolli_tcp_make_room(nbcolli_tcp_hall *h)
+static bool nbcolli_tcp_is_from(const nbcolli_tcp_visitor *v, const struct in6_addr *source)
 {
-    nbcolli_tcp_visitor *oldest = NULL;
-
-    if (h->strangers < NBCOLLI_TCP_STRANGERS)
-        return;
-    for (nbcolli_tcp_visitor *v = h->visitor; v < h->visitor + h->visitors; v++)
-        if (v->stage == NBCOLLI_TCP_STRANGER && (!oldest || v->since < oldest->since))
-            oldest = v;
-    if (oldest)
-        nbcolli_tcp_dismiss(h, oldest);
+    return !source || memcmp(&v->source, source, sizeof *source) == 0;
 }
 
-static void nbcolli_tcp_let_in(nbcolli_tcp_hall *h)
+/* Sends away the stranger that has been here longest, of this source (null: of any), if it has so many. False: it has
+ * not. */
+static bool nbcolli_tcp_make_room(nbcolli_tcp_hall *h, const struct in6_addr *source, int many)
+{
+    nbcolli_tcp_visitor *oldest = NULL;
+    int strangers = 0;
+
+    for (nbcolli_tcp_visitor *v = h->visitor; v < h->visitor + h->visitors; v++)
+        if (v->stage == NBCOLLI_TCP_STRANGER && nbcolli_tcp_is_from(v, source)) {
+            strangers++;
+            if (!oldest || v->since < oldest->since)
+                oldest = v;
+        }
+    if (!oldest || strangers < many)
+        return false;
+    nbcolli_tcp_dismiss(h, oldest);
+    return true;
+}
+
+/* Where it comes from; an IPv4 address lies at the beginning, or as the system maps it. */
+static struct in6_addr nbcolli_tcp_source(const struct sockaddr_storage *at)
+{
+    struct in6_addr source = {{{0}}};
+
+    if (at->ss_family == AF_INET6)
+        source = ((const struct sockaddr_in6 *)(const void *)at)->sin6_addr;
+    else if (at->ss_family == AF_INET)
+        memcpy(&source, &((const struct sockaddr_in *)(const void *)at)->sin_addr, sizeof(struct in_addr));
+    return source;
+}
+
+/* The next one that knocks. A source may have half of the strangers, and as many as could be ranks: whatever comes from
+ * there, those from elsewhere are heard. False: nobody knocks, or nobody can be let in. */
+static bool nbcolli_tcp_let_in(nbcolli_tcp_hall *h)
 {
     nbcolli_tcp_hello hello = {.magic = NBCOLLI_TCP_MAGIC};
+    struct sockaddr_storage at = {0};
+    socklen_t bytes = sizeof at;
     size_t done = 0;
-    int fd = accept4(h->t->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = accept4(h->t->listener, (struct sockaddr *)&at, &bytes, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     if (fd < 0) {
-        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+        bool is_short = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
+        if (is_short && !nbcolli_tcp_make_room(h, NULL, 1))
             h->verdict = NBCOLL_ERR_TRANSPORT;
-        return;
+        return false;
     }
-    nbcolli_tcp_make_room(h);
+    struct in6_addr source = nbcolli_tcp_source(&at);
+    if (!nbcolli_tcp_make_room(h, &source, NBCOLLI_TCP_STRANGERS / 2 + h->t->ranks))
+        nbcolli_tcp_make_room(h, NULL, NBCOLLI_TCP_STRANGERS + h->t->ranks);
     nbcolli_tcp_watch(fd);
     if (!nbcolli_tcp_nonce(hello.nonce) || !nbcolli_tcp_write(fd, &hello, sizeof hello, &done) || done < sizeof hello) {
         close(fd);
-        return;
+        return true;
     }
-    h->visitor[h->visitors++] = (nbcolli_tcp_visitor){.fd = fd, .since = nbcolli_now(&h->t->host), .hello = hello};
-    h->strangers++;
+    h->visitor[h->visitors++] = (nbcolli_tcp_visitor){
+        .fd = fd, .at = nbcolli_now(&h->t->host), .since = h->knocks++, .source = source, .hello = hello};
+    return true;
 }
 
 /* ---- hearing ----------------------------------------------------------------------------------------------------- */
@@ -92,7 +125,6 @@ static bool nbcolli_tcp_admit(nbcolli_tcp_hall *h, nbcolli_tcp_visitor *v)
         return false;
     v->stage = NBCOLLI_TCP_GUEST;
     v->done = 0;
-    h->strangers--;
     if (r->ranks != (uint32_t)h->t->ranks || r->rank >= r->ranks || r->bytes != h->bytes || r->round != h->t->round)
         h->verdict = NBCOLL_ERR_MISMATCH;
     else if ((int)r->rank == h->t->rank)
@@ -150,12 +182,13 @@ static void nbcolli_tcp_look(nbcolli_tcp_hall *h)
     now = nbcolli_now(&h->t->host);
     for (int i = h->visitors; i-- > 0 && h->verdict == NBCOLL_OK;) { /* the last one takes the place of who goes */
         nbcolli_tcp_visitor *v = &h->visitor[i];
-        bool is_late = v->stage == NBCOLLI_TCP_STRANGER && now - v->since > NBCOLLI_TCP_PATIENCE;
+        bool is_late = v->stage == NBCOLLI_TCP_STRANGER && now - v->at > NBCOLLI_TCP_PATIENCE;
         if (is_late || (h->poll[i + 1].revents && !nbcolli_tcp_hear(h, v)))
             nbcolli_tcp_dismiss(h, v);
     }
-    if (h->poll[0].revents && h->verdict == NBCOLL_OK)
-        nbcolli_tcp_let_in(h);
+    int knocks = h->poll[0].revents ? NBCOLLI_TCP_ACCEPTS : 0;
+    while (knocks-- > 0 && h->verdict == NBCOLL_OK && h->visitors < h->room && nbcolli_tcp_let_in(h))
+        ;
 }
 
 /* ---- telling ----------------------------------------------------------------------------------------------------- */
@@ -203,7 +236,7 @@ static void nbcolli_tcp_tell_all(nbcolli_tcp_hall *h)
 
 nbcoll_status nbcolli_tcp_be_host(nbcoll_tcp *t, const void *mine, void *all, size_t bytes)
 {
-    int room = 2 * t->ranks + NBCOLLI_TCP_STRANGERS;
+    int room = 3 * t->ranks + NBCOLLI_TCP_STRANGERS;
     nbcolli_tcp_hall h = {.t = t, .all = all, .bytes = bytes, .verdict = NBCOLL_OK, .came = 1, .room = room};
     uint64_t until = nbcolli_tcp_until(t, t->timeout);
     size_t visitors = (size_t)h.room * sizeof *h.visitor, memory = visitors + ((size_t)h.room + 1) * sizeof *h.poll;

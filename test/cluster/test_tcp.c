@@ -189,6 +189,152 @@ static void strangers_are_turned_away(void **state)
     crew_succeeds(&PROCESSES_2, come_after_strangers, fresh_table());
 }
 
+/* From 127.0.0.`from`: connects and hears the host's hello, by which it has been let in. */
+static int be_let_in(const table *t, int from, nbcolli_tcp_hello *hello)
+{
+    struct sockaddr_in at = of_host(t), own = {.sin_family = AF_INET,
+                                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + (uint32_t)from)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&own, sizeof own) == 0);
+    CHECK(connect(fd, (struct sockaddr *)&at, sizeof at) == 0);
+    CHECK(recv(fd, hello, sizeof *hello, MSG_WAITALL) == sizeof *hello);
+    return fd;
+}
+
+/* A rank is let in, then so many that say nothing; then the rank answers. */
+typedef struct flood {
+    table t;
+    int newcomers, from;
+} flood;
+
+static void answer_behind_newcomers(int rank, void *user)
+{
+    flood *f = user;
+    nbcoll_tcp *tcp = meet(&f->t, rank, 2, 30 * SECOND);
+    nbcolli_tcp_hello hello, other;
+    nbcolli_tcp_reply reply = {.magic = NBCOLLI_TCP_MAGIC, .round = 1, .bytes = 1, .rank = 0, .ranks = 2};
+    uint64_t proof, verdict = NBCOLL_ERR_TIMEOUT;
+    char mine = 1, all[2];
+
+    if (rank == HOST)
+        CHECK_STATUS(NBCOLL_OK, nbcoll_tcp_exchange(tcp, &mine, all, 1));
+    else {
+        int fd = be_let_in(&f->t, 1, &hello), newcomer[600];
+        for (int i = 0; i < f->newcomers; i++)
+            newcomer[i] = be_let_in(&f->t, f->from, &other);
+        reply.proof = nbcolli_tcp_proof_of_guest(tcp, &hello, &reply);
+        CHECK(send(fd, &reply, sizeof reply, MSG_NOSIGNAL) == sizeof reply);
+        CHECK(recv(fd, &proof, sizeof proof, MSG_WAITALL) == sizeof proof);
+        CHECK(send(fd, &mine, 1, MSG_NOSIGNAL) == 1);
+        CHECK(recv(fd, &verdict, sizeof verdict, MSG_WAITALL) == sizeof verdict && verdict == NBCOLL_OK);
+        for (int i = 0; i < f->newcomers; i++)
+            close(newcomer[i]);
+        close(fd);
+    }
+    nbcoll_tcp_close(tcp);
+}
+
+static void a_rank_is_heard_behind_many_that_say_nothing(void **state)
+{
+    flood *f = shared_memory(sizeof *f);
+    (void)state;
+    *f = (flood){.newcomers = 120, .from = 1};
+    crew_succeeds(&PROCESSES_2, answer_behind_newcomers, f);
+    munmap(f, sizeof *f);
+}
+
+static void a_source_of_many_costs_other_sources_nothing(void **state)
+{
+    flood *f = shared_memory(sizeof *f);
+    (void)state;
+    *f = (flood){.newcomers = 600, .from = 2};
+    crew_succeeds(&PROCESSES_2, answer_behind_newcomers, f);
+    munmap(f, sizeof *f);
+}
+
+/* The third process floods the host for as long as the ranks have not met. */
+static void meet_in_a_flood(int rank, void *user)
+{
+    enum { KEPT = 500, MOST = 2000000 };
+    static int kept[KEPT];
+    table *t = user;
+    nbcoll_tcp *tcp = meet(t, rank % 2, 2, 30 * SECOND);
+    struct sockaddr_in at = of_host(t);
+
+    for (int i = 0; rank == 2 && !atomic_load(&t->count); i++) {
+        CHECK(i < MOST);
+        if (i >= KEPT)
+            close(kept[i % KEPT]);
+        kept[i % KEPT] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        connect(kept[i % KEPT], (struct sockaddr *)&at, sizeof at); /* without waiting for it */
+        if (i == KEPT)
+            atomic_store(&t->is_made, 2);
+    }
+    for (int i = 0; rank == 2 && i < KEPT; i++)
+        close(kept[i]);
+    if (rank == 0)
+        await(&t->is_made, 2); /* it is under way */
+    if (rank != 2)
+        exchange_well(tcp, rank, 2, 8);
+    atomic_store(&t->count, 1);
+    nbcoll_tcp_close(tcp);
+}
+
+static void ranks_meet_in_a_flood(void **state)
+{
+    (void)state;
+    crew_succeeds(&PROCESSES_3, meet_in_a_flood, fresh_table());
+}
+
+/* Listens, as if by a host that only this machine reaches. */
+static int listen_as_host(table *t)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof at;
+    int listening = socket(AF_INET, SOCK_STREAM, 0);
+
+    CHECK(bind(listening, (struct sockaddr *)&at, sizeof at) == 0 && listen(listening, 4) == 0);
+    CHECK(getsockname(listening, (struct sockaddr *)&at, &length) == 0);
+    snprintf(t->id.text, sizeof t->id.text, "00112233445566778899aabbccddeeff-%d-127.0.0.1", ntohs(at.sin_port));
+    return listening;
+}
+
+/* A host that is flooded sends the rank away, without a word; another address leads to somebody who says nothing. */
+static void send_away_or_come_again(int rank, void *user)
+{
+    table *t = user;
+    char mine = 1, all[2];
+
+    if (rank != HOST) {
+        nbcoll_tcp *tcp = meet(t, rank, 2, 3 * SECOND);
+        CHECK(nbcoll_tcp_exchange(tcp, &mine, all, 1) != NBCOLL_OK);
+        nbcoll_tcp_close(tcp);
+        return;
+    }
+    int listening = listen_as_host(t), silent = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in at = of_host(t);
+    const struct timeval longest = {.tv_sec = 20};
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+    CHECK(bind(silent, (struct sockaddr *)&at, sizeof at) == 0 && listen(silent, 4) == 0);
+    CHECK(setsockopt(listening, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest) == 0);
+    strcat(t->id.text, ",127.0.0.2");
+    atomic_store(&t->is_made, 1);
+    for (int i = 0; i < 4; i++) {
+        int fd = accept(listening, NULL, NULL);
+        CHECK(fd >= 0);
+        close(fd);
+    }
+    close(listening);
+    close(silent);
+}
+
+static void a_rank_that_is_sent_away_comes_again(void **state)
+{
+    (void)state;
+    crew_succeeds(&PROCESSES_2, send_away_or_come_again, fresh_table());
+}
+
 static void come_without_the_secret(int rank, void *user)
 {
     table *t = user;
@@ -217,20 +363,6 @@ static void who_does_not_know_the_secret_is_turned_away(void **state)
     crew_succeeds(&PROCESSES_3, come_without_the_secret, fresh_table());
 }
 
-/* Listens, as if by a host that only this machine reaches. */
-static int listen_as_host(table *t)
-{
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof at;
-    int listening = socket(AF_INET, SOCK_STREAM, 0);
-
-    CHECK(bind(listening, (struct sockaddr *)&at, sizeof at) == 0 && listen(listening, 4) == 0);
-    CHECK(getsockname(listening, (struct sockaddr *)&at, &length) == 0);
-    snprintf(t->id.text, sizeof t->id.text, "00112233445566778899aabbccddeeff-%d-127.0.0.1", ntohs(at.sin_port));
-    atomic_store(&t->is_made, 1);
-    return listening;
-}
-
 /* One that listens where an address leads sees a reply that it cannot use, and none of the bytes. */
 static void be_or_meet_an_impostor(int rank, void *user)
 {
@@ -250,6 +382,7 @@ static void be_or_meet_an_impostor(int rank, void *user)
     nbcolli_tcp_hello hello = {.magic = NBCOLLI_TCP_MAGIC};
     nbcolli_tcp_reply reply;
     int listening = listen_as_host(t);
+    atomic_store(&t->is_made, 1);
     int fd = accept(listening, NULL, NULL);
     close(listening);
     CHECK(send(fd, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello);
@@ -322,6 +455,7 @@ static void be_or_miss_a_forgetful_host(int rank, void *user)
         return;
     }
     int listening = listen_as_host(t);
+    atomic_store(&t->is_made, 1);
     int fd = accept(listening, NULL, NULL);
     CHECK(setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &on, sizeof on) == 0); /* so that closing says nothing */
     close(fd);
@@ -445,6 +579,10 @@ int main(void)
         cmocka_unit_test(a_rank_alone_has_what_all_have),
         cmocka_unit_test(all_addresses_are_tried_at_once),
         cmocka_unit_test(strangers_are_turned_away),
+        cmocka_unit_test(a_rank_is_heard_behind_many_that_say_nothing),
+        cmocka_unit_test(a_source_of_many_costs_other_sources_nothing),
+        cmocka_unit_test(ranks_meet_in_a_flood),
+        cmocka_unit_test(a_rank_that_is_sent_away_comes_again),
         cmocka_unit_test(who_does_not_know_the_secret_is_turned_away),
         cmocka_unit_test(an_impostor_learns_nothing),
         cmocka_unit_test(a_deadline_is_told_to_all_that_have_come),

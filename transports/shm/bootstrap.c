@@ -7,19 +7,27 @@
  * at a time, which it sets aside.
  *
  * A guest's hello carries its own pidfd: opened by the process itself, it cannot name another that got the same number.
+ *
+ * Whoever connects may be no rank: only a hello takes a rank's place. Those that have said nothing yet wait in the hall
+ * beside the ranks; of too many the one that has been silent for longest goes, and all go when the ranks are there. Who
+ * says what no version says goes at once. The log names their processes.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "socket.h"
+
+#define NBCOLLI_SHM_SILENT 16 /* that have said nothing, at once, beside as many as there are ranks */
 
 struct nbcolli_shm_guest {
     int socket;
     int rank; /* 0 until it has said hello */
     int pid;  /* as the kernel says */
+    int number; /* in the order in which they came */
     int event, watch;
     uint64_t home;
     bool heard, lost;
@@ -29,10 +37,11 @@ struct nbcolli_shm_hall {
     struct nbcolli_shm_boot *boot;
     int listener, reserve; /* its place is for a guest to be told, when there are no more descriptors */
     int dismissed;         /* guests that have been told that something went wrong; they are no longer among these: */
-    int guests;
+    int guests, heard;     /* in the hall; of these, that have said hello, or what went wrong */
+    int came;              /* so far */
     nbcoll_status verdict; /* the first thing that went wrong */
     uint64_t secret;
-    struct nbcolli_shm_guest guest[NBCOLL_SHM_RANKS];
+    struct nbcolli_shm_guest guest[NBCOLL_SHM_RANKS + NBCOLLI_SHM_SILENT];
 };
 
 static void nbcolli_shm_close(int *fd)
@@ -63,22 +72,75 @@ static void nbcolli_shm_guest_close(struct nbcolli_shm_guest *g)
     nbcolli_shm_close(&g->watch);
 }
 
-/* Tells those that have come what went wrong, and frees their descriptors for those that come later. */
-static void nbcolli_shm_hall_dismiss(struct nbcolli_shm_hall *hall)
+/* It leaves the hall, is told why, and has its place taken by the last one. */
+static void nbcolli_shm_hall_send_away(struct nbcolli_shm_hall *hall, struct nbcolli_shm_guest *g, nbcoll_status why)
 {
-    struct nbcolli_shm_letter l = nbcolli_shm_letter(hall->boot, NBCOLLI_SHM_HELLO, hall->verdict);
+    struct nbcolli_shm_letter l = nbcolli_shm_letter(hall->boot, NBCOLLI_SHM_HELLO, why);
 
-    hall->dismissed += hall->guests;
-    while (hall->guests) {
-        struct nbcolli_shm_guest *g = &hall->guest[--hall->guests];
-        nbcolli_shm_send(g->socket, &l, NULL, 0);
-        nbcolli_shm_guest_close(g);
-    }
+    nbcolli_shm_send(g->socket, &l, NULL, 0);
+    nbcolli_shm_guest_close(g);
+    hall->heard -= g->heard;
+    *g = hall->guest[--hall->guests];
 }
 
-/* No guest can come in: gives up the reserve. */
+static void nbcolli_shm_hall_say(const struct nbcolli_shm_hall *hall, const struct nbcolli_shm_guest *g,
+                                 nbcoll_status why, const char *what)
+{
+    const nbcoll_host *host = hall->boot->host;
+    char text[120];
+
+    snprintf(text, sizeof text, "process %d has connected to rank 0 and %s", g->pid, what);
+    if (host->log)
+        host->log(host->user, why, text);
+}
+
+/* It is no rank, as far as is known. */
+static void nbcolli_shm_hall_disown(struct nbcolli_shm_hall *hall, struct nbcolli_shm_guest *g, nbcoll_status why,
+                                    const char *what)
+{
+    nbcolli_shm_hall_say(hall, g, why, what);
+    nbcolli_shm_hall_send_away(hall, g, why);
+}
+
+/* The one that has been silent for longest, or null. */
+static struct nbcolli_shm_guest *nbcolli_shm_hall_silent(struct nbcolli_shm_hall *hall)
+{
+    struct nbcolli_shm_guest *oldest = NULL;
+
+    for (struct nbcolli_shm_guest *g = hall->guest; g < hall->guest + hall->guests; g++)
+        if (!g->heard && (!oldest || g->number < oldest->number))
+            oldest = g;
+    return oldest;
+}
+
+/* Those that are silent, when all ranks are there or are waited for no longer. */
+static void nbcolli_shm_hall_clear(struct nbcolli_shm_hall *hall)
+{
+    struct nbcolli_shm_guest *g;
+    nbcoll_status why = hall->verdict == NBCOLL_OK ? NBCOLL_ERR_DUPLICATE : hall->verdict;
+
+    while ((g = nbcolli_shm_hall_silent(hall)))
+        nbcolli_shm_hall_disown(hall, g, why, "has said nothing");
+}
+
+/* Tells the ranks that have come what went wrong, and frees their descriptors for those that come later. */
+static void nbcolli_shm_hall_dismiss(struct nbcolli_shm_hall *hall)
+{
+    hall->dismissed += hall->heard;
+    for (int i = hall->guests; i-- > 0;)
+        if (hall->guest[i].heard)
+            nbcolli_shm_hall_send_away(hall, &hall->guest[i], hall->verdict);
+}
+
+/* No guest can come in: gives up one that is silent, else the reserve. */
 static void nbcolli_shm_hall_make_room(struct nbcolli_shm_hall *hall, nbcoll_status s)
 {
+    struct nbcolli_shm_guest *silent = s == NBCOLL_ERR_UNSUPPORTED ? NULL : nbcolli_shm_hall_silent(hall);
+
+    if (silent) {
+        nbcolli_shm_hall_disown(hall, silent, NBCOLL_ERR_BUSY, "has said nothing");
+        return;
+    }
     nbcolli_shm_hall_blame(hall, s);
     if (s == NBCOLL_ERR_UNSUPPORTED) /* for good: the end of the listener is all that guests will see */
         hall->dismissed = (int)hall->boot->layout.ranks - 1;
@@ -105,7 +167,10 @@ static void nbcolli_shm_hall_accept(struct nbcolli_shm_hall *hall)
         close(fd);
         return;
     }
-    hall->guest[hall->guests++] = (struct nbcolli_shm_guest){.socket = fd, .pid = pid, .event = -1, .watch = -1};
+    if (hall->guests == (int)hall->boot->layout.ranks - 1 + NBCOLLI_SHM_SILENT)
+        nbcolli_shm_hall_disown(hall, nbcolli_shm_hall_silent(hall), NBCOLL_ERR_BUSY, "has said nothing");
+    hall->guest[hall->guests++] = (struct nbcolli_shm_guest){
+        .socket = fd, .pid = pid, .number = hall->came++, .event = -1, .watch = -1};
     if (refused != NBCOLL_OK)
         nbcolli_shm_hall_blame(hall, refused);
 }
@@ -139,12 +204,19 @@ static nbcoll_status nbcolli_shm_hall_check_hello(const struct nbcolli_shm_hall 
 static void nbcolli_shm_hall_hear(struct nbcolli_shm_hall *hall, struct nbcolli_shm_guest *g)
 {
     int fd[NBCOLLI_SHM_LETTER_FDS], fds;
-    struct nbcolli_shm_letter l;
+    struct nbcolli_shm_letter l = {0};
     nbcoll_status s = nbcolli_shm_receive(g->socket, &l, fd, &fds);
 
     if (s == NBCOLL_PENDING)
         return;
+    if (s == NBCOLL_ERR_ABI && l.magic != NBCOLLI_SHM_MAGIC) {
+        nbcolli_shm_hall_disown(hall, g, s, "has not said what a rank says");
+        return;
+    }
+    if (s == NBCOLL_ERR_PEER_LOST)
+        nbcolli_shm_hall_say(hall, g, s, "closed its connection without a word: a rank has died");
     g->heard = true;
+    hall->heard++;
     if (s == NBCOLL_OK)
         s = nbcolli_shm_hall_check_hello(hall, g, &l, fds);
     if (s == NBCOLL_OK) {
@@ -162,32 +234,28 @@ static void nbcolli_shm_hall_gather(struct nbcolli_shm_hall *hall)
 {
     int others = (int)hall->boot->layout.ranks - 1;
 
-    for (int heard = 0; heard + hall->dismissed < others;) {
-        struct pollfd fd[NBCOLL_SHM_RANKS];
+    while (hall->heard + hall->dismissed < others) {
+        struct pollfd fd[NBCOLL_SHM_RANKS + NBCOLLI_SHM_SILENT + 1];
         int n = hall->guests;
         for (int i = 0; i < n; i++)
             fd[i] = (struct pollfd){hall->guest[i].heard ? -1 : hall->guest[i].socket, POLLIN, 0};
-        fd[n] = (struct pollfd){n + hall->dismissed < others ? hall->listener : -1, POLLIN, 0};
+        fd[n] = (struct pollfd){hall->listener, POLLIN, 0};
         nbcoll_status s = nbcolli_shm_await(hall->boot, fd, (nfds_t)n + 1, 1000);
         if (s == NBCOLL_PENDING)
             continue;
         if (s != NBCOLL_OK) {
             nbcolli_shm_hall_blame(hall, s);
-            return;
+            break;
         }
-        if (fd[n].revents)
-            nbcolli_shm_hall_accept(hall);
-        heard = 0;
-        for (int i = 0; i < n; i++) {
-            if (fd[i].revents && !hall->guest[i].heard)
+        for (int i = n; i-- > 0;) /* the last one takes the place of who goes */
+            if (fd[i].revents)
                 nbcolli_shm_hall_hear(hall, &hall->guest[i]);
-            heard += hall->guest[i].heard;
-        }
-        if (hall->verdict != NBCOLL_OK) {
+        if (fd[n].revents && hall->heard + hall->dismissed < others)
+            nbcolli_shm_hall_accept(hall);
+        if (hall->verdict != NBCOLL_OK)
             nbcolli_shm_hall_dismiss(hall);
-            heard = 0;
-        }
     }
+    nbcolli_shm_hall_clear(hall);
 }
 
 /* Waits for the guest's answer of that stage. */

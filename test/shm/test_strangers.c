@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Processes of the same user that connect to rank 0 while the ranks open, and are none: they say nothing, or what no rank
+ * says. The ranks meet all the same, and the log names the processes.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "ranks.h"
+
+enum { CONNECTIONS = 60 };
+
+struct hall {
+    nbcoll_shm_id id;
+    int ranks, come;   /* of these ranks so many come */
+    int strangers;     /* connections that the last process makes first */
+    int garbage;       /* bytes that each says; 0: nothing */
+    uint64_t timeout;
+    nbcoll_status expected;
+    atomic_int connected, over;
+    atomic_int pid, named; /* of the stranger; lines of the log that name it */
+    char line[160];        /* the last one of these */
+};
+
+static void hear(void *user, nbcoll_status why, const char *text)
+{
+    struct hall *h = user;
+    int pid;
+
+    (void)why;
+    if (sscanf(text, "process %d has connected to rank 0 and ", &pid) == 1 && pid == atomic_load(&h->pid)) {
+        snprintf(h->line, sizeof h->line, "%s", text);
+        atomic_fetch_add(&h->named, 1);
+    }
+}
+
+static int connect_to(const nbcoll_shm_id *id)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+    snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "nbcoll-shm-%s", id->text);
+    while (connect(fd, (struct sockaddr *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 52)) != 0)
+        sched_yield();
+    return fd;
+}
+
+static void be_a_stranger(struct hall *h)
+{
+    int fd[CONNECTIONS];
+    unsigned char letter[1024], answer[1024];
+    uint32_t status = 0;
+
+    memset(letter, 'x', sizeof letter);
+    atomic_store(&h->pid, getpid());
+    for (int i = 0; i < h->strangers; i++) {
+        fd[i] = connect_to(&h->id);
+        if (h->garbage) {
+            CHECK(send(fd[i], letter, (size_t)h->garbage, MSG_NOSIGNAL) == h->garbage);
+            CHECK(recv(fd[i], answer, sizeof answer, 0) >= 24); /* it is told at once */
+            memcpy(&status, answer + 20, sizeof status);
+            CHECK(status == NBCOLL_ERR_ABI);
+        }
+    }
+    atomic_store(&h->connected, 1);
+    while (!atomic_load(&h->over))
+        sched_yield();
+    for (int i = 0; i < h->strangers; i++)
+        close(fd[i]);
+}
+
+static void meet(int rank, void *user)
+{
+    struct hall *h = user;
+    const nbcoll_host host = {.size = sizeof host, .user = h, .log = hear};
+    nbcoll_shm_config config = {.size = sizeof config, .id = h->id, .rank = rank, .ranks = h->ranks, .host = &host,
+                                .timeout = h->timeout};
+    nbcoll_endpoint *ep = NULL;
+
+    if (rank == h->come) {
+        be_a_stranger(h);
+        return;
+    }
+    while (rank > 0 && !atomic_load(&h->connected))
+        sched_yield();
+    CHECK_STATUS(h->expected, nbcoll_shm_open(&config, &ep));
+    if (rank == 0) {
+        CHECK(atomic_load(&h->named) == h->strangers);
+        CHECK(strstr(h->line, h->garbage ? "has not said what a rank says" : "has said nothing") != NULL);
+        atomic_store(&h->over, 1);
+    }
+    while (!atomic_load(&h->over))
+        sched_yield();
+    nbcoll_endpoint_close(ep);
+}
+
+static void try_hall(const struct hall *plan)
+{
+    struct hall *h = shared_memory(sizeof *h);
+    const crew c = plan->come == 2 ? PROCESSES_3 : CREW(1, 1, 1, 1);
+
+    h->id = fresh_id();
+    h->ranks = plan->ranks;
+    h->come = plan->come;
+    h->strangers = plan->strangers;
+    h->garbage = plan->garbage;
+    h->timeout = plan->timeout ? plan->timeout : 20 * SECOND;
+    h->expected = plan->expected;
+    crew_succeeds(&c, meet, h);
+    munmap(h, sizeof *h);
+}
+
+static void who_says_nothing_takes_no_place(void **state)
+{
+    (void)state;
+    for (int strangers = 1; strangers <= 3; strangers++)
+        try_hall(&(struct hall){.ranks = 2, .come = 2, .strangers = strangers});
+    try_hall(&(struct hall){.ranks = 3, .come = 3, .strangers = 2});
+}
+
+/* The ones that have been silent for longest go. */
+static void many_that_say_nothing_take_no_place(void **state)
+{
+    (void)state;
+    try_hall(&(struct hall){.ranks = 2, .come = 2, .strangers = CONNECTIONS});
+}
+
+static void who_says_nonsense_is_told_and_takes_no_place(void **state)
+{
+    static const int bytes[] = {1, 7, 8, 24, 336, 1024};
+    (void)state;
+    for (size_t i = 0; i < sizeof bytes / sizeof bytes[0]; i++)
+        try_hall(&(struct hall){.ranks = 2, .come = 2, .strangers = 3, .garbage = bytes[i]});
+}
+
+/* One of three ranks never comes. */
+static void who_says_nothing_is_named_at_the_deadline(void **state)
+{
+    (void)state;
+    try_hall(&(struct hall){.ranks = 3, .come = 2, .strangers = 2, .timeout = SECOND / 2,
+                            .expected = NBCOLL_ERR_TIMEOUT});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_says_nothing_takes_no_place),
+        cmocka_unit_test(many_that_say_nothing_take_no_place),
+        cmocka_unit_test(who_says_nonsense_is_told_and_takes_no_place),
+        cmocka_unit_test(who_says_nothing_is_named_at_the_deadline),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
