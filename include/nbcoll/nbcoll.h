@@ -824,8 +824,8 @@ NBCOLL_API int nbcoll_op_applies(nbcoll_op op, nbcoll_type type);
  * requests), ERR_FORKED.
  *
  * Whether a buffer is memory that this rank may read, or write, no call can tell. Where the kernel copies and refuses,
- * the operation ends with ERR_FAULT on all ranks that have not ended it, nbcoll_failure names the rank whose buffer that
- * was, and the communicator goes on; where the library copies, the program gets SIGSEGV (see shm.h). */
+ * the operation ends with ERR_FAULT on all ranks that have not ended it, nbcoll_failure names the rank whose buffer
+ * that was, and the communicator goes on; where the library copies, the program gets SIGSEGV (see shm.h). */
 #define NBCOLL_IN_PLACE ((void *)(intptr_t)-1)
 
 /* Ends on a rank only after every rank has started it. */

@@ -57,13 +57,13 @@ typedef struct nbcoll_shm_allgather {
 
 /* Shm flags; the ranks' may differ. All but ALLOW_PTRACER are for tests and comparisons. How large data comes to a rank
  * is its own choice, for each size: in pieces, which the rank that has it copies into memory that all share and the
- * other one copies out, or by reading the other process's memory (process_vm_readv). Where the system refuses that later
- * (a filter, PR_SET_DUMPABLE, a privilege that was dropped), what comes from that rank comes in pieces from then on. Of a
- * single buffer that the other process cannot read (memfd_secret, a device's) pieces are taken, too. Where it turns out
- * that its own process cannot read it either, or that this rank cannot write what it gave to receive into, the operation
- * ends on all ranks with ERR_FAULT, whose nbcoll_failure names the rank with that buffer. Only process_vm_readv tells:
- * what a rank copies itself (small data, copies on a shelf, pieces from the start, data of threads) ends it by SIGSEGV,
- * as any access does. */
+ * other one copies out, or by reading the other process's memory (process_vm_readv). Where the system refuses that
+ * later (a filter, PR_SET_DUMPABLE, a privilege that was dropped), what comes from that rank comes in pieces from then
+ * on. Of a single buffer that the other process cannot read (memfd_secret, a device's) pieces are taken, too. Where it
+ * turns out that its own process cannot read it either, or that this rank cannot write what it gave to receive into,
+ * the operation ends on all ranks with ERR_FAULT, whose nbcoll_failure names the rank with that buffer. Only
+ * process_vm_readv tells: what a rank copies itself (small data, copies on a shelf, pieces from the start, data of
+ * threads) ends it by SIGSEGV, as any access does. */
 #define NBCOLL_SHM_NO_CMA 1u      /* do not read other processes' memory */
 #define NBCOLL_SHM_NO_BULK 2u     /* nor that of threads of this process, and no pieces: large data travels in
                                      fragments, which are messages */
@@ -119,9 +119,9 @@ NBCOLL_API size_t nbcoll_shm_quota(int ranks);
  * came), ERR_ABI (another version), ERR_MISMATCH (ranks, depth, payload, quota or pool differ), ERR_DUPLICATE (two of
  * the same rank), ERR_ACCESS (the ranks' effective users differ), ERR_NAMESPACE (network or PID namespaces differ),
  * ERR_MEMORY, ERR_LIMIT (the segment would take more than half of the machine's memory), ERR_PEER_LOST (a rank died, or
- * gave up at its deadline), ERR_BUSY (before this rank had said who it is, more than 16 others had come that said nothing),
- * ERR_UNSUPPORTED (this system has no memfd, eventfd or pidfd, or a filter refuses a system call), ERR_TRANSPORT (no
- * descriptor; sockets fail), and what the allgather returned. */
+ * gave up at its deadline), ERR_BUSY (before this rank had said who it is, more than 16 others had come that said
+ * nothing), ERR_UNSUPPORTED (this system has no memfd, eventfd or pidfd, or a filter refuses a system call),
+ * ERR_TRANSPORT (no descriptor; sockets fail), and what the allgather returned. */
 NBCOLL_API nbcoll_status nbcoll_shm_open(const nbcoll_shm_config *config, nbcoll_endpoint **out);
 
 /* How large data comes from a peer. */
@@ -144,8 +144,8 @@ typedef struct nbcoll_shm_peer {
     size_t by_cma;    /* bytes beyond these from which on it comes by process_vm_readv again; SIZE_MAX: none does */
 } nbcoll_shm_peer;
 
-/* What was found out about a peer at the opening; and since, if process_vm_readv was refused. Set out->size before. Any thread. Errors: ERR_NULL, ERR_CONFIG
- * (out->size), ERR_RANK, ERR_FOREIGN (another transport's endpoint). */
+/* What was found out about a peer at the opening; and since, if process_vm_readv was refused. Set out->size before. Any
+ * thread. Errors: ERR_NULL, ERR_CONFIG (out->size), ERR_RANK, ERR_FOREIGN (another transport's endpoint). */
 NBCOLL_API nbcoll_status nbcoll_shm_describe(const nbcoll_endpoint *endpoint, int peer, nbcoll_shm_peer *out);
 
 #ifdef __cplusplus

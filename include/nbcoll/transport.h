@@ -135,11 +135,11 @@ typedef struct nbcoll_registration {
 /* Moves large data between memories that are named by keys. The receiver gets, or the sender puts: a transport has get,
  * put or both, and where it has both the core takes the cheaper one (limits.get_ns, put_ns).
  *
- * A way of copying that the system refuses later is no loss of the peer: the transport goes on in another way, inside the
- * get or put that met it. Where memory itself cannot be touched and the transport can tell, it lends, and the work
- * request comes back as ERR_BUFFER: the memory of this rank's end is at fault; or as ERR_FAULT: what the peer registered
- * is. Some of the bytes may have been written, no more will be, and no notice is delivered. The core ends that operation,
- * on all ranks, with ERR_FAULT; the peer stays what it was. */
+ * A way of copying that the system refuses later is no loss of the peer: the transport goes on in another way, inside
+ * the get or put that met it. Where memory itself cannot be touched and the transport can tell, it lends, and the work
+ * request comes back as ERR_BUFFER: the memory of this rank's end is at fault; or as ERR_FAULT: what the peer
+ * registered is. Some of the bytes may have been written, no more will be, and no notice is delivered. The core ends
+ * that operation, on all ranks, with ERR_FAULT; the peer stays what it was. */
 typedef struct nbcoll_bulk {
     size_t size;
     uint32_t flags;

@@ -74,8 +74,8 @@ static hwloc_obj_t affinity_core_of(hwloc_obj_t processor)
     return processor;
 }
 
-/* 0, or why the system does not say on which processors this thread may run: hwloc would ask it for ever, each time with
- * room for twice as many. */
+/* 0, or why the system does not say on which processors this thread may run: hwloc would ask it for ever, each time
+ * with room for twice as many. */
 static int affinity_error(void)
 {
     unsigned long any[2048]; /* room for more processors than a kernel is built for */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where the system refuses to say on which cores a process may run (a filter of system calls), `nbcoll info` says so and
- * `nbcoll run` starts ranks that are not bound. hwloc would ask for ever.
+ * Where the system refuses to say on which cores a process may run (a filter of system calls), `nbcoll info` says so
+ * and `nbcoll run` starts ranks that are not bound. hwloc would ask for ever.
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Reading another process's memory works when the ranks open, and is refused later: by a filter of system calls, by
- * PR_SET_DUMPABLE, or for one buffer. The data comes in pieces then. Memory that its own process cannot read, or a buffer
- * to receive into that cannot be written, ends that operation with ERR_FAULT, which names its rank, and nothing else.
- * By cells and by messages, where data is read from the other process whatever the opening has measured, and as that chose.
+ * PR_SET_DUMPABLE, or for one buffer. The data comes in pieces then. Memory that its own process cannot read, or a
+ * buffer to receive into that cannot be written, ends that operation with ERR_FAULT, which names its rank, and nothing
+ * else. By cells and by messages, where data is read from the other process whatever the opening has measured, and as
+ * that chose.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -281,8 +282,9 @@ static void has_a_faulty_buffer(int rank, void *user)
         CHECK(failure.status == NBCOLL_ERR_FAULT && failure.rank == p->faulty);
         char text[200], wanted[200];
         nbcoll_failure_text(&failure, text, sizeof text);
-        snprintf(wanted, sizeof wanted, "rank %d named memory that cannot be read or written as a buffer of operation %d",
-                 p->faulty, (int)failure.tag);
+        snprintf(wanted, sizeof wanted,
+                 "rank %d named memory that cannot be read or written as a buffer of operation %d", p->faulty,
+                 (int)failure.tag);
         CHECK(strcmp(text, wanted) == 0);
     }
     all_is_well(&m, rank, p->config.ranks);
@@ -298,7 +300,8 @@ static void try_buffers(int faulty, const int protections[], int n)
         skip();
     for (int i = 0; i < 16 * n; i++) {
         size_t bytes = lengths[i / 4 % 4], last = bytes - 1;
-        struct plan p = {.config = {.size = sizeof p.config, .id = fresh_id(), .ranks = 2 + (i ^ i / 4) % 2, .flags = ALWAYS},
+        int ranks = 2 + (i ^ i / 4) % 2;
+        struct plan p = {.config = {.size = sizeof p.config, .id = fresh_id(), .ranks = ranks, .flags = ALWAYS},
                          .by_messages = i % 2, .faulty = faulty, .protection = protections[i / 16],
                          .bytes = bytes, .bad = i / 2 % 2 ? last : 0};
         const crew c = p.config.ranks == 2 ? PROCESSES_2 : PROCESSES_3;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Processes of the same user that connect to rank 0 while the ranks open, and are none: they say nothing, or what no rank
- * says. The ranks meet all the same, and the log names the processes.
+ * Processes of the same user that connect to rank 0 while the ranks open, and are none: they say nothing, or what no
+ * rank says. The ranks meet all the same, and the log names the processes.
  */
 #define _GNU_SOURCE
 #include <sched.h>

@@ -15,8 +15,8 @@
  * was damaged, or stands in a window that was closed, moves nothing. A rank that is gone, that was given up or with
  * which something has failed is not served: the core may have taken the memory back.
  *
- * Where process_vm_readv could not touch one of the two buffers (EFAULT), nobody knows whose: the owner's may be one that
- * only its own process reads (a device's, memfd_secret). Then both let the kernel copy, which tells them.
+ * Where process_vm_readv could not touch one of the two buffers (EFAULT), nobody knows whose: the owner's may be one
+ * that only its own process reads (a device's, memfd_secret). Then both let the kernel copy, which tells them.
  */
 #include <errno.h>
 

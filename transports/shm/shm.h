@@ -202,8 +202,8 @@ struct nbcolli_shm_works {
 };
 
 /* Scratch of a get under way: what is left of it. WHO: the peer; above it whether its memory is read in place, comes by
- * pieces, and that in these owner and receiver ask the kernel whether their memory can be touched; and the number + 1 of
- * the window that was granted for it. */
+ * pieces, and that in these owner and receiver ask the kernel whether their memory can be touched; and the number + 1
+ * of the window that was granted for it. */
 enum { NBCOLLI_SHM_GET_WHO, NBCOLLI_SHM_GET_FROM, NBCOLLI_SHM_GET_TO, NBCOLLI_SHM_GET_LEFT };
 #define NBCOLLI_SHM_GET_HERE 16
 #define NBCOLLI_SHM_GET_PIECES 17
@@ -428,7 +428,8 @@ size_t nbcolli_shm_pool_bytes(size_t pool);
 /* Has the get a window? If it has none, and one is free, that is granted. */
 bool nbcolli_shm_pieces_ask(struct nbcolli_shm_end *e, nbcoll_work *work);
 /* Takes a get with a window as far as it goes in this progress: OK (it is complete), PENDING, AGAIN (as fetch),
- * ERR_PEER_LOST, ERR_BUFFER (what it writes to cannot be written), ERR_FAULT (what it reads cannot be read by its owner). */
+ * ERR_PEER_LOST, ERR_BUFFER (what it writes to cannot be written), ERR_FAULT (what it reads cannot be read by its
+ * owner). */
 nbcoll_status nbcolli_shm_pieces_go_on(struct nbcolli_shm_end *e, nbcoll_work *work);
 /* Takes its window back, if it has one. The work request says what is left. */
 void nbcolli_shm_pieces_close(struct nbcolli_shm_end *e, nbcoll_work *work);

@@ -36,8 +36,8 @@ static void nbcolli_op_returned(nbcolli_op *op)
     nbcolli_advance(run);
 }
 
-/* A get or put could not touch memory of this rank's, or of its peer's: that is the end of the operation, and of nothing
- * else. The work request has moved nothing, as if it were cancelled. */
+/* A get or put could not touch memory of this rank's, or of its peer's: that is the end of the operation, and of
+ * nothing else. The work request has moved nothing, as if it were cancelled. */
 static void nbcolli_fault_in(nbcolli_op *op, nbcoll_work *work)
 {
     nbcolli_run *run = op->run;
