@@ -43,8 +43,8 @@ void crew_succeeds(const crew *c, rank_main *main, void *user);
 _Noreturn void rank_fails(const char *file, int line, const char *what);
 void rank_wants(const char *file, int line, const char *what, nbcoll_status wanted, nbcoll_status is);
 
-/* What is to take less than `most`, and took so long. A machine that is busy elsewhere may delay it, a fault does so each
- * time: whether some rank was late is asked behind the crew's run, which is tried again then:
+/* What is to take less than `most`, and took so long. A machine that is busy elsewhere may delay it, a fault does so
+ * each time: whether some rank was late is asked behind the crew's run, which is tried again then:
  *
  *     int tries = 0;
  *     do
