@@ -406,7 +406,7 @@ typedef struct nbcoll_comm_config {
     uint32_t cells;        /* L: exposures an operation and rank, where memory is shared. 1..256. Each rank's transport
                               gives nbcoll_cells_bytes for them, about K * (34 * ranks + 128 * L) bytes, or the
                               communicator works by messages alone: nbcoll_comm_cells tells */
-    uint32_t schedules;    /* cached schedules. 1..65536 */
+    uint32_t schedules;    /* cached schedules, at most: a count beside `schedule_bytes`. 1..65536 */
     size_t eager;          /* bytes up to which a payload travels with its header; clipped to the transport's limit */
     size_t large;          /* NBCOLL_BY_COST: the cheapest algorithm of the cost model. Else bytes from which the
                               algorithms for large data are chosen */
@@ -424,9 +424,13 @@ typedef struct nbcoll_comm_config {
     uint32_t progress_cores; /* processors that the progress drivers of a node's ranks have, all together, beside those
                                 on which ranks compute: binomial trees within a node are split by them (split.h),
                                 unless rules say how. The fewest that any rank names count. 0: none are known */
+    size_t schedule_bytes; /* memory that cached schedules may take, on this rank, with what their operations need to
+                              run: beyond it those make room that were used longest ago, and of these first what is
+                              cheap to build again; the one used last stays. nbcoll_comm_schedules tells. 0: 32 MiB, or
+                              what the last 128 take, if that is more. A short allreduce of two ranks takes 5 KB */
 } nbcoll_comm_config;
 /* clang-format off */
-#define NBCOLL_COMM_DEFAULTS { sizeof(nbcoll_comm_config), 32, 8, 128, 4096, NBCOLL_BY_COST, 0, 0, 0, 0, 0, 0, 0 }
+#define NBCOLL_COMM_DEFAULTS { sizeof(nbcoll_comm_config), 32, 8, 65536, 4096, NBCOLL_BY_COST, 0, 0, 0, 0, 0, 0, 0, 0 }
 /* clang-format on */
 
 /* Makes the communicator of all ranks of `endpoint`, which the context owns from then on (it closes it when it is
@@ -578,6 +582,21 @@ NBCOLL_API nbcoll_status nbcoll_comm_cells(const nbcoll_comm *comm, nbcoll_cells
 /* Bytes that the cells of a communicator of so many ranks take of each rank's shared memory. `config` may be null: the
  * defaults. 0: no communicator with cells can be made so. Any thread. */
 NBCOLL_API size_t nbcoll_cells_bytes(const nbcoll_comm_config *config, int ranks);
+
+/* The schedules that a communicator has cached on this rank: a call that is like an earlier one, but perhaps for its
+ * buffers and what a host's descriptors point to, finds its schedule; others build one. */
+typedef struct nbcoll_schedules {
+    size_t size;
+    uint32_t kept;       /* cached now */
+    size_t bytes;        /* that these take */
+    size_t most;         /* that they may take: nbcoll_comm_config.schedule_bytes */
+    uint64_t operations; /* started here on the communicator, with those that made it or were made of it */
+    uint64_t built;      /* schedules: by calls that did not find theirs. As many as operations: the cache is too small,
+                            or no call is like another */
+    uint64_t evicted;    /* of these: they made room */
+} nbcoll_schedules;
+/* Set out->size before. Errors: ERR_NULL, ERR_CONFIG (out->size), ERR_BUSY (inside a host function), ERR_FORKED. */
+NBCOLL_API nbcoll_status nbcoll_comm_schedules(nbcoll_comm *comm, nbcoll_schedules *out);
 
 /* Operations started and not yet ended here: those of requests, and those that a blocking call left at its timeout. */
 NBCOLL_API size_t nbcoll_comm_active(const nbcoll_comm *comm);

@@ -100,6 +100,8 @@ struct nbcoll_schedule {
     nbcolli_request *requests; /* free ones, each with a run that it keeps */
     uint32_t kept;             /* runs that requests keep */
     uint64_t serial;       /* of those that the owner has had: what was found for it is not taken for another one's */
+    size_t held;           /* bytes of its runs */
+    size_t *cached;        /* where these count too, while it is in a communicator's cache; else null */
     uint32_t users;        /* requests that hold it */
     int evicted;           /* it has left its communicator's cache: freed by its last user */
     struct nbcoll_program *program; /* by which the communicator's agent carries it out; null: runs do */

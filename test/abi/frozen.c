@@ -187,13 +187,22 @@ OFFSET(nbcoll_start_block, restart, 24);
 VALUE(NBCOLLI_REQUEST_INACTIVE, 1);
 VALUE(NBCOLLI_REQUEST_OVER, 5);
 
+SIZE(nbcoll_schedules, 56);
+OFFSET(nbcoll_schedules, size, 0);
+OFFSET(nbcoll_schedules, kept, 8);
+OFFSET(nbcoll_schedules, bytes, 16);
+OFFSET(nbcoll_schedules, most, 24);
+OFFSET(nbcoll_schedules, operations, 32);
+OFFSET(nbcoll_schedules, built, 40);
+OFFSET(nbcoll_schedules, evicted, 48);
+
 SIZE(nbcoll_cells, 24);
 OFFSET(nbcoll_cells, size, 0);
 OFFSET(nbcoll_cells, present, 8);
 OFFSET(nbcoll_cells, lacking, 12);
 OFFSET(nbcoll_cells, bytes, 16);
 
-SIZE(nbcoll_comm_config, 96);
+SIZE(nbcoll_comm_config, 104);
 OFFSET(nbcoll_comm_config, size, 0);
 OFFSET(nbcoll_comm_config, slots, 8);
 OFFSET(nbcoll_comm_config, cells, 12);
@@ -207,6 +216,7 @@ OFFSET(nbcoll_comm_config, node, 64);
 OFFSET(nbcoll_comm_config, agent, 72);
 OFFSET(nbcoll_comm_config, domain, 80);
 OFFSET(nbcoll_comm_config, progress_cores, 88);
+OFFSET(nbcoll_comm_config, schedule_bytes, 96);
 
 FROZEN(sizeof(nbcoll_type), 8);
 FROZEN(sizeof(nbcoll_op), 8);

@@ -89,6 +89,7 @@ typedef struct nbcolli_cached {
     struct nbcolli_cached *next; /* in its bucket */
     struct nbcolli_cached *newer, *older;
     uint32_t hash;
+    uint32_t weight;  /* how dear it is to build again, for what it takes; less for each time it was spared since */
     size_t memory;    /* of the entry and its copies of arrays */
     nbcoll_args args; /* its arrays are copies */
     nbcoll_schedule *schedule;
@@ -105,8 +106,11 @@ typedef struct nbcolli_call_note {
 } nbcolli_call_note;
 
 typedef struct nbcolli_cache {
-    nbcolli_cached **bucket;
+    nbcolli_cached **bucket; /* the communicator's, until there are more entries than those */
     uint32_t buckets, entries, limit;
+    uint32_t spared;         /* so many entries are kept whatever they take */
+    size_t bytes, most;      /* of entries, schedules and their runs; what they may take */
+    uint64_t built, evicted;
     nbcolli_cached *newest, *oldest;
     nbcolli_call_note memo[NBCOLLI_NOTES];
 } nbcolli_cache;

@@ -68,6 +68,14 @@ void nbcolli_schedule_drop(nbcoll_schedule *s)
     nbcolli_schedule_delete(s);
 }
 
+/* Notes bytes more that its runs hold. */
+static void nbcolli_schedule_hold(nbcoll_schedule *s, size_t bytes)
+{
+    s->held += bytes;
+    if (s->cached)
+        *s->cached += bytes;
+}
+
 static uint32_t nbcolli_most_parts(const nbcoll_schedule *s)
 {
     uint32_t most = 0;
@@ -101,6 +109,7 @@ static nbcolli_run *nbcolli_run_make(nbcoll_schedule *s)
     nbcolli_run *run = (nbcolli_run *)(void *)block;
     run->memory = memory;
     run->schedule = s;
+    nbcolli_schedule_hold(s, memory);
     run->is_worn = 1;
     run->op = (nbcolli_op *)(void *)(block + ops);
     run->regions = (nbcoll_memory *)(void *)(block + pieces);
@@ -153,6 +162,7 @@ static int nbcolli_run_pack(nbcolli_run *run, const nbcolli_request *r)
         if (!room)
             return 0;
         nbcolli_free(host, run->room, run->room_bytes);
+        nbcolli_schedule_hold(run->schedule, bytes - run->room_bytes);
         run->room = room;
         run->room_bytes = bytes;
     }

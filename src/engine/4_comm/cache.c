@@ -30,6 +30,29 @@ void nbcolli_cache_renew(nbcolli_cache *cache, nbcolli_cached *e)
     nbcolli_age_newest(cache, e);
 }
 
+/* Frees them, unless they lie in the communicator. */
+static void nbcolli_cache_forget_buckets(nbcoll_comm *comm)
+{
+    nbcolli_cache *cache = &comm->cache;
+    if (cache->buckets > NBCOLLI_CACHE_BUCKETS)
+        nbcolli_free(&comm->context->host, cache->bucket, cache->buckets * sizeof *cache->bucket);
+}
+
+/* Bytes of an entry, all that its schedule has included. */
+static size_t nbcolli_cached_bytes(const nbcolli_cached *e)
+{
+    return e->memory + e->schedule->memory + (e->schedule->stand_in ? sizeof(nbcolli_stand_in) : 0) + e->schedule->held;
+}
+
+/* What building it again takes, by its steps, for each KiB that it takes: a power of two. */
+static uint32_t nbcolli_cached_weight(const nbcoll_comm *comm, const nbcolli_cached *e)
+{
+    uint64_t built = (uint64_t)e->schedule->steps * (comm->config.agent ? (uint64_t)comm->size : 1); /* of all ranks */
+    size_t run = e->schedule->held ? 0 : e->schedule->extent[NBCOLL_BUFFER_SCRATCH] + e->schedule->bounce;
+    uint64_t each = 64 * built / ((nbcolli_cached_bytes(e) + run) / 1024 + 1);
+    return 64 - (uint32_t)__builtin_clzll(each | 1);
+}
+
 static void nbcolli_cache_evict(nbcoll_comm *comm, nbcolli_cached *e)
 {
     nbcolli_cached **at = &comm->cache.bucket[e->hash & (comm->cache.buckets - 1)];
@@ -42,6 +65,8 @@ static void nbcolli_cache_evict(nbcoll_comm *comm, nbcolli_cached *e)
     *at = e->next;
     nbcolli_age_unlink(&comm->cache, e);
     comm->cache.entries--;
+    comm->cache.bytes -= nbcolli_cached_bytes(e);
+    e->schedule->cached = NULL;
     if (e->schedule->users)
         e->schedule->evicted = 1;
     else
@@ -49,10 +74,69 @@ static void nbcolli_cache_evict(nbcoll_comm *comm, nbcolli_cached *e)
     nbcolli_free(&comm->context->host, e, e->memory);
 }
 
+#define NBCOLLI_SPARED 8u /* of the oldest eighth at most so many are looked at */
+
+/* Of those used longest ago the one that is cheapest to build again. Those used before it weigh less the next time. */
+static nbcolli_cached *nbcolli_cache_choose(nbcolli_cache *cache)
+{
+    uint32_t looks = cache->entries / 8 < NBCOLLI_SPARED ? cache->entries / 8 : NBCOLLI_SPARED;
+    nbcolli_cached *chosen = cache->oldest, *e = chosen->newer;
+
+    for (uint32_t i = 1; i < looks; i++, e = e->newer)
+        if (e->weight < chosen->weight)
+            chosen = e;
+    for (e = cache->oldest; e != chosen; e = e->newer)
+        e->weight--; /* more than the chosen one's */
+    return chosen;
+}
+
+/* Makes room, but for the newest one. */
+static void nbcolli_cache_trim(nbcoll_comm *comm)
+{
+    nbcolli_cache *cache = &comm->cache;
+
+    while (cache->entries > 1 &&
+           (cache->entries > cache->limit || (cache->bytes > cache->most && cache->entries > cache->spared))) {
+        nbcolli_cache_evict(comm, nbcolli_cache_choose(cache));
+        cache->evicted++;
+    }
+}
+
+/* Twice as many buckets, if there is memory for them. */
+static void nbcolli_cache_widen(nbcoll_comm *comm)
+{
+    nbcolli_cache *cache = &comm->cache;
+    const nbcoll_host *host = &comm->context->host;
+    uint32_t buckets = 2 * cache->buckets;
+    nbcolli_cached **bucket = nbcolli_alloc(host, buckets * sizeof *bucket, sizeof *bucket);
+
+    if (!bucket)
+        return;
+    memset(bucket, 0, buckets * sizeof *bucket);
+    for (nbcolli_cached *e = cache->oldest; e; e = e->newer) {
+        e->next = bucket[e->hash & (buckets - 1)];
+        bucket[e->hash & (buckets - 1)] = e;
+    }
+    nbcolli_cache_forget_buckets(comm);
+    cache->bucket = bucket;
+    cache->buckets = buckets;
+}
+
+void nbcolli_cache_open(nbcoll_comm *comm, nbcolli_cached **bucket, uint32_t buckets)
+{
+    const nbcoll_comm_config *config = &comm->config;
+    comm->cache = (nbcolli_cache){.bucket = bucket,
+                                  .buckets = buckets,
+                                  .limit = config->schedules,
+                                  .spared = config->schedule_bytes ? 0 : NBCOLLI_CACHE_BUCKETS,
+                                  .most = config->schedule_bytes ? config->schedule_bytes : NBCOLLI_CACHE_BYTES};
+}
+
 void nbcolli_cache_clear(nbcoll_comm *comm)
 {
     while (comm->cache.oldest)
         nbcolli_cache_evict(comm, comm->cache.oldest);
+    nbcolli_cache_forget_buckets(comm);
 }
 
 _Static_assert(sizeof(nbcoll_type) == sizeof(size_t), "the three arrays have elements of one size");
@@ -148,17 +232,40 @@ static nbcoll_status nbcolli_cache_build(nbcoll_comm *comm, nbcolli_cached *e, c
     return s;
 }
 
+/* It is there from now on: the newest one. */
+static void nbcolli_cache_add(nbcoll_comm *comm, nbcolli_cached *e)
+{
+    nbcolli_cache *cache = &comm->cache;
+
+    if (cache->entries >= NBCOLLI_CACHE_BUCKETS && cache->entries >= cache->buckets)
+        nbcolli_cache_widen(comm);
+    nbcolli_cached **bucket = &cache->bucket[e->hash & (cache->buckets - 1)];
+    e->next = *bucket;
+    *bucket = e;
+    e->weight = nbcolli_cached_weight(comm, e);
+    nbcolli_age_newest(cache, e);
+    cache->entries++;
+    cache->built++;
+    cache->bytes += nbcolli_cached_bytes(e);
+    e->schedule->cached = &cache->bytes;
+    nbcolli_cache_trim(comm);
+}
+
 nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, nbcoll_schedule **out)
 {
     nbcolli_cache *cache = &comm->cache;
     uint32_t hash = nbcolli_key_hash(a, comm->size);
-    nbcolli_cached **bucket = &cache->bucket[hash & (cache->buckets - 1)], *e = *bucket;
+    nbcolli_cached *e = cache->bucket[hash & (cache->buckets - 1)];
 
     while (e && !(e->hash == hash && nbcolli_key_same(&e->args, a, comm->size)))
         e = e->next;
     if (e) {
-        if (e->newer)
+        if (e->newer) {
             nbcolli_cache_renew(cache, e);
+            e->weight = nbcolli_cached_weight(comm, e);
+        }
+        if (cache->bytes > cache->most)
+            nbcolli_cache_trim(comm); /* runs have been made since */
         *out = e->schedule;
         return NBCOLL_OK;
     }
@@ -170,12 +277,7 @@ nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, nbc
         nbcolli_free(&comm->context->host, e, e->memory);
         return s;
     }
-    if (cache->entries == cache->limit)
-        nbcolli_cache_evict(comm, cache->oldest);
-    e->next = *bucket;
-    *bucket = e;
-    nbcolli_age_newest(cache, e);
-    cache->entries++;
+    nbcolli_cache_add(comm, e);
     *out = e->schedule;
     return NBCOLL_OK;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The bounded cache of a communicator's schedules, under everything that their builders read. The one used longest ago
- * makes room; if a request still holds it, that request frees it.
+ * The bounded cache of a communicator's schedules, under everything that their builders read. Where they take more
+ * bytes than the host allows, one of those used longest ago makes room: of the last few the one that is cheapest to
+ * build again. If a request still holds it, that request frees it.
  *
  * Before it, a memo of calls: one without arrays, of a predefined type and op, is told from all others by two numbers,
  * its word and its count, and whatever was checked and computed for the first such call holds for all.
@@ -11,6 +12,12 @@
 #define NBCOLLI_ENGINE_COMM_CACHE_H
 
 #include "../1_state/context.h"
+
+#define NBCOLLI_CACHE_BUCKETS 128u           /* at first, at most */
+#define NBCOLLI_CACHE_BYTES ((size_t)32 << 20) /* where the host names no bound */
+
+/* As configured; the buckets, a power of two and no more than NBCOLLI_CACHE_BUCKETS, lie in the communicator. */
+void nbcolli_cache_open(nbcoll_comm *comm, nbcolli_cached **bucket, uint32_t buckets);
 
 /* Empties it. */
 void nbcolli_cache_clear(nbcoll_comm *comm);

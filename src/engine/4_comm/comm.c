@@ -46,7 +46,8 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
 {
     nbcoll_context *c = link->context;
     int has_shared = link->first->transport.shared != NULL && config->cells > 0;
-    uint32_t buckets = nbcolli_buckets_for(config->schedules);
+    uint32_t buckets = nbcolli_buckets_for(config->schedules < NBCOLLI_CACHE_BUCKETS ? config->schedules
+                                                                              : NBCOLLI_CACHE_BUCKETS);
     size_t slots = nbcolli_lines(sizeof(nbcoll_comm));
     size_t peers = slots + nbcolli_lines(config->slots * sizeof(nbcolli_slot));
     size_t told = peers + nbcolli_lines((size_t)most * sizeof(nbcolli_peer));
@@ -86,7 +87,7 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     comm->queue = comm->queue_here;
     comm->queue_room = 1;
     comm->votes = eldest ? eldest->votes : (nbcolli_vote *)(void *)(block + ballot);
-    comm->cache.bucket = (nbcolli_cached **)(void *)(block + cache);
+    nbcolli_cache_open(comm, (nbcolli_cached **)(void *)(block + cache), buckets);
     comm->exposed = (uint16_t *)(void *)(block + exposed);
     comm->parts = (unsigned char **)(void *)(block + parts);
     comm->node = (int *)(void *)(block + node);
@@ -95,8 +96,6 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     comm->lacking = comm->leader = -1;
     if (config->rule_count)
         comm->config.rules = memcpy(block + rules, config->rules, config->rule_count * sizeof(nbcoll_rule));
-    comm->cache.buckets = buckets;
-    comm->cache.limit = config->schedules;
     comm->sister_at = &c->comms;
     comm->sister = c->comms;
     if (comm->sister)

@@ -101,6 +101,24 @@ nbcoll_status nbcoll_comm_cells(const nbcoll_comm *comm, nbcoll_cells *out)
     return NBCOLL_OK;
 }
 
+nbcoll_status nbcoll_comm_schedules(nbcoll_comm *comm, nbcoll_schedules *out)
+{
+    if (!comm || !out)
+        return NBCOLL_ERR_NULL;
+    size_t size = out->size;
+    if (size < sizeof size)
+        return NBCOLL_ERR_CONFIG;
+    nbcoll_status s = nbcolli_enter_caller(comm->context);
+    if (s != NBCOLL_OK)
+        return s;
+    const nbcolli_cache *cache = &comm->cache;
+    nbcoll_schedules now = {size, cache->entries, cache->bytes, cache->most, comm->next_tag, cache->built,
+                            cache->evicted};
+    memcpy(out, &now, size < sizeof now ? size : sizeof now);
+    nbcolli_leave_caller(comm->context);
+    return NBCOLL_OK;
+}
+
 size_t nbcoll_cells_bytes(const nbcoll_comm_config *given, int ranks)
 {
     nbcoll_comm_config config;
