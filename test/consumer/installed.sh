@@ -75,7 +75,7 @@ by_implementation()
         "$work/implementation"
     done <<END
 gcc -std=c11
-clang -std=gnu11 -DNBCOLL_INLINE -DNBCOLL_PREFIX=acme_ -DNBCOLL_WITH_SHM=0
+clang -std=gnu11 -DNBCOLL_EXPORT -DNBCOLL_INLINE -DNBCOLL_PREFIX=acme_ -DNBCOLL_WITH_SHM=0
 END
     nm -g --defined-only "$work/implementation" >"$work/names"
     grep -q ' acme_nbcoll_iallreduce$' "$work/names"

@@ -411,7 +411,7 @@ const char *nbcolli_shm_why(const struct nbcolli_shm_end *e, int peer)
         return "";
     if (e->peer[peer].cma)
         return "the peer is another process";
-    switch (e->peer[peer].error) {
+    switch ((int)e->peer[peer].error) { /* the cast: clang switches on no atomic object */
     case 0:
         return "the peer cannot read our memory, or was told not to";
     case NBCOLLI_SHM_NOT_TRIED:
