@@ -236,30 +236,6 @@ static void a_process_that_is_not_dumpable_any_more(void **state)
 
 /* ---- one buffer ------------------------------------------------------------------------------------------------ */
 
-/* Of `bytes`, those from `bad` on with the protection; else readable and writable. */
-static unsigned char *buffer(size_t bytes, size_t bad, int protection)
-{
-    if (protection < 0)
-        return (unsigned char *)(protection == NOWHERE ? (uintptr_t)PAGE : (uintptr_t)1 << 47);
-    size_t all = (bytes + PAGE - 1) / PAGE * PAGE, from = bad / PAGE * PAGE;
-    unsigned char *memory = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    CHECK(memory != MAP_FAILED);
-    memset(memory, 0, all);
-    CHECK(mprotect(memory + from, all - from, protection) == 0);
-    return memory;
-}
-
-static void all_is_well(const member *m, int rank, int ranks)
-{
-    unsigned char *send = malloc(MOST), *recv = malloc((size_t)ranks * MOST);
-
-    fill(send, rank, MOST);
-    gather(m, rank, ranks, MOST, send, recv, 0, NULL, 0);
-    free(send);
-    free(recv);
-}
-
 /* Memory that no other process reads, and its own does. */
 static void sends_a_secret(int rank, void *user)
 {
