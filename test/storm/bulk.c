@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Registrations, gets, puts, and shared memory of a world. Where memory is registered, a key names an entry of a table,
+ * and each get and put must find at both ends a registration that is alive, covers the bytes, and allows it: at the
+ * post and when it is carried out. Elsewhere a key is address and length. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire.h"
+
+static bool is_registered(const end *e)
+{
+    return !(e->storm->plan.groups & PLAIN_KEYS);
+}
+
+/* Something has gone that lets a key be stale. */
+static bool excuses(const storm *s)
+{
+    return s->bad_anywhere & (BAD_DEAD | BAD_LEFT | BAD_DECLARED | BAD_WIRE | BAD_MEMORY);
+}
+
+/* ---- registrations ----------------------------------------------------------------------------------------------- */
+
+static nbcoll_key key_of(const plan *p, uint64_t id)
+{
+    nbcoll_key key = {{id}};
+    for (size_t i = 8; i < p->key_bytes && i < sizeof key; i++)
+        ((unsigned char *)&key)[i] = (unsigned char)(mix(id, i) | 1);
+    return key;
+}
+
+static nbcoll_status bulk_register(nbcoll_endpoint *ep, int peer, void *memory, size_t bytes, uint32_t access,
+                                   nbcoll_registration *out)
+{
+    end *e = (end *)ep;
+    storm *s = e->storm;
+    struct wire *w = s->wire;
+
+    storm_step(s, e->actor);
+    if (storm_fault(s, e->actor, FAULT_REGISTER, &e->actor->registers)) {
+        storm_note(s, ep->rank, NOTE_FAULT, FAULT_REGISTER, access);
+        return NBCOLL_ERR_MEMORY;
+    }
+    if (!memory || !bytes)
+        storm_find(s, "rank %d registers nothing", ep->rank);
+    memset(out, 0, sizeof *out);
+    if (!is_registered(e)) {
+        out->key = (nbcoll_key){{(uintptr_t)memory, bytes}};
+        return NBCOLL_OK;
+    }
+    w->registered = grown(w->registered, w->n_registered, &w->registered_room, sizeof *w->registered);
+    w->registered[w->n_registered++] = (registered){e, memory, bytes, access, peer};
+    if (access & (NBCOLL_PEER_READS | NBCOLL_PEER_WRITES))
+        out->key = key_of(&s->plan, w->n_registered);
+    out->word[0] = w->n_registered;
+    storm_note(s, ep->rank, NOTE_REGISTER, w->n_registered, bytes << 8 | access);
+    return NBCOLL_OK;
+}
+
+static registered *find(storm *s, uint64_t id, const end *owner)
+{
+    struct wire *w = s->wire;
+    if (id < 1 || id > w->n_registered || w->registered[id - 1].end != owner)
+        return NULL;
+    return &w->registered[id - 1];
+}
+
+static bool uses(const order *o, uint64_t id, const end *e)
+{
+    return o->kind != ORDER_POST &&
+           ((o->end == e && o->local == id) || (o->peer == e->base.rank && o->key.word[0] == id));
+}
+
+static void bulk_deregister(nbcoll_endpoint *ep, nbcoll_registration *registration)
+{
+    end *e = (end *)ep;
+    storm *s = e->storm;
+
+    storm_step(s, e->actor);
+    registered *r = find(s, registration->word[0], e);
+    storm_note(s, ep->rank, NOTE_UNREGISTER, registration->word[0], 0);
+    if (!r) {
+        storm_find(s, "rank %d ends a registration that it does not have", ep->rank);
+        return;
+    }
+    for (size_t i = 0; i < s->wire->n_orders; i++)
+        if (uses(&s->wire->orders[i], registration->word[0], e) && !excuses(s))
+            storm_find(s, "rank %d ends a registration that a get or put uses", ep->rank);
+    r->end = NULL;
+}
+
+void bulk_closes(end *e)
+{
+    struct wire *w = e->storm->wire;
+    for (size_t i = 0; i < w->n_registered; i++)
+        if (w->registered[i].end == e) {
+            storm_find(e->storm,
+                       "rank %d closes its endpoint with memory registered: %zu bytes, access %u, for rank %d, "
+                       "as %zu",
+                       e->base.rank, w->registered[i].bytes, w->registered[i].access, w->registered[i].peer, i + 1);
+            w->registered[i].end = NULL;
+        }
+}
+
+/* ---- gets and puts ----------------------------------------------------------------------------------------------- */
+
+static char *locate(storm *s, const nbcoll_key *key, int owner, int other, uint32_t access, size_t offset, size_t bytes)
+{
+    end *at = wire_end(s, owner);
+    if (!is_registered(at)) {
+        char *there = (char *)(uintptr_t)key->word[0];
+        bool is_shared = s->memory &&
+                         (unsigned char *)there - s->memory < (ptrdiff_t)(s->plan.quota * (size_t)s->plan.ranks) &&
+                         (unsigned char *)there >= s->memory;
+        bool is_in = there && offset <= key->word[1] && bytes <= key->word[1] - offset;
+        return is_in && (is_shared || !at->is_closed) ? there + offset
+                                                      : NULL; /* shared memory outlives its rank's end */
+    }
+    if (at->is_closed)
+        return NULL;
+    registered *r = find(s, key->word[0], at);
+    nbcoll_key whole = key_of(&s->plan, key->word[0]);
+    if (!r || memcmp(key, &whole, sizeof whole) != 0 || !(r->access & access) || (r->peer >= 0 && r->peer != other) ||
+        offset > r->bytes || bytes > r->bytes - offset)
+        return NULL;
+    return r->memory + offset;
+}
+
+static bool covers(storm *s, end *e, uint64_t id, const char *memory, size_t bytes)
+{
+    registered *r = id ? find(s, id, e) : NULL;
+    if (!id)
+        return s->plan.groups & ANY_LOCAL;
+    return r && (r->access & NBCOLL_LOCAL_END) && memory >= r->memory && memory + bytes <= r->memory + r->bytes;
+}
+
+static const char *what_is_wrong(storm *s, const order *o, char **there)
+{
+    const char *here = o->kind == ORDER_GET ? o->to : o->from;
+    uint32_t access = o->kind == ORDER_GET ? NBCOLL_PEER_READS : NBCOLL_PEER_WRITES;
+    if (!covers(s, o->end, o->local, here, o->bytes))
+        return "whose own end is not registered";
+    *there = locate(s, &o->key, o->peer, o->end->base.rank, access, o->offset, o->bytes);
+    return *there ? NULL : "whose other end is not registered";
+}
+
+nbcoll_status bulk_carry_out(storm *s, order *o)
+{
+    char *there;
+    const char *wrong = what_is_wrong(s, o, &there);
+    if (wrong) {
+        if (!excuses(s))
+            storm_find(s, "rank %d has a %s lent %s (any more)", o->end->base.rank,
+                       o->kind == ORDER_GET ? "get" : "put", wrong);
+        return NBCOLL_ERR_TRANSPORT;
+    }
+    if (wire_end(s, o->peer)->given_up[o->end->base.rank])
+        return NBCOLL_ERR_TRANSPORT;
+    if (o->kind == ORDER_GET)
+        memcpy(o->to, there, o->bytes);
+    else {
+        memcpy(there, o->from, o->bytes);
+        wire_send(o->end, o->peer, o->header, NULL, 0);
+    }
+    storm_note(s, o->end->base.rank, NOTE_COPIED, (uint64_t)o->peer, o->bytes);
+    return NBCOLL_OK;
+}
+
+static nbcoll_posted begin(end *e, order o, fault_kind kind, uint64_t *counter)
+{
+    storm *s = e->storm;
+    int refused = wire_refuses(e, o.peer);
+    char *there;
+
+    o.end = e;
+    if (refused >= 0)
+        return (nbcoll_posted)refused;
+    storm_note(s, e->base.rank, o.kind == ORDER_GET ? NOTE_GET : NOTE_PUT, (uint64_t)o.peer, o.bytes);
+    const fault *f = storm_fault(s, e->actor, kind, counter);
+    if (f) {
+        storm_note(s, e->base.rank, NOTE_FAULT, kind, (uint64_t)o.peer);
+        storm_cause(s, e->base.rank, BAD_WIRE);
+        storm_cause(s, o.peer, BAD_WIRE);
+        o.fails = true;
+        return f->late ? wire_lend(e, o) : NBCOLL_POST_FAILED;
+    }
+    if (wire_end(s, o.peer)->given_up[e->base.rank] || storm_chance(s, s->plan.refused)) {
+        wire_refused(e, wire_end(s, o.peer)->given_up[e->base.rank]);
+        return NBCOLL_POST_NOT_NOW;
+    }
+    const char *wrong = what_is_wrong(s, &o, &there);
+    if (wrong && !excuses(s))
+        storm_find(s, "rank %d posts a %s of %zu bytes %s", e->base.rank, o.kind == ORDER_GET ? "get" : "put", o.bytes,
+                   wrong);
+    if (wrong)
+        return NBCOLL_POST_FAILED;
+    if (storm_chance(s, s->plan.lent))
+        return wire_lend(e, o);
+    return bulk_carry_out(s, &o) == NBCOLL_OK ? NBCOLL_POST_DONE : NBCOLL_POST_FAILED;
+}
+
+static nbcoll_posted bulk_get_(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
+                               const nbcoll_registration *local, void *to, size_t bytes, nbcoll_work *work)
+{
+    end *e = (end *)ep;
+    return begin(e,
+                 (order){.kind = ORDER_GET,
+                         .peer = peer,
+                         .work = work,
+                         .to = to,
+                         .bytes = bytes,
+                         .offset = offset,
+                         .key = *key,
+                         .local = local ? local->word[0] : 0},
+                 FAULT_GET, &e->actor->gets);
+}
+
+static nbcoll_posted bulk_put_(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
+                               const nbcoll_registration *local, const void *from, size_t bytes,
+                               const nbcoll_header *notice, nbcoll_work *work)
+{
+    end *e = (end *)ep;
+    return begin(e,
+                 (order){.kind = ORDER_PUT,
+                         .peer = peer,
+                         .work = work,
+                         .from = from,
+                         .bytes = bytes,
+                         .offset = offset,
+                         .key = *key,
+                         .local = local ? local->word[0] : 0,
+                         .header = notice},
+                 FAULT_PUT, &e->actor->puts);
+}
+
+static const void *bulk_view(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset, size_t bytes)
+{
+    end *e = (end *)ep;
+    storm *s = e->storm;
+    storm_step(s, e->actor);
+    if (s->ends || wire_end(s, peer)->given_up[ep->rank])
+        return NULL;
+    return locate(s, key, peer, ep->rank, NBCOLL_PEER_READS, offset, bytes);
+}
+
+void bulk_give_up(nbcoll_endpoint *ep, int peer)
+{
+    end *e = (end *)ep;
+    e->given_up[peer] = true;
+    storm_note(e->storm, ep->rank, NOTE_GIVEN_UP, (uint64_t)peer, 0);
+}
+
+nbcoll_bulk bulk_table(const plan *p)
+{
+    unsigned g = p->groups;
+    return (nbcoll_bulk){.size = sizeof(nbcoll_bulk),
+                         .flags =
+                             (g & ANY_LOCAL ? NBCOLL_BULK_ANY_LOCAL : 0) | (g & PLAIN_KEYS ? NBCOLL_BULK_ONE_KEY : 0),
+                         .register_memory = bulk_register,
+                         .deregister_memory = g & PLAIN_KEYS ? NULL : bulk_deregister,
+                         .get = g & HAS_GET ? bulk_get_ : NULL,
+                         .put = g & HAS_PUT ? bulk_put_ : NULL,
+                         .view = g & HAS_VIEW ? bulk_view : NULL};
+}
+
+/* ---- shared memory ----------------------------------------------------------------------------------------------- */
+
+static nbcoll_status shared_reserve(nbcoll_endpoint *ep, size_t bytes, uint64_t *at)
+{
+    end *e = (end *)ep;
+    storm *s = e->storm;
+    reserved *list = s->wire->reserved[ep->rank];
+    size_t n = s->wire->n_reserved[ep->rank], i = 0, place = s->plan.quota * (size_t)ep->rank, first = place;
+
+    storm_step(s, e->actor);
+    bytes = (bytes + 127) / 128 * 128;
+    for (; i < n && list[i].at - place < bytes; i++)
+        place = list[i].at + list[i].bytes;
+    if (place + bytes > first + s->plan.quota)
+        return NBCOLL_ERR_MEMORY;
+    list = realloc(list, (n + 1) * sizeof *list);
+    memmove(list + i + 1, list + i, (n - i) * sizeof *list);
+    list[i] = (reserved){place, bytes};
+    s->wire->reserved[ep->rank] = list;
+    s->wire->n_reserved[ep->rank] = n + 1;
+    memset(s->memory + place, 0, bytes);
+    *at = place;
+    storm_note(s, ep->rank, NOTE_RESERVE, bytes, 0);
+    return NBCOLL_OK;
+}
+
+static void shared_release(nbcoll_endpoint *ep, uint64_t at)
+{
+    storm *s = ((end *)ep)->storm;
+    reserved *list = s->wire->reserved[ep->rank];
+    size_t n = s->wire->n_reserved[ep->rank], i = 0;
+
+    while (i < n && list[i].at != at)
+        i++;
+    if (i == n) {
+        storm_find(s, "rank %d releases shared memory that it has not reserved", ep->rank);
+        return;
+    }
+    storm_note(s, ep->rank, NOTE_RELEASE, at, list[i].bytes);
+    memset(s->memory + at, 0xdb, list[i].bytes);
+    memmove(list + i, list + i + 1, (n - i - 1) * sizeof *list);
+    s->wire->n_reserved[ep->rank] = n - 1;
+}
+
+static void *shared_map(nbcoll_endpoint *ep, uint64_t at, size_t bytes)
+{
+    storm *s = ((end *)ep)->storm;
+    size_t all = s->plan.quota * (size_t)s->plan.ranks;
+    return at <= all && bytes <= all - at ? s->memory + at : NULL;
+}
+
+static void shared_wake(nbcoll_endpoint *ep, int peer)
+{
+    end *e = (end *)ep;
+    storm *s = e->storm;
+    storm_step(s, e->actor);
+    storm_note(s, ep->rank, NOTE_WAKE, (uint64_t)peer, 0);
+    for (int r = 0; r < ep->ranks; r++)
+        if (r != ep->rank && (peer < 0 || r == peer))
+            storm_ring(s, r, s->now + storm_random(s, 2 * MICROSECOND));
+}
+
+nbcoll_shared shared_table(const plan *p)
+{
+    (void)p;
+    return (nbcoll_shared){.size = sizeof(nbcoll_shared),
+                           .reserve = shared_reserve,
+                           .release = shared_release,
+                           .map = shared_map,
+                           .wake = shared_wake};
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ *     storm SEED [cuts]              runs it, says all that happened, and the log's hash
+ *     storm --seconds N [--from S]   runs seeds from S on (else from the clock), and says which failed
+ *     storm --seeds FROM COUNT       the same of so many
+ *     storm --shrink SEED [cuts]     leaves out ranks, items and faults as long as it fails, and says what is left
+ *
+ * Cuts: --ranks N, --items N, --skip A,B,..., --no-fault N, --only KIND (of faults: a number), --calm. Status 1: one
+ * has failed. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "storm.h"
+
+static storm world;
+
+/* A crash is a finding, too: the seed is said, and the process dies of it. */
+static void crashed(int signal)
+{
+    static const char words[] = "storm: a crash in seed ";
+    char number[24], *at = number + sizeof number;
+    uint64_t seed = world.plan.seed;
+    *--at = '\n';
+    do
+        *--at = (char)('0' + seed % 10);
+    while (seed /= 10);
+    if (write(STDERR_FILENO, words, sizeof words - 1) < 0 ||
+        write(STDERR_FILENO, at, (size_t)(number + sizeof number - at)) < 0)
+        _exit(1);
+    raise(signal);
+}
+
+static void say_seed_of_a_crash(void)
+{
+    static char stack[16384];
+    stack_t other = {.ss_sp = stack, .ss_size = sizeof stack};
+    struct sigaction action = {.sa_handler = crashed, .sa_flags = (int)(SA_ONSTACK | SA_RESETHAND)};
+    sigaltstack(&other, NULL);
+    sigaction(SIGSEGV, &action, NULL);
+    sigaction(SIGBUS, &action, NULL);
+    sigaction(SIGABRT, &action, NULL);
+    sigaction(SIGFPE, &action, NULL);
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static bool fails(uint64_t seed, const cut *c)
+{
+    storm_run(&world, seed, c, false);
+    return world.finding[0];
+}
+
+/* What a finding says, but for numbers and what follows from them. */
+static void kind_of(const char *finding, char kind[40])
+{
+    size_t n = 0;
+    for (; *finding && n < 39; finding++)
+        if ((*finding < '0' || *finding > '9') && *finding != ' ')
+            kind[n++] = *finding;
+    kind[n] = 0;
+}
+
+static char wanted[40]; /* while it shrinks */
+
+static bool fails_alike(uint64_t seed, const cut *c)
+{
+    char is[40];
+    bool failed = fails(seed, c);
+    kind_of(world.finding, is);
+    return failed && !strncmp(is, wanted, 16);
+}
+
+static void print_command(uint64_t seed, const cut *c)
+{
+    printf("storm %llu", (unsigned long long)seed);
+    if (c->ranks)
+        printf(" --ranks %d", c->ranks);
+    if (c->items >= 0)
+        printf(" --items %d", c->items);
+    if (c->only)
+        printf(" --only %d", c->only - 1);
+    if (c->is_calm)
+        printf(" --calm");
+    for (int k = 0; k < 32; k++)
+        if (c->faults >> k & 1)
+            printf(" --no-fault %d", k);
+    for (int k = 0; k < c->n_skipped; k++)
+        printf("%s%d", k ? "," : " --skip ", c->skipped[k]);
+    printf("\n");
+}
+
+/* ---- shrinking --------------------------------------------------------------------------------------------------- */
+
+static bool is_skipped(const cut *c, int i)
+{
+    for (int k = 0; k < c->n_skipped; k++)
+        if (c->skipped[k] == i)
+            return true;
+    return false;
+}
+
+static void shrink_items(uint64_t seed, cut *c, int step)
+{
+    for (int i = c->items - 1; i >= 0; i -= step) {
+        cut tried = *c;
+        for (int k = i; k > i - step && k >= 0; k--)
+            if (!is_skipped(c, k))
+                tried.skipped[tried.n_skipped++] = k;
+        if (tried.n_skipped != c->n_skipped && fails_alike(seed, &tried))
+            *c = tried;
+    }
+}
+
+static void shrink(uint64_t seed, cut c)
+{
+    cut tried = c;
+    if (!fails(seed, &c)) {
+        printf("it does not fail\n");
+        return;
+    }
+    kind_of(world.finding, wanted);
+    for (int ranks = 2; ranks < world.plan.ranks; ranks++) {
+        tried = c;
+        tried.ranks = ranks;
+        if (fails_alike(seed, &tried)) {
+            c = tried;
+            break;
+        }
+    }
+    fails(seed, &c);
+    if (c.items < 0)
+        c.items = world.plan.items;
+    for (int items = 1; items < c.items; items++) {
+        tried = c;
+        tried.items = items;
+        if (fails_alike(seed, &tried))
+            c = tried;
+    }
+    for (int k = 0; k < 2; k++) {
+        tried = c;
+        tried.faults |= 1u << k;
+        if (!c.is_calm && fails_alike(seed, &tried))
+            c = tried;
+    }
+    for (int step = 8; step; step /= 2)
+        shrink_items(seed, &c, step);
+    storm_run(&world, seed, &c, true);
+    print_command(seed, &c);
+}
+
+/* ---- many -------------------------------------------------------------------------------------------------------- */
+
+static int run_many(uint64_t from, uint64_t count, double most, const cut *c, int findings)
+{
+    double begin = seconds();
+    uint64_t ran = 0, faulty = 0, steps = 0;
+    int failed = 0;
+
+    for (; ran < count && (!most || seconds() - begin < most) && failed < findings; ran++) {
+        uint64_t seed = from + ran;
+        bool is_wrong = fails(seed, c);
+        faulty += plan_has_faults(&world.plan);
+        steps += world.steps;
+        if (is_wrong) {
+            failed++;
+            printf("seed %llu: %s\n    ", (unsigned long long)seed, world.finding);
+            print_command(seed, c);
+            fflush(stdout);
+        }
+    }
+    double took = (double)clock() / CLOCKS_PER_SEC;
+    printf(
+        "%llu seeds from %llu on, %llu of them with faults, %llu steps: %d failed; %.0f a minute of processor time\n",
+        (unsigned long long)ran, (unsigned long long)from, (unsigned long long)faulty, (unsigned long long)steps,
+        failed, (double)ran / took * 60);
+    return failed > 0;
+}
+
+static int run_one(uint64_t seed, const cut *c, bool is_quiet)
+{
+    storm_run(&world, seed, c, !is_quiet);
+    printf("seed %llu: %s; hash %016llx after %llu steps, %llu us\n", (unsigned long long)seed,
+           world.finding[0] ? world.finding : "all is well", (unsigned long long)world.hash,
+           (unsigned long long)world.steps, (unsigned long long)(world.now / MICROSECOND));
+    return world.finding[0] != 0;
+}
+
+static void read_skips(cut *c, char *list)
+{
+    for (char *word = strtok(list, ","); word; word = strtok(NULL, ","))
+        c->skipped[c->n_skipped++] = atoi(word);
+}
+
+int storm_command(int argc, char **argv)
+{
+    cut c = {.items = -1};
+    uint64_t seed = 0, from = 0, count = UINT64_MAX;
+    double most = 0;
+    bool shrinks = false, prints_met = false, has_from = false, many = false, is_quiet = false;
+    int findings = 10;
+
+    for (int i = 1; i < argc; i++) {
+        const char *a = argv[i];
+        char *next = i + 1 < argc ? argv[i + 1] : (char[]){"0"};
+        if (a[0] != '-') {
+            seed = strtoull(a, NULL, 0);
+            continue;
+        }
+        if (!strcmp(a, "--calm"))
+            c.is_calm = true;
+        else if (!strcmp(a, "--quiet"))
+            is_quiet = true;
+        else if (!strcmp(a, "--shrink"))
+            shrinks = true;
+        else if (!strcmp(a, "--coverage"))
+            prints_met = true;
+        else {
+            i++;
+            if (!strcmp(a, "--seconds"))
+                most = atof(next), many = true;
+            else if (!strcmp(a, "--from"))
+                from = strtoull(next, NULL, 0), has_from = true;
+            else if (!strcmp(a, "--count"))
+                count = strtoull(next, NULL, 0), many = true;
+            else if (!strcmp(a, "--findings"))
+                findings = atoi(next);
+            else if (!strcmp(a, "--ranks"))
+                c.ranks = atoi(next);
+            else if (!strcmp(a, "--items"))
+                c.items = atoi(next);
+            else if (!strcmp(a, "--only"))
+                c.only = 1 + atoi(next);
+            else if (!strcmp(a, "--no-fault"))
+                c.faults |= 1u << atoi(next);
+            else if (!strcmp(a, "--skip"))
+                read_skips(&c, next);
+        }
+    }
+    if (!has_from)
+        from = (uint64_t)time(NULL) * 1000000;
+    if (shrinks) {
+        shrink(seed, c);
+        return 0;
+    }
+    say_seed_of_a_crash();
+    int status = many ? run_many(from, count, most, &c, findings) : run_one(seed, &c, is_quiet);
+    if (prints_met)
+        coverage_print();
+    return status;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What was met, as tables: how posts of each type of message were answered, which type came next to a rank after which,
+ * and how operations ended; with those that never came. */
+#include <stdio.h>
+
+#include "storm.h"
+
+coverage met;
+
+static const char *const type_name[] = {"EAGER", "RTS",    "FIN",     "CTS",     "DATA",    "REVOKE",  "REVOKED",
+                                        "LOST",  "CREDIT", "GIVE_UP", "AGREE",   "DECIDED", "STALLED", "WANT",
+                                        "QUERY", "WHERE",  "PUT",     "CHANNEL", "AGENT"};
+enum { NAMED = sizeof type_name / sizeof *type_name };
+
+static void print_types(void)
+{
+    printf("%-10s %12s %12s %12s %12s  next\n", "type", "done", "lent", "not now", "damaged");
+    for (int i = 0; i < NAMED; i++) {
+        int after = 0;
+        for (int k = 0; k < NAMED; k++)
+            after += met.next[i][k] > 0;
+        printf("%-10s %12llu %12llu %12llu %12llu  %d of %d types\n", type_name[i],
+               (unsigned long long)met.answered[i][0], (unsigned long long)met.answered[i][1],
+               (unsigned long long)met.answered[i][2], (unsigned long long)met.answered[i][3], after, NAMED);
+    }
+    printf("pairs of types never met at a rank:");
+    for (int i = 0; i < NAMED; i++)
+        for (int k = 0; k < NAMED; k++)
+            if (!met.next[i][k])
+                printf(" %s-%s", type_name[i], type_name[k]);
+    printf("\n");
+}
+
+void coverage_print(void)
+{
+    print_types();
+    for (int i = 0; i <= NBCOLL_OPERATION_COUNT; i++) {
+        printf("%-22s", i < NBCOLL_OPERATION_COUNT ? nbcoll_operation_name((nbcoll_operation)i) : "creation");
+        for (int k = 0; k < NBCOLL_STATUS_COUNT; k++)
+            if (met.ended[i][k])
+                printf(" %s %llu", nbcoll_status_name((nbcoll_status)k) + 7, (unsigned long long)met.ended[i][k]);
+        printf("\n");
+    }
+}

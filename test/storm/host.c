@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The host's hooks of a rank. Memory is counted, has words at its ends that must stay, is filled with garbage when it
+ * is given and when it is taken back, and is refused where the plan says so. The clock is the world's. A pause stays
+ * away for a time that grows with the looks, or until something comes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storm.h"
+
+#define GUARD 0x5afe5afe5afe5afeull
+
+typedef struct block {
+    struct block *next, **at;
+    void *raw;
+    size_t bytes;
+    uint64_t guard;
+} block;
+
+static void *host_alloc(void *user, size_t bytes, size_t align)
+{
+    actor *a = user;
+    storm *s = a->storm;
+    const fault *f = storm_fault(s, a, FAULT_MEMORY, &a->allocs);
+    uint64_t guard = GUARD;
+
+    if (f) {
+        storm_note(s, a->rank, NOTE_NO_MEMORY, a->allocs, bytes);
+        storm_cause(s, a->rank, BAD_MEMORY);
+        return NULL;
+    }
+    if (align < 16)
+        align = 16;
+    size_t head = (sizeof(block) + align - 1) / align * align;
+    unsigned char *raw = aligned_alloc(align, (head + bytes + sizeof guard + align - 1) / align * align);
+    block *b = (block *)(void *)(raw + head - sizeof(block));
+    *b = (block){a->blocks, (block **)(void *)&a->blocks, raw, bytes, GUARD};
+    if (b->next)
+        b->next->at = &b->next;
+    a->blocks = b;
+    a->bytes += bytes;
+    memset(raw + head, 0xa1, bytes < 4096 ? bytes : 4096);
+    memcpy(raw + head + bytes, &guard, sizeof guard);
+    return raw + head;
+}
+
+static void host_free(void *user, void *memory, size_t bytes)
+{
+    actor *a = user;
+    uint64_t guard;
+
+    if (!memory)
+        return;
+    block *b = (block *)memory - 1;
+    memcpy(&guard, (char *)memory + b->bytes, sizeof guard);
+    if (b->guard != GUARD || b->bytes != bytes || guard != GUARD) {
+        storm_find(a->storm, "rank %d: free of %zu bytes: a block of another size, or written beyond", a->rank, bytes);
+        return;
+    }
+    *b->at = b->next;
+    if (b->next)
+        b->next->at = b->at;
+    a->bytes -= bytes;
+    b->guard = 0;
+    void *raw = b->raw;
+    memset(memory, 0xdb, bytes < 4096 ? bytes : 4096);
+    free(raw);
+}
+
+static void host_log(void *user, nbcoll_status why, const char *text)
+{
+    actor *a = user;
+    if (a->storm->is_loud)
+        printf("             rank %d, log: %s: %s\n", a->rank, nbcoll_status_name(why), text);
+}
+
+static uint64_t host_now(void *user)
+{
+    actor *a = user;
+    storm_step(a->storm, a);
+    return a->storm->now;
+}
+
+static void host_pause(void *user, uint64_t looks)
+{
+    actor *a = user;
+    bool is_short = looks < 20 && storm_chance(a->storm, 300);
+    storm_sleep(a->storm, 50 + storm_random(a->storm, is_short ? 50ull << looks : 40 * MILLISECOND));
+}
+
+static nbcoll_status host_spawn(void *user, void (*main)(void *argument), void *argument)
+{
+    (void)user;
+    (void)main;
+    (void)argument;
+    return NBCOLL_ERR_UNSUPPORTED;
+}
+
+void host_init(actor *a)
+{
+    a->host = (nbcoll_host){sizeof a->host, a, host_alloc, host_free, host_log, host_now, host_pause, host_spawn};
+}
+
+/* At the end: what has not been given back; who abandons may keep what others may touch. */
+void host_check(actor *a)
+{
+    if (a->bytes && !a->has_abandoned)
+        storm_find(a->storm, "rank %d has not given back %zu bytes of memory", a->rank, a->bytes);
+    while (a->blocks) {
+        block *b = a->blocks;
+        a->blocks = b->next;
+        free(b->raw);
+    }
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a seed means. The limits, the transport and the program are drawn from streams of their own, an item each, so
+ * that leaving one out changes no other. The program is legal: all ranks execute its items in the same order, each in
+ * forms of its own choice (rank.c); a fault, a cancelled call, or one that a rank calls otherwise, is drawn for half of
+ * the seeds. */
+#include <stdio.h>
+#include <string.h>
+
+#include "storm.h"
+
+static uint64_t draw(uint64_t *state, uint64_t below)
+{
+    return next_random(state) % below;
+}
+
+/* One of several, by the last of the numbers. */
+#define ONE_OF(state, ...)                                                                                             \
+    ((const size_t[]){__VA_ARGS__}[draw(state, sizeof((const size_t[]){__VA_ARGS__}) / sizeof(size_t))])
+
+/* ---- transport and limits ---------------------------------------------------------------------------------------- */
+
+static void draw_groups(plan *p, uint64_t *r)
+{
+    unsigned g = 0;
+    switch (draw(r, 6)) {
+    case 0:
+        break;
+    case 1:
+        g = HAS_GET;
+        break;
+    case 2:
+        g = HAS_PUT;
+        break;
+    case 3:
+        g = HAS_GET | HAS_PUT;
+        break;
+    default:
+        g = HAS_GET | PLAIN_KEYS | ANY_LOCAL | HAS_SHARED | (draw(r, 2) ? HAS_VIEW : 0u) | (draw(r, 4) ? 0u : HAS_PUT);
+    }
+    if (g && !(g & PLAIN_KEYS))
+        g |= draw(r, 3) ? 0u : draw(r, 2) ? ANY_LOCAL : ANY_LOCAL | PLAIN_KEYS;
+    g |= draw(r, 2) ? HAS_LINES : 0u;
+    g |= g & HAS_LINES && draw(r, 2) ? HAS_TAKE : 0u;
+    g |= draw(r, 2) ? HAS_WAKEUP : 0u;
+    p->groups = g;
+    p->key_bytes = g & PLAIN_KEYS ? 16 : (uint32_t)ONE_OF(r, 8, 16, 20, 40, 64);
+    p->channels = (uint32_t)ONE_OF(r, 1, 2, 16, 256, 65536);
+}
+
+static void draw_limits(plan *p, uint64_t *r)
+{
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+    p->payload = ONE_OF(r, 256, 256, 264, 512, 1000, 4096, 65536);
+    p->eager = ONE_OF(r, 0, 8, 64, 255, 4096, 65536);
+    p->credits = (uint32_t)ONE_OF(r, 1, 2, 3, 16, 64);
+    p->slots = (uint32_t)ONE_OF(r, 1, 2, 3, 8, 32, 64);
+    p->cells = (uint32_t)ONE_OF(r, 1, 2, 8, 8, 16);
+    p->schedules = (uint32_t)ONE_OF(r, 1, 2, 8, 128);
+    p->flags = draw(r, 4) ? 0 : (uint32_t)draw(r, 8);
+    config.slots = p->slots;
+    config.cells = p->cells;
+    p->shelf = p->groups & HAS_SHARED && draw(r, 2) ? (uint32_t)ONE_OF(r, 4096, 20000, 65536) : 0;
+    if (p->groups & HAS_SHARED) {
+        p->quota = nbcoll_cells_bytes(&config, p->ranks) * draw(r, 5) + p->shelf + draw(r, 65536);
+        p->quota = (p->quota + 127) / 128 * 128 + 128;
+    } else
+        p->quota = 0;
+    p->refused = (unsigned)ONE_OF(r, 0, 0, 30, 300, 700);
+    p->lent = (unsigned)ONE_OF(r, 0, 0, 100, 500, 1000);
+    p->switches = (unsigned)ONE_OF(r, 0, 5, 30, 100);
+    p->far = (unsigned)ONE_OF(r, 0, 5, 30, 100);
+    p->late = (unsigned)ONE_OF(r, 0, 0, 20, 100);
+    p->latest = (uint64_t)ONE_OF(r, 100 * MICROSECOND, 10 * MILLISECOND, SECOND, SECOND, 200 * SECOND);
+    if (p->latest >= SECOND) /* for that each of the others makes thousands of passes */
+        p->late /= p->latest > SECOND ? 20 : 4;
+    p->room = (uint32_t)ONE_OF(r, 1, 2, 8, 64, 1000);
+    p->window = (int)ONE_OF(r, 1, 4, 16, 64);
+    if (draw(r, 4) == 0) {
+        p->groups |= HAS_BOUND;
+        p->room = p->credits < 4 ? 4 : p->credits;
+    }
+}
+
+/* ---- the program ------------------------------------------------------------------------------------------------- */
+
+static size_t draw_count(uint64_t *r, int ranks)
+{
+    size_t most = draw(r, 8) ? 8 : draw(r, 8) ? 200 : 6000 / (size_t)(ranks < 4 ? 1 : ranks / 4);
+    return draw(r, 8) ? (size_t)draw(r, most + 1) : 0;
+}
+
+static void draw_call(item *i, uint64_t *r, int ranks)
+{
+    i->kind = ITEM_CALL;
+    i->o = (operation){.what = (nbcoll_operation)draw(r, NBCOLL_OPERATION_COUNT),
+                       .root = (int)draw(r, 1000),
+                       .count = draw_count(r, ranks),
+                       .in_place = (int)draw(r, 2),
+                       .seed = next_random(r)};
+    i->o.how = operation_reduction((size_t)draw(r, operation_reductions()));
+    if (!combines(i->o.what))
+        i->o.how.type = (nbcoll_type)draw(r, NBCOLL_TYPE_COUNT);
+    i->element = draw(r, 3) ? ELEMENT_PREDEFINED : draw(r, 2) ? ELEMENT_PLAIN : ELEMENT_PACKED;
+    i->packed = combines(i->o.what) ? (size_t)ONE_OF(r, 8, 16, 24) : 1 + (size_t)draw(r, 32);
+    i->own_op = 0;
+    if (combines(i->o.what) && (i->element != ELEMENT_PREDEFINED || draw(r, 4) == 0)) {
+        i->own_op = 1 + (int)draw(r, 2);
+        if (i->element == ELEMENT_PREDEFINED)
+            i->o.how.type = NBCOLL_UINT64;
+    }
+    i->times = draw(r, 3) ? 1 : 1 + (int)draw(r, 6);
+    if (draw(r, 60) == 0)
+        i->times = 40;
+}
+
+/* The same call with other elements, where these are the host's: at the same count, and perhaps the same address. */
+static void draw_other_elements(item *i, uint64_t *r)
+{
+    if (i->element == ELEMENT_PREDEFINED || draw(r, 2))
+        return;
+    i->packed = combines(i->o.what) ? (size_t)ONE_OF(r, 8, 16, 24) : 1 + (size_t)draw(r, 32);
+    i->element = draw(r, 2) ? ELEMENT_PLAIN : ELEMENT_PACKED;
+}
+
+static void place_all(plan *p)
+{
+    for (int r = 0; r < p->ranks; r++)
+        p->place[0][r] = (place_in){0, r, p->ranks};
+    p->comms = 1;
+}
+
+static void place_made(plan *p, const item *i)
+{
+    place_in *to = p->place[i->made], *from = p->place[i->comm];
+    unsigned colours = i->kind == ITEM_SPLIT ? 1 + (unsigned)(i->salt % 3) : 1;
+    bool reverse = i->kind == ITEM_SPLIT && i->salt / 3 % 2, some_out = i->kind == ITEM_SPLIT && i->salt / 6 % 3 == 0;
+
+    for (int r = 0; r < p->ranks; r++) {
+        uint64_t h = mix(i->salt, (uint64_t)r);
+        to[r] = (place_in){-1, 0, 0};
+        if (from[r].group < 0 || (some_out && h % 5 == 0))
+            continue;
+        to[r].group = from[r].group * (int)colours + (int)(h / 5 % colours);
+    }
+    for (int r = 0; r < p->ranks; r++)
+        for (int q = 0; q < p->ranks && to[r].group >= 0; q++) {
+            bool is_before = from[q].rank < from[r].rank;
+            to[r].size += to[q].group == to[r].group;
+            to[r].rank += to[q].group == to[r].group && q != r && (reverse ? !is_before : is_before);
+        }
+}
+
+int plan_member(const plan *p, int comm, int of, int rank)
+{
+    for (int r = 0; r < p->ranks; r++)
+        if (p->place[comm][r].group >= 0 && p->place[comm][r].group == p->place[comm][of].group &&
+            p->place[comm][r].rank == rank)
+            return r;
+    return -1;
+}
+
+static void draw_items(plan *p, int items)
+{
+    bool is_free[COMMS_MOST] = {false};
+    place_all(p);
+    p->items = items;
+    for (int n = 0; n < items; n++) {
+        uint64_t r = mix(p->seed, 1000 + (uint64_t)n), kind = draw(&r, 40);
+        item *i = &p->item[n];
+        int earlier = (int)draw(&r, (uint64_t)n + 1);
+        *i = (item){0};
+        draw_call(i, &r, p->ranks);
+        if (draw(&r, 2) && earlier < n && p->item[earlier].kind == ITEM_CALL)
+            *i = p->item[earlier];
+        draw_other_elements(i, &r);
+        i->cancels = 0;
+        i->differs = 0;
+        i->salt = next_random(&r);
+        i->comm = (int)draw(&r, (uint64_t)p->comms);
+        if (is_free[i->comm] || draw(&r, 2))
+            i->comm = 0;
+        if (kind < 3 && p->comms < COMMS_MOST) {
+            i->kind = kind == 0 ? ITEM_DUP : ITEM_SPLIT;
+            i->made = p->comms++;
+            place_made(p, i);
+        } else if (kind == 3 && i->comm) {
+            i->kind = ITEM_FREE;
+            is_free[i->comm] = true;
+        }
+    }
+}
+
+/* ---- faults ------------------------------------------------------------------------------------------------------ */
+
+static void draw_fault(plan *p, uint64_t *r, fault_kind kind)
+{
+    fault *f = &p->fault[p->faults++];
+    uint64_t calls = (uint64_t)p->items;
+    *f = (fault){kind, (int)draw(r, (uint64_t)p->ranks), 0, 0, 1, (int)draw(r, 2)};
+    f->other = (f->rank + 1 + (int)draw(r, (uint64_t)p->ranks - 1)) % p->ranks;
+    switch (kind) {
+    case FAULT_MEMORY:
+        f->at = draw(r, 2) ? draw(r, 40) : draw(r, 400);
+        f->many = ONE_OF(r, 1, 1, 1, 3, 20, 1 << 30);
+        break;
+    case FAULT_REGISTER:
+        f->at = draw(r, 3) ? draw(r, 6) : draw(r, 60);
+        f->many = ONE_OF(r, 1, 3, 1 << 30);
+        break;
+    case FAULT_GET:
+    case FAULT_PUT:
+        f->at = draw(r, 20);
+        break;
+    case FAULT_POST:
+        f->at = draw(r, 400);
+        break;
+    case FAULT_DEATH:
+        f->at = draw(r, 3) ? draw(r, 3000) : draw(r, 300);
+        break;
+    case FAULT_HOST:
+        f->at = draw(r, 30);
+        break;
+    case FAULT_DAMAGE:
+        f->at = draw(r, 200);
+        break;
+    default:
+        f->at = draw(r, calls);
+    }
+}
+
+static void draw_faults(plan *p, const cut *c)
+{
+    uint64_t r = mix(p->seed, 2), n = draw(&r, 2) ? 0 : draw(&r, 3) ? 1 : 2;
+    p->faults = 0;
+    if (c->only && !n)
+        n = 1;
+    if (c->is_calm)
+        n = 0;
+    for (uint64_t k = 0; k < n; k++) {
+        int kind = (int)draw(&r, FAULT_COUNT + 2);
+        item *i = &p->item[draw(&r, (uint64_t)p->items)];
+        int whose = 1 + (int)draw(&r, (uint64_t)p->ranks);
+        if (c->only)
+            kind = c->only - 1;
+        if (c->faults >> k & 1)
+            continue;
+        if (kind < FAULT_COUNT)
+            draw_fault(p, &r, (fault_kind)kind);
+        else if (i->kind == ITEM_CALL && kind == FAULT_COUNT)
+            i->cancels = whose;
+        else if (i->kind == ITEM_CALL && !i->own_op)
+            i->differs = whose;
+    }
+}
+
+bool plan_has_faults(const plan *p)
+{
+    for (int i = 0; i < p->items; i++)
+        if (p->item[i].cancels || p->item[i].differs)
+            return true;
+    return p->faults > 0;
+}
+
+void plan_make(plan *p, uint64_t seed, const cut *c)
+{
+    uint64_t r = mix(seed, 0);
+    p->seed = seed;
+    p->ranks = seed % 20 == 0 ? 2 + (int)draw(&r, RANKS_MOST - 1)
+               : draw(&r, 10) ? 2 + (int)draw(&r, 4)
+                              : 6 + (int)draw(&r, 4);
+    if (c->ranks)
+        p->ranks = c->ranks;
+    draw_groups(p, &r);
+    draw_limits(p, &r);
+    draw_items(p, 30 + (int)draw(&r, 12));
+    draw_faults(p, c);
+    memset(p->is_skipped, 0, sizeof p->is_skipped);
+    for (int i = 0; i < c->n_skipped; i++)
+        p->is_skipped[c->skipped[i]] = true;
+    if (c->items >= 0 && c->items < p->items)
+        p->items = c->items;
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+static const char *const fault_name[] = {"memory refused",
+                                         "register_memory refused",
+                                         "get fails",
+                                         "put fails",
+                                         "post fails",
+                                         "death",
+                                         "hang",
+                                         "declares another lost",
+                                         "leaves",
+                                         "abandons",
+                                         "a function of the host's fails",
+                                         "a field of a header is damaged"};
+
+static void print_item(const plan *p, int n)
+{
+    const item *i = &p->item[n];
+    if (p->is_skipped[n])
+        return;
+    printf("  item %d on communicator %d: ", n, i->comm);
+    if (i->kind != ITEM_CALL) {
+        printf("%s %d\n",
+               i->kind == ITEM_DUP     ? "dup to"
+               : i->kind == ITEM_SPLIT ? "split to"
+                                       : "free",
+               i->kind == ITEM_FREE ? i->comm : i->made);
+        return;
+    }
+    printf("%s, count %zu, root %d%s", nbcoll_operation_name(i->o.what), i->o.count, i->o.root,
+           i->o.in_place ? ", in place on some" : "");
+    if (i->element)
+        printf(", %s elements of %zu bytes", i->element == ELEMENT_PLAIN ? "plain" : "packed", i->packed);
+    else
+        printf(", %s", nbcoll_type_name(i->o.how.type));
+    if (combines(i->o.what))
+        printf(", %s",
+               i->own_op ? i->own_op == 1 ? "own op" : "own op that does not commute" : nbcoll_op_name(i->o.how.op));
+    printf(", %d times", i->times);
+    if (i->cancels)
+        printf(", rank %d cancels", i->cancels - 1);
+    if (i->differs)
+        printf(", rank %d calls something else", i->differs - 1);
+    printf("\n");
+}
+
+void plan_print(const plan *p)
+{
+    printf("seed %llu: %d ranks; transport:%s%s%s%s%s%s%s%s%s%s\n", (unsigned long long)p->seed, p->ranks,
+           p->groups & HAS_LINES ? " lines" : "", p->groups & HAS_TAKE ? " taken" : "",
+           p->groups & HAS_GET ? " get" : "", p->groups & HAS_PUT ? " put" : "",
+           p->groups & ANY_LOCAL ? " any-local" : "", p->groups & PLAIN_KEYS ? " plain-keys" : "",
+           p->groups & HAS_SHARED ? " shared" : "", p->groups & HAS_VIEW ? " view" : "",
+           p->groups & HAS_WAKEUP ? " wakeup" : "", p->groups & HAS_BOUND ? " receives" : "");
+    printf("  payload %zu, eager %zu, credits %u, slots %u, cells %u, schedules %u, flags %u, keys of %u, channels %u, "
+           "shelf %u, quota %zu\n",
+           p->payload, p->eager, p->credits, p->slots, p->cells, p->schedules, p->flags, p->key_bytes, p->channels,
+           p->shelf, p->quota);
+    printf("  of 1000: refused %u, lent %u, switches %u, far %u, late %u (at most %llu us); room %u, window %d\n",
+           p->refused, p->lent, p->switches, p->far, p->late, (unsigned long long)(p->latest / MICROSECOND), p->room,
+           p->window);
+    for (int i = 0; i < p->items; i++)
+        print_item(p, i);
+    for (int i = 0; i < p->faults; i++)
+        printf("  fault: rank %d: %s, from %llu on, %llu times (other %d, late %d)\n", p->fault[i].rank,
+               fault_name[p->fault[i].kind], (unsigned long long)p->fault[i].at, (unsigned long long)p->fault[i].many,
+               p->fault[i].other, p->fault[i].late);
+}

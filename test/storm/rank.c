@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The program as one rank executes it: blocking, nonblocking or persistent, with a callback or without, as its own
+ * stream of choices says; what is outstanding is waited for in each way that there is. A call that is refused for lack
+ * of memory is made again; a communicator that is broken, or out of step, is used no more. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storm.h"
+
+enum { RETRIES = 40, OPEN_MOST = 72 };
+
+typedef struct call { /* one that has been started and not ended */
+    int item;
+    nbcoll_request request;
+    buffers *buffers;         /* null: it makes a communicator */
+    bool calls_back, is_over; /* its callback has come, with: */
+    nbcoll_status status;
+    uint64_t token;
+} call;
+
+typedef struct rank {
+    actor *actor;
+    storm *storm;
+    uint64_t random;
+    nbcoll_context *context;
+    nbcoll_comm *comm[COMMS_MOST];
+    nbcoll_comm *made[COMMS_MOST];
+    bool is_broken[COMMS_MOST];
+    call *open[OPEN_MOST];
+    int opened, item;
+    bool stops, skips; /* it goes on with no further item */
+    bool has_endpoint; /* no context has it */
+    bool leaves;       /* its communicators may have gone */
+    buffers *kept[OPEN_MOST];
+    int n_kept;
+} rank;
+
+static uint64_t choose(rank *r, uint64_t below)
+{
+    return next_random(&r->random) % below;
+}
+
+static void stops(rank *r, unsigned why)
+{
+    r->stops = true;
+    storm_cause(r->storm, r->actor->rank, why);
+}
+
+static nbcoll_failure failure_of(rank *r, int comm)
+{
+    nbcoll_failure failure = {0};
+    failure.rank = -1;
+    if (comm >= 0 && r->comm[comm])
+        nbcoll_comm_failure(r->comm[comm], &failure);
+    else if (r->context)
+        nbcoll_last_failure(r->context, &failure);
+    return failure;
+}
+
+/* ---- ends -------------------------------------------------------------------------------------------------------- */
+
+static void close_call(rank *r, int k)
+{
+    free(r->open[k]);
+    r->open[k] = r->open[--r->opened];
+}
+
+static void ended(rank *r, int k, nbcoll_status status)
+{
+    call *c = r->open[k];
+    const item *i = &r->storm->plan.item[c->item];
+    nbcoll_failure failure = failure_of(r, i->comm);
+
+    if (c->calls_back) {
+        if (status == NBCOLL_OK && !c->is_over)
+            storm_find(r->storm, "rank %d, item %d: over, and its callback has not come", r->actor->rank, c->item);
+        status = status == NBCOLL_OK ? c->status : status;
+    }
+    storm_note(r->storm, r->actor->rank, NOTE_ENDS, (uint64_t)c->item, status);
+    judge_end(r->actor, i, c->item, status, &failure, c->buffers);
+    if (c->buffers) {
+        buffers_free(c->buffers);
+        free(c->buffers);
+    } else if (status == NBCOLL_OK)
+        r->comm[i->made] = r->made[i->made];
+    if (status != NBCOLL_OK && status != NBCOLL_ERR_CANCELLED && status != NBCOLL_ERR_CALL)
+        r->is_broken[i->comm] = r->is_broken[i->comm] || status == NBCOLL_ERR_MISMATCH;
+    close_call(r, k);
+}
+
+static void done(nbcoll_request request, nbcoll_status status, void *user)
+{
+    call *c = user;
+    (void)request;
+    c->is_over = true;
+    c->status = status;
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------------------------- */
+
+static bool is_over(nbcoll_status status)
+{
+    return status != NBCOLL_PENDING && status != NBCOLL_ERR_TIMEOUT && status != NBCOLL_ERR_NO_SLOT;
+}
+
+static void sleep_armed(rank *r, uint64_t looks)
+{
+    int fd;
+    if (nbcoll_fd(r->context, &fd) != NBCOLL_OK || nbcoll_arm(r->context) != NBCOLL_OK)
+        storm_sleep(r->storm, 1 + choose(r, looks < 30 ? 100u << looks / 2 : 40 * MILLISECOND));
+    else
+        storm_sleep(r->storm, 100 * MILLISECOND);
+}
+
+static nbcoll_status wait_one(rank *r, nbcoll_request *request)
+{
+    nbcoll_status status;
+    uint64_t looks = 0;
+    switch (choose(r, 4)) {
+    case 0:
+        return nbcoll_wait(request, NBCOLL_FOREVER);
+    case 1:
+        while (!is_over(status = nbcoll_test(request)))
+            storm_sleep(r->storm, 1 + choose(r, looks++ < 20 ? 1000u << looks / 2 : 40 * MILLISECOND));
+        return status;
+    case 2:
+        while (!is_over(status = nbcoll_wait(request, choose(r, 4) ? choose(r, SECOND) : 0)))
+            storm_stay(r->storm, 1 + choose(r, 100));
+        return status;
+    default:
+        while (!is_over(status = nbcoll_test(request))) {
+            if (nbcoll_progress(r->context) != NBCOLL_OK)
+                break;
+            sleep_armed(r, looks++);
+        }
+        return status;
+    }
+}
+
+static void wait_for(rank *r, int k)
+{
+    nbcoll_status status = wait_one(r, &r->open[k]->request);
+    ended(r, k, status);
+}
+
+static void wait_several(rank *r, int way)
+{
+    nbcoll_request requests[OPEN_MOST];
+    nbcoll_status statuses[OPEN_MOST], status;
+    call *calls[OPEN_MOST];
+    size_t n = (size_t)r->opened, index = 0, many = 0, indices[OPEN_MOST];
+    uint64_t timeout = choose(r, 3) ? NBCOLL_FOREVER : choose(r, SECOND);
+
+    for (size_t k = 0; k < n; k++) {
+        calls[k] = r->open[k];
+        requests[k] = calls[k]->request;
+        statuses[k] = NBCOLL_PENDING;
+    }
+    if (way == 0) {
+        do
+            status = nbcoll_wait_all(n, requests, statuses, timeout);
+        while (!is_over(status));
+        many = n;
+    } else if (way == 1) {
+        while (!is_over(status = nbcoll_wait_any(n, requests, &index, timeout)))
+            ;
+        if (index < n)
+            statuses[index] = status;
+    } else
+        while (!is_over(status = nbcoll_wait_some(n, requests, &many, indices, statuses, timeout)))
+            ;
+    for (size_t k = 0; k < n; k++) {
+        calls[k]->request = requests[k];
+        if (calls[k]->calls_back && calls[k]->is_over)
+            statuses[k] = NBCOLL_OK;
+        else if (requests[k].at || (calls[k]->calls_back && !calls[k]->is_over))
+            continue; /* not over */
+        for (int o = 0; o < r->opened; o++)
+            if (r->open[o] == calls[k]) {
+                ended(r, o, statuses[k]);
+                break;
+            }
+    }
+}
+
+static void wait_some(rank *r)
+{
+    switch (choose(r, 5)) {
+    case 0:
+        wait_several(r, 0);
+        break;
+    case 1:
+        wait_several(r, 1);
+        break;
+    case 2:
+        wait_several(r, 2);
+        break;
+    default:
+        wait_for(r, (int)choose(r, (uint64_t)r->opened));
+    }
+}
+
+static void wait_all(rank *r)
+{
+    while (r->opened)
+        if (choose(r, 3))
+            wait_for(r, (int)choose(r, (uint64_t)r->opened));
+        else
+            wait_some(r);
+}
+
+/* ---- starts ------------------------------------------------------------------------------------------------------ */
+
+/* 1: to be tried again. Else the communicator is used no more. */
+static bool is_refused(rank *r, int n, nbcoll_status status, int tries)
+{
+    const item *i = &r->storm->plan.item[n];
+    if (status == NBCOLL_ERR_MEMORY && tries < RETRIES) {
+        storm_stay(r->storm, 1 + choose(r, 50 * MICROSECOND));
+        nbcoll_progress(r->context);
+        return true;
+    }
+    nbcoll_failure failure = failure_of(r, i->comm);
+    judge_end(r->actor, i, n, status, &failure, NULL);
+    r->is_broken[i->comm] = true;
+    if (status == NBCOLL_ERR_MEMORY)
+        stops(r, BAD_MEMORY | BAD_LEFT);
+    else
+        storm_cause(r->storm, r->actor->rank, BAD_LEFT);
+    return false;
+}
+
+static call *opened(rank *r, int n, buffers *b, nbcoll_request request)
+{
+    call *c = calloc(1, sizeof *c);
+    c->item = n;
+    c->buffers = b;
+    c->request = request;
+    r->open[r->opened++] = c;
+    storm_note(r->storm, r->actor->rank, NOTE_STARTS, (uint64_t)n, 0);
+    return c;
+}
+
+static buffers *make_buffers(rank *r, int n, uint64_t salt)
+{
+    const item *i = &r->storm->plan.item[n];
+    place_in at = r->storm->plan.place[i->comm][r->actor->rank];
+    buffers *b = malloc(sizeof *b);
+    item changed = *i;
+    if (i->differs == 1 + r->actor->rank) {
+        if (has_root(i->o.what) && salt % 2)
+            changed.o.root++;
+        else
+            changed.o.count += 1;
+        changed.o.what = salt % 3 ? i->o.what : NBCOLL_OPERATION_ALLGATHER;
+        storm_cause(r->storm, r->actor->rank, BAD_DIFFERS);
+    }
+    buffers_make(b, r->actor, &changed, at.rank, at.size, salt);
+    return b;
+}
+
+static void drop(buffers *b)
+{
+    buffers_free(b);
+    free(b);
+}
+
+static void cancel_soon(rank *r, call *c)
+{
+    const item *i = &r->storm->plan.item[c->item];
+    if (i->cancels != 1 + r->actor->rank)
+        return;
+    storm_stay(r->storm, choose(r, 20 * MICROSECOND));
+    storm_cause(r->storm, r->actor->rank, BAD_CANCELS);
+    nbcoll_cancel(c->request);
+}
+
+/* Starts it once; the request is among the open ones. */
+static void start_one(rank *r, int n, uint64_t salt)
+{
+    const item *i = &r->storm->plan.item[n];
+    buffers *b = make_buffers(r, n, salt);
+    nbcoll_request request;
+    nbcoll_status status;
+    int tries = 0;
+
+    while ((status = operation_start(&b->o, &b->share, r->comm[i->comm], &request)) != NBCOLL_OK)
+        if (!is_refused(r, n, status, tries++)) {
+            drop(b);
+            return;
+        }
+    call *c = opened(r, n, b, request);
+    if (choose(r, 4) == 0) {
+        c->calls_back = true;
+        nbcoll_on_done(request, done, c);
+    }
+    cancel_soon(r, c);
+}
+
+static void call_blocking(rank *r, int n, uint64_t salt)
+{
+    const item *i = &r->storm->plan.item[n];
+    buffers *b = make_buffers(r, n, salt);
+    nbcoll_status status;
+    int tries = 0;
+    size_t before = nbcoll_comm_active(r->comm[i->comm]);
+
+    storm_note(r->storm, r->actor->rank, NOTE_STARTS, (uint64_t)n, 1);
+    (void)before;
+    while ((status = operation_call(&b->o, &b->share, r->comm[i->comm], NBCOLL_FOREVER)) == NBCOLL_ERR_MEMORY &&
+           tries++ < 1 && false)
+        ;
+    nbcoll_failure failure = failure_of(r, i->comm);
+    storm_note(r->storm, r->actor->rank, NOTE_ENDS, (uint64_t)n, status);
+    judge_end(r->actor, i, n, status, &failure, b);
+    drop(b);
+}
+
+static void run_persistent(rank *r, int n)
+{
+    const item *i = &r->storm->plan.item[n];
+    buffers *b = make_buffers(r, n, mix(i->salt, 0));
+    nbcoll_request request, handle;
+    nbcoll_status status;
+    int tries = 0;
+
+    while ((status = operation_init(&b->o, &b->share, r->comm[i->comm], &request)) != NBCOLL_OK)
+        if (!is_refused(r, n, status, tries++)) {
+            drop(b);
+            return;
+        }
+    for (int t = 0; t < i->times && !r->is_broken[i->comm]; t++) {
+        if (t)
+            buffers_fill(b, mix(i->salt, (uint64_t)t));
+        tries = 0;
+        while ((status = nbcoll_start(&request)) != NBCOLL_OK && is_refused(r, n, status, tries++))
+            ;
+        if (status != NBCOLL_OK)
+            break;
+        storm_note(r->storm, r->actor->rank, NOTE_STARTS, (uint64_t)n, 2);
+        handle = request;
+        status = wait_one(r, &handle);
+        nbcoll_failure failure = failure_of(r, i->comm);
+        storm_note(r->storm, r->actor->rank, NOTE_ENDS, (uint64_t)n, status);
+        judge_end(r->actor, i, n, status, &failure, b);
+    }
+    status = nbcoll_request_free(&request);
+    if (status != NBCOLL_OK)
+        storm_find(r->storm, "rank %d, item %d: the persistent request is not freed: %s", r->actor->rank, n,
+                   nbcoll_status_name(status));
+    drop(b);
+}
+
+/* A blocking call that ends with ERR_MEMORY does not say whether it took its tag: not where that may come. */
+static bool may_block(const rank *r)
+{
+    for (int i = 0; i < r->storm->plan.faults; i++)
+        if (r->storm->plan.fault[i].kind == FAULT_MEMORY)
+            return false;
+    return true;
+}
+
+static void run_call(rank *r, int n)
+{
+    const item *i = &r->storm->plan.item[n];
+    bool persists = choose(r, 3) == 0 && !i->cancels && !i->differs;
+
+    if (persists) {
+        run_persistent(r, n);
+        return;
+    }
+    for (int t = 0; t < i->times && !r->is_broken[i->comm] && !r->stops; t++) {
+        uint64_t salt = mix(i->salt, (uint64_t)t);
+        if (choose(r, 3) == 0 && !i->cancels && may_block(r)) {
+            call_blocking(r, n, salt);
+            continue;
+        }
+        while (r->opened >= r->storm->plan.window)
+            wait_some(r);
+        start_one(r, n, salt);
+        if (choose(r, 4) == 0)
+            nbcoll_progress(r->context);
+        if (choose(r, 4) == 0)
+            storm_stay(r->storm, choose(r, 3000));
+    }
+}
+
+/* ---- communicators ----------------------------------------------------------------------------------------------- */
+
+static void run_creation(rank *r, int n)
+{
+    const item *i = &r->storm->plan.item[n];
+    place_in at = r->storm->plan.place[i->made][r->actor->rank], old = r->storm->plan.place[i->comm][r->actor->rank];
+    bool reverse = i->kind == ITEM_SPLIT && i->salt / 3 % 2;
+    nbcoll_request request;
+    nbcoll_status status;
+    int tries = 0;
+
+    for (;;) {
+        if (i->kind == ITEM_DUP)
+            status = nbcoll_comm_idup(r->comm[i->comm], &r->made[i->made], &request);
+        else
+            status = nbcoll_comm_isplit(r->comm[i->comm], at.group, reverse ? -old.rank : old.rank, &r->made[i->made],
+                                        &request);
+        if (status == NBCOLL_OK)
+            break;
+        if (!is_refused(r, n, status, tries++))
+            return;
+    }
+    opened(r, n, NULL, request);
+    wait_for(r, r->opened - 1);
+    nbcoll_comm *made = r->comm[i->made];
+    if (made && (nbcoll_comm_rank(made) != at.rank || nbcoll_comm_size(made) != at.size))
+        storm_find(r->storm, "rank %d, item %d: number %d of %d instead of %d of %d", r->actor->rank, n,
+                   nbcoll_comm_rank(made), nbcoll_comm_size(made), at.rank, at.size);
+}
+
+static void free_comm(rank *r, int comm)
+{
+    for (int k = r->opened - 1; k >= 0; k = k < r->opened ? k - 1 : r->opened - 1)
+        if (r->storm->plan.item[r->open[k]->item].comm == comm)
+            wait_for(r, k);
+    nbcoll_status status;
+    while ((status = nbcoll_comm_free(r->comm[comm])) == NBCOLL_ERR_BUSY) {
+        nbcoll_progress(r->context);
+        storm_sleep(r->storm, 1 + choose(r, MILLISECOND));
+    }
+    if (status != NBCOLL_OK)
+        storm_find(r->storm, "rank %d: communicator %d is not freed: %s", r->actor->rank, comm,
+                   nbcoll_status_name(status));
+    r->comm[comm] = NULL;
+    storm_note(r->storm, r->actor->rank, NOTE_FREED, (uint64_t)comm, 0);
+}
+
+/* ---- the program ------------------------------------------------------------------------------------------------- */
+
+static void lent(void *user, void *buffer, size_t bytes)
+{
+    (void)user;
+    (void)buffer;
+    (void)bytes;
+}
+
+static void faults_before(rank *r, int n)
+{
+    storm *s = r->storm;
+    for (int k = 0; k < s->plan.faults; k++) {
+        const fault *f = &s->plan.fault[k];
+        if (f->rank != r->actor->rank || f->at != (uint64_t)n || s->ends)
+            continue;
+        if (f->kind == FAULT_HANG) {
+            storm_note(s, f->rank, NOTE_FAULT, FAULT_HANG, 0);
+            storm_away(s, choose(r, 2) ? choose(r, 500 * MILLISECOND) : choose(r, 60 * SECOND));
+        } else if (f->kind == FAULT_DECLARE && r->comm[0]) {
+            storm_note(s, f->rank, NOTE_FAULT, FAULT_DECLARE, (uint64_t)f->other);
+            storm_cause(s, f->other, BAD_DECLARED);
+            nbcoll_comm_declare_lost(r->comm[0], f->other);
+        } else if (f->kind == FAULT_LEAVE || f->kind == FAULT_ABANDON) {
+            storm_note(s, f->rank, NOTE_FAULT, f->kind, 0);
+            stops(r, BAD_LEFT | (f->kind == FAULT_ABANDON ? BAD_DEAD : 0u));
+            r->skips = f->kind == FAULT_ABANDON;
+        }
+    }
+}
+
+static void run_item(rank *r, int n)
+{
+    storm *s = r->storm;
+    const item *i = &s->plan.item[n];
+
+    r->item = n;
+    r->random = mix(mix(s->plan.seed, 5000 + (uint64_t)n), (uint64_t)r->actor->rank);
+    faults_before(r, n);
+    if (r->stops || s->plan.is_skipped[n] || s->plan.place[i->comm][r->actor->rank].group < 0)
+        return;
+    if (!r->comm[i->comm] || r->is_broken[i->comm]) { /* others may find that it has not come */
+        storm_cause(s, r->actor->rank, BAD_LEFT);
+        return;
+    }
+    if (choose(r, 1000) < s->plan.late) {
+        storm_note(s, r->actor->rank, NOTE_LATE, 0, 0);
+        storm_away(s, choose(r, s->plan.latest));
+    }
+    if (i->kind == ITEM_CALL)
+        run_call(r, n);
+    else if (i->kind == ITEM_FREE)
+        free_comm(r, i->comm);
+    else
+        run_creation(r, n);
+}
+
+static bool create(rank *r)
+{
+    storm *s = r->storm;
+    const plan *p = &s->plan;
+    nbcoll_context_config config = {.size = sizeof config, .host = r->actor->host, .credits = p->credits};
+    nbcoll_comm_config terms = NBCOLL_COMM_DEFAULTS;
+    nbcoll_status status;
+    nbcoll_request request;
+    int tries = 0;
+
+    terms.slots = p->slots;
+    terms.cells = p->cells;
+    terms.schedules = p->schedules;
+    terms.eager = p->eager;
+    terms.flags = p->flags;
+    while ((status = nbcoll_context_create(NBCOLL_ABI, &config, &r->context)) != NBCOLL_OK && tries++ < RETRIES)
+        storm_stay(s, 1000);
+    if (status != NBCOLL_OK) {
+        r->context = NULL;
+        judge_end(r->actor, NULL, -1, status, NULL, NULL);
+        return false;
+    }
+    while ((status = nbcoll_comm_icreate(r->context, wire_endpoint(r->actor), &terms, &r->comm[0], &request)) !=
+               NBCOLL_OK &&
+           tries++ < RETRIES)
+        storm_stay(s, 1000);
+    r->has_endpoint = status != NBCOLL_OK;
+    if (status == NBCOLL_OK)
+        status = wait_one(r, &request);
+    if (status == NBCOLL_OK)
+        return true;
+    nbcoll_failure failure = failure_of(r, -1);
+    r->comm[0] = NULL;
+    judge_end(r->actor, NULL, -1, status, &failure, NULL);
+    return false;
+}
+
+static void leave(rank *r)
+{
+    storm *s = r->storm;
+    nbcoll_status status;
+
+    if (!r->context) {
+        nbcoll_endpoint_close(wire_endpoint(r->actor));
+        return;
+    }
+    if (r->skips) {
+        for (int k = 0; k < r->opened; k++) {
+            r->kept[r->n_kept++] = r->open[k]->buffers;
+            free(r->open[k]);
+        }
+        r->opened = 0;
+        r->actor->has_abandoned = true;
+        status = nbcoll_context_abandon(r->context, lent, r);
+        if (status != NBCOLL_OK)
+            storm_find(s, "rank %d: abandon: %s", r->actor->rank, nbcoll_status_name(status));
+        return;
+    }
+    wait_all(r);
+    for (int c = 0; c < COMMS_MOST; c++)
+        if (r->comm[c] && choose(r, 2))
+            free_comm(r, c);
+    r->leaves = true;
+    while ((status = nbcoll_context_free(r->context)) == NBCOLL_ERR_BUSY) {
+        nbcoll_progress(r->context);
+        storm_sleep(s, 1 + choose(r, MILLISECOND));
+    }
+    if (status != NBCOLL_OK)
+        storm_find(s, "rank %d: the context is not freed: %s", r->actor->rank, nbcoll_status_name(status));
+    if (r->has_endpoint)
+        nbcoll_endpoint_close(wire_endpoint(r->actor));
+}
+
+void rank_main(void *user)
+{
+    actor *a = user;
+    rank *r = calloc(1, sizeof *r);
+    *r = (rank){.actor = a, .storm = a->storm, .random = mix(a->storm->plan.seed, 3000 + (uint64_t)a->rank)};
+    a->program = r;
+    if (create(r)) {
+        storm_note(r->storm, a->rank, NOTE_MADE, 0, 0);
+        for (int n = 0; n < r->storm->plan.items && !r->stops; n++)
+            run_item(r, n);
+    } else
+        storm_cause(r->storm, a->rank, BAD_LEFT);
+    r->random = mix(mix(r->storm->plan.seed, 4000), (uint64_t)a->rank);
+    leave(r);
+    storm_note(r->storm, a->rank, NOTE_OVER, 0, 0);
+}
+
+void rank_print(const actor *a)
+{
+    const rank *r = a->program;
+    char text[300];
+    if (!r || a->is_over)
+        return;
+    printf("  rank %d: at item %d%s, %d open:", a->rank, r->item, a->is_dead ? ", dead" : "", r->opened);
+    for (int k = 0; k < r->opened; k++)
+        printf(" %d", r->open[k]->item);
+    for (int c = 0; c < COMMS_MOST; c++)
+        if (r->comm[c] && !r->leaves) {
+            nbcoll_failure failure;
+            nbcoll_comm_failure(r->comm[c], &failure);
+            nbcoll_failure_text(&failure, text, sizeof text);
+            printf("\n    communicator %d: %zu active; %s", c, nbcoll_comm_active(r->comm[c]), text);
+        }
+    printf("\n");
+}
+
+void rank_clean(actor *a)
+{
+    rank *r = a->program;
+    if (!a->is_over)
+        return;
+    for (int k = 0; k < r->n_kept; k++)
+        if (r->kept[k])
+            drop(r->kept[k]);
+    free(r);
+    a->program = NULL;
+}

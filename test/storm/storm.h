@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * storm: whole jobs of ranks in one thread and in virtual time, over the engine as it is, through the public API. A
+ * seed decides everything: which rank goes on next, what each transport says and delivers when, what fails, and the
+ * program.
+ *
+ *     plan.c     what a seed means: ranks, limits, groups of the transport, the program, the faults
+ *     world.c    virtual time, choices, the log and its hash, findings, whose turn it is
+ *     fiber.c    the ranks' stacks, and switching between them
+ *     host.c     the host's hooks of a rank: memory that is counted, refused and poisoned; clock; pause
+ *     wire.c     the transport: messages and lines that are late, overtake, are refused and lent; departures, deaths
+ *     bulk.c     its registrations, gets, puts, and shared memory
+ *     values.c   the buffers of a call: what goes in, what must come out, what must not be touched
+ *     rank.c     the program as one rank executes it
+ *     judge.c    which outcomes are allowed, given what has happened
+ *     coverage.c what was met, as a table
+ *     command.c  the command line, which test_storm has when it is given arguments
+ *
+ * A seed is a job; the same seed is the same job, to the bit: its log has a hash, which is printed. */
+#ifndef STORM_H
+#define STORM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nbcoll/nbcoll.h"
+#include "nbcoll/transport.h"
+#include "layout.h"
+
+enum { RANKS_MOST = 64, ITEMS_MOST = 256, COMMS_MOST = 16, FAULTS_MOST = 8 };
+
+#define MICROSECOND 1000ull
+#define MILLISECOND 1000000ull
+#define SECOND 1000000000ull
+
+/* ---- the plan --------------------------------------------------------------------------------------------------- */
+
+/* Groups and habits of the transport. */
+enum {
+    HAS_LINES = 1,
+    HAS_TAKE = 2, /* lines that are awaited are taken */
+    HAS_GET = 4,
+    HAS_PUT = 8,
+    ANY_LOCAL = 16,
+    PLAIN_KEYS = 32, /* nothing is registered: a key is address and length */
+    HAS_SHARED = 64, /* with PLAIN_KEYS, HAS_GET, ANY_LOCAL */
+    HAS_VIEW = 128,
+    HAS_WAKEUP = 256,
+    HAS_SHELF = 512,
+    HAS_BOUND = 1024 /* limits.receives */
+};
+
+typedef enum item_kind { ITEM_CALL, ITEM_DUP, ITEM_SPLIT, ITEM_FREE } item_kind;
+typedef enum element { ELEMENT_PREDEFINED, ELEMENT_PLAIN, ELEMENT_PACKED } element;
+
+typedef struct item {
+    item_kind kind;
+    int comm;    /* the index of a communicator */
+    int made;    /* DUP, SPLIT: of the new one */
+    operation o; /* CALL: its root is to be taken modulo the ranks; of predefined elements with its type */
+    element element;
+    size_t packed; /* bytes of an element that travel */
+    int own_op;    /* 0: predefined; 1: the host's, commutative; 2: the host's, not commutative */
+    int times;     /* so often in a row */
+    uint64_t salt; /* of the values */
+    int cancels;   /* 1 + the rank that cancels it soon; 0: nobody */
+    int differs;   /* 1 + the rank that calls something else */
+} item;
+
+typedef enum fault_kind {
+    FAULT_MEMORY,   /* `many` calls of alloc are refused, from the `at`-th on */
+    FAULT_REGISTER, /* the same of register_memory */
+    FAULT_GET,      /* a get that is refused, or comes back failed */
+    FAULT_PUT,
+    FAULT_POST,    /* a post is answered LOST or FAILED */
+    FAULT_DEATH,   /* at its `at`-th turn the rank is never heard of again */
+    FAULT_HANG,    /* it stays away for long */
+    FAULT_DECLARE, /* it declares `other` lost */
+    FAULT_LEAVE,   /* it frees its context before its program is over */
+    FAULT_ABANDON,
+    FAULT_HOST,   /* pack, unpack or combine reports a failure */
+    FAULT_DAMAGE, /* of a message that it sends a word of the header is changed */
+    FAULT_COUNT
+} fault_kind;
+
+typedef struct fault {
+    fault_kind kind;
+    int rank, other;
+    uint64_t at, many;
+    int late; /* GET, PUT: after it was lent */
+} fault;
+
+typedef struct place_in {
+    int group, rank, size;
+} place_in; /* group -1: it is no member */
+
+typedef struct plan {
+    uint64_t seed;
+    int ranks;
+    unsigned groups;
+    size_t payload, eager;
+    uint32_t credits, key_bytes, channels, slots, cells, schedules, shelf, flags;
+    size_t quota;                          /* bytes of shared memory of each rank */
+    unsigned refused, lent, switches, far; /* per mille: posts, posts, switches at hooks, messages that take long */
+    unsigned late;                         /* per mille of items before which a rank stays away */
+    uint64_t latest;                       /* ns that it does, at most */
+    uint32_t room;                         /* messages under way from one rank to another */
+    int window;                            /* requests outstanding on a rank */
+    int items, faults, comms;
+    item item[ITEMS_MOST];
+    fault fault[FAULTS_MOST];
+    place_in place[COMMS_MOST][RANKS_MOST];
+    bool is_skipped[ITEMS_MOST];
+} plan;
+
+/* What of a seed is to be left out, for shrinking. */
+typedef struct cut {
+    int ranks;       /* 0: as many as the seed says */
+    int items;       /* the first ones only; -1: all */
+    unsigned faults; /* those bits are left out */
+    int n_skipped, skipped[ITEMS_MOST];
+    int only;     /* 1 + a kind of fault: every world has one of these; 0: as the seed says */
+    bool is_calm; /* without faults */
+} cut;
+
+void plan_make(plan *p, uint64_t seed, const cut *c);
+void plan_print(const plan *p);
+bool plan_has_faults(const plan *p); /* or calls that are cancelled, or differ */
+/* The rank (of all) that has number `rank` in the group of that communicator in which `of` is. */
+int plan_member(const plan *p, int comm, int of, int rank);
+
+/* ---- fibers ------------------------------------------------------------------------------------------------------ */
+
+typedef struct fiber fiber;
+fiber *fiber_make(void (*main)(void *user), void *user); /* stacks are used again */
+void fiber_enter(fiber *f);                              /* from the scheduler; returns when it yields or is over */
+void fiber_yield(fiber *f);
+bool fiber_is_over(const fiber *f);
+void fiber_free(fiber *f);
+
+/* ---- the world --------------------------------------------------------------------------------------------------- */
+
+typedef struct storm storm;
+typedef struct end end; /* wire.c: of the transport */
+typedef struct actor actor;
+
+/* Why something may fail: bits of a rank, set by what has happened to it. */
+enum {
+    BAD_DEAD = 1,
+    BAD_LEFT = 2, /* before its program was over, or it has skipped a part of it */
+    BAD_DECLARED = 4,
+    BAD_MEMORY = 8,
+    BAD_WIRE = 16, /* its transport, or one to it, has failed */
+    BAD_HOST = 32, /* a function of the host's has failed */
+    BAD_CANCELS = 64,
+    BAD_DIFFERS = 128,
+    BAD_HEADER = 256 /* then any end is allowed, and none; but nothing outside may be touched */
+};
+
+struct actor {
+    storm *storm;
+    int rank;
+    fiber *fiber;
+    uint64_t wake_at, rung_at; /* rung: while it was awake */
+    bool is_asleep;            /* and may be rung */
+    bool is_over, is_dead, has_abandoned;
+    uint64_t turns;
+    end *end;
+    nbcoll_host host;
+    uint64_t allocs, registers, gets, puts, posts, functions, sent; /* counted for faults */
+    size_t bytes;                                                   /* held of memory */
+    void *blocks;                                                   /* likewise */
+    struct rank *program;
+};
+
+struct storm {
+    plan plan;
+    uint64_t now, random, hash, steps, last_cause;
+    actor actor[RANKS_MOST];
+    actor *turn; /* whose turn it is */
+    unsigned bad[RANKS_MOST], bad_anywhere;
+    unsigned char *memory; /* shared */
+    char finding[1000];
+    bool is_loud;
+    bool ends;         /* only the dead are left: to them everybody is lost */
+    struct wire *wire; /* what the ends share: wire.h */
+};
+
+/* What was met, in all worlds: by type of message, how its post was answered; and which came next to a rank. */
+enum { TYPES = 32 };
+typedef struct coverage {
+    uint64_t answered[TYPES][4]; /* DONE, LENT, NOT_NOW, damaged */
+    uint64_t next[TYPES][TYPES];
+    uint64_t ended[NBCOLL_OPERATION_COUNT + 1][NBCOLL_STATUS_COUNT]; /* the last row: creations */
+} coverage;
+extern coverage met;
+void coverage_print(void);
+
+/* What the log says. X(name) */
+#define NOTES(X)                                                                                                       \
+    X(TURN)                                                                                                            \
+    X(POST) X(LINE) X(REFUSED) X(LENT) X(ARRIVES) X(TAKEN) X(BACK) X(CANCEL) X(CLOSE) X(REGISTER) X(UNREGISTER) X(GET) \
+        X(PUT) X(COPIED) X(RESERVE) X(WAKE) X(ARM) X(STARTS) X(ENDS) X(FAULT) X(DEPARTED) X(LOST) X(MADE) X(FREED)     \
+            X(LATE) X(NO_MEMORY) X(OVER) X(GIVEN_UP) X(RELEASE)
+typedef enum note {
+#define NOTE(name) NOTE_##name,
+    NOTES(NOTE)
+#undef NOTE
+        NOTE_COUNT
+} note;
+
+uint64_t mix(uint64_t a, uint64_t b);
+uint64_t next_random(uint64_t *state);
+uint64_t storm_random(storm *s, uint64_t below);
+bool storm_chance(storm *s, unsigned per_mille);
+void storm_note(storm *s, int rank, note what, uint64_t a, uint64_t b);
+void storm_find(storm *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Something has happened to a rank that lets others fail. */
+void storm_cause(storm *s, int rank, unsigned why);
+/* The rank whose turn it is stays away for so long; or until it is rung. */
+void storm_stay(storm *s, uint64_t ns);
+void storm_sleep(storm *s, uint64_t ns);
+/* The same where others have to wait for it: it is late, or hangs. */
+void storm_away(storm *s, uint64_t ns);
+void storm_ring(storm *s, int rank, uint64_t at);
+/* At a hook or a slot: time passes, and perhaps others have a turn. */
+void storm_step(storm *s, actor *a);
+/* Runs the seed to its end. */
+void storm_run(storm *s, uint64_t seed, const cut *c, bool is_loud);
+/* The fault of that kind that is due, counting, or null. */
+const fault *storm_fault(storm *s, actor *a, fault_kind kind, uint64_t *counter);
+
+/* ---- the parts --------------------------------------------------------------------------------------------------- */
+
+void host_init(actor *a);
+void host_check(actor *a);
+
+void wire_make(storm *s);
+void wire_open(actor *a);
+nbcoll_endpoint *wire_endpoint(actor *a);
+void wire_free(storm *s);
+void wire_dies(actor *a);
+/* When the next thing comes that it can see by now. */
+uint64_t wire_next(const actor *a);
+
+void rank_main(void *actor);
+void rank_print(const actor *a);
+void rank_clean(actor *a);
+
+/* The buffers of one call. */
+typedef struct buffers {
+    operation o;
+    share share;
+    nbcoll_host_type *type; /* of the host's; or null */
+    nbcoll_host_op *op;
+    element element;
+    size_t packed, extent; /* bytes of an element: those that travel, those in this rank's buffers */
+    int own_op, rank, ranks;
+    uint64_t salt;
+    unsigned char *memory[2]; /* with what guards them */
+    size_t bytes[2];
+    actor *actor;
+} buffers;
+
+void buffers_make(buffers *b, actor *a, const item *i, int rank, int ranks, uint64_t salt);
+/* Fills them anew: for a persistent request's next start. */
+void buffers_fill(buffers *b, uint64_t salt);
+/* What is wrong, or null. `is_result`: the result must be right, too. */
+const char *buffers_wrong(buffers *b, bool is_result, char text[200]);
+void buffers_free(buffers *b);
+
+/* A call has ended so, on a communicator: a finding, unless it may. */
+void judge_end(actor *a, const item *i, int index, nbcoll_status status, const nbcoll_failure *failure, buffers *b);
+
+/* Status 1: something was found. */
+int storm_command(int argc, char **argv);
+
+#endif

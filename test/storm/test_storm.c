@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Jobs of ranks in virtual time (storm.h). Without arguments: some that must end well, and the same one twice. With
+ * arguments it is the command (command.c). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "storm.h"
+
+static storm world;
+
+static void run(uint64_t seed, const cut *c)
+{
+    storm_run(&world, seed, c, false);
+    if (world.finding[0])
+        fail_msg("storm %llu%s: %s", (unsigned long long)seed, c->is_calm ? " --calm" : "", world.finding);
+}
+
+static void whole_jobs_without_faults_end_well(void **state)
+{
+    const cut calm = {.items = -1, .is_calm = true};
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++)
+        run(seed, &calm);
+}
+
+static void whole_jobs_with_faults_end_as_they_may(void **state)
+{
+    const cut whole = {.items = -1};
+    (void)state;
+    for (uint64_t seed = 21; seed <= 40; seed++)
+        run(seed, &whole);
+}
+
+static void the_same_seed_is_the_same_job(void **state)
+{
+    const cut whole = {.items = -1};
+    (void)state;
+    for (uint64_t seed = 41; seed < 44; seed++) {
+        run(seed, &whole);
+        uint64_t hash = world.hash, steps = world.steps;
+        run(seed, &whole);
+        assert_true(world.hash == hash);
+        assert_int_equal(world.steps, steps);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(whole_jobs_without_faults_end_well),
+                                       cmocka_unit_test(whole_jobs_with_faults_end_as_they_may),
+                                       cmocka_unit_test(the_same_seed_is_the_same_job)};
+    return argc > 1 ? storm_command(argc, argv) : cmocka_run_group_tests(tests, NULL, NULL);
+}

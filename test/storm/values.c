@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The buffers of one call. Each element has a value that follows from the salt of the call, from the rank that has it
+ * and from the one that it is for. What must come out is computed in plain serial C from the definitions of the
+ * operations. A buffer is not a byte longer than needed, with guards at both ends; types and operations of the host's
+ * live as long as the buffers, and are overwritten then. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storm.h"
+
+enum { GUARDS = 64, PACKED_MOST = 32 };
+
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
+
+static bool is_real(nbcoll_type t)
+{
+    return t == NBCOLL_FLOAT || t == NBCOLL_DOUBLE;
+}
+
+static bool is_signed(nbcoll_type t)
+{
+    return t >= NBCOLL_INT8 && t <= NBCOLL_INT64;
+}
+
+static double real_of(nbcoll_type t, const void *p)
+{
+    float f;
+    double d;
+    memcpy(t == NBCOLL_FLOAT ? (void *)&f : (void *)&d, p, t == NBCOLL_FLOAT ? sizeof f : sizeof d);
+    return t == NBCOLL_FLOAT ? (double)f : d;
+}
+
+static void real_put(nbcoll_type t, void *p, double d)
+{
+    float f = (float)d;
+    memcpy(p, t == NBCOLL_FLOAT ? (void *)&f : (void *)&d, t == NBCOLL_FLOAT ? sizeof f : sizeof d);
+}
+
+static uint64_t bits_of(const void *p, size_t bytes, bool extends)
+{
+    uint64_t v = 0;
+    memcpy(&v, p, bytes);
+    if (extends && bytes < 8 && v >> (bytes * 8 - 1))
+        v |= ~(uint64_t)0 << (bytes * 8);
+    return v;
+}
+
+/* The bytes that travel of element i of what `from` has for `to`. Those of floating types that are combined are small
+ * integers: no order of evaluation rounds. */
+static void value(const buffers *b, int from, int to, size_t i, unsigned char *out)
+{
+    uint64_t state = b->salt + (uint64_t)from * 0x10001u + (uint64_t)to * 0x1000003u + i * 0x100000001u;
+    if (combines(b->o.what) && !b->own_op && is_real(b->o.how.type)) {
+        uint64_t bits = next_random(&state);
+        real_put(b->o.how.type, out, b->o.how.op == NBCOLL_PROD ? 1 + (double)(bits % 2) : (double)(bits % 100) - 50);
+        return;
+    }
+    for (size_t k = 0; k < b->packed; k += 8) {
+        uint64_t bits = next_random(&state);
+        memcpy(out + k, &bits, b->packed - k < 8 ? b->packed - k : 8);
+    }
+}
+
+static uint64_t bits_combined(nbcoll_reduction how, uint64_t a, uint64_t b)
+{
+    bool less = is_signed(how.type) ? (int64_t)a < (int64_t)b : a < b;
+    switch (how.op) {
+    case NBCOLL_SUM:
+        return a + b;
+    case NBCOLL_PROD:
+        return a * b;
+    case NBCOLL_MIN:
+        return less ? a : b;
+    case NBCOLL_MAX:
+        return less ? b : a;
+    case NBCOLL_BAND:
+        return a & b;
+    case NBCOLL_BOR:
+        return a | b;
+    default:
+        return a ^ b;
+    }
+}
+
+static double reals_combined(nbcoll_op op, double a, double b)
+{
+    switch (op) {
+    case NBCOLL_SUM:
+        return a + b;
+    case NBCOLL_PROD:
+        return a * b;
+    case NBCOLL_MIN:
+        return a < b ? a : b;
+    default:
+        return a < b ? b : a;
+    }
+}
+
+/* Of the host's ops, of elements of so many bytes: sums of words; or, word by word, maps x -> a x + b, one after the
+ * other, which do not commute. */
+static void own_combine(int own_op, unsigned char *result, const unsigned char *left, const unsigned char *right,
+                        size_t bytes)
+{
+    for (size_t k = 0; k < bytes; k += 8) {
+        uint32_t l[2], r[2], both[2];
+        memcpy(l, left + k, 8);
+        memcpy(r, right + k, 8);
+        both[0] = own_op == 1 ? l[0] + r[0] : l[0] * r[0];
+        both[1] = own_op == 1 ? l[1] ^ r[1] : r[0] * l[1] + r[1];
+        memcpy(result + k, both, 8);
+    }
+}
+
+/* left = left op right */
+static void combine(const buffers *b, unsigned char *left, const unsigned char *right)
+{
+    nbcoll_reduction how = b->o.how;
+    if (b->own_op)
+        own_combine(b->own_op, left, left, right, b->packed);
+    else if (is_real(how.type))
+        real_put(how.type, left, reals_combined(how.op, real_of(how.type, left), real_of(how.type, right)));
+    else {
+        bool extends = is_signed(how.type);
+        uint64_t bits = bits_combined(how, bits_of(left, b->packed, extends), bits_of(right, b->packed, extends));
+        memcpy(left, &bits, b->packed);
+    }
+}
+
+/* ---- functions of the host's ------------------------------------------------------------------------------------- */
+
+/* What a type's functions are given: also to see that they get it. */
+static bool function_fails(void *user)
+{
+    buffers *b = user;
+    actor *a = b->actor;
+    storm_step(a->storm, a);
+    if (!storm_fault(a->storm, a, FAULT_HOST, &a->functions))
+        return false;
+    storm_note(a->storm, a->rank, NOTE_FAULT, FAULT_HOST, 0);
+    storm_cause(a->storm, a->rank, BAD_HOST);
+    return true;
+}
+
+static nbcoll_status pack(void *user, const void *elements, void *packed, size_t count)
+{
+    buffers *b = user;
+    if (function_fails(user))
+        return NBCOLL_ERR_CALL;
+    for (size_t i = 0; i < count; i++)
+        memcpy((char *)packed + i * b->packed, (const char *)elements + i * b->extent, b->packed);
+    return NBCOLL_OK;
+}
+
+static nbcoll_status unpack(void *user, const void *packed, void *elements, size_t count)
+{
+    buffers *b = user;
+    if (function_fails(user))
+        return NBCOLL_ERR_CALL;
+    for (size_t i = 0; i < count; i++)
+        memcpy((char *)elements + i * b->extent, (const char *)packed + i * b->packed, b->packed);
+    return NBCOLL_OK;
+}
+
+static nbcoll_status op_combine(void *user, void *result, const void *left, const void *right, size_t count,
+                                nbcoll_type type)
+{
+    buffers *b = user;
+    if (type != b->o.how.type)
+        storm_find(b->actor->storm, "rank %d: combine is called with another type than the call's", b->actor->rank);
+    if (function_fails(user))
+        return NBCOLL_ERR_CALL;
+    own_combine(b->own_op, result, left, right, count * b->packed);
+    return NBCOLL_OK;
+}
+
+static void describe_own(buffers *b, const item *i)
+{
+    if (b->element != ELEMENT_PREDEFINED) {
+        bool packs =
+            b->element == ELEMENT_PACKED && !(mix(b->salt, (uint64_t)b->rank) % 4 == 0 && !combines(b->o.what));
+        b->packed = i->packed;
+        b->extent = b->packed + (packs ? 1 + (b->packed + (combines(b->o.what) ? 0 : (size_t)b->rank)) % 9 : 0);
+        b->type = malloc(sizeof *b->type);
+        *b->type = (nbcoll_host_type){sizeof *b->type,      b->extent, packs ? b->packed : 0, b, packs ? pack : NULL,
+                                      packs ? unpack : NULL};
+        b->o.how.type = nbcoll_type_of(b->type);
+    } else
+        b->packed = b->extent = nbcoll_type_size(b->o.how.type);
+    if (b->own_op) {
+        b->op = malloc(sizeof *b->op);
+        *b->op = (nbcoll_host_op){sizeof *b->op, b, op_combine, b->own_op == 1};
+        b->o.how.op = nbcoll_op_of(b->op);
+    }
+}
+
+/* ---- buffers ----------------------------------------------------------------------------------------------------- */
+
+static void put(const buffers *b, unsigned char *to, size_t at, int from, int whose, size_t i)
+{
+    unsigned char bytes[PACKED_MOST];
+    value(b, from, whose, i, bytes);
+    memcpy(to + at * b->extent, bytes, b->packed);
+}
+
+static void put_blocks(const buffers *b, unsigned char *to, side which)
+{
+    for (int peer = 0; peer < b->ranks; peer++) {
+        size_t at = place(&b->o, b->rank, which, peer, b->ranks), n = length(&b->o, b->rank, peer);
+        for (size_t i = 0; i < n; i++)
+            put(b, to, at + i, b->rank, peer, i);
+    }
+}
+
+/* What the rank contributes: where it stands when the call is made. */
+static void put_inputs(const buffers *b, unsigned char *send, unsigned char *recv)
+{
+    const operation *o = &b->o;
+    bool in_place = is_in_place(o, b->rank), recv_is_place = in_place && in_place_side(o->what) == SEND;
+    part mine = part_of(o, b->rank, SEND);
+    size_t at = 0, n = extent(o, b->rank, SEND, b->ranks);
+
+    if (o->what == NBCOLL_OPERATION_BCAST && b->rank == o->root)
+        for (size_t i = 0; i < o->count; i++)
+            put(b, recv, i, b->rank, 0, i);
+    else if (mine == A_BLOCK_EACH)
+        put_blocks(b, recv_is_place ? recv : send, recv_is_place && !combines(o->what) ? RECV : SEND);
+    else if (mine == ONE_BLOCK) {
+        if (recv_is_place && part_of(o, b->rank, RECV) == A_BLOCK_EACH)
+            at = place(o, b->rank, RECV, b->rank, b->ranks);
+        for (size_t i = 0; i < n; i++)
+            put(b, recv_is_place ? recv : send, at + i, b->rank, 0, i);
+    }
+}
+
+/* Element i of the vectors of ranks 0 to last, or of their blocks for `to`, combined in that order. */
+static void combined(const buffers *b, int last, int to, size_t i, unsigned char *out)
+{
+    unsigned char next[PACKED_MOST];
+    value(b, 0, to, i, out);
+    for (int r = 1; r <= last; r++) {
+        value(b, r, to, i, next);
+        combine(b, out, next);
+    }
+}
+
+/* Element i of the result, where that is one block. */
+static void result(const buffers *b, size_t i, unsigned char *out)
+{
+    const operation *o = &b->o;
+    switch (o->what) {
+    case NBCOLL_OPERATION_BCAST:
+        value(b, o->root, 0, i, out);
+        break;
+    case NBCOLL_OPERATION_SCATTER:
+    case NBCOLL_OPERATION_SCATTERV:
+        value(b, o->root, b->rank, i, out);
+        break;
+    case NBCOLL_OPERATION_REDUCE_SCATTER:
+    case NBCOLL_OPERATION_REDUCE_SCATTER_BLOCK:
+        combined(b, b->ranks - 1, b->rank, i, out);
+        break;
+    case NBCOLL_OPERATION_SCAN:
+        combined(b, b->rank, 0, i, out);
+        break;
+    case NBCOLL_OPERATION_EXSCAN:
+        combined(b, b->rank - 1, 0, i, out);
+        break;
+    default:
+        combined(b, b->ranks - 1, 0, i, out);
+    }
+}
+
+static void put_results(const buffers *b, unsigned char *recv)
+{
+    const operation *o = &b->o;
+    part mine = part_of(o, b->rank, RECV);
+    size_t n = mine == ONE_BLOCK ? extent(o, b->rank, RECV, b->ranks) : 0;
+    unsigned char bytes[PACKED_MOST];
+
+    for (size_t i = 0; i < n; i++) {
+        result(b, i, bytes);
+        memcpy(recv + i * b->extent, bytes, b->packed);
+    }
+    for (int peer = 0; mine == A_BLOCK_EACH && peer < b->ranks; peer++) {
+        int to = part_of(o, peer, SEND) == ONE_BLOCK ? 0 : b->rank;
+        size_t at = place(o, b->rank, RECV, peer, b->ranks), many = length(o, peer, b->rank);
+        for (size_t i = 0; i < many; i++)
+            put(b, recv, at + i, peer, to, i);
+    }
+}
+
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
+
+static bool needs_arrays(const operation *o, int rank, side which)
+{
+    side vector = in_place_side(o->what) == RECV || o->what == NBCOLL_OPERATION_REDUCE_SCATTER ? SEND : RECV;
+    if (!is_v(o->what))
+        return false;
+    if (o->what == NBCOLL_OPERATION_ALLTOALLV || o->what == NBCOLL_OPERATION_ALLTOALLW)
+        return which == RECV || !is_in_place(o, rank);
+    return which == vector && (o->counts_known || part_of(o, rank, which) == A_BLOCK_EACH);
+}
+
+/* In the w form, some blocks are of bytes, where nothing packs. */
+static void describe(buffers *b, side which)
+{
+    const operation *o = &b->o;
+    bool is_w = o->what == NBCOLL_OPERATION_ALLTOALLW;
+    size_t n = (size_t)b->ranks;
+
+    b->share.counts[which] = malloc(n * sizeof(size_t));
+    b->share.displs[which] = malloc(n * sizeof(size_t));
+    b->share.types[which] = malloc(n * sizeof(nbcoll_type));
+    for (int peer = 0; peer < b->ranks; peer++) {
+        bool is_bytes = is_w && b->extent == b->packed && (b->rank + peer + (int)which) % 3 == 0;
+        b->share.counts[which][peer] = which == SEND ? length(o, b->rank, peer) : length(o, peer, b->rank);
+        b->share.counts[which][peer] *= is_bytes ? b->packed : 1;
+        b->share.displs[which][peer] = place(o, b->rank, which, peer, b->ranks) * (is_w ? b->extent : 1);
+        b->share.types[which][peer] = is_bytes ? (nbcoll_type)NBCOLL_BYTE : o->how.type;
+    }
+}
+
+static void fill(const buffers *b, unsigned char *send, unsigned char *recv)
+{
+    memset(send, 0xc3, b->bytes[SEND] + 2 * GUARDS);
+    memset(send + GUARDS, 0xa5, b->bytes[SEND]);
+    memset(recv, 0xc3, b->bytes[RECV] + 2 * GUARDS);
+    memset(recv + GUARDS, 0xa5, b->bytes[RECV]);
+    put_inputs(b, send + GUARDS, recv + GUARDS);
+}
+
+void buffers_fill(buffers *b, uint64_t salt)
+{
+    b->salt = salt;
+    fill(b, b->memory[SEND], b->memory[RECV]);
+}
+
+void buffers_make(buffers *b, actor *a, const item *i, int rank, int ranks, uint64_t salt)
+{
+    *b = (buffers){
+        .o = i->o, .element = i->element, .own_op = i->own_op, .rank = rank, .ranks = ranks, .salt = salt, .actor = a};
+    operation *o = &b->o;
+    o->root = has_root(o->what) ? o->root % ranks : 0;
+    o->counts_known = (a->storm->plan.flags & NBCOLL_COUNTS_KNOWN) != 0;
+    if (o->what != NBCOLL_OPERATION_ALLTOALLV && o->what != NBCOLL_OPERATION_ALLTOALLW)
+        o->in_place = o->in_place && mix(salt, (uint64_t)rank + 77) % 2;
+    describe_own(b, i);
+    size_t sent = extent(o, rank, SEND, ranks), received = extent(o, rank, RECV, ranks);
+    bool in_place = is_in_place(o, rank);
+    b->share.count[SEND] = sent;
+    b->share.count[RECV] = received;
+    if (in_place && in_place_side(o->what) == SEND && combines(o->what))
+        received = sent; /* that is where the operands are */
+    if (in_place && in_place_side(o->what) == SEND)
+        sent = 0;
+    if (in_place && in_place_side(o->what) == RECV)
+        received = 0;
+    b->bytes[SEND] = sent * b->extent;
+    b->bytes[RECV] = received * b->extent;
+    b->memory[SEND] = malloc(b->bytes[SEND] + 2 * GUARDS);
+    b->memory[RECV] = malloc(b->bytes[RECV] + 2 * GUARDS);
+    b->share.send = in_place && in_place_side(o->what) == SEND ? NBCOLL_IN_PLACE : b->memory[SEND] + GUARDS;
+    b->share.recv = in_place && in_place_side(o->what) == RECV ? NBCOLL_IN_PLACE : b->memory[RECV] + GUARDS;
+    fill(b, b->memory[SEND], b->memory[RECV]);
+    for (side which = SEND; which <= RECV; which++)
+        if (needs_arrays(o, rank, which))
+            describe(b, which);
+}
+
+static const char *differs(const buffers *b, side which, const unsigned char *is, const unsigned char *expected,
+                           bool only_guards, char text[200])
+{
+    size_t all = b->bytes[which] + 2 * GUARDS;
+    for (size_t i = 0; i < all; i++) {
+        bool is_guard = i < GUARDS || i >= GUARDS + b->bytes[which];
+        if (is[i] == expected[i] || (only_guards && !is_guard))
+            continue;
+        snprintf(text, 200, "%s %s, byte %ld of %zu: %02x instead of %02x", which == SEND ? "send" : "receive",
+                 is_guard ? "buffer's guard" : "buffer", (long)i - GUARDS, b->bytes[which], is[i], expected[i]);
+        return text;
+    }
+    return NULL;
+}
+
+const char *buffers_wrong(buffers *b, bool is_result, char text[200])
+{
+    unsigned char *send = malloc(b->bytes[SEND] + 2 * GUARDS), *recv = malloc(b->bytes[RECV] + 2 * GUARDS);
+    fill(b, send, recv);
+    if (is_result && b->share.recv != NBCOLL_IN_PLACE)
+        put_results(b, recv + GUARDS);
+    const char *wrong = differs(b, SEND, b->memory[SEND], send, false, text);
+    if (!wrong)
+        wrong = differs(b, RECV, b->memory[RECV], recv, !is_result, text);
+    free(send);
+    free(recv);
+    return wrong;
+}
+
+/* What lived just long enough is overwritten before it goes. */
+void buffers_free(buffers *b)
+{
+    for (side which = SEND; which <= RECV; which++) {
+        if (b->memory[which])
+            memset(b->memory[which], 0xee, b->bytes[which] + 2 * GUARDS);
+        free(b->memory[which]);
+        size_t bytes = b->share.counts[which] ? (size_t)b->ranks * sizeof(size_t) : 0;
+        if (bytes) {
+            memset(b->share.counts[which], 0xee, bytes);
+            memset(b->share.displs[which], 0xee, bytes);
+            memset(b->share.types[which], 0xee, bytes);
+        }
+        free(b->share.counts[which]);
+        free(b->share.displs[which]);
+        free(b->share.types[which]);
+    }
+    if (b->type)
+        memset(b->type, 0xee, sizeof *b->type);
+    if (b->op)
+        memset(b->op, 0xee, sizeof *b->op);
+    free(b->type);
+    free(b->op);
+    memset(b, 0, sizeof *b);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Virtual time, choices and turns. Each rank has a time at which it goes on; the one whose time is first has the next
+ * turn, and the clock is set to it. So any order of the ranks' steps can come, since they choose how long they stay
+ * away. What happens is mixed into a hash, and printed where asked for. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storm.h"
+
+#define LONGEST (120 * SECOND) /* after the last cause, or the last lateness: then something hangs */
+#define STEPS_MOST 4000000ull
+
+uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+uint64_t mix(uint64_t a, uint64_t b)
+{
+    uint64_t state = a ^ (b * 0xd6e8feb86659fd93u);
+    return next_random(&state);
+}
+
+uint64_t storm_random(storm *s, uint64_t below)
+{
+    return below ? next_random(&s->random) % below : 0;
+}
+
+bool storm_chance(storm *s, unsigned per_mille)
+{
+    return per_mille && next_random(&s->random) % 1000 < per_mille;
+}
+
+static const char *const note_name[] = {
+#define NAME(name) #name,
+    NOTES(NAME)
+#undef NAME
+};
+
+void storm_note(storm *s, int rank, note what, uint64_t a, uint64_t b)
+{
+    s->hash = (s->hash ^ ((uint64_t)what << 32 | (uint32_t)rank) ^ s->now * 3 ^ a * 5 ^ b * 7) * 0x9e3779b97f4a7c15u;
+    s->hash ^= s->hash >> 29;
+    if (s->is_loud)
+        printf("%12llu rank %d %s %llu %llu\n", (unsigned long long)s->now, rank, note_name[what],
+               (unsigned long long)a, (unsigned long long)b);
+}
+
+void storm_find(storm *s, const char *format, ...)
+{
+    va_list arguments;
+    if (s->finding[0])
+        return;
+    va_start(arguments, format);
+    vsnprintf(s->finding, sizeof s->finding, format, arguments);
+    va_end(arguments);
+    if (s->is_loud)
+        printf("FINDING: %s\n", s->finding);
+}
+
+void storm_cause(storm *s, int rank, unsigned why)
+{
+    s->bad[rank] |= why;
+    s->bad_anywhere |= why;
+    if (s->last_cause < s->now)
+        s->last_cause = s->now;
+}
+
+/* ---- turns ------------------------------------------------------------------------------------------------------ */
+
+static void yield_until(storm *s, uint64_t at, bool is_asleep)
+{
+    actor *a = s->turn;
+    a->wake_at = at;
+    a->is_asleep = is_asleep;
+    fiber_yield(a->fiber);
+}
+
+void storm_stay(storm *s, uint64_t ns)
+{
+    yield_until(s, s->now + ns, false);
+}
+
+void storm_away(storm *s, uint64_t ns)
+{
+    if (s->last_cause < s->now + ns)
+        s->last_cause = s->now + ns;
+    storm_stay(s, ns);
+}
+
+void storm_sleep(storm *s, uint64_t ns)
+{
+    uint64_t at = s->now + ns, next = wire_next(s->turn);
+    at = next < at ? next : at;
+    at = s->turn->rung_at < at ? s->turn->rung_at : at;
+    s->turn->rung_at = UINT64_MAX;
+    yield_until(s, at > s->now ? at : s->now + 1, true);
+}
+
+void storm_ring(storm *s, int rank, uint64_t at)
+{
+    actor *a = &s->actor[rank];
+    if (a->is_asleep && at < a->wake_at)
+        a->wake_at = at;
+    else if (!a->is_asleep && at < a->rung_at)
+        a->rung_at = at;
+}
+
+/* A rank that dies here is entered again only when all others are through. */
+static void maybe_die(storm *s, actor *a)
+{
+    const fault *f = storm_fault(s, a, FAULT_DEATH, &a->turns);
+    if (!f || a->is_dead)
+        return;
+    storm_note(s, a->rank, NOTE_FAULT, FAULT_DEATH, a->turns);
+    storm_cause(s, a->rank, BAD_DEAD);
+    a->is_dead = true;
+    wire_dies(a);
+    yield_until(s, UINT64_MAX, false);
+}
+
+void storm_step(storm *s, actor *a)
+{
+    s->now += 20 + storm_random(s, 64);
+    s->steps++;
+    if (a != s->turn || s->ends)
+        return;
+    maybe_die(s, a);
+    if (storm_chance(s, s->plan.switches))
+        storm_stay(s, storm_random(s, storm_chance(s, 30) ? MILLISECOND : 3 * MICROSECOND));
+}
+
+const fault *storm_fault(storm *s, actor *a, fault_kind kind, uint64_t *counter)
+{
+    uint64_t n = (*counter)++;
+    for (int i = 0; i < s->plan.faults; i++) {
+        const fault *f = &s->plan.fault[i];
+        if (f->kind == kind && f->rank == a->rank && n >= f->at && n - f->at < f->many && !s->ends)
+            return f;
+    }
+    return NULL;
+}
+
+static actor *next_actor(storm *s)
+{
+    actor *next = NULL;
+    for (int r = 0; r < s->plan.ranks; r++) {
+        actor *a = &s->actor[r];
+        if (!a->is_over && (!next || a->wake_at < next->wake_at))
+            next = a;
+    }
+    return next;
+}
+
+static void say_hang(storm *s, const char *how)
+{
+    storm_find(s, "%s: at %llu ms, last cause at %llu ms, after %llu steps", how,
+               (unsigned long long)(s->now / MILLISECOND), (unsigned long long)(s->last_cause / MILLISECOND),
+               (unsigned long long)s->steps);
+}
+
+static void take_turns(storm *s)
+{
+    actor *a;
+    while (!s->finding[0] && (a = next_actor(s))) {
+        if (a->wake_at == UINT64_MAX) { /* none but the dead */
+            s->ends = true;
+            for (int r = 0; r < s->plan.ranks; r++)
+                s->actor[r].wake_at = s->actor[r].is_over ? UINT64_MAX : s->now;
+            s->last_cause = s->now;
+            continue;
+        }
+        if (a->wake_at > s->now)
+            s->now = a->wake_at;
+        if (s->now > s->last_cause + LONGEST || s->steps > STEPS_MOST) {
+            if (!(s->bad_anywhere & BAD_HEADER))
+                say_hang(s, s->steps > STEPS_MOST ? "too many steps" : "hang");
+            return;
+        }
+        s->turn = a;
+        a->is_asleep = false;
+        fiber_enter(a->fiber);
+        a->is_over = fiber_is_over(a->fiber);
+    }
+}
+
+void storm_run(storm *s, uint64_t seed, const cut *c, bool is_loud)
+{
+    memset(s, 0, offsetof(storm, plan));
+    memset((char *)s + sizeof s->plan, 0, sizeof *s - sizeof s->plan);
+    plan_make(&s->plan, seed, c);
+    s->random = mix(seed, 1);
+    s->is_loud = is_loud;
+    if (is_loud)
+        plan_print(&s->plan);
+    s->memory = s->plan.groups & HAS_SHARED ? aligned_alloc(128, s->plan.quota * (size_t)s->plan.ranks) : NULL;
+    wire_make(s);
+    for (int r = 0; r < s->plan.ranks; r++) {
+        actor *a = &s->actor[r];
+        *a = (actor){.storm = s, .rank = r, .wake_at = storm_random(s, MICROSECOND), .rung_at = UINT64_MAX};
+        host_init(a);
+        wire_open(a);
+        a->fiber = fiber_make(rank_main, a);
+    }
+    take_turns(s);
+    for (int r = 0; r < s->plan.ranks; r++) {
+        if (s->finding[0] && s->is_loud)
+            rank_print(&s->actor[r]);
+        if (s->actor[r].is_over && !(s->bad_anywhere & BAD_HEADER))
+            host_check(&s->actor[r]);
+        rank_clean(&s->actor[r]);
+        fiber_free(s->actor[r].fiber);
+    }
+    wire_free(s);
+    if (!s->finding[0])
+        free(s->memory);
+}
