@@ -14,6 +14,7 @@
 
 #include "nbcoll/schedule.h"
 #include "nbcoll/trace.h"
+#include "layout.h"
 #include "operation.h"
 #include "world.h"
 
@@ -381,6 +382,35 @@ static void who_waits_until_one_has_read_that_has_freed_the_communicator_is_told
     world_close(&s.w);
 }
 
+/* Rank 2 leaves; rank 1, whose gather needs it, frees the communicator; rank 0 waits for rank 1 in what follows. */
+static void who_waits_for_a_rank_that_has_freed_the_communicator_after_a_loss_is_told_of_the_loss(void **state)
+{
+    nbcoll_request q[3];
+    nbcoll_status status[2];
+    nbcoll_failure failure;
+    scene s;
+
+    (void)state;
+    for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
+        scene_open(&s, 3, variant, NULL);
+        for (int r = 0; r < 2; r++)
+            EXPECT(OK, nbcoll_igather(small[r], large[r], 1, NBCOLL_INT32, 1, s.w.comm[r], &q[r]));
+        settle(&s, 1, &q[0], &status[0], LIMIT);
+        EXPECT(OK, status[0]);
+        EXPECT(OK, nbcoll_context_free(s.w.context[2]));
+        s.w.context[2] = NULL;
+        settle(&s, 1, &q[1], &status[1], LIMIT);
+        EXPECT(ERR_PEER_LOST, status[1]);
+        EXPECT(OK, nbcoll_comm_free(s.w.comm[1]));
+        EXPECT(OK, nbcoll_ibcast(small[0], 1, NBCOLL_INT32, 1, s.w.comm[0], &q[0]));
+        settle(&s, 1, &q[0], &status[0], LIMIT);
+        EXPECT(ERR_PEER_LOST, status[0]);
+        EXPECT(OK, nbcoll_comm_failure(s.w.comm[0], &failure));
+        EXPECT(ERR_PEER_LOST, failure.status);
+        world_close(&s.w);
+    }
+}
+
 /* ---- messages under way ---------------------------------------------------------------------------------------- */
 
 /* The transport of a rank to which nothing is delivered for a while. */
@@ -449,13 +479,13 @@ static void what_an_ended_rank_has_sent_may_be_under_way(void **state)
 
 static void expect_text(const nbcoll_failure *failure, const char *wanted)
 {
-    char text[120], part[5];
+    char text[120], cut[5];
     size_t length = nbcoll_failure_text(failure, text, sizeof text);
 
     assert_string_equal(text, wanted);
     assert_int_equal(length, strlen(wanted));
-    assert_int_equal(nbcoll_failure_text(failure, part, sizeof part), length);
-    assert_int_equal(strlen(part), sizeof part - 1);
+    assert_int_equal(nbcoll_failure_text(failure, cut, sizeof cut), length);
+    assert_int_equal(strlen(cut), sizeof cut - 1);
     assert_int_equal(nbcoll_failure_text(failure, NULL, 0), length);
 }
 
@@ -487,6 +517,75 @@ static void a_late_rank_is_no_mismatch_and_the_deadline_names_it(void **state)
             EXPECT(OK, status[r]);
         world_close(&s.w);
     }
+}
+
+enum { MEMBERS = 3, AHEAD = 300, STEP = 5, LATENESS = 400 };
+
+/* Where a rank of the next test is in its program: `left` operations, one after the other, then a barrier. */
+typedef struct walk {
+    int left;
+    share s;
+    nbcoll_request q;
+    nbcoll_status status;
+} walk;
+
+static void walk_on(walk *k, const operation *o, nbcoll_comm *comm)
+{
+    while (k->left >= 0 && (k->status = nbcoll_test(&k->q)) != NBCOLL_PENDING) {
+        EXPECT(OK, k->status);
+        if (--k->left > 0)
+            EXPECT(OK, operation_start(o, &k->s, comm, &k->q));
+        else if (k->left == 0)
+            EXPECT(OK, nbcoll_ibarrier(comm, &k->q));
+    }
+}
+
+/* Ranks that can get ahead of the late one do so by up to `ahead` operations, and then wait. */
+static void run_late(scene *s, const operation *o, int late, int ahead)
+{
+    walk k[MEMBERS];
+
+    for (int r = 0; r < MEMBERS; r++) {
+        k[r] = (walk){.left = ahead, .s = share_make(o, r, MEMBERS)};
+        if (r != late)
+            EXPECT(OK, operation_start(o, &k[r].s, s->w.comm[r], &k[r].q));
+    }
+    for (int ms = 0, left = 1; left; ms += STEP) {
+        world_watchdog(&s->w, ms < 20 * LATENESS);
+        s->clock += (STEP - 1) * MS;
+        pass(s);
+        if (ms == LATENESS)
+            EXPECT(OK, operation_start(o, &k[late].s, s->w.comm[late], &k[late].q));
+        left = 0;
+        for (int r = 0; r < MEMBERS; r++)
+            if (r != late || ms >= LATENESS) {
+                walk_on(&k[r], o, s->w.comm[r]);
+                left += k[r].left >= 0;
+            } else
+                left++;
+    }
+    for (int r = 0; r < MEMBERS; r++) {
+        operation_check(o, &k[r].s, r, MEMBERS);
+        share_free(&k[r].s);
+    }
+}
+
+static void however_far_others_are_ahead_a_late_rank_is_no_mismatch(void **state)
+{
+    static const int variants[] = {0, 4, 6, WORLD_SHARED, WORLD_SHARED + 2}, aheads[] = {20, 70, AHEAD};
+    scene s;
+
+    (void)state;
+    for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++)
+        for (int what = 0; what < NBCOLL_OPERATION_COUNT; what++)
+            for (int late = 0; late < MEMBERS; late++) {
+                operation o = {.what = (nbcoll_operation)what, .count = 1, .how = {NBCOLL_INT64, NBCOLL_SUM},
+                               .root = has_root((nbcoll_operation)what) && late == 2 ? 1 : 0, .seed = 1};
+                scene_open(&s, MEMBERS, variants[v], NULL);
+                for (int i = 0; i < 3; i++)
+                    run_late(&s, &o, late, aheads[i]);
+                world_close(&s.w);
+            }
 }
 
 /* Without shared memory a rank that computes says nothing. */
@@ -624,8 +723,10 @@ int main(void)
         cmocka_unit_test(what_an_ended_rank_has_sent_may_be_under_way),
         cmocka_unit_test(who_waits_for_a_rank_that_has_freed_the_communicator_is_told),
         cmocka_unit_test(who_waits_for_one_that_a_rank_without_the_communicator_has_answered_is_told),
+        cmocka_unit_test(who_waits_for_a_rank_that_has_freed_the_communicator_after_a_loss_is_told_of_the_loss),
         cmocka_unit_test(who_waits_until_one_has_read_that_has_freed_the_communicator_is_told),
         cmocka_unit_test(a_late_rank_is_no_mismatch_and_the_deadline_names_it),
+        cmocka_unit_test(however_far_others_are_ahead_a_late_rank_is_no_mismatch),
         cmocka_unit_test(a_silent_rank_is_named_as_silent),
         cmocka_unit_test(what_a_failure_was_about_is_said_in_words),
         cmocka_unit_test(nobody_asks_in_an_operation_that_goes_well),

@@ -2,9 +2,10 @@
  *
  * Ranks over shm, processes and threads, that wait for each other since each names another root, so that nobody sends:
  * all of them get ERR_MISMATCH, and nothing can be started afterwards. Where memory is shared a rank that computes
- * outside the library is found out, too.
+ * outside the library is found out, too. A rank that is late is told nothing, and nobody is told anything of it.
  */
 #include <poll.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -12,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "layout.h"
+#include "operation.h"
 #include "ranks.h"
 
 enum { BOUND = SECOND, COUNT = 4 }; /* 200 ms are promised: the machine may be busy */
@@ -104,10 +107,83 @@ static void a_rank_that_computes_is_found_where_memory_is_shared(void **state)
     run(1, 0);
 }
 
+/* ---- late ranks ------------------------------------------------------------------------------------------------ */
+
+enum { MEMBERS = 3, ROUND = 41000000, ROUNDS = 12, FAR = 20, VERY_FAR = 70 };
+
+/* The ranks' clocks go on by a round of asking with each look. */
+struct march {
+    nbcoll_shm_config config;
+    _Atomic uint64_t clock[MEMBERS];
+    atomic_int ended[MEMBERS]; /* operations */
+};
+
+static uint64_t march_now(void *clock)
+{
+    return atomic_fetch_add((_Atomic uint64_t *)clock, ROUND);
+}
+
+/* Until the others have looked at their clocks ROUNDS times since they ended an operation last. */
+static void come_late(struct march *m, int late)
+{
+    for (int r = 0; r < MEMBERS; r++)
+        for (int ended = -1, now; r != late && (now = atomic_load(&m->ended[r])) != ended; ended = now)
+            for (uint64_t begin = atomic_load(&m->clock[r]); atomic_load(&m->clock[r]) - begin < ROUNDS * ROUND;)
+                sched_yield();
+}
+
+static void walk(struct march *m, int rank, const member *me, const operation *o, int late, int ahead)
+{
+    share s = share_make(o, rank, MEMBERS);
+
+    if (rank == late)
+        come_late(m, late);
+    for (int i = 0; i <= ahead; i++) {
+        nbcoll_request q;
+        nbcoll_status status;
+        CHECK_STATUS(NBCOLL_OK, i < ahead ? operation_start(o, &s, me->comm, &q) : nbcoll_ibarrier(me->comm, &q));
+        while ((status = nbcoll_test(&q)) == NBCOLL_PENDING)
+            sched_yield();
+        CHECK_STATUS(NBCOLL_OK, status);
+        atomic_fetch_add(&m->ended[rank], 1);
+    }
+    share_free(&s);
+}
+
+static void march_on(int rank, void *user)
+{
+    struct march *m = user;
+    nbcoll_context_config context = {.size = sizeof context,
+                                     .host = {.size = sizeof context.host, .user = &m->clock[rank], .now = march_now}};
+    nbcoll_shm_config config = m->config;
+    member me;
+
+    config.rank = rank;
+    member_join(&me, &config, &context);
+    for (int what = 0; what < NBCOLL_OPERATION_COUNT; what++)
+        for (int late = 0; late < MEMBERS; late++) {
+            operation o = {.what = (nbcoll_operation)what, .count = 1, .how = {NBCOLL_INT64, NBCOLL_SUM},
+                           .root = has_root((nbcoll_operation)what) && late == 2 ? 1 : 0, .seed = 1};
+            walk(m, rank, &me, &o, late, late == 1 ? VERY_FAR : FAR);
+        }
+    member_leave(&me);
+}
+
+static void however_far_others_are_ahead_a_late_rank_is_no_mismatch(void **state)
+{
+    (void)state;
+    for (uint32_t flags = 0; flags <= NBCOLL_SHM_NO_BULK; flags += NBCOLL_SHM_NO_BULK) {
+        struct march *m = shared_memory(sizeof *m);
+        m->config = (nbcoll_shm_config){.size = sizeof m->config, .id = fresh_id(), .ranks = MEMBERS, .flags = flags};
+        crew_succeeds(&PROCESSES_3, march_on, m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(ranks_that_wait_for_each_other_ask),
                                        cmocka_unit_test(ranks_that_share_memory_look),
-                                       cmocka_unit_test(a_rank_that_computes_is_found_where_memory_is_shared)};
+                                       cmocka_unit_test(a_rank_that_computes_is_found_where_memory_is_shared),
+                                       cmocka_unit_test(however_far_others_are_ahead_a_late_rank_is_no_mismatch)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

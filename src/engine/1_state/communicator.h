@@ -216,6 +216,13 @@ typedef struct nbcolli_programs {
     uint64_t awaited;        /* progress: 1 + the lowest number that the agent had at the last round of asking, or 0 */
 } nbcolli_programs;
 
+/* How a communicator was when it was freed. */
+typedef enum nbcolli_freeing {
+    NBCOLLI_FREED_WELL = 1, /* all that its rank started there ended well */
+    NBCOLLI_FREED_FAILED,   /* not all */
+    NBCOLLI_FREED_TOLD      /* it was broken: the others have been told; or its rank leaves, which they will see */
+} nbcolli_freeing;
+
 struct nbcoll_comm {
     /* Made, or by progress at the end of the creation. */
     nbcoll_context *context;

@@ -81,6 +81,7 @@ struct nbcoll_context {
     uint32_t holders; /* relays, which are to be closed first */
     int poller;       /* epoll descriptor over the wakeups; -1: there is none */
     int silent_links; /* endpoints without a wakeup */
+    int is_ending;    /* its communicators are freed, and then its endpoints closed */
     atomic_int crowded; /* ranks take turns on our cores (nbcoll_limits.ranks_per_core): yield at once */
 
     /* Pools: calls and progress. */

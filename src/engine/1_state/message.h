@@ -60,7 +60,8 @@ typedef struct nbcolli_header {
     uint64_t comm, tag;
     uint32_t source; /* the sender's rank in the communicator */
     uint32_t number; /* of the message in (tag, direction, pair); REVOKE, LOST: the rank that is the cause; WHERE:
-                        1 + a rank that has not started it, as far as its sender knows, or 0 */
+                        1 + a rank that has not started it, as far as its sender knows, or 0; where that is FREED:
+                        nbcolli_freeing */
     uint32_t fingerprint;
     uint16_t credits; /* given back */
     uint8_t type;     /* nbcolli_type */
@@ -73,7 +74,8 @@ typedef struct nbcolli_header {
                          that is FREED: how many operations of agents it has started, or UINT64_MAX */
     uint32_t to;      /* the receiver's rank in the communicator */
     uint32_t count;   /* STALLED: its number; EAGER, RTS, CREDIT: none up to this one waits any more, or 0; REVOKE:
-                         so many operations behind this one are revoked, too; WHERE: 1 if there is a fingerprint */
+                         so many operations behind this one are revoked, too; WHERE: what its
+                        sender knows (5_match/ask.c) */
 } nbcolli_header;
 
 #define NBCOLLI_NO_COMM UINT64_MAX /* no communicator has this id: the message is the endpoint's */

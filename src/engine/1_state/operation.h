@@ -156,8 +156,6 @@ struct nbcolli_run {
 
     /* Likewise: progress, in its rounds of asking (ask.h). */
     uint32_t stuck; /* rounds since it moved last */
-    uint32_t suspected; /* `stuck` when `suspect` was set */
-    int suspect;    /* 1 + a rank that has ended the operation without what this one waits for, it seems, or 0 */
     uint64_t mark;  /* how far it had come in the last round */
 };
 

@@ -281,8 +281,7 @@ void nbcolli_run_restore(nbcolli_run *run)
     run->cause = -1;
     run->listed = 0;
     run->is_offloaded = 0;
-    run->stuck = run->suspected = 0;
-    run->suspect = 0;
+    run->stuck = 0;
     run->mark = 0;
     run->is_worn = !run->is_brief;
 }

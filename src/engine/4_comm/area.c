@@ -256,6 +256,13 @@ void nbcolli_area_take(nbcoll_comm *comm)
             nbcolli_has_cells_of(comm, rank) ? (uint32_t)comm->peer[rank].address : UINT32_MAX;
 }
 
+static nbcolli_freeing nbcolli_area_freeing(const nbcoll_comm *comm)
+{
+    return nbcolli_broken(comm) || comm->making || comm->context->is_ending ? NBCOLLI_FREED_TOLD
+           : comm->failed_floor                                             ? NBCOLLI_FREED_FAILED
+                                                                            : NBCOLLI_FREED_WELL;
+}
+
 void nbcolli_area_leave(nbcoll_comm *comm)
 {
     nbcolli_area *mine = comm->offered;
@@ -264,7 +271,7 @@ void nbcolli_area_leave(nbcoll_comm *comm)
         nbcolli_shelf_leave(comm);
     for (int owner = 0; owner < comm->size; owner++)
         if (nbcolli_has_cells_of(comm, owner))
-            atomic_store_explicit(nbcolli_area_departed(comm, owner, comm->rank), 1,
+            atomic_store_explicit(nbcolli_area_departed(comm, owner, comm->rank), (uint32_t)nbcolli_area_freeing(comm),
                                   memory_order_release); /* nbcolli_area_is_left */
     if (!mine)
         return;

@@ -20,7 +20,12 @@ typedef struct nbcolli_rank_place {
     nbcoll_position position;
     int is_known; /* the fingerprint is */
     uint32_t fingerprint;
+    int is_final;           /* ENDED, FREED: nothing that is awaited from there is under way, or will be */
+    nbcolli_freeing freeing; /* FREED: how the communicator was then */
 } nbcolli_rank_place;
+
+#define NBCOLLI_WHERE_KNOWN 1u /* in the count of a WHERE */
+#define NBCOLLI_WHERE_QUIET 2u /* nothing that its sender has ever sent to the receiver is under way */
 
 /* ---- where ranks are --------------------------------------------------------------------------------------------- */
 
@@ -36,14 +41,15 @@ static int nbcolli_ask_recall(const _Atomic uint64_t *started, uint64_t tag, uin
 
 static nbcolli_rank_place nbcolli_place_here(nbcoll_comm *comm, uint64_t tag)
 {
-    nbcolli_rank_place p = {NBCOLL_POSITION_ENDED, 0, 0};
+    nbcolli_rank_place p = {.position = NBCOLL_POSITION_ENDED};
     const nbcolli_run *run = nbcolli_find_run(comm, tag);
     const nbcolli_request *queued = nbcolli_queue_find(comm, tag);
 
     if (tag >= comm->taken)
         p.position = NBCOLL_POSITION_NOT_STARTED;
     else if (queued || (run && run->status == NBCOLL_OK))
-        p = (nbcolli_rank_place){NBCOLL_POSITION_ACTIVE, 1, (queued ? queued->schedule : run->schedule)->fingerprint};
+        p = (nbcolli_rank_place){.position = NBCOLL_POSITION_ACTIVE, .is_known = 1,
+                                 .fingerprint = (queued ? queued->schedule : run->schedule)->fingerprint};
     else if (run || tag / comm->config.slots < nbcolli_slot_of(comm, tag)->well_since)
         p.position = NBCOLL_POSITION_FAILED;
     else
@@ -54,14 +60,16 @@ static nbcolli_rank_place nbcolli_place_here(nbcoll_comm *comm, uint64_t tag)
 /* By the words of a rank that shares memory. UNKNOWN: they do not say. */
 static nbcolli_rank_place nbcolli_place_by_words(const nbcoll_comm *comm, int rank, uint64_t tag)
 {
-    nbcolli_rank_place p = {NBCOLL_POSITION_UNKNOWN, 0, 0};
+    nbcolli_rank_place p = {.position = NBCOLL_POSITION_UNKNOWN};
+    /* acquire: what it has started before it left is seen */
+    uint32_t freeing = atomic_load_explicit(nbcolli_area_departed(comm, comm->rank, rank), memory_order_acquire);
     int ahead = nbcolli_ask_recall(nbcolli_area_started(comm, rank), tag, &p.fingerprint);
 
     p.is_known = ahead == 0;
-    if (ahead < 0) /* relaxed: a number that it has started before it left is seen by the next round */
-        p.position = atomic_load_explicit(nbcolli_area_departed(comm, comm->rank, rank), memory_order_relaxed)
-                         ? NBCOLL_POSITION_FREED
-                         : NBCOLL_POSITION_NOT_STARTED;
+    if (ahead < 0 && freeing)
+        p = (nbcolli_rank_place){.position = NBCOLL_POSITION_FREED, .is_final = 1, .freeing = (nbcolli_freeing)freeing};
+    else if (ahead < 0)
+        p.position = NBCOLL_POSITION_NOT_STARTED;
     else if (nbcolli_has_ended(comm, tag, rank))
         p.position = NBCOLL_POSITION_ENDED;
     else if (ahead == 0)
@@ -95,8 +103,9 @@ static int nbcolli_op_waits(const nbcolli_op *op, int *rank, uint64_t *tag)
     *rank = v->peer;
     *tag = run->tag;
     switch (op->phase) {
-    case NBCOLLI_IDLE: /* a final fetch whose turn to be looked at has not come is waited for, too */
-        return run->is_brief && v->kind == NBCOLL_FETCH && !v->before && !v->after_count;
+    case NBCOLLI_IDLE: /* a final fetch whose turn to be looked at has not come is waited for, too, till it is shown */
+        return run->is_brief && v->kind == NBCOLL_FETCH && !v->before && !v->after_count &&
+               atomic_load(&nbcolli_cell_at(run->comm, run->tag, v->peer, 0)->stamp) != run->tag + 1;
     case NBCOLLI_USING:
         return nbcolli_fetch_waits(op);
     case NBCOLLI_SHELVING:
@@ -194,28 +203,39 @@ nbcoll_failure nbcolli_awaited(const nbcolli_run *run)
 
 /* ---- comparing --------------------------------------------------------------------------------------------------- */
 
-/* `rank`, for which the run waits in `tag`, is in this place. */
-static void nbcolli_ask_judge(nbcolli_run *run, int rank, uint64_t tag, const nbcolli_rank_place *p)
+/* Can what the op waits for, in `tag`, never come from a rank in this place? What is shown in cells, and read there,
+ * is looked at where it is awaited (3_run/expose.c), in its turn. */
+static int nbcolli_never_comes(const nbcolli_op *op, uint64_t tag, const nbcolli_rank_place *p, uint32_t mine)
 {
-    uint32_t mine = run->schedule->fingerprint;
-    int is_own = tag == run->tag;
-    int is_known = p->is_known && (is_own || nbcolli_ask_recall(run->comm->started, tag, &mine) == 0);
+    int rank;
+    uint64_t awaited;
 
-    if (is_known && p->fingerprint != mine) {
-        nbcolli_run_out_of_step(run, rank);
-        return;
-    }
+    if (p->position == NBCOLL_POSITION_FREED)
+        return p->is_final;
+    if (p->position != NBCOLL_POSITION_ENDED || tag != op->run->tag)
+        return 0;
+    if (op->phase == NBCOLLI_IDLE) /* shown before it ended, or never */
+        return nbcolli_op_waits(op, &rank, &awaited);
     /* A fingerprint of 0 says nothing: it is what schedules of a program's own have. */
-    int is_doubtful = p->position == NBCOLL_POSITION_FREED ||
-                      (p->position == NBCOLL_POSITION_ENDED && !(is_known && mine));
-    if (!is_doubtful || (!is_own && p->position != NBCOLL_POSITION_FREED))
-        return;
-    if (run->suspect == rank + 1 && run->stuck > run->suspected)
+    return p->is_final && !(p->is_known && mine);
+}
+
+/* `rank`, for which the op waits in `tag`, is in this place. That it has not come there, or that what it has sent has
+ * not come here, is no difference, however long it takes. */
+static void nbcolli_ask_judge(nbcolli_op *op, int rank, uint64_t tag, const nbcolli_rank_place *p)
+{
+    nbcolli_run *run = op->run;
+    uint32_t mine = run->schedule->fingerprint;
+    int is_known = p->is_known && (tag == run->tag || nbcolli_ask_recall(run->comm->started, tag, &mine) == 0);
+
+    if (is_known && p->fingerprint != mine)
         nbcolli_run_out_of_step(run, rank);
-    else if (!run->suspect) {
-        run->suspect = rank + 1;
-        run->suspected = run->stuck;
-    }
+    else if (!nbcolli_never_comes(op, tag, p, mine) || p->freeing == NBCOLLI_FREED_TOLD)
+        return; /* FREED_TOLD: word of that is on its way */
+    else if (p->freeing == NBCOLLI_FREED_FAILED)
+        nbcolli_run_deserted(run, rank);
+    else
+        nbcolli_run_out_of_step(run, rank);
 }
 
 /* ---- the messages ------------------------------------------------------------------------------------------------ */
@@ -240,6 +260,13 @@ static void nbcolli_ask_peer(nbcoll_comm *comm, int rank, uint64_t tag)
     nbcolli_control_to(comm, rank, &h);
 }
 
+/* Are all credits home, and have been there since nothing was sent without one? Then the peer has handled all messages
+ * from here. */
+static uint32_t nbcolli_where_quiet(const nbcolli_link *link, const nbcolli_pair *pair)
+{
+    return pair->credits == link->credits && !pair->stalls ? NBCOLLI_WHERE_QUIET : 0;
+}
+
 static void nbcolli_ask_answer(nbcoll_comm *comm, int rank)
 {
     uint64_t tag = comm->told[rank].owed - 1;
@@ -250,7 +277,8 @@ static void nbcolli_ask_answer(nbcoll_comm *comm, int rank)
     nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_WHERE, tag);
     h.status = (uint8_t)p.position;
     h.fingerprint = p.fingerprint;
-    h.count = (uint32_t)p.is_known;
+    h.count = p.is_known ? NBCOLLI_WHERE_KNOWN : 0;
+    h.count |= nbcolli_where_quiet(comm->peer[rank].link, comm->peer[rank].pair);
     h.bytes = comm->taken;
     const nbcolli_run *run = nbcolli_find_run(comm, tag);
     h.number = p.position == NBCOLL_POSITION_ACTIVE && run ? (uint32_t)nbcolli_late_in(run) : 0;
@@ -264,14 +292,20 @@ void nbcolli_ask_in(nbcoll_comm *comm, const nbcolli_header *h)
     nbcolli_ask_answer(comm, (int)h->source);
 }
 
-void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, int is_freed)
+void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, int is_freed,
+                           const nbcolli_tombstone *tombstone)
 {
     nbcolli_header where = {.comm = h->comm, .tag = h->tag, .source = h->to, .to = h->source, .type = NBCOLLI_WHERE};
     int had_agent = link->home->agents_comm == h->comm;
 
     where.status = is_freed || had_agent ? NBCOLL_POSITION_FREED : NBCOLL_POSITION_NOT_STARTED;
-    if (where.status == NBCOLL_POSITION_FREED)
+    if (where.status == NBCOLL_POSITION_FREED) {
         where.bytes = had_agent ? link->home->agents_called : UINT64_MAX;
+        where.number = !tombstone                             ? NBCOLLI_FREED_WELL
+                       : tombstone->failed_floor < UINT64_MAX ? NBCOLLI_FREED_FAILED
+                                                              : NBCOLLI_FREED_TOLD;
+        where.count = nbcolli_where_quiet(link, &link->pair[source]);
+    }
     if (nbcolli_may_send(link->context))
         nbcolli_control(link, source, &where);
 }
@@ -335,26 +369,44 @@ static int nbcolli_programs_look_after(nbcoll_comm *comm)
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
+/* The rank that has sent this WHERE is in this place. */
+static void nbcolli_where_judge(nbcoll_comm *comm, const nbcolli_header *h, nbcolli_rank_place *p)
+{
+    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
+    int rank = (int)h->source, awaited;
+    uint64_t tag;
+
+    for (uint32_t i = 0; nbcolli_is_stuck(run) && i < run->schedule->ops; i++) {
+        nbcolli_op *op = &run->op[i];
+        if (!nbcolli_op_waits(op, &awaited, &tag) || awaited != rank || tag != run->tag)
+            continue;
+        p->is_final = op->phase == NBCOLLI_POSTED && h->count & NBCOLLI_WHERE_QUIET;
+        nbcolli_ask_judge(op, rank, tag, p);
+    }
+    if (p->position == NBCOLL_POSITION_FREED && p->freeing != NBCOLLI_FREED_TOLD)
+        nbcolli_programs_judge(comm, rank, h->bytes);
+}
+
 void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h)
 {
     int rank = (int)h->source;
     nbcolli_told *told = &comm->told[rank];
-    nbcolli_rank_place p = {NBCOLL_POSITION_UNKNOWN, h->count == 1, h->fingerprint};
+    nbcolli_rank_place p = {.position = NBCOLL_POSITION_UNKNOWN, .is_known = (h->count & NBCOLLI_WHERE_KNOWN) != 0,
+                            .fingerprint = h->fingerprint};
 
     if (!told->asked)
         return;
     if (h->status <= NBCOLL_POSITION_FREED)
         p.position = (nbcoll_position)h->status;
+    if (p.position == NBCOLL_POSITION_FREED)
+        p.freeing = (nbcolli_freeing)h->number;
     told->asked = 0;
     told->tag = h->tag;
     told->next = p.position == NBCOLL_POSITION_FREED ? 0 : h->bytes;
     told->position = (uint8_t)p.position;
-    told->late = h->number <= (uint32_t)comm->size ? (int)h->number : 0;
-    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
-    if (nbcolli_is_stuck(run) && nbcolli_run_waits_for(run, rank) && !comm->context->ticks.is_under_way)
-        nbcolli_ask_judge(run, rank, h->tag, &p);
-    if (p.position == NBCOLL_POSITION_FREED && !comm->context->ticks.is_under_way)
-        nbcolli_programs_judge(comm, rank, h->bytes);
+    told->late = !p.freeing && h->number <= (uint32_t)comm->size ? (int)h->number : 0;
+    if (!comm->context->ticks.is_under_way)
+        nbcolli_where_judge(comm, h, &p);
     uint64_t next = nbcolli_next_wanted(comm, rank, h->tag + 1);
     if (next && !told->asked)
         nbcolli_ask_peer(comm, rank, next - 1);
@@ -382,13 +434,15 @@ static int nbcolli_look_after(nbcolli_run *run)
         if (!nbcolli_op_waits(&run->op[i], &rank, &tag) || rank == comm->rank ||
             comm->peer[rank].link->loss[comm->peer[rank].address] != NBCOLLI_HERE)
             continue;
-        nbcolli_rank_place p = nbcolli_has_cells_of(comm, rank) ? nbcolli_place_by_words(comm, rank, tag)
-                                                                : (nbcolli_rank_place){NBCOLL_POSITION_UNKNOWN, 0, 0};
+        nbcolli_rank_place p = {.position = NBCOLL_POSITION_UNKNOWN};
+        if (nbcolli_has_cells_of(comm, rank))
+            p = nbcolli_place_by_words(comm, rank, tag);
         nbcolli_told *told = &comm->told[rank];
-        /* Words pass by messages that are under way: of an end that no fingerprint tells it is asked, behind them. */
-        int is_doubtful = p.position == NBCOLL_POSITION_ENDED && !(p.is_known && p.fingerprint);
+        /* Words pass by messages that are under way: of an end that no fingerprint tells it is asked. */
+        int is_doubtful = p.position == NBCOLL_POSITION_ENDED && run->op[i].phase == NBCOLLI_POSTED &&
+                          !(p.is_known && p.fingerprint);
         if (p.position != NBCOLL_POSITION_UNKNOWN && !is_doubtful)
-            nbcolli_ask_judge(run, rank, tag, &p);
+            nbcolli_ask_judge(&run->op[i], rank, tag, &p);
         else {
             wants = 1;
             if (!told->want || tag < told->want - 1)
@@ -410,7 +464,6 @@ static int nbcolli_round_of(nbcolli_run *run)
     }
     run->mark = mark;
     run->stuck = 0;
-    run->suspect = 0;
     return 0;
 }
 

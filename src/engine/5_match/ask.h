@@ -4,11 +4,16 @@
  * words; else it sends a QUERY, which whoever is inside the library answers with a WHERE, from its next pass. At most
  * one QUERY to a rank and communicator is unanswered, so that nothing piles up at a rank that computes for hours.
  *
- *   it has not started the operation   that is no mistake; a timeout will name it
+ *   it has not started the operation   that is no mistake, however long it takes; a timeout will name it
  *   it has, with another fingerprint   the ranks are out of step
  *   it has ended it well, likewise     what it has sent is on its way
- *   it has ended it well, and does not remember which it was, or has freed the communicator: asked again in a later
- *                                      round. Still so, and still nothing has come: the ranks are out of step
+ *   it has ended it well, and does not remember which it was, or has freed the communicator: what is awaited from there
+ *                                      is on its way, or never comes. What it shows in cells it has shown before its
+ *                                      end (3_run/expose.c). What it sends has been handled here once all its credits
+ *                                      are home, which its WHERE says; else it is asked again in the next round. If it
+ *                                      never comes, the ranks are out of step; or, if that rank freed the communicator
+ *                                      after a failure, it has left. If it was broken, or that rank leaves, word
+ *                                      of that is on its way
  *   it has failed there                word of that is on its way
  *
  * Of a program, which has no tag, a rank asks those with whom it has queue pairs only whether they have freed the
@@ -48,8 +53,9 @@ nbcoll_failure nbcolli_awaited(const nbcolli_run *run);
 /* A QUERY has come. */
 void nbcolli_ask_in(nbcoll_comm *comm, const nbcolli_header *h);
 
-/* A QUERY about a communicator that is unknown here. */
-void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, int is_freed);
+/* A QUERY about a communicator that is unknown here: freed, if so with its tombstone, or not made yet. */
+void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, int is_freed,
+                           const nbcolli_tombstone *tombstone);
 
 /* A WHERE has come. */
 void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h);

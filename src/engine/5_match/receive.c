@@ -113,7 +113,7 @@ static void nbcolli_orphan_in(nbcolli_incoming *in)
     int is_freed = tombstone || !home->creating;
 
     if (m->type == NBCOLLI_QUERY) {
-        nbcolli_ask_elsewhere(in->link, in->source, m, is_freed);
+        nbcolli_ask_elsewhere(in->link, in->source, m, is_freed, tombstone);
         return;
     }
     if (m->type == NBCOLLI_REVOKE)
