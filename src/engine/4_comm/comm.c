@@ -36,7 +36,7 @@ nbcoll_status nbcolli_comm_config_read(const nbcoll_comm_config *given, nbcoll_c
         return s;
     if (config->slots < 1 || config->slots > 65536 || config->cells < 1 || config->cells > 256 ||
         config->schedules < 1 || config->schedules > 65536 ||
-        config->flags & ~(NBCOLL_REPRODUCIBLE | NBCOLL_COUNTS_KNOWN | NBCOLL_ARRIVAL_TOLERANT))
+        config->flags & ~(NBCOLL_REPRODUCIBLE | NBCOLL_COUNTS_KNOWN | NBCOLL_ARRIVAL_TOLERANT | NBCOLL_CHECKED))
         return NBCOLL_ERR_CONFIG;
     return nbcoll_rules_check(config->rules, config->rule_count, NULL);
 }
