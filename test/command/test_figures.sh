@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What docs/figures.md quotes of commands that take no time is what these commands say, and the number of algorithms is
+# the table's.
+. "$(dirname "$0")/check.sh"
+figures=$NBCOLL_SOURCE/docs/figures.md
+
+# quoted text: docs/figures.md has it, lines joined.
+quoted()
+{
+    tr '\n' ' ' <"$figures" | grep -qF -- "$1" || fail "docs/figures.md does not say '$1':"
+}
+
+# us argument...: the column `us` of all rows, in three digits, with spaces between.
+us()
+{
+    succeeds sim "$@"
+    awk 'NR > 1 { printf "%s%.4g", (NR > 2 ? " " : ""), $3 }' "$work/out"
+}
+
+# left COUNT: percent of a scatter by slots that a computation as long as it leaves no trace of.
+left()
+{
+    alone=$(us scatter slots --model node --ranks 16 --count "$1" | awk '{ printf "%d", $1 * 1000 }')
+    succeeds sim scatter slots --model node --ranks 16 --count "$1" --program \
+        "start; compute ${alone}ns test $((alone / 9))ns; wait"
+    awk -v alone="$alone" 'NR == 2 { printf "%.0f%%", 100 * (2 - $4 * 1000 / alone) }' "$work/out"
+}
+
+set -- $(us bcast slots --model node --ranks 16 --count 10,1000,100000)
+quoted "take $1, $2 and $(printf %.1f "$3") microseconds"
+quoted "slots, whose copies it charges, have $(left 16384) at 64 K and $(left 262144) at 1 MiB"
+quoted "take $(us scan hierarchical --model cluster --nodes 8x16 --count 2 | awk '{ printf "%.1f", $1 }') us, by recursive doubling $(us scan recursive_doubling --model cluster --nodes 8x16 --count 2 | awk '{ printf "%.1f", $1 }')"
+succeeds sim allgather exchange --ports 1 --model cluster_a --ranks 128 --type byte --count 1024 --card --test-bytes 1024
+quoted "exchange of 1 KB takes $(awk 'NR == 2 { printf "%.0f", $6 }' "$work/out") us there"
+
+listed=$(sed -n '/define NBCOLLI_ALGORITHM_LIST/,/^#define NBCOLLI_ALGORITHMS(/p' "$NBCOLL_SOURCE/src/select/algorithms.c" |
+    grep -c '^    X(')
+succeeds info --algorithms
+[ "$(grep -c '^### ' "$work/out")" -eq "$listed" ] || fail "not all of the $listed algorithms are there:"
