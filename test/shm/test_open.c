@@ -524,7 +524,7 @@ static bool try_few(struct few *f, int needs)
     bool told = f->left >= needs;
 
     f->config = (nbcoll_shm_config){.size = sizeof f->config, .id = fresh_id(), .ranks = 3,
-                                    .timeout = told ? 20 * SECOND : SECOND / 10};
+                                    .timeout = told ? 20 * SECOND : SECOND / 2};
     crew_succeeds(&three, open_with_few, f);
     if (f->status[f->spoilt] == NBCOLL_OK) {
         for (int rank = 0; rank < 3; rank++)
