@@ -380,7 +380,9 @@ static void nbcolli_where_judge(nbcoll_comm *comm, const nbcolli_header *h, nbco
         nbcolli_op *op = &run->op[i];
         if (!nbcolli_op_waits(op, &awaited, &tag) || awaited != rank || tag != run->tag)
             continue;
-        p->is_final = op->phase == NBCOLLI_POSTED && h->count & NBCOLLI_WHERE_QUIET;
+        /* A send that stalls has gone nowhere: who is through there did not wait for it. */
+        p->is_final = op->phase == NBCOLLI_STALLING ||
+                      (op->phase == NBCOLLI_POSTED && h->count & NBCOLLI_WHERE_QUIET);
         nbcolli_ask_judge(op, rank, tag, p);
     }
     if (p->position == NBCOLL_POSITION_FREED && p->freeing != NBCOLLI_FREED_TOLD)
