@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "../../src/engine/1_state/communicator.h"
 #include "../../src/engine/1_state/message.h"
 #include "../../src/host/wrapper.h"
 #include "world.h"
@@ -80,6 +81,8 @@ static void progress(nbcoll_endpoint *ep, nbcoll_completions *found)
 
     e->wrap.call.progress(e->wrap.inner, found);
     for (nbcoll_arrival *a = found->arrived; a; a = a->next) {
+        if (p->word && a->bytes == sizeof(nbcolli_vote)) /* a copy: it is the transport's */
+            ((uint32_t *)(uintptr_t)a->payload)[p->word - 1] = p->value;
         if (++p->arrived != p->at)
             continue;
         nbcolli_header h = nbcolli_unpack(&a->header);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * damaging: wraps any end, and changes one field of a header that arrives there, or of a line, as a seed says. What a
- * peer's bug or another version would send.
+ * damaging: wraps any end, and changes one field of a header that arrives there, or of a line, as a seed says, or a
+ * word of the votes that arrive there. What a peer's bug or another version would send.
  */
 #ifndef NBCOLL_TEST_DAMAGING_H
 #define NBCOLL_TEST_DAMAGING_H
@@ -14,6 +14,8 @@ typedef struct damaging_plan {
     int field;   /* 0 to DAMAGING_FIELDS - 1 */
     int arrived; /* so many; is counted */
     int type;    /* of the damaged one, as it was; -1: there was none yet */
+    int word;    /* of votes, counted from 1, is replaced by `value`; 0: none */
+    uint32_t value;
 } damaging_plan;
 
 enum { DAMAGING_FIELDS = 11 };

@@ -270,11 +270,38 @@ static void a_revoke_of_any_number_of_operations_takes_no_time(void **state)
     world_close(&w);
 }
 
+/* Rank 0 gets rank 1's vote with another word. Ranks that differ in what may differ make one all the same. */
+static void no_communicator_is_made_by_a_vote_that_no_rank_can_give(void **state)
+{
+    enum { WORDS = sizeof(nbcolli_vote) / sizeof(uint32_t) };
+    static const uint32_t values[] = {0, UINT32_MAX};
+    const nbcoll_loopback_config loopback = {.size = sizeof loopback, .payload = 1024};
+    (void)state;
+
+    for (int i = 0; i < 2 * WORDS; i++) {
+        size_t at = (size_t)(i / 2) * sizeof(uint32_t);
+        damaging_plan plan[2] = {{.word = i / 2 + 1, .value = values[i % 2]}};
+        nbcoll_request q[2];
+        nbcoll_status status[2];
+        world w;
+        world_open_contexts(&w, 2, &loopback, NULL);
+        for (int r = 0; r < 2; r++) {
+            w.endpoint[r] = damaging_open(w.endpoint[r], &plan[r]);
+            EXPECT(OK, nbcoll_comm_icreate(w.context[r], w.endpoint[r], NULL, &w.comm[r], &q[r]));
+        }
+        world_settle(&w, 2, q, status);
+        if (at == offsetof(nbcolli_vote, slots) || at == offsetof(nbcolli_vote, cells))
+            EXPECT(ERR_MISMATCH, status[0]);
+        world_close(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_no_rank_may_send_is_the_loss_of_its_sender),
         cmocka_unit_test(a_revoke_of_any_number_of_operations_takes_no_time),
+        cmocka_unit_test(no_communicator_is_made_by_a_vote_that_no_rank_can_give),
         cmocka_unit_test(whatever_field_is_damaged_all_operations_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

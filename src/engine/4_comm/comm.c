@@ -34,7 +34,7 @@ nbcoll_status nbcolli_comm_config_read(const nbcoll_comm_config *given, nbcoll_c
     nbcoll_status s = given ? nbcolli_copy_tagged(config, given, sizeof *config) : NBCOLL_OK;
     if (s != NBCOLL_OK)
         return s;
-    if (config->slots < 1 || config->slots > 65536 || config->cells < 1 || config->cells > 256 ||
+    if (!nbcolli_slots_are_possible(config->slots, config->cells) ||
         config->schedules < 1 || config->schedules > 65536 ||
         config->flags & ~(NBCOLL_REPRODUCIBLE | NBCOLL_COUNTS_KNOWN | NBCOLL_ARRIVAL_TOLERANT))
         return NBCOLL_ERR_CONFIG;

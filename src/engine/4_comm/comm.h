@@ -17,6 +17,12 @@ static inline nbcoll_comm *nbcolli_find_comm(const nbcolli_link *link, uint64_t 
 /* What is left of a freed communicator of that id, or null. */
 const nbcolli_tombstone *nbcolli_find_tombstone(const nbcolli_link *link, uint64_t id);
 
+/* Can a communicator have so many? The ranges that nbcoll_comm_config gives. */
+static inline int nbcolli_slots_are_possible(uint32_t slots, uint32_t cells)
+{
+    return slots >= 1 && slots <= 65536 && cells >= 1 && cells <= 256;
+}
+
 /* The configuration given, over the defaults; null: those. ERR_CONFIG, or an error of nbcoll_rules_check. */
 nbcoll_status nbcolli_comm_config_read(const nbcoll_comm_config *given, nbcoll_comm_config *config);
 

@@ -162,6 +162,9 @@ static void nbcolli_log_difference(const nbcoll_comm *comm, int rank, const nbco
     else if (!v->domain != !first->domain)
         snprintf(text, sizeof text, "no communicator is made: of ranks %d and 0 only one says what its domain is",
                  rank);
+    else if (!nbcolli_slots_are_possible(v->slots, v->cells))
+        snprintf(text, sizeof text, "no communicator is made: rank %d votes for slots or cells that none can have",
+                 rank);
     else if (v->credits != first->credits)
         snprintf(text, sizeof text, "no communicator is made: rank %d gives %" PRIu32 " credits, rank 0 %" PRIu32, rank,
                  v->credits, first->credits);
@@ -171,7 +174,7 @@ static void nbcolli_log_difference(const nbcoll_comm *comm, int rank, const nbco
     host->log(host->user, NBCOLL_ERR_MISMATCH, text);
 }
 
-/* What must be the same in all votes. */
+/* What must be the same in all votes, and what none can have. */
 static nbcoll_status nbcolli_votes_compare(const nbcoll_comm *comm, int voters)
 {
     const nbcolli_vote *first = &comm->votes[0];
@@ -180,9 +183,9 @@ static nbcoll_status nbcolli_votes_compare(const nbcoll_comm *comm, int voters)
         const nbcolli_vote *v = &comm->votes[i];
         if (v->abi != NBCOLL_ABI)
             return NBCOLL_ERR_ABI;
-        if (v->creation != first->creation || nbcolli_votes_differ_in_purpose(v, first) ||
-            v->rules != first->rules || v->credits != first->credits || !v->node != !first->node ||
-            !v->domain != !first->domain) {
+        if (!nbcolli_slots_are_possible(v->slots, v->cells) || v->creation != first->creation ||
+            nbcolli_votes_differ_in_purpose(v, first) || v->rules != first->rules || v->credits != first->credits ||
+            !v->node != !first->node || !v->domain != !first->domain) {
             nbcolli_log_difference(comm, i, v, first);
             return NBCOLL_ERR_MISMATCH;
         }
