@@ -472,6 +472,7 @@
 #define nbcolli_cells_missed NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_cells_missed)
 #define nbcolli_cells_suffice NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_cells_suffice)
 #define nbcolli_channel_find NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_channel_find)
+#define nbcolli_channel_is_overdue NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_channel_is_overdue)
 #define nbcolli_channel_known NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_channel_known)
 #define nbcolli_channel_name NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_channel_name)
 #define nbcolli_channel_opened NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_channel_opened)

@@ -39,10 +39,10 @@ static void finish(size_t n, nbcoll_request q[])
     EXPECT(OK, s);
 }
 
-static void scene_open(scene *s)
+static void scene_open_with(scene *s, uint32_t credits)
 {
     nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = 2};
-    nbcoll_context_config config = {.size = sizeof config};
+    nbcoll_context_config config = {.size = sizeof config, .credits = credits};
     nbcoll_trace_config trace = {.size = sizeof trace, .user = s, .event = count};
     nbcoll_request q[2];
 
@@ -61,6 +61,11 @@ static void scene_open(scene *s)
             EXPECT(OK, nbcoll_comm_idup(s->comm[r], &s->dup[i][r], &q[r]));
         finish(2, q);
     }
+}
+
+static void scene_open(scene *s)
+{
+    scene_open_with(s, 0);
 }
 
 static void scene_close(scene *s)
@@ -102,6 +107,37 @@ static void after_the_first_a_small_message_is_a_line(void **state)
     assert_int_equal(s.lines, 20);
     assert_int_equal(s.messages, 0);
     scene_close(&s);
+}
+
+/* The root of a broadcast has nothing to receive, and ends in its start: with many credits nothing makes it look at
+ * what has come, which is where the answer to its first messages is. */
+static void who_only_sends_hears_of_its_channel_however_many_credits_there_are(void **state)
+{
+    static const uint32_t credits[] = {64, 1000, 60000};
+
+    (void)state;
+    for (size_t c = 0; c < sizeof credits / sizeof *credits; c++) {
+        unsigned char data[2] = {0};
+        nbcoll_request q[2];
+        scene s;
+        scene_open_with(&s, credits[c]);
+        for (int r = 0; r < 2; r++)
+            EXPECT(OK, nbcoll_bcast_init(&data[r], 1, NBCOLL_BYTE, 0, s.comm[r], &q[r]));
+        s.lines = s.messages = 0;
+        for (int i = 0; i < 200; i++) {
+            data[0] = (unsigned char)i;
+            for (int r = 0; r < 2; r++) {
+                EXPECT(OK, nbcoll_start(&q[r]));
+                EXPECT(OK, nbcoll_wait(&q[r], NBCOLL_FOREVER));
+            }
+            assert_int_equal(data[1], i);
+        }
+        assert_true(s.messages <= 20);
+        assert_true(s.lines >= 180);
+        for (int r = 0; r < 2; r++)
+            EXPECT(OK, nbcoll_request_free(&q[r]));
+        scene_close(&s);
+    }
 }
 
 static void all_lengths_that_fit_go_as_lines(void **state)
@@ -196,6 +232,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(after_the_first_a_small_message_is_a_line),
+        cmocka_unit_test(who_only_sends_hears_of_its_channel_however_many_credits_there_are),
         cmocka_unit_test(all_lengths_that_fit_go_as_lines),
         cmocka_unit_test(channels_are_used_anew),
         cmocka_unit_test(a_line_that_comes_before_its_receive_is_kept),

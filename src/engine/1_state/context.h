@@ -97,7 +97,7 @@ struct nbcoll_context {
     nbcolli_request *ended;      /* whose callbacks are to run, or that release themselves */
     uint64_t reports;            /* of these, so far */
     nbcolli_request *made;       /* ended communicator creations */
-    nbcolli_op *short_sends;     /* without a credit: they stall unless one has come meanwhile */
+    nbcolli_op *short_sends;     /* without a credit: they stall unless one has come meanwhile; or missing an answer */
     int news; /* what a drain has to look at: NBCOLLI_NEWS, something in those above, or a link has losses, shrinks, or
                  something unsaid; NBCOLLI_NEWS_OF_PROGRAMS, whose ends come without news */
 

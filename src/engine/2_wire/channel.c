@@ -88,6 +88,19 @@ uint32_t nbcolli_channel_name(const nbcolli_op *op)
     return is_new ? nbcolli_channel_named(op->pair, op->channel - 1) : 0;
 }
 
+#define NBCOLLI_CHANNEL_UNHEARD 16 /* EAGERs from one look to the next */
+
+int nbcolli_channel_is_overdue(const nbcolli_op *op)
+{
+    nbcolli_channel *c = op->run->is_brief && nbcolli_channel_name(op) ? &op->pair->channels->out[op->channel - 1]
+                                                                : NULL;
+
+    if (!c || ++c->unheard < NBCOLLI_CHANNEL_UNHEARD)
+        return 0;
+    c->unheard = 0;
+    return 1;
+}
+
 /* Only if that leaves posts for what must be said. */
 static void nbcolli_channel_answer(nbcoll_comm *comm, const nbcolli_header *m, uint32_t name)
 {

@@ -21,6 +21,7 @@ typedef struct nbcolli_channel {
     uint64_t comm;
     uint32_t number, fingerprint;
     uint8_t is_known; /* to the receiver */
+    uint8_t unheard;  /* EAGERs that have named it since its sender last looked for the answer */
 } nbcolli_channel;
 
 /* As its receiver knows it. */
@@ -44,6 +45,10 @@ void nbcolli_channel_find(nbcolli_op *op);
 
 /* What an EAGER of the op is to say: the name of its channel, if the receiver is not known to know it, or 0. */
 uint32_t nbcolli_channel_name(const nbcolli_op *op);
+
+/* Is the sender to look whether the answer has come, before it names the channel once more? One that only sends, and
+ * has credits, does not look by itself: however many it has, its messages are soon lines. */
+int nbcolli_channel_is_overdue(const nbcolli_op *op);
 
 /* May the op's message go as a line? It has been opened, its receiver knows it, and there is nothing to say but what a
  * line can. */

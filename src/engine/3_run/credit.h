@@ -32,8 +32,8 @@ static inline nbcolli_pair *nbcolli_op_pair(const nbcolli_op *op)
     return op->run->comm->peer[op->run->schedule->step[op->step].peer].pair;
 }
 
-/* The send has no credit. Before this call of the host's ends, a drain looks whether some have come, and lets it go or
- * stall. */
+/* The send has no credit, or is to look for an answer (channel.h). Before this call of the host's ends, a drain looks
+ * what has come, and lets it go or stall. */
 void nbcolli_is_short(nbcolli_op *op);
 
 /* The send waits for a credit, or to be asked for. */
