@@ -535,6 +535,7 @@
 #define nbcolli_cost_is_followed NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_cost_is_followed)
 #define nbcolli_cost_levels NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_cost_levels)
 #define nbcolli_cost_message NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_cost_message)
+#define nbcolli_cost_moved NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_cost_moved)
 #define nbcolli_cost_nodes_allgather NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_cost_nodes_allgather)
 #define nbcolli_cost_nodes_allreduce NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_cost_nodes_allreduce)
 #define nbcolli_cost_nodes_alltoall NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_cost_nodes_alltoall)

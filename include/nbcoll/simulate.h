@@ -29,6 +29,11 @@
  * answer as soon as the RECV may start, then the bytes; each costs as above, and the SEND ends when the bytes have been
  * given to the interface. Hockney's model alpha + beta n is that of L = g = alpha + beta, G = beta, o = 0.
  *
+ * Inside a node cores move the bytes of messages, as over shared memory: the sender's copies them in, beside o_send, at
+ * the price of a copy, and the receiver's copies them out, beside o_recv, (n - 1) G long. A message longer than `eager`
+ * is announced only: once its RECV may start, the receiver's core gets it from the sender's memory, beside o_recv,
+ * L + (n - 1) G long, and an empty answer ends the SEND. Cards (`task`) send messages inside nodes like all others.
+ *
  * Interfaces send and receive at the same time. Each rank has one into its node. To other nodes it has one of its own,
  * or those that its node has for all its ranks (`interfaces`), which serve first who comes first. The messages of a
  * rank, of all its ports one after the other, are dealt over them, beginning with that of its place in the node, and so
@@ -86,7 +91,7 @@ typedef struct nbcoll_sim_link {
 /* Members that later versions append cost nothing where they are 0, and in a model whose `size` does not reach them. */
 typedef struct nbcoll_sim_model {
     size_t size;
-    nbcoll_sim_link inside, between; /* messages in a node, and between nodes */
+    nbcoll_sim_link inside, between; /* messages in a node (`byte`: of a core), and between nodes */
     uint64_t step;                   /* ns of the core for each step but JOINs */
     uint64_t copy, reduce;           /* picoseconds of the core for each byte copied, and combined */
     uint64_t eager;                  /* bytes of the longest message that is not asked for; 0: none is asked for */

@@ -113,6 +113,7 @@ static nbcoll_level level_of(const nbcoll_sim_model *model, const nbcoll_sim_lin
                           .beta_ps = clip(link->byte),
                           .fetch_ns = clip(link->latency),
                           .gap_ns = clip(link->gap),
+                          .eager_ps = clip(model->copy), /* into the node's memory; `byte` is out of it */
                           .eager = eager};
 }
 
@@ -129,7 +130,8 @@ void sim_price(const nbcoll_sim_model *model, const nbcoll_nodes *nodes, nbcoll_
     terms->gamma_ps = clip(model->reduce);
     terms->copy_ps = clip(model->copy);
     terms->eager = eager;
-    terms->get_ns = terms->eager_ps = terms->credits = terms->shelf = 0; /* the simulator knows none of them */
+    terms->get_ns = terms->credits = terms->shelf = 0; /* the simulator knows none of them */
+    terms->eager_ps = nodes->count == 1 ? clip(model->copy) : 0;
     terms->fetch_ns = clip(inside->latency);
     terms->table_ns = model->table ? clip(model->table) : 1; /* 0 would not be nothing, but five posts */
     terms->nodes = nodes;

@@ -76,7 +76,7 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     nbcolli_cost_train(c, count, bytes, ends, worked, (ends) == 2 ? c->node : 1)
 #define NBCOLLI_COST_FETCHES(count, bytes, exposed, worked) nbcolli_cost_fetches(c, count, bytes, exposed, worked)
 #define NBCOLLI_COST_SHELVING(bytes) nbcolli_cost_shelving(c, bytes)
-#define NBCOLLI_COST_TREE(whole, block, worked) nbcolli_cost_binomial(c, P, whole, block, worked)
+#define NBCOLLI_COST_TREE(whole, block, worked, is_up) nbcolli_cost_binomial(c, P, whole, block, worked, is_up)
 
 #define NBCOLLI_COST_IS_V(OPERATION) (NBCOLL_OPERATION_##OPERATION == NBCOLL_OPERATION_ALLGATHERV)
 
@@ -90,7 +90,7 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     X(OPERATION, hierarchical, nbcolli_cost_nodes_allgather(c, NBCOLLI_COST_IS_V(OPERATION)))                          \
     X(OPERATION, hierarchical_groups, nbcolli_cost_nodes_groups(c, NBCOLLI_COST_IS_V(OPERATION)))
 #define NBCOLLI_COST_REDUCE_SCATTER(X, M, N, B, C, T, TREE, OPERATION)                                                 \
-    X(OPERATION, binomial, TREE(n, 0, n) + TREE(0, m, 0))                                                              \
+    X(OPERATION, binomial, TREE(n, 0, n, 1) + TREE(0, m, 0, 0))                                                    \
     X(OPERATION, owners, T(P - 1, m, 2, m))                                                                            \
     X(OPERATION, halving, nbcolli_cost_halving(c, 1, 0) + B(m) + x * (N(n) + C(n) + N(m)))                             \
     X(OPERATION, ring, nbcolli_cost_ring(c, m, m))                                                                     \
@@ -102,7 +102,7 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     X(BARRIER, slots, F(P - 1, 0, 0, 0))                                                                               \
     X(BARRIER, hierarchical, nbcolli_cost_nodes_barrier(c))                                                            \
     X(BARRIER, hierarchical_domains, nbcolli_cost_domains_barrier(c))                                                  \
-    X(BCAST, binomial, TREE(n, 0, 0))                                                                                  \
+    X(BCAST, binomial, TREE(n, 0, 0, 0))                                                                            \
     X(BCAST, scatter_ring, T(P - 1, m, 1, 0) + nbcolli_cost_ring(c, m, 0))                                             \
     X(BCAST, flat, T(P - 1, n, 1, 0))                                                                                  \
     X(BCAST, tree, nbcolli_cost_levels(c, c->arity, 1))                                                                \
@@ -111,20 +111,20 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     X(BCAST, slots, F(P > 1, n, n, 0))                                                                                 \
     X(BCAST, hierarchical, nbcolli_cost_nodes_bcast(c))                                                                \
     X(BCAST, hierarchical_domains, nbcolli_cost_domains_bcast(c))                                                      \
-    X(SCATTER, binomial, O(m) + TREE(0, m, 0))                                                                         \
+    X(SCATTER, binomial, O(m) + TREE(0, m, 0, 0))                                                                   \
     X(SCATTER, flat, O(m) + T(P - 1, m, 1, 0))                                                                         \
     X(SCATTER, slots, nbcolli_cost_parts(c, m))                                                                        \
     X(SCATTER, hierarchical, nbcolli_cost_nodes_scatter(c))                                                            \
-    X(SCATTERV, binomial, B(n) + TREE(0, m, 0) + B(m))                                                                 \
+    X(SCATTERV, binomial, B(n) + TREE(0, m, 0, 0) + B(m))                                                           \
     X(SCATTERV, flat, O(m) + T(P - 1, m, 1, 0))                                                                        \
     X(SCATTERV, spanning_tree, B(n) + nbcolli_cost_halves(c, m) + B(m))                                                \
     X(SCATTERV, hierarchical, nbcolli_cost_nodes_scatter(c))                                                           \
-    X(GATHER, binomial, B(m) + TREE(0, m, 0))                                                                          \
-    X(GATHER, flat, O(m) + T(P - 1, m, 1, 0))                                                                          \
+    X(GATHER, binomial, B(m) + TREE(0, m, 0, 1))                                                                      \
+    X(GATHER, flat, O(m) + T(P - 1, m, NBCOLLI_COST_TAKES, 0))                                                         \
     X(GATHER, slots, F(P - 1, m, m, 0))                                                                                \
     X(GATHER, hierarchical, nbcolli_cost_nodes_gather(c))                                                              \
-    X(GATHERV, binomial, B(m) + TREE(0, m, 0) + B(n))                                                                  \
-    X(GATHERV, flat, O(m) + T(P - 1, m, 1, 0))                                                                         \
+    X(GATHERV, binomial, B(m) + TREE(0, m, 0, 1) + B(n))                                                              \
+    X(GATHERV, flat, O(m) + T(P - 1, m, NBCOLLI_COST_TAKES, 0))                                                        \
     X(GATHERV, spanning_tree, B(m) + nbcolli_cost_halves(c, m) + B(n))                                                 \
     X(GATHERV, hierarchical, nbcolli_cost_nodes_gather(c))                                                             \
     NBCOLLI_COST_ALLGATHER(X, B, O, T, ALLGATHER)                                                                      \
@@ -137,10 +137,10 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     X(ALLTOALL, flat, T(P - 1, m, 2, 0) + B(m))                                                                        \
     X(ALLTOALL, slots, F(P - 1, m, n - m, 0) + B(m))                                                                   \
     X(ALLTOALL, hierarchical, nbcolli_cost_nodes_alltoall(c))                                                          \
-    X(REDUCE, binomial, TREE(n, 0, n))                                                                                 \
-    X(REDUCE, pairwise, T(P - 1, m, 2, m) + T(P - 1, m, 1, 0))                                                         \
-    X(REDUCE, owners, T(P - 1, m, 2, m) + T(P - 1, m, 1, 0))                                                           \
-    X(REDUCE, flat, T(P - 1, n, 1, n))                                                                                 \
+    X(REDUCE, binomial, TREE(n, 0, n, 1))                                                                             \
+    X(REDUCE, pairwise, T(P - 1, m, 2, m) + T(P - 1, m, NBCOLLI_COST_TAKES, 0))                                        \
+    X(REDUCE, owners, T(P - 1, m, 2, m) + T(P - 1, m, NBCOLLI_COST_TAKES, 0))                                          \
+    X(REDUCE, flat, T(P - 1, n, NBCOLLI_COST_TAKES, n))                                                                \
     X(REDUCE, slots, F(P - 1, n, n, n))                                                                                \
     X(REDUCE, hierarchical, nbcolli_cost_nodes_reduce(c))                                                              \
     X(REDUCE, hierarchical_ordered, nbcolli_cost_nodes_reduce(c))                                                      \
@@ -161,11 +161,11 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     NBCOLLI_COST_REDUCE_SCATTER(X, M, N, B, C, T, TREE, REDUCE_SCATTER_BLOCK)                                          \
     X(SCAN, recursive_doubling, nbcolli_cost_rounds(c, L, n, 2 * n, 0) - (P > 2) * C(n))                               \
     X(SCAN, linear, B(n) + nbcolli_cost_hops(c, n, n))                                                                 \
-    X(SCAN, flat, nbcolli_cost_train(c, P - 1, n, 1, 0, c->node) + (P - 1) * C(n))                                     \
+    X(SCAN, flat, nbcolli_cost_train(c, P - 1, n, NBCOLLI_COST_TAKES, 0, c->node) + (P - 1) * C(n))                    \
     X(SCAN, hierarchical, nbcolli_cost_nodes_scan(c))                                                                  \
     X(EXSCAN, recursive_doubling, nbcolli_cost_rounds(c, L, n, 2 * n, 0) - (P > 1) * 2 * C(n))                         \
     X(EXSCAN, linear, nbcolli_cost_hops(c, n, n) - (P > 1) * C(n))                                                     \
-    X(EXSCAN, flat, nbcolli_cost_train(c, P - 1, n, 1, 0, c->node) + (P - 1) * C(n) - (P > 1) * C(n))                  \
+    X(EXSCAN, flat, nbcolli_cost_train(c, P - 1, n, NBCOLLI_COST_TAKES, 0, c->node) + (P - 1) * C(n) - (P > 1) * C(n)) \
     X(EXSCAN, hierarchical, nbcolli_cost_nodes_scan(c))
 
 #define NBCOLLI_COST_OF_EACH(X)                                                                                        \
@@ -274,6 +274,7 @@ static void nbcolli_cost_know_domains(nbcolli_cost_call *c, const nbcoll_terms *
     if (!domains)
         return;
     c->near = t->domain.eager ? nbcolli_cost_level_of(&t->domain) : c->inside;
+    c->near.by_cores = c->inside.by_cores;
     c->domains = (uint64_t)domains->count;
     c->domain = nbcolli_cost_largest(domains);
     c->parts = (c->domains + c->nodes - 1) / c->nodes;
@@ -300,8 +301,10 @@ static nbcolli_cost_call nbcolli_cost_of(const nbcoll_terms *t)
                            .shared = t->shared,
                            .nodes_share = t->nodes_share};
     c.inside = c.between;
+    c.inside.by_cores = t->shared;
     if (nodes && nodes->count > 1 && t->inside.eager) {
         c.inside = nbcolli_cost_level_of(&t->inside);
+        c.inside.by_cores = t->nodes_share;
         c.nodes = (uint64_t)nodes->count;
         c.are_blocks = nodes->are_blocks;
         c.node = nbcolli_cost_largest(nodes);

@@ -24,6 +24,7 @@ typedef struct nbcolli_cost_level {
     nbcolli_cost_time gap;    /* of each message that an interface takes, beside its bytes */
     uint64_t eager;           /* bytes of the longest message that is not announced */
     uint64_t ways;            /* interfaces that a rank has for itself, 1 at least; its messages take turns there */
+    int by_cores;             /* the ranks' cores move all bytes: `copied` is in, by the sender, beta is out */
 } nbcolli_cost_level;
 
 typedef struct nbcolli_cost_call {
@@ -58,10 +59,16 @@ nbcolli_cost_level nbcolli_cost_pairs(const nbcolli_cost_call *c, uint64_t dista
 /* From the SEND of a message to the end of its RECV. */
 nbcolli_cost_time nbcolli_cost_message(const nbcolli_cost_level *l, uint64_t bytes);
 
-/* `count` messages, of which none waits for another, sent or received (`ends` 1) by one rank, or both by each (2),
- * which copies or combines `worked` bytes of each. `crowd`: so many ranks of a node do so at once. */
+/* `count` messages, of which none waits for another, which one rank sends, or takes, or of which each does both
+ * (`ends`); it copies or combines `worked` bytes of each. `crowd`: so many ranks of a node do so at once. */
+#define NBCOLLI_COST_SENDS 1
+#define NBCOLLI_COST_BOTH 2
+#define NBCOLLI_COST_TAKES 3
 nbcolli_cost_time nbcolli_cost_train(const nbcolli_cost_call *c, uint64_t count, uint64_t bytes, uint64_t ends,
                                      uint64_t worked, uint64_t crowd);
+
+/* What of the bytes of a message at one end (SENDS or TAKES), or of one at each, a rank's core moves itself. */
+nbcolli_cost_time nbcolli_cost_moved(const nbcolli_cost_level *l, uint64_t bytes, uint64_t ends);
 
 /* Of a part that is alike for all readers: do they follow the copy to the shelf while it is made? */
 int nbcolli_cost_is_followed(const nbcolli_cost_call *c, uint64_t bytes);
@@ -81,7 +88,7 @@ nbcolli_cost_time nbcolli_cost_hops(const nbcolli_cost_call *c, uint64_t bytes, 
 /* Down a binomial tree of `ranks`, or up: messages of `whole` bytes and a `block` for each rank below, `worked` bytes
  * for each. */
 nbcolli_cost_time nbcolli_cost_binomial(const nbcolli_cost_call *c, uint64_t ranks, uint64_t whole, uint64_t block,
-                                        uint64_t worked);
+                                        uint64_t worked, int is_up);
 
 /* Down a tree by halves of the ranks, or up: messages of a `block` for each rank of the other half. */
 nbcolli_cost_time nbcolli_cost_halves(const nbcolli_cost_call *c, uint64_t block);

@@ -65,7 +65,7 @@ nbcolli_cost_time nbcolli_cost_nodes_bcast(const nbcolli_cost_call *c)
     uint64_t levels = (uint64_t)nbcoll_rounds((int)leaders.ranks), last = leaders.ranks - 1;
     uint64_t children = c->arity == 0 ? levels : c->arity < last ? c->arity : last, there = last / leaders.node;
     nbcolli_cost_time down = c->arity ? nbcolli_cost_levels(&leaders, c->arity, 1)
-                                      : nbcolli_cost_binomial(&leaders, leaders.ranks, bytes, 0, 0);
+                                      : nbcolli_cost_binomial(&leaders, leaders.ranks, bytes, 0, 0, 0);
     nbcolli_cost_time shown = nbcolli_cost_nodes_show(&part, bytes, bytes);
     nbcolli_cost_call sender = leaders;
     nbcolli_cost_level l = nbcolli_cost_crowd(&leaders, leaders.node);
@@ -82,7 +82,7 @@ nbcolli_cost_time nbcolli_cost_nodes_scatter(const nbcolli_cost_call *c)
     nbcolli_cost_call leaders = nbcolli_cost_leaders(c, c->bytes), part = nbcolli_cost_part(c);
     uint64_t m = c->bytes / c->ranks;
     return (c->are_blocks ? 0 : c->bytes * c->copy) + (c->bytes - m * part.ranks) * c->copy +
-           nbcolli_cost_binomial(&leaders, leaders.ranks, 0, m * part.ranks, 0) +
+           nbcolli_cost_binomial(&leaders, leaders.ranks, 0, m * part.ranks, 0, 0) +
            nbcolli_cost_nodes_show(&part, m, (part.ranks - 1) * m) + m * (part.ranks + 1) * c->copy;
 }
 
@@ -91,7 +91,7 @@ nbcolli_cost_time nbcolli_cost_nodes_gather(const nbcolli_cost_call *c)
     nbcolli_cost_call leaders = nbcolli_cost_leaders(c, c->bytes), part = nbcolli_cost_part(c);
     uint64_t m = c->bytes / c->ranks;
     return nbcolli_cost_nodes_fetch(&part, part.ranks - 1, m, m, 0) + m * c->copy +
-           nbcolli_cost_binomial(&leaders, leaders.ranks, 0, m * part.ranks, 0) +
+           nbcolli_cost_binomial(&leaders, leaders.ranks, 0, m * part.ranks, 0, 1) +
            (c->are_blocks ? 1 : 2) * c->bytes * c->copy - m * part.ranks * c->copy;
 }
 
@@ -154,7 +154,7 @@ static nbcolli_cost_time nbcolli_cost_nodes_combine(const nbcolli_cost_call *lea
     between.node = 1;
     *own = levels * (n * leaders->gamma + posts * l.overhead);
     *beside = nbcolli_cost_train(&between, far, n, 1, 0, crowd) - (far ? l.alpha : 0);
-    return nbcolli_cost_binomial(leaders, leaders->ranks, n, 0, n);
+    return nbcolli_cost_binomial(leaders, leaders->ranks, n, 0, n, 1);
 }
 
 /* In pieces, leaders reduce one while they combine the next of their nodes; what is announced waits till an operand of
@@ -172,7 +172,15 @@ nbcolli_cost_time nbcolli_cost_nodes_reduce(const nbcolli_cost_call *c)
     return sum + (pieces - 1) * nbcolli_cost_later(here + own, beside);
 }
 
-/* In pieces, leaders exchange one while they combine the next of their nodes, and these take the one before. */
+/* What leaders of a node do among each other: `times` they exchange n bytes, and combine `worked`. */
+static nbcolli_cost_time nbcolli_cost_nodes_near(const nbcolli_cost_call *c, uint64_t n, uint64_t times,
+                                                 uint64_t worked)
+{
+    return times * nbcolli_cost_moved(&c->inside, n, NBCOLLI_COST_BOTH) + worked * c->gamma;
+}
+
+/* In pieces, leaders exchange one with other nodes while they combine the next of their own, and these take the one
+ * before. */
 nbcolli_cost_time nbcolli_cost_nodes_allreduce(const nbcolli_cost_call *c)
 {
     uint64_t pieces = nbcolli_cost_nodes_pieces(c), n = c->bytes / pieces, far = (uint64_t)nbcoll_rounds((int)c->nodes);
@@ -184,11 +192,15 @@ nbcolli_cost_time nbcolli_cost_nodes_allreduce(const nbcolli_cost_call *c)
     nbcolli_cost_time there = is_folded ? 2 * nbcolli_cost_message(&fold, n) + n * c->gamma : 0;
     there += is_long ? nbcolli_cost_halving(&leaders, 1, 1) + nbcolli_cost_halving(&leaders, 0, 1)
                      : nbcolli_cost_rounds(&leaders, rounds, n, n, 0);
-    uint64_t posts = 4 * rounds * (n / leaders.node > l.eager ? 3 : 1);
-    nbcolli_cost_time own = (is_long ? 1 : rounds) * n * c->gamma + posts * l.overhead;
+    uint64_t posts = 4 * rounds * (n / leaders.node > l.eager ? 3 : 1), near = rounds > far ? rounds - far : 0;
+    uint64_t left = is_long ? n >> near : n; /* of a leader, for other nodes */
+    nbcolli_cost_time first = is_long ? nbcolli_cost_nodes_near(c, n - left, 2, n - left)
+                                      : nbcolli_cost_nodes_near(c, n, near, near * n);
+    nbcolli_cost_time own = (is_long ? left : far * n) * c->gamma + posts * l.overhead;
     nbcolli_cost_time beside = (is_long ? 2 * n / leaders.node : far * n) * l.beta;
     beside += is_folded ? 2 * n * fold.beta : 0;
-    return here + there + nbcolli_cost_nodes_show(&part, n, n) + (pieces - 1) * nbcolli_cost_later(here + own, beside);
+    return here + there + nbcolli_cost_nodes_show(&part, n, n) +
+           (pieces - 1) * (here + first + nbcolli_cost_later(own, beside));
 }
 
 nbcolli_cost_time nbcolli_cost_nodes_reduce_scatter(const nbcolli_cost_call *c, int is_ordered)
@@ -199,8 +211,8 @@ nbcolli_cost_time nbcolli_cost_nodes_reduce_scatter(const nbcolli_cost_call *c, 
     uint64_t power = (uint64_t)nbcoll_power((int)leaders.ranks);
     const nbcolli_cost_level fold = nbcolli_cost_pairs(&leaders, 1, 2);
     if (is_ordered)
-        sum += nbcolli_cost_binomial(&leaders, leaders.ranks, n, 0, n) +
-               nbcolli_cost_binomial(&leaders, leaders.ranks, 0, own, 0);
+        sum += nbcolli_cost_binomial(&leaders, leaders.ranks, n, 0, n, 1) +
+               nbcolli_cost_binomial(&leaders, leaders.ranks, 0, own, 0, 0);
     else
         sum += nbcolli_cost_halving(&leaders, 1, 0) + own * c->copy + (c->are_blocks ? 0 : n * c->copy);
     if (!is_ordered && leaders.ranks > power)
@@ -221,19 +233,22 @@ nbcolli_cost_time nbcolli_cost_nodes_alltoall(const nbcolli_cost_call *c)
 }
 
 /* The last rank of a node combines most, and then waits for the nodes below. In pieces, it scans one with the other
- * leaders while it combines the next of its node. */
+ * leaders after it has combined all of its node: beside the ways to others goes on what it combines of theirs. */
 nbcolli_cost_time nbcolli_cost_nodes_scan(const nbcolli_cost_call *c)
 {
     uint64_t pieces = nbcolli_cost_nodes_pieces(c), n = c->bytes / pieces;
     nbcolli_cost_call leaders = nbcolli_cost_leaders(c, n), part = nbcolli_cost_part(c), between = leaders;
     uint64_t rounds = (uint64_t)nbcoll_rounds((int)leaders.ranks), far = (uint64_t)nbcoll_rounds((int)leaders.nodes);
+    uint64_t near = rounds - far;
     const nbcolli_cost_level l = nbcolli_cost_crowd(&leaders, leaders.node);
     between.node = 1;
-    nbcolli_cost_time here = nbcolli_cost_nodes_fetch(&part, part.ranks - 1, n, n, n) + n * c->gamma;
+    nbcolli_cost_time here = nbcolli_cost_nodes_fetch(&part, part.ranks - 1, n, n, n);
+    here += part.ranks > 1 ? 0 : n * c->copy;
     nbcolli_cost_time all = nbcolli_cost_rounds(&leaders, rounds, n, 2 * n, 0) - n * c->gamma;
-    nbcolli_cost_time own = 2 * rounds * (n > l.eager ? 3 : 1) * l.overhead + (2 * rounds - 1) * n * c->gamma;
+    nbcolli_cost_time own = 2 * far * ((n > l.eager ? 3 : 1) * l.overhead + n * c->gamma);
     nbcolli_cost_time beside = nbcolli_cost_train(&between, far, n, 1, 0, leaders.node) - (far ? l.alpha : 0);
-    return here + all + nbcolli_cost_nodes_show(&part, n, n) + (pieces - 1) * nbcolli_cost_later(here + own, beside);
+    nbcolli_cost_time first = here + nbcolli_cost_nodes_near(c, n, near, near ? (2 * near - 1) * n : 0);
+    return here + all + nbcolli_cost_nodes_show(&part, n, n) + (pieces - 1) * (first + nbcolli_cost_later(own, beside));
 }
 
 /* ---- by domains ------------------------------------------------------------------------------------------------ */

@@ -91,21 +91,43 @@ static nbcolli_cost_time nbcolli_cost_wire(const nbcolli_cost_level *l, uint64_t
     return (nbcolli_cost_bytes(l, bytes) + l->gap) / l->ways;
 }
 
-/* Of several messages, from one to the next: a rank posts `ends` for each (1: it sends or receives, 2: both), and
- * works, while the bytes of others move. Nothing moves while a long one is announced, asked for and got. */
+nbcolli_cost_time nbcolli_cost_moved(const nbcolli_cost_level *l, uint64_t bytes, uint64_t ends)
+{
+    nbcolli_cost_time in = nbcolli_cost_is_long(l, bytes) ? 0 : l->copied;
+    if (!l->by_cores)
+        return 0;
+    return bytes * ((ends == NBCOLLI_COST_TAKES ? 0 : in) + (ends == NBCOLLI_COST_SENDS ? 0 : l->beta));
+}
+
+/* What goes on beside the rank's own work. */
+static nbcolli_cost_time nbcolli_cost_beside_it(const nbcolli_cost_level *l, uint64_t bytes)
+{
+    return l->by_cores ? l->gap / l->ways : nbcolli_cost_wire(l, bytes);
+}
+
+static uint64_t nbcolli_cost_posts(uint64_t ends)
+{
+    return ends == NBCOLLI_COST_BOTH ? 2 : 1;
+}
+
+/* Of several messages, from one to the next: a rank posts at one end of each, or at both, and works, while the bytes of
+ * others move. Nothing moves while a long one is announced, asked for and got. */
 static nbcolli_cost_time nbcolli_cost_next(const nbcolli_cost_level *l, uint64_t bytes, uint64_t ends,
                                            nbcolli_cost_time work)
 {
-    nbcolli_cost_time before = nbcolli_cost_is_long(l, bytes) ? (2 * ends - 1) * l->overhead + l->get : 0;
-    uint64_t posts = nbcolli_cost_is_long(l, bytes) ? ends + 1 : ends;
-    return before + nbcolli_cost_later(posts * l->overhead + work, nbcolli_cost_wire(l, bytes));
+    uint64_t of_each = nbcolli_cost_posts(ends);
+    nbcolli_cost_time before = nbcolli_cost_is_long(l, bytes) ? (2 * of_each - 1) * l->overhead + l->get : 0;
+    uint64_t posts = nbcolli_cost_is_long(l, bytes) ? of_each + 1 : of_each;
+    nbcolli_cost_time own = posts * l->overhead + nbcolli_cost_moved(l, bytes, ends) + work;
+    return before + nbcolli_cost_later(own, nbcolli_cost_beside_it(l, bytes));
 }
 
 /* What of that takes the rank's own time. */
 static nbcolli_cost_time nbcolli_cost_own(const nbcolli_cost_level *l, uint64_t bytes, uint64_t ends,
                                           nbcolli_cost_time work)
 {
-    return (nbcolli_cost_is_long(l, bytes) ? 3 : 1) * ends * l->overhead + work;
+    return (nbcolli_cost_is_long(l, bytes) ? 3 : 1) * nbcolli_cost_posts(ends) * l->overhead +
+           nbcolli_cost_moved(l, bytes, ends) + work;
 }
 
 static nbcolli_cost_time nbcolli_cost_train_of(const nbcolli_cost_level *l, uint64_t count, uint64_t bytes,
@@ -113,7 +135,9 @@ static nbcolli_cost_time nbcolli_cost_train_of(const nbcolli_cost_level *l, uint
 {
     if (!count)
         return 0;
-    nbcolli_cost_time last = nbcolli_cost_message(l, bytes) + (count - 1) * nbcolli_cost_next(l, bytes, 1, work) + work;
+    uint64_t one = ends == NBCOLLI_COST_BOTH ? NBCOLLI_COST_SENDS : ends;
+    nbcolli_cost_time last =
+        nbcolli_cost_message(l, bytes) + (count - 1) * nbcolli_cost_next(l, bytes, one, work) + work;
     return nbcolli_cost_later(last, count * nbcolli_cost_next(l, bytes, ends, work));
 }
 
@@ -128,7 +152,7 @@ nbcolli_cost_time nbcolli_cost_train(const nbcolli_cost_call *c, uint64_t count,
     uint64_t near = nbcolli_cost_least(count, c->node - 1), far = count - near;
     nbcolli_cost_time own = near * nbcolli_cost_own(&c->inside, bytes, ends, work) +
                             far * nbcolli_cost_own(&l, bytes, ends, work) + l.alpha + nbcolli_cost_bytes(&l, bytes);
-    nbcolli_cost_time beside = near * nbcolli_cost_wire(&c->inside, bytes); /* a way of their own */
+    nbcolli_cost_time beside = near * nbcolli_cost_beside_it(&c->inside, bytes); /* a way of their own */
     return nbcolli_cost_later(nbcolli_cost_later(nbcolli_cost_train_of(&l, far, bytes, ends, work), own), beside);
 }
 
@@ -187,7 +211,7 @@ nbcolli_cost_time nbcolli_cost_ring(const nbcolli_cost_call *c, uint64_t bytes, 
 
 /* Far messages go first: of ranks numbered node after node one of each node has them. */
 nbcolli_cost_time nbcolli_cost_binomial(const nbcolli_cost_call *c, uint64_t ranks, uint64_t whole, uint64_t block,
-                                        uint64_t worked)
+                                        uint64_t worked, int is_up)
 {
     if (ranks < 2)
         return 0;
@@ -195,11 +219,12 @@ nbcolli_cost_time nbcolli_cost_binomial(const nbcolli_cost_call *c, uint64_t ran
     uint64_t crowd = c->are_blocks ? 1 : nbcolli_cost_least(c->node, c->ranks / (2 * low * c->nodes) + 1);
     const nbcolli_cost_level l = c->are_blocks && ranks <= c->node ? c->inside : nbcolli_cost_crowd(c, crowd);
     nbcolli_cost_time far = nbcolli_cost_message(&l, bytes) + worked * c->gamma +
-                            nbcolli_cost_binomial(c, high, whole, block, worked);
+                            nbcolli_cost_binomial(c, high, whole, block, worked, is_up);
     if (high == low)
         return far;
-    return nbcolli_cost_later(far, nbcolli_cost_next(&l, bytes, 1, worked * c->gamma) +
-                                       nbcolli_cost_binomial(c, low, whole, block, worked));
+    uint64_t ends = is_up ? NBCOLLI_COST_TAKES : NBCOLLI_COST_SENDS;
+    return nbcolli_cost_later(far, nbcolli_cost_next(&l, bytes, ends, worked * c->gamma) +
+                                       nbcolli_cost_binomial(c, low, whole, block, worked, is_up));
 }
 
 /* Does a group begin wherever a node does? */
@@ -313,28 +338,28 @@ static nbcolli_cost_call nbcolli_cost_group(const nbcolli_cost_call *c, uint64_t
 }
 
 /* The first rank of each group and its others, a message each. Of a group that lies on two nodes half are far. */
-static nbcolli_cost_time nbcolli_cost_others(const nbcolli_cost_call *c, uint64_t groups, uint64_t bytes)
+static nbcolli_cost_time nbcolli_cost_others(const nbcolli_cost_call *c, uint64_t groups, uint64_t bytes, uint64_t ends)
 {
     uint64_t others = (c->ranks - 1) / groups;
     const nbcolli_cost_call near = nbcolli_cost_group(c, others);
     const nbcolli_cost_level far = nbcolli_cost_crowd(c, 1);
-    nbcolli_cost_time here = nbcolli_cost_train(&near, others, bytes, 1, 0, c->node);
+    nbcolli_cost_time here = nbcolli_cost_train(&near, others, bytes, ends, 0, c->node);
     return c->nodes < 2 || nbcolli_cost_is_whole(c, groups)
                ? here
-               : nbcolli_cost_later(here, nbcolli_cost_train_of(&far, (others + 1) / 2, bytes, 1, 0));
+               : nbcolli_cost_later(here, nbcolli_cost_train_of(&far, (others + 1) / 2, bytes, ends, 0));
 }
 
 /* Each group's first rank gets the others' blocks before, and gives them all of them. */
 nbcolli_cost_time nbcolli_cost_exchange(const nbcolli_cost_call *c, uint64_t ports)
 {
     uint64_t groups = nbcolli_cost_groups(c, ports), block = c->bytes / c->ranks;
-    nbcolli_cost_time sum = block * c->copy + nbcolli_cost_others(c, groups, block);
+    nbcolli_cost_time sum = block * c->copy + nbcolli_cost_others(c, groups, block, NBCOLLI_COST_TAKES);
 
     for (uint64_t have = 1; have < groups; have *= ports + 1) {
         const nbcolli_cost_level l = nbcolli_cost_partners(c, have, ports + 1, groups);
         sum += nbcolli_cost_train_of(&l, ports, have * (c->bytes / groups), 2, 0);
     }
-    return sum + nbcolli_cost_others(c, groups, c->bytes);
+    return sum + nbcolli_cost_others(c, groups, c->bytes, NBCOLLI_COST_SENDS);
 }
 
 /* No round waits for another: what a first rank posts, and what its messages take on the ways to other nodes and in its

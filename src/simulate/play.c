@@ -123,6 +123,12 @@ static int nbcolli_play_is_near(const nbcolli_sim *s, uint32_t rank, uint32_t pe
     return s->domains && nbcoll_node_of(s->domains, (int)rank) == nbcoll_node_of(s->domains, (int)peer);
 }
 
+/* Do cores move the bytes of their messages, in memory that they share? Cards send them. */
+static int nbcolli_play_is_copied(const nbcolli_sim *s, uint32_t rank, uint32_t peer)
+{
+    return !s->model.task && !nbcolli_play_is_between(s, rank, peer);
+}
+
 static const nbcoll_sim_link *nbcolli_play_link(const nbcolli_sim *s, uint32_t rank, uint32_t peer)
 {
     return nbcolli_play_is_between(s, rank, peer) ? &s->model.between
@@ -133,6 +139,14 @@ static const nbcoll_sim_link *nbcolli_play_link(const nbcolli_sim *s, uint32_t r
 static uint64_t nbcolli_play_span(const nbcoll_sim_link *link, uint64_t bytes)
 {
     return bytes ? nbcolli_price(bytes - 1, link->byte) : 0;
+}
+
+/* What the bytes of a message take at the interfaces. */
+static uint64_t nbcolli_play_wire(const nbcolli_sim *s, uint32_t rank, uint32_t peer, const nbcolli_node *n,
+                                  uint32_t kind)
+{
+    int is_wired = kind == NBCOLLI_MESSAGE && !nbcolli_play_is_copied(s, rank, peer);
+    return is_wired ? nbcolli_play_span(nbcolli_play_link(s, rank, peer), n->bytes) : 0;
 }
 
 /* The interface of a rank that has its next message; `messages` counts those with bytes, of its ports one after the
@@ -158,10 +172,10 @@ static nbcoll_status nbcolli_play_leave(nbcolli_sim *s, uint32_t run, const nbco
     int between = nbcolli_play_is_between(s, rank, peer);
     const nbcoll_sim_link *link = nbcolli_play_link(s, rank, peer);
     uint64_t *free_at = &nbcolli_play_interface(s, rank, between, &s->player[rank].sent, kind)->out;
-    uint64_t begin = nbcolli_later(t, *free_at), span = nbcolli_play_span(link, kind == NBCOLLI_MESSAGE ? n->bytes : 0);
+    uint64_t begin = nbcolli_later(t, *free_at), span = nbcolli_play_wire(s, rank, peer, n, kind);
     uint64_t end = begin + span + link->latency;
     *free_at = begin + span + link->gap;
-    if (kind == NBCOLLI_MESSAGE)
+    if (kind == NBCOLLI_MESSAGE || (kind == NBCOLLI_ASK && nbcolli_play_is_copied(s, rank, peer)))
         nbcolli_tell(s, NBCOLL_SIM_MESSAGE, run, n, to, begin, end);
     return nbcolli_put(s, end, run - rank + peer, to, kind);
 }
@@ -244,7 +258,10 @@ static nbcoll_status nbcolli_play_send(nbcolli_sim *s, uint32_t run, nbcolli_nod
         return status;
     nbcolli_play_deepen(s, run - rank + peer, to, r->state[step].depth);
     const nbcoll_sim_link *link = nbcolli_play_link(s, rank, peer);
-    uint64_t end = nbcolli_play_serve(s, run, t, s->model.step + link->o_send, n);
+    uint64_t copying = kind == NBCOLLI_MESSAGE && nbcolli_play_is_copied(s, rank, peer)
+                           ? nbcolli_price(n->bytes, s->model.copy)
+                           : 0;
+    uint64_t end = nbcolli_play_serve(s, run, t, s->model.step + link->o_send + copying, n);
     if (kind == NBCOLLI_MESSAGE)
         status = nbcolli_play_ended(s, r, step);
     return status == NBCOLL_OK ? nbcolli_play_post(s, run, n, to, end, kind) : status;
@@ -285,30 +302,40 @@ static void nbcolli_play_copy_out(nbcolli_sim *s, uint32_t run, uint64_t t)
     r->kept = 0;
 }
 
-/* The bytes are there, and the RECV may end. */
+/* The bytes are there, and the RECV may end: once its core has copied them, if nothing else moves them. *end: then. */
 static nbcoll_status nbcolli_play_received(nbcolli_sim *s, uint32_t run, const nbcolli_node *n, uint32_t step,
-                                            uint64_t t)
+                                            uint64_t t, uint64_t *end)
 {
-    uint32_t rank = nbcolli_rank_of(s, run);
-    const nbcoll_sim_link *link = nbcolli_play_link(s, rank, nbcolli_peer_of(s, rank, n));
-    uint64_t more = nbcolli_play_is_long(s, n) ? 0 : nbcolli_play_unexpected(s, &s->run[run].state[step], n->bytes);
-    nbcolli_play_serve(s, run, t, s->model.step + link->o_recv + more, n);
+    uint32_t rank = nbcolli_rank_of(s, run), peer = nbcolli_peer_of(s, rank, n);
+    int is_long = nbcolli_play_is_long(s, n), is_copied = nbcolli_play_is_copied(s, rank, peer);
+    const nbcoll_sim_link *link = nbcolli_play_link(s, rank, peer);
+    const nbcolli_standing *state = &s->run[run].state[step];
+    uint64_t stored = is_long && !is_copied ? 0 : nbcolli_play_unexpected(s, state, is_long ? 0 : n->bytes);
+    uint64_t copying = is_copied ? (is_long ? link->latency : 0) + nbcolli_play_span(link, n->bytes) : 0;
+    *end = nbcolli_play_serve(s, run, t, s->model.step + link->o_recv + stored + copying, n);
     if (n->is_kept)
         nbcolli_play_keep(s, run, step, n->bytes);
     return nbcolli_play_ended(s, &s->run[run], step);
 }
 
+/* A long message is answered: that it may be sent, or, where this core has got it from its sender's memory, that this
+ * may be used again. */
 static nbcoll_status nbcolli_play_recv(nbcolli_sim *s, uint32_t run, nbcolli_node *n, uint32_t step, uint64_t t)
 {
     uint32_t rank = nbcolli_rank_of(s, run), peer = nbcolli_peer_of(s, rank, n), to;
     const nbcoll_sim_link *link = nbcolli_play_link(s, rank, peer);
+    uint64_t end;
     if (!nbcolli_play_is_long(s, n))
-        return nbcolli_play_received(s, run, n, step, t);
+        return nbcolli_play_received(s, run, n, step, t, &end);
     nbcoll_status status = nbcolli_play_mate(s, run - rank + peer, n, &to);
     if (status != NBCOLL_OK)
         return status;
-    uint64_t work = link->o_recv + link->o_send + nbcolli_play_unexpected(s, &s->run[run].state[step], 0);
-    return nbcolli_play_post(s, run, n, to, nbcolli_play_serve(s, run, t, work, n), NBCOLLI_ANSWER);
+    if (nbcolli_play_is_copied(s, rank, peer))
+        status = nbcolli_play_received(s, run, n, step, t, &end);
+    else
+        end = nbcolli_play_serve(
+            s, run, t, link->o_recv + link->o_send + nbcolli_play_unexpected(s, &s->run[run].state[step], 0), n);
+    return status == NBCOLL_OK ? nbcolli_play_post(s, run, n, to, end, NBCOLLI_ANSWER) : status;
 }
 
 /* ---- shared memory --------------------------------------------------------------------------------------------- */
@@ -504,7 +531,7 @@ static nbcoll_status nbcolli_play_take(nbcolli_sim *s, nbcolli_happening *h, con
     int between = nbcolli_play_is_between(s, rank, peer);
     const nbcoll_sim_link *link = nbcolli_play_link(s, rank, peer);
     uint64_t *free_at = &nbcolli_play_interface(s, rank, between, &s->player[rank].taken, kind)->in;
-    uint64_t end = nbcolli_later(h->time, *free_at + nbcolli_play_span(link, kind == NBCOLLI_MESSAGE ? n->bytes : 0));
+    uint64_t end = nbcolli_later(h->time, *free_at + nbcolli_play_wire(s, rank, peer, n, kind));
     *free_at = end + link->gap;
     *is_here = end == h->time;
     h->time = end;
@@ -512,16 +539,17 @@ static nbcoll_status nbcolli_play_take(nbcolli_sim *s, nbcolli_happening *h, con
     return *is_here || nbcolli_queue_put(&s->queue, *h) ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
 }
 
-/* The sender of a long message may send it. */
+/* The sender of a long message may send it, or has its memory back. */
 static nbcoll_status nbcolli_play_answered(nbcolli_sim *s, uint32_t run, nbcolli_node *n, uint32_t step, uint64_t t)
 {
     uint32_t rank = nbcolli_rank_of(s, run), peer = nbcolli_peer_of(s, rank, n), to;
     const nbcoll_sim_link *link = nbcolli_play_link(s, rank, peer);
     nbcoll_status status = nbcolli_play_mate(s, run - rank + peer, n, &to);
-    uint64_t end = nbcolli_play_serve(s, run, t, link->o_recv + link->o_send, n);
+    int is_over = nbcolli_play_is_copied(s, rank, peer);
+    uint64_t end = nbcolli_play_serve(s, run, t, link->o_recv + (is_over ? 0 : link->o_send), n);
     if (status == NBCOLL_OK)
         status = nbcolli_play_ended(s, &s->run[run], step);
-    return status == NBCOLL_OK ? nbcolli_play_post(s, run, n, to, end, NBCOLLI_MESSAGE) : status;
+    return status == NBCOLL_OK && !is_over ? nbcolli_play_post(s, run, n, to, end, NBCOLLI_MESSAGE) : status;
 }
 
 /* The message of node `step` gets to the interface. */
@@ -554,7 +582,7 @@ nbcoll_status nbcolli_play_arrival(nbcolli_sim *s, nbcolli_happening h, int *is_
     else if (kind == NBCOLLI_ANSWER)
         status = nbcolli_play_answered(s, h.run, n, step, h.time);
     else if (kind == NBCOLLI_MESSAGE && !is_shared && nbcolli_play_is_long(s, n))
-        status = nbcolli_play_received(s, h.run, n, step, h.time);
+        status = nbcolli_play_received(s, h.run, n, step, h.time, &(uint64_t){0});
     else {
         nbcolli_standing *state = &r->state[step];
         state->is_unexpected |= !is_edge && !is_shared && (state->before > 1 || !nbcolli_play_may(s, r, n));

@@ -30,6 +30,7 @@ cluster cluster_of(const char *preset, int room, int ranks)
                              .gamma_ps = (uint32_t)m->reduce,
                              .copy_ps = (uint32_t)m->copy,
                              .eager = m->eager,
+                             .eager_ps = c.nodes->count > 1 ? 0 : (uint32_t)m->copy,
                              .fetch_ns = (uint32_t)m->inside.latency,
                              .table_ns = (uint32_t)m->table,
                              .nodes = c.nodes,
@@ -42,6 +43,7 @@ cluster cluster_of(const char *preset, int room, int ranks)
                                     .overhead_ns = (uint32_t)(m->inside.o_send + m->step),
                                     .fetch_ns = (uint32_t)m->inside.latency,
                                     .gap_ns = (uint32_t)m->inside.gap,
+                                    .eager_ps = (uint32_t)m->copy, /* in; out is the message's byte */
                                     .eager = m->eager};
     return c;
 }

@@ -90,6 +90,7 @@ static nbcoll_level level_of(const machine *m, const nbcoll_sim_link *link)
                           .overhead_ns = post_of(m, link),
                           .beta_ps = (uint32_t)link->byte,
                           .fetch_ns = (uint32_t)link->latency,
+                          .eager_ps = link == &m->model.between ? 0 : (uint32_t)m->model.copy,
                           .gap_ns = (uint32_t)link->gap,
                           .eager = m->model.eager};
 }
@@ -108,6 +109,7 @@ static nbcoll_terms terms_of(const machine *m, int ranks, const nbcoll_nodes *no
                       .gamma_ps = (uint32_t)m->model.copy,
                       .eager = m->model.eager,
                       .fetch_ns = (uint32_t)inside->latency,
+                      .eager_ps = is_between ? 0 : (uint32_t)m->model.copy,
                       .nodes = nodes,
                       .nodes_share = 1,
                       .interfaces = m->model.interfaces,
