@@ -33,11 +33,16 @@ sed "s| $work/model| MODEL|" "$work/svg" | diff -u "$golden/sim_bcast.svg" - || 
 succeeds $small --count 501 --chrome "$work/chrome"
 diff -u "$golden/sim_bcast_asked.json" "$work/chrome" || fail "Chrome trace of long messages"
 
-# a message begins in its sender's row where the sender's core was done with it: the second one at 140 ns, which is 183.3
-# of the drawing; it leaves at 489 ns
+# a message begins in its sender's row where the sender's core was done with it: the second one at 440 ns, which is 235.7
+# of the drawing; it leaves at 769 ns, when the interface has sent the first one
+succeeds sim bcast flat --nodes 3x1 --svg "$work/svg"
+grep -q '<path d="M235.7 76.0H349.0L.*rank 0 to rank 2, 4000 bytes, 769..2368 ns' "$work/svg" || fail "a message's line"
+grep -q '>SEND, step 3, 4000 bytes, 220..440 ns<' "$work/svg" || fail "the send does not end at 440 ns"
+
+# inside a node it leaves when its sender's core has copied it, 4000 bytes at 100 ps beside 70 ns of a send
 succeeds sim bcast flat --ranks 3 --svg "$work/svg"
-grep -q '<path d="M183.3 76.0H430.7L.*rank 0 to rank 2, 4000 bytes, 489..1188 ns' "$work/svg" || fail "a message's line"
-grep -q '>SEND, step 3, 4000 bytes, 70..140 ns<' "$work/svg" || fail "the send does not end at 140 ns"
+grep -q 'rank 0 to rank 2, 4000 bytes, 940..' "$work/svg" || fail "the core does not copy what it sends in its node"
+grep -q '>SEND, step 3, 4000 bytes, 470..940 ns<' "$work/svg" || fail "the send does not end at 940 ns"
 
 # a late rank holds up who is behind it in a ring or a chain, but for operations that stand and progress cores which pass
 # on: then each of the other 15 gets what 14 of them give (15 x 14 of 15 x 15 blocks), and of a broadcast all
