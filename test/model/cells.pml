@@ -150,7 +150,8 @@ byte settling; /* PATIENCE: operations of rank 0 that have failed and not ended 
 #define LEFT(s, r) (!NEED(s, r) || word[OF(s, r, me)] >= WORD(used[s] - 1, NEED(s, r)))
 #endif
 #define HAS_FETCHED(s, r, count) (SOURCE(r, NOW(s)) != me || word[OF(s, r, me)] >= WORD(NOW(s), count))
-#define NEXT_FETCHED(s, r) HAS_FETCHED(s, r, owned[s] + 1)
+#define NEXT_FETCHED(s, r) (HAS_FETCHED(s, r, owned[s] + 1) && !HAS_RAISED(s, r))
+#define HAS_RAISED(s, r) (SOURCE(r, NOW(s)) == me && word[OF(s, r, me)] == WORD(NOW(s), ALL))
 #define THROUGH(s, r) HAS_FETCHED(s, r, shown[s])
 #define EXCUSED(s, r) (THROUGH(s, r) || answered[s] >> (r) & 1)
 
@@ -158,7 +159,8 @@ byte settling; /* PATIENCE: operations of rank 0 that have failed and not ended 
 #define CAN_EXPOSE(s) (IS(s, ACTIVE) && OWNS(me, NOW(s)) && shown[s] < PIECES && \
                        (WIRING != CHAIN || me == 0 || got[s] >> shown[s] & 1) && \
                        (used[s] == running[s] || EACH_RANK(LEFT, s)))
-/* [COMPLETE] A part is lent until each reader's word says that it is through with it. */
+/* [COMPLETE] A part is lent until each reader's word says that it is through with it. Where a reader failed, the
+ * operation does not end well: word of that is on its way. */
 #define CAN_COMPLETE(s) (IS(s, ACTIVE) && OWNS(me, NOW(s)) && owned[s] < shown[s] && EACH_RANK(NEXT_FETCHED, s))
 /* [LOOK] The cell is of our tag, and the piece may be read. With TWO_LOOKS the second is a step of its own. */
 #define IS_READY(s, p) (ready[AT(s, FROM(s), p)] > PIECE(p))

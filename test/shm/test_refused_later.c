@@ -236,6 +236,91 @@ static void a_process_that_is_not_dumpable_any_more(void **state)
 
 /* ---- one buffer ------------------------------------------------------------------------------------------------ */
 
+/* Of `bytes`, those from `bad` on with the protection; else readable and writable. */
+static unsigned char *buffer(size_t bytes, size_t bad, int protection)
+{
+    if (protection < 0)
+        return (unsigned char *)(protection == NOWHERE ? (uintptr_t)PAGE : (uintptr_t)1 << 47);
+    size_t all = (bytes + PAGE - 1) / PAGE * PAGE, from = bad / PAGE * PAGE;
+    unsigned char *memory = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    CHECK(memory != MAP_FAILED);
+    memset(memory, 0, all);
+    CHECK(mprotect(memory + from, all - from, protection) == 0);
+    return memory;
+}
+
+static void all_is_well(const member *m, int rank, int ranks)
+{
+    unsigned char *send = malloc(MOST), *recv = malloc((size_t)ranks * MOST);
+
+    fill(send, rank, MOST);
+    gather(m, rank, ranks, MOST, send, recv, 0, NULL, 0);
+    free(send);
+    free(recv);
+}
+
+/* From rank 0 to all; one of them gave a buffer at fault. */
+static void has_a_faulty_buffer(int rank, void *user)
+{
+    const struct plan *p = user;
+    unsigned char *good = malloc(p->bytes), *memory = good;
+    nbcoll_failure failure;
+    member m;
+
+    join(p, rank, &m);
+    all_is_well(&m, rank, p->config.ranks);
+    fill(good, 0, p->bytes);
+    if (rank == p->faulty)
+        memory = buffer(p->bytes, p->bad, p->protection);
+    nbcoll_status s = nbcoll_bcast(memory, p->bytes, NBCOLL_BYTE, 0, m.comm, 20 * SECOND);
+    if (s == NBCOLL_OK)
+        CHECK(rank != p->faulty); /* it was through before it heard of that: nobody reads its memory any more */
+    else {
+        CHECK_STATUS(NBCOLL_ERR_FAULT, s);
+        CHECK_STATUS(NBCOLL_OK, nbcoll_last_failure(m.context, &failure));
+        CHECK(failure.status == NBCOLL_ERR_FAULT && failure.rank == p->faulty);
+        char text[200], wanted[200];
+        nbcoll_failure_text(&failure, text, sizeof text);
+        snprintf(wanted, sizeof wanted,
+                 "rank %d named memory that cannot be read or written as a buffer of operation %d", p->faulty,
+                 (int)failure.tag);
+        CHECK(strcmp(text, wanted) == 0);
+    }
+    all_is_well(&m, rank, p->config.ranks);
+    member_leave(&m);
+    free(good);
+}
+
+static void try_buffers(int faulty, const int protections[], int n)
+{
+    static const size_t lengths[] = {4097, 32768, 262145, MOST};
+
+    if (reading_error(false))
+        skip();
+    for (int i = 0; i < 16 * n; i++) {
+        size_t bytes = lengths[i / 4 % 4], last = bytes - 1;
+        int ranks = 2 + (i ^ i / 4) % 2;
+        struct plan p = {.config = {.size = sizeof p.config, .id = fresh_id(), .ranks = ranks, .flags = ALWAYS},
+                         .by_messages = i % 2, .faulty = faulty, .protection = protections[i / 16],
+                         .bytes = bytes, .bad = i / 2 % 2 ? last : 0};
+        const crew c = p.config.ranks == 2 ? PROCESSES_2 : PROCESSES_3;
+        crew_succeeds(&c, has_a_faulty_buffer, &p);
+    }
+}
+
+static void what_its_own_process_cannot_read_ends_the_operation(void **state)
+{
+    (void)state;
+    try_buffers(0, (const int[]){PROT_NONE, NOWHERE}, 2);
+}
+
+static void what_cannot_be_written_ends_the_operation(void **state)
+{
+    (void)state;
+    try_buffers(1, (const int[]){PROT_READ, NOWHERE, BEYOND}, 3);
+}
+
 /* Memory that no other process reads, and its own does. */
 static void sends_a_secret(int rank, void *user)
 {
@@ -287,6 +372,8 @@ int main(void)
         cmocka_unit_test(a_filter_where_pieces_are_read_too),
         cmocka_unit_test(a_filter_in_the_middle),
         cmocka_unit_test(a_process_that_is_not_dumpable_any_more),
+        cmocka_unit_test(what_its_own_process_cannot_read_ends_the_operation),
+        cmocka_unit_test(what_cannot_be_written_ends_the_operation),
         cmocka_unit_test(a_secret_is_sent_by_its_owner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,16 +74,16 @@ int nbcolli_has_ended(const nbcoll_comm *comm, uint64_t tag, int rank)
     return last >= turn && last - turn < (word & NBCOLLI_ALL_FETCHED);
 }
 
-void nbcolli_raise(nbcoll_comm *comm, uint64_t tag)
+void nbcolli_raise(nbcoll_comm *comm, uint64_t tag, uint64_t count)
 {
-    uint64_t all = nbcolli_word_of(comm, tag, NBCOLLI_ALL_FETCHED);
+    uint64_t raised = nbcolli_word_of(comm, tag, count);
 
     for (int owner = 0; owner < comm->size; owner++) {
         _Atomic uint64_t *word = nbcolli_word(comm, tag, comm->rank, owner);
         if (!nbcolli_may_fetch(comm, owner) ||
-            atomic_load_explicit(word, memory_order_relaxed) >= all) /* only we write it */
+            atomic_load_explicit(word, memory_order_relaxed) >= raised) /* only we write it */
             continue;
-        atomic_store(word, all);
+        atomic_store(word, raised);
         nbcolli_shared_wake(comm, owner);
     }
 }
@@ -359,6 +359,8 @@ int nbcolli_exposure_is_held(const nbcolli_op *op, int *reader)
         *reader = v->parts[i].peer;
         int excused = run->status != NBCOLL_OK && (run->answered[*reader] || nbcolli_has_departed(run->comm, *reader));
         if (!excused && !nbcolli_has_fetched(run->comm, run->tag, *reader, (uint64_t)v->parts[i].number + 1))
+            return 1;
+        if (run->status == NBCOLL_OK && nbcolli_has_raised(run->comm, run->tag, *reader))
             return 1;
     }
     return 0;

@@ -173,10 +173,17 @@ static inline uint64_t nbcolli_word_of(const nbcoll_comm *comm, uint64_t tag, ui
     return tag / comm->config.slots << 16 | count;
 }
 
-/* Has `reader` fetched the first `count` parts that we exposed to it under `tag`, or gone on to later tags? */
+/* Has `reader` fetched the first `count` parts that we exposed to it under `tag`, or failed there, or gone on to later
+ * tags? */
 static inline int nbcolli_has_fetched(const nbcoll_comm *comm, uint64_t tag, int reader, uint64_t count)
 {
     return atomic_load(nbcolli_word(comm, tag, reader, comm->rank)) >= nbcolli_word_of(comm, tag, count);
+}
+
+/* Has `reader` failed under `tag`, and not gone on to later tags of the slot? Word of that is on its way. */
+static inline int nbcolli_has_raised(const nbcoll_comm *comm, uint64_t tag, int reader)
+{
+    return atomic_load(nbcolli_word(comm, tag, reader, comm->rank)) == nbcolli_word_of(comm, tag, NBCOLLI_ALL_FETCHED);
 }
 
 static inline void nbcolli_shared_wake(const nbcoll_comm *comm, int rank)
@@ -202,21 +209,23 @@ static inline void nbcolli_mark_end(const nbcoll_comm *comm, nbcolli_slot *slot,
 
 int nbcolli_has_ended(const nbcoll_comm *comm, uint64_t tag, int rank);
 
-/* [RAISE] This rank will fetch nothing more of `tag`, or of earlier ones in its slot. */
-void nbcolli_raise(nbcoll_comm *comm, uint64_t tag);
+/* [RAISE] This rank has fetched `count` parts of `tag`, and will fetch nothing of earlier ones in its slot; with
+ * ALL_FETCHED, `tag` failed here, and nothing more of it will be fetched, either. */
+void nbcolli_raise(nbcoll_comm *comm, uint64_t tag, uint64_t count);
 
 /* [RAISE] for those that failed while others had the slot, as far as the slot has now come. */
 static inline void nbcolli_raise_failed(nbcoll_comm *comm, nbcolli_slot *slot)
 {
     uint64_t tag = slot->failed - 1, next = slot->next - 1;
 
-    if (!slot->failed || slot->active || (slot->next && next < comm->config.slots))
+    if (!slot->failed || slot->active)
         return;
-    if (slot->next && next - comm->config.slots < tag)
-        tag = next - comm->config.slots;
-    else
-        slot->failed = 0;
-    nbcolli_raise(comm, tag);
+    if (slot->next && next < tag) {
+        nbcolli_raise(comm, next, 0);
+        return;
+    }
+    slot->failed = 0;
+    nbcolli_raise(comm, tag, NBCOLLI_ALL_FETCHED);
 }
 
 /* What ended well here begins anew behind `tag`, which failed. */
@@ -260,8 +269,8 @@ void nbcolli_cell_filled(const nbcolli_op *op, uint64_t bytes);
  * have raised its word. */
 void nbcolli_expose_all(nbcolli_run *run);
 
-/* [COMPLETE] Does a reader still need the memory? Of a failed run, one that answered that it never will, or has left,
- * does not. Else *reader is the first that does. */
+/* [COMPLETE] Does a reader still need the memory, or has one failed, so that the run will? Of a failed run, one that
+ * answered that it never will, or has left, does not. Else *reader is the first that does. */
 int nbcolli_exposure_is_held(const nbcolli_op *op, int *reader);
 
 /* [LOOK] PENDING; OK, with *found; or ERR_MISMATCH: there is no such part, or it is another one. */

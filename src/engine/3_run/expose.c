@@ -286,5 +286,5 @@ void nbcolli_fetch_next(nbcolli_op *op)
 void nbcolli_cells_failed(nbcolli_run *run)
 {
     nbcolli_expose_all(run);
-    nbcolli_raise(run->comm, run->tag);
+    nbcolli_raise(run->comm, run->tag, NBCOLLI_ALL_FETCHED);
 }
