@@ -86,6 +86,7 @@ static json_t *collect(int ranks)
     json_object_set_new(all, "vectors", features());
     json_object_set_new(all, "copy_paths", info_paths());
     json_object_set_new(all, "cells", info_cells());
+    json_object_set_new(all, "schedules", info_schedules());
     json_object_set_new(all, "machine", info_machine());
     json_object_set_new(all, "prices", info_prices());
     if (ranks) {
@@ -127,6 +128,14 @@ static void print_cells(const json_t *all)
                (long long)json_integer_value(json_object_get(of, "communicators")));
 }
 
+static void print_schedules(const json_t *of)
+{
+    printf("\nschedules    %lld bytes of them a communicator keeps by default; a call unlike all kept ones, if in its count\n"
+           "             alone, builds one: nbcoll_comm_schedules says how many were, nbcoll_comm_config.schedule_bytes\n"
+           "             sets the bound\n",
+           (long long)json_integer_value(json_object_get(of, "most")));
+}
+
 static void print_places(const json_t *all)
 {
     size_t i;
@@ -165,6 +174,7 @@ static void print_all(json_t *all)
     json_object_foreach(json_object_get(all, "copy_paths"), name, value)
         print_path(name, value);
     print_cells(json_object_get(all, "cells"));
+    print_schedules(json_object_get(all, "schedules"));
     info_print_machine(json_object_get(all, "machine"));
     info_print_prices(json_object_get(all, "prices"));
     print_places(json_object_get(all, "places"));

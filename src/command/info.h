@@ -19,6 +19,9 @@ json_t *info_paths(void);
  * rank, by default) and "communicators" (whose cells that has room for). */
 json_t *info_cells(void);
 
+/* What a communicator keeps of schedules, by default: an object with the member "most", bytes. */
+json_t *info_schedules(void);
+
 /* Where so many ranks and the drivers of their progress would run: an object with the members "ranks", "cores",
  * "idle", "why" and "places", an array of objects with "rank", "driver" (processors; -1: none) and "share" (what they
  * share). Or one with "why" alone. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What the cells of communicators take of shared memory, by the number of ranks. */
+ * What the cells of communicators take of shared memory, by the number of ranks, and their schedules of other memory. */
 #include "info.h"
+
+#include <nbcoll/loopback.h>
 
 #ifdef NBCOLL_WITH_SHM
 
@@ -25,3 +27,27 @@ json_t *info_cells(void)
 }
 
 #endif
+
+/* As a communicator says it that is made with the defaults. */
+json_t *info_schedules(void)
+{
+    nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = 1};
+    nbcoll_context_config config = {.size = sizeof config};
+    nbcoll_schedules is = {.size = sizeof is};
+    nbcoll_loopback *world;
+    nbcoll_endpoint *end;
+    nbcoll_context *context;
+    nbcoll_comm *comm;
+    if (nbcoll_loopback_create(&loopback, &world) != NBCOLL_OK)
+        return json_object();
+    if (nbcoll_loopback_open(world, 0, &end) == NBCOLL_OK &&
+        nbcoll_context_create(NBCOLL_ABI, &config, &context) == NBCOLL_OK) {
+        if (nbcoll_comm_create(context, end, NULL, &comm, NBCOLL_FOREVER) == NBCOLL_OK) {
+            nbcoll_comm_schedules(comm, &is);
+            nbcoll_comm_free(comm);
+        }
+        nbcoll_context_free(context);
+    }
+    nbcoll_loopback_free(world);
+    return json_pack("{s:I}", "most", (json_int_t)is.most);
+}

@@ -36,6 +36,7 @@ succeeds info
 for title in barrier bcast types reductions transports vectors; do
     grep -q "^$title  *[^ ]" "$work/out" || fail "no $title"
 done
+grep -q '^schedules  *33554432 bytes of them a communicator keeps by default' "$work/out" || fail "no bound of schedules"
 grep -q '^transports.* shm' "$work/out" || exit 0
 prints 'how large data moves over shared memory, by trial:'
 prints 'threads      by reference'
