@@ -161,6 +161,7 @@
 #include "engine/3_run/settle.c"
 #include "engine/3_run/shelf.c"
 #include "engine/3_run/step.c"
+#include "engine/3_run/stream.c"
 #include "engine/4_comm/area.c"
 #include "engine/4_comm/cache.c"
 #include "engine/4_comm/comm.c"

@@ -472,6 +472,9 @@ static inline nbcoll_args nbcoll_args_part(const nbcoll_args *whole, nbcoll_oper
                                                    nothing else: one that is late holds up its own block only, where
                                                    somebody passes on for it. So do relays (relay.h) and standing
                                                    operations (simulate.h) */
+#define NBCOLL_ALGORITHM_TOGETHER 4096u /* exposes memory; and a rank comes to a part that others get, too, without
+                                           waiting for another such part: parts of any length then go through the shelf
+                                           (transport.h), whose room waits for the last of their readers */
 #define NBCOLL_ALGORITHM_EXPOSES(n) ((uint32_t)(n) << 16) /* a rank makes at most n exposures, growing ones count once:
                                                              a communicator with fewer cells gets it lowered; so does,
                                                              for two or more, one of more than 32 ranks, unless it goes

@@ -32,7 +32,8 @@
  *   gamma_ps      of each byte that a rank combines one after the other
  *   copy_ps       of each byte that a rank copies one after the other
  *   eager         a message of more bytes is announced, asked for and sent: it counts as three
- *   shelf         bytes that a rank copies into shared memory of what it exposes, where readers find it in place
+ *   shelf         bytes that a rank copies into shared memory of what it exposes, where readers find it in place; what
+ *                 is longer goes through these by rings
  *   shelf_part    longer parts are got from their owner instead, where it has no less to do than its readers
  *   eager_ps      of each byte of a message that is not longer, beside beta_ps: it is copied in and out
  *   get_ns        of each message that is longer, and each fetch from shared memory of more than a cell holds

@@ -93,7 +93,8 @@ typedef struct nbcoll_shm_config {
     size_t quota;     /* bytes of the segment that are each rank's own, for its part of the cells of communicators
                          (nbcoll_cells_bytes) and for nbcoll_mem_alloc; at most 1 GiB; 0: nbcoll_shm_quota. Beside it
                          each rank has, with 2 to 64 ranks, a shelf for copies of what collectives expose: 4 MiB, less
-                         with more than 8 ranks, so that those of all take 32 MiB at most. Long parts are not copied
+                         with more than 8 ranks, so that those of all take 32 MiB at most. What is longer goes
+                         through it piece by piece. Long parts are not copied
                          to it where the opening has found that reading them from the other process is faster */
     uint32_t flags;
     size_t pool; /* bytes of the segment through which large data comes to a rank in pieces, from all others together;

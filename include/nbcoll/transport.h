@@ -398,7 +398,8 @@ typedef struct nbcoll_limits {
      * cores of its own mask: right for ranks that are not bound, and too careful for those that are. */
     uint32_t ranks_per_core;
     /* Only with the shared group: bytes that the core may reserve for copies of what it exposes, which then are read in
-     * place, as far as there is room. To be set where a copy into shared memory and one out of it are as fast, or
+     * place, as far as there is room; what is longer goes through them by rings, into which its readers write how far
+     * they are. To be set where a copy into shared memory and one out of it are as fast, or
      * nearly, as a get from another rank's private memory, for which its owner has to wait; where that depends on the
      * length, nbcoll_shared.shelf_part says so. 0: no copies. */
     uint32_t shelf;

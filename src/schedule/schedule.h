@@ -87,6 +87,8 @@ struct nbcoll_schedule {
     int is_standing; /* its operations may wait as long as they like */
     int shared;      /* it has an EXPOSE, FETCH or FETCH_REDUCE */
     int converges;   /* readers have more to do than owners: they combine what these expose, or one reads all of it */
+    size_t unit;     /* bytes of its elements, as they travel, of a call's; 0: not known, and nothing is streamed */
+    int together;    /* parts that several ranks get may be streamed (NBCOLL_ALGORITHM_TOGETHER) */
     uint32_t cells;  /* that a run writes; with so many parts */
     uint32_t shown;
     uint32_t wide;   /* cells, if what can be spread is spread */

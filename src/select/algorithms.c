@@ -9,7 +9,7 @@
  * X(OPERATION, function, name, flags): nbcolli_<function> is defined in src/algorithms, in the file of that name, or in
  * that of the builder which it shares with others. */
 #define NBCOLLI_ALGORITHM_LIST(X, REORDERS, REPRODUCIBLE, COUNTS, SEGMENT, ARITY, PORTS, SPLIT, LEADERS, NODES,        \
-                               EXPOSES, DOMAINS, TOLERANT)                                                             \
+                               EXPOSES, DOMAINS, TOLERANT, TOGETHER)                                                   \
     X(BARRIER, barrier_dissemination, dissemination, 0)                                                                \
     X(BARRIER, barrier_slots, slots, EXPOSES)                                                                          \
     X(BARRIER, barrier_binomial, binomial, 0)                                                                          \
@@ -21,7 +21,7 @@
     X(BARRIER, barrier_hierarchical_domains, hierarchical_domains, DOMAINS | LEADERS | 2 * EXPOSES)                    \
     X(BCAST, bcast_binomial, binomial, SPLIT | TOLERANT)                                                               \
     X(BCAST, bcast_scatter_ring, scatter_ring, TOLERANT)                                                               \
-    X(BCAST, bcast_slots, slots, EXPOSES)                                                                              \
+    X(BCAST, bcast_slots, slots, EXPOSES | TOGETHER)                                                                   \
     X(BCAST, bcast_slots_chain, slots_chain, EXPOSES | SEGMENT)                                                        \
     X(BCAST, bcast_spanning_tree, spanning_tree, TOLERANT)                                                             \
     X(BCAST, bcast_flat, flat, TOLERANT)                                                                               \
@@ -45,7 +45,7 @@
     X(GATHER, gather_hierarchical, hierarchical, NODES | LEADERS | EXPOSES)                                            \
     X(ALLGATHER, allgather_bruck, bruck, 0)                                                                            \
     X(ALLGATHER, allgather_ring, ring, TOLERANT)                                                                       \
-    X(ALLGATHER, allgather_slots, slots, EXPOSES)                                                                      \
+    X(ALLGATHER, allgather_slots, slots, EXPOSES | TOGETHER)                                                           \
     X(ALLGATHER, allgather_flat, flat, TOLERANT)                                                                       \
     X(ALLGATHER, allgather_recursive_doubling, recursive_doubling, 0)                                                  \
     X(ALLGATHER, allgather_ring_sequential, ring_sequential, 0)                                                        \
@@ -84,7 +84,7 @@
     X(ALLREDUCE, allreduce_hierarchical_ordered, hierarchical_ordered, SEGMENT | NODES | LEADERS | EXPOSES)            \
     X(ALLREDUCE, allreduce_hierarchical_domains, hierarchical_domains,                                                 \
       REORDERS | SEGMENT | DOMAINS | LEADERS | 2 * EXPOSES)                                                            \
-    X(ALLREDUCE, allreduce_slots_owners, slots_owners, 2 * EXPOSES)                                                    \
+    X(ALLREDUCE, allreduce_slots_owners, slots_owners, 2 * EXPOSES | TOGETHER)                                         \
     X(SCATTERV, scatterv_binomial, binomial, COUNTS)                                                                   \
     X(SCATTERV, scatter_flat, flat, 0)                                                                                 \
     X(SCATTERV, scatter_flat_sequential, flat_sequential, 0)                                                           \
@@ -159,7 +159,7 @@
                            NBCOLL_ALGORITHM_SEGMENT, NBCOLL_ALGORITHM_ARITY, NBCOLL_ALGORITHM_PORTS,                   \
                            NBCOLL_ALGORITHM_SPLIT, NBCOLL_ALGORITHM_LEADERS, NBCOLL_ALGORITHM_NODES,                   \
                            NBCOLL_ALGORITHM_EXPOSES(1), NBCOLL_ALGORITHM_NODES | NBCOLL_ALGORITHM_DOMAINS,             \
-                           NBCOLL_ALGORITHM_ARRIVAL_TOLERANT)
+                           NBCOLL_ALGORITHM_ARRIVAL_TOLERANT, NBCOLL_ALGORITHM_TOGETHER)
 
 #define NBCOLLI_ALGORITHM_BUILD(OPERATION, function, name, flags) nbcoll_build nbcolli_##function;
 NBCOLLI_ALGORITHMS(NBCOLLI_ALGORITHM_BUILD)

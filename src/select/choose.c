@@ -72,11 +72,11 @@ static const nbcoll_algorithm *nbcolli_choose_first(const nbcoll_args *a, uint32
 }
 
 /* Is exposing memory to all ranks worth a thought? A rank that combines gets large operands in many pieces, unless they
- * lie on their owners' shelves. */
+ * lie on their owners' shelves, or come through these. */
 static int nbcolli_choose_may_expose(const nbcoll_terms *terms, const nbcoll_args *a, size_t bytes)
 {
-    size_t most = terms->shelf > NBCOLLI_SHARED_COMBINE ? terms->shelf : NBCOLLI_SHARED_COMBINE;
-    return terms->shared && !(nbcolli_kind_of(a->operation)->reduces && bytes > most);
+    int gets = nbcolli_kind_of(a->operation)->reduces && !terms->shelf;
+    return terms->shared && !(gets && bytes > NBCOLLI_SHARED_COMBINE);
 }
 
 /* Takes the cheapest that suits, with its parameters, if a cost is known. */

@@ -292,7 +292,7 @@ static nbcolli_cost_call nbcolli_cost_of(const nbcoll_terms *t)
                            .table = (nbcolli_cost_time)t->table_ns * 1000,
                            .credits = t->credits,
                            .shelf = t->shelf,
-                           .part = t->shelf_part ? t->shelf_part : t->shelf,
+                           .part = t->shelf_part ? t->shelf_part : UINT64_MAX,
                            .ranks = (uint64_t)t->ranks,
                            .nodes = 1,
                            .node = (uint64_t)t->ranks,
@@ -336,9 +336,15 @@ uint64_t nbcolli_cost(const nbcoll_terms *terms, nbcoll_choice *choice)
     nbcolli_cost_time least = 0;
 
     c.bytes = choice->bytes;
+    if (c.shelf && c.bytes >= NBCOLLI_SHELF_BEYOND)
+        c.inside.beta = nbcolli_cost_later(c.inside.beta, 2 * c.copy); /* beyond the caches one core reads and writes */
+    if (c.nodes < 2)
+        c.between = c.inside;
     c.beyond = choice->algorithm->operation == NBCOLL_OPERATION_BCAST ? NBCOLLI_SHELF_BEYOND : UINT64_MAX;
     if (nbcolli_converges(choice->algorithm->operation))
-        c.part = c.shelf;
+        c.part = UINT64_MAX;
+    c.rings = nbcolli_converges(choice->algorithm->operation) || c.beyond < UINT64_MAX ||
+              (choice->algorithm->operation == NBCOLL_OPERATION_ALLGATHER && c.ranks > 2);
     if (!formula || !nbcolli_cost_is_meant(&c, choice->algorithm))
         return 0;
     for (int at[NBCOLLI_COST_PARAMETERS] = {0}; nbcolli_cost_turn(&c, &given, flags, at); at[0]++) {

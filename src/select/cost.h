@@ -34,6 +34,7 @@ typedef struct nbcolli_cost_call {
     uint64_t credits; /* messages that are not announced, at once */
     uint64_t shelf;   /* bytes that a rank's copies of what it exposes take at most, */
     uint64_t part, beyond; /* and each part of them, or from how many bytes on */
+    int rings;        /* what is longer than the shelf goes through it by these */
     uint64_t ranks, bytes;
     uint64_t nodes, node; /* nodes, and ranks of the largest; a node of 1 is a rank */
     uint64_t domains, domain, parts; /* domains, ranks of the largest, and domains of a node, at most; none known: 0 */

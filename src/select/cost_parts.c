@@ -158,7 +158,8 @@ nbcolli_cost_time nbcolli_cost_train(const nbcolli_cost_call *c, uint64_t count,
 
 static int nbcolli_cost_is_shelved(const nbcolli_cost_call *c, uint64_t part, uint64_t bytes)
 {
-    return bytes > NBCOLLI_CELL_INLINE && bytes <= c->shelf && (part <= c->part || part >= c->beyond);
+    return c->shelf && bytes > NBCOLLI_CELL_INLINE && bytes != UINT64_MAX && (c->rings || bytes <= c->shelf) &&
+           (part <= c->part || part >= c->beyond);
 }
 
 int nbcolli_cost_is_followed(const nbcolli_cost_call *c, uint64_t bytes)

@@ -11,7 +11,7 @@
 /* What a step with a peer is doing. The phase ends when its post is free and, where noted, an answer has come. */
 typedef enum nbcolli_phase {
     NBCOLLI_IDLE,       /* its step is not ready */
-    NBCOLLI_SHORT,      /* send: had no credit; before it stalls, what has come is looked at */
+    NBCOLLI_SHORT,      /* send: had no credit, or misses an answer; before it stalls or goes, it looks what has come */
     NBCOLLI_STALLING,   /* send: waits for a credit, or to be asked for */
     NBCOLLI_SENT_EAGER, /* send */
     NBCOLLI_SENT_RTS,   /* send; then FIN or CTS */
@@ -31,6 +31,8 @@ typedef enum nbcolli_phase {
     NBCOLLI_SETTLED     /* over, well or not */
 } nbcolli_phase;
 
+typedef struct nbcolli_stream nbcolli_stream; /* 3_run/stream.h */
+
 struct nbcolli_op {
     /* Made with the run; the post's rest: whoever sends it, then, by `where`, the transport, till it returns it. */
     nbcolli_post post;
@@ -49,9 +51,14 @@ struct nbcolli_op {
     nbcolli_unexpected *unexpected; /* the message, if it came before the RECV was ready */
     size_t moved;                   /* bytes of fragments sent or arrived; pieces shown; bytes used */
     const unsigned char *found;     /* what is being used */
+    const unsigned char *with;      /* fetch: what it is combined with, if that was not copied to its result; or null */
     unsigned char *copy;            /* exposure, from SHELVING on: its parts on the shelf; null: they are lent */
     size_t copied;                  /* bytes of these, so far */
     const _Atomic uint64_t *ready;  /* fetch, while USING: bytes of what was found that lie there so far; null: all */
+    size_t window;           /* fetch, while USING: `found` is a ring of so many bytes; 0: it is all of them. Exposure
+                                that is streamed: the bytes of each of its rings */
+    nbcolli_stream *stream;  /* fetch, while USING: where it says how far it is; null: nobody waits for that. Exposure:
+                                the first of its readers'; null: it is not streamed */
     nbcolli_op *watch_next, **watch_at; /* in the context's list of those that wait for shared memory, or of those that
                                            are short of a credit, in its run's of those in the middle of something, or
                                            in its peer's of those that stall */
@@ -65,6 +72,7 @@ struct nbcolli_op {
     uint8_t registered;        /* `mine` is to be deregistered */
     uint8_t recalled;          /* its lent post has been asked for */
     uint8_t filling;           /* exposure: its cell is shown while it is copied to the shelf */
+    uint32_t turn;             /* exposure that is streamed: the entry whose ring comes next */
     uint8_t may_go;            /* send: stalls no more, but for its post */
     uint8_t status;            /* send: of its EAGER or RTS, see the header */
     int suspect;               /* 1 + the rank that has ended the operation without what this waits for, it seems */

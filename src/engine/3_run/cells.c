@@ -252,7 +252,10 @@ static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
         if (bytes >> NBCOLLI_CELL_BYTES)
             return NBCOLL_ERR_LIMIT;
         nbcoll_registration lent;
-        if (op->copy)
+        if (op->stream) { /* the place of all */
+            memory = op->copy;
+            bytes = op->stream[v->part_count - 1].at + op->window;
+        } else if (op->copy)
             memory = op->copy + nbcolli_copy_at(v, i, &end);
         nbcoll_status s = peer->link->transport.bulk->register_memory(peer->link->endpoint, peer->address, memory,
                                                                       bytes, NBCOLL_PEER_READS, &lent);
@@ -261,7 +264,10 @@ static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
         memcpy(part[i].key, &lent.key, sizeof part[i].key); /* nothing is to be deregistered */
         op->keys = op->copy ? 0 : i + 1;
     }
-    cell->kind = inlined ? NBCOLLI_INLINED : op->copy ? NBCOLLI_ON_SHELF : NBCOLLI_REFERRED;
+    cell->kind = inlined      ? NBCOLLI_INLINED
+                 : op->stream ? NBCOLLI_STREAMED
+                 : op->copy   ? NBCOLLI_ON_SHELF
+                              : NBCOLLI_REFERRED;
     cell->first = run->parts;
     cell->parts = entries;
     run->parts += entries;
@@ -415,13 +421,15 @@ nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_found *found)
             uint64_t n = v->number - number, piece = grows ? grows : all, offset = n * piece;
             if (v->number < number || (n && offset >= all))
                 continue;
-            if (kind != NBCOLLI_ON_SHELF && atomic_load(&cell->ready) <= n)
+            if (kind != NBCOLLI_ON_SHELF && kind != NBCOLLI_STREAMED && atomic_load(&cell->ready) <= n)
                 return NBCOLL_PENDING;
             if (bytes != (all - offset < piece ? all - offset : piece) ||
                 (inlined && (bytes > NBCOLLI_CELL_INLINE || part.key[0] > NBCOLLI_CELL_INLINE - bytes)))
                 return NBCOLL_ERR_MISMATCH;
             found->payload = inlined ? cell->payload + part.key[0] : NULL;
             found->ready = kind == NBCOLLI_ON_SHELF ? &cell->ready : NULL;
+            found->is_streamed = kind == NBCOLLI_STREAMED;
+            offset = found->is_streamed ? (i - first) * sizeof(nbcolli_stream) : offset;
             if (!inlined)
                 found->place = (nbcolli_remote){offset, {{part.key[0], part.key[1]}}};
             return NBCOLL_OK;

@@ -39,7 +39,8 @@ typedef enum nbcolli_cell_kind {
     NBCOLLI_INLINED,  /* they lie in the payload: the keys in the table are offsets there */
     NBCOLLI_ALIKE,    /* the payload is all readers' part */
     NBCOLLI_SPREAD,   /* the payload of this cell, and of those behind it, has a part for each other rank, in order */
-    NBCOLLI_ON_SHELF  /* as REFERRED, but they lie on the owner's shelf, which is read also when the owner has left */
+    NBCOLLI_ON_SHELF, /* as REFERRED, but they lie on the owner's shelf, which is read also when the owner has left */
+    NBCOLLI_STREAMED  /* they go through rings on the owner's shelf (stream.h): the keys are those of its place there */
 } nbcolli_cell_kind;
 
 /* Alone on its lines: 128 bytes, for what different ranks write. */
@@ -71,11 +72,20 @@ _Static_assert(sizeof(nbcolli_cell) == NBCOLLI_APART, "a cell fills its lines");
 
 _Static_assert(NBCOLLI_STARTED * sizeof(uint64_t) == NBCOLLI_APART, "what a rank has started fills its lines");
 
+/* Of one reader, at the beginning of a STREAMED exposure's place on the shelf: see stream.h. */
+struct nbcolli_stream {
+    _Alignas(NBCOLLI_APART) _Atomic uint64_t ready; /* the owner: bytes of the part that it has written */
+    uint64_t window; /* the owner: bytes of the ring, whole elements; */
+    uint64_t at;     /* where that begins, behind the first reader's stream */
+    _Alignas(NBCOLLI_APART) _Atomic uint64_t through; /* the reader: bytes of the part that it needs no more */
+};
+
 /* Where a FETCH finds its bytes. */
 typedef struct nbcolli_found {
     const unsigned char *payload; /* in the cell; null: they are to be got from `place` */
     nbcolli_remote place;
     const _Atomic uint64_t *ready; /* on a shelf: bytes that lie there so far; else null */
+    int is_streamed;               /* `place` is that of its nbcolli_stream */
 } nbcolli_found;
 
 static inline size_t nbcolli_apart(size_t bytes)

@@ -6,6 +6,7 @@
 #include "fail.h"
 #include "shelf.h"
 #include "step.h"
+#include "stream.h"
 #include "../2_wire/control.h"
 
 /* The op waits for `peer` and `tag`. If that has ended there, look once more: what is waited for may have come between
@@ -74,6 +75,7 @@ static void nbcolli_expose_begin(nbcolli_op *op)
     op->phase = NBCOLLI_SHELVING;
     op->suspect = 0; /* that was of an earlier tag */
     op->copy = NULL;
+    op->stream = NULL;
     op->filling = 0;
     if (v->part_count && v->parts[0].region.bytes > NBCOLLI_CELL_INLINE)
         nbcolli_shelf_take(op);
@@ -98,6 +100,25 @@ static int nbcolli_expose_show(nbcolli_op *op)
     return 1;
 }
 
+/* Copies what a SHELVING op puts on the shelf, as far as that can be now. Returns whether all is there. */
+static int nbcolli_expose_fill(nbcolli_op *op)
+{
+    int reader;
+    nbcoll_status s = !op->stream ? (nbcolli_shelf_fill(op) ? NBCOLL_OK : NBCOLL_AGAIN)
+                                  : nbcolli_stream_fill(op, &reader);
+
+    if (s == NBCOLL_PENDING && !op->filling) { /* its rings are full: now readers may come */
+        op->filling = 1;
+        if (!nbcolli_expose_show(op))
+            return 0;
+    }
+    if (s == NBCOLL_AGAIN)
+        nbcolli_op_delay(op);
+    if (s == NBCOLL_PENDING)
+        nbcolli_wait_for(op, reader, op->run->tag);
+    return s == NBCOLL_OK;
+}
+
 void nbcolli_expose_next(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
@@ -110,10 +131,8 @@ void nbcolli_expose_next(nbcolli_op *op)
     if (op->phase == NBCOLLI_SHELVING) {
         if (op->filling && !op->moved && !nbcolli_expose_show(op))
             return;
-        if (op->copy && !nbcolli_shelf_fill(op)) {
-            nbcolli_op_delay(op);
+        if (op->copy && !nbcolli_expose_fill(op))
             return;
-        }
         if (!op->filling && !nbcolli_expose_show(op))
             return;
         op->phase = NBCOLLI_EXPOSED;
@@ -178,18 +197,21 @@ static size_t nbcolli_fetch_use(nbcolli_op *op)
     nbcolli_run *run = op->run;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     size_t unit = nbcolli_fetch_unit(op), left = v->write.bytes - op->moved;
-    size_t bytes = nbcolli_spend_piece(run, nbcolli_fetch_there(op), unit);
+    size_t at = op->window ? op->moved % op->window : op->moved, there = nbcolli_fetch_there(op);
+    size_t bytes = nbcolli_spend_piece(run, !op->window || there < op->window - at ? there : op->window - at, unit);
     unsigned char *to = (unsigned char *)nbcolli_resolve(run, v->write).at + op->moved;
-    const unsigned char *from = op->found + op->moved;
+    const unsigned char *from = op->found + at, *with = op->with ? op->with + op->moved : to;
 
     if (v->kind == NBCOLL_FETCH)
         memcpy(to, from, bytes);
-    else if (nbcolli_reduce(nbcolli_reduction_of(run, v), to, v->side == NBCOLL_LEFT ? from : to,
-                            v->side == NBCOLL_LEFT ? to : from, bytes / unit) != NBCOLL_OK) {
+    else if (nbcolli_reduce(nbcolli_reduction_of(run, v), to, v->side == NBCOLL_LEFT ? from : with,
+                            v->side == NBCOLL_LEFT ? with : from, bytes / unit) != NBCOLL_OK) {
         nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
         return SIZE_MAX;
     }
     op->moved += bytes;
+    if (op->stream)
+        nbcolli_stream_used(op);
     return left - bytes;
 }
 
@@ -224,6 +246,25 @@ static void nbcolli_fetch_found(nbcolli_op *op, const void *found, const _Atomic
     op->phase = NBCOLLI_USING;
     op->found = found;
     op->ready = ready;
+    op->stream = NULL;
+    op->window = 0;
+    op->moved = 0;
+    nbcolli_fetch_go_on(op);
+}
+
+static void nbcolli_fetch_streamed(nbcolli_op *op, const nbcolli_found *found)
+{
+    nbcoll_status s = nbcolli_stream_find(op, found, nbcolli_fetch_unit(op));
+
+    if (s == NBCOLL_PENDING) { /* it has given this rank up, and will say so */
+        nbcolli_watch(op);
+        return;
+    }
+    if (s != NBCOLL_OK) {
+        nbcolli_run_out_of_step(op->run, op->run->schedule->step[op->step].peer);
+        return;
+    }
+    op->phase = NBCOLLI_USING;
     op->moved = 0;
     nbcolli_fetch_go_on(op);
 }
@@ -242,7 +283,7 @@ void nbcolli_fetch_next(nbcolli_op *op)
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     const nbcolli_peer *peer = &run->comm->peer[v->peer];
     const nbcoll_bulk *bulk = peer->link->transport.bulk;
-    nbcolli_found found;
+    nbcolli_found found = {.is_streamed = 0};
     nbcoll_status s = nbcolli_look(op, v->write.bytes, &found);
 
     if (s == NBCOLL_PENDING) {
@@ -255,6 +296,10 @@ void nbcolli_fetch_next(nbcolli_op *op)
     }
     if (s != NBCOLL_OK) {
         nbcolli_run_out_of_step(run, v->peer);
+        return;
+    }
+    if (found.is_streamed) {
+        nbcolli_fetch_streamed(op, &found);
         return;
     }
     const void *there = found.payload;

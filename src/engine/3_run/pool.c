@@ -274,6 +274,7 @@ void nbcolli_run_restore(nbcolli_run *run)
     for (uint32_t i = 0; i < s->ops; i++) {
         nbcolli_op *op = &run->op[i];
         op->moved = 0;
+        op->with = NULL;
         op->cell = 0;
         op->keys = 0;
         op->post.where = NBCOLLI_FREE;

@@ -62,6 +62,20 @@ static void nbcolli_reduce_on(nbcolli_run *run, nbcolli_ready *lane, nbcoll_step
         nbcolli_step_reached(run, lane, step, place + bytes, all);
 }
 
+/* The FETCH_REDUCE that combines what the COPY at the head is about to bring, and nothing else comes before it: it can
+ * do so from where that is, which saves a pass over the memory. Null: there is none. */
+static nbcolli_op *nbcolli_copy_spared(nbcolli_run *run, const nbcoll_step_view *v)
+{
+    const nbcoll_schedule *s = run->schedule;
+    const nbcoll_step_view *next = v->after_count == 1 ? &s->step[v->after[0]] : NULL;
+
+    if (!next || s->crossed || next->kind != NBCOLL_FETCH_REDUCE || run->before[v->after[0]] != 1 ||
+        next->write.at.buffer != v->write.at.buffer || next->write.at.offset != v->write.at.offset ||
+        next->write.bytes != v->write.bytes)
+        return NULL;
+    return &run->op[s->op[v->after[0]]];
+}
+
 /* The two differ only if the caller's arrays have changed since they were checked. */
 static void nbcolli_copy_on(nbcolli_run *run, nbcolli_ready *lane, nbcoll_step step)
 {
@@ -71,6 +85,12 @@ static void nbcolli_copy_on(nbcolli_run *run, nbcolli_ready *lane, nbcoll_step s
 
     if (to.bytes != from.bytes || place > to.bytes) {
         nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, run->comm->rank, 1);
+        return;
+    }
+    nbcolli_op *op = place ? NULL : nbcolli_copy_spared(run, v);
+    if (op) {
+        op->with = from.at;
+        nbcolli_step_end(run, step);
         return;
     }
     size_t bytes = nbcolli_spend_piece(run, to.bytes - place, 1);

@@ -4,6 +4,7 @@
 
 #include "cells.h"
 #include "step.h"
+#include "stream.h"
 
 void nbcolli_shelf_open(nbcolli_link *link)
 {
@@ -16,7 +17,7 @@ void nbcolli_shelf_open(nbcolli_link *link)
     s->base = link->shared.map(ep, s->at, link->limits.shelf);
     s->bytes = s->base ? link->limits.shelf : 0;
     s->part = link->shared.shelf_part ? link->shared.shelf_part(ep) : 0;
-    s->part = s->part ? s->part : s->bytes;
+    s->part = s->part && s->part < UINT32_MAX ? s->part : UINT32_MAX;
 }
 
 /* Have all readers of its cells said that they are through, or left? */
@@ -90,35 +91,45 @@ static int nbcolli_is_shared(const nbcolli_link *link, nbcoll_memory region)
     return 0;
 }
 
+static int nbcolli_only_exposes(const nbcolli_run *run)
+{
+    return run->schedule->steps == NBCOLL_END + 2;
+}
+
 /* Where a get takes less time than both copies, long parts are worth it if their owner has less to do than its readers:
  * if these combine the parts, or read those of all ranks; or if it does nothing but expose, and the parts are beyond
  * the caches, where two cores copy faster than one. */
 static int nbcolli_is_worth_both(const nbcolli_run *run, size_t part)
 {
-    const nbcoll_schedule *s = run->schedule;
-    int only_exposes = s->steps == NBCOLL_END + 2;
+    return part <= run->comm->link->first->shelf.part || run->schedule->converges ||
+           (nbcolli_only_exposes(run) && part >= NBCOLLI_SHELF_BEYOND);
+}
 
-    return part <= run->comm->link->first->shelf.part || s->converges ||
-           (only_exposes && part >= NBCOLLI_SHELF_BEYOND);
+/* Is it worth rings? Both sides copy at the same time there, and what several readers get is copied once. An owner with
+ * copies of its own to make lends what one reader gets: that copies meanwhile. */
+static int nbcolli_is_worth_rings(const nbcolli_run *run, const nbcoll_step_view *v, size_t bytes)
+{
+    int is_alike = v->part_count > 1 && bytes < v->parts[0].region.bytes + 64;
+    return is_alike || run->schedule->converges || nbcolli_only_exposes(run);
 }
 
 /* Of different parts a copy is worth it only if their readers are not the only ones who copy: those would all wait for
  * their owner, who copies alone what each of them could get for itself. */
 static int nbcolli_is_worth_copying(const nbcolli_run *run, const nbcoll_step_view *v, size_t *bytes)
 {
-    size_t room = run->comm->link->first->shelf.bytes, one = v->part_count ? v->parts[0].region.bytes : 0, all = 0;
+    size_t one = v->parts[0].region.bytes, all = 0;
 
     *bytes = 0;
-    for (uint32_t i = 0; i < v->part_count && *bytes <= room; i++) {
+    for (uint32_t i = 0; i < v->part_count; i++) {
         nbcolli_copy_at(v, i, bytes);
         all += v->parts[i].region.bytes;
     }
-    return *bytes && *bytes <= room && nbcolli_is_worth_both(run, all / v->part_count) &&
+    return *bytes && nbcolli_is_worth_both(run, *bytes < one + 64 ? one : all / v->part_count) &&
            (*bytes < one + 64 || run->schedule->fetches);
 }
 
 /* Do readers follow the copy while it is made? Not those of a rank that fetches, too: there all copy at first, and
- * would read what others are writing. */
+ * would read what others are writing. They come to its streams when the rings are full. */
 static int nbcolli_is_followed(const nbcolli_run *run, const nbcoll_step_view *v, size_t bytes)
 {
     return bytes >= NBCOLLI_SHELF_FILLS && bytes < v->parts[0].region.bytes + 64 && !run->schedule->fetches;
@@ -130,21 +141,27 @@ void nbcolli_shelf_take(nbcolli_op *op)
     nbcolli_link *link = run->comm->link->first;
     nbcolli_shelf *s = &link->shelf;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
-    size_t bytes;
+    size_t bytes, window = 0;
 
-    op->copy = NULL;
     if (v->grows != NBCOLL_START || !nbcolli_is_worth_copying(run, v, &bytes) ||
         nbcolli_is_shared(link, nbcolli_resolve(run, v->parts[0].region)))
         return;
+    size_t share = s->bytes / (run->schedule->cells ? run->schedule->cells : 1), half = s->bytes / 2;
+    if (bytes > share)
+        bytes = nbcolli_is_worth_rings(run, v, bytes)
+                    ? nbcolli_stream_bytes(run, v, share < half ? share : half, &window) : 0;
+    size_t room = nbcolli_apart(bytes); /* what comes behind it may be a stream */
     nbcolli_shelf_clear(link);
-    size_t begin = nbcolli_shelf_room(s, bytes, nbcolli_takes_turns(run->comm->context));
+    size_t begin = room ? nbcolli_shelf_room(s, room, nbcolli_takes_turns(run->comm->context)) : SIZE_MAX;
     if (begin == SIZE_MAX)
         return;
     s->one[(s->first + s->count++) % NBCOLLI_SHELVED] =
-        (nbcolli_shelved){run->comm, NULL, run->tag, begin, begin + bytes};
+        (nbcolli_shelved){run->comm, NULL, run->tag, begin, begin + room};
     op->copy = s->base + begin;
     op->copied = 0;
-    op->filling = nbcolli_is_followed(run, v, bytes);
+    op->filling = window ? !run->schedule->fetches : nbcolli_is_followed(run, v, bytes);
+    if (window)
+        nbcolli_streams_begin(op, window);
     nbcolli_cell_promise(op); /* from now on its readers are waited for, also if the run fails before it is shown */
 }
 

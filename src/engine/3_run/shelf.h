@@ -7,7 +7,9 @@
  *
  * What was put there last lies last, and what lies first goes first: when its readers have said that they are through,
  * by the words that also say when a cell may be used again (cells.h). Nobody waits for that: where there is no room the
- * memory is lent as if there were no shelf. What a freed communicator leaves goes with its part of the cells. */
+ * memory is lent as if there were no shelf. What is longer than the exposure's share of the shelf, which is as much for
+ * each that the operation makes, goes through a part of it by rings, whose owner waits for its readers (stream.h). What
+ * a freed communicator leaves goes with its part of the cells. */
 #ifndef NBCOLLI_ENGINE_RUN_SHELF_H
 #define NBCOLLI_ENGINE_RUN_SHELF_H
 
@@ -22,8 +24,8 @@ void nbcolli_shelf_close(nbcolli_link *link);
 /* Room for all parts of an exposure whose slot is the run's; op->copy is where, or null: they are to be lent. */
 void nbcolli_shelf_take(nbcolli_op *op);
 
-/* Copies as much as the pass has left; if the copy is followed (op->filling) its cell is shown by now. Returns whether
- * all is there. */
+/* Of an op that is not streamed: copies as much as the pass has left; if the copy is followed (op->filling) its cell is
+ * shown by now. Returns whether all is there. */
 int nbcolli_shelf_fill(nbcolli_op *op);
 
 /* The communicator is freed, with its part of the cells, if it has one. */

@@ -203,6 +203,8 @@ static nbcoll_status nbcolli_cache_make(nbcoll_comm *comm, nbcoll_args args, nbc
     if (s != NBCOLL_OK)
         return s;
     (*out)->converges |= nbcolli_converges(args.operation);
+    (*out)->unit = args.element ? args.element : 1;
+    (*out)->together = (choice.algorithm->flags & NBCOLL_ALGORITHM_TOGETHER) != 0;
     if ((*out)->shared && !nbcolli_cells_suffice(comm, *out)) { /* an algorithm of the host's, by a rule */
         nbcolli_schedule_delete(*out);
         return NBCOLL_ERR_LIMIT;

@@ -8,6 +8,7 @@
 #include "../3_run/cells.h"
 #include "../3_run/fail.h"
 #include "../3_run/queue.h"
+#include "../3_run/stream.h"
 #include "../../host/host.h"
 
 #define NBCOLLI_ASK_LOOK 10000000u /* ns between two looks at the clock, about */
@@ -109,6 +110,7 @@ static int nbcolli_op_waits(const nbcolli_op *op, int *rank, uint64_t *tag)
     case NBCOLLI_USING:
         return nbcolli_fetch_waits(op);
     case NBCOLLI_SHELVING:
+        return op->stream && nbcolli_stream_waits(op, rank);
     case NBCOLLI_SETTLED:
         return 0;
     case NBCOLLI_REUSING:
@@ -421,7 +423,7 @@ static uint64_t nbcolli_mark_of(const nbcolli_run *run)
 {
     uint64_t mark = __atomic_load_n(&run->remaining, __ATOMIC_RELAXED); /* another thread may end steps */
     for (uint32_t i = 0; i < run->schedule->ops; i++)
-        mark = mark * 0x9e3779b97f4a7c15u + run->op[i].moved * 16 + run->op[i].phase;
+        mark = mark * 0x9e3779b97f4a7c15u + run->op[i].moved * 16 + run->op[i].phase + run->op[i].copied;
     return mark | 1; /* not that of a run which no round has seen */
 }
 
