@@ -217,6 +217,27 @@ static void what_ranks_come_to_in_turn_is_lent(void **state)
     reduce_triples("slots", 0, 0);
 }
 
+/* While its readers get their parts themselves, the owner copies its own. */
+static void different_parts_of_who_copies_itself_are_lent(void **state)
+{
+    static unsigned char from[RANKS][RANKS * BYTES], to[RANKS][RANKS * BYTES];
+    nbcoll_request q[RANKS];
+    world w;
+    (void)state;
+    open_world(&w, 5, "slots_owners");
+    for (int r = 0; r < RANKS; r++) {
+        for (size_t i = 0; i < RANKS * BYTES; i++)
+            from[r][i] = (unsigned char)(byte_at(i) + r);
+        EXPECT(OK, nbcoll_ialltoall(from[r], to[r], BYTES, NBCOLL_BYTE, w.comm[r], &q[r]));
+        assert_int_equal(exposed(&w, r), 0);
+    }
+    world_finish(&w, RANKS, q);
+    for (int r = 0; r < RANKS; r++)
+        for (size_t i = 0; i < RANKS * BYTES; i++)
+            assert_int_equal(to[r][i], from[i / BYTES][(size_t)r * BYTES + i % BYTES]);
+    world_close(&w);
+}
+
 static void cancel_streams(int late)
 {
     for (int passes = 0; passes < 4; passes++) {
@@ -315,6 +336,7 @@ int main(void)
         cmocka_unit_test(reductions_take_whole_elements_out_of_a_ring),
         cmocka_unit_test(each_part_has_a_ring),
         cmocka_unit_test(what_ranks_come_to_in_turn_is_lent),
+        cmocka_unit_test(different_parts_of_who_copies_itself_are_lent),
         cmocka_unit_test(a_stream_can_be_cancelled),
         cmocka_unit_test(a_stream_that_waits_for_a_late_reader_can_be_cancelled),
         cmocka_unit_test(a_schedule_of_the_programs_is_lent),

@@ -107,11 +107,6 @@ static int nbcolli_expose_fill(nbcolli_op *op)
     nbcoll_status s = !op->stream ? (nbcolli_shelf_fill(op) ? NBCOLL_OK : NBCOLL_AGAIN)
                                   : nbcolli_stream_fill(op, &reader);
 
-    if (s == NBCOLL_PENDING && !op->filling) { /* its rings are full: now readers may come */
-        op->filling = 1;
-        if (!nbcolli_expose_show(op))
-            return 0;
-    }
     if (s == NBCOLL_AGAIN)
         nbcolli_op_delay(op);
     if (s == NBCOLL_PENDING)

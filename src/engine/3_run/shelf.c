@@ -129,7 +129,7 @@ static int nbcolli_is_worth_copying(const nbcolli_run *run, const nbcoll_step_vi
 }
 
 /* Do readers follow the copy while it is made? Not those of a rank that fetches, too: there all copy at first, and
- * would read what others are writing. They come to its streams when the rings are full. */
+ * would read what others are writing. Streams are followed always. */
 static int nbcolli_is_followed(const nbcolli_run *run, const nbcoll_step_view *v, size_t bytes)
 {
     return bytes >= NBCOLLI_SHELF_FILLS && bytes < v->parts[0].region.bytes + 64 && !run->schedule->fetches;
@@ -159,7 +159,7 @@ void nbcolli_shelf_take(nbcolli_op *op)
         (nbcolli_shelved){run->comm, NULL, run->tag, begin, begin + room};
     op->copy = s->base + begin;
     op->copied = 0;
-    op->filling = window ? !run->schedule->fetches : nbcolli_is_followed(run, v, bytes);
+    op->filling = window || nbcolli_is_followed(run, v, bytes);
     if (window)
         nbcolli_streams_begin(op, window);
     nbcolli_cell_promise(op); /* from now on its readers are waited for, also if the run fails before it is shown */
