@@ -391,10 +391,16 @@ NBCOLL_API nbcoll_status nbcoll_request_free(nbcoll_request *request);
  *                  all pairs
  *   ARRIVAL_TOLERANT   allgather, allgatherv and bcast are served by algorithms in which each block travels by itself,
  *                  and waits for nothing but its own way (schedule.h: NBCOLL_ALGORITHM_ARRIVAL_TOLERANT). Rules that
- *                  name others are passed over. Holds if any rank asks */
+ *                  name others are passed over. Holds if any rank asks
+ *   CHECKED        each operation begins with a barrier, of messages that say what their sender has called. So what
+ *                  must be equal is compared among all ranks before data moves; a difference ends the operation itself
+ *                  with ERR_MISMATCH on all ranks, with their buffers as they were. For looking for mistakes: it costs
+ *                  that barrier, no rank ends before all have started, and agents and relays carry out nothing. Holds
+ *                  if any rank asks */
 #define NBCOLL_REPRODUCIBLE 1u
 #define NBCOLL_COUNTS_KNOWN 2u
 #define NBCOLL_ARRIVAL_TOLERANT 4u
+#define NBCOLL_CHECKED 8u
 
 /* A limit between small and large data that stands for none: the cost model decides (select.h). */
 #define NBCOLL_BY_COST SIZE_MAX
@@ -826,11 +832,11 @@ NBCOLL_API int nbcoll_op_applies(nbcoll_op op, nbcoll_type type);
  * asks that one what it runs, or reads it from shared memory. Without shared memory a rank answers only while it is
  * inside calls that progress; what one that computes has called is found out when it calls again. A rank that has not
  * come to the operation is no difference, however long it takes; one that has freed the communicator is, for those who
- * wait for it. After the first difference the ranks are out of step: what all of them had started alike still ends as
- * it should, further starts on the communicator get ERR_MISMATCH. Not noticed at once is a difference between
- * operations that have all ended before anything could be compared: with two ranks and little data, a scatter on one
- * and a gather on the other, or a bcast with two roots, may both be OK; a message that nobody waits for then marks the
- * communicator, memory that nobody reads only when its slot comes round.
+ * wait for it. After the first difference the ranks are out of step: what all of them had started before it still ends
+ * as it should, further starts on the communicator get ERR_MISMATCH. A difference between operations that have ended
+ * before anything could be compared is found with the next one for which two of the ranks that differ exchange
+ * anything: with little data a scatter on one and a gather on the other, or a bcast with two roots, may both be OK, and
+ * the allreduce behind them gets ERR_MISMATCH. NBCOLL_CHECKED finds each difference in the operation itself.
  *
  * Where each rank passes counts of its own, what a rank sends to another must be as many bytes as that one receives
  * from it: else the operation ends with ERR_MISMATCH, before any of these bytes is written; others go on. Not told

@@ -104,6 +104,7 @@ typedef struct nbcoll_builder_config {
     nbcoll_shares *shares; /* null: with nobody, so that every EXPOSE and FETCH is lowered to SEND and RECV */
     void *shares_user;
     uint32_t cells; /* nbcoll_build_schedule: algorithms that make more exposures are lowered; 0: no limit */
+    uint32_t flags; /* nbcoll_build_schedule: with NBCOLL_CHECKED the ranks agree before data moves */
     const nbcoll_nodes *nodes; /* null: one node has all ranks. The same on all ranks; read until the builder is
                                   finished */
 } nbcoll_builder_config;

@@ -3,6 +3,7 @@
 #include "../host/host.h"
 #include "../reduce/reduce.h"
 #include "../schedule/schedule.h"
+#include "nbcoll/pattern.h"
 #include "select.h"
 
 /* Append-only within an operation: the one for small data first, the one for large data second.
@@ -236,6 +237,29 @@ static void nbcolli_algorithm_name(nbcoll_builder *b, const nbcoll_algorithm *al
     nbcoll_set_name(b, name);
 }
 
+#define NBCOLLI_AGREEMENT (1u << 30) /* numbers of its messages: those of the algorithm are as they would be alone */
+
+/* Of NBCOLL_CHECKED: a barrier by dissemination. Whoever gets a message of it compares what its sender has called, and
+ * passes nothing on where that differs: so nobody comes behind it who has not heard from all that they have called the
+ * same. */
+static void nbcolli_build_agreement(nbcoll_builder *b)
+{
+    const nbcoll_addr nothing = {NBCOLL_BUFFER_SCRATCH, 0};
+    nbcoll_step heard = NBCOLL_START;
+
+    for (int k = 0; k < nbcoll_rounds(b->ranks); k++) {
+        nbcoll_step said = nbcoll_add_send(b, nbcoll_dissemination_to(b->rank, k, b->ranks), nothing, 0);
+        nbcoll_step hear = nbcoll_add_recv(b, nbcoll_dissemination_from(b->rank, k, b->ranks), nothing, 0);
+        nbcoll_set_number(b, said, NBCOLLI_AGREEMENT + (uint32_t)k);
+        nbcoll_set_number(b, hear, NBCOLLI_AGREEMENT + (uint32_t)k);
+        nbcoll_after(b, said, heard);
+        heard = nbcoll_add_join(b);
+        nbcoll_after(b, heard, hear);
+        nbcoll_after(b, heard, said);
+    }
+    nbcoll_end_stage(b, NBCOLL_DEPENDENT);
+}
+
 nbcoll_status nbcoll_build_schedule(const nbcoll_algorithm *algorithm, const nbcoll_args *a,
                                     const nbcoll_builder_config *config, nbcoll_schedule **out)
 {
@@ -271,6 +295,8 @@ nbcoll_status nbcoll_build_schedule(const nbcoll_algorithm *algorithm, const nbc
     }
     nbcolli_algorithm_name(b, &whole);
     nbcoll_set_fingerprint(b, nbcolli_fingerprint(&args, b->ranks));
+    if (c.flags & NBCOLL_CHECKED && args.operation != NBCOLL_OPERATION_BARRIER)
+        nbcolli_build_agreement(b);
     if (args.packs)
         nbcolli_build_packed(b, &whole, &args);
     else

@@ -49,6 +49,7 @@ VALUE(NBCOLL_ENDPOINTS, 8);
 VALUE(NBCOLL_PASS_BYTES, 262144);
 VALUE(NBCOLL_REPRODUCIBLE, 1);
 VALUE(NBCOLL_ARRIVAL_TOLERANT, 4);
+VALUE(NBCOLL_CHECKED, 8);
 VALUE(NBCOLL_POSITION_UNKNOWN, 0);
 VALUE(NBCOLL_POSITION_NOT_STARTED, 1);
 VALUE(NBCOLL_POSITION_ACTIVE, 2);
@@ -347,6 +348,7 @@ OFFSET(nbcoll_builder_config, ranks, 20);
 OFFSET(nbcoll_builder_config, shares, 24);
 OFFSET(nbcoll_builder_config, shares_user, 32);
 OFFSET(nbcoll_builder_config, cells, 40);
+OFFSET(nbcoll_builder_config, flags, 44);
 OFFSET(nbcoll_builder_config, nodes, 48);
 
 SIZE(nbcoll_memory, 24);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Ranks that wait for each other. Where they run different operations, all that have not ended learn it within 200 ms
- * of a clock that the test moves, nothing can be started afterwards, and what had been started alike ends as it
+ * of a clock that the test moves, nothing can be started afterwards, and what had been started before ends as it
  * should. A rank that is late is no mismatch, and is named. Whoever need not ask asks nobody, and a rank that does not
  * answer is asked once. */
 #include <setjmp.h>
@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -211,9 +212,9 @@ static void all_that_have_not_ended_learn_of_a_difference_within_200_ms(void **s
                 }
 }
 
-/* The first and the third differ; the second is in flight when that is found, and the fourth is started by one only, or
+/* The second and the third differ; the first is in flight when that is found, and the fourth is started by one only, or
  * refused, if the start of the third has shown the difference. */
-static void what_was_started_alike_ends_well(void **state)
+static void what_was_started_before_the_difference_ends_well(void **state)
 {
     static int32_t data[3][LARGE];
     nbcoll_request q[10];
@@ -227,21 +228,236 @@ static void what_was_started_alike_ends_well(void **state)
         for (int i = 0; i < LARGE; i++)
             data[2][i] = i + 1;
         for (int r = 0; r < 3; r++) {
-            EXPECT(OK, nbcoll_igather(small[r], large[r], 4, NBCOLL_INT32, r, s.w.comm[r], &q[r]));
-            EXPECT(OK, nbcoll_ibcast(data[r], LARGE, NBCOLL_INT32, 2, s.w.comm[r], &q[3 + r]));
+            EXPECT(OK, nbcoll_ibcast(data[r], LARGE, NBCOLL_INT32, 2, s.w.comm[r], &q[r]));
+            EXPECT(OK, nbcoll_igather(small[r], large[r], 4, NBCOLL_INT32, r, s.w.comm[r], &q[3 + r]));
             EXPECT(OK, nbcoll_iallreduce(small[r], large[r], 1, NBCOLL_INT32, r ? NBCOLL_SUM : NBCOLL_MAX,
                                          s.w.comm[r], &q[6 + r]));
         }
         nbcoll_status fourth = nbcoll_ibarrier(s.w.comm[1], &q[9]);
         settle(&s, fourth == NBCOLL_OK ? 10 : 9, q, status, LIMIT);
         for (int r = 0; r < 3; r++) {
-            EXPECT(ERR_MISMATCH, status[r]);
-            EXPECT(OK, status[3 + r]);
+            EXPECT(OK, status[r]);
+            EXPECT(ERR_MISMATCH, status[3 + r]);
             EXPECT(ERR_MISMATCH, status[6 + r]);
             assert_memory_equal(data[r], data[2], sizeof data[2]);
         }
         EXPECT(ERR_MISMATCH, fourth == NBCOLL_OK ? status[9] : fourth);
         nothing_starts(&s);
+        world_close(&s.w);
+    }
+}
+
+/* ---- differences that end well --------------------------------------------------------------------------------- */
+
+enum { WARM = 6 };
+
+/* What a rank passes to a rooted operation and to an allreduce, and persistent requests for both. */
+typedef struct two_calls {
+    share s[2];
+    nbcoll_request q[2];
+} two_calls;
+
+/* Both again and again, alike on all ranks, so that they go the short ways. */
+static void warm_up(scene *s, two_calls c[])
+{
+    for (int i = 0; i < 2 * WARM; i++) {
+        nbcoll_request q[MOST];
+        nbcoll_status status[MOST];
+        for (int r = 0; r < s->w.ranks; r++) {
+            q[r] = c[r].q[i % 2];
+            EXPECT(OK, nbcoll_start(&q[r]));
+        }
+        settle(s, (size_t)s->w.ranks, q, status, LIMIT);
+        for (int r = 0; r < s->w.ranks; r++)
+            EXPECT(OK, status[r]);
+    }
+}
+
+/* `rooted` with another root at the odd rank, then the allreduce, which fails on all, if it can be started. */
+static void run_two(const operation *rooted, int ranks, int odd, int variant, int is_warm)
+{
+    two_calls c[MOST];
+    nbcoll_request q[MOST];
+    nbcoll_status status[MOST];
+    operation all = {.what = NBCOLL_OPERATION_ALLREDUCE, .count = 1, .how = {NBCOLL_INT64, NBCOLL_SUM}, .seed = 2};
+    size_t started = 0;
+    scene s;
+
+    scene_open(&s, ranks, variant, NULL);
+    for (int r = 0; r < ranks; r++) {
+        c[r] = (two_calls){.s = {share_make(rooted, r, ranks), share_make(&all, r, ranks)}};
+        EXPECT(OK, operation_init(rooted, &c[r].s[0], s.w.comm[r], &c[r].q[0]));
+        EXPECT(OK, operation_init(&all, &c[r].s[1], s.w.comm[r], &c[r].q[1]));
+    }
+    if (is_warm)
+        warm_up(&s, c);
+    for (int r = 0; r < ranks; r++) {
+        operation mine = *rooted;
+        mine.root = r == odd;
+        share_free(&c[r].s[0]);
+        c[r].s[0] = share_make(&mine, r, ranks);
+        EXPECT(OK, operation_start(&mine, &c[r].s[0], s.w.comm[r], &q[r]));
+    }
+    settle(&s, (size_t)ranks, q, status, LIMIT);
+    for (int r = 0; r < ranks; r++) {
+        nbcoll_status second = nbcoll_start(&c[r].q[1]);
+        if (second == NBCOLL_OK)
+            q[started++] = c[r].q[1];
+        else
+            EXPECT(ERR_MISMATCH, second);
+    }
+    settle(&s, started, q, status, LIMIT);
+    for (size_t i = 0; i < started; i++)
+        EXPECT(ERR_MISMATCH, status[i]);
+    for (int r = 0; r < ranks; r++)
+        for (int i = 0; i < 2; i++) {
+            EXPECT(OK, nbcoll_request_free(&c[r].q[i]));
+            share_free(&c[r].s[i]);
+        }
+    world_close(&s.w);
+}
+
+static void a_difference_that_ends_well_is_found_with_the_next_exchange(void **state)
+{
+    static const nbcoll_operation rooted[] = {NBCOLL_OPERATION_BCAST, NBCOLL_OPERATION_SCATTER,
+                                              NBCOLL_OPERATION_GATHER, NBCOLL_OPERATION_REDUCE};
+    (void)state;
+    for (int k = 0; k < 4; k++)
+        for (int ranks = 2; ranks <= MOST; ranks++)
+            for (int odd = 0; odd < ranks; odd++)
+                for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
+                    operation o = {.what = rooted[k], .count = variant % 2 ? 1 : LARGE,
+                                   .how = {NBCOLL_INT64, NBCOLL_SUM}, .seed = 1};
+                    run_two(&o, ranks, odd, variant, 0);
+                    o.count = 1;
+                    run_two(&o, ranks, odd, variant, 1);
+                }
+}
+
+/* The odd rank calls something else: all are told in that operation, and no buffer has been written to. */
+static void run_checked(const operation *common, const operation *other, int ranks, int odd, int variant)
+{
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+    nbcoll_request q[MOST];
+    nbcoll_status status[MOST];
+    share sh[MOST];
+    void *before[MOST];
+    scene s;
+
+    config.flags = NBCOLL_CHECKED;
+    scene_open(&s, ranks, variant, &config);
+    for (int r = 0; r < ranks; r++) {
+        const operation *o = r == odd ? other : common;
+        size_t bytes = extent(o, r, RECV, ranks) * sizeof(int64_t);
+        sh[r] = share_make(o, r, ranks);
+        before[r] = malloc(bytes + 1);
+        memcpy(before[r], sh[r].recv ? sh[r].recv : "", sh[r].recv ? bytes : 0);
+        EXPECT(OK, operation_start(o, &sh[r], s.w.comm[r], &q[r]));
+    }
+    settle(&s, (size_t)ranks, q, status, LIMIT);
+    for (int r = 0; r < ranks; r++) {
+        const operation *o = r == odd ? other : common;
+        EXPECT(ERR_MISMATCH, status[r]);
+        if (sh[r].recv)
+            assert_memory_equal(sh[r].recv, before[r], extent(o, r, RECV, ranks) * sizeof(int64_t));
+        free(before[r]);
+        share_free(&sh[r]);
+    }
+    world_close(&s.w);
+}
+
+static void a_checked_communicator_tells_all_before_data_moves(void **state)
+{
+    (void)state;
+    for (int what = NBCOLL_OPERATION_BCAST; what < NBCOLL_OPERATION_COUNT; what++)
+        for (int ranks = 2; ranks <= MOST; ranks++)
+            for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
+                operation common = {.what = (nbcoll_operation)what, .count = variant % 2 ? 2 : 5000,
+                                    .how = {NBCOLL_INT64, NBCOLL_SUM}, .seed = 1};
+                operation other = common;
+                if (has_root(common.what))
+                    other.root = 1;
+                else if (is_v(common.what))
+                    other.what = NBCOLL_OPERATION_ALLGATHER;
+                else
+                    other.count++;
+                run_checked(&common, &other, ranks, variant % ranks, variant);
+            }
+}
+
+static void a_checked_communicator_does_what_others_do(void **state)
+{
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+    nbcoll_request q[MOST];
+    nbcoll_status status[MOST];
+    share sh[MOST];
+    scene s;
+
+    (void)state;
+    config.flags = NBCOLL_CHECKED;
+    for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
+        int ranks = 2 + variant % 3;
+        scene_open(&s, ranks, variant, &config);
+        for (int what = 0; what < NBCOLL_OPERATION_COUNT; what++)
+            for (size_t count = 0; count <= 5000; count = 10 * count + 5) {
+                operation o = {.what = (nbcoll_operation)what, .count = count, .how = {NBCOLL_INT64, NBCOLL_SUM},
+                               .seed = count + 1};
+                for (int r = 0; r < ranks; r++) {
+                    sh[r] = share_make(&o, r, ranks);
+                    EXPECT(OK, operation_start(&o, &sh[r], s.w.comm[r], &q[r]));
+                }
+                settle(&s, (size_t)ranks, q, status, LIMIT);
+                for (int r = 0; r < ranks; r++) {
+                    EXPECT(OK, status[r]);
+                    operation_check(&o, &sh[r], r, ranks);
+                    share_free(&sh[r]);
+                }
+            }
+        world_close(&s.w);
+    }
+}
+
+/* What ranks may say differently, and what became of an operation, is no difference. */
+static void what_may_differ_from_rank_to_rank_leaves_no_trace(void **state)
+{
+    nbcoll_request q[MOST];
+    nbcoll_status status[MOST];
+    scene s;
+
+    (void)state;
+    for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
+        scene_open(&s, 3, variant, NULL);
+        for (int i = 0; i < 4; i++) {
+            for (int r = 0; r < 3; r++) /* a type */
+                EXPECT(OK, r ? nbcoll_ibcast(small[r], 4, NBCOLL_INT32, 0, s.w.comm[r], &q[r])
+                             : nbcoll_ibcast(small[r], 16, NBCOLL_BYTE, 0, s.w.comm[r], &q[r]));
+            settle(&s, 3, q, status, LIMIT);
+            for (int r = 0; r < 3; r++) /* in place */
+                EXPECT(OK, nbcoll_iallgather(r == i % 3 ? NBCOLL_IN_PLACE : small[r], large[r], 4, NBCOLL_INT32,
+                                             s.w.comm[r], &q[r]));
+            settle(&s, 3, q, status, LIMIT);
+            for (int r = 0; r < 3; r++) { /* counts of one's own */
+                size_t counts[3] = {(size_t)i, 1, 2}, displs[3] = {0, 8, 16};
+                EXPECT(OK, nbcoll_igatherv(small[r], counts[r], r ? NULL : large[r], r ? NULL : counts,
+                                           r ? NULL : displs, NBCOLL_INT32, 0, s.w.comm[r], &q[r]));
+            }
+            settle(&s, 3, q, status, LIMIT);
+            for (int r = 0; r < 3; r++) /* who cancels, and when the others have begun */
+                if (r != 2)
+                    EXPECT(OK, nbcoll_ibarrier(s.w.comm[r], &q[r]));
+            EXPECT(OK, nbcoll_cancel(q[i % 2]));
+            settle(&s, 2, q, status, LIMIT);
+            EXPECT(ERR_CANCELLED, status[0]);
+            nbcoll_status late = nbcoll_ibarrier(s.w.comm[2], &q[2]);
+            EXPECT(OK, late);
+            settle(&s, 1, &q[2], &status[2], LIMIT);
+            assert_true(status[2] == NBCOLL_ERR_CANCELLED || status[2] == NBCOLL_OK); /* all had come, for it */
+            for (int r = 0; r < 3; r++)
+                EXPECT(OK, nbcoll_iallreduce(small[r], large[r], 4, NBCOLL_INT32, NBCOLL_SUM, s.w.comm[r], &q[r]));
+            settle(&s, 3, q, status, LIMIT);
+            for (int r = 0; r < 3; r++)
+                EXPECT(OK, status[r]);
+        }
         world_close(&s.w);
     }
 }
@@ -718,7 +934,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_that_have_not_ended_learn_of_a_difference_within_200_ms),
-        cmocka_unit_test(what_was_started_alike_ends_well),
+        cmocka_unit_test(what_was_started_before_the_difference_ends_well),
+        cmocka_unit_test(a_difference_that_ends_well_is_found_with_the_next_exchange),
+        cmocka_unit_test(a_checked_communicator_tells_all_before_data_moves),
+        cmocka_unit_test(a_checked_communicator_does_what_others_do),
+        cmocka_unit_test(what_may_differ_from_rank_to_rank_leaves_no_trace),
         cmocka_unit_test(a_rank_that_ended_without_sending_is_out_of_step_unless_its_fingerprint_says_that_it_has),
         cmocka_unit_test(what_an_ended_rank_has_sent_may_be_under_way),
         cmocka_unit_test(who_waits_for_a_rank_that_has_freed_the_communicator_is_told),

@@ -3,6 +3,7 @@
 #ifndef NBCOLLI_ENGINE_STATE_COMMUNICATOR_H
 #define NBCOLLI_ENGINE_STATE_COMMUNICATOR_H
 
+#include "history.h"
 #include "request.h"
 #include "nbcoll/nodes.h"
 
@@ -72,7 +73,7 @@ typedef struct nbcolli_peer {
     uint8_t absent;   /* it has not made this communicator, and holds nothing of ours */
 } nbcolli_peer;
 
-#define NBCOLLI_STARTED 16u /* operations that a rank remembers to have started: a pair of lines */
+#define NBCOLLI_STARTED 64u /* operations that a rank remembers to have started */
 
 /* What a rank knows of where another one is. Progress writes it: rounds of asking, and what is heard of the other. */
 typedef struct nbcolli_told {
@@ -262,7 +263,8 @@ struct nbcoll_comm {
     nbcoll_comm *sister, **sister_at; /* in the context's list */
 
     /* The caller's side: starts, and what is opened and cached for them. */
-    uint64_t next_tag; /* of the next start */
+    uint64_t next_tag; /* of the next start; and */
+    uint64_t history;  /* what went before that (history.h) */
     nbcolli_request *persistent;
     nbcolli_cache cache;
     nbcolli_carrier *carrier; /* null: schedules carry out all. Who changes it is inside, too */
@@ -335,6 +337,12 @@ static inline size_t nbcolli_hash(uint64_t tag)
 static inline nbcolli_slot *nbcolli_slot_of(const nbcoll_comm *comm, uint64_t tag)
 {
     return &comm->slot[tag % comm->config.slots];
+}
+
+/* What its messages and cells carry. */
+static inline uint32_t nbcolli_run_stamp(const nbcolli_run *run)
+{
+    return nbcolli_stamp(run->schedule->fingerprint, run->history);
 }
 
 /* The run of a tag, or null when it has none (yet, or any more). */

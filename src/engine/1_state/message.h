@@ -62,7 +62,7 @@ typedef struct nbcolli_header {
     uint32_t number; /* of the message in (tag, direction, pair); REVOKE, LOST: the rank that is the cause; WHERE:
                         1 + a rank that has not started it, as far as its sender knows, or 0; where that is FREED:
                         nbcolli_freeing */
-    uint32_t fingerprint;
+    uint32_t stamp;  /* of the operation (history.h); WHERE: what its sender knows of the history behind it */
     uint16_t credits; /* given back */
     uint8_t type;     /* nbcolli_type */
     uint8_t status; /* REVOKE: why; FIN: OK if taken, else why it was refused; PUT: see above; EAGER, RTS: OK if it took

@@ -110,12 +110,11 @@ static void nbcolli_channel_answer(nbcoll_comm *comm, const nbcolli_header *m, u
         return;
     h = nbcolli_header_to(comm, (int)m->source, NBCOLLI_CHANNEL, m->tag);
     h.number = m->number;
-    h.fingerprint = m->fingerprint;
     h.bytes = name;
     nbcolli_control_to(comm, (int)m->source, &h);
 }
 
-void nbcolli_channel_opened(nbcoll_comm *comm, const nbcolli_header *h, uint32_t name)
+void nbcolli_channel_opened(nbcoll_comm *comm, const nbcolli_header *h, uint32_t name, uint32_t fingerprint)
 {
     if (comm->context->ticks.is_under_way) /* its sender will say so again */
         return;
@@ -131,7 +130,7 @@ void nbcolli_channel_opened(nbcoll_comm *comm, const nbcolli_header *h, uint32_t
         all->ins = channel + 1;
     comm->peer[h->source].pair->version++;
     all->in[channel] = (nbcolli_channel_end){.comm = comm, .id = comm->id, .number = h->number,
-                                             .fingerprint = h->fingerprint, .source = h->source, .to = h->to};
+                                             .fingerprint = fingerprint, .source = h->source, .to = h->to};
     nbcolli_channel_answer(comm, h, name);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Channels: what the headers of small messages say again and again, agreed on once by sender and receiver, so that such
  * a message travels as a line (transport.h). A channel stands for a communicator, a pair of its ranks, a message's
- * number and the fingerprint; a line's turn adds the tag, and the credits that its sender gives back. So a line is an
- * EAGER in short, and its receiver can make it one again: nothing is matched otherwise.
+ * number and the fingerprint; a line's turn adds the tag with some of the history before it, and the credits that its
+ * sender gives back. So a line is an EAGER in short, and its receiver can make it one again: nothing is matched
+ * otherwise.
  *
  * The sender counts the channels to a rank and opens one by an EAGER, which says its number, as long as the receiver
  * has not answered by CHANNEL; from then on its likes are lines. The receiver answers when it has memory for it, or
@@ -14,7 +15,6 @@
 #include "../1_state/context.h"
 
 #define NBCOLLI_CHANNELS 256u /* from a rank to another, at most */
-#define NBCOLLI_TURN_TAG 48   /* bits of a turn: the tag; above them the credits */
 
 /* As its sender knows it. */
 typedef struct nbcolli_channel {
@@ -52,17 +52,18 @@ int nbcolli_channel_is_overdue(const nbcolli_op *op);
 
 /* May the op's message go as a line? It has been opened, its receiver knows it, and there is nothing to say but what a
  * line can. */
-static inline int nbcolli_channel_is_open(const nbcolli_op *op, const nbcolli_pair *pair, uint64_t tag)
+static inline int nbcolli_channel_is_open(const nbcolli_op *op, const nbcolli_pair *pair)
 {
     return op->channel && op->epoch == pair->epoch && pair->credits && pair->stalls == pair->told &&
-           pair->channels->out[op->channel - 1].is_known && !(tag >> NBCOLLI_TURN_TAG);
+           pair->channels->out[op->channel - 1].is_known;
 }
 
 /* Sends `bytes` bytes as a line on the op's channel, which is open. 0: it is to be sent as a message. */
-static inline int nbcolli_channel_send(nbcolli_op *op, nbcolli_pair *pair, uint64_t tag, const void *from, size_t bytes)
+static inline int nbcolli_channel_send(nbcolli_op *op, nbcolli_pair *pair, uint64_t history, const void *from,
+                                       size_t bytes)
 {
     const nbcolli_link *link = op->post.link;
-    uint64_t turn = tag | (uint64_t)pair->owed << NBCOLLI_TURN_TAG;
+    uint64_t turn = history << 16 >> 16 | (uint64_t)pair->owed << NBCOLLI_TURN_BITS;
 
     if (link->lines.post(link->endpoint, op->post.peer, op->channel - 1, turn, from, bytes) != NBCOLL_POST_DONE)
         return 0;
@@ -71,8 +72,8 @@ static inline int nbcolli_channel_send(nbcolli_op *op, nbcolli_pair *pair, uint6
     return 1;
 }
 
-/* An EAGER from a member opens a channel of that name. */
-void nbcolli_channel_opened(nbcoll_comm *comm, const nbcolli_header *h, uint32_t name);
+/* An EAGER of an operation with this fingerprint opens a channel of that name. */
+void nbcolli_channel_opened(nbcoll_comm *comm, const nbcolli_header *h, uint32_t name, uint32_t fingerprint);
 
 /* A CHANNEL has come. */
 void nbcolli_channel_known(nbcoll_comm *comm, const nbcolli_header *h);

@@ -8,7 +8,7 @@
 
 nbcolli_layout nbcolli_layout_of(size_t ranks, size_t cells)
 {
-    nbcolli_layout l = {.slots = nbcolli_apart(ranks * sizeof(uint32_t)) + NBCOLLI_APART,
+    nbcolli_layout l = {.slots = nbcolli_apart(ranks * sizeof(uint32_t)) + NBCOLLI_STARTED * sizeof(uint64_t),
                         .parts = nbcolli_apart(ranks * sizeof(uint64_t))};
     l.words = l.slots;
     l.readers = l.parts + nbcolli_table_parts(ranks) * sizeof(nbcolli_cell_part);
@@ -19,7 +19,7 @@ nbcolli_layout nbcolli_layout_of(size_t ranks, size_t cells)
 
 nbcolli_layout nbcolli_layout_led(size_t ranks, size_t slots, int leader)
 {
-    nbcolli_layout l = {.words = nbcolli_apart(ranks * sizeof(uint32_t)) + NBCOLLI_APART,
+    nbcolli_layout l = {.words = nbcolli_apart(ranks * sizeof(uint32_t)) + NBCOLLI_STARTED * sizeof(uint64_t),
                         .row = 2 * sizeof(uint64_t),
                         .stride = sizeof(nbcolli_cell),
                         .parts = offsetof(nbcolli_cell, payload),
@@ -293,7 +293,7 @@ nbcoll_status nbcolli_cell_write(nbcolli_op *op)
         s = nbcolli_write_parts(op, cell);
     if (s != NBCOLL_OK)
         return s;
-    cell->fingerprint = run->schedule->fingerprint;
+    cell->mark = nbcolli_run_stamp(run);
     cell->piece = v->grows ? v->piece : 0;
     uint64_t ready = op->filling ? 0 : op->copy ? UINT64_MAX : 1;
     atomic_store_explicit(&cell->ready, ready, memory_order_relaxed); /* shown by the stamp */
@@ -388,7 +388,7 @@ nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_found *found)
             return NBCOLL_PENDING;
         uint32_t first = cell->first, parts = cell->parts, kind = cell->kind;
         uint64_t grows = cell->piece;
-        if (cell->fingerprint != run->schedule->fingerprint)
+        if (cell->mark != nbcolli_run_stamp(run))
             return NBCOLL_ERR_MISMATCH;
         if (kind == NBCOLLI_ALIKE) {
             if (!(cell->readers >> comm->rank % 64 & 1) || first != v->number)

@@ -48,7 +48,7 @@ struct nbcolli_cell {
     _Alignas(NBCOLLI_APART) _Atomic uint64_t stamp; /* tag + 1 of its exposure */
     _Atomic uint64_t ready;                         /* pieces that may be read; ON_SHELF: bytes of each part; grows */
     uint64_t piece;                                 /* bytes of each but the last one */
-    uint32_t fingerprint;
+    uint32_t mark; /* its exposure's operation: the stamp of that (history.h) */
     uint32_t first, parts; /* entries of the owner's table; ALIKE, SPREAD: the part's number, and its bytes */
     uint32_t kind;         /* nbcolli_cell_kind */
     uint64_t readers;      /* ALIKE: a bit for each rank modulo 64; with more ranks it is for all */
@@ -70,7 +70,7 @@ typedef uint16_t nbcolli_cell_reader; /* rank in the communicator */
 
 _Static_assert(sizeof(nbcolli_cell) == NBCOLLI_APART, "a cell fills its lines");
 
-_Static_assert(NBCOLLI_STARTED * sizeof(uint64_t) == NBCOLLI_APART, "what a rank has started fills its lines");
+_Static_assert(NBCOLLI_STARTED * sizeof(uint64_t) % NBCOLLI_APART == 0, "what a rank has started fills its lines");
 
 /* Of one reader, at the beginning of a STREAMED exposure's place on the shelf: see stream.h. */
 struct nbcolli_stream {
@@ -120,7 +120,7 @@ static inline _Atomic uint32_t *nbcolli_area_departed(const nbcoll_comm *comm, i
 /* The last operations that `rank` has started: see ask.h. */
 static inline _Atomic uint64_t *nbcolli_area_started(const nbcoll_comm *comm, int rank)
 {
-    return (_Atomic uint64_t *)(void *)(comm->area[rank] + comm->layout.words - NBCOLLI_APART);
+    return (_Atomic uint64_t *)(void *)(comm->area[rank] + comm->layout.words - NBCOLLI_STARTED * sizeof(uint64_t));
 }
 
 /* What `rank` writes in the slot of `tag` as an owner: its table, its cells. */

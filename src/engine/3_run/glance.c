@@ -52,7 +52,7 @@ static __attribute__((noinline)) int nbcolli_brief_expose_slowly(nbcolli_op *op)
 static inline void nbcolli_glance_fill(const nbcolli_run *run, nbcolli_cell *cell, const nbcolli_brief *b,
                                        const nbcoll_step_view *v)
 {
-    cell->fingerprint = run->schedule->fingerprint;
+    cell->mark = nbcolli_run_stamp(run);
     if (!b->readers) {
         nbcolli_cell_spread(run, cell, v);
         return;
@@ -166,7 +166,7 @@ static inline const unsigned char *nbcolli_glance_found(const nbcolli_run *run, 
     const nbcoll_comm *comm = run->comm;
     uint32_t kind = cell->kind;
 
-    if (cell->fingerprint != run->schedule->fingerprint || cell->first != b->number || cell->parts != b->bytes)
+    if (cell->mark != nbcolli_run_stamp(run) || cell->first != b->number || cell->parts != b->bytes)
         return NULL;
     if (kind == NBCOLLI_ALIKE)
         return cell->readers >> comm->rank % 64 & 1 ? cell->payload : NULL;

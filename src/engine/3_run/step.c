@@ -51,7 +51,7 @@ static void nbcolli_op_write(nbcolli_op *op, nbcolli_type type, uint64_t field, 
     nbcolli_header h = nbcolli_header_to(run->comm, v->peer, type, run->tag);
 
     h.number = v->number;
-    h.fingerprint = run->schedule->fingerprint;
+    h.stamp = nbcolli_run_stamp(run);
     h.bytes = field;
     h.status = run->status == NBCOLL_OK ? op->status : NBCOLL_ERR_CANCELLED; /* of a FIN: it was not taken */
     h.count = peer->pair->stalling && type != NBCOLLI_STALLED ? 0 : peer->pair->stalls;

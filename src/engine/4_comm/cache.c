@@ -179,11 +179,12 @@ static nbcoll_status nbcolli_cache_make(nbcoll_comm *comm, nbcoll_args args, nbc
                                     .shares = nbcoll_comm_shares,
                                     .shares_user = comm,
                                     .cells = comm->config.cells,
+                                    .flags = comm->config.flags,
                                     .nodes = &comm->nodes};
     nbcoll_terms terms = {.size = sizeof terms};
     nbcoll_choice choice = {.size = sizeof choice};
 
-    if (comm->config.agent) {
+    if (comm->config.agent && !(comm->config.flags & NBCOLL_CHECKED)) {
         nbcoll_refusal why = {.size = sizeof why};
         nbcoll_status offloaded = nbcolli_comm_compile(comm, &args, out, &why);
         if (offloaded != NBCOLL_ERR_UNSUPPORTED)

@@ -36,7 +36,7 @@ nbcoll_status nbcolli_comm_config_read(const nbcoll_comm_config *given, nbcoll_c
         return s;
     if (!nbcolli_slots_are_possible(config->slots, config->cells) ||
         config->schedules < 1 || config->schedules > 65536 ||
-        config->flags & ~(NBCOLL_REPRODUCIBLE | NBCOLL_COUNTS_KNOWN | NBCOLL_ARRIVAL_TOLERANT))
+        config->flags & ~(NBCOLL_REPRODUCIBLE | NBCOLL_COUNTS_KNOWN | NBCOLL_ARRIVAL_TOLERANT | NBCOLL_CHECKED))
         return NBCOLL_ERR_CONFIG;
     return nbcoll_rules_check(config->rules, config->rule_count, NULL);
 }

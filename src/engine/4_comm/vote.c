@@ -10,7 +10,7 @@
 /* One rank is enough to ask, all are needed to promise. */
 static uint32_t nbcolli_agree_flags(uint32_t a, uint32_t b)
 {
-    return ((a | b) & (NBCOLL_REPRODUCIBLE | NBCOLL_ARRIVAL_TOLERANT)) | (a & b & NBCOLL_COUNTS_KNOWN);
+    return ((a | b) & (NBCOLL_REPRODUCIBLE | NBCOLL_ARRIVAL_TOLERANT | NBCOLL_CHECKED)) | (a & b & NBCOLL_COUNTS_KNOWN);
 }
 
 static void nbcolli_agree_dearest(uint32_t *agreed, uint32_t price)

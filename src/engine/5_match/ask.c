@@ -19,8 +19,8 @@
 /* Where a rank is in an operation. */
 typedef struct nbcolli_rank_place {
     nbcoll_position position;
-    int is_known; /* the fingerprint is */
-    uint32_t fingerprint;
+    int is_known;  /* its history behind the operation is: */
+    uint32_t fold; /* the upper half of that */
     int is_final;           /* ENDED, FREED: nothing that is awaited from there is under way, or will be */
     nbcolli_freeing freeing; /* FREED: how the communicator was then */
 } nbcolli_rank_place;
@@ -31,13 +31,19 @@ typedef struct nbcolli_rank_place {
 /* ---- where ranks are --------------------------------------------------------------------------------------------- */
 
 /* What a rank's words say of an operation: below 0 it has not been started, above 0 it is forgotten. */
-static int nbcolli_ask_recall(const _Atomic uint64_t *started, uint64_t tag, uint32_t *fingerprint)
+static int nbcolli_ask_recall(const _Atomic uint64_t *started, uint64_t tag, uint32_t *fold)
 {
     uint64_t word = atomic_load_explicit(&started[tag % NBCOLLI_STARTED], memory_order_acquire); /* see note_started */
-    int32_t ahead = (int32_t)((uint32_t)(word >> 32) - (uint32_t)(tag + 1));
+    int32_t ahead = (int32_t)((uint32_t)word - (uint32_t)(tag + 1));
 
-    *fingerprint = (uint32_t)word;
+    *fold = (uint32_t)(word >> 32);
     return !word || ahead < 0 ? -1 : ahead > 0;
+}
+
+/* Of the history behind a run, or one that is queued. */
+static uint32_t nbcolli_fold_behind(uint64_t history, const nbcoll_schedule *s)
+{
+    return (uint32_t)(nbcolli_history_after(history, 0, s->fingerprint) >> 32);
 }
 
 static nbcolli_rank_place nbcolli_place_here(nbcoll_comm *comm, uint64_t tag)
@@ -50,11 +56,12 @@ static nbcolli_rank_place nbcolli_place_here(nbcoll_comm *comm, uint64_t tag)
         p.position = NBCOLL_POSITION_NOT_STARTED;
     else if (queued || (run && run->status == NBCOLL_OK))
         p = (nbcolli_rank_place){.position = NBCOLL_POSITION_ACTIVE, .is_known = 1,
-                                 .fingerprint = (queued ? queued->schedule : run->schedule)->fingerprint};
+                                 .fold = queued ? nbcolli_fold_behind(queued->history, queued->schedule)
+                                                : nbcolli_fold_behind(run->history, run->schedule)};
     else if (run || tag / comm->config.slots < nbcolli_slot_of(comm, tag)->well_since)
         p.position = NBCOLL_POSITION_FAILED;
     else
-        p.is_known = nbcolli_ask_recall(comm->started, tag, &p.fingerprint) == 0;
+        p.is_known = nbcolli_ask_recall(comm->started, tag, &p.fold) == 0;
     return p;
 }
 
@@ -64,7 +71,7 @@ static nbcolli_rank_place nbcolli_place_by_words(const nbcoll_comm *comm, int ra
     nbcolli_rank_place p = {.position = NBCOLL_POSITION_UNKNOWN};
     /* acquire: what it has started before it left is seen */
     uint32_t freeing = atomic_load_explicit(nbcolli_area_departed(comm, comm->rank, rank), memory_order_acquire);
-    int ahead = nbcolli_ask_recall(nbcolli_area_started(comm, rank), tag, &p.fingerprint);
+    int ahead = nbcolli_ask_recall(nbcolli_area_started(comm, rank), tag, &p.fold);
 
     p.is_known = ahead == 0;
     if (ahead < 0 && freeing)
@@ -86,7 +93,7 @@ static uint64_t nbcolli_next_by_words(const nbcoll_comm *comm, int rank, uint64_
 
     for (uint32_t i = 0; i < NBCOLLI_STARTED; i++) {
         uint64_t word = atomic_load_explicit(&started[i], memory_order_relaxed); /* for itself */
-        uint64_t tag = near + (uint64_t)(int64_t)(int32_t)((uint32_t)(word >> 32) - (uint32_t)near);
+        uint64_t tag = nbcolli_history_tag(word, near);
         if (word && tag > next)
             next = tag;
     }
@@ -207,7 +214,7 @@ nbcoll_failure nbcolli_awaited(const nbcolli_run *run)
 
 /* Can what the op waits for, in `tag`, never come from a rank in this place? What is shown in cells, and read there,
  * is looked at where it is awaited (3_run/expose.c), in its turn. */
-static int nbcolli_never_comes(const nbcolli_op *op, uint64_t tag, const nbcolli_rank_place *p, uint32_t mine)
+static int nbcolli_never_comes(const nbcolli_op *op, uint64_t tag, const nbcolli_rank_place *p)
 {
     int rank;
     uint64_t awaited;
@@ -219,7 +226,7 @@ static int nbcolli_never_comes(const nbcolli_op *op, uint64_t tag, const nbcolli
     if (op->phase == NBCOLLI_IDLE) /* shown before it ended, or never */
         return nbcolli_op_waits(op, &rank, &awaited);
     /* A fingerprint of 0 says nothing: it is what schedules of a program's own have. */
-    return p->is_final && !(p->is_known && mine);
+    return p->is_final && !(p->is_known && op->run->schedule->fingerprint);
 }
 
 /* `rank`, for which the op waits in `tag`, is in this place. That it has not come there, or that what it has sent has
@@ -227,12 +234,12 @@ static int nbcolli_never_comes(const nbcolli_op *op, uint64_t tag, const nbcolli
 static void nbcolli_ask_judge(nbcolli_op *op, int rank, uint64_t tag, const nbcolli_rank_place *p)
 {
     nbcolli_run *run = op->run;
-    uint32_t mine = run->schedule->fingerprint;
+    uint32_t mine = nbcolli_fold_behind(run->history, run->schedule);
     int is_known = p->is_known && (tag == run->tag || nbcolli_ask_recall(run->comm->started, tag, &mine) == 0);
 
-    if (is_known && p->fingerprint != mine)
+    if (is_known && p->fold != mine)
         nbcolli_run_out_of_step(run, rank);
-    else if (!nbcolli_never_comes(op, tag, p, mine) || p->freeing == NBCOLLI_FREED_TOLD)
+    else if (!nbcolli_never_comes(op, tag, p) || p->freeing == NBCOLLI_FREED_TOLD)
         return; /* FREED_TOLD: word of that is on its way */
     else if (p->freeing == NBCOLLI_FREED_FAILED)
         nbcolli_run_deserted(run, rank);
@@ -278,7 +285,7 @@ static void nbcolli_ask_answer(nbcoll_comm *comm, int rank)
         return;
     nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_WHERE, tag);
     h.status = (uint8_t)p.position;
-    h.fingerprint = p.fingerprint;
+    h.stamp = p.fold;
     h.count = p.is_known ? NBCOLLI_WHERE_KNOWN : 0;
     h.count |= nbcolli_where_quiet(comm->peer[rank].link, comm->peer[rank].pair);
     h.bytes = comm->taken;
@@ -396,7 +403,7 @@ void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h)
     int rank = (int)h->source;
     nbcolli_told *told = &comm->told[rank];
     nbcolli_rank_place p = {.position = NBCOLL_POSITION_UNKNOWN, .is_known = (h->count & NBCOLLI_WHERE_KNOWN) != 0,
-                            .fingerprint = h->fingerprint};
+                            .fold = h->stamp};
 
     if (!told->asked)
         return;
@@ -444,7 +451,7 @@ static int nbcolli_look_after(nbcolli_run *run)
         nbcolli_told *told = &comm->told[rank];
         /* Words pass by messages that are under way: of an end that no fingerprint tells it is asked. */
         int is_doubtful = p.position == NBCOLL_POSITION_ENDED && run->op[i].phase == NBCOLLI_POSTED &&
-                          !(p.is_known && p.fingerprint);
+                          !(p.is_known && run->schedule->fingerprint);
         if (p.position != NBCOLL_POSITION_UNKNOWN && !is_doubtful)
             nbcolli_ask_judge(&run->op[i], rank, tag, &p);
         else {

@@ -30,11 +30,11 @@
 
 #define NBCOLLI_ROUND 40000000u /* ns: so long a waiting rank may sleep */
 
-/* A rank that starts an operation notes the tag and the fingerprint, for those who ask, or look. */
-static inline void nbcolli_note_started(const nbcoll_comm *comm, uint64_t tag, uint32_t fingerprint)
+/* A rank that starts an operation notes the history behind it, for those who ask, or look. */
+static inline void nbcolli_note_started(const nbcoll_comm *comm, uint64_t tag, uint64_t history)
 {
     /* release: who finds it sees the rank's words of earlier operations as they were */
-    atomic_store_explicit(&comm->started[tag % NBCOLLI_STARTED], (tag + 1) << 32 | fingerprint, memory_order_release);
+    atomic_store_explicit(&comm->started[tag % NBCOLLI_STARTED], history, memory_order_release);
 }
 
 /* Looks at the clock, and begins a round if one is due. Runs may fail by it: drain afterwards. */

@@ -10,18 +10,18 @@
 #include "../3_run/pool.h"
 #include "../3_run/run.h"
 
-static inline uint64_t nbcolli_line_tag(const nbcoll_line_arrival *line)
+static inline uint64_t nbcolli_line_tag(const nbcoll_line_arrival *line, const nbcolli_channel_end *end)
 {
-    return line->turn & ((UINT64_C(1) << NBCOLLI_TURN_TAG) - 1);
+    return nbcolli_history_tag(line->turn, end->comm ? end->comm->taken : 0);
 }
 
-/* The run of that tag, if it is a brief one that goes well, of a schedule that has such a message: end->op is its
- * receive. */
-static inline nbcolli_run *nbcolli_line_run(nbcolli_channel_end *end, uint64_t tag)
+/* The run of the line's tag, if it is a brief one that goes well, of the same history, and of a schedule that has such
+ * a message: end->op is its receive. */
+static inline nbcolli_run *nbcolli_line_run(const nbcoll_line_arrival *line, nbcolli_channel_end *end)
 {
-    nbcolli_run *run = end->comm ? nbcolli_find_run(end->comm, tag) : NULL;
+    nbcolli_run *run = end->comm ? nbcolli_slot_of(end->comm, nbcolli_line_tag(line, end))->active : NULL;
 
-    if (!run || run->status != NBCOLL_OK || !run->is_brief)
+    if (!run || (run->history ^ line->turn) << (64 - NBCOLLI_TURN_BITS) || run->status != NBCOLL_OK || !run->is_brief)
         return NULL;
     const nbcoll_schedule *s = run->schedule;
     if (end->serial == s->serial)
@@ -38,8 +38,8 @@ static nbcolli_incoming nbcolli_line_message(nbcolli_link *link, const nbcoll_li
                                              const nbcolli_channel_end *end)
 {
     return (nbcolli_incoming){.link = link,
-                              .header = {.comm = end->id, .tag = nbcolli_line_tag(line), .source = end->source,
-                                         .number = end->number, .fingerprint = end->fingerprint,
+                              .header = {.comm = end->id, .tag = nbcolli_line_tag(line, end), .source = end->source,
+                                         .number = end->number, .stamp = nbcolli_stamp(end->fingerprint, line->turn),
                                          .type = NBCOLLI_EAGER, .bytes = line->bytes, .to = end->to},
                               .payload = line->payload,
                               .bytes = line->bytes,
@@ -58,8 +58,7 @@ void nbcolli_line_in(nbcolli_link *link, const nbcoll_line_arrival *line)
 {
     nbcolli_pair *pair = &link->pair[line->source];
     nbcolli_channels *all = pair->channels;
-    uint64_t tag = nbcolli_line_tag(line);
-    uint32_t credits = (uint32_t)(line->turn >> NBCOLLI_TURN_TAG);
+    uint32_t credits = (uint32_t)(line->turn >> NBCOLLI_TURN_BITS);
 
     if (!nbcolli_is_valid_line(link, line)) {
         nbcolli_invalid_from(link, line->source);
@@ -68,7 +67,7 @@ void nbcolli_line_in(nbcolli_link *link, const nbcoll_line_arrival *line)
     nbcolli_channel_end *end = &all->in[line->channel];
     if (credits && !nbcolli_is_given_up(link, line->source))
         nbcolli_credits_in(pair, credits);
-    nbcolli_run *run = nbcolli_line_run(end, tag);
+    nbcolli_run *run = nbcolli_line_run(line, end);
     nbcolli_op *op = run ? &run->op[end->op] : NULL;
     const nbcolli_brief *b = op ? &run->schedule->brief[op->step] : NULL;
     if (!op || op->phase != NBCOLLI_POSTED || b->bytes != line->bytes || link->loss[line->source]) {

@@ -4,6 +4,7 @@
 
 #include "gone.h"
 #include "valid.h"
+#include "../2_wire/channel.h"
 #include "../2_wire/control.h"
 #include "../3_run/credit.h"
 #include "../3_run/fail.h"
@@ -41,16 +42,27 @@ static void nbcolli_store(nbcoll_comm *comm, nbcolli_incoming *in)
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
+/* An EAGER that opens a channel, once it has met its run; from now on it is one like others. */
+static void nbcolli_eager_opens(const nbcolli_run *run, nbcolli_incoming *in)
+{
+    nbcolli_channel_opened(run->comm, &in->header, (uint32_t)(in->header.bytes >> 32), run->schedule->fingerprint);
+    in->header.bytes = (uint32_t)in->header.bytes;
+    if (in->kept)
+        in->kept->header.bytes = in->header.bytes;
+}
+
 /* EAGER or RTS for an active run. */
 static void nbcolli_deliver(nbcolli_run *run, nbcolli_incoming *in)
 {
-    const nbcoll_schedule *s = run->schedule;
     const nbcolli_header *h = &in->header;
     nbcolli_op *op = nbcolli_op_meant(run, h);
     run->is_worn = 1;
+    int is_alike = h->stamp == nbcolli_run_stamp(run);
 
-    if (h->fingerprint != s->fingerprint || nbcolli_op_fits(op, in) != NBCOLLI_FITS) {
-        if (h->fingerprint != s->fingerprint)
+    if (is_alike && h->type == NBCOLLI_EAGER && h->bytes >> 32)
+        nbcolli_eager_opens(run, in);
+    if (!is_alike || nbcolli_op_fits(op, in) != NBCOLLI_FITS) {
+        if (!is_alike)
             nbcolli_run_out_of_step(run, (int)h->source);
         else
             nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, (int)h->source, 1);
@@ -98,7 +110,7 @@ void nbcolli_stalled_in(nbcoll_comm *comm, const nbcolli_incoming *in)
         return;
     nbcolli_op *op = nbcolli_op_meant(run, h);
     nbcolli_fit fit = nbcolli_op_fits(op, in);
-    if (h->fingerprint != run->schedule->fingerprint)
+    if (h->stamp != nbcolli_run_stamp(run))
         nbcolli_run_out_of_step(run, (int)h->source);
     else if (fit == NBCOLLI_WRONG)
         nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, (int)h->source, 1);

@@ -156,15 +156,6 @@ static int nbcolli_is_member(const nbcoll_comm *comm, const nbcolli_incoming *in
             nbcolli_is_of_home(comm, in));
 }
 
-/* An EAGER that opens a channel; from now on it is one like others. */
-static void nbcolli_eager_opens(nbcoll_comm *comm, nbcolli_incoming *in)
-{
-    nbcolli_channel_opened(comm, &in->header, (uint32_t)(in->header.bytes >> 32));
-    in->header.bytes = (uint32_t)in->header.bytes;
-    if (in->kept)
-        in->kept->header.bytes = in->header.bytes;
-}
-
 /* A message of a communicator that is here, from a member. */
 static void nbcolli_comm_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
@@ -172,9 +163,6 @@ static void nbcolli_comm_in(nbcoll_comm *comm, nbcolli_incoming *in)
 
     switch (h->type) {
     case NBCOLLI_EAGER:
-        if (h->bytes >> 32)
-            nbcolli_eager_opens(comm, in);
-        /* fall through */
     case NBCOLLI_RTS:
         nbcolli_stalls_over(comm->peer[h->source].pair, h);
         nbcolli_message_in(comm, in);
@@ -241,8 +229,7 @@ static int nbcolli_message_is_plain(nbcoll_comm *comm, const nbcolli_incoming *i
     if (!run) /* of an operation that has not begun here */
         return h->tag >= comm->taken && nbcolli_broken(comm) == NBCOLL_OK && !comm->pending_revokes && room &&
                room->capacity >= in->bytes;
-    if (run->status != NBCOLL_OK || h->fingerprint != run->schedule->fingerprint ||
-        nbcolli_op_fits(op, in) != NBCOLLI_FITS)
+    if (run->status != NBCOLL_OK || h->stamp != nbcolli_run_stamp(run) || nbcolli_op_fits(op, in) != NBCOLLI_FITS)
         return 0;
     return op->phase == NBCOLLI_POSTED || (room && room->capacity >= in->bytes);
 }

@@ -107,7 +107,7 @@ int nbcolli_is_valid_line(const nbcolli_link *link, const nbcoll_line_arrival *l
     const nbcolli_channels *all = link->pair[line->source].channels;
 
     return all && line->channel < all->ins && line->bytes <= NBCOLL_LINE_PAYLOAD &&
-           nbcolli_is_valid_credit(link, line->source, line->turn >> NBCOLLI_TURN_TAG);
+           nbcolli_is_valid_credit(link, line->source, line->turn >> NBCOLLI_TURN_BITS);
 }
 
 void nbcolli_invalid_from(nbcolli_link *link, int peer)

@@ -75,7 +75,7 @@ static int nbcolli_rules_carry(const nbcoll_comm *comm, const nbcoll_args *a)
     nbcoll_terms terms = {.size = sizeof terms};
     nbcoll_choice choice = {.size = sizeof choice};
     nbcoll_comm_terms(comm, &terms);
-    return nbcoll_select(&terms, a, &choice) == NBCOLL_OK &&
+    return !(comm->config.flags & NBCOLL_CHECKED) && nbcoll_select(&terms, a, &choice) == NBCOLL_OK &&
            choice.algorithm == nbcolli_algorithm_relays(a->operation);
 }
 

@@ -25,22 +25,22 @@ static inline void nbcolli_replay_leave(nbcoll_context *c)
 }
 
 /* 0: it cannot go as a line. */
-static inline int nbcolli_replay_send(const nbcolli_move *m, uint64_t tag)
+static inline int nbcolli_replay_send(const nbcolli_move *m, uint64_t history)
 {
     nbcolli_pair *pair = m->op->pair;
 
     return m->op->opened == pair->epoch && pair->credits && pair->stalls == pair->told &&
-           nbcolli_channel_send(m->op, pair, tag, m->left, m->bytes);
+           nbcolli_channel_send(m->op, pair, history, m->left, m->bytes);
 }
 
-static inline nbcolli_replay nbcolli_replay_take(const nbcolli_move *m, uint64_t tag)
+static inline nbcolli_replay nbcolli_replay_take(const nbcolli_move *m, uint64_t history)
 {
     const nbcolli_op *op = m->op;
     const nbcolli_link *link = op->post.link;
 
     if (op->opened != op->pair->version)
         return NBCOLLI_REPLAY_STOPS;
-    int32_t credits = link->lines.take(link->endpoint, op->post.peer, op->channel - 1, tag, m->to, m->bytes);
+    int32_t credits = link->lines.take(link->endpoint, op->post.peer, op->channel - 1, history, m->to, m->bytes);
     if (credits < 0)
         return credits == -1 ? NBCOLLI_REPLAY_WAITS : NBCOLLI_REPLAY_STOPS;
     nbcolli_pair *pair = m->op->pair;
@@ -87,6 +87,7 @@ static __attribute__((noinline)) void nbcolli_replay_unfold(nbcoll_context *c, n
     r->status = NBCOLL_PENDING;
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* of one thread */
     r->run = run;
+    r->history = run->history;
     if (run->is_worn)
         nbcolli_run_restore(run);
     else
@@ -138,10 +139,12 @@ nbcoll_status nbcolli_replay_start(nbcolli_request *r)
     nbcolli_replay_enter(r->context);
     comm->next_tag = comm->taken = tag + 1;
     r->tag = tag;
-    nbcolli_note_started(comm, tag, r->schedule->fingerprint);
+    r->kept->history = comm->history;
+    comm->history = nbcolli_history_after(comm->history, tag, r->schedule->fingerprint);
+    nbcolli_note_started(comm, tag, comm->history);
     for (;; m++)
         if (m->kind == NBCOLL_SEND) {
-            if (!nbcolli_replay_send(m, r->tag))
+            if (!nbcolli_replay_send(m, r->kept->history))
                 return nbcolli_replay_begins(r, m, NBCOLLI_REPLAY_STOPS);
         } else if (m->kind == NBCOLL_RECV)
             return nbcolli_replay_begins(r, m, NBCOLLI_REPLAY_WAITS);
@@ -184,12 +187,12 @@ nbcoll_status nbcolli_replay_look(nbcolli_request *r)
     nbcolli_replay_enter(r->context);
     for (;; m++)
         if (m->kind == NBCOLL_RECV) {
-            if ((how = nbcolli_replay_take(m, r->tag)) != NBCOLLI_REPLAY_GOES)
+            if ((how = nbcolli_replay_take(m, r->kept->history)) != NBCOLLI_REPLAY_GOES)
                 return nbcolli_replay_rests(r, m, how);
         } else if (m->kind == NBCOLL_JOIN)
             break;
         else if (m->kind == NBCOLL_SEND) {
-            if (!nbcolli_replay_send(m, r->tag))
+            if (!nbcolli_replay_send(m, r->kept->history))
                 return nbcolli_replay_rests(r, m, NBCOLLI_REPLAY_STOPS);
         } else if (m->kind == NBCOLL_REDUCE)
             m->combines(m->to, m->left, m->right, m->bytes);

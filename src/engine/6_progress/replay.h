@@ -26,7 +26,7 @@ static inline int nbcolli_can_replay(const nbcoll_context *c, const nbcoll_comm 
     /* relaxed: of one thread */
     return (atomic_load_explicit(&c->lock, memory_order_relaxed) | c->active | c->stored | (uintptr_t)c->ended |
             (uintptr_t)c->replaying | (unsigned)nbcolli_broken(comm) | (uintptr_t)comm->pending_revokes |
-            (unsigned)comm->departed | comm->next_tag >> NBCOLLI_TURN_TAG) == 0;
+            (unsigned)comm->departed | comm->next_tag >> 48) == 0;
 }
 
 /* That start. It has ended afterwards, or replays, or is active. OK. */

@@ -33,6 +33,7 @@ static int nbcolli_request_arm(nbcolli_request *r)
     nbcoll_comm *comm = r->comm;
 
     r->tag = comm->next_tag;
+    r->history = comm->history;
     /* relaxed: an older number is a smaller one */
     return r->tag - atomic_load_explicit(&comm->ended, memory_order_relaxed) >= comm->config.slots ||
            (r->armed = nbcolli_run_arm(r)) != NULL;
@@ -41,6 +42,7 @@ static int nbcolli_request_arm(nbcolli_request *r)
 static void nbcolli_request_hand(nbcolli_request *r)
 {
     r->comm->next_tag++;
+    r->comm->history = nbcolli_history_after(r->history, r->tag, r->schedule->fingerprint);
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_HANDED, memory_order_relaxed); /* its handle is not out yet */
     nbcolli_hand(r->comm->context, r);
 }

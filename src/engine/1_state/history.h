@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Histories: what a rank has started on a communicator, in one word. Ranks in step have the same one before each
+ * operation; from the first difference on they have other ones. Messages, cells and lines carry some of it, so that a
+ * difference is found at the latest when two ranks exchange anything under a later tag.
+ *
+ * The lower half of a history is the tag that comes next, of which 32 bits are enough where it is known about where
+ * that is. The upper half folds the fingerprints of all operations before, whatever became of them; a start folds, on
+ * the caller's side.
+ *
+ * A message and a cell carry the operation's stamp: its fingerprint, and 16 bits of the history before it. A line,
+ * whose channel says the fingerprint, carries the lowest 48 bits of that history. */
+#ifndef NBCOLLI_ENGINE_STATE_HISTORY_H
+#define NBCOLLI_ENGINE_STATE_HISTORY_H
+
+#include <stdint.h>
+
+#define NBCOLLI_FOLD 0x9e3779b7u /* odd, so that what differs goes on to differ */
+
+#define NBCOLLI_TURN_BITS 48 /* of a line's turn: the lowest ones of its history; above them the credits */
+
+/* That behind the operation of this tag, of which `history` is before. */
+static inline uint64_t nbcolli_history_after(uint64_t history, uint64_t tag, uint32_t fingerprint)
+{
+    return (uint64_t)(((uint32_t)(history >> 32) + fingerprint) * NBCOLLI_FOLD) << 32 | (uint32_t)(tag + 1);
+}
+
+/* Of an operation with this fingerprint, and this history before it, or the turn of its line. */
+static inline uint32_t nbcolli_stamp(uint32_t fingerprint, uint64_t history)
+{
+    return fingerprint ^ (uint16_t)(history >> 32);
+}
+
+/* The tag of such a one, which is not far from `near`. */
+static inline uint64_t nbcolli_history_tag(uint64_t history, uint64_t near)
+{
+    return near + (uint64_t)(int64_t)(int32_t)((uint32_t)history - (uint32_t)near);
+}
+
+#endif
