@@ -195,7 +195,7 @@ static void unknown_flags_are_refused(void **state)
 
     (void)state;
     world_open_contexts(&w, 1, NULL, NULL);
-    config.flags = 8;
+    config.flags = 16;
     EXPECT(ERR_CONFIG, nbcoll_comm_icreate(w.context[0], w.endpoint[0], &config, &comm, &request));
     config.flags = 0;
     EXPECT(OK, nbcoll_comm_icreate(w.context[0], w.endpoint[0], &config, &comm, &request));

@@ -21,7 +21,7 @@ struct end {
 
 const char *damaging_name(int field)
 {
-    static const char *const names[DAMAGING_FIELDS] = {"comm", "tag",    "source", "number", "fingerprint", "credits",
+    static const char *const names[DAMAGING_FIELDS] = {"comm", "tag",    "source", "number", "stamp", "credits",
                                                        "type", "status", "bytes",  "to",     "count"};
     return names[field];
 }
@@ -61,7 +61,7 @@ static void damage(nbcolli_header *h, int field, uint64_t *random)
         DAMAGE(1, tag, uint64_t)
         DAMAGE(2, source, uint32_t)
         DAMAGE(3, number, uint32_t)
-        DAMAGE(4, fingerprint, uint32_t)
+        DAMAGE(4, stamp, uint32_t)
         DAMAGE(5, credits, uint16_t)
         DAMAGE(6, type, uint8_t)
         DAMAGE(7, status, uint8_t)

@@ -170,7 +170,7 @@ static size_t up_to_128(size_t bytes)
 /* What a rank has for one stream by nodes, whose leader is that one. To say where that is takes 8 bytes more. */
 static size_t stream_of(int ranks, int leader, int leads)
 {
-    return up_to_128(4 * (size_t)ranks) + 128 + up_to_128(16 * PLACES + 8 * (size_t)leader) +
+    return up_to_128(4 * (size_t)ranks) + 8 * 64 + up_to_128(16 * PLACES + 8 * (size_t)leader) +
            (leads ? 128 * PLACES : 0);
 }
 

@@ -38,7 +38,7 @@ for operation in bcast barrier allreduce; do
             count=$(((thrice - once) / 2000))
             case $form in
             nonblocking) most=525 before=$count ;;
-            persistent) most=367 ;;
+            persistent) most=372 ;;
             blocking) most=$before ;;
             esac
             echo "$operation, $form, rank $side: $count of at most $most"

@@ -4,8 +4,9 @@
  * difference is found at the latest when two ranks exchange anything under a later tag.
  *
  * The lower half of a history is the tag that comes next, of which 32 bits are enough where it is known about where
- * that is. The upper half folds the fingerprints of all operations before, whatever became of them; a start folds, on
- * the caller's side.
+ * that is. The upper half adds up the fingerprints of all operations before, whatever became of them, each times an odd
+ * number that its tag gives: what differs goes on to differ, also where two ranks have exchanged two operations. A
+ * start adds, on the caller's side.
  *
  * A message and a cell carry the operation's stamp: its fingerprint, and 16 bits of the history before it. A line,
  * whose channel says the fingerprint, carries the lowest 48 bits of that history. */
@@ -14,14 +15,20 @@
 
 #include <stdint.h>
 
-#define NBCOLLI_FOLD 0x9e3779b7u /* odd, so that what differs goes on to differ */
-
 #define NBCOLLI_TURN_BITS 48 /* of a line's turn: the lowest ones of its history; above them the credits */
 
-/* That behind the operation of this tag, of which `history` is before. */
-static inline uint64_t nbcolli_history_after(uint64_t history, uint64_t tag, uint32_t fingerprint)
+/* That behind the operation which has `history` before it. */
+static inline uint64_t nbcolli_history_after(uint64_t history, uint32_t fingerprint)
 {
-    return (uint64_t)(((uint32_t)(history >> 32) + fingerprint) * NBCOLLI_FOLD) << 32 | (uint32_t)(tag + 1);
+    uint32_t times = 2 * (uint32_t)history + 1;
+    return history + 1 + ((uint64_t)(times * fingerprint) << 32);
+}
+
+/* The turn of a line. */
+static inline uint64_t nbcolli_turn(uint64_t history, uint64_t credits)
+{
+    uint64_t turned = history << (64 - NBCOLLI_TURN_BITS) | credits;
+    return turned >> (64 - NBCOLLI_TURN_BITS) | turned << NBCOLLI_TURN_BITS; /* one rotation */
 }
 
 /* Of an operation with this fingerprint, and this history before it, or the turn of its line. */

@@ -45,8 +45,8 @@ struct nbcolli_request {
 
     /* The start, before it hands the request over; then progress, which gives the run back or to `run`. */
     uint64_t tag;       /* of its last start */
-    uint64_t history;   /* of its communicator, before that (history.h) */
     uint64_t turn;      /* where any thread may come: which it was of all that were handed over */
+    uint64_t history;   /* of its communicator, before that tag (history.h). Not beside it: gcc would join the stores */
     uint64_t program_number; /* of one that agents carry out, all or its middle: among those of the communicator; and */
     uint64_t program_turn;   /* among those of which this rank has a program, */
     uint64_t program_room;   /* among those that need scratch memory of the agent's */

@@ -63,7 +63,7 @@ static inline int nbcolli_channel_send(nbcolli_op *op, nbcolli_pair *pair, uint6
                                        size_t bytes)
 {
     const nbcolli_link *link = op->post.link;
-    uint64_t turn = history << 16 >> 16 | (uint64_t)pair->owed << NBCOLLI_TURN_BITS;
+    uint64_t turn = nbcolli_turn(history, pair->owed);
 
     if (link->lines.post(link->endpoint, op->post.peer, op->channel - 1, turn, from, bytes) != NBCOLL_POST_DONE)
         return 0;

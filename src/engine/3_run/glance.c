@@ -309,15 +309,23 @@ static inline nbcolli_replay nbcolli_glance_in_turn(nbcolli_run *run, const nbco
     return how;
 }
 
-__attribute__((noinline)) nbcolli_replay nbcolli_glance_replay(nbcolli_run *run, const nbcolli_move *m, uint64_t tag)
+/* The run of a request that replays, which does not know yet of what. */
+static inline nbcolli_run *nbcolli_glance_run(const nbcolli_request *r)
 {
-    run->tag = tag;
+    r->kept->tag = r->tag;
+    r->kept->history = r->history;
+    return r->kept;
+}
+
+__attribute__((noinline)) nbcolli_replay nbcolli_glance_replay(const nbcolli_request *r, const nbcolli_move *m)
+{
+    nbcolli_run *run = nbcolli_glance_run(r);
     return m->kind == NBCOLL_EXPOSE ? nbcolli_glance_replay_show(run, m) : nbcolli_glance_in_turn(run, m);
 }
 
-__attribute__((noinline)) nbcolli_replay nbcolli_glance_start(nbcolli_run *run, const nbcolli_move *m, uint64_t tag)
+__attribute__((noinline)) nbcolli_replay nbcolli_glance_start(const nbcolli_request *r, const nbcolli_move *m)
 {
-    run->tag = tag;
+    nbcolli_run *run = nbcolli_glance_run(r);
     run->at = m;
     return m->kind == NBCOLL_EXPOSE ? nbcolli_glance_replay_show(run, m) : NBCOLLI_REPLAY_WAITS;
 }

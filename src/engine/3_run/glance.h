@@ -19,7 +19,7 @@ typedef enum nbcolli_replay { NBCOLLI_REPLAY_GOES, NBCOLLI_REPLAY_WAITS, NBCOLLI
 /* Of a replay with this tag: shows what `m` exposes, or uses what it fetches, and what stands in cells behind that, in
  * turn, with what needs nobody; all that was there is acknowledged. The run's `at` is what follows, or the first that
  * is missing, or where there is something else than the last time. A start looks for nothing. */
-nbcolli_replay nbcolli_glance_replay(nbcolli_run *run, const nbcolli_move *m, uint64_t tag);
-nbcolli_replay nbcolli_glance_start(nbcolli_run *run, const nbcolli_move *m, uint64_t tag);
+nbcolli_replay nbcolli_glance_replay(const nbcolli_request *r, const nbcolli_move *m);
+nbcolli_replay nbcolli_glance_start(const nbcolli_request *r, const nbcolli_move *m);
 
 #endif

@@ -43,7 +43,7 @@ static int nbcolli_ask_recall(const _Atomic uint64_t *started, uint64_t tag, uin
 /* Of the history behind a run, or one that is queued. */
 static uint32_t nbcolli_fold_behind(uint64_t history, const nbcoll_schedule *s)
 {
-    return (uint32_t)(nbcolli_history_after(history, 0, s->fingerprint) >> 32);
+    return (uint32_t)(nbcolli_history_after(history, s->fingerprint) >> 32);
 }
 
 static nbcolli_rank_place nbcolli_place_here(nbcoll_comm *comm, uint64_t tag)

@@ -64,7 +64,7 @@ static inline void nbcolli_take_over(nbcolli_request *r)
     comm->taken = r->tag + 1;
     comm->active++;
     comm->context->active++;
-    nbcolli_note_started(comm, r->tag, nbcolli_history_after(r->history, r->tag, r->schedule->fingerprint));
+    nbcolli_note_started(comm, r->tag, nbcolli_history_after(r->history, r->schedule->fingerprint));
     r->status = NBCOLL_PENDING;
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
     if (r->creating || comm->pending_revokes || nbcolli_broken(comm) != NBCOLL_OK || slot->active || slot->next ||

@@ -87,7 +87,6 @@ static __attribute__((noinline)) void nbcolli_replay_unfold(nbcoll_context *c, n
     r->status = NBCOLL_PENDING;
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* of one thread */
     r->run = run;
-    r->history = run->history;
     if (run->is_worn)
         nbcolli_run_restore(run);
     else
@@ -139,12 +138,12 @@ nbcoll_status nbcolli_replay_start(nbcolli_request *r)
     nbcolli_replay_enter(r->context);
     comm->next_tag = comm->taken = tag + 1;
     r->tag = tag;
-    r->kept->history = comm->history;
-    comm->history = nbcolli_history_after(comm->history, tag, r->schedule->fingerprint);
+    r->history = comm->history;
+    comm->history = nbcolli_history_after(r->history, r->schedule->fingerprint);
     nbcolli_note_started(comm, tag, comm->history);
     for (;; m++)
         if (m->kind == NBCOLL_SEND) {
-            if (!nbcolli_replay_send(m, r->kept->history))
+            if (!nbcolli_replay_send(m, r->history))
                 return nbcolli_replay_begins(r, m, NBCOLLI_REPLAY_STOPS);
         } else if (m->kind == NBCOLL_RECV)
             return nbcolli_replay_begins(r, m, NBCOLLI_REPLAY_WAITS);
@@ -155,7 +154,7 @@ nbcoll_status nbcolli_replay_start(nbcolli_request *r)
         else if (m->kind == NBCOLL_COPY)
             nbcolli_brief_copy(m->to, m->left, m->bytes);
         else {
-            nbcolli_replay how = nbcolli_glance_start(r->kept, m, r->tag);
+            nbcolli_replay how = nbcolli_glance_start(r, m);
             if (how != NBCOLLI_REPLAY_GOES)
                 return nbcolli_replay_begins(r, m, how);
         }
@@ -187,19 +186,19 @@ nbcoll_status nbcolli_replay_look(nbcolli_request *r)
     nbcolli_replay_enter(r->context);
     for (;; m++)
         if (m->kind == NBCOLL_RECV) {
-            if ((how = nbcolli_replay_take(m, r->kept->history)) != NBCOLLI_REPLAY_GOES)
+            if ((how = nbcolli_replay_take(m, r->history)) != NBCOLLI_REPLAY_GOES)
                 return nbcolli_replay_rests(r, m, how);
         } else if (m->kind == NBCOLL_JOIN)
             break;
         else if (m->kind == NBCOLL_SEND) {
-            if (!nbcolli_replay_send(m, r->kept->history))
+            if (!nbcolli_replay_send(m, r->history))
                 return nbcolli_replay_rests(r, m, NBCOLLI_REPLAY_STOPS);
         } else if (m->kind == NBCOLL_REDUCE)
             m->combines(m->to, m->left, m->right, m->bytes);
         else if (m->kind == NBCOLL_COPY)
             nbcolli_brief_copy(m->to, m->left, m->bytes);
         else {
-            how = nbcolli_glance_replay(r->kept, m, r->tag);
+            how = nbcolli_glance_replay(r, m);
             if (how != NBCOLLI_REPLAY_GOES)
                 return nbcolli_replay_rests(r, r->kept->at, how);
             m = r->kept->at - 1;
