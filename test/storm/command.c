@@ -2,7 +2,7 @@
  *
  *     storm SEED [cuts]              runs it, says all that happened, and the log's hash
  *     storm --seconds N [--from S]   runs seeds from S on (else from the clock), and says which failed
- *     storm --seeds FROM COUNT       the same of so many
+ *     storm --count N [--from S]     the same of so many
  *     storm --shrink SEED [cuts]     leaves out ranks, items and faults as long as it fails, and says what is left
  *
  * Cuts: --ranks N, --items N, --skip A,B,..., --no-fault N, --only KIND (of faults: a number), --calm. Status 1: one
