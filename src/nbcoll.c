@@ -144,6 +144,7 @@
 #include "engine/2_wire/post.c"
 #include "engine/2_wire/unexpected.c"
 #include "engine/3_run/brief.c"
+#include "engine/3_run/called.c"
 #include "engine/3_run/cells.c"
 #include "engine/3_run/credit.c"
 #include "engine/3_run/expose.c"

@@ -241,6 +241,14 @@ typedef struct nbcoll_transport_error {
     const char *text; /* what failed, which lives as long as the program: "process_vm_readv"; null: nothing is known */
 } nbcoll_transport_error;
 
+/* What a rank has called. All but the first member mean something only where that is known. */
+typedef struct nbcoll_call {
+    const char *operation; /* "allreduce"; null: it is not known, or was a schedule of the program's */
+    const char *type, *op; /* as nbcoll_type_name and nbcoll_op_name have them; null: none, or one of the program's */
+    uint64_t count;        /* elements; 0 where each rank has counts of its own */
+    int root;              /* -1: it has none */
+} nbcoll_call;
+
 /* What an error was about. Operations are named by their tag: the number of operations started before on the
  * communicator, creations of others included. `rank` (in `comm`; -1 when none is concerned) is the one that was lost,
  * failed, cancelled or did something else than the others. After ERR_TIMEOUT, and after ERR_NO_SLOT in the operation
@@ -255,6 +263,11 @@ typedef struct nbcoll_failure {
     nbcoll_position position;
     uint64_t next;           /* the tag that `rank` starts next; 0 when it is not known */
     nbcoll_transport_error reason; /* with ERR_PEER_LOST, where this rank's own transport noticed it */
+    /* With ERR_MISMATCH, when ranks are out of step: `rank` differs from most, or, as far as is known, from `other` */
+    int other;            /* -1: from most */
+    int is_before;        /* it does before `tag`, farther back than the ranks remember, which is 63 operations */
+    nbcoll_call called;   /* what `rank` has called as operation `tag` */
+    nbcoll_call expected; /* and what most have, or `other` */
 } nbcoll_failure;
 
 /* The most recent error on the context; and of one communicator: what broke it, else what its last operation that
@@ -263,7 +276,8 @@ typedef struct nbcoll_failure {
 NBCOLL_API nbcoll_status nbcoll_last_failure(const nbcoll_context *context, nbcoll_failure *out);
 NBCOLL_API nbcoll_status nbcoll_comm_failure(const nbcoll_comm *comm, nbcoll_failure *out);
 
-/* Writes a sentence about it: "rank 3 has not started operation 17". As snprintf: at most `bytes` bytes with the final
+/* Writes a sentence about it: "rank 3 has not started operation 17", or "rank 1 called barrier as operation 4, but most
+ * ranks called allreduce (10 DOUBLE, SUM)". As snprintf: at most `bytes` bytes with the final
  * 0, and returns the length of all of it. Never fails; null gives an empty sentence. Any thread. */
 NBCOLL_API size_t nbcoll_failure_text(const nbcoll_failure *failure, char *text, size_t bytes);
 
@@ -836,7 +850,9 @@ NBCOLL_API int nbcoll_op_applies(nbcoll_op op, nbcoll_type type);
  * as it should, further starts on the communicator get ERR_MISMATCH. A difference between operations that have ended
  * before anything could be compared is found with the next one for which two of the ranks that differ exchange
  * anything: with little data a scatter on one and a gather on the other, or a bcast with two roots, may both be OK, and
- * the allreduce behind them gets ERR_MISMATCH. NBCOLL_CHECKED finds each difference in the operation itself.
+ * the allreduce behind them gets ERR_MISMATCH. NBCOLL_CHECKED finds each difference in the operation itself. Before an
+ * operation ends so, the ranks tell each other what they have called, for which it waits 100 ms at most:
+ * nbcoll_comm_failure then names the one that differs from most, in the first operation in which it does.
  *
  * Where each rank passes counts of its own, what a rank sends to another must be as many bytes as that one receives
  * from it: else the operation ends with ERR_MISMATCH, before any of these bytes is written; others go on. Not told

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Names and texts of status codes, and of what they were about. */
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "nbcoll/nbcoll.h"
@@ -42,7 +43,6 @@ static const char *nbcolli_deed_text(nbcoll_status status)
 {
     switch (status) {
     case NBCOLL_ERR_CANCELLED: return "cancelled";
-    case NBCOLL_ERR_MISMATCH: return "called something else as";
     case NBCOLL_ERR_PEER_LOST: return "was lost, or has left, before the end of";
     case NBCOLL_ERR_CALL: return "had a host function that failed in";
     case NBCOLL_ERR_MEMORY: return "had no memory in";
@@ -63,6 +63,60 @@ static void nbcolli_reason_text(const nbcoll_failure *f, char *text, size_t byte
         snprintf(text, bytes, " (error %d)", (int)f->reason.code);
 }
 
+/* At `at` bytes of the text. Returns how many there are then. */
+static size_t nbcolli_text_add(char *text, size_t bytes, size_t at, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    int n = vsnprintf(at < bytes ? text + at : NULL, at < bytes ? bytes - at : 0, format, args);
+    va_end(args);
+    return n < 0 ? at : at + (size_t)n;
+}
+
+static size_t nbcolli_call_text(const nbcoll_call *c, char *text, size_t bytes, size_t at)
+{
+    const char *before = " (";
+
+    if (!c->operation)
+        return nbcolli_text_add(text, bytes, at, "something else");
+    at = nbcolli_text_add(text, bytes, at, "%s", c->operation);
+    if (c->count) {
+        at = nbcolli_text_add(text, bytes, at, " (%llu %s", (unsigned long long)c->count,
+                              c->type ? c->type : "elements");
+        before = ", ";
+    }
+    if (c->op) {
+        at = nbcolli_text_add(text, bytes, at, "%s%s", before, c->op);
+        before = ", ";
+    }
+    if (c->root >= 0) {
+        at = nbcolli_text_add(text, bytes, at, "%sroot %d", before, c->root);
+        before = ", ";
+    }
+    return before[0] == ',' ? nbcolli_text_add(text, bytes, at, ")") : at;
+}
+
+/* Of ranks that are out of step. */
+static size_t nbcolli_mismatch_text(const nbcoll_failure *f, char *text, size_t bytes)
+{
+    unsigned long long tag = f->tag;
+    char others[32] = "most ranks";
+
+    if (f->other >= 0)
+        snprintf(others, sizeof others, "rank %d", f->other);
+    if (f->is_before)
+        return nbcolli_text_add(text, bytes, 0, "rank %d called something else than %s before operation %llu", f->rank,
+                                others, tag);
+    size_t at = nbcolli_text_add(text, bytes, 0, "rank %d called ", f->rank);
+    at = nbcolli_call_text(&f->called, text, bytes, at);
+    at = nbcolli_text_add(text, bytes, at, " as operation %llu", tag);
+    if (!f->called.operation && !f->expected.operation)
+        return at;
+    at = nbcolli_text_add(text, bytes, at, ", but %s called ", others);
+    return nbcolli_call_text(&f->expected, text, bytes, at);
+}
+
 size_t nbcoll_failure_text(const nbcoll_failure *failure, char *text, size_t bytes)
 {
     nbcoll_failure f = failure ? *failure : (nbcoll_failure){0};
@@ -80,7 +134,9 @@ size_t nbcoll_failure_text(const nbcoll_failure *failure, char *text, size_t byt
         else
             n = snprintf(text, bytes, "%soperation %llu waits for rank %d, which %s", begin, tag, f.rank,
                          nbcolli_position_text(f.position));
-    } else if (deed && f.rank >= 0)
+    } else if (f.status == NBCOLL_ERR_MISMATCH && f.rank >= 0)
+        return nbcolli_mismatch_text(&f, text, bytes);
+    else if (deed && f.rank >= 0)
         n = snprintf(text, bytes, "rank %d %s operation %llu%s", f.rank, deed, tag, reason);
     else
         n = snprintf(text, bytes, "%s", failure ? nbcoll_status_text(f.status) : "");

@@ -165,7 +165,13 @@ SIZE(nbcoll_transport_error, 16);
 OFFSET(nbcoll_transport_error, code, 0);
 OFFSET(nbcoll_transport_error, text, 8);
 
-SIZE(nbcoll_failure, 56);
+SIZE(nbcoll_call, 40);
+OFFSET(nbcoll_call, operation, 0);
+OFFSET(nbcoll_call, type, 8);
+OFFSET(nbcoll_call, op, 16);
+OFFSET(nbcoll_call, count, 24);
+OFFSET(nbcoll_call, root, 32);
+SIZE(nbcoll_failure, 144);
 OFFSET(nbcoll_failure, status, 0);
 OFFSET(nbcoll_failure, rank, 4);
 OFFSET(nbcoll_failure, tag, 8);
@@ -173,6 +179,10 @@ OFFSET(nbcoll_failure, comm, 16);
 OFFSET(nbcoll_failure, position, 24);
 OFFSET(nbcoll_failure, next, 32);
 OFFSET(nbcoll_failure, reason, 40);
+OFFSET(nbcoll_failure, other, 56);
+OFFSET(nbcoll_failure, is_before, 60);
+OFFSET(nbcoll_failure, called, 64);
+OFFSET(nbcoll_failure, expected, 104);
 
 SIZE(nbcoll_request, 16);
 OFFSET(nbcoll_request, at, 0);

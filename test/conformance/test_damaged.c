@@ -194,7 +194,7 @@ static void what_no_rank_may_send_is_the_loss_of_its_sender(void **state)
         nbcolli_header header;
         size_t bytes;
     } wrong[] = {
-        {{.type = NBCOLLI_AGENT + 1}, 0},
+        {{.type = NBCOLLI_CALL + 1}, 0},
         {{.type = 255}, 0},
         {{.type = NBCOLLI_EAGER, .bytes = 9}, 8},
         {{.type = NBCOLLI_EAGER, .bytes = 8, .status = NBCOLL_ERR_MISMATCH}, 8},
@@ -220,6 +220,8 @@ static void what_no_rank_may_send_is_the_loss_of_its_sender(void **state)
         {{.type = NBCOLLI_WANT}, 1},
         {{.type = NBCOLLI_WHERE, .status = 200}, 0},
         {{.type = NBCOLLI_PUT, .status = NBCOLL_ERR_MEMORY}, 0},
+        {{.type = NBCOLLI_CALL}, 1},
+        {{.type = NBCOLLI_CALL, .status = NBCOLLI_CALLED_LONG_AGO + 1}, 0},
         {{.type = NBCOLLI_CHANNEL}, 0},
         {{.type = NBCOLLI_QUERY, .source = 5}, 0},
         {{.type = NBCOLLI_QUERY, .to = 1}, 0},

@@ -75,6 +75,25 @@ typedef struct nbcolli_peer {
 
 #define NBCOLLI_STARTED 64u /* operations that a rank remembers to have started */
 
+/* What is known of a call: an nbcoll_operation, or one of these. */
+typedef enum nbcolli_called_kind {
+    NBCOLLI_CALLED_OWN = NBCOLL_OPERATION_COUNT, /* its fingerprint is all: as of a program's schedule */
+    NBCOLLI_CALLED_NOTHING,                      /* yet */
+    NBCOLLI_CALLED_LONG_AGO                      /* it is forgotten */
+} nbcolli_called_kind;
+
+/* What a rank has called as an operation (3_run/called.h). */
+typedef struct nbcolli_called {
+    uint64_t tag; /* 1 + its tag; 0: this says nothing */
+    uint64_t count;
+    uint32_t before, fingerprint; /* the upper half of the history before it; its schedule's */
+    uint32_t root;                /* UINT32_MAX: it has none */
+    uint8_t kind;                 /* nbcolli_called_kind */
+    uint8_t type, op;             /* as they are predefined; else 255 */
+} nbcolli_called;
+
+#define NBCOLLI_CALLS 64u
+
 /* What a rank knows of where another one is. Progress writes it: rounds of asking, and what is heard of the other. */
 typedef struct nbcolli_told {
     uint64_t want; /* 1 + the lowest tag in which a run waits for it, in this round; 0: none */
@@ -84,6 +103,9 @@ typedef struct nbcolli_told {
     uint8_t position; /* nbcoll_position: its own, in `tag` */
     uint8_t asked;    /* it has still to answer */
     uint64_t owed;    /* 1 + the tag of which it wants to know from us; 0: none */
+    uint64_t spoken;  /* 1 + the lowest tag of which we have told it our call; 0: none */
+    uint8_t is_through; /* it has no more to say of its calls */
+    nbcolli_called called; /* what it has said: of the lowest such tag */
 } nbcolli_told;
 
 typedef struct nbcolli_cached {
@@ -270,6 +292,9 @@ struct nbcoll_comm {
     nbcolli_carrier *carrier; /* null: schedules carry out all. Who changes it is inside, too */
     atomic_size_t carries;    /* as in terms, which any thread reads, for itself */
 
+    nbcolli_called calls[NBCOLLI_CALLS]; /* by fingerprint, without tags: the last ones that schedules were built for */
+    nbcolli_called refused; /* the last start that was refused since ranks are out of step */
+
     nbcolli_programs programs; /* who writes in it is said there */
 
     /* Progress, when it takes over what starts have handed to it. */
@@ -298,6 +323,7 @@ struct nbcoll_comm {
                            ranks are out of step. Read by starts, for itself */
     nbcoll_failure failure; /* what broke it, or its last failed operation */
     atomic_uint agents;     /* OK; or why programs start no more. Read by starts, for itself */
+    uint64_t hears_until; /* the clock, while runs that fail as the ranks are out of step wait for what others called */
     int departed;         /* some of its ranks have departed */
     uint64_t freed_told;  /* 1 + the lowest tag of which all were told that a rank has freed it before that; 0: none */
 

@@ -116,6 +116,7 @@ struct nbcoll_context {
     uint32_t passes, passes_left; /* between two looks at the clock; before the next one */
     uint64_t looked_at;           /* the clock then */
     uint64_t round_at;            /* when the next round of asking is due */
+    uint32_t hears;               /* communicators with hears_until */
     uint32_t till_pass;           /* replays that may still end before a pass is due (6_progress/replay.h) */
     nbcolli_round round;          /* the end of a communicator takes that out of it */
 
@@ -147,6 +148,18 @@ static inline void nbcolli_note_end(nbcoll_context *c, nbcolli_request *r)
 {
     if (c->flags & NBCOLLI_NOTES_ENDS)
         c->ends.request[c->ends.noted++ % NBCOLLI_ENDS_MOST] = r;
+}
+
+/* The drain settles the run. */
+static inline void nbcolli_to_settle(nbcolli_run *run)
+{
+    nbcoll_context *c = run->comm->context;
+    if (!run->listed) {
+        run->listed = 1;
+        run->next_failing = c->failing;
+        c->failing = run;
+        c->news = 1;
+    }
 }
 
 /* Do ranks take turns on our cores? Also for threads that wait for the lock. */

@@ -11,7 +11,7 @@ void nbcolli_note(nbcoll_comm *comm, const nbcoll_failure *f)
 
 nbcoll_failure nbcolli_failure_of(const nbcoll_comm *comm, nbcoll_status s, int rank, uint64_t tag)
 {
-    nbcoll_failure f = {s, rank, tag, comm, NBCOLL_POSITION_UNKNOWN, 0, {0, NULL}};
+    nbcoll_failure f = {.status = s, .rank = rank, .tag = tag, .comm = comm, .other = -1};
 
     if (s != NBCOLL_ERR_PEER_LOST || rank < 0)
         return f;

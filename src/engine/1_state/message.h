@@ -25,7 +25,7 @@ typedef struct nbcolli_slot nbcolli_slot;
  * communicator. REVOKED answers a REVOKE whose sender has lent memory through a cell: this rank will not read it.
  * CREDIT only carries credits, as any message may. AGREE and DECIDED are those of a shrink. STALLED says that an EAGER
  * or RTS waits for a credit, WANT asks for it (credit.h). QUERY wants to know where a rank is in an operation, and
- * WHERE says it (ask.h): once for each QUERY.
+ * WHERE says it (ask.h): once for each QUERY. CALL says what its sender has called as an operation (called.h).
  *
  * AGENT says that the communicator's agent has failed at its sender: no program of it ends well there any more.
  *
@@ -52,7 +52,8 @@ typedef enum nbcolli_type {
     NBCOLLI_WHERE,
     NBCOLLI_PUT,
     NBCOLLI_CHANNEL,
-    NBCOLLI_AGENT
+    NBCOLLI_AGENT,
+    NBCOLLI_CALL
 } nbcolli_type;
 
 /* nbcoll_header as the core reads it; copied in and out of the words, never cast. */
@@ -61,21 +62,23 @@ typedef struct nbcolli_header {
     uint32_t source; /* the sender's rank in the communicator */
     uint32_t number; /* of the message in (tag, direction, pair); REVOKE, LOST: the rank that is the cause; WHERE:
                         1 + a rank that has not started it, as far as its sender knows, or 0; where that is FREED:
-                        nbcolli_freeing */
-    uint32_t stamp;  /* of the operation (history.h); WHERE: what its sender knows of the history behind it */
+                        nbcolli_freeing; CALL: the fingerprint */
+    uint32_t stamp;  /* of the operation (history.h); WHERE: what its sender knows of the history behind it;
+                        CALL: that before it */
     uint16_t credits; /* given back */
     uint8_t type;     /* nbcolli_type */
     uint8_t status; /* REVOKE: why; FIN: OK if taken, else why it was refused; PUT: see above; EAGER, RTS: OK if it took
-                       a credit; WHERE: nbcoll_position */
+                       a credit; WHERE: nbcoll_position; CALL: nbcolli_called_kind */
     uint64_t bytes;   /* EAGER, RTS: the whole payload, of an EAGER in the lower half; in its upper half, and CHANNEL:
                          a channel (channel.h), or 0; DATA: where this fragment begins; REVOKE: 1 if an answer is
                          wanted; LOST for ERR_PEER_LOST: 1 if the rank is given up, for ERR_MISMATCH: the tag that
                          showed it; GIVE_UP: 1 if its sender is; WHERE: the tag that its sender starts next, where
-                         that is FREED: how many operations of agents it has started, or UINT64_MAX */
+                         that is FREED: how many operations of agents it has started, or UINT64_MAX; CALL: the count,
+                         48 bits, the op and the type */
     uint32_t to;      /* the receiver's rank in the communicator */
     uint32_t count;   /* STALLED: its number; EAGER, RTS, CREDIT: none up to this one waits any more, or 0; REVOKE:
                          so many operations behind this one are revoked, too; WHERE: what its
-                        sender knows (5_match/ask.c) */
+                        sender knows (5_match/ask.c); CALL: the root, or UINT32_MAX */
 } nbcolli_header;
 
 #define NBCOLLI_NO_COMM UINT64_MAX /* no communicator has this id: the message is the endpoint's */

@@ -86,6 +86,16 @@ nbcolli_post *nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header
     return nbcolli_control_with(post, link, peer, h);
 }
 
+int nbcolli_control_may(nbcoll_context *c)
+{
+    if (c->controls)
+        return 1;
+    nbcolli_post *post = nbcolli_alloc(&c->host, sizeof *post, 64);
+    if (post)
+        nbcolli_control_free(c, post);
+    return post != NULL;
+}
+
 static void nbcolli_credit_send(nbcolli_link *link, int peer)
 {
     nbcolli_pair *pair = &link->pair[peer];

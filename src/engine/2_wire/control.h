@@ -27,6 +27,9 @@ nbcolli_post *nbcolli_control_new(nbcoll_context *c);
  * (giveup.h). */
 nbcolli_post *nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h);
 
+/* Is there memory for one that may be left out? */
+int nbcolli_control_may(nbcoll_context *c);
+
 /* A header from this rank to another of the communicator, with the credits that we owe it. */
 static inline nbcolli_header nbcolli_header_to(nbcoll_comm *comm, int rank, nbcolli_type type, uint64_t tag)
 {

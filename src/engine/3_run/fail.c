@@ -2,6 +2,7 @@
  * Failing: see fail.h. */
 #include "fail.h"
 
+#include "called.h"
 #include "middle.h"
 #include "queue.h"
 #include "../1_state/failure.h"
@@ -56,12 +57,14 @@ void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why, uint64_t
     comm->failure = nbcolli_failure_of(comm, why, rank, tag);
     comm->context->failure = comm->failure;
     nbcolli_unexpected_drop(comm, from, UINT64_MAX, NBCOLL_ERR_CANCELLED);
+    if (broken == NBCOLL_ERR_MISMATCH)
+        nbcolli_called_tell(comm);
     nbcolli_tell_lost(comm, rank, broken);
     nbcolli_runs_fail(comm, from, UINT64_MAX, why, rank);
 }
 
 void nbcolli_run_out_of_step(nbcolli_run *run, int rank)
 {
+    nbcolli_comm_break(run->comm, rank, NBCOLL_ERR_MISMATCH, run->tag); /* first, so that it waits for others' calls */
     nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, rank, 1);
-    nbcolli_comm_break(run->comm, rank, NBCOLL_ERR_MISMATCH, run->tag);
 }

@@ -1,21 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Failing: of runs, of operations without a run, of communicators. Inline: what runs that settle do at each event. */
+ * Failing: of runs, of operations without a run, of communicators. */
 #ifndef NBCOLLI_ENGINE_RUN_FAIL_H
 #define NBCOLLI_ENGINE_RUN_FAIL_H
 
 #include "../1_state/context.h"
-
-/* The drain settles the run. */
-static inline void nbcolli_to_settle(nbcolli_run *run)
-{
-    nbcoll_context *c = run->comm->context;
-    if (!run->listed) {
-        run->listed = 1;
-        run->next_failing = c->failing;
-        c->failing = run;
-        c->news = 1;
-    }
-}
 
 /* The run will end with `why`. `tell`: the other ranks do not know yet. Of a vote each rank tells: those that have
  * ended it well have a communicator that this one will not have, and must learn of that whoever dies. Settling happens

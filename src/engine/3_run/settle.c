@@ -2,6 +2,7 @@
  * Settling: see settle.h. */
 #include "settle.h"
 
+#include "called.h"
 #include "cells.h"
 #include "credit.h"
 #include "expose.h"
@@ -148,6 +149,6 @@ void nbcolli_settle(nbcolli_run *run)
     }
     if (run->comm->area && !reads) /* before the others are through: each may wait for all */
         nbcolli_cells_failed(run);
-    if (!held)
+    if (!held && !nbcolli_called_hears(run))
         nbcolli_run_finish(run);
 }

@@ -5,6 +5,7 @@
 #include "key.h"
 #include "nbcoll/select.h"
 #include "programs.h"
+#include "../3_run/called.h"
 #include "../3_run/cells.h"
 #include "../3_run/pool.h"
 #include "../../arguments/arguments.h"
@@ -187,6 +188,8 @@ static nbcoll_status nbcolli_cache_make(nbcoll_comm *comm, nbcoll_args args, nbc
     if (comm->config.agent && !(comm->config.flags & NBCOLL_CHECKED)) {
         nbcoll_refusal why = {.size = sizeof why};
         nbcoll_status offloaded = nbcolli_comm_compile(comm, &args, out, &why);
+        if (offloaded == NBCOLL_OK)
+            nbcolli_called_note(comm, *out, &args);
         if (offloaded != NBCOLL_ERR_UNSUPPORTED)
             return offloaded == NBCOLL_OK ? nbcolli_schedule_own(*out, comm->context) : offloaded;
     }
@@ -203,6 +206,7 @@ static nbcoll_status nbcolli_cache_make(nbcoll_comm *comm, nbcoll_args args, nbc
     s = nbcoll_build_schedule(choice.algorithm, &args, &config, out);
     if (s != NBCOLL_OK)
         return s;
+    nbcolli_called_note(comm, *out, &args);
     (*out)->converges |= nbcolli_converges(args.operation);
     (*out)->unit = args.element ? args.element : 1;
     (*out)->together = (choice.algorithm->flags & NBCOLL_ALGORITHM_TOGETHER) != 0;

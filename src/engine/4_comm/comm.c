@@ -75,7 +75,7 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     comm->id = NBCOLLI_NO_COMM;
     comm->memory = memory;
     comm->config = *config;
-    comm->failure.rank = -1;
+    comm->failure.rank = comm->failure.other = -1;
     comm->failure.comm = comm;
     comm->tombstone = tombstone;
     comm->slot = (nbcolli_slot *)(void *)(block + slots);

@@ -5,6 +5,7 @@
 #include "nbcoll/offload.h"
 #include "../1_state/failure.h"
 #include "../2_wire/control.h"
+#include "../3_run/called.h"
 #include "../3_run/cells.h"
 #include "../3_run/fail.h"
 #include "../3_run/queue.h"
@@ -249,20 +250,9 @@ static void nbcolli_ask_judge(nbcolli_op *op, int rank, uint64_t tag, const nbco
 
 /* ---- the messages ------------------------------------------------------------------------------------------------ */
 
-/* Is there memory for one? If not, nothing is lost but time. */
-static int nbcolli_may_send(nbcoll_context *c)
-{
-    if (c->controls)
-        return 1;
-    nbcolli_post *post = nbcolli_alloc(&c->host, sizeof *post, 64);
-    if (post)
-        nbcolli_control_free(c, post);
-    return post != NULL;
-}
-
 static void nbcolli_ask_peer(nbcoll_comm *comm, int rank, uint64_t tag)
 {
-    if (!nbcolli_may_send(comm->context))
+    if (!nbcolli_control_may(comm->context))
         return;
     nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_QUERY, tag);
     comm->told[rank].asked = 1;
@@ -281,7 +271,7 @@ static void nbcolli_ask_answer(nbcoll_comm *comm, int rank)
     uint64_t tag = comm->told[rank].owed - 1;
     nbcolli_rank_place p = nbcolli_place_here(comm, tag);
 
-    if (!nbcolli_may_send(comm->context))
+    if (!nbcolli_control_may(comm->context))
         return;
     nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_WHERE, tag);
     h.status = (uint8_t)p.position;
@@ -315,7 +305,7 @@ void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header 
                                                               : NBCOLLI_FREED_TOLD;
         where.count = nbcolli_where_quiet(link, &link->pair[source]);
     }
-    if (nbcolli_may_send(link->context))
+    if (nbcolli_control_may(link->context))
         nbcolli_control(link, source, &where);
 }
 
@@ -536,6 +526,8 @@ void nbcolli_look_at_clock(nbcoll_context *c)
         c->passes = fit < 1 ? 1 : fit < NBCOLLI_MOST_PASSES ? (uint32_t)fit : NBCOLLI_MOST_PASSES;
     }
     c->passes_left = c->passes;
+    if (c->hears)
+        nbcolli_called_clock(c, now);
     if (!c->active || (now < c->round_at && !c->round.comm))
         return;
     if (!c->round.comm)

@@ -145,7 +145,7 @@ static int nbcolli_is_of_home(const nbcoll_comm *comm, const nbcolli_incoming *i
     nbcolli_type type = (nbcolli_type)in->header.type;
     return in->link == comm->link && comm->peer[in->header.source].home == in->source &&
            (type == NBCOLLI_REVOKE || type == NBCOLLI_LOST || type == NBCOLLI_QUERY || type == NBCOLLI_WHERE ||
-            type == NBCOLLI_AGREE || type == NBCOLLI_DECIDED || type == NBCOLLI_AGENT);
+            type == NBCOLLI_AGREE || type == NBCOLLI_DECIDED || type == NBCOLLI_AGENT || type == NBCOLLI_CALL);
 }
 
 static int nbcolli_is_member(const nbcoll_comm *comm, const nbcolli_incoming *in)
@@ -197,6 +197,9 @@ static void nbcolli_comm_in(nbcoll_comm *comm, nbcolli_incoming *in)
         break;
     case NBCOLLI_LOST:
         nbcolli_lost_in(comm, h);
+        break;
+    case NBCOLLI_CALL:
+        nbcolli_called_in(comm, h);
         break;
     case NBCOLLI_AGENT:
         nbcolli_agent_failed_in(comm);

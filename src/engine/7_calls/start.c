@@ -3,6 +3,7 @@
 #include "start.h"
 
 #include "../1_state/failure.h"
+#include "../3_run/called.h"
 #include "../3_run/cells.h"
 #include "../3_run/pending.h"
 #include "../3_run/pool.h"
@@ -51,6 +52,8 @@ nbcoll_status nbcolli_request_start(nbcolli_request *r)
 {
     nbcoll_status s = nbcolli_comm_can_start(r->comm);
 
+    if (s == NBCOLL_ERR_MISMATCH)
+        nbcolli_called_refuse(r->comm, r->schedule);
     if (s != NBCOLL_OK)
         return s;
     if (!nbcolli_request_arm(r))
@@ -97,6 +100,8 @@ nbcoll_status nbcolli_offloaded_start(nbcolli_request *r)
 
 void nbcolli_start_refused(nbcoll_comm *comm)
 {
+    if (nbcolli_broken(comm) == NBCOLL_ERR_MISMATCH)
+        nbcolli_called_late(comm);
     comm->context->failure = comm->failure;
     comm->context->failure.status = nbcolli_broken(comm);
 }
