@@ -136,9 +136,46 @@ static void boards_with_it_and_without_it_end_well(void **state)
     assert_true(lost > 200);
 }
 
+/* A leaf of a gather has ended and left before another one, which has shown its part of an earlier gather, shows that of
+ * this one. */
+static void what_is_shown_after_another_has_left_is_found(void **state)
+{
+    enum { TIMES = 3 };
+    nbcoll_request q[RANKS];
+    (void)state;
+
+    for (int variant = WORLD_SHARED; variant < WORLD_VARIANTS; variant++) {
+        nbcoll_loopback_config loopback = world_variant(variant, 1);
+        world w;
+        world_open(&w, RANKS, &loopback, NULL, NULL);
+        for (int i = 0; i < TIMES; i++) {
+            int own[RANKS], all[RANKS] = {0};
+            for (int r = RANKS - 1; r >= 0; r--) { /* the leaver first, the root last */
+                nbcoll_status s = NBCOLL_PENDING;
+                own[r] = 10 * i + r;
+                EXPECT(OK, nbcoll_igather(&own[r], all, 1, NBCOLL_INT, 0, w.comm[r], &q[r]));
+                for (int looks = 0; s == NBCOLL_PENDING; looks++) {
+                    world_watchdog(&w, looks < 1000);
+                    s = nbcoll_test(&q[r]);
+                }
+                EXPECT(OK, s);
+                if (r == LEAVER && i == TIMES - 1) {
+                    EXPECT(OK, nbcoll_context_free(w.context[LEAVER]));
+                    w.context[LEAVER] = NULL;
+                    nbcoll_progress(w.context[1]);
+                }
+            }
+            for (int r = 0; r < RANKS; r++)
+                assert_int_equal(all[r], own[r]);
+        }
+        world_close(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_shown_after_another_has_left_is_found),
         cmocka_unit_test(boards_with_it_and_without_it_end_well),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

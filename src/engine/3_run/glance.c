@@ -40,7 +40,11 @@ static inline int nbcolli_wakes_all(const nbcoll_comm *comm, int one, ptrdiff_t 
 
 static __attribute__((noinline)) int nbcolli_brief_expose_slowly(nbcolli_op *op)
 {
-    op->run->is_worn = 1;
+    nbcolli_run *run = op->run;
+
+    if (nbcolli_glance_slot(run)->exposed != run->tag + 1) /* none of this run's has been shown */
+        run->cells = run->parts = 0;
+    run->is_worn = 1;
     op->phase = NBCOLLI_REUSING;
     op->moved = 0;
     op->keys = 0;
