@@ -95,6 +95,12 @@ int run_timeline_open(run_plan *plan);
 /* When they have ended, with this exit status, well or badly: writes the trace. Gives the exit status. */
 int run_timeline_close(const run_plan *plan, int status);
 
+/* ---- run_late.c -------------------------------------------------------------------------------------------------- */
+
+/* Of ranks that run and are recorded, who is late, and who waits for it, also through others: "rank 1, for which wait
+ * 0, 2; rank 3, ..."; empty where none is, or nothing is recorded. */
+const char *run_late(const run_plan *plan, char *text, size_t size);
+
 /* ---- run_family.c ---------------------------------------------------------------------------------------------- */
 
 /* Those that have been sent a signal. */

@@ -139,6 +139,8 @@ static void pass_deadline(launch *l)
     if (l->stage == RUNNING) {
         run_output_say(l->output, "the time of %g s is over; still running: %s", (double)l->plan->timeout / 1e9,
                        living(l, 1, text, sizeof text));
+        if (*run_late(l->plan, text, sizeof text))
+            run_output_say(l->output, "late: %s", text);
         stop(l, RUN_TIMEOUT, SIGTERM);
         return;
     }

@@ -43,6 +43,35 @@ grep -q "rank 1 has recorded nothing" "$work/err" || fail "nobody says that rank
 succeeds timeline "$work/killed"
 grep -q '^   0 ' "$work/out" || fail "rank 0 is not there"
 
+# a rank that comes too late for the time: it is named, and all that wait for it, one through another one
+cat >"$work/waits.c" <<'END'
+#include <unistd.h>
+#include <nbcoll/launch.h>
+int main(void)
+{
+    nbcoll_context *context;
+    nbcoll_comm *comm, *part;
+    int value = 1;
+    if (nbcoll_launch_join(&context, &comm) != NBCOLL_OK)
+        return 1;
+    int rank = nbcoll_comm_rank(comm); /* 0 and 1 also have one of their own */
+    if (nbcoll_comm_split(comm, rank < 2, 0, &part, NBCOLL_FOREVER) != NBCOLL_OK)
+        return 1;
+    if (rank == 2)
+        pause();
+    if (rank == 1) /* it waits for 2, and 0 for it */
+        return nbcoll_bcast(&value, 1, NBCOLL_INT, 2, comm, NBCOLL_FOREVER);
+    return nbcoll_bcast(&value, 1, NBCOLL_INT, 1, part, NBCOLL_FOREVER);
+}
+END
+"$CC" -std=gnu11 -I"$NBCOLL_SOURCE/include" "$work/waits.c" "$NBCOLL_BINARY/libnbcoll.a" -lm -o "$work/waits"
+for seconds in 1 4 16; do # a busy machine may not come so far in the first
+    run run -n 3 --timeout $seconds --timeline "$work/killed" "$work/waits"
+    [ "$status" -eq 124 ] || fail "late: status $status"
+    ! grep -qx 'nbcoll run: late: rank 2, for which wait 0, 1' "$work/err" || break
+done
+grep -qx 'nbcoll run: late: rank 2, for which wait 0, 1' "$work/err" || fail "rank 2 is late, and not named:"
+
 # a rank that is killed in the middle has told what it did until then; the others, that they waited for it
 case $(nm "$nbcoll") in
 *__asan* | *__tsan*) ;; # this program is built without
