@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What it costs that counts differ: allreduces of 10, 11, ... bytes, so many counts, two ranks over shm that one thread
- * steps; in turn, each beside the next, and the same ones, each count 8 times before the next: both move the same bytes.
- * Nanoseconds of one operation, of both ranks, the least of rounds in which all take turns; the ratio; and what the
- * communicator has of schedules. With a number: 8 rounds in turn of so many counts, for callgrind, which is to collect in
- * measured_round. */
+ * steps; in turn, each beside the next, and the same ones, each count 8 times before the next: both move the same
+ * bytes. Nanoseconds of one operation, of both ranks, the least of rounds in which all take turns; the ratio; and what
+ * the communicator has of schedules. With a number: 8 rounds in turn of so many counts, for callgrind, which is to
+ * collect in measured_round. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
     } else
         compare(rank);
     must(nbcoll_comm_schedules(rank[0]->comm, &is));
-    printf("schedules: %u kept, %zu of %zu bytes; %llu operations, %llu built, %llu evicted\n", is.kept, is.bytes, is.most,
-           (unsigned long long)is.operations, (unsigned long long)is.built, (unsigned long long)is.evicted);
+    printf("schedules: %u kept, %zu of %zu bytes; %llu operations, %llu built, %llu evicted\n", is.kept, is.bytes,
+           is.most, (unsigned long long)is.operations, (unsigned long long)is.built, (unsigned long long)is.evicted);
     return 0;
 }

@@ -102,8 +102,7 @@ static void print_list(const char *title, const json_t *list)
     size_t i;
     json_t *name;
     printf("%-21s", title);
-    json_array_foreach(list, i, name)
-        printf(" %s", json_string_value(name));
+    json_array_foreach(list, i, name) printf(" %s", json_string_value(name));
     printf("%s\n", json_array_size(list) ? "" : " -");
 }
 
@@ -130,9 +129,9 @@ static void print_cells(const json_t *all)
 
 static void print_schedules(const json_t *of)
 {
-    printf("\nschedules    %lld bytes of them a communicator keeps by default; a call unlike all kept ones, if in its count\n"
-           "             alone, builds one: nbcoll_comm_schedules says how many were, nbcoll_comm_config.schedule_bytes\n"
-           "             sets the bound\n",
+    printf("\nschedules    %lld bytes of them a communicator keeps by default; a call unlike all kept ones, if in its\n"
+           "             count alone, builds one: nbcoll_comm_schedules says how many were, and\n"
+           "             nbcoll_comm_config.schedule_bytes sets the bound\n",
            (long long)json_integer_value(json_object_get(of, "most")));
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What the cells of communicators take of shared memory, by the number of ranks, and their schedules of other memory. */
+ * What the cells of communicators take of shared memory, by the number of ranks, and their schedules of other memory.
+ */
 #include "info.h"
 
 #include <nbcoll/loopback.h>
