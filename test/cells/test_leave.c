@@ -136,8 +136,8 @@ static void boards_with_it_and_without_it_end_well(void **state)
     assert_true(lost > 200);
 }
 
-/* A leaf of a gather has ended and left before another one, which has shown its part of an earlier gather, shows that of
- * this one. */
+/* A leaf of a gather ends and leaves before another one, which has shown its part of earlier ones, shows that of this
+ * one. */
 static void what_is_shown_after_another_has_left_is_found(void **state)
 {
     enum { TIMES = 3 };

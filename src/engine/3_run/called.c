@@ -275,9 +275,12 @@ void nbcolli_called_tell(nbcoll_comm *comm)
 
 void nbcolli_called_late(nbcoll_comm *comm)
 {
-    if (!comm->refused.tag)
+    nbcolli_caller_lock(comm->context);
+    uint64_t refused = comm->refused.tag;
+    nbcolli_caller_unlock(comm->context);
+    if (!refused)
         return;
-    nbcolli_called_say_all(comm, comm->refused.tag - 1);
+    nbcolli_called_say_all(comm, refused - 1);
     nbcolli_called_judge(comm);
 }
 
