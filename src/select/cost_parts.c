@@ -135,7 +135,8 @@ static nbcolli_cost_time nbcolli_cost_train_of(const nbcolli_cost_level *l, uint
 {
     if (!count)
         return 0;
-    uint64_t one = ends == NBCOLLI_COST_BOTH ? NBCOLLI_COST_SENDS : ends;
+    int is_got = l->by_cores && nbcolli_cost_is_long(l, bytes); /* by each one's core, after it was announced */
+    uint64_t one = ends == NBCOLLI_COST_BOTH && !is_got ? NBCOLLI_COST_SENDS : ends;
     nbcolli_cost_time last =
         nbcolli_cost_message(l, bytes) + (count - 1) * nbcolli_cost_next(l, bytes, one, work) + work;
     return nbcolli_cost_later(last, count * nbcolli_cost_next(l, bytes, ends, work));
