@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/io.h>
 #include <sys/ioctl.h>
-#include <sys/reboot.h>
 
 #include <cmocka.h>
 
@@ -40,9 +40,12 @@ static void cut_the_link(void)
     set_link(false);
 }
 
+/* The machine is gone with this instruction. A kernel that is asked to switch off does other things first, and may hang
+ * in them. */
 static void switch_off(void)
 {
-    reboot(RB_POWER_OFF);
+    CHECK(ioperm(0x501, 1, 1) == 0);
+    outb(1, 0x501);
 }
 
 static nbcoll_context *join(uint16_t port, int rank, nbcoll_comm **comm)
