@@ -90,7 +90,7 @@ extern "C" {
     X(AGAIN, "something is ready: do not sleep, progress and ask again")                           \
     X(ERR_ARGUMENT, "an argument is invalid")                                                      \
     X(ERR_NULL, "a required pointer is null")                                                      \
-    X(ERR_BUFFER, "a buffer is null, in place, or the other one, where it may not be")             \
+    X(ERR_BUFFER, "a buffer is null, in place, or to send and to receive, where it may not be")    \
     X(ERR_COUNT, "a count or length overflows size_t")                                             \
     X(ERR_RANK, "a rank lies outside the communicator")                                            \
     X(ERR_ROOT, "the root lies outside the communicator")                                          \
@@ -105,7 +105,7 @@ extern "C" {
     X(ERR_CYCLE, "the schedule has a cycle")                                                       \
     X(ERR_UNSUPPORTED, "not supported by this transport or build")                                 \
     X(ERR_BUSY, "still in use")                                                                    \
-    X(ERR_TIMEOUT, "the deadline passed; the operation is still active")                           \
+    X(ERR_TIMEOUT, "the deadline passed before the end of the operation")                          \
     X(ERR_NO_SLOT, "the deadline passed while the operation waited for its slot")                  \
     X(ERR_CANCELLED, "the operation was cancelled")                                                \
     X(ERR_MISMATCH, "the ranks called different operations, or with different arguments")          \
@@ -176,8 +176,9 @@ typedef struct nbcoll_context_config {
     uint32_t flags;                  /* 0 or NBCOLL_ANY_THREAD */
     uint32_t credits;                /* messages that one peer of an endpoint may have here unexpected, in all its
                                         communicators; further ones wait there. 1..65535; 0: NBCOLL_CREDITS. They are
-                                        given back by the half: few take messages of their own, so that a broadcast
-                                        of 8 bytes takes 1.9 times as long with 8 of them, 7 times with 1. Fewer where
+                                        given back when half of them are used. That takes messages of its own where
+                                        there are few: a broadcast of 8 bytes takes 1.9 times as long with 8 of
+                                        them, 7 times with 1. Fewer where
                                         the transport has room for fewer (nbcoll_limits.receives). The same on all
                                         ranks of an endpoint: see nbcoll_comm_icreate */
 } nbcoll_context_config;
@@ -265,20 +266,21 @@ typedef struct nbcoll_failure {
     nbcoll_transport_error reason; /* with ERR_PEER_LOST, where this rank's own transport noticed it */
     /* With ERR_MISMATCH, when ranks are out of step: `rank` differs from most, or, as far as is known, from `other` */
     int other;            /* -1: from most */
-    int is_before;        /* it does before `tag`, farther back than the ranks remember, which is 63 operations */
+    int is_before;        /* it does before `tag`, farther back than this rank has heard; 63 are remembered */
     nbcoll_call called;   /* what `rank` has called as operation `tag` */
     nbcoll_call expected; /* and what most have, or `other` */
 } nbcoll_failure;
 
-/* The most recent error on the context; and of one communicator: what broke it, else what its last operation that
+/* The most recent error of an operation on the context (a call that refuses its arguments notes none); and of one
+ * communicator: what broke it, else what its last operation that
  * failed or was not over at its deadline was about. Of a communicator all of whose operations went well: NBCOLL_OK and
  * rank -1. Errors: ERR_NULL, ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_last_failure(const nbcoll_context *context, nbcoll_failure *out);
 NBCOLL_API nbcoll_status nbcoll_comm_failure(const nbcoll_comm *comm, nbcoll_failure *out);
 
 /* Writes a sentence about it: "rank 3 has not started operation 17", or "rank 1 called barrier as operation 4, but most
- * ranks called allreduce (10 DOUBLE, SUM)". As snprintf: at most `bytes` bytes with the final
- * 0, and returns the length of all of it. Never fails; null gives an empty sentence. Any thread. */
+ * ranks called allreduce (10 DOUBLE, SUM)". As snprintf: at most `bytes` bytes with the final 0, and
+ * returns the length of all of it. Never fails; null gives an empty sentence. Any thread. */
 NBCOLL_API size_t nbcoll_failure_text(const nbcoll_failure *failure, char *text, size_t bytes);
 
 /* ---- requests -------------------------------------------------------------------------------------------------- */
@@ -819,7 +821,7 @@ NBCOLL_API int nbcoll_op_applies(nbcoll_op op, nbcoll_type type);
  *   nbcoll_X_init(..., comm, &request) makes a persistent request for it, to be started with nbcoll_start
  *   nbcoll_X(..., comm, timeout)       starts it and waits; at the timeout it cancels the operation and returns
  *                                      ERR_TIMEOUT or ERR_NO_SLOT, and all that was lent stays lent until
- *                                      nbcoll_comm_active falls
+ *                                      nbcoll_comm_active falls. The other ranks then get ERR_CANCELLED
  *
  * Below, P is the number of ranks, r each of them; send_r is the send buffer of rank r. Counts are in elements of
  * `type`, and so are displacements.
@@ -852,7 +854,8 @@ NBCOLL_API int nbcoll_op_applies(nbcoll_op op, nbcoll_type type);
  * anything: with little data a scatter on one and a gather on the other, or a bcast with two roots, may both be OK, and
  * the allreduce behind them gets ERR_MISMATCH. NBCOLL_CHECKED finds each difference in the operation itself. Before an
  * operation ends so, the ranks tell each other what they have called, for which it waits 100 ms at most:
- * nbcoll_comm_failure then names the one that differs from most, in the first operation in which it does.
+ * nbcoll_comm_failure then names the one that differs from most, in the first operation in which it does. A start that
+ * is refused does not wait: what the others have called may not be known yet.
  *
  * Where each rank passes counts of its own, what a rank sends to another must be as many bytes as that one receives
  * from it: else the operation ends with ERR_MISMATCH, before any of these bytes is written; others go on. Not told

@@ -108,12 +108,14 @@ static size_t nbcolli_mismatch_text(const nbcoll_failure *f, char *text, size_t 
     if (f->is_before)
         return nbcolli_text_add(text, bytes, 0, "rank %d called something else than %s before operation %llu", f->rank,
                                 others, tag);
+    if (!f->called.operation && !f->expected.operation)
+        return nbcolli_text_add(text, bytes, 0,
+                                "the ranks are out of step, in operation %llu or before it, as rank %d has shown; what "
+                                "they have called is not known here",
+                                tag, f->rank);
     size_t at = nbcolli_text_add(text, bytes, 0, "rank %d called ", f->rank);
     at = nbcolli_call_text(&f->called, text, bytes, at);
-    at = nbcolli_text_add(text, bytes, at, " as operation %llu", tag);
-    if (!f->called.operation && !f->expected.operation)
-        return at;
-    at = nbcolli_text_add(text, bytes, at, ", but %s called ", others);
+    at = nbcolli_text_add(text, bytes, at, " as operation %llu, but %s called ", tag, others);
     return nbcolli_call_text(&f->expected, text, bytes, at);
 }
 

@@ -47,7 +47,8 @@ static nbcolli_called nbcolli_called_as(const nbcoll_comm *comm, uint64_t tag, u
 
 void nbcolli_called_refuse(nbcoll_comm *comm, const nbcoll_schedule *s)
 {
-    comm->refused = nbcolli_called_as(comm, comm->next_tag, (uint32_t)(comm->history >> 32), s->fingerprint);
+    if (comm->refused.tag != comm->next_tag + 1) /* the first call is the one that takes its place */
+        comm->refused = nbcolli_called_as(comm, comm->next_tag, (uint32_t)(comm->history >> 32), s->fingerprint);
 }
 
 /* Is the history before this tag remembered? */
@@ -216,10 +217,6 @@ static void nbcolli_called_judge(nbcoll_comm *comm)
         f->rank = s.before;
         f->other = comm->rank;
         f->is_before = 1;
-    } else if (f->rank >= 0 && f->rank != comm->rank) { /* who has told us of it has called what this rank has */
-        nbcolli_called own = nbcolli_called_here(comm, f->tag);
-        f->other = nbcolli_is_called(&own) ? comm->rank : -1;
-        f->expected = nbcolli_call_of(&own);
     }
     if (is_last)
         comm->context->failure = *f;

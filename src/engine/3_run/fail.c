@@ -45,6 +45,17 @@ void nbcolli_runs_fail(nbcoll_comm *comm, uint64_t from, uint64_t to, nbcoll_sta
     nbcolli_queue_fail(comm, from, to, why, rank);
 }
 
+/* The first operation that is under way, else the next one. */
+static uint64_t nbcolli_first_under_way(const nbcoll_comm *comm)
+{
+    uint64_t first = comm->taken;
+
+    for (uint32_t i = 0; i < comm->config.slots; i++)
+        if (comm->slot[i].active && comm->slot[i].active->tag < first)
+            first = comm->slot[i].active->tag;
+    return first;
+}
+
 void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why, uint64_t tag)
 {
     nbcoll_status broken = why == NBCOLL_ERR_MISMATCH || why == NBCOLL_ERR_CANCELLED ? why : NBCOLL_ERR_PEER_LOST;
@@ -54,7 +65,8 @@ void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why, uint64_t
         (nbcolli_broken(comm) != NBCOLL_OK && nbcolli_broken(comm) != NBCOLL_ERR_MISMATCH))
         return;
     atomic_store_explicit(&comm->broken, broken, memory_order_relaxed); /* starts read nothing else by it */
-    comm->failure = nbcolli_failure_of(comm, why, rank, tag);
+    comm->failure =
+        nbcolli_failure_of(comm, why, rank, why == NBCOLL_ERR_MISMATCH ? tag : nbcolli_first_under_way(comm));
     comm->context->failure = comm->failure;
     nbcolli_unexpected_drop(comm, from, UINT64_MAX, NBCOLL_ERR_CANCELLED);
     if (broken == NBCOLL_ERR_MISMATCH)
