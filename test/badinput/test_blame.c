@@ -205,6 +205,42 @@ static void a_rank_that_comes_late_names_the_right_one_too(void **state)
     }
 }
 
+/* It looks, but calls nothing: it is not one of most, and says no more than it has heard. */
+static void a_rank_that_has_not_come_sides_with_nobody(void **state)
+{
+    nbcoll_request q[3];
+    nbcoll_status status[3];
+    char text[200];
+    scene s;
+
+    (void)state;
+    for (int variant = 0; variant < WORLD_SHARED; variant++)
+        for (int late = 0; late < 3; late++) {
+            int first = late == 0, second = late == 2 ? 1 : 2;
+            nbcoll_failure failure;
+            scene_open(&s, 3, variant, NULL);
+            all_start(&s, -1, q);
+            scene_settle(&s, 3, q, status, LIMIT);
+            EXPECT(OK, nbcoll_ibcast(in[first], COUNT, NBCOLL_INT32, first, s.w.comm[first], &q[0]));
+            EXPECT(OK, nbcoll_ibarrier(s.w.comm[second], &q[1]));
+            scene_settle(&s, 2, q, status, LIMIT);
+            for (int i = 0; i < 110; i++) /* those that wait for others' calls do so 100 ms */
+                scene_pass(&s);
+            snprintf(text, sizeof text,
+                     "rank %d called barrier as operation 2, but rank %d called bcast (10 INT32, root %d)", second, first,
+                     first);
+            says(&s, first, text);
+            snprintf(text, sizeof text,
+                     "rank %d called bcast (10 INT32, root %d) as operation 2, but rank %d called barrier", first, first,
+                     second);
+            says(&s, second, text);
+            EXPECT(OK, nbcoll_comm_failure(s.w.comm[late], &failure));
+            nbcoll_failure_text(&failure, text, sizeof text);
+            assert_non_null(strstr(text, "the ranks are out of step, in operation 2 or before it"));
+            world_close(&s.w);
+        }
+}
+
 static void who_computes_is_not_waited_for(void **state)
 {
     nbcoll_request q[3];
@@ -232,6 +268,7 @@ int main(void)
         cmocka_unit_test(the_first_difference_is_told_though_others_have_ended_well_since),
         cmocka_unit_test(a_difference_that_is_forgotten_lies_before_what_is_remembered),
         cmocka_unit_test(a_rank_that_comes_late_names_the_right_one_too),
+        cmocka_unit_test(a_rank_that_has_not_come_sides_with_nobody),
         cmocka_unit_test(who_computes_is_not_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -134,7 +134,7 @@ static nbcolli_likeness nbcolli_called_compare(nbcoll_comm *comm, int rank)
 /* Those that are known to differ from this rank first: how many as that one, from the lowest on, and how many later. */
 typedef struct nbcolli_split_minds {
     uint64_t tag;      /* 1 + the first operation in which one differs; 0: none does */
-    int heard, mine;   /* ranks; those that have called what this one has */
+    int mine;          /* ranks that are known to have called there what this one has, with it */
     int most, most_at; /* others of one mind, at most, and the lowest of those */
     int lowest;        /* of those that differ */
     int before;        /* the lowest that differed before anything that is remembered, or -1 */
@@ -152,13 +152,11 @@ static int nbcolli_called_alike(const nbcoll_comm *comm, uint64_t tag, uint32_t 
 
 static nbcolli_split_minds nbcolli_called_sides(nbcoll_comm *comm)
 {
-    nbcolli_split_minds s = {.heard = 1, .mine = 1, .lowest = -1, .most_at = -1, .before = -1};
+    nbcolli_split_minds s = {.mine = 1, .lowest = -1, .most_at = -1, .before = -1};
 
     for (int rank = comm->size - 1; rank >= 0; rank--) {
         nbcolli_likeness is = rank == comm->rank ? NBCOLLI_UNHEARD : nbcolli_called_compare(comm, rank);
         uint64_t tag = comm->told[rank].called.tag;
-        s.heard += is == NBCOLLI_ALIKE_SO_FAR || is == NBCOLLI_DIFFERS;
-        s.mine += is == NBCOLLI_ALIKE_SO_FAR;
         if (is == NBCOLLI_DIFFERS_BEFORE)
             s.before = rank;
         if (is != NBCOLLI_DIFFERS)
@@ -170,9 +168,10 @@ static nbcolli_split_minds nbcolli_called_sides(nbcoll_comm *comm)
     }
     for (int rank = comm->size - 1; rank >= 0; rank--) {
         const nbcolli_called *c = &comm->told[rank].called;
-        if (rank == comm->rank || nbcolli_called_compare(comm, rank) != NBCOLLI_DIFFERS)
+        nbcolli_likeness is = rank == comm->rank ? NBCOLLI_UNHEARD : nbcolli_called_compare(comm, rank);
+        if ((is != NBCOLLI_ALIKE_SO_FAR && is != NBCOLLI_DIFFERS) || c->tag < s.tag) /* it may not have come there */
             continue;
-        if (c->tag != s.tag) { /* it differs later: so far it is alike */
+        if (is == NBCOLLI_ALIKE_SO_FAR || c->tag > s.tag) {
             s.mine++;
             continue;
         }
@@ -206,10 +205,10 @@ static void nbcolli_called_judge(nbcoll_comm *comm)
 
     if (s.tag) {
         nbcolli_called own = nbcolli_called_here(comm, s.tag - 1);
-        int is_mine = 2 * s.most > s.heard; /* most others call the same, which this rank does not */
+        int is_mine = 2 * s.most > comm->size; /* most ranks call the same, which this one does not */
         f->tag = s.tag - 1;
         f->rank = is_mine ? comm->rank : s.lowest;
-        f->other = is_mine || 2 * s.mine > s.heard ? -1 : comm->rank;
+        f->other = is_mine || 2 * s.mine > comm->size ? -1 : comm->rank;
         f->called = nbcolli_call_of(is_mine ? &own : &comm->told[s.lowest].called);
         f->expected = nbcolli_call_of(is_mine ? &comm->told[s.most_at].called : &own);
     } else if (s.before >= 0) {
