@@ -227,12 +227,12 @@ static void a_rank_that_has_not_come_sides_with_nobody(void **state)
             for (int i = 0; i < 110; i++) /* those that wait for others' calls do so 100 ms */
                 scene_pass(&s);
             snprintf(text, sizeof text,
-                     "rank %d called barrier as operation 2, but rank %d called bcast (10 INT32, root %d)", second, first,
-                     first);
+                     "rank %d called barrier as operation 2, but rank %d called bcast (10 INT32, root %d)", second,
+                     first, first);
             says(&s, first, text);
             snprintf(text, sizeof text,
-                     "rank %d called bcast (10 INT32, root %d) as operation 2, but rank %d called barrier", first, first,
-                     second);
+                     "rank %d called bcast (10 INT32, root %d) as operation 2, but rank %d called barrier", first,
+                     first, second);
             says(&s, second, text);
             EXPECT(OK, nbcoll_comm_failure(s.w.comm[late], &failure));
             nbcoll_failure_text(&failure, text, sizeof text);

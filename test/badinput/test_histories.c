@@ -208,11 +208,10 @@ static void what_may_differ_from_rank_to_rank_leaves_no_trace(void **state)
                 EXPECT(OK, nbcoll_iallgather(r == i % 3 ? NBCOLL_IN_PLACE : small[r], large[r], 4, NBCOLL_INT32,
                                              s.w.comm[r], &q[r]));
             scene_settle(&s, 3, q, status, LIMIT);
-            for (int r = 0; r < 3; r++) { /* counts of one's own */
-                size_t counts[3] = {(size_t)i, 1, 2}, displs[3] = {0, 8, 16};
+            const size_t counts[3] = {(size_t)i, 1, 2}, displs[3] = {0, 8, 16};
+            for (int r = 0; r < 3; r++) /* counts of one's own */
                 EXPECT(OK, nbcoll_igatherv(small[r], counts[r], r ? NULL : large[r], r ? NULL : counts,
                                            r ? NULL : displs, NBCOLL_INT32, 0, s.w.comm[r], &q[r]));
-            }
             scene_settle(&s, 3, q, status, LIMIT);
             for (int r = 0; r < 3; r++) /* who cancels, and when the others have begun */
                 if (r != 2)

@@ -565,8 +565,8 @@ static void what_a_failure_was_about_is_said_in_words(void **state)
     f.status = NBCOLL_ERR_CANCELLED;
     expect_text(&f, "rank 2 cancelled operation 9");
     f.status = NBCOLL_ERR_MISMATCH;
-    expect_text(&f, "the ranks are out of step, in operation 9 or before it, as rank 2 has shown; what they have called "
-                    "is not known here");
+    expect_text(&f, "the ranks are out of step, in operation 9 or before it, as rank 2 has shown; what they have "
+                    "called is not known here");
     f.status = NBCOLL_ERR_CALL;
     expect_text(&f, "rank 2 had a host function that failed in operation 9");
     f.status = NBCOLL_ERR_NO_SLOT;

@@ -131,13 +131,14 @@ static void what_cannot_be_freed_can_be_abandoned(void **state)
     (void)state;
     for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
         heap_block *heap = NULL;
-        unsigned char data[WORLD_SHELF + 1] = {0}; /* none of it lies on a shelf */
+        static unsigned char data[RANKS * (WORLD_SHELF + 1)]; /* lent: it is longer than the shelf, and of a scatter */
+        unsigned char mine[WORLD_SHELF + 1];
         loans lent = {0};
         nbcoll_request q;
         world w;
 
         open_world(&w, variant, &heap);
-        EXPECT(OK, nbcoll_ibcast(data, sizeof data, NBCOLL_BYTE, ABANDONS, w.comm[ABANDONS], &q));
+        EXPECT(OK, nbcoll_iscatter(data, mine, sizeof mine, NBCOLL_BYTE, ABANDONS, w.comm[ABANDONS], &q));
         EXPECT(OK, nbcoll_cancel(q));
         for (int i = 0; i < 10; i++)
             EXPECT(ERR_BUSY, nbcoll_context_free(w.context[ABANDONS]));

@@ -11,7 +11,7 @@
 #include "storm.h"
 
 #define LONGEST (120 * SECOND) /* after the last cause, or the last lateness: then something hangs */
-#define STEPS_MOST 4000000ull
+#define STEPS_MOST 8000000ull
 
 uint64_t next_random(uint64_t *state)
 {

@@ -25,6 +25,12 @@ void nbcolli_called_late(nbcoll_comm *comm);
 /* The communicator has just broken: the ranks are out of step, as the operation of its failure showed. */
 void nbcolli_called_tell(nbcoll_comm *comm);
 
+/* The rank has freed the communicator: it has nothing to say. */
+static inline void nbcolli_called_freed(nbcoll_comm *comm, int rank)
+{
+    comm->told[rank].is_through = 1;
+}
+
 /* A CALL has come. */
 void nbcolli_called_in(nbcoll_comm *comm, const nbcolli_header *h);
 

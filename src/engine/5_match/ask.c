@@ -244,8 +244,11 @@ static void nbcolli_ask_judge(nbcolli_op *op, int rank, uint64_t tag, const nbco
         return; /* FREED_TOLD: word of that is on its way */
     else if (p->freeing == NBCOLLI_FREED_FAILED)
         nbcolli_run_deserted(run, rank);
-    else
+    else {
+        if (p->position == NBCOLL_POSITION_FREED)
+            nbcolli_called_freed(run->comm, rank);
         nbcolli_run_out_of_step(run, rank);
+    }
 }
 
 /* ---- the messages ------------------------------------------------------------------------------------------------ */

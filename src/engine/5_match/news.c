@@ -4,6 +4,7 @@
 
 #include "../2_wire/control.h"
 #include "../2_wire/giveup.h"
+#include "../3_run/called.h"
 #include "../3_run/fail.h"
 #include "../3_run/pending.h"
 #include "../3_run/queue.h"
@@ -102,6 +103,8 @@ void nbcolli_lost_in(nbcoll_comm *comm, const nbcolli_header *h)
     int cause = (int)(h->number == (uint32_t)comm->rank ? h->source : h->number); /* who has lost us is lost to us */
 
     if (h->status == NBCOLL_ERR_MISMATCH) {
+        if (!h->bytes)
+            nbcolli_called_freed(comm, cause);
         nbcolli_comm_break(comm, cause, NBCOLL_ERR_MISMATCH, h->bytes ? h->bytes : h->tag);
         nbcolli_runs_fail(comm, h->tag, UINT64_MAX, NBCOLL_ERR_MISMATCH, cause);
         if (!h->bytes)
