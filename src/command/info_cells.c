@@ -29,26 +29,26 @@ json_t *info_cells(void)
 
 #endif
 
-/* As a communicator says it that is made with the defaults. */
+/* As a communicator says it that is made with the defaults; 0: none could be made. */
 json_t *info_schedules(void)
 {
     nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = 1};
     nbcoll_context_config config = {.size = sizeof config};
     nbcoll_schedules is = {.size = sizeof is};
-    nbcoll_loopback *world;
-    nbcoll_endpoint *end;
-    nbcoll_context *context;
+    nbcoll_loopback *world = NULL;
+    nbcoll_endpoint *end = NULL;
+    nbcoll_context *context = NULL;
     nbcoll_comm *comm;
-    if (nbcoll_loopback_create(&loopback, &world) != NBCOLL_OK)
-        return json_object();
-    if (nbcoll_loopback_open(world, 0, &end) == NBCOLL_OK &&
-        nbcoll_context_create(NBCOLL_ABI, &config, &context) == NBCOLL_OK) {
-        if (nbcoll_comm_create(context, end, NULL, &comm, NBCOLL_FOREVER) == NBCOLL_OK) {
-            nbcoll_comm_schedules(comm, &is);
-            nbcoll_comm_free(comm);
-        }
-        nbcoll_context_free(context);
+    if (nbcoll_context_create(NBCOLL_ABI, &config, &context) == NBCOLL_OK &&
+        nbcoll_loopback_create(&loopback, &world) == NBCOLL_OK && nbcoll_loopback_open(world, 0, &end) == NBCOLL_OK &&
+        nbcoll_comm_create(context, end, NULL, &comm, NBCOLL_FOREVER) == NBCOLL_OK) {
+        end = NULL; /* the context's */
+        nbcoll_comm_schedules(comm, &is);
     }
-    nbcoll_loopback_free(world);
+    nbcoll_endpoint_close(end);
+    if (context)
+        nbcoll_context_free(context);
+    if (world)
+        nbcoll_loopback_free(world);
     return json_pack("{s:I}", "most", (json_int_t)is.most);
 }
