@@ -131,7 +131,7 @@ static nbcolli_likeness nbcolli_called_compare(nbcoll_comm *comm, int rank)
                                                     : NBCOLLI_ALIKE_SO_FAR;
 }
 
-/* Those that are known to differ from this rank first: how many as that one, from the lowest on, and how many later. */
+/* Of the first operation in which a rank is known to differ from this one: who called what there. */
 typedef struct nbcolli_split_minds {
     uint64_t tag;      /* 1 + the first operation in which one differs; 0: none does */
     int mine;          /* ranks that are known to have called there what this one has, with it */

@@ -23,7 +23,7 @@ void nbcolli_runs_fail(nbcoll_comm *comm, uint64_t from, uint64_t to, nbcoll_sta
  * ranks have made it, all that runs ends, too, with `why`. Where the ranks are out of step it goes on: an operation
  * that they have all started alike can end; one that they have not is found by itself, or ends since somebody will not
  * start it (nbcolli_lost_in). Each rank that learns of it tells all others, so that the news outlives its bearer.
- * `tag`: the operation that showed it. */
+ * `tag`: where they are out of step, the operation that showed it; a loss names the first that is under way. */
 void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why, uint64_t tag);
 
 /* `rank` does something else under this tag: nobody can say what the ranks will do next. */
