@@ -17,11 +17,7 @@
 
 enum { RANKS = 3, TRAP = 0x5a, LOOKS_MOST = 200 };
 
-#ifdef __SANITIZE_ADDRESS__
-#define EVERY (is_full() ? 1 : 3) /* of the moments; the first one by turns */
-#else
-#define EVERY 1
-#endif
+#define EVERY (is_full() ? 1 : RANKS * sampled(3)) /* of the moments; each rank has others */
 
 /* One operation on all ranks, which takes its memory away where it has ended. */
 typedef struct flight {
@@ -150,7 +146,7 @@ static int cancel_at_every_moment(const nbcoll_algorithm *a, size_t count, int v
     for (int by = 0; by < RANKS; by++) {
         world w;
         open_world(&w, variant, slots, random_of(seed));
-        for (int looks = by % EVERY, goes_on = 1; goes_on && looks < LOOKS_MOST; looks += EVERY) {
+        for (int looks = by * EVERY / RANKS, goes_on = 1; goes_on && looks < LOOKS_MOST; looks += EVERY) {
             flight f[3];
             fly(&w, &f[0], a, count, random_of(seed));
             for (int i = 1; i < 3; i++) /* they come into the same cells */

@@ -15,7 +15,7 @@ int moods_run(const nbcoll_conformance *moods, size_t n)
     uint64_t seed = seed_of_test();
     int failed = 0;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i += (size_t)sampled(2)) {
         nbcoll_conformance mood = moods[i];
         mood.size = sizeof mood;
         mood.seed = seed;

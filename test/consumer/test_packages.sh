@@ -19,7 +19,7 @@ grep -q "^nbcoll ($version-" debian/changelog || { echo "debian/changelog is not
 abi=$(sed -n 's/^#define NBCOLL_ABI \([0-9]*\).*/\1/p' include/nbcoll/nbcoll.h)
 grep -q "^Package: libnbcoll$abi\$" debian/control || { echo "no library package is named by ABI $abi" && exit 1; }
 
-export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1 DEB_BUILD_OPTIONS="nocheck noautodbgsym parallel=$(nproc)"
+export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1 DEB_BUILD_OPTIONS="nocheck noautodbgsym noopt parallel=$(nproc)"
 if command -v ccache >/dev/null; then
     CCACHE_DIR=$(ccache -k cache_dir) # debhelper makes a home of its own
     export CCACHE_DIR CMAKE_C_COMPILER_LAUNCHER=ccache

@@ -17,12 +17,12 @@ typedef struct tally {
     nodes_seen on[TRANSPORTS][JOINED_COUNT + 1][JOINED_NUMBERINGS];
 } tally;
 
-/* Sanitizers run every fourth point only. */
+/* Sanitizers run every twelfth point only. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { RUN_EVERY = 4 };
+enum { RUN_EVERY = 12 };
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-enum { RUN_EVERY = 4 };
+enum { RUN_EVERY = 12 };
 #else
 enum { RUN_EVERY = 1 };
 #endif

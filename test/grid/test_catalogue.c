@@ -4,7 +4,7 @@
  * runs.
  *
  * Normally samples are run in each of which every pair of values of two dimensions occurs, and so every algorithm over
- * every transport; NBCOLL_GRID_SEED takes others. Sanitizers run a quarter of one, and of each pair of algorithm and
+ * every transport; NBCOLL_GRID_SEED takes others. Sanitizers run a twelfth of one, and of each pair of algorithm and
  * transport at least one point. NBCOLL_FULL=1 runs MORE samples, for all of the grid is too much; with
  * NBCOLL_GRID_SHARD=3/64 the fourth of 64 parts of them. Failures print what test_grid <point> runs alone. */
 #include <setjmp.h>

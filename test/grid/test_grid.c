@@ -4,7 +4,7 @@
  *
  * Normally samples of this grid are run, in each of which every pair of values of two dimensions occurs, and of
  * others what is missing of all kinds of nodes; NBCOLL_GRID_SEED takes others, NBCOLL_GRID_SAMPLES says how many.
- * Sanitizers get a quarter of eight samples, which the seed chooses. NBCOLL_FULL=1 runs all of it (not with
+ * Sanitizers get a twelfth of eight samples, which the seed chooses. NBCOLL_FULL=1 runs all of it (not with
  * sanitizers); with NBCOLL_GRID_SHARD=3/64 the fourth of 64 parts. test_grid <point>, as failures print it, runs that
  * one alone. */
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 #include "run.h"
 #include "world.h"
 
-enum { SEED = 20261121, SAMPLES = RUN_EVERY == 1 ? 50 : 8, MOST = 4000, PART = 64 };
+enum { SEED = 20261121, SAMPLES = RUN_EVERY == 1 ? 24 : 8, MOST = 4000, PART = 64 };
 enum { BESIDE = 5 }; /* samples whose points share worlds */
 
 static uint64_t number_of(const char *variable, uint64_t otherwise)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * NBCOLL_REPRODUCIBLE: the bits of the serial tree, from every algorithm that says it keeps it, and from the one that a
  * communicator with the flag takes; over loopback and shm, by threads and processes, whatever the order of delivery.
- * NBCOLL_GRID_SEED takes other operands, worlds and orders. Sanitizers run a twelfth of it, which the seed chooses;
- * a quarter with NBCOLL_FULL. */
+ * NBCOLL_GRID_SEED takes other operands, worlds and orders. Sanitizers run a twelfth of it, which the seed chooses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,7 +61,7 @@ static void add_reductions(runner *r, point p, const nbcoll_algorithm *algorithm
         for (int d = FORM; d < DIMENSIONS; d++)
             if (d != TYPE && d != OP)
                 choose(&p, d, world_random(random));
-        if (p.seed % (RUN_EVERY == 1 || getenv("NBCOLL_FULL") ? RUN_EVERY : 3 * RUN_EVERY) == 0)
+        if (p.seed % RUN_EVERY == 0)
             runner_add(r, &p);
     }
 }

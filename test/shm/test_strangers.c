@@ -4,6 +4,7 @@
  * rank says. The ranks meet all the same, and the log names the processes.
  */
 #define _GNU_SOURCE
+#include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -153,6 +155,53 @@ static void who_says_nothing_is_named_at_the_deadline(void **state)
                             .expected = NBCOLL_ERR_TIMEOUT});
 }
 
+/* ---- a rank that is slow to speak ------------------------------------------------------------------------------- */
+
+static const nbcoll_shm_id *interrupted; /* by strangers, of its job, before it says hello; null: not */
+static int strangers[CONNECTIONS], come;
+
+/* What the library calls to say hello: the rank does not run before the host has taken it for one that says nothing. */
+ssize_t sendmsg(int socket, const struct msghdr *m, int flags)
+{
+    if (interrupted) {
+        const nbcoll_shm_id *id = interrupted;
+        struct pollfd answer = {socket, POLLIN, 0};
+
+        interrupted = NULL;
+        while (come < CONNECTIONS && poll(&answer, 1, 0) == 0)
+            strangers[come++] = connect_to(id);
+        CHECK(poll(&answer, 1, 20 * 1000) == 1);
+    }
+    return syscall(SYS_sendmsg, socket, m, flags);
+}
+
+static void speak_late(int rank, void *user)
+{
+    struct hall *h = user;
+    const nbcoll_shm_config config = {.size = sizeof config, .id = h->id, .rank = rank, .ranks = 2,
+                                      .timeout = 20 * SECOND};
+    nbcoll_endpoint *ep = NULL;
+
+    if (rank == 1)
+        interrupted = &h->id;
+    CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&config, &ep));
+    CHECK(interrupted == NULL);
+    while (come)
+        close(strangers[--come]);
+    nbcoll_endpoint_close(ep);
+}
+
+/* It connects again. */
+static void a_rank_that_speaks_late_is_no_stranger(void **state)
+{
+    const crew two = PROCESSES_2;
+    struct hall *h = shared_memory(sizeof *h);
+    (void)state;
+    h->id = fresh_id();
+    crew_succeeds(&two, speak_late, h);
+    munmap(h, sizeof *h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +209,7 @@ int main(void)
         cmocka_unit_test(many_that_say_nothing_take_no_place),
         cmocka_unit_test(who_says_nonsense_is_told_and_takes_no_place),
         cmocka_unit_test(who_says_nothing_is_named_at_the_deadline),
+        cmocka_unit_test(a_rank_that_speaks_late_is_no_stranger),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,6 +58,8 @@ bool crew_was_late(int *tries);
 /* Memory that forked processes share. */
 void *shared_memory(size_t bytes);
 bool is_full(void); /* NBCOLL_FULL=1: all of it, not a sample */
+/* Of what a test repeats under a sanitizer, each n-th is enough: n then; 1 without one, and with NBCOLL_FULL=1. */
+int sampled(int n);
 uint64_t seed_of_test(void); /* printed; NBCOLL_TEST_SEED sets another */
 uint64_t random_of(uint64_t *state);
 uint64_t clock_ns(void);

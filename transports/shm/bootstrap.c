@@ -10,7 +10,8 @@
  *
  * Whoever connects may be no rank: only a hello takes a rank's place. Those that have said nothing yet wait in the hall
  * beside the ranks; of too many the one that has been silent for longest goes, and all go when the ranks are there. Who
- * says what no version says goes at once. The log names their processes.
+ * says what no version says goes at once. The log names their processes. A rank may have been one of the silent, since a
+ * busy machine did not let it speak: the answer is ERR_BUSY, and it connects again.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -576,14 +577,17 @@ static nbcoll_status nbcolli_shm_guest_join(struct nbcolli_shm_boot *b, int sock
 nbcoll_status nbcolli_shm_join(struct nbcolli_shm_boot *b, struct nbcolli_shm_end *e, nbcoll_status own)
 {
     int socket;
-    nbcoll_status refused, s = nbcolli_shm_connect(b, &b->config->id, &socket, &refused);
+    nbcoll_status refused, s;
 
-    if (s != NBCOLL_OK)
-        return own == NBCOLL_OK ? s : own;
-    if (own == NBCOLL_OK)
-        own = refused == NBCOLL_OK ? nbcolli_shm_descriptors(e) : refused;
-    s = nbcolli_shm_guest_join(b, socket, e, own); /* which tells the host, too */
-    close(socket);
+    do {
+        s = nbcolli_shm_connect(b, &b->config->id, &socket, &refused);
+        if (s != NBCOLL_OK)
+            return own == NBCOLL_OK ? s : own;
+        if (own == NBCOLL_OK)
+            own = refused == NBCOLL_OK && e->event < 0 ? nbcolli_shm_descriptors(e) : refused;
+        s = nbcolli_shm_guest_join(b, socket, e, own); /* which tells the host, too */
+        close(socket);
+    } while (s == NBCOLL_ERR_BUSY);
     return s;
 }
 
