@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -20,6 +21,12 @@ void scene_pass(scene *s)
     for (int r = 0; r < s->w.ranks; r++)
         if (r != s->silent && s->w.context[r])
             nbcoll_progress(s->w.context[r]);
+}
+
+void scene_passes(scene *s, int n)
+{
+    for (int i = 0; i < n; i++)
+        scene_pass(s);
 }
 
 static void pause_for(void *user, uint64_t looks)
@@ -61,4 +68,25 @@ int scene_settle(scene *s, size_t n, nbcoll_request q[], nbcoll_status status[],
         world_watchdog(&s->w, ms < limit);
         scene_pass(s);
     }
+}
+
+void failure_says(const nbcoll_failure *failure, const char *wanted)
+{
+    char text[200], cut[5];
+    size_t length = nbcoll_failure_text(failure, text, sizeof text);
+
+    assert_string_equal(text, wanted);
+    assert_int_equal(length, strlen(wanted));
+    assert_int_equal(nbcoll_failure_text(failure, cut, sizeof cut), length);
+    assert_int_equal(strlen(cut), sizeof cut - 1);
+    assert_int_equal(nbcoll_failure_text(failure, NULL, 0), length);
+}
+
+void scene_says(scene *s, int rank, nbcoll_status status, const char *wanted)
+{
+    nbcoll_failure failure;
+
+    EXPECT(OK, nbcoll_comm_failure(s->w.comm[rank], &failure));
+    assert_int_equal(failure.status, status);
+    failure_says(&failure, wanted);
 }

@@ -31,14 +31,20 @@ static void all_start(scene *s, int odd, nbcoll_request q[])
 
 static void says(scene *s, int rank, const char *wanted)
 {
-    nbcoll_failure failure;
-    char text[200];
+    scene_says(s, rank, NBCOLL_ERR_MISMATCH, wanted);
+}
 
-    EXPECT(OK, nbcoll_comm_failure(s->w.comm[rank], &failure));
-    EXPECT(ERR_MISMATCH, failure.status);
-    size_t bytes = nbcoll_failure_text(&failure, text, sizeof text);
-    assert_string_equal(text, wanted);
-    assert_int_equal(bytes, strlen(wanted));
+/* `odd` differs from `other` in an operation, and there is no majority: each names both. */
+static void they_name_both_sides(scene *s, int other, int odd, int operation)
+{
+    char text[120];
+
+    snprintf(text, sizeof text, "rank %d called barrier as operation %d, but rank %d called allreduce (10 INT32, SUM)",
+             odd, operation, other);
+    says(s, other, text);
+    snprintf(text, sizeof text, "rank %d called allreduce (10 INT32, SUM) as operation %d, but rank %d called barrier",
+             other, operation, odd);
+    says(s, odd, text);
 }
 
 static void the_rank_that_differs_from_most_is_named_by_all(void **state)
@@ -76,8 +82,7 @@ static void without_a_majority_both_sides_are_named(void **state)
         scene_open(&s, 2, variant, NULL);
         all_start(&s, 1, q);
         scene_settle(&s, 2, q, status, LIMIT);
-        says(&s, 0, "rank 1 called barrier as operation 1, but rank 0 called allreduce (10 INT32, SUM)");
-        says(&s, 1, "rank 0 called allreduce (10 INT32, SUM) as operation 1, but rank 1 called barrier");
+        they_name_both_sides(&s, 0, 1, 1);
         world_close(&s.w);
     }
 }
@@ -110,8 +115,7 @@ static int is_unknown(scene *s)
 {
     int unknown = 1;
 
-    for (int i = 0; i < 10; i++)
-        scene_pass(s);
+    scene_passes(s, 10);
     for (int r = 0; r < s->w.ranks; r++) {
         nbcoll_failure failure;
         EXPECT(OK, nbcoll_comm_failure(s->w.comm[r], &failure));
@@ -194,46 +198,39 @@ static void a_rank_that_comes_late_names_the_right_one_too(void **state)
         for (int r = 0; r < 2; r++)
             EXPECT(OK, odd_or_not(s.w.comm[r], r, r == 1, &q[r]));
         scene_settle(&s, 2, q, status, LIMIT);
-        for (int i = 0; i < 5; i++)
-            scene_pass(&s);
+        scene_passes(&s, 5);
         EXPECT(ERR_MISMATCH, odd_or_not(s.w.comm[2], 2, 0, &q[2]));
-        for (int i = 0; i < 5; i++)
-            scene_pass(&s);
+        scene_passes(&s, 5);
         for (int r = 0; r < 3; r++)
             says(&s, r, "rank 1 called barrier as operation 1, but most ranks called allreduce (10 INT32, SUM)");
         world_close(&s.w);
     }
 }
 
-/* It looks, but calls nothing: it is not one of most, and says no more than it has heard. */
+/* All are alike in the first operation, to which one comes late; the others are in the second, where they differ. The
+ * late one has called nothing there, so that it is on neither's side, and says no more than it has heard. */
 static void a_rank_that_has_not_come_sides_with_nobody(void **state)
 {
-    nbcoll_request q[3];
-    nbcoll_status status[3];
+    nbcoll_request q[4], unused;
+    nbcoll_status status[4];
     char text[200];
     scene s;
 
     (void)state;
     for (int variant = 0; variant < WORLD_SHARED; variant++)
         for (int late = 0; late < 3; late++) {
-            int first = late == 0, second = late == 2 ? 1 : 2;
+            int other = late == 0, odd = late == 2 ? 1 : 2;
             nbcoll_failure failure;
             scene_open(&s, 3, variant, NULL);
-            all_start(&s, -1, q);
-            scene_settle(&s, 3, q, status, LIMIT);
-            EXPECT(OK, nbcoll_ibcast(in[first], COUNT, NBCOLL_INT32, first, s.w.comm[first], &q[0]));
-            EXPECT(OK, nbcoll_ibarrier(s.w.comm[second], &q[1]));
-            scene_settle(&s, 2, q, status, LIMIT);
-            for (int i = 0; i < 110; i++) /* those that wait for others' calls do so 100 ms */
-                scene_pass(&s);
-            snprintf(text, sizeof text,
-                     "rank %d called barrier as operation 2, but rank %d called bcast (10 INT32, root %d)", second,
-                     first, first);
-            says(&s, first, text);
-            snprintf(text, sizeof text,
-                     "rank %d called bcast (10 INT32, root %d) as operation 2, but rank %d called barrier", first,
-                     first, second);
-            says(&s, second, text);
+            for (int operation = 0; operation < 2; operation++) {
+                EXPECT(OK, odd_or_not(s.w.comm[other], other, 0, &q[operation]));
+                EXPECT(OK, odd_or_not(s.w.comm[odd], odd, operation, &q[2 + operation]));
+            }
+            scene_passes(&s, 30);
+            EXPECT(ERR_MISMATCH, odd_or_not(s.w.comm[late], late, 0, &unused));
+            scene_settle(&s, 4, q, status, LIMIT);
+            scene_passes(&s, 5);
+            they_name_both_sides(&s, other, odd, 2);
             EXPECT(OK, nbcoll_comm_failure(s.w.comm[late], &failure));
             nbcoll_failure_text(&failure, text, sizeof text);
             assert_non_null(strstr(text, "the ranks are out of step, in operation 2 or before it"));
@@ -254,8 +251,7 @@ static void who_computes_is_not_waited_for(void **state)
         for (int r = 0; r < 2; r++)
             EXPECT(OK, odd_or_not(s.w.comm[r], r, r == 1, &q[r]));
         scene_settle(&s, 2, q, status, LIMIT);
-        says(&s, 0, "rank 1 called barrier as operation 1, but rank 0 called allreduce (10 INT32, SUM)");
-        says(&s, 1, "rank 0 called allreduce (10 INT32, SUM) as operation 1, but rank 1 called barrier");
+        they_name_both_sides(&s, 0, 1, 1);
         world_close(&s.w);
     }
 }

@@ -25,8 +25,7 @@ static void nothing_starts(scene *s)
     nbcoll_failure failure;
     nbcoll_request q;
 
-    for (int i = 0; i < 20; i++)
-        scene_pass(s);
+    scene_passes(s, 20);
     for (int r = 0; r < s->w.ranks; r++) {
         EXPECT(ERR_MISMATCH, nbcoll_ibarrier(s->w.comm[r], &q));
         EXPECT(OK, nbcoll_comm_failure(s->w.comm[r], &failure));
@@ -240,6 +239,17 @@ static void a_rank_that_ended_without_sending_is_out_of_step_unless_its_fingerpr
     EXPECT(ERR_CANCELLED, wait_for_one_that_has_ended(7, 1));  /* what it has sent is on its way */
 }
 
+/* Duplicates of the communicators, of which the last rank has freed its own. */
+static void twins_but_one(scene *s, nbcoll_comm *twin[])
+{
+    nbcoll_request q[MOST];
+
+    for (int r = 0; r < s->w.ranks; r++)
+        EXPECT(OK, nbcoll_comm_idup(s->w.comm[r], &twin[r], &q[r]));
+    world_finish(&s->w, (size_t)s->w.ranks, q);
+    EXPECT(OK, nbcoll_comm_free(twin[s->w.ranks - 1]));
+}
+
 static void who_waits_for_a_rank_that_has_freed_the_communicator_is_told(void **state)
 {
     nbcoll_comm *twin[2];
@@ -250,10 +260,7 @@ static void who_waits_for_a_rank_that_has_freed_the_communicator_is_told(void **
     (void)state;
     for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
         scene_open(&s, 2, variant, NULL);
-        for (int r = 0; r < 2; r++)
-            EXPECT(OK, nbcoll_comm_idup(s.w.comm[r], &twin[r], &q[r]));
-        world_finish(&s.w, 2, q);
-        EXPECT(OK, nbcoll_comm_free(twin[1]));
+        twins_but_one(&s, twin);
         EXPECT(OK, nbcoll_ibarrier(twin[0], &q[0]));
         scene_settle(&s, 1, q, &status, LIMIT);
         EXPECT(ERR_MISMATCH, status);
@@ -274,10 +281,7 @@ static void who_waits_for_one_that_a_rank_without_the_communicator_has_answered_
 
     (void)state;
     scene_open(&s, 3, 0, NULL);
-    for (int r = 0; r < 3; r++)
-        EXPECT(OK, nbcoll_comm_idup(s.w.comm[r], &twin[r], &q[r]));
-    world_finish(&s.w, 3, q);
-    EXPECT(OK, nbcoll_comm_free(twin[2]));
+    twins_but_one(&s, twin);
     for (config.rank = 0; config.rank < 2; config.rank++) {
         EXPECT(OK, nbcoll_builder_open(&config, &b));
         nbcoll_add_recv(b, config.rank + 1, (nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, 4);
@@ -306,10 +310,7 @@ static void who_waits_until_one_has_read_that_has_freed_the_communicator_is_told
 
     (void)state;
     scene_open(&s, 3, WORLD_SHARED, &config);
-    for (int r = 0; r < 3; r++)
-        EXPECT(OK, nbcoll_comm_idup(s.w.comm[r], &twin[r], &q[r]));
-    world_finish(&s.w, 3, q);
-    EXPECT(OK, nbcoll_comm_free(twin[2]));
+    twins_but_one(&s, twin);
     for (int i = 1; i <= 2; i++) {
         small[0][0] = i;
         for (int r = 0; r < 2; r++)
@@ -416,18 +417,6 @@ static void what_an_ended_rank_has_sent_may_be_under_way(void **state)
 
 /* ---- late ranks ------------------------------------------------------------------------------------------------ */
 
-static void expect_text(const nbcoll_failure *failure, const char *wanted)
-{
-    char text[120], cut[5];
-    size_t length = nbcoll_failure_text(failure, text, sizeof text);
-
-    assert_string_equal(text, wanted);
-    assert_int_equal(length, strlen(wanted));
-    assert_int_equal(nbcoll_failure_text(failure, cut, sizeof cut), length);
-    assert_int_equal(strlen(cut), sizeof cut - 1);
-    assert_int_equal(nbcoll_failure_text(failure, NULL, 0), length);
-}
-
 /* In the barrier rank 0 does not wait for rank 3 itself, but for ranks that wait for it. */
 static void a_late_rank_is_no_mismatch_and_the_deadline_names_it(void **state)
 {
@@ -449,7 +438,7 @@ static void a_late_rank_is_no_mismatch_and_the_deadline_names_it(void **state)
         assert_int_equal(failure.rank, 3);
         assert_int_equal(failure.position, NBCOLL_POSITION_NOT_STARTED);
         snprintf(wanted, sizeof wanted, "rank 3 has not started operation %d", (int)failure.tag);
-        expect_text(&failure, wanted);
+        failure_says(&failure, wanted);
         EXPECT(OK, nbcoll_ibarrier(s.w.comm[3], &q[3]));
         scene_settle(&s, 8, q, status, LIMIT);
         for (int r = 0; r < 8; r++)
@@ -548,7 +537,7 @@ static void a_silent_rank_is_named_as_silent(void **state)
                  shares ? "rank 1 has not started operation %d"
                         : "operation %d waits for rank 1, which has not said where it is",
                  (int)failure.tag);
-        expect_text(&failure, wanted);
+        failure_says(&failure, wanted);
         s.silent = -1;
         EXPECT(OK, nbcoll_ibarrier(s.w.comm[1], &q[1]));
         world_finish(&s.w, 2, q);
@@ -561,21 +550,21 @@ static void what_a_failure_was_about_is_said_in_words(void **state)
     nbcoll_failure f = {.status = NBCOLL_ERR_PEER_LOST, .rank = 2, .tag = 9};
 
     (void)state;
-    expect_text(&f, "rank 2 was lost, or has left, before the end of operation 9");
+    failure_says(&f, "rank 2 was lost, or has left, before the end of operation 9");
     f.status = NBCOLL_ERR_CANCELLED;
-    expect_text(&f, "rank 2 cancelled operation 9");
+    failure_says(&f, "rank 2 cancelled operation 9");
     f.status = NBCOLL_ERR_MISMATCH;
-    expect_text(&f, "the ranks are out of step, in operation 9 or before it, as rank 2 has shown; what they have "
+    failure_says(&f, "the ranks are out of step, in operation 9 or before it, as rank 2 has shown; what they have "
                     "called is not known here");
     f.status = NBCOLL_ERR_CALL;
-    expect_text(&f, "rank 2 had a host function that failed in operation 9");
+    failure_says(&f, "rank 2 had a host function that failed in operation 9");
     f.status = NBCOLL_ERR_NO_SLOT;
     f.position = NBCOLL_POSITION_NOT_STARTED;
-    expect_text(&f, "no slot is free: rank 2 has not started operation 9");
+    failure_says(&f, "no slot is free: rank 2 has not started operation 9");
     f.position = NBCOLL_POSITION_ACTIVE;
-    expect_text(&f, "no slot is free: operation 9 waits for rank 2, which has started it and not ended it");
+    failure_says(&f, "no slot is free: operation 9 waits for rank 2, which has started it and not ended it");
     f = (nbcoll_failure){.status = NBCOLL_OK, .rank = -1};
-    expect_text(&f, "success");
+    failure_says(&f, "success");
     assert_int_equal(nbcoll_failure_text(NULL, NULL, 0), 0);
 }
 
@@ -622,8 +611,7 @@ static void nobody_asks_in_an_operation_that_goes_well(void **state)
         if (i == 0) /* what is sent each time goes as lines by now */
             t.posts[0] = t.posts[1] = 0;
         EXPECT(OK, nbcoll_ibarrier(t.s.w.comm[0], &q[0]));
-        for (int ms = 0; ms < 30; ms++) /* the other one comes a little later */
-            scene_pass(&t.s);
+        scene_passes(&t.s, 30); /* the other one comes a little later */
         EXPECT(OK, nbcoll_ibarrier(t.s.w.comm[1], &q[1]));
         scene_settle(&t.s, 2, q, status, LIMIT);
     }
@@ -642,8 +630,7 @@ static void a_rank_that_does_not_answer_is_asked_once(void **state)
     traced_open(&t);
     EXPECT(OK, nbcoll_ibarrier(t.s.w.comm[0], &q[0]));
     t.s.silent = 1;
-    for (int ms = 0; ms < 10000; ms++)
-        scene_pass(&t.s);
+    scene_passes(&t.s, 10000);
     assert_int_equal(t.posts[0], 2);
     t.s.silent = -1;
     EXPECT(OK, nbcoll_ibarrier(t.s.w.comm[1], &q[1]));
