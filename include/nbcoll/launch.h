@@ -114,16 +114,18 @@ static inline const nbcoll_observer *nbcoll_launch_observer(void)
     return observer.event ? &observer : NULL;
 }
 
-/* What both of the following do with an endpoint that has been opened, or could not be. */
-static inline nbcoll_status nbcolli_launch_join(nbcoll_status opened, nbcoll_endpoint *endpoint,
-                                                nbcoll_context **context, nbcoll_comm **comm)
+/* What both of the following do. The recording is opened before the rank waits for others. */
+static inline nbcoll_status nbcolli_launch_join(nbcoll_status (*opens)(nbcoll_endpoint **), nbcoll_context **context,
+                                                nbcoll_comm **comm)
 {
-    nbcoll_status status = opened;
+    const nbcoll_observer *observer = nbcoll_launch_observer();
+    nbcoll_endpoint *endpoint = NULL;
+    nbcoll_status opened = opens(&endpoint), status = opened;
     nbcoll_context_config config;
 
     memset(&config, 0, sizeof config);
     config.size = sizeof config;
-    config.observer = nbcoll_launch_observer();
+    config.observer = observer;
     *context = NULL;
     *comm = NULL;
     if (status == NBCOLL_OK && (status = nbcoll_context_create(NBCOLL_ABI, &config, context)) == NBCOLL_OK)
@@ -145,17 +147,13 @@ static inline nbcoll_status nbcolli_launch_join(nbcoll_status opened, nbcoll_end
  * Errors: those of nbcoll_launch_open, nbcoll_context_create and nbcoll_comm_create. */
 static inline nbcoll_status nbcoll_launch_join(nbcoll_context **context, nbcoll_comm **comm)
 {
-    nbcoll_endpoint *endpoint = NULL;
-    nbcoll_status opened = nbcoll_launch_open(&endpoint);
-    return nbcolli_launch_join(opened, endpoint, context, comm);
+    return nbcolli_launch_join(nbcoll_launch_open, context, comm);
 }
 
 /* The same for a program that makes sense alone: see nbcoll_launch_open_or_alone. */
 static inline nbcoll_status nbcoll_launch_join_or_alone(nbcoll_context **context, nbcoll_comm **comm)
 {
-    nbcoll_endpoint *endpoint = NULL;
-    nbcoll_status opened = nbcoll_launch_open_or_alone(&endpoint);
-    return nbcolli_launch_join(opened, endpoint, context, comm);
+    return nbcolli_launch_join(nbcoll_launch_open_or_alone, context, comm);
 }
 
 /* The end of what the two above began: when all requests have ended, hands over the messages that are still under way

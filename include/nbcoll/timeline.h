@@ -30,7 +30,8 @@ typedef enum nbcoll_noted {
     NBCOLL_NOTED_BEGIN,   /* an operation has its slot; `name` says its schedule */
     NBCOLL_NOTED_STARTED, /* a step: a receive waits from here on */
     NBCOLL_NOTED_ENDED,   /* a step */
-    NBCOLL_NOTED_END      /* of an operation, well or badly */
+    NBCOLL_NOTED_END,     /* of an operation, well or badly */
+    NBCOLL_NOTED_OPENED   /* nbcoll_timeline_open; the rest of this event is 0 */
 } nbcoll_noted;
 
 typedef struct nbcoll_timeline_event {
@@ -51,9 +52,9 @@ typedef struct nbcoll_timeline_event {
  * Errors: ERR_CONFIG (ranks), ERR_MEMORY (it cannot be made so large). */
 NBCOLL_API nbcoll_status nbcoll_timeline_create(int descriptor, int ranks);
 
-/* Opens a rank's part of such a file, and makes *out an observer that writes there. It may serve several contexts,
- * on any threads, and outlives them; nbcoll_timeline_close then ends it. One that is never closed costs its address
- * space only. Errors: ERR_NULL, ERR_CONFIG (no such file that may be written; the rank is none of its ranks),
+/* Opens a rank's part of such a file, notes there that it has, and makes *out an observer that writes there. It may
+ * serve several contexts, on any threads, and outlives them; nbcoll_timeline_close then ends it. One that is never
+ * closed costs its address space only. Errors: ERR_NULL, ERR_CONFIG (no such file that may be written; the rank is none of its ranks),
  * ERR_MEMORY. */
 NBCOLL_API nbcoll_status nbcoll_timeline_open(const char *file, int rank, nbcoll_observer *out);
 

@@ -11,6 +11,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
+
+#include <nbcoll/timeline.h>
 
 #include "command.h"
 
@@ -76,14 +79,20 @@ typedef struct run_plan {
     uint64_t timeout; /* ns, or NBCOLL_FOREVER */
     const run_binding *binding;
     const char *tuning; /* a file for the ranks, or null */
-    const char *timeline; /* a file for what they did, or null; */
-    int recording;        /* then a descriptor of where they note it */
+    const char *timeline; /* a file for what they did, or null; then */
+    FILE *trace;          /* this file, */
+    int recording;        /* a descriptor of where they note it, */
+    uint64_t begun;       /* since when (run_now), */
+    uint64_t *ended;      /* and [ranks] for the launcher: when a rank ended; shared with the guard */
     char **program; /* and its arguments, ended by a null */
     /* What the ranks get back: the signals that are blocked here, and what became of SIGPIPE. */
     sigset_t mask;
     struct sigaction pipe;
     const sigset_t *signals; /* blocked, for the launcher to take */
 } run_plan;
+
+/* CLOCK_MONOTONIC in ns. */
+uint64_t run_now(void);
 
 /* Starts the ranks, and returns when they and all that they started have ended: with the exit status of the command. */
 int run_launch(const run_plan *plan);
@@ -96,6 +105,9 @@ int run_timeline_open(run_plan *plan);
 int run_timeline_close(const run_plan *plan, int status);
 
 /* ---- run_late.c -------------------------------------------------------------------------------------------------- */
+
+/* Does a step that has started, and not ended, wait for its peer, one of so many ranks? */
+int run_waits_for(const nbcoll_timeline_event *e, int ranks);
 
 /* Of ranks that run and are recorded, who is late, and who waits for it, also through others: "rank 1, for which wait
  * 0, 2; rank 3, ..."; empty where none is, or nothing is recorded. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Who is late, of what the ranks have recorded so far: a rank that has no operation under way, and that another one
- * waits for, by a step of its own that takes from it, or since a third one that it waits for does. */
+ * waits for, by a step of its own that sends to it or takes from it, or since a third one that it waits for does. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #include "run.h"
 
-/* An operation that has not ended (step NBCOLL_START), or a step of one that takes something. */
+/* An operation that has not ended (step NBCOLL_START), or a step of one that waits for a rank. */
 typedef struct pending {
     uint64_t comm, tag;
     uint32_t step;
@@ -25,9 +25,11 @@ typedef struct waits {
     unsigned char *on;        /* [rank * ranks + peer]: it waits for that one */
 } waits;
 
-static int takes(const nbcoll_timeline_event *e)
+int run_waits_for(const nbcoll_timeline_event *e, int ranks)
 {
-    return e->kind == NBCOLL_RECV || e->kind == NBCOLL_FETCH || e->kind == NBCOLL_FETCH_REDUCE;
+    int needs_peer = e->kind == NBCOLL_RECV || e->kind == NBCOLL_FETCH || e->kind == NBCOLL_FETCH_REDUCE ||
+                     e->kind == NBCOLL_SEND;
+    return needs_peer && e->peer >= 0 && e->peer < ranks;
 }
 
 static void begin(waits *w, pending p)
@@ -61,9 +63,9 @@ static void note(void *user, const nbcoll_timeline_event *e)
     waits *w = user;
     if (e->noted == NBCOLL_NOTED_BEGIN)
         begin(w, (pending){e->comm, e->tag, NBCOLL_START, -1});
-    else if (e->noted == NBCOLL_NOTED_STARTED && takes(e) && e->peer >= 0 && e->peer < w->ranks)
+    else if (e->noted == NBCOLL_NOTED_STARTED && run_waits_for(e, w->ranks))
         begin(w, (pending){e->comm, e->tag, e->step, e->peer});
-    else if (e->noted != NBCOLL_NOTED_STARTED)
+    else if (e->noted == NBCOLL_NOTED_ENDED || e->noted == NBCOLL_NOTED_END)
         end(w, e);
 }
 

@@ -40,7 +40,7 @@ typedef struct launch {
     int status;
 } launch;
 
-static uint64_t now(void)
+uint64_t run_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -71,7 +71,7 @@ static void stop(launch *l, int status, int signal)
     if (l->stage != RUNNING)
         return;
     l->stage = STOPPING;
-    l->deadline = now() + GRACE;
+    l->deadline = run_now() + GRACE;
     l->status = status;
     l->signal = signal;
     ask(l);
@@ -152,7 +152,7 @@ static void pass_deadline(launch *l)
         run_output_say(l->output, "killed, since it did not end within %g s: %s", (double)GRACE / 1e9,
                        living(l, 0, text, sizeof text));
     l->stage = KILLING;
-    l->deadline = now() + AGAIN;
+    l->deadline = run_now() + AGAIN;
     signal_all(l, SIGKILL, NULL);
 }
 
@@ -320,11 +320,13 @@ static void reap(launch *l)
                 failed = how;
         }
         l->pids[rank] = 0;
+        if (l->plan->timeline)
+            l->plan->ended[rank] = run_now();
     }
     if (pid < 0 && !l->is_childless) {
         l->is_childless = 1;
         if (l->stage == KILLING)
-            l->deadline = now() + GRACE; /* for the output */
+            l->deadline = run_now() + GRACE; /* for the output */
     }
     for (int rank = 0; rank < l->plan->ranks; rank++)
         living_ranks += l->pids[rank] != 0;
@@ -355,7 +357,7 @@ static int is_over(const launch *l)
 /* Milliseconds until the deadline. */
 static int patience(const launch *l)
 {
-    uint64_t time = now();
+    uint64_t time = run_now();
     if (l->deadline == NBCOLL_FOREVER)
         return -1;
     if (l->deadline <= time)
@@ -381,7 +383,7 @@ static void attend(launch *l)
         if (l->polls[l->outputs].revents)
             take_signals(l);
     }
-    if (now() >= l->deadline)
+    if (run_now() >= l->deadline)
         pass_deadline(l);
 }
 
@@ -397,7 +399,7 @@ static int run_ranks(launch *l)
     }
     snprintf(l->id, sizeof l->id, "%s", id.text);
 #endif
-    l->deadline = plan->timeout == NBCOLL_FOREVER ? NBCOLL_FOREVER : now() + plan->timeout;
+    l->deadline = plan->timeout == NBCOLL_FOREVER ? NBCOLL_FOREVER : run_now() + plan->timeout;
     if (plan->agent && !(l->agent = run_agent_start(plan->self, plan->ranks, plan->agent, plan->scratch)))
         return COMMAND_FAILED;
     for (int rank = 0, status = 0; rank < plan->ranks && !status; rank++)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll run --timeline`: the file that the ranks record into, which has no name, and what becomes of it at the end: a
- * trace. A message is from the begin of its sender's step to the end of its receiver's. */
+ * trace. A message is from the begin of its sender's step to the end of its receiver's. Of a rank that waited when it
+ * ended a message ends there which nobody sent: of the kind JOIN. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +19,7 @@ enum { OPEN_STEPS = 256 }; /* of a rank that have started and not ended */
 typedef struct started {
     uint64_t ns;
     uint32_t operation, step;
+    int peer; /* for which it waits, or -1 */
 } started;
 
 /* One end of a message. */
@@ -42,10 +45,12 @@ typedef struct gathering {
     timeline t;
     known *known;
     size_t knowns, room;
-    uint64_t first; /* ns */
-    int rank;       /* that is read, and its open steps */
+    uint64_t first;  /* ns */
+    int rank;        /* that is read, */
+    uint64_t last;   /* its last event, */
+    uint64_t opened; /* how often it has opened the recording, */
+    size_t opens;    /* and its open steps */
     started open[OPEN_STEPS];
-    size_t opens;
     ends from, to;
     int has_failed;
 } gathering;
@@ -63,7 +68,9 @@ static int by_call(const void *a, const void *b)
 static void note_operation(void *user, const nbcoll_timeline_event *e)
 {
     gathering *g = user;
-    if (e->ns < g->first)
+    if (e->noted == NBCOLL_NOTED_OPENED)
+        g->opened++;
+    else if (e->ns < g->first)
         g->first = e->ns;
     if (e->noted != NBCOLL_NOTED_BEGIN)
         return;
@@ -116,13 +123,39 @@ static void add_end(gathering *g, ends *list, end one)
 
 static void open_step(gathering *g, uint32_t operation, const nbcoll_timeline_event *e)
 {
+    int waits = run_waits_for(e, g->t.ranks);
     if (g->opens < OPEN_STEPS)
-        g->open[g->opens++] = (started){e->ns - g->first, operation, e->step};
+        g->open[g->opens++] = (started){e->ns - g->first, operation, e->step, waits ? e->peer : -1};
 }
 
 static int is_reading(nbcoll_kind kind)
 {
     return kind == NBCOLL_RECV || kind == NBCOLL_FETCH || kind == NBCOLL_FETCH_REDUCE;
+}
+
+static void close_all(gathering *g, uint32_t operation)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < g->opens; i++)
+        if (g->open[i].operation != operation)
+            g->open[left++] = g->open[i];
+    g->opens = left;
+}
+
+/* For whom the rank waited when it ended, if its times are those of the launcher's clock. */
+static void add_last_wait(gathering *g, const run_plan *plan)
+{
+    uint64_t over = plan->ended[g->rank];
+    if (g->first < plan->begun || over < g->last)
+        return;
+    for (size_t i = 0; i < g->opens; i++) {
+        const started *s = &g->open[i];
+        if (s->peer < 0)
+            continue;
+        timeline_add(&g->t, &(nbcoll_sim_event){NBCOLL_SIM_MESSAGE, NBCOLL_JOIN, s->peer, g->rank, s->step, 0,
+                                                over - g->first, over - g->first, s->operation});
+        return;
+    }
 }
 
 /* Only steps that need nobody are work all the time. What sends is drawn at its begin, what takes at its end. */
@@ -133,7 +166,7 @@ static void close_step(gathering *g, uint32_t operation, const nbcoll_timeline_e
     size_t i = 0;
     while (i < g->opens && (g->open[i].operation != operation || g->open[i].step != e->step))
         i++;
-    started s = i < g->opens ? g->open[i] : (started){now, operation, e->step};
+    started s = i < g->opens ? g->open[i] : (started){now, operation, e->step, -1};
     if (i < g->opens)
         g->open[i] = g->open[--g->opens];
     int is_work = kind == NBCOLL_COPY || kind == NBCOLL_REDUCE || kind == NBCOLL_CALL;
@@ -154,8 +187,9 @@ static void note_event(void *user, const nbcoll_timeline_event *e)
 {
     gathering *g = user;
     known wanted = {.comm = e->comm, .tag = e->tag};
+    g->last = e->ns;
     const known *k = g->knowns ? bsearch(&wanted, g->known, g->knowns, sizeof wanted, by_call) : NULL;
-    if (!k || g->has_failed)
+    if (!k || g->has_failed || e->noted == NBCOLL_NOTED_OPENED)
         return; /* its begin has been overwritten on all ranks */
     uint32_t operation = (uint32_t)(k - g->known);
     nbcoll_sim_event mark = {NBCOLL_SIM_STARTED, NBCOLL_JOIN,      g->rank,  -1, 0, 0,
@@ -167,6 +201,7 @@ static void note_event(void *user, const nbcoll_timeline_event *e)
     else {
         mark.what = e->noted == NBCOLL_NOTED_BEGIN ? NBCOLL_SIM_STARTED : NBCOLL_SIM_ENDED;
         timeline_add(&g->t, &mark);
+        close_all(g, operation);
     }
 }
 
@@ -228,22 +263,38 @@ static void add_messages(gathering *g)
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
+/* The file keeps what is in it until there is something to write. */
 int run_timeline_open(run_plan *plan)
 {
+    int file = open(plan->timeline, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    plan->trace = file >= 0 ? fdopen(file, "w") : NULL;
+    if (!plan->trace) {
+        command_refuse(plan->self, "--timeline %s: %s", plan->timeline, strerror(errno));
+        return COMMAND_FAILED;
+    }
+    plan->begun = run_now();
+    plan->ended = mmap(NULL, (size_t)plan->ranks * sizeof *plan->ended, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     plan->recording = memfd_create("nbcoll timeline", MFD_CLOEXEC);
-    if (plan->recording >= 0 && nbcoll_timeline_create(plan->recording, plan->ranks) == NBCOLL_OK)
+    if (plan->ended != MAP_FAILED && plan->recording >= 0 &&
+        nbcoll_timeline_create(plan->recording, plan->ranks) == NBCOLL_OK)
         return 0;
     command_refuse(plan->self, "--timeline: no room to record into: %s", strerror(errno));
     return COMMAND_FAILED;
 }
 
 /* Says what is missing of a rank's part. */
-static void say(const run_plan *plan, int rank, uint64_t told)
+static void say(const run_plan *plan, int rank, uint64_t told, uint64_t opened)
 {
     if (!told)
         command_refuse(plan->self,
-                       "--timeline: rank %d has recorded nothing: its program begins neither with nbcoll_launch_join\n"
-                       "nor with contexts that have nbcoll_launch_observer (nbcoll/launch.h)",
+                       "--timeline: rank %d has recorded nothing: it did not come to nbcoll_launch_join, nor to\n"
+                       "nbcoll_launch_observer for contexts of its own (nbcoll/launch.h), or could not record there",
+                       rank);
+    else if (told == opened)
+        command_refuse(plan->self,
+                       "--timeline: rank %d has begun no operation; the first ones are those of nbcoll_launch_join,\n"
+                       "which begin when all ranks have come to it",
                        rank);
     else if (told > NBCOLL_TIMELINE_EVENTS)
         command_refuse(plan->self, "--timeline: of the %llu events of rank %d the last %u are kept",
@@ -255,13 +306,15 @@ static int gather(const run_plan *plan, gathering *g)
     nbcoll_status status = NBCOLL_OK;
     for (g->rank = 0; g->rank < plan->ranks && status == NBCOLL_OK; g->rank++) {
         uint64_t told = 0;
+        g->opened = 0;
         status = nbcoll_timeline_read(plan->recording, g->rank, &told, note_operation, g);
-        say(plan, g->rank, told);
+        say(plan, g->rank, told, g->opened);
     }
     number_operations(g);
     for (g->rank = 0; g->rank < plan->ranks && status == NBCOLL_OK && !g->has_failed; g->rank++) {
-        status = nbcoll_timeline_read(plan->recording, g->rank, NULL, note_event, g);
         g->opens = 0;
+        status = nbcoll_timeline_read(plan->recording, g->rank, NULL, note_event, g);
+        add_last_wait(g, plan);
     }
     add_messages(g);
     timeline_sort(&g->t);
@@ -270,13 +323,10 @@ static int gather(const run_plan *plan, gathering *g)
 
 static int write_trace(const run_plan *plan, const timeline *t)
 {
-    FILE *file = fopen(plan->timeline, "w");
-    int failed = !file;
-    if (file) {
-        timeline_chrome(t, file);
-        failed = ferror(file);
-        failed |= fclose(file);
-    }
+    int failed = ftruncate(fileno(plan->trace), 0) < 0 && errno != EINVAL; /* a pipe has nothing to lose */
+    timeline_chrome(t, plan->trace);
+    failed |= ferror(plan->trace);
+    failed |= fclose(plan->trace);
     if (failed)
         command_refuse(plan->self, "%s: %s", plan->timeline, strerror(errno));
     return failed;

@@ -83,13 +83,14 @@ static void write_step(const timeline *t, FILE *out, const nbcoll_sim_event *e)
 
 static void write_message(const timeline *t, FILE *out, const nbcoll_sim_event *e, size_t id)
 {
+    const char *name = timeline_is_missing(e) ? "never came" : "message";
     begin_line(t, out, "s", e->rank, e->begin);
     fprintf(out,
-            ",\"id\":%zu,\"cat\":\"message\",\"name\":\"message\",\"args\":{\"kind\":\"%s\",\"operation\":%u,"
+            ",\"id\":%zu,\"cat\":\"message\",\"name\":\"%s\",\"args\":{\"kind\":\"%s\",\"operation\":%u,"
             "\"step\":%u,\"bytes\":%" PRIu64 "}}",
-            id, nbcoll_kind_name(e->kind), (unsigned)e->operation, (unsigned)e->step, e->bytes);
+            id, name, nbcoll_kind_name(e->kind), (unsigned)e->operation, (unsigned)e->step, e->bytes);
     begin_line(t, out, "f", e->peer, e->end);
-    fprintf(out, ",\"id\":%zu,\"cat\":\"message\",\"name\":\"message\",\"bp\":\"e\"}", id);
+    fprintf(out, ",\"id\":%zu,\"cat\":\"message\",\"name\":\"%s\",\"bp\":\"e\"}", id, name);
 }
 
 static void write_mark(const timeline *t, FILE *out, const nbcoll_sim_event *e)

@@ -23,6 +23,12 @@ typedef struct timeline {
     size_t operations;
 } timeline;
 
+/* A message for which its receiver waited to its end, which is there: nobody has sent it. */
+static inline int timeline_is_missing(const nbcoll_sim_event *e)
+{
+    return e->what == NBCOLL_SIM_MESSAGE && e->kind == NBCOLL_JOIN;
+}
+
 void timeline_add(timeline *t, const nbcoll_sim_event *event);
 void timeline_free(timeline *t);
 /* Rising by `begin`; at the same time a start comes first, then steps, messages, an end. */

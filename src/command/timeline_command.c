@@ -77,8 +77,9 @@ static void print_longest(const timeline_waits *w)
         const timeline_wait *x = list[i];
         const char *why, *name = x->operation < w->t->operations ? w->t->name[x->operation] : "";
         int whom = timeline_waits_reason(w, x, &why);
-        printf("%10.1f  from %.1f: rank %d in %s (operation %u):\n            rank %d %s\n", us(x->end - x->begin),
-               us(x->begin), x->rank, *name ? name : "the operation", (unsigned)x->operation, whom, why);
+        printf("%10.1f  from %.1f%s: rank %d in %s (operation %u):\n            rank %d %s\n", us(x->end - x->begin),
+               us(x->begin), timeline_is_missing(&w->t->event[x->message]) ? " to the end" : "", x->rank,
+               *name ? name : "the operation", (unsigned)x->operation, whom, why);
     }
     free(list);
 }
@@ -173,7 +174,8 @@ const command command_timeline = {
         "it had operations under way, how long it then waited for messages, and for whom: until a message was sent,\n"
         "the wait was for its sender, or for whom the sender itself waited for; after that the message was on its "
         "way,\n"
-        "or this rank computed and did not look. Then come the longest waits, with their reasons.\n\n"
+        "or this rank computed and did not look. Then come the longest waits, with their reasons; those that had not\n"
+        "ended when the rank did last \"to the end\".\n\n"
         "  --svg PICTURE     draw it: a row for each rank, time from left to right\n"
         "  --from US         of the drawing: only what began at this time or later,\n"
         "  --to US           and had ended by this one; microseconds from the beginning\n\n"

@@ -98,12 +98,13 @@ static void draw_message(const drawing *d, size_t i)
             e->bytes, e->begin, e->end);
 }
 
-/* From start to end: what no step covers of it, the rank waits. */
+/* From start to end, or until the rank ended: what no step covers of it, the rank waits. */
 static void draw_wait(const drawing *d, const nbcoll_sim_event *started)
 {
     double begin = x_of(d, started->begin), height = d->row * 0.5;
     for (const nbcoll_sim_event *e = started; e < d->t->event + d->t->used; e++)
-        if (e->what == NBCOLL_SIM_ENDED && e->rank == started->rank && e->operation == started->operation)
+        if (e->operation == started->operation && (timeline_is_missing(e) ? e->peer == started->rank
+                                                   : e->what == NBCOLL_SIM_ENDED && e->rank == started->rank))
             fprintf(d->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"" WAIT "\"/>\n", begin,
                     y_of(d, e->rank) - height / 2, x_of(d, e->begin) - begin, height);
 }
@@ -122,7 +123,7 @@ static unsigned draw_events(const drawing *d)
         if (d->t->event[i].what == NBCOLL_SIM_STARTED)
             draw_wait(d, &d->t->event[i]);
     for (size_t i = 0; i < d->t->used; i++)
-        if (d->t->event[i].what == NBCOLL_SIM_MESSAGE)
+        if (d->t->event[i].what == NBCOLL_SIM_MESSAGE && !timeline_is_missing(&d->t->event[i]))
             draw_message(d, i);
     for (size_t i = 0; i < d->t->used; i++) {
         const nbcoll_sim_event *e = &d->t->event[i];

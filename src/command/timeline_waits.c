@@ -100,6 +100,14 @@ static int sweep(timeline_waits *w, moment *moments, row *states)
         else
             status = pass(w, e, &states[e->rank]);
     }
+    for (int rank = 0; rank < t->ranks && !status; rank++) {
+        const row *s = &states[rank];
+        const nbcoll_sim_event *e = s->arrived >= 0 ? &t->event[s->arrived] : NULL;
+        if (!e || !s->active || !timeline_is_missing(e) || e->end <= s->last)
+            continue;
+        w->rank[rank].inside += e->end - s->last;
+        status = add_wait(w, &(nbcoll_sim_event){.rank = rank, .begin = e->end}, s);
+    }
     return status;
 }
 
@@ -136,7 +144,7 @@ static int by_operation(const void *a, const void *b)
     return x->rank - y->rank;
 }
 
-/* When a rank began an operation; at the time 0 if that is not known. */
+/* When a rank began an operation; UINT64_MAX if it is not known to have done so. */
 static uint64_t begin_of(const timeline_waits *w, uint32_t operation, int rank)
 {
     size_t low = 0, high = w->begins;
@@ -149,7 +157,7 @@ static uint64_t begin_of(const timeline_waits *w, uint32_t operation, int rank)
             high = middle;
     }
     const nbcoll_sim_event *e = low < w->begins ? &w->t->event[w->begin[low]] : NULL;
-    return e && e->operation == operation && e->rank == rank ? e->begin : 0;
+    return e && e->operation == operation && e->rank == rank ? e->begin : UINT64_MAX;
 }
 
 /* The first wait of a rank that ends behind this time. */
@@ -182,6 +190,8 @@ static uint64_t explain(const timeline_waits *w, ptrdiff_t message, uint64_t a, 
 {
     const nbcoll_sim_event *m = &w->t->event[message];
     uint64_t sent = earlier(later(m->begin, a), b), begun = begin_of(w, m->operation, m->rank);
+    if (begun == UINT64_MAX && !timeline_is_missing(m)) /* it has sent: its begin is no longer there */
+        begun = 0;
     uint64_t there = earlier(later(begun, a), sent), way = b - sent;
     cause[m->rank].late += there - a;
     uint64_t busy = sent - there;
@@ -225,17 +235,18 @@ int timeline_waits_reason(const timeline_waits *w, const timeline_wait *wait, co
     timeline_cause *cause = calloc((size_t)w->t->ranks, sizeof *cause);
     uint64_t most = cause ? explain(w, wait->message, wait->begin, wait->end, 0, cause) : 0;
     int rank = w->t->event[wait->message].rank;
+    int is_missing = timeline_is_missing(&w->t->event[wait->message]);
     *why = "had sent: on its way, or not looked for here";
     for (int r = 0; cause && r < w->t->ranks; r++) {
         if (cause[r].late > most) {
             most = cause[r].late;
             rank = r;
-            *why = "had not begun it";
+            *why = is_missing ? "is not known to have begun it" : "had not begun it";
         }
         if (cause[r].busy > most) {
             most = cause[r].busy;
             rank = r;
-            *why = "had begun it, and did something else";
+            *why = is_missing ? "sent nothing more" : "had begun it, and did something else";
         }
     }
     free(cause);

@@ -82,7 +82,6 @@ static void nbcolli_timeline_fill(nbcoll_timeline_event *to, const nbcoll_event 
     const nbcoll_step_view *s;
 
     if (to->noted == NBCOLL_NOTED_BEGIN) {
-        memset(to->name, 0, sizeof to->name);
         if (nbcoll_schedule_query(e->schedule, &info) == NBCOLL_OK)
             memcpy(to->name, info.name, strnlen(info.name, sizeof to->name - 1));
     } else if (to->noted != NBCOLL_NOTED_END && (s = nbcoll_schedule_step(e->schedule, e->step))) {
@@ -93,30 +92,35 @@ static void nbcolli_timeline_fill(nbcoll_timeline_event *to, const nbcoll_event 
     }
 }
 
+static void nbcolli_timeline_add(nbcolli_timeline_part *part, const nbcoll_timeline_event *event)
+{
+    /* relaxed: a number of its own for each; who reads goes by the places */
+    uint64_t number = atomic_fetch_add_explicit(&part->told, 1, memory_order_relaxed);
+    nbcolli_timeline_place *place = &part->place[number % NBCOLL_TIMELINE_EVENTS];
+
+    atomic_store_explicit(&place->serial, 0, memory_order_relaxed); /* not whole: ordered by the fence */
+    atomic_thread_fence(memory_order_release);
+    place->event = *event;
+    atomic_store_explicit(&place->serial, number + 1, memory_order_release); /* with what it holds */
+}
+
 static void nbcolli_timeline_note(void *user, const nbcoll_event *e)
 {
-    nbcolli_timeline_part *part = user;
     const int is_whole = e->step == NBCOLL_START || e->step == NBCOLL_END;
 
     if (e->moment == NBCOLL_STEP_READY || (is_whole && e->moment == NBCOLL_STEP_STARTED))
         return;
-    /* relaxed: a number of its own for each; who reads goes by the places */
-    uint64_t number = atomic_fetch_add_explicit(&part->told, 1, memory_order_relaxed);
-    nbcolli_timeline_place *place = &part->place[number % NBCOLL_TIMELINE_EVENTS];
-    nbcoll_timeline_event *to = &place->event;
-    atomic_store_explicit(&place->serial, 0, memory_order_relaxed); /* not whole: ordered by the fence */
-    atomic_thread_fence(memory_order_release);
-    to->ns = nbcolli_now(&e->comm->context->host);
-    to->comm = e->comm->id;
-    to->tag = e->tag;
-    to->step = e->step;
-    to->kind = NBCOLL_JOIN;
-    to->noted = e->step == NBCOLL_START            ? NBCOLL_NOTED_BEGIN
-                : e->step == NBCOLL_END            ? NBCOLL_NOTED_END
-                : e->moment == NBCOLL_STEP_STARTED ? NBCOLL_NOTED_STARTED
-                                                   : NBCOLL_NOTED_ENDED;
-    nbcolli_timeline_fill(to, e);
-    atomic_store_explicit(&place->serial, number + 1, memory_order_release); /* with what it holds */
+    nbcoll_timeline_event event = {.ns = nbcolli_now(&e->comm->context->host),
+                                   .comm = e->comm->id,
+                                   .tag = e->tag,
+                                   .step = e->step,
+                                   .kind = NBCOLL_JOIN,
+                                   .noted = e->step == NBCOLL_START            ? NBCOLL_NOTED_BEGIN
+                                            : e->step == NBCOLL_END            ? NBCOLL_NOTED_END
+                                            : e->moment == NBCOLL_STEP_STARTED ? NBCOLL_NOTED_STARTED
+                                                                               : NBCOLL_NOTED_ENDED};
+    nbcolli_timeline_fill(&event, e);
+    nbcolli_timeline_add(user, &event);
 }
 
 nbcoll_status nbcoll_timeline_open(const char *file, int rank, nbcoll_observer *out)
@@ -130,9 +134,11 @@ nbcoll_status nbcoll_timeline_open(const char *file, int rank, nbcoll_observer *
         return NBCOLL_ERR_CONFIG;
     nbcoll_status status = nbcolli_timeline_map(descriptor, rank, PROT_READ | PROT_WRITE, &part);
     close(descriptor);
-    if (status == NBCOLL_OK)
-        *out = (nbcoll_observer){sizeof *out, part, nbcolli_timeline_note};
-    return status;
+    if (status != NBCOLL_OK)
+        return status;
+    nbcolli_timeline_add(part, &(nbcoll_timeline_event){.noted = NBCOLL_NOTED_OPENED});
+    *out = (nbcoll_observer){sizeof *out, part, nbcolli_timeline_note};
+    return NBCOLL_OK;
 }
 
 void nbcoll_timeline_close(nbcoll_observer *observer)

@@ -72,6 +72,37 @@ for seconds in 1 4 16; do # a busy machine may not come so far in the first
 done
 grep -qx 'nbcoll run: late: rank 2, for which wait 0, 1' "$work/err" || fail "rank 2 is late, and not named:"
 
+# the waits that never ended are in the recording
+succeeds timeline "$work/killed" --svg "$work/picture.svg"
+[ "$(grep -c ' to the end: rank [01] in bcast' "$work/out")" -eq 2 ] || fail "waits to the end are missing"
+grep -A1 ' to the end: rank 1 in bcast' "$work/out" | grep -q 'rank 2 is not known to have begun it' ||
+    fail "rank 1 waited for rank 2 to the end, and no reason"
+grep -q '"name":"wait for rank 2"' "$work/killed" || fail "the trace has no wait for rank 2"
+[ "$(grep -c '"name":"never came"' "$work/killed")" -eq 4 ] || fail "not two messages that never came"
+
+# ranks that wait in nbcoll_launch_join for one that does not come to it
+cat >"$work/joins.c" <<'END'
+#include <unistd.h>
+#include <nbcoll/launch.h>
+int main(void)
+{
+    nbcoll_context *context;
+    nbcoll_comm *comm;
+    if (getenv("NBCOLL_RANK")[0] == '1')
+        pause();
+    return nbcoll_launch_join(&context, &comm) != NBCOLL_OK;
+}
+END
+"$CC" -std=gnu11 -I"$NBCOLL_SOURCE/include" "$work/joins.c" "$NBCOLL_BINARY/libnbcoll.a" -lm -o "$work/joins"
+for seconds in 1 4 16; do
+    run run -n 3 --timeout $seconds --timeline "$work/killed" "$work/joins"
+    [ "$(grep -c 'rank [02] has begun no operation; .* nbcoll_launch_join,$' "$work/err")" -ne 2 ] || break
+done
+[ "$(grep -c 'rank [02] has begun no operation; .* nbcoll_launch_join,$' "$work/err")" -eq 2 ] ||
+    fail "ranks 0 and 2 wait in nbcoll_launch_join, and nobody says so"
+[ "$(grep -c 'recorded nothing' "$work/err")" -eq 1 ] || fail "more than rank 1 is said to have recorded nothing"
+grep -q 'rank 1 has recorded nothing: it did not come to nbcoll_launch_join,' "$work/err" || fail "rank 1 is not named"
+
 # a rank that is killed in the middle has told what it did until then; the others, that they waited for it
 case $(nm "$nbcoll") in
 *__asan* | *__tsan*) ;; # this program is built without
@@ -123,7 +154,9 @@ echo '{"traceEvents": []}' >"$work/other"
 refused "$work/other" "^nbcoll timeline: $work/other: no timeline"
 sed 's/"tid":0,"ts"/"tid":7,"ts"/' "$work/trace" >"$work/wrong"
 refused "$work/wrong" ': event [0-9]*: "tid" is missing, or no whole number of 0..3$'
-run run -n 2 --timeline "$work/none/trace" "$hello"
+run run -n 2 --timeline "$work/none/trace" "$hello" # is refused before a rank starts
 [ "$status" -eq 3 ] || fail "a place that cannot be written: status $status"
+[ ! -s "$work/out" ] || fail "a place that cannot be written, and ranks ran"
+grep -qx "nbcoll run: --timeline $work/none/trace: No such file or directory" "$work/err" || fail "no reason"
 succeeds run -n 2 sh -c 'echo "recording: ${NBCOLL_TIMELINE-off}"'
 [ "$(grep -c "recording: off" "$work/out")" -eq 2 ] || fail "without --timeline something is recorded"
