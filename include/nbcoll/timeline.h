@@ -54,8 +54,8 @@ NBCOLL_API nbcoll_status nbcoll_timeline_create(int descriptor, int ranks);
 
 /* Opens a rank's part of such a file, notes there that it has, and makes *out an observer that writes there. It may
  * serve several contexts, on any threads, and outlives them; nbcoll_timeline_close then ends it. One that is never
- * closed costs its address space only. Errors: ERR_NULL, ERR_CONFIG (no such file that may be written; the rank is none of its ranks),
- * ERR_MEMORY. */
+ * closed costs its address space only. Errors: ERR_NULL, ERR_CONFIG (no such file that may be written; the rank is none
+ * of its ranks), ERR_MEMORY. */
 NBCOLL_API nbcoll_status nbcoll_timeline_open(const char *file, int rank, nbcoll_observer *out);
 
 /* Of what nbcoll_timeline_open has made. One that is zeroed is accepted. */
