@@ -265,7 +265,8 @@ typedef struct nbcoll_failure {
     uint64_t next;           /* the tag that `rank` starts next; 0 when it is not known */
     nbcoll_transport_error reason; /* with ERR_PEER_LOST, where this rank's own transport noticed it */
     /* With ERR_MISMATCH, when ranks are out of step: `rank` differs from most, or, as far as is known, from `other`.
-     * Where neither call is known, it is the one by which this rank has learned of it. */
+     * Where neither call is known, it is the one by which this rank has learned of it; `position` says whether that
+     * one has freed the communicator. */
     int other;            /* -1: from most */
     int is_before;        /* it does before `tag`, farther back than this rank has heard; 63 are remembered */
     nbcoll_call called;   /* what `rank` has called as operation `tag` */

@@ -108,6 +108,9 @@ static size_t nbcolli_mismatch_text(const nbcoll_failure *f, char *text, size_t 
     if (f->is_before)
         return nbcolli_text_add(text, bytes, 0, "rank %d called something else than %s before operation %llu", f->rank,
                                 others, tag);
+    if (f->position == NBCOLL_POSITION_FREED)
+        return nbcolli_text_add(text, bytes, 0, "operation %llu waits for rank %d, which %s", tag, f->rank,
+                                nbcolli_position_text(f->position));
     if (!f->called.operation && !f->expected.operation)
         return nbcolli_text_add(text, bytes, 0,
                                 "the ranks are out of step, in operation %llu or before it, as rank %d has shown; what "

@@ -250,6 +250,21 @@ static void twins_but_one(scene *s, nbcoll_comm *twin[])
     EXPECT(OK, nbcoll_comm_free(twin[s->w.ranks - 1]));
 }
 
+/* Who calls on the duplicate hears that the last rank has freed it. */
+static void it_is_said_who_has_freed(scene *s, nbcoll_comm *twin, int tag)
+{
+    nbcoll_failure failure;
+    char wanted[100];
+
+    EXPECT(OK, nbcoll_comm_failure(twin, &failure));
+    EXPECT(ERR_MISMATCH, failure.status);
+    assert_int_equal(failure.rank, s->w.ranks - 1);
+    assert_int_equal(failure.position, NBCOLL_POSITION_FREED);
+    snprintf(wanted, sizeof wanted, "operation %d waits for rank %d, which has freed the communicator", tag,
+             s->w.ranks - 1);
+    failure_says(&failure, wanted);
+}
+
 static void who_waits_for_a_rank_that_has_freed_the_communicator_is_told(void **state)
 {
     nbcoll_comm *twin[2];
@@ -264,6 +279,7 @@ static void who_waits_for_a_rank_that_has_freed_the_communicator_is_told(void **
         EXPECT(OK, nbcoll_ibarrier(twin[0], &q[0]));
         scene_settle(&s, 1, q, &status, LIMIT);
         EXPECT(ERR_MISMATCH, status);
+        it_is_said_who_has_freed(&s, twin[0], 0);
         world_close(&s.w);
     }
 }
@@ -294,6 +310,7 @@ static void who_waits_for_one_that_a_rank_without_the_communicator_has_answered_
     scene_settle(&s, 2, q, status, LIMIT);
     for (int r = 0; r < 2; r++) {
         EXPECT(ERR_MISMATCH, status[r]);
+        it_is_said_who_has_freed(&s, twin[r], 0);
         nbcoll_schedule_free(schedule[r]);
     }
     world_close(&s.w);
@@ -320,6 +337,8 @@ static void who_waits_until_one_has_read_that_has_freed_the_communicator_is_told
             assert_int_equal(status[r], i == 1 ? NBCOLL_OK : NBCOLL_ERR_MISMATCH);
         assert_int_equal(small[1][0], 1);
     }
+    for (int r = 0; r < 2; r++)
+        it_is_said_who_has_freed(&s, twin[r], 1);
     world_close(&s.w);
 }
 

@@ -105,6 +105,7 @@ typedef struct nbcolli_told {
     uint64_t owed;    /* 1 + the tag of which it wants to know from us; 0: none */
     uint64_t spoken;  /* 1 + the lowest tag of which we have told it our call; 0: none */
     uint8_t is_through; /* it has no more to say of its calls */
+    uint8_t has_freed;  /* the communicator */
     nbcolli_called called; /* what it has said: of the lowest such tag */
 } nbcolli_told;
 

@@ -13,6 +13,8 @@ nbcoll_failure nbcolli_failure_of(const nbcoll_comm *comm, nbcoll_status s, int 
 {
     nbcoll_failure f = {.status = s, .rank = rank, .tag = tag, .comm = comm, .other = -1};
 
+    if (s == NBCOLL_ERR_MISMATCH && rank >= 0 && comm->told[rank].has_freed)
+        f.position = NBCOLL_POSITION_FREED;
     if (s != NBCOLL_ERR_PEER_LOST || rank < 0)
         return f;
     const nbcolli_peer *peer = &comm->peer[rank];

@@ -71,14 +71,16 @@ typedef struct nbcolli_header {
                        a credit; WHERE: nbcoll_position; CALL: nbcolli_called_kind */
     uint64_t bytes;   /* EAGER, RTS: the whole payload, of an EAGER in the lower half; in its upper half, and CHANNEL:
                          a channel (channel.h), or 0; DATA: where this fragment begins; REVOKE: 1 if an answer is
-                         wanted; LOST for ERR_PEER_LOST: 1 if the rank is given up, for ERR_MISMATCH: the tag that
-                         showed it; GIVE_UP: 1 if its sender is; WHERE: the tag that its sender starts next, where
-                         that is FREED: how many operations of agents it has started, or UINT64_MAX; CALL: the count,
-                         48 bits, the op and the type */
+                         wanted; LOST for ERR_PEER_LOST: 1 if the rank is given up, for ERR_MISMATCH: 1 + the tag that
+                         showed it, or 0: `tag` ends, since its cause has freed the communicator; GIVE_UP: 1 if its
+                         sender is; WHERE: the tag that its sender starts next, where that is FREED: how many
+                         operations of agents it has started, or UINT64_MAX; CALL: the count, 48 bits, the op and the
+                         type */
     uint32_t to;      /* the receiver's rank in the communicator */
     uint32_t count;   /* STALLED: its number; EAGER, RTS, CREDIT: none up to this one waits any more, or 0; REVOKE:
-                         so many operations behind this one are revoked, too; WHERE: what its
-                        sender knows (5_match/ask.c); CALL: the root, or UINT32_MAX */
+                         so many operations behind this one are revoked, too; LOST for ERR_MISMATCH: 1 if its cause is
+                         known to have freed the communicator; WHERE: what its sender knows (5_match/ask.c); CALL: the
+                         root, or UINT32_MAX */
 } nbcolli_header;
 
 #define NBCOLLI_NO_COMM UINT64_MAX /* no communicator has this id: the message is the endpoint's */

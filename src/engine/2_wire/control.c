@@ -151,6 +151,7 @@ void nbcolli_tell_all(nbcoll_comm *comm, nbcolli_type type, uint64_t tag, nbcoll
         h.number = (uint32_t)cause;
         h.status = (uint8_t)why;
         h.bytes = bytes;
+        h.count = type == NBCOLLI_LOST && why == NBCOLL_ERR_MISMATCH && cause >= 0 && comm->told[cause].has_freed;
         nbcolli_post *post = nbcolli_control(peer->link, peer->address, &h);
         if (type == NBCOLLI_REVOKE)
             peer->revoke = post;

@@ -46,7 +46,7 @@ void nbcolli_tell_lost(nbcoll_comm *comm, int rank, nbcoll_status why)
     const nbcolli_peer *peer = &comm->peer[rank < 0 ? comm->rank : rank];
     int given_up = rank == comm->rank ? comm->link->rejected : nbcolli_is_given_up(peer->link, peer->address);
     nbcolli_tell_all(comm, NBCOLLI_LOST, comm->taken, why, rank,
-                     why == NBCOLL_ERR_MISMATCH ? comm->failure.tag : why == NBCOLL_ERR_PEER_LOST && given_up);
+                     why == NBCOLL_ERR_MISMATCH ? comm->failure.tag + 1 : why == NBCOLL_ERR_PEER_LOST && given_up);
 }
 
 int nbcolli_member_given_up(nbcoll_comm *comm, int rank)

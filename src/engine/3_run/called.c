@@ -203,6 +203,8 @@ static void nbcolli_called_judge(nbcoll_comm *comm)
     int is_last = comm->context->failure.comm == comm && comm->context->failure.status == NBCOLL_ERR_MISMATCH;
     nbcolli_split_minds s = nbcolli_called_sides(comm);
 
+    if (s.tag || s.before >= 0) /* it is not that a rank has freed the communicator */
+        f->position = NBCOLL_POSITION_UNKNOWN;
     if (s.tag) {
         nbcolli_called own = nbcolli_called_here(comm, s.tag - 1);
         int is_mine = 2 * s.most > comm->size; /* most ranks call the same, which this one does not */

@@ -28,7 +28,7 @@ void nbcolli_called_tell(nbcoll_comm *comm);
 /* The rank has freed the communicator: it has nothing to say. */
 static inline void nbcolli_called_freed(nbcoll_comm *comm, int rank)
 {
-    comm->told[rank].is_through = 1;
+    comm->told[rank].is_through = comm->told[rank].has_freed = 1;
 }
 
 /* A CALL has come. */

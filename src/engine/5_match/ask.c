@@ -344,8 +344,10 @@ static const nbcolli_request *nbcolli_program_first(const nbcoll_comm *comm)
 static void nbcolli_programs_judge(nbcoll_comm *comm, int rank, uint64_t called)
 {
     const nbcolli_request *first = nbcolli_program_first(comm);
-    if (first && first->program_number >= called)
-        nbcolli_comm_break(comm, rank, NBCOLL_ERR_MISMATCH, comm->taken);
+    if (!first || first->program_number < called)
+        return;
+    nbcolli_called_freed(comm, rank);
+    nbcolli_comm_break(comm, rank, NBCOLL_ERR_MISMATCH, comm->taken);
 }
 
 /* If the first one was that at the last round, too, those are asked with whom it has queue pairs. Returns whether

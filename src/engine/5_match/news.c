@@ -103,9 +103,9 @@ void nbcolli_lost_in(nbcoll_comm *comm, const nbcolli_header *h)
     int cause = (int)(h->number == (uint32_t)comm->rank ? h->source : h->number); /* who has lost us is lost to us */
 
     if (h->status == NBCOLL_ERR_MISMATCH) {
-        if (!h->bytes)
+        if (h->count)
             nbcolli_called_freed(comm, cause);
-        nbcolli_comm_break(comm, cause, NBCOLL_ERR_MISMATCH, h->bytes ? h->bytes : h->tag);
+        nbcolli_comm_break(comm, cause, NBCOLL_ERR_MISMATCH, h->bytes ? h->bytes - 1 : h->tag);
         nbcolli_runs_fail(comm, h->tag, UINT64_MAX, NBCOLL_ERR_MISMATCH, cause);
         if (!h->bytes)
             nbcolli_freed_tell(comm, h->tag, cause);

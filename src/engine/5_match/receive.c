@@ -73,7 +73,8 @@ static void nbcolli_orphan_answer(const nbcolli_incoming *in, nbcolli_type type,
 {
     const nbcolli_header *m = &in->header;
     nbcolli_header answer = {.comm = m->comm, .tag = m->tag, .source = m->to, .to = m->source, .number = number,
-                             .type = (uint8_t)type, .status = (uint8_t)status};
+                             .type = (uint8_t)type, .status = (uint8_t)status,
+                             .count = type == NBCOLLI_LOST && status == NBCOLL_ERR_MISMATCH};
     nbcolli_control(in->link, in->source, &answer);
 }
 

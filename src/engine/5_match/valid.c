@@ -96,7 +96,8 @@ int nbcolli_is_valid(const nbcolli_incoming *in)
     return rule->of_endpoint == (h->comm == NBCOLLI_NO_COMM) && nbcolli_is_valid_payload(rule->carries, in) &&
            h->status < 64 && rule->statuses >> h->status & 1 && h->bytes >= rule->least && h->bytes <= rule->most &&
            nbcolli_is_valid_credit(in->link, in->source, h->credits) &&
-           (h->type != NBCOLLI_REVOKE || h->count < UINT64_MAX - h->tag);
+           (h->type != NBCOLLI_REVOKE || h->count < UINT64_MAX - h->tag) &&
+           (h->type != NBCOLLI_LOST || (h->count <= 1 && (!h->count || h->number != UINT32_MAX)));
 }
 
 int nbcolli_is_valid_in(const nbcoll_comm *comm, const nbcolli_header *h)
