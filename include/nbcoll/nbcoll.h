@@ -533,8 +533,9 @@ NBCOLL_API nbcoll_status nbcoll_comm_dup_with(nbcoll_comm *comm, const nbcoll_co
                                               uint64_t timeout);
 
 /* Split by shared node: a communicator of the ranks whose transport gives them memory in common (shm: all that are on
- * one machine), ordered by `key`, then by rank in the parent. A rank that has none in common is alone in its own. Of
- * several endpoints the first one of each rank counts. */
+ * one machine, whether or not the system lets them read each other's memory; but none that has NBCOLL_SHM_NO_BULK),
+ * ordered by `key`, then by rank in the parent. A rank that has none in common is alone in its own. Of several
+ * endpoints the first one of each rank counts. */
 NBCOLL_API nbcoll_status nbcoll_comm_isplit_shared(nbcoll_comm *comm, int key, nbcoll_comm **out,
                                                    nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_comm_split_shared(nbcoll_comm *comm, int key, nbcoll_comm **out, uint64_t timeout);

@@ -66,7 +66,8 @@ typedef struct nbcoll_shm_allgather {
  * threads) ends it by SIGSEGV, as any access does. */
 #define NBCOLL_SHM_NO_CMA 1u      /* do not read other processes' memory */
 #define NBCOLL_SHM_NO_BULK 2u     /* nor that of threads of this process, and no pieces: large data travels in
-                                     fragments, which are messages */
+                                     fragments, which are messages, and nbcoll_comm_split_shared leaves this rank
+                                     alone */
 #define NBCOLL_SHM_NO_PIECES 8u   /* no pieces, unless the other process's memory can be read when the ranks open and no
                                      more later; with NO_CMA large data travels between processes in fragments */
 #define NBCOLL_SHM_PIECES 16u     /* what is too large for a message comes in pieces, from threads of this process too;

@@ -135,6 +135,36 @@ static void split_shared_keeps_those_together_that_have_memory_in_common(void **
     }
 }
 
+/* Ranks of one endpoint may differ in that. */
+static void split_shared_leaves_a_rank_alone_that_shares_no_memory(void **state)
+{
+    const nbcoll_loopback_config loopback = world_variant(WORLD_SHARED, 1);
+    nbcoll_transport without;
+    (void)state;
+
+    for (int alone = 0; alone < 3; alone++) {
+        nbcoll_comm *part[3], *together[2];
+        nbcoll_request q[3];
+        world w;
+        world_open_contexts(&w, 3, &loopback, NULL);
+        without = *w.endpoint[alone]->transport;
+        without.shared = NULL;
+        w.endpoint[alone]->transport = &without;
+        for (int r = 0; r < 3; r++)
+            EXPECT(OK, nbcoll_comm_icreate(w.context[r], w.endpoint[r], NULL, &w.comm[r], &q[r]));
+        world_finish(&w, 3, q);
+        for (int r = 0; r < 3; r++)
+            EXPECT(OK, nbcoll_comm_isplit_shared(w.comm[r], 0, &part[r], &q[r]));
+        world_finish(&w, 3, q);
+        for (int r = 0, n = 0; r < 3; r++)
+            if (r != alone)
+                together[n++] = part[r];
+        works(&w, together, 2);
+        works(&w, &part[alone], 1);
+        world_close(&w);
+    }
+}
+
 static void a_split_of_a_split_down_to_single_ranks_works(void **state)
 {
     nbcoll_comm *level[5][MOST];
@@ -545,6 +575,7 @@ int main(void)
         cmocka_unit_test(split_groups_by_colour_and_orders_by_key_then_rank),
         cmocka_unit_test(all_ranks_may_stay_out_of_a_split),
         cmocka_unit_test(split_shared_keeps_those_together_that_have_memory_in_common),
+        cmocka_unit_test(split_shared_leaves_a_rank_alone_that_shares_no_memory),
         cmocka_unit_test(a_split_of_a_split_down_to_single_ranks_works),
         cmocka_unit_test(a_dup_may_be_made_while_operations_run_on_the_parent),
         cmocka_unit_test(dups_of_two_communicators_may_cross),

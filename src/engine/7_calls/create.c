@@ -320,14 +320,16 @@ nbcoll_status nbcoll_comm_split(nbcoll_comm *comm, int colour, int key, nbcoll_c
                 : NBCOLL_ERR_NULL;
 }
 
-/* By the lowest rank that has memory in common with this one: constant, so that no lock is needed. */
+/* By the lowest rank of the same endpoint, whether or not that one shares memory; without shared memory by a number
+ * that no other rank has. Constant, so that no lock is needed. */
 static nbcolli_create_wish nbcolli_by_memory(const nbcoll_comm *comm, int key)
 {
-    const nbcolli_link *mine = comm->peer[comm->rank].link;
     int rank = 0;
 
-    while (rank != comm->rank && !(mine->transport.shared && comm->peer[rank].is_near))
+    while (!comm->peer[rank].is_near)
         rank++;
+    if (!comm->peer[comm->rank].link->transport.shared)
+        rank = comm->size + comm->rank;
     return (nbcolli_create_wish){NBCOLLI_SPLIT_SHARED, rank, key};
 }
 
