@@ -251,11 +251,12 @@ typedef struct nbcoll_call {
 } nbcoll_call;
 
 /* What an error was about. Operations are named by their tag: the number of operations started before on the
- * communicator, creations of others included. `rank` (in `comm`; -1 when none is concerned) is the one that was lost,
- * failed, cancelled or did something else than the others. After ERR_TIMEOUT, and after ERR_NO_SLOT in the operation
- * `tag` that holds the slot, it is one for which this rank waits, or which those wait for: one that has not started the
- * operation if such a one is known, else the lowest; `position` says where it is. A rank that waits learns that about
- * every 40 ms: from shared memory of any rank, else from those that are inside a call of the library. */
+ * communicator, creations of others included. `rank` (in `comm`; -1 when no member is concerned) is the one that was
+ * lost, failed, cancelled or did something else than the others; a rank that others have lost names itself. After
+ * ERR_TIMEOUT, and after ERR_NO_SLOT in the operation `tag` that holds the slot, it is one for which this rank waits,
+ * or which those wait for: one that has not started the operation if such a one is known, else the lowest; `position`
+ * says where it is. A rank that waits learns that about every 40 ms: from shared memory of any rank, else from those
+ * that are inside a call of the library. */
 typedef struct nbcoll_failure {
     nbcoll_status status;
     int rank;
@@ -512,11 +513,12 @@ NBCOLL_API nbcoll_status nbcoll_comm_create_over(nbcoll_context *context, int n,
  * ERR_MEMORY, ERR_FORKED. Through the request also ERR_LIMIT: others have meanwhile cancelled operations, in more than
  * 1024 rows, of communicators that this rank does not have (any more).
  *
- * A creation that is cancelled, or times out, or ends with ERR_MEMORY or ERR_LIMIT on one rank when others have
- * already ended theirs, leaves them a communicator that not all ranks have. They are told: what they have started on
- * it ends, and what they start later is refused, with ERR_CANCELLED (ERR_PEER_LOST if the creation ended by the loss
- * of a rank). It can only be freed; the parent stays usable. That holds for the first communicator of an endpoint,
- * too, and for a split also if the rank that cancelled passed another colour. */
+ * A creation that is cancelled, or times out, or ends with ERR_MEMORY or ERR_LIMIT on one rank when others have already
+ * ended theirs, leaves them a communicator that not all ranks have. They are told: what they have started on it ends,
+ * and what they start later is refused, with ERR_CANCELLED (ERR_PEER_LOST if the creation ended by the loss of a rank),
+ * naming the one that was the cause, or nobody where that is no member of it. It can only be freed; the parent stays
+ * usable. That holds for the first communicator of an endpoint, too, and for a split also if the rank that cancelled
+ * passed another colour. */
 NBCOLL_API nbcoll_status nbcoll_comm_idup(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_comm_dup(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout);
 NBCOLL_API nbcoll_status nbcoll_comm_isplit(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out,

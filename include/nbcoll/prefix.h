@@ -692,6 +692,7 @@
 #define nbcolli_map_put NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_map_put)
 #define nbcolli_mark_lost NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_mark_lost)
 #define nbcolli_may_reuse NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_may_reuse)
+#define nbcolli_member_at NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_member_at)
 #define nbcolli_member_given_up NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_member_given_up)
 #define nbcolli_member_gone NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_member_gone)
 #define nbcolli_message_in NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_message_in)

@@ -331,6 +331,7 @@ struct nbcoll_comm {
     /* While it is being made: the call that begins it, then progress. */
     int making;            /* and it stays so if that fails */
     nbcoll_status spoiled; /* why it will not be made though its vote ended well here */
+    int spoiler;           /* the rank that is the cause of that, by its address at home; -1: it is not known */
     nbcoll_comm *parent;   /* null: the first of its link */
     nbcoll_comm *eldest;   /* whose vote makes it, too; null: it has its own */
     nbcoll_comm *twin;     /* the next one that the same vote makes */

@@ -31,7 +31,7 @@ void nbcolli_revoke_answer(nbcoll_comm *comm, const nbcolli_header *h)
 
 /* ---- half communicators ------------------------------------------------------------------------------------------ */
 
-static int nbcolli_member_at(const nbcoll_comm *comm, int home)
+int nbcolli_member_at(const nbcoll_comm *comm, int home)
 {
     for (int rank = 0; rank < comm->size; rank++)
         if (comm->peer[rank].home == home)
@@ -41,11 +41,11 @@ static int nbcolli_member_at(const nbcoll_comm *comm, int home)
 
 void nbcolli_comm_half(nbcoll_comm *comm, int source, int cause, nbcoll_status why)
 {
-    int absent = nbcolli_member_at(comm, source), culprit = nbcolli_member_at(comm, cause);
+    int absent = nbcolli_member_at(comm, source);
 
     if (absent >= 0)
         comm->peer[absent].absent = 1;
-    nbcolli_comm_break(comm, culprit < 0 ? absent : culprit,
+    nbcolli_comm_break(comm, nbcolli_member_at(comm, cause),
                        why == NBCOLL_ERR_PEER_LOST ? why : NBCOLL_ERR_CANCELLED, comm->taken);
     for (uint32_t i = 0; i < comm->config.slots; i++)
         if (comm->slot[i].active && comm->slot[i].active->status != NBCOLL_OK)
@@ -55,17 +55,21 @@ void nbcolli_comm_half(nbcoll_comm *comm, int source, int cause, nbcoll_status w
 void nbcolli_vote_revoked(nbcoll_comm *comm, const nbcolli_incoming *in, nbcoll_status why)
 {
     const nbcolli_header *h = &in->header;
-    int source = in->link->member[in->source];
-    int cause = comm && h->number < (uint32_t)comm->size ? comm->peer[h->number].home : source;
+    int source = in->link->member[in->source], cause = -1;
 
+    if (h->number == h->source)
+        cause = source;
+    else if (comm && h->number < (uint32_t)comm->size)
+        cause = comm->peer[h->number].home; /* where the parent is freed nobody knows who that is */
     for (nbcoll_comm *made = in->link->context->comms, *next; made; made = next) {
         next = made->sister;
         if (made->link != in->link->home || made->vote_comm != h->comm || made->vote_tag - h->tag > h->count ||
             (comm && (nbcolli_find_run(comm, made->vote_tag) || nbcolli_queue_find(comm, made->vote_tag))))
             continue;
-        if (made->making)
+        if (made->making) {
             made->spoiled = why;
-        else
+            made->spoiler = cause;
+        } else
             nbcolli_comm_half(made, source, cause, why);
     }
 }
@@ -100,9 +104,11 @@ static void nbcolli_freed_tell(nbcoll_comm *comm, uint64_t tag, int rank)
 
 void nbcolli_lost_in(nbcoll_comm *comm, const nbcolli_header *h)
 {
-    int cause = (int)(h->number == (uint32_t)comm->rank ? h->source : h->number); /* who has lost us is lost to us */
+    int cause = (int)h->number; /* perhaps this rank, which others have lost: who says so may have heard it only */
 
     if (h->status == NBCOLL_ERR_MISMATCH) {
+        if (cause == comm->rank)
+            cause = (int)h->source;
         if (h->count)
             nbcolli_called_freed(comm, cause);
         nbcolli_comm_break(comm, cause, NBCOLL_ERR_MISMATCH, h->bytes ? h->bytes - 1 : h->tag);

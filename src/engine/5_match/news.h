@@ -12,8 +12,11 @@ void nbcolli_revoked_in(nbcoll_comm *comm, const nbcolli_header *h);
  * say. */
 void nbcolli_revoke_answer(nbcoll_comm *comm, const nbcolli_header *h);
 
-/* Rank `source` of its home does not have the communicator, for a reason of which `cause` there is the cause: it
- * holds and reads nothing of ours there, and nothing can be done with it. */
+/* The member with this address at home, or -1. */
+int nbcolli_member_at(const nbcoll_comm *comm, int home);
+
+/* Rank `source` of its home does not have the communicator, for a reason of which `cause` there, if it is known
+ * (else -1), is the cause: it holds and reads nothing of ours there, and nothing can be done with it. */
 void nbcolli_comm_half(nbcoll_comm *comm, int source, int cause, nbcoll_status why);
 
 /* Of the operations that a REVOKE names some are over here. If one was a vote that ended well, what it made is not on

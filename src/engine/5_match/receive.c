@@ -63,8 +63,10 @@ static int nbcolli_orphan_keep(nbcolli_incoming *in)
         return 1;
     }
     for (nbcoll_comm *comm = link->context->comms; comm; comm = comm->sister)
-        if (comm->link == link->home && comm->making && comm->spoiled == NBCOLL_OK)
+        if (comm->link == link->home && comm->making && comm->spoiled == NBCOLL_OK) {
             comm->spoiled = why == NBCOLL_PENDING ? NBCOLL_ERR_MEMORY : why;
+            comm->spoiler = link->home->endpoint->rank;
+        }
     return 0;
 }
 
@@ -110,7 +112,7 @@ static void nbcolli_orphan_in(nbcolli_incoming *in)
     const nbcolli_link *home = in->link->home;
     const nbcolli_tombstone *tombstone = nbcolli_find_tombstone(home, m->comm);
     int has_failed = tombstone && m->tag < tombstone->failed_floor; /* of which the sender is told too */
-    int is_message = nbcolli_is_message(m), is_data = is_message || m->type == NBCOLLI_STALLED;
+    int is_message = nbcolli_is_message(m); /* a STALLED may be late: what waited has come before it, and has ended */
     int is_freed = tombstone || !home->creating;
 
     if (m->type == NBCOLLI_QUERY) {
@@ -123,7 +125,8 @@ static void nbcolli_orphan_in(nbcolli_incoming *in)
         nbcolli_stalls_seen(&in->link->pair[in->source], m);
     else if (!is_freed && nbcolli_orphan_keep(in))
         return;
-    nbcoll_status why = has_failed || !is_freed || home->unmade ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_MISMATCH;
+    int is_unmade = !is_freed || (home->unmade && !tombstone); /* perhaps */
+    nbcoll_status why = has_failed || is_unmade ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_MISMATCH;
     if (is_message)
         nbcolli_credit_back(in->link, in->source, m);
     if (m->type == NBCOLLI_RTS)
@@ -132,7 +135,7 @@ static void nbcolli_orphan_in(nbcolli_incoming *in)
         nbcolli_orphan_answer(in, NBCOLLI_REVOKED, m->number, NBCOLL_OK);
     if (m->type == NBCOLLI_CTS && in->bytes) /* it lends memory */
         nbcolli_orphan_answer(in, NBCOLLI_PUT, m->number, NBCOLL_ERR_CANCELLED);
-    if (is_data && is_freed && !has_failed)
+    if (is_message && is_freed && !has_failed)
         nbcolli_orphan_answer(in, NBCOLLI_LOST, m->to, why);
     if (m->type == NBCOLLI_STALLED)
         nbcolli_credits_send(in->link, in->source);

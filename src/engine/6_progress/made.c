@@ -5,6 +5,7 @@
 
 #include "made.h"
 
+#include "../1_state/failure.h"
 #include "../2_wire/control.h"
 #include "../3_run/queue.h"
 #include "../4_comm/area.h"
@@ -12,6 +13,7 @@
 #include "../4_comm/sides.h"
 #include "../4_comm/terms.h"
 #include "../4_comm/vote.h"
+#include "../5_match/news.h"
 #include "../5_match/receive.h"
 
 /* Whose vote is each rank's: behind where the table of nodes is begun. */
@@ -200,8 +202,10 @@ static nbcoll_status nbcolli_made_conclude(nbcoll_comm *comm, nbcoll_status s)
 
     if (s == NBCOLL_OK && comm->spoiled != NBCOLL_OK) { /* those that have it must learn that this rank has not */
         nbcoll_comm *over = comm->parent ? comm->parent : comm;
+        int cause = nbcolli_member_at(over, comm->spoiler);
         s = comm->spoiled;
-        nbcolli_tell_all(over, NBCOLLI_REVOKE, comm->vote_tag, s, over->rank, 0);
+        nbcolli_note_failure(over, s, cause, comm->vote_tag);
+        nbcolli_tell_all(over, NBCOLLI_REVOKE, comm->vote_tag, s, cause, 0);
     }
     if (s == NBCOLL_OK)
         nbcolli_ballot_read(comm);

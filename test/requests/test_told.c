@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What a rank concludes from messages that come late, or through others: written here by hand, on behalf of rank 1. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "../../src/engine/1_state/communicator.h"
+#include "../../src/engine/1_state/message.h"
+#include "works.h"
+#include "world.h"
+
+enum { RANKS = 3 };
+
+/* Rank 1 sends it to rank 0, which takes it. */
+static void tell(world *w, nbcolli_header h)
+{
+    h.source = 1;
+    const nbcoll_header wire = nbcolli_pack(&h);
+    nbcoll_work work = {0};
+
+    assert_int_equal(w->endpoint[1]->transport->post(w->endpoint[1], 0, &wire, NULL, 0, &work), NBCOLL_POST_DONE);
+    for (int i = 0; i < 3; i++)
+        nbcoll_progress(w->context[0]);
+}
+
+static void step(world *w, int times)
+{
+    for (int i = 0; i < times; i++)
+        world_step(w);
+}
+
+static void fails_with(nbcoll_comm *comm, nbcoll_status status, int rank)
+{
+    nbcoll_failure failure;
+    EXPECT(OK, nbcoll_comm_failure(comm, &failure));
+    assert_int_equal(failure.status, status);
+    assert_int_equal(failure.rank, rank);
+}
+
+static void split(world *w, nbcoll_comm *made[RANKS])
+{
+    nbcoll_request q[RANKS];
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, nbcoll_comm_isplit(w->comm[r], r == 2, 0, &made[r], &q[r]));
+    world_finish(w, RANKS, q);
+}
+
+static void who_is_lost_to_others_names_itself_whoever_says_so(void **state)
+{
+    world w;
+    (void)state;
+    world_open(&w, RANKS, NULL, NULL, NULL);
+    tell(&w, (nbcolli_header){
+                 .comm = w.comm[0]->id, .type = NBCOLLI_LOST, .number = 0, .status = NBCOLL_ERR_PEER_LOST});
+    step(&w, 20);
+    for (int r = 0; r < RANKS; r++) /* and all others name it, too */
+        fails_with(w.comm[r], NBCOLL_ERR_PEER_LOST, 0);
+    world_close(&w);
+}
+
+static void a_stall_that_comes_late_to_a_freed_communicator_breaks_nothing(void **state)
+{
+    world w;
+    nbcoll_comm *made[RANKS];
+    (void)state;
+    world_open(&w, RANKS, NULL, NULL, NULL);
+    split(&w, made);
+    const uint64_t id = made[0]->id;
+    EXPECT(OK, nbcoll_comm_free(made[0]));
+    tell(&w, (nbcolli_header){.comm = id, .type = NBCOLLI_STALLED, .bytes = 8, .count = 1});
+    step(&w, 20);
+    fails_with(made[1], NBCOLL_OK, -1);
+    works(&w);
+    world_close(&w);
+}
+
+/* Of a loss that ended a creation. */
+static void half_made(uint32_t lost, int named)
+{
+    world w;
+    nbcoll_comm *made[RANKS];
+    world_open(&w, RANKS, NULL, NULL, NULL);
+    const uint64_t tag = w.comm[0]->taken;
+    split(&w, made);
+    tell(&w, (nbcolli_header){.comm = w.comm[0]->id,
+                              .type = NBCOLLI_REVOKE,
+                              .tag = tag,
+                              .number = lost,
+                              .status = NBCOLL_ERR_PEER_LOST});
+    fails_with(made[0], NBCOLL_ERR_PEER_LOST, named);
+    world_close(&w);
+}
+
+static void who_has_not_made_a_communicator_since_a_rank_outside_was_lost_is_not_lost_itself(void **state)
+{
+    (void)state;
+    half_made(2, -1);
+    half_made(1, 1);
+}
+
+static void a_freed_communicator_is_not_taken_for_one_that_was_never_made(void **state)
+{
+    world w;
+    nbcoll_comm *made[RANKS], *other[RANKS] = {0};
+    nbcoll_request q[RANKS];
+    nbcoll_status status[RANKS];
+    (void)state;
+    world_open(&w, RANKS, NULL, NULL, NULL);
+    split(&w, made);
+    for (int r = 0; r < 2; r++)
+        EXPECT(OK, nbcoll_ibarrier(made[r], &q[r]));
+    EXPECT(OK, nbcoll_cancel(q[0])); /* something has failed there */
+    world_settle(&w, 2, q, status);
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, nbcoll_comm_idup(w.comm[r], &other[r], &q[r]));
+    EXPECT(OK, nbcoll_cancel(q[0])); /* and one was not made */
+    world_settle(&w, RANKS, q, status);
+    const uint64_t id = made[0]->id, tag = made[0]->taken;
+    EXPECT(OK, nbcoll_comm_free(made[0]));
+    tell(&w, (nbcolli_header){.comm = id, .type = NBCOLLI_RTS, .tag = tag, .bytes = 8});
+    step(&w, 20);
+    fails_with(made[1], NBCOLL_ERR_MISMATCH, 0);
+    world_close(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_is_lost_to_others_names_itself_whoever_says_so),
+        cmocka_unit_test(a_stall_that_comes_late_to_a_freed_communicator_breaks_nothing),
+        cmocka_unit_test(who_has_not_made_a_communicator_since_a_rank_outside_was_lost_is_not_lost_itself),
+        cmocka_unit_test(a_freed_communicator_is_not_taken_for_one_that_was_never_made),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
