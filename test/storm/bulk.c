@@ -39,6 +39,8 @@ static nbcoll_status bulk_register(nbcoll_endpoint *ep, int peer, void *memory, 
     storm_step(s, e->actor);
     if (storm_fault(s, e->actor, FAULT_REGISTER, &e->actor->registers)) {
         storm_note(s, ep->rank, NOTE_FAULT, FAULT_REGISTER, access);
+        if (s->plan.groups & HAS_SHARED)
+            storm_cause(s, ep->rank, BAD_KEY);
         return NBCOLL_ERR_MEMORY;
     }
     if (!memory || !bytes)

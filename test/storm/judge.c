@@ -7,44 +7,58 @@
 
 #include "wire.h"
 
-/* Can this rank be called lost? One that has left in good order only once it has, and if it went without what failed.
- */
-static bool may_be_lost(const storm *s, int rank)
+/* What must have happened to the rank that is named. One that has left in good order is lost only once it has closed
+ * its end, and if it went without what failed. */
+static bool may_be_named(const storm *s, int rank, nbcoll_status status)
 {
-    if (rank < 0 || s->bad[rank] & (BAD_DEAD | BAD_DECLARED | BAD_WIRE | BAD_MEMORY))
+    unsigned bad = s->bad[rank];
+    switch (status) {
+    case NBCOLL_ERR_PEER_LOST:
+        return bad & (BAD_DEAD | BAD_DECLARED | BAD_WIRE | BAD_MEMORY) ||
+               ((bad & (BAD_LEFT | BAD_ENDED) || s->bad_anywhere & BAD_DIFFERS) && s->actor[rank].end->is_closed);
+    case NBCOLL_ERR_MEMORY:
+        return bad & (BAD_MEMORY | BAD_KEY);
+    case NBCOLL_ERR_CALL:
+        return bad & BAD_HOST;
+    case NBCOLL_ERR_MISMATCH:
         return true;
-    return s->bad[rank] & BAD_LEFT && s->actor[rank].end->is_closed;
+    case NBCOLL_ERR_CANCELLED:
+        return bad & (BAD_CANCELS | BAD_MEMORY);
+    default:
+        return false;
+    }
 }
 
 static const char *is_without_cause(const actor *a, const item *i, nbcoll_status status, const nbcoll_failure *failure)
 {
+    static const struct {
+        unsigned causes;
+        const char *otherwise;
+    } of[NBCOLL_STATUS_COUNT] = {
+        [NBCOLL_ERR_PEER_LOST] = {BAD_DEAD | BAD_LEFT | BAD_ENDED | BAD_DECLARED | BAD_WIRE | BAD_MEMORY,
+                                  "nobody is lost"},
+        [NBCOLL_ERR_MEMORY] = {BAD_MEMORY | BAD_KEY, "no memory was refused"},
+        [NBCOLL_ERR_CALL] = {BAD_HOST, "no function has failed"},
+        /* who has freed a communicator differs from those that wait for it */
+        [NBCOLL_ERR_MISMATCH] = {BAD_DIFFERS | BAD_LEFT, "all have called the same"},
+        /* who has no memory for a communicator cancels it */
+        [NBCOLL_ERR_CANCELLED] = {BAD_CANCELS | BAD_MEMORY, "nobody has cancelled"}};
     const storm *s = a->storm;
-    int named = -1;
 
     if (s->bad_anywhere & BAD_HEADER)
         return NULL;
-
-    if (failure && i && failure->rank >= 0 && failure->status == status)
-        named = plan_member(&s->plan, i->comm, a->rank, failure->rank);
-    switch (status) {
-    case NBCOLL_ERR_PEER_LOST:
-        if (!(s->bad_anywhere & (BAD_DEAD | BAD_LEFT | BAD_DECLARED | BAD_WIRE | BAD_MEMORY)))
-            return "nobody is lost";
-        if (s->bad[a->rank] & (BAD_WIRE | BAD_DECLARED | BAD_MEMORY)) /* this rank is lost to the others itself */
-            return NULL;
-        return may_be_lost(s, named) ? NULL : "to the one that is named nothing has happened";
-    case NBCOLL_ERR_MEMORY:
-        return s->bad_anywhere & BAD_MEMORY ? NULL : "no memory was refused";
-    case NBCOLL_ERR_CALL:
-        return s->bad_anywhere & BAD_HOST ? NULL : "no function has failed";
-    case NBCOLL_ERR_MISMATCH:
-        /* who has freed a communicator differs from those that wait for it */
-        return s->bad_anywhere & (BAD_DIFFERS | BAD_LEFT) ? NULL : "all have called the same";
-    case NBCOLL_ERR_CANCELLED:
-        return s->bad_anywhere & (BAD_CANCELS | BAD_MEMORY | BAD_DIFFERS) ? NULL : "nobody has cancelled";
-    default:
+    if (!of[status].causes)
         return "no operation ends like that";
-    }
+    if (!(s->bad_anywhere & of[status].causes))
+        return of[status].otherwise;
+    if (!failure || !i || failure->status != status) /* a later one may have taken its place */
+        return NULL;
+    if (failure->rank < 0) /* on one that not all have made: somebody of the parent */
+        return i->comm ? NULL : "nobody is named";
+    int named = plan_member(&s->plan, i->comm, a->rank, failure->rank);
+    return named < 0                            ? "no member is named"
+           : may_be_named(s, named, status) ? NULL
+                                              : "to the one that is named nothing of the kind has happened";
 }
 
 void judge_end(actor *a, const item *i, int index, nbcoll_status status, const nbcoll_failure *failure, buffers *b)
@@ -56,8 +70,10 @@ void judge_end(actor *a, const item *i, int index, nbcoll_status status, const n
     met.ended[i && i->kind == ITEM_CALL ? i->o.what : NBCOLL_OPERATION_COUNT][status]++;
     if (a->is_dead || s->ends)
         return;
-    if (status != NBCOLL_OK)
-        s->bad[a->rank] |= BAD_LEFT;
+    if (status != NBCOLL_OK) {
+        s->bad[a->rank] |= BAD_ENDED;
+        s->bad_anywhere |= BAD_ENDED;
+    }
     if (status != NBCOLL_OK && (wrong = is_without_cause(a, i, status, failure))) {
         if (failure)
             nbcoll_failure_text(failure, why, sizeof why);

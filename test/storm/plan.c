@@ -72,6 +72,8 @@ static void draw_limits(plan *p, uint64_t *r)
     p->far = (unsigned)ONE_OF(r, 0, 5, 30, 100);
     p->late = (unsigned)ONE_OF(r, 0, 0, 20, 100);
     p->latest = (uint64_t)ONE_OF(r, 100 * MICROSECOND, 10 * MILLISECOND, SECOND, SECOND, 200 * SECOND);
+    if (p->ranks > 9 && p->latest > SECOND)
+        p->latest = SECOND;
     if (p->latest >= SECOND) /* for that each of the others makes thousands of passes */
         p->late /= p->latest > SECOND ? 20 : 4;
     p->room = (uint32_t)ONE_OF(r, 1, 2, 8, 64, 1000);

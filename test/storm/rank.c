@@ -85,8 +85,6 @@ static void ended(rank *r, int k, nbcoll_status status)
         free(c->buffers);
     } else if (status == NBCOLL_OK)
         r->comm[i->made] = r->made[i->made];
-    if (status != NBCOLL_OK && status != NBCOLL_ERR_CANCELLED && status != NBCOLL_ERR_CALL)
-        r->is_broken[i->comm] = r->is_broken[i->comm] || status == NBCOLL_ERR_MISMATCH;
     close_call(r, k);
 }
 

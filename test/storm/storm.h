@@ -155,6 +155,8 @@ enum {
     BAD_HOST = 32, /* a function of the host's has failed */
     BAD_CANCELS = 64,
     BAD_DIFFERS = 128,
+    BAD_KEY = 512,     /* what it was to show to others without messages could not be registered */
+    BAD_ENDED = 1024,  /* something has ended badly on it: what it has not sent for that it never will */
     BAD_HEADER = 256 /* then any end is allowed, and none; but nothing outside may be touched */
 };
 
@@ -202,7 +204,7 @@ void coverage_print(void);
     X(TURN)                                                                                                            \
     X(POST) X(LINE) X(REFUSED) X(LENT) X(ARRIVES) X(TAKEN) X(BACK) X(CANCEL) X(CLOSE) X(REGISTER) X(UNREGISTER) X(GET) \
         X(PUT) X(COPIED) X(RESERVE) X(WAKE) X(ARM) X(STARTS) X(ENDS) X(FAULT) X(DEPARTED) X(LOST) X(MADE) X(FREED)     \
-            X(LATE) X(NO_MEMORY) X(OVER) X(GIVEN_UP) X(RELEASE)
+            X(LATE) X(NO_MEMORY) X(OVER) X(GIVEN_UP) X(RELEASE) X(OF_TYPE)
 typedef enum note {
 #define NOTE(name) NOTE_##name,
     NOTES(NOTE)

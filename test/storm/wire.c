@@ -349,6 +349,7 @@ static void deliver(end *e, nbcoll_completions *found)
             unsigned type = type_of(&m->as.arrival.header);
             met.next[e->last_type][type]++;
             e->last_type = type;
+            storm_note(s, e->base.rank, NOTE_OF_TYPE, type, m->as.arrival.header.word[2]);
             m->as.arrival.next = found->arrived;
             found->arrived = &m->as.arrival;
         }
