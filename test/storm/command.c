@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  *     storm SEED [cuts]              runs it, says all that happened, and the log's hash
- *     storm --seconds N [--from S]   runs seeds from S on (else from the clock), and says which failed
+ *     storm --seconds N [--from S]   runs seeds from S on (else from the clock), and says which failed, and what was met
  *     storm --count N [--from S]     the same of so many
- *     storm --shrink SEED [cuts]     leaves out ranks, items and faults as long as it fails, and says what is left
+ *     storm --shrink SEED [cuts]     leaves out ranks, items and faults as long as it fails, and says what is left, as
+ *                                    the command and as a test that keeps it (test_storm.c, kept.c)
  *
- * Cuts: --ranks N, --items N, --skip A,B,..., --no-fault N, --only KIND (of faults: a number), --calm. Status 1: one
+ * Cuts: --edition N, --ranks N, --items N, --skip A,B,..., --no-fault N, --only KIND (of faults: a number), --calm. Status 1: one
  * has failed. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +83,8 @@ static bool fails_alike(uint64_t seed, const cut *c)
 static void print_command(uint64_t seed, const cut *c)
 {
     printf("storm %llu", (unsigned long long)seed);
+    if (c->edition)
+        printf(" --edition %d", c->edition);
     if (c->ranks)
         printf(" --ranks %d", c->ranks);
     if (c->items >= 0)
@@ -96,6 +99,18 @@ static void print_command(uint64_t seed, const cut *c)
     for (int k = 0; k < c->n_skipped; k++)
         printf("%s%d", k ? "," : " --skip ", c->skipped[k]);
     printf("\n");
+}
+
+/* For test_storm.c. */
+static void print_test(uint64_t seed, const cut *c)
+{
+    printf("static void seed_%llu(void **state)\n{\n    const cut left = {.edition = %d, .ranks = %d, .items = %d, "
+           ".faults = %u, .only = %d, .is_calm = %d,\n                      .n_skipped = %d, .skipped = {",
+           (unsigned long long)seed, c->edition ? c->edition : EDITION, c->ranks, c->items, c->faults, c->only,
+           c->is_calm, c->n_skipped);
+    for (int k = 0; k < c->n_skipped; k++)
+        printf("%s%d", k ? ", " : "", c->skipped[k]);
+    printf("%s}};\n    (void)state;\n    run(%llu, &left);\n}\n", c->n_skipped ? "" : "0", (unsigned long long)seed);
 }
 
 /* ---- shrinking --------------------------------------------------------------------------------------------------- */
@@ -154,6 +169,7 @@ static void shrink(uint64_t seed, cut c)
     for (int step = 8; step; step /= 2)
         shrink_items(seed, &c, step);
     storm_run(&world, seed, &c, true);
+    print_test(seed, &c);
     print_command(seed, &c);
 }
 
@@ -162,12 +178,18 @@ static void shrink(uint64_t seed, cut c)
 static int run_many(uint64_t from, uint64_t count, double most, const cut *c, int findings)
 {
     double begin = seconds();
-    uint64_t ran = 0, faulty = 0, steps = 0;
+    uint64_t ran = 0, faulty = 0, steps = 0, small = 0;
+    clock_t in_small = 0;
     int failed = 0;
 
     for (; ran < count && (!most || seconds() - begin < most) && failed < findings; ran++) {
         uint64_t seed = from + ran;
+        clock_t before = clock();
         bool is_wrong = fails(seed, c);
+        if (world.plan.ranks <= 5) {
+            small++;
+            in_small += clock() - before;
+        }
         faulty += plan_has_faults(&world.plan);
         steps += world.steps;
         if (is_wrong) {
@@ -177,11 +199,12 @@ static int run_many(uint64_t from, uint64_t count, double most, const cut *c, in
             fflush(stdout);
         }
     }
-    double took = (double)clock() / CLOCKS_PER_SEC;
-    printf(
-        "%llu seeds from %llu on, %llu of them with faults, %llu steps: %d failed; %.0f a minute of processor time\n",
-        (unsigned long long)ran, (unsigned long long)from, (unsigned long long)faulty, (unsigned long long)steps,
-        failed, (double)ran / took * 60);
+    double minutes = (double)clock() / CLOCKS_PER_SEC / 60;
+    printf("%llu seeds from %llu on, %llu of them with faults, %llu steps: %d findings\n", (unsigned long long)ran,
+           (unsigned long long)from, (unsigned long long)faulty, (unsigned long long)steps, failed);
+    coverage_sum();
+    printf("a minute of processor time: %.0f jobs; of 2 to 5 ranks %.0f\n", (double)ran / minutes,
+           (double)small / ((double)in_small / CLOCKS_PER_SEC / 60));
     return failed > 0;
 }
 
@@ -233,6 +256,8 @@ int storm_command(int argc, char **argv)
                 count = strtoull(next, NULL, 0), many = true;
             else if (!strcmp(a, "--findings"))
                 findings = atoi(next);
+            else if (!strcmp(a, "--edition"))
+                c.edition = atoi(next);
             else if (!strcmp(a, "--ranks"))
                 c.ranks = atoi(next);
             else if (!strcmp(a, "--items"))

@@ -10,7 +10,7 @@ coverage met;
 
 static const char *const type_name[] = {"EAGER", "RTS",    "FIN",     "CTS",     "DATA",    "REVOKE",  "REVOKED",
                                         "LOST",  "CREDIT", "GIVE_UP", "AGREE",   "DECIDED", "STALLED", "WANT",
-                                        "QUERY", "WHERE",  "PUT",     "CHANNEL", "AGENT"};
+                                        "QUERY", "WHERE",  "PUT",     "CHANNEL", "AGENT",   "CALL"};
 enum { NAMED = sizeof type_name / sizeof *type_name };
 
 static void print_types(void)
@@ -32,9 +32,31 @@ static void print_types(void)
     printf("\n");
 }
 
+void coverage_sum(void)
+{
+    int pairs = 0, answers = 0, ends = 0;
+    uint64_t faults = 0;
+
+    for (int i = 0; i < NAMED; i++)
+        for (int k = 0; k < NAMED; k++)
+            pairs += met.next[i][k] > 0;
+    for (int i = 0; i < NAMED; i++)
+        for (int k = 0; k < 3; k++)
+            answers += met.answered[i][k] > 0;
+    for (int i = 0; i <= NBCOLL_OPERATION_COUNT; i++)
+        for (int k = 0; k < NBCOLL_STATUS_COUNT; k++)
+            ends += met.ended[i][k] > 0;
+    for (int i = 0; i < FAULT_COUNT; i++)
+        faults += met.faults[i];
+    printf("states met: %d of %d pairs of messages, %d of %d answers to posts, %d ends of operations; %llu faults\n",
+           pairs, NAMED * NAMED, answers, NAMED * 3, ends, (unsigned long long)faults);
+}
+
 void coverage_print(void)
 {
     print_types();
+    for (int i = 0; i < FAULT_COUNT; i++)
+        printf("fault: %s %llu\n", fault_name[i], (unsigned long long)met.faults[i]);
     for (int i = 0; i <= NBCOLL_OPERATION_COUNT; i++) {
         printf("%-22s", i < NBCOLL_OPERATION_COUNT ? nbcoll_operation_name((nbcoll_operation)i) : "creation");
         for (int k = 0; k < NBCOLL_STATUS_COUNT; k++)

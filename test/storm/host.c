@@ -26,7 +26,7 @@ static void *host_alloc(void *user, size_t bytes, size_t align)
     uint64_t guard = GUARD;
 
     if (f) {
-        storm_note(s, a->rank, NOTE_NO_MEMORY, a->allocs, bytes);
+        storm_note(s, a->rank, NOTE_FAULT, FAULT_MEMORY, bytes);
         storm_cause(s, a->rank, BAD_MEMORY);
         return NULL;
     }

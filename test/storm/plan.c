@@ -268,6 +268,7 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
 {
     uint64_t r = mix(seed, 0);
     p->seed = seed;
+    p->edition = c->edition ? c->edition : EDITION;
     p->ranks = seed % 20 == 0 ? 2 + (int)draw(&r, RANKS_MOST - 1)
                : draw(&r, 10) ? 2 + (int)draw(&r, 4)
                               : 6 + (int)draw(&r, 4);
@@ -286,7 +287,7 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
-static const char *const fault_name[] = {"memory refused",
+const char *const fault_name[FAULT_COUNT] = {"memory refused",
                                          "register_memory refused",
                                          "get fails",
                                          "put fails",

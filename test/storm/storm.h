@@ -14,6 +14,7 @@
  *     rank.c     the program as one rank executes it
  *     judge.c    which outcomes are allowed, given what has happened
  *     coverage.c what was met, as a table
+ *     kept.c     seeds that once failed
  *     command.c  the command line, which test_storm has when it is given arguments
  *
  * A seed is a job; the same seed is the same job, to the bit: its log has a hash, which is printed. */
@@ -97,7 +98,7 @@ typedef struct place_in {
 
 typedef struct plan {
     uint64_t seed;
-    int ranks;
+    int edition, ranks;
     unsigned groups;
     size_t payload, eager;
     uint32_t credits, key_bytes, channels, slots, cells, schedules, shelf, flags;
@@ -114,8 +115,11 @@ typedef struct plan {
     bool is_skipped[ITEMS_MOST];
 } plan;
 
+enum { EDITION = 1 }; /* of plans: what a later one adds leaves the seeds of those before what they were */
+
 /* What of a seed is to be left out, for shrinking. */
 typedef struct cut {
+    int edition; /* 0: the last one */
     int ranks;       /* 0: as many as the seed says */
     int items;       /* the first ones only; -1: all */
     unsigned faults; /* those bits are left out */
@@ -124,8 +128,16 @@ typedef struct cut {
     bool is_calm; /* without faults */
 } cut;
 
+typedef struct kept {
+    uint64_t seed;
+    cut cut;
+} kept;
+extern const kept storm_kept[];
+extern const size_t storm_kept_count;
+
 void plan_make(plan *p, uint64_t seed, const cut *c);
 void plan_print(const plan *p);
+extern const char *const fault_name[FAULT_COUNT];
 bool plan_has_faults(const plan *p); /* or calls that are cancelled, or differ */
 /* The rank (of all) that has number `rank` in the group of that communicator in which `of` is. */
 int plan_member(const plan *p, int comm, int of, int rank);
@@ -195,16 +207,19 @@ typedef struct coverage {
     uint64_t answered[TYPES][4]; /* DONE, LENT, NOT_NOW, damaged */
     uint64_t next[TYPES][TYPES];
     uint64_t ended[NBCOLL_OPERATION_COUNT + 1][NBCOLL_STATUS_COUNT]; /* the last row: creations */
+    uint64_t faults[FAULT_COUNT];
 } coverage;
 extern coverage met;
 void coverage_print(void);
+/* How many of these states were met. */
+void coverage_sum(void);
 
 /* What the log says. X(name) */
 #define NOTES(X)                                                                                                       \
     X(TURN)                                                                                                            \
     X(POST) X(LINE) X(REFUSED) X(LENT) X(ARRIVES) X(TAKEN) X(BACK) X(CANCEL) X(CLOSE) X(REGISTER) X(UNREGISTER) X(GET) \
         X(PUT) X(COPIED) X(RESERVE) X(WAKE) X(ARM) X(STARTS) X(ENDS) X(FAULT) X(DEPARTED) X(LOST) X(MADE) X(FREED)     \
-            X(LATE) X(NO_MEMORY) X(OVER) X(GIVEN_UP) X(RELEASE) X(OF_TYPE)
+            X(LATE) X(OVER) X(GIVEN_UP) X(RELEASE) X(OF_TYPE)
 typedef enum note {
 #define NOTE(name) NOTE_##name,
     NOTES(NOTE)

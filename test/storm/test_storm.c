@@ -36,6 +36,13 @@ static void whole_jobs_with_faults_end_as_they_may(void **state)
         run(seed, &whole);
 }
 
+static void what_once_failed_does_not_fail(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < storm_kept_count; i++)
+        run(storm_kept[i].seed, &storm_kept[i].cut);
+}
+
 static void the_same_seed_is_the_same_job(void **state)
 {
     const cut whole = {.items = -1};
@@ -53,6 +60,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(whole_jobs_without_faults_end_well),
                                        cmocka_unit_test(whole_jobs_with_faults_end_as_they_may),
+                                       cmocka_unit_test(what_once_failed_does_not_fail),
                                        cmocka_unit_test(the_same_seed_is_the_same_job)};
     return argc > 1 ? storm_command(argc, argv) : cmocka_run_group_tests(tests, NULL, NULL);
 }

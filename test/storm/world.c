@@ -47,6 +47,8 @@ void storm_note(storm *s, int rank, note what, uint64_t a, uint64_t b)
 {
     s->hash = (s->hash ^ ((uint64_t)what << 32 | (uint32_t)rank) ^ s->now * 3 ^ a * 5 ^ b * 7) * 0x9e3779b97f4a7c15u;
     s->hash ^= s->hash >> 29;
+    if (what == NOTE_FAULT)
+        met.faults[a]++;
     if (s->is_loud)
         printf("%12llu rank %d %s %llu %llu\n", (unsigned long long)s->now, rank, note_name[what],
                (unsigned long long)a, (unsigned long long)b);

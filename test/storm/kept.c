@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Seeds that once failed, with what shrinking left of them. They are run always. Each was found with the first edition
+ * of plans, unless it says which. */
+#include "storm.h"
+
+const kept storm_kept[] = {
+    /* Who is lost names itself, whoever tells it. */
+    {50948, {.edition = 1, .items = 1, .faults = 2}},
+    {30294, {.edition = 1, .items = 5, .faults = 1, .n_skipped = 1, .skipped = {3}}},
+    {31450, {.edition = 1, .items = 8, .faults = 2, .n_skipped = 2, .skipped = {6, 5}}},
+    {32094, {.edition = 1, .items = 20, .faults = 2, .n_skipped = 2, .skipped = {13, 12}}},
+    {32115, {.edition = 1, .items = 7, .faults = 2}},
+    {32231, {.edition = 1, .items = 9}},
+    {32299, {.edition = 1, .items = 14, .faults = 2}},
+    {32510, {.edition = 1, .items = 9, .faults = 2}},
+    /* Who has not made a communicator, since one outside of it was lost, is not lost itself. */
+    {30463, {.edition = 1, .items = 5, .faults = 2, .n_skipped = 1, .skipped = {3}}},
+    /* What was freed is not taken for what was never made. */
+    {32280, {.edition = 1, .items = -1}},
+    /* Word of a message that had to wait comes when the communicator is freed. */
+    {60153, {.edition = 1, .items = 32, .faults = 3}},
+    {61626, {.edition = 1, .items = 31, .faults = 3}},
+    {63276, {.edition = 1, .items = 32, .faults = 3}},
+    {64564, {.edition = 1, .items = 39, .faults = 3}},
+    {64692, {.edition = 1, .items = 34, .faults = 3}},
+    /* Where the judge was wrong, or too kind. */
+    {174, {.edition = 1, .items = 3}},
+    {9, {.edition = 1, .items = -1, .only = 2}},
+    {31122, {.edition = 1, .items = -1}},
+    {30338, {.edition = 1, .items = -1}},
+    {60587, {.edition = 1, .items = -1}},
+    {40152, {.edition = 1, .items = -1, .only = 14}},
+};
+const size_t storm_kept_count = sizeof storm_kept / sizeof *storm_kept;
