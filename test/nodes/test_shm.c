@@ -22,13 +22,6 @@
 #include "operation.h"
 #include "socket.h"
 
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SAMPLE_EVERY = 4 };
-#else
-enum { SAMPLE_EVERY = 1 };
-#endif
-
 /* What joins the nodes. */
 typedef enum wire { LOOPBACK, SEGMENT, SOCKETS, RACKS_AND_SOCKETS, WIRES } wire;
 
@@ -191,10 +184,10 @@ static void join_processes(const nbcoll_nodes *nodes, wire by, uint64_t seed, in
 static void join_sample(wire by)
 {
     uint64_t seed = seed_of_test();
-    int turn = (int)(random_of(&seed) % JOINED_NUMBERINGS), first = (int)(random_of(&seed) % SAMPLE_EVERY);
+    int turn = (int)(random_of(&seed) % JOINED_NUMBERINGS), every = sampled(12), first = (int)(random_of(&seed) % (uint64_t)every);
     joined_cover cover = {0};
 
-    for (int i = first; i < JOINED_SAMPLE; i += SAMPLE_EVERY) {
+    for (int i = first; i < JOINED_SAMPLE; i += every) {
         nbcoll_loopback_config between = world_variant(i % WORLD_SHARED, seed);
         nbcoll_numbering numbering;
         nbcoll_nodes *nodes = joined_sample(i, turn, random_of(&seed), &numbering);
@@ -205,7 +198,7 @@ static void join_sample(wire by)
             join_processes(nodes, by, random_of(&seed), 1);
         nbcoll_nodes_free(nodes);
     }
-    if (SAMPLE_EVERY == 1)
+    if (every == 1)
         joined_cover_has_pairs(&cover);
 }
 

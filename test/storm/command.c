@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  *     storm SEED [cuts]              runs it, says all that happened, and the log's hash
- *     storm --seconds N [--from S]   runs seeds from S on (else from the clock), and says which failed, and what was met
+ *     storm --seconds N [--from S]   runs seeds from S on (else from the clock), says which failed, and what was met
  *     storm --count N [--from S]     the same of so many
  *     storm --shrink SEED [cuts]     leaves out ranks, items and faults as long as it fails, and says what is left, as
  *                                    the command and as a test that keeps it (test_storm.c, kept.c)
  *
- * Cuts: --edition N, --ranks N, --items N, --skip A,B,..., --no-fault N, --only KIND (of faults: a number), --calm. Status 1: one
- * has failed. */
+ * Cuts: --edition N, --ranks N, --items N, --skip A,B,..., --no-fault N, --only KIND (of faults: a number), --calm.
+ * Status 1: one has failed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

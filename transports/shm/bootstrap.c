@@ -10,8 +10,8 @@
  *
  * Whoever connects may be no rank: only a hello takes a rank's place. Those that have said nothing yet wait in the hall
  * beside the ranks; of too many the one that has been silent for longest goes, and all go when the ranks are there. Who
- * says what no version says goes at once. The log names their processes. A rank may have been one of the silent, since a
- * busy machine did not let it speak: the answer is ERR_BUSY, and it connects again.
+ * says what no version says goes at once. The log names their processes. A rank may have been one of the silent, since
+ * a busy machine did not let it speak: the answer is ERR_BUSY, and it connects again.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
