@@ -184,7 +184,8 @@ static void join_processes(const nbcoll_nodes *nodes, wire by, uint64_t seed, in
 static void join_sample(wire by)
 {
     uint64_t seed = seed_of_test();
-    int turn = (int)(random_of(&seed) % JOINED_NUMBERINGS), every = sampled(12), first = (int)(random_of(&seed) % (uint64_t)every);
+    int turn = (int)(random_of(&seed) % JOINED_NUMBERINGS), every = sampled(12);
+    int first = (int)(random_of(&seed) % (uint64_t)every);
     joined_cover cover = {0};
 
     for (int i = first; i < JOINED_SAMPLE; i += every) {
