@@ -4,8 +4,10 @@
  * collectives: it delivers small messages (a fixed header and a bounded payload), and may move bulk data by descriptor
  * (get, put), give the ranks shared memory, send single lines, and let a rank sleep. Matching, eager and rendezvous,
  * flow control and ordering are the core's: a transport may deliver messages in any order, but delivers each exactly
- * once, whole, or reports the peer as lost. A rank that has closed its end is not lost: it has left, which is reported
- * too, and what is posted to it goes nowhere.
+ * once, whole, or reports the peer as lost. Headers, payloads and bulk data arrive as they were sent: the core adds no
+ * checksum. What it checks of a header finds bugs and other versions; a header that is damaged into another one that
+ * its sender might send (the number of another message, the place of another fragment) is a wrong result. A rank that
+ * has closed its end is not lost: it has left, which is reported too, and what is posted to it goes nowhere.
  *
  * A transport is a const table and a struct of its own whose first member is nbcoll_endpoint:
  *
