@@ -125,12 +125,44 @@ static void a_freed_communicator_is_not_taken_for_one_that_was_never_made(void *
     world_close(&w);
 }
 
+/* Rank 1 sends something of a communicator that rank 0 has not, after the making of one has ended so there. */
+static void unmade(nbcoll_status why)
+{
+    world w;
+    nbcoll_comm *made[RANKS], *other[RANKS] = {0};
+    nbcoll_request q[RANKS];
+    nbcoll_status status[RANKS];
+    world_open(&w, RANKS, NULL, NULL, NULL);
+    split(&w, made);
+    const uint64_t id = made[0]->id;
+    EXPECT(OK, nbcoll_comm_free(made[0])); /* as if it had not been made */
+    EXPECT(OK, nbcoll_comm_idup(w.comm[0], &other[0], &q[0]));
+    if (why == NBCOLL_ERR_CANCELLED)
+        EXPECT(OK, nbcoll_cancel(q[0]));
+    else
+        EXPECT(OK, nbcoll_comm_declare_lost(w.comm[0], 2));
+    world_settle(&w, 1, q, status);
+    assert_int_equal(status[0], why);
+    tell(&w, (nbcolli_header){.comm = id, .type = NBCOLLI_RTS, .bytes = 8});
+    step(&w, 20);
+    fails_with(made[1], why, -1);
+    world_close(&w);
+}
+
+static void what_was_not_made_fails_by_what_ended_the_making_and_names_nobody(void **state)
+{
+    (void)state;
+    unmade(NBCOLL_ERR_CANCELLED);
+    unmade(NBCOLL_ERR_PEER_LOST);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_is_lost_to_others_names_itself_whoever_says_so),
         cmocka_unit_test(a_stall_that_comes_late_to_a_freed_communicator_breaks_nothing),
         cmocka_unit_test(who_has_not_made_a_communicator_since_a_rank_outside_was_lost_is_not_lost_itself),
+        cmocka_unit_test(what_was_not_made_fails_by_what_ended_the_making_and_names_nobody),
         cmocka_unit_test(a_freed_communicator_is_not_taken_for_one_that_was_never_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

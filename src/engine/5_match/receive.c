@@ -125,7 +125,7 @@ static void nbcolli_orphan_in(nbcolli_incoming *in)
         nbcolli_stalls_seen(&in->link->pair[in->source], m);
     else if (!is_freed && nbcolli_orphan_keep(in))
         return;
-    int is_unmade = !is_freed || (home->unmade && !tombstone); /* perhaps */
+    int is_unmade = !is_freed || (home->unmade && !tombstone); /* perhaps, and nobody knows by whom */
     nbcoll_status why = has_failed || is_unmade ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_MISMATCH;
     if (is_message)
         nbcolli_credit_back(in->link, in->source, m);
@@ -136,7 +136,7 @@ static void nbcolli_orphan_in(nbcolli_incoming *in)
     if (m->type == NBCOLLI_CTS && in->bytes) /* it lends memory */
         nbcolli_orphan_answer(in, NBCOLLI_PUT, m->number, NBCOLL_ERR_CANCELLED);
     if (is_message && is_freed && !has_failed)
-        nbcolli_orphan_answer(in, NBCOLLI_LOST, m->to, why);
+        nbcolli_orphan_answer(in, NBCOLLI_LOST, is_unmade ? UINT32_MAX : m->to, is_unmade ? home->unmade : why);
     if (m->type == NBCOLLI_STALLED)
         nbcolli_credits_send(in->link, in->source);
     nbcolli_done_with(in);

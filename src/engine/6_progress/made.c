@@ -252,7 +252,9 @@ void nbcolli_comm_made(nbcolli_request *r)
     r->status = nbcolli_made_conclude(eldest, r->status);
     nbcolli_ballot_free(eldest);
     link->creating--;
-    link->unmade |= r->status != NBCOLL_OK;
+    if (r->status != NBCOLL_OK)
+        link->unmade = r->status == NBCOLL_ERR_PEER_LOST && link->unmade != NBCOLL_ERR_CANCELLED ? NBCOLL_ERR_PEER_LOST
+                                                                                              : NBCOLL_ERR_CANCELLED;
     for (nbcoll_comm *comm = eldest, *next; comm; comm = next) {
         next = comm->twin;
         nbcolli_made_give(r, comm);
