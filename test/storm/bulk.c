@@ -149,6 +149,10 @@ static const char *what_is_wrong(storm *s, const order *o, char **there)
 nbcoll_status bulk_carry_out(storm *s, order *o)
 {
     char *there;
+    if (wire_end(s, o->peer)->given_up[o->end->base.rank]) { /* of which it may learn by this first */
+        storm_cause(s, o->peer, BAD_WIRE);
+        return NBCOLL_ERR_TRANSPORT;
+    }
     const char *wrong = what_is_wrong(s, o, &there);
     if (wrong) {
         if (!excuses(s))
@@ -156,8 +160,6 @@ nbcoll_status bulk_carry_out(storm *s, order *o)
                        o->kind == ORDER_GET ? "get" : "put", wrong);
         return NBCOLL_ERR_TRANSPORT;
     }
-    if (wire_end(s, o->peer)->given_up[o->end->base.rank])
-        return NBCOLL_ERR_TRANSPORT;
     if (o->kind == ORDER_GET)
         memcpy(o->to, there, o->bytes);
     else {

@@ -79,7 +79,7 @@ static uint64_t host_now(void *user)
 {
     actor *a = user;
     storm_step(a->storm, a);
-    return a->storm->now;
+    return a->storm->now + a->skew;
 }
 
 static void host_pause(void *user, uint64_t looks)

@@ -21,12 +21,18 @@ static bool may_be_named(const storm *s, int rank, nbcoll_status status)
     case NBCOLL_ERR_CALL:
         return bad & BAD_HOST;
     case NBCOLL_ERR_MISMATCH:
-        return true;
+        return bad & (BAD_DIFFERS | BAD_LEFT);
     case NBCOLL_ERR_CANCELLED:
         return bad & (BAD_CANCELS | BAD_MEMORY);
     default:
         return false;
     }
+}
+
+/* Does it know what was called? Else it names whoever has shown that the ranks are out of step. */
+static bool is_blame(const nbcoll_failure *failure)
+{
+    return failure->is_before || failure->called.operation || failure->expected.operation;
 }
 
 static const char *is_without_cause(const actor *a, const item *i, nbcoll_status status, const nbcoll_failure *failure)
@@ -56,9 +62,14 @@ static const char *is_without_cause(const actor *a, const item *i, nbcoll_status
     if (failure->rank < 0) /* on one that not all have made: somebody of the parent */
         return i->comm ? NULL : "nobody is named";
     int named = plan_member(&s->plan, i->comm, a->rank, failure->rank);
-    return named < 0                            ? "no member is named"
-           : may_be_named(s, named, status) ? NULL
-                                              : "to the one that is named nothing of the kind has happened";
+    int other = failure->other < 0 ? named : plan_member(&s->plan, i->comm, a->rank, failure->other);
+    if (named < 0 || other < 0)
+        return "no member is named";
+    if (status == NBCOLL_ERR_MISMATCH && !is_blame(failure))
+        return NULL;
+    return may_be_named(s, named, status) || may_be_named(s, other, status)
+               ? NULL
+               : "to the one that is named nothing of the kind has happened";
 }
 
 void judge_end(actor *a, const item *i, int index, nbcoll_status status, const nbcoll_failure *failure, buffers *b)

@@ -24,12 +24,16 @@ const kept storm_kept[] = {
     {63276, {.edition = 1, .items = 32, .faults = 3}},
     {64564, {.edition = 1, .items = 39, .faults = 3}},
     {64692, {.edition = 1, .items = 34, .faults = 3}},
+    /* What a rank has not made, since it ended by a loss, is not called cancelled. */
+    {2060, {.edition = 2, .items = -1, .only = 1 + FAULT_RIVALS}},
     /* Where the judge was wrong, or too kind. */
     {174, {.edition = 1, .items = 3}},
-    {9, {.edition = 1, .items = -1, .only = 2}},
+    {9, {.edition = 1, .items = -1, .only = 1 + FAULT_REGISTER}},
     {31122, {.edition = 1, .items = -1}},
     {30338, {.edition = 1, .items = -1}},
     {60587, {.edition = 1, .items = -1}},
-    {40152, {.edition = 1, .items = -1, .only = 14}},
+    {40152, {.edition = 1, .items = -1, .only = 1 + FAULT_DIFFERS}},
+    {201163, {.edition = 1, .items = -1}},
+    {129, {.edition = 2, .items = -1, .only = 1 + FAULT_RIVALS}},
 };
 const size_t storm_kept_count = sizeof storm_kept / sizeof *storm_kept;

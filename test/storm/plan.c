@@ -240,16 +240,16 @@ static void draw_faults(plan *p, const cut *c)
     if (c->is_calm)
         n = 0;
     for (uint64_t k = 0; k < n; k++) {
-        int kind = (int)draw(&r, FAULT_COUNT + 2);
+        int kind = (int)draw(&r, p->edition < 2 ? FAULT_RIVALS : FAULT_COUNT);
         item *i = &p->item[draw(&r, (uint64_t)p->items)];
         int whose = 1 + (int)draw(&r, (uint64_t)p->ranks);
         if (c->only)
             kind = c->only - 1;
         if (c->faults >> k & 1)
             continue;
-        if (kind < FAULT_COUNT)
+        if (kind != FAULT_CANCELS && kind != FAULT_DIFFERS)
             draw_fault(p, &r, (fault_kind)kind);
-        else if (i->kind == ITEM_CALL && kind == FAULT_COUNT)
+        else if (i->kind == ITEM_CALL && kind == FAULT_CANCELS)
             i->cancels = whose;
         else if (i->kind == ITEM_CALL && !i->own_op)
             i->differs = whose;
@@ -298,7 +298,11 @@ const char *const fault_name[FAULT_COUNT] = {"memory refused",
                                          "leaves",
                                          "abandons",
                                          "a function of the host's fails",
-                                         "a field of a header is damaged"};
+                                         "a field of a header is damaged",
+                                             "cancels",
+                                             "calls something else",
+                                             "it and another declare each other lost",
+                                             "its clock jumps"};
 
 static void print_item(const plan *p, int n)
 {

@@ -253,6 +253,7 @@ static buffers *make_buffers(rank *r, int n, uint64_t salt)
         else
             changed.o.count += 1;
         changed.o.what = salt % 3 ? i->o.what : NBCOLL_OPERATION_ALLGATHER;
+        storm_note(r->storm, r->actor->rank, NOTE_FAULT, FAULT_DIFFERS, (uint64_t)n);
         storm_cause(r->storm, r->actor->rank, BAD_DIFFERS);
     }
     buffers_make(b, r->actor, &changed, at.rank, at.size, salt);
@@ -271,6 +272,7 @@ static void cancel_soon(rank *r, call *c)
     if (i->cancels != 1 + r->actor->rank)
         return;
     storm_stay(r->storm, choose(r, 20 * MICROSECOND));
+    storm_note(r->storm, r->actor->rank, NOTE_FAULT, FAULT_CANCELS, (uint64_t)c->item);
     storm_cause(r->storm, r->actor->rank, BAD_CANCELS);
     nbcoll_cancel(c->request);
 }
@@ -446,7 +448,8 @@ static void faults_before(rank *r, int n)
     storm *s = r->storm;
     for (int k = 0; k < s->plan.faults; k++) {
         const fault *f = &s->plan.fault[k];
-        if (f->rank != r->actor->rank || f->at != (uint64_t)n || s->ends)
+        bool is_other = f->kind == FAULT_RIVALS && f->other == r->actor->rank;
+        if ((f->rank != r->actor->rank && !is_other) || f->at != (uint64_t)n || s->ends)
             continue;
         if (f->kind == FAULT_HANG) {
             storm_note(s, f->rank, NOTE_FAULT, FAULT_HANG, 0);
@@ -455,6 +458,14 @@ static void faults_before(rank *r, int n)
             storm_note(s, f->rank, NOTE_FAULT, FAULT_DECLARE, (uint64_t)f->other);
             storm_cause(s, f->other, BAD_DECLARED);
             nbcoll_comm_declare_lost(r->comm[0], f->other);
+        } else if (f->kind == FAULT_RIVALS && r->comm[0]) {
+            int rival = is_other ? f->rank : f->other;
+            storm_note(s, r->actor->rank, NOTE_FAULT, FAULT_RIVALS, (uint64_t)rival);
+            storm_cause(s, rival, BAD_DECLARED);
+            nbcoll_comm_declare_lost(r->comm[0], rival);
+        } else if (f->kind == FAULT_JUMP) {
+            storm_note(s, f->rank, NOTE_FAULT, FAULT_JUMP, 0);
+            r->actor->skew += choose(r, 10000 * SECOND);
         } else if (f->kind == FAULT_LEAVE || f->kind == FAULT_ABANDON) {
             storm_note(s, f->rank, NOTE_FAULT, f->kind, 0);
             stops(r, BAD_LEFT | (f->kind == FAULT_ABANDON ? BAD_DEAD : 0u));

@@ -82,6 +82,10 @@ typedef enum fault_kind {
     FAULT_ABANDON,
     FAULT_HOST,   /* pack, unpack or combine reports a failure */
     FAULT_DAMAGE, /* of a message that it sends a word of the header is changed */
+    FAULT_CANCELS, /* it cancels a call */
+    FAULT_DIFFERS, /* it calls something else */
+    FAULT_RIVALS,  /* it and `other` declare each other lost: from the second edition on, as all that follows */
+    FAULT_JUMP,    /* its clock jumps ahead */
     FAULT_COUNT
 } fault_kind;
 
@@ -115,7 +119,7 @@ typedef struct plan {
     bool is_skipped[ITEMS_MOST];
 } plan;
 
-enum { EDITION = 1 }; /* of plans: what a later one adds leaves the seeds of those before what they were */
+enum { EDITION = 2 }; /* of plans: what a later one adds leaves the seeds of those before what they were */
 
 /* What of a seed is to be left out, for shrinking. */
 typedef struct cut {
@@ -179,7 +183,7 @@ struct actor {
     uint64_t wake_at, rung_at; /* rung: while it was awake */
     bool is_asleep;            /* and may be rung */
     bool is_over, is_dead, has_abandoned;
-    uint64_t turns;
+    uint64_t turns, skew; /* of its clock */
     end *end;
     nbcoll_host host;
     uint64_t allocs, registers, gets, puts, posts, functions, sent; /* counted for faults */
