@@ -186,7 +186,7 @@ static void try_filters(uint32_t flags)
 
     if (reading_error(false))
         skip();
-    for (int i = 0; i < 6; i++) /* one, the other, both; by cells and messages */
+    for (int i = 0; i < 6; i += sampled(5)) /* one, the other, both; by cells and messages */
         try_later(&(struct plan){.config = {.ranks = 2, .flags = flags}, .by_messages = i % 2, .refused = 1 + i / 2,
                                  .error = errors[i / 2]});
 }
@@ -219,7 +219,7 @@ static void a_filter_in_the_middle(void **state)
     (void)state;
     if (reading_error(false))
         skip();
-    for (int i = 0; i < 18; i++)
+    for (int i = 0; i < 18; i += sampled(5))
         try_later(&(struct plan){.config = {.ranks = 2 + i / 12, .flags = flags[i / 2 % 3]}, .by_messages = i % 2,
                                  .refused = 1 << i % 3 % 2, .tests = 1 + i / 2, .error = EPERM});
 }
@@ -298,7 +298,7 @@ static void try_buffers(int faulty, const int protections[], int n)
 
     if (reading_error(false))
         skip();
-    for (int i = 0; i < 16 * n; i++) {
+    for (int i = 0; i < 16 * n; i += sampled(5)) {
         size_t bytes = lengths[i / 4 % 4], last = bytes - 1;
         int ranks = 2 + (i ^ i / 4) % 2;
         struct plan p = {.config = {.size = sizeof p.config, .id = fresh_id(), .ranks = ranks, .flags = ALWAYS},
