@@ -115,15 +115,15 @@ NBCOLL_API size_t nbcoll_shm_quota(int ranks);
  * the others: who has not even these fails with ERR_TRANSPORT, and the others at their deadlines. Threads of one
  * process call it at the same time. The memory is reserved here, so that no later access can fail for lack of it. A
  * stranger that knows the id (another user) is refused, and the others go on. So they do where a process of this user
- * connects and says nothing, or what no rank says: it takes no rank's place, and the log of rank 0's host names it.
+ * connects and says nothing, or what no rank says: it takes no rank's place, and the log of rank 0's host names it. A
+ * rank that more than 16 such have overtaken, before it had said who it is, is named like them, and connects again.
  *
  * Errors of the arguments, found here and told nobody: ERR_NULL, ERR_RANK, ERR_CONFIG. Others: ERR_TIMEOUT (not all
  * came), ERR_ABI (another version), ERR_MISMATCH (ranks, depth, payload, quota or pool differ), ERR_DUPLICATE (two of
  * the same rank), ERR_ACCESS (the ranks' effective users differ), ERR_NAMESPACE (network or PID namespaces differ),
  * ERR_MEMORY, ERR_LIMIT (the segment would take more than half of the machine's memory), ERR_PEER_LOST (a rank died, or
- * gave up at its deadline), ERR_BUSY (before this rank had said who it is, more than 16 others had come that said
- * nothing), ERR_UNSUPPORTED (this system has no memfd, eventfd or pidfd, or a filter refuses a system call),
- * ERR_TRANSPORT (no descriptor; sockets fail), and what the allgather returned. */
+ * gave up at its deadline), ERR_UNSUPPORTED (this system has no memfd, eventfd or pidfd, or a filter refuses a system
+ * call), ERR_TRANSPORT (no descriptor; sockets fail), and what the allgather returned. */
 NBCOLL_API nbcoll_status nbcoll_shm_open(const nbcoll_shm_config *config, nbcoll_endpoint **out);
 
 /* How large data comes from a peer. */

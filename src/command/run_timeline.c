@@ -187,9 +187,11 @@ static void note_event(void *user, const nbcoll_timeline_event *e)
 {
     gathering *g = user;
     known wanted = {.comm = e->comm, .tag = e->tag};
+    if (e->noted == NBCOLL_NOTED_OPENED)
+        return;
     g->last = e->ns;
     const known *k = g->knowns ? bsearch(&wanted, g->known, g->knowns, sizeof wanted, by_call) : NULL;
-    if (!k || g->has_failed || e->noted == NBCOLL_NOTED_OPENED)
+    if (!k || g->has_failed)
         return; /* its begin has been overwritten on all ranks */
     uint32_t operation = (uint32_t)(k - g->known);
     nbcoll_sim_event mark = {NBCOLL_SIM_STARTED, NBCOLL_JOIN,      g->rank,  -1, 0, 0,

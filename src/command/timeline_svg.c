@@ -106,7 +106,7 @@ static void draw_wait(const drawing *d, const nbcoll_sim_event *started)
         if (e->operation == started->operation && (timeline_is_missing(e) ? e->peer == started->rank
                                                    : e->what == NBCOLL_SIM_ENDED && e->rank == started->rank))
             fprintf(d->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"" WAIT "\"/>\n", begin,
-                    y_of(d, e->rank) - height / 2, x_of(d, e->begin) - begin, height);
+                    y_of(d, started->rank) - height / 2, x_of(d, e->begin) - begin, height);
 }
 
 static void draw_mark(const drawing *d, const nbcoll_sim_event *e)

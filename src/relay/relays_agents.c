@@ -135,7 +135,7 @@ static nbcoll_status nbcolli_relays_agents_reserve(nbcoll_relays *r)
     return NBCOLL_OK;
 }
 
-/* Whatever a leader lacks it says to all, once they have a communicator. */
+/* Whatever a rank lacks it says to all, once they have a communicator. */
 nbcoll_status nbcolli_relays_make_agents(nbcoll_comm *comm, const nbcoll_relays_config *config, const nbcoll_host *host,
                                          nbcoll_relays **out)
 {
@@ -162,6 +162,8 @@ nbcoll_status nbcolli_relays_make_agents(nbcoll_comm *comm, const nbcoll_relays_
     }
     if (nbcolli_relays_leads(r))
         r->agents->mine.status = nbcolli_relays_lead(r);
+    else if (!comm->link->first->transport.shared) /* the store that its leader takes */
+        r->agents->mine.status = NBCOLL_ERR_UNSUPPORTED;
     own.out = &r->agents->comm;
     s = nbcolli_relays_make_comms(r, 1, &own);
     if (s == NBCOLL_OK)

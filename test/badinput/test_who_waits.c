@@ -284,6 +284,30 @@ static void who_waits_for_a_rank_that_has_freed_the_communicator_is_told(void **
     }
 }
 
+/* It has got a message before. */
+static void who_has_sent_to_a_rank_that_then_frees_the_communicator_is_told(void **state)
+{
+    nbcoll_comm *twin[2];
+    nbcoll_request q[2];
+    nbcoll_status status;
+    scene s;
+
+    (void)state;
+    for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
+        scene_open(&s, 2, variant, NULL);
+        for (int r = 0; r < 2; r++)
+            EXPECT(OK, nbcoll_comm_idup(s.w.comm[r], &twin[r], &q[r]));
+        world_finish(&s.w, 2, q);
+        EXPECT(OK, nbcoll_ibarrier(twin[0], &q[0]));
+        scene_passes(&s, 5);
+        EXPECT(OK, nbcoll_comm_free(twin[1]));
+        scene_settle(&s, 1, q, &status, LIMIT);
+        EXPECT(ERR_MISMATCH, status);
+        it_is_said_who_has_freed(&s, twin[0], 0);
+        world_close(&s.w);
+    }
+}
+
 /* Rank 1 sends to rank 2, which answers that it has freed it; rank 0 waits for rank 1 alone. */
 static void who_waits_for_one_that_a_rank_without_the_communicator_has_answered_is_told(void **state)
 {
@@ -666,6 +690,7 @@ int main(void)
         cmocka_unit_test(a_rank_that_ended_without_sending_is_out_of_step_unless_its_fingerprint_says_that_it_has),
         cmocka_unit_test(what_an_ended_rank_has_sent_may_be_under_way),
         cmocka_unit_test(who_waits_for_a_rank_that_has_freed_the_communicator_is_told),
+        cmocka_unit_test(who_has_sent_to_a_rank_that_then_frees_the_communicator_is_told),
         cmocka_unit_test(who_waits_for_one_that_a_rank_without_the_communicator_has_answered_is_told),
         cmocka_unit_test(who_waits_for_a_rank_that_has_freed_the_communicator_after_a_loss_is_told_of_the_loss),
         cmocka_unit_test(who_waits_until_one_has_read_that_has_freed_the_communicator_is_told),

@@ -366,6 +366,8 @@ static void what_no_rank_may_send_is_the_loss_of_its_sender(void **state)
         {{.type = NBCOLLI_LOST, .number = 1, .status = NBCOLL_OK}, 0},
         {{.type = NBCOLLI_LOST, .number = 1, .status = NBCOLL_ERR_MISMATCH, .count = 2}, 0},
         {{.type = NBCOLLI_LOST, .number = UINT32_MAX, .status = NBCOLL_ERR_MISMATCH, .count = 1}, 0}, /* nobody has */
+        {{.type = NBCOLLI_LOST, .number = 1, .status = NBCOLL_ERR_CANCELLED, .count = 1}, 0},
+        {{.type = NBCOLLI_LOST, .number = 1, .status = NBCOLL_ERR_MISMATCH, .tag = UINT64_MAX}, 0},
         {{.type = NBCOLLI_CREDIT}, 0},                                                 /* of a communicator */
         {{.type = NBCOLLI_CREDIT, .comm = NBCOLLI_NO_COMM, .credits = UINT16_MAX}, 0}, /* which were not taken */
         {{.type = NBCOLLI_EAGER, .comm = NBCOLLI_NO_COMM}, 0},

@@ -81,6 +81,9 @@ succeeds timeline "$work/killed" --svg "$work/picture.svg"
 [ "$(grep -c ' to the end: rank [01] in bcast' "$work/out")" -eq 2 ] || fail "waits to the end are missing"
 grep -A1 ' to the end: rank 1 in bcast' "$work/out" | grep -q 'rank 2 is not known to have begun it' ||
     fail "rank 1 waited for rank 2 to the end, and no reason"
+row=$(sed -n 's/.* y="\([0-9.]*\)".*>rank 0<.*/\1/p' "$work/picture.svg") # of the label, 11 below the bars
+awk -F'"' -v row="$row" '/^<rect.*"#ececec"/ && $4 == row - 11 && $2 + $6 > 800 { found = 1 } END { exit !found }' \
+    "$work/picture.svg" || fail "the drawing has no wait to the end in the row of rank 0"
 grep -q '"name":"wait for rank 2"' "$work/killed" || fail "the trace has no wait for rank 2"
 [ "$(grep -c '"name":"never came"' "$work/killed")" -eq 4 ] || fail "not two messages that never came"
 

@@ -22,6 +22,11 @@ nbcoll_relays_config party_config(nbcoll_wiring_kind kind)
 
 void party_open(party *p, const int sizes[], const nbcoll_host *host)
 {
+    party_open_without(p, sizes, host, -1);
+}
+
+void party_open_without(party *p, const int sizes[], const nbcoll_host *host, int alone)
+{
     nbcoll_loopback_config loopback = {
         .size = sizeof loopback, .host = host, .flags = NBCOLL_LOOPBACK_SHARED, .seed = 1};
     nbcoll_context_config context = {.size = sizeof context};
@@ -38,6 +43,11 @@ void party_open(party *p, const int sizes[], const nbcoll_host *host)
             node[ranks++] = p->nodes;
     }
     world_open_contexts(&p->w, ranks, &loopback, &context);
+    if (alone >= 0) {
+        p->unshared = *p->w.endpoint[alone]->transport;
+        p->unshared.shared = NULL;
+        p->w.endpoint[alone]->transport = &p->unshared;
+    }
     for (int r = 0; r < ranks; r++) {
         nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
         comm.node = 1 + (uint64_t)node[r];

@@ -20,6 +20,7 @@ typedef struct party {
     unsigned char send[PARTY_RANKS][PARTY_MANY][PARTY_BYTES];
     unsigned char recv[PARTY_RANKS][PARTY_MANY][PARTY_RANKS * PARTY_BYTES];
     uint64_t number[PARTY_RANKS][PARTY_MANY];
+    nbcoll_transport unshared; /* of the rank that shares no memory */
     const nbcoll_host *host; /* of contexts, communicators, relays and agents; null: none */
 } party;
 
@@ -28,6 +29,8 @@ nbcoll_relays_config party_config(nbcoll_wiring_kind kind);
 
 /* Opens ranks on nodes of these sizes, up to the first 0, and their agents; then relays, until all have them. */
 void party_open(party *p, const int sizes[], const nbcoll_host *host);
+/* The same, where one rank, `alone`, shares no memory; -1: none. */
+void party_open_without(party *p, const int sizes[], const nbcoll_host *host, int alone);
 void party_open_relays(party *p, nbcoll_relays_config config);
 /* Closes relays on all ranks that are not late, stepping; then agents and ranks. */
 void party_close_relays(party *p);

@@ -199,6 +199,23 @@ static void what_cannot_be_is_refused_on_all_ranks(void **state)
     }
 }
 
+static void a_node_where_one_rank_shares_no_memory_is_refused_on_all_ranks(void **state)
+{
+    static const int two[] = {2, 1, 0};
+    static party p;
+    (void)state;
+    for (int alone = 0; alone < 2; alone++) { /* the leader; the other one */
+        party_open_without(&p, two, NULL, alone);
+        party_open_relays(&p, party_config(NBCOLL_WIRING_RING));
+        for (int r = 0; r < 3; r++) {
+            EXPECT(ERR_UNSUPPORTED, nbcoll_relays_test(p.relays[r], 0));
+            EXPECT(ERR_UNSUPPORTED, party_start(&p, r, 0));
+        }
+        party_close_relays(&p);
+        party_close(&p);
+    }
+}
+
 static void bad_calls_are_refused(void **state)
 {
     static const int two[] = {2, 1, 0};
@@ -370,6 +387,7 @@ int main(void)
         cmocka_unit_test(ranks_that_differ_are_told),
         cmocka_unit_test(a_rank_that_reads_nonsense_in_its_store_ends_its_relays),
         cmocka_unit_test(what_cannot_be_is_refused_on_all_ranks),
+        cmocka_unit_test(a_node_where_one_rank_shares_no_memory_is_refused_on_all_ranks),
         cmocka_unit_test(bad_calls_are_refused),
         cmocka_unit_test(without_memory_all_ranks_are_told_and_nothing_is_kept),
         cmocka_unit_test(operations_take_no_memory),

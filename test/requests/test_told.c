@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/1_state/communicator.h"
+#include "../../src/engine/1_state/context.h"
 #include "../../src/engine/1_state/message.h"
 #include "works.h"
 #include "world.h"
@@ -156,6 +156,52 @@ static void what_was_not_made_fails_by_what_ended_the_making_and_names_nobody(vo
     unmade(NBCOLL_ERR_PEER_LOST);
 }
 
+/* Of what others have called: a message waits there, so that it breaks when it is freed. */
+static void a_communicator_that_is_freed_hears_no_more(void **state)
+{
+    world w;
+    nbcoll_comm *made[RANKS];
+    (void)state;
+    world_open(&w, RANKS, NULL, NULL, NULL);
+    split(&w, made);
+    tell(&w, (nbcolli_header){.comm = made[0]->id,
+                              .type = NBCOLLI_RTS,
+                              .tag = made[0]->taken,
+                              .bytes = 8,
+                              .status = NBCOLL_AGAIN}); /* it has taken no credit */
+    EXPECT(OK, nbcoll_comm_free(made[0]));
+    assert_int_equal(w.context[0]->hears, 0);
+    step(&w, 20);
+    fails_with(made[1], NBCOLL_ERR_MISMATCH, 0);
+    world_close(&w);
+}
+
+static void whom_a_revoke_names_is_named_though_it_is_nobody(void **state)
+{
+    world w;
+    nbcoll_request q[RANKS];
+    nbcoll_status status[RANKS];
+    nbcoll_failure failure;
+    (void)state;
+    world_open(&w, RANKS, NULL, NULL, NULL);
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, nbcoll_ibarrier(w.comm[r], &q[r]));
+    EXPECT(OK, nbcoll_cancel(q[0])); /* an earlier failure, which names rank 0 */
+    world_settle(&w, RANKS, q, status);
+    tell(&w, (nbcolli_header){.comm = w.comm[0]->id,
+                              .type = NBCOLLI_REVOKE,
+                              .tag = w.comm[0]->taken,
+                              .number = UINT32_MAX,
+                              .status = NBCOLL_ERR_PEER_LOST});
+    EXPECT(OK, nbcoll_ibarrier(w.comm[0], &q[0]));
+    world_settle(&w, 1, q, status);
+    EXPECT(ERR_PEER_LOST, status[0]);
+    EXPECT(OK, nbcoll_last_failure(w.context[0], &failure));
+    EXPECT(ERR_PEER_LOST, failure.status);
+    assert_int_equal(failure.rank, -1);
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +210,8 @@ int main(void)
         cmocka_unit_test(who_has_not_made_a_communicator_since_a_rank_outside_was_lost_is_not_lost_itself),
         cmocka_unit_test(what_was_not_made_fails_by_what_ended_the_making_and_names_nobody),
         cmocka_unit_test(a_freed_communicator_is_not_taken_for_one_that_was_never_made),
+        cmocka_unit_test(a_communicator_that_is_freed_hears_no_more),
+        cmocka_unit_test(whom_a_revoke_names_is_named_though_it_is_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,6 +159,7 @@ void nbcolli_comm_destroy(nbcoll_comm *comm)
     nbcolli_ballot_free(comm);
     if (c->round.comm == comm)
         c->round = (nbcolli_round){comm->sister, 0, 0};
+    c->hears -= comm->hears_until != 0;
     *comm->sister_at = comm->sister;
     if (comm->sister)
         comm->sister->sister_at = comm->sister_at;

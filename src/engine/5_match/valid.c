@@ -86,6 +86,13 @@ static int nbcolli_is_valid_credit(const nbcolli_link *link, int peer, uint64_t 
     return !credits || credits <= link->credits - link->pair[peer].credits;
 }
 
+/* It tells of an operation that may be; and who has freed a communicator is a rank, which is out of step. */
+static int nbcolli_is_valid_lost(const nbcolli_header *h)
+{
+    int may_have_freed = h->status == NBCOLL_ERR_MISMATCH && h->number != UINT32_MAX;
+    return h->tag < UINT64_MAX && (!h->count || (h->count == 1 && may_have_freed));
+}
+
 int nbcolli_is_valid(const nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
@@ -97,7 +104,7 @@ int nbcolli_is_valid(const nbcolli_incoming *in)
            h->status < 64 && rule->statuses >> h->status & 1 && h->bytes >= rule->least && h->bytes <= rule->most &&
            nbcolli_is_valid_credit(in->link, in->source, h->credits) &&
            (h->type != NBCOLLI_REVOKE || h->count < UINT64_MAX - h->tag) &&
-           (h->type != NBCOLLI_LOST || (h->count <= 1 && (!h->count || h->number != UINT32_MAX)));
+           (h->type != NBCOLLI_LOST || nbcolli_is_valid_lost(h));
 }
 
 int nbcolli_is_valid_in(const nbcoll_comm *comm, const nbcolli_header *h)

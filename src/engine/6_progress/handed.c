@@ -31,14 +31,14 @@ static void nbcolli_take_carefully(nbcolli_request *r)
     nbcoll_comm *comm = r->comm;
     nbcolli_slot *slot = nbcolli_slot_of(comm, r->tag);
     nbcoll_status why = nbcolli_broken(comm);
-    int cause = -1;
+    int cause = comm->failure.rank; /* of a communicator that is broken */
 
     for (nbcoll_comm *made = r->creating; made; made = made->twin) {
         made->vote_comm = comm->id;
         made->vote_tag = r->tag;
     }
     if (nbcolli_pending_take(comm, r->tag, &why, &cause) || why != NBCOLL_OK) {
-        nbcolli_take_runless(r, 1, why, cause < 0 ? comm->failure.rank : cause);
+        nbcolli_take_runless(r, 1, why, cause);
         return;
     }
     if (slot->active || slot->next) {

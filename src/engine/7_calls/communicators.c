@@ -2,6 +2,7 @@
  * Communicators as the program sees them: their end, and what they say of themselves. */
 #include "../2_wire/control.h"
 #include "../2_wire/unexpected.h"
+#include "../3_run/called.h"
 #include "../3_run/cells.h"
 #include "../3_run/fail.h"
 #include "../4_comm/comm.h"
@@ -26,8 +27,10 @@ nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
     int awaits = nbcolli_has_unexpected(comm); /* somebody waits for what will not be started here */
     nbcolli_unexpected_drop(comm, 0, UINT64_MAX, NBCOLL_ERR_MISMATCH);
-    if (awaits)
+    if (awaits) {
+        nbcolli_called_freed(comm, comm->rank);
         nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MISMATCH, comm->taken);
+    }
     nbcolli_comm_destroy(comm);
     return nbcolli_leave(c, NBCOLL_OK);
 }
