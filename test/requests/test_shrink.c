@@ -317,7 +317,8 @@ static void cancel_after(int variant, int steps)
             else
                 EXPECT(ERR_CANCELLED, s);
             EXPECT(OK, nbcoll_last_failure(p.w.context[r], &failure));
-            EXPECT(ERR_CANCELLED, end[failure.rank]);
+            if (failure.rank >= 0) /* who is sent data of what it has not cannot say why nobody has made it */
+                EXPECT(ERR_CANCELLED, end[failure.rank]);
         }
     play_close(&p);
 }
