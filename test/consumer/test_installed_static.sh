@@ -2,13 +2,14 @@
 #
 # The static library, installed and moved, is found by pkg-config and by find_package, and a program made with it runs
 # without it; so does the command, and a program that reads tuning files. Without a library the headers are enough for
-# one that defines NBCOLL_IMPLEMENTATION; one that does so too late, or in C++, is told.
+# one that defines NBCOLL_IMPLEMENTATION; one that does so too late, or in C++, is told. Library and command are built
+# optimised, without a warning.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 . "$NBCOLL_SOURCE/test/consumer/installed.sh"
 
-installed OFF
+installed OFF -DCMAKE_BUILD_TYPE=Release -DNBCOLL_WERROR=ON
 by_find_package
 by_pkg_config "$work/program" --static
 by_inline --static

@@ -19,7 +19,7 @@ while read -r flags; do
     $flags $strict $with -I"$NBCOLL_SOURCE/include" "$unity" "$program" -o "$work/program"
     "$work/program"
 done <<END
-gcc -std=c11 -O3 -DNDEBUG -DNBCOLL_INLINE
+gcc -std=c11 -O2 -DNBCOLL_INLINE
 clang -std=gnu11 -O1 -DNBCOLL_PREFIX=acme_
 END
 

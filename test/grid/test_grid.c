@@ -21,7 +21,7 @@
 #include "run.h"
 #include "world.h"
 
-enum { SEED = 20261121, SAMPLES = RUN_EVERY == 1 ? 24 : 8, MOST = 4000, PART = 64 };
+enum { SEED = 20261121, SAMPLES = RUN_EVERY == 1 ? 12 : 8, MOST = 4000, PART = 64 };
 enum { BESIDE = 5 }; /* samples whose points share worlds */
 
 static uint64_t number_of(const char *variable, uint64_t otherwise)
