@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # check.sh [--full]: installs what is missing (Debian, as root), builds everything three times (optimised, with the
-# address and undefined-behaviour sanitizers, with the thread sanitizer) and runs all tests of the three in one run of
+# address and undefined-behaviour sanitizers, with the thread sanitizer) and runs the tests of the three in one run of
 # ctest, and what failed once more, alone (test/again.sh). The last line says how many tests failed; above it stand those
 # that are flaky. --full runs the whole grids instead of samples of them.
 set -eu
