@@ -29,6 +29,11 @@ static bool may_be_named(const storm *s, int rank, nbcoll_status status)
     }
 }
 
+bool judge_is_gone(const storm *s, int rank)
+{
+    return s->bad[rank] & (BAD_DEAD | BAD_DECLARED | BAD_WIRE | BAD_MEMORY) || s->actor[rank].end->is_closed;
+}
+
 /* Does it know what was called? Else it names whoever has shown that the ranks are out of step. */
 static bool is_blame(const nbcoll_failure *failure)
 {
@@ -57,10 +62,17 @@ static const char *is_without_cause(const actor *a, const item *i, nbcoll_status
         return "no operation ends like that";
     if (!(s->bad_anywhere & of[status].causes))
         return of[status].otherwise;
+    if (i && i->kind == ITEM_SHRINK) { /* of a broken one: that has failed in its own way */
+        if (status == NBCOLL_ERR_MISMATCH || status == NBCOLL_ERR_CALL)
+            return "no shrink ends like that";
+        return status == NBCOLL_ERR_PEER_LOST && !judge_is_gone(s, a->rank) ? "to this rank nothing has happened" : NULL;
+    }
     if (!failure || !i || failure->status != status) /* a later one may have taken its place */
         return NULL;
     if (failure->rank < 0) /* on one that not all have made: somebody of the parent */
         return i->comm ? NULL : "nobody is named";
+    if (s->plan.place[i->comm][a->rank].group < 0) /* nobody has said yet who is in it */
+        return NULL;
     int named = plan_member(&s->plan, i->comm, a->rank, failure->rank);
     int other = failure->other < 0 ? named : plan_member(&s->plan, i->comm, a->rank, failure->other);
     if (named < 0 || other < 0)

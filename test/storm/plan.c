@@ -138,9 +138,12 @@ static void place_made(plan *p, const item *i)
     unsigned colours = i->kind == ITEM_SPLIT ? 1 + (unsigned)(i->salt % 3) : 1;
     bool reverse = i->kind == ITEM_SPLIT && i->salt / 3 % 2, some_out = i->kind == ITEM_SPLIT && i->salt / 6 % 3 == 0;
 
+    p->survives[i->made] = i->kind == ITEM_SHRINK || p->survives[i->comm];
     for (int r = 0; r < p->ranks; r++) {
         uint64_t h = mix(i->salt, (uint64_t)r);
         to[r] = (place_in){-1, 0, 0};
+        if (p->survives[i->made])
+            continue;
         if (from[r].group < 0 || (some_out && h % 5 == 0))
             continue;
         to[r].group = from[r].group * (int)colours + (int)(h / 5 % colours);
@@ -165,6 +168,7 @@ int plan_member(const plan *p, int comm, int of, int rank)
 static void draw_items(plan *p, int items)
 {
     bool is_free[COMMS_MOST] = {false};
+    memset(p->survives, 0, sizeof p->survives);
     place_all(p);
     p->items = items;
     for (int n = 0; n < items; n++) {
@@ -183,7 +187,12 @@ static void draw_items(plan *p, int items)
         if (is_free[i->comm] || draw(&r, 2))
             i->comm = 0;
         if (kind < 3 && p->comms < COMMS_MOST) {
-            i->kind = kind == 0 ? ITEM_DUP : ITEM_SPLIT;
+            i->kind = kind == 0 || p->survives[i->comm] ? ITEM_DUP : ITEM_SPLIT;
+            i->made = p->comms++;
+            place_made(p, i);
+        } else if (p->edition >= 3 && (kind == 4 || kind == 5) && p->comms < COMMS_MOST) {
+            i->kind = ITEM_SHRINK; /* of one that all have who go on */
+            i->comm = 0;
             i->made = p->comms++;
             place_made(p, i);
         } else if (kind == 3 && i->comm) {
@@ -249,11 +258,21 @@ static void draw_faults(plan *p, const cut *c)
             continue;
         if (kind != FAULT_CANCELS && kind != FAULT_DIFFERS)
             draw_fault(p, &r, (fault_kind)kind);
-        else if (i->kind == ITEM_CALL && kind == FAULT_CANCELS)
+        else if (kind == FAULT_CANCELS && (i->kind == ITEM_CALL || (p->edition >= 3 && i->kind != ITEM_FREE)))
             i->cancels = whose;
         else if (i->kind == ITEM_CALL && !i->own_op)
             i->differs = whose;
     }
+}
+
+/* Who calls something else may wait for ever where others shrink: that waits for it. */
+static void skip_shrinks(plan *p)
+{
+    bool differs = false;
+    for (int i = 0; i < p->items; i++)
+        differs |= p->item[i].differs > 0;
+    for (int i = 0; i < p->items && differs; i++)
+        p->is_skipped[i] |= p->item[i].kind == ITEM_SHRINK;
 }
 
 bool plan_has_faults(const plan *p)
@@ -281,6 +300,7 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
     memset(p->is_skipped, 0, sizeof p->is_skipped);
     for (int i = 0; i < c->n_skipped; i++)
         p->is_skipped[c->skipped[i]] = true;
+    skip_shrinks(p);
     if (c->items >= 0 && c->items < p->items)
         p->items = c->items;
 }
@@ -311,11 +331,15 @@ static void print_item(const plan *p, int n)
         return;
     printf("  item %d on communicator %d: ", n, i->comm);
     if (i->kind != ITEM_CALL) {
-        printf("%s %d\n",
+        printf("%s %d",
                i->kind == ITEM_DUP     ? "dup to"
                : i->kind == ITEM_SPLIT ? "split to"
-                                       : "free",
+               : i->kind == ITEM_FREE  ? "free"
+                                       : "shrink to",
                i->kind == ITEM_FREE ? i->comm : i->made);
+        if (i->cancels)
+            printf(", rank %d cancels", i->cancels - 1);
+        printf("\n");
         return;
     }
     printf("%s, count %zu, root %d%s", nbcoll_operation_name(i->o.what), i->o.count, i->o.root,

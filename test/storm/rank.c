@@ -7,48 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storm.h"
+#include "rank.h"
 
-enum { RETRIES = 40, OPEN_MOST = 72 };
-
-typedef struct call { /* one that has been started and not ended */
-    int item;
-    nbcoll_request request;
-    buffers *buffers;         /* null: it makes a communicator */
-    bool calls_back, is_over; /* its callback has come, with: */
-    nbcoll_status status;
-    uint64_t token;
-} call;
-
-typedef struct rank {
-    actor *actor;
-    storm *storm;
-    uint64_t random;
-    nbcoll_context *context;
-    nbcoll_comm *comm[COMMS_MOST];
-    nbcoll_comm *made[COMMS_MOST];
-    bool is_broken[COMMS_MOST];
-    call *open[OPEN_MOST];
-    int opened, item;
-    bool stops, skips; /* it goes on with no further item */
-    bool has_endpoint; /* no context has it */
-    bool leaves;       /* its communicators may have gone */
-    buffers *kept[OPEN_MOST];
-    int n_kept;
-} rank;
-
-static uint64_t choose(rank *r, uint64_t below)
+uint64_t rank_choose(rank *r, uint64_t below)
 {
     return next_random(&r->random) % below;
 }
 
-static void stops(rank *r, unsigned why)
+void rank_stops(rank *r, unsigned why)
 {
     r->stops = true;
     storm_cause(r->storm, r->actor->rank, why);
 }
 
-static nbcoll_failure failure_of(rank *r, int comm)
+nbcoll_failure rank_failure(rank *r, int comm)
 {
     nbcoll_failure failure = {0};
     failure.rank = -1;
@@ -71,7 +43,7 @@ static void ended(rank *r, int k, nbcoll_status status)
 {
     call *c = r->open[k];
     const item *i = &r->storm->plan.item[c->item];
-    nbcoll_failure failure = failure_of(r, i->comm);
+    nbcoll_failure failure = rank_failure(r, i->comm);
 
     if (c->calls_back) {
         if (status == NBCOLL_OK && !c->is_over)
@@ -107,25 +79,25 @@ static void sleep_armed(rank *r, uint64_t looks)
 {
     int fd;
     if (nbcoll_fd(r->context, &fd) != NBCOLL_OK || nbcoll_arm(r->context) != NBCOLL_OK)
-        storm_sleep(r->storm, 1 + choose(r, looks < 30 ? 100u << looks / 2 : 40 * MILLISECOND));
+        storm_sleep(r->storm, 1 + rank_choose(r, looks < 30 ? 100u << looks / 2 : 40 * MILLISECOND));
     else
         storm_sleep(r->storm, 100 * MILLISECOND);
 }
 
-static nbcoll_status wait_one(rank *r, nbcoll_request *request)
+nbcoll_status rank_wait(rank *r, nbcoll_request *request)
 {
     nbcoll_status status;
     uint64_t looks = 0;
-    switch (choose(r, 4)) {
+    switch (rank_choose(r, 4)) {
     case 0:
         return nbcoll_wait(request, NBCOLL_FOREVER);
     case 1:
         while (!is_over(status = nbcoll_test(request)))
-            storm_sleep(r->storm, 1 + choose(r, looks++ < 20 ? 1000u << looks / 2 : 40 * MILLISECOND));
+            storm_sleep(r->storm, 1 + rank_choose(r, looks++ < 20 ? 1000u << looks / 2 : 40 * MILLISECOND));
         return status;
     case 2:
-        while (!is_over(status = nbcoll_wait(request, choose(r, 4) ? choose(r, SECOND) : 0)))
-            storm_stay(r->storm, 1 + choose(r, 100));
+        while (!is_over(status = nbcoll_wait(request, rank_choose(r, 4) ? rank_choose(r, SECOND) : 0)))
+            storm_stay(r->storm, 1 + rank_choose(r, 100));
         return status;
     default:
         while (!is_over(status = nbcoll_test(request))) {
@@ -137,9 +109,9 @@ static nbcoll_status wait_one(rank *r, nbcoll_request *request)
     }
 }
 
-static void wait_for(rank *r, int k)
+void rank_wait_for(rank *r, int k)
 {
-    nbcoll_status status = wait_one(r, &r->open[k]->request);
+    nbcoll_status status = rank_wait(r, &r->open[k]->request);
     ended(r, k, status);
 }
 
@@ -149,7 +121,7 @@ static void wait_several(rank *r, int way)
     nbcoll_status statuses[OPEN_MOST], status;
     call *calls[OPEN_MOST];
     size_t n = (size_t)r->opened, index = 0, many = 0, indices[OPEN_MOST];
-    uint64_t timeout = choose(r, 3) ? NBCOLL_FOREVER : choose(r, SECOND);
+    uint64_t timeout = rank_choose(r, 3) ? NBCOLL_FOREVER : rank_choose(r, SECOND);
 
     for (size_t k = 0; k < n; k++) {
         calls[k] = r->open[k];
@@ -185,7 +157,7 @@ static void wait_several(rank *r, int way)
 
 static void wait_some(rank *r)
 {
-    switch (choose(r, 5)) {
+    switch (rank_choose(r, 5)) {
     case 0:
         wait_several(r, 0);
         break;
@@ -196,41 +168,40 @@ static void wait_some(rank *r)
         wait_several(r, 2);
         break;
     default:
-        wait_for(r, (int)choose(r, (uint64_t)r->opened));
+        rank_wait_for(r, (int)rank_choose(r, (uint64_t)r->opened));
     }
 }
 
 static void wait_all(rank *r)
 {
     while (r->opened)
-        if (choose(r, 3))
-            wait_for(r, (int)choose(r, (uint64_t)r->opened));
+        if (rank_choose(r, 3))
+            rank_wait_for(r, (int)rank_choose(r, (uint64_t)r->opened));
         else
             wait_some(r);
 }
 
 /* ---- starts ------------------------------------------------------------------------------------------------------ */
 
-/* 1: to be tried again. Else the communicator is used no more. */
-static bool is_refused(rank *r, int n, nbcoll_status status, int tries)
+bool rank_is_refused(rank *r, int n, nbcoll_status status, int tries)
 {
     const item *i = &r->storm->plan.item[n];
     if (status == NBCOLL_ERR_MEMORY && tries < RETRIES) {
-        storm_stay(r->storm, 1 + choose(r, 50 * MICROSECOND));
+        storm_stay(r->storm, 1 + rank_choose(r, 50 * MICROSECOND));
         nbcoll_progress(r->context);
         return true;
     }
-    nbcoll_failure failure = failure_of(r, i->comm);
+    nbcoll_failure failure = rank_failure(r, i->comm);
     judge_end(r->actor, i, n, status, &failure, NULL);
     r->is_broken[i->comm] = true;
     if (status == NBCOLL_ERR_MEMORY)
-        stops(r, BAD_MEMORY | BAD_LEFT);
+        rank_stops(r, BAD_MEMORY | BAD_LEFT);
     else
         storm_cause(r->storm, r->actor->rank, BAD_LEFT);
     return false;
 }
 
-static call *opened(rank *r, int n, buffers *b, nbcoll_request request)
+call *rank_opened(rank *r, int n, buffers *b, nbcoll_request request)
 {
     call *c = calloc(1, sizeof *c);
     c->item = n;
@@ -266,12 +237,12 @@ static void drop(buffers *b)
     free(b);
 }
 
-static void cancel_soon(rank *r, call *c)
+void rank_cancels(rank *r, call *c)
 {
     const item *i = &r->storm->plan.item[c->item];
     if (i->cancels != 1 + r->actor->rank)
         return;
-    storm_stay(r->storm, choose(r, 20 * MICROSECOND));
+    storm_stay(r->storm, rank_choose(r, 20 * MICROSECOND));
     storm_note(r->storm, r->actor->rank, NOTE_FAULT, FAULT_CANCELS, (uint64_t)c->item);
     storm_cause(r->storm, r->actor->rank, BAD_CANCELS);
     nbcoll_cancel(c->request);
@@ -287,16 +258,16 @@ static void start_one(rank *r, int n, uint64_t salt)
     int tries = 0;
 
     while ((status = operation_start(&b->o, &b->share, r->comm[i->comm], &request)) != NBCOLL_OK)
-        if (!is_refused(r, n, status, tries++)) {
+        if (!rank_is_refused(r, n, status, tries++)) {
             drop(b);
             return;
         }
-    call *c = opened(r, n, b, request);
-    if (choose(r, 4) == 0) {
+    call *c = rank_opened(r, n, b, request);
+    if (rank_choose(r, 4) == 0) {
         c->calls_back = true;
         nbcoll_on_done(request, done, c);
     }
-    cancel_soon(r, c);
+    rank_cancels(r, c);
 }
 
 static void call_blocking(rank *r, int n, uint64_t salt)
@@ -312,7 +283,7 @@ static void call_blocking(rank *r, int n, uint64_t salt)
     while ((status = operation_call(&b->o, &b->share, r->comm[i->comm], NBCOLL_FOREVER)) == NBCOLL_ERR_MEMORY &&
            tries++ < 1 && false)
         ;
-    nbcoll_failure failure = failure_of(r, i->comm);
+    nbcoll_failure failure = rank_failure(r, i->comm);
     storm_note(r->storm, r->actor->rank, NOTE_ENDS, (uint64_t)n, status);
     judge_end(r->actor, i, n, status, &failure, b);
     drop(b);
@@ -327,7 +298,7 @@ static void run_persistent(rank *r, int n)
     int tries = 0;
 
     while ((status = operation_init(&b->o, &b->share, r->comm[i->comm], &request)) != NBCOLL_OK)
-        if (!is_refused(r, n, status, tries++)) {
+        if (!rank_is_refused(r, n, status, tries++)) {
             drop(b);
             return;
         }
@@ -335,14 +306,14 @@ static void run_persistent(rank *r, int n)
         if (t)
             buffers_fill(b, mix(i->salt, (uint64_t)t));
         tries = 0;
-        while ((status = nbcoll_start(&request)) != NBCOLL_OK && is_refused(r, n, status, tries++))
+        while ((status = nbcoll_start(&request)) != NBCOLL_OK && rank_is_refused(r, n, status, tries++))
             ;
         if (status != NBCOLL_OK)
             break;
         storm_note(r->storm, r->actor->rank, NOTE_STARTS, (uint64_t)n, 2);
         handle = request;
-        status = wait_one(r, &handle);
-        nbcoll_failure failure = failure_of(r, i->comm);
+        status = rank_wait(r, &handle);
+        nbcoll_failure failure = rank_failure(r, i->comm);
         storm_note(r->storm, r->actor->rank, NOTE_ENDS, (uint64_t)n, status);
         judge_end(r->actor, i, n, status, &failure, b);
     }
@@ -353,8 +324,7 @@ static void run_persistent(rank *r, int n)
     drop(b);
 }
 
-/* A blocking call that ends with ERR_MEMORY does not say whether it took its tag: not where that may come. */
-static bool may_block(const rank *r)
+bool rank_may_block(const rank *r)
 {
     for (int i = 0; i < r->storm->plan.faults; i++)
         if (r->storm->plan.fault[i].kind == FAULT_MEMORY)
@@ -365,7 +335,7 @@ static bool may_block(const rank *r)
 static void run_call(rank *r, int n)
 {
     const item *i = &r->storm->plan.item[n];
-    bool persists = choose(r, 3) == 0 && !i->cancels && !i->differs;
+    bool persists = rank_choose(r, 3) == 0 && !i->cancels && !i->differs;
 
     if (persists) {
         run_persistent(r, n);
@@ -373,65 +343,18 @@ static void run_call(rank *r, int n)
     }
     for (int t = 0; t < i->times && !r->is_broken[i->comm] && !r->stops; t++) {
         uint64_t salt = mix(i->salt, (uint64_t)t);
-        if (choose(r, 3) == 0 && !i->cancels && may_block(r)) {
+        if (rank_choose(r, 3) == 0 && !i->cancels && rank_may_block(r)) {
             call_blocking(r, n, salt);
             continue;
         }
         while (r->opened >= r->storm->plan.window)
             wait_some(r);
         start_one(r, n, salt);
-        if (choose(r, 4) == 0)
+        if (rank_choose(r, 4) == 0)
             nbcoll_progress(r->context);
-        if (choose(r, 4) == 0)
-            storm_stay(r->storm, choose(r, 3000));
+        if (rank_choose(r, 4) == 0)
+            storm_stay(r->storm, rank_choose(r, 3000));
     }
-}
-
-/* ---- communicators ----------------------------------------------------------------------------------------------- */
-
-static void run_creation(rank *r, int n)
-{
-    const item *i = &r->storm->plan.item[n];
-    place_in at = r->storm->plan.place[i->made][r->actor->rank], old = r->storm->plan.place[i->comm][r->actor->rank];
-    bool reverse = i->kind == ITEM_SPLIT && i->salt / 3 % 2;
-    nbcoll_request request;
-    nbcoll_status status;
-    int tries = 0;
-
-    for (;;) {
-        if (i->kind == ITEM_DUP)
-            status = nbcoll_comm_idup(r->comm[i->comm], &r->made[i->made], &request);
-        else
-            status = nbcoll_comm_isplit(r->comm[i->comm], at.group, reverse ? -old.rank : old.rank, &r->made[i->made],
-                                        &request);
-        if (status == NBCOLL_OK)
-            break;
-        if (!is_refused(r, n, status, tries++))
-            return;
-    }
-    opened(r, n, NULL, request);
-    wait_for(r, r->opened - 1);
-    nbcoll_comm *made = r->comm[i->made];
-    if (made && (nbcoll_comm_rank(made) != at.rank || nbcoll_comm_size(made) != at.size))
-        storm_find(r->storm, "rank %d, item %d: number %d of %d instead of %d of %d", r->actor->rank, n,
-                   nbcoll_comm_rank(made), nbcoll_comm_size(made), at.rank, at.size);
-}
-
-static void free_comm(rank *r, int comm)
-{
-    for (int k = r->opened - 1; k >= 0; k = k < r->opened ? k - 1 : r->opened - 1)
-        if (r->storm->plan.item[r->open[k]->item].comm == comm)
-            wait_for(r, k);
-    nbcoll_status status;
-    while ((status = nbcoll_comm_free(r->comm[comm])) == NBCOLL_ERR_BUSY) {
-        nbcoll_progress(r->context);
-        storm_sleep(r->storm, 1 + choose(r, MILLISECOND));
-    }
-    if (status != NBCOLL_OK)
-        storm_find(r->storm, "rank %d: communicator %d is not freed: %s", r->actor->rank, comm,
-                   nbcoll_status_name(status));
-    r->comm[comm] = NULL;
-    storm_note(r->storm, r->actor->rank, NOTE_FREED, (uint64_t)comm, 0);
 }
 
 /* ---- the program ------------------------------------------------------------------------------------------------- */
@@ -453,7 +376,7 @@ static void faults_before(rank *r, int n)
             continue;
         if (f->kind == FAULT_HANG) {
             storm_note(s, f->rank, NOTE_FAULT, FAULT_HANG, 0);
-            storm_away(s, choose(r, 2) ? choose(r, 500 * MILLISECOND) : choose(r, 60 * SECOND));
+            storm_away(s, rank_choose(r, 2) ? rank_choose(r, 500 * MILLISECOND) : rank_choose(r, 60 * SECOND));
         } else if (f->kind == FAULT_DECLARE && r->comm[0]) {
             storm_note(s, f->rank, NOTE_FAULT, FAULT_DECLARE, (uint64_t)f->other);
             storm_cause(s, f->other, BAD_DECLARED);
@@ -465,10 +388,10 @@ static void faults_before(rank *r, int n)
             nbcoll_comm_declare_lost(r->comm[0], rival);
         } else if (f->kind == FAULT_JUMP) {
             storm_note(s, f->rank, NOTE_FAULT, FAULT_JUMP, 0);
-            r->actor->skew += choose(r, 10000 * SECOND);
+            r->actor->skew += rank_choose(r, 10000 * SECOND);
         } else if (f->kind == FAULT_LEAVE || f->kind == FAULT_ABANDON) {
             storm_note(s, f->rank, NOTE_FAULT, f->kind, 0);
-            stops(r, BAD_LEFT | (f->kind == FAULT_ABANDON ? BAD_DEAD : 0u));
+            rank_stops(r, BAD_LEFT | (f->kind == FAULT_ABANDON ? BAD_DEAD : 0u));
             r->skips = f->kind == FAULT_ABANDON;
         }
     }
@@ -482,22 +405,23 @@ static void run_item(rank *r, int n)
     r->item = n;
     r->random = mix(mix(s->plan.seed, 5000 + (uint64_t)n), (uint64_t)r->actor->rank);
     faults_before(r, n);
-    if (r->stops || s->plan.is_skipped[n] || s->plan.place[i->comm][r->actor->rank].group < 0)
+    if (r->stops || s->plan.is_skipped[n] ||
+        (s->plan.place[i->comm][r->actor->rank].group < 0 && !s->plan.survives[i->comm]))
         return;
-    if (!r->comm[i->comm] || r->is_broken[i->comm]) { /* others may find that it has not come */
+    if (s->plan.place[i->comm][r->actor->rank].group < 0 || !r->comm[i->comm] || r->is_broken[i->comm]) { /* others may find that it has not come */
         storm_cause(s, r->actor->rank, BAD_LEFT);
         return;
     }
-    if (choose(r, 1000) < s->plan.late) {
+    if (rank_choose(r, 1000) < s->plan.late) {
         storm_note(s, r->actor->rank, NOTE_LATE, 0, 0);
-        storm_away(s, choose(r, s->plan.latest));
+        storm_away(s, rank_choose(r, s->plan.latest));
     }
     if (i->kind == ITEM_CALL)
         run_call(r, n);
     else if (i->kind == ITEM_FREE)
-        free_comm(r, i->comm);
+        made_free(r, i->comm);
     else
-        run_creation(r, n);
+        made_create(r, n);
 }
 
 static bool create(rank *r)
@@ -528,10 +452,10 @@ static bool create(rank *r)
         storm_stay(s, 1000);
     r->has_endpoint = status != NBCOLL_OK;
     if (status == NBCOLL_OK)
-        status = wait_one(r, &request);
+        status = rank_wait(r, &request);
     if (status == NBCOLL_OK)
         return true;
-    nbcoll_failure failure = failure_of(r, -1);
+    nbcoll_failure failure = rank_failure(r, -1);
     r->comm[0] = NULL;
     judge_end(r->actor, NULL, -1, status, &failure, NULL);
     return false;
@@ -560,12 +484,12 @@ static void leave(rank *r)
     }
     wait_all(r);
     for (int c = 0; c < COMMS_MOST; c++)
-        if (r->comm[c] && choose(r, 2))
-            free_comm(r, c);
+        if (r->comm[c] && rank_choose(r, 2))
+            made_free(r, c);
     r->leaves = true;
     while ((status = nbcoll_context_free(r->context)) == NBCOLL_ERR_BUSY) {
         nbcoll_progress(r->context);
-        storm_sleep(s, 1 + choose(r, MILLISECOND));
+        storm_sleep(s, 1 + rank_choose(r, MILLISECOND));
     }
     if (status != NBCOLL_OK)
         storm_find(s, "rank %d: the context is not freed: %s", r->actor->rank, nbcoll_status_name(status));

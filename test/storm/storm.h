@@ -12,6 +12,7 @@
  *     bulk.c     its registrations, gets, puts, and shared memory
  *     values.c   the buffers of a call: what goes in, what must come out, what must not be touched
  *     rank.c     the program as one rank executes it
+ *     made.c     the communicators that it makes and frees
  *     judge.c    which outcomes are allowed, given what has happened
  *     coverage.c what was met, as a table
  *     kept.c     seeds that once failed
@@ -52,13 +53,13 @@ enum {
     HAS_BOUND = 1024 /* limits.receives */
 };
 
-typedef enum item_kind { ITEM_CALL, ITEM_DUP, ITEM_SPLIT, ITEM_FREE } item_kind;
+typedef enum item_kind { ITEM_CALL, ITEM_DUP, ITEM_SPLIT, ITEM_FREE, ITEM_SHRINK } item_kind;
 typedef enum element { ELEMENT_PREDEFINED, ELEMENT_PLAIN, ELEMENT_PACKED } element;
 
 typedef struct item {
     item_kind kind;
     int comm;    /* the index of a communicator */
-    int made;    /* DUP, SPLIT: of the new one */
+    int made;    /* DUP, SPLIT, SHRINK: of the new one */
     operation o; /* CALL: its root is to be taken modulo the ranks; of predefined elements with its type */
     element element;
     size_t packed; /* bytes of an element that travel */
@@ -117,9 +118,10 @@ typedef struct plan {
     fault fault[FAULTS_MOST];
     place_in place[COMMS_MOST][RANKS_MOST];
     bool is_skipped[ITEMS_MOST];
+    bool survives[COMMS_MOST]; /* of survivors: who is a member is found out, and stands in `place` from then on */
 } plan;
 
-enum { EDITION = 2 }; /* of plans: what a later one adds leaves the seeds of those before what they were */
+enum { EDITION = 3 }; /* of plans: what a later one adds leaves the seeds of those before what they were */
 
 /* What of a seed is to be left out, for shrinking. */
 typedef struct cut {
@@ -293,6 +295,9 @@ void buffers_free(buffers *b);
 
 /* A call has ended so, on a communicator: a finding, unless it may. */
 void judge_end(actor *a, const item *i, int index, nbcoll_status status, const nbcoll_failure *failure, buffers *b);
+
+/* May survivors go on without it? */
+bool judge_is_gone(const storm *s, int rank);
 
 /* Status 1: something was found. */
 int storm_command(int argc, char **argv);

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Communicators as a rank makes and frees them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "rank.h"
+
+/* A plan cannot know who survives: that is set here. All members of a communicator say the same. */
+static void is_placed(rank *r, int n, const place_in *places)
+{
+    plan *p = &r->storm->plan;
+    place_in *to = p->place[p->item[n].made];
+    for (int q = 0; q < p->ranks; q++)
+        if (places[q].group < 0)
+            continue;
+        else if (to[q].group >= 0 && memcmp(&to[q], &places[q], sizeof *to))
+            storm_find(r->storm, "rank %d, item %d: rank %d is number %d of %d, and was number %d of %d",
+                       r->actor->rank, n, q, places[q].rank, places[q].size, to[q].rank, to[q].size);
+        else
+            to[q] = places[q];
+}
+
+/* Who has survived is asked of the communicator itself. Nobody is left out to whom nothing has happened. */
+static void place_survivors(rank *r, int n, const int64_t *survivors, int size)
+{
+    storm *s = r->storm;
+    place_in places[RANKS_MOST];
+    int last = -1;
+
+    for (int q = 0; q < s->plan.ranks; q++)
+        places[q] = (place_in){-1, 0, 0};
+    for (int k = 0; k < size; k++) {
+        if (survivors[k] <= last || survivors[k] >= s->plan.ranks) {
+            storm_find(s, "rank %d, item %d: survivor %d of %d is rank %lld, after rank %d", r->actor->rank, n, k, size,
+                       (long long)survivors[k], last);
+            return;
+        }
+        last = (int)survivors[k];
+        places[last] = (place_in){1 + (int)survivors[0], k, size};
+    }
+    for (int q = 0; q < s->plan.ranks; q++)
+        if (places[q].group < 0 && !judge_is_gone(s, q))
+            storm_find(s, "rank %d, item %d: rank %d is no survivor, but nothing has happened to it", r->actor->rank, n,
+                       q);
+    is_placed(r, n, places);
+}
+
+/* An allgather of the new communicator's, by which it works, and says who is in it. */
+static void ask_survivors(rank *r, int n)
+{
+    const item *i = &r->storm->plan.item[n];
+    item asks = {.kind = ITEM_CALL, .comm = i->made, .o.what = NBCOLL_OPERATION_ALLGATHER};
+    nbcoll_comm *made = r->comm[i->made];
+    int64_t mine = r->actor->rank, survivors[RANKS_MOST];
+    nbcoll_request request;
+    nbcoll_status status;
+    int tries = 0, size = nbcoll_comm_size(made), number = nbcoll_comm_rank(made);
+
+    while ((status = nbcoll_iallgather(&mine, survivors, 1, NBCOLL_INT64, made, &request)) ==
+               NBCOLL_ERR_MEMORY &&
+           tries++ < RETRIES)
+        storm_stay(r->storm, 1 + rank_choose(r, 50 * MICROSECOND));
+    if (status == NBCOLL_OK)
+        status = rank_wait(r, &request);
+    nbcoll_failure failure = rank_failure(r, i->made);
+    judge_end(r->actor, &asks, n, status, &failure, NULL);
+    if (status != NBCOLL_OK) {
+        r->is_broken[i->made] = true;
+        storm_cause(r->storm, r->actor->rank, BAD_LEFT);
+    } else if (!r->actor->is_dead && !(r->storm->bad_anywhere & BAD_HEADER)) {
+        place_survivors(r, n, survivors, size);
+        if (survivors[number] != mine)
+            storm_find(r->storm, "rank %d, item %d: it is not number %d itself", r->actor->rank, n, number);
+    }
+}
+
+static nbcoll_status start_creation(rank *r, int n, nbcoll_request *request)
+{
+    const plan *p = &r->storm->plan;
+    const item *i = &p->item[n];
+    place_in at = p->place[i->made][r->actor->rank], old = p->place[i->comm][r->actor->rank];
+    bool reverse = i->salt / 3 % 2;
+
+    if (i->kind == ITEM_DUP)
+        return nbcoll_comm_idup(r->comm[i->comm], &r->made[i->made], request);
+    if (i->kind == ITEM_SHRINK)
+        return nbcoll_comm_ishrink(r->comm[i->comm], &r->made[i->made], request);
+    return nbcoll_comm_isplit(r->comm[i->comm], at.group, reverse ? -old.rank : old.rank, &r->made[i->made], request);
+}
+
+void made_create(rank *r, int n)
+{
+    const plan *p = &r->storm->plan;
+    const item *i = &p->item[n];
+    nbcoll_request request;
+    nbcoll_status status;
+    int tries = 0;
+
+    while ((status = start_creation(r, n, &request)) != NBCOLL_OK)
+        if (!rank_is_refused(r, n, status, tries++))
+            return;
+    rank_cancels(r, rank_opened(r, n, NULL, request));
+    rank_wait_for(r, r->opened - 1);
+    nbcoll_comm *made = r->comm[i->made];
+    if (!made)
+        return;
+    if (i->kind == ITEM_SHRINK)
+        ask_survivors(r, n);
+    else if (p->survives[i->comm]) {
+        place_in places[RANKS_MOST];
+        for (int q = 0; q < p->ranks; q++)
+            places[q] = p->place[i->comm][q].group == p->place[i->comm][r->actor->rank].group
+                            ? p->place[i->comm][q]
+                            : (place_in){-1, 0, 0};
+        is_placed(r, n, places);
+    }
+    place_in at = p->place[i->made][r->actor->rank];
+    if (at.group >= 0 && (nbcoll_comm_rank(made) != at.rank || nbcoll_comm_size(made) != at.size))
+        storm_find(r->storm, "rank %d, item %d: number %d of %d instead of %d of %d", r->actor->rank, n,
+                   nbcoll_comm_rank(made), nbcoll_comm_size(made), at.rank, at.size);
+}
+
+void made_free(rank *r, int comm)
+{
+    for (int k = r->opened - 1; k >= 0; k = k < r->opened ? k - 1 : r->opened - 1)
+        if (r->storm->plan.item[r->open[k]->item].comm == comm)
+            rank_wait_for(r, k);
+    nbcoll_status status;
+    while ((status = nbcoll_comm_free(r->comm[comm])) == NBCOLL_ERR_BUSY) {
+        nbcoll_progress(r->context);
+        storm_sleep(r->storm, 1 + rank_choose(r, MILLISECOND));
+    }
+    if (status != NBCOLL_OK)
+        storm_find(r->storm, "rank %d: communicator %d is not freed: %s", r->actor->rank, comm,
+                   nbcoll_status_name(status));
+    r->comm[comm] = NULL;
+    storm_note(r->storm, r->actor->rank, NOTE_FREED, (uint64_t)comm, 0);
+}

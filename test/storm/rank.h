@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What rank.c and made.c share: a rank, as far as it has come. */
+#ifndef STORM_RANK_H
+#define STORM_RANK_H
+
+#include "storm.h"
+
+enum { RETRIES = 40, OPEN_MOST = 72 };
+
+typedef struct call { /* one that has been started and not ended */
+    int item;
+    nbcoll_request request;
+    buffers *buffers;         /* null: it makes a communicator */
+    bool calls_back, is_over; /* its callback has come, with: */
+    nbcoll_status status;
+    uint64_t token;
+} call;
+
+typedef struct rank {
+    actor *actor;
+    storm *storm;
+    uint64_t random;
+    nbcoll_context *context;
+    nbcoll_comm *comm[COMMS_MOST];
+    nbcoll_comm *made[COMMS_MOST];
+    bool is_broken[COMMS_MOST];
+    call *open[OPEN_MOST];
+    int opened, item;
+    bool stops, skips; /* it goes on with no further item */
+    bool has_endpoint; /* no context has it */
+    bool leaves;       /* its communicators may have gone */
+    buffers *kept[OPEN_MOST];
+    int n_kept;
+} rank;
+
+uint64_t rank_choose(rank *r, uint64_t below);
+/* It goes on with no further item. */
+void rank_stops(rank *r, unsigned why);
+/* The failure of a communicator, or (-1) the context's last one. */
+nbcoll_failure rank_failure(rank *r, int comm);
+/* Waits in one of the ways that there are. */
+nbcoll_status rank_wait(rank *r, nbcoll_request *request);
+/* The same for an open one, and judges it; for all, in any order. */
+void rank_wait_for(rank *r, int k);
+/* 1: to be tried again. Else the communicator is used no more. */
+bool rank_is_refused(rank *r, int n, nbcoll_status status, int tries);
+call *rank_opened(rank *r, int n, buffers *b, nbcoll_request request);
+/* Where the plan says that this rank cancels it. */
+void rank_cancels(rank *r, call *c);
+/* A blocking call that ends with ERR_MEMORY does not say whether it took its tag: not where that may come. */
+bool rank_may_block(const rank *r);
+
+/* ---- made.c ------------------------------------------------------------------------------------------------------ */
+
+void made_create(rank *r, int n);
+void made_free(rank *r, int comm);
+
+#endif
