@@ -120,6 +120,7 @@ typedef struct nbcolli_post {
     nbcolli_op *op;            /* null: a control message, whose post returns to the pool */
     int peer;                  /* on the link */
     uint8_t where;             /* nbcolli_where */
+    uint8_t recalled;          /* LENT: the transport was asked for it */
 } nbcolli_post;
 
 /* A message that came before its receive was ready, or before its operation or communicator existed here. */

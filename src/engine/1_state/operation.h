@@ -70,7 +70,6 @@ struct nbcolli_op {
     uint8_t put;               /* send: a CTS has lent `theirs`, and is not answered; receive: its own has been */
     uint8_t lent;              /* the peer has got `mine` */
     uint8_t registered;        /* `mine` is to be deregistered */
-    uint8_t recalled;          /* its lent post has been asked for */
     uint8_t filling;           /* exposure: its cell is shown while it is copied to the shelf */
     uint32_t turn;             /* exposure that is streamed: the entry whose ring comes next */
     uint8_t may_go;            /* send: stalls no more, but for its post */

@@ -136,5 +136,5 @@ void nbcolli_recall_given_up(nbcolli_link *link)
 {
     for (nbcolli_post *post = link->lent_controls; post; post = post->next)
         if (nbcolli_is_given_up(link, post->peer))
-            link->transport.cancel(link->endpoint, &post->work);
+            nbcolli_post_recall(post);
 }

@@ -40,6 +40,7 @@ void nbcolli_post_is(nbcolli_post *post, nbcoll_posted said)
         break;
     case NBCOLL_POST_LENT:
         post->where = NBCOLLI_LENT;
+        post->recalled = 0;
         post->link->lent++;
         break;
     case NBCOLL_POST_NOT_NOW:
@@ -52,4 +53,12 @@ void nbcolli_post_is(nbcolli_post *post, nbcoll_posted said)
         post->where = NBCOLLI_STUCK;
         nbcolli_mark_lost(post->link, post->peer, said == NBCOLL_POST_LOST ? NBCOLLI_DEAD : NBCOLLI_CUT);
     }
+}
+
+void nbcolli_post_recall(nbcolli_post *post)
+{
+    if (post->recalled)
+        return;
+    post->recalled = 1;
+    post->link->transport.cancel(post->link->endpoint, &post->work);
 }

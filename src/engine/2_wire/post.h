@@ -14,6 +14,9 @@ void nbcolli_backlog_remove(nbcolli_post *post);
 /* Where a post is, as the transport has said. */
 void nbcolli_post_is(nbcolli_post *post, nbcoll_posted said);
 
+/* Asks the transport for a post that is lent, once. That it comes back cancelled then says nothing of its peer. */
+void nbcolli_post_recall(nbcolli_post *post);
+
 /* Hands a message to its transport; where it then is stands in the post. It is tried once even with a peer that is lost
  * to us: we may not be lost to it, and then it waits for our answers. */
 static inline void nbcolli_post_send(nbcolli_post *post)

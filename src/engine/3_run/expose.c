@@ -317,7 +317,6 @@ void nbcolli_fetch_next(nbcolli_op *op)
     op->theirs = found.place;
     op->post.link = peer->link;
     op->post.peer = peer->address;
-    op->recalled = 0;
     nbcolli_op_get(op);
     if (op->post.where == NBCOLLI_FREE)
         nbcolli_fetch_got(op);

@@ -280,7 +280,7 @@ void nbcolli_run_restore(nbcolli_run *run)
         op->post.where = NBCOLLI_FREE;
         op->phase = NBCOLLI_IDLE;
         op->fin = op->refused = op->cts = op->lent = op->put = 0;
-        op->registered = op->recalled = op->may_go = op->status = 0;
+        op->registered = op->may_go = op->status = 0;
         op->suspect = 0;
     }
     if (run->answered)

@@ -55,16 +55,14 @@ static void nbcolli_op_stop(nbcolli_op *op)
         nbcolli_op_unsend(op);
 }
 
-/* Asks, once, for a get or put, or for what a peer that has left will not take. All else goes out: of a cancelled
+/* Asks for a get or put, or for what a peer that has left will not take. All else goes out: of a cancelled
  * message nobody could say whether its credits arrived. */
 static void nbcolli_op_recall(nbcolli_op *op)
 {
     nbcolli_link *link = op->post.link;
     int copies = op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING || op->phase == NBCOLLI_PUTTING;
-    if (!op->recalled && (copies || link->loss[op->post.peer] & NBCOLLI_DEPARTED)) {
-        op->recalled = 1;
-        link->transport.cancel(link->endpoint, &op->post.work);
-    }
+    if (copies || link->loss[op->post.peer] & NBCOLLI_DEPARTED)
+        nbcolli_post_recall(&op->post);
 }
 
 /* Does the sender of what this op receives wait for an answer that has not left? We try once. */

@@ -62,7 +62,6 @@ static void nbcolli_op_write(nbcolli_op *op, nbcolli_type type, uint64_t field, 
     op->post.peer = peer->address;
     op->post.payload = payload;
     op->post.bytes = bytes;
-    op->recalled = 0;
 }
 
 void nbcolli_op_send(nbcolli_op *op, nbcolli_type type, uint64_t field, const void *payload, size_t bytes)

@@ -31,7 +31,6 @@ typedef struct nbcolli_agreement_member {
     uint8_t heard;  /* AGREEING: anything */
     uint8_t untold; /* something is to be sent to it */
     uint8_t knows;  /* it has decided, or cancelled */
-    uint8_t recalled; /* its lent post has been asked for */
 } nbcolli_agreement_member;
 
 struct nbcolli_shrink {
@@ -329,10 +328,8 @@ static int nbcolli_shrink_tell(nbcolli_shrink *s)
         nbcolli_agreement_member *m = &s->member[i];
         int gone = i == s->rank || m->gone || s->link->loss[m->address] != NBCOLLI_HERE;
         m->untold &= !gone && s->state != NBCOLLI_AGREE_LOST;
-        if (m->post.where == NBCOLLI_LENT && gone && !m->recalled) {
-            m->recalled = 1;
-            s->link->transport.cancel(s->link->endpoint, &m->post.work);
-        }
+        if (m->post.where == NBCOLLI_LENT && gone)
+            nbcolli_post_recall(&m->post);
         if (m->untold && m->post.where != NBCOLLI_LENT)
             nbcolli_shrink_send(s, i);
         left |= m->untold || m->post.where == NBCOLLI_LENT || (!gone && !m->knows && s->state != NBCOLLI_AGREE_LOST);

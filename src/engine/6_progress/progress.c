@@ -44,6 +44,7 @@ static void nbcolli_fault_in(nbcolli_op *op, nbcoll_work *work)
     int is_ours = work->status == NBCOLL_ERR_BUFFER;
 
     work->status = NBCOLL_ERR_CANCELLED;
+    op->post.recalled = 1;
     nbcolli_run_fail(run, NBCOLL_ERR_FAULT, is_ours ? run->comm->rank : run->schedule->step[op->step].peer, 1);
 }
 
@@ -54,8 +55,7 @@ void nbcolli_work_in(nbcolli_link *link, nbcoll_work *work)
     link->lent--;
     if (post->op && (work->status == NBCOLL_ERR_BUFFER || work->status == NBCOLL_ERR_FAULT))
         nbcolli_fault_in(post->op, work);
-    if (work->status == NBCOLL_OK ||
-        (work->status == NBCOLL_ERR_CANCELLED && post->op && post->op->run->status != NBCOLL_OK))
+    if (work->status == NBCOLL_OK || (work->status == NBCOLL_ERR_CANCELLED && post->recalled))
         post->where = NBCOLLI_FREE;
     else {
         nbcolli_mark_lost(link, post->peer, work->status == NBCOLL_ERR_PEER_LOST ? NBCOLLI_DEAD : NBCOLLI_CUT);
