@@ -331,6 +331,39 @@ static void a_cancelled_shrink_leaves_no_communicator_that_works(void **state)
             cancel_after(variant, steps);
 }
 
+/* What was to tell the others that it is over is on its way when one of them leaves: it is asked for, and comes back */
+static void who_leaves_when_it_is_over_is_not_lost(void **state)
+{
+    const nbcoll_fault_config holds = {.size = sizeof holds, .hold = 900, .longest = 40};
+    nbcoll_failure failure;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        play p;
+        play_open(&p, 3, 0, seed);
+        EXPECT(OK, nbcoll_fault_set(p.w.endpoint[0], &holds));
+        for (int r = 0; r < 3; r++)
+            EXPECT(OK, nbcoll_comm_ishrink(p.w.comm[r], &p.comm[r], &p.q[r]));
+        EXPECT(OK, end_of(&p, 1));
+        p.stopped = 1 << 1;
+        for (uint64_t i = 0; i < seed; i++)
+            step(&p);
+        while (nbcoll_context_free(p.w.context[1]) == NBCOLL_ERR_BUSY)
+            EXPECT(OK, nbcoll_progress(p.w.context[1]));
+        p.w.context[1] = NULL;
+        for (int r = 0; r < 3; r += 2)
+            EXPECT(OK, end_of(&p, r));
+        for (int i = 0; i < 100; i++)
+            step(&p);
+        for (int r = 0; r < 3; r += 2) {
+            EXPECT(OK, nbcoll_comm_failure(p.w.comm[r], &failure));
+            EXPECT(OK, failure.status);
+        }
+        p.stopped = 0;
+        world_close(&p.w);
+    }
+}
+
 static void one_that_is_left_at_its_timeout_ends_on_all(void **state)
 {
     nbcoll_failure failure;
@@ -417,6 +450,7 @@ int main(void)
         cmocka_unit_test(two_halves_get_two_communicators),
         cmocka_unit_test(who_is_declared_lost_finds_itself_lost),
         cmocka_unit_test(a_cancelled_shrink_leaves_no_communicator_that_works),
+        cmocka_unit_test(who_leaves_when_it_is_over_is_not_lost),
         cmocka_unit_test(one_that_is_left_at_its_timeout_ends_on_all),
         cmocka_unit_test(a_communicator_that_is_being_shrunk_cannot_be_freed),
         cmocka_unit_test(more_ranks_than_a_message_can_name_cannot_be_shrunk),
