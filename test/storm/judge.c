@@ -65,7 +65,9 @@ static const char *is_without_cause(const actor *a, const item *i, nbcoll_status
     if (i && i->kind == ITEM_SHRINK) { /* of a broken one: that has failed in its own way */
         if (status == NBCOLL_ERR_MISMATCH || status == NBCOLL_ERR_CALL)
             return "no shrink ends like that";
-        return status == NBCOLL_ERR_PEER_LOST && !judge_is_gone(s, a->rank) ? "to this rank nothing has happened" : NULL;
+        if (status == NBCOLL_ERR_PEER_LOST && !judge_is_gone(s, a->rank))
+            return "to this rank nothing has happened";
+        return NULL;
     }
     if (!failure || !i || failure->status != status) /* a later one may have taken its place */
         return NULL;

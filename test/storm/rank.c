@@ -408,7 +408,9 @@ static void run_item(rank *r, int n)
     if (r->stops || s->plan.is_skipped[n] ||
         (s->plan.place[i->comm][r->actor->rank].group < 0 && !s->plan.survives[i->comm]))
         return;
-    if (s->plan.place[i->comm][r->actor->rank].group < 0 || !r->comm[i->comm] || r->is_broken[i->comm]) { /* others may find that it has not come */
+    bool is_broken = r->is_broken[i->comm] && i->kind != ITEM_SHRINK;
+    if (s->plan.place[i->comm][r->actor->rank].group < 0 || !r->comm[i->comm] || is_broken) {
+        /* others may find that it has not come */
         storm_cause(s, r->actor->rank, BAD_LEFT);
         return;
     }
