@@ -27,8 +27,8 @@ const kept storm_kept[] = {
     /* What a rank has not made, since it ended by a loss, is not called cancelled. */
     {2060, {.edition = 2, .items = -1, .only = 1 + FAULT_RIVALS}},
     /* Word of a shrink that is lent to one that has left is asked for, and comes back: that one is not lost. */
-    {7000125, {.edition = 3, .items = 31, .n_skipped = 5, .skipped = {14, 13, 2, 1, 25}}},
-    {7000290, {.edition = 3, .items = 22, .n_skipped = 3, .skipped = {1, 0, 8}}},
+    {7000125, {.edition = 3, .items = 31, .faults = 3, .n_skipped = 5, .skipped = {14, 13, 2, 1, 25}}},
+    {7000290, {.edition = 3, .items = 22, .faults = 3, .n_skipped = 3, .skipped = {1, 0, 8}}},
     /* Where the judge was wrong, or too kind. */
     {174, {.edition = 1, .items = 3}},
     {9, {.edition = 1, .items = -1, .only = 1 + FAULT_REGISTER}},
