@@ -789,6 +789,7 @@
 #define nbcolli_play_open NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_play_open)
 #define nbcolli_play_start NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_play_start)
 #define nbcolli_post_is NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_post_is)
+#define nbcolli_post_recall NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_post_recall)
 #define nbcolli_print NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_print)
 #define nbcolli_print_end NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_print_end)
 #define nbcolli_print_name NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_print_name)
