@@ -9,7 +9,7 @@ installed()
     shift
     cmake -S "$NBCOLL_SOURCE" -B "$work/build" -DBUILD_SHARED_LIBS="$shared" -DCMAKE_INSTALL_PREFIX="$work/first" \
         -DCMAKE_C_COMPILER="$CC" -DCMAKE_BUILD_TYPE=None -DNBCOLL_EXAMPLES=OFF -DNBCOLL_BENCH=OFF \
-        -DNBCOLL_TESTS=OFF "$@"
+        -DNBCOLL_TESTS=OFF -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 "$@"
     cmake --build "$work/build"
     cmake --install "$work/build"
     cp "$work/build/install_manifest.txt" "$work/manifest"

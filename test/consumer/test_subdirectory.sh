@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 cmake -S "$NBCOLL_SOURCE/test/consumer/subdirectory" -B "$work/build" -DNBCOLL="$NBCOLL_SOURCE" \
-    -DCMAKE_C_COMPILER="$CC"
+    -DCMAKE_C_COMPILER="$CC" -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0
 cmake --build "$work/build"
 "$work/build/program"
 "$work/build/implementation"
