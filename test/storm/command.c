@@ -3,6 +3,7 @@
  *     storm SEED [cuts]              runs it, says all that happened, and the log's hash
  *     storm --seconds N [--from S]   runs seeds from S on (else from the clock), says which failed, and what was met
  *     storm --count N [--from S]     the same of so many
+ *     storm --soak FILE ...          goes on with what FILE counts, which is made if it is not there, and keeps it (soak.c)
  *     storm --shrink SEED [cuts]     leaves out ranks, items and faults as long as it fails, and says what is left, as
  *                                    the command and as a test that keeps it (test_storm.c, kept.c)
  *
@@ -45,13 +46,6 @@ static void say_seed_of_a_crash(void)
     sigaction(SIGBUS, &action, NULL);
     sigaction(SIGABRT, &action, NULL);
     sigaction(SIGFPE, &action, NULL);
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 static bool fails(uint64_t seed, const cut *c)
@@ -175,37 +169,16 @@ static void shrink(uint64_t seed, cut c)
 
 /* ---- many -------------------------------------------------------------------------------------------------------- */
 
-static int run_many(uint64_t from, uint64_t count, double most, const cut *c, int findings)
+static int run_many(tally t, const cut *c, uint64_t count, double most, uint64_t findings, const char *path)
 {
-    double begin = seconds();
-    uint64_t ran = 0, faulty = 0, steps = 0, small = 0;
-    clock_t in_small = 0;
-    int failed = 0;
-
-    for (; ran < count && (!most || seconds() - begin < most) && failed < findings; ran++) {
-        uint64_t seed = from + ran;
-        clock_t before = clock();
-        bool is_wrong = fails(seed, c);
-        if (world.plan.ranks <= 5) {
-            small++;
-            in_small += clock() - before;
-        }
-        faulty += plan_has_faults(&world.plan);
-        steps += world.steps;
-        if (is_wrong) {
-            failed++;
-            printf("seed %llu: %s\n    ", (unsigned long long)seed, world.finding);
-            print_command(seed, c);
-            fflush(stdout);
-        }
-    }
-    double minutes = (double)clock() / CLOCKS_PER_SEC / 60;
-    printf("%llu seeds from %llu on, %llu of them with faults, %llu steps: %d findings\n", (unsigned long long)ran,
-           (unsigned long long)from, (unsigned long long)faulty, (unsigned long long)steps, failed);
-    coverage_sum();
-    printf("a minute of processor time: %.0f jobs; of 2 to 5 ranks %.0f\n", (double)ran / minutes,
-           (double)small / ((double)in_small / CLOCKS_PER_SEC / 60));
-    return failed > 0;
+    uint64_t before = 0;
+    if (path && tally_read(&t, path))
+        before = t.findings;
+    bool is_kept = tally_run(&t, &world, c, count, most, findings, path);
+    if (!is_kept)
+        fprintf(stderr, "storm: %s cannot be written\n", path);
+    tally_print(&t);
+    return !is_kept || t.findings != before;
 }
 
 static int run_one(uint64_t seed, const cut *c, bool is_quiet)
@@ -226,10 +199,11 @@ static void read_skips(cut *c, char *list)
 int storm_command(int argc, char **argv)
 {
     cut c = {.items = -1};
-    uint64_t seed = 0, from = 0, count = UINT64_MAX;
+    uint64_t seed = 0, count = UINT64_MAX, findings = 10;
+    tally t = {.next = (uint64_t)time(NULL) * 1000000};
+    const char *path = NULL;
     double most = 0;
-    bool shrinks = false, prints_met = false, has_from = false, many = false, is_quiet = false;
-    int findings = 10;
+    bool shrinks = false, prints_met = false, many = false, is_quiet = false;
 
     for (int i = 1; i < argc; i++) {
         const char *a = argv[i];
@@ -251,11 +225,13 @@ int storm_command(int argc, char **argv)
             if (!strcmp(a, "--seconds"))
                 most = atof(next), many = true;
             else if (!strcmp(a, "--from"))
-                from = strtoull(next, NULL, 0), has_from = true;
+                t.next = strtoull(next, NULL, 0);
             else if (!strcmp(a, "--count"))
                 count = strtoull(next, NULL, 0), many = true;
             else if (!strcmp(a, "--findings"))
-                findings = atoi(next);
+                findings = strtoull(next, NULL, 0);
+            else if (!strcmp(a, "--soak"))
+                path = next, many = true;
             else if (!strcmp(a, "--edition"))
                 c.edition = atoi(next);
             else if (!strcmp(a, "--ranks"))
@@ -270,14 +246,12 @@ int storm_command(int argc, char **argv)
                 read_skips(&c, next);
         }
     }
-    if (!has_from)
-        from = (uint64_t)time(NULL) * 1000000;
     if (shrinks) {
         shrink(seed, c);
         return 0;
     }
     say_seed_of_a_crash();
-    int status = many ? run_many(from, count, most, &c, findings) : run_one(seed, &c, is_quiet);
+    int status = many ? run_many(t, &c, count, most, findings, path) : run_one(seed, &c, is_quiet);
     if (prints_met)
         coverage_print();
     return status;

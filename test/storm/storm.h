@@ -16,6 +16,7 @@
  *     judge.c    which outcomes are allowed, given what has happened
  *     coverage.c what was met, as a table
  *     kept.c     seeds that once failed
+ *     soak.c     many seeds, counted, and the file of a soak
  *     command.c  the command line, which test_storm has when it is given arguments
  *
  * A seed is a job; the same seed is the same job, to the bit: its log has a hash, which is printed. */
@@ -219,6 +220,21 @@ extern coverage met;
 void coverage_print(void);
 /* How many of these states were met. */
 void coverage_sum(void);
+
+/* Seeds that were run, one after the other. */
+typedef struct tally {
+    uint64_t next; /* the seed */
+    uint64_t seeds, faulty, steps, findings;
+    uint64_t microseconds;    /* of processor time */
+    uint64_t small, in_small; /* of 2 to 5 ranks: seeds, microseconds */
+} tally;
+
+/* Runs seeds from next on: count of them, for at most so many seconds (0: without end), until so many were found. Keeps
+ * count in the file of that name, if there is one; false if it cannot. */
+bool tally_run(tally *t, storm *s, const cut *c, uint64_t count, double most, uint64_t findings, const char *path);
+/* False: there is no such file, and nothing has changed. */
+bool tally_read(tally *t, const char *path);
+void tally_print(const tally *t);
 
 /* What the log says. X(name) */
 #define NOTES(X)                                                                                                       \
