@@ -2,9 +2,10 @@
  * All algorithms of the library, and a few over shared memory, are proved for 1 to 33 ranks, all roots, counts from
  * none to large, blocks of equal and of different lengths in every form, plain, in place, and in place at every second
  * rank. Those that expose memory: where no ranks share it, where all do, and where nodes of four do; those whose
- * exposures grow also in pieces of several lengths, up to 12 ranks. With --full, or NBCOLL_FULL=1 in the environment,
- * blocks of different lengths get all of the counts too, and there are cases of 34 to 130 ranks, with the first,
- * second, middle and last root and two counts. */
+ * exposures grow also in pieces of several lengths, up to 12 ranks. From 18 ranks on the roots are the first, the
+ * second, the middle and the last one. With --full, or NBCOLL_FULL=1 in the environment, those have all roots too,
+ * blocks of different lengths get all of the counts, and there are cases of 34 to 130 ranks, with these four roots and
+ * two counts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,11 +26,14 @@
 #else
 #define MOST 33
 #endif
+#define ALL_ROOTS (is_full || MOST < 17 ? MOST : 17)
 #define CUT_MOST (MOST < 12 ? MOST : 12)
 #define FEW_MOST 9 /* by nodes: here on one node, and on others in test_verify_nodes.c */
 #define FULL_MOST 130
 #define ALGORITHMS 256
 #define DEFAULT_SEGMENT 0
+
+static int is_full;
 
 static const size_t counts[] = {0, 1, 2, 7, 31, 64, 1000, 65536, 1000003};
 static const size_t few_counts[] = {0, 1, 7};
@@ -45,7 +49,6 @@ typedef struct habits {
     int grows, sends;
 } habits;
 
-static int is_full;
 
 static void count_visits(void *user, const nbcoll_case *c)
 {
@@ -92,11 +95,11 @@ static void prove_pieces(const nbcoll_algorithm *algorithm, nbcoll_grid grid, in
         prove(algorithm, &grid, node, reductions[0], 0, segments[i]);
 }
 
-static void prove_more_ranks(const nbcoll_algorithm *algorithm, nbcoll_grid grid, int node)
+/* With four roots: from more ranks than `above` to grid.most. */
+static void prove_some_roots(const nbcoll_algorithm *algorithm, nbcoll_grid grid, int node, int above)
 {
-    grid.counts = sizeof full_counts / sizeof *full_counts;
-    grid.count = full_counts;
-    for (int ranks = MOST + 1; ranks <= FULL_MOST; ranks++) {
+    int most = grid.most;
+    for (int ranks = above + 1; ranks <= most; ranks++) {
         const int roots[] = {0, 1, ranks / 2, ranks - 1};
         grid.fewest = grid.most = ranks;
         for (unsigned i = 0; i < (nbcolli_kind_of(algorithm->operation)->has_root ? 4 : 1); i++) {
@@ -104,6 +107,14 @@ static void prove_more_ranks(const nbcoll_algorithm *algorithm, nbcoll_grid grid
             prove_forms(algorithm, &grid, node);
         }
     }
+}
+
+static void prove_many_ranks(const nbcoll_algorithm *algorithm, nbcoll_grid grid, int node)
+{
+    grid.most = FULL_MOST;
+    grid.counts = sizeof full_counts / sizeof *full_counts;
+    grid.count = full_counts;
+    prove_some_roots(algorithm, grid, node, MOST);
 }
 
 static void look_at(const nbcoll_schedule *s, habits *h)
@@ -172,11 +183,14 @@ static void test_the_algorithm_is_proved(void **state)
     size_t placements = h.exposures ? sizeof nodes / sizeof *nodes : 1; /* without exposures they are all the same */
     check_habits(algorithm, &h);
     for (size_t i = 0; i < placements; i++) {
-        prove_forms(algorithm, &grid, nodes[i]);
+        nbcoll_grid all_roots = grid;
+        all_roots.most = grid.most < ALL_ROOTS ? grid.most : ALL_ROOTS;
+        prove_forms(algorithm, &all_roots, nodes[i]);
+        prove_some_roots(algorithm, grid, nodes[i], all_roots.most);
         if (h.grows)
             prove_pieces(algorithm, grid, nodes[i]);
         if (is_full)
-            prove_more_ranks(algorithm, grid, nodes[i]);
+            prove_many_ranks(algorithm, grid, nodes[i]);
     }
     print_message("%lu cases%s%s\n", cases, h.exposures ? ", exposes" : "", h.grows ? ", grows" : "");
     assert_true(cases >= grid.counts * placements * (unsigned)grid.most);
