@@ -134,7 +134,10 @@ static nbcoll_status with_driver(nbcoll_context *context, nbcoll_comm *comm)
  * names the second meeting. */
 static nbcoll_status meet(const nbcoll_shm_config *shm, uint32_t flags, nbcoll_shm_id *next)
 {
-    nbcoll_context_config config = {.size = sizeof config, .observer = nbcoll_launch_observer(), .flags = flags};
+    nbcoll_context_config config = {.size = sizeof config,
+                                    .observer = nbcoll_launch_observer(),
+                                    .flags = flags,
+                                    .watcher = nbcoll_launch_watcher()};
     nbcoll_endpoint *endpoint = NULL;
     nbcoll_context *context = NULL;
     nbcoll_comm *comm;

@@ -229,7 +229,8 @@ static nbcoll_status open_end(nbcoll_endpoint **out)
 /* A communicator whose collectives the agent carries out, and one for the ranks themselves. */
 static nbcoll_status open_all(team *all)
 {
-    nbcoll_context_config context = {.size = sizeof context, .observer = nbcoll_launch_observer()};
+    nbcoll_context_config context = {
+        .size = sizeof context, .observer = nbcoll_launch_observer(), .watcher = nbcoll_launch_watcher()};
     nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
     nbcoll_status status = open_end(&all->endpoint);
 

@@ -11,8 +11,8 @@
  * error: it may draw there. Whatever else the ranks write passes through the launcher, a whole line at a time.
  *
  * The variables: NBCOLL_RANK and NBCOLL_RANKS, decimal numbers; NBCOLL_ID, an nbcoll_shm_id as text; perhaps
- * NBCOLL_TUNING, the path of a tuning file, NBCOLL_TIMELINE, that of a recording (timeline.h), and NBCOLL_AGENT, the
- * number of a socket.
+ * NBCOLL_TUNING, the path of a tuning file, NBCOLL_TIMELINE, that of a recording (timeline.h), NBCOLL_WAITS, that of
+ * one into which ranks note for whom they wait long, and NBCOLL_AGENT, the number of a socket.
  */
 #include "offload.h"
 #include "shm.h"
@@ -100,25 +100,33 @@ static inline nbcoll_status nbcoll_launch_open_or_alone(nbcoll_endpoint **out)
     return status != NBCOLL_OK ? status : nbcoll_shm_open(&config, out);
 }
 
-/* The observer for contexts of a program under `nbcoll run --timeline`, which the two below pass by themselves; null
- * without that, or where the recording cannot be opened. One for each file that includes this
- * header and comes here, which is never closed; those of a process record together. Not on two threads at once. */
-static inline const nbcoll_observer *nbcoll_launch_observer(void)
+/* The watcher for contexts of a program under `nbcoll run --timeout`, whose launcher then says at the end of the time
+ * who was late; the two below pass it by themselves. Null without that, or where the recording cannot be opened. One
+ * for each file that includes this header and comes here, which is never closed; those of a process record together.
+ * Not on two threads at once. */
+static inline const nbcoll_observer *nbcoll_launch_watcher(void)
 {
-    static nbcoll_observer observer;
-    const char *file = getenv("NBCOLL_TIMELINE"), *rank = getenv("NBCOLL_RANK");
+    static nbcoll_observer watcher;
+    const char *timeline = getenv("NBCOLL_TIMELINE"), *file = timeline ? timeline : getenv("NBCOLL_WAITS");
+    const char *rank = getenv("NBCOLL_RANK");
     int number;
 
-    if (!observer.event && file && rank && nbcolli_launch_number(rank, 0, NBCOLL_SHM_RANKS - 1, &number) == NBCOLL_OK)
-        (void)nbcoll_timeline_open(file, number, &observer);
-    return observer.event ? &observer : NULL;
+    if (!watcher.event && file && rank && nbcolli_launch_number(rank, 0, NBCOLL_SHM_RANKS - 1, &number) == NBCOLL_OK)
+        (void)nbcoll_timeline_open(file, number, &watcher);
+    return watcher.event ? &watcher : NULL;
+}
+
+/* The observer for contexts of a program under `nbcoll run --timeline`: the same one. Null without that. */
+static inline const nbcoll_observer *nbcoll_launch_observer(void)
+{
+    return getenv("NBCOLL_TIMELINE") ? nbcoll_launch_watcher() : NULL;
 }
 
 /* What both of the following do. The recording is opened before the rank waits for others. */
 static inline nbcoll_status nbcolli_launch_join(nbcoll_status (*opens)(nbcoll_endpoint **), nbcoll_context **context,
                                                 nbcoll_comm **comm)
 {
-    const nbcoll_observer *observer = nbcoll_launch_observer();
+    const nbcoll_observer *observer = nbcoll_launch_observer(), *watcher = nbcoll_launch_watcher();
     nbcoll_endpoint *endpoint = NULL;
     nbcoll_status opened = opens(&endpoint), status = opened;
     nbcoll_context_config config;
@@ -126,6 +134,7 @@ static inline nbcoll_status nbcolli_launch_join(nbcoll_status (*opens)(nbcoll_en
     memset(&config, 0, sizeof config);
     config.size = sizeof config;
     config.observer = observer;
+    config.watcher = watcher;
     *context = NULL;
     *comm = NULL;
     if (status == NBCOLL_OK && (status = nbcoll_context_create(NBCOLL_ABI, &config, context)) == NBCOLL_OK)

@@ -181,6 +181,8 @@ typedef struct nbcoll_context_config {
                                         them, 7 times with 1. Fewer where
                                         the transport has room for fewer (nbcoll_limits.receives). The same on all
                                         ranks of an endpoint: see nbcoll_comm_icreate */
+    const nbcoll_observer *watcher;  /* null, or told of runs that wait long; must outlive the context. Costs nothing
+                                        where none does */
 } nbcoll_context_config;
 
 /* Makes a context. `abi` is NBCOLL_ABI as the caller saw it. `config` may be null.

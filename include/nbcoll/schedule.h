@@ -533,18 +533,26 @@ NBCOLL_API nbcoll_status nbcoll_build_schedule(const nbcoll_algorithm *algorithm
 
 /* ---- observing ------------------------------------------------------------------------------------------------- */
 
-typedef enum nbcoll_moment { NBCOLL_STEP_READY, NBCOLL_STEP_STARTED, NBCOLL_STEP_ENDED } nbcoll_moment;
+typedef enum nbcoll_moment {
+    NBCOLL_STEP_READY,
+    NBCOLL_STEP_STARTED,
+    NBCOLL_STEP_ENDED,
+    NBCOLL_RUN_WAITS /* of watchers alone */
+} nbcoll_moment;
 
 typedef struct nbcoll_event {
     nbcoll_moment moment;
     const nbcoll_comm *comm;
     uint64_t tag;
     const nbcoll_schedule *schedule;
-    nbcoll_step step;
+    nbcoll_step step; /* RUN_WAITS: NBCOLL_START */
+    int peer;         /* RUN_WAITS: the rank of `comm` that is waited for, or -1: the run is over; else 0 */
 } nbcoll_event;
 
-/* Told of each step of each run of a context, in order, from inside calls on it; must not call the library. START and
- * END are told too. */
+/* As the observer of a context it is told of each step of each run, in order, from inside calls on the context; START
+ * and END are told too. As its watcher it is told only RUN_WAITS: that a run has not moved for 40 to 80 ms, and waits
+ * for this rank (one that has not started the operation, if such a one is known), again when that is another rank; and
+ * that such a run is over. It must not call the library. */
 struct nbcoll_observer {
     size_t size;
     void *user;

@@ -4,7 +4,8 @@
  *
  *     nbcoll_timeline_create(descriptor, ranks);                 once, by who starts the ranks
  *     nbcoll_timeline_open(file, rank, &observer);               in each rank
- *     config.observer = &observer;                               of its contexts (nbcoll_context_config)
+ *     config.observer = &observer;                               of its contexts (nbcoll_context_config), to record all
+ *     config.watcher = &observer;                                and for whom operations wait long, or only that
  *     nbcoll_timeline_read(descriptor, rank, &told, note, user); afterwards, whatever became of the ranks
  *
  * `nbcoll run --timeline` does the first and the last, nbcoll_launch_join (launch.h) the second. Each rank has room
@@ -31,7 +32,8 @@ typedef enum nbcoll_noted {
     NBCOLL_NOTED_STARTED, /* a step: a receive waits from here on */
     NBCOLL_NOTED_ENDED,   /* a step */
     NBCOLL_NOTED_END,     /* of an operation, well or badly */
-    NBCOLL_NOTED_OPENED   /* nbcoll_timeline_open; the rest of this event is 0 */
+    NBCOLL_NOTED_OPENED,  /* nbcoll_timeline_open; the rest of this event is 0 */
+    NBCOLL_NOTED_WAITS    /* an operation has long waited for `peer`, or such a one is over (-1); `name` as of BEGIN */
 } nbcoll_noted;
 
 typedef struct nbcoll_timeline_event {
@@ -45,7 +47,7 @@ typedef struct nbcoll_timeline_event {
     uint64_t bytes;     /* of steps */
     int32_t peer;       /* a rank of the endpoint; -1: none */
     uint32_t number;    /* as in nbcoll_step_view */
-    char name[32];      /* of BEGIN; ended by a zero */
+    char name[32];      /* of BEGIN and WAITS; ended by a zero */
 } nbcoll_timeline_event;
 
 /* Makes the open, empty file of this descriptor one for 1..65536 ranks. It stays the caller's.

@@ -173,7 +173,7 @@ static int launch_guarded(run_plan *plan)
 
 static int run(const command *self, int argc, char *argv[])
 {
-    run_plan plan = {.self = self, .timeout = NBCOLL_FOREVER};
+    run_plan plan = {.self = self, .timeout = NBCOLL_FOREVER, .recording = -1};
     const char *where = NULL;
     int asks_for_help = 0, status = take_options(&plan, &where, &asks_for_help, argc, argv), fd;
     if (asks_for_help)
@@ -199,6 +199,8 @@ static int run(const command *self, int argc, char *argv[])
     run_bind_say(self, binding);
     if (plan.timeline)
         status = run_timeline_open(&plan);
+    else if (plan.timeout != NBCOLL_FOREVER)
+        run_late_open(&plan);
     if (!status)
         status = launch_guarded(&plan);
     run_bind_free(binding);
@@ -225,8 +227,9 @@ const command command_run = {
         "  --bind none       the default otherwise\n"
         "  --timeout S       stop when S seconds are over, and say which ranks had not ended, and what each of them\n"
         "                    did: who waits for others runs, or sleeps in poll or on a futex; who is late may be\n"
-        "                    stopped, compute, or sleep elsewhere. With --timeline also who is late, and which ranks\n"
-        "                    wait for it, be it through others\n"
+        "                    stopped, compute, or sleep elsewhere. Also who is late, and which ranks wait for it, be\n"
+        "                    it through others, and in which operation: of programs that begin with\n"
+        "                    nbcoll_launch_join, or whose contexts have nbcoll_launch_watcher\n"
         "  --tuning FILE     a file of rules, for programs that ask for it (nbcoll_launch_tuning); whether this one\n"
         "                    does is not seen from here. No other rules can be passed: put them into such a file\n"
         "  --timeline FILE   record what the ranks do, and write it to FILE: JSON for nbcoll timeline, Chrome\n"

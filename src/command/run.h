@@ -79,10 +79,10 @@ typedef struct run_plan {
     uint64_t timeout; /* ns, or NBCOLL_FOREVER */
     const run_binding *binding;
     const char *tuning; /* a file for the ranks, or null */
+    int recording;        /* a descriptor of where they note what they do, or only for whom they wait; or -1 */
     const char *timeline; /* a file for what they did, or null; then */
     FILE *trace;          /* this file, */
-    int recording;        /* a descriptor of where they note it, */
-    uint64_t begun;       /* since when (run_now), */
+    uint64_t begun;       /* since when (run_now), they note it, */
     uint64_t *ended;      /* and [ranks] for the launcher: when a rank ended; shared with the guard */
     char **program; /* and its arguments, ended by a null */
     /* What the ranks get back: the signals that are blocked here, and what became of SIGPIPE. */
@@ -106,11 +106,12 @@ int run_timeline_close(const run_plan *plan, int status);
 
 /* ---- run_late.c -------------------------------------------------------------------------------------------------- */
 
-/* Does a step that has started, and not ended, wait for its peer, one of so many ranks? */
-int run_waits_for(const nbcoll_timeline_event *e, int ranks);
+/* Before the ranks start: where they note for whom they wait. Without room for that they do not. */
+void run_late_open(run_plan *plan);
 
-/* Of ranks that run and are recorded, who is late, and who waits for it, also through others: "rank 1, for which wait
- * 0, 2; rank 3, ..."; empty where none is, or nothing is recorded. */
+/* Of ranks that run and note it, who is late, and who waits for it, also through others: "rank 1, for which wait 0 (in
+ * bcast, operation 3), 2 (in ...); rank 3, ...". An operation's number is its tag. Empty where none is, or nothing is
+ * noted. */
 const char *run_late(const run_plan *plan, char *text, size_t size);
 
 /* ---- run_family.c ---------------------------------------------------------------------------------------------- */

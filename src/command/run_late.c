@@ -1,40 +1,49 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Who is late, of what the ranks have recorded so far: a rank that has no operation under way, and that another one
- * waits for, by a step of its own that sends to it or takes from it, or since a third one that it waits for does. */
+ * Who is late, of what the ranks have noted so far: a rank that waits for nobody, and for which another one waits,
+ * itself or since a third one that it waits for does; and a rank that has noted nothing, where others have. */
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <nbcoll/timeline.h>
 
 #include "run.h"
+#include "timeline.h"
 
-/* An operation that has not ended (step NBCOLL_START), or a step of one that waits for a rank. */
+/* An operation that waits. */
 typedef struct pending {
     uint64_t comm, tag;
-    uint32_t step;
     int peer;
+    char name[TIMELINE_NAME];
 } pending;
 
 typedef struct waits {
     int ranks;
     pending *pending; /* of the rank that is read */
     size_t count, room;
-    unsigned char *is_inside; /* [rank]: it has an operation under way */
-    unsigned char *on;        /* [rank * ranks + peer]: it waits for that one */
+    pending *first;          /* [rank]: its oldest one; peer -1: there is none */
+    unsigned char *has_come; /* [rank] */
+    unsigned char *on;       /* [rank * ranks + peer]: it waits for that one */
 } waits;
 
-int run_waits_for(const nbcoll_timeline_event *e, int ranks)
+static void note(void *user, const nbcoll_timeline_event *e)
 {
-    int needs_peer = e->kind == NBCOLL_RECV || e->kind == NBCOLL_FETCH || e->kind == NBCOLL_FETCH_REDUCE ||
-                     e->kind == NBCOLL_SEND;
-    return needs_peer && e->peer >= 0 && e->peer < ranks;
-}
-
-static void begin(waits *w, pending p)
-{
-    if (w->count == w->room) {
+    waits *w = user;
+    size_t i = 0;
+    if (e->noted != NBCOLL_NOTED_WAITS)
+        return;
+    while (i < w->count && (w->pending[i].comm != e->comm || w->pending[i].tag != e->tag))
+        i++;
+    if (e->peer < 0 || e->peer >= w->ranks) { /* it is over */
+        if (i < w->count)
+            memmove(&w->pending[i], &w->pending[i + 1], (--w->count - i) * sizeof *w->pending);
+        return;
+    }
+    if (i == w->room) {
         size_t room = w->room ? 2 * w->room : 64;
         pending *more = realloc(w->pending, room * sizeof *more);
         if (!more)
@@ -42,41 +51,23 @@ static void begin(waits *w, pending p)
         w->pending = more;
         w->room = room;
     }
-    w->pending[w->count++] = p;
-}
-
-/* Of one step, or of the whole operation. */
-static void end(waits *w, const nbcoll_timeline_event *e)
-{
-    size_t left = 0;
-    for (size_t i = 0; i < w->count; i++) {
-        const pending *p = &w->pending[i];
-        int is_over = p->comm == e->comm && p->tag == e->tag && (e->noted == NBCOLL_NOTED_END || p->step == e->step);
-        if (!is_over)
-            w->pending[left++] = *p;
-    }
-    w->count = left;
-}
-
-static void note(void *user, const nbcoll_timeline_event *e)
-{
-    waits *w = user;
-    if (e->noted == NBCOLL_NOTED_BEGIN)
-        begin(w, (pending){e->comm, e->tag, NBCOLL_START, -1});
-    else if (e->noted == NBCOLL_NOTED_STARTED && run_waits_for(e, w->ranks))
-        begin(w, (pending){e->comm, e->tag, e->step, e->peer});
-    else if (e->noted == NBCOLL_NOTED_ENDED || e->noted == NBCOLL_NOTED_END)
-        end(w, e);
+    w->count += i == w->count;
+    w->pending[i] = (pending){e->comm, e->tag, e->peer, ""};
+    memcpy(w->pending[i].name, e->name, TIMELINE_NAME - 1);
 }
 
 static void read_rank(waits *w, const run_plan *plan, int rank)
 {
+    uint64_t told = 0;
     w->count = 0;
-    if (nbcoll_timeline_read(plan->recording, rank, NULL, note, w) != NBCOLL_OK)
+    w->first[rank].peer = -1;
+    if (nbcoll_timeline_read(plan->recording, rank, &told, note, w) != NBCOLL_OK)
         return;
-    w->is_inside[rank] = w->count > 0;
+    w->has_come[rank] = told > 0;
+    if (w->count)
+        w->first[rank] = w->pending[0];
     for (size_t i = 0; i < w->count; i++)
-        if (w->pending[i].peer >= 0 && w->pending[i].peer != rank)
+        if (w->pending[i].peer != rank)
             w->on[rank * w->ranks + w->pending[i].peer] = 1;
 }
 
@@ -89,40 +80,61 @@ static void close_over(waits *w)
                 w->on[rank * w->ranks + peer] |= w->on[through * w->ranks + peer];
 }
 
-/* Gives how much it has written. */
-static size_t add_late(const waits *w, int late, char *text, size_t size)
+/* What does not fit is cut. */
+__attribute__((format(printf, 3, 4))) static void add(char *text, size_t size, const char *format, ...)
 {
-    size_t length = 0;
-    for (int rank = 0; rank < w->ranks && length < size; rank++) {
+    size_t length = strlen(text);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text + length, size - length, format, list);
+    va_end(list);
+}
+
+static void add_late(const waits *w, int late, char *text, size_t size)
+{
+    const char *before = ", for which wait";
+    int is_new = 1;
+    for (int rank = 0; w->has_come[late] && rank < w->ranks; rank++) {
         if (rank == late || !w->on[rank * w->ranks + late])
             continue;
-        if (!length)
-            length += (size_t)snprintf(text, size, "rank %d, for which wait %d", late, rank);
-        else
-            length += (size_t)snprintf(text + length, size - length, ", %d", rank);
+        if (is_new)
+            add(text, size, "%srank %d", *text ? "; " : "", late);
+        const pending *first = &w->first[rank]; /* named operation/algorithm */
+        add(text, size, "%s %d (in %.*s, operation %llu)", is_new ? before : ",", rank,
+            (int)strcspn(first->name, "/"), first->name, (unsigned long long)first->tag);
+        is_new = 0;
     }
-    return length < size ? length : size - 1;
+    if (!w->has_come[late])
+        add(text, size, "%srank %d, which has not come to nbcoll_launch_join", *text ? "; " : "", late);
+}
+
+void run_late_open(run_plan *plan)
+{
+    plan->recording = memfd_create("nbcoll waits", MFD_CLOEXEC);
+    if (plan->recording >= 0 && nbcoll_timeline_create(plan->recording, plan->ranks) != NBCOLL_OK) {
+        close(plan->recording);
+        plan->recording = -1;
+    }
 }
 
 const char *run_late(const run_plan *plan, char *text, size_t size)
 {
-    size_t ranks = (size_t)plan->ranks, length = 0;
-    waits w = {.ranks = plan->ranks, .is_inside = calloc(ranks, 1), .on = calloc(ranks, ranks)};
+    size_t ranks = (size_t)plan->ranks;
+    waits w = {.ranks = plan->ranks, .first = calloc(ranks, sizeof *w.first), .has_come = calloc(ranks, 1),
+               .on = calloc(ranks, ranks)};
+    int is_ready = plan->recording >= 0 && w.first && w.has_come && w.on;
     *text = 0;
-    for (int rank = 0; plan->timeline && w.is_inside && w.on && rank < w.ranks; rank++)
+    for (int rank = 0; is_ready && rank < w.ranks; rank++)
         read_rank(&w, plan, rank);
-    if (w.is_inside && w.on)
+    if (is_ready && memchr(w.has_come, 1, ranks)) {
         close_over(&w);
-    for (int late = 0; w.is_inside && w.on && late < w.ranks && length + 4 < size; late++)
-        if (!w.is_inside[late]) {
-            size_t before = length ? 2 : 0, more = add_late(&w, late, text + length + before, size - length - before);
-            if (more && before)
-                memcpy(text + length, "; ", 2);
-            length += more ? before + more : 0;
-            text[length] = 0;
-        }
+        for (int late = 0; late < w.ranks; late++)
+            if (w.first[late].peer < 0)
+                add_late(&w, late, text, size);
+    }
     free(w.pending);
-    free(w.is_inside);
+    free(w.first);
+    free(w.has_come);
     free(w.on);
     return text;
 }

@@ -176,7 +176,7 @@ static void set_recording(const run_plan *plan, pid_t launcher)
 {
     char text[64];
     snprintf(text, sizeof text, "/proc/%d/fd/%d", (int)launcher, plan->recording);
-    setenv("NBCOLL_TIMELINE", text, 1);
+    setenv(plan->timeline ? "NBCOLL_TIMELINE" : "NBCOLL_WAITS", text, 1);
 }
 
 /* In the child: gives it what a rank has, and becomes the program. Returns why it cannot. */
@@ -200,10 +200,10 @@ static refusal become(const launch *l, int rank, const int ends[2], pid_t launch
         setenv("NBCOLL_TUNING", plan->tuning, 1);
     else
         unsetenv("NBCOLL_TUNING");
-    if (plan->timeline)
+    unsetenv("NBCOLL_TIMELINE");
+    unsetenv("NBCOLL_WAITS");
+    if (plan->recording >= 0)
         set_recording(plan, launcher);
-    else
-        unsetenv("NBCOLL_TIMELINE");
     if (run_agent_give(l->agent, rank) < 0)
         return (refusal){NOT_CONNECTED, errno};
     sigaction(SIGPIPE, &plan->pipe, NULL);

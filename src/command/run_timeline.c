@@ -121,9 +121,17 @@ static void add_end(gathering *g, ends *list, end one)
     list->end[list->used++] = one;
 }
 
+/* Does a step that has started, and not ended, wait for its peer, one of so many ranks? */
+static int waits_for(const nbcoll_timeline_event *e, int ranks)
+{
+    int needs_peer = e->kind == NBCOLL_RECV || e->kind == NBCOLL_FETCH || e->kind == NBCOLL_FETCH_REDUCE ||
+                     e->kind == NBCOLL_SEND;
+    return needs_peer && e->peer >= 0 && e->peer < ranks;
+}
+
 static void open_step(gathering *g, uint32_t operation, const nbcoll_timeline_event *e)
 {
-    int waits = run_waits_for(e, g->t.ranks);
+    int waits = waits_for(e, g->t.ranks);
     if (g->opens < OPEN_STEPS)
         g->open[g->opens++] = (started){e->ns - g->first, operation, e->step, waits ? e->peer : -1};
 }
@@ -187,7 +195,7 @@ static void note_event(void *user, const nbcoll_timeline_event *e)
 {
     gathering *g = user;
     known wanted = {.comm = e->comm, .tag = e->tag};
-    if (e->noted == NBCOLL_NOTED_OPENED)
+    if (e->noted == NBCOLL_NOTED_OPENED || e->noted == NBCOLL_NOTED_WAITS)
         return;
     g->last = e->ns;
     const known *k = g->knowns ? bsearch(&wanted, g->known, g->knowns, sizeof wanted, by_call) : NULL;

@@ -81,9 +81,10 @@ static void nbcolli_timeline_fill(nbcoll_timeline_event *to, const nbcoll_event 
     nbcoll_schedule_info info = {.size = sizeof info};
     const nbcoll_step_view *s;
 
-    if (to->noted == NBCOLL_NOTED_BEGIN) {
+    if (to->noted == NBCOLL_NOTED_BEGIN || to->noted == NBCOLL_NOTED_WAITS) {
         if (nbcoll_schedule_query(e->schedule, &info) == NBCOLL_OK)
             memcpy(to->name, info.name, strnlen(info.name, sizeof to->name - 1));
+        to->peer = to->noted == NBCOLL_NOTED_WAITS ? nbcolli_timeline_peer(e->comm, e->peer) : 0;
     } else if (to->noted != NBCOLL_NOTED_END && (s = nbcoll_schedule_step(e->schedule, e->step))) {
         to->kind = (uint8_t)s->kind;
         to->bytes = nbcolli_timeline_bytes(s);
@@ -115,7 +116,8 @@ static void nbcolli_timeline_note(void *user, const nbcoll_event *e)
                                    .tag = e->tag,
                                    .step = e->step,
                                    .kind = NBCOLL_JOIN,
-                                   .noted = e->step == NBCOLL_START            ? NBCOLL_NOTED_BEGIN
+                                   .noted = e->moment == NBCOLL_RUN_WAITS      ? NBCOLL_NOTED_WAITS
+                                            : e->step == NBCOLL_START          ? NBCOLL_NOTED_BEGIN
                                             : e->step == NBCOLL_END            ? NBCOLL_NOTED_END
                                             : e->moment == NBCOLL_STEP_STARTED ? NBCOLL_NOTED_STARTED
                                                                                : NBCOLL_NOTED_ENDED};

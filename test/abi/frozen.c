@@ -154,12 +154,13 @@ OFFSET(nbcoll_host, now, 40);
 OFFSET(nbcoll_host, pause, 48);
 OFFSET(nbcoll_host, spawn, 56);
 
-SIZE(nbcoll_context_config, 88);
+SIZE(nbcoll_context_config, 96);
 OFFSET(nbcoll_context_config, size, 0);
 OFFSET(nbcoll_context_config, host, 8);
 OFFSET(nbcoll_context_config, observer, 72);
 OFFSET(nbcoll_context_config, flags, 80);
 OFFSET(nbcoll_context_config, credits, 84);
+OFFSET(nbcoll_context_config, watcher, 88);
 
 SIZE(nbcoll_transport_error, 16);
 OFFSET(nbcoll_transport_error, code, 0);
@@ -446,6 +447,7 @@ OFFSET(nbcoll_event, comm, 8);
 OFFSET(nbcoll_event, tag, 16);
 OFFSET(nbcoll_event, schedule, 24);
 OFFSET(nbcoll_event, step, 32);
+OFFSET(nbcoll_event, peer, 36);
 
 SIZE(nbcoll_observer, 24);
 OFFSET(nbcoll_observer, size, 0);

@@ -65,7 +65,7 @@ struct nbcoll_context {
     /* Made. */
     nbcoll_host host;
     const volatile uint32_t *alive; /* a page of its own that fork wipes */
-    const nbcoll_observer *observer;
+    const nbcoll_observer *observer, *watcher;
     uint32_t flags, credits;
     nbcoll_status (*restart)(nbcoll_start_block *at); /* of its requests that keep runs */
 

@@ -165,6 +165,7 @@ struct nbcolli_run {
     /* Likewise: progress, in its rounds of asking (ask.h). */
     uint32_t stuck; /* rounds since it moved last */
     uint64_t mark;  /* how far it had come in the last round */
+    int awaited;    /* 1 + the rank for which it waits, as the watcher was told; 0: it was not. The end sets it back */
 };
 
 #endif

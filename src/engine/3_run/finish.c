@@ -18,6 +18,8 @@ void nbcolli_run_finish(nbcolli_run *run)
 
     if (comm->context->observer)
         nbcolli_observe_end(run);
+    if (run->awaited)
+        nbcolli_observe_wait(run, -1);
     if (comm->area && run->status == NBCOLL_OK)
         nbcolli_mark_end(comm, slot, run->tag);
     else if (comm->area)

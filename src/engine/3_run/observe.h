@@ -10,10 +10,13 @@ static inline void nbcolli_observe(nbcolli_run *run, nbcoll_moment moment, nbcol
 {
     const nbcoll_observer *o = run->comm->context->observer;
     if (o) {
-        nbcoll_event e = {moment, run->comm, run->tag, run->schedule, step};
+        nbcoll_event e = {moment, run->comm, run->tag, run->schedule, step, 0};
         o->event(o->user, &e);
     }
 }
+
+/* Where there is a watcher: the run waits for this rank, of which it is told once, or is over (-1). */
+void nbcolli_observe_wait(nbcolli_run *run, int rank);
 
 /* Where there is an observer: START and the steps that are ready then; END. */
 void nbcolli_observe_start(nbcolli_run *run);

@@ -130,7 +130,7 @@ void nbcolli_runless_fail(nbcolli_request *r, nbcoll_status why, int cause, int 
         nbcolli_tell_all(comm, NBCOLLI_REVOKE, r->tag, why, cause, 0);
     nbcolli_unexpected_drop(comm, r->tag, r->tag, NBCOLL_ERR_CANCELLED);
     if (o)
-        o->event(o->user, &(nbcoll_event){NBCOLL_STEP_ENDED, comm, r->tag, r->schedule, NBCOLL_END});
+        o->event(o->user, &(nbcoll_event){NBCOLL_STEP_ENDED, comm, r->tag, r->schedule, NBCOLL_END, 0});
     if (comm->area)
         nbcolli_cells_missed(comm, r->tag);
     if (slot->next == r->tag + 1)

@@ -8,6 +8,7 @@
 #include "../3_run/called.h"
 #include "../3_run/cells.h"
 #include "../3_run/fail.h"
+#include "../3_run/observe.h"
 #include "../3_run/queue.h"
 #include "../3_run/stream.h"
 #include "../../host/host.h"
@@ -466,7 +467,10 @@ static int nbcolli_round_of(nbcolli_run *run)
     run->is_worn = 1; /* what rounds note is of this operation */
     if (mark == run->mark) {
         run->stuck++;
-        return nbcolli_look_after(run);
+        int wants = nbcolli_look_after(run), rank = run->comm->context->watcher ? nbcolli_awaited(run).rank : -1;
+        if (rank >= 0 && run->status == NBCOLL_OK)
+            nbcolli_observe_wait(run, rank);
+        return wants;
     }
     run->mark = mark;
     run->stuck = 0;

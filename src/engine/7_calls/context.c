@@ -66,6 +66,7 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
     memset(c, 0, sizeof *c);
     c->host = config.host;
     c->observer = config.observer;
+    c->watcher = config.watcher;
     c->flags = config.flags;
     c->credits = config.credits;
     c->poller = -1;
