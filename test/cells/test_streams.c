@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "nbcoll/trace.h"
 #include "../../src/engine/1_state/context.h"
 #include "native.h"
 #include "world.h"
@@ -326,6 +327,56 @@ static void a_schedule_of_the_programs_is_lent(void **state)
     world_close(&w);
 }
 
+/* ---- waiting ---------------------------------------------------------------------------------------------------- */
+
+enum { LONG = 4 << 20, LOOKS = 64 /* of the reader in vain before each step of its owner's */ };
+
+typedef struct waiting {
+    nbcoll_context *owner; /* null: not yet */
+    long looks, armed;
+} waiting;
+
+static void step_owner(void *user, const nbcoll_trace_event *e)
+{
+    waiting *w = user;
+    w->armed += e->call == NBCOLL_TRACE_ARM;
+    if (w->owner && e->call == NBCOLL_TRACE_PROGRESS && ++w->looks % LOOKS == 0)
+        EXPECT(OK, nbcoll_progress(w->owner)); /* of another context */
+}
+
+/* Its looks come to more than after which a rank sleeps that waits in vain; but something comes every now and then. */
+static void who_waits_does_not_go_to_sleep_while_pieces_come(void **state)
+{
+    nbcoll_loopback_config loopback = world_variant(WORLD_SHARED, 1);
+    waiting waits = {0};
+    nbcoll_trace_config trace = {.size = sizeof trace, .user = &waits, .event = step_owner};
+    unsigned char *bytes = test_calloc(2, LONG);
+    nbcoll_request q[2];
+    native n;
+    world w;
+    (void)state;
+    native_init(&n, NULL);
+    for (size_t i = 0; i < n.config.rule_count; i++)
+        n.rule[i].below = 0;
+    world_open_contexts(&w, 2, &loopback, NULL);
+    EXPECT(OK, nbcoll_trace_open(&trace, w.endpoint[1], &w.endpoint[1]));
+    for (int r = 0; r < 2; r++) {
+        w.endpoint[r]->limits.shelf = SHELF;
+        EXPECT(OK, nbcoll_comm_icreate(w.context[r], w.endpoint[r], &n.config, &w.comm[r], &q[r]));
+    }
+    world_finish(&w, 2, q);
+    for (int r = 0; r < 2; r++)
+        EXPECT(OK, nbcoll_ibcast(bytes + r * LONG, LONG, NBCOLL_BYTE, 0, w.comm[r], &q[r]));
+    waits = (waiting){.owner = w.context[0]};
+    EXPECT(OK, nbcoll_wait(&q[1], NBCOLL_FOREVER));
+    assert_in_range(waits.looks, 6000, 1000000);
+    assert_int_equal(waits.armed, 0);
+    waits.owner = NULL;
+    EXPECT(OK, nbcoll_wait(&q[0], NBCOLL_FOREVER));
+    world_close(&w);
+    test_free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,6 +391,7 @@ int main(void)
         cmocka_unit_test(a_stream_can_be_cancelled),
         cmocka_unit_test(a_stream_that_waits_for_a_late_reader_can_be_cancelled),
         cmocka_unit_test(a_schedule_of_the_programs_is_lent),
+        cmocka_unit_test(who_waits_does_not_go_to_sleep_while_pieces_come),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,11 +9,14 @@
 #include <linux/membarrier.h>
 #include <linux/seccomp.h>
 #include <poll.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -168,12 +171,65 @@ static void a_sleeper_that_cannot_make_its_barrier_stays_awake(void **state)
     crew_succeeds(&two, arm_without_a_barrier, &p);
 }
 
+/* Rank 1's memory, and that it may go. */
+struct lending {
+    struct plan plan;
+    nbcoll_key key;
+    _Atomic int is_lent, is_over;
+};
+
+enum { LENT = 1 << 20, ARMS = 50 };
+
+/* It is stopped, as it were: rank 0 gets nothing. Each barrier would stop the core of an owner that copies. */
+static void get_without_barriers(int rank, void *user)
+{
+    struct lending *l = user;
+    static unsigned char memory[LENT];
+    nbcoll_endpoint *ep = open_end(&l->plan, rank);
+    const nbcoll_bulk *bulk = ep->transport->bulk;
+    nbcoll_work work = {0};
+
+    if (rank == 1) {
+        nbcoll_registration lent;
+        CHECK_STATUS(NBCOLL_OK, bulk->register_memory(ep, 0, memory, LENT, NBCOLL_PEER_READS, &lent));
+        l->key = lent.key;
+        atomic_store(&l->is_lent, 1);
+        while (!atomic_load(&l->is_over))
+            sched_yield();
+    } else {
+        while (!atomic_load(&l->is_lent))
+            sched_yield();
+        CHECK(bulk->get(ep, 1, &l->key, 0, NULL, memory, LENT, &work) == NBCOLL_POST_LENT);
+        CHECK(filter(MEMBARRIER_CMD_GLOBAL_EXPEDITED, SECCOMP_RET_KILL_PROCESS));
+        for (int i = 0; i < ARMS; i++) {
+            nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
+            ep->transport->progress(ep, &found);
+            CHECK_STATUS(NBCOLL_AGAIN, ep->transport->wakeup->arm(ep));
+        }
+        ep->transport->cancel(ep, &work);
+        atomic_store(&l->is_over, 1);
+    }
+    nbcoll_endpoint_close(ep);
+}
+
+static void who_waits_for_pieces_that_are_near_makes_no_barrier(void **state)
+{
+    crew two = PROCESSES_2;
+    struct lending *l = mmap(NULL, sizeof *l, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    (void)state;
+    l->plan = plan_of(-1);
+    l->plan.config.flags = NBCOLL_SHM_PIECES | NBCOLL_SHM_NO_CMA;
+    crew_succeeds(&two, get_without_barriers, l);
+    munmap(l, sizeof *l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_wake_up_is_lost_whoever_pays),
         cmocka_unit_test(where_one_rank_cannot_nobody_makes_barriers),
         cmocka_unit_test(a_sleeper_that_cannot_make_its_barrier_stays_awake),
+        cmocka_unit_test(who_waits_for_pieces_that_are_near_makes_no_barrier),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,6 +92,11 @@ static nbcoll_status nbcolli_shm_wakeup_arm(nbcoll_endpoint *ep)
 {
     struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
 
+    if (nbcolli_shm_large_can_go_on(e)) { /* then no barrier, which would stop the core that copies */
+        if (e->sleeper.armed)
+            nbcolli_shm_disarm(e);
+        return NBCOLL_AGAIN;
+    }
     if (!e->sleeper.armed)
         atomic_fetch_add(nbcolli_shm_sleepers(e), 1); /* seq_cst: before the second look */
     nbcolli_wakeup_arm(&e->sleeper, &nbcolli_shm_seat(e->home, ep->rank)->armed);

@@ -35,8 +35,8 @@ nbcoll_status nbcoll_wait_started(const nbcoll_request *request, uint64_t timeou
 
     while (s == NBCOLL_PENDING && nbcolli_waiter_pause(&w, &c, 1, timeout)) {
         /* Sleepers of a driven context are not told of steps: it yields, and passes go on. */
-        if (nbcolli_is_driven(c) && (nbcolli_takes_turns(c) || w.looks > NBCOLLI_SPINS))
-            w.looks = nbcolli_takes_turns(c) ? 1 : NBCOLLI_SPINS;
+        if (nbcolli_is_driven(c) && (nbcolli_takes_turns(c) || w.vain > NBCOLLI_SPINS))
+            w.vain = nbcolli_takes_turns(c) ? 1 : NBCOLLI_SPINS;
         s = nbcolli_started_look(request, c);
     }
     nbcolli_waiter_end(&w);

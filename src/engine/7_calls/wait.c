@@ -60,9 +60,9 @@ static int nbcolli_yields_in_vain(nbcolli_waiter *w, const nbcoll_context *c)
 {
     struct rusage usage;
 
-    if (!w->in_vain && nbcolli_takes_turns(c) && w->looks % NBCOLLI_VAIN_YIELDS == NBCOLLI_VAIN_YIELDS / 2) {
+    if (!w->in_vain && nbcolli_takes_turns(c) && w->vain % NBCOLLI_VAIN_YIELDS == NBCOLLI_VAIN_YIELDS / 2) {
         long now = getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw + usage.ru_nvcsw : -1;
-        w->in_vain = now >= 0 && now == w->switches && w->looks > NBCOLLI_VAIN_YIELDS;
+        w->in_vain = now >= 0 && now == w->switches && w->vain > NBCOLLI_VAIN_YIELDS;
         w->switches = now;
     }
     return w->in_vain;
@@ -86,6 +86,15 @@ static int nbcolli_has_more(nbcoll_context *const c[], size_t n)
             }
     }
     return more;
+}
+
+/* Has the last pass copied, combined or sent anything? */
+static int nbcolli_has_moved(nbcoll_context *const c[], size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(c[i]->flags & NBCOLL_ANY_THREAD) && !nbcolli_is_driven(c[i]) && c[i]->bytes_left < NBCOLL_PASS_BYTES)
+            return 1;
+    return 0;
 }
 
 /* ---- beside a driver --------------------------------------------------------------------------------------------- */
@@ -188,7 +197,7 @@ static void nbcolli_pause_beside(nbcolli_waiter *w, nbcoll_context *const c[], s
             nbcolli_help(w, c[0]);
         if (w->helps && nbcolli_takes_turns(c[0])) /* relaxed: a look's */
             atomic_fetch_add_explicit(&c[0]->driven.helped, 1, memory_order_relaxed);
-        nbcolli_pause(c[0], w->looks);
+        nbcolli_pause(c[0], w->vain);
     }
     w->at = c[0];
     w->among = n;
@@ -203,8 +212,10 @@ static int nbcolli_pause_once(nbcolli_waiter *w, nbcoll_context *const contexts[
     nbcoll_context *c = contexts[0];
     uint64_t spins = nbcolli_takes_turns(c) ? 0 : NBCOLLI_SPINS, left = UINT64_MAX;
     uint64_t yields = nbcolli_takes_turns(c) && nbcolli_is_driven(c) ? NBCOLLI_HELPING_YIELDS : NBCOLLI_WAIT_YIELDS;
-    int sleeps = !c->host.pause && (w->looks > spins + yields || nbcolli_yields_in_vain(w, c));
 
+    if (nbcolli_has_moved(contexts, n < NBCOLLI_SLEEP_ON ? n : NBCOLLI_SLEEP_ON))
+        w->vain = 0;
+    int sleeps = !c->host.pause && (w->vain > spins + yields || nbcolli_yields_in_vain(w, c));
     for (size_t i = 0; i < n && i < NBCOLLI_SLEEP_ON; i++)
         if (nbcolli_is_inside(contexts[i])) /* there nothing can go on */
             return 0;
@@ -218,6 +229,7 @@ static int nbcolli_pause_once(nbcolli_waiter *w, nbcoll_context *const contexts[
             return 0;
     }
     w->looks++;
+    w->vain++;
     if (nbcolli_is_driven(c)) {
         nbcolli_pause_beside(w, contexts, n, left, sleeps);
         return 1;
@@ -227,7 +239,7 @@ static int nbcolli_pause_once(nbcolli_waiter *w, nbcoll_context *const contexts[
     if (sleeps)
         nbcolli_sleep_on(w, contexts, n, left);
     else
-        nbcolli_pause(c, w->looks);
+        nbcolli_pause(c, c->host.pause ? w->looks : w->vain);
     return 1;
 }
 

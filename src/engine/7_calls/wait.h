@@ -6,12 +6,14 @@
 #include "../1_state/context.h"
 #include "../../host/word.h"
 
-/* Passes some time between two looks: spin, then yield, then sleep. 0 when `timeout`, from the first pause on, is
- * over. Where ranks take turns on a core a yield hands the core to another one, unless each has a scheduling group of
- * its own (login sessions, containers): then it returns at once, and only a sleep lets the others run. So a few yields
- * by which the thread was not switched away are in vain, and sleeps follow. */
+/* Passes some time between two looks: spin, then yield, then sleep; from the beginning again when data has moved, since
+ * the next piece is near then, and going to sleep may stop the core that copies it (../../host/wakeup.h). 0 when
+ * `timeout`, from the first pause on, is over. Where ranks take turns on a core a yield hands the core to another one,
+ * unless each has a scheduling group of its own (login sessions, containers): then it returns at once, and only a sleep
+ * lets the others run. So a few yields by which the thread was not switched away are in vain, and sleeps follow. */
 typedef struct nbcolli_waiter {
     uint64_t deadline, looks;
+    uint64_t vain;      /* looks since something has moved, by which it spins, yields or sleeps */
     long switches; /* of this thread, some yields ago */
     int in_vain;
 
