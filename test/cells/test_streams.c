@@ -16,7 +16,7 @@
 
 enum { RANKS = 3, SHELF = 64 << 10, BYTES = 5 * SHELF + 24 * 7, WORDS = BYTES / 8 };
 
-static void open_world(world *w, uint64_t seed, const char *allreduce)
+static void open_ranks(world *w, int ranks, uint64_t seed, const char *allreduce)
 {
     nbcoll_loopback_config loopback = world_variant(WORLD_SHARED, seed);
     nbcoll_request q[RANKS];
@@ -28,12 +28,17 @@ static void open_world(world *w, uint64_t seed, const char *allreduce)
         if (n.rule[i].algorithm->operation == NBCOLL_OPERATION_ALLREDUCE)
             n.rule[i].algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_ALLREDUCE, allreduce);
     }
-    world_open_contexts(w, RANKS, &loopback, NULL);
-    for (int r = 0; r < RANKS; r++) {
+    world_open_contexts(w, ranks, &loopback, NULL);
+    for (int r = 0; r < ranks; r++) {
         w->endpoint[r]->limits.shelf = SHELF;
         EXPECT(OK, nbcoll_comm_icreate(w->context[r], w->endpoint[r], &n.config, &w->comm[r], &q[r]));
     }
-    world_finish(w, RANKS, q);
+    world_finish(w, ranks, q);
+}
+
+static void open_world(world *w, uint64_t seed, const char *allreduce)
+{
+    open_ranks(w, RANKS, seed, allreduce);
 }
 
 static unsigned char data[RANKS][BYTES];
@@ -218,25 +223,36 @@ static void what_ranks_come_to_in_turn_is_lent(void **state)
     reduce_triples("slots", 0, 0);
 }
 
-/* While its readers get their parts themselves, the owner copies its own. */
-static void different_parts_of_who_copies_itself_are_lent(void **state)
+static void exchange(int ranks, uint32_t rings)
 {
     static unsigned char from[RANKS][RANKS * BYTES], to[RANKS][RANKS * BYTES];
     nbcoll_request q[RANKS];
     world w;
-    (void)state;
-    open_world(&w, 5, "slots_owners");
-    for (int r = 0; r < RANKS; r++) {
+    open_ranks(&w, ranks, 5, "slots_owners");
+    for (int r = 0; r < ranks; r++) {
         for (size_t i = 0; i < RANKS * BYTES; i++)
             from[r][i] = (unsigned char)(byte_at(i) + r);
         EXPECT(OK, nbcoll_ialltoall(from[r], to[r], BYTES, NBCOLL_BYTE, w.comm[r], &q[r]));
-        assert_int_equal(exposed(&w, r), 0);
+        assert_int_equal(exposed(&w, r), rings);
     }
-    world_finish(&w, RANKS, q);
-    for (int r = 0; r < RANKS; r++)
-        for (size_t i = 0; i < RANKS * BYTES; i++)
+    world_finish(&w, ranks, q);
+    for (int r = 0; r < ranks; r++)
+        for (size_t i = 0; i < (size_t)ranks * BYTES; i++)
             assert_int_equal(to[r][i], from[i / BYTES][(size_t)r * BYTES + i % BYTES]);
     world_close(&w);
+}
+
+/* While its reader gets its part itself, the owner copies its own. */
+static void a_part_for_the_one_reader_of_who_copies_itself_is_lent(void **state)
+{
+    (void)state;
+    exchange(2, 0);
+}
+
+static void different_parts_for_several_readers_have_rings(void **state)
+{
+    (void)state;
+    exchange(3, 1);
 }
 
 static void cancel_streams(int late)
@@ -387,7 +403,8 @@ int main(void)
         cmocka_unit_test(reductions_take_whole_elements_out_of_a_ring),
         cmocka_unit_test(each_part_has_a_ring),
         cmocka_unit_test(what_ranks_come_to_in_turn_is_lent),
-        cmocka_unit_test(different_parts_of_who_copies_itself_are_lent),
+        cmocka_unit_test(a_part_for_the_one_reader_of_who_copies_itself_is_lent),
+        cmocka_unit_test(different_parts_for_several_readers_have_rings),
         cmocka_unit_test(a_stream_can_be_cancelled),
         cmocka_unit_test(a_stream_that_waits_for_a_late_reader_can_be_cancelled),
         cmocka_unit_test(a_schedule_of_the_programs_is_lent),

@@ -106,11 +106,10 @@ static int nbcolli_is_worth_both(const nbcolli_run *run, size_t part)
 }
 
 /* Is it worth rings? Both sides copy at the same time there, and what several readers get is copied once. An owner with
- * copies of its own to make lends what one reader gets: that copies meanwhile. */
-static int nbcolli_is_worth_rings(const nbcolli_run *run, const nbcoll_step_view *v, size_t bytes)
+ * copies of its own to make lends what its only reader gets: that copies meanwhile. */
+static int nbcolli_is_worth_rings(const nbcolli_run *run, const nbcoll_step_view *v)
 {
-    int is_alike = v->part_count > 1 && bytes < v->parts[0].region.bytes + 64;
-    return is_alike || run->schedule->converges || nbcolli_only_exposes(run);
+    return v->part_count > 1 || run->schedule->converges || nbcolli_only_exposes(run);
 }
 
 /* Of different parts a copy is worth it only if their readers are not the only ones who copy: those would all wait for
@@ -148,7 +147,7 @@ void nbcolli_shelf_take(nbcolli_op *op)
         return;
     size_t share = s->bytes / (run->schedule->cells ? run->schedule->cells : 1), half = s->bytes / 2;
     if (bytes > share)
-        bytes = nbcolli_is_worth_rings(run, v, bytes)
+        bytes = nbcolli_is_worth_rings(run, v)
                     ? nbcolli_stream_bytes(run, v, share < half ? share : half, &window) : 0;
     size_t room = nbcolli_apart(bytes); /* what comes behind it may be a stream */
     nbcolli_shelf_clear(link);
