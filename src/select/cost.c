@@ -343,8 +343,9 @@ uint64_t nbcolli_cost(const nbcoll_terms *terms, nbcoll_choice *choice)
     c.beyond = choice->algorithm->operation == NBCOLL_OPERATION_BCAST ? NBCOLLI_SHELF_BEYOND : UINT64_MAX;
     if (nbcolli_converges(choice->algorithm->operation))
         c.part = UINT64_MAX;
-    c.rings = nbcolli_converges(choice->algorithm->operation) || c.beyond < UINT64_MAX ||
-              (choice->algorithm->operation == NBCOLL_OPERATION_ALLGATHER && c.ranks > 2);
+    int exchanges = choice->algorithm->operation == NBCOLL_OPERATION_ALLGATHER ||
+                    choice->algorithm->operation == NBCOLL_OPERATION_ALLTOALL;
+    c.rings = nbcolli_converges(choice->algorithm->operation) || c.beyond < UINT64_MAX || (exchanges && c.ranks > 2);
     if (!formula || !nbcolli_cost_is_meant(&c, choice->algorithm))
         return 0;
     for (int at[NBCOLLI_COST_PARAMETERS] = {0}; nbcolli_cost_turn(&c, &given, flags, at); at[0]++) {
