@@ -84,7 +84,9 @@ void nbcolli_channel_find(nbcolli_op *op)
 
 uint32_t nbcolli_channel_name(const nbcolli_op *op)
 {
-    int is_new = op->channel && op->epoch == op->pair->epoch && !op->pair->channels->out[op->channel - 1].is_known;
+    int holds_credit = op->status == NBCOLL_OK; /* else it is not seen to be under way when an epoch begins */
+    int is_new = holds_credit && op->channel && op->epoch == op->pair->epoch &&
+                 !op->pair->channels->out[op->channel - 1].is_known;
     return is_new ? nbcolli_channel_named(op->pair, op->channel - 1) : 0;
 }
 

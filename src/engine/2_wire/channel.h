@@ -8,7 +8,8 @@
  * The sender counts the channels to a rank and opens one by an EAGER, which says its number, as long as the receiver
  * has not answered by CHANNEL; from then on its likes are lines. The receiver answers when it has memory for it, or
  * not, and then they stay messages. With all numbers used the sender begins anew, in the pair's next epoch, once all
- * its credits are home: then no line of it is under way. Inline: the way of a line. */
+ * its credits are home: then no line of it is under way, and no EAGER that names a channel. One that takes no credit,
+ * since it was asked for (WANT), names none. Inline: the way of a line. */
 #ifndef NBCOLLI_ENGINE_WIRE_CHANNEL_H
 #define NBCOLLI_ENGINE_WIRE_CHANNEL_H
 
