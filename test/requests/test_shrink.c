@@ -306,8 +306,11 @@ static void cancel_after(int variant, int steps)
     nbcoll_status end[4];
     for (int r = 0; r < 4; r++) {
         end[r] = end_of(&p, r);
-        if (end[r] != NBCOLL_OK)
+        if (end[r] != NBCOLL_OK) {
             EXPECT(ERR_CANCELLED, end[r]);
+            EXPECT(OK, nbcoll_comm_failure(p.w.comm[r], &failure));
+            assert_int_equal(failure.rank, 2); /* whoever has told it */
+        }
     }
     for (int r = 0; r < 4 && end[2] != NBCOLL_OK; r++)
         if (end[r] == NBCOLL_OK) {

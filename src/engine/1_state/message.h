@@ -60,7 +60,8 @@ typedef enum nbcolli_type {
 typedef struct nbcolli_header {
     uint64_t comm, tag;
     uint32_t source; /* the sender's rank in the communicator */
-    uint32_t number; /* of the message in (tag, direction, pair); REVOKE, LOST: the rank that is the cause; WHERE:
+    uint32_t number; /* of the message in (tag, direction, pair); REVOKE, LOST: the rank that is the cause; AGREE: 1 if
+                        its sender has not heard of the receiver; DECIDED: who has cancelled; WHERE:
                         1 + a rank that has not started it, as far as its sender knows, or 0; where that is FREED:
                         nbcolli_freeing; CALL: the fingerprint */
     uint32_t stamp;  /* of the operation (history.h); WHERE: what its sender knows of the history behind it;

@@ -41,6 +41,7 @@ struct nbcolli_shrink {
     nbcoll_comm *comm, *made;
     size_t memory, bytes; /* its own; of a payload */
     int size, rank;       /* in the communicator */
+    int canceller;        /* AGREE_CANCELLED: likewise */
     nbcolli_agreement_state state;
     int carries_areas;
     nbcolli_vote vote;  /* ours; DECIDED: the terms of the new communicator, with the address and serial of its id */
@@ -130,6 +131,7 @@ static void nbcolli_shrink_end(nbcolli_shrink *s, nbcolli_agreement_state state,
     nbcoll_comm *comm = s->comm;
 
     s->state = state;
+    s->canceller = cause;
     s->made->shrink = NULL;
     s->request = NULL;
     s->comm = s->made = NULL;
@@ -244,27 +246,28 @@ static void nbcolli_shrink_agree_in(nbcolli_shrink *s, const nbcolli_incoming *i
     memcpy(&s->made->votes[in->header.source], in->payload, sizeof(nbcolli_vote));
 }
 
-/* A member of the new communicator has cancelled, and will not have it. */
-static void nbcolli_shrink_withdrawn(nbcolli_shrink *s, int rank)
+/* A member of the new communicator has cancelled, or heard of it first, and will not have it. */
+static void nbcolli_shrink_withdrawn(nbcolli_shrink *s, int rank, int canceller)
 {
     nbcoll_comm *made = nbcolli_find_comm(s->link, (uint64_t)s->vote.address << 32 | s->vote.serial);
 
     if (made)
-        nbcolli_comm_half(made, s->member[rank].address, s->member[rank].address, NBCOLL_ERR_CANCELLED);
+        nbcolli_comm_half(made, s->member[rank].address, s->member[canceller].address, NBCOLL_ERR_CANCELLED);
 }
 
 static void nbcolli_shrink_decided_in(nbcolli_shrink *s, const nbcolli_incoming *in)
 {
     int from = (int)in->header.source, is_cancelled = in->header.status != NBCOLL_OK;
+    int canceller = in->header.number < (uint32_t)s->size ? (int)in->header.number : from;
     const unsigned char *payload = in->payload;
 
     s->member[from].knows = 1;
     if (is_cancelled && s->state == NBCOLLI_AGREE_DECIDED)
-        nbcolli_shrink_withdrawn(s, from);
+        nbcolli_shrink_withdrawn(s, from, canceller);
     if (s->state != NBCOLLI_AGREEING)
         return;
     if (is_cancelled) {
-        nbcolli_shrink_end(s, NBCOLLI_AGREE_CANCELLED, NBCOLL_ERR_CANCELLED, from);
+        nbcolli_shrink_end(s, NBCOLLI_AGREE_CANCELLED, NBCOLL_ERR_CANCELLED, canceller);
         return;
     }
     if (!nbcolli_shrink_hear(s, in))
@@ -308,7 +311,7 @@ static void nbcolli_shrink_send(nbcolli_shrink *s, int to)
 
     h.type = s->state == NBCOLLI_AGREEING ? NBCOLLI_AGREE : NBCOLLI_DECIDED;
     h.status = s->state == NBCOLLI_AGREE_CANCELLED ? NBCOLL_ERR_CANCELLED : NBCOLL_OK;
-    h.number = s->state == NBCOLLI_AGREEING && !m->heard;
+    h.number = s->state == NBCOLLI_AGREE_CANCELLED ? (uint32_t)s->canceller : s->state == NBCOLLI_AGREEING && !m->heard;
     nbcolli_shrink_payload_write(s, m->payload);
     m->post.wire = nbcolli_pack(&h);
     nbcoll_posted said = s->link->transport.post(s->link->endpoint, m->address, &m->post.wire, m->payload, s->bytes,
