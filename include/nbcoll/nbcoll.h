@@ -19,10 +19,11 @@
  * no tag. NBCOLL_ERR_FORKED is returned by every call on a handle inherited through fork().
  *
  * Callbacks. The library calls host functions of two kinds. From inside `done` and `pause` every call is allowed, but
- * those that free their context return NBCOLL_ERR_BUSY until it has returned. All others (the other hooks of
- * nbcoll_host, observers, CALL steps, the functions of host types and operations) are called while the library works on
- * a context and must not call it for that context: each such call returns NBCOLL_ERR_BUSY and changes nothing, where it
- * returns a status; a wait for several requests then ends at once, as at its timeout.
+ * those that free their context return NBCOLL_ERR_BUSY until it has returned; so they do from inside `now`. All others
+ * (the other hooks of nbcoll_host, observers, CALL steps, the functions of host types and operations) are called while
+ * the library works on a context and must not call it for that context: each such call returns NBCOLL_ERR_BUSY and
+ * changes nothing, where it returns a status; a wait for several requests then ends at once, as at its timeout. That
+ * holds for `now`, too, except where a wait looks at its deadline, between two passes.
  *
  * The library. Link it; or define NBCOLL_IMPLEMENTATION in one C file, before its first include of a header of nbcoll
  * and before all system headers, and that file brings it along: `pkg-config --cflags nbcoll` is enough. It brings the

@@ -459,6 +459,36 @@ static void pause_cannot_free_the_context_that_waits(void **state)
     world_close(&scene.w);
 }
 
+/* Time passes; the context that waits is tried. */
+static uint64_t now_and_free(void *user)
+{
+    (void)user;
+    if (watching) {
+        scene.times++;
+        EXPECT(ERR_BUSY, nbcoll_context_free(scene.w.context[0]));
+        EXPECT(ERR_BUSY, nbcoll_context_abandon(scene.w.context[0], NULL, NULL));
+    }
+    return (uint64_t)scene.times * (SECOND / 10);
+}
+
+static void clock_cannot_free_the_context_that_waits(void **state)
+{
+    const nbcoll_host host = {.size = sizeof host, .now = now_and_free};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        nbcoll_request q, other;
+        open_scene(threading[i], NULL, &host);
+        EXPECT(OK, nbcoll_ibarrier(scene.w.comm[0], &q));
+        watching = 1;
+        EXPECT(ERR_TIMEOUT, nbcoll_wait(&q, SECOND));
+        watching = 0;
+        assert_true(scene.times > 2);
+        EXPECT(OK, nbcoll_ibarrier(scene.w.comm[1], &other));
+        world_finish(&scene.w, 2, (nbcoll_request[]){q, other});
+        world_close(&scene.w);
+    }
+}
+
 /* ---- another thread -------------------------------------------------------------------------------------------- */
 
 static atomic_int entered, tried;
@@ -511,6 +541,7 @@ int main(void)
         cmocka_unit_test(inside_an_observer_everything_is_refused),
         cmocka_unit_test(inside_the_memory_hooks_everything_is_refused),
         cmocka_unit_test(pause_cannot_free_the_context_that_waits),
+        cmocka_unit_test(clock_cannot_free_the_context_that_waits),
         cmocka_unit_test(while_done_runs_no_other_thread_can_free_the_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -206,6 +206,18 @@ static void nbcolli_pause_beside(nbcolli_waiter *w, nbcoll_context *const c[], s
 
 /* ---- passing time ------------------------------------------------------------------------------------------------ */
 
+/* Nanoseconds to the deadline, which the first call sets. The host's clock is called without the lock, as its pause
+ * is. */
+static uint64_t nbcolli_waiter_left(nbcolli_waiter *w, nbcoll_context *c, uint64_t timeout)
+{
+    nbcolli_go_outside(c);
+    if (w->looks == 0)
+        w->deadline = nbcolli_deadline(&c->host, timeout);
+    uint64_t left = nbcolli_time_left(&c->host, w->deadline, UINT64_MAX);
+    nbcolli_come_back(c);
+    return left;
+}
+
 /* 0: there is no time for one. */
 static int nbcolli_pause_once(nbcolli_waiter *w, nbcoll_context *const contexts[], size_t n, uint64_t timeout)
 {
@@ -222,9 +234,7 @@ static int nbcolli_pause_once(nbcolli_waiter *w, nbcoll_context *const contexts[
     if (timeout == 0)
         return 0;
     if (timeout != NBCOLL_FOREVER && (sleeps || c->host.pause || w->looks % 16 == 0)) {
-        if (w->looks == 0)
-            w->deadline = nbcolli_deadline(&c->host, timeout);
-        left = nbcolli_time_left(&c->host, w->deadline, UINT64_MAX);
+        left = nbcolli_waiter_left(w, c, timeout);
         if (left == 0)
             return 0;
     }
