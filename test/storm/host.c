@@ -25,6 +25,7 @@ static void *host_alloc(void *user, size_t bytes, size_t align)
     const fault *f = storm_fault(s, a, FAULT_MEMORY, &a->allocs);
     uint64_t guard = GUARD;
 
+    rank_calls_inside(a);
     if (f) {
         storm_note(s, a->rank, NOTE_FAULT, FAULT_MEMORY, bytes);
         storm_cause(s, a->rank, BAD_MEMORY);
@@ -79,6 +80,7 @@ static uint64_t host_now(void *user)
 {
     actor *a = user;
     storm_step(a->storm, a);
+    rank_frees_inside(a);
     return a->storm->now + a->skew;
 }
 
@@ -86,6 +88,7 @@ static void host_pause(void *user, uint64_t looks)
 {
     actor *a = user;
     bool is_short = looks < 20 && storm_chance(a->storm, 300);
+    rank_pauses(a);
     storm_sleep(a->storm, 50 + storm_random(a->storm, is_short ? 50ull << looks : 40 * MILLISECOND));
 }
 
@@ -100,6 +103,17 @@ static nbcoll_status host_spawn(void *user, void (*main)(void *argument), void *
 void host_init(actor *a)
 {
     a->host = (nbcoll_host){sizeof a->host, a, host_alloc, host_free, host_log, host_now, host_pause, host_spawn};
+}
+
+bool host_function_fails(actor *a)
+{
+    storm_step(a->storm, a);
+    rank_calls_inside(a);
+    if (!storm_fault(a->storm, a, FAULT_HOST, &a->functions))
+        return false;
+    storm_note(a->storm, a->rank, NOTE_FAULT, FAULT_HOST, 0);
+    storm_cause(a->storm, a->rank, BAD_HOST);
+    return true;
 }
 
 /* At the end: what has not been given back; who abandons may keep what others may touch. */

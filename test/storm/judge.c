@@ -67,7 +67,8 @@ static const char *is_without_cause(const actor *a, const item *i, nbcoll_status
             return "no shrink ends like that";
         if (status == NBCOLL_ERR_PEER_LOST && !judge_is_gone(s, a->rank))
             return "to this rank nothing has happened";
-        return NULL;
+        if (status != NBCOLL_ERR_CANCELLED)
+            return NULL;
     }
     if (!failure || !i || failure->status != status) /* a later one may have taken its place */
         return NULL;

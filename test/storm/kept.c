@@ -29,6 +29,17 @@ const kept storm_kept[] = {
     /* Word of a shrink that is lent to one that has left is asked for, and comes back: that one is not lost. */
     {7000125, {.edition = 3, .items = 31, .faults = 3, .n_skipped = 5, .skipped = {14, 13, 2, 1, 25}}},
     {7000290, {.edition = 3, .items = 22, .faults = 3, .n_skipped = 3, .skipped = {1, 0, 8}}},
+    /* The clock, while a call waits, frees the context. */
+    {1, {.edition = 4, .items = -1}},
+    /* A message that was asked for takes no credit: it opened its channel in an epoch that had begun since. */
+    {801406, {.edition = 4, .items = 28, .faults = 2}},
+    /* Who has cancelled a shrink is named, whoever tells it. */
+    {9279,
+     {.edition = 4,
+      .items = 16,
+      .only = 1 + FAULT_CANCELS,
+      .n_skipped = 14,
+      .skipped = {11, 10, 9, 8, 3, 2, 1, 0, 13, 12, 7, 6, 14, 4}}},
     /* Where the judge was wrong, or too kind. */
     {174, {.edition = 1, .items = 3}},
     {9, {.edition = 1, .items = -1, .only = 1 + FAULT_REGISTER}},

@@ -129,6 +129,7 @@ void made_free(rank *r, int comm)
     nbcoll_status status;
     while ((status = nbcoll_comm_free(r->comm[comm])) == NBCOLL_ERR_BUSY) {
         nbcoll_progress(r->context);
+        chain_look(r);
         storm_sleep(r->storm, 1 + rank_choose(r, MILLISECOND));
     }
     if (status != NBCOLL_OK)

@@ -165,11 +165,27 @@ int plan_member(const plan *p, int comm, int of, int rank)
     return -1;
 }
 
+/* On a communicator of its own, which is a duplicate. */
+static void draw_chain(plan *p, item *i)
+{
+    i->kind = ITEM_CHAIN;
+    i->times = i->times > 6 ? 6 : i->times;
+    i->comm = p->survives[i->comm] ? 0 : i->comm;
+    i->made = p->comms++;
+    i->is_first = !p->has_chain;
+    i->moves = p->comms < COMMS_MOST && i->salt % 3 == 0;
+    p->has_chain = true;
+    place_made(p, i);
+    if (i->moves)
+        memcpy(p->place[p->comms++], p->place[i->made], sizeof *p->place);
+}
+
 static void draw_items(plan *p, int items)
 {
     bool is_free[COMMS_MOST] = {false};
     memset(p->survives, 0, sizeof p->survives);
     place_all(p);
+    p->has_chain = false;
     p->items = items;
     for (int n = 0; n < items; n++) {
         uint64_t r = mix(p->seed, 1000 + (uint64_t)n), kind = draw(&r, 40);
@@ -195,6 +211,12 @@ static void draw_items(plan *p, int items)
             i->comm = 0;
             i->made = p->comms++;
             place_made(p, i);
+        } else if (p->edition >= 4 && kind >= 6 && kind <= 8 && p->comms < COMMS_MOST) {
+            draw_chain(p, i);
+            is_free[i->made] = is_free[i->made + i->moves] = true; /* to the others */
+        } else if (p->edition >= 4 && kind == 9) {
+            i->kind = ITEM_OWN;
+            i->times = i->times > 6 ? 6 : i->times;
         } else if (kind == 3 && i->comm) {
             i->kind = ITEM_FREE;
             is_free[i->comm] = true;
@@ -258,7 +280,8 @@ static void draw_faults(plan *p, const cut *c)
             continue;
         if (kind != FAULT_CANCELS && kind != FAULT_DIFFERS)
             draw_fault(p, &r, (fault_kind)kind);
-        else if (kind == FAULT_CANCELS && (i->kind == ITEM_CALL || (p->edition >= 3 && i->kind != ITEM_FREE)))
+        else if (kind == FAULT_CANCELS &&
+                 (i->kind == ITEM_CALL || (p->edition >= 3 && i->kind != ITEM_FREE && i->kind != ITEM_OWN)))
             i->cancels = whose;
         else if (i->kind == ITEM_CALL && !i->own_op)
             i->differs = whose;
@@ -335,8 +358,12 @@ static void print_item(const plan *p, int n)
                i->kind == ITEM_DUP     ? "dup to"
                : i->kind == ITEM_SPLIT ? "split to"
                : i->kind == ITEM_FREE  ? "free"
+               : i->kind == ITEM_CHAIN ? "chain on"
+               : i->kind == ITEM_OWN   ? "its own schedule"
                                        : "shrink to",
                i->kind == ITEM_FREE ? i->comm : i->made);
+        if (i->kind == ITEM_CHAIN)
+            printf(": %s, count %zu, %d times", nbcoll_operation_name(i->o.what), i->o.count, i->times);
         if (i->cancels)
             printf(", rank %d cancels", i->cancels - 1);
         printf("\n");

@@ -78,6 +78,7 @@ static bool is_over(nbcoll_status status)
 static void sleep_armed(rank *r, uint64_t looks)
 {
     int fd;
+    chain_look(r);
     if (nbcoll_fd(r->context, &fd) != NBCOLL_OK || nbcoll_arm(r->context) != NBCOLL_OK)
         storm_sleep(r->storm, 1 + rank_choose(r, looks < 30 ? 100u << looks / 2 : 40 * MILLISECOND));
     else
@@ -92,12 +93,16 @@ nbcoll_status rank_wait(rank *r, nbcoll_request *request)
     case 0:
         return nbcoll_wait(request, NBCOLL_FOREVER);
     case 1:
-        while (!is_over(status = nbcoll_test(request)))
+        while (!is_over(status = nbcoll_test(request))) {
+            chain_look(r);
             storm_sleep(r->storm, 1 + rank_choose(r, looks++ < 20 ? 1000u << looks / 2 : 40 * MILLISECOND));
+        }
         return status;
     case 2:
-        while (!is_over(status = nbcoll_wait(request, rank_choose(r, 4) ? rank_choose(r, SECOND) : 0)))
+        while (!is_over(status = nbcoll_wait(request, rank_choose(r, 4) ? rank_choose(r, SECOND) : 0))) {
+            chain_look(r);
             storm_stay(r->storm, 1 + rank_choose(r, 100));
+        }
         return status;
     default:
         while (!is_over(status = nbcoll_test(request))) {
@@ -420,6 +425,10 @@ static void run_item(rank *r, int n)
     }
     if (i->kind == ITEM_CALL)
         run_call(r, n);
+    else if (i->kind == ITEM_CHAIN)
+        chain_begin(r, n);
+    else if (i->kind == ITEM_OWN)
+        own_run(r, n);
     else if (i->kind == ITEM_FREE)
         made_free(r, i->comm);
     else
@@ -478,6 +487,7 @@ static void leave(rank *r)
             free(r->open[k]);
         }
         r->opened = 0;
+        chain_forget_all(r);
         r->actor->has_abandoned = true;
         status = nbcoll_context_abandon(r->context, lent, r);
         if (status != NBCOLL_OK)
@@ -485,6 +495,7 @@ static void leave(rank *r)
         return;
     }
     wait_all(r);
+    chain_wait_all(r);
     for (int c = 0; c < COMMS_MOST; c++)
         if (r->comm[c] && rank_choose(r, 2))
             made_free(r, c);
@@ -497,6 +508,66 @@ static void leave(rank *r)
         storm_find(s, "rank %d: the context is not freed: %s", r->actor->rank, nbcoll_status_name(status));
     if (r->has_endpoint)
         nbcoll_endpoint_close(wire_endpoint(r->actor));
+}
+
+void rank_pauses(const actor *a)
+{
+    rank *r = a->program;
+    if (r && r->chains && !r->leaves)
+        chain_look(r);
+}
+
+static bool tries_inside(actor *a)
+{
+    const rank *r = a->program;
+    return a->storm->plan.edition >= 4 && r && r->context && r->comm[0] && !r->leaves && !r->builds && !r->skips &&
+           storm_chance(a->storm, 30);
+}
+
+static void is_refused_inside(actor *a, nbcoll_status status)
+{
+    if (status != NBCOLL_ERR_BUSY && !(a->storm->bad_anywhere & BAD_HEADER))
+        storm_find(a->storm, "rank %d: a call from inside a function of the host's is not refused: %s", a->rank,
+                   nbcoll_status_name(status));
+}
+
+void rank_frees_inside(actor *a)
+{
+    rank *r = a->program;
+    if (tries_inside(a))
+        is_refused_inside(a, storm_random(a->storm, 2) ? nbcoll_context_free(r->context)
+                                                       : nbcoll_context_abandon(r->context, NULL, NULL));
+}
+
+/* Each such call is refused, and changes nothing. */
+void rank_calls_inside(actor *a)
+{
+    rank *r = a->program;
+    nbcoll_request request = {0};
+    nbcoll_status status;
+
+    if (!tries_inside(a))
+        return;
+    switch (storm_random(a->storm, 6)) {
+    case 0:
+        status = nbcoll_progress(r->context);
+        break;
+    case 1:
+        status = nbcoll_ibarrier(r->comm[0], &request);
+        break;
+    case 2:
+        status = nbcoll_barrier(r->comm[0], 0);
+        break;
+    case 3:
+        status = nbcoll_comm_idup(r->comm[0], &r->made[0], &request);
+        break;
+    case 4:
+        status = nbcoll_context_free(r->context);
+        break;
+    default:
+        status = nbcoll_comm_free(r->comm[0]);
+    }
+    is_refused_inside(a, status);
 }
 
 void rank_main(void *user)

@@ -5,7 +5,9 @@
 
 #include "storm.h"
 
-enum { RETRIES = 40, OPEN_MOST = 72 };
+enum { RETRIES = 40, OPEN_MOST = 72, KEPT_MOST = 100 };
+
+typedef struct chain chain; /* chain.c */
 
 typedef struct call { /* one that has been started and not ended */
     int item;
@@ -29,7 +31,9 @@ typedef struct rank {
     bool stops, skips; /* it goes on with no further item */
     bool has_endpoint; /* no context has it */
     bool leaves;       /* its communicators may have gone */
-    buffers *kept[OPEN_MOST];
+    bool builds;       /* a schedule, which is not the context's */
+    chain *chains;     /* those that are not over */
+    buffers *kept[KEPT_MOST];
     int n_kept;
 } rank;
 
@@ -54,5 +58,18 @@ bool rank_may_block(const rank *r);
 
 void made_create(rank *r, int n);
 void made_free(rank *r, int comm);
+
+/* ---- chain.c ----------------------------------------------------------------------------------------------------- */
+
+void chain_begin(rank *r, int n);
+/* Those that go on in pauses do, if they can. */
+void chain_look(rank *r);
+void chain_wait_all(rank *r);
+/* The context is abandoned. */
+void chain_forget_all(rank *r);
+
+/* ---- own.c ------------------------------------------------------------------------------------------------------- */
+
+void own_run(rank *r, int n);
 
 #endif

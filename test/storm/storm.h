@@ -13,6 +13,8 @@
  *     values.c   the buffers of a call: what goes in, what must come out, what must not be touched
  *     rank.c     the program as one rank executes it
  *     made.c     the communicators that it makes and frees
+ *     chain.c    calls that follow each other in callbacks, and what else those may do
+ *     own.c      schedules of the program's own
  *     judge.c    which outcomes are allowed, given what has happened
  *     coverage.c what was met, as a table
  *     kept.c     seeds that once failed
@@ -54,13 +56,15 @@ enum {
     HAS_BOUND = 1024 /* limits.receives */
 };
 
-typedef enum item_kind { ITEM_CALL, ITEM_DUP, ITEM_SPLIT, ITEM_FREE, ITEM_SHRINK } item_kind;
+typedef enum item_kind { ITEM_CALL, ITEM_DUP, ITEM_SPLIT, ITEM_FREE, ITEM_SHRINK, ITEM_CHAIN, ITEM_OWN } item_kind;
 typedef enum element { ELEMENT_PREDEFINED, ELEMENT_PLAIN, ELEMENT_PACKED } element;
 
 typedef struct item {
     item_kind kind;
     int comm;    /* the index of a communicator */
-    int made;    /* DUP, SPLIT, SHRINK: of the new one */
+    int made;    /* DUP, SPLIT, SHRINK, CHAIN: of the new one */
+    bool is_first; /* CHAIN: no other one is before it */
+    bool moves;    /* CHAIN: it goes on on a duplicate, made + 1 */
     operation o; /* CALL: its root is to be taken modulo the ranks; of predefined elements with its type */
     element element;
     size_t packed; /* bytes of an element that travel */
@@ -118,11 +122,12 @@ typedef struct plan {
     item item[ITEMS_MOST];
     fault fault[FAULTS_MOST];
     place_in place[COMMS_MOST][RANKS_MOST];
+    bool has_chain;
     bool is_skipped[ITEMS_MOST];
     bool survives[COMMS_MOST]; /* of survivors: who is a member is found out, and stands in `place` from then on */
 } plan;
 
-enum { EDITION = 3 }; /* of plans: what a later one adds leaves the seeds of those before what they were */
+enum { EDITION = 4 }; /* of plans: what a later one adds leaves the seeds of those before what they were */
 
 /* What of a seed is to be left out, for shrinking. */
 typedef struct cut {
@@ -273,6 +278,8 @@ const fault *storm_fault(storm *s, actor *a, fault_kind kind, uint64_t *counter)
 /* ---- the parts --------------------------------------------------------------------------------------------------- */
 
 void host_init(actor *a);
+/* A function of the host's begins: it takes its time, tries what it must not, and may be to fail. */
+bool host_function_fails(actor *a);
 void host_check(actor *a);
 
 void wire_make(storm *s);
@@ -284,6 +291,10 @@ void wire_dies(actor *a);
 uint64_t wire_next(const actor *a);
 
 void rank_main(void *actor);
+/* From inside `pause`, and from inside a function or hook that must not call. */
+void rank_pauses(const actor *a);
+void rank_calls_inside(actor *a);
+void rank_frees_inside(actor *a); /* only tries what frees the context */
 void rank_print(const actor *a);
 void rank_clean(actor *a);
 

@@ -134,13 +134,7 @@ static void combine(const buffers *b, unsigned char *left, const unsigned char *
 static bool function_fails(void *user)
 {
     buffers *b = user;
-    actor *a = b->actor;
-    storm_step(a->storm, a);
-    if (!storm_fault(a->storm, a, FAULT_HOST, &a->functions))
-        return false;
-    storm_note(a->storm, a->rank, NOTE_FAULT, FAULT_HOST, 0);
-    storm_cause(a->storm, a->rank, BAD_HOST);
-    return true;
+    return host_function_fails(b->actor);
 }
 
 static nbcoll_status pack(void *user, const void *elements, void *packed, size_t count)

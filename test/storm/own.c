@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Schedules of the program's own: each rank's words go through a function of the host's to the next rank, and through
+ * another one there into its receive buffer. The functions may fail, as all of the host's. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rank.h"
+#include "nbcoll/schedule.h"
+
+typedef struct own {
+    rank *rank;
+    uint64_t *send, *recv;
+    size_t count;
+    nbcoll_schedule *schedule;
+    int at, ranks;
+} own;
+
+static uint64_t word_of(const item *i, int whose, size_t k)
+{
+    return mix(i->salt + k, (uint64_t)whose);
+}
+
+static nbcoll_status goes_out(void *user, const nbcoll_memory memory[])
+{
+    own *w = user;
+    uint64_t *from = memory[0].at, *to = memory[1].at;
+    if (host_function_fails(w->rank->actor))
+        return NBCOLL_ERR_CALL;
+    for (size_t k = 0; k < w->count; k++)
+        to[k] = from[k] * 3 + 1;
+    return NBCOLL_OK;
+}
+
+static nbcoll_status comes_in(void *user, const nbcoll_memory memory[])
+{
+    own *w = user;
+    uint64_t *from = memory[0].at, *to = memory[1].at;
+    if (host_function_fails(w->rank->actor))
+        return NBCOLL_ERR_CALL;
+    for (size_t k = 0; k < w->count; k++)
+        to[k] = from[k] ^ 0x55;
+    return NBCOLL_OK;
+}
+
+static nbcoll_status build(own *w, const item *i)
+{
+    rank *r = w->rank;
+    nbcoll_builder_config config = {
+        .size = sizeof config, .host = &r->actor->host, .rank = w->at, .ranks = w->ranks};
+    size_t bytes = w->count * 8;
+    nbcoll_region send = {{NBCOLL_BUFFER_SEND, 0}, bytes}, recv = {{NBCOLL_BUFFER_RECV, 0}, bytes};
+    nbcoll_builder *b;
+    nbcoll_status status = nbcoll_builder_open(&config, &b);
+    if (status != NBCOLL_OK)
+        return status;
+    nbcoll_region out = {nbcoll_add_scratch(b, bytes), bytes}, in = {nbcoll_add_scratch(b, bytes), bytes};
+    nbcoll_step first = nbcoll_add_call(b, goes_out, w, 1, &send, 1, &out), came;
+    if (w->ranks > 1) {
+        nbcoll_after(b, nbcoll_add_send(b, (w->at + 1) % w->ranks, out.at, bytes), first);
+        came = nbcoll_add_recv(b, (w->at + w->ranks - 1) % w->ranks, in.at, bytes);
+    } else {
+        came = nbcoll_add_copy(b, in.at, out.at, bytes);
+        nbcoll_after(b, came, first);
+    }
+    nbcoll_step last = nbcoll_add_call(b, comes_in, w, 1, &in, 1, &recv);
+    nbcoll_after(b, last, came);
+    if (rank_choose(r, 2))
+        nbcoll_set_lane(b, last, NBCOLL_LANE_CALLER);
+    nbcoll_set_fingerprint(b, (uint32_t)i->salt);
+    return nbcoll_builder_finish(b, &w->schedule);
+}
+
+static void check(own *w, int n, const item *i)
+{
+    int from = (w->at + w->ranks - 1) % w->ranks;
+    for (size_t k = 0; k < w->count; k++)
+        if (w->recv[k] != ((word_of(i, from, k) * 3 + 1) ^ 0x55) || w->send[k] != word_of(i, w->at, k)) {
+            storm_find(w->rank->storm, "rank %d, item %d: word %zu of its own schedule is wrong", w->rank->actor->rank,
+                       n, k);
+            return;
+        }
+}
+
+/* Started and waited for, so often as the item says. */
+static void execute(own *w, int n, const item *i)
+{
+    rank *r = w->rank;
+    nbcoll_comm *comm = r->comm[i->comm];
+    nbcoll_request request = {0}, handle;
+    nbcoll_status status = NBCOLL_OK;
+    bool persists = rank_choose(r, 2);
+    int tries = 0;
+
+    while (persists && (status = nbcoll_schedule_init(w->schedule, w->send, w->recv, comm, &request)) != NBCOLL_OK)
+        if (!rank_is_refused(r, n, status, tries++))
+            return;
+    for (int t = 0; t < i->times && !r->is_broken[i->comm]; t++) {
+        memset(w->recv, 0, w->count * 8);
+        tries = 0;
+        while ((status = persists ? nbcoll_start(&request)
+                                  : nbcoll_schedule_start(w->schedule, w->send, w->recv, comm, &request)) != NBCOLL_OK)
+            if (!rank_is_refused(r, n, status, tries++))
+                break;
+        if (status != NBCOLL_OK)
+            break;
+        storm_note(r->storm, r->actor->rank, NOTE_STARTS, (uint64_t)n, 4);
+        handle = request;
+        status = rank_wait(r, &handle);
+        nbcoll_failure failure = rank_failure(r, i->comm);
+        storm_note(r->storm, r->actor->rank, NOTE_ENDS, (uint64_t)n, status);
+        judge_end(r->actor, i, n, status, &failure, NULL);
+        if (status == NBCOLL_OK && !r->actor->is_dead && !r->storm->ends &&
+            !(r->storm->bad_anywhere & (BAD_DIFFERS | BAD_HEADER)))
+            check(w, n, i);
+    }
+    if (persists)
+        nbcoll_request_free(&request);
+}
+
+void own_run(rank *r, int n)
+{
+    const item *i = &r->storm->plan.item[n];
+    place_in at = r->storm->plan.place[i->comm][r->actor->rank];
+    own w = {.rank = r, .count = 1 + (size_t)(i->salt % 700), .at = at.rank, .ranks = at.size};
+    nbcoll_status status;
+    int tries = 0;
+
+    r->builds = true;
+    while ((status = build(&w, i)) != NBCOLL_OK && rank_is_refused(r, n, status, tries++))
+        ;
+    r->builds = false;
+    if (status != NBCOLL_OK)
+        return;
+    w.send = malloc(w.count * 8);
+    w.recv = malloc(w.count * 8);
+    for (size_t k = 0; k < w.count; k++)
+        w.send[k] = word_of(i, w.at, k);
+    execute(&w, n, i);
+    status = nbcoll_schedule_free(w.schedule);
+    if (status != NBCOLL_OK)
+        storm_find(r->storm, "rank %d, item %d: its own schedule is not freed: %s", r->actor->rank, n,
+                   nbcoll_status_name(status));
+    free(w.send);
+    free(w.recv);
+}
