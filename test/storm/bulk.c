@@ -67,10 +67,12 @@ static registered *find(storm *s, uint64_t id, const end *owner)
     return &w->registered[id - 1];
 }
 
+/* Nobody does any more whom its rank has given up. */
 static bool uses(const order *o, uint64_t id, const end *e)
 {
-    return o->kind != ORDER_POST &&
-           ((o->end == e && o->local == id) || (o->peer == e->base.rank && o->key.word[0] == id));
+    bool is_here = o->end == e && o->local == id;
+    bool is_there = o->peer == e->base.rank && o->key.word[0] == id && !e->given_up[o->end->base.rank];
+    return o->kind != ORDER_POST && (is_here || is_there);
 }
 
 static void bulk_deregister(nbcoll_endpoint *ep, nbcoll_registration *registration)
@@ -86,7 +88,7 @@ static void bulk_deregister(nbcoll_endpoint *ep, nbcoll_registration *registrati
         return;
     }
     for (size_t i = 0; i < s->wire->n_orders; i++)
-        if (uses(&s->wire->orders[i], registration->word[0], e) && !excuses(s))
+        if (uses(&s->wire->orders[i], registration->word[0], e))
             storm_find(s, "rank %d ends a registration that a get or put uses", ep->rank);
     r->end = NULL;
 }
