@@ -2,7 +2,8 @@
  *
  *     storm SEED [cuts]              runs it, says all that happened, and the log's hash
  *     storm --seconds N [--from S]   runs seeds from S on (else from the clock), says which failed, and what was met
- *     storm --count N [--from S]     the same of so many
+ *     storm --count N [--from S]     the same of so many. --findings N: until so many have failed; --small: without
+ *                                    those of many ranks; --patience N: seconds of processor time that a job may take
  *     storm --soak FILE ...          goes on with what FILE counts, which is made if it is not there, and keeps it (soak.c)
  *     storm --shrink SEED [cuts]     leaves out ranks, items and faults as long as it fails, and says what is left, as
  *                                    the command and as a test that keeps it (test_storm.c, kept.c)
@@ -20,17 +21,18 @@
 
 static storm world;
 
-/* A crash is a finding, too: the seed is said, and the process dies of it. */
+/* A crash is a finding, too, and a job that takes the processor for ever: the seed is said, and the process dies of it.
+ */
 static void crashed(int signal)
 {
-    static const char words[] = "storm: a crash in seed ";
+    const char *words = signal == SIGVTALRM ? "storm: no end in seed " : "storm: a crash in seed ";
     char number[24], *at = number + sizeof number;
     uint64_t seed = world.plan.seed;
     *--at = '\n';
     do
         *--at = (char)('0' + seed % 10);
     while (seed /= 10);
-    if (write(STDERR_FILENO, words, sizeof words - 1) < 0 ||
+    if (write(STDERR_FILENO, words, strlen(words)) < 0 ||
         write(STDERR_FILENO, at, (size_t)(number + sizeof number - at)) < 0)
         _exit(1);
     raise(signal);
@@ -46,6 +48,7 @@ static void say_seed_of_a_crash(void)
     sigaction(SIGBUS, &action, NULL);
     sigaction(SIGABRT, &action, NULL);
     sigaction(SIGFPE, &action, NULL);
+    sigaction(SIGVTALRM, &action, NULL);
 }
 
 static bool fails(uint64_t seed, const cut *c)
@@ -169,16 +172,16 @@ static void shrink(uint64_t seed, cut c)
 
 /* ---- many -------------------------------------------------------------------------------------------------------- */
 
-static int run_many(tally t, const cut *c, uint64_t count, double most, uint64_t findings, const char *path)
+static int run_many(tally *t, const many *m, const cut *c)
 {
     uint64_t before = 0;
-    if (path && tally_read(&t, path))
-        before = t.findings;
-    bool is_kept = tally_run(&t, &world, c, count, most, findings, path);
+    if (m->path && tally_read(t, m->path))
+        before = t->findings;
+    bool is_kept = tally_run(t, &world, c, m);
     if (!is_kept)
-        fprintf(stderr, "storm: %s cannot be written\n", path);
-    tally_print(&t);
-    return !is_kept || t.findings != before;
+        fprintf(stderr, "storm: %s cannot be written\n", m->path);
+    tally_print(t);
+    return !is_kept || t->findings != before;
 }
 
 static int run_one(uint64_t seed, const cut *c, bool is_quiet)
@@ -199,11 +202,10 @@ static void read_skips(cut *c, char *list)
 int storm_command(int argc, char **argv)
 {
     cut c = {.items = -1};
-    uint64_t seed = 0, count = UINT64_MAX, findings = 10;
+    many m = {.count = UINT64_MAX, .findings = 10, .patience = 300};
     tally t = {.next = (uint64_t)time(NULL) * 1000000};
-    const char *path = NULL;
-    double most = 0;
-    bool shrinks = false, prints_met = false, many = false, is_quiet = false;
+    uint64_t seed = 0;
+    bool shrinks = false, prints_met = false, is_many = false, is_quiet = false;
 
     for (int i = 1; i < argc; i++) {
         const char *a = argv[i];
@@ -218,20 +220,24 @@ int storm_command(int argc, char **argv)
             is_quiet = true;
         else if (!strcmp(a, "--shrink"))
             shrinks = true;
+        else if (!strcmp(a, "--small"))
+            m.is_small = true;
         else if (!strcmp(a, "--coverage"))
             prints_met = true;
         else {
             i++;
             if (!strcmp(a, "--seconds"))
-                most = atof(next), many = true;
+                m.seconds = atof(next), is_many = true;
             else if (!strcmp(a, "--from"))
                 t.next = strtoull(next, NULL, 0);
             else if (!strcmp(a, "--count"))
-                count = strtoull(next, NULL, 0), many = true;
+                m.count = strtoull(next, NULL, 0), is_many = true;
             else if (!strcmp(a, "--findings"))
-                findings = strtoull(next, NULL, 0);
+                m.findings = strtoull(next, NULL, 0);
             else if (!strcmp(a, "--soak"))
-                path = next, many = true;
+                m.path = next, is_many = true;
+            else if (!strcmp(a, "--patience"))
+                m.patience = atoi(next);
             else if (!strcmp(a, "--edition"))
                 c.edition = atoi(next);
             else if (!strcmp(a, "--ranks"))
@@ -251,7 +257,7 @@ int storm_command(int argc, char **argv)
         return 0;
     }
     say_seed_of_a_crash();
-    int status = many ? run_many(t, &c, count, most, findings, path) : run_one(seed, &c, is_quiet);
+    int status = is_many ? run_many(&t, &m, &c) : run_one(seed, &c, is_quiet);
     if (prints_met)
         coverage_print();
     return status;

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 
 #include "storm.h"
@@ -74,13 +75,14 @@ static uint64_t processor_time(void)
     return (uint64_t)clock() * 1000000 / CLOCKS_PER_SEC;
 }
 
-static bool run_one(tally *t, storm *s, const cut *c)
+static bool run_one(tally *t, storm *s, const cut *c, int patience)
 {
+    const struct itimerval most = {.it_value = {.tv_sec = patience}};
     uint64_t before = processor_time();
+    setitimer(ITIMER_VIRTUAL, &most, NULL);
     storm_run(s, t->next, c, false);
     uint64_t took = processor_time() - before;
 
-    t->next++;
     t->seeds++;
     t->microseconds += took;
     if (s->plan.ranks <= 5) {
@@ -93,25 +95,30 @@ static bool run_one(tally *t, storm *s, const cut *c)
     return s->finding[0];
 }
 
-bool tally_run(tally *t, storm *s, const cut *c, uint64_t count, double most, uint64_t findings, const char *path)
+static double seconds(void)
 {
-    struct timespec begin, now;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+bool tally_run(tally *t, storm *s, const cut *c, const many *m)
+{
     uint64_t first = t->next, begun = t->findings;
+    double begin = seconds();
     bool is_kept = true;
 
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    now = begin;
-    while (is_kept && t->next - first < count && t->findings - begun < findings &&
-           (most <= 0 || (double)(now.tv_sec - begin.tv_sec) + (double)(now.tv_nsec - begin.tv_nsec) / 1e9 < most)) {
-        if (run_one(t, s, c)) {
-            printf("seed %llu: %s\n", (unsigned long long)t->next - 1, s->finding);
+    for (; is_kept && t->next - first < m->count && t->findings - begun < m->findings &&
+           (m->seconds <= 0 || seconds() - begin < m->seconds);
+         t->next++) {
+        if (!(m->is_small && t->next % 20 == 0) && run_one(t, s, c, m->patience)) {
+            printf("seed %llu: %s\n", (unsigned long long)t->next, s->finding);
             fflush(stdout);
         }
-        if (path && (t->next - first) % SAVED_EVERY == 0)
-            is_kept = tally_write(t, path);
-        clock_gettime(CLOCK_MONOTONIC, &now);
+        if (m->path && t->next % SAVED_EVERY == 0)
+            is_kept = tally_write(t, m->path);
     }
-    return is_kept && (!path || tally_write(t, path));
+    return is_kept && (!m->path || tally_write(t, m->path));
 }
 
 void tally_print(const tally *t)

@@ -16,10 +16,13 @@
  *     chain.c    calls that follow each other in callbacks, and what else those may do
  *     own.c      schedules of the program's own
  *     judge.c    which outcomes are allowed, given what has happened
+ *     atomics.c  where the engine is compiled for that: each atomic access is a place where others may have a turn
  *     coverage.c what was met, as a table
  *     kept.c     seeds that once failed
  *     soak.c     many seeds, counted, and the file of a soak
  *     command.c  the command line, which test_storm has when it is given arguments
+ *
+ * mutants.py changes the engine in one place at a time, and says which changes are found.
  *
  * A seed is a job; the same seed is the same job, to the bit: its log has a hash, which is printed. */
 #ifndef STORM_H
@@ -203,6 +206,7 @@ struct actor {
 struct storm {
     plan plan;
     uint64_t now, random, hash, steps, last_cause;
+    uint64_t words, met_at_words; /* until others have a turn; how often they had */
     actor actor[RANKS_MOST];
     actor *turn; /* whose turn it is */
     unsigned bad[RANKS_MOST], bad_anywhere;
@@ -234,9 +238,17 @@ typedef struct tally {
     uint64_t small, in_small; /* of 2 to 5 ranks: seeds, microseconds */
 } tally;
 
-/* Runs seeds from next on: count of them, for at most so many seconds (0: without end), until so many were found. Keeps
- * count in the file of that name, if there is one; false if it cannot. */
-bool tally_run(tally *t, storm *s, const cut *c, uint64_t count, double most, uint64_t findings, const char *path);
+/* Which: so many, for at most so many seconds (0: no matter), until so many have failed. */
+typedef struct many {
+    uint64_t count, findings;
+    double seconds;
+    int patience;     /* seconds of processor time that a job may take; SIGVTALRM comes then */
+    bool is_small;    /* every 20th seed, which may have many ranks, is left out */
+    const char *path; /* of the file that keeps count; or null */
+} many;
+
+/* Runs seeds from next on. False if the file cannot be written. */
+bool tally_run(tally *t, storm *s, const cut *c, const many *m);
 /* False: there is no such file, and nothing has changed. */
 bool tally_read(tally *t, const char *path);
 void tally_print(const tally *t);
@@ -270,6 +282,8 @@ void storm_away(storm *s, uint64_t ns);
 void storm_ring(storm *s, int rank, uint64_t at);
 /* At a hook or a slot: time passes, and perhaps others have a turn. */
 void storm_step(storm *s, actor *a);
+/* At an atomic access, likewise: where the engine is compiled to say so (atomics.c). */
+void storm_word(void);
 /* Runs the seed to its end. */
 void storm_run(storm *s, uint64_t seed, const cut *c, bool is_loud);
 /* The fault of that kind that is due, counting, or null. */

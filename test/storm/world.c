@@ -13,6 +13,8 @@
 #define LONGEST (120 * SECOND) /* after the last cause, or the last lateness: then something hangs */
 #define STEPS_MOST 8000000ull
 
+static storm *running; /* while a rank has its turn */
+
 uint64_t next_random(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -138,6 +140,21 @@ void storm_step(storm *s, actor *a)
         storm_stay(s, storm_random(s, storm_chance(s, 30) ? MILLISECOND : 3 * MICROSECOND));
 }
 
+/* At how many of them others are let in follows from the seed: from all to one of some thousands. */
+void storm_word(void)
+{
+    storm *s = running;
+    if (!s || s->ends || s->words-- > 1)
+        return;
+    uint64_t apart = 1ull << s->plan.seed / 20 % 12; /* on average */
+    s->words = 1 + storm_random(s, 2 * apart);
+    s->met_at_words++;
+    s->now += 20;
+    s->steps++;
+    maybe_die(s, s->turn);
+    storm_stay(s, storm_random(s, storm_chance(s, 30) ? MILLISECOND : storm_chance(s, 500) ? 300 : 3 * MICROSECOND));
+}
+
 const fault *storm_fault(storm *s, actor *a, fault_kind kind, uint64_t *counter)
 {
     uint64_t n = (*counter)++;
@@ -187,7 +204,9 @@ static void take_turns(storm *s)
         }
         s->turn = a;
         a->is_asleep = false;
+        running = s;
         fiber_enter(a->fiber);
+        running = NULL;
         a->is_over = fiber_is_over(a->fiber);
     }
 }
