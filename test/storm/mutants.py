@@ -1,0 +1,402 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Does storm see what it should? Changes the engine in one place at a time, builds storm with that, and runs seeds.
+#
+#     mutants.py draw [--seed S]       writes mutants.list: drawn from the text of src/engine by a seed, before any result
+#     mutants.py run [LIST] [-o TABLE] [-n NUMBERS] [--jobs N]
+#                                      runs those of a list (mutants.list, repairs.list), prints a table, and adds it to
+#                                      that file; at most so many jobs for each (4,000); -j N: so
+#                                      many mutants at a time
+#
+# Both take --build DIRECTORY, where test_storm has been built; else that is build/release.
+#
+# Drawn is in lines that storm executes in 3,000 jobs, which is a minute (gcov; what it does not reach is coverage's
+# concern, not the judge's): of each kind (KINDS) the same number, each in a line of its own. What does not compile is
+# drawn past. A list has a mutant's kind, its place, the lines as they are (-) and as
+# they become (+); they are found again by their text, nearest to that place.
+import concurrent.futures
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+OF_EACH = 7
+FROM = 50000000  # seeds of the runs; those of coverage are others
+FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-w", "-I" + ROOT + "/include"]
+
+
+# ---- building --------------------------------------------------------------------------------------------------------
+
+
+CC = ["ccache", "gcc"] if shutil.which("ccache") else ["gcc"]
+
+
+def compile_file(source, to, *flags):
+    return subprocess.run([*CC, *FLAGS, *flags, "-c", source, "-o", to], stderr=subprocess.DEVNULL).returncode == 0
+
+
+class Build:
+    """All but the engine, of a build that is there; the engine, compiled as one file for each mutant, in a copy of src.
+    """
+
+    def __init__(self, binary):
+        self.place = "%s/storm_mutants_%d" % (tempfile.gettempdir(), os.getuid())  # one at a time: for ccache
+        shutil.rmtree(self.place, ignore_errors=True)
+        os.mkdir(self.place)
+        shutil.copytree(ROOT + "/src", self.place + "/src")
+        with open(ROOT + "/src/nbcoll.c") as f:
+            files = re.findall(r'#include "(engine/[^"]*)"', f.read())
+        self.unity = self.place + "/src/unity.c"
+        with open(self.unity, "w") as f:
+            f.writelines('#include "%s"\n' % name for name in files)
+        self.main = []
+        for top, _, names in os.walk(binary + "/test/CMakeFiles"):
+            if re.search(r"/(nbcoll_test_storm|storm_test_storm)\.dir", top):
+                self.main += [top + "/" + n for n in sorted(names) if n.endswith(".o")]
+        self.libraries = [binary + "/test/libnbcoll_support.a", binary + "/libnbcoll.a"]
+
+    def engine(self, to, *flags):
+        return compile_file(self.unity, to, *(flags or ["-O0"]))
+
+    def link(self, engine, to, *flags):
+        subprocess.check_call(["gcc", *self.main, engine, *self.libraries, *flags, "-o", to, "-lcmocka", "-lm",
+                               "-lpthread"])
+
+    def change(self, path, text):
+        with open(self.place + "/src/" + path, "w") as f:
+            f.write(text)
+
+    def text(self, path):
+        with open(ROOT + "/src/" + path) as f:
+            return f.read()
+
+    def restore(self, path):
+        self.change(path, self.text(path))
+
+
+# ---- what storm executes ---------------------------------------------------------------------------------------------
+
+
+def execute(build, place):
+    os.mkdir(place)
+    build.engine(place + "/engine.o", "-O0", "--coverage")
+    build.link(place + "/engine.o", place + "/storm", "--coverage")
+    subprocess.run([place + "/storm", "--count", "3000", "--from", "20000000", "--findings", "1000"],
+                   stdout=subprocess.DEVNULL)
+
+
+def executed(build):
+    place = option("--gcov", build.place + "/gcov")
+    if not os.path.exists(place):
+        execute(build, place)
+    out = subprocess.run(["gcov", "--json-format", "--stdout", "engine.o"], cwd=place, stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL).stdout
+    lines = {}
+    for f in json.loads(out.splitlines()[0])["files"]:
+        at = f["file"].find("src/engine/")
+        if at >= 0:
+            lines[f["file"][at + 4:]] = sorted({n["line_number"] for n in f["lines"] if n["count"]})
+    return lines
+
+
+# ---- kinds -----------------------------------------------------------------------------------------------------------
+
+CALL = re.compile(r"^(\s+)([a-z_][\w>.\-]*)\((?!.*[^=!<>]=[^=]).*\);$")
+ASSIGN = re.compile(r"^(\s+)\*?[a-z_][\w>.\-\[\]]*(?:\[[^\]]*\][\w>.\-]*)* ([|&+\-]?)= (.*);$")
+COUNT = re.compile(r"^(\s+)(?:[a-z_][\w>.\-\[\] ]*(?:\+\+|--)|\*?[a-z_][\w>.\-\[\]]* [+\-]= .*);$")
+IF = re.compile(r"^(\s*)((?:\} )?(?:else )?if) \((.*)\)( \{)?$")
+SAYS = re.compile(r"send|post|tell|answer|say|credit|revoke|announce|reply|wake|ring|give_up|note|inform|ask|lost")
+
+
+def statement(line):
+    return CALL.match(line) or ASSIGN.match(line) or COUNT.match(line)
+
+
+def conjuncts(text, word):
+    """Where that stands outside of parentheses."""
+    depth = 0
+    for i, c in enumerate(text):
+        depth += (c == "(") - (c == ")")
+        if depth == 0 and text.startswith(" %s " % word, i):
+            yield i
+
+
+def lost(line, _):
+    m = CALL.match(line)
+    if m and SAYS.search(m.group(2)):
+        yield [m.group(1) + ";"]
+
+
+def deleted(line, _):
+    m = CALL.match(line)
+    if m and not SAYS.search(m.group(2)):
+        yield [m.group(1) + ";"]
+
+
+def skipped(line, _):
+    m = ASSIGN.match(line)
+    if m and not m.group(2) and m.group(3) not in ("0", "NULL", "false") and "->" in line.split("=")[0]:
+        yield [m.group(1) + ";"]
+
+
+def not_reset(line, _):
+    m = ASSIGN.match(line)
+    if m and m.group(3) in ("0", "NULL", "false"):
+        yield [m.group(1) + ";"]
+
+
+def not_counted(line, _):
+    m = COUNT.match(line)
+    if m:
+        yield [m.group(1) + ";"]
+
+
+def swapped(line, after):
+    a, b = statement(line), statement(after)
+    if a and b and a.group(1) == b.group(1) and line != after:
+        yield [after, line]
+
+
+def removed(line, _):
+    m = IF.match(line)
+    if not m:
+        return
+    head, brace = m.group(1) + m.group(2), m.group(4) or ""
+    for word in "&&", "||":
+        at = list(conjuncts(m.group(3), word))
+        if at and not list(conjuncts(m.group(3), "||" if word == "&&" else "&&")):
+            cuts = [0] + at + [len(m.group(3))]
+            parts = [m.group(3)[i:k].strip().removeprefix(word).strip() for i, k in zip(cuts, cuts[1:])]
+            for i in range(len(parts)):
+                yield ["%s (%s)%s" % (head, (" %s " % word).join(parts[:i] + parts[i + 1:]), brace)]
+            return
+    yield ["%s (0)%s" % (head, brace)]
+
+
+def negated(line, _):
+    m = IF.match(line)
+    if m:
+        yield ["%s (!(%s))%s" % (m.group(1) + m.group(2), m.group(3), m.group(4) or "")]
+
+
+def off_by_one(line, _):
+    other = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
+    for m in re.finditer(r" (<=|>=|<|>) ", line):
+        yield [line[:m.start(1)] + other[m.group(1)] + line[m.end(1):]]
+
+
+def constant(line, _):
+    for m in re.finditer(r"(?<![\w.>\"%])(\d)(?![\w.\"x])", line):
+        yield [line[:m.start()] + str(int(m.group(1)) + 1) + line[m.end():]]
+
+
+KINDS = [("what was to be said is lost", lost), ("a statement deleted", deleted), ("a state not taken", skipped),
+         ("not reset", not_reset), ("not counted", not_counted), ("an order swapped", swapped),
+         ("a check removed", removed), ("a condition negated", negated), ("off by one", off_by_one),
+         ("a constant changed", constant)]
+
+
+# ---- drawing ---------------------------------------------------------------------------------------------------------
+
+
+def candidates(build, lines, make):
+    for path in sorted(lines):
+        text = build.text(path).split("\n")
+        for n in lines[path]:
+            line, after = text[n - 1], text[n] if n < len(text) else ""
+            if line.lstrip().startswith(("/*", "*", "#", "static ", "return ", "for (;")):
+                continue
+            for new in make(line, after):
+                if new != text[n - 1:n - 1 + len(new)]:
+                    yield path, n, text[n - 1:n - 1 + len(new)], new
+
+
+def changed(text, n, old, new):
+    lines = text.split("\n")
+    lines[n - 1:n - 1 + len(old)] = new
+    return "\n".join(lines)
+
+
+def draw(seed, binary):
+    build = Build(binary)
+    lines = executed(build)
+    chance = random.Random(seed)
+    used, drawn, past = set(), [], 0
+    for kind, make in KINDS:
+        all_of = list(candidates(build, lines, make))
+        chance.shuffle(all_of)
+        of_kind = 0
+        for path, n, old, new in all_of:
+            if of_kind == OF_EACH:
+                break
+            if (path, n) in used:
+                continue
+            build.change(path, changed(build.text(path), n, old, new))
+            compiles = build.engine("/dev/null", "-fsyntax-only")
+            build.restore(path)
+            if not compiles:
+                past += 1
+                continue
+            used.add((path, n))
+            of_kind += 1
+            drawn.append((kind, path, n, old, new))
+    with open(HERE + "/mutants.list", "w") as f:
+        f.write("SPDX-License-Identifier: BSD-3-Clause\n\nDrawn by mutants.py draw %d, in %d executed lines; %d drawn "
+                "past.\n" % (seed, sum(map(len, lines.values())), past))
+        for i, (kind, path, n, old, new) in enumerate(drawn):
+            f.write("\n%d. %s\n%s:%d\n" % (i + 1, kind, path, n))
+            f.writelines("-" + line + "\n" for line in old)
+            f.writelines("+" + line + "\n" for line in new)
+    shutil.rmtree(build.place)
+
+
+# ---- running ---------------------------------------------------------------------------------------------------------
+
+
+def read(path):
+    """Each: number, kind, hunks of (path, line, old, new)."""
+    out = []
+    with open(path) as f:
+        for line in f.read().split("\n"):
+            m = re.match(r"(\d+)\. (.*)", line)
+            if m:
+                out.append((int(m.group(1)), m.group(2), []))
+            elif out and re.match(r"[\w/]+\.[ch]:\d+$", line):
+                at, n = line.split(":")
+                out[-1][2].append((at, int(n), [], []))
+            elif out and line[:1] in ("-", "+"):
+                out[-1][2][-1][2 if line[0] == "-" else 3].append(line[1:])
+    return out
+
+
+def find(text, n, old):
+    lines = text.split("\n")
+    at = [i + 1 for i in range(len(lines)) if lines[i:i + len(old)] == old]
+    return min(at, key=lambda i: abs(i - n)) if at else 0
+
+
+def limits():
+    os.nice(10)
+    resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def storm(program, seeds, known):
+    """What it says of the first seed that fails, and after how many seeds and seconds of processor time."""
+    out = program + ".out"
+    with open(out, "wb") as to:
+        process = subprocess.Popen([program, "--count", str(seeds), "--from", str(FROM), "--small", "--findings",
+                                    str(1 + len(known)), "--patience", "10"], stdout=to, stderr=to, preexec_fn=limits)
+        _, status, spent = os.wait4(process.pid, 0)
+    process.returncode = 0
+    with open(out, errors="replace") as f:
+        for line in f:
+            m = re.match(r"seed (\d+): (.*)", line) or re.match(r"(?:.*: )?(?:a crash|no end) in seed (\d+)()", line)
+            if m and int(m.group(1)) not in known:
+                return int(m.group(1)), m.group(2) or line.strip(), spent.ru_utime
+    if os.WIFSIGNALED(status):
+        return FROM, "signal %d" % os.WTERMSIG(status), spent.ru_utime
+    return 0, "", spent.ru_utime
+
+
+def known_findings(build, seeds):
+    build.engine(build.place + "/engine.o")
+    build.link(build.place + "/engine.o", build.place + "/storm")
+    out = subprocess.run([build.place + "/storm", "--count", str(seeds), "--from", str(FROM), "--small", "--findings",
+                          "1000"], stdout=subprocess.PIPE).stdout.decode()
+    return {int(m) for m in re.findall(r"^seed (\d+):", out, re.M)}
+
+
+def make(build, mutant, to, *flags):
+    """The engine's object; an error, or nothing."""
+    texts = {}
+    for path, n, old, new in mutant[2]:
+        text = texts.get(path) or build.text(path)
+        at = find(text, n, old)
+        if not at:
+            return "no longer there"
+        texts[path] = changed(text, at, old, new)
+    for path in texts:
+        build.change(path, texts[path])
+    compiles = build.engine(to, *flags)
+    for path in texts:
+        build.restore(path)
+    return "" if compiles else "does not compile"
+
+
+def is_same(build, mutant):
+    """Does the compiler make the same of it?"""
+    objects = []
+    build.engine(build.place + "/same.o", "-O2")
+    make(build, mutant, build.place + "/changed.o", "-O2")
+    for name in "same.o", "changed.o":
+        with open(build.place + "/" + name, "rb") as f:
+            objects.append(f.read())
+    return objects[0] == objects[1]
+
+
+def judged(program, seeds, known):
+    seed, why, spent = storm(program, seeds, known)
+    os.remove(program)
+    if not seed:
+        return "NOT FOUND in %d jobs, %.0f s" % (seeds, spent)
+    return "found by job %d, %.1f s: %s" % (seed - FROM + 1, spent, why[:120])
+
+
+def option(name, otherwise):
+    return sys.argv[sys.argv.index(name) + 1] if name in sys.argv else otherwise
+
+
+def say(line, table):
+    for out in sys.stdout, table:
+        print(line, file=out, flush=True)
+
+
+def run(arguments):
+    lists = [a for a in arguments if a.endswith(".list")] or [HERE + "/mutants.list"]
+    seeds = int(option("--jobs", "4000"))
+    numbers = option("-n", "")
+    wanted = {int(n) for n in numbers.split(",")} if numbers else None
+    table = open(option("-o", os.devnull), "a")
+    build = Build(option("--build", ROOT + "/build/release"))
+    known = known_findings(build, seeds)
+    results = []
+    with concurrent.futures.ThreadPoolExecutor(int(option("-j", "1"))) as pool:
+        for name in lists:
+            for mutant in read(name):
+                if wanted and mutant[0] not in wanted:
+                    continue
+                program = "%s/storm_%d" % (build.place, mutant[0])
+                error = make(build, mutant, build.place + "/engine.o")
+                if not error:
+                    build.link(build.place + "/engine.o", program)
+                results.append((mutant, error or pool.submit(judged, program, seeds, known)))
+                print(mutant[0], error, file=sys.stderr)
+    found = 0
+    for mutant, result in results:
+        result = result if isinstance(result, str) else result.result()
+        found += result.startswith("found")
+        if result.startswith("NOT") and is_same(build, mutant):
+            result = "equivalent: it compiles to the same code"
+        say("%3d %-28s %-30s %s" % (mutant[0], mutant[1], "%s:%d" % mutant[2][0][:2], result), table)
+    say("%d of %d found, each in at most %d jobs, of which without a change %d fail" %
+        (found, len(results), seeds, len(known)), table)
+    shutil.rmtree(build.place)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["draw"]:
+        draw(int(option("--seed", "34")), option("--build", ROOT + "/build/release"))
+    elif sys.argv[1:2] == ["run"]:
+        run(sys.argv[2:])
+    else:
+        sys.exit("mutants.py draw [--seed S] | run [LIST] [-o TABLE] [-n NUMBERS] [--jobs N]")
