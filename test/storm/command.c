@@ -172,7 +172,7 @@ static void shrink(uint64_t seed, cut c)
 
 /* ---- many -------------------------------------------------------------------------------------------------------- */
 
-static int run_many(tally *t, const many *m, const cut *c)
+static int run_many(tally *t, const batch *m, const cut *c)
 {
     uint64_t before = 0;
     if (m->path && tally_read(t, m->path))
@@ -202,7 +202,7 @@ static void read_skips(cut *c, char *list)
 int storm_command(int argc, char **argv)
 {
     cut c = {.items = -1};
-    many m = {.count = UINT64_MAX, .findings = 10, .patience = 300};
+    batch m = {.count = UINT64_MAX, .findings = 10, .patience = 300};
     tally t = {.next = (uint64_t)time(NULL) * 1000000};
     uint64_t seed = 0;
     bool shrinks = false, prints_met = false, is_many = false, is_quiet = false;

@@ -102,7 +102,7 @@ static double seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-bool tally_run(tally *t, storm *s, const cut *c, const many *m)
+bool tally_run(tally *t, storm *s, const cut *c, const batch *m)
 {
     uint64_t first = t->next, begun = t->findings;
     double begin = seconds();

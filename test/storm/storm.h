@@ -239,16 +239,16 @@ typedef struct tally {
 } tally;
 
 /* Which: so many, for at most so many seconds (0: no matter), until so many have failed. */
-typedef struct many {
+typedef struct batch {
     uint64_t count, findings;
     double seconds;
     int patience;     /* seconds of processor time that a job may take; SIGVTALRM comes then */
     bool is_small;    /* every 20th seed, which may have many ranks, is left out */
     const char *path; /* of the file that keeps count; or null */
-} many;
+} batch;
 
 /* Runs seeds from next on. False if the file cannot be written. */
-bool tally_run(tally *t, storm *s, const cut *c, const many *m);
+bool tally_run(tally *t, storm *s, const cut *c, const batch *m);
 /* False: there is no such file, and nothing has changed. */
 bool tally_read(tally *t, const char *path);
 void tally_print(const tally *t);
