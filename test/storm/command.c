@@ -4,7 +4,7 @@
  *     storm --seconds N [--from S]   runs seeds from S on (else from the clock), says which failed, and what was met
  *     storm --count N [--from S]     the same of so many. --findings N: until so many have failed; --small: without
  *                                    those of many ranks; --patience N: seconds of processor time that a job may take
- *     storm --soak FILE ...          goes on with what FILE counts, which is made if it is not there, and keeps it (soak.c)
+ *     storm --soak FILE ...          goes on with what FILE counts, which is made if it is not there (soak.c)
  *     storm --shrink SEED [cuts]     leaves out ranks, items and faults as long as it fails, and says what is left, as
  *                                    the command and as a test that keeps it (test_storm.c, kept.c)
  *

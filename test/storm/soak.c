@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Many seeds, one after the other, counted; and the file that lets a soak go on where it ended. Words and numbers, a line
- * each; `met` is the table of coverage.c as numbers, and is begun anew when that table has another size. The file is
- * written whole, beside itself, and takes its own place then: who is killed loses less than SAVED_EVERY seeds. */
+ * Many seeds, one after the other, counted; and the file that lets a soak go on where it ended. Words and numbers, a
+ * line each; `met` is the table of coverage.c as numbers, and is begun anew when that table has another size. The file
+ * is written whole, beside itself, and takes its own place then: who is killed loses less than SAVED_EVERY seeds. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
