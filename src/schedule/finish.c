@@ -75,6 +75,7 @@ static nbcoll_schedule *nbcolli_finish_block(const nbcolli_builder *b, nbcoll_st
                            .steps = (uint32_t)steps,
                            .edges = (uint32_t)b->edges.used,
                            .fingerprint = b->fingerprint,
+                           .raised = (uint64_t)b->fingerprint << 32,
                            .is_standing = b->is_standing,
                            .ops = ops,
                            .sends = sends,

@@ -68,6 +68,7 @@ struct nbcoll_schedule {
     char name[64];
     int rank, ranks;
     uint32_t steps, edges, fingerprint;
+    uint64_t raised; /* the fingerprint above 32 zeros: for histories */
     size_t extent[NBCOLL_BUFFER_COUNT];
     nbcoll_step_view *step; /* [steps] */
     uint32_t *before;       /* [steps]: the initial counters of a run, step[i].before */

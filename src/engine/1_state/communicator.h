@@ -370,7 +370,7 @@ static inline nbcolli_slot *nbcolli_slot_of(const nbcoll_comm *comm, uint64_t ta
 /* What its messages and cells carry. */
 static inline uint32_t nbcolli_run_stamp(const nbcolli_run *run)
 {
-    return nbcolli_stamp(run->schedule->fingerprint, run->history);
+    return nbcolli_stamp(run->schedule->fingerprint, run->request->history);
 }
 
 /* The run of a tag, or null when it has none (yet, or any more). */

@@ -17,11 +17,11 @@
 
 #define NBCOLLI_TURN_BITS 48 /* of a line's turn: the lowest ones of its history; above them the credits */
 
-/* That behind the operation which has `history` before it. */
-static inline uint64_t nbcolli_history_after(uint64_t history, uint32_t fingerprint)
+/* That behind the operation which has `history` before it, with its fingerprint above 32 zeros, so that of the product
+ * only the lower half of `history` counts. */
+static inline uint64_t nbcolli_history_after(uint64_t history, uint64_t fingerprint)
 {
-    uint32_t times = 2 * (uint32_t)history + 1;
-    return history + 1 + ((uint64_t)(times * fingerprint) << 32);
+    return history + 1 + (2 * history + 1) * fingerprint;
 }
 
 /* Of the operation of this tag, between these two upper halves. */

@@ -126,7 +126,6 @@ struct nbcolli_run {
     uint64_t bound;            /* the id that it had when the ops found their pairs and channels */
     nbcolli_request *request;
     uint64_t tag;
-    uint64_t history;                         /* as its request has it */
     const nbcolli_move *at;                   /* while it replays: what it waits for */
     unsigned char *base[NBCOLL_BUFFER_COUNT]; /* the scratch buffer's: made */
     unsigned char *room;     /* grows as the counts of a start demand */

@@ -15,7 +15,7 @@ static inline int nbcolli_brief_line(nbcolli_run *run, nbcolli_op *op, const nbc
     nbcolli_pair *pair = op->pair;
 
     if (!nbcolli_channel_is_open(op, pair) ||
-        !nbcolli_channel_send(op, pair, run->history, nbcolli_brief_at(run, b->left, b->left_at), b->bytes))
+        !nbcolli_channel_send(op, pair, run->request->history, nbcolli_brief_at(run, b->left, b->left_at), b->bytes))
         return 0;
     op->opened = op->epoch;
     op->phase = NBCOLLI_SETTLED;

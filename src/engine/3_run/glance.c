@@ -317,7 +317,6 @@ static inline nbcolli_replay nbcolli_glance_in_turn(nbcolli_run *run, const nbco
 static inline nbcolli_run *nbcolli_glance_run(const nbcolli_request *r)
 {
     r->kept->tag = r->tag;
-    r->kept->history = r->history;
     return r->kept;
 }
 

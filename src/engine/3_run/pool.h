@@ -26,7 +26,6 @@ static inline void nbcolli_run_begin(nbcolli_run *run, nbcolli_request *r)
     run->lane[NBCOLL_LANE_ANY] = (nbcolli_ready){0, s->lane_ready[0], 0};
     run->request = r;
     run->tag = r->tag;
-    run->history = r->history;
     run->base[NBCOLL_BUFFER_SEND] = (unsigned char *)(uintptr_t)r->send; /* the builder refused to write to it */
     run->base[NBCOLL_BUFFER_RECV] = r->recv;
     run->remaining = s->steps - 2;

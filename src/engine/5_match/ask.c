@@ -45,7 +45,7 @@ static int nbcolli_ask_recall(const _Atomic uint64_t *started, uint64_t tag, uin
 /* Of the history behind a run, or one that is queued. */
 static uint32_t nbcolli_fold_behind(uint64_t history, const nbcoll_schedule *s)
 {
-    return (uint32_t)(nbcolli_history_after(history, s->fingerprint) >> 32);
+    return (uint32_t)(nbcolli_history_after(history, s->raised) >> 32);
 }
 
 static nbcolli_rank_place nbcolli_place_here(nbcoll_comm *comm, uint64_t tag)
@@ -59,7 +59,7 @@ static nbcolli_rank_place nbcolli_place_here(nbcoll_comm *comm, uint64_t tag)
     else if (queued || (run && run->status == NBCOLL_OK))
         p = (nbcolli_rank_place){.position = NBCOLL_POSITION_ACTIVE, .is_known = 1,
                                  .fold = queued ? nbcolli_fold_behind(queued->history, queued->schedule)
-                                                : nbcolli_fold_behind(run->history, run->schedule)};
+                                                : nbcolli_fold_behind(run->request->history, run->schedule)};
     else if (run || tag / comm->config.slots < nbcolli_slot_of(comm, tag)->well_since)
         p.position = NBCOLL_POSITION_FAILED;
     else
@@ -236,7 +236,7 @@ static int nbcolli_never_comes(const nbcolli_op *op, uint64_t tag, const nbcolli
 static void nbcolli_ask_judge(nbcolli_op *op, int rank, uint64_t tag, const nbcolli_rank_place *p)
 {
     nbcolli_run *run = op->run;
-    uint32_t mine = nbcolli_fold_behind(run->history, run->schedule);
+    uint32_t mine = nbcolli_fold_behind(run->request->history, run->schedule);
     int is_known = p->is_known && (tag == run->tag || nbcolli_ask_recall(run->comm->started, tag, &mine) == 0);
 
     if (is_known && p->fold != mine)

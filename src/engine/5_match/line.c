@@ -21,7 +21,8 @@ static inline nbcolli_run *nbcolli_line_run(const nbcoll_line_arrival *line, nbc
 {
     nbcolli_run *run = end->comm ? nbcolli_slot_of(end->comm, nbcolli_line_tag(line, end))->active : NULL;
 
-    if (!run || (run->history ^ line->turn) << (64 - NBCOLLI_TURN_BITS) || run->status != NBCOLL_OK || !run->is_brief)
+    if (!run || (run->request->history ^ line->turn) << (64 - NBCOLLI_TURN_BITS) || run->status != NBCOLL_OK ||
+        !run->is_brief)
         return NULL;
     const nbcoll_schedule *s = run->schedule;
     if (end->serial == s->serial)

@@ -55,7 +55,7 @@ static void nbcolli_take_carefully(nbcolli_request *r)
     nbcolli_activate(run);
 }
 
-static inline void nbcolli_take_over(nbcolli_request *r)
+static inline void nbcolli_take_over(nbcolli_request *r, uint64_t history)
 {
     nbcoll_comm *comm = r->comm;
     nbcolli_slot *slot = nbcolli_slot_of(comm, r->tag);
@@ -64,7 +64,7 @@ static inline void nbcolli_take_over(nbcolli_request *r)
     comm->taken = r->tag + 1;
     comm->active++;
     comm->context->active++;
-    nbcolli_note_started(comm, r->tag, nbcolli_history_after(r->history, r->schedule->fingerprint));
+    nbcolli_note_started(comm, r->tag, history);
     r->status = NBCOLL_PENDING;
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
     if (r->creating || comm->pending_revokes || nbcolli_broken(comm) != NBCOLL_OK || slot->active || slot->next ||
@@ -144,17 +144,17 @@ void nbcolli_take_handed(nbcoll_context *c)
         }
         if (c->serves == NBCOLLI_SERVES_CALLER)
             c->bytes_left = nbcolli_bytes_of_start(r);
-        nbcolli_take_over(r);
+        nbcolli_take_over(r, nbcolli_history_after(r->history, r->schedule->raised));
         if (c->driven.driver && r->schedule && r->schedule->starting)
             c->driven.left_steps += nbcolli_steps_left(r);
     }
     nbcolli_drain(c);
 }
 
-void nbcolli_take_own(nbcoll_context *c, nbcolli_request *r)
+inline __attribute__((always_inline)) void nbcolli_take_own(nbcoll_context *c, nbcolli_request *r)
 {
     atomic_store_explicit(&c->handed, NULL, memory_order_relaxed); /* of one thread */
     c->bytes_left = NBCOLL_PASS_BYTES;
-    nbcolli_take_over(r);
+    nbcolli_take_over(r, r->comm->history); /* nothing has been started since */
     nbcolli_drain(c);
 }

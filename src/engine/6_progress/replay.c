@@ -139,7 +139,7 @@ nbcoll_status nbcolli_replay_start(nbcolli_request *r)
     comm->next_tag = comm->taken = tag + 1;
     r->tag = tag;
     r->history = comm->history;
-    comm->history = nbcolli_history_after(r->history, r->schedule->fingerprint);
+    comm->history = nbcolli_history_after(r->history, r->schedule->raised);
     nbcolli_note_started(comm, tag, comm->history);
     for (;; m++)
         if (m->kind == NBCOLL_SEND) {

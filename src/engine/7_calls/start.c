@@ -43,7 +43,7 @@ static int nbcolli_request_arm(nbcolli_request *r)
 static void nbcolli_request_hand(nbcolli_request *r)
 {
     r->comm->next_tag++;
-    r->comm->history = nbcolli_history_after(r->history, r->schedule->fingerprint);
+    r->comm->history = nbcolli_history_after(r->history, r->schedule->raised);
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_HANDED, memory_order_relaxed); /* its handle is not out yet */
     nbcolli_hand(r->comm->context, r);
 }
