@@ -115,7 +115,7 @@ static nbcoll_status nbcolli_cluster_judge(const nbcoll_cluster_config *c, nbcol
 
     for (int i = 0; i < c->ranks; i++) {
         is_one = is_one && nbcolli_cluster_is_near(&card[i], &card[0]);
-        verbs = verbs == NBCOLL_OK ? (nbcoll_status)card[i].status : verbs;
+        verbs = verbs == NBCOLL_OK ? nbcolli_ended_as(card[i].status) : verbs;
         int j = i - 1;
         while (j >= 0 && !nbcolli_cluster_is_near(&card[i], &card[j]))
             j--;

@@ -190,7 +190,7 @@ nbcoll_status nbcolli_tcp_be_guest(nbcoll_tcp *t, const void *mine, void *all, s
     if (status == NBCOLL_OK)
         status = nbcolli_tcp_all(&w, host, POLLIN, &verdict, sizeof verdict);
     if (status == NBCOLL_OK)
-        status = (nbcoll_status)verdict;
+        status = nbcolli_ended_as(verdict);
     if (status == NBCOLL_OK)
         status = nbcolli_tcp_all(&w, host, POLLIN, all, bytes * (size_t)t->ranks);
     close(host);

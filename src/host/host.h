@@ -45,6 +45,13 @@ static inline uint64_t nbcolli_now(const nbcoll_host *host)
 }
 #endif
 
+/* What somebody else says of how his part has ended; ERR_ABI: nothing ends so. */
+static inline nbcoll_status nbcolli_ended_as(uint64_t said)
+{
+    return said == NBCOLL_OK || (said > NBCOLL_AGAIN && said < NBCOLL_STATUS_COUNT) ? (nbcoll_status)said
+                                                                                   : NBCOLL_ERR_ABI;
+}
+
 /* Up to the next multiple of 64: parts of a block that begin on lines of their own. */
 static inline size_t nbcolli_lines(size_t bytes)
 {

@@ -67,8 +67,8 @@ static nbcoll_status nbcolli_attached_shape(const nbcoll_agent *a, const nbcolli
 {
     if (l->rank != a->rank || l->ranks != a->ranks)
         return NBCOLL_ERR_RANK;
-    int is_whole = l->programs && l->depth && l->eager && l->in_flight && l->pid > 0;
-    return is_whole ? (nbcoll_status)l->status : NBCOLL_ERR_ABI;
+    int is_whole = nbcolli_desk_is_shape(l) && l->depth && l->eager && l->in_flight && l->pid > 0;
+    return is_whole ? nbcolli_ended_as((uint32_t)l->status) : NBCOLL_ERR_ABI;
 }
 
 /* This rank's memory there, if the transport can say where it lies; -1. */
@@ -130,7 +130,7 @@ static nbcoll_status nbcolli_attached_open(nbcoll_agent *a, const nbcoll_attach_
     status = nbcolli_attached_await(&a->host, config->socket, deadline, &l, &none);
     if (none >= 0)
         close(none);
-    return status == NBCOLL_OK ? (nbcoll_status)l.status : status;
+    return status == NBCOLL_OK ? nbcolli_ended_as((uint32_t)l.status) : status;
 }
 
 static void nbcolli_attached_free(nbcoll_agent *a)
@@ -331,15 +331,17 @@ static void nbcolli_attached_listen(nbcolli_attached *m)
         m->is_lost = !nbcolli_desk_hush(m->socket, m->watch);
 }
 
-/* What the process has written lies in the slot; a last copy brings it to the rank. */
+/* What the process has written lies in the slot; a last copy brings it to the rank. Where, and how much, the rank knows
+ * itself: the process may write there still. */
 static nbcoll_status nbcolli_attached_fetch(const nbcolli_attached *m, const nbcoll_program_run *r)
 {
-    const nbcolli_desk_slot *slot = &m->desk->slot[r->set];
-    if (slot->status == NBCOLL_OK && slot->where[NBCOLL_BUFFER_RECV] == NBCOLLI_DESK_COPY)
-        nbcolli_letter_bring(nbcolli_desk_tables(m->desk, &m->shape, r->set), slot->bytes,
-                             r->extent[NBCOLL_BUFFER_RECV], r->base[NBCOLL_BUFFER_RECV],
+    nbcoll_status status = nbcolli_ended_as((uint32_t)m->desk->slot[r->set].status);
+    size_t extent = r->extent[NBCOLL_BUFFER_RECV];
+    char *to = r->base[NBCOLL_BUFFER_RECV];
+    if (status == NBCOLL_OK && nbcolli_attached_where(m, to, extent) == NBCOLLI_DESK_COPY)
+        nbcolli_letter_bring(r->p, nbcolli_desk_tables(m->desk, &m->shape, r->set), extent, to,
                              nbcolli_desk_copy(m->desk, &m->shape, r->set, NBCOLL_BUFFER_RECV));
-    return (nbcoll_status)slot->status;
+    return status;
 }
 
 nbcoll_status nbcolli_attached_test(nbcoll_program_run *r)
@@ -449,7 +451,7 @@ nbcoll_status nbcolli_attached_taken(nbcoll_agent *a, uint32_t at)
     nbcolli_desk_slot *slot = &a->attached->desk->slot[at];
     nbcoll_status status = NBCOLL_ERR_PEER_LOST;
     if (atomic_load(&slot->state) == NBCOLLI_DESK_ENDED) /* seq_cst: sees how, and comes after the word */
-        status = (nbcoll_status)slot->status;
+        status = nbcolli_ended_as((uint32_t)slot->status);
     else if (!nbcolli_attached_is_lost(a))
         return NBCOLL_PENDING;
     /* release: for the next start there; the process awaits HANDED */

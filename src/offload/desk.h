@@ -62,6 +62,13 @@ typedef struct nbcolli_desk_letter {
 
 #define NBCOLLI_DESK_MAGIC UINT32_C(0x6e626b65)
 
+/* May there be such a desk? Then its bytes can be counted. */
+static inline int nbcolli_desk_is_shape(const nbcolli_desk_letter *l)
+{
+    const uint64_t most = UINT64_C(1) << 30;
+    return l->programs && l->programs <= 65536 && l->tables <= most && l->copied <= most && l->scratch <= most;
+}
+
 static inline size_t nbcolli_desk_room(const nbcolli_desk_letter *l)
 {
     return nbcolli_lines(l->tables) + 2 * nbcolli_lines(l->copied);
@@ -113,8 +120,9 @@ void nbcolli_desk_unmap(void *memory, size_t bytes);
 size_t nbcolli_letter_bytes(const nbcoll_program *p);
 /* With blocks where they are bound to, so that who reads it knows of none. */
 void nbcolli_letter_write(const nbcoll_program *p, const nbcolli_binding *b, const size_t extent[3], char *to);
-/* Copies what that program writes to its receive buffer, of `extent` bytes, from one place of that to another. */
-void nbcolli_letter_bring(const char *letter, size_t bytes, size_t extent, char *to, const char *from);
+/* Copies what that program writes to its receive buffer, of `extent` bytes, from one place of that to another. The
+ * letter says where, and another process may write to it: what lies beyond the buffer is left out. */
+void nbcolli_letter_bring(const nbcoll_program *p, const char *letter, size_t extent, char *to, const char *from);
 /* Makes a program of bytes that another process has written, and may write to meanwhile. ERR_ARGUMENT: it names what is
  * not there; ERR_MEMORY. */
 nbcoll_status nbcolli_letter_read(const nbcoll_host *host, const char *from, size_t bytes, nbcoll_program **out);

@@ -68,12 +68,10 @@ void nbcolli_letter_write(const nbcoll_program *p, const nbcolli_binding *b, con
 }
 
 /* Copies of the end, which the process has made, are tasks, too. */
-void nbcolli_letter_bring(const char *letter, size_t bytes, size_t extent, char *to, const char *from)
+void nbcolli_letter_bring(const nbcoll_program *p, const char *letter, size_t extent, char *to, const char *from)
 {
-    nbcolli_letter_head head;
-    memcpy(&head, letter, sizeof head);
-    size_t at = nbcolli_letter_size(head.info.queues, 0);
-    for (; at + sizeof(nbcoll_task) <= bytes; at += sizeof(nbcoll_task)) {
+    size_t bytes = nbcolli_letter_bytes(p);
+    for (size_t at = nbcolli_letter_size(p->info.queues, 0); at < bytes; at += sizeof(nbcoll_task)) {
         nbcoll_task_bytes b;
         memcpy(&b, letter + at + offsetof(nbcoll_task, write), sizeof b);
         size_t begin = b.region.at.offset;

@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "nbcoll/nbcoll.h"
+#include "../host/host.h"
 
 #define NBCOLLI_NODE_STORE_LINE 64
 
@@ -77,7 +77,7 @@ void nbcolli_node_store_break(const nbcolli_node_store *s, nbcoll_status status)
 /* OK; or why nothing goes on. */
 static inline nbcoll_status nbcolli_node_store_status(const nbcolli_node_store *s)
 {
-    return (nbcoll_status)atomic_load(&s->head->status);
+    return nbcolli_ended_as(atomic_load(&s->head->status));
 }
 
 static inline nbcolli_node_store_buffer *nbcolli_node_store_buffer_at(const nbcolli_node_store *s, uint32_t i)

@@ -503,8 +503,9 @@ nbcoll_status nbcoll_agent_serve(const nbcoll_serve_config *config)
     c.tables = c.tables ? c.tables : 65536;
     c.copied = c.copied ? c.copied : 16384;
     c.scratch = c.scratch ? c.scratch : 1 << 20;
-    if (status == NBCOLL_OK && (c.count < 1 || c.flags & ~NBCOLL_SERVE_OUTSIDE || c.programs > 65536 ||
-                                c.tables > (1u << 30) || c.copied > (1u << 30) || c.scratch > (1u << 30)))
+    const nbcolli_desk_letter shape = {
+        .programs = c.programs, .tables = c.tables, .copied = c.copied, .scratch = c.scratch};
+    if (status == NBCOLL_OK && (c.count < 1 || c.flags & ~NBCOLL_SERVE_OUTSIDE || !nbcolli_desk_is_shape(&shape)))
         status = NBCOLL_ERR_CONFIG;
     nbcolli_server *s = status == NBCOLL_OK ? nbcolli_server_new(&host, &c) : NULL;
     if (s) {

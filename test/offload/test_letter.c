@@ -234,7 +234,7 @@ static void bring(const nbcoll_program *p, const nbcolli_binding *b, size_t exte
     to[79] = 0;
     assert_int_equal(nbcolli_bound_extent(p, b, extents), NBCOLL_OK);
     nbcolli_letter_write(p, b, extents, letter);
-    nbcolli_letter_bring(letter, nbcolli_letter_bytes(p), extent, to, from);
+    nbcolli_letter_bring(p, letter, extent, to, from);
     free(letter);
 }
 

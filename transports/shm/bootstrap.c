@@ -610,7 +610,7 @@ static nbcoll_status nbcolli_shm_card_check(const struct nbcolli_shm_card *first
         return NBCOLL_ERR_MISMATCH;
     if (c->rank != rank)
         return NBCOLL_ERR_DUPLICATE;
-    return c->net_space == first->net_space ? (nbcoll_status)c->status : NBCOLL_ERR_NAMESPACE;
+    return c->net_space == first->net_space ? nbcolli_ended_as(c->status) : NBCOLL_ERR_NAMESPACE;
 }
 
 /* All ranks see the same cards, and come to the same end. */

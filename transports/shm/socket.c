@@ -196,7 +196,7 @@ nbcoll_status nbcolli_shm_receive(int socket, struct nbcolli_shm_letter *l, int 
         return bytes == 0 || errno == ECONNRESET ? NBCOLL_ERR_PEER_LOST : nbcolli_shm_status(errno);
     *fds = nbcolli_shm_descriptors_of(&m, fd);
     if (bytes != sizeof *l || m.msg_flags & MSG_TRUNC || l->magic != NBCOLLI_SHM_MAGIC || l->abi != NBCOLL_ABI ||
-        l->version != NBCOLLI_SHM_VERSION || l->status >= NBCOLL_STATUS_COUNT)
+        l->version != NBCOLLI_SHM_VERSION || nbcolli_ended_as(l->status) != (nbcoll_status)l->status)
         s = NBCOLL_ERR_ABI;
     else if (m.msg_flags & MSG_CTRUNC)
         s = NBCOLL_ERR_TRANSPORT;

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Files for `nbcoll timeline`: it says what ranks waited for, draws it, and writes it again; or names what is wrong. */
+#include "fuzz.h"
+#include "timeline.h"
+
+/* No rank waits longer than it was in operations, nor for its messages' way longer than at all. */
+static void explain(const timeline *t)
+{
+    timeline_waits w;
+    const char *why;
+    int failed = timeline_waits_find(t, &w) || timeline_waits_explain(&w);
+    for (size_t i = 0; i < w.waits && !failed; i++)
+        if (w.wait[i].message >= 0) {
+            int whom = timeline_waits_reason(&w, &w.wait[i], &why);
+            FUZZ_NEVER(whom < 0 || whom >= t->ranks || !why);
+        }
+    for (int rank = 0; rank < t->ranks && !failed; rank++)
+        FUZZ_NEVER(w.rank[rank].way > w.rank[rank].waited);
+    timeline_waits_free(&w);
+}
+
+FUZZ(timeline)
+{
+    static const command self = {.name = "timeline"};
+    timeline t;
+    fuzz_quiet();
+    int status = timeline_read(&self, fuzz_file(data, bytes), &t);
+    FUZZ_NEVER(status != 0 && status != COMMAND_USAGE);
+    if (!status && t.ranks <= 256) { /* the tables of more take long */
+        explain(&t);
+        timeline_svg(&t, stdout);
+        timeline_chrome(&t, stdout);
+    }
+    timeline_free(&t);
+    fuzz_loud();
+    return 0;
+}
