@@ -191,11 +191,20 @@ static void close_step(gathering *g, uint32_t operation, const nbcoll_timeline_e
         add_end(g, &g->to, one);
 }
 
+/* A rank may have written anything; and what was there at the first look may have been overwritten since. */
+static int can_be(const gathering *g, const nbcoll_timeline_event *e)
+{
+    return e->ns >= g->first && e->ns - g->first < (uint64_t)(TIMELINE_US * 1e3) && e->peer >= -1 &&
+           e->peer < g->t.ranks && e->bytes <= INT64_MAX;
+}
+
 static void note_event(void *user, const nbcoll_timeline_event *e)
 {
     gathering *g = user;
     known wanted = {.comm = e->comm, .tag = e->tag};
     if (e->noted == NBCOLL_NOTED_OPENED || e->noted == NBCOLL_NOTED_WAITS)
+        return;
+    if (!can_be(g, e))
         return;
     g->last = e->ns;
     const known *k = g->knowns ? bsearch(&wanted, g->known, g->knowns, sizeof wanted, by_call) : NULL;

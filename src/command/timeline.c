@@ -61,6 +61,13 @@ static int node_of(const timeline *t, int rank)
     return t->nodes ? nbcoll_node_of(t->nodes, rank) : 0;
 }
 
+/* As JSON has it, of ASCII. */
+static void write_text(FILE *out, const char *text)
+{
+    for (const char *c = text; *c; c++)
+        fputc(*c < ' ' || *c > '~' || *c == '"' || *c == '\\' ? '?' : *c, out);
+}
+
 /* One line; times are microseconds there. Nodes are its processes, ranks its threads. */
 static void begin_line(const timeline *t, FILE *out, const char *phase, int rank, uint64_t ns)
 {
@@ -98,8 +105,11 @@ static void write_mark(const timeline *t, FILE *out, const nbcoll_sim_event *e)
     begin_line(t, out, "i", e->rank, e->begin);
     fprintf(out, ",\"s\":\"t\",\"name\":\"%s\",\"args\":{\"operation\":%u",
             e->what == NBCOLL_SIM_STARTED ? "start" : "end", (unsigned)e->operation);
-    if (e->operation < t->operations)
-        fprintf(out, ",\"of\":\"%s\"", t->name[e->operation]);
+    if (e->operation < t->operations) {
+        fputs(",\"of\":\"", out);
+        write_text(out, t->name[e->operation]);
+        fputc('"', out);
+    }
     fputs("}}", out);
 }
 
@@ -118,8 +128,7 @@ void timeline_chrome(const timeline *t, FILE *out)
 {
     timeline_waits waits;
     fprintf(out, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"ranks\":%d,\"title\":\"", t->ranks);
-    for (const char *c = t->title; *c; c++) /* as JSON has it */
-        fputc((unsigned char)*c < ' ' || *c == '"' || *c == '\\' ? '?' : *c, out);
+    write_text(out, t->title);
     fputs("\"},\"traceEvents\":[\n", out);
     for (int rank = 0; rank < t->ranks; rank++)
         fprintf(out, "%s{\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"rank %d\"}}",

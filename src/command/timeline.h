@@ -10,6 +10,7 @@
 #include "command.h"
 
 #define TIMELINE_NAME 32
+#define TIMELINE_US 9e12 /* a time is less; written and read with three decimals */
 
 /* All that happened. */
 typedef struct timeline {

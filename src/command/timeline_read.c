@@ -43,7 +43,7 @@ static int take_time(const reading *r, const json_t *from, const char *name, uin
     char what[80];
     const json_t *value = json_object_get(from, name);
     double us = json_number_value(value);
-    if (json_is_number(value) && us >= 0 && us < 9e12) {
+    if (json_is_number(value) && us >= 0 && us < TIMELINE_US) {
         *out = (uint64_t)llround(us * 1e3);
         return 0;
     }

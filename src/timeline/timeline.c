@@ -150,6 +150,12 @@ void nbcoll_timeline_close(nbcoll_observer *observer)
     *observer = (nbcoll_observer){0};
 }
 
+/* Ranks may have written anything there. */
+static int nbcolli_timeline_is_event(const nbcoll_timeline_event *e)
+{
+    return e->noted <= NBCOLL_NOTED_OPENED && e->kind < NBCOLL_KIND_COUNT && memchr(e->name, 0, sizeof e->name);
+}
+
 nbcoll_status nbcoll_timeline_read(int descriptor, int rank, uint64_t *told,
                                    void (*note)(void *user, const nbcoll_timeline_event *event), void *user)
 {
@@ -169,7 +175,8 @@ nbcoll_status nbcoll_timeline_read(int descriptor, int rank, uint64_t *told,
         uint64_t serial = atomic_load_explicit(&place->serial, memory_order_acquire); /* before what it holds */
         nbcoll_timeline_event event = place->event;
         atomic_thread_fence(memory_order_acquire); /* and again after it */
-        if (serial == i + 1 && atomic_load_explicit(&place->serial, memory_order_relaxed) == serial)
+        if (serial == i + 1 && atomic_load_explicit(&place->serial, memory_order_relaxed) == serial &&
+            nbcolli_timeline_is_event(&event))
             note(user, &event);
     }
     munmap(part, sizeof *part);
