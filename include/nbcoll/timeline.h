@@ -64,7 +64,8 @@ NBCOLL_API nbcoll_status nbcoll_timeline_open(const char *file, int rank, nbcoll
 NBCOLL_API void nbcoll_timeline_close(nbcoll_observer *observer);
 
 /* Calls `note` for each event of a rank that is still there, the oldest first; *told (may be null) is how many there
- * were in all. What is being written at this moment is left out, and what is no event: a rank may have scribbled there. Errors: as those of nbcoll_timeline_open. */
+ * were in all. What is being written at this moment is left out, and what is no event: a rank may have scribbled there.
+ * Errors: as those of nbcoll_timeline_open. */
 NBCOLL_API nbcoll_status nbcoll_timeline_read(int descriptor, int rank, uint64_t *told,
                                               void (*note)(void *user, const nbcoll_timeline_event *event), void *user);
 
