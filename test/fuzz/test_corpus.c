@@ -9,9 +9,10 @@
 
 #include "fuzz.h"
 
-#define TARGET(name) int fuzz_##name(const uint8_t *data, size_t bytes);
-FUZZ_TARGETS(TARGET)
-#undef TARGET
+/* FUZZ_TARGETS is X(name) of each that is built. */
+#define X(name) int fuzz_##name(const uint8_t *data, size_t bytes);
+FUZZ_TARGETS
+#undef X
 
 enum { MOST = 8192 };
 
@@ -65,9 +66,9 @@ static void corpus_comes_to_its_end(void **state)
 
 int main(void)
 {
-#define TARGET(name) {#name, fuzz_##name},
-    static target targets[] = {FUZZ_TARGETS(TARGET)};
-#undef TARGET
+#define X(name) {#name, fuzz_##name},
+    static target targets[] = {FUZZ_TARGETS};
+#undef X
     enum { TARGETS = sizeof targets / sizeof targets[0] };
     struct CMUnitTest tests[TARGETS];
     for (int i = 0; i < TARGETS; i++)
