@@ -23,7 +23,7 @@ typedef struct target {
 
 static size_t read_all(const char *directory, const char *name, uint8_t data[MOST])
 {
-    char path[512];
+    char path[1024];
     snprintf(path, sizeof path, "%s/%s", directory, name);
     FILE *in = fopen(path, "rb");
     assert_non_null(in);
