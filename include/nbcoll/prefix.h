@@ -744,6 +744,7 @@
 #define nbcolli_number NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_number)
 #define nbcolli_observe_end NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_observe_end)
 #define nbcolli_observe_start NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_observe_start)
+#define nbcolli_observe_wait NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_observe_wait)
 #define nbcolli_offload_find NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_offload_find)
 #define nbcolli_offload_put NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_offload_put)
 #define nbcolli_offloaded_arm NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_offloaded_arm)
