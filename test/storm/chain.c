@@ -55,6 +55,9 @@ static void chain_leaves(chain *h)
     nbcoll_status status, expected = NBCOLL_OK;
     bool frees = chain_choose(h, 2), is_first = chain_choose(h, 2);
 
+    if (r->is_broken[h->each.comm]) /* others wait for what this rank does not start */
+        frees = true;
+
     for (int k = 0; k < 2; k++)
         if (k == is_first && frees && *h->comm) {
             status = nbcoll_comm_free(*h->comm);
@@ -110,6 +113,7 @@ static void chain_tries(chain *h, nbcoll_request request)
 static void chain_done(nbcoll_request request, nbcoll_status status, void *user)
 {
     chain *h = user;
+    storm_not_in_tick(h->rank->actor, "a callback");
     chain_tries(h, request);
     chain_ended(h, status);
     chain_go_on(h);
@@ -231,7 +235,7 @@ static void chain_go_on(chain *h)
     rank *r = h->rank;
     while (!h->is_active) {
         bool is_last = h->step == h->each.times;
-        if (!*h->comm || (is_last && !h->moves) || r->stops || r->is_broken[h->each.comm] ||
+        if (!*h->comm || (is_last && !h->moves) || r->skips || r->is_broken[h->each.comm] ||
             !(is_last ? chain_moves(h) : chain_start(h))) {
             chain_leaves(h);
             chain_over(h);

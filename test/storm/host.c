@@ -25,6 +25,7 @@ static void *host_alloc(void *user, size_t bytes, size_t align)
     const fault *f = storm_fault(s, a, FAULT_MEMORY, &a->allocs);
     uint64_t guard = GUARD;
 
+    storm_not_in_tick(a, "alloc");
     rank_calls_inside(a);
     if (f) {
         storm_note(s, a->rank, NOTE_FAULT, FAULT_MEMORY, bytes);
@@ -51,6 +52,7 @@ static void host_free(void *user, void *memory, size_t bytes)
     actor *a = user;
     uint64_t guard;
 
+    storm_not_in_tick(a, "free");
     if (!memory)
         return;
     block *b = (block *)memory - 1;
@@ -72,6 +74,7 @@ static void host_free(void *user, void *memory, size_t bytes)
 static void host_log(void *user, nbcoll_status why, const char *text)
 {
     actor *a = user;
+    storm_not_in_tick(a, "log");
     if (a->storm->is_loud)
         printf("             rank %d, log: %s: %s\n", a->rank, nbcoll_status_name(why), text);
 }
@@ -79,6 +82,7 @@ static void host_log(void *user, nbcoll_status why, const char *text)
 static uint64_t host_now(void *user)
 {
     actor *a = user;
+    storm_not_in_tick(a, "now");
     storm_step(a->storm, a);
     rank_frees_inside(a);
     return a->storm->now + a->skew;
@@ -88,6 +92,7 @@ static void host_pause(void *user, uint64_t looks)
 {
     actor *a = user;
     bool is_short = looks < 20 && storm_chance(a->storm, 300);
+    storm_not_in_tick(a, "pause");
     rank_pauses(a);
     storm_sleep(a->storm, 50 + storm_random(a->storm, is_short ? 50ull << looks : 40 * MILLISECOND));
 }
@@ -107,6 +112,7 @@ void host_init(actor *a)
 
 bool host_function_fails(actor *a)
 {
+    storm_not_in_tick(a, "a function of the host's");
     storm_step(a->storm, a);
     rank_calls_inside(a);
     if (!storm_fault(a->storm, a, FAULT_HOST, &a->functions))

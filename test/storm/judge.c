@@ -87,6 +87,58 @@ static const char *is_without_cause(const actor *a, const item *i, nbcoll_status
                : "to the one that is named nothing of the kind has happened";
 }
 
+/* ---- differences ------------------------------------------------------------------------------------------------- */
+
+/* The item in which a rank differs, if nothing else happens; or -1. */
+static int only_difference(const storm *s)
+{
+    int found = -1;
+    for (int n = 0; n < s->plan.items; n++)
+        if (s->plan.item[n].differs && !s->plan.is_skipped[n])
+            found = n;
+    for (int n = 0; n < s->plan.items; n++)
+        if (s->plan.item[n].cancels)
+            return -1;
+    return s->plan.faults ? -1 : found;
+}
+
+/* Checked calls find a difference themselves, on all ranks, before data moves. Others find it when two ranks that
+ * differ exchange anything: that is noted here, and judged at the end. */
+static void judge_difference(actor *a, const item *i, int index, nbcoll_status status, buffers *b)
+{
+    storm *s = a->storm;
+    int differs = only_difference(s);
+    char text[200];
+    const char *touched;
+
+    if (differs < 0 || !s->is_different || !i || i->kind != ITEM_CALL || i->comm != s->plan.item[differs].comm)
+        return;
+    if (index == differs && s->plan.flags & NBCOLL_CHECKED) {
+        if (status == NBCOLL_OK)
+            storm_find(s, "rank %d, item %d (%s): checked calls differ, and one has ended well", a->rank, index,
+                       nbcoll_operation_name(i->o.what));
+        else if (b && (touched = buffers_touched(b, text)))
+            storm_find(s, "rank %d, item %d (%s): checked calls differ, but %s", a->rank, index,
+                       nbcoll_operation_name(i->o.what), touched);
+    }
+    s->unseen[a->rank] |= index > differs && status == NBCOLL_OK && i->o.what == NBCOLL_OPERATION_BARRIER;
+}
+
+void judge_differences(storm *s)
+{
+    int differs = only_difference(s);
+    if (differs < 0 || !s->is_different || s->finding[0])
+        return;
+    int comm = s->plan.item[differs].comm, whose = s->plan.item[differs].differs - 1;
+    for (int r = 0; r < s->plan.ranks; r++)
+        if (s->plan.place[comm][r].group == s->plan.place[comm][whose].group && !s->unseen[r])
+            return;
+    storm_find(s, "rank %d has called item %d otherwise, and a barrier behind it has ended well on all ranks", whose,
+               differs);
+}
+
+/* ---- ends -------------------------------------------------------------------------------------------------------- */
+
 void judge_end(actor *a, const item *i, int index, nbcoll_status status, const nbcoll_failure *failure, buffers *b)
 {
     storm *s = a->storm;
@@ -108,6 +160,7 @@ void judge_end(actor *a, const item *i, int index, nbcoll_status status, const n
                    nbcoll_status_name(status), why, wrong);
         return;
     }
+    judge_difference(a, i, index, status, b);
     bool is_right = status == NBCOLL_OK && !(s->bad_anywhere & (BAD_DIFFERS | BAD_HEADER));
     if (b && (wrong = buffers_wrong(b, is_right, text)))
         storm_find(s, "rank %d, item %d (%s, %d of %d): %s: %s", a->rank, index, nbcoll_operation_name(b->o.what),

@@ -58,6 +58,7 @@ static void draw_limits(plan *p, uint64_t *r)
     p->cells = (uint32_t)ONE_OF(r, 1, 2, 8, 8, 16);
     p->schedules = (uint32_t)ONE_OF(r, 1, 2, 8, 128);
     p->flags = draw(r, 4) ? 0 : (uint32_t)draw(r, 8);
+    p->ticks = 0;
     config.slots = p->slots;
     config.cells = p->cells;
     p->shelf = p->groups & HAS_SHARED && draw(r, 2) ? (uint32_t)ONE_OF(r, 4096, 20000, 65536) : 0;
@@ -78,6 +79,14 @@ static void draw_limits(plan *p, uint64_t *r)
         p->late /= p->latest > SECOND ? 20 : 4;
     p->room = (uint32_t)ONE_OF(r, 1, 2, 8, 64, 1000);
     p->window = (int)ONE_OF(r, 1, 4, 16, 64);
+    if (p->edition >= 5 && p->ranks <= 9 && mix(p->seed, 5) % 6 == 0)
+        p->flags |= NBCOLL_CHECKED;
+    if (p->edition >= 6 && p->ranks <= 9 && mix(p->seed, 6) % 3 == 0)
+        p->ticks = mix(p->seed, 7) % 3 ? 30 : 300;
+    if (p->ticks && p->groups & (HAS_GET | HAS_PUT) && mix(p->seed, 8) % 4) { /* else they are refused */
+        p->groups |= PLAIN_KEYS | ANY_LOCAL;
+        p->key_bytes = 16;
+    }
     if (draw(r, 4) == 0) {
         p->groups |= HAS_BOUND;
         p->room = p->credits < 4 ? 4 : p->credits;
@@ -398,9 +407,10 @@ void plan_print(const plan *p)
            "shelf %u, quota %zu\n",
            p->payload, p->eager, p->credits, p->slots, p->cells, p->schedules, p->flags, p->key_bytes, p->channels,
            p->shelf, p->quota);
-    printf("  of 1000: refused %u, lent %u, switches %u, far %u, late %u (at most %llu us); room %u, window %d\n",
-           p->refused, p->lent, p->switches, p->far, p->late, (unsigned long long)(p->latest / MICROSECOND), p->room,
-           p->window);
+    printf("  of 1000: refused %u, lent %u, switches %u, far %u, ticks %u, late %u (at most %llu us); room %u, "
+           "window %d\n",
+           p->refused, p->lent, p->switches, p->far, p->ticks, p->late, (unsigned long long)(p->latest / MICROSECOND),
+           p->room, p->window);
     for (int i = 0; i < p->items; i++)
         print_item(p, i);
     for (int i = 0; i < p->faults; i++)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "rank.h"
+#include "nbcoll/driver.h"
 
 uint64_t rank_choose(rank *r, uint64_t below)
 {
@@ -64,6 +65,7 @@ static void done(nbcoll_request request, nbcoll_status status, void *user)
 {
     call *c = user;
     (void)request;
+    storm_not_in_tick(c->actor, "a callback");
     c->is_over = true;
     c->status = status;
 }
@@ -210,11 +212,44 @@ call *rank_opened(rank *r, int n, buffers *b, nbcoll_request request)
 {
     call *c = calloc(1, sizeof *c);
     c->item = n;
+    c->actor = r->actor;
     c->buffers = b;
     c->request = request;
     r->open[r->opened++] = c;
     storm_note(r->storm, r->actor->rank, NOTE_STARTS, (uint64_t)n, 0);
     return c;
+}
+
+static void differ_freely(item *i, uint64_t salt)
+{
+    nbcoll_operation what = i->o.what;
+    if (has_root(what) && salt % 2)
+        i->o.root++;
+    else
+        i->o.count += 1;
+    i->o.what = salt % 3 ? what : NBCOLL_OPERATION_ALLGATHER;
+}
+
+/* In one thing: another root, reduction, count or operation. False: in nothing that must be equal, where each rank has
+ * counts of its own, or there is only one. */
+static bool differ(item *i, int ranks, uint64_t salt)
+{
+    operation *o = &i->o;
+    nbcoll_op other = o->how.op == NBCOLL_MAX ? NBCOLL_MIN : NBCOLL_MAX;
+    if (salt % 4 == 0 && has_root(o->what)) {
+        o->root++;
+        return ranks > 1;
+    }
+    if (salt % 4 == 1 && combines(o->what) && !i->element && nbcoll_op_applies(other, o->how.type)) {
+        o->how.op = other;
+        return ranks > 1 && o->count;
+    }
+    if (salt % 4 == 2) {
+        o->count += 1;
+        return ranks > 1 && !is_v(o->what) && o->what != NBCOLL_OPERATION_BARRIER;
+    }
+    o->what = o->what == NBCOLL_OPERATION_ALLGATHER ? NBCOLL_OPERATION_ALLTOALL : NBCOLL_OPERATION_ALLGATHER;
+    return ranks > 1;
 }
 
 static buffers *make_buffers(rank *r, int n, uint64_t salt)
@@ -224,11 +259,10 @@ static buffers *make_buffers(rank *r, int n, uint64_t salt)
     buffers *b = malloc(sizeof *b);
     item changed = *i;
     if (i->differs == 1 + r->actor->rank) {
-        if (has_root(i->o.what) && salt % 2)
-            changed.o.root++;
+        if (r->storm->plan.edition >= 5)
+            r->storm->is_different |= differ(&changed, at.size, salt);
         else
-            changed.o.count += 1;
-        changed.o.what = salt % 3 ? i->o.what : NBCOLL_OPERATION_ALLGATHER;
+            differ_freely(&changed, salt);
         storm_note(r->storm, r->actor->rank, NOTE_FAULT, FAULT_DIFFERS, (uint64_t)n);
         storm_cause(r->storm, r->actor->rank, BAD_DIFFERS);
     }
@@ -472,6 +506,8 @@ static bool create(rank *r)
     return false;
 }
 
+static void stop_ticks(rank *r);
+
 static void leave(rank *r)
 {
     storm *s = r->storm;
@@ -482,6 +518,7 @@ static void leave(rank *r)
         return;
     }
     if (r->skips) {
+        stop_ticks(r);
         for (int k = 0; k < r->opened; k++) {
             r->kept[r->n_kept++] = r->open[k]->buffers;
             free(r->open[k]);
@@ -496,6 +533,7 @@ static void leave(rank *r)
     }
     wait_all(r);
     chain_wait_all(r);
+    stop_ticks(r);
     for (int c = 0; c < COMMS_MOST; c++)
         if (r->comm[c] && rank_choose(r, 2))
             made_free(r, c);
@@ -515,6 +553,42 @@ void rank_pauses(const actor *a)
     rank *r = a->program;
     if (r && r->chains && !r->leaves)
         chain_look(r);
+}
+
+void rank_ticks(actor *a)
+{
+    rank *r = a->program;
+    if (!r || !r->has_ticks)
+        return;
+    nbcoll_status status = nbcoll_tick(r->context);
+    storm_note(a->storm, a->rank, NOTE_TICK, status, 0);
+    if (status != NBCOLL_OK && status != NBCOLL_PENDING)
+        storm_find(a->storm, "rank %d: a tick: %s", a->rank, nbcoll_status_name(status));
+}
+
+/* Where the transport is one that a handler may use. */
+static void start_ticks(rank *r)
+{
+    const plan *p = &r->storm->plan;
+    bool is_safe = p->groups & PLAIN_KEYS || !(p->groups & (HAS_GET | HAS_PUT));
+    int tries = 0;
+    nbcoll_status status;
+
+    if (!p->ticks)
+        return;
+    while ((status = nbcoll_tick_start(r->context, 0, 0)) == NBCOLL_ERR_MEMORY && tries++ < RETRIES)
+        storm_stay(r->storm, 1000);
+    r->has_ticks = status == NBCOLL_OK;
+    if (status != (is_safe ? NBCOLL_OK : NBCOLL_ERR_UNSUPPORTED) && status != NBCOLL_ERR_MEMORY)
+        storm_find(r->storm, "rank %d: ticks do not start: %s", r->actor->rank, nbcoll_status_name(status));
+}
+
+static void stop_ticks(rank *r)
+{
+    nbcoll_status status = r->has_ticks ? nbcoll_tick_stop(r->context) : NBCOLL_OK;
+    r->has_ticks = false;
+    if (status != NBCOLL_OK)
+        storm_find(r->storm, "rank %d: ticks do not stop: %s", r->actor->rank, nbcoll_status_name(status));
 }
 
 static bool tries_inside(actor *a)
@@ -578,6 +652,7 @@ void rank_main(void *user)
     a->program = r;
     if (create(r)) {
         storm_note(r->storm, a->rank, NOTE_MADE, 0, 0);
+        start_ticks(r);
         for (int n = 0; n < r->storm->plan.items && !r->stops; n++)
             run_item(r, n);
     } else

@@ -11,6 +11,7 @@ typedef struct chain chain; /* chain.c */
 
 typedef struct call { /* one that has been started and not ended */
     int item;
+    actor *actor;
     nbcoll_request request;
     buffers *buffers;         /* null: it makes a communicator */
     bool calls_back, is_over; /* its callback has come, with: */
@@ -30,6 +31,7 @@ typedef struct rank {
     int opened, item;
     bool stops, skips; /* it goes on with no further item */
     bool has_endpoint; /* no context has it */
+    bool has_ticks;    /* its context */
     bool leaves;       /* its communicators may have gone */
     bool builds;       /* a schedule, which is not the context's */
     chain *chains;     /* those that are not over */

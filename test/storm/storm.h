@@ -118,6 +118,7 @@ typedef struct plan {
     size_t quota;                          /* bytes of shared memory of each rank */
     unsigned refused, lent, switches, far; /* per mille: posts, posts, switches at hooks, messages that take long */
     unsigned late;                         /* per mille of items before which a rank stays away */
+    unsigned ticks;                        /* likewise: moments at which a signal's handler ticks */
     uint64_t latest;                       /* ns that it does, at most */
     uint32_t room;                         /* messages under way from one rank to another */
     int window;                            /* requests outstanding on a rank */
@@ -130,7 +131,7 @@ typedef struct plan {
     bool survives[COMMS_MOST]; /* of survivors: who is a member is found out, and stands in `place` from then on */
 } plan;
 
-enum { EDITION = 4 }; /* of plans: what a later one adds leaves the seeds of those before what they were */
+enum { EDITION = 6 }; /* of plans: what a later one adds leaves the seeds of those before what they were */
 
 /* What of a seed is to be left out, for shrinking. */
 typedef struct cut {
@@ -194,6 +195,7 @@ struct actor {
     uint64_t wake_at, rung_at; /* rung: while it was awake */
     bool is_asleep;            /* and may be rung */
     bool is_over, is_dead, has_abandoned;
+    bool is_ticking; /* it is inside a tick */
     uint64_t turns, skew; /* of its clock */
     end *end;
     nbcoll_host host;
@@ -213,6 +215,8 @@ struct storm {
     unsigned char *memory; /* shared */
     char finding[1000];
     bool is_loud;
+    bool is_different;          /* a rank has called something that must be equal otherwise */
+    int unseen[RANKS_MOST];     /* 1: the rank has ended a barrier behind that well */
     bool ends;         /* only the dead are left: to them everybody is lost */
     struct wire *wire; /* what the ends share: wire.h */
 };
@@ -258,7 +262,7 @@ void tally_print(const tally *t);
     X(TURN)                                                                                                            \
     X(POST) X(LINE) X(REFUSED) X(LENT) X(ARRIVES) X(TAKEN) X(BACK) X(CANCEL) X(CLOSE) X(REGISTER) X(UNREGISTER) X(GET) \
         X(PUT) X(COPIED) X(RESERVE) X(WAKE) X(ARM) X(STARTS) X(ENDS) X(FAULT) X(DEPARTED) X(LOST) X(MADE) X(FREED)     \
-            X(LATE) X(OVER) X(GIVEN_UP) X(RELEASE) X(OF_TYPE)
+            X(LATE) X(OVER) X(GIVEN_UP) X(RELEASE) X(OF_TYPE) X(TICK)
 typedef enum note {
 #define NOTE(name) NOTE_##name,
     NOTES(NOTE)
@@ -284,6 +288,8 @@ void storm_ring(storm *s, int rank, uint64_t at);
 void storm_step(storm *s, actor *a);
 /* At an atomic access, likewise: where the engine is compiled to say so (atomics.c). */
 void storm_word(void);
+/* A finding, if a tick calls that. */
+void storm_not_in_tick(actor *a, const char *what);
 /* Runs the seed to its end. */
 void storm_run(storm *s, uint64_t seed, const cut *c, bool is_loud);
 /* The fault of that kind that is due, counting, or null. */
@@ -308,6 +314,8 @@ void rank_main(void *actor);
 /* From inside `pause`, and from inside a function or hook that must not call. */
 void rank_pauses(const actor *a);
 void rank_calls_inside(actor *a);
+/* A signal comes. */
+void rank_ticks(actor *a);
 void rank_frees_inside(actor *a); /* only tries what frees the context */
 void rank_print(const actor *a);
 void rank_clean(actor *a);
@@ -332,10 +340,15 @@ void buffers_make(buffers *b, actor *a, const item *i, int rank, int ranks, uint
 void buffers_fill(buffers *b, uint64_t salt);
 /* What is wrong, or null. `is_result`: the result must be right, too. */
 const char *buffers_wrong(buffers *b, bool is_result, char text[200]);
+/* The same of one that has not begun: everything is as it was. */
+const char *buffers_touched(buffers *b, char text[200]);
 void buffers_free(buffers *b);
 
 /* A call has ended so, on a communicator: a finding, unless it may. */
 void judge_end(actor *a, const item *i, int index, nbcoll_status status, const nbcoll_failure *failure, buffers *b);
+
+/* At the end: was each difference found? */
+void judge_differences(storm *s);
 
 /* May survivors go on without it? */
 bool judge_is_gone(const storm *s, int rank);

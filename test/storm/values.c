@@ -392,6 +392,18 @@ const char *buffers_wrong(buffers *b, bool is_result, char text[200])
     return wrong;
 }
 
+const char *buffers_touched(buffers *b, char text[200])
+{
+    unsigned char *send = malloc(b->bytes[SEND] + 2 * GUARDS), *recv = malloc(b->bytes[RECV] + 2 * GUARDS);
+    fill(b, send, recv);
+    const char *wrong = differs(b, SEND, b->memory[SEND], send, false, text);
+    if (!wrong)
+        wrong = differs(b, RECV, b->memory[RECV], recv, false, text);
+    free(send);
+    free(recv);
+    return wrong;
+}
+
 /* What lived just long enough is overwritten before it goes. */
 void buffers_free(buffers *b)
 {

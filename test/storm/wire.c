@@ -447,6 +447,7 @@ static void wire_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
 {
     end *e = end_of(ep);
     struct wire *w = e->storm->wire;
+    storm_not_in_tick(e->actor, "the transport's cancel");
     storm_step(e->storm, e->actor);
     storm_note(e->storm, ep->rank, NOTE_CANCEL, 0, 0);
     for (size_t i = 0; i < w->n_orders; i++) {
@@ -639,6 +640,9 @@ void wire_open(actor *a)
                                   .reason = wire_reason};
     e->table.bulk = p->groups & (HAS_GET | HAS_PUT) ? &bulk : NULL;
     e->table.shared = p->groups & HAS_SHARED ? &shared : NULL;
+    if (p->ticks) /* but not cancel */
+        e->table.signal_safe = NBCOLL_SAFE_POST | NBCOLL_SAFE_PROGRESS | NBCOLL_SAFE_BULK | NBCOLL_SAFE_WAKE |
+                               NBCOLL_SAFE_LINES;
     e->table.wakeup = p->groups & HAS_WAKEUP ? &wakeup : NULL;
     if (p->groups & HAS_LINES)
         e->table.lines = p->groups & HAS_TAKE ? &lines_taken : &lines;

@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "storm.h"
 
@@ -78,12 +81,29 @@ void storm_cause(storm *s, int rank, unsigned why)
 
 /* ---- turns ------------------------------------------------------------------------------------------------------ */
 
+/* A signal's handler runs when the program, or the library, goes on: it is blocked while it runs. */
+static void maybe_tick(storm *s, actor *a)
+{
+    if (!s->plan.ticks || a->is_ticking || s->ends || !storm_chance(s, s->plan.ticks))
+        return;
+    a->is_ticking = true;
+    rank_ticks(a);
+    a->is_ticking = false;
+}
+
+void storm_not_in_tick(actor *a, const char *what)
+{
+    if (a->is_ticking)
+        storm_find(a->storm, "rank %d: a tick calls %s", a->rank, what);
+}
+
 static void yield_until(storm *s, uint64_t at, bool is_asleep)
 {
     actor *a = s->turn;
     a->wake_at = at;
     a->is_asleep = is_asleep;
     fiber_yield(a->fiber);
+    maybe_tick(s, a);
 }
 
 void storm_stay(storm *s, uint64_t ns)
@@ -138,6 +158,8 @@ void storm_step(storm *s, actor *a)
     maybe_die(s, a);
     if (storm_chance(s, s->plan.switches))
         storm_stay(s, storm_random(s, storm_chance(s, 30) ? MILLISECOND : 3 * MICROSECOND));
+    else
+        maybe_tick(s, a);
 }
 
 /* At how many of them others are let in follows from the seed: from all to one of some thousands. */
@@ -199,7 +221,7 @@ static void take_turns(storm *s)
             s->now = a->wake_at;
         if (s->now > s->last_cause + LONGEST || s->steps > STEPS_MOST) {
             if (!(s->bad_anywhere & BAD_HEADER))
-                say_hang(s, s->steps > STEPS_MOST ? "too many steps" : "hang");
+                say_hang(s, s->now > s->last_cause + LONGEST ? "hang" : "too many steps");
             return;
         }
         s->turn = a;
@@ -209,6 +231,18 @@ static void take_turns(storm *s)
         running = NULL;
         a->is_over = fiber_is_over(a->fiber);
     }
+}
+
+static const storm *running;
+
+/* Ticks ask the system for the time: while a world runs it is the world's, so that a seed stays what it is. */
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+    if (!running)
+        return (int)syscall(SYS_clock_gettime, clock, t);
+    t->tv_sec = (time_t)(running->now / SECOND);
+    t->tv_nsec = (long)(running->now % SECOND);
+    return 0;
 }
 
 void storm_run(storm *s, uint64_t seed, const cut *c, bool is_loud)
@@ -229,7 +263,10 @@ void storm_run(storm *s, uint64_t seed, const cut *c, bool is_loud)
         wire_open(a);
         a->fiber = fiber_make(rank_main, a);
     }
+    running = s;
     take_turns(s);
+    running = NULL;
+    judge_differences(s);
     for (int r = 0; r < s->plan.ranks; r++) {
         if (s->finding[0] && s->is_loud)
             rank_print(&s->actor[r]);
