@@ -233,9 +233,7 @@ static void take_turns(storm *s)
     }
 }
 
-static const storm *running;
-
-/* Ticks ask the system for the time: while a world runs it is the world's, so that a seed stays what it is. */
+/* Ticks ask the system for the time: while a rank has its turn it is the world's, so that a seed stays what it is. */
 int clock_gettime(clockid_t clock, struct timespec *t)
 {
     if (!running)
@@ -263,9 +261,7 @@ void storm_run(storm *s, uint64_t seed, const cut *c, bool is_loud)
         wire_open(a);
         a->fiber = fiber_make(rank_main, a);
     }
-    running = s;
     take_turns(s);
-    running = NULL;
     judge_differences(s);
     for (int r = 0; r < s->plan.ranks; r++) {
         if (s->finding[0] && s->is_loud)
