@@ -216,7 +216,6 @@ struct storm {
     char finding[1000];
     bool is_loud;
     bool is_different;          /* a rank has called something that must be equal otherwise */
-    int unseen[RANKS_MOST];     /* 1: the rank has ended a barrier behind that well */
     bool ends;         /* only the dead are left: to them everybody is lost */
     struct wire *wire; /* what the ends share: wire.h */
 };
@@ -346,9 +345,6 @@ void buffers_free(buffers *b);
 
 /* A call has ended so, on a communicator: a finding, unless it may. */
 void judge_end(actor *a, const item *i, int index, nbcoll_status status, const nbcoll_failure *failure, buffers *b);
-
-/* At the end: was each difference found? */
-void judge_differences(storm *s);
 
 /* May survivors go on without it? */
 bool judge_is_gone(const storm *s, int rank);

@@ -272,7 +272,6 @@ static void run_plan(storm *s)
         a->fiber = fiber_make(rank_main, a);
     }
     take_turns(s);
-    judge_differences(s);
     for (int r = 0; r < s->plan.ranks; r++) {
         if (s->finding[0] && s->is_loud)
             rank_print(&s->actor[r]);
