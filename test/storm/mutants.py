@@ -6,7 +6,7 @@
 #     mutants.py draw [--seed S]       writes mutants.list: drawn from the text of src/engine by a seed, before any result
 #     mutants.py run [LIST] [-o TABLE] [-n NUMBERS] [--jobs N]
 #                                      runs those of a list (mutants.list, repairs.list), prints a table, and adds it to
-#                                      that file; at most so many jobs for each (4,000); -j N: so
+#                                      that file; at most so many jobs for each (2,000); -j N: so
 #                                      many mutants at a time
 #
 # Both take --build DIRECTORY, where test_storm has been built; else that is build/release.
@@ -344,12 +344,14 @@ def is_same(build, mutant):
     return objects[0] == objects[1]
 
 
-def judged(program, seeds, known):
+def judged(number, program, seeds, known):
     seed, why, spent = storm(program, seeds, known)
     os.remove(program)
-    if not seed:
-        return "NOT FOUND in %d jobs, %.0f s" % (seeds, spent)
-    return "found by job %d, %.1f s: %s" % (seed - FROM + 1, spent, why[:120])
+    result = "NOT FOUND in %d jobs, %.0f s" % (seeds, spent)
+    if seed:
+        result = "found by job %d, %.1f s: %s" % (seed - FROM + 1, spent, why[:120])
+    print(number, result, file=sys.stderr, flush=True)
+    return result
 
 
 def option(name, otherwise):
@@ -363,7 +365,7 @@ def say(line, table):
 
 def run(arguments):
     lists = [a for a in arguments if a.endswith(".list")] or [HERE + "/mutants.list"]
-    seeds = int(option("--jobs", "4000"))
+    seeds = int(option("--jobs", "2000"))
     numbers = option("-n", "")
     wanted = {int(n) for n in numbers.split(",")} if numbers else None
     table = open(option("-o", os.devnull), "a")
@@ -379,8 +381,7 @@ def run(arguments):
                 error = make(build, mutant, build.place + "/engine.o")
                 if not error:
                     build.link(build.place + "/engine.o", program)
-                results.append((mutant, error or pool.submit(judged, program, seeds, known)))
-                print(mutant[0], error, file=sys.stderr)
+                results.append((mutant, error or pool.submit(judged, mutant[0], program, seeds, known)))
     found = 0
     for mutant, result in results:
         result = result if isinstance(result, str) else result.result()
