@@ -260,7 +260,7 @@ static buffers *make_buffers(rank *r, int n, uint64_t salt)
     item changed = *i;
     if (i->differs == 1 + r->actor->rank) {
         if (r->storm->plan.edition >= 5)
-            r->storm->is_different |= differ(&changed, at.size, salt);
+            r->storm->is_different |= differ(&changed, at.size, i->salt); /* each time the same */
         else
             differ_freely(&changed, salt);
         storm_note(r->storm, r->actor->rank, NOTE_FAULT, FAULT_DIFFERS, (uint64_t)n);

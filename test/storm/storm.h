@@ -215,8 +215,8 @@ struct storm {
     unsigned char *memory; /* shared */
     char finding[1000];
     bool is_loud;
-    bool is_different;          /* a rank has called something that must be equal otherwise */
-    bool ends;         /* only the dead are left: to them everybody is lost */
+    bool is_different; /* a rank has called something that must be equal otherwise */
+    bool ends; /* only the dead are left: to them everybody is lost */
     struct wire *wire; /* what the ends share: wire.h */
 };
 

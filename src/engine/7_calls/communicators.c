@@ -18,6 +18,7 @@ nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
     nbcoll_status s = nbcolli_enter(c);
     if (s != NBCOLL_OK)
         return s;
+    nbcolli_drain(c); /* what a tick has left to be done names communicators: one that is made over this, for one */
     int busy = comm->active > 0 || comm->holders;
     nbcolli_caller_lock(c);
     for (nbcolli_request *r = comm->persistent; r; r = r->next_persistent)
