@@ -100,6 +100,8 @@ static int nbcolli_letter_may_touch(const nbcolli_letter_names *n, const nbcoll_
 {
     const nbcoll_program_info *info = &n->p->info;
     size_t room, bytes = b->region.bytes;
+    if (nbcolli_is_block(b->region.at)) /* it has been bound, also where it has no bytes */
+        return 0;
     if (b->eager != NBCOLL_NO_QUEUE && (b->eager >= info->buffers || !n->buffer[b->eager]))
         return 0;
     if (b->eager == NBCOLL_NO_QUEUE && bytes && (unsigned)b->region.at.buffer > NBCOLL_BUFFER_SCRATCH)
