@@ -546,7 +546,11 @@ static nbcoll_status nbcolli_shm_guest_stage(struct nbcolli_shm_boot *b, int soc
 
     l.home = (uintptr_t)e->home;
     nbcoll_status s = nbcolli_shm_send(socket, &l, NULL, 0);
-    return s == NBCOLL_OK ? nbcolli_shm_guest_receive(b, socket, stage, &l, fd, &fds) : s;
+    if (s == NBCOLL_OK)
+        s = nbcolli_shm_guest_receive(b, socket, stage, &l, fd, &fds);
+    if (s == NBCOLL_OK)
+        nbcolli_shm_close_all(fd, fds); /* none belong to it */
+    return s;
 }
 
 static nbcoll_status nbcolli_shm_guest_join(struct nbcolli_shm_boot *b, int socket, struct nbcolli_shm_end *e,
