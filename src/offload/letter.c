@@ -146,7 +146,7 @@ static int nbcolli_letter_is_queue(const nbcolli_letter_names *n, uint32_t queue
         is_right = q->kind == NBCOLL_QUEUE_MANAGEMENT && !q->receive_count;
     for (uint32_t i = 0; i < q->receive_count && is_right; i++)
         is_right = q->receives[i].kind == NBCOLL_TASK_RECV && nbcolli_letter_may_touch(n, &q->receives[i].write) &&
-                   (q->kind != NBCOLL_QUEUE_BULK || q->receives[i].write.eager == NBCOLL_NO_QUEUE);
+                   (q->kind == NBCOLL_QUEUE_EAGER || q->receives[i].write.eager == NBCOLL_NO_QUEUE);
     for (uint32_t i = 0; i < q->send_count && is_right; i++) {
         const nbcoll_task *t = &q->sends[i];
         if (!is_pair)
@@ -169,7 +169,7 @@ static nbcoll_status nbcolli_letter_check(const nbcoll_program *p, unsigned char
             n.cq[q->receive_cq] |= 1;
         if (q->send_cq < p->info.cqs)
             n.cq[q->send_cq] |= 2;
-        for (uint32_t k = 0; k < q->receive_count && q->kind != NBCOLL_QUEUE_BULK; k++)
+        for (uint32_t k = 0; k < q->receive_count && q->kind == NBCOLL_QUEUE_EAGER; k++)
             if (q->receives[k].write.eager < p->info.buffers)
                 n.buffer[q->receives[k].write.eager] = 1;
     }
