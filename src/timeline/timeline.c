@@ -153,7 +153,7 @@ void nbcoll_timeline_close(nbcoll_observer *observer)
 /* Ranks may have written anything there. */
 static int nbcolli_timeline_is_event(const nbcoll_timeline_event *e)
 {
-    return e->noted <= NBCOLL_NOTED_OPENED && e->kind < NBCOLL_KIND_COUNT && memchr(e->name, 0, sizeof e->name);
+    return e->noted <= NBCOLL_NOTED_WAITS && e->kind < NBCOLL_KIND_COUNT && memchr(e->name, 0, sizeof e->name);
 }
 
 nbcoll_status nbcoll_timeline_read(int descriptor, int rank, uint64_t *told,
