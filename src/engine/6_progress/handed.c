@@ -151,7 +151,7 @@ void nbcolli_take_handed(nbcoll_context *c)
     nbcolli_drain(c);
 }
 
-inline __attribute__((always_inline)) void nbcolli_take_own(nbcoll_context *c, nbcolli_request *r)
+NBCOLLI_INLINE_NEARBY void nbcolli_take_own(nbcoll_context *c, nbcolli_request *r)
 {
     atomic_store_explicit(&c->handed, NULL, memory_order_relaxed); /* of one thread */
     c->bytes_left = NBCOLL_PASS_BYTES;
