@@ -452,6 +452,7 @@
 #define nbcolli_called_in NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_called_in)
 #define nbcolli_called_late NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_called_late)
 #define nbcolli_called_note NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_called_note)
+#define nbcolli_called_over NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_called_over)
 #define nbcolli_called_refuse NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_called_refuse)
 #define nbcolli_called_tell NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_called_tell)
 #define nbcolli_caller_wait NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_caller_wait)

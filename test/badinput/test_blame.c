@@ -256,6 +256,41 @@ static void who_computes_is_not_waited_for(void **state)
     }
 }
 
+/* While those that are out of step still hear what others have called, one of these is lost: that is what ends the
+ * communicator, and nobody waits any longer. */
+static void who_is_lost_meanwhile_is_named_as_lost_and_waited_for_no_longer(void **state)
+{
+    nbcoll_failure failure;
+    nbcoll_request q[2];
+    nbcoll_status status[2];
+    scene s;
+
+    (void)state;
+    for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
+        scene_open(&s, 3, variant, NULL);
+        s.silent = 2;
+        for (int r = 0; r < 2; r++)
+            EXPECT(OK, odd_or_not(s.w.comm[r], r, r == 1, &q[r]));
+        for (int n = 0; n < LIMIT; n++) {
+            scene_pass(&s);
+            EXPECT(OK, nbcoll_comm_failure(s.w.comm[0], &failure));
+            if (failure.status == NBCOLL_ERR_MISMATCH)
+                break;
+        }
+        EXPECT(ERR_MISMATCH, failure.status);
+        EXPECT(OK, nbcoll_comm_declare_lost(s.w.comm[0], 2));
+        assert_true(scene_settle(&s, 2, q, status, LIMIT) < LIMIT / 4);
+        scene_passes(&s, LIMIT);
+        for (int r = 0; r < 2; r++) {
+            EXPECT(OK, nbcoll_comm_failure(s.w.comm[r], &failure));
+            EXPECT(ERR_PEER_LOST, failure.status);
+            assert_int_equal(failure.rank, 2);
+            assert_int_equal(failure.other, -1);
+        }
+        world_close(&s.w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +301,7 @@ int main(void)
         cmocka_unit_test(a_rank_that_comes_late_names_the_right_one_too),
         cmocka_unit_test(a_rank_that_has_not_come_sides_with_nobody),
         cmocka_unit_test(who_computes_is_not_waited_for),
+        cmocka_unit_test(who_is_lost_meanwhile_is_named_as_lost_and_waited_for_no_longer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,6 +42,17 @@ const kept storm_kept[] = {
       .skipped = {11, 10, 9, 8, 3, 2, 1, 0, 13, 12, 7, 6, 14, 4}}},
     /* A tick leaves a communicator to be made over one that is freed then. */
     {4543, {.edition = 6, .items = -1}},
+    /* Who is out of step still hears what others called when one is lost: that one stays the one that is named. */
+    {5660,
+     {.edition = 6,
+      .items = 25,
+      .n_skipped = 22,
+      .skipped = {24, 23, 22, 21, 20, 19, 18, 17, 8, 7, 6, 5, 4, 3, 2, 1, 0, 16, 15, 10, 9, 14}}},
+    {801482,
+     {.edition = 4,
+      .items = 35,
+      .n_skipped = 16,
+      .skipped = {34, 33, 32, 31, 26, 25, 18, 17, 10, 9, 30, 21, 14, 6, 5, 4}}},
     /* Where the judge was wrong, or too kind. */
     {174, {.edition = 1, .items = 3}},
     {9, {.edition = 1, .items = -1, .only = 1 + FAULT_REGISTER}},

@@ -236,8 +236,10 @@ static int nbcolli_is_to_be_heard(nbcoll_comm *comm, int rank)
     return !told->is_through && (!told->called.tag || nbcolli_called_compare(comm, rank) == NBCOLLI_DIFFERS_BEFORE);
 }
 
-static void nbcolli_called_over(nbcoll_comm *comm)
+void nbcolli_called_over(nbcoll_comm *comm)
 {
+    if (!comm->hears_until)
+        return;
     comm->hears_until = 0;
     comm->context->hears--;
     nbcolli_called_judge(comm);

@@ -64,6 +64,7 @@ void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why, uint64_t
     if (nbcolli_broken(comm) == broken ||
         (nbcolli_broken(comm) != NBCOLL_OK && nbcolli_broken(comm) != NBCOLL_ERR_MISMATCH))
         return;
+    nbcolli_called_over(comm);
     atomic_store_explicit(&comm->broken, broken, memory_order_relaxed); /* starts read nothing else by it */
     comm->failure =
         nbcolli_failure_of(comm, why, rank, why == NBCOLL_ERR_MISMATCH ? tag : nbcolli_first_under_way(comm));
