@@ -14,7 +14,7 @@
 #include "storm.h"
 
 #define LONGEST (120 * SECOND) /* after the last cause, or the last lateness: then something hangs */
-#define STEPS_MOST 8000000ull
+#define STEPS_MOST 8000000ull    /* likewise, or after something has ended: then the ranks only turn round */
 
 static storm *running; /* while a rank has its turn */
 
@@ -54,6 +54,8 @@ void storm_note(storm *s, int rank, note what, uint64_t a, uint64_t b)
     s->hash ^= s->hash >> 29;
     if (what == NOTE_FAULT)
         met.faults[a]++;
+    if (what == NOTE_ENDS || what == NOTE_OVER)
+        s->steps_moved = s->steps;
     if (s->is_loud)
         printf("%12llu rank %d %s %llu %llu\n", (unsigned long long)s->now, rank, note_name[what],
                (unsigned long long)a, (unsigned long long)b);
@@ -219,7 +221,9 @@ static void take_turns(storm *s)
         }
         if (a->wake_at > s->now)
             s->now = a->wake_at;
-        if (s->now > s->last_cause + LONGEST || s->steps > STEPS_MOST) {
+        if (s->now < s->last_cause) /* somebody is away, for whom others may look as often as they like */
+            s->steps_moved = s->steps;
+        if (s->now > s->last_cause + LONGEST || s->steps - s->steps_moved > STEPS_MOST) {
             if (!(s->bad_anywhere & BAD_HEADER))
                 say_hang(s, s->now > s->last_cause + LONGEST ? "hang" : "too many steps");
             return;
