@@ -67,7 +67,7 @@ static void host_free(void *user, void *memory, size_t bytes)
     a->bytes -= bytes;
     b->guard = 0;
     void *raw = b->raw;
-    memset(memory, 0xdb, bytes < 4096 ? bytes : 4096);
+    memset(memory, a->storm->plan.garbage, bytes < 4096 ? bytes : 4096);
     free(raw);
 }
 
@@ -85,7 +85,7 @@ static uint64_t host_now(void *user)
     storm_not_in_tick(a, "now");
     storm_step(a->storm, a);
     rank_frees_inside(a);
-    return a->storm->now + a->skew;
+    return (a->storm->plan.is_patient ? SECOND : a->storm->now) + a->skew;
 }
 
 static void host_pause(void *user, uint64_t looks)

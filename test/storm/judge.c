@@ -15,6 +15,7 @@ static bool may_be_named(const storm *s, int rank, nbcoll_status status)
     switch (status) {
     case NBCOLL_ERR_PEER_LOST:
         return bad & (BAD_DEAD | BAD_DECLARED | BAD_WIRE | BAD_MEMORY) ||
+               bad & BAD_FREED || /* of one on which something had failed */
                ((bad & (BAD_LEFT | BAD_ENDED) || s->bad_anywhere & BAD_DIFFERS) && s->actor[rank].end->is_closed);
     case NBCOLL_ERR_MEMORY:
         return bad & (BAD_MEMORY | BAD_KEY);

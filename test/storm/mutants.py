@@ -290,12 +290,13 @@ def limits():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def storm(program, seeds, known):
+def storm(program, seeds, known, number=0):
     """What it says of the first seed that fails, and after how many seeds and seconds of processor time."""
-    out = program + ".out"
+    out = "%s.%d.out" % (program, number)
     with open(out, "wb") as to:
         process = subprocess.Popen([program, "--count", str(seeds), "--from", str(FROM), "--small", "--findings",
-                                    str(1 + len(known)), "--patience", "10"], stdout=to, stderr=to, preexec_fn=limits)
+                                    str(1 + len(known)), "--patience", "10"], stdout=to, stderr=to, preexec_fn=limits,
+                                   env={**os.environ, "STORM_MUTANT": str(number)})
         _, status, spent = os.wait4(process.pid, 0)
     process.returncode = 0
     with open(out, errors="replace") as f:
@@ -308,10 +309,8 @@ def storm(program, seeds, known):
     return 0, "", spent.ru_utime
 
 
-def known_findings(build, seeds):
-    build.engine(build.place + "/engine.o")
-    build.link(build.place + "/engine.o", build.place + "/storm")
-    out = subprocess.run([build.place + "/storm", "--count", str(seeds), "--from", str(FROM), "--small", "--findings",
+def known_findings(program, seeds):
+    out = subprocess.run([program, "--count", str(seeds), "--from", str(FROM), "--small", "--findings",
                           "1000"], stdout=subprocess.PIPE).stdout.decode()
     return {int(m) for m in re.findall(r"^seed (\d+):", out, re.M)}
 
@@ -333,6 +332,71 @@ def make(build, mutant, to, *flags):
     return "" if compiles else "does not compile"
 
 
+# ---- many in one program ---------------------------------------------------------------------------------------------
+
+CHOSEN = """int storm_mutant;
+__attribute__((constructor)) static void storm_choose(void)
+{
+    const char *number = getenv("STORM_MUTANT");
+    storm_mutant = number ? atoi(number) : 0;
+}
+"""
+
+
+def token_of_both(chosen, old, new):
+    """One number, or one comparison of names, is another."""
+    a, b = (re.findall(r"\w+|->|[<>]=|.", line) for line in (old, new))
+    at = [i for i in range(min(len(a), len(b))) if a[i] != b[i]]
+    if len(a) != len(b) or len(at) != 1:
+        return None
+    i = k = at[0]
+    if not a[i].isdigit():
+        i, k = i - 2, k + 2
+        while re.match(r"\w|->|\.", a[i - 1]):
+            i -= 1
+        while re.match(r"\w|->|\.", a[k + 1]):
+            k += 1
+    return ["%s(%s ? %s : %s)%s" % ("".join(a[:i]), chosen, "".join(b[i:k + 1]), "".join(a[i:k + 1]),
+                                    "".join(a[k + 1:]))]
+
+
+def both(number, old, new):
+    """Lines that are `new` where this mutant is chosen, and `old` elsewhere; none: they cannot be written like that."""
+    chosen = "storm_mutant == %d" % number
+    heads = [IF.match(lines[0]) for lines in (old, new)]
+    if all(heads) and len(old) == len(new) == 1:
+        before, after = heads
+        return ["%s%s (%s ? (%s) : (%s))%s" % (*before.group(1, 2), chosen, after.group(3), before.group(3),
+                                               before.group(4) or "")]
+    if all(statement(line) or line.strip() == ";" for line in old + new):
+        return ["{ if (%s) { %s } else { %s } }" % (chosen, " ".join(new), " ".join(old))] + [""] * (len(old) - 1)
+    return token_of_both(chosen, old[0], new[0]) if len(old) == len(new) == 1 else None
+
+
+def combine(build, mutants, to, *flags):
+    """An engine in which STORM_MUTANT of the environment chooses one. Returns the numbers of those that are in it."""
+    texts, numbers = {}, set()
+    for number, _, hunks in mutants:
+        (path, n, old, new), *more = hunks
+        text = texts.get(path) or build.text(path)
+        at, lines = find(text, n, old), both(number, old, new)
+        if not more and at and lines:
+            texts[path] = changed(text, at, old, lines)
+            numbers.add(number)
+    for path, text in texts.items():
+        build.change(path, text)
+    with open(build.unity) as f:
+        plain = f.read()
+    with open(build.unity, "w") as f:
+        f.write("#include <stdlib.h>\n" + CHOSEN + plain)
+    compiles = build.engine(to, *flags)
+    for path in texts:
+        build.restore(path)
+    with open(build.unity, "w") as f:
+        f.write(plain)
+    return numbers if compiles else set()
+
+
 def is_same(build, mutant):
     """Does the compiler make the same of it?"""
     objects = []
@@ -345,8 +409,7 @@ def is_same(build, mutant):
 
 
 def judged(number, program, seeds, known):
-    seed, why, spent = storm(program, seeds, known)
-    os.remove(program)
+    seed, why, spent = storm(program, seeds, known, number)
     result = "NOT FOUND in %d jobs, %.0f s" % (seeds, spent)
     if seed:
         result = "found by job %d, %.1f s: %s" % (seed - FROM + 1, spent, why[:120])
@@ -370,18 +433,23 @@ def run(arguments):
     wanted = {int(n) for n in numbers.split(",")} if numbers else None
     table = open(option("-o", os.devnull), "a")
     build = Build(option("--build", ROOT + "/build/release"))
-    known = known_findings(build, seeds)
+    chosen = [(name, mutant) for name in lists for mutant in read(name) if not wanted or mutant[0] in wanted]
+    common = build.place + "/storm"
+    together = combine(build, [mutant for _, mutant in chosen], build.place + "/engine.o", "-O1")
+    if not together:
+        build.engine(build.place + "/engine.o")
+    build.link(build.place + "/engine.o", common)
+    known = known_findings(common, seeds)
     results = []
     with concurrent.futures.ThreadPoolExecutor(int(option("-j", "1"))) as pool:
-        for name in lists:
-            for mutant in read(name):
-                if wanted and mutant[0] not in wanted:
-                    continue
+        for _, mutant in chosen:
+            program, error = common, ""
+            if mutant[0] not in together:
                 program = "%s/storm_%d" % (build.place, mutant[0])
                 error = make(build, mutant, build.place + "/engine.o")
                 if not error:
                     build.link(build.place + "/engine.o", program)
-                results.append((mutant, error or pool.submit(judged, mutant[0], program, seeds, known)))
+            results.append((mutant, error or pool.submit(judged, mutant[0], program, seeds, known)))
     found = 0
     for mutant, result in results:
         result = result if isinstance(result, str) else result.result()

@@ -87,6 +87,8 @@ static void draw_limits(plan *p, uint64_t *r)
         p->groups |= PLAIN_KEYS | ANY_LOCAL;
         p->key_bytes = 16;
     }
+    p->is_observed = p->edition >= 7 && !p->ticks && mix(p->seed, 9) % 8 == 0;
+    p->garbage = p->edition >= 7 && mix(p->seed, 10) % 2 ? 0x5b : 0xdb; /* as numbers: more or less than none */
     if (draw(r, 4) == 0) {
         p->groups |= HAS_BOUND;
         p->room = p->credits < 4 ? 4 : p->credits;
@@ -264,7 +266,13 @@ static void draw_fault(plan *p, uint64_t *r, fault_kind kind)
         f->at = draw(r, 30);
         break;
     case FAULT_DAMAGE:
+    case FAULT_GARBLES:
         f->at = draw(r, 200);
+        break;
+    case FAULT_FREES: /* not the one by which all communicators are made, and shrunk */
+        f->at = draw(r, calls);
+        while (f->at < calls && (p->item[f->at].kind != ITEM_CALL || !p->item[f->at].comm))
+            f->at++;
         break;
     default:
         f->at = draw(r, calls);
@@ -280,7 +288,7 @@ static void draw_faults(plan *p, const cut *c)
     if (c->is_calm)
         n = 0;
     for (uint64_t k = 0; k < n; k++) {
-        int kind = (int)draw(&r, p->edition < 2 ? FAULT_RIVALS : FAULT_COUNT);
+        int kind = (int)draw(&r, p->edition < 2 ? FAULT_RIVALS : p->edition < 7 ? FAULT_GARBLES : FAULT_FREES);
         item *i = &p->item[draw(&r, (uint64_t)p->items)];
         int whose = 1 + (int)draw(&r, (uint64_t)p->ranks);
         if (c->only)
@@ -333,6 +341,7 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
     for (int i = 0; i < c->n_skipped; i++)
         p->is_skipped[c->skipped[i]] = true;
     skip_shrinks(p);
+    p->is_patient = p->edition >= 7 && !plan_has_faults(p) && !p->ticks && mix(p->seed, 11) % 2;
     if (c->items >= 0 && c->items < p->items)
         p->items = c->items;
 }
@@ -354,7 +363,9 @@ const char *const fault_name[FAULT_COUNT] = {"memory refused",
                                              "cancels",
                                              "calls something else",
                                              "it and another declare each other lost",
-                                             "its clock jumps"};
+                                             "its clock jumps",
+                                             "a message is of no type",
+                                             "frees a communicator before its time"};
 
 static void print_item(const plan *p, int n)
 {
@@ -411,6 +422,7 @@ void plan_print(const plan *p)
            "window %d\n",
            p->refused, p->lent, p->switches, p->far, p->ticks, p->late, (unsigned long long)(p->latest / MICROSECOND),
            p->room, p->window);
+    printf("%s%s", p->is_patient ? "  time heals nothing\n" : "", p->is_observed ? "  each step is observed\n" : "");
     for (int i = 0; i < p->items; i++)
         print_item(p, i);
     for (int i = 0; i < p->faults; i++)

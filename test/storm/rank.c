@@ -84,7 +84,7 @@ static void sleep_armed(rank *r, uint64_t looks)
     if (nbcoll_fd(r->context, &fd) != NBCOLL_OK || nbcoll_arm(r->context) != NBCOLL_OK)
         storm_sleep(r->storm, 1 + rank_choose(r, looks < 30 ? 100u << looks / 2 : 40 * MILLISECOND));
     else
-        storm_sleep(r->storm, 100 * MILLISECOND);
+        storm_sleep(r->storm, r->storm->plan.is_patient ? 1000 * SECOND : 100 * MILLISECOND);
 }
 
 nbcoll_status rank_wait(rank *r, nbcoll_request *request)
@@ -108,8 +108,8 @@ nbcoll_status rank_wait(rank *r, nbcoll_request *request)
         return status;
     default:
         while (!is_over(status = nbcoll_test(request))) {
-            if (nbcoll_progress(r->context) != NBCOLL_OK)
-                break;
+            if (!r->storm->plan.is_patient && nbcoll_progress(r->context) != NBCOLL_OK)
+                break; /* else it may sleep on what has ended since the test */
             sleep_armed(r, looks++);
         }
         return status;
@@ -405,6 +405,16 @@ static void lent(void *user, void *buffer, size_t bytes)
     (void)bytes;
 }
 
+/* From then on its communicator is broken. */
+static void declare(rank *r, int other)
+{
+    storm_cause(r->storm, other, BAD_DECLARED);
+    nbcoll_status status = nbcoll_comm_declare_lost(r->comm[0], other);
+    if (status != NBCOLL_OK || rank_failure(r, 0).status == NBCOLL_OK)
+        storm_find(r->storm, "rank %d declares rank %d lost: %s, and nothing has failed", r->actor->rank, other,
+                   nbcoll_status_name(status));
+}
+
 static void faults_before(rank *r, int n)
 {
     storm *s = r->storm;
@@ -418,16 +428,18 @@ static void faults_before(rank *r, int n)
             storm_away(s, rank_choose(r, 2) ? rank_choose(r, 500 * MILLISECOND) : rank_choose(r, 60 * SECOND));
         } else if (f->kind == FAULT_DECLARE && r->comm[0]) {
             storm_note(s, f->rank, NOTE_FAULT, FAULT_DECLARE, (uint64_t)f->other);
-            storm_cause(s, f->other, BAD_DECLARED);
-            nbcoll_comm_declare_lost(r->comm[0], f->other);
+            declare(r, f->other);
         } else if (f->kind == FAULT_RIVALS && r->comm[0]) {
             int rival = is_other ? f->rank : f->other;
             storm_note(s, r->actor->rank, NOTE_FAULT, FAULT_RIVALS, (uint64_t)rival);
-            storm_cause(s, rival, BAD_DECLARED);
-            nbcoll_comm_declare_lost(r->comm[0], rival);
+            declare(r, rival);
         } else if (f->kind == FAULT_JUMP) {
             storm_note(s, f->rank, NOTE_FAULT, FAULT_JUMP, 0);
             r->actor->skew += rank_choose(r, 10000 * SECOND);
+        } else if (f->kind == FAULT_FREES && r->comm[s->plan.item[n].comm]) {
+            storm_note(s, f->rank, NOTE_FAULT, FAULT_FREES, (uint64_t)s->plan.item[n].comm);
+            storm_cause(s, f->rank, BAD_LEFT | BAD_FREED);
+            made_free(r, s->plan.item[n].comm);
         } else if (f->kind == FAULT_LEAVE || f->kind == FAULT_ABANDON) {
             storm_note(s, f->rank, NOTE_FAULT, f->kind, 0);
             rank_stops(r, BAD_LEFT | (f->kind == FAULT_ABANDON ? BAD_DEAD : 0u));
@@ -469,6 +481,31 @@ static void run_item(rank *r, int n)
         made_create(r, n);
 }
 
+static void is_told(void *user, const nbcoll_event *event)
+{
+    rank *r = user;
+    r->told[event->moment]++;
+}
+
+/* Where all has ended well each step was ready, has started, and has ended. */
+static void judge_told(rank *r)
+{
+    if (!r->storm->bad_anywhere && (r->told[0] != r->told[1] || r->told[0] != r->told[2]))
+        storm_find(r->storm, "rank %d: of its steps %llu were ready, %llu started, %llu ended", r->actor->rank,
+                   (unsigned long long)r->told[0], (unsigned long long)r->told[1], (unsigned long long)r->told[2]);
+}
+
+/* Of what it has freed it is still asked, and told, until it leaves. */
+static void linger(rank *r)
+{
+    if (r->storm->plan.edition < 7)
+        return;
+    for (uint64_t looks = rank_choose(r, 2) ? rank_choose(r, 8) : 0; looks; looks--) {
+        nbcoll_progress(r->context);
+        storm_sleep(r->storm, 1 + rank_choose(r, MILLISECOND));
+    }
+}
+
 static bool create(rank *r)
 {
     storm *s = r->storm;
@@ -479,6 +516,8 @@ static bool create(rank *r)
     nbcoll_request request;
     int tries = 0;
 
+    r->observer = (nbcoll_observer){sizeof r->observer, r, is_told};
+    config.observer = p->is_observed ? &r->observer : NULL;
     terms.slots = p->slots;
     terms.cells = p->cells;
     terms.schedules = p->schedules;
@@ -537,6 +576,7 @@ static void leave(rank *r)
     for (int c = 0; c < COMMS_MOST; c++)
         if (r->comm[c] && rank_choose(r, 2))
             made_free(r, c);
+    linger(r);
     r->leaves = true;
     while ((status = nbcoll_context_free(r->context)) == NBCOLL_ERR_BUSY) {
         nbcoll_progress(r->context);
@@ -544,6 +584,7 @@ static void leave(rank *r)
     }
     if (status != NBCOLL_OK)
         storm_find(s, "rank %d: the context is not freed: %s", r->actor->rank, nbcoll_status_name(status));
+    judge_told(r);
     if (r->has_endpoint)
         nbcoll_endpoint_close(wire_endpoint(r->actor));
 }

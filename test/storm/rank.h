@@ -4,6 +4,7 @@
 #define STORM_RANK_H
 
 #include "storm.h"
+#include "nbcoll/schedule.h"
 
 enum { RETRIES = 40, OPEN_MOST = 72, KEPT_MOST = 100 };
 
@@ -33,6 +34,8 @@ typedef struct rank {
     bool has_endpoint; /* no context has it */
     bool has_ticks;    /* its context */
     bool leaves;       /* its communicators may have gone */
+    nbcoll_observer observer;
+    uint64_t told[NBCOLL_STEP_ENDED + 1]; /* steps */
     bool builds;       /* a schedule, which is not the context's */
     chain *chains;     /* those that are not over */
     buffers *kept[KEPT_MOST];

@@ -95,6 +95,10 @@ typedef enum fault_kind {
     FAULT_DIFFERS, /* it calls something else */
     FAULT_RIVALS,  /* it and `other` declare each other lost: from the second edition on, as all that follows */
     FAULT_JUMP,    /* its clock jumps ahead */
+    FAULT_GARBLES, /* a message that it sends is of a type that there is not, so that who gets it gives it up: from the
+                      seventh edition on */
+    FAULT_FREES,   /* it frees the communicator of item `at` instead of executing that, and goes on. Only where asked
+                      for: who waits for it there may wait for ever, if it holds credits of that one (3 of 100 do) */
     FAULT_COUNT
 } fault_kind;
 
@@ -127,11 +131,15 @@ typedef struct plan {
     fault fault[FAULTS_MOST];
     place_in place[COMMS_MOST][RANKS_MOST];
     bool has_chain;
+    bool is_patient; /* time heals nothing: clocks stand still, and who is armed sleeps until it is woken. Only where
+                        all goes well */
+    bool is_observed; /* each step */
+    unsigned char garbage; /* what is freed is filled with */
     bool is_skipped[ITEMS_MOST];
     bool survives[COMMS_MOST]; /* of survivors: who is a member is found out, and stands in `place` from then on */
 } plan;
 
-enum { EDITION = 6 }; /* of plans: what a later one adds leaves the seeds of those before what they were */
+enum { EDITION = 7 }; /* of plans: what a later one adds leaves the seeds of those before what they were */
 
 /* What of a seed is to be left out, for shrinking. */
 typedef struct cut {
@@ -184,6 +192,7 @@ enum {
     BAD_CANCELS = 64,
     BAD_DIFFERS = 128,
     BAD_KEY = 512,     /* what it was to show to others without messages could not be registered */
+    BAD_FREED = 2048,  /* it has freed a communicator before its time */
     BAD_ENDED = 1024,  /* something has ended badly on it: what it has not sent for that it never will */
     BAD_HEADER = 256 /* then any end is allowed, and none; but nothing outside may be touched */
 };

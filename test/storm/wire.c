@@ -88,6 +88,12 @@ static bool is_heard(const end *to)
 static void damage(end *e, message *m)
 {
     storm *s = e->storm;
+    uint64_t garbled = e->actor->sent;
+    if (storm_fault(s, e->actor, FAULT_GARBLES, &garbled)) {
+        storm_note(s, e->base.rank, NOTE_FAULT, FAULT_GARBLES, type_of(&m->as.arrival.header));
+        storm_cause(s, e->base.rank, BAD_DECLARED);
+        m->as.arrival.header.word[3] |= UINT64_C(0xff) << 48;
+    }
     if (!storm_fault(s, e->actor, FAULT_DAMAGE, &e->actor->sent))
         return;
     unsigned char *at = (unsigned char *)&m->as.arrival.header + storm_random(s, sizeof(nbcoll_header));
@@ -299,6 +305,8 @@ static message *dequeue(end *e, size_t i)
     end *from = wire_end(e->storm, m->from);
     e->queue[i] = e->queue[--e->queued];
     from->under_way[e->base.rank]--;
+    if (from->is_refused && e->storm->plan.is_patient)
+        from->room_at = e->storm->now;
     if (from->is_refused)
         storm_ring(e->storm, m->from, e->storm->now);
     return m;
