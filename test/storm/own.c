@@ -44,11 +44,40 @@ static nbcoll_status comes_in(void *user, const nbcoll_memory memory[])
     return NBCOLL_OK;
 }
 
+/* The words go to the next rank in two parts, of which each is shown when another neighbour has said a word: so they are
+ * shown in either order. Returns a step that ends when both have come. */
+static nbcoll_step add_shown(own *w, nbcoll_builder *b, nbcoll_addr out, nbcoll_addr in, nbcoll_step first)
+{
+    int next = (w->at + 1) % w->ranks, before = (w->at + w->ranks - 1) % w->ranks;
+    size_t place[] = {0, w->count / 2 * 8, w->count * 8};
+    nbcoll_step come[2];
+    for (int k = 0; k < 2; k++) {
+        size_t bytes = place[k + 1] - place[k];
+        nbcoll_part part = {next, 0, {{out.buffer, out.offset + place[k]}, bytes}};
+        nbcoll_add_send(b, k ? before : next, nbcoll_add_scratch(b, 8), 8);
+        nbcoll_step heard = nbcoll_add_recv(b, k ? next : before, nbcoll_add_scratch(b, 8), 8);
+        nbcoll_step shown = nbcoll_add_expose(b, 1, &part);
+        nbcoll_after(b, shown, first);
+        nbcoll_after(b, shown, heard);
+        come[k] = nbcoll_add_fetch(b, before, (nbcoll_addr){in.buffer, in.offset + place[k]}, bytes);
+    }
+    nbcoll_step both = nbcoll_add_join(b);
+    nbcoll_after(b, both, come[0]);
+    nbcoll_after(b, both, come[1]);
+    return both;
+}
+
 static nbcoll_status build(own *w, const item *i)
 {
     rank *r = w->rank;
-    nbcoll_builder_config config = {
-        .size = sizeof config, .host = &r->actor->host, .rank = w->at, .ranks = w->ranks};
+    bool shows = r->storm->plan.edition >= 7 && w->ranks > 1 && w->count > 1 && r->storm->plan.cells > 1 &&
+                 mix(i->salt, 9) % 2;
+    nbcoll_builder_config config = {.size = sizeof config,
+                                    .host = &r->actor->host,
+                                    .rank = w->at,
+                                    .ranks = w->ranks,
+                                    .shares = shows ? nbcoll_comm_shares : NULL,
+                                    .shares_user = r->comm[i->comm]};
     size_t bytes = w->count * 8;
     nbcoll_region send = {{NBCOLL_BUFFER_SEND, 0}, bytes}, recv = {{NBCOLL_BUFFER_RECV, 0}, bytes};
     nbcoll_builder *b;
@@ -57,7 +86,9 @@ static nbcoll_status build(own *w, const item *i)
         return status;
     nbcoll_region out = {nbcoll_add_scratch(b, bytes), bytes}, in = {nbcoll_add_scratch(b, bytes), bytes};
     nbcoll_step first = nbcoll_add_call(b, goes_out, w, 1, &send, 1, &out), came;
-    if (w->ranks > 1) {
+    if (shows)
+        came = add_shown(w, b, out.at, in.at, first);
+    else if (w->ranks > 1) {
         nbcoll_after(b, nbcoll_add_send(b, (w->at + 1) % w->ranks, out.at, bytes), first);
         came = nbcoll_add_recv(b, (w->at + w->ranks - 1) % w->ranks, in.at, bytes);
     } else {
