@@ -53,10 +53,10 @@ static nbcoll_step add_shown(own *w, nbcoll_builder *b, nbcoll_addr out, nbcoll_
     nbcoll_step come[2];
     for (int k = 0; k < 2; k++) {
         size_t bytes = place[k + 1] - place[k];
-        nbcoll_part part = {next, 0, {{out.buffer, out.offset + place[k]}, bytes}};
+        nbcoll_part piece = {next, 0, {{out.buffer, out.offset + place[k]}, bytes}};
         nbcoll_add_send(b, k ? before : next, nbcoll_add_scratch(b, 8), 8);
         nbcoll_step heard = nbcoll_add_recv(b, k ? next : before, nbcoll_add_scratch(b, 8), 8);
-        nbcoll_step shown = nbcoll_add_expose(b, 1, &part);
+        nbcoll_step shown = nbcoll_add_expose(b, 1, &piece);
         nbcoll_after(b, shown, first);
         nbcoll_after(b, shown, heard);
         come[k] = nbcoll_add_fetch(b, before, (nbcoll_addr){in.buffer, in.offset + place[k]}, bytes);
