@@ -71,8 +71,10 @@ static void *take_memory(void *user, size_t bytes, size_t align)
 
 static void give_memory(void *user, void *memory, size_t bytes)
 {
-    (void)user, (void)bytes;
+    (void)user;
     CHECK(!is_in_tick);
+    for (size_t i = 0; memory && i < bytes; i++)
+        ((volatile unsigned char *)memory)[i] = 0xdb; /* who still reads it finds nothing */
     free(memory);
 }
 
@@ -414,6 +416,40 @@ static void messages_without_room_wait_for_a_call(void **state)
     both(come_too_early, NBCOLL_SHM_NO_BULK);
 }
 
+/* A tick leaves a communicator that is to be made; the one that it is made over is freed then. */
+static void free_the_parent(int rank, void *user)
+{
+    nbcoll_context_config memory = {.size = sizeof memory,
+                                    .host = {.size = sizeof memory.host, .alloc = take_memory, .free = give_memory}};
+    uint64_t late = clock_ns() + 30 * SECOND;
+    pair *p = user;
+    nbcoll_shm_config config = p->config;
+    nbcoll_status s;
+    nbcoll_comm *made;
+    nbcoll_request q;
+    member m;
+
+    config.rank = rank;
+    member_join(&m, &config, &memory);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_tick_start(m.context, 0, 0));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_idup(m.comm, &made, &q));
+    step_with(p, 1);
+    while ((s = nbcoll_comm_free(m.comm)) == NBCOLL_ERR_BUSY) {
+        CHECK(clock_ns() < late);
+        nbcoll_tick(m.context);
+    }
+    CHECK_STATUS(NBCOLL_OK, s);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_wait(&q, 30 * SECOND));
+    m.comm = made;
+    leave(&m);
+}
+
+static void what_they_leave_of_a_communicator_outlives_its_parent(void **state)
+{
+    (void)state;
+    both(free_the_parent, 0);
+}
+
 /* ---- when they do nothing ---------------------------------------------------------------------------------------- */
 
 static nbcoll_status inside;
@@ -653,6 +689,7 @@ int main(void)
         cmocka_unit_test(a_call_step_is_left_to_a_call),
         cmocka_unit_test(the_callback_is_left_to_a_call),
         cmocka_unit_test(messages_without_room_wait_for_a_call),
+        cmocka_unit_test(what_they_leave_of_a_communicator_outlives_its_parent),
         cmocka_unit_test(they_do_nothing_inside_the_library_and_before_a_sleep),
         cmocka_unit_test(a_death_is_told_by_the_next_call),
         cmocka_unit_test(bad_input_is_refused),
