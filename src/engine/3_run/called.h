@@ -25,7 +25,7 @@ void nbcolli_called_late(nbcoll_comm *comm);
 /* The communicator has just broken: the ranks are out of step, as the operation of its failure showed. */
 void nbcolli_called_tell(nbcoll_comm *comm);
 
-/* No more is waited for: of what has been heard so far the failure is made. Before a loss takes that failure's place. */
+/* No more is waited for: the failure is made of what has been heard. Before a loss takes that failure's place. */
 void nbcolli_called_over(nbcoll_comm *comm);
 
 /* The rank has freed the communicator: it has nothing to say. */
