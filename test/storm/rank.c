@@ -84,7 +84,7 @@ static void sleep_armed(rank *r, uint64_t looks)
     if (nbcoll_fd(r->context, &fd) != NBCOLL_OK || nbcoll_arm(r->context) != NBCOLL_OK)
         storm_sleep(r->storm, 1 + rank_choose(r, looks < 30 ? 100u << looks / 2 : 40 * MILLISECOND));
     else
-        storm_sleep(r->storm, r->storm->plan.is_patient ? 1000 * SECOND : 100 * MILLISECOND);
+        storm_sleep(r->storm, 100 * MILLISECOND);
 }
 
 nbcoll_status rank_wait(rank *r, nbcoll_request *request)
