@@ -44,8 +44,8 @@ static nbcoll_status comes_in(void *user, const nbcoll_memory memory[])
     return NBCOLL_OK;
 }
 
-/* The words go to the next rank in two parts, of which each is shown when another neighbour has said a word: so they are
- * shown in either order. Returns a step that ends when both have come. */
+/* The words go to the next rank in two parts, of which each is shown when another neighbour has said a word: so they
+ * are shown in either order. Returns a step that ends when both have come. */
 static nbcoll_step add_shown(own *w, nbcoll_builder *b, nbcoll_addr out, nbcoll_addr in, nbcoll_step first)
 {
     int next = (w->at + 1) % w->ranks, before = (w->at + w->ranks - 1) % w->ranks;
