@@ -33,7 +33,10 @@ void must(nbcoll_status status, const char *what)
 /* The life of a rank, whatever its endpoint is made of. */
 static int live(nbcoll_endpoint *endpoint, bool driven, rank_main *body, const void *user)
 {
-    nbcoll_context_config config = {.size = sizeof config, .flags = driven ? NBCOLL_ANY_THREAD : 0};
+    nbcoll_context_config config = {.size = sizeof config,
+                                    .flags = driven ? NBCOLL_ANY_THREAD : 0,
+                                    .observer = nbcoll_launch_observer(),
+                                    .watcher = nbcoll_launch_watcher()};
     nbcoll_context *context = NULL;
     nbcoll_comm *comm = NULL;
     nbcoll_driver *driver = NULL;
