@@ -3,20 +3,27 @@
 #
 # sh examples/demo.sh [--json] [arguments for linescan]
 #
-# Installs what is missing (Debian 12, as root), builds linescan and the launcher into build/demo and counts the words
-# and the short sequences of bytes in compressed text four ways: by one rank, by 4 processes with the blocking scatter,
-# by 4 with the nonblocking one, and by these with drivers; the times are printed beside each other
-# (examples/linescan/compare.sh). Then 4 processes sort a hash of each line, waiting for their histograms, moving
-# keys meanwhile, and with an agent's process that carries the collectives out (examples/radixsort, the first four
-# million lines; not with --json). The text is /usr/share/doc, or, where images come without documentation, that of some
-# Debian packages, which are unpacked into build/text and not installed. What it runs and what that prints goes to
-# standard error, the times (--json: one object) to standard output.
+# Installs what is missing (Debian 12, as root), builds linescan and the launcher into build/demo, and counts the words
+# and the short sequences of bytes in compressed text (examples/linescan): four processes for each processor, with the
+# blocking scatter and with nonblocking ones, nine rounds of both by turns. It prints how long each takes, and draws who
+# waits when. Then 4 processes sort a hash of each line (examples/radixsort; not with --json): each waits for the
+# histograms, moves keys meanwhile, or leaves it all to an agent's process. The text is some of /usr/share/doc, or, where
+# images come without documentation, of some Debian packages, which are unpacked into build/text and not installed. What
+# the demo does goes to standard error (all that tools print: to build/demo/log), the results (--json: one object) to
+# standard output.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 
+mkdir -p "$root/build/demo"
+log=$root/build/demo/log
+: >"$log"
+
 run() {
     echo "+ $*" >&2
-    "$@" >&2
+    "$@" >>"$log" 2>&1 || {
+        tail -n 20 "$log" >&2
+        return 1
+    }
 }
 
 # Bytes of the .gz files below a directory.
@@ -60,7 +67,8 @@ fetch_text() {
 
 install_missing
 run cmake -S "$root" -B "$root/build/demo" -DCMAKE_BUILD_TYPE=Release \
-    -DNBCOLL_TESTS=OFF -DNBCOLL_BENCH=OFF -DNBCOLL_COMMAND=ON
+    -DNBCOLL_TESTS=OFF -DNBCOLL_BENCH=OFF -DNBCOLL_COMMAND=ON \
+    -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=32
 run cmake --build "$root/build/demo" --target linescan radixsort nbcoll_command --parallel "$(nproc)"
 
 json=
@@ -69,17 +77,36 @@ if [ "${1-}" = --json ]; then
     shift
 fi
 
-# linescan reads /usr/share/doc unless files are named; where that holds little, name something that holds more.
+# What is not named: the first files of /usr/share/doc, 20 MB of them; where that holds little, of some packages.
 named=no
 for argument; do
     [ ! -e "$argument" ] || named=yes
 done
-if [ $named = no ] && [ "$(text_below /usr/share/doc)" -lt 4000000 ]; then
-    [ "$(text_below "$root/build/text")" -ge 4000000 ] || fetch_text "$root/build/text"
-    set -- "$@" "$root/build/text"
+if [ $named = no ]; then
+    from=/usr/share/doc
+    if [ "$(text_below $from)" -lt 4000000 ]; then
+        from=$root/build/text
+        [ "$(text_below "$from")" -ge 4000000 ] || fetch_text "$from"
+    fi
+    rm -rf "$root/build/demo/text"
+    mkdir "$root/build/demo/text"
+    (cd "$from" && find . -type f -name '*.gz' -printf '%s %p\n' | LC_ALL=C sort -k 2 |
+        awk '(sum += $1) <= 20000000 { sub("^[0-9]* ", ""); print }' |
+        xargs -d '\n' cp --parents -t "$root/build/demo/text")
+    set -- "$@" "$root/build/demo/text"
 fi
-sh "$root/examples/linescan/compare.sh" "$root/build/demo/nbcoll" "$root/build/demo/examples/linescan/linescan" \
-    $json "$@"
+
+# A block of 4 MiB for all ranks together, so that there are 20 of them and not two. A file that is skipped (1) is named.
+ranks=$(($(nproc) * 4)) picture=$root/build/demo/linescan status=0
+[ $ranks -le 64 ] || ranks=64
+"$root/build/demo/nbcoll" run -n $ranks "$root/build/demo/examples/linescan/linescan" --compare 9 \
+    --buffer $((4194304 / ranks / 8 * 8)) --picture "$picture.svg" $json "$@" || status=$?
+[ $status -le 1 ] || exit $status
+if command -v rsvg-convert >/dev/null; then
+    run rsvg-convert "$picture.svg" -o "$picture.png" || true
+elif command -v convert >/dev/null; then
+    run convert "$picture.svg" "$picture.png" || true
+fi
 [ -z "$json" ] || exit 0
 
 # The same text; linescan's arguments are no concern of radixsort.
@@ -87,6 +114,5 @@ for argument; do
     shift
     [ ! -e "$argument" ] || set -- "$@" "$argument"
 done
-[ $# -gt 0 ] || set -- /usr/share/doc
 echo
 "$root/build/demo/nbcoll" run --agent -n 4 "$root/build/demo/examples/radixsort/radixsort" --keys 4000000 "$@"

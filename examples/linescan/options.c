@@ -20,14 +20,20 @@ static const char usage[] =
     "buffers arrive. Counts, too, how often each sequence of 1 to N bytes within a line occurs (in 65536 classes),\n"
     "which is what takes time. The totals are compared with those of one sequential pass by one rank.\n"
     "\n"
+    "Nonblocking scatters gain the time in which rank 0 would wait. With two ranks, or on one processor, it never\n"
+    "waits, since it decompresses everything and counts half.\n"
+    "\n"
     "A directory stands for the regular files below it whose names end in .gz, sorted by path (links are not\n"
     "followed). A file that is named may be plain text too. Without any: /usr/share/doc.\n"
     "\n"
     "  --ranks N         ranks, as threads, 1 to 64 (4); not under `nbcoll run -n N`, where they are N processes\n"
     "  --concurrent N    nonblocking scatters in flight, 1 to 16 (16)\n"
     "  --blocking        scatter with the blocking call: one at a time, whatever --concurrent says\n"
+    "  --compare N       both forms, N times by turns, 6 to 99: is the nonblocking one faster? Not with --blocking\n"
+    "  --picture FILE    with --compare: an SVG of who waited when\n"
     "  --driver          a thread of each rank progresses the scatters while it counts\n"
-    "  --grams N         bytes of the longest sequences, 0 to 8; 0: none are counted (3)\n"
+    "  --grams N         bytes of the longest sequences, 0 to 8; 0: none are counted (3; with --compare what\n"
+    "                    leaves this machine something to gain)\n"
     "  --work N          dummy operations a line, not in the sequential pass (0)\n"
     "  --buffer BYTES    of a rank and scatter, 64 to 16777216, a multiple of 8 (524288)\n"
     "  --no-check        leave out the sequential pass\n"
@@ -63,12 +69,14 @@ static void refuse(const char *why)
     exit(EXIT_USAGE);
 }
 
-enum { RANKS = 1, CONCURRENT, BLOCKING, DRIVER, GRAMS, WORK, BUFFER, NO_CHECK, JSON, HELP };
+enum { RANKS = 1, CONCURRENT, BLOCKING, DRIVER, GRAMS, WORK, BUFFER, NO_CHECK, JSON, HELP, COMPARE, PICTURE };
 
 static const struct option names[] = {
     {"ranks", required_argument, NULL, RANKS},
     {"concurrent", required_argument, NULL, CONCURRENT},
     {"blocking", no_argument, NULL, BLOCKING},
+    {"compare", required_argument, NULL, COMPARE},
+    {"picture", required_argument, NULL, PICTURE},
     {"driver", no_argument, NULL, DRIVER},
     {"grams", required_argument, NULL, GRAMS},
     {"work", required_argument, NULL, WORK},
@@ -89,6 +97,12 @@ static void apply(options *o, int which, const char *value)
         break;
     case CONCURRENT:
         o->concurrent = (int)number("concurrent", value, 1, 16);
+        break;
+    case COMPARE:
+        o->compare = (int)number("compare", value, COMPARE_LEAST, COMPARE_MOST);
+        break;
+    case PICTURE:
+        o->picture = value;
         break;
     case BLOCKING:
         o->blocking = true;
@@ -122,13 +136,19 @@ static void apply(options *o, int which, const char *value)
 void options_parse(options *o, int argc, char **argv)
 {
     static char *everywhere[] = {"/usr/share/doc"};
-    *o = (options){.ranks = 4, .concurrent = 16, .grams = 3, .buffer = (size_t)512 << 10, .check = true};
+    *o = (options){.ranks = 4, .concurrent = 16, .grams = GRAMS_OF_MACHINE, .buffer = (size_t)512 << 10, .check = true};
     for (int which; (which = getopt_long(argc, argv, "", names, NULL)) != -1;)
         apply(o, which, optarg);
     if (o->buffer % 8)
         refuse("--buffer: not a multiple of 8");
+    if (o->blocking && o->compare)
+        refuse("--blocking: --compare has both forms");
+    if (o->picture && !o->compare)
+        refuse("--picture: only with --compare");
     if (o->blocking)
         o->concurrent = 1;
+    if (o->grams == GRAMS_OF_MACHINE && !o->compare)
+        o->grams = 3;
     o->paths = optind < argc ? argv + optind : everywhere;
     o->path_count = optind < argc ? argc - optind : 1;
 }

@@ -5,6 +5,7 @@
 #ifndef LINESCAN_OPTIONS_H
 #define LINESCAN_OPTIONS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,17 +19,23 @@ enum {
     EXIT_INTERRUPTED = 130 /* SIGINT: no totals */
 };
 
+enum { COMPARE_LEAST = 6, COMPARE_MOST = 99 }; /* rounds */
+
+#define GRAMS_OF_MACHINE UINT_MAX
+
 typedef struct options {
     int ranks;      /* as threads, unless this process was launched as one of several */
+    int compare;    /* rounds in which both forms are compared; 0: one job */
     int concurrent; /* scatters in flight; 1 with `blocking` */
     bool blocking;
-    bool driver;   /* of each rank: a thread that progresses the scatters */
-    uint64_t work; /* dummy operations a line */
-    unsigned grams; /* bytes of the longest sequence that is counted */
-    size_t buffer; /* bytes of one rank's block, its head included */
-    bool check;    /* compare with a sequential pass */
+    bool driver;    /* of each rank: a thread that progresses the scatters */
+    uint64_t work;  /* dummy operations a line */
+    unsigned grams; /* bytes of the longest sequence that is counted; GRAMS_OF_MACHINE: to be chosen */
+    size_t buffer;  /* bytes of one rank's block, its head included */
+    bool check;     /* compare with a sequential pass */
     bool json;
-    char **paths; /* files and directories, `path_count` of them */
+    const char *picture; /* of who waited when in a comparison; null: none */
+    char **paths;        /* files and directories, `path_count` of them */
     int path_count;
 } options;
 

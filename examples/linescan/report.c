@@ -13,7 +13,7 @@ static double megabytes_a_second(uint64_t bytes, double seconds)
     return seconds > 0 ? 1e-6 * (double)bytes / seconds : 0;
 }
 
-static void print_table(const options *o, const outcome *out)
+static void print_table(const outcome *out)
 {
     const totals *t = &out->total;
     printf("files     %20zu  skipped %zu\n", out->files, out->skipped);
@@ -21,9 +21,9 @@ static void print_table(const options *o, const outcome *out)
     printf("words     %20" PRIu64 "\n", t->words);
     printf("bytes     %20" PRIu64 "\n", t->bytes);
     printf("checksum  %20.16" PRIx64 "\n", t->checksum);
-    if (o->grams)
+    if (out->grams)
         printf("sequences %20" PRIu64 "  of 1 to %u bytes, counted in 65536 classes; checksum %016" PRIx64 "\n",
-               t->sequences, o->grams, t->frequencies);
+               t->sequences, out->grams, t->frequencies);
     printf("time      %18.3f s  %.1f MB/s\n", out->seconds, megabytes_a_second(t->bytes, out->seconds));
     if (out->checked)
         printf("sequential%18.3f s  %.1f MB/s, %s\n", out->sequential_seconds,
@@ -35,7 +35,52 @@ static void print_table(const options *o, const outcome *out)
     printf("  (share of the time, by rank)\n");
 }
 
-static void print_json(const options *o, const outcome *out)
+static void print_form(const char *name, const spread *seconds, double waited)
+{
+    printf("  %-26s %7.2f s  [%.2f, %.2f]   rank 0 waits %.0f%% of the time\n", name, seconds->middle, seconds->low,
+           seconds->high, 100 * waited);
+}
+
+/* What the comparison says, or that it says nothing. */
+static void print_gain(const options *o, const comparison *c)
+{
+    const spread *g = &c->gain;
+    if (g->low <= 1 && g->high >= 1)
+        printf("No difference to be seen (95%% interval of blocking / nonblocking: %.2f to %.2f): this machine is too\n"
+               "busy to tell, or has nothing to gain, as with two ranks or one processor (linescan --help).\n",
+               g->low, g->high);
+    else
+        printf("Nonblocking is %.2f times as fast as blocking (95%% interval %.2f to %.2f).\n", g->middle, g->low,
+               g->high);
+    if (o->picture)
+        printf("Who waited when: %s\n", o->picture);
+}
+
+static void print_comparison(const options *o, const outcome *out, const comparison *c)
+{
+    printf("%.0f MB of text in %zu files: rank 0 of %d decompresses and scatters it, all ranks count\n",
+           1e-6 * (double)out->total.bytes, out->files, out->ranks);
+    printf("its words and sequences of bytes. %d rounds of both forms by turns; medians [least, most]:\n", c->rounds);
+    if (out->checked)
+        printf("  %-26s %7.2f s%s\n", "one process alone", out->sequential_seconds,
+               out->agrees ? "  (all have the same totals)" : "  OTHER TOTALS");
+    print_form("blocking scatter", &c->seconds[BLOCKING], c->waited[BLOCKING]);
+    print_form("nonblocking scatters", &c->seconds[NONBLOCKING], c->waited[NONBLOCKING]);
+    print_gain(o, c);
+}
+
+static json_t *json_spread(const spread *s)
+{
+    return json_pack("[f, f, f]", s->low, s->middle, s->high);
+}
+
+static json_t *json_comparison(const comparison *c)
+{
+    return json_pack("{s:i, s:o, s:o, s:o}", "rounds", c->rounds, "blocking", json_spread(&c->seconds[BLOCKING]),
+                     "nonblocking", json_spread(&c->seconds[NONBLOCKING]), "gain", json_spread(&c->gain));
+}
+
+static void print_json(const options *o, const outcome *out, const comparison *c)
 {
     const totals *t = &out->total;
     char checksum[17], frequencies[17];
@@ -44,18 +89,20 @@ static void print_json(const options *o, const outcome *out)
     json_t *waited = json_array();
     for (int i = 0; i < out->ranks; i++)
         json_array_append_new(waited, json_real(out->waited[i]));
-    json_t *object = json_pack("{s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:o, s:i, s:i, s:b, s:I, s:I, s:b}", //
-                               "files", (json_int_t)out->files, "skipped", (json_int_t)out->skipped,     //
-                               "lines", (json_int_t)t->lines, "words", (json_int_t)t->words,             //
-                               "bytes", (json_int_t)t->bytes, "checksum", checksum,                      //
-                               "seconds", out->seconds, "waited", waited,                                //
-                               "ranks", out->ranks, "concurrent", o->concurrent, "blocking", o->blocking,  //
+    json_t *object = json_pack("{s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:o, s:i, s:i, s:b, s:I, s:I, s:b}",  //
+                               "files", (json_int_t)out->files, "skipped", (json_int_t)out->skipped,      //
+                               "lines", (json_int_t)t->lines, "words", (json_int_t)t->words,              //
+                               "bytes", (json_int_t)t->bytes, "checksum", checksum,                       //
+                               "seconds", out->seconds, "waited", waited,                                 //
+                               "ranks", out->ranks, "concurrent", o->concurrent, "blocking", o->blocking, //
                                "work", (json_int_t)o->work, "buffer", (json_int_t)o->buffer, "checked", out->checked);
-    if (o->grams)
-        json_object_update_new(object, json_pack("{s:i, s:I, s:s}", "grams", (int)o->grams, "sequences",
+    if (out->grams)
+        json_object_update_new(object, json_pack("{s:i, s:I, s:s}", "grams", (int)out->grams, "sequences",
                                                  (json_int_t)t->sequences, "frequencies", frequencies));
     if (out->checked)
         json_object_set_new(object, "sequential_seconds", json_real(out->sequential_seconds));
+    if (o->compare)
+        json_object_set_new(object, "comparison", json_comparison(c));
     if (!object || json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6)))
         fatal("JSON", "cannot be written");
     json_decref(object);
@@ -67,27 +114,33 @@ static int say_mismatch(const outcome *out)
     const totals *a = &out->total, *b = &out->sequential;
     fprintf(stderr,
             "linescan: the ranks' totals differ from the sequential ones\n"
-            "  ranks       %" PRIu64 " lines %" PRIu64 " words %" PRIu64 " bytes checksum %016" PRIx64
-            " %" PRIu64 " sequences checksum %016" PRIx64 "\n"
-            "  sequential  %" PRIu64 " lines %" PRIu64 " words %" PRIu64 " bytes checksum %016" PRIx64
-            " %" PRIu64 " sequences checksum %016" PRIx64 "\n",
+            "  ranks       %" PRIu64 " lines %" PRIu64 " words %" PRIu64 " bytes checksum %016" PRIx64 " %" PRIu64
+            " sequences checksum %016" PRIx64 "\n"
+            "  sequential  %" PRIu64 " lines %" PRIu64 " words %" PRIu64 " bytes checksum %016" PRIx64 " %" PRIu64
+            " sequences checksum %016" PRIx64 "\n",
             a->lines, a->words, a->bytes, a->checksum, a->sequences, a->frequencies, b->lines, b->words, b->bytes,
             b->checksum, b->sequences, b->frequencies);
     return EXIT_MISMATCH;
 }
 
-int report(const options *o, const outcome *out, bool no_file)
+int report(const options *o, const outcome *out, const comparison *c, bool no_file)
 {
     if (out->interrupted) {
         fprintf(stderr, "linescan: interrupted after %zu files\n", out->files);
         return EXIT_INTERRUPTED;
     }
     if (o->json)
-        print_json(o, out);
+        print_json(o, out, c);
+    else if (o->compare)
+        print_comparison(o, out, c);
     else
-        print_table(o, out);
+        print_table(out);
     if (fflush(stdout) || ferror(stdout))
         fatal("output", "cannot be written");
+    if (out->differs) {
+        fprintf(stderr, "linescan: jobs with the same text had different totals\n");
+        return EXIT_MISMATCH;
+    }
     if (out->checked && !out->agrees)
         return say_mismatch(out);
     return no_file || out->skipped ? EXIT_SKIPPED : EXIT_CLEAN;

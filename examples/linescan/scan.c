@@ -6,6 +6,7 @@
 #include "bar.h"
 #include "check.h"
 #include "clock.h"
+#include "compare.h"
 #include "interrupt.h"
 #include "ranks.h"
 #include "report.h"
@@ -29,13 +30,13 @@ void scan_block(scan *s, const block *b)
 void scan_scatter(scan *s, size_t i, const void *send, void *recv)
 {
     const options *o = s->options;
-    if (!o->blocking) {
+    if (!s->blocking) {
         must(nbcoll_iscatter(send, recv, o->buffer, NBCOLL_BYTE, 0, s->comm, &s->requests[i]), "scatter");
         return;
     }
     double began = seconds_now();
     must(nbcoll_scatter(send, recv, o->buffer, NBCOLL_BYTE, 0, s->comm, NBCOLL_FOREVER), "scatter");
-    s->waited += seconds_now() - began;
+    waits_add(&s->waits, began);
 }
 
 size_t scan_wait(scan *s)
@@ -43,7 +44,7 @@ size_t scan_wait(scan *s)
     size_t index = 0;
     double began = seconds_now();
     must(nbcoll_wait_any(s->in_flight, s->requests, &index, NBCOLL_FOREVER), "scatter");
-    s->waited += seconds_now() - began;
+    waits_add(&s->waits, began);
     return index;
 }
 
@@ -58,7 +59,7 @@ size_t scan_free_buffer(const scan *s)
 static void allocate(scan *s)
 {
     size_t bytes = s->options->buffer * (nbcoll_comm_rank(s->comm) == 0 ? (size_t)s->ranks : 1);
-    for (size_t i = 0; i < s->in_flight; i++) {
+    for (int i = 0; i < s->options->concurrent; i++) {
         void *memory = NULL;
         if (posix_memalign(&memory, 4096, bytes))
             fatal("buffers", "no memory");
@@ -71,7 +72,7 @@ static void wait_for_all(scan *s)
 {
     double began = seconds_now();
     must(nbcoll_barrier(s->comm, NBCOLL_FOREVER), "barrier");
-    s->waited += seconds_now() - began;
+    waits_add(&s->waits, began);
 }
 
 static void reduce_classes(scan *s)
@@ -83,12 +84,12 @@ static void reduce_classes(scan *s)
          "reduce");
 }
 
-/* Adds up what the ranks counted; the result is rank 0's. */
+/* Adds up what the ranks counted; the classes are rank 0's. */
 static void reduce(scan *s, outcome *out)
 {
     const totals *mine = &s->count.total;
     uint64_t send[5] = {mine->lines, mine->words, mine->bytes, mine->checksum, interrupted()}, sum[5] = {0};
-    must(nbcoll_reduce(send, sum, 5, NBCOLL_UINT64, NBCOLL_SUM, 0, s->comm, NBCOLL_FOREVER), "reduce");
+    must(nbcoll_allreduce(send, sum, 5, NBCOLL_UINT64, NBCOLL_SUM, s->comm, NBCOLL_FOREVER), "allreduce");
     s->count.total = (totals){sum[0], sum[1], sum[2], sum[3], 0, 0};
     out->interrupted = sum[4] > 0;
     if (s->count.grams)
@@ -101,16 +102,16 @@ static void reduce(scan *s, outcome *out)
 static void work(scan *s, reader *r, outcome *out)
 {
     wait_for_all(s);
-    s->waited = 0;
-    double began = seconds_now();
+    s->waits = (waits){.began = seconds_now()};
     if (r)
         scan_root(s, r);
     else
         scan_worker(s);
     wait_for_all(s);
     reduce(s, out);
-    out->seconds = seconds_now() - began;
-    double share = out->seconds > 0 ? s->waited / out->seconds : 0;
+    out->ranks = s->ranks;
+    out->seconds = s->waits.ended = seconds_now() - s->waits.began;
+    double share = out->seconds > 0 ? s->waits.seconds / out->seconds : 0;
     must(nbcoll_gather(&share, out->waited, 1, NBCOLL_DOUBLE, 0, s->comm, NBCOLL_FOREVER), "gather");
 }
 
@@ -135,25 +136,46 @@ static void skip(void *user, const char *path, const char *why)
     bar_skip(&((watch *)user)->bar, path, why);
 }
 
-static int lead(scan *s)
+/* One job on rank 0, which reads. */
+static void lead(scan *s, const list *files, outcome *out)
 {
-    outcome out = {.ranks = s->ranks};
-    list files = list_files(s->options->paths, s->options->path_count);
-    if (files.count == 0)
-        fprintf(stderr, "linescan: no file to read\n");
     watch w = {.context = s->context};
-    w.reader = reader_open(&files, &(reader_events){&w, tick, skip});
-    bar_begin(&w.bar, files.bytes);
-    work(s, w.reader, &out);
+    w.reader = reader_open(files, &(reader_events){&w, tick, skip});
+    bar_begin(&w.bar, files->bytes);
+    work(s, w.reader, out);
     bar_end(&w.bar);
-    out.files = w.reader->clean;
-    out.skipped = w.reader->skipped;
+    out->files = w.reader->clean;
+    out->skipped = w.reader->skipped;
     reader_close(w.reader);
+}
+
+void scan_run(scan *s, const list *files, bool blocking, outcome *out)
+{
+    s->blocking = blocking;
+    out->grams = s->grams;
+    s->in_flight = blocking ? 1 : (size_t)s->options->concurrent;
+    count_init(&s->count, s->options->work, s->grams);
+    if (nbcoll_comm_rank(s->comm) == 0)
+        lead(s, files, out);
+    else
+        work(s, NULL, out);
+    count_free(&s->count);
+}
+
+/* All that a rank does; rank 0 then says what was found. */
+static int run(scan *s, const list *files)
+{
+    outcome out = {0};
+    comparison c = {0};
+    if (s->options->compare)
+        compare_run(s, files, &out, &c);
+    else
+        scan_run(s, files, s->options->blocking, &out);
+    if (nbcoll_comm_rank(s->comm) != 0)
+        return EXIT_CLEAN;
     if (s->options->check && !out.interrupted)
-        check_sequential(&files, s->options->grams, &out);
-    int result = report(s->options, &out, files.count == 0);
-    list_free(&files);
-    return result;
+        check_sequential(files, s->grams, &out);
+    return report(s->options, &out, &c, files->count == 0);
 }
 
 int scan_main(nbcoll_context *context, nbcoll_comm *comm, const void *user)
@@ -165,17 +187,18 @@ int scan_main(nbcoll_context *context, nbcoll_comm *comm, const void *user)
     s->context = context;
     s->comm = comm;
     s->ranks = nbcoll_comm_size(comm);
-    s->in_flight = (size_t)s->options->concurrent;
-    count_init(&s->count, s->options->work, s->options->grams);
+    s->grams = s->options->grams;
     allocate(s);
-    int result = EXIT_CLEAN;
-    if (nbcoll_comm_rank(comm) == 0)
-        result = lead(s);
-    else
-        work(s, NULL, &(outcome){0});
-    for (size_t i = 0; i < s->in_flight; i++)
+    list files = {0};
+    if (nbcoll_comm_rank(comm) == 0) {
+        files = list_files(s->options->paths, s->options->path_count);
+        if (files.count == 0)
+            fprintf(stderr, "linescan: no file to read\n");
+    }
+    int result = run(s, &files);
+    list_free(&files);
+    for (int i = 0; i < s->options->concurrent; i++)
         free(s->blocks[i]);
-    count_free(&s->count);
     free(s);
     return result;
 }

@@ -8,6 +8,8 @@
 #include "count.h"
 #include "options.h"
 #include "reader.h"
+#include "report.h"
+#include "waits.h"
 
 #include <nbcoll/nbcoll.h>
 
@@ -28,14 +30,20 @@ typedef struct scan {
     nbcoll_comm *comm;
     int ranks;
     counter count;
-    double waited;               /* seconds in calls that waited for another rank */
-    size_t in_flight;            /* options->concurrent */
+    bool blocking;               /* this job scatters with the blocking call */
+    unsigned grams;              /* bytes of the longest sequence that is counted */
+    waits waits;                 /* calls that waited for another rank, in this job */
+    size_t in_flight;            /* scatters of this job: options->concurrent, or 1 */
     block *blocks[16];           /* one send (rank 0: the blocks of all ranks) or receive buffer a scatter in flight */
     nbcoll_request requests[16]; /* null: that buffer is free */
 } scan;
 
 /* rank_main of ranks.h; `user` is the options. */
 int scan_main(nbcoll_context *context, nbcoll_comm *comm, const void *user);
+
+/* One job, on every rank: the text is dealt out, counted, and added up. `files` are rank 0's, and so is what is found.
+ */
+void scan_run(scan *s, const list *files, bool blocking, outcome *out);
 
 /* Deals out all that the reader gives, and counts this rank's part. */
 void scan_root(scan *s, reader *r);

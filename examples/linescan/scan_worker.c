@@ -27,7 +27,7 @@ static void worker_nonblocking(scan *s)
 
 void scan_worker(scan *s)
 {
-    if (s->options->blocking)
+    if (s->blocking)
         worker_blocking(s);
     else
         worker_nonblocking(s);

@@ -27,14 +27,15 @@ enum { ROUNDS = 3 };
 /* The ways to carry the collectives out. */
 typedef enum way { WAITS, OVERLAPS, OFFLOADS, WAYS } way;
 
-static const char *const way_names[WAYS] = {"waited for", "overlapped", "offloaded"};
+static const char *const way_names[WAYS] = {
+    "each waits for the histograms:", "keys are moved meanwhile:", "an agent carries it all out:"};
 
 #define SHARED ((size_t)64 << 20) /* bytes of a rank's memory that others, and the agent, can name */
 
 typedef struct team {
     nbcoll_endpoint *endpoint;
     nbcoll_context *context;
-    nbcoll_agent *agent;      /* null: there is none */
+    nbcoll_agent *agent; /* null: there is none */
     nbcoll_comm *comm[WAYS];
 } team;
 
@@ -187,7 +188,7 @@ static nbcoll_status sort(const team *all, const options *o, const uint64_t *key
         if (status == NBCOLL_OK && i == ROUNDS - 1)
             status = check(all->comm[WAITS], &s, keys, count, &is_right);
         if (status == NBCOLL_OK && i == ROUNDS - 1 && s.rank == 0)
-            printf("%zu keys, %d ranks, %zu buckets, histograms %s: %8.3f ms, %s\n", s.total, s.ranks, s.buckets,
+            printf("%zu keys sorted by %d ranks, %zu buckets; %-30s %8.3f ms, %s\n", s.total, s.ranks, s.buckets,
                    way_names[how], least, is_right ? "as by one sort" : "WRONG");
         sorter_close(&s);
     }

@@ -15,13 +15,13 @@ done
 
 # sorts RANKS KEYS BUCKETS ARGUMENT...
 sorts() {
-    ranks=$1 line="$2 keys, $1 ranks, $3 buckets, histograms"
+    ranks=$1 line="$2 keys sorted by $1 ranks, $3 buckets;"
     shift 3
     [ -e "${1-}" ] || set -- "$@" "$work"/text/*.gz
     succeeds run --agent -n "$ranks" --timeout 60 "$program" "$@"
-    grep -Eqx "$line waited for: +[0-9.]+ ms, as by one sort" "$work/out" || fail "not sorted: $(cat "$work/out")"
-    grep -Eqx "$line overlapped: +[0-9.]+ ms, as by one sort" "$work/out" || fail "not sorted: $(cat "$work/out")"
-    grep -Eqx "$line offloaded: +[0-9.]+ ms, as by one sort" "$work/out" || fail "not offloaded: $(cat "$work/out")"
+    grep -Eqx "$line each waits for the histograms: +[0-9.]+ ms, as by one sort" "$work/out" || fail "not sorted: $(cat "$work/out")"
+    grep -Eqx "$line keys are moved meanwhile: +[0-9.]+ ms, as by one sort" "$work/out" || fail "not sorted: $(cat "$work/out")"
+    grep -Eqx "$line an agent carries it all out: +[0-9.]+ ms, as by one sort" "$work/out" || fail "not offloaded: $(cat "$work/out")"
 }
 
 for ranks in 1 2 3 5; do

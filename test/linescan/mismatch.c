@@ -17,7 +17,7 @@ bool ranks_are_launched(void) /* for options.c */
 int main(int argc, char **argv)
 {
     options o = {.ranks = 1, .grams = 2};
-    outcome out = {0};
+    outcome out = {.grams = o.grams};
     if (argc != 3)
         return EXIT_USAGE;
     list files = list_files(argv + 2, 1);
@@ -34,5 +34,5 @@ int main(int argc, char **argv)
     out.skipped += strcmp(argv[1], "skipped") == 0;
     check_sequential(&files, o.grams, &out);
     list_free(&files);
-    return report(&o, &out, false);
+    return report(&o, &out, &(comparison){0}, false);
 }

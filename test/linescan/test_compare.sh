@@ -1,39 +1,59 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# compare.sh prints four times beside each other, and only that; with --json one object. What the ranks or linescan find
-# wrong is not passed over.
+# --compare runs both forms by turns, says which is faster with an interval, and draws who waited when. Totals that
+# differ from job to job are an error.
 . "$(dirname "$0")/common.sh"
-compare=$NBCOLL_SOURCE/examples/linescan/compare.sh
-nbcoll=$NBCOLL_BINARY/nbcoll
-[ -x "$nbcoll" ] || exit 77
 
 text 1 3000 20 | gzip >text.gz
-sh "$compare" "$nbcoll" "$linescan" text.gz >out 2>err || fail "status $?: $(cat err)"
-[ "$(grep -c ' s .* MB/s .* times as fast$' out)" -eq 4 ] || fail "not four times: $(cat out)"
-for row in "one rank, one thing after another .* 1.00 times" "4 ranks, scattering with the blocking call" \
-    "4 ranks, up to 16 scatters in flight" "4 ranks, the same, with drivers" \
-    "All four have the same totals"; do
-    grep -q "^$row" out || fail "no line '$row': $(cat out)"
+scan --compare 6 --buffer 4096 --picture waits.svg text.gz
+same "status, totals" "0 $(wc_of text.gz)" "$status $lines_words_bytes"
+tr -d '\n ' <out | grep -Eq '"comparison":\{"rounds":6,("(blocking|nonblocking|gain)":\[[0-9.e-]+,[0-9.e-]+,[0-9.e-]+\],?){3}\}' ||
+    fail "JSON: $(cat out)"
+[ "$(grep -c '>rank [0-3]<' waits.svg)" -eq 8 ] || fail "not two panels of four ranks"
+grep -q '>blocking scatter: [0-9.]* s<' waits.svg && grep -q '>nonblocking scatters: [0-9.]* s<' waits.svg ||
+    fail "no titles"
+python3 -c 'import sys, xml.etree.ElementTree as e; e.parse(sys.argv[1])' waits.svg || fail "no XML"
+
+"$linescan" --compare 6 --buffer 4096 text.gz >out 2>err || fail "status $?: $(cat err)"
+grep -q "^0 MB of text in 1 files: rank 0 of 4 " out || fail "first line: $(cat out)"
+grep -Eq '^  one process alone  .* s  \(all have the same totals\)$' out || fail "alone: $(cat out)"
+for form in "blocking scatter" "nonblocking scatters"; do
+    grep -Eq "^  $form  .* s  \[[0-9.]+, [0-9.]+\]   rank 0 waits [0-9]+% of the time$" out || fail "$form: $(cat out)"
 done
-grep -q "^1 files, $(zcat text.gz | wc -c) bytes of text, $(zcat text.gz | wc -l) lines" out || fail "totals: $(cat out)"
+grep -Eq '^(Nonblocking is [0-9.]+ times as fast|No difference to be seen)' out || fail "no verdict: $(cat out)"
 
-sh "$compare" "$nbcoll" "$linescan" --json text.gz >out 2>err || fail "status $?: $(cat err)"
-tr -d '\n ' <out >one
-grep -q '^{"nonblocking":{"files":1,.*"blocking":false,.*},"blocking":{"files":1,.*"blocking":true,.*}}$' one &&
-    grep -q '},"driver":{"files":1,.*}}$' one || fail "JSON: $(cat out)"
+for wrong in "--compare 5" "--compare 100" "--compare 6 --blocking" "--picture waits.svg"; do
+    # shellcheck disable=SC2086
+    scan $wrong text.gz
+    same "$wrong" 2 "$status"
+done
 
-# a linescan whose blocking run counts one word more
-cat >wrong <<END
-#!/bin/sh
-case " \$* " in
-*" --blocking "*) "$linescan" "\$@" | sed 's/"words": /"words": 1/' ;;
-*) exec "$linescan" "\$@" ;;
-esac
+# The interval holds the median of what the rounds are drawn from: of 2,000 comparisons of numbers from one seed, at
+# least 95% for each number of rounds, and no verdict is drawn from fewer than six.
+cat >interval.c <<'END'
+#include "interval.h"
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    srand48(argc > 1 ? atol(argv[1]) : 1);
+    for (int n = 6; n <= 99; n += n < 12 ? 1 : 29) {
+        int inside = 0;
+        for (int i = 0; i < 2000; i++) {
+            double ratio[99];
+            for (int j = 0; j < n; j++)
+                ratio[j] = drand48() < 0.5 ? 1 - drand48() / 8 : 1 + 4 * drand48();
+            spread s = interval_of(ratio, n);
+            if (s.low > s.middle || s.middle > s.high)
+                return printf("%d rounds: %f %f %f\n", n, s.low, s.middle, s.high), 1;
+            inside += s.low <= 1 && 1 <= s.high;
+        }
+        if (inside < 1880 || (n > 60 && inside > 1980)) /* 95% less three standard deviations; nor all of them */
+            return printf("%d rounds: the interval holds the median in %d of 2000\n", n, inside), 1;
+    }
+    return 0;
+}
 END
-chmod +x wrong
-status=0
-sh "$compare" "$nbcoll" ./wrong text.gz >out 2>err || status=$?
-same "other totals" "3 compare: the totals differ" "$status $(cat err)"
-status=0
-sh "$compare" "$nbcoll" "$linescan" --grams nine text.gz >out 2>err || status=$?
-[ $status -eq 2 ] || fail "a wrong argument: $status"
+parts=$NBCOLL_SOURCE/examples/linescan
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE -I"$parts" -o interval interval.c "$parts/interval.c"
+./interval "$seed" || fail "the interval"

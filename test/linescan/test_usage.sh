@@ -19,7 +19,7 @@ refused --blocking=1
 
 "$linescan" --help >out 2>err || fail "--help: status $?"
 grep -q '^Usage: linescan' out || fail "--help: $(cat out)"
-for option in --ranks --concurrent --blocking --driver --work --buffer --no-check --json; do
+for option in --ranks --concurrent --blocking --compare --picture --driver --work --buffer --no-check --json; do
     grep -q -e "^  $option" out || fail "--help does not know $option"
 done
 "$linescan" text >/dev/full 2>err && fail "a full disk is not noticed"

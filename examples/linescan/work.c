@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * With D seconds of decompression and C of counting, P ranks and c processors, rank 0 needs D + C / P and all together
+ * need (D + C) / c of each processor: both are the same at C = D (c - 1) / (1 - c / P).
+ */
+#include "work.h"
+#include "clock.h"
+#include "count.h"
+#include "options.h"
+#include "reader.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLE = 8 << 20 };
+
+/* Seconds for decompressing up to SAMPLE bytes of text into `text`. */
+static double decompress(const list *files, unsigned char *text, size_t *bytes)
+{
+    reader *r = reader_open(files, &(reader_events){0});
+    double began = seconds_now();
+    *bytes = 0;
+    while (*bytes < SAMPLE && reader_next(r)) {
+        size_t got;
+        for (const unsigned char *view; view = reader_view(r, 1, &got), got > 0 && *bytes < SAMPLE;) {
+            got = got < SAMPLE - *bytes ? got : SAMPLE - *bytes;
+            memcpy(text + *bytes, view, got);
+            *bytes += got;
+            reader_take(r, got);
+        }
+    }
+    double seconds = seconds_now() - began;
+    reader_close(r);
+    return seconds;
+}
+
+static double count(const unsigned char *text, size_t bytes, unsigned grams)
+{
+    counter c;
+    count_init(&c, 0, grams);
+    double began = seconds_now();
+    count_text(&c, text, bytes);
+    double seconds = seconds_now() - began;
+    count_free(&c);
+    return seconds;
+}
+
+unsigned work_for(const list *files, int ranks, int processors)
+{
+    unsigned char *text = malloc(SAMPLE);
+    if (!text)
+        fatal("sample", "no memory");
+    size_t bytes;
+    double reading = decompress(files, text, &bytes), share = (double)processors / ranks;
+    double wanted = reading * (processors - 1) / (share < 0.75 ? 1 - share : 0.25), best = INFINITY;
+    unsigned grams = 1;
+    for (unsigned n = 1; n <= GRAMS_MOST; n++) {
+        double far = fabs(count(text, bytes, n) - wanted);
+        if (far < best) {
+            best = far;
+            grams = n;
+        }
+    }
+    free(text);
+    return grams;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How much counting this machine has time for.
+ */
+#ifndef LINESCAN_WORK_H
+#define LINESCAN_WORK_H
+
+#include "list.h"
+
+/* Rank 0 decompresses and counts a share; the others count the rest. Nonblocking scatters hide the decompression behind
+ * the counting, and gain the most where rank 0 is then as busy as every other processor. So many bytes of the longest
+ * sequence (1 .. GRAMS_MOST) make it so on this many processors with this many ranks, by a trial with the first files.
+ */
+unsigned work_for(const list *files, int ranks, int processors);
+
+#endif
