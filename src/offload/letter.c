@@ -182,10 +182,13 @@ static nbcoll_status nbcolli_letter_check(const nbcoll_program *p, unsigned char
     return NBCOLL_OK;
 }
 
-/* Do the numbers fit what has come? */
+/* Do the numbers fit what has come? No extent is larger than memory can be: sums with it do not wrap. */
 static int nbcolli_letter_counts(const nbcolli_letter_head *h, size_t bytes)
 {
     const nbcoll_program_info *info = &h->info;
+    for (int b = NBCOLL_BUFFER_SEND; b <= NBCOLL_BUFFER_SCRATCH; b++)
+        if (info->extent[b] > PTRDIFF_MAX / 2)
+            return 0;
     if (info->queues > bytes / sizeof(nbcoll_queue_view) || h->tasks > bytes / sizeof(nbcoll_task))
         return 0;
     return bytes == nbcolli_letter_size(info->queues, h->tasks) && info->management <= info->queues &&

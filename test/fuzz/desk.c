@@ -178,7 +178,8 @@ static void work(void *user)
 static void be_process(fuzz_input in)
 {
     const nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = RANKS};
-    const nbcoll_agent_config agent = {.size = sizeof agent, .eager = 64, .depth = 4};
+    const nbcoll_host host = fuzz_host();
+    const nbcoll_agent_config agent = {.size = sizeof agent, .host = &host, .eager = 64, .depth = 4};
     scene s = {.in = in};
     nbcoll_loopback *world;
     nbcoll_endpoint *end[RANKS];

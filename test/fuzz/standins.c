@@ -4,6 +4,7 @@
 #define _GNU_SOURCE /* memfd_create, ppoll */
 #endif
 #include <poll.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -55,9 +56,24 @@ static uint64_t now(void *user)
     return ns += UINT64_C(100000000);
 }
 
+#define MOST ((size_t)1 << 30) /* bytes of one allocation */
+
+static void *alloc(void *user, size_t bytes, size_t align)
+{
+    (void)user;
+    return bytes > MOST ? NULL : aligned_alloc(align, (bytes + align - 1) / align * align);
+}
+
+static void release(void *user, void *memory, size_t bytes)
+{
+    (void)user;
+    (void)bytes;
+    free(memory);
+}
+
 nbcoll_host fuzz_host(void)
 {
-    return (nbcoll_host){.size = sizeof(nbcoll_host), .now = now};
+    return (nbcoll_host){.size = sizeof(nbcoll_host), .now = now, .alloc = alloc, .free = release};
 }
 
 int __real_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *longest, const sigset_t *mask);
