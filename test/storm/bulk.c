@@ -10,7 +10,7 @@
 
 static bool is_registered(const end *e)
 {
-    return !(e->storm->plan.groups & PLAIN_KEYS);
+    return !(e->net.groups & PLAIN_KEYS);
 }
 
 /* Something has gone that lets a key be stale. */
@@ -21,15 +21,15 @@ static bool excuses(const storm *s)
 
 /* ---- registrations ----------------------------------------------------------------------------------------------- */
 
-static nbcoll_key key_of(const plan *p, uint64_t id)
+static nbcoll_key key_of(const end *e, uint64_t id)
 {
     nbcoll_key key = {{id}};
-    for (size_t i = 8; i < p->key_bytes && i < sizeof key; i++)
+    for (size_t i = 8; i < e->net.key_bytes && i < sizeof key; i++)
         ((unsigned char *)&key)[i] = (unsigned char)(mix(id, i) | 1);
     return key;
 }
 
-static nbcoll_status bulk_register(nbcoll_endpoint *ep, int peer, void *memory, size_t bytes, uint32_t access,
+static nbcoll_status bulk_register(nbcoll_endpoint *ep, int address, void *memory, size_t bytes, uint32_t access,
                                    nbcoll_registration *out)
 {
     end *e = (end *)ep;
@@ -38,24 +38,24 @@ static nbcoll_status bulk_register(nbcoll_endpoint *ep, int peer, void *memory, 
 
     storm_step(s, e->actor);
     if (storm_fault(s, e->actor, FAULT_REGISTER, &e->actor->registers)) {
-        storm_note(s, ep->rank, NOTE_FAULT, FAULT_REGISTER, access);
-        if (s->plan.groups & HAS_SHARED)
-            storm_cause(s, ep->rank, BAD_KEY);
+        storm_note(s, e->rank, NOTE_FAULT, FAULT_REGISTER, access);
+        if (e->net.groups & HAS_SHARED)
+            storm_cause(s, e->rank, BAD_KEY);
         return NBCOLL_ERR_MEMORY;
     }
     if (!memory || !bytes)
-        storm_find(s, "rank %d registers nothing", ep->rank);
+        storm_find(s, "rank %d registers nothing", e->rank);
     memset(out, 0, sizeof *out);
     if (!is_registered(e)) {
         out->key = (nbcoll_key){{(uintptr_t)memory, bytes}};
         return NBCOLL_OK;
     }
     w->registered = grown(w->registered, w->n_registered, &w->registered_room, sizeof *w->registered);
-    w->registered[w->n_registered++] = (registered){e, memory, bytes, access, peer};
+    w->registered[w->n_registered++] = (registered){e, memory, bytes, access, address < 0 ? -1 : e->who[address]};
     if (access & (NBCOLL_PEER_READS | NBCOLL_PEER_WRITES))
-        out->key = key_of(&s->plan, w->n_registered);
+        out->key = key_of(e, w->n_registered);
     out->word[0] = w->n_registered;
-    storm_note(s, ep->rank, NOTE_REGISTER, w->n_registered, bytes << 8 | access);
+    storm_note(s, e->rank, NOTE_REGISTER, w->n_registered, bytes << 8 | access);
     return NBCOLL_OK;
 }
 
@@ -71,7 +71,7 @@ static registered *find(storm *s, uint64_t id, const end *owner)
 static bool uses(const order *o, uint64_t id, const end *e)
 {
     bool is_here = o->end == e && o->local == id;
-    bool is_there = o->peer == e->base.rank && o->key.word[0] == id && !e->given_up[o->end->base.rank];
+    bool is_there = wire_end(o->end, o->peer) == e && o->key.word[0] == id && !e->given_up[o->end->rank];
     return o->kind != ORDER_POST && (is_here || is_there);
 }
 
@@ -82,14 +82,14 @@ static void bulk_deregister(nbcoll_endpoint *ep, nbcoll_registration *registrati
 
     storm_step(s, e->actor);
     registered *r = find(s, registration->word[0], e);
-    storm_note(s, ep->rank, NOTE_UNREGISTER, registration->word[0], 0);
+    storm_note(s, e->rank, NOTE_UNREGISTER, registration->word[0], 0);
     if (!r) {
-        storm_find(s, "rank %d ends a registration that it does not have", ep->rank);
+        storm_find(s, "rank %d ends a registration that it does not have", e->rank);
         return;
     }
     for (size_t i = 0; i < s->wire->n_orders; i++)
         if (uses(&s->wire->orders[i], registration->word[0], e))
-            storm_find(s, "rank %d ends a registration that a get or put uses", ep->rank);
+            storm_find(s, "rank %d ends a registration that a get or put uses", e->rank);
     r->end = NULL;
 }
 
@@ -101,21 +101,22 @@ void bulk_closes(end *e)
             storm_find(e->storm,
                        "rank %d closes its endpoint with memory registered: %zu bytes, access %u, for rank %d, "
                        "as %zu",
-                       e->base.rank, w->registered[i].bytes, w->registered[i].access, w->registered[i].peer, i + 1);
+                       e->rank, w->registered[i].bytes, w->registered[i].access, w->registered[i].peer, i + 1);
             w->registered[i].end = NULL;
         }
 }
 
 /* ---- gets and puts ----------------------------------------------------------------------------------------------- */
 
-static char *locate(storm *s, const nbcoll_key *key, int owner, int other, uint32_t access, size_t offset, size_t bytes)
+/* Where a key of `at` leads for another rank. */
+static char *locate(const end *at, const nbcoll_key *key, int other, uint32_t access, size_t offset, size_t bytes)
 {
-    end *at = wire_end(s, owner);
+    storm *s = at->storm;
     if (!is_registered(at)) {
         char *there = (char *)(uintptr_t)key->word[0];
-        bool is_shared = s->memory &&
-                         (unsigned char *)there - s->memory < (ptrdiff_t)(s->plan.quota * (size_t)s->plan.ranks) &&
-                         (unsigned char *)there >= s->memory;
+        const unsigned char *memory = s->memory[at->number];
+        size_t all = s->plan.net[at->number].quota * (size_t)s->plan.ranks;
+        bool is_shared = memory && (unsigned char *)there - memory < (ptrdiff_t)all && (unsigned char *)there >= memory;
         bool is_in = there && offset <= key->word[1] && bytes <= key->word[1] - offset;
         return is_in && (is_shared || !at->is_closed) ? there + offset
                                                       : NULL; /* shared memory outlives its rank's end */
@@ -123,7 +124,7 @@ static char *locate(storm *s, const nbcoll_key *key, int owner, int other, uint3
     if (at->is_closed)
         return NULL;
     registered *r = find(s, key->word[0], at);
-    nbcoll_key whole = key_of(&s->plan, key->word[0]);
+    nbcoll_key whole = key_of(at, key->word[0]);
     if (!r || memcmp(key, &whole, sizeof whole) != 0 || !(r->access & access) || (r->peer >= 0 && r->peer != other) ||
         offset > r->bytes || bytes > r->bytes - offset)
         return NULL;
@@ -134,7 +135,7 @@ static bool covers(storm *s, end *e, uint64_t id, const char *memory, size_t byt
 {
     registered *r = id ? find(s, id, e) : NULL;
     if (!id)
-        return s->plan.groups & ANY_LOCAL;
+        return e->net.groups & ANY_LOCAL;
     return r && (r->access & NBCOLL_LOCAL_END) && memory >= r->memory && memory + bytes <= r->memory + r->bytes;
 }
 
@@ -144,21 +145,21 @@ static const char *what_is_wrong(storm *s, const order *o, char **there)
     uint32_t access = o->kind == ORDER_GET ? NBCOLL_PEER_READS : NBCOLL_PEER_WRITES;
     if (!covers(s, o->end, o->local, here, o->bytes))
         return "whose own end is not registered";
-    *there = locate(s, &o->key, o->peer, o->end->base.rank, access, o->offset, o->bytes);
+    *there = locate(wire_end(o->end, o->peer), &o->key, o->end->rank, access, o->offset, o->bytes);
     return *there ? NULL : "whose other end is not registered";
 }
 
 nbcoll_status bulk_carry_out(storm *s, order *o)
 {
     char *there;
-    if (wire_end(s, o->peer)->given_up[o->end->base.rank]) { /* of which it may learn by this first */
+    if (wire_end(o->end, o->peer)->given_up[o->end->rank]) { /* of which it may learn by this first */
         storm_cause(s, o->peer, BAD_WIRE);
         return NBCOLL_ERR_TRANSPORT;
     }
     const char *wrong = what_is_wrong(s, o, &there);
     if (wrong) {
         if (!excuses(s))
-            storm_find(s, "rank %d has a %s lent %s (any more)", o->end->base.rank,
+            storm_find(s, "rank %d has a %s lent %s (any more)", o->end->rank,
                        o->kind == ORDER_GET ? "get" : "put", wrong);
         return NBCOLL_ERR_TRANSPORT;
     }
@@ -168,7 +169,7 @@ nbcoll_status bulk_carry_out(storm *s, order *o)
         memcpy(there, o->from, o->bytes);
         wire_send(o->end, o->peer, o->header, NULL, 0);
     }
-    storm_note(s, o->end->base.rank, NOTE_COPIED, (uint64_t)o->peer, o->bytes);
+    storm_note(s, o->end->rank, NOTE_COPIED, (uint64_t)o->peer, o->bytes);
     return NBCOLL_OK;
 }
 
@@ -181,37 +182,37 @@ static nbcoll_posted begin(end *e, order o, fault_kind kind, uint64_t *counter)
     o.end = e;
     if (refused >= 0)
         return (nbcoll_posted)refused;
-    storm_note(s, e->base.rank, o.kind == ORDER_GET ? NOTE_GET : NOTE_PUT, (uint64_t)o.peer, o.bytes);
+    storm_note(s, e->rank, o.kind == ORDER_GET ? NOTE_GET : NOTE_PUT, (uint64_t)o.peer, o.bytes);
     const fault *f = storm_fault(s, e->actor, kind, counter);
     if (f) {
-        storm_note(s, e->base.rank, NOTE_FAULT, kind, (uint64_t)o.peer);
-        storm_cause(s, e->base.rank, BAD_WIRE);
+        storm_note(s, e->rank, NOTE_FAULT, kind, (uint64_t)o.peer);
+        storm_cause(s, e->rank, BAD_WIRE);
         storm_cause(s, o.peer, BAD_WIRE);
         o.fails = true;
         return f->late ? wire_lend(e, o) : NBCOLL_POST_FAILED;
     }
-    if (wire_end(s, o.peer)->given_up[e->base.rank] || storm_chance(s, s->plan.refused)) {
-        wire_refused(e, wire_end(s, o.peer)->given_up[e->base.rank]);
+    if (wire_end(e, o.peer)->given_up[e->rank] || storm_chance(s, e->net.refused)) {
+        wire_refused(e, wire_end(e, o.peer)->given_up[e->rank]);
         return NBCOLL_POST_NOT_NOW;
     }
     const char *wrong = what_is_wrong(s, &o, &there);
     if (wrong && !excuses(s))
-        storm_find(s, "rank %d posts a %s of %zu bytes %s", e->base.rank, o.kind == ORDER_GET ? "get" : "put", o.bytes,
+        storm_find(s, "rank %d posts a %s of %zu bytes %s", e->rank, o.kind == ORDER_GET ? "get" : "put", o.bytes,
                    wrong);
     if (wrong)
         return NBCOLL_POST_FAILED;
-    if (storm_chance(s, s->plan.lent))
+    if (storm_chance(s, e->net.lent))
         return wire_lend(e, o);
     return bulk_carry_out(s, &o) == NBCOLL_OK ? NBCOLL_POST_DONE : NBCOLL_POST_FAILED;
 }
 
-static nbcoll_posted bulk_get_(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
+static nbcoll_posted bulk_get_(nbcoll_endpoint *ep, int address, const nbcoll_key *key, size_t offset,
                                const nbcoll_registration *local, void *to, size_t bytes, nbcoll_work *work)
 {
     end *e = (end *)ep;
     return begin(e,
                  (order){.kind = ORDER_GET,
-                         .peer = peer,
+                         .peer = e->who[address],
                          .work = work,
                          .to = to,
                          .bytes = bytes,
@@ -221,14 +222,14 @@ static nbcoll_posted bulk_get_(nbcoll_endpoint *ep, int peer, const nbcoll_key *
                  FAULT_GET, &e->actor->gets);
 }
 
-static nbcoll_posted bulk_put_(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
+static nbcoll_posted bulk_put_(nbcoll_endpoint *ep, int address, const nbcoll_key *key, size_t offset,
                                const nbcoll_registration *local, const void *from, size_t bytes,
                                const nbcoll_header *notice, nbcoll_work *work)
 {
     end *e = (end *)ep;
     return begin(e,
                  (order){.kind = ORDER_PUT,
-                         .peer = peer,
+                         .peer = e->who[address],
                          .work = work,
                          .from = from,
                          .bytes = bytes,
@@ -239,26 +240,28 @@ static nbcoll_posted bulk_put_(nbcoll_endpoint *ep, int peer, const nbcoll_key *
                  FAULT_PUT, &e->actor->puts);
 }
 
-static const void *bulk_view(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset, size_t bytes)
+static const void *bulk_view(nbcoll_endpoint *ep, int address, const nbcoll_key *key, size_t offset, size_t bytes)
 {
     end *e = (end *)ep;
     storm *s = e->storm;
     storm_step(s, e->actor);
-    if (s->ends || wire_end(s, peer)->given_up[ep->rank])
+    const end *at = wire_end(e, e->who[address]);
+    if (s->ends || at->given_up[e->rank])
         return NULL;
-    return locate(s, key, peer, ep->rank, NBCOLL_PEER_READS, offset, bytes);
+    return locate(at, key, e->rank, NBCOLL_PEER_READS, offset, bytes);
 }
 
-void bulk_give_up(nbcoll_endpoint *ep, int peer)
+void bulk_give_up(nbcoll_endpoint *ep, int address)
 {
     end *e = (end *)ep;
+    int peer = e->who[address];
     e->given_up[peer] = true;
-    storm_note(e->storm, ep->rank, NOTE_GIVEN_UP, (uint64_t)peer, 0);
+    storm_note(e->storm, e->rank, NOTE_GIVEN_UP, (uint64_t)peer, (uint64_t)e->number);
 }
 
-nbcoll_bulk bulk_table(const plan *p)
+nbcoll_bulk bulk_table(const net *n)
 {
-    unsigned g = p->groups;
+    unsigned g = n->groups;
     return (nbcoll_bulk){.size = sizeof(nbcoll_bulk),
                          .flags =
                              (g & ANY_LOCAL ? NBCOLL_BULK_ANY_LOCAL : 0) | (g & PLAIN_KEYS ? NBCOLL_BULK_ONE_KEY : 0),
@@ -275,68 +278,68 @@ static nbcoll_status shared_reserve(nbcoll_endpoint *ep, size_t bytes, uint64_t 
 {
     end *e = (end *)ep;
     storm *s = e->storm;
-    reserved *list = s->wire->reserved[ep->rank];
-    size_t n = s->wire->n_reserved[ep->rank], i = 0, place = s->plan.quota * (size_t)ep->rank, first = place;
+    reserved *list = s->wire->reserved[e->number][e->rank];
+    size_t n = s->wire->n_reserved[e->number][e->rank], i = 0;
+    size_t place = s->plan.net[e->number].quota * (size_t)e->rank, first = place;
 
     storm_step(s, e->actor);
     bytes = (bytes + 127) / 128 * 128;
     for (; i < n && list[i].at - place < bytes; i++)
         place = list[i].at + list[i].bytes;
-    if (place + bytes > first + s->plan.quota)
+    if (place + bytes > first + e->net.quota)
         return NBCOLL_ERR_MEMORY;
     list = realloc(list, (n + 1) * sizeof *list);
     memmove(list + i + 1, list + i, (n - i) * sizeof *list);
     list[i] = (reserved){place, bytes};
-    s->wire->reserved[ep->rank] = list;
-    s->wire->n_reserved[ep->rank] = n + 1;
-    memset(s->memory + place, 0, bytes);
+    s->wire->reserved[e->number][e->rank] = list;
+    s->wire->n_reserved[e->number][e->rank] = n + 1;
+    memset(s->memory[e->number] + place, 0, bytes);
     *at = place;
-    storm_note(s, ep->rank, NOTE_RESERVE, bytes, 0);
+    storm_note(s, e->rank, NOTE_RESERVE, bytes, 0);
     return NBCOLL_OK;
 }
 
 static void shared_release(nbcoll_endpoint *ep, uint64_t at)
 {
-    storm *s = ((end *)ep)->storm;
-    reserved *list = s->wire->reserved[ep->rank];
-    size_t n = s->wire->n_reserved[ep->rank], i = 0;
+    end *e = (end *)ep;
+    storm *s = e->storm;
+    reserved *list = s->wire->reserved[e->number][e->rank];
+    size_t n = s->wire->n_reserved[e->number][e->rank], i = 0;
 
     while (i < n && list[i].at != at)
         i++;
     if (i == n) {
-        storm_find(s, "rank %d releases shared memory that it has not reserved", ep->rank);
+        storm_find(s, "rank %d releases shared memory that it has not reserved", e->rank);
         return;
     }
-    storm_note(s, ep->rank, NOTE_RELEASE, at, list[i].bytes);
-    memset(s->memory + at, 0xdb, list[i].bytes);
+    storm_note(s, e->rank, NOTE_RELEASE, at, list[i].bytes);
+    memset(s->memory[e->number] + at, 0xdb, list[i].bytes);
     memmove(list + i, list + i + 1, (n - i - 1) * sizeof *list);
-    s->wire->n_reserved[ep->rank] = n - 1;
+    s->wire->n_reserved[e->number][e->rank] = n - 1;
 }
 
 static void *shared_map(nbcoll_endpoint *ep, uint64_t at, size_t bytes)
 {
-    storm *s = ((end *)ep)->storm;
-    size_t all = s->plan.quota * (size_t)s->plan.ranks;
-    return at <= all && bytes <= all - at ? s->memory + at : NULL;
+    const end *e = (const end *)ep;
+    storm *s = e->storm;
+    size_t quota = s->plan.net[e->number].quota, all = quota * (size_t)s->plan.ranks;
+    bool is_in = at < all && bytes <= all - at && wire_reaches(e, (int)(at / quota));
+    return is_in ? s->memory[e->number] + at : NULL;
 }
 
-static void shared_wake(nbcoll_endpoint *ep, int peer)
+static void shared_wake(nbcoll_endpoint *ep, int address)
 {
     end *e = (end *)ep;
     storm *s = e->storm;
     storm_step(s, e->actor);
-    storm_note(s, ep->rank, NOTE_WAKE, (uint64_t)peer, 0);
-    for (int r = 0; r < ep->ranks; r++)
-        if (r != ep->rank && (peer < 0 || r == peer))
-            storm_ring(s, r, s->now + storm_random(s, 2 * MICROSECOND));
+    storm_note(s, e->rank, NOTE_WAKE, (uint64_t)(address < 0 ? -1 : e->who[address]), 0);
+    for (int k = 0; k < ep->ranks; k++)
+        if (k != ep->rank && (address < 0 || k == address))
+            storm_ring(s, e->who[k], s->now + storm_random(s, 2 * MICROSECOND));
 }
 
-nbcoll_shared shared_table(const plan *p)
-{
-    (void)p;
-    return (nbcoll_shared){.size = sizeof(nbcoll_shared),
-                           .reserve = shared_reserve,
-                           .release = shared_release,
-                           .map = shared_map,
-                           .wake = shared_wake};
-}
+const nbcoll_shared wire_shared = {.size = sizeof wire_shared,
+                                   .reserve = shared_reserve,
+                                   .release = shared_release,
+                                   .map = shared_map,
+                                   .wake = shared_wake};

@@ -20,7 +20,7 @@ static uint64_t draw(uint64_t *state, uint64_t below)
 
 /* ---- transport and limits ---------------------------------------------------------------------------------------- */
 
-static void draw_groups(plan *p, uint64_t *r)
+static void draw_groups(net *n, uint64_t *r)
 {
     unsigned g = 0;
     switch (draw(r, 6)) {
@@ -43,56 +43,113 @@ static void draw_groups(plan *p, uint64_t *r)
     g |= draw(r, 2) ? HAS_LINES : 0u;
     g |= g & HAS_LINES && draw(r, 2) ? HAS_TAKE : 0u;
     g |= draw(r, 2) ? HAS_WAKEUP : 0u;
-    p->groups = g;
-    p->key_bytes = g & PLAIN_KEYS ? 16 : (uint32_t)ONE_OF(r, 8, 16, 20, 40, 64);
-    p->channels = (uint32_t)ONE_OF(r, 1, 2, 16, 256, 65536);
+    n->groups = g;
+    n->key_bytes = g & PLAIN_KEYS ? 16 : (uint32_t)ONE_OF(r, 8, 16, 20, 40, 64);
+    n->channels = (uint32_t)ONE_OF(r, 1, 2, 16, 256, 65536);
 }
 
-static void draw_limits(plan *p, uint64_t *r)
+static void draw_memory(const plan *p, net *n, uint64_t *r)
 {
     nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
-    p->payload = ONE_OF(r, 256, 256, 264, 512, 1000, 4096, 65536);
+    n->shelf = n->groups & HAS_SHARED && draw(r, 2) ? (uint32_t)ONE_OF(r, 4096, 20000, 65536) : 0;
+    n->quota = 0;
+    if (!(n->groups & HAS_SHARED))
+        return;
+    config.slots = p->slots;
+    config.cells = p->cells;
+    n->quota = nbcoll_cells_bytes(&config, p->ranks) * draw(r, 5) + n->shelf;
+    n->quota += draw(r, 65536);
+    n->quota = (n->quota + 127) / 128 * 128 + 128;
+}
+
+static void draw_habits(net *n, uint64_t *r)
+{
+    n->refused = (unsigned)ONE_OF(r, 0, 0, 30, 300, 700);
+    n->lent = (unsigned)ONE_OF(r, 0, 0, 100, 500, 1000);
+}
+
+/* Credits bound what a receiver must have room for. */
+static void draw_bound(const plan *p, net *n, uint64_t *r)
+{
+    if (draw(r, 4) == 0) {
+        n->groups |= HAS_BOUND;
+        n->room = p->credits < 4 ? 4 : p->credits;
+    }
+}
+
+static void draw_limits(plan *p, net *n, uint64_t *r)
+{
+    n->payload = ONE_OF(r, 256, 256, 264, 512, 1000, 4096, 65536);
     p->eager = ONE_OF(r, 0, 8, 64, 255, 4096, 65536);
     p->credits = (uint32_t)ONE_OF(r, 1, 2, 3, 16, 64);
     p->slots = (uint32_t)ONE_OF(r, 1, 2, 3, 8, 32, 64);
     p->cells = (uint32_t)ONE_OF(r, 1, 2, 8, 8, 16);
     p->schedules = (uint32_t)ONE_OF(r, 1, 2, 8, 128);
     p->flags = draw(r, 4) ? 0 : (uint32_t)draw(r, 8);
-    p->ticks = 0;
-    config.slots = p->slots;
-    config.cells = p->cells;
-    p->shelf = p->groups & HAS_SHARED && draw(r, 2) ? (uint32_t)ONE_OF(r, 4096, 20000, 65536) : 0;
-    if (p->groups & HAS_SHARED) {
-        p->quota = nbcoll_cells_bytes(&config, p->ranks) * draw(r, 5) + p->shelf + draw(r, 65536);
-        p->quota = (p->quota + 127) / 128 * 128 + 128;
-    } else
-        p->quota = 0;
-    p->refused = (unsigned)ONE_OF(r, 0, 0, 30, 300, 700);
-    p->lent = (unsigned)ONE_OF(r, 0, 0, 100, 500, 1000);
+    draw_memory(p, n, r);
+    draw_habits(n, r);
     p->switches = (unsigned)ONE_OF(r, 0, 5, 30, 100);
-    p->far = (unsigned)ONE_OF(r, 0, 5, 30, 100);
+    n->far = (unsigned)ONE_OF(r, 0, 5, 30, 100);
     p->late = (unsigned)ONE_OF(r, 0, 0, 20, 100);
     p->latest = (uint64_t)ONE_OF(r, 100 * MICROSECOND, 10 * MILLISECOND, SECOND, SECOND, 200 * SECOND);
     if (p->ranks > 9 && p->latest > SECOND)
         p->latest = SECOND;
     if (p->latest >= SECOND) /* for that each of the others makes thousands of passes */
         p->late /= p->latest > SECOND ? 20 : 4;
-    p->room = (uint32_t)ONE_OF(r, 1, 2, 8, 64, 1000);
+    n->room = (uint32_t)ONE_OF(r, 1, 2, 8, 64, 1000);
     p->window = (int)ONE_OF(r, 1, 4, 16, 64);
     if (p->edition >= 5 && p->ranks <= 9 && mix(p->seed, 5) % 6 == 0)
         p->flags |= NBCOLL_CHECKED;
+    draw_bound(p, n, r);
+}
+
+/* The groups of a node's ranks, in their order or the other way round. */
+static void place_near(plan *p, uint64_t *r)
+{
+    place_in *at = p->net[NEAR].at;
+    uint64_t nodes = 1 + draw(r, (uint64_t)p->ranks);
+    bool reverse = draw(r, 2);
+
+    for (int k = 0; k < p->ranks; k++)
+        at[k] = (place_in){(int)draw(r, nodes), 0, 0};
+    for (int k = 0; k < p->ranks; k++)
+        for (int q = 0; q < p->ranks; q++) {
+            at[k].size += at[q].group == at[k].group;
+            at[k].rank += at[q].group == at[k].group && (reverse ? q > k : q < k);
+        }
+}
+
+/* Of the eighth edition on a third of the worlds have it. */
+static void draw_near(plan *p)
+{
+    net *n = &p->net[NEAR];
+    uint64_t r = mix(p->seed, 12);
+
+    p->nets = p->edition >= 8 && draw(&r, 3) == 0 ? 2 : 1;
+    if (p->nets == 1)
+        return;
+    place_near(p, &r);
+    draw_groups(n, &r);
+    n->payload = ONE_OF(&r, 256, 256, 264, 512, 1000, 4096, 65536);
+    draw_memory(p, n, &r);
+    draw_habits(n, &r);
+    n->far = (unsigned)ONE_OF(&r, 0, 0, 5, 30);
+    n->room = (uint32_t)ONE_OF(&r, 1, 2, 8, 64, 1000);
+    draw_bound(p, n, &r);
+}
+
+static void draw_ticks(plan *p)
+{
+    p->ticks = 0;
     if (p->edition >= 6 && p->ranks <= 9 && mix(p->seed, 6) % 3 == 0)
         p->ticks = mix(p->seed, 7) % 3 ? 30 : 300;
-    if (p->ticks && p->groups & (HAS_GET | HAS_PUT) && mix(p->seed, 8) % 4) { /* else they are refused */
-        p->groups |= PLAIN_KEYS | ANY_LOCAL;
-        p->key_bytes = 16;
-    }
+    for (net *n = p->net; n < p->net + p->nets; n++)
+        if (p->ticks && n->groups & (HAS_GET | HAS_PUT) && mix(p->seed, 8) % 4) { /* else they are refused */
+            n->groups |= PLAIN_KEYS | ANY_LOCAL;
+            n->key_bytes = 16;
+        }
     p->is_observed = p->edition >= 7 && !p->ticks && mix(p->seed, 9) % 8 == 0;
     p->garbage = p->edition >= 7 && mix(p->seed, 10) % 2 ? 0x5b : 0xdb; /* as numbers: more or less than none */
-    if (draw(r, 4) == 0) {
-        p->groups |= HAS_BOUND;
-        p->room = p->credits < 4 ? 4 : p->credits;
-    }
 }
 
 /* ---- the program ------------------------------------------------------------------------------------------------- */
@@ -139,7 +196,7 @@ static void draw_other_elements(item *i, uint64_t *r)
 static void place_all(plan *p)
 {
     for (int r = 0; r < p->ranks; r++)
-        p->place[0][r] = (place_in){0, r, p->ranks};
+        p->place[0][r] = p->net[HOME].at[r] = (place_in){0, r, p->ranks};
     p->comms = 1;
 }
 
@@ -333,8 +390,10 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
                               : 6 + (int)draw(&r, 4);
     if (c->ranks)
         p->ranks = c->ranks;
-    draw_groups(p, &r);
-    draw_limits(p, &r);
+    draw_groups(&p->net[HOME], &r);
+    draw_limits(p, &p->net[HOME], &r);
+    draw_near(p);
+    draw_ticks(p);
     draw_items(p, 30 + (int)draw(&r, 12));
     draw_faults(p, c);
     memset(p->is_skipped, 0, sizeof p->is_skipped);
@@ -406,22 +465,29 @@ static void print_item(const plan *p, int n)
     printf("\n");
 }
 
+static void print_net(const plan *p, const net *n)
+{
+    printf("  %s:%s%s%s%s%s%s%s%s%s%s; payload %zu, keys of %u, channels %u, shelf %u, quota %zu; of 1000: refused %u, "
+           "lent %u, far %u; room %u\n",
+           n == &p->net[HOME] ? "transport" : "within nodes", n->groups & HAS_LINES ? " lines" : "",
+           n->groups & HAS_TAKE ? " taken" : "", n->groups & HAS_GET ? " get" : "", n->groups & HAS_PUT ? " put" : "",
+           n->groups & ANY_LOCAL ? " any-local" : "", n->groups & PLAIN_KEYS ? " plain-keys" : "",
+           n->groups & HAS_SHARED ? " shared" : "", n->groups & HAS_VIEW ? " view" : "",
+           n->groups & HAS_WAKEUP ? " wakeup" : "", n->groups & HAS_BOUND ? " receives" : "", n->payload, n->key_bytes,
+           n->channels, n->shelf, n->quota, n->refused, n->lent, n->far, n->room);
+    for (int r = 0; r < p->ranks && n != &p->net[HOME]; r++)
+        printf("    rank %d: number %d of %d on node %d\n", r, n->at[r].rank, n->at[r].size, n->at[r].group);
+}
+
 void plan_print(const plan *p)
 {
-    printf("seed %llu: %d ranks; transport:%s%s%s%s%s%s%s%s%s%s\n", (unsigned long long)p->seed, p->ranks,
-           p->groups & HAS_LINES ? " lines" : "", p->groups & HAS_TAKE ? " taken" : "",
-           p->groups & HAS_GET ? " get" : "", p->groups & HAS_PUT ? " put" : "",
-           p->groups & ANY_LOCAL ? " any-local" : "", p->groups & PLAIN_KEYS ? " plain-keys" : "",
-           p->groups & HAS_SHARED ? " shared" : "", p->groups & HAS_VIEW ? " view" : "",
-           p->groups & HAS_WAKEUP ? " wakeup" : "", p->groups & HAS_BOUND ? " receives" : "");
-    printf("  payload %zu, eager %zu, credits %u, slots %u, cells %u, schedules %u, flags %u, keys of %u, channels %u, "
-           "shelf %u, quota %zu\n",
-           p->payload, p->eager, p->credits, p->slots, p->cells, p->schedules, p->flags, p->key_bytes, p->channels,
-           p->shelf, p->quota);
-    printf("  of 1000: refused %u, lent %u, switches %u, far %u, ticks %u, late %u (at most %llu us); room %u, "
-           "window %d\n",
-           p->refused, p->lent, p->switches, p->far, p->ticks, p->late, (unsigned long long)(p->latest / MICROSECOND),
-           p->room, p->window);
+    printf("seed %llu: %d ranks; eager %zu, credits %u, slots %u, cells %u, schedules %u, flags %u, window %d\n",
+           (unsigned long long)p->seed, p->ranks, p->eager, p->credits, p->slots, p->cells, p->schedules, p->flags,
+           p->window);
+    printf("  of 1000: switches %u, ticks %u, late %u (at most %llu us)\n", p->switches, p->ticks, p->late,
+           (unsigned long long)(p->latest / MICROSECOND));
+    for (int n = 0; n < p->nets; n++)
+        print_net(p, &p->net[n]);
     printf("%s%s", p->is_patient ? "  time heals nothing\n" : "", p->is_observed ? "  each step is observed\n" : "");
     for (int i = 0; i < p->items; i++)
         print_item(p, i);

@@ -481,12 +481,6 @@ static void run_item(rank *r, int n)
         made_create(r, n);
 }
 
-static void is_told(void *user, const nbcoll_event *event)
-{
-    rank *r = user;
-    r->told[event->moment]++;
-}
-
 /* Where all has ended well each step was ready, has started, and has ended. */
 static void judge_told(rank *r)
 {
@@ -506,45 +500,6 @@ static void linger(rank *r)
     }
 }
 
-static bool create(rank *r)
-{
-    storm *s = r->storm;
-    const plan *p = &s->plan;
-    nbcoll_context_config config = {.size = sizeof config, .host = r->actor->host, .credits = p->credits};
-    nbcoll_comm_config terms = NBCOLL_COMM_DEFAULTS;
-    nbcoll_status status;
-    nbcoll_request request;
-    int tries = 0;
-
-    r->observer = (nbcoll_observer){sizeof r->observer, r, is_told};
-    config.observer = p->is_observed ? &r->observer : NULL;
-    terms.slots = p->slots;
-    terms.cells = p->cells;
-    terms.schedules = p->schedules;
-    terms.eager = p->eager;
-    terms.flags = p->flags;
-    while ((status = nbcoll_context_create(NBCOLL_ABI, &config, &r->context)) != NBCOLL_OK && tries++ < RETRIES)
-        storm_stay(s, 1000);
-    if (status != NBCOLL_OK) {
-        r->context = NULL;
-        judge_end(r->actor, NULL, -1, status, NULL, NULL);
-        return false;
-    }
-    while ((status = nbcoll_comm_icreate(r->context, wire_endpoint(r->actor), &terms, &r->comm[0], &request)) !=
-               NBCOLL_OK &&
-           tries++ < RETRIES)
-        storm_stay(s, 1000);
-    r->has_endpoint = status != NBCOLL_OK;
-    if (status == NBCOLL_OK)
-        status = rank_wait(r, &request);
-    if (status == NBCOLL_OK)
-        return true;
-    nbcoll_failure failure = rank_failure(r, -1);
-    r->comm[0] = NULL;
-    judge_end(r->actor, NULL, -1, status, &failure, NULL);
-    return false;
-}
-
 static void stop_ticks(rank *r);
 
 static void leave(rank *r)
@@ -553,7 +508,7 @@ static void leave(rank *r)
     nbcoll_status status;
 
     if (!r->context) {
-        nbcoll_endpoint_close(wire_endpoint(r->actor));
+        wire_shut(r->actor);
         return;
     }
     if (r->skips) {
@@ -586,7 +541,7 @@ static void leave(rank *r)
         storm_find(s, "rank %d: the context is not freed: %s", r->actor->rank, nbcoll_status_name(status));
     judge_told(r);
     if (r->has_endpoint)
-        nbcoll_endpoint_close(wire_endpoint(r->actor));
+        wire_shut(r->actor);
 }
 
 void rank_pauses(const actor *a)
@@ -611,12 +566,14 @@ void rank_ticks(actor *a)
 static void start_ticks(rank *r)
 {
     const plan *p = &r->storm->plan;
-    bool is_safe = p->groups & PLAIN_KEYS || !(p->groups & (HAS_GET | HAS_PUT));
+    bool is_safe = true;
     int tries = 0;
     nbcoll_status status;
 
     if (!p->ticks)
         return;
+    for (const net *n = p->net; n < p->net + p->nets; n++)
+        is_safe &= n->groups & PLAIN_KEYS || !(n->groups & (HAS_GET | HAS_PUT));
     while ((status = nbcoll_tick_start(r->context, 0, 0)) == NBCOLL_ERR_MEMORY && tries++ < RETRIES)
         storm_stay(r->storm, 1000);
     r->has_ticks = status == NBCOLL_OK;
@@ -691,7 +648,7 @@ void rank_main(void *user)
     rank *r = calloc(1, sizeof *r);
     *r = (rank){.actor = a, .storm = a->storm, .random = mix(a->storm->plan.seed, 3000 + (uint64_t)a->rank)};
     a->program = r;
-    if (create(r)) {
+    if (begin_rank(r)) {
         storm_note(r->storm, a->rank, NOTE_MADE, 0, 0);
         start_ticks(r);
         for (int n = 0; n < r->storm->plan.items && !r->stops; n++)

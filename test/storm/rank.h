@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What rank.c and made.c share: a rank, as far as it has come. */
+ * What rank.c and the files of its parts share: a rank, as far as it has come. */
 #ifndef STORM_RANK_H
 #define STORM_RANK_H
 
@@ -58,6 +58,11 @@ call *rank_opened(rank *r, int n, buffers *b, nbcoll_request request);
 void rank_cancels(rank *r, call *c);
 /* A blocking call that ends with ERR_MEMORY does not say whether it took its tag: not where that may come. */
 bool rank_may_block(const rank *r);
+
+/* ---- begin.c ----------------------------------------------------------------------------------------------------- */
+
+/* False: it has no communicator. */
+bool begin_rank(rank *r);
 
 /* ---- made.c ------------------------------------------------------------------------------------------------------ */
 

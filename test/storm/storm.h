@@ -8,10 +8,12 @@
  *     world.c    virtual time, choices, the log and its hash, findings, whose turn it is
  *     fiber.c    the ranks' stacks, and switching between them
  *     host.c     the host's hooks of a rank: memory that is counted, refused and poisoned; clock; pause
- *     wire.c     the transport: messages and lines that are late, overtake, are refused and lent; departures, deaths
+ *     wire.c     the transport: messages and lines that are late, overtake, are refused and lent
+ *     ends.c     its ends, of which a rank has one or two: opened, closed, dead; departures
  *     bulk.c     its registrations, gets, puts, and shared memory
  *     values.c   the buffers of a call: what goes in, what must come out, what must not be touched
  *     rank.c     the program as one rank executes it
+ *     begin.c    a rank's context and first communicator
  *     made.c     the communicators that it makes and frees
  *     chain.c    calls that follow each other in callbacks, and what else those may do
  *     own.c      schedules of the program's own
@@ -113,19 +115,29 @@ typedef struct place_in {
     int group, rank, size;
 } place_in; /* group -1: it is no member */
 
+/* The nets: one joins all ranks; some worlds have another one, which joins those of a node, and comes first. */
+enum { HOME, NEAR, NETS };
+
+typedef struct net {
+    unsigned groups;
+    size_t payload, quota; /* quota: bytes of shared memory of each rank */
+    uint32_t key_bytes, channels, shelf;
+    uint32_t room;              /* messages under way from one rank to another */
+    unsigned refused, lent, far; /* per mille: posts, posts, messages that take long */
+    place_in at[RANKS_MOST];     /* the group is a node */
+} net;
+
 typedef struct plan {
     uint64_t seed;
-    int edition, ranks;
-    unsigned groups;
-    size_t payload, eager;
-    uint32_t credits, key_bytes, channels, slots, cells, schedules, shelf, flags;
-    size_t quota;                          /* bytes of shared memory of each rank */
-    unsigned refused, lent, switches, far; /* per mille: posts, posts, switches at hooks, messages that take long */
-    unsigned late;                         /* per mille of items before which a rank stays away */
-    unsigned ticks;                        /* likewise: moments at which a signal's handler ticks */
-    uint64_t latest;                       /* ns that it does, at most */
-    uint32_t room;                         /* messages under way from one rank to another */
-    int window;                            /* requests outstanding on a rank */
+    int edition, ranks, nets;
+    net net[NETS];
+    size_t eager;
+    uint32_t credits, slots, cells, schedules, flags;
+    unsigned switches; /* per mille at hooks */
+    unsigned late;     /* per mille of items before which a rank stays away */
+    unsigned ticks;    /* likewise: moments at which a signal's handler ticks */
+    uint64_t latest;   /* ns that it does, at most */
+    int window;        /* requests outstanding on a rank */
     int items, faults, comms;
     item item[ITEMS_MOST];
     fault fault[FAULTS_MOST];
@@ -139,7 +151,7 @@ typedef struct plan {
     bool survives[COMMS_MOST]; /* of survivors: who is a member is found out, and stands in `place` from then on */
 } plan;
 
-enum { EDITION = 7 }; /* of plans: what a later one adds leaves the seeds of those before what they were */
+enum { EDITION = 8 }; /* of plans: what a later one adds leaves the seeds of those before what they were */
 
 /* What of a seed is to be left out, for shrinking. */
 typedef struct cut {
@@ -178,7 +190,7 @@ void fiber_free(fiber *f);
 /* ---- the world --------------------------------------------------------------------------------------------------- */
 
 typedef struct storm storm;
-typedef struct end end; /* wire.c: of the transport */
+typedef struct end end; /* of a net: wire.h */
 typedef struct actor actor;
 
 /* Why something may fail: bits of a rank, set by what has happened to it. */
@@ -206,7 +218,7 @@ struct actor {
     bool is_over, is_dead, has_abandoned;
     bool is_ticking; /* it is inside a tick */
     uint64_t turns, skew; /* of its clock */
-    end *end;
+    end *end[NETS];
     nbcoll_host host;
     uint64_t allocs, registers, gets, puts, posts, functions, sent; /* counted for faults */
     size_t bytes;                                                   /* held of memory */
@@ -222,7 +234,7 @@ struct storm {
     actor actor[RANKS_MOST];
     actor *turn; /* whose turn it is */
     unsigned bad[RANKS_MOST], bad_anywhere;
-    unsigned char *memory; /* shared */
+    unsigned char *memory[NETS]; /* shared */
     char finding[1000];
     bool is_loud;
     bool is_different; /* a rank has called something that must be equal otherwise */
@@ -313,7 +325,11 @@ void host_check(actor *a);
 
 void wire_make(storm *s);
 void wire_open(actor *a);
-nbcoll_endpoint *wire_endpoint(actor *a);
+/* Of a rank, the one that joins all at last; so many. */
+int wire_endpoints(actor *a, nbcoll_endpoint *out[NETS]);
+/* Closes those that no context has. */
+void wire_shut(actor *a);
+bool wire_is_shut(const actor *a); /* one of them */
 void wire_free(storm *s);
 void wire_dies(actor *a);
 /* When the next thing comes that it can see by now. */

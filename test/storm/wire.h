@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What wire.c and bulk.c share: ends, orders (posts, gets and puts that are lent), registrations. */
+ * What wire.c, ends.c and bulk.c share: ends, orders (posts, gets and puts that are lent), registrations. */
 #ifndef STORM_WIRE_H
 #define STORM_WIRE_H
 
@@ -30,6 +30,9 @@ struct end {
     nbcoll_transport table;
     actor *actor;
     storm *storm;
+    int number, rank;    /* of its net; of all */
+    int who[RANKS_MOST]; /* has which rank on this net */
+    net net;             /* as it is for this rank */
     message **queue;
     size_t queued, queue_room;
     message *given;
@@ -82,14 +85,21 @@ struct wire {
     uint64_t orders_due;
     registered *registered; /* id - 1 is the index */
     size_t n_registered, registered_room;
-    reserved *reserved[RANKS_MOST];
-    size_t n_reserved[RANKS_MOST];
+    reserved *reserved[NETS][RANKS_MOST];
+    size_t n_reserved[NETS][RANKS_MOST];
 };
 
 /* Makes room for one more in an array. */
 void *grown(void *array, size_t n, size_t *room, size_t size);
 
-end *wire_end(storm *s, int rank);
+/* That of another rank on the same net. Ranks are numbers of all, but for what the core says and is told. */
+end *wire_end(const end *e, int rank);
+bool wire_reaches(const end *e, int rank);
+bool wire_waits_from(const end *e, int rank); /* for something that it has sent */
+/* What it was given, and what is under way to it, is gone. */
+void wire_clear(end *e);
+extern const nbcoll_transport wire_calls;
+extern const nbcoll_lines wire_lines, wire_lines_taken;
 /* Lends it until a time that is drawn; then it is carried out. */
 nbcoll_posted wire_lend(end *e, order o);
 /* A message appears at the peer some time later. */
@@ -99,8 +109,8 @@ int wire_refuses(end *e, int peer);
 /* For lack of room, or for a while. */
 void wire_refused(end *e, bool is_full);
 
-nbcoll_bulk bulk_table(const plan *p);
-nbcoll_shared shared_table(const plan *p);
+nbcoll_bulk bulk_table(const net *n);
+extern const nbcoll_shared wire_shared;
 /* Carries out a get or put that was lent: its status. */
 nbcoll_status bulk_carry_out(storm *s, order *o);
 void bulk_give_up(nbcoll_endpoint *ep, int peer);

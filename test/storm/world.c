@@ -266,7 +266,10 @@ void __lsan_enable(void);
 
 static void run_plan(storm *s)
 {
-    s->memory = s->plan.groups & HAS_SHARED ? aligned_alloc(128, s->plan.quota * (size_t)s->plan.ranks) : NULL;
+    for (int n = 0; n < s->plan.nets; n++) {
+        const net *of = &s->plan.net[n];
+        s->memory[n] = of->groups & HAS_SHARED ? aligned_alloc(128, of->quota * (size_t)s->plan.ranks) : NULL;
+    }
     wire_make(s);
     for (int r = 0; r < s->plan.ranks; r++) {
         actor *a = &s->actor[r];
@@ -285,8 +288,8 @@ static void run_plan(storm *s)
         fiber_free(s->actor[r].fiber);
     }
     wire_free(s);
-    if (!s->finding[0])
-        free(s->memory);
+    for (int n = 0; n < NETS && !s->finding[0]; n++)
+        free(s->memory[n]);
 }
 
 void storm_run(storm *s, uint64_t seed, const cut *c, bool is_loud)
