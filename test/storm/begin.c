@@ -1,13 +1,70 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How a rank begins: its context, and the first communicator. */
+ * How a rank begins: its context, and the first communicator; what of both may differ by rank, and does in half of the
+ * worlds. */
 #include "rank.h"
 
-static void is_told(void *user, const nbcoll_event *event)
+/* ---- what differs by rank ---------------------------------------------------------------------------------------- */
+
+static void observe(void *user, const nbcoll_event *event)
 {
     rank *r = user;
+    storm_not_in_tick(r->actor, "an observer");
     r->told[event->moment]++;
+    if (r->storm->plan.is_mixed)
+        rank_calls_inside(r->actor);
 }
+
+static void watch(void *user, const nbcoll_event *event)
+{
+    const rank *r = user;
+    (void)event;
+    storm_not_in_tick(r->actor, "a watcher");
+    rank_calls_inside(r->actor);
+}
+
+/* Without `now` it has the system's clock, which is the world's. Ticks are for one thread, and for nobody observed. */
+static void mix_context(rank *r, nbcoll_context_config *config)
+{
+    const plan *p = &r->storm->plan;
+    uint64_t own = mix(mix(p->seed, 13), 1 + (uint64_t)r->actor->rank);
+
+    r->watcher = (nbcoll_observer){sizeof r->watcher, r, watch};
+    if (next_random(&own) % 3 == 0 && !p->ticks)
+        config->flags = NBCOLL_ANY_THREAD;
+    if (next_random(&own) % 4 == 0 && !p->ticks)
+        config->observer = &r->observer;
+    if (next_random(&own) % 4 == 0)
+        config->watcher = &r->watcher;
+    if (next_random(&own) % 4 == 0)
+        config->host.now = NULL;
+    if (next_random(&own) % 4 == 0)
+        config->host.log = NULL;
+}
+
+/* The fewest slots, cells and cores count, and the largest `large`. One rank asks for what holds if any does, and does
+ * not promise what all must: so the flags are the plan's. */
+static void mix_terms(const rank *r, nbcoll_comm_config *terms)
+{
+    const plan *p = &r->storm->plan;
+    uint64_t all = mix(p->seed, 14), own = mix(all, 1 + (uint64_t)r->actor->rank);
+    bool decides = next_random(&all) % (uint64_t)p->ranks == (uint64_t)r->actor->rank;
+    uint32_t says = (uint32_t)next_random(&own);
+
+    terms->slots = (uint32_t)ONE_OF(&own, 1, 2, 3, 8, 32, 64);
+    terms->cells = (uint32_t)ONE_OF(&own, 1, 2, 8, 8, 16);
+    terms->schedules = (uint32_t)ONE_OF(&own, 1, 2, 8, 128);
+    terms->schedule_bytes = ONE_OF(&own, 0, 1, 5000, 1 << 20);
+    terms->eager = ONE_OF(&own, 0, 8, 64, 255, 4096, 65536);
+    terms->large = next_random(&all) % 2 ? ONE_OF(&own, 0, 64, 2000) : NBCOLL_BY_COST;
+    if (!decides)
+        terms->flags = (p->flags & (says | NBCOLL_COUNTS_KNOWN)) | (says & NBCOLL_COUNTS_KNOWN);
+    terms->node = next_random(&all) % 3 ? 0 : 1 + next_random(&own) % 3;
+    terms->domain = next_random(&all) % 3 ? 0 : 1 + next_random(&own) % 2;
+    terms->progress_cores = next_random(&all) % 3 ? 0 : 1 + (uint32_t)(next_random(&own) % 4);
+}
+
+/* ---- the first communicator -------------------------------------------------------------------------------------- */
 
 bool begin_rank(rank *r)
 {
@@ -20,13 +77,17 @@ bool begin_rank(rank *r)
     nbcoll_endpoint *ends[NETS];
     int tries = 0, n = wire_endpoints(r->actor, ends);
 
-    r->observer = (nbcoll_observer){sizeof r->observer, r, is_told};
+    r->observer = (nbcoll_observer){sizeof r->observer, r, observe};
     config.observer = p->is_observed ? &r->observer : NULL;
     terms.slots = p->slots;
     terms.cells = p->cells;
     terms.schedules = p->schedules;
     terms.eager = p->eager;
     terms.flags = p->flags;
+    if (p->is_mixed) {
+        mix_context(r, &config);
+        mix_terms(r, &terms);
+    }
     while ((status = nbcoll_context_create(NBCOLL_ABI, &config, &r->context)) != NBCOLL_OK && tries++ < RETRIES)
         storm_stay(s, 1000);
     if (status != NBCOLL_OK) {
@@ -40,8 +101,12 @@ bool begin_rank(rank *r)
     r->has_endpoint = status != NBCOLL_OK;
     if (status == NBCOLL_OK)
         status = rank_wait(r, &request);
-    if (status == NBCOLL_OK)
+    if (status == NBCOLL_OK) {
+        if (nbcoll_comm_flags(r->comm[0]) != p->flags && !(s->bad_anywhere & BAD_HEADER))
+            storm_find(s, "rank %d: the flags are %u instead of %u", r->actor->rank, nbcoll_comm_flags(r->comm[0]),
+                       p->flags);
         return true;
+    }
     nbcoll_failure failure = rank_failure(r, -1);
     r->comm[0] = NULL;
     judge_end(r->actor, NULL, -1, status, &failure, NULL);

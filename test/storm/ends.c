@@ -180,10 +180,24 @@ static void wire_identify(nbcoll_endpoint *ep, uint64_t out[2])
     out[1] = (uint64_t)e->net.at[e->rank].group;
 }
 
+/* What differs by rank. A transport that has a function here and not there has it all the same. */
+static void mix_end(end *e)
+{
+    net *n = &e->net;
+    uint64_t own = mix(mix(e->storm->plan.seed, 15), 1 + (uint64_t)(NETS * e->rank + e->number));
+
+    n->refused = (unsigned)ONE_OF(&own, n->refused, 0, 30, 300);
+    n->lent = (unsigned)ONE_OF(&own, n->lent, 0, 100, 1000);
+    n->quota = n->quota / 512 * 128 * ONE_OF(&own, 1, 2, 4, 4);
+    n->shelf /= (uint32_t)ONE_OF(&own, 1, 1, 2);
+    n->groups &= ~(unsigned)ONE_OF(&own, 0, 0, HAS_WAKEUP, HAS_TAKE, HAS_VIEW);
+    e->prices = next_random(&own);
+}
+
 static nbcoll_limits limits_of(const end *e)
 {
     const net *n = &e->net;
-    uint64_t seed = e->number == HOME ? e->storm->plan.seed : e->storm->plan.seed / 7;
+    uint64_t seed = e->prices;
     return (nbcoll_limits){.size = sizeof(nbcoll_limits),
                            .payload = n->payload,
                            .alpha_ns = e->number == HOME ? 1000 : 300,
@@ -245,6 +259,9 @@ void wire_open(actor *a)
         e->number = n;
         e->rank = a->rank;
         e->net = p->net[n];
+        e->prices = n == HOME ? p->seed : p->seed / 7;
+        if (p->is_mixed)
+            mix_end(e);
         for (int r = 0; r < p->ranks; r++)
             if (wire_reaches(e, r))
                 e->who[e->net.at[r].rank] = r;

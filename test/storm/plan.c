@@ -14,10 +14,6 @@ static uint64_t draw(uint64_t *state, uint64_t below)
     return next_random(state) % below;
 }
 
-/* One of several, by the last of the numbers. */
-#define ONE_OF(state, ...)                                                                                             \
-    ((const size_t[]){__VA_ARGS__}[draw(state, sizeof((const size_t[]){__VA_ARGS__}) / sizeof(size_t))])
-
 /* ---- transport and limits ---------------------------------------------------------------------------------------- */
 
 static void draw_groups(net *n, uint64_t *r)
@@ -394,6 +390,7 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
     draw_limits(p, &p->net[HOME], &r);
     draw_near(p);
     draw_ticks(p);
+    p->is_mixed = p->edition >= 8 && mix(seed, 16) % 2;
     draw_items(p, 30 + (int)draw(&r, 12));
     draw_faults(p, c);
     memset(p->is_skipped, 0, sizeof p->is_skipped);
@@ -481,9 +478,9 @@ static void print_net(const plan *p, const net *n)
 
 void plan_print(const plan *p)
 {
-    printf("seed %llu: %d ranks; eager %zu, credits %u, slots %u, cells %u, schedules %u, flags %u, window %d\n",
+    printf("seed %llu: %d ranks; eager %zu, credits %u, slots %u, cells %u, schedules %u, flags %u, window %d%s\n",
            (unsigned long long)p->seed, p->ranks, p->eager, p->credits, p->slots, p->cells, p->schedules, p->flags,
-           p->window);
+           p->window, p->is_mixed ? "; ranks differ" : "");
     printf("  of 1000: switches %u, ticks %u, late %u (at most %llu us)\n", p->switches, p->ticks, p->late,
            (unsigned long long)(p->latest / MICROSECOND));
     for (int n = 0; n < p->nets; n++)

@@ -34,7 +34,7 @@ typedef struct rank {
     bool has_endpoint; /* no context has it */
     bool has_ticks;    /* its context */
     bool leaves;       /* its communicators may have gone */
-    nbcoll_observer observer;
+    nbcoll_observer observer, watcher;
     uint64_t told[NBCOLL_STEP_ENDED + 1]; /* steps */
     bool builds;       /* a schedule, which is not the context's */
     chain *chains;     /* those that are not over */

@@ -147,6 +147,7 @@ typedef struct plan {
                         all goes well */
     bool is_observed; /* each step */
     unsigned char garbage; /* what is freed is filled with */
+    bool is_mixed; /* limits and hooks differ by rank as far as the headers let them: begin.c, ends.c */
     bool is_skipped[ITEMS_MOST];
     bool survives[COMMS_MOST]; /* of survivors: who is a member is found out, and stands in `place` from then on */
 } plan;
@@ -293,6 +294,9 @@ typedef enum note {
 
 uint64_t mix(uint64_t a, uint64_t b);
 uint64_t next_random(uint64_t *state);
+/* One of several sizes. */
+#define ONE_OF(state, ...)                                                                                             \
+    ((const size_t[]){__VA_ARGS__}[next_random(state) % (sizeof((const size_t[]){__VA_ARGS__}) / sizeof(size_t))])
 uint64_t storm_random(storm *s, uint64_t below);
 bool storm_chance(storm *s, unsigned per_mille);
 void storm_note(storm *s, int rank, note what, uint64_t a, uint64_t b);

@@ -33,6 +33,7 @@ struct end {
     int number, rank;    /* of its net; of all */
     int who[RANKS_MOST]; /* has which rank on this net */
     net net;             /* as it is for this rank */
+    uint64_t prices;     /* by this number */
     message **queue;
     size_t queued, queue_room;
     message *given;
