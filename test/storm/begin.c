@@ -34,7 +34,7 @@ static void mix_context(rank *r, nbcoll_context_config *config)
         config->flags = NBCOLL_ANY_THREAD;
     if (next_random(&own) % 4 == 0 && !p->ticks)
         config->observer = &r->observer;
-    if (next_random(&own) % 4 == 0)
+    if (next_random(&own) % 4 == 0 && !p->ticks)
         config->watcher = &r->watcher;
     if (next_random(&own) % 4 == 0)
         config->host.now = NULL;
@@ -42,18 +42,41 @@ static void mix_context(rank *r, nbcoll_context_config *config)
         config->host.log = NULL;
 }
 
+static uint64_t own_terms(const plan *p, int number)
+{
+    return mix(mix(p->seed, 14), 1 + (uint64_t)number);
+}
+
+static void mix_tables(uint64_t *own, nbcoll_comm_config *terms)
+{
+    terms->slots = (uint32_t)ONE_OF(own, 1, 2, 3, 8, 32, 64);
+    terms->cells = (uint32_t)ONE_OF(own, 1, 2, 8, 8, 16);
+    terms->schedules = (uint32_t)ONE_OF(own, 1, 2, 8, 128);
+}
+
+uint32_t begin_cells(const plan *p)
+{
+    uint32_t least = p->cells;
+    for (int r = 0; r < p->ranks && p->is_mixed; r++) {
+        uint64_t own = own_terms(p, r);
+        nbcoll_comm_config terms;
+        (void)next_random(&own);
+        mix_tables(&own, &terms);
+        least = !r || terms.cells < least ? terms.cells : least;
+    }
+    return least;
+}
+
 /* The fewest slots, cells and cores count, and the largest `large`. One rank asks for what holds if any does, and does
  * not promise what all must: so the flags are the plan's. */
 static void mix_terms(const rank *r, nbcoll_comm_config *terms)
 {
     const plan *p = &r->storm->plan;
-    uint64_t all = mix(p->seed, 14), own = mix(all, 1 + (uint64_t)r->actor->rank);
+    uint64_t all = mix(p->seed, 14), own = own_terms(p, r->actor->rank);
     bool decides = next_random(&all) % (uint64_t)p->ranks == (uint64_t)r->actor->rank;
     uint32_t says = (uint32_t)next_random(&own);
 
-    terms->slots = (uint32_t)ONE_OF(&own, 1, 2, 3, 8, 32, 64);
-    terms->cells = (uint32_t)ONE_OF(&own, 1, 2, 8, 8, 16);
-    terms->schedules = (uint32_t)ONE_OF(&own, 1, 2, 8, 128);
+    mix_tables(&own, terms);
     terms->schedule_bytes = ONE_OF(&own, 0, 1, 5000, 1 << 20);
     terms->eager = ONE_OF(&own, 0, 8, 64, 255, 4096, 65536);
     terms->large = next_random(&all) % 2 ? ONE_OF(&own, 0, 64, 2000) : NBCOLL_BY_COST;

@@ -70,7 +70,7 @@ static nbcoll_step add_shown(own *w, nbcoll_builder *b, nbcoll_addr out, nbcoll_
 static nbcoll_status build(own *w, const item *i)
 {
     rank *r = w->rank;
-    bool shows = r->storm->plan.edition >= 7 && w->ranks > 1 && w->count > 1 && r->storm->plan.cells > 1 &&
+    bool shows = r->storm->plan.edition >= 7 && w->ranks > 1 && w->count > 1 && begin_cells(&r->storm->plan) > 1 &&
                  mix(i->salt, 9) % 2;
     nbcoll_builder_config config = {.size = sizeof config,
                                     .host = &r->actor->host,

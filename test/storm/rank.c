@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "rank.h"
-#include "nbcoll/driver.h"
 
 uint64_t rank_choose(rank *r, uint64_t below)
 {
@@ -500,8 +499,6 @@ static void linger(rank *r)
     }
 }
 
-static void stop_ticks(rank *r);
-
 static void leave(rank *r)
 {
     storm *s = r->storm;
@@ -512,7 +509,7 @@ static void leave(rank *r)
         return;
     }
     if (r->skips) {
-        stop_ticks(r);
+        rank_ticks_stop(r);
         for (int k = 0; k < r->opened; k++) {
             r->kept[r->n_kept++] = r->open[k]->buffers;
             free(r->open[k]);
@@ -527,7 +524,7 @@ static void leave(rank *r)
     }
     wait_all(r);
     chain_wait_all(r);
-    stop_ticks(r);
+    rank_ticks_stop(r);
     for (int c = 0; c < COMMS_MOST; c++)
         if (r->comm[c] && rank_choose(r, 2))
             made_free(r, c);
@@ -551,97 +548,6 @@ void rank_pauses(const actor *a)
         chain_look(r);
 }
 
-void rank_ticks(actor *a)
-{
-    rank *r = a->program;
-    if (!r || !r->has_ticks)
-        return;
-    nbcoll_status status = nbcoll_tick(r->context);
-    storm_note(a->storm, a->rank, NOTE_TICK, status, 0);
-    if (status != NBCOLL_OK && status != NBCOLL_PENDING)
-        storm_find(a->storm, "rank %d: a tick: %s", a->rank, nbcoll_status_name(status));
-}
-
-/* Where the transport is one that a handler may use. */
-static void start_ticks(rank *r)
-{
-    const plan *p = &r->storm->plan;
-    bool is_safe = true;
-    int tries = 0;
-    nbcoll_status status;
-
-    if (!p->ticks)
-        return;
-    for (const net *n = p->net; n < p->net + p->nets; n++)
-        is_safe &= n->groups & PLAIN_KEYS || !(n->groups & (HAS_GET | HAS_PUT));
-    while ((status = nbcoll_tick_start(r->context, 0, 0)) == NBCOLL_ERR_MEMORY && tries++ < RETRIES)
-        storm_stay(r->storm, 1000);
-    r->has_ticks = status == NBCOLL_OK;
-    if (status != (is_safe ? NBCOLL_OK : NBCOLL_ERR_UNSUPPORTED) && status != NBCOLL_ERR_MEMORY)
-        storm_find(r->storm, "rank %d: ticks do not start: %s", r->actor->rank, nbcoll_status_name(status));
-}
-
-static void stop_ticks(rank *r)
-{
-    nbcoll_status status = r->has_ticks ? nbcoll_tick_stop(r->context) : NBCOLL_OK;
-    r->has_ticks = false;
-    if (status != NBCOLL_OK)
-        storm_find(r->storm, "rank %d: ticks do not stop: %s", r->actor->rank, nbcoll_status_name(status));
-}
-
-static bool tries_inside(actor *a)
-{
-    const rank *r = a->program;
-    return a->storm->plan.edition >= 4 && r && r->context && r->comm[0] && !r->leaves && !r->builds && !r->skips &&
-           storm_chance(a->storm, 30);
-}
-
-static void is_refused_inside(actor *a, nbcoll_status status)
-{
-    if (status != NBCOLL_ERR_BUSY && !(a->storm->bad_anywhere & BAD_HEADER))
-        storm_find(a->storm, "rank %d: a call from inside a function of the host's is not refused: %s", a->rank,
-                   nbcoll_status_name(status));
-}
-
-void rank_frees_inside(actor *a)
-{
-    rank *r = a->program;
-    if (tries_inside(a))
-        is_refused_inside(a, storm_random(a->storm, 2) ? nbcoll_context_free(r->context)
-                                                       : nbcoll_context_abandon(r->context, NULL, NULL));
-}
-
-/* Each such call is refused, and changes nothing. */
-void rank_calls_inside(actor *a)
-{
-    rank *r = a->program;
-    nbcoll_request request = {0};
-    nbcoll_status status;
-
-    if (!tries_inside(a))
-        return;
-    switch (storm_random(a->storm, 6)) {
-    case 0:
-        status = nbcoll_progress(r->context);
-        break;
-    case 1:
-        status = nbcoll_ibarrier(r->comm[0], &request);
-        break;
-    case 2:
-        status = nbcoll_barrier(r->comm[0], 0);
-        break;
-    case 3:
-        status = nbcoll_comm_idup(r->comm[0], &r->made[0], &request);
-        break;
-    case 4:
-        status = nbcoll_context_free(r->context);
-        break;
-    default:
-        status = nbcoll_comm_free(r->comm[0]);
-    }
-    is_refused_inside(a, status);
-}
-
 void rank_main(void *user)
 {
     actor *a = user;
@@ -650,7 +556,7 @@ void rank_main(void *user)
     a->program = r;
     if (begin_rank(r)) {
         storm_note(r->storm, a->rank, NOTE_MADE, 0, 0);
-        start_ticks(r);
+        rank_ticks_start(r);
         for (int n = 0; n < r->storm->plan.items && !r->stops; n++)
             run_item(r, n);
     } else

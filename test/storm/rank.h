@@ -63,6 +63,12 @@ bool rank_may_block(const rank *r);
 
 /* False: it has no communicator. */
 bool begin_rank(rank *r);
+uint32_t begin_cells(const plan *p); /* that all ranks agree on */
+
+/* ---- inside.c ---------------------------------------------------------------------------------------------------- */
+
+void rank_ticks_start(rank *r);
+void rank_ticks_stop(rank *r);
 
 /* ---- made.c ------------------------------------------------------------------------------------------------------ */
 

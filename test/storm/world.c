@@ -237,13 +237,14 @@ static void take_turns(storm *s)
     }
 }
 
-/* Ticks ask the system for the time: while a rank has its turn it is the world's, so that a seed stays what it is. */
+/* Ticks ask the system for the time, and so do ranks without `now`: while a rank has its turn it is the world's, so that a seed stays what it is. */
 int clock_gettime(clockid_t clock, struct timespec *t)
 {
     if (!running)
         return (int)syscall(SYS_clock_gettime, clock, t);
-    t->tv_sec = (time_t)(running->now / SECOND);
-    t->tv_nsec = (long)(running->now % SECOND);
+    uint64_t now = running->plan.is_patient ? SECOND : running->now;
+    t->tv_sec = (time_t)(now / SECOND);
+    t->tv_nsec = (long)(now % SECOND);
     return 0;
 }
 
