@@ -11,13 +11,6 @@
 
 /* For what every small operation goes through: compilers leave it a call where it has a rare branch. */
 #define NBCOLLI_ALWAYS_INLINE static inline __attribute__((always_inline))
-/* Of a function that other files call: inline where it is compiled with its callers. clang decides that itself, and
- * warns of inline functions that are not static. */
-#ifdef __clang__
-#define NBCOLLI_INLINE_NEARBY
-#else
-#define NBCOLLI_INLINE_NEARBY inline __attribute__((always_inline))
-#endif
 
 /* alloc and free come as a pair: a host that gives only one of them has neither. */
 static inline void *nbcolli_alloc(const nbcoll_host *host, size_t bytes, size_t align)

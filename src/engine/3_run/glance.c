@@ -46,9 +46,6 @@ static __attribute__((noinline)) int nbcolli_brief_expose_slowly(nbcolli_op *op)
         run->cells = run->parts = 0;
     run->is_worn = 1;
     op->phase = NBCOLLI_REUSING;
-    op->moved = 0;
-    op->keys = 0;
-    op->suspect = 0;
     nbcolli_expose_next(op);
     return 0;
 }

@@ -151,10 +151,14 @@ void nbcolli_take_handed(nbcoll_context *c)
     nbcolli_drain(c);
 }
 
-NBCOLLI_INLINE_NEARBY void nbcolli_take_own(nbcoll_context *c, nbcolli_request *r)
+/* Inline where it is compiled with its callers. gcc asks for a declaration that says so, too; clang, where the body were
+ * that of one, for a body without static functions. */
+__attribute__((always_inline)) void nbcolli_take_own(nbcoll_context *c, nbcolli_request *r)
 {
     atomic_store_explicit(&c->handed, NULL, memory_order_relaxed); /* of one thread */
     c->bytes_left = NBCOLL_PASS_BYTES;
     nbcolli_take_over(r, r->comm->history); /* nothing has been started since */
     nbcolli_drain(c);
 }
+
+inline void nbcolli_take_own(nbcoll_context *c, nbcolli_request *r);
