@@ -346,6 +346,7 @@
 #include "../transports/shm/shm.c"
 #include "../transports/shm/socket.c"
 #include "../transports/shm/stores.c"
+#include "../transports/shm/system.c"
 #include "../transports/shm/trial.c"
 #endif
 

@@ -29,12 +29,17 @@ static inline void nbcolli_wakeup_publish(_Atomic uint64_t *at, uint64_t value, 
         atomic_store(at, value);
 }
 
-/* Wakes the rank if it is about to sleep. Its descriptor is read only then: it may still be opening. */
-static inline void nbcolli_wakeup_wake(_Atomic uint32_t *word, const int *fd)
+static inline void nbcolli_wakeup_ring(int fd)
 {
     static const uint64_t one = 1;
-    if (nbcolli_wakeup_take(word))
-        (void)!write(*fd, &one, sizeof one); /* fails only when 2^64 - 2 wake-ups are unread */
+    (void)!write(fd, &one, sizeof one); /* fails only when 2^64 - 2 wake-ups are unread */
+}
+
+/* How often it was rung since the last time. */
+static inline uint64_t nbcolli_wakeup_heard(int fd)
+{
+    uint64_t rung;
+    return read(fd, &rung, sizeof rung) == sizeof rung ? rung : 0;
 }
 
 /* The sleeper's own side. */
@@ -61,15 +66,13 @@ static inline bool nbcolli_wakeup_is_armed(const nbcolli_sleeper *s)
 /* Disarms, and reads the wake-ups of those that took the word first. A promised one may come a little later: then a
  * later call reads it. The first reading after an arming is done in any case: the descriptor may have been made
  * readable without a promise. */
-static inline void nbcolli_wakeup_disarm(nbcolli_sleeper *s, _Atomic uint32_t *word, int fd)
+static inline void nbcolli_wakeup_disarm(nbcolli_sleeper *s, _Atomic uint32_t *word, int fd, uint64_t (*heard)(int fd))
 {
-    uint64_t woken;
-
     if (s->armed && !atomic_exchange(word, 0))
         s->owed++;
     s->armed = false;
-    if (read(fd, &woken, sizeof woken) == sizeof woken)
-        s->owed -= woken < s->owed ? woken : s->owed;
+    uint64_t woken = heard(fd);
+    s->owed -= woken < s->owed ? woken : s->owed;
 }
 
 #endif

@@ -49,7 +49,7 @@ static void say(scene *s, int socket, enum nbcolli_shm_stage stage, int rank, in
     unsigned how = fuzz_byte(&s->in);
     l.rank = rank;
     l.self = getpid();
-    l.pid_space = nbcolli_shm_namespace("pid");
+    l.pid_space = nbcolli_shm_system.space("pid");
     for (int r = 0; r < RANKS; r++)
         l.pid[r] = getpid();
     for (unsigned n = how & 3; n > 0; n--) {
@@ -62,7 +62,7 @@ static void say(scene *s, int socket, enum nbcolli_shm_stage stage, int rank, in
     if (how & 8)
         (void)!send(socket, &l, how, MSG_NOSIGNAL | MSG_DONTWAIT);
     else
-        nbcolli_shm_send(socket, &l, s->fd, fds);
+        nbcolli_shm_send(&nbcolli_shm_system, socket, &l, s->fd, fds);
 }
 
 static socklen_t name_of(const scene *s, struct sockaddr_un *at)
@@ -107,7 +107,8 @@ static void welcome(void *user)
     unsigned act = fuzz_byte(&s->in);
     int pid;
     nbcoll_status refused;
-    if (s->socket[0] < 0 && nbcolli_shm_accept(s->listener, &s->socket[0], &pid, &refused) != NBCOLL_OK)
+    if (s->socket[0] < 0 &&
+        nbcolli_shm_accept(&nbcolli_shm_system, s->listener, &s->socket[0], &pid, &refused) != NBCOLL_OK)
         return;
     switch (act % 8) {
     case 0:
@@ -137,8 +138,8 @@ static void scene_open(scene *s, int has_segment)
         s->fd[i] = i % 2 ? eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC) : (int)syscall(SYS_pidfd_open, getpid(), 0);
     if (has_segment) {
         hang_up(&s->fd[0]);
-        FUZZ_NEVER(nbcolli_shm_segment_make(&s->boot.layout, &s->fd[0]) != NBCOLL_OK);
-        FUZZ_NEVER(nbcolli_shm_listen(&s->config.id, RANKS, &s->listener) != NBCOLL_OK);
+        FUZZ_NEVER(nbcolli_shm_system.make(s->boot.layout.bytes, &s->fd[0]) != NBCOLL_OK);
+        FUZZ_NEVER(nbcolli_shm_listen(&nbcolli_shm_system, &s->config.id, RANKS, &s->listener) != NBCOLL_OK);
     }
 }
 

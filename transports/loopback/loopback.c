@@ -346,7 +346,7 @@ static void nbcolli_loopback_progress(nbcoll_endpoint *ep, nbcoll_completions *f
         found->departed = -1;
     }
     if (nbcolli_wakeup_is_armed(&e->sleeper))
-        nbcolli_wakeup_disarm(&e->sleeper, &e->port->armed, e->port->fd);
+        nbcolli_wakeup_disarm(&e->sleeper, &e->port->armed, e->port->fd, nbcolli_wakeup_heard);
     if (e->refusals)
         nbcolli_loopback_forget_refusals(e);
     e->ringless = false;
@@ -445,7 +445,7 @@ static nbcoll_status nbcolli_loopback_arm(nbcoll_endpoint *ep)
     if (!nbcolli_loopback_something_waits(e) && !nbcolli_loopback_has_room(e) &&
         !e->ringless) /* who shares a ring is not woken */
         return NBCOLL_OK;
-    nbcolli_wakeup_disarm(&e->sleeper, &e->port->armed, e->port->fd);
+    nbcolli_wakeup_disarm(&e->sleeper, &e->port->armed, e->port->fd, nbcolli_wakeup_heard);
     return NBCOLL_AGAIN;
 }
 

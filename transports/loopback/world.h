@@ -102,7 +102,8 @@ static inline struct nbcolli_loopback_end *nbcolli_loopback_end_of(nbcoll_endpoi
 /* After publishing: `tail`, `departed` and `head` are seq_cst here and in arm. */
 static inline void nbcolli_loopback_wake(struct nbcolli_loopback_port *port)
 {
-    nbcolli_wakeup_wake(&port->armed, &port->fd);
+    if (nbcolli_wakeup_take(&port->armed))
+        nbcolli_wakeup_ring(port->fd);
 }
 
 /* A line in a ring, where a message has its payload. */

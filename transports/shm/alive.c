@@ -14,8 +14,6 @@
 #define _GNU_SOURCE /* clock_gettime */
 #endif
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/epoll.h>
 
 #include "shm.h"
 
@@ -42,7 +40,7 @@ nbcoll_status nbcolli_shm_watch(struct nbcolli_shm_end *e)
     for (int peer = 0; peer < e->base.ranks; peer++) {
         int mine = peer == e->base.rank, fd = mine ? h->place[peer].event : h->place[peer].watch;
         struct epoll_event event = {.events = EPOLLIN, .data.u32 = (uint32_t)peer};
-        if ((mine || h->place[peer].pid != h->pid) && epoll_ctl(e->ready, EPOLL_CTL_ADD, fd, &event) != 0)
+        if ((mine || h->place[peer].pid != h->pid) && e->os->attend(e->ready, EPOLL_CTL_ADD, fd, &event) != 0)
             return nbcolli_shm_status(errno);
     }
     e->looked = nbcolli_now(&e->host);
@@ -60,22 +58,15 @@ void nbcolli_shm_is_no_more(struct nbcolli_shm_end *e, int peer, int code, const
 static void nbcolli_shm_look_at_processes(struct nbcolli_shm_end *e)
 {
     struct epoll_event event[16];
-    int n = epoll_wait(e->ready, event, sizeof event / sizeof event[0], 0);
+    int n = e->os->ready(e->ready, event, sizeof event / sizeof event[0], 0);
 
     for (int i = 0; i < n; i++) {
         int peer = (int)event[i].data.u32;
         if (peer == e->base.rank) /* our eventfd */
             continue;
-        epoll_ctl(e->ready, EPOLL_CTL_DEL, e->home->place[peer].watch, NULL);
+        e->os->attend(e->ready, EPOLL_CTL_DEL, e->home->place[peer].watch, NULL);
         nbcolli_shm_is_no_more(e, peer, 0, "its process has ended");
     }
-}
-
-/* Has someone locked this byte of the segment? True also where that is not to be known. */
-static bool nbcolli_shm_is_locked(const struct nbcolli_shm_home *h, int byte)
-{
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
-    return fcntl(h->memory, F_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
 /* A look that another began after our last turn finds what went before that, and tells us. */
@@ -93,7 +84,7 @@ static void nbcolli_shm_look_at_locks(struct nbcolli_shm_end *e)
     e->looks = last + 1;
     for (int peer = 0; peer < e->base.ranks; peer++)
         if (e->peer[peer].gone == NBCOLLI_SHM_HERE && h->place[peer].pid != h->pid &&
-            !nbcolli_shm_is_locked(h, h->place[peer].first))
+            !e->os->is_locked(h->memory, h->place[peer].first))
             nbcolli_shm_is_no_more(e, peer, 0, "its process has called exec or ended");
 }
 

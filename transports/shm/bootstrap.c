@@ -16,9 +16,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "socket.h"
 
@@ -45,17 +43,17 @@ struct nbcolli_shm_hall {
     struct nbcolli_shm_guest guest[NBCOLL_SHM_RANKS + NBCOLLI_SHM_SILENT];
 };
 
-static void nbcolli_shm_close(int *fd)
+static void nbcolli_shm_close(const struct nbcolli_shm_system *os, int *fd)
 {
     if (*fd >= 0)
-        close(*fd);
+        os->close(*fd);
     *fd = -1;
 }
 
-static void nbcolli_shm_close_all(int fd[], int fds)
+static void nbcolli_shm_close_all(const struct nbcolli_shm_system *os, int fd[], int fds)
 {
     while (fds)
-        close(fd[--fds]);
+        os->close(fd[--fds]);
 }
 
 /* ---- the host: hearing ----------------------------------------------------------------------------------------- */
@@ -66,11 +64,11 @@ static void nbcolli_shm_hall_blame(struct nbcolli_shm_hall *hall, nbcoll_status 
         hall->verdict = s;
 }
 
-static void nbcolli_shm_guest_close(struct nbcolli_shm_guest *g)
+static void nbcolli_shm_guest_close(const struct nbcolli_shm_system *os, struct nbcolli_shm_guest *g)
 {
-    nbcolli_shm_close(&g->socket);
-    nbcolli_shm_close(&g->event);
-    nbcolli_shm_close(&g->watch);
+    nbcolli_shm_close(os, &g->socket);
+    nbcolli_shm_close(os, &g->event);
+    nbcolli_shm_close(os, &g->watch);
 }
 
 /* It leaves the hall, is told why, and has its place taken by the last one. */
@@ -78,8 +76,8 @@ static void nbcolli_shm_hall_send_away(struct nbcolli_shm_hall *hall, struct nbc
 {
     struct nbcolli_shm_letter l = nbcolli_shm_letter(hall->boot, NBCOLLI_SHM_HELLO, why);
 
-    nbcolli_shm_send(g->socket, &l, NULL, 0);
-    nbcolli_shm_guest_close(g);
+    nbcolli_shm_send(hall->boot->os, g->socket, &l, NULL, 0);
+    nbcolli_shm_guest_close(hall->boot->os, g);
     hall->heard -= g->heard;
     *g = hall->guest[--hall->guests];
 }
@@ -147,14 +145,14 @@ static void nbcolli_shm_hall_make_room(struct nbcolli_shm_hall *hall, nbcoll_sta
         hall->dismissed = (int)hall->boot->layout.ranks - 1;
     else if (hall->reserve < 0 && hall->guests == 0) /* others of this process have taken its place */
         nbcolli_shm_await(hall->boot, NULL, 0, 10);
-    nbcolli_shm_close(&hall->reserve);
+    nbcolli_shm_close(hall->boot->os, &hall->reserve);
 }
 
 static void nbcolli_shm_hall_accept(struct nbcolli_shm_hall *hall)
 {
     nbcoll_status refused;
     int fd, pid;
-    nbcoll_status s = nbcolli_shm_accept(hall->listener, &fd, &pid, &refused);
+    nbcoll_status s = nbcolli_shm_accept(hall->boot->os, hall->listener, &fd, &pid, &refused);
 
     if (s == NBCOLL_PENDING)
         return;
@@ -164,8 +162,8 @@ static void nbcolli_shm_hall_accept(struct nbcolli_shm_hall *hall)
     }
     if (refused == NBCOLL_ERR_ACCESS) { /* a stranger: not one of those we wait for */
         struct nbcolli_shm_letter l = nbcolli_shm_letter(hall->boot, NBCOLLI_SHM_HELLO, refused);
-        nbcolli_shm_send(fd, &l, NULL, 0);
-        close(fd);
+        nbcolli_shm_send(hall->boot->os, fd, &l, NULL, 0);
+        hall->boot->os->close(fd);
         return;
     }
     if (hall->guests == (int)hall->boot->layout.ranks - 1 + NBCOLLI_SHM_SILENT)
@@ -181,7 +179,7 @@ static nbcoll_status nbcolli_shm_hall_check_hello(const struct nbcolli_shm_hall 
                                                   int fds)
 {
     const struct nbcolli_shm_layout *ours = &hall->boot->layout;
-    uint32_t space = nbcolli_shm_namespace("pid");
+    uint32_t space = hall->boot->os->space("pid");
 
     if (l->stage != NBCOLLI_SHM_HELLO)
         return NBCOLL_ERR_ABI;
@@ -206,7 +204,7 @@ static void nbcolli_shm_hall_hear(struct nbcolli_shm_hall *hall, struct nbcolli_
 {
     int fd[NBCOLLI_SHM_LETTER_FDS], fds;
     struct nbcolli_shm_letter l = {0};
-    nbcoll_status s = nbcolli_shm_receive(g->socket, &l, fd, &fds);
+    nbcoll_status s = nbcolli_shm_receive(hall->boot->os, g->socket, &l, fd, &fds);
 
     if (s == NBCOLL_PENDING)
         return;
@@ -225,7 +223,7 @@ static void nbcolli_shm_hall_hear(struct nbcolli_shm_hall *hall, struct nbcolli_
         g->event = fd[0];
         g->watch = fd[1];
     } else {
-        nbcolli_shm_close_all(fd, fds);
+        nbcolli_shm_close_all(hall->boot->os, fd, fds);
         nbcolli_shm_hall_blame(hall, s);
     }
 }
@@ -271,9 +269,9 @@ static void nbcolli_shm_hall_answer(struct nbcolli_shm_hall *hall, struct nbcoll
     while (s == NBCOLL_PENDING) {
         s = nbcolli_shm_await(hall->boot, &fd, 1, 1000);
         if (s == NBCOLL_OK)
-            s = nbcolli_shm_receive(g->socket, &l, with, &fds);
+            s = nbcolli_shm_receive(hall->boot->os, g->socket, &l, with, &fds);
     }
-    nbcolli_shm_close_all(with, fds);
+    nbcolli_shm_close_all(hall->boot->os, with, fds);
     if (s == NBCOLL_OK)
         s = l.stage == (uint32_t)stage ? (nbcoll_status)l.status : NBCOLL_ERR_ABI;
     g->lost = s != NBCOLL_OK;
@@ -286,7 +284,8 @@ static void nbcolli_shm_hall_tell(struct nbcolli_shm_hall *hall, enum nbcolli_sh
     struct nbcolli_shm_letter l = nbcolli_shm_letter(hall->boot, stage, hall->verdict);
 
     for (int i = 0; i < hall->guests; i++)
-        nbcolli_shm_send(hall->guest[i].socket, &l, NULL, 0); /* who is lost is found out at the next stage */
+        /* who is lost is found out at the next stage */
+        nbcolli_shm_send(hall->boot->os, hall->guest[i].socket, &l, NULL, 0);
 }
 
 /* ---- the host: handing out ------------------------------------------------------------------------------------- */
@@ -294,14 +293,14 @@ static void nbcolli_shm_hall_tell(struct nbcolli_shm_hall *hall, enum nbcolli_sh
 static nbcoll_status nbcolli_shm_take_seat(struct nbcolli_shm_end *e)
 {
     struct nbcolli_shm_seat *seat = nbcolli_shm_seat(e->home, e->base.rank);
-    nbcolli_cores cores = nbcolli_cores_allowed();
+    nbcolli_cores cores = e->os->cores();
     nbcoll_status s = nbcolli_shm_watch(e);
 
     if (s != NBCOLL_OK)
         return s;
     for (int i = 0; i < NBCOLLI_CORES / 64; i++) /* relaxed: read when all have said that they are there */
         atomic_store_explicit(&seat->cores[i], cores.word[i], memory_order_relaxed);
-    atomic_store_explicit(&seat->has_barriers, nbcolli_shm_joins_barriers(), memory_order_relaxed);
+    atomic_store_explicit(&seat->has_barriers, e->os->join_barriers(), memory_order_relaxed);
     nbcolli_shm_rings(e);
     atomic_store_explicit(&seat->token, (uintptr_t)e->home->token, memory_order_release); /* it is there */
     atomic_store(&seat->state, NBCOLLI_SHM_PRESENT);
@@ -312,11 +311,11 @@ static nbcoll_status nbcolli_shm_take_seat(struct nbcolli_shm_end *e)
 static nbcoll_status nbcolli_shm_hall_settle(struct nbcolli_shm_hall *hall, struct nbcolli_shm_end *e)
 {
     int memory = -1;
-    nbcoll_status s = nbcolli_shm_segment_make(&hall->boot->layout, &memory);
+    nbcoll_status s = hall->boot->os->make(hall->boot->layout.bytes, &memory);
     if (s == NBCOLL_OK)
-        s = nbcolli_shm_home_make(&hall->boot->layout, memory, true, &e->home);
+        s = nbcolli_shm_home_make(hall->boot->os, &hall->boot->layout, memory, true, &e->home);
     if (s != NBCOLL_OK) {
-        nbcolli_shm_close(&memory);
+        nbcolli_shm_close(hall->boot->os, &memory);
         return s;
     }
     struct nbcolli_shm_home *h = e->home;
@@ -375,7 +374,7 @@ static void nbcolli_shm_hall_welcome(struct nbcolli_shm_hall *hall, const struct
             fd[fds++] = p->event;
             fd[fds++] = p->watch;
         }
-        s = nbcolli_shm_send(g->socket, &l, fd, l.home ? 0 : fds);
+        s = nbcolli_shm_send(hall->boot->os, g->socket, &l, fd, l.home ? 0 : fds);
     }
     if (s != NBCOLL_OK)
         nbcolli_shm_hall_blame(hall, s);
@@ -405,39 +404,39 @@ static void nbcolli_shm_hall_turn_away(struct nbcolli_shm_hall *hall)
     nbcoll_status refused, all = hall->verdict == NBCOLL_OK ? NBCOLL_ERR_DUPLICATE : hall->verdict;
     int fd, pid;
 
-    while (nbcolli_shm_accept(hall->listener, &fd, &pid, &refused) == NBCOLL_OK) {
+    while (nbcolli_shm_accept(hall->boot->os, hall->listener, &fd, &pid, &refused) == NBCOLL_OK) {
         struct nbcolli_shm_letter l =
             nbcolli_shm_letter(hall->boot, NBCOLLI_SHM_HELLO, refused == NBCOLL_OK ? all : refused);
-        nbcolli_shm_send(fd, &l, NULL, 0);
-        close(fd);
+        nbcolli_shm_send(hall->boot->os, fd, &l, NULL, 0);
+        hall->boot->os->close(fd);
     }
 }
 
 nbcoll_status nbcolli_shm_host(struct nbcolli_shm_boot *b, struct nbcolli_shm_end *e, nbcoll_status own)
 {
     struct nbcolli_shm_hall hall = {.boot = b, .verdict = own};
-    nbcoll_status s = nbcolli_shm_listen(&b->config->id, b->config->ranks, &hall.listener);
+    nbcoll_status s = nbcolli_shm_listen(b->os, &b->config->id, b->config->ranks, &hall.listener);
 
     if (s != NBCOLL_OK)
         return own == NBCOLL_OK ? s : own;
-    hall.reserve = fcntl(hall.listener, F_DUPFD_CLOEXEC, 0);
+    hall.reserve = b->os->copy(hall.listener);
     if (hall.reserve < 0) {
-        close(hall.listener);
+        b->os->close(hall.listener);
         return NBCOLL_ERR_TRANSPORT;
     }
     if (own == NBCOLL_OK)
         nbcolli_shm_hall_blame(&hall, nbcolli_shm_descriptors(e));
-    nbcolli_shm_hall_blame(&hall, nbcolli_shm_random(&hall.secret, sizeof hall.secret));
+    nbcolli_shm_hall_blame(&hall, nbcolli_shm_random(b->os, &hall.secret, sizeof hall.secret));
     nbcolli_shm_hall_gather(&hall);
-    nbcolli_shm_close(&hall.reserve);
+    nbcolli_shm_close(b->os, &hall.reserve);
     if (hall.verdict == NBCOLL_OK)
         nbcolli_shm_hall_join(&hall, e);
     else
         nbcolli_shm_hall_dismiss(&hall);
     nbcolli_shm_hall_turn_away(&hall);
-    close(hall.listener);
+    b->os->close(hall.listener);
     while (hall.guests)
-        nbcolli_shm_guest_close(&hall.guest[--hall.guests]);
+        nbcolli_shm_guest_close(b->os, &hall.guest[--hall.guests]);
     return hall.verdict;
 }
 
@@ -453,13 +452,13 @@ static nbcoll_status nbcolli_shm_guest_receive(struct nbcolli_shm_boot *b, int s
     while (s == NBCOLL_PENDING) {
         s = nbcolli_shm_await(b, &ready, 1, 1000);
         if (s == NBCOLL_OK)
-            s = nbcolli_shm_receive(socket, l, fd, fds);
+            s = nbcolli_shm_receive(b->os, socket, l, fd, fds);
     }
     if (s != NBCOLL_OK)
         return s;
     if (l->status == NBCOLL_OK && l->stage == (uint32_t)stage)
         return NBCOLL_OK;
-    nbcolli_shm_close_all(fd, *fds);
+    nbcolli_shm_close_all(b->os, fd, *fds);
     return l->status == NBCOLL_OK ? NBCOLL_ERR_ABI : (nbcoll_status)l->status;
 }
 
@@ -470,15 +469,15 @@ static nbcoll_status nbcolli_shm_guest_hello(struct nbcolli_shm_boot *b, int soc
 {
     struct nbcolli_shm_letter l = nbcolli_shm_letter(b, NBCOLLI_SHM_HELLO, own);
 
-    l.pid_space = nbcolli_shm_namespace("pid");
-    l.self = getpid();
+    l.pid_space = b->os->space("pid");
+    l.self = b->os->pid();
     if (own == NBCOLL_OK) {
-        own = nbcolli_shm_send(socket, &l, (const int[]){e->event, e->watch}, 2);
+        own = nbcolli_shm_send(b->os, socket, &l, (const int[]){e->event, e->watch}, 2);
         if (own == NBCOLL_OK || own == NBCOLL_ERR_PEER_LOST)
             return NBCOLL_OK;
         l.status = own;
     }
-    nbcolli_shm_send(socket, &l, NULL, 0);
+    nbcolli_shm_send(b->os, socket, &l, NULL, 0);
     return own;
 }
 
@@ -488,7 +487,7 @@ static void nbcolli_shm_guest_place(struct nbcolli_shm_home *h, const struct nbc
     for (int r = l->rank; r < (int)h->layout.ranks && r < l->rank + NBCOLLI_SHM_BATCH; r++, fd += 2) {
         h->place[r] = (struct nbcolli_shm_place){.pid = l->pid[r - l->rank], .event = fd[0], .watch = fd[1]};
         if (h->place[r].pid == h->pid)
-            nbcolli_shm_close(&h->place[r].watch);
+            nbcolli_shm_close(h->os, &h->place[r].watch);
     }
 }
 
@@ -508,18 +507,18 @@ static nbcoll_status nbcolli_shm_guest_settle(struct nbcolli_shm_boot *b, int so
     if (s != NBCOLL_OK)
         return s;
     if (l.home) {
-        nbcolli_shm_close_all(fd, fds);
+        nbcolli_shm_close_all(b->os, fd, fds);
         e->home = (struct nbcolli_shm_home *)(uintptr_t)l.home;
         nbcolli_shm_home_join(e->home);
         return NBCOLL_OK;
     }
     if (l.rank != 0 || fds != 1 + nbcolli_shm_guest_batch(b, 0)) {
-        nbcolli_shm_close_all(fd, fds);
+        nbcolli_shm_close_all(b->os, fd, fds);
         return NBCOLL_ERR_ABI;
     }
-    s = nbcolli_shm_home_make(&b->layout, fd[0], false, &e->home);
+    s = nbcolli_shm_home_make(b->os, &b->layout, fd[0], false, &e->home);
     if (s != NBCOLL_OK) {
-        nbcolli_shm_close_all(fd, fds);
+        nbcolli_shm_close_all(b->os, fd, fds);
         return s;
     }
     e->home->secret = l.secret;
@@ -529,7 +528,7 @@ static nbcoll_status nbcolli_shm_guest_settle(struct nbcolli_shm_boot *b, int so
         if (s != NBCOLL_OK)
             return s;
         if (l.rank != first || fds != nbcolli_shm_guest_batch(b, first)) {
-            nbcolli_shm_close_all(fd, fds);
+            nbcolli_shm_close_all(b->os, fd, fds);
             return NBCOLL_ERR_ABI;
         }
         nbcolli_shm_guest_place(e->home, &l, fd);
@@ -545,11 +544,11 @@ static nbcoll_status nbcolli_shm_guest_stage(struct nbcolli_shm_boot *b, int soc
     int fd[NBCOLLI_SHM_LETTER_FDS], fds;
 
     l.home = (uintptr_t)e->home;
-    nbcoll_status s = nbcolli_shm_send(socket, &l, NULL, 0);
+    nbcoll_status s = nbcolli_shm_send(b->os, socket, &l, NULL, 0);
     if (s == NBCOLL_OK)
         s = nbcolli_shm_guest_receive(b, socket, stage, &l, fd, &fds);
     if (s == NBCOLL_OK)
-        nbcolli_shm_close_all(fd, fds); /* none belong to it */
+        nbcolli_shm_close_all(b->os, fd, fds); /* none belong to it */
     return s;
 }
 
@@ -562,8 +561,8 @@ static nbcoll_status nbcolli_shm_guest_join(struct nbcolli_shm_boot *b, int sock
         return s;
     s = nbcolli_shm_guest_settle(b, socket, e);
     if (s == NBCOLL_OK) {
-        nbcolli_shm_close(&e->event);
-        nbcolli_shm_close(&e->watch);
+        nbcolli_shm_close(b->os, &e->event);
+        nbcolli_shm_close(b->os, &e->watch);
         s = nbcolli_shm_take_seat(e);
     } else if (s == NBCOLL_ERR_TIMEOUT || s == NBCOLL_ERR_PEER_LOST)
         return s;
@@ -590,7 +589,7 @@ nbcoll_status nbcolli_shm_join(struct nbcolli_shm_boot *b, struct nbcolli_shm_en
         if (own == NBCOLL_OK)
             own = refused == NBCOLL_OK && e->event < 0 ? nbcolli_shm_descriptors(e) : refused;
         s = nbcolli_shm_guest_join(b, socket, e, own); /* which tells the host, too */
-        close(socket);
+        b->os->close(socket);
     } while (s == NBCOLL_ERR_BUSY);
     return s;
 }
@@ -626,12 +625,12 @@ nbcoll_status nbcolli_shm_agree(struct nbcolli_shm_boot *b, nbcoll_shm_id *id)
                                                            .version = NBCOLLI_SHM_VERSION,
                                                            .rank = b->config->rank,
                                                            .ranks = b->config->ranks,
-                                                           .net_space = nbcolli_shm_namespace("net")};
+                                                           .net_space = b->os->space("net")};
     void *operation;
     nbcoll_status s;
 
     if (b->config->rank == 0)
-        mine.status = nbcoll_shm_id_make(&mine.id);
+        mine.status = nbcolli_shm_id_make(b->os, &mine.id);
     s = ag->start(ag->user, &mine, all, sizeof mine, &operation);
     if (s != NBCOLL_OK)
         return s;

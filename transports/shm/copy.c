@@ -13,11 +13,7 @@
  * There is no put: process_vm_writev cannot look at the token first and write afterwards in one step, so that what is
  * written after an exec would land in another program.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* process_vm_readv */
-#endif
 #include <errno.h>
-#include <sys/uio.h>
 
 #include "shm.h"
 
@@ -143,7 +139,7 @@ static int nbcolli_shm_read(const struct nbcolli_shm_end *e, int peer, uint64_t 
         struct iovec local[] = {{&token, sizeof token}, {to, bytes}};
         struct iovec remote[] = {{(void *)(uintptr_t)e->peer[peer].token, sizeof token},
                                  {(void *)(uintptr_t)from, bytes}};
-        ssize_t n = process_vm_readv(pid, local, 2, remote, 2, 0);
+        ssize_t n = e->os->read_memory(pid, local, 2, remote, 2, 0);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EFAULT && bytes) { /* the token is not there, or `to` no address of a program's: which? */
@@ -194,8 +190,8 @@ bool nbcolli_shm_copy_asking(const struct nbcolli_shm_home *h, void *shared, voi
 {
     while (bytes) {
         struct iovec here = {own, bytes}, there = {shared, bytes};
-        ssize_t n = is_in ? process_vm_writev(h->pid, &here, 1, &there, 1, 0)
-                          : process_vm_readv(h->pid, &here, 1, &there, 1, 0);
+        ssize_t n = is_in ? h->os->write_memory(h->pid, &here, 1, &there, 1, 0)
+                          : h->os->read_memory(h->pid, &here, 1, &there, 1, 0);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno != EFAULT) { /* this is refused, too */

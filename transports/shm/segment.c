@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The segment: its layout, its making (a memfd that can neither shrink nor grow, all of it reserved, so that touching
- * it never fails), and the homes, by which processes see it.
+ * The segment: its layout, and the homes, by which processes see it. It is a memfd that can neither shrink nor grow,
+ * all of it reserved, so that touching it never fails.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* memfd_create, fallocate, seals */
-#endif
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/sysinfo.h>
-#include <unistd.h>
 
 #include "shm.h"
 
@@ -32,7 +23,6 @@
 #define NBCOLLI_SHM_COMMS 3u            /* communicators whose cells a quota has room for, at least */
 #define NBCOLLI_SHM_MOST_QUOTA (1u << 30)
 #define NBCOLLI_SHM_MOST_DEPTH 4096u
-#define NBCOLLI_SHM_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 /* ---- layout ---------------------------------------------------------------------------------------------------- */
 
@@ -165,57 +155,7 @@ struct nbcolli_shm_ring *nbcolli_shm_ring(const struct nbcolli_shm_home *h, int 
     return (struct nbcolli_shm_ring *)(void *)(h->segment + h->layout.rings + i * h->layout.ring);
 }
 
-/* ---- making ---------------------------------------------------------------------------------------------------- */
-
-/* Would reserving so much end in the out-of-memory killer or a signal, which no status can tell? */
-static nbcoll_status nbcolli_shm_is_too_much(size_t bytes)
-{
-    struct sysinfo machine;
-    struct rlimit file;
-
-    if (sysinfo(&machine) == 0 && bytes / machine.mem_unit > machine.totalram / 2)
-        return NBCOLL_ERR_LIMIT;
-    if (getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur != RLIM_INFINITY && bytes > file.rlim_cur)
-        return NBCOLL_ERR_MEMORY;
-    return NBCOLL_OK;
-}
-
-/* By and by, since a signal undoes the call that it interrupts. */
-static nbcoll_status nbcolli_shm_reserve(int fd, size_t bytes)
-{
-    size_t piece = bytes, done = 0;
-
-    while (done < bytes) {
-        size_t n = piece < bytes - done ? piece : bytes - done;
-        if (fallocate(fd, 0, (off_t)done, (off_t)n) == 0)
-            done += n;
-        else if (errno == EINTR)
-            piece = nbcolli_shm_up(piece / 2, NBCOLLI_SHM_PAGE);
-        else
-            return nbcolli_shm_status(errno);
-    }
-    return NBCOLL_OK;
-}
-
-nbcoll_status nbcolli_shm_segment_make(const struct nbcolli_shm_layout *l, int *out)
-{
-    nbcoll_status s = nbcolli_shm_is_too_much(l->bytes);
-    int fd;
-
-    if (s != NBCOLL_OK)
-        return s;
-    fd = memfd_create("nbcoll", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0)
-        return nbcolli_shm_status(errno);
-    s = nbcolli_shm_reserve(fd, l->bytes);
-    if (s == NBCOLL_OK && fcntl(fd, F_ADD_SEALS, NBCOLLI_SHM_SEALS) != 0)
-        s = nbcolli_shm_status(errno);
-    if (s == NBCOLL_OK)
-        *out = fd;
-    else
-        close(fd);
-    return s;
-}
+/* ---- homes ----------------------------------------------------------------------------------------------------- */
 
 static struct nbcolli_shm_head nbcolli_shm_head_of(const struct nbcolli_shm_layout *l)
 {
@@ -231,59 +171,44 @@ static struct nbcolli_shm_head nbcolli_shm_head_of(const struct nbcolli_shm_layo
                                      .bytes = l->bytes};
 }
 
-/* Before mapping it: is it as large as we think, for good? */
-static nbcoll_status nbcolli_shm_segment_check(const struct nbcolli_shm_layout *l, int fd)
-{
-    struct stat st;
-    int seals = fcntl(fd, F_GET_SEALS);
-
-    if (fstat(fd, &st) != 0 || st.st_size < 0 || (size_t)st.st_size != l->bytes)
-        return NBCOLL_ERR_ABI;
-    return seals >= 0 && (seals & (F_SEAL_SHRINK | F_SEAL_GROW)) == (F_SEAL_SHRINK | F_SEAL_GROW) ? NBCOLL_OK
-                                                                                                  : NBCOLL_ERR_ABI;
-}
-
-/* ---- homes ----------------------------------------------------------------------------------------------------- */
-
 /* Behind it lies the page of the token. */
 static size_t nbcolli_shm_home_bytes(uint32_t ranks)
 {
     return nbcolli_shm_up(sizeof(struct nbcolli_shm_home) + ranks * sizeof(struct nbcolli_shm_place), NBCOLLI_SHM_PAGE);
 }
 
-static struct nbcolli_shm_home *nbcolli_shm_home_map(const struct nbcolli_shm_layout *l, int fd)
+static struct nbcolli_shm_home *nbcolli_shm_home_map(const struct nbcolli_shm_system *os,
+                                                     const struct nbcolli_shm_layout *l, int fd)
 {
     size_t bytes = nbcolli_shm_home_bytes(l->ranks);
-    struct nbcolli_shm_home *h =
-        mmap(NULL, bytes + NBCOLLI_SHM_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct nbcolli_shm_home *h = os->map(-1, bytes + NBCOLLI_SHM_PAGE, NBCOLLI_SHM_PAGE);
 
-    if (h == MAP_FAILED)
+    if (!h)
         return NULL;
-    h->segment = mmap(NULL, l->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (h->segment == MAP_FAILED) {
-        munmap(h, bytes + NBCOLLI_SHM_PAGE);
+    h->segment = os->map(fd, l->bytes, 0);
+    if (!h->segment) {
+        os->unmap(h, bytes + NBCOLLI_SHM_PAGE);
         return NULL;
     }
+    h->os = os;
     h->token = (uint64_t *)(void *)((unsigned char *)h + bytes);
-    madvise(h->token, NBCOLLI_SHM_PAGE, MADV_WIPEONFORK); /* kernels that have pidfds have it */
     return h;
 }
 
-nbcoll_status nbcolli_shm_home_make(const struct nbcolli_shm_layout *l, int fd, bool fresh,
-                                    struct nbcolli_shm_home **out)
+nbcoll_status nbcolli_shm_home_make(const struct nbcolli_shm_system *os, const struct nbcolli_shm_layout *l, int fd,
+                                    bool fresh, struct nbcolli_shm_home **out)
 {
-    nbcoll_status s = fresh ? NBCOLL_OK : nbcolli_shm_segment_check(l, fd);
     struct nbcolli_shm_head head = nbcolli_shm_head_of(l);
     struct nbcolli_shm_home *h;
 
-    if (s != NBCOLL_OK)
-        return s;
-    h = nbcolli_shm_home_map(l, fd);
+    if (!fresh && !os->is_whole(fd, l->bytes)) /* before mapping it */
+        return NBCOLL_ERR_ABI;
+    h = nbcolli_shm_home_map(os, l, fd);
     if (!h)
         return nbcolli_shm_status(errno);
     h->memory = -1;
     h->layout = *l;
-    h->pid = getpid();
+    h->pid = os->pid();
     for (uint32_t r = 0; r < l->ranks; r++)
         h->place[r] = (struct nbcolli_shm_place){.event = -1, .watch = -1};
     if (fresh)
@@ -300,10 +225,9 @@ nbcoll_status nbcolli_shm_home_make(const struct nbcolli_shm_layout *l, int fd, 
 
 nbcoll_status nbcolli_shm_home_show(struct nbcolli_shm_home *h, int rank)
 {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = rank, .l_len = 1};
     int ranks = (int)h->layout.ranks;
 
-    if (fcntl(h->memory, F_SETLK, &lock) != 0)
+    if (h->os->lock(h->memory, rank) != 0)
         return nbcolli_shm_status(errno);
     for (int r = 0; r < ranks; r++)
         for (h->place[r].first = 0; h->place[h->place[r].first].pid != h->place[r].pid;)
@@ -320,18 +244,19 @@ void nbcolli_shm_home_join(struct nbcolli_shm_home *h)
 
 void nbcolli_shm_home_leave(struct nbcolli_shm_home *h)
 {
+    const struct nbcolli_shm_system *os = h->os;
     uint32_t ranks = h->layout.ranks;
 
     if (atomic_fetch_sub_explicit(&h->users, 1, memory_order_acq_rel) != 1) /* what all did comes before the end */
         return;
     for (uint32_t r = 0; r < ranks; r++) {
         if (h->place[r].event >= 0)
-            close(h->place[r].event);
+            os->close(h->place[r].event);
         if (h->place[r].watch >= 0)
-            close(h->place[r].watch);
+            os->close(h->place[r].watch);
     }
     if (h->memory >= 0)
-        close(h->memory); /* after the states of its ranks: who finds the lock gone looks at these */
-    munmap(h->segment, h->layout.bytes);
-    munmap(h, nbcolli_shm_home_bytes(ranks) + NBCOLLI_SHM_PAGE);
+        os->close(h->memory); /* after the states of its ranks: who finds the lock gone looks at these */
+    os->unmap(h->segment, h->layout.bytes);
+    os->unmap(h, nbcolli_shm_home_bytes(ranks) + NBCOLLI_SHM_PAGE);
 }

@@ -2,24 +2,9 @@
  *
  * shm: the transport between ranks that share memory. Opening, the table, closing; see shm.h for the rest.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <errno.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/prctl.h>
-#include <sys/random.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "socket.h"
-#include "../../src/host/sleep.h"
-
-#ifndef PR_SET_PTRACER
-#define PR_SET_PTRACER 0x59616d61
-#define PR_SET_PTRACER_ANY ((unsigned long)-1)
-#endif
 
 #define NBCOLLI_SHM_TIMEOUT 60000000000u
 #define NBCOLLI_SHM_FORCED (NBCOLL_SHM_PIECES | NBCOLL_SHM_BOTH_SIDES)
@@ -96,7 +81,7 @@ static void nbcolli_shm_end_close_descriptors(struct nbcolli_shm_end *e)
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if (*all[i] >= 0)
-            close(*all[i]);
+            e->os->close(*all[i]);
         *all[i] = -1;
     }
 }
@@ -109,7 +94,7 @@ static void nbcolli_shm_end_free(struct nbcolli_shm_end *e, enum nbcolli_shm_sta
 
     if (e->home) {
         struct nbcolli_shm_seat *seat = nbcolli_shm_seat(e->home, e->base.rank);
-        if (getpid() == e->pid) {
+        if (e->os->pid() == e->pid) {
             if (e->sleeper.armed)
                 nbcolli_shm_disarm(e);
             nbcolli_shm_pieces_close_all(e);
@@ -162,52 +147,25 @@ static const nbcoll_transport nbcolli_shm_tables[2][2] = {
     {NBCOLLI_SHM_TABLE(&nbcolli_shm_bulk, &nbcolli_shm_shared, 0), NBCOLLI_SHM_TABLE(NULL, NULL, 0)},
 };
 
-/* ---- what the system says -------------------------------------------------------------------------------------- */
-
-nbcoll_status nbcolli_shm_status(int error)
-{
-    switch (error) {
-    case ENOSYS:
-    case EPERM:
-    case EACCES:
-    case EINVAL:
-    case ENODEV:
-    case EOPNOTSUPP:
-    case EAFNOSUPPORT:
-    case EPROTONOSUPPORT:
-        return NBCOLL_ERR_UNSUPPORTED;
-    case ENOMEM:
-    case ENOSPC:
-    case ENOBUFS:
-    case ENOLCK:
-    case EFBIG:
-        return NBCOLL_ERR_MEMORY;
-    default:
-        return NBCOLL_ERR_TRANSPORT;
-    }
-}
-
-nbcoll_status nbcolli_shm_random(void *to, size_t bytes)
+nbcoll_status nbcolli_shm_random(const struct nbcolli_shm_system *os, void *to, size_t bytes)
 {
     ssize_t n;
 
     do
-        n = getrandom(to, bytes, 0);
+        n = os->random(to, bytes, 0);
     while (n != (ssize_t)bytes && (n >= 0 || errno == EINTR)); /* a signal, before the system has any */
     return n < 0 ? nbcolli_shm_status(errno) : NBCOLL_OK;
 }
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
-nbcoll_status nbcoll_shm_id_make(nbcoll_shm_id *out)
+nbcoll_status nbcolli_shm_id_make(const struct nbcolli_shm_system *os, nbcoll_shm_id *out)
 {
     static const char digit[] = "0123456789abcdef";
     unsigned char random[16];
-    uint32_t space = nbcolli_shm_namespace("net");
+    uint32_t space = os->space("net");
 
-    if (!out)
-        return NBCOLL_ERR_NULL;
-    nbcoll_status s = nbcolli_shm_random(random, sizeof random);
+    nbcoll_status s = nbcolli_shm_random(os, random, sizeof random);
     if (s != NBCOLL_OK)
         return s;
     for (int i = 0; i < 32; i++)
@@ -216,6 +174,11 @@ nbcoll_status nbcoll_shm_id_make(nbcoll_shm_id *out)
         out->text[32 + i] = digit[space >> (28 - 4 * i) & 15];
     out->text[40] = 0;
     return NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_shm_id_make(nbcoll_shm_id *out)
+{
+    return out ? nbcolli_shm_id_make(&nbcolli_shm_system, out) : NBCOLL_ERR_NULL;
 }
 
 /* The random bits of an id that was checked: its first 32 digits. */
@@ -228,9 +191,9 @@ static void nbcolli_shm_id_read(const nbcoll_shm_id *id, uint64_t identity[2])
 }
 
 /* The socket of another network namespace would only never be found. */
-static nbcoll_status nbcolli_shm_id_check(const nbcoll_shm_id *id)
+static nbcoll_status nbcolli_shm_id_check(const struct nbcolli_shm_system *os, const nbcoll_shm_id *id)
 {
-    uint32_t here = nbcolli_shm_namespace("net"), there = 0;
+    uint32_t here = os->space("net"), there = 0;
 
     for (int i = 0; i < 40; i++) {
         char c = id->text[i];
@@ -269,13 +232,13 @@ nbcoll_status nbcolli_shm_descriptors(struct nbcolli_shm_end *e)
 {
     nbcoll_status s;
 
-    e->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (e->event >= 0) /* by number: the C library may be older than the kernel */
-        e->watch = (int)syscall(SYS_pidfd_open, e->pid, 0);
+    e->event = e->os->bell();
+    if (e->event >= 0)
+        e->watch = e->os->watch(e->pid);
     if (e->event >= 0 && e->watch < 0 && errno == ENOSYS) /* an old kernel: deaths are found by the locks alone */
-        e->watch = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); /* which nobody writes to */
+        e->watch = e->os->bell(); /* which nobody writes to */
     if (e->watch >= 0)
-        e->ready = epoll_create1(EPOLL_CLOEXEC);
+        e->ready = e->os->gather();
     if (e->ready >= 0)
         return NBCOLL_OK;
     s = nbcolli_shm_status(errno);
@@ -351,7 +314,8 @@ static nbcoll_status nbcolli_shm_end_make(const struct nbcolli_shm_boot *b, stru
                    .channels = NBCOLLI_SHM_CHANNELS, .beta_ps = 130, .get_ns = 900},
     };
     e->host = *b->host;
-    e->pid = getpid();
+    e->os = b->os;
+    e->pid = b->os->pid();
     e->flags = c->flags;
     e->most = NBCOLL_PASS_BYTES;
     nbcolli_shm_stores_open(&e->stores);
@@ -362,12 +326,13 @@ static nbcoll_status nbcolli_shm_end_make(const struct nbcolli_shm_boot *b, stru
     return NBCOLL_OK;
 }
 
-nbcoll_status nbcoll_shm_open(const nbcoll_shm_config *config, nbcoll_endpoint **out)
+nbcoll_status nbcolli_shm_open(const struct nbcolli_shm_system *os, const nbcoll_shm_config *config,
+                               nbcoll_endpoint **out)
 {
     nbcoll_shm_config c = {0};
     nbcoll_host host = {0};
     nbcoll_shm_allgather ag = {0};
-    struct nbcolli_shm_boot b = {.config = &c, .host = &host};
+    struct nbcolli_shm_boot b = {.os = os, .config = &c, .host = &host};
     struct nbcolli_shm_end *e = NULL;
     nbcoll_status s;
 
@@ -377,7 +342,7 @@ nbcoll_status nbcoll_shm_open(const nbcoll_shm_config *config, nbcoll_endpoint *
     if (s == NBCOLL_OK)
         s = nbcolli_shm_layout(&c, &b.layout);
     if (s == NBCOLL_OK && !c.allgather)
-        s = nbcolli_shm_id_check(&c.id);
+        s = nbcolli_shm_id_check(os, &c.id);
     if (s != NBCOLL_OK)
         return s;
     c.timeout = c.timeout ? c.timeout : NBCOLLI_SHM_TIMEOUT;
@@ -387,7 +352,7 @@ nbcoll_status nbcoll_shm_open(const nbcoll_shm_config *config, nbcoll_endpoint *
     if (s != NBCOLL_OK)
         return s;
     if (c.flags & NBCOLL_SHM_ALLOW_PTRACER)
-        prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* fails where there is no Yama, and no need */
+        os->allow_ptracer();
     s = nbcolli_shm_end_make(&b, &e);
     s = c.rank == 0 ? nbcolli_shm_host(&b, e, s) : nbcolli_shm_join(&b, e, s);
     if (s == NBCOLL_OK) {
@@ -398,6 +363,11 @@ nbcoll_status nbcoll_shm_open(const nbcoll_shm_config *config, nbcoll_endpoint *
     } else if (e)
         nbcolli_shm_end_free(e, NBCOLLI_SHM_FAILED);
     return s;
+}
+
+nbcoll_status nbcoll_shm_open(const nbcoll_shm_config *config, nbcoll_endpoint **out)
+{
+    return nbcolli_shm_open(&nbcolli_shm_system, config, out);
 }
 
 nbcoll_status nbcoll_shm_describe(const nbcoll_endpoint *ep, int peer, nbcoll_shm_peer *out)

@@ -4,7 +4,8 @@
  * nobody trusts (its fields are read once, then checked); the home, which is what one process knows of all ranks
  * (mapping, descriptors, process ids), shared by those of its threads that are ranks; and the end, one rank's own.
  *
- *     segment.c     layout of the segment; making and mapping it; homes
+ *     system.c      what shm asks the system for, as a table (system.h)
+ *     segment.c     layout of the segment; homes, by which processes see it
  *     socket.c      letters with descriptors between processes that check each other (socket.h)
  *     bootstrap.c   how the ranks find each other and agree
  *     queue.c       rings of lines and messages
@@ -20,12 +21,10 @@
 #ifndef NBCOLLI_SHM_H
 #define NBCOLLI_SHM_H
 
-#include <poll.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "nbcoll/shm.h"
-#include "../../src/host/crowding.h"
+#include "system.h"
 #include "../../src/host/host.h"
 #include "../../src/host/wakeup.h"
 
@@ -140,6 +139,7 @@ struct nbcolli_shm_place {
 /* One for each process. In memory of its own, since which rank of the process goes last is not known. The first rank
  * makes it and the last one frees it. Constant but for `users`. */
 struct nbcolli_shm_home {
+    const struct nbcolli_shm_system *os;
     _Atomic uint32_t users; /* also shows what the first rank wrote to those that come after it */
     int pid;
     int memory;      /* the segment's descriptor. Closing any such descriptor drops this process's lock: it has one */
@@ -238,6 +238,7 @@ struct nbcolli_shm_stores {
 struct nbcolli_shm_end {
     nbcoll_endpoint base;
     nbcoll_host host; /* memory, clock */
+    const struct nbcolli_shm_system *os;
     struct nbcolli_shm_home *home; /* null until the rank has joined */
     int pid;               /* of the process that opened it */
     int event, watch;      /* our descriptors until the home has them; then -1 */
@@ -326,12 +327,10 @@ _Atomic uint64_t *nbcolli_shm_row(const struct nbcolli_shm_home *h, int rank);
  * up. Written by `rank`. */
 enum { NBCOLLI_SHM_READS = 1, NBCOLLI_SHM_GIVEN_UP = 2, NBCOLLI_SHM_PIECES = 4 };
 _Atomic uint8_t *nbcolli_shm_reach(const struct nbcolli_shm_home *h, int rank, int of);
-/* A sealed memfd of the layout's size, its memory reserved. */
-nbcoll_status nbcolli_shm_segment_make(const struct nbcolli_shm_layout *l, int *fd);
 /* A home with one user that maps the segment behind the descriptor, which it owns if this is OK, and has no other
  * descriptors yet. `fresh`: writes the segment's head; else checks it. */
-nbcoll_status nbcolli_shm_home_make(const struct nbcolli_shm_layout *l, int fd, bool fresh,
-                                    struct nbcolli_shm_home **out);
+nbcoll_status nbcolli_shm_home_make(const struct nbcolli_shm_system *os, const struct nbcolli_shm_layout *l, int fd,
+                                    bool fresh, struct nbcolli_shm_home **out);
 /* By its first rank, when its descriptors and the secret are there: locks the byte of this rank. If OK, the home is
  * constant from now on, and other ranks of the process may join it. */
 nbcoll_status nbcolli_shm_home_show(struct nbcolli_shm_home *h, int rank);
@@ -341,6 +340,7 @@ void nbcolli_shm_home_leave(struct nbcolli_shm_home *h);
 /* bootstrap.c: joins the ranks, or says why not. `own` is the status of this rank so far; `e` may be null if that is
  * not OK. */
 struct nbcolli_shm_boot {
+    const struct nbcolli_shm_system *os;
     const nbcoll_shm_config *config;
     const nbcoll_host *host;
     struct nbcolli_shm_layout layout;
@@ -356,10 +356,8 @@ nbcoll_status nbcolli_shm_join(struct nbcolli_shm_boot *b, struct nbcolli_shm_en
 /* shm.c */
 /* Ranks that take turns on that rank's core. */
 uint32_t nbcolli_shm_ranks_per_core(const struct nbcolli_shm_end *e, int rank);
-/* The status of a system call that failed so: ERR_UNSUPPORTED (not here, or not permitted), ERR_MEMORY, or
- * ERR_TRANSPORT (no descriptor, and all else). */
-nbcoll_status nbcolli_shm_status(int error);
-nbcoll_status nbcolli_shm_random(void *to, size_t bytes);
+nbcoll_status nbcolli_shm_random(const struct nbcolli_shm_system *os, void *to, size_t bytes);
+nbcoll_status nbcolli_shm_id_make(const struct nbcolli_shm_system *os, nbcoll_shm_id *out);
 /* Makes the descriptors of a rank's own; on failure there are none. */
 nbcoll_status nbcolli_shm_descriptors(struct nbcolli_shm_end *e);
 
@@ -388,9 +386,7 @@ void nbcolli_shm_release_all(struct nbcolli_shm_end *e);
 
 /* wakeup.c */
 extern const nbcoll_wakeup nbcolli_shm_wakeup;
-/* From now on this process takes part in the barriers of others; false where the system has none. */
-bool nbcolli_shm_joins_barriers(void);
-/* After all have: do all? */
+/* After all have said whether they take part in barriers: do all? */
 void nbcolli_shm_agree_on_barriers(struct nbcolli_shm_end *e);
 /* After a change of shared memory that `peer` may wait for. */
 void nbcolli_shm_rouse(nbcoll_endpoint *ep, int peer);

@@ -2,18 +2,11 @@
  *
  * Letters between processes that are to become ranks. See socket.h.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* accept4, ucred */
-#endif
 #include <errno.h>
 #include <stddef.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "socket.h"
-#include "../../src/host/sleep.h"
 
 #define NBCOLLI_SHM_NAME "nbcoll-shm-"
 
@@ -21,15 +14,6 @@ union nbcolli_shm_control {
     struct cmsghdr align;
     unsigned char space[CMSG_SPACE(NBCOLLI_SHM_LETTER_FDS * sizeof(int))];
 };
-
-uint32_t nbcolli_shm_namespace(const char *name)
-{
-    char path[40] = "/proc/thread-self/ns/";
-    struct stat st;
-
-    memcpy(path + strlen(path), name, strlen(name) + 1);
-    return stat(path, &st) == 0 ? (uint32_t)st.st_ino : 0;
-}
 
 struct nbcolli_shm_letter nbcolli_shm_letter(const struct nbcolli_shm_boot *b, enum nbcolli_shm_stage stage,
                                              nbcoll_status status)
@@ -52,7 +36,7 @@ struct nbcolli_shm_letter nbcolli_shm_letter(const struct nbcolli_shm_boot *b, e
 nbcoll_status nbcolli_shm_await(struct nbcolli_shm_boot *b, struct pollfd *fds, nfds_t n, int longest)
 {
     uint64_t left = nbcolli_time_left(b->host, b->deadline, (uint64_t)longest * 1000000u);
-    nbcoll_status s = left ? nbcolli_sleep(b->host, fds, n, left, &b->looks) : NBCOLL_ERR_TIMEOUT;
+    nbcoll_status s = left ? b->os->sleep(b->host, fds, n, left, &b->looks) : NBCOLL_ERR_TIMEOUT;
 
     return s == NBCOLL_ERR_TRANSPORT ? nbcolli_shm_status(errno) : s;
 }
@@ -67,46 +51,26 @@ static socklen_t nbcolli_shm_address(const nbcoll_shm_id *id, struct sockaddr_un
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof NBCOLLI_SHM_NAME + sizeof id->text - 1);
 }
 
-/* May the process at the other end be a rank of ours? */
-static nbcoll_status nbcolli_shm_identify(int socket, int *pid)
-{
-    struct ucred cred;
-    socklen_t bytes = sizeof cred;
-
-    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &cred, &bytes) != 0)
-        return nbcolli_shm_status(errno);
-    *pid = cred.pid;
-    if (cred.uid != geteuid())
-        return NBCOLL_ERR_ACCESS;
-    return cred.pid > 0 ? NBCOLL_OK : NBCOLL_ERR_NAMESPACE; /* 0: not to be seen from here */
-}
-
-nbcoll_status nbcolli_shm_listen(const nbcoll_shm_id *id, int ranks, int *out)
+nbcoll_status nbcolli_shm_listen(const struct nbcolli_shm_system *os, const nbcoll_shm_id *id, int ranks, int *out)
 {
     struct sockaddr_un address;
     socklen_t bytes = nbcolli_shm_address(id, &address);
-    nbcoll_status s;
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
-    if (fd < 0)
-        return nbcolli_shm_status(errno);
-    if (bind(fd, (struct sockaddr *)&address, bytes) == 0 && listen(fd, ranks) == 0) {
-        *out = fd;
+    *out = os->listen((struct sockaddr *)&address, bytes, ranks);
+    if (*out >= 0)
         return NBCOLL_OK;
-    }
-    s = errno == EADDRINUSE ? NBCOLL_ERR_DUPLICATE : nbcolli_shm_status(errno);
-    close(fd);
-    return s;
+    return errno == EADDRINUSE ? NBCOLL_ERR_DUPLICATE : nbcolli_shm_status(errno);
 }
 
-nbcoll_status nbcolli_shm_accept(int listener, int *out, int *pid, nbcoll_status *refused)
+nbcoll_status nbcolli_shm_accept(const struct nbcolli_shm_system *os, int listener, int *out, int *pid,
+                                 nbcoll_status *refused)
 {
-    int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    int fd = os->accept(listener);
 
     if (fd < 0)
         return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED ? NBCOLL_PENDING
                                                                           : nbcolli_shm_status(errno);
-    *refused = nbcolli_shm_identify(fd, pid);
+    *refused = os->identify(fd, pid);
     *out = fd;
     return NBCOLL_OK;
 }
@@ -116,21 +80,21 @@ nbcoll_status nbcolli_shm_connect(struct nbcolli_shm_boot *b, const nbcoll_shm_i
     struct sockaddr_un address;
     socklen_t bytes = nbcolli_shm_address(id, &address);
     nbcoll_status s = NBCOLL_PENDING;
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), pid;
+    int fd = b->os->socket(), pid;
 
     if (fd < 0)
         return nbcolli_shm_status(errno);
-    while (s == NBCOLL_PENDING && connect(fd, (struct sockaddr *)&address, bytes) != 0) {
+    while (s == NBCOLL_PENDING && b->os->connect(fd, (struct sockaddr *)&address, bytes) != 0) {
         if (errno == ECONNREFUSED || errno == EAGAIN || errno == EINTR) /* not there yet, or busy */
             s = nbcolli_shm_await(b, NULL, 0, 2);
         else
             s = nbcolli_shm_status(errno);
     }
     if (s != NBCOLL_PENDING) {
-        close(fd);
+        b->os->close(fd);
         return s;
     }
-    *refused = nbcolli_shm_identify(fd, &pid);
+    *refused = b->os->identify(fd, &pid);
     *out = fd;
     return NBCOLL_OK;
 }
@@ -138,7 +102,8 @@ nbcoll_status nbcolli_shm_connect(struct nbcolli_shm_boot *b, const nbcoll_shm_i
 /* ---- letters --------------------------------------------------------------------------------------------------- */
 
 /* A letter without descriptors goes by send: where a system call filter refuses sendmsg, that can still be told. */
-nbcoll_status nbcolli_shm_send(int socket, const struct nbcolli_shm_letter *l, const int *fd, int fds)
+nbcoll_status nbcolli_shm_send(const struct nbcolli_shm_system *os, int socket, const struct nbcolli_shm_letter *l,
+                               const int *fd, int fds)
 {
     union nbcolli_shm_control control = {0};
     struct iovec part = {(void *)(uintptr_t)l, sizeof *l};
@@ -155,8 +120,8 @@ nbcoll_status nbcolli_shm_send(int socket, const struct nbcolli_shm_letter *l, c
         memcpy(CMSG_DATA(c), fd, (size_t)fds * sizeof fd[0]);
     }
     do /* without waiting: a letter has always room, since each is answered before the next */
-        bytes = fds ? sendmsg(socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT)
-                    : send(socket, l, sizeof *l, MSG_NOSIGNAL | MSG_DONTWAIT);
+        bytes = fds ? os->send_with(socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT)
+                    : os->send(socket, l, sizeof *l, MSG_NOSIGNAL | MSG_DONTWAIT);
     while (bytes < 0 && errno == EINTR);
     if (bytes == sizeof *l)
         return NBCOLL_OK;
@@ -178,17 +143,18 @@ static int nbcolli_shm_descriptors_of(struct msghdr *m, int fd[])
     return fds;
 }
 
-nbcoll_status nbcolli_shm_receive(int socket, struct nbcolli_shm_letter *l, int fd[], int *fds)
+nbcoll_status nbcolli_shm_receive(const struct nbcolli_shm_system *os, int socket, struct nbcolli_shm_letter *l,
+                                  int fd[], int *fds)
 {
     union nbcolli_shm_control control;
     struct iovec part = {l, sizeof *l};
     struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.space,
                        .msg_controllen = sizeof control.space};
-    ssize_t bytes = recvmsg(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    ssize_t bytes = os->receive(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     nbcoll_status s = NBCOLL_OK;
 
     if (bytes < 0 && errno == ECONNRESET) /* closed without reading us; what it said before comes next */
-        bytes = recvmsg(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        bytes = os->receive(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     *fds = 0;
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR))
         return NBCOLL_PENDING;
@@ -201,6 +167,6 @@ nbcoll_status nbcolli_shm_receive(int socket, struct nbcolli_shm_letter *l, int 
     else if (m.msg_flags & MSG_CTRUNC)
         s = NBCOLL_ERR_TRANSPORT;
     while (s != NBCOLL_OK && *fds)
-        close(fd[--*fds]);
+        os->close(fd[--*fds]);
     return s;
 }

@@ -37,26 +37,26 @@ struct nbcolli_shm_letter {
 struct nbcolli_shm_letter nbcolli_shm_letter(const struct nbcolli_shm_boot *b, enum nbcolli_shm_stage stage,
                                              nbcoll_status status);
 
-/* Inode of a namespace of the calling thread ("net", "pid"), 0 when that is not to be known. */
-uint32_t nbcolli_shm_namespace(const char *name);
-
 /* Waits for one of the descriptors (or none: passes some time), at most `longest` milliseconds and not beyond the
  * deadline. OK, PENDING, ERR_TIMEOUT, or what the system says. */
 nbcoll_status nbcolli_shm_await(struct nbcolli_shm_boot *b, struct pollfd *fds, nfds_t n, int longest);
 
 /* The socket of rank 0. ERR_DUPLICATE if there is one of that name. */
-nbcoll_status nbcolli_shm_listen(const nbcoll_shm_id *id, int ranks, int *out);
+nbcoll_status nbcolli_shm_listen(const struct nbcolli_shm_system *os, const nbcoll_shm_id *id, int ranks, int *out);
 /* The next connection: OK, PENDING, or what the system says. One that must not be here has *refused set. */
-nbcoll_status nbcolli_shm_accept(int listener, int *out, int *pid, nbcoll_status *refused);
+nbcoll_status nbcolli_shm_accept(const struct nbcolli_shm_system *os, int listener, int *out, int *pid,
+                                 nbcoll_status *refused);
 /* Connects to rank 0, as soon as it is there. As accept. */
 nbcoll_status nbcolli_shm_connect(struct nbcolli_shm_boot *b, const nbcoll_shm_id *id, int *out,
                                   nbcoll_status *refused);
 
 /* OK, ERR_PEER_LOST (closed), or what the system says. */
-nbcoll_status nbcolli_shm_send(int socket, const struct nbcolli_shm_letter *l, const int *fd, int fds);
+nbcoll_status nbcolli_shm_send(const struct nbcolli_shm_system *os, int socket, const struct nbcolli_shm_letter *l,
+                               const int *fd, int fds);
 /* Takes a letter without waiting. OK, PENDING, ERR_PEER_LOST (closed), ERR_ABI (not one of ours), ERR_TRANSPORT (no
  * descriptors), or what else the system says. fd[NBCOLLI_SHM_LETTER_FDS] and *fds: what came with it; on an error,
  * none. */
-nbcoll_status nbcolli_shm_receive(int socket, struct nbcolli_shm_letter *l, int fd[], int *fds);
+nbcoll_status nbcolli_shm_receive(const struct nbcolli_shm_system *os, int socket, struct nbcolli_shm_letter *l,
+                                  int fd[], int *fds);
 
 #endif

@@ -4,27 +4,7 @@
  * published before it is looked at: the word of a line, `state` of a seat; `head` of a ring, for its sender (queue.c);
  * `asked` of a pool, `written` and `read` of a window (pieces.c).
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* syscall */
-#endif
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "shm.h"
-
-#if defined __SANITIZE_THREAD__
-#define NBCOLLI_SHM_BARRIERS 0 /* the sanitizer does not know of them */
-#elif defined __has_feature
-#define NBCOLLI_SHM_BARRIERS (!__has_feature(thread_sanitizer))
-#else
-#define NBCOLLI_SHM_BARRIERS 1
-#endif
-
-bool nbcolli_shm_joins_barriers(void)
-{
-    return NBCOLLI_SHM_BARRIERS && syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
-}
 
 /* All come to the same answer, by what all have written before they said that they are there. Where ranks take turns on
  * a core they sleep often, and a barrier for all costs more than the posts save. */
@@ -41,7 +21,7 @@ void nbcolli_shm_agree_on_barriers(struct nbcolli_shm_end *e)
 /* What a rank has stored before is visible to those that look from now on, or it sees our word. */
 static bool nbcolli_shm_barrier(const struct nbcolli_shm_end *e)
 {
-    return !e->sleepers_pay || syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
+    return !e->sleepers_pay || e->os->barrier();
 }
 
 static _Atomic uint32_t *nbcolli_shm_sleepers(const struct nbcolli_shm_end *e)
@@ -64,7 +44,8 @@ void nbcolli_shm_rouse(nbcoll_endpoint *ep, int peer)
 
 void nbcolli_shm_wake(struct nbcolli_shm_end *e, int peer)
 {
-    nbcolli_wakeup_wake(&nbcolli_shm_seat(e->home, peer)->armed, &e->home->place[peer].event);
+    if (nbcolli_wakeup_take(&nbcolli_shm_seat(e->home, peer)->armed))
+        e->os->ring(e->home->place[peer].event); /* it is there: who arms has joined */
 }
 
 void nbcolli_shm_wake_all(struct nbcolli_shm_end *e)
@@ -80,7 +61,7 @@ void nbcolli_shm_disarm(struct nbcolli_shm_end *e)
 
     if (e->sleeper.armed) /* relaxed: too high a number is no harm */
         atomic_fetch_sub_explicit(nbcolli_shm_sleepers(e), 1, memory_order_relaxed);
-    nbcolli_wakeup_disarm(&e->sleeper, &nbcolli_shm_seat(e->home, me)->armed, e->home->place[me].event);
+    nbcolli_wakeup_disarm(&e->sleeper, &nbcolli_shm_seat(e->home, me)->armed, e->home->place[me].event, e->os->heard);
 }
 
 static int nbcolli_shm_wakeup_fd(nbcoll_endpoint *ep)
