@@ -45,7 +45,7 @@ void rank_ticks_stop(rank *r)
         storm_find(r->storm, "rank %d: ticks do not stop: %s", r->actor->rank, nbcoll_status_name(status));
 }
 
-/* ---- calls from inside -------------------------------------------------------------------------------------------- */
+/* ---- calls from inside ------------------------------------------------------------------------------------------- */
 
 static bool tries_inside(actor *a)
 {

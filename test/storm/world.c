@@ -237,7 +237,8 @@ static void take_turns(storm *s)
     }
 }
 
-/* Ticks ask the system for the time, and so do ranks without `now`: while a rank has its turn it is the world's, so that a seed stays what it is. */
+/* Ticks ask the system for the time, and so do ranks without `now`: while a rank has its turn it is the world's, so
+ * that a seed stays what it is. */
 int clock_gettime(clockid_t clock, struct timespec *t)
 {
     if (!running)

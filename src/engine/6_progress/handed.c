@@ -151,8 +151,8 @@ void nbcolli_take_handed(nbcoll_context *c)
     nbcolli_drain(c);
 }
 
-/* Inline where it is compiled with its callers. gcc asks for a declaration that says so, too; clang, where the body were
- * that of one, for a body without static functions. */
+/* Inline where it is compiled with its callers. gcc asks for a declaration that says so, too; clang does not want it at
+ * the body, which calls static functions. */
 __attribute__((always_inline)) void nbcolli_take_own(nbcoll_context *c, nbcolli_request *r)
 {
     atomic_store_explicit(&c->handed, NULL, memory_order_relaxed); /* of one thread */
