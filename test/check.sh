@@ -3,9 +3,10 @@
 #
 # check.sh [--full]: installs what is missing (Debian, as root), builds everything three times (optimised, with the
 # address and undefined-behaviour sanitizers, with the thread sanitizer) and runs the tests of the three in one run of
-# ctest, and what failed once more, alone (test/again.sh). The last line says how many tests failed; above it stand those
-# that are flaky. --full runs the whole grids instead of samples of them, and builds a fourth time, by clang, for a minute
-# of each target of test/fuzz.
+# ctest, and what failed once more, alone (test/again.sh). Of the slow tests each sanitizer gets a third, another one
+# after each commit; NBCOLL_SAMPLE=0, 1 or 2 in the environment chooses it. The last line says how many tests failed;
+# above it stand those that are flaky. --full runs the whole grids instead of samples of them, and all tests under the
+# sanitizers, and builds a fourth time, by clang, for a minute of each target of test/fuzz.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -30,8 +31,11 @@ if [ -n "$missing" ]; then
 fi
 
 presets="release asan tsan${NBCOLL_FULL:+ fuzz}"
+sample=${NBCOLL_SAMPLE-$(($(git rev-list --count HEAD 2>/dev/null || echo 0) % 3))}
+[ -z "${NBCOLL_FULL-}" ] || sample=
+echo "sanitizers: ${sample:+third $sample of }the slow tests"
 for preset in $presets; do
-    cmake --preset $preset >/dev/null
+    cmake --preset $preset -DNBCOLL_SAMPLE=$sample >/dev/null
     cmake --build --preset $preset --parallel "$(nproc)"
 done
 
