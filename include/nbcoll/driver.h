@@ -152,7 +152,11 @@ NBCOLL_API nbcoll_status nbcoll_driver_count(const nbcoll_driver *driver, nbcoll
  * and what needs memory (a message that comes before its operation has begun here, when there is no room for it; an
  * operation that waits for a slot) or concerns failures, cancelling and the making of communicators. After the first
  * such thing that a message brings, ticks do nothing until that call. They take no part in deadlines, either. What an
- * agent carries out (offload.h) moves without them; that call sees its end. */
+ * agent carries out (offload.h) moves without them; that call sees its end.
+ *
+ * A tick tells nobody. The end of an operation of which the watcher has heard (nbcoll_context_config) is left to that
+ * call, which tells it. An observer is told of each step, so that ticks would have to leave all steps: a context has
+ * an observer, or ticks. */
 
 #define NBCOLL_TICK_LEAST 10000u /* ns: the shortest period. A signal costs the program one to some microseconds, in a
                                     virtual machine tens: with a period of less than that it would do nothing else */

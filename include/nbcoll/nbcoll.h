@@ -183,7 +183,7 @@ typedef struct nbcoll_context_config {
                                         the transport has room for fewer (nbcoll_limits.receives). The same on all
                                         ranks of an endpoint: see nbcoll_comm_icreate */
     const nbcoll_observer *watcher;  /* null, or told of runs that wait long; must outlive the context. Costs nothing
-                                        where none does */
+                                        where none does. Ticks (driver.h) leave what it is told to the next call */
 } nbcoll_context_config;
 
 /* Makes a context. `abi` is NBCOLL_ABI as the caller saw it. `config` may be null.

@@ -552,7 +552,8 @@ typedef struct nbcoll_event {
 /* As the observer of a context it is told of each step of each run, in order, from inside calls on the context; START
  * and END are told too. As its watcher it is told only RUN_WAITS: that a run has not moved for 40 to 80 ms, and waits
  * for this rank (one that has not started the operation, if such a one is known), again when that is another rank; and
- * that such a run is over. It must not call the library. */
+ * that such a run is over. It must not call the library. Neither is called in a signal handler: a context with an
+ * observer has no ticks (driver.h), and where ticks are the watcher is told in the next test, wait or progress. */
 struct nbcoll_observer {
     size_t size;
     void *user;

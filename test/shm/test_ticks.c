@@ -22,6 +22,7 @@
 
 #include "nbcoll/driver.h"
 #include "nbcoll/loopback.h"
+#include "nbcoll/schedule.h"
 
 #include "ended.h"
 #include "operation.h"
@@ -160,13 +161,18 @@ typedef struct pair {
     atomic_int steps;
 } pair;
 
-static void join(int rank, const pair *p, member *m)
+static void join_as(int rank, const pair *p, member *m, const nbcoll_context_config *as)
 {
     nbcoll_shm_config config = p->config;
     config.rank = rank;
-    member_join(m, &config, NULL);
+    member_join(m, &config, as);
     CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(m->comm, 10 * SECOND));
     CHECK_STATUS(NBCOLL_OK, nbcoll_tick_start(m->context, 0, 0));
+}
+
+static void join(int rank, const pair *p, member *m)
+{
+    join_as(rank, p, m, NULL);
 }
 
 static void leave(member *m)
@@ -381,6 +387,60 @@ static void the_callback_is_left_to_a_call(void **state)
 {
     (void)state;
     both(leave_the_callback, 0);
+}
+
+/* What the watcher has been told of the operation that it waits for. */
+typedef struct told {
+    int waits, ends, in_ticks;
+} told;
+
+static void note(void *user, const nbcoll_event *event)
+{
+    told *t = user;
+    t->waits += event->peer >= 0;
+    t->ends += event->peer < 0;
+    t->in_ticks += is_in_tick;
+}
+
+static void leave_the_watcher(int rank, void *user)
+{
+    told heard = {0, 0, 0};
+    const nbcoll_observer watcher = {sizeof watcher, &heard, note};
+    nbcoll_context_config watched = {.size = sizeof watched, .watcher = &watcher};
+    uint64_t late = clock_ns() + 30 * SECOND;
+    int32_t value = rank;
+    nbcoll_request q;
+    pair *p = user;
+    member m;
+
+    join_as(rank, p, &m, &watched);
+    if (rank == 1)
+        step_with(p, 1); /* rank 0 has been told for whom it waits */
+    CHECK_STATUS(NBCOLL_OK, nbcoll_ibcast(&value, 1, NBCOLL_INT32, 1, m.comm, &q));
+    while (rank == 0 && !heard.waits) {
+        CHECK_STATUS(NBCOLL_OK, nbcoll_progress(m.context));
+        CHECK(clock_ns() < late);
+    }
+    if (rank == 0)
+        step_with(p, 1);
+    is_in_tick = 1;
+    while (*(volatile int32_t *)&value != 1) {
+        nbcoll_tick(m.context);
+        CHECK(clock_ns() < late);
+    }
+    tick_on(&m);
+    is_in_tick = 0;
+    CHECK(heard.in_ticks == 0 && heard.ends == 0);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_wait(&q, 30 * SECOND));
+    CHECK(heard.ends == (rank == 0));
+    leave(&m);
+}
+
+static void what_the_watcher_is_told_is_left_to_a_call(void **state)
+{
+    (void)state;
+    both(leave_the_watcher, 0);
+    both(leave_the_watcher, NBCOLL_SHM_NO_BULK);
 }
 
 /* What comes when there is neither an operation nor room for it waits for a call, and so does all that comes later. */
@@ -688,6 +748,7 @@ int main(void)
         cmocka_unit_test(the_hosts_operation_is_left_to_a_call),
         cmocka_unit_test(a_call_step_is_left_to_a_call),
         cmocka_unit_test(the_callback_is_left_to_a_call),
+        cmocka_unit_test(what_the_watcher_is_told_is_left_to_a_call),
         cmocka_unit_test(messages_without_room_wait_for_a_call),
         cmocka_unit_test(what_they_leave_of_a_communicator_outlives_its_parent),
         cmocka_unit_test(they_do_nothing_inside_the_library_and_before_a_sleep),

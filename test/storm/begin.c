@@ -23,7 +23,7 @@ static void watch(void *user, const nbcoll_event *event)
     rank_calls_inside(r->actor);
 }
 
-/* Without `now` it has the system's clock, which is the world's. Ticks are for one thread, and for nobody observed. */
+/* Without `now` it has the system's clock, which is the world's. Ticks are for one thread, and without an observer. */
 static void mix_context(rank *r, nbcoll_context_config *config)
 {
     const plan *p = &r->storm->plan;
@@ -34,7 +34,7 @@ static void mix_context(rank *r, nbcoll_context_config *config)
         config->flags = NBCOLL_ANY_THREAD;
     if (next_random(&own) % 4 == 0 && !p->ticks)
         config->observer = &r->observer;
-    if (next_random(&own) % 4 == 0 && !p->ticks)
+    if (next_random(&own) % 4 == 0)
         config->watcher = &r->watcher;
     if (next_random(&own) % 4 == 0)
         config->host.now = NULL;

@@ -16,6 +16,10 @@ void nbcolli_run_finish(nbcolli_run *run)
     nbcolli_request *r = run->request;
     nbcolli_slot *slot = nbcolli_slot_of(comm, run->tag);
 
+    if (run->awaited && nbcolli_tick_leaves(run)) { /* the watcher is to hear of it */
+        nbcolli_run_delay(run);
+        return;
+    }
     if (comm->context->observer)
         nbcolli_observe_end(run);
     if (run->awaited)
