@@ -2,6 +2,7 @@
  *
  * How a rank begins: its context, and the first communicator; what of both may differ by rank, and does in half of the
  * worlds. */
+#include "counters.h"
 #include "rank.h"
 
 /* ---- what differs by rank ---------------------------------------------------------------------------------------- */
@@ -87,9 +88,34 @@ static void mix_terms(const rank *r, nbcoll_comm_config *terms)
     terms->progress_cores = next_random(&all) % 3 ? 0 : 1 + (uint32_t)(next_random(&own) % 4);
 }
 
+/* ---- counters ---------------------------------------------------------------------------------------------------- */
+
+static bool are_at(const storm *s, int stage)
+{
+    for (int q = 0; q < s->plan.ranks; q++)
+        if (s->actor[q].stage < stage && !s->actor[q].is_dead && !s->actor[q].is_over)
+            return false;
+    return true;
+}
+
+/* When all ranks have made it, or failed to, and none is inside a call. */
+static void advance_counters(rank *r)
+{
+    storm *s = r->storm;
+    r->actor->stage = 1;
+    while (!are_at(s, 1)) {
+        nbcoll_progress(r->context);
+        storm_sleep(s, MILLISECOND);
+    }
+    r->actor->stage = 2;
+    while (!are_at(s, 2))
+        storm_stay(s, 10 * MICROSECOND);
+    counters_advance(r->comm[0], s->plan.late_tags);
+}
+
 /* ---- the first communicator -------------------------------------------------------------------------------------- */
 
-bool begin_rank(rank *r)
+static bool create(rank *r)
 {
     storm *s = r->storm;
     const plan *p = &s->plan;
@@ -134,4 +160,13 @@ bool begin_rank(rank *r)
     r->comm[0] = NULL;
     judge_end(r->actor, NULL, -1, status, &failure, NULL);
     return false;
+}
+
+bool begin_rank(rank *r)
+{
+    bool is_made = create(r);
+    if (r->storm->plan.late_tags && is_made)
+        advance_counters(r);
+    r->actor->stage = 2;
+    return is_made;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "counters.h"
 #include "storm.h"
 
 static uint64_t draw(uint64_t *state, uint64_t below)
@@ -391,6 +392,7 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
     draw_near(p);
     draw_ticks(p);
     p->is_mixed = p->edition >= 8 && mix(seed, 16) % 2;
+    p->late_tags = p->edition >= 8 && mix(seed, 17) % 4 == 0 ? 1 + (int)(mix(seed, 18) % COUNTER_ENDS) : 0;
     draw_items(p, 30 + (int)draw(&r, 12));
     draw_faults(p, c);
     memset(p->is_skipped, 0, sizeof p->is_skipped);
@@ -478,9 +480,9 @@ static void print_net(const plan *p, const net *n)
 
 void plan_print(const plan *p)
 {
-    printf("seed %llu: %d ranks; eager %zu, credits %u, slots %u, cells %u, schedules %u, flags %u, window %d%s\n",
+    printf("seed %llu: %d ranks; eager %zu, credits %u, slots %u, cells %u, schedules %u, flags %u, window %d%s%s\n",
            (unsigned long long)p->seed, p->ranks, p->eager, p->credits, p->slots, p->cells, p->schedules, p->flags,
-           p->window, p->is_mixed ? "; ranks differ" : "");
+           p->window, p->is_mixed ? "; ranks differ" : "", p->late_tags ? "; counters near an end" : "");
     printf("  of 1000: switches %u, ticks %u, late %u (at most %llu us)\n", p->switches, p->ticks, p->late,
            (unsigned long long)(p->latest / MICROSECOND));
     for (int n = 0; n < p->nets; n++)

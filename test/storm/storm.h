@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * storm: whole jobs of ranks in one thread and in virtual time, over the engine as it is, through the public API. A
- * seed decides everything: which rank goes on next, what each transport says and delivers when, what fails, and the
- * program.
+ * storm: whole jobs of ranks in one thread and in virtual time, over the engine as it is, through the public API (but
+ * for where counters begin). A seed decides everything: which rank goes on next, what each transport says and delivers
+ * when, what fails, and the program.
  *
  *     plan.c     what a seed means: ranks, limits, groups of the transport, the program, the faults
  *     world.c    virtual time, choices, the log and its hash, findings, whose turn it is
@@ -14,6 +14,7 @@
  *     values.c   the buffers of a call: what goes in, what must come out, what must not be touched
  *     rank.c     the program as one rank executes it
  *     begin.c    a rank's context and first communicator
+ *     counters.c counters near their ends
  *     made.c     the communicators that it makes and frees
  *     chain.c    calls that follow each other in callbacks, and what else those may do
  *     own.c      schedules of the program's own
@@ -147,6 +148,7 @@ typedef struct plan {
                         all goes well */
     bool is_observed; /* each step */
     unsigned char garbage; /* what is freed is filled with */
+    int late_tags; /* near which end counters begin: counters.h; 0: at 0 */
     bool is_mixed; /* limits and hooks differ by rank as far as the headers let them: begin.c, ends.c */
     bool is_skipped[ITEMS_MOST];
     bool survives[COMMS_MOST]; /* of survivors: who is a member is found out, and stands in `place` from then on */
@@ -218,6 +220,7 @@ struct actor {
     bool is_asleep;            /* and may be rung */
     bool is_over, is_dead, has_abandoned;
     bool is_ticking; /* it is inside a tick */
+    int stage;       /* of its beginning: begin.c */
     uint64_t turns, skew; /* of its clock */
     end *end[NETS];
     nbcoll_host host;
