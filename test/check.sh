@@ -5,8 +5,8 @@
 # address and undefined-behaviour sanitizers, with the thread sanitizer) and runs the tests of the three in one run of
 # ctest, and what failed once more, alone (test/again.sh). Of the slow tests each sanitizer gets a third, another one
 # after each commit; NBCOLL_SAMPLE=0, 1 or 2 in the environment chooses it. The last line says how many tests failed;
-# above it stand those that are flaky. --full runs the whole grids instead of samples of them, and all tests under the
-# sanitizers, and builds a fourth time, by clang, for a minute of each target of test/fuzz.
+# above it stand those that are flaky. --full runs the whole grids instead of samples of them, all tests under the
+# sanitizers, and soak for 20 minutes, and builds a fourth time, by clang, for a minute of each target of test/fuzz.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -362,7 +362,7 @@ def token_of_both(chosen, old, new):
 
 def both(number, old, new):
     """Lines that are `new` where this mutant is chosen, and `old` elsewhere; none: they cannot be written like that."""
-    chosen = "storm_mutant == %d" % number
+    chosen, new = "storm_mutant == %d" % number, new or [";"]
     heads = [IF.match(lines[0]) for lines in (old, new)]
     if all(heads) and len(old) == len(new) == 1:
         before, after = heads
