@@ -124,8 +124,10 @@ static bool create(rank *r)
     nbcoll_status status;
     nbcoll_request request;
     nbcoll_endpoint *ends[NETS];
-    int tries = 0, n = wire_endpoints(r->actor, ends);
+    int tries = 0, n = s->medium->endpoints(r->actor, ends);
 
+    if (!n)
+        return false;
     r->observer = (nbcoll_observer){sizeof r->observer, r, observe};
     config.observer = p->is_observed ? &r->observer : NULL;
     terms.slots = p->slots;

@@ -8,7 +8,8 @@
  *     storm --shrink SEED [cuts]     leaves out ranks, items and faults as long as it fails, and says what is left, as
  *                                    the command and as a test that keeps it (test_storm.c, kept.c)
  *
- * Cuts: --edition N, --ranks N, --items N, --skip A,B,..., --no-fault N, --only KIND (of faults: a number), --calm.
+ * Cuts: --edition N, --ranks N, --items N, --skip A,B,..., --no-fault N, --only KIND (of faults: a number), --calm,
+ * --over-shm (shm joins the ranks).
  * Status 1: one has failed. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,6 +91,8 @@ static void print_command(uint64_t seed, const cut *c)
         printf(" --only %d", c->only - 1);
     if (c->is_calm)
         printf(" --calm");
+    if (c->is_over_shm)
+        printf(" --over-shm");
     for (int k = 0; k < 32; k++)
         if (c->faults >> k & 1)
             printf(" --no-fault %d", k);
@@ -102,9 +105,9 @@ static void print_command(uint64_t seed, const cut *c)
 static void print_test(uint64_t seed, const cut *c)
 {
     printf("static void seed_%llu(void **state)\n{\n    const cut left = {.edition = %d, .ranks = %d, .items = %d, "
-           ".faults = %u, .only = %d, .is_calm = %d,\n                      .n_skipped = %d, .skipped = {",
+           ".faults = %u, .only = %d, .is_calm = %d, .is_over_shm = %d,\n                      .n_skipped = %d, .skipped = {",
            (unsigned long long)seed, c->edition ? c->edition : EDITION, c->ranks, c->items, c->faults, c->only,
-           c->is_calm, c->n_skipped);
+           c->is_calm, c->is_over_shm, c->n_skipped);
     for (int k = 0; k < c->n_skipped; k++)
         printf("%s%d", k ? ", " : "", c->skipped[k]);
     printf("%s}};\n    (void)state;\n    run(%llu, &left);\n}\n", c->n_skipped ? "" : "0", (unsigned long long)seed);
@@ -216,6 +219,8 @@ int storm_command(int argc, char **argv)
         }
         if (!strcmp(a, "--calm"))
             c.is_calm = true;
+        else if (!strcmp(a, "--over-shm"))
+            c.is_over_shm = true;
         else if (!strcmp(a, "--quiet"))
             is_quiet = true;
         else if (!strcmp(a, "--shrink"))

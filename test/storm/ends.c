@@ -84,13 +84,13 @@ static void end_dies(end *e)
         }
 }
 
-void wire_dies(actor *a)
+static void wire_dies(actor *a)
 {
     for (int n = 0; n < a->storm->plan.nets; n++)
         end_dies(a->end[n]);
 }
 
-bool wire_is_shut(const actor *a)
+static bool wire_is_shut(const actor *a)
 {
     bool is_shut = false;
     for (int n = 0; n < a->storm->plan.nets; n++)
@@ -120,7 +120,7 @@ static uint64_t end_next(const end *e)
     return e->storm->ends ? e->storm->now : next;
 }
 
-uint64_t wire_next(const actor *a)
+static uint64_t wire_next(const actor *a)
 {
     uint64_t next = UINT64_MAX;
     for (int n = 0; n < a->storm->plan.nets; n++) {
@@ -215,7 +215,7 @@ static nbcoll_limits limits_of(const end *e)
                            .copy_ps = 100};
 }
 
-void wire_make(storm *s)
+static void wire_make(storm *s)
 {
     s->wire = calloc(1, sizeof *s->wire);
     s->wire->orders_due = UINT64_MAX;
@@ -248,7 +248,7 @@ static nbcoll_transport table_of(const end *e)
     return t;
 }
 
-void wire_open(actor *a)
+static void wire_open(actor *a)
 {
     const plan *p = &a->storm->plan;
     for (int n = 0; n < p->nets; n++) {
@@ -272,7 +272,7 @@ void wire_open(actor *a)
     }
 }
 
-int wire_endpoints(actor *a, nbcoll_endpoint *out[NETS])
+static int wire_endpoints(actor *a, nbcoll_endpoint *out[NETS])
 {
     int nets = a->storm->plan.nets;
     for (int n = 0; n < nets; n++)
@@ -280,7 +280,7 @@ int wire_endpoints(actor *a, nbcoll_endpoint *out[NETS])
     return nets;
 }
 
-void wire_shut(actor *a)
+static void wire_shut(actor *a)
 {
     for (int n = 0; n < a->storm->plan.nets; n++)
         nbcoll_endpoint_close(&a->end[n]->base);
@@ -294,7 +294,7 @@ static void end_free(end *e)
         free(e);
 }
 
-void wire_free(storm *s)
+static void wire_free(storm *s)
 {
     for (int n = 0; n < s->plan.nets; n++)
         for (int r = 0; r < s->plan.ranks; r++)
@@ -308,3 +308,6 @@ void wire_free(storm *s)
     free(s->wire->registered);
     free(s->wire);
 }
+
+const medium wire_medium = {wire_make,    wire_open, wire_endpoints, wire_shut,
+                            wire_is_shut, wire_free, wire_dies,      wire_next};

@@ -16,7 +16,7 @@ static bool may_be_named(const storm *s, int rank, nbcoll_status status)
     case NBCOLL_ERR_PEER_LOST:
         return bad & (BAD_DEAD | BAD_DECLARED | BAD_WIRE | BAD_MEMORY) ||
                bad & BAD_FREED || /* of one on which something had failed */
-               ((bad & (BAD_LEFT | BAD_ENDED) || s->bad_anywhere & BAD_DIFFERS) && wire_is_shut(&s->actor[rank]));
+               ((bad & (BAD_LEFT | BAD_ENDED) || s->bad_anywhere & BAD_DIFFERS) && s->medium->is_shut(&s->actor[rank]));
     case NBCOLL_ERR_MEMORY:
         return bad & (BAD_MEMORY | BAD_KEY);
     case NBCOLL_ERR_CALL:
@@ -32,7 +32,7 @@ static bool may_be_named(const storm *s, int rank, nbcoll_status status)
 
 bool judge_is_gone(const storm *s, int rank)
 {
-    return s->bad[rank] & (BAD_DEAD | BAD_DECLARED | BAD_WIRE | BAD_MEMORY) || wire_is_shut(&s->actor[rank]);
+    return s->bad[rank] & (BAD_DEAD | BAD_DECLARED | BAD_WIRE | BAD_MEMORY) || s->medium->is_shut(&s->actor[rank]);
 }
 
 /* Does it know what was called? Else it names whoever has shown that the ranks are out of step. */

@@ -390,6 +390,9 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
     draw_groups(&p->net[HOME], &r);
     draw_limits(p, &p->net[HOME], &r);
     draw_near(p);
+    p->is_over_shm = c->is_over_shm;
+    if (p->is_over_shm)
+        shm_plan(p);
     draw_ticks(p);
     p->is_mixed = p->edition >= 8 && mix(seed, 16) % 2;
     p->late_tags = p->edition >= 8 && mix(seed, 17) % 4 == 0 ? 1 + (int)(mix(seed, 18) % COUNTER_ENDS) : 0;
@@ -487,7 +490,7 @@ void plan_print(const plan *p)
            (unsigned long long)(p->latest / MICROSECOND));
     for (int n = 0; n < p->nets; n++)
         print_net(p, &p->net[n]);
-    printf("%s%s", p->is_patient ? "  time heals nothing\n" : "", p->is_observed ? "  each step is observed\n" : "");
+    printf("%s%s%s", p->is_over_shm ? "  over shm\n" : "", p->is_patient ? "  time heals nothing\n" : "", p->is_observed ? "  each step is observed\n" : "");
     for (int i = 0; i < p->items; i++)
         print_item(p, i);
     for (int i = 0; i < p->faults; i++)

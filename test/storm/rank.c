@@ -505,7 +505,7 @@ static void leave(rank *r)
     nbcoll_status status;
 
     if (!r->context) {
-        wire_shut(r->actor);
+        r->storm->medium->shut(r->actor);
         return;
     }
     if (r->skips) {
@@ -538,7 +538,7 @@ static void leave(rank *r)
         storm_find(s, "rank %d: the context is not freed: %s", r->actor->rank, nbcoll_status_name(status));
     judge_told(r);
     if (r->has_endpoint)
-        wire_shut(r->actor);
+        r->storm->medium->shut(r->actor);
 }
 
 void rank_pauses(const actor *a)

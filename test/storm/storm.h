@@ -10,6 +10,9 @@
  *     host.c     the host's hooks of a rank: memory that is counted, refused and poisoned; clock; pause
  *     wire.c     the transport: messages and lines that are late, overtake, are refused and lent
  *     ends.c     its ends, of which a rank has one or two: opened, closed, dead; departures
+ *     shm.c      shm in its place, as it is, over processes of the storm's own
+ *     processes.c  what these ask the system for, but for
+ *     letters.c  the sockets by which they find each other
  *     bulk.c     its registrations, gets, puts, and shared memory
  *     values.c   the buffers of a call: what goes in, what must come out, what must not be touched
  *     rank.c     the program as one rank executes it
@@ -149,6 +152,7 @@ typedef struct plan {
     bool is_observed; /* each step */
     unsigned char garbage; /* what is freed is filled with */
     int late_tags; /* near which end counters begin: counters.h; 0: at 0 */
+    bool is_over_shm; /* shm joins the ranks */
     bool is_mixed; /* limits and hooks differ by rank as far as the headers let them: begin.c, ends.c */
     bool is_skipped[ITEMS_MOST];
     bool survives[COMMS_MOST]; /* of survivors: who is a member is found out, and stands in `place` from then on */
@@ -165,6 +169,7 @@ typedef struct cut {
     int n_skipped, skipped[ITEMS_MOST];
     int only;     /* 1 + a kind of fault: every world has one of these; 0: as the seed says */
     bool is_calm; /* without faults */
+    bool is_over_shm;
 } cut;
 
 typedef struct kept {
@@ -207,6 +212,7 @@ enum {
     BAD_CANCELS = 64,
     BAD_DIFFERS = 128,
     BAD_KEY = 512,     /* what it was to show to others without messages could not be registered */
+    BAD_OPENING = 4096, /* a system call of its opening was refused */
     BAD_FREED = 2048,  /* it has freed a communicator before its time */
     BAD_ENDED = 1024,  /* something has ended badly on it: what it has not sent for that it never will */
     BAD_HEADER = 256 /* then any end is allowed, and none; but nothing outside may be touched */
@@ -244,6 +250,8 @@ struct storm {
     bool is_different; /* a rank has called something that must be equal otherwise */
     bool ends; /* only the dead are left: to them everybody is lost */
     struct wire *wire; /* what the ends share: wire.h */
+    struct shm *shm;   /* the processes, where shm joins the ranks: shm.h */
+    const struct medium *medium;
 };
 
 /* What was met, in all worlds: by type of message, how its post was answered; and which came next to a rank. */
@@ -323,6 +331,25 @@ void storm_run(storm *s, uint64_t seed, const cut *c, bool is_loud);
 /* The fault of that kind that is due, counting, or null. */
 const fault *storm_fault(storm *s, actor *a, fault_kind kind, uint64_t *counter);
 
+/* ---- what joins the ranks: the storm's own transport (ends.c), or shm (shm.c) ------------------------------------ */
+
+typedef struct medium {
+    void (*make)(storm *s);
+    void (*open)(actor *a);
+    /* Of a rank, the one that joins all at last; so many, or 0: it could not open one. */
+    int (*endpoints)(actor *a, nbcoll_endpoint *out[NETS]);
+    void (*shut)(actor *a); /* closes those that no context has */
+    bool (*is_shut)(const actor *a); /* one of them */
+    void (*free)(storm *s);
+    void (*dies)(actor *a);
+    uint64_t (*next)(const actor *a); /* when the next thing comes that it can see by now */
+} medium;
+extern const medium wire_medium, shm_medium;
+/* What of a plan is another thing there. */
+void shm_plan(plan *p);
+/* The world of the rank whose turn it is; or null. */
+storm *storm_running(void);
+
 /* ---- the parts --------------------------------------------------------------------------------------------------- */
 
 void host_init(actor *a);
@@ -330,17 +357,10 @@ void host_init(actor *a);
 bool host_function_fails(actor *a);
 void host_check(actor *a);
 
-void wire_make(storm *s);
-void wire_open(actor *a);
-/* Of a rank, the one that joins all at last; so many. */
-int wire_endpoints(actor *a, nbcoll_endpoint *out[NETS]);
-/* Closes those that no context has. */
-void wire_shut(actor *a);
-bool wire_is_shut(const actor *a); /* one of them */
-void wire_free(storm *s);
-void wire_dies(actor *a);
-/* When the next thing comes that it can see by now. */
-uint64_t wire_next(const actor *a);
+/* Of a message: a byte of its header changes, or its type, if that is to be. */
+void wire_damage(actor *a, nbcoll_header *header);
+/* As the core packs it: for the table of what was met only. */
+unsigned wire_type(const nbcoll_header *header);
 
 void rank_main(void *actor);
 /* From inside `pause`, and from inside a function or hook that must not call. */

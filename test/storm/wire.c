@@ -57,8 +57,7 @@ static end *end_of(nbcoll_endpoint *ep)
     return (end *)ep;
 }
 
-/* As the core packs it: for the table of what was met only. */
-static unsigned type_of(const nbcoll_header *header)
+unsigned wire_type(const nbcoll_header *header)
 {
     return (header->word[3] >> 48) % TYPES;
 }
@@ -94,23 +93,22 @@ static bool is_heard(const end *to)
     return !to->is_closed && !to->is_gone;
 }
 
-/* Changes a byte of its header, if that is to be. */
-static void damage(end *e, message *m)
+void wire_damage(actor *a, nbcoll_header *header)
 {
-    storm *s = e->storm;
-    uint64_t garbled = e->actor->sent;
-    if (storm_fault(s, e->actor, FAULT_GARBLES, &garbled)) {
-        storm_note(s, e->rank, NOTE_FAULT, FAULT_GARBLES, type_of(&m->as.arrival.header));
-        storm_cause(s, e->rank, BAD_DECLARED);
-        m->as.arrival.header.word[3] |= UINT64_C(0xff) << 48;
+    storm *s = a->storm;
+    uint64_t garbled = a->sent;
+    if (storm_fault(s, a, FAULT_GARBLES, &garbled)) {
+        storm_note(s, a->rank, NOTE_FAULT, FAULT_GARBLES, wire_type(header));
+        storm_cause(s, a->rank, BAD_DECLARED);
+        header->word[3] |= UINT64_C(0xff) << 48;
     }
-    if (!storm_fault(s, e->actor, FAULT_DAMAGE, &e->actor->sent))
+    if (!storm_fault(s, a, FAULT_DAMAGE, &a->sent))
         return;
-    unsigned char *at = (unsigned char *)&m->as.arrival.header + storm_random(s, sizeof(nbcoll_header));
+    unsigned char *at = (unsigned char *)header + storm_random(s, sizeof *header);
     *at = (unsigned char)(storm_chance(s, 500) ? *at ^ 1u << storm_random(s, 8) : storm_random(s, 256));
-    storm_note(s, e->rank, NOTE_FAULT, FAULT_DAMAGE, (uint64_t)(at - (unsigned char *)&m->as.arrival.header));
-    storm_cause(s, e->rank, BAD_HEADER);
-    met.answered[type_of(&m->as.arrival.header)][3]++;
+    storm_note(s, a->rank, NOTE_FAULT, FAULT_DAMAGE, (uint64_t)(at - (unsigned char *)header));
+    storm_cause(s, a->rank, BAD_HEADER);
+    met.answered[wire_type(header)][3]++;
 }
 
 void wire_send(end *e, int peer, const nbcoll_header *header, const void *payload, size_t bytes)
@@ -124,7 +122,7 @@ void wire_send(end *e, int peer, const nbcoll_header *header, const void *payloa
     m->as.arrival = (nbcoll_arrival){NULL, e->base.rank, *header, m->data, bytes};
     if (bytes)
         memcpy(m->data, payload, bytes);
-    damage(e, m);
+    wire_damage(e->actor, &m->as.arrival.header);
     enqueue(to, m);
 }
 
@@ -259,12 +257,12 @@ static nbcoll_posted wire_post(nbcoll_endpoint *ep, int address, const nbcoll_he
     if (refused >= 0)
         return (nbcoll_posted)refused;
     if (!has_room(e, peer)) {
-        met.answered[type_of(header)][2]++;
+        met.answered[wire_type(header)][2]++;
         return NBCOLL_POST_NOT_NOW;
     }
     bool is_lent = storm_chance(s, e->net.lent);
-    met.answered[type_of(header)][is_lent]++;
-    storm_note(s, e->rank, NOTE_POST, named(e, peer), type_of(header));
+    met.answered[wire_type(header)][is_lent]++;
+    storm_note(s, e->rank, NOTE_POST, named(e, peer), wire_type(header));
     if (is_lent)
         return wire_lend(
             e,
@@ -374,7 +372,7 @@ static void deliver(end *e, nbcoll_completions *found)
             m->as.line.next = found->lines;
             found->lines = &m->as.line;
         } else {
-            unsigned type = type_of(&m->as.arrival.header);
+            unsigned type = wire_type(&m->as.arrival.header);
             met.next[e->last_type][type]++;
             e->last_type = type;
             storm_note(s, e->rank, NOTE_OF_TYPE, type, m->as.arrival.header.word[2]);

@@ -18,6 +18,11 @@
 
 static storm *running; /* while a rank has its turn */
 
+storm *storm_running(void)
+{
+    return running;
+}
+
 uint64_t next_random(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -122,7 +127,7 @@ void storm_away(storm *s, uint64_t ns)
 
 void storm_sleep(storm *s, uint64_t ns)
 {
-    uint64_t at = s->now + ns, next = wire_next(s->turn);
+    uint64_t at = s->now + ns, next = s->medium->next(s->turn);
     at = next < at ? next : at;
     at = s->turn->rung_at < at ? s->turn->rung_at : at;
     s->turn->rung_at = UINT64_MAX;
@@ -147,7 +152,7 @@ static void maybe_die(storm *s, actor *a)
     storm_note(s, a->rank, NOTE_FAULT, FAULT_DEATH, a->turns);
     storm_cause(s, a->rank, BAD_DEAD);
     a->is_dead = true;
-    wire_dies(a);
+    s->medium->dies(a);
     yield_until(s, UINT64_MAX, false);
 }
 
@@ -243,6 +248,8 @@ int clock_gettime(clockid_t clock, struct timespec *t)
 {
     if (!running)
         return (int)syscall(SYS_clock_gettime, clock, t);
+    if (running->plan.is_over_shm) /* which looks at it until something has come */
+        storm_step(running, running->turn);
     uint64_t now = running->plan.is_patient ? SECOND : running->now;
     t->tv_sec = (time_t)(now / SECOND);
     t->tv_nsec = (long)(now % SECOND);
@@ -272,12 +279,12 @@ static void run_plan(storm *s)
         const net *of = &s->plan.net[n];
         s->memory[n] = of->groups & HAS_SHARED ? aligned_alloc(128, of->quota * (size_t)s->plan.ranks) : NULL;
     }
-    wire_make(s);
+    s->medium->make(s);
     for (int r = 0; r < s->plan.ranks; r++) {
         actor *a = &s->actor[r];
         *a = (actor){.storm = s, .rank = r, .wake_at = storm_random(s, MICROSECOND), .rung_at = UINT64_MAX};
         host_init(a);
-        wire_open(a);
+        s->medium->open(a);
         a->fiber = fiber_make(rank_main, a);
     }
     take_turns(s);
@@ -289,7 +296,7 @@ static void run_plan(storm *s)
         rank_clean(&s->actor[r]);
         fiber_free(s->actor[r].fiber);
     }
-    wire_free(s);
+    s->medium->free(s);
     for (int n = 0; n < NETS && !s->finding[0]; n++)
         free(s->memory[n]);
 }
@@ -300,6 +307,7 @@ void storm_run(storm *s, uint64_t seed, const cut *c, bool is_loud)
     memset((char *)s + sizeof s->plan, 0, sizeof *s - sizeof s->plan);
     plan_make(&s->plan, seed, c);
     s->random = mix(seed, 1);
+    s->medium = s->plan.is_over_shm ? &shm_medium : &wire_medium;
     s->is_loud = is_loud;
     if (is_loud)
         plan_print(&s->plan);
