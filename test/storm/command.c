@@ -105,7 +105,8 @@ static void print_command(uint64_t seed, const cut *c)
 static void print_test(uint64_t seed, const cut *c)
 {
     printf("static void seed_%llu(void **state)\n{\n    const cut left = {.edition = %d, .ranks = %d, .items = %d, "
-           ".faults = %u, .only = %d, .is_calm = %d, .is_over_shm = %d,\n                      .n_skipped = %d, .skipped = {",
+           ".faults = %u, .only = %d, .is_calm = %d, "
+           ".is_over_shm = %d,\n                      .n_skipped = %d, .skipped = {",
            (unsigned long long)seed, c->edition ? c->edition : EDITION, c->ranks, c->items, c->faults, c->only,
            c->is_calm, c->is_over_shm, c->n_skipped);
     for (int k = 0; k < c->n_skipped; k++)
@@ -202,6 +203,35 @@ static void read_skips(cut *c, char *list)
         c->skipped[c->n_skipped++] = atoi(word);
 }
 
+/* An option and what follows it. */
+static void read_value(const char *option, char *next, cut *c, batch *m, tally *t)
+{
+    if (!strcmp(option, "--seconds"))
+        m->seconds = atof(next);
+    else if (!strcmp(option, "--from"))
+        t->next = strtoull(next, NULL, 0);
+    else if (!strcmp(option, "--count"))
+        m->count = strtoull(next, NULL, 0);
+    else if (!strcmp(option, "--findings"))
+        m->findings = strtoull(next, NULL, 0);
+    else if (!strcmp(option, "--soak"))
+        m->path = next;
+    else if (!strcmp(option, "--patience"))
+        m->patience = atoi(next);
+    else if (!strcmp(option, "--edition"))
+        c->edition = atoi(next);
+    else if (!strcmp(option, "--ranks"))
+        c->ranks = atoi(next);
+    else if (!strcmp(option, "--items"))
+        c->items = atoi(next);
+    else if (!strcmp(option, "--only"))
+        c->only = 1 + atoi(next);
+    else if (!strcmp(option, "--no-fault"))
+        c->faults |= 1u << atoi(next);
+    else if (!strcmp(option, "--skip"))
+        read_skips(c, next);
+}
+
 int storm_command(int argc, char **argv)
 {
     cut c = {.items = -1};
@@ -212,7 +242,6 @@ int storm_command(int argc, char **argv)
 
     for (int i = 1; i < argc; i++) {
         const char *a = argv[i];
-        char *next = i + 1 < argc ? argv[i + 1] : (char[]){"0"};
         if (a[0] != '-') {
             seed = strtoull(a, NULL, 0);
             continue;
@@ -229,34 +258,10 @@ int storm_command(int argc, char **argv)
             m.is_small = true;
         else if (!strcmp(a, "--coverage"))
             prints_met = true;
-        else {
-            i++;
-            if (!strcmp(a, "--seconds"))
-                m.seconds = atof(next), is_many = true;
-            else if (!strcmp(a, "--from"))
-                t.next = strtoull(next, NULL, 0);
-            else if (!strcmp(a, "--count"))
-                m.count = strtoull(next, NULL, 0), is_many = true;
-            else if (!strcmp(a, "--findings"))
-                m.findings = strtoull(next, NULL, 0);
-            else if (!strcmp(a, "--soak"))
-                m.path = next, is_many = true;
-            else if (!strcmp(a, "--patience"))
-                m.patience = atoi(next);
-            else if (!strcmp(a, "--edition"))
-                c.edition = atoi(next);
-            else if (!strcmp(a, "--ranks"))
-                c.ranks = atoi(next);
-            else if (!strcmp(a, "--items"))
-                c.items = atoi(next);
-            else if (!strcmp(a, "--only"))
-                c.only = 1 + atoi(next);
-            else if (!strcmp(a, "--no-fault"))
-                c.faults |= 1u << atoi(next);
-            else if (!strcmp(a, "--skip"))
-                read_skips(&c, next);
-        }
+        else
+            read_value(a, i + 1 < argc ? argv[++i] : (char[]){"0"}, &c, &m, &t);
     }
+    is_many = m.seconds > 0 || m.count != UINT64_MAX || m.path;
     if (shrinks) {
         shrink(seed, c);
         return 0;

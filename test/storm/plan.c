@@ -100,6 +100,27 @@ static void draw_limits(plan *p, net *n, uint64_t *r)
     draw_bound(p, n, r);
 }
 
+/* What of it shm has, and how much memory all ranks share. */
+static void draw_over_shm(plan *p)
+{
+    net *n = &p->net[HOME];
+    uint64_t r = mix(p->seed, 20), most = p->ranks > 9 ? 1 << 16 : 1 << 18;
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+
+    p->nets = 1;
+    n->groups = HAS_LINES | HAS_TAKE | HAS_GET | PLAIN_KEYS | ANY_LOCAL | HAS_VIEW | HAS_WAKEUP;
+    n->key_bytes = 16;
+    n->channels = 65536;
+    n->shelf = 0;
+    config.slots = p->slots;
+    config.cells = p->cells;
+    n->quota = nbcoll_cells_bytes(&config, p->ranks) * (next_random(&r) % 5);
+    n->quota += 1 + next_random(&r) % 65536;
+    n->room = n->room > 256 ? 256 : n->room;
+    if (n->room * n->payload > most)
+        n->room = (uint32_t)(most / n->payload);
+}
+
 /* The groups of a node's ranks, in their order or the other way round. */
 static void place_near(plan *p, uint64_t *r)
 {
@@ -392,7 +413,7 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
     draw_near(p);
     p->is_over_shm = c->is_over_shm;
     if (p->is_over_shm)
-        shm_plan(p);
+        draw_over_shm(p);
     draw_ticks(p);
     p->is_mixed = p->edition >= 8 && mix(seed, 16) % 2;
     p->late_tags = p->edition >= 8 && mix(seed, 17) % 4 == 0 ? 1 + (int)(mix(seed, 18) % COUNTER_ENDS) : 0;
@@ -490,7 +511,8 @@ void plan_print(const plan *p)
            (unsigned long long)(p->latest / MICROSECOND));
     for (int n = 0; n < p->nets; n++)
         print_net(p, &p->net[n]);
-    printf("%s%s%s", p->is_over_shm ? "  over shm\n" : "", p->is_patient ? "  time heals nothing\n" : "", p->is_observed ? "  each step is observed\n" : "");
+    printf("%s%s%s", p->is_over_shm ? "  over shm\n" : "", p->is_patient ? "  time heals nothing\n" : "",
+           p->is_observed ? "  each step is observed\n" : "");
     for (int i = 0; i < p->items; i++)
         print_item(p, i);
     for (int i = 0; i < p->faults; i++)

@@ -9,28 +9,6 @@
 
 #include "shm.h"
 
-/* ---- the plan ---------------------------------------------------------------------------------------------------- */
-
-void shm_plan(plan *p)
-{
-    net *n = &p->net[HOME];
-    uint64_t r = mix(p->seed, 20), most = p->ranks > 9 ? 1 << 16 : 1 << 18;
-    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
-
-    p->nets = 1;
-    n->groups = HAS_LINES | HAS_TAKE | HAS_GET | PLAIN_KEYS | ANY_LOCAL | HAS_VIEW | HAS_WAKEUP;
-    n->key_bytes = 16;
-    n->channels = 65536;
-    n->shelf = 0;
-    config.slots = p->slots;
-    config.cells = p->cells;
-    n->quota = nbcoll_cells_bytes(&config, p->ranks) * (next_random(&r) % 5);
-    n->quota += 1 + next_random(&r) % 65536;
-    n->room = n->room > 256 ? 256 : n->room;
-    if (n->room * n->payload > most)
-        n->room = (uint32_t)(most / n->payload);
-}
-
 static weather draw_weather(const plan *p)
 {
     uint64_t r = mix(p->seed, 21);
@@ -478,4 +456,5 @@ static void shm_open(actor *a)
     (void)a;
 }
 
-const medium shm_medium = {shm_make, shm_open, shm_endpoints, shm_shut, shm_is_shut, processes_free, shm_dies, shm_next};
+const medium shm_medium = {shm_make,    shm_open,       shm_endpoints, shm_shut,
+                           shm_is_shut, processes_free, shm_dies,      shm_next};

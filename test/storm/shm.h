@@ -11,7 +11,7 @@
 
 /* What the system of a world is like. Of 1000: where nothing else is said. */
 typedef struct weather {
-    int copies;         /* process_vm_readv: 0 works; refused to all (1), of some (2), from some call on (3); 4: absent */
+    int copies; /* process_vm_readv: 0 works; refused to all (1), of some (2), from some call on (3); 4: absent */
     unsigned cut;       /* copies that end early */
     unsigned unreadable; /* copies that the kernel cannot make, of memory that its owner can read */
     unsigned interrupted; /* calls */

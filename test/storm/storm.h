@@ -345,8 +345,6 @@ typedef struct medium {
     uint64_t (*next)(const actor *a); /* when the next thing comes that it can see by now */
 } medium;
 extern const medium wire_medium, shm_medium;
-/* What of a plan is another thing there. */
-void shm_plan(plan *p);
 /* The world of the rank whose turn it is; or null. */
 storm *storm_running(void);
 

@@ -5,8 +5,8 @@
 
 #include "../1_state/context.h"
 
-/* The run is over: nobody holds its buffers. The run itself is not to be touched afterwards. A tick leaves the end of one
- * of which the watcher has heard to a call. */
+/* The run is over: nobody holds its buffers. The run itself is not to be touched afterwards. A tick leaves the end of a
+ * run of which the watcher has heard to a call. */
 void nbcolli_run_finish(nbcolli_run *run);
 
 #endif

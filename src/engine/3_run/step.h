@@ -56,8 +56,8 @@ static inline size_t nbcolli_spend_piece(const nbcolli_run *run, size_t bytes, s
     return bytes;
 }
 
-/* Is this a tick, which leaves what calls the host's functions, or tells its watcher, to a call of the program's? Then it works off nothing
- * more in this turn: the run is delayed. */
+/* Is this a tick, which leaves to a call of the program's what calls the host's functions or tells its watcher? Then it
+ * works off nothing more in this turn: the run is delayed. */
 static inline int nbcolli_tick_leaves(const nbcolli_run *run)
 {
     nbcoll_context *c = run->comm->context;
