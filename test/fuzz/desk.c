@@ -279,13 +279,11 @@ static void start(process *p, nbcoll_agent *agent)
     int32_t *send = calloc(COUNT, sizeof *send), *recv = calloc(COUNT, sizeof *recv); /* a byte further is nobody's */
     nbcoll_program_run *run = NULL;
     nbcoll_status status = nbcoll_agent_start(agent, program[0], send, recv, &run);
-    for (int i = 0; i < 200 && run; i++) {
+    for (int looks = 100; looks > 0 && run;) {
         if (p->in.left)
             scribble(p);
-        else if (i < 100) { /* it ends: sooner or later the rank looks */
+        else if (looks-- == 100) /* it ends: sooner or later the rank looks */
             shutdown(p->socket, SHUT_RDWR);
-            i = 100;
-        }
         status = nbcoll_agent_test(run);
         if (status != NBCOLL_PENDING)
             break;
