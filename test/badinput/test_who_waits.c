@@ -308,6 +308,64 @@ static void who_has_sent_to_a_rank_that_then_frees_the_communicator_is_told(void
     }
 }
 
+/* It votes for another one, in which rank 0 does not join before it is told: that vote is kept, and holds a credit. */
+static void who_waits_for_a_rank_that_is_making_another_communicator_is_told(void **state)
+{
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+    nbcoll_comm *twin[2], *next[2];
+    nbcoll_request q[2];
+    nbcoll_status status;
+    scene s;
+
+    (void)state;
+    config.eager = 256;
+    for (int i = 0; i < 2 * WORLD_VARIANTS; i++) {
+        scene_open(&s, 2, i / 2, &config);
+        twins_but_one(&s, twin);
+        EXPECT(OK, nbcoll_comm_idup(s.w.comm[1], &next[1], &q[1]));
+        scene_passes(&s, 5);
+        if (i % 2 || i / 2 >= WORLD_SHARED) /* there a broadcast ends when it is shown */
+            EXPECT(OK, nbcoll_ibarrier(twin[0], &q[0]));
+        else
+            EXPECT(OK, nbcoll_ibcast(large[0], LARGE, NBCOLL_INT32, 0, twin[0], &q[0]));
+        scene_settle(&s, 1, q, &status, LIMIT);
+        EXPECT(ERR_MISMATCH, status);
+        EXPECT(OK, nbcoll_comm_idup(s.w.comm[0], &next[0], &q[0]));
+        world_finish(&s.w, 2, q);
+        world_close(&s.w);
+    }
+}
+
+/* Its sends had no credit once, and went when they were asked for. */
+static void who_waits_for_a_rank_that_has_stalled_before_is_told(void **state)
+{
+    enum { AHEAD = 3 };
+    nbcoll_comm *twin[2];
+    nbcoll_request q[2 * AHEAD];
+    nbcoll_status status;
+    scene s;
+
+    (void)state;
+    for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
+        nbcoll_loopback_config loopback = world_variant(variant, 5);
+        scene_set(&s);
+        s.config.credits = 1;
+        world_open(&s.w, 2, &loopback, &s.config, NULL);
+        for (int r = 1; r >= 0; r--) {
+            for (int i = 0; i < AHEAD; i++)
+                EXPECT(OK, nbcoll_ibcast(small[r], 1, NBCOLL_INT32, 1, s.w.comm[r], &q[r * AHEAD + i]));
+            scene_passes(&s, 5);
+        }
+        world_finish(&s.w, 2 * AHEAD, q);
+        twins_but_one(&s, twin);
+        EXPECT(OK, nbcoll_ibcast(small[0], 1, NBCOLL_INT32, 1, twin[0], q)); /* it only receives */
+        scene_settle(&s, 1, q, &status, LIMIT);
+        EXPECT(ERR_MISMATCH, status);
+        it_is_said_who_has_freed(&s, twin[0], 0);
+        world_close(&s.w);
+    }
+}
+
 /* Rank 1 sends to rank 2, which answers that it has freed it; rank 0 waits for rank 1 alone. */
 static void who_waits_for_one_that_a_rank_without_the_communicator_has_answered_is_told(void **state)
 {
@@ -691,6 +749,8 @@ int main(void)
         cmocka_unit_test(what_an_ended_rank_has_sent_may_be_under_way),
         cmocka_unit_test(who_waits_for_a_rank_that_has_freed_the_communicator_is_told),
         cmocka_unit_test(who_has_sent_to_a_rank_that_then_frees_the_communicator_is_told),
+        cmocka_unit_test(who_waits_for_a_rank_that_is_making_another_communicator_is_told),
+        cmocka_unit_test(who_waits_for_a_rank_that_has_stalled_before_is_told),
         cmocka_unit_test(who_waits_for_one_that_a_rank_without_the_communicator_has_answered_is_told),
         cmocka_unit_test(who_waits_for_a_rank_that_has_freed_the_communicator_after_a_loss_is_told_of_the_loss),
         cmocka_unit_test(who_waits_until_one_has_read_that_has_freed_the_communicator_is_told),

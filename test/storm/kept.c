@@ -53,6 +53,9 @@ const kept storm_kept[] = {
       .items = 35,
       .n_skipped = 16,
       .skipped = {34, 33, 32, 31, 26, 25, 18, 17, 10, 9, 30, 21, 14, 6, 5, 4}}},
+    /* Who frees a communicator, and makes another one, is known to have freed it, whatever of its messages is kept. */
+    {60000009, {.edition = 8, .items = -1, .only = 1 + FAULT_FREES}},
+    {60000063, {.edition = 8, .items = -1, .only = 1 + FAULT_FREES}},
     /* Where the judge was wrong, or too kind. */
     {174, {.edition = 1, .items = 3}},
     {9, {.edition = 1, .items = -1, .only = 1 + FAULT_REGISTER}},

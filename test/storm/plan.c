@@ -363,7 +363,10 @@ static void draw_faults(plan *p, const cut *c)
     if (c->is_calm)
         n = 0;
     for (uint64_t k = 0; k < n; k++) {
-        int kind = (int)draw(&r, p->edition < 2 ? FAULT_RIVALS : p->edition < 7 ? FAULT_GARBLES : FAULT_FREES);
+        int kind = (int)draw(&r, p->edition < 2   ? FAULT_RIVALS
+                                 : p->edition < 7 ? FAULT_GARBLES
+                                 : p->edition < 8 ? FAULT_FREES
+                                                  : FAULT_COUNT);
         item *i = &p->item[draw(&r, (uint64_t)p->items)];
         int whose = 1 + (int)draw(&r, (uint64_t)p->ranks);
         if (c->only)

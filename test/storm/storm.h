@@ -103,8 +103,8 @@ typedef enum fault_kind {
     FAULT_JUMP,    /* its clock jumps ahead */
     FAULT_GARBLES, /* a message that it sends is of a type that there is not, so that who gets it gives it up: from the
                       seventh edition on */
-    FAULT_FREES,   /* it frees the communicator of item `at` instead of executing that, and goes on. Only where asked
-                      for: who waits for it there may wait for ever, if it holds credits of that one (3 of 100 do) */
+    FAULT_FREES,   /* it frees the communicator of item `at` instead of executing that, and goes on: from the eighth
+                      edition on */
     FAULT_COUNT
 } fault_kind;
 

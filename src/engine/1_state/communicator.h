@@ -45,7 +45,7 @@ struct nbcolli_pair {
     uint32_t most_owed; /* then they are given back without a message that goes there anyway */
 
     /* Whoever sends to it takes, in a call or in progress; what comes from it gives, in progress. */
-    uint32_t credits;                     /* messages that we may still send unasked */
+    int32_t credits; /* messages that we may still send unasked; below 0: those that were asked for beyond that */
     nbcolli_op *stalling, **stalling_end; /* sends that wait for a credit */
     uint32_t stalls;     /* the number of the last one to it */
     uint32_t told;       /* up to which it has been told that none waits any more */
@@ -54,7 +54,9 @@ struct nbcolli_pair {
     uint32_t epoch;      /* channels of earlier ones mean nothing any more */
     uint32_t version;    /* of the channels from it: counts what has been opened */
 
-    uint32_t seen, over; /* progress. Of its own: the last one that has come; up to which none waits any more */
+    /* Progress. Of its stalls: the last one that has come; up to which none waits any more. Of its messages: those that
+     * are kept here; how often one has been let go. */
+    uint32_t seen, over, kept, let_go;
 };
 
 typedef struct nbcolli_peer {
@@ -106,6 +108,7 @@ typedef struct nbcolli_told {
     uint64_t spoken;  /* 1 + the lowest tag of which we have told it our call; 0: none */
     uint8_t is_through; /* it has no more to say of its calls */
     uint8_t has_freed;  /* the communicator */
+    uint32_t kept, let_go; /* of its pair, when it was asked */
     nbcolli_called called; /* what it has said: of the lowest such tag */
 } nbcolli_told;
 
@@ -256,7 +259,8 @@ struct nbcoll_comm {
     nbcoll_context *context;
     nbcolli_link *link; /* a home */
     uint64_t id; /* the first rank's address, then its serial number there; NBCOLLI_NO_COMM until it is known */
-    uint64_t vote_comm, vote_tag; /* the operation that made it; of the first of a link its own first one */
+    uint64_t vote_comm, vote_tag; /* the operation that made it; of the first of a link its own first one; of a shrink
+                                     a tag that no operation has */
     size_t memory;
     int rank, size;
     uint32_t holders;     /* relays that need it until they are closed */

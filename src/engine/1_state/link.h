@@ -108,6 +108,12 @@ struct nbcolli_link {
     nbcolli_post *farewells; /* reserved, one for each rank: what tells it so */
 };
 
+/* Messages to that peer of which it has not given the credit back. */
+static inline uint32_t nbcolli_credits_out(const nbcolli_link *link, const nbcolli_pair *pair)
+{
+    return link->credits - (uint32_t)pair->credits;
+}
+
 /* The address on this link of the rank that has that one at home; -1: it has none, or that is not known yet. */
 static inline int nbcolli_address_on(const nbcolli_link *link, int home)
 {

@@ -68,15 +68,16 @@ typedef struct nbcolli_header {
                         CALL: that before it */
     uint16_t credits; /* given back */
     uint8_t type;     /* nbcolli_type */
-    uint8_t status; /* REVOKE: why; FIN: OK if taken, else why it was refused; PUT: see above; EAGER, RTS: OK if it took
-                       a credit; WHERE: nbcoll_position; CALL: nbcolli_called_kind */
+    uint8_t status; /* REVOKE: why; FIN: OK if taken, else why it was refused; PUT: see above; WHERE:
+                       nbcoll_position; CALL: nbcolli_called_kind */
     uint64_t bytes;   /* EAGER, RTS: the whole payload, of an EAGER in the lower half; in its upper half, and CHANNEL:
                          a channel (channel.h), or 0; DATA: where this fragment begins; REVOKE: 1 if an answer is
                          wanted; LOST for ERR_PEER_LOST: 1 if the rank is given up, for ERR_MISMATCH: 1 + the tag that
                          showed it, or 0: `tag` ends, since its cause has freed the communicator; GIVE_UP: 1 if its
                          sender is; WHERE: the tag that its sender starts next, where that is FREED: how many
-                         operations of agents it has started, or UINT64_MAX; CALL: the count, 48 bits, the op and the
-                         type */
+                         operations of agents it has started, or UINT64_MAX; QUERY: the communicator whose
+                         operation, of the tag with the lower half `stamp`, has made the one that it is about; CALL:
+                         the count, 48 bits, the op and the type */
     uint32_t to;      /* the receiver's rank in the communicator */
     uint32_t count;   /* STALLED: its number; EAGER, RTS, CREDIT: none up to this one waits any more, or 0; REVOKE:
                          so many operations behind this one are revoked, too; LOST for ERR_MISMATCH: 1 if its cause is
@@ -87,6 +88,12 @@ typedef struct nbcolli_header {
 #define NBCOLLI_NO_COMM UINT64_MAX /* no communicator has this id: the message is the endpoint's */
 
 _Static_assert(sizeof(nbcolli_header) == sizeof(nbcoll_header), "the header fills its words");
+
+/* Does it hold a credit? */
+static inline int nbcolli_is_message(const nbcolli_header *h)
+{
+    return h->type == NBCOLLI_EAGER || h->type == NBCOLLI_RTS;
+}
 
 /* Where data lies: behind a key, of which limits.key_bytes travel. */
 typedef struct nbcolli_remote {

@@ -47,7 +47,7 @@ static uint32_t nbcolli_channel_look_up(nbcolli_link *link, nbcolli_pair *pair, 
         if (c->comm == wanted->comm && c->number == wanted->number && c->fingerprint == wanted->fingerprint)
             return i;
     }
-    if (all->outs >= most && pair->credits == link->credits) {
+    if (all->outs >= most && !nbcolli_credits_out(link, pair)) {
         all->outs = 0;
         pair->epoch++;
     }
@@ -84,8 +84,7 @@ void nbcolli_channel_find(nbcolli_op *op)
 
 uint32_t nbcolli_channel_name(const nbcolli_op *op)
 {
-    int holds_credit = op->status == NBCOLL_OK; /* else it is not seen to be under way when an epoch begins */
-    int is_new = holds_credit && op->channel && op->epoch == op->pair->epoch &&
+    int is_new = op->channel && op->epoch == op->pair->epoch &&
                  !op->pair->channels->out[op->channel - 1].is_known;
     return is_new ? nbcolli_channel_named(op->pair, op->channel - 1) : 0;
 }

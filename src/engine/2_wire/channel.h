@@ -8,8 +8,8 @@
  * The sender counts the channels to a rank and opens one by an EAGER, which says its number, as long as the receiver
  * has not answered by CHANNEL; from then on its likes are lines. The receiver answers when it has memory for it, or
  * not, and then they stay messages. With all numbers used the sender begins anew, in the pair's next epoch, once all
- * its credits are home: then no line of it is under way, and no EAGER that names a channel. One that takes no credit,
- * since it was asked for (WANT), names none. Inline: the way of a line. */
+ * its credits are home: then no line of it is under way, and no EAGER that names a channel. Inline: the way of a line.
+ */
 #ifndef NBCOLLI_ENGINE_WIRE_CHANNEL_H
 #define NBCOLLI_ENGINE_WIRE_CHANNEL_H
 
@@ -55,7 +55,7 @@ int nbcolli_channel_is_overdue(const nbcolli_op *op);
  * line can. */
 static inline int nbcolli_channel_is_open(const nbcolli_op *op, const nbcolli_pair *pair)
 {
-    return op->channel && op->epoch == pair->epoch && pair->credits && pair->stalls == pair->told &&
+    return op->channel && op->epoch == pair->epoch && pair->credits > 0 && pair->stalls == pair->told &&
            pair->channels->out[op->channel - 1].is_known;
 }
 

@@ -55,11 +55,11 @@ void nbcolli_credits_send(nbcolli_link *link, int peer);
 /* Says that none of our sends to it waits any more, if that is so and was not said: it need not ask for them. */
 void nbcolli_stalls_tell(nbcolli_link *link, int peer);
 
-/* A message has met its receive, or is refused: the credit that it took goes back. Credits travel with whatever goes
+/* A message has met its receive, or is refused: its credit goes back. Credits travel with whatever goes
  * that way; alone only when half of them are owed, so that one-way traffic does not stop, or when the peer stalls. */
-static inline void nbcolli_credit_back(nbcolli_link *link, int peer, const nbcolli_header *m)
+static inline void nbcolli_credit_back(nbcolli_link *link, int peer)
 {
-    if (m->status == NBCOLL_OK && ++link->pair[peer].owed > link->pair[peer].most_owed)
+    if (++link->pair[peer].owed > link->pair[peer].most_owed)
         nbcolli_credits_send(link, peer);
 }
 

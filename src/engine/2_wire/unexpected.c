@@ -32,7 +32,7 @@ int nbcolli_unexpected_reserve(nbcolli_link *link, uint32_t n)
         if (!s)
             return 0;
         link->context->stored++; /* till it is free */
-        nbcolli_unexpected_free(s);
+        nbcolli_unexpected_pool(s);
     }
     return 1;
 }
@@ -55,6 +55,7 @@ nbcolli_unexpected *nbcolli_unexpected_keep(nbcolli_link *link, int source, cons
     s->source = source;
     s->header = *h;
     s->bytes = bytes;
+    link->pair[source].kept += nbcolli_is_message(h);
     if (bytes)
         memcpy(s->payload, payload, bytes);
     return s;
@@ -63,7 +64,7 @@ nbcolli_unexpected *nbcolli_unexpected_keep(nbcolli_link *link, int source, cons
 void nbcolli_refuse(nbcoll_comm *comm, const nbcolli_header *m, nbcoll_status why)
 {
     int rank = (int)m->source;
-    nbcolli_credit_back(comm->peer[rank].link, comm->peer[rank].address, m);
+    nbcolli_credit_back(comm->peer[rank].link, comm->peer[rank].address);
     if (m->type == NBCOLLI_RTS) {
         nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_FIN, m->tag);
         h.number = m->number;

@@ -17,13 +17,22 @@ nbcolli_unexpected *nbcolli_unexpected_keep(nbcolli_link *link, int source, cons
 /* Makes room for so many short ones, and as many long ones. 0: no memory. */
 int nbcolli_unexpected_reserve(nbcolli_link *link, uint32_t n);
 
-/* Gives a kept message back to its pool. */
-static inline void nbcolli_unexpected_free(nbcolli_unexpected *s)
+/* Back to its pool. */
+static inline void nbcolli_unexpected_pool(nbcolli_unexpected *s)
 {
     nbcolli_unexpected **pool = &s->link->context->unexpected_pools[s->capacity > NBCOLLI_UNEXPECTED_SMALL];
     s->next = *pool;
     *pool = s;
     s->link->context->stored--;
+}
+
+/* A kept message is let go. */
+static inline void nbcolli_unexpected_free(nbcolli_unexpected *s)
+{
+    nbcolli_pair *pair = &s->link->pair[s->source];
+    pair->kept -= nbcolli_is_message(&s->header);
+    pair->let_go++;
+    nbcolli_unexpected_pool(s);
 }
 
 /* The answer to a message that nobody here will read: its sender must be able to end. `why`: ERR_CANCELLED if the

@@ -9,8 +9,9 @@
  * order of coming, and says so once, by STALLED: of that the receiver keeps only that this peer has stalled. Credits
  * alone could deadlock, since they may all be held by messages whose receives depend on the one that waits, perhaps in
  * another communicator. So the receiver pulls: a receive that is ready, and whose peer has stalled, asks for its
- * message by WANT, and the message then goes without a credit: it is not stored. STALLED finds the receive ready and is
- * answered, or comes before it; then the receive asks when it is ready. WANT finds the send waiting, or not ready; then
+ * message by WANT, and the message then takes a credit before there is one: it is not stored. So the credits that are
+ * not home are the messages that are out, at any time. STALLED finds the receive ready and is answered, or comes before
+ * it; then the receive asks when it is ready. WANT finds the send waiting, or not ready; then
  * its STALLED will find the receive ready. Stalls are numbered, and EAGER, RTS and CREDIT say up to which none waits
  * any more: in whatever order messages arrive, a stall that lasts is not taken for over. The sends that waited may all
  * have been cancelled: a WANT that finds none is answered so, once.

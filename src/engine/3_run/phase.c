@@ -141,7 +141,7 @@ void nbcolli_recv_accept(nbcolli_op *op, const nbcolli_header *m, const void *pa
 
     op->post.link = peer->link;
     op->post.peer = peer->address;
-    nbcolli_credit_back(peer->link, peer->address, m);
+    nbcolli_credit_back(peer->link, peer->address);
     if (m->type == NBCOLLI_EAGER) {
         if (bytes) {
             memcpy(nbcolli_op_memory(op), payload, bytes);

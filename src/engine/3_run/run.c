@@ -246,11 +246,11 @@ void nbcolli_op_take_back(nbcolli_op *op)
     pair->told = pair->stalls - 1; /* which the post may have been to say */
 }
 
-void nbcolli_stall_end(nbcolli_op *op, nbcoll_status status)
+void nbcolli_stall_end(nbcolli_op *op)
 {
     nbcolli_unstall(op);
+    nbcolli_op_pair(op)->credits--;
     op->may_go = 1;
-    op->status = (uint8_t)status;
     if (op->post.where == NBCOLLI_BACKLOG)
         nbcolli_op_take_back(op);
     nbcolli_op_next(op);
@@ -259,13 +259,12 @@ void nbcolli_stall_end(nbcolli_op *op, nbcoll_status status)
 
 void nbcolli_credits_in(nbcolli_pair *pair, uint32_t credits)
 {
-    pair->credits += credits;
+    pair->credits += (int32_t)credits;
     while (pair->stalling && pair->credits > 0) {
         nbcolli_op *op = pair->stalling;
-        if (op->run->status == NBCOLL_OK) {
-            pair->credits--;
-            nbcolli_stall_end(op, NBCOLL_OK);
-        } else
+        if (op->run->status == NBCOLL_OK)
+            nbcolli_stall_end(op);
+        else
             nbcolli_unstall(op);
     }
 }

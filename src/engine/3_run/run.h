@@ -20,9 +20,8 @@ void nbcolli_run_go_on(nbcolli_run *run);
 /* Takes back a post that never left, with the credits that it carried. */
 void nbcolli_op_take_back(nbcolli_op *op);
 
-/* A send that stalls goes: with a credit (OK), or since its receiver has asked for it (AGAIN). The run may be over
- * afterwards. */
-void nbcolli_stall_end(nbcolli_op *op, nbcoll_status status);
+/* A send that stalls goes: there is a credit, or its receiver has asked for it. The run may be over afterwards. */
+void nbcolli_stall_end(nbcolli_op *op);
 
 /* Sends that were short of a credit go now, or stall. Their runs may be over afterwards. */
 void nbcolli_short_sends_go(nbcoll_context *c);

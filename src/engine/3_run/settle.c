@@ -36,7 +36,7 @@ static void nbcolli_op_unsend(nbcolli_op *op)
     if (op->phase == NBCOLLI_PUTTING)
         return;
     op->phase = op->phase == NBCOLLI_SENT_CTS ? NBCOLLI_GETTING : NBCOLLI_SETTLED; /* an RTS is still to be answered */
-    if (sends && op->status == NBCOLL_OK)
+    if (sends)
         nbcolli_credits_in(nbcolli_op_pair(op), 1);
 }
 
@@ -46,7 +46,7 @@ static void nbcolli_op_stop(nbcolli_op *op)
     nbcolli_op_refuse_unexpected(op);
     if (op->phase == NBCOLLI_STALLING)
         nbcolli_unstall(op);
-    if (op->phase == NBCOLLI_STALLING && op->may_go && op->status == NBCOLL_OK)
+    if (op->phase == NBCOLLI_STALLING && op->may_go)
         nbcolli_credits_in(nbcolli_op_pair(op), 1);
     nbcolli_unwatch(op);
     if (op->phase == NBCOLLI_EXPOSED)

@@ -456,7 +456,8 @@ void nbcolli_shrink_start(nbcolli_shrink *s, nbcoll_comm *comm, nbcoll_comm *mad
     made->shrink = s;
     made->parent = comm;
     made->making = 1;
-    made->vote_comm = NBCOLLI_NO_COMM; /* no operation makes it */
+    made->vote_comm = comm->id;
+    made->vote_tag = UINT64_MAX - s->instance; /* of no operation */
     s->link->serial++;
     s->vote = nbcolli_vote_of(made, comm, NBCOLLI_SHRINK, 0, 0);
     s->vote.serial = s->link->serial;

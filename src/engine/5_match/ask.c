@@ -14,7 +14,6 @@
 #include "../../host/host.h"
 
 #define NBCOLLI_ASK_LOOK 10000000u /* ns between two looks at the clock, about */
-#define NBCOLLI_MOST_PASSES 1024u  /* between them */
 #define NBCOLLI_ROUND_SLOTS 256    /* that a pass looks at in a round */
 #define NBCOLLI_ASK_SLOTS 16       /* a question takes as long as so many */
 
@@ -27,8 +26,7 @@ typedef struct nbcolli_rank_place {
     nbcolli_freeing freeing; /* FREED: how the communicator was then */
 } nbcolli_rank_place;
 
-#define NBCOLLI_WHERE_KNOWN 1u /* in the count of a WHERE */
-#define NBCOLLI_WHERE_QUIET 2u /* nothing that its sender has ever sent to the receiver is under way */
+#define NBCOLLI_WHERE_KNOWN 1u /* in the count of a WHERE; above it: messages whose credits its receiver has */
 
 /* ---- where ranks are --------------------------------------------------------------------------------------------- */
 
@@ -259,15 +257,21 @@ static void nbcolli_ask_peer(nbcoll_comm *comm, int rank, uint64_t tag)
     if (!nbcolli_control_may(comm->context))
         return;
     nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_QUERY, tag);
+    h.bytes = comm->vote_comm;
+    h.stamp = (uint32_t)comm->vote_tag;
     comm->told[rank].asked = 1;
+    comm->told[rank].kept = comm->peer[rank].pair->kept;
+    comm->told[rank].let_go = comm->peer[rank].pair->let_go;
     nbcolli_control_to(comm, rank, &h);
 }
 
-/* Are all credits home, and have been there since nothing was sent without one? Then the peer has handled all messages
- * from here. */
-static uint32_t nbcolli_where_quiet(const nbcolli_link *link, const nbcolli_pair *pair)
+/* Had all messages that it had sent come here, when it answered? Each holds a credit until it has met its receive. With
+ * the question all credits went there that were owed; those that it missed then are no more than the messages that were
+ * kept here all the time: so no other message was under way, nor a credit. */
+static int nbcolli_is_quiet(const nbcoll_comm *comm, const nbcolli_header *where)
 {
-    return pair->credits == link->credits && !pair->stalls ? NBCOLLI_WHERE_QUIET : 0;
+    const nbcolli_told *told = &comm->told[where->source];
+    return told->let_go == comm->peer[where->source].pair->let_go && where->count >> 1 <= told->kept;
 }
 
 static void nbcolli_ask_answer(nbcoll_comm *comm, int rank)
@@ -281,7 +285,7 @@ static void nbcolli_ask_answer(nbcoll_comm *comm, int rank)
     h.status = (uint8_t)p.position;
     h.stamp = p.fold;
     h.count = p.is_known ? NBCOLLI_WHERE_KNOWN : 0;
-    h.count |= nbcolli_where_quiet(comm->peer[rank].link, comm->peer[rank].pair);
+    h.count |= nbcolli_credits_out(comm->peer[rank].link, comm->peer[rank].pair) << 1;
     h.bytes = comm->taken;
     const nbcolli_run *run = nbcolli_find_run(comm, tag);
     h.number = p.position == NBCOLL_POSITION_ACTIVE && run ? (uint32_t)nbcolli_late_in(run) : 0;
@@ -307,7 +311,7 @@ void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header 
         where.number = !tombstone                             ? NBCOLLI_FREED_WELL
                        : tombstone->failed_floor < UINT64_MAX ? NBCOLLI_FREED_FAILED
                                                               : NBCOLLI_FREED_TOLD;
-        where.count = nbcolli_where_quiet(link, &link->pair[source]);
+        where.count = nbcolli_credits_out(link, &link->pair[source]) << 1;
     }
     if (nbcolli_control_may(link->context))
         nbcolli_control(link, source, &where);
@@ -387,7 +391,7 @@ static void nbcolli_where_judge(nbcoll_comm *comm, const nbcolli_header *h, nbco
             continue;
         /* A send that stalls has gone nowhere: who is through there did not wait for it. */
         p->is_final = op->phase == NBCOLLI_STALLING ||
-                      (op->phase == NBCOLLI_POSTED && h->count & NBCOLLI_WHERE_QUIET);
+                      (op->phase == NBCOLLI_POSTED && nbcolli_is_quiet(comm, h));
         nbcolli_ask_judge(op, rank, tag, p);
     }
     if (p->position == NBCOLL_POSITION_FREED && p->freeing != NBCOLLI_FREED_TOLD)
@@ -528,11 +532,11 @@ void nbcolli_look_at_clock(nbcoll_context *c)
         return;
     }
     uint64_t now = nbcolli_now(&c->host), passed = now - c->looked_at;
-    uint64_t fit = passed ? made * NBCOLLI_ASK_LOOK / passed : NBCOLLI_MOST_PASSES;
+    uint64_t fit = passed ? made * NBCOLLI_ASK_LOOK / passed : UINT64_MAX, most = nbcolli_most_passes(c);
 
     if (made) { /* else it was for a sleep */
         c->looked_at = now;
-        c->passes = fit < 1 ? 1 : fit < NBCOLLI_MOST_PASSES ? (uint32_t)fit : NBCOLLI_MOST_PASSES;
+        c->passes = fit < 1 ? 1 : fit < most ? (uint32_t)fit : (uint32_t)most;
     }
     c->passes_left = c->passes;
     if (c->hears)

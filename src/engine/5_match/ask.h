@@ -9,20 +9,23 @@
  *   it has ended it well, likewise     what it has sent is on its way
  *   it has ended it well, and does not remember which it was, or has freed the communicator: what is awaited from there
  *                                      is on its way, or never comes. What it shows in cells it has shown before its
- *                                      end (3_run/expose.c). What it sends has been handled here once all its credits
- *                                      are home, which its WHERE says; else it is asked again in the next round. If it
- *                                      never comes, the ranks are out of step; or, if that rank freed the communicator
- *                                      after a failure, it has left. If it was broken, or that rank leaves, word
- *                                      of that is on its way
+ *                                      end (3_run/expose.c). What it has sent has come here once it misses no more
+ *                                      credits than are held by messages that are kept here, which its WHERE says;
+ *                                      else it is asked again in the next round. If it never comes, the ranks are out
+ *                                      of step; or, if that rank freed the communicator after a failure, it has left.
+ *                                      If it was broken, or that rank leaves, word of that is on its way
  *   it has failed there                word of that is on its way
  *
  * Of a program, which has no tag, a rank asks those with whom it has queue pairs only whether they have freed the
  * communicator. One that has says how many operations of agents it had started: it has ended these, and a later one is
  * out of step at once.
  *
- * The clock is looked at about every 10 ms, from passes (at most every 1024th) and before a sleep: an operation that
- * goes well asks nobody. Nor does one of a standing schedule, which is to wait. Inline: what every start and every pass
- * does for that. */
+ * A rank that is making communicators does not know their ids. A QUERY says which operation has made the one that it is
+ * about: if the rank asked is not in the middle of that, it has freed that communicator.
+ *
+ * The clock is looked at about every 10 ms, from passes (at most every 1024th; every 4th where the host has a pause,
+ * which may take long) and before a sleep: an operation that goes well asks nobody. Nor does one of a standing
+ * schedule, which is to wait. Inline: what every start and every pass does for that. */
 #ifndef NBCOLLI_ENGINE_MATCH_ASK_H
 #define NBCOLLI_ENGINE_MATCH_ASK_H
 
@@ -35,6 +38,12 @@ static inline void nbcolli_note_started(const nbcoll_comm *comm, uint64_t tag, u
 {
     /* release: who finds it sees the rank's words of earlier operations as they were */
     atomic_store_explicit(&comm->started[tag % NBCOLLI_STARTED], history, memory_order_release);
+}
+
+/* Between two looks at the clock, at most. A pause of the host's may take as long as it likes. */
+static inline uint32_t nbcolli_most_passes(const nbcoll_context *c)
+{
+    return c->host.pause ? 4 : 1024;
 }
 
 /* Looks at the clock, and begins a round if one is due. Runs may fail by it: drain afterwards. */

@@ -125,7 +125,7 @@ void nbcolli_want_in(nbcoll_comm *comm, const nbcolli_incoming *in)
     nbcolli_op *op = run && run->status == NBCOLL_OK ? nbcolli_op_meant(run, h) : NULL;
 
     if (nbcolli_op_fits(op, in) == NBCOLLI_FITS)
-        nbcolli_stall_end(op, NBCOLL_AGAIN);
+        nbcolli_stall_end(op);
     else
         nbcolli_stalls_tell(comm->peer[h->source].link, comm->peer[h->source].address);
 }

@@ -80,10 +80,14 @@ static void nbcolli_orphan_answer(const nbcolli_incoming *in, nbcolli_type type,
     nbcolli_control(in->link, in->source, &answer);
 }
 
-/* Does it take a credit, if it says so? */
-static int nbcolli_is_message(const nbcolli_header *h)
+/* Is the communicator that this QUERY is about still being made? Who asks has it: so this rank has voted. */
+static int nbcolli_is_in_making(const nbcolli_link *home, const nbcolli_header *query)
 {
-    return h->type == NBCOLLI_EAGER || h->type == NBCOLLI_RTS;
+    const nbcoll_comm *made = home->context->comms;
+    while (made && !(made->link == home && made->making && made->vote_comm == query->bytes &&
+                     (uint32_t)made->vote_tag == query->stamp))
+        made = made->sister;
+    return made != NULL;
 }
 
 /* Messages that belong to the endpoint. */
@@ -106,19 +110,14 @@ static int nbcolli_is_of_endpoint(nbcolli_incoming *in)
  * ones with a tombstone can still be sent anything that wants an answer, and at once: its sender may join in the making
  * only when it has got that. An operation that was not started here before it was freed ends there: it never will be.
  * Of what stalls while something is being made nothing is kept: its sender asks where the operation is (ask.h). */
-static void nbcolli_orphan_in(nbcolli_incoming *in)
+static void nbcolli_orphan_settle(nbcolli_incoming *in, int is_freed)
 {
     const nbcolli_header *m = &in->header;
     const nbcolli_link *home = in->link->home;
     const nbcolli_tombstone *tombstone = nbcolli_find_tombstone(home, m->comm);
     int has_failed = tombstone && m->tag < tombstone->failed_floor; /* of which the sender is told too */
     int is_message = nbcolli_is_message(m); /* a STALLED may be late: what waited has come before it, and has ended */
-    int is_freed = tombstone || !home->creating;
 
-    if (m->type == NBCOLLI_QUERY) {
-        nbcolli_ask_elsewhere(in->link, in->source, m, is_freed, tombstone);
-        return;
-    }
     if (m->type == NBCOLLI_REVOKE)
         nbcolli_vote_revoked(NULL, in, (nbcoll_status)m->status);
     if (m->type == NBCOLLI_STALLED)
@@ -128,7 +127,7 @@ static void nbcolli_orphan_in(nbcolli_incoming *in)
     int is_unmade = !is_freed || (home->unmade && !tombstone); /* perhaps, and nobody knows by whom */
     nbcoll_status why = has_failed || is_unmade ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_MISMATCH;
     if (is_message)
-        nbcolli_credit_back(in->link, in->source, m);
+        nbcolli_credit_back(in->link, in->source);
     if (m->type == NBCOLLI_RTS)
         nbcolli_orphan_answer(in, NBCOLLI_FIN, m->number, why);
     if (m->type == NBCOLLI_REVOKE && m->bytes)
@@ -140,6 +139,40 @@ static void nbcolli_orphan_in(nbcolli_incoming *in)
     if (m->type == NBCOLLI_STALLED)
         nbcolli_credits_send(in->link, in->source);
     nbcolli_done_with(in);
+}
+
+/* It is known now that the communicator has been freed: what was kept of it goes the way of what comes later. */
+static void nbcolli_orphans_settle(nbcolli_link *home, uint64_t id)
+{
+    nbcolli_unexpected **at = &home->orphans, *s;
+
+    while ((s = *at)) {
+        if (s->header.comm != id) {
+            at = &s->next;
+            continue;
+        }
+        *at = s->next;
+        nbcolli_incoming in = {s->link, s->header, s->payload, s->bytes, s, s->source};
+        nbcolli_orphan_settle(&in, 1);
+    }
+}
+
+/* While something is being made only a question tells whether that is what it is about. */
+static void nbcolli_orphan_in(nbcolli_incoming *in)
+{
+    const nbcolli_header *m = &in->header;
+    nbcolli_link *home = in->link->home;
+    const nbcolli_tombstone *tombstone = nbcolli_find_tombstone(home, m->comm);
+    int is_query = m->type == NBCOLLI_QUERY;
+    int is_freed = tombstone || !home->creating || (is_query && !nbcolli_is_in_making(home, m));
+
+    if (!is_query) {
+        nbcolli_orphan_settle(in, is_freed);
+        return;
+    }
+    if (is_freed)
+        nbcolli_orphans_settle(home, m->comm);
+    nbcolli_ask_elsewhere(in->link, in->source, m, is_freed, tombstone);
 }
 
 /* What concerns neither credits, channels nor memory of a pair: it may also come at home, from a rank that has not made

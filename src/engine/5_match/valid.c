@@ -32,10 +32,10 @@ static const struct nbcolli_rule {
     uint64_t least, most; /* `bytes` */
 } nbcolli_rules[NBCOLLI_TYPES] = {
 #define NBCOLLI_AWAITED (NBCOLLI_BIT(NBCOLLI_IDLE) | NBCOLLI_BIT(NBCOLLI_POSTED))
-#define NBCOLLI_LETS (NBCOLLI_BIT(NBCOLL_OK) | NBCOLLI_BIT(NBCOLL_AGAIN))
 #define NBCOLLI_REFUSES (NBCOLLI_BIT(NBCOLL_ERR_CANCELLED) | NBCOLLI_BIT(NBCOLL_ERR_MISMATCH))
-    [NBCOLLI_EAGER] = {0, NBCOLLI_ITS_BYTES, NBCOLLI_A_RECEIVE, 0, NBCOLLI_AWAITED, NBCOLLI_LETS, 0, UINT64_MAX},
-    [NBCOLLI_RTS] = {0, NBCOLLI_A_KEY, NBCOLLI_A_RECEIVE, 0, NBCOLLI_AWAITED, NBCOLLI_LETS, 1, UINT64_MAX},
+    [NBCOLLI_EAGER] = {0, NBCOLLI_ITS_BYTES, NBCOLLI_A_RECEIVE, 0, NBCOLLI_AWAITED, NBCOLLI_BIT(NBCOLL_OK), 0,
+                       UINT64_MAX},
+    [NBCOLLI_RTS] = {0, NBCOLLI_A_KEY, NBCOLLI_A_RECEIVE, 0, NBCOLLI_AWAITED, NBCOLLI_BIT(NBCOLL_OK), 1, UINT64_MAX},
     [NBCOLLI_FIN] = {0, NBCOLLI_NO_PAYLOAD, NBCOLLI_A_SEND, 0, NBCOLLI_BIT(NBCOLLI_SENT_RTS),
                      NBCOLLI_BIT(NBCOLL_OK) | NBCOLLI_REFUSES, 0, 0},
     [NBCOLLI_CTS] = {0, NBCOLLI_A_KEY, NBCOLLI_A_SEND, 0, NBCOLLI_BIT(NBCOLLI_SENT_RTS), NBCOLLI_ANY, 0, 0},
@@ -56,7 +56,7 @@ static const struct nbcolli_rule {
     [NBCOLLI_WHERE] = {0, NBCOLLI_NO_PAYLOAD, NBCOLLI_NO_OP, 0, 0, NBCOLLI_BIT(NBCOLL_POSITION_FREED + 1) - 1, 0,
                        UINT64_MAX},
     [NBCOLLI_PUT] = {0, NBCOLLI_NO_PAYLOAD, NBCOLLI_A_RECEIVE, 0, NBCOLLI_BIT(NBCOLLI_SENT_CTS),
-                     NBCOLLI_LETS | NBCOLLI_BIT(NBCOLL_ERR_CANCELLED), 0, 0},
+                     NBCOLLI_BIT(NBCOLL_OK) | NBCOLLI_BIT(NBCOLL_AGAIN) | NBCOLLI_BIT(NBCOLL_ERR_CANCELLED), 0, 0},
     [NBCOLLI_CHANNEL] = {0, NBCOLLI_NO_PAYLOAD, NBCOLLI_NO_OP, 0, 0, NBCOLLI_ANY, 1, UINT32_MAX},
     [NBCOLLI_CALL] = {0, NBCOLLI_NO_PAYLOAD, NBCOLLI_NO_OP, 0, 0, NBCOLLI_BIT(NBCOLLI_CALLED_LONG_AGO + 1) - 1, 0,
                       UINT64_MAX},
@@ -83,7 +83,7 @@ static int nbcolli_is_valid_payload(uint8_t carries, const nbcolli_incoming *in)
 /* A peer gives back no more credits than this rank has taken. */
 static int nbcolli_is_valid_credit(const nbcolli_link *link, int peer, uint64_t credits)
 {
-    return !credits || credits <= link->credits - link->pair[peer].credits;
+    return !credits || credits <= nbcolli_credits_out(link, &link->pair[peer]);
 }
 
 /* It tells of an operation that may be; and who has freed a communicator is a rank, which is out of step. */

@@ -29,7 +29,7 @@ static inline int nbcolli_replay_send(const nbcolli_move *m, uint64_t history)
 {
     nbcolli_pair *pair = m->op->pair;
 
-    return m->op->opened == pair->epoch && pair->credits && pair->stalls == pair->told &&
+    return m->op->opened == pair->epoch && pair->credits > 0 && pair->stalls == pair->told &&
            nbcolli_channel_send(m->op, pair, history, m->left, m->bytes);
 }
 
@@ -44,7 +44,7 @@ static inline nbcolli_replay nbcolli_replay_take(const nbcolli_move *m, uint64_t
     if (credits < 0)
         return credits == -1 ? NBCOLLI_REPLAY_WAITS : NBCOLLI_REPLAY_STOPS;
     nbcolli_pair *pair = m->op->pair;
-    pair->credits += (uint32_t)credits;
+    pair->credits += credits;
     if (++pair->owed > pair->most_owed)
         nbcolli_credits_send(m->op->post.link, m->op->post.peer);
     return NBCOLLI_REPLAY_GOES;

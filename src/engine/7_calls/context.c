@@ -76,7 +76,7 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
     c->failure.rank = -1;
     c->till_pass = NBCOLLI_REPLAY_PASSES;
     c->restart = nbcolli_restart;
-    c->passes = c->passes_left = 63; /* nothing is known yet of how rare they are */
+    c->passes = c->passes_left = c->host.pause ? nbcolli_most_passes(c) : 63; /* it is not known how rare they are */
     s = nbcolli_alive_open(&c->alive);
     if (s != NBCOLL_OK) {
         nbcolli_free(&c->host, c, sizeof *c);

@@ -76,7 +76,7 @@ static void nbcolli_pairs_make(nbcolli_link *link)
         l.size = sizeof l;
         if (t->peer_limits)
             t->peer_limits(link->endpoint, peer, &l);
-        link->pair[peer].credits = link->credits;
+        link->pair[peer].credits = (int32_t)link->credits;
         link->pair[peer].most_owed = link->credits / 2;
         link->pair[peer].payload = l.payload > link->limits.payload ? l.payload : link->limits.payload;
         if (link->pair[peer].payload > UINT32_MAX) /* what an EAGER's header can say */
