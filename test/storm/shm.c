@@ -23,9 +23,11 @@ static weather draw_weather(const plan *p)
     w.execs = (unsigned)ONE_OF(&r, 0, 300, 1000);
     w.bell = (uint64_t)ONE_OF(&r, 1, 2 * MICROSECOND, MILLISECOND, 30 * MILLISECOND);
     w.late = (uint64_t)ONE_OF(&r, 1, MILLISECOND, 200 * MILLISECOND);
-    w.flags = (uint32_t)ONE_OF(&r, 0, 0, 0, NBCOLL_SHM_NO_CMA, NBCOLL_SHM_NO_BULK, NBCOLL_SHM_NO_PIECES,
-                               NBCOLL_SHM_PIECES, NBCOLL_SHM_PIECES | NBCOLL_SHM_BOTH_SIDES, NBCOLL_SHM_NO_SHELF,
-                               NBCOLL_SHM_NO_CMA | NBCOLL_SHM_NO_PIECES);
+    w.flags = (uint32_t)ONE_OF(&r, NBCOLL_SHM_NO_SHELF, NBCOLL_SHM_NO_SHELF, NBCOLL_SHM_NO_SHELF, NBCOLL_SHM_NO_CMA,
+                               NBCOLL_SHM_NO_BULK, NBCOLL_SHM_NO_PIECES, NBCOLL_SHM_PIECES,
+                               NBCOLL_SHM_PIECES | NBCOLL_SHM_BOTH_SIDES, NBCOLL_SHM_NO_CMA | NBCOLL_SHM_NO_PIECES);
+    if (next_random(&r) % 32 == 0) /* with shelves, of megabytes that a reservation clears */
+        w.flags = 0;
     w.pool = ONE_OF(&r, 0, 32768, 65536, 1 << 19);
     w.gathers = next_random(&r) % 4 == 0;
     if (p->faults && next_random(&r) % 6 == 0) {
@@ -64,7 +66,7 @@ static void is_shown(process *p, int peer, nbcoll_posted answer)
         storm_ring(s, peer, s->now + storm_random(s, MICROSECOND));
 }
 
-/* What no rank writes stands in the ring from this rank to that one: either of both finds it. */
+/* What no rank writes stands in the ring from this rank to that one, where no entry is: either of both finds it. */
 static void scribble(process *p, int peer)
 {
     storm *s = p->actor->storm;
@@ -74,7 +76,7 @@ static void scribble(process *p, int peer)
     storm_note(s, p->actor->rank, NOTE_FAULT, FAULT_POST, (uint64_t)peer);
     storm_cause(s, p->actor->rank, BAD_WIRE);
     storm_cause(s, peer, BAD_WIRE);
-    if (storm_random(s, 2))
+    if (storm_random(s, 2) || !to->room)
         atomic_store(&to->out->head, to->to.n + 1 + storm_random(s, 1000));
     else
         atomic_store(&to->to.line->word, to->to.lap | UINT64_C(200) << NBCOLLI_SHM_BYTES_SHIFT);
@@ -353,7 +355,7 @@ static nbcoll_shm_config config_of(process *p)
         c.id.text[i] = "0123456789abcdef"[mix(s->plan.seed, 60 + (uint64_t)i) % 16];
     memcpy(c.id.text + 32, "00000000", 9);
     if (s->plan.is_mixed && mix(s->plan.seed, 70 + (uint64_t)p->actor->rank) % 3 == 0)
-        c.flags = 0;
+        c.flags = c.flags ? NBCOLL_SHM_NO_SHELF : 0;
     return c;
 }
 
