@@ -251,6 +251,7 @@ static void slot_close(nbcoll_endpoint *ep)
 {
     process *p = process_of(ep);
     storm_note(p->actor->storm, ep->rank, NOTE_CLOSE, 0, 0);
+    p->is_leaving = true; /* others see it before it has returned */
     p->real->close(ep);
     is_closed(p);
 }
@@ -259,6 +260,7 @@ static void slot_abandon(nbcoll_endpoint *ep)
 {
     process *p = process_of(ep);
     storm_note(p->actor->storm, ep->rank, NOTE_CLOSE, 1, 0);
+    p->is_leaving = true;
     p->real->abandon(ep);
     is_closed(p);
 }
@@ -359,7 +361,8 @@ static nbcoll_shm_config config_of(process *p)
     return c;
 }
 
-/* All ranks open or none does, but for those that die meanwhile; and none fails where nothing has happened. */
+/* All ranks open or none does, and none fails where nothing has happened. But where one has died, and where rank 0 could
+ * not send its last letter: nobody answers that. */
 static void judge_opening(process *p)
 {
     storm *s = p->actor->storm;
@@ -368,7 +371,7 @@ static void judge_opening(process *p)
         return;
     if (p->opened != NBCOLL_OK && !(s->bad_anywhere & causes))
         storm_find(s, "rank %d, opening: %s, but nothing has happened", p->actor->rank, nbcoll_status_name(p->opened));
-    for (int r = 0; r < s->plan.ranks && !(s->bad_anywhere & BAD_DEAD); r++) {
+    for (int r = 0; r < s->plan.ranks && !(s->bad_anywhere & BAD_DEAD) && !(s->bad[0] & BAD_OPENING); r++) {
         const process *other = &s->shm->process[r];
         if (other->opened != NBCOLL_PENDING && (other->opened == NBCOLL_OK) != (p->opened == NBCOLL_OK))
             storm_find(s, "the opening of rank %d ends with %s, that of rank %d with %s", r,
@@ -421,7 +424,8 @@ static void shm_shut(actor *a)
 
 static bool shm_is_shut(const actor *a)
 {
-    return a->storm->shm->process[a->rank].is_closed;
+    const process *p = &a->storm->shm->process[a->rank];
+    return p->is_closed || p->is_leaving;
 }
 
 static void shm_dies(actor *a)

@@ -81,7 +81,7 @@ typedef struct process { /* a rank's */
     nbcoll_shared shared;
     nbcoll_wakeup wakeup;
     nbcoll_lines lines;
-    bool is_opening, is_closed, is_armed;
+    bool is_opening, is_leaving, is_closed, is_armed;
     nbcoll_status opened;
     void *cards; /* for those of all */
     size_t card_bytes;
