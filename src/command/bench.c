@@ -14,6 +14,9 @@
 #include "json.h"
 #include "run.h"
 
+#define MOST_REAL 1e6
+enum { NOT_AGAINST = 1 }; /* marks options that do not go with --against */
+
 typedef struct benchmark {
     const command *self;
     command_cases cases; /* ranks, root, counts, reduction and known are read */
@@ -24,8 +27,8 @@ typedef struct benchmark {
     const char *plot;
     const char *against; /* null, or the peers' name */
     int has_parts, is_relaxed;
-    char mood;           /* as in against_plan */
-    int is_special;      /* an option was given that does not go with it */
+    const char *mood;    /* as in against_plan */
+    unsigned marks;
     int operations;
     nbcoll_operation operation[NBCOLL_OPERATION_COUNT];
     int has_pairs;  /* the point-to-point baseline is measured, too */
@@ -35,98 +38,18 @@ typedef struct benchmark {
 
 /* ---- options --------------------------------------------------------------------------------------------------- */
 
-static int take_number(const command *self, const char *option, const char *value, int low, int high, int *out)
+static int take_plot(const command *self, void *user, const char *value)
 {
-    unsigned long long number = 0;
-    int status = command_take_number(self, option, value, (unsigned)low, (unsigned)high, &number);
-    *out = (int)number;
-    return status;
+    *(const char **)user = value;
+    return bench_can_plot(self, value);
 }
 
-static int take_real(const command *self, const char *option, const char *value, double *out)
+static int take_transport(const command *self, void *user, const char *value)
 {
-    char *end;
-    double number = strtod(value, &end);
-    if (end == value || *end || !(number >= 0 && number <= 1e6))
-        return command_refuse(self, "--%s takes a number of 0..1000000, not '%s'", option, value);
-    *out = number;
-    return 0;
-}
-
-static int take_buffers(const command *self, const char *value, int *out)
-{
-    static const char *const names[] = {"reused", "changing", "both"};
-    for (*out = 1; *out <= 3; ++*out)
-        if (strcmp(value, names[*out - 1]) == 0)
-            return 0;
-    return command_refuse(self, "--buffers is reused, changing or both, not '%s'", value);
-}
-
-/* An option without a value. 0: it is none of these. */
-static int take_switch(benchmark *b, int option)
-{
-    static const char formats[] = {[BENCH_CSV] = 'v', [BENCH_JSON] = 'j', [BENCH_OSU] = 'U'};
-    int *const set = option == 'T'   ? &b->plan.are_threads
-                     : option == 'K' ? &b->plan.is_checked
-                     : option == 'Q' ? &b->has_pairs
-                     : option == 'S' ? &b->has_parts
-                     : option == 'X' ? &b->is_relaxed
-                                     : NULL;
-    if (set)
-        *set = 1;
-    for (int format = BENCH_CSV; format <= BENCH_OSU; format++)
-        if (option == formats[format]) {
-            b->format = (bench_format)format;
-            return 1;
-        }
-    return set != NULL;
-}
-
-static int take_option(void *user, int option, const char *value)
-{
-    benchmark *b = user;
-    b->is_special |= !strchr("pcBRIvjPAMSX", option);
-    if (take_switch(b, option))
-        return 0;
-    int status = command_rules_take(b->self, &b->rules, option, value);
-    if (status != 1)
-        return status;
-    switch (option) {
-    case 'B':
-        return take_buffers(b->self, value, &b->buffers);
-    case 'm':
-        return take_number(b->self, "instances", value, 1, 1000, &b->plan.instances);
-    case 's':
-        return take_number(b->self, "tests", value, 0, 1000000, &b->plan.tests);
-    case 'R':
-        return take_number(b->self, "rounds", value, 1, 10000, &b->plan.rounds);
-    case 'I':
-        return take_number(b->self, "iterations", value, 1, 10000, &b->plan.iterations);
-    case 'C':
-        return take_real(b->self, "compute", value, &b->plan.compute);
-    case 'l':
-        return take_real(b->self, "late", value, &b->plan.late);
-    case 'N':
-        return take_real(b->self, "noise", value, &b->plan.noise);
-    case 'w':
-        return run_bind_take(b->self, value, &b->plan.bind);
-    case 'P':
-        b->plot = value;
-        return bench_can_plot(b->self, value);
-    case 'A':
-        b->against = value;
-        return 0;
-    case 'O':
-        b->plan.transport = catalogue_transport(value);
-        return b->plan.transport ? 0 : COMMAND_USAGE;
-    case 'M':
-        b->mood = value[0];
-        if (strlen(value) == 1 && strchr("SCX", value[0]))
-            return 0;
-        return command_refuse(b->self, "--mood is S, C or X, not '%s'", value);
-    default:
-        return command_take_option(b->self, &b->cases, option, value);
-    }
+    nbcoll_transport_open **transport = user;
+    (void)self;
+    *transport = catalogue_transport(value);
+    return *transport ? 0 : COMMAND_USAGE;
 }
 
 static int take_words(benchmark *b, int words, char *word[])
@@ -148,24 +71,7 @@ static int take_words(benchmark *b, int words, char *word[])
 
 static int take_arguments(benchmark *b, int argc, char *argv[])
 {
-    static const struct option options[] = {
-        {"ranks", required_argument, NULL, 'p'},     {"root", required_argument, NULL, 'r'},
-        {"count", required_argument, NULL, 'c'},     {"type", required_argument, NULL, 't'},
-        {"op", required_argument, NULL, 'o'},        {"known", no_argument, NULL, 'k'},
-        {"threads", no_argument, NULL, 'T'},         {"buffers", required_argument, NULL, 'B'},
-        {"instances", required_argument, NULL, 'm'}, {"tests", required_argument, NULL, 's'},
-        {"rounds", required_argument, NULL, 'R'},    {"iterations", required_argument, NULL, 'I'},
-        {"compute", required_argument, NULL, 'C'},   {"late", required_argument, NULL, 'l'},
-        {"noise", required_argument, NULL, 'N'},     {"bind", required_argument, NULL, 'w'},
-        {"csv", no_argument, NULL, 'v'},             {"json", no_argument, NULL, 'j'},
-        {"plot", required_argument, NULL, 'P'},      {"against", required_argument, NULL, 'A'},
-        {"mood", required_argument, NULL, 'M'},      {"parts", no_argument, NULL, 'S'},
-        {"relaxed", no_argument, NULL, 'X'},         {"transport", required_argument, NULL, 'O'},
-        {"check", no_argument, NULL, 'K'},           {"osu", no_argument, NULL, 'U'},
-        {"point-to-point", no_argument, NULL, 'Q'},
-        COMMAND_NODES_OPTIONS,                       COMMAND_RULE_OPTIONS,
-        {NULL, 0, NULL, 0}};
-    int status = command_take_options(b->self, argc, argv, options, take_option, b);
+    int status = command_take_options(b->self, argc, argv, b, &b->marks);
     if (b->cases.most == 0)
         b->cases.fewest = b->cases.most = b->cases.placed ? b->cases.placed : 2;
     if (!status && b->cases.most > NBCOLL_SHM_RANKS)
@@ -393,7 +299,7 @@ static int measure_all(benchmark *b)
 static int run_against(benchmark *b)
 {
     static const size_t counts[] = {2, 256, 4096, 16384, 65536, 262144, 1048576};
-    if (b->is_special)
+    if (b->marks & NOT_AGAINST)
         return command_refuse(b->self, "with --against go only --ranks, --count, --buffers, --rounds, --iterations, "
                                        "--mood, --parts, --relaxed, --csv, --json and --plot");
     if (!b->cases.counts)
@@ -402,7 +308,7 @@ static int run_against(benchmark *b)
     against_plan plan = {.self = b->self, .peers = b->against, .cases = &b->cases, .operation = b->operation,
                          .buffers = b->buffers, .rounds = b->plan.rounds ? b->plan.rounds : 30,
                          .iterations = b->plan.iterations, .has_parts = b->has_parts, .is_relaxed = b->is_relaxed,
-                         .mood = b->mood, .format = b->format, .plot = b->plot};
+                         .mood = b->mood ? b->mood[0] : 0, .format = b->format, .plot = b->plot};
     for (int o = 0; o < NBCOLL_OPERATION_COUNT && !b->operations; o++)
         if (against_has((nbcoll_operation)o))
             b->operation[plan.operations++] = (nbcoll_operation)o;
@@ -452,9 +358,80 @@ static int run(const command *self, int argc, char *argv[])
     return status;
 }
 
+static const command_option options[] = {
+    {COMMAND_RANKS(benchmark, "numbers of ranks, or one number (2)")},
+    {COMMAND_NODES(benchmark, NULL), .marks = NOT_AGAINST},
+    {COMMAND_NUMBERING(benchmark, "nodes that communicators are told of, as in nbcoll sim"), .marks = NOT_AGAINST},
+    {"threads", NULL, "the ranks are threads of one process",
+     COMMAND_IN(benchmark, plan.are_threads), .marks = NOT_AGAINST},
+    {"transport", "FILE", "of a shared object that brings one (nbcoll/transport.h), not shared memory",
+     COMMAND_IN(benchmark, plan.transport), .take = take_transport, .marks = NOT_AGAINST},
+    {"bind", "W", "ranks to core, scatter (says where, and why), l3 or none (core, if there are as many)",
+     RUN_BIND(benchmark, plan.bind), .marks = NOT_AGAINST},
+    {"algorithm", "A,...",
+     "measure these, each operation those that it has. A rule of a communicator of its own forces each of them, but "
+     "for default: that is what rules and cost model choose, which is named with the reason (default)",
+     COMMAND_IN(benchmark, rules.algorithm), .marks = NOT_AGAINST},
+    COMMAND_PARAMETER_OPTIONS(benchmark, "parameters of these algorithms, if they read them", NOT_AGAINST),
+    {"tuning", "FILE", "rules for default", COMMAND_IN(benchmark, rules.file), .marks = NOT_AGAINST},
+    {COMMAND_KNOWN(benchmark, "gatherv, scatterv: all ranks promise to pass all counts (always, if read)"),
+     .marks = NOT_AGAINST},
+    {COMMAND_ROOT(benchmark, "(0)"), NOT_AGAINST},
+    {COMMAND_COUNT(benchmark, "elements: of one rank's block, or of the vector (2,256,4096,16384,262144)")},
+    {COMMAND_TYPE(benchmark, "their type (FLOAT)"), .marks = NOT_AGAINST},
+    {COMMAND_OP(benchmark, "the reduction (SUM)"), .marks = NOT_AGAINST},
+    {"buffers", "B", "reused in each iteration, changing (16 MiB of them in turn), or both (reused)",
+     COMMAND_IN(benchmark, buffers), .low = 1, .words = "reused, changing or both"},
+    {"instances", "M", "operations in flight at once; all of them are one iteration (1)",
+     COMMAND_IN(benchmark, plan.instances), 1, 1000, NOT_AGAINST},
+    {"compute", "F", "of F times the start and wait of the slowest algorithm (1)", COMMAND_IN(benchmark, plan.compute),
+     .most = MOST_REAL, .marks = NOT_AGAINST},
+    {"tests", "N", "calls of test inside it (8)", COMMAND_IN(benchmark, plan.tests), 0, 1000000, NOT_AGAINST},
+    {"late", "US", "one rank, in turn, comes so many microseconds late (0)", COMMAND_IN(benchmark, plan.late),
+     .most = MOST_REAL, .marks = NOT_AGAINST},
+    {"noise", "US", "each rank comes late at random, by so many at most (0); seeded", COMMAND_IN(benchmark, plan.noise),
+     .most = MOST_REAL, .marks = NOT_AGAINST},
+    {"rounds", "N", "(20) of", COMMAND_IN(benchmark, plan.rounds), 1, 10000},
+    {"iterations", "N", "(50) of each form with each algorithm and kind of buffers",
+     COMMAND_IN(benchmark, plan.iterations), 1, 10000},
+    {"check", NULL,
+     "looks at all results, before the measurement and after it, of three calls of each form on other data; a wrong "
+     "one ends the run", COMMAND_IN(benchmark, plan.is_checked), .marks = NOT_AGAINST},
+    {"point-to-point", NULL,
+     "first the baseline in each size: half a round trip between two ranks, and what up to 64 messages in flight one "
+     "way carry; operations may be left out then. Not in CSV", COMMAND_IN(benchmark, has_pairs), .marks = NOT_AGAINST},
+    {"csv", NULL, NULL, COMMAND_IN(benchmark, format), BENCH_CSV},
+    {"json", NULL, "instead of the table", COMMAND_IN(benchmark, format), BENCH_JSON},
+    {"osu", NULL, "columns as the OSU benchmarks print them, of blocking and nonblocking calls: means",
+     COMMAND_IN(benchmark, format), BENCH_OSU, .marks = NOT_AGAINST},
+    {"plot", "FILE", "draw the medians by gnuplot: .svg, .png or .pdf; 0 bytes as 1, less than 0.01 us as 0.01",
+     COMMAND_IN(benchmark, plot), .take = take_plot},
+    {.help =
+    "\n"
+    "--against compares with openmpi, openmpi-no-cma (without cross memory attach), mpich (with commas), or mpi: all.\n"
+    "A program, started by the MPI's mpirun, holds both; ranks are bound to cores and, where allowed, real-time.\n"
+    "Batches of all forms take turns; a spin barrier that is neither library's separates iterations; a batch in\n"
+    "which a rank was preempted is taken again. Times are means over iterations and ranks, like OSU's. Wrong results\n"
+    "are named, not timed. A row for each form and memory (shared: from nbcoll_mem_alloc) of nbcoll: medians; of the\n"
+    "peer furthest ahead, in its fastest form; of the rounds' ratios, with a 95% interval; unavoidable copies.\n"
+    "Above them, how long a cache line takes from core to core, before and after.\n\n"
+    "  --count N,...     floats (2,256,4096,16384,65536,262144,1048576)\n"
+    "  --buffers B       reused, changing (8 in turn), or both (reused)\n"
+    "  --rounds N        (30) of\n"
+    "  --iterations N    in each batch (as many as take half a millisecond, 2 to 2000)"},
+    {"against", "MPI", "", COMMAND_IN(benchmark, against)},
+    {"mood", "L", "S, C or X: wait for it, and take a cell again that was in another, a few times (any)",
+     COMMAND_IN(benchmark, mood), .words = "S, C or X"},
+    {"parts", NULL, "also what a start and its wait consist of: calls, copies, lines, waiting",
+     COMMAND_IN(benchmark, has_parts)},
+    {"relaxed", NULL, "be kind to other programs: to try it out, not to measure", COMMAND_IN(benchmark, is_relaxed)},
+    {0},
+};
+
 const command command_bench = {
-    "bench",
-    "measures how long operations take, and how much of that computation hides",
+    .name = "bench",
+    .purpose = "measures how long operations take, and how much of that computation hides",
+    .help =
     "usage: nbcoll bench OPERATION... [OPTION...]\n"
     "       nbcoll bench --against MPI [OPERATION...] [OPTION...]\n\n"
     "Measures each operation among ranks of this machine, over shared memory, in microseconds: of the blocking call;\n"
@@ -468,53 +445,7 @@ const command command_bench = {
     "  mood       how long a cache line takes between two cores before and after the run: S, as threads of one core\n"
     "             (below 0.038 us); C, as cores that share a cache (below 0.13); X, as cores that do not. A host may\n"
     "             move the cores: compare only what was measured in one mood\n\n"
-    "With more ranks than cores, what one rank computes keeps others from their part: nothing can be hidden then.\n\n"
-    "  --ranks A..B      numbers of ranks, or one number (2)\n"
-    "  --nodes NxR, --numbering N\n"
-    "                    nodes that communicators are told of, as in nbcoll sim\n"
-    "  --threads         the ranks are threads of one process\n"
-    "  --transport FILE  of a shared object that brings one (nbcoll/transport.h), not shared memory\n"
-    "  --bind W          ranks to core, scatter (says where, and why), l3 or none (core, if there are as many)\n"
-    "  --algorithm A,... measure these, each operation those that it has. A rule of a communicator of its own forces\n"
-    "                    each of them, but for default: that is what rules and cost model choose, which is named with\n"
-    "                    the reason (default)\n"
-    "  --segment N, --arity N, --ports N, --split N, --leaders N\n"
-    "                    parameters of these algorithms, if they read them\n"
-    "  --tuning FILE     rules for default\n"
-    "  --known           gatherv, scatterv: all ranks promise to pass all counts (always, if read)\n"
-    "  --root R          (0)\n"
-    "  --count N,...     elements: of one rank's block, or of the vector (2,256,4096,16384,262144)\n"
-    "  --type T          their type (FLOAT)\n"
-    "  --op O            the reduction (SUM)\n"
-    "  --buffers B       reused in each iteration, changing (16 MiB of them in turn), or both (reused)\n"
-    "  --instances M     operations in flight at once; all of them are one iteration (1)\n"
-    "  --compute F       of F times the start and wait of the slowest algorithm (1)\n"
-    "  --tests N         calls of test inside it (8)\n"
-    "  --late US         one rank, in turn, comes so many microseconds late (0)\n"
-    "  --noise US        each rank comes late at random, by so many at most (0); seeded\n"
-    "  --rounds N        (20) of\n"
-    "  --iterations N    (50) of each form with each algorithm and kind of buffers\n"
-    "  --check           looks at all results, before the measurement and after it, of three calls of each form on\n"
-    "                    other data; a wrong one ends the run\n"
-    "  --point-to-point  first the baseline in each size: half a round trip between two ranks, and what up to 64\n"
-    "                    messages in flight one way carry; operations may be left out then. Not in CSV\n"
-    "  --csv, --json     instead of the table\n"
-    "  --osu             columns as the OSU benchmarks print them, of blocking and nonblocking calls: means\n"
-    "  --plot FILE       draw the medians by gnuplot: .svg, .png or .pdf; 0 bytes as 1, less than 0.01 us as 0.01\n\n",
-    run,
-    ":",
-    "--against compares with openmpi, openmpi-no-cma (without cross memory attach), mpich (with commas), or mpi: all.\n"
-    "A program, started by the MPI's mpirun, holds both; ranks are bound to cores and, where allowed, real-time.\n"
-    "Batches of all forms take turns; a spin barrier that is neither library's separates iterations; a batch in\n"
-    "which a rank was preempted is taken again. Times are means over iterations and ranks, like OSU's. Wrong results\n"
-    "are named, not timed. A row for each form and memory (shared: from nbcoll_mem_alloc) of nbcoll: medians; of the\n"
-    "peer furthest ahead, in its fastest form; of the rounds' ratios, with a 95% interval; unavoidable copies.\n"
-    "Above them, how long a cache line takes from core to core, before and after.\n\n"
-    "  --count N,...     floats (2,256,4096,16384,65536,262144,1048576)\n"
-    "  --buffers B       reused, changing (8 in turn), or both (reused)\n"
-    "  --rounds N        (30) of\n"
-    "  --iterations N    in each batch (as many as take half a millisecond, 2 to 2000)\n"
-    "  --mood L          S, C or X: wait for it, and take a cell again that was in another, a few times (any)\n"
-    "  --parts           also what a start and its wait consist of: calls, copies, lines, waiting\n"
-    "  --relaxed         be kind to other programs: to try it out, not to measure\n",
+    "With more ranks than cores, what one rank computes keeps others from their part: nothing can be hidden then.\n\n",
+    .run = run,
+    .options = options,
 };

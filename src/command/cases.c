@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The words and options that say which cases of which algorithms are meant. */
-#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "catalogue.h"
 #include "command.h"
@@ -12,27 +12,22 @@
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
-static int same_name(const char *x, const char *y)
+int command_take_type(const command *self, void *user, const char *name)
 {
-    while (*x && toupper((unsigned char)*x) == toupper((unsigned char)*y))
-        x++, y++;
-    return *x == *y;
-}
-
-static int take_type(const command *self, command_cases *cases, const char *name)
-{
+    command_cases *cases = user;
     for (int type = 0; type < NBCOLL_TYPE_COUNT; type++)
-        if (same_name(name, nbcoll_type_name((nbcoll_type)type))) {
+        if (strcasecmp(name, nbcoll_type_name((nbcoll_type)type)) == 0) {
             cases->reduction.type = (nbcoll_type)type;
             return 0;
         }
     return command_refuse(self, "unknown type '%s'; nbcoll info lists them", name);
 }
 
-static int take_op(const command *self, command_cases *cases, const char *name)
+int command_take_op(const command *self, void *user, const char *name)
 {
+    command_cases *cases = user;
     for (int op = 0; op < NBCOLL_OP_COUNT; op++)
-        if (same_name(name, nbcoll_op_name((nbcoll_op)op))) {
+        if (strcasecmp(name, nbcoll_op_name((nbcoll_op)op)) == 0) {
             cases->reduction.op = (nbcoll_op)op;
             return 0;
         }
@@ -68,8 +63,9 @@ int command_take_words(const command *self, command_cases *cases, int words, cha
 /* ---- numbers --------------------------------------------------------------------------------------------------- */
 
 /* "7", or "2..16". */
-static int take_ranks(const command *self, command_cases *cases, const char *value)
+int command_take_ranks(const command *self, void *user, const char *value)
 {
+    command_cases *cases = user;
     char first[16] = "";
     const char *dots = strstr(value, ".."), *last = dots ? dots + 2 : value;
     size_t length = dots ? (size_t)(dots - value) : strlen(value);
@@ -85,21 +81,13 @@ static int take_ranks(const command *self, command_cases *cases, const char *val
 }
 
 /* "0,1,1000" */
-static int take_counts(const command *self, command_cases *cases, const char *value)
+int command_take_count(const command *self, void *user, const char *value)
 {
+    command_cases *cases = user;
     if (!command_numbers(value, 0, SIZE_MAX, cases->count, COMMAND_COUNTS, &cases->counts))
         return command_refuse(self, "--count takes numbers like 0,1,1000, not '%s'", value);
     if (cases->counts > COMMAND_COUNTS)
         return command_refuse(self, "--count takes at most %d numbers", COMMAND_COUNTS);
-    return 0;
-}
-
-static int take_int(const command *self, const char *option, const char *value, int low, int *out)
-{
-    unsigned long long number;
-    if (!command_number(value, (unsigned long long)low, INT_MAX, &number))
-        return command_refuse(self, "--%s takes a number from %d on, not '%s'", option, low, value);
-    *out = (int)number;
     return 0;
 }
 
@@ -110,53 +98,21 @@ const char *command_spread_name(int spread)
     return (unsigned)spread < NBCOLL_SPREAD_COUNT ? names[spread] : "?";
 }
 
-static int take_blocks(const command *self, command_cases *cases, const char *name)
+int command_take_in_place(const command *self, void *user, const char *ranks)
 {
-    for (cases->spread = 0; cases->spread < NBCOLL_SPREAD_COUNT; cases->spread++)
-        if (same_name(name, command_spread_name(cases->spread)))
-            return 0;
-    return command_refuse(self, "--blocks is equal, holes, rising or lone, not '%s'", name);
-}
-
-static int take_in_place(const command *self, command_cases *cases, const char *ranks)
-{
+    command_cases *cases = user;
     cases->in_place = ranks ? 2 : 1;
     return !ranks || strcmp(ranks, "odd") == 0 ? 0 : command_refuse(self, "--in-place takes odd, not '%s'", ranks);
 }
 
-int command_take_option(const command *self, command_cases *cases, int option, const char *value)
+int command_take_native(const command *self, void *user, const char *value)
 {
-    switch (option) {
-    case 'p':
-        return take_ranks(self, cases, value);
-    case 'r':
-        return take_int(self, "root", value, 0, &cases->root);
-    case 'c':
-        return take_counts(self, cases, value);
-    case 't':
-        return take_type(self, cases, value);
-    case 'o':
-        return take_op(self, cases, value);
-    case 'i':
-        return take_in_place(self, cases, value);
-    case 'b':
-        return take_blocks(self, cases, value);
-    case 'd':
-        cases->apart = 1;
-        return 0;
-    case 'k':
-        cases->known = 1;
-        return 0;
-    case 'x':
-        return command_take_nodes(self, cases, value);
-    case 'y':
-        return command_take_numbering(self, cases, value);
-    case 'n':
-        cases->node = -1;
-        return value ? take_int(self, "native", value, 1, &cases->node) : 0;
-    default:
-        return COMMAND_USAGE;
-    }
+    command_cases *cases = user;
+    unsigned long long number = 0;
+    if (value && !command_number(value, 1, INT_MAX, &number))
+        return command_refuse(self, "--native takes a number from 1 on, not '%s'", value);
+    cases->node = value ? (int)number : -1;
+    return 0;
 }
 
 nbcoll_case command_case(const command_cases *cases, const nbcoll_algorithm *algorithm)

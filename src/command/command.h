@@ -6,6 +6,9 @@
 #ifndef COMMAND_H
 #define COMMAND_H
 
+#include <limits.h>
+#include <stddef.h>
+
 #include <nbcoll/verify.h>
 
 #ifndef NBCOLL_VERSION /* the build's to say */
@@ -14,28 +17,49 @@
 
 /* Exit statuses. */
 enum {
+    COMMAND_HELPED = -1, /* 0, without more to do */
     COMMAND_OK = 0,
     COMMAND_REFUTED = 1,
     COMMAND_USAGE = 2,  /* a bad argument, which was named on standard error */
     COMMAND_FAILED = 3, /* no memory, or the output could not be written */
 };
 
-typedef struct command {
+typedef struct command command;
+
+/* An option: how it is read, what it may be, where that goes, and what the help says of it. A table of them ends with
+ * an empty one. */
+typedef struct command_option {
+    const char *name;  /* of one letter, it stands behind one dash; null: `help` is a line between the options */
+    const char *value; /* as the help calls it; "[=V]": it may be left out; null: the option takes none */
+    const char *help;  /* null: it is explained together with the next option; "": not */
+    /* In the command's own struct (COMMAND_IN). Of 4 or 8 bytes: a number; 8, without any of what follows: a text. */
+    size_t offset, size;
+    unsigned long long low, high; /* a whole number of these; without a value: it is set to `low`, or 1 */
+    unsigned marks;               /* bits by which the command sees that it was given */
+    double most;                  /* a real number of 0..most, a double */
+    const char *words;            /* "a, b or c": one of these; a number gets its place, which begins with `low` */
+    int (*take)(const command *self, void *at, const char *value); /* by a function: 0, or an exit status */
+} command_option;
+#define COMMAND_IN(type, member) .offset = offsetof(type, member), .size = sizeof((type *)0)->member
+
+struct command {
     const char *name;
     const char *purpose; /* one line */
-    const char *help;    /* its usage and options */
-    int (*run)(const struct command *self, int argc, char *argv[]); /* argv[0] is the subcommand's name */
-    /* Its options of one letter, as getopt takes them, after a colon. Before that a '+' where the words after the
-     * options are a program with options of its own: then --help is the subcommand's to find. */
-    const char *letters;
-    const char *more; /* of its help; or null. A literal has 4095 characters at most */
-} command;
+    const char *help;    /* its usage, and what stands above the options */
+    int (*run)(const command *self, int argc, char *argv[]); /* argv[0] is the subcommand's name */
+    const command_option *options;
+    int has_program;  /* the words behind the options are a program with options of its own */
+    const char *more; /* below the options; or null */
+};
 
 extern const command command_verify, command_show, command_sim, command_explain, command_bench, command_tune,
     command_run, command_timeline, command_info, command_wiring;
 
 /* Says "nbcoll verify: ..." on standard error; returns COMMAND_USAGE. */
 int command_refuse(const command *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same, returning COMMAND_FAILED; and with the text of a status, unless it is OK: then 0. */
+int command_fail(const command *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int command_fail_status(const command *self, nbcoll_status why);
 
 /* Appends to a text of `room` bytes, as much as there is room for. */
 void command_add(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -45,15 +69,13 @@ void command_add(char *text, size_t room, const char *format, ...) __attribute__
 enum { COMMAND_COLUMNS = 80 };
 void command_print_words(const char *begin, int indent, int width, const char *words);
 
-/* As getopt_long without its messages: what it refuses is named, and gives '?'. -1 at the end; the words that are not
- * options then begin at argv[optind]. */
-struct option;
-int command_next(const command *self, int argc, char *argv[], const struct option *options);
-
-/* Takes all options in turn by a function of the command's own. 0, and the words begin at
- * argv[optind]; or what `take` returned, or COMMAND_USAGE after naming what is wrong. */
-int command_take_options(const command *self, int argc, char *argv[], const struct option *options,
-                         int (*take)(void *user, int option, const char *value), void *user);
+/* Reads the options into the command's own struct. 0, and the words begin at argv[optind]; COMMAND_USAGE, or what a
+ * function of the table returned, after naming what is wrong; COMMAND_HELPED after printing the help. `marks`: null is
+ * accepted. */
+int command_take_options(const command *self, int argc, char *argv[], void *user, unsigned *marks);
+void command_help(const command *self);
+/* Stores a number where a row says. */
+void command_store(const command_option *o, void *user, uint64_t number);
 
 /* Is there such a program on the path? */
 int command_is_installed(const char *name);
@@ -81,31 +103,46 @@ typedef struct command_cases {
     int placed;                 /* ranks of the nodes as they were said */
 } command_cases;
 
-/* The options that set them, for tables of getopt_long. */
-#define COMMAND_NODES_OPTIONS                                                                                          \
-    {"nodes", required_argument, NULL, 'x'}, {"numbering", required_argument, NULL, 'y'}
-#define COMMAND_CASE_OPTIONS                                                                                           \
-    {"ranks", required_argument, NULL, 'p'}, {"root", required_argument, NULL, 'r'},                                   \
-        {"count", required_argument, NULL, 'c'}, {"type", required_argument, NULL, 't'},                               \
-        {"op", required_argument, NULL, 'o'}, {"in-place", optional_argument, NULL, 'i'},                              \
-        {"native", optional_argument, NULL, 'n'}, {"blocks", required_argument, NULL, 'b'},                            \
-        {"apart", no_argument, NULL, 'd'}, {"known", no_argument, NULL, 'k'}, COMMAND_NODES_OPTIONS
+/* The options that set them, for tables of commands whose struct has them as `cases`: with what their helps say. */
+#define COMMAND_RANKS(type, help) "ranks", "A..B", help, COMMAND_IN(type, cases), .take = command_take_ranks
+#define COMMAND_ROOT(type, help) "root", "R", help, COMMAND_IN(type, cases.root), 0, INT_MAX
+#define COMMAND_COUNT(type, help) "count", "N,...", help, COMMAND_IN(type, cases), .take = command_take_count
+#define COMMAND_TYPE(type, help) "type", "T", help, COMMAND_IN(type, cases), .take = command_take_type
+#define COMMAND_OP(type, help) "op", "O", help, COMMAND_IN(type, cases), .take = command_take_op
+#define COMMAND_IN_PLACE(type, help) "in-place", "[=odd]", help, COMMAND_IN(type, cases), .take = command_take_in_place
+#define COMMAND_NATIVE(type, help) "native", "[=N]", help, COMMAND_IN(type, cases), .take = command_take_native
+#define COMMAND_KNOWN(type, help) "known", NULL, help, COMMAND_IN(type, cases.known)
+#define COMMAND_SPREAD(type, help)                                                                                     \
+    "blocks", "B", help, COMMAND_IN(type, cases.spread), .words = "equal, holes, rising or lone"
+#define COMMAND_NODES(type, help) "nodes", "NxR", help, COMMAND_IN(type, cases), .take = command_take_nodes
+#define COMMAND_NUMBERING(type, help) "numbering", "N", help, COMMAND_IN(type, cases), .take = command_take_numbering
+#define COMMAND_NUMBERING_HELP "of ranks: block (node after node), round-robin over nodes, or random[:SEED]"
 
-/* What their helps say of nodes. */
+/* Rows for nodes, and for blocks. */
 #define COMMAND_NODES_HELP                                                                                             \
-    "  --nodes NxR       builders know of N nodes of R ranks; or of nodes of several sizes, like 3,1,4, which begin\n" \
-    "                    again from the first where there are more ranks; 4x8/2: with domains of two ranks in them\n"  \
-    "  --numbering N     of ranks: block (node after node), round-robin over nodes, or random[:SEED]\n"
-
-/* What their helps say of blocks. */
+    "builders know of N nodes of R ranks; or of nodes of several sizes, like 3,1,4, which begin again from the first " \
+    "where there are more ranks; 4x8/2: with domains of two ranks in them"
+#define COMMAND_NODES_OPTIONS(type)                                                                                    \
+    {COMMAND_NODES(type, COMMAND_NODES_HELP)}, {COMMAND_NUMBERING(type, COMMAND_NUMBERING_HELP)}
 #define COMMAND_BLOCKS_HELP                                                                                            \
-    "  --blocks B        of gatherv, scatterv, allgatherv, reduce_scatter, alltoallv, alltoallw: equal,\n"             \
-    "                    holes (every second block is empty), rising, or lone (one of N elements, others of one)\n"    \
-    "  --apart           these blocks lie by displacements, with gaps between them\n"                                  \
-    "  --known           gatherv, scatterv: all ranks pass all counts (always, where the algorithm reads them)\n"
+    "of gatherv, scatterv, allgatherv, reduce_scatter, alltoallv, alltoallw: equal, holes (every second block is "     \
+    "empty), rising, or lone (one of N elements, others of one)"
+#define COMMAND_BLOCKS_OPTIONS(type, unless)                                                                           \
+    {COMMAND_SPREAD(type, COMMAND_BLOCKS_HELP unless)},                                                                \
+        {"apart", NULL, "these blocks lie by displacements, with gaps between them", COMMAND_IN(type, cases.apart)},   \
+        {COMMAND_KNOWN(type, "gatherv, scatterv: all ranks pass all counts (always, where the algorithm reads them)")}
 
-/* Takes one of those options, or the words OPERATION [ALGORITHM]. 0, or COMMAND_USAGE after naming what is wrong. */
-int command_take_option(const command *self, command_cases *cases, int option, const char *value);
+/* `take` of those rows; `cases` is a command_cases. */
+int command_take_ranks(const command *self, void *cases, const char *value);
+int command_take_count(const command *self, void *cases, const char *value);
+int command_take_type(const command *self, void *cases, const char *value);
+int command_take_op(const command *self, void *cases, const char *value);
+int command_take_in_place(const command *self, void *cases, const char *value);
+int command_take_native(const command *self, void *cases, const char *value);
+int command_take_nodes(const command *self, void *cases, const char *value);
+int command_take_numbering(const command *self, void *cases, const char *value);
+
+/* Takes the words OPERATION [ALGORITHM]. 0, or COMMAND_USAGE after naming what is wrong. */
 int command_take_words(const command *self, command_cases *cases, int words, char *word[]);
 
 /* Finds an algorithm by name. 0, or COMMAND_USAGE after saying that the operation has none of that name. */
@@ -117,10 +154,6 @@ int command_number(const char *word, unsigned long long low, unsigned long long 
 /* Several, "2,4,8": 0 when one is none. *n of them were said, and the first `most` are in `list`. */
 int command_numbers(const char *words, unsigned long long low, unsigned long long high, size_t list[], size_t most,
                     size_t *n);
-/* The number that is the value of --option. 0, or COMMAND_USAGE after naming what is wrong. */
-int command_take_number(const command *self, const char *option, const char *value, unsigned long long low,
-                        unsigned long long high, unsigned long long *out);
-
 /* The case that the options say for an algorithm (null: for the operation), with the most ranks, the first root and the
  * first count. */
 nbcoll_case command_case(const command_cases *cases, const nbcoll_algorithm *algorithm);
@@ -131,10 +164,6 @@ nbcoll_status command_nodes(const command_cases *cases, int ranks, nbcoll_nodes 
 /* The options that say the nodes again, " --nodes 3,1,4 --numbering random:7", or "". Returns `text`. */
 #define COMMAND_NODES_TEXT 320
 char *command_nodes_text(const command_cases *cases, char text[COMMAND_NODES_TEXT]);
-
-/* Takes --nodes or --numbering. 0, or COMMAND_USAGE after naming what is wrong. */
-int command_take_nodes(const command *self, command_cases *cases, const char *value);
-int command_take_numbering(const command *self, command_cases *cases, const char *value);
 
 /* Says why a case cannot be: COMMAND_USAGE. */
 int command_refuse_case(const command *self, const nbcoll_case *c, nbcoll_status why);

@@ -13,19 +13,16 @@
 #include "programs.h"
 #include "rules.h"
 
-/* The options that are numbers of the terms, in this order. */
-enum { EXPLAIN_ALPHA = 512, EXPLAIN_BETA, EXPLAIN_OVERHEAD, EXPLAIN_GAMMA, EXPLAIN_GET, EXPLAIN_CREDITS,
-       EXPLAIN_PROGRESS, EXPLAIN_EAGER, EXPLAIN_LARGE, EXPLAIN_CARRIES, EXPLAIN_END };
-#define EXPLAIN_NUMBERS (EXPLAIN_END - EXPLAIN_ALPHA)
-
-/* Those of who is to run a program. */
-enum { EXPLAIN_TASKS = 768, EXPLAIN_PAIRS, EXPLAIN_BUFFERS, EXPLAIN_THRESHOLD, EXPLAIN_FLIGHT, EXPLAIN_SCRATCH };
+/* What options mark. */
+enum { EXPLAIN_REPRODUCIBLE = 1, EXPLAIN_TOLERANT = 2, EXPLAIN_PROGRAM = 4, EXPLAIN_CARRIES = 8, EXPLAIN_TERM = 8 };
+#define EXPLAIN_BIT(i) (EXPLAIN_TERM << (i)) /* a term of its own */
 
 typedef struct question {
     const command *self;
     command_cases cases;
     command_rules rules;
-    const char *given[EXPLAIN_NUMBERS]; /* null: not given */
+    unsigned marks;
+    nbcoll_terms said; /* those that are marked */
     uint32_t flags;
     int has_json, is_offloaded; /* --program: is it? */
     int has_messages;           /* the ranks share no memory */
@@ -37,126 +34,30 @@ typedef struct question {
     unsigned long answers; /* printed */
 } question;
 
-static int take_number(question *q, int option, const char *value)
-{
-    static const char *const names[] = {"alpha",          "beta",  "overhead", "gamma", "get", "credits",
-                                        "progress-cores", "eager", "large", "relays"};
-    unsigned long long number;
-
-    if (!command_number(value, 0, option < EXPLAIN_EAGER ? UINT32_MAX : SIZE_MAX - 1, &number))
-        return command_refuse(q->self, "--%s takes a number, not '%s'", names[option - EXPLAIN_ALPHA], value);
-    q->given[option - EXPLAIN_ALPHA] = value;
-    return 0;
-}
-
-/* Of a card or an agent; 0 stands for none, or the usual one. */
-static int take_limit(question *q, int option, const char *value)
-{
-    static const char *const names[] = {"tasks", "queue-pairs", "buffers", "threshold", "in-flight", "scratch"};
-    uint64_t *const number[] = {&q->limits.tasks, &q->limits.queue_pairs, &q->limits.buffers};
-    unsigned long long n;
-
-    if (!command_number(value, 1, UINT32_MAX, &n))
-        return command_refuse(q->self, "--%s takes a number from 1 on, not '%s'", names[option - EXPLAIN_TASKS], value);
-    if (option == EXPLAIN_THRESHOLD)
-        q->limits.threshold = (size_t)n;
-    else if (option == EXPLAIN_FLIGHT)
-        q->limits.in_flight = (uint32_t)n;
-    else if (option == EXPLAIN_SCRATCH)
-        q->scratch = (size_t)n;
-    else
-        *number[option - EXPLAIN_TASKS] = n;
-    q->is_offloaded = 1;
-    return 0;
-}
-
 /* Those of a communicator with the library's defaults, but for what was given. */
 static nbcoll_terms terms_of(const question *q, const nbcoll_case *at)
 {
     nbcoll_terms t = q->asks_here ? q->here : command_terms(&q->rules, at);
-    uint32_t *const word[] = {&t.alpha_ns, &t.beta_ps, &t.overhead_ns, &t.gamma_ps, &t.get_ns, &t.credits,
-                              &t.progress_cores};
-    size_t *const bytes[] = {&t.eager, &t.large, &t.carries};
 
     t.rules = q->rules.rules;
     t.rule_count = q->rules.count;
     t.flags = q->flags;
-    for (int i = 0; i < EXPLAIN_NUMBERS; i++) {
-        unsigned long long number = 0;
-        if (!q->given[i] || !command_number(q->given[i], 0, SIZE_MAX, &number))
-            continue;
-        if (i < EXPLAIN_EAGER - EXPLAIN_ALPHA)
-            *word[i] = (uint32_t)number;
-        else
-            *bytes[i - (EXPLAIN_EAGER - EXPLAIN_ALPHA)] = (size_t)number;
-    }
-    if (q->given[EXPLAIN_CARRIES - EXPLAIN_ALPHA])
-        t.carries++;
+    for (const command_option *o = q->self->options; o->name || o->help; o++)
+        if (o->marks >= EXPLAIN_TERM && o->marks & q->marks)
+            memcpy((char *)&t + (o->offset - offsetof(question, said)), (const char *)q + o->offset, o->size);
+    t.carries += q->marks & EXPLAIN_CARRIES ? 1 : 0;
     if (!t.eager)
         t.eager = 1; /* 0 stands for the usual limit */
     return t;
 }
 
-static int take_option(void *user, int option, const char *value)
-{
-    question *q = user;
-    int status = 0;
-
-    if (option == 'R')
-        q->flags |= NBCOLL_REPRODUCIBLE;
-    else if (option == 'A')
-        q->flags |= NBCOLL_ARRIVAL_TOLERANT;
-    else if (option == 'j')
-        q->has_json = 1;
-    else if (option == 'P')
-        q->is_offloaded = 1;
-    else if (option == 'm')
-        q->has_messages = 1;
-    else if (option >= EXPLAIN_TASKS)
-        status = take_limit(q, option, value);
-    else if (option >= EXPLAIN_ALPHA)
-        status = take_number(q, option, value);
-    else if ((status = command_rules_take(q->self, &q->rules, option, value)) == 1)
-        status = command_take_option(q->self, &q->cases, option, value);
-    return status;
-}
-
 static int take_arguments(question *q, int argc, char *argv[])
 {
-    static const struct option options[] = {
-        {"ranks", required_argument, NULL, 'p'},
-        {"count", required_argument, NULL, 'c'},
-        {"type", required_argument, NULL, 't'},
-        {"op", required_argument, NULL, 'o'},
-        {"known", no_argument, NULL, 'k'},
-        {"native", no_argument, NULL, 'n'},
-        {"messages", no_argument, NULL, 'm'},
-        {"reproducible", no_argument, NULL, 'R'},
-        {"tolerant", no_argument, NULL, 'A'},
-        {"alpha", required_argument, NULL, EXPLAIN_ALPHA},
-        {"beta", required_argument, NULL, EXPLAIN_BETA},
-        {"overhead", required_argument, NULL, EXPLAIN_OVERHEAD},
-        {"gamma", required_argument, NULL, EXPLAIN_GAMMA},
-        {"get", required_argument, NULL, EXPLAIN_GET},
-        {"credits", required_argument, NULL, EXPLAIN_CREDITS},
-        {"progress-cores", required_argument, NULL, EXPLAIN_PROGRESS},
-        {"eager", required_argument, NULL, EXPLAIN_EAGER},
-        {"large", required_argument, NULL, EXPLAIN_LARGE},
-        {"relays", required_argument, NULL, EXPLAIN_CARRIES},
-        {"json", no_argument, NULL, 'j'},
-        {"program", no_argument, NULL, 'P'},
-        {"tasks", required_argument, NULL, EXPLAIN_TASKS},
-        {"queue-pairs", required_argument, NULL, EXPLAIN_PAIRS},
-        {"buffers", required_argument, NULL, EXPLAIN_BUFFERS},
-        {"threshold", required_argument, NULL, EXPLAIN_THRESHOLD},
-        {"in-flight", required_argument, NULL, EXPLAIN_FLIGHT},
-        {"scratch", required_argument, NULL, EXPLAIN_SCRATCH},
-        COMMAND_NODES_OPTIONS,
-        COMMAND_RULE_OPTIONS,
-        {NULL, 0, NULL, 0},
-    };
-    int status = command_take_options(q->self, argc, argv, options, take_option, q);
+    int status = command_take_options(q->self, argc, argv, q, &q->marks);
 
+    q->flags = (q->marks & EXPLAIN_REPRODUCIBLE ? NBCOLL_REPRODUCIBLE : 0) |
+               (q->marks & EXPLAIN_TOLERANT ? NBCOLL_ARRIVAL_TOLERANT : 0);
+    q->is_offloaded = (q->marks & EXPLAIN_PROGRAM) != 0;
     if (!status && argc - optind > 1)
         return command_refuse(q->self, "one word too many: '%s'", argv[optind + 1]);
     if (!status)
@@ -417,47 +318,69 @@ static int run(const command *self, int argc, char *argv[])
     return status;
 }
 
+#define TERM(bit, name, value, help, member, high)                                                                     \
+    {name, value, help, COMMAND_IN(question, said.member), 0, high, EXPLAIN_BIT(bit)}
+#define LIMIT(name, value, help, member, kind)                                                                         \
+    {name, value, help, COMMAND_IN(question, member), 1, kind, EXPLAIN_PROGRAM}
+
+static const command_option options[] = {
+    {"messages", NULL, "the ranks share no memory", COMMAND_IN(question, has_messages)},
+    {"native", NULL, "all ranks share memory", COMMAND_IN(question, cases.node), UINT_MAX}, /* -1 */
+    {COMMAND_NODES(question, NULL)},
+    {COMMAND_NUMBERING(question,
+     "where the ranks are, as in nbcoll verify: these prices are those of --messages between nodes, and inside, "
+     "where ranks share memory, those of --native")},
+    {.help = ""},
+    {COMMAND_RANKS(question, "how many ranks, or a range like 2..16")},
+    {COMMAND_COUNT(question, "elements: of a block, or of the vector; or several, like 0,1,1000 (1000)")},
+    {COMMAND_TYPE(question, "their type (INT32)")},
+    {COMMAND_OP(question, "the reduction (SUM)")},
+    {COMMAND_KNOWN(question, "gatherv, scatterv: all ranks pass all counts")},
+    {"reproducible", NULL, "the communicator has NBCOLL_REPRODUCIBLE;", .marks = EXPLAIN_REPRODUCIBLE},
+    {"tolerant", NULL, "NBCOLL_ARRIVAL_TOLERANT; also, what a late rank does", .marks = EXPLAIN_TOLERANT},
+    TERM(1, "alpha", "NS", NULL, alpha_ns, UINT32_MAX),
+    TERM(2, "beta", "PS", NULL, beta_ps, UINT32_MAX),
+    TERM(3, "overhead", "NS", NULL, overhead_ns, UINT32_MAX),
+    TERM(4, "gamma", "PS", NULL, gamma_ps, UINT32_MAX),
+    TERM(5, "get", "NS", NULL, get_ns, UINT32_MAX),
+    TERM(6, "eager", "BYTES", NULL, eager, SIZE_MAX - 1),
+    TERM(7, "credits", "N",
+     "the cost model: a message, a byte, a post, a byte that a rank handles itself (0: as beta), a get, the longest "
+     "message that is not announced, how many of those at once (0: any number). With --messages 300, 80, 60, 0, 0, "
+     "4096, 64; with --native 350, 130, 60, 40, 900, 4096, 64", credits, UINT32_MAX),
+    TERM(8, "large", "BYTES", "the limit between small and large data, instead of the cost model", large, SIZE_MAX - 1),
+    TERM(0, "relays", "BYTES", "relays are open that carry out calls whose blocks are not longer",
+     carries, SIZE_MAX - 1),
+    TERM(9, "progress-cores", "N", "drivers have so many cores beside the ranks': binomial trees are split by them",
+         progress_cores, UINT32_MAX),
+    COMMAND_ALGORITHM(question, "this algorithm, where it may serve the call; with its parameters:"),
+    COMMAND_PARAMETER_OPTIONS(question, "as in a tuning file", 0),
+    COMMAND_TUNING(question, "the rules of a tuning file"),
+    {"program", NULL,
+     "also, whether a network card or an agent could run it, or why not; with --nodes also in three parts: between "
+     "nodes, and within them by the ranks, in memory that they share;", .marks = EXPLAIN_PROGRAM},
+    LIMIT("tasks", "N", NULL, limits.tasks, UINT32_MAX),
+    LIMIT("queue-pairs", "N", NULL, limits.queue_pairs, UINT32_MAX),
+    LIMIT("buffers", "N", "one that has no more of these for a rank (any number), with", limits.buffers, UINT32_MAX),
+    LIMIT("threshold", "BYTES", NULL, limits.threshold, UINT32_MAX),
+    LIMIT("in-flight", "N", "the longest eager message (16384), and so many operations at a time (1)", limits.in_flight,
+          UINT32_MAX),
+    LIMIT("scratch", "BYTES",
+     "for three parts, an agent's process that shares no more scratch memory with a rank (any number; nbcoll run "
+     "--agent: 1048576)", scratch, UINT32_MAX),
+    {"json", NULL, "one object instead of the table", COMMAND_IN(question, has_json)},
+    {0},
+};
+
 const command command_explain = {
-    "explain",
-    "says which algorithm serves a call, and why",
+    .name = "explain",
+    .purpose = "says which algorithm serves a call, and why",
+    .help =
     "usage: nbcoll explain OPERATION --ranks P [OPTION...]\n\n"
     "Says which algorithm a communicator of P ranks chooses for the call, with its parameters, and which rule, cost\n"
     "or limit said so. Of one call, also what the cost model says of every algorithm. The ranks are those that\n"
     "nbcoll run would start on this machine: so many processes meet for a moment, and find the prices. Those of\n"
-    "these options are always the same:\n\n"
-    "  --messages        the ranks share no memory\n"
-    "  --native          all ranks share memory\n"
-    "  --nodes NxR, --numbering N\n"
-    "                    where the ranks are, as in nbcoll verify: these prices are those of --messages between\n"
-    "                    nodes, and inside, where ranks share memory, those of --native\n\n"
-    "  --ranks P         or a range like 2..16\n"
-    "  --count N         elements: of a block, or of the vector; or several, like 0,1,1000 (1000)\n"
-    "  --type T          their type (INT32)\n"
-    "  --op O            the reduction (SUM)\n"
-    "  --known           gatherv, scatterv: all ranks pass all counts\n"
-    "  --reproducible    the communicator has NBCOLL_REPRODUCIBLE;\n"
-    "  --tolerant        NBCOLL_ARRIVAL_TOLERANT; also, what a late rank does\n"
-    "  --alpha NS, --beta PS, --overhead NS, --gamma PS, --get NS, --eager BYTES, --credits N\n"
-    "                    the cost model: a message, a byte, a post, a byte that a rank handles itself (0: as beta),\n"
-    "                    a get, the longest message that is not announced, how many of those at once (0: any number).\n"
-    "                    With --messages 300, 80, 60, 0, 0, 4096, 64; with --native 350, 130, 60, 40, 900, 4096, 64\n"
-    "  --large BYTES     the limit between small and large data, instead of the cost model\n"
-    "  --relays BYTES    relays are open that carry out calls whose blocks are not longer\n"
-    "  --progress-cores N\n"
-    "                    drivers have so many cores beside the ranks': binomial trees are split by them\n"
-    "  --algorithm A     this algorithm, where it may serve the call; with its parameters:\n"
-    "  --segment N, --arity N, --ports N, --split N, --leaders N\n"
-    "  --tuning FILE     the rules of a tuning file\n"
-    "  --program         also, whether a network card or an agent could run it, or why not; with --nodes also in\n"
-    "                    three parts: between nodes, and within them by the ranks, in memory that they share;\n"
-    "  --tasks N, --queue-pairs N, --buffers N\n"
-    "                    one that has no more of these for a rank (any number), with\n"
-    "  --threshold BYTES, --in-flight N\n"
-    "                    the longest eager message (16384), and so many operations at a time (1)\n"
-    "  --scratch BYTES   for three parts, an agent's process that shares no more scratch memory with a rank (any\n"
-    "                    number; nbcoll run --agent: 1048576)\n"
-    "  --json            one object instead of the table\n",
-    run,
-    ":",
-    NULL,
+    "these options are always the same:\n\n",
+    .run = run,
+    .options = options,
 };

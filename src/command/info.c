@@ -194,29 +194,24 @@ static int print_catalogue(const command *self)
     return COMMAND_FAILED;
 }
 
+typedef struct wish {
+    int ranks, has_json, has_algorithms;
+} wish;
+
 static int run(const command *self, int argc, char *argv[])
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'}, {"ranks", required_argument, NULL, 'r'},
-        {"algorithms", no_argument, NULL, 'a'}, {NULL, 0, NULL, 0}};
-    unsigned long long ranks = 0;
-    int option, json = 0, has_algorithms = 0;
-    while ((option = command_next(self, argc, argv, options)) != -1) {
-        if (option == '?')
-            return COMMAND_USAGE;
-        json |= option == 'j';
-        has_algorithms |= option == 'a';
-        if (option == 'r' && !command_number(optarg, 1, INFO_RANKS, &ranks))
-            return command_refuse(self, "--ranks takes a number, 1..%d, not '%s'", INFO_RANKS, optarg);
-    }
+    wish w = {0};
+    int status = command_take_options(self, argc, argv, &w, NULL);
+    if (status)
+        return status;
     if (optind < argc)
         return command_refuse(self, "it takes no words: '%s'", argv[optind]);
-    if (has_algorithms && (json || ranks))
+    if (w.has_algorithms && (w.has_json || w.ranks))
         return command_refuse(self, "--algorithms stands alone");
-    if (has_algorithms)
+    if (w.has_algorithms)
         return print_catalogue(self);
-    json_t *all = collect((int)ranks);
-    if (json)
+    json_t *all = collect(w.ranks);
+    if (w.has_json)
         command_print_json(all);
     else {
         print_all(all);
@@ -225,9 +220,22 @@ static int run(const command *self, int argc, char *argv[])
     return COMMAND_OK;
 }
 
+static const command_option options[] = {
+    {"json", NULL, "one object", COMMAND_IN(wish, has_json)},
+    {"ranks", "N",
+     "also where N ranks would run, scattered over the cores that may be used, and where the drivers of their "
+     "progress: on the cores between, dealt evenly, nearest first; and where --bind puts them",
+     COMMAND_IN(wish, ranks), 1, INFO_RANKS},
+    {"algorithms", NULL,
+     "the catalogue: of each algorithm its idea, its source, what it costs 8 ranks, who sends to whom, and when it "
+     "is chosen; a page of Markdown", COMMAND_IN(wish, has_algorithms)},
+    {0},
+};
+
 const command command_info = {
-    "info",
-    "lists operations, algorithms, types, reductions, transports and copy paths",
+    .name = "info",
+    .purpose = "lists operations, algorithms, types, reductions, transports and copy paths",
+    .help =
     "usage: nbcoll info [--json] [--ranks N]\n"
     "       nbcoll info --algorithms\n\n"
     "Lists what this build has: its version, the algorithms of each operation, types and their sizes in bytes,\n"
@@ -236,14 +244,7 @@ const command command_info = {
     "process_vm_readv, pieces that both copy through shared memory, or fragments that travel as messages; whether all\n"
     "read memory of nbcoll_mem_alloc in place; and why a path is not a better one. Then what the cells of a\n"
     "communicator take of each rank's shared memory, by the number of ranks: a communicator for which one has no room\n"
-    "left works by messages alone. Last, cores and caches of the machine, and what the transports' messages cost.\n\n"
-    "  --json            one object\n"
-    "  --ranks N         also where N ranks would run, scattered over the cores that may be used, and where the\n"
-    "                    drivers of their progress: on the cores between, dealt evenly, nearest first; and where\n"
-    "                    --bind puts them\n"
-    "  --algorithms      the catalogue: of each algorithm its idea, its source, what it costs 8 ranks, who sends to\n"
-    "                    whom, and when it is chosen; a page of Markdown\n",
-    run,
-    ":",
-    NULL,
+    "left works by messages alone. Last, cores and caches of the machine, and what the transports' messages cost.\n\n",
+    .run = run,
+    .options = options,
 };

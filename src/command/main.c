@@ -41,20 +41,10 @@ static int help(const char *name)
     if (name && !c)
         return COMMAND_USAGE;
     if (c)
-        printf("%s%s", c->help, c->more ? c->more : "");
+        command_help(c);
     else
         usage(stdout);
     return COMMAND_OK;
-}
-
-static int asks_for_help(const command *c, int argc, char *argv[])
-{
-    if (c->letters[0] == '+')
-        return 0;
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-            return 1;
-    return 0;
 }
 
 /* Takes the options before the command. 0, or an exit status after naming what is wrong; *words are left out then. */
@@ -89,9 +79,8 @@ static int run(int argc, char *argv[])
         return COMMAND_OK;
     }
     const command *c = find(argv[1]);
-    if (!c)
-        return COMMAND_USAGE;
-    return asks_for_help(c, argc - 1, argv + 1) ? help(c->name) : c->run(c, argc - 1, argv + 1);
+    int status = c ? c->run(c, argc - 1, argv + 1) : COMMAND_USAGE;
+    return status == COMMAND_HELPED ? COMMAND_OK : status;
 }
 
 int main(int argc, char *argv[])

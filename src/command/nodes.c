@@ -38,8 +38,9 @@ static int take_list(command_cases *cases, const char *value)
     return 1;
 }
 
-int command_take_nodes(const command *self, command_cases *cases, const char *value)
+int command_take_nodes(const command *self, void *user, const char *value)
 {
+    command_cases *cases = user;
     const char *slash = strchr(value, '/');
     size_t length = slash ? (size_t)(slash - value) : strlen(value);
     unsigned long long domain = 0;
@@ -55,8 +56,9 @@ int command_take_nodes(const command *self, command_cases *cases, const char *va
                                 " of two ranks, not '%s'", COMMAND_ROOMS, value);
 }
 
-int command_take_numbering(const command *self, command_cases *cases, const char *value)
+int command_take_numbering(const command *self, void *user, const char *value)
 {
+    command_cases *cases = user;
     static const char *const names[] = {"block", "round-robin", "random"};
     size_t length = strcspn(value, ":");
     unsigned long long seed = 1;

@@ -3,23 +3,44 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "command.h"
+
+static void say_it(const command *self, const char *format, va_list arguments)
+{
+    fprintf(stderr, "nbcoll %s: ", self->name);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+}
 
 int command_refuse(const command *self, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fprintf(stderr, "nbcoll %s: ", self->name);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    say_it(self, format, arguments);
     va_end(arguments);
     return COMMAND_USAGE;
+}
+
+int command_fail(const command *self, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say_it(self, format, arguments);
+    va_end(arguments);
+    return COMMAND_FAILED;
+}
+
+int command_fail_status(const command *self, nbcoll_status why)
+{
+    return why == NBCOLL_OK ? 0 : command_fail(self, "%s", nbcoll_status_text(why));
 }
 
 void command_add(char *text, size_t room, const char *format, ...)
@@ -78,39 +99,152 @@ int command_numbers(const char *words, unsigned long long low, unsigned long lon
     }
 }
 
-int command_take_number(const command *self, const char *option, const char *value, unsigned long long low,
-                        unsigned long long high, unsigned long long *out)
+/* ---- tables of options ----------------------------------------------------------------------------------------- */
+
+enum { HELP_INDENT = 20, HELP_WIDTH = 112 };
+enum { ROW = 256, MOST_ROWS = 64 }; /* what getopt gives for a row of the table: ROW and its number */
+
+void command_store(const command_option *o, void *user, uint64_t number)
 {
-    if (command_number(value, low, high, out))
+    uint32_t narrow = (uint32_t)number;
+    memcpy((char *)user + o->offset, o->size == sizeof narrow ? (void *)&narrow : (void *)&number, o->size);
+}
+
+static const char *dashes(const command_option *o)
+{
+    return o->name[1] ? "--" : "-";
+}
+
+static int take_word(const command *self, const command_option *o, void *user, const char *value)
+{
+    uint64_t number = o->low;
+    int is_text = o->size == sizeof value;
+    for (const char *word = o->words; *word; number++) {
+        size_t length = strcspn(word, ", ");
+        if (strlen(value) == length && (is_text ? strncmp : strncasecmp)(word, value, length) == 0) {
+            command_store(o, user, is_text ? (uintptr_t)value : number);
+            return 0;
+        }
+        word += length;
+        word += strncmp(word, " or ", 4) == 0 ? 4 : strspn(word, ", ");
+    }
+    return command_refuse(self, "--%s is %s, not '%s'", o->name, o->words, value);
+}
+
+static int take_real(const command *self, const command_option *o, void *user, const char *value)
+{
+    char *end;
+    double number = strtod(value, &end);
+    if (end == value || *end || !(number >= 0 && number <= o->most))
+        return command_refuse(self, "--%s takes a number of 0..%.0f, not '%s'", o->name, o->most, value);
+    memcpy((char *)user + o->offset, &number, sizeof number);
+    return 0;
+}
+
+static int take_number(const command *self, const command_option *o, void *user, const char *value)
+{
+    unsigned long long number;
+    if (command_number(value, o->low, o->high, &number)) {
+        command_store(o, user, number);
         return 0;
-    return command_refuse(self, "--%s takes a number of %llu..%llu, not '%s'", option, low, high, value);
+    }
+    if (o->high >= INT_MAX)
+        return command_refuse(self, "%s%s takes a number from %llu on, not '%s'", dashes(o), o->name, o->low, value);
+    return command_refuse(self, "%s%s takes a number of %llu..%llu, not '%s'", dashes(o), o->name, o->low, o->high,
+                          value);
 }
 
-int command_next(const command *self, int argc, char *argv[], const struct option *options)
+static int take_row(const command *self, const command_option *o, void *user, const char *value)
 {
-    opterr = 0;
-    int option = getopt_long(argc, argv, self->letters, options, NULL);
-    if (option != ':' && option != '?')
-        return option;
-    const char *word = argv[optind - 1];
+    if (o->take)
+        return o->take(self, (char *)user + o->offset, value);
+    if (o->words)
+        return take_word(self, o, user, value);
+    if (o->most > 0)
+        return take_real(self, o, user, value);
+    if (o->value && o->high)
+        return take_number(self, o, user, value);
+    command_store(o, user, o->value ? (uintptr_t)value : o->low ? o->low : 1);
+    return 0;
+}
+
+static int is_end(const command_option *o)
+{
+    return !o->name && !o->help;
+}
+
+static void list_options(const command *self, struct option list[], char letters[])
+{
+    size_t n = 0;
+    strcpy(letters, self->has_program ? "+:h" : ":h");
+    for (int i = 0; !is_end(&self->options[i]); i++) {
+        const command_option *o = &self->options[i];
+        int has = !o->value ? no_argument : *o->value == '[' ? optional_argument : required_argument;
+        if (o->name && o->name[1])
+            list[n++] = (struct option){o->name, has, NULL, ROW + i};
+        else if (o->name)
+            command_add(letters, MOST_ROWS, "%s:", o->name);
+    }
+    list[n++] = (struct option){"help", no_argument, NULL, 'h'};
+    list[n] = (struct option){NULL, 0, NULL, 0};
+}
+
+static int refuse_option(const command *self, int option, const char *word)
+{
     if (option == ':')
-        command_refuse(self, "%s lacks its value", word);
-    else if (strncmp(word, "--", 2) != 0)
-        command_refuse(self, "unknown option -%c", optopt);
-    else if (optopt)
-        command_refuse(self, "the option takes no value: %s", word);
-    else
-        command_refuse(self, "unknown or ambiguous option %s", word);
-    return '?';
+        return command_refuse(self, "%s lacks its value", word);
+    if (strncmp(word, "--", 2) != 0)
+        return command_refuse(self, "unknown option -%c", optopt);
+    if (optopt)
+        return command_refuse(self, "the option takes no value: %s", word);
+    return command_refuse(self, "unknown or ambiguous option %s", word);
 }
 
-int command_take_options(const command *self, int argc, char *argv[], const struct option *options,
-                         int (*take)(void *user, int option, const char *value), void *user)
+int command_take_options(const command *self, int argc, char *argv[], void *user, unsigned *marks)
 {
+    struct option list[MOST_ROWS];
+    char letters[MOST_ROWS];
     int option, status = 0;
-    while (!status && (option = command_next(self, argc, argv, options)) != -1)
-        status = option == '?' ? COMMAND_USAGE : take(user, option, optarg);
+    list_options(self, list, letters);
+    opterr = 0;
+    while (!status && (option = getopt_long(argc, argv, letters, list, NULL)) != -1) {
+        if (option == ':' || option == '?')
+            return refuse_option(self, option, argv[optind - 1]);
+        if (option == 'h') {
+            command_help(self);
+            return COMMAND_HELPED;
+        }
+        const command_option *o = self->options + (option >= ROW ? option - ROW : 0);
+        while (option < ROW && (!o->name || o->name[0] != option || o->name[1]))
+            o++;
+        if (marks)
+            *marks |= o->marks;
+        status = take_row(self, o, user, optarg);
+    }
     return status;
+}
+
+/* Those without a text of their own are explained together with the next one. */
+void command_help(const command *self)
+{
+    char names[COMMAND_COLUMNS * 2] = "";
+    fputs(self->help, stdout);
+    for (const command_option *o = self->options; !is_end(o); o++) {
+        if (!o->name)
+            printf("%s\n", o->help);
+        if (!o->name || (o->help && !*o->help))
+            continue;
+        command_add(names, sizeof names, "%s%s%s%s%s", *names ? ", " : "  ", dashes(o), o->name,
+                    o->value && *o->value != '[' ? " " : "", o->value ? o->value : "");
+        if (!o->help)
+            continue;
+        int is_long = strlen(names) >= HELP_INDENT;
+        if (is_long)
+            puts(names);
+        command_print_words(is_long ? "" : names, HELP_INDENT, HELP_WIDTH, o->help);
+        *names = '\0';
+    }
+    fputs(self->more ? self->more : "", stdout);
 }
 
 int command_is_installed(const char *name)

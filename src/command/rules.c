@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Rules for selection from the arguments of a subcommand. */
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,34 +11,6 @@
 
 #include "catalogue.h"
 #include "rules.h"
-
-int command_rules_take(const command *self, command_rules *rules, int option, const char *value)
-{
-    static const char *const names[] = {[COMMAND_SEGMENT - COMMAND_ALGORITHM] = "segment",
-                                        [COMMAND_ARITY - COMMAND_ALGORITHM] = "arity",
-                                        [COMMAND_PORTS - COMMAND_ALGORITHM] = "ports",
-                                        [COMMAND_SPLIT - COMMAND_ALGORITHM] = "split",
-                                        [COMMAND_LEADERS - COMMAND_ALGORITHM] = "leaders"};
-    unsigned long long number;
-
-    if (option < COMMAND_ALGORITHM || option > COMMAND_TUNING)
-        return 1;
-    if (option == COMMAND_ALGORITHM)
-        rules->algorithm = value;
-    else if (option == COMMAND_TUNING)
-        rules->file = value;
-    else if (!command_number(value, 1, option == COMMAND_SEGMENT ? SIZE_MAX : INT_MAX, &number))
-        return command_refuse(self, "--%s takes a number from 1 on, not '%s'", names[option - COMMAND_ALGORITHM],
-                              value);
-    else if (option == COMMAND_SEGMENT)
-        rules->given.segment = (size_t)number;
-    else
-        *(option == COMMAND_ARITY   ? &rules->given.arity
-          : option == COMMAND_PORTS ? &rules->given.ports
-          : option == COMMAND_SPLIT ? &rules->given.split
-                                    : &rules->given.leaders) = (unsigned)number;
-    return 0;
-}
 
 int command_rules_have_parameters(const command_rules *rules)
 {

@@ -17,30 +17,21 @@ typedef struct command_rules {
     size_t count;
 } command_rules;
 
-/* The options that set them, for tables of getopt_long; apart from all letters. */
-enum {
-    COMMAND_ALGORITHM = 256,
-    COMMAND_SEGMENT,
-    COMMAND_ARITY,
-    COMMAND_PORTS,
-    COMMAND_SPLIT,
-    COMMAND_LEADERS,
-    COMMAND_TUNING
-};
-#define COMMAND_RULE_OPTIONS                                                                                           \
-    {"algorithm", required_argument, NULL, COMMAND_ALGORITHM}, {"segment", required_argument, NULL, COMMAND_SEGMENT},  \
-        {"arity", required_argument, NULL, COMMAND_ARITY}, {"ports", required_argument, NULL, COMMAND_PORTS},          \
-        {"split", required_argument, NULL, COMMAND_SPLIT}, {"leaders", required_argument, NULL, COMMAND_LEADERS},      \
-        {"tuning", required_argument, NULL, COMMAND_TUNING}
+/* The rows that set them, in tables of commands whose struct has them as `rules`. `marks`: of the parameters. */
+#define COMMAND_PARAMETER(type, name, limit, help, bits)                                                               \
+    {#name, "N", help, COMMAND_IN(type, rules.given.name), 1, limit, bits}
+#define COMMAND_PARAMETER_OPTIONS(type, help, marks)                                                                   \
+    COMMAND_PARAMETER(type, segment, SIZE_MAX, NULL, marks), COMMAND_PARAMETER(type, arity, INT_MAX, NULL, marks),     \
+        COMMAND_PARAMETER(type, ports, INT_MAX, NULL, marks), COMMAND_PARAMETER(type, split, INT_MAX, NULL, marks),    \
+        COMMAND_PARAMETER(type, leaders, INT_MAX, help, marks)
+#define COMMAND_ALGORITHM(type, help) {"algorithm", "A", help, COMMAND_IN(type, rules.algorithm)}
+#define COMMAND_TUNING(type, help) {"tuning", "FILE", help, COMMAND_IN(type, rules.file)}
 
-/* What the helps of commands say that take OPERATION ALGORITHM. */
-#define COMMAND_RULES_HELP                                                                                             \
-    "  --segment N, --arity N, --ports N, --split N, --leaders N\n"                                                    \
-    "                    parameters of the algorithm, if it reads them\n"                                              \
-    "  --tuning FILE     rules, after which `default` is chosen\n"
-
-/* Takes one of those options: 0, or COMMAND_USAGE after naming what is wrong. 1: it is none of them. */
-int command_rules_take(const command *self, command_rules *rules, int option, const char *value);
+/* Of commands that take OPERATION ALGORITHM. */
+#define COMMAND_RULE_OPTIONS(type, marks)                                                                              \
+    COMMAND_ALGORITHM(type, ""),                                                                                       \
+        COMMAND_PARAMETER_OPTIONS(type, "parameters of the algorithm, if it reads them", marks),                       \
+        COMMAND_TUNING(type, "rules, after which `default` is chosen")
 
 /* As command_take_words, but the second word may be `default`, or stand behind --algorithm instead; reads the rules for
  * the one, and refuses them with others. */

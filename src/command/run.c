@@ -18,69 +18,34 @@
 
 /* ---- the options ----------------------------------------------------------------------------------------------- */
 
-static int take_ranks(run_plan *plan, const char *value)
+/* -np N is -n N. */
+static int take_ranks(const command *self, void *user, const char *value)
 {
+    run_plan *plan = user;
     unsigned long long number;
+    if (strcmp(value, "p") == 0 && plan->words[optind])
+        value = plan->words[optind++];
     if (!command_number(value, 1, NBCOLL_SHM_RANKS, &number))
-        return command_refuse(plan->self, "-n takes a number of 1..%d, not '%s'", NBCOLL_SHM_RANKS, value);
+        return command_refuse(self, "-n takes a number of 1..%d, not '%s'", NBCOLL_SHM_RANKS, value);
     plan->ranks = (int)number;
     return 0;
 }
 
-static int take_timeout(run_plan *plan, const char *value)
+static int take_timeout(const command *self, void *user, const char *value)
 {
     char *end;
     double seconds = strtod(value, &end);
     if (strspn(value, "0123456789.") != strlen(value) || end == value || *end || seconds <= 0 || seconds > 1e9)
-        return command_refuse(plan->self, "--timeout takes seconds, like 60 or 0.5, not '%s'", value);
-    plan->timeout = (uint64_t)(seconds * 1e9);
+        return command_refuse(self, "--timeout takes seconds, like 60 or 0.5, not '%s'", value);
+    *(uint64_t *)user = (uint64_t)(seconds * 1e9);
     return 0;
 }
 
-static int take_scratch(run_plan *plan, const char *value)
+static int take_options(run_plan *plan, int argc, char *argv[])
 {
-    unsigned long long number;
-    if (!command_number(value, 1, RUN_SCRATCH, &number))
-        return command_refuse(plan->self, "--agent-scratch takes bytes, 1..%u, not '%s'", RUN_SCRATCH, value);
-    plan->scratch = (size_t)number;
-    return 0;
-}
-
-static int take_options(run_plan *plan, const char **where, int *asks_for_help, int argc, char *argv[])
-{
-    static const struct option options[] = {{"bind", required_argument, NULL, 'b'},
-                                            {"timeout", required_argument, NULL, 't'},
-                                            {"prefix", no_argument, NULL, 'p'},
-                                            {"tuning", required_argument, NULL, COMMAND_TUNING},
-                                            {"timeline", required_argument, NULL, 'l'},
-                                            {"agent", optional_argument, NULL, 'a'},
-                                            {"agent-scratch", required_argument, NULL, 's'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
-    int option, status = 0;
-    while (!status && !*asks_for_help && (option = command_next(plan->self, argc, argv, options)) != -1) {
-        if (option == 'n')
-            status = take_ranks(plan, strcmp(optarg, "p") == 0 && optind < argc ? argv[optind++] : optarg);
-        else if (option == 't')
-            status = take_timeout(plan, optarg);
-        else if (option == 'b')
-            status = run_bind_take(plan->self, optarg, where);
-        else if (option == 'p')
-            plan->is_prefixed = 1;
-        else if (option == 'a')
-            status = run_agent_take(plan->self, optarg, &plan->agent);
-        else if (option == 's')
-            status = take_scratch(plan, optarg);
-        else if (option == COMMAND_TUNING)
-            plan->tuning = optarg;
-        else if (option == 'l')
-            plan->timeline = optarg;
-        else if (option == 'h')
-            *asks_for_help = 1;
-        else
-            status = COMMAND_USAGE;
-    }
-    if (status || *asks_for_help)
+    plan->words = argv;
+    int status = command_take_options(plan->self, argc, argv, plan, NULL);
+    if (status)
         return status;
     if (!plan->ranks)
         return command_refuse(plan->self, "-n is missing: how many ranks?");
@@ -174,11 +139,8 @@ static int launch_guarded(run_plan *plan)
 static int run(const command *self, int argc, char *argv[])
 {
     run_plan plan = {.self = self, .timeout = NBCOLL_FOREVER, .recording = -1};
-    const char *where = NULL;
-    int asks_for_help = 0, status = take_options(&plan, &where, &asks_for_help, argc, argv), fd;
-    if (asks_for_help)
-        fputs(self->help, stdout);
-    if (status || asks_for_help)
+    int status = take_options(&plan, argc, argv), fd;
+    if (status)
         return status;
 
     /* Pipes must not take the numbers of standard streams that our caller closed. */
@@ -192,7 +154,7 @@ static int run(const command *self, int argc, char *argv[])
     if (status)
         return status;
     run_binding *binding;
-    status = run_bind_find(self, where, plan.ranks, &binding);
+    status = run_bind_find(self, plan.where, plan.ranks, &binding);
     if (status)
         return status;
     plan.binding = binding;
@@ -207,47 +169,56 @@ static int run(const command *self, int argc, char *argv[])
     return status;
 }
 
+static const command_option options[] = {
+    {"n", "N", "", 0, sizeof(run_plan), .take = take_ranks},
+    {.help = "  -n N, -np N       ranks, 1..256"},
+    {"bind", "W",
+     "core: rank i runs on core i, modulo the cores that may be used; the default where each rank can have one, and "
+     "the build has hwloc. scatter: rank i of N runs on core i * C / N of the C that may be used, so that those "
+     "without a rank lie between, for drivers of progress; standard error has what was chosen and why. Needs "
+     "nbcoll_affinity. nbcoll info --ranks N lists them. l3: rank i runs on the cores of L3 cache i, modulo their "
+     "number. none: the default otherwise", RUN_BIND(run_plan, where)},
+    {"timeout", "S",
+     "stop when S seconds are over, and say which ranks had not ended, and what each of them did: who waits for "
+     "others runs, or sleeps in poll or on a futex; who is late may be stopped, compute, or sleep elsewhere. Also "
+     "who is late, and which ranks wait for it, be it through others, and in which operation: of programs that begin "
+     "with nbcoll_launch_join, or whose contexts have nbcoll_launch_watcher",
+     COMMAND_IN(run_plan, timeout), .take = take_timeout},
+    {"tuning", "FILE",
+     "a file of rules, for programs that ask for it (nbcoll_launch_tuning); whether this one does is not seen from "
+     "here. No other rules can be passed: put them into such a file", COMMAND_IN(run_plan, tuning)},
+    {"timeline", "FILE",
+     "record what the ranks do, and write it to FILE: JSON for nbcoll timeline, Chrome (chrome://tracing) and "
+     "Perfetto. For programs that begin with nbcoll_launch_join, or whose contexts have nbcoll_launch_observer. Each "
+     "rank's last 32768 events are kept. Recorded operations take longer: see docs/figures.md",
+     COMMAND_IN(run_plan, timeline)},
+    {"agent", "[=OVER]",
+     "start a process, too, that executes what ranks have started as programs, also while a rank is stopped: for "
+     "programs that ask for it (nbcoll_launch_agent). It takes a core while there is something to do. OVER verbs: "
+     "the same over queue pairs of an RDMA device, all of them that process's own; verbs:DEVICES names it, as "
+     "nbcoll_verbs_config.device does. Needs nbcoll_verbs", COMMAND_IN(run_plan, agent), .take = run_agent_take},
+    {"agent-scratch", "BYTES",
+     "scratch memory of each rank for its operations by nodes in three parts (1048576); what needs more is carried "
+     "out as a whole. nbcoll explain --program says how much one needs", COMMAND_IN(run_plan, scratch), 1, RUN_SCRATCH},
+    {"prefix", NULL, "begin each line with the rank that wrote it: \"[3] \"", COMMAND_IN(run_plan, is_prefixed)},
+    {0},
+};
+
 const command command_run = {
     .name = "run",
     .purpose = "starts a program as several ranks",
     .help =
-        "usage: nbcoll run -n N [OPTION...] PROGRAM [ARGUMENT...]\n\n"
-        "Starts N processes of a program, ranks 0 to N-1, that find each other by nbcoll/launch.h. Rank 0 has our\n"
-        "standard input, the others an empty one. Lines of output come whole, those of up to 64 KiB at least; but a\n"
-        "terminal as our standard error is also rank 0's, which may draw there (not with --prefix). When a rank\n"
-        "fails, that is reported and the others are asked to end (SIGTERM), and killed 2 s later. So are, in the end,\n"
-        "processes that a rank has started and left.\n\n"
-        "  -n N, -np N       ranks, 1..256\n"
-        "  --bind core       rank i runs on core i, modulo the cores that may be used; the default where each rank\n"
-        "                    can have one, and the build has hwloc\n"
-        "  --bind scatter    rank i of N runs on core i * C / N of the C that may be used, so that those without a\n"
-        "                    rank lie between, for drivers of progress; standard error has what was chosen and why.\n"
-        "                    Needs nbcoll_affinity. nbcoll info --ranks N lists them\n"
-        "  --bind l3         rank i runs on the cores of L3 cache i, modulo their number\n"
-        "  --bind none       the default otherwise\n"
-        "  --timeout S       stop when S seconds are over, and say which ranks had not ended, and what each of them\n"
-        "                    did: who waits for others runs, or sleeps in poll or on a futex; who is late may be\n"
-        "                    stopped, compute, or sleep elsewhere. Also who is late, and which ranks wait for it, be\n"
-        "                    it through others, and in which operation: of programs that begin with\n"
-        "                    nbcoll_launch_join, or whose contexts have nbcoll_launch_watcher\n"
-        "  --tuning FILE     a file of rules, for programs that ask for it (nbcoll_launch_tuning); whether this one\n"
-        "                    does is not seen from here. No other rules can be passed: put them into such a file\n"
-        "  --timeline FILE   record what the ranks do, and write it to FILE: JSON for nbcoll timeline, Chrome\n"
-        "                    (chrome://tracing) and Perfetto. For programs that begin with nbcoll_launch_join, or\n"
-        "                    whose contexts have nbcoll_launch_observer. Each rank's last 32768 events are kept.\n"
-        "                    Recorded operations take longer: see docs/figures.md\n"
-        "  --agent           start a process, too, that executes what ranks have started as programs, also while a\n"
-        "                    rank is stopped: for programs that ask for it (nbcoll_launch_agent). It takes a core\n"
-        "                    while there is something to do\n"
-        "  --agent=verbs     the same over queue pairs of an RDMA device, all of them that process's own;\n"
-        "                    --agent=verbs:DEVICES names it, as nbcoll_verbs_config.device does. Needs nbcoll_verbs\n"
-        "  --agent-scratch BYTES\n"
-        "                    scratch memory of each rank for its operations by nodes in three parts (1048576); what\n"
-        "                    needs more is carried out as a whole. nbcoll explain --program says how much one needs\n"
-        "  --prefix          begin each line with the rank that wrote it: \"[3] \"\n\n"
-        "The exit status is that of the first rank that failed, 128 + S when signal S killed it; else 124 when the\n"
-        "time was over, 128 + S when signal S stopped us, 127 when there is no such program, 126 when it cannot be\n"
-        "run, 2 when an argument is wrong, 3 when something failed here.\n",
+    "usage: nbcoll run -n N [OPTION...] PROGRAM [ARGUMENT...]\n\n"
+    "Starts N processes of a program, ranks 0 to N-1, that find each other by nbcoll/launch.h. Rank 0 has our\n"
+    "standard input, the others an empty one. Lines of output come whole, those of up to 64 KiB at least; but a\n"
+    "terminal as our standard error is also rank 0's, which may draw there (not with --prefix). When a rank\n"
+    "fails, that is reported and the others are asked to end (SIGTERM), and killed 2 s later. So are, in the end,\n"
+    "processes that a rank has started and left.\n\n",
     .run = run,
-    .letters = "+:n:h",
+    .options = options,
+    .has_program = 1,
+    .more =
+    "\nThe exit status is that of the first rank that failed, 128 + S when signal S killed it; else 124 when the\n"
+    "time was over, 128 + S when signal S stopped us, 127 when there is no such program, 126 when it cannot be\n"
+    "run, 2 when an argument is wrong, 3 when something failed here.\n",
 };

@@ -24,8 +24,8 @@ enum { RUN_TIMEOUT = 124, RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127, RUN_SIG
 
 typedef struct run_binding run_binding;
 
-/* Takes the value of --bind: 0, or COMMAND_USAGE after naming what is wrong. */
-int run_bind_take(const command *self, const char *value, const char **where);
+/* The row of --bind in tables of options. */
+#define RUN_BIND(type, member) COMMAND_IN(type, member), .words = "core, scatter, l3 or none"
 /* Finds places for the ranks: `where` is "core", "scatter", "l3", "none", or null for cores if each rank can have one.
  * *out is null when they are not to be bound. 0, or an exit status after naming what is wrong. */
 int run_bind_find(const command *self, const char *where, int ranks, run_binding **out);
@@ -49,9 +49,9 @@ typedef struct run_agent run_agent;
 
 #define RUN_SCRATCH (1u << 30) /* bytes at most */
 
-/* Takes what --agent says programs go over: "memory", "verbs", "verbs:DEVICES"; null: memory. 0, or COMMAND_USAGE after
- * naming what is wrong, or not in this build. */
-int run_agent_take(const command *self, const char *value, const char **over);
+/* Takes into a const char * what --agent says programs go over: "memory", "verbs", "verbs:DEVICES"; null: memory. 0, or
+ * COMMAND_USAGE after naming what is wrong, or not in this build. */
+int run_agent_take(const command *self, void *over, const char *value);
 /* Before the ranks start; returns when it has what programs go over. `scratch`: of nbcoll_serve_config. Null after
  * saying why not. */
 run_agent *run_agent_start(const command *self, int ranks, const char *over, size_t scratch);
@@ -84,6 +84,8 @@ typedef struct run_plan {
     FILE *trace;          /* this file, */
     uint64_t begun;       /* since when (run_now), they note it, */
     uint64_t *ended;      /* and [ranks] for the launcher: when a rank ended; shared with the guard */
+    const char *where; /* --bind */
+    char **words;      /* of the command line, as it is read */
     char **program; /* and its arguments, ended by a null */
     /* What the ranks get back: the signals that are blocked here, and what became of SIGPIPE. */
     sigset_t mask;

@@ -118,8 +118,9 @@ static int become(const command *self, run_agent *a, const char *over, const int
 
 /* ---- the launcher ---------------------------------------------------------------------------------------------- */
 
-int run_agent_take(const command *self, const char *value, const char **over)
+int run_agent_take(const command *self, void *user, const char *value)
 {
+    const char **over = user;
     *over = value ? value : "memory";
 #ifndef NBCOLL_HAVE_AGENT
     return command_refuse(self, "--agent needs a build with the transports shm and loopback");

@@ -17,15 +17,6 @@
 
 #include "run.h"
 
-int run_bind_take(const command *self, const char *value, const char **where)
-{
-    *where = value;
-    if (strcmp(value, "core") == 0 || strcmp(value, "scatter") == 0 || strcmp(value, "l3") == 0 ||
-        strcmp(value, "none") == 0)
-        return 0;
-    return command_refuse(self, "--bind is core, scatter, l3 or none, not '%s'", value);
-}
-
 #ifdef NBCOLL_HAVE_HWLOC
 
 struct run_binding {

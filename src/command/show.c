@@ -16,47 +16,20 @@ typedef struct picture {
     const command *self;
     command_cases cases;
     command_rules rules;
-    int first, last; /* ranks to show; last < 0: all */
-    int dot, has_rank, is_program;
+    int first, last; /* ranks to show */
+    int is_all, dot, has_rank, is_program;
     const char *svg; /* a file, or null */
     command_chosen chosen;
 } picture;
 
-static int take_format(picture *p, const char *value)
-{
-    p->dot = strcmp(value, "dot") == 0;
-    if (p->dot || strcmp(value, "text") == 0)
-        return 0;
-    return command_refuse(p->self, "--format is text or dot, not '%s'", value);
-}
-
-static int take_rank(picture *p, const char *value)
-{
-    unsigned long long rank;
-    if (!command_number(value, 0, 1u << 30, &rank))
-        return command_refuse(p->self, "--rank takes a number, not '%s'", value);
-    p->first = p->last = (int)rank;
-    p->has_rank = 1;
-    return 0;
-}
-
-static int take_option(void *user, int option, const char *value)
+static int take_rank(const command *self, void *user, const char *value)
 {
     picture *p = user;
-    if (option == 'a')
-        p->last = -1;
-    else if (option == 'R')
-        return take_rank(p, value);
-    else if (option == 'V')
-        p->svg = value;
-    else if (option == 'P')
-        p->is_program = 1;
-    else if (option == 'f')
-        return take_format(p, value);
-    else {
-        int status = command_rules_take(p->self, &p->rules, option, value);
-        return status == 1 ? command_take_option(p->self, &p->cases, option, value) : status;
-    }
+    unsigned long long rank;
+    if (!command_number(value, 0, INT_MAX, &rank))
+        return command_refuse(self, "--rank takes a number from 0 on, not '%s'", value);
+    p->first = p->last = (int)rank;
+    p->has_rank = 1;
     return 0;
 }
 
@@ -72,11 +45,11 @@ static int check(const command *self, picture *p)
         p->cases.fewest = p->cases.most = c->placed;
     if (c->fewest != c->most || c->counts != 1)
         return command_refuse(self, "it takes one number of %s", c->counts != 1 ? "elements" : "ranks");
-    if (p->last >= c->most)
+    if (p->last >= c->most && !p->is_all)
         return command_refuse(self, "--rank %d: there are %d ranks", p->last, c->most);
     if (p->is_program && p->svg)
         return command_refuse(self, "--program is text or a graph");
-    if (p->last < 0) {
+    if (p->is_all) {
         p->first = 0;
         p->last = c->most - 1;
     }
@@ -95,17 +68,7 @@ static nbcoll_status print(const picture *p, const nbcoll_schedule *const schedu
 
 static int take_arguments(picture *p, int argc, char *argv[])
 {
-    static const struct option options[] = {
-        COMMAND_CASE_OPTIONS,
-        COMMAND_RULE_OPTIONS,
-        {"rank", required_argument, NULL, 'R'},
-        {"all", no_argument, NULL, 'a'},
-        {"format", required_argument, NULL, 'f'},
-        {"svg", required_argument, NULL, 'V'},
-        {"program", no_argument, NULL, 'P'},
-        {NULL, 0, NULL, 0},
-    };
-    int status = command_take_options(p->self, argc, argv, options, take_option, p);
+    int status = command_take_options(p->self, argc, argv, p, NULL);
     if (!status)
         status = command_rules_words(p->self, &p->rules, &p->cases, argc - optind, argv + optind);
     return status ? status : check(p->self, p);
@@ -236,28 +199,39 @@ static int run(const command *self, int argc, char *argv[])
     return status;
 }
 
+static const command_option options[] = {
+    {COMMAND_RANKS(picture, "")},
+    {"rank", "R", "", 0, sizeof(picture), .take = take_rank},
+    {"all", NULL, "", COMMAND_IN(picture, is_all)},
+    {COMMAND_ROOT(picture, "the root (0)")},
+    {COMMAND_COUNT(picture, "elements: of one rank's block, or of the vector (1000)")},
+    {COMMAND_TYPE(picture, "their type (INT32)")},
+    {COMMAND_OP(picture, "the reduction (SUM)")},
+    {COMMAND_IN_PLACE(picture, "the form in which send and receive buffer are one (at odd ranks only)")},
+    {COMMAND_NATIVE(picture,
+     "N neighbouring ranks (all, or those of each node) share memory, and fetch instead of receiving")},
+    COMMAND_BLOCKS_OPTIONS(picture, ""),
+    COMMAND_NODES_OPTIONS(picture),
+    COMMAND_RULE_OPTIONS(picture, 0),
+    {"format", "F", "text: a line for each step (the default); dot: a graph, for dot -Tsvg", COMMAND_IN(picture, dot),
+     .words = "text or dot"},
+    {"program", NULL,
+     "instead, what a network card or an agent would be given for it: the tasks of queue pairs and management queues "
+     "(as a graph: a column for each queue); or why it cannot be offloaded", COMMAND_IN(picture, is_program)},
+    {"svg", "FILE",
+     "instead, a drawing of all ranks: messages round by round, and what ranks copy and combine; with --rank, of "
+     "what that rank has a part in", COMMAND_IN(picture, svg)},
+    {0},
+};
+
 const command command_show = {
-    "show",
-    "prints the schedules of an algorithm",
+    .name = "show",
+    .purpose = "prints the schedules of an algorithm",
+    .help =
     "usage: nbcoll show OPERATION [--algorithm] ALGORITHM --ranks P [--rank R | --all] [OPTION...]\n\n"
     "Prints the schedule that ALGORITHM builds for rank R (0 unless given) of P, or those of all ranks. `default` is\n"
     "the one that rules and cost model choose, as nbcoll explain --messages says (or --native,\n"
-    "--nodes); it is named first, with the reason.\n\n"
-    "  --root R          the root (0)\n"
-    "  --count N         elements: of one rank's block, or of the vector (1000)\n"
-    "  --type T          their type (INT32)\n"
-    "  --op O            the reduction (SUM)\n"
-    "  --in-place[=odd]  the form in which send and receive buffer are one (at odd ranks only)\n"
-    "  --native[=N]      N neighbouring ranks (all, or those of each node) share memory, and fetch instead of\n"
-    "                    receiving\n" COMMAND_BLOCKS_HELP COMMAND_NODES_HELP COMMAND_RULES_HELP
-    "  --format text     a line for each step (the default)\n"
-    "  --format dot      a graph, for dot -Tsvg\n"
-    "  --program         instead, what a network card or an agent would be given for it: the tasks of queue pairs and\n"
-    "                    management queues (as a graph: a column for each queue); or why it cannot be\n"
-    "                    offloaded\n"
-    "  --svg FILE        instead, a drawing of all ranks: messages round by round, and what ranks copy and combine;\n"
-    "                    with --rank, of what that rank has a part in\n",
-    run,
-    ":",
-    NULL,
+    "--nodes); it is named first, with the reason.\n\n",
+    .run = run,
+    .options = options,
 };

@@ -38,7 +38,7 @@ typedef struct simulation {
     const nbcoll_algorithm *algorithm; /* at work */
     sim_program program;
     int has_program, is_lowered;
-    uint64_t compute, test_every; /* without a program */
+    uint64_t compute, test_every; /* us, without a program */
     const nbcoll_algorithm *started[SIM_STARTS];
     nbcoll_case at[SIM_STARTS];
     nbcoll_meaning meaning[SIM_STARTS];
@@ -49,125 +49,44 @@ typedef struct simulation {
 
 /* ---- options --------------------------------------------------------------------------------------------------- */
 
-static int take_us(const simulation *s, const char *option, const char *value, uint64_t *ns)
+static int take_ranks(const command *self, void *user, const char *value)
 {
-    unsigned long long us;
-    if (!command_number(value, 0, MOST_US, &us))
-        return command_refuse(s->self, "--%s takes microseconds, not '%s'", option, value);
-    *ns = us * 1000;
-    return 0;
-}
-
-static int take_ranks(simulation *s, const char *value)
-{
+    command_cases *cases = user;
     unsigned long long ranks;
-    int status = command_take_number(s->self, "ranks", value, 1, MOST_RANKS, &ranks);
-    if (!status)
-        s->cases.fewest = s->cases.most = (int)ranks;
-    return status;
-}
-
-static int take_fixed(simulation *s, const char *value)
-{
-    unsigned long long cores;
-    int status = command_take_number(s->self, "fixed-work", value, 2, 4096, &cores);
-    if (!status)
-        s->fixed_cores = s->cases.fewest = s->cases.most = (int)cores;
-    return status;
-}
-
-static int take_test_bytes(simulation *s, const char *value)
-{
-    unsigned long long bytes;
-    int status = command_take_number(s->self, "test-bytes", value, 1, NBCOLL_SIM_MOST_BYTES, &bytes);
-    if (!status)
-        s->card.test_bytes = bytes;
-    return status;
-}
-
-static int take_seed(simulation *s, const char *value)
-{
-    unsigned long long seed;
-    if (!command_number(value, 0, INT64_MAX, &seed))
-        return command_refuse(s->self, "--seed takes a number, not '%s'", value);
-    s->config.seed = seed;
+    if (!command_number(value, 1, MOST_RANKS, &ranks))
+        return command_refuse(self, "--ranks takes a number of 1..%d, not '%s'", MOST_RANKS, value);
+    cases->fewest = cases->most = (int)ranks;
     return 0;
 }
 
-static int take_standing(simulation *s, const char *value)
-{
-    unsigned long long operations;
-    int status = command_take_number(s->self, "standing", value, 1, UINT32_MAX, &operations);
-    if (!status)
-        s->config.standing = (uint32_t)operations;
-    return status;
-}
-
-static int take_progress(simulation *s, const char *value)
-{
-    unsigned long long cores;
-    int status = command_take_number(s->self, "progress", value, 1, 65536, &cores);
-    if (!status)
-        s->progress = (uint32_t)cores;
-    return status;
-}
-
-static int take_option(void *user, int option, const char *value)
+static int take_model(const command *self, void *user, const char *value)
 {
     simulation *s = user;
-    int status = command_rules_take(s->self, &s->rules, option, value);
-    if (status != 1)
-        return status;
-    switch (option) {
-    case 'p':
-        return take_ranks(s, value);
-    case 'm':
-        s->model_name = value;
-        return sim_take_model(s->self, value, &s->model);
-    case 'N':
-        s->noise_name = value;
-        if (nbcoll_sim_noise_find(value, &s->config.noise) == NBCOLL_OK)
-            return 0;
-        return command_refuse(s->self, "--noise is daemon, pulses or tick, not '%s'", value);
-    case 'a':
-        s->arrival_name = value;
-        return sim_take_arrival(s->self, value, &s->config.arrival);
-    case 'S':
-        return take_standing(s, value);
-    case 'G':
-        return take_progress(s, value);
-    case 'C':
-        return take_us(s, "compute", value, &s->compute);
-    case 'T':
-        return take_us(s, "test-every", value, &s->test_every);
-    case 'P':
-        s->has_program = 1;
-        return sim_take_program(s->self, value, &s->program);
-    case 'L':
-        s->is_lowered = 1;
-        return 0;
-    case 'F':
-        return take_fixed(s, value);
-    case 'K':
-        s->has_card = 1;
-        s->card_words = value;
-        return 0;
-    case 'B':
-        return take_test_bytes(s, value);
-    case 's':
-        return take_seed(s, value);
-    case 'j':
-        s->has_json = 1;
-        return 0;
-    case 'R':
-        s->chrome = value;
-        return 0;
-    case 'V':
-        s->svg = value;
-        return 0;
-    default:
-        return command_take_option(s->self, &s->cases, option, value);
-    }
+    s->model_name = value;
+    return sim_take_model(self, value, &s->model);
+}
+
+static int take_arrival(const command *self, void *user, const char *value)
+{
+    simulation *s = user;
+    s->arrival_name = value;
+    return sim_take_arrival(self, value, &s->config.arrival);
+}
+
+static int take_program(const command *self, void *user, const char *value)
+{
+    simulation *s = user;
+    s->has_program = 1;
+    return sim_take_program(self, value, &s->program);
+}
+
+static int take_card(const command *self, void *user, const char *value)
+{
+    simulation *s = user;
+    (void)self;
+    s->has_card = 1;
+    s->card_words = value;
+    return 0;
 }
 
 /* Are the rows those of ranks that may be late? */
@@ -190,7 +109,7 @@ static int check_card(simulation *s)
     if (s->cases.placement.rooms > 1 || s->cases.placement.numbering != NBCOLL_NUMBERING_BLOCK)
         return command_refuse(s->self, "--card: all nodes have as many ranks, one after the other");
     s->card.self = s->self;
-    s->card.test_every = s->test_every;
+    s->card.test_every = 1000 * s->test_every;
     int status = sim_take_card(s->self, s->card_words, &s->model, &s->card.model);
     if (s->cases.placement.rooms)
         s->card.model.node = (uint32_t)s->cases.room[0];
@@ -221,35 +140,11 @@ static int check(simulation *s)
 
 static int take_arguments(simulation *s, int argc, char *argv[])
 {
-    static const struct option options[] = {
-        {"ranks", required_argument, NULL, 'p'},
-        {"root", required_argument, NULL, 'r'},
-        {"count", required_argument, NULL, 'c'},
-        {"type", required_argument, NULL, 't'},
-        {"op", required_argument, NULL, 'o'},
-        {"in-place", optional_argument, NULL, 'i'},
-        {"blocks", required_argument, NULL, 'b'},
-        COMMAND_RULE_OPTIONS,
-        {"model", required_argument, NULL, 'm'},
-        {"noise", required_argument, NULL, 'N'},
-        {"arrival", required_argument, NULL, 'a'},
-        {"standing", required_argument, NULL, 'S'},
-        {"progress", required_argument, NULL, 'G'},
-        {"compute", required_argument, NULL, 'C'},
-        {"test-every", required_argument, NULL, 'T'},
-        {"seed", required_argument, NULL, 's'},
-        {"program", required_argument, NULL, 'P'},
-        {"lowered", no_argument, NULL, 'L'},
-        {"fixed-work", required_argument, NULL, 'F'},
-        {"card", optional_argument, NULL, 'K'},
-        {"test-bytes", required_argument, NULL, 'B'},
-        {"json", no_argument, NULL, 'j'},
-        {"chrome", required_argument, NULL, 'R'},
-        {"svg", required_argument, NULL, 'V'},
-        COMMAND_NODES_OPTIONS,
-        {NULL, 0, NULL, 0},
-    };
-    int status = command_take_options(s->self, argc, argv, options, take_option, s);
+    int status = command_take_options(s->self, argc, argv, s, NULL);
+    if (s->fixed_cores)
+        s->cases.fewest = s->cases.most = s->cases.most ? s->cases.most : s->fixed_cores;
+    if (s->noise_name)
+        nbcoll_sim_noise_find(s->noise_name, &s->config.noise);
     if (!s->cases.most)
         s->cases.fewest = s->cases.most = s->cases.placed ? s->cases.placed : 16;
     if (!status && optind == argc)
@@ -498,7 +393,7 @@ static void set_program(simulation *s)
     if (!s->has_program) {
         p->start[p->starts++].operation = -1;
         p->action[p->actions++].act = NBCOLL_SIM_START;
-        p->action[p->actions++] = (nbcoll_sim_action){NBCOLL_SIM_COMPUTE, 0, s->compute, s->test_every};
+        p->action[p->actions++] = (nbcoll_sim_action){NBCOLL_SIM_COMPUTE, 0, 1000 * s->compute, 1000 * s->test_every};
     }
     s->config.operations = p->starts;
     s->config.program = (nbcoll_sim_program){p->action, p->actions};
@@ -580,77 +475,83 @@ static int run(const command *self, int argc, char *argv[])
     return status;
 }
 
-/* What one string has no room for. */
-static const char sim_more[] =
-    "  --arrival A       late:RANK:US, rising:US or scattered:US: ranks start so much later. The table then says how\n"
-    "                    long after the last rank's start all had ended (us after), how long a rank was in the\n"
-    "                    operation on average (us a rank), and how much of what is sent to the others was there when\n"
-    "                    the last one started (came)\n"
-    "  --standing F      operations stand, as relays do: what comes to a rank is passed on in up to F of them that\n"
-    "                    it has not started, by progress cores, or by itself when it is in the library for another\n"
-    "                    one. The same table; the JSON also has the most bytes that a rank stored meanwhile\n"
-    "  --progress N      so many cores of each node do nothing but communication, whatever the model says\n"
-    "  --compute US      each rank computes between start and wait\n"
-    "  --test-every US   and tests so often meanwhile\n"
-    "  --program P       what each rank does instead, with ; between: compute TIME [test TIME], the\n"
-    "                    second being how often it tests; start [OPERATION [ALGORITHM]], without words what the\n"
-    "                    command line says, and without algorithm the operation's first; wait [N], for the N-th\n"
-    "                    start, or all; wait started [N], for its start's own steps. It ends with a wait for all.\n"
-    "                    A TIME is a number and ns, us, ms or s\n"
-    "  --seed N          of all that is random (1)\n"
-    "  --json            one object with all figures; times in ns\n"
-    "  --chrome FILE     a timeline for chrome://tracing and Perfetto\n"
-    "  --svg FILE        a timeline as a drawing\n"
-    "  --fixed-work C    a table, of a tree that can be split: all ranks compute what C of them do while it blocks\n"
-    "                    them; fewer, from C / 2 on, are on a core each, the other cores are the drivers'. Blocking,\n"
-    "                    and with S = 0 to 3 levels the ranks' own, for which starts wait\n"
-    "  --card[=NAME=N,...]\n"
-    "                    a table instead: the host's engine, and the same as a program on a card of each node. us\n"
-    "                    alone; how much of a computation as long as that is free beside it; us of a rank's core;\n"
-    "                    queue pairs of a card. The card is made of the machine, but for what NAMEs say; ns: post\n"
-    "                    (of the host, a task), task (of the card), miss (more, of a queue pair not at hand),\n"
-    "                    latency, gap; picoseconds a byte: byte, calc, copy; cached (queue pairs at hand), ports,\n"
-    "                    cards (of a node); memory (ps a byte that ranks of a node copy, once they copy more than\n"
-    "                    cache, bytes, together)\n"
-    "  --test-bytes N    with --card, the engine is tested once for each N bytes of a block\n";
+static const command_option options[] = {
+    {"ranks", "P", "number of ranks (16)", COMMAND_IN(simulation, cases), .take = take_ranks},
+    {COMMAND_ROOT(simulation, "the root (0)")},
+    {COMMAND_COUNT(simulation, "elements: of one rank's block, or of the vector (1000)")},
+    {COMMAND_TYPE(simulation, "their type (INT32)")},
+    {COMMAND_OP(simulation, "the reduction (SUM)")},
+    {COMMAND_IN_PLACE(simulation, "the form in which send and receive buffer are one (at odd ranks only)")},
+    {COMMAND_SPREAD(simulation, "blocks of the v and w forms and reduce_scatter: equal, holes, rising or lone")},
+    COMMAND_RULE_OPTIONS(simulation, 0),
+    {"model", "M",
+     "cluster, ethernet, node or unit (cluster), those of papers, cluster_a, cluster_b and das4, or a file: on each "
+     "line a name and a number. ns: inside.latency .o_send .o_recv .gap, between.latency ... .gap, domain.latency "
+     "... .gap (unnamed: as inside), step; picoseconds a byte: inside.byte, between.byte, domain.byte, copy, reduce; "
+     "eager (bytes); node (its ranks), cores, progress (cores), wake (ns that one needs that sleeps), pool (1: they "
+     "work for all ranks of a node), contention (ns before each work, for each other rank on it), lanes (1: they "
+     "leave to a rank what is its own), cell (bytes of the largest exposure), table (ns more for a part of one in "
+     "which each reader has another), interfaces (to other nodes, that ranks share; 0: each has one), unexpected "
+     "(ns) and unexpected_byte (ps) of a message that comes too early, tick and tick_cost (ns) of a timer that "
+     "enters the library of a rank that computes. Unnamed ones are 0; # begins a comment",
+     0, sizeof(simulation), .take = take_model},
+    {COMMAND_NODES(simulation,
+     "the machine has N nodes of R ranks, and so many ranks unless --ranks says it; or nodes of several sizes, like "
+     "3,1,4, which begin again from the first where there are more ranks; with domains of ranks that are nearer in "
+     "them: 4x8/2")},
+    {COMMAND_NUMBERING(simulation, COMMAND_NUMBERING_HELP)},
+    {"lowered", NULL, "nobody shares memory: what is exposed is sent", COMMAND_IN(simulation, is_lowered)},
+    {"noise", "N", "daemon, pulses (100 ms, 20% of the time) or tick", COMMAND_IN(simulation, noise_name),
+     .words = "daemon, pulses or tick"},
+    {"arrival", "A",
+     "late:RANK:US, rising:US or scattered:US: ranks start so much later. The table then says how long after the "
+     "last rank's start all had ended (us after), how long a rank was in the operation on average (us a rank), and "
+     "how much of what is sent to the others was there when the last one started (came)",
+     0, sizeof(simulation), .take = take_arrival},
+    {"standing", "F",
+     "operations stand, as relays do: what comes to a rank is passed on in up to F of them that it has not started, "
+     "by progress cores, or by itself when it is in the library for another one. The same table; the JSON also has "
+     "the most bytes that a rank stored meanwhile", COMMAND_IN(simulation, config.standing), 1, UINT32_MAX},
+    {"progress", "N", "so many cores of each node do nothing but communication, whatever the model says",
+     COMMAND_IN(simulation, progress), 1, 65536},
+    {"compute", "US", "each rank computes between start and wait", COMMAND_IN(simulation, compute), 0, MOST_US},
+    {"test-every", "US", "and tests so often meanwhile", COMMAND_IN(simulation, test_every), 0, MOST_US},
+    {"program", "P",
+     "what each rank does instead, with ; between: compute TIME [test TIME], the second being how often it tests; "
+     "start [OPERATION [ALGORITHM]], without words what the command line says, and without algorithm the operation's "
+     "first; wait [N], for the N-th start, or all; wait started [N], for its start's own steps. It ends with a wait "
+     "for all. A TIME is a number and ns, us, ms or s", 0, sizeof(simulation), .take = take_program},
+    {"seed", "N", "of all that is random (1)", COMMAND_IN(simulation, config.seed), 0, INT64_MAX},
+    {"json", NULL, "one object with all figures; times in ns", COMMAND_IN(simulation, has_json)},
+    {"chrome", "FILE", "a timeline for chrome://tracing and Perfetto", COMMAND_IN(simulation, chrome)},
+    {"svg", "FILE", "a timeline as a drawing", COMMAND_IN(simulation, svg)},
+    {"fixed-work", "C",
+     "a table, of a tree that can be split: all ranks compute what C of them do while it blocks them; fewer, from C "
+     "/ 2 on, are on a core each, the other cores are the drivers'. Blocking, and with S = 0 to 3 levels the ranks' "
+     "own, for which starts wait", COMMAND_IN(simulation, fixed_cores), 2, 4096},
+    {"card", "[=NAME=N,...]",
+     "a table instead: the host's engine, and the same as a program on a card of each node. us alone; how much of a "
+     "computation as long as that is free beside it; us of a rank's core; queue pairs of a card. The card is made of "
+     "the machine, but for what NAMEs say; ns: post (of the host, a task), task (of the card), miss (more, of a "
+     "queue pair not at hand), latency, gap; picoseconds a byte: byte, calc, copy; cached (queue pairs at hand), "
+     "ports, cards (of a node); memory (ps a byte that ranks of a node copy, once they copy more than cache, bytes, "
+     "together)", 0, sizeof(simulation), .take = take_card},
+    {"test-bytes", "N", "with --card, the engine is tested once for each N bytes of a block",
+     COMMAND_IN(simulation, card.test_bytes), 1, NBCOLL_SIM_MOST_BYTES},
+    {0},
+};
 
 const command command_sim = {
-    "sim",
-    "simulates algorithms on a machine that is described",
+    .name = "sim",
+    .purpose = "simulates algorithms on a machine that is described",
+    .help =
     "usage: nbcoll sim OPERATION [[--algorithm] ALGORITHM] [OPTION...]\n\n"
     "Plays the algorithms of OPERATION (all, or one; or `default`, that which rules and cost model choose for what a\n"
     "message costs there; the reason stands below it) in virtual time on a machine after LogGP, and tells when the\n"
     "last rank had ended, when the last wait returned, messages, fetches, bytes, and rounds (messages that wait for\n"
     "each other); with --json also the most peers and links (destinations and sources) of a rank, what cores worked\n"
     "for communication, and how much memory the simulator took. Ranks of a node share memory, and builders know the\n"
-    "nodes. The same options give the same numbers.\n\n"
-    "  --ranks P         number of ranks (16)\n"
-    "  --root R          the root (0)\n"
-    "  --count N,...     elements: of one rank's block, or of the vector (1000)\n"
-    "  --type T          their type (INT32)\n"
-    "  --op O            the reduction (SUM)\n"
-    "  --in-place[=odd]  the form in which send and receive buffer are one (at odd ranks only)\n"
-    "  --blocks B        blocks of the v and w forms and reduce_scatter: equal, holes, rising or "
-    "lone\n" COMMAND_RULES_HELP
-    "  --model M         cluster, ethernet, node or unit (cluster), those of papers, cluster_a, cluster_b and das4,\n"
-    "                    or a file: on each line a name and a number.\n"
-    "                    ns: inside.latency .o_send .o_recv .gap, between.latency ... .gap, domain.latency ... .gap\n"
-    "                    (unnamed: as inside), step; picoseconds a byte: inside.byte,\n"
-    "                    between.byte, domain.byte, copy, reduce; eager (bytes); node (its ranks), cores,\n"
-    "                    progress (cores), wake (ns that one needs that sleeps), pool (1: they work for all ranks\n"
-    "                    of a node), contention (ns before each work, for each other rank on it), lanes (1: they\n"
-    "                    leave to a rank what is its own), cell (bytes of the largest exposure), table (ns more\n"
-    "                    for a part of one in which each reader has another), interfaces (to other\n"
-    "                    nodes, that ranks share; 0: each has one), unexpected (ns) and unexpected_byte (ps) of a\n"
-    "                    message that comes too early, tick and tick_cost (ns) of a timer that enters the library\n"
-    "                    of a rank that computes. Unnamed ones are 0; # begins a comment\n"
-    "  --nodes NxR       the machine has N nodes of R ranks, and so many ranks unless --ranks says it; or nodes of\n"
-    "                    several sizes, like 3,1,4, which begin again from the first where there are more ranks;\n"
-    "                    with domains of ranks that are nearer in them: 4x8/2\n"
-    "  --numbering N     of ranks: block (node after node), round-robin over nodes, or random[:SEED]\n"
-    "  --lowered         nobody shares memory: what is exposed is sent\n"
-    "  --noise N         daemon, pulses (100 ms, 20% of the time) or tick\n",
-    run,
-    ":",
-    sim_more,
+    "nodes. The same options give the same numbers.\n\n",
+    .run = run,
+    .options = options,
 };

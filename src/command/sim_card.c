@@ -9,20 +9,16 @@
 #include "programs.h"
 #include "sim.h"
 
-#define CARD_TIME(name) {#name, offsetof(nbcoll_card_model, name), NBCOLL_SIM_MOST_NS, 8}
-#define CARD_PRICE(name) {#name, offsetof(nbcoll_card_model, name), NBCOLL_SIM_MOST_PS, 8}
-#define CARD_BYTES(name) {#name, offsetof(nbcoll_card_model, name), NBCOLL_SIM_MOST_BYTES, 8}
-#define CARD_COUNT(name, most) {#name, offsetof(nbcoll_card_model, name), most, 4}
+#define CARD_NUMBER(name, most) {#name, "N", "", COMMAND_IN(nbcoll_card_model, name), 0, most}
 
-static const struct card_name {
-    const char *name;
-    size_t offset;
-    uint64_t most;
-    size_t size;
-} names[] = {
-    CARD_TIME(post),  CARD_TIME(task),  CARD_TIME(miss),  CARD_TIME(latency),           CARD_TIME(gap),
-    CARD_PRICE(byte), CARD_PRICE(calc), CARD_PRICE(copy), CARD_COUNT(cached, UINT32_MAX), CARD_COUNT(ports, 65536),
-    CARD_COUNT(cards, 65536), CARD_PRICE(memory), CARD_BYTES(cache),
+static const command_option names[] = {
+    CARD_NUMBER(post, NBCOLL_SIM_MOST_NS),     CARD_NUMBER(task, NBCOLL_SIM_MOST_NS),
+    CARD_NUMBER(miss, NBCOLL_SIM_MOST_NS),     CARD_NUMBER(latency, NBCOLL_SIM_MOST_NS),
+    CARD_NUMBER(gap, NBCOLL_SIM_MOST_NS),      CARD_NUMBER(byte, NBCOLL_SIM_MOST_PS),
+    CARD_NUMBER(calc, NBCOLL_SIM_MOST_PS),     CARD_NUMBER(copy, NBCOLL_SIM_MOST_PS),
+    CARD_NUMBER(memory, NBCOLL_SIM_MOST_PS),   CARD_NUMBER(cached, UINT32_MAX),
+    CARD_NUMBER(ports, 65536),                 CARD_NUMBER(cards, 65536),
+    CARD_NUMBER(cache, NBCOLL_SIM_MOST_BYTES), {0},
 };
 
 /* What both did, in ns; cpu: of a rank, on average. */
@@ -42,19 +38,17 @@ typedef struct played {
 static int take_word(const command *self, char *word, nbcoll_card_model *out)
 {
     char *value = strchr(word, '=');
+    const command_option *known = names;
     unsigned long long number;
-    size_t i = 0;
     if (value)
         *value++ = '\0';
-    while (i < sizeof names / sizeof *names && strcmp(names[i].name, word) != 0)
-        i++;
-    if (i == sizeof names / sizeof *names)
+    while (known->name && strcmp(known->name, word) != 0)
+        known++;
+    if (!known->name)
         return command_refuse(self, "--card: unknown name '%s'; see nbcoll help sim", word);
-    if (!value || !command_number(value, 0, names[i].most, &number))
-        return command_refuse(self, "--card: %s takes a number of 0..%llu", word, (unsigned long long)names[i].most);
-    uint32_t narrow = (uint32_t)number;
-    uint64_t wide = number;
-    memcpy((char *)out + names[i].offset, names[i].size == 4 ? (void *)&narrow : (void *)&wide, names[i].size);
+    if (!value || !command_number(value, 0, known->high, &number))
+        return command_refuse(self, "--card: %s takes a number of 0..%llu", word, known->high);
+    command_store(known, out, number);
     return 0;
 }
 

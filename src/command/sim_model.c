@@ -7,33 +7,29 @@
 
 #include "sim.h"
 
-#define MODEL_TIME(name, member) {name, offsetof(nbcoll_sim_model, member), NBCOLL_SIM_MOST_NS, 8}
-#define MODEL_PRICE(name, member) {name, offsetof(nbcoll_sim_model, member), NBCOLL_SIM_MOST_PS, 8}
-#define MODEL_COUNT(name, member) {name, offsetof(nbcoll_sim_model, member), 65536, 4}
+#define MODEL_NUMBER(name, member, most) {name, "N", "", COMMAND_IN(nbcoll_sim_model, member), 0, most}
+#define MODEL_TIME(name, member) MODEL_NUMBER(name, member, NBCOLL_SIM_MOST_NS)
+#define MODEL_PRICE(name, member) MODEL_NUMBER(name, member, NBCOLL_SIM_MOST_PS)
+#define MODEL_COUNT(name, member) MODEL_NUMBER(name, member, 65536)
 #define MODEL_LINK(name, member)                                                                                       \
     MODEL_TIME(name ".latency", member.latency), MODEL_TIME(name ".o_send", member.o_send),                            \
         MODEL_TIME(name ".o_recv", member.o_recv), MODEL_TIME(name ".gap", member.gap),                                \
         MODEL_PRICE(name ".byte", member.byte)
 
-static const struct model_name {
-    const char *name;
-    size_t offset;
-    uint64_t most;
-    size_t size;
-} names[] = {
+static const command_option names[] = {
     MODEL_LINK("inside", inside),
     MODEL_LINK("between", between),
     MODEL_LINK("domain", domain),
     MODEL_TIME("step", step),
     MODEL_PRICE("copy", copy),
     MODEL_PRICE("reduce", reduce),
-    {"eager", offsetof(nbcoll_sim_model, eager), UINT64_MAX, 8},
+    MODEL_NUMBER("eager", eager, UINT64_MAX),
     MODEL_COUNT("node", node),
     MODEL_COUNT("cores", cores),
     MODEL_COUNT("progress", progress),
-    {"cell", offsetof(nbcoll_sim_model, cell), UINT32_MAX, 4},
-    {"lanes", offsetof(nbcoll_sim_model, lanes), 1, 4},
-    {"pool", offsetof(nbcoll_sim_model, pool), 1, 4},
+    MODEL_NUMBER("cell", cell, UINT32_MAX),
+    MODEL_NUMBER("lanes", lanes, 1),
+    MODEL_NUMBER("pool", pool, 1),
     MODEL_TIME("wake", wake),
     MODEL_TIME("unexpected", unexpected),
     MODEL_PRICE("unexpected_byte", unexpected_byte),
@@ -42,15 +38,8 @@ static const struct model_name {
     MODEL_TIME("tick_cost", tick_cost),
     MODEL_TIME("contention", contention),
     MODEL_TIME("table", table),
+    {0},
 };
-
-static const struct model_name *find(const char *name)
-{
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i].name, name) == 0)
-            return &names[i];
-    return NULL;
-}
 
 static int take_line(const command *self, const char *file, int number, char *line, nbcoll_sim_model *model)
 {
@@ -62,15 +51,14 @@ static int take_line(const command *self, const char *file, int number, char *li
         return 0;
     word = strtok_r(NULL, " \t\r", &rest);
     more = strtok_r(NULL, " \t\r", &rest);
-    const struct model_name *known = find(name);
-    if (!known)
+    const command_option *known = names;
+    while (known->name && strcmp(known->name, name) != 0)
+        known++;
+    if (!known->name)
         return command_refuse(self, "%s:%d: unknown name '%s'; see nbcoll help sim", file, number, name);
-    if (!word || more || !command_number(word, 0, known->most, &value))
-        return command_refuse(self, "%s:%d: %s takes a number of 0..%llu", file, number, name,
-                              (unsigned long long)known->most);
-    uint32_t narrow = (uint32_t)value;
-    uint64_t wide = value;
-    memcpy((char *)model + known->offset, known->size == 4 ? (void *)&narrow : (void *)&wide, known->size);
+    if (!word || more || !command_number(word, 0, known->high, &value))
+        return command_refuse(self, "%s:%d: %s takes a number of 0..%llu", file, number, name, known->high);
+    command_store(known, model, value);
     return 0;
 }
 

@@ -12,24 +12,9 @@ enum { LONGEST = 5 };
 typedef struct asked {
     const command *self;
     const char *svg;
-    uint64_t from, to; /* ns; 0, 0: all */
+    double from_us, to_us;
+    uint64_t from, to; /* the same, ns; 0, 0: all */
 } asked;
-
-static int take(void *user, int option, const char *value)
-{
-    asked *a = user;
-    char *rest;
-    if (option == 's') {
-        a->svg = value;
-        return 0;
-    }
-    double us = strtod(value, &rest);
-    if (rest == value || *rest || !(us >= 0 && us < 9e12))
-        return command_refuse(a->self, "--%s takes microseconds, like 12.5, not '%s'", option == 'f' ? "from" : "to",
-                              value);
-    *(option == 'f' ? &a->from : &a->to) = (uint64_t)(us * 1e3);
-    return 0;
-}
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
@@ -141,45 +126,46 @@ static int draw(const asked *a, timeline *t)
 
 static int run(const command *self, int argc, char *argv[])
 {
-    static const struct option options[] = {{"svg", required_argument, NULL, 's'},
-                                            {"from", required_argument, NULL, 'f'},
-                                            {"to", required_argument, NULL, 't'},
-                                            {NULL, 0, NULL, 0}};
     asked a = {.self = self};
     timeline t = {0};
-    int status = command_take_options(self, argc, argv, options, take, &a);
+    int status = command_take_options(self, argc, argv, &a, NULL);
     if (status)
         return status;
+    a.from = (uint64_t)(a.from_us * 1e3);
+    a.to = (uint64_t)(a.to_us * 1e3);
     if (argc - optind != 1)
         return command_refuse(self, argc == optind ? "which file?" : "one file at a time");
     if (a.to && a.to <= a.from)
         return command_refuse(self, "--to is not behind --from");
     status = timeline_read(self, argv[optind], &t);
-    if (!status && print(&t)) {
-        command_refuse(self, "no memory");
-        status = COMMAND_FAILED;
-    }
+    if (!status && print(&t))
+        status = command_fail(self, "no memory");
     if (!status && a.svg)
         status = draw(&a, &t);
     timeline_free(&t);
     return status;
 }
 
+static const command_option options[] = {
+    {"svg", "PICTURE", "draw it: a row for each rank, time from left to right", COMMAND_IN(asked, svg)},
+    {"from", "US", "of the drawing: only what began at this time or later,",
+     COMMAND_IN(asked, from_us), .most = TIMELINE_US},
+    {"to", "US", "and had ended by this one; microseconds from the beginning",
+     COMMAND_IN(asked, to_us), .most = TIMELINE_US},
+    {0},
+};
+
 const command command_timeline = {
     .name = "timeline",
     .purpose = "says what each rank of a recorded run waited for",
     .help =
-        "usage: nbcoll timeline FILE [OPTION...]\n\n"
-        "Reads what nbcoll run --timeline FILE has recorded (or nbcoll sim --chrome), and says for each rank how long\n"
-        "it had operations under way, how long it then waited for messages, and for whom: until a message was sent,\n"
-        "the wait was for its sender, or for whom the sender itself waited for; after that the message was on its "
-        "way,\n"
-        "or this rank computed and did not look. Then come the longest waits, with their reasons; those that had not\n"
-        "ended when the rank did last \"to the end\".\n\n"
-        "  --svg PICTURE     draw it: a row for each rank, time from left to right\n"
-        "  --from US         of the drawing: only what began at this time or later,\n"
-        "  --to US           and had ended by this one; microseconds from the beginning\n\n"
-        "The exit status is 0, or 2 when the file is no timeline: then the place that is wrong is named.\n",
+    "usage: nbcoll timeline FILE [OPTION...]\n\n"
+    "Reads what nbcoll run --timeline FILE has recorded (or nbcoll sim --chrome), and says for each rank how long\n"
+    "it had operations under way, how long it then waited for messages, and for whom: until a message was sent,\n"
+    "the wait was for its sender, or for whom the sender itself waited for; after that the message was on its way,\n"
+    "or this rank computed and did not look. Then come the longest waits, with their reasons; those that had not\n"
+    "ended when the rank did last \"to the end\".\n\n",
     .run = run,
-    .letters = ":h",
+    .options = options,
+    .more = "\nThe exit status is 0, or 2 when the file is no timeline: then the place that is wrong is named.\n",
 };

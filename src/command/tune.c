@@ -19,6 +19,8 @@
 #define MOST_MEASURED NBCOLL_SHM_RANKS
 #define MOST_SIMULATED 65536
 
+enum { DESCRIBES_MODEL = 1, DESCRIBES_RUN = 2 }; /* what options mark */
+
 static volatile sig_atomic_t is_interrupted;
 
 static void interrupt(int number)
@@ -30,97 +32,37 @@ static void interrupt(int number)
 /* ---- options --------------------------------------------------------------------------------------------------- */
 
 /* "2,4,8": rising. */
-static int take_list(const tune *t, const char *option, const char *value, unsigned long long low,
+static int take_list(const command *self, const char *option, const char *value, unsigned long long low,
                      unsigned long long high, size_t list[], size_t *n)
 {
     int is_rising = command_numbers(value, low, high, list, TUNE_MOST, n);
     for (size_t i = 1; i < *n && i < TUNE_MOST; i++)
         is_rising &= list[i] > list[i - 1];
     if (!is_rising)
-        return command_refuse(t->self, "--%s takes rising numbers of %llu..%llu, like 2,4,8, not '%s'", option, low,
-                              high, value);
+        return command_refuse(self, "--%s takes rising numbers of %llu..%llu, like 2,4,8, not '%s'", option, low, high,
+                              value);
     if (*n > TUNE_MOST)
-        return command_refuse(t->self, "--%s takes at most %d numbers", option, TUNE_MOST);
+        return command_refuse(self, "--%s takes at most %d numbers", option, TUNE_MOST);
     return 0;
 }
 
-static int take_term(const tune *t, const char *option, const char *value, int64_t *out)
+static int take_ranks(const command *self, void *user, const char *value)
 {
-    unsigned long long number = 0;
-    int status = command_take_number(t->self, option, value, 0, UINT32_MAX, &number);
-    *out = (int64_t)number;
-    return status;
+    tune *t = user;
+    return take_list(self, "ranks", value, 1, MOST_SIMULATED, t->ranks, &t->rows);
 }
 
-static int take_int(const tune *t, const char *option, const char *value, int *out)
+static int take_bytes(const command *self, void *user, const char *value)
 {
-    unsigned long long number = 0;
-    int status = command_take_number(t->self, option, value, 1, 10000, &number);
-    *out = (int)number;
-    return status;
+    tune *t = user;
+    return take_list(self, "bytes", value, 0, (unsigned long long)1 << 40, t->bytes, &t->columns);
 }
 
-static int take_within(tune *t, const char *value)
+static int take_model(const command *self, void *user, const char *value)
 {
-    char *end;
-    double percent = strtod(value, &end);
-    if (end == value || *end || !(percent >= 0 && percent <= 100))
-        return command_refuse(t->self, "--within takes per cent, 0..100, not '%s'", value);
-    t->within = percent / 100;
-    return 0;
-}
-
-static int take_buffers(tune *t, const char *value)
-{
-    t->is_changing = strcmp(value, "changing") == 0;
-    if (t->is_changing || strcmp(value, "reused") == 0)
-        return 0;
-    return command_refuse(t->self, "--buffers is reused or changing, not '%s'", value);
-}
-
-static int take_option(tune *t, command_cases *cases, int option, const char *value)
-{
-    switch (option) {
-    case 's':
-        t->is_simulated = 1;
-        return 0;
-    case 'm':
-        t->model_name = value;
-        return sim_take_model(t->self, value, &t->model);
-    case 'a':
-        return take_term(t, "alpha", value, &t->alpha);
-    case 'b':
-        return take_term(t, "beta", value, &t->beta);
-    case 'v':
-        return take_term(t, "overhead", value, &t->overhead);
-    case 'p':
-        return take_list(t, "ranks", value, 1, MOST_SIMULATED, t->ranks, &t->rows);
-    case 'B':
-        return take_list(t, "bytes", value, 0, (unsigned long long)1 << 40, t->bytes, &t->columns);
-    case 'U':
-        return take_buffers(t, value);
-    case 'H':
-        t->plan.are_threads = 1;
-        return 0;
-    case 'w':
-        return run_bind_take(t->self, value, &t->plan.bind);
-    case 'R':
-        return take_int(t, "rounds", value, &t->plan.rounds);
-    case 'I':
-        return take_int(t, "iterations", value, &t->plan.iterations);
-    case 'W':
-        return take_within(t, value);
-    case 'f':
-        t->output = value;
-        return 0;
-    case 'j':
-        t->is_json = 1;
-        return 0;
-    case COMMAND_TUNING:
-        return command_rules_take(t->self, &t->given, option, value);
-    default:
-        return command_take_option(t->self, cases, option, value);
-    }
+    tune *t = user;
+    t->model_name = value;
+    return sim_take_model(self, value, &t->model);
 }
 
 /* Not where blocks are bound in the call: rules count 0 bytes there, whatever it moves. */
@@ -174,11 +116,11 @@ static int check_place(const tune *t)
 }
 
 /* What does not go together. */
-static int check(const tune *t, int describes_model, int describes_run)
+static int check(const tune *t, unsigned marks)
 {
-    if (describes_model && !t->is_simulated)
+    if (marks & DESCRIBES_MODEL && !t->is_simulated)
         return command_refuse(t->self, "--model, --alpha, --beta and --overhead go with --simulate");
-    if (describes_run && t->is_simulated)
+    if (marks & DESCRIBES_RUN && t->is_simulated)
         return command_refuse(t->self, "--threads, --bind, --buffers, --rounds and --iterations do not go with "
                                        "--simulate");
     if (!t->is_simulated && t->ranks[t->rows - 1] > MOST_MEASURED)
@@ -190,29 +132,15 @@ static int check(const tune *t, int describes_model, int describes_run)
 
 static int take_options(tune *t, int argc, char *argv[])
 {
-    static const struct option options[] = {
-        {"simulate", no_argument, NULL, 's'},         {"model", required_argument, NULL, 'm'},
-        {"alpha", required_argument, NULL, 'a'},      {"beta", required_argument, NULL, 'b'},
-        {"overhead", required_argument, NULL, 'v'},   {"ranks", required_argument, NULL, 'p'},
-        {"bytes", required_argument, NULL, 'B'},      {"type", required_argument, NULL, 't'},
-        {"op", required_argument, NULL, 'o'},         {"threads", no_argument, NULL, 'H'},
-        {"bind", required_argument, NULL, 'w'},       {"buffers", required_argument, NULL, 'U'},
-        {"rounds", required_argument, NULL, 'R'},
-        {"iterations", required_argument, NULL, 'I'}, {"within", required_argument, NULL, 'W'},
-        {"output", required_argument, NULL, 'f'},     {"tuning", required_argument, NULL, COMMAND_TUNING},
-        {"json", no_argument, NULL, 'j'},             {NULL, 0, NULL, 0}};
-    command_cases cases = {.reduction = t->plan.reduction};
-    int option, status = 0, describes_model = 0, describes_run = 0;
-    while (!status && (option = command_next(t->self, argc, argv, options)) != -1) {
-        describes_model |= option < COMMAND_ALGORITHM && strchr("mabv", option);
-        describes_run |= option < COMMAND_ALGORITHM && strchr("HwURI", option);
-        status = take_option(t, &cases, option, optarg);
-    }
-    t->plan.reduction = cases.reduction;
+    unsigned marks = 0;
+    t->cases.reduction = t->plan.reduction;
+    int status = command_take_options(t->self, argc, argv, t, &marks);
+    t->plan.reduction = t->cases.reduction;
+    t->within /= 100;
     for (int i = optind; i < argc && !status; i++)
         status = take_operation(t, argv[i]);
     take_defaults(t);
-    return status ? status : check(t, describes_model, describes_run);
+    return status ? status : check(t, marks);
 }
 
 /* ---- the command ----------------------------------------------------------------------------------------------- */
@@ -287,19 +215,19 @@ static int run(const command *self, int argc, char *argv[])
 {
     static const command_rules none = {0};
     tune t = {.self = self, .argument = argv, .model_name = "cluster", .alpha = -1, .beta = -1, .overhead = -1,
-              .within = 0.03,
+              .within = 3,
               .plan = {.rules = &none, .reduction = {NBCOLL_FLOAT, NBCOLL_SUM}, .instances = 1, .rounds = 15,
                        .iterations = 20, .only = 1u << BENCH_NONBLOCKING}};
     t.model.size = sizeof t.model;
     nbcoll_sim_model_find(t.model_name, &t.model);
     int status = take_options(&t, argc, argv);
     if (!status)
-        status = command_rules_read(self, &t.given, NBCOLL_OPERATION_BARRIER);
+        status = command_rules_read(self, &t.rules, NBCOLL_OPERATION_BARRIER);
     if (!status)
         status = tune_list(&t);
     if (!status)
         status = tune_all_points(&t);
-    command_rules_free(&t.given);
+    command_rules_free(&t.rules);
     for (size_t row = 0; row < t.rows; row++)
         nbcoll_nodes_free(t.nodes[row]);
     free(t.point);
@@ -307,39 +235,53 @@ static int run(const command *self, int argc, char *argv[])
     return status;
 }
 
+static const command_option options[] = {
+    {"output", "FILE",
+     "write the rules that make up for the penalty as a tuning file. Finished points are in FILE.journal meanwhile: "
+     "interrupted, the same command goes on", COMMAND_IN(tune, output)},
+    COMMAND_TUNING(tune, "judge the rules of a tuning file, too"),
+    {"ranks", "P,...", "(measured: as many as there are cores; simulated: 2,3,4,8,16,32,64,128)", 0, sizeof(tune),
+     .take = take_ranks},
+    {"bytes", "N,...",
+     "of the vector, or of all blocks together, as rules count them (8,64,512,4096,32768,262144,2097152)",
+     0, sizeof(tune), .take = take_bytes},
+    {COMMAND_TYPE(tune, "of the elements (FLOAT)")},
+    {COMMAND_OP(tune, "the reduction (SUM)")},
+    {"within", "PERCENT",
+     "a rule is made where an algorithm is faster than the compiled-in choice by more than that, and by more than "
+     "the noise (3)", COMMAND_IN(tune, within), .most = 100},
+    {"json", NULL, "one object instead of the tables", COMMAND_IN(tune, is_json)},
+    {.help = "\nMeasured:"},
+    {"threads", NULL, "the ranks are threads of one process, not processes", COMMAND_IN(tune, plan.are_threads),
+     .marks = DESCRIBES_RUN},
+    {"bind", "W", "ranks to core, scatter (says where, and why), l3 or none (core, if there are as many)",
+     RUN_BIND(tune, plan.bind), .marks = DESCRIBES_RUN},
+    {"buffers", "B", "reused in each iteration, or changing (reused)", COMMAND_IN(tune, is_changing),
+     .words = "reused or changing", .marks = DESCRIBES_RUN},
+    {"rounds", "N", "(15) of", COMMAND_IN(tune, plan.rounds), 1, 10000, DESCRIBES_RUN},
+    {"iterations", "N", "(20, above 64 KiB fewer) of each candidate", COMMAND_IN(tune, plan.iterations), 1, 10000,
+     DESCRIBES_RUN},
+    {.help = "\nSimulated:"},
+    {"simulate", NULL, "nobody shares memory", COMMAND_IN(tune, is_simulated)},
+    {"model", "M", "as in nbcoll sim (cluster)", 0, sizeof(tune), .take = take_model, .marks = DESCRIBES_MODEL},
+    {"alpha", "NS", NULL, COMMAND_IN(tune, alpha), 0, UINT32_MAX, DESCRIBES_MODEL},
+    {"beta", "PS", NULL, COMMAND_IN(tune, beta), 0, UINT32_MAX, DESCRIBES_MODEL},
+    {"overhead", "NS",
+     "the cost model of the choice (latency and byte of the model's links between nodes, or inside where there is "
+     "one; the mean of o_send and o_recv, and step)", COMMAND_IN(tune, overhead), 0, UINT32_MAX, DESCRIBES_MODEL},
+    {0},
+};
+
 const command command_tune = {
-    "tune",
-    "finds the fastest algorithms, writes them as a tuning file, and judges the choice",
+    .name = "tune",
+    .purpose = "finds the fastest algorithms, writes them as a tuning file, and judges the choice",
+    .help =
     "usage: nbcoll tune [OPERATION...] [OPTION...]\n\n"
     "Measures all candidates (each algorithm that may serve, with a few parameters) for each operation, number of\n"
     "ranks and size: start and wait among ranks of this machine, over shared memory, as nbcoll bench does it, all\n"
     "candidates taking turns in one run; or simulates them. Then it prints the penalty of what is chosen: its time\n"
     "divided by that of the best candidate, mean and worst over the sizes. Where times are measured, the best of many\n"
-    "is a little lucky: noise overstates penalties. The operations: all but those that bind their blocks.\n\n"
-    "  --output FILE     write the rules that make up for the penalty as a tuning file. Finished points are in\n"
-    "                    FILE.journal meanwhile: interrupted, the same command goes on\n"
-    "  --tuning FILE     judge the rules of a tuning file, too\n"
-    "  --ranks P,...     (measured: as many as there are cores; simulated: 2,3,4,8,16,32,64,128)\n"
-    "  --bytes N,...     of the vector, or of all blocks together, as rules count them\n"
-    "                    (8,64,512,4096,32768,262144,2097152)\n"
-    "  --type T          of the elements (FLOAT)\n"
-    "  --op O            the reduction (SUM)\n"
-    "  --within PERCENT  a rule is made where an algorithm is faster than the compiled-in choice by more than that,\n"
-    "                    and by more than the noise (3)\n"
-    "  --json            one object instead of the tables\n\n"
-    "Measured:\n"
-    "  --threads         the ranks are threads of one process, not processes\n"
-    "  --bind W          ranks to core, scatter (says where, and why), l3 or none (core, if there are as many)\n"
-    "  --buffers B       reused in each iteration, or changing (reused)\n"
-    "  --rounds N        (15) of\n"
-    "  --iterations N    (20, above 64 KiB fewer) of each candidate\n\n"
-    "Simulated:\n"
-    "  --simulate        nobody shares memory\n"
-    "  --model M         as in nbcoll sim (cluster)\n"
-    "  --alpha NS, --beta PS, --overhead NS\n"
-    "                    the cost model of the choice (latency and byte of the model's links between nodes, or inside\n"
-    "                    where there is one; the mean of o_send and o_recv, and step)\n",
-    run,
-    ":",
-    NULL,
+    "is a little lucky: noise overstates penalties. The operations: all but those that bind their blocks.\n\n",
+    .run = run,
+    .options = options,
 };

@@ -53,7 +53,8 @@ typedef struct tune {
     size_t rows, columns, operations;
     size_t ranks[TUNE_MOST], bytes[TUNE_MOST]; /* rising; bytes as rules count them */
     nbcoll_operation operation[NBCOLL_OPERATION_COUNT];
-    command_rules given;
+    command_rules rules; /* of --tuning */
+    command_cases cases; /* whose type and operation are read */
     const char *output;          /* or null */
     char **argument;             /* the command, ended by null */
     nbcoll_terms terms[TUNE_MOST]; /* of each row, */

@@ -77,8 +77,8 @@ static nbcoll_status choose(const tune *t, tune_point *p, const nbcoll_args *a, 
 {
     nbcoll_terms terms = t->terms[p->row];
     nbcoll_choice c = {.size = sizeof c};
-    terms.rules = who == TUNE_GIVEN ? t->given.rules : who == TUNE_MADE ? t->made : NULL;
-    terms.rule_count = who == TUNE_GIVEN ? t->given.count : who == TUNE_MADE ? t->made_count : 0;
+    terms.rules = who == TUNE_GIVEN ? t->rules.rules : who == TUNE_MADE ? t->made : NULL;
+    terms.rule_count = who == TUNE_GIVEN ? t->rules.count : who == TUNE_MADE ? t->made_count : 0;
     nbcoll_status status = nbcoll_select(&terms, a, &c);
     if (status != NBCOLL_OK)
         return status;

@@ -24,7 +24,7 @@ static double ratio(const tune_point *p, tune_chooser who)
 
 static int is_wanted(const tune *t, tune_chooser who)
 {
-    return who != TUNE_GIVEN || t->given.file;
+    return who != TUNE_GIVEN || t->rules.file;
 }
 
 /* `operation`, `row`: as many as there are stands for all. */

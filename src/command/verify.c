@@ -329,26 +329,20 @@ static int verify(verification *v)
 
 /* ---- the command ----------------------------------------------------------------------------------------------- */
 
-static int take_option(void *user, int option, const char *value)
+/* Types and operations that only proofs know, too. */
+static int take_type(const command *self, void *cases, const char *name)
 {
-    verification *v = user;
-    v->has_json |= option == 'j';
-    v->fixed |= option == 't' || option == 'o'     ? VERIFY_ELEMENTS
-                : option == 'i'                    ? VERIFY_IN_PLACE
-                : option == 'n'                    ? VERIFY_NATIVE
-                : option >= COMMAND_SEGMENT && option <= COMMAND_LEADERS ? VERIFY_PARAMETERS
-                                                                       : 0;
-    if (option == 'j' || verify_take_elements(&v->cases, option, value))
-        return 0;
-    int status = command_rules_take(v->self, &v->rules, option, value);
-    return status == 1 ? command_take_option(v->self, &v->cases, option, value) : status;
+    return verify_take_type(cases, name) ? 0 : command_take_type(self, cases, name);
+}
+
+static int take_op(const command *self, void *cases, const char *name)
+{
+    return verify_take_op(cases, name) ? 0 : command_take_op(self, cases, name);
 }
 
 static int take_arguments(verification *v, int argc, char *argv[])
 {
-    static const struct option options[] = {
-        COMMAND_CASE_OPTIONS, COMMAND_RULE_OPTIONS, {"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
-    int status = command_take_options(v->self, argc, argv, options, take_option, v);
+    int status = command_take_options(v->self, argc, argv, v, &v->fixed);
     if (!status)
         status = command_rules_words(v->self, &v->rules, &v->cases, argc - optind, argv + optind);
     if (!status && v->cases.root >= v->cases.most)
@@ -398,9 +392,30 @@ static int run(const command *self, int argc, char *argv[])
     return status;
 }
 
+static const command_option options[] = {
+    {COMMAND_RANKS(verification, "numbers of ranks, or one number (1..16)")},
+    {COMMAND_ROOT(verification, "this root only, where it exists (all)")},
+    {COMMAND_COUNT(verification, "elements: of one rank's block, or of the vector (0,1,7,1000)")},
+    {"type", "T", "their type, also host, or packed: a host's type that packs (INT32, INT8, host, packed)",
+     COMMAND_IN(verification, cases), .take = take_type, .marks = VERIFY_ELEMENTS},
+    {"op", "O", "the reduction, also ordered, or commuting: a host's (SUM, MAX, a host's)",
+     COMMAND_IN(verification, cases), .take = take_op, .marks = VERIFY_ELEMENTS},
+    {COMMAND_IN_PLACE(verification, "send and receive buffer are one, at odd ranks only (neither, and both)"),
+     .marks = VERIFY_IN_PLACE},
+    {COMMAND_NATIVE(verification,
+     "N neighbouring ranks, all, share memory, and fetch instead of receiving (none, all, 2); with --nodes those of "
+     "each node (none, those)"), .marks = VERIFY_NATIVE},
+    COMMAND_BLOCKS_OPTIONS(verification, "; unless given, all of these"),
+    COMMAND_NODES_OPTIONS(verification),
+    COMMAND_RULE_OPTIONS(verification, VERIFY_PARAMETERS),
+    {"json", NULL, "one object instead of the table", COMMAND_IN(verification, has_json)},
+    {0},
+};
+
 const command command_verify = {
-    "verify",
-    "proves algorithms right, or draws the smallest case that fails",
+    .name = "verify",
+    .purpose = "proves algorithms right, or draws the smallest case that fails",
+    .help =
     "usage: nbcoll verify [OPERATION [[--algorithm] ALGORITHM]] [OPTION...]\n\n"
     "Proves the algorithms of this library (all, those of OPERATION, or one) in every case of a grid: no deadlock,\n"
     "every message matched, every byte right, no race. Of one that is refuted it draws the smallest failing case.\n"
@@ -408,21 +423,7 @@ const command command_verify = {
     "ALGORITHM may be `default`: for each number of ranks and elements that which rules and cost model choose, as\n"
     "nbcoll explain says with --messages, --native or --nodes; the reason stands beside it.\n"
     "The exit status is 0 when all are proved, 1 when one is refuted, 2 when an argument is wrong, 3 when memory or\n"
-    "the place for the output ran out.\n\n"
-    "  --ranks A..B      numbers of ranks, or one number (1..16)\n"
-    "  --root R          this root only, where it exists (all)\n"
-    "  --count N,...     elements: of one rank's block, or of the vector (0,1,7,1000)\n"
-    "  --type T          their type, also host, or packed: a host's type that packs (INT32, INT8, host, packed)\n"
-    "  --op O            the reduction, also ordered, or commuting: a host's (SUM, MAX, a host's)\n"
-    "  --in-place[=odd]  send and receive buffer are one, at odd ranks only (neither, and both)\n"
-    "  --native[=N]      N neighbouring ranks, all, share memory, and fetch instead of receiving (none, all, 2);\n"
-    "                    with --nodes those of each node (none, those)\n"
-    COMMAND_BLOCKS_HELP
-    "                    Without --blocks: all of these\n"
-    COMMAND_NODES_HELP
-    COMMAND_RULES_HELP
-    "  --json            one object instead of the table\n",
-    run,
-    ":",
-    NULL,
+    "the place for the output ran out.\n\n",
+    .run = run,
+    .options = options,
 };

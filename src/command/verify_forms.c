@@ -51,19 +51,20 @@ static const char *op_text(nbcoll_op op)
                                                : nbcoll_op_name(op);
 }
 
-int verify_take_elements(command_cases *cases, int option, const char *name)
+int verify_take_type(command_cases *cases, const char *name)
 {
-    if (option == 't' && strcasecmp(name, "host") == 0)
-        cases->reduction.type = nbcoll_type_of(&host_type);
-    else if (option == 't' && strcasecmp(name, "packed") == 0)
-        cases->reduction.type = nbcoll_type_of(&packed_type);
-    else if (option == 'o' && strcasecmp(name, "ordered") == 0)
-        cases->reduction.op = nbcoll_op_of(&ordered_op);
-    else if (option == 'o' && strcasecmp(name, "commuting") == 0)
-        cases->reduction.op = nbcoll_op_of(&commuting_op);
-    else
-        return 0;
-    return 1;
+    int is_host = strcasecmp(name, "host") == 0, is_packed = strcasecmp(name, "packed") == 0;
+    if (is_host || is_packed)
+        cases->reduction.type = nbcoll_type_of(is_host ? &host_type : &packed_type);
+    return is_host || is_packed;
+}
+
+int verify_take_op(command_cases *cases, const char *name)
+{
+    int is_ordered = strcasecmp(name, "ordered") == 0, is_commuting = strcasecmp(name, "commuting") == 0;
+    if (is_ordered || is_commuting)
+        cases->reduction.op = nbcoll_op_of(is_ordered ? &ordered_op : &commuting_op);
+    return is_ordered || is_commuting;
 }
 
 /* ---- forms ----------------------------------------------------------------------------------------------------- */

@@ -17,7 +17,8 @@
 #define VERIFY_ALL (VERIFY_ELEMENTS | VERIFY_IN_PLACE | VERIFY_NATIVE | VERIFY_PARAMETERS) /* there is one form */
 
 /* The types and operations that only proofs know: --type host, packed; --op ordered, commuting. 1 if it was one. */
-int verify_take_elements(command_cases *cases, int option, const char *name);
+int verify_take_type(command_cases *cases, const char *name);
+int verify_take_op(command_cases *cases, const char *name);
 
 /* The case of the i-th form of an algorithm, else as in command_case. The first is plain: INT32 and SUM, out of place,
  * as messages, with default parameters, unless options say otherwise. 0 beyond the last. `given`: the parameters. */

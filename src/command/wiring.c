@@ -12,45 +12,15 @@
 typedef struct wanted {
     const command *self;
     nbcoll_wiring_kind kind;
-    unsigned long long ranks, ports;
+    uint64_t ranks, ports;
     int rank, all;
     int lists_kinds; /* no kind was said */
     command_cases cases; /* of which the nodes are used */
 } wanted;
 
-static int take_option(void *user, int option, const char *value)
-{
-    wanted *w = user;
-    unsigned long long rank;
-    if (option == 'a')
-        w->all = 1;
-    else if (option == 'N')
-        return command_take_nodes(w->self, &w->cases, value);
-    else if (option == 'O')
-        return command_take_numbering(w->self, &w->cases, value);
-    else if (option == 'p')
-        return command_take_number(w->self, "ranks", value, 1, 4096, &w->ranks);
-    else if (option == 'k')
-        return command_take_number(w->self, "ports", value, 1, 4096, &w->ports);
-    else if (command_take_number(w->self, "rank", value, 0, 4095, &rank))
-        return COMMAND_USAGE;
-    else
-        w->rank = (int)rank;
-    return 0;
-}
-
 static int take_arguments(wanted *w, int argc, char *argv[])
 {
-    static const struct option options[] = {
-        {"ranks", required_argument, NULL, 'p'},
-        {"ports", required_argument, NULL, 'k'},
-        {"rank", required_argument, NULL, 'R'},
-        {"all", no_argument, NULL, 'a'},
-        {"nodes", required_argument, NULL, 'N'},
-        {"numbering", required_argument, NULL, 'O'},
-        {NULL, 0, NULL, 0},
-    };
-    int status = command_take_options(w->self, argc, argv, options, take_option, w), kind = 0;
+    int status = command_take_options(w->self, argc, argv, w, NULL), kind = 0;
     if (status)
         return status;
     w->lists_kinds = argc == 1;
@@ -63,13 +33,13 @@ static int take_arguments(wanted *w, int argc, char *argv[])
     if (kind == NBCOLL_WIRING_COUNT)
         return command_refuse(w->self, "unknown wiring '%s'", argv[optind]);
     if (!w->ranks)
-        w->ranks = (unsigned long long)w->cases.placed;
+        w->ranks = (uint64_t)w->cases.placed;
     if (w->ranks > 4096)
         return command_refuse(w->self, "there are at most 4096 ranks");
     if (!w->ranks)
         return command_refuse(w->self, "--ranks is missing");
-    if ((unsigned long long)w->rank >= w->ranks)
-        return command_refuse(w->self, "--rank %d: there are %llu ranks", w->rank, w->ranks);
+    if ((uint64_t)w->rank >= w->ranks)
+        return command_refuse(w->self, "--rank %d: there are %d ranks", w->rank, (int)w->ranks);
     w->kind = (nbcoll_wiring_kind)kind;
     return 0;
 }
@@ -120,20 +90,25 @@ static int run(const command *self, int argc, char *argv[])
     return status || w.lists_kinds ? status : prove_and_print(&w);
 }
 
+static const command_option options[] = {
+    {"ranks", "P", "", COMMAND_IN(wanted, ranks), 1, 4096},
+    {"ports", "K", "ports of exchange, bruck and cayley (2)", COMMAND_IN(wanted, ports), 1, 4096},
+    {"rank", "R", "", COMMAND_IN(wanted, rank), 0, 4095},
+    {"all", NULL, "those of all ranks", COMMAND_IN(wanted, all)},
+    {COMMAND_NODES(wanted, "by nodes: 4x8 (four of eight ranks) or sizes, 3,1,4: first ranks are joined as KIND says")},
+    {COMMAND_NUMBERING(wanted, COMMAND_NUMBERING_HELP)},
+    {0},
+};
+
 const command command_wiring = {
-    "wiring",
-    "proves wirings of relays, and prints them",
+    .name = "wiring",
+    .purpose = "proves wirings of relays, and prints them",
+    .help =
     "usage: nbcoll wiring\n"
     "       nbcoll wiring KIND --ranks P [--ports K] [--rank R | --all] [--nodes N [--numbering N]]\n\n"
-    "Proves that by the wirings of all P ranks each block comes to each rank once, and prints that of rank R (0 "
-    "unless\n"
-    "given): each relay, from which relays of which ranks it receives, and to which it sends on what comes; 7_0 is\n"
-    "relay 0 of rank 7. Without a KIND it lists them.\n\n"
-    "  --ports K         ports of exchange, bruck and cayley (2)\n"
-    "  --all             those of all ranks\n"
-    "  --nodes N         by nodes: 4x8 (four of eight ranks) or sizes, 3,1,4: first ranks are joined as KIND says\n"
-    "  --numbering N     of ranks: block (node after node), round-robin over nodes, or random[:SEED]\n",
-    run,
-    ":",
-    NULL,
+    "Proves that by the wirings of all P ranks each block comes to each rank once, and prints that of rank R (0\n"
+    "unless given): each relay, from which relays of which ranks it receives, and to which it sends on what comes;\n"
+    "7_0 is relay 0 of rank 7. Without a KIND it lists them.\n\n",
+    .run = run,
+    .options = options,
 };

@@ -112,7 +112,7 @@ refuses "nbcoll explain: --ranks is missing" explain bcast
 refuses "nbcoll explain: one word too many: 'binomial'" explain bcast binomial --ranks 4
 refuses "nbcoll explain: bcast has no algorithm 'x'; nbcoll info lists them" explain bcast --ranks 4 --algorithm x
 refuses "nbcoll explain: --segment, --arity, --ports, --split and --leaders go with an algorithm" explain bcast --ranks 4 --arity 2
-refuses "nbcoll explain: --alpha takes a number, not 'x'" explain bcast --ranks 4 --alpha x
+refuses "nbcoll explain: --alpha takes a number from 0 on, not 'x'" explain bcast --ranks 4 --alpha x
 refuses "nbcoll explain: --arity takes a number from 1 on, not '0'" explain bcast --ranks 4 --algorithm flat --arity 0
 refuses "nbcoll explain: --op BAND: FLOAT has no such reduction" explain reduce --ranks 4 --type float --op band
 refuses "nbcoll explain: $work/none: it cannot be opened" explain bcast --messages --ranks 4 --tuning "$work/none"

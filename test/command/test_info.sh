@@ -30,7 +30,7 @@ if ! grep -qx 'places: this build is without nbcoll_affinity' "$work/out"; then
     unset HWLOC_XMLFILE
 fi
 unset HWLOC_SYNTHETIC
-refuses "nbcoll info: --ranks takes a number, 1..4096, not '0'" info --ranks 0
+refuses "nbcoll info: --ranks takes a number of 1..4096, not '0'" info --ranks 0
 
 succeeds info
 for title in barrier bcast types reductions transports vectors; do

@@ -101,7 +101,7 @@ refuses "nbcoll tune: --model, --alpha, --beta and --overhead go with --simulate
 refuses "nbcoll tune: --threads, --bind, --buffers, --rounds and --iterations do not go with --simulate" tune --simulate --rounds 3
 many=$(seq -s, 1 33)
 refuses "nbcoll tune: --bytes takes at most 32 numbers" tune --bytes "$many"
-refuses "nbcoll tune: --within takes per cent, 0..100, not '-1'" tune --within -1
+refuses "nbcoll tune: --within takes a number of 0..100, not '-1'" tune --within -1
 refuses "nbcoll tune: --buffers is reused or changing, not 'both'" tune --buffers both
 refuses "nbcoll tune: --rounds takes a number of 1..10000, not '0'" tune --rounds 0
 refuses "nbcoll tune: --op SUM: BYTE has no such reduction" tune --simulate reduce --type byte

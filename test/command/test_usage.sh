@@ -59,7 +59,7 @@ refuses "nbcoll verify: --root takes a number from 0 on, not '-1'" verify --root
 refuses "nbcoll verify: --native takes a number from 1 on, not '0'" verify --native=0
 refuses "nbcoll verify: unknown type 'INT'; nbcoll info lists them" verify --type INT
 refuses "nbcoll verify: unknown reduction 'ADD'; nbcoll info lists them" verify --op ADD
-refuses "nbcoll show: --rank takes a number, not 'x'" show bcast binomial --ranks 4 --rank x
+refuses "nbcoll show: --rank takes a number from 0 on, not 'x'" show bcast binomial --ranks 4 --rank x
 refuses "nbcoll verify: --blocks is equal, holes, rising or lone, not 'even'" verify --blocks even
 refuses "nbcoll verify: --in-place takes odd, not 'even'" verify --in-place=even
 for command in verify show sim bench explain; do
@@ -77,8 +77,8 @@ refuses "nbcoll sim: --model 'x' is no preset, and as a file: No such file or di
 for value in late late:3 late:x:3 late::3 rising: rising scattered:x early:3 ''; do
     refuses "nbcoll sim: --arrival is late:RANK:US, rising:US or scattered:US, not '$value'" sim bcast --arrival "$value"
 done
-refuses "nbcoll sim: --compute takes microseconds, not '-1'" sim bcast --compute -1
-refuses "nbcoll sim: --seed takes a number, not 'x'" sim bcast --seed x
+refuses "nbcoll sim: --compute takes a number of 0..1099511627, not '-1'" sim bcast --compute -1
+refuses "nbcoll sim: --seed takes a number from 0 on, not 'x'" sim bcast --seed x
 program()
 {
     refuses "nbcoll sim: $2" sim bcast --program "$1"

@@ -34,7 +34,7 @@ for over in loopback verbs, verbsx ''; do
     refuses "nbcoll run: --agent is memory, verbs or verbs:DEVICES, not '$over'" run -n 2 "--agent=$over" true
 done
 for value in 0 -1 x '' 1073741825; do
-    refuses "nbcoll run: --agent-scratch takes bytes, 1..1073741824, not '$value'" run -n 2 --agent --agent-scratch "$value" true
+    refuses "nbcoll run: --agent-scratch takes a number of 1..1073741824, not '$value'" run -n 2 --agent --agent-scratch "$value" true
 done
 refuses "nbcoll run: --agent-scratch goes with --agent" run -n 2 --agent-scratch 4096 true
 for value in 0 -1 x 2x '' 257 99999999999999999999; do

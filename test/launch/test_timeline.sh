@@ -33,7 +33,7 @@ done
 succeeds timeline "$work/trace" --from 100000 --svg "$work/part.svg"
 grep -q "from 100000.0 us on" "$work/part.svg" || fail "the drawing does not say where it begins"
 refuses "nbcoll timeline: --to is not behind --from" timeline "$work/trace" --from 5 --to 5
-refuses "nbcoll timeline: --from takes microseconds, like 12.5, not 'x'" timeline "$work/trace" --from x
+refuses "nbcoll timeline: --from takes a number of 0..9000000000000, not 'x'" timeline "$work/trace" --from x
 refuses "nbcoll timeline: which file?" timeline
 
 # rank 0 waits for one that never comes, until both are killed
