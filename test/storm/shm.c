@@ -361,8 +361,8 @@ static nbcoll_shm_config config_of(process *p)
     return c;
 }
 
-/* All ranks open or none does, and none fails where nothing has happened. But where one has died, and where rank 0 could
- * not send its last letter: nobody answers that. */
+/* All ranks open or none does, and none fails where nothing has happened; except where one has died, and where rank 0
+ * could not send its last letter: nobody answers that. */
 static void judge_opening(process *p)
 {
     storm *s = p->actor->storm;
