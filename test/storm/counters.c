@@ -9,6 +9,18 @@
 
 enum { BEFORE = 20, LONG_BEFORE = 20000 }; /* one that is passed; one that is not reached: there starts are refused */
 
+/* The words that say what was started last are those of tags as high. */
+static void move_words(nbcoll_comm *comm, uint64_t by)
+{
+    uint64_t word[NBCOLLI_STARTED];
+
+    for (uint64_t i = 0; i < NBCOLLI_STARTED; i++)
+        word[i] = atomic_load(&comm->started[i]);
+    for (uint64_t i = 0; i < NBCOLLI_STARTED; i++)
+        atomic_store(&comm->started[(i + by) % NBCOLLI_STARTED],
+                     word[i] ? (word[i] >> 32 << 32) + (uint32_t)(word[i] + by) : 0);
+}
+
 void counters_advance(nbcoll_comm *comm, int which)
 {
     const uint64_t to[COUNTER_ENDS] = {(1ull << 31) - BEFORE, (1ull << 32) - BEFORE,
@@ -18,6 +30,7 @@ void counters_advance(nbcoll_comm *comm, int which)
     comm->next_tag += by;
     comm->taken += by;
     comm->history = (comm->history >> 32 << 32) + (uint32_t)(comm->history + by); /* its lower half is the tag */
+    move_words(comm, by);
     atomic_fetch_add(&comm->ended, by);
     comm->link->serial = UINT32_MAX - LONG_BEFORE; /* this rank's */
 }

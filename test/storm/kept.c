@@ -56,6 +56,9 @@ const kept storm_kept[] = {
     /* Who frees a communicator, and makes another one, is known to have freed it, whatever of its messages is kept. */
     {60000009, {.edition = 8, .items = -1, .only = 1 + FAULT_FREES}},
     {60000063, {.edition = 8, .items = -1, .only = 1 + FAULT_FREES}},
+    /* A shrink is decided with the memory of one that has given up the decider since. */
+    {1795765922001430, {.edition = 8, .items = -1}},
+
     /* Where the judge was wrong, or too kind. */
     {174, {.edition = 1, .items = 3}},
     {9, {.edition = 1, .items = -1, .only = 1 + FAULT_REGISTER}},

@@ -24,13 +24,13 @@ static inline uint64_t nbcolli_history_after(uint64_t history, uint64_t fingerpr
     return history + 1 + (2 * history + 1) * fingerprint;
 }
 
-/* Of the operation of this tag, between these two upper halves. */
+/* Of the operation of this tag, between these two upper halves. Behind 2^32 - 1 the lower one has carried. */
 static inline uint32_t nbcolli_history_fingerprint(uint32_t before, uint32_t behind, uint64_t tag)
 {
     uint32_t times = 2 * (uint32_t)tag + 1, inverse = times;
     for (int i = 0; i < 4; i++) /* each makes twice as many bits right, of which three were */
         inverse *= 2 - times * inverse;
-    return (behind - before) * inverse;
+    return (behind - before - ((uint32_t)tag == UINT32_MAX)) * inverse;
 }
 
 /* The turn of a line. */

@@ -44,6 +44,7 @@ struct nbcolli_shrink {
     int canceller;        /* AGREE_CANCELLED: likewise */
     nbcolli_agreement_state state;
     int carries_areas;
+    int may_be_written; /* the memory that this rank has offered: by one that it has given up since */
     nbcolli_vote vote;  /* ours; DECIDED: the terms of the new communicator, with the address and serial of its id */
     uint64_t *area;     /* [size]: DECIDED: the parts of its cells */
     nbcolli_agreement_member member[];
@@ -117,7 +118,7 @@ static void nbcolli_shrink_add_gone(nbcolli_shrink *s, int rank, uint8_t gone)
         s->member[i].agrees = 0;
     s->vote.serial = ++s->link->serial;
     if (gone == NBCOLLI_GONE_GIVEN_UP && s->vote.area) {
-        nbcolli_area_keep(s->made);
+        s->may_be_written = 1;
         s->vote.area = 0;
     }
     nbcolli_shrink_tell_members(s);
@@ -132,6 +133,8 @@ static void nbcolli_shrink_end(nbcolli_shrink *s, nbcolli_agreement_state state,
 
     s->state = state;
     s->canceller = cause;
+    if (s->may_be_written && (status != NBCOLL_OK || !s->area[s->rank])) /* else others have decided upon it before */
+        nbcolli_area_keep(s->made);
     s->made->shrink = NULL;
     s->request = NULL;
     s->comm = s->made = NULL;
