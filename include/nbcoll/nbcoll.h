@@ -221,8 +221,9 @@ NBCOLL_API nbcoll_status nbcoll_progress(nbcoll_context *context);
 
 /* For event loops. nbcoll_fd gives a descriptor that becomes readable when an armed context has something to do; it
  * stays the context's. nbcoll_arm returns NBCOLL_OK when the caller may now poll the descriptor, or NBCOLL_AGAIN when
- * something became ready meanwhile (progress first). One arming serves one readiness: after the poll returns, call
- * nbcoll_progress and arm again. While data is left to which a call did not come (NBCOLL_PASS_BYTES) it is AGAIN.
+ * something became ready meanwhile (progress first), or an operation has ended since the last nbcoll_arm, perhaps while
+ * the caller tested another one (look at all requests first). One arming serves one readiness: after the poll returns,
+ * call nbcoll_progress and arm again. While data is left to which a call did not come (NBCOLL_PASS_BYTES) it is AGAIN.
  * While operations are active poll for 100 ms at most: a rank that sleeps longer finds out late that the ranks are out
  * of step (see collectives), and where others are (nbcoll_failure). Errors: ERR_UNSUPPORTED (no endpoint, or one whose
  * transport has no wakeup; arm: calls are carried out by relays of which nobody tells, see relay.h). */

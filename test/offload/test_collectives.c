@@ -244,7 +244,7 @@ static void a_rank_sleeps_until_its_agent_wakes_it(void **state)
     for (int round = 0; round < 3; round++) {
         for (int rank = 0; rank < 2; rank++)
             EXPECT(OK, nbcoll_ibarrier(s.w.comm[rank], &requests[rank]));
-        EXPECT(OK, nbcoll_arm(s.w.context[0]));
+        EXPECT(OK, world_arm(&s.w, 0));
         assert_int_equal(poll(&fd, 1, 0), 0);
         for (int turn = 0; turn < 100; turn++)
             nbcoll_agent_progress(s.agent[turn % 2]);

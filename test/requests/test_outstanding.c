@@ -79,7 +79,7 @@ static void a_sleeper_misses_none_of_them(void **state)
     (void)state;
     open_reading(&o);
     for (int i = 0; i < MANY; i++) {
-        EXPECT(OK, nbcoll_arm(o.w.context[1]));
+        EXPECT(OK, world_arm(&o.w, 1));
         for (int passes = 0; passes < i % 5; passes++)
             EXPECT(OK, nbcoll_progress(o.w.context[1]));
         show(&o, i, i + 1);

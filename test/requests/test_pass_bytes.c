@@ -343,7 +343,7 @@ static void a_copy_is_divided_and_the_context_stays_awake(void **state)
     assert_int_equal(pair_moved(&p), PASS);
     EXPECT(OK, nbcoll_wait(&q, NBCOLL_FOREVER)); /* goes on to the end */
     assert_memory_equal(p.send, p.recv, BYTES);
-    EXPECT(OK, nbcoll_arm(w.context[0]));
+    EXPECT(OK, world_arm(&w, 0));
     pair_free(&p);
     close_place(&w);
 }
@@ -458,7 +458,7 @@ static void what_is_cancelled_in_the_middle_is_not_touched_any_more(void **state
             for (int r = 0; r < 2; r++) {
                 assert_int_equal(pair_moved(&p[r]), 0);
                 assert_true(p[r].changed < 2 * BYTES - PASS);
-                EXPECT(OK, nbcoll_arm(w.context[r]));
+                EXPECT(OK, world_arm(&w, r));
                 EXPECT(OK, nbcoll_progress(w.context[r]));
                 pair_free(&p[r]);
             }

@@ -23,7 +23,7 @@ static void an_armed_context_becomes_readable_when_a_peer_posts(void **state)
     (void)state;
     world_open(&w, 2, NULL, NULL, NULL);
     EXPECT(OK, nbcoll_ibarrier(w.comm[0], &q[0]));
-    EXPECT(OK, nbcoll_arm(w.context[0]));
+    EXPECT(OK, world_arm(&w, 0));
     assert_false(readable(w.context[0]));
     EXPECT(OK, nbcoll_ibarrier(w.comm[1], &q[1]));
     assert_true(readable(w.context[0]));
@@ -45,9 +45,39 @@ static void arm_says_again_when_something_waits_already(void **state)
     EXPECT(AGAIN, nbcoll_arm(w.context[0]));
     assert_false(readable(w.context[0])); /* it is not armed */
     EXPECT(OK, nbcoll_progress(w.context[0]));
+    EXPECT(AGAIN, nbcoll_arm(w.context[0])); /* it has ended */
     EXPECT(OK, nbcoll_arm(w.context[0]));
     world_finish(&w, 2, q);
     world_close(&w);
+}
+
+static void arm_says_again_when_an_operation_has_ended_while_another_was_tested(void **state)
+{
+    nbcoll_request q[2], other;
+    int data[2][2] = {{0}};
+    world w;
+    (void)state;
+    for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
+        nbcoll_loopback_config loopback = world_variant(variant, 29);
+        world_open(&w, 2, &loopback, NULL, NULL);
+        for (int i = 0; i < 2; i++)
+            EXPECT(OK, nbcoll_ibcast(&data[0][i], 1, NBCOLL_INT32, 1, w.comm[0], &q[i]));
+        EXPECT(PENDING, nbcoll_test(&q[0]));
+        EXPECT(OK, world_arm(&w, 0));
+        EXPECT(OK, nbcoll_ibcast(&data[1][0], 1, NBCOLL_INT32, 1, w.comm[1], &other));
+        for (int look = 0; look < 100; look++) {
+            EXPECT(PENDING, nbcoll_test(&q[1]));
+            nbcoll_progress(w.context[1]);
+        }
+        EXPECT(AGAIN, nbcoll_arm(w.context[0]));
+        EXPECT(OK, nbcoll_arm(w.context[0])); /* once */
+        EXPECT(OK, nbcoll_test(&q[0]));
+        world_finish(&w, 1, &other);
+        EXPECT(OK, nbcoll_ibcast(&data[1][1], 1, NBCOLL_INT32, 1, w.comm[1], &other));
+        q[0] = other;
+        world_finish(&w, 2, q);
+        world_close(&w);
+    }
 }
 
 static void one_arming_serves_one_readiness(void **state)
@@ -56,7 +86,7 @@ static void one_arming_serves_one_readiness(void **state)
     world w;
     (void)state;
     world_open(&w, 2, NULL, NULL, NULL);
-    EXPECT(OK, nbcoll_arm(w.context[0]));
+    EXPECT(OK, world_arm(&w, 0));
     EXPECT(OK, nbcoll_ibarrier(w.comm[1], &q[1]));
     EXPECT(OK, nbcoll_progress(w.context[0]));
     EXPECT(OK, nbcoll_ibarrier(w.comm[0], &q[0])); /* not armed any more */
@@ -155,6 +185,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_armed_context_becomes_readable_when_a_peer_posts),
         cmocka_unit_test(arm_says_again_when_something_waits_already),
+        cmocka_unit_test(arm_says_again_when_an_operation_has_ended_while_another_was_tested),
         cmocka_unit_test(one_arming_serves_one_readiness),
         cmocka_unit_test(ranks_that_only_poll_finish_every_transfer),
         cmocka_unit_test(a_rank_whose_messages_wait_for_room_sleeps),

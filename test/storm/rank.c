@@ -83,7 +83,7 @@ static void sleep_armed(rank *r, uint64_t looks)
     if (nbcoll_fd(r->context, &fd) != NBCOLL_OK || nbcoll_arm(r->context) != NBCOLL_OK)
         storm_sleep(r->storm, 1 + rank_choose(r, looks < 30 ? 100u << looks / 2 : 40 * MILLISECOND));
     else
-        storm_sleep(r->storm, 100 * MILLISECOND);
+        storm_sleep(r->storm, r->storm->plan.is_patient ? 1000 * SECOND : 100 * MILLISECOND);
 }
 
 nbcoll_status rank_wait(rank *r, nbcoll_request *request)
@@ -107,8 +107,8 @@ nbcoll_status rank_wait(rank *r, nbcoll_request *request)
         return status;
     default:
         while (!is_over(status = nbcoll_test(request))) {
-            if (!r->storm->plan.is_patient && nbcoll_progress(r->context) != NBCOLL_OK)
-                break; /* else it may sleep on what has ended since the test */
+            if (nbcoll_progress(r->context) != NBCOLL_OK)
+                break;
             sleep_armed(r, looks++);
         }
         return status;

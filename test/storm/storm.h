@@ -147,7 +147,7 @@ typedef struct plan {
     fault fault[FAULTS_MOST];
     place_in place[COMMS_MOST][RANKS_MOST];
     bool has_chain;
-    bool is_patient; /* time heals nothing: clocks stand still. Only where
+    bool is_patient; /* time heals nothing: clocks stand still, and who is armed sleeps until it is woken. Only where
                         all goes well */
     bool is_observed; /* each step */
     unsigned char garbage; /* what is freed is filled with */

@@ -123,6 +123,12 @@ void world_watchdog(const world *w, int is_in_time)
     assert_true(is_in_time);
 }
 
+nbcoll_status world_arm(const world *w, int rank)
+{
+    nbcoll_arm(w->context[rank]);
+    return nbcoll_arm(w->context[rank]);
+}
+
 void world_settle(world *w, size_t n, nbcoll_request requests[], nbcoll_status statuses[])
 {
     size_t left = n;

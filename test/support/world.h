@@ -37,6 +37,9 @@ void world_close(world *w);
 /* Steps the ranks until each request has ended; statuses[i] (may be null) is how. world_finish wants them OK. */
 void world_settle(world *w, size_t n, nbcoll_request requests[], nbcoll_status statuses[]);
 void world_finish(world *w, size_t n, nbcoll_request requests[]);
+
+/* What nbcoll_arm says when it has said once that operations have ended since the last time. */
+nbcoll_status world_arm(const world *w, int rank);
 /* Where a test steps by itself: fails it, and says what has not ended, unless it is in time. */
 void world_watchdog(const world *w, int is_in_time);
 /* One progress of each rank, in a random order. */

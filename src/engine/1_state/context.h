@@ -113,6 +113,7 @@ struct nbcoll_context {
     uint32_t serves;       /* lanes, as bits: what who is inside serves (3_run/lanes.h) */
     ptrdiff_t bytes_left; /* that this pass may still copy, combine or send; below zero by a small step's at most */
     uint64_t taken;               /* operations taken so far, where any thread may come */
+    size_t armed_at_ends;        /* requests that had ended when the program armed last; that call */
     uint32_t passes, passes_left; /* between two looks at the clock; before the next one */
     uint64_t looked_at;           /* the clock then */
     uint64_t round_at;            /* when the next round of asking is due */

@@ -92,6 +92,7 @@ static inline void nbcolli_brief_finish(nbcolli_run *run)
                           memory_order_relaxed);
     comm->active--;
     c->active--;
+    c->driven.ended++;
     r->run = NULL;
     r->status = NBCOLL_OK;
     r->outcome = NBCOLL_OK;

@@ -246,6 +246,11 @@ nbcoll_status nbcoll_arm(nbcoll_context *c)
     if (s != NBCOLL_OK)
         return s;
     s = nbcolli_arm_all(c);
+    if (s == NBCOLL_OK && c->driven.ended != c->armed_at_ends) { /* perhaps in a look at another request */
+        c->ticks.is_armed = 0;
+        s = NBCOLL_AGAIN;
+    }
+    c->armed_at_ends = c->driven.ended;
     return nbcolli_leave(c, s == NBCOLL_OK && c->is_unheard ? NBCOLL_ERR_UNSUPPORTED : s);
 }
 
