@@ -32,7 +32,7 @@ static void mix_context(rank *r, nbcoll_context_config *config)
 
     r->watcher = (nbcoll_observer){sizeof r->watcher, r, watch};
     if (next_random(&own) % 3 == 0 && !p->ticks)
-        config->flags = NBCOLL_ANY_THREAD;
+        config->flags |= NBCOLL_ANY_THREAD;
     if (next_random(&own) % 4 == 0 && !p->ticks)
         config->observer = &r->observer;
     if (next_random(&own) % 4 == 0)
@@ -135,6 +135,8 @@ static bool create(rank *r)
     terms.schedules = p->schedules;
     terms.eager = p->eager;
     terms.flags = p->flags;
+    if (p->has_drivers)
+        config.flags = NBCOLL_ANY_THREAD;
     if (p->is_mixed) {
         mix_context(r, &config);
         mix_terms(r, &terms);

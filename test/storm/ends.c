@@ -155,7 +155,7 @@ static nbcoll_status wire_arm(nbcoll_endpoint *ep)
     storm *s = e->storm;
     storm_step(s, e->actor);
     if (!is_other_armed(e))
-        e->actor->rung_at = UINT64_MAX;
+        s->turn->rung_at = UINT64_MAX;
     if (s->ends || wire_next(e->actor) <= s->now || storm_chance(s, 50))
         return NBCOLL_AGAIN;
     e->is_armed = true;

@@ -2,6 +2,8 @@
  *
  * The ranks' stacks. Each is entered by the scheduler and yields to it. On x86-64 a switch is nine instructions;
  * elsewhere it is swapcontext. The address sanitizer is told which stack is in use. */
+#include <dlfcn.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -21,6 +23,7 @@ struct fiber {
     void *user;
     char *stack;
     bool is_over;
+    int error; /* its errno */
 #if defined __x86_64__
     void *inside, *outside; /* stack pointers */
 #else
@@ -116,6 +119,18 @@ void fiber_enter(fiber *f)
 #if defined __SANITIZE_ADDRESS__
     __sanitizer_finish_switch_fiber(fake, NULL, NULL);
 #endif
+    entered = NULL;
+}
+
+/* What a library tells threads apart by. What libc has to say about its calls it does not say here. */
+int *__errno_location(void)
+{
+    static int *(*real)(void);
+    if (entered)
+        return &entered->error;
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "__errno_location");
+    return real();
 }
 
 void fiber_yield(fiber *f)

@@ -18,15 +18,13 @@ typedef struct block {
     uint64_t guard;
 } block;
 
-static void *host_alloc(void *user, size_t bytes, size_t align)
+static void *outside_alloc(void *user, size_t bytes, size_t align)
 {
     actor *a = user;
     storm *s = a->storm;
     const fault *f = storm_fault(s, a, FAULT_MEMORY, &a->allocs);
     uint64_t guard = GUARD;
 
-    storm_not_in_tick(a, "alloc");
-    rank_calls_inside(a);
     if (f) {
         storm_note(s, a->rank, NOTE_FAULT, FAULT_MEMORY, bytes);
         storm_cause(s, a->rank, BAD_MEMORY);
@@ -45,6 +43,13 @@ static void *host_alloc(void *user, size_t bytes, size_t align)
     memset(raw + head, 0xa1, bytes < 4096 ? bytes : 4096);
     memcpy(raw + head + bytes, &guard, sizeof guard);
     return raw + head;
+}
+
+static void *host_alloc(void *user, size_t bytes, size_t align)
+{
+    storm_not_in_tick(user, "alloc");
+    rank_calls_inside(user);
+    return outside_alloc(user, bytes, align);
 }
 
 static void host_free(void *user, void *memory, size_t bytes)
@@ -88,26 +93,54 @@ static uint64_t host_now(void *user)
     return (a->storm->plan.is_patient ? SECOND : a->storm->now) + a->skew;
 }
 
+static uint64_t outside_now(void *user)
+{
+    actor *a = user;
+    a->storm->steps++;
+    storm_stay(a->storm, storm_random(a->storm, 3 * MICROSECOND));
+    return a->storm->now + a->skew;
+}
+
+static uint64_t longest_pause(actor *a, uint64_t looks)
+{
+    bool is_short = looks < 20 && storm_chance(a->storm, 300);
+    return is_short ? 50ull << looks : 40 * MILLISECOND;
+}
+
+static void outside_pause(void *user, uint64_t looks)
+{
+    actor *a = user;
+    uint64_t longest = longest_pause(a, looks);
+    storm_sleep(a->storm, 50 + storm_random(a->storm, longest));
+}
+
 static void host_pause(void *user, uint64_t looks)
 {
     actor *a = user;
-    bool is_short = looks < 20 && storm_chance(a->storm, 300);
+    uint64_t longest = longest_pause(a, looks);
     storm_not_in_tick(a, "pause");
     rank_pauses(a);
-    storm_sleep(a->storm, 50 + storm_random(a->storm, is_short ? 50ull << looks : 40 * MILLISECOND));
+    storm_sleep(a->storm, 50 + storm_random(a->storm, longest));
 }
 
 static nbcoll_status host_spawn(void *user, void (*main)(void *argument), void *argument)
 {
-    (void)user;
-    (void)main;
-    (void)argument;
-    return NBCOLL_ERR_UNSUPPORTED;
+    actor *a = user;
+    if (!a->storm->plan.has_drivers || storm_chance(a->storm, 300))
+        return NBCOLL_ERR_UNSUPPORTED;
+    storm_spawn(a, main, argument);
+    return NBCOLL_OK;
 }
 
 void host_init(actor *a)
 {
     a->host = (nbcoll_host){sizeof a->host, a, host_alloc, host_free, host_log, host_now, host_pause, host_spawn};
+}
+
+nbcoll_host host_outside(actor *a)
+{
+    return (nbcoll_host){sizeof a->host, a,          outside_alloc, host_free, host_log,
+                         outside_now,    outside_pause, host_spawn};
 }
 
 bool host_function_fails(actor *a)

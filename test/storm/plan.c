@@ -393,6 +393,13 @@ static void skip_shrinks(plan *p)
         p->is_skipped[i] |= p->item[i].kind == ITEM_SHRINK;
 }
 
+/* A callback that goes on with a chain may come on the driver's thread, while the program is at the same chain. */
+static void skip_chains(plan *p)
+{
+    for (int i = 0; i < p->items && p->has_drivers; i++)
+        p->is_skipped[i] |= p->item[i].kind == ITEM_CHAIN;
+}
+
 bool plan_has_faults(const plan *p)
 {
     for (int i = 0; i < p->items; i++)
@@ -427,6 +434,8 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
         p->is_skipped[c->skipped[i]] = true;
     skip_shrinks(p);
     p->is_patient = p->edition >= 7 && !plan_has_faults(p) && !p->ticks && mix(p->seed, 11) % 2;
+    p->has_drivers = p->edition >= 9 && !p->ticks && !p->is_patient && mix(p->seed, 19) % 3 == 0;
+    skip_chains(p);
     if (c->items >= 0 && c->items < p->items)
         p->items = c->items;
 }
@@ -507,9 +516,9 @@ static void print_net(const plan *p, const net *n)
 
 void plan_print(const plan *p)
 {
-    printf("seed %llu: %d ranks; eager %zu, credits %u, slots %u, cells %u, schedules %u, flags %u, window %d%s%s\n",
+    printf("seed %llu: %d ranks; eager %zu, credits %u, slots %u, cells %u, schedules %u, flags %u, window %d%s%s%s\n",
            (unsigned long long)p->seed, p->ranks, p->eager, p->credits, p->slots, p->cells, p->schedules, p->flags,
-           p->window, p->is_mixed ? "; ranks differ" : "", p->late_tags ? "; counters near an end" : "");
+           p->window, p->is_mixed ? "; ranks differ" : "", p->has_drivers ? "; drivers" : "", p->late_tags ? "; counters near an end" : "");
     printf("  of 1000: switches %u, ticks %u, late %u (at most %llu us)\n", p->switches, p->ticks, p->late,
            (unsigned long long)(p->latest / MICROSECOND));
     for (int n = 0; n < p->nets; n++)

@@ -14,7 +14,7 @@
 process *shm_caller(void)
 {
     storm *s = storm_running();
-    return &s->shm->process[s->turn->rank];
+    return &s->shm->process[s->turn->actor->rank];
 }
 
 process *shm_of_pid(storm *s, int pid)
@@ -139,7 +139,7 @@ static int os_pid(void)
 
 static uint32_t os_space(const char *name)
 {
-    storm_step(storm_running(), storm_running()->turn);
+    storm_step(storm_running(), storm_running()->turn->actor);
     return 3 + (uint32_t)name[0];
 }
 

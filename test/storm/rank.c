@@ -454,6 +454,7 @@ static void run_item(rank *r, int n)
 
     r->item = n;
     r->random = mix(mix(s->plan.seed, 5000 + (uint64_t)n), (uint64_t)r->actor->rank);
+    drivers_change(r);
     faults_before(r, n);
     if (r->stops || s->plan.is_skipped[n] ||
         (s->plan.place[i->comm][r->actor->rank].group < 0 && !s->plan.survives[i->comm]))
@@ -508,6 +509,8 @@ static void leave(rank *r)
         r->storm->medium->shut(r->actor);
         return;
     }
+    if (r->driver && (r->skips || rank_choose(r, 2)))
+        drivers_end(r);
     if (r->skips) {
         rank_ticks_stop(r);
         for (int k = 0; k < r->opened; k++) {
@@ -529,6 +532,7 @@ static void leave(rank *r)
         if (r->comm[c] && rank_choose(r, 2))
             made_free(r, c);
     linger(r);
+    drivers_end(r);
     r->leaves = true;
     while ((status = nbcoll_context_free(r->context)) == NBCOLL_ERR_BUSY) {
         nbcoll_progress(r->context);
@@ -557,6 +561,7 @@ void rank_main(void *user)
     if (begin_rank(r)) {
         storm_note(r->storm, a->rank, NOTE_MADE, 0, 0);
         rank_ticks_start(r);
+        drivers_begin(r);
         for (int n = 0; n < r->storm->plan.items && !r->stops; n++)
             run_item(r, n);
     } else

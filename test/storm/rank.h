@@ -36,6 +36,8 @@ typedef struct rank {
     bool leaves;       /* its communicators may have gone */
     nbcoll_observer observer, watcher;
     uint64_t told[NBCOLL_STEP_ENDED + 1]; /* steps */
+    struct nbcoll_driver *driver;
+    bool is_driven, runs_driver; /* the driver has the context; a thread of the rank's runs it, till this is false */
     bool builds;       /* a schedule, which is not the context's */
     chain *chains;     /* those that are not over */
     buffers *kept[KEPT_MOST];
@@ -64,6 +66,13 @@ bool rank_may_block(const rank *r);
 /* False: it has no communicator. */
 bool begin_rank(rank *r);
 uint32_t begin_cells(const plan *p); /* that all ranks agree on */
+
+/* ---- drivers.c --------------------------------------------------------------------------------------------------- */
+
+/* Where the plan has drivers, the context may get one; it takes a rest, or comes back; and it goes. */
+void drivers_begin(rank *r);
+void drivers_change(rank *r);
+void drivers_end(rank *r);
 
 /* ---- inside.c ---------------------------------------------------------------------------------------------------- */
 

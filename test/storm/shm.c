@@ -225,7 +225,7 @@ static int slot_fd(nbcoll_endpoint *ep)
 static nbcoll_status slot_arm(nbcoll_endpoint *ep)
 {
     process *p = process_of(ep);
-    p->actor->rung_at = UINT64_MAX;
+    p->actor->storm->turn->rung_at = UINT64_MAX;
     p->is_armed = true; /* from before its second look on */
     nbcoll_status s = p->real->wakeup->arm(ep);
     p->is_armed = s == NBCOLL_OK;

@@ -17,6 +17,8 @@
  *     values.c   the buffers of a call: what goes in, what must come out, what must not be touched
  *     rank.c     the program as one rank executes it
  *     begin.c    a rank's context and first communicator
+ *     drivers.c  a thread of a rank's that drives its context
+ *     inside.c   signals, and calls from inside the host's functions
  *     counters.c counters near their ends
  *     made.c     the communicators that it makes and frees
  *     chain.c    calls that follow each other in callbacks, and what else those may do
@@ -140,6 +142,7 @@ typedef struct plan {
     unsigned switches; /* per mille at hooks */
     unsigned late;     /* per mille of items before which a rank stays away */
     unsigned ticks;    /* likewise: moments at which a signal's handler ticks */
+    bool has_drivers;  /* contexts that any thread may use, and a second thread on most ranks: drivers.c */
     uint64_t latest;   /* ns that it does, at most */
     int window;        /* requests outstanding on a rank */
     int items, faults, comms;
@@ -158,7 +161,7 @@ typedef struct plan {
     bool survives[COMMS_MOST]; /* of survivors: who is a member is found out, and stands in `place` from then on */
 } plan;
 
-enum { EDITION = 8 }; /* of plans: what a later one adds leaves the seeds of those before what they were */
+enum { EDITION = 9 }; /* of plans: what a later one adds leaves the seeds of those before what they were */
 
 /* What of a seed is to be left out, for shrinking. */
 typedef struct cut {
@@ -189,7 +192,8 @@ int plan_member(const plan *p, int comm, int of, int rank);
 /* ---- fibers ------------------------------------------------------------------------------------------------------ */
 
 typedef struct fiber fiber;
-fiber *fiber_make(void (*main)(void *user), void *user); /* stacks are used again */
+/* A thread, to the library, which tells threads apart by the address of errno. Stacks are used again. */
+fiber *fiber_make(void (*main)(void *user), void *user);
 void fiber_enter(fiber *f);                              /* from the scheduler; returns when it yields or is over */
 void fiber_yield(fiber *f);
 bool fiber_is_over(const fiber *f);
@@ -218,13 +222,23 @@ enum {
     BAD_HEADER = 256 /* then any end is allowed, and none; but nothing outside may be touched */
 };
 
+/* A thread of a rank. */
+typedef struct strand {
+    actor *actor;
+    fiber *fiber; /* null: there is none */
+    uint64_t wake_at, rung_at; /* rung: while it was awake */
+    bool is_asleep;            /* and may be rung */
+    bool is_over;
+    bool holds; /* it has lost its turn with the lock for which others spin: they have none until it is back */
+} strand;
+
+enum { PROGRAM, DRIVER, STRANDS };
+
 struct actor {
     storm *storm;
     int rank;
-    fiber *fiber;
-    uint64_t wake_at, rung_at; /* rung: while it was awake */
-    bool is_asleep;            /* and may be rung */
-    bool is_over, is_dead, has_abandoned;
+    strand strand[STRANDS];
+    bool is_over, is_dead, has_abandoned; /* over: its program */
     bool is_ticking; /* it is inside a tick */
     int stage;       /* of its beginning: begin.c */
     uint64_t turns, skew; /* of its clock */
@@ -242,7 +256,7 @@ struct storm {
     uint64_t steps_moved; /* when something has ended last, or somebody was away */
     uint64_t words, met_at_words; /* until others have a turn; how often they had */
     actor actor[RANKS_MOST];
-    actor *turn; /* whose turn it is */
+    strand *turn; /* whose turn it is */
     unsigned bad[RANKS_MOST], bad_anywhere;
     unsigned char *memory[NETS]; /* shared */
     char finding[1000];
@@ -320,6 +334,8 @@ void storm_sleep(storm *s, uint64_t ns);
 /* The same where others have to wait for it: it is late, or hangs. */
 void storm_away(storm *s, uint64_t ns);
 void storm_ring(storm *s, int rank, uint64_t at);
+/* Another thread of the rank begins; it has none but its program's. */
+void storm_spawn(actor *a, void (*main)(void *user), void *user);
 /* At a hook or a slot: time passes, and perhaps others have a turn. */
 void storm_step(storm *s, actor *a);
 /* At an atomic access, likewise: where the engine is compiled to say so (atomics.c). */
@@ -351,6 +367,8 @@ storm *storm_running(void);
 /* ---- the parts --------------------------------------------------------------------------------------------------- */
 
 void host_init(actor *a);
+/* The hooks of what is outside of contexts, where the library may be called. */
+nbcoll_host host_outside(actor *a);
 /* A function of the host's begins: it takes its time, tries what it must not, and may be to fail. */
 bool host_function_fails(actor *a);
 void host_check(actor *a);
@@ -361,6 +379,7 @@ void wire_damage(actor *a, nbcoll_header *header);
 unsigned wire_type(const nbcoll_header *header);
 
 void rank_main(void *actor);
+bool rank_holds(const actor *a); /* the lock for which others spin: drivers.c */
 /* From inside `pause`, and from inside a function or hook that must not call. */
 void rank_pauses(const actor *a);
 void rank_calls_inside(actor *a);

@@ -106,11 +106,12 @@ void storm_not_in_tick(actor *a, const char *what)
 
 static void yield_until(storm *s, uint64_t at, bool is_asleep)
 {
-    actor *a = s->turn;
-    a->wake_at = at;
-    a->is_asleep = is_asleep;
-    fiber_yield(a->fiber);
-    maybe_tick(s, a);
+    strand *me = s->turn;
+    me->wake_at = at;
+    me->is_asleep = is_asleep;
+    me->holds = !s->met_at_words && rank_holds(me->actor); /* at words those that spin let others in */
+    fiber_yield(me->fiber);
+    maybe_tick(s, me->actor);
 }
 
 void storm_stay(storm *s, uint64_t ns)
@@ -127,7 +128,10 @@ void storm_away(storm *s, uint64_t ns)
 
 void storm_sleep(storm *s, uint64_t ns)
 {
-    uint64_t at = s->now + ns, next = s->medium->next(s->turn);
+    actor *a = s->turn->actor;
+    uint64_t at = s->now + ns, next = s->medium->next(a);
+    if (a->strand[DRIVER].fiber && next <= s->now) /* it has been rung for that, and waits for the other thread */
+        next = UINT64_MAX;
     at = next < at ? next : at;
     at = s->turn->rung_at < at ? s->turn->rung_at : at;
     s->turn->rung_at = UINT64_MAX;
@@ -136,11 +140,26 @@ void storm_sleep(storm *s, uint64_t ns)
 
 void storm_ring(storm *s, int rank, uint64_t at)
 {
-    actor *a = &s->actor[rank];
-    if (a->is_asleep && at < a->wake_at)
-        a->wake_at = at;
-    else if (!a->is_asleep && at < a->rung_at)
-        a->rung_at = at;
+    for (int k = 0; k < STRANDS; k++) {
+        strand *t = &s->actor[rank].strand[k];
+        if (t->is_asleep && at < t->wake_at)
+            t->wake_at = at;
+        else if (!t->is_asleep && at < t->rung_at)
+            t->rung_at = at;
+    }
+}
+
+static void begin_strand(strand *t, void (*main)(void *user), void *user, uint64_t at)
+{
+    *t = (strand){.wake_at = at, .rung_at = UINT64_MAX, .fiber = fiber_make(main, user), .actor = t->actor};
+}
+
+void storm_spawn(actor *a, void (*main)(void *user), void *user)
+{
+    strand *t = &a->strand[DRIVER];
+    if (t->fiber)
+        fiber_free(t->fiber);
+    begin_strand(t, main, user, a->storm->now + storm_random(a->storm, MILLISECOND));
 }
 
 /* A rank that dies here is entered again only when all others are through. */
@@ -153,6 +172,10 @@ static void maybe_die(storm *s, actor *a)
     storm_cause(s, a->rank, BAD_DEAD);
     a->is_dead = true;
     s->medium->dies(a);
+    for (int k = 0; k < STRANDS; k++) {
+        a->strand[k].wake_at = UINT64_MAX;
+        a->strand[k].is_asleep = false;
+    }
     yield_until(s, UINT64_MAX, false);
 }
 
@@ -160,7 +183,7 @@ void storm_step(storm *s, actor *a)
 {
     s->now += 20 + storm_random(s, 64);
     s->steps++;
-    if (a != s->turn || s->ends)
+    if (a != s->turn->actor || s->ends)
         return;
     maybe_die(s, a);
     if (storm_chance(s, s->plan.switches))
@@ -180,7 +203,7 @@ void storm_word(void)
     s->met_at_words++;
     s->now += 20;
     s->steps++;
-    maybe_die(s, s->turn);
+    maybe_die(s, s->turn->actor);
     storm_stay(s, storm_random(s, storm_chance(s, 30) ? MILLISECOND : storm_chance(s, 500) ? 300 : 3 * MICROSECOND));
 }
 
@@ -195,15 +218,34 @@ const fault *storm_fault(storm *s, actor *a, fault_kind kind, uint64_t *counter)
     return NULL;
 }
 
-static actor *next_actor(storm *s)
+static bool is_kept_out(const strand *t)
 {
-    actor *next = NULL;
-    for (int r = 0; r < s->plan.ranks; r++) {
-        actor *a = &s->actor[r];
-        if (!a->is_over && (!next || a->wake_at < next->wake_at))
-            next = a;
+    for (int k = 0; k < STRANDS; k++)
+        if (t != &t->actor->strand[k] && t->actor->strand[k].holds)
+            return true;
+    return false;
+}
+
+static strand *next_strand(storm *s)
+{
+    strand *next = NULL;
+    for (int n = 0; n < STRANDS * s->plan.ranks; n++) {
+        strand *t = &s->actor[n / STRANDS].strand[n % STRANDS];
+        if (t->fiber && !t->is_over && !is_kept_out(t) && (!next || t->wake_at < next->wake_at))
+            next = t;
     }
     return next;
+}
+
+/* None but the dead are left. */
+static void let_the_dead_end(storm *s)
+{
+    s->ends = true;
+    for (int n = 0; n < STRANDS * s->plan.ranks; n++) {
+        strand *t = &s->actor[n / STRANDS].strand[n % STRANDS];
+        t->wake_at = t->is_over ? UINT64_MAX : s->now;
+    }
+    s->last_cause = s->now;
 }
 
 static void say_hang(storm *s, const char *how)
@@ -215,17 +257,14 @@ static void say_hang(storm *s, const char *how)
 
 static void take_turns(storm *s)
 {
-    actor *a;
-    while (!s->finding[0] && (a = next_actor(s))) {
-        if (a->wake_at == UINT64_MAX) { /* none but the dead */
-            s->ends = true;
-            for (int r = 0; r < s->plan.ranks; r++)
-                s->actor[r].wake_at = s->actor[r].is_over ? UINT64_MAX : s->now;
-            s->last_cause = s->now;
+    strand *t;
+    while (!s->finding[0] && (t = next_strand(s))) {
+        if (t->wake_at == UINT64_MAX) {
+            let_the_dead_end(s);
             continue;
         }
-        if (a->wake_at > s->now)
-            s->now = a->wake_at;
+        if (t->wake_at > s->now)
+            s->now = t->wake_at;
         if (s->now < s->last_cause) /* somebody is away, for whom others may look as often as they like */
             s->steps_moved = s->steps;
         if (s->now > s->last_cause + LONGEST || s->steps - s->steps_moved > STEPS_MOST) {
@@ -233,12 +272,13 @@ static void take_turns(storm *s)
                 say_hang(s, s->now > s->last_cause + LONGEST ? "hang" : "too many steps");
             return;
         }
-        s->turn = a;
-        a->is_asleep = false;
+        s->turn = t;
+        t->is_asleep = t->holds = false;
         running = s;
-        fiber_enter(a->fiber);
+        fiber_enter(t->fiber);
         running = NULL;
-        a->is_over = fiber_is_over(a->fiber);
+        t->is_over = fiber_is_over(t->fiber);
+        t->actor->is_over = t->actor->strand[PROGRAM].is_over;
     }
 }
 
@@ -282,10 +322,11 @@ static void run_plan(storm *s)
     s->medium->make(s);
     for (int r = 0; r < s->plan.ranks; r++) {
         actor *a = &s->actor[r];
-        *a = (actor){.storm = s, .rank = r, .wake_at = storm_random(s, MICROSECOND), .rung_at = UINT64_MAX};
+        uint64_t at = storm_random(s, MICROSECOND);
+        *a = (actor){.storm = s, .rank = r, .strand = {{.actor = a}, {.actor = a}}};
         host_init(a);
         s->medium->open(a);
-        a->fiber = fiber_make(rank_main, a);
+        begin_strand(&a->strand[PROGRAM], rank_main, a, at);
     }
     take_turns(s);
     for (int r = 0; r < s->plan.ranks; r++) {
@@ -294,7 +335,9 @@ static void run_plan(storm *s)
         if (s->actor[r].is_over && !(s->bad_anywhere & BAD_HEADER))
             host_check(&s->actor[r]);
         rank_clean(&s->actor[r]);
-        fiber_free(s->actor[r].fiber);
+        for (int k = 0; k < STRANDS; k++)
+            if (s->actor[r].strand[k].fiber)
+                fiber_free(s->actor[r].strand[k].fiber);
     }
     s->medium->free(s);
     for (int n = 0; n < NETS && !s->finding[0]; n++)
