@@ -518,7 +518,8 @@ void plan_print(const plan *p)
 {
     printf("seed %llu: %d ranks; eager %zu, credits %u, slots %u, cells %u, schedules %u, flags %u, window %d%s%s%s\n",
            (unsigned long long)p->seed, p->ranks, p->eager, p->credits, p->slots, p->cells, p->schedules, p->flags,
-           p->window, p->is_mixed ? "; ranks differ" : "", p->has_drivers ? "; drivers" : "", p->late_tags ? "; counters near an end" : "");
+           p->window, p->is_mixed ? "; ranks differ" : "", p->has_drivers ? "; drivers" : "",
+           p->late_tags ? "; counters near an end" : "");
     printf("  of 1000: switches %u, ticks %u, late %u (at most %llu us)\n", p->switches, p->ticks, p->late,
            (unsigned long long)(p->latest / MICROSECOND));
     for (int n = 0; n < p->nets; n++)
