@@ -136,6 +136,8 @@ typedef struct nbcoll_terms {
     size_t carries;            /* 1 + the bytes of a rank's block (of the root's) up to which relays carry out calls; 0:
                                   none are open */
     uint32_t shelf_part;       /* bytes of a part on the shelf, at most (nbcoll_shared.shelf_part); 0: any */
+    uint32_t ranks_per_core;   /* of a node whose ranks share memory, the only one: so many take turns on a core when
+                                  all are at work, as the prices say. Bytes that one moves alone cost less. 0: 1 */
 } nbcoll_terms;
 
 /* The terms of a communicator, as agreed, and with `carries` as it is now. The rules are its own, and stay as long as

@@ -396,8 +396,9 @@ typedef struct nbcoll_limits {
     /* How many ranks must take turns on a core of this rank's, as the affinity masks of all ranks say: 1 where there
      * are as many cores as ranks confined to them, 2 where there are half as many. With 1 a waiting rank spins; with
      * more it yields its core at once, since who it waits for may need it. The prices above are to follow the same
-     * answer. 0: the transport does not know. Then the core takes the ranks of the endpoint for as many as need the
-     * cores of its own mask: right for ranks that are not bound, and too careful for those that are. */
+     * answer, as if all ranks were at work: the core divides those of bytes where fewer are. 0: the transport does not
+     * know. Then the core takes the ranks of the endpoint for as many as need the cores of its own mask: right for
+     * ranks that are not bound, and too careful for those that are. */
     uint32_t ranks_per_core;
     /* Only with the shared group: bytes that the core may reserve for copies of what it exposes, which then are read in
      * place, as far as there is room; what is longer goes through them by rings, into which its readers write how far

@@ -94,14 +94,24 @@ static uint32_t post_of(const nbcoll_sim_model *model, const nbcoll_sim_link *li
     return clip((link->o_send + link->o_recv) / 2 + model->step);
 }
 
-static nbcoll_level level_of(const nbcoll_sim_model *model, const nbcoll_sim_link *link, size_t eager)
+/* How many ranks of the largest node take turns on a core when all are at work. Progress cores work beside them. */
+static uint32_t turns_of(const nbcoll_sim_model *model, const nbcoll_nodes *nodes)
+{
+    uint32_t most = 1;
+
+    for (int i = 0; i < nodes->count; i++)
+        most = (uint32_t)nbcoll_node_size(nodes, i) > most ? (uint32_t)nbcoll_node_size(nodes, i) : most;
+    return model->cores && !model->progress ? (most + model->cores - 1) / model->cores : 1;
+}
+
+static nbcoll_level level_of(const nbcoll_sim_model *model, const nbcoll_sim_link *link, size_t eager, uint32_t turns)
 {
     return (nbcoll_level){.alpha_ns = clip(link->latency),
-                          .overhead_ns = post_of(model, link),
-                          .beta_ps = clip(link->byte),
+                          .overhead_ns = clip((uint64_t)post_of(model, link) * turns),
+                          .beta_ps = clip(link->byte * turns),
                           .fetch_ns = clip(link->latency),
                           .gap_ns = clip(link->gap),
-                          .eager_ps = clip(model->copy), /* into the node's memory; `byte` is out of it */
+                          .eager_ps = clip(model->copy * turns), /* into the node's memory; `byte` is out of it */
                           .eager = eager};
 }
 
@@ -110,23 +120,25 @@ void sim_price(const nbcoll_sim_model *model, const nbcoll_nodes *nodes, nbcoll_
 {
     const nbcoll_sim_link *inside = &model->inside, *link = nodes->count == 1 ? inside : &model->between;
     int is_shared = nodes->count > 1 && model->interfaces;
-    uint32_t post = post_of(model, link), gap = clip(link->gap);
+    uint32_t turns = turns_of(model, nodes), gap = clip(link->gap);
+    uint32_t post = clip((uint64_t)post_of(model, link) * turns), is_one = nodes->count == 1;
     size_t eager = model->eager ? (size_t)model->eager : SIZE_MAX;
     terms->alpha_ns = clip(link->latency);
     terms->overhead_ns = is_shared || post > gap ? post : gap;
-    terms->beta_ps = clip(link->byte);
-    terms->gamma_ps = clip(model->reduce);
-    terms->copy_ps = clip(model->copy);
+    terms->beta_ps = clip(link->byte * (is_one ? turns : 1)); /* else no core moves them */
+    terms->gamma_ps = clip(model->reduce * turns);
+    terms->copy_ps = clip(model->copy * turns);
     terms->eager = eager;
     terms->get_ns = terms->credits = terms->shelf = 0; /* the simulator knows none of them */
-    terms->eager_ps = nodes->count == 1 ? clip(model->copy) : 0;
+    terms->eager_ps = is_one ? terms->copy_ps : 0;
+    terms->ranks_per_core = turns;
     terms->fetch_ns = clip(inside->latency);
-    terms->table_ns = model->table ? clip(model->table) : 1; /* 0 would not be nothing, but five posts */
+    terms->table_ns = model->table ? clip(model->table * turns) : 1; /* 0 would not be nothing, but five posts */
     terms->nodes = nodes;
     terms->interfaces = nodes->count > 1 ? model->interfaces : 0;
     terms->gap_ns = is_shared ? gap : 0;
     terms->progress_cores = model->pool ? model->progress : 0;
-    terms->inside = level_of(model, inside, eager);
+    terms->inside = level_of(model, inside, eager, turns);
     if (model->domain.latency || model->domain.byte)
-        terms->domain = level_of(model, &model->domain, eager);
+        terms->domain = level_of(model, &model->domain, eager, turns);
 }

@@ -4,6 +4,8 @@
  * machines that test/simulate/test_penalty.c simulates, another one is as fast, or nearly. */
 #include "cost.h"
 
+#include "../host/crowding.h"
+
 /* One of each rank to the next, or to its partner. */
 static nbcolli_cost_time nbcolli_cost_beside(const nbcolli_cost_call *c, uint64_t bytes, int is_shift)
 {
@@ -25,6 +27,15 @@ static uint64_t nbcolli_cost_lent(uint64_t bytes)
     return bytes > NBCOLLI_CELL_INLINE ? UINT64_MAX : bytes;
 }
 
+/* One rank exposes, and all others fetch, by turns on each core. */
+static nbcolli_cost_time nbcolli_cost_shown(const nbcolli_cost_call *c, uint64_t bytes, uint64_t exposed)
+{
+    const nbcolli_cost_call one = nbcolli_cost_working(c, 1);
+    uint64_t turns = c->ranks - 1 < c->turns ? c->ranks - 1 : c->turns;
+    nbcolli_cost_time first = nbcolli_cost_fetches(&one, turns > 0, bytes, exposed, 0);
+    return first + (turns ? turns - 1 : 0) * bytes * (one.inside.beta < one.copy ? one.inside.beta : one.copy);
+}
+
 /* Parts of so many bytes for all other ranks are spread over as many cells as a communicator has by default, for a
  * quarter of what a post takes each and half of that to find one; longer ones are lent. */
 static nbcolli_cost_time nbcolli_cost_parts(const nbcolli_cost_call *c, uint64_t bytes)
@@ -32,14 +43,24 @@ static nbcolli_cost_time nbcolli_cost_parts(const nbcolli_cost_call *c, uint64_t
     uint64_t others = c->ranks - 1, all = others * bytes;
 
     if (others > 1 && bytes <= NBCOLLI_CELL_INLINE && (others - 1) >> nbcolli_spread_shift(bytes) < NBCOLLI_COST_CELLS)
-        return nbcolli_cost_fetches(c, 1, bytes, bytes, 0) + (others + 2) * c->inside.overhead / 4;
-    return nbcolli_cost_fetches(c, others > 0, bytes, others > 1 ? nbcolli_cost_lent(all) : all, 0);
+        return nbcolli_cost_shown(c, bytes, bytes) + (others + 2) * c->inside.overhead / 4;
+    return nbcolli_cost_shown(c, bytes, others > 1 ? nbcolli_cost_lent(all) : all);
 }
 
 /* A rank that fetches, too, makes its own copy first, and is not followed. */
 static nbcolli_cost_time nbcolli_cost_shelving(const nbcolli_cost_call *c, uint64_t bytes)
 {
     return nbcolli_cost_is_followed(c, bytes) ? (bytes - NBCOLLI_SHELF_PIECE) * c->copy : 0;
+}
+
+/* One rank fetches from each other one, and combines `worked` bytes, while their cores copy to shelves by turns. */
+static nbcolli_cost_time nbcolli_cost_collected(const nbcolli_cost_call *c, uint64_t bytes, uint64_t worked)
+{
+    const nbcolli_cost_call one = nbcolli_cost_working(c, 1);
+    uint64_t others = c->ranks - 1;
+    nbcolli_cost_time own = nbcolli_cost_fetches(&one, others, bytes, bytes, worked);
+    return nbcolli_cost_later(own, nbcolli_cost_fetches(c, others > 0, bytes, bytes, worked) +
+                                       (c->turns > 1 ? nbcolli_cost_shelving(c, bytes) : 0));
 }
 
 /* Bytes of the result that others read where they lie, if memory is shared: each time, their lines are to be taken back
@@ -64,6 +85,7 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
  *   O(bytes)      it copies its own block
  *   R(bytes)      of the result, which others read; K(bytes): while their caches keep it
  *   S(bytes)      a rank that fetches, too, copies these to its shelf first
+ *   G(bytes, w), E(bytes)   one rank fetches these from each other one, and combines w; all others fetch them from one
  *   T, F, TREE    a train of messages; fetches, one after the other; a binomial tree. As in cost.h */
 #define NBCOLLI_COST_MESSAGE(bytes) nbcolli_cost_beside(c, bytes, 1)
 #define NBCOLLI_COST_NEIGHBOUR(bytes) nbcolli_cost_beside(c, bytes, 0)
@@ -76,6 +98,8 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     nbcolli_cost_train(c, count, bytes, ends, worked, (ends) == 2 ? c->node : 1)
 #define NBCOLLI_COST_FETCHES(count, bytes, exposed, worked) nbcolli_cost_fetches(c, count, bytes, exposed, worked)
 #define NBCOLLI_COST_SHELVING(bytes) nbcolli_cost_shelving(c, bytes)
+#define NBCOLLI_COST_COLLECTED(bytes, worked) nbcolli_cost_collected(c, bytes, worked)
+#define NBCOLLI_COST_SHOWN(bytes) nbcolli_cost_shown(c, bytes, bytes)
 #define NBCOLLI_COST_TREE(whole, block, worked, is_up) nbcolli_cost_binomial(c, P, whole, block, worked, is_up)
 
 #define NBCOLLI_COST_IS_V(OPERATION) (NBCOLL_OPERATION_##OPERATION == NBCOLL_OPERATION_ALLGATHERV)
@@ -96,7 +120,7 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     X(OPERATION, ring, nbcolli_cost_ring(c, m, m))                                                                     \
     X(OPERATION, hierarchical, nbcolli_cost_nodes_reduce_scatter(c, 0))                                                \
     X(OPERATION, hierarchical_ordered, nbcolli_cost_nodes_reduce_scatter(c, 1))
-#define NBCOLLI_COST_LIST(X, M, N, B, C, O, R, K, T, F, S, TREE)                                                       \
+#define NBCOLLI_COST_LIST(X, M, N, B, C, O, R, K, T, F, S, G, E, TREE)                                                 \
     X(BARRIER, dissemination, nbcolli_cost_rounds(c, L, 0, 0, 1))                                                      \
     X(BARRIER, dissemination_ports, nbcolli_cost_doubling(c, c->ports, 0))                                             \
     X(BARRIER, slots, F(P - 1, 0, 0, 0))                                                                               \
@@ -108,7 +132,7 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     X(BCAST, tree, nbcolli_cost_levels(c, c->arity, 1))                                                                \
     X(BCAST, tree_pipelined, nbcolli_cost_levels(c, c->arity, nbcolli_cost_segments(c)))                               \
     X(BCAST, chain_pipelined, nbcolli_cost_levels(c, 1, nbcolli_cost_segments(c)))                                     \
-    X(BCAST, slots, F(P > 1, n, n, 0))                                                                                 \
+    X(BCAST, slots, E(n))                                                                                              \
     X(BCAST, hierarchical, nbcolli_cost_nodes_bcast(c))                                                                \
     X(BCAST, hierarchical_domains, nbcolli_cost_domains_bcast(c))                                                      \
     X(SCATTER, binomial, O(m) + TREE(0, m, 0, 0))                                                                   \
@@ -121,7 +145,7 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     X(SCATTERV, hierarchical, nbcolli_cost_nodes_scatter(c))                                                           \
     X(GATHER, binomial, B(m) + TREE(0, m, 0, 1))                                                                      \
     X(GATHER, flat, O(m) + T(P - 1, m, NBCOLLI_COST_TAKES, 0))                                                         \
-    X(GATHER, slots, F(P - 1, m, m, 0))                                                                                \
+    X(GATHER, slots, G(m, 0))                                                                                          \
     X(GATHER, hierarchical, nbcolli_cost_nodes_gather(c))                                                              \
     X(GATHERV, binomial, B(m) + TREE(0, m, 0, 1) + B(n))                                                              \
     X(GATHERV, flat, O(m) + T(P - 1, m, NBCOLLI_COST_TAKES, 0))                                                        \
@@ -141,7 +165,7 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     X(REDUCE, pairwise, T(P - 1, m, 2, m) + T(P - 1, m, NBCOLLI_COST_TAKES, 0))                                        \
     X(REDUCE, owners, T(P - 1, m, 2, m) + T(P - 1, m, NBCOLLI_COST_TAKES, 0))                                          \
     X(REDUCE, flat, T(P - 1, n, NBCOLLI_COST_TAKES, n))                                                                \
-    X(REDUCE, slots, F(P - 1, n, n, n))                                                                                \
+    X(REDUCE, slots, G(n, n))                                                                                          \
     X(REDUCE, hierarchical, nbcolli_cost_nodes_reduce(c))                                                              \
     X(REDUCE, hierarchical_ordered, nbcolli_cost_nodes_reduce(c))                                                      \
     X(REDUCE, hierarchical_domains, nbcolli_cost_domains_reduce(c))                                                    \
@@ -171,7 +195,8 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
 #define NBCOLLI_COST_OF_EACH(X)                                                                                        \
     NBCOLLI_COST_LIST(X, NBCOLLI_COST_MESSAGE, NBCOLLI_COST_NEIGHBOUR, NBCOLLI_COST_COPIES, NBCOLLI_COST_COMBINES,     \
                       NBCOLLI_COST_OWN, NBCOLLI_COST_REWRITTEN, NBCOLLI_COST_KEPT, NBCOLLI_COST_TRAIN,                 \
-                      NBCOLLI_COST_FETCHES, NBCOLLI_COST_SHELVING, NBCOLLI_COST_TREE)
+                      NBCOLLI_COST_FETCHES, NBCOLLI_COST_SHELVING, NBCOLLI_COST_COLLECTED, NBCOLLI_COST_SHOWN,         \
+                      NBCOLLI_COST_TREE)
 
 #define NBCOLLI_COST_FUNCTION(OPERATION, name, time)                                                                   \
     static nbcolli_cost_time nbcolli_cost_##OPERATION##_##name(const nbcolli_cost_call *c)                             \
@@ -295,6 +320,7 @@ static nbcolli_cost_call nbcolli_cost_of(const nbcoll_terms *t)
                            .part = t->shelf_part ? t->shelf_part : UINT64_MAX,
                            .ranks = (uint64_t)t->ranks,
                            .nodes = 1,
+                           .turns = 1,
                            .node = (uint64_t)t->ranks,
                            .are_blocks = 1,
                            .interfaces = t->interfaces,
@@ -308,7 +334,8 @@ static nbcolli_cost_call nbcolli_cost_of(const nbcoll_terms *t)
         c.nodes = (uint64_t)nodes->count;
         c.are_blocks = nodes->are_blocks;
         c.node = nbcolli_cost_largest(nodes);
-    }
+    } else if (t->shared && t->ranks_per_core > 1)
+        c.turns = t->ranks_per_core < NBCOLLI_CORES ? t->ranks_per_core : NBCOLLI_CORES;
     nbcolli_cost_know_domains(&c, t);
     return c;
 }

@@ -40,6 +40,7 @@ typedef struct nbcolli_cost_call {
     uint64_t domains, domain, parts; /* domains, ranks of the largest, and domains of a node, at most; none known: 0 */
     nbcolli_cost_level near;         /* inside a domain */
     uint64_t interfaces;  /* of a node, that its ranks share; 0: each has its own */
+    uint64_t turns;       /* of ranks on a core, on one node: prices are those of all ranks at work; else 1 */
     uint64_t arity, ports, segment, leaders;
     int are_blocks;           /* ranks are numbered node after node */
     int shared, nodes_share;  /* memory: all ranks; those of each node */
@@ -54,6 +55,10 @@ nbcolli_cost_level nbcolli_cost_crowd(const nbcolli_cost_call *c, uint64_t crowd
  * this base. */
 nbcolli_cost_level nbcolli_cost_shift(const nbcolli_cost_call *c, uint64_t distance);
 nbcolli_cost_level nbcolli_cost_pairs(const nbcolli_cost_call *c, uint64_t distance, uint64_t base);
+
+/* The prices of bytes where no more than so many ranks are at work at a time: fewer take turns on a core. A post stays
+ * as dear: somebody waits for a turn to see it. */
+nbcolli_cost_call nbcolli_cost_working(const nbcolli_cost_call *c, uint64_t workers);
 
 /* ---- messages -------------------------------------------------------------------------------------------------- */
 

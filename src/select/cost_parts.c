@@ -65,6 +65,26 @@ nbcolli_cost_level nbcolli_cost_pairs(const nbcolli_cost_call *c, uint64_t dista
     return nbcolli_cost_partners(c, distance, base, c->ranks);
 }
 
+static uint64_t nbcolli_cost_turns_of(const nbcolli_cost_call *c, uint64_t workers)
+{
+    return nbcolli_cost_least(c->turns, (workers * c->turns + c->node - 1) / c->node);
+}
+
+nbcolli_cost_call nbcolli_cost_working(const nbcolli_cost_call *c, uint64_t workers)
+{
+    uint64_t all = c->turns, now = nbcolli_cost_turns_of(c, workers);
+    nbcolli_cost_call one = *c;
+
+    if (all == now)
+        return one;
+    nbcolli_cost_level *l = &one.inside;
+    nbcolli_cost_time *const price[] = {&l->beta, &l->copied, &one.gamma, &one.copy};
+    for (size_t i = 0; i < sizeof price / sizeof *price; i++)
+        *price[i] = *price[i] * now / all;
+    one.between = one.inside; /* of one node */
+    return one;
+}
+
 /* ---- messages -------------------------------------------------------------------------------------------------- */
 
 /* A long message is announced, asked for, and sent. */
@@ -147,8 +167,11 @@ nbcolli_cost_time nbcolli_cost_train(const nbcolli_cost_call *c, uint64_t count,
                                      uint64_t worked, uint64_t crowd)
 {
     nbcolli_cost_time work = worked * c->gamma;
-    if (c->nodes < 2)
-        return nbcolli_cost_train_of(&c->inside, count, bytes, ends, work);
+    if (c->nodes < 2) {
+        const nbcolli_cost_call one = nbcolli_cost_working(c, crowd);
+        nbcolli_cost_time last = nbcolli_cost_train_of(&c->inside, count > 0, bytes, ends, work); /* of all others */
+        return nbcolli_cost_later(nbcolli_cost_train_of(&one.inside, count, bytes, ends, worked * one.gamma), last);
+    }
     nbcolli_cost_level l = nbcolli_cost_crowd(c, crowd);
     uint64_t near = nbcolli_cost_least(count, c->node - 1), far = count - near;
     nbcolli_cost_time own = near * nbcolli_cost_own(&c->inside, bytes, ends, work) +
@@ -194,9 +217,10 @@ nbcolli_cost_time nbcolli_cost_fetches(const nbcolli_cost_call *c, uint64_t coun
 nbcolli_cost_time nbcolli_cost_hops(const nbcolli_cost_call *c, uint64_t bytes, uint64_t worked)
 {
     const nbcolli_cost_level far = nbcolli_cost_crowd(c, 1);
+    const nbcolli_cost_call one = nbcolli_cost_working(c, 1);
     uint64_t between = c->nodes < 2 ? 0 : c->are_blocks ? nbcolli_cost_least(c->nodes, c->ranks) - 1 : c->ranks - 1;
     return between * nbcolli_cost_message(&far, bytes) +
-           (c->ranks - 1 - between) * nbcolli_cost_message(&c->inside, bytes) + (c->ranks - 1) * worked * c->gamma;
+           (c->ranks - 1 - between) * nbcolli_cost_message(&one.inside, bytes) + (c->ranks - 1) * worked * one.gamma;
 }
 
 nbcolli_cost_time nbcolli_cost_ring(const nbcolli_cost_call *c, uint64_t bytes, uint64_t worked)
@@ -219,13 +243,15 @@ nbcolli_cost_time nbcolli_cost_binomial(const nbcolli_cost_call *c, uint64_t ran
         return 0;
     uint64_t low = (uint64_t)nbcoll_power((int)(ranks - 1)), high = ranks - low, bytes = whole + high * block;
     uint64_t crowd = c->are_blocks ? 1 : nbcolli_cost_least(c->node, c->ranks / (2 * low * c->nodes) + 1);
-    const nbcolli_cost_level l = c->are_blocks && ranks <= c->node ? c->inside : nbcolli_cost_crowd(c, crowd);
-    nbcolli_cost_time far = nbcolli_cost_message(&l, bytes) + worked * c->gamma +
+    uint64_t trees = (c->ranks + ranks - 1) / ranks; /* of that size, each with such a message */
+    const nbcolli_cost_call some = nbcolli_cost_working(c, trees);
+    const nbcolli_cost_level l = c->are_blocks && ranks <= c->node ? some.inside : nbcolli_cost_crowd(&some, crowd);
+    nbcolli_cost_time far = nbcolli_cost_message(&l, bytes) + worked * some.gamma +
                             nbcolli_cost_binomial(c, high, whole, block, worked, is_up);
     if (high == low)
         return far;
     uint64_t ends = is_up ? NBCOLLI_COST_TAKES : NBCOLLI_COST_SENDS;
-    return nbcolli_cost_later(far, nbcolli_cost_next(&l, bytes, ends, worked * c->gamma) +
+    return nbcolli_cost_later(far, nbcolli_cost_next(&l, bytes, ends, worked * some.gamma) +
                                        nbcolli_cost_binomial(c, low, whole, block, worked, is_up));
 }
 
@@ -247,7 +273,8 @@ nbcolli_cost_time nbcolli_cost_halves(const nbcolli_cost_call *c, uint64_t block
         half = group - group / 2;
         uint64_t crowd = c->are_blocks ? 1 : nbcolli_cost_least(c->node, groups / c->nodes + 1);
         int is_inside = c->are_blocks && group <= c->node && nbcolli_cost_is_whole(c, groups);
-        const nbcolli_cost_level l = is_inside ? c->inside : nbcolli_cost_crowd(c, crowd);
+        const nbcolli_cost_call some = nbcolli_cost_working(c, groups);
+        const nbcolli_cost_level l = is_inside ? some.inside : nbcolli_cost_crowd(&some, crowd);
         sum += nbcolli_cost_message(&l, half * block);
     }
     return sum;
@@ -256,9 +283,10 @@ nbcolli_cost_time nbcolli_cost_halves(const nbcolli_cost_call *c, uint64_t block
 /* The messages that reach a rank of a tree numbered level by level. A level's ranks are neighbours. */
 static nbcolli_cost_level nbcolli_cost_branch(const nbcolli_cost_call *c, uint64_t rank, uint64_t parent)
 {
+    const nbcolli_cost_call some = nbcolli_cost_working(c, (parent + 1) * c->arity);
     if (c->are_blocks && rank < c->node)
-        return c->inside;
-    return nbcolli_cost_crowd(c, nbcolli_cost_least(c->node, parent + 1));
+        return some.inside;
+    return nbcolli_cost_crowd(&some, nbcolli_cost_least(c->node, parent + 1));
 }
 
 /* To a rank of a tree of that arity, past its brothers. */

@@ -512,6 +512,7 @@ OFFSET(nbcoll_terms, progress_cores, 200);
 OFFSET(nbcoll_terms, table_ns, 204);
 OFFSET(nbcoll_terms, carries, 208);
 OFFSET(nbcoll_terms, shelf_part, 216);
+OFFSET(nbcoll_terms, ranks_per_core, 220);
 
 SIZE(nbcoll_level, 40);
 OFFSET(nbcoll_level, alpha_ns, 0);

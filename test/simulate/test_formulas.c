@@ -52,6 +52,18 @@ static const machine machines[] = {
      0,
      0,
      {2, 3, 5, 8, 16, 32}},
+    {"cores", /* which ranks share; terms price them as if all were at work */
+     {.inside = {300, 50, 50, 20, 100},
+      .step = 20,
+      .copy = 100,
+      .reduce = 100,
+      .eager = 4096,
+      .cell = 80,
+      .node = 65536,
+      .cores = 2},
+     0,
+     0,
+     {2, 4, 6, 8, 16}},
     {"cluster",
      {.inside = {300, 50, 50, 20, 100},
       .between = {1200, 200, 200, 150, 100},
@@ -117,6 +129,12 @@ static nbcoll_terms terms_of(const machine *m, int ranks, const nbcoll_nodes *no
     t.inside = level_of(m, inside);
     if (m->domain)
         t.domain = level_of(m, &m->model.domain);
+    if (m->model.cores) {
+        t.ranks_per_core = ((uint32_t)ranks + m->model.cores - 1) / m->model.cores;
+        uint32_t *const work[] = {&t.overhead_ns, &t.beta_ps, &t.gamma_ps, &t.eager_ps};
+        for (size_t i = 0; i < LENGTH(work); i++)
+            *work[i] *= t.ranks_per_core;
+    }
     return t;
 }
 

@@ -133,6 +133,29 @@ static void crowded_ranks_choose_what_takes_one_hop(void **state)
     }
 }
 
+/* By the prices of eight ranks on two cores the root that combines alone has a core for itself. */
+static void what_one_rank_does_alone_is_priced_without_its_cores_other_ranks(void **state)
+{
+    nbcoll_terms terms = {.size = sizeof terms, .ranks = 8, .alpha_ns = 20000, .beta_ps = 520, .overhead_ns = 240,
+                          .gamma_ps = 160, .eager_ps = 720, .get_ns = 3600, .eager = 4096, .shelf = 4 << 20,
+                          .shared = 1, .large = NBCOLL_BY_COST};
+    (void)state;
+    for (size_t count = 100000; count <= 4000000; count *= 2) { /* of bytes: double */
+        uint64_t alone[2], all[2];
+        for (unsigned i = 0; i < 2; i++) {
+            terms.ranks_per_core = i ? 4 : 0;
+            alone[i] = predicted(terms, NBCOLL_OPERATION_REDUCE, "flat", count, 8);
+            all[i] = predicted(terms, NBCOLL_OPERATION_ALLGATHER, "ring", count, 8);
+        }
+        assert_ptr_equal(choice_of(&terms, NBCOLL_OPERATION_REDUCE, count).algorithm,
+                         named(NBCOLL_OPERATION_REDUCE, "slots"));
+        assert_true(4 * alone[1] > alone[0] && 3 * alone[1] < alone[0]);
+        assert_int_equal(all[1], all[0]);
+    }
+    terms.ranks_per_core = UINT32_MAX;
+    assert_true(predicted(terms, NBCOLL_OPERATION_REDUCE, "slots", 100000, 8) > 0);
+}
+
 /* By the prices of four ranks that share cores: what a scatter's root shows its readers is spread over cells, which of
  * three ranks costs more than two messages; more bytes take a look at a table, and who lends memory waits for its
  * readers, which is one more turn of its core. */
@@ -540,6 +563,7 @@ int main(void)
         cmocka_unit_test(handling_a_byte_and_getting_have_prices_of_their_own),
         cmocka_unit_test(what_others_read_of_a_result_in_shared_memory_is_dear_to_write_again),
         cmocka_unit_test(crowded_ranks_choose_what_takes_one_hop),
+        cmocka_unit_test(what_one_rank_does_alone_is_priced_without_its_cores_other_ranks),
         cmocka_unit_test(a_table_of_parts_costs_what_the_terms_say),
         cmocka_unit_test(the_cheapest_parameters_come_with_the_algorithm),
         cmocka_unit_test(more_segments_than_credits_are_long_messages),

@@ -161,7 +161,7 @@ typedef struct nbcolli_vote {
     uint32_t shelf, shelf_part; /* bytes of copies of what it exposes; of a part: see nbcoll_shared */
     uint32_t near_alpha_ns, near_beta_ps, near_overhead_ns, near_get_ns, near_eager_ps, near_eager, near_gap_ns,
         near_fetch_ns; /* as above, of the first endpoint */
-    uint32_t progress_cores, unused; /* nothing lies between members: all of a vote is sent */
+    uint32_t progress_cores, ranks_per_core; /* nothing lies between members: all of a vote is sent */
     uint64_t large;
     uint64_t node, domain; /* the numbers that the host has given this rank's; 0: none */
     uint64_t area;   /* the memory that it gives for its part of the cells; 0: none */

@@ -101,6 +101,7 @@ nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)
                           .inside = nbcolli_terms_inside(&comm->agreed),
                           .nodes_share = comm->nodes_share,
                           .progress_cores = comm->agreed.progress_cores,
+                          .ranks_per_core = comm->agreed.ranks_per_core,
                           .carries = atomic_load_explicit(&comm->carries, memory_order_relaxed)}; /* for itself */
     if (size < sizeof size)
         return NBCOLL_ERR_CONFIG;

@@ -41,6 +41,7 @@ static void nbcolli_agree_prices(nbcolli_vote *a, const nbcolli_vote *v)
     nbcolli_agree_dearest(&a->near_eager_ps, v->near_eager_ps);
     nbcolli_agree_dearest(&a->near_gap_ns, v->near_gap_ns);
     nbcolli_agree_dearest(&a->near_fetch_ns, v->near_fetch_ns);
+    nbcolli_agree_dearest(&a->ranks_per_core, v->ranks_per_core);
     a->interfaces = nbcolli_agree_interfaces(a->interfaces, v->interfaces);
 }
 
@@ -138,6 +139,7 @@ nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creat
                           .near_fetch_ns = near->fetch_ns,
                           .near_eager = nbcolli_vote_eager(comm->config.eager, near->payload),
                           .progress_cores = comm->config.progress_cores,
+                          .ranks_per_core = near->ranks_per_core,
                           .large = comm->config.large,
                           .node = creation == NBCOLLI_SHRINK ? 0 : comm->config.node,
                           .domain = creation == NBCOLLI_SHRINK ? 0 : comm->config.domain,
