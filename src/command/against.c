@@ -17,23 +17,6 @@ typedef struct against {
     command_bar bar;
 } against;
 
-int against_has(nbcoll_operation operation)
-{
-    switch (operation) {
-    case NBCOLL_OPERATION_BARRIER:
-    case NBCOLL_OPERATION_BCAST:
-    case NBCOLL_OPERATION_SCATTER:
-    case NBCOLL_OPERATION_GATHER:
-    case NBCOLL_OPERATION_ALLGATHER:
-    case NBCOLL_OPERATION_ALLTOALL:
-    case NBCOLL_OPERATION_REDUCE:
-    case NBCOLL_OPERATION_ALLREDUCE:
-        return 1;
-    default:
-        return 0;
-    }
-}
-
 static int is_word(const char *at, size_t length, const char *word)
 {
     return strlen(word) == length && strncmp(at, word, length) == 0;
@@ -102,11 +85,9 @@ static int take(void *user, json_t *object)
     if (mpi) {
         a->cores = (int)json_integer_value(json_object_get(object, "cores"));
         snprintf(a->name[a->peer], sizeof a->name[0], "%s%s", mpi, peer->suffix);
-        if (json_integer_value(json_object_get(object, "ranks")) != a->ranks) {
-            command_refuse(a->plan->self, "--against %s: %s is the launcher of another MPI", peer->name,
-                           peer->launcher);
-            return COMMAND_FAILED;
-        }
+        if (json_integer_value(json_object_get(object, "ranks")) != a->ranks)
+            return command_fail(a->plan->self, "--against %s: %s is the launcher of another MPI", peer->name,
+                                peer->launcher);
         return 0;
     }
     if (!json_object_get(object, "operation"))
@@ -167,16 +148,13 @@ static int check(const against_plan *plan, int *peers)
     if (!are_known(plan->peers))
         return command_refuse(plan->self, "--against is mpi, openmpi, openmpi-no-cma or mpich, not '%s'", plan->peers);
     for (int i = 0; i < plan->operations; i++)
-        if (!against_has(plan->operation[i]))
+        if (!command_is(plan->operation[i], COMMAND_COMPARED))
             return command_refuse(plan->self, "--against does not compare %s",
                                   nbcoll_operation_name(plan->operation[i]));
     if (*peers)
         return 0;
-    command_refuse(plan->self,
-                   "--against %s: neither Open MPI nor MPICH was there when this was built, or its mpirun "
-                   "is not installed",
-                   plan->peers);
-    return COMMAND_FAILED;
+    return command_fail(plan->self, "--against %s: neither Open MPI nor MPICH was there when this was built, or its "
+                        "mpirun is not installed", plan->peers);
 }
 
 /* Are results of nbcoll's own among the wrong ones? */

@@ -26,9 +26,6 @@ typedef struct against_plan {
     const char *plot;
 } against_plan;
 
-/* The operations that are compared. */
-int against_has(nbcoll_operation operation);
-
 /* Runs the comparison, and prints it. */
 int against_run(const against_plan *plan);
 

@@ -161,6 +161,5 @@ int against_start(const against_plan *plan, const against_peer *peer, int ranks,
         fclose(from);
     if (pid > 0 && waitpid(pid, &how, 0) == pid && how == 0)
         return status;
-    command_refuse(plan->self, "--against %s: %s did not end well", peer->name, l.word[0]);
-    return COMMAND_FAILED;
+    return command_fail(plan->self, "--against %s: %s did not end well", peer->name, l.word[0]);
 }

@@ -241,7 +241,7 @@ static int each_run(benchmark *b, int (*function)(benchmark *))
         status = list_entries(b, b->operation[i]);
         for (int ranks = b->cases.fewest; ranks <= b->cases.most && !status; ranks++)
             for (size_t c = 0; c < (is_barrier ? 1 : b->cases.counts) && !status; c++) {
-                b->plan.root = bench_has_root(b->operation[i]) ? b->cases.root : 0;
+                b->plan.root = command_is(b->operation[i], COMMAND_ROOTED) ? b->cases.root : 0;
                 b->plan.count = is_barrier ? 0 : b->cases.count[c];
                 b->plan.reduction = b->cases.reduction;
                 status = one_run(b, ranks, function);
@@ -310,7 +310,7 @@ static int run_against(benchmark *b)
                          .iterations = b->plan.iterations, .has_parts = b->has_parts, .is_relaxed = b->is_relaxed,
                          .mood = b->mood ? b->mood[0] : 0, .format = b->format, .plot = b->plot};
     for (int o = 0; o < NBCOLL_OPERATION_COUNT && !b->operations; o++)
-        if (against_has((nbcoll_operation)o))
+        if (command_is((nbcoll_operation)o, COMMAND_COMPARED))
             b->operation[plan.operations++] = (nbcoll_operation)o;
     plan.operations = b->operations ? b->operations : plan.operations;
     return against_run(&plan);

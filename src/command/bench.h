@@ -90,7 +90,6 @@ nbcoll_status bench_block(const bench_call *call, void *send, void *recv, uint64
 
 /* The case that an algorithm (null: any) serves in a plan. */
 nbcoll_case bench_case(const bench_plan *plan, const nbcoll_algorithm *algorithm);
-int bench_has_root(nbcoll_operation operation);
 /* The bytes of a send or a receive buffer that are enough for any rank. */
 size_t bench_buffer_bytes(const bench_plan *plan);
 
@@ -117,6 +116,7 @@ double *bench_samples(const bench_plan *plan, bench_shared *shared, int rank, si
 /* Notes that a rank has failed, so that the others give up. The first status stays. */
 void bench_fail(bench_shared *shared, nbcoll_status status);
 nbcoll_status bench_failure(bench_shared *shared);
+#define BENCH_WRONG 120
 /* Which result was wrong, where the failure is ERR_VERIFY: "slots, start + wait: rank 1 has a wrong byte 8". */
 const char *bench_wrong(const bench_shared *shared);
 /* Once, when the crew has ended. */

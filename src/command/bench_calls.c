@@ -54,39 +54,9 @@ nbcoll_status bench_block(const bench_call *c, void *send, void *recv, uint64_t 
     }
 }
 
-int bench_has_root(nbcoll_operation operation)
-{
-    switch (operation) {
-    case NBCOLL_OPERATION_BCAST:
-    case NBCOLL_OPERATION_SCATTER:
-    case NBCOLL_OPERATION_GATHER:
-    case NBCOLL_OPERATION_REDUCE:
-    case NBCOLL_OPERATION_SCATTERV:
-    case NBCOLL_OPERATION_GATHERV:
-        return 1;
-    default:
-        return 0;
-    }
-}
-
-static int has_blocks(nbcoll_operation operation)
-{
-    switch (operation) {
-    case NBCOLL_OPERATION_BARRIER:
-    case NBCOLL_OPERATION_BCAST:
-    case NBCOLL_OPERATION_REDUCE:
-    case NBCOLL_OPERATION_ALLREDUCE:
-    case NBCOLL_OPERATION_SCAN:
-    case NBCOLL_OPERATION_EXSCAN:
-        return 0;
-    default:
-        return 1;
-    }
-}
-
 size_t bench_buffer_bytes(const bench_plan *plan)
 {
-    size_t blocks = has_blocks(plan->operation) ? (size_t)plan->ranks : 1;
+    size_t blocks = command_is(plan->operation, COMMAND_BLOCKS) ? (size_t)plan->ranks : 1;
     return plan->count * nbcoll_type_size(plan->reduction.type) * blocks;
 }
 

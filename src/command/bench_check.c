@@ -63,25 +63,10 @@ static unsigned char byte_of(int rank, size_t at, unsigned round)
     return (unsigned char)(at * 7 + (at >> 8) + (size_t)rank * 131 + (size_t)round * 29);
 }
 
-static int is_reduction(nbcoll_operation operation)
-{
-    switch (operation) {
-    case NBCOLL_OPERATION_REDUCE:
-    case NBCOLL_OPERATION_ALLREDUCE:
-    case NBCOLL_OPERATION_REDUCE_SCATTER:
-    case NBCOLL_OPERATION_REDUCE_SCATTER_BLOCK:
-    case NBCOLL_OPERATION_SCAN:
-    case NBCOLL_OPERATION_EXSCAN:
-        return 1;
-    default:
-        return 0;
-    }
-}
-
 int bench_can_check(const bench_plan *plan)
 {
     nbcoll_op op = plan->reduction.op;
-    return !is_reduction(plan->operation) ||
+    return !command_is(plan->operation, COMMAND_REDUCES) ||
            (is_checked_type(plan->reduction.type) && op < NBCOLL_MINLOC);
 }
 
@@ -97,7 +82,7 @@ void bench_fill(const bench_plan *plan, int rank, unsigned round, unsigned char 
         return; /* the calls will say so */
     nbcoll_region input = meaning.input(&meaning, rank);
     unsigned char *to = (input.at.buffer == NBCOLL_BUFFER_SEND ? send : recv) + input.at.offset;
-    if (!is_reduction(plan->operation))
+    if (!command_is(plan->operation, COMMAND_REDUCES))
         for (size_t i = 0; i < input.bytes; i++)
             to[i] = byte_of(rank, i, round);
     else
@@ -109,7 +94,7 @@ void bench_fill(const bench_plan *plan, int rank, unsigned round, unsigned char 
 static size_t expect(const bench_plan *plan, const nbcoll_claim *claim, size_t at, unsigned round, unsigned char *out)
 {
     size_t from = claim->from + at;
-    if (!is_reduction(plan->operation)) {
+    if (!command_is(plan->operation, COMMAND_REDUCES)) {
         *out = byte_of(claim->first, from, round);
         return 1;
     }
@@ -123,7 +108,7 @@ static size_t expect(const bench_plan *plan, const nbcoll_claim *claim, size_t a
 /* The first wrong byte of what is claimed; SIZE_MAX: there is none. */
 static size_t wrong_byte(const bench_plan *plan, const nbcoll_claim *claim, unsigned round, const unsigned char *recv)
 {
-    size_t step = is_reduction(plan->operation) ? nbcoll_type_size(plan->reduction.type) : 1;
+    size_t step = command_is(plan->operation, COMMAND_REDUCES) ? nbcoll_type_size(plan->reduction.type) : 1;
     for (size_t at = 0; at < claim->bytes && claim->first <= claim->last; at += step) {
         unsigned char right[16];
         size_t bytes = expect(plan, claim, at, round, right);

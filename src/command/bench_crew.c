@@ -87,27 +87,50 @@ static nbcoll_status measure(bench_crew *c)
     return bench_failure(c->shared) != NBCOLL_OK ? bench_failure(c->shared) : status;
 }
 
-int bench_run(const command *self, const bench_plan *plan, bench_result results[])
+/* Where the crew is bound, found before: what it measures, or why it could not. */
+static nbcoll_status run_crew(const bench_plan *plan, const run_binding *binding, bench_result results[],
+                              char wrong[BENCH_WRONG])
 {
     size_t bytes = bench_shared_bytes(plan);
-    run_binding *binding = NULL;
-    int failed = run_bind_find(self, plan->bind, plan->ranks, &binding);
-    if (failed)
-        return failed;
     bench_crew c = {.plan = plan, .quota = quota_of(plan), .binding = binding, .shared = crew_share(bytes)};
     nbcoll_status status = measure(&c);
     if (status == NBCOLL_OK)
         bench_collect(plan, c.shared, results);
-    else if (status == NBCOLL_ERR_VERIFY)
-        command_refuse(self, "%s of %d ranks, %zu elements: %s", nbcoll_operation_name(plan->operation), plan->ranks,
-                       plan->count, bench_wrong(c.shared));
-    else
-        command_refuse(self, "%s of %d ranks, %zu elements: %s",
-                       plan->is_pair ? "point-to-point" : nbcoll_operation_name(plan->operation), plan->ranks,
-                       plan->count, nbcoll_status_text(status));
+    if (c.shared)
+        snprintf(wrong, BENCH_WRONG, "%s", bench_wrong(c.shared));
     crew_unshare(c.shared, bytes);
+    return status;
+}
+
+int bench_run(const command *self, const bench_plan *plan, bench_result results[])
+{
+    char wrong[BENCH_WRONG] = "";
+    run_binding *binding = NULL;
+    int failed = run_bind_find(self, plan->bind, plan->ranks, &binding);
+    if (failed)
+        return failed;
+    nbcoll_status status = run_crew(plan, binding, results, wrong);
     run_bind_free(binding);
-    return status == NBCOLL_OK ? COMMAND_OK : COMMAND_FAILED;
+    if (status == NBCOLL_OK)
+        return COMMAND_OK;
+    return command_fail(self, "%s of %d ranks, %zu elements: %s",
+                        plan->is_pair ? "point-to-point" : nbcoll_operation_name(plan->operation), plan->ranks,
+                        plan->count, status == NBCOLL_ERR_VERIFY ? wrong : nbcoll_status_text(status));
+}
+
+nbcoll_status command_terms_here(const command *self, int ranks, nbcoll_terms *out)
+{
+    static const command_rules none = {0};
+    const bench_plan plan = {.ranks = ranks, .rules = &none, .rounds = 1, .iterations = 1, .terms = out};
+    char wrong[BENCH_WRONG];
+    run_binding *binding = NULL;
+    if (ranks > NBCOLL_SHM_RANKS)
+        return NBCOLL_ERR_LIMIT;
+    if (run_bind_find(self, NULL, ranks, &binding))
+        return NBCOLL_ERR_MEMORY;
+    nbcoll_status status = run_crew(&plan, binding, NULL, wrong);
+    run_bind_free(binding);
+    return status;
 }
 
 #else
@@ -116,8 +139,13 @@ int bench_run(const command *self, const bench_plan *plan, bench_result results[
 {
     (void)plan;
     (void)results;
-    command_refuse(self, "this build is without the transport shm, over which the ranks would run");
-    return COMMAND_FAILED;
+    return command_fail(self, "this build is without the transport shm, over which the ranks would run");
+}
+
+nbcoll_status command_terms_here(const command *self, int ranks, nbcoll_terms *out)
+{
+    (void)self, (void)ranks, (void)out;
+    return NBCOLL_ERR_UNSUPPORTED;
 }
 
 #endif

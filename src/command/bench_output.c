@@ -248,8 +248,7 @@ int bench_can_plot(const command *self, const char *file)
         return command_refuse(self, "--plot takes a file that ends in .svg, .png or .pdf, not '%s'", file);
     if (command_is_installed("gnuplot"))
         return 0;
-    command_refuse(self, "--plot %s: gnuplot is not installed", file);
-    return COMMAND_FAILED;
+    return command_fail(self, "--plot %s: gnuplot is not installed", file);
 }
 
 static int same_picture(const json_t *a, const json_t *b)
@@ -358,8 +357,7 @@ int bench_draw(const command *self, const char *file, const json_t *rows,
         write(out, file, rows);
     if (out && pclose(out) == 0)
         return 0;
-    command_refuse(self, "--plot %s: gnuplot failed", file);
-    return COMMAND_FAILED;
+    return command_fail(self, "--plot %s: gnuplot failed", file);
 }
 
 int bench_plot(const command *self, const char *file, const json_t *rows)

@@ -22,7 +22,7 @@ struct bench_shared {
     double loops;   /* of work(): in a microsecond; then in the computation */
     command_chosen chosen[BENCH_ENTRIES]; /* rank 0's */
     nbcoll_terms terms;                   /* of the crew's communicator, without rules */
-    char wrong[120];                      /* of the rank that set `failed` to ERR_VERIFY; soon after that */
+    char wrong[BENCH_WRONG];                      /* of the rank that set `failed` to ERR_VERIFY; soon after that */
     atomic_int is_told;
     _Alignas(128) atomic_ulong met;
     _Alignas(128) double sample[]; /* [ranks][entries][BENCH_FORMS][rounds * iterations] */
@@ -339,8 +339,8 @@ static nbcoll_status batch(rank *me, size_t entry, bench_form form, int round)
 
 static nbcoll_status measure(rank *me)
 {
-    nbcoll_status status = time_work(me);
-    if (status == NBCOLL_OK)
+    nbcoll_status status = me->plan->entries ? time_work(me) : NBCOLL_OK;
+    if (status == NBCOLL_OK && me->plan->entries)
         status = calibrate(me);
     if (status == NBCOLL_OK)
         status = check(me);

@@ -80,6 +80,17 @@ void command_store(const command_option *o, void *user, uint64_t number);
 /* Is there such a program on the path? */
 int command_is_installed(const char *name);
 
+/* ---- operations ------------------------------------------------------------------------------------------------ */
+
+enum {
+    COMMAND_ROOTED = 1,   /* it has a root */
+    COMMAND_BLOCKS = 2,   /* a buffer has a block for each rank */
+    COMMAND_REDUCES = 4,
+    COMMAND_COMPARED = 8, /* by nbcoll bench --against */
+    COMMAND_TUNABLE = 16  /* blocks are not bound in the call: rules would count 0 bytes there, whatever it moves */
+};
+int command_is(nbcoll_operation operation, unsigned what);
+
 /* ---- which cases ----------------------------------------------------------------------------------------------- */
 
 #define COMMAND_COUNTS 64

@@ -142,13 +142,10 @@ static json_t *call_object(const nbcoll_terms *t, const nbcoll_case *at, const n
                            const command_chosen *chosen)
 {
     const nbcoll_choice *c = &chosen->choice;
-    return json_pack("{s:i, s:I, s:I, s:s, s:s, s:s, s:{s:I, s:i, s:i, s:i, s:i}, s:o, s:o}", "ranks", at->ranks,
-                     "count", (json_int_t)at->count, "bytes", (json_int_t)c->bytes, "algorithm", c->algorithm->name,
-                     "reason",
-                     nbcoll_reason_name(c->reason), "why", chosen->why, "parameters", "segment",
-                     (json_int_t)c->segment, "arity", (int)c->arity, "ports", (int)c->ports, "split",
-                     (int)c->split, "leaders", (int)c->leaders, "model", model_object(t), "costs",
-                     costs_object(t, a));
+    return json_pack("{s:i, s:I, s:I, s:s, s:s, s:s, s:o, s:o, s:o}", "ranks", at->ranks, "count",
+                     (json_int_t)at->count, "bytes", (json_int_t)c->bytes, "algorithm", c->algorithm->name, "reason",
+                     nbcoll_reason_name(c->reason), "why", chosen->why, "parameters", command_parameters_object(c),
+                     "model", model_object(t), "costs", costs_object(t, a));
 }
 
 /* What does a rank do that is late? */
@@ -286,9 +283,8 @@ static int answer_all(question *q)
                               nbcoll_type_name(q->cases.reduction.type));
     if (status == NBCOLL_OK)
         return COMMAND_OK;
-    command_refuse(q->self, "%s%s", nbcoll_status_text(status),
-                   q->asks_here && !q->here.size ? " (here; --messages and --native ask no ranks)" : "");
-    return COMMAND_FAILED;
+    return command_fail(q->self, "%s%s", nbcoll_status_text(status),
+                        q->asks_here && !q->here.size ? " (here; --messages and --native ask no ranks)" : "");
 }
 
 static void print_calls(const question *q)

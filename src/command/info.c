@@ -187,11 +187,7 @@ static int print_catalogue(const command *self)
          "costs 8 ranks (rounds: messages that wait for each other); who sends to whom (in shared memory: is read by\n"
          "whom) in which round, as far as a line goes; and when a communicator with the defaults chooses it, by ranks\n"
          "and bytes as rules count them: of the vector, or of the block.");
-    nbcoll_status status = info_algorithms();
-    if (status == NBCOLL_OK)
-        return COMMAND_OK;
-    command_refuse(self, "%s", nbcoll_status_text(status));
-    return COMMAND_FAILED;
+    return command_fail_status(self, info_algorithms());
 }
 
 typedef struct wish {

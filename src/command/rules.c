@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <jansson.h>
+
 #ifdef NBCOLL_HAVE_TUNING
 #include <nbcoll/tuning.h>
 #endif
@@ -14,33 +16,41 @@
 
 int command_rules_have_parameters(const command_rules *rules)
 {
-    const nbcoll_choice *given = &rules->given;
-    return given->segment || given->arity || given->ports || given->split || given->leaders;
+#define IS_GIVEN(name, flag) || rules->given.name
+    return 0 COMMAND_PARAMETERS(IS_GIVEN);
 }
 
 nbcoll_rule command_rule(const nbcoll_choice *choice)
 {
-    return (nbcoll_rule){.algorithm = choice->algorithm,
-                         .segment = choice->segment,
-                         .arity = choice->arity,
-                         .ports = choice->ports,
-                         .split = choice->split,
-                         .leaders = choice->leaders};
+    return (nbcoll_rule){.algorithm = choice->algorithm, COMMAND_PARAMETERS_OF(choice)};
 }
 
 int command_same_choice(const nbcoll_choice *x, const nbcoll_choice *y)
 {
-    return x->algorithm == y->algorithm && x->segment == y->segment && x->arity == y->arity && x->ports == y->ports &&
-           x->split == y->split && x->leaders == y->leaders;
+#define IS_SAME(name, flag) && x->name == y->name
+    return x->algorithm == y->algorithm COMMAND_PARAMETERS(IS_SAME);
 }
 
 void command_set_parameters(nbcoll_case *c, const nbcoll_choice *choice)
 {
-    c->segment = choice->segment;
-    c->arity = choice->arity;
-    c->ports = choice->ports;
-    c->split = choice->split;
-    c->leaders = choice->leaders;
+#define SET(name, flag) c->name = choice->name;
+    COMMAND_PARAMETERS(SET)
+}
+
+json_t *command_parameters_object(const nbcoll_choice *choice)
+{
+    json_t *all = json_object();
+#define ADD(name, flag) json_object_set_new(all, #name, json_integer((json_int_t)choice->name));
+    COMMAND_PARAMETERS(ADD)
+    return all;
+}
+
+void command_add_parameters(char *text, size_t room, const char *before, const nbcoll_choice *choice)
+{
+#define SAY(name, flag)                                                                                                \
+    if (choice->name)                                                                                                  \
+        command_add(text, room, "%s" #name " %zu", before, (size_t)choice->name);
+    COMMAND_PARAMETERS(SAY)
 }
 
 /* Appends rules. */
@@ -48,10 +58,8 @@ static int rules_add(const command *self, command_rules *rules, const nbcoll_rul
 {
     nbcoll_rule *all = realloc(rules->rules, (rules->count + n + 1) * sizeof *all);
 
-    if (!all) {
-        command_refuse(self, "%s", nbcoll_status_text(NBCOLL_ERR_MEMORY));
-        return COMMAND_FAILED;
-    }
+    if (!all)
+        return command_fail_status(self, NBCOLL_ERR_MEMORY);
     if (n)
         memcpy(all + rules->count, more, n * sizeof *all);
     rules->rules = all;
@@ -227,16 +235,7 @@ nbcoll_status command_choose(const command_rules *rules, const nbcoll_terms *ter
 const char *command_algorithm_text(const nbcoll_choice *choice, char text[COMMAND_NAME])
 {
     snprintf(text, COMMAND_NAME, "%s", choice->algorithm->name);
-    if (choice->segment)
-        command_add(text, COMMAND_NAME, " segment %zu", choice->segment);
-    if (choice->arity)
-        command_add(text, COMMAND_NAME, " arity %u", choice->arity);
-    if (choice->ports)
-        command_add(text, COMMAND_NAME, " ports %u", choice->ports);
-    if (choice->split)
-        command_add(text, COMMAND_NAME, " split %u", choice->split);
-    if (choice->leaders)
-        command_add(text, COMMAND_NAME, " leaders %u", choice->leaders);
+    command_add_parameters(text, COMMAND_NAME, " ", choice);
     return text;
 }
 

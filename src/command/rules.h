@@ -10,6 +10,12 @@
 
 #include "command.h"
 
+/* X(name, flag of algorithms that read it): the parameters of an algorithm, which a choice, a rule and a case have. */
+#define COMMAND_PARAMETERS(X) X(segment, SEGMENT) X(arity, ARITY) X(ports, PORTS) X(split, SPLIT) X(leaders, LEADERS)
+/* Those of one of these three, as initializers of another. */
+#define COMMAND_PARAMETERS_OF(it)                                                                                      \
+    .segment = (it)->segment, .arity = (it)->arity, .ports = (it)->ports, .split = (it)->split, .leaders = (it)->leaders
+
 typedef struct command_rules {
     const char *algorithm, *file; /* null: not given */
     nbcoll_choice given;          /* the parameters */
@@ -53,7 +59,7 @@ typedef struct command_chosen {
  * ranks share memory, those that the shm transport names. */
 nbcoll_terms command_terms(const command_rules *rules, const nbcoll_case *c);
 
-/* here.c: those of ranks that `nbcoll run` would start on this machine, without rules, from so many processes that meet
+/* bench_crew.c: those of ranks that `nbcoll run` would start on this machine, without rules, from so many processes that meet
  * for it. Errors: ERR_LIMIT (more ranks than can share memory), ERR_UNSUPPORTED (a build without shm), ERR_MEMORY, what
  * opening them returns. */
 nbcoll_status command_terms_here(const command *self, int ranks, nbcoll_terms *out);
@@ -76,6 +82,13 @@ nbcoll_rule command_rule(const nbcoll_choice *choice);
 
 /* Are these the same algorithm and parameters? */
 int command_same_choice(const nbcoll_choice *x, const nbcoll_choice *y);
+
+/* Appends the parameters that are not 0: "%s arity 4" each, with what stands before their names. */
+void command_add_parameters(char *text, size_t room, const char *before, const nbcoll_choice *choice);
+
+/* The parameters as an object. */
+struct json_t;
+struct json_t *command_parameters_object(const nbcoll_choice *choice);
 
 /* "tree arity 4", the parameters as in a tuning file. */
 #define COMMAND_NAME 128

@@ -73,9 +73,8 @@ static int check_limit(const run_plan *plan)
     unsigned long long needed = (plan->agent ? 4 : 2) * (unsigned long long)plan->ranks + 16;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= needed)
         return 0;
-    command_refuse(plan->self, "%d ranks need %llu file descriptors, and the limit is %llu (ulimit -n)", plan->ranks,
-                   needed, (unsigned long long)limit.rlim_cur);
-    return COMMAND_FAILED;
+    return command_fail(plan->self, "%d ranks need %llu file descriptors, and the limit is %llu (ulimit -n)",
+                        plan->ranks, needed, (unsigned long long)limit.rlim_cur);
 }
 
 /* ---- the guard ------------------------------------------------------------------------------------------------- */
@@ -124,10 +123,8 @@ static int launch_guarded(run_plan *plan)
         int status = guard(plan, launcher);
         return plan->timeline ? run_timeline_close(plan, status) : status;
     }
-    if (launcher < 0) {
-        command_refuse(plan->self, "%s", strerror(errno));
-        return COMMAND_FAILED;
-    }
+    if (launcher < 0)
+        return command_fail(plan->self, "%s", strerror(errno));
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != self)
         kill(getpid(), SIGTERM); /* the guard was gone before the kernel knew; it is taken from the queue */

@@ -132,9 +132,8 @@ int run_bind_find(const command *self, const char *where, int ranks, run_binding
         return command_refuse(self, "--bind %s: no %s of this machine is known", where, is_l3 ? "L3 cache" : "core");
     if (error == ENOTSUP)
         return command_refuse(self, "--bind %s: this build is without nbcoll_affinity", where);
-    command_refuse(self, "--bind %s: %s%s", where, run_bind_error() ? "sched_getaffinity is refused: " : "",
-                   strerror(error));
-    return COMMAND_FAILED;
+    return command_fail(self, "--bind %s: %s%s", where, run_bind_error() ? "sched_getaffinity is refused: " : "",
+                        strerror(error));
 }
 
 void run_bind_say(const command *self, const run_binding *b)

@@ -393,10 +393,8 @@ static int run_ranks(launch *l)
 #ifdef NBCOLL_WITH_SHM
     nbcoll_shm_id id;
     nbcoll_status made = nbcoll_shm_id_make(&id);
-    if (made) {
-        command_refuse(plan->self, "%s", nbcoll_status_text(made));
-        return COMMAND_FAILED;
-    }
+    if (made)
+        return command_fail_status(plan->self, made);
     snprintf(l->id, sizeof l->id, "%s", id.text);
 #endif
     l->deadline = plan->timeout == NBCOLL_FOREVER ? NBCOLL_FOREVER : run_now() + plan->timeout;

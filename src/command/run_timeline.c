@@ -287,10 +287,8 @@ int run_timeline_open(run_plan *plan)
 {
     int file = open(plan->timeline, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     plan->trace = file >= 0 ? fdopen(file, "w") : NULL;
-    if (!plan->trace) {
-        command_refuse(plan->self, "--timeline %s: %s", plan->timeline, strerror(errno));
-        return COMMAND_FAILED;
-    }
+    if (!plan->trace)
+        return command_fail(plan->self, "--timeline %s: %s", plan->timeline, strerror(errno));
     plan->begun = run_now();
     plan->ended = mmap(NULL, (size_t)plan->ranks * sizeof *plan->ended, PROT_READ | PROT_WRITE,
                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -298,8 +296,7 @@ int run_timeline_open(run_plan *plan)
     if (plan->ended != MAP_FAILED && plan->recording >= 0 &&
         nbcoll_timeline_create(plan->recording, plan->ranks) == NBCOLL_OK)
         return 0;
-    command_refuse(plan->self, "--timeline: no room to record into: %s", strerror(errno));
-    return COMMAND_FAILED;
+    return command_fail(plan->self, "--timeline: no room to record into: %s", strerror(errno));
 }
 
 /* Says what is missing of a rank's part. */

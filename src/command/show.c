@@ -182,10 +182,7 @@ static int show(picture *p)
         return print_programs(p, &c);
     if (!status)
         status = draw(p, &c);
-    if (!status)
-        return COMMAND_OK;
-    command_refuse(p->self, "%s", nbcoll_status_text(status));
-    return COMMAND_FAILED;
+    return command_fail_status(p->self, status);
 }
 
 static int run(const command *self, int argc, char *argv[])

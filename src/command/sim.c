@@ -284,9 +284,8 @@ static int simulate(simulation *s, size_t count)
     if (!status || status == NBCOLL_ERR_UNSUPPORTED || (!s->cases.algorithm && status == NBCOLL_ERR_OP))
         return 0;
     command_bar_clear(&s->bar);
-    command_refuse(s->self, "%s %s: %s", nbcoll_operation_name(s->algorithm->operation), s->algorithm->name,
-                   nbcoll_status_text(status));
-    return COMMAND_FAILED;
+    return command_fail(s->self, "%s %s: %s", nbcoll_operation_name(s->algorithm->operation), s->algorithm->name,
+                        nbcoll_status_text(status));
 }
 
 static nbcoll_case case_of(const simulation *s, const nbcoll_algorithm *algorithm, size_t count)
@@ -365,10 +364,8 @@ static int write_timeline(simulation *s, const char *name, void (*write)(const t
     if (!name)
         return 0;
     FILE *file = fopen(name, "w");
-    if (!file) {
-        command_refuse(s->self, "%s: %s", name, strerror(errno));
-        return COMMAND_FAILED;
-    }
+    if (!file)
+        return command_fail(s->self, "%s: %s", name, strerror(errno));
     write(&s->timeline, file);
     int failed = ferror(file);
     failed |= fclose(file);

@@ -87,7 +87,6 @@ int sim_fixed_work(const sim_fixed *given, json_t *rows)
         status = row(&f, ranks, blocking * (uint64_t)given->cores, rows);
     if (status == NBCOLL_OK)
         return 0;
-    command_refuse(given->self, "%s %s: %s", nbcoll_operation_name(given->algorithm->operation), given->algorithm->name,
-                   nbcoll_status_text(status));
-    return COMMAND_FAILED;
+    return command_fail(given->self, "%s %s: %s", nbcoll_operation_name(given->algorithm->operation),
+                        given->algorithm->name, nbcoll_status_text(status));
 }

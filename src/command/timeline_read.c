@@ -206,10 +206,8 @@ static int take_all(reading *r, const json_t *all)
         status = take_event(r, json_array_get(events, r->at));
     if (!status && r->head)
         status = refuse(r, "the end of a message is missing");
-    if (!status && r->t->has_failed) {
-        command_refuse(r->self, "no memory");
-        status = COMMAND_FAILED;
-    }
+    if (!status && r->t->has_failed)
+        status = command_fail(r->self, "no memory");
     timeline_sort(r->t);
     return status;
 }

@@ -65,18 +65,11 @@ static int take_model(const command *self, void *user, const char *value)
     return sim_take_model(self, value, &t->model);
 }
 
-/* Not where blocks are bound in the call: rules count 0 bytes there, whatever it moves. */
-static int can_tune(nbcoll_operation operation)
-{
-    return operation != NBCOLL_OPERATION_SCATTERV && operation != NBCOLL_OPERATION_GATHERV &&
-           operation != NBCOLL_OPERATION_ALLTOALLV && operation != NBCOLL_OPERATION_ALLTOALLW;
-}
-
 static int take_operation(tune *t, char *word)
 {
     command_cases one = {.operation = -1};
     int status = command_take_words(t->self, &one, 1, &word);
-    if (!status && !can_tune((nbcoll_operation)one.operation))
+    if (!status && !command_is((nbcoll_operation)one.operation, COMMAND_TUNABLE))
         status = command_refuse(t->self, "%s binds its blocks when it is called: their size is not known before", word);
     for (size_t i = 0; i < t->operations && !status; i++)
         if (t->operation[i] == (nbcoll_operation)one.operation)
@@ -102,7 +95,7 @@ static void take_defaults(tune *t)
     } else if (!t->rows)
         t->ranks[t->rows++] = cores < 2 ? 2 : cores < MOST_MEASURED ? (size_t)cores : MOST_MEASURED;
     for (int i = 0, are_all = !t->operations; are_all && i < NBCOLL_OPERATION_COUNT; i++)
-        if (can_tune((nbcoll_operation)i))
+        if (command_is((nbcoll_operation)i, COMMAND_TUNABLE))
             t->operation[t->operations++] = (nbcoll_operation)i;
 }
 
@@ -157,12 +150,11 @@ static void hear_interrupts(void)
 
 static int say_interrupted(const tune *t, size_t done)
 {
-    if (t->output)
-        command_refuse(t->self, "interrupted after %zu of %zu points, which are in %s.journal: the same command goes "
-                       "on", done, t->points, t->output);
-    else
-        command_refuse(t->self, "interrupted after %zu of %zu points; with --output it could go on", done, t->points);
-    return COMMAND_FAILED;
+    if (!t->output)
+        return command_fail(t->self, "interrupted after %zu of %zu points; with --output it could go on", done,
+                            t->points);
+    return command_fail(t->self, "interrupted after %zu of %zu points, which are in %s.journal: the same command goes "
+                        "on", done, t->points, t->output);
 }
 
 /* Takes all points that are not in the journal. */

@@ -173,17 +173,9 @@ static void put_rule(FILE *out, const nbcoll_rule *r)
         fprintf(out, " bytes %zu..", r->from);
     else if (r->below)
         fprintf(out, " bytes ..%zu", r->below - 1);
-    if (r->segment)
-        fprintf(out, " segment %zu", r->segment);
-    if (r->arity)
-        fprintf(out, " arity %u", r->arity);
-    if (r->ports)
-        fprintf(out, " ports %u", r->ports);
-    if (r->split)
-        fprintf(out, " split %u", r->split);
-    if (r->leaders)
-        fprintf(out, " leaders %u", r->leaders);
-    fputc('\n', out);
+    char parameters[COMMAND_NAME] = "";
+    command_add_parameters(parameters, sizeof parameters, " ", &(nbcoll_choice){COMMAND_PARAMETERS_OF(r)});
+    fprintf(out, "%s\n", parameters);
 }
 
 static int write_all(const tune *t, FILE *out)

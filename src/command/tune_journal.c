@@ -64,9 +64,8 @@ static json_t *point_object(const tune *t, const tune_point *p)
     json_t *times = json_array();
     for (size_t i = 0; i < p->times; i++) {
         const tune_time *time = &p->time[i];
-        json_t *row = json_pack("[s, I, i, i, i, i, f, f]", time->choice.algorithm->name,
-                                (json_int_t)time->choice.segment, (int)time->choice.arity, (int)time->choice.ports,
-                                (int)time->choice.split, (int)time->choice.leaders, time->us, time->noise);
+        json_t *row = json_pack("[s, o, f, f]", time->choice.algorithm->name, command_parameters_object(&time->choice),
+                                time->us, time->noise);
         json_array_append_new(times, row);
     }
     return json_pack("{s:s, s:I, s:I, s:s#, s:o}", "operation", nbcoll_operation_name(p->operation), "ranks",
@@ -108,26 +107,24 @@ static tune_point *find_point(const tune *t, const json_t *line)
 /* Takes the time of a candidate. Is it there? */
 static int take_time(tune_time *time, json_t *times)
 {
-    json_t *row;
+    json_t *row, *wanted = command_parameters_object(&time->choice);
     size_t i;
+    int is_there = 0;
     json_array_foreach(times, i, row)
     {
         const char *name;
-        json_int_t segment;
-        int arity, ports, split, leaders;
+        json_t *parameters;
         double us, noise;
-        if (json_unpack(row, "[s, I, i, i, i, i, F, F]", &name, &segment, &arity, &ports, &split, &leaders, &us,
-                        &noise) == 0 &&
-            strcmp(name, time->choice.algorithm->name) == 0 && (size_t)segment == time->choice.segment &&
-            (unsigned)arity == time->choice.arity && (unsigned)ports == time->choice.ports &&
-            (unsigned)split == time->choice.split && (unsigned)leaders == time->choice.leaders && us >= 0 &&
+        if (!is_there && json_unpack(row, "[s, o, F, F]", &name, &parameters, &us, &noise) == 0 &&
+            strcmp(name, time->choice.algorithm->name) == 0 && json_equal(parameters, wanted) && us >= 0 &&
             noise >= 0) {
             time->us = us;
             time->noise = noise;
-            return 1;
+            is_there = 1;
         }
     }
-    return 0;
+    json_decref(wanted);
+    return is_there;
 }
 
 /* 0: it is no line of a point. */
@@ -179,10 +176,8 @@ static int read_lines(tune *t, const tune_journal *j, size_t *lines)
         json_decref(line);
     }
     free(text);
-    if (!status && (fseeko(j->file, good, SEEK_SET) != 0 || ftruncate(fileno(j->file), good) != 0)) {
-        command_refuse(t->self, "%s: %s", j->name, strerror(errno));
-        status = COMMAND_FAILED;
-    }
+    if (!status && (fseeko(j->file, good, SEEK_SET) != 0 || ftruncate(fileno(j->file), good) != 0))
+        status = command_fail(t->self, "%s: %s", j->name, strerror(errno));
     return status;
 }
 
@@ -193,14 +188,10 @@ static int open_file(const tune *t, tune_journal *j)
     int fd = asprintf(&j->name, "%s.journal", t->output) < 0 ? (j->name = NULL, -1)
                                                              : open(j->name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     j->file = fd < 0 ? NULL : fdopen(fd, "r+");
-    if (!j->file) {
-        command_refuse(t->self, "%s: %s", j->name ? j->name : t->output, strerror(errno));
-        return COMMAND_FAILED;
-    }
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        command_refuse(t->self, "%s: another nbcoll tune is at work on it", j->name);
-        return COMMAND_FAILED;
-    }
+    if (!j->file)
+        return command_fail(t->self, "%s: %s", j->name ? j->name : t->output, strerror(errno));
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+        return command_fail(t->self, "%s: another nbcoll tune is at work on it", j->name);
     return 0;
 }
 

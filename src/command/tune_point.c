@@ -29,13 +29,8 @@ size_t tune_all(const tune *t)
  * algorithm does not read are dropped. */
 static size_t add(tune_point *p, const nbcoll_choice *c)
 {
-    uint32_t flags = c->algorithm->flags;
-    nbcoll_choice new = {.algorithm = c->algorithm,
-                         .segment = flags & NBCOLL_ALGORITHM_SEGMENT ? c->segment : 0,
-                         .arity = flags & NBCOLL_ALGORITHM_ARITY ? c->arity : 0,
-                         .ports = flags & NBCOLL_ALGORITHM_PORTS ? c->ports : 0,
-                         .split = flags & NBCOLL_ALGORITHM_SPLIT ? c->split : 0,
-                         .leaders = flags & NBCOLL_ALGORITHM_LEADERS ? c->leaders : 0};
+#define READ(name, flag) .name = c->algorithm->flags & NBCOLL_ALGORITHM_##flag ? c->name : 0,
+    nbcoll_choice new = {COMMAND_PARAMETERS(READ).algorithm = c->algorithm};
     size_t i = 0;
     while (i < p->times && !command_same_choice(&p->time[i].choice, &new))
         i++;
@@ -157,8 +152,7 @@ static int list_point(tune *t, size_t operation, size_t row, size_t column, size
                               nbcoll_type_name(t->plan.reduction.type));
     if (status == NBCOLL_OK)
         return 0;
-    command_refuse(t->self, "%s: %s", nbcoll_operation_name(p->operation), nbcoll_status_text(status));
-    return COMMAND_FAILED;
+    return command_fail(t->self, "%s: %s", nbcoll_operation_name(p->operation), nbcoll_status_text(status));
 }
 
 /* What was said instead. */
@@ -188,10 +182,8 @@ static int take_terms(tune *t, size_t row)
         return bench_run(t->self, &plan, NULL);
     }
     *terms = (nbcoll_terms){.size = sizeof *terms, .ranks = (int)t->ranks[row], .large = NBCOLL_BY_COST};
-    if (place(t, row) != NBCOLL_OK) {
-        command_refuse(t->self, "%s", nbcoll_status_text(NBCOLL_ERR_MEMORY));
-        return COMMAND_FAILED;
-    }
+    if (place(t, row) != NBCOLL_OK)
+        return command_fail_status(t->self, NBCOLL_ERR_MEMORY);
     sim_price(&t->model, t->nodes[row], terms);
     terms->shared = t->nodes[row]->count == 1;
     terms->nodes_share = 1;
@@ -208,8 +200,7 @@ int tune_list(tune *t)
     t->point = calloc(tune_all(t), sizeof *t->point);
     if (!counts || !t->point) {
         free(counts);
-        command_refuse(t->self, "%s", nbcoll_status_text(NBCOLL_ERR_MEMORY));
-        return COMMAND_FAILED;
+        return command_fail_status(t->self, NBCOLL_ERR_MEMORY);
     }
     for (size_t row = 0; row < t->rows && !status; row++)
         status = take_terms(t, row);
@@ -256,11 +247,9 @@ static int simulate(const tune *t, tune_point *p)
         command_set_parameters(&s.at, &time->choice);
         nbcoll_sim_result result = {.size = sizeof result};
         nbcoll_status status = nbcoll_simulate(&config, build, &s, &result);
-        if (status != NBCOLL_OK) {
-            command_refuse(t->self, "%s %s: %s", nbcoll_operation_name(p->operation), time->choice.algorithm->name,
-                           nbcoll_status_text(status));
-            return COMMAND_FAILED;
-        }
+        if (status != NBCOLL_OK)
+            return command_fail(t->self, "%s %s: %s", nbcoll_operation_name(p->operation), time->choice.algorithm->name,
+                                nbcoll_status_text(status));
         time->us = (double)result.last / 1e3;
     }
     return 0;

@@ -90,10 +90,10 @@ static void print_table(const tune *t, tune_chooser who)
 
 static json_t *time_object(const tune_time *time)
 {
-    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f}", "algorithm", time->choice.algorithm->name, "segment",
-                     (json_int_t)time->choice.segment, "arity", (json_int_t)time->choice.arity, "ports",
-                     (json_int_t)time->choice.ports, "split", (json_int_t)time->choice.split, "leaders",
-                     (json_int_t)time->choice.leaders, "us", time->us, "noise", time->noise);
+    json_t *object = json_pack("{s:s, s:f, s:f}", "algorithm", time->choice.algorithm->name, "us", time->us, "noise",
+                               time->noise);
+    json_object_update_new(object, command_parameters_object(&time->choice));
+    return object;
 }
 
 static json_t *point_object(const tune *t, const tune_point *p)

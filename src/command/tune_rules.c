@@ -153,10 +153,8 @@ static void make_rules(tune *t, size_t operation, winners *w)
 int tune_make_rules(tune *t)
 {
     t->made = calloc(tune_all(t), sizeof *t->made);
-    if (!t->made) {
-        command_refuse(t->self, "%s", nbcoll_status_text(NBCOLL_ERR_MEMORY));
-        return COMMAND_FAILED;
-    }
+    if (!t->made)
+        return command_fail_status(t->self, NBCOLL_ERR_MEMORY);
     for (size_t i = 0; i < tune_all(t); i++) {
         tune_point *p = &t->point[i];
         for (size_t k = 1; k < p->times; k++)
@@ -170,6 +168,6 @@ int tune_make_rules(tune *t)
     }
     if (t->made_count <= NBCOLL_RULES)
         return tune_choose_made(t);
-    command_refuse(t->self, "%zu rules, and a communicator takes %d: take a coarser grid", t->made_count, NBCOLL_RULES);
-    return COMMAND_FAILED;
+    return command_fail(t->self, "%zu rules, and a communicator takes %d: take a coarser grid", t->made_count,
+                        NBCOLL_RULES);
 }

@@ -204,9 +204,7 @@ static nbcoll_status refutation_object(const verification *v, const failing_case
         status = draw_rank(v, f, f->why.place[i].rank, append, text);
         json_array_append_new(schedules, text);
     }
-    json_t *parameters = json_pack("{s:I, s:I, s:I, s:I, s:I}", "segment", (json_int_t)f->at.segment, "arity",
-                                   (json_int_t)f->at.arity, "ports", (json_int_t)f->at.ports, "split",
-                                   (json_int_t)f->at.split, "leaders", (json_int_t)f->at.leaders);
+    json_t *parameters = command_parameters_object(&(nbcoll_choice){COMMAND_PARAMETERS_OF(&f->at)});
     char form[VERIFY_TEXT];
     *out = json_pack("{s:s, s:s, s:i, s:i, s:I, s:s, s:b, s:b, s:s, s:o, s:o, s:o}", //
                      "flaw", nbcoll_flaw_name(f->why.flaw), "text", f->why.text, "ranks", f->at.ranks, //
@@ -322,9 +320,8 @@ static int verify(verification *v)
     if (!status)
         return 0;
     command_bar_clear(&v->bar);
-    command_refuse(v->self, "%s %s: %s%s%s", nbcoll_operation_name(v->algorithm->operation), v->algorithm->name,
-                   nbcoll_status_text(status), *f.why.text ? ". " : "", f.why.text);
-    return COMMAND_FAILED;
+    return command_fail(v->self, "%s %s: %s%s%s", nbcoll_operation_name(v->algorithm->operation), v->algorithm->name,
+                        nbcoll_status_text(status), *f.why.text ? ". " : "", f.why.text);
 }
 
 /* ---- the command ----------------------------------------------------------------------------------------------- */

@@ -79,19 +79,11 @@ static choices in_place_of(const command_cases *cases, unsigned fixed, nbcoll_op
 {
     if (fixed & VERIFY_IN_PLACE)
         return (choices){1, {(size_t)cases->in_place}};
-    switch (operation) {
-    case NBCOLL_OPERATION_BARRIER:
-    case NBCOLL_OPERATION_BCAST:
+    if (operation == NBCOLL_OPERATION_BARRIER || operation == NBCOLL_OPERATION_BCAST)
         return (choices){1, {0}};
-    case NBCOLL_OPERATION_SCATTER: /* at the root, whatever its number */
-    case NBCOLL_OPERATION_GATHER:
-    case NBCOLL_OPERATION_SCATTERV:
-    case NBCOLL_OPERATION_GATHERV:
-    case NBCOLL_OPERATION_REDUCE:
+    if (command_is(operation, COMMAND_ROOTED)) /* at the root, whatever its number */
         return (choices){2, {0, 1}};
-    default:
-        return (choices){3, {0, 1, 2}};
-    }
+    return (choices){3, {0, 1, 2}};
 }
 
 /* So many neighbours share memory; `most` stands for all. What never exposes memory is the same with any. */
@@ -155,16 +147,7 @@ char *verify_form_text(const nbcoll_case *c, char text[VERIFY_TEXT])
         command_add(text, VERIFY_TEXT, " --in-place%s", c->in_place == 2 ? "=odd" : "");
     if (c->node)
         command_add(text, VERIFY_TEXT, c->node >= c->ranks || c->node < 0 ? " --native" : " --native=%d", c->node);
-    if (c->segment)
-        command_add(text, VERIFY_TEXT, " --segment %zu", c->segment);
-    if (c->arity)
-        command_add(text, VERIFY_TEXT, " --arity %u", c->arity);
-    if (c->ports)
-        command_add(text, VERIFY_TEXT, " --ports %u", c->ports);
-    if (c->split)
-        command_add(text, VERIFY_TEXT, " --split %u", c->split);
-    if (c->leaders)
-        command_add(text, VERIFY_TEXT, " --leaders %u", c->leaders);
+    command_add_parameters(text, VERIFY_TEXT, " --", &(nbcoll_choice){COMMAND_PARAMETERS_OF(c)});
     return text;
 }
 
