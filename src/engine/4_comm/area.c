@@ -224,12 +224,14 @@ static void nbcolli_area_log_lack(const nbcoll_comm *comm)
 
 void nbcolli_area_take(nbcoll_comm *comm)
 {
-    if (!comm->agreed.shares || comm->lacking >= 0) {
+    /* whether this rank has a part it knows itself: the votes came by messages */
+    if (!comm->agreed.shares || comm->lacking >= 0 || !comm->offered) {
         nbcolli_area_return(comm);
         if (comm->lacking >= 0)
             nbcolli_area_log_lack(comm);
         return;
     }
+    comm->parts[comm->rank] = comm->offered->base;
     comm->area = comm->parts;
     comm->layout = nbcolli_area_layout(comm, comm->size);
     comm->shared = comm->agreed.shares == NBCOLLI_SHARES_WITH_ALL && comm->leader < 0;
