@@ -118,6 +118,7 @@ static const char *with_signals(run *r)
 static const char *with_mapped(run *r)
 {
     job_of(r)->has_mapped = true;
+    job_of(r)->at += !job_of(r)->at; /* when the test has what itself needs */
     return IS_SANITIZED ? "a sanitizer takes all addresses" : NULL;
 }
 

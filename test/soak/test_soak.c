@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -102,6 +103,7 @@ static void become(run *r, const kind *k, int seat, int memory)
     char number[12], *const arguments[] = {self, "--rank", number, NULL};
     snprintf(number, sizeof number, "%d", seat);
     setpgid(0, 0); /* not the terminal's */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (int i = 0; i < r->board->job.ranks && r->board->job.has_agent; i++)
         if (seat == AGENT || seat == i)
             dup2(r->socket[i][seat == AGENT], SOCKETS + i);

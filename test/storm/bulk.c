@@ -173,6 +173,18 @@ nbcoll_status bulk_carry_out(storm *s, order *o)
     return NBCOLL_OK;
 }
 
+/* Is it one that cannot touch the memory of one end? */
+static bool cannot_touch(end *e, order *o, uint64_t count)
+{
+    const fault *f = storm_fault(e->storm, e->actor, FAULT_TOUCHES, &count);
+    if (!f)
+        return false;
+    storm_note(e->storm, e->rank, NOTE_FAULT, FAULT_TOUCHES, (uint64_t)o->peer);
+    storm_cause(e->storm, f->late ? e->rank : o->peer, BAD_BUFFER);
+    o->fails = f->late ? NBCOLL_ERR_BUFFER : NBCOLL_ERR_FAULT;
+    return true;
+}
+
 static nbcoll_posted begin(end *e, order o, fault_kind kind, uint64_t *counter)
 {
     storm *s = e->storm;
@@ -183,12 +195,16 @@ static nbcoll_posted begin(end *e, order o, fault_kind kind, uint64_t *counter)
     if (refused >= 0)
         return (nbcoll_posted)refused;
     storm_note(s, e->rank, o.kind == ORDER_GET ? NOTE_GET : NOTE_PUT, (uint64_t)o.peer, o.bytes);
+    if (cannot_touch(e, &o, *counter)) {
+        ++*counter;
+        return wire_lend(e, o);
+    }
     const fault *f = storm_fault(s, e->actor, kind, counter);
     if (f) {
         storm_note(s, e->rank, NOTE_FAULT, kind, (uint64_t)o.peer);
         storm_cause(s, e->rank, BAD_WIRE);
         storm_cause(s, o.peer, BAD_WIRE);
-        o.fails = true;
+        o.fails = NBCOLL_ERR_TRANSPORT;
         return f->late ? wire_lend(e, o) : NBCOLL_POST_FAILED;
     }
     if (wire_end(e, o.peer)->given_up[e->rank] || storm_chance(s, e->net.refused)) {

@@ -76,7 +76,7 @@ static void end_dies(end *e)
     e->is_gone = true;
     for (size_t i = 0; i < w->n_orders; i++)
         if (w->orders[i].end == e)
-            w->orders[i].fails = storm_chance(s, 500);
+            w->orders[i].fails = storm_chance(s, 500) ? NBCOLL_ERR_TRANSPORT : NBCOLL_OK;
     for (int r = 0; r < s->plan.ranks; r++)
         if (wire_reaches(e, r)) {
             e->seen_at[r] = s->now + storm_random(s, 50 * MILLISECOND);

@@ -21,10 +21,12 @@ static bool may_be_named(const storm *s, int rank, nbcoll_status status)
         return bad & (BAD_MEMORY | BAD_KEY);
     case NBCOLL_ERR_CALL:
         return bad & BAD_HOST;
+    case NBCOLL_ERR_FAULT:
+        return bad & BAD_BUFFER;
     case NBCOLL_ERR_MISMATCH:
         return bad & (BAD_DIFFERS | BAD_LEFT);
     case NBCOLL_ERR_CANCELLED:
-        return bad & (BAD_CANCELS | BAD_MEMORY);
+        return bad & (BAD_CANCELS | BAD_MEMORY | BAD_BUFFER);
     default:
         return false;
     }
@@ -50,11 +52,12 @@ static const char *is_without_cause(const actor *a, const item *i, nbcoll_status
         [NBCOLL_ERR_PEER_LOST] = {BAD_DEAD | BAD_LEFT | BAD_ENDED | BAD_DECLARED | BAD_WIRE | BAD_MEMORY,
                                   "nobody is lost"},
         [NBCOLL_ERR_MEMORY] = {BAD_MEMORY | BAD_KEY, "no memory was refused"},
+        [NBCOLL_ERR_FAULT] = {BAD_BUFFER, "all memory could be touched"},
         [NBCOLL_ERR_CALL] = {BAD_HOST, "no function has failed"},
         /* who has freed a communicator differs from those that wait for it */
         [NBCOLL_ERR_MISMATCH] = {BAD_DIFFERS | BAD_LEFT, "all have called the same"},
-        /* who has no memory for a communicator cancels it */
-        [NBCOLL_ERR_CANCELLED] = {BAD_CANCELS | BAD_MEMORY, "nobody has cancelled"}};
+        /* who has no memory for a communicator, or cannot get its vote, cancels it */
+        [NBCOLL_ERR_CANCELLED] = {BAD_CANCELS | BAD_MEMORY | BAD_BUFFER, "nobody has cancelled"}};
     const storm *s = a->storm;
 
     if (s->bad_anywhere & BAD_HEADER)

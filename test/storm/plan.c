@@ -167,6 +167,11 @@ static void draw_ticks(plan *p)
             n->key_bytes = 16;
         }
     p->is_observed = p->edition >= 7 && !p->ticks && mix(p->seed, 9) % 8 == 0;
+    p->is_alike = p->edition >= 9 && mix(p->seed, 20) % 2;
+    if (p->edition >= 9 && p->ranks <= 9 && mix(p->seed, 21) % 4 == 0) { /* by more than it takes till they are asked */
+        p->late = 60;
+        p->latest = 300 * MILLISECOND;
+    }
     p->garbage = p->edition >= 7 && mix(p->seed, 10) % 2 ? 0x5b : 0xdb; /* as numbers: more or less than none */
 }
 
@@ -329,6 +334,7 @@ static void draw_fault(plan *p, uint64_t *r, fault_kind kind)
         break;
     case FAULT_GET:
     case FAULT_PUT:
+    case FAULT_TOUCHES:
         f->at = draw(r, 20);
         break;
     case FAULT_POST:
@@ -343,6 +349,8 @@ static void draw_fault(plan *p, uint64_t *r, fault_kind kind)
     case FAULT_DAMAGE:
     case FAULT_GARBLES:
         f->at = draw(r, 200);
+        if (p->edition >= 9 && kind == FAULT_DAMAGE)
+            f->many = ONE_OF(r, 1, 3, 20);
         break;
     case FAULT_FREES: /* not the one by which all communicators are made, and shrunk */
         f->at = draw(r, calls);
@@ -354,6 +362,17 @@ static void draw_fault(plan *p, uint64_t *r, fault_kind kind)
     }
 }
 
+static int draw_kind(const plan *p, uint64_t *r)
+{
+    if (p->edition < 9)
+        return (int)draw(r, p->edition < 2   ? FAULT_RIVALS
+                            : p->edition < 7 ? FAULT_GARBLES
+                            : p->edition < 8 ? FAULT_FREES
+                                             : FAULT_TOUCHES);
+    int kind = (int)draw(r, FAULT_COUNT + 1);
+    return kind < FAULT_COUNT ? kind : FAULT_DAMAGE;
+}
+
 static void draw_faults(plan *p, const cut *c)
 {
     uint64_t r = mix(p->seed, 2), n = draw(&r, 2) ? 0 : draw(&r, 3) ? 1 : 2;
@@ -363,10 +382,7 @@ static void draw_faults(plan *p, const cut *c)
     if (c->is_calm)
         n = 0;
     for (uint64_t k = 0; k < n; k++) {
-        int kind = (int)draw(&r, p->edition < 2   ? FAULT_RIVALS
-                                 : p->edition < 7 ? FAULT_GARBLES
-                                 : p->edition < 8 ? FAULT_FREES
-                                                  : FAULT_COUNT);
+        int kind = draw_kind(p, &r);
         item *i = &p->item[draw(&r, (uint64_t)p->items)];
         int whose = 1 + (int)draw(&r, (uint64_t)p->ranks);
         if (c->only)
@@ -383,12 +399,15 @@ static void draw_faults(plan *p, const cut *c)
     }
 }
 
-/* Who calls something else may wait for ever where others shrink: that waits for it. */
+/* Who calls something else may wait for ever where others shrink: that waits for it. And who cannot learn who is left
+ * goes on without the others, which wait for it. */
 static void skip_shrinks(plan *p)
 {
     bool differs = false;
     for (int i = 0; i < p->items; i++)
         differs |= p->item[i].differs > 0;
+    for (int i = 0; i < p->faults; i++)
+        differs |= p->fault[i].kind == FAULT_TOUCHES;
     for (int i = 0; i < p->items && differs; i++)
         p->is_skipped[i] |= p->item[i].kind == ITEM_SHRINK;
 }
@@ -459,7 +478,8 @@ const char *const fault_name[FAULT_COUNT] = {"memory refused",
                                              "it and another declare each other lost",
                                              "its clock jumps",
                                              "a message is of no type",
-                                             "frees a communicator before its time"};
+                                             "frees a communicator before its time",
+                                             "a get or put cannot touch memory"};
 
 static void print_item(const plan *p, int n)
 {

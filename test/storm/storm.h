@@ -107,6 +107,7 @@ typedef enum fault_kind {
                       seventh edition on */
     FAULT_FREES,   /* it frees the communicator of item `at` instead of executing that, and goes on: from the eighth
                       edition on */
+    FAULT_TOUCHES, /* a get or put cannot touch memory of one of its ends: from the ninth edition on */
     FAULT_COUNT
 } fault_kind;
 
@@ -156,6 +157,7 @@ typedef struct plan {
     unsigned char garbage; /* what is freed is filled with */
     int late_tags; /* near which end counters begin: counters.h; 0: at 0 */
     bool is_over_shm; /* shm joins the ranks */
+    bool is_alike; /* elements that pack take the same room, whatever travels of them */
     bool is_mixed; /* limits and hooks differ by rank as far as the headers let them: begin.c, ends.c */
     bool is_skipped[ITEMS_MOST];
     bool survives[COMMS_MOST]; /* of survivors: who is a member is found out, and stands in `place` from then on */
@@ -218,6 +220,7 @@ enum {
     BAD_KEY = 512,     /* what it was to show to others without messages could not be registered */
     BAD_OPENING = 4096, /* a system call of its opening was refused */
     BAD_FREED = 2048,  /* it has freed a communicator before its time */
+    BAD_BUFFER = 8192, /* a get or put has not been able to touch its memory */
     BAD_ENDED = 1024,  /* something has ended badly on it: what it has not sent for that it never will */
     BAD_HEADER = 256 /* then any end is allowed, and none; but nothing outside may be touched */
 };

@@ -176,6 +176,8 @@ static void describe_own(buffers *b, const item *i)
             b->element == ELEMENT_PACKED && !(mix(b->salt, (uint64_t)b->rank) % 4 == 0 && !combines(b->o.what));
         b->packed = i->packed;
         b->extent = b->packed + (packs ? 1 + (b->packed + (combines(b->o.what) ? 0 : (size_t)b->rank)) % 9 : 0);
+        if (packs && b->actor->storm->plan.is_alike)
+            b->extent = PACKED_MOST + 1;
         b->type = malloc(sizeof *b->type);
         *b->type = (nbcoll_host_type){sizeof *b->type,      b->extent, packs ? b->packed : 0, b, packs ? pack : NULL,
                                       packs ? unpack : NULL};

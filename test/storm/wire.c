@@ -176,7 +176,7 @@ static nbcoll_status carry_out(storm *s, order *o)
     if ((s->ends && o->peer != o->end->rank) || o->end->has_seen[o->peer])
         return wire_end(o->end, o->peer)->is_closed ? NBCOLL_OK : NBCOLL_ERR_PEER_LOST;
     if (o->fails)
-        return NBCOLL_ERR_TRANSPORT;
+        return o->fails;
     if (sum_of(o) != o->sum)
         storm_find(s, "rank %d has changed what it had lent to a %s", o->end->rank,
                    o->kind == ORDER_POST ? "post" : "put");

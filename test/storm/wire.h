@@ -64,7 +64,7 @@ typedef struct order {
     uint64_t local; /* the id of a registration, or 0 */
     uint64_t sum;   /* of what was lent */
     uint64_t at;
-    bool fails;
+    nbcoll_status fails; /* how, or OK */
 } order;
 
 typedef struct registered {
