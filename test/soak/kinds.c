@@ -426,6 +426,7 @@ static void other_build(run *r, int rank)
 static const char *with_agent(run *r)
 {
     job_of(r)->has_agent = true;
+    job_of(r)->shrinks = false; /* who has lost its agent alone would wait for others that go on */
     return NULL;
 }
 
