@@ -448,7 +448,8 @@ static void provide(void)
     unsigned char stack[512 << 10];
     mallopt(M_MMAP_MAX, 0);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
-    free(malloc(256 << 20));
+    void *volatile heap = malloc(256 << 20); /* volatile: else it is left out */
+    free(heap);
     memset(stack, 0, sizeof stack);
     __asm__ volatile("" : : "r"(stack) : "memory");
 }
