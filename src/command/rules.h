@@ -59,9 +59,9 @@ typedef struct command_chosen {
  * ranks share memory, those that the shm transport names. */
 nbcoll_terms command_terms(const command_rules *rules, const nbcoll_case *c);
 
-/* bench_crew.c: those of ranks that `nbcoll run` would start on this machine, without rules, from so many processes that meet
- * for it. Errors: ERR_LIMIT (more ranks than can share memory), ERR_UNSUPPORTED (a build without shm), ERR_MEMORY, what
- * opening them returns. */
+/* bench_crew.c: those of ranks that `nbcoll run` would start on this machine, without rules, from so many processes
+ * that meet for it. Errors: ERR_LIMIT (more ranks than can share memory), ERR_UNSUPPORTED (a build without shm),
+ * ERR_MEMORY, what opening them returns. */
 nbcoll_status command_terms_here(const command *self, int ranks, nbcoll_terms *out);
 
 /* The arguments of a case, completed. counts[ranks] must stay as long as they do. Errors: nbcoll_args_complete's. */

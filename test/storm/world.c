@@ -289,7 +289,7 @@ int clock_gettime(clockid_t clock, struct timespec *t)
     if (!running)
         return (int)syscall(SYS_clock_gettime, clock, t);
     if (running->plan.is_over_shm) /* which looks at it until something has come */
-        storm_step(running, running->turn);
+        storm_step(running, running->turn->actor);
     uint64_t now = running->plan.is_patient ? SECOND : running->now;
     t->tv_sec = (time_t)(now / SECOND);
     t->tv_nsec = (long)(now % SECOND);
