@@ -59,6 +59,11 @@ const kept storm_kept[] = {
     /* A shrink is decided with the memory of one that has given up the decider since. */
     {1795765922001430, {.edition = 8, .items = -1}},
 
+    /* The same, where what waits for its answer has failed. */
+    {720000343, {.edition = 8, .items = -1, .only = 1 + FAULT_FREES}},
+    /* What ended while another request was tested is seen before a sleep. */
+    {62000025, {.edition = 7, .items = -1}},
+    {31002643, {.edition = 7, .items = -1}},
     /* Where the judge was wrong, or too kind. */
     {174, {.edition = 1, .items = 3}},
     {9, {.edition = 1, .items = -1, .only = 1 + FAULT_REGISTER}},

@@ -434,6 +434,33 @@ static uint64_t nbcolli_mark_of(const nbcolli_run *run)
     return mark | 1; /* not that of a run which no round has seen */
 }
 
+/* In this round the rank is to be asked of the operation, or of an earlier one. */
+static void nbcolli_ask_wants(nbcoll_comm *comm, int rank, uint64_t tag)
+{
+    nbcolli_told *told = &comm->told[rank];
+    if (!told->want || tag < told->want - 1)
+        told->want = tag + 1;
+}
+
+/* A run that has failed waits for answers. A rank that has freed the communicator, and is making another one, keeps
+ * what they are to until it is asked (receive.c). Returns whether somebody is to be asked. */
+static int nbcolli_look_after_settling(const nbcolli_run *run)
+{
+    nbcoll_comm *comm = run->comm;
+    int wants = 0;
+
+    for (uint32_t i = 0; i < run->schedule->ops; i++) {
+        const nbcolli_op *op = &run->op[i];
+        int rank = run->schedule->step[op->step].peer;
+        if ((op->phase != NBCOLLI_SENT_RTS && op->phase != NBCOLLI_SENT_CTS) ||
+            comm->peer[rank].link->loss[comm->peer[rank].address] != NBCOLLI_HERE)
+            continue;
+        nbcolli_ask_wants(comm, rank, run->tag);
+        wants = 1;
+    }
+    return wants;
+}
+
 /* Looks where all are for whom a stuck run waits. Returns whether somebody is to be asked. */
 static int nbcolli_look_after(nbcolli_run *run)
 {
@@ -448,7 +475,6 @@ static int nbcolli_look_after(nbcolli_run *run)
         nbcolli_rank_place p = {.position = NBCOLL_POSITION_UNKNOWN};
         if (nbcolli_has_cells_of(comm, rank))
             p = nbcolli_place_by_words(comm, rank, tag);
-        nbcolli_told *told = &comm->told[rank];
         /* Words pass by messages that are under way: of an end that no fingerprint tells it is asked. */
         int is_doubtful = p.position == NBCOLL_POSITION_ENDED && run->op[i].phase == NBCOLLI_POSTED &&
                           !(p.is_known && run->schedule->fingerprint);
@@ -456,8 +482,7 @@ static int nbcolli_look_after(nbcolli_run *run)
             nbcolli_ask_judge(&run->op[i], rank, tag, &p);
         else {
             wants = 1;
-            if (!told->want || tag < told->want - 1)
-                told->want = tag + 1;
+            nbcolli_ask_wants(comm, rank, tag);
         }
     }
     return wants;
@@ -469,6 +494,8 @@ static int nbcolli_round_of(nbcolli_run *run)
     uint64_t mark = nbcolli_mark_of(run);
 
     run->is_worn = 1; /* what rounds note is of this operation */
+    if (mark == run->mark && run->status != NBCOLL_OK)
+        return nbcolli_look_after_settling(run);
     if (mark == run->mark) {
         run->stuck++;
         int wants = nbcolli_look_after(run), rank = run->comm->context->watcher ? nbcolli_awaited(run).rank : -1;
@@ -506,7 +533,7 @@ static void nbcolli_round_on(nbcoll_context *c, int64_t slots)
         uint32_t last = comm->active ? comm->config.slots : 0;
         for (slots--; c->round.slot < last && slots > 0; c->round.slot++, slots--) {
             nbcolli_run *run = comm->slot[c->round.slot].active;
-            if (run && run->status == NBCOLL_OK && !run->schedule->is_standing)
+            if (run && !run->schedule->is_standing)
                 c->round.wants |= nbcolli_round_of(run);
         }
         if (c->round.slot < last)

@@ -21,7 +21,8 @@
  * out of step at once.
  *
  * A rank that is making communicators does not know their ids. A QUERY says which operation has made the one that it is
- * about: if the rank asked is not in the middle of that, it has freed that communicator.
+ * about: if the rank asked is not in the middle of that, it has freed that communicator,
+ * and answers what it has kept of it. So a failed run that waits for answers asks, too.
  *
  * The clock is looked at about every 10 ms, from passes (at most every 1024th; every 4th where the host has a pause,
  * which may take long) and before a sleep: an operation that goes well asks nobody. Nor does one of a standing
