@@ -45,10 +45,10 @@ nbcoll_status nbcolli_comm_withdraw(nbcoll_comm *comm)
     uint64_t floor = comm->failed_floor;
     nbcoll_failure last = c->failure, failure = comm->failure;
     nbcolli_runs_fail(comm, 0, UINT64_MAX, NBCOLL_ERR_CANCELLED, comm->rank);
-    nbcolli_drain(c);
-    comm->failed_floor = floor;
     comm->failure = failure;
     c->failure = last;
+    nbcolli_drain(c); /* may find a failure, of any communicator, which stays */
+    comm->failed_floor = floor;
     return nbcolli_leave(c, NBCOLL_OK);
 }
 
