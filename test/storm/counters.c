@@ -7,7 +7,7 @@
 #include "../../src/engine/1_state/communicator.h"
 #include "../../src/engine/1_state/link.h"
 
-enum { BEFORE = 20, LONG_BEFORE = 20000 }; /* one that is passed; one that is not reached: there starts are refused */
+enum { BEFORE = 20, LONG_BEFORE = 20000 }; /* one that is reached; one that is not */
 
 /* The words that say what was started last are those of tags as high. */
 static void move_words(nbcoll_comm *comm, uint64_t by)
@@ -23,8 +23,8 @@ static void move_words(nbcoll_comm *comm, uint64_t by)
 
 void counters_advance(nbcoll_comm *comm, int which)
 {
-    const uint64_t to[COUNTER_ENDS] = {(1ull << 31) - BEFORE, (1ull << 32) - BEFORE,
-                           ((uint64_t)comm->config.slots << 48) - LONG_BEFORE};
+    const uint64_t last = (uint64_t)comm->config.slots << 48;
+    const uint64_t to[] = {(1ull << 31) - BEFORE, (1ull << 32) - BEFORE, last - LONG_BEFORE, last - BEFORE};
     uint64_t by = to[which - 1] - comm->next_tag;
 
     comm->next_tag += by;

@@ -432,6 +432,7 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
     uint64_t r = mix(seed, 0);
     p->seed = seed;
     p->edition = c->edition ? c->edition : EDITION;
+    unsigned ends = p->edition < 9 ? 3 : COUNTER_ENDS;
     p->ranks = seed % 20 == 0 ? 2 + (int)draw(&r, RANKS_MOST - 1)
                : draw(&r, 10) ? 2 + (int)draw(&r, 4)
                               : 6 + (int)draw(&r, 4);
@@ -445,7 +446,7 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
         draw_over_shm(p);
     draw_ticks(p);
     p->is_mixed = p->edition >= 8 && mix(seed, 16) % 2;
-    p->late_tags = p->edition >= 8 && mix(seed, 17) % 4 == 0 ? 1 + (int)(mix(seed, 18) % COUNTER_ENDS) : 0;
+    p->late_tags = p->edition >= 8 && mix(seed, 17) % 4 == 0 ? 1 + (int)(mix(seed, 18) % ends) : 0;
     draw_items(p, 30 + (int)draw(&r, 12));
     draw_faults(p, c);
     memset(p->is_skipped, 0, sizeof p->is_skipped);
@@ -539,7 +540,7 @@ void plan_print(const plan *p)
     printf("seed %llu: %d ranks; eager %zu, credits %u, slots %u, cells %u, schedules %u, flags %u, window %d%s%s%s\n",
            (unsigned long long)p->seed, p->ranks, p->eager, p->credits, p->slots, p->cells, p->schedules, p->flags,
            p->window, p->is_mixed ? "; ranks differ" : "", p->has_drivers ? "; drivers" : "",
-           p->late_tags ? "; counters near an end" : "");
+           p->late_tags == COUNTER_ENDS ? "; counters end" : p->late_tags ? "; counters near an end" : "");
     printf("  of 1000: switches %u, ticks %u, late %u (at most %llu us)\n", p->switches, p->ticks, p->late,
            (unsigned long long)(p->latest / MICROSECOND));
     for (int n = 0; n < p->nets; n++)

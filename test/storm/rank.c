@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counters.h"
 #include "rank.h"
 
 uint64_t rank_choose(rank *r, uint64_t below)
@@ -189,6 +190,29 @@ static void wait_all(rank *r)
 
 /* ---- starts ------------------------------------------------------------------------------------------------------ */
 
+static void is_full(rank *r, const item *i)
+{
+    r->is_full[i->comm] = true;
+    if (i->kind == ITEM_DUP || i->kind == ITEM_SPLIT || i->kind == ITEM_CHAIN)
+        r->is_full[i->made] = r->is_full[i->made + i->moves] = true;
+}
+
+bool rank_is_full(rank *r, int n, nbcoll_status status)
+{
+    storm *s = r->storm;
+    const item *i = &s->plan.item[n];
+    if (status != NBCOLL_ERR_LIMIT || s->plan.late_tags != COUNTER_ENDS || i->comm)
+        return false;
+    if (!s->full_at)
+        s->full_at = 1 + n;
+    if (s->full_at != 1 + n && !s->bad_anywhere)
+        storm_find(s, "rank %d, item %d: no tag is left, and on another rank none was at item %d", r->actor->rank, n,
+                   s->full_at - 1);
+    is_full(r, i);
+    r->is_broken[i->comm] = true;
+    return true;
+}
+
 bool rank_is_refused(rank *r, int n, nbcoll_status status, int tries)
 {
     const item *i = &r->storm->plan.item[n];
@@ -197,6 +221,8 @@ bool rank_is_refused(rank *r, int n, nbcoll_status status, int tries)
         nbcoll_progress(r->context);
         return true;
     }
+    if (rank_is_full(r, n, status))
+        return false;
     nbcoll_failure failure = rank_failure(r, i->comm);
     judge_end(r->actor, i, n, status, &failure, NULL);
     r->is_broken[i->comm] = true;
@@ -323,7 +349,8 @@ static void call_blocking(rank *r, int n, uint64_t salt)
         ;
     nbcoll_failure failure = rank_failure(r, i->comm);
     storm_note(r->storm, r->actor->rank, NOTE_ENDS, (uint64_t)n, status);
-    judge_end(r->actor, i, n, status, &failure, b);
+    if (!rank_is_full(r, n, status))
+        judge_end(r->actor, i, n, status, &failure, b);
     drop(b);
 }
 
@@ -461,6 +488,10 @@ static void run_item(rank *r, int n)
         return;
     bool is_broken = r->is_broken[i->comm] && i->kind != ITEM_SHRINK;
     if (s->plan.place[i->comm][r->actor->rank].group < 0 || !r->comm[i->comm] || is_broken) {
+        if (r->is_full[i->comm]) { /* nobody comes */
+            is_full(r, i);
+            return;
+        }
         /* others may find that it has not come */
         storm_cause(s, r->actor->rank, BAD_LEFT);
         return;

@@ -28,6 +28,7 @@ typedef struct rank {
     nbcoll_comm *comm[COMMS_MOST];
     nbcoll_comm *made[COMMS_MOST];
     bool is_broken[COMMS_MOST];
+    bool is_full[COMMS_MOST]; /* it has no tag left, or was to be made over one that had none */
     call *open[OPEN_MOST];
     int opened, item;
     bool stops, skips; /* it goes on with no further item */
@@ -55,6 +56,8 @@ nbcoll_status rank_wait(rank *r, nbcoll_request *request);
 void rank_wait_for(rank *r, int k);
 /* 1: to be tried again. Else the communicator is used no more. */
 bool rank_is_refused(rank *r, int n, nbcoll_status status, int tries);
+/* Is it refused because the communicator has no tag left? Then it is on all ranks, and used no more. */
+bool rank_is_full(rank *r, int n, nbcoll_status status);
 call *rank_opened(rank *r, int n, buffers *b, nbcoll_request request);
 /* Where the plan says that this rank cancels it. */
 void rank_cancels(rank *r, call *c);

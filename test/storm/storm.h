@@ -264,6 +264,7 @@ struct storm {
     unsigned char *memory[NETS]; /* shared */
     char finding[1000];
     bool is_loud;
+    int full_at;       /* 1 + the item at which the first communicator had no tag left */
     bool is_different; /* a rank has called something that must be equal otherwise */
     bool ends; /* only the dead are left: to them everybody is lost */
     struct wire *wire; /* what the ends share: wire.h */
