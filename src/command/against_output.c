@@ -5,21 +5,7 @@
 #include <string.h>
 
 #include "against.h"
-
-static const char *text_of(const json_t *row, const char *key)
-{
-    return json_string_value(json_object_get(row, key));
-}
-
-static long long number_of(const json_t *row, const char *key)
-{
-    return (long long)json_integer_value(json_object_get(row, key));
-}
-
-static double real_of(const json_t *row, const char *key)
-{
-    return json_number_value(json_object_get(row, key));
-}
+#include "json.h"
 
 /* Of a cache line, from core to core, before and after the cell. */
 static double line_of(const json_t *row, size_t when)
@@ -39,48 +25,43 @@ void against_print_head(bench_format format)
 /* What a row is about, where that is not as in the row before. */
 static void print_title(const json_t *row, const json_t *before)
 {
-    static const char *const keys[] = {"operation", "ranks", "bytes", "buffers", "peer", "peer_form", "line_us"};
-    int is_same = before != NULL;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys && is_same; i++)
-        is_same = json_equal(json_object_get(before, keys[i]), json_object_get(row, keys[i]));
-    if (is_same)
+    if (before && row_same(before, row, "operation ranks bytes buffers peer peer_form line_us"))
         return;
     printf("%s, %lld ranks, %lld bytes, buffers %s; a line %.3f, %.3f us;\n  beside %s, %s\n",
-           text_of(row, "operation"), number_of(row, "ranks"), number_of(row, "bytes"), text_of(row, "buffers"),
-           line_of(row, 0), line_of(row, 1), text_of(row, "peer"), text_of(row, "peer_form"));
+           row_text(row, "operation"), row_number(row, "ranks"), row_number(row, "bytes"), row_text(row, "buffers"),
+           line_of(row, 0), line_of(row, 1), row_text(row, "peer"), row_text(row, "peer_form"));
 }
 
 static void print_table_row(const json_t *row, const json_t *before)
 {
     char interval[32], copies[16] = "";
     print_title(row, before);
-    snprintf(interval, sizeof interval, "[%.2f, %.2f]", real_of(row, "low"), real_of(row, "high"));
+    snprintf(interval, sizeof interval, "[%.2f, %.2f]", row_real(row, "low"), row_real(row, "high"));
     if (json_object_get(row, "copies"))
-        snprintf(copies, sizeof copies, "%.*f", real_of(row, "copies") < 1000 ? 2 : 0, real_of(row, "copies"));
-    printf(" %-7s %-11s %8.2f %8.2f %5.2f %-14s %7s\n", text_of(row, "memory"), text_of(row, "form"),
-           real_of(row, "us"), real_of(row, "peer_us"), real_of(row, "ratio"), interval, copies);
-    const json_t *parts = json_object_get(row, "parts");
-    if (parts)
-        printf("%22s = %.2f calls + %.2f copies + %.2f lines + %.2f waiting\n", "", real_of(parts, "calls"),
-               real_of(parts, "copies"), real_of(parts, "lines"), real_of(parts, "waiting"));
-    if (number_of(row, "preempted"))
-        printf("%22s (%lld batches with a preempted rank)\n", "", number_of(row, "preempted"));
+        snprintf(copies, sizeof copies, "%.*f", row_real(row, "copies") < 1000 ? 2 : 0, row_real(row, "copies"));
+    printf(" %-7s %-11s %8.2f %8.2f %5.2f %-14s %7s\n", row_text(row, "memory"), row_text(row, "form"),
+           row_real(row, "us"), row_real(row, "peer_us"), row_real(row, "ratio"), interval, copies);
+    if (json_object_get(row, "parts"))
+        printf("%22s = %.2f calls + %.2f copies + %.2f lines + %.2f waiting\n", "", row_real(row, "parts.calls"),
+               row_real(row, "parts.copies"), row_real(row, "parts.lines"), row_real(row, "parts.waiting"));
+    if (row_number(row, "preempted"))
+        printf("%22s (%lld batches with a preempted rank)\n", "", row_number(row, "preempted"));
 }
 
 static void print_csv_row(const json_t *row)
 {
-    printf("%s,%lld,%lld,%s,%s,%s,%.4f,%.4f,%s,%s,%.4f,%.4f,%.4f,%.4f,", text_of(row, "operation"),
-           number_of(row, "ranks"), number_of(row, "bytes"), text_of(row, "buffers"), text_of(row, "memory"),
-           text_of(row, "form"), real_of(row, "us"), real_of(row, "p99"), text_of(row, "peer"),
-           text_of(row, "peer_form"), real_of(row, "peer_us"), real_of(row, "ratio"), real_of(row, "low"),
-           real_of(row, "high"));
+    printf("%s,%lld,%lld,%s,%s,%s,%.4f,%.4f,%s,%s,%.4f,%.4f,%.4f,%.4f,", row_text(row, "operation"),
+           row_number(row, "ranks"), row_number(row, "bytes"), row_text(row, "buffers"), row_text(row, "memory"),
+           row_text(row, "form"), row_real(row, "us"), row_real(row, "p99"), row_text(row, "peer"),
+           row_text(row, "peer_form"), row_real(row, "peer_us"), row_real(row, "ratio"), row_real(row, "low"),
+           row_real(row, "high"));
     if (json_object_get(row, "copies"))
-        printf("%.4f", real_of(row, "copies"));
-    printf(",%.4f,%.4f,%lld,%lld", line_of(row, 0), line_of(row, 1), number_of(row, "retaken"),
-           number_of(row, "preempted"));
-    const json_t *parts = json_object_get(row, "parts");
-    if (parts)
-        printf(",%.4f,%.4f,%.4f\n", real_of(parts, "calls"), real_of(parts, "lines"), real_of(parts, "waiting"));
+        printf("%.4f", row_real(row, "copies"));
+    printf(",%.4f,%.4f,%lld,%lld", line_of(row, 0), line_of(row, 1), row_number(row, "retaken"),
+           row_number(row, "preempted"));
+    if (json_object_get(row, "parts"))
+        printf(",%.4f,%.4f,%.4f\n", row_real(row, "parts.calls"), row_real(row, "parts.lines"),
+               row_real(row, "parts.waiting"));
     else
         puts(",,,");
 }
@@ -102,14 +83,14 @@ enum { COLUMNS = 4 };
 
 static int column_of(const json_t *row)
 {
-    if (strcmp(text_of(row, "memory"), "shared") == 0)
+    if (strcmp(row_text(row, "memory"), "shared") == 0)
         return 3;
-    return number_of(row, "bytes") <= 1024 ? 0 : number_of(row, "bytes") < 262144 ? 1 : 2;
+    return row_number(row, "bytes") <= 1024 ? 0 : row_number(row, "bytes") < 262144 ? 1 : 2;
 }
 
 static int reduces(const json_t *row)
 {
-    return strstr(text_of(row, "operation"), "reduce") != NULL;
+    return strstr(row_text(row, "operation"), "reduce") != NULL;
 }
 
 /* The rows of a column, a kind of operation and a form: how many there are, and the median of their ratios. */
@@ -120,17 +101,17 @@ static void print_group(const json_t *rows, long long ranks, int column, int is_
     const json_t *row, *last = NULL;
     json_array_foreach(rows, i, row)
     {
-        if (!ratio || number_of(row, "ranks") != ranks || column_of(row) != column || reduces(row) != is_reduction ||
-            strcmp(text_of(row, "form"), form) != 0)
+        if (!ratio || row_number(row, "ranks") != ranks || column_of(row) != column || reduces(row) != is_reduction ||
+            strcmp(row_text(row, "form"), form) != 0)
             continue;
-        ratio[n++] = real_of(row, "ratio");
-        last = real_of(row, "ratio") > worst ? row : last;
-        worst = real_of(row, "ratio") > worst ? real_of(row, "ratio") : worst;
+        ratio[n++] = row_real(row, "ratio");
+        last = row_real(row, "ratio") > worst ? row : last;
+        worst = row_real(row, "ratio") > worst ? row_real(row, "ratio") : worst;
     }
     if (n)
         printf("%5lld %-8s %-6s %-11s %5zu %6.2f %5.2f %s %lld\n", ranks, columns[column],
                is_reduction ? "reduce" : "data", form, n, bench_spread_of(ratio, n).median, worst,
-               text_of(last, "operation"), number_of(last, "bytes"));
+               row_text(last, "operation"), row_number(last, "bytes"));
     free(ratio);
 }
 
@@ -143,9 +124,9 @@ static void print_summary(const json_t *rows)
     puts("\nranks bytes    kind   form        cells median worst ratio");
     json_array_foreach(rows, i, row)
     { /* those of one number of ranks follow each other */
-        if (number_of(row, "ranks") == done)
+        if (row_number(row, "ranks") == done)
             continue;
-        done = number_of(row, "ranks");
+        done = row_number(row, "ranks");
         for (int form = 0; form < 3; form++)
             for (int column = 0; column < COLUMNS; column++)
                 for (int is_reduction = 0; is_reduction < 2; is_reduction++)
@@ -161,41 +142,21 @@ void against_print_end(bench_format format, const json_t *rows, const json_t *wr
         print_summary(rows);
     json_array_foreach(wrong, i, one)
         fprintf(format == BENCH_TABLE ? stdout : stderr, "wrong, not timed: %s, %s %s of %lld ranks\n",
-                text_of(one, "library"), text_of(one, "form"), text_of(one, "operation"), number_of(one, "ranks"));
+                row_text(one, "library"), row_text(one, "form"), row_text(one, "operation"), row_number(one, "ranks"));
 }
 
 /* ---- a picture ------------------------------------------------------------------------------------------------- */
 
-static int same(const json_t *a, const json_t *b, const char *key)
-{
-    return json_equal(json_object_get(a, key), json_object_get(b, key));
-}
-
-static int same_picture(const json_t *a, const json_t *b)
-{
-    return same(a, b, "operation") && same(a, b, "ranks");
-}
-
-static int same_line(const json_t *a, const json_t *b)
-{
-    return same_picture(a, b) && same(a, b, "memory") && same(a, b, "form") && same(a, b, "buffers");
-}
-
-static int is_first(const json_t *rows, size_t i, int (*is_same)(const json_t *, const json_t *))
-{
-    size_t j = 0;
-    while (!is_same(json_array_get(rows, j), json_array_get(rows, i)))
-        j++;
-    return j == i;
-}
+#define PICTURE "operation ranks"
+#define LINE PICTURE " memory form buffers"
 
 /* The points of the line that begins with row `first`; the scales know no 0. */
 static void write_points(FILE *out, const json_t *rows, size_t first, const char *key)
 {
     for (size_t i = first; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
-        if (same_line(row, json_array_get(rows, first)))
-            fprintf(out, "%lld %g\n", number_of(row, "bytes") ? number_of(row, "bytes") : 1, real_of(row, key));
+        if (row_same(row, json_array_get(rows, first), LINE))
+            fprintf(out, "%lld %g\n", row_number(row, "bytes") ? row_number(row, "bytes") : 1, row_real(row, key));
     }
     fputs("e\n", out);
 }
@@ -206,41 +167,25 @@ static void write_picture(FILE *out, const json_t *rows, size_t first, int are_p
     const char *comma = "plot ";
     for (size_t i = first; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
-        if (!same_picture(row, json_array_get(rows, first)) || !is_first(rows, i, same_line))
+        if (!row_same(row, json_array_get(rows, first), PICTURE) || !row_is_first(rows, i, LINE))
             continue;
-        int has_peer = strcmp(text_of(row, "form"), "persistent") == 0 && strcmp(text_of(row, "memory"), "shared") != 0;
+        int has_peer =
+            strcmp(row_text(row, "form"), "persistent") == 0 && strcmp(row_text(row, "memory"), "shared") != 0;
         if (are_points)
             write_points(out, rows, i, "us");
         else
-            fprintf(out, "%s'-' using 1:2 with linespoints title 'nbcoll, %s, %s, %s'", comma, text_of(row, "form"),
-                    text_of(row, "memory"), text_of(row, "buffers"));
+            fprintf(out, "%s'-' using 1:2 with linespoints title 'nbcoll, %s, %s, %s'", comma, row_text(row, "form"),
+                    row_text(row, "memory"), row_text(row, "buffers"));
         comma = ", ";
         if (are_points && has_peer)
             write_points(out, rows, i, "peer_us");
         else if (has_peer)
-            fprintf(out, ", '-' using 1:2 with linespoints title 'best peer, %s'", text_of(row, "buffers"));
+            fprintf(out, ", '-' using 1:2 with linespoints title 'best peer, %s'", row_text(row, "buffers"));
     }
     fputs(are_points ? "" : "\n", out);
 }
 
-static void write_script(FILE *out, const char *file, const json_t *rows)
-{
-    int pictures = 0;
-    for (size_t i = 0; i < json_array_size(rows); i++)
-        pictures += is_first(rows, i, same_picture);
-    bench_plot_head(out, file, pictures);
-    fputs("set xrange [0.5:1e8]\n", out);
-    for (size_t i = 0; i < json_array_size(rows); i++)
-        if (is_first(rows, i, same_picture)) {
-            const json_t *row = json_array_get(rows, i);
-            fprintf(out, "set title '%s, %lld ranks'\n", text_of(row, "operation"), number_of(row, "ranks"));
-            write_picture(out, rows, i, 0);
-            write_picture(out, rows, i, 1);
-        }
-    fputs("unset multiplot\n", out);
-}
-
 int against_plot(const command *self, const char *file, const json_t *rows)
 {
-    return bench_draw(self, file, rows, write_script);
+    return bench_draw(self, file, rows, write_picture);
 }

@@ -167,9 +167,9 @@ void bench_explain_moods(void);
 /* Draws the medians of all rows by gnuplot. 0, or an exit status after naming what is wrong. */
 int bench_can_plot(const command *self, const char *file);
 int bench_plot(const command *self, const char *file, const json_t *rows);
-/* Has gnuplot run what `write` writes, and the head of a script: so many pictures, one below the other. */
-int bench_draw(const command *self, const char *file, const json_t *rows,
-               void (*write)(FILE *out, const char *file, const json_t *rows));
-void bench_plot_head(FILE *out, const char *file, int pictures);
+/* Has gnuplot draw a picture for each operation and number of ranks: `write` writes the commands for that which begins
+ * with row `first`, and, called again, its points. */
+typedef void bench_picture(FILE *out, const json_t *rows, size_t first, int are_points);
+int bench_draw(const command *self, const char *file, const json_t *rows, bench_picture *write);
 
 #endif

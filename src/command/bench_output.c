@@ -7,6 +7,11 @@
 #include <string.h>
 
 #include "bench.h"
+#include "json.h"
+
+/* What the rows of a picture, and of a line in it, have in common. */
+#define PICTURE "operation ranks"
+#define ENTRY PICTURE " algorithm buffers"
 
 static const char *const form_names[BENCH_FORMS] = {"blocking", "nonblocking", "overlapped", "computing"};
 
@@ -68,24 +73,9 @@ json_t *bench_pair_row(const bench_plan *plan, const bench_result *result, const
                      "mood_after", mood_object(&mood[1]));
 }
 
-static const char *text_of(const json_t *row, const char *key)
-{
-    return json_string_value(json_object_get(row, key));
-}
-
-static long long number_of(const json_t *row, const char *key)
-{
-    return (long long)json_integer_value(json_object_get(row, key));
-}
-
-static double real_of(const json_t *row, const char *key)
-{
-    return json_real_value(json_object_get(row, key));
-}
-
 static double time_of(const json_t *row, const char *form, const char *key)
 {
-    return real_of(json_object_get(row, form), key);
+    return row_real(json_object_get(row, form), key);
 }
 
 /* "C 0.051", or "-". */
@@ -94,7 +84,7 @@ static const char *mood_text(const json_t *row, const char *when, char text[16])
     const json_t *mood = json_object_get(row, when);
     snprintf(text, 16, "-");
     if (json_is_object(mood))
-        snprintf(text, 16, "%s %.3f", text_of(mood, "letter"), real_of(mood, "us"));
+        snprintf(text, 16, "%s %.3f", row_text(mood, "letter"), row_real(mood, "us"));
     return text;
 }
 
@@ -124,11 +114,6 @@ static int digits(double us)
     return us < 10 ? 2 : us < 100 ? 1 : 0;
 }
 
-static int same_text(const json_t *a, const json_t *b, const char *key)
-{
-    return json_equal(json_object_get(a, key), json_object_get(b, key));
-}
-
 static void print_time(const json_t *row, bench_form form)
 {
     double median = time_of(row, form_names[form], "median");
@@ -138,17 +123,17 @@ static void print_time(const json_t *row, bench_form form)
 /* Below -999% it is all the same how much slower. */
 static double percent(const json_t *row, const char *key)
 {
-    double part = 100 * real_of(row, key);
+    double part = 100 * row_real(row, key);
     return part < -999 ? -999 : part;
 }
 
 /* Medians, under a title for all rows of an operation. */
 static void print_title(const json_t *row, const json_t *before)
 {
-    if (before && same_text(before, row, "operation") && same_text(before, row, "ranks"))
+    if (before && row_same(before, row, PICTURE))
         return;
-    printf("%s%s, %lld ranks; microseconds, medians\n", before ? "\n" : "", text_of(row, "operation"),
-           number_of(row, "ranks"));
+    printf("%s%s, %lld ranks; microseconds, medians\n", before ? "\n" : "", row_text(row, "operation"),
+           row_number(row, "ranks"));
     puts("                                   block-  start+  start+           over-\n"
          "algorithm               bytes mood    ing    wait compute    left    lap saved\n"
          "                                                   + wait");
@@ -158,63 +143,64 @@ static void print_table_row(const json_t *row, const json_t *before)
 {
     char old[16], new[16];
     print_title(row, before);
-    int is_changing = strcmp(text_of(row, "buffers"), "changing") == 0;
-    printf("%-20.20s %8lld %c%c%c ", text_of(row, "algorithm"), number_of(row, "bytes"),
+    int is_changing = strcmp(row_text(row, "buffers"), "changing") == 0;
+    printf("%-20.20s %8lld %c%c%c ", row_text(row, "algorithm"), row_number(row, "bytes"),
            *mood_text(row, "mood_before", old), *mood_text(row, "mood_after", new), is_changing ? '*' : ' ');
     for (int i = 0; i < BENCH_COMPUTING; i++)
         print_time(row, (bench_form)i);
-    double left = real_of(row, "left");
+    double left = row_real(row, "left");
     printf(" %7.*f %5.0f%% %4.0f%%\n", digits(left), left, percent(row, "overlap"), percent(row, "saved"));
-    if (strcmp(text_of(row, "algorithm"), "default") == 0)
-        printf("  is %s: %s %s\n", text_of(row, "served_by"), text_of(row, "reason"), text_of(row, "why"));
+    if (strcmp(row_text(row, "algorithm"), "default") == 0)
+        printf("  is %s: %s %s\n", row_text(row, "served_by"), row_text(row, "reason"), row_text(row, "why"));
 }
 
 static void print_csv_row(const json_t *row)
 {
     char before[16], after[16];
-    printf("%s,%s,%lld,%s,%lld,%lld,%s", text_of(row, "operation"), text_of(row, "algorithm"), number_of(row, "ranks"),
-           text_of(row, "kind"), number_of(row, "count"), number_of(row, "bytes"), text_of(row, "buffers"));
+    printf("%s,%s,%lld,%s,%lld,%lld,%s", row_text(row, "operation"), row_text(row, "algorithm"),
+           row_number(row, "ranks"), row_text(row, "kind"), row_number(row, "count"), row_number(row, "bytes"),
+           row_text(row, "buffers"));
     for (int i = 0; i < BENCH_FORMS; i++)
         printf(",%.4f,%.4f,%.4f", time_of(row, form_names[i], "min"), time_of(row, form_names[i], "median"),
                time_of(row, form_names[i], "max"));
-    printf(",%.4f,%.4f,%.4f,%s,%s,%s,%s\n", real_of(row, "left"), real_of(row, "overlap"), real_of(row, "saved"),
-           mood_text(row, "mood_before", before), mood_text(row, "mood_after", after), text_of(row, "served_by"),
-           text_of(row, "reason"));
+    printf(",%.4f,%.4f,%.4f,%s,%s,%s,%s\n", row_real(row, "left"), row_real(row, "overlap"), row_real(row, "saved"),
+           mood_text(row, "mood_before", before), mood_text(row, "mood_after", after), row_text(row, "served_by"),
+           row_text(row, "reason"));
 }
 
 /* The columns that the OSU benchmarks print of blocking calls, then those of nonblocking ones; they are means. */
 static void print_osu_row(const json_t *row, const json_t *before)
 {
-    double bytes = (double)number_of(row, "bytes"), latency = time_of(row, form_names[BENCH_BLOCKING], "mean");
-    int is_next = before && same_text(before, row, "operation") && same_text(before, row, "ranks");
+    double bytes = (double)row_number(row, "bytes"), latency = time_of(row, form_names[BENCH_BLOCKING], "mean");
+    int is_next = before && row_same(before, row, PICTURE);
     if (!is_next)
         printf("%s# nbcoll %s, %lld ranks\n%-10s %15s %15s %15s %10s %12s %12s %14s %10s %15s  %s\n",
-               before ? "\n" : "", text_of(row, "operation"), number_of(row, "ranks"), "# Size", "Avg Latency(us)",
+               before ? "\n" : "", row_text(row, "operation"), row_number(row, "ranks"), "# Size", "Avg Latency(us)",
                "Min Latency(us)", "Max Latency(us)", "Iterations", "Overall(us)", "Compute(us)", "Pure Comm.(us)",
                "Overlap(%)", "Bandwidth(MB/s)", "Algorithm");
-    double overlap = 100 * real_of(row, "overlap");
+    double overlap = 100 * row_real(row, "overlap");
     printf("%-10.0f %15.2f %15.2f %15.2f %10lld %12.2f %12.2f %14.2f %10.2f %15.2f  %s\n", bytes,
            latency, time_of(row, form_names[BENCH_BLOCKING], "min"), time_of(row, form_names[BENCH_BLOCKING], "max"),
-           number_of(row, "iterations"), time_of(row, form_names[BENCH_OVERLAPPED], "mean"),
+           row_number(row, "iterations"), time_of(row, form_names[BENCH_OVERLAPPED], "mean"),
            time_of(row, form_names[BENCH_COMPUTING], "mean"), time_of(row, form_names[BENCH_NONBLOCKING], "mean"),
-           overlap > 0 ? overlap : 0, latency > 0 ? bytes / latency : 0, text_of(row, "served_by"));
+           overlap > 0 ? overlap : 0, latency > 0 ? bytes / latency : 0, row_text(row, "served_by"));
 }
 
 void bench_print_pair(bench_format format, const json_t *row, int is_first)
 {
-    double bandwidth = real_of(row, "megabytes_per_second");
+    double bandwidth = row_real(row, "megabytes_per_second");
     if (format == BENCH_OSU) {
         if (is_first)
             printf("# nbcoll point-to-point, 2 ranks\n%-10s %15s %15s %15s %10s %15s\n", "# Size", "Avg Latency(us)",
                    "Min Latency(us)", "Max Latency(us)", "Iterations", "Bandwidth(MB/s)");
-        printf("%-10lld %15.2f %15.2f %15.2f %10lld %15.2f\n", number_of(row, "bytes"),
-               time_of(row, "latency", "mean"), time_of(row, "latency", "min"),
-               time_of(row, "latency", "max"), number_of(row, "iterations"), bandwidth);
+        printf("%-10lld %15.2f %15.2f %15.2f %10lld %15.2f\n", row_number(row, "bytes"),
+               row_real(row, "latency.mean"), row_real(row, "latency.min"),
+               row_real(row, "latency.max"), row_number(row, "iterations"), bandwidth);
     } else if (format == BENCH_TABLE) {
-        double median = time_of(row, "latency", "median");
+        double median = row_real(row, "latency.median");
         if (is_first)
             printf("%-21s %8s %22s %22s\n", "point-to-point", "bytes", "half a round trip, us", "one way, MB/s");
-        printf("%-21s %8lld %22.*f %22.0f\n", "", number_of(row, "bytes"), digits(median), median, bandwidth);
+        printf("%-21s %8lld %22.*f %22.0f\n", "", row_number(row, "bytes"), digits(median), median, bandwidth);
     }
     fflush(stdout);
 }
@@ -251,35 +237,16 @@ int bench_can_plot(const command *self, const char *file)
     return command_fail(self, "--plot %s: gnuplot is not installed", file);
 }
 
-static int same_picture(const json_t *a, const json_t *b)
-{
-    return same_text(a, b, "operation") && same_text(a, b, "ranks");
-}
-
-static int same_entry(const json_t *a, const json_t *b)
-{
-    return same_picture(a, b) && same_text(a, b, "algorithm") && same_text(a, b, "buffers");
-}
-
-/* Is row i the first that is the same as itself? */
-static int is_first(const json_t *rows, size_t i, int (*same)(const json_t *, const json_t *))
-{
-    size_t j = 0;
-    while (!same(json_array_get(rows, j), json_array_get(rows, i)))
-        j++;
-    return j == i;
-}
-
 /* The scales know no 0. */
 static double plotted_bytes(const json_t *row)
 {
-    long long bytes = number_of(row, "bytes");
+    long long bytes = row_number(row, "bytes");
     return bytes ? (double)bytes : 1;
 }
 
 static void write_point(FILE *out, const json_t *row, int form)
 {
-    double us = form == BENCH_OVERLAPPED ? real_of(row, "left") : time_of(row, form_names[form], "median");
+    double us = form == BENCH_OVERLAPPED ? row_real(row, "left") : time_of(row, form_names[form], "median");
     fprintf(out, "%.0f %g\n", plotted_bytes(row), us < 0.01 ? 0.01 : us);
 }
 
@@ -291,14 +258,14 @@ static void each_line(FILE *out, const json_t *rows, size_t first, int are_point
     const char *comma = "plot ";
     for (size_t i = first; i < json_array_size(rows); i++) {
         json_t *row = json_array_get(rows, i);
-        if (!same_picture(row, picture) || !is_first(rows, i, same_entry))
+        if (!row_same(row, picture, PICTURE) || !row_is_first(rows, i, ENTRY))
             continue;
         for (int form = 0; form < BENCH_COMPUTING; form++, comma = ", ") {
             if (!are_points)
-                fprintf(out, "%s'-' using 1:2 with linespoints title '%s, %s, %s'", comma, text_of(row, "algorithm"),
-                        text_of(row, "buffers"), titles[form]);
+                fprintf(out, "%s'-' using 1:2 with linespoints title '%s, %s, %s'", comma, row_text(row, "algorithm"),
+                        row_text(row, "buffers"), titles[form]);
             for (size_t j = i; are_points && j < json_array_size(rows); j++)
-                if (same_entry(json_array_get(rows, j), row))
+                if (row_same(json_array_get(rows, j), row, ENTRY))
                     write_point(out, json_array_get(rows, j), form);
             if (are_points)
                 fputs("e\n", out);
@@ -313,14 +280,14 @@ static void write_range(FILE *out, const json_t *rows, size_t first)
     double low = plotted_bytes(json_array_get(rows, first)), high = low;
     for (size_t i = first; i < json_array_size(rows); i++) {
         double bytes = plotted_bytes(json_array_get(rows, i));
-        int is_there = same_picture(json_array_get(rows, i), json_array_get(rows, first));
+        int is_there = row_same(json_array_get(rows, i), json_array_get(rows, first), PICTURE);
         low = is_there && bytes < low ? bytes : low;
         high = is_there && bytes > high ? bytes : high;
     }
     fprintf(out, "set xrange [%g:%g]\n", low / 2, high * 2);
 }
 
-void bench_plot_head(FILE *out, const char *file, int pictures)
+static void write_head(FILE *out, const char *file, int pictures)
 {
     int is_pdf = strcmp(terminal_of(file), "pdfcairo") == 0; /* its sizes are inches */
     fprintf(out, is_pdf ? "set terminal %s size 10,%d\n" : "set terminal %s size 1000,%d\n", terminal_of(file),
@@ -332,29 +299,29 @@ void bench_plot_head(FILE *out, const char *file, int pictures)
                  "set multiplot layout %d,1\n", pictures);
 }
 
-static void write_script(FILE *out, const char *file, const json_t *rows)
+/* A picture for each operation and number of ranks, one below the other. */
+static void write_script(FILE *out, const char *file, const json_t *rows, bench_picture *write)
 {
     int pictures = 0;
     for (size_t i = 0; i < json_array_size(rows); i++)
-        pictures += is_first(rows, i, same_picture);
-    bench_plot_head(out, file, pictures);
+        pictures += row_is_first(rows, i, PICTURE);
+    write_head(out, file, pictures);
     for (size_t i = 0; i < json_array_size(rows); i++)
-        if (is_first(rows, i, same_picture)) {
-            json_t *row = json_array_get(rows, i);
-            fprintf(out, "set title '%s, %lld ranks'\n", text_of(row, "operation"), number_of(row, "ranks"));
+        if (row_is_first(rows, i, PICTURE)) {
+            const json_t *row = json_array_get(rows, i);
+            fprintf(out, "set title '%s, %lld ranks'\n", row_text(row, "operation"), row_number(row, "ranks"));
             write_range(out, rows, i);
-            each_line(out, rows, i, 0);
-            each_line(out, rows, i, 1);
+            write(out, rows, i, 0);
+            write(out, rows, i, 1);
         }
     fputs("unset multiplot\n", out);
 }
 
-int bench_draw(const command *self, const char *file, const json_t *rows,
-               void (*write)(FILE *out, const char *file, const json_t *rows))
+int bench_draw(const command *self, const char *file, const json_t *rows, bench_picture *write)
 {
     FILE *out = popen("exec gnuplot", "w");
     if (out)
-        write(out, file, rows);
+        write_script(out, file, rows, write);
     if (out && pclose(out) == 0)
         return 0;
     return command_fail(self, "--plot %s: gnuplot failed", file);
@@ -362,5 +329,5 @@ int bench_draw(const command *self, const char *file, const json_t *rows,
 
 int bench_plot(const command *self, const char *file, const json_t *rows)
 {
-    return bench_draw(self, file, rows, write_script);
+    return bench_draw(self, file, rows, each_line);
 }

@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include <nbcoll/verify.h>
 
@@ -63,6 +64,13 @@ int command_fail_status(const command *self, nbcoll_status why);
 
 /* Appends to a text of `room` bytes, as much as there is room for. */
 void command_add(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Room for one more in a list of `used` things of so many bytes: the list, or where it has gone; null: no memory. */
+void *command_grow(void *list, size_t used, size_t *room, size_t bytes);
+
+/* Writes a file of this name by `write`, which gives 0 or a status. 0, or COMMAND_FAILED after naming what is wrong. */
+typedef nbcoll_status command_writer(void *user, FILE *out);
+int command_write_file(const command *self, const char *name, command_writer *write, void *user);
 
 /* Prints `begin`, padded to `indent`, and then the words of a text, in lines of `width` characters that are indented
  * alike. */

@@ -108,8 +108,8 @@ static void print_list(const char *title, const json_t *list)
 
 static void print_path(const char *title, const json_t *found)
 {
-    const char *path = json_string_value(json_object_get(found, "path"));
-    const char *why = json_string_value(json_object_get(found, "why"));
+    const char *path = row_text(found, "path");
+    const char *why = row_text(found, "why");
     printf("%-12s %s%s%s\n", title, path ? path : "not found out", *why ? ", since: " : "", why);
 }
 
@@ -121,10 +121,10 @@ static void print_cells(const json_t *all)
         puts("\ncells of a communicator, by default, in the shared memory of each rank:");
     json_array_foreach(all, i, of)
         printf("%3lld ranks    %lld bytes; the quota of %lld has room for %lld communicators\n",
-               (long long)json_integer_value(json_object_get(of, "ranks")),
-               (long long)json_integer_value(json_object_get(of, "bytes")),
-               (long long)json_integer_value(json_object_get(of, "quota")),
-               (long long)json_integer_value(json_object_get(of, "communicators")));
+               row_number(of, "ranks"),
+               row_number(of, "bytes"),
+               row_number(of, "quota"),
+               row_number(of, "communicators"));
 }
 
 static void print_schedules(const json_t *of)
@@ -132,7 +132,7 @@ static void print_schedules(const json_t *of)
     printf("\nschedules    %lld bytes of them a communicator keeps by default; a call unlike all kept ones, if in its\n"
            "             count alone, builds one: nbcoll_comm_schedules says how many were, and\n"
            "             nbcoll_comm_config.schedule_bytes sets the bound\n",
-           (long long)json_integer_value(json_object_get(of, "most")));
+           row_number(of, "most"));
 }
 
 static void print_places(const json_t *all)
@@ -141,13 +141,13 @@ static void print_places(const json_t *all)
     json_t *place;
     if (!all)
         return;
-    printf("\nplaces: %s\n", json_string_value(json_object_get(all, "why")));
+    printf("\nplaces: %s\n", row_text(all, "why"));
     json_array_foreach(json_object_get(all, "places"), i, place)
     {
-        long long driver = (long long)json_integer_value(json_object_get(place, "driver"));
-        printf("rank %-3zu     on processor %lld", i, (long long)json_integer_value(json_object_get(place, "rank")));
+        long long driver = row_number(place, "driver");
+        printf("rank %-3zu     on processor %lld", i, row_number(place, "rank"));
         if (driver >= 0)
-            printf(", its driver on %lld: they share %s", driver, json_string_value(json_object_get(place, "share")));
+            printf(", its driver on %lld: they share %s", driver, row_text(place, "share"));
         puts("");
     }
 }
@@ -156,8 +156,8 @@ static void print_all(json_t *all)
 {
     const char *name;
     json_t *value;
-    printf("nbcoll %s, ABI %lld\n\n", json_string_value(json_object_get(all, "version")),
-           (long long)json_integer_value(json_object_get(all, "abi")));
+    printf("nbcoll %s, ABI %lld\n\n", row_text(all, "version"),
+           row_number(all, "abi"));
     puts("algorithms of each operation, for small data first, for large data second:");
     json_object_foreach(json_object_get(all, "operations"), name, value)
         print_list(name, value);

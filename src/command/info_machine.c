@@ -12,6 +12,7 @@
 #endif
 
 #include "info.h"
+#include "json.h"
 #include "run.h"
 
 #ifdef NBCOLL_HAVE_HWLOC
@@ -112,25 +113,21 @@ json_t *info_prices(void)
 
 /* ---- as text --------------------------------------------------------------------------------------------------- */
 
-static long long number(const json_t *of, const char *name)
-{
-    return (long long)json_integer_value(json_object_get(of, name));
-}
-
 void info_print_machine(const json_t *machine)
 {
     size_t i;
     json_t *cache;
-    const char *why = json_string_value(json_object_get(machine, "why"));
+    const char *why = row_text(machine, "why");
     if (why)
         printf("\nthe machine: %s\n", why);
     if (why || !json_object_size(machine))
         return;
-    printf("\nthe machine: %lld packages, %lld memories, %lld cores, %lld processors\n", number(machine, "packages"),
-           number(machine, "memories"), number(machine, "cores"), number(machine, "processors"));
+    printf("\nthe machine: %lld packages, %lld memories, %lld cores, %lld processors\n",
+           row_number(machine, "packages"), row_number(machine, "memories"), row_number(machine, "cores"),
+           row_number(machine, "processors"));
     json_array_foreach(json_object_get(machine, "caches"), i, cache)
-        printf("L%lld caches    %lld of %lld KiB, each for %lld processors\n", number(cache, "level"),
-               number(cache, "count"), number(cache, "bytes") / 1024, number(cache, "processors"));
+        printf("L%lld caches    %lld of %lld KiB, each for %lld processors\n", row_number(cache, "level"),
+               row_number(cache, "count"), row_number(cache, "bytes") / 1024, row_number(cache, "processors"));
 }
 
 void info_print_bindings(const json_t *all)
@@ -157,7 +154,7 @@ void info_print_prices(const json_t *all)
     json_array_foreach(all, i, of)
         printf("%-12s alpha %lld ns, overhead %lld ns, beta %lld ps, gamma %lld ps, eager %lld ps, get %lld ns;\n"
                "             payload %lld bytes\n",
-               json_string_value(json_object_get(of, "transport")), number(of, "alpha_ns"), number(of, "overhead_ns"),
-               number(of, "beta_ps"), number(of, "gamma_ps"), number(of, "eager_ps"), number(of, "get_ns"),
-               number(of, "payload"));
+               row_text(of, "transport"), row_number(of, "alpha_ns"), row_number(of, "overhead_ns"),
+               row_number(of, "beta_ps"), row_number(of, "gamma_ps"), row_number(of, "eager_ps"),
+               row_number(of, "get_ns"), row_number(of, "payload"));
 }

@@ -52,6 +52,29 @@ void command_add(char *text, size_t room, const char *format, ...)
     va_end(arguments);
 }
 
+void *command_grow(void *list, size_t used, size_t *room, size_t bytes)
+{
+    if (used < *room)
+        return list;
+    size_t more = *room ? 2 * *room : 256;
+    list = realloc(list, more * bytes);
+    *room = list ? more : *room;
+    return list;
+}
+
+int command_write_file(const command *self, const char *name, command_writer *write, void *user)
+{
+    FILE *out = fopen(name, "w");
+    if (!out)
+        return command_fail(self, "%s: %s", name, strerror(errno));
+    nbcoll_status status = write(user, out);
+    int failed = ferror(out);
+    failed |= fclose(out);
+    if (!failed && !status)
+        return 0;
+    return command_fail(self, "%s: %s", name, status ? nbcoll_status_text(status) : "it could not be written");
+}
+
 void command_print_words(const char *begin, int indent, int width, const char *words)
 {
     int used = printf("%-*s", indent, begin), is_fresh = used == indent || begin[used - 1] == ' ';

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Who is late, of what the ranks have noted so far: a rank that waits for nobody, and for which another one waits,
  * itself or since a third one that it waits for does; and a rank that has noted nothing, where others have. */
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,14 +42,10 @@ static void note(void *user, const nbcoll_timeline_event *e)
             memmove(&w->pending[i], &w->pending[i + 1], (--w->count - i) * sizeof *w->pending);
         return;
     }
-    if (i == w->room) {
-        size_t room = w->room ? 2 * w->room : 64;
-        pending *more = realloc(w->pending, room * sizeof *more);
-        if (!more)
-            return;
-        w->pending = more;
-        w->room = room;
-    }
+    pending *more = command_grow(w->pending, i, &w->room, sizeof *more);
+    if (!more)
+        return;
+    w->pending = more;
     w->count += i == w->count;
     w->pending[i] = (pending){e->comm, e->tag, e->peer, ""};
     memcpy(w->pending[i].name, e->name, TIMELINE_NAME - 1);
@@ -80,16 +75,6 @@ static void close_over(waits *w)
                 w->on[rank * w->ranks + peer] |= w->on[through * w->ranks + peer];
 }
 
-/* What does not fit is cut. */
-__attribute__((format(printf, 3, 4))) static void add(char *text, size_t size, const char *format, ...)
-{
-    size_t length = strlen(text);
-    va_list list;
-    va_start(list, format);
-    vsnprintf(text + length, size - length, format, list);
-    va_end(list);
-}
-
 static void add_late(const waits *w, int late, char *text, size_t size)
 {
     const char *before = ", for which wait";
@@ -98,14 +83,14 @@ static void add_late(const waits *w, int late, char *text, size_t size)
         if (rank == late || !w->on[rank * w->ranks + late])
             continue;
         if (is_new)
-            add(text, size, "%srank %d", *text ? "; " : "", late);
+            command_add(text, size, "%srank %d", *text ? "; " : "", late);
         const pending *first = &w->first[rank]; /* named operation/algorithm */
-        add(text, size, "%s %d (in %.*s, operation %llu)", is_new ? before : ",", rank,
+        command_add(text, size, "%s %d (in %.*s, operation %llu)", is_new ? before : ",", rank,
             (int)strcspn(first->name, "/"), first->name, (unsigned long long)first->tag);
         is_new = 0;
     }
     if (!w->has_come[late])
-        add(text, size, "%srank %d, which has not come to nbcoll_launch_join", *text ? "; " : "", late);
+        command_add(text, size, "%srank %d, which has not come to nbcoll_launch_join", *text ? "; " : "", late);
 }
 
 void run_late_open(run_plan *plan)

@@ -74,15 +74,11 @@ static void note_operation(void *user, const nbcoll_timeline_event *e)
         g->first = e->ns;
     if (e->noted != NBCOLL_NOTED_BEGIN)
         return;
-    if (g->knowns == g->room) {
-        size_t room = g->room ? 2 * g->room : 256;
-        known *more = realloc(g->known, room * sizeof *more);
-        g->has_failed |= !more;
-        if (!more)
-            return;
-        g->known = more;
-        g->room = room;
-    }
+    known *more = command_grow(g->known, g->knowns, &g->room, sizeof *more);
+    g->has_failed |= !more;
+    if (!more)
+        return;
+    g->known = more;
     known *k = &g->known[g->knowns++];
     *k = (known){e->comm, e->tag, e->ns, ""};
     memcpy(k->name, e->name, sizeof k->name - 1);
@@ -109,15 +105,11 @@ static void number_operations(gathering *g)
 
 static void add_end(gathering *g, ends *list, end one)
 {
-    if (list->used == list->room) {
-        size_t room = list->room ? 2 * list->room : 256;
-        end *more = realloc(list->end, room * sizeof *more);
-        g->has_failed |= !more;
-        if (!more)
-            return;
-        list->end = more;
-        list->room = room;
-    }
+    end *more = command_grow(list->end, list->used, &list->room, sizeof *more);
+    g->has_failed |= !more;
+    if (!more)
+        return;
+    list->end = more;
     list->end[list->used++] = one;
 }
 
@@ -337,7 +329,7 @@ static int gather(const run_plan *plan, gathering *g)
     return status != NBCOLL_OK || g->has_failed || g->t.has_failed;
 }
 
-static int write_trace(const run_plan *plan, const timeline *t)
+static int write_trace(const run_plan *plan, timeline *t)
 {
     int failed = ftruncate(fileno(plan->trace), 0) < 0 && errno != EINVAL; /* a pipe has nothing to lose */
     timeline_chrome(t, plan->trace);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll show`: prints the schedules of an algorithm, as text or for Graphviz. */
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +19,7 @@ typedef struct picture {
     int is_all, dot, has_rank, is_program;
     const char *svg; /* a file, or null */
     command_chosen chosen;
+    nbcoll_case at; /* what is drawn */
 } picture;
 
 static int take_rank(const command *self, void *user, const char *value)
@@ -94,35 +94,27 @@ static nbcoll_status choose(picture *p, nbcoll_case *c)
     return NBCOLL_OK;
 }
 
-/* Ranks by rounds, in a file. */
-static int draw_rounds(const picture *p, nbcoll_case *c)
+/* Ranks by rounds. */
+static nbcoll_status draw_rounds(void *user, FILE *out)
 {
+    const picture *p = user;
+    nbcoll_case c = p->at;
     char name[COMMAND_NAME], title[160], terms[160];
     nbcoll_nodes *nodes = NULL;
-    nbcoll_status status = command_nodes(&p->cases, c->ranks, &nodes);
-    FILE *out = fopen(p->svg, "w");
-    if (!out) {
-        command_refuse(p->self, "%s: %s", p->svg, strerror(errno));
-        nbcoll_nodes_free(nodes);
-        return COMMAND_FAILED;
-    }
-    c->nodes = nodes;
-    snprintf(title, sizeof title, "%s %s", nbcoll_operation_name(c->operation),
+    nbcoll_status status = command_nodes(&p->cases, c.ranks, &nodes);
+    c.nodes = nodes;
+    snprintf(title, sizeof title, "%s %s", nbcoll_operation_name(c.operation),
              command_algorithm_text(&p->chosen.choice, name));
-    snprintf(terms, sizeof terms, "%d ranks", c->ranks);
-    if (c->operation != NBCOLL_OPERATION_BARRIER)
-        command_add(terms, sizeof terms, ", %zu %s (%zu bytes)", c->count, nbcoll_type_name(c->reduction.type),
-                    c->count * nbcoll_type_size(c->reduction.type));
+    snprintf(terms, sizeof terms, "%d ranks", c.ranks);
+    if (c.operation != NBCOLL_OPERATION_BARRIER)
+        command_add(terms, sizeof terms, ", %zu %s (%zu bytes)", c.count, nbcoll_type_name(c.reduction.type),
+                    c.count * nbcoll_type_size(c.reduction.type));
     if (p->has_rank)
         command_add(terms, sizeof terms, ": what rank %d has a part in", p->first);
     if (status == NBCOLL_OK)
-        status = show_svg(p->cases.algorithm, c, p->has_rank ? p->first : -1, title, terms, out);
+        status = show_svg(p->cases.algorithm, &c, p->has_rank ? p->first : -1, title, terms, out);
     nbcoll_nodes_free(nodes);
-    int failed = ferror(out);
-    failed |= fclose(out);
-    if (failed || status)
-        command_refuse(p->self, "%s: %s", p->svg, status ? nbcoll_status_text(status) : "it could not be written");
-    return failed || status ? COMMAND_FAILED : COMMAND_OK;
+    return status;
 }
 
 static nbcoll_status draw(const picture *p, nbcoll_case *c)
@@ -176,8 +168,9 @@ static int show(picture *p)
     if (status)
         return command_refuse_case(p->self, &c, status);
     status = choose(p, &c);
+    p->at = c;
     if (!status && p->svg)
-        return draw_rounds(p, &c);
+        return command_write_file(p->self, p->svg, draw_rounds, p);
     if (!status && p->is_program)
         return print_programs(p, &c);
     if (!status)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll sim`: simulates algorithms on a machine that is described, and tells what they cost there. */
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -359,21 +358,6 @@ static int for_each(simulation *s, int only_check)
     return status;
 }
 
-static int write_timeline(simulation *s, const char *name, void (*write)(const timeline *, FILE *))
-{
-    if (!name)
-        return 0;
-    FILE *file = fopen(name, "w");
-    if (!file)
-        return command_fail(s->self, "%s: %s", name, strerror(errno));
-    write(&s->timeline, file);
-    int failed = ferror(file);
-    failed |= fclose(file);
-    if (failed || s->timeline.has_failed)
-        command_refuse(s->self, "%s: %s", name, s->timeline.has_failed ? "no memory" : "it could not be written");
-    return failed || s->timeline.has_failed ? COMMAND_FAILED : 0;
-}
-
 /* The results as JSON. */
 static void print_results(simulation *s)
 {
@@ -429,10 +413,12 @@ static int simulate_all(simulation *s)
     if (!status && !s->reported)
         status = command_refuse(s->self, "%s: that algorithm wants counts that nobody knows",
                                 nbcoll_operation_name((nbcoll_operation)s->cases.operation));
-    if (!status)
-        status = write_timeline(s, s->chrome, timeline_chrome);
-    if (!status)
-        status = write_timeline(s, s->svg, timeline_svg);
+    if (!status && s->timeline.has_failed)
+        status = command_fail_status(s->self, NBCOLL_ERR_MEMORY);
+    if (!status && s->chrome)
+        status = command_write_file(s->self, s->chrome, timeline_chrome, &s->timeline);
+    if (!status && s->svg)
+        status = command_write_file(s->self, s->svg, timeline_svg, &s->timeline);
     free(s->timeline.event);
     return status;
 }

@@ -7,15 +7,11 @@
 
 void timeline_add(timeline *t, const nbcoll_sim_event *event)
 {
-    if (t->used == t->room) {
-        size_t room = t->room ? 2 * t->room : 256;
-        nbcoll_sim_event *more = realloc(t->event, room * sizeof *more);
-        t->has_failed |= !more;
-        if (!more)
-            return;
-        t->event = more;
-        t->room = room;
-    }
+    nbcoll_sim_event *more = command_grow(t->event, t->used, &t->room, sizeof *more);
+    t->has_failed |= !more;
+    if (!more)
+        return;
+    t->event = more;
     t->event[t->used++] = *event;
 }
 
@@ -124,8 +120,9 @@ static void write_wait(const timeline *t, FILE *out, const timeline_wait *w)
     fprintf(out, "\",\"args\":{\"operation\":%u}}", (unsigned)w->operation);
 }
 
-void timeline_chrome(const timeline *t, FILE *out)
+nbcoll_status timeline_chrome(void *user, FILE *out)
 {
+    const timeline *t = user;
     timeline_waits waits;
     fprintf(out, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"ranks\":%d,\"title\":\"", t->ranks);
     write_text(out, t->title);
@@ -145,4 +142,5 @@ void timeline_chrome(const timeline *t, FILE *out)
             write_wait(t, out, &waits.wait[i]);
     timeline_waits_free(&waits);
     fputs("\n]}\n", out);
+    return NBCOLL_OK;
 }

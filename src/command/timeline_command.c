@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll timeline`: what each rank of a recorded run waited for, as text and as a drawing. */
-#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,22 +107,6 @@ static void cut(timeline *t, const asked *a)
         t->used = used;
 }
 
-static int draw(const asked *a, timeline *t)
-{
-    FILE *file = fopen(a->svg, "w");
-    int failed = !file;
-    cut(t, a);
-    snprintf(t->terms, sizeof t->terms, "recorded; from %.1f us on", us(a->from));
-    if (file) {
-        timeline_svg(t, file);
-        failed = ferror(file);
-        failed |= fclose(file);
-    }
-    if (failed)
-        command_refuse(a->self, "%s: %s", a->svg, strerror(errno));
-    return failed ? COMMAND_FAILED : 0;
-}
-
 static int run(const command *self, int argc, char *argv[])
 {
     asked a = {.self = self};
@@ -140,8 +123,11 @@ static int run(const command *self, int argc, char *argv[])
     status = timeline_read(self, argv[optind], &t);
     if (!status && print(&t))
         status = command_fail(self, "no memory");
-    if (!status && a.svg)
-        status = draw(&a, &t);
+    if (!status && a.svg) {
+        cut(&t, &a);
+        snprintf(t.terms, sizeof t.terms, "recorded; from %.1f us on", us(a.from));
+        status = command_write_file(self, a.svg, timeline_svg, &t);
+    }
     timeline_free(&t);
     return status;
 }

@@ -165,8 +165,9 @@ static int kinds_of(const timeline *t)
     return n;
 }
 
-void timeline_svg(const timeline *t, FILE *out)
+nbcoll_status timeline_svg(void *user, FILE *out)
 {
+    const timeline *t = user;
     drawing d = {.t = t, .out = out, .last = 1, .row = t->ranks <= 20 ? 28 : t->ranks <= 60 ? 14 : 8};
     int of_labels = d.row < 12 ? 2 : 1;
     d.bottom = SVG_TOP + d.row * t->ranks;
@@ -178,4 +179,5 @@ void timeline_svg(const timeline *t, FILE *out)
         draw_rank(&d, rank, of_labels);
     draw_legend(&d, draw_events(&d));
     svg_end(out);
+    return NBCOLL_OK;
 }

@@ -42,14 +42,10 @@ static moment moment_of(const timeline *t, size_t i)
 
 static int add_wait(timeline_waits *w, const nbcoll_sim_event *e, const row *s)
 {
-    if (w->waits == w->room) {
-        size_t room = w->room ? 2 * w->room : 256;
-        timeline_wait *more = realloc(w->wait, room * sizeof *more);
-        if (!more)
-            return -1;
-        w->wait = more;
-        w->room = room;
-    }
+    timeline_wait *more = command_grow(w->wait, w->waits, &w->room, sizeof *more);
+    if (!more)
+        return -1;
+    w->wait = more;
     uint32_t operation = s->arrived >= 0 ? w->t->event[s->arrived].operation : e->operation;
     w->wait[w->waits++] = (timeline_wait){e->rank, operation, s->last, e->begin, s->arrived};
     return 0;
