@@ -164,7 +164,7 @@ static void a_communicator_that_is_freed_hears_no_more(void **state)
     (void)state;
     world_open(&w, RANKS, NULL, NULL, NULL);
     split(&w, made);
-    made[1]->peer[0].pair->credits--;
+    made[1]->peer[0].pair->credits--; /* of what it has sent: */
     tell(&w, (nbcolli_header){.comm = made[0]->id, .type = NBCOLLI_RTS, .tag = made[0]->taken, .bytes = 8});
     EXPECT(OK, nbcoll_comm_free(made[0]));
     assert_int_equal(w.context[0]->hears, 0);

@@ -61,6 +61,8 @@ const kept storm_kept[] = {
 
     /* The same, where what waits for its answer has failed. */
     {720000343, {.edition = 8, .items = -1, .only = 1 + FAULT_FREES}},
+    /* What is freed, after another one was not made, is not taken for that. */
+    {740000153, {.edition = 8, .items = -1, .only = 1 + FAULT_FREES}},
     /* What ended while another request was tested is seen before a sleep. */
     {62000025, {.edition = 7, .items = -1}},
     {31002643, {.edition = 7, .items = -1}},

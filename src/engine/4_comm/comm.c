@@ -121,12 +121,13 @@ static void nbcolli_comm_unregister(nbcoll_comm *comm)
     *at = comm->next;
 }
 
-/* Where all went well nothing can come any more. Of one that was not made nothing will be started. */
+/* Where all went well nothing can come any more, and only where another one was not made it could be taken for that. Of
+ * one that was not made nothing will be started. */
 static void nbcolli_comm_bury(nbcoll_comm *comm)
 {
     nbcolli_tombstone *tombstone = comm->tombstone;
 
-    if (!comm->listed || !(comm->failed_floor || nbcolli_broken(comm))) {
+    if (!comm->listed || !(comm->failed_floor || nbcolli_broken(comm) || comm->link->unmade)) {
         nbcolli_free(&comm->context->host, tombstone, sizeof *tombstone);
         return;
     }

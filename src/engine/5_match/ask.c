@@ -308,7 +308,7 @@ void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header 
     where.status = is_freed || had_agent ? NBCOLL_POSITION_FREED : NBCOLL_POSITION_NOT_STARTED;
     if (where.status == NBCOLL_POSITION_FREED) {
         where.bytes = had_agent ? link->home->agents_called : UINT64_MAX;
-        where.number = !tombstone                             ? NBCOLLI_FREED_WELL
+        where.number = !tombstone || !tombstone->failed_floor ? NBCOLLI_FREED_WELL
                        : tombstone->failed_floor < UINT64_MAX ? NBCOLLI_FREED_FAILED
                                                               : NBCOLLI_FREED_TOLD;
         where.count = nbcolli_credits_out(link, &link->pair[source]) << 1;
