@@ -377,8 +377,9 @@ NBCOLL_API nbcoll_status nbcoll_start(nbcoll_request *request);
  * on the context, with no lock held; it may start operations. Set before or after the start. The callback reports
  * the end: when it returns, a non-persistent request is released. Test, wait and cancel of such a request are OK
  * when it has ended, however it did and however long ago: a handle of it never becomes stale, and any and some pass
- * it over. (So a handle of another request is not always recognised as stale when more than 64 later ones had its
- * place, some of them with callbacks.) Errors: ERR_NULL, ERR_REQUEST. */
+ * it over. Where another thread progresses the context, they may be OK before `done` has been called there, or has
+ * returned: what it uses must last until it returns. (So a handle of another request is not always recognised as stale
+ * when more than 64 later ones had its place, some of them with callbacks.) Errors: ERR_NULL, ERR_REQUEST. */
 typedef void nbcoll_done(nbcoll_request request, nbcoll_status status, void *user);
 NBCOLL_API nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *done, void *user);
 

@@ -47,6 +47,10 @@ static void ended(rank *r, int k, nbcoll_status status)
     nbcoll_failure failure = rank_failure(r, i->comm);
 
     if (c->calls_back) {
+        while (status == NBCOLL_OK && !c->is_over && r->driver) { /* its thread may be about to call, or be in it */
+            nbcoll_progress(r->context);
+            storm_sleep(r->storm, 1 + rank_choose(r, MILLISECOND));
+        }
         if (status == NBCOLL_OK && !c->is_over)
             storm_find(r->storm, "rank %d, item %d: over, and its callback has not come", r->actor->rank, c->item);
         status = status == NBCOLL_OK ? c->status : status;

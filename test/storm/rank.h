@@ -33,7 +33,7 @@ typedef struct rank {
     int opened, item;
     bool stops, skips; /* it goes on with no further item */
     bool has_endpoint; /* no context has it */
-    bool has_ticks;    /* its context */
+    bool has_ticks, stops_ticks; /* its context */
     bool leaves;       /* its communicators may have gone */
     nbcoll_observer observer, watcher;
     uint64_t told[NBCOLL_STEP_ENDED + 1]; /* steps */
