@@ -36,6 +36,14 @@ static void whole_jobs_with_faults_end_as_they_may(void **state)
         run(seed, &whole);
 }
 
+static void whole_jobs_over_shm_end_as_they_may(void **state)
+{
+    const cut over_shm = {.items = -1, .is_over_shm = true};
+    (void)state;
+    for (uint64_t seed = 61; seed < 80; seed++)
+        run(seed, &over_shm);
+}
+
 static void what_once_failed_does_not_fail(void **state)
 {
     (void)state;
@@ -45,9 +53,9 @@ static void what_once_failed_does_not_fail(void **state)
 
 static void the_same_seed_is_the_same_job(void **state)
 {
-    const cut whole = {.items = -1};
     (void)state;
-    for (uint64_t seed = 41; seed < 44; seed++) {
+    for (uint64_t seed = 41; seed < 45; seed++) {
+        const cut whole = {.items = -1, .is_over_shm = seed % 2};
         run(seed, &whole);
         uint64_t hash = world.hash, steps = world.steps;
         run(seed, &whole);
@@ -60,6 +68,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(whole_jobs_without_faults_end_well),
                                        cmocka_unit_test(whole_jobs_with_faults_end_as_they_may),
+                                       cmocka_unit_test(whole_jobs_over_shm_end_as_they_may),
                                        cmocka_unit_test(what_once_failed_does_not_fail),
                                        cmocka_unit_test(the_same_seed_is_the_same_job)};
     return argc > 1 ? storm_command(argc, argv) : cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,6 +28,15 @@ static void whole_jobs_end_as_they_may_whoever_comes_between_two_words(void **st
             run(seed, &whole);
 }
 
+static void jobs_over_shm_end_as_they_may_whoever_comes_between_two_words(void **state)
+{
+    const cut over_shm = {.items = -1, .is_over_shm = true};
+    (void)state;
+    for (uint64_t seed = 301; seed <= 340; seed++)
+        if (seed % 20)
+            run(seed, &over_shm);
+}
+
 /* Else the engine does not call what it is compiled to call. */
 static void others_come_between_two_words(void **state)
 {
@@ -58,6 +67,7 @@ static void the_same_seed_is_the_same_job(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(whole_jobs_end_as_they_may_whoever_comes_between_two_words),
+                                       cmocka_unit_test(jobs_over_shm_end_as_they_may_whoever_comes_between_two_words),
                                        cmocka_unit_test(others_come_between_two_words),
                                        cmocka_unit_test(what_once_failed_does_not_fail),
                                        cmocka_unit_test(the_same_seed_is_the_same_job)};
