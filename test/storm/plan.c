@@ -441,7 +441,7 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
     draw_groups(&p->net[HOME], &r);
     draw_limits(p, &p->net[HOME], &r);
     draw_near(p);
-    p->is_over_shm = c->is_over_shm || (p->edition >= EDITION_OF_SHM && mix(p->seed, 19) % 4 == 0);
+    p->is_over_shm = c->is_over_shm || (p->edition >= EDITION_OF_SHM && mix(p->seed, 22) % 4 == 0);
     if (p->is_over_shm)
         draw_over_shm(p);
     draw_ticks(p);
@@ -454,7 +454,7 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
         p->is_skipped[c->skipped[i]] = true;
     skip_shrinks(p);
     p->is_patient = p->edition >= 7 && !plan_has_faults(p) && !p->ticks && mix(p->seed, 11) % 2;
-    p->has_drivers = p->edition >= 9 && !p->ticks && !p->is_patient && mix(p->seed, 19) % 3 == 0;
+    p->has_drivers = p->edition >= 9 && !p->is_over_shm && !p->ticks && !p->is_patient && mix(p->seed, 19) % 3 == 0;
     skip_chains(p);
     if (c->items >= 0 && c->items < p->items)
         p->items = c->items;

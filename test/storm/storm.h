@@ -163,8 +163,8 @@ typedef struct plan {
     bool survives[COMMS_MOST]; /* of survivors: who is a member is found out, and stands in `place` from then on */
 } plan;
 
-enum { EDITION_OF_SHM = 10, EDITION = 10 }; /* of plans: what a later one adds leaves the seeds of those before what they
-                                               were */
+/* Of plans: what a later one adds leaves the seeds of those before what they were. */
+enum { EDITION_OF_SHM = 10, EDITION = 10 };
 
 /* What of a seed is to be left out, for shrinking. */
 typedef struct cut {
