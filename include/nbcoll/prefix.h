@@ -563,6 +563,7 @@
 #define nbcolli_cost_shift NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_cost_shift)
 #define nbcolli_cost_train NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_cost_train)
 #define nbcolli_cost_turns NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_cost_turns)
+#define nbcolli_cost_working NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_cost_working)
 #define nbcolli_credits_in NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_credits_in)
 #define nbcolli_credits_send NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_credits_send)
 #define nbcolli_cut_around NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_cut_around)
