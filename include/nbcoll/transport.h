@@ -65,7 +65,8 @@ typedef enum nbcoll_posted {
     NBCOLL_POST_NOT_NOW, /* no room, or not connected to the peer yet, which a transport may be from the first post on:
                             nothing happened; the core tries again after each progress, and may sleep until there is
                             room (see arm) */
-    NBCOLL_POST_LOST,    /* the peer is dead or unreachable: nothing happened */
+    NBCOLL_POST_LOST,    /* the peer is dead or unreachable: nothing happened, and from now on nothing of it reads or
+                            writes this rank's memory, as after a report that it is lost */
     NBCOLL_POST_FAILED   /* the transport is broken, at least to this peer: nothing happened. The core takes the peer
                             for lost, as when a work request comes back with ERR_TRANSPORT: operations with it end with
                             ERR_PEER_LOST on all ranks, and nothing is tried in another way */

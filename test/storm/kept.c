@@ -75,6 +75,8 @@ const kept storm_kept[] = {
     {40152, {.edition = 1, .items = -1, .only = 1 + FAULT_DIFFERS}},
     {201163, {.edition = 1, .items = -1}},
     {129, {.edition = 2, .items = -1, .only = 1 + FAULT_RIVALS}},
+    {1795767323000260, {.edition = 10, .items = 3}},
+    {1795768056000820, {.edition = 10, .items = -1}},
     {20000129, {.edition = 3, .items = 22, .faults = 2, .n_skipped = 1, .skipped = {15}}},
 };
 const size_t storm_kept_count = sizeof storm_kept / sizeof *storm_kept;

@@ -563,6 +563,8 @@ static void leave(rank *r)
     wait_all(r);
     chain_wait_all(r);
     rank_ticks_stop(r);
+    if (s->bad[r->actor->rank] & BAD_ENDED) /* who waits for it there names it */
+        storm_cause(s, r->actor->rank, BAD_FREED);
     for (int c = 0; c < COMMS_MOST; c++)
         if (r->comm[c] && rank_choose(r, 2))
             made_free(r, c);

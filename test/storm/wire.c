@@ -216,6 +216,20 @@ void wire_refused(end *e, bool is_full)
     storm_note(e->storm, e->rank, NOTE_REFUSED, is_full, 0);
 }
 
+/* Of one that is gone: what it would still do here it does not. */
+static void touches_no_more(const end *e, end *gone)
+{
+    struct wire *w = e->storm->wire;
+    for (size_t i = 0; i < w->n_orders;) {
+        order *o = &w->orders[i];
+        if (o->kind != ORDER_POST && o->end == gone && wire_end(gone, o->peer) == e) {
+            come_back(gone, o->work, NBCOLL_ERR_PEER_LOST);
+            *o = w->orders[--w->n_orders];
+        } else
+            i++;
+    }
+}
+
 int wire_refuses(end *e, int peer)
 {
     storm *s = e->storm;
@@ -223,13 +237,16 @@ int wire_refuses(end *e, int peer)
     storm_step(s, e->actor);
     if (peer == e->rank)
         return -1;
-    if (s->ends || (to->is_gone && (e->has_seen[peer] || storm_chance(s, 300))))
+    if (s->ends || (to->is_gone && (e->has_seen[peer] || storm_chance(s, 300)))) {
+        touches_no_more(e, to);
         return NBCOLL_POST_LOST;
+    }
     const fault *f = storm_fault(s, e->actor, FAULT_POST, &e->actor->posts);
     if (f) {
         storm_note(s, e->rank, NOTE_FAULT, FAULT_POST, (uint64_t)peer);
         storm_cause(s, e->rank, BAD_WIRE);
         storm_cause(s, peer, BAD_WIRE);
+        e->given_up[peer] |= !f->late;
         return f->late ? NBCOLL_POST_FAILED : NBCOLL_POST_LOST;
     }
     return -1;
