@@ -18,7 +18,7 @@ int main(int argc, char *argv[])
 END
 command=$NBCOLL_SOURCE/src/command
 "$CC" -std=c11 -D_GNU_SOURCE= -Wall -Wextra -Wpedantic -Werror -I"$NBCOLL_SOURCE/include" -I"$command" \
-    "$work/main.c" "$command/run_bind.c" "$command/options.c" -o "$work/main"
+    "$work/main.c" "$command/run_bind.c" "$command/options.c" "$NBCOLL_SOURCE/src/host/status.c" -o "$work/main"
 "$work/main"
 "$work/main" none
 for where in core scatter l3; do
@@ -32,7 +32,8 @@ done
 # with hwloc, which knows the other places, but without nbcoll_affinity
 echo '#include <hwloc.h>' | "$CC" -E - >/dev/null 2>&1 || exit 0
 "$CC" -std=c11 -D_GNU_SOURCE= -DNBCOLL_HAVE_HWLOC= -Wall -Wextra -Wpedantic -Werror -I"$NBCOLL_SOURCE/include" \
-    -I"$command" "$work/main.c" "$command/run_bind.c" "$command/options.c" -o "$work/main" -lhwloc
+    -I"$command" "$work/main.c" "$command/run_bind.c" "$command/options.c" "$NBCOLL_SOURCE/src/host/status.c" \
+    -o "$work/main" -lhwloc
 status=0
 "$work/main" scatter 2>"$work/said" || status=$?
 [ $status -eq 2 ]

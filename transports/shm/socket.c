@@ -65,13 +65,13 @@ nbcoll_status nbcolli_shm_listen(const struct nbcolli_shm_system *os, const nbco
 nbcoll_status nbcolli_shm_accept(const struct nbcolli_shm_system *os, int listener, int *out, int *pid,
                                  nbcoll_status *refused)
 {
-    int fd = os->accept(listener);
-
-    if (fd < 0)
+    *out = os->accept(listener);
+    *pid = 0;
+    *refused = NBCOLL_OK;
+    if (*out < 0)
         return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED ? NBCOLL_PENDING
                                                                           : nbcolli_shm_status(errno);
-    *refused = os->identify(fd, pid);
-    *out = fd;
+    *refused = os->identify(*out, pid);
     return NBCOLL_OK;
 }
 
