@@ -67,11 +67,18 @@ static registered *find(storm *s, uint64_t id, const end *owner)
     return &w->registered[id - 1];
 }
 
+/* Does it lead to memory of one that has given up its rank, or was told that it is lost? */
+static bool is_barred(const order *o)
+{
+    const end *there = wire_end(o->end, o->peer);
+    return there->given_up[o->end->rank] || there->said_lost[o->end->rank];
+}
+
 /* Nobody does any more whom its rank has given up. */
 static bool uses(const order *o, uint64_t id, const end *e)
 {
     bool is_here = o->end == e && o->local == id;
-    bool is_there = wire_end(o->end, o->peer) == e && o->key.word[0] == id && !e->given_up[o->end->rank];
+    bool is_there = wire_end(o->end, o->peer) == e && o->key.word[0] == id && !is_barred(o);
     return o->kind != ORDER_POST && (is_here || is_there);
 }
 
@@ -152,7 +159,7 @@ static const char *what_is_wrong(storm *s, const order *o, char **there)
 nbcoll_status bulk_carry_out(storm *s, order *o)
 {
     char *there;
-    if (wire_end(o->end, o->peer)->given_up[o->end->rank]) { /* of which it may learn by this first */
+    if (is_barred(o)) { /* of which it may learn by this first */
         storm_cause(s, o->peer, BAD_WIRE);
         return NBCOLL_ERR_TRANSPORT;
     }

@@ -246,7 +246,7 @@ int wire_refuses(end *e, int peer)
         storm_note(s, e->rank, NOTE_FAULT, FAULT_POST, (uint64_t)peer);
         storm_cause(s, e->rank, BAD_WIRE);
         storm_cause(s, peer, BAD_WIRE);
-        e->given_up[peer] |= !f->late;
+        e->said_lost[peer] |= !f->late;
         return f->late ? NBCOLL_POST_FAILED : NBCOLL_POST_LOST;
     }
     return -1;

@@ -45,6 +45,7 @@ struct end {
     uint64_t seen_at[RANKS_MOST];      /* when that rank sees that this one has closed, or is gone */
     bool has_seen[RANKS_MOST];         /* this one has reported that one */
     bool given_up[RANKS_MOST];
+    bool said_lost[RANKS_MOST]; /* the answer to a post: it touches nothing here any more */
     uint32_t under_way[RANKS_MOST]; /* messages to that one */
     unsigned last_type;             /* of message that came: for the table of what was met */
 };
