@@ -23,20 +23,6 @@ storm *storm_running(void)
     return running;
 }
 
-uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-uint64_t mix(uint64_t a, uint64_t b)
-{
-    uint64_t state = a ^ (b * 0xd6e8feb86659fd93u);
-    return next_random(&state);
-}
-
 uint64_t storm_random(storm *s, uint64_t below)
 {
     return below ? next_random(&s->random) % below : 0;
