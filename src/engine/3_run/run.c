@@ -189,21 +189,33 @@ void nbcolli_serve(nbcoll_context *c, uint32_t lanes)
     }
 }
 
+static void nbcolli_unfinished_go_on(nbcolli_run *run)
+{
+    nbcolli_op *op = run->unfinished;
+
+    nbcolli_unwatch(op);
+    if (op->phase == NBCOLLI_USING)
+        nbcolli_fetch_go_on(op);
+    else if (op->phase == NBCOLLI_SHELVING)
+        nbcolli_expose_next(op);
+    else
+        nbcolli_op_next(op);
+}
+
+static int nbcolli_may_go_on(const nbcolli_run *run)
+{
+    return run->status == NBCOLL_OK && run->unfinished && nbcolli_has_bytes(run);
+}
+
 void nbcolli_run_go_on(nbcolli_run *run)
 {
     nbcolli_run_undelay(run);
+    while (nbcolli_may_go_on(run) && !nbcolli_is_own(run->unfinished)) /* before this rank's own steps */
+        nbcolli_unfinished_go_on(run);
     if (run->unfinished)
         nbcolli_advance(run);
-    while (run->status == NBCOLL_OK && run->unfinished && nbcolli_has_bytes(run)) {
-        nbcolli_op *op = run->unfinished;
-        nbcolli_unwatch(op);
-        if (op->phase == NBCOLLI_USING)
-            nbcolli_fetch_go_on(op);
-        else if (op->phase == NBCOLLI_SHELVING)
-            nbcolli_expose_next(op);
-        else
-            nbcolli_op_next(op);
-    }
+    while (nbcolli_may_go_on(run))
+        nbcolli_unfinished_go_on(run);
     if (run->unfinished)
         nbcolli_run_delay(run);
     nbcolli_advance(run);

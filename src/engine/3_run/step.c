@@ -34,6 +34,8 @@ void nbcolli_op_delay(nbcolli_op *op)
 {
     nbcolli_op **list = &op->run->unfinished;
 
+    while (nbcolli_is_own(op) && *list && !nbcolli_is_own(*list)) /* what others wait for goes first */
+        list = &(*list)->watch_next;
     op->watch_at = list;
     op->watch_next = *list;
     if (op->watch_next)

@@ -67,6 +67,12 @@ static inline int nbcolli_tick_leaves(const nbcolli_run *run)
     return c->ticks.is_under_way;
 }
 
+/* Is what an unfinished op still has to do for this rank alone? For others is what is to be shown, or sent. */
+static inline int nbcolli_is_own(const nbcolli_op *op)
+{
+    return op->phase == NBCOLLI_USING;
+}
+
 /* A later pass goes on with the run. */
 void nbcolli_run_delay(nbcolli_run *run);
 
