@@ -3,8 +3,8 @@
  * Bulk data: a copy from a thread of this process; from another one by pieces of the segment (pieces.c), or by
  * process_vm_readv, where a trial at the opening has shown that it works in both directions (containers, Yama and
  * capabilities decide, and only a trial tells). Which of them is the receiver's choice, by size. From one progress to
- * the next NBCOLL_PASS_BYTES are copied, more where the caller waits (`patient` of the endpoint); what is beyond goes
- * on in the next progress, by turns.
+ * the next about NBCOLL_PASS_BYTES are copied, more where the caller waits (`patient` of the endpoint); what is beyond
+ * goes on in the next progress, by turns.
  *
  * Each call of process_vm_readv reads the token of the peer's process, too. One call reads one address space: with the
  * right token it was that of the rank that has joined, and not what its process has become by exec, nor another
@@ -219,6 +219,14 @@ static nbcoll_status nbcolli_shm_copy(struct nbcolli_shm_end *e, int peer, struc
     return nbcolli_shm_is_given_up_by(e, peer) ? NBCOLL_PENDING : NBCOLL_OK;
 }
 
+/* Of `left` bytes so many are copied now. What would be left by less than a quarter of that comes with them: each call
+ * of process_vm_readv takes some microseconds before its first byte. */
+static size_t nbcolli_shm_at_once(const struct nbcolli_shm_end *e, size_t left)
+{
+    size_t room = e->most > e->copied ? e->most - e->copied : 0;
+    return left <= room + room / 4 ? left : room;
+}
+
 /* ---- gets ------------------------------------------------------------------------------------------------------ */
 
 /* process_vm_readv has not read it: the get goes on by pieces. If it may still read other memory of the peer's, one of
@@ -250,7 +258,7 @@ static nbcoll_posted nbcolli_shm_bulk_get(nbcoll_endpoint *ep, int peer, const n
     bool by_pieces = !there.here && p->pieces && (!p->cma || (bytes >= e->by_pieces && bytes < e->by_cma));
     if (p->gone != NBCOLLI_SHM_HERE)
         return NBCOLL_POST_LOST;
-    if (!by_pieces && bytes <= e->most - e->copied) {
+    if (!by_pieces && nbcolli_shm_at_once(e, bytes) == bytes) {
         s = nbcolli_shm_copy(e, peer, there, to, bytes);
         if (s != NBCOLL_AGAIN)
             return s == NBCOLL_OK        ? NBCOLL_POST_DONE
@@ -273,8 +281,7 @@ static nbcoll_posted nbcolli_shm_bulk_get(nbcoll_endpoint *ep, int peer, const n
 /* A piece of a get, as large as this progress has left: OK if that was the rest. */
 static nbcoll_status nbcolli_shm_copy_on(struct nbcolli_shm_end *e, nbcoll_work *work)
 {
-    size_t left = e->most - e->copied;
-    size_t bytes = work->scratch[NBCOLLI_SHM_GET_LEFT] < left ? work->scratch[NBCOLLI_SHM_GET_LEFT] : left;
+    size_t bytes = nbcolli_shm_at_once(e, work->scratch[NBCOLLI_SHM_GET_LEFT]);
     struct nbcolli_shm_there there = {work->scratch[NBCOLLI_SHM_GET_FROM],
                                       work->scratch[NBCOLLI_SHM_GET_WHO] >> NBCOLLI_SHM_GET_HERE & 1};
     nbcoll_status s =

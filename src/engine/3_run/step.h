@@ -44,13 +44,14 @@ static inline void nbcolli_spend(const nbcolli_run *run, size_t bytes)
 }
 
 /* Spends as much of `bytes`, which are whole elements of `unit` bytes, as shall be worked off now: what this pass has
- * left, but so much that it is worth it. Less than all of it only when the pass then has about nothing left. */
+ * left, but so much that it is worth it, and all if less than a quarter of that would be left over. Less than all of it
+ * only when the pass then has about nothing left. */
 static inline size_t nbcolli_spend_piece(const nbcolli_run *run, size_t bytes, size_t unit)
 {
     ptrdiff_t left = run->comm->context->bytes_left;
     size_t most = left > (ptrdiff_t)NBCOLLI_LEAST_BYTES ? (size_t)left : NBCOLLI_LEAST_BYTES;
 
-    if (bytes > most)
+    if (bytes > most + most / 4)
         bytes = most < unit ? unit : most / unit * unit;
     nbcolli_spend(run, bytes);
     return bytes;
