@@ -249,6 +249,51 @@ static void readers_follow_a_large_copy(void **state)
     }
 }
 
+/* A pass that ends before all has been copied for the others goes on with that, and only then with this rank's own. */
+static void what_others_wait_for_comes_before_a_rank_s_own_copies(void **state)
+{
+    enum { BLOCK = 2 * NBCOLL_PASS_BYTES };
+    static unsigned char from[2][BLOCK], to[2][2 * BLOCK];
+    nbcoll_request q[2];
+    world w;
+    (void)state;
+    open_ranks(&w, 2, SHELF, NULL);
+    memset(from[0], 7, BLOCK);
+    EXPECT(OK, nbcoll_iallgather(from[0], to[0], BLOCK, NBCOLL_BYTE, w.comm[0], &q[0]));
+    for (int pass = 0; pass < 2; pass++)
+        nbcoll_progress(w.context[0]);
+    EXPECT(OK, nbcoll_iallgather(from[1], to[1], BLOCK, NBCOLL_BYTE, w.comm[1], &q[1]));
+    for (int pass = 0; pass < 100 && nbcoll_test(&q[1]) == NBCOLL_PENDING; pass++)
+        ;
+    EXPECT(OK, nbcoll_test(&q[1])); /* without a further call of rank 0's */
+    assert_memory_equal(to[1], from[0], BLOCK);
+    world_finish(&w, 1, q);
+    world_close(&w);
+}
+
+static int passes_of_a_copy(size_t bytes)
+{
+    static cast c;
+    int passes = 0;
+    world w;
+    open_world(&w, LARGE);
+    start(w.comm, &c, 0, bytes, 9);
+    while (nbcoll_test(&c.q[0]) == NBCOLL_PENDING)
+        assert_true(++passes < 1000);
+    end(&w, w.comm, &c, bytes, 9);
+    world_close(&w);
+    return passes;
+}
+
+static void less_than_a_quarter_of_a_turn_is_not_left_for_another_pass(void **state)
+{
+    enum { TURN = NBCOLL_PASS_BYTES / 4 };
+    int passes = passes_of_a_copy(2 * NBCOLL_PASS_BYTES);
+    (void)state;
+    assert_int_equal(passes_of_a_copy(2 * NBCOLL_PASS_BYTES + TURN / 5), passes);
+    assert_true(passes_of_a_copy(2 * NBCOLL_PASS_BYTES + NBCOLL_PASS_BYTES / 2) > passes);
+}
+
 typedef struct triple {
     uint64_t value[3];
 } triple;
@@ -446,6 +491,8 @@ int main(void)
         cmocka_unit_test(the_owner_may_leave_before_readers_come),
         cmocka_unit_test(a_large_copy_takes_several_passes),
         cmocka_unit_test(readers_follow_a_large_copy),
+        cmocka_unit_test(what_others_wait_for_comes_before_a_rank_s_own_copies),
+        cmocka_unit_test(less_than_a_quarter_of_a_turn_is_not_left_for_another_pass),
         cmocka_unit_test(reductions_follow_it_by_whole_elements),
         cmocka_unit_test(a_copy_can_be_cancelled),
         cmocka_unit_test(a_copy_that_is_followed_can_be_cancelled),

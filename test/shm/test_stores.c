@@ -128,6 +128,25 @@ static void a_clock_that_stands_still_changes_nothing(void **state)
     assert_true(s.past);
 }
 
+/* However the two ends lie in their pages: all bytes, and no others. */
+static void copies_that_lie_just_behind_their_source_are_right(void **state)
+{
+    static struct nbcolli_shm_end e;
+    static unsigned char from[3 * 4096], to[3 * 4096];
+    (void)state;
+    nbcolli_shm_stores_open(&e.stores);
+    for (size_t i = 0; i < sizeof from; i++)
+        from[i] = (unsigned char)(i * 7 + i / 256);
+    for (size_t ahead = 0; ahead < 130; ahead++) {
+        memset(to, 0xee, sizeof to);
+        nbcolli_shm_copy_in(&e, -1, to + ahead, from, 8000);
+        assert_memory_equal(to + ahead, from, 8000);
+        for (size_t i = 0; i < ahead; i++)
+            assert_int_equal(to[i], 0xee);
+        assert_int_equal(to[ahead + 8000], 0xee);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +157,7 @@ int main(void)
         cmocka_unit_test(one_copy_that_is_disturbed_decides_nothing),
         cmocka_unit_test(small_copies_tell_nothing),
         cmocka_unit_test(a_clock_that_stands_still_changes_nothing),
+        cmocka_unit_test(copies_that_lie_just_behind_their_source_are_right),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

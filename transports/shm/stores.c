@@ -90,17 +90,17 @@ static size_t nbcolli_shm_store_timed(struct nbcolli_shm_end *e, void *to, const
     return beginning;
 }
 
-/* Is `to` in its page less than a line behind where `from` is in its own? Then processors take each load for one of the
- * bytes just stored, and memcpy no longer stores whole lines without reading them first (rep movsb): measured on a Zen 5,
- * it took 4.7 times as long where the reader's cache held them. */
-static bool nbcolli_shm_is_just_behind(const void *to, const void *from)
+/* Where memcpy stores whole lines without reading them first (rep movsb), it no longer does if `to` is in its page less
+ * than a line behind where `from` is in its own: on a Zen 5 it took 4.7 times as long then, if the reader's cache held
+ * the lines. */
+static bool nbcolli_shm_is_just_behind(const void *to, const void *from, size_t bytes)
 {
-    return ((uintptr_t)to - (uintptr_t)from) % 4096 - 1 < 63;
+    return bytes >= NBCOLLI_SHM_STORES_LEAST && ((uintptr_t)to - (uintptr_t)from) % 4096 - 1 < 63;
 }
 
 void nbcolli_shm_copy_in(struct nbcolli_shm_end *e, int reader, void *to, const void *from, size_t bytes)
 {
-    bool beside = reader >= 0 && e->peer[reader].beside, is_behind = nbcolli_shm_is_just_behind(to, from);
+    bool beside = reader >= 0 && e->peer[reader].beside, is_behind = nbcolli_shm_is_just_behind(to, from, bytes);
     size_t done = beside || is_behind ? 0 : nbcolli_shm_store_timed(e, to, from, bytes);
 
     nbcolli_shm_store((unsigned char *)to + done, (const unsigned char *)from + done, bytes - done,
