@@ -8,13 +8,23 @@
 typedef struct nbcolli_request nbcolli_request;
 typedef struct nbcolli_run nbcolli_run;
 
-#define NBCOLLI_SHELF_PIECE ((size_t)16 << 10) /* of a copy on a shelf (3_run/shelf.h) that is followed */
+#define NBCOLLI_SHELF_PIECE ((size_t)16 << 10) /* the least of a copy on a shelf (3_run/shelf.h) that is followed */
+#define NBCOLLI_SHELF_PIECES 16                /* so many for one, or for a ring, while each has at most: */
+#define NBCOLLI_SHELF_MOST ((size_t)64 << 10)
 #define NBCOLLI_SHELF_FILLS ((size_t)32 << 10) /* bytes from which on they do */
 #define NBCOLLI_SHELF_BEYOND ((size_t)1 << 20) /* bytes of a part that is beyond a core's cache */
 #define NBCOLLI_CELL_INLINE 80 /* bytes of payload in a cell: an exposure of at most so many is complete at once */
 
 /* The lanes that a run has ready queues for: ANY, CALLER, PROGRESS. The others are hints, and count as ANY here. */
 #define NBCOLLI_LANES 3u
+
+/* The bytes that are shown at a time of a copy, or of a ring, of so many: each showing has a price of its own, and who
+ * follows waits for the first and reads the last alone. */
+static inline size_t nbcolli_shelf_piece(size_t bytes)
+{
+    size_t piece = bytes / NBCOLLI_SHELF_PIECES / 64 * 64;
+    return piece < NBCOLLI_SHELF_PIECE ? NBCOLLI_SHELF_PIECE : piece < NBCOLLI_SHELF_MOST ? piece : NBCOLLI_SHELF_MOST;
+}
 
 /* A message step by its key, to find the step that a header means: ascending by (peer, number). */
 typedef struct nbcolli_message {

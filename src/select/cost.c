@@ -50,7 +50,7 @@ static nbcolli_cost_time nbcolli_cost_parts(const nbcolli_cost_call *c, uint64_t
 /* A rank that fetches, too, makes its own copy first, and is not followed. */
 static nbcolli_cost_time nbcolli_cost_shelving(const nbcolli_cost_call *c, uint64_t bytes)
 {
-    return nbcolli_cost_is_followed(c, bytes) ? (bytes - NBCOLLI_SHELF_PIECE) * c->copy : 0;
+    return nbcolli_cost_is_followed(c, bytes) ? (bytes - nbcolli_shelf_piece(bytes)) * c->copy : 0;
 }
 
 /* One rank fetches from each other one, and combines `worked` bytes, while their cores copy to shelves by turns. */

@@ -179,10 +179,11 @@ static void nbcolli_shelf_copy(nbcolli_op *op, uint32_t i, size_t at, size_t pla
     const nbcolli_link *link = run->comm->link->first;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     const unsigned char *from = (unsigned char *)nbcolli_resolve(run, v->parts[i].region).at + place;
+    size_t shown = nbcolli_shelf_piece(v->parts[i].region.bytes);
     int reader = nbcolli_shelf_reader(run->comm, v, i);
 
     for (size_t done = 0, piece; done < bytes; done += piece) {
-        piece = op->filling && bytes - done > NBCOLLI_SHELF_PIECE ? NBCOLLI_SHELF_PIECE : bytes - done;
+        piece = op->filling && bytes - done > shown ? shown : bytes - done;
         if (link->shared.copy_in)
             link->shared.copy_in(link->endpoint, reader, op->copy + at + done, from + done, piece);
         else

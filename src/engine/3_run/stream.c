@@ -84,7 +84,7 @@ static size_t nbcolli_stream_piece(const nbcolli_op *op, uint32_t i, uint32_t en
 
     if (!left)
         return 0;
-    size_t room = nbcolli_stream_room(op, i, end, *ready, reader), piece = NBCOLLI_SHELF_PIECE;
+    size_t room = nbcolli_stream_room(op, i, end, *ready, reader), piece = nbcolli_shelf_piece(op->window);
     piece = piece < left ? piece : left;
     piece = piece < behind ? piece : behind;
     return piece <= room ? piece : 0; /* whole pieces, so that nobody is woken for a few bytes */
