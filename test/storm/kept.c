@@ -63,6 +63,15 @@ const kept storm_kept[] = {
     {720000343, {.edition = 8, .items = -1, .only = 1 + FAULT_FREES}},
     /* What is freed, after another one was not made, is not taken for that. */
     {740000153, {.edition = 8, .items = -1, .only = 1 + FAULT_FREES}},
+    /* Whoever waits for a rank to let go of what it exposed asks it, too, whether it has freed the communicator. */
+    {1795768651000673, {.edition = 10, .items = -1}},
+    {1795768651022476,
+     {.edition = 10,
+      .ranks = 2,
+      .items = 16,
+      .faults = 2,
+      .n_skipped = 12,
+      .skipped = {11, 10, 9, 8, 3, 2, 1, 0, 7, 6, 13, 5}}},
     /* What ended while another request was tested is seen before a sleep. */
     {62000025, {.edition = 7, .items = -1}},
     {31002643, {.edition = 7, .items = -1}},

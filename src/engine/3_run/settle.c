@@ -85,21 +85,22 @@ static void nbcolli_op_put_returned(nbcolli_op *op)
     op->put = 1;
 }
 
-/* Is an answer on its way that says that the op's memory is its own again? Of a peer that has left none is. */
-static int nbcolli_op_is_answered(const nbcolli_op *op)
+int nbcolli_op_is_held_by(const nbcolli_op *op, int *rank)
 {
+    *rank = op->run->schedule->step[op->step].peer;
     int waits = op->phase == NBCOLLI_SENT_RTS   ? !op->fin && !op->refused && !op->cts
                 : op->phase == NBCOLLI_SENT_CTS ? op->lent && !op->put
                                                 : 0;
 
-    return !waits || op->post.where == NBCOLLI_STUCK ||
-           nbcolli_has_departed(op->run->comm, op->run->schedule->step[op->step].peer);
+    return op->phase == NBCOLLI_EXPOSED ? nbcolli_exposure_is_held(op, rank)
+                                        : waits && op->post.where != NBCOLLI_STUCK &&
+                                              !nbcolli_has_departed(op->run->comm, *rank);
 }
 
 /* Does somebody else still hold the op's memory? Ends what nobody holds. */
 static int nbcolli_op_held(nbcolli_op *op)
 {
-    int reader;
+    int rank;
 
     if (op->post.where == NBCOLLI_LENT)
         nbcolli_op_recall(op);
@@ -119,10 +120,9 @@ static int nbcolli_op_held(nbcolli_op *op)
         if (op->post.where == NBCOLLI_LENT || op->post.where == NBCOLLI_BACKLOG)
             return 1;
     }
-    if (!nbcolli_op_is_answered(op))
-        return 1;
-    if (op->phase == NBCOLLI_EXPOSED && nbcolli_exposure_is_held(op, &reader)) {
-        nbcolli_watch(op);
+    if (nbcolli_op_is_held_by(op, &rank)) {
+        if (op->phase == NBCOLLI_EXPOSED)
+            nbcolli_watch(op);
         return 1;
     }
     nbcolli_unwatch(op); /* its turn may not have come since its readers are through */

@@ -8,4 +8,8 @@
 /* [SETTLE] Called for a failed run when something about it changed. */
 void nbcolli_settle(nbcolli_run *run);
 
+/* Of a failed run: has a rank still to say that it touches the op's memory no more? All that settling waits for from
+ * other ranks is said here, so that it is asked for, too (5_match/ask.h). A rank that has left says nothing. */
+int nbcolli_op_is_held_by(const nbcolli_op *op, int *rank);
+
 #endif

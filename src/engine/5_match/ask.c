@@ -10,6 +10,7 @@
 #include "../3_run/fail.h"
 #include "../3_run/observe.h"
 #include "../3_run/queue.h"
+#include "../3_run/settle.h"
 #include "../3_run/stream.h"
 #include "../../host/host.h"
 
@@ -313,8 +314,7 @@ void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header 
                                                               : NBCOLLI_FREED_TOLD;
         where.count = nbcolli_credits_out(link, &link->pair[source]) << 1;
     }
-    if (nbcolli_control_may(link->context))
-        nbcolli_control(link, source, &where);
+    nbcolli_control(link, source, &where); /* always: who asks does not ask again before it has an answer */
 }
 
 /* The lowest tag from `from` on in which a stuck run waits for the rank: 1 + that, or 0. */
@@ -450,9 +450,8 @@ static int nbcolli_look_after_settling(const nbcolli_run *run)
     int wants = 0;
 
     for (uint32_t i = 0; i < run->schedule->ops; i++) {
-        const nbcolli_op *op = &run->op[i];
-        int rank = run->schedule->step[op->step].peer;
-        if ((op->phase != NBCOLLI_SENT_RTS && op->phase != NBCOLLI_SENT_CTS) ||
+        int rank;
+        if (!nbcolli_op_is_held_by(&run->op[i], &rank) ||
             comm->peer[rank].link->loss[comm->peer[rank].address] != NBCOLLI_HERE)
             continue;
         nbcolli_ask_wants(comm, rank, run->tag);
