@@ -8,6 +8,9 @@
 
 #include "../../src/engine/1_state/context.h"
 #include "../../src/engine/1_state/message.h"
+#include "../../src/engine/2_wire/giveup.h"
+#include "../../src/engine/4_comm/area.h"
+#include "../../src/engine/7_calls/create.h"
 #include "works.h"
 #include "world.h"
 
@@ -199,6 +202,49 @@ static void whom_a_revoke_names_is_named_though_it_is_nobody(void **state)
     world_close(&w);
 }
 
+/* That it is withdrawn is no failure; what is found meanwhile is one. */
+static void a_loss_that_is_found_while_a_communicator_is_withdrawn_is_its_failure(void **state)
+{
+    world w;
+    nbcoll_comm *made[RANKS];
+    nbcoll_request q;
+    nbcoll_status status;
+    nbcoll_failure failure;
+    (void)state;
+    world_open(&w, RANKS, NULL, NULL, NULL);
+    split(&w, made);
+    EXPECT(OK, nbcoll_ibarrier(made[0], &q));
+    nbcolli_give_up(made[0]->link, 1);
+    EXPECT(OK, nbcolli_comm_withdraw(made[0]));
+    world_settle(&w, 1, &q, &status);
+    EXPECT(ERR_CANCELLED, status);
+    fails_with(made[0], NBCOLL_ERR_PEER_LOST, 1);
+    EXPECT(OK, nbcoll_last_failure(w.context[0], &failure));
+    EXPECT(ERR_PEER_LOST, failure.status);
+    world_close(&w);
+}
+
+/* Damaged votes say so, or that it has offered another part. */
+static void who_has_offered_no_cells_takes_none_whatever_it_is_told(void **state)
+{
+    const nbcoll_loopback_config shared = world_variant(WORLD_SHARED, 1);
+    nbcoll_comm *made[RANKS];
+    world w;
+    (void)state;
+    world_open(&w, RANKS, &shared, NULL, NULL);
+    split(&w, made);
+    nbcolli_area *offered = made[0]->offered;
+    made[0]->parts[0] = made[0]->parts[1]; /* as the votes have it */
+    made[0]->area = NULL;
+    made[0]->offered = NULL;
+    nbcolli_area_take(made[0]);
+    assert_null(made[0]->area);
+    made[0]->offered = offered;
+    nbcolli_area_take(made[0]);
+    assert_ptr_equal(made[0]->area[0], offered->base);
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +255,8 @@ int main(void)
         cmocka_unit_test(a_freed_communicator_is_not_taken_for_one_that_was_never_made),
         cmocka_unit_test(a_communicator_that_is_freed_hears_no_more),
         cmocka_unit_test(whom_a_revoke_names_is_named_though_it_is_nobody),
+        cmocka_unit_test(a_loss_that_is_found_while_a_communicator_is_withdrawn_is_its_failure),
+        cmocka_unit_test(who_has_offered_no_cells_takes_none_whatever_it_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
