@@ -72,6 +72,15 @@ const kept storm_kept[] = {
       .faults = 2,
       .n_skipped = 12,
       .skipped = {11, 10, 9, 8, 3, 2, 1, 0, 7, 6, 13, 5}}},
+    /* A shrink under way is not taken for an operation whose tag ends alike. */
+    {1795779251000976,
+     {.edition = 10,
+      .ranks = 2,
+      .items = 22,
+      .faults = 2,
+      .only = 1 + FAULT_FREES,
+      .n_skipped = 10,
+      .skipped = {17, 16, 15, 14, 13, 12, 11, 10, 19, 18}}},
     /* What ended while another request was tested is seen before a sleep. */
     {62000025, {.edition = 7, .items = -1}},
     {31002643, {.edition = 7, .items = -1}},

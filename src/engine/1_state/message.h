@@ -76,8 +76,8 @@ typedef struct nbcolli_header {
                          showed it, or 0: `tag` ends, since its cause has freed the communicator; GIVE_UP: 1 if its
                          sender is; WHERE: the tag that its sender starts next, where that is FREED: how many
                          operations of agents it has started, or UINT64_MAX; QUERY: the communicator whose
-                         operation, of the tag with the lower half `stamp`, has made the one that it is about; CALL:
-                         the count, 48 bits, the op and the type */
+                         operation, of the tag with the halves `number` and `stamp`, has made the one that it is
+                         about; CALL: the count, 48 bits, the op and the type */
     uint32_t to;      /* the receiver's rank in the communicator */
     uint32_t count;   /* STALLED: its number; EAGER, RTS, CREDIT: none up to this one waits any more, or 0; REVOKE:
                          so many operations behind this one are revoked, too; LOST for ERR_MISMATCH: 1 if its cause is

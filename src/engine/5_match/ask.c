@@ -260,6 +260,7 @@ static void nbcolli_ask_peer(nbcoll_comm *comm, int rank, uint64_t tag)
     nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_QUERY, tag);
     h.bytes = comm->vote_comm;
     h.stamp = (uint32_t)comm->vote_tag;
+    h.number = (uint32_t)(comm->vote_tag >> 32);
     comm->told[rank].asked = 1;
     comm->told[rank].kept = comm->peer[rank].pair->kept;
     comm->told[rank].let_go = comm->peer[rank].pair->let_go;

@@ -84,8 +84,8 @@ static void nbcolli_orphan_answer(const nbcolli_incoming *in, nbcolli_type type,
 static int nbcolli_is_in_making(const nbcolli_link *home, const nbcolli_header *query)
 {
     const nbcoll_comm *made = home->context->comms;
-    while (made && !(made->link == home && made->making && made->vote_comm == query->bytes &&
-                     (uint32_t)made->vote_tag == query->stamp))
+    const uint64_t tag = (uint64_t)query->number << 32 | query->stamp; /* those of shrinks are the highest ones */
+    while (made && !(made->link == home && made->making && made->vote_comm == query->bytes && made->vote_tag == tag))
         made = made->sister;
     return made != NULL;
 }
