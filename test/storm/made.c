@@ -115,6 +115,8 @@ void made_create(rank *r, int n)
                             : (place_in){-1, 0, 0};
         is_placed(r, n, places);
     }
+    if (i->relays)
+        relays_open(r, n);
     place_in at = p->place[i->made][r->actor->rank];
     if (at.group >= 0 && (nbcoll_comm_rank(made) != at.rank || nbcoll_comm_size(made) != at.size))
         storm_find(r->storm, "rank %d, item %d: number %d of %d instead of %d of %d", r->actor->rank, n,
@@ -126,6 +128,7 @@ void made_free(rank *r, int comm)
     for (int k = r->opened - 1; k >= 0; k = k < r->opened ? k - 1 : r->opened - 1)
         if (r->storm->plan.item[r->open[k]->item].comm == comm)
             rank_wait_for(r, k);
+    relays_close(r, comm);
     nbcoll_status status;
     while ((status = nbcoll_comm_free(r->comm[comm])) == NBCOLL_ERR_BUSY) {
         nbcoll_progress(r->context);

@@ -412,6 +412,20 @@ static void skip_shrinks(plan *p)
         p->is_skipped[i] |= p->item[i].kind == ITEM_SHRINK;
 }
 
+/* Over a duplicate; not where a rank goes on though others wait for its block, which no one could tell them. */
+static void draw_relays(plan *p)
+{
+    for (int n = 0; n < p->items; n++) {
+        item *i = &p->item[n];
+        bool has = i->kind == ITEM_DUP && !p->survives[i->made] && mix(i->salt, 23) % 2;
+        for (int k = 0; k < p->items && has; k++)
+            has = p->item[k].comm != i->made || !p->item[k].differs;
+        for (int k = 0; k < p->faults && has; k++)
+            has = p->fault[k].kind != FAULT_FREES;
+        i->relays = has && p->edition >= EDITION_OF_RELAYS && p->ranks <= 9 ? mix(i->salt, 24) | 1 : 0;
+    }
+}
+
 /* A callback that goes on with a chain may come on the driver's thread, while the program is at the same chain. */
 static void skip_chains(plan *p)
 {
@@ -453,6 +467,7 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
     for (int i = 0; i < c->n_skipped; i++)
         p->is_skipped[c->skipped[i]] = true;
     skip_shrinks(p);
+    draw_relays(p);
     p->is_patient = p->edition >= 7 && !plan_has_faults(p) && !p->ticks && mix(p->seed, 11) % 2;
     p->has_drivers = p->edition >= 9 && !p->is_over_shm && !p->ticks && !p->is_patient && mix(p->seed, 19) % 3 == 0;
     skip_chains(p);
@@ -499,6 +514,7 @@ static void print_item(const plan *p, int n)
                i->kind == ITEM_FREE ? i->comm : i->made);
         if (i->kind == ITEM_CHAIN)
             printf(": %s, count %zu, %d times", nbcoll_operation_name(i->o.what), i->o.count, i->times);
+        printf("%s", i->relays ? ", with relays" : "");
         if (i->cancels)
             printf(", rank %d cancels", i->cancels - 1);
         printf("\n");

@@ -490,7 +490,7 @@ static void run_item(rank *r, int n)
     if (r->stops || s->plan.is_skipped[n] ||
         (s->plan.place[i->comm][r->actor->rank].group < 0 && !s->plan.survives[i->comm]))
         return;
-    bool is_broken = r->is_broken[i->comm] && i->kind != ITEM_SHRINK;
+    bool is_broken = r->is_broken[i->comm] && i->kind != ITEM_SHRINK && !(i->kind == ITEM_FREE && r->relays[i->comm]);
     if (s->plan.place[i->comm][r->actor->rank].group < 0 || !r->comm[i->comm] || is_broken) {
         if (r->is_full[i->comm]) { /* nobody comes */
             is_full(r, i);
@@ -544,6 +544,8 @@ static void leave(rank *r)
         r->storm->medium->shut(r->actor);
         return;
     }
+    if (r->stops)
+        relays_break(r);
     if (r->driver && (r->skips || rank_choose(r, 2)))
         drivers_end(r);
     if (r->skips) {
@@ -563,6 +565,8 @@ static void leave(rank *r)
     wait_all(r);
     chain_wait_all(r);
     rank_ticks_stop(r);
+    for (int c = 0; c < COMMS_MOST; c++)
+        relays_close(r, c);
     if (s->bad[r->actor->rank] & BAD_ENDED) /* who waits for it there names it */
         storm_cause(s, r->actor->rank, BAD_FREED);
     for (int c = 0; c < COMMS_MOST; c++)

@@ -28,6 +28,7 @@ typedef struct rank {
     nbcoll_comm *comm[COMMS_MOST];
     nbcoll_comm *made[COMMS_MOST];
     bool is_broken[COMMS_MOST];
+    struct nbcoll_relays *relays[COMMS_MOST];
     bool is_full[COMMS_MOST]; /* it has no tag left, or was to be made over one that had none */
     call *open[OPEN_MOST];
     int opened, item;
@@ -86,6 +87,12 @@ void rank_ticks_stop(rank *r);
 
 void made_create(rank *r, int n);
 void made_free(rank *r, int comm);
+
+/* ---- relays.c ---------------------------------------------------------------------------------------------------- */
+
+void relays_open(rank *r, int n);
+void relays_break(rank *r); /* all of them: it leaves before its time */
+void relays_close(rank *r, int comm); /* if it has some */
 
 /* ---- chain.c ----------------------------------------------------------------------------------------------------- */
 

@@ -21,6 +21,7 @@
  *     inside.c   signals, and calls from inside the host's functions
  *     counters.c counters near their ends
  *     made.c     the communicators that it makes and frees
+ *     relays.c   relays over one of them
  *     chain.c    calls that follow each other in callbacks, and what else those may do
  *     own.c      schedules of the program's own
  *     judge.c    which outcomes are allowed, given what has happened
@@ -84,6 +85,7 @@ typedef struct item {
     uint64_t salt; /* of the values */
     int cancels;   /* 1 + the rank that cancels it soon; 0: nobody */
     int differs;   /* 1 + the rank that calls something else */
+    uint64_t relays; /* DUP: relays are opened over the new one, as this says; 0: none */
 } item;
 
 typedef enum fault_kind {
@@ -164,7 +166,7 @@ typedef struct plan {
 } plan;
 
 /* Of plans: what a later one adds leaves the seeds of those before what they were. */
-enum { EDITION_OF_SHM = 10, EDITION = 10 };
+enum { EDITION_OF_SHM = 10, EDITION_OF_RELAYS = 12, EDITION = 12 };
 
 /* What of a seed is to be left out, for shrinking. */
 typedef struct cut {
