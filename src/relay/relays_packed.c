@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Calls that relays carry out whose elements travel packed. Fragments end anywhere in an element, and the places of
  * elements in a buffer may be shorter than what travels, or have gaps that are not to be touched: so blocks are put
- * together in memory of their own. */
+ * together in memory of their own. The host's functions are called inside the context, which refuses their calls. */
+#include "../engine/6_progress/lock.h"
 #include "../reduce/reduce.h"
 #include "relays.h"
 
@@ -36,11 +37,15 @@ nbcoll_status nbcolli_relays_pack(const nbcoll_relays *r, nbcolli_relays_operati
     const nbcolli_blocks *blocks = &o->request->blocks[1];
     const nbcoll_host_type *type = nbcolli_host_type(blocks->type);
     size_t at = (size_t)((r->last + 1) % r->config.at_once);
-    nbcoll_status s = NBCOLL_OK;
+    nbcoll_status s;
     const void *from = o->request->send ? o->request->send : nbcolli_relays_loose(o, r->rank);
     o->recv = r->packed + at * nbcolli_relays_packed_bytes(r);
-    if (o->bytes && !o->is_revoked && nbcolli_relays_contributes(o, r->rank))
-        s = type->pack(type->user, from, nbcolli_relays_tight(o, r->rank), blocks->count);
+    if (!o->bytes || o->is_revoked || !nbcolli_relays_contributes(o, r->rank))
+        return NBCOLL_OK;
+    if ((s = nbcolli_enter(r->context)) != NBCOLL_OK)
+        return s;
+    s = type->pack(type->user, from, nbcolli_relays_tight(o, r->rank), blocks->count);
+    nbcolli_unlock(r->context);
     return s == NBCOLL_OK ? s : NBCOLL_ERR_CALL;
 }
 
@@ -49,9 +54,12 @@ nbcoll_status nbcolli_relays_unpack(const nbcoll_relays *r, const nbcolli_relays
 {
     const nbcolli_request *q = o->request;
     const nbcoll_host_type *type = nbcolli_host_type(q->blocks[1].type);
-    nbcoll_status s = NBCOLL_OK;
+    nbcoll_status s = nbcolli_enter(r->context);
+    if (s != NBCOLL_OK)
+        return s;
     for (int i = 0; i < r->ranks && s == NBCOLL_OK && o->bytes; i++)
         if (nbcolli_relays_contributes(o, i) && (i != r->rank || q->send))
             s = type->unpack(type->user, nbcolli_relays_tight(o, i), nbcolli_relays_loose(o, i), q->blocks[1].count);
+    nbcolli_unlock(r->context);
     return s == NBCOLL_OK ? s : NBCOLL_ERR_CALL;
 }

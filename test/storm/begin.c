@@ -148,9 +148,10 @@ static bool create(rank *r)
         judge_end(r->actor, NULL, -1, status, NULL, NULL);
         return false;
     }
-    while ((status = nbcoll_comm_icreate_over(r->context, n, ends, &terms, &r->comm[0], &request)) != NBCOLL_OK &&
-           tries++ < RETRIES)
-        storm_stay(s, 1000);
+    if ((status = agents_begin(r, &terms)) == NBCOLL_OK)
+        while ((status = nbcoll_comm_icreate_over(r->context, n, ends, &terms, &r->comm[0], &request)) != NBCOLL_OK &&
+               tries++ < RETRIES)
+            storm_stay(s, 1000);
     r->has_endpoint = status != NBCOLL_OK;
     if (status == NBCOLL_OK)
         status = rank_wait(r, &request);

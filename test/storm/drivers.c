@@ -68,7 +68,7 @@ void drivers_begin(rank *r)
         add(r);
     r->runs_driver = rank_choose(r, 3) == 0;
     if (r->runs_driver)
-        storm_spawn(r->actor, run_now_and_then, r);
+        storm_spawn(r->actor, DRIVER, run_now_and_then, r);
     else
         start(r);
 }

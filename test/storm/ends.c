@@ -34,6 +34,8 @@ static void wire_close(nbcoll_endpoint *ep)
     if (e->n_backs)
         storm_find(e->storm, "rank %d closes its endpoint with work requests that have not come back", e->rank);
     bulk_closes(e);
+    if (e->number == HOME)
+        agents_shut(e->actor);
     e->is_closed = true;
     is_seen(e, storm_chance(e->storm, 500) ? 0 : 5 * MILLISECOND);
 }
@@ -88,6 +90,7 @@ static void wire_dies(actor *a)
 {
     for (int n = 0; n < a->storm->plan.nets; n++)
         end_dies(a->end[n]);
+    agents_shut(a);
 }
 
 static bool wire_is_shut(const actor *a)
@@ -238,6 +241,7 @@ static nbcoll_transport table_of(const end *e)
     t.bulk = groups & (HAS_GET | HAS_PUT) ? &bulk[e->number] : NULL;
     t.shared = groups & HAS_SHARED ? &wire_shared : NULL;
     t.wakeup = groups & HAS_WAKEUP ? &wakeup : NULL;
+    t.offload = e->number == HOME && e->storm->plan.has_agents ? &agents_offload : NULL;
     if (groups & HAS_LINES)
         t.lines = groups & HAS_TAKE ? &wire_lines_taken : &wire_lines;
     if (e->storm->plan.ticks) /* but not cancel */

@@ -128,7 +128,7 @@ static nbcoll_status host_spawn(void *user, void (*main)(void *argument), void *
     actor *a = user;
     if (!a->storm->plan.has_drivers || storm_chance(a->storm, 300))
         return NBCOLL_ERR_UNSUPPORTED;
-    storm_spawn(a, main, argument);
+    storm_spawn(a, DRIVER, main, argument);
     return NBCOLL_OK;
 }
 

@@ -16,6 +16,7 @@ static bool may_be_named(const storm *s, int rank, nbcoll_status status)
     case NBCOLL_ERR_PEER_LOST:
         return bad & (BAD_DEAD | BAD_DECLARED | BAD_WIRE | BAD_MEMORY) ||
                bad & BAD_FREED || /* of one on which something had failed */
+               (s->plan.has_agents && bad & BAD_CANCELS) || /* all that its agent has is cancelled */
                ((bad & (BAD_LEFT | BAD_ENDED) || s->bad_anywhere & BAD_DIFFERS) && s->medium->is_shut(&s->actor[rank]));
     case NBCOLL_ERR_MEMORY:
         return bad & (BAD_MEMORY | BAD_KEY);
@@ -62,6 +63,8 @@ static const char *is_without_cause(const actor *a, const item *i, nbcoll_status
 
     if (s->bad_anywhere & BAD_HEADER)
         return NULL;
+    if (status == NBCOLL_ERR_PEER_LOST && s->plan.has_agents && s->bad_anywhere & BAD_CANCELS)
+        return NULL;
     if (!of[status].causes)
         return "no operation ends like that";
     if (!(s->bad_anywhere & of[status].causes))
@@ -77,7 +80,7 @@ static const char *is_without_cause(const actor *a, const item *i, nbcoll_status
     if (!failure || !i || failure->status != status) /* a later one may have taken its place */
         return NULL;
     if (failure->rank < 0) /* on one that not all have made: somebody of the parent */
-        return i->comm ? NULL : "nobody is named";
+        return i->comm || s->plan.has_agents ? NULL : "nobody is named";
     if (s->plan.place[i->comm][a->rank].group < 0) /* nobody has said yet who is in it */
         return NULL;
     int named = plan_member(&s->plan, i->comm, a->rank, failure->rank);

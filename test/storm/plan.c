@@ -426,6 +426,20 @@ static void draw_relays(plan *p)
     }
 }
 
+/* Who has an agent describes data as all do, and cannot be abandoned. */
+static void draw_agents(plan *p, const cut *c)
+{
+    uint64_t r = mix(p->seed, 25);
+    const unsigned needs = ANY_LOCAL | PLAIN_KEYS;
+
+    p->has_agents = p->edition >= EDITION_OF_RELAYS && draw(&r, 2) && p->ranks <= 9 && !p->is_over_shm && !p->ticks &&
+                    !p->is_mixed && !p->late_tags && (p->net[HOME].groups & needs) == needs;
+    for (int k = 0; k < p->faults; k++)
+        p->has_agents &= p->fault[k].kind != FAULT_ABANDON;
+    p->agent_fails = p->has_agents && !c->is_calm && draw(&r, 4) == 0 ? 1 + (int)draw(&r, (uint64_t)p->ranks) : 0;
+    p->agent_at = draw(&r, draw(&r, 2) ? 20 : 500);
+}
+
 /* A callback that goes on with a chain may come on the driver's thread, while the program is at the same chain. */
 static void skip_chains(plan *p)
 {
@@ -438,7 +452,7 @@ bool plan_has_faults(const plan *p)
     for (int i = 0; i < p->items; i++)
         if (p->item[i].cancels || p->item[i].differs)
             return true;
-    return p->faults > 0;
+    return p->faults > 0 || p->agent_fails;
 }
 
 void plan_make(plan *p, uint64_t seed, const cut *c)
@@ -468,7 +482,8 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
         p->is_skipped[c->skipped[i]] = true;
     skip_shrinks(p);
     draw_relays(p);
-    p->is_patient = p->edition >= 7 && !plan_has_faults(p) && !p->ticks && mix(p->seed, 11) % 2;
+    draw_agents(p, c);
+    p->is_patient = p->edition >= 7 && !p->has_agents && !plan_has_faults(p) && !p->ticks && mix(p->seed, 11) % 2;
     p->has_drivers = p->edition >= 9 && !p->is_over_shm && !p->ticks && !p->is_patient && mix(p->seed, 19) % 3 == 0;
     skip_chains(p);
     if (c->items >= 0 && c->items < p->items)
@@ -563,6 +578,9 @@ void plan_print(const plan *p)
         print_net(p, &p->net[n]);
     printf("%s%s%s", p->is_over_shm ? "  over shm\n" : "", p->is_patient ? "  time heals nothing\n" : "",
            p->is_observed ? "  each step is observed\n" : "");
+    if (p->has_agents)
+        printf("  agents; that of rank %d is cancelled at turn %llu\n", p->agent_fails - 1,
+               (unsigned long long)p->agent_at);
     for (int i = 0; i < p->items; i++)
         print_item(p, i);
     for (int i = 0; i < p->faults; i++)

@@ -570,10 +570,11 @@ static void leave(rank *r)
     if (s->bad[r->actor->rank] & BAD_ENDED) /* who waits for it there names it */
         storm_cause(s, r->actor->rank, BAD_FREED);
     for (int c = 0; c < COMMS_MOST; c++)
-        if (r->comm[c] && rank_choose(r, 2))
+        if (r->comm[c] && (rank_choose(r, 2) || (r->agent && !c)))
             made_free(r, c);
     linger(r);
     drivers_end(r);
+    agents_end(r);
     r->leaves = true;
     while ((status = nbcoll_context_free(r->context)) == NBCOLL_ERR_BUSY) {
         nbcoll_progress(r->context);

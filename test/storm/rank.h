@@ -40,6 +40,8 @@ typedef struct rank {
     uint64_t told[NBCOLL_STEP_ENDED + 1]; /* steps */
     struct nbcoll_driver *driver;
     bool is_driven, runs_driver; /* the driver has the context; a thread of the rank's runs it, till this is false */
+    struct nbcoll_agent *agent;
+    bool runs_agent; /* a thread of the rank's moves it, till this is false */
     bool builds;       /* a schedule, which is not the context's */
     chain *chains;     /* those that are not over */
     buffers *kept[KEPT_MOST];
@@ -77,6 +79,12 @@ uint32_t begin_cells(const plan *p); /* that all ranks agree on */
 void drivers_begin(rank *r);
 void drivers_change(rank *r);
 void drivers_end(rank *r);
+
+/* ---- agents.c ---------------------------------------------------------------------------------------------------- */
+
+/* Where the plan has agents the communicator to be made gets one; it goes when that is freed. */
+nbcoll_status agents_begin(rank *r, nbcoll_comm_config *terms);
+void agents_end(rank *r);
 
 /* ---- inside.c ---------------------------------------------------------------------------------------------------- */
 

@@ -70,6 +70,8 @@ void relays_close(rank *r, int comm)
 
     if (!r->relays[comm])
         return;
+    if (!r->stops) /* who closes what it has not seen open gives that up, for all */
+        nbcoll_relays_wait(r->relays[comm], 0, NBCOLL_FOREVER);
     while ((status = nbcoll_relays_close(r->relays[comm], rank_choose(r, 2) ? 0 : rank_choose(r, SECOND))) ==
            NBCOLL_ERR_TIMEOUT) {
         nbcoll_progress(r->context);

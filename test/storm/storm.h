@@ -21,6 +21,7 @@
  *     inside.c   signals, and calls from inside the host's functions
  *     counters.c counters near their ends
  *     made.c     the communicators that it makes and frees
+ *     agents.c   a thread of a rank's that executes its programs, and its queue pairs
  *     relays.c   relays over one of them
  *     chain.c    calls that follow each other in callbacks, and what else those may do
  *     own.c      schedules of the program's own
@@ -153,6 +154,9 @@ typedef struct plan {
     fault fault[FAULTS_MOST];
     place_in place[COMMS_MOST][RANKS_MOST];
     bool has_chain;
+    bool has_agents;   /* of the first communicator */
+    int agent_fails;   /* 1 + the rank whose agent is cancelled, at its so many-th turn: */
+    uint64_t agent_at;
     bool is_patient; /* time heals nothing: clocks stand still, and who is armed sleeps until it is woken. Only where
                         all goes well */
     bool is_observed; /* each step */
@@ -238,7 +242,8 @@ typedef struct strand {
     bool holds; /* it has lost its turn with the lock for which others spin: they have none until it is back */
 } strand;
 
-enum { PROGRAM, DRIVER, STRANDS };
+enum { PROGRAM, DRIVER, AGENT, STRANDS };
+enum { PAIRS_MOST = 2000 };
 
 struct actor {
     storm *storm;
@@ -253,6 +258,9 @@ struct actor {
     uint64_t allocs, registers, gets, puts, posts, functions, sent; /* counted for faults */
     size_t bytes;                                                   /* held of memory */
     void *blocks;                                                   /* likewise */
+    nbcoll_endpoint *queues; /* what has its queue pairs, which are: */
+    struct nbcoll_queue_pair *pair[PAIRS_MOST];
+    int n_pairs;
     struct rank *program;
 };
 
@@ -273,6 +281,8 @@ struct storm {
     struct wire *wire; /* what the ends share: wire.h */
     struct shm *shm;   /* the processes, where shm joins the ranks: shm.h */
     const struct medium *medium;
+    struct nbcoll_loopback *queues; /* agents.c; spare: that of the dead */
+    nbcoll_endpoint *queue[RANKS_MOST], *spare;
 };
 
 /* What was met, in all worlds: by type of message, how its post was answered; and which came next to a rank. */
@@ -341,8 +351,8 @@ void storm_sleep(storm *s, uint64_t ns);
 /* The same where others have to wait for it: it is late, or hangs. */
 void storm_away(storm *s, uint64_t ns);
 void storm_ring(storm *s, int rank, uint64_t at);
-/* Another thread of the rank begins; it has none but its program's. */
-void storm_spawn(actor *a, void (*main)(void *user), void *user);
+/* Another thread of the rank begins, where there is none. */
+void storm_spawn(actor *a, int which, void (*main)(void *user), void *user);
 /* At a hook or a slot: time passes, and perhaps others have a turn. */
 void storm_step(storm *s, actor *a);
 /* At an atomic access, likewise: where the engine is compiled to say so (atomics.c). */
@@ -370,6 +380,12 @@ typedef struct medium {
 extern const medium wire_medium, shm_medium;
 /* The world of the rank whose turn it is; or null. */
 storm *storm_running(void);
+
+/* The queue pairs of agents, where the plan has some: agents.c. shut: a rank has none any more. */
+extern const nbcoll_offload agents_offload;
+void agents_make(storm *s);
+void agents_free(storm *s);
+void agents_shut(actor *a);
 
 /* ---- the parts --------------------------------------------------------------------------------------------------- */
 

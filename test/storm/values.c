@@ -186,8 +186,8 @@ static nbcoll_status op_combine(void *user, void *result, const void *left, cons
 static void describe_own(buffers *b, const item *i)
 {
     if (b->element != ELEMENT_PREDEFINED) {
-        bool packs =
-            b->element == ELEMENT_PACKED && !(mix(b->salt, (uint64_t)b->rank) % 4 == 0 && !combines(b->o.what));
+        bool on_all = combines(b->o.what) || b->actor->storm->plan.has_agents;
+        bool packs = b->element == ELEMENT_PACKED && (on_all || mix(b->salt, (uint64_t)b->rank) % 4);
         b->packed = i->packed;
         b->extent = b->packed + (packs ? 1 + (b->packed + (combines(b->o.what) ? 0 : (size_t)b->rank)) % 9 : 0);
         if (packs && b->actor->storm->plan.is_alike)
@@ -355,7 +355,7 @@ void buffers_make(buffers *b, actor *a, const item *i, int rank, int ranks, uint
     o->root = has_root(o->what) ? o->root % ranks : 0;
     o->counts_known = (a->storm->plan.flags & NBCOLL_COUNTS_KNOWN) != 0;
     if (o->what != NBCOLL_OPERATION_ALLTOALLV && o->what != NBCOLL_OPERATION_ALLTOALLW)
-        o->in_place = o->in_place && mix(salt, (uint64_t)rank + 77) % 2;
+        o->in_place = o->in_place && (a->storm->plan.has_agents || mix(salt, (uint64_t)rank + 77) % 2);
     describe_own(b, i);
     size_t sent = extent(o, rank, SEND, ranks), received = extent(o, rank, RECV, ranks);
     bool in_place = is_in_place(o, rank);

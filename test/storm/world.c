@@ -140,9 +140,9 @@ static void begin_strand(strand *t, void (*main)(void *user), void *user, uint64
     *t = (strand){.wake_at = at, .rung_at = UINT64_MAX, .fiber = fiber_make(main, user), .actor = t->actor};
 }
 
-void storm_spawn(actor *a, void (*main)(void *user), void *user)
+void storm_spawn(actor *a, int which, void (*main)(void *user), void *user)
 {
-    strand *t = &a->strand[DRIVER];
+    strand *t = &a->strand[which];
     if (t->fiber)
         fiber_free(t->fiber);
     begin_strand(t, main, user, a->storm->now + storm_random(a->storm, MILLISECOND));
@@ -315,10 +315,11 @@ static void run_plan(storm *s)
         s->memory[n] = of->groups & HAS_SHARED ? aligned_alloc(128, of->quota * (size_t)s->plan.ranks) : NULL;
     }
     s->medium->make(s);
+    agents_make(s);
     for (int r = 0; r < s->plan.ranks; r++) {
         actor *a = &s->actor[r];
         uint64_t at = storm_random(s, MICROSECOND);
-        *a = (actor){.storm = s, .rank = r, .strand = {{.actor = a}, {.actor = a}}};
+        *a = (actor){.storm = s, .rank = r, .strand = {{.actor = a}, {.actor = a}, {.actor = a}}, .queues = s->queue[r]};
         host_init(a);
         s->medium->open(a);
         begin_strand(&a->strand[PROGRAM], rank_main, a, at);
@@ -335,6 +336,7 @@ static void run_plan(storm *s)
             if (s->actor[r].strand[k].fiber)
                 fiber_free(s->actor[r].strand[k].fiber);
     }
+    agents_free(s);
     s->medium->free(s);
     for (int n = 0; n < NETS && !s->finding[0]; n++)
         free(s->memory[n]);
