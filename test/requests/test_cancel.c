@@ -5,9 +5,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -238,112 +235,6 @@ static void cancelled_operations_keep_no_credits(void **state)
     }
 }
 
-/* ---- one in ten of a thousand ---------------------------------------------------------------------------------- */
-
-enum { RANKS = 4, OPERATIONS = 1000, WINDOW = 12 };
-
-typedef struct runner {
-    int started, oldest; /* operations: [oldest, started) may be active */
-    nbcoll_request request[OPERATIONS];
-    share share[OPERATIONS];
-} runner;
-
-typedef struct plan {
-    operation operation[OPERATIONS];
-    int victim[OPERATIONS]; /* the rank that cancels it, or -1 */
-    int ended[2];           /* victims that ended well, and not */
-    uint64_t random;
-} plan;
-
-static void look_at(plan *p, const world *w, runner *me, int rank, int k)
-{
-    const operation *o = &p->operation[k];
-    nbcoll_status s;
-
-    if (!me->request[k].at)
-        return;
-    s = nbcoll_test(&me->request[k]);
-    if (s == NBCOLL_PENDING)
-        return;
-    if (s == NBCOLL_OK)
-        operation_check(o, &me->share[k], rank, w->ranks);
-    else
-        EXPECT(ERR_CANCELLED, s);
-    if (p->victim[k] < 0)
-        EXPECT(OK, s);
-    else
-        p->ended[s != NBCOLL_OK]++;
-    share_free(&me->share[k]);
-    while (me->oldest < me->started && !me->request[me->oldest].at)
-        me->oldest++;
-}
-
-/* One thing that a random rank does. */
-static void act(plan *p, world *w, runner runners[])
-{
-    int rank = (int)(world_random(&p->random) % RANKS);
-    runner *me = &runners[rank];
-    int k = me->oldest + (int)(world_random(&p->random) % WINDOW);
-
-    switch (world_random(&p->random) % 4) {
-    case 0:
-        if (me->started < OPERATIONS && me->started < me->oldest + WINDOW) {
-            k = me->started++;
-            me->share[k] = share_make(&p->operation[k], rank, RANKS);
-            EXPECT(OK, operation_start(&p->operation[k], &me->share[k], w->comm[rank], &me->request[k]));
-        }
-        break;
-    case 1:
-        if (k < me->started)
-            look_at(p, w, me, rank, k);
-        break;
-    case 2:
-        if (k < me->started && p->victim[k] == rank && me->request[k].at)
-            EXPECT(OK, nbcoll_cancel(me->request[k]));
-        break;
-    default:
-        nbcoll_progress(w->context[rank]);
-    }
-}
-
-static void run_plan(int variant, uint64_t seed)
-{
-    static runner runners[RANKS];
-    static plan p;
-    nbcoll_loopback_config loopback = world_variant(variant, seed);
-    int left = RANKS;
-    world w;
-
-    printf("variant %d seed %llu\n", variant, (unsigned long long)seed);
-    memset(runners, 0, sizeof runners);
-    p = (plan){.random = seed};
-    for (int k = 0; k < OPERATIONS; k++) {
-        p.operation[k] = operation_random(&p.random, RANKS, 300);
-        p.victim[k] = world_random(&p.random) % 10 ? -1 : (int)(world_random(&p.random) % RANKS);
-    }
-    world_open(&w, RANKS, &loopback, &contexts, &limits);
-    for (int acts = 0; left; acts++) {
-        world_watchdog(&w, acts < 10000000);
-        act(&p, &w, runners);
-        left = 0;
-        for (int r = 0; r < RANKS; r++)
-            left += runners[r].oldest < OPERATIONS;
-    }
-    printf("%d shares of cancelled operations ended well, %d did not\n", p.ended[0], p.ended[1]);
-    assert_true(p.ended[1] > 50);
-    works(&w);
-    world_close(&w);
-}
-
-static void one_in_ten_of_a_thousand_operations_may_be_cancelled(void **state)
-{
-    const char *chosen = getenv("CANCEL_SEED");
-    uint64_t seed = chosen ? strtoull(chosen, NULL, 10) : 20240607;
-    (void)state;
-    for (int variant = 0; variant < WORLD_VARIANTS; variant++)
-        run_plan(variant, seed + (uint64_t)variant);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,7 +246,6 @@ int main(void)
         cmocka_unit_test(one_that_is_doomed_queued_and_cancelled_ends_once),
         cmocka_unit_test(cancelled_at_any_moment_of_a_transfer_it_ends_and_leaves_nothing),
         cmocka_unit_test(cancelled_operations_keep_no_credits),
-        cmocka_unit_test(one_in_ten_of_a_thousand_operations_may_be_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Stress of shm: more ranks than cores, as processes, as threads and as both. One round for each way that data can move
+ * Stress of shm: more ranks than cores, as processes and as threads of one. One round for each way that data can move
  * and a fresh seed, printed; NBCOLL_FULL=1 goes on for a minute; STRESS_SEED runs that one only. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,20 +63,6 @@ static void run_all(const crew *c)
     while (is_full() && clock_ns() - start < 60 * SECOND);
 }
 
-static void processes_end_all_operations_with_the_right_values(void **state)
-{
-    const crew c = CREW(1, 1, 1, 1, 1, 1, 1, 1);
-    (void)state;
-    run_all(&c);
-}
-
-static void threads_end_all_operations_with_the_right_values(void **state)
-{
-    const crew c = CREW(8);
-    (void)state;
-    run_all(&c);
-}
-
 static void processes_and_threads_end_all_operations_with_the_right_values(void **state)
 {
     const crew c = CREW(1, 3, 2, 1, 1);
@@ -87,8 +73,6 @@ static void processes_and_threads_end_all_operations_with_the_right_values(void 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(processes_end_all_operations_with_the_right_values),
-        cmocka_unit_test(threads_end_all_operations_with_the_right_values),
         cmocka_unit_test(processes_and_threads_end_all_operations_with_the_right_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
