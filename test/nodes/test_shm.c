@@ -181,38 +181,24 @@ static void join_processes(const nbcoll_nodes *nodes, wire by, uint64_t seed, in
 }
 
 /* Every pair of 2 to 16 ranks, 1 to 5 nodes and a numbering; some of them where a sanitizer looks on. */
-static void join_sample(wire by)
+static void segments_joined_by_a_loopback_have_the_values_of_serial_c(void **state)
 {
     uint64_t seed = seed_of_test();
     int turn = (int)(random_of(&seed) % JOINED_NUMBERINGS), every = sampled(12);
     int first = (int)(random_of(&seed) % (uint64_t)every);
     joined_cover cover = {0};
 
+    (void)state;
     for (int i = first; i < JOINED_SAMPLE; i += every) {
         nbcoll_loopback_config between = world_variant(i % WORLD_SHARED, seed);
         nbcoll_numbering numbering;
         nbcoll_nodes *nodes = joined_sample(i, turn, random_of(&seed), &numbering);
         joined_cover_add(&cover, nodes, numbering);
-        if (by == LOOPBACK)
-            join_threads(nodes, &between, random_of(&seed), 1);
-        else
-            join_processes(nodes, by, random_of(&seed), 1);
+        join_threads(nodes, &between, random_of(&seed), 1);
         nbcoll_nodes_free(nodes);
     }
     if (every == 1)
         joined_cover_has_pairs(&cover);
-}
-
-static void segments_joined_by_a_loopback_have_the_values_of_serial_c(void **state)
-{
-    (void)state;
-    join_sample(LOOPBACK);
-}
-
-static void segments_joined_by_sockets_have_the_values_of_serial_c(void **state)
-{
-    (void)state;
-    join_sample(SOCKETS);
 }
 
 /* Of some numbers of ranks, every `stride`-th placement of those in joined.h, another first one for each. */
@@ -226,6 +212,12 @@ static void join_some(wire by, const int ranks[], int n, int stride)
             join_processes(nodes, by, random_of(&seed), 2);
             nbcoll_nodes_free(nodes);
         }
+}
+
+static void segments_joined_by_sockets_have_the_values_of_serial_c(void **state)
+{
+    (void)state;
+    join_some(SOCKETS, (const int[]){3, 6}, 2, 4);
 }
 
 static void segments_joined_by_a_segment_have_the_values_of_serial_c(void **state)
