@@ -204,7 +204,8 @@ nbcolli_cost_time nbcolli_cost_fetches(const nbcolli_cost_call *c, uint64_t coun
 
     if (nbcolli_cost_is_shelved(c, bytes, exposed)) {
         one = l.fetch + l.overhead + nbcolli_cost_later(bytes * c->copy, worked * c->gamma);
-        copy = (exposed == bytes && nbcolli_cost_is_followed(c, bytes) ? nbcolli_shelf_piece(bytes) : exposed) * c->copy;
+        int is_followed = exposed == bytes && nbcolli_cost_is_followed(c, bytes);
+        copy = (is_followed ? nbcolli_shelf_piece(bytes) : exposed) * c->copy;
     } else if (exposed > NBCOLLI_CELL_INLINE) {
         one += l.fetch + l.overhead - l.overhead / 2;
         copy = l.alpha;

@@ -47,6 +47,8 @@ void storm_note(storm *s, int rank, note what, uint64_t a, uint64_t b)
         met.faults[a]++;
     if (what == NOTE_ENDS || what == NOTE_OVER)
         s->steps_moved = s->steps;
+    if (what == NOTE_ENDS && s->plan.is_patient && s->last_cause < s->now) /* each step may have slept for some time */
+        s->last_cause = s->now;
     if (s->is_loud)
         printf("%12llu rank %d %s %llu %llu\n", (unsigned long long)s->now, rank, note_name[what],
                (unsigned long long)a, (unsigned long long)b);
