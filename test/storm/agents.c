@@ -147,7 +147,7 @@ static void run(void *user)
     rank *r = user;
     storm *s = r->storm;
     const plan *p = &s->plan;
-    uint64_t turns = 0, idle = 0;
+    uint64_t turns = 0, idle = 0, rests = 5; /* else nothing hangs: somebody is always away */
 
     for (; r->runs_agent; turns++) {
         if (p->agent_fails == 1 + r->actor->rank && turns == p->agent_at && !s->ends) {
@@ -156,9 +156,10 @@ static void run(void *user)
             nbcoll_agent_cancel(r->agent);
         }
         idle = nbcoll_agent_progress(r->agent) ? 0 : idle + 1;
-        if (storm_chance(s, p->late / 10))
+        if (rests && storm_chance(s, p->late / 10)) {
+            rests--;
             storm_away(s, storm_random(s, p->latest));
-        else
+        } else
             storm_stay(s, 1 + storm_random(s, idle < 20 ? 1000ull << idle / 2 : 20 * MILLISECOND));
     }
 }

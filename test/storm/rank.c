@@ -229,6 +229,8 @@ bool rank_is_refused(rank *r, int n, nbcoll_status status, int tries)
         return false;
     nbcoll_failure failure = rank_failure(r, i->comm);
     judge_end(r->actor, i, n, status, &failure, NULL);
+    if (r->agent && !i->comm && i->kind == ITEM_CALL && status != NBCOLL_ERR_MEMORY)
+        return false; /* its agent has failed: what is no program goes on */
     r->is_broken[i->comm] = true;
     if (status == NBCOLL_ERR_MEMORY)
         rank_stops(r, BAD_MEMORY | BAD_LEFT);
