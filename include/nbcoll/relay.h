@@ -38,8 +38,8 @@
  *
  * What is said of wirings is pure but for memory; any thread may call it. A wiring is immutable. Running relays belong
  * to their communicator's context: one thread at a time. Until they are closed that is neither freed nor abandoned
- * (ERR_BUSY), nor is a communicator freed that must outlive them. A rank that cannot wait till others close them declares
- * one of these lost (nbcoll_comm_declare_lost): that breaks them, and they close at once.
+ * (ERR_BUSY), nor is a communicator freed that must outlive them. A rank that cannot wait till others close them
+ * declares one of these lost (nbcoll_comm_declare_lost): that breaks them, and they close at once.
  */
 #include "nodes.h"
 #include "show.h"

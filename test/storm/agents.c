@@ -7,6 +7,7 @@
 #include "wire.h"
 #include "nbcoll/loopback.h"
 #include "nbcoll/offload.h"
+#include "nbcoll/select.h"
 
 static const nbcoll_offload *group(const actor *a)
 {
@@ -164,6 +165,20 @@ static void run(void *user)
     }
 }
 
+/* Where ranks of a node share memory such operations are in three parts, the middle one a program. */
+static void goes_by_nodes(const rank *r, nbcoll_comm_config *terms)
+{
+    static nbcoll_rule rules[NBCOLL_OPERATION_COUNT];
+    terms->node = 1 + mix(r->storm->plan.seed, 28 + (uint64_t)r->actor->rank) % 3;
+    terms->rules = rules;
+    terms->rule_count = 0;
+    for (int what = 0; what < NBCOLL_OPERATION_COUNT; what++) {
+        const nbcoll_algorithm *algorithm = nbcoll_algorithm_find((nbcoll_operation)what, "hierarchical");
+        if (algorithm)
+            rules[terms->rule_count++].algorithm = algorithm;
+    }
+}
+
 nbcoll_status agents_begin(rank *r, nbcoll_comm_config *terms)
 {
     uint64_t all = mix(r->storm->plan.seed, 27);
@@ -185,6 +200,8 @@ nbcoll_status agents_begin(rank *r, nbcoll_comm_config *terms)
         return status;
     }
     terms->agent = r->agent;
+    if (next_random(&all) % 2)
+        goes_by_nodes(r, terms);
     r->runs_agent = true;
     storm_spawn(r->actor, AGENT, run, r);
     return NBCOLL_OK;

@@ -438,6 +438,12 @@ static void draw_agents(plan *p, const cut *c)
         p->has_agents &= p->fault[k].kind != FAULT_ABANDON;
     p->agent_fails = p->has_agents && !c->is_calm && draw(&r, 4) == 0 ? 1 + (int)draw(&r, (uint64_t)p->ranks) : 0;
     p->agent_at = draw(&r, draw(&r, 2) ? 20 : 500);
+    if (!p->has_agents || !(p->net[HOME].groups & HAS_SHARED) || draw(&r, 4) == 0)
+        return;
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS; /* cells enough for operations in three parts */
+    config.slots = p->slots;
+    config.cells = p->cells = 16;
+    p->net[HOME].quota = (3 * nbcoll_cells_bytes(&config, p->ranks) + p->net[HOME].shelf + 127) / 128 * 128;
 }
 
 /* A callback that goes on with a chain may come on the driver's thread, while the program is at the same chain. */

@@ -321,7 +321,8 @@ static void run_plan(storm *s)
     for (int r = 0; r < s->plan.ranks; r++) {
         actor *a = &s->actor[r];
         uint64_t at = storm_random(s, MICROSECOND);
-        *a = (actor){.storm = s, .rank = r, .strand = {{.actor = a}, {.actor = a}, {.actor = a}}, .queues = s->queue[r]};
+        *a = (actor){.storm = s, .rank = r, .strand = {{.actor = a}, {.actor = a}, {.actor = a}}};
+        a->queues = s->queue[r];
         host_init(a);
         s->medium->open(a);
         begin_strand(&a->strand[PROGRAM], rank_main, a, at);
