@@ -186,8 +186,8 @@ typedef struct nbcoll_bulk {
  * ANY_LOCAL, keys of at most 16 bytes and nothing to deregister, exposures need no messages. */
 typedef struct nbcoll_shared {
     size_t size;
-    /* Takes `bytes` zeroed bytes for this rank, aligned to 128; *at names them to all. ERR_MEMORY when there are no
-     * more. */
+    /* Takes `bytes` zeroed bytes for this rank, aligned to 128; *at, never 0, names them to all. ERR_MEMORY when there
+     * are no more. */
     nbcoll_status (*reserve)(nbcoll_endpoint *ep, size_t bytes, uint64_t *at);
     /* Gives back what this rank has reserved. Nobody touches it any more. */
     void (*release)(nbcoll_endpoint *ep, uint64_t at);

@@ -64,6 +64,7 @@ static void reserved_memory_is_zeroed_aligned_and_nobody_elses(const nbcoll_conf
             struct player *p = &w->player[i % RANKS];
             bytes[i] = 1 + random_next(&w->random) % 5000;
             CHECK_EQUAL(reserve(p, bytes[i], &at[i]), NBCOLL_OK);
+            CHECK(at[i] != 0);
             unsigned char *memory = map(p, at[i], bytes[i]);
             CHECK_EQUAL((uintptr_t)memory % LINE, 0);
             for (size_t k = 0; k < bytes[i]; k++)

@@ -169,7 +169,9 @@ static void run(void *user)
 static void goes_by_nodes(const rank *r, nbcoll_comm_config *terms)
 {
     static nbcoll_rule rules[NBCOLL_OPERATION_COUNT];
-    terms->node = 1 + mix(r->storm->plan.seed, 28 + (uint64_t)r->actor->rank) % 3;
+    const plan *p = &r->storm->plan;
+    uint64_t nodes = p->ranks < 3 ? 1 : 2 + p->seed % (uint64_t)(p->ranks / 2);
+    terms->node = 1 + (uint64_t)r->actor->rank % nodes;
     terms->rules = rules;
     terms->rule_count = 0;
     for (int what = 0; what < NBCOLL_OPERATION_COUNT; what++) {

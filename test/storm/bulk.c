@@ -297,6 +297,13 @@ nbcoll_bulk bulk_table(const net *n)
 
 /* ---- shared memory ----------------------------------------------------------------------------------------------- */
 
+/* Memory is named by its place behind this. Before it was, the first place was 0, which names none: then the first
+ * rank has cells nowhere. */
+static uint64_t first_name(const storm *s)
+{
+    return s->plan.edition >= EDITION_OF_NAMES ? 128 : 0;
+}
+
 static nbcoll_status shared_reserve(nbcoll_endpoint *ep, size_t bytes, uint64_t *at)
 {
     end *e = (end *)ep;
@@ -317,7 +324,7 @@ static nbcoll_status shared_reserve(nbcoll_endpoint *ep, size_t bytes, uint64_t 
     s->wire->reserved[e->number][e->rank] = list;
     s->wire->n_reserved[e->number][e->rank] = n + 1;
     memset(s->memory[e->number] + place, 0, bytes);
-    *at = place;
+    *at = place + first_name(s);
     storm_note(s, e->rank, NOTE_RESERVE, bytes, 0);
     return NBCOLL_OK;
 }
@@ -329,6 +336,7 @@ static void shared_release(nbcoll_endpoint *ep, uint64_t at)
     reserved *list = s->wire->reserved[e->number][e->rank];
     size_t n = s->wire->n_reserved[e->number][e->rank], i = 0;
 
+    at -= first_name(s);
     while (i < n && list[i].at != at)
         i++;
     if (i == n) {
@@ -345,6 +353,7 @@ static void *shared_map(nbcoll_endpoint *ep, uint64_t at, size_t bytes)
 {
     const end *e = (const end *)ep;
     storm *s = e->storm;
+    at -= first_name(s);
     size_t quota = s->plan.net[e->number].quota, all = quota * (size_t)s->plan.ranks;
     bool is_in = at < all && bytes <= all - at && wire_reaches(e, (int)(at / quota));
     return is_in ? s->memory[e->number] + at : NULL;

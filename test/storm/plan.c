@@ -433,9 +433,11 @@ static void draw_agents(plan *p, const cut *c)
     const unsigned needs = ANY_LOCAL | PLAIN_KEYS;
 
     p->has_agents = p->edition >= EDITION_OF_RELAYS && draw(&r, 2) && p->ranks <= 9 && !p->is_over_shm && !p->ticks &&
-                    !p->is_mixed && !p->late_tags && (p->net[HOME].groups & needs) == needs;
+                    (p->net[HOME].groups & needs) == needs;
     for (int k = 0; k < p->faults; k++)
         p->has_agents &= p->fault[k].kind != FAULT_ABANDON;
+    p->is_mixed &= !p->has_agents;
+    p->late_tags = p->has_agents ? 0 : p->late_tags;
     p->agent_fails = p->has_agents && !c->is_calm && draw(&r, 4) == 0 ? 1 + (int)draw(&r, (uint64_t)p->ranks) : 0;
     p->agent_at = draw(&r, draw(&r, 2) ? 20 : 500);
     if (!p->has_agents || !(p->net[HOME].groups & HAS_SHARED) || draw(&r, 4) == 0)

@@ -53,10 +53,11 @@ void relays_break(rank *r)
     for (int c = 0; c < COMMS_MOST; c++) {
         if (!r->relays[c])
             continue;
-        int other = (p->place[c][r->actor->rank].rank + 1) % p->place[c][r->actor->rank].size;
+        place_in at = p->place[c][r->actor->rank];
+        int other = (at.rank + 1) % at.size;
         storm_cause(r->storm, plan_member(p, c, r->actor->rank, other), BAD_DECLARED);
         storm_cause(r->storm, r->actor->rank, BAD_DECLARED);
-        nbcoll_status status = nbcoll_comm_declare_lost(r->comm[c], other);
+        nbcoll_status status = other == at.rank ? NBCOLL_OK : nbcoll_comm_declare_lost(r->comm[c], other);
         if (status != NBCOLL_OK)
             storm_find(r->storm, "rank %d: number %d is not declared lost: %s", r->actor->rank, other,
                        nbcoll_status_name(status));
