@@ -434,6 +434,8 @@ static void draw_agents(plan *p, const cut *c)
 
     p->has_agents = p->edition >= EDITION_OF_RELAYS && draw(&r, 2) && p->ranks <= 9 && !p->is_over_shm && !p->ticks &&
                     (p->net[HOME].groups & needs) == needs;
+    for (int k = 0; k < p->items; k++) /* programs do not look at what comes: those that differ may wait for ever */
+        p->has_agents &= !p->item[k].differs;
     for (int k = 0; k < p->faults; k++)
         p->has_agents &= p->fault[k].kind != FAULT_ABANDON;
     p->is_mixed &= !p->has_agents;
