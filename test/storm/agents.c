@@ -205,7 +205,7 @@ nbcoll_status agents_begin(rank *r, nbcoll_comm_config *terms)
     if (next_random(&all) % 2)
         goes_by_nodes(r, terms);
     r->runs_agent = true;
-    storm_spawn(r->actor, AGENT, run, r);
+    storm_spawn(r->actor, EXECUTOR, run, r);
     return NBCOLL_OK;
 }
 
@@ -216,7 +216,7 @@ void agents_end(rank *r)
     if (!r->agent)
         return;
     r->runs_agent = false;
-    while (!r->actor->strand[AGENT].is_over)
+    while (!r->actor->strand[EXECUTOR].is_over)
         storm_stay(r->storm, MICROSECOND);
     while ((status = nbcoll_agent_close(r->agent)) == NBCOLL_ERR_BUSY) {
         nbcoll_progress(r->context);

@@ -84,6 +84,8 @@ const kept storm_kept[] = {
     /* What ended while another request was tested is seen before a sleep. */
     {62000025, {.edition = 7, .items = -1}},
     {31002643, {.edition = 7, .items = -1}},
+    /* A call from inside what relays pack and unpack with is refused. */
+    {700330, {.edition = 12, .items = -1}},
     /* Where the judge was wrong, or too kind. */
     {174, {.edition = 1, .items = 3}},
     {9, {.edition = 1, .items = -1, .only = 1 + FAULT_REGISTER}},

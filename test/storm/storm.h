@@ -242,7 +242,7 @@ typedef struct strand {
     bool holds; /* it has lost its turn with the lock for which others spin: they have none until it is back */
 } strand;
 
-enum { PROGRAM, DRIVER, AGENT, STRANDS };
+enum { PROGRAM, DRIVER, EXECUTOR, STRANDS };
 enum { PAIRS_MOST = 2000 };
 
 struct actor {
