@@ -63,8 +63,9 @@ static const char *is_without_cause(const actor *a, const item *i, nbcoll_status
 
     if (s->bad_anywhere & BAD_HEADER)
         return NULL;
-    /* whatever ends one of its operations ends all that an agent has: offload.h */
-    if (s->plan.has_agents && s->bad_anywhere && (status == NBCOLL_ERR_PEER_LOST || status == NBCOLL_ERR_CANCELLED))
+    /* whatever ends one of its operations ends all that an agent has (offload.h); it refuses calls that others make */
+    if (s->plan.has_agents && s->bad_anywhere &&
+        (status == NBCOLL_ERR_PEER_LOST || status == NBCOLL_ERR_CANCELLED || status == NBCOLL_ERR_MISMATCH))
         return NULL;
     if (!of[status].causes)
         return "no operation ends like that";
