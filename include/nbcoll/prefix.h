@@ -761,6 +761,7 @@
 #define nbcolli_op_delay NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_op_delay)
 #define nbcolli_op_fits NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_op_fits)
 #define nbcolli_op_get NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_op_get)
+#define nbcolli_op_is_held_by NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_op_is_held_by)
 #define nbcolli_op_meant NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_op_meant)
 #define nbcolli_op_next NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_op_next)
 #define nbcolli_op_put NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_op_put)
