@@ -97,6 +97,7 @@ const kept storm_kept[] = {
     {129, {.edition = 2, .items = -1, .only = 1 + FAULT_RIVALS}},
     {1795767323000260, {.edition = 10, .items = 3}},
     {1795768056000820, {.edition = 10, .items = -1}},
+    {1795780056023140, {.edition = 12, .ranks = 25, .items = 1}},
     {1795780827003340, {.edition = 10, .ranks = 30, .items = 1, .is_over_shm = true}},
     {20000129, {.edition = 3, .items = 22, .faults = 2, .n_skipped = 1, .skipped = {15}}},
 };

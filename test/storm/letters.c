@@ -261,7 +261,8 @@ static bool is_ready(process *p, struct pollfd *fds, size_t n)
     return any;
 }
 
-/* Ends when something has come, at its end, or for nothing. */
+/* Ends when something has come, at its end, or, unless the caller has looked often, for nothing. Whoever opens may wait
+ * until its deadline for one that has died or failed: its clock ends that, and no number of steps. */
 nbcoll_status letters_sleep(const nbcoll_host *host, struct pollfd *fds, size_t n, uint64_t longest, uint64_t *looks)
 {
     process *p = shm_caller();
@@ -271,7 +272,8 @@ nbcoll_status letters_sleep(const nbcoll_host *host, struct pollfd *fds, size_t 
     ++*looks;
     if (is_ready(p, fds, n))
         return NBCOLL_OK;
-    uint64_t most = s->ends ? longest : storm_chance(s, 100) ? 100 * MILLISECOND : 50 * MICROSECOND;
+    uint64_t most = s->ends ? longest : storm_chance(s, 100) || *looks > 1000 ? 100 * MILLISECOND : 50 * MICROSECOND;
+    s->steps_moved = s->steps;
     storm_stay(s, 1 + storm_random(s, longest < most ? longest : most));
     return is_ready(p, fds, n) ? NBCOLL_OK : NBCOLL_PENDING;
 }

@@ -400,8 +400,6 @@ static void open_process(process *p)
     storm_note(s, a->rank, NOTE_MADE, status, 1);
     judge_opening(p);
     if (status != NBCOLL_OK) {
-        if (!a->rank && s->last_cause < s->now + 60 * SECOND) /* others look for its socket as long as that */
-            s->last_cause = s->now + 60 * SECOND;
         p->endpoint = NULL;
         is_closed(p);
         return;

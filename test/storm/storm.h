@@ -267,7 +267,7 @@ struct actor {
 struct storm {
     plan plan;
     uint64_t now, random, hash, steps, last_cause;
-    uint64_t steps_moved; /* when something has ended last, or somebody was away */
+    uint64_t steps_moved; /* when something has ended last, or somebody was away, or has slept in an opening */
     uint64_t words, met_at_words; /* until others have a turn; how often they had */
     actor actor[RANKS_MOST];
     strand *turn; /* whose turn it is */
