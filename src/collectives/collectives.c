@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The collectives as a program calls them: each in three forms over one path, which checks, finds the schedule and
  * starts it. What an operation needs of its arguments stands in one table (select/select.h). */
-#include "../engine/4_comm/cache.h"
-#include "../engine/4_comm/requests.h"
-#include "../engine/6_progress/carried.h"
-#include "../engine/6_progress/lock.h"
-#include "../engine/6_progress/offloaded.h"
-#include "../engine/7_calls/request.h"
-#include "../engine/7_calls/start.h"
+#include "../engine/comm/cache.h"
+#include "../engine/comm/requests.h"
+#include "../engine/progress/carried.h"
+#include "../engine/progress/lock.h"
+#include "../engine/progress/offloaded.h"
+#include "../engine/calls/request.h"
+#include "../engine/calls/start.h"
 #include "../reduce/reduce.h"
 #include "../select/select.h"
 

@@ -6,7 +6,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "../engine/7_calls/drive.h"
+#include "../engine/calls/drive.h"
 #include "../host/alive.h"
 #include "../host/host.h"
 #include "../host/word.h"

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "../engine/6_progress/lock.h"
+#include "../engine/progress/lock.h"
 
 #define NBCOLLI_DRIVER_SPINS 1000u /* looks before the first yield */
 

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "../engine/7_calls/drive.h"
+#include "../engine/calls/drive.h"
 #include "../host/host.h"
 #include "../host/sleep.h"
 #include "../host/word.h"

@@ -3,9 +3,9 @@
 #ifndef NBCOLLI_RELAY_RELAYS_H
 #define NBCOLLI_RELAY_RELAYS_H
 
-#include "../engine/6_progress/carried.h"
-#include "../engine/7_calls/create.h"
-#include "../engine/7_calls/wait.h"
+#include "../engine/progress/carried.h"
+#include "../engine/calls/create.h"
+#include "../engine/calls/wait.h"
 #include "../host/arena.h"
 #include "../wiring/wiring.h"
 #include "nbcoll/schedule.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Relays that agents move, from their making to their end. */
-#include "../engine/6_progress/lock.h"
+#include "../engine/progress/lock.h"
 #include "../offload/offload.h"
 #include "relays_agents.h"
 

@@ -2,7 +2,7 @@
  * Relays that agents move are opened: over a communicator of their own all ranks say how they are, and, if all are
  * well, once more when the leaders' agents have opened what they need. Where there is no memory for a step, or an
  * agent's process has no place for the relays, that is tried again. */
-#include "../engine/6_progress/lock.h"
+#include "../engine/progress/lock.h"
 #include "../offload/offload.h"
 #include "relays_agents.h"
 

@@ -2,7 +2,7 @@
  * Relays that carry out calls of their communicator: they move when something that stands ready ends, told by its
  * callback, and when a call is started. Those that agents move do so when a pass, or who is about to sleep, sees that
  * their node's store has something for this rank. */
-#include "../engine/6_progress/lock.h"
+#include "../engine/progress/lock.h"
 #include "../reduce/reduce.h"
 #include "relays_agents.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Relays are closed: nothing that stands ready is left. */
-#include "../engine/6_progress/lock.h"
+#include "../engine/progress/lock.h"
 #include "../host/sleep.h"
 #include "relays.h"
 

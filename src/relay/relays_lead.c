@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What the leader of a node does for relays that agents move: it takes the store, and joins its agent with others by
  * the wiring of the nodes. */
-#include "../engine/3_run/cells.h"
-#include "../engine/4_comm/programs.h"
-#include "../engine/6_progress/lock.h"
+#include "../engine/exposures/cells.h"
+#include "../engine/comm/programs.h"
+#include "../engine/progress/lock.h"
 #include "../offload/offload.h"
 #include "relays_agents.h"
 

@@ -3,8 +3,8 @@
  * this rank. By nodes a leader shows what comes to the ranks of its node instead, in place, and its operation ends when
  * all of them have fetched it: so its places are the node's store. It takes out its own share before that end, as a
  * step of the operation says. */
-#include "../engine/3_run/queue.h"
-#include "../engine/4_comm/area.h"
+#include "../engine/run/queue.h"
+#include "../engine/comm/area.h"
 #include "relays.h"
 
 /* Does the one show the other what comes: do they share a node, which it leads? What goes the other way is a message:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Operations over relays, whoever moves these: which have been started, and what of their blocks has come. */
-#include "../engine/3_run/fail.h"
-#include "../engine/6_progress/lock.h"
+#include "../engine/run/fail.h"
+#include "../engine/progress/lock.h"
 #include "../reduce/reduce.h"
 #include "relays.h"
 

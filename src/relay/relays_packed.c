@@ -2,7 +2,7 @@
  * Calls that relays carry out whose elements travel packed. Fragments end anywhere in an element, and the places of
  * elements in a buffer may be shorter than what travels, or have gaps that are not to be touched: so blocks are put
  * together in memory of their own. The host's functions are called inside the context, which refuses their calls. */
-#include "../engine/6_progress/lock.h"
+#include "../engine/progress/lock.h"
 #include "../reduce/reduce.h"
 #include "relays.h"
 

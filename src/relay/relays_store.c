@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * A rank at its node's store: it copies what has arrived, remembers what is of operations that it has not started, and
  * hands over what it contributes. */
-#include "../engine/6_progress/lock.h"
+#include "../engine/progress/lock.h"
 #include "../offload/offload.h"
 #include "relays_agents.h"
 

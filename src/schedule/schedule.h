@@ -8,7 +8,7 @@
 typedef struct nbcolli_request nbcolli_request;
 typedef struct nbcolli_run nbcolli_run;
 
-#define NBCOLLI_SHELF_PIECE ((size_t)16 << 10) /* the least of a copy on a shelf (3_run/shelf.h) that is followed */
+#define NBCOLLI_SHELF_PIECE ((size_t)16 << 10) /* the least of a copy on a shelf (exposures/shelf.h) that is followed */
 #define NBCOLLI_SHELF_PIECES 16                /* so many for one, or for a ring, while each has at most: */
 #define NBCOLLI_SHELF_MOST ((size_t)64 << 10)
 #define NBCOLLI_SHELF_FILLS ((size_t)32 << 10) /* bytes from which on they do */

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../engine/1_state/context.h"
+#include "../engine/state/context.h"
 #include "../host/host.h"
 
 #define NBCOLLI_TIMELINE_PAGE 65536u /* the largest of any machine */

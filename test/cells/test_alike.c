@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/3_run/cells.h"
+#include "../../src/engine/exposures/cells.h"
 #include "world.h"
 
 enum { RANKS = 4, MOST = NBCOLLI_CELL_INLINE };

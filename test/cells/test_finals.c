@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/1_state/context.h"
+#include "../../src/engine/state/context.h"
 #include "nbcoll/select.h"
 #include "world.h"
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/1_state/context.h"
+#include "../../src/engine/state/context.h"
 #include "native.h"
 #include "world.h"
 

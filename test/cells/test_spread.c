@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/3_run/cells.h"
+#include "../../src/engine/exposures/cells.h"
 #include "nbcoll/select.h"
 #include "world.h"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/3_run/cells.h"
+#include "../../src/engine/exposures/cells.h"
 #include "world.h"
 
 enum { BYTES = 1000, RANKS = 3 };

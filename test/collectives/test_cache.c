@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/4_comm/cache.h"
+#include "../../src/engine/comm/cache.h"
 #include "world.h"
 
 enum { RANKS = 2, HEAVY = 20000, LONG = 200000 };

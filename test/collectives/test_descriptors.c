@@ -11,7 +11,7 @@
 
 #include "nbcoll/verify.h"
 #include "world.h"
-#include "../../src/engine/1_state/context.h"
+#include "../../src/engine/state/context.h"
 
 #if defined __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>

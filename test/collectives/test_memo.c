@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/4_comm/cache.h"
+#include "../../src/engine/comm/cache.h"
 #include "layout.h"
 #include "operation.h"
 #include "world.h"

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/1_state/communicator.h"
-#include "../../src/engine/1_state/message.h"
+#include "../../src/engine/state/communicator.h"
+#include "../../src/engine/state/message.h"
 #include "../../src/host/wrapper.h"
 #include "world.h"
 

@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/1_state/communicator.h"
-#include "../../src/engine/1_state/message.h"
-#include "../../src/engine/3_run/middle.h"
+#include "../../src/engine/state/communicator.h"
+#include "../../src/engine/state/message.h"
+#include "../../src/engine/run/middle.h"
 #include "damaging.h"
 #include "operation.h"
 #include "rdma_like.h"

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/1_state/context.h"
+#include "../../src/engine/state/context.h"
 #include "../../src/host/word.h"
 #include "scene.h"
 

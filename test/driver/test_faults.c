@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/1_state/context.h"
+#include "../../src/engine/state/context.h"
 #include "scene.h"
 
 static void bad_arguments_are_refused(void **state)

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/1_state/context.h"
+#include "../../src/engine/state/context.h"
 #include "../../src/offload/agent.h"
 #include "operation.h"
 #include "scene.h"

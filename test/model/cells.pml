@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The protocol of cells (src/engine/3_run/cells.h), for the model checker spin. Each rank is a process that starts
+ * The protocol of cells (src/engine/exposures/cells.h), for the model checker spin. Each rank is a process that starts
  * the operations 0 .. TAGS-1 in order, whenever it likes, makes passes over what it waits for, and sleeps when nothing
  * moves. The words in brackets are those at the functions of cells.h. It is checked that
  *

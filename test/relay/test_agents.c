@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/1_state/context.h"
+#include "../../src/engine/state/context.h"
 #include "crew.h"
 #include "party.h"
 

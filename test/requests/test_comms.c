@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/1_state/communicator.h" /* the length of a vote */
+#include "../../src/engine/state/communicator.h" /* the length of a vote */
 #include "native.h"
 #include "operation.h"
 #include "world.h"

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/1_state/context.h"
+#include "../../src/engine/state/context.h"
 #include "crossing.h"
 #include "world.h"
 

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/3_run/fail.h"
-#include "../../src/engine/6_progress/lock.h"
+#include "../../src/engine/run/fail.h"
+#include "../../src/engine/progress/lock.h"
 #include "world.h"
 
 enum { STARTERS = 3, STARTS = 100 }; /* more than there are slots */

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/3_run/lanes.h"
-#include "../../src/engine/3_run/run.h"
+#include "../../src/engine/run/lanes.h"
+#include "../../src/engine/run/run.h"
 #include "world.h"
 
 enum { BIG = 10 * NBCOLL_PASS_BYTES };

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/1_state/context.h"
+#include "../../src/engine/state/context.h"
 #include "world.h"
 
 enum { MANY = 200, A_PASS = 64 };

@@ -12,7 +12,7 @@
 
 #include "nbcoll/select.h"
 #include "nbcoll/shm.h"
-#include "../../src/engine/1_state/context.h"
+#include "../../src/engine/state/context.h"
 #include "operation.h"
 #include "works.h"
 #include "world.h"

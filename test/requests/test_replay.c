@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Small operations that go well again and again are replayed: a start and a wait then do only what cannot be left out
- * (src/engine/6_progress/replay.h). Whatever else is called meanwhile finds the operation as it would be without. All
+ * (src/engine/progress/replay.h). Whatever else is called meanwhile finds the operation as it would be without. All
  * of it with operations that are messages, and again with those that are cells.
  */
 #include <sys/wait.h>
@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/1_state/context.h"
+#include "../../src/engine/state/context.h"
 #include "nbcoll/loopback.h"
 #include "nbcoll/select.h"
 #include "world.h"

@@ -6,11 +6,11 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/1_state/context.h"
-#include "../../src/engine/1_state/message.h"
-#include "../../src/engine/2_wire/giveup.h"
-#include "../../src/engine/4_comm/area.h"
-#include "../../src/engine/7_calls/create.h"
+#include "../../src/engine/state/context.h"
+#include "../../src/engine/state/message.h"
+#include "../../src/engine/wire/giveup.h"
+#include "../../src/engine/comm/area.h"
+#include "../../src/engine/calls/create.h"
 #include "works.h"
 #include "world.h"
 

@@ -14,11 +14,11 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/3_run/lanes.h"
-#include "../../src/engine/3_run/run.h"
-#include "../../src/engine/3_run/step.h"
-#include "../../src/engine/6_progress/lock.h"
-#include "../../src/engine/6_progress/progress.h"
+#include "../../src/engine/run/lanes.h"
+#include "../../src/engine/run/run.h"
+#include "../../src/engine/run/step.h"
+#include "../../src/engine/progress/lock.h"
+#include "../../src/engine/progress/progress.h"
 #include "crew.h"
 #include "world.h"
 

@@ -9,6 +9,8 @@ rule structure
 sample()
 {
     rm -rf "$work/tree"
+    mkdir -p "$work/tree/src/engine"
+    printf '## state\n## wire\n' >"$work/tree/src/engine/README.md"
     while IFS= read -r line; do
         case $line in
         '== '*)
@@ -51,8 +53,8 @@ grep -qx "$high: uses nbcolli_low of $low, which leads back to src/select" "$wor
     function_ nbcolli_same nbcolli_low) | accepts $low
 
 # The engine: a file and its header are one; two files are two.
-one=src/engine/1_state/one
-two=src/engine/1_state/two
+one=src/engine/state/one
+two=src/engine/state/two
 (echo "== $one.h" && echo 'int nbcolli_one(int n, int m);' && printf 'static inline ' &&
     function_ nbcolli_both nbcolli_one && echo "== $one.c" && echo '#include "one.h"' &&
     function_ nbcolli_one nbcolli_both) | accepts $one.h
@@ -75,9 +77,15 @@ grep -qx "$low.h: uses nbcolli_up of src/verify/up.c, which leads back to $low.h
     echo '#include "low.h"' && function_ nbcolli_up other) | sample
 grep -qx "$low.h: uses nbcolli_up of src/verify/up.c, which leads back to $low.h" "$work/said"
 # Layers.
-up=src/engine/2_wire/up.c
+up=src/engine/wire/up.c
 (echo "== $up" && function_ nbcolli_up nbcolli_one && echo "== $one.c" && function_ nbcolli_one other) | accepts $up
 (echo "== $one.c" && function_ nbcolli_one nbcolli_up && echo "== $up" && function_ nbcolli_up other) |
     refuses $one.c ": uses nbcolli_up of a higher layer, $up"
-(echo "== $one.c" && echo '#include "../2_wire/up.h"') |
-    refuses $one.c ': uses #include of a higher layer, src/engine/2_wire/up.h'
+(echo "== $one.c" && echo '#include "../wire/up.h"') |
+    refuses $one.c ': uses #include of a higher layer, src/engine/wire/up.h'
+(echo "== src/engine/other/up.c" && function_ nbcolli_up other) | sample
+grep -qx 'src/engine/other: has no heading in src/engine/README.md' "$work/said"
+
+# A tree in which there is nothing to check.
+sample </dev/null
+grep -qx 'nothing to check' "$work/said"

@@ -19,7 +19,7 @@
 
 #include "nbcoll/driver.h"
 
-#include "../../src/engine/1_state/context.h"
+#include "../../src/engine/state/context.h"
 #include "ended.h"
 #include "operation.h"
 #include "ranks.h"

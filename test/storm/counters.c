@@ -4,8 +4,8 @@
  * say how far a communicator is are set, those that its ranks have in common and nothing else. */
 #include "counters.h"
 
-#include "../../src/engine/1_state/communicator.h"
-#include "../../src/engine/1_state/link.h"
+#include "../../src/engine/state/communicator.h"
+#include "../../src/engine/state/link.h"
 
 enum { BEFORE = 20, LONG_BEFORE = 20000 }; /* one that is reached; one that is not */
 

@@ -3,7 +3,7 @@
  * A second thread of a rank, which drives its context: the driver's own, which the host spawns, or one of the host's
  * that runs the driver for a while, now and then. It is a strand beside the program's; the two meet wherever one of
  * them loses its turn. Spawning may be refused, the context may be taken out and put back, and memory may be short. */
-#include "../../src/engine/1_state/context.h"
+#include "../../src/engine/state/context.h"
 #include "nbcoll/driver.h"
 #include "rank.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/1_state/history.h"
+#include "../../src/engine/state/history.h"
 
 static void a_fingerprint_follows_from_the_histories_beside_it(void **state)
 {

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Leaving without the answers of others: a context ends, and what they or a transport may still touch is kept for good.
+ * The host keeps its buffers; the library's own memory of that kind is leaked. */
+#include "context.h"
+#include "../wire/control.h"
+#include "../wire/unexpected.h"
+#include "../exposures/cells.h"
+#include "../run/pool.h"
+#include "../run/step.h"
+#include "../progress/lock.h"
+#include "../progress/progress.h"
+
+typedef struct nbcolli_abandon_loan {
+    nbcoll_lent *lent;
+    void *user;
+    int is_kept; /* memory of the run itself is lent */
+} nbcolli_abandon_loan;
+
+static int nbcolli_abandon_lies_in(const void *at, const void *block, size_t bytes)
+{
+    return (uintptr_t)at - (uintptr_t)block < bytes;
+}
+
+/* What nbcoll_mem_alloc gave is the transport's, and stays where others read it. */
+static int nbcolli_abandon_is_shared(const nbcolli_link *home, const void *at)
+{
+    for (const nbcolli_link *link = home->first; link; link = link->beside)
+        for (const nbcolli_area *area = link->memory; area; area = area->next)
+            if (nbcolli_abandon_lies_in(at, area->base, area->bytes))
+                return 1;
+    return 0;
+}
+
+static void nbcolli_abandon_lend(nbcolli_abandon_loan *l, const nbcolli_run *run, const void *at, size_t bytes)
+{
+    if (!bytes)
+        return;
+    if (nbcolli_abandon_lies_in(at, run, run->memory) || nbcolli_abandon_lies_in(at, run->room, run->room_bytes))
+        l->is_kept = 1;
+    else if (l->lent && !nbcolli_abandon_is_shared(run->comm->link, at))
+        l->lent(l->user, (void *)(uintptr_t)at, bytes);
+}
+
+/* May a peer get what this op has announced, or put where it said? */
+static int nbcolli_abandon_is_announced(const nbcolli_op *op)
+{
+    int waits = op->phase == NBCOLLI_SENT_RTS ? !op->fin && !op->refused && !op->cts : !op->put;
+
+    return (op->phase == NBCOLLI_SENT_RTS || op->phase == NBCOLLI_SENT_CTS) && op->lent && waits &&
+           op->post.where != NBCOLLI_BACKLOG && op->post.where != NBCOLLI_STUCK &&
+           !(op->post.link->loss[op->post.peer] & NBCOLLI_OVER);
+}
+
+static void nbcolli_abandon_op(nbcolli_abandon_loan *l, const nbcolli_op *op)
+{
+    const nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+
+    if (op->post.where == NBCOLLI_LENT) {
+        l->is_kept = 1; /* its work request */
+        if (op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING)
+            nbcolli_abandon_lend(l, run, nbcolli_get_to(op), nbcolli_op_bytes(op));
+        else if (op->phase == NBCOLLI_PUTTING)
+            nbcolli_abandon_lend(l, run, nbcolli_op_memory(op), nbcolli_op_bytes(op));
+        else
+            nbcolli_abandon_lend(l, run, op->post.payload, op->post.bytes);
+    }
+    if (nbcolli_abandon_is_announced(op))
+        nbcolli_abandon_lend(l, run, nbcolli_op_memory(op), nbcolli_op_bytes(op));
+    for (uint32_t i = 0; i < op->keys; i++) /* parts of a cell: all of them, whoever has read his */
+        nbcolli_abandon_lend(l, run, nbcolli_resolve(run, v->parts[i].region).at, nbcolli_part_bytes(v, i));
+}
+
+/* The run goes back to its schedule, with which it is freed; or nobody knows it any more. */
+static void nbcolli_abandon_run(nbcolli_run *run, nbcoll_lent *lent, void *user)
+{
+    nbcolli_abandon_loan loan = {lent, user, 0};
+
+    for (uint32_t i = 0; i < run->schedule->ops; i++) {
+        nbcolli_op *op = &run->op[i];
+        nbcolli_abandon_op(&loan, op);
+        if (op->unexpected)
+            nbcolli_unexpected_free(op->unexpected);
+        op->unexpected = NULL;
+    }
+    if (loan.is_kept && run->keeper)
+        nbcolli_run_drop(run->keeper);
+    if (loan.is_kept)
+        return;
+    run->state = NBCOLLI_RUN_POOLED;
+    if (!run->keeper)
+        nbcolli_run_shelve(run);
+}
+
+static void nbcolli_abandon_backlog(nbcolli_link *link)
+{
+    for (nbcolli_post *post = link->backlog, *next; post; post = next) {
+        next = post->next;
+        if (!post->op)
+            nbcolli_control_free(link->context, post);
+    }
+}
+
+nbcoll_status nbcoll_context_abandon(nbcoll_context *c, nbcoll_lent *lent, void *user)
+{
+    if (!c)
+        return NBCOLL_OK;
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
+    if (nbcolli_is_held(c) || atomic_load_explicit(&c->outside, memory_order_acquire) > 0) /* after all that they did */
+        return nbcolli_leave(c, NBCOLL_ERR_BUSY);
+    nbcolli_pass(c); /* what can end by itself does */
+    if (c->offloaded)
+        return nbcolli_leave(c, NBCOLL_ERR_BUSY);
+    int is_busy = nbcolli_context_busy(c);
+    for (nbcolli_link *link = c->links; link; link = link->next)
+        nbcolli_abandon_backlog(link);
+    for (nbcoll_comm *comm = c->comms; comm; comm = comm->sister)
+        for (uint32_t i = 0; i < comm->config.slots; i++)
+            if (comm->slot[i].active)
+                nbcolli_abandon_run(comm->slot[i].active, lent, user);
+    nbcolli_context_end(c, is_busy);
+    return NBCOLL_OK;
+}

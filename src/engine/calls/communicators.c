@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Communicators as the program sees them: their end, and what they say of themselves. */
+#include "create.h"
+#include "../wire/control.h"
+#include "../wire/unexpected.h"
+#include "../exposures/cells.h"
+#include "../run/called.h"
+#include "../run/fail.h"
+#include "../comm/comm.h"
+#include "../progress/lock.h"
+#include "../progress/progress.h"
+
+nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
+{
+    if (!comm)
+        return NBCOLL_OK;
+    nbcoll_context *c = comm->context;
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
+    nbcolli_drain(c); /* what a tick has left to be done names communicators: one that is made over this, for one */
+    int busy = comm->active > 0 || comm->holders;
+    nbcolli_caller_lock(c);
+    for (nbcolli_request *r = comm->persistent; r; r = r->next_persistent)
+        busy |= r->calling; /* its callback is still to be told */
+    nbcolli_caller_unlock(c);
+    if (busy)
+        return nbcolli_leave(c, NBCOLL_ERR_BUSY);
+    int awaits = nbcolli_has_unexpected(comm); /* somebody waits for what will not be started here */
+    nbcolli_unexpected_drop(comm, 0, UINT64_MAX, NBCOLL_ERR_MISMATCH);
+    if (awaits) {
+        nbcolli_called_freed(comm, comm->rank);
+        nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MISMATCH, comm->taken);
+    }
+    nbcolli_comm_destroy(comm);
+    return nbcolli_leave(c, NBCOLL_OK);
+}
+
+nbcoll_status nbcolli_comm_withdraw(nbcoll_comm *comm)
+{
+    nbcoll_context *c = comm->context;
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
+    uint64_t floor = comm->failed_floor;
+    nbcoll_failure last = c->failure, failure = comm->failure;
+    nbcolli_runs_fail(comm, 0, UINT64_MAX, NBCOLL_ERR_CANCELLED, comm->rank);
+    comm->failure = failure;
+    c->failure = last;
+    nbcolli_drain(c); /* may find a failure, of any communicator, which stays */
+    comm->failed_floor = floor;
+    return nbcolli_leave(c, NBCOLL_OK);
+}
+
+int nbcoll_comm_rank(const nbcoll_comm *comm)
+{
+    return comm->rank;
+}
+
+int nbcoll_comm_size(const nbcoll_comm *comm)
+{
+    return comm->size;
+}
+
+const nbcoll_nodes *nbcoll_comm_nodes(const nbcoll_comm *comm)
+{
+    return &comm->nodes;
+}
+
+uint32_t nbcoll_comm_flags(const nbcoll_comm *comm)
+{
+    return comm->config.flags;
+}
+
+size_t nbcoll_comm_active(const nbcoll_comm *comm)
+{
+    size_t active;
+    if (nbcolli_enter(comm->context) != NBCOLL_OK)
+        return 0;
+    active = comm->active;
+    nbcolli_leave(comm->context, NBCOLL_OK);
+    return active;
+}
+
+nbcoll_status nbcoll_comm_failure(const nbcoll_comm *comm, nbcoll_failure *out)
+{
+    if (!comm || !out)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter(comm->context);
+    if (s != NBCOLL_OK)
+        return s;
+    *out = comm->failure;
+    return nbcolli_leave(comm->context, NBCOLL_OK);
+}
+
+nbcoll_status nbcoll_comm_cells(const nbcoll_comm *comm, nbcoll_cells *out)
+{
+    if (!comm || !out)
+        return NBCOLL_ERR_NULL;
+    size_t size = out->size;
+    nbcoll_cells cells = {size, comm->area != NULL, comm->lacking, comm->offered_bytes};
+    if (size < sizeof size)
+        return NBCOLL_ERR_CONFIG;
+    memcpy(out, &cells, size < sizeof cells ? size : sizeof cells);
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_comm_schedules(nbcoll_comm *comm, nbcoll_schedules *out)
+{
+    if (!comm || !out)
+        return NBCOLL_ERR_NULL;
+    size_t size = out->size;
+    if (size < sizeof size)
+        return NBCOLL_ERR_CONFIG;
+    nbcoll_status s = nbcolli_enter_caller(comm->context);
+    if (s != NBCOLL_OK)
+        return s;
+    const nbcolli_cache *cache = &comm->cache;
+    nbcoll_schedules now = {size, cache->entries, cache->bytes, cache->most, comm->next_tag, cache->built,
+                            cache->evicted};
+    memcpy(out, &now, size < sizeof now ? size : sizeof now);
+    nbcolli_leave_caller(comm->context);
+    return NBCOLL_OK;
+}
+
+size_t nbcoll_cells_bytes(const nbcoll_comm_config *given, int ranks)
+{
+    nbcoll_comm_config config;
+
+    if (ranks < 1 || ranks > NBCOLLI_CELL_RANKS || nbcolli_comm_config_read(given, &config) != NBCOLL_OK)
+        return 0;
+    nbcolli_layout layout = nbcolli_layout_of((size_t)ranks, config.cells);
+    return nbcolli_area_bytes(&layout, config.slots, 1);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Contexts: see context.h. */
+#include <unistd.h>
+
+#include "context.h"
+
+#include "link.h"
+#include "../wire/giveup.h"
+#include "../run/lanes.h"
+#include "../run/pool.h"
+#include "../run/run.h"
+#include "../comm/area.h"
+#include "../comm/comm.h"
+#include "../comm/requests.h"
+#include "../match/agree.h"
+#include "../match/ask.h"
+#include "../progress/carriers.h"
+#include "../progress/offloaded.h"
+#include "../progress/progress.h"
+#include "../progress/report.h"
+#include "../../host/alive.h"
+#include "../../host/host.h"
+
+/* ---- making ------------------------------------------------------------------------------------------------------ */
+
+static nbcoll_status nbcolli_context_config_read(const nbcoll_context_config *given, nbcoll_context_config *config)
+{
+    nbcoll_host host = {.size = sizeof host};
+
+    *config = (nbcoll_context_config){.size = sizeof *config};
+    if (given) {
+        nbcoll_status s = nbcolli_copy_tagged(config, given, sizeof *config);
+        if (s != NBCOLL_OK)
+            return s;
+    }
+    /* An embedded host of size 0 is one that was only zeroed. */
+    if (config->host.size) {
+        nbcoll_status s = nbcolli_copy_tagged(&host, &config->host, sizeof host);
+        if (s != NBCOLL_OK)
+            return s;
+    } else {
+        host = config->host;
+        host.size = sizeof host;
+    }
+    config->host = host;
+    if (!config->credits)
+        config->credits = NBCOLL_CREDITS;
+    return config->flags & ~NBCOLL_ANY_THREAD || config->credits > UINT16_MAX ? NBCOLL_ERR_CONFIG : NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *given, nbcoll_context **out)
+{
+    nbcoll_context_config config;
+    nbcoll_context *c;
+    nbcoll_status s;
+
+    if (abi != NBCOLL_ABI)
+        return NBCOLL_ERR_ABI;
+    if (!out)
+        return NBCOLL_ERR_NULL;
+    s = nbcolli_context_config_read(given, &config);
+    if (s != NBCOLL_OK)
+        return s;
+    c = nbcolli_alloc(&config.host, sizeof *c, 64);
+    if (!c)
+        return NBCOLL_ERR_MEMORY;
+    memset(c, 0, sizeof *c);
+    c->host = config.host;
+    c->observer = config.observer;
+    c->watcher = config.watcher;
+    c->flags = config.flags;
+    c->credits = config.credits;
+    c->poller = -1;
+    c->delayed_end = &c->delayed;
+    c->offloaded_end = &c->offloaded;
+    c->serves = NBCOLLI_SERVES_ALL;
+    c->failure.rank = -1;
+    c->till_pass = NBCOLLI_REPLAY_PASSES;
+    c->restart = nbcolli_restart;
+    c->passes = c->passes_left = c->host.pause ? nbcolli_most_passes(c) : 63; /* it is not known how rare they are */
+    s = nbcolli_alive_open(&c->alive);
+    if (s != NBCOLL_OK) {
+        nbcolli_free(&c->host, c, sizeof *c);
+        return s;
+    }
+    *out = c;
+    return NBCOLL_OK;
+}
+
+/* ---- freeing ----------------------------------------------------------------------------------------------------- */
+
+static void nbcolli_pools_free(nbcoll_context *c)
+{
+    while (c->controls) {
+        nbcolli_post *p = c->controls;
+        c->controls = p->next;
+        nbcolli_free(&c->host, p, sizeof *p);
+    }
+    for (int i = 0; i < 2; i++)
+        while (c->unexpected_pools[i]) {
+            nbcolli_unexpected *s = c->unexpected_pools[i];
+            c->unexpected_pools[i] = s->next;
+            nbcolli_free(&c->host, s, sizeof *s + s->capacity);
+        }
+    while (c->pending_revokes) {
+        nbcolli_pending_revoke *d = c->pending_revokes;
+        c->pending_revokes = d->next;
+        nbcolli_free(&c->host, d, sizeof *d);
+    }
+    for (uint32_t i = 0; i < c->chunks; i++)
+        nbcolli_free(&c->host, c->chunk[i], nbcolli_chunk_size(i) * sizeof(nbcolli_request));
+}
+
+void nbcolli_context_end(nbcoll_context *c, int abandons)
+{
+    c->is_ending = 1;
+    nbcolli_requests_clear(c); /* ends that nobody asked for */
+    while (c->comms)
+        nbcolli_comm_destroy(c->comms);
+    while (c->links) {
+        while (c->links->memory && !c->links->transport.shared && !abandons) {
+            nbcolli_area *area = c->links->memory;
+            c->links->memory = area->next;
+            nbcolli_area_release(c->links, area);
+        }
+        nbcoll_endpoint *ep = c->links->endpoint;
+        void (*leave)(nbcoll_endpoint *) = c->links->transport.close;
+        if (abandons && c->links->transport.abandon)
+            leave = c->links->transport.abandon;
+        nbcolli_link_drop(c->links);
+        leave(ep);
+    }
+    while (c->schedules)
+        nbcolli_schedule_disown(c->schedules);
+    nbcolli_pools_free(c);
+    if (c->poller >= 0)
+        close(c->poller);
+    nbcolli_alive_close(c->alive);
+    nbcolli_free(&c->host, c, sizeof *c);
+}
+
+int nbcolli_context_busy(const nbcoll_context *c)
+{
+    int busy = c->active > 0;
+    for (const nbcolli_link *link = c->links; link; link = link->next)
+        busy |= link->backlog != NULL || link->lent > 0 || nbcolli_shrinks_wait(link);
+    return busy;
+}
+
+int nbcolli_is_held(const nbcoll_context *c)
+{
+    /* acquire: an agent that is closed has touched its endpoint for the last time */
+    return c->driven.driver || c->ticks.are_on || c->holders ||
+           atomic_load_explicit(&c->users.agents, memory_order_acquire);
+}
+
+nbcoll_status nbcoll_context_free(nbcoll_context *c)
+{
+    if (!c)
+        return NBCOLL_OK;
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
+    if (nbcolli_is_held(c))
+        return nbcolli_leave(c, NBCOLL_ERR_BUSY);
+    nbcolli_pass(c);
+    for (nbcolli_link *link = c->links; link; link = link->next)
+        nbcolli_recall_given_up(link); /* what that pass could not deliver */
+    int busy = nbcolli_context_busy(c) || c->ended;
+    busy |= atomic_load_explicit(&c->outside, memory_order_acquire) > 0; /* after all that those calls did */
+    if (busy)
+        return nbcolli_leave_reporting(c, NBCOLL_ERR_BUSY);
+    nbcolli_context_end(c, 0);
+    return NBCOLL_OK;
+}
+
+/* ---- progressing ------------------------------------------------------------------------------------------------- */
+
+nbcoll_status nbcoll_progress(nbcoll_context *c)
+{
+    if (!c)
+        return NBCOLL_ERR_NULL;
+    if (nbcolli_is_forked(c))
+        return NBCOLL_ERR_FORKED;
+    if (!nbcolli_try_lock(c))
+        return nbcolli_is_inside(c) ? NBCOLL_ERR_BUSY : NBCOLL_OK; /* somebody else is progressing it */
+    c->driven.looked = 1;
+    nbcolli_pass(c);
+    return nbcolli_leave_reporting(c, NBCOLL_OK);
+}
+
+nbcoll_status nbcoll_fd(nbcoll_context *c, int *fd)
+{
+    if (!c || !fd)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
+    if (c->poller < 0 || c->silent_links)
+        return nbcolli_leave(c, NBCOLL_ERR_UNSUPPORTED);
+    *fd = c->poller;
+    return nbcolli_leave(c, NBCOLL_OK);
+}
+
+/* At all that waits for shared memory. Did something go on? */
+static int nbcolli_look_at_all(nbcoll_context *c)
+{
+    int moved = c->watched ? nbcolli_look_again(c, SIZE_MAX) : 0; /* the rest of the last turns */
+    return moved || nbcolli_look_again(c, SIZE_MAX);
+}
+
+nbcoll_status nbcolli_arm_all(nbcoll_context *c)
+{
+    c->driven.looked = 1; /* who is refused is not armed any more */
+    if (c->poller < 0 || c->silent_links)
+        return NBCOLL_ERR_UNSUPPORTED;
+    if (c->active)
+        nbcolli_look_at_clock(c);
+    if (c->failing)
+        nbcolli_drain(c);
+    int is_told = c->carried;
+    c->carried = 0;
+    if (is_told || c->ended || c->delayed || (c->offloaded && !nbcolli_offloaded_arm(c)))
+        return NBCOLL_AGAIN;
+    for (nbcolli_link *link = c->links; link; link = link->next) {
+        nbcoll_status s = link->transport.wakeup->arm(link->endpoint);
+        if (s != NBCOLL_OK)
+            return s;
+    }
+    /* [SLEEP] the second look of the sleeper's bargain */
+    int has_come = nbcolli_look_at_all(c) || c->delayed || (c->carriers && nbcolli_carriers_look(c, c->poller));
+    if (!has_come) {
+        c->ticks.is_armed = 1;
+        c->ticks.armed_at = c->looked_at;
+        c->ticks.armed = c->passes_left;
+        return NBCOLL_OK;
+    }
+    nbcolli_drain(c);
+    return NBCOLL_AGAIN;
+}
+
+nbcoll_status nbcoll_arm(nbcoll_context *c)
+{
+    if (!c)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
+    s = nbcolli_arm_all(c);
+    if (s == NBCOLL_OK && c->driven.ended != c->armed_at_ends) { /* perhaps in a look at another request */
+        c->ticks.is_armed = 0;
+        s = NBCOLL_AGAIN;
+    }
+    c->armed_at_ends = c->driven.ended;
+    return nbcolli_leave(c, s == NBCOLL_OK && c->is_unheard ? NBCOLL_ERR_UNSUPPORTED : s);
+}
+
+nbcoll_status nbcoll_last_failure(const nbcoll_context *context, nbcoll_failure *out)
+{
+    nbcoll_context *c = (nbcoll_context *)(uintptr_t)context; /* only its lock changes */
+    if (!c || !out)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
+    *out = c->failure;
+    return nbcolli_leave(c, NBCOLL_OK);
+}

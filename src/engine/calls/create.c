@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Making communicators. One mechanism for the first of an endpoint, for dup and for split: every rank votes, an
+ * allgather (an operation of the parent, or of the new communicator itself when it is the first) shows all votes to
+ * all, and each rank computes the same from them. All memory is taken before the vote, so that no rank can fail alone
+ * afterwards. The id is the first rank's address and a serial number of that rank's: unique without a server.
+ * Duplicates that the library makes together, *twins*, have one vote, that of the first of them, the *eldest*: theirs
+ * are its terms, and the serial numbers behind its own. */
+#include "create.h"
+#include "link.h"
+#include "request.h"
+#include "start.h"
+#include "../run/pool.h"
+#include "../comm/area.h"
+#include "../comm/comm.h"
+#include "../comm/programs.h"
+#include "../comm/requests.h"
+#include "../comm/sides.h"
+#include "../comm/vote.h"
+#include "../progress/lock.h"
+#include "../../offload/offload.h"
+
+/* ---- the vote ---------------------------------------------------------------------------------------------------- */
+
+static nbcoll_status nbcolli_create_ballot(nbcoll_comm *over, size_t bytes, nbcoll_schedule **out)
+{
+    nbcoll_args a = {.size = sizeof a,
+                     .operation = NBCOLL_OPERATION_ALLGATHER,
+                     .count = bytes,
+                     .reduction = {NBCOLL_BYTE, NBCOLL_SUM},
+                     .in_place = 1};
+    nbcoll_builder_config config = {.size = sizeof config, .host = &over->context->host, .rank = over->rank,
+                                    .ranks = over->size};
+    nbcoll_status s = nbcoll_build_schedule(nbcoll_algorithm_at(a.operation, 0), &a, &config, out);
+    if (s == NBCOLL_OK) {
+        (*out)->evicted = 1;                /* freed with its request */
+        (*out)->fingerprint ^= 0x5eedc0deu; /* unlike an allgather of the program's that happens to be as long */
+    }
+    return s;
+}
+
+/* What a rank passes. */
+typedef struct nbcolli_create_wish {
+    nbcolli_creation creation;
+    int colour, key; /* the colour of a duplicate: its purpose, or 0 */
+} nbcolli_create_wish;
+
+/* The operation of `over` that casts this rank's vote: it is still to be started. */
+static nbcoll_status nbcolli_create_prepare(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_create_wish mine,
+                                            nbcoll_comm **out, nbcolli_request **vote)
+{
+    nbcoll_context *c = comm->context;
+    nbcoll_schedule *schedule;
+    nbcoll_status s;
+
+    comm->votes[over->rank] = nbcolli_vote_of(comm, over, mine.creation, mine.colour, mine.key);
+    nbcolli_ballot_write(comm);
+    s = nbcolli_create_ballot(over, comm->ballot ? nbcolli_ballot_record(comm) : sizeof(nbcolli_vote), &schedule);
+    if (s != NBCOLL_OK)
+        return s;
+    nbcolli_caller_lock(c);
+    void *votes = comm->ballot ? (void *)comm->ballot : comm->votes;
+    nbcolli_request *r = nbcolli_request_open(over, schedule, NULL, votes, 0);
+    if (!r)
+        s = nbcolli_request_refused(c);
+    nbcolli_caller_unlock(c);
+    if (!r) {
+        nbcolli_schedule_delete(schedule);
+        return s;
+    }
+    nbcolli_schedule_own(schedule, c);
+    r->creating = comm;
+    r->is_heeded = 1;
+    comm->making = 1;
+    comm->out = out;
+    comm->link->creating++;
+    if (over == comm) /* until the ranks have agreed */
+        comm->config.slots = 1;
+    *vote = r;
+    return NBCOLL_OK;
+}
+
+/* It is not to be started. */
+static void nbcolli_create_undo(nbcoll_comm *comm, nbcolli_request *vote)
+{
+    nbcoll_context *c = comm->context;
+
+    comm->link->creating--;
+    nbcolli_caller_lock(c);
+    nbcolli_request_discard(c, vote);
+    nbcolli_caller_unlock(c);
+}
+
+static nbcoll_status nbcolli_create_start(nbcoll_comm *over, nbcolli_request *vote, nbcoll_request *request)
+{
+    nbcoll_context *c = over->context;
+    nbcoll_request handle = nbcolli_request_handle(vote);
+
+    nbcolli_caller_lock(c);
+    nbcoll_status s = nbcolli_request_start(vote);
+    nbcolli_caller_unlock(c);
+    if (s == NBCOLL_OK) {
+        *request = handle;
+        nbcolli_take_handed(c);
+    } else if (s == nbcolli_broken(over))
+        nbcolli_start_refused(over);
+    return s;
+}
+
+/* ---- the calls --------------------------------------------------------------------------------------------------- */
+
+/* Of an endpoint that is given: is it the caller's, and no other one? */
+static nbcoll_status nbcolli_create_check(const nbcoll_context *c, int n, nbcoll_endpoint *const ep[])
+{
+    if (n < 1)
+        return NBCOLL_ERR_ARGUMENT;
+    if (n > NBCOLL_ENDPOINTS)
+        return NBCOLL_ERR_LIMIT;
+    for (int i = 0; i < n; i++) {
+        if (!ep[i])
+            return NBCOLL_ERR_NULL;
+        if (ep[i]->owner)
+            return ep[i]->owner == c ? NBCOLL_ERR_BUSY : NBCOLL_ERR_FOREIGN;
+        for (int k = 0; k < i; k++)
+            if (ep[k] == ep[i])
+                return NBCOLL_ERR_ARGUMENT;
+    }
+    return NBCOLL_OK;
+}
+
+/* A communicator of all ranks of the home, which talk by that for now. */
+static nbcoll_status nbcolli_create_first(nbcolli_link *home, const nbcoll_comm_config *config, nbcoll_comm **out)
+{
+    const nbcoll_endpoint *ep = home->endpoint;
+    nbcoll_comm *comm;
+    nbcoll_status s = nbcolli_comm_open(home, config, ep->ranks, NULL, &comm);
+
+    if (s != NBCOLL_OK)
+        return s;
+    comm->id = 0;
+    comm->rank = ep->rank;
+    comm->size = ep->ranks;
+    for (int i = 0; i < comm->size; i++)
+        comm->peer[i] = (nbcolli_peer){.link = home, .address = i, .home = i, .pair = &home->pair[i], .is_near = 1};
+    s = nbcolli_ballot_open(comm);
+    if (s == NBCOLL_OK) {
+        nbcolli_comm_register(comm);
+        *out = comm;
+    } else
+        nbcolli_comm_destroy(comm);
+    return s;
+}
+
+static nbcoll_status nbcolli_comm_create(nbcoll_context *c, int n, nbcoll_endpoint *const ep[],
+                                         const nbcoll_comm_config *config, nbcoll_comm **out, nbcoll_request *request)
+{
+    nbcolli_link *home;
+    nbcolli_request *vote;
+    nbcoll_comm *comm;
+    nbcoll_status s = nbcolli_create_check(c, n, ep);
+
+    if (s == NBCOLL_OK)
+        s = nbcolli_agent_suits(c, config->agent, ep[n - 1]);
+    if (s != NBCOLL_OK)
+        return s;
+    s = nbcolli_links_open(c, n, ep, &home);
+    if (s != NBCOLL_OK)
+        return s;
+    s = nbcolli_create_first(home, config, &comm);
+    if (s != NBCOLL_OK) {
+        nbcolli_links_drop(home);
+        return s;
+    }
+    s = nbcolli_create_prepare(comm, comm, (nbcolli_create_wish){NBCOLLI_CREATE, 0, comm->rank}, out, &vote);
+    if (s == NBCOLL_OK && (s = nbcolli_create_start(comm, vote, request)) != NBCOLL_OK)
+        nbcolli_create_undo(comm, vote);
+    if (s != NBCOLL_OK) {
+        nbcolli_area_return(comm);
+        nbcolli_comm_destroy(comm);
+        nbcolli_links_drop(home);
+        return s;
+    }
+    if (config->agent)
+        nbcolli_agent_hold(config->agent);
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_comm_icreate_over(nbcoll_context *context, int n, nbcoll_endpoint *const endpoints[],
+                                       const nbcoll_comm_config *given, nbcoll_comm **out, nbcoll_request *request)
+{
+    nbcoll_comm_config config;
+
+    if (!context || !endpoints || !out || !request)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter(context);
+    if (s != NBCOLL_OK)
+        return s;
+    s = nbcolli_comm_config_read(given, &config);
+    return nbcolli_leave(context,
+                         s == NBCOLL_OK ? nbcolli_comm_create(context, n, endpoints, &config, out, request) : s);
+}
+
+nbcoll_status nbcoll_comm_create_over(nbcoll_context *context, int n, nbcoll_endpoint *const endpoints[],
+                                      const nbcoll_comm_config *config, nbcoll_comm **out, uint64_t timeout)
+{
+    nbcoll_request request;
+    nbcoll_status s = nbcoll_comm_icreate_over(context, n, endpoints, config, out, &request);
+    return s == NBCOLL_OK ? nbcolli_wait_or_leave(request, timeout) : s;
+}
+
+nbcoll_status nbcoll_comm_icreate(nbcoll_context *context, nbcoll_endpoint *endpoint, const nbcoll_comm_config *given,
+                                  nbcoll_comm **out, nbcoll_request *request)
+{
+    return nbcoll_comm_icreate_over(context, 1, &endpoint, given, out, request);
+}
+
+nbcoll_status nbcoll_comm_create(nbcoll_context *context, nbcoll_endpoint *endpoint, const nbcoll_comm_config *config,
+                                 nbcoll_comm **out, uint64_t timeout)
+{
+    return nbcoll_comm_create_over(context, 1, &endpoint, config, out, timeout);
+}
+
+static nbcoll_status nbcolli_twin_open(nbcoll_comm *parent, nbcoll_comm *eldest, nbcolli_twin *twin)
+{
+    nbcoll_status s = nbcolli_comm_open(parent->link, &twin->config, parent->size, eldest, &twin->made);
+
+    if (s != NBCOLL_OK)
+        return s;
+    twin->made->parent = parent;
+    twin->made->eldest = eldest;
+    if (twin->is_led)
+        nbcolli_area_lead(twin->made, parent);
+    return s;
+}
+
+/* The eldest's vote makes it, too. */
+static void nbcolli_twin_join(nbcoll_comm *elder, nbcolli_twin *twin)
+{
+    nbcoll_comm *comm = twin->made;
+
+    elder->twin = comm;
+    comm->number = elder->number + 1;
+    comm->making = 1;
+    comm->out = twin->out;
+    nbcolli_area_offer_twin(comm);
+}
+
+static void nbcolli_twins_undo(int n, const nbcolli_twin twin[])
+{
+    for (int i = n - 1; i >= 0; i--) {
+        nbcolli_area_return(twin[i].made);
+        nbcolli_comm_destroy(twin[i].made);
+    }
+}
+
+/* All or, refused, none. */
+static nbcoll_status nbcolli_create_derive(nbcoll_comm *parent, nbcolli_create_wish mine, int n, nbcolli_twin twin[],
+                                           nbcoll_request *request)
+{
+    nbcolli_link *link = parent->link;
+    nbcolli_request *vote;
+    int opened = 0;
+
+    if (UINT32_MAX - link->serial < (uint32_t)n)
+        return NBCOLL_ERR_LIMIT;
+    nbcoll_status s = nbcolli_twin_open(parent, NULL, &twin[0]);
+    nbcoll_comm *eldest = s == NBCOLL_OK ? twin[0].made : NULL;
+    while (s == NBCOLL_OK && ++opened < n) {
+        s = nbcolli_twin_open(parent, eldest, &twin[opened]);
+        eldest->listed_areas += twin[opened].config.cells > 0;
+    }
+    if (s == NBCOLL_OK)
+        s = nbcolli_create_prepare(eldest, parent, mine, twin[0].out, &vote);
+    if (s != NBCOLL_OK) {
+        nbcolli_twins_undo(opened, twin);
+        return s;
+    }
+    for (int i = 1; i < n; i++)
+        nbcolli_twin_join(twin[i - 1].made, &twin[i]);
+    link->serial += (uint32_t)n;
+    s = nbcolli_create_start(parent, vote, request);
+    if (s == NBCOLL_OK)
+        return s;
+    link->serial -= (uint32_t)n; /* nobody has seen them */
+    nbcolli_create_undo(eldest, vote);
+    nbcolli_twins_undo(n, twin);
+    return s;
+}
+
+/* With the parent's configuration, but for its agent, which serves that one. */
+static nbcoll_status nbcolli_create_inherit(nbcoll_comm *parent, nbcolli_create_wish mine, nbcoll_comm **out,
+                                            nbcoll_request *request)
+{
+    if (!out || !request)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter(parent->context);
+    if (s != NBCOLL_OK)
+        return s;
+    nbcolli_twin one = {.config = parent->config, .out = out};
+    one.config.agent = NULL;
+    return nbcolli_leave(parent->context, nbcolli_create_derive(parent, mine, 1, &one, request));
+}
+
+static nbcoll_status nbcolli_inherit_now(nbcoll_comm *parent, nbcolli_create_wish mine, nbcoll_comm **out,
+                                         uint64_t timeout)
+{
+    nbcoll_request request;
+    nbcoll_status s = nbcolli_create_inherit(parent, mine, out, &request);
+    return s == NBCOLL_OK ? nbcolli_wait_or_leave(request, timeout) : s;
+}
+
+nbcoll_status nbcoll_comm_isplit(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out, nbcoll_request *request)
+{
+    return comm ? nbcolli_create_inherit(comm, (nbcolli_create_wish){NBCOLLI_SPLIT, colour, key}, out, request)
+                : NBCOLL_ERR_NULL;
+}
+
+nbcoll_status nbcoll_comm_split(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out, uint64_t timeout)
+{
+    return comm ? nbcolli_inherit_now(comm, (nbcolli_create_wish){NBCOLLI_SPLIT, colour, key}, out, timeout)
+                : NBCOLL_ERR_NULL;
+}
+
+/* By the lowest rank of the same endpoint, whether or not that one shares memory; without shared memory by a number
+ * that no other rank has. Constant, so that no lock is needed. */
+static nbcolli_create_wish nbcolli_by_memory(const nbcoll_comm *comm, int key)
+{
+    int rank = 0;
+
+    while (!comm->peer[rank].is_near)
+        rank++;
+    if (!comm->peer[comm->rank].link->transport.shared)
+        rank = comm->size + comm->rank;
+    return (nbcolli_create_wish){NBCOLLI_SPLIT_SHARED, rank, key};
+}
+
+nbcoll_status nbcoll_comm_isplit_shared(nbcoll_comm *comm, int key, nbcoll_comm **out, nbcoll_request *request)
+{
+    return comm ? nbcolli_create_inherit(comm, nbcolli_by_memory(comm, key), out, request) : NBCOLL_ERR_NULL;
+}
+
+nbcoll_status nbcoll_comm_split_shared(nbcoll_comm *comm, int key, nbcoll_comm **out, uint64_t timeout)
+{
+    return comm ? nbcolli_inherit_now(comm, nbcolli_by_memory(comm, key), out, timeout) : NBCOLL_ERR_NULL;
+}
+
+static nbcolli_create_wish nbcolli_as_parent(const nbcoll_comm *parent)
+{
+    return (nbcolli_create_wish){NBCOLLI_DUP, 0, parent->rank};
+}
+
+nbcoll_status nbcoll_comm_idup(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request)
+{
+    return comm ? nbcolli_create_inherit(comm, nbcolli_as_parent(comm), out, request) : NBCOLL_ERR_NULL;
+}
+
+nbcoll_status nbcoll_comm_dup(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout)
+{
+    return comm ? nbcolli_inherit_now(comm, nbcolli_as_parent(comm), out, timeout) : NBCOLL_ERR_NULL;
+}
+
+nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_comm_config *given, nbcoll_comm **out,
+                                    nbcoll_request *request)
+{
+    nbcolli_twin one = {.out = out};
+
+    if (!comm || !out || !request)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter(comm->context);
+    if (s != NBCOLL_OK)
+        return s;
+    s = nbcolli_comm_config_read(given, &one.config);
+    if (s == NBCOLL_OK && one.config.agent)
+        s = nbcolli_has_ranks_of_endpoint(comm)
+                ? nbcolli_agent_suits(comm->context, one.config.agent, comm->link->endpoint)
+                : NBCOLL_ERR_UNSUPPORTED;
+    if (s == NBCOLL_OK)
+        s = nbcolli_create_derive(comm, nbcolli_as_parent(comm), 1, &one, request);
+    if (s == NBCOLL_OK && one.config.agent)
+        nbcolli_agent_hold(one.config.agent);
+    return nbcolli_leave(comm->context, s);
+}
+
+nbcoll_status nbcolli_comm_idups(nbcoll_comm *comm, int purpose, int n, nbcolli_twin twin[], nbcoll_request *request)
+{
+    const nbcolli_create_wish mine = {NBCOLLI_DUP, purpose, comm->rank};
+    nbcoll_status s = nbcolli_enter(comm->context);
+    if (s != NBCOLL_OK)
+        return s;
+    return nbcolli_leave(comm->context, nbcolli_create_derive(comm, mine, n, twin, request));
+}
+
+nbcoll_status nbcoll_comm_dup_with(nbcoll_comm *comm, const nbcoll_comm_config *config, nbcoll_comm **out,
+                                   uint64_t timeout)
+{
+    nbcoll_request request;
+    nbcoll_status s = nbcoll_comm_idup_with(comm, config, out, &request);
+    return s == NBCOLL_OK ? nbcolli_wait_or_leave(request, timeout) : s;
+}

@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Requests as the program sees them: see request.h. */
+#include "request.h"
+
+#include "start.h"
+#include "wait.h"
+#include "../state/failure.h"
+#include "../run/fail.h"
+#include "../run/middle.h"
+#include "../run/pool.h"
+#include "../run/queue.h"
+#include "../comm/requests.h"
+#include "../match/agree.h"
+#include "../match/ask.h"
+#include "../progress/carried.h"
+#include "../progress/offloaded.h"
+#include "../progress/progress.h"
+#include "../progress/report.h"
+#include "../../offload/offload.h"
+
+/* Has it been started, and not ended? The lock is held. */
+static int nbcolli_is_active(const nbcolli_request *r)
+{
+    return atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_ACTIVE; /* the lock orders it */
+}
+
+/* ---- one look ---------------------------------------------------------------------------------------------------- */
+
+/* Of a request that was not found: OK if its end has been reported. */
+static nbcoll_status nbcolli_peek_stale(const nbcoll_request *request, nbcoll_context *c)
+{
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
+    return nbcolli_leave(c, nbcolli_was_reported(*request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
+}
+
+nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
+{
+    nbcoll_context *c = nbcolli_context_of(*request);
+    nbcolli_request *r;
+
+    *idle = 1;
+    if (!c)
+        return NBCOLL_OK;
+    if (nbcolli_is_forked(c))
+        return NBCOLL_ERR_FORKED;
+    r = nbcolli_request_find(*request);
+    if (!r)
+        return nbcolli_peek_stale(request, c);
+    unsigned state = atomic_load_explicit(&r->state, memory_order_acquire); /* sees the buffers of an ended one */
+    *idle = state == NBCOLLI_REQUEST_INACTIVE;
+    return nbcolli_is_pending(state) ? NBCOLL_PENDING : NBCOLL_OK;
+}
+
+nbcoll_status nbcolli_outcome(const nbcoll_request *request)
+{
+    nbcoll_context *c = nbcolli_context_of(*request);
+    nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_OK;
+    nbcolli_request *r;
+
+    if (!c || s != NBCOLL_OK)
+        return s;
+    r = nbcolli_request_find(*request);
+    switch (r ? atomic_load_explicit(&r->state, memory_order_relaxed) : NBCOLLI_REQUEST_FREE) { /* the lock orders it */
+    case NBCOLLI_REQUEST_FREE:
+        return nbcolli_leave(c, nbcolli_was_reported(*request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
+    case NBCOLLI_REQUEST_INACTIVE: return nbcolli_leave(c, NBCOLL_OK);
+    case NBCOLLI_REQUEST_ENDED:
+    case NBCOLLI_REQUEST_OVER:
+        return nbcolli_leave(c, r->done ? NBCOLL_OK : r->status);
+    default: return nbcolli_leave(c, NBCOLL_PENDING);
+    }
+}
+
+/* What the request came to, if it ended; that reports the end. The lock is held. */
+static nbcoll_status nbcolli_take_end(nbcoll_context *c, nbcolli_request *r, nbcoll_request *request)
+{
+    nbcoll_status s = r->done ? NBCOLL_OK : r->status; /* the callback reports how it ended */
+
+    /* relaxed: the lock orders it */
+    switch (atomic_load_explicit(&r->state, memory_order_relaxed)) {
+    case NBCOLLI_REQUEST_INACTIVE:
+        return NBCOLL_OK;
+    case NBCOLLI_REQUEST_ENDED:
+    case NBCOLLI_REQUEST_OVER:
+        break;
+    default:
+        return NBCOLL_PENDING;
+    }
+    if (r->persistent) {
+        if (!r->calling) /* else its callback is about to run, which may start it again */
+            atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_release); /* for its next start */
+        return s;
+    }
+    if (!r->calling) /* else released after its callback */
+        nbcolli_request_release(c, r);
+    *request = (nbcoll_request){0};
+    return s;
+}
+
+/* May the passes be left to a driver, and has it left nothing for a call? */
+static int nbcolli_is_driven_on(const nbcoll_context *c)
+{
+    return nbcolli_is_driven(c) && !nbcolli_driven_has_steps(c);
+}
+
+/* Another thread is inside, and advances what is pending. But what has ended is reported when that one is out: a wait
+ * that was woken for it is not told again. */
+static __attribute__((noinline)) nbcoll_status nbcolli_enter_after(nbcoll_context *c, int is_pending)
+{
+    return is_pending && !nbcolli_is_inside(c) ? NBCOLL_PENDING : nbcolli_enter(c);
+}
+
+/* Where any thread may come, a callback reports the end, or the handle may be stale. `passes`: also where a driver
+ * makes them. */
+static nbcoll_status nbcolli_test_slowly(nbcoll_request *request, nbcolli_request *r, nbcoll_context *c, int passes)
+{
+    nbcoll_status s;
+
+    if (nbcolli_is_forked(c))
+        return NBCOLL_ERR_FORKED;
+    int is_pending = nbcolli_is_of(r, request->generation) &&
+                     nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed)); /* the lock orders it */
+    if (is_pending && !passes && nbcolli_is_driven_on(c))
+        return NBCOLL_PENDING;
+    if (!nbcolli_try_lock(c) && (s = nbcolli_enter_after(c, is_pending)) != NBCOLL_OK)
+        return s;
+    if (is_pending) {
+        c->driven.looked = 1;
+        nbcolli_pass(c);
+    }
+    if (nbcolli_is_of(r, request->generation))
+        s = nbcolli_take_end(c, r, request);
+    else if (nbcolli_was_reported(*request)) {
+        *request = (nbcoll_request){0};
+        s = NBCOLL_OK;
+    } else
+        s = NBCOLL_ERR_REQUEST;
+    return nbcolli_leave_reporting(c, s);
+}
+
+/* The same as take_end, for a request of which nothing else is to be looked after. */
+static inline nbcoll_status nbcolli_take_plain_end(nbcoll_context *c, nbcolli_request *r, nbcoll_request *request)
+{
+    nbcoll_status s = r->status;
+
+    if (r->persistent) {
+        /* relaxed: of one thread */
+        atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed);
+        return s;
+    }
+    nbcolli_request_retire(c, r);
+    *request = (nbcoll_request){0};
+    return s;
+}
+
+NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_test(nbcoll_request *request, nbcolli_request *r)
+{
+    nbcoll_context *c = r->context;
+    nbcoll_status s = NBCOLL_OK;
+    /* relaxed, here and below: of one thread */
+    if (r->is_heeded || c->flags & NBCOLL_ANY_THREAD || nbcolli_is_forked(c) ||
+        atomic_load_explicit(&r->generation, memory_order_relaxed) != request->generation ||
+        atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_FREE || !nbcolli_try_lock(c))
+        return nbcolli_test_slowly(request, r, c, 0);
+    if (nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed)))
+        nbcolli_pass(c);
+    unsigned state = atomic_load_explicit(&r->state, memory_order_relaxed);
+    if (nbcolli_is_unreported(state))
+        s = nbcolli_take_plain_end(c, r, request);
+    else if (state != NBCOLLI_REQUEST_INACTIVE)
+        s = NBCOLL_PENDING;
+    return nbcolli_leave_reporting(c, s);
+}
+
+/* What a look is enough for, at a request that keeps a run: one that replays, or has ended. AGAIN: it replays, and its
+ * line is not there; PENDING: a call that enters is to see. */
+static inline nbcoll_status nbcolli_request_look(nbcoll_request *request)
+{
+    nbcolli_request *r = (nbcolli_request *)request->at;
+
+    /* relaxed, here and below: of one thread, if it keeps a run */
+    if (!r || !r->kept || atomic_load_explicit(&r->generation, memory_order_relaxed) != request->generation ||
+        *r->process != 1)
+        return NBCOLL_PENDING;
+    const nbcoll_context *c = r->context;
+    if (c->replaying == r) {
+        nbcoll_status s = nbcolli_replay_look(r);
+        return s == NBCOLL_OK ? nbcolli_request_take_kept(request, s) : s;
+    }
+    if (c->ended || atomic_load_explicit(&c->lock, memory_order_relaxed) ||
+        !nbcolli_is_unreported(atomic_load_explicit(&r->state, memory_order_relaxed)))
+        return NBCOLL_PENDING;
+    return nbcolli_request_take_kept(request, r->status);
+}
+
+static __attribute__((noinline)) nbcoll_status nbcolli_test_kept_slowly(nbcoll_request *request)
+{
+    return nbcolli_test(request, (nbcolli_request *)request->at);
+}
+
+static __attribute__((noinline)) nbcoll_status nbcolli_test_kept(nbcoll_request *request)
+{
+    nbcoll_status s = nbcolli_request_look(request);
+    return s == NBCOLL_PENDING || s == NBCOLL_AGAIN ? nbcolli_test_kept_slowly(request) : s;
+}
+
+nbcoll_status nbcoll_test(nbcoll_request *request)
+{
+    if (!request || !request->at)
+        return request ? NBCOLL_OK : NBCOLL_ERR_NULL;
+    nbcolli_request *r = (nbcolli_request *)request->at;
+    return r->kept ? nbcolli_test_kept(request) : nbcolli_test(request, r);
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------------------------- */
+
+/* Why the request is not over, if it is not: it waits for its slot, or for its peers. The lock is held. */
+static nbcoll_status nbcolli_request_expired(nbcolli_request *r)
+{
+    nbcoll_status s = NBCOLL_ERR_TIMEOUT;
+    const nbcolli_run *run = r->run, *holder = run;
+
+    if (nbcolli_is_shrink(r))
+        nbcolli_note_failure(r->comm, s, nbcolli_shrink_awaited(r), r->comm->taken);
+    else if (nbcolli_is_carried(r)) /* relaxed: for itself */
+        nbcolli_note_failure(r->comm, s, atomic_load_explicit(&r->awaited, memory_order_relaxed), r->comm->taken);
+    else if (nbcolli_is_active(r) && nbcolli_is_program(r))
+        nbcolli_note_failure(r->comm, s, -1, r->comm->taken);
+    else if (!run && nbcolli_is_active(r))
+        holder = nbcolli_slot_of(r->comm, r->tag)->active;
+    if (holder) {
+        nbcoll_failure f = nbcolli_awaited(holder);
+        if (holder != run)
+            f.status = NBCOLL_ERR_NO_SLOT;
+        s = f.status;
+        nbcolli_note(r->comm, &f);
+    }
+    return s;
+}
+
+static nbcoll_status nbcolli_wait_expired(nbcoll_context *c, nbcoll_request request)
+{
+    if (nbcolli_enter(c) != NBCOLL_OK)
+        return NBCOLL_ERR_FORKED;
+    nbcolli_request *r = nbcolli_request_find(request);
+    return nbcolli_leave(c, r ? nbcolli_request_expired(r) : NBCOLL_ERR_TIMEOUT);
+}
+
+/* After a first look. */
+static nbcoll_status nbcolli_wait_on(nbcoll_request *request, uint64_t timeout)
+{
+    nbcoll_context *c = nbcolli_context_of(*request);
+    nbcolli_waiter w = {0};
+
+    for (;;) {
+        if (!nbcolli_waiter_pause(&w, &c, 1, timeout))
+            return nbcolli_wait_expired(c, *request);
+        nbcoll_status s = nbcolli_waiter_passes(&w)
+                              ? nbcolli_test_slowly(request, nbcolli_entry_of(*request), c, 1)
+                              : nbcoll_test(request);
+        if (s != NBCOLL_PENDING) {
+            nbcolli_waiter_end(&w);
+            return s;
+        }
+    }
+}
+
+/* After a glance that found nothing: further ones, while spinning is right, or after yields to the ranks of this core,
+ * for which nothing has to be unfolded. PENDING: a call that enters is to see. */
+static nbcoll_status nbcolli_request_look_on(nbcoll_request *request, uint64_t timeout)
+{
+    nbcoll_context *c = nbcolli_context_of(*request);
+    uint64_t looks = nbcolli_takes_turns(c) ? NBCOLLI_REPLAY_YIELDS : NBCOLLI_REPLAY_LOOKS;
+    nbcoll_status s = NBCOLL_AGAIN;
+
+    if (!timeout || c->host.pause || (nbcolli_takes_turns(c) && timeout <= NBCOLLI_ROUND))
+        return NBCOLL_PENDING;
+    for (; looks > 1; looks--) {
+        if (nbcolli_takes_turns(c))
+            nbcolli_pause(c, looks);
+        else
+            nbcolli_lock_relax();
+        s = nbcolli_request_look(request);
+        if (s != NBCOLL_AGAIN)
+            return s;
+    }
+    return NBCOLL_PENDING;
+}
+
+/* After a glance that was not enough. */
+static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_request *request, uint64_t timeout,
+                                                                   nbcoll_status s)
+{
+    if (s == NBCOLL_AGAIN)
+        s = nbcolli_request_look_on(request, timeout);
+    if (s == NBCOLL_PENDING)
+        s = request->at ? nbcolli_test(request, (nbcolli_request *)request->at) : NBCOLL_OK;
+    return s == NBCOLL_PENDING ? nbcolli_wait_on(request, timeout) : s;
+}
+
+nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
+{
+    if (!request)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_request_look(request);
+    return s == NBCOLL_OK ? s : nbcolli_wait_longer(request, timeout, s);
+}
+
+/* To be drained; then the carrier, if it returns one, is to go. */
+static nbcolli_carrier *nbcolli_request_cancel(nbcolli_request *r)
+{
+    if (nbcolli_is_carried(r))
+        return nbcolli_carried_cancel(r);
+    if (nbcolli_is_shrink(r))
+        nbcolli_shrink_cancel(r);
+    else if (nbcolli_is_program(r)) {
+        nbcoll_agent_cancel(r->comm->config.agent);
+        nbcolli_agents_end(r->comm, NBCOLL_ERR_CANCELLED, 1); /* before others say that they have lost this one */
+    } else
+        nbcolli_request_fail(r, NBCOLL_ERR_CANCELLED, r->comm->rank, 1);
+    return NULL;
+}
+
+/* Out of a call that has cancelled. */
+static nbcoll_status nbcolli_leave_cancelled(nbcoll_context *c, nbcolli_carrier *carrier, nbcoll_status s)
+{
+    nbcolli_unlock(c);
+    if (carrier)
+        carrier->go(carrier);
+    return s;
+}
+
+/* A look at a request whose handle nobody has got: it is what it was, and no callback reports its end. `passes`: also
+ * where a driver makes them. */
+static inline nbcoll_status nbcolli_test_own(nbcoll_context *c, nbcolli_request *r, int passes)
+{
+    unsigned state = atomic_load_explicit(&r->state, memory_order_relaxed); /* the lock orders it */
+    nbcoll_status s = NBCOLL_PENDING;
+
+    if (nbcolli_is_forked(c))
+        return NBCOLL_ERR_FORKED;
+    if (nbcolli_is_pending(state) && !passes && nbcolli_is_driven_on(c))
+        return NBCOLL_PENDING;
+    if (!nbcolli_try_lock(c) && (s = nbcolli_enter_after(c, nbcolli_is_pending(state))) != NBCOLL_OK)
+        return s;
+    if (nbcolli_is_pending(state)) {
+        c->driven.looked = 1;
+        nbcolli_pass(c);
+        state = atomic_load_explicit(&r->state, memory_order_relaxed); /* as above */
+    }
+    if (!nbcolli_is_pending(state)) {
+        s = r->status;
+        nbcolli_request_release(c, r);
+    }
+    return nbcolli_leave_reporting(c, s);
+}
+
+/* The deadline is over. */
+static nbcoll_status nbcolli_leave_alone(nbcoll_context *c, nbcolli_request *r)
+{
+    if (nbcolli_enter(c) != NBCOLL_OK)
+        return NBCOLL_ERR_FORKED;
+    if (!nbcolli_is_active(r)) { /* it has ended since */
+        nbcoll_status ended = r->status;
+        nbcolli_request_release(c, r);
+        return nbcolli_leave(c, ended);
+    }
+    nbcoll_comm *comm = r->comm;
+    nbcoll_status s = nbcolli_request_expired(r);
+    nbcoll_failure failure = c->failure; /* that of the deadline, which cancelling does not replace */
+    nbcolli_run_drop(r);
+    r->detached = r->is_heeded = 1;
+    if (r->creating)
+        r->creating->out = NULL;
+    nbcolli_carrier *carrier = nbcolli_request_cancel(r);
+    nbcolli_note(comm, &failure);
+    nbcolli_drain(c);
+    c->failure = failure;
+    return nbcolli_leave_cancelled(c, carrier, s);
+}
+
+/* After a glance that was not enough. */
+static __attribute__((noinline)) nbcoll_status nbcolli_wait_kept_longer(nbcolli_request *r, uint64_t timeout,
+                                                                        nbcoll_status s)
+{
+    nbcoll_request request = nbcolli_request_handle(r);
+
+    if (s == NBCOLL_AGAIN)
+        s = nbcolli_request_look_on(&request, timeout);
+    return s == NBCOLL_PENDING ? nbcolli_wait_or_leave(request, timeout) : s;
+}
+
+nbcoll_status nbcolli_wait_kept(nbcolli_request *r, uint64_t timeout)
+{
+    nbcoll_status s;
+
+    if (r->context->replaying == r)
+        s = nbcolli_replay_look(r);
+    else if (nbcolli_is_unreported(atomic_load_explicit(&r->state, memory_order_relaxed))) /* of one thread */
+        return nbcolli_request_retire_kept(r, r->status);
+    else
+        s = NBCOLL_PENDING;
+    return s == NBCOLL_OK ? nbcolli_request_retire_kept(r, s) : nbcolli_wait_kept_longer(r, timeout, s);
+}
+
+nbcoll_status nbcolli_wait_or_leave(nbcoll_request request, uint64_t timeout)
+{
+    nbcolli_request *r = nbcolli_entry_of(request);
+    nbcoll_context *c = r->context;
+    nbcoll_status s = nbcolli_test_own(c, r, 0);
+    nbcolli_waiter w = {0};
+
+    while (s == NBCOLL_PENDING) {
+        if (!nbcolli_waiter_pause(&w, &c, 1, timeout))
+            return nbcolli_leave_alone(c, r);
+        s = nbcolli_test_own(c, r, nbcolli_waiter_passes(&w));
+    }
+    nbcolli_waiter_end(&w);
+    return s;
+}
+
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
+
+/* Into the context of a request that exists. */
+static nbcoll_status nbcolli_enter_request(nbcoll_request request, nbcolli_request **out)
+{
+    nbcoll_context *c = nbcolli_context_of(request);
+    nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_ERR_REQUEST;
+    if (s != NBCOLL_OK)
+        return s;
+    *out = nbcolli_request_find(request);
+    return *out ? NBCOLL_OK : nbcolli_leave(c, NBCOLL_ERR_REQUEST);
+}
+
+static __attribute__((noinline)) nbcoll_status nbcolli_start_generally(nbcoll_request *request)
+{
+    nbcoll_context *c = request ? nbcolli_context_of(*request) : NULL;
+    if (!c)
+        return request ? NBCOLL_ERR_REQUEST : NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter_caller(c);
+    if (s != NBCOLL_OK)
+        return s;
+    nbcolli_request *r = nbcolli_request_find(*request);
+    if (r && atomic_load_explicit(&r->state, memory_order_acquire) == NBCOLLI_REQUEST_INACTIVE) /* sees its last end */
+        return nbcolli_start_over(r->comm, nbcolli_is_carried(r)     ? nbcolli_carried_start(r)
+                                           : nbcolli_is_offloaded(r) ? nbcolli_offloaded_start(r)
+                                                                     : nbcolli_request_start(r));
+    nbcolli_leave_caller(c);
+    return NBCOLL_ERR_REQUEST;
+}
+
+nbcoll_status nbcoll_start(nbcoll_request *request)
+{
+    nbcolli_request *r = request ? (nbcolli_request *)request->at : NULL;
+
+    /* relaxed: of one thread, if it keeps a run */
+    if (r && r->kept && atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_INACTIVE &&
+        atomic_load_explicit(&r->generation, memory_order_relaxed) == request->generation && *r->process == 1 &&
+        nbcolli_can_replay(r->context, r->comm))
+        return nbcolli_replay_start(r);
+    return nbcolli_start_generally(request);
+}
+
+nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *done, void *user)
+{
+    nbcolli_request *r;
+    if (!done)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter_request(request, &r);
+    if (s != NBCOLL_OK)
+        return s;
+    nbcolli_run_drop(r);
+    r->done = done;
+    r->is_heeded = 1;
+    r->user = user;
+    if (nbcolli_is_unreported(atomic_load_explicit(&r->state, memory_order_relaxed))) /* the lock orders it */
+        nbcolli_request_end(r->context, r);
+    nbcolli_unlock(r->context); /* the callback runs from the next progress */
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_cancel(nbcoll_request request)
+{
+    nbcoll_context *c = nbcolli_context_of(request);
+    nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_ERR_REQUEST;
+    if (s != NBCOLL_OK)
+        return s;
+    nbcolli_request *r = nbcolli_request_find(request);
+    if (!r)
+        return nbcolli_leave(c, nbcolli_was_reported(request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
+    nbcolli_carrier *carrier = nbcolli_is_active(r) ? nbcolli_request_cancel(r) : NULL;
+    nbcolli_drain(c);
+    return nbcolli_leave_cancelled(c, carrier, NBCOLL_OK);
+}
+
+/* Does the region lie, in part, in these bytes of the receive buffer? */
+static int nbcolli_request_overlaps(const nbcolli_run *run, nbcoll_region region, size_t offset, size_t bytes)
+{
+    if (region.at.buffer == NBCOLL_BUFFER_RECV_BLOCK) {
+        nbcoll_memory block = nbcolli_resolve(run, region);
+        region.at.offset = (size_t)((unsigned char *)block.at - run->base[NBCOLL_BUFFER_RECV]);
+        region.bytes = block.bytes;
+    } else if (region.at.buffer != NBCOLL_BUFFER_RECV)
+        return 0;
+    return region.bytes && region.at.offset < offset + bytes && offset < region.at.offset + region.bytes;
+}
+
+/* Bytes of the receive buffer: those of the call, whether steps write them or not; of a schedule of the program's own,
+ * those that it touches. */
+static size_t nbcolli_recv_extent(const nbcolli_request *r)
+{
+    size_t extent = r->schedule ? r->schedule->extent[NBCOLL_BUFFER_RECV] : 0; /* a shrink has none */
+
+    if (r->extent != NBCOLLI_AS_COUNTED)
+        return r->extent > extent ? r->extent : extent;
+    for (int i = 0; i < r->comm->size; i++) {
+        nbcoll_memory block = nbcolli_block(&r->blocks[1], r->recv, (size_t)i);
+        size_t end = (size_t)((unsigned char *)block.at - (unsigned char *)r->recv) + block.bytes;
+        extent = end > extent ? end : extent;
+    }
+    return extent;
+}
+
+/* Has every step that writes there ended? */
+static nbcoll_status nbcolli_region_final(const nbcolli_run *run, size_t offset, size_t bytes)
+{
+    const nbcoll_schedule *s = run->schedule;
+
+    if (s->middle && run->before[s->middle] != NBCOLLI_STEP_OVER) { /* what that writes no step says */
+        const struct nbcoll_program_run *program = run->request->program;
+        if (!program || !nbcolli_agent_has_arrived(program, offset, bytes))
+            return NBCOLL_PENDING;
+    }
+    for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++) {
+        const nbcoll_step_view *v = &s->step[i];
+        if (run->before[i] == NBCOLLI_STEP_OVER)
+            continue;
+        if (nbcolli_request_overlaps(run, v->write, offset, bytes))
+            return NBCOLL_PENDING;
+        for (uint32_t p = 0; v->kind == NBCOLL_CALL && p < v->part_count; p++)
+            if (v->parts[p].number && nbcolli_request_overlaps(run, v->parts[p].region, offset, bytes))
+                return NBCOLL_PENDING;
+    }
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_arrived(nbcoll_request request, size_t offset, size_t bytes)
+{
+    nbcolli_request *r;
+    nbcoll_status s = nbcolli_enter_request(request, &r);
+    if (s != NBCOLL_OK)
+        return s;
+    size_t extent = nbcolli_recv_extent(r);
+    if (offset > extent || bytes > extent - offset)
+        s = NBCOLL_ERR_COUNT;
+    else if (r->run)
+        s = nbcolli_region_final(r->run, offset, bytes);
+    else if (nbcolli_is_active(r) && nbcolli_is_program(r))
+        s = r->program && nbcolli_agent_has_arrived(r->program, offset, bytes) ? NBCOLL_OK : NBCOLL_PENDING;
+    else if (r->status != NBCOLL_OK)
+        s = NBCOLL_PENDING; /* it never will */
+    return nbcolli_leave(r->context, s);
+}
+
+nbcoll_status nbcoll_request_free(nbcoll_request *request)
+{
+    nbcolli_request *r;
+    if (!request)
+        return NBCOLL_ERR_NULL;
+    nbcoll_context *c = nbcolli_context_of(*request);
+    nbcoll_status s = nbcolli_enter_request(*request, &r);
+    if (s != NBCOLL_OK)
+        return s;
+    nbcolli_caller_lock(c);
+    if (!r->persistent)
+        s = NBCOLL_ERR_REQUEST;
+    else if (nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed)) || r->calling) /* as the lock */
+        s = NBCOLL_ERR_BUSY;
+    else {
+        nbcolli_request_retire(c, r);
+        *request = (nbcoll_request){0};
+    }
+    nbcolli_caller_unlock(c);
+    return nbcolli_leave(c, s);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Requests as the program sees them: test, wait and their plurals, callbacks, cancel, persistent ones. */
+#ifndef NBCOLLI_ENGINE_CALLS_REQUEST_H
+#define NBCOLLI_ENGINE_CALLS_REQUEST_H
+
+#include "../state/context.h"
+
+/* Whether a request has ended, without reporting it. `idle`: there is nothing to wait for. */
+nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle);
+
+/* What test would say now; it changes nothing. */
+nbcoll_status nbcolli_outcome(const nbcoll_request *request);
+
+/* The next one, for a request that keeps a run and was started just now. */
+nbcoll_status nbcolli_wait_kept(nbcolli_request *r, uint64_t timeout);
+
+/* Waits for a request whose handle nobody else has got, and releases it; at the timeout leaves it to itself, cancelled,
+ * so that the caller can forget it. */
+nbcoll_status nbcolli_wait_or_leave(nbcoll_request request, uint64_t timeout);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The calls that shrink a communicator. */
+#include "request.h"
+#include "../comm/comm.h"
+#include "../comm/requests.h"
+#include "../match/agree.h"
+#include "../progress/lock.h"
+#include "../progress/progress.h"
+
+static nbcoll_status nbcolli_shrink_begin(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request)
+{
+    nbcoll_context *c = comm->context;
+    nbcolli_link *link = comm->link;
+    nbcoll_comm *made;
+
+    if (!nbcolli_shrink_fits(comm) || UINT32_MAX - link->serial <= (uint32_t)comm->size)
+        return NBCOLL_ERR_LIMIT;
+    nbcoll_comm_config config = comm->config;
+    config.agent = NULL;
+    nbcoll_status status = nbcolli_comm_open(link, &config, comm->size, NULL, &made);
+    if (status != NBCOLL_OK)
+        return status;
+    nbcolli_shrink *s = nbcolli_shrink_make(comm);
+    nbcolli_caller_lock(c);
+    nbcolli_request *r = s ? nbcolli_request_open(comm, NULL, NULL, NULL, 0) : NULL;
+    status = s ? nbcolli_request_refused(c) : NBCOLL_ERR_MEMORY; /* unless there is one */
+    nbcolli_caller_unlock(c);
+    if (!r) {
+        if (s)
+            nbcolli_shrink_free(s);
+        nbcolli_comm_destroy(made);
+        return status;
+    }
+    r->creating = made;
+    r->is_heeded = 1;
+    made->out = out;
+    r->status = NBCOLL_PENDING;
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* its handle is not out yet */
+    *request = nbcolli_request_handle(r);
+    nbcolli_shrink_start(s, comm, made, r);
+    nbcolli_drain(c);
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_comm_ishrink(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request)
+{
+    if (!comm || !out || !request)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter(comm->context);
+    return s == NBCOLL_OK ? nbcolli_leave(comm->context, nbcolli_shrink_begin(comm, out, request)) : s;
+}
+
+nbcoll_status nbcoll_comm_shrink(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout)
+{
+    nbcoll_request request;
+    nbcoll_status s = nbcoll_comm_ishrink(comm, out, &request);
+    return s == NBCOLL_OK ? nbcolli_wait_or_leave(request, timeout) : s;
+}

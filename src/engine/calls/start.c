@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Starting operations: see start.h. */
+#include "start.h"
+
+#include "../state/failure.h"
+#include "../exposures/cells.h"
+#include "../run/called.h"
+#include "../run/pending.h"
+#include "../run/pool.h"
+#include "../run/queue.h"
+#include "../comm/requests.h"
+#include "../match/ask.h"
+#include "../match/match.h"
+#include "../progress/lock.h"
+#include "../progress/offloaded.h"
+#include "../progress/progress.h"
+
+/* The start block of a request is all that a start reads and writes: of the request its state, tag and armed run; of
+ * the communicator `broken` and `ended`, which progress writes, `next_tag` and the number of slots; the pool of its
+ * schedule's runs; and the context's `handed`. */
+static nbcoll_status nbcolli_comm_can_start(const nbcoll_comm *comm)
+{
+    nbcoll_status broken = nbcolli_broken(comm);
+    if (broken != NBCOLL_OK)
+        return broken;
+    /* A reader's word has 48 bits for the tag's turn in its slot. */
+    return comm->next_tag >> 48 >= comm->config.slots ? NBCOLL_ERR_LIMIT : NBCOLL_OK;
+}
+
+/* The next tag is its own. With fewer operations under way than slots it arms a run, since it may get its slot at once;
+ * 0: there is no memory for that. Else progress will find it one, or end it on all ranks. */
+static int nbcolli_request_arm(nbcolli_request *r)
+{
+    nbcoll_comm *comm = r->comm;
+
+    r->tag = comm->next_tag;
+    r->history = comm->history;
+    /* relaxed: an older number is a smaller one */
+    return r->tag - atomic_load_explicit(&comm->ended, memory_order_relaxed) >= comm->config.slots ||
+           (r->armed = nbcolli_run_arm(r)) != NULL;
+}
+
+static void nbcolli_request_hand(nbcolli_request *r)
+{
+    r->comm->next_tag++;
+    r->comm->history = nbcolli_history_after(r->history, r->schedule->raised);
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_HANDED, memory_order_relaxed); /* its handle is not out yet */
+    nbcolli_hand(r->comm->context, r);
+}
+
+nbcoll_status nbcolli_request_start(nbcolli_request *r)
+{
+    nbcoll_status s = nbcolli_comm_can_start(r->comm);
+
+    if (s == NBCOLL_ERR_MISMATCH)
+        nbcolli_called_refuse(r->comm, r->schedule);
+    if (s != NBCOLL_OK)
+        return s;
+    if (!nbcolli_request_arm(r))
+        return NBCOLL_ERR_MEMORY;
+    nbcolli_request_hand(r);
+    return NBCOLL_OK;
+}
+
+/* Of a cut one: it has its place among those of the agents, as all ranks give it. */
+static nbcoll_status nbcolli_cut_start(nbcolli_request *r)
+{
+    nbcolli_programs *programs = &r->comm->programs;
+
+    if (!nbcolli_offloaded_has_buffers(r))
+        return NBCOLL_ERR_BUFFER;
+    r->program_number = programs->called;
+    r->program_turn = programs->turns;
+    r->program_room = programs->rooms;
+    nbcoll_status s = nbcolli_request_start(r);
+    if (s == NBCOLL_OK) {
+        programs->called++;
+        programs->turns += r->schedule->program != NULL;
+        programs->rooms += r->schedule->room != NBCOLL_START;
+    }
+    return s;
+}
+
+nbcoll_status nbcolli_offloaded_start(nbcolli_request *r)
+{
+    nbcoll_context *c = r->context;
+
+    if (!nbcolli_is_program(r))
+        return nbcolli_cut_start(r);
+    nbcoll_status s = nbcolli_offloaded_give(r);
+    if (s != NBCOLL_OK)
+        return s;
+    if (c->flags & NBCOLL_ANY_THREAD) {
+        atomic_store_explicit(&r->state, NBCOLLI_REQUEST_HANDED, memory_order_relaxed); /* its handle is not out yet */
+        nbcolli_hand(c, r);
+    } else
+        nbcolli_offloaded_take(r);
+    return NBCOLL_OK;
+}
+
+void nbcolli_start_refused(nbcoll_comm *comm)
+{
+    if (nbcolli_broken(comm) == NBCOLL_ERR_MISMATCH)
+        nbcolli_called_late(comm);
+    comm->context->failure = comm->failure;
+    comm->context->failure.status = nbcolli_broken(comm);
+}
+
+/* Notes why agents start nothing any more on it: what has been noted already, if an operation has ended so. */
+static void nbcolli_agents_refused(nbcoll_comm *comm, nbcoll_status s)
+{
+    /* relaxed: the lock orders it */
+    if (s != (nbcoll_status)atomic_load_explicit(&comm->agents, memory_order_relaxed))
+        return;
+    if (comm->failure.status == s)
+        comm->context->failure = comm->failure;
+    else
+        nbcolli_note_failure(comm, s, -1, comm->taken);
+}
+
+nbcoll_status nbcolli_start_failed(nbcoll_comm *comm, nbcoll_status s)
+{
+    if (s == NBCOLL_AGAIN) {
+        comm->carrier->go(comm->carrier);
+        return NBCOLL_OK;
+    }
+    if (s == nbcolli_broken(comm) && nbcolli_enter(comm->context) == NBCOLL_OK) {
+        nbcolli_start_refused(comm);
+        nbcolli_unlock(comm->context);
+    } else if (comm->config.agent && nbcolli_enter(comm->context) == NBCOLL_OK) {
+        nbcolli_offloaded_tell(comm);
+        nbcolli_agents_refused(comm, s);
+        return nbcolli_leave(comm->context, s);
+    }
+    return s;
+}
+
+nbcoll_status nbcolli_begin(nbcoll_comm *comm, nbcolli_request *r, int persistent, nbcoll_request *request)
+{
+    if (!r)
+        return nbcolli_request_refused(comm->context);
+    nbcoll_status s = NBCOLL_OK;
+    if (persistent)
+        nbcolli_request_list(comm, r);
+    else if ((s = nbcolli_request_start(r)) != NBCOLL_OK) {
+        nbcolli_request_discard(r->context, r);
+        return s;
+    }
+    *request = nbcolli_request_handle(r); /* whoever takes it over while the caller's side is held cannot release it */
+    return s;
+}
+
+nbcoll_status nbcolli_offloaded_begin(nbcolli_request *r, nbcoll_request *request)
+{
+    nbcoll_status s = nbcolli_offloaded_start(r);
+    if (s != NBCOLL_OK) {
+        nbcolli_request_discard(r->context, r);
+        return s;
+    }
+    *request = nbcolli_request_handle(r); /* as above */
+    return NBCOLL_OK;
+}
+
+static int nbcolli_shares_all(const nbcoll_schedule *s, nbcoll_comm *comm)
+{
+    int all = 1;
+    for (nbcoll_step i = 0; i < s->steps; i++) {
+        const nbcoll_step_view *v = &s->step[i];
+        if (v->kind == NBCOLL_FETCH || v->kind == NBCOLL_FETCH_REDUCE)
+            all &= nbcoll_comm_shares(comm, v->peer);
+        for (uint32_t p = 0; v->kind == NBCOLL_EXPOSE && p < v->part_count; p++)
+            all &= nbcoll_comm_shares(comm, v->parts[p].peer);
+    }
+    return all;
+}
+
+static nbcoll_status nbcolli_start_suits(nbcoll_schedule *s, const void *send, const void *recv, nbcoll_comm *comm)
+{
+    if (s->rank != comm->rank || s->ranks != comm->size)
+        return NBCOLL_ERR_RANK;
+    if ((s->extent[NBCOLL_BUFFER_SEND] && !send) || (s->extent[NBCOLL_BUFFER_RECV] && !recv))
+        return NBCOLL_ERR_BUFFER;
+    if (nbcolli_has_blocks(s) || (s->shared && !nbcolli_shares_all(s, comm)))
+        return NBCOLL_ERR_UNSUPPORTED;
+    if (s->shared && !nbcolli_cells_suffice(comm, s))
+        return NBCOLL_ERR_LIMIT;
+    return nbcolli_schedule_own(s, comm->context);
+}
+
+static nbcoll_status nbcolli_start_begin(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,
+                                         int persistent, nbcoll_request *request)
+{
+    if (!s || !comm || !request)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status status = nbcolli_enter_caller(comm->context);
+    if (status != NBCOLL_OK)
+        return status;
+    status = nbcolli_start_suits(s, send, recv, comm);
+    if (status == NBCOLL_OK)
+        status = nbcolli_begin(comm, nbcolli_request_open(comm, s, send, recv, 0), persistent, request);
+    return nbcolli_start_over(comm, status);
+}
+
+nbcoll_status nbcoll_schedule_start(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,
+                                    nbcoll_request *request)
+{
+    return nbcolli_start_begin(s, send, recv, comm, 0, request);
+}
+
+nbcoll_status nbcoll_schedule_init(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,
+                                   nbcoll_request *request)
+{
+    return nbcolli_start_begin(s, send, recv, comm, 1, request);
+}

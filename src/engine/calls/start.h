@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Starting operations: those of the library, and the schedules of a program's own making. */
+#ifndef NBCOLLI_ENGINE_CALLS_START_H
+#define NBCOLLI_ENGINE_CALLS_START_H
+
+#include "../progress/lock.h"
+
+/* Starts it: it is handed over to progress. Nothing has happened on an error. Touches the caller's side only, which is
+ * held. */
+nbcoll_status nbcolli_request_start(nbcolli_request *r);
+
+/* The same of one that the communicator's agent carries out, all or its middle. */
+nbcoll_status nbcolli_offloaded_start(nbcolli_request *r);
+
+/* Out of the caller's side, with the status of a start there. AGAIN: the communicator's carrier has to go. */
+nbcoll_status nbcolli_start_failed(nbcoll_comm *comm, nbcoll_status s);
+static inline nbcoll_status nbcolli_start_over(nbcoll_comm *comm, nbcoll_status s)
+{
+    nbcolli_leave_caller(comm->context);
+    return s == NBCOLL_OK ? s : nbcolli_start_failed(comm, s);
+}
+
+/* Notes why nothing starts any more on it, for one who is inside. */
+void nbcolli_start_refused(nbcoll_comm *comm);
+
+/* On the caller's side: a request that was just opened, for a schedule that suits the communicator, is started, or
+ * becomes a persistent one, inactive. Null: why it could not be opened. On an error it is gone. */
+nbcoll_status nbcolli_begin(nbcoll_comm *comm, nbcolli_request *r, int persistent, nbcoll_request *request);
+
+/* The same of one that an agent carries out. */
+nbcoll_status nbcolli_offloaded_begin(nbcolli_request *r, nbcoll_request *request);
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Passing time: see wait.h. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* RUSAGE_THREAD */
+#endif
+#include <sched.h>
+#include <sys/resource.h>
+
+#include "wait.h"
+
+#include "context.h"
+#include "../match/ask.h"
+#include "../progress/lock.h"
+#include "../../host/host.h"
+#include "../../host/sleep.h"
+#include "../../host/word.h"
+
+#define NBCOLLI_WAIT_YIELDS 100u     /* then, before the first sleep */
+#define NBCOLLI_VAIN_YIELDS 8u       /* as many in a row, and the next pause is a sleep */
+#define NBCOLLI_SHORT_SLEEP 1000000u /* ns: where another thread may take the wake-up, and end what we wait for */
+#define NBCOLLI_HELPING_YIELDS 4u    /* the same beside a driver, where ranks take turns on a core */
+#define NBCOLLI_NAP 100000000u       /* ns: on the news of driven contexts, before a look at their drivers */
+
+/* Arms the contexts and fills in their descriptors. 0: one of them cannot sleep, or has something to do. */
+static int nbcolli_arm_contexts(nbcoll_context *const c[], size_t n, struct pollfd fds[])
+{
+    for (size_t i = 0; i < n; i++) {
+        fds[i] = (struct pollfd){.events = POLLIN};
+        if (nbcoll_fd(c[i], &fds[i].fd) != NBCOLL_OK || nbcolli_enter(c[i]) != NBCOLL_OK ||
+            nbcolli_leave(c[i], nbcolli_arm_all(c[i])) != NBCOLL_OK)
+            return 0;
+    }
+    return 1;
+}
+
+/* Sleeps on the contexts' wakeups, at most `longest` nanoseconds. */
+static void nbcolli_sleep_on(nbcolli_waiter *w, nbcoll_context *const c[], size_t n, uint64_t longest)
+{
+    struct pollfd fds[NBCOLLI_SLEEP_ON];
+    size_t armed = n < NBCOLLI_SLEEP_ON ? n : NBCOLLI_SLEEP_ON;
+    uint64_t most = n == armed ? NBCOLLI_ROUND : NBCOLLI_SHORT_SLEEP;
+
+    int sleeps = nbcolli_arm_contexts(c, armed, fds) && !(w->has_come && w->has_come(w));
+    for (size_t i = 0; i < armed; i++)
+        if (c[i]->flags & NBCOLL_ANY_THREAD || c[i]->is_unheard)
+            most = NBCOLLI_SHORT_SLEEP;
+    if (w->longest && w->longest < most)
+        most = w->longest;
+    if (sleeps) /* without a pause hook, which would be called instead of this */
+        nbcolli_sleep(&c[0]->host, fds, armed, longest < most ? longest : most, NULL);
+    else
+        sched_yield();
+    for (size_t i = 0; i < armed; i++)
+        if (c[i]->ticks.are_on) /* of one thread */
+            c[i]->ticks.is_armed = 0;
+}
+
+/* Were the last few yields in vain? A system that does not tell a thread's switches is taken for one that switches. */
+static int nbcolli_yields_in_vain(nbcolli_waiter *w, const nbcoll_context *c)
+{
+    struct rusage usage;
+
+    if (!w->in_vain && nbcolli_takes_turns(c) && w->vain % NBCOLLI_VAIN_YIELDS == NBCOLLI_VAIN_YIELDS / 2) {
+        long now = getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw + usage.ru_nvcsw : -1;
+        w->in_vain = now >= 0 && now == w->switches && w->vain > NBCOLLI_VAIN_YIELDS;
+        w->switches = now;
+    }
+    return w->in_vain;
+}
+
+/* Is there something to do at once, for which the last pass had no bytes left? A rank that copies keeps its core until
+ * it is done: ranks that take turns on a core would otherwise all be slowed down by each other's copies. Transports may
+ * do more of it in a progress then, since nobody waits for its end. */
+static int nbcolli_has_more(nbcoll_context *const c[], size_t n)
+{
+    int more = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (c[i]->flags & NBCOLL_ANY_THREAD) /* another thread may be inside */
+            continue;
+        more |= c[i]->delayed != NULL;
+        for (const nbcolli_link *link = c[i]->links; link; link = link->next)
+            if (link->endpoint->busy) {
+                link->endpoint->patient = 1;
+                more = 1;
+            }
+    }
+    return more;
+}
+
+/* Has the last pass copied, combined or sent anything? */
+static int nbcolli_has_moved(nbcoll_context *const c[], size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(c[i]->flags & NBCOLL_ANY_THREAD) && !nbcolli_is_driven(c[i]) && c[i]->bytes_left < NBCOLL_PASS_BYTES)
+            return 1;
+    return 0;
+}
+
+/* ---- beside a driver --------------------------------------------------------------------------------------------- */
+
+static void nbcolli_help(nbcolli_waiter *w, nbcoll_context *c)
+{
+    atomic_fetch_add(&c->driven.helpers, 1); /* seq_cst, as the counting back */
+    w->helps = c;
+}
+
+void nbcolli_waiter_end(nbcolli_waiter *w)
+{
+    nbcoll_context *c = w->helps;
+
+    if (!c)
+        return;
+    w->helps = NULL;
+    /* seq_cst, both: either the driver sees that nobody helps, before it sleeps, or it is seen here that it sleeps */
+    atomic_fetch_sub(&c->driven.helpers, 1);
+    if (atomic_load(&c->driven.state) > NBCOLLI_DRIVE_AWAKE && nbcolli_enter(c) == NBCOLL_OK)
+        nbcolli_unlock(c); /* rings if it is to */
+}
+
+/* Of all, as one number, which a pause with the same contexts compares. */
+static uint32_t nbcolli_news(nbcoll_context *const c[], size_t n)
+{
+    uint32_t sum = 0;
+    for (size_t i = 0; i < n && i < NBCOLLI_SLEEP_ON; i++)
+        sum += atomic_load_explicit(&c[i]->driven.news, memory_order_acquire); /* before the next look */
+    return sum;
+}
+
+/* Has each a driver, which this thread is not? */
+static int nbcolli_are_driven(nbcoll_context *const c[], size_t n)
+{
+    size_t i = 0;
+    while (i < n && n <= NBCOLLI_SLEEP_ON && nbcolli_is_driven(c[i]))
+        i++;
+    return i == n;
+}
+
+/* On the news of all, in which who sleeps has been counted; on the first one's for a short time, where another has no
+ * driver or the system knows no such sleep. 0: for so long. */
+static int nbcolli_sleep_on_news(const nbcolli_waiter *w, nbcoll_context *const c[], size_t n, uint64_t longest)
+{
+    _Atomic uint32_t *words[NBCOLLI_SLEEP_ON];
+    uint32_t values[NBCOLLI_SLEEP_ON], sum = 0;
+    size_t on = n < NBCOLLI_SLEEP_ON ? n : NBCOLLI_SLEEP_ON;
+    int woken = -1;
+
+    for (size_t i = 0; i < on; i++) {
+        words[i] = &c[i]->driven.news;
+        sum += values[i] = atomic_load(words[i]); /* seq_cst: after the counting */
+    }
+    if (sum != w->seen)
+        return 1;
+    if (n == 1)
+        return nbcolli_word_sleep(words[0], values[0], longest < NBCOLLI_NAP ? longest : NBCOLLI_NAP);
+    if (nbcolli_are_driven(c, n))
+        woken = nbcolli_words_sleep(n, words, values, longest < NBCOLLI_NAP ? longest : NBCOLLI_NAP);
+    if (woken >= 0)
+        return woken;
+    nbcolli_word_sleep(words[0], values[0], longest < NBCOLLI_SHORT_SLEEP ? longest : NBCOLLI_SHORT_SLEEP);
+    return 0;
+}
+
+static void nbcolli_sleep_beside(nbcolli_waiter *w, nbcoll_context *const c[], size_t n, uint64_t longest)
+{
+    size_t on = n < NBCOLLI_SLEEP_ON ? n : NBCOLLI_SLEEP_ON;
+
+    nbcolli_waiter_end(w);
+    w->slept = 1;
+    w->stale = 0;
+    if (w->has_come && longest > NBCOLLI_SHORT_SLEEP)
+        longest = NBCOLLI_SHORT_SLEEP; /* of that the driver does not know */
+    for (size_t i = 0; i < on; i++)
+        atomic_fetch_add(&c[i]->driven.sleepers, 1); /* seq_cst: before the look at the word, which the system makes */
+    int is_over = !nbcolli_sleep_on_news(w, c, n, longest);
+    for (size_t i = 0; i < on; i++) {
+        /* Awake, and yet nothing: it may be held up in a callback. Idle: it does not know that something is there */
+        unsigned state = atomic_load_explicit(&c[i]->driven.state, memory_order_relaxed); /* a look */
+        w->stale |= is_over && (state == NBCOLLI_DRIVE_AWAKE || state == NBCOLLI_DRIVE_IDLE);
+        atomic_fetch_sub_explicit(&c[i]->driven.sleepers, 1, memory_order_relaxed); /* too high a number is no harm */
+    }
+}
+
+/* Of contexts of which the first is driven. */
+static void nbcolli_pause_beside(nbcolli_waiter *w, nbcoll_context *const c[], size_t n, uint64_t left, int sleeps)
+{
+    int is_same = w->at == c[0] && w->among == n;
+
+    for (size_t i = 0; i < n && i < NBCOLLI_SLEEP_ON; i++)
+        sleeps &= !nbcolli_driven_has_steps(c[i]); /* else its holder is about to leave the lock */
+    if (n > 1 || !is_same)
+        nbcolli_waiter_end(w);
+    if (sleeps && is_same)
+        nbcolli_sleep_beside(w, c, n, left);
+    else {
+        if (n == 1 && !w->helps && !w->slept)
+            nbcolli_help(w, c[0]);
+        if (w->helps && nbcolli_takes_turns(c[0])) /* relaxed: a look's */
+            atomic_fetch_add_explicit(&c[0]->driven.helped, 1, memory_order_relaxed);
+        nbcolli_pause(c[0], w->vain);
+    }
+    w->at = c[0];
+    w->among = n;
+    w->seen = nbcolli_news(c, n);
+}
+
+/* ---- passing time ------------------------------------------------------------------------------------------------ */
+
+/* Nanoseconds to the deadline, which the first call sets. The host's clock is called without the lock, as its pause
+ * is. */
+static uint64_t nbcolli_waiter_left(nbcolli_waiter *w, nbcoll_context *c, uint64_t timeout)
+{
+    nbcolli_go_outside(c);
+    if (w->looks == 0)
+        w->deadline = nbcolli_deadline(&c->host, timeout);
+    uint64_t left = nbcolli_time_left(&c->host, w->deadline, UINT64_MAX);
+    nbcolli_come_back(c);
+    return left;
+}
+
+/* 0: there is no time for one. */
+static int nbcolli_pause_once(nbcolli_waiter *w, nbcoll_context *const contexts[], size_t n, uint64_t timeout)
+{
+    nbcoll_context *c = contexts[0];
+    uint64_t spins = nbcolli_takes_turns(c) ? 0 : NBCOLLI_SPINS, left = UINT64_MAX;
+    uint64_t yields = nbcolli_takes_turns(c) && nbcolli_is_driven(c) ? NBCOLLI_HELPING_YIELDS : NBCOLLI_WAIT_YIELDS;
+
+    if (nbcolli_has_moved(contexts, n < NBCOLLI_SLEEP_ON ? n : NBCOLLI_SLEEP_ON))
+        w->vain = 0;
+    int sleeps = !c->host.pause && (w->vain > spins + yields || nbcolli_yields_in_vain(w, c));
+    for (size_t i = 0; i < n && i < NBCOLLI_SLEEP_ON; i++)
+        if (nbcolli_is_inside(contexts[i])) /* there nothing can go on */
+            return 0;
+    if (timeout == 0)
+        return 0;
+    if (timeout != NBCOLL_FOREVER && (sleeps || c->host.pause || w->looks % 16 == 0)) {
+        left = nbcolli_waiter_left(w, c, timeout);
+        if (left == 0)
+            return 0;
+    }
+    w->looks++;
+    w->vain++;
+    if (nbcolli_is_driven(c)) {
+        nbcolli_pause_beside(w, contexts, n, left, sleeps);
+        return 1;
+    }
+    if (!c->host.pause && nbcolli_has_more(contexts, n < NBCOLLI_SLEEP_ON ? n : NBCOLLI_SLEEP_ON))
+        return 1;
+    if (sleeps)
+        nbcolli_sleep_on(w, contexts, n, left);
+    else
+        nbcolli_pause(c, c->host.pause ? w->looks : w->vain);
+    return 1;
+}
+
+int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], size_t n, uint64_t timeout)
+{
+    if (nbcolli_pause_once(w, contexts, n, timeout))
+        return 1;
+    nbcolli_waiter_end(w);
+    return 0;
+}

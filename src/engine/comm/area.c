@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The memory of a communicator's cells: see area.h. */
+#include <stdio.h>
+
+#include "area.h"
+
+#include "terms.h"
+#include "../exposures/cells.h"
+#include "../exposures/shelf.h"
+#include "../../host/host.h"
+
+size_t nbcolli_area_memory(int most)
+{
+    return sizeof(nbcolli_area) + (size_t)most * sizeof(uint32_t);
+}
+
+void nbcolli_area_release(nbcolli_link *link, nbcolli_area *area)
+{
+    const nbcoll_host *host = &link->context->host;
+
+    if (link->transport.shared)
+        link->shared.release(link->endpoint, area->at);
+    else {
+        if (link->bulk.deregister_memory)
+            link->bulk.deregister_memory(link->endpoint, &area->registration);
+        nbcolli_free(host, area->base, area->bytes);
+    }
+    nbcolli_free(host, area, nbcolli_area_memory(area->room));
+}
+
+nbcoll_status nbcolli_area_register(nbcolli_link *link, size_t bytes, nbcolli_area **out)
+{
+    const nbcoll_host *host = &link->context->host;
+    const nbcoll_bulk *bulk = &link->bulk;
+    uint32_t access = (bulk->get ? NBCOLL_PEER_READS : 0) | (bulk->put ? NBCOLL_PEER_WRITES : 0) |
+                      (bulk->flags & NBCOLL_BULK_ANY_LOCAL ? 0 : NBCOLL_LOCAL_END);
+    nbcolli_area *area = nbcolli_alloc(host, nbcolli_area_memory(0), _Alignof(nbcolli_area));
+    unsigned char *base = area && bytes < SIZE_MAX / 2 ? nbcolli_alloc(host, bytes, NBCOLLI_APART) : NULL;
+    nbcoll_status s = base ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+
+    if (base) {
+        memset(base, 0, bytes);
+        s = bulk->register_memory(link->endpoint, -1, base, bytes, access, &area->registration);
+    }
+    if (s != NBCOLL_OK) {
+        nbcolli_free(host, base, bytes);
+        nbcolli_free(host, area, nbcolli_area_memory(0));
+        return s;
+    }
+    area->base = base;
+    area->bytes = bytes;
+    area->room = area->ranks = 0;
+    *out = area;
+    return NBCOLL_OK;
+}
+
+/* Gives back what nobody uses any more. */
+static void nbcolli_areas_sweep(nbcolli_link *link)
+{
+    for (nbcolli_area **at = &link->areas; *at;) {
+        nbcolli_area *area = *at;
+        if (nbcolli_area_is_left(link, area)) {
+            *at = area->next;
+            nbcolli_shelf_forget(link, area);
+            nbcolli_area_release(link, area);
+        } else
+            at = &area->next;
+    }
+}
+
+nbcolli_area *nbcolli_area_reserve(nbcolli_link *link, size_t bytes, int most)
+{
+    nbcolli_areas_sweep(link);
+    nbcolli_area *area = nbcolli_alloc(&link->context->host, nbcolli_area_memory(most), _Alignof(nbcolli_area));
+    if (!area)
+        return NULL;
+    if (link->shared.reserve(link->endpoint, bytes, &area->at) != NBCOLL_OK) {
+        nbcolli_free(&link->context->host, area, nbcolli_area_memory(most));
+        return NULL;
+    }
+    area->bytes = bytes;
+    area->room = most;
+    area->base = link->shared.map(link->endpoint, area->at, bytes);
+    area->ranks = 0;
+    return area;
+}
+
+static int nbcolli_area_leader(const nbcoll_comm *parent)
+{
+    return nbcoll_node_rank(&parent->nodes, nbcoll_node_of(&parent->nodes, parent->rank), 0);
+}
+
+static int nbcolli_area_leads(const nbcoll_comm *parent)
+{
+    return nbcolli_area_leader(parent) == parent->rank &&
+           nbcoll_node_size(&parent->nodes, nbcoll_node_of(&parent->nodes, parent->rank)) > 1;
+}
+
+void nbcolli_area_lead(nbcoll_comm *comm, const nbcoll_comm *parent)
+{
+    comm->leader = nbcolli_area_leader(parent);
+    comm->leads = nbcolli_area_leads(parent);
+}
+
+size_t nbcolli_area_led_bytes(const nbcoll_comm *parent, uint32_t slots)
+{
+    nbcolli_layout layout = nbcolli_layout_led((size_t)parent->size, slots, nbcolli_area_leader(parent));
+    return nbcolli_area_bytes(&layout, slots, nbcolli_area_leads(parent));
+}
+
+static nbcolli_layout nbcolli_area_layout(const nbcoll_comm *comm, int most)
+{
+    const nbcoll_comm_config *config = &comm->config;
+    return comm->leader < 0 ? nbcolli_layout_of((size_t)most, config->cells)
+                            : nbcolli_layout_led((size_t)most, config->slots, comm->leader);
+}
+
+size_t nbcolli_area_list_bytes(uint32_t twins)
+{
+    return nbcolli_apart(twins * sizeof(_Atomic uint64_t));
+}
+
+/* With the list of the twins' parts behind it. */
+static size_t nbcolli_area_total(const nbcoll_comm *comm, const nbcolli_layout *layout, int shows)
+{
+    return nbcolli_area_bytes(layout, comm->config.slots, shows) + nbcolli_area_list_bytes(comm->listed_areas);
+}
+
+/* Where the part of an eldest says where the twin's is. */
+static _Atomic uint64_t *nbcolli_area_listed(const nbcoll_comm *twin, unsigned char *part)
+{
+    const nbcoll_comm *eldest = twin->eldest;
+    nbcolli_layout layout = nbcolli_area_layout(eldest, twin->parent->size);
+
+    return (_Atomic uint64_t *)(void *)(part + nbcolli_area_bytes(&layout, eldest->config.slots, 1)) + twin->number - 1;
+}
+
+uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most)
+{
+    nbcolli_link *link = comm->link->first;
+
+    if (!comm->config.cells)
+        return 0;
+    nbcolli_layout layout = nbcolli_area_layout(comm, most);
+    comm->offered_bytes = nbcolli_area_total(comm, &layout, comm->leader < 0 || comm->leads);
+    if (!nbcolli_area_suits(comm) || most > NBCOLLI_CELL_RANKS)
+        return 0;
+    comm->offered = nbcolli_area_reserve(link, comm->offered_bytes, most);
+    if (!comm->offered)
+        return 0;
+    /* release: zeroed, for those that take it. The vote says so too, but to threads perhaps by way of other processes,
+     * where no checker can follow. */
+    atomic_store_explicit((_Atomic uint32_t *)(void *)comm->offered->base, 0, memory_order_release);
+    return comm->offered->at;
+}
+
+void nbcolli_area_offer_twin(nbcoll_comm *comm)
+{
+    const nbcolli_area *eldest = comm->eldest->offered;
+    uint64_t at = nbcolli_area_offer(comm, comm->parent->size);
+
+    if (at && eldest) /* release: as above, for who reads it */
+        atomic_store_explicit(nbcolli_area_listed(comm, eldest->base), at, memory_order_release);
+}
+
+uint64_t nbcolli_area_of_twin(const nbcoll_comm *comm, int rank)
+{
+    if (!comm->config.cells || !nbcolli_has_cells_of(comm->eldest, rank))
+        return 0;
+    /* acquire: what it says is zeroed */
+    return atomic_load_explicit(nbcolli_area_listed(comm, comm->eldest->area[rank]), memory_order_acquire);
+}
+
+/* Has this rank to do with the part of that one? Where leaders show, both have their ranks in the parent. */
+static int nbcolli_area_concerns(const nbcoll_comm *comm, int rank)
+{
+    int mine = comm->leader < 0 ? -1 : comm->parent->rank;
+    return mine < 0 || rank == mine || rank == comm->leader ||
+           (comm->leads && nbcoll_node_of(&comm->parent->nodes, rank) == nbcoll_node_of(&comm->parent->nodes, mine));
+}
+
+void nbcolli_area_find(nbcoll_comm *comm, int rank, uint64_t at, int most)
+{
+    nbcolli_link *link = comm->link->first;
+    nbcolli_layout layout = nbcolli_area_layout(comm, most);
+    int shows = comm->leader < 0 || (comm->leader == rank && (comm->leads || rank != comm->parent->rank));
+
+    if (!comm->agreed.shares || !comm->peer[rank].is_near)
+        return;
+    size_t bytes = nbcolli_area_total(comm, &layout, shows); /* it may be larger */
+    if (at && nbcolli_area_concerns(comm, rank))
+        comm->parts[rank] = link->shared.map(link->endpoint, at, bytes);
+    int lacks = !at || (nbcolli_area_concerns(comm, rank) && !comm->parts[rank]);
+    if (lacks && (comm->lacking < 0 || rank < comm->lacking))
+        comm->lacking = rank;
+}
+
+void nbcolli_area_return(nbcoll_comm *comm)
+{
+    if (comm->offered)
+        nbcolli_area_release(comm->link->first, comm->offered);
+    comm->offered = NULL;
+}
+
+void nbcolli_area_keep(nbcoll_comm *comm)
+{
+    if (comm->offered)
+        nbcolli_free(&comm->context->host, comm->offered, nbcolli_area_memory(comm->offered->room));
+    comm->offered = NULL;
+}
+
+static void nbcolli_area_log_lack(const nbcoll_comm *comm)
+{
+    const nbcoll_host *host = &comm->context->host;
+    char text[160];
+
+    if (!host->log)
+        return;
+    snprintf(text, sizeof text,
+             "a communicator of %d ranks has no cells and works by messages: rank %d has no %zu bytes of shared memory",
+             comm->size, comm->lacking, comm->offered_bytes);
+    host->log(host->user, NBCOLL_ERR_MEMORY, text);
+}
+
+void nbcolli_area_take(nbcoll_comm *comm)
+{
+    /* whether this rank has a part it knows itself: the votes came by messages */
+    if (!comm->agreed.shares || comm->lacking >= 0 || !comm->offered) {
+        nbcolli_area_return(comm);
+        if (comm->lacking >= 0)
+            nbcolli_area_log_lack(comm);
+        return;
+    }
+    comm->parts[comm->rank] = comm->offered->base;
+    comm->area = comm->parts;
+    comm->layout = nbcolli_area_layout(comm, comm->size);
+    comm->shared = comm->agreed.shares == NBCOLLI_SHARES_WITH_ALL && comm->leader < 0;
+    for (int owner = 0; owner < comm->size; owner++) {
+        comm->shared &= nbcolli_has_cells_of(comm, owner);
+        if (nbcolli_has_cells_of(comm, owner))
+            (void)atomic_load_explicit(nbcolli_area_departed(comm, owner, 0),
+                                       memory_order_acquire); /* nbcolli_area_offer */
+    }
+    for (uint32_t i = 0; i < NBCOLLI_STARTED; i++) /* relaxed: others see it in time, or a little later */
+        atomic_store_explicit(&nbcolli_area_started(comm, comm->rank)[i],
+                              atomic_load_explicit(&comm->started[i], memory_order_relaxed), memory_order_relaxed);
+    comm->started = nbcolli_area_started(comm, comm->rank);
+    for (uint32_t i = 0; i < comm->config.slots; i++) {
+        nbcolli_slot *slot = &comm->slot[i];
+        slot->at = comm->layout.slots + i * comm->layout.stride;
+        slot->row = comm->layout.words + i * comm->layout.row;
+        slot->own_word = nbcolli_own_word(comm, i, comm->rank);
+        slot->shown_to = comm->exposed + i * (size_t)comm->size + comm->rank;
+    }
+    comm->offered->ranks = comm->size;
+    for (int rank = 0; rank < comm->size; rank++)
+        comm->offered->address[rank] =
+            nbcolli_has_cells_of(comm, rank) ? (uint32_t)comm->peer[rank].address : UINT32_MAX;
+}
+
+static nbcolli_freeing nbcolli_area_freeing(const nbcoll_comm *comm)
+{
+    return nbcolli_broken(comm) || comm->making || comm->context->is_ending ? NBCOLLI_FREED_TOLD
+           : comm->failed_floor                                             ? NBCOLLI_FREED_FAILED
+                                                                            : NBCOLLI_FREED_WELL;
+}
+
+void nbcolli_area_leave(nbcoll_comm *comm)
+{
+    nbcolli_area *mine = comm->offered;
+
+    if (comm->area)
+        nbcolli_shelf_leave(comm);
+    for (int owner = 0; owner < comm->size; owner++)
+        if (nbcolli_has_cells_of(comm, owner))
+            atomic_store_explicit(nbcolli_area_departed(comm, owner, comm->rank), (uint32_t)nbcolli_area_freeing(comm),
+                                  memory_order_release); /* nbcolli_area_is_left */
+    if (!mine)
+        return;
+    if (mine->ranks) {
+        mine->next = comm->link->first->areas;
+        comm->link->first->areas = mine;
+    } else
+        nbcolli_free(&comm->context->host, mine, nbcolli_area_memory(mine->room));
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The memory of a communicator's cells. Each rank gives the part that it writes, which it reserves before the vote; if
+ * one has none the others give theirs back, and the communicator works by messages alone. A rank's part of a freed
+ * communicator is reserved until each of its ranks has left it, or is dead for certain: one that is only given up may
+ * still write there that it has left. */
+#ifndef NBCOLLI_ENGINE_COMM_AREA_H
+#define NBCOLLI_ENGINE_COMM_AREA_H
+
+#include "../state/context.h"
+
+/* Ends what area_reserve or area_register began. */
+void nbcolli_area_release(nbcolli_link *link, nbcolli_area *area);
+
+/* Memory of the host's, zeroed and registered for every use and peer. ERR_MEMORY, or what the transport says. */
+nbcoll_status nbcolli_area_register(nbcolli_link *link, size_t bytes, nbcolli_area **out);
+
+/* Shared memory of this rank's, for a communicator of at most `most` ranks, or null. */
+nbcolli_area *nbcolli_area_reserve(nbcolli_link *link, size_t bytes, int most);
+
+/* Only the leaders of the parent's nodes will show anything, each to all others of its node and the same to all: so its
+ * part takes less. It has the parent's ranks. */
+void nbcolli_area_lead(nbcoll_comm *comm, const nbcoll_comm *parent);
+
+/* Bytes of such a part of this rank's, of a communicator of so many slots. */
+size_t nbcolli_area_led_bytes(const nbcoll_comm *parent, uint32_t slots);
+
+/* Reserves this rank's part of the cells of a communicator of at most `most` ranks: what the vote says, 0 for none. */
+uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most);
+
+/* The same of a twin: its eldest's part says where it is, if it has one. */
+void nbcolli_area_offer_twin(nbcoll_comm *comm);
+
+/* Where a twin's part of that rank is, by the parts of its eldest, which have been taken; 0: there is none. */
+uint64_t nbcolli_area_of_twin(const nbcoll_comm *comm, int rank);
+
+/* Bytes that an eldest's part takes more for that many twins. */
+size_t nbcolli_area_list_bytes(uint32_t twins);
+
+/* Finds the part that a rank has offered. */
+void nbcolli_area_find(nbcoll_comm *comm, int rank, uint64_t at, int most);
+
+/* Gives the own part back. */
+void nbcolli_area_return(nbcoll_comm *comm);
+
+/* What it offered stays reserved, whatever is decided. */
+void nbcolli_area_keep(nbcoll_comm *comm);
+
+/* Takes all parts that were found, or none if one is missing, which is logged. */
+void nbcolli_area_take(nbcoll_comm *comm);
+
+/* The communicator ends: this rank touches no part any more. */
+void nbcolli_area_leave(nbcoll_comm *comm);
+
+/* Bytes of an entry for so many ranks. */
+size_t nbcolli_area_memory(int most);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The bounded cache of a communicator's schedules, under everything that their builders read. Where they take more
+ * bytes than the host allows, one of those used longest ago makes room: of the last few the one that is cheapest to
+ * build again. If a request still holds it, that request frees it.
+ *
+ * Before it, a memo of calls: one without arrays, of a predefined type and op, is told from all others by two numbers,
+ * its word and its count, and whatever was checked and computed for the first such call holds for all.
+ * A host's type is an address, whose descriptor may have been another one's, and arrays may have other contents: calls
+ * with these are never noted. A note leads to an entry of the cache, holds nothing, and goes with the entry; using it
+ * counts as using the entry. All this is the caller's side's. Inline: what a call that is found costs. */
+#ifndef NBCOLLI_ENGINE_COMM_CACHE_H
+#define NBCOLLI_ENGINE_COMM_CACHE_H
+
+#include "../state/context.h"
+
+#define NBCOLLI_CACHE_BUCKETS 128u           /* at first, at most */
+#define NBCOLLI_CACHE_BYTES ((size_t)32 << 20) /* where the host names no bound */
+
+/* As configured; the buckets, a power of two and no more than NBCOLLI_CACHE_BUCKETS, lie in the communicator. */
+void nbcolli_cache_open(nbcoll_comm *comm, nbcolli_cached **bucket, uint32_t buckets);
+
+/* Empties it. */
+void nbcolli_cache_clear(nbcoll_comm *comm);
+
+/* The schedule of a collective, from the communicator's cache or built; its entry is the newest one then. */
+nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, nbcoll_schedule **out);
+
+/* An entry that is not the newest one becomes it. */
+void nbcolli_cache_renew(nbcolli_cache *cache, nbcolli_cached *e);
+
+_Static_assert(NBCOLL_OPERATION_COUNT < 255 && NBCOLL_TYPE_COUNT <= 256 && NBCOLL_OP_COUNT <= 256,
+               "a byte each, and no call's word is 0");
+
+/* Of a buffer a call's word tells whether it is in place, null, or something. */
+static inline uint32_t nbcolli_buffer_word(const void *buffer)
+{
+    uintptr_t word = (uintptr_t)buffer - (uintptr_t)NBCOLL_IN_PLACE;
+    return word < 2 ? (uint32_t)word : 2;
+}
+
+/* All of a call without arrays but its count; 0: it has no word, and is not noted. */
+static inline uint64_t nbcolli_call_word(nbcoll_operation operation, nbcoll_type type, nbcoll_op op, int root,
+                                         const void *send, const void *recv)
+{
+    if (type >= NBCOLL_TYPE_COUNT || op >= NBCOLL_OP_COUNT)
+        return 0;
+    uint32_t buffers = nbcolli_buffer_word(send) | nbcolli_buffer_word(recv) << 2 | (uint32_t)(send == recv) << 4;
+    return (uint64_t)(uint32_t)root << 32 | buffers << 24 | (uint32_t)op << 16 | (uint32_t)type << 8 |
+           ((uint32_t)operation + 1);
+}
+
+/* The arguments that make this word. */
+static inline nbcoll_args nbcolli_word_args(uint64_t what, size_t count)
+{
+    return (nbcoll_args){.operation = (nbcoll_operation)((what & 0xff) - 1), .root = (int)(uint32_t)(what >> 32),
+                         .count = count, .reduction = {what >> 8 & 0xff, what >> 16 & 0xff}};
+}
+
+/* Where such a call is noted. */
+static inline nbcolli_call_note *nbcolli_note_at(nbcoll_comm *comm, uint64_t what, size_t count)
+{
+    uint64_t hash = (what ^ count * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xd6e8feb86659fd93);
+    return &comm->cache.memo[(hash >> 32) % NBCOLLI_NOTES];
+}
+
+/* What an earlier call with this word and count came to, or null. Its entry is the newest one then. */
+static inline const nbcolli_call_note *nbcolli_recall(nbcoll_comm *comm, uint64_t what, size_t count)
+{
+    const nbcolli_call_note *note = nbcolli_note_at(comm, what, count);
+    if (note->what != what || note->count != count)
+        return NULL;
+    if (note->entry->newer)
+        nbcolli_cache_renew(&comm->cache, note->entry);
+    return note;
+}
+
+/* Notes that the call with this word and count came to the newest entry. */
+static inline void nbcolli_memorise(nbcoll_comm *comm, uint64_t what, size_t count, size_t extent)
+{
+    *nbcolli_note_at(comm, what, count) = (nbcolli_call_note){what, count, extent, comm->cache.newest};
+}
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Communicators: see comm.h. */
+#include "comm.h"
+
+#include "nbcoll/select.h"
+#include "area.h"
+#include "cache.h"
+#include "requests.h"
+#include "sides.h"
+#include "../wire/channel.h"
+#include "../run/pending.h"
+#include "../run/queue.h"
+#include "../../host/host.h"
+#include "../../schedule/nodes.h"
+
+static uint32_t nbcolli_buckets_for(uint32_t entries)
+{
+    uint32_t n = 1;
+    while (n < entries)
+        n *= 2;
+    return n;
+}
+
+const nbcolli_tombstone *nbcolli_find_tombstone(const nbcolli_link *link, uint64_t id)
+{
+    const nbcolli_tombstone *tombstone = link->tombstones;
+    while (tombstone && tombstone->id != id)
+        tombstone = tombstone->next;
+    return tombstone;
+}
+
+nbcoll_status nbcolli_comm_config_read(const nbcoll_comm_config *given, nbcoll_comm_config *config)
+{
+    *config = (nbcoll_comm_config)NBCOLL_COMM_DEFAULTS;
+    nbcoll_status s = given ? nbcolli_copy_tagged(config, given, sizeof *config) : NBCOLL_OK;
+    if (s != NBCOLL_OK)
+        return s;
+    if (!nbcolli_slots_are_possible(config->slots, config->cells) ||
+        config->schedules < 1 || config->schedules > 65536 ||
+        config->flags & ~(NBCOLL_REPRODUCIBLE | NBCOLL_COUNTS_KNOWN | NBCOLL_ARRIVAL_TOLERANT | NBCOLL_CHECKED))
+        return NBCOLL_ERR_CONFIG;
+    return nbcoll_rules_check(config->rules, config->rule_count, NULL);
+}
+
+nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int most, nbcoll_comm *eldest,
+                                nbcoll_comm **out)
+{
+    nbcoll_context *c = link->context;
+    int has_shared = link->first->transport.shared != NULL && config->cells > 0;
+    uint32_t buckets = nbcolli_buckets_for(config->schedules < NBCOLLI_CACHE_BUCKETS ? config->schedules
+                                                                              : NBCOLLI_CACHE_BUCKETS);
+    size_t slots = nbcolli_lines(sizeof(nbcoll_comm));
+    size_t peers = slots + nbcolli_lines(config->slots * sizeof(nbcolli_slot));
+    size_t told = peers + nbcolli_lines((size_t)most * sizeof(nbcolli_peer));
+    size_t ballot = told + nbcolli_lines((size_t)most * sizeof(nbcolli_told));
+    size_t cache = ballot + nbcolli_lines(eldest ? 0 : (size_t)most * sizeof(nbcolli_vote));
+    size_t exposed = cache + nbcolli_lines(buckets * sizeof(nbcolli_cached *));
+    size_t counts = has_shared ? (size_t)config->slots * (size_t)most : 0;
+    size_t rules = exposed + nbcolli_lines(counts * sizeof(uint16_t));
+    size_t node = rules + nbcolli_lines(config->rule_count * sizeof(nbcoll_rule));
+    size_t domain = node + nbcolli_lines(nbcolli_nodes_ints(most) * sizeof(int));
+    size_t parts = domain + nbcolli_lines(nbcolli_nodes_ints(most) * sizeof(int));
+    size_t memory = parts + nbcolli_lines(has_shared ? (size_t)most * sizeof(unsigned char *) : 0);
+    unsigned char *block = nbcolli_alloc(&c->host, memory, 64);
+
+    nbcolli_tombstone *tombstone =
+        block ? nbcolli_alloc(&c->host, sizeof *tombstone, _Alignof(nbcolli_tombstone)) : NULL;
+    if (!tombstone) {
+        nbcolli_free(&c->host, block, memory);
+        return NBCOLL_ERR_MEMORY;
+    }
+    memset(block, 0, memory);
+    nbcoll_comm *comm = (nbcoll_comm *)(void *)block;
+    comm->context = c;
+    comm->link = link;
+    comm->id = NBCOLLI_NO_COMM;
+    comm->memory = memory;
+    comm->config = *config;
+    comm->failure.rank = comm->failure.other = -1;
+    comm->failure.comm = comm;
+    comm->tombstone = tombstone;
+    comm->slot = (nbcolli_slot *)(void *)(block + slots);
+    for (uint32_t i = 0; i < config->slots; i++)
+        comm->slot[i].own_word = &comm->nothing;
+    comm->peer = (nbcolli_peer *)(void *)(block + peers);
+    comm->told = (nbcolli_told *)(void *)(block + told);
+    comm->started = comm->started_here;
+    comm->queue = comm->queue_here;
+    comm->queue_room = 1;
+    comm->votes = eldest ? eldest->votes : (nbcolli_vote *)(void *)(block + ballot);
+    nbcolli_cache_open(comm, (nbcolli_cached **)(void *)(block + cache), buckets);
+    comm->exposed = (uint16_t *)(void *)(block + exposed);
+    comm->parts = (unsigned char **)(void *)(block + parts);
+    comm->node = (int *)(void *)(block + node);
+    comm->domain = (int *)(void *)(block + domain);
+    comm->nodes = (nbcoll_nodes){sizeof comm->nodes, most, 1, 1, NULL, NULL, NULL, NULL, NULL};
+    comm->lacking = comm->leader = -1;
+    if (config->rule_count)
+        comm->config.rules = memcpy(block + rules, config->rules, config->rule_count * sizeof(nbcoll_rule));
+    comm->sister_at = &c->comms;
+    comm->sister = c->comms;
+    if (comm->sister)
+        comm->sister->sister_at = &comm->sister;
+    c->comms = comm;
+    *out = comm;
+    return NBCOLL_OK;
+}
+
+void nbcolli_comm_register(nbcoll_comm *comm)
+{
+    nbcoll_comm **bucket = &comm->link->bucket[(comm->id ^ comm->id >> 32) % NBCOLLI_COMM_BUCKETS];
+    comm->next = *bucket;
+    *bucket = comm;
+    comm->listed = 1;
+}
+
+static void nbcolli_comm_unregister(nbcoll_comm *comm)
+{
+    nbcoll_comm **at = &comm->link->bucket[(comm->id ^ comm->id >> 32) % NBCOLLI_COMM_BUCKETS];
+    while (*at != comm)
+        at = &(*at)->next;
+    *at = comm->next;
+}
+
+/* Where all went well nothing can come any more, and only where another one was not made it could be taken for that. Of
+ * one that was not made nothing will be started. */
+static void nbcolli_comm_bury(nbcoll_comm *comm)
+{
+    nbcolli_tombstone *tombstone = comm->tombstone;
+
+    if (!comm->listed || !(comm->failed_floor || nbcolli_broken(comm) || comm->link->unmade)) {
+        nbcolli_free(&comm->context->host, tombstone, sizeof *tombstone);
+        return;
+    }
+    *tombstone = (nbcolli_tombstone){comm->link->tombstones, comm->id,
+                                     nbcolli_broken(comm) || comm->making ? UINT64_MAX : comm->failed_floor};
+    comm->link->tombstones = tombstone;
+}
+
+void nbcolli_comm_destroy(nbcoll_comm *comm)
+{
+    nbcoll_context *c = comm->context;
+
+    nbcolli_caller_lock(c);
+    while (comm->persistent)
+        nbcolli_request_retire(c, comm->persistent);
+    nbcolli_cache_clear(comm);
+    nbcolli_caller_unlock(c);
+    while (comm->pending_revokes)
+        nbcolli_pending_drop(comm, comm->pending_revokes);
+    nbcolli_queue_drop(comm, comm->queue, comm->queue_room);
+    if (comm->listed)
+        nbcolli_comm_unregister(comm);
+    if (comm->config.agent && !comm->making) { /* one at a time has one: all have freed those before */
+        comm->link->agents_comm = comm->id;
+        comm->link->agents_called = comm->programs.called;
+    }
+    nbcolli_comm_bury(comm);
+    nbcolli_channels_forget(comm);
+    nbcolli_area_leave(comm);
+    nbcolli_ballot_free(comm);
+    if (c->round.comm == comm)
+        c->round = (nbcolli_round){comm->sister, 0, 0};
+    c->hears -= comm->hears_until != 0;
+    *comm->sister_at = comm->sister;
+    if (comm->sister)
+        comm->sister->sister_at = comm->sister_at;
+    nbcolli_free(&c->host, comm, comm->memory);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Communicators: their memory, their names on a link, their end. Inline: finding the one that a message means. */
+#ifndef NBCOLLI_ENGINE_COMM_COMM_H
+#define NBCOLLI_ENGINE_COMM_COMM_H
+
+#include "../state/context.h"
+
+/* The communicator of that id, of which a message on the link speaks; or null. */
+static inline nbcoll_comm *nbcolli_find_comm(const nbcolli_link *link, uint64_t id)
+{
+    nbcoll_comm *comm = link->home->bucket[(id ^ id >> 32) % NBCOLLI_COMM_BUCKETS];
+    while (comm && comm->id != id)
+        comm = comm->next;
+    return comm;
+}
+
+/* What is left of a freed communicator of that id, or null. */
+const nbcolli_tombstone *nbcolli_find_tombstone(const nbcolli_link *link, uint64_t id);
+
+/* Can a communicator have so many? The ranges that nbcoll_comm_config gives. */
+static inline int nbcolli_slots_are_possible(uint32_t slots, uint32_t cells)
+{
+    return slots >= 1 && slots <= 65536 && cells >= 1 && cells <= 256;
+}
+
+/* The configuration given, over the defaults; null: those. ERR_CONFIG, or an error of nbcoll_rules_check. */
+nbcoll_status nbcolli_comm_config_read(const nbcoll_comm_config *given, nbcoll_comm_config *config);
+
+/* A new, empty one, with room for `most` ranks and for their votes, unless it goes by the eldest's; not known to its
+ * link yet. */
+nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int most, nbcoll_comm *eldest,
+                                nbcoll_comm **out);
+
+/* Makes it known to its link, under its id. */
+void nbcolli_comm_register(nbcoll_comm *comm);
+
+/* Frees an idle communicator. */
+void nbcolli_comm_destroy(nbcoll_comm *comm);
+
+#endif

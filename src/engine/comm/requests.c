@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The request table of a context: see requests.h. */
+#include "requests.h"
+
+#include "../run/pool.h"
+#include "../../host/host.h"
+
+/* Generations of different contexts begin apart, so that a request of another one is recognised. */
+static uint64_t nbcolli_first_generation(const nbcoll_context *c)
+{
+    return ((uint64_t)(uintptr_t)c >> 6 << 32) + 1;
+}
+
+size_t nbcolli_chunk_size(uint32_t chunk)
+{
+    return (size_t)NBCOLLI_REQUEST_CHUNK << chunk;
+}
+
+static __attribute__((noinline)) nbcoll_status nbcolli_chunk_add(nbcoll_context *c)
+{
+    uint32_t chunks = c->chunks;
+    size_t n = nbcolli_chunk_size(chunks);
+    nbcolli_request *chunk;
+
+    if (chunks == NBCOLLI_REQUEST_CHUNKS)
+        return NBCOLL_ERR_LIMIT;
+    chunk = nbcolli_alloc(&c->host, n * sizeof *chunk, 64);
+    if (!chunk)
+        return NBCOLL_ERR_MEMORY;
+    memset(chunk, 0, n * sizeof *chunk);
+    for (size_t i = n; i-- > 0;) {
+        chunk[i].generation = nbcolli_first_generation(c);
+        chunk[i].process = c->alive;
+        chunk[i].context = c;
+        chunk[i].next = c->free_requests;
+        c->free_requests = &chunk[i];
+    }
+    c->chunk[chunks] = chunk;
+    c->chunks = chunks + 1;
+    return NBCOLL_OK;
+}
+
+nbcolli_request *nbcolli_request_find(nbcoll_request request)
+{
+    nbcolli_request *r = nbcolli_entry_of(request);
+    return nbcolli_is_of(r, request.generation) ? r : NULL;
+}
+
+int nbcolli_was_reported(nbcoll_request request)
+{
+    const nbcolli_request *r = nbcolli_entry_of(request);
+    uint64_t now = atomic_load_explicit(&r->generation, memory_order_relaxed), age = now - request.generation;
+    if (age == 0 || age > now - nbcolli_first_generation(r->context))
+        return 0; /* it is in use, or there never was such a one */
+    return age <= 64 ? r->reported >> (age - 1) & 1 : r->reported_before;
+}
+
+void nbcolli_request_aim(nbcolli_request *r, const void *send, void *recv)
+{
+    r->send = send;
+    r->recv = recv;
+    r->kept->base[NBCOLL_BUFFER_SEND] = (unsigned char *)(uintptr_t)send; /* the builder refused to write to it */
+    r->kept->base[NBCOLL_BUFFER_RECV] = recv;
+    nbcolli_run_aim(r->kept);
+}
+
+nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, const void *send, void *recv,
+                                      size_t extent)
+{
+    nbcoll_context *c = comm->context;
+    nbcolli_request *r;
+
+    if (s && s->requests && s->requests->comm == comm && s->requests->kept->bound == comm->id) {
+        r = nbcolli_request_reopen(s, send, recv);
+        r->extent = extent;
+        return r;
+    }
+    if (!c->free_requests && nbcolli_chunk_add(c) != NBCOLL_OK)
+        return NULL;
+    r = c->free_requests;
+    c->free_requests = r->next;
+    r->persistent = r->detached = r->is_heeded = r->calling = 0;
+    r->status = NBCOLL_OK;
+    r->tag = 0;
+    r->run = r->armed = NULL;
+    r->program = NULL;
+    r->creating = NULL;
+    r->done = NULL;
+    r->user = NULL;
+    r->schedule = s;
+    r->comm = comm;
+    r->send = send;
+    r->recv = recv;
+    r->extent = extent;
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed); /* nobody knows it yet */
+    if (s) /* a shrink has none */
+        s->users++;
+    return r;
+}
+
+void nbcolli_request_list(nbcoll_comm *comm, nbcolli_request *r)
+{
+    r->persistent = 1;
+    r->next_persistent = comm->persistent;
+    r->persistent_at = &comm->persistent;
+    if (r->next_persistent)
+        r->next_persistent->persistent_at = &r->next_persistent;
+    comm->persistent = r;
+}
+
+nbcoll_status nbcolli_request_refused(const nbcoll_context *c)
+{
+    return c->chunks == NBCOLLI_REQUEST_CHUNKS ? NBCOLL_ERR_LIMIT : NBCOLL_ERR_MEMORY;
+}
+
+/* The entry is free from now on. One with a run of its own waits for the next start of its schedule. */
+static inline void nbcolli_request_forget(nbcoll_context *c, nbcolli_request *r)
+{
+    nbcoll_schedule *s = r->schedule;
+
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_FREE, memory_order_relaxed); /* readers hold stale handles */
+    if (r->kept && !s->evicted) {
+        r->persistent = 0; /* all else is as it was opened */
+        r->next = s->requests;
+        s->requests = r;
+        s->users--;
+        return;
+    }
+    nbcolli_run_drop(r);
+    if (s)
+        nbcolli_schedule_release(s);
+    r->next = c->free_requests;
+    c->free_requests = r;
+}
+
+void nbcolli_request_discard(nbcoll_context *c, nbcolli_request *r)
+{
+    nbcolli_request_forget(c, r);
+}
+
+static inline void nbcolli_request_give_back(nbcoll_context *c, nbcolli_request *r)
+{
+    if (r->persistent) {
+        *r->persistent_at = r->next_persistent;
+        if (r->next_persistent)
+            r->next_persistent->persistent_at = r->persistent_at;
+    }
+    r->reported_before |= r->reported >> 63;
+    r->reported = r->reported << 1 | (r->done && !r->persistent);
+    uint64_t generation = atomic_load_explicit(&r->generation, memory_order_relaxed); /* the lock orders it */
+    atomic_store_explicit(&r->generation, generation + 1, memory_order_relaxed); /* readers hold stale handles */
+    nbcolli_request_forget(c, r);
+}
+
+void nbcolli_request_retire(nbcoll_context *c, nbcolli_request *r)
+{
+    nbcolli_request_give_back(c, r);
+}
+
+nbcoll_status nbcolli_request_retire_kept(nbcolli_request *r, nbcoll_status s)
+{
+    nbcoll_schedule *schedule = r->schedule;
+    /* relaxed, here and below: of one thread */
+    uint64_t generation = atomic_load_explicit(&r->generation, memory_order_relaxed);
+
+    if (schedule->evicted) {
+        nbcolli_request_give_back(r->context, r);
+        return s;
+    }
+    r->reported_before |= r->reported >> 63;
+    r->reported <<= 1;
+    atomic_store_explicit(&r->generation, generation + 1, memory_order_relaxed);
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_FREE, memory_order_relaxed);
+    r->next = schedule->requests;
+    schedule->requests = r;
+    schedule->users--;
+    return s;
+}
+
+void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r)
+{
+    nbcolli_caller_lock(c);
+    nbcolli_request_give_back(c, r);
+    nbcolli_caller_unlock(c);
+}
+
+void nbcolli_requests_clear(nbcoll_context *c)
+{
+    for (uint32_t i = 0; i < c->chunks; i++)
+        for (size_t k = 0; k < nbcolli_chunk_size(i); k++) /* relaxed: the lock orders it */
+            if (atomic_load_explicit(&c->chunk[i][k].state, memory_order_relaxed) != NBCOLLI_REQUEST_FREE)
+                nbcolli_request_release(c, &c->chunk[i][k]);
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Communicators over several endpoints: see sides.h. */
+#include <stdio.h>
+
+#include "sides.h"
+
+#include "../wire/channel.h"
+#include "../../host/host.h"
+#include "../../schedule/nodes.h"
+#include "../../schedule/sort.h"
+
+/* ---- the vote ---------------------------------------------------------------------------------------------------- */
+
+static int nbcolli_sides(const nbcoll_comm *comm)
+{
+    int n = 0;
+    for (const nbcolli_link *link = comm->link->first; link != comm->link; link = link->beside)
+        n++;
+    return n;
+}
+
+size_t nbcolli_ballot_record(const nbcoll_comm *comm)
+{
+    return sizeof(nbcolli_vote) + (size_t)nbcolli_sides(comm) * sizeof(nbcolli_side);
+}
+
+nbcoll_status nbcolli_ballot_open(nbcoll_comm *comm)
+{
+    if (!nbcolli_sides(comm))
+        return NBCOLL_OK;
+    size_t sorted = 2 * (size_t)nbcolli_sides(comm) * sizeof(nbcolli_entry); /* nbcolli_sides_sort */
+    comm->ballot_bytes = (size_t)comm->size * (nbcolli_ballot_record(comm) + sorted);
+    comm->ballot = nbcolli_alloc(&comm->context->host, comm->ballot_bytes, 64);
+    return comm->ballot ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+}
+
+void nbcolli_ballot_free(nbcoll_comm *comm)
+{
+    if (comm->ballot)
+        nbcolli_free(&comm->context->host, comm->ballot, comm->ballot_bytes);
+    comm->ballot = NULL;
+}
+
+static unsigned char *nbcolli_record_of(const nbcoll_comm *comm, int rank)
+{
+    return comm->ballot + (size_t)rank * nbcolli_ballot_record(comm);
+}
+
+static nbcolli_side *nbcolli_sides_of(const nbcoll_comm *comm, int rank)
+{
+    return (nbcolli_side *)(void *)(nbcolli_record_of(comm, rank) + sizeof(nbcolli_vote));
+}
+
+void nbcolli_ballot_write(nbcoll_comm *comm)
+{
+    if (!comm->ballot)
+        return;
+    nbcolli_side *side = nbcolli_sides_of(comm, comm->rank);
+    memcpy(nbcolli_record_of(comm, comm->rank), &comm->votes[comm->rank], sizeof(nbcolli_vote));
+    for (const nbcolli_link *link = comm->link->first; link != comm->link; link = link->beside, side++) {
+        *side = (nbcolli_side){.address = (uint32_t)link->endpoint->rank,
+                               .ranks = (uint32_t)link->endpoint->ranks,
+                               .credits = link->credits};
+        link->transport.identify(link->endpoint, side->identity);
+    }
+}
+
+void nbcolli_ballot_read(nbcoll_comm *comm)
+{
+    for (int rank = 0; comm->ballot && rank < comm->size; rank++)
+        memcpy(&comm->votes[rank], nbcolli_record_of(comm, rank), sizeof(nbcolli_vote));
+}
+
+/* ---- who has which ----------------------------------------------------------------------------------------------- */
+
+static int nbcolli_side_is(const nbcolli_side *a, const nbcolli_side *b)
+{
+    return a->identity[0] == b->identity[0] && a->identity[1] == b->identity[1];
+}
+
+/* The side with this number, all sides of a rank counted before those of the next one. */
+static const nbcolli_side *nbcolli_side_at(const nbcoll_comm *comm, uint32_t number)
+{
+    uint32_t n = (uint32_t)nbcolli_sides(comm);
+    return &nbcolli_sides_of(comm, (int)(number / n))[number % n];
+}
+
+/* The numbers of all sides: those of one endpoint together, by address. Sorting keeps the order of equals. */
+static const nbcolli_entry *nbcolli_sides_sort(const nbcoll_comm *comm)
+{
+    size_t n = (size_t)comm->size * (size_t)nbcolli_sides(comm);
+    nbcolli_entry *e = (nbcolli_entry *)(void *)nbcolli_record_of(comm, comm->size);
+
+    for (size_t i = 0; i < n; i++)
+        e[i] = (nbcolli_entry){.key = nbcolli_side_at(comm, (uint32_t)i)->address, .value = (uint32_t)i};
+    nbcolli_sort(e, e + n, n);
+    for (int word = 0; word < 2; word++) {
+        for (size_t i = 0; i < n; i++)
+            e[i].key = nbcolli_side_at(comm, e[i].value)->identity[word];
+        nbcolli_sort(e, e + n, n);
+    }
+    return e;
+}
+
+/* How many of these, from the first on, are of one endpoint. */
+static size_t nbcolli_sides_of_one(const nbcoll_comm *comm, const nbcolli_entry *e, size_t n)
+{
+    size_t i = 1;
+    while (i < n && nbcolli_side_is(nbcolli_side_at(comm, e[0].value), nbcolli_side_at(comm, e[i].value)))
+        i++;
+    return i;
+}
+
+/* Has it as many ranks as it says, each at its place and with the same credits, and does none name it twice? */
+static int nbcolli_side_is_sound(const nbcoll_comm *comm, const nbcolli_entry *e, size_t n)
+{
+    const nbcolli_side *first = nbcolli_side_at(comm, e[0].value);
+    uint32_t sides = (uint32_t)nbcolli_sides(comm);
+    int is_sound = first->ranks == n;
+
+    for (size_t i = 0; i < n && is_sound; i++) {
+        const nbcolli_side *one = nbcolli_side_at(comm, e[i].value);
+        is_sound = one->address == i && one->ranks == n && one->credits == first->credits;
+        for (uint32_t k = e[i].value / sides * sides; k < e[i].value; k++) /* of the same rank */
+            is_sound &= !nbcolli_side_is(one, nbcolli_side_at(comm, k));
+    }
+    return is_sound;
+}
+
+/* The first side of an endpoint that is not one of ranks of this communicator, each of which has it once, and of nobody
+ * else; UINT32_MAX: there is none. */
+static uint32_t nbcolli_sides_unsound(const nbcoll_comm *comm, const nbcolli_entry *e)
+{
+    size_t n = (size_t)comm->size * (size_t)nbcolli_sides(comm);
+    uint32_t worst = UINT32_MAX;
+
+    for (size_t of_one; n; e += of_one, n -= of_one) {
+        of_one = nbcolli_sides_of_one(comm, e, n);
+        if (!nbcolli_side_is_sound(comm, e, of_one))
+            for (size_t i = 0; i < of_one; i++)
+                worst = e[i].value < worst ? e[i].value : worst;
+    }
+    return worst;
+}
+
+/* The lower one's first side that the other one has, too, and where in that one's list; -1: there is none. */
+static int nbcolli_side_common(const nbcoll_comm *comm, int lower, int higher, int *of_higher)
+{
+    int n = nbcolli_sides(comm);
+
+    for (int i = 0; i < n; i++)
+        for (*of_higher = 0; *of_higher < n; ++*of_higher)
+            if (nbcolli_side_is(&nbcolli_sides_of(comm, lower)[i], &nbcolli_sides_of(comm, higher)[*of_higher]))
+                return i;
+    return -1;
+}
+
+/* All addresses on this rank's sides. */
+static void nbcolli_sides_know_members(nbcoll_comm *comm)
+{
+    const nbcolli_side *mine = nbcolli_sides_of(comm, comm->rank);
+
+    for (nbcolli_link *link = comm->link->first; link != comm->link; link = link->beside, mine++) {
+        for (int rank = 0; rank < comm->size; rank++)
+            for (int i = 0; i < nbcolli_sides(comm); i++) {
+                const nbcolli_side *theirs = &nbcolli_sides_of(comm, rank)[i];
+                if (nbcolli_side_is(mine, theirs))
+                    link->member[theirs->address] = rank;
+            }
+        link->losses++; /* what was lost before could not be told to the others */
+    }
+    comm->context->news = 1;
+}
+
+static void nbcolli_sides_choose(nbcoll_comm *comm, int rank)
+{
+    int is_lower = comm->rank <= rank, of_higher = -1;
+    int of_lower = nbcolli_side_common(comm, is_lower ? comm->rank : rank, is_lower ? rank : comm->rank, &of_higher);
+    nbcolli_link *link = comm->link->first;
+    nbcolli_peer *peer = &comm->peer[rank];
+
+    peer->is_near = rank == comm->rank || (of_lower == 0 && of_higher == 0);
+    if (of_lower < 0)
+        return;
+    for (int i = is_lower ? of_lower : of_higher; i > 0; i--)
+        link = link->beside;
+    peer->link = link;
+    peer->address = (int)nbcolli_sides_of(comm, rank)[is_lower ? of_higher : of_lower].address;
+    peer->pair = &link->pair[peer->address];
+    peer->revoke = NULL;
+}
+
+/* The lowest rank that is known to be on the node. */
+static uint64_t nbcolli_sides_lowest(nbcolli_vote *votes, uint64_t rank)
+{
+    while (votes[rank].node != rank) {
+        votes[rank].node = votes[votes[rank].node].node;
+        rank = votes[rank].node;
+    }
+    return rank;
+}
+
+/* Who has an endpoint in common with somebody on a node is on it. */
+static void nbcolli_sides_make_nodes(nbcoll_comm *comm, const nbcolli_entry *e)
+{
+    uint32_t sides = (uint32_t)nbcolli_sides(comm);
+    size_t n = (size_t)comm->size * sides;
+    nbcolli_vote *votes = comm->votes;
+
+    for (int rank = 0; rank < comm->size; rank++)
+        votes[rank].node = (uint64_t)rank;
+    for (size_t i = 1; i < n; i++) {
+        uint64_t a = nbcolli_sides_lowest(votes, e[i - 1].value / sides);
+        uint64_t b = nbcolli_sides_lowest(votes, e[i].value / sides);
+        if (nbcolli_side_is(nbcolli_side_at(comm, e[i - 1].value), nbcolli_side_at(comm, e[i].value)))
+            votes[a > b ? a : b].node = a < b ? a : b;
+    }
+    for (int rank = 0; rank < comm->size; rank++)
+        votes[rank].node = nbcolli_sides_lowest(votes, (uint64_t)rank);
+}
+
+static void nbcolli_sides_log(const nbcoll_comm *comm, int rank, int side)
+{
+    const nbcoll_host *host = &comm->context->host;
+    char text[160];
+
+    if (!host->log)
+        return;
+    snprintf(text, sizeof text,
+             "no communicator is made: endpoint %d of rank %d is not one of its ranks alone, each once, with as many "
+             "credits",
+             side, rank);
+    host->log(host->user, NBCOLL_ERR_MISMATCH, text);
+}
+
+nbcoll_status nbcolli_sides_settle(nbcoll_comm *comm)
+{
+    if (!comm->ballot)
+        return NBCOLL_OK;
+    const nbcolli_entry *sorted = nbcolli_sides_sort(comm);
+    uint32_t unsound = nbcolli_sides_unsound(comm, sorted), sides = (uint32_t)nbcolli_sides(comm);
+    if (unsound != UINT32_MAX) {
+        nbcolli_sides_log(comm, (int)(unsound / sides), (int)(unsound % sides));
+        return NBCOLL_ERR_MISMATCH;
+    }
+    nbcolli_channels_forget(comm); /* those of the vote */
+    nbcolli_sides_know_members(comm);
+    for (int rank = 0; rank < comm->size; rank++)
+        nbcolli_sides_choose(comm, rank);
+    if (!comm->votes[0].node)
+        nbcolli_sides_make_nodes(comm, sorted);
+    return NBCOLL_OK;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
+
+/* Whose votes. */
+typedef struct nbcolli_placing {
+    const nbcolli_vote *votes;
+    const int *voter;
+} nbcolli_placing;
+
+static uint64_t nbcolli_placing_node(const void *placing, int rank)
+{
+    const nbcolli_placing *p = placing;
+    return p->votes[p->voter[rank]].node;
+}
+
+static uint64_t nbcolli_placing_domain(const void *placing, int rank)
+{
+    const nbcolli_placing *p = placing;
+    return p->votes[p->voter[rank]].domain;
+}
+
+/* The voters stand in the first table's room, behind where it begins. */
+void nbcolli_comm_place(nbcoll_comm *comm, int voter[])
+{
+    const nbcolli_placing placing = {comm->votes, voter};
+    int has_domains = comm->votes[voter[0]].domain != 0, size = comm->size;
+
+    if (has_domains)
+        nbcolli_nodes_number(size, nbcolli_placing_domain, &placing, comm->domain, comm->domain + size);
+    nbcolli_nodes_number(size, nbcolli_placing_node, &placing, comm->node, voter + size);
+    nbcolli_nodes_fill(&comm->nodes, comm->size, comm->node);
+    if (has_domains)
+        nbcolli_domains_fill(&comm->nodes, &comm->domains, comm->domain);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Cells: exposures in memory that the ranks of a communicator share (Ramos et al., section 3.4: slots, tag modulo K).
+ * Everything here has one writer, and nothing is compared and swapped. Each rank gives the memory for what it writes,
+ * its part. There it has, for each of the K slots,
+ *
+ *     a row                  as a reader. A word for each owner: generation, and how many of the owner's parts it has
+ *                            fetched, in the order of their numbers
+ *     a table                as an owner. One entry for each reader, shared by its cells
+ *     L cells                as an owner. A generation (tag + 1), the entries, how many pieces are readable, a small
+ *                            payload
+ *
+ * Where all readers of a cell get the same few bytes, as the same part, it needs no table: what the part is and whose
+ * stands in the cell, once. Nor does an exposure that shows each other rank as many bytes of its own: they lie in order
+ * of the ranks in its cell, and in those behind it as far as it takes, of which it uses nothing but their payload; they
+ * belong to its generation.
+ *
+ * Where only the leaders of nodes show anything, the same to all others of their node (create.h), a part is less. A row
+ * is two words, of the leader and of the rank itself; so that they are found as always, at the owner's place, rows
+ * overlap. All of them come first, and only a leader's part has slots behind them: one cell each, whose payload is the
+ * table, of one entry for all.
+ *
+ * An owner fills a cell, then writes its generation; a reader that finds the generation of its tag reads the payload,
+ * or gets it by its key, then writes its word. Before the owner writes for tag t it looks whether the readers of the
+ * last tag that used the slot are through: reuse is paid for when the slot comes round. The words in brackets at the
+ * functions are the transitions of the model in test/model. What is read from shared memory is read once and checked.
+ * All generations, counts and words are seq_cst: they are the posters' side of the sleeper's bargain (transport.h).
+ * Inline: where things are, and what every exposure and fetch looks at. */
+#ifndef NBCOLLI_ENGINE_EXPOSURES_CELLS_H
+#define NBCOLLI_ENGINE_EXPOSURES_CELLS_H
+
+#include "../state/context.h"
+
+#define NBCOLLI_APART 128 /* bytes between words that different ranks write: two cache lines, fetched together */
+#define NBCOLLI_ALL_FETCHED 0xffffu
+#define NBCOLLI_SHOWN_ALL 0xffffu /* all others read one part each */
+
+typedef enum nbcolli_cell_kind {
+    NBCOLLI_REFERRED, /* the parts are to be got by their keys in the table */
+    NBCOLLI_INLINED,  /* they lie in the payload: the keys in the table are offsets there */
+    NBCOLLI_ALIKE,    /* the payload is all readers' part */
+    NBCOLLI_SPREAD,   /* the payload of this cell, and of those behind it, has a part for each other rank, in order */
+    NBCOLLI_ON_SHELF, /* as REFERRED, but they lie on the owner's shelf, which is read also when the owner has left */
+    NBCOLLI_STREAMED  /* they go through rings on the owner's shelf (stream.h): the keys are those of its place there */
+} nbcolli_cell_kind;
+
+/* Alone on its lines: 128 bytes, for what different ranks write. */
+struct nbcolli_cell {
+    _Alignas(NBCOLLI_APART) _Atomic uint64_t stamp; /* tag + 1 of its exposure */
+    _Atomic uint64_t ready;                         /* pieces that may be read; ON_SHELF: bytes of each part; grows */
+    uint64_t piece;                                 /* bytes of each but the last one */
+    uint32_t mark; /* its exposure's operation: the stamp of that (history.h) */
+    uint32_t first, parts; /* entries of the owner's table; ALIKE, SPREAD: the part's number, and its bytes */
+    uint32_t kind;         /* nbcolli_cell_kind */
+    uint64_t readers;      /* ALIKE: a bit for each rank modulo 64; with more ranks it is for all */
+    _Alignas(16) unsigned char payload[NBCOLLI_CELL_INLINE];
+};
+
+#define NBCOLLI_CELL_KEY 2 /* words of a key: transports with longer ones have no cells */
+
+/* What one reader may fetch. Who that is stands beside: `readers` of the table, looked through by those who fetch. */
+typedef struct nbcolli_cell_part {
+    uint64_t extent; /* bytes of all pieces, 48 bits, then the number of the first piece */
+    uint64_t key[NBCOLLI_CELL_KEY];
+} nbcolli_cell_part;
+
+typedef uint16_t nbcolli_cell_reader; /* rank in the communicator */
+
+#define NBCOLLI_CELL_RANKS 65535        /* at most */
+#define NBCOLLI_EVERY_READER UINT16_MAX /* the entry is that of all others of the leader's node */
+
+_Static_assert(sizeof(nbcolli_cell) == NBCOLLI_APART, "a cell fills its lines");
+
+_Static_assert(NBCOLLI_STARTED * sizeof(uint64_t) % NBCOLLI_APART == 0, "what a rank has started fills its lines");
+
+/* Of one reader, at the beginning of a STREAMED exposure's place on the shelf: see stream.h. */
+struct nbcolli_stream {
+    _Alignas(NBCOLLI_APART) _Atomic uint64_t ready; /* the owner: bytes of the part that it has written */
+    uint64_t window; /* the owner: bytes of the ring, whole elements; */
+    uint64_t at;     /* where that begins, behind the first reader's stream */
+    _Alignas(NBCOLLI_APART) _Atomic uint64_t through; /* the reader: bytes of the part that it needs no more */
+};
+
+/* Where a FETCH finds its bytes. */
+typedef struct nbcolli_found {
+    const unsigned char *payload; /* in the cell; null: they are to be got from `place` */
+    nbcolli_remote place;
+    const _Atomic uint64_t *ready; /* on a shelf: bytes that lie there so far; else null */
+    int is_streamed;               /* `place` is that of its nbcolli_stream */
+} nbcolli_found;
+
+static inline size_t nbcolli_apart(size_t bytes)
+{
+    return (bytes + NBCOLLI_APART - 1) / NBCOLLI_APART * NBCOLLI_APART;
+}
+
+/* Of a communicator of `ranks` ranks: who has left the part, what this rank has started, then the slots. */
+nbcolli_layout nbcolli_layout_of(size_t ranks, size_t cells);
+
+/* Of one of so many slots in which only leaders show anything, for the ranks of one's node. */
+nbcolli_layout nbcolli_layout_led(size_t ranks, size_t slots, int leader);
+
+/* Bytes of a rank's part, with room for what it shows or without. */
+static inline size_t nbcolli_area_bytes(const nbcolli_layout *l, size_t slots, int shows)
+{
+    return l->slots + (shows ? slots * l->stride : 0);
+}
+
+/* Is there room in a slot for all that the schedule exposes? */
+int nbcolli_cells_suffice(const nbcoll_comm *comm, const nbcoll_schedule *s);
+
+/* Has each rank left the part of a freed communicator, or is it dead for certain? */
+int nbcolli_area_is_left(const nbcolli_link *link, const nbcolli_area *area);
+
+/* Has `rank` left the owner's part? */
+static inline _Atomic uint32_t *nbcolli_area_departed(const nbcoll_comm *comm, int owner, int rank)
+{
+    return (_Atomic uint32_t *)(void *)comm->area[owner] + rank;
+}
+
+/* The last operations that `rank` has started: see ask.h. */
+static inline _Atomic uint64_t *nbcolli_area_started(const nbcoll_comm *comm, int rank)
+{
+    return (_Atomic uint64_t *)(void *)(comm->area[rank] + comm->layout.words - NBCOLLI_STARTED * sizeof(uint64_t));
+}
+
+/* What `rank` writes in the slot of `tag` as an owner: its table, its cells. */
+static inline unsigned char *nbcolli_cells_of(const nbcoll_comm *comm, uint64_t tag, int rank)
+{
+    return comm->area[rank] + comm->layout.slots + tag % comm->config.slots * comm->layout.stride;
+}
+
+static inline _Atomic uint64_t *nbcolli_word(const nbcoll_comm *comm, uint64_t tag, int reader, int owner)
+{
+    return (_Atomic uint64_t *)(void *)(comm->area[reader] + comm->layout.words +
+                                        tag % comm->config.slots * comm->layout.row) +
+           owner;
+}
+
+/* What `rank` would acknowledge to itself. */
+static inline _Atomic uint64_t *nbcolli_own_word(const nbcoll_comm *comm, uint64_t tag, int rank)
+{
+    return nbcolli_word(comm, tag, rank, comm->leader < 0 ? rank : comm->leader + 1);
+}
+
+/* May this rank fetch what that one shows, and hear of it by its words? */
+static inline int nbcolli_may_fetch(const nbcoll_comm *comm, int owner)
+{
+    return owner != comm->rank && comm->area[owner] && (comm->leader < 0 || owner == comm->leader);
+}
+
+static inline nbcolli_cell_part *nbcolli_table(const nbcoll_comm *comm, uint64_t tag, int owner)
+{
+    return (nbcolli_cell_part *)(void *)(nbcolli_cells_of(comm, tag, owner) + comm->layout.parts);
+}
+
+static inline nbcolli_cell_reader *nbcolli_readers(const nbcoll_comm *comm, uint64_t tag, int owner)
+{
+    return (nbcolli_cell_reader *)(void *)(nbcolli_cells_of(comm, tag, owner) + comm->layout.readers);
+}
+
+static inline nbcolli_cell *nbcolli_cell_at(const nbcoll_comm *comm, uint64_t tag, int owner, uint32_t cell)
+{
+    return (nbcolli_cell *)(void *)(nbcolli_cells_of(comm, tag, owner) + comm->layout.cells) + cell;
+}
+
+/* Where a reader's part of a SPREAD cell lies, from the cell on. */
+static inline size_t nbcolli_spread_at(int owner, int reader, size_t bytes)
+{
+    size_t i = (size_t)(reader - (reader > owner)), shift = nbcolli_spread_shift(bytes);
+    return (i >> shift) * sizeof(nbcolli_cell) + offsetof(nbcolli_cell, payload) +
+           (i & (((size_t)1 << shift) - 1)) * (64u >> shift);
+}
+
+/* Are a run's exposures spread that can be? [WRITE] None writes the payload of a cell that another one takes. */
+static inline int nbcolli_spreads(const nbcoll_comm *comm, const nbcoll_schedule *s)
+{
+    return s->wide <= comm->config.cells;
+}
+
+/* A reader's word: the tag's turn in its slot, 48 bits (tags that need more are refused), then the count. */
+static inline uint64_t nbcolli_word_of(const nbcoll_comm *comm, uint64_t tag, uint64_t count)
+{
+    return tag / comm->config.slots << 16 | count;
+}
+
+/* Has `reader` fetched the first `count` parts that we exposed to it under `tag`, or failed there, or gone on to later
+ * tags? */
+static inline int nbcolli_has_fetched(const nbcoll_comm *comm, uint64_t tag, int reader, uint64_t count)
+{
+    return atomic_load(nbcolli_word(comm, tag, reader, comm->rank)) >= nbcolli_word_of(comm, tag, count);
+}
+
+/* Has `reader` failed under `tag`, and not gone on to later tags of the slot? Word of that is on its way. */
+static inline int nbcolli_has_raised(const nbcoll_comm *comm, uint64_t tag, int reader)
+{
+    return atomic_load(nbcolli_word(comm, tag, reader, comm->rank)) == nbcolli_word_of(comm, tag, NBCOLLI_ALL_FETCHED);
+}
+
+static inline void nbcolli_shared_wake(const nbcoll_comm *comm, int rank)
+{
+    const nbcolli_peer *peer = &comm->peer[rank];
+    peer->link->transport.shared->wake(peer->link->endpoint, peer->address);
+}
+
+/* [ACK] Says how far this rank has come with the owner's parts. Only the last one of a gap shows what is behind it. */
+void nbcolli_acknowledge(nbcolli_run *run, int owner);
+
+/* What this rank would acknowledge to itself says which operations it has ended well: in its slot that of the turn
+ * written, and those of the turns before, as many as the count says. Whoever waits for it in one of those is out of
+ * step with it; what failed here may be on its way to fail there, too. */
+static inline void nbcolli_mark_end(const nbcoll_comm *comm, nbcolli_slot *slot, uint64_t tag)
+{
+    uint64_t turn = tag / comm->config.slots, turns = turn + 1 - slot->well_since;
+
+    if (turns - 1 >= NBCOLLI_ALL_FETCHED) /* or below 1 */
+        turns = turn < slot->well_since ? 1 : NBCOLLI_ALL_FETCHED;
+    atomic_store_explicit(slot->own_word, turn << 16 | turns, memory_order_release); /* after its acknowledgements */
+}
+
+int nbcolli_has_ended(const nbcoll_comm *comm, uint64_t tag, int rank);
+
+/* [RAISE] This rank has fetched `count` parts of `tag`, and will fetch nothing of earlier ones in its slot; with
+ * ALL_FETCHED, `tag` failed here, and nothing more of it will be fetched, either. */
+void nbcolli_raise(nbcoll_comm *comm, uint64_t tag, uint64_t count);
+
+/* [RAISE] for those that failed while others had the slot, as far as the slot has now come. */
+static inline void nbcolli_raise_failed(nbcoll_comm *comm, nbcolli_slot *slot)
+{
+    uint64_t tag = slot->failed - 1, next = slot->next - 1;
+
+    if (!slot->failed || slot->active)
+        return;
+    if (slot->next && next < tag) {
+        nbcolli_raise(comm, next, 0);
+        return;
+    }
+    slot->failed = 0;
+    nbcolli_raise(comm, tag, NBCOLLI_ALL_FETCHED);
+}
+
+/* What ended well here begins anew behind `tag`, which failed. */
+void nbcolli_well_since(nbcolli_slot *slot, uint64_t turn);
+
+/* An operation failed that never had the slot: it is raised when that is free. */
+void nbcolli_cells_missed(nbcoll_comm *comm, uint64_t tag);
+
+/* [REUSE] May this rank write for `tag`? Else *reader is one that is not through with *before, and has not left. */
+int nbcolli_may_reuse(nbcoll_comm *comm, uint64_t tag, uint64_t *before, int *reader);
+
+/* Who is not through with what the slot's cells last showed, under that tag, and has not left; -1: nobody. */
+int nbcolli_first_reading(const nbcoll_comm *comm, const nbcolli_slot *slot, uint64_t tag);
+
+/* The part of the cell's first piece is that of all: the bytes that its readers will get in the end. */
+static inline size_t nbcolli_part_bytes(const nbcoll_step_view *v, uint32_t i)
+{
+    return v->grows ? v->whole : v->parts[i].region.bytes;
+}
+
+/* Where part `i` of an exposure lies in a copy of all its parts; *end is behind what lies there so far, and is 0 before
+ * the first. */
+size_t nbcolli_copy_at(const nbcoll_step_view *v, uint32_t i, size_t *end);
+
+/* [WRITE] Fills the run's next cell, and the payload of those behind it, with what is spread over them. */
+void nbcolli_cell_spread(const nbcolli_run *run, nbcolli_cell *cell, const nbcoll_step_view *v);
+
+/* [WRITE] Fills the run's next cell. Without growing, and with no keys, it then holds all that its readers need. */
+nbcoll_status nbcolli_cell_write(nbcolli_op *op);
+
+/* Its readers are now waited for before their cells, or what lies on the shelf, are written again. */
+void nbcolli_cell_promise(const nbcolli_op *op);
+
+/* [PUBLISH], or [GROW] when the cell is shown already. The readers are told. */
+void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece);
+
+/* More of what an ON_SHELF cell refers to may be read: `bytes` in all. The readers are told. */
+void nbcolli_cell_filled(const nbcolli_op *op, uint64_t bytes);
+
+/* [FAIL] The run failed. Its readers may still be looking through its cells: before they are written again, each must
+ * have raised its word. */
+void nbcolli_expose_all(nbcolli_run *run);
+
+/* [COMPLETE] Does a reader still need the memory, or has one failed, so that the run will? Of a failed run, one that
+ * answered that it never will, or has left, does not. Else *reader is the first that does. */
+int nbcolli_exposure_is_held(const nbcolli_op *op, int *reader);
+
+/* [LOOK] PENDING; OK, with *found; or ERR_MISMATCH: there is no such part, or it is another one. */
+nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_found *found);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The shelf of a link: shared memory where this rank puts copies of what it exposes, so that its readers find it in
+ * place, and its own memory is not lent. What readers would get from private memory otherwise waits for each of them,
+ * and takes a get; and a rank that waits hands its core over, where others take turns on it.
+ *
+ * A long copy that is alike for all readers is shown before it is made, and followed: its cell says how far it is.
+ *
+ * What was put there last lies last, and what lies first goes first: when its readers have said that they are through,
+ * by the words that also say when a cell may be used again (cells.h). Nobody waits for that: where there is no room the
+ * memory is lent as if there were no shelf. What is longer than the exposure's share of the shelf, which is as much for
+ * each that the operation makes, goes through a part of it by rings, whose owner waits for its readers (stream.h). What
+ * a freed communicator leaves goes with its part of the cells. */
+#ifndef NBCOLLI_ENGINE_EXPOSURES_SHELF_H
+#define NBCOLLI_ENGINE_EXPOSURES_SHELF_H
+
+#include "../state/context.h"
+
+/* Takes the memory from the transport, if that offers any and has it. */
+void nbcolli_shelf_open(nbcolli_link *link);
+
+/* Gives it back, if nobody reads there any more; else it stays the transport's. */
+void nbcolli_shelf_close(nbcolli_link *link);
+
+/* Room for all parts of an exposure whose slot is the run's; op->copy is where, or null: they are to be lent. */
+void nbcolli_shelf_take(nbcolli_op *op);
+
+/* Of an op that is not streamed: copies as much as the pass has left; if the copy is followed (op->filling) its cell is
+ * shown by now. Returns whether all is there. */
+int nbcolli_shelf_fill(nbcolli_op *op);
+
+/* The communicator is freed, with its part of the cells, if it has one. */
+void nbcolli_shelf_leave(nbcoll_comm *comm);
+
+/* That part is given back. */
+void nbcolli_shelf_forget(nbcolli_link *link, const nbcolli_area *area);
+
+#endif

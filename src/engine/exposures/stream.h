@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Streams: how an exposure that is longer than the shelf goes through it. Each of its parts gets a ring there. The
+ * owner copies pieces into the ring, and its readers take them out. In front of the rings stands one nbcolli_stream for
+ * each reader. There the owner says how many bytes of the part it has written, and the reader how many it needs no
+ * more: the owner writes over no others. A word of either has one writer.
+ *
+ * The owner waits for its readers, as it does where it lends. A ring with several readers waits for the last of them,
+ * and the others with it. So a part that several get is streamed only by algorithms whose ranks come to such a part
+ * without waiting for another one (NBCOLL_ALGORITHM_TOGETHER); other ranks might wait for each other in a circle. A
+ * reader that has failed has raised its word (cells.h), and is waited for no longer. */
+#ifndef NBCOLLI_ENGINE_EXPOSURES_STREAM_H
+#define NBCOLLI_ENGINE_EXPOSURES_STREAM_H
+
+#include "cells.h"
+
+/* The bytes of the shelf for the streams of an exposure, at most `most`; 0: it is not to be streamed. *window is how
+ * long each ring is. */
+size_t nbcolli_stream_bytes(const nbcolli_run *run, const nbcoll_step_view *v, size_t most, size_t *window);
+
+/* Writes the streams of an op whose place on the shelf is op->copy, before its cell is shown. */
+void nbcolli_streams_begin(nbcolli_op *op, size_t window);
+
+/* [STREAM] Copies as much as there is room for and as the pass has left. OK: all has been copied. AGAIN: the pass has
+ * nothing left. PENDING: the rings are full, and *reader is one that they wait for. */
+nbcoll_status nbcolli_stream_fill(nbcolli_op *op, int *reader);
+
+/* Are all of the op's rings that are not through full? Then *reader is one that they wait for. */
+int nbcolli_stream_waits(const nbcolli_op *op, int *reader);
+
+/* Finds the ring that `found` leads to: op->found, window, ready and stream. PENDING: its owner has given this rank up.
+ * ERR_MISMATCH: there is no such ring of elements of `unit` bytes. */
+nbcoll_status nbcolli_stream_find(nbcolli_op *op, const nbcolli_found *found, size_t unit);
+
+/* [THROUGH] The reader needs what it has used no more. */
+static inline void nbcolli_stream_used(const nbcolli_op *op)
+{
+    atomic_store(&op->stream->through, op->moved);
+    nbcolli_shared_wake(op->run->comm, op->run->schedule->step[op->step].peer);
+}
+
+#endif

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The survivors of a communicator agree on who they are, and make a new one: see agree.h. */
+#include "agree.h"
+
+#include "news.h"
+#include "../state/failure.h"
+#include "../wire/giveup.h"
+#include "../wire/post.h"
+#include "../comm/area.h"
+#include "../comm/comm.h"
+#include "../comm/vote.h"
+#include "../../host/host.h"
+
+/* Why a rank is gone. Of one that is given up somebody has only said so: it may be alive, and may have decided
+ * otherwise before it was lost. */
+enum { NBCOLLI_GONE_NOT, NBCOLLI_GONE_GIVEN_UP, NBCOLLI_GONE_LEFT, NBCOLLI_GONE_DEAD };
+
+typedef enum nbcolli_agreement_state {
+    NBCOLLI_AGREEING,
+    NBCOLLI_AGREE_DECIDED,
+    NBCOLLI_AGREE_CANCELLED,
+    NBCOLLI_AGREE_LOST
+} nbcolli_agreement_state;
+
+typedef struct nbcolli_agreement_member {
+    nbcolli_post post;
+    unsigned char *payload; /* of the post */
+    int address;
+    uint8_t gone;
+    uint8_t agrees; /* AGREEING: it has said what we say now */
+    uint8_t heard;  /* AGREEING: anything */
+    uint8_t untold; /* something is to be sent to it */
+    uint8_t knows;  /* it has decided, or cancelled */
+} nbcolli_agreement_member;
+
+struct nbcolli_shrink {
+    nbcolli_shrink *next; /* of its link */
+    nbcolli_link *link;
+    uint64_t id, instance; /* of the communicator; which of its shrinks this is */
+    nbcolli_request *request; /* these three: while AGREEING */
+    nbcoll_comm *comm, *made;
+    size_t memory, bytes; /* its own; of a payload */
+    int size, rank;       /* in the communicator */
+    int canceller;        /* AGREE_CANCELLED: likewise */
+    nbcolli_agreement_state state;
+    int carries_areas;
+    int may_be_written; /* the memory that this rank has offered: by one that it has given up since */
+    nbcolli_vote vote;  /* ours; DECIDED: the terms of the new communicator, with the address and serial of its id */
+    uint64_t *area;     /* [size]: DECIDED: the parts of its cells */
+    nbcolli_agreement_member member[];
+};
+
+/* ---- payloads: the vote, [size] areas, [size] who is gone -------------------------------------------------------- */
+
+static size_t nbcolli_shrink_payload_bytes(int size, int carries_areas)
+{
+    return sizeof(nbcolli_vote) + (size_t)size * (carries_areas ? sizeof(uint64_t) + 1 : 1);
+}
+
+static void nbcolli_shrink_payload_write(const nbcolli_shrink *s, unsigned char *to)
+{
+    memcpy(to, &s->vote, sizeof s->vote);
+    to += sizeof s->vote;
+    if (s->carries_areas) {
+        memcpy(to, s->area, (size_t)s->size * sizeof *s->area);
+        to += (size_t)s->size * sizeof *s->area;
+    }
+    for (int i = 0; i < s->size; i++)
+        to[i] = s->member[i].gone;
+}
+
+/* Who is gone, at the end of a payload; read once. */
+static uint8_t nbcolli_shrink_payload_gone(const void *payload, size_t bytes, int size, int rank)
+{
+    uint8_t gone = ((const uint8_t *)payload)[bytes - (size_t)size + (size_t)rank];
+    return gone > NBCOLLI_GONE_DEAD ? NBCOLLI_GONE_GIVEN_UP : gone;
+}
+
+/* ---- who is gone ------------------------------------------------------------------------------------------------- */
+
+/* What another says of a rank counts on the whole endpoint, unless it has only left. */
+static void nbcolli_shrink_learn(nbcolli_link *link, int address, uint8_t gone)
+{
+    if (gone == NBCOLLI_GONE_GIVEN_UP)
+        nbcolli_give_up(link, address);
+    else if (gone == NBCOLLI_GONE_DEAD)
+        nbcolli_mark_lost(link, address, NBCOLLI_DEAD);
+}
+
+/* How this rank sees another. One that is cut off is given up now: all will do without it. */
+static uint8_t nbcolli_shrink_gone_here(nbcolli_link *link, int address)
+{
+    int loss = link->loss[address];
+
+    if (loss == NBCOLLI_HERE || (loss & NBCOLLI_REJECTED) == NBCOLLI_REJECTED)
+        return NBCOLLI_GONE_NOT; /* or it is we */
+    if (!(loss & NBCOLLI_CUT))
+        return NBCOLLI_GONE_LEFT;
+    if (loss & NBCOLLI_OVER)
+        return NBCOLLI_GONE_DEAD;
+    if (!nbcolli_is_dead(link, address))
+        nbcolli_give_up(link, address);
+    return nbcolli_is_given_up(link, address) ? NBCOLLI_GONE_GIVEN_UP : NBCOLLI_GONE_DEAD;
+}
+
+static void nbcolli_shrink_tell_members(nbcolli_shrink *s)
+{
+    for (int i = 0; i < s->size; i++)
+        s->member[i].untold = i != s->rank && !s->member[i].gone;
+}
+
+/* One more is gone: all that was heard is of a smaller set. Should it be alive it may have decided upon what we have
+ * said until now: the new communicator gets another id, and no memory that it might write. */
+static void nbcolli_shrink_add_gone(nbcolli_shrink *s, int rank, uint8_t gone)
+{
+    s->member[rank].gone = gone;
+    for (int i = 0; i < s->size; i++)
+        s->member[i].agrees = 0;
+    s->vote.serial = ++s->link->serial;
+    if (gone == NBCOLLI_GONE_GIVEN_UP && s->vote.area) {
+        s->may_be_written = 1;
+        s->vote.area = 0;
+    }
+    nbcolli_shrink_tell_members(s);
+}
+
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
+
+static void nbcolli_shrink_end(nbcolli_shrink *s, nbcolli_agreement_state state, nbcoll_status status, int cause)
+{
+    nbcolli_request *r = s->request;
+    nbcoll_comm *comm = s->comm;
+
+    s->state = state;
+    s->canceller = cause;
+    if (s->may_be_written && (status != NBCOLL_OK || !s->area[s->rank])) /* else others have decided upon it before */
+        nbcolli_area_keep(s->made);
+    s->made->shrink = NULL;
+    s->request = NULL;
+    s->comm = s->made = NULL;
+    if (status != NBCOLL_OK)
+        nbcolli_note_failure(comm, status, cause, comm->taken);
+    comm->active--;
+    comm->context->active--;
+    r->status = status;
+    r->next = comm->context->made;
+    comm->context->made = r;
+    if (state == NBCOLLI_AGREE_DECIDED || state == NBCOLLI_AGREE_CANCELLED)
+        nbcolli_shrink_tell_members(s);
+}
+
+/* Ends with the decision in `vote`, `area` and who is gone: as a split would in which those have no colour. */
+static void nbcolli_shrink_conclude(nbcolli_shrink *s)
+{
+    for (int i = 0; i < s->size; i++) {
+        nbcolli_vote *v = &s->made->votes[i];
+        *v = s->vote;
+        v->colour = s->member[i].gone ? -1 : 0;
+        v->key = 0;
+        v->area = s->area[i];
+    }
+    nbcolli_shrink_end(s, NBCOLLI_AGREE_DECIDED, NBCOLL_OK, -1);
+}
+
+/* The lowest rank that does not say yet what we say, or -1. */
+static int nbcolli_shrink_awaits(const nbcolli_shrink *s)
+{
+    for (int i = 0; i < s->size; i++)
+        if (i != s->rank && !s->member[i].gone && !s->member[i].agrees)
+            return i;
+    return -1;
+}
+
+int nbcolli_is_shrink(const nbcolli_request *r)
+{
+    return r->creating && r->creating->shrink;
+}
+
+int nbcolli_shrink_awaited(const nbcolli_request *r)
+{
+    return nbcolli_shrink_awaits(r->creating->shrink);
+}
+
+static void nbcolli_shrink_decide(nbcolli_shrink *s)
+{
+    nbcolli_vote *votes = s->made->votes, agreed;
+    int first = s->rank;
+
+    votes[s->rank] = s->vote;
+    for (int i = s->size - 1; i >= 0; i--) {
+        if (s->member[i].gone)
+            votes[i] = s->vote;
+        else
+            first = i;
+        s->area[i] = s->member[i].gone ? 0 : votes[i].area;
+    }
+    agreed = votes[first];
+    nbcolli_votes_agree(s->made, votes, s->size);
+    s->vote = s->made->agreed;
+    s->vote.address = agreed.address;
+    s->vote.serial = agreed.serial;
+    nbcolli_shrink_conclude(s);
+}
+
+void nbcolli_shrink_cancel(nbcolli_request *r)
+{
+    nbcolli_shrink *s = r->creating->shrink;
+    nbcolli_shrink_end(s, NBCOLLI_AGREE_CANCELLED, NBCOLL_ERR_CANCELLED, s->rank);
+}
+
+/* ---- receiving --------------------------------------------------------------------------------------------------- */
+
+static nbcolli_shrink *nbcolli_shrink_find(const nbcolli_link *link, uint64_t id, uint64_t instance)
+{
+    nbcolli_shrink *s = link->shrinks;
+    while (s && (s->id != id || s->instance != instance))
+        s = s->next;
+    return s;
+}
+
+/* What a rank that is not gone says of others, and perhaps of us: 0 if we are lost. */
+static int nbcolli_shrink_hear(nbcolli_shrink *s, const nbcolli_incoming *in)
+{
+    if (nbcolli_shrink_payload_gone(in->payload, in->bytes, s->size, s->rank)) {
+        nbcolli_rejected_by(s->link, in->source);
+        return 0;
+    }
+    for (int i = 0; i < s->size; i++) {
+        uint8_t gone = nbcolli_shrink_payload_gone(in->payload, in->bytes, s->size, i);
+        nbcolli_shrink_learn(s->link, s->member[i].address, gone);
+        if (gone && !s->member[i].gone && s->state == NBCOLLI_AGREEING && in->header.type == NBCOLLI_AGREE)
+            nbcolli_shrink_add_gone(s, i, gone);
+    }
+    return 1;
+}
+
+static void nbcolli_shrink_agree_in(nbcolli_shrink *s, const nbcolli_incoming *in)
+{
+    nbcolli_agreement_member *from = &s->member[in->header.source];
+
+    from->untold |= in->header.number || s->state != NBCOLLI_AGREEING;
+    if (s->state != NBCOLLI_AGREEING || !nbcolli_shrink_hear(s, in) || from->gone)
+        return;
+    from->heard = 1;
+    for (int i = 0; i < s->size; i++)
+        if (!s->member[i].gone != !nbcolli_shrink_payload_gone(in->payload, in->bytes, s->size, i))
+            return; /* it does not know yet what we know */
+    from->agrees = 1;
+    memcpy(&s->made->votes[in->header.source], in->payload, sizeof(nbcolli_vote));
+}
+
+/* A member of the new communicator has cancelled, or heard of it first, and will not have it. */
+static void nbcolli_shrink_withdrawn(nbcolli_shrink *s, int rank, int canceller)
+{
+    nbcoll_comm *made = nbcolli_find_comm(s->link, (uint64_t)s->vote.address << 32 | s->vote.serial);
+
+    if (made)
+        nbcolli_comm_half(made, s->member[rank].address, s->member[canceller].address, NBCOLL_ERR_CANCELLED);
+}
+
+static void nbcolli_shrink_decided_in(nbcolli_shrink *s, const nbcolli_incoming *in)
+{
+    int from = (int)in->header.source, is_cancelled = in->header.status != NBCOLL_OK;
+    int canceller = in->header.number < (uint32_t)s->size ? (int)in->header.number : from;
+    const unsigned char *payload = in->payload;
+
+    s->member[from].knows = 1;
+    if (is_cancelled && s->state == NBCOLLI_AGREE_DECIDED)
+        nbcolli_shrink_withdrawn(s, from, canceller);
+    if (s->state != NBCOLLI_AGREEING)
+        return;
+    if (is_cancelled) {
+        nbcolli_shrink_end(s, NBCOLLI_AGREE_CANCELLED, NBCOLL_ERR_CANCELLED, canceller);
+        return;
+    }
+    if (!nbcolli_shrink_hear(s, in))
+        return;
+    memcpy(&s->vote, payload, sizeof s->vote);
+    if (s->carries_areas)
+        memcpy(s->area, payload + sizeof s->vote, (size_t)s->size * sizeof *s->area);
+    for (int i = 0; i < s->size; i++)
+        s->member[i].gone = nbcolli_shrink_payload_gone(payload, in->bytes, s->size, i);
+    nbcolli_shrink_conclude(s);
+}
+
+void nbcolli_shrink_in(nbcoll_comm *comm, const nbcolli_incoming *in)
+{
+    const nbcolli_header *h = &in->header;
+    nbcolli_shrink *s = nbcolli_shrink_find(in->link, h->comm, h->tag);
+
+    if (!s) { /* not here yet, or not any more */
+        int size = comm ? comm->size : 0, knows = comm && in->bytes >= nbcolli_shrink_payload_bytes(size, 0);
+        for (int i = 0; knows && i < size; i++)
+            if (i != comm->rank)
+                nbcolli_shrink_learn(comm->link, comm->peer[i].home,
+                                     nbcolli_shrink_payload_gone(in->payload, in->bytes, size, i));
+        return;
+    }
+    if (h->source >= (uint32_t)s->size || h->to != (uint32_t)s->rank || in->bytes != s->bytes ||
+        s->member[h->source].address != in->source || s->member[h->source].gone)
+        return;
+    if (h->type == NBCOLLI_AGREE)
+        nbcolli_shrink_agree_in(s, in);
+    else
+        nbcolli_shrink_decided_in(s, in);
+}
+
+/* ---- sending ----------------------------------------------------------------------------------------------------- */
+
+static void nbcolli_shrink_send(nbcolli_shrink *s, int to)
+{
+    nbcolli_agreement_member *m = &s->member[to];
+    nbcolli_header h = {.comm = s->id, .tag = s->instance, .source = (uint32_t)s->rank, .to = (uint32_t)to};
+
+    h.type = s->state == NBCOLLI_AGREEING ? NBCOLLI_AGREE : NBCOLLI_DECIDED;
+    h.status = s->state == NBCOLLI_AGREE_CANCELLED ? NBCOLL_ERR_CANCELLED : NBCOLL_OK;
+    h.number = s->state == NBCOLLI_AGREE_CANCELLED ? (uint32_t)s->canceller : s->state == NBCOLLI_AGREEING && !m->heard;
+    nbcolli_shrink_payload_write(s, m->payload);
+    m->post.wire = nbcolli_pack(&h);
+    nbcoll_posted said = s->link->transport.post(s->link->endpoint, m->address, &m->post.wire, m->payload, s->bytes,
+                                                 &m->post.work);
+    if (said == NBCOLL_POST_NOT_NOW)
+        return;
+    m->untold = 0;
+    nbcolli_post_is(&m->post, said);
+}
+
+/* Sends what can be sent; 0 if there is nothing left to do. */
+static int nbcolli_shrink_tell(nbcolli_shrink *s)
+{
+    int left = 0;
+
+    for (int i = 0; i < s->size; i++) {
+        nbcolli_agreement_member *m = &s->member[i];
+        int gone = i == s->rank || m->gone || s->link->loss[m->address] != NBCOLLI_HERE;
+        m->untold &= !gone && s->state != NBCOLLI_AGREE_LOST;
+        if (m->post.where == NBCOLLI_LENT && gone)
+            nbcolli_post_recall(&m->post);
+        if (m->untold && m->post.where != NBCOLLI_LENT)
+            nbcolli_shrink_send(s, i);
+        left |= m->untold || m->post.where == NBCOLLI_LENT || (!gone && !m->knows && s->state != NBCOLLI_AGREE_LOST);
+    }
+    return left;
+}
+
+/* ---- working ----------------------------------------------------------------------------------------------------- */
+
+/* What has this rank found out? 0 when the shrink is over. */
+static int nbcolli_shrink_look(nbcolli_shrink *s)
+{
+    if (s->made->spoiled != NBCOLL_OK) { /* something that was sent to it is missing */
+        nbcolli_shrink_end(s, NBCOLLI_AGREE_CANCELLED, s->made->spoiled, s->rank);
+        return 0;
+    }
+    for (int i = 0; i < s->size; i++) {
+        nbcolli_agreement_member *m = &s->member[i];
+        if (i == s->rank || m->gone)
+            continue;
+        if ((s->link->loss[m->address] & NBCOLLI_REJECTED) == NBCOLLI_REJECTED) {
+            nbcolli_shrink_end(s, NBCOLLI_AGREE_LOST, NBCOLL_ERR_PEER_LOST, s->rank);
+            return 0;
+        }
+        uint8_t gone = nbcolli_shrink_gone_here(s->link, m->address);
+        if (gone)
+            nbcolli_shrink_add_gone(s, i, gone);
+    }
+    return 1;
+}
+
+void nbcolli_shrinks_go(nbcolli_link *link)
+{
+    for (nbcolli_shrink **at = &link->shrinks; *at;) {
+        nbcolli_shrink *s = *at;
+        if (s->state == NBCOLLI_AGREEING && nbcolli_shrink_look(s) && nbcolli_shrink_awaits(s) < 0)
+            nbcolli_shrink_decide(s);
+        if (nbcolli_shrink_tell(s) || s->state == NBCOLLI_AGREEING)
+            at = &s->next;
+        else {
+            *at = s->next;
+            nbcolli_free(&link->context->host, s, s->memory);
+        }
+    }
+}
+
+int nbcolli_shrinks_wait(const nbcolli_link *link)
+{
+    for (const nbcolli_shrink *s = link->shrinks; s; s = s->next)
+        for (int i = 0; i < s->size; i++)
+            if (s->member[i].untold)
+                return 1;
+    return 0;
+}
+
+/* One that the transport still has messages of is leaked: its context is abandoned. */
+void nbcolli_shrinks_clear(nbcolli_link *link)
+{
+    while (link->shrinks) {
+        nbcolli_shrink *s = link->shrinks;
+        int lent = 0;
+        for (int i = 0; i < s->size; i++)
+            lent |= s->member[i].post.where == NBCOLLI_LENT;
+        link->shrinks = s->next;
+        if (!lent)
+            nbcolli_free(&link->context->host, s, s->memory);
+    }
+}
+
+/* ---- the calls --------------------------------------------------------------------------------------------------- */
+
+int nbcolli_shrink_fits(const nbcoll_comm *comm)
+{
+    return nbcolli_shrink_payload_bytes(comm->size, 0) <= comm->link->limits.payload;
+}
+
+nbcolli_shrink *nbcolli_shrink_make(nbcoll_comm *comm)
+{
+    nbcolli_link *link = comm->link;
+    size_t size = (size_t)comm->size, limit = link->limits.payload;
+    int carries_areas = nbcolli_shrink_payload_bytes(comm->size, 1) <= limit;
+    size_t bytes = nbcolli_shrink_payload_bytes(comm->size, carries_areas), stride = nbcolli_lines(bytes);
+    size_t areas = nbcolli_lines(sizeof(nbcolli_shrink) + size * sizeof(nbcolli_agreement_member));
+    size_t payloads = areas + nbcolli_lines(size * sizeof(uint64_t));
+    size_t memory = payloads + size * stride;
+    unsigned char *block = nbcolli_alloc(&link->context->host, memory, 64);
+
+    if (!block)
+        return NULL;
+    memset(block, 0, memory);
+    nbcolli_shrink *s = (nbcolli_shrink *)(void *)block;
+    s->link = link;
+    s->id = comm->id;
+    s->memory = memory;
+    s->bytes = bytes;
+    s->size = comm->size;
+    s->rank = comm->rank;
+    s->carries_areas = carries_areas;
+    s->area = (uint64_t *)(void *)(block + areas);
+    for (int i = 0; i < comm->size; i++) {
+        nbcolli_agreement_member *m = &s->member[i];
+        m->address = comm->peer[i].home;
+        m->payload = block + payloads + (size_t)i * stride;
+        m->post.link = link;
+        m->post.peer = m->address;
+    }
+    return s;
+}
+
+void nbcolli_shrink_free(nbcolli_shrink *s)
+{
+    nbcolli_free(&s->link->context->host, s, s->memory);
+}
+
+void nbcolli_shrink_start(nbcolli_shrink *s, nbcoll_comm *comm, nbcoll_comm *made, nbcolli_request *r)
+{
+    s->instance = ++comm->shrinks;
+    s->request = r;
+    s->comm = comm;
+    s->made = made;
+    made->shrink = s;
+    made->parent = comm;
+    made->making = 1;
+    made->vote_comm = comm->id;
+    made->vote_tag = UINT64_MAX - s->instance; /* of no operation */
+    s->link->serial++;
+    s->vote = nbcolli_vote_of(made, comm, NBCOLLI_SHRINK, 0, 0);
+    s->vote.serial = s->link->serial;
+    if (!s->carries_areas) /* a decision could not name the parts */
+        s->vote.shares = 0;
+    s->link->creating++;
+    comm->active++;
+    comm->context->active++;
+    for (int i = 0; i < s->size; i++) /* what is gone at the start is no change */
+        s->member[i].gone = i == s->rank ? NBCOLLI_GONE_NOT : nbcolli_shrink_gone_here(s->link, s->member[i].address);
+    nbcolli_shrink_tell_members(s);
+    s->next = s->link->shrinks;
+    s->link->shrinks = s;
+    s->link->context->news = 1;
+}

@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Who waits for whom, and where that rank is: see ask.h. */
+#include "ask.h"
+
+#include "nbcoll/offload.h"
+#include "../state/failure.h"
+#include "../wire/control.h"
+#include "../exposures/cells.h"
+#include "../exposures/stream.h"
+#include "../run/called.h"
+#include "../run/expose.h"
+#include "../run/fail.h"
+#include "../run/observe.h"
+#include "../run/queue.h"
+#include "../run/settle.h"
+#include "../../host/host.h"
+
+#define NBCOLLI_ASK_LOOK 10000000u /* ns between two looks at the clock, about */
+#define NBCOLLI_ROUND_SLOTS 256    /* that a pass looks at in a round */
+#define NBCOLLI_ASK_SLOTS 16       /* a question takes as long as so many */
+
+/* Where a rank is in an operation. */
+typedef struct nbcolli_rank_place {
+    nbcoll_position position;
+    int is_known;  /* its history behind the operation is: */
+    uint32_t fold; /* the upper half of that */
+    int is_final;           /* ENDED, FREED: nothing that is awaited from there is under way, or will be */
+    nbcolli_freeing freeing; /* FREED: how the communicator was then */
+} nbcolli_rank_place;
+
+#define NBCOLLI_WHERE_KNOWN 1u /* in the count of a WHERE; above it: messages whose credits its receiver has */
+
+/* ---- where ranks are --------------------------------------------------------------------------------------------- */
+
+/* What a rank's words say of an operation: below 0 it has not been started, above 0 it is forgotten. */
+static int nbcolli_ask_recall(const _Atomic uint64_t *started, uint64_t tag, uint32_t *fold)
+{
+    uint64_t word = atomic_load_explicit(&started[tag % NBCOLLI_STARTED], memory_order_acquire); /* see note_started */
+    int32_t ahead = (int32_t)((uint32_t)word - (uint32_t)(tag + 1));
+
+    *fold = (uint32_t)(word >> 32);
+    return !word || ahead < 0 ? -1 : ahead > 0;
+}
+
+/* Of the history behind a run, or one that is queued. */
+static uint32_t nbcolli_fold_behind(uint64_t history, const nbcoll_schedule *s)
+{
+    return (uint32_t)(nbcolli_history_after(history, s->raised) >> 32);
+}
+
+static nbcolli_rank_place nbcolli_place_here(nbcoll_comm *comm, uint64_t tag)
+{
+    nbcolli_rank_place p = {.position = NBCOLL_POSITION_ENDED};
+    const nbcolli_run *run = nbcolli_find_run(comm, tag);
+    const nbcolli_request *queued = nbcolli_queue_find(comm, tag);
+
+    if (tag >= comm->taken)
+        p.position = NBCOLL_POSITION_NOT_STARTED;
+    else if (queued || (run && run->status == NBCOLL_OK))
+        p = (nbcolli_rank_place){.position = NBCOLL_POSITION_ACTIVE, .is_known = 1,
+                                 .fold = queued ? nbcolli_fold_behind(queued->history, queued->schedule)
+                                                : nbcolli_fold_behind(run->request->history, run->schedule)};
+    else if (run || tag / comm->config.slots < nbcolli_slot_of(comm, tag)->well_since)
+        p.position = NBCOLL_POSITION_FAILED;
+    else
+        p.is_known = nbcolli_ask_recall(comm->started, tag, &p.fold) == 0;
+    return p;
+}
+
+/* By the words of a rank that shares memory. UNKNOWN: they do not say. */
+static nbcolli_rank_place nbcolli_place_by_words(const nbcoll_comm *comm, int rank, uint64_t tag)
+{
+    nbcolli_rank_place p = {.position = NBCOLL_POSITION_UNKNOWN};
+    /* acquire: what it has started before it left is seen */
+    uint32_t freeing = atomic_load_explicit(nbcolli_area_departed(comm, comm->rank, rank), memory_order_acquire);
+    int ahead = nbcolli_ask_recall(nbcolli_area_started(comm, rank), tag, &p.fold);
+
+    p.is_known = ahead == 0;
+    if (ahead < 0 && freeing)
+        p = (nbcolli_rank_place){.position = NBCOLL_POSITION_FREED, .is_final = 1, .freeing = (nbcolli_freeing)freeing};
+    else if (ahead < 0)
+        p.position = NBCOLL_POSITION_NOT_STARTED;
+    else if (nbcolli_has_ended(comm, tag, rank))
+        p.position = NBCOLL_POSITION_ENDED;
+    else if (ahead == 0)
+        p.position = NBCOLL_POSITION_ACTIVE;
+    return p;
+}
+
+/* The tag that such a rank starts next, or 0 if it has started none. */
+static uint64_t nbcolli_next_by_words(const nbcoll_comm *comm, int rank, uint64_t near)
+{
+    const _Atomic uint64_t *started = nbcolli_area_started(comm, rank);
+    uint64_t next = 0;
+
+    for (uint32_t i = 0; i < NBCOLLI_STARTED; i++) {
+        uint64_t word = atomic_load_explicit(&started[i], memory_order_relaxed); /* for itself */
+        uint64_t tag = nbcolli_history_tag(word, near);
+        if (word && tag > next)
+            next = tag;
+    }
+    return next;
+}
+
+/* ---- who is waited for ------------------------------------------------------------------------------------------- */
+
+/* Whom the op waits for, and in which operation; 0: for nobody. */
+static int nbcolli_op_waits(const nbcolli_op *op, int *rank, uint64_t *tag)
+{
+    const nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+
+    *rank = v->peer;
+    *tag = run->tag;
+    switch (op->phase) {
+    case NBCOLLI_IDLE: /* a final fetch whose turn to be looked at has not come is waited for, too, till it is shown */
+        return run->is_brief && v->kind == NBCOLL_FETCH && !v->before && !v->after_count &&
+               atomic_load(&nbcolli_cell_at(run->comm, run->tag, v->peer, 0)->stamp) != run->tag + 1;
+    case NBCOLLI_USING:
+        return nbcolli_fetch_waits(op);
+    case NBCOLLI_SHELVING:
+        return op->stream && nbcolli_stream_waits(op, rank);
+    case NBCOLLI_SETTLED:
+        return 0;
+    case NBCOLLI_REUSING:
+        return !nbcolli_may_reuse(run->comm, run->tag, tag, rank);
+    case NBCOLLI_EXPOSED:
+        return nbcolli_exposure_is_held(op, rank);
+    default:
+        return 1;
+    }
+}
+
+static int nbcolli_run_waits_for(const nbcolli_run *run, int rank)
+{
+    for (uint32_t i = 0; i < run->schedule->ops; i++) {
+        int awaited;
+        uint64_t tag;
+        if (nbcolli_op_waits(&run->op[i], &awaited, &tag) && awaited == rank && tag == run->tag)
+            return 1;
+    }
+    return 0;
+}
+
+static int nbcolli_is_stuck(const nbcolli_run *run)
+{
+    return run && run->status == NBCOLL_OK && run->stuck;
+}
+
+/* 1 + a rank that has not started the operation, as far as this one knows, or 0: one for which it waits itself, or else
+ * one that is waited for by those. */
+static int nbcolli_late_in(const nbcolli_run *run)
+{
+    const nbcoll_comm *comm = run->comm;
+    int direct = 0, other = 0, rank;
+    uint64_t tag;
+
+    for (uint32_t i = 0; i < run->schedule->ops; i++) {
+        if (!nbcolli_op_waits(&run->op[i], &rank, &tag) || tag != run->tag)
+            continue;
+        const nbcolli_told *told = &comm->told[rank];
+        int is_told = told->tag == tag && told->position != NBCOLL_POSITION_UNKNOWN;
+        nbcoll_position position = nbcolli_has_cells_of(comm, rank) ? nbcolli_place_by_words(comm, rank, tag).position
+                                   : is_told                        ? (nbcoll_position)told->position
+                                                                    : NBCOLL_POSITION_UNKNOWN;
+        if (position == NBCOLL_POSITION_NOT_STARTED && (!direct || rank < direct - 1))
+            direct = rank + 1;
+        else if (is_told && told->late && (!other || told->late < other))
+            other = told->late;
+    }
+    for (rank = 0; comm->area && !direct && !other && rank < comm->size; rank++)
+        if (comm->area[rank] && nbcolli_place_by_words(comm, rank, run->tag).position == NBCOLL_POSITION_NOT_STARTED)
+            other = rank + 1;
+    return direct ? direct : other;
+}
+
+/* Says where `rank` is in the operation. */
+static nbcoll_failure nbcolli_ask_describe(const nbcoll_comm *comm, nbcoll_status s, int rank, uint64_t tag)
+{
+    const nbcolli_told *told = &comm->told[rank];
+    nbcoll_failure f = nbcolli_failure_of(comm, s, rank, tag);
+
+    if (nbcolli_has_cells_of(comm, rank)) {
+        f.position = nbcolli_place_by_words(comm, rank, tag).position;
+        f.next = nbcolli_next_by_words(comm, rank, tag);
+    }
+    if (f.position == NBCOLL_POSITION_UNKNOWN && told->tag == tag) {
+        f.position = (nbcoll_position)told->position;
+        f.next = told->next;
+    }
+    return f;
+}
+
+nbcoll_failure nbcolli_awaited(const nbcolli_run *run)
+{
+    nbcoll_failure f = nbcolli_failure_of(run->comm, NBCOLL_ERR_TIMEOUT, -1, run->tag);
+    int late = nbcolli_late_in(run), rank, lowest = -1;
+    uint64_t tag;
+
+    for (uint32_t i = 0; i < run->schedule->ops; i++) {
+        if (!nbcolli_op_waits(&run->op[i], &rank, &tag))
+            continue;
+        if (tag != run->tag)
+            return nbcolli_ask_describe(run->comm, NBCOLL_ERR_NO_SLOT, rank, tag);
+        if (lowest < 0 || rank < lowest)
+            lowest = rank;
+    }
+    if (late || lowest >= 0)
+        f = nbcolli_ask_describe(run->comm, f.status, late ? late - 1 : lowest, run->tag);
+    if (late) /* perhaps only another rank has said so */
+        f.position = NBCOLL_POSITION_NOT_STARTED;
+    return f;
+}
+
+/* ---- comparing --------------------------------------------------------------------------------------------------- */
+
+/* Can what the op waits for, in `tag`, never come from a rank in this place? What is shown in cells, and read there,
+ * is looked at where it is awaited (run/expose.c), in its turn. */
+static int nbcolli_never_comes(const nbcolli_op *op, uint64_t tag, const nbcolli_rank_place *p)
+{
+    int rank;
+    uint64_t awaited;
+
+    if (p->position == NBCOLL_POSITION_FREED)
+        return p->is_final;
+    if (p->position != NBCOLL_POSITION_ENDED || tag != op->run->tag)
+        return 0;
+    if (op->phase == NBCOLLI_IDLE) /* shown before it ended, or never */
+        return nbcolli_op_waits(op, &rank, &awaited);
+    /* A fingerprint of 0 says nothing: it is what schedules of a program's own have. */
+    return p->is_final && !(p->is_known && op->run->schedule->fingerprint);
+}
+
+/* `rank`, for which the op waits in `tag`, is in this place. That it has not come there, or that what it has sent has
+ * not come here, is no difference, however long it takes. */
+static void nbcolli_ask_judge(nbcolli_op *op, int rank, uint64_t tag, const nbcolli_rank_place *p)
+{
+    nbcolli_run *run = op->run;
+    uint32_t mine = nbcolli_fold_behind(run->request->history, run->schedule);
+    int is_known = p->is_known && (tag == run->tag || nbcolli_ask_recall(run->comm->started, tag, &mine) == 0);
+
+    if (is_known && p->fold != mine)
+        nbcolli_run_out_of_step(run, rank);
+    else if (!nbcolli_never_comes(op, tag, p) || p->freeing == NBCOLLI_FREED_TOLD)
+        return; /* FREED_TOLD: word of that is on its way */
+    else if (p->freeing == NBCOLLI_FREED_FAILED)
+        nbcolli_run_deserted(run, rank);
+    else {
+        if (p->position == NBCOLL_POSITION_FREED)
+            nbcolli_called_freed(run->comm, rank);
+        nbcolli_run_out_of_step(run, rank);
+    }
+}
+
+/* ---- the messages ------------------------------------------------------------------------------------------------ */
+
+static void nbcolli_ask_peer(nbcoll_comm *comm, int rank, uint64_t tag)
+{
+    if (!nbcolli_control_may(comm->context))
+        return;
+    nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_QUERY, tag);
+    h.bytes = comm->vote_comm;
+    h.stamp = (uint32_t)comm->vote_tag;
+    h.number = (uint32_t)(comm->vote_tag >> 32);
+    comm->told[rank].asked = 1;
+    comm->told[rank].kept = comm->peer[rank].pair->kept;
+    comm->told[rank].let_go = comm->peer[rank].pair->let_go;
+    nbcolli_control_to(comm, rank, &h);
+}
+
+/* Had all messages that it had sent come here, when it answered? Each holds a credit until it has met its receive. With
+ * the question all credits went there that were owed; those that it missed then are no more than the messages that were
+ * kept here all the time: so no other message was under way, nor a credit. */
+static int nbcolli_is_quiet(const nbcoll_comm *comm, const nbcolli_header *where)
+{
+    const nbcolli_told *told = &comm->told[where->source];
+    return told->let_go == comm->peer[where->source].pair->let_go && where->count >> 1 <= told->kept;
+}
+
+static void nbcolli_ask_answer(nbcoll_comm *comm, int rank)
+{
+    uint64_t tag = comm->told[rank].owed - 1;
+    nbcolli_rank_place p = nbcolli_place_here(comm, tag);
+
+    if (!nbcolli_control_may(comm->context))
+        return;
+    nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_WHERE, tag);
+    h.status = (uint8_t)p.position;
+    h.stamp = p.fold;
+    h.count = p.is_known ? NBCOLLI_WHERE_KNOWN : 0;
+    h.count |= nbcolli_credits_out(comm->peer[rank].link, comm->peer[rank].pair) << 1;
+    h.bytes = comm->taken;
+    const nbcolli_run *run = nbcolli_find_run(comm, tag);
+    h.number = p.position == NBCOLL_POSITION_ACTIVE && run ? (uint32_t)nbcolli_late_in(run) : 0;
+    comm->told[rank].owed = 0;
+    nbcolli_control_to(comm, rank, &h);
+}
+
+void nbcolli_ask_in(nbcoll_comm *comm, const nbcolli_header *h)
+{
+    comm->told[h->source].owed = h->tag + 1;
+    nbcolli_ask_answer(comm, (int)h->source);
+}
+
+void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, int is_freed,
+                           const nbcolli_tombstone *tombstone)
+{
+    nbcolli_header where = {.comm = h->comm, .tag = h->tag, .source = h->to, .to = h->source, .type = NBCOLLI_WHERE};
+    int had_agent = link->home->agents_comm == h->comm;
+
+    where.status = is_freed || had_agent ? NBCOLL_POSITION_FREED : NBCOLL_POSITION_NOT_STARTED;
+    if (where.status == NBCOLL_POSITION_FREED) {
+        where.bytes = had_agent ? link->home->agents_called : UINT64_MAX;
+        where.number = !tombstone || !tombstone->failed_floor ? NBCOLLI_FREED_WELL
+                       : tombstone->failed_floor < UINT64_MAX ? NBCOLLI_FREED_FAILED
+                                                              : NBCOLLI_FREED_TOLD;
+        where.count = nbcolli_credits_out(link, &link->pair[source]) << 1;
+    }
+    nbcolli_control(link, source, &where); /* always: who asks does not ask again before it has an answer */
+}
+
+/* The lowest tag from `from` on in which a stuck run waits for the rank: 1 + that, or 0. */
+static uint64_t nbcolli_next_wanted(const nbcoll_comm *comm, int rank, uint64_t from)
+{
+    uint64_t lowest = 0;
+    for (uint32_t i = 0; i < comm->config.slots; i++) {
+        const nbcolli_run *run = comm->slot[i].active;
+        if (nbcolli_is_stuck(run) && run->tag >= from && (!lowest || run->tag < lowest - 1) &&
+            nbcolli_run_waits_for(run, rank))
+            lowest = run->tag + 1;
+    }
+    return lowest;
+}
+
+/* ---- programs ---------------------------------------------------------------------------------------------------- */
+
+#define NBCOLLI_ASK_FREED (UINT64_MAX - 1) /* no tag: only whether it has the communicator */
+
+/* That of the lowest number which the agent has got and not ended; null: there is none. */
+static const nbcolli_request *nbcolli_program_first(const nbcoll_comm *comm)
+{
+    const nbcolli_request *first = NULL;
+    for (const nbcolli_request *r = comm->context->offloaded; r; r = r->next)
+        if (r->comm == comm && r->program && (!first || r->program_number < first->program_number))
+            first = r;
+    return first;
+}
+
+/* `rank` has freed the communicator when it had started so many operations of agents: it has ended those, and will not
+ * start a later one. */
+static void nbcolli_programs_judge(nbcoll_comm *comm, int rank, uint64_t called)
+{
+    const nbcolli_request *first = nbcolli_program_first(comm);
+    if (!first || first->program_number < called)
+        return;
+    nbcolli_called_freed(comm, rank);
+    nbcolli_comm_break(comm, rank, NBCOLL_ERR_MISMATCH, comm->taken);
+}
+
+/* If the first one was that at the last round, too, those are asked with whom it has queue pairs. Returns whether
+ * somebody is. */
+static int nbcolli_programs_look_after(nbcoll_comm *comm)
+{
+    const nbcolli_request *first = nbcolli_program_first(comm);
+    uint64_t awaited = first ? first->program_number + 1 : 0, before = comm->programs.awaited;
+    const nbcoll_queue_view *q;
+    int wants = 0;
+
+    comm->programs.awaited = awaited;
+    if (!first || awaited != before)
+        return 0;
+    for (uint32_t i = 0; (q = nbcoll_program_queue(first->schedule->program, i)); i++)
+        if (q->peer >= 0 && comm->peer[q->peer].link->loss[comm->peer[q->peer].address] == NBCOLLI_HERE) {
+            nbcolli_told *told = &comm->told[q->peer];
+            told->want = told->want ? told->want : NBCOLLI_ASK_FREED + 1;
+            wants = 1;
+        }
+    return wants;
+}
+
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
+
+/* The rank that has sent this WHERE is in this place. */
+static void nbcolli_where_judge(nbcoll_comm *comm, const nbcolli_header *h, nbcolli_rank_place *p)
+{
+    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
+    int rank = (int)h->source, awaited;
+    uint64_t tag;
+
+    for (uint32_t i = 0; nbcolli_is_stuck(run) && i < run->schedule->ops; i++) {
+        nbcolli_op *op = &run->op[i];
+        if (!nbcolli_op_waits(op, &awaited, &tag) || awaited != rank || tag != run->tag)
+            continue;
+        /* A send that stalls has gone nowhere: who is through there did not wait for it. */
+        p->is_final = op->phase == NBCOLLI_STALLING ||
+                      (op->phase == NBCOLLI_POSTED && nbcolli_is_quiet(comm, h));
+        nbcolli_ask_judge(op, rank, tag, p);
+    }
+    if (p->position == NBCOLL_POSITION_FREED && p->freeing != NBCOLLI_FREED_TOLD)
+        nbcolli_programs_judge(comm, rank, h->bytes);
+}
+
+void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h)
+{
+    int rank = (int)h->source;
+    nbcolli_told *told = &comm->told[rank];
+    nbcolli_rank_place p = {.position = NBCOLL_POSITION_UNKNOWN, .is_known = (h->count & NBCOLLI_WHERE_KNOWN) != 0,
+                            .fold = h->stamp};
+
+    if (!told->asked)
+        return;
+    if (h->status <= NBCOLL_POSITION_FREED)
+        p.position = (nbcoll_position)h->status;
+    if (p.position == NBCOLL_POSITION_FREED)
+        p.freeing = (nbcolli_freeing)h->number;
+    told->asked = 0;
+    told->tag = h->tag;
+    told->next = p.position == NBCOLL_POSITION_FREED ? 0 : h->bytes;
+    told->position = (uint8_t)p.position;
+    told->late = !p.freeing && h->number <= (uint32_t)comm->size ? (int)h->number : 0;
+    if (!comm->context->ticks.is_under_way)
+        nbcolli_where_judge(comm, h, &p);
+    uint64_t next = nbcolli_next_wanted(comm, rank, h->tag + 1);
+    if (next && !told->asked)
+        nbcolli_ask_peer(comm, rank, next - 1);
+}
+
+/* ---- rounds ------------------------------------------------------------------------------------------------------ */
+
+/* A number that changes when the run moves. */
+static uint64_t nbcolli_mark_of(const nbcolli_run *run)
+{
+    uint64_t mark = __atomic_load_n(&run->remaining, __ATOMIC_RELAXED); /* another thread may end steps */
+    for (uint32_t i = 0; i < run->schedule->ops; i++)
+        mark = mark * 0x9e3779b97f4a7c15u + run->op[i].moved * 16 + run->op[i].phase + run->op[i].copied;
+    return mark | 1; /* not that of a run which no round has seen */
+}
+
+/* In this round the rank is to be asked of the operation, or of an earlier one. */
+static void nbcolli_ask_wants(nbcoll_comm *comm, int rank, uint64_t tag)
+{
+    nbcolli_told *told = &comm->told[rank];
+    if (!told->want || tag < told->want - 1)
+        told->want = tag + 1;
+}
+
+/* A run that has failed waits for answers. A rank that has freed the communicator, and is making another one, keeps
+ * what they are to until it is asked (receive.c). Returns whether somebody is to be asked. */
+static int nbcolli_look_after_settling(const nbcolli_run *run)
+{
+    nbcoll_comm *comm = run->comm;
+    int wants = 0;
+
+    for (uint32_t i = 0; i < run->schedule->ops; i++) {
+        int rank;
+        if (!nbcolli_op_is_held_by(&run->op[i], &rank) ||
+            comm->peer[rank].link->loss[comm->peer[rank].address] != NBCOLLI_HERE)
+            continue;
+        nbcolli_ask_wants(comm, rank, run->tag);
+        wants = 1;
+    }
+    return wants;
+}
+
+/* Looks where all are for whom a stuck run waits. Returns whether somebody is to be asked. */
+static int nbcolli_look_after(nbcolli_run *run)
+{
+    nbcoll_comm *comm = run->comm;
+    int wants = 0, rank;
+    uint64_t tag;
+
+    for (uint32_t i = 0; i < run->schedule->ops && run->status == NBCOLL_OK; i++) {
+        if (!nbcolli_op_waits(&run->op[i], &rank, &tag) || rank == comm->rank ||
+            comm->peer[rank].link->loss[comm->peer[rank].address] != NBCOLLI_HERE)
+            continue;
+        nbcolli_rank_place p = {.position = NBCOLL_POSITION_UNKNOWN};
+        if (nbcolli_has_cells_of(comm, rank))
+            p = nbcolli_place_by_words(comm, rank, tag);
+        /* Words pass by messages that are under way: of an end that no fingerprint tells it is asked. */
+        int is_doubtful = p.position == NBCOLL_POSITION_ENDED && run->op[i].phase == NBCOLLI_POSTED &&
+                          !(p.is_known && run->schedule->fingerprint);
+        if (p.position != NBCOLL_POSITION_UNKNOWN && !is_doubtful)
+            nbcolli_ask_judge(&run->op[i], rank, tag, &p);
+        else {
+            wants = 1;
+            nbcolli_ask_wants(comm, rank, tag);
+        }
+    }
+    return wants;
+}
+
+/* Has the run moved since the last round? Returns whether somebody is to be asked. */
+static int nbcolli_round_of(nbcolli_run *run)
+{
+    uint64_t mark = nbcolli_mark_of(run);
+
+    run->is_worn = 1; /* what rounds note is of this operation */
+    if (mark == run->mark && run->status != NBCOLL_OK)
+        return nbcolli_look_after_settling(run);
+    if (mark == run->mark) {
+        run->stuck++;
+        int wants = nbcolli_look_after(run), rank = run->comm->context->watcher ? nbcolli_awaited(run).rank : -1;
+        if (rank >= 0 && run->status == NBCOLL_OK)
+            nbcolli_observe_wait(run, rank);
+        return wants;
+    }
+    run->mark = mark;
+    run->stuck = 0;
+    return 0;
+}
+
+/* Asks and answers what the round over a communicator has left to say. Returns how much that was. */
+static int nbcolli_round_ask(nbcoll_comm *comm)
+{
+    int said = 0;
+
+    for (int rank = 0; rank < comm->size; rank++) {
+        nbcolli_told *told = &comm->told[rank];
+        said += (told->want && !told->asked) + (told->owed != 0);
+        if (told->want && !told->asked)
+            nbcolli_ask_peer(comm, rank, told->want - 1);
+        told->want = 0;
+        if (told->owed)
+            nbcolli_ask_answer(comm, rank);
+    }
+    return said;
+}
+
+/* Goes on with the round, over about so many slots. The next one is due some time after it is over. */
+static void nbcolli_round_on(nbcoll_context *c, int64_t slots)
+{
+    while (c->round.comm && slots > 0) {
+        nbcoll_comm *comm = c->round.comm;
+        uint32_t last = comm->active ? comm->config.slots : 0;
+        for (slots--; c->round.slot < last && slots > 0; c->round.slot++, slots--) {
+            nbcolli_run *run = comm->slot[c->round.slot].active;
+            if (run && !run->schedule->is_standing)
+                c->round.wants |= nbcolli_round_of(run);
+        }
+        if (c->round.slot < last)
+            return;
+        if (comm->active && comm->config.agent)
+            c->round.wants |= nbcolli_programs_look_after(comm);
+        if (c->round.wants)
+            slots -= NBCOLLI_ASK_SLOTS * nbcolli_round_ask(comm);
+        c->round = (nbcolli_round){comm->sister, 0, 0};
+    }
+    if (!c->round.comm)
+        c->round_at = nbcolli_now(&c->host) + NBCOLLI_ROUND;
+}
+
+void nbcolli_look_at_clock(nbcoll_context *c)
+{
+    uint64_t made = c->passes - c->passes_left;
+
+    if (made && c->round.comm) { /* each pass does some of a round, till it is over */
+        nbcolli_round_on(c, NBCOLLI_ROUND_SLOTS);
+        c->passes_left = c->round.comm ? 0 : c->passes;
+        c->looked_at = c->round_at - NBCOLLI_ROUND;
+        return;
+    }
+    uint64_t now = nbcolli_now(&c->host), passed = now - c->looked_at;
+    uint64_t fit = passed ? made * NBCOLLI_ASK_LOOK / passed : UINT64_MAX, most = nbcolli_most_passes(c);
+
+    if (made) { /* else it was for a sleep */
+        c->looked_at = now;
+        c->passes = fit < 1 ? 1 : fit < most ? (uint32_t)fit : (uint32_t)most;
+    }
+    c->passes_left = c->passes;
+    if (c->hears)
+        nbcolli_called_clock(c, now);
+    if (!c->active || (now < c->round_at && !c->round.comm))
+        return;
+    if (!c->round.comm)
+        c->round = (nbcolli_round){c->comms, 0, 0};
+    nbcolli_round_on(c, made ? NBCOLLI_ROUND_SLOTS : INT64_MAX); /* before a sleep there is time */
+    if (c->round.comm)
+        c->passes_left = 0;
+}

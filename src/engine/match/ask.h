@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Who waits for whom, and where that rank is. A run that has not moved for a round (40 ms) is stuck: it wants to know
+ * of each rank that it waits for whether that runs the same operation. Where memory is shared it reads that rank's
+ * words; else it sends a QUERY, which whoever is inside the library answers with a WHERE, from its next pass. At most
+ * one QUERY to a rank and communicator is unanswered, so that nothing piles up at a rank that computes for hours.
+ *
+ *   it has not started the operation   that is no mistake, however long it takes; a timeout will name it
+ *   it has, with another fingerprint   the ranks are out of step
+ *   it has ended it well, likewise     what it has sent is on its way
+ *   it has ended it well, and does not remember which it was, or has freed the communicator: what is awaited from there
+ *                                      is on its way, or never comes. What it shows in cells it has shown before its
+ *                                      end (run/expose.c). What it has sent has come here once it misses no more
+ *                                      credits than are held by messages that are kept here, which its WHERE says;
+ *                                      else it is asked again in the next round. If it never comes, the ranks are out
+ *                                      of step; or, if that rank freed the communicator after a failure, it has left.
+ *                                      If it was broken, or that rank leaves, word of that is on its way
+ *   it has failed there                word of that is on its way
+ *
+ * Of a program, which has no tag, a rank asks those with whom it has queue pairs only whether they have freed the
+ * communicator. One that has says how many operations of agents it had started: it has ended these, and a later one is
+ * out of step at once.
+ *
+ * A rank that is making communicators does not know their ids. A QUERY says which operation has made the one that it is
+ * about: if the rank asked is not in the middle of that, it has freed that communicator,
+ * and answers what it has kept of it. So a failed run that waits for answers asks, too.
+ *
+ * The clock is looked at about every 10 ms, from passes (at most every 1024th; every 4th where the host has a pause,
+ * which may take long) and before a sleep: an operation that goes well asks nobody. Nor does one of a standing
+ * schedule, which is to wait. Inline: what every start and every pass does for that. */
+#ifndef NBCOLLI_ENGINE_MATCH_ASK_H
+#define NBCOLLI_ENGINE_MATCH_ASK_H
+
+#include "../state/context.h"
+
+#define NBCOLLI_ROUND 40000000u /* ns: so long a waiting rank may sleep */
+
+/* A rank that starts an operation notes the history behind it, for those who ask, or look. */
+static inline void nbcolli_note_started(const nbcoll_comm *comm, uint64_t tag, uint64_t history)
+{
+    /* release: who finds it sees the rank's words of earlier operations as they were */
+    atomic_store_explicit(&comm->started[tag % NBCOLLI_STARTED], history, memory_order_release);
+}
+
+/* Between two looks at the clock, at most. A pause of the host's may take as long as it likes. */
+static inline uint32_t nbcolli_most_passes(const nbcoll_context *c)
+{
+    return c->host.pause ? 4 : 1024;
+}
+
+/* Looks at the clock, and begins a round if one is due. Runs may fail by it: drain afterwards. */
+void nbcolli_look_at_clock(nbcoll_context *c);
+
+/* A pass has been made. */
+static inline void nbcolli_count_pass(nbcoll_context *c)
+{
+    if (c->passes_left-- == 0)
+        nbcolli_look_at_clock(c);
+}
+
+/* Whom the run waits for, and where that rank is as far as this one knows: what a deadline has to say. */
+nbcoll_failure nbcolli_awaited(const nbcolli_run *run);
+
+/* A QUERY has come. */
+void nbcolli_ask_in(nbcoll_comm *comm, const nbcolli_header *h);
+
+/* A QUERY about a communicator that is unknown here: freed, if so with its tombstone, or not made yet. */
+void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, int is_freed,
+                           const nbcolli_tombstone *tombstone);
+
+/* A WHERE has come. */
+void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h);
+
+#endif

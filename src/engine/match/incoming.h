@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * A message on its way to the step that it means. */
+#ifndef NBCOLLI_ENGINE_MATCH_INCOMING_H
+#define NBCOLLI_ENGINE_MATCH_INCOMING_H
+
+#include "../wire/unexpected.h"
+
+/* A message being handled: just delivered, or taken from the store (`kept`). */
+typedef struct nbcolli_incoming {
+    nbcolli_link *link;
+    nbcolli_header header;
+    const void *payload;
+    size_t bytes;
+    nbcolli_unexpected *kept;
+    int source; /* on the link */
+} nbcolli_incoming;
+
+/* Nothing more is needed of the message. */
+static inline void nbcolli_done_with(nbcolli_incoming *in)
+{
+    if (in->kept)
+        nbcolli_unexpected_free(in->kept);
+    in->kept = NULL;
+}
+
+#endif

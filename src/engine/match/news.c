@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What other ranks say of operations and communicators: see news.h. */
+#include "news.h"
+
+#include "../wire/control.h"
+#include "../wire/giveup.h"
+#include "../run/called.h"
+#include "../run/fail.h"
+#include "../run/pending.h"
+#include "../run/queue.h"
+
+/* ---- operations -------------------------------------------------------------------------------------------------- */
+
+void nbcolli_revoked_in(nbcoll_comm *comm, const nbcolli_header *h)
+{
+    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
+
+    if (run && run->status != NBCOLL_OK && run->answered) {
+        run->answered[h->source] = 1;
+        nbcolli_to_settle(run);
+    }
+}
+
+void nbcolli_revoke_answer(nbcoll_comm *comm, const nbcolli_header *h)
+{
+    if (nbcolli_find_run(comm, h->tag))
+        return;
+    nbcolli_header answer = nbcolli_header_to(comm, (int)h->source, NBCOLLI_REVOKED, h->tag);
+    nbcolli_control_to(comm, (int)h->source, &answer);
+}
+
+/* ---- half communicators ------------------------------------------------------------------------------------------ */
+
+int nbcolli_member_at(const nbcoll_comm *comm, int home)
+{
+    for (int rank = 0; rank < comm->size; rank++)
+        if (comm->peer[rank].home == home)
+            return rank;
+    return -1;
+}
+
+void nbcolli_comm_half(nbcoll_comm *comm, int source, int cause, nbcoll_status why)
+{
+    int absent = nbcolli_member_at(comm, source);
+
+    if (absent >= 0)
+        comm->peer[absent].absent = 1;
+    nbcolli_comm_break(comm, nbcolli_member_at(comm, cause),
+                       why == NBCOLL_ERR_PEER_LOST ? why : NBCOLL_ERR_CANCELLED, comm->taken);
+    for (uint32_t i = 0; i < comm->config.slots; i++)
+        if (comm->slot[i].active && comm->slot[i].active->status != NBCOLL_OK)
+            nbcolli_to_settle(comm->slot[i].active);
+}
+
+void nbcolli_vote_revoked(nbcoll_comm *comm, const nbcolli_incoming *in, nbcoll_status why)
+{
+    const nbcolli_header *h = &in->header;
+    int source = in->link->member[in->source], cause = -1;
+
+    if (h->number == h->source)
+        cause = source;
+    else if (comm && h->number < (uint32_t)comm->size)
+        cause = comm->peer[h->number].home; /* where the parent is freed nobody knows who that is */
+    for (nbcoll_comm *made = in->link->context->comms, *next; made; made = next) {
+        next = made->sister;
+        if (made->link != in->link->home || made->vote_comm != h->comm || made->vote_tag - h->tag > h->count ||
+            (comm && (nbcolli_find_run(comm, made->vote_tag) || nbcolli_queue_find(comm, made->vote_tag))))
+            continue;
+        if (made->making) {
+            made->spoiled = why;
+            made->spoiler = cause;
+        } else
+            nbcolli_comm_half(made, source, cause, why);
+    }
+}
+
+void nbcolli_revokes_in(nbcoll_comm *comm, const nbcolli_incoming *in)
+{
+    const nbcolli_header *h = &in->header;
+    nbcoll_status why = (nbcoll_status)h->status;
+    uint64_t last = h->tag + h->count, first = h->tag < comm->taken ? comm->taken : h->tag;
+
+    if (h->tag < comm->taken)
+        nbcolli_vote_revoked(comm, in, why);
+    nbcolli_runs_fail(comm, h->tag, last, why, (int)h->number);
+    if (last < comm->taken)
+        return;
+    nbcoll_status s = nbcolli_pending_add(comm, first, last, why, (int)h->number);
+    if (s != NBCOLL_OK)
+        nbcolli_comm_break(comm, comm->rank, s, comm->taken);
+    else
+        nbcolli_unexpected_drop(comm, first, last, NBCOLL_ERR_CANCELLED);
+}
+
+/* A rank that has freed the communicator says so to whoever sends it something. Who waits for one that has ended this
+ * operation by that must learn of it, too. Each rank tells only of earlier ones than it has told of. */
+static void nbcolli_freed_tell(nbcoll_comm *comm, uint64_t tag, int rank)
+{
+    if (comm->freed_told && comm->freed_told <= tag + 1)
+        return;
+    comm->freed_told = tag + 1;
+    nbcolli_tell_all(comm, NBCOLLI_LOST, tag, NBCOLL_ERR_MISMATCH, rank, 0);
+}
+
+void nbcolli_lost_in(nbcoll_comm *comm, const nbcolli_header *h)
+{
+    int cause = (int)h->number; /* perhaps this rank, which others have lost: who says so may have heard it only */
+
+    if (h->status == NBCOLL_ERR_MISMATCH) {
+        if (cause == comm->rank)
+            cause = (int)h->source;
+        if (h->count)
+            nbcolli_called_freed(comm, cause);
+        nbcolli_comm_break(comm, cause, NBCOLL_ERR_MISMATCH, h->bytes ? h->bytes - 1 : h->tag);
+        nbcolli_runs_fail(comm, h->tag, UINT64_MAX, NBCOLL_ERR_MISMATCH, cause);
+        if (!h->bytes)
+            nbcolli_freed_tell(comm, h->tag, cause);
+    } else if (h->bytes && h->number < (uint32_t)comm->size)
+        nbcolli_given_up_in(comm, (int)h->source, (int)h->number);
+    else
+        nbcolli_comm_break(comm, cause, h->status == NBCOLL_ERR_CANCELLED ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_PEER_LOST,
+                           comm->taken);
+}
+
+void nbcolli_agent_failed_in(nbcoll_comm *comm)
+{
+    /* relaxed, both: for itself. What is under way is looked at in the drain. */
+    if (atomic_load_explicit(&comm->agents, memory_order_relaxed) == NBCOLL_OK)
+        atomic_store_explicit(&comm->agents, NBCOLL_ERR_PEER_LOST, memory_order_relaxed);
+}

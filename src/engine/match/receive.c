@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Every message that comes: see receive.h. */
+#include "receive.h"
+
+#include "agree.h"
+#include "ask.h"
+#include "match.h"
+#include "news.h"
+#include "valid.h"
+#include "../wire/channel.h"
+#include "../wire/control.h"
+#include "../wire/giveup.h"
+#include "../wire/unexpected.h"
+#include "../run/called.h"
+#include "../run/credit.h"
+#include "../run/pending.h"
+#include "../run/run.h"
+#include "../run/step.h"
+#include "../comm/comm.h"
+
+/* Of REVOKEs a peer may send any number, since they take no credit. Those of operations in a row, with one cause, are
+ * kept as one; of the others so many as there may be ranges of pending revokes. OK: it is kept with another one;
+ * PENDING: it is to be kept. */
+static nbcoll_status nbcolli_orphan_revoke(nbcolli_link *link, const nbcolli_incoming *in)
+{
+    const nbcolli_header *m = &in->header;
+    uint32_t kept = 0;
+
+    for (nbcolli_unexpected *s = link->home->orphans; s; s = s->next) {
+        nbcolli_header *h = &s->header;
+        if (h->type != NBCOLLI_REVOKE)
+            continue;
+        kept++;
+        if (h->comm != m->comm || s->link != link || s->source != in->source || h->number != m->number ||
+            h->status != m->status || h->bytes || m->bytes || h->tag + h->count + 1 != m->tag ||
+            m->count >= UINT32_MAX - h->count)
+            continue;
+        h->count += 1 + m->count;
+        return NBCOLL_OK;
+    }
+    return kept < NBCOLLI_PENDING_REVOKES ? NBCOLL_PENDING : NBCOLL_ERR_LIMIT;
+}
+
+/* Stores a message of a communicator that is perhaps being made. 0: without it none of those can be. */
+static int nbcolli_orphan_keep(nbcolli_incoming *in)
+{
+    nbcolli_link *link = in->link;
+    nbcolli_unexpected *s = in->kept;
+    nbcoll_status why = NBCOLL_PENDING;
+
+    if (in->header.type == NBCOLLI_REVOKE)
+        why = nbcolli_orphan_revoke(link, in);
+    if (why == NBCOLL_OK) {
+        nbcolli_done_with(in);
+        return 1;
+    }
+    if (!s && why == NBCOLL_PENDING)
+        s = nbcolli_unexpected_keep(link, in->source, &in->header, in->payload, in->bytes);
+    if (s && why == NBCOLL_PENDING) {
+        in->kept = NULL;
+        s->header.credits = 0; /* they have been counted */
+        s->next = link->home->orphans;
+        link->home->orphans = s;
+        return 1;
+    }
+    for (nbcoll_comm *comm = link->context->comms; comm; comm = comm->sister)
+        if (comm->link == link->home && comm->making && comm->spoiled == NBCOLL_OK) {
+            comm->spoiled = why == NBCOLL_PENDING ? NBCOLL_ERR_MEMORY : why;
+            comm->spoiler = link->home->endpoint->rank;
+        }
+    return 0;
+}
+
+/* To the sender of a message of a communicator that is not here. */
+static void nbcolli_orphan_answer(const nbcolli_incoming *in, nbcolli_type type, uint32_t number, nbcoll_status status)
+{
+    const nbcolli_header *m = &in->header;
+    nbcolli_header answer = {.comm = m->comm, .tag = m->tag, .source = m->to, .to = m->source, .number = number,
+                             .type = (uint8_t)type, .status = (uint8_t)status,
+                             .count = type == NBCOLLI_LOST && status == NBCOLL_ERR_MISMATCH};
+    nbcolli_control(in->link, in->source, &answer);
+}
+
+/* Is the communicator that this QUERY is about still being made? Who asks has it: so this rank has voted. */
+static int nbcolli_is_in_making(const nbcolli_link *home, const nbcolli_header *query)
+{
+    const nbcoll_comm *made = home->context->comms;
+    const uint64_t tag = (uint64_t)query->number << 32 | query->stamp; /* those of shrinks are the highest ones */
+    while (made && !(made->link == home && made->making && made->vote_comm == query->bytes && made->vote_tag == tag))
+        made = made->sister;
+    return made != NULL;
+}
+
+/* Messages that belong to the endpoint. */
+static int nbcolli_is_of_endpoint(nbcolli_incoming *in)
+{
+    const nbcolli_header *m = &in->header;
+
+    if (m->type == NBCOLLI_GIVE_UP && m->bytes)
+        nbcolli_give_up(in->link, in->source);
+    else if (m->type == NBCOLLI_GIVE_UP)
+        nbcolli_rejected_by(in->link, in->source);
+    else if (m->type == NBCOLLI_AGREE || m->type == NBCOLLI_DECIDED)
+        nbcolli_shrink_in(NULL, in); /* which finds none of another link than a home */
+    else
+        return m->type == NBCOLLI_CREDIT; /* which has nothing more to say */
+    return 1;
+}
+
+/* A message of a communicator that is unknown here: one that is being made, or one that was freed. Of those only the
+ * ones with a tombstone can still be sent anything that wants an answer, and at once: its sender may join in the making
+ * only when it has got that. An operation that was not started here before it was freed ends there: it never will be.
+ * Of what stalls while something is being made nothing is kept: its sender asks where the operation is (ask.h). */
+static void nbcolli_orphan_settle(nbcolli_incoming *in, int is_freed)
+{
+    const nbcolli_header *m = &in->header;
+    const nbcolli_link *home = in->link->home;
+    const nbcolli_tombstone *tombstone = nbcolli_find_tombstone(home, m->comm);
+    int has_failed = tombstone && m->tag < tombstone->failed_floor; /* of which the sender is told too */
+    int is_message = nbcolli_is_message(m); /* a STALLED may be late: what waited has come before it, and has ended */
+
+    if (m->type == NBCOLLI_REVOKE)
+        nbcolli_vote_revoked(NULL, in, (nbcoll_status)m->status);
+    if (m->type == NBCOLLI_STALLED)
+        nbcolli_stalls_seen(&in->link->pair[in->source], m);
+    else if (!is_freed && nbcolli_orphan_keep(in))
+        return;
+    int is_unmade = !is_freed || (home->unmade && !tombstone); /* perhaps, and nobody knows by whom */
+    nbcoll_status why = has_failed || is_unmade ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_MISMATCH;
+    if (is_message)
+        nbcolli_credit_back(in->link, in->source);
+    if (m->type == NBCOLLI_RTS)
+        nbcolli_orphan_answer(in, NBCOLLI_FIN, m->number, why);
+    if (m->type == NBCOLLI_REVOKE && m->bytes)
+        nbcolli_orphan_answer(in, NBCOLLI_REVOKED, m->number, NBCOLL_OK);
+    if (m->type == NBCOLLI_CTS && in->bytes) /* it lends memory */
+        nbcolli_orphan_answer(in, NBCOLLI_PUT, m->number, NBCOLL_ERR_CANCELLED);
+    if (is_message && is_freed && !has_failed)
+        nbcolli_orphan_answer(in, NBCOLLI_LOST, is_unmade ? UINT32_MAX : m->to, is_unmade ? home->unmade : why);
+    if (m->type == NBCOLLI_STALLED)
+        nbcolli_credits_send(in->link, in->source);
+    nbcolli_done_with(in);
+}
+
+/* It is known now that the communicator has been freed: what was kept of it goes the way of what comes later. */
+static void nbcolli_orphans_settle(nbcolli_link *home, uint64_t id)
+{
+    nbcolli_unexpected **at = &home->orphans, *s;
+
+    while ((s = *at)) {
+        if (s->header.comm != id) {
+            at = &s->next;
+            continue;
+        }
+        *at = s->next;
+        nbcolli_incoming in = {s->link, s->header, s->payload, s->bytes, s, s->source};
+        nbcolli_orphan_settle(&in, 1);
+    }
+}
+
+/* While something is being made only a question tells whether that is what it is about. */
+static void nbcolli_orphan_in(nbcolli_incoming *in)
+{
+    const nbcolli_header *m = &in->header;
+    nbcolli_link *home = in->link->home;
+    const nbcolli_tombstone *tombstone = nbcolli_find_tombstone(home, m->comm);
+    int is_query = m->type == NBCOLLI_QUERY;
+    int is_freed = tombstone || !home->creating || (is_query && !nbcolli_is_in_making(home, m));
+
+    if (!is_query) {
+        nbcolli_orphan_settle(in, is_freed);
+        return;
+    }
+    if (is_freed)
+        nbcolli_orphans_settle(home, m->comm);
+    nbcolli_ask_elsewhere(in->link, in->source, m, is_freed, tombstone);
+}
+
+/* What concerns neither credits, channels nor memory of a pair: it may also come at home, from a rank that has not made
+ * the communicator yet, and does not know by which endpoint it is to talk. */
+static int nbcolli_is_of_home(const nbcoll_comm *comm, const nbcolli_incoming *in)
+{
+    nbcolli_type type = (nbcolli_type)in->header.type;
+    return in->link == comm->link && comm->peer[in->header.source].home == in->source &&
+           (type == NBCOLLI_REVOKE || type == NBCOLLI_LOST || type == NBCOLLI_QUERY || type == NBCOLLI_WHERE ||
+            type == NBCOLLI_AGREE || type == NBCOLLI_DECIDED || type == NBCOLLI_AGENT || type == NBCOLLI_CALL);
+}
+
+static int nbcolli_is_member(const nbcoll_comm *comm, const nbcolli_incoming *in)
+{
+    const nbcolli_header *h = &in->header;
+    return h->source < (uint32_t)comm->size && h->to == (uint32_t)comm->rank &&
+           ((comm->peer[h->source].address == in->source && comm->peer[h->source].link == in->link) ||
+            nbcolli_is_of_home(comm, in));
+}
+
+/* A message of a communicator that is here, from a member. */
+static void nbcolli_comm_in(nbcoll_comm *comm, nbcolli_incoming *in)
+{
+    const nbcolli_header *h = &in->header;
+
+    switch (h->type) {
+    case NBCOLLI_EAGER:
+    case NBCOLLI_RTS:
+        nbcolli_stalls_over(comm->peer[h->source].pair, h);
+        nbcolli_message_in(comm, in);
+        return;
+    case NBCOLLI_STALLED:
+        nbcolli_stalled_in(comm, in);
+        nbcolli_credits_send(in->link, in->source);
+        break;
+    case NBCOLLI_WANT:
+        nbcolli_want_in(comm, in);
+        break;
+    case NBCOLLI_FIN:
+    case NBCOLLI_CTS:
+        nbcolli_answer_in(comm, in);
+        break;
+    case NBCOLLI_PUT:
+        nbcolli_put_in(comm, in);
+        break;
+    case NBCOLLI_CHANNEL:
+        nbcolli_channel_known(comm, h);
+        break;
+    case NBCOLLI_DATA:
+        nbcolli_data_in(comm, in);
+        break;
+    case NBCOLLI_REVOKE:
+        nbcolli_revokes_in(comm, in);
+        if (h->bytes)
+            nbcolli_revoke_answer(comm, h);
+        break;
+    case NBCOLLI_REVOKED:
+        nbcolli_revoked_in(comm, h);
+        break;
+    case NBCOLLI_LOST:
+        nbcolli_lost_in(comm, h);
+        break;
+    case NBCOLLI_CALL:
+        nbcolli_called_in(comm, h);
+        break;
+    case NBCOLLI_AGENT:
+        nbcolli_agent_failed_in(comm);
+        break;
+    case NBCOLLI_AGREE:
+    case NBCOLLI_DECIDED:
+        nbcolli_shrink_in(comm, in);
+        break;
+    case NBCOLLI_QUERY:
+    case NBCOLLI_WHERE:
+        (h->type == NBCOLLI_QUERY ? nbcolli_ask_in : nbcolli_where_in)(comm, h);
+        break;
+    default:
+        break;
+    }
+    nbcolli_done_with(in);
+}
+
+/* ---- in a tick --------------------------------------------------------------------------------------------------- */
+
+/* EAGER or RTS: it meets its receive, or there is room to keep it. */
+static int nbcolli_message_is_plain(nbcoll_comm *comm, const nbcolli_incoming *in)
+{
+    const nbcolli_header *h = &in->header;
+    const nbcoll_context *c = comm->context;
+    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
+    const nbcolli_op *op = run ? nbcolli_op_meant(run, h) : NULL;
+    const nbcolli_unexpected *room = c->unexpected_pools[in->bytes > NBCOLLI_UNEXPECTED_SMALL];
+
+    if (!run) /* of an operation that has not begun here */
+        return h->tag >= comm->taken && nbcolli_broken(comm) == NBCOLL_OK && !comm->pending_revokes && room &&
+               room->capacity >= in->bytes;
+    if (run->status != NBCOLL_OK || h->stamp != nbcolli_run_stamp(run) || nbcolli_op_fits(op, in) != NBCOLLI_FITS)
+        return 0;
+    return op->phase == NBCOLLI_POSTED || (room && room->capacity >= in->bytes);
+}
+
+static int nbcolli_data_is_plain(nbcoll_comm *comm, const nbcolli_incoming *in)
+{
+    nbcolli_run *run = nbcolli_find_run(comm, in->header.tag);
+    return run && nbcolli_op_fits(nbcolli_op_meant(run, &in->header), in) == NBCOLLI_FITS;
+}
+
+/* Does what it means do something else? */
+static int nbcolli_is_wrong(nbcoll_comm *comm, const nbcolli_incoming *in)
+{
+    nbcolli_run *run = nbcolli_find_run(comm, in->header.tag);
+    return run && nbcolli_op_fits(nbcolli_op_meant(run, &in->header), in) == NBCOLLI_WRONG;
+}
+
+int nbcolli_receives_plainly(const nbcolli_incoming *in)
+{
+    nbcoll_comm *comm = nbcolli_find_comm(in->link, in->header.comm);
+
+    if (nbcolli_is_given_up(in->link, in->source) || !nbcolli_is_valid(in))
+        return 0;
+    if (!comm)
+        return in->header.type == NBCOLLI_CREDIT;
+    if (!nbcolli_is_member(comm, in) || comm->making || !nbcolli_is_valid_in(comm, &in->header))
+        return 0;
+    switch (in->header.type) {
+    case NBCOLLI_EAGER:
+    case NBCOLLI_RTS: return nbcolli_message_is_plain(comm, in);
+    case NBCOLLI_DATA: return nbcolli_data_is_plain(comm, in);
+    case NBCOLLI_FIN: return in->header.status == NBCOLL_OK && !nbcolli_is_wrong(comm, in);
+    case NBCOLLI_PUT: return in->header.status == NBCOLL_OK;
+    case NBCOLLI_CTS:
+    case NBCOLLI_WANT:
+    case NBCOLLI_CHANNEL:
+    case NBCOLLI_QUERY:
+    case NBCOLLI_WHERE:
+    case NBCOLLI_CREDIT: return 1;
+    default: return 0;
+    }
+}
+
+/* ---- everywhere -------------------------------------------------------------------------------------------------- */
+
+static void nbcolli_receive_invalid(nbcolli_incoming *in)
+{
+    nbcolli_invalid_from(in->link, in->source);
+    nbcolli_done_with(in);
+}
+
+void nbcolli_receive(nbcolli_incoming *in)
+{
+    const nbcolli_header *h = &in->header;
+    nbcoll_comm *comm = nbcolli_find_comm(in->link, h->comm);
+
+    if (nbcolli_is_given_up(in->link, in->source)) {
+        nbcolli_done_with(in);
+        return;
+    }
+    if (!nbcolli_is_valid(in)) {
+        nbcolli_receive_invalid(in);
+        return;
+    }
+    if (h->credits)
+        nbcolli_credits_in(&in->link->pair[in->source], h->credits);
+    if (h->type == NBCOLLI_CREDIT)
+        nbcolli_stalls_over(&in->link->pair[in->source], h);
+    if (!comm) {
+        if (nbcolli_is_of_endpoint(in))
+            nbcolli_done_with(in);
+        else
+            nbcolli_orphan_in(in);
+        return;
+    }
+    if (!nbcolli_is_member(comm, in)) {
+        if (comm->making && in->link != comm->link) { /* its sender has made it, and knows by which endpoint we talk */
+            nbcolli_orphan_in(in);
+            return;
+        }
+        nbcolli_receive_invalid(in);
+        return;
+    }
+    if (nbcolli_is_valid_in(comm, h))
+        nbcolli_comm_in(comm, in);
+    else
+        nbcolli_receive_invalid(in);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Operations that starts have handed over: see handed.h. */
+#include "handed.h"
+
+#include "offloaded.h"
+#include "progress.h"
+#include "../state/failure.h"
+#include "../run/lanes.h"
+#include "../run/pending.h"
+#include "../run/pool.h"
+#include "../run/queue.h"
+#include "../match/ask.h"
+#include "../match/match.h"
+
+/* The operation cannot have its slot: it ends at once, as *why says, or waits. */
+static void nbcolli_take_runless(nbcolli_request *r, int is_over, nbcoll_status why, int cause)
+{
+    if (r->armed)
+        nbcolli_run_give(r->armed);
+    r->armed = NULL;
+    if (is_over)
+        nbcolli_runless_fail(r, why, cause, why == NBCOLL_ERR_MEMORY);
+    else
+        nbcolli_queue_add(r);
+}
+
+/* It was revoked before it came, or the communicator broke between its start and now; or it gets its slot, or waits for
+ * it. A start armed a run if a slot was free as far as it could see. */
+static void nbcolli_take_carefully(nbcolli_request *r)
+{
+    nbcoll_comm *comm = r->comm;
+    nbcolli_slot *slot = nbcolli_slot_of(comm, r->tag);
+    nbcoll_status why = nbcolli_broken(comm);
+    int cause = comm->failure.rank; /* of a communicator that is broken */
+
+    for (nbcoll_comm *made = r->creating; made; made = made->twin) {
+        made->vote_comm = comm->id;
+        made->vote_tag = r->tag;
+    }
+    if (nbcolli_pending_take(comm, r->tag, &why, &cause) || why != NBCOLL_OK) {
+        nbcolli_take_runless(r, 1, why, cause);
+        return;
+    }
+    if (slot->active || slot->next) {
+        nbcolli_take_runless(r, 0, NBCOLL_OK, -1);
+        return;
+    }
+    nbcolli_run *run = r->armed ? r->armed : nbcolli_run_take(r);
+    if (!run) {
+        nbcolli_take_runless(r, 1, NBCOLL_ERR_MEMORY, comm->rank);
+        return;
+    }
+    r->armed = NULL;
+    r->run = run;
+    nbcolli_activate(run);
+}
+
+static inline void nbcolli_take_over(nbcolli_request *r, uint64_t history)
+{
+    nbcoll_comm *comm = r->comm;
+    nbcolli_slot *slot = nbcolli_slot_of(comm, r->tag);
+    nbcolli_run *run = r->armed;
+
+    comm->taken = r->tag + 1;
+    comm->active++;
+    comm->context->active++;
+    nbcolli_note_started(comm, r->tag, history);
+    r->status = NBCOLL_PENDING;
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
+    if (r->creating || comm->pending_revokes || nbcolli_broken(comm) != NBCOLL_OK || slot->active || slot->next ||
+        !run) {
+        nbcolli_take_carefully(r);
+        return;
+    }
+    r->armed = NULL;
+    r->run = run;
+    nbcolli_activate(run);
+}
+
+/* The last `n` that were handed over, in the order of their starts. */
+static nbcolli_request *nbcolli_reversed(nbcolli_request *newest, uint64_t n)
+{
+    nbcolli_request *list = NULL;
+
+    for (; n; n--) {
+        nbcolli_request *r = newest;
+        newest = r->next;
+        r->next = list;
+        list = r;
+    }
+    return list;
+}
+
+uint32_t nbcolli_starting_left(const nbcolli_request *r)
+{
+    const nbcoll_schedule *s = r->schedule;
+    uint32_t left = 0;
+
+    if (!s || !s->starting || nbcolli_is_program(r) ||
+        !nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed))) /* the lock orders it */
+        return 0;
+    if (!r->run) /* it has not been taken, or has no slot */
+        return s->starting;
+    for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++)
+        left += s->step[i].lane == NBCOLL_LANE_START && r->run->before[i] != NBCOLLI_STEP_OVER;
+    return left;
+}
+
+/* The same that a start, which hands over now or has done so, has not come to. */
+static uint32_t nbcolli_steps_left(const nbcolli_request *r)
+{
+    int is_drivers = r->context->serves == NBCOLLI_SERVES_PROGRESS;
+    /* relaxed: the lock orders it */
+    int is_pending = nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed));
+    return is_drivers && is_pending ? r->schedule->starting : nbcolli_starting_left(r);
+}
+
+#define NBCOLLI_START_BYTES 8192 /* that a call copies, combines and sends beside a driver */
+
+/* Data that takes long is the driver's, which is what it is there for, but for the lane START. */
+static ptrdiff_t nbcolli_bytes_of_start(const nbcolli_request *r)
+{
+    return r->schedule && r->schedule->starting ? NBCOLL_PASS_BYTES : NBCOLLI_START_BYTES;
+}
+
+void nbcolli_take_handed(nbcoll_context *c)
+{
+    /* acquire: sees what was handed */
+    nbcolli_request *newest = atomic_exchange_explicit(&c->handed, NULL, memory_order_acquire), *list = NULL;
+
+    if (newest && c->flags & NBCOLL_ANY_THREAD) {
+        list = nbcolli_reversed(newest, newest->turn - c->taken);
+        c->taken = newest->turn;
+    } else if (newest)
+        list = nbcolli_reversed(newest, 1);
+    c->bytes_left = NBCOLL_PASS_BYTES;
+    c->driven.fresh = 1;
+    while (list) {
+        nbcolli_request *r = list;
+        list = r->next;
+        if (nbcolli_is_program(r)) {
+            nbcolli_offloaded_take(r);
+            continue;
+        }
+        if (c->serves == NBCOLLI_SERVES_CALLER)
+            c->bytes_left = nbcolli_bytes_of_start(r);
+        nbcolli_take_over(r, nbcolli_history_after(r->history, r->schedule->raised));
+        if (c->driven.driver && r->schedule && r->schedule->starting)
+            c->driven.left_steps += nbcolli_steps_left(r);
+    }
+    nbcolli_drain(c);
+}
+
+/* Inline where it is compiled with its callers. gcc asks for a declaration that says so, too; clang does not want it at
+ * the body, which calls static functions. */
+__attribute__((always_inline)) void nbcolli_take_own(nbcoll_context *c, nbcolli_request *r)
+{
+    atomic_store_explicit(&c->handed, NULL, memory_order_relaxed); /* of one thread */
+    c->bytes_left = NBCOLL_PASS_BYTES;
+    nbcolli_take_over(r, r->comm->history); /* nothing has been started since */
+    nbcolli_drain(c);
+}
+
+inline void nbcolli_take_own(nbcoll_context *c, nbcolli_request *r);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Operations that starts have handed over: progress takes them from there. */
+#ifndef NBCOLLI_ENGINE_PROGRESS_HANDED_H
+#define NBCOLLI_ENGINE_PROGRESS_HANDED_H
+
+#include "../state/context.h"
+
+/* Hands an operation over: from now on it is progress's. The caller's side is held, so tags come in their order, and
+ * nobody else hands over meanwhile: one exchange. Each names the one before it, which progress may have taken: it knows
+ * by the turns how many it has not. */
+static inline void nbcolli_hand(nbcoll_context *c, nbcolli_request *r)
+{
+    if (c->flags & NBCOLL_ANY_THREAD) {
+        r->next = c->last_handed;
+        r->turn = ++c->turns;
+        c->last_handed = r;
+        atomic_exchange_explicit(&c->handed, r, memory_order_seq_cst); /* shows them; before the look at the lock */
+    } else
+        atomic_store_explicit(&c->handed, r, memory_order_release); /* shows the request, the run in it, its tag */
+}
+
+/* Has something been handed over? */
+static inline int nbcolli_is_handed(nbcoll_context *c)
+{
+    return atomic_load_explicit(&c->handed, memory_order_seq_cst) != NULL; /* after the lock was given back */
+}
+
+/* Steps of the lane START that have not ended. The lock is held. */
+uint32_t nbcolli_starting_left(const nbcolli_request *r);
+
+/* Takes what has been handed over, as far as it goes. The lock is held. */
+void nbcolli_take_handed(nbcoll_context *c);
+
+/* The same in a context of one thread, where a start hands over one operation, and takes it on its way out. */
+void nbcolli_take_own(nbcoll_context *c, nbcolli_request *r);
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The end of a creation: see made.h. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "made.h"
+
+#include "../state/failure.h"
+#include "../wire/control.h"
+#include "../run/queue.h"
+#include "../comm/area.h"
+#include "../comm/comm.h"
+#include "../comm/sides.h"
+#include "../comm/terms.h"
+#include "../comm/vote.h"
+#include "../match/news.h"
+#include "../match/receive.h"
+
+/* Whose vote is each rank's: behind where the table of nodes is begun. */
+static int *nbcolli_voters(const nbcoll_comm *comm)
+{
+    return comm->node + (comm->parent ? comm->parent->size : comm->size);
+}
+
+/* Do the ranks of each node have cells in common? All must find the same: so only what the votes show counts, and of
+ * more than one endpoint only two, which leave no doubt about what a node is. */
+static void nbcolli_settle_sharing(nbcoll_comm *comm)
+{
+    const nbcolli_link *first = comm->link->first;
+
+    comm->nodes_share = comm->leader < 0 && comm->agreed.shares == NBCOLLI_SHARES_WITH_ALL &&
+                        (first == comm->link || (first->beside == comm->link && !comm->has_named));
+    for (int rank = 0; rank < comm->size; rank++)
+        comm->nodes_share &= comm->votes[nbcolli_voters(comm)[rank]].area != 0;
+}
+
+/* The first communicator of its endpoints: its members are known, only the terms change, and who talks by which. */
+static nbcoll_status nbcolli_settle_first(nbcoll_comm *comm)
+{
+    comm->has_named = comm->votes[0].node != 0;
+    nbcoll_status s = nbcolli_sides_settle(comm);
+
+    if (s != NBCOLL_OK)
+        return s;
+    nbcolli_votes_agree(comm, comm->votes, comm->size);
+    for (int i = 0; i < comm->size; i++) {
+        nbcolli_area_find(comm, i, comm->votes[i].area, comm->size);
+        nbcolli_voters(comm)[i] = i;
+    }
+    nbcolli_settle_sharing(comm);
+    nbcolli_comm_place(comm, nbcolli_voters(comm));
+    nbcolli_area_take(comm);
+    return NBCOLL_OK;
+}
+
+/* Where the host has named no nodes, or domains, they stay what they were. */
+static void nbcolli_settle_nodes(nbcoll_comm *comm)
+{
+    const nbcoll_nodes *nodes = &comm->parent->nodes, *domains = nbcoll_nodes_domains(nodes);
+    int is_named = comm->votes[0].node != 0, has_domains = comm->votes[0].domain != 0;
+
+    comm->has_named = is_named || comm->parent->has_named;
+    nbcolli_settle_sharing(comm);
+    for (int i = 0; !is_named && i < comm->parent->size; i++)
+        comm->votes[i].node = (uint64_t)nbcoll_node_of(nodes, i);
+    for (int i = 0; domains && !has_domains && i < comm->parent->size; i++)
+        comm->votes[i].domain = 1 + (uint64_t)nbcoll_node_of(domains, i);
+    nbcolli_comm_place(comm, nbcolli_voters(comm));
+}
+
+/* It is to learn of what happened to a rank before it became a member. */
+static void nbcolli_settle_losses(const nbcoll_comm *comm, const nbcolli_peer *peer)
+{
+    if (!comm->link->starved && peer->link->loss[peer->address] == NBCOLLI_HERE)
+        return;
+    peer->link->losses++;
+    comm->context->news = 1;
+}
+
+/* Of the ranks of one colour by key, then by rank in the parent. Duplicates keep their ranks: there it need not be
+ * counted. */
+static int nbcolli_settle_place(const nbcoll_comm *comm, int rank)
+{
+    const nbcolli_vote *votes = comm->votes, *mine = &votes[rank];
+    int place = 0;
+
+    if (mine->creation == NBCOLLI_DUP)
+        return rank;
+    for (int i = 0; i < comm->parent->size; i++)
+        place += votes[i].colour == mine->colour &&
+                 (votes[i].key < mine->key || (votes[i].key == mine->key && i < rank));
+    return place;
+}
+
+/* The members: those of my colour. */
+static void nbcolli_settle_members(nbcoll_comm *comm)
+{
+    const nbcoll_comm *parent = comm->parent;
+    const nbcolli_vote *votes = comm->votes;
+    int mine = parent->rank, first = -1;
+
+    if (comm->eldest)
+        nbcolli_votes_agree_twin(comm);
+    else
+        nbcolli_votes_agree(comm, votes, parent->size); /* its parent's, whatever the colour */
+    comm->size = 0;
+    for (int i = 0; i < parent->size; i++) {
+        if (votes[i].colour != votes[mine].colour)
+            continue;
+        int place = nbcolli_settle_place(comm, i);
+        const nbcolli_peer *peer = &parent->peer[i];
+        comm->peer[place] = (nbcolli_peer){.link = peer->link,
+                                           .address = peer->address,
+                                           .home = peer->home,
+                                           .pair = peer->pair,
+                                           .is_near = peer->is_near};
+        nbcolli_voters(comm)[place] = i;
+        nbcolli_area_find(comm, place, comm->eldest ? nbcolli_area_of_twin(comm, i) : votes[i].area, parent->size);
+        if (i == mine)
+            comm->rank = place;
+        if (place == 0)
+            first = i;
+        comm->size++;
+        nbcolli_settle_losses(comm, peer);
+    }
+    nbcolli_settle_nodes(comm);
+    comm->id = (uint64_t)votes[first].address << 32 | (votes[first].serial + comm->number);
+    nbcolli_area_take(comm);
+}
+
+/* Messages that came before this rank knew the communicator. */
+static void nbcolli_made_adopt(nbcolli_link *link)
+{
+    nbcolli_unexpected *list = link->orphans;
+
+    link->orphans = NULL;
+    while (list) {
+        nbcolli_unexpected *s = list;
+        nbcolli_incoming in = {s->link, s->header, s->payload, s->bytes, s, s->source};
+        list = s->next;
+        nbcolli_receive(&in);
+    }
+}
+
+/* Duplicates have one. */
+static int nbcolli_votes_differ_in_purpose(const nbcolli_vote *a, const nbcolli_vote *b)
+{
+    return a->creation == NBCOLLI_DUP && a->colour != b->colour;
+}
+
+static void nbcolli_log_difference(const nbcoll_comm *comm, int rank, const nbcolli_vote *v, const nbcolli_vote *first)
+{
+    const nbcoll_host *host = &comm->context->host;
+    char text[160];
+
+    if (!host->log)
+        return;
+    if (v->creation == first->creation && nbcolli_votes_differ_in_purpose(v, first) && v->colour && first->colour)
+        snprintf(text, sizeof text, "no communicator is made: rank %d opens other relays than rank 0", rank);
+    else if (v->creation != first->creation || nbcolli_votes_differ_in_purpose(v, first))
+        snprintf(text, sizeof text, "no communicator is made: rank %d calls for another one than rank 0", rank);
+    else if (!v->node != !first->node)
+        snprintf(text, sizeof text, "no communicator is made: of ranks %d and 0 only one says what its node is", rank);
+    else if (!v->domain != !first->domain)
+        snprintf(text, sizeof text, "no communicator is made: of ranks %d and 0 only one says what its domain is",
+                 rank);
+    else if (!nbcolli_slots_are_possible(v->slots, v->cells))
+        snprintf(text, sizeof text, "no communicator is made: rank %d votes for slots or cells that none can have",
+                 rank);
+    else if (v->credits != first->credits)
+        snprintf(text, sizeof text, "no communicator is made: rank %d gives %" PRIu32 " credits, rank 0 %" PRIu32, rank,
+                 v->credits, first->credits);
+    else
+        snprintf(text, sizeof text, "no communicator is made: rank %d has other rules or another agent than rank 0",
+                 rank);
+    host->log(host->user, NBCOLL_ERR_MISMATCH, text);
+}
+
+/* What must be the same in all votes, and what none can have. */
+static nbcoll_status nbcolli_votes_compare(const nbcoll_comm *comm, int voters)
+{
+    const nbcolli_vote *first = &comm->votes[0];
+
+    for (int i = 0; i < voters; i++) {
+        const nbcolli_vote *v = &comm->votes[i];
+        if (v->abi != NBCOLL_ABI)
+            return NBCOLL_ERR_ABI;
+        if (!nbcolli_slots_are_possible(v->slots, v->cells) || v->creation != first->creation ||
+            nbcolli_votes_differ_in_purpose(v, first) || v->rules != first->rules || v->credits != first->credits ||
+            !v->node != !first->node || !v->domain != !first->domain) {
+            nbcolli_log_difference(comm, i, v, first);
+            return NBCOLL_ERR_MISMATCH;
+        }
+    }
+    return NBCOLL_OK;
+}
+
+/* With its twins. */
+static nbcoll_status nbcolli_made_conclude(nbcoll_comm *comm, nbcoll_status s)
+{
+    int voters = comm->parent ? comm->parent->size : comm->size;
+
+    if (s == NBCOLL_OK && comm->spoiled != NBCOLL_OK) { /* those that have it must learn that this rank has not */
+        nbcoll_comm *over = comm->parent ? comm->parent : comm;
+        int cause = nbcolli_member_at(over, comm->spoiler);
+        s = comm->spoiled;
+        nbcolli_note_failure(over, s, cause, comm->vote_tag);
+        nbcolli_tell_all(over, NBCOLLI_REVOKE, comm->vote_tag, s, cause, 0);
+    }
+    if (s == NBCOLL_OK)
+        nbcolli_ballot_read(comm);
+    if (s == NBCOLL_OK)
+        s = nbcolli_votes_compare(comm, voters);
+    if (s == NBCOLL_OK && !comm->parent)
+        s = nbcolli_settle_first(comm);
+    else if (s == NBCOLL_OK && comm->votes[comm->parent->rank].colour >= 0)
+        for (; comm; comm = comm->twin) {
+            nbcolli_settle_members(comm);
+            nbcolli_comm_register(comm);
+        }
+    else if (s == NBCOLL_OK)
+        nbcolli_area_return(comm);
+    return s;
+}
+
+/* The call gets it, or it ends. */
+static void nbcolli_made_give(nbcolli_request *r, nbcoll_comm *comm)
+{
+    nbcoll_comm **out = comm->out;
+
+    comm->parent = comm->eldest = comm->twin = NULL;
+    comm->making = r->status != NBCOLL_OK;
+    if (r->status != NBCOLL_OK || !out || !comm->listed) {
+        if (r->comm == comm)
+            r->comm = NULL;
+        nbcolli_unexpected_drop(comm, 0, UINT64_MAX,
+                                NBCOLL_ERR_CANCELLED); /* of those that have it, and send already */
+        nbcolli_comm_destroy(comm);
+        comm = NULL;
+    }
+    if (out && r->status == NBCOLL_OK)
+        *out = comm;
+}
+
+void nbcolli_comm_made(nbcolli_request *r)
+{
+    nbcoll_comm *eldest = r->creating;
+    nbcolli_link *link = eldest->link;
+    nbcoll_context *c = eldest->context;
+
+    r->creating = NULL;
+    r->status = nbcolli_made_conclude(eldest, r->status);
+    nbcolli_ballot_free(eldest);
+    link->creating--;
+    if (r->status != NBCOLL_OK)
+        link->unmade = r->status == NBCOLL_ERR_PEER_LOST && link->unmade != NBCOLL_ERR_CANCELLED ? NBCOLL_ERR_PEER_LOST
+                                                                                              : NBCOLL_ERR_CANCELLED;
+    for (nbcoll_comm *comm = eldest, *next; comm; comm = next) {
+        next = comm->twin;
+        nbcolli_made_give(r, comm);
+    }
+    nbcolli_made_adopt(link);
+    nbcolli_request_end(c, r);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * One pass over a context: see progress.h. */
+#include "progress.h"
+
+#include "carriers.h"
+#include "made.h"
+#include "offloaded.h"
+#include "../wire/control.h"
+#include "../wire/giveup.h"
+#include "../wire/post.h"
+#include "../run/fail.h"
+#include "../run/phase.h"
+#include "../run/pool.h"
+#include "../run/queue.h"
+#include "../run/run.h"
+#include "../run/settle.h"
+#include "../run/step.h"
+#include "../match/agree.h"
+#include "../match/ask.h"
+#include "../match/gone.h"
+#include "../match/line.h"
+#include "../match/match.h"
+#include "../match/receive.h"
+#include "../../host/host.h"
+
+/* The post of an op is done with, or stuck. */
+static void nbcolli_op_returned(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+
+    if (run->status != NBCOLL_OK) {
+        nbcolli_to_settle(run);
+        return;
+    }
+    nbcolli_op_next(op);
+    nbcolli_advance(run);
+}
+
+/* A get or put could not touch memory of this rank's, or of its peer's: that is the end of the operation, and of
+ * nothing else. The work request has moved nothing, as if it were cancelled. */
+static void nbcolli_fault_in(nbcolli_op *op, nbcoll_work *work)
+{
+    nbcolli_run *run = op->run;
+    int is_ours = work->status == NBCOLL_ERR_BUFFER;
+
+    work->status = NBCOLL_ERR_CANCELLED;
+    op->post.recalled = 1;
+    nbcolli_run_fail(run, NBCOLL_ERR_FAULT, is_ours ? run->comm->rank : run->schedule->step[op->step].peer, 1);
+}
+
+void nbcolli_work_in(nbcolli_link *link, nbcoll_work *work)
+{
+    nbcolli_post *post = (nbcolli_post *)(void *)work;
+
+    link->lent--;
+    if (post->op && (work->status == NBCOLL_ERR_BUFFER || work->status == NBCOLL_ERR_FAULT))
+        nbcolli_fault_in(post->op, work);
+    if (work->status == NBCOLL_OK || (work->status == NBCOLL_ERR_CANCELLED && post->recalled))
+        post->where = NBCOLLI_FREE;
+    else {
+        nbcolli_mark_lost(link, post->peer, work->status == NBCOLL_ERR_PEER_LOST ? NBCOLLI_DEAD : NBCOLLI_CUT);
+        post->where = NBCOLLI_STUCK;
+    }
+    if (post->op)
+        nbcolli_op_returned(post->op);
+    else
+        nbcolli_control_returned(post);
+}
+
+static void nbcolli_gone_in(nbcolli_link *link, const nbcoll_completions *found)
+{
+    int ranks = link->endpoint->ranks;
+
+    if (found->lost >= 0 && found->lost < ranks)
+        nbcolli_mark_lost(link, found->lost, NBCOLLI_DEAD | NBCOLLI_OVER);
+    if (found->departed >= 0 && found->departed < ranks)
+        nbcolli_mark_lost(link, found->departed, NBCOLLI_DEPARTED | NBCOLLI_OVER);
+}
+
+#define NBCOLLI_REFUSALS 64u /* in a pass, then the rest of the backlog waits for the next one */
+
+void nbcolli_backlog_retry(nbcolli_link *link)
+{
+    const nbcolli_post *again = NULL; /* the first that is refused again: those behind it have been tried */
+
+    for (uint32_t refusals = 0; link->backlog && link->backlog != again && refusals < NBCOLLI_REFUSALS;) {
+        nbcolli_post *post = link->backlog;
+        nbcolli_backlog_remove(post);
+        if (post->op && (post->op->phase == NBCOLLI_GETTING || post->op->phase == NBCOLLI_FETCHING))
+            nbcolli_op_get(post->op);
+        else if (post->op && post->op->phase == NBCOLLI_PUTTING)
+            nbcolli_op_put(post->op);
+        else
+            nbcolli_post_send(post);
+        if (post->where == NBCOLLI_BACKLOG && refusals++ == 0)
+            again = post;
+        if (!post->op)
+            nbcolli_control_is(post);
+        else if (post->where == NBCOLLI_FREE || post->where == NBCOLLI_STUCK)
+            nbcolli_op_returned(post->op);
+    }
+}
+
+/* Breaks all communicators of a rank that has given itself up. */
+static void nbcolli_break_all(nbcolli_link *link)
+{
+    for (uint32_t i = 0; i < NBCOLLI_COMM_BUCKETS; i++)
+        for (nbcoll_comm *comm = link->home->bucket[i]; comm; comm = comm->next)
+            nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MEMORY, comm->taken);
+}
+
+/* Tells every communicator whose members are lost, then those whose members have left: they may have left because of
+ * the losses. */
+static void nbcolli_bury(nbcolli_link *link)
+{
+    link->losses = 0;
+    if (link->home->first != link->home)
+        nbcolli_spread_losses(link);
+    if (link->starved)
+        nbcolli_break_all(link);
+    for (uint32_t i = 0; i < NBCOLLI_COMM_BUCKETS; i++)
+        for (nbcoll_comm *comm = link->home->bucket[i]; comm; comm = comm->next)
+            for (int n = 0; n < 2 * comm->size; n++) {
+                const nbcolli_peer *peer = &comm->peer[n % comm->size];
+                int loss = peer->link == link ? link->loss[peer->address] & NBCOLLI_DEAD : NBCOLLI_HERE;
+                if (n < comm->size ? loss & NBCOLLI_CUT : loss == NBCOLLI_DEPARTED)
+                    nbcolli_member_gone(comm, n % comm->size);
+            }
+}
+
+/* Gives a free slot to the next operation that waits for it. Without memory for its run that one ends, on all ranks. */
+static void nbcolli_slot_fill(nbcolli_slot *slot)
+{
+    nbcolli_request *r = slot->next ? nbcolli_queue_find(slot->comm, slot->next - 1) : NULL;
+    nbcolli_run *run = r ? nbcolli_run_take(r) : NULL;
+
+    slot->comm = NULL;
+
+    if (run) {
+        nbcolli_queue_remove(r);
+        r->run = run;
+        slot->next = 0;
+        nbcolli_activate(run);
+    } else if (r)
+        nbcolli_queued_fail(r, NBCOLL_ERR_MEMORY, r->comm->rank, 1);
+}
+
+/* What has happened to ranks is told to the communicators, and to those that agree on who is left. */
+static void nbcolli_losses(nbcolli_link *link)
+{
+    do {
+        if (link->losses)
+            nbcolli_bury(link);
+        if (link->shrinks)
+            nbcolli_shrinks_go(link);
+    } while (link->losses);
+}
+
+/* One endpoint may have been told of losses by another one, behind it in the list. */
+static void nbcolli_losses_everywhere(nbcoll_context *c)
+{
+    int losses;
+
+    do {
+        losses = 0;
+        for (nbcolli_link *link = c->links; link; link = link->next)
+            if (link->losses || link->shrinks)
+                nbcolli_losses(link);
+        for (const nbcolli_link *link = c->links; link; link = link->next)
+            losses |= link->losses;
+    } while (losses);
+}
+
+/* Says what this rank has still to say to others, and notes whether there is news for later drains. */
+static void nbcolli_news_left(nbcoll_context *c)
+{
+    c->news = c->offloaded ? NBCOLLI_NEWS_OF_PROGRAMS : 0;
+    for (nbcolli_link *link = c->links; link; link = link->next) {
+        if (link->unsaid)
+            nbcolli_say_starved(link);
+        c->news |= link->losses || link->shrinks || link->unsaid ? NBCOLLI_NEWS : 0;
+    }
+}
+
+/* Handles what the transports have found. Was it anything that moves operations? */
+NBCOLLI_ALWAYS_INLINE int nbcolli_look_at_links(nbcoll_context *c)
+{
+    int moved = 0;
+
+    for (nbcolli_link *link = c->links; link; link = link->next) {
+        nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
+        link->transport.progress(link->endpoint, &found);
+        moved |= found.lines || found.arrived || found.completed;
+        for (nbcoll_line_arrival *l = found.lines; l; l = l->next)
+            nbcolli_line_in(link, l);
+        for (nbcoll_arrival *a = found.arrived, *next; a; a = next) {
+            next = a->next;
+            nbcolli_incoming in = {link, nbcolli_unpack(&a->header), a->payload, a->bytes, NULL, a->source};
+            nbcolli_receive(&in);
+        }
+        for (nbcoll_work *r = found.completed, *next; r; r = next) {
+            next = r->next;
+            nbcolli_work_in(link, r);
+        }
+        if ((found.lost & found.departed) >= 0) /* one of them is not -1 */
+            nbcolli_gone_in(link, &found);
+        if (link->backlog) {
+            if (link->losses) /* before what fails now is taken for the cause */
+                nbcolli_bury(link);
+            nbcolli_backlog_retry(link);
+        }
+        if (link->untold)
+            nbcolli_tell_given_up(link);
+    }
+    return moved;
+}
+
+void nbcolli_drain_news(nbcoll_context *c)
+{
+    for (;;) {
+        nbcolli_losses_everywhere(c);
+        if (c->failing) {
+            nbcolli_run *run = c->failing;
+            c->failing = run->next_failing;
+            run->listed = 0;
+            nbcolli_settle(run);
+        } else if (c->free_slots) {
+            nbcolli_slot *slot = c->free_slots;
+            c->free_slots = slot->next_free;
+            nbcolli_slot_fill(slot);
+        } else if (c->made) {
+            nbcolli_request *r = c->made;
+            c->made = r->next;
+            nbcolli_comm_made(r);
+        } else if (c->short_sends) {
+            c->driven.looked = 1;
+            nbcolli_look_at_links(c);
+            nbcolli_short_sends_go(c);
+        } else if (!c->offloaded || !nbcolli_offloaded_look(c))
+            break;
+    }
+    nbcolli_news_left(c);
+}
+
+#define NBCOLLI_TURN_BYTES ((ptrdiff_t)NBCOLL_PASS_BYTES / 4)
+
+void nbcolli_go_on(nbcoll_context *c)
+{
+    ptrdiff_t left = c->bytes_left > NBCOLLI_TURN_BYTES ? c->bytes_left : NBCOLLI_TURN_BYTES;
+
+    while (c->delayed && left > 0) {
+        ptrdiff_t turn = left < NBCOLLI_TURN_BYTES ? left : NBCOLLI_TURN_BYTES;
+        c->bytes_left = turn;
+        nbcolli_run_go_on(c->delayed);
+        left -= turn - c->bytes_left;
+    }
+    c->bytes_left = left;
+}
+
+NBCOLLI_ALWAYS_INLINE int nbcolli_pass_made(nbcoll_context *c)
+{
+    c->bytes_left = NBCOLL_PASS_BYTES;
+    int moved = nbcolli_look_at_links(c);
+    if (c->watched || c->looked)
+        moved |= nbcolli_look_again(c, NBCOLLI_LOOKS);
+    nbcolli_count_pass(c);
+    nbcolli_drain(c);
+    if (c->delayed) {
+        nbcolli_go_on(c);
+        nbcolli_drain(c);
+        moved = 1;
+    }
+    if (c->carriers)
+        moved |= nbcolli_carriers_look(c, -1);
+    return moved;
+}
+
+void nbcolli_pass(nbcoll_context *c)
+{
+    nbcolli_pass_made(c);
+}
+
+int nbcolli_pass_of_driver(nbcoll_context *c)
+{
+    int moved = nbcolli_pass_made(c);
+    for (const nbcolli_link *link = c->links; link; link = link->next)
+        moved |= link->endpoint->busy != 0;
+    return moved || c->delayed;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The window of a pair of ranks: see credit.h. */
+#include "credit.h"
+
+#include "step.h"
+#include "../wire/control.h"
+#include "../wire/post.h"
+
+void nbcolli_is_short(nbcolli_op *op)
+{
+    nbcoll_context *c = op->run->comm->context;
+
+    op->phase = NBCOLLI_SHORT;
+    op->watch_at = &c->short_sends;
+    op->watch_next = c->short_sends;
+    if (op->watch_next)
+        op->watch_next->watch_at = &op->watch_next;
+    c->short_sends = op;
+    c->news = 1;
+}
+
+void nbcolli_stall(nbcolli_op *op)
+{
+    nbcolli_pair *pair = nbcolli_op_pair(op);
+
+    op->phase = NBCOLLI_STALLING;
+    op->watch_next = NULL;
+    op->watch_at = pair->stalling ? pair->stalling_end : &pair->stalling;
+    *op->watch_at = op;
+    pair->stalling_end = &op->watch_next;
+    if (++pair->stalls == 0)
+        pair->stalls = 1;
+    nbcolli_op_send(op, NBCOLLI_STALLED, nbcolli_op_bytes(op), NULL, 0);
+}
+
+void nbcolli_unstall(nbcolli_op *op)
+{
+    nbcolli_pair *pair = nbcolli_op_pair(op);
+
+    if (op->watch_at && !op->watch_next)
+        pair->stalling_end = op->watch_at;
+    nbcolli_unwatch(op);
+}
+
+void nbcolli_want(nbcolli_op *op)
+{
+    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
+    nbcolli_header h = nbcolli_header_to(op->run->comm, v->peer, NBCOLLI_WANT, op->run->tag);
+
+    h.number = v->number;
+    nbcolli_control_to(op->run->comm, v->peer, &h);
+}
+
+/* A WANT that still waits for room, and whose operation needs no message any more. */
+static void nbcolli_want_drop(nbcolli_post *post, const nbcolli_header *h)
+{
+    nbcolli_pair *pair = &post->link->pair[post->peer];
+
+    nbcolli_backlog_remove(post);
+    nbcolli_control_free(post->link->context, post);
+    pair->owed += h->credits;
+    if (pair->owed > pair->most_owed)
+        nbcolli_credits_send(post->link, post->peer);
+}
+
+void nbcolli_wants_drop(const nbcolli_run *run)
+{
+    const nbcoll_comm *comm = run->comm;
+
+    for (nbcolli_link *link = comm->link->first; link; link = link->beside) {
+        nbcolli_post *next;
+        for (nbcolli_post *post = link->backlog; post; post = next) {
+            nbcolli_header h = nbcolli_unpack(&post->wire);
+            next = post->next;
+            if (!post->op && h.type == NBCOLLI_WANT && h.comm == comm->id && h.tag == run->tag)
+                nbcolli_want_drop(post, &h);
+        }
+    }
+}

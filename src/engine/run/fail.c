@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Failing: see fail.h. */
+#include "fail.h"
+
+#include "called.h"
+#include "middle.h"
+#include "queue.h"
+#include "../state/failure.h"
+#include "../wire/control.h"
+#include "../wire/giveup.h"
+#include "../wire/unexpected.h"
+
+void nbcolli_run_fail(nbcolli_run *run, nbcoll_status why, int cause, int tell)
+{
+    if (run->status != NBCOLL_OK)
+        return;
+    run->status = why;
+    run->is_worn = 1;
+    run->cause = cause;
+    nbcolli_note_failure(run->comm, why, cause, run->tag);
+    nbcolli_middle_fail(run->schedule, run->comm, tell);
+    if (tell || run->request->creating)
+        nbcolli_tell_all(run->comm, NBCOLLI_REVOKE, run->tag, why, cause, 0);
+    nbcolli_to_settle(run);
+}
+
+void nbcolli_run_deserted(nbcolli_run *run, int rank)
+{
+    nbcolli_run_fail(run, NBCOLL_ERR_PEER_LOST, rank, 1);
+}
+
+void nbcolli_request_fail(nbcolli_request *r, nbcoll_status why, int cause, int tell)
+{
+    if (r->run)
+        nbcolli_run_fail(r->run, why, cause, tell);
+    else
+        nbcolli_queued_fail(r, why, cause, tell);
+}
+
+void nbcolli_runs_fail(nbcoll_comm *comm, uint64_t from, uint64_t to, nbcoll_status why, int rank)
+{
+    for (uint32_t i = 0; i < comm->config.slots; i++)
+        if (comm->slot[i].active && comm->slot[i].active->tag >= from && comm->slot[i].active->tag <= to)
+            nbcolli_run_fail(comm->slot[i].active, why, rank, 0);
+    nbcolli_queue_fail(comm, from, to, why, rank);
+}
+
+/* The first operation that is under way, else the next one. */
+static uint64_t nbcolli_first_under_way(const nbcoll_comm *comm)
+{
+    uint64_t first = comm->taken;
+
+    for (uint32_t i = 0; i < comm->config.slots; i++)
+        if (comm->slot[i].active && comm->slot[i].active->tag < first)
+            first = comm->slot[i].active->tag;
+    return first;
+}
+
+void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why, uint64_t tag)
+{
+    nbcoll_status broken = why == NBCOLL_ERR_MISMATCH || why == NBCOLL_ERR_CANCELLED ? why : NBCOLL_ERR_PEER_LOST;
+    uint64_t from = why == NBCOLL_ERR_MISMATCH ? comm->taken : 0;
+
+    if (nbcolli_broken(comm) == broken ||
+        (nbcolli_broken(comm) != NBCOLL_OK && nbcolli_broken(comm) != NBCOLL_ERR_MISMATCH))
+        return;
+    nbcolli_called_over(comm);
+    atomic_store_explicit(&comm->broken, broken, memory_order_relaxed); /* starts read nothing else by it */
+    comm->failure =
+        nbcolli_failure_of(comm, why, rank, why == NBCOLL_ERR_MISMATCH ? tag : nbcolli_first_under_way(comm));
+    comm->context->failure = comm->failure;
+    nbcolli_unexpected_drop(comm, from, UINT64_MAX, NBCOLL_ERR_CANCELLED);
+    if (broken == NBCOLL_ERR_MISMATCH)
+        nbcolli_called_tell(comm);
+    nbcolli_tell_lost(comm, rank, broken);
+    nbcolli_runs_fail(comm, from, UINT64_MAX, why, rank);
+}
+
+void nbcolli_run_out_of_step(nbcolli_run *run, int rank)
+{
+    nbcolli_comm_break(run->comm, rank, NBCOLL_ERR_MISMATCH, run->tag); /* first, so that it waits for others' calls */
+    nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, rank, 1);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Failing: of runs, of operations without a run, of communicators. */
+#ifndef NBCOLLI_ENGINE_RUN_FAIL_H
+#define NBCOLLI_ENGINE_RUN_FAIL_H
+
+#include "../state/context.h"
+
+/* The run will end with `why`. `tell`: the other ranks do not know yet. Of a vote each rank tells: those that have
+ * ended it well have a communicator that this one will not have, and must learn of that whoever dies. Settling happens
+ * later, from the drain. */
+void nbcolli_run_fail(nbcolli_run *run, nbcoll_status why, int cause, int tell);
+
+/* It needs a rank that has left. */
+void nbcolli_run_deserted(nbcolli_run *run, int rank);
+
+/* An active request ends with `why`, whether it runs or waits for its slot. */
+void nbcolli_request_fail(nbcolli_request *r, nbcoll_status why, int cause, int tell);
+
+/* Ends all that was started, from this tag on; all ranks know, or are told of it otherwise. */
+void nbcolli_runs_fail(nbcoll_comm *comm, uint64_t from, uint64_t to, nbcoll_status why, int rank);
+
+/* Nothing starts on it any more, as ERR_MISMATCH, ERR_CANCELLED or ERR_PEER_LOST then says. By a loss, or if not all
+ * ranks have made it, all that runs ends, too, with `why`. Where the ranks are out of step it goes on: an operation
+ * that they have all started alike can end; one that they have not is found by itself, or ends since somebody will not
+ * start it (nbcolli_lost_in). Each rank that learns of it tells all others, so that the news outlives its bearer.
+ * `tag`: where they are out of step, the operation that showed it; a loss names the first that is under way. */
+void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why, uint64_t tag);
+
+/* `rank` does something else under this tag: nobody can say what the ranks will do next. */
+void nbcolli_run_out_of_step(nbcolli_run *run, int rank);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The end of a run: see finish.h. */
+#include "finish.h"
+
+#include "expose.h"
+#include "lanes.h"
+#include "middle.h"
+#include "observe.h"
+#include "pool.h"
+#include "queue.h"
+#include "step.h"
+#include "../exposures/cells.h"
+
+void nbcolli_run_finish(nbcolli_run *run)
+{
+    nbcoll_comm *comm = run->comm;
+    nbcolli_request *r = run->request;
+    nbcolli_slot *slot = nbcolli_slot_of(comm, run->tag);
+
+    if (run->awaited && nbcolli_tick_leaves(run)) { /* the watcher is to hear of it */
+        nbcolli_run_delay(run);
+        return;
+    }
+    if (comm->context->observer)
+        nbcolli_observe_end(run);
+    if (run->awaited)
+        nbcolli_observe_wait(run, -1);
+    if (comm->area && run->status == NBCOLL_OK)
+        nbcolli_mark_end(comm, slot, run->tag);
+    else if (comm->area)
+        nbcolli_cells_failed(run);
+    if (run->delayed_at)
+        nbcolli_run_undelay(run);
+    if (run->unserved_at)
+        nbcolli_lanes_leave(run);
+    if (run->schedule->is_cut)
+        nbcolli_middle_give_room(run);
+    slot->active = NULL;
+    nbcolli_slot_next(comm, slot, run->tag);
+    nbcolli_raise_failed(comm, slot);
+    nbcoll_status status = run->status;
+    nbcolli_run_give(run);
+    nbcolli_operation_over(r, status);
+}

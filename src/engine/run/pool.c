@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Runs: see pool.h. */
+#include "pool.h"
+
+#include "step.h"
+#include "../exposures/cells.h"
+#include "../../host/host.h"
+
+void nbcolli_run_drop(nbcolli_request *r)
+{
+    nbcolli_run *run = r->kept;
+
+    if (!run)
+        return;
+    r->kept = NULL;
+    r->restart = NULL;
+    run->keeper = NULL;
+    run->schedule->kept--;
+    if (run->state == NBCOLLI_RUN_POOLED)
+        nbcolli_run_shelve(run);
+}
+
+void nbcolli_schedule_release(nbcoll_schedule *s)
+{
+    if (--s->users == 0 && s->evicted)
+        nbcolli_schedule_drop(s);
+}
+
+nbcoll_status nbcolli_schedule_own(nbcoll_schedule *s, nbcoll_context *c)
+{
+    if (s->owner)
+        return s->owner == c ? NBCOLL_OK : NBCOLL_ERR_FOREIGN;
+    s->owner = c;
+    s->serial = ++c->serial;
+    s->owned_at = &c->schedules;
+    s->owned_next = c->schedules;
+    if (s->owned_next)
+        s->owned_next->owned_at = &s->owned_next;
+    c->schedules = s;
+    return NBCOLL_OK;
+}
+
+void nbcolli_schedule_disown(nbcoll_schedule *s)
+{
+    while (s->requests) {
+        nbcolli_request *r = s->requests;
+        s->requests = r->next;
+        nbcolli_run_drop(r);
+        r->next = s->owner->free_requests;
+        s->owner->free_requests = r;
+    }
+    while (s->idle) {
+        nbcolli_run *run = s->idle;
+        s->idle = run->next;
+        nbcolli_free(&s->host, run->room, run->room_bytes);
+        nbcolli_free(&s->host, run, run->memory);
+    }
+    *s->owned_at = s->owned_next;
+    if (s->owned_next)
+        s->owned_next->owned_at = s->owned_at;
+    s->owner = NULL;
+}
+
+void nbcolli_schedule_drop(nbcoll_schedule *s)
+{
+    if (s->owner)
+        nbcolli_schedule_disown(s);
+    nbcolli_schedule_delete(s);
+}
+
+/* Notes bytes more that its runs hold. */
+static void nbcolli_schedule_hold(nbcoll_schedule *s, size_t bytes)
+{
+    s->held += bytes;
+    if (s->cached)
+        *s->cached += bytes;
+}
+
+static uint32_t nbcolli_most_parts(const nbcoll_schedule *s)
+{
+    uint32_t most = 0;
+    for (nbcoll_step i = 0; i < s->steps; i++)
+        if (s->step[i].kind == NBCOLL_CALL && s->step[i].part_count > most)
+            most = s->step[i].part_count;
+    return most;
+}
+
+/* A run in one block: the struct, ops, pieces, packed blocks, counters, ready list, answers, moves, and scratch memory
+ * unless that will be lent. */
+static nbcolli_run *nbcolli_run_make(nbcoll_schedule *s)
+{
+    size_t scratch = s->room == NBCOLL_START ? s->extent[NBCOLL_BUFFER_SCRATCH] : 0;
+    size_t ops = nbcolli_lines(sizeof(nbcolli_run));
+    size_t pieces = ops + nbcolli_lines(s->ops * sizeof(nbcolli_op));
+    size_t packed = pieces + nbcolli_lines(nbcolli_most_parts(s) * sizeof(nbcoll_memory));
+    size_t sent = s->extent[NBCOLL_BUFFER_SEND_PACKED], received = s->extent[NBCOLL_BUFFER_RECV_PACKED];
+    size_t before = packed + nbcolli_lines((sent + received) * sizeof(nbcoll_memory));
+    size_t answered = before + nbcolli_lines(s->steps * (sizeof(uint32_t) + sizeof(nbcoll_step)));
+    size_t moves = answered + (s->cells ? nbcolli_lines((size_t)s->ranks) : 0);
+    size_t fixed = moves + (s->brief ? nbcolli_lines((s->steps - 1) * sizeof(nbcolli_move)) : 0);
+
+    if (scratch > SIZE_MAX - fixed - 63 || s->bounce > SIZE_MAX - fixed - nbcolli_lines(scratch))
+        return NULL;
+    size_t memory = fixed + nbcolli_lines(scratch) + s->bounce;
+    unsigned char *block = nbcolli_alloc(&s->host, memory, 64);
+    if (!block)
+        return NULL;
+    memset(block, 0, fixed);
+    nbcolli_run *run = (nbcolli_run *)(void *)block;
+    run->memory = memory;
+    run->schedule = s;
+    nbcolli_schedule_hold(s, memory);
+    run->is_worn = 1;
+    run->op = (nbcolli_op *)(void *)(block + ops);
+    run->regions = (nbcoll_memory *)(void *)(block + pieces);
+    run->packed[0] = (nbcoll_memory *)(void *)(block + packed);
+    run->packed[1] = run->packed[0] + sent;
+    run->before = (uint32_t *)(void *)(block + before);
+    run->ready = run->before + s->steps;
+    run->answered = s->cells ? block + answered : NULL;
+    run->move = (nbcolli_move *)(void *)(block + moves);
+    run->base[NBCOLL_BUFFER_SCRATCH] = block + fixed;
+    run->bounce = block + fixed + nbcolli_lines(scratch);
+    for (nbcoll_step i = 0; i < s->steps; i++)
+        if (s->op[i] != UINT32_MAX) {
+            nbcolli_op *op = &run->op[s->op[i]];
+            op->run = run;
+            op->step = i;
+            op->post.op = op;
+        }
+    return run;
+}
+
+/* Gives the packed blocks of one side their places behind `bytes` bytes of `room`; returns the new end, or SIZE_MAX.
+ * Without room they get their lengths only. */
+static size_t nbcolli_run_place(nbcoll_memory *packed, size_t n, const nbcolli_blocks *blocks, unsigned char *room,
+                                size_t bytes)
+{
+    for (size_t i = 0; i < n; i++) {
+        packed[i] = nbcolli_block_packed(blocks, room ? room + bytes : NULL, i);
+        if (packed[i].bytes > SIZE_MAX - 64 || __builtin_add_overflow(bytes, nbcolli_lines(packed[i].bytes), &bytes))
+            return SIZE_MAX;
+    }
+    return bytes;
+}
+
+static size_t nbcolli_run_place_all(nbcolli_run *run, const nbcolli_request *r, unsigned char *room)
+{
+    const size_t *n = &run->schedule->extent[NBCOLL_BUFFER_SEND_PACKED];
+    size_t bytes = nbcolli_run_place(run->packed[0], n[0], &r->blocks[0], room, 0);
+    return bytes == SIZE_MAX ? bytes : nbcolli_run_place(run->packed[1], n[1], &r->blocks[1], room, bytes);
+}
+
+/* Room for this start's packed blocks: 0 if there is none. What an earlier start needed is kept. */
+static int nbcolli_run_pack(nbcolli_run *run, const nbcolli_request *r)
+{
+    const nbcoll_host *host = &run->schedule->host;
+    size_t bytes = nbcolli_run_place_all(run, r, NULL);
+
+    if (bytes > run->room_bytes) {
+        unsigned char *room = bytes == SIZE_MAX ? NULL : nbcolli_alloc(host, bytes, 64);
+        if (!room)
+            return 0;
+        nbcolli_free(host, run->room, run->room_bytes);
+        nbcolli_schedule_hold(run->schedule, bytes - run->room_bytes);
+        run->room = room;
+        run->room_bytes = bytes;
+    }
+    nbcolli_run_place_all(run, r, run->room);
+    return 1;
+}
+
+static nbcolli_move nbcolli_run_move(nbcolli_run *run, nbcoll_step step)
+{
+    const nbcolli_brief *b = &run->schedule->brief[step];
+    int combines = b->kind == NBCOLL_REDUCE || b->kind == NBCOLL_FETCH_REDUCE;
+
+    return (nbcolli_move){
+        .kind = b->kind,
+        .bytes = b->bytes,
+        .step = step,
+        .op = b->op != UINT32_MAX ? &run->op[b->op] : NULL,
+        .combines = combines ? nbcolli_reduce_kernel_of(run->schedule->step[step].reduction) : NULL,
+    };
+}
+
+void nbcolli_run_aim(nbcolli_run *run)
+{
+    for (nbcolli_move *m = run->move; m->kind != NBCOLL_JOIN; m++) {
+        const nbcolli_brief *b = &run->schedule->brief[m->step];
+        m->left = m->right = m->to = NULL;
+        if (b->kind == NBCOLL_EXPOSE) /* it is shown by its brief step, which has other things there; so have fetches */
+            continue;
+        m->to = nbcolli_brief_at(run, b->to, b->to_at);
+        if (b->kind == NBCOLL_FETCH_REDUCE)
+            m->left = run->schedule->step[m->step].side == NBCOLL_LEFT ? NULL : m->to;
+        else if (b->kind != NBCOLL_FETCH) {
+            m->left = nbcolli_brief_at(run, b->left, b->left_at);
+            m->right = nbcolli_brief_at(run, b->right, b->right_at);
+        }
+    }
+}
+
+static int nbcolli_brief_waits(const nbcolli_brief *b)
+{
+    return b->kind == NBCOLL_RECV || b->kind == NBCOLL_FETCH || b->kind == NBCOLL_FETCH_REDUCE;
+}
+
+/* The next step for a replay: of those that wait for no other one any more one that waits for no peer, if there is any.
+ */
+static nbcoll_step nbcolli_run_choose(const nbcoll_schedule *s, const uint32_t *before)
+{
+    nbcoll_step chosen = NBCOLL_START;
+
+    for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++)
+        if (before[i] == 0 && (!nbcolli_brief_waits(&s->brief[i]) || chosen == NBCOLL_START)) {
+            chosen = i;
+            if (!nbcolli_brief_waits(&s->brief[i]))
+                break;
+        }
+    return chosen;
+}
+
+static void nbcolli_run_order(nbcolli_run *run)
+{
+    const nbcoll_schedule *s = run->schedule;
+    nbcolli_move *move = run->move;
+    uint32_t before[NBCOLLI_BRIEF_STEPS];
+
+    memcpy(before, s->before, s->steps * sizeof *before);
+    for (nbcoll_step step; (step = nbcolli_run_choose(s, before)) != NBCOLL_START;) {
+        before[step] = NBCOLLI_STEP_OVER;
+        for (uint32_t i = 0; i < s->brief[step].after_count; i++)
+            before[s->brief[step].after[i]]--;
+        if (s->brief[step].kind != NBCOLL_JOIN)
+            *move++ = nbcolli_run_move(run, step);
+    }
+    *move = (nbcolli_move){.kind = NBCOLL_JOIN};
+}
+
+/* What does not change from start to start on one communicator. */
+static void nbcolli_run_bind(nbcolli_run *run, nbcoll_comm *comm)
+{
+    const nbcoll_schedule *s = run->schedule;
+
+    run->comm = comm;
+    run->bound = comm->id;
+    run->placed = 0;
+    run->is_brief = s->brief && !s->is_cut && !comm->context->observer && nbcolli_spreads(comm, s);
+    run->is_worn = 1;
+    for (uint32_t i = 0; i < s->ops; i++) {
+        nbcolli_op *op = &run->op[i];
+        const nbcoll_step_view *v = &s->step[op->step];
+        op->channel = 0;
+        if (v->peer < 0)
+            continue;
+        op->pair = comm->peer[v->peer].pair;
+        if (!(comm->context->flags & NBCOLL_ANY_THREAD)) /* else both are progress's, and nothing is replayed */
+            op->opened = (v->kind == NBCOLL_RECV ? op->pair->version : op->pair->epoch) - 1;
+        op->post.link = comm->peer[v->peer].link;
+        op->post.peer = comm->peer[v->peer].address;
+    }
+    if (run->is_brief)
+        nbcolli_run_order(run);
+}
+
+void nbcolli_run_restore(nbcolli_run *run)
+{
+    const nbcoll_schedule *s = run->schedule;
+
+    memcpy(run->before, s->before, s->armed); /* the ready queues, too */
+    for (uint32_t i = 1; s->crossed && i < NBCOLLI_LANES; i++)
+        run->lane[i] = (nbcolli_ready){s->lane_at[i], s->lane_at[i] + s->lane_ready[i], 0};
+    for (uint32_t i = 0; i < s->ops; i++) {
+        nbcolli_op *op = &run->op[i];
+        op->moved = 0;
+        op->with = NULL;
+        op->cell = 0;
+        op->keys = 0;
+        op->post.where = NBCOLLI_FREE;
+        op->phase = NBCOLLI_IDLE;
+        op->fin = op->refused = op->cts = op->lent = op->put = 0;
+        op->registered = op->may_go = op->status = 0;
+        op->suspect = 0;
+    }
+    if (run->answered)
+        memset(run->answered, 0, (size_t)s->ranks);
+    run->cells = run->parts = 0;
+    run->finals = 0;
+    run->looking = NULL;
+    run->status = NBCOLL_OK;
+    run->cause = -1;
+    run->is_offloaded = 0;
+    run->stuck = 0;
+    run->mark = 0;
+    run->is_worn = !run->is_brief;
+}
+
+nbcolli_run *nbcolli_run_arm_slowly(nbcolli_request *r)
+{
+    nbcoll_schedule *s = r->schedule;
+    nbcolli_run *run = r->kept ? r->kept : s->idle ? s->idle : nbcolli_run_make(s);
+
+    if (!run)
+        return NULL;
+    if (!run->keeper)
+        s->idle = run->next;
+    if ((s->extent[NBCOLL_BUFFER_SEND_PACKED] || s->extent[NBCOLL_BUFFER_RECV_PACKED]) && !nbcolli_run_pack(run, r)) {
+        nbcolli_run_shelve(run); /* of such a schedule none is kept */
+        return NULL;
+    }
+    if (run->comm != r->comm || run->bound != r->comm->id)
+        nbcolli_run_bind(run, r->comm);
+    nbcolli_run_restore(run);
+    nbcolli_run_begin(run, r);
+    for (uint32_t i = 0; !run->is_brief && i < s->finals; i++)
+        run->ready[run->lane[NBCOLL_LANE_ANY].tail++] = s->final[i];
+    return run;
+}
+
+nbcolli_run *nbcolli_run_take(nbcolli_request *r)
+{
+    nbcolli_caller_lock(r->comm->context);
+    nbcolli_run *run = nbcolli_run_arm(r);
+    nbcolli_caller_unlock(r->comm->context);
+    return run;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Runs: made, pooled with their schedule, taken for a start. The pools are the caller's side's (caller.h).
+ * Inline: what each run does. */
+#ifndef NBCOLLI_ENGINE_RUN_POOL_H
+#define NBCOLLI_ENGINE_RUN_POOL_H
+
+#include "../state/caller.h"
+
+/* Gives up one hold on a schedule; one that has left the cache is freed with the last. */
+void nbcolli_schedule_release(nbcoll_schedule *s);
+
+/* The context pools the schedule's runs from now on; ERR_FOREIGN if another one does. */
+nbcoll_status nbcolli_schedule_own(nbcoll_schedule *s, nbcoll_context *c);
+
+/* Ends that, and frees the pooled runs. */
+void nbcolli_schedule_disown(nbcoll_schedule *s);
+
+/* Frees a schedule that nobody uses, with its pooled runs. */
+void nbcolli_schedule_drop(nbcoll_schedule *s);
+
+/* What every start sets. */
+static inline void nbcolli_run_begin(nbcolli_run *run, nbcolli_request *r)
+{
+    const nbcoll_schedule *s = run->schedule;
+
+    run->lane[NBCOLL_LANE_ANY] = (nbcolli_ready){0, s->lane_ready[0], 0};
+    run->request = r;
+    run->tag = r->tag;
+    run->base[NBCOLL_BUFFER_SEND] = (unsigned char *)(uintptr_t)r->send; /* the builder refused to write to it */
+    run->base[NBCOLL_BUFFER_RECV] = r->recv;
+    run->remaining = s->steps - 2;
+}
+
+/* Sets back what a brief run changes where all goes well. */
+static inline void nbcolli_run_rewind(nbcolli_run *run)
+{
+    const nbcoll_schedule *s = run->schedule;
+    const unsigned char *from = (const unsigned char *)s->before;
+    unsigned char *to = (unsigned char *)run->before;
+
+    for (size_t i = 0; i < s->armed; i += 8) /* both arrays have room for two words a step */
+        memcpy(to + i, from + i, 8);
+    for (uint32_t i = 0; i < s->ops; i++)
+        run->op[i].phase = NBCOLLI_IDLE;
+}
+
+/* Sets back what any path of a run changes. */
+void nbcolli_run_restore(nbcolli_run *run);
+
+/* A run that nobody keeps goes to the pool. */
+static inline void nbcolli_run_shelve(nbcolli_run *run)
+{
+    run->next = run->schedule->idle;
+    run->schedule->idle = run;
+}
+
+/* Its moves are for the buffers that it has now. */
+void nbcolli_run_aim(nbcolli_run *run);
+
+#define NBCOLLI_KEPT 8u /* runs of a schedule that requests keep, at most */
+
+/* The request keeps the run, which has ended and belongs to nobody, for its further starts, and when it is free. */
+static inline void nbcolli_run_keep(nbcolli_run *run, nbcolli_request *r)
+{
+    run->schedule->kept++;
+    run->keeper = r;
+    r->kept = run;
+    r->restart = r->context->restart;
+    nbcolli_run_aim(run);
+}
+
+/* It keeps none any more; also while that runs. */
+void nbcolli_run_drop(nbcolli_request *r);
+
+/* A run for the request, or null without memory: on the caller's side, or for one who is inside. */
+nbcolli_run *nbcolli_run_arm_slowly(nbcolli_request *r);
+nbcolli_run *nbcolli_run_take(nbcolli_request *r);
+static inline nbcolli_run *nbcolli_run_arm(nbcolli_request *r)
+{
+    nbcoll_schedule *s = r->schedule;
+    nbcolli_run *run = r->kept ? r->kept : s->idle;
+
+    if (!run || run->is_worn || run->comm != r->comm || run->bound != r->comm->id)
+        return nbcolli_run_arm_slowly(r);
+    if (!run->keeper)
+        s->idle = run->next;
+    nbcolli_run_rewind(run);
+    nbcolli_run_begin(run, r);
+    return run;
+}
+
+/* It goes back to its schedule, from one who is inside. */
+static inline void nbcolli_run_give(nbcolli_run *run)
+{
+    nbcoll_context *c = run->comm->context;
+
+    nbcolli_caller_lock(c);
+    run->state = NBCOLLI_RUN_POOLED;
+    if (!run->keeper)
+        nbcolli_run_shelve(run);
+    nbcolli_caller_unlock(c);
+}
+
+#endif

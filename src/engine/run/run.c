@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Running: see run.h. */
+#include "run.h"
+
+#include "brief.h"
+#include "credit.h"
+#include "expose.h"
+#include "fail.h"
+#include "finish.h"
+#include "middle.h"
+#include "phase.h"
+#include "step.h"
+#include "../wire/post.h"
+#include "../exposures/cells.h"
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+static void nbcolli_call_start(nbcolli_run *run, nbcoll_step step)
+{
+    const nbcoll_step_view *v = &run->schedule->step[step];
+
+    for (uint32_t i = 0; i < v->part_count; i++) {
+        run->regions[i] = nbcolli_resolve(run, v->parts[i].region);
+        nbcolli_spend(run, run->regions[i].bytes);
+    }
+    if (v->call(nbcolli_call_user(run, v), run->regions) != NBCOLL_OK)
+        nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
+    else
+        nbcolli_step_end(run, step);
+}
+
+/* The step at the head has been worked off up to `place` of `all` bytes: it ends, or stays there. */
+static void nbcolli_step_reached(nbcolli_run *run, nbcolli_ready *lane, nbcoll_step step, size_t place, size_t all)
+{
+    lane->place = place < all ? place : 0;
+    if (place < all)
+        lane->head--;
+    else
+        nbcolli_step_end(run, step);
+}
+
+static unsigned char *nbcolli_behind(nbcoll_memory region, size_t place)
+{
+    return place ? (unsigned char *)region.at + place : region.at; /* nothing may lie nowhere */
+}
+
+static void nbcolli_reduce_on(nbcolli_run *run, nbcolli_ready *lane, nbcoll_step step)
+{
+    const nbcoll_step_view *v = &run->schedule->step[step];
+    size_t unit = nbcolli_packed_size(v->reduction.type), all = v->write.bytes, place = lane->place;
+    if (v->reduction.op >= NBCOLL_OP_COUNT && nbcolli_tick_leaves(run)) {
+        lane->head--;
+        return;
+    }
+    size_t bytes = nbcolli_spend_piece(run, all - place, unit);
+
+    if (bytes && nbcolli_reduce(nbcolli_reduction_of(run, v),
+                                nbcolli_behind(nbcolli_resolve(run, v->write), place),
+                                nbcolli_behind(nbcolli_resolve(run, v->read[0]), place),
+                                nbcolli_behind(nbcolli_resolve(run, v->read[1]), place), bytes / unit) != NBCOLL_OK)
+        nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
+    else
+        nbcolli_step_reached(run, lane, step, place + bytes, all);
+}
+
+/* The FETCH_REDUCE that combines what the COPY at the head is about to bring, and nothing else comes before it: it can
+ * do so from where that is, which saves a pass over the memory. Null: there is none. */
+static nbcolli_op *nbcolli_copy_spared(nbcolli_run *run, const nbcoll_step_view *v)
+{
+    const nbcoll_schedule *s = run->schedule;
+    const nbcoll_step_view *next = v->after_count == 1 ? &s->step[v->after[0]] : NULL;
+
+    if (!next || s->crossed || next->kind != NBCOLL_FETCH_REDUCE || run->before[v->after[0]] != 1 ||
+        next->write.at.buffer != v->write.at.buffer || next->write.at.offset != v->write.at.offset ||
+        next->write.bytes != v->write.bytes)
+        return NULL;
+    return &run->op[s->op[v->after[0]]];
+}
+
+/* The two differ only if the caller's arrays have changed since they were checked. */
+static void nbcolli_copy_on(nbcolli_run *run, nbcolli_ready *lane, nbcoll_step step)
+{
+    const nbcoll_step_view *v = &run->schedule->step[step];
+    nbcoll_memory to = nbcolli_resolve(run, v->write), from = nbcolli_resolve(run, v->read[0]);
+    size_t place = lane->place;
+
+    if (to.bytes != from.bytes || place > to.bytes) {
+        nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, run->comm->rank, 1);
+        return;
+    }
+    nbcolli_op *op = place ? NULL : nbcolli_copy_spared(run, v);
+    if (op) {
+        op->with = from.at;
+        nbcolli_step_end(run, step);
+        return;
+    }
+    size_t bytes = nbcolli_spend_piece(run, to.bytes - place, 1);
+    if (bytes)
+        memcpy(nbcolli_behind(to, place), nbcolli_behind(from, place), bytes);
+    nbcolli_step_reached(run, lane, step, place + bytes, to.bytes);
+}
+
+/* Starts a step that was at the head of this lane, or goes on with a COPY or REDUCE. */
+static void nbcolli_step_start(nbcolli_run *run, nbcolli_ready *lane, nbcoll_step step)
+{
+    const nbcoll_step_view *v = &run->schedule->step[step];
+    nbcolli_op *op = run->schedule->op[step] == UINT32_MAX ? NULL : &run->op[run->schedule->op[step]];
+
+    if (!lane->place)
+        nbcolli_observe(run, NBCOLL_STEP_STARTED, step);
+    switch (v->kind) {
+    case NBCOLL_SEND:
+        nbcolli_send_start(op);
+        return;
+    case NBCOLL_RECV:
+        nbcolli_recv_start(op);
+        return;
+    case NBCOLL_EXPOSE:
+        op->phase = NBCOLLI_REUSING;
+        nbcolli_expose_next(op);
+        return;
+    case NBCOLL_FETCH:
+    case NBCOLL_FETCH_REDUCE:
+        op->phase = NBCOLLI_LOOKING;
+        nbcolli_fetch_next(op);
+        return;
+    case NBCOLL_CALL:
+        if (nbcolli_tick_leaves(run))
+            lane->head--;
+        else
+            nbcolli_call_start(run, step);
+        return;
+    case NBCOLL_COPY:
+        nbcolli_copy_on(run, lane, step);
+        return;
+    case NBCOLL_REDUCE:
+        nbcolli_reduce_on(run, lane, step);
+        return;
+    default: /* JOIN */
+        if (step == run->schedule->middle || step == run->schedule->room) {
+            nbcolli_middle_begin(run);
+            return;
+        }
+        break;
+    }
+    nbcolli_step_end(run, step);
+}
+
+/* The lane from which the next step is taken; null: none that is served has one. */
+static nbcolli_ready *nbcolli_next_lane(nbcolli_run *run)
+{
+    nbcolli_ready *any = &run->lane[NBCOLL_LANE_ANY];
+
+    if (run->schedule->crossed)
+        return nbcolli_lanes_next(run);
+    return any->head < any->tail ? any : NULL;
+}
+
+void nbcolli_advance(nbcolli_run *run)
+{
+    nbcolli_ready *lane;
+
+    if (run->is_brief) {
+        nbcolli_brief_advance(run);
+        return;
+    }
+    while (run->status == NBCOLL_OK && (lane = nbcolli_next_lane(run))) {
+        if (!nbcolli_has_bytes(run)) {
+            nbcolli_run_delay(run);
+            return;
+        }
+        nbcolli_step_start(run, lane, run->ready[lane->head++]);
+    }
+    if (run->status == NBCOLL_OK && !nbcolli_run_remains(run))
+        nbcolli_run_finish(run);
+}
+
+void nbcolli_serve(nbcoll_context *c, uint32_t lanes)
+{
+    nbcolli_run *list = c->unserved;
+
+    c->serves = lanes;
+    c->unserved = NULL;
+    if (list)
+        list->unserved_at = &list;
+    while (list) {
+        nbcolli_run *run = list;
+        nbcolli_lanes_leave(run);
+        nbcolli_advance(run);
+    }
+}
+
+static void nbcolli_unfinished_go_on(nbcolli_run *run)
+{
+    nbcolli_op *op = run->unfinished;
+
+    nbcolli_unwatch(op);
+    if (op->phase == NBCOLLI_USING)
+        nbcolli_fetch_go_on(op);
+    else if (op->phase == NBCOLLI_SHELVING)
+        nbcolli_expose_next(op);
+    else
+        nbcolli_op_next(op);
+}
+
+static int nbcolli_may_go_on(const nbcolli_run *run)
+{
+    return run->status == NBCOLL_OK && run->unfinished && nbcolli_has_bytes(run);
+}
+
+void nbcolli_run_go_on(nbcolli_run *run)
+{
+    nbcolli_run_undelay(run);
+    while (nbcolli_may_go_on(run) && !nbcolli_is_own(run->unfinished)) /* before this rank's own steps */
+        nbcolli_unfinished_go_on(run);
+    if (run->unfinished)
+        nbcolli_advance(run);
+    while (nbcolli_may_go_on(run))
+        nbcolli_unfinished_go_on(run);
+    if (run->unfinished)
+        nbcolli_run_delay(run);
+    nbcolli_advance(run);
+}
+
+/* ---- sends that stall -------------------------------------------------------------------------------------------- */
+
+/* In the order in which they came: the list has the last one first. */
+void nbcolli_short_sends_go(nbcoll_context *c)
+{
+    nbcolli_op *list = NULL;
+
+    while (c->short_sends) {
+        nbcolli_op *op = c->short_sends;
+        nbcolli_unwatch(op);
+        op->watch_at = &list;
+        op->watch_next = list;
+        if (list)
+            list->watch_at = &op->watch_next;
+        list = op;
+    }
+    while (list) {
+        nbcolli_op *op = list;
+        nbcolli_unwatch(op);
+        if (op->run->status != NBCOLL_OK) /* it settles as it is */
+            continue;
+        nbcolli_send_start(op);
+        nbcolli_advance(op->run);
+    }
+}
+
+void nbcolli_op_take_back(nbcolli_op *op)
+{
+    nbcolli_header h = nbcolli_unpack(&op->post.wire);
+
+    nbcolli_pair *pair = op->run->comm->peer[h.to].pair;
+
+    nbcolli_backlog_remove(&op->post);
+    pair->owed += h.credits;
+    pair->told = pair->stalls - 1; /* which the post may have been to say */
+}
+
+void nbcolli_stall_end(nbcolli_op *op)
+{
+    nbcolli_unstall(op);
+    nbcolli_op_pair(op)->credits--;
+    op->may_go = 1;
+    if (op->post.where == NBCOLLI_BACKLOG)
+        nbcolli_op_take_back(op);
+    nbcolli_op_next(op);
+    nbcolli_advance(op->run);
+}
+
+void nbcolli_credits_in(nbcolli_pair *pair, uint32_t credits)
+{
+    pair->credits += (int32_t)credits;
+    while (pair->stalling && pair->credits > 0) {
+        nbcolli_op *op = pair->stalling;
+        if (op->run->status == NBCOLL_OK)
+            nbcolli_stall_end(op);
+        else
+            nbcolli_unstall(op);
+    }
+}
+
+int nbcolli_look_again(nbcoll_context *c, size_t looks)
+{
+    int moved = 0, reader;
+
+    if (!c->watched && c->looked) { /* all have had their turn */
+        c->watched = c->looked;
+        c->watched->watch_at = &c->watched;
+        c->looked = NULL;
+    }
+    for (; c->watched && looks > 0; looks--) {
+        nbcolli_op *op = c->watched;
+        nbcolli_run *run = op->run;
+        nbcolli_unwatch(op);
+        if (run->status != NBCOLL_OK && nbcolli_exposure_is_held(op, &reader))
+            nbcolli_watch(op);
+        else if (run->status != NBCOLL_OK)
+            nbcolli_to_settle(run);
+        else if (op->phase == NBCOLLI_LOOKING && run->is_brief)
+            nbcolli_brief_look(op);
+        else if (op->phase == NBCOLLI_LOOKING)
+            nbcolli_fetch_next(op);
+        else if (op->phase == NBCOLLI_USING)
+            nbcolli_fetch_go_on(op);
+        else
+            nbcolli_expose_next(op);
+        if (op->watch_at)
+            continue;
+        moved++;
+        nbcolli_advance(run);
+    }
+    return moved;
+}

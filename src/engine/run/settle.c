@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Settling: see settle.h. */
+#include "settle.h"
+
+#include "called.h"
+#include "credit.h"
+#include "expose.h"
+#include "finish.h"
+#include "run.h"
+#include "step.h"
+#include "../wire/post.h"
+#include "../wire/unexpected.h"
+#include "../exposures/cells.h"
+
+static void nbcolli_op_refuse_unexpected(nbcolli_op *op)
+{
+    if (op->unexpected) {
+        nbcolli_refuse(op->run->comm, &op->unexpected->header, NBCOLL_ERR_CANCELLED);
+        nbcolli_unexpected_free(op->unexpected);
+        op->unexpected = NULL;
+    }
+}
+
+/* Takes back a post that never left, with the credit that it took. */
+static void nbcolli_op_unsend(nbcolli_op *op)
+{
+    int sends = op->phase == NBCOLLI_SENT_EAGER || op->phase == NBCOLLI_SENT_RTS;
+
+    if (op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING) {
+        nbcolli_backlog_remove(&op->post);
+        return;
+    }
+    nbcolli_op_take_back(op);
+    if (op->phase == NBCOLLI_PUTTING)
+        op->put = 1; /* it is still to be answered */
+    if (op->phase == NBCOLLI_PUTTING)
+        return;
+    op->phase = op->phase == NBCOLLI_SENT_CTS ? NBCOLLI_GETTING : NBCOLLI_SETTLED; /* an RTS is still to be answered */
+    if (sends)
+        nbcolli_credits_in(nbcolli_op_pair(op), 1);
+}
+
+/* Once, when the run begins to settle: takes back what has not left, but for an owed FIN. */
+static void nbcolli_op_stop(nbcolli_op *op)
+{
+    nbcolli_op_refuse_unexpected(op);
+    if (op->phase == NBCOLLI_STALLING)
+        nbcolli_unstall(op);
+    if (op->phase == NBCOLLI_STALLING && op->may_go)
+        nbcolli_credits_in(nbcolli_op_pair(op), 1);
+    nbcolli_unwatch(op);
+    if (op->phase == NBCOLLI_EXPOSED)
+        nbcolli_exposure_recall(op);
+    if (op->post.where == NBCOLLI_BACKLOG && op->phase != NBCOLLI_SENT_FIN && op->phase != NBCOLLI_SENT_PUT)
+        nbcolli_op_unsend(op);
+}
+
+/* Asks for a get or put, or for what a peer that has left will not take. All else goes out: of a cancelled
+ * message nobody could say whether its credits arrived. */
+static void nbcolli_op_recall(nbcolli_op *op)
+{
+    nbcolli_link *link = op->post.link;
+    int copies = op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING || op->phase == NBCOLLI_PUTTING;
+    if (copies || link->loss[op->post.peer] & NBCOLLI_DEPARTED)
+        nbcolli_post_recall(&op->post);
+}
+
+/* Does the sender of what this op receives wait for an answer that has not left? We try once. */
+static int nbcolli_op_owes_fin(const nbcolli_op *op)
+{
+    int stuck = op->post.where == NBCOLLI_STUCK;
+    return !op->fin && (op->phase == NBCOLLI_GETTING ||
+                        (stuck && (op->phase == NBCOLLI_SENT_CTS || op->phase == NBCOLLI_SENT_FIN)));
+}
+
+/* A put whose notice has not been and will not be delivered: the CTS is still to be answered, and the credits that were
+ * to go with it are ours again. */
+static void nbcolli_op_put_returned(nbcolli_op *op)
+{
+    if (op->phase != NBCOLLI_PUTTING || op->put ||
+        (op->post.where != NBCOLLI_STUCK && op->post.work.status != NBCOLL_ERR_CANCELLED))
+        return;
+    nbcolli_header h = nbcolli_unpack(&op->post.wire);
+    nbcolli_op_pair(op)->owed += h.credits;
+    op->put = 1;
+}
+
+int nbcolli_op_is_held_by(const nbcolli_op *op, int *rank)
+{
+    *rank = op->run->schedule->step[op->step].peer;
+    int waits = op->phase == NBCOLLI_SENT_RTS   ? !op->fin && !op->refused && !op->cts
+                : op->phase == NBCOLLI_SENT_CTS ? op->lent && !op->put
+                                                : 0;
+
+    return op->phase == NBCOLLI_EXPOSED ? nbcolli_exposure_is_held(op, rank)
+                                        : waits && op->post.where != NBCOLLI_STUCK &&
+                                              !nbcolli_has_departed(op->run->comm, *rank);
+}
+
+/* Does somebody else still hold the op's memory? Ends what nobody holds. */
+static int nbcolli_op_held(nbcolli_op *op)
+{
+    int rank;
+
+    if (op->post.where == NBCOLLI_LENT)
+        nbcolli_op_recall(op);
+    if (op->post.where == NBCOLLI_LENT || op->post.where == NBCOLLI_BACKLOG)
+        return 1;
+    if (nbcolli_op_owes_fin(op)) {
+        op->phase = NBCOLLI_SENT_FIN;
+        op->fin = 1;
+        nbcolli_op_send(op, NBCOLLI_FIN, 0, NULL, 0);
+        if (op->post.where == NBCOLLI_LENT || op->post.where == NBCOLLI_BACKLOG)
+            return 1;
+    }
+    nbcolli_op_put_returned(op);
+    if ((op->phase == NBCOLLI_SENT_RTS || op->phase == NBCOLLI_PUTTING) && op->put) {
+        op->phase = NBCOLLI_SENT_PUT;
+        nbcolli_op_answer_put(op, NBCOLL_ERR_CANCELLED);
+        if (op->post.where == NBCOLLI_LENT || op->post.where == NBCOLLI_BACKLOG)
+            return 1;
+    }
+    if (nbcolli_op_is_held_by(op, &rank)) {
+        if (op->phase == NBCOLLI_EXPOSED)
+            nbcolli_watch(op);
+        return 1;
+    }
+    nbcolli_unwatch(op); /* its turn may not have come since its readers are through */
+    nbcolli_op_settled(op);
+    return 0;
+}
+
+void nbcolli_settle(nbcolli_run *run)
+{
+    int held = run->is_offloaded, reads = 0;
+
+    if (run->state != NBCOLLI_RUN_SETTLING) {
+        nbcolli_unexpected_drop(run->comm, run->tag, run->tag, NBCOLL_ERR_CANCELLED);
+        nbcolli_wants_drop(run);
+        run->state = NBCOLLI_RUN_SETTLING;
+        for (uint32_t i = 0; i < run->schedule->ops; i++)
+            nbcolli_op_stop(&run->op[i]);
+    }
+    for (uint32_t i = 0; i < run->schedule->ops; i++) {
+        held += nbcolli_op_held(&run->op[i]);
+        reads |= run->op[i].phase == NBCOLLI_FETCHING;
+    }
+    if (run->comm->area && !reads) /* before the others are through: each may wait for all */
+        nbcolli_cells_failed(run);
+    if (!held && !nbcolli_called_hears(run))
+        nbcolli_run_finish(run);
+}

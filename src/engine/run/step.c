@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What the phases of messages, exposures and fetches have in common: see step.h. */
+#include "step.h"
+
+#include "fail.h"
+#include "../wire/control.h"
+#include "../wire/post.h"
+
+void nbcolli_run_delay(nbcolli_run *run)
+{
+    nbcoll_context *c = run->comm->context;
+
+    if (run->delayed_at)
+        return;
+    run->delayed = NULL;
+    run->delayed_at = c->delayed_end;
+    *c->delayed_end = run;
+    c->delayed_end = &run->delayed;
+}
+
+void nbcolli_run_undelay(nbcolli_run *run)
+{
+    nbcoll_context *c = run->comm->context;
+
+    *run->delayed_at = run->delayed;
+    if (run->delayed)
+        run->delayed->delayed_at = run->delayed_at;
+    else
+        c->delayed_end = run->delayed_at;
+    run->delayed_at = NULL;
+}
+
+void nbcolli_op_delay(nbcolli_op *op)
+{
+    nbcolli_op **list = &op->run->unfinished;
+
+    while (nbcolli_is_own(op) && *list && !nbcolli_is_own(*list)) /* what others wait for goes first */
+        list = &(*list)->watch_next;
+    op->watch_at = list;
+    op->watch_next = *list;
+    if (op->watch_next)
+        op->watch_next->watch_at = &op->watch_next;
+    *list = op;
+    nbcolli_run_delay(op->run);
+}
+
+/* Makes the op's post its next message. */
+static void nbcolli_op_write(nbcolli_op *op, nbcolli_type type, uint64_t field, const void *payload, size_t bytes)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    const nbcolli_peer *peer = &run->comm->peer[v->peer];
+    nbcolli_header h = nbcolli_header_to(run->comm, v->peer, type, run->tag);
+
+    h.number = v->number;
+    h.stamp = nbcolli_run_stamp(run);
+    h.bytes = field;
+    h.status = run->status == NBCOLL_OK ? op->status : NBCOLL_ERR_CANCELLED; /* of a FIN: it was not taken */
+    h.count = peer->pair->stalling && type != NBCOLLI_STALLED ? 0 : peer->pair->stalls;
+    if (type == NBCOLLI_EAGER || type == NBCOLLI_RTS)
+        peer->pair->told = h.count;
+    op->post.wire = nbcolli_pack(&h);
+    op->post.link = peer->link;
+    op->post.peer = peer->address;
+    op->post.payload = payload;
+    op->post.bytes = bytes;
+}
+
+void nbcolli_op_send(nbcolli_op *op, nbcolli_type type, uint64_t field, const void *payload, size_t bytes)
+{
+    nbcolli_op_write(op, type, field, payload, bytes);
+    nbcolli_post_send(&op->post);
+}
+
+void nbcolli_op_answer_put(nbcolli_op *op, nbcoll_status status)
+{
+    op->put = 0;
+    op->status = (uint8_t)status;
+    nbcolli_op_send(op, NBCOLLI_PUT, 0, NULL, 0);
+}
+
+void nbcolli_op_put_begin(nbcolli_op *op, const nbcolli_peer *peer)
+{
+    const nbcoll_bulk *bulk = peer->link->transport.bulk;
+
+    if (!bulk || !bulk->put || !nbcolli_op_register_end(op, peer)) {
+        op->phase = NBCOLLI_SENT_PUT;
+        nbcolli_op_answer_put(op, NBCOLL_AGAIN);
+        return;
+    }
+    op->phase = NBCOLLI_PUTTING;
+    op->put = 0;
+    op->status = NBCOLL_OK;
+    nbcolli_op_write(op, NBCOLLI_PUT, 0, NULL, 0);
+    nbcolli_op_put(op);
+}
+
+/* Is it memory of nbcoll_mem_alloc that is registered already? */
+static int nbcolli_op_lies_in_area(nbcolli_op *op, const nbcolli_link *link, nbcoll_memory region)
+{
+    for (const nbcolli_area *area = link->transport.shared ? NULL : link->memory; area; area = area->next) {
+        size_t offset = (uintptr_t)region.at - (uintptr_t)area->base;
+        if (offset > area->bytes || region.bytes > area->bytes - offset)
+            continue;
+        op->mine = (nbcolli_registered){offset, area->registration};
+        return 1;
+    }
+    return 0;
+}
+
+int nbcolli_op_register(nbcolli_op *op, const nbcolli_peer *peer, uint32_t access)
+{
+    const nbcoll_bulk *bulk = peer->link->transport.bulk;
+    nbcoll_memory region = nbcolli_op_region(op);
+
+    nbcolli_op_deregister(op); /* a sender's, for a get that its peer could not do: it has asked for a put */
+    if (nbcolli_op_lies_in_area(op, peer->link, region))
+        return 1;
+    op->mine.offset = 0;
+    if (bulk->register_memory(peer->link->endpoint, peer->address, region.at, region.bytes, access,
+                              &op->mine.registration) != NBCOLL_OK)
+        return 0;
+    op->registered = bulk->deregister_memory != NULL;
+    return 1;
+}
+
+/* Is its peer gone, so that nothing can be got from there or put there? Then the op is stuck. */
+static int nbcolli_op_is_cut(nbcolli_op *op)
+{
+    uint8_t loss = op->post.link->loss[op->post.peer];
+
+    if (loss == NBCOLLI_HERE)
+        return 0;
+    op->post.where = NBCOLLI_STUCK;
+    if (!(loss & NBCOLLI_CUT))
+        nbcolli_run_deserted(op->run, op->run->schedule->step[op->step].peer);
+    return 1;
+}
+
+void nbcolli_op_put(nbcolli_op *op)
+{
+    nbcolli_link *link = op->post.link;
+    const nbcoll_bulk *bulk = link->transport.bulk;
+    const nbcoll_registration *local = bulk->flags & NBCOLL_BULK_ANY_LOCAL ? NULL : &op->mine.registration;
+
+    if (nbcolli_op_is_cut(op))
+        return;
+    op->post.work.status = NBCOLL_OK;
+    nbcolli_post_is(&op->post, bulk->put(link->endpoint, op->post.peer, &op->theirs.key, op->theirs.offset, local,
+                                         nbcolli_op_memory(op), nbcolli_op_bytes(op), &op->post.wire, &op->post.work));
+}
+
+void nbcolli_op_get(nbcolli_op *op)
+{
+    nbcolli_link *link = op->post.link;
+    if (nbcolli_op_is_cut(op))
+        return;
+    const nbcoll_bulk *bulk = link->transport.bulk;
+    const nbcoll_registration *local = bulk->flags & NBCOLL_BULK_ANY_LOCAL ? NULL : &op->mine.registration;
+    nbcolli_post_is(&op->post, bulk->get(link->endpoint, op->post.peer, &op->theirs.key, op->theirs.offset, local,
+                                         nbcolli_get_to(op), nbcolli_op_bytes(op), &op->post.work));
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What the phases of messages, exposures and fetches have in common: steps become ready and end, their ops send, get
+ * and are over. Inline: what each step does. */
+#ifndef NBCOLLI_ENGINE_RUN_STEP_H
+#define NBCOLLI_ENGINE_RUN_STEP_H
+
+#include "lanes.h"
+#include "observe.h"
+#include "../state/budget.h"
+
+/* The op waits for a change of shared memory: passes look again. It was just looked at. */
+static inline void nbcolli_watch(nbcolli_op *op)
+{
+    nbcoll_context *c = op->run->comm->context;
+
+    if (op->watch_at)
+        return;
+    op->watch_at = &c->looked;
+    op->watch_next = c->looked;
+    if (op->watch_next)
+        op->watch_next->watch_at = &op->watch_next;
+    c->looked = op;
+}
+
+static inline void nbcolli_unwatch(nbcolli_op *op)
+{
+    if (!op->watch_at)
+        return;
+    *op->watch_at = op->watch_next;
+    if (op->watch_next)
+        op->watch_next->watch_at = op->watch_at;
+    op->watch_at = NULL;
+}
+
+/* Is this a tick, which leaves to a call of the program's what calls the host's functions or tells its watcher? Then it
+ * works off nothing more in this turn: the run is delayed. */
+static inline int nbcolli_tick_leaves(const nbcolli_run *run)
+{
+    nbcoll_context *c = run->comm->context;
+
+    if (c->ticks.is_under_way)
+        c->bytes_left = 0;
+    return c->ticks.is_under_way;
+}
+
+/* Is what an unfinished op still has to do for this rank alone? For others is what is to be shown, or sent. */
+static inline int nbcolli_is_own(const nbcolli_op *op)
+{
+    return op->phase == NBCOLLI_USING;
+}
+
+/* A later pass goes on with the run. */
+void nbcolli_run_delay(nbcolli_run *run);
+
+/* It has its turn, or is over. */
+void nbcolli_run_undelay(nbcolli_run *run);
+
+/* The same for an op in the middle of something. */
+void nbcolli_op_delay(nbcolli_op *op);
+
+/* A step is ready. */
+static inline void nbcolli_push(nbcolli_run *run, nbcoll_step step)
+{
+    run->ready[run->lane[NBCOLL_LANE_ANY].tail++] = step;
+    nbcolli_observe(run, NBCOLL_STEP_READY, step);
+}
+
+/* A step has ended: those behind it may be ready. */
+static inline void nbcolli_step_end(nbcolli_run *run, nbcoll_step step)
+{
+    const nbcoll_step_view *v = &run->schedule->step[step];
+
+    nbcolli_observe(run, NBCOLL_STEP_ENDED, step);
+    run->before[step] = NBCOLLI_STEP_OVER;
+    if (run->schedule->crossed) {
+        nbcolli_lanes_step_end(run, v);
+        return;
+    }
+    run->remaining--;
+    for (uint32_t i = 0; i < v->after_count; i++)
+        if (--run->before[v->after[i]] == 0)
+            nbcolli_push(run, v->after[i]);
+}
+
+static inline nbcoll_memory nbcolli_op_region(const nbcolli_op *op)
+{
+    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
+    return nbcolli_resolve(op->run, v->kind == NBCOLL_SEND ? v->read[0] : v->write);
+}
+
+static inline size_t nbcolli_op_bytes(const nbcolli_op *op)
+{
+    return nbcolli_op_region(op).bytes;
+}
+
+static inline unsigned char *nbcolli_op_memory(const nbcolli_op *op)
+{
+    return nbcolli_op_region(op).at;
+}
+
+/* Sends the op's next message: `bytes` of payload, and `field` as the header says for the type. */
+void nbcolli_op_send(nbcolli_op *op, nbcolli_type type, uint64_t field, const void *payload, size_t bytes);
+
+static inline void nbcolli_op_deregister(nbcolli_op *op)
+{
+    if (op->registered) {
+        op->registered = 0;
+        op->post.link->transport.bulk->deregister_memory(op->post.link->endpoint, &op->mine.registration);
+    }
+}
+
+/* Nothing of the op is lent any more. */
+static inline void nbcolli_op_settled(nbcolli_op *op)
+{
+    op->phase = NBCOLLI_SETTLED;
+    nbcolli_op_deregister(op);
+}
+
+/* The step of an op has ended. */
+static inline void nbcolli_op_end(nbcolli_op *op)
+{
+    nbcolli_op_settled(op);
+    nbcolli_step_end(op->run, op->step);
+}
+
+static inline int nbcolli_op_reduces(const nbcolli_op *op)
+{
+    return op->run->schedule->step[op->step].kind == NBCOLL_FETCH_REDUCE;
+}
+
+static inline unsigned char *nbcolli_bounce(const nbcolli_op *op)
+{
+    const nbcolli_run *run = op->run;
+    return run->bounce + run->schedule->bounces[run->schedule->op[op->step]];
+}
+
+static inline unsigned char *nbcolli_get_to(const nbcolli_op *op)
+{
+    return nbcolli_op_reduces(op) ? nbcolli_bounce(op) : nbcolli_op_memory(op);
+}
+
+/* Bytes of an nbcolli_remote as it travels. */
+static inline size_t nbcolli_remote_bytes(const nbcolli_link *link)
+{
+    return offsetof(nbcolli_remote, key) + link->limits.key_bytes;
+}
+
+/* Registers the op's memory for `access`; false if that cannot be. */
+int nbcolli_op_register(nbcolli_op *op, const nbcolli_peer *peer, uint32_t access);
+
+/* This rank's end of a get, with the same answer. */
+static inline int nbcolli_op_register_end(nbcolli_op *op, const nbcolli_peer *peer)
+{
+    return peer->link->transport.bulk->flags & NBCOLL_BULK_ANY_LOCAL || nbcolli_op_register(op, peer, NBCOLL_LOCAL_END);
+}
+
+/* Answers the CTS that has lent `theirs`: with a put, or where that cannot be by saying that DATA follows. */
+void nbcolli_op_put_begin(nbcolli_op *op, const nbcolli_peer *peer);
+
+/* Answers it without a put. */
+void nbcolli_op_answer_put(nbcolli_op *op, nbcoll_status status);
+
+/* Starts the op's put, once its notice is written. */
+void nbcolli_op_put(nbcolli_op *op);
+
+/* Starts the op's get of `theirs`. */
+void nbcolli_op_get(nbcolli_op *op);
+
+#endif

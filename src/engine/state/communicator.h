@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Communicators: slots, peers, votes, caches, and the memory of their cells. Inline: look-ups. */
+#ifndef NBCOLLI_ENGINE_STATE_COMMUNICATOR_H
+#define NBCOLLI_ENGINE_STATE_COMMUNICATOR_H
+
+#include "nbcoll/nodes.h"
+#include "history.h"
+#include "request.h"
+
+/* Revoked operations in a row that have not been started here yet. */
+typedef struct nbcolli_pending_revoke {
+    struct nbcolli_pending_revoke *next, *before;
+    uint64_t first, last; /* tags */
+    nbcoll_status status;
+    int cause;
+} nbcolli_pending_revoke;
+
+#define NBCOLLI_PENDING_REVOKES 1024u /* such ranges, at most: with more the communicator breaks */
+
+/* Index = tag modulo K: at most one operation of those runs; the later ones wait (queue.h). */
+struct nbcolli_slot {
+    nbcolli_run *active; /* a start that finds it free, or the drain; progress, when the run is over */
+    uint64_t next; /* 1 + the tag that gets the slot from the drain; 0: none */
+
+    /* Progress; of an operation that is cancelled before it has the slot, the call that cancels. */
+    struct nbcolli_slot *next_free; /* in the context's list */
+    nbcoll_comm *comm;              /* while listed there; else null */
+    uint64_t exposed; /* 1 + the last tag that wrote our cells */
+    uint64_t failed;  /* 1 + the last tag that failed here without the slot, and is to be raised; 0: none */
+    uint64_t well_since; /* the turn after the last one that failed here */
+    _Atomic uint64_t *own_word; /* made, with the cells: what this rank would acknowledge to itself; without them the
+                                   communicator's `nothing` */
+    size_t at, row;             /* made, with the cells, too: where it, and its row of words, lie in each rank's part */
+    uint16_t *shown_to;         /* likewise: who reads what it shows, where one word says that; else 0 there */
+};
+
+/* How large data comes to and goes from a peer: in fragments, by gets of the receiver, or by puts of the sender. */
+typedef enum nbcolli_way { NBCOLLI_BY_FRAGMENTS, NBCOLLI_BY_GET, NBCOLLI_BY_PUT } nbcolli_way;
+
+/* The windows between this rank and another one of the endpoint, whatever the communicator (credit.h). */
+struct nbcolli_pair {
+    /* Made. */
+    size_t payload; /* bytes that a message may carry beside its header */
+    uint8_t way;    /* nbcolli_way */
+    uint32_t most_owed; /* then they are given back without a message that goes there anyway */
+
+    /* Whoever sends to it takes, in a call or in progress; what comes from it gives, in progress. */
+    int32_t credits; /* messages that we may still send unasked; below 0: those that were asked for beyond that */
+    nbcolli_op *stalling, **stalling_end; /* sends that wait for a credit */
+    uint32_t stalls;     /* the number of the last one to it */
+    uint32_t told;       /* up to which it has been told that none waits any more */
+    nbcolli_channels *channels; /* both ways; null: none yet */
+    uint32_t owed;              /* credits to give back */
+    uint32_t epoch;      /* channels of earlier ones mean nothing any more */
+    uint32_t version;    /* of the channels from it: counts what has been opened */
+
+    /* Progress. Of its stalls: the last one that has come; up to which none waits any more. Of its messages: those that
+     * are kept here; how often one has been let go. */
+    uint32_t seen, over, kept, let_go;
+};
+
+typedef struct nbcolli_peer {
+    /* Made. */
+    nbcolli_link *link;
+    int address;        /* rank on the link */
+    int home;           /* and on the communicator's */
+    nbcolli_pair *pair; /* the link's, of that rank */
+
+    /* Whoever revokes: the last REVOKE to it that was refused: others may join it while it waits. */
+    nbcolli_post *revoke;
+
+    /* Progress. */
+    uint8_t given_up; /* the other members have been told so */
+    uint8_t is_near;  /* made: the first endpoint of both is the same one */
+    uint8_t absent;   /* it has not made this communicator, and holds nothing of ours */
+} nbcolli_peer;
+
+#define NBCOLLI_STARTED 64u /* operations that a rank remembers to have started */
+
+/* What is known of a call: an nbcoll_operation, or one of these. */
+typedef enum nbcolli_called_kind {
+    NBCOLLI_CALLED_OWN = NBCOLL_OPERATION_COUNT, /* its fingerprint is all: as of a program's schedule */
+    NBCOLLI_CALLED_NOTHING,                      /* yet */
+    NBCOLLI_CALLED_LONG_AGO                      /* it is forgotten */
+} nbcolli_called_kind;
+
+/* What a rank has called as an operation (run/called.h). */
+typedef struct nbcolli_called {
+    uint64_t tag; /* 1 + its tag; 0: this says nothing */
+    uint64_t count;
+    uint32_t before, fingerprint; /* the upper half of the history before it; its schedule's */
+    uint32_t root;                /* UINT32_MAX: it has none */
+    uint8_t kind;                 /* nbcolli_called_kind */
+    uint8_t type, op;             /* as they are predefined; else 255 */
+} nbcolli_called;
+
+#define NBCOLLI_CALLS 64u
+
+/* What a rank knows of where another one is. Progress writes it: rounds of asking, and what is heard of the other. */
+typedef struct nbcolli_told {
+    uint64_t want; /* 1 + the lowest tag in which a run waits for it, in this round; 0: none */
+    uint64_t tag;  /* of its last answer */
+    uint64_t next; /* as it said then: the tag that it starts next; 0: not known */
+    int late;      /* 1 + a rank that has not started `tag`, as it said then, or 0 */
+    uint8_t position; /* nbcoll_position: its own, in `tag` */
+    uint8_t asked;    /* it has still to answer */
+    uint64_t owed;    /* 1 + the tag of which it wants to know from us; 0: none */
+    uint64_t spoken;  /* 1 + the lowest tag of which we have told it our call; 0: none */
+    uint8_t is_through; /* it has no more to say of its calls */
+    uint8_t has_freed;  /* the communicator */
+    uint32_t kept, let_go; /* of its pair, when it was asked */
+    nbcolli_called called; /* what it has said: of the lowest such tag */
+} nbcolli_told;
+
+typedef struct nbcolli_cached {
+    struct nbcolli_cached *next; /* in its bucket */
+    struct nbcolli_cached *newer, *older;
+    uint32_t hash;
+    uint32_t weight;  /* how dear it is to build again, for what it takes; less for each time it was spared since */
+    size_t memory;    /* of the entry and its copies of arrays */
+    nbcoll_args args; /* its arrays are copies */
+    nbcoll_schedule *schedule;
+} nbcolli_cached;
+
+#define NBCOLLI_NOTES 32u /* a power of two */
+
+/* What a call with these raw arguments came to (comm/cache.h). */
+typedef struct nbcolli_call_note {
+    uint64_t what; /* 0: there is none */
+    size_t count;
+    size_t extent; /* bytes of the receive buffer */
+    nbcolli_cached *entry;
+} nbcolli_call_note;
+
+typedef struct nbcolli_cache {
+    nbcolli_cached **bucket; /* the communicator's, until there are more entries than those */
+    uint32_t buckets, entries, limit;
+    uint32_t spared;         /* so many entries are kept whatever they take */
+    size_t bytes, most;      /* of entries, schedules and their runs; what they may take */
+    uint64_t built, evicted;
+    nbcolli_cached *newest, *oldest;
+    nbcolli_call_note memo[NBCOLLI_NOTES];
+} nbcolli_cache;
+
+/* The call that makes a communicator. */
+typedef enum nbcolli_creation { NBCOLLI_CREATE, NBCOLLI_DUP, NBCOLLI_SPLIT, NBCOLLI_SPLIT_SHARED,
+                                NBCOLLI_SHRINK } nbcolli_creation;
+
+/* What each rank says when a communicator is made, and what all of them then go by. */
+typedef struct nbcolli_vote {
+    uint32_t abi, address, serial;
+    int32_t colour, key;
+    uint32_t slots, cells, credits;
+    uint32_t alpha_ns, beta_ps, overhead_ns, get_ns, gamma_ps, eager_ps, copy_ps, gap_ns;
+    uint32_t interfaces; /* 0: not shared */
+    uint32_t flags;
+    uint32_t shares; /* see comm/terms.h */
+    uint32_t rules;  /* their hash: the same in all votes; so are the credits */
+    uint32_t eager;  /* bytes up to which it announces no message */
+    uint32_t creation; /* the call: the same in all votes */
+    uint32_t shelf, shelf_part; /* bytes of copies of what it exposes; of a part: see nbcoll_shared */
+    uint32_t near_alpha_ns, near_beta_ps, near_overhead_ns, near_get_ns, near_eager_ps, near_eager, near_gap_ns,
+        near_fetch_ns; /* as above, of the first endpoint */
+    uint32_t progress_cores, ranks_per_core; /* nothing lies between members: all of a vote is sent */
+    uint64_t large;
+    uint64_t node, domain; /* the numbers that the host has given this rank's; 0: none */
+    uint64_t area;   /* the memory that it gives for its part of the cells; 0: none */
+} nbcolli_vote;
+
+/* What a rank says of one of its endpoints but the last, behind its first vote. */
+typedef struct nbcolli_side {
+    uint64_t identity[2];
+    uint32_t address, ranks, credits, unused;
+} nbcolli_side;
+
+/* Shared memory that this rank has reserved: for its part of a communicator's cells, or for the program. */
+typedef struct nbcolli_area {
+    struct nbcolli_area *next;
+    uint64_t at;
+    unsigned char *base;
+    size_t bytes;
+    nbcoll_registration registration; /* of the program's, where the transport shares no memory */
+    int room;           /* of address[] */
+    int ranks;          /* that will leave it, once its communicator is freed */
+    uint32_t address[]; /* of those, on the link; UINT32_MAX: of one that does not know of it */
+} nbcolli_area;
+
+/* Where things are in each rank's part of the cells: offsets in bytes (cells.h). */
+typedef struct nbcolli_layout {
+    size_t words, row;     /* the first slot's row of words, behind those that say who has left; from one to the next */
+    size_t slots, stride;  /* the first slot; from one to the next */
+    size_t readers, parts; /* in a slot: the table */
+    size_t cells;          /* in a slot */
+} nbcolli_layout;
+
+/* What is left of a freed communicator where an operation failed: others may not know yet. */
+typedef struct nbcolli_tombstone {
+    struct nbcolli_tombstone *next;
+    uint64_t id, failed_floor;
+} nbcolli_tombstone;
+
+/* Whether calls like an earlier one are carried, by the communicator's rules, which stay as they are. */
+typedef struct nbcolli_carry_note {
+    size_t bytes, count;
+    int operation, root, packs;
+    int is_known, is_carried;
+} nbcolli_carry_note;
+
+#define NBCOLLI_CARRY_NOTES 8u
+
+/* What a look at a carrier finds. */
+typedef enum nbcolli_carrier_sight {
+    NBCOLLI_CARRIER_QUIET,   /* nothing; what comes ends a sleep on the context's poller */
+    NBCOLLI_CARRIER_UNHEARD, /* nothing; nobody tells when something comes */
+    NBCOLLI_CARRIER_MOVED,   /* another thread moves it */
+    NBCOLLI_CARRIER_MOVES    /* its notice is to end */
+} nbcolli_carrier_sight;
+
+/* What carries out short allgathers and broadcasts of a communicator instead of schedules: relays (relay.h). Nobody
+ * holds a lock of the context's who calls `go`: operations have been started, or one is cancelled. */
+typedef struct nbcolli_carrier {
+    size_t most; /* bytes that a rank contributes to one: the length alone decides, so that all ranks do alike */
+    void (*go)(struct nbcolli_carrier *carrier);
+    /* Takes the memory for elements that travel packed, unless it has; on the caller's side. ERR_MEMORY */
+    nbcoll_status (*prepare_packed)(struct nbcolli_carrier *carrier);
+    /* Ends again and again: then its callback, `noticed`, runs on the way out. Whoever is inside ends it. */
+    nbcolli_request *notice;
+    nbcoll_done *noticed; /* its user is the carrier */
+    /* Of one for which something comes that is no end of an operation: passes look, and who is about to sleep on that
+     * poller; of a pass it is -1. Inside. Null: there is no such */
+    nbcolli_carrier_sight (*look)(struct nbcolli_carrier *carrier, int poller);
+    struct nbcolli_carrier *next; /* in its context's list of those */
+    nbcolli_request *_Atomic started; /* the last one first, until `go` takes them; starts add */
+    atomic_uint under_way;            /* started, and not ended */
+    atomic_uint is_cancelled;         /* some of them are */
+    nbcolli_carry_note note[NBCOLLI_CARRY_NOTES]; /* the caller's side */
+} nbcolli_carrier;
+
+/* Operations that the communicator's agent carries out, all or in their middle: the agents' queue pairs are told apart
+ * by their number, and keep their order. */
+typedef struct nbcolli_programs {
+    uint64_t called;         /* starts: so many, on all ranks alike; */
+    uint64_t turns;          /* starts: of which this rank has a program; */
+    _Atomic uint64_t handed; /* of which the agent has got so many: start or progress, whoever has the next one; */
+    uint64_t rooms;          /* starts: and of which so many need scratch memory that the agent lends; */
+    uint64_t roomed;         /* of which so many have got it: progress */
+    uint64_t awaited;        /* progress: 1 + the lowest number that the agent had at the last round of asking, or 0 */
+} nbcolli_programs;
+
+/* How a communicator was when it was freed. */
+typedef enum nbcolli_freeing {
+    NBCOLLI_FREED_WELL = 1, /* all that its rank started there ended well */
+    NBCOLLI_FREED_FAILED,   /* not all */
+    NBCOLLI_FREED_TOLD      /* it was broken: the others have been told; or its rank leaves, which they will see */
+} nbcolli_freeing;
+
+struct nbcoll_comm {
+    /* Made, or by progress at the end of the creation. */
+    nbcoll_context *context;
+    nbcolli_link *link; /* a home */
+    uint64_t id; /* the first rank's address, then its serial number there; NBCOLLI_NO_COMM until it is known */
+    uint64_t vote_comm, vote_tag; /* the operation that made it; of the first of a link its own first one; of a shrink
+                                     a tag that no operation has */
+    size_t memory;
+    int rank, size;
+    uint32_t holders;     /* relays that need it until they are closed */
+    int listed;           /* known to its link, under its id */
+    nbcolli_tombstone *tombstone;   /* its own, empty */
+    nbcolli_slot *slot; /* [config.slots]; who writes in them, and in the next two, is said there */
+    nbcolli_peer *peer; /* [size] */
+    nbcolli_told *told; /* [size] */
+    nbcoll_comm_config config;
+    nbcolli_vote agreed;
+    nbcoll_nodes nodes, domains; /* in `node`, and behind it in `domain` */
+    int has_named;      /* nodes that the host has named, here or where they come from */
+    int *node, *domain;
+    unsigned char **area;  /* [size]: the part of the cells of each rank that is near; null: there are none */
+    unsigned char **parts; /* [size]: of those, what has been found */
+    nbcolli_layout layout; /* of each part */
+    int leader;            /* only leaders show anything, to the others of their node: this rank's; -1: anybody may */
+    int leads;             /* it is the leader, of others */
+    int shared;            /* all are near: exposures between any two of its ranks need no messages */
+    int nodes_share;       /* those of each node are near each other, and have cells */
+    int lacking;           /* the lowest rank that had no memory for its part, or -1 */
+    nbcolli_area *offered; /* this rank's part */
+    size_t offered_bytes;  /* what that takes, or would take */
+
+    /* Lists of communicators: calls that make and free; of one that is not made in the end, progress. */
+    nbcoll_comm *next;                /* in its bucket of the link */
+    nbcoll_comm *sister, **sister_at; /* in the context's list */
+
+    /* The caller's side: starts, and what is opened and cached for them. */
+    uint64_t next_tag; /* of the next start; and */
+    uint64_t history;  /* what went before that (history.h) */
+    nbcolli_request *persistent;
+    nbcolli_cache cache;
+    nbcolli_carrier *carrier; /* null: schedules carry out all. Who changes it is inside, too */
+    atomic_size_t carries;    /* as in terms, which any thread reads, for itself */
+
+    nbcolli_called calls[NBCOLLI_CALLS]; /* by fingerprint, without tags: the last ones that schedules were built for */
+    nbcolli_called refused; /* the last start that was refused since ranks are out of step */
+
+    nbcolli_programs programs; /* who writes in it is said there */
+
+    /* Progress, when it takes over what starts have handed to it. */
+    uint64_t taken; /* tags below it have been taken */
+    _Atomic uint64_t *started; /* [NBCOLLI_STARTED]: those below, or in the area. See ask.h */
+    _Atomic uint64_t started_here[NBCOLLI_STARTED];
+    _Atomic uint64_t nothing; /* where no cells are: nobody reads it */
+    uint32_t shrinks;     /* started here: the call */
+
+    /* Progress, and a call that cancels. */
+    size_t active;
+    _Atomic uint64_t ended; /* operations that are over; read by starts, to which an older number is as good */
+    nbcolli_request **queue; /* [queue_room], by hash: those that wait for their slot */
+    nbcolli_request *queue_here[1]; /* that table before there is a larger one, or without memory for one */
+    size_t queue_room, queued;
+
+    /* Progress adds, takes those of what is handed over, and at the end of the communicator all. */
+    nbcolli_pending_revoke *pending_revokes, *last_pending; /* rising tags */
+    uint32_t pending_count;
+
+    /* Progress. Calls that cancel, and deadlines, note a failure, too. */
+    uint16_t *exposed;     /* [slots][size]: parts that a slot's cells last showed to each reader. At this rank's own
+                              place 0; or NBCOLLI_SHOWN_ALL or 1 + the only reader, of one part: then no count counts */
+    uint64_t failed_floor; /* tags below it may have left messages behind */
+    atomic_uint broken; /* OK; ERR_PEER_LOST; ERR_CANCELLED if not all ranks have made it; or ERR_MISMATCH when the
+                           ranks are out of step. Read by starts, for itself */
+    nbcoll_failure failure; /* what broke it, or its last failed operation */
+    atomic_uint agents;     /* OK; or why programs start no more. Read by starts, for itself */
+    uint64_t hears_until; /* the clock, while runs that fail as the ranks are out of step wait for what others called */
+    int departed;         /* some of its ranks have departed */
+    uint64_t freed_told;  /* 1 + the lowest tag of which all were told that a rank has freed it before that; 0: none */
+
+    /* While it is being made: the call that begins it, then progress. */
+    int making;            /* and it stays so if that fails */
+    nbcoll_status spoiled; /* why it will not be made though its vote ended well here */
+    int spoiler;           /* the rank that is the cause of that, by its address at home; -1: it is not known */
+    nbcoll_comm *parent;   /* null: the first of its link */
+    nbcoll_comm *eldest;   /* whose vote makes it, too; null: it has its own */
+    nbcoll_comm *twin;     /* the next one that the same vote makes */
+    uint32_t number;       /* of these, the eldest's 0 */
+    uint32_t listed_areas; /* the eldest's part says where those of so many others are, by number */
+    nbcolli_vote *votes; /* [parent's size], of a twin the eldest's */
+    unsigned char *ballot;  /* of the first one of several endpoints: votes, each with its sides behind it */
+    size_t ballot_bytes;    /* of all of them */
+    nbcolli_shrink *shrink; /* that makes it */
+    nbcoll_comm **out;     /* a call whose deadline is over clears it */
+};
+
+/* Why nothing starts on it any more, or OK. For a start it is one look: what comes later ends what was started. */
+static inline nbcoll_status nbcolli_broken(const nbcoll_comm *comm)
+{
+    return (nbcoll_status)atomic_load_explicit(&comm->broken, memory_order_relaxed); /* for itself */
+}
+
+/* Does this rank see the cells of that one? They lie in memory of the first endpoint, if that is the first of both. */
+static inline int nbcolli_has_cells_of(const nbcoll_comm *comm, int rank)
+{
+    return comm->area && comm->area[rank];
+}
+
+/* Spreads what is found by tag: tags in use may be multiples of a power of two. */
+static inline size_t nbcolli_hash(uint64_t tag)
+{
+    return (size_t)(tag * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+static inline nbcolli_slot *nbcolli_slot_of(const nbcoll_comm *comm, uint64_t tag)
+{
+    return &comm->slot[tag % comm->config.slots];
+}
+
+/* What its messages and cells carry. */
+static inline uint32_t nbcolli_run_stamp(const nbcolli_run *run)
+{
+    return nbcolli_stamp(run->schedule->fingerprint, run->request->history);
+}
+
+/* The run of a tag, or null when it has none (yet, or any more). */
+static inline nbcolli_run *nbcolli_find_run(nbcoll_comm *comm, uint64_t tag)
+{
+    nbcolli_run *run = nbcolli_slot_of(comm, tag)->active;
+    return run && run->tag == tag ? run : NULL;
+}
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Contexts: one rank's root object. */
+#ifndef NBCOLLI_ENGINE_STATE_CONTEXT_H
+#define NBCOLLI_ENGINE_STATE_CONTEXT_H
+
+#include <time.h>
+
+#include "driven.h"
+#include "link.h"
+#include "../../host/word.h"
+
+/* How far a round of asking has come (match/ask.h). */
+typedef struct nbcolli_round {
+    nbcoll_comm *comm; /* that it is at; null: there is none under way */
+    uint32_t slot;     /* the next one of it */
+    int wants;         /* somebody is to be asked in it */
+} nbcolli_round;
+
+/* The array that nbcoll_test_all saw last, where all that were active were this context's. */
+typedef struct nbcolli_tested {
+    const nbcoll_request *requests; /* null: none */
+    size_t n, pending;              /* none before `pending` was active */
+    uint64_t looks;                 /* at it */
+} nbcolli_tested;
+
+#define NBCOLLI_ENDS_MOST 64u
+#define NBCOLLI_ENDS_LEAST 8u         /* requests of an array that is noted */
+#define NBCOLLI_NOTES_ENDS (1u << 31) /* a flag of the context: ends are noted. Calls and progress, of one thread */
+
+/* The array that nbcoll_wait_any or nbcoll_wait_some saw last, where all that were active were this context's, and what
+ * has ended since: so they need not look at all of it each time. */
+typedef struct nbcolli_ends {
+    const nbcoll_request *requests; /* null: none */
+    size_t n, left;                 /* of those active, or ended, that have not been taken: perhaps more */
+    uint32_t noted, taken;
+    nbcolli_request *request[NBCOLLI_ENDS_MOST]; /* the last ones of those noted. They never move */
+} nbcolli_ends;
+
+#define NBCOLLI_NEWS 1
+#define NBCOLLI_NEWS_OF_PROGRAMS 2 /* programs are under way, which ticks leave alone */
+
+/* Ticks of a timer that interrupts the program (progress/tick.h): calls write this, ticks the last three. */
+typedef struct nbcolli_ticks {
+    int are_on, has_timer;
+    timer_t timer;
+    /* The program has armed; looked_at and passes_left then. Till the next pass, which changes one of them, or till the
+     * sleep is over, it is about to sleep. */
+    int is_armed;
+    uint32_t armed;
+    uint64_t armed_at;
+    int is_under_way;     /* what is inside is a tick */
+    uint64_t ended, took; /* ns: when the last one ended, and how long that was */
+} nbcolli_ticks;
+
+/* Who writes what, here and in all that hangs on a context. A *call* is the program's: it makes, starts, asks, cancels
+ * or frees. *Progress* is what a pass or a drain does; calls make those, too, so that a start advances what it has
+ * started. Both are inside the context, one at a time: `lock` is the word by which everything changes hands, taken
+ * with acquire and given back with release, or, in a context of one thread, that thread's order. The *caller's side*
+ * is what a start touches: it changes hands by `caller` (caller.h), and an operation goes from there to progress by
+ * `handed`. Where another word passes something on, it is named. *Made*: written before anybody else knows the object,
+ * and only read from then on. */
+struct nbcoll_context {
+    nbcolli_users users; /* first: whoever has an endpoint finds it by its owner */
+
+    /* Made. */
+    nbcoll_host host;
+    const volatile uint32_t *alive; /* a page of its own that fork wipes */
+    const nbcoll_observer *observer, *watcher;
+    uint32_t flags, credits;
+    nbcoll_status (*restart)(nbcoll_start_block *at); /* of its requests that keep runs */
+
+    /* Any thread, by atomic operations. */
+    atomic_uintptr_t lock; /* 0, or who is inside: the mark of its thread where any may come, else 1 */
+    atomic_uintptr_t caller; /* the same of the caller's side, where any may come: see caller.h */
+    _Atomic(nbcolli_request *) handed; /* the last operation that a start has handed over; null: all are taken */
+    atomic_uint outside;   /* calls that are in a host function without the lock, and will come back */
+
+    /* Calls that make and free; of a communicator that is not made in the end, progress. */
+    nbcolli_link *links;
+    nbcoll_comm *comms;
+    uint32_t holders; /* relays, which are to be closed first */
+    int poller;       /* epoll descriptor over the wakeups; -1: there is none */
+    int silent_links; /* endpoints without a wakeup */
+    int is_ending;    /* its communicators are freed, and then its endpoints closed */
+    atomic_int crowded; /* ranks take turns on our cores (nbcoll_limits.ranks_per_core): yield at once */
+
+    /* Pools: calls and progress. */
+    nbcolli_post *controls;
+    uint32_t posts;                            /* of that pool, used or not */
+    nbcolli_unexpected *unexpected_pools[2];   /* with a small and a large payload */
+    size_t stored;                             /* of those pools, in use */
+    nbcolli_pending_revoke *pending_revokes;
+
+    /* Calls and progress add, the drain takes; from `ended`, the way out of a call. */
+    nbcolli_slot *free_slots;    /* that others wait for */
+    nbcolli_run *failing;        /* to settle */
+    nbcolli_request *ended;      /* whose callbacks are to run, or that release themselves */
+    uint64_t reports;            /* of these, so far */
+    nbcolli_request *made;       /* ended communicator creations */
+    nbcolli_op *short_sends;     /* without a credit: they stall unless one has come meanwhile; or missing an answer */
+    int news; /* what a drain has to look at: NBCOLLI_NEWS, something in those above, or a link has losses, shrinks, or
+                 something unsaid; NBCOLLI_NEWS_OF_PROGRAMS, whose ends come without news */
+
+    /* Progress. */
+    nbcolli_op *watched, *looked; /* that wait for shared memory: to be looked at next; those that have been since the
+                                     first list was the second one */
+    int carried; /* one that a carrier has ended is to be looked at before a sleep */
+    struct nbcolli_carrier *carriers; /* at which passes look: each counts as active. Calls that open and close them */
+    int is_unheard;                   /* when it was armed last one of them was */
+    nbcolli_request *offloaded, **offloaded_end; /* that agents carry out, or whose middles are ready for that */
+    nbcolli_run *delayed, **delayed_end; /* runs with work for which a pass had no bytes left, in order of turns */
+    nbcolli_run *unserved;               /* runs with steps that are another thread's to end */
+    uint32_t serves;       /* lanes, as bits: what who is inside serves (run/lanes.h) */
+    ptrdiff_t bytes_left; /* that this pass may still copy, combine or send; below zero by a small step's at most */
+    uint64_t taken;               /* operations taken so far, where any thread may come */
+    size_t armed_at_ends;        /* requests that had ended when the program armed last; that call */
+    uint32_t passes, passes_left; /* between two looks at the clock; before the next one */
+    uint64_t looked_at;           /* the clock then */
+    uint64_t round_at;            /* when the next round of asking is due */
+    uint32_t hears;               /* communicators with hears_until */
+    uint32_t till_pass;           /* replays that may still end before a pass is due (progress/replay.h) */
+    nbcolli_round round;          /* the end of a communicator takes that out of it */
+
+    /* The caller's side: schedules whose runs are pooled for the context, and the request table. */
+    nbcoll_schedule *schedules;
+    uint64_t serial; /* of the last one */
+    nbcolli_request *chunk[NBCOLLI_REQUEST_CHUNKS]; /* they never move */
+    uint32_t chunks;
+    nbcolli_request *free_requests;
+    nbcolli_request *last_handed; /* these two: where any thread may come. It may have been taken, and released */
+    uint64_t turns;               /* of that one: operations handed over so far */
+
+    /* Calls, in a context of one thread. */
+    nbcolli_request *replaying; /* what waits so (progress/replay.h); null: nothing does */
+
+    /* Calls and progress. */
+    size_t active; /* requests, but for those handed over and not taken, and for the one that is replaying */
+    nbcoll_failure failure;
+
+    nbcolli_tested tested; /* nbcoll_test_all, in a context of one thread */
+    nbcolli_ends ends;     /* calls and progress, in a context of one thread */
+
+    nbcolli_driven driven; /* in a context of any threads */
+    nbcolli_ticks ticks;   /* in a context of one thread */
+};
+
+/* A request has ended. */
+static inline void nbcolli_note_end(nbcoll_context *c, nbcolli_request *r)
+{
+    if (c->flags & NBCOLLI_NOTES_ENDS)
+        c->ends.request[c->ends.noted++ % NBCOLLI_ENDS_MOST] = r;
+}
+
+/* The drain settles the run. */
+static inline void nbcolli_to_settle(nbcolli_run *run)
+{
+    nbcoll_context *c = run->comm->context;
+    if (!run->listed) {
+        run->listed = 1;
+        run->next_failing = c->failing;
+        c->failing = run;
+        c->news = 1;
+    }
+}
+
+/* Do ranks take turns on our cores? Also for threads that wait for the lock. */
+static inline int nbcolli_takes_turns(const nbcoll_context *c)
+{
+    return atomic_load_explicit(&c->crowded, memory_order_relaxed); /* for itself */
+}
+
+/* Is this the process that made the context? One load: fork has wiped the page in a child. */
+static inline int nbcolli_is_forked(const nbcoll_context *c)
+{
+    return *c->alive != 1;
+}
+
+#endif

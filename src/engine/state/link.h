@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Links: endpoints in a context, and what has happened to their ranks. Inline: look-ups. */
+#ifndef NBCOLLI_ENGINE_STATE_LINK_H
+#define NBCOLLI_ENGINE_STATE_LINK_H
+
+#include "communicator.h"
+
+#define NBCOLLI_COMM_BUCKETS 256u
+
+/* What happened to a rank, in bits. One that is CUT off may be alive, hear us, and touch what we have announced to it:
+ * communicators with it break. One that LEFT has closed its end, and all that it sent has been handled: it touches
+ * nothing any more, and only what still needs it ends. DEAD is both. OVER: the transport has said so.
+ *
+ * One that is GIVEN_UP counts as dead, but may be alive: it is not heard any more, and may still write what it could
+ * write before, until it is OVER; UNTOLD: it does not know. Of one that has REJECTED us the same is true, and it is we
+ * who are lost. UNSAID: this rank is starved, and it does not know. */
+typedef enum nbcolli_loss {
+    NBCOLLI_HERE = 0,
+    NBCOLLI_CUT = 1,
+    NBCOLLI_DEPARTED = 2,
+    NBCOLLI_DEAD = 3,
+    NBCOLLI_OVER = 4,
+    NBCOLLI_GIVEN_UP = 8 | NBCOLLI_DEAD,
+    NBCOLLI_REJECTED = 16 | NBCOLLI_GIVEN_UP,
+    NBCOLLI_UNTOLD = 32,
+    NBCOLLI_UNSAID = 64
+} nbcolli_loss;
+
+#define NBCOLLI_SHELVED 16 /* exposures on a shelf, at most */
+
+/* Of one exposure, which lies on the shelf. */
+typedef struct nbcolli_shelved {
+    nbcoll_comm *comm;  /* null: it is freed */
+    nbcolli_area *area; /* then: its part of the cells, as long as others may use that; null: nobody reads here */
+    uint64_t tag;
+    size_t begin, end;
+} nbcolli_shelved;
+
+/* Shared memory of this rank's for copies of what it exposes (exposures/shelf.h): in turn, from the first one on. */
+typedef struct nbcolli_shelf {
+    unsigned char *base;
+    size_t bytes; /* 0: there is none */
+    size_t part;  /* of the longest that is always worth it (nbcoll_shared.shelf_part) */
+    uint64_t at;  /* the transport's name for it */
+    uint32_t first, count;
+    nbcolli_shelved one[NBCOLLI_SHELVED];
+} nbcolli_shelf;
+
+/* An endpoint in a context. Those of one communicator belong together, and with it all that are made of it: the last
+ * one, their *home*, reaches all ranks, and has what is kept of communicators. An endpoint that is alone is its own
+ * home. */
+struct nbcolli_link {
+    nbcolli_link *next; /* calls that make and free */
+
+    /* Made. */
+    nbcolli_link *home;
+    nbcolli_link *first;  /* of a home: the first of those that belong together */
+    nbcolli_link *beside; /* the next of them; the home is the last */
+    int *member;          /* [ranks]: the address at home of each rank; -1: not known yet */
+    nbcoll_context *context;
+    nbcoll_endpoint *endpoint;
+    nbcoll_transport transport; /* the endpoint's table, completed; its groups are those below */
+    nbcoll_limits limits;       /* the endpoint's, completed */
+    nbcoll_bulk bulk;
+    nbcoll_wakeup wakeup;
+    nbcoll_shared shared;
+    nbcoll_lines lines;
+    nbcoll_completions held; /* a tick writes, and the next pass takes: what that has left (progress/tick.h) */
+    uint32_t credits;   /* that each rank gives to each other one */
+    nbcolli_pair *pair; /* [ranks] */
+    size_t unexpected_mask;
+
+    /* Calls that make and free; of a communicator that is not made in the end, progress. */
+    nbcolli_area *areas;  /* of freed communicators, which others may still use */
+    nbcolli_area *memory; /* the program's */
+    nbcolli_tombstone *tombstones;
+    uint64_t agents_comm;   /* the last one that was freed of those with an agent, or NBCOLLI_NO_COMM; */
+    uint64_t agents_called; /* operations that this rank has started there, of agents */
+    nbcoll_comm *bucket[NBCOLLI_COMM_BUCKETS]; /* communicators, by id */
+
+    nbcolli_shelf shelf; /* progress, which exposes; of a communicator that is freed, that call */
+
+    /* Whoever sends adds to these, in a call or in progress; progress takes away. */
+    nbcolli_post *backlog, **backlog_end;
+    uint32_t lent;   /* work requests that the transport has */
+    nbcolli_post *lent_controls; /* of those, the control messages */
+
+    /* Progress adds; a start takes its own, and the end of a communicator all of that. */
+    nbcolli_unexpected **unexpected; /* [unexpected_mask + 1], by hash: messages of operations that do not run yet */
+
+    /* A call begins to make a communicator; progress ends it. */
+    uint32_t creating; /* communicators that are being made */
+    uint32_t serial; /* last one given to a communicator */
+    uint32_t relays; /* that this rank has led over it, whose agents number them */
+    nbcolli_shrink *shrinks; /* under way, or over and not known by all */
+    nbcoll_status unmade; /* the making of one has failed, which others may have: ERR_PEER_LOST if all ended by losses,
+                             else ERR_CANCELLED; or OK */
+    nbcolli_unexpected *orphans; /* messages of communicators that are being made */
+
+    /* Whoever learns of it, mostly progress; a call that declares a rank lost. Progress tells the communicators. */
+    uint8_t *loss;   /* [ranks]: nbcolli_loss */
+    nbcoll_transport_error *reason; /* [ranks]: what the transport said when it lost one */
+    int losses;      /* changes there, of which the communicators have not been told */
+    int untold;      /* ranks that are given up and have not been told */
+    int rejected;    /* a rank has given us up */
+    int starved;     /* there was no memory for a message that another rank waits for: we have given us up */
+    int unsaid;      /* ranks that do not know */
+    nbcolli_post *farewells; /* reserved, one for each rank: what tells it so */
+};
+
+/* Messages to that peer of which it has not given the credit back. */
+static inline uint32_t nbcolli_credits_out(const nbcolli_link *link, const nbcolli_pair *pair)
+{
+    return link->credits - (uint32_t)pair->credits;
+}
+
+/* The address on this link of the rank that has that one at home; -1: it has none, or that is not known yet. */
+static inline int nbcolli_address_on(const nbcolli_link *link, int home)
+{
+    for (int peer = 0; peer < link->endpoint->ranks; peer++)
+        if (link->member[peer] == home)
+            return peer;
+    return -1;
+}
+
+/* Will it touch nothing, and answer nothing, any more? */
+static inline int nbcolli_has_departed(const nbcoll_comm *comm, int rank)
+{
+    const nbcolli_peer *peer = &comm->peer[rank];
+    return peer->absent || peer->link->loss[peer->address] & NBCOLLI_DEPARTED;
+}
+
+static inline int nbcolli_is_given_up(const nbcolli_link *link, int address)
+{
+    return (link->loss[address] & NBCOLLI_GIVEN_UP) == NBCOLLI_GIVEN_UP;
+}
+
+static inline int nbcolli_is_dead(const nbcolli_link *link, int address)
+{
+    return (link->loss[address] & NBCOLLI_DEAD) == NBCOLLI_DEAD;
+}
+
+#endif

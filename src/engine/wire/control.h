@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Control messages: headers alone, from a pool of posts; and credits. Inline: what every message needs, its header and
+ * its credit. */
+#ifndef NBCOLLI_ENGINE_WIRE_CONTROL_H
+#define NBCOLLI_ENGINE_WIRE_CONTROL_H
+
+#include "../state/context.h"
+
+/* Gives a post back to the pool. */
+void nbcolli_control_free(nbcoll_context *c, nbcolli_post *post);
+
+/* The post of a control message has been handed over, or not. One that is lent can be asked for. */
+void nbcolli_control_is(nbcolli_post *post);
+
+/* It has come back. One that is not of the pool is its owner's again. */
+void nbcolli_control_returned(nbcolli_post *post);
+
+/* Sends a header alone with this post, which is the pool's then, and is returned; null if that cannot be, or not to a
+ * dead peer now. */
+nbcolli_post *nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer, const nbcolli_header *h);
+
+/* One more post for the pool, or null. */
+nbcolli_post *nbcolli_control_new(nbcoll_context *c);
+
+/* Sends a header alone; null as above. Some posts are there since the link was opened; with all of them under way and
+ * no memory for one more the peer would wait for ever, and others that we owe something: this rank gives itself up
+ * (giveup.h). */
+nbcolli_post *nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h);
+
+/* Is there memory for one that may be left out? */
+int nbcolli_control_may(nbcoll_context *c);
+
+/* A header from this rank to another of the communicator, with the credits that we owe it. */
+static inline nbcolli_header nbcolli_header_to(nbcoll_comm *comm, int rank, nbcolli_type type, uint64_t tag)
+{
+    const nbcolli_peer *peer = &comm->peer[rank];
+    nbcolli_header h = {.comm = comm->id, .tag = tag, .source = (uint32_t)comm->rank, .to = (uint32_t)rank,
+                        .type = (uint8_t)type};
+    h.credits = (uint16_t)peer->pair->owed; /* a peer has no more of them */
+    peer->pair->owed -= h.credits;
+    return h;
+}
+
+static inline void nbcolli_control_to(nbcoll_comm *comm, int rank, const nbcolli_header *h)
+{
+    nbcolli_control(comm->peer[rank].link, comm->peer[rank].address, h);
+}
+
+/* Tells every other rank: REVOKE of one operation, or LOST for the communicator. `bytes` is as the header says. */
+void nbcolli_tell_all(nbcoll_comm *comm, nbcolli_type type, uint64_t tag, nbcoll_status why, int cause, uint64_t bytes);
+
+/* Sends the credits that we owe, if any. */
+void nbcolli_credits_send(nbcolli_link *link, int peer);
+
+/* Says that none of our sends to it waits any more, if that is so and was not said: it need not ask for them. */
+void nbcolli_stalls_tell(nbcolli_link *link, int peer);
+
+/* A message has met its receive, or is refused: its credit goes back. Credits travel with whatever goes
+ * that way; alone only when half of them are owed, so that one-way traffic does not stop, or when the peer stalls. */
+static inline void nbcolli_credit_back(nbcolli_link *link, int peer)
+{
+    if (++link->pair[peer].owed > link->pair[peer].most_owed)
+        nbcolli_credits_send(link, peer);
+}
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The unexpected queue: messages that came before somebody could take them. Inline: finding one and letting it go. */
+#ifndef NBCOLLI_ENGINE_WIRE_UNEXPECTED_H
+#define NBCOLLI_ENGINE_WIRE_UNEXPECTED_H
+
+#include "../state/context.h"
+
+/* Buckets for what the peers of a link can send before it is awaited; a power of two. */
+size_t nbcolli_unexpected_room(uint32_t credits, int ranks);
+
+#define NBCOLLI_UNEXPECTED_SMALL sizeof(nbcolli_remote) /* bytes of payload: announcements, and what is as short */
+
+/* Keeps a copy. The message took a credit, so that what a peer can make us store is bounded. */
+nbcolli_unexpected *nbcolli_unexpected_keep(nbcolli_link *link, int source, const nbcolli_header *h,
+                                            const void *payload, size_t bytes);
+
+/* Makes room for so many short ones, and as many long ones. 0: no memory. */
+int nbcolli_unexpected_reserve(nbcolli_link *link, uint32_t n);
+
+/* Back to its pool. */
+static inline void nbcolli_unexpected_pool(nbcolli_unexpected *s)
+{
+    nbcolli_unexpected **pool = &s->link->context->unexpected_pools[s->capacity > NBCOLLI_UNEXPECTED_SMALL];
+    s->next = *pool;
+    *pool = s;
+    s->link->context->stored--;
+}
+
+/* A kept message is let go. */
+static inline void nbcolli_unexpected_free(nbcolli_unexpected *s)
+{
+    nbcolli_pair *pair = &s->link->pair[s->source];
+    pair->kept -= nbcolli_is_message(&s->header);
+    pair->let_go++;
+    nbcolli_unexpected_pool(s);
+}
+
+/* The answer to a message that nobody here will read: its sender must be able to end. `why`: ERR_CANCELLED if the
+ * operation is revoked, of which the sender is told too; ERR_MISMATCH if there is no such operation. */
+void nbcolli_refuse(nbcoll_comm *comm, const nbcolli_header *m, nbcoll_status why);
+
+/* Where those of an operation are, among others. */
+static inline nbcolli_unexpected **nbcolli_unexpected_at(const nbcoll_comm *comm, uint64_t tag)
+{
+    const nbcolli_link *link = comm->link;
+    return &link->unexpected[nbcolli_hash(tag ^ comm->id) & link->unexpected_mask];
+}
+
+/* Is anything stored for the communicator? */
+int nbcolli_has_unexpected(const nbcoll_comm *comm);
+
+/* Refuses and frees all that is stored for operations from `first` to `last`. */
+void nbcolli_unexpected_drop(nbcoll_comm *comm, uint64_t first, uint64_t last, nbcoll_status why);
+
+#endif
