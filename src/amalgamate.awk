@@ -10,7 +10,9 @@
 # nbcoll/implementation.c.
 #
 # Each #include of a file of the tree is replaced by that file; but one with a guard is left out where it has come
-# before, unless it had been under an #if that does not hold here.
+# before, unless it had been under an #if that does not hold here. What the sources share among themselves becomes
+# static: functions and objects whose names begin with nbcolli_ are known to this file alone, and NBCOLL_PREFIX renames
+# what is public.
 
 # The lines of a file are lines[path, 1], lines[path, 2], ...; count[path] of them, or -1 if there is none.
 function load(path, line, n, depth, opened, closed)
@@ -69,6 +71,19 @@ function meant(line, path, folder)
     return load(line) ? line : ""
 }
 
+# A line at the outermost level of a source that declares or defines what is ours becomes static.
+function private(path, line)
+{
+    if (path !~ /^(src|transports)\// || line !~ /^([a-z]|_Atomic )/ || line ~ /^(static|typedef)[ \t]/ ||
+        line ~ /^(struct|union|enum) [a-z0-9_]+;/)
+        return line
+    if (line ~ /^extern[ \t]/)
+        sub(/^extern[ \t]+/, "", line)
+    else if (line !~ /^[a-z_][^(=]*[ *]nbcolli_[a-z0-9_]+[(,;]/ && line !~ /^const [^(]*nbcolli_[a-z0-9_]+(\[[^]]*\])? = /)
+        return line
+    return "static " line
+}
+
 # `where` names the #ifs that are open, but for guards: ":3:17:" is the 17th inside the 3rd.
 function expand(path, where, i, line, file, depth, held)
 {
@@ -87,7 +102,7 @@ function expand(path, where, i, line, file, depth, held)
             where = held[depth--]
         file = meant(line, path)
         if (file == "")
-            print line
+            print private(path, line)
         else if (!headers && file ~ /^include\/nbcoll\/(implementation\.c|inline\.h)$/)
             print "/* at the end */"
         else if (!(file in seen) || index(where, seen[file]) != 1)
@@ -142,6 +157,7 @@ BEGIN {
         print "\n#ifdef NBCOLL_IMPLEMENTATION"
     }
     load("src/nbcoll.c")
+    print "#define NBCOLLI_ONE_FILE"
     expand("src/nbcoll.c", ":" (++conditions) ":")
     if (!headers) {
         print "#endif\n\n#ifdef NBCOLL_INLINE"

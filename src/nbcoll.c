@@ -3,16 +3,20 @@
  * The whole library as one file: what NBCOLL_IMPLEMENTATION brings into a file of the host's (nbcoll/nbcoll.h), and
  * what a host that vendors nbcoll may compile by itself:
  *
- *     cc -O2 -I nbcoll/include -DNBCOLL_PREFIX=acme_ -c nbcoll/src/nbcoll.c
+ *     cc -O2 -I nbcoll/include -c nbcoll/src/nbcoll.c
  *
  * Of the transports it has loopback and shm; -DNBCOLL_WITH_SHM=0 leaves one out, -DNBCOLL_WITH_TRACE=1 brings one in;
- * -DNBCOLL_WITH_VERBS=1 too, which needs libibverbs (-libverbs). NBCOLL_PREFIX renames every external symbol
- * (nbcoll/prefix.h). All symbols are hidden in what the file is linked into; -DNBCOLL_EXPORT exports the public
+ * -DNBCOLL_WITH_VERBS=1 too, which needs libibverbs (-libverbs). NBCOLL_PREFIX needs
+ * what src/amalgamate.awk makes of this file: there private functions are static. All symbols are hidden in what the file is linked into; -DNBCOLL_EXPORT exports the public
  * functions (nbcoll/nbcoll.h). What else needs a library of its own is not here: tuning files are src/tuning/tuning.c,
  * affinity is src/affinity/affinity.c, what starts ranks on clusters src/cluster and src/pmix.
  */
 #ifndef NBCOLLI_NBCOLL_C
 #define NBCOLLI_NBCOLL_C
+
+#if defined NBCOLL_PREFIX && !defined NBCOLLI_ONE_FILE
+#error "NBCOLL_PREFIX needs the one-file form: awk -f src/amalgamate.awk >nbcoll.h"
+#endif
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -68,6 +72,9 @@
 #include <arpa/inet.h>
 #include <infiniband/verbs.h>
 #endif
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-function" /* what no transport or component brought here calls */
 
 #pragma GCC visibility push(hidden) /* also where NBCOLL_EXPORT exports the public functions */
 
@@ -371,5 +378,6 @@
 #endif
 
 #pragma GCC visibility pop
+#pragma GCC diagnostic pop
 
 #endif

@@ -57,7 +57,7 @@ nbcoll_status nbcolli_program_make(const nbcoll_host *host, nbcolli_arena *arena
     if (!p)
         return NBCOLL_ERR_MEMORY;
     *p = (nbcoll_program){.host = *host, .memory = bytes, .info = info};
-    strncpy(p->name, info.name, sizeof p->name - 1);
+    snprintf(p->name, sizeof p->name, "%s", info.name);
     p->info.name = p->name;
     p->queue = (nbcoll_queue_view *)(void *)((char *)p + head);
     p->copy = (nbcoll_task *)(void *)((char *)p + head + views);

@@ -16,9 +16,12 @@ alone()
     [ "$exported" = "$2" ] || { echo "$1 exports: $exported" && exit 1; }
 }
 
+mkdir "$work/alone"
+(cd "$NBCOLL_SOURCE" && awk -f src/amalgamate.awk) >"$work/alone/nbcoll.h"
+printf '#define NBCOLL_IMPLEMENTATION\n#include "nbcoll.h"\n' >"$work/alone/nbcoll.c"
 for name in acme beta; do
     # shellcheck disable=SC2086 # the flags are words
-    "$CC" $flags -DNBCOLL_PREFIX=${name}_ -c "$NBCOLL_SOURCE/src/nbcoll.c" -o "$work/nbcoll_$name.o"
+    "$CC" $flags -DNBCOLL_PREFIX=${name}_ -c "$work/alone/nbcoll.c" -o "$work/nbcoll_$name.o"
     # shellcheck disable=SC2086
     "$CC" $flags -DNBCOLL_PREFIX=${name}_ -DPLUGIN=run_$name -c "$here/program.c" -o "$work/program_$name.o"
 done

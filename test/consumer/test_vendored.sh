@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # A host that vendors nbcoll compiles one file, as C11 or as GNU C, optimised or not, without a warning, by gcc and by
-# clang, with a prefix or without, and links a program with the result and the C library alone. That file is
-# src/nbcoll.c; or the one that src/amalgamate.awk writes, which needs nothing beside it, neither headers nor the tree,
-# and which declares every public function to each file that includes it.
+# clang, and links a program with the result and the C library alone. That file is src/nbcoll.c; or the one that
+# src/amalgamate.awk writes, with a prefix or without, which needs nothing beside it, neither headers nor the tree, and
+# which declares every public function to each file that includes it.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -20,7 +20,7 @@ while read -r flags; do
     "$work/program"
 done <<END
 gcc -std=c11 -O2 -DNBCOLL_INLINE
-clang -std=gnu11 -O1 -DNBCOLL_PREFIX=acme_
+clang -std=gnu11 -O1
 END
 
 mkdir "$work/alone"

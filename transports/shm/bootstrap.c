@@ -579,8 +579,8 @@ static nbcoll_status nbcolli_shm_guest_join(struct nbcolli_shm_boot *b, int sock
 
 nbcoll_status nbcolli_shm_join(struct nbcolli_shm_boot *b, struct nbcolli_shm_end *e, nbcoll_status own)
 {
-    int socket;
-    nbcoll_status refused, s;
+    int socket = -1;
+    nbcoll_status refused = NBCOLL_OK, s;
 
     do {
         s = nbcolli_shm_connect(b, &b->config->id, &socket, &refused);
