@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Programs as they are read. */
+#include <stdio.h>
+
 #include "offload.h"
 
 /* Numbers the queues with tasks from 0 on: number[queue]. Counts what each has. Returns how many there are. */
