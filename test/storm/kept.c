@@ -81,6 +81,12 @@ const kept storm_kept[] = {
       .only = 1 + FAULT_FREES,
       .n_skipped = 10,
       .skipped = {17, 16, 15, 14, 13, 12, 11, 10, 19, 18}}},
+    /* Whom another rank calls dead may be alive, and read memory of this one: it is given up. */
+    {1795780056017410,
+     {.edition = 10,
+      .items = 23,
+      .n_skipped = 15,
+      .skipped = {14, 13, 12, 11, 10, 9, 8, 7, 18, 17, 16, 15, 20, 19, 21}}},
     /* What ended while another request was tested is seen before a sleep. */
     {62000025, {.edition = 7, .items = -1}},
     {31002643, {.edition = 7, .items = -1}},
@@ -99,6 +105,12 @@ const kept storm_kept[] = {
     {1795768056000820, {.edition = 10, .items = -1}},
     {1795780056023140, {.edition = 12, .ranks = 25, .items = 1}},
     {1795780827003340, {.edition = 10, .ranks = 30, .items = 1, .is_over_shm = true}},
+    {1795780056017876,
+     {.edition = 10,
+      .items = 21,
+      .faults = 2,
+      .n_skipped = 17,
+      .skipped = {4, 3, 2, 1, 0, 8, 7, 6, 5, 19, 18, 17, 16, 14, 12, 11, 10}}},
     {20000129, {.edition = 3, .items = 22, .faults = 2, .n_skipped = 1, .skipped = {15}}},
 };
 const size_t storm_kept_count = sizeof storm_kept / sizeof *storm_kept;

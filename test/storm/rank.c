@@ -27,7 +27,7 @@ nbcoll_failure rank_failure(rank *r, int comm)
     failure.rank = -1;
     if (comm >= 0 && r->comm[comm])
         nbcoll_comm_failure(r->comm[comm], &failure);
-    else if (r->context)
+    else if (comm < 0 && r->context)
         nbcoll_last_failure(r->context, &failure);
     return failure;
 }
