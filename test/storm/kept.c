@@ -61,8 +61,13 @@ const kept storm_kept[] = {
 
     /* The same, where what waits for its answer has failed. */
     {720000343, {.edition = 8, .items = -1, .only = 1 + FAULT_FREES}},
-    /* What is freed, after another one was not made, is not taken for that. */
+    /* What is freed, after or before another one was not made, is not taken for that. */
     {740000153, {.edition = 8, .items = -1, .only = 1 + FAULT_FREES}},
+    {1795780056011159,
+     {.edition = 10,
+      .items = 22,
+      .n_skipped = 17,
+      .skipped = {5, 4, 3, 2, 1, 0, 13, 12, 11, 10, 19, 18, 7, 6, 21, 14, 8}}},
     /* Whoever waits for a rank to let go of what it exposed asks it, too, whether it has freed the communicator. */
     {1795768651000673, {.edition = 10, .items = -1}},
     {1795768651022476,
