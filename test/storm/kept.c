@@ -116,6 +116,12 @@ const kept storm_kept[] = {
       .faults = 2,
       .n_skipped = 17,
       .skipped = {4, 3, 2, 1, 0, 8, 7, 6, 5, 19, 18, 17, 16, 14, 12, 11, 10}}},
+    {1795799011009304,
+     {.edition = 12,
+      .items = 12,
+      .faults = 2,
+      .n_skipped = 11,
+      .skipped = {3, 2, 1, 0, 7, 6, 5, 4, 9, 8, 10}}},
     {20000129, {.edition = 3, .items = 22, .faults = 2, .n_skipped = 1, .skipped = {15}}},
 };
 const size_t storm_kept_count = sizeof storm_kept / sizeof *storm_kept;
