@@ -122,6 +122,13 @@ const kept storm_kept[] = {
       .faults = 2,
       .n_skipped = 11,
       .skipped = {3, 2, 1, 0, 7, 6, 5, 4, 9, 8, 10}}},
+    {1795799492002968,
+     {.edition = 12,
+      .ranks = 2,
+      .items = 15,
+      .faults = 3,
+      .n_skipped = 14,
+      .skipped = {6, 5, 4, 3, 2, 1, 0, 10, 9, 8, 7, 12, 11, 13}}},
     {20000129, {.edition = 3, .items = 22, .faults = 2, .n_skipped = 1, .skipped = {15}}},
 };
 const size_t storm_kept_count = sizeof storm_kept / sizeof *storm_kept;
