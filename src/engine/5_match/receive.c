@@ -81,7 +81,7 @@ static void nbcolli_orphan_answer(const nbcolli_incoming *in, nbcolli_type type,
 }
 
 /* How the communicator that this QUERY is about was freed here, or 0: it is still being made. Who asks has it: so this
- * rank has voted. If it was not made here, all have been told. */
+ * rank has voted. Of an operation that has failed here, and of what was not made, all have been told. */
 static nbcolli_freeing nbcolli_orphan_freeing(const nbcolli_link *home, const nbcolli_header *query)
 {
     const nbcolli_tombstone *tombstone = nbcolli_find_tombstone(home, query->comm);
@@ -91,7 +91,7 @@ static nbcolli_freeing nbcolli_orphan_freeing(const nbcolli_link *home, const nb
     while (made && !(made->link == home && made->making && made->vote_comm == query->bytes && made->vote_tag == tag))
         made = made->sister;
     if (tombstone)
-        return tombstone->failed_floor < UINT64_MAX ? NBCOLLI_FREED_FAILED : NBCOLLI_FREED_TOLD;
+        return query->tag < tombstone->failed_floor ? NBCOLLI_FREED_TOLD : NBCOLLI_FREED_FAILED;
     if (made)
         return (nbcolli_freeing)0;
     return nbcolli_is_unmade(home, query->bytes, tag) ? NBCOLLI_FREED_TOLD : NBCOLLI_FREED_WELL;
