@@ -459,7 +459,7 @@ NBCOLL_API nbcoll_status nbcoll_agent_takes(const nbcoll_agent *agent, const nbc
  *     touches, at leaders. That part waits while `programs` have not been reported.
  *   - All ranks describe their data alike: by a type that packs (which is refused: CALL; but not in an algorithm by
  *     nodes in three parts, whose first and last part pack and unpack) on all of them, or on none; in place on all,
- *     where all may.
+ *     where all may. In an alltoallw a rank all of whose blocks are empty has no type that packs.
  *   - What one rank alone knows does not bring an operation back to its engine, since the programs of others wait for
  *     this rank's: a call with a buffer that an agent's process can neither name nor copy is refused (ERR_BUFFER, and
  *     the reason in words to the agent's `log`, or else to the context's). Like every refused call it has taken no

@@ -11,6 +11,7 @@
 #include "../../src/engine/wire/giveup.h"
 #include "../../src/engine/comm/area.h"
 #include "../../src/engine/calls/create.h"
+#include "crew.h"
 #include "works.h"
 #include "world.h"
 
@@ -128,35 +129,65 @@ static void a_freed_communicator_is_not_taken_for_one_that_was_never_made(void *
     world_close(&w);
 }
 
-/* Rank 1 sends something of a communicator that rank 0 has not, after the making of one has ended so there. */
-static void unmade(nbcoll_status why)
+/* Rank 0 has freed a communicator, and has not made another one. Returns the tag of that. */
+static uint64_t free_and_cancel(world *w, nbcoll_comm *freed)
 {
-    world w;
-    nbcoll_comm *made[RANKS], *other[RANKS] = {0};
-    nbcoll_request q[RANKS];
-    nbcoll_status status[RANKS];
-    world_open(&w, RANKS, NULL, NULL, NULL);
-    split(&w, made);
-    const uint64_t id = made[0]->id;
-    EXPECT(OK, nbcoll_comm_free(made[0])); /* as if it had not been made */
-    EXPECT(OK, nbcoll_comm_idup(w.comm[0], &other[0], &q[0]));
-    if (why == NBCOLL_ERR_CANCELLED)
-        EXPECT(OK, nbcoll_cancel(q[0]));
-    else
-        EXPECT(OK, nbcoll_comm_declare_lost(w.comm[0], 2));
-    world_settle(&w, 1, q, status);
-    assert_int_equal(status[0], why);
-    tell(&w, (nbcolli_header){.comm = id, .type = NBCOLLI_RTS, .bytes = 8});
-    step(&w, 20);
-    fails_with(made[1], why, -1);
-    world_close(&w);
+    nbcoll_comm *other = NULL;
+    nbcoll_request q;
+    nbcoll_status status;
+
+    EXPECT(OK, nbcoll_comm_free(freed));
+    EXPECT(OK, nbcoll_comm_idup(w->comm[0], &other, &q));
+    EXPECT(OK, nbcoll_cancel(q));
+    world_settle(w, 1, &q, &status);
+    EXPECT(ERR_CANCELLED, status);
+    return w->comm[0]->taken - 1;
 }
 
-static void what_was_not_made_fails_by_what_ended_the_making_and_names_nobody(void **state)
+/* Whether what waits for it has a message, or a long one under way. */
+static void what_is_freed_before_its_time_is_a_mismatch_whatever_was_not_made_since(void **state)
 {
+    static unsigned char data[20000];
     (void)state;
-    unmade(NBCOLL_ERR_CANCELLED);
-    unmade(NBCOLL_ERR_PEER_LOST);
+    for (int sends = 0; sends < 2; sends++) {
+        const nbcoll_comm_config short_ones = {.size = sizeof short_ones, .cells = 8, .slots = 16, .schedules = 16,
+                                               .eager = 256, .large = 2048};
+        world w;
+        nbcoll_comm *made[RANKS];
+        nbcoll_request q;
+        nbcoll_status status;
+        nbcoll_failure failure;
+        world_open(&w, RANKS, NULL, NULL, &short_ones);
+        split(&w, made);
+        free_and_cancel(&w, made[0]);
+        EXPECT(OK, nbcoll_ibcast(data, sizeof data, NBCOLL_BYTE, sends, made[1], &q));
+        world_settle(&w, 1, &q, &status);
+        EXPECT(ERR_MISMATCH, status);
+        fails_with(made[1], NBCOLL_ERR_MISMATCH, 0);
+        EXPECT(OK, nbcoll_comm_failure(made[1], &failure));
+        assert_int_equal(failure.position, NBCOLL_POSITION_FREED);
+        world_close(&w);
+    }
+}
+
+/* As if the communicator were the one that was not made. */
+static void what_was_not_made_is_no_mismatch_for_who_asks(void **state)
+{
+    world w;
+    nbcoll_comm *made[RANKS];
+    nbcoll_request q;
+    nbcoll_status status;
+    (void)state;
+    world_open(&w, RANKS, NULL, NULL, NULL);
+    split(&w, made);
+    made[1]->vote_tag = free_and_cancel(&w, made[0]);
+    EXPECT(OK, nbcoll_ibarrier(made[1], &q));
+    for (uint64_t end = clock_ns() + 200000000; clock_ns() < end;)
+        step(&w, 1);
+    EXPECT(OK, nbcoll_cancel(q));
+    world_settle(&w, 1, &q, &status);
+    EXPECT(ERR_CANCELLED, status);
+    world_close(&w);
 }
 
 /* Of what others have called: a message waits there, so that it breaks when it is freed. */
@@ -251,7 +282,8 @@ int main(void)
         cmocka_unit_test(who_is_lost_to_others_names_itself_whoever_says_so),
         cmocka_unit_test(a_stall_that_comes_late_to_a_freed_communicator_breaks_nothing),
         cmocka_unit_test(who_has_not_made_a_communicator_since_a_rank_outside_was_lost_is_not_lost_itself),
-        cmocka_unit_test(what_was_not_made_fails_by_what_ended_the_making_and_names_nobody),
+        cmocka_unit_test(what_is_freed_before_its_time_is_a_mismatch_whatever_was_not_made_since),
+        cmocka_unit_test(what_was_not_made_is_no_mismatch_for_who_asks),
         cmocka_unit_test(a_freed_communicator_is_not_taken_for_one_that_was_never_made),
         cmocka_unit_test(a_communicator_that_is_freed_hears_no_more),
         cmocka_unit_test(whom_a_revoke_names_is_named_though_it_is_nobody),

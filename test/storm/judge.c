@@ -44,6 +44,15 @@ static bool is_blame(const nbcoll_failure *failure)
     return failure->is_before || failure->called.operation || failure->expected.operation;
 }
 
+/* Do relays carry out calls of the communicator? Whatever breaks them ends those of others as cancelled (relay.h). */
+static bool has_relays(const plan *p, int comm)
+{
+    for (int n = 0; n < p->items; n++)
+        if (p->item[n].kind == ITEM_DUP && p->item[n].made == comm && p->item[n].relays)
+            return true;
+    return false;
+}
+
 static const char *is_without_cause(const actor *a, const item *i, nbcoll_status status, const nbcoll_failure *failure)
 {
     static const struct {
@@ -66,6 +75,8 @@ static const char *is_without_cause(const actor *a, const item *i, nbcoll_status
     /* whatever ends one of its operations ends all that an agent has (offload.h); it refuses calls that others make */
     if (s->plan.has_agents && s->bad_anywhere &&
         (status == NBCOLL_ERR_PEER_LOST || status == NBCOLL_ERR_CANCELLED || status == NBCOLL_ERR_MISMATCH))
+        return NULL;
+    if (status == NBCOLL_ERR_CANCELLED && s->bad_anywhere && i && has_relays(&s->plan, i->comm))
         return NULL;
     if (!of[status].causes)
         return "no operation ends like that";

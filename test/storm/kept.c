@@ -61,8 +61,13 @@ const kept storm_kept[] = {
 
     /* The same, where what waits for its answer has failed. */
     {720000343, {.edition = 8, .items = -1, .only = 1 + FAULT_FREES}},
-    /* What is freed, after another one was not made, is not taken for that. */
+    /* What is freed, after or before another one was not made, is not taken for that. */
     {740000153, {.edition = 8, .items = -1, .only = 1 + FAULT_FREES}},
+    {1795780056011159,
+     {.edition = 10,
+      .items = 22,
+      .n_skipped = 17,
+      .skipped = {5, 4, 3, 2, 1, 0, 13, 12, 11, 10, 19, 18, 7, 6, 21, 14, 8}}},
     /* Whoever waits for a rank to let go of what it exposed asks it, too, whether it has freed the communicator. */
     {1795768651000673, {.edition = 10, .items = -1}},
     {1795768651022476,
@@ -81,6 +86,14 @@ const kept storm_kept[] = {
       .only = 1 + FAULT_FREES,
       .n_skipped = 10,
       .skipped = {17, 16, 15, 14, 13, 12, 11, 10, 19, 18}}},
+    /* Whom another rank calls dead may be alive, and read memory of this one: it is given up. */
+    {1795780056017410,
+     {.edition = 10,
+      .items = 23,
+      .n_skipped = 15,
+      .skipped = {14, 13, 12, 11, 10, 9, 8, 7, 18, 17, 16, 15, 20, 19, 21}}},
+    /* Who has freed a communicator since an operation has failed is not lost to those that have not heard of that. */
+    {1795799554004554, {.edition = 12, .items = 14, .faults = 2, .is_over_shm = true}},
     /* What ended while another request was tested is seen before a sleep. */
     {62000025, {.edition = 7, .items = -1}},
     {31002643, {.edition = 7, .items = -1}},
@@ -99,6 +112,27 @@ const kept storm_kept[] = {
     {1795768056000820, {.edition = 10, .items = -1}},
     {1795780056023140, {.edition = 12, .ranks = 25, .items = 1}},
     {1795780827003340, {.edition = 10, .ranks = 30, .items = 1, .is_over_shm = true}},
+    {1795780056017876,
+     {.edition = 10,
+      .items = 21,
+      .faults = 2,
+      .n_skipped = 17,
+      .skipped = {4, 3, 2, 1, 0, 8, 7, 6, 5, 19, 18, 17, 16, 14, 12, 11, 10}}},
+    {1795799011009304,
+     {.edition = 12,
+      .items = 12,
+      .faults = 2,
+      .n_skipped = 11,
+      .skipped = {3, 2, 1, 0, 7, 6, 5, 4, 9, 8, 10}}},
+    {1795799492002968,
+     {.edition = 12,
+      .ranks = 2,
+      .items = 15,
+      .faults = 3,
+      .n_skipped = 14,
+      .skipped = {6, 5, 4, 3, 2, 1, 0, 10, 9, 8, 7, 12, 11, 13}}},
+    {1795799936000819,
+     {.edition = 12, .items = 33, .faults = 2, .n_skipped = 11, .skipped = {28, 27, 26, 25, 8, 7, 6, 5, 18, 17, 30}}},
     {20000129, {.edition = 3, .items = 22, .faults = 2, .n_skipped = 1, .skipped = {15}}},
 };
 const size_t storm_kept_count = sizeof storm_kept / sizeof *storm_kept;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../src/engine/1_state/context.h"
 #include "counters.h"
 #include "rank.h"
 
@@ -27,7 +28,7 @@ nbcoll_failure rank_failure(rank *r, int comm)
     failure.rank = -1;
     if (comm >= 0 && r->comm[comm])
         nbcoll_comm_failure(r->comm[comm], &failure);
-    else if (r->context)
+    else if (comm < 0 && r->context)
         nbcoll_last_failure(r->context, &failure);
     return failure;
 }
@@ -626,10 +627,8 @@ void rank_print(const actor *a)
         printf(" %d", r->open[k]->item);
     for (int c = 0; c < COMMS_MOST; c++)
         if (r->comm[c] && !r->leaves) {
-            nbcoll_failure failure;
-            nbcoll_comm_failure(r->comm[c], &failure);
-            nbcoll_failure_text(&failure, text, sizeof text);
-            printf("\n    communicator %d: %zu active; %s", c, nbcoll_comm_active(r->comm[c]), text);
+            nbcoll_failure_text(&r->comm[c]->failure, text, sizeof text); /* asked for, it waits for who is in a call */
+            printf("\n    communicator %d: %zu active; %s", c, (size_t)r->comm[c]->active, text);
         }
     printf("\n");
 }

@@ -51,7 +51,7 @@ typedef struct rank {
 uint64_t rank_choose(rank *r, uint64_t below);
 /* It goes on with no further item. */
 void rank_stops(rank *r, unsigned why);
-/* The failure of a communicator, or (-1) the context's last one. */
+/* The failure of a communicator, of which none is known where that is freed, or (-1) the context's last one. */
 nbcoll_failure rank_failure(rank *r, int comm);
 /* Waits in one of the ways that there are. */
 nbcoll_status rank_wait(rank *r, nbcoll_request *request);

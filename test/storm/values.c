@@ -183,11 +183,26 @@ static nbcoll_status op_combine(void *user, void *result, const void *left, cons
     return NBCOLL_OK;
 }
 
+/* Of an alltoallw the types of empty blocks are not read: has each rank one that is? */
+static bool has_types(const operation *o, int ranks)
+{
+    bool has = true;
+    for (int rank = 0; rank < ranks && o->what == NBCOLL_OPERATION_ALLTOALLW; rank++) {
+        size_t elements = 0;
+        for (int peer = 0; peer < ranks; peer++)
+            elements += length(o, peer, rank) + (o->in_place ? 0 : length(o, rank, peer));
+        has &= elements > 0;
+    }
+    return has;
+}
+
+/* Agents want types that pack on all ranks, or on none. */
 static void describe_own(buffers *b, const item *i)
 {
     if (b->element != ELEMENT_PREDEFINED) {
-        bool on_all = combines(b->o.what) || b->actor->storm->plan.has_agents;
+        bool has_agents = b->actor->storm->plan.has_agents, on_all = combines(b->o.what) || has_agents;
         bool packs = b->element == ELEMENT_PACKED && (on_all || mix(b->salt, (uint64_t)b->rank) % 4);
+        packs &= !has_agents || has_types(&b->o, b->ranks);
         b->packed = i->packed;
         b->extent = b->packed + (packs ? 1 + (b->packed + (combines(b->o.what) ? 0 : (size_t)b->rank)) % 9 : 0);
         if (packs && b->actor->storm->plan.is_alike)

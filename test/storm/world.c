@@ -13,7 +13,7 @@
 
 #include "storm.h"
 
-#define LONGEST (120 * SECOND) /* after the last cause, or the last lateness: then something hangs */
+#define LONGEST (120 * SECOND) /* after the last cause, lateness or end of a call: then something hangs */
 #define STEPS_MOST 8000000ull    /* likewise, or after something has ended: then the ranks only turn round */
 
 static storm *running; /* while a rank has its turn */
@@ -47,7 +47,7 @@ void storm_note(storm *s, int rank, note what, uint64_t a, uint64_t b)
         met.faults[a]++;
     if (what == NOTE_ENDS || what == NOTE_OVER)
         s->steps_moved = s->steps;
-    if (what == NOTE_ENDS && s->plan.is_patient && s->last_cause < s->now) /* each step may have slept for some time */
+    if (what == NOTE_ENDS && s->last_cause < s->now) /* each step of an operation may have slept for some time */
         s->last_cause = s->now;
     if (s->is_loud)
         printf("%12llu rank %d %s %llu %llu\n", (unsigned long long)s->now, rank, note_name[what],

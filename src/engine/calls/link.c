@@ -270,6 +270,15 @@ static void nbcolli_areas_forget(nbcoll_context *c, nbcolli_area *area)
     }
 }
 
+static void nbcolli_tombstones_free(nbcoll_context *c, nbcolli_tombstone *tombstone)
+{
+    while (tombstone) {
+        nbcolli_tombstone *next = tombstone->next;
+        nbcolli_free(&c->host, tombstone, sizeof *tombstone);
+        tombstone = next;
+    }
+}
+
 static void nbcolli_unexpected_clear(nbcolli_unexpected **list)
 {
     while (*list) {
@@ -292,11 +301,8 @@ void nbcolli_link_drop(nbcolli_link *link)
     nbcolli_unexpected_clear(&link->orphans);
     for (size_t i = 0; i <= link->unexpected_mask; i++)
         nbcolli_unexpected_clear(&link->unexpected[i]);
-    while (link->tombstones) {
-        nbcolli_tombstone *tombstone = link->tombstones;
-        link->tombstones = tombstone->next;
-        nbcolli_free(&c->host, tombstone, sizeof *tombstone);
-    }
+    nbcolli_tombstones_free(c, link->tombstones);
+    nbcolli_tombstones_free(c, link->unmade);
     nbcolli_shrinks_clear(link);
     nbcolli_farewells_free(c, link);
     nbcolli_channels_free(link);

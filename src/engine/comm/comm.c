@@ -29,6 +29,14 @@ const nbcolli_tombstone *nbcolli_find_tombstone(const nbcolli_link *link, uint64
     return tombstone;
 }
 
+int nbcolli_is_unmade(const nbcolli_link *link, uint64_t vote_comm, uint64_t vote_tag)
+{
+    const nbcolli_tombstone *tombstone = link->unmade;
+    while (tombstone && !(tombstone->id == vote_comm && tombstone->failed_floor == vote_tag))
+        tombstone = tombstone->next;
+    return tombstone != NULL;
+}
+
 nbcoll_status nbcolli_comm_config_read(const nbcoll_comm_config *given, nbcoll_comm_config *config)
 {
     *config = (nbcoll_comm_config)NBCOLL_COMM_DEFAULTS;
@@ -122,19 +130,29 @@ static void nbcolli_comm_unregister(nbcoll_comm *comm)
     *at = comm->next;
 }
 
-/* Where all went well nothing can come any more, and only where another one was not made it could be taken for that. Of
- * one that was not made nothing will be started. */
+/* Where all went well nothing can come any more. Of a first one that was not made nothing will be started. */
 static void nbcolli_comm_bury(nbcoll_comm *comm)
 {
     nbcolli_tombstone *tombstone = comm->tombstone;
 
-    if (!comm->listed || !(comm->failed_floor || nbcolli_broken(comm) || comm->link->unmade)) {
+    if (!comm->listed || !(comm->failed_floor || nbcolli_broken(comm))) {
         nbcolli_free(&comm->context->host, tombstone, sizeof *tombstone);
         return;
     }
     *tombstone = (nbcolli_tombstone){comm->link->tombstones, comm->id,
                                      nbcolli_broken(comm) || comm->making ? UINT64_MAX : comm->failed_floor};
     comm->link->tombstones = tombstone;
+}
+
+void nbcolli_comm_unmade(nbcoll_comm *comm)
+{
+    nbcolli_tombstone *tombstone = comm->tombstone;
+
+    if (comm->listed)
+        return;
+    *tombstone = (nbcolli_tombstone){comm->link->unmade, comm->vote_comm, comm->vote_tag};
+    comm->link->unmade = tombstone;
+    comm->tombstone = NULL;
 }
 
 void nbcolli_comm_destroy(nbcoll_comm *comm)

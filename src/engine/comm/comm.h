@@ -17,6 +17,9 @@ static inline nbcoll_comm *nbcolli_find_comm(const nbcolli_link *link, uint64_t 
 /* What is left of a freed communicator of that id, or null. */
 const nbcolli_tombstone *nbcolli_find_tombstone(const nbcolli_link *link, uint64_t id);
 
+/* Has the making of the communicator of that vote failed here? */
+int nbcolli_is_unmade(const nbcolli_link *link, uint64_t vote_comm, uint64_t vote_tag);
+
 /* Can a communicator have so many? The ranges that nbcoll_comm_config gives. */
 static inline int nbcolli_slots_are_possible(uint32_t slots, uint32_t cells)
 {
@@ -33,6 +36,9 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
 
 /* Makes it known to its link, under its id. */
 void nbcolli_comm_register(nbcoll_comm *comm);
+
+/* Its making has failed, and it is to be destroyed: its vote is remembered. */
+void nbcolli_comm_unmade(nbcoll_comm *comm);
 
 /* Frees an idle communicator. */
 void nbcolli_comm_destroy(nbcoll_comm *comm);

@@ -78,16 +78,16 @@ static uint8_t nbcolli_shrink_payload_gone(const void *payload, size_t bytes, in
 
 /* ---- who is gone ------------------------------------------------------------------------------------------------- */
 
-/* What another says of a rank counts on the whole endpoint, unless it has only left. */
+/* What another says of a rank counts on the whole endpoint, unless it has only left. That it is dead the other one's
+ * transport has found: it may be alive to this rank, and read its memory. */
 static void nbcolli_shrink_learn(nbcolli_link *link, int address, uint8_t gone)
 {
-    if (gone == NBCOLLI_GONE_GIVEN_UP)
+    if ((gone == NBCOLLI_GONE_GIVEN_UP || gone == NBCOLLI_GONE_DEAD) && !nbcolli_is_dead(link, address))
         nbcolli_give_up(link, address);
-    else if (gone == NBCOLLI_GONE_DEAD)
-        nbcolli_mark_lost(link, address, NBCOLLI_DEAD);
 }
 
-/* How this rank sees another. One that is cut off is given up now: all will do without it. */
+/* How this rank sees another. One that is cut off is given up now, unless its end was reported: all will do without
+ * it. */
 static uint8_t nbcolli_shrink_gone_here(nbcolli_link *link, int address)
 {
     int loss = link->loss[address];
@@ -98,9 +98,8 @@ static uint8_t nbcolli_shrink_gone_here(nbcolli_link *link, int address)
         return NBCOLLI_GONE_LEFT;
     if (loss & NBCOLLI_OVER)
         return NBCOLLI_GONE_DEAD;
-    if (!nbcolli_is_dead(link, address))
-        nbcolli_give_up(link, address);
-    return nbcolli_is_given_up(link, address) ? NBCOLLI_GONE_GIVEN_UP : NBCOLLI_GONE_DEAD;
+    nbcolli_give_up(link, address);
+    return NBCOLLI_GONE_GIVEN_UP;
 }
 
 static void nbcolli_shrink_tell_members(nbcolli_shrink *s)

@@ -302,18 +302,15 @@ void nbcolli_ask_in(nbcoll_comm *comm, const nbcolli_header *h)
     nbcolli_ask_answer(comm, (int)h->source);
 }
 
-void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, int is_freed,
-                           const nbcolli_tombstone *tombstone)
+void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, nbcolli_freeing freeing)
 {
     nbcolli_header where = {.comm = h->comm, .tag = h->tag, .source = h->to, .to = h->source, .type = NBCOLLI_WHERE};
     int had_agent = link->home->agents_comm == h->comm;
 
-    where.status = is_freed || had_agent ? NBCOLL_POSITION_FREED : NBCOLL_POSITION_NOT_STARTED;
+    where.status = freeing || had_agent ? NBCOLL_POSITION_FREED : NBCOLL_POSITION_NOT_STARTED;
     if (where.status == NBCOLL_POSITION_FREED) {
         where.bytes = had_agent ? link->home->agents_called : UINT64_MAX;
-        where.number = !tombstone || !tombstone->failed_floor ? NBCOLLI_FREED_WELL
-                       : tombstone->failed_floor < UINT64_MAX ? NBCOLLI_FREED_FAILED
-                                                              : NBCOLLI_FREED_TOLD;
+        where.number = freeing ? freeing : NBCOLLI_FREED_WELL;
         where.count = nbcolli_credits_out(link, &link->pair[source]) << 1;
     }
     nbcolli_control(link, source, &where); /* always: who asks does not ask again before it has an answer */
@@ -392,7 +389,7 @@ static void nbcolli_where_judge(nbcoll_comm *comm, const nbcolli_header *h, nbco
         if (!nbcolli_op_waits(op, &awaited, &tag) || awaited != rank || tag != run->tag)
             continue;
         /* A send that stalls has gone nowhere: who is through there did not wait for it. */
-        p->is_final = op->phase == NBCOLLI_STALLING ||
+        p->is_final = op->phase == NBCOLLI_STALLING || (op->refused && p->freeing == NBCOLLI_FREED_WELL) ||
                       (op->phase == NBCOLLI_POSTED && nbcolli_is_quiet(comm, h));
         nbcolli_ask_judge(op, rank, tag, p);
     }

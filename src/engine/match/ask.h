@@ -63,9 +63,8 @@ nbcoll_failure nbcolli_awaited(const nbcolli_run *run);
 /* A QUERY has come. */
 void nbcolli_ask_in(nbcoll_comm *comm, const nbcolli_header *h);
 
-/* A QUERY about a communicator that is unknown here: freed, if so with its tombstone, or not made yet. */
-void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, int is_freed,
-                           const nbcolli_tombstone *tombstone);
+/* A QUERY about a communicator that is unknown here: freed so, or (0) not made yet. */
+void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, nbcolli_freeing freeing);
 
 /* A WHERE has come. */
 void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h);

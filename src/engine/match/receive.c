@@ -81,14 +81,21 @@ static void nbcolli_orphan_answer(const nbcolli_incoming *in, nbcolli_type type,
     nbcolli_control(in->link, in->source, &answer);
 }
 
-/* Is the communicator that this QUERY is about still being made? Who asks has it: so this rank has voted. */
-static int nbcolli_is_in_making(const nbcolli_link *home, const nbcolli_header *query)
+/* How the communicator that this QUERY is about was freed here, or 0: it is still being made. Who asks has it: so this
+ * rank has voted. Of an operation that has failed here, and of what was not made, all have been told. */
+static nbcolli_freeing nbcolli_orphan_freeing(const nbcolli_link *home, const nbcolli_header *query)
 {
+    const nbcolli_tombstone *tombstone = nbcolli_find_tombstone(home, query->comm);
     const nbcoll_comm *made = home->context->comms;
     const uint64_t tag = (uint64_t)query->number << 32 | query->stamp; /* those of shrinks are the highest ones */
+
     while (made && !(made->link == home && made->making && made->vote_comm == query->bytes && made->vote_tag == tag))
         made = made->sister;
-    return made != NULL;
+    if (tombstone)
+        return query->tag < tombstone->failed_floor ? NBCOLLI_FREED_TOLD : NBCOLLI_FREED_FAILED;
+    if (made)
+        return (nbcolli_freeing)0;
+    return nbcolli_is_unmade(home, query->bytes, tag) ? NBCOLLI_FREED_TOLD : NBCOLLI_FREED_WELL;
 }
 
 /* Messages that belong to the endpoint. */
@@ -107,10 +114,11 @@ static int nbcolli_is_of_endpoint(nbcolli_incoming *in)
     return 1;
 }
 
-/* A message of a communicator that is unknown here: one that is being made, or one that was freed. Of those only the
- * ones with a tombstone can still be sent anything that wants an answer, and at once: its sender may join in the making
- * only when it has got that. An operation that was not started here before it was freed ends there: it never will be.
- * Of what stalls while something is being made nothing is kept: its sender asks where the operation is (ask.h). */
+/* A message of a communicator that is unknown here: one that is being made, that was not made, or that was freed. What
+ * wants an answer gets it at once: its sender may join in the making only when it has got that. An operation that was
+ * not started here before it was freed ends there: it never will be. Where it may be of one that was not made its
+ * sender has been told so, or asks where the operation is (ask.h), which names the vote. So it does where something
+ * stalls while one is being made: of that nothing is kept. */
 static void nbcolli_orphan_settle(nbcolli_incoming *in, int is_freed)
 {
     const nbcolli_header *m = &in->header;
@@ -125,8 +133,8 @@ static void nbcolli_orphan_settle(nbcolli_incoming *in, int is_freed)
         nbcolli_stalls_seen(&in->link->pair[in->source], m);
     else if (!is_freed && nbcolli_orphan_keep(in))
         return;
-    int is_unmade = !is_freed || (home->unmade && !tombstone); /* perhaps, and nobody knows by whom */
-    nbcoll_status why = has_failed || is_unmade ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_MISMATCH;
+    int is_never_started = is_freed && !has_failed && (tombstone || !home->unmade); /* for certain */
+    nbcoll_status why = is_never_started ? NBCOLL_ERR_MISMATCH : NBCOLL_ERR_CANCELLED;
     if (is_message)
         nbcolli_credit_back(in->link, in->source);
     if (m->type == NBCOLLI_RTS)
@@ -135,8 +143,8 @@ static void nbcolli_orphan_settle(nbcolli_incoming *in, int is_freed)
         nbcolli_orphan_answer(in, NBCOLLI_REVOKED, m->number, NBCOLL_OK);
     if (m->type == NBCOLLI_CTS && in->bytes) /* it lends memory */
         nbcolli_orphan_answer(in, NBCOLLI_PUT, m->number, NBCOLL_ERR_CANCELLED);
-    if (is_message && is_freed && !has_failed)
-        nbcolli_orphan_answer(in, NBCOLLI_LOST, is_unmade ? UINT32_MAX : m->to, is_unmade ? home->unmade : why);
+    if (is_message && is_never_started)
+        nbcolli_orphan_answer(in, NBCOLLI_LOST, m->to, why);
     if (m->type == NBCOLLI_STALLED)
         nbcolli_credits_send(in->link, in->source);
     nbcolli_done_with(in);
@@ -163,17 +171,15 @@ static void nbcolli_orphan_in(nbcolli_incoming *in)
 {
     const nbcolli_header *m = &in->header;
     nbcolli_link *home = in->link->home;
-    const nbcolli_tombstone *tombstone = nbcolli_find_tombstone(home, m->comm);
-    int is_query = m->type == NBCOLLI_QUERY;
-    int is_freed = tombstone || !home->creating || (is_query && !nbcolli_is_in_making(home, m));
 
-    if (!is_query) {
-        nbcolli_orphan_settle(in, is_freed);
+    if (m->type != NBCOLLI_QUERY) {
+        nbcolli_orphan_settle(in, !home->creating || nbcolli_find_tombstone(home, m->comm));
         return;
     }
-    if (is_freed)
+    nbcolli_freeing freeing = nbcolli_orphan_freeing(home, m);
+    if (freeing)
         nbcolli_orphans_settle(home, m->comm);
-    nbcolli_ask_elsewhere(in->link, in->source, m, is_freed, tombstone);
+    nbcolli_ask_elsewhere(in->link, in->source, m, freeing);
 }
 
 /* What concerns neither credits, channels nor memory of a pair: it may also come at home, from a rank that has not made

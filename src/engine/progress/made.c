@@ -253,8 +253,7 @@ void nbcolli_comm_made(nbcolli_request *r)
     nbcolli_ballot_free(eldest);
     link->creating--;
     if (r->status != NBCOLL_OK)
-        link->unmade = r->status == NBCOLL_ERR_PEER_LOST && link->unmade != NBCOLL_ERR_CANCELLED ? NBCOLL_ERR_PEER_LOST
-                                                                                              : NBCOLL_ERR_CANCELLED;
+        nbcolli_comm_unmade(eldest);
     for (nbcoll_comm *comm = eldest, *next; comm; comm = next) {
         next = comm->twin;
         nbcolli_made_give(r, comm);

@@ -251,7 +251,8 @@ typedef struct nbcolli_programs {
 typedef enum nbcolli_freeing {
     NBCOLLI_FREED_WELL = 1, /* all that its rank started there ended well */
     NBCOLLI_FREED_FAILED,   /* not all */
-    NBCOLLI_FREED_TOLD      /* it was broken: the others have been told; or its rank leaves, which they will see */
+    NBCOLLI_FREED_TOLD      /* it was broken, not made, or what is asked about has failed: the others have been told; or
+                               its rank leaves, which they will see */
 } nbcolli_freeing;
 
 struct nbcoll_comm {

@@ -93,8 +93,8 @@ struct nbcolli_link {
     uint32_t serial; /* last one given to a communicator */
     uint32_t relays; /* that this rank has led over it, whose agents number them */
     nbcolli_shrink *shrinks; /* under way, or over and not known by all */
-    nbcoll_status unmade; /* the making of one has failed, which others may have: ERR_PEER_LOST if all ended by losses,
-                             else ERR_CANCELLED; or OK */
+    nbcolli_tombstone *unmade; /* of those whose making has failed here, and which others may have: `id` and
+                                  `failed_floor` are the communicator and the tag of the vote */
     nbcolli_unexpected *orphans; /* messages of communicators that are being made */
 
     /* Whoever learns of it, mostly progress; a call that declares a rank lost. Progress tells the communicators. */

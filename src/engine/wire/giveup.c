@@ -91,7 +91,8 @@ void nbcolli_tell_given_up(nbcolli_link *link)
     nbcolli_header h = {.comm = NBCOLLI_NO_COMM, .type = NBCOLLI_GIVE_UP};
 
     for (int peer = 0; peer < link->endpoint->ranks && link->untold; peer++)
-        if (link->loss[peer] & NBCOLLI_UNTOLD && !nbcolli_may_read(link, peer) && nbcolli_control(link, peer, &h)) {
+        if (link->loss[peer] & NBCOLLI_UNTOLD && !nbcolli_may_read(link, peer) &&
+            (link->loss[peer] & NBCOLLI_OVER || nbcolli_control(link, peer, &h))) {
             link->loss[peer] &= (uint8_t)~NBCOLLI_UNTOLD;
             link->untold--;
         }
