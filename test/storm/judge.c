@@ -25,7 +25,7 @@ static bool may_be_named(const storm *s, int rank, nbcoll_status status)
     case NBCOLL_ERR_FAULT:
         return bad & BAD_BUFFER;
     case NBCOLL_ERR_MISMATCH:
-        return bad & (BAD_DIFFERS | BAD_LEFT);
+        return bad & (BAD_DIFFERS | BAD_QUITS);
     case NBCOLL_ERR_CANCELLED:
         return bad & (BAD_CANCELS | BAD_MEMORY | BAD_BUFFER);
     default:
@@ -55,8 +55,8 @@ static const char *is_without_cause(const actor *a, const item *i, nbcoll_status
         [NBCOLL_ERR_MEMORY] = {BAD_MEMORY | BAD_KEY, "no memory was refused"},
         [NBCOLL_ERR_FAULT] = {BAD_BUFFER, "all memory could be touched"},
         [NBCOLL_ERR_CALL] = {BAD_HOST, "no function has failed"},
-        /* who has freed a communicator differs from those that wait for it */
-        [NBCOLL_ERR_MISMATCH] = {BAD_DIFFERS | BAD_LEFT, "all have called the same"},
+        /* who has freed a communicator differs from those that wait for it, but where it had failed there */
+        [NBCOLL_ERR_MISMATCH] = {BAD_DIFFERS | BAD_QUITS, "all have called the same"},
         /* who has no memory for a communicator, or cannot get its vote, cancels it */
         [NBCOLL_ERR_CANCELLED] = {BAD_CANCELS | BAD_MEMORY | BAD_BUFFER, "nobody has cancelled"}};
     const storm *s = a->storm;
@@ -153,6 +153,43 @@ static void judge_difference(actor *a, const item *i, int index, nbcoll_status s
                    index, nbcoll_operation_name(i->o.what), differs, s->plan.item[differs].differs - 1);
 }
 
+/* Where nothing holds up what ranks say, it is known in the end who differs from most: one of those who called alike
+ * says so at least. */
+void judge_blamed(actor *a, nbcoll_failure (*of)(actor *a, int comm))
+{
+    int differs = only_difference(a->storm);
+    if (differs >= 0 && a->storm->is_different)
+        a->storm->blamed[a->rank] = of(a, a->storm->plan.item[differs].comm);
+}
+
+static bool is_prompt(const plan *p)
+{
+    bool is = !p->late && !p->is_over_shm && !p->has_drivers && !p->has_agents && !p->ticks;
+    for (const net *n = p->net; n < p->net + p->nets; n++)
+        is &= !n->far && n->refused <= 30;
+    return is;
+}
+
+void judge_blames(storm *s)
+{
+    int differs = only_difference(s), who, sides = 0, most = 0;
+    if (differs < 0 || !s->is_different || !is_prompt(&s->plan))
+        return;
+    who = s->plan.item[differs].differs - 1;
+    const place_in *place = s->plan.place[s->plan.item[differs].comm];
+    for (int r = 0; r < s->plan.ranks; r++) {
+        const nbcoll_failure *f = &s->blamed[r];
+        if (r == who || place[r].group != place[who].group || f->status != NBCOLL_ERR_MISMATCH || f->is_before ||
+            !f->called.operation)
+            continue;
+        sides += f->other >= 0;
+        most += f->other < 0;
+    }
+    if (place[who].size > 2 && sides && !most)
+        storm_find(s, "item %d: rank %d differs from all others, but none of them says that it differs from most",
+                   differs, who);
+}
+
 /* ---- ends -------------------------------------------------------------------------------------------------------- */
 
 void judge_end(actor *a, const item *i, int index, nbcoll_status status, const nbcoll_failure *failure, buffers *b)
@@ -181,4 +218,15 @@ void judge_end(actor *a, const item *i, int index, nbcoll_status status, const n
     if (b && (wrong = buffers_wrong(b, is_right, text)))
         storm_find(s, "rank %d, item %d (%s, %d of %d): %s: %s", a->rank, index, nbcoll_operation_name(b->o.what),
                    b->rank, b->ranks, nbcoll_status_name(status), wrong);
+}
+
+void judge_all(actor *a, nbcoll_status all, size_t n, const nbcoll_status statuses[])
+{
+    size_t first = 0;
+    while (first < n && statuses[first] == NBCOLL_OK)
+        first++;
+    nbcoll_status is = first < n ? statuses[first] : NBCOLL_OK;
+    if (all != is && !a->is_dead && !a->storm->ends)
+        storm_find(a->storm, "rank %d: wait_all says %s, but the first that is not well is %s", a->rank,
+                   nbcoll_status_name(all), nbcoll_status_name(is));
 }

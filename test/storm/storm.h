@@ -228,6 +228,7 @@ enum {
     BAD_OPENING = 4096, /* a system call of its opening was refused */
     BAD_FREED = 2048,  /* it has freed a communicator before its time */
     BAD_BUFFER = 8192, /* a get or put has not been able to touch its memory */
+    BAD_QUITS = 16384, /* it has left, or freed a communicator, before its time, with no failure to make it */
     BAD_ENDED = 1024,  /* something has ended badly on it: what it has not sent for that it never will */
     BAD_HEADER = 256 /* then any end is allowed, and none; but nothing outside may be touched */
 };
@@ -275,6 +276,7 @@ struct storm {
     unsigned char *memory[NETS]; /* shared */
     char finding[1000];
     bool is_loud;
+    nbcoll_failure blamed[RANKS_MOST]; /* by each, for what is_different: of its communicator, when it leaves */
     int full_at;       /* 1 + the item at which the first communicator had no tag left */
     bool is_different; /* a rank has called something that must be equal otherwise */
     bool ends; /* only the dead are left: to them everybody is lost */
@@ -438,6 +440,13 @@ void buffers_free(buffers *b);
 
 /* A call has ended so, on a communicator: a finding, unless it may. */
 void judge_end(actor *a, const item *i, int index, nbcoll_status status, const nbcoll_failure *failure, buffers *b);
+
+/* What wait_all has said, and of each. */
+void judge_all(actor *a, nbcoll_status all, size_t n, const nbcoll_status statuses[]);
+
+/* A rank leaves, and its communicators are still there; the job is over. */
+void judge_blamed(actor *a, nbcoll_failure (*of)(actor *a, int comm));
+void judge_blames(storm *s);
 
 /* May survivors go on without it? */
 bool judge_is_gone(const storm *s, int rank);
