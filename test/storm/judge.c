@@ -5,6 +5,7 @@
  * one to whom something has happened. */
 #include <stdio.h>
 
+#include "counters.h"
 #include "storm.h"
 
 /* What must have happened to the rank that is named. One that has left in good order is lost only once it has closed
@@ -103,8 +104,11 @@ static int only_difference(const storm *s)
 {
     int found = -1;
     for (int n = 0; n < s->plan.items; n++)
-        if (s->plan.item[n].differs && !s->plan.is_skipped[n])
+        if (s->plan.item[n].differs && !s->plan.is_skipped[n]) {
+            if (found >= 0)
+                return -1;
             found = n;
+        }
     for (int n = 0; n < s->plan.items; n++)
         if (s->plan.item[n].cancels)
             return -1;
@@ -153,41 +157,31 @@ static void judge_difference(actor *a, const item *i, int index, nbcoll_status s
                    index, nbcoll_operation_name(i->o.what), differs, s->plan.item[differs].differs - 1);
 }
 
-/* Where nothing holds up what ranks say, it is known in the end who differs from most: one of those who called alike
- * says so at least. */
-void judge_blamed(actor *a, nbcoll_failure (*of)(actor *a, int comm))
+void judge_heard(actor *a, int from, const nbcoll_header *header)
 {
-    int differs = only_difference(a->storm);
-    if (differs >= 0 && a->storm->is_different)
-        a->storm->blamed[a->rank] = of(a, a->storm->plan.item[differs].comm);
+    uint64_t said = counters_said(header);
+    if (said && (!a->heard[from] || said < a->heard[from]))
+        a->heard[from] = said;
 }
 
-static bool is_prompt(const plan *p)
+/* Who has heard what most ranks have called knows who differs from most. */
+void judge_blamed(actor *a, const nbcoll_failure *f)
 {
-    bool is = !p->late && !p->is_over_shm && !p->has_drivers && !p->has_agents && !p->ticks;
-    for (const net *n = p->net; n < p->net + p->nets; n++)
-        is &= !n->far && n->refused <= 30;
-    return is;
-}
-
-void judge_blames(storm *s)
-{
-    int differs = only_difference(s), who, sides = 0, most = 0;
-    if (differs < 0 || !s->is_different || !is_prompt(&s->plan))
+    const storm *s = a->storm;
+    int differs = only_difference(s), alike = 1;
+    if (differs < 0 || s->plan.has_drivers || !s->is_different) /* a driver may still be at it */
         return;
-    who = s->plan.item[differs].differs - 1;
+    if (f->status != NBCOLL_ERR_MISMATCH || f->other < 0 || !f->called.operation || f->is_before)
+        return;
+    int who = s->plan.item[differs].differs - 1;
     const place_in *place = s->plan.place[s->plan.item[differs].comm];
-    for (int r = 0; r < s->plan.ranks; r++) {
-        const nbcoll_failure *f = &s->blamed[r];
-        if (r == who || place[r].group != place[who].group || f->status != NBCOLL_ERR_MISMATCH || f->is_before ||
-            !f->called.operation)
-            continue;
-        sides += f->other >= 0;
-        most += f->other < 0;
-    }
-    if (place[who].size > 2 && sides && !most)
-        storm_find(s, "item %d: rank %d differs from all others, but none of them says that it differs from most",
-                   differs, who);
+    if (a->rank == who || place[a->rank].group != place[who].group)
+        return;
+    for (int r = 0; r < s->plan.ranks; r++)
+        alike += r != who && r != a->rank && place[r].group == place[who].group && a->heard[r] == f->tag + 1;
+    if (2 * alike > place[who].size)
+        storm_find(a->storm, "rank %d, item %d: it knows the calls of %d of %d, but not that rank %d differs from most",
+                   a->rank, differs, alike, place[who].size, who);
 }
 
 /* ---- ends -------------------------------------------------------------------------------------------------------- */

@@ -538,12 +538,6 @@ static void linger(rank *r)
     }
 }
 
-static nbcoll_failure blames(actor *a, int comm)
-{
-    rank *r = a->program;
-    return r->comm[comm] ? rank_failure(r, comm) : (nbcoll_failure){0};
-}
-
 static void leave(rank *r)
 {
     storm *s = r->storm;
@@ -573,7 +567,11 @@ static void leave(rank *r)
     }
     wait_all(r);
     chain_wait_all(r);
-    judge_blamed(r->actor, blames);
+    for (int c = 0; c < COMMS_MOST; c++)
+        if (r->comm[c]) {
+            nbcoll_failure failure = rank_failure(r, c);
+            judge_blamed(r->actor, &failure);
+        }
     rank_ticks_stop(r);
     for (int c = 0; c < COMMS_MOST; c++)
         relays_close(r, c);

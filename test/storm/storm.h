@@ -259,6 +259,7 @@ struct actor {
     uint64_t allocs, registers, gets, puts, posts, functions, sent; /* counted for faults */
     size_t bytes;                                                   /* held of memory */
     void *blocks;                                                   /* likewise */
+    uint64_t heard[RANKS_MOST]; /* 1 + the lowest tag of which each other has said what it called */
     nbcoll_endpoint *queues; /* what has its queue pairs, which are: */
     struct nbcoll_queue_pair *pair[PAIRS_MOST];
     int n_pairs;
@@ -276,7 +277,6 @@ struct storm {
     unsigned char *memory[NETS]; /* shared */
     char finding[1000];
     bool is_loud;
-    nbcoll_failure blamed[RANKS_MOST]; /* by each, for what is_different: of its communicator, when it leaves */
     int full_at;       /* 1 + the item at which the first communicator had no tag left */
     bool is_different; /* a rank has called something that must be equal otherwise */
     bool ends; /* only the dead are left: to them everybody is lost */
@@ -444,9 +444,9 @@ void judge_end(actor *a, const item *i, int index, nbcoll_status status, const n
 /* What wait_all has said, and of each. */
 void judge_all(actor *a, nbcoll_status all, size_t n, const nbcoll_status statuses[]);
 
-/* A rank leaves, and its communicators are still there; the job is over. */
-void judge_blamed(actor *a, nbcoll_failure (*of)(actor *a, int comm));
-void judge_blames(storm *s);
+/* A message has come; a rank leaves, of whose communicators one has failed so. */
+void judge_heard(actor *a, int from, const nbcoll_header *header);
+void judge_blamed(actor *a, const nbcoll_failure *f);
 
 /* May survivors go on without it? */
 bool judge_is_gone(const storm *s, int rank);

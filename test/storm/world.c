@@ -328,7 +328,6 @@ static void run_plan(storm *s)
         begin_strand(&a->strand[PROGRAM], rank_main, a, at);
     }
     take_turns(s);
-    judge_blames(s);
     has_failed |= s->finding[0] != 0;
     for (int r = 0; r < s->plan.ranks; r++) {
         if (s->finding[0] && s->is_loud)
