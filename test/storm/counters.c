@@ -34,3 +34,9 @@ void counters_advance(nbcoll_comm *comm, int which)
     atomic_fetch_add(&comm->ended, by);
     comm->link->serial = UINT32_MAX - LONG_BEFORE; /* this rank's */
 }
+
+uint64_t counters_said(const nbcoll_header *header)
+{
+    nbcolli_header h = nbcolli_unpack(header);
+    return h.type == NBCOLLI_CALL && h.status < NBCOLLI_CALLED_NOTHING ? h.tag + 1 : 0;
+}

@@ -5,6 +5,7 @@
  * one to whom something has happened. */
 #include <stdio.h>
 
+#include "counters.h"
 #include "storm.h"
 
 /* What must have happened to the rank that is named. One that has left in good order is lost only once it has closed
@@ -25,7 +26,7 @@ static bool may_be_named(const storm *s, int rank, nbcoll_status status)
     case NBCOLL_ERR_FAULT:
         return bad & BAD_BUFFER;
     case NBCOLL_ERR_MISMATCH:
-        return bad & (BAD_DIFFERS | BAD_LEFT);
+        return bad & (BAD_DIFFERS | BAD_QUITS);
     case NBCOLL_ERR_CANCELLED:
         return bad & (BAD_CANCELS | BAD_MEMORY | BAD_BUFFER);
     default:
@@ -64,8 +65,8 @@ static const char *is_without_cause(const actor *a, const item *i, nbcoll_status
         [NBCOLL_ERR_MEMORY] = {BAD_MEMORY | BAD_KEY, "no memory was refused"},
         [NBCOLL_ERR_FAULT] = {BAD_BUFFER, "all memory could be touched"},
         [NBCOLL_ERR_CALL] = {BAD_HOST, "no function has failed"},
-        /* who has freed a communicator differs from those that wait for it */
-        [NBCOLL_ERR_MISMATCH] = {BAD_DIFFERS | BAD_LEFT, "all have called the same"},
+        /* who has freed a communicator differs from those that wait for it, but where it had failed there */
+        [NBCOLL_ERR_MISMATCH] = {BAD_DIFFERS | BAD_QUITS, "all have called the same"},
         /* who has no memory for a communicator, or cannot get its vote, cancels it */
         [NBCOLL_ERR_CANCELLED] = {BAD_CANCELS | BAD_MEMORY | BAD_BUFFER, "nobody has cancelled"}};
     const storm *s = a->storm;
@@ -114,8 +115,11 @@ static int only_difference(const storm *s)
 {
     int found = -1;
     for (int n = 0; n < s->plan.items; n++)
-        if (s->plan.item[n].differs && !s->plan.is_skipped[n])
+        if (s->plan.item[n].differs && !s->plan.is_skipped[n]) {
+            if (found >= 0)
+                return -1;
             found = n;
+        }
     for (int n = 0; n < s->plan.items; n++)
         if (s->plan.item[n].cancels)
             return -1;
@@ -164,6 +168,33 @@ static void judge_difference(actor *a, const item *i, int index, nbcoll_status s
                    index, nbcoll_operation_name(i->o.what), differs, s->plan.item[differs].differs - 1);
 }
 
+void judge_heard(actor *a, int from, const nbcoll_header *header)
+{
+    uint64_t said = counters_said(header);
+    if (said && (!a->heard[from] || said < a->heard[from]))
+        a->heard[from] = said;
+}
+
+/* Who has heard what most ranks have called knows who differs from most. */
+void judge_blamed(actor *a, const nbcoll_failure *f)
+{
+    const storm *s = a->storm;
+    int differs = only_difference(s), alike = 1;
+    if (differs < 0 || s->plan.has_drivers || !s->is_different) /* a driver may still be at it */
+        return;
+    if (f->status != NBCOLL_ERR_MISMATCH || f->other < 0 || !f->called.operation || f->is_before)
+        return;
+    int who = s->plan.item[differs].differs - 1;
+    const place_in *place = s->plan.place[s->plan.item[differs].comm];
+    if (a->rank == who || place[a->rank].group != place[who].group)
+        return;
+    for (int r = 0; r < s->plan.ranks; r++)
+        alike += r != who && r != a->rank && place[r].group == place[who].group && a->heard[r] == f->tag + 1;
+    if (2 * alike > place[who].size)
+        storm_find(a->storm, "rank %d, item %d: it knows the calls of %d of %d, but not that rank %d differs from most",
+                   a->rank, differs, alike, place[who].size, who);
+}
+
 /* ---- ends -------------------------------------------------------------------------------------------------------- */
 
 void judge_end(actor *a, const item *i, int index, nbcoll_status status, const nbcoll_failure *failure, buffers *b)
@@ -192,4 +223,15 @@ void judge_end(actor *a, const item *i, int index, nbcoll_status status, const n
     if (b && (wrong = buffers_wrong(b, is_right, text)))
         storm_find(s, "rank %d, item %d (%s, %d of %d): %s: %s", a->rank, index, nbcoll_operation_name(b->o.what),
                    b->rank, b->ranks, nbcoll_status_name(status), wrong);
+}
+
+void judge_all(actor *a, nbcoll_status all, size_t n, const nbcoll_status statuses[])
+{
+    size_t first = 0;
+    while (first < n && statuses[first] == NBCOLL_OK)
+        first++;
+    nbcoll_status is = first < n ? statuses[first] : NBCOLL_OK;
+    if (all != is && !a->is_dead && !a->storm->ends)
+        storm_find(a->storm, "rank %d: wait_all says %s, but the first that is not well is %s", a->rank,
+                   nbcoll_status_name(all), nbcoll_status_name(is));
 }

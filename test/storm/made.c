@@ -82,11 +82,24 @@ static nbcoll_status start_creation(rank *r, int n, nbcoll_request *request)
     place_in at = p->place[i->made][r->actor->rank], old = p->place[i->comm][r->actor->rank];
     bool reverse = i->salt / 3 % 2;
 
+    r->made[i->made] = r->comm[i->comm]; /* something that is none */
     if (i->kind == ITEM_DUP)
         return nbcoll_comm_idup(r->comm[i->comm], &r->made[i->made], request);
     if (i->kind == ITEM_SHRINK)
         return nbcoll_comm_ishrink(r->comm[i->comm], &r->made[i->made], request);
     return nbcoll_comm_isplit(r->comm[i->comm], at.group, reverse ? -old.rank : old.rank, &r->made[i->made], request);
+}
+
+void made_is(rank *r, int n)
+{
+    const plan *p = &r->storm->plan;
+    const item *i = &p->item[n];
+    bool is_out = i->kind == ITEM_SPLIT && p->place[i->made][r->actor->rank].group < 0 && !p->survives[i->made];
+
+    r->comm[i->made] = r->made[i->made];
+    if (!r->comm[i->made] != is_out || r->comm[i->made] == r->comm[i->comm])
+        storm_find(r->storm, "rank %d, item %d: it has got %s communicator", r->actor->rank, n,
+                   !r->comm[i->made] ? "no" : is_out ? "a" : "the parent as the new");
 }
 
 void made_create(rank *r, int n)

@@ -19,7 +19,7 @@ uint64_t rank_choose(rank *r, uint64_t below)
 void rank_stops(rank *r, unsigned why)
 {
     r->stops = true;
-    storm_cause(r->storm, r->actor->rank, why);
+    storm_cause(r->storm, r->actor->rank, why | BAD_QUITS);
 }
 
 nbcoll_failure rank_failure(rank *r, int comm)
@@ -62,7 +62,7 @@ static void ended(rank *r, int k, nbcoll_status status)
         buffers_free(c->buffers);
         free(c->buffers);
     } else if (status == NBCOLL_OK)
-        r->comm[i->made] = r->made[i->made];
+        made_is(r, c->item);
     close_call(r, k);
 }
 
@@ -144,6 +144,7 @@ static void wait_several(rank *r, int way)
         do
             status = nbcoll_wait_all(n, requests, statuses, timeout);
         while (!is_over(status));
+        judge_all(r->actor, status, n, statuses);
         many = n;
     } else if (way == 1) {
         while (!is_over(status = nbcoll_wait_any(n, requests, &index, timeout)))
@@ -471,7 +472,7 @@ static void faults_before(rank *r, int n)
             r->actor->skew += rank_choose(r, 10000 * SECOND);
         } else if (f->kind == FAULT_FREES && r->comm[s->plan.item[n].comm]) {
             storm_note(s, f->rank, NOTE_FAULT, FAULT_FREES, (uint64_t)s->plan.item[n].comm);
-            storm_cause(s, f->rank, BAD_LEFT | BAD_FREED);
+            storm_cause(s, f->rank, BAD_LEFT | BAD_FREED | BAD_QUITS);
             made_free(r, s->plan.item[n].comm);
         } else if (f->kind == FAULT_LEAVE || f->kind == FAULT_ABANDON) {
             storm_note(s, f->rank, NOTE_FAULT, f->kind, 0);
@@ -567,6 +568,11 @@ static void leave(rank *r)
     }
     wait_all(r);
     chain_wait_all(r);
+    for (int c = 0; c < COMMS_MOST; c++)
+        if (r->comm[c]) {
+            nbcoll_failure failure = rank_failure(r, c);
+            judge_blamed(r->actor, &failure);
+        }
     rank_ticks_stop(r);
     for (int c = 0; c < COMMS_MOST; c++)
         relays_close(r, c);

@@ -94,6 +94,8 @@ void rank_ticks_stop(rank *r);
 /* ---- made.c ------------------------------------------------------------------------------------------------------ */
 
 void made_create(rank *r, int n);
+/* Its creation has ended well. */
+void made_is(rank *r, int n);
 void made_free(rank *r, int comm);
 
 /* ---- relays.c ---------------------------------------------------------------------------------------------------- */

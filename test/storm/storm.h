@@ -228,6 +228,7 @@ enum {
     BAD_OPENING = 4096, /* a system call of its opening was refused */
     BAD_FREED = 2048,  /* it has freed a communicator before its time */
     BAD_BUFFER = 8192, /* a get or put has not been able to touch its memory */
+    BAD_QUITS = 16384, /* it has left, or freed a communicator, before its time, with no failure to make it */
     BAD_ENDED = 1024,  /* something has ended badly on it: what it has not sent for that it never will */
     BAD_HEADER = 256 /* then any end is allowed, and none; but nothing outside may be touched */
 };
@@ -258,6 +259,7 @@ struct actor {
     uint64_t allocs, registers, gets, puts, posts, functions, sent; /* counted for faults */
     size_t bytes;                                                   /* held of memory */
     void *blocks;                                                   /* likewise */
+    uint64_t heard[RANKS_MOST]; /* 1 + the lowest tag of which each other has said what it called */
     nbcoll_endpoint *queues; /* what has its queue pairs, which are: */
     struct nbcoll_queue_pair *pair[PAIRS_MOST];
     int n_pairs;
@@ -438,6 +440,13 @@ void buffers_free(buffers *b);
 
 /* A call has ended so, on a communicator: a finding, unless it may. */
 void judge_end(actor *a, const item *i, int index, nbcoll_status status, const nbcoll_failure *failure, buffers *b);
+
+/* What wait_all has said, and of each. */
+void judge_all(actor *a, nbcoll_status all, size_t n, const nbcoll_status statuses[]);
+
+/* A message has come; a rank leaves, of whose communicators one has failed so. */
+void judge_heard(actor *a, int from, const nbcoll_header *header);
+void judge_blamed(actor *a, const nbcoll_failure *f);
 
 /* May survivors go on without it? */
 bool judge_is_gone(const storm *s, int rank);

@@ -392,6 +392,7 @@ static void deliver(end *e, nbcoll_completions *found)
             unsigned type = wire_type(&m->as.arrival.header);
             met.next[e->last_type][type]++;
             e->last_type = type;
+            judge_heard(e->actor, m->from, &m->as.arrival.header);
             storm_note(s, e->rank, NOTE_OF_TYPE, type, m->as.arrival.header.word[2]);
             m->as.arrival.next = found->arrived;
             found->arrived = &m->as.arrival;
