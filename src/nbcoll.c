@@ -6,10 +6,11 @@
  *     cc -O2 -I nbcoll/include -c nbcoll/src/nbcoll.c
  *
  * Of the transports it has loopback and shm; -DNBCOLL_WITH_SHM=0 leaves one out, -DNBCOLL_WITH_TRACE=1 brings one in;
- * -DNBCOLL_WITH_VERBS=1 too, which needs libibverbs (-libverbs). NBCOLL_PREFIX needs
- * what src/amalgamate.awk makes of this file: there private functions are static. All symbols are hidden in what the file is linked into; -DNBCOLL_EXPORT exports the public
- * functions (nbcoll/nbcoll.h). What else needs a library of its own is not here: tuning files are src/tuning/tuning.c,
- * affinity is src/affinity/affinity.c, what starts ranks on clusters src/cluster and src/pmix.
+ * -DNBCOLL_WITH_VERBS=1 too, which needs libibverbs (-libverbs). NBCOLL_PREFIX needs what src/amalgamate.awk makes of
+ * this file: there private functions are static. All symbols are hidden in what the file is linked into;
+ * -DNBCOLL_EXPORT exports the public functions (nbcoll/nbcoll.h). What else needs a library of its own is not here:
+ * tuning files are src/tuning/tuning.c, affinity is src/affinity/affinity.c, what starts ranks on clusters src/cluster
+ * and src/pmix.
  */
 #ifndef NBCOLLI_NBCOLL_C
 #define NBCOLLI_NBCOLL_C

@@ -30,8 +30,8 @@
  * transports loopback and shm; -DNBCOLL_WITH_LOOPBACK=0 and -DNBCOLL_WITH_SHM=0 leave them out, -DNBCOLL_WITH_TRACE=1
  * and -DNBCOLL_WITH_FAULT=1 bring the others. Every name that it defines begins with nbcoll_, nbcolli_, NBCOLL_ or
  * NBCOLLI_. The one-file form (src/amalgamate.awk), and headers that are installed, take -DNBCOLL_PREFIX=acme_: given
- * to all files that include nbcoll it makes the linker see acme_nbcoll_ibcast, so that several copies can be linked into
- * one program.
+ * to all files that include nbcoll it makes the linker see acme_nbcoll_ibcast, so that several copies can be linked
+ * into one program.
  *
  * An embedded copy (NBCOLL_IMPLEMENTATION, or src/nbcoll.c compiled by the host) is hidden: a program or shared library
  * that holds one exports no symbol of it, so that several can be loaded into one process. With -DNBCOLL_EXPORT in the
