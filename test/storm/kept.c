@@ -139,6 +139,8 @@ const kept storm_kept[] = {
       .skipped = {6, 5, 4, 3, 2, 1, 0, 10, 9, 8, 7, 12, 11, 13}}},
     {1795799936000819,
      {.edition = 12, .items = 33, .faults = 2, .n_skipped = 11, .skipped = {28, 27, 26, 25, 8, 7, 6, 5, 18, 17, 30}}},
+    {1795800861007872,
+     {.edition = 12, .items = 8, .faults = 2, .is_over_shm = true, .n_skipped = 1, .skipped = {5}}},
     {20000129, {.edition = 3, .items = 22, .faults = 2, .n_skipped = 1, .skipped = {15}}},
 };
 const size_t storm_kept_count = sizeof storm_kept / sizeof *storm_kept;
