@@ -94,6 +94,12 @@ const kept storm_kept[] = {
       .skipped = {14, 13, 12, 11, 10, 9, 8, 7, 18, 17, 16, 15, 20, 19, 21}}},
     /* Who has freed a communicator since an operation has failed is not lost to those that have not heard of that. */
     {1795799554004554, {.edition = 12, .items = 14, .faults = 2, .is_over_shm = true}},
+    /* Whom others have lost names itself, too, where it finds out before its communicator breaks. */
+    {1795800861004442, {.edition = 12, .items = 11, .faults = 2, .is_over_shm = true, .n_skipped = 2, .skipped = {10, 8}}},
+    /* A creation is cancelled when a tick has ended its vote. */
+    {1795800433011697, {.edition = 12, .items = -1}},
+    /* A line for a communicator that is freed has the tag that it had, also behind 2^31. */
+    {1795800433011062, {.edition = 12, .items = 22}},
     /* What ended while another request was tested is seen before a sleep. */
     {62000025, {.edition = 7, .items = -1}},
     {31002643, {.edition = 7, .items = -1}},
@@ -133,6 +139,8 @@ const kept storm_kept[] = {
       .skipped = {6, 5, 4, 3, 2, 1, 0, 10, 9, 8, 7, 12, 11, 13}}},
     {1795799936000819,
      {.edition = 12, .items = 33, .faults = 2, .n_skipped = 11, .skipped = {28, 27, 26, 25, 8, 7, 6, 5, 18, 17, 30}}},
+    {1795800861007872,
+     {.edition = 12, .items = 8, .faults = 2, .is_over_shm = true, .n_skipped = 1, .skipped = {5}}},
     {20000129, {.edition = 3, .items = 22, .faults = 2, .n_skipped = 1, .skipped = {15}}},
 };
 const size_t storm_kept_count = sizeof storm_kept / sizeof *storm_kept;

@@ -67,7 +67,10 @@ static void ask_survivors(rank *r, int n)
     judge_end(r->actor, &asks, n, status, &failure, NULL);
     if (status != NBCOLL_OK) {
         r->is_broken[i->made] = true;
-        storm_cause(r->storm, r->actor->rank, BAD_LEFT);
+        if (status == NBCOLL_ERR_MEMORY) /* the others wait for it there */
+            rank_stops(r, BAD_MEMORY | BAD_LEFT);
+        else
+            storm_cause(r->storm, r->actor->rank, BAD_LEFT);
     } else if (!r->actor->is_dead && !(r->storm->bad_anywhere & BAD_HEADER)) {
         place_survivors(r, n, survivors, size);
         if (survivors[number] != mine)

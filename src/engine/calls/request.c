@@ -362,6 +362,7 @@ static nbcoll_status nbcolli_leave_alone(nbcoll_context *c, nbcolli_request *r)
 {
     if (nbcolli_enter(c) != NBCOLL_OK)
         return NBCOLL_ERR_FORKED;
+    nbcolli_drain(c); /* as nbcoll_cancel */
     if (!nbcolli_is_active(r)) { /* it has ended since */
         nbcoll_status ended = r->status;
         nbcolli_request_release(c, r);
@@ -487,6 +488,7 @@ nbcoll_status nbcoll_cancel(nbcoll_request request)
     nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_ERR_REQUEST;
     if (s != NBCOLL_OK)
         return s;
+    nbcolli_drain(c); /* what a tick has left: a communicator whose vote is over */
     nbcolli_request *r = nbcolli_request_find(request);
     if (!r)
         return nbcolli_leave(c, nbcolli_was_reported(request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);

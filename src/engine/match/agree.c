@@ -92,7 +92,7 @@ static uint8_t nbcolli_shrink_gone_here(nbcolli_link *link, int address)
 {
     int loss = link->loss[address];
 
-    if (loss == NBCOLLI_HERE || (loss & NBCOLLI_REJECTED) == NBCOLLI_REJECTED)
+    if (loss == NBCOLLI_HERE || nbcolli_has_rejected(link, address))
         return NBCOLLI_GONE_NOT; /* or it is we */
     if (!(loss & NBCOLLI_CUT))
         return NBCOLLI_GONE_LEFT;
@@ -355,7 +355,7 @@ static int nbcolli_shrink_look(nbcolli_shrink *s)
         nbcolli_agreement_member *m = &s->member[i];
         if (i == s->rank || m->gone)
             continue;
-        if ((s->link->loss[m->address] & NBCOLLI_REJECTED) == NBCOLLI_REJECTED) {
+        if (nbcolli_has_rejected(s->link, m->address)) {
             nbcolli_shrink_end(s, NBCOLLI_AGREE_LOST, NBCOLL_ERR_PEER_LOST, s->rank);
             return 0;
         }

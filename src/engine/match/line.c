@@ -12,7 +12,7 @@
 
 static inline uint64_t nbcolli_line_tag(const nbcoll_line_arrival *line, const nbcolli_channel_end *end)
 {
-    return nbcolli_history_tag(line->turn, end->comm ? end->comm->taken : 0);
+    return nbcolli_history_tag(line->turn, end->comm ? end->comm->taken : end->taken);
 }
 
 /* The run of the line's tag, if it is a brief one that goes well, of the same history, and of a schedule that has such

@@ -26,7 +26,7 @@ void nbcolli_run_fail(nbcolli_run *run, nbcoll_status why, int cause, int tell)
 
 void nbcolli_run_deserted(nbcolli_run *run, int rank)
 {
-    nbcolli_run_fail(run, NBCOLL_ERR_PEER_LOST, rank, 1);
+    nbcolli_run_fail(run, NBCOLL_ERR_PEER_LOST, nbcolli_who_is_lost(run->comm, rank), 1);
 }
 
 void nbcolli_request_fail(nbcolli_request *r, nbcoll_status why, int cause, int tell)

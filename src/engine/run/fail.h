@@ -10,7 +10,7 @@
  * later, from the drain. */
 void nbcolli_run_fail(nbcolli_run *run, nbcoll_status why, int cause, int tell);
 
-/* It needs a rank that has left. */
+/* It needs a rank that has left, or has given this one up, which names itself then. */
 void nbcolli_run_deserted(nbcolli_run *run, int rank);
 
 /* An active request ends with `why`, whether it runs or waits for its slot. */

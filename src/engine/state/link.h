@@ -130,6 +130,18 @@ static inline int nbcolli_has_departed(const nbcoll_comm *comm, int rank)
     return peer->absent || peer->link->loss[peer->address] & NBCOLLI_DEPARTED;
 }
 
+static inline int nbcolli_has_rejected(const nbcolli_link *link, int address)
+{
+    return (link->loss[address] & NBCOLLI_REJECTED) == NBCOLLI_REJECTED;
+}
+
+/* Which of us is lost, where this rank does without that one. */
+static inline int nbcolli_who_is_lost(const nbcoll_comm *comm, int rank)
+{
+    const nbcolli_peer *peer = &comm->peer[rank];
+    return nbcolli_has_rejected(peer->link, peer->address) ? comm->rank : rank;
+}
+
 static inline int nbcolli_is_given_up(const nbcolli_link *link, int address)
 {
     return (link->loss[address] & NBCOLLI_GIVEN_UP) == NBCOLLI_GIVEN_UP;

@@ -150,8 +150,10 @@ void nbcolli_channels_forget(nbcoll_comm *comm)
     for (int rank = 0; rank < comm->size; rank++) {
         nbcolli_channels *all = comm->peer[rank].pair ? comm->peer[rank].pair->channels : NULL;
         for (uint32_t i = 0; all && i < all->ins; i++)
-            if (all->in[i].comm == comm)
+            if (all->in[i].comm == comm) {
                 all->in[i].comm = NULL;
+                all->in[i].taken = comm->taken;
+            }
     }
 }
 

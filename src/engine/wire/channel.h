@@ -27,7 +27,8 @@ typedef struct nbcolli_channel {
 
 /* As its receiver knows it. */
 typedef struct nbcolli_channel_end {
-    nbcoll_comm *comm; /* null: it is gone */
+    nbcoll_comm *comm; /* null: it is gone, */
+    uint64_t taken;    /* and the next tag was that */
     uint64_t id;
     uint32_t number, fingerprint;
     uint32_t source, to;

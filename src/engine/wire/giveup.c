@@ -29,7 +29,7 @@ void nbcolli_spread_losses(nbcolli_link *link)
             int address = other == link ? -1 : nbcolli_address_on(other, home);
             if (address < 0)
                 continue;
-            if ((link->loss[peer] & NBCOLLI_REJECTED) == NBCOLLI_REJECTED)
+            if (nbcolli_has_rejected(link, peer))
                 nbcolli_rejected_by(other, address);
             else if (!nbcolli_is_dead(link, peer))
                 nbcolli_mark_lost(other, address, NBCOLLI_CUT);
@@ -52,8 +52,7 @@ void nbcolli_tell_lost(nbcoll_comm *comm, int rank, nbcoll_status why)
 int nbcolli_member_given_up(nbcoll_comm *comm, int rank)
 {
     nbcolli_peer *peer = &comm->peer[rank];
-    int rejected = (peer->link->loss[peer->address] & NBCOLLI_REJECTED) == NBCOLLI_REJECTED;
-    int lost = rejected ? comm->rank : rank;
+    int lost = nbcolli_who_is_lost(comm, rank);
 
     if (!peer->given_up && nbcolli_broken(comm) == NBCOLL_ERR_PEER_LOST) { /* else it will break, which tells */
         peer->given_up = 1;
