@@ -147,45 +147,17 @@ void against_print_end(bench_format format, const json_t *rows, const json_t *wr
 
 /* ---- a picture ------------------------------------------------------------------------------------------------- */
 
-#define PICTURE "operation ranks"
-#define LINE PICTURE " memory form buffers"
-
-/* The points of the line that begins with row `first`; the scales know no 0. */
-static void write_points(FILE *out, const json_t *rows, size_t first, const char *key)
-{
-    for (size_t i = first; i < json_array_size(rows); i++) {
-        const json_t *row = json_array_get(rows, i);
-        if (row_same(row, json_array_get(rows, first), LINE))
-            fprintf(out, "%lld %g\n", row_number(row, "bytes") ? row_number(row, "bytes") : 1, row_real(row, key));
-    }
-    fputs("e\n", out);
-}
-
-/* nbcoll's lines, and behind the persistent one of each memory and kind of buffers that of the best peer. */
-static void write_picture(FILE *out, const json_t *rows, size_t first, int are_points)
-{
-    const char *comma = "plot ";
-    for (size_t i = first; i < json_array_size(rows); i++) {
-        const json_t *row = json_array_get(rows, i);
-        if (!row_same(row, json_array_get(rows, first), PICTURE) || !row_is_first(rows, i, LINE))
-            continue;
-        int has_peer =
-            strcmp(row_text(row, "form"), "persistent") == 0 && strcmp(row_text(row, "memory"), "shared") != 0;
-        if (are_points)
-            write_points(out, rows, i, "us");
-        else
-            fprintf(out, "%s'-' using 1:2 with linespoints title 'nbcoll, %s, %s, %s'", comma, row_text(row, "form"),
-                    row_text(row, "memory"), row_text(row, "buffers"));
-        comma = ", ";
-        if (are_points && has_peer)
-            write_points(out, rows, i, "peer_us");
-        else if (has_peer)
-            fprintf(out, ", '-' using 1:2 with linespoints title 'best peer, %s'", row_text(row, "buffers"));
-    }
-    fputs(are_points ? "" : "\n", out);
-}
-
+/* nbcoll's lines, and behind the persistent one of each kind of buffers that of the best peer. */
 int against_plot(const command *self, const char *file, const json_t *rows)
 {
-    return bench_draw(self, file, rows, write_picture);
+    json_t *pictures = json_object(), *row;
+    size_t i;
+    json_array_foreach(rows, i, row)
+    {
+        const char *form = row_text(row, "form"), *memory = row_text(row, "memory"), *buffers = row_text(row, "buffers");
+        bench_add_point(pictures, row, row_real(row, "us"), "nbcoll, %s, %s, %s", form, memory, buffers);
+        if (strcmp(form, "persistent") == 0 && strcmp(memory, "shared") != 0)
+            bench_add_point(pictures, row, row_real(row, "peer_us"), "best peer, %s", buffers);
+    }
+    return bench_draw(self, file, pictures);
 }

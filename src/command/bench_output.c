@@ -2,6 +2,8 @@
  * What `nbcoll bench` found: as a table, as CSV, as JSON, and as a picture drawn by gnuplot. */
 #define _POSIX_C_SOURCE 200809L
 
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +11,8 @@
 #include "bench.h"
 #include "json.h"
 
-/* What the rows of a picture, and of a line in it, have in common. */
-#define PICTURE "operation ranks"
-#define ENTRY PICTURE " algorithm buffers"
+/* What the rows below one title have in common. */
+#define TITLE "operation ranks"
 
 static const char *const form_names[BENCH_FORMS] = {"blocking", "nonblocking", "overlapped", "computing"};
 
@@ -130,7 +131,7 @@ static double percent(const json_t *row, const char *key)
 /* Medians, under a title for all rows of an operation. */
 static void print_title(const json_t *row, const json_t *before)
 {
-    if (before && row_same(before, row, PICTURE))
+    if (before && row_same(before, row, TITLE))
         return;
     printf("%s%s, %lld ranks; microseconds, medians\n", before ? "\n" : "", row_text(row, "operation"),
            row_number(row, "ranks"));
@@ -172,7 +173,7 @@ static void print_csv_row(const json_t *row)
 static void print_osu_row(const json_t *row, const json_t *before)
 {
     double bytes = (double)row_number(row, "bytes"), latency = time_of(row, form_names[BENCH_BLOCKING], "mean");
-    int is_next = before && row_same(before, row, PICTURE);
+    int is_next = before && row_same(before, row, TITLE);
     if (!is_next)
         printf("%s# nbcoll %s, %lld ranks\n%-10s %15s %15s %15s %10s %12s %12s %14s %10s %15s  %s\n",
                before ? "\n" : "", row_text(row, "operation"), row_number(row, "ranks"), "# Size", "Avg Latency(us)",
@@ -237,97 +238,101 @@ int bench_can_plot(const command *self, const char *file)
     return command_fail(self, "--plot %s: gnuplot is not installed", file);
 }
 
-/* The scales know no 0. */
-static double plotted_bytes(const json_t *row)
-{
-    long long bytes = row_number(row, "bytes");
-    return bytes ? (double)bytes : 1;
-}
-
-static void write_point(FILE *out, const json_t *row, int form)
-{
-    double us = form == BENCH_OVERLAPPED ? row_real(row, "left") : time_of(row, form_names[form], "median");
-    fprintf(out, "%.0f %g\n", plotted_bytes(row), us < 0.01 ? 0.01 : us);
-}
-
-/* Does something to each line of the picture of row `first`: an entry in a form. */
-static void each_line(FILE *out, const json_t *rows, size_t first, int are_points)
-{
-    static const char *const titles[] = {"blocking", "start + wait", "left under computation"};
-    json_t *picture = json_array_get(rows, first);
-    const char *comma = "plot ";
-    for (size_t i = first; i < json_array_size(rows); i++) {
-        json_t *row = json_array_get(rows, i);
-        if (!row_same(row, picture, PICTURE) || !row_is_first(rows, i, ENTRY))
-            continue;
-        for (int form = 0; form < BENCH_COMPUTING; form++, comma = ", ") {
-            if (!are_points)
-                fprintf(out, "%s'-' using 1:2 with linespoints title '%s, %s, %s'", comma, row_text(row, "algorithm"),
-                        row_text(row, "buffers"), titles[form]);
-            for (size_t j = i; are_points && j < json_array_size(rows); j++)
-                if (row_same(json_array_get(rows, j), row, ENTRY))
-                    write_point(out, json_array_get(rows, j), form);
-            if (are_points)
-                fputs("e\n", out);
-        }
-    }
-    fputs(are_points ? "" : "\n", out);
-}
-
-/* Room on both sides of the picture of row `first`: one size alone would make no range. */
-static void write_range(FILE *out, const json_t *rows, size_t first)
-{
-    double low = plotted_bytes(json_array_get(rows, first)), high = low;
-    for (size_t i = first; i < json_array_size(rows); i++) {
-        double bytes = plotted_bytes(json_array_get(rows, i));
-        int is_there = row_same(json_array_get(rows, i), json_array_get(rows, first), PICTURE);
-        low = is_there && bytes < low ? bytes : low;
-        high = is_there && bytes > high ? bytes : high;
-    }
-    fprintf(out, "set xrange [%g:%g]\n", low / 2, high * 2);
-}
-
-static void write_head(FILE *out, const char *file, int pictures)
+/* The pictures stand one below the other. */
+static void write_head(FILE *out, const char *file, size_t pictures)
 {
     int is_pdf = strcmp(terminal_of(file), "pdfcairo") == 0; /* its sizes are inches */
-    fprintf(out, is_pdf ? "set terminal %s size 10,%d\n" : "set terminal %s size 1000,%d\n", terminal_of(file),
+    fprintf(out, is_pdf ? "set terminal %s size 10,%zu\n" : "set terminal %s size 1000,%zu\n", terminal_of(file),
             pictures * (is_pdf ? 6 : 600));
     fputs("set termoption noenhanced\nset output '", out); /* an underline is one */
     for (const char *c = file; *c; c++)
         fprintf(out, "%s%c", *c == '\'' ? "'" : "", *c);
     fprintf(out, "'\nset logscale xy\nset xlabel 'bytes'\nset ylabel 'microseconds, median'\nset key left top\n"
-                 "set multiplot layout %d,1\n", pictures);
+                 "set multiplot layout %zu,1\n", pictures);
 }
 
-/* A picture for each operation and number of ranks, one below the other. */
-static void write_script(FILE *out, const char *file, const json_t *rows, bench_picture *write)
+/* The member of this name, made where there is none. */
+static json_t *member(json_t *of, const char *name, json_t *(*make)(void))
 {
-    int pictures = 0;
-    for (size_t i = 0; i < json_array_size(rows); i++)
-        pictures += row_is_first(rows, i, PICTURE);
-    write_head(out, file, pictures);
-    for (size_t i = 0; i < json_array_size(rows); i++)
-        if (row_is_first(rows, i, PICTURE)) {
-            const json_t *row = json_array_get(rows, i);
-            fprintf(out, "set title '%s, %lld ranks'\n", row_text(row, "operation"), row_number(row, "ranks"));
-            write_range(out, rows, i);
-            write(out, rows, i, 0);
-            write(out, rows, i, 1);
-        }
-    fputs("unset multiplot\n", out);
+    if (!json_object_get(of, name))
+        json_object_set_new(of, name, make());
+    return json_object_get(of, name);
 }
 
-int bench_draw(const command *self, const char *file, const json_t *rows, bench_picture *write)
+void bench_add_point(json_t *pictures, const json_t *row, double us, const char *format, ...)
+{
+    char title[80], line[160];
+    long long bytes = row_number(row, "bytes");
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    snprintf(title, sizeof title, "%s, %lld ranks", row_text(row, "operation"), row_number(row, "ranks"));
+    json_t *points = member(member(pictures, title, json_object), line, json_array);
+    json_array_append_new(points, json_pack("[f, f]", bytes ? (double)bytes : 1, us < 0.01 ? 0.01 : us));
+}
+
+/* Of a point: its bytes (0) or its time (1). */
+static double part_of(const json_t *point, size_t part)
+{
+    return json_real_value(json_array_get(point, part));
+}
+
+/* There is room on both sides: one size alone would make no range. */
+static void write_picture(FILE *out, const char *title, json_t *lines)
+{
+    const char *name, *before = "plot ";
+    json_t *points, *point;
+    size_t i;
+    double low = INFINITY, high = 0;
+    json_object_foreach(lines, name, points)
+        json_array_foreach(points, i, point)
+        {
+            low = fmin(low, part_of(point, 0));
+            high = fmax(high, part_of(point, 0));
+        }
+    fprintf(out, "set title '%s'\nset xrange [%g:%g]\n", title, low / 2, high * 2);
+    json_object_foreach(lines, name, points)
+    {
+        fprintf(out, "%s'-' using 1:2 with linespoints title '%s'", before, name);
+        before = ", ";
+    }
+    fputc('\n', out);
+    json_object_foreach(lines, name, points)
+    {
+        json_array_foreach(points, i, point)
+            fprintf(out, "%.0f %g\n", part_of(point, 0), part_of(point, 1));
+        fputs("e\n", out);
+    }
+}
+
+int bench_draw(const command *self, const char *file, json_t *pictures)
 {
     FILE *out = popen("exec gnuplot", "w");
-    if (out)
-        write_script(out, file, rows, write);
-    if (out && pclose(out) == 0)
-        return 0;
-    return command_fail(self, "--plot %s: gnuplot failed", file);
+    const char *title;
+    json_t *lines;
+    int status = 0;
+    if (out) {
+        write_head(out, file, json_object_size(pictures));
+        json_object_foreach(pictures, title, lines)
+            write_picture(out, title, lines);
+        fputs("unset multiplot\n", out);
+    }
+    if (!out || pclose(out) != 0)
+        status = command_fail(self, "--plot %s: gnuplot failed", file);
+    json_decref(pictures);
+    return status;
 }
 
 int bench_plot(const command *self, const char *file, const json_t *rows)
 {
-    return bench_draw(self, file, rows, each_line);
+    static const char *const titles[] = {"blocking", "start + wait", "left under computation"};
+    json_t *pictures = json_object(), *row;
+    size_t i;
+    json_array_foreach(rows, i, row)
+        for (int form = 0; form < BENCH_COMPUTING; form++)
+            bench_add_point(pictures, row,
+                            form == BENCH_OVERLAPPED ? row_real(row, "left") : time_of(row, form_names[form], "median"),
+                            "%s, %s, %s", row_text(row, "algorithm"), row_text(row, "buffers"), titles[form]);
+    return bench_draw(self, file, pictures);
 }

@@ -50,11 +50,3 @@ int row_same(const json_t *a, const json_t *b, const char *keys)
     }
     return 1;
 }
-
-int row_is_first(const json_t *rows, size_t i, const char *keys)
-{
-    size_t j = 0;
-    while (!row_same(json_array_get(rows, j), json_array_get(rows, i), keys))
-        j++;
-    return j == i;
-}

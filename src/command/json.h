@@ -14,7 +14,5 @@ long long row_number(const json_t *row, const char *key);
 double row_real(const json_t *row, const char *key);
 /* Have two rows the same of these? Keys with blanks between. */
 int row_same(const json_t *a, const json_t *b, const char *keys);
-/* Is row i the first that has the same of these as itself? */
-int row_is_first(const json_t *rows, size_t i, const char *keys);
 
 #endif
