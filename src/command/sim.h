@@ -27,6 +27,19 @@ void sim_print_below(const char *text);
 
 /* ---------------------------------------------------------------------------------------------------------------- */
 
+/* What is played: one for each operation of a program. */
+typedef struct sim_case {
+    const command *self; /* says what builders refuse; or null */
+    const nbcoll_algorithm *algorithm;
+    nbcoll_case at;
+    nbcoll_meaning meaning;
+} sim_case;
+
+/* Errors: those of nbcoll_meaning_of. */
+nbcoll_status sim_case_set(sim_case *c, const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *at);
+/* As nbcoll_simulate; `block` is not read. */
+nbcoll_status sim_play(const sim_case cases[], const nbcoll_sim_config *config, nbcoll_sim_result *out);
+
 /* A preset's name, or a file: lines of a name and a number, which the help of the command lists; what a file does not
  * name is 0. `out` has its size. 0, or COMMAND_USAGE after naming what is wrong. */
 int sim_take_model(const command *self, const char *value, nbcoll_sim_model *out);
@@ -48,12 +61,9 @@ typedef struct sim_arrivals {
     int ranks;
 } sim_arrivals;
 
-typedef void sim_event(void *user, const nbcoll_sim_event *event);
-
-/* nbcoll_simulate, which tells that, too: it plays twice, the second time with `hear`, which calls sim_hear. */
-nbcoll_status sim_play_arrivals(const nbcoll_sim_config *config, nbcoll_sim_build *build, sim_event *hear,
-                                nbcoll_sim_result *out, sim_arrivals *told);
-void sim_hear(sim_arrivals *told, const nbcoll_sim_event *event);
+/* sim_play, which tells that, too: it plays twice. */
+nbcoll_status sim_play_arrivals(const sim_case cases[], const nbcoll_sim_config *config, nbcoll_sim_result *out,
+                                sim_arrivals *told);
 /* Percent of the bytes (of the messages, if these have none) that were there; -1: all ranks started at once. */
 int sim_came(const sim_arrivals *told);
 /* A row of the table; `is_first`: below the heads. */
@@ -82,8 +92,7 @@ int sim_take_program(const command *self, const char *value, sim_program *out);
  * blocks them; fewer ranks do the same work between start and wait, and leave their cores to drivers. */
 typedef struct sim_fixed {
     const command *self;
-    const nbcoll_algorithm *algorithm; /* of a tree that can be split */
-    const nbcoll_case *at;
+    sim_case of; /* a tree that can be split */
     const nbcoll_sim_config *config; /* with its model */
     int cores;
 } sim_fixed;
@@ -104,9 +113,9 @@ typedef struct sim_card {
  * after naming what is wrong. */
 int sim_take_card(const command *self, const char *words, const nbcoll_sim_model *machine, nbcoll_card_model *out);
 
-/* A row of the table for an algorithm and case, or into `rows` unless it is null; `is_first`: below the heads. `host`
- * has the machine; what its engine runs, `build` builds. What is refused is a row, too. */
-nbcoll_status sim_card_row(const sim_card *card, const nbcoll_algorithm *algorithm, const nbcoll_case *at,
-                           const nbcoll_sim_config *host, nbcoll_sim_build *build, int is_first, json_t *rows);
+/* A row of the table for a case, or into `rows` unless it is null; `is_first`: below the heads. `host`
+ * has the machine. What is refused is a row, too. */
+nbcoll_status sim_card_row(const sim_card *card, const sim_case *of, const nbcoll_sim_config *host, int is_first,
+                           json_t *rows);
 
 #endif

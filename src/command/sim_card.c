@@ -73,23 +73,22 @@ static double overlap_of(const outcome *o)
     return o->time ? 100 * (1 - ((double)o->with - (double)o->time) / (double)o->time) : 100;
 }
 
-static nbcoll_status play_engine(const sim_card *card, const nbcoll_case *at, const nbcoll_sim_config *given,
-                                 nbcoll_sim_build *build, outcome *out)
+static nbcoll_status play_engine(const sim_card *card, const sim_case *of, const nbcoll_sim_config *given, outcome *out)
 {
     nbcoll_sim_action action[] = {{.act = NBCOLL_SIM_START}, {.act = NBCOLL_SIM_COMPUTE}};
     nbcoll_sim_config config = *given;
     nbcoll_sim_result result = {.size = sizeof result};
-    uint64_t tests = card->test_bytes ? at->count * nbcoll_type_size(at->reduction.type) / card->test_bytes : 0;
+    uint64_t tests = card->test_bytes ? of->at.count * nbcoll_type_size(of->at.reduction.type) / card->test_bytes : 0;
     config.operations = 1;
     config.program = (nbcoll_sim_program){action, 2};
     config.progress = NULL;
-    nbcoll_status status = nbcoll_simulate(&config, build, config.user, &result);
+    nbcoll_status status = sim_play(of, &config, &result);
     if (status != NBCOLL_OK)
         return status;
     out->time = action[1].compute = result.waited;
     out->cpu = result.cpu / (uint64_t)config.ranks;
     action[1].test_every = tests ? result.waited / tests : card->test_every;
-    status = nbcoll_simulate(&config, build, config.user, &result);
+    status = sim_play(of, &config, &result);
     out->with = result.waited;
     return status;
 }
@@ -207,13 +206,15 @@ static void print(const nbcoll_algorithm *algorithm, const nbcoll_case *at, cons
         sim_print_below(p->why.text);
 }
 
-nbcoll_status sim_card_row(const sim_card *card, const nbcoll_algorithm *algorithm, const nbcoll_case *at,
-                           const nbcoll_sim_config *host, nbcoll_sim_build *build, int is_first, json_t *rows)
+nbcoll_status sim_card_row(const sim_card *card, const sim_case *of, const nbcoll_sim_config *host, int is_first,
+                           json_t *rows)
 {
     played p = {.why.size = sizeof p.why};
+    const nbcoll_algorithm *algorithm = of->algorithm;
+    const nbcoll_case *at = &of->at;
     nbcoll_case lowered = *at;
     lowered.node = 0;
-    nbcoll_status status = play_engine(card, at, host, build, &p.engine);
+    nbcoll_status status = play_engine(card, of, host, &p.engine);
     if (status == NBCOLL_OK)
         status = play_card(card, algorithm, &lowered, &p);
     if (status != NBCOLL_OK && p.why.reason == NBCOLL_REFUSAL_NONE)

@@ -13,17 +13,9 @@
 
 typedef struct fixed {
     const sim_fixed *given;
-    nbcoll_case at;
+    sim_case of;
     nbcoll_sim_model model;
 } fixed;
-
-static nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
-{
-    const fixed *f = user;
-    nbcoll_host host = command_host(f->given->self);
-    (void)operation;
-    return nbcoll_build_case(f->given->algorithm, &f->at, rank, &host, out);
-}
 
 /* When the last wait returns. `drivers`: the cores that the ranks leave progress; else the operation blocks, and what
  * is computed is added by whoever asks. */
@@ -34,14 +26,14 @@ static nbcoll_status play(fixed *f, int ranks, unsigned split, int drivers, uint
                                         {.act = NBCOLL_SIM_COMPUTE, .compute = compute}};
     nbcoll_sim_config config = *f->given->config;
     nbcoll_sim_result result = {.size = sizeof result};
-    f->at.ranks = ranks;
-    f->at.split = split;
+    f->of.at.ranks = ranks;
+    f->of.at.split = split;
     f->model.node = (uint32_t)ranks;
     f->model.progress = drivers ? (uint32_t)(f->given->cores - ranks) : 0;
     config.ranks = ranks;
     config.model = &f->model;
     config.program = (nbcoll_sim_program){action, 3};
-    nbcoll_status status = nbcoll_simulate(&config, build, f, &result);
+    nbcoll_status status = sim_play(&f->of, &config, &result);
     *ns = result.waited;
     return status;
 }
@@ -50,7 +42,7 @@ static nbcoll_status play(fixed *f, int ranks, unsigned split, int drivers, uint
 static nbcoll_status row(fixed *f, int ranks, uint64_t work, json_t *rows)
 {
     uint64_t compute = work / (uint64_t)ranks, blocking, split[SPLITS];
-    unsigned best = 0, model = nbcoll_split_levels(f->at.operation, ranks, f->given->cores);
+    unsigned best = 0, model = nbcoll_split_levels(f->of.at.operation, ranks, f->given->cores);
     nbcoll_status status = play(f, ranks, 0, 0, 0, &blocking);
     for (unsigned i = 0; i < SPLITS && status == NBCOLL_OK; i++) {
         status = play(f, ranks, i, 1, compute, &split[i]);
@@ -72,11 +64,11 @@ static nbcoll_status row(fixed *f, int ranks, uint64_t work, json_t *rows)
 
 int sim_fixed_work(const sim_fixed *given, json_t *rows)
 {
-    fixed f = {.given = given, .at = *given->at, .model = *given->config->model};
+    fixed f = {.given = given, .of = given->of, .model = *given->config->model};
     uint64_t blocking = 0;
 
-    f.at.nodes = NULL;
-    f.at.node = 0;
+    f.of.at.nodes = NULL;
+    f.of.at.node = 0;
     f.model.cores = 0;
     f.model.lanes = f.model.pool = 1;
     nbcoll_status status = play(&f, given->cores, 0, 0, 0, &blocking);
@@ -87,6 +79,6 @@ int sim_fixed_work(const sim_fixed *given, json_t *rows)
         status = row(&f, ranks, blocking * (uint64_t)given->cores, rows);
     if (status == NBCOLL_OK)
         return 0;
-    return command_fail(given->self, "%s %s: %s", nbcoll_operation_name(given->algorithm->operation),
-                        given->algorithm->name, nbcoll_status_text(status));
+    return command_fail(given->self, "%s %s: %s", nbcoll_operation_name(given->of.algorithm->operation),
+                        given->of.algorithm->name, nbcoll_status_text(status));
 }
