@@ -72,18 +72,19 @@ void *command_grow(void *list, size_t used, size_t *room, size_t bytes);
 typedef nbcoll_status command_writer(void *user, FILE *out);
 int command_write_file(const command *self, const char *name, command_writer *write, void *user);
 
-/* Prints `begin`, padded to `indent`, and then the words of a text, in lines of `width` characters that are indented
- * alike. */
+/* Prints `begin`, padded to `indent`, and then the words of a text, in lines of `width` characters, of which others
+ * begin with `again`, padded alike. */
 enum { COMMAND_COLUMNS = 80 };
-void command_print_words(const char *begin, int indent, int width, const char *words);
+void command_print_words(FILE *out, const char *begin, const char *again, int indent, int width, const char *words);
 
 /* Reads the options into the command's own struct. 0, and the words begin at argv[optind]; COMMAND_USAGE, or what a
  * function of the table returned, after naming what is wrong; COMMAND_HELPED after printing the help. `marks`: null is
  * accepted. */
 int command_take_options(const command *self, int argc, char *argv[], void *user, unsigned *marks);
 void command_help(const command *self);
-/* Stores a number where a row says. */
+/* Stores a number where a row says; and gives what is there. */
 void command_store(const command_option *o, void *user, uint64_t number);
+uint64_t command_stored(const command_option *o, const void *user);
 
 /* Is there such a program on the path? */
 int command_is_installed(const char *name);

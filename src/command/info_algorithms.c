@@ -208,7 +208,7 @@ static nbcoll_status print_choice(const nbcoll_algorithm *algorithm)
         return status;
     puts("");
     command_add(text, sizeof text, *text ? "." : "Chosen by rules only.");
-    command_print_words("", 0, CATALOGUE_WIDTH, text);
+    command_print_words(stdout, "", "", 0, CATALOGUE_WIDTH, text);
     return NBCOLL_OK;
 }
 
@@ -245,10 +245,10 @@ nbcoll_status info_algorithms(void)
         for (unsigned i = 0; (algorithm = catalogue_at((nbcoll_operation)operation, i)); i++) {
             const info_idea *idea = idea_of(algorithm);
             printf("\n### %s %s\n\n", nbcoll_operation_name((nbcoll_operation)operation), algorithm->name);
-            command_print_words("", 0, CATALOGUE_WIDTH, idea ? idea->idea : "");
+            command_print_words(stdout, "", "", 0, CATALOGUE_WIDTH, idea ? idea->idea : "");
             if (idea && *idea->source) {
                 puts("");
-                command_print_words("Source: ", 0, CATALOGUE_WIDTH, idea->source);
+                command_print_words(stdout, "Source: ", "", 0, CATALOGUE_WIDTH, idea->source);
             }
             print_parameters(algorithm);
             nbcoll_status status = print_costs(algorithm);

@@ -35,23 +35,6 @@ typedef struct played {
 
 /* ---- the card -------------------------------------------------------------------------------------------------- */
 
-static int take_word(const command *self, char *word, nbcoll_card_model *out)
-{
-    char *value = strchr(word, '=');
-    const command_option *known = names;
-    unsigned long long number;
-    if (value)
-        *value++ = '\0';
-    while (known->name && strcmp(known->name, word) != 0)
-        known++;
-    if (!known->name)
-        return command_refuse(self, "--card: unknown name '%s'; see nbcoll help sim", word);
-    if (!value || !command_number(value, 0, known->high, &number))
-        return command_refuse(self, "--card: %s takes a number of 0..%llu", word, known->high);
-    command_store(known, out, number);
-    return 0;
-}
-
 int sim_take_card(const command *self, const char *words, const nbcoll_sim_model *machine, nbcoll_card_model *out)
 {
     char *rest, *copy = words ? strdup(words) : NULL;
@@ -59,8 +42,12 @@ int sim_take_card(const command *self, const char *words, const nbcoll_sim_model
     *out = (nbcoll_card_model){.size = sizeof *out};
     if (nbcoll_card_of(machine, out) != NBCOLL_OK || (words && !copy))
         status = command_refuse(self, "no memory");
-    for (char *word = copy ? strtok_r(copy, ",", &rest) : NULL; word && !status; word = strtok_r(NULL, ",", &rest))
-        status = take_word(self, word, out);
+    for (char *word = copy ? strtok_r(copy, ",", &rest) : NULL; word && !status; word = strtok_r(NULL, ",", &rest)) {
+        char *value = strchr(word, '=');
+        if (value)
+            *value++ = '\0';
+        status = sim_take_named(self, "--card", names, word, value, out);
+    }
     free(copy);
     return status;
 }

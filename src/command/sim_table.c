@@ -27,5 +27,5 @@ void sim_print_us(uint64_t ns, int width)
 void sim_print_below(const char *text)
 {
     if (*text)
-        command_print_words("", SIM_BELOW, COMMAND_COLUMNS, text);
+        command_print_words(stdout, "", "", SIM_BELOW, COMMAND_COLUMNS, text);
 }
