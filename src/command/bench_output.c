@@ -14,6 +14,11 @@
 /* What the rows below one title have in common. */
 #define TITLE "operation ranks"
 
+#define CSV_FORM(form) form ".min " form ".median " form ".max "
+#define CSV                                                                                                            \
+    "operation algorithm ranks kind count bytes buffers " CSV_FORM("blocking") CSV_FORM("nonblocking")                 \
+        CSV_FORM("overlapped") CSV_FORM("computing") "left overlap saved mood_before mood_after served_by reason"
+
 static const char *const form_names[BENCH_FORMS] = {"blocking", "nonblocking", "overlapped", "computing"};
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
@@ -74,31 +79,13 @@ json_t *bench_pair_row(const bench_plan *plan, const bench_result *result, const
                      "mood_after", mood_object(&mood[1]));
 }
 
-static double time_of(const json_t *row, const char *form, const char *key)
-{
-    return row_real(json_object_get(row, form), key);
-}
-
-/* "C 0.051", or "-". */
-static const char *mood_text(const json_t *row, const char *when, char text[16])
-{
-    const json_t *mood = json_object_get(row, when);
-    snprintf(text, 16, "-");
-    if (json_is_object(mood))
-        snprintf(text, 16, "%s %.3f", row_text(mood, "letter"), row_real(mood, "us"));
-    return text;
-}
-
 /* ---- text ------------------------------------------------------------------------------------------------------ */
 
 void bench_print_head(bench_format format)
 {
-    if (format != BENCH_CSV)
-        return;
-    printf("operation,algorithm,ranks,kind,count,bytes,buffers");
-    for (int i = 0; i < BENCH_FORMS; i++)
-        printf(",%s_min,%s_median,%s_max", form_names[i], form_names[i], form_names[i]);
-    puts(",left,overlap,saved,mood_before,mood_after,served_by,reason");
+    for (const char *c = format == BENCH_CSV ? CSV : ""; *c; c++)
+        putchar(*c == ' ' ? ',' : *c == '.' ? '_' : *c);
+    fputs(format == BENCH_CSV ? "\n" : "", stdout);
 }
 
 void bench_explain_moods(void)
@@ -109,18 +96,6 @@ void bench_explain_moods(void)
          "*: changing buffers.");
 }
 
-/* Digits behind the point that are worth printing. */
-static int digits(double us)
-{
-    return us < 10 ? 2 : us < 100 ? 1 : 0;
-}
-
-static void print_time(const json_t *row, bench_form form)
-{
-    double median = time_of(row, form_names[form], "median");
-    printf(" %7.*f", digits(median), median);
-}
-
 /* Below -999% it is all the same how much slower. */
 static double percent(const json_t *row, const char *key)
 {
@@ -128,81 +103,61 @@ static double percent(const json_t *row, const char *key)
     return part < -999 ? -999 : part;
 }
 
-/* Medians, under a title for all rows of an operation. */
-static void print_title(const json_t *row, const json_t *before)
+/* The letter of a mood; '-': it is not known. */
+static char letter_of(const json_t *row, const char *key)
 {
-    if (before && row_same(before, row, TITLE))
-        return;
-    printf("%s%s, %lld ranks; microseconds, medians\n", before ? "\n" : "", row_text(row, "operation"),
-           row_number(row, "ranks"));
-    puts("                                   block-  start+  start+           over-\n"
-         "algorithm               bytes mood    ing    wait compute    left    lap saved\n"
-         "                                                   + wait");
+    const char *letter = row_text(row, key);
+    return letter ? *letter : '-';
 }
 
+/* Medians, under a title for all rows of an operation. */
 static void print_table_row(const json_t *row, const json_t *before)
 {
-    char old[16], new[16];
-    print_title(row, before);
-    int is_changing = strcmp(row_text(row, "buffers"), "changing") == 0;
-    printf("%-20.20s %8lld %c%c%c ", row_text(row, "algorithm"), row_number(row, "bytes"),
-           *mood_text(row, "mood_before", old), *mood_text(row, "mood_after", new), is_changing ? '*' : ' ');
-    for (int i = 0; i < BENCH_COMPUTING; i++)
-        print_time(row, (bench_form)i);
-    double left = row_real(row, "left");
-    printf(" %7.*f %5.0f%% %4.0f%%\n", digits(left), left, percent(row, "overlap"), percent(row, "saved"));
+    if (!before || !row_same(before, row, TITLE)) {
+        fputs(before ? "\n" : "", stdout);
+        row_print(row, "%s{operation}, %d{ranks} ranks; microseconds, medians\n"
+                       "                                   block-  start+  start+           over-\n"
+                       "algorithm               bytes mood    ing    wait compute    left    lap saved\n"
+                       "                                                   + wait\n");
+    }
+    row_print(row, "%-20.20s{algorithm} %8d{bytes}");
+    printf(" %c%c%c ", letter_of(row, "mood_before.letter"), letter_of(row, "mood_after.letter"),
+           strcmp(row_text(row, "buffers"), "changing") == 0 ? '*' : ' ');
+    row_print(row, " %7t{blocking.median} %7t{nonblocking.median} %7t{overlapped.median} %7t{left}");
+    printf(" %5.0f%% %4.0f%%\n", percent(row, "overlap"), percent(row, "saved"));
     if (strcmp(row_text(row, "algorithm"), "default") == 0)
-        printf("  is %s: %s %s\n", row_text(row, "served_by"), row_text(row, "reason"), row_text(row, "why"));
-}
-
-static void print_csv_row(const json_t *row)
-{
-    char before[16], after[16];
-    printf("%s,%s,%lld,%s,%lld,%lld,%s", row_text(row, "operation"), row_text(row, "algorithm"),
-           row_number(row, "ranks"), row_text(row, "kind"), row_number(row, "count"), row_number(row, "bytes"),
-           row_text(row, "buffers"));
-    for (int i = 0; i < BENCH_FORMS; i++)
-        printf(",%.4f,%.4f,%.4f", time_of(row, form_names[i], "min"), time_of(row, form_names[i], "median"),
-               time_of(row, form_names[i], "max"));
-    printf(",%.4f,%.4f,%.4f,%s,%s,%s,%s\n", row_real(row, "left"), row_real(row, "overlap"), row_real(row, "saved"),
-           mood_text(row, "mood_before", before), mood_text(row, "mood_after", after), row_text(row, "served_by"),
-           row_text(row, "reason"));
+        row_print(row, "  is %s{served_by}: %s{reason} %s{why}\n");
 }
 
 /* The columns that the OSU benchmarks print of blocking calls, then those of nonblocking ones; they are means. */
 static void print_osu_row(const json_t *row, const json_t *before)
 {
-    double bytes = (double)row_number(row, "bytes"), latency = time_of(row, form_names[BENCH_BLOCKING], "mean");
-    int is_next = before && row_same(before, row, TITLE);
-    if (!is_next)
-        printf("%s# nbcoll %s, %lld ranks\n%-10s %15s %15s %15s %10s %12s %12s %14s %10s %15s  %s\n",
-               before ? "\n" : "", row_text(row, "operation"), row_number(row, "ranks"), "# Size", "Avg Latency(us)",
-               "Min Latency(us)", "Max Latency(us)", "Iterations", "Overall(us)", "Compute(us)", "Pure Comm.(us)",
-               "Overlap(%)", "Bandwidth(MB/s)", "Algorithm");
+    double bytes = (double)row_number(row, "bytes"), latency = row_real(row, "blocking.mean");
+    if (!before || !row_same(before, row, TITLE)) {
+        fputs(before ? "\n" : "", stdout);
+        row_print(row, "# nbcoll %s{operation}, %d{ranks} ranks\n"
+                       "# Size     Avg Latency(us) Min Latency(us) Max Latency(us) Iterations  Overall(us)  Compute(us) "
+                       "Pure Comm.(us) Overlap(%%) Bandwidth(MB/s)  Algorithm\n");
+    }
     double overlap = 100 * row_real(row, "overlap");
-    printf("%-10.0f %15.2f %15.2f %15.2f %10lld %12.2f %12.2f %14.2f %10.2f %15.2f  %s\n", bytes,
-           latency, time_of(row, form_names[BENCH_BLOCKING], "min"), time_of(row, form_names[BENCH_BLOCKING], "max"),
-           row_number(row, "iterations"), time_of(row, form_names[BENCH_OVERLAPPED], "mean"),
-           time_of(row, form_names[BENCH_COMPUTING], "mean"), time_of(row, form_names[BENCH_NONBLOCKING], "mean"),
-           overlap > 0 ? overlap : 0, latency > 0 ? bytes / latency : 0, row_text(row, "served_by"));
+    row_print(row, "%-10d{bytes} %15.2f{blocking.mean} %15.2f{blocking.min} %15.2f{blocking.max} %10d{iterations} "
+                   "%12.2f{overlapped.mean} %12.2f{computing.mean} %14.2f{nonblocking.mean}");
+    printf(" %10.2f %15.2f  %s\n", overlap > 0 ? overlap : 0, latency > 0 ? bytes / latency : 0,
+           row_text(row, "served_by"));
 }
 
 void bench_print_pair(bench_format format, const json_t *row, int is_first)
 {
-    double bandwidth = row_real(row, "megabytes_per_second");
-    if (format == BENCH_OSU) {
-        if (is_first)
-            printf("# nbcoll point-to-point, 2 ranks\n%-10s %15s %15s %15s %10s %15s\n", "# Size", "Avg Latency(us)",
-                   "Min Latency(us)", "Max Latency(us)", "Iterations", "Bandwidth(MB/s)");
-        printf("%-10lld %15.2f %15.2f %15.2f %10lld %15.2f\n", row_number(row, "bytes"),
-               row_real(row, "latency.mean"), row_real(row, "latency.min"),
-               row_real(row, "latency.max"), row_number(row, "iterations"), bandwidth);
-    } else if (format == BENCH_TABLE) {
-        double median = row_real(row, "latency.median");
-        if (is_first)
-            printf("%-21s %8s %22s %22s\n", "point-to-point", "bytes", "half a round trip, us", "one way, MB/s");
-        printf("%-21s %8lld %22.*f %22.0f\n", "", row_number(row, "bytes"), digits(median), median, bandwidth);
-    }
+    if (format == BENCH_OSU && is_first)
+        puts("# nbcoll point-to-point, 2 ranks\n"
+             "# Size     Avg Latency(us) Min Latency(us) Max Latency(us) Iterations Bandwidth(MB/s)");
+    if (format == BENCH_OSU)
+        row_print(row, "%-10d{bytes} %15.2f{latency.mean} %15.2f{latency.min} %15.2f{latency.max} %10d{iterations} "
+                       "%15.2f{megabytes_per_second}\n");
+    if (format == BENCH_TABLE && is_first)
+        puts("point-to-point           bytes  half a round trip, us          one way, MB/s");
+    if (format == BENCH_TABLE)
+        row_print(row, "                      %8d{bytes} %22t{latency.median} %22.0f{megabytes_per_second}\n");
     fflush(stdout);
 }
 
@@ -211,7 +166,7 @@ void bench_print_row(bench_format format, json_t *row, const json_t *before)
     if (format == BENCH_TABLE)
         print_table_row(row, before);
     if (format == BENCH_CSV)
-        print_csv_row(row);
+        row_print_csv(row, CSV);
     if (format == BENCH_OSU)
         print_osu_row(row, before);
     fflush(stdout); /* the next one may take a while */
@@ -327,12 +282,12 @@ int bench_draw(const command *self, const char *file, json_t *pictures)
 int bench_plot(const command *self, const char *file, const json_t *rows)
 {
     static const char *const titles[] = {"blocking", "start + wait", "left under computation"};
+    static const char *const keys[] = {"blocking.median", "nonblocking.median", "left"};
     json_t *pictures = json_object(), *row;
     size_t i;
     json_array_foreach(rows, i, row)
         for (int form = 0; form < BENCH_COMPUTING; form++)
-            bench_add_point(pictures, row,
-                            form == BENCH_OVERLAPPED ? row_real(row, "left") : time_of(row, form_names[form], "median"),
-                            "%s, %s, %s", row_text(row, "algorithm"), row_text(row, "buffers"), titles[form]);
+            bench_add_point(pictures, row, row_real(row, keys[form]), "%s, %s, %s",
+                            row_text(row, "algorithm"), row_text(row, "buffers"), titles[form]);
     return bench_draw(self, file, pictures);
 }

@@ -151,6 +151,12 @@ static int take_arguments(simulation *s, int argc, char *argv[])
     return status ? status : check(s);
 }
 
+void sim_print_below(const char *text)
+{
+    if (*text)
+        command_print_words(stdout, "", "", 2, COMMAND_COLUMNS, text);
+}
+
 /* ---- simulating ------------------------------------------------------------------------------------------------ */
 
 static void see_event(void *user, const nbcoll_sim_event *event)
@@ -194,33 +200,29 @@ static void entitle(simulation *s, size_t count, const nbcoll_sim_result *r)
     command_add(t->terms, sizeof t->terms, ". The last rank ends after %.4g us.", (double)r->last / 1e3);
 }
 
-static void print_row(const nbcoll_algorithm *algorithm, size_t count, const nbcoll_sim_result *r, int is_first)
+static void print_row(const simulation *s, json_t *row)
 {
-    if (is_first)
-        printf("%-*s %7s %8s %8s %8s %7s %9s %6s\n", SIM_NAME, "algorithm", "count", "us", "us wait", "messages",
-               "fetches", "bytes", "rounds");
-    sim_print_name(algorithm->name);
-    printf(" %7zu", count);
-    sim_print_us(r->last, 8);
-    sim_print_us(r->waited, 8);
-    printf(" %8" PRIu64 " %7" PRIu64 " %9" PRIu64 " %6u\n", r->messages, r->fetches, r->bytes + r->fetched,
-           r->rounds);
+    int is_late = is_about_late(s);
+    char why[288];
+    if (s->reported == 1)
+        puts(is_late ? "algorithm              count       us  us wait us after us a rank  came messages"
+                     : "algorithm              count       us  us wait messages fetches     bytes rounds");
+    json_object_set_new(row, "moved", json_integer(row_number(row, "bytes") + row_number(row, "fetched")));
+    if (is_late && row_number(row, "came") < 0)
+        json_object_set_new(row, "share", json_string("-"));
+    else if (is_late)
+        json_object_set_new(row, "share", json_sprintf("%lld%%", row_number(row, "came")));
+    row_print(row, is_late ? "%-20n{algorithm} %7d{count} %8u{last} %8u{waited} %8u{after} %9u{mean} %5s{share} "
+                             "%8d{messages}\n"
+                           : "%-20n{algorithm} %7d{count} %8u{last} %8u{waited} %8d{messages} %7d{fetches} %9d{moved} "
+                             "%6d{rounds}\n");
+    if (s->cases.is_default)
+        sim_print_below(command_chosen_text(&s->chosen, why));
 }
 
 static void report(simulation *s, size_t count, const nbcoll_sim_result *r)
 {
-    char why[288];
     s->reported++;
-    if (!s->results) {
-        command_bar_clear(&s->bar);
-        if (is_about_late(s))
-            sim_print_arrivals(s->algorithm, count, r, &s->told, s->reported == 1);
-        else
-            print_row(s->algorithm, count, r, s->reported == 1);
-        if (s->cases.is_default)
-            sim_print_below(command_chosen_text(&s->chosen, why));
-        return;
-    }
     json_t *row = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "algorithm", s->algorithm->name, "count",
                             (json_int_t)count, "first", (json_int_t)r->first, "last", (json_int_t)r->last,
                             "waited", (json_int_t)r->waited, "cpu", (json_int_t)r->cpu, "messages",
@@ -238,7 +240,11 @@ static void report(simulation *s, size_t count, const nbcoll_sim_result *r)
     if (s->cases.is_default)
         json_object_update_new(row, json_pack("{s:s, s:s}", "reason", nbcoll_reason_name(s->chosen.choice.reason),
                                               "why", s->chosen.why));
-    json_array_append_new(s->results, row);
+    command_bar_clear(&s->bar);
+    if (!s->results)
+        print_row(s, row);
+    json_array_append(s->results, row);
+    json_decref(row);
 }
 
 /* One algorithm and count. Those that cannot be simulated are left out. */

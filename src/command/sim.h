@@ -14,18 +14,8 @@
 #include "command.h"
 #include "timeline.h"
 
-/* ---- rows of tables: at most 80 columns, whatever the names ------------------------------------------------------ */
-
-#define SIM_NAME 20
-
-/* The first column. A longer name has a line of its own, the rest of the row stands on the next one. */
-void sim_print_name(const char *name);
-/* Microseconds in a column of this width, behind a blank: with 3 decimals, or as many as there is room for. */
-void sim_print_us(uint64_t ns, int width);
-/* Below a row: indented, broken between words. */
+/* Below a row of a table: indented, broken between words, as all of the table at most 80 columns wide. */
 void sim_print_below(const char *text);
-
-/* ---------------------------------------------------------------------------------------------------------------- */
 
 /* What is played: one for each operation of a program. */
 typedef struct sim_case {
@@ -74,9 +64,6 @@ nbcoll_status sim_play_arrivals(const sim_case cases[], const nbcoll_sim_config 
                                 sim_arrivals *told);
 /* Percent of the bytes (of the messages, if these have none) that were there; -1: all ranks started at once. */
 int sim_came(const sim_arrivals *told);
-/* A row of the table; `is_first`: below the heads. */
-void sim_print_arrivals(const nbcoll_algorithm *algorithm, size_t count, const nbcoll_sim_result *r,
-                        const sim_arrivals *told, int is_first);
 
 #define SIM_STARTS 64
 #define SIM_ACTIONS 256

@@ -94,22 +94,3 @@ int sim_came(const sim_arrivals *told)
     const uint64_t *of = told->bytes[0] ? told->bytes : told->messages;
     return of[0] ? (int)(100 * (double)of[1] / (double)of[0]) : -1;
 }
-
-void sim_print_arrivals(const nbcoll_algorithm *algorithm, size_t count, const nbcoll_sim_result *r,
-                        const sim_arrivals *told, int is_first)
-{
-    if (is_first)
-        printf("%-*s %7s %8s %8s %8s %9s %5s %8s\n", SIM_NAME, "algorithm", "count", "us", "us wait", "us after",
-               "us a rank", "came", "messages");
-    sim_print_name(algorithm->name);
-    printf(" %7zu", count);
-    sim_print_us(r->last, 8);
-    sim_print_us(r->waited, 8);
-    sim_print_us(told->after, 8);
-    sim_print_us((uint64_t)told->mean, 9);
-    if (sim_came(told) < 0)
-        printf(" %5s", "-");
-    else
-        printf(" %4d%%", sim_came(told));
-    printf(" %8" PRIu64 "\n", r->messages);
-}

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
 #include "programs.h"
 #include "sim.h"
 
@@ -172,25 +173,14 @@ static json_t *row_of(const nbcoll_algorithm *algorithm, const nbcoll_case *at, 
     return row;
 }
 
-static void print_outcome(const outcome *o)
+static void print(const json_t *row)
 {
-    sim_print_us(o->time, 8);
-    printf(" %4.0f%%", overlap_of(o));
-    sim_print_us(o->cpu, 7);
-}
-
-static void print(const nbcoll_algorithm *algorithm, const nbcoll_case *at, const played *p)
-{
-    sim_print_name(algorithm->name);
-    printf(" %7zu", at->count);
-    print_outcome(&p->engine);
-    if (p->why.reason == NBCOLL_REFUSAL_NONE) {
-        print_outcome(&p->card);
-        printf(" %5" PRIu64, p->queue_pairs);
-    }
-    putchar('\n');
-    if (p->why.reason != NBCOLL_REFUSAL_NONE)
-        sim_print_below(p->why.text);
+    int is_refused = json_object_get(row, "refused") != NULL;
+    row_print(row, "%-20n{algorithm} %7d{count} %8u{engine} %4.0f{engine_overlap}%% %7u{engine_cpu}");
+    row_print(row, is_refused ? "\n"
+                              : " %8u{card} %4.0f{card_overlap}%% %7u{card_cpu} %5d{queue_pairs}\n");
+    if (is_refused)
+        sim_print_below(row_text(row, "refused"));
 }
 
 nbcoll_status sim_card_row(const sim_card *card, const sim_case *of, const nbcoll_sim_config *host, int is_first,
@@ -206,12 +196,12 @@ nbcoll_status sim_card_row(const sim_card *card, const sim_case *of, const nbcol
         status = play_card(card, algorithm, &lowered, &p);
     if (status != NBCOLL_OK && p.why.reason == NBCOLL_REFUSAL_NONE)
         return status;
-    if (rows)
-        json_array_append_new(rows, row_of(algorithm, at, &p));
+    json_t *row = row_of(algorithm, at, &p);
     if (!rows && is_first)
-        printf("%-*s %7s %8s %5s %7s %8s %5s %7s %5s\n", SIM_NAME, "algorithm", "count", "us", "free", "us core",
-               "us card", "free", "us core", "pairs");
+        puts("algorithm              count       us  free us core  us card  free us core pairs");
     if (!rows)
-        print(algorithm, at, &p);
+        print(row);
+    json_array_append(rows, row);
+    json_decref(row);
     return NBCOLL_OK;
 }
