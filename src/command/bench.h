@@ -147,7 +147,7 @@ typedef struct bench_mood {
 bench_mood bench_probe(const command *self, const char *bind);
 int bench_cores(void);  /* that this process may use */
 double bench_now(void); /* us */
-/* Sorts n of them. */
+/* bench_spread.c: sorts n of them. */
 bench_spread bench_spread_of(double sample[], size_t n);
 
 /* ---- bench_output.c -------------------------------------------------------------------------------------------- */

@@ -174,6 +174,9 @@ int command_number(const char *word, unsigned long long low, unsigned long long 
 /* Several, "2,4,8": 0 when one is none. *n of them were said, and the first `most` are in `list`. */
 int command_numbers(const char *words, unsigned long long low, unsigned long long high, size_t list[], size_t most,
                     size_t *n);
+/* Takes the next of the names that commas separate, an empty one at the end. Where the one behind it begins. */
+#define COMMAND_WORD 64
+const char *command_next_name(const char *at, char name[COMMAND_WORD]);
 /* The case that the options say for an algorithm (null: for the operation), with the most ranks, the first root and the
  * first count. */
 nbcoll_case command_case(const command_cases *cases, const nbcoll_algorithm *algorithm);

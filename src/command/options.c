@@ -122,6 +122,13 @@ int command_numbers(const char *words, unsigned long long low, unsigned long lon
     }
 }
 
+const char *command_next_name(const char *at, char name[COMMAND_WORD])
+{
+    size_t length = strcspn(at, ",");
+    snprintf(name, COMMAND_WORD, "%.*s", (int)length, at);
+    return at + length + (at[length] == ',');
+}
+
 /* ---- tables of options ----------------------------------------------------------------------------------------- */
 
 enum { HELP_INDENT = 20, HELP_WIDTH = 112 };
