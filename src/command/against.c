@@ -17,35 +17,32 @@ typedef struct against {
     command_bar bar;
 } against;
 
-static int is_word(const char *at, size_t length, const char *word)
+static int is_name_of(const char *name, const against_peer *peer)
 {
-    return strlen(word) == length && strncmp(at, word, length) == 0;
+    return strcmp(name, "mpi") == 0 || strcmp(name, peer->name) == 0;
 }
 
 static int is_asked_for(const against_plan *plan, const against_peer *peer)
 {
-    for (const char *at = plan->peers; *at;) {
-        size_t length = strcspn(at, ",");
-        if (is_word(at, length, "mpi") || is_word(at, length, peer->name))
+    char name[COMMAND_WORD];
+    for (const char *at = command_next_name(plan->peers, name); *name; at = command_next_name(at, name))
+        if (is_name_of(name, peer))
             return 1;
-        at += length + (at[length] == ',');
-    }
     return 0;
 }
 
 /* Is each name that of a peer? */
 static int are_known(const char *names)
 {
-    for (const char *at = names; *at || at == names;) {
-        size_t length = strcspn(at, ",");
-        int is_known = is_word(at, length, "mpi");
+    char name[COMMAND_WORD];
+    int is_known;
+    do {
+        is_known = 0;
+        names = command_next_name(names, name);
         for (int p = 0; p < AGAINST_PEERS; p++)
-            is_known |= is_word(at, length, against_peers[p].name);
-        if (!is_known)
-            return 0;
-        at += length + (at[length] == ',');
-    }
-    return 1;
+            is_known |= is_name_of(name, &against_peers[p]);
+    } while (is_known && *names);
+    return is_known;
 }
 
 static int is_noted(const json_t *wrong, const json_t *what)
@@ -65,7 +62,7 @@ static void note_wrong(against *a, const json_t *cell)
     {
         if (json_is_true(json_object_get(entry, "right")))
             continue;
-        const char *library = json_string_value(json_object_get(entry, "library"));
+        const char *library = row_text(entry, "library");
         int is_ours = library && strcmp(library, "nbcoll") == 0;
         json_t *what = json_pack("{s:s, s:b, s:O, s:O, s:i}", "library", is_ours ? "nbcoll" : a->name[a->peer], "ours",
                                  is_ours, "form", json_object_get(entry, "form"), "operation",
@@ -81,11 +78,11 @@ static int take(void *user, json_t *object)
 {
     against *a = user;
     const against_peer *peer = &against_peers[a->peer];
-    const char *mpi = json_string_value(json_object_get(object, "mpi"));
+    const char *mpi = row_text(object, "mpi");
     if (mpi) {
-        a->cores = (int)json_integer_value(json_object_get(object, "cores"));
+        a->cores = (int)row_number(object, "cores");
         snprintf(a->name[a->peer], sizeof a->name[0], "%s%s", mpi, peer->suffix);
-        if (json_integer_value(json_object_get(object, "ranks")) != a->ranks)
+        if (row_number(object, "ranks") != a->ranks)
             return command_fail(a->plan->self, "--against %s: %s is the launcher of another MPI", peer->name,
                                 peer->launcher);
         return 0;

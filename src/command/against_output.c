@@ -7,63 +7,36 @@
 #include "against.h"
 #include "json.h"
 
-/* Of a cache line, from core to core, before and after the cell. */
-static double line_of(const json_t *row, size_t when)
-{
-    return json_number_value(json_array_get(json_object_get(row, "line_us"), when));
-}
+#define CSV                                                                                                            \
+    "operation ranks bytes buffers memory form us p99 peer peer_form peer_us ratio low high copies line_us.0 "         \
+    "line_us.1 retaken preempted parts.calls parts.lines parts.waiting"
 
 void against_print_head(bench_format format)
 {
     if (format == BENCH_TABLE)
-        printf(" %-7s %-11s %8s %8s %5s %-14s %7s\n", "memory", "form", "us", "peer", "ratio", "95%", "copies");
+        puts(" memory  form              us     peer ratio 95%             copies");
     if (format == BENCH_CSV)
         puts("operation,ranks,bytes,buffers,memory,form,us,p99,peer,peer_form,peer_us,ratio,low,high,copies,"
              "line_before,line_after,retaken,preempted,calls,lines,waiting");
 }
 
-/* What a row is about, where that is not as in the row before. */
-static void print_title(const json_t *row, const json_t *before)
-{
-    if (before && row_same(before, row, "operation ranks bytes buffers peer peer_form line_us"))
-        return;
-    printf("%s, %lld ranks, %lld bytes, buffers %s; a line %.3f, %.3f us;\n  beside %s, %s\n",
-           row_text(row, "operation"), row_number(row, "ranks"), row_number(row, "bytes"), row_text(row, "buffers"),
-           line_of(row, 0), line_of(row, 1), row_text(row, "peer"), row_text(row, "peer_form"));
-}
-
+/* Below what a row is about, where that is not as in the row before. */
 static void print_table_row(const json_t *row, const json_t *before)
 {
     char interval[32], copies[16] = "";
-    print_title(row, before);
+    if (!before || !row_same(before, row, "operation ranks bytes buffers peer peer_form line_us"))
+        row_print(row, "%s{operation}, %d{ranks} ranks, %d{bytes} bytes, buffers %s{buffers}; a line %.3f{line_us.0}, "
+                       "%.3f{line_us.1} us;\n  beside %s{peer}, %s{peer_form}\n");
     snprintf(interval, sizeof interval, "[%.2f, %.2f]", row_real(row, "low"), row_real(row, "high"));
     if (json_object_get(row, "copies"))
         snprintf(copies, sizeof copies, "%.*f", row_real(row, "copies") < 1000 ? 2 : 0, row_real(row, "copies"));
-    printf(" %-7s %-11s %8.2f %8.2f %5.2f %-14s %7s\n", row_text(row, "memory"), row_text(row, "form"),
-           row_real(row, "us"), row_real(row, "peer_us"), row_real(row, "ratio"), interval, copies);
+    row_print(row, " %-7s{memory} %-11s{form} %8.2f{us} %8.2f{peer_us} %5.2f{ratio}");
+    printf(" %-14s %7s\n", interval, copies);
     if (json_object_get(row, "parts"))
-        printf("%22s = %.2f calls + %.2f copies + %.2f lines + %.2f waiting\n", "", row_real(row, "parts.calls"),
-               row_real(row, "parts.copies"), row_real(row, "parts.lines"), row_real(row, "parts.waiting"));
+        row_print(row, "                       = %.2f{parts.calls} calls + %.2f{parts.copies} copies + %.2f{parts.lines} "
+                       "lines + %.2f{parts.waiting} waiting\n");
     if (row_number(row, "preempted"))
-        printf("%22s (%lld batches with a preempted rank)\n", "", row_number(row, "preempted"));
-}
-
-static void print_csv_row(const json_t *row)
-{
-    printf("%s,%lld,%lld,%s,%s,%s,%.4f,%.4f,%s,%s,%.4f,%.4f,%.4f,%.4f,", row_text(row, "operation"),
-           row_number(row, "ranks"), row_number(row, "bytes"), row_text(row, "buffers"), row_text(row, "memory"),
-           row_text(row, "form"), row_real(row, "us"), row_real(row, "p99"), row_text(row, "peer"),
-           row_text(row, "peer_form"), row_real(row, "peer_us"), row_real(row, "ratio"), row_real(row, "low"),
-           row_real(row, "high"));
-    if (json_object_get(row, "copies"))
-        printf("%.4f", row_real(row, "copies"));
-    printf(",%.4f,%.4f,%lld,%lld", line_of(row, 0), line_of(row, 1), row_number(row, "retaken"),
-           row_number(row, "preempted"));
-    if (json_object_get(row, "parts"))
-        printf(",%.4f,%.4f,%.4f\n", row_real(row, "parts.calls"), row_real(row, "parts.lines"),
-               row_real(row, "parts.waiting"));
-    else
-        puts(",,,");
+        row_print(row, "                       (%d{preempted} batches with a preempted rank)\n");
 }
 
 void against_print_row(bench_format format, const json_t *row, const json_t *before)
@@ -71,7 +44,7 @@ void against_print_row(bench_format format, const json_t *row, const json_t *bef
     if (format == BENCH_TABLE)
         print_table_row(row, before);
     if (format == BENCH_CSV)
-        print_csv_row(row);
+        row_print_csv(row, CSV);
     fflush(stdout);
 }
 
@@ -147,45 +120,17 @@ void against_print_end(bench_format format, const json_t *rows, const json_t *wr
 
 /* ---- a picture ------------------------------------------------------------------------------------------------- */
 
-#define PICTURE "operation ranks"
-#define LINE PICTURE " memory form buffers"
-
-/* The points of the line that begins with row `first`; the scales know no 0. */
-static void write_points(FILE *out, const json_t *rows, size_t first, const char *key)
-{
-    for (size_t i = first; i < json_array_size(rows); i++) {
-        const json_t *row = json_array_get(rows, i);
-        if (row_same(row, json_array_get(rows, first), LINE))
-            fprintf(out, "%lld %g\n", row_number(row, "bytes") ? row_number(row, "bytes") : 1, row_real(row, key));
-    }
-    fputs("e\n", out);
-}
-
-/* nbcoll's lines, and behind the persistent one of each memory and kind of buffers that of the best peer. */
-static void write_picture(FILE *out, const json_t *rows, size_t first, int are_points)
-{
-    const char *comma = "plot ";
-    for (size_t i = first; i < json_array_size(rows); i++) {
-        const json_t *row = json_array_get(rows, i);
-        if (!row_same(row, json_array_get(rows, first), PICTURE) || !row_is_first(rows, i, LINE))
-            continue;
-        int has_peer =
-            strcmp(row_text(row, "form"), "persistent") == 0 && strcmp(row_text(row, "memory"), "shared") != 0;
-        if (are_points)
-            write_points(out, rows, i, "us");
-        else
-            fprintf(out, "%s'-' using 1:2 with linespoints title 'nbcoll, %s, %s, %s'", comma, row_text(row, "form"),
-                    row_text(row, "memory"), row_text(row, "buffers"));
-        comma = ", ";
-        if (are_points && has_peer)
-            write_points(out, rows, i, "peer_us");
-        else if (has_peer)
-            fprintf(out, ", '-' using 1:2 with linespoints title 'best peer, %s'", row_text(row, "buffers"));
-    }
-    fputs(are_points ? "" : "\n", out);
-}
-
+/* nbcoll's lines, and behind the persistent one of each kind of buffers that of the best peer. */
 int against_plot(const command *self, const char *file, const json_t *rows)
 {
-    return bench_draw(self, file, rows, write_picture);
+    json_t *pictures = json_object(), *row;
+    size_t i;
+    json_array_foreach(rows, i, row)
+    {
+        const char *form = row_text(row, "form"), *memory = row_text(row, "memory"), *buffers = row_text(row, "buffers");
+        bench_add_point(pictures, row, row_real(row, "us"), "nbcoll, %s, %s, %s", form, memory, buffers);
+        if (strcmp(form, "persistent") == 0 && strcmp(memory, "shared") != 0)
+            bench_add_point(pictures, row, row_real(row, "peer_us"), "best peer, %s", buffers);
+    }
+    return bench_draw(self, file, pictures);
 }

@@ -4,26 +4,15 @@
 #include <string.h>
 
 #include "against.h"
+#include "json.h"
 
 enum { RESAMPLES = 1000 };
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double sorted_median(double sample[], size_t n)
-{
-    qsort(sample, n, sizeof *sample, by_value);
-    return n % 2 ? sample[n / 2] : (sample[n / 2 - 1] + sample[n / 2]) / 2;
-}
 
 double against_median(const double sample[], size_t n)
 {
     double copy[AGAINST_ROUNDS];
     memcpy(copy, sample, n * sizeof *sample);
-    return sorted_median(copy, n);
+    return bench_spread_of(copy, n).median;
 }
 
 static uint64_t next_random(uint64_t *state)
@@ -43,9 +32,9 @@ against_interval against_ratio(const double ours[], const double theirs[], size_
     for (size_t s = 0; s < RESAMPLES; s++) {
         for (size_t i = 0; i < rounds; i++)
             again[i] = ratio[next_random(&random) % rounds];
-        median[s] = sorted_median(again, rounds);
+        median[s] = bench_spread_of(again, rounds).median;
     }
-    qsort(median, RESAMPLES, sizeof *median, by_value);
+    bench_spread_of(median, RESAMPLES); /* sorts them */
     return (against_interval){against_median(ratio, rounds), median[RESAMPLES / 40],
                               median[RESAMPLES - 1 - RESAMPLES / 40]};
 }
@@ -58,10 +47,11 @@ typedef struct series {
     double us[AGAINST_ROUNDS];
 } series;
 
+/* A null text is any. */
 static int is_text(const json_t *entry, const char *key, const char *text)
 {
-    const char *value = json_string_value(json_object_get(entry, key));
-    return value && strcmp(value, text) == 0;
+    const char *value = row_text(entry, key);
+    return !text || (value && strcmp(value, text) == 0);
 }
 
 /* 0 where the entry was not timed. */
@@ -74,18 +64,9 @@ static int read_series(const json_t *entry, series *out)
     return json_is_true(json_object_get(entry, "right")) && out->n > 0;
 }
 
-static const json_t *find_entry(const json_t *cell, const char *library, const char *memory, const char *form)
-{
-    const json_t *entry;
-    size_t i;
-    json_array_foreach(json_object_get(cell, "entries"), i, entry) if (is_text(entry, "library", library) &&
-                                                                       is_text(entry, "memory", memory) &&
-                                                                       is_text(entry, "form", form)) return entry;
-    return NULL;
-}
-
-/* The entry of a library (and a memory, if it is not null) that is the fastest; null: none was timed. */
-static const json_t *fastest(const json_t *cell, const char *library, const char *memory)
+/* Of the entries of a library, a memory and a form, each of which may be null for any, the one that is the fastest; null:
+ * none was timed. */
+static const json_t *fastest(const json_t *cell, const char *library, const char *memory, const char *form)
 {
     const json_t *best = NULL, *entry;
     double least = 0;
@@ -93,7 +74,7 @@ static const json_t *fastest(const json_t *cell, const char *library, const char
     series s;
     json_array_foreach(json_object_get(cell, "entries"), i, entry)
     {
-        if (!is_text(entry, "library", library) || (memory && !is_text(entry, "memory", memory)) ||
+        if (!is_text(entry, "library", library) || !is_text(entry, "memory", memory) || !is_text(entry, "form", form) ||
             !read_series(entry, &s))
             continue;
         double median = against_median(s.us, s.n);
@@ -121,8 +102,8 @@ static int find_rival(json_t *const cells[], const char *const names[], const ch
     int found = 0;
     for (int p = 0; p < AGAINST_PEERS; p++) {
         rival r = {.cell = cells[p], .name = names[p]};
-        if (!cells[p] || !(r.ours = find_entry(cells[p], "nbcoll", memory, form)) ||
-            !(r.theirs = fastest(cells[p], "mpi", NULL)) || !read_series(r.ours, &ours) ||
+        if (!cells[p] || !(r.ours = fastest(cells[p], "nbcoll", memory, form)) ||
+            !(r.theirs = fastest(cells[p], "mpi", NULL, NULL)) || !read_series(r.ours, &ours) ||
             !read_series(r.theirs, &theirs) || ours.n != theirs.n)
             continue;
         r.ratio = against_ratio(ours.us, theirs.us, ours.n);
@@ -140,8 +121,8 @@ static int find_rival(json_t *const cells[], const char *const names[], const ch
  * a meeting between; waiting: what they take more without it. */
 static void add_parts(json_t *row, const rival *r, const char *memory, int is_persistent, double copies)
 {
-    const json_t *apart = find_entry(r->cell, "nbcoll", memory, is_persistent ? "apart" : "started apart");
-    double calls = json_number_value(json_object_get(r->cell, is_persistent ? "calls" : "started_calls"));
+    const json_t *apart = fastest(r->cell, "nbcoll", memory, is_persistent ? "apart" : "started apart");
+    double calls = row_real(r->cell, is_persistent ? "calls" : "started_calls");
     series s;
     if (!apart || !read_series(apart, &s))
         return;
@@ -152,15 +133,12 @@ static void add_parts(json_t *row, const rival *r, const char *memory, int is_pe
 
 static json_t *row_of(const rival *r, const char *memory, bench_form form, const char *form_name)
 {
-    const json_t *cell = r->cell, *copies = fastest(cell, "copies", memory);
-    const char *name = json_string_value(json_object_get(cell, "operation"));
-    size_t bytes = (size_t)json_integer_value(json_object_get(cell, "bytes"));
-    json_t *row = json_pack("{s:s, s:O, s:I, s:s, s:s, s:s}", "operation", name, "ranks",
-                            json_object_get(cell, "ranks"), "bytes", (json_int_t)bytes, "buffers",
-                            json_integer_value(json_object_get(cell, "turns")) > 1 ? "in turn" : "reused", "memory",
-                            memory, "form", form_name);
-    json_object_update_new(row, json_pack("{s:f, s:O, s:s, s:O, s:f, s:f, s:f, s:f}", "us", r->us, "p99",
-                                          json_object_get(r->ours, "p99"), "peer", r->name, "peer_form",
+    const json_t *cell = r->cell, *copies = fastest(cell, "copies", memory, NULL);
+    json_t *row = json_pack("{s:O, s:O, s:O, s:s, s:s, s:s}", "operation", json_object_get(cell, "operation"), "ranks",
+                            json_object_get(cell, "ranks"), "bytes", json_object_get(cell, "bytes"), "buffers",
+                            row_number(cell, "turns") > 1 ? "in turn" : "reused", "memory", memory, "form", form_name);
+    json_object_update_new(row, json_pack("{s:f, s:f, s:s, s:O, s:f, s:f, s:f, s:f}", "us", r->us, "p99",
+                                          row_real(r->ours, "p99"), "peer", r->name, "peer_form",
                                           json_object_get(r->theirs, "form"), "peer_us", r->rival_us, "ratio",
                                           r->ratio.median, "low", r->ratio.low, "high", r->ratio.high));
     series s;

@@ -98,22 +98,14 @@ static int add_entry(benchmark *b, const nbcoll_algorithm *algorithm)
     return 0;
 }
 
-/* The next of the names; an empty text at the end. */
-static const char *next_name(const char *at, char name[64])
-{
-    size_t length = strcspn(at, ",");
-    snprintf(name, 64, "%.*s", (int)length, at);
-    return at + length + (at[length] == ',');
-}
-
 /* Makes the entries of an operation: of the algorithms named, those that it has. */
 static int list_entries(benchmark *b, nbcoll_operation operation)
 {
-    char name[64];
+    char name[COMMAND_WORD];
     int status = 0;
     b->plan.operation = operation;
     b->plan.entries = 0;
-    for (const char *at = next_name(b->rules.algorithm, name); *name && !status; at = next_name(at, name)) {
+    for (const char *at = command_next_name(b->rules.algorithm, name); *name && !status; at = command_next_name(at, name)) {
         const nbcoll_algorithm *algorithm = catalogue_find(operation, name);
         int is_default = strcmp(name, "default") == 0;
         if (algorithm || is_default)
@@ -128,10 +120,10 @@ static int list_entries(benchmark *b, nbcoll_operation operation)
 /* Each algorithm named is one of an operation named; and what else is said of algorithms goes with those named. */
 static int check_algorithms(const benchmark *b)
 {
-    char name[64];
+    char name[COMMAND_WORD];
     const nbcoll_algorithm *none;
     int has_default = 0, has_others = 0;
-    for (const char *at = next_name(b->rules.algorithm, name); *name; at = next_name(at, name)) {
+    for (const char *at = command_next_name(b->rules.algorithm, name); *name; at = command_next_name(at, name)) {
         int is_known = strcmp(name, "default") == 0;
         has_default |= is_known;
         has_others |= !is_known;

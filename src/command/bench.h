@@ -147,7 +147,7 @@ typedef struct bench_mood {
 bench_mood bench_probe(const command *self, const char *bind);
 int bench_cores(void);  /* that this process may use */
 double bench_now(void); /* us */
-/* Sorts n of them. */
+/* bench_spread.c: sorts n of them. */
 bench_spread bench_spread_of(double sample[], size_t n);
 
 /* ---- bench_output.c -------------------------------------------------------------------------------------------- */
@@ -167,9 +167,10 @@ void bench_explain_moods(void);
 /* Draws the medians of all rows by gnuplot. 0, or an exit status after naming what is wrong. */
 int bench_can_plot(const command *self, const char *file);
 int bench_plot(const command *self, const char *file, const json_t *rows);
-/* Has gnuplot draw a picture for each operation and number of ranks: `write` writes the commands for that which begins
- * with row `first`, and, called again, its points. */
-typedef void bench_picture(FILE *out, const json_t *rows, size_t first, int are_points);
-int bench_draw(const command *self, const char *file, const json_t *rows, bench_picture *write);
+/* Pictures, to begin with an empty object: adds a row's time to that of its operation and ranks, in a line of this title.
+ * The scales know no 0. bench_draw has gnuplot draw them, and gives them up. */
+void bench_add_point(json_t *pictures, const json_t *row, double us, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+int bench_draw(const command *self, const char *file, json_t *pictures);
 
 #endif

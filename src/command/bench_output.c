@@ -2,6 +2,8 @@
  * What `nbcoll bench` found: as a table, as CSV, as JSON, and as a picture drawn by gnuplot. */
 #define _POSIX_C_SOURCE 200809L
 
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +11,13 @@
 #include "bench.h"
 #include "json.h"
 
-/* What the rows of a picture, and of a line in it, have in common. */
-#define PICTURE "operation ranks"
-#define ENTRY PICTURE " algorithm buffers"
+/* What the rows below one title have in common. */
+#define TITLE "operation ranks"
+
+#define CSV_FORM(form) form ".min " form ".median " form ".max "
+#define CSV                                                                                                            \
+    "operation algorithm ranks kind count bytes buffers " CSV_FORM("blocking") CSV_FORM("nonblocking")                 \
+        CSV_FORM("overlapped") CSV_FORM("computing") "left overlap saved mood_before mood_after served_by reason"
 
 static const char *const form_names[BENCH_FORMS] = {"blocking", "nonblocking", "overlapped", "computing"};
 
@@ -73,31 +79,13 @@ json_t *bench_pair_row(const bench_plan *plan, const bench_result *result, const
                      "mood_after", mood_object(&mood[1]));
 }
 
-static double time_of(const json_t *row, const char *form, const char *key)
-{
-    return row_real(json_object_get(row, form), key);
-}
-
-/* "C 0.051", or "-". */
-static const char *mood_text(const json_t *row, const char *when, char text[16])
-{
-    const json_t *mood = json_object_get(row, when);
-    snprintf(text, 16, "-");
-    if (json_is_object(mood))
-        snprintf(text, 16, "%s %.3f", row_text(mood, "letter"), row_real(mood, "us"));
-    return text;
-}
-
 /* ---- text ------------------------------------------------------------------------------------------------------ */
 
 void bench_print_head(bench_format format)
 {
-    if (format != BENCH_CSV)
-        return;
-    printf("operation,algorithm,ranks,kind,count,bytes,buffers");
-    for (int i = 0; i < BENCH_FORMS; i++)
-        printf(",%s_min,%s_median,%s_max", form_names[i], form_names[i], form_names[i]);
-    puts(",left,overlap,saved,mood_before,mood_after,served_by,reason");
+    for (const char *c = format == BENCH_CSV ? CSV : ""; *c; c++)
+        putchar(*c == ' ' ? ',' : *c == '.' ? '_' : *c);
+    fputs(format == BENCH_CSV ? "\n" : "", stdout);
 }
 
 void bench_explain_moods(void)
@@ -108,18 +96,6 @@ void bench_explain_moods(void)
          "*: changing buffers.");
 }
 
-/* Digits behind the point that are worth printing. */
-static int digits(double us)
-{
-    return us < 10 ? 2 : us < 100 ? 1 : 0;
-}
-
-static void print_time(const json_t *row, bench_form form)
-{
-    double median = time_of(row, form_names[form], "median");
-    printf(" %7.*f", digits(median), median);
-}
-
 /* Below -999% it is all the same how much slower. */
 static double percent(const json_t *row, const char *key)
 {
@@ -127,81 +103,61 @@ static double percent(const json_t *row, const char *key)
     return part < -999 ? -999 : part;
 }
 
-/* Medians, under a title for all rows of an operation. */
-static void print_title(const json_t *row, const json_t *before)
+/* The letter of a mood; '-': it is not known. */
+static char letter_of(const json_t *row, const char *key)
 {
-    if (before && row_same(before, row, PICTURE))
-        return;
-    printf("%s%s, %lld ranks; microseconds, medians\n", before ? "\n" : "", row_text(row, "operation"),
-           row_number(row, "ranks"));
-    puts("                                   block-  start+  start+           over-\n"
-         "algorithm               bytes mood    ing    wait compute    left    lap saved\n"
-         "                                                   + wait");
+    const char *letter = row_text(row, key);
+    return letter ? *letter : '-';
 }
 
+/* Medians, under a title for all rows of an operation. */
 static void print_table_row(const json_t *row, const json_t *before)
 {
-    char old[16], new[16];
-    print_title(row, before);
-    int is_changing = strcmp(row_text(row, "buffers"), "changing") == 0;
-    printf("%-20.20s %8lld %c%c%c ", row_text(row, "algorithm"), row_number(row, "bytes"),
-           *mood_text(row, "mood_before", old), *mood_text(row, "mood_after", new), is_changing ? '*' : ' ');
-    for (int i = 0; i < BENCH_COMPUTING; i++)
-        print_time(row, (bench_form)i);
-    double left = row_real(row, "left");
-    printf(" %7.*f %5.0f%% %4.0f%%\n", digits(left), left, percent(row, "overlap"), percent(row, "saved"));
+    if (!before || !row_same(before, row, TITLE)) {
+        fputs(before ? "\n" : "", stdout);
+        row_print(row, "%s{operation}, %d{ranks} ranks; microseconds, medians\n"
+                       "                                   block-  start+  start+           over-\n"
+                       "algorithm               bytes mood    ing    wait compute    left    lap saved\n"
+                       "                                                   + wait\n");
+    }
+    row_print(row, "%-20.20s{algorithm} %8d{bytes}");
+    printf(" %c%c%c ", letter_of(row, "mood_before.letter"), letter_of(row, "mood_after.letter"),
+           strcmp(row_text(row, "buffers"), "changing") == 0 ? '*' : ' ');
+    row_print(row, " %7t{blocking.median} %7t{nonblocking.median} %7t{overlapped.median} %7t{left}");
+    printf(" %5.0f%% %4.0f%%\n", percent(row, "overlap"), percent(row, "saved"));
     if (strcmp(row_text(row, "algorithm"), "default") == 0)
-        printf("  is %s: %s %s\n", row_text(row, "served_by"), row_text(row, "reason"), row_text(row, "why"));
-}
-
-static void print_csv_row(const json_t *row)
-{
-    char before[16], after[16];
-    printf("%s,%s,%lld,%s,%lld,%lld,%s", row_text(row, "operation"), row_text(row, "algorithm"),
-           row_number(row, "ranks"), row_text(row, "kind"), row_number(row, "count"), row_number(row, "bytes"),
-           row_text(row, "buffers"));
-    for (int i = 0; i < BENCH_FORMS; i++)
-        printf(",%.4f,%.4f,%.4f", time_of(row, form_names[i], "min"), time_of(row, form_names[i], "median"),
-               time_of(row, form_names[i], "max"));
-    printf(",%.4f,%.4f,%.4f,%s,%s,%s,%s\n", row_real(row, "left"), row_real(row, "overlap"), row_real(row, "saved"),
-           mood_text(row, "mood_before", before), mood_text(row, "mood_after", after), row_text(row, "served_by"),
-           row_text(row, "reason"));
+        row_print(row, "  is %s{served_by}: %s{reason} %s{why}\n");
 }
 
 /* The columns that the OSU benchmarks print of blocking calls, then those of nonblocking ones; they are means. */
 static void print_osu_row(const json_t *row, const json_t *before)
 {
-    double bytes = (double)row_number(row, "bytes"), latency = time_of(row, form_names[BENCH_BLOCKING], "mean");
-    int is_next = before && row_same(before, row, PICTURE);
-    if (!is_next)
-        printf("%s# nbcoll %s, %lld ranks\n%-10s %15s %15s %15s %10s %12s %12s %14s %10s %15s  %s\n",
-               before ? "\n" : "", row_text(row, "operation"), row_number(row, "ranks"), "# Size", "Avg Latency(us)",
-               "Min Latency(us)", "Max Latency(us)", "Iterations", "Overall(us)", "Compute(us)", "Pure Comm.(us)",
-               "Overlap(%)", "Bandwidth(MB/s)", "Algorithm");
+    double bytes = (double)row_number(row, "bytes"), latency = row_real(row, "blocking.mean");
+    if (!before || !row_same(before, row, TITLE)) {
+        fputs(before ? "\n" : "", stdout);
+        row_print(row, "# nbcoll %s{operation}, %d{ranks} ranks\n"
+                       "# Size     Avg Latency(us) Min Latency(us) Max Latency(us) Iterations  Overall(us)  Compute(us) "
+                       "Pure Comm.(us) Overlap(%%) Bandwidth(MB/s)  Algorithm\n");
+    }
     double overlap = 100 * row_real(row, "overlap");
-    printf("%-10.0f %15.2f %15.2f %15.2f %10lld %12.2f %12.2f %14.2f %10.2f %15.2f  %s\n", bytes,
-           latency, time_of(row, form_names[BENCH_BLOCKING], "min"), time_of(row, form_names[BENCH_BLOCKING], "max"),
-           row_number(row, "iterations"), time_of(row, form_names[BENCH_OVERLAPPED], "mean"),
-           time_of(row, form_names[BENCH_COMPUTING], "mean"), time_of(row, form_names[BENCH_NONBLOCKING], "mean"),
-           overlap > 0 ? overlap : 0, latency > 0 ? bytes / latency : 0, row_text(row, "served_by"));
+    row_print(row, "%-10d{bytes} %15.2f{blocking.mean} %15.2f{blocking.min} %15.2f{blocking.max} %10d{iterations} "
+                   "%12.2f{overlapped.mean} %12.2f{computing.mean} %14.2f{nonblocking.mean}");
+    printf(" %10.2f %15.2f  %s\n", overlap > 0 ? overlap : 0, latency > 0 ? bytes / latency : 0,
+           row_text(row, "served_by"));
 }
 
 void bench_print_pair(bench_format format, const json_t *row, int is_first)
 {
-    double bandwidth = row_real(row, "megabytes_per_second");
-    if (format == BENCH_OSU) {
-        if (is_first)
-            printf("# nbcoll point-to-point, 2 ranks\n%-10s %15s %15s %15s %10s %15s\n", "# Size", "Avg Latency(us)",
-                   "Min Latency(us)", "Max Latency(us)", "Iterations", "Bandwidth(MB/s)");
-        printf("%-10lld %15.2f %15.2f %15.2f %10lld %15.2f\n", row_number(row, "bytes"),
-               row_real(row, "latency.mean"), row_real(row, "latency.min"),
-               row_real(row, "latency.max"), row_number(row, "iterations"), bandwidth);
-    } else if (format == BENCH_TABLE) {
-        double median = row_real(row, "latency.median");
-        if (is_first)
-            printf("%-21s %8s %22s %22s\n", "point-to-point", "bytes", "half a round trip, us", "one way, MB/s");
-        printf("%-21s %8lld %22.*f %22.0f\n", "", row_number(row, "bytes"), digits(median), median, bandwidth);
-    }
+    if (format == BENCH_OSU && is_first)
+        puts("# nbcoll point-to-point, 2 ranks\n"
+             "# Size     Avg Latency(us) Min Latency(us) Max Latency(us) Iterations Bandwidth(MB/s)");
+    if (format == BENCH_OSU)
+        row_print(row, "%-10d{bytes} %15.2f{latency.mean} %15.2f{latency.min} %15.2f{latency.max} %10d{iterations} "
+                       "%15.2f{megabytes_per_second}\n");
+    if (format == BENCH_TABLE && is_first)
+        puts("point-to-point           bytes  half a round trip, us          one way, MB/s");
+    if (format == BENCH_TABLE)
+        row_print(row, "                      %8d{bytes} %22t{latency.median} %22.0f{megabytes_per_second}\n");
     fflush(stdout);
 }
 
@@ -210,7 +166,7 @@ void bench_print_row(bench_format format, json_t *row, const json_t *before)
     if (format == BENCH_TABLE)
         print_table_row(row, before);
     if (format == BENCH_CSV)
-        print_csv_row(row);
+        row_print_csv(row, CSV);
     if (format == BENCH_OSU)
         print_osu_row(row, before);
     fflush(stdout); /* the next one may take a while */
@@ -237,97 +193,101 @@ int bench_can_plot(const command *self, const char *file)
     return command_fail(self, "--plot %s: gnuplot is not installed", file);
 }
 
-/* The scales know no 0. */
-static double plotted_bytes(const json_t *row)
-{
-    long long bytes = row_number(row, "bytes");
-    return bytes ? (double)bytes : 1;
-}
-
-static void write_point(FILE *out, const json_t *row, int form)
-{
-    double us = form == BENCH_OVERLAPPED ? row_real(row, "left") : time_of(row, form_names[form], "median");
-    fprintf(out, "%.0f %g\n", plotted_bytes(row), us < 0.01 ? 0.01 : us);
-}
-
-/* Does something to each line of the picture of row `first`: an entry in a form. */
-static void each_line(FILE *out, const json_t *rows, size_t first, int are_points)
-{
-    static const char *const titles[] = {"blocking", "start + wait", "left under computation"};
-    json_t *picture = json_array_get(rows, first);
-    const char *comma = "plot ";
-    for (size_t i = first; i < json_array_size(rows); i++) {
-        json_t *row = json_array_get(rows, i);
-        if (!row_same(row, picture, PICTURE) || !row_is_first(rows, i, ENTRY))
-            continue;
-        for (int form = 0; form < BENCH_COMPUTING; form++, comma = ", ") {
-            if (!are_points)
-                fprintf(out, "%s'-' using 1:2 with linespoints title '%s, %s, %s'", comma, row_text(row, "algorithm"),
-                        row_text(row, "buffers"), titles[form]);
-            for (size_t j = i; are_points && j < json_array_size(rows); j++)
-                if (row_same(json_array_get(rows, j), row, ENTRY))
-                    write_point(out, json_array_get(rows, j), form);
-            if (are_points)
-                fputs("e\n", out);
-        }
-    }
-    fputs(are_points ? "" : "\n", out);
-}
-
-/* Room on both sides of the picture of row `first`: one size alone would make no range. */
-static void write_range(FILE *out, const json_t *rows, size_t first)
-{
-    double low = plotted_bytes(json_array_get(rows, first)), high = low;
-    for (size_t i = first; i < json_array_size(rows); i++) {
-        double bytes = plotted_bytes(json_array_get(rows, i));
-        int is_there = row_same(json_array_get(rows, i), json_array_get(rows, first), PICTURE);
-        low = is_there && bytes < low ? bytes : low;
-        high = is_there && bytes > high ? bytes : high;
-    }
-    fprintf(out, "set xrange [%g:%g]\n", low / 2, high * 2);
-}
-
-static void write_head(FILE *out, const char *file, int pictures)
+/* The pictures stand one below the other. */
+static void write_head(FILE *out, const char *file, size_t pictures)
 {
     int is_pdf = strcmp(terminal_of(file), "pdfcairo") == 0; /* its sizes are inches */
-    fprintf(out, is_pdf ? "set terminal %s size 10,%d\n" : "set terminal %s size 1000,%d\n", terminal_of(file),
+    fprintf(out, is_pdf ? "set terminal %s size 10,%zu\n" : "set terminal %s size 1000,%zu\n", terminal_of(file),
             pictures * (is_pdf ? 6 : 600));
     fputs("set termoption noenhanced\nset output '", out); /* an underline is one */
     for (const char *c = file; *c; c++)
         fprintf(out, "%s%c", *c == '\'' ? "'" : "", *c);
     fprintf(out, "'\nset logscale xy\nset xlabel 'bytes'\nset ylabel 'microseconds, median'\nset key left top\n"
-                 "set multiplot layout %d,1\n", pictures);
+                 "set multiplot layout %zu,1\n", pictures);
 }
 
-/* A picture for each operation and number of ranks, one below the other. */
-static void write_script(FILE *out, const char *file, const json_t *rows, bench_picture *write)
+/* The member of this name, made where there is none. */
+static json_t *member(json_t *of, const char *name, json_t *(*make)(void))
 {
-    int pictures = 0;
-    for (size_t i = 0; i < json_array_size(rows); i++)
-        pictures += row_is_first(rows, i, PICTURE);
-    write_head(out, file, pictures);
-    for (size_t i = 0; i < json_array_size(rows); i++)
-        if (row_is_first(rows, i, PICTURE)) {
-            const json_t *row = json_array_get(rows, i);
-            fprintf(out, "set title '%s, %lld ranks'\n", row_text(row, "operation"), row_number(row, "ranks"));
-            write_range(out, rows, i);
-            write(out, rows, i, 0);
-            write(out, rows, i, 1);
-        }
-    fputs("unset multiplot\n", out);
+    if (!json_object_get(of, name))
+        json_object_set_new(of, name, make());
+    return json_object_get(of, name);
 }
 
-int bench_draw(const command *self, const char *file, const json_t *rows, bench_picture *write)
+void bench_add_point(json_t *pictures, const json_t *row, double us, const char *format, ...)
+{
+    char title[80], line[160];
+    long long bytes = row_number(row, "bytes");
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    snprintf(title, sizeof title, "%s, %lld ranks", row_text(row, "operation"), row_number(row, "ranks"));
+    json_t *points = member(member(pictures, title, json_object), line, json_array);
+    json_array_append_new(points, json_pack("[f, f]", bytes ? (double)bytes : 1, us < 0.01 ? 0.01 : us));
+}
+
+/* Of a point: its bytes (0) or its time (1). */
+static double part_of(const json_t *point, size_t part)
+{
+    return json_real_value(json_array_get(point, part));
+}
+
+/* There is room on both sides: one size alone would make no range. */
+static void write_picture(FILE *out, const char *title, json_t *lines)
+{
+    const char *name, *before = "plot ";
+    json_t *points, *point;
+    size_t i;
+    double low = INFINITY, high = 0;
+    json_object_foreach(lines, name, points)
+        json_array_foreach(points, i, point)
+        {
+            low = fmin(low, part_of(point, 0));
+            high = fmax(high, part_of(point, 0));
+        }
+    fprintf(out, "set title '%s'\nset xrange [%g:%g]\n", title, low / 2, high * 2);
+    json_object_foreach(lines, name, points)
+    {
+        fprintf(out, "%s'-' using 1:2 with linespoints title '%s'", before, name);
+        before = ", ";
+    }
+    fputc('\n', out);
+    json_object_foreach(lines, name, points)
+    {
+        json_array_foreach(points, i, point)
+            fprintf(out, "%.0f %g\n", part_of(point, 0), part_of(point, 1));
+        fputs("e\n", out);
+    }
+}
+
+int bench_draw(const command *self, const char *file, json_t *pictures)
 {
     FILE *out = popen("exec gnuplot", "w");
-    if (out)
-        write_script(out, file, rows, write);
-    if (out && pclose(out) == 0)
-        return 0;
-    return command_fail(self, "--plot %s: gnuplot failed", file);
+    const char *title;
+    json_t *lines;
+    int status = 0;
+    if (out) {
+        write_head(out, file, json_object_size(pictures));
+        json_object_foreach(pictures, title, lines)
+            write_picture(out, title, lines);
+        fputs("unset multiplot\n", out);
+    }
+    if (!out || pclose(out) != 0)
+        status = command_fail(self, "--plot %s: gnuplot failed", file);
+    json_decref(pictures);
+    return status;
 }
 
 int bench_plot(const command *self, const char *file, const json_t *rows)
 {
-    return bench_draw(self, file, rows, each_line);
+    static const char *const titles[] = {"blocking", "start + wait", "left under computation"};
+    static const char *const keys[] = {"blocking.median", "nonblocking.median", "left"};
+    json_t *pictures = json_object(), *row;
+    size_t i;
+    json_array_foreach(rows, i, row)
+        for (int form = 0; form < BENCH_COMPUTING; form++)
+            bench_add_point(pictures, row, row_real(row, keys[form]), "%s, %s, %s",
+                            row_text(row, "algorithm"), row_text(row, "buffers"), titles[form]);
+    return bench_draw(self, file, pictures);
 }

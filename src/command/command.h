@@ -72,18 +72,19 @@ void *command_grow(void *list, size_t used, size_t *room, size_t bytes);
 typedef nbcoll_status command_writer(void *user, FILE *out);
 int command_write_file(const command *self, const char *name, command_writer *write, void *user);
 
-/* Prints `begin`, padded to `indent`, and then the words of a text, in lines of `width` characters that are indented
- * alike. */
+/* Prints `begin`, padded to `indent`, and then the words of a text, in lines of `width` characters, of which others
+ * begin with `again`, padded alike. */
 enum { COMMAND_COLUMNS = 80 };
-void command_print_words(const char *begin, int indent, int width, const char *words);
+void command_print_words(FILE *out, const char *begin, const char *again, int indent, int width, const char *words);
 
 /* Reads the options into the command's own struct. 0, and the words begin at argv[optind]; COMMAND_USAGE, or what a
  * function of the table returned, after naming what is wrong; COMMAND_HELPED after printing the help. `marks`: null is
  * accepted. */
 int command_take_options(const command *self, int argc, char *argv[], void *user, unsigned *marks);
 void command_help(const command *self);
-/* Stores a number where a row says. */
+/* Stores a number where a row says; and gives what is there. */
 void command_store(const command_option *o, void *user, uint64_t number);
+uint64_t command_stored(const command_option *o, const void *user);
 
 /* Is there such a program on the path? */
 int command_is_installed(const char *name);
@@ -173,6 +174,9 @@ int command_number(const char *word, unsigned long long low, unsigned long long 
 /* Several, "2,4,8": 0 when one is none. *n of them were said, and the first `most` are in `list`. */
 int command_numbers(const char *words, unsigned long long low, unsigned long long high, size_t list[], size_t most,
                     size_t *n);
+/* Takes the next of the names that commas separate, an empty one at the end. Where the one behind it begins. */
+#define COMMAND_WORD 64
+const char *command_next_name(const char *at, char name[COMMAND_WORD]);
 /* The case that the options say for an algorithm (null: for the operation), with the most ranks, the first root and the
  * first count. */
 nbcoll_case command_case(const command_cases *cases, const nbcoll_algorithm *algorithm);

@@ -87,17 +87,27 @@ static int name_columns(nbcoll_operation operation)
     return most < 60 ? (int)most : 60;
 }
 
+static json_t *model_object(const nbcoll_terms *t)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "alpha", (json_int_t)t->alpha_ns, "beta",
+                     (json_int_t)t->beta_ps, "overhead", (json_int_t)t->overhead_ns, "gamma", (json_int_t)t->gamma_ps,
+                     "get", (json_int_t)t->get_ns, "eager", (json_int_t)t->eager, "eager_byte",
+                     (json_int_t)t->eager_ps, "credits", (json_int_t)t->credits);
+}
+
 /* What the cost model says of all algorithms of the operation. */
 static void print_costs(const nbcoll_terms *t, int is_here, const nbcoll_args *a)
 {
     const nbcoll_algorithm *algorithm;
     int columns = name_columns(a->operation);
 
-    printf("\nthe cost model%s: alpha %" PRIu32 " ns, beta %" PRIu32 " ps a byte, overhead %" PRIu32
-           " ns, gamma %" PRIu32 " ps a byte, get %" PRIu32
-           " ns,\n                eager %zu bytes, %" PRIu32 " ps a byte more, credits %" PRIu32 "\n",
-           is_here ? ", as this machine's ranks find it" : "", t->alpha_ns, t->beta_ps, t->overhead_ns, t->gamma_ps,
-           t->get_ns, t->eager, t->eager_ps, t->credits);
+    json_t *model = model_object(t);
+
+    printf("\nthe cost model%s: ", is_here ? ", as this machine's ranks find it" : "");
+    row_print(model, "alpha %d{alpha} ns, beta %d{beta} ps a byte, overhead %d{overhead} ns, gamma %d{gamma} ps a byte, get "
+                     "%d{get} ns,\n                eager %d{eager} bytes, %d{eager_byte} ps a byte more, credits "
+                     "%d{credits}\n");
+    json_decref(model);
     if (t->nodes)
         printf("                inside %d nodes: alpha %" PRIu32 " ns, beta %" PRIu32 " ps a byte, overhead %" PRIu32
                " ns, get %" PRIu32 " ns,\n                eager %zu bytes, %" PRIu32 " ps a byte more\n",
@@ -128,14 +138,6 @@ static json_t *costs_object(const nbcoll_terms *t, const nbcoll_args *a)
         json_object_set_new(all, algorithm->name, is_known ? json_integer((json_int_t)ns) : json_null());
     }
     return all;
-}
-
-static json_t *model_object(const nbcoll_terms *t)
-{
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "alpha", (json_int_t)t->alpha_ns, "beta",
-                     (json_int_t)t->beta_ps, "overhead", (json_int_t)t->overhead_ns, "gamma", (json_int_t)t->gamma_ps,
-                     "get", (json_int_t)t->get_ns, "eager", (json_int_t)t->eager, "eager_byte",
-                     (json_int_t)t->eager_ps, "credits", (json_int_t)t->credits);
 }
 
 static json_t *call_object(const nbcoll_terms *t, const nbcoll_case *at, const nbcoll_args *a,

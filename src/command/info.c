@@ -96,14 +96,20 @@ static json_t *collect(int ranks)
     return all;
 }
 
-/* A list of names after its title. */
-static void print_list(const char *title, const json_t *list)
+/* The texts of a list, or what is said where there are none. */
+static void print_words(const json_t *list, const char *none)
 {
     size_t i;
     json_t *name;
+    json_array_foreach(list, i, name)
+        printf(" %s", json_string_value(name));
+    puts(json_array_size(list) ? "" : none);
+}
+
+static void print_list(const char *title, const json_t *list)
+{
     printf("%-21s", title);
-    json_array_foreach(list, i, name) printf(" %s", json_string_value(name));
-    printf("%s\n", json_array_size(list) ? "" : " -");
+    print_words(list, " -");
 }
 
 static void print_path(const char *title, const json_t *found)
@@ -113,42 +119,42 @@ static void print_path(const char *title, const json_t *found)
     printf("%-12s %s%s%s\n", title, path ? path : "not found out", *why ? ", since: " : "", why);
 }
 
-static void print_cells(const json_t *all)
-{
-    size_t i;
-    json_t *of;
-    if (json_array_size(all))
-        puts("\ncells of a communicator, by default, in the shared memory of each rank:");
-    json_array_foreach(all, i, of)
-        printf("%3lld ranks    %lld bytes; the quota of %lld has room for %lld communicators\n",
-               row_number(of, "ranks"),
-               row_number(of, "bytes"),
-               row_number(of, "quota"),
-               row_number(of, "communicators"));
-}
-
-static void print_schedules(const json_t *of)
-{
-    printf("\nschedules    %lld bytes of them a communicator keeps by default; a call unlike all kept ones, if in its\n"
-           "             count alone, builds one: nbcoll_comm_schedules says how many were, and\n"
-           "             nbcoll_comm_config.schedule_bytes sets the bound\n",
-           row_number(of, "most"));
-}
-
 static void print_places(const json_t *all)
 {
     size_t i;
     json_t *place;
-    if (!all)
-        return;
-    printf("\nplaces: %s\n", row_text(all, "why"));
+    if (all)
+        row_print(all, "\nplaces: %s{why}\n");
     json_array_foreach(json_object_get(all, "places"), i, place)
     {
-        long long driver = row_number(place, "driver");
-        printf("rank %-3zu     on processor %lld", i, row_number(place, "rank"));
-        if (driver >= 0)
-            printf(", its driver on %lld: they share %s", driver, row_text(place, "share"));
-        puts("");
+        printf("rank %-3zu     ", i);
+        row_print(place, row_number(place, "driver") < 0
+                             ? "on processor %d{rank}\n"
+                             : "on processor %d{rank}, its driver on %d{driver}: they share %s{share}\n");
+    }
+}
+
+static void print_machine(const json_t *machine)
+{
+    if (json_object_get(machine, "why"))
+        row_print(machine, "\nthe machine: %s{why}\n");
+    else if (json_object_size(machine))
+        row_print(machine, "\nthe machine: %d{packages} packages, %d{memories} memories, %d{cores} cores, "
+                           "%d{processors} processors\n");
+    rows_print(json_object_get(machine, "caches"),
+               "L%d{level} caches    %d{count} of %k{bytes} KiB, each for %d{processors} processors\n");
+}
+
+static void print_bindings(const json_t *all)
+{
+    const char *way;
+    json_t *places;
+    if (all)
+        puts("\nprocessors of the ranks, in turn, by --bind:");
+    json_object_foreach((json_t *)(uintptr_t)all, way, places)
+    {
+        printf("%-12s", way);
+        print_words(places, " not known");
     }
 }
 
@@ -156,9 +162,7 @@ static void print_all(json_t *all)
 {
     const char *name;
     json_t *value;
-    printf("nbcoll %s, ABI %lld\n\n", row_text(all, "version"),
-           row_number(all, "abi"));
-    puts("algorithms of each operation, for small data first, for large data second:");
+    row_print(all, "nbcoll %s{version}, ABI %d{abi}\n\nalgorithms of each operation, for small data first, for large data second:\n");
     json_object_foreach(json_object_get(all, "operations"), name, value)
         print_list(name, value);
     printf("\n%-21s", "types");
@@ -172,12 +176,20 @@ static void print_all(json_t *all)
         puts("\nhow large data moves over shared memory, by trial:");
     json_object_foreach(json_object_get(all, "copy_paths"), name, value)
         print_path(name, value);
-    print_cells(json_object_get(all, "cells"));
-    print_schedules(json_object_get(all, "schedules"));
-    info_print_machine(json_object_get(all, "machine"));
-    info_print_prices(json_object_get(all, "prices"));
+    if (json_array_size(json_object_get(all, "cells")))
+        puts("\ncells of a communicator, by default, in the shared memory of each rank:");
+    rows_print(json_object_get(all, "cells"),
+               "%3d{ranks} ranks    %d{bytes} bytes; the quota of %d{quota} has room for %d{communicators} communicators\n");
+    row_print(all, "\nschedules    %d{schedules.most} bytes of them a communicator keeps by default; a call unlike all kept "
+                   "ones, if in its\n             count alone, builds one: nbcoll_comm_schedules says how many were, and\n"
+                   "             nbcoll_comm_config.schedule_bytes sets the bound\n");
+    print_machine(json_object_get(all, "machine"));
+    puts("\nwhat messages cost, as ends of one rank say it to the choice of algorithms (nbcoll/select.h):");
+    rows_print(json_object_get(all, "prices"),
+               "%-12s{transport} alpha %d{alpha_ns} ns, overhead %d{overhead_ns} ns, beta %d{beta_ps} ps, gamma "
+               "%d{gamma_ps} ps, eager %d{eager_ps} ps, get %d{get_ns} ns;\n             payload %d{payload} bytes\n");
     print_places(json_object_get(all, "places"));
-    info_print_bindings(json_object_get(all, "bind"));
+    print_bindings(json_object_get(all, "bind"));
 }
 
 static int print_catalogue(const command *self)

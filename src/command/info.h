@@ -31,16 +31,13 @@ json_t *info_places(int ranks);
  * "caches", an array of objects with "level", "count", "bytes" and "processors" (that share one). Empty in a build
  * without hwloc; with "why" alone where the system refuses what hwloc needs. */
 json_t *info_machine(void);
-void info_print_machine(const json_t *machine);
 
 /* Where --bind core, scatter and l3 put so many ranks: of each a list, empty where it is not known, of processors. */
 json_t *info_bindings(int ranks);
-void info_print_bindings(const json_t *all);
 
 /* What ends of shm and loopback, of one rank, name as prices: an array of objects with "transport", "payload" and
  * members named as in nbcoll_limits. */
 json_t *info_prices(void);
-void info_print_prices(const json_t *all);
 
 /* What ideas.awk finds in the source of an algorithm. The list ends with a null name. */
 typedef struct info_idea {

@@ -5,11 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <nbcoll/simulate.h>
-
 #include "catalogue.h"
 #include "info.h"
 #include "rules.h"
+#include "sim.h"
 
 enum { CATALOGUE_RANKS = 8, CATALOGUE_BYTES = 1024, CATALOGUE_ROUNDS = 32 };
 enum { CATALOGUE_LINE = 104, CATALOGUE_WIDTH = 116 }; /* characters */
@@ -27,28 +26,9 @@ static const info_idea *idea_of(const nbcoll_algorithm *algorithm)
 
 /* Messages and reads by the round in which they are on their way. */
 typedef struct picture {
-    nbcoll_case at;
-    const nbcoll_algorithm *algorithm;
     int rounds, shown[CATALOGUE_ROUNDS], all[CATALOGUE_ROUNDS];
     char line[CATALOGUE_ROUNDS][CATALOGUE_LINE + 1];
 } picture;
-
-static nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
-{
-    picture *p = user;
-    (void)operation;
-    return nbcoll_build_case(p->algorithm, &p->at, rank, NULL, out);
-}
-
-static uint64_t block(void *user, uint32_t operation, int rank, int is_recv, int index)
-{
-    picture *p = user;
-    (void)operation;
-    (void)rank;
-    (void)is_recv;
-    (void)index;
-    return p->at.count * sizeof(float);
-}
 
 static void see(void *user, const nbcoll_sim_event *event)
 {
@@ -97,19 +77,23 @@ static nbcoll_status print_costs(const nbcoll_algorithm *algorithm)
     int by_domains = (algorithm->flags & NBCOLL_ALGORITHM_DOMAINS) != 0;
     const nbcoll_placement placement = {
         .size = sizeof placement, .room = &room, .rooms = 1, .domain = by_domains ? room / 2 : 0};
-    picture p = {.at = case_of(algorithm, exposes), .algorithm = algorithm};
+    nbcoll_case at = case_of(algorithm, exposes);
+    picture p = {.rounds = 0};
+    sim_case one;
     nbcoll_sim_model model = {.size = sizeof model};
     nbcoll_sim_config config = {.size = sizeof config, .ranks = CATALOGUE_RANKS, .model = &model, .user = &p,
-                                .event = see, .block = block};
+                                .event = see};
     nbcoll_sim_result result = {.size = sizeof result};
     nbcoll_nodes *nodes = NULL;
     nbcoll_status status = nbcoll_nodes_place(&placement, CATALOGUE_RANKS, NULL, &nodes);
     nbcoll_sim_model_find("unit", &model);
     model.node = (uint32_t)room;
-    p.at.nodes = nodes;
-    p.at.node = by_nodes && exposes ? NBCOLL_CASE_BY_NODE : p.at.node;
+    at.nodes = nodes;
+    at.node = by_nodes && exposes ? NBCOLL_CASE_BY_NODE : at.node;
     if (status == NBCOLL_OK)
-        status = nbcoll_simulate(&config, build, &p, &result);
+        status = sim_case_set(&one, NULL, algorithm, &at);
+    if (status == NBCOLL_OK)
+        status = sim_play(&one, &config, &result);
     nbcoll_nodes_free(nodes);
     if (status != NBCOLL_OK)
         return status;
@@ -224,7 +208,7 @@ static nbcoll_status print_choice(const nbcoll_algorithm *algorithm)
         return status;
     puts("");
     command_add(text, sizeof text, *text ? "." : "Chosen by rules only.");
-    command_print_words("", 0, CATALOGUE_WIDTH, text);
+    command_print_words(stdout, "", "", 0, CATALOGUE_WIDTH, text);
     return NBCOLL_OK;
 }
 
@@ -261,10 +245,10 @@ nbcoll_status info_algorithms(void)
         for (unsigned i = 0; (algorithm = catalogue_at((nbcoll_operation)operation, i)); i++) {
             const info_idea *idea = idea_of(algorithm);
             printf("\n### %s %s\n\n", nbcoll_operation_name((nbcoll_operation)operation), algorithm->name);
-            command_print_words("", 0, CATALOGUE_WIDTH, idea ? idea->idea : "");
+            command_print_words(stdout, "", "", 0, CATALOGUE_WIDTH, idea ? idea->idea : "");
             if (idea && *idea->source) {
                 puts("");
-                command_print_words("Source: ", 0, CATALOGUE_WIDTH, idea->source);
+                command_print_words(stdout, "Source: ", "", 0, CATALOGUE_WIDTH, idea->source);
             }
             print_parameters(algorithm);
             nbcoll_status status = print_costs(algorithm);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The machine, as hwloc sees it; where --bind would put ranks; and what the transports' ends say that messages cost. */
-#include <stdio.h>
-
 #ifdef NBCOLL_HAVE_HWLOC
 #include <hwloc.h>
 #endif
@@ -12,7 +10,6 @@
 #endif
 
 #include "info.h"
-#include "json.h"
 #include "run.h"
 
 #ifdef NBCOLL_HAVE_HWLOC
@@ -109,52 +106,4 @@ json_t *info_prices(void)
         nbcoll_loopback_free(world);
     }
     return all;
-}
-
-/* ---- as text --------------------------------------------------------------------------------------------------- */
-
-void info_print_machine(const json_t *machine)
-{
-    size_t i;
-    json_t *cache;
-    const char *why = row_text(machine, "why");
-    if (why)
-        printf("\nthe machine: %s\n", why);
-    if (why || !json_object_size(machine))
-        return;
-    printf("\nthe machine: %lld packages, %lld memories, %lld cores, %lld processors\n",
-           row_number(machine, "packages"), row_number(machine, "memories"), row_number(machine, "cores"),
-           row_number(machine, "processors"));
-    json_array_foreach(json_object_get(machine, "caches"), i, cache)
-        printf("L%lld caches    %lld of %lld KiB, each for %lld processors\n", row_number(cache, "level"),
-               row_number(cache, "count"), row_number(cache, "bytes") / 1024, row_number(cache, "processors"));
-}
-
-void info_print_bindings(const json_t *all)
-{
-    const char *way;
-    json_t *places, *place;
-    size_t i;
-    if (all)
-        puts("\nprocessors of the ranks, in turn, by --bind:");
-    json_object_foreach((json_t *)(uintptr_t)all, way, places)
-    {
-        printf("%-12s", way);
-        json_array_foreach(places, i, place)
-            printf(" %s", json_string_value(place));
-        puts(json_array_size(places) ? "" : " not known");
-    }
-}
-
-void info_print_prices(const json_t *all)
-{
-    size_t i;
-    json_t *of;
-    puts("\nwhat messages cost, as ends of one rank say it to the choice of algorithms (nbcoll/select.h):");
-    json_array_foreach(all, i, of)
-        printf("%-12s alpha %lld ns, overhead %lld ns, beta %lld ps, gamma %lld ps, eager %lld ps, get %lld ns;\n"
-               "             payload %lld bytes\n",
-               row_text(of, "transport"), row_number(of, "alpha_ns"), row_number(of, "overhead_ns"),
-               row_number(of, "beta_ps"), row_number(of, "gamma_ps"), row_number(of, "eager_ps"),
-               row_number(of, "get_ns"), row_number(of, "payload"));
 }

@@ -2,7 +2,9 @@
  * See json.h. */
 #include "json.h"
 
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void command_print_json(json_t *all)
@@ -23,6 +25,8 @@ static const json_t *member(const json_t *row, const char *key, size_t length)
 static const json_t *find(const json_t *row, const char *key)
 {
     size_t length = strcspn(key, ".");
+    if (json_is_array(row))
+        return json_array_get(row, (size_t)atoi(key));
     return key[length] ? find(member(row, key, length), key + length + 1) : json_object_get(row, key);
 }
 
@@ -51,10 +55,88 @@ int row_same(const json_t *a, const json_t *b, const char *keys)
     return 1;
 }
 
-int row_is_first(const json_t *rows, size_t i, const char *keys)
+/* ---- lines ----------------------------------------------------------------------------------------------------- */
+
+static int fitting(double us, int width)
 {
-    size_t j = 0;
-    while (!row_same(json_array_get(rows, j), json_array_get(rows, i), keys))
-        j++;
-    return j == i;
+    int digits = 3;
+    while (digits && snprintf(NULL, 0, "%.*f", digits, us) > width)
+        digits--;
+    return digits;
+}
+
+static void print_member(const json_t *row, const char *key, char kind, int width, int digits)
+{
+    double real = row_real(row, key) / (kind == 'u' ? 1e3 : 1);
+    const char *text = row_text(row, key) ? row_text(row, key) : "";
+    if (kind == 't')
+        digits = real < 10 ? 2 : real < 100 ? 1 : 0;
+    if (kind == 'u' && digits < 0)
+        digits = fitting(real, width);
+    if (kind == 'n' && (int)strlen(text) > abs(width))
+        printf("%s\n%*s", text, abs(width), "");
+    else if (kind == 's' || kind == 'n')
+        printf("%*.*s", width, digits, text);
+    else if (kind == 'd' || kind == 'k')
+        printf("%*lld", width, row_number(row, key) / (kind == 'k' ? 1024 : 1));
+    else
+        printf("%*.*f", width, digits, real);
+}
+
+void row_print(const json_t *row, const char *text)
+{
+    for (const char *at; (at = strchr(text, '%')); ) {
+        char *kind, key[64];
+        printf("%.*s", (int)(at - text), text);
+        int width = (int)strtol(at + 1, &kind, 10), digits = *kind == '.' ? (int)strtol(kind + 1, &kind, 10) : -1;
+        if (*kind == '%') {
+            putchar('%');
+            text = kind + 1;
+            continue;
+        }
+        size_t length = strcspn(kind + 2, "}");
+        snprintf(key, sizeof key, "%.*s", (int)length, kind + 2);
+        print_member(row, key, *kind, width, digits);
+        text = kind + 2 + length + 1;
+    }
+    fputs(text, stdout);
+}
+
+void rows_print(const json_t *rows, const char *text)
+{
+    size_t i;
+    json_t *row;
+    json_array_foreach(rows, i, row)
+        row_print(row, text);
+}
+
+static void print_value(const json_t *value)
+{
+    const char *name, *before = "";
+    json_t *one;
+    if (json_is_string(value))
+        fputs(json_string_value(value), stdout);
+    else if (json_is_integer(value))
+        printf("%lld", (long long)json_integer_value(value));
+    else if (json_is_real(value))
+        printf("%.4f", json_real_value(value));
+    else if (json_is_null(value))
+        putchar('-');
+    json_object_foreach((json_t *)(uintptr_t)value, name, one)
+    {
+        fputs(before, stdout);
+        print_value(one);
+        before = " ";
+    }
+}
+
+void row_print_csv(const json_t *row, const char *keys)
+{
+    for (size_t length; *keys; keys += length + (keys[length] == ' ')) {
+        char key[64];
+        length = strcspn(keys, " ");
+        snprintf(key, sizeof key, "%.*s", (int)length, keys);
+        print_value(find(row, key));
+        putchar(keys[length] ? ',' : '\n');
+    }
 }

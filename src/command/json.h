@@ -8,13 +8,21 @@
 /* Prints an object, whose figures have six digits where they are not whole numbers, and gives it up. */
 void command_print_json(json_t *all);
 
-/* Members of a row; of an object in it, by "object.member". */
+/* Prints a row, or several: a text in which "%8.2f{us}" stands for a member, by row_real, "%d" by row_number ("%k": of KiB), "%s" by
+ * row_text ("" where there is none), with a width that may be negative, as in printf. "%u": ns as microseconds, with as
+ * many decimals, at most 3, as there is room for. "%t": microseconds with those decimals that are worth printing. "%n": a
+ * name; what is longer has a line of its own. */
+void row_print(const json_t *row, const char *text);
+/* The members that these keys, with blanks between, name, with commas between; an object's with blanks between. */
+void row_print_csv(const json_t *row, const char *keys);
+/* A line for each row. */
+void rows_print(const json_t *rows, const char *text);
+
+/* Members of a row; of an object or array in it, by "object.member", "array.0". */
 const char *row_text(const json_t *row, const char *key);
 long long row_number(const json_t *row, const char *key);
 double row_real(const json_t *row, const char *key);
 /* Have two rows the same of these? Keys with blanks between. */
 int row_same(const json_t *a, const json_t *b, const char *keys);
-/* Is row i the first that has the same of these as itself? */
-int row_is_first(const json_t *rows, size_t i, const char *keys);
 
 #endif

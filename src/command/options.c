@@ -75,21 +75,21 @@ int command_write_file(const command *self, const char *name, command_writer *wr
     return command_fail(self, "%s: %s", name, status ? nbcoll_status_text(status) : "it could not be written");
 }
 
-void command_print_words(const char *begin, int indent, int width, const char *words)
+void command_print_words(FILE *out, const char *begin, const char *again, int indent, int width, const char *words)
 {
-    int used = printf("%-*s", indent, begin), is_fresh = used == indent || begin[used - 1] == ' ';
+    int used = fprintf(out, "%-*s", indent, begin), is_fresh = used == indent || begin[used - 1] == ' ';
 
     while (*(words += strspn(words, " "))) {
         int length = (int)strcspn(words, " ");
         if (!is_fresh && used + 1 + length > width) {
-            used = printf("\n%*s", indent, "") - 1;
+            used = fprintf(out, "\n%-*s", indent, again) - 1;
             is_fresh = 1;
         }
-        used += printf("%s%.*s", is_fresh ? "" : " ", length, words);
+        used += fprintf(out, "%s%.*s", is_fresh ? "" : " ", length, words);
         is_fresh = 0;
         words += length;
     }
-    puts("");
+    fputc('\n', out);
 }
 
 int command_number(const char *word, unsigned long long low, unsigned long long high, unsigned long long *out)
@@ -122,6 +122,13 @@ int command_numbers(const char *words, unsigned long long low, unsigned long lon
     }
 }
 
+const char *command_next_name(const char *at, char name[COMMAND_WORD])
+{
+    size_t length = strcspn(at, ",");
+    snprintf(name, COMMAND_WORD, "%.*s", (int)length, at);
+    return at + length + (at[length] == ',');
+}
+
 /* ---- tables of options ----------------------------------------------------------------------------------------- */
 
 enum { HELP_INDENT = 20, HELP_WIDTH = 112 };
@@ -131,6 +138,15 @@ void command_store(const command_option *o, void *user, uint64_t number)
 {
     uint32_t narrow = (uint32_t)number;
     memcpy((char *)user + o->offset, o->size == sizeof narrow ? (void *)&narrow : (void *)&number, o->size);
+}
+
+uint64_t command_stored(const command_option *o, const void *user)
+{
+    uint32_t narrow;
+    uint64_t number;
+    const char *at = (const char *)user + o->offset;
+    memcpy(o->size == sizeof narrow ? (void *)&narrow : (void *)&number, at, o->size);
+    return o->size == sizeof narrow ? narrow : number;
 }
 
 static const char *dashes(const command_option *o)
@@ -264,7 +280,7 @@ void command_help(const command *self)
         int is_long = strlen(names) >= HELP_INDENT;
         if (is_long)
             puts(names);
-        command_print_words(is_long ? "" : names, HELP_INDENT, HELP_WIDTH, o->help);
+        command_print_words(stdout, is_long ? "" : names, "", HELP_INDENT, HELP_WIDTH, o->help);
         *names = '\0';
     }
     fputs(self->more ? self->more : "", stdout);

@@ -13,7 +13,6 @@ enum { MOST_ROUNDS = 64, ROUND_NS = 1000, LEFT = 90, RIGHT = 200, WIDEST = 1200,
 
 typedef struct drawing {
     timeline t;
-    nbcoll_meaning meaning;
     const nbcoll_algorithm *algorithm;
     const nbcoll_case *at;
     int only;
@@ -45,20 +44,6 @@ static int is_drawn(const drawing *d, const nbcoll_sim_event *e)
 
 /* ---- playing --------------------------------------------------------------------------------------------------- */
 
-static nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
-{
-    drawing *d = user;
-    (void)operation;
-    return nbcoll_build_case(d->algorithm, d->at, rank, NULL, out);
-}
-
-static uint64_t see_block(void *user, uint32_t operation, int rank, int is_recv, int index)
-{
-    const nbcoll_meaning *m = &((drawing *)user)->meaning;
-    (void)operation;
-    return m->block ? m->block(m, rank, is_recv, index).bytes : 0;
-}
-
 static void see_event(void *user, const nbcoll_sim_event *e)
 {
     drawing *d = user;
@@ -74,14 +59,14 @@ static nbcoll_status play(drawing *d)
                                 .ranks = d->at->ranks,
                                 .model = &model,
                                 .user = d,
-                                .event = see_event,
-                                .block = see_block};
+                                .event = see_event};
+    sim_case one;
     nbcoll_sim_result result = {.size = sizeof result};
-    nbcoll_status status = nbcoll_meaning_of(d->at, d->algorithm->flags, &d->meaning);
+    nbcoll_status status = sim_case_set(&one, NULL, d->algorithm, d->at);
     nbcoll_sim_model_find("unit", &model);
     model.node = (uint32_t)d->at->ranks; /* who shares memory has been settled by who built the schedules */
     if (status == NBCOLL_OK)
-        status = nbcoll_simulate(&config, build, d, &result);
+        status = sim_play(&one, &config, &result);
     return status == NBCOLL_OK && d->t.has_failed ? NBCOLL_ERR_MEMORY : status;
 }
 
@@ -204,7 +189,7 @@ static void draw_all(drawing *d, const char *title, const char *terms)
 nbcoll_status show_svg(const nbcoll_algorithm *algorithm, const nbcoll_case *c, int only, const char *title,
                        const char *terms, FILE *out)
 {
-    drawing d = {.meaning = {.size = sizeof d.meaning}, .algorithm = algorithm, .at = c, .only = only, .out = out};
+    drawing d = {.algorithm = algorithm, .at = c, .only = only, .out = out};
     nbcoll_status status = play(&d);
     if (status == NBCOLL_OK)
         draw_all(&d, title, terms);

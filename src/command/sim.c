@@ -38,9 +38,7 @@ typedef struct simulation {
     sim_program program;
     int has_program, is_lowered;
     uint64_t compute, test_every; /* us, without a program */
-    const nbcoll_algorithm *started[SIM_STARTS];
-    nbcoll_case at[SIM_STARTS];
-    nbcoll_meaning meaning[SIM_STARTS];
+    sim_case started[SIM_STARTS];
     timeline timeline;
     unsigned long reported;
     nbcoll_nodes *nodes; /* the machine's, which builders know */
@@ -153,29 +151,17 @@ static int take_arguments(simulation *s, int argc, char *argv[])
     return status ? status : check(s);
 }
 
+void sim_print_below(const char *text)
+{
+    if (*text)
+        command_print_words(stdout, "", "", 2, COMMAND_COLUMNS, text);
+}
+
 /* ---- simulating ------------------------------------------------------------------------------------------------ */
-
-static nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
-{
-    simulation *s = user;
-    nbcoll_host host = command_host(s->self);
-    return nbcoll_build_case(s->started[operation], &s->at[operation], rank, &host, out);
-}
-
-static uint64_t see_block(void *user, uint32_t operation, int rank, int is_recv, int index)
-{
-    const nbcoll_meaning *m = &((simulation *)user)->meaning[operation];
-    return m->block ? m->block(m, rank, is_recv, index).bytes : 0;
-}
 
 static void see_event(void *user, const nbcoll_sim_event *event)
 {
     timeline_add(&((simulation *)user)->timeline, event);
-}
-
-static void hear_event(void *user, const nbcoll_sim_event *event)
-{
-    sim_hear(&((simulation *)user)->told, event);
 }
 
 /* Each case is half building and half playing. */
@@ -203,7 +189,7 @@ static void entitle(simulation *s, size_t count, const nbcoll_sim_result *r)
     snprintf(t->title, sizeof t->title, "%s %s", nbcoll_operation_name(s->algorithm->operation),
              command_algorithm_text(&choice, name));
     snprintf(t->terms, sizeof t->terms, "%d ranks", s->config.ranks);
-    if (s->at[0].count)
+    if (s->started[0].at.count)
         command_add(t->terms, sizeof t->terms, ", %zu %s (%zu bytes)", count, nbcoll_type_name(s->cases.reduction.type),
                     count * nbcoll_type_size(s->cases.reduction.type));
     command_add(t->terms, sizeof t->terms, "; machine: %s", s->model_name);
@@ -214,33 +200,29 @@ static void entitle(simulation *s, size_t count, const nbcoll_sim_result *r)
     command_add(t->terms, sizeof t->terms, ". The last rank ends after %.4g us.", (double)r->last / 1e3);
 }
 
-static void print_row(const nbcoll_algorithm *algorithm, size_t count, const nbcoll_sim_result *r, int is_first)
+static void print_row(const simulation *s, json_t *row)
 {
-    if (is_first)
-        printf("%-*s %7s %8s %8s %8s %7s %9s %6s\n", SIM_NAME, "algorithm", "count", "us", "us wait", "messages",
-               "fetches", "bytes", "rounds");
-    sim_print_name(algorithm->name);
-    printf(" %7zu", count);
-    sim_print_us(r->last, 8);
-    sim_print_us(r->waited, 8);
-    printf(" %8" PRIu64 " %7" PRIu64 " %9" PRIu64 " %6u\n", r->messages, r->fetches, r->bytes + r->fetched,
-           r->rounds);
+    int is_late = is_about_late(s);
+    char why[288];
+    if (s->reported == 1)
+        puts(is_late ? "algorithm              count       us  us wait us after us a rank  came messages"
+                     : "algorithm              count       us  us wait messages fetches     bytes rounds");
+    json_object_set_new(row, "moved", json_integer(row_number(row, "bytes") + row_number(row, "fetched")));
+    if (is_late && row_number(row, "came") < 0)
+        json_object_set_new(row, "share", json_string("-"));
+    else if (is_late)
+        json_object_set_new(row, "share", json_sprintf("%lld%%", row_number(row, "came")));
+    row_print(row, is_late ? "%-20n{algorithm} %7d{count} %8u{last} %8u{waited} %8u{after} %9u{mean} %5s{share} "
+                             "%8d{messages}\n"
+                           : "%-20n{algorithm} %7d{count} %8u{last} %8u{waited} %8d{messages} %7d{fetches} %9d{moved} "
+                             "%6d{rounds}\n");
+    if (s->cases.is_default)
+        sim_print_below(command_chosen_text(&s->chosen, why));
 }
 
 static void report(simulation *s, size_t count, const nbcoll_sim_result *r)
 {
-    char why[288];
     s->reported++;
-    if (!s->results) {
-        command_bar_clear(&s->bar);
-        if (is_about_late(s))
-            sim_print_arrivals(s->algorithm, count, r, &s->told, s->reported == 1);
-        else
-            print_row(s->algorithm, count, r, s->reported == 1);
-        if (s->cases.is_default)
-            sim_print_below(command_chosen_text(&s->chosen, why));
-        return;
-    }
     json_t *row = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "algorithm", s->algorithm->name, "count",
                             (json_int_t)count, "first", (json_int_t)r->first, "last", (json_int_t)r->last,
                             "waited", (json_int_t)r->waited, "cpu", (json_int_t)r->cpu, "messages",
@@ -258,7 +240,11 @@ static void report(simulation *s, size_t count, const nbcoll_sim_result *r)
     if (s->cases.is_default)
         json_object_update_new(row, json_pack("{s:s, s:s}", "reason", nbcoll_reason_name(s->chosen.choice.reason),
                                               "why", s->chosen.why));
-    json_array_append_new(s->results, row);
+    command_bar_clear(&s->bar);
+    if (!s->results)
+        print_row(s, row);
+    json_array_append(s->results, row);
+    json_decref(row);
 }
 
 /* One algorithm and count. Those that cannot be simulated are left out. */
@@ -268,11 +254,11 @@ static int simulate(simulation *s, size_t count)
     nbcoll_status status;
     s->shown = 0;
     if (s->has_card)
-        status = sim_card_row(&s->card, s->algorithm, &s->at[0], &s->config, build, !s->reported, s->results);
+        status = sim_card_row(&s->card, &s->started[0], &s->config, !s->reported, s->results);
     else if (is_about_late(s))
-        status = sim_play_arrivals(&s->config, build, hear_event, &result, &s->told);
+        status = sim_play_arrivals(s->started, &s->config, &result, &s->told);
     else
-        status = nbcoll_simulate(&s->config, build, s, &result);
+        status = sim_play(s->started, &s->config, &result);
     command_bar_add(&s->bar, 1 - s->shown, s->algorithm->name);
     if (!status && s->has_card)
         s->reported++;
@@ -307,13 +293,11 @@ static int prepare(simulation *s, size_t count)
         const nbcoll_algorithm *algorithm = start->algorithm;
         if (!algorithm)
             algorithm = is_other ? catalogue_at((nbcoll_operation)start->operation, 0) : s->algorithm;
-        s->started[i] = algorithm;
-        s->at[i] = case_of(s, algorithm, algorithm->operation == NBCOLL_OPERATION_BARRIER ? 0 : count);
+        nbcoll_case at = case_of(s, algorithm, algorithm->operation == NBCOLL_OPERATION_BARRIER ? 0 : count);
         if (algorithm == s->algorithm)
-            command_set_parameters(&s->at[i], &s->chosen.choice);
-        s->meaning[i] = (nbcoll_meaning){.size = sizeof s->meaning[i]};
-        nbcoll_status why = nbcoll_meaning_of(&s->at[i], algorithm->flags, &s->meaning[i]);
-        status = why ? command_refuse_case(s->self, &s->at[i], why) : 0;
+            command_set_parameters(&at, &s->chosen.choice);
+        nbcoll_status why = sim_case_set(&s->started[i], s->self, algorithm, &at);
+        status = why ? command_refuse_case(s->self, &at, why) : 0;
     }
     return status;
 }
@@ -384,7 +368,7 @@ static void set_program(simulation *s)
 static int simulate_fixed(simulation *s)
 {
     nbcoll_case at = case_of(s, s->cases.algorithm, s->cases.count[0]);
-    sim_fixed fixed = {s->self, s->cases.algorithm, &at, &s->config, s->fixed_cores};
+    sim_fixed fixed = {s->self, {s->self, s->cases.algorithm, at, {0}}, &s->config, s->fixed_cores};
     s->config.operations = 1;
     s->config.progress = NULL;
     s->results = s->has_json ? json_array() : NULL;
@@ -439,7 +423,7 @@ static int run(const command *self, int argc, char *argv[])
 {
     simulation s = {.self = self,
                     .cases = {.operation = -1, .counts = 1, .count = {1000}, .reduction = {NBCOLL_INT32, NBCOLL_SUM}},
-                    .config = {.size = sizeof s.config, .seed = 1, .progress = see_progress, .block = see_block},
+                    .config = {.size = sizeof s.config, .seed = 1, .progress = see_progress},
                     .model.size = sizeof s.model,
                     .model_name = "cluster"};
     s.config.model = &s.model;

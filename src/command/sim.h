@@ -14,18 +14,29 @@
 #include "command.h"
 #include "timeline.h"
 
-/* ---- rows of tables: at most 80 columns, whatever the names ------------------------------------------------------ */
-
-#define SIM_NAME 20
-
-/* The first column. A longer name has a line of its own, the rest of the row stands on the next one. */
-void sim_print_name(const char *name);
-/* Microseconds in a column of this width, behind a blank: with 3 decimals, or as many as there is room for. */
-void sim_print_us(uint64_t ns, int width);
-/* Below a row: indented, broken between words. */
+/* Below a row of a table: indented, broken between words, as all of the table at most 80 columns wide. */
 void sim_print_below(const char *text);
 
-/* ---------------------------------------------------------------------------------------------------------------- */
+/* What is played: one for each operation of a program. */
+typedef struct sim_case {
+    const command *self; /* says what builders refuse; or null */
+    const nbcoll_algorithm *algorithm;
+    nbcoll_case at;
+    nbcoll_meaning meaning;
+} sim_case;
+
+/* Errors: those of nbcoll_meaning_of. */
+nbcoll_status sim_case_set(sim_case *c, const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *at);
+/* As nbcoll_simulate; `block` is not read. */
+nbcoll_status sim_play(const sim_case cases[], const nbcoll_sim_config *config, nbcoll_sim_result *out);
+
+/* The numbers of a machine, as files name them. */
+extern const command_option sim_model_names[];
+/* Stores a number that has one of these names. 0, or COMMAND_USAGE after naming what is wrong, and where. */
+int sim_take_named(const command *self, const char *where, const command_option names[], const char *name,
+                   const char *value, void *out);
+/* Those of a machine that are not 0. */
+json_t *sim_model_object(const nbcoll_sim_model *model);
 
 /* A preset's name, or a file: lines of a name and a number, which the help of the command lists; what a file does not
  * name is 0. `out` has its size. 0, or COMMAND_USAGE after naming what is wrong. */
@@ -48,17 +59,11 @@ typedef struct sim_arrivals {
     int ranks;
 } sim_arrivals;
 
-typedef void sim_event(void *user, const nbcoll_sim_event *event);
-
-/* nbcoll_simulate, which tells that, too: it plays twice, the second time with `hear`, which calls sim_hear. */
-nbcoll_status sim_play_arrivals(const nbcoll_sim_config *config, nbcoll_sim_build *build, sim_event *hear,
-                                nbcoll_sim_result *out, sim_arrivals *told);
-void sim_hear(sim_arrivals *told, const nbcoll_sim_event *event);
+/* sim_play, which tells that, too: it plays twice. */
+nbcoll_status sim_play_arrivals(const sim_case cases[], const nbcoll_sim_config *config, nbcoll_sim_result *out,
+                                sim_arrivals *told);
 /* Percent of the bytes (of the messages, if these have none) that were there; -1: all ranks started at once. */
 int sim_came(const sim_arrivals *told);
-/* A row of the table; `is_first`: below the heads. */
-void sim_print_arrivals(const nbcoll_algorithm *algorithm, size_t count, const nbcoll_sim_result *r,
-                        const sim_arrivals *told, int is_first);
 
 #define SIM_STARTS 64
 #define SIM_ACTIONS 256
@@ -82,8 +87,7 @@ int sim_take_program(const command *self, const char *value, sim_program *out);
  * blocks them; fewer ranks do the same work between start and wait, and leave their cores to drivers. */
 typedef struct sim_fixed {
     const command *self;
-    const nbcoll_algorithm *algorithm; /* of a tree that can be split */
-    const nbcoll_case *at;
+    sim_case of; /* a tree that can be split */
     const nbcoll_sim_config *config; /* with its model */
     int cores;
 } sim_fixed;
@@ -104,9 +108,9 @@ typedef struct sim_card {
  * after naming what is wrong. */
 int sim_take_card(const command *self, const char *words, const nbcoll_sim_model *machine, nbcoll_card_model *out);
 
-/* A row of the table for an algorithm and case, or into `rows` unless it is null; `is_first`: below the heads. `host`
- * has the machine; what its engine runs, `build` builds. What is refused is a row, too. */
-nbcoll_status sim_card_row(const sim_card *card, const nbcoll_algorithm *algorithm, const nbcoll_case *at,
-                           const nbcoll_sim_config *host, nbcoll_sim_build *build, int is_first, json_t *rows);
+/* A row of the table for a case, or into `rows` unless it is null; `is_first`: below the heads. `host`
+ * has the machine. What is refused is a row, too. */
+nbcoll_status sim_card_row(const sim_card *card, const sim_case *of, const nbcoll_sim_config *host, int is_first,
+                           json_t *rows);
 
 #endif

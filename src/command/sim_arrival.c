@@ -34,8 +34,9 @@ int sim_take_arrival(const command *self, const char *value, nbcoll_sim_arrival 
     return 0;
 }
 
-void sim_hear(sim_arrivals *told, const nbcoll_sim_event *e)
+static void hear(void *user, const nbcoll_sim_event *e)
 {
+    sim_arrivals *told = user;
     if (e->what != NBCOLL_SIM_MESSAGE)
         return;
     const nbcoll_sim_rank *rank = told->rank + (size_t)e->operation * (size_t)told->ranks;
@@ -63,8 +64,8 @@ static void tell(sim_arrivals *told, uint32_t operations)
     }
 }
 
-nbcoll_status sim_play_arrivals(const nbcoll_sim_config *config, nbcoll_sim_build *build, sim_event *hear,
-                                nbcoll_sim_result *out, sim_arrivals *told)
+nbcoll_status sim_play_arrivals(const sim_case cases[], const nbcoll_sim_config *config, nbcoll_sim_result *out,
+                                sim_arrivals *told)
 {
     nbcoll_sim_config again = *config;
     nbcoll_status status = NBCOLL_ERR_MEMORY;
@@ -72,13 +73,14 @@ nbcoll_status sim_play_arrivals(const nbcoll_sim_config *config, nbcoll_sim_buil
     told->rank = out->rank = calloc((size_t)config->ranks * config->operations, sizeof *out->rank);
     told->last = calloc(config->operations, sizeof *told->last);
     if (told->rank && told->last)
-        status = nbcoll_simulate(config, build, config->user, out);
+        status = sim_play(cases, config, out);
     if (status == NBCOLL_OK) {
         nbcoll_sim_result same = {.size = sizeof same};
         tell(told, config->operations);
         again.event = hear;
+        again.user = told;
         again.progress = NULL;
-        status = nbcoll_simulate(&again, build, config->user, &same);
+        status = sim_play(cases, &again, &same);
     }
     free(told->last);
     free(out->rank);
@@ -91,23 +93,4 @@ int sim_came(const sim_arrivals *told)
 {
     const uint64_t *of = told->bytes[0] ? told->bytes : told->messages;
     return of[0] ? (int)(100 * (double)of[1] / (double)of[0]) : -1;
-}
-
-void sim_print_arrivals(const nbcoll_algorithm *algorithm, size_t count, const nbcoll_sim_result *r,
-                        const sim_arrivals *told, int is_first)
-{
-    if (is_first)
-        printf("%-*s %7s %8s %8s %8s %9s %5s %8s\n", SIM_NAME, "algorithm", "count", "us", "us wait", "us after",
-               "us a rank", "came", "messages");
-    sim_print_name(algorithm->name);
-    printf(" %7zu", count);
-    sim_print_us(r->last, 8);
-    sim_print_us(r->waited, 8);
-    sim_print_us(told->after, 8);
-    sim_print_us((uint64_t)told->mean, 9);
-    if (sim_came(told) < 0)
-        printf(" %5s", "-");
-    else
-        printf(" %4d%%", sim_came(told));
-    printf(" %8" PRIu64 "\n", r->messages);
 }

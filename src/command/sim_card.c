@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
 #include "programs.h"
 #include "sim.h"
 
@@ -35,23 +36,6 @@ typedef struct played {
 
 /* ---- the card -------------------------------------------------------------------------------------------------- */
 
-static int take_word(const command *self, char *word, nbcoll_card_model *out)
-{
-    char *value = strchr(word, '=');
-    const command_option *known = names;
-    unsigned long long number;
-    if (value)
-        *value++ = '\0';
-    while (known->name && strcmp(known->name, word) != 0)
-        known++;
-    if (!known->name)
-        return command_refuse(self, "--card: unknown name '%s'; see nbcoll help sim", word);
-    if (!value || !command_number(value, 0, known->high, &number))
-        return command_refuse(self, "--card: %s takes a number of 0..%llu", word, known->high);
-    command_store(known, out, number);
-    return 0;
-}
-
 int sim_take_card(const command *self, const char *words, const nbcoll_sim_model *machine, nbcoll_card_model *out)
 {
     char *rest, *copy = words ? strdup(words) : NULL;
@@ -59,8 +43,12 @@ int sim_take_card(const command *self, const char *words, const nbcoll_sim_model
     *out = (nbcoll_card_model){.size = sizeof *out};
     if (nbcoll_card_of(machine, out) != NBCOLL_OK || (words && !copy))
         status = command_refuse(self, "no memory");
-    for (char *word = copy ? strtok_r(copy, ",", &rest) : NULL; word && !status; word = strtok_r(NULL, ",", &rest))
-        status = take_word(self, word, out);
+    for (char *word = copy ? strtok_r(copy, ",", &rest) : NULL; word && !status; word = strtok_r(NULL, ",", &rest)) {
+        char *value = strchr(word, '=');
+        if (value)
+            *value++ = '\0';
+        status = sim_take_named(self, "--card", names, word, value, out);
+    }
     free(copy);
     return status;
 }
@@ -73,23 +61,22 @@ static double overlap_of(const outcome *o)
     return o->time ? 100 * (1 - ((double)o->with - (double)o->time) / (double)o->time) : 100;
 }
 
-static nbcoll_status play_engine(const sim_card *card, const nbcoll_case *at, const nbcoll_sim_config *given,
-                                 nbcoll_sim_build *build, outcome *out)
+static nbcoll_status play_engine(const sim_card *card, const sim_case *of, const nbcoll_sim_config *given, outcome *out)
 {
     nbcoll_sim_action action[] = {{.act = NBCOLL_SIM_START}, {.act = NBCOLL_SIM_COMPUTE}};
     nbcoll_sim_config config = *given;
     nbcoll_sim_result result = {.size = sizeof result};
-    uint64_t tests = card->test_bytes ? at->count * nbcoll_type_size(at->reduction.type) / card->test_bytes : 0;
+    uint64_t tests = card->test_bytes ? of->at.count * nbcoll_type_size(of->at.reduction.type) / card->test_bytes : 0;
     config.operations = 1;
     config.program = (nbcoll_sim_program){action, 2};
     config.progress = NULL;
-    nbcoll_status status = nbcoll_simulate(&config, build, config.user, &result);
+    nbcoll_status status = sim_play(of, &config, &result);
     if (status != NBCOLL_OK)
         return status;
     out->time = action[1].compute = result.waited;
     out->cpu = result.cpu / (uint64_t)config.ranks;
     action[1].test_every = tests ? result.waited / tests : card->test_every;
-    status = nbcoll_simulate(&config, build, config.user, &result);
+    status = sim_play(of, &config, &result);
     out->with = result.waited;
     return status;
 }
@@ -186,44 +173,35 @@ static json_t *row_of(const nbcoll_algorithm *algorithm, const nbcoll_case *at, 
     return row;
 }
 
-static void print_outcome(const outcome *o)
+static void print(const json_t *row)
 {
-    sim_print_us(o->time, 8);
-    printf(" %4.0f%%", overlap_of(o));
-    sim_print_us(o->cpu, 7);
+    int is_refused = json_object_get(row, "refused") != NULL;
+    row_print(row, "%-20n{algorithm} %7d{count} %8u{engine} %4.0f{engine_overlap}%% %7u{engine_cpu}");
+    row_print(row, is_refused ? "\n"
+                              : " %8u{card} %4.0f{card_overlap}%% %7u{card_cpu} %5d{queue_pairs}\n");
+    if (is_refused)
+        sim_print_below(row_text(row, "refused"));
 }
 
-static void print(const nbcoll_algorithm *algorithm, const nbcoll_case *at, const played *p)
-{
-    sim_print_name(algorithm->name);
-    printf(" %7zu", at->count);
-    print_outcome(&p->engine);
-    if (p->why.reason == NBCOLL_REFUSAL_NONE) {
-        print_outcome(&p->card);
-        printf(" %5" PRIu64, p->queue_pairs);
-    }
-    putchar('\n');
-    if (p->why.reason != NBCOLL_REFUSAL_NONE)
-        sim_print_below(p->why.text);
-}
-
-nbcoll_status sim_card_row(const sim_card *card, const nbcoll_algorithm *algorithm, const nbcoll_case *at,
-                           const nbcoll_sim_config *host, nbcoll_sim_build *build, int is_first, json_t *rows)
+nbcoll_status sim_card_row(const sim_card *card, const sim_case *of, const nbcoll_sim_config *host, int is_first,
+                           json_t *rows)
 {
     played p = {.why.size = sizeof p.why};
+    const nbcoll_algorithm *algorithm = of->algorithm;
+    const nbcoll_case *at = &of->at;
     nbcoll_case lowered = *at;
     lowered.node = 0;
-    nbcoll_status status = play_engine(card, at, host, build, &p.engine);
+    nbcoll_status status = play_engine(card, of, host, &p.engine);
     if (status == NBCOLL_OK)
         status = play_card(card, algorithm, &lowered, &p);
     if (status != NBCOLL_OK && p.why.reason == NBCOLL_REFUSAL_NONE)
         return status;
-    if (rows)
-        json_array_append_new(rows, row_of(algorithm, at, &p));
+    json_t *row = row_of(algorithm, at, &p);
     if (!rows && is_first)
-        printf("%-*s %7s %8s %5s %7s %8s %5s %7s %5s\n", SIM_NAME, "algorithm", "count", "us", "free", "us core",
-               "us card", "free", "us core", "pairs");
+        puts("algorithm              count       us  free us core  us card  free us core pairs");
     if (!rows)
-        print(algorithm, at, &p);
+        print(row);
+    json_array_append(rows, row);
+    json_decref(row);
     return NBCOLL_OK;
 }

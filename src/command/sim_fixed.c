@@ -7,23 +7,16 @@
 #include <nbcoll/split.h>
 #include <nbcoll/verify.h>
 
+#include "json.h"
 #include "sim.h"
 
 #define SPLITS 4
 
 typedef struct fixed {
     const sim_fixed *given;
-    nbcoll_case at;
+    sim_case of;
     nbcoll_sim_model model;
 } fixed;
-
-static nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
-{
-    const fixed *f = user;
-    nbcoll_host host = command_host(f->given->self);
-    (void)operation;
-    return nbcoll_build_case(f->given->algorithm, &f->at, rank, &host, out);
-}
 
 /* When the last wait returns. `drivers`: the cores that the ranks leave progress; else the operation blocks, and what
  * is computed is added by whoever asks. */
@@ -34,23 +27,23 @@ static nbcoll_status play(fixed *f, int ranks, unsigned split, int drivers, uint
                                         {.act = NBCOLL_SIM_COMPUTE, .compute = compute}};
     nbcoll_sim_config config = *f->given->config;
     nbcoll_sim_result result = {.size = sizeof result};
-    f->at.ranks = ranks;
-    f->at.split = split;
+    f->of.at.ranks = ranks;
+    f->of.at.split = split;
     f->model.node = (uint32_t)ranks;
     f->model.progress = drivers ? (uint32_t)(f->given->cores - ranks) : 0;
     config.ranks = ranks;
     config.model = &f->model;
     config.program = (nbcoll_sim_program){action, 3};
-    nbcoll_status status = nbcoll_simulate(&config, build, f, &result);
+    nbcoll_status status = sim_play(&f->of, &config, &result);
     *ns = result.waited;
     return status;
 }
 
 /* A row: what so many ranks take. */
-static nbcoll_status row(fixed *f, int ranks, uint64_t work, json_t *rows)
+static nbcoll_status add_row(fixed *f, int ranks, uint64_t work, json_t *rows)
 {
     uint64_t compute = work / (uint64_t)ranks, blocking, split[SPLITS];
-    unsigned best = 0, model = nbcoll_split_levels(f->at.operation, ranks, f->given->cores);
+    unsigned best = 0, model = nbcoll_split_levels(f->of.at.operation, ranks, f->given->cores);
     nbcoll_status status = play(f, ranks, 0, 0, 0, &blocking);
     for (unsigned i = 0; i < SPLITS && status == NBCOLL_OK; i++) {
         status = play(f, ranks, i, 1, compute, &split[i]);
@@ -58,35 +51,36 @@ static nbcoll_status row(fixed *f, int ranks, uint64_t work, json_t *rows)
     }
     if (status != NBCOLL_OK)
         return status;
-    if (rows)
-        json_array_append_new(rows, json_pack("{s:i, s:I, s:I, s:[I, I, I, I], s:i, s:i}", "ranks", ranks, "compute",
-                                              (json_int_t)compute, "blocking", (json_int_t)(compute + blocking),
-                                              "split", (json_int_t)split[0], (json_int_t)split[1], (json_int_t)split[2],
-                                              (json_int_t)split[3], "best", (int)best, "model", (int)model));
-    else
-        printf("%5d %7d %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f %4u %5u\n", ranks, f->given->cores - ranks,
-               (double)compute / 1e3, (double)(compute + blocking) / 1e3, (double)split[0] / 1e3,
-               (double)split[1] / 1e3, (double)split[2] / 1e3, (double)split[3] / 1e3, best, model);
+    json_t *row = json_pack("{s:i, s:I, s:I, s:[I, I, I, I], s:i, s:i}", "ranks", ranks, "compute", (json_int_t)compute,
+                            "blocking", (json_int_t)(compute + blocking), "split", (json_int_t)split[0],
+                            (json_int_t)split[1], (json_int_t)split[2], (json_int_t)split[3], "best", (int)best,
+                            "model", (int)model);
+    if (!rows) {
+        printf("%5d %7d", ranks, f->given->cores - ranks);
+        row_print(row, " %9.1u{compute} %9.1u{blocking} %9.1u{split.0} %9.1u{split.1} %9.1u{split.2} %9.1u{split.3} "
+                       "%4d{best} %5d{model}\n");
+    }
+    json_array_append(rows, row);
+    json_decref(row);
     return NBCOLL_OK;
 }
 
 int sim_fixed_work(const sim_fixed *given, json_t *rows)
 {
-    fixed f = {.given = given, .at = *given->at, .model = *given->config->model};
+    fixed f = {.given = given, .of = given->of, .model = *given->config->model};
     uint64_t blocking = 0;
 
-    f.at.nodes = NULL;
-    f.at.node = 0;
+    f.of.at.nodes = NULL;
+    f.of.at.node = 0;
     f.model.cores = 0;
     f.model.lanes = f.model.pool = 1;
     nbcoll_status status = play(&f, given->cores, 0, 0, 0, &blocking);
     if (!rows && status == NBCOLL_OK)
-        printf("%5s %7s %9s %9s %9s %9s %9s %9s %4s %5s\n", "ranks", "drivers'", "us comp.", "blocking", "S = 0",
-               "S = 1", "S = 2", "S = 3", "best", "model");
+        puts("ranks drivers'  us comp.  blocking     S = 0     S = 1     S = 2     S = 3 best model");
     for (int ranks = (given->cores + 1) / 2; ranks < given->cores && status == NBCOLL_OK; ranks++)
-        status = row(&f, ranks, blocking * (uint64_t)given->cores, rows);
+        status = add_row(&f, ranks, blocking * (uint64_t)given->cores, rows);
     if (status == NBCOLL_OK)
         return 0;
-    return command_fail(given->self, "%s %s: %s", nbcoll_operation_name(given->algorithm->operation),
-                        given->algorithm->name, nbcoll_status_text(status));
+    return command_fail(given->self, "%s %s: %s", nbcoll_operation_name(given->of.algorithm->operation),
+                        given->of.algorithm->name, nbcoll_status_text(status));
 }

@@ -16,7 +16,7 @@
         MODEL_TIME(name ".o_recv", member.o_recv), MODEL_TIME(name ".gap", member.gap),                                \
         MODEL_PRICE(name ".byte", member.byte)
 
-static const command_option names[] = {
+const command_option sim_model_names[] = {
     MODEL_LINK("inside", inside),
     MODEL_LINK("between", between),
     MODEL_LINK("domain", domain),
@@ -41,30 +41,44 @@ static const command_option names[] = {
     {0},
 };
 
-static int take_line(const command *self, const char *file, int number, char *line, nbcoll_sim_model *model)
+int sim_take_named(const command *self, const char *where, const command_option names[], const char *name,
+                   const char *value, void *out)
 {
-    char *rest, *name, *word, *more;
-    unsigned long long value;
+    unsigned long long number;
+    while (names->name && strcmp(names->name, name) != 0)
+        names++;
+    if (!names->name)
+        return command_refuse(self, "%s: unknown name '%s'; see nbcoll help sim", where, name);
+    if (!value || !command_number(value, 0, names->high, &number))
+        return command_refuse(self, "%s: %s takes a number of 0..%llu", where, name, names->high);
+    command_store(names, out, number);
+    return 0;
+}
+
+json_t *sim_model_object(const nbcoll_sim_model *model)
+{
+    json_t *all = json_object();
+    for (const command_option *name = sim_model_names; name->name; name++) {
+        uint64_t number = command_stored(name, model);
+        if (number)
+            json_object_set_new(all, name->name, json_integer((json_int_t)number));
+    }
+    return all;
+}
+
+static int take_line(const command *self, const char *where, char *line, nbcoll_sim_model *model)
+{
+    char *rest, *name, *word;
     line[strcspn(line, "#\n")] = '\0';
     name = strtok_r(line, " \t\r", &rest);
-    if (!name)
-        return 0;
-    word = strtok_r(NULL, " \t\r", &rest);
-    more = strtok_r(NULL, " \t\r", &rest);
-    const command_option *known = names;
-    while (known->name && strcmp(known->name, name) != 0)
-        known++;
-    if (!known->name)
-        return command_refuse(self, "%s:%d: unknown name '%s'; see nbcoll help sim", file, number, name);
-    if (!word || more || !command_number(word, 0, known->high, &value))
-        return command_refuse(self, "%s:%d: %s takes a number of 0..%llu", file, number, name, known->high);
-    command_store(known, model, value);
-    return 0;
+    word = name ? strtok_r(NULL, " \t\r", &rest) : NULL;
+    int is_right = word && !strtok_r(NULL, " \t\r", &rest);
+    return name ? sim_take_named(self, where, sim_model_names, name, is_right ? word : NULL, model) : 0;
 }
 
 int sim_take_model(const command *self, const char *value, nbcoll_sim_model *out)
 {
-    char *line = NULL;
+    char *line = NULL, where[160];
     size_t room = 0;
     int number = 0, status = 0;
     nbcoll_sim_model model = {.size = sizeof model};
@@ -73,8 +87,10 @@ int sim_take_model(const command *self, const char *value, nbcoll_sim_model *out
     FILE *file = fopen(value, "r");
     if (!file)
         return command_refuse(self, "--model '%s' is no preset, and as a file: %s", value, strerror(errno));
-    while (!status && getline(&line, &room, file) >= 0)
-        status = take_line(self, value, ++number, line, &model);
+    while (!status && getline(&line, &room, file) >= 0) {
+        snprintf(where, sizeof where, "%s:%d", value, ++number);
+        status = take_line(self, where, line, &model);
+    }
     if (!status && ferror(file))
         status = command_refuse(self, "--model %s: it cannot be read", value);
     free(line);

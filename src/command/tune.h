@@ -93,5 +93,7 @@ size_t tune_border(size_t low, size_t high);
 int tune_make_rules(tune *t);
 int tune_write(const tune *t); /* the tuning file */
 void tune_report(const tune *t);
+json_t *tune_time_object(const tune_time *time);
+json_t *tune_times(const tune_point *p); /* an array of these */
 
 #endif

@@ -4,128 +4,100 @@
 #define _GNU_SOURCE
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "sim.h"
 #include "tune.h"
 
 #define WIDTH 110 /* a line of a tuning file has at most 190 characters */
 
 /* ---- the head -------------------------------------------------------------------------------------------------- */
 
-/* A comment of words, in lines. Words that are too long are cut. */
-typedef struct comment {
-    FILE *out;
-    size_t used;
-} comment;
-
-static void put_word(comment *c, const char *word)
+/* A comment, in lines. */
+static void put_comment(FILE *out, const char *text)
 {
-    size_t length = strnlen(word, WIDTH);
-    int is_wide = c->used && c->used + 1 + length > WIDTH;
-    if (!c->used || is_wide)
-        c->used = (size_t)fprintf(c->out, is_wide ? "\n;  " : ";");
-    fputc(' ', c->out);
-    for (size_t i = 0; i < length; i++)
-        fputc(word[i] < ' ' || word[i] > '~' ? '?' : word[i], c->out);
-    c->used += 1 + length;
+    command_print_words(out, "; ", ";   ", 0, WIDTH, text);
 }
 
-static void put_words(comment *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put_words(comment *c, const char *format, ...)
+/* The command. Words that are too long are cut. */
+static void put_command(const tune *t, FILE *out)
 {
-    char text[512], *rest;
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-        put_word(c, word);
+    char text[4096];
+    snprintf(text, sizeof text, "Rules for selection (nbcoll/tuning.h), ABI %u, written by: nbcoll", NBCOLL_ABI);
+    for (char **argument = t->argument; *argument; argument++)
+        command_add(text, sizeof text, " %.*s", WIDTH, *argument);
+    for (char *c = text; *c; c++)
+        *c = *c < ' ' || *c > '~' ? '?' : *c;
+    put_comment(out, text);
 }
 
-static void end_line(comment *c)
+static void add_numbers(char *text, size_t room, const char *name, const size_t number[], size_t n)
 {
-    fputc('\n', c->out);
-    c->used = 0;
-}
-
-static void put_numbers(comment *c, const char *name, const size_t number[], size_t n)
-{
-    put_words(c, "%s", name);
     for (size_t i = 0; i < n; i++)
-        put_words(c, "%zu%s", number[i], i + 1 < n ? "," : ";");
+        command_add(text, room, "%s %zu", i ? "," : name, number[i]);
+    command_add(text, room, "; ");
 }
 
-static void put_link(comment *c, const char *name, const nbcoll_sim_link *l)
+/* What is not 0. */
+static void put_model(const tune *t, FILE *out)
 {
-    put_words(c, "%s: latency %llu, o_send %llu, o_recv %llu, gap %llu, byte %llu;", name,
-              (unsigned long long)l->latency, (unsigned long long)l->o_send, (unsigned long long)l->o_recv,
-              (unsigned long long)l->gap, (unsigned long long)l->byte);
-}
-
-static void put_model(const tune *t, comment *c)
-{
-    const nbcoll_sim_model *m = &t->model;
-    put_words(c, "simulated, model %s:", t->model_name);
-    put_link(c, "inside", &m->inside);
-    put_link(c, "between", &m->between);
-    put_words(c,
-              "step %llu, copy %llu, reduce %llu, eager %llu, node %u, interfaces %u, cores %u, progress %u, cell %u, "
-              "table %llu",
-              (unsigned long long)m->step, (unsigned long long)m->copy, (unsigned long long)m->reduce,
-              (unsigned long long)m->eager, (unsigned)m->node, (unsigned)m->interfaces, (unsigned)m->cores,
-              (unsigned)m->progress, (unsigned)m->cell, (unsigned long long)m->table);
+    char text[2048];
+    const char *name, *before = " ";
+    json_t *model = sim_model_object(&t->model), *number;
+    snprintf(text, sizeof text, "simulated, model %.*s:", WIDTH, t->model_name);
+    json_object_foreach(model, name, number)
+    {
+        command_add(text, sizeof text, "%s%s %lld", before, name, (long long)json_integer_value(number));
+        before = ", ";
+    }
+    json_decref(model);
+    put_comment(out, text);
 }
 
 /* When, where, and in what mood the machine was. */
-static void put_machine(const tune *t, comment *c)
+static void put_machine(const tune *t, FILE *out)
 {
     static const char moods[] = "SCX-";
-    char host[65] = "?", when[32] = "?";
+    char text[512], host[65] = "?", when[32] = "?";
     time_t now = time(NULL);
     struct tm utc;
     gethostname(host, sizeof host - 1);
     if (gmtime_r(&now, &utc))
         strftime(when, sizeof when, "%Y-%m-%d %H:%M UTC", &utc);
-    put_words(c, "measured until %s on %s: ranks as %s over shared memory, %d cores, %d rounds of %d iterations; mood",
-              when, host, t->plan.are_threads ? "threads" : "processes", bench_cores(), t->plan.rounds,
-              t->plan.iterations);
+    snprintf(text, sizeof text,
+             "measured until %s on %s: ranks as %s over shared memory, %d cores, %d rounds of %d iterations; mood", when,
+             host, t->plan.are_threads ? "threads" : "processes", bench_cores(), t->plan.rounds, t->plan.iterations);
     for (const char *mood = moods; *mood; mood++) {
         size_t points = 0;
         for (size_t i = 0; i < tune_all(t); i++)
             points += t->point[i].is_there && t->point[i].mood == *mood;
         if (points)
-            put_words(c, "%c (%zu points)", *mood, points);
+            command_add(text, sizeof text, " %c (%zu points)", *mood, points);
     }
+    put_comment(out, text);
 }
 
 static void put_head(const tune *t, FILE *out)
 {
-    comment c = {.out = out};
-    put_words(&c, "Rules for selection (nbcoll/tuning.h), ABI %u, written by: nbcoll", NBCOLL_ABI);
-    for (char **argument = t->argument; *argument; argument++)
-        put_word(&c, *argument);
-    end_line(&c);
+    char text[2048] = "";
+    put_command(t, out);
     if (t->is_simulated)
-        put_model(t, &c);
+        put_model(t, out);
     else
-        put_machine(t, &c);
-    end_line(&c);
-    put_numbers(&c, "ranks", t->ranks, t->rows);
-    put_numbers(&c, "bytes", t->bytes, t->columns);
-    put_words(&c, "%s %s; us: medians of start and wait on the slowest rank%s",
-              nbcoll_type_name(t->plan.reduction.type), nbcoll_op_name(t->plan.reduction.op),
-              t->is_changing ? ", buffers changing" : "");
-    end_line(&c);
-    put_words(&c,
-              "Where there is no rule, no algorithm was faster than the compiled-in choice by more than %g%% and "
-              "the noise.",
-              100 * t->within);
-    end_line(&c);
+        put_machine(t, out);
+    add_numbers(text, sizeof text, "ranks", t->ranks, t->rows);
+    add_numbers(text, sizeof text, "bytes", t->bytes, t->columns);
+    command_add(text, sizeof text, "%s %s; us: medians of start and wait on the slowest rank%s",
+                nbcoll_type_name(t->plan.reduction.type), nbcoll_op_name(t->plan.reduction.op),
+                t->is_changing ? ", buffers changing" : "");
+    put_comment(out, text);
+    snprintf(text, sizeof text, "Where there is no rule, no algorithm was faster than the compiled-in choice by more than "
+             "%g%% and the noise.", 100 * t->within);
+    put_comment(out, text);
 }
 
 /* ---- rules ----------------------------------------------------------------------------------------------------- */

@@ -11,6 +11,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "json.h"
+#include "sim.h"
 #include "tune.h"
 
 struct tune_journal {
@@ -28,16 +30,9 @@ static json_t *numbers(const size_t number[], size_t n)
     return all;
 }
 
-static json_t *link_object(const nbcoll_sim_link *l)
-{
-    return json_pack("[I, I, I, I, I]", (json_int_t)l->latency, (json_int_t)l->o_send, (json_int_t)l->o_recv,
-                     (json_int_t)l->gap, (json_int_t)l->byte);
-}
-
 /* All that times and points depend on. */
 static json_t *settings_of(const tune *t)
 {
-    const nbcoll_sim_model *m = &t->model;
     json_t *operations = json_array();
     for (size_t i = 0; i < t->operations; i++)
         json_array_append_new(operations, json_string(nbcoll_operation_name(t->operation[i])));
@@ -47,11 +42,7 @@ static json_t *settings_of(const tune *t)
                             nbcoll_type_name(t->plan.reduction.type), "op", nbcoll_op_name(t->plan.reduction.op));
     json_t *more =
         t->is_simulated
-            ? json_pack("{s:o, s:o, s:[I, I, I, I, i, i, i, I, i, I, I, I]}", "inside", link_object(&m->inside),
-                        "between", link_object(&m->between), "model", (json_int_t)m->step, (json_int_t)m->copy,
-                        (json_int_t)m->reduce, (json_int_t)m->eager, (int)m->node, (int)m->cores, (int)m->progress,
-                        (json_int_t)m->cell, (int)m->interfaces, (json_int_t)m->unexpected,
-                        (json_int_t)m->unexpected_byte, (json_int_t)m->table)
+            ? json_pack("{s:o}", "model", sim_model_object(&t->model))
             : json_pack("{s:b, s:b, s:s, s:i, s:i}", "changing", t->is_changing, "threads", t->plan.are_threads, "bind",
                         t->plan.bind ? t->plan.bind : "", "rounds", t->plan.rounds, "iterations", t->plan.iterations);
     json_object_update(all, more);
@@ -61,16 +52,9 @@ static json_t *settings_of(const tune *t)
 
 static json_t *point_object(const tune *t, const tune_point *p)
 {
-    json_t *times = json_array();
-    for (size_t i = 0; i < p->times; i++) {
-        const tune_time *time = &p->time[i];
-        json_t *row = json_pack("[s, o, f, f]", time->choice.algorithm->name, command_parameters_object(&time->choice),
-                                time->us, time->noise);
-        json_array_append_new(times, row);
-    }
     return json_pack("{s:s, s:I, s:I, s:s#, s:o}", "operation", nbcoll_operation_name(p->operation), "ranks",
                      (json_int_t)t->ranks[p->row], "bytes", (json_int_t)t->bytes[p->column], "mood", &p->mood, 1,
-                     "times", times);
+                     "times", tune_times(p));
 }
 
 static int write_line(const tune *t, tune_journal *j, json_t *line)
@@ -92,12 +76,11 @@ int tune_journal_add(const tune *t, tune_journal *j, const tune_point *p)
 /* The point of a line, or null. */
 static tune_point *find_point(const tune *t, const json_t *line)
 {
-    const char *operation = json_string_value(json_object_get(line, "operation"));
-    json_int_t ranks = json_integer_value(json_object_get(line, "ranks"));
-    json_int_t bytes = json_integer_value(json_object_get(line, "bytes"));
+    const char *operation = row_text(line, "operation");
     for (size_t i = 0; operation && i < tune_all(t); i++) {
         tune_point *p = &t->point[i];
-        if (p->is_there && (json_int_t)t->ranks[p->row] == ranks && (json_int_t)t->bytes[p->column] == bytes &&
+        if (p->is_there && (long long)t->ranks[p->row] == row_number(line, "ranks") &&
+            (long long)t->bytes[p->column] == row_number(line, "bytes") &&
             strcmp(nbcoll_operation_name(p->operation), operation) == 0)
             return p;
     }
@@ -107,31 +90,26 @@ static tune_point *find_point(const tune *t, const json_t *line)
 /* Takes the time of a candidate. Is it there? */
 static int take_time(tune_time *time, json_t *times)
 {
-    json_t *row, *wanted = command_parameters_object(&time->choice);
+    json_t *row;
     size_t i;
-    int is_there = 0;
     json_array_foreach(times, i, row)
     {
-        const char *name;
-        json_t *parameters;
-        double us, noise;
-        if (!is_there && json_unpack(row, "[s, o, F, F]", &name, &parameters, &us, &noise) == 0 &&
-            strcmp(name, time->choice.algorithm->name) == 0 && json_equal(parameters, wanted) && us >= 0 &&
-            noise >= 0) {
-            time->us = us;
-            time->noise = noise;
-            is_there = 1;
-        }
+        time->us = row_real(row, "us");
+        time->noise = row_real(row, "noise");
+        json_t *wanted = tune_time_object(time);
+        int is_there = json_equal(wanted, row) && time->us >= 0 && time->noise >= 0;
+        json_decref(wanted);
+        if (is_there)
+            return 1;
     }
-    json_decref(wanted);
-    return is_there;
+    return 0;
 }
 
 /* 0: it is no line of a point. */
 static int take_point(tune *t, json_t *line)
 {
     tune_point *p = find_point(t, line);
-    const char *mood = json_string_value(json_object_get(line, "mood"));
+    const char *mood = row_text(line, "mood");
     int is_whole = 1;
     if (!p || !mood || !mood[0])
         return 0;

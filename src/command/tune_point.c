@@ -214,39 +214,21 @@ int tune_list(tune *t)
 
 /* ---- times ----------------------------------------------------------------------------------------------------- */
 
-typedef struct simulated {
-    const command *self;
-    const nbcoll_algorithm *algorithm;
-    nbcoll_case at;
-} simulated;
-
-static nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
-{
-    (void)operation;
-    const simulated *s = user;
-    nbcoll_host host = command_host(s->self);
-    return nbcoll_build_case(s->algorithm, &s->at, rank, &host, out);
-}
-
 static int simulate(const tune *t, tune_point *p)
 {
     nbcoll_sim_config config = {.size = sizeof config, .ranks = (int)t->ranks[p->row], .seed = 1, .model = &t->model,
                                 .nodes = t->nodes[p->row]};
     for (size_t i = 0; i < p->times; i++) {
         tune_time *time = &p->time[i];
-        simulated s = {t->self,
-                       time->choice.algorithm,
-                       {.size = sizeof s.at,
-                        .operation = p->operation,
-                        .ranks = config.ranks,
-                        .count = p->count,
-                        .reduction = t->plan.reduction,
-                        .known = 1,
-                        .node = NBCOLL_CASE_BY_NODE,
-                        .nodes = t->nodes[p->row]}};
-        command_set_parameters(&s.at, &time->choice);
+        nbcoll_case at = {.size = sizeof at, .operation = p->operation, .ranks = config.ranks, .count = p->count,
+                          .reduction = t->plan.reduction, .known = 1, .node = NBCOLL_CASE_BY_NODE,
+                          .nodes = t->nodes[p->row]};
+        sim_case one;
+        command_set_parameters(&at, &time->choice);
         nbcoll_sim_result result = {.size = sizeof result};
-        nbcoll_status status = nbcoll_simulate(&config, build, &s, &result);
+        nbcoll_status status = sim_case_set(&one, t->self, time->choice.algorithm, &at);
+        if (status == NBCOLL_OK)
+            status = sim_play(&one, &config, &result);
         if (status != NBCOLL_OK)
             return command_fail(t->self, "%s %s: %s", nbcoll_operation_name(p->operation), time->choice.algorithm->name,
                                 nbcoll_status_text(status));

@@ -88,7 +88,7 @@ static void print_table(const tune *t, tune_chooser who)
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------ */
 
-static json_t *time_object(const tune_time *time)
+json_t *tune_time_object(const tune_time *time)
 {
     json_t *object = json_pack("{s:s, s:f, s:f}", "algorithm", time->choice.algorithm->name, "us", time->us, "noise",
                                time->noise);
@@ -96,15 +96,20 @@ static json_t *time_object(const tune_time *time)
     return object;
 }
 
-static json_t *point_object(const tune *t, const tune_point *p)
+json_t *tune_times(const tune_point *p)
 {
     json_t *times = json_array();
     for (size_t i = 0; i < p->times; i++)
-        json_array_append_new(times, time_object(&p->time[i]));
+        json_array_append_new(times, tune_time_object(&p->time[i]));
+    return times;
+}
+
+static json_t *point_object(const tune *t, const tune_point *p)
+{
     json_t *point = json_pack("{s:s, s:I, s:I, s:I, s:b, s:I, s:o}", "operation", nbcoll_operation_name(p->operation),
                               "ranks", (json_int_t)t->ranks[p->row], "bytes", (json_int_t)t->bytes[p->column], "count",
                               (json_int_t)p->count, "shared", t->terms[p->row].shared, "best", (json_int_t)p->best,
-                              "times", times);
+                              "times", tune_times(p));
     for (int who = 0; who < TUNE_CHOOSERS; who++)
         if (is_wanted(t, (tune_chooser)who))
             json_object_set_new(point, chooser_names[who], json_integer((json_int_t)p->choice[who]));

@@ -363,8 +363,8 @@ static int verify_all(verification *v)
     command_bar_clear(&v->bar);
     if (!v->has_json && !status && !v->refuted) {
         puts("");
-        command_print_words("covered: ", 0, COMMAND_COLUMNS, coverage.covered);
-        command_print_words("not covered: ", 0, COMMAND_COLUMNS, coverage.left_out);
+        command_print_words(stdout, "covered: ", "", 0, COMMAND_COLUMNS, coverage.covered);
+        command_print_words(stdout, "not covered: ", "", 0, COMMAND_COLUMNS, coverage.left_out);
     }
     if (v->has_json) {
         json_t *all = json_pack("{s:i, s:[i,i], s:s, s:s, s:o}", "abi", (int)NBCOLL_ABI, "ranks", v->cases.fewest,

@@ -22,6 +22,7 @@
 #include "../../src/command/programs.c"
 #include "../../src/command/show.c"
 #include "../../src/command/show_svg.c"
+#include "../../src/command/sim_play.c"
 #include "../../src/command/timeline.c"
 #include "../../src/command/timeline_waits.c"
 #include "../../src/command/svg.c"
