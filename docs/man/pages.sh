@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# pages.sh NBCOLL SOURCE VERSION FOLDER: writes the man pages into FOLDER/man1, man3 and man7, and pages of HTML of the
-# headers into FOLDER/html. NBCOLL is the command, whose helps become nbcoll(1) and a page for each subcommand.
+# pages.sh NBCOLL SOURCE VERSION FOLDER: writes the man pages into FOLDER/man1, man3 and man7, pages of HTML of the
+# headers into FOLDER/html, and the catalogue of the algorithms into FOLDER/algorithms.md. NBCOLL is the command, whose
+# helps become nbcoll(1) and a page for each subcommand.
 set -eu
 nbcoll=$1 source=$2 version=$3 folder=$4
 rm -rf "$folder"
@@ -19,6 +20,8 @@ sed -n '/^Commands:/,/^$/s/^  \([a-z]*\)  *\(.*\)/\1 \2/p' "$folder/help" | whil
     "$nbcoll" help "$name" >"$folder/one" </dev/null
     command_page "nbcoll-$name" "$purpose" <"$folder/one"
 done
+
+"$nbcoll" info --algorithms >"$folder/algorithms.md"
 
 for header in "$source"/include/nbcoll/*.h; do
     name=$(basename "$header")

@@ -33,7 +33,7 @@ nm -D --defined-only --without-symbol-versions "$library/libnbcoll.so" | awk '$2
 # shellcheck disable=SC2086
 "$CC" "$NBCOLL_SOURCE/test/consumer/program.c" -o "$work/static" $cflags "$library/libnbcoll.a"
 "$work/static"
-for file in man/man1/nbcoll-verify.1 man/man3/nbcoll_select.h.3 man/man7/nbcoll.7 doc/nbcoll/html/select.h.html \
+for file in man/man1/nbcoll-verify.1 man/man3/nbcoll_select.h.3 man/man7/nbcoll.7 doc/nbcoll/html/select.h.html doc/nbcoll/algorithms.md \
     doc/nbcoll/tutorial.md doc/nbcoll/pictures/binomial.svg doc/nbcoll/examples/hello/main.c \
     bash-completion/completions/nbcoll zsh/site-functions/_nbcoll; do
     [ -s "$work/moved/share/$file" ] || { echo "$file is not installed" && exit 1; }
