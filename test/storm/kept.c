@@ -96,6 +96,9 @@ const kept storm_kept[] = {
     {1795799554004554, {.edition = 12, .items = 14, .faults = 2, .is_over_shm = true}},
     /* Whom others have lost names itself, too, where it finds out before its communicator breaks. */
     {1795800861004442, {.edition = 12, .items = 11, .faults = 2, .is_over_shm = true, .n_skipped = 2, .skipped = {10, 8}}},
+    /* Whoever has decided upon a shrink, and then has no memory for what comes, tells the others. */
+    {1795801244004995,
+     {.edition = 12, .items = 4, .faults = 2, .is_over_shm = true, .n_skipped = 2, .skipped = {2, 1}}},
     /* A creation is cancelled when a tick has ended its vote. */
     {1795800433011697, {.edition = 12, .items = -1}},
     /* A line for a communicator that is freed has the tag that it had, also behind 2^31. */

@@ -459,7 +459,7 @@ void nbcolli_shrink_start(nbcolli_shrink *s, nbcoll_comm *comm, nbcoll_comm *mad
     made->parent = comm;
     made->making = 1;
     made->vote_comm = comm->id;
-    made->vote_tag = UINT64_MAX - s->instance; /* of no operation */
+    made->vote_tag = nbcolli_shrink_tag(s->instance);
     s->link->serial++;
     s->vote = nbcolli_vote_of(made, comm, NBCOLLI_SHRINK, 0, 0);
     s->vote.serial = s->link->serial;

@@ -255,6 +255,17 @@ typedef enum nbcolli_freeing {
                                its rank leaves, which they will see */
 } nbcolli_freeing;
 
+/* The tag by which messages name the shrink of that number: of no operation, and above all that operations have. */
+static inline uint64_t nbcolli_shrink_tag(uint64_t number)
+{
+    return UINT64_MAX - number;
+}
+
+static inline int nbcolli_is_shrink_tag(uint64_t tag)
+{
+    return tag >= nbcolli_shrink_tag(UINT32_MAX);
+}
+
 struct nbcoll_comm {
     /* Made, or by progress at the end of the creation. */
     nbcoll_context *context;
