@@ -95,6 +95,37 @@ static void done_can_free_the_communicator_of_its_request(void **state)
     }
 }
 
+static void end_all(nbcoll_request request, nbcoll_status status, void *user)
+{
+    nbcoll_request other;
+    (void)request;
+    (void)user;
+    EXPECT(OK, status);
+    EXPECT(OK, nbcoll_ibarrier(scene.w.comm[1], &other));
+    while (nbcoll_comm_active(scene.w.comm[0]) || nbcoll_comm_active(scene.w.comm[1]))
+        world_step(&scene.w);
+    EXPECT(OK, nbcoll_test(&other));
+    scene.times++;
+}
+
+static void a_test_says_what_a_callback_has_ended(void **state)
+{
+    const uint32_t flags[] = {0, NBCOLL_ANY_THREAD};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        nbcoll_request first, second, other;
+        open_scene(flags[i], NULL, NULL);
+        EXPECT(OK, nbcoll_ibarrier(scene.w.comm[0], &first));
+        EXPECT(OK, nbcoll_ibarrier(scene.w.comm[0], &second));
+        EXPECT(OK, nbcoll_on_done(first, end_all, NULL));
+        EXPECT(OK, nbcoll_ibarrier(scene.w.comm[1], &other));
+        EXPECT(OK, nbcoll_test(&other)); /* rank 0 has not looked yet */
+        EXPECT(OK, nbcoll_test(&second));
+        assert_int_equal(scene.times, 1);
+        world_close(&scene.w);
+    }
+}
+
 static void free_request(nbcoll_request request, nbcoll_status status, void *user)
 {
     nbcoll_request *other = user;
@@ -532,6 +563,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(done_cannot_free_its_context),
         cmocka_unit_test(done_can_free_the_communicator_of_its_request),
+        cmocka_unit_test(a_test_says_what_a_callback_has_ended),
         cmocka_unit_test(done_can_free_its_persistent_request_but_no_active_one),
         cmocka_unit_test(done_can_free_a_schedule_when_no_request_holds_it),
         cmocka_unit_test(an_endpoint_that_a_context_owns_stays_open),

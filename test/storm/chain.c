@@ -288,7 +288,7 @@ void chain_begin(rank *r, int n)
         nbcoll_on_done(request, chain_done, h);
 }
 
-void chain_look(rank *r)
+bool chain_look(rank *r)
 {
     for (chain *h = r->chains; h; h = h->next) {
         if (h->form != BY_PAUSES || h->is_busy)
@@ -301,8 +301,9 @@ void chain_look(rank *r)
         if (status == NBCOLL_PENDING)
             continue;
         chain_go_on(h);
-        return;
+        return true;
     }
+    return false;
 }
 
 void chain_wait_all(rank *r)

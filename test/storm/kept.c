@@ -99,6 +99,8 @@ const kept storm_kept[] = {
     /* Whoever has decided upon a shrink, and then has no memory for what comes, tells the others. */
     {1795801244004995,
      {.edition = 12, .items = 4, .faults = 2, .is_over_shm = true, .n_skipped = 2, .skipped = {2, 1}}},
+    /* A test says what has ended in a callback that it has called. */
+    {1795801003008290, {.edition = 12, .items = 11, .faults = 3}},
     /* A creation is cancelled when a tick has ended its vote. */
     {1795800433011697, {.edition = 12, .items = -1}},
     /* A line for a communicator that is freed has the tag that it had, also behind 2^31. */

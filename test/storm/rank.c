@@ -85,7 +85,8 @@ static bool is_over(nbcoll_status status)
 static void sleep_armed(rank *r, uint64_t looks)
 {
     int fd;
-    chain_look(r);
+    if (chain_look(r)) /* which may have armed, too: what has ended before that is looked at first */
+        return;
     if (nbcoll_fd(r->context, &fd) != NBCOLL_OK || nbcoll_arm(r->context) != NBCOLL_OK)
         storm_sleep(r->storm, 1 + rank_choose(r, looks < 30 ? 100u << looks / 2 : 40 * MILLISECOND));
     else

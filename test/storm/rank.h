@@ -107,8 +107,8 @@ void relays_close(rank *r, int comm); /* if it has some */
 /* ---- chain.c ----------------------------------------------------------------------------------------------------- */
 
 void chain_begin(rank *r, int n);
-/* Those that go on in pauses do, if they can. */
-void chain_look(rank *r);
+/* One of those that go on in pauses does, if one can. */
+bool chain_look(rank *r);
 void chain_wait_all(rank *r);
 /* The context is abandoned. */
 void chain_forget_all(rank *r);

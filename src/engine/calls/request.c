@@ -112,6 +112,28 @@ static __attribute__((noinline)) nbcoll_status nbcolli_enter_after(nbcoll_contex
     return is_pending && !nbcolli_is_inside(c) ? NBCOLL_PENDING : nbcolli_enter(c);
 }
 
+/* What has become of the request; the lock is held. */
+static nbcoll_status nbcolli_take_any_end(nbcoll_context *c, nbcolli_request *r, nbcoll_request *request)
+{
+    if (nbcolli_is_of(r, request->generation))
+        return nbcolli_take_end(c, r, request);
+    if (!nbcolli_was_reported(*request))
+        return NBCOLL_ERR_REQUEST;
+    *request = (nbcoll_request){0};
+    return NBCOLL_OK;
+}
+
+/* The way out of a test. The callbacks that run now may end the request: whoever hears that it is pending may sleep. */
+static nbcoll_status nbcolli_leave_test(nbcoll_context *c, nbcolli_request *r, nbcoll_request *request, nbcoll_status s)
+{
+    int reports = c->ended != NULL;
+
+    s = nbcolli_leave_reporting(c, s);
+    if (!reports || s != NBCOLL_PENDING || nbcolli_enter(c) != NBCOLL_OK)
+        return s;
+    return nbcolli_leave(c, nbcolli_take_any_end(c, r, request));
+}
+
 /* Where any thread may come, a callback reports the end, or the handle may be stale. `passes`: also where a driver
  * makes them. */
 static nbcoll_status nbcolli_test_slowly(nbcoll_request *request, nbcolli_request *r, nbcoll_context *c, int passes)
@@ -130,14 +152,7 @@ static nbcoll_status nbcolli_test_slowly(nbcoll_request *request, nbcolli_reques
         c->driven.looked = 1;
         nbcolli_pass(c);
     }
-    if (nbcolli_is_of(r, request->generation))
-        s = nbcolli_take_end(c, r, request);
-    else if (nbcolli_was_reported(*request)) {
-        *request = (nbcoll_request){0};
-        s = NBCOLL_OK;
-    } else
-        s = NBCOLL_ERR_REQUEST;
-    return nbcolli_leave_reporting(c, s);
+    return nbcolli_leave_test(c, r, request, nbcolli_take_any_end(c, r, request));
 }
 
 /* The same as take_end, for a request of which nothing else is to be looked after. */
@@ -171,7 +186,7 @@ NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_test(nbcoll_request *request, nbcoll
         s = nbcolli_take_plain_end(c, r, request);
     else if (state != NBCOLLI_REQUEST_INACTIVE)
         s = NBCOLL_PENDING;
-    return nbcolli_leave_reporting(c, s);
+    return c->ended ? nbcolli_leave_test(c, r, request, s) : nbcolli_leave(c, s);
 }
 
 /* What a look is enough for, at a request that keeps a run: one that replays, or has ended. AGAIN: it replays, and its
