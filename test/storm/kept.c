@@ -95,7 +95,8 @@ const kept storm_kept[] = {
     /* Who has freed a communicator since an operation has failed is not lost to those that have not heard of that. */
     {1795799554004554, {.edition = 12, .items = 14, .faults = 2, .is_over_shm = true}},
     /* Whom others have lost names itself, too, where it finds out before its communicator breaks. */
-    {1795800861004442, {.edition = 12, .items = 11, .faults = 2, .is_over_shm = true, .n_skipped = 2, .skipped = {10, 8}}},
+    {1795800861004442,
+     {.edition = 12, .items = 11, .faults = 2, .is_over_shm = true, .n_skipped = 2, .skipped = {10, 8}}},
     /* A creation is cancelled when a tick has ended its vote. */
     {1795800433011697, {.edition = 12, .items = -1}},
     /* A line for a communicator that is freed has the tag that it had, also behind 2^31. */
