@@ -367,6 +367,12 @@ static inline size_t nbcolli_hash(uint64_t tag)
     return (size_t)(tag * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
+/* Is it the tag of a shrink's vote (vote_tag), which no operation has? */
+static inline int nbcolli_is_shrinks_tag(uint64_t tag)
+{
+    return tag > UINT64_MAX - UINT32_MAX;
+}
+
 static inline nbcolli_slot *nbcolli_slot_of(const nbcoll_comm *comm, uint64_t tag)
 {
     return &comm->slot[tag % comm->config.slots];
