@@ -97,6 +97,27 @@ static void half_made(uint32_t lost, int named)
     world_close(&w);
 }
 
+/* Rank 1 has had no memory for it. */
+static void what_a_shrink_has_made_breaks_where_a_member_has_not_made_it(void **state)
+{
+    world w;
+    nbcoll_comm *made[RANKS];
+    nbcoll_request q[RANKS];
+    (void)state;
+    world_open(&w, RANKS, NULL, NULL, NULL);
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, nbcoll_comm_ishrink(w.comm[r], &made[r], &q[r]));
+    world_finish(&w, RANKS, q);
+    tell(&w, (nbcolli_header){.comm = w.comm[0]->id,
+                              .type = NBCOLLI_REVOKE,
+                              .tag = made[0]->vote_tag,
+                              .number = 1,
+                              .status = NBCOLL_ERR_MEMORY});
+    fails_with(made[0], NBCOLL_ERR_CANCELLED, 1);
+    fails_with(w.comm[0], NBCOLL_OK, -1);
+    world_close(&w);
+}
+
 static void who_has_not_made_a_communicator_since_a_rank_outside_was_lost_is_not_lost_itself(void **state)
 {
     (void)state;
@@ -282,6 +303,7 @@ int main(void)
         cmocka_unit_test(who_is_lost_to_others_names_itself_whoever_says_so),
         cmocka_unit_test(a_stall_that_comes_late_to_a_freed_communicator_breaks_nothing),
         cmocka_unit_test(who_has_not_made_a_communicator_since_a_rank_outside_was_lost_is_not_lost_itself),
+        cmocka_unit_test(what_a_shrink_has_made_breaks_where_a_member_has_not_made_it),
         cmocka_unit_test(what_is_freed_before_its_time_is_a_mismatch_whatever_was_not_made_since),
         cmocka_unit_test(what_was_not_made_is_no_mismatch_for_who_asks),
         cmocka_unit_test(a_freed_communicator_is_not_taken_for_one_that_was_never_made),

@@ -94,8 +94,11 @@ const kept storm_kept[] = {
       .skipped = {14, 13, 12, 11, 10, 9, 8, 7, 18, 17, 16, 15, 20, 19, 21}}},
     /* Who has freed a communicator since an operation has failed is not lost to those that have not heard of that. */
     {1795799554004554, {.edition = 12, .items = 14, .faults = 2, .is_over_shm = true}},
+    /* Who cannot make what a shrink has decided upon tells those that have made it. */
+    {1795801085006977, {.edition = 12, .items = 2, .faults = 2}},
     /* Whom others have lost names itself, too, where it finds out before its communicator breaks. */
-    {1795800861004442, {.edition = 12, .items = 11, .faults = 2, .is_over_shm = true, .n_skipped = 2, .skipped = {10, 8}}},
+    {1795800861004442,
+     {.edition = 12, .items = 11, .faults = 2, .is_over_shm = true, .n_skipped = 2, .skipped = {10, 8}}},
     /* Whoever has decided upon a shrink, and then has no memory for what comes, tells the others. */
     {1795801244004995,
      {.edition = 12, .items = 4, .faults = 2, .is_over_shm = true, .n_skipped = 2, .skipped = {2, 1}}},

@@ -217,6 +217,17 @@ static nbcolli_shrink *nbcolli_shrink_find(const nbcolli_link *link, uint64_t id
     return s;
 }
 
+void nbcolli_shrink_withdraw(const nbcoll_comm *made)
+{
+    nbcolli_shrink *s = nbcolli_shrink_find(made->link, made->vote_comm, UINT64_MAX - made->vote_tag);
+
+    if (!s) /* all know */
+        return;
+    s->state = NBCOLLI_AGREE_CANCELLED;
+    s->canceller = s->rank;
+    nbcolli_shrink_tell_members(s);
+}
+
 /* What a rank that is not gone says of others, and perhaps of us: 0 if we are lost. */
 static int nbcolli_shrink_hear(nbcolli_shrink *s, const nbcolli_incoming *in)
 {
@@ -347,8 +358,9 @@ static int nbcolli_shrink_tell(nbcolli_shrink *s)
 /* What has this rank found out? 0 when the shrink is over. */
 static int nbcolli_shrink_look(nbcolli_shrink *s)
 {
-    if (s->made->spoiled != NBCOLL_OK) { /* something that was sent to it is missing */
-        nbcolli_shrink_end(s, NBCOLLI_AGREE_CANCELLED, s->made->spoiled, s->rank);
+    if (s->made->spoiled != NBCOLL_OK) { /* something that was sent to it is missing, here or to one that had decided */
+        int spoiler = nbcolli_member_at(s->comm, s->made->spoiler);
+        nbcolli_shrink_end(s, NBCOLLI_AGREE_CANCELLED, s->made->spoiled, spoiler < 0 ? s->rank : spoiler);
         return 0;
     }
     for (int i = 0; i < s->size; i++) {
@@ -459,7 +471,7 @@ void nbcolli_shrink_start(nbcolli_shrink *s, nbcoll_comm *comm, nbcoll_comm *mad
     made->parent = comm;
     made->making = 1;
     made->vote_comm = comm->id;
-    made->vote_tag = nbcolli_shrink_tag(s->instance);
+    made->vote_tag = nbcolli_shrinks_tag(s->instance);
     s->link->serial++;
     s->vote = nbcolli_vote_of(made, comm, NBCOLLI_SHRINK, 0, 0);
     s->vote.serial = s->link->serial;

@@ -13,6 +13,7 @@
 #include "../comm/sides.h"
 #include "../comm/terms.h"
 #include "../comm/vote.h"
+#include "../match/agree.h"
 #include "../match/news.h"
 #include "../match/receive.h"
 
@@ -206,6 +207,8 @@ static nbcoll_status nbcolli_made_conclude(nbcoll_comm *comm, nbcoll_status s)
         s = comm->spoiled;
         nbcolli_note_failure(over, s, cause, comm->vote_tag);
         nbcolli_tell_all(over, NBCOLLI_REVOKE, comm->vote_tag, s, cause, 0);
+        if (nbcolli_is_shrinks_tag(comm->vote_tag))
+            nbcolli_shrink_withdraw(comm);
     }
     if (s == NBCOLL_OK)
         nbcolli_ballot_read(comm);

@@ -255,17 +255,6 @@ typedef enum nbcolli_freeing {
                                its rank leaves, which they will see */
 } nbcolli_freeing;
 
-/* The tag by which messages name the shrink of that number: of no operation, and above all that operations have. */
-static inline uint64_t nbcolli_shrink_tag(uint64_t number)
-{
-    return UINT64_MAX - number;
-}
-
-static inline int nbcolli_is_shrink_tag(uint64_t tag)
-{
-    return tag >= nbcolli_shrink_tag(UINT32_MAX);
-}
-
 struct nbcoll_comm {
     /* Made, or by progress at the end of the creation. */
     nbcoll_context *context;
@@ -376,6 +365,17 @@ static inline int nbcolli_has_cells_of(const nbcoll_comm *comm, int rank)
 static inline size_t nbcolli_hash(uint64_t tag)
 {
     return (size_t)(tag * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+/* The tag of a shrink's vote, which no operation has. */
+static inline uint64_t nbcolli_shrinks_tag(uint64_t instance)
+{
+    return UINT64_MAX - instance;
+}
+
+static inline int nbcolli_is_shrinks_tag(uint64_t tag)
+{
+    return tag > nbcolli_shrinks_tag(UINT32_MAX);
 }
 
 static inline nbcolli_slot *nbcolli_slot_of(const nbcoll_comm *comm, uint64_t tag)
