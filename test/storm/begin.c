@@ -4,6 +4,7 @@
  * worlds. */
 #include "counters.h"
 #include "rank.h"
+#include "wire.h"
 
 /* ---- what differs by rank ---------------------------------------------------------------------------------------- */
 
@@ -115,6 +116,19 @@ static void advance_counters(rank *r)
 
 /* ---- the first communicator -------------------------------------------------------------------------------------- */
 
+/* The context gets an endpoint without a descriptor, and gives it back: it does not say who has it, and is not the last
+ * one. What the others can do is as before. */
+static void begin_with_stray(rank *r, nbcoll_endpoint *other, const nbcoll_comm_config *terms)
+{
+    end stray;
+    nbcoll_endpoint *two[] = {wire_stray(r->actor, &stray), other};
+    nbcoll_request request;
+    nbcoll_status status = nbcoll_comm_icreate_over(r->context, 2, two, terms, &r->comm[0], &request);
+    if (status != NBCOLL_ERR_UNSUPPORTED && status != NBCOLL_ERR_MEMORY)
+        storm_find(r->storm, "rank %d: an endpoint that does not say who has it is taken: %s", r->actor->rank,
+                   nbcoll_status_name(status));
+}
+
 static bool create(rank *r)
 {
     storm *s = r->storm;
@@ -148,6 +162,8 @@ static bool create(rank *r)
         judge_end(r->actor, NULL, -1, status, NULL, NULL);
         return false;
     }
+    if (p->has_stray)
+        begin_with_stray(r, ends[n - 1], &terms);
     if ((status = agents_begin(r, &terms)) == NBCOLL_OK)
         while ((status = nbcoll_comm_icreate_over(r->context, n, ends, &terms, &r->comm[0], &request)) != NBCOLL_OK &&
                tries++ < RETRIES)

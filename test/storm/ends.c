@@ -195,12 +195,15 @@ static void mix_end(end *e)
     n->shelf /= (uint32_t)ONE_OF(&own, 1, 1, 2);
     n->groups &= ~(unsigned)ONE_OF(&own, 0, 0, HAS_WAKEUP, HAS_TAKE, HAS_VIEW);
     e->prices = next_random(&own);
+    if (e->storm->plan.edition >= EDITION_OF_ENDS && !e->storm->plan.ticks)
+        n->groups &= ~(unsigned)ONE_OF(&own, 0, 0, 0, HAS_GET, HAS_PUT, HAS_GET | HAS_PUT);
 }
 
 static nbcoll_limits limits_of(const end *e)
 {
     const net *n = &e->net;
     uint64_t seed = e->prices;
+    unsigned groups = e->storm->plan.net[e->number].groups; /* a key is as long where nothing can be got or put */
     return (nbcoll_limits){.size = sizeof(nbcoll_limits),
                            .payload = n->payload,
                            .alpha_ns = e->number == HOME ? 1000 : 300,
@@ -210,7 +213,7 @@ static nbcoll_limits limits_of(const end *e)
                            .put_ns = (uint32_t)(seed / 3 % 3 * 800),
                            .gamma_ps = 200,
                            .eager_ps = 200,
-                           .key_bytes = n->groups & (HAS_GET | HAS_PUT) ? n->key_bytes : 0,
+                           .key_bytes = groups & (HAS_GET | HAS_PUT) ? n->key_bytes : 0,
                            .channels = n->groups & HAS_LINES ? n->channels : 0,
                            .receives = n->groups & HAS_BOUND ? n->room : 0,
                            .ranks_per_core = (uint32_t)(seed / 9 % 3),
@@ -224,13 +227,14 @@ static void wire_make(storm *s)
     s->wire->orders_due = UINT64_MAX;
 }
 
-static nbcoll_transport table_of(const end *e)
+static nbcoll_transport table_of(end *e)
 {
-    static nbcoll_bulk bulk[NETS];
+    static nbcoll_bulk of_all[NETS]; /* in earlier editions: that of the last rank */
+    nbcoll_bulk *bulk = e->storm->plan.edition >= EDITION_OF_ENDS ? &e->bulk : &of_all[e->number];
     unsigned groups = e->net.groups;
     nbcoll_transport t = wire_calls;
 
-    bulk[e->number] = bulk_table(&e->net);
+    *bulk = bulk_table(&e->net);
     t.abi = NBCOLL_ABI;
     t.size = sizeof t;
     t.name = "storm";
@@ -238,7 +242,7 @@ static nbcoll_transport table_of(const end *e)
     t.abandon = wire_abandon;
     t.give_up = bulk_give_up;
     t.reason = wire_reason;
-    t.bulk = groups & (HAS_GET | HAS_PUT) ? &bulk[e->number] : NULL;
+    t.bulk = groups & (HAS_GET | HAS_PUT) ? bulk : NULL;
     t.shared = groups & HAS_SHARED ? &wire_shared : NULL;
     t.wakeup = groups & HAS_WAKEUP ? &wakeup : NULL;
     t.offload = e->number == HOME && e->storm->plan.has_agents ? &agents_offload : NULL;
@@ -274,6 +278,25 @@ static void wire_open(actor *a)
             (nbcoll_endpoint){.transport = &e->table, .rank = at.rank, .ranks = at.size, .limits = limits_of(e)};
         a->end[n] = e;
     }
+}
+
+static void stray_close(nbcoll_endpoint *ep)
+{
+    (void)ep;
+}
+
+nbcoll_endpoint *wire_stray(actor *a, end *e)
+{
+    const plan *p = &a->storm->plan;
+    *e = (end){.actor = a, .storm = a->storm, .rank = a->rank, .net = p->net[HOME], .table = wire_calls};
+    e->net.groups = 0;
+    e->table.abi = NBCOLL_ABI;
+    e->table.size = sizeof e->table;
+    e->table.name = "stray";
+    e->table.close = e->table.abandon = stray_close;
+    e->base = (nbcoll_endpoint){.transport = &e->table, .rank = a->rank, .ranks = p->ranks, .limits = limits_of(e)};
+    e->base.limits.key_bytes = 0;
+    return &e->base;
 }
 
 static int wire_endpoints(actor *a, nbcoll_endpoint *out[NETS])

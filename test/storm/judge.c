@@ -175,12 +175,12 @@ void judge_heard(actor *a, int from, const nbcoll_header *header)
         a->heard[from] = said;
 }
 
-/* Who has heard what most ranks have called knows who differs from most. */
+/* Who has heard what all others have called knows who differs from most. */
 void judge_blamed(actor *a, const nbcoll_failure *f)
 {
     const storm *s = a->storm;
     int differs = only_difference(s), alike = 1;
-    if (differs < 0 || s->plan.has_drivers || !s->is_different) /* a driver may still be at it */
+    if (differs < 0 || s->plan.has_drivers || !a->was_out_of_step) /* a driver may still be at it */
         return;
     if (f->status != NBCOLL_ERR_MISMATCH || f->other < 0 || !f->called.operation || f->is_before)
         return;
@@ -190,9 +190,9 @@ void judge_blamed(actor *a, const nbcoll_failure *f)
         return;
     for (int r = 0; r < s->plan.ranks; r++)
         alike += r != who && r != a->rank && place[r].group == place[who].group && a->heard[r] == f->tag + 1;
-    if (2 * alike > place[who].size)
-        storm_find(a->storm, "rank %d, item %d: it knows the calls of %d of %d, but not that rank %d differs from most",
-                   a->rank, differs, alike, place[who].size, who);
+    if (alike == place[who].size - 1 && alike > 1)
+        storm_find(a->storm, "rank %d, item %d: it knows the calls of all, but not that rank %d differs from most",
+                   a->rank, differs, who);
 }
 
 /* ---- ends -------------------------------------------------------------------------------------------------------- */
@@ -218,6 +218,7 @@ void judge_end(actor *a, const item *i, int index, nbcoll_status status, const n
                    nbcoll_status_name(status), why, wrong);
         return;
     }
+    a->was_out_of_step |= b && status == NBCOLL_ERR_MISMATCH;
     judge_difference(a, i, index, status, b);
     bool is_right = status == NBCOLL_OK && !(s->bad_anywhere & (BAD_DIFFERS | BAD_HEADER));
     if (b && (wrong = buffers_wrong(b, is_right, text)))

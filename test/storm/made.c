@@ -105,7 +105,18 @@ void made_is(rank *r, int n)
                    !r->comm[i->made] ? "no" : is_out ? "a" : "the parent as the new");
 }
 
-void made_create(rank *r, int n)
+/* Does the rank leave before its next item? Then it does not wait for the other survivors. */
+static bool leaves_behind(const rank *r, int n)
+{
+    const plan *p = &r->storm->plan;
+    bool leaves = false;
+    for (int k = 0; k < p->faults; k++)
+        leaves |= p->fault[k].kind == FAULT_LEAVE && p->fault[k].rank == r->actor->rank &&
+                  p->fault[k].at == (uint64_t)n + 1;
+    return leaves && n + 1 < p->items && p->edition >= EDITION_OF_ENDS;
+}
+
+static void create(rank *r, int n)
 {
     const plan *p = &r->storm->plan;
     const item *i = &p->item[n];
@@ -121,7 +132,7 @@ void made_create(rank *r, int n)
     nbcoll_comm *made = r->comm[i->made];
     if (!made)
         return;
-    if (i->kind == ITEM_SHRINK)
+    if (i->kind == ITEM_SHRINK && !leaves_behind(r, n))
         ask_survivors(r, n);
     else if (p->survives[i->comm]) {
         place_in places[RANKS_MOST];
@@ -137,6 +148,14 @@ void made_create(rank *r, int n)
     if (at.group >= 0 && (nbcoll_comm_rank(made) != at.rank || nbcoll_comm_size(made) != at.size))
         storm_find(r->storm, "rank %d, item %d: number %d of %d instead of %d of %d", r->actor->rank, n,
                    nbcoll_comm_rank(made), nbcoll_comm_size(made), at.rank, at.size);
+}
+
+void made_create(rank *r, int n)
+{
+    const item *i = &r->storm->plan.item[n];
+    create(r, n);
+    if (i->frees && r->comm[i->comm])
+        made_free(r, i->comm);
 }
 
 void made_free(rank *r, int comm)

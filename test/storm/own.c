@@ -44,6 +44,16 @@ static nbcoll_status comes_in(void *user, const nbcoll_memory memory[])
     return NBCOLL_OK;
 }
 
+/* A function to which nothing is passed but memory. */
+static nbcoll_status has_no_user(void *user, const nbcoll_memory memory[])
+{
+    storm *s = storm_running();
+    (void)memory;
+    if (user)
+        storm_find(s, "rank %d: a function without a `user` has got one", s->turn->actor->rank);
+    return NBCOLL_OK;
+}
+
 /* The words go to the next rank in two parts, of which each is shown when another neighbour has said a word: so they
  * are shown in either order. Returns a step that ends when both have come. */
 static nbcoll_step add_shown(own *w, nbcoll_builder *b, nbcoll_addr out, nbcoll_addr in, nbcoll_step first)
@@ -95,6 +105,8 @@ static nbcoll_status build(own *w, const item *i)
         came = nbcoll_add_copy(b, in.at, out.at, bytes);
         nbcoll_after(b, came, first);
     }
+    if (r->storm->plan.edition >= EDITION_OF_ENDS && mix(i->salt, 10) % 2)
+        nbcoll_add_call(b, has_no_user, NULL, 1, &send, 0, NULL);
     nbcoll_step last = nbcoll_add_call(b, comes_in, w, 1, &in, 1, &recv);
     nbcoll_after(b, last, came);
     if (rank_choose(r, 2))

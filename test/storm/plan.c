@@ -297,6 +297,8 @@ static void draw_items(plan *p, int items)
             i->kind = kind == 0 || p->survives[i->comm] ? ITEM_DUP : ITEM_SPLIT;
             i->made = p->comms++;
             place_made(p, i);
+            i->frees = p->edition >= EDITION_OF_ENDS && i->comm && mix(i->salt, 26) % 2;
+            is_free[i->comm] |= i->frees;
         } else if (p->edition >= 3 && (kind == 4 || kind == 5) && p->comms < COMMS_MOST) {
             i->kind = ITEM_SHRINK; /* of one that all have who go on */
             i->comm = 0;
@@ -316,6 +318,23 @@ static void draw_items(plan *p, int items)
 }
 
 /* ---- faults ------------------------------------------------------------------------------------------------------ */
+
+/* As soon as it has survived. */
+static void leave_after_shrink(const plan *p, fault *f)
+{
+    for (int n = 0; n + 1 < p->items; n++)
+        if (p->item[n].kind == ITEM_SHRINK)
+            f->at = (uint64_t)n + 1;
+}
+
+/* One that is freed behind a creation, if there is one, instead of another item. */
+static item *freed_behind(plan *p, item *otherwise)
+{
+    for (int n = 0; n < p->items; n++)
+        if (p->item[n].frees)
+            return &p->item[n];
+    return otherwise;
+}
 
 static void draw_fault(plan *p, uint64_t *r, fault_kind kind)
 {
@@ -360,6 +379,8 @@ static void draw_fault(plan *p, uint64_t *r, fault_kind kind)
     default:
         f->at = draw(r, calls);
     }
+    if (p->edition >= EDITION_OF_ENDS && kind == FAULT_LEAVE && f->late)
+        leave_after_shrink(p, f);
 }
 
 static int draw_kind(const plan *p, uint64_t *r)
@@ -389,6 +410,8 @@ static void draw_faults(plan *p, const cut *c)
             kind = c->only - 1;
         if (c->faults >> k & 1)
             continue;
+        if (kind == FAULT_CANCELS && mix(p->seed, 27) % 2)
+            i = freed_behind(p, i);
         if (kind != FAULT_CANCELS && kind != FAULT_DIFFERS)
             draw_fault(p, &r, (fault_kind)kind);
         else if (kind == FAULT_CANCELS &&
@@ -496,6 +519,7 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
     p->is_patient = p->edition >= 7 && !p->has_agents && !plan_has_faults(p) && !p->ticks && mix(p->seed, 11) % 2;
     p->has_drivers = p->edition >= 9 && !p->is_over_shm && !p->ticks && !p->is_patient && mix(p->seed, 19) % 3 == 0;
     skip_chains(p);
+    p->has_stray = p->edition >= EDITION_OF_ENDS && !p->has_agents && !p->is_over_shm && mix(p->seed, 28) % 4 == 0;
     if (c->items >= 0 && c->items < p->items)
         p->items = c->items;
 }
@@ -539,7 +563,7 @@ static void print_item(const plan *p, int n)
                i->kind == ITEM_FREE ? i->comm : i->made);
         if (i->kind == ITEM_CHAIN)
             printf(": %s, count %zu, %d times", nbcoll_operation_name(i->o.what), i->o.count, i->times);
-        printf("%s", i->relays ? ", with relays" : "");
+        printf("%s%s", i->relays ? ", with relays" : "", i->frees ? ", which is freed then" : "");
         if (i->cancels)
             printf(", rank %d cancels", i->cancels - 1);
         printf("\n");
@@ -586,8 +610,9 @@ void plan_print(const plan *p)
            (unsigned long long)(p->latest / MICROSECOND));
     for (int n = 0; n < p->nets; n++)
         print_net(p, &p->net[n]);
-    printf("%s%s%s", p->is_over_shm ? "  over shm\n" : "", p->is_patient ? "  time heals nothing\n" : "",
-           p->is_observed ? "  each step is observed\n" : "");
+    printf("%s%s%s%s",
+           p->has_stray ? "  an endpoint is refused at first\n" : "", p->is_over_shm ? "  over shm\n" : "",
+           p->is_patient ? "  time heals nothing\n" : "", p->is_observed ? "  each step is observed\n" : "");
     if (p->has_agents)
         printf("  agents; that of rank %d is cancelled at turn %llu\n", p->agent_fails - 1,
                (unsigned long long)p->agent_at);

@@ -10,6 +10,7 @@
 #include "../../src/engine/state/context.h"
 #include "counters.h"
 #include "rank.h"
+#include "wire.h"
 
 uint64_t rank_choose(rank *r, uint64_t below)
 {
@@ -28,7 +29,7 @@ nbcoll_failure rank_failure(rank *r, int comm)
     failure.rank = -1;
     if (comm >= 0 && r->comm[comm])
         nbcoll_comm_failure(r->comm[comm], &failure);
-    else if (comm < 0 && r->context)
+    else if (r->context && comm < 0) /* of one that it has freed nothing is known: the last may be of another one */
         nbcoll_last_failure(r->context, &failure);
     return failure;
 }
@@ -82,12 +83,24 @@ static bool is_over(nbcoll_status status)
     return status != NBCOLL_PENDING && status != NBCOLL_ERR_TIMEOUT && status != NBCOLL_ERR_NO_SLOT;
 }
 
+/* Do its endpoints have what is needed for that? */
+static bool may_sleep(const rank *r)
+{
+    bool may = !r->storm->plan.is_over_shm;
+    for (int n = 0; n < r->storm->plan.nets && may; n++)
+        may = r->actor->end[n]->net.groups & HAS_WAKEUP;
+    return may;
+}
+
 static void sleep_armed(rank *r, uint64_t looks)
 {
     int fd;
     if (chain_look(r)) /* which may have armed, too: what has ended before that is looked at first */
         return;
-    if (nbcoll_fd(r->context, &fd) != NBCOLL_OK || nbcoll_arm(r->context) != NBCOLL_OK)
+    nbcoll_status has = nbcoll_fd(r->context, &fd);
+    if (has == NBCOLL_ERR_UNSUPPORTED && may_sleep(r))
+        storm_find(r->storm, "rank %d: its endpoints have descriptors, but its context has none", r->actor->rank);
+    if (has != NBCOLL_OK || nbcoll_arm(r->context) != NBCOLL_OK)
         storm_sleep(r->storm, 1 + rank_choose(r, looks < 30 ? 100u << looks / 2 : 40 * MILLISECOND));
     else
         storm_sleep(r->storm, r->storm->plan.is_patient ? 1000 * SECOND : 100 * MILLISECOND);
@@ -540,6 +553,19 @@ static void linger(rank *r)
     }
 }
 
+/* After a pass, which looks at calls that were refused. */
+static void judge_failures(rank *r)
+{
+    if (r->storm->plan.edition < EDITION_OF_ENDS || !r->storm->is_different)
+        return;
+    nbcoll_progress(r->context);
+    for (int c = 0; c < COMMS_MOST; c++)
+        if (r->comm[c]) {
+            nbcoll_failure failure = rank_failure(r, c);
+            judge_blamed(r->actor, &failure);
+        }
+}
+
 static void leave(rank *r)
 {
     storm *s = r->storm;
@@ -569,11 +595,7 @@ static void leave(rank *r)
     }
     wait_all(r);
     chain_wait_all(r);
-    for (int c = 0; c < COMMS_MOST; c++)
-        if (r->comm[c]) {
-            nbcoll_failure failure = rank_failure(r, c);
-            judge_blamed(r->actor, &failure);
-        }
+    judge_failures(r);
     rank_ticks_stop(r);
     for (int c = 0; c < COMMS_MOST; c++)
         relays_close(r, c);

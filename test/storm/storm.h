@@ -86,6 +86,7 @@ typedef struct item {
     uint64_t salt; /* of the values */
     int cancels;   /* 1 + the rank that cancels it soon; 0: nobody */
     int differs;   /* 1 + the rank that calls something else */
+    bool frees;      /* DUP, SPLIT: its communicator is freed as soon as the new one is made, or not made */
     uint64_t relays; /* DUP: relays are opened over the new one, as this says; 0: none */
 } item;
 
@@ -101,7 +102,8 @@ typedef enum fault_kind {
     FAULT_LEAVE,   /* it frees its context before its program is over */
     FAULT_ABANDON,
     FAULT_HOST,   /* pack, unpack or combine reports a failure */
-    FAULT_DAMAGE, /* of a message that it sends a word of the header is changed */
+    FAULT_DAMAGE, /* of a message that it sends a word of the header is changed; from the thirteenth edition on, it may
+                     have lost its end, too */
     FAULT_CANCELS, /* it cancels a call */
     FAULT_DIFFERS, /* it calls something else */
     FAULT_RIVALS,  /* it and `other` declare each other lost: from the second edition on, as all that follows */
@@ -154,6 +156,7 @@ typedef struct plan {
     fault fault[FAULTS_MOST];
     place_in place[COMMS_MOST][RANKS_MOST];
     bool has_chain;
+    bool has_stray;    /* the first endpoint that a context gets is refused: begin.c */
     bool has_agents;   /* of the first communicator */
     int agent_fails;   /* 1 + the rank whose agent is cancelled, at its so many-th turn: */
     uint64_t agent_at;
@@ -170,7 +173,7 @@ typedef struct plan {
 } plan;
 
 /* Of plans: what a later one adds leaves the seeds of those before what they were. */
-enum { EDITION_OF_SHM = 10, EDITION_OF_NAMES = 12, EDITION_OF_RELAYS = 12, EDITION = 12 };
+enum { EDITION_OF_SHM = 10, EDITION_OF_NAMES = 12, EDITION_OF_RELAYS = 12, EDITION_OF_ENDS = 13, EDITION = 13 };
 
 /* What of a seed is to be left out, for shrinking. */
 typedef struct cut {
@@ -251,6 +254,7 @@ struct actor {
     int rank;
     strand strand[STRANDS];
     bool is_over, is_dead, has_abandoned; /* over: its program */
+    bool was_out_of_step; /* an operation that it has started has ended so */
     bool is_ticking; /* it is inside a tick */
     int stage;       /* of its beginning: begin.c */
     uint64_t turns, skew; /* of its clock */
@@ -399,7 +403,7 @@ bool host_function_fails(actor *a);
 void host_check(actor *a);
 
 /* Of a message: a byte of its header changes, or its type, if that is to be. */
-void wire_damage(actor *a, nbcoll_header *header);
+bool wire_damage(actor *a, nbcoll_header *header);
 /* As the core packs it: for the table of what was met only. */
 unsigned wire_type(const nbcoll_header *header);
 

@@ -5,6 +5,7 @@
  * be the same then. What the core has been given is garbage after the next progress. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "wire.h"
 
@@ -13,23 +14,48 @@ static message *unused; /* short ones */
 
 static message *message_make(size_t bytes)
 {
-    if (bytes <= SHORT && unused) {
-        message *m = unused;
+    message *m = unused;
+    if (bytes <= SHORT && m)
         unused = m->next;
-        return m;
-    }
-    return malloc(sizeof(message) + (bytes <= SHORT ? SHORT : bytes));
+    else
+        m = malloc(sizeof(message) + (bytes <= SHORT ? SHORT : bytes));
+    m->cut = NULL;
+    return m;
+}
+
+#define PAGE ((size_t)4096)
+
+static size_t pages_of(size_t bytes)
+{
+    return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+/* It ends where the memory does, so that whoever reads behind it is found out. */
+static void cut_short(storm *s, message *m)
+{
+    nbcoll_arrival *a = &m->as.arrival;
+    size_t bytes = storm_random(s, a->bytes) / 8 * 8, pages = pages_of(bytes);
+    unsigned char *at = mmap(NULL, pages + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return;
+    mprotect(at + pages, PAGE, PROT_NONE);
+    memcpy(at + pages - bytes, m->data, bytes);
+    m->cut = at;
+    a->payload = at + pages - bytes;
+    a->bytes = bytes;
 }
 
 static void message_free(message *m)
 {
     size_t bytes = m->is_line ? m->as.line.bytes : m->as.arrival.bytes;
+    if (m->cut)
+        munmap(m->cut, pages_of(bytes) + PAGE);
     memset(&m->as, 0xdb, sizeof m->as);
-    memset(m->data, 0xdb, bytes);
-    if (bytes > SHORT) {
+    if (m->cut || bytes > SHORT) {
         free(m);
         return;
     }
+    memset(m->data, 0xdb, bytes);
     m->next = unused;
     unused = m;
 }
@@ -93,7 +119,7 @@ static bool is_heard(const end *to)
     return !to->is_closed && !to->is_gone;
 }
 
-void wire_damage(actor *a, nbcoll_header *header)
+bool wire_damage(actor *a, nbcoll_header *header)
 {
     storm *s = a->storm;
     uint64_t garbled = a->sent;
@@ -103,12 +129,13 @@ void wire_damage(actor *a, nbcoll_header *header)
         header->word[3] |= UINT64_C(0xff) << 48;
     }
     if (!storm_fault(s, a, FAULT_DAMAGE, &a->sent))
-        return;
+        return false;
     unsigned char *at = (unsigned char *)header + storm_random(s, sizeof *header);
     *at = (unsigned char)(storm_chance(s, 500) ? *at ^ 1u << storm_random(s, 8) : storm_random(s, 256));
     storm_note(s, a->rank, NOTE_FAULT, FAULT_DAMAGE, (uint64_t)(at - (unsigned char *)header));
     storm_cause(s, a->rank, BAD_HEADER);
     met.answered[wire_type(header)][3]++;
+    return true;
 }
 
 void wire_send(end *e, int peer, const nbcoll_header *header, const void *payload, size_t bytes)
@@ -122,7 +149,9 @@ void wire_send(end *e, int peer, const nbcoll_header *header, const void *payloa
     m->as.arrival = (nbcoll_arrival){NULL, e->base.rank, *header, m->data, bytes};
     if (bytes)
         memcpy(m->data, payload, bytes);
-    wire_damage(e->actor, &m->as.arrival.header);
+    bool is_damaged = wire_damage(e->actor, &m->as.arrival.header);
+    if (is_damaged && bytes && e->storm->plan.edition >= EDITION_OF_ENDS && storm_chance(e->storm, 500))
+        cut_short(e->storm, m);
     enqueue(to, m);
 }
 

@@ -13,6 +13,7 @@ typedef struct message {
     } as;
     bool is_line;
     int from;
+    void *cut; /* it has lost its end: where its pages are, of which the last one cannot be read */
     uint64_t at; /* from then on it can be seen */
     uint64_t data[];
 } message;
@@ -28,6 +29,7 @@ typedef struct back { /* a work request that comes back */
 struct end {
     nbcoll_endpoint base;
     nbcoll_transport table;
+    nbcoll_bulk bulk; /* of the table */
     actor *actor;
     storm *storm;
     int number, rank;    /* of its net; of all */
@@ -106,6 +108,8 @@ extern const nbcoll_lines wire_lines, wire_lines_taken;
 nbcoll_posted wire_lend(end *e, order o);
 /* A message appears at the peer some time later. */
 void wire_send(end *e, int peer, const nbcoll_header *header, const void *payload, size_t bytes);
+/* An endpoint that has nothing but messages, not even a descriptor, and belongs to no net. */
+nbcoll_endpoint *wire_stray(actor *a, end *e);
 /* The answer where this cannot reach the peer at all, or -1. */
 int wire_refuses(end *e, int peer);
 /* For lack of room, or for a while. */
