@@ -2,30 +2,16 @@
 #
 # structure.sh <tree>: says which file of the tree closes a circle, or calls upwards. Somebody who reads a folder, or a
 # file of src, need not have read those that are built upon it. No circle is allowed between the folders of src and
-# transports, nor between the files of a folder of src (in src/engine x.h and x.c are one); and a folder of the engine
-# uses only itself and those above it in src/engine/README.md, whose headings "## <folder>" name them all. A file uses
-# what it includes, and the files whose functions it names (or whose names it makes by nbcolli_##). A header uses no
-# function by declaring it. Functions of other names than nbcoll... are a file's own; the public headers are nobody's, and
-# belong to everybody. A tree without files, and a folder of the engine without a heading, are said, too.
+# transports, nor between the files of a folder of src (in src/engine x.h and x.c are one); and a layer of the engine
+# (src/engine/<number>_<name>) uses only itself and layers with lower numbers. What every program needs uses nothing of
+# agents and relays, nor their public headers: it reaches them by the tables of objects that the host passes in
+# (src/engine/state/executor.h). A file uses what it includes, and the files
+# whose functions it names (or whose names it makes by nbcolli_##). A header uses no function by declaring it. Functions
+# of other names than nbcoll... are a file's own; the public headers are nobody's, and belong to everybody.
 set -eu
 cd "$1"
 
-files=$(find src transports -name '*.[ch]' ! -path src/nbcoll.c 2>/dev/null | LC_ALL=C sort)
-[ -n "$files" ] || echo "nothing to check"
-order=$(sed -n 's/^## //p' src/engine/README.md 2>/dev/null | tr '\n' ' ')
-for folder in $(echo "$files" | sed -n 's,^src/engine/\([^/]*\)/.*,\1,p' | uniq); do
-    case " $order" in
-    *" $folder "*) ;;
-    *) echo "src/engine/$folder: has no heading in src/engine/README.md" ;;
-    esac
-done
-
-echo "$files" | xargs -r awk -v order="$order" '
-BEGIN {
-    layers = split(order, layer_name, " ")
-    for (i = 1; i <= layers; i++)
-        height[layer_name[i]] = i
-}
+find src transports -name '*.[ch]' ! -path src/nbcoll.c 2>/dev/null | LC_ALL=C sort | xargs -r awk '
 # The folder that a file belongs to, and its module: the file, in the engine without its ending.
 function folder(file, part) {
     split(file, part, "/")
@@ -36,8 +22,8 @@ function module(file) {
         sub(/\.[ch]$/, "", file)
     return file
 }
-function layer(file, part) {
-    return file ~ /^src\/engine\// && split(file, part, "/") == 4 ? height[part[3]] : 0
+function layer(file) {
+    return file ~ /^src\/engine\/[0-9]+_/ ? substr(file, 12) + 0 : 0
 }
 # path, as seen from the folder of file, without its dots
 function resolved(file, path) {
@@ -47,8 +33,17 @@ function resolved(file, path) {
         ;
     return path
 }
+# Is the file of what every program needs? Of agents and relays?
+function is_core(file) {
+    return file ~ /^src\/(algorithms|arguments|collectives|driver|engine|host|reduce|schedule|select|timeline)\//
+}
+function executes(file) {
+    return file ~ /^(src\/(offload|relay)\/|nbcoll\/(offload|relay)\.h$)/
+}
 # file uses something that is called `what` of another file
 function uses(file, what, other) {
+    if (is_core(file) && executes(other))
+        print file ": uses " what " of " other
     if (folder(file) != folder(other))
         edge(folder(file), folder(other), file, what, other)
     if (folder(file) !~ /^src\// || folder(file) != folder(other) || module(file) == module(other))
@@ -96,6 +91,7 @@ FNR == 1 { comment = depth = macro = 0; head = "" }
     if (sub(/\/\*.*/, "", line))
         comment = 1
 }
+is_core(FILENAME) && executes(include) { uses(FILENAME, "#include", include) }
 include != "" && include !~ /^nbcoll\// { included[FILENAME, resolved(FILENAME, include)] = 1 }
 # What a function is called stands before the first parenthesis of the lines in front of its body.
 line ~ /^[A-Za-z]/ && line !~ /[;]$/ { head = "" }

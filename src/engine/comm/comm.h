@@ -34,6 +34,9 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
 /* Makes it known to its link, under its id. */
 void nbcolli_comm_register(nbcoll_comm *comm);
 
+/* Are its ranks those of its last endpoint, in order? */
+int nbcolli_has_ranks_of_endpoint(const nbcoll_comm *comm);
+
 /* Frees an idle communicator. */
 void nbcolli_comm_destroy(nbcoll_comm *comm);
 
