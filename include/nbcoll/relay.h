@@ -277,8 +277,8 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  *     which blocks are put together. The first such call of a rank takes them (ERR_MEMORY: it has not begun here), the
  *     closing gives them back. If packing fails the call ends with ERR_CALL, on other ranks as if it were cancelled; if
  *     unpacking does, on this rank alone;
- *   - a start of a persistent request of theirs is ERR_REQUEST when they are closed. One that was made before them goes
- *     on by its schedule;
+ *   - a start of a persistent request of theirs is ERR_REQUEST when they are closed, also while others are open. One
+ *     that was made before them goes on by its schedule;
  *   - the communicator must outlive them. It has one such set of relays at a time.
  *
  * With `by_agents`, with or without `carries`, agents of the nodes (offload.h) move them instead: each node has one,

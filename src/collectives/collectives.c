@@ -2,10 +2,9 @@
  * The collectives as a program calls them: each in three forms over one path, which checks, finds the schedule and
  * starts it. What an operation needs of its arguments stands in one table (select/select.h). */
 #include "../engine/comm/cache.h"
+#include "../engine/comm/executors.h"
 #include "../engine/comm/requests.h"
-#include "../engine/progress/carried.h"
 #include "../engine/progress/lock.h"
-#include "../engine/progress/offloaded.h"
 #include "../engine/calls/request.h"
 #include "../engine/calls/start.h"
 #include "../reduce/reduce.h"
@@ -234,21 +233,19 @@ static inline nbcoll_status nbcolli_enter_call(nbcoll_comm *comm, nbcoll_request
     return comm && request ? nbcolli_enter_caller(comm->context) : NBCOLL_ERR_NULL;
 }
 
-/* By the communicator's carrier: no schedule is needed. */
-static nbcoll_status nbcolli_call_carry(nbcolli_collective_call *c, nbcoll_comm *comm, int persistent,
-                                        nbcoll_request *request)
+/* By an executor that needs no schedule. */
+static nbcoll_status nbcolli_call_hand(nbcolli_collective_call *c, nbcolli_executor *e, int persistent,
+                                       nbcoll_request *request)
 {
-    nbcoll_status s = nbcolli_carried_prepare(comm, c->args.reduction.type);
-    if (s != NBCOLL_OK)
-        return s;
-    nbcolli_request *r = nbcolli_carried_open(comm, &c->args, c->send, c->recv, c->extent);
+    nbcolli_request *r = nbcolli_request_open(e->comm, NULL, c->send, c->recv, c->extent);
     if (!r)
-        return nbcolli_request_refused(comm->context);
-    *request = nbcolli_request_handle(r);
-    if (!persistent)
-        return nbcolli_carried_start(r);
-    nbcolli_request_list(comm, r);
-    return NBCOLL_OK;
+        return nbcolli_request_refused(e->comm->context);
+    r->executor = e;
+    nbcoll_status s = e->does->open(e, r, &c->args);
+    if (s == NBCOLL_OK)
+        return nbcolli_executed_begin(r, persistent, request);
+    nbcolli_request_discard(r->context, r);
+    return s;
 }
 
 /* Begins it on the caller's side. */
@@ -257,9 +254,10 @@ static nbcoll_status nbcolli_call_begin(nbcolli_collective_call *c, nbcoll_comm 
 {
     nbcoll_schedule *schedule;
     nbcoll_status s = nbcolli_check(c, comm);
+    nbcolli_executor *e = s == NBCOLL_OK ? nbcolli_executor_taking(comm, &c->args) : NULL;
 
-    if (s == NBCOLL_OK && nbcolli_is_to_be_carried(comm, &c->args))
-        return nbcolli_call_carry(c, comm, persistent, request);
+    if (e)
+        return nbcolli_call_hand(c, e, persistent, request);
     if (s == NBCOLL_OK)
         s = nbcolli_comm_schedule(comm, &c->args, &schedule);
     if (s != NBCOLL_OK)
@@ -269,8 +267,8 @@ static nbcoll_status nbcolli_call_begin(nbcolli_collective_call *c, nbcoll_comm 
         memcpy(r->blocks, c->blocks, sizeof r->blocks);
         r->op = c->args.reduction.op;
     }
-    if (r && !persistent && nbcolli_is_offloaded(r))
-        return nbcolli_offloaded_begin(r, request);
+    if (r && r->executor)
+        return nbcolli_executed_begin(r, persistent, request);
     return nbcolli_begin(comm, r, persistent, request);
 }
 
@@ -293,7 +291,7 @@ static __attribute__((noinline)) nbcoll_status nbcolli_plain_first(uint64_t what
     nbcolli_collective_call c = {.args = nbcolli_word_args(what, count), .send = send, .recv = recv};
     nbcoll_status s = nbcolli_call_begin(&c, comm, 0, request);
 
-    if (s == NBCOLL_OK && !nbcolli_is_offloaded(nbcolli_entry_of(*request)))
+    if (s == NBCOLL_OK && !nbcolli_entry_of(*request)->executor)
         nbcolli_memorise(comm, what, count, c.extent);
     return s;
 }

@@ -10,7 +10,6 @@
 #include "../host/alive.h"
 #include "../host/host.h"
 #include "../host/word.h"
-#include "../offload/offload.h"
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
@@ -160,14 +159,14 @@ nbcoll_status nbcoll_driver_remove(nbcoll_driver *d, nbcoll_context *context)
 
 /* ---- agents ------------------------------------------------------------------------------------------------------ */
 
-nbcoll_status nbcoll_driver_add_agent(nbcoll_driver *d, nbcoll_agent *agent)
+nbcoll_status nbcoll_driver_add_agent(nbcoll_driver *d, struct nbcoll_agent *agent)
 {
     nbcoll_status s = agent ? nbcolli_driver_enter(d) : NBCOLL_ERR_NULL;
     if (s != NBCOLL_OK)
         return s;
     s = nbcolli_driver_grow(d, &d->agents);
     if (s == NBCOLL_OK)
-        s = nbcolli_agent_own(agent, d, d->poller);
+        s = nbcolli_agent_does(agent)->own(agent, d, d->poller);
     if (s == NBCOLL_OK)
         d->agents.at[d->agents.count++] = agent;
     nbcolli_driver_unlock(d);
@@ -178,11 +177,12 @@ nbcoll_status nbcoll_driver_add_agent(nbcoll_driver *d, nbcoll_agent *agent)
 
 static void nbcolli_driver_drop_agent(nbcoll_driver *d, size_t i)
 {
-    nbcolli_agent_disown(d->agents.at[i], d->poller);
+    struct nbcoll_agent *agent = d->agents.at[i];
+    nbcolli_agent_does(agent)->disown(agent, d->poller);
     d->agents.at[i] = d->agents.at[--d->agents.count];
 }
 
-nbcoll_status nbcoll_driver_remove_agent(nbcoll_driver *d, nbcoll_agent *agent)
+nbcoll_status nbcoll_driver_remove_agent(nbcoll_driver *d, struct nbcoll_agent *agent)
 {
     nbcoll_status s = agent ? nbcolli_driver_enter(d) : NBCOLL_ERR_NULL;
     if (s != NBCOLL_OK)

@@ -10,7 +10,6 @@
 #include "../host/host.h"
 #include "../host/sleep.h"
 #include "../host/word.h"
-#include "../offload/offload.h"
 
 #define NBCOLLI_DRIVER_LOOK 100000000u /* ns: so long it sleeps, at most, while operations are outstanding */
 #define NBCOLLI_DRIVER_LOOKS 8u  /* in vain, then it yields between them */
@@ -40,7 +39,7 @@ static int nbcolli_driver_work(nbcoll_driver *d)
         moved |= nbcolli_drive_pass(d->contexts.at[i]);
     }
     for (size_t i = 0; i < d->agents.count; i++)
-        moved |= nbcoll_agent_progress(d->agents.at[i]);
+        moved |= nbcolli_agent_does(d->agents.at[i])->progress(d->agents.at[i]);
     nbcolli_driver_add_to(&d->passes, d->contexts.count + d->agents.count);
     nbcolli_driver_unlock(d);
     for (uint64_t looks = 1; atomic_load_explicit(&d->wanted, memory_order_relaxed); looks++) /* a wish */
@@ -58,7 +57,7 @@ static int nbcolli_driver_wake_all(nbcoll_driver *d)
     for (size_t i = 0; i < d->contexts.count; i++)
         nbcolli_drive_wake(d->contexts.at[i]);
     for (size_t i = 0; i < d->agents.count; i++)
-        is_rung |= nbcolli_agent_wake(d->agents.at[i]);
+        is_rung |= nbcolli_agent_does(d->agents.at[i])->wake(d->agents.at[i]);
     return is_rung;
 }
 
@@ -74,9 +73,9 @@ static uint64_t nbcolli_driver_arm_context(nbcoll_driver *d, nbcoll_context *c)
 
 /* What agents have under way is looked at after as long again as nothing has moved, within bounds: so a look comes
  * late by no more than what the wait has taken, and relays that stand idle cost little. */
-static uint64_t nbcolli_driver_arm_agent(nbcoll_agent *a, uint64_t idle)
+static uint64_t nbcolli_driver_arm_agent(struct nbcoll_agent *a, uint64_t idle)
 {
-    nbcolli_agent_rest rest = nbcolli_agent_arm(a);
+    nbcolli_agent_rest rest = nbcolli_agent_does(a)->arm(a);
 
     if (rest != NBCOLLI_AGENT_LOOKS)
         return rest == NBCOLLI_AGENT_NO_REST ? 0 : UINT64_MAX;

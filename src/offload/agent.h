@@ -86,7 +86,11 @@ static inline nbcoll_task_bytes nbcolli_bound_bytes(const nbcolli_binding *b, nb
     return bytes;
 }
 
+/* serve.c */
+extern const nbcolli_agent_table nbcolli_agent_serves;
+
 struct nbcoll_agent {
+    const nbcolli_agent_table *serves; /* first: nbcolli_agent_does */
     nbcoll_host host;
     nbcolli_attached *attached; /* another process executes; then, of what follows, only config to open, is_cancelled
                                    and promised */
@@ -163,8 +167,8 @@ int nbcolli_attached_process(const nbcoll_agent *a);
 uint32_t nbcolli_attached_desk(const nbcoll_agent *a);
 /* See nbcolli_agent_lends. */
 size_t nbcolli_attached_lends(const nbcoll_agent *a);
-void *nbcolli_attached_lend(nbcoll_agent *a, size_t bytes, nbcolli_agent_loan *loan);
-void nbcolli_attached_take_back(nbcoll_agent *a, const nbcolli_agent_loan *loan);
+void *nbcolli_attached_lend(nbcoll_agent *a, size_t bytes, nbcolli_loan *loan);
+void nbcolli_attached_take_back(nbcoll_agent *a, const nbcolli_loan *loan);
 nbcoll_status nbcolli_attached_test(nbcoll_program_run *r);
 int nbcolli_attached_has_ended(const nbcoll_program_run *r);
 /* For a rank that is about to sleep, and is awake again. */

@@ -55,12 +55,12 @@ size_t nbcolli_agent_lends(const nbcoll_agent *a)
     return a->attached ? nbcolli_attached_lends(a) : SIZE_MAX;
 }
 
-void *nbcolli_agent_lend(nbcoll_agent *a, size_t bytes, nbcolli_agent_loan *loan)
+void *nbcolli_agent_lend(nbcoll_agent *a, size_t bytes, nbcolli_loan *loan)
 {
     return nbcolli_attached_lend(a, bytes, loan);
 }
 
-void nbcolli_agent_take_back(nbcoll_agent *a, const nbcolli_agent_loan *loan)
+void nbcolli_agent_take_back(nbcoll_agent *a, const nbcolli_loan *loan)
 {
     nbcolli_attached_take_back(a, loan);
 }

@@ -22,7 +22,7 @@ struct nbcolli_attached {
     nbcolli_desk *desk;
     char *segment; /* what the process can name of this rank's memory; its bytes are 0 where that is nothing */
     size_t segment_bytes;
-    nbcolli_agent_loan *loans; /* of the desk's scratch memory, by places */
+    nbcolli_loan *loans; /* of the desk's scratch memory, by places */
     nbcoll_program_run run[];  /* [shape.programs], by slots: agent, p, base, extent, set (the slot) */
 };
 
@@ -158,6 +158,7 @@ nbcoll_status nbcoll_agent_attach(nbcoll_endpoint *ep, const nbcoll_attach_confi
     nbcoll_agent *a = status == NBCOLL_OK ? nbcolli_alloc(&host, sizeof *a, 64) : NULL;
     if (a) {
         memset(a, 0, sizeof *a);
+        a->serves = &nbcolli_agent_serves;
         a->host = host;
         a->ep = ep;
         a->rank = ep->rank;
@@ -298,10 +299,10 @@ size_t nbcolli_attached_lends(const nbcoll_agent *a)
     return a->attached->shape.scratch;
 }
 
-void *nbcolli_attached_lend(nbcoll_agent *a, size_t bytes, nbcolli_agent_loan *loan)
+void *nbcolli_attached_lend(nbcoll_agent *a, size_t bytes, nbcolli_loan *loan)
 {
     nbcolli_attached *m = a->attached;
-    nbcolli_agent_loan **at = &m->loans;
+    nbcolli_loan **at = &m->loans;
     size_t begin = 0;
     while (*at && (*at)->begin - begin < bytes) {
         begin = nbcolli_lines((*at)->end);
@@ -309,14 +310,14 @@ void *nbcolli_attached_lend(nbcoll_agent *a, size_t bytes, nbcolli_agent_loan *l
     }
     if (!*at && (begin > m->shape.scratch || m->shape.scratch - begin < bytes))
         return NULL;
-    *loan = (nbcolli_agent_loan){*at, begin, begin + bytes};
+    *loan = (nbcolli_loan){*at, begin, begin + bytes};
     *at = loan;
     return nbcolli_desk_scratch(m->desk, &m->shape) + begin;
 }
 
-void nbcolli_attached_take_back(nbcoll_agent *a, const nbcolli_agent_loan *loan)
+void nbcolli_attached_take_back(nbcoll_agent *a, const nbcolli_loan *loan)
 {
-    nbcolli_agent_loan **at = &a->attached->loans;
+    nbcolli_loan **at = &a->attached->loans;
     while (*at != loan)
         at = &(*at)->next;
     *at = loan->next;

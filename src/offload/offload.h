@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "../engine/state/executor.h"
 #include "../host/arena.h"
 #include "../schedule/schedule.h"
 #include "nbcoll/offload.h"
@@ -116,18 +117,14 @@ nbcoll_status nbcolli_agent_accepts(const nbcoll_agent *a, const nbcoll_program 
 nbcoll_status nbcolli_agent_over(const nbcoll_agent *a);
 
 /* agent_compile.c */
-/* Scratch memory of a run whose middle an agent carries out: lent by one that is another process, since it touches only
- * what it has in common with the rank. Progress, which takes and gives back. */
-typedef struct nbcolli_agent_loan {
-    struct nbcolli_agent_loan *next;
-    size_t begin, end;
-} nbcolli_agent_loan;
+/* Scratch memory of a run whose middle an agent carries out is lent by one that is another process, since it touches
+ * only what it has in common with the rank. Progress takes and gives back. */
 
 /* Bytes that it lends, all together; SIZE_MAX: it needs none of that, since it touches any memory of the rank's. */
 size_t nbcolli_agent_lends(const nbcoll_agent *a);
 /* Null: so much in one piece is not left now. The loan stays where it is until it is given back. */
-void *nbcolli_agent_lend(nbcoll_agent *a, size_t bytes, nbcolli_agent_loan *loan);
-void nbcolli_agent_take_back(nbcoll_agent *a, const nbcolli_agent_loan *loan);
+void *nbcolli_agent_lend(nbcoll_agent *a, size_t bytes, nbcolli_loan *loan);
+void nbcolli_agent_take_back(nbcoll_agent *a, const nbcolli_loan *loan);
 
 typedef struct nbcolli_middles nbcolli_middles; /* cut.h */
 
@@ -176,11 +173,6 @@ int nbcolli_agent_has_arrived(const nbcoll_program_run *r, size_t offset, size_t
 nbcoll_status nbcolli_agent_own(nbcoll_agent *a, const void *driver, int poller);
 void nbcolli_agent_disown(nbcoll_agent *a, int poller);
 
-typedef enum nbcolli_agent_rest {
-    NBCOLLI_AGENT_NO_REST, /* there is something to do */
-    NBCOLLI_AGENT_LOOKS,   /* programs or relays are under way, and nothing tells that they can go on */
-    NBCOLLI_AGENT_RESTS    /* until it is rung */
-} nbcolli_agent_rest;
 /* Lets the driver sleep. Then, also instead: it is awake. 1: the agent had been rung. */
 nbcolli_agent_rest nbcolli_agent_arm(nbcoll_agent *a);
 int nbcolli_agent_wake(nbcoll_agent *a);

@@ -3,7 +3,8 @@
 #ifndef NBCOLLI_RELAY_RELAYS_H
 #define NBCOLLI_RELAY_RELAYS_H
 
-#include "../engine/progress/carried.h"
+#include "../arguments/arguments.h"
+#include "../engine/comm/executors.h"
 #include "../engine/calls/create.h"
 #include "../engine/calls/wait.h"
 #include "../host/arena.h"
@@ -78,6 +79,15 @@ typedef struct nbcolli_relays_operation {
     nbcolli_request *request; /* the communicator's call, if it is one; null: none, or it has been told */
 } nbcolli_relays_operation;
 
+/* Whether calls like an earlier one are theirs, by the communicator's rules, which stay as they are. */
+typedef struct nbcolli_relays_call_note {
+    size_t bytes, count;
+    int operation, root, packs;
+    int is_known, is_carried;
+} nbcolli_relays_call_note;
+
+#define NBCOLLI_RELAYS_CALL_NOTES 8u
+
 /* Who moves relays: the ranks' engines, or agents. */
 typedef struct nbcolli_relays_kind {
     uint32_t marks;                 /* 1: a rank that does not contribute to an operation says that it has started it */
@@ -122,7 +132,13 @@ struct nbcoll_relays {
     /* Of those that carry out calls. They move when an operation ends that stands ready, when a node's store has
      * something for its rank, and when a call is started: by one thread at a time, which alone touches all above.
      * Whoever finds another one moving leaves it to that. */
-    nbcolli_carrier carrier;
+    nbcolli_executor executor;
+    int is_watched; /* passes look: it counts as active */
+    nbcolli_request *notice; /* ends again and again: then its callback runs on the way out. Who is inside ends it */
+    nbcolli_request *_Atomic started; /* the last one first, until a mover takes them; starts add */
+    atomic_uint under_way;            /* started, and not ended */
+    atomic_uint has_cancelled;        /* some of them are to end so */
+    nbcolli_relays_call_note note[NBCOLLI_RELAYS_CALL_NOTES]; /* the caller's side */
     char *packed; /* [F][ranks] blocks as they travel, once a call has had a type that packs: starts */
     nbcoll_done *heeds;                      /* is told of the end of an operation that stands ready */
     nbcolli_request *waiting, *last_waiting; /* calls beyond F, in their order */
@@ -247,7 +263,7 @@ nbcoll_status nbcolli_relays_begin_operation(nbcoll_relays *r, nbcolli_relays_op
 /* relays_packed.c: of a call whose elements travel packed, whose number is the next one, this rank's block is packed
  * where it waits for those of others; when all have come they are unpacked. ERR_CALL: one of the type's functions has
  * failed. */
-nbcoll_status nbcolli_relays_prepare_packed(nbcolli_carrier *carrier);
+nbcoll_status nbcolli_relays_prepare_packed(nbcoll_relays *r);
 nbcoll_status nbcolli_relays_pack(const nbcoll_relays *r, nbcolli_relays_operation *o);
 nbcoll_status nbcolli_relays_unpack(const nbcoll_relays *r, const nbcolli_relays_operation *o);
 
@@ -290,9 +306,36 @@ nbcoll_status nbcolli_relays_builder(const nbcoll_relays *r, nbcoll_comm *shares
 void nbcolli_relays_move(nbcoll_relays *r);
 int nbcolli_relays_send(nbcoll_relays *r, const nbcolli_relays_fragment *f, const char *bytes);
 
+/* relays_calls_taken.c, of those that carry out calls of their communicator. */
+
+static inline nbcoll_relays *nbcolli_relays_of(const nbcolli_executor *e)
+{
+    return (nbcoll_relays *)(uintptr_t)((const char *)e - offsetof(nbcoll_relays, executor));
+}
+
+/* What the engine asks: nbcolli_executor_table. */
+int nbcolli_relays_take_call(nbcolli_executor *e, const nbcoll_args *args);
+nbcoll_status nbcolli_relays_open_call(nbcolli_executor *e, nbcolli_request *q, const nbcoll_args *args);
+nbcoll_status nbcolli_relays_start_call(nbcolli_executor *e, nbcolli_request *q);
+void nbcolli_relays_cancel_call(nbcolli_executor *e, nbcolli_request *q, int tell);
+
+/* Makes the notice, with this callback, whose user they are, of those that are to be the communicator's executor; gives
+ * it back. ERR_BUSY: that has others; ERR_MEMORY, ERR_LIMIT. */
+nbcoll_status nbcolli_relays_open_notice(nbcoll_relays *r, nbcoll_done *noticed);
+void nbcolli_relays_close_notice(nbcoll_relays *r);
+
+/* They are, and passes look if they have a look; they are not any more. ERR_BUSY: it has others. */
+nbcoll_status nbcolli_relays_accept_calls(nbcoll_relays *r);
+nbcoll_status nbcolli_relays_refuse_calls(nbcoll_relays *r);
+
+/* Outside: the calls that have been started, the first one first; each is counted as active from now on. It has ended,
+ * and nothing touches its buffers any more. */
+nbcolli_request *nbcolli_relays_started_calls(nbcoll_relays *r);
+void nbcolli_relays_end_call(nbcoll_relays *r, nbcolli_request *q, nbcoll_status status);
+
 /* relays_carry.c: they are to carry out the communicator's calls, if they do: of these it is told as they are made.
- * Then it has them as its carrier, and they are told of what ends. */
-nbcoll_status nbcolli_relays_open_carrier(nbcoll_relays *r);
+ * Then they are its executor, and are told of what ends. */
+nbcoll_status nbcolli_relays_open_executor(nbcoll_relays *r);
 nbcoll_status nbcolli_relays_take_calls(nbcoll_relays *r);
 
 /* How those are, after a pass and a move. */

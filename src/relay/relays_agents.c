@@ -153,7 +153,7 @@ nbcoll_status nbcolli_relays_make_agents(nbcoll_comm *comm, const nbcoll_relays_
         return s;
     own.config.slots = own.config.schedules = 2;
     own.config.cells = 1;
-    s = nbcolli_relays_open_carrier(r);
+    s = nbcolli_relays_open_executor(r);
     if (s == NBCOLL_OK)
         s = nbcolli_relays_agents_reserve(r);
     if (s != NBCOLL_OK) {

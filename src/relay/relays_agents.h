@@ -66,7 +66,7 @@ int nbcolli_relays_store_has_news(const nbcoll_relays *r);
 
 /* Of relays that carry out calls, for a mover who is inside: is there a move to make? `poller`: on which this rank is
  * about to sleep, or -1: it is awake. */
-nbcolli_carrier_sight nbcolli_relays_store_sight(nbcoll_relays *r, int poller);
+nbcolli_sight nbcolli_relays_store_sight(nbcoll_relays *r, int poller);
 
 /* relays_listen.c: says in its store, which is known, by which desk this rank is woken, if by any. */
 void nbcolli_relays_say_desk(nbcoll_relays *r);
@@ -82,7 +82,7 @@ void nbcolli_relays_look_after_agent(nbcoll_relays *r);
 
 /* relays_begin.c: goes on with the opening, or gives it up. Is there something to go on with? */
 void nbcolli_relays_agents_open_on(nbcoll_relays *r);
-nbcolli_carrier_sight nbcolli_relays_agents_opening_sight(const nbcoll_relays *r);
+nbcolli_sight nbcolli_relays_agents_opening_sight(const nbcoll_relays *r);
 void nbcolli_relays_agents_open_no_more(nbcoll_relays *r);
 
 /* relays_lead.c: wakes another rank of the node, for which something has been published in the store. Any thread. */

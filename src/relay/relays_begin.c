@@ -125,15 +125,15 @@ void nbcolli_relays_agents_open_on(nbcoll_relays *r)
     r->status = s;
 }
 
-nbcolli_carrier_sight nbcolli_relays_agents_opening_sight(const nbcoll_relays *r)
+nbcolli_sight nbcolli_relays_agents_opening_sight(const nbcoll_relays *r)
 {
     const nbcolli_relays_agents *a = r->agents;
     if (!a->stage)
-        return nbcolli_relays_is_under_way(&r->opening) ? NBCOLLI_CARRIER_QUIET : NBCOLLI_CARRIER_MOVES;
+        return nbcolli_relays_is_under_way(&r->opening) ? NBCOLLI_SIGHT_QUIET : NBCOLLI_SIGHT_MOVES;
     if (a->is_awaited)
-        return nbcolli_node_store_state_of(&a->store) == NBCOLLI_NODE_STORE_OPENING ? NBCOLLI_CARRIER_QUIET
-                                                                                    : NBCOLLI_CARRIER_MOVES;
-    return a->saying.at && nbcolli_relays_is_under_way(&a->saying) ? NBCOLLI_CARRIER_QUIET : NBCOLLI_CARRIER_MOVES;
+        return nbcolli_node_store_state_of(&a->store) == NBCOLLI_NODE_STORE_OPENING ? NBCOLLI_SIGHT_QUIET
+                                                                                    : NBCOLLI_SIGHT_MOVES;
+    return a->saying.at && nbcolli_relays_is_under_way(&a->saying) ? NBCOLLI_SIGHT_QUIET : NBCOLLI_SIGHT_MOVES;
 }
 
 /* What all are to hear is revoked, as soon as there is something to revoke. */

@@ -2,21 +2,17 @@
  * Relays that carry out calls of their communicator: they move when something that stands ready ends, told by its
  * callback, and when a call is started. Those that agents move do so when a pass, or who is about to sleep, sees that
  * their node's store has something for this rank. */
+#include "../engine/run/queue.h"
 #include "../engine/progress/lock.h"
 #include "../reduce/reduce.h"
 #include "relays_agents.h"
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
 
-static void nbcolli_relays_call_ends(nbcoll_relays *r, nbcolli_request *q, nbcoll_status s)
-{
-    nbcolli_carried_end(&r->carrier, q, s);
-}
-
 /* What has been started since waits behind the others. */
 static void nbcolli_relays_take_started(nbcoll_relays *r)
 {
-    for (nbcolli_request *q = nbcolli_carried_take(r->context, &r->carrier), *next; q; q = next) {
+    for (nbcolli_request *q = nbcolli_relays_started_calls(r), *next; q; q = next) {
         next = q->next;
         q->next = NULL;
         if (r->waiting)
@@ -30,7 +26,7 @@ static void nbcolli_relays_take_started(nbcoll_relays *r)
 /* relaxed: who cancels it lets us go */
 static int nbcolli_relays_is_revoked(const nbcolli_request *q)
 {
-    return atomic_load_explicit(&q->is_revoked, memory_order_relaxed);
+    return atomic_load_explicit(&q->executed.is_cancelled, memory_order_relaxed);
 }
 
 /* Those that are under way end. One that waits has its turn first, since others have its number; before the relays are
@@ -54,17 +50,17 @@ static int nbcolli_relays_begin_call(nbcoll_relays *r)
     uint64_t number;
     if (!q || r->operation[(r->last + 1) % r->config.at_once].request) /* that one is to be told first */
         return 0;
-    nbcolli_relays_operation o = {.recv = q->recv, .bytes = q->block, .root = q->root, .request = q};
+    nbcolli_relays_operation o = {.recv = q->recv, .bytes = q->executed.bytes, .root = q->executed.root, .request = q};
     nbcolli_request *next = q->next;
     nbcoll_status s = NBCOLL_ERR_CANCELLED;
     o.is_revoked = o.tells = nbcolli_relays_is_revoked(q); /* then it begins and ends at once */
     if (r->status != NBCOLL_PENDING || !r->cancelled_early)
-        s = nbcolli_relays_begin_operation(r, o, q->root < 0 && !o.is_revoked ? q->send : NULL, &number);
+        s = nbcolli_relays_begin_operation(r, o, q->executed.root < 0 && !o.is_revoked ? q->send : NULL, &number);
     if (s == NBCOLL_ERR_BUSY)
         return 0;
     r->waiting = next;
     if (s != NBCOLL_OK)
-        nbcolli_relays_call_ends(r, q, s);
+        nbcolli_relays_end_call(r, q, s);
     return 1;
 }
 
@@ -77,7 +73,7 @@ static void nbcolli_relays_await_block(nbcoll_relays *r, nbcolli_relays_operatio
     o->first = rank;
     if (rank == r->ranks || rank == r->rank) /* its own is held back: others have no room */
         rank = -1;
-    atomic_store_explicit(&o->request->awaited, rank, memory_order_relaxed); /* for itself */
+    atomic_store_explicit(&o->request->executed.awaited, rank, memory_order_relaxed); /* for itself */
 }
 
 /* Those that have ended are told, and make room. */
@@ -100,7 +96,7 @@ static int nbcolli_relays_end_calls(nbcoll_relays *r)
             s = nbcolli_relays_unpack(r, o);
         o->missing = 0;
         o->request = NULL;
-        nbcolli_relays_call_ends(r, q, s);
+        nbcolli_relays_end_call(r, q, s);
         ended = 1;
     }
     return ended;
@@ -113,7 +109,7 @@ static int nbcolli_relays_turn(nbcoll_relays *r)
 {
     nbcolli_relays_take_started(r);
     /* relaxed, both: who sets one lets us go */
-    if (atomic_exchange_explicit(&r->carrier.is_cancelled, 0, memory_order_relaxed))
+    if (atomic_exchange_explicit(&r->has_cancelled, 0, memory_order_relaxed))
         nbcolli_relays_revoke_calls(r);
     if (r->status == NBCOLL_PENDING && atomic_load_explicit(&r->gives_up, memory_order_relaxed)) /* as above */
         r->kind->give_up(r);
@@ -137,11 +133,6 @@ static int nbcolli_relays_turn(nbcoll_relays *r)
     return is_over || (was == NBCOLL_PENDING && r->status != NBCOLL_PENDING);
 }
 
-static nbcoll_relays *nbcolli_relays_of_carrier(void *carrier)
-{
-    return (nbcoll_relays *)(void *)((char *)carrier - offsetof(nbcoll_relays, carrier));
-}
-
 /* By who has counted from 0. acq_rel, there and here: each who moves sees what the one before did, and what whoever
  * wants it to move did. */
 static void nbcolli_relays_turns(nbcoll_relays *r)
@@ -157,9 +148,9 @@ static void nbcolli_relays_turns(nbcoll_relays *r)
         nbcolli_driven_tell(context);
 }
 
-static void nbcolli_relays_go(nbcolli_carrier *carrier)
+static void nbcolli_relays_go(nbcolli_executor *e)
 {
-    nbcoll_relays *r = nbcolli_relays_of_carrier(carrier);
+    nbcoll_relays *r = nbcolli_relays_of(e);
     if (!atomic_fetch_add_explicit(&r->wanted, 1, memory_order_acq_rel)) /* see above */
         nbcolli_relays_turns(r);
 }
@@ -167,7 +158,7 @@ static void nbcolli_relays_go(nbcolli_carrier *carrier)
 /* In a callback, whose last touch of the relays it is. */
 static void nbcolli_relays_told(nbcoll_relays *r)
 {
-    nbcolli_relays_go(&r->carrier);
+    nbcolli_relays_go(&r->executor);
     atomic_fetch_sub_explicit(&r->inside, 1, memory_order_release); /* then they may be freed */
 }
 
@@ -187,13 +178,13 @@ static void nbcolli_relays_place_ended(nbcoll_request request, nbcoll_status s, 
 static void nbcolli_relays_noticed(nbcoll_request request, nbcoll_status s, void *user)
 {
     (void)request, (void)s;
-    nbcolli_relays_told(nbcolli_relays_of_carrier(user));
+    nbcolli_relays_told(user);
 }
 
 /* The store has something: who saw that has counted it, and the move, too. */
 static void nbcolli_relays_store_noticed(nbcoll_request request, nbcoll_status s, void *user)
 {
-    nbcoll_relays *r = nbcolli_relays_of_carrier(user);
+    nbcoll_relays *r = user;
     (void)request, (void)s;
     nbcolli_relays_turns(r);
     atomic_fetch_sub_explicit(&r->inside, 1, memory_order_release); /* then they may be freed */
@@ -201,20 +192,21 @@ static void nbcolli_relays_store_noticed(nbcoll_request request, nbcoll_status s
 
 /* Looks at what only a mover may touch: it counts itself as one, and stays that if there is something, or if another
  * one has left the move to it meanwhile. */
-static nbcolli_carrier_sight nbcolli_relays_store_look(nbcolli_carrier *carrier, int poller)
+static nbcolli_sight nbcolli_relays_store_look(nbcolli_executor *e, int poller)
 {
-    nbcoll_relays *r = nbcolli_relays_of_carrier(carrier);
+    nbcoll_relays *r = nbcolli_relays_of(e);
     uint32_t wanted = 0;
     /* acq_rel: as who moves */
     if (!atomic_compare_exchange_strong_explicit(&r->wanted, &wanted, 1, memory_order_acq_rel, memory_order_relaxed))
-        return NBCOLLI_CARRIER_MOVED;
-    nbcolli_carrier_sight sight = nbcolli_relays_store_sight(r, poller);
+        return NBCOLLI_SIGHT_ELSEWHERE;
+    nbcolli_sight sight = nbcolli_relays_store_sight(r, poller);
     wanted = 1;
-    if (sight != NBCOLLI_CARRIER_MOVES &&
+    if (sight != NBCOLLI_SIGHT_MOVES &&
         atomic_compare_exchange_strong_explicit(&r->wanted, &wanted, 0, memory_order_acq_rel, memory_order_relaxed))
         return sight;
     atomic_fetch_add_explicit(&r->inside, 1, memory_order_relaxed); /* taken back by the callback */
-    return NBCOLLI_CARRIER_MOVES;
+    nbcolli_request_end(r->context, r->notice);
+    return NBCOLLI_SIGHT_MOVES;
 }
 
 static void nbcolli_relays_opened(nbcoll_request request, nbcoll_status s, void *user)
@@ -226,24 +218,32 @@ static void nbcolli_relays_opened(nbcoll_request request, nbcoll_status s, void 
     nbcolli_relays_told(r);
 }
 
-nbcoll_status nbcolli_relays_open_carrier(nbcoll_relays *r)
+nbcoll_status nbcolli_relays_open_executor(nbcoll_relays *r)
 {
+    static const nbcolli_executor_table by_engines = {.takes = nbcolli_relays_take_call,
+                                                      .open = nbcolli_relays_open_call,
+                                                      .start = nbcolli_relays_start_call,
+                                                      .go = nbcolli_relays_go,
+                                                      .cancel = nbcolli_relays_cancel_call},
+                                        by_agents = {.takes = nbcolli_relays_take_call,
+                                                     .open = nbcolli_relays_open_call,
+                                                     .start = nbcolli_relays_start_call,
+                                                     .go = nbcolli_relays_go,
+                                                     .cancel = nbcolli_relays_cancel_call,
+                                                     .look = nbcolli_relays_store_look};
     if (!nbcolli_relays_carry(r))
         return NBCOLL_OK;
-    r->carrier.most = r->config.carries;
-    r->carrier.go = nbcolli_relays_go;
-    r->carrier.prepare_packed = nbcolli_relays_prepare_packed;
-    r->carrier.look = r->config.by_agents ? nbcolli_relays_store_look : NULL;
-    r->carrier.noticed = r->config.by_agents ? nbcolli_relays_store_noticed : nbcolli_relays_noticed;
+    r->executor.does = r->config.by_agents ? &by_agents : &by_engines;
+    r->executor.comm = r->comm;
     r->heeds = nbcolli_relays_place_ended;
     atomic_store_explicit(&r->shown, NBCOLL_PENDING, memory_order_relaxed);  /* for itself */
     atomic_store_explicit(&r->opened, NBCOLL_PENDING, memory_order_relaxed); /* no callback yet */
-    return nbcolli_carrier_open(r->comm, &r->carrier);
+    return nbcolli_relays_open_notice(r, r->config.by_agents ? nbcolli_relays_store_noticed : nbcolli_relays_noticed);
 }
 
 nbcoll_status nbcolli_relays_take_calls(nbcoll_relays *r)
 {
-    nbcoll_status s = nbcolli_comm_carry(r->comm, &r->carrier);
+    nbcoll_status s = nbcolli_relays_accept_calls(r);
     if (r->agents) /* a look finds what ends there */
         return s;
     return s == NBCOLL_OK ? nbcoll_on_done(r->opening, nbcolli_relays_opened, r) : s;
@@ -252,6 +252,6 @@ nbcoll_status nbcolli_relays_take_calls(nbcoll_relays *r)
 nbcoll_status nbcolli_relays_look(nbcoll_relays *r)
 {
     nbcoll_progress(r->context);
-    nbcolli_relays_go(&r->carrier);
+    nbcolli_relays_go(&r->executor);
     return (nbcoll_status)atomic_load_explicit(&r->shown, memory_order_relaxed); /* for itself */
 }

@@ -12,9 +12,9 @@ static nbcoll_status nbcolli_relays_close_calls(nbcoll_relays *r, uint64_t timeo
     nbcolli_waiter w = {0};
     nbcoll_status s;
     /* relaxed, both: of calls that have ended this thread knows, and what has not been seen yet may be given up */
-    if (atomic_load_explicit(&r->carrier.under_way, memory_order_relaxed)) {
+    if (atomic_load_explicit(&r->under_way, memory_order_relaxed)) {
         nbcolli_relays_look(r);
-        if (atomic_load_explicit(&r->carrier.under_way, memory_order_relaxed))
+        if (atomic_load_explicit(&r->under_way, memory_order_relaxed))
             return NBCOLL_ERR_BUSY;
     }
     if (atomic_load_explicit(&r->shown, memory_order_relaxed) == NBCOLL_PENDING)
@@ -24,7 +24,7 @@ static nbcoll_status nbcolli_relays_close_calls(nbcoll_relays *r, uint64_t timeo
             return NBCOLL_ERR_TIMEOUT;
     if (r->gives_up) /* relaxed: the look below makes a move, which reads it */
         atomic_store_explicit(&r->ended, NBCOLL_ERR_CANCELLED, memory_order_relaxed);
-    if (!r->is_closing && (s = nbcolli_comm_carry(r->comm, NULL)) != NBCOLL_OK)
+    if (!r->is_closing && (s = nbcolli_relays_refuse_calls(r)) != NBCOLL_OK)
         return s;
     r->is_closing = 1;
     for (;;) {
@@ -41,7 +41,7 @@ static nbcoll_status nbcolli_relays_close_calls(nbcoll_relays *r, uint64_t timeo
         }
     }
     nbcolli_waiter_end(&w);
-    nbcolli_carrier_close(r->comm, &r->carrier); /* before what a look by another thread would read is freed */
+    nbcolli_relays_close_notice(r); /* before what a look by another thread would read is freed */
     r->kind->free(r);
     return NBCOLL_OK;
 }

@@ -2,7 +2,7 @@
  * What the leader of a node does for relays that agents move: it takes the store, and joins its agent with others by
  * the wiring of the nodes. */
 #include "../engine/exposures/cells.h"
-#include "../engine/comm/programs.h"
+#include "../engine/comm/comm.h"
 #include "../engine/progress/lock.h"
 #include "../offload/offload.h"
 #include "relays_agents.h"

@@ -93,7 +93,7 @@ static nbcoll_status nbcolli_relays_came(void *user, const nbcoll_memory memory[
     nbcoll_relays *r = flow->of;
     size_t place = (size_t)((const char *)memory->at - (const char *)flow->standing->at) / r->stride;
     atomic_store_explicit(&flow->standing[place].has_come, 1, memory_order_release); /* shows what has come */
-    nbcolli_request *q = r->carrier.notice;
+    nbcolli_request *q = r->notice;
     if (!q) {
         r->context->driven.ended++;
         return NBCOLL_OK;

@@ -170,7 +170,7 @@ nbcoll_status nbcolli_relays_make(nbcoll_comm *comm, const nbcoll_relays_config 
         return s;
     r->stride = nbcolli_lines(sizeof(nbcolli_relays_fragment) + r->config.fragment);
     r->nodes = r->config.by_nodes ? nbcoll_comm_nodes(comm) : NULL;
-    s = nbcolli_relays_open_carrier(r);
+    s = nbcolli_relays_open_executor(r);
     if (s == NBCOLL_OK)
         s = nbcolli_relays_reserve(r);
     if (s == NBCOLL_OK)

@@ -127,7 +127,7 @@ nbcoll_status nbcolli_relays_new(nbcoll_comm *comm, const nbcoll_relays_config *
 
 void nbcolli_relays_discard(nbcoll_relays *r)
 {
-    nbcolli_carrier_close(r->comm, &r->carrier);
+    nbcolli_relays_close_notice(r);
     nbcolli_relays_hold(r, UINT32_MAX); /* one less */
     nbcolli_arena arena = r->arena;
     nbcolli_arena_close(&arena);

@@ -12,9 +12,8 @@ static size_t nbcolli_relays_packed_bytes(const nbcoll_relays *r)
     return nbcolli_lines((size_t)r->ranks * r->config.carries);
 }
 
-nbcoll_status nbcolli_relays_prepare_packed(nbcolli_carrier *carrier)
+nbcoll_status nbcolli_relays_prepare_packed(nbcoll_relays *r)
 {
-    nbcoll_relays *r = (nbcoll_relays *)(void *)((char *)carrier - offsetof(nbcoll_relays, carrier));
     if (!r->packed) /* nothing else takes of the arena since they were made */
         r->packed = nbcolli_arena_take(&r->arena, r->config.at_once, nbcolli_relays_packed_bytes(r));
     return r->packed ? NBCOLL_OK : NBCOLL_ERR_MEMORY;

@@ -193,10 +193,10 @@ static int nbcolli_relays_closing_moves(const nbcoll_relays *r)
     return !a->is_begun || nbcolli_relays_store_has_news(r);
 }
 
-nbcolli_carrier_sight nbcolli_relays_store_sight(nbcoll_relays *r, int poller)
+nbcolli_sight nbcolli_relays_store_sight(nbcoll_relays *r, int poller)
 {
     nbcolli_relays_agents *a = r->agents;
-    nbcolli_carrier_sight sight = NBCOLLI_CARRIER_QUIET;
+    nbcolli_sight sight = NBCOLLI_SIGHT_QUIET;
     int is_heard = 1;
     if (poller < 0)
         nbcolli_relays_listen_no_more(r);
@@ -204,11 +204,11 @@ nbcolli_carrier_sight nbcolli_relays_store_sight(nbcoll_relays *r, int poller)
         is_heard = nbcolli_relays_listen(r, poller);
     nbcolli_relays_look_after_agent(r);
     if (r->is_closing)
-        sight = nbcolli_relays_closing_moves(r) ? NBCOLLI_CARRIER_MOVES : sight;
+        sight = nbcolli_relays_closing_moves(r) ? NBCOLLI_SIGHT_MOVES : sight;
     else if (r->status == NBCOLL_PENDING)
         sight = nbcolli_relays_agents_opening_sight(r);
     else if (r->status == NBCOLL_OK && (nbcolli_relays_store_has_news(r) || nbcolli_broken(a->comm) != NBCOLL_OK ||
                                         a->comm->departed))
-        sight = NBCOLLI_CARRIER_MOVES;
-    return sight == NBCOLLI_CARRIER_QUIET && !is_heard ? NBCOLLI_CARRIER_UNHEARD : sight;
+        sight = NBCOLLI_SIGHT_MOVES;
+    return sight == NBCOLLI_SIGHT_QUIET && !is_heard ? NBCOLLI_SIGHT_UNHEARD : sight;
 }

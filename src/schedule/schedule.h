@@ -117,10 +117,11 @@ struct nbcoll_schedule {
     size_t *cached;        /* where these count too, while it is in a communicator's cache; else null */
     uint32_t users;        /* requests that hold it */
     int evicted;           /* it has left its communicator's cache: freed by its last user */
-    struct nbcoll_program *program; /* by which the communicator's agent carries it out; null: runs do */
+    struct nbcolli_executor *executor; /* that carries it out; null: runs do */
+    struct nbcoll_program *program;    /* by this */
     int is_cut;         /* runs do, but for its middle, which is the program; null: this rank has no part in that */
     nbcoll_step middle; /* then the step in its place; else START */
-    nbcoll_step room;   /* a step that ends when the agent has lent the run its scratch memory; START: it has its own */
+    nbcoll_step room;   /* a step that ends when that has lent the run its scratch memory; START: it has its own */
     void (*free_program)(struct nbcoll_program *program); /* with the schedule */
     nbcolli_stand_in *stand_in; /* its own; null: it has no need of any */
 };

@@ -16,7 +16,7 @@
 
 #include "../../src/engine/state/communicator.h"
 #include "../../src/engine/state/message.h"
-#include "../../src/engine/run/middle.h"
+#include "../../src/engine/wire/control.h"
 #include "damaging.h"
 #include "operation.h"
 #include "rdma_like.h"
@@ -303,7 +303,7 @@ static int run_again(int type, int field, int delay, uint64_t seed)
     start(&j.s);
     if (type == NBCOLLI_AGENT) /* as if each one's had failed */
         for (int r = 0; r < RANKS; r++)
-            nbcolli_agents_end(j.s.w.comm[r], NBCOLL_ERR_CANCELLED, 1);
+            nbcolli_tell_all(j.s.w.comm[r], NBCOLLI_AGENT, 0, NBCOLL_ERR_CANCELLED, j.s.w.comm[r]->rank, 0);
     for (int i = 0; i < 2 * TURNS && step(&j.s, 1); i++)
         turn(&j);
     if (step(&j.s, 1))

@@ -3,10 +3,12 @@
 # structure.sh <tree>: says which file of the tree closes a circle, or calls upwards. Somebody who reads a folder, or a
 # file of src, need not have read those that are built upon it. No circle is allowed between the folders of src and
 # transports, nor between the files of a folder of src (in src/engine x.h and x.c are one); and a folder of the engine
-# uses only itself and those above it in src/engine/README.md, whose headings "## <folder>" name them all. A file uses
-# what it includes, and the files whose functions it names (or whose names it makes by nbcolli_##). A header uses no
-# function by declaring it. Functions of other names than nbcoll... are a file's own; the public headers are nobody's, and
-# belong to everybody. A tree without files, and a folder of the engine without a heading, are said, too.
+# uses only itself and those above it in src/engine/README.md, whose headings "## <folder>" name them all. What every
+# program needs uses nothing of agents and relays, nor their public headers: it reaches them by the tables of objects
+# that the host passes in (src/engine/state/executor.h). A file uses what it includes, and the files whose functions it
+# names (or whose names it makes by nbcolli_##). A header uses no function by declaring it. Functions of other names than
+# nbcoll... are a file's own; the public headers are nobody's, and belong to everybody. A tree without files, and a folder
+# of the engine without a heading, are said, too.
 set -eu
 cd "$1"
 
@@ -47,8 +49,17 @@ function resolved(file, path) {
         ;
     return path
 }
+# Is the file of what every program needs? Of agents and relays?
+function is_core(file) {
+    return file ~ /^src\/(algorithms|arguments|collectives|driver|engine|host|reduce|schedule|select|timeline)\//
+}
+function executes(file) {
+    return file ~ /^(src\/(offload|relay)\/|nbcoll\/(offload|relay)\.h$)/
+}
 # file uses something that is called `what` of another file
 function uses(file, what, other) {
+    if (is_core(file) && executes(other))
+        print file ": uses " what " of " other
     if (folder(file) != folder(other))
         edge(folder(file), folder(other), file, what, other)
     if (folder(file) !~ /^src\// || folder(file) != folder(other) || module(file) == module(other))
@@ -96,6 +107,7 @@ FNR == 1 { comment = depth = macro = 0; head = "" }
     if (sub(/\/\*.*/, "", line))
         comment = 1
 }
+is_core(FILENAME) && executes(include) { uses(FILENAME, "#include", include) }
 include != "" && include !~ /^nbcoll\// { included[FILENAME, resolved(FILENAME, include)] = 1 }
 # What a function is called stands before the first parenthesis of the lines in front of its body.
 line ~ /^[A-Za-z]/ && line !~ /[;]$/ { head = "" }

@@ -76,6 +76,13 @@ grep -qx "$low.h: uses nbcolli_up of src/verify/up.c, which leads back to $low.h
 (echo "== $low.h" && printf 'static inline ' && function_ nbcolli_in nbcolli_up && echo "== src/verify/up.c" &&
     echo '#include "low.h"' && function_ nbcolli_up other) | sample
 grep -qx "$low.h: uses nbcolli_up of src/verify/up.c, which leads back to $low.h" "$work/said"
+# Agents and relays.
+core=src/driver/core.c
+(echo "== $core" && function_ nbcolli_core nbcolli_agent && echo "== src/offload/agent.c" &&
+    function_ nbcolli_agent other) | refuses $core ': uses nbcolli_agent of src/offload/agent.c'
+(echo "== $core" && echo '#include "nbcoll/relay.h"') | refuses $core ': uses #include of nbcoll/relay.h'
+(echo "== src/offload/agent.c" && echo '#include "nbcoll/offload.h"' && function_ nbcolli_agent nbcolli_core &&
+    echo "== $core" && function_ nbcolli_core other) | accepts src/offload/agent.c
 # Layers.
 up=src/engine/wire/up.c
 (echo "== $up" && function_ nbcolli_up nbcolli_one && echo "== $one.c" && function_ nbcolli_one other) | accepts $up

@@ -111,7 +111,7 @@ nbcoll_status nbcoll_context_abandon(nbcoll_context *c, nbcoll_lent *lent, void 
     if (nbcolli_is_held(c) || atomic_load_explicit(&c->outside, memory_order_acquire) > 0) /* after all that they did */
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
     nbcolli_pass(c); /* what can end by itself does */
-    if (c->offloaded)
+    if (c->executing)
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
     int is_busy = nbcolli_context_busy(c);
     for (nbcolli_link *link = c->links; link; link = link->next)

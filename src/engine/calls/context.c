@@ -11,11 +11,10 @@
 #include "../run/run.h"
 #include "../comm/area.h"
 #include "../comm/comm.h"
+#include "../comm/executors.h"
 #include "../comm/requests.h"
 #include "../match/agree.h"
 #include "../match/ask.h"
-#include "../progress/carriers.h"
-#include "../progress/offloaded.h"
 #include "../progress/progress.h"
 #include "../progress/report.h"
 #include "../../host/alive.h"
@@ -72,7 +71,6 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
     c->credits = config.credits;
     c->poller = -1;
     c->delayed_end = &c->delayed;
-    c->offloaded_end = &c->offloaded;
     c->serves = NBCOLLI_SERVES_ALL;
     c->failure.rank = -1;
     c->till_pass = NBCOLLI_REPLAY_PASSES;
@@ -218,9 +216,9 @@ nbcoll_status nbcolli_arm_all(nbcoll_context *c)
         nbcolli_look_at_clock(c);
     if (c->failing)
         nbcolli_drain(c);
-    int is_told = c->carried;
-    c->carried = 0;
-    if (is_told || c->ended || c->delayed || (c->offloaded && !nbcolli_offloaded_arm(c)))
+    int is_told = c->executed;
+    c->executed = 0;
+    if (is_told || c->ended || c->delayed)
         return NBCOLL_AGAIN;
     for (nbcolli_link *link = c->links; link; link = link->next) {
         nbcoll_status s = link->transport.wakeup->arm(link->endpoint);
@@ -228,7 +226,7 @@ nbcoll_status nbcolli_arm_all(nbcoll_context *c)
             return s;
     }
     /* [SLEEP] the second look of the sleeper's bargain */
-    int has_come = nbcolli_look_at_all(c) || c->delayed || (c->carriers && nbcolli_carriers_look(c, c->poller));
+    int has_come = nbcolli_look_at_all(c) || c->delayed || (c->executors && nbcolli_executors_look(c, c->poller));
     if (!has_come) {
         c->ticks.is_armed = 1;
         c->ticks.armed_at = c->looked_at;

@@ -15,7 +15,7 @@ int nbcolli_context_busy(const nbcoll_context *c);
 int nbcolli_is_held(const nbcoll_context *c);
 
 /* Announces that this rank is about to sleep on its poller: as nbcoll_arm, for one who is inside. OK also where
- * carriers are unheard, of which nothing ends that sleep. */
+ * executors are unheard, of which nothing ends that sleep. */
 nbcoll_status nbcolli_arm_all(nbcoll_context *c);
 
 #endif

@@ -12,12 +12,10 @@
 #include "../run/pool.h"
 #include "../comm/area.h"
 #include "../comm/comm.h"
-#include "../comm/programs.h"
 #include "../comm/requests.h"
 #include "../comm/sides.h"
 #include "../comm/vote.h"
 #include "../progress/lock.h"
-#include "../../offload/offload.h"
 
 /* ---- the vote ---------------------------------------------------------------------------------------------------- */
 
@@ -158,8 +156,8 @@ static nbcoll_status nbcolli_comm_create(nbcoll_context *c, int n, nbcoll_endpoi
     nbcoll_comm *comm;
     nbcoll_status s = nbcolli_create_check(c, n, ep);
 
-    if (s == NBCOLL_OK)
-        s = nbcolli_agent_suits(c, config->agent, ep[n - 1]);
+    if (s == NBCOLL_OK && config->agent)
+        s = nbcolli_agent_does(config->agent)->suits(config->agent, c, ep[n - 1]);
     if (s != NBCOLL_OK)
         return s;
     s = nbcolli_links_open(c, n, ep, &home);
@@ -180,7 +178,7 @@ static nbcoll_status nbcolli_comm_create(nbcoll_context *c, int n, nbcoll_endpoi
         return s;
     }
     if (config->agent)
-        nbcolli_agent_hold(config->agent);
+        nbcolli_agent_does(config->agent)->hold(config->agent);
     return NBCOLL_OK;
 }
 
@@ -370,13 +368,13 @@ nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_comm_config 
         return s;
     s = nbcolli_comm_config_read(given, &one.config);
     if (s == NBCOLL_OK && one.config.agent)
-        s = nbcolli_has_ranks_of_endpoint(comm)
-                ? nbcolli_agent_suits(comm->context, one.config.agent, comm->link->endpoint)
-                : NBCOLL_ERR_UNSUPPORTED;
+        s = nbcolli_has_ranks_of_endpoint(comm) ? nbcolli_agent_does(one.config.agent)
+                                                      ->suits(one.config.agent, comm->context, comm->link->endpoint)
+                                                : NBCOLL_ERR_UNSUPPORTED;
     if (s == NBCOLL_OK)
         s = nbcolli_create_derive(comm, nbcolli_as_parent(comm), 1, &one, request);
     if (s == NBCOLL_OK && one.config.agent)
-        nbcolli_agent_hold(one.config.agent);
+        nbcolli_agent_does(one.config.agent)->hold(one.config.agent);
     return nbcolli_leave(comm->context, s);
 }
 

@@ -190,7 +190,7 @@ static nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, n
     link->member = (int *)(void *)(link->reason + ep->ranks);
     link->loss = (uint8_t *)(link->member + ep->ranks);
     link->home = link->first = link;
-    link->agents_comm = NBCOLLI_NO_COMM;
+    link->executed_comm = NBCOLLI_NO_COMM;
     for (int i = 0; i < ep->ranks; i++)
         link->member[i] = i;
     s = nbcolli_table_read(link);

@@ -6,17 +6,13 @@
 #include "wait.h"
 #include "../state/failure.h"
 #include "../run/fail.h"
-#include "../run/middle.h"
 #include "../run/pool.h"
 #include "../run/queue.h"
 #include "../comm/requests.h"
 #include "../match/agree.h"
 #include "../match/ask.h"
-#include "../progress/carried.h"
-#include "../progress/offloaded.h"
 #include "../progress/progress.h"
 #include "../progress/report.h"
-#include "../../offload/offload.h"
 
 /* Has it been started, and not ended? The lock is held. */
 static int nbcolli_is_active(const nbcolli_request *r)
@@ -239,10 +235,9 @@ static nbcoll_status nbcolli_request_expired(nbcolli_request *r)
 
     if (nbcolli_is_shrink(r))
         nbcolli_note_failure(r->comm, s, nbcolli_shrink_awaited(r), r->comm->taken);
-    else if (nbcolli_is_carried(r)) /* relaxed: for itself */
-        nbcolli_note_failure(r->comm, s, atomic_load_explicit(&r->awaited, memory_order_relaxed), r->comm->taken);
-    else if (nbcolli_is_active(r) && nbcolli_is_program(r))
-        nbcolli_note_failure(r->comm, s, -1, r->comm->taken);
+    else if (nbcolli_is_active(r) && nbcolli_is_executed(r)) /* relaxed: for itself */
+        nbcolli_note_failure(r->comm, s, atomic_load_explicit(&r->executed.awaited, memory_order_relaxed),
+                             r->comm->taken);
     else if (!run && nbcolli_is_active(r))
         holder = nbcolli_slot_of(r->comm, r->tag)->active;
     if (holder) {
@@ -323,27 +318,26 @@ nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
     return s == NBCOLL_OK ? s : nbcolli_wait_longer(request, timeout, s);
 }
 
-/* To be drained; then the carrier, if it returns one, is to go. */
-static nbcolli_carrier *nbcolli_request_cancel(nbcolli_request *r)
+/* To be drained; then the executor, if it returns one, is to go. */
+static nbcolli_executor *nbcolli_request_cancel(nbcolli_request *r)
 {
-    if (nbcolli_is_carried(r))
-        return nbcolli_carried_cancel(r);
+    if (nbcolli_is_executed(r)) {
+        nbcolli_executed_fail(r, 1);
+        return r->executor->does->go ? r->executor : NULL;
+    }
     if (nbcolli_is_shrink(r))
         nbcolli_shrink_cancel(r);
-    else if (nbcolli_is_program(r)) {
-        nbcoll_agent_cancel(r->comm->config.agent);
-        nbcolli_agents_end(r->comm, NBCOLL_ERR_CANCELLED, 1); /* before others say that they have lost this one */
-    } else
+    else
         nbcolli_request_fail(r, NBCOLL_ERR_CANCELLED, r->comm->rank, 1);
     return NULL;
 }
 
 /* Out of a call that has cancelled. */
-static nbcoll_status nbcolli_leave_cancelled(nbcoll_context *c, nbcolli_carrier *carrier, nbcoll_status s)
+static nbcoll_status nbcolli_leave_cancelled(nbcoll_context *c, nbcolli_executor *e, nbcoll_status s)
 {
     nbcolli_unlock(c);
-    if (carrier)
-        carrier->go(carrier);
+    if (e)
+        e->does->go(e);
     return s;
 }
 
@@ -390,11 +384,11 @@ static nbcoll_status nbcolli_leave_alone(nbcoll_context *c, nbcolli_request *r)
     r->detached = r->is_heeded = 1;
     if (r->creating)
         r->creating->out = NULL;
-    nbcolli_carrier *carrier = nbcolli_request_cancel(r);
+    nbcolli_executor *e = nbcolli_request_cancel(r);
     nbcolli_note(comm, &failure);
     nbcolli_drain(c);
     c->failure = failure;
-    return nbcolli_leave_cancelled(c, carrier, s);
+    return nbcolli_leave_cancelled(c, e, s);
 }
 
 /* After a glance that was not enough. */
@@ -460,9 +454,9 @@ static __attribute__((noinline)) nbcoll_status nbcolli_start_generally(nbcoll_re
         return s;
     nbcolli_request *r = nbcolli_request_find(*request);
     if (r && atomic_load_explicit(&r->state, memory_order_acquire) == NBCOLLI_REQUEST_INACTIVE) /* sees its last end */
-        return nbcolli_start_over(r->comm, nbcolli_is_carried(r)     ? nbcolli_carried_start(r)
-                                           : nbcolli_is_offloaded(r) ? nbcolli_offloaded_start(r)
-                                                                     : nbcolli_request_start(r));
+        return nbcolli_start_over(r->comm, r->executor   ? r->executor->does->start(r->executor, r)
+                                           : r->schedule ? nbcolli_request_start(r)
+                                                         : NBCOLL_ERR_REQUEST); /* its executor has left */
     nbcolli_leave_caller(c);
     return NBCOLL_ERR_REQUEST;
 }
@@ -507,9 +501,9 @@ nbcoll_status nbcoll_cancel(nbcoll_request request)
     nbcolli_request *r = nbcolli_request_find(request);
     if (!r)
         return nbcolli_leave(c, nbcolli_was_reported(request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
-    nbcolli_carrier *carrier = nbcolli_is_active(r) ? nbcolli_request_cancel(r) : NULL;
+    nbcolli_executor *e = nbcolli_is_active(r) ? nbcolli_request_cancel(r) : NULL;
     nbcolli_drain(c);
-    return nbcolli_leave_cancelled(c, carrier, NBCOLL_OK);
+    return nbcolli_leave_cancelled(c, e, NBCOLL_OK);
 }
 
 /* Does the region lie, in part, in these bytes of the receive buffer? */
@@ -540,16 +534,20 @@ static size_t nbcolli_recv_extent(const nbcolli_request *r)
     return extent;
 }
 
+static int nbcolli_executed_has_arrived(const nbcolli_request *r, size_t offset, size_t bytes)
+{
+    const nbcolli_executor_table *does = r->executor->does;
+    return does->has_arrived && does->has_arrived(r->executor, r, offset, bytes);
+}
+
 /* Has every step that writes there ended? */
 static nbcoll_status nbcolli_region_final(const nbcolli_run *run, size_t offset, size_t bytes)
 {
     const nbcoll_schedule *s = run->schedule;
 
-    if (s->middle && run->before[s->middle] != NBCOLLI_STEP_OVER) { /* what that writes no step says */
-        const struct nbcoll_program_run *program = run->request->program;
-        if (!program || !nbcolli_agent_has_arrived(program, offset, bytes))
-            return NBCOLL_PENDING;
-    }
+    if (s->middle && run->before[s->middle] != NBCOLLI_STEP_OVER && /* what that writes no step says */
+        !nbcolli_executed_has_arrived(run->request, offset, bytes))
+        return NBCOLL_PENDING;
     for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++) {
         const nbcoll_step_view *v = &s->step[i];
         if (run->before[i] == NBCOLLI_STEP_OVER)
@@ -574,8 +572,8 @@ nbcoll_status nbcoll_arrived(nbcoll_request request, size_t offset, size_t bytes
         s = NBCOLL_ERR_COUNT;
     else if (r->run)
         s = nbcolli_region_final(r->run, offset, bytes);
-    else if (nbcolli_is_active(r) && nbcolli_is_program(r))
-        s = r->program && nbcolli_agent_has_arrived(r->program, offset, bytes) ? NBCOLL_OK : NBCOLL_PENDING;
+    else if (nbcolli_is_active(r) && nbcolli_is_executed(r))
+        s = nbcolli_executed_has_arrived(r, offset, bytes) ? NBCOLL_OK : NBCOLL_PENDING;
     else if (r->status != NBCOLL_OK)
         s = NBCOLL_PENDING; /* it never will */
     return nbcolli_leave(r->context, s);

@@ -8,11 +8,11 @@
 #include "../run/pending.h"
 #include "../run/pool.h"
 #include "../run/queue.h"
+#include "../comm/executors.h"
 #include "../comm/requests.h"
 #include "../match/ask.h"
 #include "../match/match.h"
 #include "../progress/lock.h"
-#include "../progress/offloaded.h"
 #include "../progress/progress.h"
 
 /* The start block of a request is all that a start reads and writes: of the request its state, tag and armed run; of
@@ -62,42 +62,6 @@ nbcoll_status nbcolli_request_start(nbcolli_request *r)
     return NBCOLL_OK;
 }
 
-/* Of a cut one: it has its place among those of the agents, as all ranks give it. */
-static nbcoll_status nbcolli_cut_start(nbcolli_request *r)
-{
-    nbcolli_programs *programs = &r->comm->programs;
-
-    if (!nbcolli_offloaded_has_buffers(r))
-        return NBCOLL_ERR_BUFFER;
-    r->program_number = programs->called;
-    r->program_turn = programs->turns;
-    r->program_room = programs->rooms;
-    nbcoll_status s = nbcolli_request_start(r);
-    if (s == NBCOLL_OK) {
-        programs->called++;
-        programs->turns += r->schedule->program != NULL;
-        programs->rooms += r->schedule->room != NBCOLL_START;
-    }
-    return s;
-}
-
-nbcoll_status nbcolli_offloaded_start(nbcolli_request *r)
-{
-    nbcoll_context *c = r->context;
-
-    if (!nbcolli_is_program(r))
-        return nbcolli_cut_start(r);
-    nbcoll_status s = nbcolli_offloaded_give(r);
-    if (s != NBCOLL_OK)
-        return s;
-    if (c->flags & NBCOLL_ANY_THREAD) {
-        atomic_store_explicit(&r->state, NBCOLLI_REQUEST_HANDED, memory_order_relaxed); /* its handle is not out yet */
-        nbcolli_hand(c, r);
-    } else
-        nbcolli_offloaded_take(r);
-    return NBCOLL_OK;
-}
-
 void nbcolli_start_refused(nbcoll_comm *comm)
 {
     if (nbcolli_broken(comm) == NBCOLL_ERR_MISMATCH)
@@ -106,30 +70,19 @@ void nbcolli_start_refused(nbcoll_comm *comm)
     comm->context->failure.status = nbcolli_broken(comm);
 }
 
-/* Notes why agents start nothing any more on it: what has been noted already, if an operation has ended so. */
-static void nbcolli_agents_refused(nbcoll_comm *comm, nbcoll_status s)
-{
-    /* relaxed: the lock orders it */
-    if (s != (nbcoll_status)atomic_load_explicit(&comm->agents, memory_order_relaxed))
-        return;
-    if (comm->failure.status == s)
-        comm->context->failure = comm->failure;
-    else
-        nbcolli_note_failure(comm, s, -1, comm->taken);
-}
-
 nbcoll_status nbcolli_start_failed(nbcoll_comm *comm, nbcoll_status s)
 {
     if (s == NBCOLL_AGAIN) {
-        comm->carrier->go(comm->carrier);
+        nbcolli_executors_go(comm);
         return NBCOLL_OK;
     }
     if (s == nbcolli_broken(comm) && nbcolli_enter(comm->context) == NBCOLL_OK) {
         nbcolli_start_refused(comm);
         nbcolli_unlock(comm->context);
     } else if (comm->config.agent && nbcolli_enter(comm->context) == NBCOLL_OK) {
-        nbcolli_offloaded_tell(comm);
-        nbcolli_agents_refused(comm, s);
+        for (nbcolli_executor *e = comm->executors; e; e = e->next)
+            if (e->does->refused)
+                e->does->refused(e, s);
         return nbcolli_leave(comm->context, s);
     }
     return s;
@@ -150,15 +103,17 @@ nbcoll_status nbcolli_begin(nbcoll_comm *comm, nbcolli_request *r, int persisten
     return s;
 }
 
-nbcoll_status nbcolli_offloaded_begin(nbcolli_request *r, nbcoll_request *request)
+nbcoll_status nbcolli_executed_begin(nbcolli_request *r, int persistent, nbcoll_request *request)
 {
-    nbcoll_status s = nbcolli_offloaded_start(r);
-    if (s != NBCOLL_OK) {
-        nbcolli_request_discard(r->context, r);
-        return s;
-    }
     *request = nbcolli_request_handle(r); /* as above */
-    return NBCOLL_OK;
+    if (persistent) {
+        nbcolli_request_list(r->comm, r);
+        return NBCOLL_OK;
+    }
+    nbcoll_status s = r->executor->does->start(r->executor, r);
+    if (s != NBCOLL_OK && s != NBCOLL_AGAIN)
+        nbcolli_request_discard(r->context, r);
+    return s;
 }
 
 static int nbcolli_shares_all(const nbcoll_schedule *s, nbcoll_comm *comm)

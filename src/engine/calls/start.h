@@ -9,10 +9,7 @@
  * held. */
 nbcoll_status nbcolli_request_start(nbcolli_request *r);
 
-/* The same of one that the communicator's agent carries out, all or its middle. */
-nbcoll_status nbcolli_offloaded_start(nbcolli_request *r);
-
-/* Out of the caller's side, with the status of a start there. AGAIN: the communicator's carrier has to go. */
+/* Out of the caller's side, with the status of a start there. AGAIN: its executors have to go. */
 nbcoll_status nbcolli_start_failed(nbcoll_comm *comm, nbcoll_status s);
 static inline nbcoll_status nbcolli_start_over(nbcoll_comm *comm, nbcoll_status s)
 {
@@ -27,7 +24,7 @@ void nbcolli_start_refused(nbcoll_comm *comm);
  * becomes a persistent one, inactive. Null: why it could not be opened. On an error it is gone. */
 nbcoll_status nbcolli_begin(nbcoll_comm *comm, nbcolli_request *r, int persistent, nbcoll_request *request);
 
-/* The same of one that an agent carries out. */
-nbcoll_status nbcolli_offloaded_begin(nbcolli_request *r, nbcoll_request *request);
+/* The same of one that an executor carries out, all or its middle. */
+nbcoll_status nbcolli_executed_begin(nbcolli_request *r, int persistent, nbcoll_request *request);
 
 #endif

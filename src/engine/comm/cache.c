@@ -3,8 +3,8 @@
 #include "cache.h"
 
 #include "nbcoll/select.h"
+#include "executors.h"
 #include "key.h"
-#include "programs.h"
 #include "../exposures/cells.h"
 #include "../run/called.h"
 #include "../run/pool.h"
@@ -186,12 +186,11 @@ static nbcoll_status nbcolli_cache_make(nbcoll_comm *comm, nbcoll_args args, nbc
     nbcoll_choice choice = {.size = sizeof choice};
 
     if (comm->config.agent && !(comm->config.flags & NBCOLL_CHECKED)) {
-        nbcoll_refusal why = {.size = sizeof why};
-        nbcoll_status offloaded = nbcolli_comm_compile(comm, &args, out, &why);
-        if (offloaded == NBCOLL_OK)
+        nbcoll_status planned = nbcolli_executors_plan(comm, &args, out);
+        if (planned == NBCOLL_OK)
             nbcolli_called_note(comm, *out, &args);
-        if (offloaded != NBCOLL_ERR_UNSUPPORTED)
-            return offloaded == NBCOLL_OK ? nbcolli_schedule_own(*out, comm->context) : offloaded;
+        if (planned != NBCOLL_ERR_UNSUPPORTED)
+            return planned == NBCOLL_OK ? nbcolli_schedule_own(*out, comm->context) : planned;
     }
     nbcoll_comm_terms(comm, &terms);
     terms.carries = 0; /* those relays do not come here */

@@ -5,6 +5,7 @@
 #include "nbcoll/select.h"
 #include "area.h"
 #include "cache.h"
+#include "executors.h"
 #include "requests.h"
 #include "sides.h"
 #include "../wire/channel.h"
@@ -48,6 +49,21 @@ nbcoll_status nbcolli_comm_config_read(const nbcoll_comm_config *given, nbcoll_c
         config->flags & ~(NBCOLL_REPRODUCIBLE | NBCOLL_COUNTS_KNOWN | NBCOLL_ARRIVAL_TOLERANT | NBCOLL_CHECKED))
         return NBCOLL_ERR_CONFIG;
     return nbcoll_rules_check(config->rules, config->rule_count, NULL);
+}
+
+/* By its agent. Refused, it is gone. */
+static nbcoll_status nbcolli_comm_serve(nbcoll_comm *comm)
+{
+    nbcolli_executor *e;
+    nbcoll_status s = nbcolli_agent_does(comm->config.agent)->serve(comm->config.agent, comm, &e);
+
+    if (s != NBCOLL_OK) {
+        nbcolli_comm_destroy(comm);
+        return s;
+    }
+    nbcolli_executor_join(e);
+    nbcolli_executor_watch(e);
+    return NBCOLL_OK;
 }
 
 nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int most, nbcoll_comm *eldest,
@@ -111,7 +127,15 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
         comm->sister->sister_at = &comm->sister;
     c->comms = comm;
     *out = comm;
-    return NBCOLL_OK;
+    return config->agent ? nbcolli_comm_serve(comm) : NBCOLL_OK;
+}
+
+int nbcolli_has_ranks_of_endpoint(const nbcoll_comm *comm)
+{
+    int is_all = comm->size == comm->link->endpoint->ranks;
+    for (int rank = 0; rank < comm->size && is_all; rank++)
+        is_all = comm->peer[rank].home == rank;
+    return is_all;
 }
 
 void nbcolli_comm_register(nbcoll_comm *comm)
@@ -169,10 +193,7 @@ void nbcolli_comm_destroy(nbcoll_comm *comm)
     nbcolli_queue_drop(comm, comm->queue, comm->queue_room);
     if (comm->listed)
         nbcolli_comm_unregister(comm);
-    if (comm->config.agent && !comm->making) { /* one at a time has one: all have freed those before */
-        comm->link->agents_comm = comm->id;
-        comm->link->agents_called = comm->programs.called;
-    }
+    nbcolli_executors_free(comm);
     nbcolli_comm_bury(comm);
     nbcolli_channels_forget(comm);
     nbcolli_area_leave(comm);

@@ -40,6 +40,9 @@ void nbcolli_comm_register(nbcoll_comm *comm);
 /* Its making has failed, and it is to be destroyed: its vote is remembered. */
 void nbcolli_comm_unmade(nbcoll_comm *comm);
 
+/* Are its ranks those of its last endpoint, in order? */
+int nbcolli_has_ranks_of_endpoint(const nbcoll_comm *comm);
+
 /* Frees an idle communicator. */
 void nbcolli_comm_destroy(nbcoll_comm *comm);
 

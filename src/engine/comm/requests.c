@@ -83,7 +83,7 @@ nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, con
     r->status = NBCOLL_OK;
     r->tag = 0;
     r->run = r->armed = NULL;
-    r->program = NULL;
+    r->executor = s ? s->executor : NULL;
     r->creating = NULL;
     r->done = NULL;
     r->user = NULL;

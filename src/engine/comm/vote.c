@@ -3,7 +3,6 @@
 #include "vote.h"
 
 #include "area.h"
-#include "programs.h"
 #include "terms.h"
 #include "../../select/select.h"
 
@@ -145,6 +144,6 @@ nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creat
                           .domain = creation == NBCOLLI_SHRINK ? 0 : comm->config.domain,
                           .eager = nbcolli_vote_eager(comm->config.eager, far->payload),
                           .rules = nbcolli_rules_hash(comm->config.rules, comm->config.rule_count) ^
-                                   nbcolli_comm_agent_hash(comm),
+                                   (comm->executors ? comm->executors->hash : 0),
                           .area = nbcolli_area_offer(comm, over->size)};
 }

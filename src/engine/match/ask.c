@@ -2,7 +2,6 @@
  * Who waits for whom, and where that rank is: see ask.h. */
 #include "ask.h"
 
-#include "nbcoll/offload.h"
 #include "../state/failure.h"
 #include "../wire/control.h"
 #include "../exposures/cells.h"
@@ -305,11 +304,11 @@ void nbcolli_ask_in(nbcoll_comm *comm, const nbcolli_header *h)
 void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, nbcolli_freeing freeing)
 {
     nbcolli_header where = {.comm = h->comm, .tag = h->tag, .source = h->to, .to = h->source, .type = NBCOLLI_WHERE};
-    int had_agent = link->home->agents_comm == h->comm;
+    int had_agent = link->home->executed_comm == h->comm;
 
     where.status = freeing || had_agent ? NBCOLL_POSITION_FREED : NBCOLL_POSITION_NOT_STARTED;
     if (where.status == NBCOLL_POSITION_FREED) {
-        where.bytes = had_agent ? link->home->agents_called : UINT64_MAX;
+        where.bytes = had_agent ? link->home->executed_called : UINT64_MAX;
         where.number = freeing ? freeing : NBCOLLI_FREED_WELL;
         where.count = nbcolli_credits_out(link, &link->pair[source]) << 1;
     }
@@ -329,50 +328,28 @@ static uint64_t nbcolli_next_wanted(const nbcoll_comm *comm, int rank, uint64_t 
     return lowest;
 }
 
-/* ---- programs ---------------------------------------------------------------------------------------------------- */
+/* ---- executors --------------------------------------------------------------------------------------------------- */
 
 #define NBCOLLI_ASK_FREED (UINT64_MAX - 1) /* no tag: only whether it has the communicator */
 
-/* That of the lowest number which the agent has got and not ended; null: there is none. */
-static const nbcolli_request *nbcolli_program_first(const nbcoll_comm *comm)
+/* `rank` has freed the communicator when it had started so many operations of its executor: it has ended those, and
+ * will not start a later one. */
+static void nbcolli_executors_judge(nbcoll_comm *comm, int rank, uint64_t called)
 {
-    const nbcolli_request *first = NULL;
-    for (const nbcolli_request *r = comm->context->offloaded; r; r = r->next)
-        if (r->comm == comm && r->program && (!first || r->program_number < first->program_number))
-            first = r;
-    return first;
-}
-
-/* `rank` has freed the communicator when it had started so many operations of agents: it has ended those, and will not
- * start a later one. */
-static void nbcolli_programs_judge(nbcoll_comm *comm, int rank, uint64_t called)
-{
-    const nbcolli_request *first = nbcolli_program_first(comm);
-    if (!first || first->program_number < called)
-        return;
-    nbcolli_called_freed(comm, rank);
-    nbcolli_comm_break(comm, rank, NBCOLL_ERR_MISMATCH, comm->taken);
-}
-
-/* If the first one was that at the last round, too, those are asked with whom it has queue pairs. Returns whether
- * somebody is. */
-static int nbcolli_programs_look_after(nbcoll_comm *comm)
-{
-    const nbcolli_request *first = nbcolli_program_first(comm);
-    uint64_t awaited = first ? first->program_number + 1 : 0, before = comm->programs.awaited;
-    const nbcoll_queue_view *q;
-    int wants = 0;
-
-    comm->programs.awaited = awaited;
-    if (!first || awaited != before)
-        return 0;
-    for (uint32_t i = 0; (q = nbcoll_program_queue(first->schedule->program, i)); i++)
-        if (q->peer >= 0 && comm->peer[q->peer].link->loss[comm->peer[q->peer].address] == NBCOLLI_HERE) {
-            nbcolli_told *told = &comm->told[q->peer];
-            told->want = told->want ? told->want : NBCOLLI_ASK_FREED + 1;
-            wants = 1;
+    for (const nbcolli_executor *e = comm->executors; e; e = e->next)
+        if (e->does->first && e->does->first(e) > called) {
+            nbcolli_called_freed(comm, rank);
+            nbcolli_comm_break(comm, rank, NBCOLL_ERR_MISMATCH, comm->taken);
         }
-    return wants;
+}
+
+int nbcolli_ask_freed(nbcoll_comm *comm, int rank)
+{
+    nbcolli_told *told = &comm->told[rank];
+    if (comm->peer[rank].link->loss[comm->peer[rank].address] != NBCOLLI_HERE)
+        return 0;
+    told->want = told->want ? told->want : NBCOLLI_ASK_FREED + 1;
+    return 1;
 }
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
@@ -394,7 +371,7 @@ static void nbcolli_where_judge(nbcoll_comm *comm, const nbcolli_header *h, nbco
         nbcolli_ask_judge(op, rank, tag, p);
     }
     if (p->position == NBCOLL_POSITION_FREED && p->freeing != NBCOLLI_FREED_TOLD)
-        nbcolli_programs_judge(comm, rank, h->bytes);
+        nbcolli_executors_judge(comm, rank, h->bytes);
 }
 
 void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h)
@@ -536,8 +513,8 @@ static void nbcolli_round_on(nbcoll_context *c, int64_t slots)
         }
         if (c->round.slot < last)
             return;
-        if (comm->active && comm->config.agent)
-            c->round.wants |= nbcolli_programs_look_after(comm);
+        for (nbcolli_executor *e = comm->active ? comm->executors : NULL; e; e = e->next)
+            c->round.wants |= e->does->look_after && e->does->look_after(e);
         if (c->round.wants)
             slots -= NBCOLLI_ASK_SLOTS * nbcolli_round_ask(comm);
         c->round = (nbcolli_round){comm->sister, 0, 0};

@@ -16,9 +16,9 @@
  *                                      If it was broken, or that rank leaves, word of that is on its way
  *   it has failed there                word of that is on its way
  *
- * Of a program, which has no tag, a rank asks those with whom it has queue pairs only whether they have freed the
- * communicator. One that has says how many operations of agents it had started: it has ended these, and a later one is
- * out of step at once.
+ * Of an operation that is all an executor's, and has no tag, a rank asks those for whom it waits only whether they have
+ * freed the communicator. One that has says how many of the executor's operations it had started: it has ended these,
+ * and a later one is out of step at once.
  *
  * A rank that is making communicators does not know their ids. A QUERY says which operation has made the one that it is
  * about: if the rank asked is not in the middle of that, it has freed that communicator,
@@ -59,6 +59,9 @@ static inline void nbcolli_count_pass(nbcoll_context *c)
 
 /* Whom the run waits for, and where that rank is as far as this one knows: what a deadline has to say. */
 nbcoll_failure nbcolli_awaited(const nbcolli_run *run);
+
+/* In this round the rank is asked whether it has freed the communicator, unless it is lost. 1: it is. */
+int nbcolli_ask_freed(nbcoll_comm *comm, int rank);
 
 /* A QUERY has come. */
 void nbcolli_ask_in(nbcoll_comm *comm, const nbcolli_header *h);

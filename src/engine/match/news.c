@@ -127,6 +127,7 @@ void nbcolli_lost_in(nbcoll_comm *comm, const nbcolli_header *h)
 void nbcolli_agent_failed_in(nbcoll_comm *comm)
 {
     /* relaxed, both: for itself. What is under way is looked at in the drain. */
-    if (atomic_load_explicit(&comm->agents, memory_order_relaxed) == NBCOLL_OK)
-        atomic_store_explicit(&comm->agents, NBCOLL_ERR_PEER_LOST, memory_order_relaxed);
+    for (nbcolli_executor *e = comm->executors; e; e = e->next)
+        if (atomic_load_explicit(&e->over, memory_order_relaxed) == NBCOLL_OK)
+            atomic_store_explicit(&e->over, NBCOLL_ERR_PEER_LOST, memory_order_relaxed);
 }

@@ -2,7 +2,6 @@
  * Operations that starts have handed over: see handed.h. */
 #include "handed.h"
 
-#include "offloaded.h"
 #include "progress.h"
 #include "../state/failure.h"
 #include "../run/lanes.h"
@@ -96,7 +95,7 @@ uint32_t nbcolli_starting_left(const nbcolli_request *r)
     const nbcoll_schedule *s = r->schedule;
     uint32_t left = 0;
 
-    if (!s || !s->starting || nbcolli_is_program(r) ||
+    if (!s || !s->starting || nbcolli_is_executed(r) ||
         !nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed))) /* the lock orders it */
         return 0;
     if (!r->run) /* it has not been taken, or has no slot */
@@ -138,8 +137,8 @@ void nbcolli_take_handed(nbcoll_context *c)
     while (list) {
         nbcolli_request *r = list;
         list = r->next;
-        if (nbcolli_is_program(r)) {
-            nbcolli_offloaded_take(r);
+        if (nbcolli_is_executed(r)) {
+            r->executor->does->take(r->executor, r);
             continue;
         }
         if (c->serves == NBCOLLI_SERVES_CALLER)

@@ -2,9 +2,7 @@
  * One pass over a context: see progress.h. */
 #include "progress.h"
 
-#include "carriers.h"
 #include "made.h"
-#include "offloaded.h"
 #include "../wire/control.h"
 #include "../wire/giveup.h"
 #include "../wire/post.h"
@@ -15,6 +13,7 @@
 #include "../run/run.h"
 #include "../run/settle.h"
 #include "../run/step.h"
+#include "../comm/executors.h"
 #include "../match/agree.h"
 #include "../match/ask.h"
 #include "../match/gone.h"
@@ -174,7 +173,7 @@ static void nbcolli_losses_everywhere(nbcoll_context *c)
 /* Says what this rank has still to say to others, and notes whether there is news for later drains. */
 static void nbcolli_news_left(nbcoll_context *c)
 {
-    c->news = c->offloaded ? NBCOLLI_NEWS_OF_PROGRAMS : 0;
+    c->news = c->executing ? NBCOLLI_NEWS_OF_EXECUTORS : 0;
     for (nbcolli_link *link = c->links; link; link = link->next) {
         if (link->unsaid)
             nbcolli_say_starved(link);
@@ -236,7 +235,7 @@ void nbcolli_drain_news(nbcoll_context *c)
             c->driven.looked = 1;
             nbcolli_look_at_links(c);
             nbcolli_short_sends_go(c);
-        } else if (!c->offloaded || !nbcolli_offloaded_look(c))
+        } else if (!c->executing || !nbcolli_executors_drain(c))
             break;
     }
     nbcolli_news_left(c);
@@ -270,8 +269,8 @@ NBCOLLI_ALWAYS_INLINE int nbcolli_pass_made(nbcoll_context *c)
         nbcolli_drain(c);
         moved = 1;
     }
-    if (c->carriers)
-        moved |= nbcolli_carriers_look(c, -1);
+    if (c->executors)
+        moved |= nbcolli_executors_look(c, -1);
     return moved;
 }
 

@@ -57,7 +57,7 @@ static int nbcolli_tick_has_posts(const nbcoll_context *c, uint32_t wanted)
     return post != NULL;
 }
 
-/* What is to be drained is left to a call, but for programs, which their agent moves. */
+/* What is to be drained is left to a call, but for what executors have, which others move. */
 static int nbcolli_tick_has_news(const nbcoll_context *c)
 {
     return c->news & NBCOLLI_NEWS;

@@ -3,7 +3,6 @@
 #include "fail.h"
 
 #include "called.h"
-#include "middle.h"
 #include "queue.h"
 #include "../state/failure.h"
 #include "../wire/control.h"
@@ -18,7 +17,7 @@ void nbcolli_run_fail(nbcolli_run *run, nbcoll_status why, int cause, int tell)
     run->is_worn = 1;
     run->cause = cause;
     nbcolli_note_failure(run->comm, why, cause, run->tag);
-    nbcolli_middle_fail(run->schedule, run->comm, tell);
+    nbcolli_executed_fail(run->request, tell);
     if (tell || run->request->creating)
         nbcolli_tell_all(run->comm, NBCOLLI_REVOKE, run->tag, why, cause, 0);
     nbcolli_to_settle(run);

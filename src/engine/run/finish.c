@@ -4,7 +4,6 @@
 
 #include "expose.h"
 #include "lanes.h"
-#include "middle.h"
 #include "observe.h"
 #include "pool.h"
 #include "queue.h"
@@ -34,7 +33,7 @@ void nbcolli_run_finish(nbcolli_run *run)
     if (run->unserved_at)
         nbcolli_lanes_leave(run);
     if (run->schedule->is_cut)
-        nbcolli_middle_give_room(run);
+        r->executor->does->give_back(r->executor, run);
     slot->active = NULL;
     nbcolli_slot_next(comm, slot, run->tag);
     nbcolli_raise_failed(comm, slot);

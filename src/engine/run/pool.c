@@ -290,7 +290,7 @@ void nbcolli_run_restore(nbcolli_run *run)
     run->looking = NULL;
     run->status = NBCOLL_OK;
     run->cause = -1;
-    run->is_offloaded = 0;
+    run->is_executed = 0;
     run->stuck = 0;
     run->mark = 0;
     run->is_worn = !run->is_brief;

@@ -2,7 +2,6 @@
  * Operations that wait for their slot: see queue.h. */
 #include "queue.h"
 
-#include "middle.h"
 #include "../state/failure.h"
 #include "../wire/control.h"
 #include "../wire/unexpected.h"
@@ -125,7 +124,7 @@ void nbcolli_runless_fail(nbcolli_request *r, nbcoll_status why, int cause, int 
     const nbcoll_observer *o = comm->context->observer;
 
     nbcolli_note_failure(comm, why, cause, r->tag);
-    nbcolli_middle_fail(r->schedule, comm, tell);
+    nbcolli_executed_fail(r, tell);
     if (tell || r->creating) /* as nbcolli_run_fail */
         nbcolli_tell_all(comm, NBCOLLI_REVOKE, r->tag, why, cause, 0);
     nbcolli_unexpected_drop(comm, r->tag, r->tag, NBCOLL_ERR_CANCELLED);

@@ -7,7 +7,6 @@
 #include "expose.h"
 #include "fail.h"
 #include "finish.h"
-#include "middle.h"
 #include "phase.h"
 #include "step.h"
 #include "../wire/post.h"
@@ -138,7 +137,8 @@ static void nbcolli_step_start(nbcolli_run *run, nbcolli_ready *lane, nbcoll_ste
         return;
     default: /* JOIN */
         if (step == run->schedule->middle || step == run->schedule->room) {
-            nbcolli_middle_begin(run);
+            run->is_executed = 1;
+            run->request->executor->does->begin_middle(run->request->executor, run);
             return;
         }
         break;

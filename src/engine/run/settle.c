@@ -132,7 +132,7 @@ static int nbcolli_op_held(nbcolli_op *op)
 
 void nbcolli_settle(nbcolli_run *run)
 {
-    int held = run->is_offloaded, reads = 0;
+    int held = run->is_executed, reads = 0;
 
     if (run->state != NBCOLLI_RUN_SETTLING) {
         nbcolli_unexpected_drop(run->comm, run->tag, run->tag, NBCOLL_ERR_CANCELLED);

@@ -199,54 +199,6 @@ typedef struct nbcolli_tombstone {
     uint64_t id, failed_floor;
 } nbcolli_tombstone;
 
-/* Whether calls like an earlier one are carried, by the communicator's rules, which stay as they are. */
-typedef struct nbcolli_carry_note {
-    size_t bytes, count;
-    int operation, root, packs;
-    int is_known, is_carried;
-} nbcolli_carry_note;
-
-#define NBCOLLI_CARRY_NOTES 8u
-
-/* What a look at a carrier finds. */
-typedef enum nbcolli_carrier_sight {
-    NBCOLLI_CARRIER_QUIET,   /* nothing; what comes ends a sleep on the context's poller */
-    NBCOLLI_CARRIER_UNHEARD, /* nothing; nobody tells when something comes */
-    NBCOLLI_CARRIER_MOVED,   /* another thread moves it */
-    NBCOLLI_CARRIER_MOVES    /* its notice is to end */
-} nbcolli_carrier_sight;
-
-/* What carries out short allgathers and broadcasts of a communicator instead of schedules: relays (relay.h). Nobody
- * holds a lock of the context's who calls `go`: operations have been started, or one is cancelled. */
-typedef struct nbcolli_carrier {
-    size_t most; /* bytes that a rank contributes to one: the length alone decides, so that all ranks do alike */
-    void (*go)(struct nbcolli_carrier *carrier);
-    /* Takes the memory for elements that travel packed, unless it has; on the caller's side. ERR_MEMORY */
-    nbcoll_status (*prepare_packed)(struct nbcolli_carrier *carrier);
-    /* Ends again and again: then its callback, `noticed`, runs on the way out. Whoever is inside ends it. */
-    nbcolli_request *notice;
-    nbcoll_done *noticed; /* its user is the carrier */
-    /* Of one for which something comes that is no end of an operation: passes look, and who is about to sleep on that
-     * poller; of a pass it is -1. Inside. Null: there is no such */
-    nbcolli_carrier_sight (*look)(struct nbcolli_carrier *carrier, int poller);
-    struct nbcolli_carrier *next; /* in its context's list of those */
-    nbcolli_request *_Atomic started; /* the last one first, until `go` takes them; starts add */
-    atomic_uint under_way;            /* started, and not ended */
-    atomic_uint is_cancelled;         /* some of them are */
-    nbcolli_carry_note note[NBCOLLI_CARRY_NOTES]; /* the caller's side */
-} nbcolli_carrier;
-
-/* Operations that the communicator's agent carries out, all or in their middle: the agents' queue pairs are told apart
- * by their number, and keep their order. */
-typedef struct nbcolli_programs {
-    uint64_t called;         /* starts: so many, on all ranks alike; */
-    uint64_t turns;          /* starts: of which this rank has a program; */
-    _Atomic uint64_t handed; /* of which the agent has got so many: start or progress, whoever has the next one; */
-    uint64_t rooms;          /* starts: and of which so many need scratch memory that the agent lends; */
-    uint64_t roomed;         /* of which so many have got it: progress */
-    uint64_t awaited;        /* progress: 1 + the lowest number that the agent had at the last round of asking, or 0 */
-} nbcolli_programs;
-
 /* How a communicator was when it was freed. */
 typedef enum nbcolli_freeing {
     NBCOLLI_FREED_WELL = 1, /* all that its rank started there ended well */
@@ -295,13 +247,11 @@ struct nbcoll_comm {
     uint64_t history;  /* what went before that (history.h) */
     nbcolli_request *persistent;
     nbcolli_cache cache;
-    nbcolli_carrier *carrier; /* null: schedules carry out all. Who changes it is inside, too */
-    atomic_size_t carries;    /* as in terms, which any thread reads, for itself */
+    nbcolli_executor *executors; /* relays first, then the agent's. Who changes them is inside, too */
+    atomic_size_t carries;       /* as in terms, which any thread reads, for itself */
 
     nbcolli_called calls[NBCOLLI_CALLS]; /* by fingerprint, without tags: the last ones that schedules were built for */
     nbcolli_called refused; /* the last start that was refused since ranks are out of step */
-
-    nbcolli_programs programs; /* who writes in it is said there */
 
     /* Progress, when it takes over what starts have handed to it. */
     uint64_t taken; /* tags below it have been taken */
@@ -328,7 +278,6 @@ struct nbcoll_comm {
     atomic_uint broken; /* OK; ERR_PEER_LOST; ERR_CANCELLED if not all ranks have made it; or ERR_MISMATCH when the
                            ranks are out of step. Read by starts, for itself */
     nbcoll_failure failure; /* what broke it, or its last failed operation */
-    atomic_uint agents;     /* OK; or why programs start no more. Read by starts, for itself */
     uint64_t hears_until; /* the clock, while runs that fail as the ranks are out of step wait for what others called */
     int departed;         /* some of its ranks have departed */
     uint64_t freed_told;  /* 1 + the lowest tag of which all were told that a rank has freed it before that; 0: none */

@@ -37,7 +37,7 @@ typedef struct nbcolli_ends {
 } nbcolli_ends;
 
 #define NBCOLLI_NEWS 1
-#define NBCOLLI_NEWS_OF_PROGRAMS 2 /* programs are under way, which ticks leave alone */
+#define NBCOLLI_NEWS_OF_EXECUTORS 2 /* operations of theirs are under way, which ticks leave alone */
 
 /* Ticks of a timer that interrupts the program (progress/tick.h): calls write this, ticks the last three. */
 typedef struct nbcolli_ticks {
@@ -99,15 +99,15 @@ struct nbcoll_context {
     nbcolli_request *made;       /* ended communicator creations */
     nbcolli_op *short_sends;     /* without a credit: they stall unless one has come meanwhile; or missing an answer */
     int news; /* what a drain has to look at: NBCOLLI_NEWS, something in those above, or a link has losses, shrinks, or
-                 something unsaid; NBCOLLI_NEWS_OF_PROGRAMS, whose ends come without news */
+                 something unsaid; NBCOLLI_NEWS_OF_EXECUTORS, whose ends come without news */
 
     /* Progress. */
     nbcolli_op *watched, *looked; /* that wait for shared memory: to be looked at next; those that have been since the
                                      first list was the second one */
-    int carried; /* one that a carrier has ended is to be looked at before a sleep */
-    struct nbcolli_carrier *carriers; /* at which passes look: each counts as active. Calls that open and close them */
-    int is_unheard;                   /* when it was armed last one of them was */
-    nbcolli_request *offloaded, **offloaded_end; /* that agents carry out, or whose middles are ready for that */
+    nbcolli_executor *executors; /* at which passes look. Calls that open and close them */
+    size_t executing;            /* operations, or their middles, with which those go on in drains */
+    int executed;                /* one that has ended outside of a pass is to be looked at before a sleep */
+    int is_unheard;              /* when it was armed last one of the executors was */
     nbcolli_run *delayed, **delayed_end; /* runs with work for which a pass had no bytes left, in order of turns */
     nbcolli_run *unserved;               /* runs with steps that are another thread's to end */
     uint32_t serves;       /* lanes, as bits: what who is inside serves (run/lanes.h) */

@@ -74,8 +74,8 @@ struct nbcolli_link {
     nbcolli_area *areas;  /* of freed communicators, which others may still use */
     nbcolli_area *memory; /* the program's */
     nbcolli_tombstone *tombstones;
-    uint64_t agents_comm;   /* the last one that was freed of those with an agent, or NBCOLLI_NO_COMM; */
-    uint64_t agents_called; /* operations that this rank has started there, of agents */
+    uint64_t executed_comm;   /* the last one that was freed of those with an agent, or NBCOLLI_NO_COMM; */
+    uint64_t executed_called; /* numbered operations that this rank has started there, of its executor */
     nbcoll_comm *bucket[NBCOLLI_COMM_BUCKETS]; /* communicators, by id */
 
     nbcolli_shelf shelf; /* progress, which exposes; of a communicator that is freed, that call */

@@ -3,8 +3,8 @@
 #ifndef NBCOLLI_ENGINE_STATE_OPERATION_H
 #define NBCOLLI_ENGINE_STATE_OPERATION_H
 
+#include "executor.h"
 #include "message.h"
-#include "../../offload/offload.h"
 #include "../../reduce/reduce.h"
 #include "../../schedule/schedule.h"
 
@@ -148,9 +148,8 @@ struct nbcolli_run {
     uint32_t finals;         /* of the schedule's: done */
     nbcolli_op *looking;     /* the next one, which is watched */
 
-    uint8_t is_offloaded; /* its middle is in the context's list: its buffers may be the agent's; or it waits there for
-                             scratch memory */
-    nbcolli_agent_loan loan; /* of its scratch memory, from the schedule's step `room` on until the run is over */
+    uint8_t is_executed; /* its middle is its executor's, which may have its buffers; or it waits there for memory */
+    nbcolli_loan loan; /* of its scratch memory, from the schedule's step `room` on until the run is over */
 
     uint8_t is_brief; /* its steps are worked off by run/brief.h */
     uint8_t is_worn;  /* what only other paths touch is to be set back */

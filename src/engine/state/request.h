@@ -48,9 +48,6 @@ struct nbcolli_request {
     uint64_t tag;       /* of its last start */
     uint64_t turn;      /* where any thread may come: which it was of all that were handed over */
     uint64_t history;   /* of its communicator, before that tag (history.h). Not beside it: gcc would join the stores */
-    uint64_t program_number; /* of one that agents carry out, all or its middle: among those of the communicator; and */
-    uint64_t program_turn;   /* among those of which this rank has a program, */
-    uint64_t program_room;   /* among those that need scratch memory of the agent's */
     nbcolli_run *armed; /* taken for it, if a slot seemed free */
     nbcolli_run *kept;  /* its own, with which a start may replay; null: it takes one from the pool. A request that has
                            one is looked after by no callback, and by one thread */
@@ -59,10 +56,8 @@ struct nbcolli_request {
     nbcoll_status status;
     nbcolli_run *run; /* while active and not waiting for its slot */
 
-    /* The start, then progress; of a middle progress. */
-    struct nbcoll_program_run *program; /* of all of it or its middle, while the agent has it; else null */
-
     /* The call that opens it. */
+    nbcolli_executor *executor; /* that carries it out, all or its middle; null: runs do */
     nbcoll_schedule *schedule;
     nbcoll_comm *comm; /* progress, if that is not made in the end */
     const void *send;
@@ -78,11 +73,7 @@ struct nbcolli_request {
     nbcolli_blocks blocks[2]; /* of the send and the receive buffer, if the call has such: the call that opens it */
     nbcoll_op op;             /* that the call named, if its schedule has stand-ins: likewise */
 
-    /* Of one without a schedule, which its communicator's carrier carries out: the call that opens it. */
-    size_t block; /* bytes that each rank contributes, or the root */
-    int root;     /* of an allgather -1 */
-    atomic_int is_revoked; /* it is to end as cancelled. Who cancels; read by the carrier, for itself */
-    atomic_int awaited; /* a rank whose block has not come; -1: not known. The carrier; read for itself */
+    nbcolli_executed executed; /* of one with an executor: that writes it */
 };
 
 _Static_assert(offsetof(nbcolli_request, generation) == offsetof(nbcoll_request_head, generation) &&
@@ -100,10 +91,24 @@ static inline int nbcolli_is_pending(unsigned state)
     return state == NBCOLLI_REQUEST_ACTIVE || state == NBCOLLI_REQUEST_HANDED;
 }
 
-/* Is it its communicator's carrier's? A shrink has no schedule either. */
-static inline int nbcolli_is_carried(const nbcolli_request *r)
+/* Is all of it an executor's? */
+static inline int nbcolli_is_executed(const nbcolli_request *r)
 {
-    return !r->schedule && !r->creating;
+    return r->executor && !(r->schedule && r->schedule->is_cut);
+}
+
+/* A cut one has failed, or is to end. `tell`: as nbcolli_run_fail. */
+static inline void nbcolli_executed_fail(nbcolli_request *r, int tell)
+{
+    if (r->executor)
+        r->executor->does->cancel(r->executor, r, tell);
+}
+
+/* Of a cut one whose part before the middle has ended: does it wait for memory of its executor's? */
+static inline int nbcolli_middle_lacks_room(const nbcolli_run *run)
+{
+    nbcoll_step room = run->schedule->room;
+    return room != NBCOLL_START && run->before[room] != NBCOLLI_STEP_OVER;
 }
 
 /* Has it ended, and has that not been reported? */

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Executors of communicators and contexts: see executors.h. */
+#include "executors.h"
+
+#include "../state/failure.h"
+#include "../run/fail.h"
+#include "../run/queue.h"
+#include "../run/run.h"
+#include "../run/step.h"
+
+void nbcolli_executor_join(nbcolli_executor *e)
+{
+    e->next = e->comm->executors;
+    e->comm->executors = e;
+}
+
+void nbcolli_executor_leave(nbcolli_executor *e)
+{
+    nbcolli_executor **at = &e->comm->executors;
+    while (*at != e)
+        at = &(*at)->next;
+    *at = e->next;
+}
+
+void nbcolli_executor_watch(nbcolli_executor *e)
+{
+    e->beside = e->comm->context->executors;
+    e->comm->context->executors = e;
+}
+
+void nbcolli_executor_unwatch(nbcolli_executor *e)
+{
+    nbcolli_executor **at = &e->comm->context->executors;
+    while (*at && *at != e)
+        at = &(*at)->beside;
+    if (*at)
+        *at = e->beside;
+}
+
+void nbcolli_executors_free(nbcoll_comm *comm)
+{
+    for (nbcolli_executor *e = comm->executors, *next; e; e = next) {
+        next = e->next;
+        if (!comm->making) { /* one at a time has such: all have freed those before */
+            comm->link->executed_comm = comm->id;
+            comm->link->executed_called = e->called;
+        }
+        nbcolli_executor_unwatch(e);
+        e->does->free(e);
+    }
+    comm->executors = NULL;
+}
+
+nbcoll_status nbcolli_executors_plan(const nbcoll_comm *comm, const nbcoll_args *args, nbcoll_schedule **out)
+{
+    nbcoll_status s = NBCOLL_ERR_UNSUPPORTED;
+    for (nbcolli_executor *e = comm->executors; e && s == NBCOLL_ERR_UNSUPPORTED; e = e->next)
+        if (e->does->plan)
+            s = e->does->plan(e, args, out);
+    return s;
+}
+
+void nbcolli_executors_go(nbcoll_comm *comm)
+{
+    for (nbcolli_executor *e = comm->executors, *next; e; e = next) {
+        next = e->next;
+        if (e->does->go)
+            e->does->go(e);
+    }
+}
+
+int nbcolli_executors_drain(nbcoll_context *c)
+{
+    int moved = 0;
+    c->driven.looked = 1; /* nothing of theirs wakes a driver that sleeps: no new one and, from here on, no other */
+    for (nbcolli_executor *e = c->executors; e; e = e->beside)
+        if (e->does->drain)
+            moved |= e->does->drain(e);
+    return moved;
+}
+
+int nbcolli_executors_look(nbcoll_context *c, int poller)
+{
+    int moves = 0;
+    c->is_unheard = 0;
+    if (poller < 0)
+        c->driven.looked = 1; /* as above */
+    for (nbcolli_executor *e = c->executors; e; e = e->beside) {
+        nbcolli_sight sight = e->does->look(e, poller);
+        c->is_unheard |= sight == NBCOLLI_SIGHT_UNHEARD;
+        moves |= sight >= NBCOLLI_SIGHT_ELSEWHERE;
+    }
+    return moves;
+}
+
+void nbcolli_executed_take(nbcolli_request *r)
+{
+    r->comm->active++;
+    r->comm->context->active++;
+}
+
+void nbcolli_executed_end(nbcolli_request *r, nbcoll_status status)
+{
+    nbcoll_comm *comm = r->comm;
+    if (status != NBCOLL_OK && !r->detached) /* of that one its deadline has been noted */
+        nbcolli_note_failure(comm, status, -1, comm->taken);
+    comm->active--;
+    comm->context->active--;
+    r->status = status;
+    nbcolli_request_end(comm->context, r);
+}
+
+void nbcolli_middle_end(nbcolli_run *run, nbcoll_status status)
+{
+    run->is_executed = 0;
+    if (run->status != NBCOLL_OK)
+        nbcolli_to_settle(run);
+    else if (status != NBCOLL_OK)
+        nbcolli_run_fail(run, status, -1, 1);
+    else {
+        nbcolli_step_end(run, nbcolli_middle_lacks_room(run) ? run->schedule->room : run->schedule->middle);
+        nbcolli_advance(run);
+    }
+}

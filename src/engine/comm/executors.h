@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The executors of a communicator, those at which a context's passes look, and operations that are theirs. */
+#ifndef NBCOLLI_ENGINE_COMM_EXECUTORS_H
+#define NBCOLLI_ENGINE_COMM_EXECUTORS_H
+
+#include "../state/context.h"
+
+/* Into its communicator's list, in front of others, and out of it: inside, with the caller's side. Into its context's
+ * list, at which passes look, and out of it, if it is there: inside. */
+void nbcolli_executor_join(nbcolli_executor *e);
+void nbcolli_executor_leave(nbcolli_executor *e);
+void nbcolli_executor_watch(nbcolli_executor *e);
+void nbcolli_executor_unwatch(nbcolli_executor *e);
+
+/* The end of a communicator that has no others than it has to free. */
+void nbcolli_executors_free(nbcoll_comm *comm);
+
+/* Who takes a call of these complete arguments without a schedule, on the caller's side; null: nobody. */
+static inline nbcolli_executor *nbcolli_executor_taking(const nbcoll_comm *comm, const nbcoll_args *args)
+{
+    nbcolli_executor *e = comm->executors;
+    while (e && !(e->does->takes && e->does->takes(e, args)))
+        e = e->next;
+    return e;
+}
+
+/* A schedule for such calls by the first one that has it; ERR_UNSUPPORTED: none has. */
+nbcoll_status nbcolli_executors_plan(const nbcoll_comm *comm, const nbcoll_args *args, nbcoll_schedule **out);
+
+/* Outside: see `go`. */
+void nbcolli_executors_go(nbcoll_comm *comm);
+
+/* All of the context go on; return whether one has moved. `poller`: on which this rank is about to sleep, or -1. */
+int nbcolli_executors_drain(nbcoll_context *c);
+int nbcolli_executors_look(nbcoll_context *c, int poller);
+
+/* Of one that is all an executor's, inside: it is active from now on; it has ended, and nothing touches its buffers. */
+void nbcolli_executed_take(nbcolli_request *r);
+void nbcolli_executed_end(nbcolli_request *r, nbcoll_status status);
+
+/* Inside: the middle of a run has ended, or it has the memory for which it waited. It goes on, or settles. */
+void nbcolli_middle_end(nbcolli_run *run, nbcoll_status status);
+
+#endif

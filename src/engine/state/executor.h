@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Executors: what carries out operations of a communicator in place of runs. The engine knows them by the tables below
+ * alone, and reaches those from what the host passes in: an agent in nbcoll_comm_config, relays that are opened over a
+ * communicator (src/offload, src/relay). A communicator without such touches none. */
+#ifndef NBCOLLI_ENGINE_STATE_EXECUTOR_H
+#define NBCOLLI_ENGINE_STATE_EXECUTOR_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nbcoll/transport.h"
+
+struct nbcoll_args;
+struct nbcolli_request;
+struct nbcolli_run;
+
+/* What a look finds. */
+typedef enum nbcolli_sight {
+    NBCOLLI_SIGHT_QUIET,     /* nothing; what comes ends a sleep on the context's poller */
+    NBCOLLI_SIGHT_UNHEARD,   /* nothing; nobody tells when something comes */
+    NBCOLLI_SIGHT_ELSEWHERE, /* another thread goes on with it */
+    NBCOLLI_SIGHT_MOVES      /* something that a pass, or the way out, goes on with */
+} nbcolli_sight;
+
+/* Memory that an executor has lent to a run: its own notes. */
+typedef struct nbcolli_loan {
+    struct nbcolli_loan *next;
+    size_t begin, end;
+} nbcolli_loan;
+
+/* What an executor notes of a request: its own affair, but for the last one. */
+typedef struct nbcolli_executed {
+    void *work;                  /* what it has made of it; null: nothing yet */
+    uint64_t number, turn, room; /* its places in orders of the executor's */
+    size_t bytes;
+    int root;
+    atomic_int is_cancelled;
+    atomic_int awaited; /* a rank that has not come; -1: not known. Read for itself, when a deadline is over */
+} nbcolli_executed;
+
+typedef struct nbcolli_executor nbcolli_executor;
+
+/* An operation is all an executor's, or its schedule is cut: then runs do it, but for its middle. Where it says so a
+ * function may be null. */
+typedef struct nbcolli_executor_table {
+    /* On the caller's side. Does it take a call of these complete arguments without a schedule? Null: none. Then `open`
+     * completes the request for one. */
+    int (*takes)(nbcolli_executor *e, const struct nbcoll_args *args);
+    nbcoll_status (*open)(nbcolli_executor *e, struct nbcolli_request *r, const struct nbcoll_args *args);
+    /* A schedule for such calls, which names the executor; ERR_UNSUPPORTED: runs do them. Null: as that. */
+    nbcoll_status (*plan)(nbcolli_executor *e, const struct nbcoll_args *args, struct nbcoll_schedule **out);
+    /* Starts it, all or a cut one. AGAIN: it is started, and `go` follows, outside. Else nothing has happened. */
+    nbcoll_status (*start)(nbcolli_executor *e, struct nbcolli_request *r);
+
+    /* Outside: operations have been started, or one is cancelled. May be null. */
+    void (*go)(nbcolli_executor *e);
+
+    /* Inside, as what follows: it is progress's, if it was handed over, and all the executor's. */
+    void (*take)(nbcolli_executor *e, struct nbcolli_request *r);
+    /* A cut one has come to its middle, or to where it needs memory of the executor's; the run is over. */
+    void (*begin_middle)(nbcolli_executor *e, struct nbcolli_run *run);
+    void (*give_back)(nbcolli_executor *e, struct nbcolli_run *run);
+    /* It is cancelled, or a cut one has failed. `tell`: the other ranks do not know yet. */
+    void (*cancel)(nbcolli_executor *e, struct nbcolli_request *r, int tell);
+    /* A start was refused for this reason. May be null. */
+    void (*refused)(nbcolli_executor *e, nbcoll_status why);
+    /* Have these bytes of the receive buffer their final values, before the end? Null: that is not known. */
+    int (*has_arrived)(const nbcolli_executor *e, const struct nbcolli_request *r, size_t offset, size_t bytes);
+    /* Goes on, in the drain, with all that it has. Has something moved? May be null. */
+    int (*drain)(nbcolli_executor *e);
+    /* Of a pass, which is none for -1, or of who is about to sleep on that poller. May be null: there is no such. */
+    nbcolli_sight (*look)(nbcolli_executor *e, int poller);
+    /* 1 + the number, as `called` counts, of the first operation that it has; 0: none. In a round of asking: asks for
+     * whom that waits (nbcolli_ask_freed). Is there somebody? May be null, both. */
+    uint64_t (*first)(const nbcolli_executor *e);
+    int (*look_after)(nbcolli_executor *e);
+    /* With its communicator, which has it. Null: that never has it then. */
+    void (*free)(nbcolli_executor *e);
+} nbcolli_executor_table;
+
+/* The beginning of each. */
+struct nbcolli_executor {
+    const nbcolli_executor_table *does;
+    struct nbcoll_comm *comm;
+    nbcolli_executor *next;   /* in its communicator's list: calls, on the caller's side and inside */
+    nbcolli_executor *beside; /* in its context's, at which passes look: calls that open and close it */
+    uint64_t called;          /* starts: so many of its numbered ones, on all ranks alike */
+    uint32_t hash;            /* what ranks say of it when they make the communicator; 0: nothing */
+    atomic_uint over;         /* OK; or why it starts nothing more. Read by starts, for itself */
+};
+
+typedef enum nbcolli_agent_rest {
+    NBCOLLI_AGENT_NO_REST, /* there is something to do */
+    NBCOLLI_AGENT_LOOKS,   /* something is under way, and nothing tells that it can go on */
+    NBCOLLI_AGENT_RESTS    /* until it is rung */
+} nbcolli_agent_rest;
+
+/* What is asked of an agent, which begins with a pointer to this. */
+typedef struct nbcolli_agent_table {
+    /* May it serve a communicator over this endpoint? ERR_UNSUPPORTED; ERR_BUSY: another one is served. */
+    nbcoll_status (*suits)(const struct nbcoll_agent *a, const nbcoll_context *c, const nbcoll_endpoint *ep);
+    /* Its executor for a communicator that is being made; ERR_MEMORY. When that has begun the context holds it. */
+    nbcoll_status (*serve)(struct nbcoll_agent *a, struct nbcoll_comm *comm, nbcolli_executor **out);
+    void (*hold)(struct nbcoll_agent *a);
+
+    /* For drivers. In this one from now on, whose epoll descriptor has a bell of the agent's; and out of it, while it
+     * makes no progress. ERR_CONFIG (another process executes), ERR_BUSY, ERR_TRANSPORT (no descriptor). */
+    nbcoll_status (*own)(struct nbcoll_agent *a, const void *driver, int poller);
+    void (*disown)(struct nbcoll_agent *a, int poller);
+    int (*progress)(struct nbcoll_agent *a);
+    /* Lets the driver sleep. Then, also instead: it is awake. 1: the agent had been rung. */
+    nbcolli_agent_rest (*arm)(struct nbcoll_agent *a);
+    int (*wake)(struct nbcoll_agent *a);
+} nbcolli_agent_table;
+
+static inline const nbcolli_agent_table *nbcolli_agent_does(const struct nbcoll_agent *a)
+{
+    return *(const nbcolli_agent_table *const *)(const void *)a;
+}
+
+#endif
