@@ -33,8 +33,9 @@ static void print_table_row(const json_t *row, const json_t *before)
     row_print(row, " %-7s{memory} %-11s{form} %8.2f{us} %8.2f{peer_us} %5.2f{ratio}");
     printf(" %-14s %7s\n", interval, copies);
     if (json_object_get(row, "parts"))
-        row_print(row, "                       = %.2f{parts.calls} calls + %.2f{parts.copies} copies + %.2f{parts.lines} "
-                       "lines + %.2f{parts.waiting} waiting\n");
+        row_print(row,
+                  "                       = %.2f{parts.calls} calls + %.2f{parts.copies} copies + %.2f{parts.lines} "
+                  "lines + %.2f{parts.waiting} waiting\n");
     if (row_number(row, "preempted"))
         row_print(row, "                       (%d{preempted} batches with a preempted rank)\n");
 }
@@ -127,7 +128,8 @@ int against_plot(const command *self, const char *file, const json_t *rows)
     size_t i;
     json_array_foreach(rows, i, row)
     {
-        const char *form = row_text(row, "form"), *memory = row_text(row, "memory"), *buffers = row_text(row, "buffers");
+        const char *form = row_text(row, "form"), *memory = row_text(row, "memory"),
+                   *buffers = row_text(row, "buffers");
         bench_add_point(pictures, row, row_real(row, "us"), "nbcoll, %s, %s, %s", form, memory, buffers);
         if (strcmp(form, "persistent") == 0 && strcmp(memory, "shared") != 0)
             bench_add_point(pictures, row, row_real(row, "peer_us"), "best peer, %s", buffers);

@@ -64,8 +64,8 @@ static int read_series(const json_t *entry, series *out)
     return json_is_true(json_object_get(entry, "right")) && out->n > 0;
 }
 
-/* Of the entries of a library, a memory and a form, each of which may be null for any, the one that is the fastest; null:
- * none was timed. */
+/* Of the entries of a library, a memory and a form, each of which may be null for any, the one that is the fastest;
+ * null: none was timed. */
 static const json_t *fastest(const json_t *cell, const char *library, const char *memory, const char *form)
 {
     const json_t *best = NULL, *entry;

@@ -105,7 +105,8 @@ static int list_entries(benchmark *b, nbcoll_operation operation)
     int status = 0;
     b->plan.operation = operation;
     b->plan.entries = 0;
-    for (const char *at = command_next_name(b->rules.algorithm, name); *name && !status; at = command_next_name(at, name)) {
+    for (const char *at = command_next_name(b->rules.algorithm, name); *name && !status;
+         at = command_next_name(at, name)) {
         const nbcoll_algorithm *algorithm = catalogue_find(operation, name);
         int is_default = strcmp(name, "default") == 0;
         if (algorithm || is_default)

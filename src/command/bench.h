@@ -167,8 +167,8 @@ void bench_explain_moods(void);
 /* Draws the medians of all rows by gnuplot. 0, or an exit status after naming what is wrong. */
 int bench_can_plot(const command *self, const char *file);
 int bench_plot(const command *self, const char *file, const json_t *rows);
-/* Pictures, to begin with an empty object: adds a row's time to that of its operation and ranks, in a line of this title.
- * The scales know no 0. bench_draw has gnuplot draw them, and gives them up. */
+/* Pictures, to begin with an empty object: adds a row's time to that of its operation and ranks, in a line of this
+ * title. The scales know no 0. bench_draw has gnuplot draw them, and gives them up. */
 void bench_add_point(json_t *pictures, const json_t *row, double us, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 int bench_draw(const command *self, const char *file, json_t *pictures);

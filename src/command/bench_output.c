@@ -135,9 +135,10 @@ static void print_osu_row(const json_t *row, const json_t *before)
     double bytes = (double)row_number(row, "bytes"), latency = row_real(row, "blocking.mean");
     if (!before || !row_same(before, row, TITLE)) {
         fputs(before ? "\n" : "", stdout);
-        row_print(row, "# nbcoll %s{operation}, %d{ranks} ranks\n"
-                       "# Size     Avg Latency(us) Min Latency(us) Max Latency(us) Iterations  Overall(us)  Compute(us) "
-                       "Pure Comm.(us) Overlap(%%) Bandwidth(MB/s)  Algorithm\n");
+        row_print(row,
+                  "# nbcoll %s{operation}, %d{ranks} ranks\n"
+                  "# Size     Avg Latency(us) Min Latency(us) Max Latency(us) Iterations  Overall(us)  Compute(us) "
+                  "Pure Comm.(us) Overlap(%%) Bandwidth(MB/s)  Algorithm\n");
     }
     double overlap = 100 * row_real(row, "overlap");
     row_print(row, "%-10d{bytes} %15.2f{blocking.mean} %15.2f{blocking.min} %15.2f{blocking.max} %10d{iterations} "

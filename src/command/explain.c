@@ -104,9 +104,10 @@ static void print_costs(const nbcoll_terms *t, int is_here, const nbcoll_args *a
     json_t *model = model_object(t);
 
     printf("\nthe cost model%s: ", is_here ? ", as this machine's ranks find it" : "");
-    row_print(model, "alpha %d{alpha} ns, beta %d{beta} ps a byte, overhead %d{overhead} ns, gamma %d{gamma} ps a byte, get "
-                     "%d{get} ns,\n                eager %d{eager} bytes, %d{eager_byte} ps a byte more, credits "
-                     "%d{credits}\n");
+    row_print(model,
+              "alpha %d{alpha} ns, beta %d{beta} ps a byte, overhead %d{overhead} ns, gamma %d{gamma} ps a byte, get "
+              "%d{get} ns,\n                eager %d{eager} bytes, %d{eager_byte} ps a byte more, credits "
+              "%d{credits}\n");
     json_decref(model);
     if (t->nodes)
         printf("                inside %d nodes: alpha %" PRIu32 " ns, beta %" PRIu32 " ps a byte, overhead %" PRIu32

@@ -162,7 +162,8 @@ static void print_all(json_t *all)
 {
     const char *name;
     json_t *value;
-    row_print(all, "nbcoll %s{version}, ABI %d{abi}\n\nalgorithms of each operation, for small data first, for large data second:\n");
+    row_print(all, "nbcoll %s{version}, ABI %d{abi}\n\nalgorithms of each operation, for small data first, for large "
+                   "data second:\n");
     json_object_foreach(json_object_get(all, "operations"), name, value)
         print_list(name, value);
     printf("\n%-21s", "types");
@@ -178,11 +179,13 @@ static void print_all(json_t *all)
         print_path(name, value);
     if (json_array_size(json_object_get(all, "cells")))
         puts("\ncells of a communicator, by default, in the shared memory of each rank:");
-    rows_print(json_object_get(all, "cells"),
-               "%3d{ranks} ranks    %d{bytes} bytes; the quota of %d{quota} has room for %d{communicators} communicators\n");
-    row_print(all, "\nschedules    %d{schedules.most} bytes of them a communicator keeps by default; a call unlike all kept "
-                   "ones, if in its\n             count alone, builds one: nbcoll_comm_schedules says how many were, and\n"
-                   "             nbcoll_comm_config.schedule_bytes sets the bound\n");
+    rows_print(
+        json_object_get(all, "cells"),
+        "%3d{ranks} ranks    %d{bytes} bytes; the quota of %d{quota} has room for %d{communicators} communicators\n");
+    row_print(all,
+              "\nschedules    %d{schedules.most} bytes of them a communicator keeps by default; a call unlike all kept "
+              "ones, if in its\n             count alone, builds one: nbcoll_comm_schedules says how many were, and\n"
+              "             nbcoll_comm_config.schedule_bytes sets the bound\n");
     print_machine(json_object_get(all, "machine"));
     puts("\nwhat messages cost, as ends of one rank say it to the choice of algorithms (nbcoll/select.h):");
     rows_print(json_object_get(all, "prices"),

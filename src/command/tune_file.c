@@ -69,8 +69,9 @@ static void put_machine(const tune *t, FILE *out)
     if (gmtime_r(&now, &utc))
         strftime(when, sizeof when, "%Y-%m-%d %H:%M UTC", &utc);
     snprintf(text, sizeof text,
-             "measured until %s on %s: ranks as %s over shared memory, %d cores, %d rounds of %d iterations; mood", when,
-             host, t->plan.are_threads ? "threads" : "processes", bench_cores(), t->plan.rounds, t->plan.iterations);
+             "measured until %s on %s: ranks as %s over shared memory, %d cores, %d rounds of %d iterations; mood",
+             when, host, t->plan.are_threads ? "threads" : "processes", bench_cores(), t->plan.rounds,
+             t->plan.iterations);
     for (const char *mood = moods; *mood; mood++) {
         size_t points = 0;
         for (size_t i = 0; i < tune_all(t); i++)
@@ -95,8 +96,10 @@ static void put_head(const tune *t, FILE *out)
                 nbcoll_type_name(t->plan.reduction.type), nbcoll_op_name(t->plan.reduction.op),
                 t->is_changing ? ", buffers changing" : "");
     put_comment(out, text);
-    snprintf(text, sizeof text, "Where there is no rule, no algorithm was faster than the compiled-in choice by more than "
-             "%g%% and the noise.", 100 * t->within);
+    snprintf(text, sizeof text,
+             "Where there is no rule, no algorithm was faster than the compiled-in choice by more than "
+             "%g%% and the noise.",
+             100 * t->within);
     put_comment(out, text);
 }
 
