@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # promises.sh <tree>: says which promise of docs/design.md, a list item of its section 12, names no test, and which test
-# it names that is not there. A tree without promises is said, too.
+# it names that is not there.
 set -eu
 cd "$1"
 page=docs/design.md
-grep -qs '^## 12\. ' $page || { echo "$page: has no promises" && exit 0; }
+[ -e $page ] || exit 0
 
 awk '
 function end() { if (promise != "") print promise, named ? named : "-" }

@@ -2,8 +2,7 @@
 #
 # purity.sh <tree>: says where the library (include, src but for src/command and src/conformance, transports) calls what
 # it leaves to its host: printing, the environment, the end of the process, and, but for the files that fall back on the
-# C library where a hook is missing, memory, clock and threads. And where shm calls the system past its table. A tree
-# without files is said, too.
+# C library where a hook is missing, memory, clock and threads. And where shm calls the system past its table.
 set -eu
 cd "$1"
 
@@ -12,12 +11,11 @@ environment='getenv|secure_getenv'
 hooks='malloc|calloc|realloc|aligned_alloc|posix_memalign|free|strdup|clock_gettime|gettimeofday|time|usleep|nanosleep|sched_yield|pthread_[a-z_]*|thrd_[a-z_]*'
 calls='close|open|read|write|fcntl|ioctl|mmap|munmap|madvise|mprotect|syscall|poll|ppoll|epoll_[a-z0-9_]*|eventfd|getpid|gettid|geteuid|getuid|stat|fstat|getrandom|prctl|sysinfo|getrlimit|fallocate|ftruncate|memfd_create|process_vm_[a-z]*|socket|socketpair|bind|listen|accept|accept4|connect|shutdown|getsockopt|setsockopt|send|sendmsg|recv|recvmsg|kill|fork|sched_[a-z]*|nbcolli_sleep|nbcolli_cores_allowed|nbcolli_wakeup_ring|nbcolli_wakeup_heard'
 
-files=$(find include src transports -name '*.[ch]' 2>/dev/null | LC_ALL=C sort)
-[ -n "$files" ] || echo "nothing to check"
-echo "$files" | grep -v '^src/command/\|^src/conformance/' | xargs -r awk -v never="$never" -v environment="$environment" -v hooks="$hooks" -v calls="$calls" '
+find include src transports -name '*.[ch]' ! -path 'src/command/*' ! -path 'src/conformance/*' 2>/dev/null |
+    LC_ALL=C sort | xargs -r awk -v never="$never" -v environment="$environment" -v hooks="$hooks" -v calls="$calls" '
     function words_of(file) {
-        if (file ~ /^src\/(host\/host\.h|engine\/state\/caller\.c|engine\/progress\/lock\.c)$/ ||
-            file ~ /^src\/(engine\/calls\/wait\.c|driver\/lock\.c|driver\/run\.c)$/)
+        if (file ~ /^src\/(host\/host\.h|engine\/1_state\/caller\.c|engine\/6_progress\/lock\.c)$/ ||
+            file ~ /^src\/(engine\/7_calls\/wait\.c|driver\/lock\.c|driver\/run\.c)$/)
             return never "|" environment
         if (file == "src/engine/calls/tick.c") { # asks who handles a signal; the clock of a handler
             sub(/\|sigaction$/, "", never_here)

@@ -2,30 +2,14 @@
 #
 # structure.sh <tree>: says which file of the tree closes a circle, or calls upwards. Somebody who reads a folder, or a
 # file of src, need not have read those that are built upon it. No circle is allowed between the folders of src and
-# transports, nor between the files of a folder of src (in src/engine x.h and x.c are one); and a folder of the engine
-# uses only itself and those above it in src/engine/README.md, whose headings "## <folder>" name them all. A file uses
-# what it includes, and the files whose functions it names (or whose names it makes by nbcolli_##). A header uses no
-# function by declaring it. Functions of other names than nbcoll... are a file's own; the public headers are nobody's, and
-# belong to everybody. A tree without files, and a folder of the engine without a heading, are said, too.
+# transports, nor between the files of a folder of src (in src/engine x.h and x.c are one); and a layer of the engine
+# (src/engine/<number>_<name>) uses only itself and layers with lower numbers. A file uses what it includes, and the files
+# whose functions it names (or whose names it makes by nbcolli_##). A header uses no function by declaring it. Functions
+# of other names than nbcoll... are a file's own; the public headers are nobody's, and belong to everybody.
 set -eu
 cd "$1"
 
-files=$(find src transports -name '*.[ch]' ! -path src/nbcoll.c 2>/dev/null | LC_ALL=C sort)
-[ -n "$files" ] || echo "nothing to check"
-order=$(sed -n 's/^## //p' src/engine/README.md 2>/dev/null | tr '\n' ' ')
-for folder in $(echo "$files" | sed -n 's,^src/engine/\([^/]*\)/.*,\1,p' | uniq); do
-    case " $order" in
-    *" $folder "*) ;;
-    *) echo "src/engine/$folder: has no heading in src/engine/README.md" ;;
-    esac
-done
-
-echo "$files" | xargs -r awk -v order="$order" '
-BEGIN {
-    layers = split(order, layer_name, " ")
-    for (i = 1; i <= layers; i++)
-        height[layer_name[i]] = i
-}
+find src transports -name '*.[ch]' ! -path src/nbcoll.c 2>/dev/null | LC_ALL=C sort | xargs -r awk '
 # The folder that a file belongs to, and its module: the file, in the engine without its ending.
 function folder(file, part) {
     split(file, part, "/")
@@ -36,8 +20,8 @@ function module(file) {
         sub(/\.[ch]$/, "", file)
     return file
 }
-function layer(file, part) {
-    return file ~ /^src\/engine\// && split(file, part, "/") == 4 ? height[part[3]] : 0
+function layer(file) {
+    return file ~ /^src\/engine\/[0-9]+_/ ? substr(file, 12) + 0 : 0
 }
 # path, as seen from the folder of file, without its dots
 function resolved(file, path) {

@@ -17,5 +17,3 @@ printf -- '- **A**: kept\n  always (unit/test_one).\n- **B** (unit/test_one)\n##
 echo '- **A**: kept' | refuses $page ':4: names no test'
 printf -- '- **A** (unit/test_one)\n- **B**: kept (unit/test_two, unit/test_one)\n' |
     refuses $page ':5: there is no test unit/test_two'
-rm "$work/tree/$page"
-[ "$(sh "$checker" "$work/tree")" = "$page: has no promises" ]

@@ -9,8 +9,6 @@ rule structure
 sample()
 {
     rm -rf "$work/tree"
-    mkdir -p "$work/tree/src/engine"
-    printf '## state\n## wire\n' >"$work/tree/src/engine/README.md"
     while IFS= read -r line; do
         case $line in
         '== '*)
@@ -83,9 +81,3 @@ up=src/engine/wire/up.c
     refuses $one.c ": uses nbcolli_up of a higher layer, $up"
 (echo "== $one.c" && echo '#include "../wire/up.h"') |
     refuses $one.c ': uses #include of a higher layer, src/engine/wire/up.h'
-(echo "== src/engine/other/up.c" && function_ nbcolli_up other) | sample
-grep -qx 'src/engine/other: has no heading in src/engine/README.md' "$work/said"
-
-# A tree in which there is nothing to check.
-sample </dev/null
-grep -qx 'nothing to check' "$work/said"
