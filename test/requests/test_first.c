@@ -249,12 +249,63 @@ static void what_has_ended_twice_is_told_once(void **state)
     close_array(&a);
 }
 
+/* Others of the context have ended, more than the array has, and nobody has been told: what ends in the array is found
+ * beside them, and each of them where it comes in. */
+static void what_has_ended_beside_the_array_hides_nothing(void **state)
+{
+    enum { N = 10, OTHERS = 40 };
+    static array a;
+    size_t index, ended, indices[N];
+    nbcoll_request own[OTHERS], root[OTHERS];
+
+    (void)state;
+    open_array(&a, N, 1);
+    for (int i = 0; i < N; i++)
+        start_at(&a, i, i);
+    EXPECT(ERR_TIMEOUT, nbcoll_wait_any(N, a.request, &index, 0));
+    for (int i = 0; i < OTHERS; i++) {
+        EXPECT(OK, nbcoll_ibarrier(a.w.comm[1], &own[i]));
+        EXPECT(OK, nbcoll_ibarrier(a.w.comm[0], &root[i]));
+        for (int k = 0; k < 4; k++) {
+            nbcoll_progress(a.w.context[0]);
+            nbcoll_progress(a.w.context[1]);
+        }
+        EXPECT(ERR_TIMEOUT, nbcoll_wait_any(N, a.request, &index, 0));
+        if (i % 4)
+            continue;
+        int at = i / 4;
+        send_operation(&a, at);
+        if (i % 8)
+            EXPECT(OK, nbcoll_wait_any(N, a.request, &indices[0], NBCOLL_FOREVER));
+        else
+            EXPECT(OK, nbcoll_wait_some(N, a.request, &ended, indices, NULL, NBCOLL_FOREVER));
+        assert_int_equal(indices[0], at);
+        took(&a, indices[0]);
+        start_at(&a, at, at);
+    }
+    for (int i = 0; i < OTHERS; i++) {
+        nbcoll_request kept = a.request[i % N];
+        a.request[i % N] = own[i];
+        EXPECT(OK, nbcoll_wait_any(N, a.request, &index, 0));
+        assert_int_equal(index, i % N);
+        a.request[i % N] = kept;
+    }
+    world_finish(&a.w, OTHERS, root);
+    while (a.active > 0) {
+        send_some(&a, N);
+        while (wait_once(&a, 0))
+            ;
+    }
+    close_array(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whatever_is_done_with_the_array_all_that_end_are_found),
         cmocka_unit_test(what_has_ended_before_it_came_into_the_array_is_found),
         cmocka_unit_test(what_has_ended_twice_is_told_once),
+        cmocka_unit_test(what_has_ended_beside_the_array_hides_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

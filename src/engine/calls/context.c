@@ -70,6 +70,7 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
     c->flags = config.flags;
     c->credits = config.credits;
     c->poller = -1;
+    c->unreported_end = &c->unreported;
     c->delayed_end = &c->delayed;
     c->serves = NBCOLLI_SERVES_ALL;
     c->failure.rank = -1;

@@ -22,13 +22,24 @@ static int nbcolli_is_active(const nbcolli_request *r)
 
 /* ---- one look ---------------------------------------------------------------------------------------------------- */
 
-/* Of a request that was not found: OK if its end has been reported. */
-static nbcoll_status nbcolli_peek_stale(const nbcoll_request *request, nbcoll_context *c)
+/* What a request has come to. The lock is held. */
+static nbcoll_status nbcolli_request_said(const nbcoll_request *request)
 {
-    nbcoll_status s = nbcolli_enter(c);
-    if (s != NBCOLL_OK)
-        return s;
-    return nbcolli_leave(c, nbcolli_was_reported(*request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
+    const nbcolli_request *r = nbcolli_request_find(*request);
+
+    if (!r)
+        return nbcolli_was_reported(*request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST;
+    unsigned state = atomic_load_explicit(&r->state, memory_order_relaxed); /* the lock orders it */
+    if (nbcolli_is_pending(state))
+        return NBCOLL_PENDING;
+    return nbcolli_is_unreported(state) && !r->done ? r->status : NBCOLL_OK; /* the callback reports how it ended */
+}
+
+nbcoll_status nbcolli_outcome(const nbcoll_request *request)
+{
+    nbcoll_context *c = nbcolli_context_of(*request);
+    nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_OK;
+    return c && s == NBCOLL_OK ? nbcolli_leave(c, nbcolli_request_said(request)) : s;
 }
 
 nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
@@ -43,115 +54,79 @@ nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
         return NBCOLL_ERR_FORKED;
     r = nbcolli_request_find(*request);
     if (!r)
-        return nbcolli_peek_stale(request, c);
+        return nbcolli_outcome(request);
     unsigned state = atomic_load_explicit(&r->state, memory_order_acquire); /* sees the buffers of an ended one */
     *idle = state == NBCOLLI_REQUEST_INACTIVE;
     return nbcolli_is_pending(state) ? NBCOLL_PENDING : NBCOLL_OK;
 }
 
-nbcoll_status nbcolli_outcome(const nbcoll_request *request)
+/* Reports the end of one that is not active. The lock is held. */
+static void nbcolli_take_end(nbcoll_context *c, nbcoll_request *request)
 {
-    nbcoll_context *c = nbcolli_context_of(*request);
-    nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_OK;
-    nbcolli_request *r;
-
-    if (!c || s != NBCOLL_OK)
-        return s;
-    r = nbcolli_request_find(*request);
-    switch (r ? atomic_load_explicit(&r->state, memory_order_relaxed) : NBCOLLI_REQUEST_FREE) { /* the lock orders it */
-    case NBCOLLI_REQUEST_FREE:
-        return nbcolli_leave(c, nbcolli_was_reported(*request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
-    case NBCOLLI_REQUEST_INACTIVE: return nbcolli_leave(c, NBCOLL_OK);
-    case NBCOLLI_REQUEST_ENDED:
-    case NBCOLLI_REQUEST_OVER:
-        return nbcolli_leave(c, r->done ? NBCOLL_OK : r->status);
-    default: return nbcolli_leave(c, NBCOLL_PENDING);
-    }
-}
-
-/* What the request came to, if it ended; that reports the end. The lock is held. */
-static nbcoll_status nbcolli_take_end(nbcoll_context *c, nbcolli_request *r, nbcoll_request *request)
-{
-    nbcoll_status s = r->done ? NBCOLL_OK : r->status; /* the callback reports how it ended */
-
+    nbcolli_request *r = nbcolli_request_find(*request);
     /* relaxed: the lock orders it */
-    switch (atomic_load_explicit(&r->state, memory_order_relaxed)) {
-    case NBCOLLI_REQUEST_INACTIVE:
-        return NBCOLL_OK;
-    case NBCOLLI_REQUEST_ENDED:
-    case NBCOLLI_REQUEST_OVER:
-        break;
-    default:
-        return NBCOLL_PENDING;
-    }
-    if (r->persistent) {
-        if (!r->calling) /* else its callback is about to run, which may start it again */
+    int is_told = r && !nbcolli_is_unreported(atomic_load_explicit(&r->state, memory_order_relaxed));
+
+    if (r && r->persistent) {
+        if (!is_told && !r->calling) /* else its callback is about to run, which may start it again */
             atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_release); /* for its next start */
-        return s;
+        return;
     }
-    if (!r->calling) /* else released after its callback */
+    if (r && !r->calling) /* else released after its callback */
         nbcolli_request_release(c, r);
     *request = (nbcoll_request){0};
+}
+
+/* What has become of the request; that reports its end. The lock is held. */
+static nbcoll_status nbcolli_take_any_end(nbcoll_context *c, nbcoll_request *request)
+{
+    nbcoll_status s = nbcolli_request_said(request);
+    if (s != NBCOLL_PENDING && s != NBCOLL_ERR_REQUEST)
+        nbcolli_take_end(c, request);
     return s;
 }
 
-/* May the passes be left to a driver, and has it left nothing for a call? */
-static int nbcolli_is_driven_on(const nbcoll_context *c)
-{
-    return nbcolli_is_driven(c) && !nbcolli_driven_has_steps(c);
-}
-
-/* Another thread is inside, and advances what is pending. But what has ended is reported when that one is out: a wait
- * that was woken for it is not told again. */
-static __attribute__((noinline)) nbcoll_status nbcolli_enter_after(nbcoll_context *c, int is_pending)
-{
-    return is_pending && !nbcolli_is_inside(c) ? NBCOLL_PENDING : nbcolli_enter(c);
-}
-
-/* What has become of the request; the lock is held. */
-static nbcoll_status nbcolli_take_any_end(nbcoll_context *c, nbcolli_request *r, nbcoll_request *request)
-{
-    if (nbcolli_is_of(r, request->generation))
-        return nbcolli_take_end(c, r, request);
-    if (!nbcolli_was_reported(*request))
-        return NBCOLL_ERR_REQUEST;
-    *request = (nbcoll_request){0};
-    return NBCOLL_OK;
-}
-
 /* The way out of a test. The callbacks that run now may end the request: whoever hears that it is pending may sleep. */
-static nbcoll_status nbcolli_leave_test(nbcoll_context *c, nbcolli_request *r, nbcoll_request *request, nbcoll_status s)
+static nbcoll_status nbcolli_leave_test(nbcoll_context *c, nbcoll_request *request, nbcoll_status s)
 {
     int reports = c->ended != NULL;
 
     s = nbcolli_leave_reporting(c, s);
     if (!reports || s != NBCOLL_PENDING || nbcolli_enter(c) != NBCOLL_OK)
         return s;
-    return nbcolli_leave(c, nbcolli_take_any_end(c, r, request));
+    return nbcolli_leave(c, nbcolli_take_any_end(c, request));
 }
 
 /* Where any thread may come, a callback reports the end, or the handle may be stale. `passes`: also where a driver
  * makes them. */
-static nbcoll_status nbcolli_test_slowly(nbcoll_request *request, nbcolli_request *r, nbcoll_context *c, int passes)
+static nbcoll_status nbcolli_test_slowly(nbcoll_request *request, int passes)
 {
+    nbcolli_request *r = nbcolli_entry_of(*request);
+    nbcoll_context *c = r->context;
     nbcoll_status s;
 
     if (nbcolli_is_forked(c))
         return NBCOLL_ERR_FORKED;
     int is_pending = nbcolli_is_of(r, request->generation) &&
                      nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed)); /* the lock orders it */
-    if (is_pending && !passes && nbcolli_is_driven_on(c))
-        return NBCOLL_PENDING;
-    if (!nbcolli_try_lock(c) && (s = nbcolli_enter_after(c, is_pending)) != NBCOLL_OK)
-        return s;
+    if (is_pending && !passes && nbcolli_is_driven(c) && !nbcolli_driven_has_steps(c))
+        return NBCOLL_PENDING; /* the passes are left to a driver, and it has left nothing for a call */
+    if (!nbcolli_try_lock(c)) {
+        /* Another thread is inside, and advances what is pending. But what has ended is reported when that one is out:
+         * a wait that was woken for it is not told again. */
+        if (is_pending && !nbcolli_is_inside(c))
+            return NBCOLL_PENDING;
+        if ((s = nbcolli_enter(c)) != NBCOLL_OK)
+            return s;
+    }
     if (is_pending) {
         c->driven.looked = 1;
         nbcolli_pass(c);
     }
-    return nbcolli_leave_test(c, r, request, nbcolli_take_any_end(c, r, request));
+    return nbcolli_leave_test(c, request, nbcolli_take_any_end(c, request));
 }
 
-/* The same as take_end, for a request of which nothing else is to be looked after. */
+/* The same as take_end, for one that has ended and of which nothing else is to be looked after. Returns how. */
 static inline nbcoll_status nbcolli_take_plain_end(nbcoll_context *c, nbcolli_request *r, nbcoll_request *request)
 {
     nbcoll_status s = r->status;
@@ -166,15 +141,16 @@ static inline nbcoll_status nbcolli_take_plain_end(nbcoll_context *c, nbcolli_re
     return s;
 }
 
-NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_test(nbcoll_request *request, nbcolli_request *r)
+NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_test(nbcoll_request *request)
 {
+    nbcolli_request *r = nbcolli_entry_of(*request);
     nbcoll_context *c = r->context;
     nbcoll_status s = NBCOLL_OK;
     /* relaxed, here and below: of one thread */
     if (r->is_heeded || c->flags & NBCOLL_ANY_THREAD || nbcolli_is_forked(c) ||
         atomic_load_explicit(&r->generation, memory_order_relaxed) != request->generation ||
         atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_FREE || !nbcolli_try_lock(c))
-        return nbcolli_test_slowly(request, r, c, 0);
+        return nbcolli_test_slowly(request, 0);
     if (nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed)))
         nbcolli_pass(c);
     unsigned state = atomic_load_explicit(&r->state, memory_order_relaxed);
@@ -182,7 +158,7 @@ NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_test(nbcoll_request *request, nbcoll
         s = nbcolli_take_plain_end(c, r, request);
     else if (state != NBCOLLI_REQUEST_INACTIVE)
         s = NBCOLL_PENDING;
-    return c->ended ? nbcolli_leave_test(c, r, request, s) : nbcolli_leave(c, s);
+    return c->ended ? nbcolli_leave_test(c, request, s) : nbcolli_leave(c, s);
 }
 
 /* What a look is enough for, at a request that keeps a run: one that replays, or has ended. AGAIN: it replays, and its
@@ -206,23 +182,12 @@ static inline nbcoll_status nbcolli_request_look(nbcoll_request *request)
     return nbcolli_request_take_kept(request, r->status);
 }
 
-static __attribute__((noinline)) nbcoll_status nbcolli_test_kept_slowly(nbcoll_request *request)
-{
-    return nbcolli_test(request, (nbcolli_request *)request->at);
-}
-
-static __attribute__((noinline)) nbcoll_status nbcolli_test_kept(nbcoll_request *request)
-{
-    nbcoll_status s = nbcolli_request_look(request);
-    return s == NBCOLL_PENDING || s == NBCOLL_AGAIN ? nbcolli_test_kept_slowly(request) : s;
-}
-
 nbcoll_status nbcoll_test(nbcoll_request *request)
 {
     if (!request || !request->at)
         return request ? NBCOLL_OK : NBCOLL_ERR_NULL;
-    nbcolli_request *r = (nbcolli_request *)request->at;
-    return r->kept ? nbcolli_test_kept(request) : nbcolli_test(request, r);
+    nbcoll_status s = nbcolli_request_look(request);
+    return s == NBCOLL_PENDING || s == NBCOLL_AGAIN ? nbcolli_test(request) : s;
 }
 
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
@@ -250,33 +215,6 @@ static nbcoll_status nbcolli_request_expired(nbcolli_request *r)
     return s;
 }
 
-static nbcoll_status nbcolli_wait_expired(nbcoll_context *c, nbcoll_request request)
-{
-    if (nbcolli_enter(c) != NBCOLL_OK)
-        return NBCOLL_ERR_FORKED;
-    nbcolli_request *r = nbcolli_request_find(request);
-    return nbcolli_leave(c, r ? nbcolli_request_expired(r) : NBCOLL_ERR_TIMEOUT);
-}
-
-/* After a first look. */
-static nbcoll_status nbcolli_wait_on(nbcoll_request *request, uint64_t timeout)
-{
-    nbcoll_context *c = nbcolli_context_of(*request);
-    nbcolli_waiter w = {0};
-
-    for (;;) {
-        if (!nbcolli_waiter_pause(&w, &c, 1, timeout))
-            return nbcolli_wait_expired(c, *request);
-        nbcoll_status s = nbcolli_waiter_passes(&w)
-                              ? nbcolli_test_slowly(request, nbcolli_entry_of(*request), c, 1)
-                              : nbcoll_test(request);
-        if (s != NBCOLL_PENDING) {
-            nbcolli_waiter_end(&w);
-            return s;
-        }
-    }
-}
-
 /* After a glance that found nothing: further ones, while spinning is right, or after yields to the ranks of this core,
  * for which nothing has to be unfolded. PENDING: a call that enters is to see. */
 static nbcoll_status nbcolli_request_look_on(nbcoll_request *request, uint64_t timeout)
@@ -297,25 +235,6 @@ static nbcoll_status nbcolli_request_look_on(nbcoll_request *request, uint64_t t
             return s;
     }
     return NBCOLL_PENDING;
-}
-
-/* After a glance that was not enough. */
-static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_request *request, uint64_t timeout,
-                                                                   nbcoll_status s)
-{
-    if (s == NBCOLL_AGAIN)
-        s = nbcolli_request_look_on(request, timeout);
-    if (s == NBCOLL_PENDING)
-        s = request->at ? nbcolli_test(request, (nbcolli_request *)request->at) : NBCOLL_OK;
-    return s == NBCOLL_PENDING ? nbcolli_wait_on(request, timeout) : s;
-}
-
-nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
-{
-    if (!request)
-        return NBCOLL_ERR_NULL;
-    nbcoll_status s = nbcolli_request_look(request);
-    return s == NBCOLL_OK ? s : nbcolli_wait_longer(request, timeout, s);
 }
 
 /* To be drained; then the executor, if it returns one, is to go. */
@@ -341,32 +260,7 @@ static nbcoll_status nbcolli_leave_cancelled(nbcoll_context *c, nbcolli_executor
     return s;
 }
 
-/* A look at a request whose handle nobody has got: it is what it was, and no callback reports its end. `passes`: also
- * where a driver makes them. */
-static inline nbcoll_status nbcolli_test_own(nbcoll_context *c, nbcolli_request *r, int passes)
-{
-    unsigned state = atomic_load_explicit(&r->state, memory_order_relaxed); /* the lock orders it */
-    nbcoll_status s = NBCOLL_PENDING;
-
-    if (nbcolli_is_forked(c))
-        return NBCOLL_ERR_FORKED;
-    if (nbcolli_is_pending(state) && !passes && nbcolli_is_driven_on(c))
-        return NBCOLL_PENDING;
-    if (!nbcolli_try_lock(c) && (s = nbcolli_enter_after(c, nbcolli_is_pending(state))) != NBCOLL_OK)
-        return s;
-    if (nbcolli_is_pending(state)) {
-        c->driven.looked = 1;
-        nbcolli_pass(c);
-        state = atomic_load_explicit(&r->state, memory_order_relaxed); /* as above */
-    }
-    if (!nbcolli_is_pending(state)) {
-        s = r->status;
-        nbcolli_request_release(c, r);
-    }
-    return nbcolli_leave_reporting(c, s);
-}
-
-/* The deadline is over. */
+/* The deadline is over, for one whose handle nobody else has got: it is left to itself, cancelled. */
 static nbcoll_status nbcolli_leave_alone(nbcoll_context *c, nbcolli_request *r)
 {
     if (nbcolli_enter(c) != NBCOLL_OK)
@@ -391,44 +285,71 @@ static nbcoll_status nbcolli_leave_alone(nbcoll_context *c, nbcolli_request *r)
     return nbcolli_leave_cancelled(c, e, s);
 }
 
+static nbcoll_status nbcolli_wait_expired(nbcoll_context *c, nbcoll_request request)
+{
+    if (nbcolli_enter(c) != NBCOLL_OK)
+        return NBCOLL_ERR_FORKED;
+    nbcolli_request *r = nbcolli_request_find(request);
+    return nbcolli_leave(c, r ? nbcolli_request_expired(r) : NBCOLL_ERR_TIMEOUT);
+}
+
+/* After a first look. */
+static nbcoll_status nbcolli_wait_on(nbcoll_request *request, uint64_t timeout, int leaves)
+{
+    nbcoll_context *c = nbcolli_context_of(*request);
+    nbcolli_waiter w = {0};
+    nbcoll_status s = NBCOLL_PENDING;
+
+    while (s == NBCOLL_PENDING) {
+        if (!nbcolli_waiter_pause(&w, &c, 1, timeout))
+            return leaves ? nbcolli_leave_alone(c, nbcolli_entry_of(*request)) : nbcolli_wait_expired(c, *request);
+        s = nbcolli_waiter_passes(&w) ? nbcolli_test_slowly(request, 1) : nbcoll_test(request);
+    }
+    nbcolli_waiter_end(&w);
+    return s;
+}
+
+/* After a glance that was not enough. `leaves`: at the deadline it is left alone. */
+static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_request *request, uint64_t timeout,
+                                                                   nbcoll_status s, int leaves)
+{
+    if (s == NBCOLL_AGAIN)
+        s = nbcolli_request_look_on(request, timeout);
+    if (s == NBCOLL_PENDING)
+        s = request->at ? nbcolli_test(request) : NBCOLL_OK;
+    return s == NBCOLL_PENDING ? nbcolli_wait_on(request, timeout, leaves) : s;
+}
+
+nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
+{
+    if (!request)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_request_look(request);
+    return s == NBCOLL_OK ? s : nbcolli_wait_longer(request, timeout, s, 0);
+}
+
+nbcoll_status nbcolli_wait_or_leave(nbcoll_request request, uint64_t timeout)
+{
+    return nbcolli_wait_longer(&request, timeout, NBCOLL_PENDING, 1);
+}
+
 /* After a glance that was not enough. */
 static __attribute__((noinline)) nbcoll_status nbcolli_wait_kept_longer(nbcolli_request *r, uint64_t timeout,
                                                                         nbcoll_status s)
 {
     nbcoll_request request = nbcolli_request_handle(r);
-
-    if (s == NBCOLL_AGAIN)
-        s = nbcolli_request_look_on(&request, timeout);
-    return s == NBCOLL_PENDING ? nbcolli_wait_or_leave(request, timeout) : s;
+    return nbcolli_wait_longer(&request, timeout, s, 1);
 }
 
 nbcoll_status nbcolli_wait_kept(nbcolli_request *r, uint64_t timeout)
 {
-    nbcoll_status s;
+    nbcoll_status s = NBCOLL_PENDING;
 
     if (r->context->replaying == r)
         s = nbcolli_replay_look(r);
     else if (nbcolli_is_unreported(atomic_load_explicit(&r->state, memory_order_relaxed))) /* of one thread */
         return nbcolli_request_retire_kept(r, r->status);
-    else
-        s = NBCOLL_PENDING;
     return s == NBCOLL_OK ? nbcolli_request_retire_kept(r, s) : nbcolli_wait_kept_longer(r, timeout, s);
-}
-
-nbcoll_status nbcolli_wait_or_leave(nbcoll_request request, uint64_t timeout)
-{
-    nbcolli_request *r = nbcolli_entry_of(request);
-    nbcoll_context *c = r->context;
-    nbcoll_status s = nbcolli_test_own(c, r, 0);
-    nbcolli_waiter w = {0};
-
-    while (s == NBCOLL_PENDING) {
-        if (!nbcolli_waiter_pause(&w, &c, 1, timeout))
-            return nbcolli_leave_alone(c, r);
-        s = nbcolli_test_own(c, r, nbcolli_waiter_passes(&w));
-    }
-    nbcolli_waiter_end(&w);
-    return s;
 }
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
@@ -500,7 +421,7 @@ nbcoll_status nbcoll_cancel(nbcoll_request request)
     nbcolli_drain(c); /* what a tick has left: a communicator whose vote is over */
     nbcolli_request *r = nbcolli_request_find(request);
     if (!r)
-        return nbcolli_leave(c, nbcolli_was_reported(request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
+        return nbcolli_leave(c, nbcolli_request_said(&request));
     nbcolli_executor *e = nbcolli_is_active(r) ? nbcolli_request_cancel(r) : NULL;
     nbcolli_drain(c);
     return nbcolli_leave_cancelled(c, e, NBCOLL_OK);

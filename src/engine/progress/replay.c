@@ -159,9 +159,9 @@ nbcoll_status nbcolli_replay_start(nbcolli_request *r)
                 return nbcolli_replay_begins(r, m, how);
         }
     nbcolli_replay_over(r);
+    nbcolli_list_end(r->context, r);
     r->status = r->outcome = NBCOLL_OK;
-    atomic_store_explicit(&r->state, r->persistent ? NBCOLLI_REQUEST_OVER : NBCOLLI_REQUEST_ENDED,
-                          memory_order_release); /* publishes the buffers */
+    atomic_store_explicit(&r->state, nbcolli_ended_state(r), memory_order_release); /* publishes the buffers */
     nbcolli_replay_leave(r->context);
     return NBCOLL_OK;
 }

@@ -77,7 +77,7 @@ static inline void nbcolli_brief_finish(nbcolli_run *run)
     nbcolli_request *r = run->request;
     nbcolli_slot *slot = nbcolli_slot_of(comm, run->tag);
 
-    if (r->is_heeded || slot->failed || comm->queued || c->flags & (NBCOLL_ANY_THREAD | NBCOLLI_NOTES_ENDS)) {
+    if (r->is_heeded || slot->failed || comm->queued || c->flags & NBCOLL_ANY_THREAD) {
         nbcolli_run_finish(run); /* there is more to look after */
         return;
     }
@@ -93,11 +93,11 @@ static inline void nbcolli_brief_finish(nbcolli_run *run)
     comm->active--;
     c->active--;
     c->driven.ended++;
+    nbcolli_list_end(c, r);
     r->run = NULL;
     r->status = NBCOLL_OK;
     r->outcome = NBCOLL_OK;
-    atomic_store_explicit(&r->state, r->persistent ? NBCOLLI_REQUEST_OVER : NBCOLLI_REQUEST_ENDED,
-                          memory_order_release); /* publishes the buffers */
+    atomic_store_explicit(&r->state, nbcolli_ended_state(r), memory_order_release); /* publishes the buffers */
 }
 
 static int nbcolli_brief_fetch(nbcolli_op *op, const nbcolli_brief *b)

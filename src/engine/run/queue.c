@@ -86,7 +86,8 @@ void nbcolli_request_end(nbcoll_context *c, nbcolli_request *r)
         c->ended = r;
     }
     c->driven.ended++;
-    nbcolli_note_end(c, r);
+    if (!(c->flags & NBCOLL_ANY_THREAD))
+        nbcolli_list_end(c, r);
     int is_over = r->persistent && !r->done && !(c->flags & NBCOLL_ANY_THREAD);
     r->outcome = r->status;
     atomic_store_explicit(&r->state, is_over ? NBCOLLI_REQUEST_OVER : NBCOLLI_REQUEST_ENDED,

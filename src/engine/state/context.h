@@ -16,26 +16,6 @@ typedef struct nbcolli_round {
     int wants;         /* somebody is to be asked in it */
 } nbcolli_round;
 
-/* The array that nbcoll_test_all saw last, where all that were active were this context's. */
-typedef struct nbcolli_tested {
-    const nbcoll_request *requests; /* null: none */
-    size_t n, pending;              /* none before `pending` was active */
-    uint64_t looks;                 /* at it */
-} nbcolli_tested;
-
-#define NBCOLLI_ENDS_MOST 64u
-#define NBCOLLI_ENDS_LEAST 8u         /* requests of an array that is noted */
-#define NBCOLLI_NOTES_ENDS (1u << 31) /* a flag of the context: ends are noted. Calls and progress, of one thread */
-
-/* The array that nbcoll_wait_any or nbcoll_wait_some saw last, where all that were active were this context's, and what
- * has ended since: so they need not look at all of it each time. */
-typedef struct nbcolli_ends {
-    const nbcoll_request *requests; /* null: none */
-    size_t n, left;                 /* of those active, or ended, that have not been taken: perhaps more */
-    uint32_t noted, taken;
-    nbcolli_request *request[NBCOLLI_ENDS_MOST]; /* the last ones of those noted. They never move */
-} nbcolli_ends;
-
 #define NBCOLLI_NEWS 1
 #define NBCOLLI_NEWS_OF_EXECUTORS 2 /* operations of theirs are under way, which ticks leave alone */
 
@@ -137,18 +117,28 @@ struct nbcoll_context {
     size_t active; /* requests, but for those handed over and not taken, and for the one that is replaying */
     nbcoll_failure failure;
 
-    nbcolli_tested tested; /* nbcoll_test_all, in a context of one thread */
-    nbcolli_ends ends;     /* calls and progress, in a context of one thread */
+    /* Calls and progress, in a context of one thread: each request that has ended and whose end has not been reported,
+     * in the order of the ends, and some whose end has. They never move. Calls for several requests take those out. */
+    nbcolli_request *unreported, **unreported_end;
+
+    /* Calls for several requests, in a context of one thread. */
+    size_t place;   /* where the last array that was looked at had a request that was active */
+    uint32_t tests; /* of such arrays, in which not all were looked at */
 
     nbcolli_driven driven; /* in a context of any threads */
     nbcolli_ticks ticks;   /* in a context of one thread */
 };
 
-/* A request has ended. */
-static inline void nbcolli_note_end(nbcoll_context *c, nbcolli_request *r)
+/* A request has ended, in a context of one thread. */
+static inline void nbcolli_list_end(nbcoll_context *c, nbcolli_request *r)
 {
-    if (c->flags & NBCOLLI_NOTES_ENDS)
-        c->ends.request[c->ends.noted++ % NBCOLLI_ENDS_MOST] = r;
+    if (r->is_listed)
+        return;
+    r->is_listed = 1;
+    r->is_elsewhere = 0;
+    r->next_unreported = NULL;
+    *c->unreported_end = r;
+    c->unreported_end = &r->next_unreported;
 }
 
 /* The drain settles the run. */

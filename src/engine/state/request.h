@@ -42,7 +42,10 @@ struct nbcolli_request {
     uint8_t is_heeded; /* its end is more than a status: creating, done, detached, or a watcher is to hear
                           of it. Whoever sets those */
     uint8_t calling;  /* in the list of callbacks to run: set by progress, cleared by the way out of a call */
-    uint32_t place;   /* calls, in a context of one thread: where it was in the array of `ends` of its context */
+    uint8_t is_listed; /* among those of its context whose end has not been reported, or was: calls and progress */
+    uint8_t is_elsewhere; /* calls for several requests: it is listed, and was not among them */
+    nbcolli_request *next_unreported; /* there */
+    const nbcoll_request *seen_at; /* calls for several requests: where its handle was when all were looked at last */
 
     /* The start, before it hands the request over; then progress, which gives the run back or to `run`. */
     uint64_t tag;       /* of its last start */
@@ -109,6 +112,13 @@ static inline int nbcolli_middle_lacks_room(const nbcolli_run *run)
 {
     nbcoll_step room = run->schedule->room;
     return room != NBCOLL_START && run->before[room] != NBCOLLI_STEP_OVER;
+}
+
+/* What it is when it has ended, in a context of one thread, and no callback reports that. */
+static inline uint32_t nbcolli_ended_state(const nbcolli_request *r)
+{
+    _Static_assert(NBCOLLI_REQUEST_OVER == NBCOLLI_REQUEST_ENDED + 1, "what a persistent one is");
+    return NBCOLLI_REQUEST_ENDED + (uint32_t)r->persistent;
 }
 
 /* Has it ended, and has that not been reported? */
