@@ -92,6 +92,12 @@ const kept storm_kept[] = {
       .items = 23,
       .n_skipped = 15,
       .skipped = {14, 13, 12, 11, 10, 9, 8, 7, 18, 17, 16, 15, 20, 19, 21}}},
+    {1795798447037963,
+     {.edition = 12,
+      .items = 31,
+      .faults = 2,
+      .n_skipped = 24,
+      .skipped = {22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 26, 25, 24, 23, 28, 27, 29, 6}}},
     /* Who has freed a communicator since an operation has failed is not lost to those that have not heard of that. */
     {1795799554004554, {.edition = 12, .items = 14, .faults = 2, .is_over_shm = true}},
     /* Who cannot make what a shrink has decided upon tells those that have made it. */
@@ -149,6 +155,8 @@ const kept storm_kept[] = {
      {.edition = 12, .items = 33, .faults = 2, .n_skipped = 11, .skipped = {28, 27, 26, 25, 8, 7, 6, 5, 18, 17, 30}}},
     {1795800861007872,
      {.edition = 12, .items = 8, .faults = 2, .is_over_shm = true, .n_skipped = 1, .skipped = {5}}},
+    {1795798447026923, {.edition = 12, .items = 16, .faults = 2, .n_skipped = 2, .skipped = {9, 8}}},
+    {1795798447037218, {.edition = 12, .items = 3, .faults = 3, .n_skipped = 1, .skipped = {0}}},
     {20000129, {.edition = 3, .items = 22, .faults = 2, .n_skipped = 1, .skipped = {15}}},
     /* A part that goes through a ring is for ranks that all see it in place: who does not would wait for ever. */
     {36015926,
