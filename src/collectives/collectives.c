@@ -8,7 +8,7 @@
 #include "../engine/6_progress/offloaded.h"
 #include "../engine/7_calls/request.h"
 #include "../engine/7_calls/start.h"
-#include "../reduce/reduce.h"
+#include "../reduce/packed.h"
 #include "../select/select.h"
 
 /* What a program passed. */
