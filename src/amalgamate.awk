@@ -7,7 +7,7 @@
 # That file is all public headers (but those of libraries of their own) and, where NBCOLL_IMPLEMENTATION is defined, the
 # library: to be copied into a host, included by its files, and by one of them behind #define NBCOLL_IMPLEMENTATION (nbcoll/nbcoll.h). With
 # -v headers=1 it is what NBCOLL_IMPLEMENTATION includes where the public headers lie beside it: an installation's
-# nbcoll/implementation.c.
+# nbcoll/implementation.c. With -v lab=1 it holds the component lab, too, which -DNBCOLL_WITH_LAB=1 brings.
 #
 # Each #include of a file of the tree is replaced by that file; but one with a guard is left out where it has come
 # before, unless it had been under an #if that does not hold here. What the sources share among themselves becomes
@@ -84,7 +84,7 @@ function private(path, line)
     return "static " line
 }
 
-# `where` names the #ifs that are open, but for guards: ":3:17:" is the 17th inside the 3rd.
+# `where` names the #ifs that are open, but for guards: ":3:17:" is the 17th inside the 3rd, "lab" that of lab.
 function expand(path, where, i, line, file, depth, held)
 {
     depth = 0
@@ -94,18 +94,27 @@ function expand(path, where, i, line, file, depth, held)
         line = lines[path, i]
         if (line ~ /^[ \t]*#[ \t]*if/) {
             held[++depth] = where
-            if (i != guard[path])
+            if (line == "#if NBCOLL_WITH_LAB")
+                where = where "lab:"
+            else if (i != guard[path])
                 where = where (++conditions) ":"
         } else if (line ~ /^[ \t]*#[ \t]*el/)
             where = held[depth] (++conditions) ":"
         else if (line ~ /^[ \t]*#[ \t]*endif/)
             where = held[depth--]
+        if (!lab && line == "#if NBCOLL_WITH_LAB") {
+            print line "\n#error \"this file is without lab: awk -v lab=1 -f src/amalgamate.awk\"\n#endif"
+            while (lines[path, i] != "#endif")
+                i++
+            where = held[depth--]
+            continue
+        }
         file = meant(line, path)
         if (file == "")
             print private(path, line)
         else if (!headers && file ~ /^include\/nbcoll\/(implementation\.c|inline\.h)$/)
             print "/* at the end */"
-        else if (!(file in seen) || index(where, seen[file]) != 1)
+        else if (!(file in seen) || index(where, seen[file]) != 1 && !(seen[file] == ":lab:" && where ~ /:lab:/))
             if (headers && file ~ /^include\//) {
                 print "#include \"" substr(file, length("include/nbcoll/") + 1) "\""
                 seen[file] = where
@@ -114,9 +123,19 @@ function expand(path, where, i, line, file, depth, held)
     }
 }
 
+function is_of_lab(header, i)
+{
+    load(header)
+    for (i = 1; i <= count[header]; i++)
+        if (lines[header, i] == "#if defined NBCOLL_WITH_LAB && !NBCOLL_WITH_LAB")
+            return 1
+    return 0
+}
+
 # The public headers of the tree: nbcoll.h, which includes what it needs, and after it all but the headers of libraries of
-# their own. Such a library has a folder of the header's name, of which src/nbcoll.c includes nothing.
-function public_headers(out, n, i, inside, found, all, list, name, folder)
+# their own. Such a library has a folder of the header's name, of which src/nbcoll.c includes nothing. Those of lab, which
+# say so, come last, and only with lab: those behind the `core` first ones.
+function public_headers(out, n, i, last, inside, found, all, list, name, folder)
 {
     load("src/nbcoll.c")
     for (i = 1; i <= count["src/nbcoll.c"]; i++)
@@ -131,9 +150,15 @@ function public_headers(out, n, i, inside, found, all, list, name, folder)
     close(list)
     for (i = 1; i <= found; i++) {
         name = substr(all[i], 16, length(all[i]) - 17)
-        if (!(name in folder) || index(inside, "\"" name "/"))
+        if (is_of_lab(all[i]))
+            last[++core] = all[i]
+        else if (!(name in folder) || index(inside, "\"" name "/"))
             out[++n] = all[i]
     }
+    found = core
+    core = n
+    for (i = 1; i <= found && lab; i++)
+        out[++n] = last[i]
     return n
 }
 
@@ -149,11 +174,18 @@ BEGIN {
     print " */"
     if (!headers) {
         n = public_headers(public)
+        where = ":"
         for (i = 1; i <= n; i++) {
+            if (i == core + 1) {
+                print "\n#if NBCOLL_WITH_LAB"
+                where = ":lab:"
+            }
             load(public[i])
             if (!(public[i] in seen))
-                expand(public[i], ":")
+                expand(public[i], where)
         }
+        if (n > core)
+            print "#endif"
         print "\n#ifdef NBCOLL_IMPLEMENTATION"
     }
     load("src/nbcoll.c")

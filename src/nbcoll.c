@@ -5,12 +5,12 @@
  *
  *     cc -O2 -I nbcoll/include -c nbcoll/src/nbcoll.c
  *
- * Of the transports it has loopback and shm; -DNBCOLL_WITH_SHM=0 leaves one out, -DNBCOLL_WITH_TRACE=1 brings one in;
- * -DNBCOLL_WITH_VERBS=1 too, which needs libibverbs (-libverbs). NBCOLL_PREFIX needs what src/amalgamate.awk makes of
- * this file: there private functions are static. All symbols are hidden in what the file is linked into;
- * -DNBCOLL_EXPORT exports the public functions (nbcoll/nbcoll.h). What else needs a library of its own is not here:
- * tuning files are src/tuning/tuning.c, affinity is src/affinity/affinity.c, what starts ranks on clusters src/cluster
- * and src/pmix.
+ * Of the transports it has loopback and shm; -DNBCOLL_WITH_SHM=0 leaves one out, -DNBCOLL_WITH_VERBS=1 brings one in,
+ * which needs libibverbs (-libverbs). -DNBCOLL_WITH_LAB=1 brings the component lab: verifier, simulator, printers, the
+ * model of split trees, and the transports fault and trace. NBCOLL_PREFIX needs what src/amalgamate.awk makes of this
+ * file: there private functions are static. All symbols are hidden in what the file is linked into; -DNBCOLL_EXPORT
+ * exports the public functions (nbcoll/nbcoll.h). What else needs a library of its own is not here: tuning files are
+ * src/tuning/tuning.c, affinity is src/affinity/affinity.c, what starts ranks on clusters src/cluster and src/pmix.
  */
 #ifndef NBCOLLI_NBCOLL_C
 #define NBCOLLI_NBCOLL_C
@@ -27,17 +27,14 @@
 #undef NBCOLL_INLINE /* it is for the host's code */
 #endif
 
-#ifndef NBCOLL_WITH_FAULT
-#define NBCOLL_WITH_FAULT 0
+#ifndef NBCOLL_WITH_LAB
+#define NBCOLL_WITH_LAB 0
 #endif
 #ifndef NBCOLL_WITH_LOOPBACK
 #define NBCOLL_WITH_LOOPBACK 1
 #endif
 #ifndef NBCOLL_WITH_SHM
 #define NBCOLL_WITH_SHM 1
-#endif
-#ifndef NBCOLL_WITH_TRACE
-#define NBCOLL_WITH_TRACE 0
 #endif
 #ifndef NBCOLL_WITH_VERBS
 #define NBCOLL_WITH_VERBS 0
@@ -230,7 +227,6 @@
 #include "offload/connect.c"
 #include "offload/cut.c"
 #include "offload/desk.c"
-#include "offload/dot.c"
 #include "offload/emit.c"
 #include "offload/executor.c"
 #include "offload/letter.c"
@@ -244,13 +240,10 @@
 #include "offload/order.c"
 #include "offload/place.c"
 #include "offload/program.c"
-#include "offload/prove.c"
 #include "offload/rank.c"
 #include "offload/refuse.c"
 #include "offload/serve.c"
 #include "offload/server.c"
-#include "offload/show.c"
-#include "offload/translate.c"
 #include "reduce/names.c"
 #include "reduce/reduce.c"
 #include "relay/relays_agents.c"
@@ -287,11 +280,22 @@
 #include "select/pack.c"
 #include "select/rules.c"
 #include "select/split.c"
+#include "timeline/timeline.c"
+#include "wiring/wire_cayley.c"
+#include "wiring/wire_nodes.c"
+#include "wiring/wire_rounds.c"
+#include "wiring/wirer.c"
+#include "wiring/wiring.c"
+
+#if NBCOLL_WITH_LAB
 #include "show/dot.c"
 #include "show/print.c"
+#include "show/program.c"
+#include "show/program_dot.c"
 #include "show/text.c"
-#include "simulate/contend.c"
+#include "show/wiring.c"
 #include "simulate/card.c"
+#include "simulate/contend.c"
 #include "simulate/events.c"
 #include "simulate/noise.c"
 #include "simulate/play.c"
@@ -300,9 +304,9 @@
 #include "simulate/queue.c"
 #include "simulate/shape.c"
 #include "simulate/simulate.c"
+#include "simulate/split.c"
 #include "simulate/stand.c"
 #include "simulate/tell.c"
-#include "timeline/timeline.c"
 #include "verify/barrier.c"
 #include "verify/bind.c"
 #include "verify/case.c"
@@ -313,24 +317,18 @@
 #include "verify/map.c"
 #include "verify/matching.c"
 #include "verify/meaning.c"
+#include "verify/programs.c"
 #include "verify/race.c"
 #include "verify/refute.c"
 #include "verify/result.c"
+#include "verify/translate.c"
 #include "verify/value.c"
 #include "verify/verify.c"
-#include "wiring/play.c"
-#include "wiring/verify.c"
-#include "wiring/wire_cayley.c"
-#include "wiring/wire_nodes.c"
-#include "wiring/wire_rounds.c"
-#include "wiring/wirer.c"
-#include "wiring/wiring.c"
-
-#if NBCOLL_WITH_FAULT || NBCOLL_WITH_TRACE
-#include "host/wrapper.c"
-#endif
-#if NBCOLL_WITH_FAULT
+#include "verify/wirings.c"
+#include "verify/wirings_play.c"
+#include "wrap/wrapper.c"
 #include "../transports/fault/fault.c"
+#include "../transports/trace/trace.c"
 #endif
 
 #if NBCOLL_WITH_LOOPBACK
@@ -355,10 +353,6 @@
 #include "../transports/shm/stores.c"
 #include "../transports/shm/system.c"
 #include "../transports/shm/trial.c"
-#endif
-
-#if NBCOLL_WITH_TRACE
-#include "../transports/trace/trace.c"
 #endif
 
 #if NBCOLL_WITH_VERBS

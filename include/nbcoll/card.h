@@ -30,6 +30,10 @@
 #ifndef NBCOLL_CARD_H
 #define NBCOLL_CARD_H
 
+#if defined NBCOLL_WITH_LAB && !NBCOLL_WITH_LAB
+#error "nbcoll/card.h is of the component lab: define NBCOLL_WITH_LAB=1, or link nbcoll_lab"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -15,6 +15,10 @@
 #ifndef NBCOLL_FAULT_H
 #define NBCOLL_FAULT_H
 
+#if defined NBCOLL_WITH_LAB && !NBCOLL_WITH_LAB
+#error "nbcoll/fault.h is of the component lab: define NBCOLL_WITH_LAB=1, or link nbcoll_lab"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

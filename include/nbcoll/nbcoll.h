@@ -27,11 +27,12 @@
  *
  * The library. Link it; or define NBCOLL_IMPLEMENTATION in one C file, before its first include of a header of nbcoll
  * and before all system headers, and that file brings it along: `pkg-config --cflags nbcoll` is enough. It brings the
- * transports loopback and shm; -DNBCOLL_WITH_LOOPBACK=0 and -DNBCOLL_WITH_SHM=0 leave them out, -DNBCOLL_WITH_TRACE=1
- * and -DNBCOLL_WITH_FAULT=1 bring the others. Every name that it defines begins with nbcoll_, nbcolli_, NBCOLL_ or
- * NBCOLLI_. The one-file form (src/amalgamate.awk), and headers that are installed, take -DNBCOLL_PREFIX=acme_: given
- * to all files that include nbcoll it makes the linker see acme_nbcoll_ibcast, so that several copies can be linked
- * into one program.
+ * transports loopback and shm; -DNBCOLL_WITH_LOOPBACK=0 and -DNBCOLL_WITH_SHM=0 leave them out. -DNBCOLL_WITH_LAB=1
+ * brings the component lab (verify.h, simulate.h, card.h, split.h, show.h, fault.h, trace.h), which is a library of its
+ * own: nbcoll_lab. The core calls none of its functions. Every name that it defines begins with nbcoll_, nbcolli_,
+ * NBCOLL_ or NBCOLLI_. The one-file form (src/amalgamate.awk), and headers that are installed, take
+ * -DNBCOLL_PREFIX=acme_: given to all files that include nbcoll it makes the linker see acme_nbcoll_ibcast, so that
+ * several copies can be linked into one program.
  *
  * An embedded copy (NBCOLL_IMPLEMENTATION, or src/nbcoll.c compiled by the host) is hidden: a program or shared library
  * that holds one exports no symbol of it, so that several can be loaded into one process. With -DNBCOLL_EXPORT in the

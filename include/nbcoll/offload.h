@@ -8,7 +8,7 @@
  *     nbcoll_program *mine;
  *     if (nbcoll_compile(schedules, ranks, &config, rank, 1, &mine, &why) == NBCOLL_ERR_UNSUPPORTED)
  *         puts(why.text);                    the host's engine runs it
- *     nbcoll_show_program(mine, to_file, stdout);
+ *     nbcoll_show_program(mine, to_file, stdout);          (nbcoll/show.h)
  *
  * The model is CORE-Direct's:
  *
@@ -36,8 +36,6 @@
  * A program is immutable, and may be read by any thread.
  */
 #include "schedule.h"
-#include "show.h"
-#include "verify.h"
 
 #ifndef NBCOLL_OFFLOAD_H
 #define NBCOLL_OFFLOAD_H
@@ -217,62 +215,6 @@ NBCOLL_API const nbcoll_task *nbcoll_program_copy(const nbcoll_program *program,
 
 /* "send_enable", ...; "?" for an unknown one. Any thread. */
 NBCOLL_API const char *nbcoll_task_name(nbcoll_task_kind kind);
-
-/* A program as text: a line about all of it, and for each queue a line, with what it holds and its completion queues,
- * and below it a line for each task.
- *
- *     program barrier/recursive_doubling: rank 0 of 4, 8 tasks, 2 connections, 6 queue pairs, 2 eager buffers, 0 copies
- *     queue 0: eager, rank 1 both ways, holds sends, receives to cq 0
- *       recv eager 0[0,0)
- *       send
- *     queue 1: eager, rank 2 both ways, holds sends, receives to cq 1
- *       recv eager 1[0,0)
- *       send
- *     queue 2: management
- *       send_enable (1) queue 0
- *       wait (1) cq 0
- *       send_enable (1) queue 1
- *       wait (1) cq 1, signal
- *
- * Nothing is allocated. The same program gives the same bytes. Errors: ERR_NULL, ERR_CALL (write stopped it). */
-NBCOLL_API nbcoll_status nbcoll_show_program(const nbcoll_program *program, nbcoll_write *write, void *user);
-
-/* The programs of one, some or all ranks of an operation, in any order, as a directed graph in Graphviz's language:
- * a cluster for each rank, in it one for each queue pair and management queue, and in these a column for the sends, the
- * receives, the entries of each completion queue and the tasks of a management queue, each in order from above. A black
- * edge leads from a task to the one behind it, and to the entry that its end is; a dashed one from a wait to each entry
- * that it consumes; a blue one from an enable to each message that it enables. The copies of the end are a column, too.
- * Nothing is allocated. The same programs give the same bytes. Errors: ERR_NULL, ERR_ARGUMENT (a rank occurs twice),
- * ERR_CALL (write stopped it; the arguments are checked before anything is written). */
-NBCOLL_API nbcoll_status nbcoll_show_programs_dot(const nbcoll_program *const programs[], size_t n,
-                                                  nbcoll_write *write, void *user);
-
-/* ---- proving --------------------------------------------------------------------------------------------------- */
-
-/* What a program does, as a schedule of its rank, for all readers of schedules: a step for each task, an edge for what
- * its queues, waits and enables order; eager buffers are scratch memory behind the program's. The caller frees it.
- * Errors: ERR_NULL, ERR_CONFIG (the host's size), ERR_ARGUMENT (the program never ends), ERR_MEMORY. */
-NBCOLL_API nbcoll_status nbcoll_program_schedule(const nbcoll_program *program, const nbcoll_host *host,
-                                                 nbcoll_schedule **out);
-
-/* Proves (NBCOLL_OK) or refutes (NBCOLL_ERR_VERIFY) that the programs of ranks 0..meaning->ranks-1 do what the
- * schedules do that they were compiled from, whatever the times of their tasks:
- *
- *   - nothing of a step begins before all steps that it must follow have ended, as its schedule's edges say;
- *   - no two queues are one queue pair; each queue is enabled from one management queue, as often as it holds
- *     something; each completion queue is that of one end of one queue pair, and is consumed, whole, by one queue, so
- *     that a wait means the messages that it was written for;
- *   - no message comes before its receive is posted; each long one has its clear-to-send;
- *   - what the programs do together is proved by nbcoll_verify against `meaning`: every message has its receive, of its
- *     length; nothing waits for itself; no race; every byte of the result is right.
- *
- * Assumed: what verify.h assumes, queue pairs that keep the order, and receives that are posted again as often as
- * operations use them. `out` and `host` as there. Time and memory grow with the square of the tasks of a rank. Errors:
- * ERR_NULL, ERR_CONFIG (a size), ERR_RANK (schedules[r] or programs[r] is not of rank r of so many), ERR_ARGUMENT (a
- * task names what is not there), and those of nbcoll_verify. */
-NBCOLL_API nbcoll_status nbcoll_verify_programs(const nbcoll_schedule *const schedules[],
-                                                const nbcoll_program *const programs[], const nbcoll_meaning *meaning,
-                                                const nbcoll_host *host, nbcoll_refutation *out);
 
 /* ---- executing ------------------------------------------------------------------------------------------------- */
 

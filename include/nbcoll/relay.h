@@ -42,7 +42,6 @@
  * declares one of these lost (nbcoll_comm_declare_lost): that breaks them, and they close at once.
  */
 #include "nodes.h"
-#include "show.h"
 
 #ifndef NBCOLL_RELAY_H
 #define NBCOLL_RELAY_H
@@ -116,82 +115,6 @@ NBCOLL_API nbcoll_status nbcoll_wiring_make_nodes(nbcoll_wiring_kind kind, unsig
 
 /* Of what these two have made. Null is accepted. */
 NBCOLL_API void nbcoll_wiring_free(nbcoll_wiring *wiring);
-
-/* A wiring as text: a line about all of it, and one for each relay. 7_0 is relay 0 of rank 7.
- *
- *     wiring bruck: rank 0 of 9, 3 relays, 12 connections
- *     relay 0: from nobody to 1_1 2_1 3_2 6_2
- *     relay 1: from 7_0 8_0 to 3_2 6_2
- *     relay 2: from 3_0 3_1 6_0 6_1 to nobody
- *
- * Nothing is allocated. Errors: ERR_NULL, ERR_CONFIG (the wiring's size), ERR_CALL (write stopped it). */
-NBCOLL_API nbcoll_status nbcoll_show_wiring(const nbcoll_wiring *wiring, nbcoll_write *write, void *user);
-
-/* ---- proving --------------------------------------------------------------------------------------------------- */
-
-/* Append-only: what may be wrong with wirings. */
-#define NBCOLL_RELAY_FLAW_LIST(X)                                                                                      \
-    X(NONE, "proved")                                                                                                  \
-    X(END, "a connection ends at no relay, at its own rank, or at relay 0, which has no sources")                      \
-    X(ONE_END, "a connection has one end only")                                                                        \
-    X(DOUBLED, "two connections join the same relays")                                                                 \
-    X(CREDITS, "the two ends of a connection, or what travels by it, differ in the number of blocks")                  \
-    X(MISSED, "a block does not come to a rank")                                                                       \
-    X(TWICE, "a block comes to a rank more than once, or back to its own")                                             \
-    X(CIRCLE, "relays that are full wait for each other in a circle")                                                  \
-    X(STORE, "more is in a store than there are credits for")                                                          \
-    X(PROMISE, "a fragment of the promised operations does not come while a rank is late")                             \
-    X(STUCK, "a fragment does not come though all ranks have started")
-typedef enum nbcoll_relay_flaw {
-#define NBCOLLI_RELAY_FLAW_ENUM(name, text) NBCOLL_RELAY_FLAW_##name,
-    NBCOLL_RELAY_FLAW_LIST(NBCOLLI_RELAY_FLAW_ENUM)
-#undef NBCOLLI_RELAY_FLAW_ENUM
-        NBCOLL_RELAY_FLAW_COUNT
-} nbcoll_relay_flaw;
-
-/* "TWICE", and the text. Never null; any value is accepted. */
-NBCOLL_API const char *nbcoll_relay_flaw_name(nbcoll_relay_flaw flaw);
-NBCOLL_API const char *nbcoll_relay_flaw_text(nbcoll_relay_flaw flaw);
-
-typedef struct nbcoll_relay_refutation {
-    size_t size;
-    nbcoll_relay_flaw flaw;
-    int rank;       /* where it shows */
-    uint32_t relay; /* of that rank, or 0 */
-    int origin;     /* whose block, or -1 */
-    char text[200]; /* one line */
-} nbcoll_relay_refutation;
-
-/* Proves (NBCOLL_OK) or refutes (NBCOLL_ERR_VERIFY) the wirings of ranks 0..ranks-1:
- *
- *   - each connection has its two ends, which agree on its credits, and no two join the same relays;
- *   - each block of each rank comes to each other rank exactly once, and as many by each connection as that says;
- *   - no relay waits for itself over others, however full they are: whoever is at an end of all connections can always
- *     go on, so that holding back is no deadlock.
- *
- * Whether ranks have started does not matter to relays, so this holds for any of them. `host`: for memory, may be null;
- * `out` may be null. Errors: ERR_NULL, ERR_CONFIG (a size), ERR_RANK (ranks < 1; wirings[r] is not that of rank r of so
- * many), ERR_MEMORY. */
-NBCOLL_API nbcoll_status nbcoll_verify_wirings(const nbcoll_wiring *const wirings[], int ranks, const nbcoll_host *host,
-                                               nbcoll_relay_refutation *out);
-
-/* Operations that are played over wirings, whatever is wrong with these. */
-typedef struct nbcoll_relay_play {
-    size_t size;
-    const nbcoll_host *host; /* for memory; may be null */
-    uint32_t at_once;        /* F, at least 1 */
-    uint32_t fragments;      /* f, at least 1, of each block of each operation */
-    uint32_t operations;     /* in all, at least 1 */
-    const uint32_t *started; /* [ranks]: how many of them each rank has started at first, no more than there are */
-    uint64_t seed;           /* of the order in which fragments come; those of a connection keep theirs */
-} nbcoll_relay_play;
-
-/* Plays until nothing moves, with stores, credits and window as above; looks whether the promise is kept; then all
- * ranks start all operations, and all must come. What goes wrong first is told (NBCOLL_ERR_VERIFY). Memory grows with
- * connections times fragments. Errors: ERR_NULL, ERR_CONFIG (a size; a number of the play), ERR_RANK (as above),
- * ERR_LIMIT (2^31 fragments at connections), ERR_MEMORY. */
-NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[], int ranks,
-                                             const nbcoll_relay_play *play, nbcoll_relay_refutation *out);
 
 /* ---- running --------------------------------------------------------------------------------------------------- */
 

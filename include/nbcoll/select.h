@@ -187,6 +187,12 @@ NBCOLL_API nbcoll_status nbcoll_select(const nbcoll_terms *terms, const nbcoll_a
 NBCOLL_API nbcoll_status nbcoll_predict(const nbcoll_terms *terms, const nbcoll_args *a,
                                         const nbcoll_algorithm *algorithm, uint64_t *ns);
 
+/* How many levels of a binomial tree to leave to the ranks, so that a call takes least time, if progress drivers have
+ * `cores - ranks` cores: the model of split.h for a graph of steps, without levels. The simulator finds the same number
+ * best. Communicators whose `progress_cores` are known take it (nbcoll_comm_config). 0 where the model says nothing.
+ * Any thread. */
+NBCOLL_API unsigned nbcoll_split_steps(nbcoll_operation operation, int ranks, int cores);
+
 #ifdef __cplusplus
 }
 #endif

@@ -12,10 +12,16 @@
  *
  * Any thread. The printers allocate nothing.
  */
+#include "offload.h"
+#include "relay.h"
 #include "schedule.h"
 
 #ifndef NBCOLL_SHOW_H
 #define NBCOLL_SHOW_H
+
+#if defined NBCOLL_WITH_LAB && !NBCOLL_WITH_LAB
+#error "nbcoll/show.h is of the component lab: define NBCOLL_WITH_LAB=1, or link nbcoll_lab"
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -51,6 +57,49 @@ NBCOLL_API nbcoll_status nbcoll_show_text(const nbcoll_schedule *schedule, nbcol
  * (write stopped it; the arguments are checked before anything is written). */
 NBCOLL_API nbcoll_status nbcoll_show_dot(const nbcoll_schedule *const schedules[], size_t n, nbcoll_write *write,
                                          void *user);
+
+/* ---- programs ---------------------------------------------------------------------------------------------------- */
+
+/* A program as text: a line about all of it, and for each queue a line, with what it holds and its completion queues,
+ * and below it a line for each task.
+ *
+ *     program barrier/recursive_doubling: rank 0 of 4, 8 tasks, 2 connections, 6 queue pairs, 2 eager buffers, 0 copies
+ *     queue 0: eager, rank 1 both ways, holds sends, receives to cq 0
+ *       recv eager 0[0,0)
+ *       send
+ *     queue 1: eager, rank 2 both ways, holds sends, receives to cq 1
+ *       recv eager 1[0,0)
+ *       send
+ *     queue 2: management
+ *       send_enable (1) queue 0
+ *       wait (1) cq 0
+ *       send_enable (1) queue 1
+ *       wait (1) cq 1, signal
+ *
+ * Nothing is allocated. The same program gives the same bytes. Errors: ERR_NULL, ERR_CALL (write stopped it). */
+NBCOLL_API nbcoll_status nbcoll_show_program(const nbcoll_program *program, nbcoll_write *write, void *user);
+
+/* The programs of one, some or all ranks of an operation, in any order, as a directed graph in Graphviz's language:
+ * a cluster for each rank, in it one for each queue pair and management queue, and in these a column for the sends, the
+ * receives, the entries of each completion queue and the tasks of a management queue, each in order from above. A black
+ * edge leads from a task to the one behind it, and to the entry that its end is; a dashed one from a wait to each entry
+ * that it consumes; a blue one from an enable to each message that it enables. The copies of the end are a column, too.
+ * Nothing is allocated. The same programs give the same bytes. Errors: ERR_NULL, ERR_ARGUMENT (a rank occurs twice),
+ * ERR_CALL (write stopped it; the arguments are checked before anything is written). */
+NBCOLL_API nbcoll_status nbcoll_show_programs_dot(const nbcoll_program *const programs[], size_t n,
+                                                  nbcoll_write *write, void *user);
+
+/* ---- wirings ----------------------------------------------------------------------------------------------------- */
+
+/* A wiring as text: a line about all of it, and one for each relay. 7_0 is relay 0 of rank 7.
+ *
+ *     wiring bruck: rank 0 of 9, 3 relays, 12 connections
+ *     relay 0: from nobody to 1_1 2_1 3_2 6_2
+ *     relay 1: from 7_0 8_0 to 3_2 6_2
+ *     relay 2: from 3_0 3_1 6_0 6_1 to nobody
+ *
+ * Nothing is allocated. Errors: ERR_NULL, ERR_CONFIG (the wiring's size), ERR_CALL (write stopped it). */
+NBCOLL_API nbcoll_status nbcoll_show_wiring(const nbcoll_wiring *wiring, nbcoll_write *write, void *user);
 
 #ifdef __cplusplus
 }

@@ -71,6 +71,10 @@
 #ifndef NBCOLL_SIMULATE_H
 #define NBCOLL_SIMULATE_H
 
+#if defined NBCOLL_WITH_LAB && !NBCOLL_WITH_LAB
+#error "nbcoll/simulate.h is of the component lab: define NBCOLL_WITH_LAB=1, or link nbcoll_lab"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -19,12 +19,16 @@
  * computation. scatter and gather, for which the paper prints figure 4 only, weigh level i of H by 2^(H-i) in all sums.
  *
  * The model knows no latency. A graph of steps has no levels: cores go on with what is ready of the next one, so that
- * levels are split off later (nbcoll_split_steps).
+ * levels are split off later (nbcoll_split_steps in select.h).
  */
 #ifndef NBCOLL_SPLIT_H
 #define NBCOLL_SPLIT_H
 
-#include "schedule.h"
+#if defined NBCOLL_WITH_LAB && !NBCOLL_WITH_LAB
+#error "nbcoll/split.h is of the component lab: define NBCOLL_WITH_LAB=1, or link nbcoll_lab"
+#endif
+
+#include "select.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -45,10 +49,6 @@ NBCOLL_API double nbcoll_split_time(nbcoll_operation operation, int ranks, int c
 /* The `split` with which start, computation and wait take least; the smallest of those. 0 where the model says nothing.
  * Any thread. */
 NBCOLL_API unsigned nbcoll_split_levels(nbcoll_operation operation, int ranks, int cores);
-
-/* The same of a tree as a graph of steps, without levels (ours): as many levels as the simulator finds best, which is
- * what communicators take whose `progress_cores` are known (nbcoll_comm_config). */
-NBCOLL_API unsigned nbcoll_split_steps(nbcoll_operation operation, int ranks, int cores);
 
 #ifdef __cplusplus
 }

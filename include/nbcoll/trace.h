@@ -8,6 +8,10 @@
 #ifndef NBCOLL_TRACE_H
 #define NBCOLL_TRACE_H
 
+#if defined NBCOLL_WITH_LAB && !NBCOLL_WITH_LAB
+#error "nbcoll/trace.h is of the component lab: define NBCOLL_WITH_LAB=1, or link nbcoll_lab"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

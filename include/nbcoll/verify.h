@@ -49,10 +49,16 @@
  *
  * Threads: any thread; the schedules are only read.
  */
+#include "offload.h"
+#include "relay.h"
 #include "schedule.h"
 
 #ifndef NBCOLL_VERIFY_H
 #define NBCOLL_VERIFY_H
+
+#if defined NBCOLL_WITH_LAB && !NBCOLL_WITH_LAB
+#error "nbcoll/verify.h is of the component lab: define NBCOLL_WITH_LAB=1, or link nbcoll_lab"
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -273,6 +279,99 @@ typedef struct nbcoll_grid {
  * fewest < 1), and those of nbcoll_nodes_place and nbcoll_verify_algorithm. */
 NBCOLL_API nbcoll_status nbcoll_verify_grid(const nbcoll_algorithm *algorithm, const nbcoll_grid *grid, nbcoll_case *c,
                                             nbcoll_refutation *out);
+
+/* ---- programs ---------------------------------------------------------------------------------------------------- */
+
+/* What a program does, as a schedule of its rank, for all readers of schedules: a step for each task, an edge for what
+ * its queues, waits and enables order; eager buffers are scratch memory behind the program's. The caller frees it.
+ * Errors: ERR_NULL, ERR_CONFIG (the host's size), ERR_ARGUMENT (the program never ends), ERR_MEMORY. */
+NBCOLL_API nbcoll_status nbcoll_program_schedule(const nbcoll_program *program, const nbcoll_host *host,
+                                                 nbcoll_schedule **out);
+
+/* Proves (NBCOLL_OK) or refutes (NBCOLL_ERR_VERIFY) that the programs of ranks 0..meaning->ranks-1 do what the
+ * schedules do that they were compiled from, whatever the times of their tasks:
+ *
+ *   - nothing of a step begins before all steps that it must follow have ended, as its schedule's edges say;
+ *   - no two queues are one queue pair; each queue is enabled from one management queue, as often as it holds
+ *     something; each completion queue is that of one end of one queue pair, and is consumed, whole, by one queue, so
+ *     that a wait means the messages that it was written for;
+ *   - no message comes before its receive is posted; each long one has its clear-to-send;
+ *   - what the programs do together is proved by nbcoll_verify against `meaning`: every message has its receive, of its
+ *     length; nothing waits for itself; no race; every byte of the result is right.
+ *
+ * Assumed: what verify.h assumes, queue pairs that keep the order, and receives that are posted again as often as
+ * operations use them. `out` and `host` as there. Time and memory grow with the square of the tasks of a rank. Errors:
+ * ERR_NULL, ERR_CONFIG (a size), ERR_RANK (schedules[r] or programs[r] is not of rank r of so many), ERR_ARGUMENT (a
+ * task names what is not there), and those of nbcoll_verify. */
+NBCOLL_API nbcoll_status nbcoll_verify_programs(const nbcoll_schedule *const schedules[],
+                                                const nbcoll_program *const programs[], const nbcoll_meaning *meaning,
+                                                const nbcoll_host *host, nbcoll_refutation *out);
+
+/* ---- wirings ----------------------------------------------------------------------------------------------------- */
+
+/* Append-only: what may be wrong with wirings. */
+#define NBCOLL_RELAY_FLAW_LIST(X)                                                                                      \
+    X(NONE, "proved")                                                                                                  \
+    X(END, "a connection ends at no relay, at its own rank, or at relay 0, which has no sources")                      \
+    X(ONE_END, "a connection has one end only")                                                                        \
+    X(DOUBLED, "two connections join the same relays")                                                                 \
+    X(CREDITS, "the two ends of a connection, or what travels by it, differ in the number of blocks")                  \
+    X(MISSED, "a block does not come to a rank")                                                                       \
+    X(TWICE, "a block comes to a rank more than once, or back to its own")                                             \
+    X(CIRCLE, "relays that are full wait for each other in a circle")                                                  \
+    X(STORE, "more is in a store than there are credits for")                                                          \
+    X(PROMISE, "a fragment of the promised operations does not come while a rank is late")                             \
+    X(STUCK, "a fragment does not come though all ranks have started")
+typedef enum nbcoll_relay_flaw {
+#define NBCOLLI_RELAY_FLAW_ENUM(name, text) NBCOLL_RELAY_FLAW_##name,
+    NBCOLL_RELAY_FLAW_LIST(NBCOLLI_RELAY_FLAW_ENUM)
+#undef NBCOLLI_RELAY_FLAW_ENUM
+        NBCOLL_RELAY_FLAW_COUNT
+} nbcoll_relay_flaw;
+
+/* "TWICE", and the text. Never null; any value is accepted. */
+NBCOLL_API const char *nbcoll_relay_flaw_name(nbcoll_relay_flaw flaw);
+NBCOLL_API const char *nbcoll_relay_flaw_text(nbcoll_relay_flaw flaw);
+
+typedef struct nbcoll_relay_refutation {
+    size_t size;
+    nbcoll_relay_flaw flaw;
+    int rank;       /* where it shows */
+    uint32_t relay; /* of that rank, or 0 */
+    int origin;     /* whose block, or -1 */
+    char text[200]; /* one line */
+} nbcoll_relay_refutation;
+
+/* Proves (NBCOLL_OK) or refutes (NBCOLL_ERR_VERIFY) the wirings of ranks 0..ranks-1:
+ *
+ *   - each connection has its two ends, which agree on its credits, and no two join the same relays;
+ *   - each block of each rank comes to each other rank exactly once, and as many by each connection as that says;
+ *   - no relay waits for itself over others, however full they are: whoever is at an end of all connections can always
+ *     go on, so that holding back is no deadlock.
+ *
+ * Whether ranks have started does not matter to relays, so this holds for any of them. `host`: for memory, may be null;
+ * `out` may be null. Errors: ERR_NULL, ERR_CONFIG (a size), ERR_RANK (ranks < 1; wirings[r] is not that of rank r of so
+ * many), ERR_MEMORY. */
+NBCOLL_API nbcoll_status nbcoll_verify_wirings(const nbcoll_wiring *const wirings[], int ranks, const nbcoll_host *host,
+                                               nbcoll_relay_refutation *out);
+
+/* Operations that are played over wirings, whatever is wrong with these. */
+typedef struct nbcoll_relay_play {
+    size_t size;
+    const nbcoll_host *host; /* for memory; may be null */
+    uint32_t at_once;        /* F, at least 1 */
+    uint32_t fragments;      /* f, at least 1, of each block of each operation */
+    uint32_t operations;     /* in all, at least 1 */
+    const uint32_t *started; /* [ranks]: how many of them each rank has started at first, no more than there are */
+    uint64_t seed;           /* of the order in which fragments come; those of a connection keep theirs */
+} nbcoll_relay_play;
+
+/* Plays until nothing moves, with stores, credits and window as above; looks whether the promise is kept; then all
+ * ranks start all operations, and all must come. What goes wrong first is told (NBCOLL_ERR_VERIFY). Memory grows with
+ * connections times fragments. Errors: ERR_NULL, ERR_CONFIG (a size; a number of the play), ERR_RANK (as above),
+ * ERR_LIMIT (2^31 fragments at connections), ERR_MEMORY. */
+NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[], int ranks,
+                                             const nbcoll_relay_play *play, nbcoll_relay_refutation *out);
 
 #ifdef __cplusplus
 }

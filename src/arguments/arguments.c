@@ -1,56 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Arguments of an operation: checked and completed for one rank, and their fingerprint. What distinguishes the
- * operations is one table. */
+ * Arguments of an operation: checked and completed for one rank, and their fingerprint. */
 #include "arguments.h"
 
 #include "../host/host.h"
-#include "../reduce/reduce.h"
-
-static const nbcolli_kind nbcolli_args_kinds[] = {
-    [NBCOLL_OPERATION_BARRIER] =
-        {"barrier", 0, 0, NBCOLLI_NOWHERE, NBCOLLI_EQUAL, {NBCOLLI_NONE, NBCOLLI_NONE}, {NBCOLLI_NONE, NBCOLLI_NONE}},
-    [NBCOLL_OPERATION_BCAST] =
-        {"bcast", 1, 0, NBCOLLI_NOWHERE, NBCOLLI_EQUAL, {NBCOLLI_NONE, NBCOLLI_NONE}, {NBCOLLI_ONE, NBCOLLI_ONE}},
-    [NBCOLL_OPERATION_SCATTER] =
-        {"scatter", 1, 0, NBCOLLI_AT_ROOT, NBCOLLI_EQUAL, {NBCOLLI_ALL, NBCOLLI_NONE}, {NBCOLLI_ONE, NBCOLLI_ONE}},
-    [NBCOLL_OPERATION_GATHER] =
-        {"gather", 1, 0, NBCOLLI_AT_ROOT, NBCOLLI_EQUAL, {NBCOLLI_ONE, NBCOLLI_ONE}, {NBCOLLI_ALL, NBCOLLI_NONE}},
-    [NBCOLL_OPERATION_ALLGATHER] =
-        {"allgather", 0, 0, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL, {NBCOLLI_ONE, NBCOLLI_ONE}, {NBCOLLI_ALL, NBCOLLI_ALL}},
-    [NBCOLL_OPERATION_REDUCE] =
-        {"reduce", 1, 1, NBCOLLI_AT_ROOT, NBCOLLI_EQUAL, {NBCOLLI_ONE, NBCOLLI_ONE}, {NBCOLLI_ONE, NBCOLLI_NONE}},
-    [NBCOLL_OPERATION_ALLREDUCE] =
-        {"allreduce", 0, 1, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL, {NBCOLLI_ONE, NBCOLLI_ONE}, {NBCOLLI_ONE, NBCOLLI_ONE}},
-    [NBCOLL_OPERATION_SCATTERV] =
-        {"scatterv", 1, 0, NBCOLLI_AT_ROOT, NBCOLLI_PROMISED, {NBCOLLI_ALL, NBCOLLI_NONE}, {NBCOLLI_ONE, NBCOLLI_ONE}},
-    [NBCOLL_OPERATION_GATHERV] =
-        {"gatherv", 1, 0, NBCOLLI_AT_ROOT, NBCOLLI_PROMISED, {NBCOLLI_ONE, NBCOLLI_ONE}, {NBCOLLI_ALL, NBCOLLI_NONE}},
-    [NBCOLL_OPERATION_ALLGATHERV] =
-        {"allgatherv", 0, 0, NBCOLLI_EVERYWHERE, NBCOLLI_KNOWN, {NBCOLLI_ONE, NBCOLLI_ONE}, {NBCOLLI_ALL, NBCOLLI_ALL}},
-    [NBCOLL_OPERATION_ALLTOALL] =
-        {"alltoall", 0, 0, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL, {NBCOLLI_ALL, NBCOLLI_ALL}, {NBCOLLI_ALL, NBCOLLI_ALL}},
-    [NBCOLL_OPERATION_ALLTOALLV] =
-        {"alltoallv", 0, 0, NBCOLLI_EVERYWHERE, NBCOLLI_OWN, {NBCOLLI_ALL, NBCOLLI_ALL}, {NBCOLLI_ALL, NBCOLLI_ALL}},
-    [NBCOLL_OPERATION_ALLTOALLW] =
-        {"alltoallw", 0, 0, NBCOLLI_EVERYWHERE, NBCOLLI_OWN, {NBCOLLI_ALL, NBCOLLI_ALL}, {NBCOLLI_ALL, NBCOLLI_ALL}},
-    [NBCOLL_OPERATION_REDUCE_SCATTER] =
-        {"reduce_scatter", 0, 1, NBCOLLI_EVERYWHERE, NBCOLLI_KNOWN,
-         {NBCOLLI_ALL, NBCOLLI_ALL}, {NBCOLLI_ONE, NBCOLLI_ONE}},
-    [NBCOLL_OPERATION_REDUCE_SCATTER_BLOCK] =
-        {"reduce_scatter_block", 0, 1, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL,
-         {NBCOLLI_ALL, NBCOLLI_ALL}, {NBCOLLI_ONE, NBCOLLI_ONE}},
-    [NBCOLL_OPERATION_SCAN] =
-        {"scan", 0, 1, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL, {NBCOLLI_ONE, NBCOLLI_ONE}, {NBCOLLI_ONE, NBCOLLI_ONE}},
-    [NBCOLL_OPERATION_EXSCAN] =
-        {"exscan", 0, 1, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL, {NBCOLLI_ONE, NBCOLLI_ONE}, {NBCOLLI_ONE, NBCOLLI_ONE}},
-};
-_Static_assert(sizeof nbcolli_args_kinds / sizeof *nbcolli_args_kinds == NBCOLL_OPERATION_COUNT,
-               "each operation has its entry");
-
-const nbcolli_kind *nbcolli_kind_of(nbcoll_operation operation)
-{
-    return &nbcolli_args_kinds[operation];
-}
+#include "../reduce/packed.h"
 
 int nbcolli_converges(nbcoll_operation operation)
 {
@@ -61,15 +14,6 @@ int nbcolli_converges(nbcoll_operation operation)
 const char *nbcoll_operation_name(nbcoll_operation operation)
 {
     return (unsigned)operation < NBCOLL_OPERATION_COUNT ? nbcolli_args_kinds[operation].name : "?";
-}
-
-nbcolli_part nbcolli_part_of(const nbcoll_args *a, int rank, int is_recv)
-{
-    const nbcolli_kind *kind = &nbcolli_args_kinds[a->operation];
-    const uint8_t *parts = is_recv ? kind->recv : kind->send;
-    if (is_recv && a->operation == NBCOLL_OPERATION_EXSCAN && rank == 0)
-        return NBCOLLI_NONE;
-    return (nbcolli_part)parts[kind->has_root && rank != a->root];
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 #include "../engine/progress/lock.h"
 #include "../engine/calls/request.h"
 #include "../engine/calls/start.h"
-#include "../reduce/reduce.h"
+#include "../reduce/packed.h"
 #include "../select/select.h"
 
 /* What a program passed. */

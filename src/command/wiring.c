@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include <nbcoll/relay.h>
+#include <nbcoll/show.h>
+#include <nbcoll/verify.h>
 
 #include "command.h"
 

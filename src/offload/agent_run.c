@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * A program while an agent executes it. */
-#include "../reduce/reduce.h"
+#include "../reduce/packed.h"
 #include "agent.h"
 
 /* Bytes as they lie in this run: where they have been bound to. */

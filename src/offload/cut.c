@@ -3,7 +3,7 @@
 #include "cut.h"
 
 #include "nbcoll/pattern.h"
-#include "../reduce/reduce.h"
+#include "../reduce/packed.h"
 
 /* ---- finding the middle ---------------------------------------------------------------------------------------- */
 

@@ -13,11 +13,6 @@ size_t nbcoll_type_size(nbcoll_type type)
     return type < NBCOLL_TYPE_COUNT ? sizes[type] : host ? host->extent : 0;
 }
 
-size_t nbcolli_packed_size(nbcoll_type type)
-{
-    return nbcolli_packs(type) ? nbcolli_host_type(type)->packed : nbcoll_type_size(type);
-}
-
 const char *nbcoll_type_name(nbcoll_type type)
 {
     static const char *const names[] = {

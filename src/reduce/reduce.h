@@ -39,9 +39,6 @@ static inline nbcoll_type nbcolli_type_at(const nbcoll_type *types, const size_t
     return counts[i] ? types[i] : (nbcoll_type)NBCOLL_BYTE;
 }
 
-/* Bytes of one element as it travels, and as reductions see it; 0 for an unknown type. */
-size_t nbcolli_packed_size(nbcoll_type type);
-
 /* Must elements of the type be packed before they travel? */
 static inline int nbcolli_packs(nbcoll_type type)
 {

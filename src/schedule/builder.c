@@ -3,7 +3,7 @@
  * this rank's memory cannot fetch is turned into sends and receives here, while it is added. */
 #include "builder.h"
 
-#include "../reduce/reduce.h"
+#include "../reduce/packed.h"
 
 static nbcolli_builder *nbcolli_builder_of(nbcoll_builder *b)
 {

@@ -2,7 +2,6 @@
  * The choice among the algorithms of an operation: by rule, by cost, by memory, by size, by what is left. */
 #include "../host/host.h"
 #include "../reduce/reduce.h"
-#include "nbcoll/split.h"
 #include "select.h"
 
 #define NBCOLLI_SHARED_COMBINE 4096 /* bytes of a vector up to which one rank combines those of all, through slots */

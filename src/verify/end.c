@@ -5,7 +5,7 @@
  * gives the same contents. */
 #include "proof.h"
 
-#include "../reduce/reduce.h"
+#include "../reduce/packed.h"
 
 typedef struct nbcolli_end_run {
     nbcolli_proof *p;

@@ -72,7 +72,7 @@ nbcoll_status nbcoll_verify_algorithm(const nbcoll_algorithm *algorithm, const n
         status = nbcolli_grid_prove(algorithm, &taken, &memory, schedules, out);
     for (int rank = 0; rank < taken.ranks; rank++)
         if (schedules[rank])
-            nbcolli_schedule_delete(schedules[rank]);
+            nbcoll_schedule_free(schedules[rank]);
     nbcolli_free(&memory, schedules, bytes);
     return status;
 }

@@ -4,7 +4,7 @@
 #include "case.h"
 
 #include "nbcoll/pattern.h"
-#include "../reduce/reduce.h"
+#include "../reduce/packed.h"
 
 /* The case was checked before. */
 static nbcoll_case nbcolli_meaning_case(const nbcoll_meaning *m)

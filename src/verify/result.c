@@ -2,7 +2,7 @@
  * Compares what receive buffers hold in the end with what the meaning claims. */
 #include "proof.h"
 
-#include "../reduce/reduce.h"
+#include "../reduce/packed.h"
 #include "nbcoll/pattern.h"
 
 typedef struct nbcolli_result_check {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * How wirings are written down, and refuted. */
+ * How wirings are written down. */
 #ifndef NBCOLLI_WIRING_H
 #define NBCOLLI_WIRING_H
 
@@ -45,15 +45,5 @@ nbcoll_status nbcolli_between_open(nbcolli_between *p, nbcoll_wiring_kind kind, 
                                    const nbcoll_nodes *nodes, const nbcoll_host *host);
 nbcoll_status nbcolli_between_wire(const nbcolli_between *p, int rank, nbcoll_wiring **out);
 void nbcolli_between_close(nbcolli_between *p);
-
-/* Are these the wirings of so many ranks? */
-nbcoll_status nbcolli_wirings_check(const nbcoll_wiring *const wirings[], int ranks);
-
-/* Notes the flaw; ERR_VERIFY. `origin`: or -1. */
-nbcoll_status nbcolli_relay_refute(nbcoll_relay_refutation *out, nbcoll_relay_flaw flaw, const nbcoll_wiring *at,
-                                   uint32_t relay, int origin);
-
-/* The end at that relay of `wiring` that names relay `of` of `rank`; null: there is none. */
-const nbcoll_relay_end *nbcolli_relay_source(const nbcoll_wiring *wiring, uint32_t relay, int rank, uint32_t of);
 
 #endif

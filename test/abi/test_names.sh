@@ -6,9 +6,9 @@
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-with=$(ls "$NBCOLL_SOURCE/transports" | grep -v verbs | sed 's/.*/-DNBCOLL_WITH_\U&/')
+with='-DNBCOLL_WITH_LOOPBACK -DNBCOLL_WITH_SHM -DNBCOLL_WITH_LAB'
 
-(cd "$NBCOLL_SOURCE" && awk -f src/amalgamate.awk) >"$work/nbcoll.h"
+(cd "$NBCOLL_SOURCE" && awk -v lab=1 -f src/amalgamate.awk) >"$work/nbcoll.h"
 cat >"$work/bare.h" <<'END'
 #define BARE_MACRO
 struct bare_tag { int member; };

@@ -8,6 +8,8 @@
 #include <cmocka.h>
 
 #include "nbcoll/offload.h"
+#include "nbcoll/show.h"
+#include "nbcoll/verify.h"
 
 enum { RANKS = 5 };
 

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "nbcoll/offload.h"
+#include "nbcoll/verify.h"
 #include "world.h"
 
 enum { RANKS = 4, COUNT = 6000 };

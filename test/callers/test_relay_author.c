@@ -9,6 +9,8 @@
 #include <cmocka.h>
 
 #include "nbcoll/relay.h"
+#include "nbcoll/show.h"
+#include "nbcoll/verify.h"
 
 enum { RANKS = 9, LATE = 4 };
 

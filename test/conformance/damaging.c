@@ -12,7 +12,7 @@
 
 #include "../../src/engine/state/communicator.h"
 #include "../../src/engine/state/message.h"
-#include "../../src/host/wrapper.h"
+#include "../../src/wrap/wrapper.h"
 #include "world.h"
 
 struct end {

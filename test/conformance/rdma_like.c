@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/host/wrapper.h"
+#include "../../src/wrap/wrapper.h"
 
 enum { KEY_BYTES = 48, MOST = 4096, POSTS = 4, LINES = 8, RECEIVES = 3, POST = 0, GET, PUT };
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/host/wrapper.h"
+#include "../../src/wrap/wrapper.h"
 
 struct end {
     nbcolli_wrapper wrap;

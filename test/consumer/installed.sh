@@ -2,7 +2,7 @@
 #
 # Read by the tests of the installed library: installs it (installed ON|OFF option..., for shared or static), moves what
 # was installed elsewhere, and builds program.c there, by pkg-config and by find_package; wire.c, which tests a
-# transport; clustered.c, which opens endpoints; tuned.c and placed.c, where inih and hwloc are there for them.
+# transport; clustered.c, which opens endpoints; proved.c, which proves and draws; tuned.c and placed.c, where inih and hwloc are there for them.
 installed()
 {
     shared=$1
@@ -26,7 +26,7 @@ printf '[bcast]\nbinomial =\n' >"$work/rules"
 affinity=OFF
 echo '#include <hwloc.h>' | "$CC" -E - >/dev/null 2>&1 && affinity=ON
 
-# by_pkg_config program flags-of-pkg-config...: makes program, of wire.c program.wire, of clustered.c program.clustered
+# by_pkg_config program flags-of-pkg-config...: makes program, of wire.c program.wire, of proved.c program.proved, of clustered.c program.clustered
 # and, of tuned.c, program.tuned
 by_pkg_config()
 {
@@ -38,6 +38,9 @@ by_pkg_config()
     # shellcheck disable=SC2046
     "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/wire.c" -o "$output.wire" \
         $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_conformance)
+    # shellcheck disable=SC2046
+    "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/proved.c" -o "$output.proved" \
+        $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_lab)
     # shellcheck disable=SC2046
     "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/clustered.c" -o "$output.clustered" \
         $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_cluster)
@@ -54,7 +57,7 @@ by_pkg_config()
 # runs program: program, program.clustered, program.wire and, if they are there, program.tuned and program.placed
 runs()
 {
-    "$1" && "$1.clustered" && wire_passes "$1.wire" && { [ $tuning = OFF ] || "$1.tuned" "$work/rules"; } &&
+    "$1" && "$1.proved" && "$1.clustered" && wire_passes "$1.wire" && { [ $tuning = OFF ] || "$1.tuned" "$work/rules"; } &&
         { [ $affinity = OFF ] || "$1.placed"; }
 }
 
@@ -85,8 +88,8 @@ END
         $compiler -Wall -Wextra -Wpedantic -Wshadow -Werror $cflags -fsyntax-only \
             "$NBCOLL_SOURCE/test/consumer/implementation.c"
     done <<END
-gcc -std=gnu11 -DNBCOLL_WITH_LOOPBACK=0 -DNBCOLL_WITH_TRACE=1
-clang -std=c11 -DNBCOLL_WITH_FAULT=1
+gcc -std=gnu11 -DNBCOLL_WITH_LOOPBACK=0
+clang -std=c11 -DNBCOLL_WITH_LAB=1
 END
 }
 
@@ -126,6 +129,7 @@ by_find_package()
     cmake --build "$work/package"
     "$work/package/program"
     "$work/package/clustered"
+    "$work/package/proved"
     wire_passes "$work/package/wire"
     [ $tuning = OFF ] || "$work/package/tuned" "$work/rules"
     [ $affinity = OFF ] || "$work/package/placed"

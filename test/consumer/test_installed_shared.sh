@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The shared library, installed and moved, is found by pkg-config and by find_package; the ABI number is in its soname,
-# and it exports only the names of src/nbcoll.map. So are the one that reads tuning files, the one that finds places and
-# the conformance suite.
+# and it exports only the names of src/nbcoll.map. So are the one that reads tuning files, the one that finds places,
+# the conformance suite, and lab, which exports what its headers name.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -26,6 +26,12 @@ sed -n 's/^ *\(nbcoll_[a-z0-9_]*\);$/\1/p' "$NBCOLL_SOURCE/src/nbcoll.map" >"$wo
     'nbcoll_affinity_domains nbcoll_affinity_find nbcoll_affinity_free nbcoll_affinity_near_name ' ]
 [ "$(nm -D --defined-only "$library/libnbcoll_conformance.so" | awk '{ print $3 }' | LC_ALL=C sort | tr '\n' ' ')" = \
     'nbcoll_conformance_print nbcoll_conformance_run ' ]
+grep -ho '\bnbcoll_[a-z0-9_]*(' $(grep -l '^#if defined NBCOLL_WITH_LAB' "$NBCOLL_SOURCE"/include/nbcoll/*.h) >"$work/named"
+nm -D --defined-only "$library/libnbcoll_lab.so" | awk '{ print $3 }' >"$work/lab"
+grep -qx nbcoll_verify_algorithm "$work/lab"
+while read -r name; do
+    grep -qF "$name(" "$work/named" || { echo "libnbcoll_lab.so exports $name" && exit 1; }
+done <"$work/lab"
 nm -D --defined-only --without-symbol-versions "$library/libnbcoll.so" | awk '$2 != "A" { print $3 }' |
     LC_ALL=C sort | diff "$work/listed" -
 
@@ -33,7 +39,11 @@ nm -D --defined-only --without-symbol-versions "$library/libnbcoll.so" | awk '$2
 # shellcheck disable=SC2086
 "$CC" "$NBCOLL_SOURCE/test/consumer/program.c" -o "$work/static" $cflags "$library/libnbcoll.a"
 "$work/static"
-for file in man/man1/nbcoll-verify.1 man/man3/nbcoll_select.h.3 man/man7/nbcoll.7 doc/nbcoll/html/select.h.html doc/nbcoll/algorithms.md \
+# shellcheck disable=SC2086
+"$CC" "$NBCOLL_SOURCE/test/consumer/proved.c" -o "$work/static" $cflags "$library/libnbcoll_lab.a" "$library/libnbcoll.a"
+"$work/static"
+for file in man/man1/nbcoll-verify.1 man/man3/nbcoll_select.h.3 man/man7/nbcoll.7 doc/nbcoll/html/select.h.html \
+    doc/nbcoll/algorithms.md \
     doc/nbcoll/tutorial.md doc/nbcoll/pictures/binomial.svg doc/nbcoll/examples/hello/main.c \
     bash-completion/completions/nbcoll zsh/site-functions/_nbcoll; do
     [ -s "$work/moved/share/$file" ] || { echo "$file is not installed" && exit 1; }

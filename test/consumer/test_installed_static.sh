@@ -18,6 +18,7 @@ runs "$work/program"
 "$work/moved/bin/nbcoll" info
 
 by_implementation
+refuses 'is of the component lab' '#define NBCOLL_IMPLEMENTATION\n#include <nbcoll/verify.h>\n' "$CC" -std=c11 -xc
 refuses 'before the first include' '#include <nbcoll/shm.h>\n#define NBCOLL_IMPLEMENTATION\n#include <nbcoll/nbcoll.h>\n' \
     "$CC" -std=c11 -xc
 refuses 'before all system headers' '#include <stdio.h>\n#define NBCOLL_IMPLEMENTATION\n#include <nbcoll/nbcoll.h>\n' \

@@ -7,7 +7,7 @@
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-with=$(ls "$NBCOLL_SOURCE/transports" | grep -v verbs | sed 's/.*/-DNBCOLL_WITH_\U&/')
+with='-DNBCOLL_WITH_LOOPBACK -DNBCOLL_WITH_SHM'
 program=$NBCOLL_SOURCE/test/consumer/program.c
 unity=$NBCOLL_SOURCE/src/nbcoll.c
 strict='-Wall -Wextra -Wpedantic -Wshadow -Werror'
@@ -22,6 +22,9 @@ done <<END
 gcc -std=c11 -O2 -DNBCOLL_INLINE
 clang -std=gnu11 -O1
 END
+
+"$CC" -O1 -w -DNBCOLL_WITH_LAB -I"$NBCOLL_SOURCE/include" "$unity" "$NBCOLL_SOURCE/test/consumer/proved.c" -o "$work/proved"
+"$work/proved"
 
 mkdir "$work/alone"
 (cd "$NBCOLL_SOURCE" && awk -f src/amalgamate.awk) >"$work/alone/nbcoll.h"
@@ -42,3 +45,14 @@ done <<END
 gcc -std=gnu11 -DNBCOLL_INLINE
 clang -std=c11 -DNBCOLL_PREFIX=acme_
 END
+
+# The component lab: not in that file, which says so; in the one that is asked for it.
+if gcc -w -DNBCOLL_WITH_LAB -fsyntax-only nbcoll.c 2>said; then echo "it has no lab, and does not say so" && exit 1; fi
+grep -q 'this file is without lab' said
+(cd "$NBCOLL_SOURCE" && awk -v lab=1 -f src/amalgamate.awk) >nbcoll.h
+sed 's|^#include <nbcoll/.*|#include "nbcoll.h"|' "$NBCOLL_SOURCE/test/consumer/proved.c" >proved.c
+# shellcheck disable=SC2086
+gcc -std=c11 $strict -DNBCOLL_WITH_LAB=1 nbcoll.c proved.c -o proved
+./proved
+# shellcheck disable=SC2086
+clang -std=gnu11 $strict -fsyntax-only nbcoll.c

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Letters on an agent's desk: programs and standing relays as bytes, which another process has written. What is read
  * names nothing that is not there; the rest is refused. The first byte says which. */
+#include "nbcoll/show.h"
 #include "fuzz.h"
 #include "../../src/offload/desk.h"
 

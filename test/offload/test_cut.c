@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "../../src/offload/cut.h"
+#include "nbcoll/show.h"
 #include "compiled.h"
 
 enum { MOST = 9, PLACES = 5, CONFIGS = 3 };

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "../../src/offload/desk.h"
+#include "nbcoll/show.h"
 #include "compiled.h"
 
 enum { RANKS = 5 };

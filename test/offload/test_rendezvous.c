@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "nbcoll/show.h"
 #include "compiled.h"
 
 static int append(void *user, const char *text, size_t bytes)

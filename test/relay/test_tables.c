@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "nbcoll/show.h"
 #include "wired.h"
 
 static int append(void *user, const char *text, size_t bytes)

@@ -4,6 +4,7 @@
 #define TEST_RELAY_WIRED_H
 
 #include "nbcoll/relay.h"
+#include "nbcoll/verify.h"
 
 enum { WIRED_MOST = 128 };
 

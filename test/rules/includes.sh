@@ -3,7 +3,7 @@
 # includes.sh <tree>: says which file of the tree includes what its layer may not know. The layers:
 #
 #   src/algorithms        nbcoll/schedule.h and nbcoll/pattern.h, nothing else of ours
-#   transports/<name>     nbcoll/transport.h, nbcoll/<name>.h, ../../src/host/*.h, or files of their own folder
+#   transports/<name>     nbcoll/transport.h, nbcoll/<name>.h, ../../src/{host,wrap}/*.h, or files of their own folder
 #   src/command, src/conformance, examples, bench    public headers, or files of their own folder; bench also those of
 #                         examples
 #   include/nbcoll/*.h    public headers, by relative name
@@ -19,7 +19,7 @@ find include src transports examples bench -name '*.[ch]' 2>/dev/null | LC_ALL=C
         if (file ~ /^src\/algorithms\//)
             return what == "nbcoll/schedule.h" || what == "nbcoll/pattern.h"
         if (file ~ /^transports\//)
-            return what == "nbcoll/transport.h" || what ~ /^\.\.\/\.\.\/src\/host\/[a-z_]+\.h$/ ||
+            return what == "nbcoll/transport.h" || what ~ /^\.\.\/\.\.\/src\/(host|wrap)\/[a-z_]+\.h$/ ||
                    what == "nbcoll/" name_in_folder("transports") ".h" || own(what)
         if (file ~ /^(src\/command|src\/conformance|examples|bench)\//)
             return what ~ /^nbcoll\/[a-z_]+\.h$/ || own(what) || file ~ /^bench/ && what ~ /^\.\.\/examples\//

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/reduce/reduce.h"
+#include "../../src/reduce/packed.h"
 #include <nbcoll/nbcoll.h>
 
 #include "plain.h"

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "../../src/host/wrapper.h"
+#include "../../src/wrap/wrapper.h"
 
 struct nbcolli_fault_end {
     nbcolli_wrapper wrap;

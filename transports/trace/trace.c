@@ -4,7 +4,7 @@
  */
 #include "nbcoll/trace.h"
 
-#include "../../src/host/wrapper.h"
+#include "../../src/wrap/wrapper.h"
 
 struct nbcolli_trace_end {
     nbcolli_wrapper wrap;

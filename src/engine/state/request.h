@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 #include "operation.h"
-#include "../../reduce/reduce.h"
+#include "../../reduce/packed.h"
 
 /* The blocks of a buffer, one for each rank, as the call described them: the arrays are the caller's. */
 typedef struct nbcolli_blocks {

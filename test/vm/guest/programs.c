@@ -20,6 +20,7 @@
 
 #include <nbcoll/offload.h>
 #include <nbcoll/shm.h>
+#include <nbcoll/verify.h>
 
 #include "crew.h"
 

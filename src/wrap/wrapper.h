@@ -4,11 +4,11 @@
  * begins its own struct with a wrapper, opens it, and writes its functions into the table or a group: into those slots
  * that the inner endpoint has, by NBCOLLI_WRAPPER_CHANGES, or into any.
  */
-#ifndef NBCOLLI_HOST_WRAPPER_H
-#define NBCOLLI_HOST_WRAPPER_H
+#ifndef NBCOLLI_WRAP_WRAPPER_H
+#define NBCOLLI_WRAP_WRAPPER_H
 
-#include "host.h"
 #include "nbcoll/transport.h"
+#include "../host/host.h"
 
 typedef struct nbcolli_wrapper {
     nbcoll_endpoint base;

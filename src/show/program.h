@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The words for queues and tasks, which the printers of programs share. Private to this folder. */
-#ifndef NBCOLLI_OFFLOAD_SHOW_H
-#define NBCOLLI_OFFLOAD_SHOW_H
+#ifndef NBCOLLI_SHOW_PROGRAM_H
+#define NBCOLLI_SHOW_PROGRAM_H
 
-#include "../show/print.h"
-#include "offload.h"
+#include "../offload/offload.h"
+#include "print.h"
 
 /* "wait (1) cq 0, signal". */
 void nbcolli_show_task(nbcolli_printer *p, const nbcoll_task *t);

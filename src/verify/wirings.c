@@ -2,8 +2,7 @@
  * Are these wirings right? Connections first, then the way of each rank's blocks along them, then circles. */
 #include <stdio.h>
 
-#include "../host/arena.h"
-#include "wiring.h"
+#include "wirings.h"
 
 const char *nbcoll_relay_flaw_name(nbcoll_relay_flaw flaw)
 {

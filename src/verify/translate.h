@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What a program does, as a schedule: each task is a step, and what a queue, an enable or a wait orders is an edge.
  * Private to this folder. */
-#ifndef NBCOLLI_OFFLOAD_TRANSLATE_H
-#define NBCOLLI_OFFLOAD_TRANSLATE_H
+#ifndef NBCOLLI_VERIFY_TRANSLATE_H
+#define NBCOLLI_VERIFY_TRANSLATE_H
 
-#include "offload.h"
+#include "nbcoll/verify.h"
+#include "../offload/offload.h"
 
 /* What a step of the translation is to the step that its task carries out. */
 #define NBCOLLI_BEGINS 1u /* nothing of that step happens before it */

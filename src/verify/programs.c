@@ -332,7 +332,7 @@ nbcoll_status nbcoll_verify_programs(const nbcoll_schedule *const schedules[], c
     nbcolli_arena_close(&v.arena);
     for (int rank = 0; made && rank < meaning->ranks; rank++)
         if (made[rank])
-            nbcolli_schedule_delete(made[rank]);
+            nbcoll_schedule_free(made[rank]);
     nbcolli_arena_close(&rows);
     if (out) {
         memcpy(out, &v.why, size < sizeof v.why ? size : sizeof v.why);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Operations over wirings, played fragment by fragment: what stores hold, who waits for a credit, and what comes while
  * ranks are late. */
-#include "../host/arena.h"
-#include "wiring.h"
+#include "wirings.h"
 
 #define NBCOLLI_RELAYING_NONE UINT32_MAX
 

@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * A program as text, queue by queue. */
-#include "show.h"
-
-const char *nbcoll_task_name(nbcoll_task_kind kind)
-{
-    static const char *const names[] = {
-#define NBCOLLI_SHOW_TASK(name, text) text,
-        NBCOLL_TASK_LIST(NBCOLLI_SHOW_TASK)
-#undef NBCOLLI_SHOW_TASK
-    };
-    return (unsigned)kind < NBCOLL_TASK_COUNT ? names[kind] : "?";
-}
+#include "program.h"
 
 static void nbcolli_show_bytes(nbcolli_printer *p, const nbcoll_task_bytes *b)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Programs for Graphviz: a column for each queue. */
-#include "show.h"
+#include "program.h"
 
 /* The tasks of one side of a queue, from the one that begins it on; `side`: s or r. */
 typedef struct nbcolli_column {
