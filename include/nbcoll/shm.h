@@ -113,10 +113,12 @@ NBCOLL_API size_t nbcoll_shm_quota(int ranks);
  * last. When something has gone wrong on one rank, the others are told at once, and those that come later when they
  * come; rank 0 stays for that until all have come, or its deadline. Telling takes two descriptors at rank 0, and one at
  * the others: who has not even these fails with ERR_TRANSPORT, and the others at their deadlines. Threads of one
- * process call it at the same time. The memory is reserved here, so that no later access can fail for lack of it. A
- * stranger that knows the id (another user) is refused, and the others go on. So they do where a process of this user
- * connects and says nothing, or what no rank says: it takes no rank's place, and the log of rank 0's host names it. A
- * rank that more than 16 such have overtaken, before it had said who it is, is named like them, and connects again.
+ * process call it at the same time. Nobody answers rank 0's last letter: a rank that cannot get it, since its system or
+ * rank 0's refuses that, fails alone, and is lost to the others. The memory is reserved here, so that no later access
+ * can fail for lack of it. A stranger that knows the id (another user) is refused, and the others go on. So they do
+ * where a process of this user connects and says nothing, or what no rank says: it takes no rank's place, and the log
+ * of rank 0's host names it. A rank that more than 16 such have overtaken, before it had said who it is, is named like
+ * them, and connects again.
  *
  * Errors of the arguments, found here and told nobody: ERR_NULL, ERR_RANK, ERR_CONFIG. Others: ERR_TIMEOUT (not all
  * came), ERR_ABI (another version), ERR_MISMATCH (ranks, depth, payload, quota or pool differ), ERR_DUPLICATE (two of

@@ -156,6 +156,7 @@ const kept storm_kept[] = {
     {1795800861007872,
      {.edition = 12, .items = 8, .faults = 2, .is_over_shm = true, .n_skipped = 1, .skipped = {5}}},
     {1795798447026923, {.edition = 12, .items = 16, .faults = 2, .n_skipped = 2, .skipped = {9, 8}}},
+    {1795802474001177, {.edition = 12, .items = 1, .faults = 1, .n_skipped = 1, .skipped = {0}}},
     {1795798447037218, {.edition = 12, .items = 3, .faults = 3, .n_skipped = 1, .skipped = {0}}},
     {20000129, {.edition = 3, .items = 22, .faults = 2, .n_skipped = 1, .skipped = {15}}},
     /* A part that goes through a ring is for ranks that all see it in place: who does not would wait for ever. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "shm.h"
+#include "../../transports/shm/socket.h"
 
 static uint64_t delay(storm *s)
 {
@@ -135,6 +136,8 @@ static ssize_t put(process *p, file *f, const void *from, size_t bytes, const in
     for (; *last; last = &(*last)->next)
         l->at = l->at > (*last)->at ? l->at : (*last)->at;
     *last = l;
+    if (bytes == sizeof(struct nbcolli_shm_letter))
+        p->has_tried = ((const struct nbcolli_shm_letter *)from)->stage == NBCOLLI_SHM_TRIED;
     return (ssize_t)bytes;
 }
 

@@ -31,6 +31,7 @@ int shm_call(process *p)
         return 0;
     storm_note(s, p->actor->rank, NOTE_REFUSED, (uint64_t)w->refused_with, 0);
     storm_cause(s, p->actor->rank, BAD_OPENING);
+    p->is_deaf = p->has_tried;
     return w->refused_with;
 }
 

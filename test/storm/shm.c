@@ -361,8 +361,17 @@ static nbcoll_shm_config config_of(process *p)
     return c;
 }
 
-/* All ranks open or none does, and none fails where nothing has happened; except where one has died, and where rank 0
- * could not send its last letter: nobody answers that. */
+/* Nobody answers the last letter: rank 0 could not send it, or the other rank not read it. */
+static bool is_last_letter_lost(const storm *s)
+{
+    bool is = s->bad[0] & BAD_OPENING;
+    for (int r = 1; r < s->plan.ranks; r++)
+        is |= s->shm->process[r].is_deaf;
+    return is;
+}
+
+/* All ranks open or none does, and none fails where nothing has happened; except where one has died, and where the last
+ * letter is lost. */
 static void judge_opening(process *p)
 {
     storm *s = p->actor->storm;
@@ -371,7 +380,7 @@ static void judge_opening(process *p)
         return;
     if (p->opened != NBCOLL_OK && !(s->bad_anywhere & causes))
         storm_find(s, "rank %d, opening: %s, but nothing has happened", p->actor->rank, nbcoll_status_name(p->opened));
-    for (int r = 0; r < s->plan.ranks && !(s->bad_anywhere & BAD_DEAD) && !(s->bad[0] & BAD_OPENING); r++) {
+    for (int r = 0; r < s->plan.ranks && !(s->bad_anywhere & BAD_DEAD) && !is_last_letter_lost(s); r++) {
         const process *other = &s->shm->process[r];
         if (other->opened != NBCOLL_PENDING && (other->opened == NBCOLL_OK) != (p->opened == NBCOLL_OK))
             storm_find(s, "the opening of rank %d ends with %s, that of rank %d with %s", r,

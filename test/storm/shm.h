@@ -82,6 +82,8 @@ typedef struct process { /* a rank's */
     nbcoll_wakeup wakeup;
     nbcoll_lines lines;
     bool is_opening, is_leaving, is_closed, is_armed;
+    bool has_tried; /* its last letter of an opening is sent */
+    bool is_deaf;   /* since then a system call was refused */
     nbcoll_status opened;
     void *cards; /* for those of all */
     size_t card_bytes;
