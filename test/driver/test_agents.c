@@ -140,7 +140,8 @@ static void an_agent_is_in_one_driver_and_not_closed_there(void **state)
     EXPECT(OK, nbcoll_driver_remove_agent(t.driver, t.agent[0]));
     EXPECT(ERR_ARGUMENT, nbcoll_driver_remove_agent(t.driver, t.agent[0]));
     EXPECT(OK, nbcoll_driver_add_agent(other, t.agent[0]));
-    nbcoll_agent elsewhere = {.attached = (nbcolli_attached *)(void *)&t}; /* only whether it is one is looked at */
+    nbcoll_agent elsewhere = {.serves = t.agent[0]->serves,
+                              .attached = (nbcolli_attached *)(void *)&t}; /* only whether it is one is looked at */
     EXPECT(ERR_CONFIG, nbcoll_driver_add_agent(other, &elsewhere));
     EXPECT(OK, nbcoll_driver_free(other));
     troupe_close(&t);
