@@ -4,7 +4,8 @@
  * and in one wait for all during which one operation ends a pass; a look of a wait for any that finds nothing; and the
  * release of a persistent request, in the order in which they were made. One thread steps both ranks. With "any" or
  * "some" and a number: only as many operations, and as many waits for any or some of them, each behind the start of the
- * root; for callgrind, which is to collect in measured_turn (requests/test_in_turn.sh). */
+ * root; with "ended": as many waits for any when all have ended; for callgrind, which is to collect in measured_turn
+ * (requests/test_in_turn.sh). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,16 +162,19 @@ static __attribute__((noinline)) void measured_turn(ranks *r, int is_some, size_
         must(nbcoll_wait_any((size_t)r->n, r->request, indices, NBCOLL_FOREVER));
 }
 
-static void wait_in_turn(int n, int is_some)
+static void wait_in_turn(int n, const char *how)
 {
     static ranks r;
     static size_t indices[MOST];
 
     open_ranks(&r, n, 1, 0);
     start_all(&r);
+    while (r.sends < n && !strcmp(how, "ended"))
+        send_next(&r);
+    must(nbcoll_progress(r.context[1]));
     for (int i = 0; i < n; i++) {
         send_next(&r);
-        measured_turn(&r, is_some, indices);
+        measured_turn(&r, !strcmp(how, "some"), indices);
     }
     close_ranks(&r);
 }
@@ -181,7 +185,7 @@ int main(int argc, char **argv)
     int n = argc == 3 ? atoi(argv[2]) : 0;
 
     if (n > 0 && n <= MOST) {
-        wait_in_turn(n, !strcmp(argv[1], "some"));
+        wait_in_turn(n, argv[1]);
         return 0;
     }
     for (int i = 0; i < 3; i++)

@@ -20,7 +20,7 @@ typedef struct nbcolli_several {
     nbcoll_request *requests;
     nbcolli_waiter waiter;
     int all;         /* all are awaited, else one */
-    int is_one;      /* all are of context[0], which is of one thread and has some that are active */
+    int is_one;      /* all are of context[0], which is of one thread */
     size_t pending;  /* where one is active; n: none is */
     size_t first;    /* where one has ended; or n */
     size_t contexts; /* of active ones; those beyond the room are counted once each time they are met */
@@ -33,6 +33,7 @@ static void nbcolli_several_begin(nbcolli_several *v, size_t n, nbcoll_request r
     v->requests = requests;
     v->waiter = (nbcolli_waiter){0};
     v->all = all;
+    v->pending = v->first = n;
 }
 
 static void nbcolli_several_add(nbcolli_several *v, nbcoll_context *c)
@@ -63,12 +64,6 @@ static size_t nbcolli_next_active(const nbcolli_several *v, size_t at)
 
 /* ---- those that have ended --------------------------------------------------------------------------------------- */
 
-/* Has it ended, and has nobody been told? Of one thread. */
-static int nbcolli_is_to_tell(const nbcolli_request *r)
-{
-    return nbcolli_is_unreported(atomic_load_explicit(&r->state, memory_order_relaxed));
-}
-
 /* Where the array has the handle of a request, as far as is known; or n. */
 static size_t nbcolli_several_place(const nbcolli_several *v, const nbcolli_request *r)
 {
@@ -86,7 +81,7 @@ static size_t nbcolli_several_ended(const nbcolli_several *v, size_t places[], s
     size_t ended = 0, others = 0;
 
     for (nbcolli_request **at = &c->unreported, *r; (r = *at) && ended < most;) {
-        if (!nbcolli_is_to_tell(r)) {
+        if (!nbcolli_is_unreported(atomic_load_explicit(&r->state, memory_order_relaxed))) { /* of one thread */
             *at = r->next_unreported;
             r->is_listed = 0;
             if (!*at)
@@ -155,24 +150,28 @@ static void nbcolli_several_look(nbcolli_several *v)
             one = c;
         }
     }
-    v->is_one &= v->contexts == 1;
+    v->is_one &= one != NULL;
+    if (v->is_one)
+        v->context[0] = one;
     nbcolli_several_note(v);
 }
 
-/* Has there been a look at all of the array, and is one of it active? Its context is that of one near an end: programs
- * take from one of them. */
+/* Has there been a look at all of the array? So it has if one in the list is where it was, or one that is active. The
+ * context is that of one near an end: programs take from one of them. */
 static int nbcolli_several_known(nbcolli_several *v)
 {
     nbcoll_context *c = NULL;
-    size_t n = v->n;
+    size_t n = v->n, ended;
 
     for (size_t i = 0; i < n && !c; i++)
         c = nbcolli_context_of(v->requests[i % 2 ? i / 2 : n - 1 - i / 2]);
     if (n < NBCOLLI_LISTED_LEAST || !c || c->flags & NBCOLL_ANY_THREAD || nbcolli_is_forked(c))
         return 0;
-    v->pending = c->place = nbcolli_next_active(v, c->place);
     v->is_one = v->contexts = 1;
     v->context[0] = c;
+    if (!v->all && (ended = nbcolli_several_ended(v, &v->first, 1)))
+        return ended == 1;
+    v->pending = c->place = nbcolli_next_active(v, c->place);
     return v->pending < n && nbcolli_context_of(v->requests[v->pending]) == c &&
            nbcolli_entry_of(v->requests[v->pending])->seen_at == &v->requests[v->pending];
 }
@@ -181,13 +180,8 @@ static int nbcolli_several_known(nbcolli_several *v)
  * looked at. */
 static int nbcolli_several_look_again(nbcolli_several *v)
 {
-    size_t ended = 0;
-
-    v->first = v->n;
     if (v->contexts > NBCOLLI_SLEEP_ON || (!v->all && !v->is_one))
         return 0;
-    if (!v->all && (ended = nbcolli_several_ended(v, &v->first, 1)))
-        return ended == 1;
     for (size_t i = 0; i < v->contexts; i++)
         nbcolli_several_progress(v, v->context[i]);
     if (!v->all)
@@ -199,14 +193,14 @@ static int nbcolli_several_look_again(nbcolli_several *v)
 /* Has what is awaited come, or is nothing active? */
 static int nbcolli_several_over(const nbcolli_several *v)
 {
-    return v->pending == v->n || (!v->all && v->first < v->n);
+    return (!v->all && v->first < v->n) || v->pending == v->n;
 }
 
 /* Until it is so, or the time is over: 0. Contexts of which nothing is left, requests that callbacks have started
- * again, and what else has come into the array, are known sooner or later. */
+ * again, and what else has come into the array, are known after a while. */
 static int nbcolli_several_wait(nbcolli_several *v, uint64_t timeout)
 {
-    int again = !v->all && nbcolli_several_known(v) && nbcolli_several_look_again(v);
+    int again = !v->all && nbcolli_several_known(v) && (v->first < v->n || nbcolli_several_look_again(v));
 
     for (uint64_t looks = 1;; looks++) {
         if (!again)
@@ -231,14 +225,17 @@ static void nbcolli_several_tell(size_t n, const nbcoll_request requests[], nbco
         statuses[i] = nbcolli_outcome(&requests[i]);
 }
 
-static nbcoll_status nbcolli_take_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[])
+/* Tests those at `places`, null: all. Returns the first error. */
+static nbcoll_status nbcolli_several_take(const nbcolli_several *v, size_t n, const size_t places[],
+                                          nbcoll_status statuses[])
 {
     nbcoll_status first = NBCOLL_OK;
 
     for (size_t i = 0; i < n; i++) {
-        nbcoll_status s = nbcoll_test(&requests[i]);
+        size_t at = places ? places[i] : i;
+        nbcoll_status s = nbcoll_test(&v->requests[at]);
         if (statuses)
-            statuses[i] = s;
+            statuses[at] = s;
         if (first == NBCOLL_OK)
             first = s;
     }
@@ -257,7 +254,7 @@ nbcoll_status nbcoll_test_all(size_t n, nbcoll_request requests[], nbcoll_status
         return NBCOLL_PENDING;
     nbcolli_several_look(&v);
     if (v.pending == n)
-        return nbcolli_take_all(n, requests, statuses);
+        return nbcolli_several_take(&v, n, NULL, statuses);
     nbcolli_several_tell(n, requests, statuses);
     return NBCOLL_PENDING;
 }
@@ -270,7 +267,7 @@ nbcoll_status nbcoll_wait_all(size_t n, nbcoll_request requests[], nbcoll_status
         return NBCOLL_ERR_NULL;
     nbcolli_several_begin(&v, n, requests, 1);
     if (nbcolli_several_wait(&v, timeout))
-        return nbcolli_take_all(n, requests, statuses);
+        return nbcolli_several_take(&v, n, NULL, statuses);
     nbcolli_several_tell(n, requests, statuses);
     return NBCOLL_ERR_TIMEOUT;
 }
@@ -291,57 +288,38 @@ nbcoll_status nbcoll_wait_any(size_t n, nbcoll_request requests[], size_t *index
     return in_time ? NBCOLL_OK : NBCOLL_ERR_TIMEOUT;
 }
 
-/* Of all of them, but if there is something that test would not say at once. */
-static nbcoll_status nbcolli_take_some(size_t n, nbcoll_request requests[], size_t *ended, size_t indices[],
-                                       nbcoll_status statuses[])
+/* The places of all that have ended. */
+static size_t nbcolli_several_places(const nbcolli_several *v, size_t places[], nbcoll_status statuses[])
 {
-    nbcoll_status first = NBCOLL_OK;
+    size_t ended = 0;
 
-    *ended = 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < v->n; i++) {
         int idle;
-        nbcoll_status s = nbcolli_peek(&requests[i], &idle);
-        if (s == NBCOLL_OK && !idle)
-            s = nbcoll_test(&requests[i]);
+        nbcoll_status s = nbcolli_peek(&v->requests[i], &idle);
         if (statuses)
             statuses[i] = s;
-        if (s == NBCOLL_PENDING || (s == NBCOLL_OK && idle))
-            continue;
-        indices[(*ended)++] = i;
-        if (first == NBCOLL_OK)
-            first = s;
+        if (s != NBCOLL_PENDING && (s != NBCOLL_OK || !idle))
+            places[ended++] = i;
     }
-    return first;
-}
-
-/* Those of the list. 0: all are to be looked at. */
-static int nbcolli_take_listed(const nbcolli_several *v, size_t *ended, size_t indices[], nbcoll_status *first)
-{
-    *ended = nbcolli_several_ended(v, indices, v->n < NBCOLLI_LISTED_MOST ? v->n : NBCOLLI_LISTED_MOST);
-    if (*ended >= NBCOLLI_LISTED_MOST)
-        return 0;
-    for (size_t i = 0; i < *ended; i++) {
-        nbcoll_status s = nbcoll_test(&v->requests[indices[i]]);
-        if (*first == NBCOLL_OK)
-            *first = s;
-    }
-    return *ended > 0;
+    return ended;
 }
 
 nbcoll_status nbcoll_wait_some(size_t n, nbcoll_request requests[], size_t *ended, size_t indices[],
                                nbcoll_status statuses[], uint64_t timeout)
 {
     nbcolli_several v;
-    nbcoll_status s = NBCOLL_OK;
+    size_t most = n < NBCOLLI_LISTED_MOST ? n : NBCOLLI_LISTED_MOST, listed = 0;
 
     if (!ended || ((!requests || !indices) && n))
         return NBCOLL_ERR_NULL;
-    nbcolli_several_begin(&v, n, requests, 0);
-    if (nbcolli_several_wait(&v, timeout))
-        return !statuses && v.is_one && nbcolli_take_listed(&v, ended, indices, &s)
-                   ? s
-                   : nbcolli_take_some(n, requests, ended, indices, statuses);
     *ended = 0;
-    nbcolli_several_tell(n, requests, statuses);
-    return NBCOLL_ERR_TIMEOUT;
+    nbcolli_several_begin(&v, n, requests, 0);
+    if (!nbcolli_several_wait(&v, timeout)) {
+        nbcolli_several_tell(n, requests, statuses);
+        return NBCOLL_ERR_TIMEOUT;
+    }
+    if (!statuses && v.is_one)
+        listed = nbcolli_several_ended(&v, indices, most);
+    *ended = listed && listed < NBCOLLI_LISTED_MOST ? listed : nbcolli_several_places(&v, indices, statuses);
+    return nbcolli_several_take(&v, *ended, indices, statuses);
 }
