@@ -130,7 +130,7 @@ int nbcolli_relays_take_call(nbcolli_executor *e, const nbcoll_args *a)
 }
 
 /* Before a call whose elements travel packed, and before each start of one. ERR_MEMORY: nothing has happened. */
-static nbcoll_status nbcolli_relays_prepare(nbcoll_relays *r, nbcoll_type type)
+static nbcoll_status nbcolli_relays_prepare_call(nbcoll_relays *r, nbcoll_type type)
 {
     return nbcolli_packs(type) ? nbcolli_relays_prepare_packed(r) : NBCOLL_OK;
 }
@@ -142,13 +142,13 @@ nbcoll_status nbcolli_relays_open_call(nbcolli_executor *e, nbcolli_request *q, 
     q->blocks[1].count = a->count;
     q->blocks[1].type = a->reduction.type;
     q->blocks[1].element = nbcoll_type_size(a->reduction.type);
-    return nbcolli_relays_prepare(nbcolli_relays_of(e), a->reduction.type);
+    return nbcolli_relays_prepare_call(nbcolli_relays_of(e), a->reduction.type);
 }
 
 nbcoll_status nbcolli_relays_start_call(nbcolli_executor *e, nbcolli_request *q)
 {
     nbcoll_relays *r = nbcolli_relays_of(e);
-    nbcoll_status s = nbcolli_relays_prepare(r, q->blocks[1].type);
+    nbcoll_status s = nbcolli_relays_prepare_call(r, q->blocks[1].type);
     if (s != NBCOLL_OK)
         return s;
     q->status = NBCOLL_PENDING;

@@ -98,6 +98,14 @@ const kept storm_kept[] = {
       .faults = 2,
       .n_skipped = 24,
       .skipped = {22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 26, 25, 24, 23, 28, 27, 29, 6}}},
+    /* The same: what it read was another operation's, and right data were expected. */
+    {39000555,
+     {.edition = 13,
+      .items = 29,
+      .faults = 2,
+      .only = 1 + FAULT_POST,
+      .n_skipped = 6,
+      .skipped = {24, 23, 22, 21, 27, 26}}},
     /* Who has freed a communicator since an operation has failed is not lost to those that have not heard of that. */
     {1795799554004554, {.edition = 12, .items = 14, .faults = 2, .is_over_shm = true}},
     /* Who cannot make what a shrink has decided upon tells those that have made it. */
