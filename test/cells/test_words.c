@@ -74,11 +74,26 @@ static void a_reader_that_ended_and_left_its_part_is_out_of_step(void **state)
     world_close(&w);
 }
 
+/* A rank offers a part for all ranks of the parent before it is known how many are of its colour. */
+static void the_part_for_more_ranks_holds_that_for_fewer(void **state)
+{
+    enum { MOST = 200 };
+    size_t bytes[MOST + 1] = {0};
+    (void)state;
+    for (size_t cells = 1; cells <= 8; cells *= 8)
+        for (size_t ranks = 1; ranks <= MOST; ranks++) {
+            nbcolli_layout l = nbcolli_layout_of(ranks, cells);
+            bytes[ranks] = nbcolli_area_bytes(&l, 4, 1);
+            assert_true(ranks == 1 || bytes[ranks] >= bytes[ranks - 1]);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readers_may_end_one_after_the_other_behind_a_look),
         cmocka_unit_test(a_reader_that_ended_and_left_its_part_is_out_of_step),
+        cmocka_unit_test(the_part_for_more_ranks_holds_that_for_fewer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,6 +118,9 @@ const kept storm_kept[] = {
      {.edition = 12, .items = 4, .faults = 2, .is_over_shm = true, .n_skipped = 2, .skipped = {2, 1}}},
     /* A test says what has ended in a callback that it has called. */
     {1795801003008290, {.edition = 12, .items = 11, .faults = 3}},
+    /* What ranks offer for a split of 47 ranks holds the cells of 30. */
+    {1795801244006880,
+     {.edition = 12, .items = 7, .faults = 3, .is_over_shm = true, .n_skipped = 4, .skipped = {4, 3, 5, 2}}},
     /* A creation is cancelled when a tick has ended its vote. */
     {1795800433011697, {.edition = 12, .items = -1}},
     /* A line for a communicator that is freed has the tag that it had, also behind 2^31. */
