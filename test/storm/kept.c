@@ -118,6 +118,14 @@ const kept storm_kept[] = {
      {.edition = 12, .items = 4, .faults = 2, .is_over_shm = true, .n_skipped = 2, .skipped = {2, 1}}},
     /* A test says what has ended in a callback that it has called. */
     {1795801003008290, {.edition = 12, .items = 11, .faults = 3}},
+    /* Who has ended an operation well, and failed in a later one of its slot, says by what history it had started it. */
+    {36013564,
+     {.edition = 13,
+      .items = 36,
+      .faults = 2,
+      .only = 1 + FAULT_DIFFERS,
+      .n_skipped = 16,
+      .skipped = {31, 30, 29, 28, 15, 14, 13, 12, 34, 32, 24, 22, 17, 10, 5, 1}}},
     /* What ranks offer for a split of 47 ranks holds the cells of 30. */
     {1795801244006880,
      {.edition = 12, .items = 7, .faults = 3, .is_over_shm = true, .n_skipped = 4, .skipped = {4, 3, 5, 2}}},

@@ -59,10 +59,11 @@ static nbcolli_rank_place nbcolli_place_here(nbcoll_comm *comm, uint64_t tag)
         p = (nbcolli_rank_place){.position = NBCOLL_POSITION_ACTIVE, .is_known = 1,
                                  .fold = queued ? nbcolli_fold_behind(queued->history, queued->schedule)
                                                 : nbcolli_fold_behind(run->request->history, run->schedule)};
-    else if (run || tag / comm->config.slots < nbcolli_slot_of(comm, tag)->well_since)
-        p.position = NBCOLL_POSITION_FAILED;
-    else
+    else {
+        if (run || tag / comm->config.slots < nbcolli_slot_of(comm, tag)->well_since)
+            p.position = NBCOLL_POSITION_FAILED; /* or a later one of its slot has */
         p.is_known = nbcolli_ask_recall(comm->started, tag, &p.fold) == 0;
+    }
     return p;
 }
 
