@@ -8,7 +8,7 @@
 #include "../comm/requests.h"
 #include "../progress/driven.h"
 
-#define NBCOLLI_LISTED_LEAST 8u   /* requests of an array in which the list is worth it */
+#define NBCOLLI_LISTED_LEAST 8u   /* requests of an array for which the list is worth it, if one has ended */
 #define NBCOLLI_LISTED_MOST 64u   /* that are sorted; if more have ended all are looked at */
 #define NBCOLLI_AGAIN_LOOKS 16u   /* in vain, of a wait: then all are looked at, and when their number has doubled */
 #define NBCOLLI_AGAIN_TESTS 1024u /* in vain: likewise */
@@ -115,7 +115,7 @@ static void nbcolli_several_note(nbcolli_several *v)
             nbcolli_entry_of(v->requests[i])->seen_at = &v->requests[i];
     if (v->is_one)
         nbcolli_several_ended(v, NULL, SIZE_MAX);
-    for (size_t i = 0; i < v->contexts && i < NBCOLLI_SLEEP_ON; i++)
+    for (size_t i = 0; v->n >= NBCOLLI_LISTED_LEAST && i < v->contexts && i < NBCOLLI_SLEEP_ON; i++)
         if (!(v->context[i]->flags & NBCOLL_ANY_THREAD))
             v->context[i]->place = v->is_one ? v->pending : SIZE_MAX;
 }
@@ -126,7 +126,7 @@ static void nbcolli_several_look(nbcolli_several *v)
     nbcoll_context *last = NULL, *added = NULL, *one = NULL;
     size_t n = v->n;
 
-    v->is_one = n >= NBCOLLI_LISTED_LEAST;
+    v->is_one = 1;
     v->contexts = 0;
     v->pending = v->first = n;
     for (size_t i = 0; i < n; i++) {
@@ -150,14 +150,14 @@ static void nbcolli_several_look(nbcolli_several *v)
             one = c;
         }
     }
-    v->is_one &= one != NULL;
+    v->is_one &= one && (n >= NBCOLLI_LISTED_LEAST || (!v->all && v->first == n));
     if (v->is_one)
         v->context[0] = one;
     nbcolli_several_note(v);
 }
 
-/* Has there been a look at all of the array? So it has if one in the list is where it was, or one that is active. The
- * context is that of one near an end: programs take from one of them. */
+/* Has there been a look at all of the array? So it has if one in the list is where it was, now or after a pass, or one
+ * that is active. The context is that of one near an end: programs take from one of them. */
 static int nbcolli_several_known(nbcolli_several *v)
 {
     nbcoll_context *c = NULL;
@@ -169,8 +169,12 @@ static int nbcolli_several_known(nbcolli_several *v)
         return 0;
     v->is_one = v->contexts = 1;
     v->context[0] = c;
-    if (!v->all && (ended = nbcolli_several_ended(v, &v->first, 1)))
-        return ended == 1;
+    for (int looks = 0; !v->all && looks < 2; looks++) {
+        if (looks)
+            nbcolli_several_progress(v, c);
+        if ((ended = nbcolli_several_ended(v, &v->first, 1)))
+            return ended == 1;
+    }
     v->pending = c->place = nbcolli_next_active(v, c->place);
     return v->pending < n && nbcolli_context_of(v->requests[v->pending]) == c &&
            nbcolli_entry_of(v->requests[v->pending])->seen_at == &v->requests[v->pending];
@@ -200,7 +204,7 @@ static int nbcolli_several_over(const nbcolli_several *v)
  * again, and what else has come into the array, are known after a while. */
 static int nbcolli_several_wait(nbcolli_several *v, uint64_t timeout)
 {
-    int again = !v->all && nbcolli_several_known(v) && (v->first < v->n || nbcolli_several_look_again(v));
+    int again = !v->all && nbcolli_several_known(v);
 
     for (uint64_t looks = 1;; looks++) {
         if (!again)

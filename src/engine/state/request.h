@@ -42,10 +42,8 @@ struct nbcolli_request {
     uint8_t is_heeded; /* its end is more than a status: creating, done, detached, or a watcher is to hear
                           of it. Whoever sets those */
     uint8_t calling;  /* in the list of callbacks to run: set by progress, cleared by the way out of a call */
-    uint8_t is_listed; /* among those of its context whose end has not been reported, or was: calls and progress */
-    uint8_t is_elsewhere; /* calls for several requests: it is listed, and was not among them */
-    nbcolli_request *next_unreported; /* there */
-    const nbcoll_request *seen_at; /* calls for several requests: where its handle was when all were looked at last */
+    uint8_t is_listed;    /* as `unreported` of its context: calls and progress */
+    uint8_t is_elsewhere; /* it was not among several that a call looked at after its end: such a call */
 
     /* The start, before it hands the request over; then progress, which gives the run back or to `run`. */
     uint64_t tag;       /* of its last start */
@@ -77,6 +75,9 @@ struct nbcolli_request {
     nbcoll_op op;             /* that the call named, if its schedule has stand-ins: likewise */
 
     nbcolli_executed executed; /* of one with an executor: that writes it */
+
+    nbcolli_request *next_unreported; /* if it is listed: as that */
+    const nbcoll_request *seen_at;    /* where its handle was when a call for several looked at all: such a call */
 };
 
 _Static_assert(offsetof(nbcolli_request, generation) == offsetof(nbcoll_request_head, generation) &&
