@@ -3,7 +3,7 @@
 # Writes what `nbcoll info --algorithms` says of each algorithm of the catalogue, from the comments at the head of their
 # files:
 #
-#     awk -f src/command/ideas.awk src/select/algorithms.c src/algorithms/*.c
+#     awk -f src/command/ideas.awk src/collectives/*.c src/algorithms/*.c
 #
 # Of such a comment the first paragraph counts: what stands before "Source:" is the idea. An algorithm's file is the one
 # that defines its function; several in one file share its comment.
@@ -12,7 +12,7 @@ FNR == 1 {
     text = ""
     ended = 0
 }
-FILENAME ~ /select\/algorithms\.c$/ {
+FILENAME ~ /collectives\/[a-z_]*\.c$/ {
     if (match($0, /^ +X\([A-Z_]+, [a-z0-9_]+, [a-z0-9_]+,/)) {
         split(substr($0, index($0, "(") + 1, RLENGTH), word, ", ")
         n++

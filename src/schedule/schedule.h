@@ -176,8 +176,9 @@ static inline uint32_t nbcolli_spread_shift(size_t bytes)
     return bytes <= 8 ? 3 : bytes <= 16 ? 2 : bytes <= 32;
 }
 
-/* Parts of exposures for which each rank's table has room, in each slot: two for each reader, where there are few. Grows
- * with the ranks: what a rank offers for all of a communicator's is to hold the table of any that is split off. */
+/* Parts of exposures for which each rank's table has room, in each slot: two for each reader, where there are few. It
+ * grows with the ranks: what a rank offers for all of a communicator's is to hold the table of any that is split
+ * off. */
 static inline uint32_t nbcolli_table_parts(size_t ranks)
 {
     return (uint32_t)(ranks <= 32 ? 2 * ranks : ranks < 64 ? 64 : ranks);

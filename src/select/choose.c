@@ -59,15 +59,16 @@ static int nbcolli_choose_exposes(const nbcoll_algorithm *algorithm)
 }
 
 /* The first that suits and exposes memory, or does not; or null. */
-static const nbcoll_algorithm *nbcolli_choose_first(const nbcoll_args *a, uint32_t flags, int exposes)
+static const nbcoll_algorithm *nbcolli_choose_first(const nbcolli_algorithms *among, const nbcoll_args *a,
+                                                    uint32_t flags, int exposes)
 {
-    const nbcoll_algorithm *algorithm;
-
-    for (unsigned i = 0; (algorithm = nbcoll_algorithm_at(a->operation, i)); i++)
+    for (unsigned i = 0; i < among->count; i++) {
+        const nbcoll_algorithm *algorithm = &among->algorithm[i];
         if (nbcolli_choose_suits(algorithm, a, flags) && nbcolli_choose_exposes(algorithm) == exposes &&
             !(algorithm->flags & NBCOLL_ALGORITHM_NODES))
-            break;
-    return algorithm;
+            return algorithm;
+    }
+    return NULL;
 }
 
 /* Is exposing memory to all ranks worth a thought? A rank that combines gets large operands in many pieces, unless they
@@ -79,14 +80,15 @@ static int nbcolli_choose_may_expose(const nbcoll_terms *terms, const nbcoll_arg
 }
 
 /* Takes the cheapest that suits, with its parameters, if a cost is known. */
-static int nbcolli_choose_by_cost(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_choice *c)
+static int nbcolli_choose_by_cost(const nbcoll_terms *terms, const nbcoll_args *a, const nbcolli_algorithms *among,
+                                  nbcoll_choice *c)
 {
     int may_expose = nbcolli_choose_may_expose(terms, a, c->bytes);
-    const nbcoll_algorithm *algorithm;
     nbcoll_choice best = *c;
     uint64_t least = 0; /* none is known yet */
 
-    for (unsigned i = 0; (algorithm = nbcoll_algorithm_at(a->operation, i)); i++) {
+    for (unsigned i = 0; i < among->count; i++) {
+        const nbcoll_algorithm *algorithm = &among->algorithm[i];
         nbcoll_choice one = *c;
         one.algorithm = algorithm;
         int needs_all = nbcolli_choose_exposes(algorithm) && !(algorithm->flags & NBCOLL_ALGORITHM_NODES);
@@ -140,7 +142,8 @@ static void nbcolli_choose_split(const nbcoll_terms *terms, const nbcoll_args *a
     }
 }
 
-static void nbcolli_choose(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_choice *c)
+static void nbcolli_choose(const nbcoll_terms *terms, const nbcoll_args *a, const nbcolli_algorithms *among,
+                           nbcoll_choice *c)
 {
     c->reason = NBCOLL_REASON_RULE;
     if (nbcolli_choose_by_rule(terms, a, c))
@@ -150,19 +153,20 @@ static void nbcolli_choose(const nbcoll_terms *terms, const nbcoll_args *a, nbco
     if (c->algorithm)
         return;
     c->reason = NBCOLL_REASON_COST;
-    if (terms->large == NBCOLL_BY_COST && nbcolli_choose_by_cost(terms, a, c))
+    if (terms->large == NBCOLL_BY_COST && nbcolli_choose_by_cost(terms, a, among, c))
         return;
     c->reason = NBCOLL_REASON_SHARED;
-    c->algorithm = nbcolli_choose_may_expose(terms, a, c->bytes) ? nbcolli_choose_first(a, terms->flags, 1) : NULL;
+    c->algorithm =
+        nbcolli_choose_may_expose(terms, a, c->bytes) ? nbcolli_choose_first(among, a, terms->flags, 1) : NULL;
     if (c->algorithm)
         return;
     c->reason = NBCOLL_REASON_SIZE;
     size_t large = terms->large == NBCOLL_BY_COST ? NBCOLLI_USUAL_LARGE : terms->large;
-    c->algorithm = nbcoll_algorithm_at(a->operation, c->bytes >= large);
-    if (c->algorithm && nbcolli_choose_suits(c->algorithm, a, terms->flags) && !nbcolli_choose_exposes(c->algorithm))
+    c->algorithm = c->bytes < large || among->count < 2 ? among->algorithm : among->algorithm + 1;
+    if (nbcolli_choose_suits(c->algorithm, a, terms->flags) && !nbcolli_choose_exposes(c->algorithm))
         return;
     c->reason = NBCOLL_REASON_ONLY;
-    c->algorithm = nbcolli_choose_first(a, terms->flags, 0);
+    c->algorithm = nbcolli_choose_first(among, a, terms->flags, 0);
 }
 
 /* Reads terms and complete arguments into whole ones. */
@@ -183,7 +187,8 @@ static nbcoll_status nbcolli_choose_read(const nbcoll_terms *terms, const nbcoll
     return t->ranks < 1 ? NBCOLL_ERR_RANK : NBCOLL_OK;
 }
 
-nbcoll_status nbcoll_select(const nbcoll_terms *terms, const nbcoll_args *args, nbcoll_choice *out)
+nbcoll_status nbcolli_select(const nbcoll_terms *terms, const nbcoll_args *args, const nbcolli_algorithms *among,
+                             nbcoll_choice *out)
 {
     nbcoll_terms t;
     nbcoll_args a;
@@ -202,7 +207,7 @@ nbcoll_status nbcoll_select(const nbcoll_terms *terms, const nbcoll_args *args, 
                        .leaders = a.leaders,
                        .segment = a.segment,
                        .bytes = nbcolli_choose_bytes(&a, t.ranks)};
-    nbcolli_choose(&t, &a, &c);
+    nbcolli_choose(&t, &a, among, &c);
     if (!c.algorithm)
         return NBCOLL_ERR_UNSUPPORTED;
     nbcolli_choose_split(&t, &a, &c);

@@ -6,6 +6,16 @@
 #include "../arguments/arguments.h"
 #include "nbcoll/select.h"
 
+/* The algorithms of an operation: the one for small data first, the one for large data second. */
+typedef struct nbcolli_algorithms {
+    const nbcoll_algorithm *algorithm;
+    unsigned count;
+} nbcolli_algorithms;
+
+/* As nbcoll_select, among these. */
+nbcoll_status nbcolli_select(const nbcoll_terms *terms, const nbcoll_args *args, const nbcolli_algorithms *among,
+                             nbcoll_choice *out);
+
 /* Does a call of these complete arguments, of so many bytes, fit the rule? */
 int nbcolli_rule_fits(const nbcoll_rule *rule, const nbcoll_terms *terms, nbcoll_operation operation, size_t bytes);
 

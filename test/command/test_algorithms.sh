@@ -4,8 +4,6 @@
 . "$(dirname "$0")/check.sh"
 
 succeeds info --algorithms
-algorithms=$(grep -c '^ *X([A-Z_]*, [a-z0-9_]*, [a-z0-9_]*,' "$NBCOLL_SOURCE/src/select/algorithms.c")
-[ "$(grep -c '^### ' "$work/out")" -eq "$algorithms" ] || fail "not all of the $algorithms algorithms"
 awk '
 function check() { if (title != "" && (!has_idea || !has_costs || !has_picture || !has_choice)) { print title; wrong = 1 } }
 /^### / { check(); title = $0; has_idea = has_costs = has_picture = has_choice = 0; next }

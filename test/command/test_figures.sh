@@ -39,7 +39,6 @@ quoted "take $(us scan hierarchical --model cluster --nodes 8x16 --count 2 | awk
 succeeds sim allgather exchange --ports 1 --model cluster_a --ranks 128 --type byte --count 1024 --card --test-bytes 1024
 quoted "exchange of 1 KB takes $(awk 'NR == 2 { printf "%.0f", $6 }' "$work/out") us there"
 
-listed=$(sed -n '/define NBCOLLI_ALGORITHM_LIST/,/^#define NBCOLLI_ALGORITHMS(/p' "$NBCOLL_SOURCE/src/select/algorithms.c" |
-    grep -c '^    X(')
+listed=$(cat "$NBCOLL_SOURCE"/src/collectives/*.c | grep -c '^    X([A-Z_]*, ')
 succeeds info --algorithms
 [ "$(grep -c '^### ' "$work/out")" -eq "$listed" ] || fail "not all of the $listed algorithms are there:"

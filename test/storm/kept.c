@@ -118,7 +118,7 @@ const kept storm_kept[] = {
      {.edition = 12, .items = 4, .faults = 2, .is_over_shm = true, .n_skipped = 2, .skipped = {2, 1}}},
     /* A test says what has ended in a callback that it has called. */
     {1795801003008290, {.edition = 12, .items = 11, .faults = 3}},
-    /* Who has ended an operation well, and failed in a later one of its slot, says by what history it had started it. */
+    /* Who has ended an operation well, and failed in a later one of its slot, says with what history it started it. */
     {36013564,
      {.edition = 13,
       .items = 36,

@@ -19,6 +19,8 @@
 
 /* ---- the vote ---------------------------------------------------------------------------------------------------- */
 
+nbcoll_build nbcolli_allgather_bruck;
+
 static nbcoll_status nbcolli_create_ballot(nbcoll_comm *over, size_t bytes, nbcoll_schedule **out)
 {
     nbcoll_args a = {.size = sizeof a,
@@ -28,7 +30,9 @@ static nbcoll_status nbcolli_create_ballot(nbcoll_comm *over, size_t bytes, nbco
                      .in_place = 1};
     nbcoll_builder_config config = {.size = sizeof config, .host = &over->context->host, .rank = over->rank,
                                     .ranks = over->size};
-    nbcoll_status s = nbcoll_build_schedule(nbcoll_algorithm_at(a.operation, 0), &a, &config, out);
+    static const nbcoll_algorithm bruck = {.size = sizeof bruck, .name = "bruck",
+                                           .operation = NBCOLL_OPERATION_ALLGATHER, .build = nbcolli_allgather_bruck};
+    nbcoll_status s = nbcoll_build_schedule(&bruck, &a, &config, out);
     if (s == NBCOLL_OK) {
         (*out)->evicted = 1;                /* freed with its request */
         (*out)->fingerprint ^= 0x5eedc0deu; /* unlike an allgather of the program's that happens to be as long */

@@ -2,7 +2,6 @@
  * The bounded cache of a communicator's schedules, under everything that their builders read: see cache.h. */
 #include "cache.h"
 
-#include "nbcoll/select.h"
 #include "executors.h"
 #include "key.h"
 #include "../exposures/cells.h"
@@ -171,7 +170,8 @@ static nbcolli_cached *nbcolli_entry_make(nbcoll_comm *comm, const nbcoll_args *
     return e;
 }
 
-static nbcoll_status nbcolli_cache_make(nbcoll_comm *comm, nbcoll_args args, nbcoll_schedule **out)
+static nbcoll_status nbcolli_cache_make(nbcoll_comm *comm, nbcoll_args args, const nbcolli_algorithms *among,
+                                        nbcoll_schedule **out)
 {
     nbcoll_builder_config config = {.size = sizeof config,
                                     .host = &comm->context->host,
@@ -194,7 +194,7 @@ static nbcoll_status nbcolli_cache_make(nbcoll_comm *comm, nbcoll_args args, nbc
     }
     nbcoll_comm_terms(comm, &terms);
     terms.carries = 0; /* those relays do not come here */
-    nbcoll_status s = nbcoll_select(&terms, &args, &choice);
+    nbcoll_status s = nbcolli_select(&terms, &args, among, &choice);
     if (s != NBCOLL_OK)
         return s;
     args.segment = choice.segment;
@@ -217,7 +217,8 @@ static nbcoll_status nbcolli_cache_make(nbcoll_comm *comm, nbcoll_args args, nbc
 }
 
 /* With stand-ins for what is the host's, which lives no longer than the call's request. */
-static nbcoll_status nbcolli_cache_build(nbcoll_comm *comm, nbcolli_cached *e, const nbcoll_args *a)
+static nbcoll_status nbcolli_cache_build(nbcoll_comm *comm, nbcolli_cached *e, const nbcoll_args *a,
+                                         const nbcolli_algorithms *among)
 {
     const nbcoll_host *host = &comm->context->host;
     nbcoll_args args = *a;
@@ -230,7 +231,7 @@ static nbcoll_status nbcolli_cache_build(nbcoll_comm *comm, nbcolli_cached *e, c
         nbcolli_stand_in_make(in, &args.reduction);
         e->args.reduction = args.reduction;
     }
-    nbcoll_status s = nbcolli_cache_make(comm, args, &e->schedule);
+    nbcoll_status s = nbcolli_cache_make(comm, args, among, &e->schedule);
     if (s == NBCOLL_OK)
         e->schedule->stand_in = in;
     else if (in)
@@ -257,7 +258,8 @@ static void nbcolli_cache_add(nbcoll_comm *comm, nbcolli_cached *e)
     nbcolli_cache_trim(comm);
 }
 
-nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, nbcoll_schedule **out)
+nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, const nbcolli_algorithms *among,
+                                    nbcoll_schedule **out)
 {
     nbcolli_cache *cache = &comm->cache;
     uint32_t hash = nbcolli_key_hash(a, comm->size);
@@ -278,7 +280,7 @@ nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, nbc
     e = nbcolli_entry_make(comm, a, hash);
     if (!e)
         return NBCOLL_ERR_MEMORY;
-    nbcoll_status s = nbcolli_cache_build(comm, e, a);
+    nbcoll_status s = nbcolli_cache_build(comm, e, a, among);
     if (s != NBCOLL_OK) {
         nbcolli_free(&comm->context->host, e, e->memory);
         return s;

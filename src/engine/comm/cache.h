@@ -12,6 +12,7 @@
 #define NBCOLLI_ENGINE_COMM_CACHE_H
 
 #include "../state/context.h"
+#include "../../select/select.h"
 
 #define NBCOLLI_CACHE_BUCKETS 128u           /* at first, at most */
 #define NBCOLLI_CACHE_BYTES ((size_t)32 << 20) /* where the host names no bound */
@@ -22,8 +23,10 @@ void nbcolli_cache_open(nbcoll_comm *comm, nbcolli_cached **bucket, uint32_t buc
 /* Empties it. */
 void nbcolli_cache_clear(nbcoll_comm *comm);
 
-/* The schedule of a collective, from the communicator's cache or built; its entry is the newest one then. */
-nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, nbcoll_schedule **out);
+/* The schedule of a collective, from the communicator's cache or built by one of these algorithms; its entry is the
+ * newest one then. */
+nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, const nbcolli_algorithms *among,
+                                    nbcoll_schedule **out);
 
 /* An entry that is not the newest one becomes it. */
 void nbcolli_cache_renew(nbcolli_cache *cache, nbcolli_cached *e);

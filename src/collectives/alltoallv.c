@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Alltoall of blocks of different lengths: the algorithms, and the calls. */
+#include "forms.h"
+
+#define NBCOLLI_ALLTOALLV_ALGORITHMS(X)                                                                                \
+    X(ALLTOALLV, alltoall_flat, flat, 0)                                                                               \
+    X(ALLTOALLV, alltoall_pairwise, pairwise, 0)                                                                       \
+    X(ALLTOALLV, alltoall_flat_sequential, flat_sequential, 0)                                                         \
+    X(ALLTOALLV, alltoall_flat_sequential_sends, flat_sequential_sends, 0)                                             \
+    X(ALLTOALLV, alltoall_flat_sequential_receives, flat_sequential_receives, 0)
+NBCOLLI_TABLE(alltoallv, ALLTOALLV)
+
+#define NBCOLLI_ALLTOALLV_PARAMETERS                                                                                   \
+    const void *send, const size_t send_counts[], const size_t send_displs[], void *recv, const size_t recv_counts[],  \
+        const size_t recv_displs[], nbcoll_type type,
+#define NBCOLLI_ALLTOALLV_CALL                                                                                         \
+    {                                                                                                                  \
+        .args = {NBCOLLI_OPERATION(ALLTOALLV), .reduction = {type, NBCOLL_SUM}}, .send = send, .recv = recv,           \
+        .blocks = {                                                                                                    \
+            {.counts = send_counts, .displs = send_displs},                                                            \
+            {.counts = recv_counts, .displs = recv_displs}                                                             \
+        }                                                                                                              \
+    }
+NBCOLLI_FORMS(alltoallv, ALLTOALLV)

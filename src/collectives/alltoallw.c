@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Alltoall of blocks of different lengths and types: the algorithms, and the calls. */
+#include "forms.h"
+
+#define NBCOLLI_ALLTOALLW_ALGORITHMS(X)                                                                                \
+    X(ALLTOALLW, alltoall_flat, flat, 0)                                                                               \
+    X(ALLTOALLW, alltoall_pairwise, pairwise, 0)                                                                       \
+    X(ALLTOALLW, alltoall_flat_sequential, flat_sequential, 0)                                                         \
+    X(ALLTOALLW, alltoall_flat_sequential_sends, flat_sequential_sends, 0)                                             \
+    X(ALLTOALLW, alltoall_flat_sequential_receives, flat_sequential_receives, 0)
+NBCOLLI_TABLE(alltoallw, ALLTOALLW)
+
+#define NBCOLLI_ALLTOALLW_PARAMETERS                                                                                   \
+    const void *send, const size_t send_counts[], const size_t send_displs[], const nbcoll_type send_types[],          \
+        void *recv, const size_t recv_counts[], const size_t recv_displs[], const nbcoll_type recv_types[],
+#define NBCOLLI_ALLTOALLW_CALL                                                                                         \
+    {                                                                                                                  \
+        .args = {NBCOLLI_OPERATION(ALLTOALLW)}, .send = send, .recv = recv, .blocks = {                                \
+            {.counts = send_counts, .displs = send_displs, .types = send_types},                                       \
+            {.counts = recv_counts, .displs = recv_displs, .types = recv_types}                                        \
+        }                                                                                                              \
+    }
+NBCOLLI_FORMS(alltoallw, ALLTOALLW)

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The path that all collectives take: it checks what a program passed, finds the schedule and starts it. */
+#ifndef NBCOLLI_COLLECTIVES_CALL_H
+#define NBCOLLI_COLLECTIVES_CALL_H
+
+#include "../engine/comm/cache.h"
+#include "../select/select.h"
+
+/* What a program passed. */
+typedef struct nbcolli_collective_call {
+    nbcoll_args args;
+    const void *send;
+    void *recv;
+    nbcolli_blocks blocks[2]; /* of the send and the receive buffer, in the v and w forms that may bind them */
+    size_t extent;            /* bytes of the receive buffer, or NBCOLLI_AS_COUNTED: what the check finds */
+} nbcolli_collective_call;
+
+typedef enum nbcolli_collective_form { NBCOLLI_NOW, NBCOLLI_LATER, NBCOLLI_AND_WAIT } nbcolli_collective_form;
+
+/* How a call is to be carried out. */
+typedef struct nbcolli_manner {
+    nbcolli_collective_form form;
+    nbcoll_request *request; /* NOW, LATER */
+    uint64_t timeout;        /* NBCOLLI_AND_WAIT */
+    const nbcolli_algorithms *among;
+} nbcolli_manner;
+
+/* A call in any form. */
+nbcoll_status nbcolli_carry_out(nbcolli_collective_call *c, nbcoll_comm *comm, nbcolli_manner how);
+
+/* One without arrays that has no word. */
+nbcoll_status nbcolli_plain_slowly(nbcoll_args args, const void *send, void *recv, nbcoll_comm *comm,
+                                   nbcolli_manner how);
+
+/* One that has a word (engine/comm/cache.h), NOW and AND_WAIT. What is in place is not read: its address does not
+ * matter. */
+nbcoll_status nbcolli_plain_start(uint64_t what, size_t count, const void *send, void *recv, nbcoll_comm *comm,
+                                  nbcoll_request *request, const nbcolli_algorithms *among);
+nbcoll_status nbcolli_plain_wait(uint64_t what, size_t count, const void *send, void *recv, nbcoll_comm *comm,
+                                 uint64_t timeout, const nbcolli_algorithms *among);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Exclusive scan: the algorithms, and the calls. */
+#include "forms.h"
+
+#define NBCOLLI_EXSCAN_ALGORITHMS(X)                                                                                   \
+    X(EXSCAN, scan_recursive_doubling, recursive_doubling, NBCOLLI_REPRODUCIBLE)                                       \
+    X(EXSCAN, exscan_linear, linear, 0)                                                                                \
+    X(EXSCAN, combine_flat, flat, 0)                                                                                   \
+    X(EXSCAN, scan_hierarchical, hierarchical, NBCOLLI_SEGMENT | NBCOLLI_NODES | NBCOLLI_LEADERS | NBCOLLI_EXPOSES)
+NBCOLLI_TABLE(exscan, EXSCAN)
+
+#define NBCOLLI_EXSCAN_PARAMETERS NBCOLLI_COMBINED_PARAMETERS
+#define NBCOLLI_EXSCAN_SAID NBCOLLI_COMBINED_SAID(EXSCAN, 0)
+NBCOLLI_PLAIN_FORMS(exscan, EXSCAN)

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What the file of a collective is made of: the table of its algorithms, the one for small data first and the one for
+ * large data second, append-only; and the calls in their three forms. What a program does not call is not linked: no
+ * table names another one. */
+#ifndef NBCOLLI_COLLECTIVES_FORMS_H
+#define NBCOLLI_COLLECTIVES_FORMS_H
+
+#include "call.h"
+#include "tables.h"
+#include "../engine/comm/requests.h"
+#include "../engine/progress/lock.h"
+#include "../engine/progress/replay.h"
+#include "../engine/calls/request.h"
+
+/* ---- algorithms ------------------------------------------------------------------------------------------------ */
+
+#define NBCOLLI_REORDERS NBCOLL_ALGORITHM_REORDERS
+#define NBCOLLI_REPRODUCIBLE NBCOLL_ALGORITHM_REPRODUCIBLE
+#define NBCOLLI_COUNTS NBCOLL_ALGORITHM_COUNTS
+#define NBCOLLI_SEGMENT NBCOLL_ALGORITHM_SEGMENT
+#define NBCOLLI_ARITY NBCOLL_ALGORITHM_ARITY
+#define NBCOLLI_PORTS NBCOLL_ALGORITHM_PORTS
+#define NBCOLLI_SPLIT NBCOLL_ALGORITHM_SPLIT
+#define NBCOLLI_LEADERS NBCOLL_ALGORITHM_LEADERS
+#define NBCOLLI_NODES NBCOLL_ALGORITHM_NODES
+#define NBCOLLI_DOMAINS (NBCOLL_ALGORITHM_NODES | NBCOLL_ALGORITHM_DOMAINS)
+#define NBCOLLI_EXPOSES NBCOLL_ALGORITHM_EXPOSES(1)
+#define NBCOLLI_TOLERANT NBCOLL_ALGORITHM_ARRIVAL_TOLERANT
+#define NBCOLLI_TOGETHER NBCOLL_ALGORITHM_TOGETHER
+
+/* Of NBCOLLI_<NAME>_ALGORITHMS(X), a list of X(NAME, function, name, flags): nbcolli_<function> is defined in
+ * src/algorithms, in the file of that name, or in that of the builder which it shares with others. */
+#define NBCOLLI_BUILDS(NAME, function, name, flags) nbcoll_build nbcolli_##function;
+#define NBCOLLI_ENTRY(NAME, function, name, flags)                                                                     \
+    {sizeof(nbcoll_algorithm), #name, NBCOLL_OPERATION_##NAME, nbcolli_##function, flags, NULL},
+#define NBCOLLI_TABLE(name, NAME)                                                                                      \
+    NBCOLLI_##NAME##_ALGORITHMS(NBCOLLI_BUILDS)                                                                        \
+    static const nbcoll_algorithm nbcolli_table_##name[] = {NBCOLLI_##NAME##_ALGORITHMS(NBCOLLI_ENTRY)};               \
+    const nbcolli_algorithms nbcolli_algorithms_##name = {nbcolli_table_##name,                                        \
+                                                           sizeof nbcolli_table_##name / sizeof *nbcolli_table_##name};
+
+/* ---- calls ----------------------------------------------------------------------------------------------------- */
+
+/* Starts one that has been called before, by a replay. Null: it is to be begun as others are. */
+static inline nbcolli_request *nbcolli_plain_replay(uint64_t what, size_t count, const void *send, void *recv,
+                                                    nbcoll_comm *comm)
+{
+    if (comm->context->flags & NBCOLL_ANY_THREAD || nbcolli_is_forked(comm->context) ||
+        !nbcolli_can_replay(comm->context, comm))
+        return NULL;
+    const nbcolli_call_note *note = nbcolli_recall(comm, what, count);
+    nbcolli_request *r = note ? nbcolli_request_reopen(note->entry->schedule, send, recv) : NULL;
+    if (r)
+        nbcolli_replay_start(r);
+    return r;
+}
+
+static inline nbcoll_status nbcolli_plain_handle(nbcolli_request *r, nbcoll_request *request)
+{
+    *request = nbcolli_request_handle(r);
+    return NBCOLL_OK;
+}
+
+/* A call without arrays. Inline, for what it has of its word when it is compiled. */
+static inline __attribute__((always_inline)) nbcoll_status nbcolli_plain(nbcoll_operation operation, const void *send,
+                                                                         void *recv, size_t count, nbcoll_type type,
+                                                                         nbcoll_op op, int root, nbcoll_comm *comm,
+                                                                         nbcolli_manner how)
+{
+    uint64_t what = nbcolli_call_word(operation, type, op, root, send, recv);
+    int is_now = how.form == NBCOLLI_NOW, has_all = what && comm && (!is_now || how.request);
+
+    if (how.form == NBCOLLI_LATER || !has_all)
+        return nbcolli_plain_slowly((nbcoll_args){.operation = operation, .root = root, .count = count,
+                                                  .reduction = {type, op}}, send, recv, comm, how);
+    nbcolli_request *r = nbcolli_plain_replay(what, count, send, recv, comm);
+    if (!r)
+        return is_now ? nbcolli_plain_start(what, count, send, recv, comm, how.request, how.among)
+                      : nbcolli_plain_wait(what, count, send, recv, comm, how.timeout, how.among);
+    return is_now ? nbcolli_plain_handle(r, how.request) : nbcolli_wait_kept(r, how.timeout);
+}
+
+/* What those that move or combine data have in common: their parameters, and what these say. */
+#define NBCOLLI_MOVED_PARAMETERS const void *send, void *recv, size_t count, nbcoll_type type,
+#define NBCOLLI_MOVED_SAID(NAME, where) NBCOLL_OPERATION_##NAME, send, recv, count, type, NBCOLL_SUM, where
+#define NBCOLLI_COMBINED_PARAMETERS const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
+#define NBCOLLI_COMBINED_SAID(NAME, where) NBCOLL_OPERATION_##NAME, send, recv, count, type, op, where
+#define NBCOLLI_OPERATION(NAME) .operation = NBCOLL_OPERATION_##NAME
+
+#define NBCOLLI_HOW(name, form, request, timeout)                                                                      \
+    (nbcolli_manner)                                                                                                   \
+    {                                                                                                                  \
+        form, request, timeout, &nbcolli_algorithms_##name                                                             \
+    }
+
+/* Of NBCOLLI_<NAME>_PARAMETERS and NBCOLLI_<NAME>_CALL: the three forms. */
+#define NBCOLLI_FORMS(name, NAME)                                                                                      \
+    nbcoll_status nbcoll_i##name(NBCOLLI_##NAME##_PARAMETERS nbcoll_comm *comm, nbcoll_request *request)               \
+    {                                                                                                                  \
+        nbcolli_collective_call c = NBCOLLI_##NAME##_CALL;                                                             \
+        return nbcolli_carry_out(&c, comm, NBCOLLI_HOW(name, NBCOLLI_NOW, request, 0));                                \
+    }                                                                                                                  \
+    nbcoll_status nbcoll_##name##_init(NBCOLLI_##NAME##_PARAMETERS nbcoll_comm *comm, nbcoll_request *request)         \
+    {                                                                                                                  \
+        nbcolli_collective_call c = NBCOLLI_##NAME##_CALL;                                                             \
+        return nbcolli_carry_out(&c, comm, NBCOLLI_HOW(name, NBCOLLI_LATER, request, 0));                              \
+    }                                                                                                                  \
+    nbcoll_status nbcoll_##name(NBCOLLI_##NAME##_PARAMETERS nbcoll_comm *comm, uint64_t timeout)                       \
+    {                                                                                                                  \
+        nbcolli_collective_call c = NBCOLLI_##NAME##_CALL;                                                             \
+        return nbcolli_carry_out(&c, comm, NBCOLLI_HOW(name, NBCOLLI_AND_WAIT, NULL, timeout));                        \
+    }
+
+/* The same of one without arrays, of NBCOLLI_<NAME>_SAID. */
+#define NBCOLLI_PLAIN_FORMS(name, NAME)                                                                                \
+    nbcoll_status nbcoll_i##name(NBCOLLI_##NAME##_PARAMETERS nbcoll_comm *comm, nbcoll_request *request)               \
+    {                                                                                                                  \
+        return nbcolli_plain(NBCOLLI_##NAME##_SAID, comm, NBCOLLI_HOW(name, NBCOLLI_NOW, request, 0));                 \
+    }                                                                                                                  \
+    nbcoll_status nbcoll_##name##_init(NBCOLLI_##NAME##_PARAMETERS nbcoll_comm *comm, nbcoll_request *request)         \
+    {                                                                                                                  \
+        return nbcolli_plain(NBCOLLI_##NAME##_SAID, comm, NBCOLLI_HOW(name, NBCOLLI_LATER, request, 0));               \
+    }                                                                                                                  \
+    nbcoll_status nbcoll_##name(NBCOLLI_##NAME##_PARAMETERS nbcoll_comm *comm, uint64_t timeout)                       \
+    {                                                                                                                  \
+        return nbcolli_plain(NBCOLLI_##NAME##_SAID, comm, NBCOLLI_HOW(name, NBCOLLI_AND_WAIT, NULL, timeout));         \
+    }
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Inclusive scan: the algorithms, and the calls. */
+#include "forms.h"
+
+#define NBCOLLI_SCAN_ALGORITHMS(X)                                                                                     \
+    X(SCAN, scan_recursive_doubling, recursive_doubling, NBCOLLI_REPRODUCIBLE)                                         \
+    X(SCAN, scan_linear, linear, 0)                                                                                    \
+    X(SCAN, combine_flat, flat, 0)                                                                                     \
+    X(SCAN, scan_hierarchical, hierarchical, NBCOLLI_SEGMENT | NBCOLLI_NODES | NBCOLLI_LEADERS | NBCOLLI_EXPOSES)
+NBCOLLI_TABLE(scan, SCAN)
+
+#define NBCOLLI_SCAN_PARAMETERS NBCOLLI_COMBINED_PARAMETERS
+#define NBCOLLI_SCAN_SAID NBCOLLI_COMBINED_SAID(SCAN, 0)
+NBCOLLI_PLAIN_FORMS(scan, SCAN)

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Scatter of blocks of different lengths: the algorithms, and the calls. */
+#include "forms.h"
+
+#define NBCOLLI_SCATTERV_ALGORITHMS(X)                                                                                 \
+    X(SCATTERV, scatterv_binomial, binomial, NBCOLLI_COUNTS)                                                           \
+    X(SCATTERV, scatter_flat, flat, 0)                                                                                 \
+    X(SCATTERV, scatter_flat_sequential, flat_sequential, 0)                                                           \
+    X(SCATTERV, scatterv_spanning_tree, spanning_tree, NBCOLLI_COUNTS)                                                 \
+    X(SCATTERV, scatter_hierarchical, hierarchical, NBCOLLI_COUNTS | NBCOLLI_NODES | NBCOLLI_LEADERS | NBCOLLI_EXPOSES)
+NBCOLLI_TABLE(scatterv, SCATTERV)
+
+#define NBCOLLI_SCATTERV_PARAMETERS                                                                                    \
+    const void *send, const size_t counts[], const size_t displs[], void *recv, size_t count, nbcoll_type type,        \
+        int root,
+#define NBCOLLI_SCATTERV_CALL                                                                                          \
+    {                                                                                                                  \
+        .args = {NBCOLLI_OPERATION(SCATTERV), .root = root, .reduction = {type, NBCOLL_SUM}}, .send = send,            \
+        .recv = recv, .blocks = {                                                                                      \
+            {.counts = counts, .displs = displs},                                                                      \
+            {.count = count}                                                                                           \
+        }                                                                                                              \
+    }
+NBCOLLI_FORMS(scatterv, SCATTERV)
