@@ -22,6 +22,7 @@
     X(ALLGATHER, allgather_hierarchical_groups, hierarchical_groups,                                                   \
       NBCOLLI_PORTS | NBCOLLI_NODES | NBCOLLI_LEADERS | NBCOLLI_EXPOSES)
 NBCOLLI_TABLE(allgather, ALLGATHER)
+const nbcolli_algorithms nbcolli_algorithms_allgather = NBCOLLI_ALL_OF(nbcolli_table_allgather);
 
 #define NBCOLLI_ALLGATHER_PARAMETERS NBCOLLI_MOVED_PARAMETERS
 #define NBCOLLI_ALLGATHER_SAID NBCOLLI_MOVED_SAID(ALLGATHER, 0)

@@ -21,6 +21,7 @@
     X(ALLGATHERV, allgather_hierarchical_groups, hierarchical_groups,                                                  \
       NBCOLLI_COUNTS | NBCOLLI_PORTS | NBCOLLI_NODES | NBCOLLI_LEADERS | NBCOLLI_EXPOSES)
 NBCOLLI_TABLE(allgatherv, ALLGATHERV)
+const nbcolli_algorithms nbcolli_algorithms_allgatherv = NBCOLLI_ALL_OF(nbcolli_table_allgatherv);
 
 #define NBCOLLI_ALLGATHERV_PARAMETERS                                                                                  \
     const void *send, void *recv, const size_t counts[], const size_t displs[], nbcoll_type type,

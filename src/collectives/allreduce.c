@@ -22,6 +22,7 @@
       NBCOLLI_REORDERS | NBCOLLI_SEGMENT | NBCOLLI_DOMAINS | NBCOLLI_LEADERS | 2 * NBCOLLI_EXPOSES)                    \
     X(ALLREDUCE, allreduce_slots_owners, slots_owners, 2 * NBCOLLI_EXPOSES | NBCOLLI_TOGETHER)
 NBCOLLI_TABLE(allreduce, ALLREDUCE)
+const nbcolli_algorithms nbcolli_algorithms_allreduce = NBCOLLI_ALL_OF(nbcolli_table_allreduce);
 
 #define NBCOLLI_ALLREDUCE_PARAMETERS NBCOLLI_COMBINED_PARAMETERS
 #define NBCOLLI_ALLREDUCE_SAID NBCOLLI_COMBINED_SAID(ALLREDUCE, 0)

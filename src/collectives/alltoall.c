@@ -12,6 +12,7 @@
     X(ALLTOALL, alltoall_flat_sequential_receives, flat_sequential_receives, 0)                                        \
     X(ALLTOALL, alltoall_hierarchical, hierarchical, NBCOLLI_NODES | NBCOLLI_LEADERS | NBCOLLI_EXPOSES)
 NBCOLLI_TABLE(alltoall, ALLTOALL)
+const nbcolli_algorithms nbcolli_algorithms_alltoall = NBCOLLI_ALL_OF(nbcolli_table_alltoall);
 
 #define NBCOLLI_ALLTOALL_PARAMETERS NBCOLLI_MOVED_PARAMETERS
 #define NBCOLLI_ALLTOALL_SAID NBCOLLI_MOVED_SAID(ALLTOALL, 0)

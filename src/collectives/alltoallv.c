@@ -9,6 +9,7 @@
     X(ALLTOALLV, alltoall_flat_sequential_sends, flat_sequential_sends, 0)                                             \
     X(ALLTOALLV, alltoall_flat_sequential_receives, flat_sequential_receives, 0)
 NBCOLLI_TABLE(alltoallv, ALLTOALLV)
+const nbcolli_algorithms nbcolli_algorithms_alltoallv = NBCOLLI_ALL_OF(nbcolli_table_alltoallv);
 
 #define NBCOLLI_ALLTOALLV_PARAMETERS                                                                                   \
     const void *send, const size_t send_counts[], const size_t send_displs[], void *recv, const size_t recv_counts[],  \

@@ -9,6 +9,7 @@
     X(ALLTOALLW, alltoall_flat_sequential_sends, flat_sequential_sends, 0)                                             \
     X(ALLTOALLW, alltoall_flat_sequential_receives, flat_sequential_receives, 0)
 NBCOLLI_TABLE(alltoallw, ALLTOALLW)
+const nbcolli_algorithms nbcolli_algorithms_alltoallw = NBCOLLI_ALL_OF(nbcolli_table_alltoallw);
 
 #define NBCOLLI_ALLTOALLW_PARAMETERS                                                                                   \
     const void *send, const size_t send_counts[], const size_t send_displs[], const nbcoll_type send_types[],          \

@@ -14,6 +14,7 @@
     X(BARRIER, barrier_hierarchical_domains, hierarchical_domains,                                                     \
       NBCOLLI_DOMAINS | NBCOLLI_LEADERS | 2 * NBCOLLI_EXPOSES)
 NBCOLLI_TABLE(barrier, BARRIER)
+const nbcolli_algorithms nbcolli_algorithms_barrier = NBCOLLI_ALL_OF(nbcolli_table_barrier);
 
 #define NBCOLLI_BARRIER_PARAMETERS
 #define NBCOLLI_BARRIER_SAID NBCOLL_OPERATION_BARRIER, NULL, NULL, 0, 0, NBCOLL_SUM, 0

@@ -18,6 +18,7 @@
     X(BCAST, bcast_hierarchical_domains, hierarchical_domains,                                                         \
       NBCOLLI_ARITY | NBCOLLI_SEGMENT | NBCOLLI_DOMAINS | NBCOLLI_LEADERS | 2 * NBCOLLI_EXPOSES)
 NBCOLLI_TABLE(bcast, BCAST)
+const nbcolli_algorithms nbcolli_algorithms_bcast = NBCOLLI_ALL_OF(nbcolli_table_bcast);
 
 #define NBCOLLI_BCAST_PARAMETERS void *buffer, size_t count, nbcoll_type type, int root,
 #define NBCOLLI_BCAST_SAID NBCOLL_OPERATION_BCAST, NULL, buffer, count, type, NBCOLL_SUM, root

@@ -8,6 +8,7 @@
     X(EXSCAN, combine_flat, flat, 0)                                                                                   \
     X(EXSCAN, scan_hierarchical, hierarchical, NBCOLLI_SEGMENT | NBCOLLI_NODES | NBCOLLI_LEADERS | NBCOLLI_EXPOSES)
 NBCOLLI_TABLE(exscan, EXSCAN)
+const nbcolli_algorithms nbcolli_algorithms_exscan = NBCOLLI_ALL_OF(nbcolli_table_exscan);
 
 #define NBCOLLI_EXSCAN_PARAMETERS NBCOLLI_COMBINED_PARAMETERS
 #define NBCOLLI_EXSCAN_SAID NBCOLLI_COMBINED_SAID(EXSCAN, 0)

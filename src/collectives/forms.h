@@ -35,9 +35,11 @@
     {sizeof(nbcoll_algorithm), #name, NBCOLL_OPERATION_##NAME, nbcolli_##function, flags, NULL},
 #define NBCOLLI_TABLE(name, NAME)                                                                                      \
     NBCOLLI_##NAME##_ALGORITHMS(NBCOLLI_BUILDS)                                                                        \
-    static const nbcoll_algorithm nbcolli_table_##name[] = {NBCOLLI_##NAME##_ALGORITHMS(NBCOLLI_ENTRY)};               \
-    const nbcolli_algorithms nbcolli_algorithms_##name = {nbcolli_table_##name,                                        \
-                                                           sizeof nbcolli_table_##name / sizeof *nbcolli_table_##name};
+    static const nbcoll_algorithm nbcolli_table_##name[] = {NBCOLLI_##NAME##_ALGORITHMS(NBCOLLI_ENTRY)};
+#define NBCOLLI_ALL_OF(table)                                                                                          \
+    {                                                                                                                  \
+        table, sizeof table / sizeof *table                                                                            \
+    }
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
 

@@ -10,6 +10,7 @@
     X(GATHER, gather_flat_sequential, flat_sequential, 0)                                                              \
     X(GATHER, gather_hierarchical, hierarchical, NBCOLLI_NODES | NBCOLLI_LEADERS | NBCOLLI_EXPOSES)
 NBCOLLI_TABLE(gather, GATHER)
+const nbcolli_algorithms nbcolli_algorithms_gather = NBCOLLI_ALL_OF(nbcolli_table_gather);
 
 #define NBCOLLI_GATHER_PARAMETERS NBCOLLI_MOVED_PARAMETERS int root,
 #define NBCOLLI_GATHER_SAID NBCOLLI_MOVED_SAID(GATHER, root)

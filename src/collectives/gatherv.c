@@ -9,6 +9,7 @@
     X(GATHERV, gatherv_spanning_tree, spanning_tree, NBCOLLI_COUNTS)                                                   \
     X(GATHERV, gather_hierarchical, hierarchical, NBCOLLI_COUNTS | NBCOLLI_NODES | NBCOLLI_LEADERS | NBCOLLI_EXPOSES)
 NBCOLLI_TABLE(gatherv, GATHERV)
+const nbcolli_algorithms nbcolli_algorithms_gatherv = NBCOLLI_ALL_OF(nbcolli_table_gatherv);
 
 #define NBCOLLI_GATHERV_PARAMETERS                                                                                     \
     const void *send, size_t count, void *recv, const size_t counts[], const size_t displs[], nbcoll_type type,        \

@@ -17,6 +17,7 @@
     X(REDUCE, reduce_hierarchical_domains, hierarchical_domains,                                                       \
       NBCOLLI_REORDERS | NBCOLLI_SEGMENT | NBCOLLI_DOMAINS | NBCOLLI_LEADERS | NBCOLLI_EXPOSES)
 NBCOLLI_TABLE(reduce, REDUCE)
+const nbcolli_algorithms nbcolli_algorithms_reduce = NBCOLLI_ALL_OF(nbcolli_table_reduce);
 
 #define NBCOLLI_REDUCE_PARAMETERS NBCOLLI_COMBINED_PARAMETERS int root,
 #define NBCOLLI_REDUCE_SAID NBCOLLI_COMBINED_SAID(REDUCE, root)

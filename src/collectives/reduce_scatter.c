@@ -14,6 +14,7 @@
     X(REDUCE_SCATTER, reduce_scatter_hierarchical_ordered, hierarchical_ordered,                                       \
       NBCOLLI_NODES | NBCOLLI_LEADERS | NBCOLLI_EXPOSES)
 NBCOLLI_TABLE(reduce_scatter, REDUCE_SCATTER)
+const nbcolli_algorithms nbcolli_algorithms_reduce_scatter = NBCOLLI_ALL_OF(nbcolli_table_reduce_scatter);
 
 #define NBCOLLI_REDUCE_SCATTER_PARAMETERS                                                                              \
     const void *send, void *recv, const size_t counts[], nbcoll_type type, nbcoll_op op,

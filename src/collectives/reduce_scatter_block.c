@@ -14,6 +14,7 @@
     X(REDUCE_SCATTER_BLOCK, reduce_scatter_hierarchical_ordered, hierarchical_ordered,                                 \
       NBCOLLI_NODES | NBCOLLI_LEADERS | NBCOLLI_EXPOSES)
 NBCOLLI_TABLE(reduce_scatter_block, REDUCE_SCATTER_BLOCK)
+const nbcolli_algorithms nbcolli_algorithms_reduce_scatter_block = NBCOLLI_ALL_OF(nbcolli_table_reduce_scatter_block);
 
 #define NBCOLLI_REDUCE_SCATTER_BLOCK_PARAMETERS NBCOLLI_COMBINED_PARAMETERS
 #define NBCOLLI_REDUCE_SCATTER_BLOCK_SAID NBCOLLI_COMBINED_SAID(REDUCE_SCATTER_BLOCK, 0)

@@ -8,6 +8,7 @@
     X(SCAN, combine_flat, flat, 0)                                                                                     \
     X(SCAN, scan_hierarchical, hierarchical, NBCOLLI_SEGMENT | NBCOLLI_NODES | NBCOLLI_LEADERS | NBCOLLI_EXPOSES)
 NBCOLLI_TABLE(scan, SCAN)
+const nbcolli_algorithms nbcolli_algorithms_scan = NBCOLLI_ALL_OF(nbcolli_table_scan);
 
 #define NBCOLLI_SCAN_PARAMETERS NBCOLLI_COMBINED_PARAMETERS
 #define NBCOLLI_SCAN_SAID NBCOLLI_COMBINED_SAID(SCAN, 0)

@@ -10,6 +10,7 @@
     X(SCATTER, scatter_flat_sequential, flat_sequential, 0)                                                            \
     X(SCATTER, scatter_hierarchical, hierarchical, NBCOLLI_NODES | NBCOLLI_LEADERS | NBCOLLI_EXPOSES)
 NBCOLLI_TABLE(scatter, SCATTER)
+const nbcolli_algorithms nbcolli_algorithms_scatter = NBCOLLI_ALL_OF(nbcolli_table_scatter);
 
 #define NBCOLLI_SCATTER_PARAMETERS NBCOLLI_MOVED_PARAMETERS int root,
 #define NBCOLLI_SCATTER_SAID NBCOLLI_MOVED_SAID(SCATTER, root)

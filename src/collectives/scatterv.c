@@ -9,6 +9,7 @@
     X(SCATTERV, scatterv_spanning_tree, spanning_tree, NBCOLLI_COUNTS)                                                 \
     X(SCATTERV, scatter_hierarchical, hierarchical, NBCOLLI_COUNTS | NBCOLLI_NODES | NBCOLLI_LEADERS | NBCOLLI_EXPOSES)
 NBCOLLI_TABLE(scatterv, SCATTERV)
+const nbcolli_algorithms nbcolli_algorithms_scatterv = NBCOLLI_ALL_OF(nbcolli_table_scatterv);
 
 #define NBCOLLI_SCATTERV_PARAMETERS                                                                                    \
     const void *send, const size_t counts[], const size_t displs[], void *recv, size_t count, nbcoll_type type,        \
