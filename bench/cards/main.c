@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The figures of Inozemtsev's thesis (chapters 3 to 5) in virtual time: collectives as programs on the cards of its
- * two clusters, beside the host's engine. Prints the tables of docs/figures.md; with a word, only that one: rendezvous,
+ * two clusters, beside the host's engine. Prints the tables behind docs/figures.md; with a word, only that one: rendezvous,
  * flat, hierarchical, ports, leaders, memory, radix, pipelined, parallel, reasons, causes, baseline, noise (which takes
  * minutes).
  *
