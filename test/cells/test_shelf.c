@@ -15,8 +15,9 @@
 
 enum { RANKS = 3, BYTES = 3000, ROOM = 8192, LARGE = 4 * NBCOLL_PASS_BYTES, SHELF = 4 * LARGE };
 
-/* A world whose ranks share memory and have a shelf of so many bytes; of which parts are worth it, if that is said. */
-static void open_ranks(world *w, int ranks, uint32_t shelf, size_t (*part)(nbcoll_endpoint *))
+/* A world whose ranks share memory and have a shelf of so many bytes; of which parts are worth it, if that is said.
+ * Unless all view memory in place the last rank does not. */
+static void open_mixed(world *w, int ranks, uint32_t shelf, int all_view, size_t (*part)(nbcoll_endpoint *))
 {
     nbcoll_loopback_config loopback = world_variant(WORLD_SHARED, 1);
 
@@ -29,16 +30,24 @@ static void open_ranks(world *w, int ranks, uint32_t shelf, size_t (*part)(nbcol
     world_open_contexts(w, ranks, &loopback, NULL);
     nbcoll_transport table = *w->endpoint[0]->transport;
     nbcoll_shared shared = *table.shared;
+    nbcoll_bulk bulk = *table.bulk;
     table.shared = &shared;
+    table.bulk = &bulk;
     shared.shelf_part = part;
     for (int r = 0; r < ranks; r++) {
         const nbcoll_transport *own = w->endpoint[r]->transport;
+        bulk.view = all_view || r + 1 < ranks ? own->bulk->view : NULL;
         w->endpoint[r]->transport = &table; /* is copied */
         w->endpoint[r]->limits.shelf = shelf;
         EXPECT(OK, nbcoll_comm_icreate(w->context[r], w->endpoint[r], &n.config, &w->comm[r], &q[r]));
         w->endpoint[r]->transport = own;
     }
     world_finish(w, ranks, q);
+}
+
+static void open_ranks(world *w, int ranks, uint32_t shelf, size_t (*part)(nbcoll_endpoint *))
+{
+    open_mixed(w, ranks, shelf, 1, part);
 }
 
 static void open_world(world *w, uint32_t shelf)
@@ -201,6 +210,19 @@ static void the_owner_may_leave_before_readers_come(void **state)
         end(&w, w.comm, &c, bytes[i], 7);
         world_close(&w);
     }
+}
+
+/* It would have to get the copy, of a rank that may have left by then. */
+static void memory_is_lent_where_a_rank_does_not_view_it(void **state)
+{
+    static cast c;
+    world w;
+    (void)state;
+    open_mixed(&w, RANKS, ROOM, 0, NULL);
+    start(w.comm, &c, 0, BYTES, 7);
+    EXPECT(PENDING, nbcoll_test(&c.q[0]));
+    end(&w, w.comm, &c, BYTES, 7);
+    world_close(&w);
 }
 
 static void a_large_copy_takes_several_passes(void **state)
@@ -489,6 +511,7 @@ int main(void)
         cmocka_unit_test(small_copies_go_round_where_ranks_have_cores_of_their_own),
         cmocka_unit_test(a_freed_communicator_keeps_its_place_until_all_have_left),
         cmocka_unit_test(the_owner_may_leave_before_readers_come),
+        cmocka_unit_test(memory_is_lent_where_a_rank_does_not_view_it),
         cmocka_unit_test(a_large_copy_takes_several_passes),
         cmocka_unit_test(readers_follow_a_large_copy),
         cmocka_unit_test(what_others_wait_for_comes_before_a_rank_s_own_copies),

@@ -142,7 +142,7 @@ void nbcolli_shelf_take(nbcolli_op *op)
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     size_t bytes, window = 0;
 
-    if (v->grows != NBCOLL_START || !nbcolli_is_worth_copying(run, v, &bytes) ||
+    if (v->grows != NBCOLL_START || !run->comm->agreed.shelf || !nbcolli_is_worth_copying(run, v, &bytes) ||
         nbcolli_is_shared(link, nbcolli_resolve(run, v->parts[0].region)))
         return;
     size_t share = s->bytes / (run->schedule->cells ? run->schedule->cells : 1), half = s->bytes / 2;

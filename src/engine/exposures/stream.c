@@ -24,7 +24,7 @@ size_t nbcolli_stream_bytes(const nbcolli_run *run, const nbcoll_step_view *v, s
 {
     size_t unit = run->schedule->unit, heads = v->part_count * sizeof(nbcolli_stream), rings = 0, each = 0;
 
-    if (!unit || run->comm->leader >= 0 || !run->comm->agreed.shelf) /* who sees no shelf in place reads no ring */
+    if (!unit || run->comm->leader >= 0)
         return 0;
     for (uint32_t i = 0, end; i < v->part_count; i = end, rings++) {
         end = nbcolli_stream_group(v, i);
