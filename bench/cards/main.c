@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The figures of Inozemtsev's thesis (chapters 3 to 5) in virtual time: collectives as programs on the cards of its
  * two clusters, beside the host's engine. Prints the tables behind docs/figures.md; with a word, only that one:
- * rendezvous, flat, hierarchical, ports, leaders, memory, radix, pipelined, parallel, reasons, causes, baseline, noise (which takes
- * minutes).
+ * rendezvous, flat, hierarchical, ports, leaders, memory, radix, pipelined, parallel, reasons, causes, baseline, noise
+ * (which takes minutes).
  *
  *     us        mean over ranks of when the operation has ended (rendezvous: the last of both)
  *     free      1 - (with - computed) / alone: how much of a computation as long as the operation alone is free beside
