@@ -197,5 +197,7 @@ const kept storm_kept[] = {
     /* What a rank that is given up may still read is not written again. */
     {73402054,
      {.edition = 13, .items = 13, .faults = 2, .only = 1 + FAULT_RIVALS, .n_skipped = 6, .skipped = {10, 9, 11, 8, 7, 6}}},
+    /* A wait for one of few ends when a callback has told of the last of them. */
+    {74403432, {.edition = 13, .items = 1, .faults = 3, .only = 1 + FAULT_RIVALS}},
 };
 const size_t storm_kept_count = sizeof storm_kept / sizeof *storm_kept;
