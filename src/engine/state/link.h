@@ -155,6 +155,11 @@ static inline int nbcolli_is_given_up(const nbcolli_link *link, int address)
     return (link->loss[address] & NBCOLLI_GIVEN_UP) == NBCOLLI_GIVEN_UP;
 }
 
+static inline int nbcolli_is_cut_off(const nbcolli_link *link, int address)
+{
+    return link->loss[address] & NBCOLLI_CUT;
+}
+
 static inline int nbcolli_is_dead(const nbcolli_link *link, int address)
 {
     return (link->loss[address] & NBCOLLI_DEAD) == NBCOLLI_DEAD;
