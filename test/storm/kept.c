@@ -196,7 +196,12 @@ const kept storm_kept[] = {
       .skipped = {0, 20, 19, 18, 17, 16, 15, 14, 13, 8, 7, 6, 5, 26, 25, 24, 23, 10, 9, 31, 1}}},
     /* What a rank that is given up may still read is not written again. */
     {73402054,
-     {.edition = 13, .items = 13, .faults = 2, .only = 1 + FAULT_RIVALS, .n_skipped = 6, .skipped = {10, 9, 11, 8, 7, 6}}},
+     {.edition = 13,
+      .items = 13,
+      .faults = 2,
+      .only = 1 + FAULT_RIVALS,
+      .n_skipped = 6,
+      .skipped = {10, 9, 11, 8, 7, 6}}},
     {71010421, {.edition = 13, .items = 9, .faults = 2}},
     {73600125,
      {.edition = 13,

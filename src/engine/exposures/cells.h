@@ -244,7 +244,7 @@ void nbcolli_well_since(nbcolli_slot *slot, uint64_t turn);
 /* An operation failed that never had the slot: it is raised when that is free. */
 void nbcolli_cells_missed(nbcoll_comm *comm, uint64_t tag);
 
-/* [REUSE] May this rank write for `tag`? Else *reader is one that is not through with *before, and may still read it. */
+/* [REUSE] May this rank write for `tag`? Else *reader is one that is not through with *before, and may still read. */
 int nbcolli_may_reuse(nbcoll_comm *comm, uint64_t tag, uint64_t *before, int *reader);
 
 /* Who is not through with what the slot's cells last showed, under that tag, and may still read it; -1: nobody. */

@@ -130,8 +130,8 @@ static inline int nbcolli_has_departed(const nbcoll_comm *comm, int rank)
     return peer->absent || peer->link->loss[peer->address] & NBCOLLI_DEPARTED;
 }
 
-/* Will it certainly read nothing of ours any more? Who is given up may still be at it, until its transport has said that
- * it is gone. */
+/* Will it certainly read nothing of ours any more? Who is given up may still be at it, until the transport says that it
+ * is gone. */
 static inline int nbcolli_reads_no_more(const nbcoll_comm *comm, int rank)
 {
     const nbcolli_peer *peer = &comm->peer[rank];
