@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * More native operations than slots: they finish whatever the order of waiting, across communicators, and one that
- * cannot go on says who has the slot. NBCOLL_FULL=1 has every permutation. */
+ * cannot go on says who has the slot, which keeps what a rank that is given up may read. NBCOLL_FULL=1 has every
+ * permutation. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -237,6 +238,37 @@ static void so_does_one_that_waits_for_one_without_cells(void **state)
     world_close(&w);
 }
 
+/* ---- who is given up ------------------------------------------------------------------------------------------- */
+
+/* It may be alive, and at it: what it has been shown stays, and an operation that waits for the slot fails. */
+static void what_a_rank_that_is_given_up_may_read_stays(void **state)
+{
+    nbcoll_loopback_config loopback = world_variant(WORLD_SHARED, 1);
+    nbcoll_comm_config config = slots(1);
+    unsigned char data[3] = {7, 0, 0}, next = 9;
+    nbcoll_request q[3], waits;
+    nbcoll_status ends;
+    world w;
+
+    (void)state;
+    world_open(&w, 3, &loopback, NULL, &config);
+    for (int r = 0; r < 3; r += 2)
+        EXPECT(OK, nbcoll_ibcast(&data[r], 1, NBCOLL_BYTE, 0, w.comm[r], &q[r]));
+    EXPECT(OK, nbcoll_ibcast(&next, 1, NBCOLL_BYTE, 0, w.comm[0], &waits));
+    EXPECT(OK, nbcoll_test(&q[0]));
+    EXPECT(OK, nbcoll_test(&q[2]));
+    EXPECT(PENDING, nbcoll_test(&waits));
+    EXPECT(OK, nbcoll_comm_declare_lost(w.comm[2], 1));
+    EXPECT(OK, nbcoll_progress(w.context[2]));
+    while ((ends = nbcoll_test(&waits)) == NBCOLL_PENDING)
+        ;
+    EXPECT(ERR_PEER_LOST, ends);
+    EXPECT(OK, nbcoll_ibcast(&data[1], 1, NBCOLL_BYTE, 0, w.comm[1], &q[1]));
+    EXPECT(OK, nbcoll_test(&q[1]));
+    assert_int_equal(data[1], 7);
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +276,7 @@ int main(void)
         cmocka_unit_test(ranks_over_shm_finish_in_every_order_of_waiting),
         cmocka_unit_test(a_wait_without_a_slot_names_the_tag_and_rank_that_hold_it),
         cmocka_unit_test(so_does_one_that_waits_for_one_without_cells),
+        cmocka_unit_test(what_a_rank_that_is_given_up_may_read_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

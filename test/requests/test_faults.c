@@ -177,6 +177,38 @@ static void a_communicator_made_while_a_member_dies_knows_of_it(void **state)
     assert_in_range(made, 1, 9);
 }
 
+/* ---- one rank has lost the other -------------------------------------------------------------------------------- */
+
+/* What comes from there of a communicator that it does not know is no difference: of a shrink it may have ended without
+ * that rank. */
+static void who_is_cut_off_hears_of_a_loss(void **state)
+{
+    const nbcoll_fault_config fault = {
+        .size = sizeof fault, .fail = NBCOLL_FAULT_POST, .fail_at = 1, .fail_with = NBCOLL_POST_FAILED};
+    nbcoll_comm *freed[2];
+    nbcoll_request q[2];
+    nbcoll_status status;
+    world w;
+
+    (void)state;
+    open_faulty(&w, 2, 0);
+    for (int r = 0; r < 2; r++)
+        EXPECT(OK, nbcoll_comm_idup(w.comm[r], &freed[r], &q[r]));
+    world_finish(&w, 2, q);
+    EXPECT(OK, nbcoll_comm_free(freed[1]));
+    EXPECT(OK, nbcoll_fault_set(w.endpoint[1], &fault));
+    EXPECT(OK, nbcoll_ibarrier(w.comm[1], &q[1]));
+    while ((status = nbcoll_test(&q[1])) == NBCOLL_PENDING)
+        nbcoll_progress(w.context[0]);
+    EXPECT(ERR_PEER_LOST, status);
+    EXPECT(OK, nbcoll_ibarrier(freed[0], &q[0]));
+    while ((status = nbcoll_test(&q[0])) == NBCOLL_PENDING)
+        nbcoll_progress(w.context[1]);
+    EXPECT(ERR_PEER_LOST, status);
+    EXPECT(OK, nbcoll_comm_free(freed[0]));
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +216,7 @@ int main(void)
         cmocka_unit_test(the_death_of_a_rank_ends_its_operations_with_its_name),
         cmocka_unit_test(a_death_is_named_before_what_fails_with_it),
         cmocka_unit_test(a_communicator_made_while_a_member_dies_knows_of_it),
+        cmocka_unit_test(who_is_cut_off_hears_of_a_loss),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

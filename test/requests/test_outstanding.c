@@ -293,6 +293,42 @@ static void a_wait_for_any_ends_with_the_pass_in_which_one_ends(void **state)
     close_late(&o);
 }
 
+static void count_it(nbcoll_request request, nbcoll_status s, void *user)
+{
+    late *o = user;
+    (void)request;
+    EXPECT(OK, s);
+    o->got[0]++;
+}
+
+/* Nothing is left to be waited for. Of few and of many. */
+static void so_it_does_where_a_callback_has_told_of_the_last_one(void **state)
+{
+    static world w;
+    static late o;
+    size_t index, left[] = {1, WAITED};
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        open_late(&o, &w);
+        size_t n = left[k];
+        o.next = o.also = 0;
+        for (int i = 1; i < WAITED; i++)
+            EXPECT(OK, nbcoll_ibarrier(o.comm[0][i], &o.own[i]));
+        for (int i = 1; i < WAITED; i++)
+            EXPECT(OK, nbcoll_wait(&o.request[i], NBCOLL_FOREVER));
+        o.seen = 0;
+        o.at = LATE;
+        EXPECT(OK, nbcoll_on_done(o.request[0], count_it, &o));
+        EXPECT(OK, nbcoll_wait_any(n, o.request, &index, NBCOLL_FOREVER));
+        assert_int_equal(index, n);
+        assert_int_equal(o.got[0], 1);
+        assert_int_equal(o.seen, LATE);
+        world_finish(&w, WAITED, o.own);
+        close_late(&o);
+    }
+}
+
 static void so_it_does_where_a_callback_starts_others(void **state)
 {
     static world w;
@@ -347,6 +383,7 @@ int main(void)
         cmocka_unit_test(a_round_over_many_communicators_comes_to_the_last_one),
         cmocka_unit_test(a_wait_for_all_waits_for_what_a_callback_starts_again),
         cmocka_unit_test(a_wait_for_any_ends_with_the_pass_in_which_one_ends),
+        cmocka_unit_test(so_it_does_where_a_callback_has_told_of_the_last_one),
         cmocka_unit_test(so_it_does_where_a_callback_starts_others),
         cmocka_unit_test(a_test_of_all_sees_what_comes_into_the_array),
     };

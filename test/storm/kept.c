@@ -194,5 +194,30 @@ const kept storm_kept[] = {
       .faults = 3,
       .n_skipped = 21,
       .skipped = {0, 20, 19, 18, 17, 16, 15, 14, 13, 8, 7, 6, 5, 26, 25, 24, 23, 10, 9, 31, 1}}},
+    /* What a rank that is given up may still read is not written again. */
+    {73402054,
+     {.edition = 13,
+      .items = 13,
+      .faults = 2,
+      .only = 1 + FAULT_RIVALS,
+      .n_skipped = 6,
+      .skipped = {10, 9, 11, 8, 7, 6}}},
+    {71010421, {.edition = 13, .items = 9, .faults = 2}},
+    {73600125,
+     {.edition = 13,
+      .items = 25,
+      .faults = 2,
+      .only = 1 + FAULT_GARBLES,
+      .n_skipped = 13,
+      .skipped = {20, 19, 18, 17, 16, 15, 14, 13, 22, 21, 23, 12, 4}}},
+    /* A communicator that is not known here, of a rank that this one has lost: no difference. */
+    {72403309,
+     {.edition = 13,
+      .items = 19,
+      .only = 1 + FAULT_POST,
+      .n_skipped = 15,
+      .skipped = {10, 9, 8, 7, 6, 5, 4, 3, 14, 13, 12, 11, 16, 15, 17}}},
+    /* A wait for one of few ends when a callback has told of the last of them. */
+    {74403432, {.edition = 13, .items = 1, .faults = 3, .only = 1 + FAULT_RIVALS}},
 };
 const size_t storm_kept_count = sizeof storm_kept / sizeof *storm_kept;

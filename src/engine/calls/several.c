@@ -188,10 +188,9 @@ static int nbcolli_several_look_again(nbcolli_several *v)
         return 0;
     for (size_t i = 0; i < v->contexts; i++)
         nbcolli_several_progress(v, v->context[i]);
-    if (!v->all)
-        return nbcolli_several_ended(v, &v->first, 1) <= 1;
-    v->pending = nbcolli_next_active(v, v->pending);
-    return v->pending < v->n;
+    size_t ended = v->all ? 0 : nbcolli_several_ended(v, &v->first, 1);
+    v->pending = nbcolli_next_active(v, v->pending); /* what a callback has reported is not in the list */
+    return ended == 1 || (!ended && v->pending < v->n);
 }
 
 /* Has what is awaited come, or is nothing active? */
@@ -200,8 +199,8 @@ static int nbcolli_several_over(const nbcolli_several *v)
     return (!v->all && v->first < v->n) || v->pending == v->n;
 }
 
-/* Until it is so, or the time is over: 0. Contexts of which nothing is left, requests that callbacks have started
- * again, and what else has come into the array, are known after a while. */
+/* Until it is so, or the time is over: 0. Contexts of which nothing is left beside others, requests that callbacks have
+ * started again, and what else has come into the array, are known after a while. */
 static int nbcolli_several_wait(nbcolli_several *v, uint64_t timeout)
 {
     int again = !v->all && nbcolli_several_known(v);

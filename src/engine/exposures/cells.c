@@ -110,7 +110,7 @@ static int nbcolli_first_counted(const nbcoll_comm *comm, const nbcolli_slot *sl
     for (int reader = 0; reader < comm->size; reader++)
         if (exposed[reader] &&
             atomic_load((_Atomic uint64_t *)(void *)(comm->area[reader] + word)) < none + exposed[reader] &&
-            !nbcolli_has_departed(comm, reader))
+            !nbcolli_reads_no_more(comm, reader))
             return reader;
     return -1;
 }
@@ -125,7 +125,7 @@ int nbcolli_first_reading(const nbcoll_comm *comm, const nbcolli_slot *slot, uin
         return nbcolli_first_counted(comm, slot, none, word);
     for (int reader = only < 0 ? 0 : only, end = only < 0 ? comm->size : only + 1; reader < end; reader++)
         if (atomic_load((_Atomic uint64_t *)(void *)(comm->area[reader] + word)) <= none && reader != comm->rank &&
-            !nbcolli_has_departed(comm, reader))
+            !nbcolli_reads_no_more(comm, reader))
             return reader;
     return -1;
 }

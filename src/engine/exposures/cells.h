@@ -244,10 +244,10 @@ void nbcolli_well_since(nbcolli_slot *slot, uint64_t turn);
 /* An operation failed that never had the slot: it is raised when that is free. */
 void nbcolli_cells_missed(nbcoll_comm *comm, uint64_t tag);
 
-/* [REUSE] May this rank write for `tag`? Else *reader is one that is not through with *before, and has not left. */
+/* [REUSE] May this rank write for `tag`? Else *reader is one that is not through with *before, and may still read. */
 int nbcolli_may_reuse(nbcoll_comm *comm, uint64_t tag, uint64_t *before, int *reader);
 
-/* Who is not through with what the slot's cells last showed, under that tag, and has not left; -1: nobody. */
+/* Who is not through with what the slot's cells last showed, under that tag, and may still read it; -1: nobody. */
 int nbcolli_first_reading(const nbcoll_comm *comm, const nbcolli_slot *slot, uint64_t tag);
 
 /* The part of the cell's first piece is that of all: the bytes that its readers will get in the end. */

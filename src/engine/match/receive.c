@@ -82,9 +82,12 @@ static void nbcolli_orphan_answer(const nbcolli_incoming *in, nbcolli_type type,
 }
 
 /* How the communicator that this QUERY is about was freed here, or 0: it is still being made. Who asks has it: so this
- * rank has voted. Of an operation that has failed here, and of what was not made, all have been told. */
-static nbcolli_freeing nbcolli_orphan_freeing(const nbcolli_link *home, const nbcolli_header *query)
+ * rank has voted. Of an operation that has failed here, and of what was not made, all have been told. To a rank that is
+ * cut off it has failed: a shrink that this rank has ended without that one is not known here. */
+static nbcolli_freeing nbcolli_orphan_freeing(const nbcolli_incoming *in)
 {
+    const nbcolli_link *home = in->link->home;
+    const nbcolli_header *query = &in->header;
     const nbcolli_tombstone *tombstone = nbcolli_find_tombstone(home, query->comm);
     const nbcoll_comm *made = home->context->comms;
     const uint64_t tag = (uint64_t)query->number << 32 | query->stamp; /* those of shrinks are the highest ones */
@@ -95,7 +98,9 @@ static nbcolli_freeing nbcolli_orphan_freeing(const nbcolli_link *home, const nb
         return query->tag < tombstone->failed_floor ? NBCOLLI_FREED_TOLD : NBCOLLI_FREED_FAILED;
     if (made)
         return (nbcolli_freeing)0;
-    return nbcolli_is_unmade(home, query->bytes, tag) ? NBCOLLI_FREED_TOLD : NBCOLLI_FREED_WELL;
+    if (nbcolli_is_unmade(home, query->bytes, tag))
+        return NBCOLLI_FREED_TOLD;
+    return nbcolli_is_cut_off(in->link, in->source) ? NBCOLLI_FREED_FAILED : NBCOLLI_FREED_WELL;
 }
 
 /* Messages that belong to the endpoint. */
@@ -134,7 +139,9 @@ static void nbcolli_orphan_settle(nbcolli_incoming *in, int is_freed)
     else if (!is_freed && nbcolli_orphan_keep(in))
         return;
     int is_never_started = is_freed && !has_failed && (tombstone || !home->unmade); /* for certain */
-    nbcoll_status why = is_never_started ? NBCOLL_ERR_MISMATCH : NBCOLL_ERR_CANCELLED;
+    nbcoll_status why = !is_never_started                          ? NBCOLL_ERR_CANCELLED
+                        : nbcolli_is_cut_off(in->link, in->source) ? NBCOLL_ERR_PEER_LOST
+                                                                   : NBCOLL_ERR_MISMATCH;
     if (is_message)
         nbcolli_credit_back(in->link, in->source);
     if (m->type == NBCOLLI_RTS)
@@ -176,7 +183,7 @@ static void nbcolli_orphan_in(nbcolli_incoming *in)
         nbcolli_orphan_settle(in, !home->creating || nbcolli_find_tombstone(home, m->comm));
         return;
     }
-    nbcolli_freeing freeing = nbcolli_orphan_freeing(home, m);
+    nbcolli_freeing freeing = nbcolli_orphan_freeing(in);
     if (freeing)
         nbcolli_orphans_settle(home, m->comm);
     nbcolli_ask_elsewhere(in->link, in->source, m, freeing);

@@ -130,6 +130,14 @@ static inline int nbcolli_has_departed(const nbcoll_comm *comm, int rank)
     return peer->absent || peer->link->loss[peer->address] & NBCOLLI_DEPARTED;
 }
 
+/* Will it certainly read nothing of ours any more? Who is given up may still be at it, until the transport says that it
+ * is gone. */
+static inline int nbcolli_reads_no_more(const nbcoll_comm *comm, int rank)
+{
+    const nbcolli_peer *peer = &comm->peer[rank];
+    return peer->absent || peer->link->loss[peer->address] & NBCOLLI_OVER;
+}
+
 static inline int nbcolli_has_rejected(const nbcolli_link *link, int address)
 {
     return (link->loss[address] & NBCOLLI_REJECTED) == NBCOLLI_REJECTED;
@@ -145,6 +153,11 @@ static inline int nbcolli_who_is_lost(const nbcoll_comm *comm, int rank)
 static inline int nbcolli_is_given_up(const nbcolli_link *link, int address)
 {
     return (link->loss[address] & NBCOLLI_GIVEN_UP) == NBCOLLI_GIVEN_UP;
+}
+
+static inline int nbcolli_is_cut_off(const nbcolli_link *link, int address)
+{
+    return link->loss[address] & NBCOLLI_CUT;
 }
 
 static inline int nbcolli_is_dead(const nbcolli_link *link, int address)
