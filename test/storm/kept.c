@@ -130,6 +130,14 @@ const kept storm_kept[] = {
     {1795801244007183, {.edition = 12, .items = 5, .faults = 1, .is_over_shm = true}},
     /* By a head that others had written a rank overwrites what was not taken: nothing of it is found any more. */
     {72019831, {.edition = 13, .items = 24, .is_over_shm = true}},
+    /* Who has called the same, and has ended it, has shown what is not there any more: it has given this rank up. */
+    {72203126,
+     {.edition = 13,
+      .items = 17,
+      .faults = 1,
+      .is_over_shm = true,
+      .n_skipped = 11,
+      .skipped = {0, 12, 11, 10, 9, 14, 13, 8, 7, 15, 6}}},
     /* What ranks offer for a split of 47 ranks holds the cells of 30. */
     {1795801244006880,
      {.edition = 12, .items = 7, .faults = 3, .is_over_shm = true, .n_skipped = 4, .skipped = {4, 3, 5, 2}}},
