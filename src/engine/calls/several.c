@@ -188,8 +188,9 @@ static int nbcolli_several_look_again(nbcolli_several *v)
         return 0;
     for (size_t i = 0; i < v->contexts; i++)
         nbcolli_several_progress(v, v->context[i]);
-    if (!v->all)
-        return nbcolli_several_ended(v, &v->first, 1) <= 1;
+    if (!v->all) /* the end of one with a callback is in no list: then nothing may be active */
+        return nbcolli_several_ended(v, &v->first, 1) <= 1 &&
+               (v->first < v->n || nbcolli_next_active(v, v->pending) == v->pending);
     v->pending = nbcolli_next_active(v, v->pending);
     return v->pending < v->n;
 }
