@@ -66,7 +66,7 @@ typedef enum nbcoll_posted {
                             nothing happened; the core tries again after each progress, and may sleep until there is
                             room (see arm) */
     NBCOLL_POST_LOST,    /* the peer is dead or unreachable: nothing happened, and from now on nothing of it reads or
-                            writes this rank's memory, as after a report that it is lost */
+                            writes this rank's memory, as after a report that it is lost (but see touches) */
     NBCOLL_POST_FAILED   /* the transport is broken, at least to this peer: nothing happened. The core takes the peer
                             for lost, as when a work request comes back with ERR_TRANSPORT: operations with it end with
                             ERR_PEER_LOST on all ranks, and nothing is tried in another way */
@@ -100,7 +100,7 @@ typedef struct nbcoll_completions {
     nbcoll_arrival *arrived;
     nbcoll_work *completed;
     /* A rank newly found dead, or -1. Further ones wait for further calls. From this report on nothing of it reads or
-     * writes this rank's memory. */
+     * writes this rank's memory, unless `touches` of the transport says so. */
     int lost;
     /* Another rank that has closed its end, or -1; further ones as above. Each is reported once, when all that it
      * posted to this rank has arrived, in this report or an earlier one, and never as lost. That is no failure: the
@@ -475,6 +475,10 @@ typedef struct nbcoll_transport {
      * an endpoint can only be the last one there. */
     void (*identify)(nbcoll_endpoint *ep, uint64_t out[2]);
     const nbcoll_offload *offload; /* optional group; the core does not use it, wrappers do not hand it on */
+    /* Optional, with give_up: may `peer`, which has just been reported lost, be alive, and still read or write this
+     * rank's memory? 1: the core gives it up, and keeps what it may touch. It is reported lost once more when nothing
+     * of it does. Null: no peer that is lost may. */
+    int (*touches)(nbcoll_endpoint *ep, int peer);
 } nbcoll_transport;
 
 /* The head of every endpoint: filled by the transport's open function, then constant. */

@@ -57,6 +57,12 @@ static void nbcolli_wrapper_give_up(nbcoll_endpoint *ep, int peer)
     w->call.give_up(w->inner, peer);
 }
 
+static int nbcolli_wrapper_touches(nbcoll_endpoint *ep, int peer)
+{
+    nbcolli_wrapper *w = nbcolli_wrapper_of(ep);
+    return w->call.touches(w->inner, peer);
+}
+
 static void nbcolli_wrapper_peer_limits(nbcoll_endpoint *ep, int peer, nbcoll_limits *out)
 {
     nbcolli_wrapper *w = nbcolli_wrapper_of(ep);
@@ -205,7 +211,8 @@ static void nbcolli_wrapper_table_make(nbcolli_wrapper *w, const char *name)
                                   .peer_limits = in->peer_limits ? nbcolli_wrapper_peer_limits : NULL,
                                   .reason = in->reason ? nbcolli_wrapper_reason : NULL,
                                   .signal_safe = in->signal_safe,
-                                  .identify = in->identify ? nbcolli_wrapper_identify : NULL};
+                                  .identify = in->identify ? nbcolli_wrapper_identify : NULL,
+                                  .touches = in->touches ? nbcolli_wrapper_touches : NULL};
     w->base.transport = &w->table;
 }
 

@@ -825,7 +825,7 @@ VALUE(NBCOLL_SAFE_CANCEL, 4);
 VALUE(NBCOLL_SAFE_BULK, 8);
 VALUE(NBCOLL_SAFE_WAKE, 16);
 VALUE(NBCOLL_SAFE_LINES, 32);
-SIZE(nbcoll_transport, 136);
+SIZE(nbcoll_transport, 144);
 OFFSET(nbcoll_transport, abi, 0);
 OFFSET(nbcoll_transport, size, 4);
 OFFSET(nbcoll_transport, name, 8);
@@ -844,6 +844,7 @@ OFFSET(nbcoll_transport, reason, 104);
 OFFSET(nbcoll_transport, signal_safe, 112);
 OFFSET(nbcoll_transport, identify, 120);
 OFFSET(nbcoll_transport, offload, 128);
+OFFSET(nbcoll_transport, touches, 136);
 
 VALUE(NBCOLL_POSTING_SEND, 0);
 VALUE(NBCOLL_POSTING_RECEIVE, 1);

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "ranks.h"
+#include "../../transports/shm/shm.h"
 
 enum { MOST = 40 };
 
@@ -262,6 +263,57 @@ static void nonsense_in_a_ring_is_no_arrival_that_cannot_be(void **state)
         nonsense_never_arrives(round % 2 ? 10 : 2, &seed);
 }
 
+/* Whom a progress of it, in a second, reports as lost; or -1. */
+static int lost_to(nbcoll_endpoint *ep)
+{
+    for (uint64_t since = clock_ns(); clock_ns() - since < SECOND;) {
+        nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
+        ep->transport->progress(ep, &found);
+        if (found.lost >= 0)
+            return found.lost;
+    }
+    return -1;
+}
+
+static void one_whose_words_are_damaged_is_lost_and_may_be_alive_until_it_closes(void **state)
+{
+    nbcoll_endpoint *end[2];
+    nbcoll_registration named;
+    nbcoll_work work;
+    uint64_t data = 1, copy = 0;
+
+    (void)state;
+    open_ends((nbcoll_shm_config){.ranks = 2, .quota = 4096, .depth = 4}, end);
+    const nbcoll_transport *t = end[0]->transport;
+    const struct nbcolli_shm_cursor *next = &nbcolli_shm_end(end[0])->peer[1].from;
+    assert_int_equal(t->bulk->register_memory(end[0], 1, &data, sizeof data, NBCOLL_PEER_READS, &named), NBCOLL_OK);
+    atomic_store(&next->line->word, next->lap | UINT64_C(200) << NBCOLLI_SHM_BYTES_SHIFT);
+    assert_int_equal(lost_to(end[0]), 1);
+    assert_int_equal(t->touches(end[0], 1), 1);
+    assert_int_equal(t->bulk->get(end[1], 0, &named.key, 0, NULL, &copy, sizeof copy, &work), NBCOLL_POST_NOT_NOW);
+    assert_int_equal(lost_to(end[1]), 1);
+    assert_int_equal(t->touches(end[1], 1), 0);
+    nbcoll_endpoint_close(end[1]);
+    assert_int_equal(lost_to(end[0]), 1);
+    assert_int_equal(t->touches(end[0], 1), 0);
+    nbcoll_endpoint_close(end[0]);
+}
+
+static void one_that_overwrites_what_was_not_taken_is_lost(void **state)
+{
+    nbcoll_endpoint *end[2];
+    uint64_t data = 0;
+
+    (void)state;
+    open_ends((nbcoll_shm_config){.ranks = 2, .quota = 4096, .depth = 4}, end);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(end[0]->transport->lines->post(end[0], 1, 0, 1, &data, sizeof data), NBCOLL_POST_DONE);
+    atomic_store(&nbcolli_shm_end(end[0])->peer[1].out->head, 4);
+    assert_int_equal(end[0]->transport->lines->post(end[0], 1, 0, 1, &data, sizeof data), NBCOLL_POST_DONE);
+    assert_int_equal(lost_to(end[1]), 0);
+    close_ends(2, end);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +321,8 @@ int main(void)
         cmocka_unit_test(many_ranks_find_all_in_order),
         cmocka_unit_test(a_quiet_rank_is_heard_beside_loud_ones),
         cmocka_unit_test(nonsense_in_a_ring_is_no_arrival_that_cannot_be),
+        cmocka_unit_test(one_whose_words_are_damaged_is_lost_and_may_be_alive_until_it_closes),
+        cmocka_unit_test(one_that_overwrites_what_was_not_taken_is_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,18 +19,40 @@
 
 #define NBCOLLI_SHM_LOOK_NS 100000000u
 
-void nbcolli_shm_lose(struct nbcolli_shm_end *e, int peer, int code, const char *text)
+bool nbcolli_shm_seat_ends(const struct nbcolli_shm_end *e, int rank, enum nbcolli_shm_state how)
 {
-    uint32_t present = NBCOLLI_SHM_PRESENT;
+    _Atomic uint32_t *state = &nbcolli_shm_seat(e->home, rank)->state;
+    uint32_t present = NBCOLLI_SHM_PRESENT, broken = NBCOLLI_SHM_BROKEN;
 
-    if (e->peer[peer].gone != NBCOLLI_SHM_HERE)
+    return atomic_compare_exchange_strong(state, &present, (uint32_t)how) ||
+           (how != NBCOLLI_SHM_BROKEN && atomic_compare_exchange_strong(state, &broken, NBCOLLI_SHM_FAILED));
+}
+
+/* By its death, or one that `lives`, whose gets from us end well no more. The first may follow the second, and is
+ * reported, too. */
+static void nbcolli_shm_lose(struct nbcolli_shm_end *e, int peer, bool lives, int code, const char *text)
+{
+    struct nbcolli_shm_peer *p = &e->peer[peer];
+
+    if (p->gone != NBCOLLI_SHM_HERE && (!p->lives || lives))
         return;
-    e->peer[peer].gone = NBCOLLI_SHM_LOST;
-    e->peer[peer].room = 0;
-    e->peer[peer].reason = (nbcoll_transport_error){code, text};
-    e->unreported++;
-    if (atomic_compare_exchange_strong(&nbcolli_shm_seat(e->home, peer)->state, &present, NBCOLLI_SHM_FAILED))
+    if (p->gone == NBCOLLI_SHM_HERE || p->reported)
+        e->unreported++;
+    if (p->gone == NBCOLLI_SHM_HERE)
+        p->reason = (nbcoll_transport_error){code, text};
+    p->gone = NBCOLLI_SHM_LOST;
+    p->lives = lives && peer != e->base.rank;
+    p->reported = 0;
+    p->room = 0;
+    if (p->lives)
+        nbcolli_shm_give_up(&e->base, peer);
+    if (nbcolli_shm_seat_ends(e, peer, lives ? NBCOLLI_SHM_BROKEN : NBCOLLI_SHM_FAILED))
         nbcolli_shm_wake_all(e);
+}
+
+void nbcolli_shm_distrust(struct nbcolli_shm_end *e, int peer)
+{
+    nbcolli_shm_lose(e, peer, true, EBADMSG, "a counter or length in shared memory cannot be");
 }
 
 nbcoll_status nbcolli_shm_watch(struct nbcolli_shm_end *e)
@@ -52,7 +74,7 @@ void nbcolli_shm_is_no_more(struct nbcolli_shm_end *e, int peer, int code, const
     e->peer[peer].ended = 1;
     /* acquire: a state written before the end of its process, or of its memory */
     if (atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->state, memory_order_acquire) != NBCOLLI_SHM_LEFT)
-        nbcolli_shm_lose(e, peer, code, text);
+        nbcolli_shm_lose(e, peer, false, code, text);
 }
 
 static void nbcolli_shm_look_at_processes(struct nbcolli_shm_end *e)
@@ -83,7 +105,7 @@ static void nbcolli_shm_look_at_locks(struct nbcolli_shm_end *e)
     }
     e->looks = last + 1;
     for (int peer = 0; peer < e->base.ranks; peer++)
-        if (e->peer[peer].gone == NBCOLLI_SHM_HERE && h->place[peer].pid != h->pid &&
+        if ((e->peer[peer].gone == NBCOLLI_SHM_HERE || e->peer[peer].lives) && h->place[peer].pid != h->pid &&
             !e->os->is_locked(h->memory, h->place[peer].first))
             nbcolli_shm_is_no_more(e, peer, 0, "its process has called exec or ended");
 }
@@ -93,8 +115,9 @@ void nbcolli_shm_look_at_seats(struct nbcolli_shm_end *e)
 {
     for (int peer = 0; peer < e->base.ranks; peer++) {
         uint32_t state = atomic_load(&nbcolli_shm_seat(e->home, peer)->state); /* seq_cst: before a sleep */
-        if (state == NBCOLLI_SHM_FAILED)
-            nbcolli_shm_lose(e, peer, 0, "another rank has found it lost, or it was abandoned");
+        if (state == NBCOLLI_SHM_FAILED || state == NBCOLLI_SHM_BROKEN)
+            nbcolli_shm_lose(e, peer, state == NBCOLLI_SHM_BROKEN, 0,
+                             "another rank has found it lost, or it was abandoned");
         else if (state == NBCOLLI_SHM_LEFT && e->peer[peer].gone == NBCOLLI_SHM_HERE &&
                  nbcolli_shm_has_taken(e, peer)) {
             e->peer[peer].gone = NBCOLLI_SHM_AWAY;
@@ -114,6 +137,9 @@ void nbcolli_shm_look(struct nbcolli_shm_end *e)
     nbcolli_shm_look_at_seats(e); /* first: a rank that says what has become of it drops its lock, too */
     if (is_due) {
         e->looked = now;
+        for (int peer = 0; peer < e->base.ranks; peer++)
+            if (e->peer[peer].gone == NBCOLLI_SHM_HERE && !nbcolli_shm_can_be(e, peer))
+                nbcolli_shm_distrust(e, peer);
         nbcolli_shm_look_at_locks(e);
     }
     nbcolli_shm_look_at_processes(e);

@@ -209,7 +209,7 @@ static nbcoll_status nbcolli_shm_pieces_take(struct nbcolli_shm_end *e, struct n
     if (asks && written == NBCOLLI_SHM_UNREADABLE)
         return NBCOLL_ERR_FAULT;
     if (written - t->read > places) {
-        nbcolli_shm_lose(e, nbcolli_shm_who(t->work), EBADMSG, "a counter or length in shared memory cannot be");
+        nbcolli_shm_distrust(e, nbcolli_shm_who(t->work));
         return NBCOLL_ERR_PEER_LOST;
     }
     t->written = written;
@@ -386,7 +386,7 @@ static bool nbcolli_shm_window_serve(struct nbcolli_shm_end *e, int peer, uint32
     good = atomic_load(grant) != r.grant || nbcolli_shm_request_serve(e, peer, &r, most);
     atomic_store_explicit(writing, 0, memory_order_release); /* what was written comes before */
     if (!good)
-        nbcolli_shm_lose(e, peer, EBADMSG, "a counter or length in shared memory cannot be");
+        nbcolli_shm_distrust(e, peer);
     return good;
 }
 

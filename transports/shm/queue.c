@@ -14,11 +14,7 @@
  * as lost. Of what arrives only the payload stays in the segment, where the core reads it; the next progress gives it
  * back.
  */
-#include <errno.h>
-
 #include "shm.h"
-
-static const char nbcolli_shm_cannot_be[] = "a counter or length in shared memory cannot be";
 
 static unsigned char *nbcolli_shm_area(const struct nbcolli_shm_end *e, struct nbcolli_shm_ring *r, uint64_t n)
 {
@@ -101,7 +97,7 @@ static bool nbcolli_shm_finds_room(struct nbcolli_shm_end *e, int peer, uint32_t
         return false;
     uint64_t head = atomic_load_explicit(&p->out->head, memory_order_acquire); /* the entries before it are read */
     if (head - p->done > p->to.n - p->done) {
-        nbcolli_shm_lose(e, peer, EBADMSG, nbcolli_shm_cannot_be);
+        nbcolli_shm_distrust(e, peer);
         return false;
     }
     p->done = head;
@@ -240,7 +236,7 @@ static void nbcolli_shm_take(struct nbcolli_shm_end *e, int peer)
            (word = nbcolli_shm_next(p, memory_order_acquire)) != 0) { /* acquire: the entry */
         if (!((uint32_t)word == NBCOLLI_SHM_MESSAGE ? nbcolli_shm_take_message(e, peer)
                                                     : nbcolli_shm_take_line(e, peer, word))) {
-            nbcolli_shm_lose(e, peer, EBADMSG, nbcolli_shm_cannot_be);
+            nbcolli_shm_distrust(e, peer);
             return;
         }
         nbcolli_shm_advance(e, &p->from, p->in);
@@ -385,6 +381,17 @@ void nbcolli_shm_deliver(struct nbcolli_shm_end *e, nbcoll_completions *found)
         e->arrival[e->arrivals - 1].next = NULL;
         found->arrived = e->arrival;
     }
+}
+
+bool nbcolli_shm_can_be(const struct nbcolli_shm_end *e, int peer)
+{
+    const struct nbcolli_shm_peer *p = &e->peer[peer];
+    uint64_t word = atomic_load_explicit(&p->from.line->word, memory_order_relaxed); /* for itself */
+    uint64_t before = (p->from.lap - (UINT64_C(1) << NBCOLLI_SHM_LAP_SHIFT)) | NBCOLLI_SHM_LAPS;
+
+    if (!((word ^ p->from.lap) >> NBCOLLI_SHM_LAP_SHIFT))
+        return true;
+    return p->from.n < e->depth ? !word : !((word ^ before) >> NBCOLLI_SHM_LAP_SHIFT);
 }
 
 bool nbcolli_shm_has_taken(struct nbcolli_shm_end *e, int peer)

@@ -89,16 +89,14 @@ static void nbcolli_shm_end_close_descriptors(struct nbcolli_shm_end *e)
 /* Frees what there is. `state`: what the others shall think; a child of fork is not the rank, and tells nothing. */
 static void nbcolli_shm_end_free(struct nbcolli_shm_end *e, enum nbcolli_shm_state state)
 {
-    uint32_t present = NBCOLLI_SHM_PRESENT;
     nbcoll_host host = e->host;
 
     if (e->home) {
-        struct nbcolli_shm_seat *seat = nbcolli_shm_seat(e->home, e->base.rank);
         if (e->os->pid() == e->pid) {
             if (e->sleeper.armed)
                 nbcolli_shm_disarm(e);
             nbcolli_shm_pieces_close_all(e);
-            if (atomic_compare_exchange_strong(&seat->state, &present, (uint32_t)state))
+            if (nbcolli_shm_seat_ends(e, e->base.rank, state))
                 nbcolli_shm_wake_all(e);
         }
         nbcolli_shm_release_all(e);
@@ -123,6 +121,11 @@ static void nbcolli_shm_end_reason(nbcoll_endpoint *ep, int peer, nbcoll_transpo
     *out = nbcolli_shm_end(ep)->peer[peer].reason;
 }
 
+static int nbcolli_shm_end_touches(nbcoll_endpoint *ep, int peer)
+{
+    return nbcolli_shm_end(ep)->peer[peer].lives;
+}
+
 static void nbcolli_shm_end_identify(nbcoll_endpoint *ep, uint64_t out[2])
 {
     memcpy(out, nbcolli_shm_end(ep)->identity, 2 * sizeof *out);
@@ -137,7 +140,7 @@ static void nbcolli_shm_end_identify(nbcoll_endpoint *ep, uint64_t out[2])
         .give_up = nbcolli_shm_give_up, .lines = &nbcolli_shm_lines, .reason = nbcolli_shm_end_reason,                 \
         .signal_safe = NBCOLL_SAFE_POST | NBCOLL_SAFE_CANCEL | NBCOLL_SAFE_BULK | NBCOLL_SAFE_WAKE |                   \
                        NBCOLL_SAFE_LINES | (progress_safe),                                                            \
-        .identify = nbcolli_shm_end_identify                                                                           \
+        .identify = nbcolli_shm_end_identify, .touches = nbcolli_shm_end_touches                                       \
     }
 
 /* [with a clock of the host's][without bulk] */

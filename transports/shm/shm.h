@@ -39,7 +39,7 @@
 #define NBCOLLI_SHM_RANK_WORDS (NBCOLL_SHM_RANKS / 64)
 
 /* Raised with every change of the segment's layout or of the letters. */
-#define NBCOLLI_SHM_VERSION 7u
+#define NBCOLLI_SHM_VERSION 8u
 #define NBCOLLI_SHM_MAGIC UINT64_C(0x6e62636f6c6c7368) /* "nbcollsh" */
 
 /* ---- the segment ----------------------------------------------------------------------------------------------- */
@@ -78,13 +78,21 @@ struct nbcolli_shm_front {
     struct nbcolli_shm_trial trial;
 };
 
-enum nbcolli_shm_state { NBCOLLI_SHM_ABSENT, NBCOLLI_SHM_PRESENT, NBCOLLI_SHM_LEFT, NBCOLLI_SHM_FAILED };
+/* BROKEN: what others read from it cannot be. It is lost to all, and may be alive; FAILED: it is not, or was abandoned.
+ */
+enum nbcolli_shm_state {
+    NBCOLLI_SHM_ABSENT,
+    NBCOLLI_SHM_PRESENT,
+    NBCOLLI_SHM_LEFT,
+    NBCOLLI_SHM_FAILED,
+    NBCOLLI_SHM_BROKEN
+};
 
 /* What others look at in a rank. */
 struct nbcolli_shm_seat {
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint32_t armed; /* it is about to sleep (../../src/host/wakeup.h) */
-    _Atomic uint32_t state; /* nbcolli_shm_state: its own, but FAILED is written by whoever notices; on the line of
-                               `armed`, which posts read anyway */
+    _Atomic uint32_t state; /* nbcolli_shm_state: its own, but FAILED and BROKEN are written by whoever notices; on the
+                               line of `armed`, which posts read anyway */
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t token; /* where its process has its token, for copy.c */
     _Atomic uint64_t cores[NBCOLLI_CORES / 64]; /* where the thread that opened it may run; constant once it is there */
     _Atomic uint32_t has_barriers; /* its process takes part in membarrier; constant, too */
@@ -186,6 +194,7 @@ struct nbcolli_shm_peer {
     uint8_t cut;             /* a failure with it was reported: it is not served */
     uint8_t beside;          /* it is bound to the core to which this one is bound */
     uint8_t ended;           /* its process, or what that was, is no more */
+    uint8_t lives;           /* it is lost, and may be alive */
     _Atomic int error;       /* errno of our trial, or of the refusal after it */
     uint64_t token;          /* where its process has its token, as the trial has shown */
     nbcoll_transport_error reason; /* why it is lost, or what failed last */
@@ -373,6 +382,9 @@ void nbcolli_shm_deliver(struct nbcolli_shm_end *e, nbcoll_completions *found);
 /* Is something there that was not handed out, or so much to be given back that its sender may have no room to post, and
  * wake us? */
 bool nbcolli_shm_waiting(struct nbcolli_shm_end *e);
+/* Is what stands in the place of this peer's next entry that one, or the one of the lap before, which was taken? Else
+ * it has overwritten what was not, by a damaged head, and nothing of it would be found any more. */
+bool nbcolli_shm_can_be(const struct nbcolli_shm_end *e, int peer);
 /* Is everything taken that this peer has put? */
 bool nbcolli_shm_has_taken(struct nbcolli_shm_end *e, int peer);
 /* Asks to be woken wherever a post was refused. True if there is room already. */
@@ -457,8 +469,10 @@ nbcoll_status nbcolli_shm_watch(struct nbcolli_shm_end *e);
  * has left; and whose process has become another program, but not after each sleep. */
 void nbcolli_shm_look_at_seats(struct nbcolli_shm_end *e); /* not at the processes */
 void nbcolli_shm_look(struct nbcolli_shm_end *e);
-/* The peer is lost, by its death or by what it wrote: to be reported, and told to all. */
-void nbcolli_shm_lose(struct nbcolli_shm_end *e, int peer, int code, const char *text);
+/* It is there no more, in this way; a BROKEN one has FAILED then. False: that was so before. */
+bool nbcolli_shm_seat_ends(const struct nbcolli_shm_end *e, int rank, enum nbcolli_shm_state how);
+/* The peer is lost by what stands where it writes: to be reported, and told to all. It may be alive. */
+void nbcolli_shm_distrust(struct nbcolli_shm_end *e, int peer);
 /* The process of the peer, or its memory, is no more: the peer is lost unless it has left. */
 void nbcolli_shm_is_no_more(struct nbcolli_shm_end *e, int peer, int code, const char *text);
 

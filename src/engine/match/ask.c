@@ -225,10 +225,13 @@ static int nbcolli_never_comes(const nbcolli_op *op, uint64_t tag, const nbcolli
         return p->is_final;
     if (p->position != NBCOLL_POSITION_ENDED || tag != op->run->tag)
         return 0;
+    /* The same operation: it has sent, or shown, what is awaited; if that was overwritten, it has given this rank up,
+     * and will say so. A fingerprint of 0 says nothing: it is what schedules of a program's own have. */
+    if (p->is_known && op->run->schedule->fingerprint)
+        return 0;
     if (op->phase == NBCOLLI_IDLE) /* shown before it ended, or never */
         return nbcolli_op_waits(op, &rank, &awaited);
-    /* A fingerprint of 0 says nothing: it is what schedules of a program's own have. */
-    return p->is_final && !(p->is_known && op->run->schedule->fingerprint);
+    return p->is_final;
 }
 
 /* `rank`, for which the op waits in `tag`, is in this place. That it has not come there, or that what it has sent has

@@ -70,8 +70,12 @@ static void nbcolli_gone_in(nbcolli_link *link, const nbcoll_completions *found)
 {
     int ranks = link->endpoint->ranks;
 
-    if (found->lost >= 0 && found->lost < ranks)
-        nbcolli_mark_lost(link, found->lost, NBCOLLI_DEAD | NBCOLLI_OVER);
+    if (found->lost >= 0 && found->lost < ranks) {
+        int touches = link->transport.touches && link->transport.touches(link->endpoint, found->lost);
+        nbcolli_mark_lost(link, found->lost, touches ? NBCOLLI_DEAD : NBCOLLI_DEAD | NBCOLLI_OVER);
+        if (touches)
+            nbcolli_give_up(link, found->lost);
+    }
     if (found->departed >= 0 && found->departed < ranks)
         nbcolli_mark_lost(link, found->departed, NBCOLLI_DEPARTED | NBCOLLI_OVER);
 }

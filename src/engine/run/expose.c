@@ -9,12 +9,25 @@
 #include "../exposures/shelf.h"
 #include "../exposures/stream.h"
 
+/* Has `peer` started the same operation as this rank, behind the same ones? If it has ended that, and what it has shown
+ * is not there, it has overwritten it: it has given this rank up, and will say so. */
+static int nbcolli_is_alike(const nbcolli_op *op, int peer, uint64_t tag)
+{
+    const nbcoll_comm *comm = op->run->comm;
+    uint32_t at = (uint32_t)(tag % NBCOLLI_STARTED);
+
+    /* A fingerprint of 0 says nothing. relaxed: for itself */
+    return tag == op->run->tag && op->run->schedule->fingerprint && nbcolli_has_cells_of(comm, peer) &&
+           atomic_load_explicit(&nbcolli_area_started(comm, peer)[at], memory_order_relaxed) ==
+               atomic_load_explicit(&comm->started[at], memory_order_relaxed);
+}
+
 /* The op waits for `peer` and `tag`. If that has ended there, look once more: what is waited for may have come between
  * the two looks that led here. If it is still not there, the ranks are out of step. Of a rank that has left nothing
  * more can come. */
 static void nbcolli_wait_for(nbcolli_op *op, int peer, uint64_t tag)
 {
-    int suspect = nbcolli_has_ended(op->run->comm, tag, peer) ? peer + 1 : 0;
+    int suspect = nbcolli_has_ended(op->run->comm, tag, peer) && !nbcolli_is_alike(op, peer, tag) ? peer + 1 : 0;
 
     if (suspect && op->suspect == suspect && !op->run->comm->context->ticks.is_under_way) { /* a call's to judge */
         nbcolli_run_out_of_step(op->run, peer);
