@@ -361,14 +361,9 @@ static void call_blocking(rank *r, int n, uint64_t salt)
     const item *i = &r->storm->plan.item[n];
     buffers *b = make_buffers(r, n, salt);
     nbcoll_status status;
-    int tries = 0;
-    size_t before = nbcoll_comm_active(r->comm[i->comm]);
 
     storm_note(r->storm, r->actor->rank, NOTE_STARTS, (uint64_t)n, 1);
-    (void)before;
-    while ((status = operation_call(&b->o, &b->share, r->comm[i->comm], NBCOLL_FOREVER)) == NBCOLL_ERR_MEMORY &&
-           tries++ < 1 && false)
-        ;
+    status = operation_call(&b->o, &b->share, r->comm[i->comm], NBCOLL_FOREVER);
     nbcoll_failure failure = rank_failure(r, i->comm);
     storm_note(r->storm, r->actor->rank, NOTE_ENDS, (uint64_t)n, status);
     if (!rank_is_full(r, n, status))
