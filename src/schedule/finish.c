@@ -74,13 +74,12 @@ static nbcoll_schedule *nbcolli_finish_block(const nbcolli_builder *b, nbcoll_st
                            .ranks = b->ranks,
                            .steps = (uint32_t)steps,
                            .edges = (uint32_t)b->edges.used,
-                           .fingerprint = b->fingerprint,
-                           .raised = (uint64_t)b->fingerprint << 32,
                            .is_standing = b->is_standing,
                            .ops = ops,
                            .sends = sends,
                            .recvs = recvs,
                            .fetches = fetches};
+    nbcolli_schedule_mark(s, b->fingerprint);
     memcpy(s->name, b->name, sizeof s->name);
     s->step = (nbcoll_step_view *)(block + at_step);
     s->before = (uint32_t *)(block + at_before);

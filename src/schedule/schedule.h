@@ -126,6 +126,13 @@ struct nbcoll_schedule {
     nbcolli_stand_in *stand_in; /* its own; null: it has no need of any */
 };
 
+/* What is compared by: in both forms. */
+static inline void nbcolli_schedule_mark(nbcoll_schedule *s, uint32_t fingerprint)
+{
+    s->fingerprint = fingerprint;
+    s->raised = (uint64_t)fingerprint << 32;
+}
+
 /* The lane whose queue a step enters. */
 static inline uint32_t nbcolli_lane_of(const nbcoll_step_view *v)
 {

@@ -34,8 +34,9 @@ static nbcoll_status nbcolli_create_ballot(nbcoll_comm *over, size_t bytes, nbco
                                            .operation = NBCOLL_OPERATION_ALLGATHER, .build = nbcolli_allgather_bruck};
     nbcoll_status s = nbcoll_build_schedule(&bruck, &a, &config, out);
     if (s == NBCOLL_OK) {
-        (*out)->evicted = 1;                /* freed with its request */
-        (*out)->fingerprint ^= 0x5eedc0deu; /* unlike an allgather of the program's that happens to be as long */
+        (*out)->evicted = 1; /* freed with its request */
+        /* unlike an allgather of the program's that happens to be as long */
+        nbcolli_schedule_mark(*out, (*out)->fingerprint ^ 0x5eedc0deu);
     }
     return s;
 }
