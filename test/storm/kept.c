@@ -244,5 +244,8 @@ const kept storm_kept[] = {
       .skipped = {10, 9, 8, 7, 6, 5, 4, 3, 14, 13, 12, 11, 16, 15, 17}}},
     /* A wait for one of few ends when a callback has told of the last of them. */
     {74403432, {.edition = 13, .items = 1, .faults = 3, .only = 1 + FAULT_RIVALS}},
+    /* Who could not be told that all have mapped the segment fails, and so do the others, at once. */
+    {5001927, {.edition = 13, .items = 1, .is_over_shm = true}},
+    {5006199, {.edition = 13, .items = 1, .is_over_shm = true}},
 };
 const size_t storm_kept_count = sizeof storm_kept / sizeof *storm_kept;

@@ -361,31 +361,35 @@ static nbcoll_shm_config config_of(process *p)
     return c;
 }
 
-/* Nobody answers the last letter: rank 0 could not send it, or the other rank not read it. */
-static bool is_last_letter_lost(const storm *s)
-{
-    bool is = s->bad[0] & BAD_OPENING;
-    for (int r = 1; r < s->plan.ranks; r++)
-        is |= s->shm->process[r].is_deaf;
-    return is;
-}
-
-/* All ranks open or none does, and none fails where nothing has happened; except where one has died, and where the last
- * letter is lost. */
+/* All ranks open or none does, none fails where nothing has happened, and somebody says what has; except where one has
+ * died, and where the last letter to one rank is lost, which nobody answers: rank 0 could not send it, or that one not
+ * read it. */
 static void judge_opening(process *p)
 {
     storm *s = p->actor->storm;
     unsigned causes = BAD_DEAD | BAD_MEMORY | BAD_OPENING;
+    int well = 0, badly = 0, unnamed = 0, failed = 0;
     if (p->actor->is_dead || s->ends)
         return;
     if (p->opened != NBCOLL_OK && !(s->bad_anywhere & causes))
         storm_find(s, "rank %d, opening: %s, but nothing has happened", p->actor->rank, nbcoll_status_name(p->opened));
-    for (int r = 0; r < s->plan.ranks && !(s->bad_anywhere & BAD_DEAD) && !is_last_letter_lost(s); r++) {
-        const process *other = &s->shm->process[r];
-        if (other->opened != NBCOLL_PENDING && (other->opened == NBCOLL_OK) != (p->opened == NBCOLL_OK))
-            storm_find(s, "the opening of rank %d ends with %s, that of rank %d with %s", r,
-                       nbcoll_status_name(other->opened), p->actor->rank, nbcoll_status_name(p->opened));
+    for (int r = 0; r < s->plan.ranks; r++) {
+        nbcoll_status opened = s->shm->process[r].opened;
+        bool fails = opened != NBCOLL_OK && opened != NBCOLL_PENDING;
+        well += opened == NBCOLL_OK;
+        badly += fails;
+        failed = fails ? r : failed;
+        unnamed += opened == NBCOLL_ERR_TIMEOUT || opened == NBCOLL_ERR_PEER_LOST;
     }
+    bool is_last_lost = badly == 1 && failed && (s->bad[0] & BAD_OPENING || s->shm->process[failed].is_deaf);
+    if (s->bad_anywhere & BAD_DEAD)
+        return;
+    if (well && badly && !is_last_lost)
+        storm_find(s, "the opening of rank %d ends with %s, those of %d ranks well", failed,
+                   nbcoll_status_name(s->shm->process[failed].opened), well);
+    if (unnamed == s->plan.ranks)
+        storm_find(s, "no rank opens, and none says why: the opening of rank %d ends with %s", failed,
+                   nbcoll_status_name(s->shm->process[failed].opened));
 }
 
 static void open_process(process *p)

@@ -23,13 +23,13 @@
 #define NBCOLLI_SHM_SILENT 16 /* that have said nothing, at once, beside as many as there are ranks */
 
 struct nbcolli_shm_guest {
-    int socket;
+    int socket; /* -1: it could not be told something, and is lost */
     int rank; /* 0 until it has said hello */
     int pid;  /* as the kernel says */
     int number; /* in the order in which they came */
     int event, watch;
     uint64_t home;
-    bool heard, lost;
+    bool heard;
 };
 
 struct nbcolli_shm_hall {
@@ -264,7 +264,7 @@ static void nbcolli_shm_hall_answer(struct nbcolli_shm_hall *hall, struct nbcoll
     struct pollfd fd = {g->socket, POLLIN, 0};
     int with[NBCOLLI_SHM_LETTER_FDS], fds = 0;
     struct nbcolli_shm_letter l = {0};
-    nbcoll_status s = NBCOLL_PENDING;
+    nbcoll_status s = g->socket < 0 ? NBCOLL_ERR_PEER_LOST : NBCOLL_PENDING;
 
     while (s == NBCOLL_PENDING) {
         s = nbcolli_shm_await(hall->boot, &fd, 1, 1000);
@@ -274,18 +274,25 @@ static void nbcolli_shm_hall_answer(struct nbcolli_shm_hall *hall, struct nbcoll
     nbcolli_shm_close_all(hall->boot->os, with, fds);
     if (s == NBCOLL_OK)
         s = l.stage == (uint32_t)stage ? (nbcoll_status)l.status : NBCOLL_ERR_ABI;
-    g->lost = s != NBCOLL_OK;
     g->home = l.home;
     nbcolli_shm_hall_blame(hall, s);
 }
 
-static void nbcolli_shm_hall_tell(struct nbcolli_shm_hall *hall, enum nbcolli_shm_stage stage)
+/* Returns why some guest could not be told. It finds its socket closed, and fails. */
+static nbcoll_status nbcolli_shm_hall_tell(struct nbcolli_shm_hall *hall, enum nbcolli_shm_stage stage)
 {
     struct nbcolli_shm_letter l = nbcolli_shm_letter(hall->boot, stage, hall->verdict);
+    nbcoll_status all = NBCOLL_OK;
 
-    for (int i = 0; i < hall->guests; i++)
-        /* who is lost is found out at the next stage */
-        nbcolli_shm_send(hall->boot->os, hall->guest[i].socket, &l, NULL, 0);
+    for (int i = 0; i < hall->guests; i++) {
+        int *socket = &hall->guest[i].socket;
+        nbcoll_status s = *socket < 0 ? NBCOLL_OK : nbcolli_shm_send(hall->boot->os, *socket, &l, NULL, 0);
+        if (s == NBCOLL_OK)
+            continue;
+        all = all == NBCOLL_OK ? s : all;
+        nbcolli_shm_close(hall->boot->os, socket);
+    }
+    return all;
 }
 
 /* ---- the host: handing out ------------------------------------------------------------------------------------- */
@@ -387,14 +394,15 @@ static void nbcolli_shm_hall_join(struct nbcolli_shm_hall *hall, struct nbcolli_
     nbcolli_shm_hall_blame(hall, nbcolli_shm_hall_settle(hall, e));
     for (int rank = 1; rank <= hall->guests && hall->verdict == NBCOLL_OK; rank++)
         nbcolli_shm_hall_welcome(hall, e, nbcolli_shm_hall_guest(hall, rank));
-    nbcolli_shm_hall_tell(hall, NBCOLLI_SHM_MAPPED);
+    nbcoll_status told = nbcolli_shm_hall_tell(hall, NBCOLLI_SHM_MAPPED);
     if (hall->verdict != NBCOLL_OK)
         return;
+    nbcolli_shm_hall_blame(hall, told);
     nbcolli_shm_try(e);
     nbcolli_shm_measure(e);
     for (int i = 0; i < hall->guests; i++)
         nbcolli_shm_hall_answer(hall, &hall->guest[i], NBCOLLI_SHM_TRIED);
-    nbcolli_shm_hall_tell(hall, NBCOLLI_SHM_TRIED);
+    nbcolli_shm_hall_tell(hall, NBCOLLI_SHM_TRIED); /* the last word: who is not told fails alone */
     nbcolli_shm_tried(e);
 }
 
