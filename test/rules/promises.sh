@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# promises.sh <tree>: says which promise of docs/design.md, a list item of its section 12, names no test, and which test
-# it names that is not there. A tree without promises is said, too.
+# promises.sh <tree>: says which promise of docs/design.md, a list item of its section Promises, names no test, and which
+# test it names that is not there. A tree without promises is said, too.
 set -eu
 cd "$1"
 page=docs/design.md
-grep -qs '^## 12\. ' $page || { echo "$page: has no promises" && exit 0; }
+grep -qs '^## [0-9]*\. Promises' $page || { echo "$page: has no promises" && exit 0; }
 
 awk '
 function end() { if (promise != "") print promise, named ? named : "-" }
-/^## / { end(); promise = ""; inside = /^## 12\. / }
+/^## / { end(); promise = ""; inside = /^## [0-9]+\. Promises/ }
 inside && /^- / { end(); promise = FNR; named = "" }
 promise != "" {
     n = split($0, word, /[^a-z0-9_\/]+/)
