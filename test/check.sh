@@ -51,5 +51,8 @@ if grep -q ' vm/.*\*\*\*Skipped' build/check/log; then
     echo "tests in a guest were skipped" >&2
     status=1
 fi
+for preset in $presets; do
+    [ ! -s build/$preset/test/storm/fresh ] || sed "s/^/$preset: /" build/$preset/test/storm/fresh
+done
 cat build/check/summary
 exit $status

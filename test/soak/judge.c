@@ -19,11 +19,16 @@ static bool was_gone(const run *r, int rank, uint64_t by)
     return (is_bad(r, rank) && r->bad_at[rank] <= by) || (r->bad && left && left <= by);
 }
 
-/* Then it has freed all communicators, also those where nothing had failed, and others may wait for it there. */
-static bool failed_before(const run *r, int rank, uint64_t by)
+/* Then it has freed all communicators, also those where nothing had failed, and others may wait for it there. Rank -1:
+ * one of the others than `self` (a later failure of the communicator has taken the place of the one that names it). */
+static bool failed_before(const run *r, int self, int rank, uint64_t by)
 {
-    uint64_t at = atomic_load(&r->board->of[rank].failed_at);
-    return at && at <= by;
+    bool has_failed = false;
+    for (int i = 0; i < r->board->job.ranks; i++) {
+        uint64_t at = atomic_load(&r->board->of[i].failed_at);
+        has_failed |= (i == rank || (rank < 0 && i != self)) && at && at <= by;
+    }
+    return has_failed;
 }
 
 static const char *wrong_status(const run *r, const kind *k, const report *of)
@@ -31,7 +36,7 @@ static const char *wrong_status(const run *r, const kind *k, const report *of)
     uint64_t failed_at = atomic_load(&of->failed_at);
     if (k->may_end >> of->status & 1)
         return NULL;
-    if (of->status == NBCOLL_ERR_MISMATCH && of->named >= 0 && failed_before(r, of->named, failed_at))
+    if (of->status == NBCOLL_ERR_MISMATCH && failed_before(r, (int)(of - r->board->of), of->named, failed_at))
         return NULL;
     if (of->status == NBCOLL_ERR_TIMEOUT && of->at_opening)
         return r->bad ? NULL : "but all have come";

@@ -197,7 +197,8 @@ static void end_one(int k)
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-/* What storm's plans say, in sizes for real memory. An agent takes what it can name or copy, alike on all ranks. */
+/* What storm's plans say, in sizes for real memory. An agent takes what it can name or copy, alike on all ranks. Here it
+ * copies buffers of at most 16 KiB (nbcoll_serve_config); an alltoall of 6 ranks may have elements of 32 bytes. */
 static item adapted(const item *from)
 {
     item i = *from;
@@ -205,7 +206,7 @@ static item adapted(const item *from)
     if (i.o.count > LARGE)
         i.o.count = LARGE;
     if (w.board->job.has_agent) {
-        i.o.count = i.o.count > 100 ? 100 : i.o.count;
+        i.o.count = i.o.count > 64 ? 64 : i.o.count;
         i.o.in_place = i.own_op = 0;
         i.element = ELEMENT_PREDEFINED;
         if (combines(i.o.what))
@@ -373,6 +374,7 @@ static nbcoll_status open_all(const job *j)
     terms.eager = w.world.plan.eager;
     terms.flags = j->has_agent ? 0 : w.world.plan.flags;
     w.world.plan.flags = terms.flags;
+    nbcoll_request request;
     nbcoll_status s = nbcoll_shm_open(&config, &w.endpoint);
     atomic_store(&w.out->is_open, 1);
     w.has_attached = s == NBCOLL_OK && j->has_agent;
@@ -382,7 +384,11 @@ static nbcoll_status open_all(const job *j)
     if (s == NBCOLL_OK)
         s = nbcoll_context_create(NBCOLL_ABI, &context, &w.context);
     if (s == NBCOLL_OK)
-        s = nbcoll_comm_create(w.context, w.endpoint, &terms, &w.comm[0], NBCOLL_FOREVER);
+        s = nbcoll_comm_icreate(w.context, w.endpoint, &terms, &w.comm[0], &request);
+    if (s == NBCOLL_OK) { /* the context has the endpoint, whatever comes of it */
+        w.endpoint = NULL;
+        s = nbcoll_wait(&request, NBCOLL_FOREVER);
+    }
     if (s == NBCOLL_OK && drives) {
         nbcoll_driver_config driver = {.size = sizeof driver};
         if (nbcoll_driver_create(&driver, &w.driver) != NBCOLL_OK ||
@@ -403,7 +409,7 @@ static void close_all(void)
         nbcoll_progress(w.context);
     if (s != NBCOLL_OK)
         storm_find(&w.world, "the context is not freed: %s", nbcoll_status_name(s));
-    if (w.endpoint && w.out->at_opening) /* unless the context has it */
+    if (w.endpoint) /* the context has not got it */
         nbcoll_endpoint_close(w.endpoint);
     if (w.agent)
         nbcoll_agent_close(w.agent);

@@ -24,9 +24,8 @@ static storm world;
 
 /* A crash is a finding, too, and a job that takes the processor for ever: the seed is said, and the process dies of it.
  */
-static void crashed(int signal)
+static void say_seed(const char *words)
 {
-    const char *words = signal == SIGVTALRM ? "storm: no end in seed " : "storm: a crash in seed ";
     char number[24], *at = number + sizeof number;
     uint64_t seed = world.plan.seed;
     *--at = '\n';
@@ -36,11 +35,28 @@ static void crashed(int signal)
     if (write(STDERR_FILENO, words, strlen(words)) < 0 ||
         write(STDERR_FILENO, at, (size_t)(number + sizeof number - at)) < 0)
         _exit(1);
+}
+
+static void crashed(int signal)
+{
+    say_seed(signal == SIGVTALRM ? "storm: no end in seed " : "storm: a crash in seed ");
     raise(signal);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+void __sanitizer_set_death_callback(void (*callback)(void));
+
+static void sanitizer_has_found(void)
+{
+    say_seed("storm: the sanitizer ends it in seed ");
+}
+#else
+#define __sanitizer_set_death_callback(callback)
+#endif
+
 static void say_seed_of_a_crash(void)
 {
+    __sanitizer_set_death_callback(sanitizer_has_found);
     static char stack[16384];
     stack_t other = {.ss_sp = stack, .ss_size = sizeof stack};
     struct sigaction action = {.sa_handler = crashed, .sa_flags = (int)(SA_ONSTACK | SA_RESETHAND)};

@@ -105,6 +105,20 @@ void made_is(rank *r, int n)
                    !r->comm[i->made] ? "no" : is_out ? "a" : "the parent as the new");
 }
 
+/* Who leaves in good order has told the others what it has agreed on with them: where nothing else has happened all have
+ * the same survivors, also those who left at once. */
+static void judge_survivors(rank *r, int n)
+{
+    storm *s = r->storm;
+    int made = s->plan.item[n].made, size = nbcoll_comm_size(r->comm[made]);
+    if (s->bad_anywhere & ~(unsigned)(BAD_LEFT | BAD_QUITS | BAD_FREED | BAD_ENDED))
+        return;
+    if (s->survived[made] && s->survived[made] != size)
+        storm_find(s, "rank %d, item %d: there are %d survivors, and %d on another rank", r->actor->rank, n, size,
+                   s->survived[made]);
+    s->survived[made] = size;
+}
+
 /* Does the rank leave before its next item? Then it does not wait for the other survivors. */
 static bool leaves_behind(const rank *r, int n)
 {
@@ -132,6 +146,8 @@ static void create(rank *r, int n)
     nbcoll_comm *made = r->comm[i->made];
     if (!made)
         return;
+    if (i->kind == ITEM_SHRINK)
+        judge_survivors(r, n);
     if (i->kind == ITEM_SHRINK && !leaves_behind(r, n))
         ask_survivors(r, n);
     else if (p->survives[i->comm]) {

@@ -49,8 +49,8 @@ class Build:
     """
 
     def __init__(self, binary):
-        self.place = "%s/storm_mutants_%d" % (tempfile.gettempdir(), os.getuid())  # one at a time: for ccache
-        shutil.rmtree(self.place, ignore_errors=True)
+        self.place = tempfile.gettempdir() + "/" + option("--place", "storm_mutants_%d" % os.getuid())
+        shutil.rmtree(self.place, ignore_errors=True)  # one at a time: for ccache
         os.mkdir(self.place)
         shutil.copytree(ROOT + "/src", self.place + "/src")
         with open(ROOT + "/src/nbcoll.c") as f:
@@ -290,29 +290,23 @@ def limits():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def storm(program, seeds, known, number=0):
-    """What it says of the first seed that fails, and after how many seeds and seconds of processor time."""
+def storm(program, number, first, end):
+    """What it says of the first seed from `first` to before `end` that fails, and the processor time of that."""
     out = "%s.%d.out" % (program, number)
     with open(out, "wb") as to:
-        process = subprocess.Popen([program, "--count", str(seeds), "--from", str(FROM), "--small", "--findings",
-                                    str(1 + len(known)), "--patience", "10"], stdout=to, stderr=to, preexec_fn=limits,
+        process = subprocess.Popen([program, "--count", str(end - first), "--from", str(first), "--small", "--findings",
+                                    "1", "--patience", "10"], stdout=to, stderr=to, preexec_fn=limits,
                                    env={**os.environ, "STORM_MUTANT": str(number)})
         _, status, spent = os.wait4(process.pid, 0)
     process.returncode = 0
     with open(out, errors="replace") as f:
         for line in f:
             m = re.match(r"seed (\d+): (.*)", line) or re.match(r"(?:.*: )?(?:a crash|no end) in seed (\d+)()", line)
-            if m and int(m.group(1)) not in known:
+            if m:
                 return int(m.group(1)), m.group(2) or line.strip(), spent.ru_utime
     if os.WIFSIGNALED(status):
-        return FROM, "signal %d" % os.WTERMSIG(status), spent.ru_utime
+        return first, "signal %d" % os.WTERMSIG(status), spent.ru_utime
     return 0, "", spent.ru_utime
-
-
-def known_findings(program, seeds):
-    out = subprocess.run([program, "--count", str(seeds), "--from", str(FROM), "--small", "--findings",
-                          "1000"], stdout=subprocess.PIPE).stdout.decode()
-    return {int(m) for m in re.findall(r"^seed (\d+):", out, re.M)}
 
 
 def make(build, mutant, to, *flags):
@@ -408,13 +402,27 @@ def is_same(build, mutant):
     return objects[0] == objects[1]
 
 
-def judged(number, program, seeds, known):
-    seed, why, spent = storm(program, seeds, known, number)
-    result = "NOT FOUND in %d jobs, %.0f s" % (seeds, spent)
+def judged(number, program, plain, seeds):
+    """A seed that fails without the change, too, counts for nothing."""
+    first, total = FROM, 0
+    while True:
+        seed, why, spent = storm(program, number, first, FROM + seeds)
+        total += spent
+        if not seed or not storm(plain, 0, seed, seed + 1)[0]:
+            break
+        print("seed %d fails without a change" % seed, file=sys.stderr)
+        first = seed + 1
+    result = "NOT FOUND in %d jobs, %.0f s" % (seeds, total)
     if seed:
-        result = "found by job %d, %.1f s: %s" % (seed - FROM + 1, spent, why[:120])
+        result = "found by job %d, %.1f s: %s" % (seed - FROM + 1, total, why[:120])
     print(number, result, file=sys.stderr, flush=True)
     return result
+
+
+def commit():
+    """What the results are of. To have them again: a worktree of that, built, and its mutants.py."""
+    said = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty", "--abbrev=9"], stdout=subprocess.PIPE)
+    return said.stdout.decode().strip() or "no commit"
 
 
 def option(name, otherwise):
@@ -439,7 +447,6 @@ def run(arguments):
     if not together:
         build.engine(build.place + "/engine.o")
     build.link(build.place + "/engine.o", common)
-    known = known_findings(common, seeds)
     results = []
     with concurrent.futures.ThreadPoolExecutor(int(option("-j", "1"))) as pool:
         for _, mutant in chosen:
@@ -449,7 +456,7 @@ def run(arguments):
                 error = make(build, mutant, build.place + "/engine.o")
                 if not error:
                     build.link(build.place + "/engine.o", program)
-            results.append((mutant, error or pool.submit(judged, mutant[0], program, seeds, known)))
+            results.append((mutant, error or pool.submit(judged, mutant[0], program, common, seeds)))
     found = 0
     for mutant, result in results:
         result = result if isinstance(result, str) else result.result()
@@ -457,8 +464,7 @@ def run(arguments):
         if result.startswith("NOT") and is_same(build, mutant):
             result = "equivalent: it compiles to the same code"
         say("%3d %-28s %-30s %s" % (mutant[0], mutant[1], "%s:%d" % mutant[2][0][:2], result), table)
-    say("%d of %d found, each in at most %d jobs, of which without a change %d fail" %
-        (found, len(results), seeds, len(known)), table)
+    say("%d of %d found, each in at most %d jobs, at %s" % (found, len(results), seeds, commit()), table)
     shutil.rmtree(build.place)
 
 

@@ -282,6 +282,7 @@ struct storm {
     char finding[1000];
     bool is_loud;
     int full_at;       /* 1 + the item at which the first communicator had no tag left */
+    int survived[COMMS_MOST]; /* of survivors: how many there are, says who was the first to have it; 0: nobody has */
     bool is_different; /* a rank has called something that must be equal otherwise */
     bool ends; /* only the dead are left: to them everybody is lost */
     struct wire *wire; /* what the ends share: wire.h */
