@@ -240,7 +240,8 @@ static void *run_thread(void *of)
 
 static void run_threads(shared *s)
 {
-    nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = RANKS, .flags = NBCOLL_LOOPBACK_SHARED};
+    nbcoll_loopback_config loopback = {
+        .size = sizeof loopback, .ranks = RANKS, .flags = NBCOLL_LOOPBACK_SHARED, .pairs = nbcoll_loopback_pairs()};
     nbcoll_agent_config config = {.size = sizeof config};
     pthread_t thread[RANKS];
     rank me[RANKS];

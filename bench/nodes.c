@@ -197,7 +197,8 @@ static void measure(rank *me, size_t bytes)
 
 static void open_world(world *w, int way)
 {
-    const nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = RANKS, .flags = NBCOLL_LOOPBACK_SHARED};
+    const nbcoll_loopback_config loopback = {
+        .size = sizeof loopback, .ranks = RANKS, .flags = NBCOLL_LOOPBACK_SHARED, .pairs = nbcoll_loopback_pairs()};
     const nbcoll_agent_config agents = {.size = sizeof agents};
     must(nbcoll_loopback_create(&loopback, &w->loopback));
     for (int r = 0; r < RANKS; r++) {

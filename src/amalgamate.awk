@@ -7,7 +7,8 @@
 # That file is all public headers (but those of libraries of their own) and, where NBCOLL_IMPLEMENTATION is defined, the
 # library: to be copied into a host, included by its files, and by one of them behind #define NBCOLL_IMPLEMENTATION (nbcoll/nbcoll.h). With
 # -v headers=1 it is what NBCOLL_IMPLEMENTATION includes where the public headers lie beside it: an installation's
-# nbcoll/implementation.c. With -v lab=1 it holds the component lab, too, which -DNBCOLL_WITH_LAB=1 brings.
+# nbcoll/implementation.c. With -v offload=1 it holds the component offload, too, which -DNBCOLL_WITH_OFFLOAD=1 brings,
+# and with -v lab=1 lab and offload, which lab needs.
 #
 # Each #include of a file of the tree is replaced by that file; but one with a guard is left out where it has come
 # before, unless it had been under an #if that does not hold here. What the sources share among themselves becomes
@@ -84,8 +85,15 @@ function private(path, line)
     return "static " line
 }
 
-# `where` names the #ifs that are open, but for guards: ":3:17:" is the 17th inside the 3rd, "lab" that of lab.
-function expand(path, where, i, line, file, depth, held)
+# The component that such an #if asks for, or "".
+function asked(line)
+{
+    sub(/^#if NBCOLL_WITH_/, "", line)
+    return tolower(line) in wanted ? tolower(line) : ""
+}
+
+# `where` names the #ifs that are open, but for guards: ":3:17:" is the 17th inside the 3rd, ":offload:lab:" that of lab.
+function expand(path, where, i, line, file, depth, held, outer)
 {
     depth = 0
     if (guard[path])
@@ -94,19 +102,19 @@ function expand(path, where, i, line, file, depth, held)
         line = lines[path, i]
         if (line ~ /^[ \t]*#[ \t]*if/) {
             held[++depth] = where
-            if (line == "#if NBCOLL_WITH_LAB")
-                where = where "lab:"
+            if (asked(line))
+                where = where condition[asked(line)]
             else if (i != guard[path])
                 where = where (++conditions) ":"
         } else if (line ~ /^[ \t]*#[ \t]*el/)
             where = held[depth] (++conditions) ":"
         else if (line ~ /^[ \t]*#[ \t]*endif/)
             where = held[depth--]
-        if (!lab && line == "#if NBCOLL_WITH_LAB") {
-            print line "\n#error \"this file is without lab: awk -v lab=1 -f src/amalgamate.awk\"\n#endif"
-            while (lines[path, i] != "#endif")
+        if (asked(line) && !wanted[asked(line)]) {
+            print line "\n#error \"this file is without " asked(line) ": awk -v " asked(line) "=1 -f src/amalgamate.awk\"\n#endif"
+            for (outer = depth - 1; depth > outer; depth += (lines[path, i] ~ /^#if/) - (lines[path, i] == "#endif"))
                 i++
-            where = held[depth--]
+            where = held[depth + 1]
             continue
         }
         file = meant(line, path)
@@ -114,7 +122,7 @@ function expand(path, where, i, line, file, depth, held)
             print private(path, line)
         else if (!headers && file ~ /^include\/nbcoll\/(implementation\.c|inline\.h)$/)
             print "/* at the end */"
-        else if (!(file in seen) || index(where, seen[file]) != 1 && !(seen[file] == ":lab:" && where ~ /:lab:/))
+        else if (!(file in seen) || index(where, seen[file]) != 1 && !(seen[file] ~ /^:[a-z:]+$/ && index(where, seen[file])))
             if (headers && file ~ /^include\//) {
                 print "#include \"" substr(file, length("include/nbcoll/") + 1) "\""
                 seen[file] = where
@@ -123,46 +131,57 @@ function expand(path, where, i, line, file, depth, held)
     }
 }
 
-function is_of_lab(header, i)
+# The component that a public header is of, or "".
+function of_component(header, i, name)
 {
     load(header)
     for (i = 1; i <= count[header]; i++)
-        if (lines[header, i] == "#if defined NBCOLL_WITH_LAB && !NBCOLL_WITH_LAB")
-            return 1
-    return 0
+        if (lines[header, i] ~ /^#if defined NBCOLL_WITH_[A-Z]+ && !NBCOLL_WITH_/) {
+            name = substr(lines[header, i], length("#if defined NBCOLL_WITH_") + 1)
+            sub(/ .*/, "", name)
+            return tolower(name)
+        }
+    return ""
 }
 
-# The public headers of the tree: nbcoll.h, which includes what it needs, and after it all but the headers of libraries of
-# their own. Such a library has a folder of the header's name, of which src/nbcoll.c includes nothing. Those of lab, which
-# say so, come last, and only with lab: those behind the `core` first ones.
-function public_headers(out, n, i, last, inside, found, all, list, name, folder)
+# The public headers of the tree, without those of components: nbcoll.h, which includes what it needs, and after it all
+# but the headers of libraries of their own. Such a library has a folder of the header's name, of which src/nbcoll.c
+# includes nothing. Those of a component are theirs[component, 1], theirs[component, 2], ...
+function public_headers(out, n, i, inside, all, list, name, folder, of, later, later_count)
 {
     load("src/nbcoll.c")
     for (i = 1; i <= count["src/nbcoll.c"]; i++)
         inside = inside lines["src/nbcoll.c", i]
     list = "LC_ALL=C ls -d src/*/ include/nbcoll/*.h"
     out[n = 1] = "include/nbcoll/nbcoll.h"
-    while ((list | getline name) > 0)
-        if (name ~ /^src/)
-            folder[substr(name, 5, length(name) - 5)]
-        else if (name !~ /\/(nbcoll|prefix|inline)\.h$/)
-            all[++found] = name
-    close(list)
-    for (i = 1; i <= found; i++) {
-        name = substr(all[i], 16, length(all[i]) - 17)
-        if (is_of_lab(all[i]))
-            last[++core] = all[i]
-        else if (!(name in folder) || index(inside, "\"" name "/"))
-            out[++n] = all[i]
+    while ((list | getline all) > 0) {
+        name = all
+        sub(/^src\/|^include\/nbcoll\//, "", name)
+        sub(/\/$|\.h$/, "", name)
+        of = all ~ /^src/ ? "" : of_component(all)
+        if (all ~ /^src/)
+            folder[name]
+        else if (of != "")
+            theirs[of, ++theirs[of]] = all
+        else if (name !~ /^(nbcoll|prefix|inline)$/)
+            later[++later_count] = all
     }
-    found = core
-    core = n
-    for (i = 1; i <= found && lab; i++)
-        out[++n] = last[i]
+    close(list)
+    for (i = 1; i <= later_count; i++) {
+        name = later[i]
+        gsub(/.*\/|\.h$/, "", name)
+        if (!(name in folder) || index(inside, "\"" name "/"))
+            out[++n] = later[i]
+    }
     return n
 }
 
 BEGIN {
+    components = split("offload lab", component, " ")
+    wanted["offload"] = offload || lab
+    wanted["lab"] = lab
+    condition["offload"] = "offload:"
+    condition["lab"] = "offload:lab:" # it brings offload
     if (!load("include/nbcoll/nbcoll.h")) {
         print "amalgamate.awk: not in the root of nbcoll's tree" >"/dev/stderr"
         exit 1
@@ -174,18 +193,19 @@ BEGIN {
     print " */"
     if (!headers) {
         n = public_headers(public)
-        where = ":"
-        for (i = 1; i <= n; i++) {
-            if (i == core + 1) {
-                print "\n#if NBCOLL_WITH_LAB"
-                where = ":lab:"
-            }
-            load(public[i])
-            if (!(public[i] in seen))
-                expand(public[i], where)
-        }
-        if (n > core)
+        for (i = 1; i <= n; i++)
+            if (load(public[i]) && !(public[i] in seen))
+                expand(public[i], ":")
+        for (k = 1; k <= components; k++) {
+            if (!wanted[component[k]])
+                continue
+            name = "NBCOLL_WITH_" toupper(component[k])
+            print "\n#if defined " name " && " name
+            for (i = 1; i <= theirs[component[k]]; i++)
+                if (!(theirs[component[k], i] in seen))
+                    expand(theirs[component[k], i], ":" condition[component[k]])
             print "#endif"
+        }
         print "\n#ifdef NBCOLL_IMPLEMENTATION"
     }
     load("src/nbcoll.c")

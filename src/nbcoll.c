@@ -6,7 +6,8 @@
  *     cc -O2 -I nbcoll/include -c nbcoll/src/nbcoll.c
  *
  * Of the transports it has loopback and shm; -DNBCOLL_WITH_SHM=0 leaves one out, -DNBCOLL_WITH_VERBS=1 brings one in,
- * which needs libibverbs (-libverbs). -DNBCOLL_WITH_LAB=1 brings the component lab: verifier, simulator, printers, the
+ * which needs libibverbs (-libverbs). -DNBCOLL_WITH_OFFLOAD=1 brings the component offload: programs, agents, relays,
+ * loopback's queue pairs. -DNBCOLL_WITH_LAB=1 brings offload and the component lab: verifier, simulator, printers, the
  * model of split trees, and the transports fault and trace. NBCOLL_PREFIX needs what src/amalgamate.awk makes of this
  * file: there private functions are static. All symbols are hidden in what the file is linked into; -DNBCOLL_EXPORT
  * exports the public functions (nbcoll/nbcoll.h). What else needs a library of its own is not here: tuning files are
@@ -29,6 +30,9 @@
 
 #ifndef NBCOLL_WITH_LAB
 #define NBCOLL_WITH_LAB 0
+#endif
+#ifndef NBCOLL_WITH_OFFLOAD
+#define NBCOLL_WITH_OFFLOAD NBCOLL_WITH_LAB /* which needs it */
 #endif
 #ifndef NBCOLL_WITH_LOOPBACK
 #define NBCOLL_WITH_LOOPBACK 1
@@ -232,6 +236,30 @@
 #include "host/sleep.c"
 #include "host/status.c"
 #include "host/word.c"
+#include "reduce/names.c"
+#include "reduce/reduce.c"
+#include "schedule/brief.c"
+#include "schedule/builder.c"
+#include "schedule/finish.c"
+#include "schedule/grow.c"
+#include "schedule/nodes.c"
+#include "schedule/number.c"
+#include "schedule/read.c"
+#include "schedule/refuse.c"
+#include "schedule/room.c"
+#include "schedule/sort.c"
+#include "schedule/within.c"
+#include "select/algorithms.c"
+#include "select/choose.c"
+#include "select/cost.c"
+#include "select/cost_nodes.c"
+#include "select/cost_parts.c"
+#include "select/pack.c"
+#include "select/rules.c"
+#include "select/split.c"
+#include "timeline/timeline.c"
+
+#if NBCOLL_WITH_OFFLOAD
 #include "offload/agent.c"
 #include "offload/agent_compile.c"
 #include "offload/agent_cut.c"
@@ -262,8 +290,6 @@
 #include "offload/refuse.c"
 #include "offload/serve.c"
 #include "offload/server.c"
-#include "reduce/names.c"
-#include "reduce/reduce.c"
 #include "relay/relays_agents.c"
 #include "relay/relays_begin.c"
 #include "relay/relays_calls.c"
@@ -279,31 +305,12 @@
 #include "relay/relays_operation.c"
 #include "relay/relays_run.c"
 #include "relay/relays_store.c"
-#include "schedule/brief.c"
-#include "schedule/builder.c"
-#include "schedule/finish.c"
-#include "schedule/grow.c"
-#include "schedule/nodes.c"
-#include "schedule/number.c"
-#include "schedule/read.c"
-#include "schedule/refuse.c"
-#include "schedule/room.c"
-#include "schedule/sort.c"
-#include "schedule/within.c"
-#include "select/algorithms.c"
-#include "select/choose.c"
-#include "select/cost.c"
-#include "select/cost_nodes.c"
-#include "select/cost_parts.c"
-#include "select/pack.c"
-#include "select/rules.c"
-#include "select/split.c"
-#include "timeline/timeline.c"
 #include "wiring/wire_cayley.c"
 #include "wiring/wire_nodes.c"
 #include "wiring/wire_rounds.c"
 #include "wiring/wirer.c"
 #include "wiring/wiring.c"
+#endif
 
 #if NBCOLL_WITH_LAB
 #include "show/dot.c"
@@ -352,9 +359,11 @@
 #if NBCOLL_WITH_LOOPBACK
 #include "../transports/loopback/bulk.c"
 #include "../transports/loopback/loopback.c"
-#include "../transports/loopback/offload.c"
-#include "../transports/loopback/receives.c"
 #include "../transports/loopback/shared.c"
+#if NBCOLL_WITH_OFFLOAD
+#include "../transports/loopback_pairs/pairs.c"
+#include "../transports/loopback_pairs/receives.c"
+#endif
 #endif
 
 #if NBCOLL_WITH_SHM

@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include <nbcoll/launch.h>
+#include <nbcoll/launch_agent.h>
 #include <nbcoll/offload.h>
 
 #include "keys.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * For programs started by `nbcoll run`: a rank learns from its environment who it is, and finds the others by shared
- * memory. This is the only file that reads environment variables; it is compiled into the program, not the library.
+ * memory. This file and launch_agent.h alone read environment variables; they are compiled into the program, not the
+ * library.
  *
  *     status = nbcoll_launch_join(&context, &comm);
  *     ...                                                work with the communicator of all ranks
@@ -12,9 +13,8 @@
  *
  * The variables: NBCOLL_RANK and NBCOLL_RANKS, decimal numbers; NBCOLL_ID, an nbcoll_shm_id as text; perhaps
  * NBCOLL_TUNING, the path of a tuning file, NBCOLL_TIMELINE, that of a recording (timeline.h), NBCOLL_WAITS, that of
- * one into which ranks note for whom they wait long, and NBCOLL_AGENT, the number of a socket.
+ * one into which ranks note for whom they wait long, and NBCOLL_AGENT, the number of a socket (launch_agent.h).
  */
-#include "offload.h"
 #include "shm.h"
 #include "timeline.h"
 #include "transport.h"
@@ -178,27 +178,6 @@ static inline void nbcoll_launch_leave(nbcoll_context *context, nbcoll_status st
         status = nbcoll_progress(context);
     if (freed == NBCOLL_ERR_BUSY)
         nbcoll_context_abandon(context, NULL, NULL);
-}
-
-/* The agent of a program under `nbcoll run --agent`, for nbcoll_comm_config.agent of a communicator of all ranks over
- * this endpoint, which is of nbcoll_launch_open; null without that. To be called once, by each rank; closed by
- * nbcoll_agent_close when the context is freed. Errors: ERR_NULL, ERR_CONFIG (the variable is malformed), and those of
- * nbcoll_agent_attach. */
-static inline nbcoll_status nbcoll_launch_agent(nbcoll_endpoint *endpoint, nbcoll_agent **out)
-{
-    const char *text = getenv("NBCOLL_AGENT");
-    nbcoll_attach_config config;
-
-    if (!endpoint || !out)
-        return NBCOLL_ERR_NULL;
-    *out = NULL;
-    memset(&config, 0, sizeof config);
-    config.size = sizeof config;
-    if (!text)
-        return NBCOLL_OK;
-    if (nbcolli_launch_number(text, 3, 1 << 30, &config.socket) != NBCOLL_OK)
-        return NBCOLL_ERR_CONFIG;
-    return nbcoll_agent_attach(endpoint, &config, out);
 }
 
 /* The path of the file that `nbcoll run --tuning` was given, for nbcoll_tuning_read (tuning.h), whose rules the program

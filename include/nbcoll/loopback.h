@@ -13,6 +13,7 @@ extern "C" {
 #endif
 
 typedef struct nbcoll_loopback nbcoll_loopback; /* what the ranks share */
+typedef struct nbcoll_loopback_queues nbcoll_loopback_queues;
 
 /* Loopback flags: each makes it a less comfortable transport, for tests. */
 #define NBCOLL_LOOPBACK_NO_BULK 1u /* offer no bulk group: large data travels in fragments */
@@ -29,6 +30,8 @@ typedef struct nbcoll_loopback_config {
     uint32_t depth;          /* messages in flight from one rank to another; 0: 16 */
     uint32_t payload;        /* bytes a message may carry, 256..65536; 0: 4096 */
     uint32_t flags;
+    const nbcoll_loopback_queues *pairs; /* queue pairs for agents and relays: nbcoll_loopback_pairs() of offload.h;
+                                            null: the transport has none */
 } nbcoll_loopback_config;
 
 /* Errors: ERR_NULL, ERR_CONFIG, ERR_MEMORY. */

@@ -27,9 +27,10 @@
  *
  * The library. Link it; or define NBCOLL_IMPLEMENTATION in one C file, before its first include of a header of nbcoll
  * and before all system headers, and that file brings it along: `pkg-config --cflags nbcoll` is enough. It brings the
- * transports loopback and shm; -DNBCOLL_WITH_LOOPBACK=0 and -DNBCOLL_WITH_SHM=0 leave them out. -DNBCOLL_WITH_LAB=1
- * brings the component lab (verify.h, simulate.h, card.h, split.h, show.h, fault.h, trace.h), which is a library of its
- * own: nbcoll_lab. The core calls none of its functions. Every name that it defines begins with nbcoll_, nbcolli_,
+ * transports loopback and shm; -DNBCOLL_WITH_LOOPBACK=0 and -DNBCOLL_WITH_SHM=0 leave them out. Components are
+ * libraries of their own, whose functions the core does not call: -DNBCOLL_WITH_OFFLOAD=1 brings nbcoll_offload
+ * (offload.h, launch_agent.h, relay.h), -DNBCOLL_WITH_LAB=1 that and nbcoll_lab (verify.h, simulate.h, card.h, split.h,
+ * show.h, fault.h, trace.h). Every name that it defines begins with nbcoll_, nbcolli_,
  * NBCOLL_ or NBCOLLI_. The one-file form (src/amalgamate.awk), and headers that are installed, take
  * -DNBCOLL_PREFIX=acme_: given to all files that include nbcoll it makes the linker see acme_nbcoll_ibcast, so that
  * several copies can be linked into one program.
@@ -46,6 +47,10 @@
  * they when NBCOLL_IMPLEMENTATION includes them from here. */
 #ifndef NBCOLL_H
 #define NBCOLL_H
+
+#if defined NBCOLL_WITH_LAB && !defined NBCOLL_WITH_OFFLOAD
+#define NBCOLL_WITH_OFFLOAD NBCOLL_WITH_LAB /* lab needs it */
+#endif
 
 #ifdef NBCOLL_IMPLEMENTATION
 #define NBCOLLI_IMPLEMENTATION

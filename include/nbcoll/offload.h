@@ -40,6 +40,10 @@
 #ifndef NBCOLL_OFFLOAD_H
 #define NBCOLL_OFFLOAD_H
 
+#if defined NBCOLL_WITH_OFFLOAD && !NBCOLL_WITH_OFFLOAD
+#error "nbcoll/offload.h is of the component offload: define NBCOLL_WITH_OFFLOAD=1, or link nbcoll_offload"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -225,6 +229,10 @@ NBCOLL_API const char *nbcoll_task_name(nbcoll_task_kind kind);
  * it likes, or by the rank itself. */
 typedef struct nbcoll_agent nbcoll_agent;
 typedef struct nbcoll_program_run nbcoll_program_run;
+
+/* Queue pairs for the ranks of a loopback world: nbcoll_loopback_config.pairs. */
+struct nbcoll_loopback_queues;
+NBCOLL_API const struct nbcoll_loopback_queues *nbcoll_loopback_pairs(void);
 
 /* The same on all ranks, but for the host. */
 typedef struct nbcoll_agent_config {

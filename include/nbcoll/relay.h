@@ -46,6 +46,10 @@
 #ifndef NBCOLL_RELAY_H
 #define NBCOLL_RELAY_H
 
+#if defined NBCOLL_WITH_OFFLOAD && !NBCOLL_WITH_OFFLOAD
+#error "nbcoll/relay.h is of the component offload: define NBCOLL_WITH_OFFLOAD=1, or link nbcoll_offload"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -54,7 +54,7 @@ static void say(void *user, nbcoll_status status, const char *text)
 
 static nbcoll_status open_memory(int ranks, nbcoll_loopback **world, nbcoll_endpoint *end[])
 {
-    nbcoll_loopback_config config = {.size = sizeof config, .ranks = ranks};
+    nbcoll_loopback_config config = {.size = sizeof config, .ranks = ranks, .pairs = nbcoll_loopback_pairs()};
     nbcoll_status status = nbcoll_loopback_create(&config, world);
     for (int i = 0; i < ranks && status == NBCOLL_OK; i++)
         status = nbcoll_loopback_open(*world, i, &end[i]);

@@ -1252,7 +1252,7 @@ VALUE(NBCOLL_LOOPBACK_LEND, 2);
 VALUE(NBCOLL_LOOPBACK_SHARED, 4);
 VALUE(NBCOLL_LOOPBACK_NO_GET, 8);
 
-SIZE(nbcoll_loopback_config, 48);
+SIZE(nbcoll_loopback_config, 56);
 OFFSET(nbcoll_loopback_config, size, 0);
 OFFSET(nbcoll_loopback_config, host, 8);
 OFFSET(nbcoll_loopback_config, ranks, 16);
@@ -1260,6 +1260,7 @@ OFFSET(nbcoll_loopback_config, seed, 24);
 OFFSET(nbcoll_loopback_config, depth, 32);
 OFFSET(nbcoll_loopback_config, payload, 36);
 OFFSET(nbcoll_loopback_config, flags, 40);
+OFFSET(nbcoll_loopback_config, pairs, 48);
 
 /* ---- trace.h ----------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_TRACE_POST, 0);

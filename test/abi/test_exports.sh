@@ -26,9 +26,9 @@ nm -D --defined-only --without-symbol-versions "$work/libnbcoll.so" | awk '$2 !=
 diff "$work/listed" "$work/exported"
 
 # What the headers declare: the name before the first parenthesis of each NBCOLL_API declaration. Tuning files,
-# affinity, the conformance suite and lab have libraries of their own; the headers of lab say so.
+# affinity, the conformance suite and components have libraries of their own; the headers of components say so.
 cp "$NBCOLL_SOURCE"/include/nbcoll/*.h "$work"
-for header in $(grep -l '^#if defined NBCOLL_WITH_LAB' "$work"/*.h); do
+for header in $(grep -l '^#if defined NBCOLL_WITH_[A-Z]* && !NBCOLL_WITH_' "$work"/*.h); do
     rm "$header"
 done
 sed -n 's/^NBCOLL_API [^(]*[ *]\(nbcoll_[a-z0-9_]*\)(.*/\1/p' "$work"/*.h |

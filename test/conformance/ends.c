@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "ends.h"
+#include "nbcoll/offload.h"
 
 static void *counted_alloc(void *user, size_t bytes, size_t align)
 {
@@ -33,6 +34,7 @@ nbcoll_loopback *loopback_ends(const nbcoll_loopback_config *config, int ranks, 
     nbcoll_loopback_config c = *config;
     nbcoll_loopback *world = NULL;
     c.ranks = ranks;
+    c.pairs = nbcoll_loopback_pairs();
     c.seed = seed;
     if (nbcoll_loopback_create(&c, &world) == NBCOLL_OK)
         for (int i = 0; i < ranks; i++)

@@ -26,7 +26,8 @@ printf '[bcast]\nbinomial =\n' >"$work/rules"
 affinity=OFF
 echo '#include <hwloc.h>' | "$CC" -E - >/dev/null 2>&1 && affinity=ON
 
-# by_pkg_config program flags-of-pkg-config...: makes program, of wire.c program.wire, of proved.c program.proved, of clustered.c program.clustered
+# by_pkg_config program flags-of-pkg-config...: makes program, of wire.c program.wire, of proved.c program.proved, of clustered.c program.clustered,
+# of offloaded.c program.offloaded
 # and, of tuned.c, program.tuned
 by_pkg_config()
 {
@@ -41,6 +42,9 @@ by_pkg_config()
     # shellcheck disable=SC2046
     "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/proved.c" -o "$output.proved" \
         $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_lab)
+    # shellcheck disable=SC2046
+    "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/offloaded.c" -o "$output.offloaded" \
+        $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_offload)
     # shellcheck disable=SC2046
     "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/clustered.c" -o "$output.clustered" \
         $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_cluster)
@@ -57,7 +61,7 @@ by_pkg_config()
 # runs program: program, program.clustered, program.wire and, if they are there, program.tuned and program.placed
 runs()
 {
-    "$1" && "$1.proved" && "$1.clustered" && wire_passes "$1.wire" && { [ $tuning = OFF ] || "$1.tuned" "$work/rules"; } &&
+    "$1" && "$1.proved" && "$1.offloaded" && "$1.clustered" && wire_passes "$1.wire" && { [ $tuning = OFF ] || "$1.tuned" "$work/rules"; } &&
         { [ $affinity = OFF ] || "$1.placed"; }
 }
 

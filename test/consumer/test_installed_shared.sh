@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The shared library, installed and moved, is found by pkg-config and by find_package; the ABI number is in its soname,
-# and it exports only the names of src/nbcoll.map. So are the one that reads tuning files, the one that finds places,
-# the conformance suite, and lab, which exports what its headers name.
+# and it exports only the names of src/nbcoll.map; of these no program links the private ones. So are the one that reads tuning files, the one that finds places,
+# the conformance suite, and the components offload and lab, which export what their headers name.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -26,21 +26,33 @@ sed -n 's/^ *\(nbcoll_[a-z0-9_]*\);$/\1/p' "$NBCOLL_SOURCE/src/nbcoll.map" >"$wo
     'nbcoll_affinity_domains nbcoll_affinity_find nbcoll_affinity_free nbcoll_affinity_near_name ' ]
 [ "$(nm -D --defined-only "$library/libnbcoll_conformance.so" | awk '{ print $3 }' | LC_ALL=C sort | tr '\n' ' ')" = \
     'nbcoll_conformance_print nbcoll_conformance_run ' ]
-grep -ho '\bnbcoll_[a-z0-9_]*(' $(grep -l '^#if defined NBCOLL_WITH_LAB' "$NBCOLL_SOURCE"/include/nbcoll/*.h) >"$work/named"
-nm -D --defined-only "$library/libnbcoll_lab.so" | awk '{ print $3 }' >"$work/lab"
+for component in offload lab; do
+    upper=$(echo $component | tr a-z A-Z)
+    grep -ho '\bnbcoll_[a-z0-9_]*(' $(grep -l "^#if defined NBCOLL_WITH_$upper && !" "$NBCOLL_SOURCE"/include/nbcoll/*.h) >"$work/named"
+    nm -D --defined-only "$library/libnbcoll_$component.so" | awk '{ print $3 }' >"$work/$component"
+    while read -r name; do
+        grep -qF "$name(" "$work/named" || { echo "libnbcoll_$component.so exports $name" && exit 1; }
+    done <"$work/$component"
+    nm -D -u --without-symbol-versions "$library/libnbcoll_$component.so" | awk '{ print $2 }' >>"$work/used"
+done
+grep -qx nbcoll_agent_attach "$work/offload"
 grep -qx nbcoll_verify_algorithm "$work/lab"
-while read -r name; do
-    grep -qF "$name(" "$work/named" || { echo "libnbcoll_lab.so exports $name" && exit 1; }
-done <"$work/lab"
 nm -D --defined-only --without-symbol-versions "$library/libnbcoll.so" | awk '$2 != "A" { print $3 }' |
-    LC_ALL=C sort | diff "$work/listed" -
+    LC_ALL=C sort >"$work/exported"
+grep '^nbcoll_' "$work/exported" | diff "$work/listed" -
+# Of what is private it exports what components use, under a version of its own.
+sed -n 's/^ *\(nbcolli_[a-z0-9_]*\);$/\1/p' "$NBCOLL_SOURCE/src/nbcoll.map" >"$work/private"
+grep '^nbcolli_' "$work/used" | LC_ALL=C sort -u | diff "$work/private" -
+grep '^nbcolli_' "$work/exported" | diff "$work/private" -
+[ "$(nm -D --defined-only "$library/libnbcoll.so" | grep -c ' nbcolli_.*@@NBCOLL_PRIVATE$')" = "$(wc -l <"$work/private")" ]
 
 # Beside the static one, in one build, with pages, examples and completion; and gone again.
 # shellcheck disable=SC2086
 "$CC" "$NBCOLL_SOURCE/test/consumer/program.c" -o "$work/static" $cflags "$library/libnbcoll.a"
 "$work/static"
 # shellcheck disable=SC2086
-"$CC" "$NBCOLL_SOURCE/test/consumer/proved.c" -o "$work/static" $cflags "$library/libnbcoll_lab.a" "$library/libnbcoll.a"
+"$CC" "$NBCOLL_SOURCE/test/consumer/proved.c" -o "$work/static" $cflags "$library/libnbcoll_lab.a" \
+    "$library/libnbcoll_offload.a" "$library/libnbcoll.a"
 "$work/static"
 for file in man/man1/nbcoll-verify.1 man/man3/nbcoll_select.h.3 man/man7/nbcoll.7 doc/nbcoll/html/select.h.html \
     doc/nbcoll/algorithms.md \

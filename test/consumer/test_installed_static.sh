@@ -19,6 +19,7 @@ runs "$work/program"
 
 by_implementation
 refuses 'is of the component lab' '#define NBCOLL_IMPLEMENTATION\n#include <nbcoll/verify.h>\n' "$CC" -std=c11 -xc
+refuses 'is of the component offload' '#define NBCOLL_IMPLEMENTATION\n#include <nbcoll/launch_agent.h>\n' "$CC" -std=c11 -xc
 refuses 'before the first include' '#include <nbcoll/shm.h>\n#define NBCOLL_IMPLEMENTATION\n#include <nbcoll/nbcoll.h>\n' \
     "$CC" -std=c11 -xc
 refuses 'before all system headers' '#include <stdio.h>\n#define NBCOLL_IMPLEMENTATION\n#include <nbcoll/nbcoll.h>\n' \

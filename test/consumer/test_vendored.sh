@@ -26,6 +26,10 @@ END
 "$CC" -O1 -w -DNBCOLL_WITH_LAB -I"$NBCOLL_SOURCE/include" "$unity" "$NBCOLL_SOURCE/test/consumer/proved.c" -o "$work/proved"
 "$work/proved"
 
+"$CC" -O1 -w -DNBCOLL_WITH_OFFLOAD -I"$NBCOLL_SOURCE/include" "$unity" "$NBCOLL_SOURCE/test/consumer/offloaded.c" \
+    -o "$work/offloaded"
+"$work/offloaded"
+
 mkdir "$work/alone"
 (cd "$NBCOLL_SOURCE" && awk -f src/amalgamate.awk) >"$work/alone/nbcoll.h"
 cd "$work/alone"
@@ -46,9 +50,21 @@ gcc -std=gnu11 -DNBCOLL_INLINE
 clang -std=c11 -DNBCOLL_PREFIX=acme_
 END
 
-# The component lab: not in that file, which says so; in the one that is asked for it.
-if gcc -w -DNBCOLL_WITH_LAB -fsyntax-only nbcoll.c 2>said; then echo "it has no lab, and does not say so" && exit 1; fi
-grep -q 'this file is without lab' said
+# The components: not in that file, which says so; in the one that is asked for them. Lab brings offload.
+for component in offload lab; do
+    if gcc -w -DNBCOLL_WITH_$(echo $component | tr a-z A-Z) -fsyntax-only nbcoll.c 2>said; then
+        echo "it has no $component, and does not say so" && exit 1
+    fi
+    grep -q "this file is without $component" said
+done
+[ -z "$(gcc -w -c nbcoll.c -o nbcoll.o && nm nbcoll.o | grep 'agent_open\|relays_open\|wiring_make')" ]
+(cd "$NBCOLL_SOURCE" && awk -v offload=1 -f src/amalgamate.awk) >nbcoll.h
+sed 's|^#include <nbcoll/.*|#include "nbcoll.h"|' "$NBCOLL_SOURCE/test/consumer/offloaded.c" >offloaded.c
+# shellcheck disable=SC2086
+gcc -std=c11 $strict -DNBCOLL_WITH_OFFLOAD=1 nbcoll.c offloaded.c -o offloaded
+./offloaded
+# shellcheck disable=SC2086
+clang -std=gnu11 $strict -fsyntax-only nbcoll.c
 (cd "$NBCOLL_SOURCE" && awk -v lab=1 -f src/amalgamate.awk) >nbcoll.h
 sed 's|^#include <nbcoll/.*|#include "nbcoll.h"|' "$NBCOLL_SOURCE/test/consumer/proved.c" >proved.c
 # shellcheck disable=SC2086

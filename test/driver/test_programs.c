@@ -65,7 +65,7 @@ static void *serve(void *user)
 static void agents_open(troupe *t)
 {
     nbcoll_agent_config config = {.size = sizeof config, .in_flight = 2};
-    nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = RANKS};
+    nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = RANKS, .pairs = nbcoll_loopback_pairs()};
     int pair[RANKS][2];
     if (t->by == PROCESS)
         EXPECT(OK, nbcoll_loopback_create(&loopback, &t->loopback));

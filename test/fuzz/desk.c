@@ -177,7 +177,7 @@ static void work(void *user)
 
 static void be_process(fuzz_input in)
 {
-    const nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = RANKS};
+    const nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = RANKS, .pairs = nbcoll_loopback_pairs()};
     const nbcoll_host host = fuzz_host();
     const nbcoll_agent_config agent = {.size = sizeof agent, .host = &host, .eager = 64, .depth = 4};
     scene s = {.in = in};
@@ -296,7 +296,7 @@ static void start(process *p, nbcoll_agent *agent)
 
 static void be_rank(fuzz_input in)
 {
-    const nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = RANKS};
+    const nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = RANKS, .pairs = nbcoll_loopback_pairs()};
     const nbcoll_host host = fuzz_host();
     process p = {.in = in};
     nbcoll_agent *agent = NULL;

@@ -6,6 +6,7 @@
 
 #include "fuzz.h"
 #include "nbcoll/launch.h"
+#include "nbcoll/launch_agent.h"
 #include "nbcoll/loopback.h"
 
 static const char *const names[] = {"NBCOLL_RANK", "NBCOLL_RANKS", "NBCOLL_ID", "NBCOLL_AGENT", "NBCOLL_TUNING"};

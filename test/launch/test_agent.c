@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <nbcoll/launch.h>
+#include <nbcoll/launch_agent.h>
 #include <nbcoll/select.h>
 
 #include "started.h"

@@ -33,7 +33,7 @@ typedef struct scene {
 
 static void scene_open(scene *s, int ranks, size_t eager, uint32_t in_flight)
 {
-    nbcoll_loopback_config config = {.size = sizeof config, .ranks = ranks};
+    nbcoll_loopback_config config = {.size = sizeof config, .ranks = ranks, .pairs = nbcoll_loopback_pairs()};
     nbcoll_agent_config agent = {.size = sizeof agent, .eager = eager, .in_flight = in_flight};
     memset(s, 0, sizeof *s);
     s->ranks = ranks;

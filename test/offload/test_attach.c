@@ -39,7 +39,7 @@ typedef struct scene {
 
 static void scene_open(scene *s)
 {
-    nbcoll_loopback_config config = {.size = sizeof config, .ranks = RANKS};
+    nbcoll_loopback_config config = {.size = sizeof config, .ranks = RANKS, .pairs = nbcoll_loopback_pairs()};
     *s = (scene){.before = descriptors()};
     for (int i = 0; i < 2; i++) {
         EXPECT(OK, nbcoll_loopback_create(&config, &s->world[i]));

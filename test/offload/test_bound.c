@@ -76,7 +76,7 @@ static void *progress(void *user)
 
 static void scene_open(scene *s, const nbcoll_algorithm *algorithm, int ranks, int is_threaded)
 {
-    nbcoll_loopback_config config = {.size = sizeof config, .ranks = ranks};
+    nbcoll_loopback_config config = {.size = sizeof config, .ranks = ranks, .pairs = nbcoll_loopback_pairs()};
     nbcoll_agent_config agent = {.size = sizeof agent};
     nbcoll_case c = compiled_case(NBCOLL_OPERATION_ALLTOALLV, ranks, 1);
     memset(s, 0, sizeof *s);

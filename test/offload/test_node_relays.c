@@ -34,7 +34,7 @@ static void line_open(line *l)
     static const nbcolli_node_relays_relay relay[NODES][2] = {{{0, 1, NULL, &to[0]}},
                                                               {{0, 0, NULL, NULL}, {1, 1, &from[0], &to[1]}},
                                                               {{0, 0, NULL, NULL}, {1, 0, &from[1], NULL}}};
-    nbcoll_loopback_config config = {.size = sizeof config, .ranks = NODES};
+    nbcoll_loopback_config config = {.size = sizeof config, .ranks = NODES, .pairs = nbcoll_loopback_pairs()};
     nbcoll_agent_config agent = {.size = sizeof agent};
     nbcoll_host host = {.size = sizeof host};
     memset(l, 0, sizeof *l);

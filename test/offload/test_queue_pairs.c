@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "nbcoll/loopback.h"
+#include "nbcoll/offload.h"
 #include "nbcoll/transport.h"
 #include "world.h"
 
@@ -32,7 +33,7 @@ static nbcoll_queue_config config_of(const ends *e, int rank, uint32_t held)
 /* Rank 0 holds sends or not, rank 1 receives or not. */
 static void open_ends(ends *e, uint32_t held0, uint32_t held1)
 {
-    nbcoll_loopback_config config = {.size = sizeof config, .ranks = 2};
+    nbcoll_loopback_config config = {.size = sizeof config, .ranks = 2, .pairs = nbcoll_loopback_pairs()};
     EXPECT(OK, nbcoll_loopback_create(&config, &e->world));
     for (int rank = 0; rank < 2; rank++) {
         EXPECT(OK, nbcoll_loopback_open(e->world, rank, &e->ep[rank]));

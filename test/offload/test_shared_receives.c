@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "nbcoll/loopback.h"
+#include "nbcoll/offload.h"
 #include "nbcoll/transport.h"
 #include "world.h"
 
@@ -50,7 +51,7 @@ static void open_theirs(ends *e, int sender)
 
 static void open_ends(ends *e)
 {
-    nbcoll_loopback_config config = {.size = sizeof config, .ranks = 1 + SENDERS};
+    nbcoll_loopback_config config = {.size = sizeof config, .ranks = 1 + SENDERS, .pairs = nbcoll_loopback_pairs()};
     memset(e, 0, sizeof *e);
     EXPECT(OK, nbcoll_loopback_create(&config, &e->world));
     for (int rank = 0; rank <= SENDERS; rank++)
@@ -421,7 +422,8 @@ static void give_back(void *user, void *memory, size_t bytes)
 static void without_memory_nothing_is_shared(void **state)
 {
     const nbcoll_host host = {.size = sizeof host, .alloc = sparing, .free = give_back};
-    const nbcoll_loopback_config config = {.size = sizeof config, .ranks = 2, .host = &host};
+    const nbcoll_loopback_config config = {
+        .size = sizeof config, .ranks = 2, .host = &host, .pairs = nbcoll_loopback_pairs()};
     nbcoll_completion_queue *received;
     nbcoll_shared_receives *shared;
     nbcoll_loopback *loopback;

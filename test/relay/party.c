@@ -27,8 +27,11 @@ void party_open(party *p, const int sizes[], const nbcoll_host *host)
 
 void party_open_without(party *p, const int sizes[], const nbcoll_host *host, int alone)
 {
-    nbcoll_loopback_config loopback = {
-        .size = sizeof loopback, .host = host, .flags = NBCOLL_LOOPBACK_SHARED, .seed = 1};
+    nbcoll_loopback_config loopback = {.size = sizeof loopback,
+                                       .host = host,
+                                       .flags = NBCOLL_LOOPBACK_SHARED,
+                                       .seed = 1,
+                                       .pairs = nbcoll_loopback_pairs()};
     nbcoll_context_config context = {.size = sizeof context};
     nbcoll_agent_config agent = {.size = sizeof agent, .host = host};
     nbcoll_request q[PARTY_RANKS];

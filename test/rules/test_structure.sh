@@ -83,6 +83,15 @@ core=src/driver/core.c
 (echo "== $core" && echo '#include "nbcoll/relay.h"') | refuses $core ': uses #include of nbcoll/relay.h'
 (echo "== src/offload/agent.c" && echo '#include "nbcoll/offload.h"' && function_ nbcolli_agent nbcolli_core &&
     echo "== $core" && function_ nbcolli_core other) | accepts src/offload/agent.c
+(echo "== transports/loopback/core.c" && echo '#include "../loopback_pairs/pairs.h"') | sample
+grep -qx 'transports/loopback/core.c: uses #include of transports/loopback_pairs/pairs.h' "$work/said"
+(echo "== $core" && function_ nbcolli_core nbcolli_wire && echo "== src/wiring/wiring.c" &&
+    function_ nbcolli_wire other) | refuses $core ': uses nbcolli_wire of src/wiring/wiring.c'
+# Public headers, of which each but the component's own is without it.
+(echo "== $core" && echo "== include/nbcoll/launch.h" && echo '#include "offload.h"') | sample
+grep -qx 'include/nbcoll/launch.h: includes offload.h, which is of a component' "$work/said"
+(echo "== include/nbcoll/verify.h" && echo '#if defined NBCOLL_WITH_LAB && !NBCOLL_WITH_LAB' &&
+    echo '#include "offload.h"' && echo "== $core" && function_ nbcolli_core other) | accepts $core
 # Layers.
 up=src/engine/wire/up.c
 (echo "== $up" && function_ nbcolli_up nbcolli_one && echo "== $one.c" && function_ nbcolli_one other) | accepts $up

@@ -17,7 +17,7 @@ static void *move_agent(void *user)
 
 void lone_open(lone *l, int rank, int ranks)
 {
-    nbcoll_loopback_config config = {.size = sizeof config, .ranks = ranks};
+    nbcoll_loopback_config config = {.size = sizeof config, .ranks = ranks, .pairs = nbcoll_loopback_pairs()};
     nbcoll_agent_config agent = {.size = sizeof agent};
     atomic_store(&l->is_over, 0);
     CHECK_STATUS(NBCOLL_OK, nbcoll_loopback_create(&config, &l->world));

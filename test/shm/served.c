@@ -42,7 +42,7 @@ void served_take(const served *s, int rank, int mine[])
 
 void served_serve(const served *s, const int mine[], const nbcoll_serve_config *how)
 {
-    nbcoll_loopback_config config = {.size = sizeof config, .ranks = s->ranks};
+    nbcoll_loopback_config config = {.size = sizeof config, .ranks = s->ranks, .pairs = nbcoll_loopback_pairs()};
     nbcoll_endpoint *endpoint[RANKS_MOST];
     nbcoll_serve_config all = *how;
     nbcoll_loopback *world;

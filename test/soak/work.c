@@ -505,7 +505,7 @@ _Noreturn void soak_work(board *b, int seat)
 
 _Noreturn void soak_serve(board *b)
 {
-    nbcoll_loopback_config config = {.size = sizeof config, .ranks = b->job.ranks};
+    nbcoll_loopback_config config = {.size = sizeof config, .ranks = b->job.ranks, .pairs = nbcoll_loopback_pairs()};
     nbcoll_endpoint *endpoint[SOAK_RANKS];
     nbcoll_loopback *world;
     int sockets[SOAK_RANKS];

@@ -107,7 +107,8 @@ const nbcoll_offload agents_offload = {.size = sizeof agents_offload,
 
 void agents_make(storm *s)
 {
-    nbcoll_loopback_config config = {.size = sizeof config, .ranks = s->plan.ranks + 1};
+    nbcoll_loopback_config config = {
+        .size = sizeof config, .ranks = s->plan.ranks + 1, .pairs = nbcoll_loopback_pairs()};
     s->queues = NULL;
     if (!s->plan.has_agents)
         return;

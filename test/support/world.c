@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "native.h"
+#include "nbcoll/offload.h"
 #include "world.h"
 
 uint64_t world_random(uint64_t *state)
@@ -62,6 +63,7 @@ void world_open_contexts(world *w, int ranks, const nbcoll_loopback_config *loop
     if (loopback)
         config = *loopback;
     config.ranks = ranks;
+    config.pairs = nbcoll_loopback_pairs();
     *w = (world){.ranks = ranks, .random = config.seed};
     assert_int_equal(nbcoll_loopback_create(&config, &w->loopback), NBCOLL_OK);
     for (int r = 0; r < ranks; r++) {

@@ -382,7 +382,8 @@ static void nbcolli_loopback_close(nbcoll_endpoint *ep)
         close(e->watched);
     nbcolli_free(w->config.host, e, nbcolli_loopback_end_bytes(w));
     atomic_store_explicit(&port->state, NBCOLLI_LOOPBACK_LEFT, memory_order_release); /* behind all that we posted */
-    nbcolli_loopback_pairs_miss(w, rank);
+    if (w->config.pairs)
+        w->config.pairs->miss(w, rank);
     atomic_fetch_add(&w->departed, 1); /* seq_cst for nbcolli_loopback_wake */
     for (int i = 0; i < w->config.ranks; i++)
         nbcolli_loopback_wake(&w->port[i]);
@@ -460,22 +461,30 @@ static const nbcoll_lines nbcolli_loopback_lines = {sizeof nbcolli_loopback_line
                                                     nbcolli_loopback_take_line};
 
 /* A world's first message to a rank takes memory for a ring, so post is not promised to be safe in a signal handler. */
-#define NBCOLLI_LOOPBACK_TABLE(bulk_group, shared_group)                                                               \
-    {                                                                                                                  \
-        .abi = NBCOLL_ABI, .size = sizeof(nbcoll_transport), .name = "loopback", .post = nbcolli_loopback_post,        \
-        .progress = nbcolli_loopback_progress, .cancel = nbcolli_loopback_cancel, .close = nbcolli_loopback_close,     \
-        .bulk = bulk_group, .wakeup = &nbcolli_loopback_wakeup, .shared = shared_group,                                \
-        .abandon = nbcolli_loopback_abandon, .give_up = nbcolli_loopback_give_up, .lines = &nbcolli_loopback_lines,    \
-        .reason = nbcolli_loopback_reason, .identify = nbcolli_loopback_identify,                                      \
-        .offload = &nbcolli_loopback_offload,                                                                          \
-        .signal_safe = NBCOLL_SAFE_PROGRESS | NBCOLL_SAFE_CANCEL | NBCOLL_SAFE_WAKE                                    \
-    }
-
-static const nbcoll_transport nbcolli_loopback_table = NBCOLLI_LOOPBACK_TABLE(&nbcolli_loopback_bulk, NULL);
-static const nbcoll_transport nbcolli_loopback_table_shared =
-    NBCOLLI_LOOPBACK_TABLE(&nbcolli_loopback_bulk, &nbcolli_loopback_shared);
-static const nbcoll_transport nbcolli_loopback_table_puts = NBCOLLI_LOOPBACK_TABLE(&nbcolli_loopback_bulk_puts, NULL);
-static const nbcoll_transport nbcolli_loopback_table_without_bulk = NBCOLLI_LOOPBACK_TABLE(NULL, NULL);
+static nbcoll_transport nbcolli_loopback_table(const nbcoll_loopback_config *c)
+{
+    int has_bulk = !(c->flags & NBCOLL_LOOPBACK_NO_BULK), is_shared = has_bulk && c->flags & NBCOLL_LOOPBACK_SHARED;
+    int has_get = is_shared || !(c->flags & NBCOLL_LOOPBACK_NO_GET);
+    return (nbcoll_transport){.abi = NBCOLL_ABI,
+                              .size = sizeof(nbcoll_transport),
+                              .name = "loopback",
+                              .post = nbcolli_loopback_post,
+                              .progress = nbcolli_loopback_progress,
+                              .cancel = nbcolli_loopback_cancel,
+                              .close = nbcolli_loopback_close,
+                              .bulk = !has_bulk ? NULL
+                                      : has_get ? &nbcolli_loopback_bulk
+                                                : &nbcolli_loopback_bulk_puts,
+                              .wakeup = &nbcolli_loopback_wakeup,
+                              .shared = is_shared ? &nbcolli_loopback_shared : NULL,
+                              .abandon = nbcolli_loopback_abandon,
+                              .give_up = nbcolli_loopback_give_up,
+                              .lines = &nbcolli_loopback_lines,
+                              .reason = nbcolli_loopback_reason,
+                              .identify = nbcolli_loopback_identify,
+                              .offload = c->pairs ? c->pairs->offload : NULL,
+                              .signal_safe = NBCOLL_SAFE_PROGRESS | NBCOLL_SAFE_CANCEL | NBCOLL_SAFE_WAKE};
+}
 
 /* ---- the world ------------------------------------------------------------------------------------------------- */
 
@@ -512,6 +521,7 @@ nbcoll_status nbcoll_loopback_create(const nbcoll_loopback_config *config, nbcol
         w->identity[1] = (uint64_t)getpid();
     }
     w->config = c;
+    w->table = nbcolli_loopback_table(&c);
     atomic_init(&w->pairs_locked, 0);
     w->memory = memory;
     w->config.host = &w->memory;
@@ -557,10 +567,7 @@ nbcoll_status nbcoll_loopback_open(nbcoll_loopback *w, int rank, nbcoll_endpoint
     }
     memset(e, 0, nbcolli_loopback_end_bytes(w));
     e->base = (nbcoll_endpoint){
-        .transport = w->config.flags & NBCOLL_LOOPBACK_NO_BULK  ? &nbcolli_loopback_table_without_bulk
-                     : w->config.flags & NBCOLL_LOOPBACK_SHARED ? &nbcolli_loopback_table_shared
-                     : w->config.flags & NBCOLL_LOOPBACK_NO_GET ? &nbcolli_loopback_table_puts
-                                                                : &nbcolli_loopback_table,
+        .transport = &w->table,
         .rank = rank,
         .ranks = w->config.ranks,
         .limits = {.size = sizeof(nbcoll_limits),
@@ -599,7 +606,8 @@ nbcoll_status nbcoll_loopback_free(nbcoll_loopback *w)
                 nbcolli_free(&memory, r, nbcolli_loopback_ring_bytes(w, r->depth));
         }
         nbcolli_loopback_areas_free(w, i);
-        nbcolli_loopback_pairs_free(w, i);
+        if (w->config.pairs)
+            w->config.pairs->free(w, i);
         if (w->port[i].fd >= 0)
             close(w->port[i].fd);
     }

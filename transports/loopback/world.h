@@ -6,8 +6,8 @@
  *     loopback.c    messages, lines, sleeping; the table; worlds and endpoints
  *     bulk.c        gets and puts
  *     shared.c      memory for the cells
- *     offload.c     queue pairs
- *     receives.c    receives that some of them share
+ *
+ * Queue pairs (transports/loopback_pairs) come by nbcoll_loopback_config.
  */
 #ifndef NBCOLLI_LOOPBACK_H
 #define NBCOLLI_LOOPBACK_H
@@ -59,8 +59,16 @@ struct nbcolli_loopback_port {
     _Alignas(NBCOLLI_LOOPBACK_LINE) _Atomic uint32_t armed; /* the rank is about to sleep (wakeup.h) */
 };
 
+/* What the configuration's `pairs` points to. */
+struct nbcoll_loopback_queues {
+    const nbcoll_offload *offload;
+    void (*miss)(nbcoll_loopback *w, int rank); /* the rank has left: pairs with it that it has not opened are lost */
+    void (*free)(nbcoll_loopback *w, int rank); /* those of a rank that have stayed, with the world */
+};
+
 struct nbcoll_loopback {
     nbcoll_loopback_config config; /* defaults filled in; `host` points to `memory` */
+    nbcoll_transport table;        /* its endpoints' */
     nbcoll_host memory;
     size_t stride; /* bytes of a place */
     uint64_t identity[2];  /* random */
@@ -161,13 +169,6 @@ extern const nbcoll_bulk nbcolli_loopback_bulk, nbcolli_loopback_bulk_puts; /* t
 void nbcolli_loopback_give_up(nbcoll_endpoint *ep, int peer);
 /* Copies as much of a deferred get or put as this progress has left: NOT_NOW if that is not all. */
 nbcoll_posted nbcolli_loopback_copy(struct nbcolli_loopback_end *e, nbcoll_work *work);
-
-/* offload.c */
-extern const nbcoll_offload nbcolli_loopback_offload;
-/* The rank has left: pairs with it that it has not opened are lost. */
-void nbcolli_loopback_pairs_miss(nbcoll_loopback *w, int rank);
-/* Frees those of a rank that have stayed, with the world. */
-void nbcolli_loopback_pairs_free(nbcoll_loopback *w, int rank);
 
 /* shared.c */
 extern const nbcoll_shared nbcolli_loopback_shared;

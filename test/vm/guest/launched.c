@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include <nbcoll/launch.h>
+#include <nbcoll/launch_agent.h>
 
 #include "board.h"
 #include "crew.h"

@@ -3,7 +3,9 @@
  * Queue pairs of loopback ranks: a send is copied by whoever brings together what it waited for. One lock of the world
  * covers all of them.
  */
-#include "offload.h"
+#include "pairs.h"
+
+#include "nbcoll/offload.h"
 
 void nbcolli_loopback_offload_lock(nbcoll_loopback *w)
 {
@@ -321,7 +323,7 @@ static void nbcolli_loopback_close_queue(nbcoll_endpoint *ep, nbcoll_queue_pair 
         nbcolli_loopback_pair_free(w, pair);
 }
 
-void nbcolli_loopback_pairs_miss(nbcoll_loopback *w, int rank)
+static void nbcolli_loopback_pairs_miss(nbcoll_loopback *w, int rank)
 {
     nbcolli_loopback_offload_lock(w);
     for (int other = 0; other < w->config.ranks; other++)
@@ -331,7 +333,7 @@ void nbcolli_loopback_pairs_miss(nbcoll_loopback *w, int rank)
     nbcolli_loopback_offload_unlock(w);
 }
 
-void nbcolli_loopback_pairs_free(nbcoll_loopback *w, int rank)
+static void nbcolli_loopback_pairs_free(nbcoll_loopback *w, int rank)
 {
     while (w->port[rank].pairs) {
         struct nbcolli_loopback_pair *pair = w->port[rank].pairs;
@@ -340,15 +342,22 @@ void nbcolli_loopback_pairs_free(nbcoll_loopback *w, int rank)
     }
 }
 
-const nbcoll_offload nbcolli_loopback_offload = {.size = sizeof nbcolli_loopback_offload,
-                                                 .open_cq = nbcolli_loopback_open_cq,
-                                                 .open_queue = nbcolli_loopback_open_queue,
-                                                 .post = nbcolli_loopback_post_to,
-                                                 .enable = nbcolli_loopback_enable,
-                                                 .wait = nbcolli_loopback_wait,
-                                                 .close = nbcolli_loopback_close_queue,
-                                                 .open_shared = nbcolli_loopback_open_shared,
-                                                 .post_shared = nbcolli_loopback_post_shared,
-                                                 .take = nbcolli_loopback_take,
-                                                 .watch_shared = nbcolli_loopback_watch_shared,
-                                                 .close_shared = nbcolli_loopback_close_shared};
+static const nbcoll_offload nbcolli_loopback_offload = {.size = sizeof nbcolli_loopback_offload,
+                                                        .open_cq = nbcolli_loopback_open_cq,
+                                                        .open_queue = nbcolli_loopback_open_queue,
+                                                        .post = nbcolli_loopback_post_to,
+                                                        .enable = nbcolli_loopback_enable,
+                                                        .wait = nbcolli_loopback_wait,
+                                                        .close = nbcolli_loopback_close_queue,
+                                                        .open_shared = nbcolli_loopback_open_shared,
+                                                        .post_shared = nbcolli_loopback_post_shared,
+                                                        .take = nbcolli_loopback_take,
+                                                        .watch_shared = nbcolli_loopback_watch_shared,
+                                                        .close_shared = nbcolli_loopback_close_shared};
+
+const struct nbcoll_loopback_queues *nbcoll_loopback_pairs(void)
+{
+    static const struct nbcoll_loopback_queues pairs = {&nbcolli_loopback_offload, nbcolli_loopback_pairs_miss,
+                                                       nbcolli_loopback_pairs_free};
+    return &pairs;
+}

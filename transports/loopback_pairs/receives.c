@@ -2,7 +2,7 @@
  *
  * Receives that queue pairs of a loopback rank share. Who finds none waits in a line, and goes on as one is posted.
  */
-#include "offload.h"
+#include "pairs.h"
 #include "../../src/host/word.h"
 
 static size_t nbcolli_loopback_receives_bytes(uint32_t depth)
@@ -97,8 +97,7 @@ nbcoll_status nbcolli_loopback_open_shared(nbcoll_endpoint *ep, uint32_t depth, 
     return NBCOLL_OK;
 }
 
-nbcoll_status nbcolli_loopback_post_shared(nbcoll_endpoint *ep, nbcoll_shared_receives *shared,
-                                           const nbcoll_posting *p)
+nbcoll_status nbcolli_loopback_post_shared(nbcoll_endpoint *ep, nbcoll_shared_receives *shared, const nbcoll_posting *p)
 {
     nbcoll_loopback *w = nbcolli_loopback_end_of(ep)->world;
     struct nbcolli_loopback_receives *r = nbcolli_loopback_receives_of(shared);
@@ -116,8 +115,7 @@ nbcoll_status nbcolli_loopback_post_shared(nbcoll_endpoint *ep, nbcoll_shared_re
     return has_room ? NBCOLL_OK : NBCOLL_ERR_LIMIT;
 }
 
-nbcoll_status nbcolli_loopback_take(nbcoll_endpoint *ep, nbcoll_completion_queue *received,
-                                    nbcoll_shared_arrival *out)
+nbcoll_status nbcolli_loopback_take(nbcoll_endpoint *ep, nbcoll_completion_queue *received, nbcoll_shared_arrival *out)
 {
     nbcoll_loopback *w = nbcolli_loopback_end_of(ep)->world;
     struct nbcolli_loopback_cq *c = nbcolli_loopback_cq_of(received);

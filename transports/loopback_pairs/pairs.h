@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What offload.c and receives.c share: queue pairs of loopback ranks, and receives that several of them share. */
-#ifndef NBCOLLI_LOOPBACK_OFFLOAD_H
-#define NBCOLLI_LOOPBACK_OFFLOAD_H
+ *
+ * Queue pairs of the ranks of a loopback world, and receives that several of them share: of the component offload. The
+ * transport calls them by what nbcoll_loopback_pairs returns, where its configuration has that. */
+#ifndef NBCOLLI_LOOPBACK_PAIRS_H
+#define NBCOLLI_LOOPBACK_PAIRS_H
 
-#include "world.h"
+#include "../loopback/world.h"
 
 struct nbcolli_loopback_cq {
-    uint64_t entries;                /* not consumed */
-    struct nbcolli_loopback_pair *waits; /* the pair whose send queue waits for it last */
-    nbcoll_status status;            /* why there will not be more */
+    uint64_t entries;                         /* not consumed */
+    struct nbcolli_loopback_pair *waits;      /* the pair whose send queue waits for it last */
+    nbcoll_status status;                     /* why there will not be more */
     struct nbcolli_loopback_receives *shared; /* whose entries come here, instead of being counted */
 };
 
@@ -26,9 +28,9 @@ struct nbcolli_loopback_receives {
     struct nbcolli_loopback_cq *completions;
     struct nbcolli_loopback_end *end;
     uint64_t taken, head, tail;
-    uint32_t depth, least;                           /* least: 0, or how many shall be left */
-    bool is_low;                                     /* said, and not yet heard */
-    struct nbcolli_loopback_pair *waiting, **last;   /* senders, who waits longest first */
+    uint32_t depth, least;                         /* least: 0, or how many shall be left */
+    bool is_low;                                   /* said, and not yet heard */
+    struct nbcolli_loopback_pair *waiting, **last; /* senders, who waits longest first */
     struct nbcolli_loopback_receive {
         void *memory;
         size_t bytes;
@@ -41,9 +43,9 @@ struct nbcolli_loopback_pair {
     int rank, peer, is_ready;
     int has_met, is_closed; /* closed before its peer opened it: it stays, so that the peer learns of it */
     uint32_t number, depth;
-    bool is_over;               /* a message of it did not fit: nothing goes any more */
+    bool is_over; /* a message of it did not fit: nothing goes any more */
     struct nbcolli_loopback_queue send, receive;
-    struct nbcolli_loopback_receives *shared; /* or null */
+    struct nbcolli_loopback_receives *shared;   /* or null */
     struct nbcolli_loopback_pair *next_waiting; /* of those whose peer shares receives, and has none */
     bool is_waiting;
 };
@@ -64,7 +66,7 @@ static inline struct nbcolli_loopback_receives *nbcolli_loopback_receives_of(nbc
     return (struct nbcolli_loopback_receives *)(void *)shared;
 }
 
-/* offload.c */
+/* pairs.c */
 void nbcolli_loopback_offload_lock(nbcoll_loopback *w);
 void nbcolli_loopback_offload_unlock(nbcoll_loopback *w);
 /* Moves what can move: this pair's sends, and what they let go. Under the lock, as all below. */
@@ -83,8 +85,7 @@ nbcoll_status nbcolli_loopback_open_shared(nbcoll_endpoint *ep, uint32_t depth, 
                                            nbcoll_shared_receives **out);
 nbcoll_status nbcolli_loopback_post_shared(nbcoll_endpoint *ep, nbcoll_shared_receives *shared,
                                            const nbcoll_posting *p);
-nbcoll_status nbcolli_loopback_take(nbcoll_endpoint *ep, nbcoll_completion_queue *received,
-                                    nbcoll_shared_arrival *out);
+nbcoll_status nbcolli_loopback_take(nbcoll_endpoint *ep, nbcoll_completion_queue *received, nbcoll_shared_arrival *out);
 nbcoll_status nbcolli_loopback_watch_shared(nbcoll_endpoint *ep, nbcoll_shared_receives *shared, uint32_t least,
                                             int *fd);
 void nbcolli_loopback_close_shared(nbcoll_endpoint *ep, nbcoll_shared_receives *shared);
