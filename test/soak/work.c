@@ -197,8 +197,8 @@ static void end_one(int k)
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-/* What storm's plans say, in sizes for real memory. An agent takes what it can name or copy, alike on all ranks. Here it
- * copies buffers of at most 16 KiB (nbcoll_serve_config); an alltoall of 6 ranks may have elements of 32 bytes. */
+/* What storm's plans say, in sizes for real memory. An agent takes what it can name or copy, alike on all ranks. Here
+ * it copies buffers of at most 16 KiB (nbcoll_serve_config); an alltoall of 6 ranks may have elements of 32 bytes. */
 static item adapted(const item *from)
 {
     item i = *from;

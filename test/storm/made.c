@@ -105,8 +105,8 @@ void made_is(rank *r, int n)
                    !r->comm[i->made] ? "no" : is_out ? "a" : "the parent as the new");
 }
 
-/* Who leaves in good order has told the others what it has agreed on with them: where nothing else has happened all have
- * the same survivors, also those who left at once. */
+/* Who leaves in good order has told the others what it has agreed on with them: where nothing else has happened all
+ * have the same survivors, also those who left at once. */
 static void judge_survivors(rank *r, int n)
 {
     storm *s = r->storm;
