@@ -99,8 +99,8 @@ typedef struct nbcoll_line_arrival {
 typedef struct nbcoll_completions {
     nbcoll_arrival *arrived;
     nbcoll_work *completed;
-    /* Another rank, newly found dead, or -1. Further ones wait for further calls. From this report on nothing of it
-     * reads or writes this rank's memory, unless `touches` of the transport says so. */
+    /* A rank newly found dead, or -1. Further ones wait for further calls. From this report on nothing of it reads or
+     * writes this rank's memory, unless `touches` of the transport says so. */
     int lost;
     /* Another rank that has closed its end, or -1; further ones as above. Each is reported once, when all that it
      * posted to this rank has arrived, in this report or an earlier one, and never as lost. That is no failure: the

@@ -170,9 +170,10 @@ nbcoll_status bulk_carry_out(storm *s, order *o)
                        o->kind == ORDER_GET ? "get" : "put", wrong);
         return NBCOLL_ERR_TRANSPORT;
     }
-    if (o->kind == ORDER_GET)
+    if (o->kind == ORDER_GET) {
+        judge_got(o->end->actor, &s->actor[o->peer], there);
         memcpy(o->to, there, o->bytes);
-    else {
+    } else {
         memcpy(there, o->from, o->bytes);
         wire_send(o->end, o->peer, o->header, NULL, 0);
     }
@@ -271,7 +272,9 @@ static const void *bulk_view(nbcoll_endpoint *ep, int address, const nbcoll_key 
     const end *at = wire_end(e, e->who[address]);
     if (s->ends || at->given_up[e->rank])
         return NULL;
-    return locate(at, key, e->rank, NBCOLL_PEER_READS, offset, bytes);
+    const void *there = locate(at, key, e->rank, NBCOLL_PEER_READS, offset, bytes);
+    judge_got(e->actor, at->actor, there);
+    return there;
 }
 
 void bulk_give_up(nbcoll_endpoint *ep, int address)
@@ -370,8 +373,29 @@ static void shared_wake(nbcoll_endpoint *ep, int address)
             storm_ring(s, e->who[k], s->now + storm_random(s, 2 * MICROSECOND));
 }
 
+static void shared_copy_in(nbcoll_endpoint *ep, int address, void *to, const void *from, size_t bytes)
+{
+    const end *e = (const end *)ep;
+    storm_step(e->storm, e->actor);
+    judge_copied(e->actor, address < 0 ? -1 : e->who[address], from, e->net.part);
+    memcpy(to, from, bytes);
+}
+
+static size_t shared_part(nbcoll_endpoint *ep)
+{
+    return ((const end *)ep)->net.part;
+}
+
+/* In earlier editions that does not say which parts are worth copies. */
+const nbcoll_shared wire_shared_of_all = {.size = sizeof wire_shared,
+                                          .reserve = shared_reserve,
+                                          .release = shared_release,
+                                          .map = shared_map,
+                                          .wake = shared_wake};
 const nbcoll_shared wire_shared = {.size = sizeof wire_shared,
                                    .reserve = shared_reserve,
                                    .release = shared_release,
                                    .map = shared_map,
-                                   .wake = shared_wake};
+                                   .wake = shared_wake,
+                                   .copy_in = shared_copy_in,
+                                   .shelf_part = shared_part};

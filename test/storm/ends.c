@@ -244,6 +244,8 @@ static nbcoll_transport table_of(end *e)
     t.reason = wire_reason;
     t.bulk = groups & (HAS_GET | HAS_PUT) ? bulk : NULL;
     t.shared = groups & HAS_SHARED ? &wire_shared : NULL;
+    if (t.shared && e->storm->plan.edition < EDITION_OF_PARTS)
+        t.shared = &wire_shared_of_all;
     t.wakeup = groups & HAS_WAKEUP ? &wakeup : NULL;
     t.offload = e->number == HOME && e->storm->plan.has_agents ? &agents_offload : NULL;
     if (groups & HAS_LINES)

@@ -195,6 +195,29 @@ void judge_blamed(actor *a, const nbcoll_failure *f)
                    a->rank, differs, who);
 }
 
+/* ---- ways -------------------------------------------------------------------------------------------------------- */
+
+/* A part is copied to the shelf only where that is worth it (nbcoll_shared.shelf_part): in an alltoall readers have no
+ * more to do than owners, and its parts, where no type packs, are the send buffer's blocks. */
+void judge_copied(actor *a, int reader, const void *from, size_t longest)
+{
+    const buffers *b = rank_buffers_at(a, from);
+    size_t bytes = b ? b->o.count * b->extent : 0;
+
+    if (b && reader >= 0 && b->o.what == NBCOLL_OPERATION_ALLTOALL && longest && bytes > longest)
+        storm_find(a->storm, "rank %d copies parts of %zu bytes to its shelf for rank %d, and more than %zu are not worth it",
+                   a->rank, bytes, reader, longest);
+}
+
+/* What a cell holds is read there (nbcoll_add_expose). Without nodes, whose leaders share no cells with all, and where
+ * messages of as many bytes hold them. */
+void judge_got(const actor *a, const actor *owner, const void *from)
+{
+    const plan *p = &a->storm->plan;
+    if (p->nets == 1 && !p->is_mixed && !p->has_agents && p->eager >= 64 && rank_shows(owner, from))
+        storm_find(a->storm, "rank %d gets what rank %d shows, and a cell holds", a->rank, owner->rank);
+}
+
 /* ---- ends -------------------------------------------------------------------------------------------------------- */
 
 void judge_end(actor *a, const item *i, int index, nbcoll_status status, const nbcoll_failure *failure, buffers *b)

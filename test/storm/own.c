@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Schedules of the program's own: each rank's words go through a function of the host's to the next rank, and through
- * another one there into its receive buffer. The functions may fail, as all of the host's. */
+ * another one there into its receive buffer. The functions may fail, as all of the host's. Or each rank shows all others
+ * a word or two of its own, which a cell holds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,10 @@ typedef struct own {
     size_t count;
     nbcoll_schedule *schedule;
     int at, ranks;
+    bool is_small; /* it shows words to all */
 } own;
+
+enum { SMALL_WORDS = 2, SMALL_RANKS = 6 }; /* a part takes 16 bytes of a cell's 80 */
 
 static uint64_t word_of(const item *i, int whose, size_t k)
 {
@@ -77,6 +81,30 @@ static nbcoll_step add_shown(own *w, nbcoll_builder *b, nbcoll_addr out, nbcoll_
     return both;
 }
 
+/* Those of odd numbers get two words, the others one. */
+static size_t small_bytes(int reader)
+{
+    return 8 * (1 + (size_t)(reader % 2));
+}
+
+/* A call makes it none of those that have a way of their own. */
+static void add_small(own *w, nbcoll_builder *b)
+{
+    nbcoll_part parts[SMALL_RANKS];
+    nbcoll_region first = {{NBCOLL_BUFFER_SEND, 0}, 8};
+    size_t n = 0;
+    for (int k = 1; k < w->ranks; k++) {
+        int peer = (w->at + k) % w->ranks;
+        parts[n++] = (nbcoll_part){peer, 0, {{NBCOLL_BUFFER_SEND, (size_t)peer * 16}, small_bytes(peer)}};
+    }
+    nbcoll_add_call(b, has_no_user, NULL, 1, &first, 0, NULL);
+    nbcoll_add_expose(b, n, parts);
+    for (int k = 1; k < w->ranks; k++) {
+        int peer = (w->at + k) % w->ranks;
+        nbcoll_add_fetch(b, peer, (nbcoll_addr){NBCOLL_BUFFER_RECV, (size_t)peer * 16}, small_bytes(w->at));
+    }
+}
+
 static nbcoll_status build(own *w, const item *i)
 {
     rank *r = w->rank;
@@ -86,7 +114,7 @@ static nbcoll_status build(own *w, const item *i)
                                     .host = &r->actor->host,
                                     .rank = w->at,
                                     .ranks = w->ranks,
-                                    .shares = shows ? nbcoll_comm_shares : NULL,
+                                    .shares = shows || w->is_small ? nbcoll_comm_shares : NULL,
                                     .shares_user = r->comm[i->comm]};
     size_t bytes = w->count * 8;
     nbcoll_region send = {{NBCOLL_BUFFER_SEND, 0}, bytes}, recv = {{NBCOLL_BUFFER_RECV, 0}, bytes};
@@ -94,6 +122,11 @@ static nbcoll_status build(own *w, const item *i)
     nbcoll_status status = nbcoll_builder_open(&config, &b);
     if (status != NBCOLL_OK)
         return status;
+    if (w->is_small) {
+        add_small(w, b);
+        nbcoll_set_fingerprint(b, (uint32_t)i->salt);
+        return nbcoll_builder_finish(b, &w->schedule);
+    }
     nbcoll_region out = {nbcoll_add_scratch(b, bytes), bytes}, in = {nbcoll_add_scratch(b, bytes), bytes};
     nbcoll_step first = nbcoll_add_call(b, goes_out, w, 1, &send, 1, &out), came;
     if (shows)
@@ -115,8 +148,23 @@ static nbcoll_status build(own *w, const item *i)
     return nbcoll_builder_finish(b, &w->schedule);
 }
 
+static void check_small(own *w, int n, const item *i)
+{
+    for (int peer = 0; peer < w->ranks; peer++)
+        for (size_t k = 0; peer != w->at && k < small_bytes(w->at) / 8; k++)
+            if (w->recv[SMALL_WORDS * peer + k] != word_of(i, peer, SMALL_WORDS * (size_t)w->at + k)) {
+                storm_find(w->rank->storm, "rank %d, item %d: word %zu of those that rank %d shows is wrong",
+                           w->rank->actor->rank, n, k, peer);
+                return;
+            }
+}
+
 static void check(own *w, int n, const item *i)
 {
+    if (w->is_small) {
+        check_small(w, n, i);
+        return;
+    }
     int from = (w->at + w->ranks - 1) % w->ranks;
     for (size_t k = 0; k < w->count; k++)
         if (w->recv[k] != ((word_of(i, from, k) * 3 + 1) ^ 0x55) || w->send[k] != word_of(i, w->at, k)) {
@@ -167,6 +215,10 @@ void own_run(rank *r, int n)
     const item *i = &r->storm->plan.item[n];
     place_in at = r->storm->plan.place[i->comm][r->actor->rank];
     own w = {.rank = r, .count = 1 + (size_t)(i->salt % 700), .at = at.rank, .ranks = at.size};
+    w.is_small = r->storm->plan.edition >= EDITION_OF_PARTS && w.ranks > 1 && w.ranks <= SMALL_RANKS &&
+                 mix(i->salt, 11) % 3 == 0;
+    if (w.is_small)
+        w.count = SMALL_WORDS * (size_t)w.ranks;
     nbcoll_status status;
     int tries = 0;
 
@@ -180,11 +232,16 @@ void own_run(rank *r, int n)
     w.recv = malloc(w.count * 8);
     for (size_t k = 0; k < w.count; k++)
         w.send[k] = word_of(i, w.at, k);
+    if (w.is_small) {
+        r->shown = w.send;
+        r->shown_bytes = w.count * 8;
+    }
     execute(&w, n, i);
     status = nbcoll_schedule_free(w.schedule);
     if (status != NBCOLL_OK)
         storm_find(r->storm, "rank %d, item %d: its own schedule is not freed: %s", r->actor->rank, n,
                    nbcoll_status_name(status));
+    r->shown_bytes = 0;
     free(w.send);
     free(w.recv);
 }

@@ -49,7 +49,7 @@ static void draw_memory(const plan *p, net *n, uint64_t *r)
 {
     nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
     n->shelf = n->groups & HAS_SHARED && draw(r, 2) ? (uint32_t)ONE_OF(r, 4096, 20000, 65536) : 0;
-    n->quota = 0;
+    n->quota = n->part = 0;
     if (!(n->groups & HAS_SHARED))
         return;
     config.slots = p->slots;
@@ -57,6 +57,8 @@ static void draw_memory(const plan *p, net *n, uint64_t *r)
     n->quota = nbcoll_cells_bytes(&config, p->ranks) * draw(r, 5) + n->shelf;
     n->quota += draw(r, 65536);
     n->quota = (n->quota + 127) / 128 * 128 + 128;
+    uint64_t own = mix(p->seed, 29);
+    n->part = p->edition >= EDITION_OF_PARTS ? ONE_OF(&own, 0, 64, 200, 2000) : 0;
 }
 
 static void draw_habits(net *n, uint64_t *r)

@@ -217,6 +217,29 @@ static void is_full(rank *r, const item *i)
         r->is_full[i->made] = r->is_full[i->made + i->moves] = true;
 }
 
+static bool has(const buffers *b, const unsigned char *at)
+{
+    bool is_in = false;
+    for (int which = 0; which < 2 && b; which++)
+        is_in |= b->memory[which] && at >= b->memory[which] && at < b->memory[which] + b->bytes[which];
+    return is_in;
+}
+
+const buffers *rank_buffers_at(const actor *a, const void *at)
+{
+    const rank *r = a->program;
+    const buffers *found = r && has(r->now, at) ? r->now : NULL;
+    for (int k = 0; r && k < r->opened && !found; k++)
+        found = has(r->open[k]->buffers, at) ? r->open[k]->buffers : NULL;
+    return found;
+}
+
+bool rank_shows(const actor *a, const void *at)
+{
+    const rank *r = a->program;
+    return r && (uintptr_t)at - (uintptr_t)r->shown < r->shown_bytes;
+}
+
 bool rank_is_full(rank *r, int n, nbcoll_status status)
 {
     storm *s = r->storm;
@@ -359,7 +382,7 @@ static void start_one(rank *r, int n, uint64_t salt)
 static void call_blocking(rank *r, int n, uint64_t salt)
 {
     const item *i = &r->storm->plan.item[n];
-    buffers *b = make_buffers(r, n, salt);
+    buffers *b = r->now = make_buffers(r, n, salt);
     nbcoll_status status;
 
     storm_note(r->storm, r->actor->rank, NOTE_STARTS, (uint64_t)n, 1);
@@ -368,19 +391,21 @@ static void call_blocking(rank *r, int n, uint64_t salt)
     storm_note(r->storm, r->actor->rank, NOTE_ENDS, (uint64_t)n, status);
     if (!rank_is_full(r, n, status))
         judge_end(r->actor, i, n, status, &failure, b);
+    r->now = NULL;
     drop(b);
 }
 
 static void run_persistent(rank *r, int n)
 {
     const item *i = &r->storm->plan.item[n];
-    buffers *b = make_buffers(r, n, mix(i->salt, 0));
+    buffers *b = r->now = make_buffers(r, n, mix(i->salt, 0));
     nbcoll_request request, handle;
     nbcoll_status status;
     int tries = 0;
 
     while ((status = operation_init(&b->o, &b->share, r->comm[i->comm], &request)) != NBCOLL_OK)
         if (!rank_is_refused(r, n, status, tries++)) {
+            r->now = NULL;
             drop(b);
             return;
         }
@@ -403,6 +428,7 @@ static void run_persistent(rank *r, int n)
     if (status != NBCOLL_OK)
         storm_find(r->storm, "rank %d, item %d: the persistent request is not freed: %s", r->actor->rank, n,
                    nbcoll_status_name(status));
+    r->now = NULL;
     drop(b);
 }
 

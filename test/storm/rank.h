@@ -31,6 +31,9 @@ typedef struct rank {
     struct nbcoll_relays *relays[COMMS_MOST];
     bool is_full[COMMS_MOST]; /* it has no tag left, or was to be made over one that had none */
     call *open[OPEN_MOST];
+    const void *shown; /* by a schedule of its own, in cells */
+    size_t shown_bytes;
+    buffers *now; /* of a call that blocks, or persists */
     int opened, item;
     bool stops, skips; /* it goes on with no further item */
     bool has_endpoint; /* no context has it */

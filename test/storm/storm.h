@@ -134,6 +134,7 @@ typedef struct net {
     unsigned groups;
     size_t payload, quota; /* quota: bytes of shared memory of each rank */
     uint32_t key_bytes, channels, shelf;
+    size_t part; /* the longest one that is worth a copy to the shelf; 0: each */
     uint32_t room;              /* messages under way from one rank to another */
     unsigned refused, lent, far; /* per mille: posts, posts, messages that take long */
     place_in at[RANKS_MOST];     /* the group is a node */
@@ -173,7 +174,7 @@ typedef struct plan {
 } plan;
 
 /* Of plans: what a later one adds leaves the seeds of those before what they were. */
-enum { EDITION_OF_SHM = 10, EDITION_OF_NAMES = 12, EDITION_OF_RELAYS = 12, EDITION_OF_ENDS = 13, EDITION = 13 };
+enum { EDITION_OF_SHM = 10, EDITION_OF_NAMES = 12, EDITION_OF_RELAYS = 12, EDITION_OF_ENDS = 13, EDITION_OF_PARTS = 14, EDITION = 14 };
 
 /* What of a seed is to be left out, for shrinking. */
 typedef struct cut {
@@ -442,12 +443,21 @@ const char *buffers_wrong(buffers *b, bool is_result, char text[200]);
 /* The same of one that has not begun: everything is as it was. */
 const char *buffers_touched(buffers *b, char text[200]);
 void buffers_free(buffers *b);
+/* Of the call in whose buffers that lies, if it is an open one; or null. */
+const buffers *rank_buffers_at(const actor *a, const void *at);
+/* Is that shown by a schedule of the program's own, so little that a cell holds it? */
+bool rank_shows(const actor *a, const void *at);
 
 /* A call has ended so, on a communicator: a finding, unless it may. */
 void judge_end(actor *a, const item *i, int index, nbcoll_status status, const nbcoll_failure *failure, buffers *b);
 
 /* What wait_all has said, and of each. */
 void judge_all(actor *a, nbcoll_status all, size_t n, const nbcoll_status statuses[]);
+
+/* What it shows is copied to its shelf for a reader (-1: for several), where longer parts than that are not. */
+void judge_copied(actor *a, int reader, const void *from, size_t longest);
+/* A rank gets that. */
+void judge_got(const actor *a, const actor *owner, const void *from);
 
 /* A message has come; a rank leaves, of whose communicators one has failed so. */
 void judge_heard(actor *a, int from, const nbcoll_header *header);

@@ -116,7 +116,7 @@ int wire_refuses(end *e, int peer);
 void wire_refused(end *e, bool is_full);
 
 nbcoll_bulk bulk_table(const net *n);
-extern const nbcoll_shared wire_shared;
+extern const nbcoll_shared wire_shared, wire_shared_of_all;
 /* Carries out a get or put that was lent: its status. */
 nbcoll_status bulk_carry_out(storm *s, order *o);
 void bulk_give_up(nbcoll_endpoint *ep, int peer);

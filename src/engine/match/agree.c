@@ -365,7 +365,7 @@ static int nbcolli_shrink_look(nbcolli_shrink *s)
     }
     for (int i = 0; i < s->size; i++) {
         nbcolli_agreement_member *m = &s->member[i];
-        if (m->gone)
+        if (i == s->rank || m->gone)
             continue;
         if (nbcolli_has_rejected(s->link, m->address)) {
             nbcolli_shrink_end(s, NBCOLLI_AGREE_LOST, NBCOLL_ERR_PEER_LOST, s->rank);
