@@ -19,9 +19,9 @@
  *     nbcoll_tcp_close(tcp);
  *
  * This part of nbcoll is optional: a library of its own (pkg-config: nbcoll_cluster; CMake: the component `cluster`,
- * target nbcoll::cluster). It has verbs if nbcoll_verbs is built. Its memory comes from the host's hooks, but for what
- * the C library and libibverbs take. All its calls may block; none takes longer than its timeout but for a few seconds
- * in which others are told.
+ * target nbcoll::cluster). It has verbs if nbcoll_verbs is built. Its memory comes from the host's hooks, except what
+ * the C library and libibverbs take. All its calls may block, for the timeout and a few seconds in which they tell
+ * others.
  */
 #include "shm.h"
 #include "transport.h"
@@ -100,13 +100,13 @@ NBCOLL_API nbcoll_status nbcoll_tcp_create(const nbcoll_tcp_config *config, nbco
 NBCOLL_API nbcoll_status nbcoll_tcp_join(const nbcoll_tcp_config *config, const nbcoll_tcp_id *id, nbcoll_tcp **out);
 
 /* all[r * bytes ..) becomes rank r's mine[0..bytes), bytes > 0. Collective over the ranks; may be called again. All
- * addresses of the id are tried at once, and again, until the timeout. Who connects and does not prove that it knows
- * the secret, or takes more than a few seconds for that, is turned away before anything else of it is read; who listens
- * where an address leads by chance learns nothing of the secret. What is exchanged travels as it is, not encrypted.
- * `tcp` is an nbcoll_tcp. Errors: NULL, ARGUMENT (bytes 0), TIMEOUT (not all came), PEER_LOST (the rank that made the
- * id has ended, or another one while it waited), DUPLICATE (two of the same rank), MISMATCH (ranks or bytes differ, or
- * one rank has made more exchanges than another), MEMORY, TRANSPORT. Ranks that come when others have got an error find
- * PEER_LOST or TIMEOUT. After an error the ranks may be out of step: close. */
+ * addresses of the id are tried at once, and again, until the timeout. A process that connects must prove within a few
+ * seconds that it knows the secret; else it is turned away, and nothing else of it is read. A stranger that listens at
+ * one of the addresses learns nothing of the secret. The exchanged bytes are not encrypted. `tcp` is an nbcoll_tcp.
+ * Errors: NULL, ARGUMENT (bytes 0), TIMEOUT (not all came), PEER_LOST (the rank that made the id has ended, or another
+ * one while it waited), DUPLICATE (two of the same rank), MISMATCH (ranks or bytes differ, or one rank has made more
+ * exchanges than another), MEMORY, TRANSPORT. Ranks that come when others have got an error find PEER_LOST or TIMEOUT.
+ * After an error the ranks may be out of step: close. */
 NBCOLL_API nbcoll_status nbcoll_tcp_exchange(void *tcp, const void *mine, void *all, size_t bytes);
 
 /* Null is accepted. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Drivers: collectives that move while the program computes. A driver owns the progress of one or more contexts: it
- * looks at them, takes what comes, works off steps, and sleeps while there is nothing. A rank that calls nothing
- * between a start and its wait then finds the operation done.
+ * takes what comes, executes steps, and sleeps while there is nothing to do. A rank that calls nothing between a start
+ * and its wait then finds the operation done.
  *
  * In an application, one thread that the library makes:
  *
@@ -17,27 +17,27 @@
  *     nbcoll_wait(&request, NBCOLL_FOREVER);
  *     nbcoll_driver_free(driver);                 before the context
  *
- * In a host with threads of its own, `host.spawn` of the configuration makes that thread; or one of its threads calls
- * nbcoll_driver_run(driver, timeout), and comes back when that is over or nbcoll_driver_stop is called.
+ * A host with threads of its own sets `host.spawn` of the configuration, which makes that thread. Or one of its threads
+ * calls nbcoll_driver_run(driver, timeout), which returns at the timeout, or when nbcoll_driver_stop is called.
  *
  * Without a core or a thread to spare, a timer whose signal interrupts the program is the driver: see ticks, below.
  *
  * Without a driver nothing changes, and nothing costs. docs/drivers.md says when to take one.
  *
  * What changes while a driver runs. Operations advance without calls. nbcoll_test looks, and progresses nothing. A wait
- * helps for a short time, by passes of its own, while the driver leaves that context to it, and then sleeps until the
- * driver wakes it. A wait for operations of several contexts, up to 64, is one sleep that any of their drivers ends;
- * it looks each millisecond where one of them has no driver, and on systems before Linux 5.16. Callbacks (`done`), CALL
- * steps, observers and the functions of host types and operations run on the thread of the driver as well. Steps of the
- * lane CALLER never do: they run in the next test, wait or progress; those of the lane PROGRESS run on the driver only.
+ * makes passes of its own for a short time, in which the driver leaves that context alone; then it sleeps until the
+ * driver wakes it. A wait for operations of up to 64 contexts is one sleep, which any of their drivers ends. It looks
+ * each millisecond if one of them has no driver, and on systems before Linux 5.16. Callbacks (`done`), CALL steps,
+ * observers and the functions of host types and operations run on the thread of the driver as well. Steps of the lane
+ * CALLER never do: they run in the next test, wait or progress. Steps of the lane PROGRESS run on the driver only.
  * While a driver runs a CALL step or a function of a host's type or operation, no other thread is inside that context:
  * deadlines and cancelling take effect when the function returns, as they do where another thread runs it.
- * nbcoll_progress may still be called. Between the runs of a driver, and after its last one, its contexts are as
- * without one, and go on with what is under way.
+ * nbcoll_progress may still be called. Between the runs of a driver, and after its last one, the program's calls
+ * progress its contexts.
  *
- * Which threads may call: any, at any time, unless a call says otherwise; but from inside a `done` that a driver runs,
- * and from the other functions that the library calls, the calls on that driver return ERR_BUSY. All calls on a driver
- * that was inherited through fork() return ERR_FORKED; its thread exists in the parent only.
+ * Any thread may call at any time, unless a call says otherwise. From inside a `done` that a driver runs, and from
+ * other functions that the library calls, calls on that driver return ERR_BUSY. All calls on a driver that was
+ * inherited through fork() return ERR_FORKED; its thread exists in the parent only.
  */
 #ifndef NBCOLL_DRIVER_H
 #define NBCOLL_DRIVER_H
@@ -57,12 +57,12 @@ typedef struct nbcoll_driver_config {
     nbcoll_host host;    /* copied. `spawn` makes the thread of nbcoll_driver_start; without it, the C library's
                             pthread_create does, with all signals blocked. With `pause` the driver calls that between
                             looks that find nothing, and neither spins nor sleeps. A host of size 0 has no hooks */
-    uint64_t spin_ns;    /* so long it goes on looking after it has found something, before it sleeps, and yields in
-                            between; 10 us at most, and without yielding, where somebody who computes shares its core.
-                            0: NBCOLL_DRIVER_SPIN */
-    const int *cores;    /* [core_count], read by nbcoll_driver_create only: the processors on which the thread of
-                            nbcoll_driver_start is to run (affinity.h finds some). It binds itself; where it may not, it
-                            stays where it is. Null: it is not bound */
+    uint64_t spin_ns;    /* the driver goes on looking for so long after it has found something, before it sleeps; it
+                            yields between two looks. If a computing thread shares its core it looks for 10 us at most,
+                            and does not yield. 0: NBCOLL_DRIVER_SPIN */
+    const int *cores;    /* [core_count], the processors on which the thread of nbcoll_driver_start is to run
+                            (affinity.h finds some); read by nbcoll_driver_create only. The thread binds itself; if the
+                            system refuses that, it runs anywhere. Null: it is not bound */
     size_t core_count;
 } nbcoll_driver_config;
 
@@ -71,30 +71,30 @@ typedef struct nbcoll_driver_config {
  * ERR_UNSUPPORTED (the kernel does not wipe memory on fork). */
 NBCOLL_API nbcoll_status nbcoll_driver_create(const nbcoll_driver_config *config, nbcoll_driver **out);
 
-/* Puts a context into the driver, which stays the caller's: to be freed after it was taken out. Also while the driver
- * runs, and while operations are active. A context made without NBCOLL_ANY_THREAD is refused (ERR_CONFIG), since a
- * second thread would be inside. While it has an endpoint whose transport has no wakeup, and operations outstanding,
- * the driver looks every millisecond. Errors: ERR_NULL, ERR_CONFIG, ERR_BUSY (it is in a driver, this or another),
- * ERR_MEMORY, ERR_FORKED. */
+/* Puts a context into the driver. The caller still owns it, and frees it after it was taken out. Allowed while the
+ * driver runs, and while operations are active. A context made without NBCOLL_ANY_THREAD is refused (ERR_CONFIG), since
+ * a second thread would be inside. If the context has an endpoint whose transport has no wakeup, and operations
+ * outstanding, the driver looks every millisecond. Errors: ERR_NULL, ERR_CONFIG, ERR_BUSY (it is in a driver, this or
+ * another), ERR_MEMORY, ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_driver_add(nbcoll_driver *driver, nbcoll_context *context);
 
-/* Takes a context out, when the driver has ended its pass over it, callbacks included. Operations under way go back to
- * the caller: tests and waits progress them from now on, those that sleep too. Errors: ERR_NULL, ERR_ARGUMENT (it is
- * not in this driver), ERR_BUSY, ERR_FORKED. */
+/* Takes a context out, when the driver has ended its pass over it, callbacks included. Tests and waits progress its
+ * operations from now on; waits that sleep do so, too. Errors: ERR_NULL, ERR_ARGUMENT (it is not in this driver),
+ * ERR_BUSY, ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_driver_remove(nbcoll_driver *driver, nbcoll_context *context);
 
-/* Puts an agent into the driver (offload.h), which stays the caller's: to be closed after it was taken out, ERR_BUSY
- * before. Its programs and relays then go on without calls of their ranks, and nobody else calls
- * nbcoll_agent_progress. Also while programs are under way. Starts, cancelling and relays that are opened wake the
- * driver; nothing tells it that what is under way can go on, so then it looks: after it has found nothing for spin_ns,
- * it sleeps 20 us between looks, and longer, up to a millisecond, the longer nothing has moved. An agent with nothing
- * under way costs nothing. It takes one descriptor, until the agent is closed. Errors: ERR_NULL, ERR_CONFIG (another
+/* Puts an agent into the driver (offload.h). The caller still owns it, and closes it after it was taken out; before,
+ * closing is ERR_BUSY. Its programs and relays then go on without calls of their ranks, and nobody else calls
+ * nbcoll_agent_progress. Allowed while programs are under way. Starts, cancelling and the opening of relays wake the
+ * driver. Nothing tells the driver that a program can go on, so it looks: after it has found nothing for spin_ns it
+ * sleeps 20 us between looks, and longer, up to a millisecond, the longer nothing has moved. An agent with nothing
+ * under way costs nothing. This takes one descriptor, until the agent is closed. Errors: ERR_NULL, ERR_CONFIG (another
  * process executes: nbcoll_agent_attach), ERR_BUSY (it is in a driver, this or another), ERR_MEMORY, ERR_TRANSPORT (no
  * descriptor), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_driver_add_agent(nbcoll_driver *driver, struct nbcoll_agent *agent);
 
-/* Takes an agent out, when the driver is not inside. What is under way waits for calls of nbcoll_agent_progress, or for
- * the next driver. Errors: ERR_NULL, ERR_ARGUMENT (it is not in this driver), ERR_BUSY, ERR_FORKED. */
+/* Takes an agent out, when the driver is not inside. Its programs and relays wait for calls of nbcoll_agent_progress,
+ * or for the next driver. Errors: ERR_NULL, ERR_ARGUMENT (it is not in this driver), ERR_BUSY, ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_driver_remove_agent(nbcoll_driver *driver, struct nbcoll_agent *agent);
 
 /* Has a thread made that runs the driver until nbcoll_driver_free. Errors: ERR_NULL, ERR_BUSY (it has a thread, or is
@@ -109,10 +109,10 @@ NBCOLL_API nbcoll_status nbcoll_driver_run(nbcoll_driver *driver, uint64_t timeo
  * from everywhere, also from inside callbacks and signal handlers. Errors: ERR_NULL, ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_driver_stop(nbcoll_driver *driver);
 
-/* Stops the thread of nbcoll_driver_start and waits until it is through (one that the library made itself has ended
- * then, so that a fork may follow); takes all contexts and agents out; and frees the driver. No
- * other call on it may be under way. Null is accepted. Errors:
- * ERR_BUSY (a call of nbcoll_driver_run has not returned: stop it first; or this is inside a callback), ERR_FORKED. */
+/* Stops the thread of nbcoll_driver_start and waits for it; a thread that the library made has ended then, so that a
+ * fork may follow. Takes all contexts and agents out, and frees the driver. No other call on it may be under way. Null
+ * is accepted. Errors: ERR_BUSY (a call of nbcoll_driver_run has not returned: stop it first; or this is inside a
+ * callback), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_driver_free(nbcoll_driver *driver);
 
 /* What a driver has done since it was made. */
@@ -121,7 +121,7 @@ typedef struct nbcoll_driver_counts {
     uint64_t passes; /* over one context or agent, each */
     uint64_t sleeps; /* times that it gave its processor away */
     uint64_t rings;  /* of these, ended by a call on one of the contexts or agents, or on the driver */
-    uint64_t looks;  /* of these, ended by the time: ten a second, at most, while operations are outstanding; more where
+    uint64_t looks;  /* of these, ended by their timeout: at most ten a second while operations are outstanding; more if
                         agents have something under way */
     uint64_t left;   /* steps of the lane START that were not done when the start returned */
 } nbcoll_driver_counts;
@@ -130,8 +130,8 @@ NBCOLL_API nbcoll_status nbcoll_driver_count(const nbcoll_driver *driver, nbcoll
 
 /* ---- ticks ----------------------------------------------------------------------------------------------------- */
 
-/* A timer interrupts the computation, and its signal's handler progresses the context. The handler is the host's; the
- * library only makes the timer:
+/* A timer interrupts the computation, and its signal's handler progresses the context. The host provides the handler;
+ * the library only makes the timer:
  *
  *     static void on_tick(int number, siginfo_t *info, void *machine)
  *     {
@@ -147,29 +147,27 @@ NBCOLL_API nbcoll_status nbcoll_driver_count(const nbcoll_driver *driver, nbcoll
  *     nbcoll_wait(&request, NBCOLL_FOREVER);
  *     nbcoll_tick_stop(context);                           before the context is freed
  *
- * A tick takes what has come, copies, combines with predefined operations, and posts. It leaves to the next test, wait
- * or progress what is not safe in a signal handler: CALL steps, the host's types that pack and operations, callbacks,
- * and what needs memory (a message that comes before its operation has begun here, when there is no room for it; an
- * operation that waits for a slot) or concerns failures, cancelling and the making of communicators. After the first
- * such thing that a message brings, ticks do nothing until that call. They take no part in deadlines, either. What an
- * agent carries out (offload.h) moves without them; that call sees its end.
+ * A tick takes what has come, copies, combines with predefined operations, and posts. The next test, wait or progress
+ * does what is not safe in a signal handler: CALL steps; types that pack and operations of the host; callbacks; what
+ * needs memory (an early message without room for it, an operation that waits for a slot); failures, cancelling and the
+ * making of communicators. Once a message asks for such a thing, ticks do nothing until that call. They do not check
+ * deadlines. An agent (offload.h) executes without ticks; that call sees the end.
  *
- * A tick tells nobody. The end of an operation of which the watcher has heard (nbcoll_context_config) is left to that
- * call, which tells it. An observer is told of each step, so that ticks would have to leave all steps: a context has
+ * A tick calls neither watcher nor observer. If the watcher has heard of an operation (nbcoll_context_config), that
+ * call also ends the operation and tells it. An observer hears of each step, so ticks could do nothing: a context has
  * an observer, or ticks. */
 
 #define NBCOLL_TICK_LEAST 10000u /* ns: the shortest period. A signal costs the program one to some microseconds, in a
                                     virtual machine tens: with a period of less than that it would do nothing else */
 
-/* Ticks may come from now on. With `signal` not 0 the library makes a timer that sends it to the calling thread, which
- * has to be the one that uses the context, each `period` nanoseconds, with the context as the signal's value; with 0
- * the host has its own way of calling nbcoll_tick, and `period` is ignored. System calls of the program are
- * interrupted, or begun again, as for any signal. Errors: ERR_NULL, ERR_BUSY (this context has ticks), ERR_CONFIG (a
- * context made with NBCOLL_ANY_THREAD, which a driver may have instead, or with an observer; a signal that has no
- * handler, or is blocked on this thread; a period below NBCOLL_TICK_LEAST), ERR_UNSUPPORTED (the context has no
- * endpoint yet; or a transport of one does not promise what a tick needs, nbcoll_transport.signal_safe: loopback does
- * not, shm does without a `now` of the host's, trace and fault do not; or the system makes no such timer), ERR_MEMORY,
- * ERR_FORKED. */
+/* Ticks may come from now on. If `signal` is not 0 the library makes a timer that sends it each `period` nanoseconds to
+ * the calling thread, which must be the one that uses the context; the signal's value is the context. If `signal` is 0
+ * the host calls nbcoll_tick in its own way, and `period` is ignored. System calls of the program are interrupted, or
+ * begun again, as for any signal. Errors: ERR_NULL, ERR_BUSY (this context has ticks), ERR_CONFIG (a context made with
+ * NBCOLL_ANY_THREAD, which a driver may have instead, or with an observer; a signal that has no handler, or is blocked
+ * on this thread; a period below NBCOLL_TICK_LEAST), ERR_UNSUPPORTED (the context has no endpoint yet; or a transport
+ * of one does not promise what a tick needs, nbcoll_transport.signal_safe: loopback does not, shm does without a `now`
+ * of the host's, trace and fault do not; or the system makes no such timer), ERR_MEMORY, ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_tick_start(nbcoll_context *context, int signal, uint64_t period);
 
 /* No tick does anything from now on, and the timer is deleted; a signal of the host's own may still call nbcoll_tick,
@@ -177,11 +175,11 @@ NBCOLL_API nbcoll_status nbcoll_tick_start(nbcoll_context *context, int signal, 
  * has no ticks), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_tick_stop(nbcoll_context *context);
 
-/* A tick: async-signal-safe, on the thread that uses the context. It returns at once when it has interrupted the
- * library, when the program is about to sleep (between nbcoll_arm and the next call), and so soon after the last tick
- * that the program had less time than that. OK: a pass was made. PENDING: it was not. Errors: ERR_NULL, ERR_CONFIG (the
- * context has no ticks), ERR_UNSUPPORTED (an endpoint has come since whose transport does not promise what it needs),
- * ERR_FORKED. */
+/* A tick: async-signal-safe, on the thread that uses the context. It returns at once if it has interrupted the library,
+ * if the program is about to sleep (between nbcoll_arm and the next call), and if the program has had less time since
+ * the last tick than that took. OK: a pass was made. PENDING: it was not. Errors: ERR_NULL, ERR_CONFIG (the context has
+ * no ticks), ERR_UNSUPPORTED (an endpoint has come since whose transport does not promise what it needs), ERR_FORKED.
+ * */
 NBCOLL_API nbcoll_status nbcoll_tick(nbcoll_context *context);
 
 #ifdef __cplusplus

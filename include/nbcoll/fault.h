@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * fault: wraps the endpoint of any transport and makes it as unkind as the contract allows: refuses, delays and
- * reorders messages at random (seeded), fails one call, loses a rank. With nothing configured it is transparent. And it
- * plays transports that break the contract, so that the conformance suite can show that it finds them. A test
- * that wants every failure once fails the first call, then the second, and so on until a run makes fewer calls:
+ * reorders messages at random (seeded), fails one call, loses a rank. With nothing configured it is transparent. It
+ * also plays transports that break the contract, so that the conformance suite can show that it finds them. A test that
+ * wants every failure once fails the first call, then the second, and so on until a run makes fewer calls:
  *
  *     do {
  *         nbcoll_fault_set(ep, &(nbcoll_fault_config){.size = sizeof(nbcoll_fault_config), .fail_at = ++n, ...});

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * With NBCOLL_INLINE defined before the first include, nbcoll_test and the first look of nbcoll_wait need no call where
- * the request is null, or persistent and inactive, or persistent and ended, without a callback, in a context of one
- * thread. They then do not progress either, run no callback of others, and answer so also inside a host function that
- * the library has called. nbcoll_start looks at the handle inline; a persistent request that went in lines the last
- * time, in a context of one thread, is then started through its block, if nothing else is outstanding there. All else
- * is a call of the functions of those names, which are there with and without: a test of an active request progresses,
- * and stale and forked handles are recognised.
+ * With NBCOLL_INLINE defined before the first include, nbcoll_test and the first look of nbcoll_wait need no call in
+ * three cases: the request is null; it is persistent and inactive; or it is persistent and ended, without a callback,
+ * in a context of one thread. They then make no progress, run no callbacks, and answer so also inside a host function
+ * that the library has called. nbcoll_start checks the handle inline. If the persistent request was replayed the last
+ * time (drivers.md), and nothing else is outstanding in its context, it starts through its block. All else calls the
+ * functions of those names, which exist with and without NBCOLL_INLINE: a test of an active request progresses, and
+ * stale and forked handles are recognised.
  */
 #include "nbcoll.h"
 

@@ -68,9 +68,9 @@ static inline nbcoll_status nbcoll_launch_read(nbcoll_shm_config *config)
     return NBCOLL_OK;
 }
 
-/* Opens this rank's end with what nbcoll_launch_read finds and defaults for the rest. A program that was started
- * without the launcher is refused, since four programs that each believe to be the only rank look like four ranks.
- * Errors: those of nbcoll_launch_read and of nbcoll_shm_open. */
+/* Opens this rank's endpoint with what nbcoll_launch_read finds, and defaults for the rest. A program that was started
+ * without the launcher is refused: four such programs would each compute alone, and nobody would notice. Errors: those
+ * of nbcoll_launch_read and of nbcoll_shm_open. */
 static inline nbcoll_status nbcoll_launch_open(nbcoll_endpoint **out)
 {
     nbcoll_shm_config config;
@@ -101,9 +101,9 @@ static inline nbcoll_status nbcoll_launch_open_or_alone(nbcoll_endpoint **out)
 }
 
 /* The watcher for contexts of a program under `nbcoll run --timeout`, whose launcher then says at the end of the time
- * who was late; the two below pass it by themselves. Null without that, or where the recording cannot be opened. One
- * for each file that includes this header and comes here, which is never closed; those of a process record together.
- * Not on two threads at once. */
+ * who was late; the two below pass it by themselves. Null without that, or where the recording cannot be opened. Each
+ * source file that calls this has its own, which is never closed; those of a process record together. Not on two
+ * threads at once. */
 static inline const nbcoll_observer *nbcoll_launch_watcher(void)
 {
     static nbcoll_observer watcher;
@@ -165,11 +165,11 @@ static inline nbcoll_status nbcoll_launch_join_or_alone(nbcoll_context **context
     return nbcolli_launch_join(nbcoll_launch_open_or_alone, context, comm);
 }
 
-/* The end of what the two above began: when all requests have ended, hands over the messages that are still under way
- * and frees the context. Relays and agents of the context are closed before, and it is out of its driver and has no
- * ticks: for these this waits, for ever if nobody ends them. After an error (`status`) nobody waits: what is busy then
- * is abandoned, as by nbcoll_context_abandon, or, where that is refused, left as it is, since the program ends. A null
- * context is accepted. */
+/* Ends what the two above began. Call it when all requests have ended: it hands over the messages that are still under
+ * way and frees the context. Before, close relays and agents of the context, take it out of its driver, and stop its
+ * ticks: it waits for these, perhaps for ever. After an error (`status`) it does not wait: it abandons the context
+ * (nbcoll_context_abandon), or, if that is refused, leaves it as it is, since the program ends. A null context is
+ * accepted. */
 static inline void nbcoll_launch_leave(nbcoll_context *context, nbcoll_status status)
 {
     nbcoll_status freed;

@@ -18,12 +18,12 @@
  * Status. Every call that can fail returns nbcoll_status. A call that refuses its arguments changes nothing and takes
  * no tag. NBCOLL_ERR_FORKED is returned by every call on a handle inherited through fork().
  *
- * Callbacks. The library calls host functions of two kinds. From inside `done` and `pause` every call is allowed, but
- * those that free their context return NBCOLL_ERR_BUSY until it has returned; so they do from inside `now`. All others
- * (the other hooks of nbcoll_host, observers, CALL steps, the functions of host types and operations) are called while
- * the library works on a context and must not call it for that context: each such call returns NBCOLL_ERR_BUSY and
- * changes nothing, where it returns a status; a wait for several requests then ends at once, as at its timeout. That
- * holds for `now`, too, except where a wait looks at its deadline, between two passes.
+ * Callbacks. The library calls host functions of two kinds. From inside `done` and `pause` every call is allowed. Calls
+ * that free their context return NBCOLL_ERR_BUSY until `done` or `pause` has returned, and also from inside `now`. The
+ * library calls all other functions (the other hooks of nbcoll_host, observers, CALL steps, the functions of host types
+ * and operations) while it works on a context. They must not call the library for that context: each such call returns
+ * NBCOLL_ERR_BUSY and changes nothing; a wait for several requests then ends at once, as at its timeout. That holds for
+ * `now`, too, except between two passes of a wait.
  *
  * The library. Link it; or define NBCOLL_IMPLEMENTATION in one C file, before its first include of a header of nbcoll
  * and before all system headers, and that file brings it along: `pkg-config --cflags nbcoll` is enough. It brings the
@@ -182,15 +182,15 @@ typedef struct nbcoll_context_config {
     nbcoll_host host;                /* copied */
     const nbcoll_observer *observer; /* null, or told of every step; must outlive the context */
     uint32_t flags;                  /* 0 or NBCOLL_ANY_THREAD */
-    uint32_t credits;                /* messages that one peer of an endpoint may have here unexpected, in all its
-                                        communicators; further ones wait there. 1..65535; 0: NBCOLL_CREDITS. They are
-                                        given back when half of them are used. That takes messages of its own where
-                                        there are few: a broadcast of 8 bytes takes 1.9 times as long with 8 of
-                                        them, 7 times with 1. Fewer where
-                                        the transport has room for fewer (nbcoll_limits.receives). The same on all
-                                        ranks of an endpoint: see nbcoll_comm_icreate */
-    const nbcoll_observer *watcher;  /* null, or told of runs that wait long; must outlive the context. Costs nothing
-                                        where none does. Ticks (driver.h) leave what it is told to the next call */
+    uint32_t credits;                /* messages that a peer may send before this rank expects them, in all
+                                        communicators of an endpoint together; further ones wait at the peer. 1..65535;
+                                        0: NBCOLL_CREDITS. The transport may have room for fewer
+                                        (nbcoll_limits.receives). All ranks of an endpoint pass the same number: see
+                                        nbcoll_comm_icreate. This rank returns credits when half of them are used. With
+                                        few credits that takes messages of its own: a broadcast of 8 bytes takes 1.9
+                                        times as long with 8 of them, 7 times with 1 */
+    const nbcoll_observer *watcher;  /* null, or told of runs that wait long; must outlive the context. It costs nothing
+                                        while no run waits long. Ticks (driver.h) leave telling it to the next call */
 } nbcoll_context_config;
 
 /* Makes a context. `abi` is NBCOLL_ABI as the caller saw it. `config` may be null.
@@ -198,42 +198,41 @@ typedef struct nbcoll_context_config {
  * ERR_MEMORY, ERR_UNSUPPORTED (the kernel does not wipe memory on fork: it is older than Linux 4.14). */
 NBCOLL_API nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *config, nbcoll_context **out);
 
-/* Frees the context's communicators, closes its endpoints and frees it. No other thread is inside a call on it, but for
- * a `done` or `pause`. Null is accepted. Errors: ERR_BUSY (a request is active, a message is not yet handed to its
- * transport: progress, then call again; a `done` is still to be called, or one, or a `pause`, has not returned, on
- * whatever thread; relays over one of its communicators are not closed: relay.h; nor is an agent over one of its
- * endpoints: offload.h; it is in a driver, or has ticks), ERR_FORKED. */
+/* Frees the context's communicators, closes its endpoints and frees it. No other thread is inside a call on it, except
+ * in a `done` or `pause`. Null is accepted. Errors: ERR_BUSY (a request is active, or a message is not yet handed to
+ * its transport: progress, then call again; a `done` is still to be called; a `done` or `pause` has not returned, on
+ * any thread; relays over one of its communicators, or an agent over one of its endpoints, are not closed: relay.h,
+ * offload.h; it is in a driver, or has ticks), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_context_free(nbcoll_context *context);
 
-/* A start, test or progress takes no long, however large the data: the library copies, combines and sends in pieces
- * about so many bytes in one such call, and the context's transports copy as many; tens of microseconds. What is left
- * goes on in the next calls, by turns among the operations. A wait goes on until it ends. Not counted, and not divided,
- * is what the host's own functions do in one call of theirs (pack, unpack, the CALL steps of schedules); `combine` of a
- * host's operation is called for pieces of at least one element. */
+/* A start, test or progress is short, however large the data. In one such call the library copies, combines and sends
+ * about so many bytes, in pieces, and the context's transports copy as many; that takes tens of microseconds. The rest
+ * goes on in later calls, by turns among the operations. A wait goes on until it ends. Functions of the host (pack,
+ * unpack, CALL steps) are not counted and not divided; `combine` of a host's operation is called for pieces of at least
+ * one element. */
 #define NBCOLL_PASS_BYTES (256 * 1024)
 
-/* Frees a context that cannot be freed, since a peer that does not answer holds what is lent to it: requests,
- * communicators and descriptors go; callbacks are not called. lent(user, buffer, bytes) names each buffer, or part
- * of one, that a peer or a transport may still read or write, perhaps more than once: those are the host's to keep,
- * as they are, for good. `lent` may be null: then that may be any buffer of an operation that was active. Of its own
- * memory the library keeps what may still be touched, and never frees it. To the others this rank is lost, unless
- * nothing was under way: then it has left. No other call on the context may be under way. Null is accepted. Errors:
- * ERR_BUSY (inside a host function; or what this rank can end by itself is not ended: relays, an agent, its programs, a
- * driver, ticks), ERR_FORKED. */
+/* Frees a context that nbcoll_context_free cannot free, because a peer does not answer and may still touch buffers of
+ * this rank. Requests, communicators and descriptors go; callbacks are not called. lent(user, buffer, bytes) names each
+ * buffer, or part of one, that a peer or a transport may still read or write, perhaps more than once. The host keeps
+ * these as they are, for good. If `lent` is null, any buffer of an active operation may be among them. The library
+ * never frees memory of its own that may still be touched. For the other ranks this rank is lost; if nothing was under
+ * way it has left. No other call on the context may be under way. Null is accepted. Errors: ERR_BUSY (inside a host
+ * function; or relays, an agent, its programs, a driver or ticks have not been ended), ERR_FORKED. */
 typedef void nbcoll_lent(void *user, void *buffer, size_t bytes);
 NBCOLL_API nbcoll_status nbcoll_context_abandon(nbcoll_context *context, nbcoll_lent *lent, void *user);
 
 /* Advances whatever is ready in the context, all communicators, and runs `done` callbacks. Never blocks. */
 NBCOLL_API nbcoll_status nbcoll_progress(nbcoll_context *context);
 
-/* For event loops. nbcoll_fd gives a descriptor that becomes readable when an armed context has something to do; it
- * stays the context's. nbcoll_arm returns NBCOLL_OK when the caller may now poll the descriptor, or NBCOLL_AGAIN when
- * something became ready meanwhile (progress first), or an operation has ended since the last nbcoll_arm, perhaps while
- * the caller tested another one (look at all requests first). One arming serves one readiness: after the poll returns,
- * call nbcoll_progress and arm again. While data is left to which a call did not come (NBCOLL_PASS_BYTES) it is AGAIN.
- * While operations are active poll for 100 ms at most: a rank that sleeps longer finds out late that the ranks are out
- * of step (see collectives), and where others are (nbcoll_failure). Errors: ERR_UNSUPPORTED (no endpoint, or one whose
- * transport has no wakeup; arm: calls are carried out by relays of which nobody tells, see relay.h). */
+/* For event loops. nbcoll_fd gives a descriptor that becomes readable when an armed context has something to do; the
+ * context closes it. nbcoll_arm returns NBCOLL_OK when the caller may now poll the descriptor. It returns NBCOLL_AGAIN
+ * when something became ready meanwhile (progress first), while copying is unfinished (NBCOLL_PASS_BYTES), or when an
+ * operation has ended since the last nbcoll_arm, perhaps while the caller tested another one (look at all requests
+ * first). One arming serves one readiness: after the poll returns, call nbcoll_progress and arm again. While operations
+ * are active poll for 100 ms at most: a rank that sleeps longer learns late that the ranks are out of step (see
+ * collectives), and where others are (nbcoll_failure). Errors: ERR_UNSUPPORTED (no endpoint, or one whose transport has
+ * no wakeup; arm: relays carry out calls, and nothing would tell of their arrivals, see relay.h). */
 NBCOLL_API nbcoll_status nbcoll_fd(nbcoll_context *context, int *fd);
 NBCOLL_API nbcoll_status nbcoll_arm(nbcoll_context *context);
 
@@ -261,13 +260,13 @@ typedef struct nbcoll_call {
     int root;              /* -1: it has none */
 } nbcoll_call;
 
-/* What an error was about. Operations are named by their tag: the number of operations started before on the
- * communicator, creations of others included. `rank` (in `comm`; -1 when no member is concerned) is the one that was
- * lost, failed, cancelled or did something else than the others; a rank that others have lost names itself. After
- * ERR_TIMEOUT, and after ERR_NO_SLOT in the operation `tag` that holds the slot, it is one for which this rank waits,
- * or which those wait for: one that has not started the operation if such a one is known, else the lowest; `position`
- * says where it is. A rank that waits learns that about every 40 ms: from shared memory of any rank, else from those
- * that are inside a call of the library. */
+/* What an error was about. An operation is named by its tag: the number of operations that were started before it on
+ * the communicator; creations of communicators count. `rank` (in `comm`; -1 when no member is concerned) was lost,
+ * failed, cancelled, or called something else than the others. A rank that others have lost names itself. After
+ * ERR_TIMEOUT `rank` is one for which this rank waits, directly or through others: a rank that has not started the
+ * operation, if one is known, else the lowest; `position` says where it is. After ERR_NO_SLOT it is the same of the
+ * operation `tag`, which holds the slot. A waiting rank learns that about every 40 ms: from shared memory of any rank,
+ * else from ranks that are inside a call of the library. */
 typedef struct nbcoll_failure {
     nbcoll_status status;
     int rank;
@@ -276,19 +275,18 @@ typedef struct nbcoll_failure {
     nbcoll_position position;
     uint64_t next;           /* the tag that `rank` starts next; 0 when it is not known */
     nbcoll_transport_error reason; /* with ERR_PEER_LOST, where this rank's own transport noticed it */
-    /* With ERR_MISMATCH, when ranks are out of step: `rank` differs from most, or, as far as is known, from `other`.
-     * Where neither call is known, it is the one by which this rank has learned of it; `position` says whether that
-     * one has freed the communicator. */
+    /* With ERR_MISMATCH, when ranks are out of step: `rank` differs from most ranks, or, where no majority is known,
+     * from `other`. Where neither call is known, this rank has learned of the difference from `rank`; `position` says
+     * whether that rank has freed the communicator. */
     int other;            /* -1: from most */
-    int is_before;        /* it does before `tag`, farther back than this rank has heard; 63 are remembered */
+    int is_before;        /* 1: it differs before `tag`, farther back than ranks remember (63 operations) */
     nbcoll_call called;   /* what `rank` has called as operation `tag` */
     nbcoll_call expected; /* and what most have, or `other` */
 } nbcoll_failure;
 
-/* The most recent error of an operation on the context (a call that refuses its arguments notes none); and of one
- * communicator: what broke it, else what its last operation that
- * failed or was not over at its deadline was about. Of a communicator all of whose operations went well: NBCOLL_OK and
- * rank -1. Errors: ERR_NULL, ERR_FORKED. */
+/* nbcoll_last_failure tells the most recent error of an operation on the context; a call that refuses its arguments
+ * notes none. nbcoll_comm_failure tells what broke the communicator, else the last of its operations that failed or
+ * passed its deadline. If all operations went well: NBCOLL_OK and rank -1. Errors: ERR_NULL, ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_last_failure(const nbcoll_context *context, nbcoll_failure *out);
 NBCOLL_API nbcoll_status nbcoll_comm_failure(const nbcoll_comm *comm, nbcoll_failure *out);
 
@@ -299,10 +297,10 @@ NBCOLL_API size_t nbcoll_failure_text(const nbcoll_failure *failure, char *text,
 
 /* ---- requests -------------------------------------------------------------------------------------------------- */
 
-/* How a request and a persistent one begin: what the inline functions read (see NBCOLL_INLINE). The library's, to be
- * written by nobody else; NBCOLL_ABI is raised when they change. */
+/* The first members of a request and of a persistent request, which inline functions read (see NBCOLL_INLINE). Only the
+ * library writes them. NBCOLL_ABI is raised when they change. */
 typedef struct nbcoll_request_head {
-    uint64_t generation; /* a handle with another one is stale */
+    uint64_t generation; /* a handle with another generation is stale */
     uint32_t state;      /* atomic: nbcolli_request_state */
     uint32_t outcome;    /* nbcoll_status; in the state OVER: how it ended */
 } __attribute__((may_alias)) nbcoll_request_head;
@@ -310,8 +308,8 @@ typedef struct nbcoll_request_head {
 typedef struct nbcoll_start_block {
     nbcoll_request_head head;
     const volatile uint32_t *process; /* 1 in the process that made it, not in one that was forked off */
-    /* Starts the inactive request, whose generation and process have been looked at, as it went the last time. AGAIN:
-     * nothing has happened, and nbcoll_start is to be called. Null: it is. */
+    /* Starts the inactive request as it went the last time; the caller has checked its generation and process. AGAIN:
+     * nothing has happened. Null or AGAIN: call nbcoll_start. */
     nbcoll_status (*restart)(struct nbcoll_start_block *at);
 } __attribute__((may_alias)) nbcoll_start_block;
 
@@ -321,11 +319,11 @@ typedef enum nbcolli_request_state {
     NBCOLLI_REQUEST_HANDED,   /* started */
     NBCOLLI_REQUEST_ACTIVE,   /* the same, and taken by progress */
     NBCOLLI_REQUEST_ENDED, /* its end has not been reported */
-    NBCOLLI_REQUEST_OVER   /* the same, persistent, without callback, of one thread: whoever looks may report it */
+    NBCOLLI_REQUEST_OVER   /* the same, persistent, without callback, of one thread: any look may report it */
 } nbcolli_request_state;
 
-/* One run of a schedule. A plain value: copy it, compare its members, keep it anywhere. A released one is recognised
- * as long as its context exists. */
+/* One run of a schedule. A plain value: copy it, compare its members, keep it anywhere. The library recognises a
+ * released request as long as its context exists. */
 typedef struct nbcoll_request {
     nbcoll_request_head *at; /* null: no request */
     uint64_t generation;
@@ -339,35 +337,35 @@ typedef struct nbcoll_request {
 /* Timeouts are nanoseconds from the call on. 0 looks once. */
 #define NBCOLL_FOREVER UINT64_MAX
 
-/* With NBCOLL_INLINE defined they are inline where there is nothing to progress: see inline.h.
+/* With NBCOLL_INLINE defined, test and wait are inline where there is nothing to progress: see inline.h.
  *
- * test and wait progress the whole context. They return NBCOLL_PENDING (test) or an ERR_TIMEOUT or ERR_NO_SLOT (wait)
- * while the operation is active: the request then stays valid and its buffers lent. Any other value is how the
- * operation ended: a non-persistent request has been released and set to NBCOLL_REQUEST_NULL, a persistent one is
- * inactive and can be started again. The null request and an inactive persistent one are NBCOLL_OK at once.
+ * test and wait progress the whole context. While the operation is active they return NBCOLL_PENDING (test), or
+ * ERR_TIMEOUT or ERR_NO_SLOT (wait); the request stays valid, and its buffers stay the library's. Any other value says
+ * how the operation ended: a non-persistent request has been released and set to NBCOLL_REQUEST_NULL; a persistent one
+ * is inactive and can be started again. The null request and an inactive persistent one return NBCOLL_OK at once.
  * Errors of the call itself: ERR_NULL, ERR_REQUEST. An operation ends with: OK, ERR_CANCELLED, ERR_MISMATCH,
- * ERR_PEER_LOST, ERR_CALL, ERR_MEMORY (some rank had none; if the communicator cannot go on without what it lacked,
- * that rank gets ERR_MEMORY, the others ERR_PEER_LOST with its name), ERR_FAULT. A transport that fails counts as the
- * loss of the peer behind it; but where it cannot expose a rank's memory, the operation alone ends, with the error that
- * the transport gives. A rank that frees its context has left: what it took part in ends well, what needs more of it
- * ends with ERR_PEER_LOST, on all ranks that have not ended it. That breaks no communicator: those operations that can
- * do without it go on. */
+ * ERR_PEER_LOST, ERR_CALL, ERR_MEMORY (some rank had none; if the communicator cannot go on without it, that rank gets
+ * ERR_MEMORY, the others ERR_PEER_LOST with its name), ERR_FAULT. A transport that fails counts as the loss of the peer
+ * behind it. But if a transport cannot expose a rank's memory, only the operation ends, with the transport's error. A
+ * rank that frees its context has left. Operations to which it has given its part end well. Those that need more of it
+ * end with ERR_PEER_LOST on all ranks that have not ended them. No communicator breaks: operations that can do without
+ * that rank go on. */
 NBCOLL_API nbcoll_status nbcoll_test(nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout);
 
 /* Waits until the steps of the lane START (schedule.h) have ended: the levels of a split tree that a rank does itself
- * before it computes. A start does them as far as it goes without waiting, and leaves the rest to drivers and later
- * calls; with this after it, it blocks as the calls of Denis et al. do (split.h). An operation that has no such steps,
- * or has ended, is OK at once, and so is the null request; how it ended test or wait says. Errors: ERR_NULL,
+ * before it computes. A start does them as far as it can without waiting, and leaves the rest to drivers and later
+ * calls. A start followed by this call blocks as the calls of Denis et al. do (split.h). The null request, and an
+ * operation that has no such steps or has ended, return OK at once; test or wait says how it ended. Errors: ERR_NULL,
  * ERR_REQUEST, ERR_BUSY, ERR_TIMEOUT, ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_wait_started(const nbcoll_request *request, uint64_t timeout);
 
 /* Several requests, which may belong to different contexts of the calling thread. `statuses` may be null; else
  * statuses[i] is what test would have returned for requests[i]. test_all and wait_all return OK when all ended with OK,
- * the first error in array order when all ended, else PENDING or the timeout. any: the first that ended (null and
- * inactive ones are passed over; *index = n and OK when there is no other). some: at least one; *ended of them, whose
- * indices are written to indices[0..*ended-1] in rising order (0 and OK when there are only null and inactive ones).
- * Errors: ERR_NULL, ERR_REQUEST. */
+ * the first error in array order when all ended, else PENDING or the timeout. wait_any reports the first that ended; it
+ * passes over null and inactive requests, and returns OK with *index = n when there is no other. wait_some reports at
+ * least one: *ended requests, whose indices it writes to indices[0..*ended-1] in rising order; with only null and
+ * inactive requests *ended is 0, and it returns OK. Errors: ERR_NULL, ERR_REQUEST. */
 NBCOLL_API nbcoll_status nbcoll_test_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[]);
 NBCOLL_API nbcoll_status nbcoll_wait_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[],
                                          uint64_t timeout);
@@ -375,38 +373,39 @@ NBCOLL_API nbcoll_status nbcoll_wait_any(size_t n, nbcoll_request requests[], si
 NBCOLL_API nbcoll_status nbcoll_wait_some(size_t n, nbcoll_request requests[], size_t *ended, size_t indices[],
                                           nbcoll_status statuses[], uint64_t timeout);
 
-/* Starts an inactive persistent request, or tells that it is active (ERR_REQUEST). Never blocks: without a free slot
- * the operation is queued. Errors: ERR_NULL, ERR_REQUEST, ERR_MISMATCH, ERR_PEER_LOST (the communicator is out of step
- * or broken), ERR_CANCELLED (not all ranks have made it), ERR_MEMORY. */
+/* Starts an inactive persistent request; of an active one it returns ERR_REQUEST. Never blocks: without a free slot the
+ * operation is queued. Errors: ERR_NULL, ERR_REQUEST, ERR_MISMATCH, ERR_PEER_LOST (the communicator is out of step or
+ * broken), ERR_CANCELLED (not all ranks have made it), ERR_MEMORY. */
 NBCOLL_API nbcoll_status nbcoll_start(nbcoll_request *request);
 
-/* Calls done(request, status, user) when the operation ends, once for each start, from inside test, wait or progress
- * on the context, with no lock held; it may start operations. Set before or after the start. The callback reports
- * the end: when it returns, a non-persistent request is released. Test, wait and cancel of such a request are OK
- * when it has ended, however it did and however long ago: a handle of it never becomes stale, and any and some pass
- * it over. Where another thread progresses the context, they may be OK before `done` has been called there, or has
- * returned: what it uses must last until it returns. (So a handle of another request is not always recognised as stale
- * when more than 64 later ones had its place, some of them with callbacks.) Errors: ERR_NULL, ERR_REQUEST. */
+/* Makes the library call done(request, status, user) when the operation ends, once for each start, from inside test,
+ * wait or progress on the context, with no lock held. `done` may start operations. Call this before or after the start.
+ * The callback reports the end: when it returns, a non-persistent request is released. From then on test, wait and
+ * cancel of such a request return OK, whatever its status was: its handle never becomes stale, and wait_any and
+ * wait_some pass it over. If another thread progresses the context, they may return OK before `done` has been called
+ * there, or has returned: what it uses must last until it returns. (A handle of another request may not be recognised
+ * as stale if more than 64 later requests had its place, some of them with callbacks.) Errors: ERR_NULL, ERR_REQUEST.
+ * */
 typedef void nbcoll_done(nbcoll_request request, nbcoll_status status, void *user);
 NBCOLL_API nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *done, void *user);
 
 /* Revokes the operation on all ranks. It ends (test, wait) with ERR_CANCELLED, but only when no peer can touch its
- * buffers any more; ranks that still needed it get ERR_CANCELLED too, ranks for which it had ended keep their result.
- * The communicator stays usable; where agents carry out its operations, all of those end (offload.h). An operation that
- * has ended here keeps its status. If it makes a communicator, ranks for which that had ended have one that not all
- * have: see nbcoll_comm_idup. Errors: ERR_REQUEST. */
+ * buffers any more. Ranks on which it has not ended get ERR_CANCELLED too; the others keep their result. The
+ * communicator stays usable. If agents carry out its operations, all of those end (offload.h). An operation that has
+ * ended here keeps its status. If the operation makes a communicator, some ranks may have it and others not: see
+ * nbcoll_comm_idup. Errors: ERR_REQUEST. */
 NBCOLL_API nbcoll_status nbcoll_cancel(nbcoll_request request);
 
 /* Has this part of the receive buffer got its final bytes? `offset` and `bytes` are bytes of the receive buffer, as the
- * call describes it (of a schedule of the program's own: as far as it is used). OK or PENDING. The bytes may be read
- * then, though the operation still runs. Of a program (offload.h) what comes by rendezvous can be told so; what is
- * eager, and all where another process executes, has come with the operation's end. Errors: ERR_REQUEST, ERR_COUNT
- * (beyond the buffer). */
+ * call describes it (of a schedule of the program's own: as far as it is used). OK or PENDING. After OK the bytes may
+ * be read, although the operation still runs. Of a program (offload.h) only long messages (rendezvous) can be told so.
+ * Its short messages, and all of a program that another process executes, count as arrived when the operation ends.
+ * Errors: ERR_REQUEST, ERR_COUNT (beyond the buffer). */
 NBCOLL_API nbcoll_status nbcoll_arrived(nbcoll_request request, size_t offset, size_t bytes);
 
 /* Releases an inactive persistent request and sets it to null; also inside its own `done`. Errors: ERR_NULL,
- * ERR_REQUEST (also: it is not persistent; that is released when its end has been reported), ERR_BUSY (it is active, or
- * its `done` is still to be called). */
+ * ERR_REQUEST (also: it is not persistent; such a request is released when its end has been reported), ERR_BUSY (it is
+ * active, or its `done` is still to be called). */
 NBCOLL_API nbcoll_status nbcoll_request_free(nbcoll_request *request);
 
 /* ---- communicators --------------------------------------------------------------------------------------------- */
@@ -436,12 +435,13 @@ NBCOLL_API nbcoll_status nbcoll_request_free(nbcoll_request *request);
 /* A limit between small and large data that stands for none: the cost model decides (select.h). */
 #define NBCOLL_BY_COST SIZE_MAX
 
-/* All ranks of a communicator must start its operations in the same order; threads that share a communicator see to it
- * among themselves. */
+/* All ranks of a communicator must start its operations in the same order. Threads that share a communicator agree on
+ * that order among themselves. */
 typedef struct nbcoll_comm_config {
     size_t size;
     uint32_t slots;        /* K: operations in flight. Further ones wait, at less than 1 KiB each, and take their memory
-                              when a slot falls free (ERR_MEMORY, on all ranks, if there is none). 1..65536 */
+                              when a slot becomes free (if there is none they end with ERR_MEMORY on all ranks).
+                              1..65536 */
     uint32_t cells;        /* L: exposures an operation and rank, where memory is shared. 1..256. Each rank's transport
                               gives nbcoll_cells_bytes for them, about K * (34 * ranks + 128 * L) bytes, or the
                               communicator works by messages alone: nbcoll_comm_cells tells */
@@ -452,36 +452,37 @@ typedef struct nbcoll_comm_config {
     uint32_t flags;        /* of those above */
     const nbcoll_rule *rules; /* which algorithms to prefer, the strongest first: copied. See select.h */
     size_t rule_count;        /* 0..NBCOLL_RULES. The same rules on all ranks */
-    uint64_t node; /* a number of the host's for this rank's node, any but 0: ranks that name the same one share a node
-                      (nodes.h), whatever they have in common, so that one machine plays several. 0: as in the parent;
-                      of a first communicator all that shares an endpoint before the last one, or, where it has one
-                      endpoint alone, all ranks. Either all ranks name one, or none */
-    struct nbcoll_agent *agent; /* carries out what can be a program, from the start on, without this rank (offload.h).
-                                   All ranks give one, alike configured, or none. Null: the rank does it itself */
-    uint64_t domain; /* the same of its domain in the node: 1 + what nbcoll_affinity_domains says, which each node does
-                        by itself. 0: as in the parent; of a first communicator none are known */
-    uint32_t progress_cores; /* processors that the progress drivers of a node's ranks have, all together, beside those
-                                on which ranks compute: binomial trees within a node are split by them (split.h),
-                                unless rules say how. The fewest that any rank names count. 0: none are known */
-    size_t schedule_bytes; /* memory that cached schedules may take, on this rank, with what their operations need to
-                              run: beyond it those make room that were used longest ago, and of these first what is
-                              cheap to build again; the one used last stays. nbcoll_comm_schedules tells. 0: 32 MiB, or
-                              what the last 128 take, if that is more. A short allreduce of two ranks takes 5 KB */
+    uint64_t node; /* the host's number for this rank's node, not 0. Ranks that name the same number share a node
+                      (nodes.h), whatever they have in common; so one machine can play several. 0: as in the parent; in
+                      a first communicator ranks share a node that share an endpoint before the last one, and, over one
+                      endpoint, all ranks. Either all ranks name a node, or none */
+    struct nbcoll_agent *agent; /* executes operations that can be programs, without this rank, once they are started
+                                   (offload.h). Either all ranks give an agent, with equal configurations, or none.
+                                   Null: the rank does all itself */
+    uint64_t domain; /* the host's number for this rank's domain in its node, for example 1 + what
+                        nbcoll_affinity_domains says. Each node numbers its own. 0: as in the parent; a first
+                        communicator then has none */
+    uint32_t progress_cores; /* processors that the drivers of a node's ranks have together, beside those on which ranks
+                                compute. Binomial trees within a node are split accordingly (split.h), unless rules say
+                                how. The smallest number of any rank counts. 0: none are known */
+    size_t schedule_bytes; /* memory that cached schedules and their runs may take on this rank. Beyond it the library
+                              drops schedules that were used longest ago, cheap ones first; it keeps the last one.
+                              nbcoll_comm_schedules tells what they take. 0: 32 MiB, or what the last 128 take, if that
+                              is more. A short allreduce of two ranks takes 5 KB */
 } nbcoll_comm_config;
 /* clang-format off */
 #define NBCOLL_COMM_DEFAULTS { sizeof(nbcoll_comm_config), 32, 8, 65536, 4096, NBCOLL_BY_COST, 0, 0, 0, 0, 0, 0, 0, 0 }
 /* clang-format on */
 
-/* Makes the communicator of all ranks of `endpoint`, which the context owns from then on (it closes it when it is
- * freed). Each rank calls it; the ranks agree on what selection reads (the smallest slots and cells; the largest
- * `large`, costs), whatever each passed. Only rules, agents, and the credits of the contexts must be alike, and either
- * all or none name a node, and a domain: else all ranks get ERR_MISMATCH, and the host's log says which rank differs in
- * what. *out is written when the request ends with OK. `config` may be null. A call that is refused leaves the endpoint
- * the caller's. Errors: ERR_NULL, ERR_CONFIG, ERR_ABI (the transport's table), ERR_BUSY (the context has the
+/* Makes the communicator of all ranks of `endpoint`. Each rank calls it. From then on the context owns the endpoint,
+ * and closes it when it is freed; a refused call leaves it to the caller. The ranks may pass different configurations:
+ * they agree on what selection reads (the smallest slots and cells; the largest `large`, costs). Rules, agents and the
+ * credits of the contexts must be equal, and either all or none name a node, and a domain: else all ranks get
+ * ERR_MISMATCH, and the host's log says which rank differs in what. *out is written when the request ends with OK.
+ * `config` may be null. Errors: ERR_NULL, ERR_CONFIG, ERR_ABI (the transport's table), ERR_BUSY (the context has the
  * endpoint already: dup its communicator), ERR_FOREIGN (another context has it), ERR_TRANSPORT (no descriptor),
  * ERR_UNSUPPORTED (the kernel cannot poll the transport's descriptor), ERR_MEMORY, ERR_LIMIT (the context has 2^30
- * requests), those of nbcoll_rules_check.
- * Through the request also ERR_ABI, ERR_MISMATCH, ERR_PEER_LOST. */
+ * requests), those of nbcoll_rules_check. Through the request also ERR_ABI, ERR_MISMATCH, ERR_PEER_LOST. */
 NBCOLL_API nbcoll_status nbcoll_comm_icreate(nbcoll_context *context, nbcoll_endpoint *endpoint,
                                              const nbcoll_comm_config *config, nbcoll_comm **out,
                                              nbcoll_request *request);
@@ -490,22 +491,22 @@ NBCOLL_API nbcoll_status nbcoll_comm_create(nbcoll_context *context, nbcoll_endp
 
 #define NBCOLL_ENDPOINTS 8 /* of a communicator, at most */
 
-/* The same over `n` endpoints, nbcoll_comm_create being that of one: shared memory within each machine, say, and what
- * joins the machines. The last one reaches all ranks, which are the communicator's, with their numbers there. Each of
- * the others has some of these ranks, all of which name it, in any place before the last one; `n` is the same on all
- * ranks. Two ranks send each other everything by the first endpoint that both have, in the order of the lower one of
- * them; what agrees on the survivors goes by the last one. So do all communicators that are made of this one.
+/* The same over `n` endpoints: for example shared memory within each machine, and RDMA between the machines. The last
+ * endpoint reaches all ranks; its ranks are those of the communicator. Each of the others joins some of them: all of
+ * its ranks name it, at any place before the last. `n` is the same on all ranks. Two ranks exchange everything by the
+ * first endpoint that both have, in the order of the lower rank; only the agreement of survivors goes by the last
+ * endpoint. The same holds for all communicators that are made of this one.
  *
  * Ranks that have an endpoint in common before the last one are on a node, unless the host names nodes
- * (nbcoll_comm_config.node): see nodes.h. Algorithms are chosen by the prices of the last endpoint between nodes, and
- * of the first one inside them, the dearest of any rank's. Cells lie in memory of each rank's first endpoint, if all
- * ranks' first endpoints share memory: ranks that have it in common, both as their first one, expose to each other
- * there, and to all others by messages (nbcoll_comm_shares tells by pair).
+ * (nbcoll_comm_config.node): see nodes.h. Algorithms are chosen by prices: between nodes those of the last endpoint,
+ * inside nodes those of the first, and of all ranks' prices the highest. If all ranks' first endpoints share memory,
+ * cells lie there: two ranks with the same first endpoint expose to each other in place, all others by messages
+ * (nbcoll_comm_shares tells by pair).
  *
- * A rank that is lost on one of its endpoints is lost on all; one that closes its ends has left when the endpoint by
- * which it is talked to says so. nbcoll_fd and nbcoll_arm are those of all endpoints of the context.
+ * A rank that is lost on one of its endpoints is lost on all. A rank that closes its endpoints has left when the
+ * endpoint that the pair uses says so. nbcoll_fd and nbcoll_arm serve all endpoints of the context.
  *
- * The endpoints become the context's, or, when the call is refused, stay the caller's, all of them. Errors: those of
+ * The context owns the endpoints from then on; a refused call leaves all of them to the caller. Errors: those of
  * nbcoll_comm_create (also ERR_NULL for one of the endpoints), ERR_ARGUMENT (n < 1, or the same endpoint twice),
  * ERR_LIMIT (n > NBCOLL_ENDPOINTS), ERR_UNSUPPORTED (a transport before the last one does not say who has the same
  * endpoint: nbcoll_transport.identify). Through the request, on all ranks, also ERR_MISMATCH: `n` differs; an endpoint
@@ -516,21 +517,21 @@ NBCOLL_API nbcoll_status nbcoll_comm_icreate_over(nbcoll_context *context, int n
 NBCOLL_API nbcoll_status nbcoll_comm_create_over(nbcoll_context *context, int n, nbcoll_endpoint *const endpoints[],
                                                  const nbcoll_comm_config *config, nbcoll_comm **out, uint64_t timeout);
 
-/* A communicator of the same ranks; or of those that passed the same `colour`, ordered by `key`, then by rank in the
- * parent. Any colour < 0: *out becomes null. It has the parent's configuration, but for its agent. Collective over
- * `comm`, an operation of it like any other; *out is written when that ends with OK, and must be there until then. All
- * ranks dup, with or without a configuration, or all split, or all split by shared node: else no communicator is made,
- * all get ERR_MISMATCH through the request, and `comm` stays usable. Errors: ERR_NULL, ERR_LIMIT (2^32 communicators of
- * the endpoint, or 2^30 requests of the context), ERR_MISMATCH, ERR_PEER_LOST (the parent is out of step or broken),
- * ERR_MEMORY, ERR_FORKED. Through the request also ERR_LIMIT: others have meanwhile cancelled operations, in more than
- * 1024 rows, of communicators that this rank does not have (any more).
+/* dup makes a communicator of the same ranks; split makes one of the ranks that passed the same `colour`, ordered by
+ * `key`, then by rank in the parent. With a colour below 0 *out becomes null. The new communicator has the parent's
+ * configuration without its agent. The call is collective, an operation of `comm` like any other. *out is written when
+ * it ends with OK, and must exist until then. All ranks dup, with or without a configuration, or all split, or all
+ * split by shared node: else no communicator is made, all get ERR_MISMATCH through the request, and `comm` stays
+ * usable. Errors: ERR_NULL, ERR_LIMIT (2^32 communicators of the endpoint, or 2^30 requests of the context),
+ * ERR_MISMATCH, ERR_PEER_LOST (the parent is out of step or broken), ERR_MEMORY, ERR_FORKED. Through the request also
+ * ERR_LIMIT: others have cancelled operations in more than 1024 separate ranges, of communicators that this rank does
+ * not have (any more).
  *
- * A creation that is cancelled, or times out, or ends with ERR_MEMORY or ERR_LIMIT on one rank when others have already
- * ended theirs, leaves them a communicator that not all ranks have. They are told: what they have started on it ends,
- * and what they start later is refused, with ERR_CANCELLED (ERR_PEER_LOST if the creation ended by the loss of a rank),
- * naming the one that was the cause, or nobody where that is no member of it. It can only be freed; the parent stays
- * usable. That holds for the first communicator of an endpoint, too, and for a split also if the rank that cancelled
- * passed another colour. */
+ * A creation may fail on one rank (cancelled, timed out, ERR_MEMORY, ERR_LIMIT) when others have already ended theirs.
+ * These then have a communicator that not all ranks have, and are told: operations on it end, and later starts are
+ * refused, with ERR_CANCELLED (ERR_PEER_LOST if a rank was lost). The failure names the rank that was the cause, if it
+ * is a member. Such a communicator can only be freed; the parent stays usable. The same holds for the first
+ * communicator of an endpoint, and for a split if the rank that cancelled passed another colour. */
 NBCOLL_API nbcoll_status nbcoll_comm_idup(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_comm_dup(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout);
 NBCOLL_API nbcoll_status nbcoll_comm_isplit(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out,
@@ -546,25 +547,25 @@ NBCOLL_API nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_c
 NBCOLL_API nbcoll_status nbcoll_comm_dup_with(nbcoll_comm *comm, const nbcoll_comm_config *config, nbcoll_comm **out,
                                               uint64_t timeout);
 
-/* Split by shared node: a communicator of the ranks whose transport gives them memory in common (shm: all that are on
- * one machine, whether or not the system lets them read each other's memory; but none that has NBCOLL_SHM_NO_BULK),
- * ordered by `key`, then by rank in the parent. A rank that has none in common is alone in its own. Of several
- * endpoints the first one of each rank counts. */
+/* Split by shared node: a communicator of the ranks whose transport gives them common memory, ordered by `key`, then by
+ * rank in the parent. With shm these are all ranks of one machine, whether or not the system lets them read each
+ * other's memory, but for ranks with NBCOLL_SHM_NO_BULK. A rank without common memory is alone in its own. Of several
+ * endpoints the first of each rank counts. */
 NBCOLL_API nbcoll_status nbcoll_comm_isplit_shared(nbcoll_comm *comm, int key, nbcoll_comm **out,
                                                    nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_comm_split_shared(nbcoll_comm *comm, int key, nbcoll_comm **out, uint64_t timeout);
 
 /* Frees a communicator here; not collective: others may still work there, and what was made of it lives on. Null is
- * accepted. Its schedules and persistent requests end with it (the requests' handles become stale). Allowed inside the
- * `done` of its last operation. Errors: ERR_BUSY (an operation is active; the `done` of a persistent request is still
- * to be called; relays need it, which are not closed: relay.h), ERR_FORKED. */
+ * accepted. Its schedules and persistent requests end with it; handles of these requests become stale. Allowed inside
+ * the `done` of its last operation. Errors: ERR_BUSY (an operation is active; the `done` of a persistent request is
+ * still to be called; relays that need it are not closed: relay.h), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_comm_free(nbcoll_comm *comm);
 
-/* Declares `rank` (of `comm`) lost: one that hangs, or is stopped, and will not go on. Transports find the dead; of
- * the living only the host can say how long is too long. From then on this rank hears nothing of it, on any
- * communicator of the endpoint, also should it wake up; communicators with it break as by a death (ERR_PEER_LOST,
- * naming it); operations end without its answers; contexts and endpoints can be freed. The other members are told,
- * and give it up as well. It cannot be taken back. Declaring the same rank again, or a dead one, changes nothing.
+/* Declares `rank` (of `comm`) lost, because it hangs or is stopped and will not go on. Transports find dead ranks; only
+ * the host can say how long a living one may take. From then on this rank ignores what `rank` sends, on all
+ * communicators of the endpoint, also if it wakes up. Communicators with it break as by a death (ERR_PEER_LOST, naming
+ * it); operations end without its answers; contexts and endpoints can be freed. The other members are told, and give it
+ * up as well. This cannot be taken back. Declaring the same rank again, or a dead one, changes nothing.
  *
  * The rank itself, if it goes on, is told as soon as it can be: its operations then end with ERR_PEER_LOST, naming
  * itself. Two ranks that declare each other lost, each before it hears of the other, are each right for those that
@@ -577,19 +578,19 @@ NBCOLL_API nbcoll_status nbcoll_comm_free(nbcoll_comm *comm);
  * Errors: ERR_NULL, ERR_RANK (outside the communicator, or this rank itself), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_comm_declare_lost(nbcoll_comm *comm, int rank);
 
-/* Makes a communicator of those ranks of `comm` that are not lost, ordered by their ranks there, with its
- * configuration. That `comm` is broken, by a death or because its ranks are out of step, is no hindrance; nor need
- * all have noticed. Collective over the survivors: each calls it, as often and in the same order as the others, and
- * until all have, it does not end. It is no operation of `comm`: what runs there goes on, or ends with ERR_PEER_LOST
- * naming a rank that is lost. Without losses the result is a duplicate. Ranks may die at any time: all survivors get
- * the same communicator; a rank that dies when they have decided is a dead member of it, and they shrink that.
+/* Makes a communicator of the ranks of `comm` that are not lost, ordered by their ranks there, with its configuration.
+ * `comm` may be broken, by a death or because its ranks are out of step; not all ranks need have noticed. Collective
+ * over the survivors: each calls it, as often and in the same order as the others, and it ends when all have called. It
+ * is no operation of `comm`: operations there go on, or end with ERR_PEER_LOST naming a lost rank. Without losses the
+ * result is a duplicate. Ranks may die at any time: all survivors get the same communicator. A rank that dies after
+ * they have decided is a dead member of it; they shrink that one again.
  *
- * Whoever is lost to one survivor, or has left, is lost to all. A rank that is alive all the same gets
- * ERR_PEER_LOST, naming itself, and so do its later calls on `comm`. Where two halves of the ranks declare each
- * other lost, each gets a communicator of its own.
+ * A rank that is lost to one survivor, or has left, is lost to all. If it is alive it gets ERR_PEER_LOST, naming
+ * itself, and so do its later calls on `comm`. Where two halves of the ranks declare each other lost, each gets a
+ * communicator of its own.
  *
- * *out is written when the request ends with OK. Cancelled, or left by the blocking call at its timeout, it ends
- * with ERR_CANCELLED on all ranks that have not decided; those that have get a communicator that not all ranks have:
+ * *out is written when the request ends with OK. If it is cancelled, or the blocking call times out, it ends with
+ * ERR_CANCELLED on all ranks that have not decided. Ranks that have decided get a communicator that not all ranks have:
  * see nbcoll_comm_idup. Where a rank was declared lost while the others agreed, the result may have no cells (see
  * nbcoll_comm_cells); a duplicate of it has them.
  *
@@ -606,15 +607,15 @@ NBCOLL_API int nbcoll_comm_size(const nbcoll_comm *comm);
 /* The flags that the ranks agreed on. Never fails; any thread. */
 NBCOLL_API uint32_t nbcoll_comm_flags(const nbcoll_comm *comm);
 
-/* The cells of a communicator: memory of all its ranks, through which exposures run in place. A communicator whose
- * ranks share memory, one of which had no room left for its part, works by messages alone; each rank's host is told so
- * when it is made, by one line to its log. */
+/* The cells of a communicator: memory of all its ranks, through which exposures run in place. If ranks share memory,
+ * but one of them has no room left for its part, the communicator works by messages alone; a line in each host's log
+ * says so at the creation. */
 typedef struct nbcoll_cells {
     size_t size;
     int present;  /* 1 if the communicator has cells, 0 if it works by messages alone; over several endpoints, on this
                      rank's */
-    int lacking;  /* the lowest rank, of those that have that, that had no room for its part; -1: none (if there are no
-                     cells, then the transport of some rank shares no memory) */
+    int lacking;  /* the lowest rank of this rank's endpoint that had no room for its part; -1: none (if there are no
+                     cells, the transport of some rank shares no memory) */
     size_t bytes; /* of each rank's shared memory that its part takes, or would take. In one made by split: room for all
                      ranks of the parent */
 } nbcoll_cells;
@@ -624,8 +625,8 @@ NBCOLL_API nbcoll_status nbcoll_comm_cells(const nbcoll_comm *comm, nbcoll_cells
  * defaults. 0: no communicator with cells can be made so. Any thread. */
 NBCOLL_API size_t nbcoll_cells_bytes(const nbcoll_comm_config *config, int ranks);
 
-/* The schedules that a communicator has cached on this rank: a call that is like an earlier one, but perhaps for its
- * buffers and what a host's descriptors point to, finds its schedule; others build one. */
+/* The schedules that a communicator has cached on this rank. A call that equals an earlier one, apart from buffers and
+ * what a host's descriptors point to, finds its schedule; others build one. */
 typedef struct nbcoll_schedules {
     size_t size;
     uint32_t kept;       /* cached now */
@@ -642,21 +643,21 @@ NBCOLL_API nbcoll_status nbcoll_comm_schedules(nbcoll_comm *comm, nbcoll_schedul
 /* Operations started and not yet ended here: those of requests, and those that a blocking call left at its timeout. */
 NBCOLL_API size_t nbcoll_comm_active(const nbcoll_comm *comm);
 
-/* Memory for large buffers that are used often. Where the transport shares memory other ranks read it where it lies: in
- * a container, say, where no process may read another's, it is sent without copies through messages. Elsewhere it is
- * the host's, registered once for its lifetime, where other buffers are for each message. Shared memory comes from what
- * the transport has for this rank (shm: its quota), of which the cells of communicators are taken, too: what is
- * allocated here can leave a later communicator without them. It is aligned to 128 bytes and zeroed. Freed before the
- * context, and not while an operation uses it (that is not looked for: a peer would read what lies there next, as of
- * any memory that is freed too early); what is not freed ends with the context. Errors of alloc: ERR_NULL,
- * ERR_UNSUPPORTED (the transport moves no bulk data), ERR_MEMORY, or what the transport says when it cannot register;
- * of free, which accepts null memory: ERR_NULL (comm), ERR_BUFFER (not from here). */
+/* Memory for large buffers that are used often. If the transport shares memory, other ranks read it directly, also in a
+ * container where no process may read another's memory. Elsewhere it is the host's memory, registered once for its
+ * lifetime; other buffers are registered for each message. Shared memory comes from what the transport has for this
+ * rank (shm: its quota), which also holds the cells of communicators: an allocation can leave a later communicator
+ * without cells. The memory is aligned to 128 bytes and zeroed. Free it before the context, and not while an operation
+ * uses it (the library does not check that: a peer would read what lies there next). What is not freed ends with the
+ * context. Errors of alloc: ERR_NULL, ERR_UNSUPPORTED (the transport moves no bulk data), ERR_MEMORY, or what the
+ * transport says when it cannot register; of free, which accepts null memory: ERR_NULL (comm), ERR_BUFFER (not from
+ * here). */
 NBCOLL_API nbcoll_status nbcoll_mem_alloc(nbcoll_comm *comm, size_t bytes, void **out);
 NBCOLL_API nbcoll_status nbcoll_mem_free(nbcoll_comm *comm, void *memory);
 
 /* ---- types and reductions -------------------------------------------------------------------------------------- */
 
-/* A type or an operation is a number: a predefined one, listed below, or the address of a descriptor of the host's
+/* A type or an operation is a number: a predefined one, listed below, or the address of a descriptor of the host
  * (nbcoll_type_of, nbcoll_op_of). Nothing is registered. */
 typedef uintptr_t nbcoll_type;
 typedef uintptr_t nbcoll_op;
@@ -774,10 +775,10 @@ enum {
  * call that advances the context, and must not call the library. Elements lie where the caller put them, packed ones
  * and intermediate results at multiples of their size from an address aligned to 64 bytes.
  *
- * The descriptor is the host's. It stays unchanged as long as a request that was opened with it, like the buffers; of a
- * blocking call until that returns, or, after its timeout, until nbcoll_comm_active no longer counts it. Then it may be
- * freed, and another one may have its address: a communicator caches schedules by sizes, and keeps no descriptor. A
- * schedule that the host builds itself (schedule.h) names its descriptors as long as it lives.
+ * The host owns the descriptor. It stays unchanged as long as a request that was opened with it, like the buffers; for
+ * a blocking call until that returns, or, after its timeout, until nbcoll_comm_active no longer counts the operation.
+ * Then it may be freed, and another one may have its address: a communicator caches schedules by sizes, and keeps no
+ * descriptor. A schedule that the host builds itself (schedule.h) names its descriptors as long as it lives.
  *
  * Of an element, `packed` bytes travel, or else `extent`: ranks may pass different types that have this in common, say
  * elements with gaps here and without them there. A type whose extent and packed are 0 has elements without bytes: any
@@ -843,41 +844,39 @@ NBCOLL_API int nbcoll_op_applies(nbcoll_op op, nbcoll_type type);
  * Below, P is the number of ranks, r each of them; send_r is the send buffer of rank r. Counts are in elements of
  * `type`, and so are displacements.
  *
- * Buffers are the caller's; from the start to the end of the operation they are lent: neither read receive buffers
- * nor write any of them. Arrays of counts, displacements and types are lent in the same way, a persistent request's
- * from _init until it is freed: they are not copied. Buffers, arrays and counts that a rank does not use (the send
- * buffer of a scatter away from its root) are not looked at and may be anything. A rank's send and receive buffer do
- * not overlap, nor do blocks that it receives; blocks that it sends may. Counts may be zero, also some of them; a
+ * From the start to the end of an operation the library owns its buffers: neither read receive buffers nor write any of
+ * them. The same holds for arrays of counts, displacements and types, which are not copied; those of a persistent
+ * request stay the library's from _init until it is freed. Buffers, arrays and counts that a rank does not use (the
+ * send buffer of a scatter away from its root) are not looked at and may be anything. A rank's send and receive buffer
+ * do not overlap, nor do blocks that it receives; blocks that it sends may. Counts may be zero, also some of them; a
  * buffer without elements may be null, an array may not.
  *
  * NBCOLL_IN_PLACE as send buffer (scatter, scatterv: as the root's receive buffer) means that this rank's contribution
- * already stands where its result belongs; where operands are combined, and in alltoall, alltoallv and alltoallw: that
- * the receive buffer holds the contribution and the result replaces it. Each rank chooses for itself.
+ * already stands where its result belongs. In reductions, alltoall, alltoallv and alltoallw it means that the receive
+ * buffer holds the contribution, and the result replaces it. Each rank chooses for itself.
  *
  * Ranks may use different forms for the same operation. In scatterv and gatherv without NBCOLL_COUNTS_KNOWN, and in
  * alltoallv and alltoallw, the start of a type that packs needs memory for this rank's packed blocks (ERR_MEMORY, and
  * nothing has changed), unless an earlier start of the same call left enough.
  *
- * All ranks pass the same root; where operands are combined, the same op, count and type; elsewhere as many bytes, of
- * whatever types: some may count numbers and some bytes. What counts is what travels, of types that pack the packed
- * elements. A difference ends the operation with ERR_MISMATCH on all ranks where it has not ended: when a message or a
- * piece of shared memory shows it, else within 200 ms of the last of the calls, since a rank that waits for another
- * asks that one what it runs, or reads it from shared memory. Without shared memory a rank answers only while it is
- * inside calls that progress; what one that computes has called is found out when it calls again. A rank that has not
- * come to the operation is no difference, however long it takes; one that has freed the communicator is, for those who
- * wait for it. After the first difference the ranks are out of step: what all of them had started before it still ends
- * as it should, further starts on the communicator get ERR_MISMATCH. A difference between operations that have ended
- * before anything could be compared is found with the next one for which two of the ranks that differ exchange
- * anything: with little data a scatter on one and a gather on the other, or a bcast with two roots, may both be OK, and
- * the allreduce behind them gets ERR_MISMATCH. NBCOLL_CHECKED finds each difference in the operation itself. Before an
- * operation ends so, the ranks tell each other what they have called, for which it waits 100 ms at most:
- * nbcoll_comm_failure then names the one that differs from most, in the first operation in which it does. A start that
- * is refused does not wait: what the others have called may not be known yet.
+ * All ranks pass the same root. In reductions they pass the same op, count and type. Elsewhere they pass as many bytes,
+ * of any types: some may count numbers and some bytes. What counts is what travels, for types that pack the packed
+ * elements. A difference ends the operation with ERR_MISMATCH on all ranks where it has not ended. A message or a piece
+ * of shared memory shows it at once. Else it takes up to 200 ms from the last of the calls: a waiting rank asks the
+ * others what they run, or reads that from shared memory. Without shared memory a rank answers only while it is inside
+ * calls that progress. A rank that has not started the operation is no difference, however late it is; a rank that has
+ * freed the communicator is one. After the first difference the ranks are out of step: operations that all had started
+ * before still end as they should, further starts on the communicator get ERR_MISMATCH. With little data operations may
+ * end before anything can be compared: a scatter on one rank and a gather on the other, or a bcast with two roots, may
+ * both be OK, and the allreduce after them gets ERR_MISMATCH. NBCOLL_CHECKED finds each difference in the operation
+ * itself. Before an operation ends with ERR_MISMATCH it waits up to 100 ms while the ranks tell each other what they
+ * have called: nbcoll_comm_failure then names the rank that differs from most, in the first operation in which it does.
+ * A refused start does not wait: what the others have called may not be known yet.
  *
- * Where each rank passes counts of its own, what a rank sends to another must be as many bytes as that one receives
- * from it: else the operation ends with ERR_MISMATCH, before any of these bytes is written; others go on. Not told
- * apart are operations of the host's that all commute, or all do not; nor types that they combine, if their sizes are
- * equal.
+ * Where each rank passes its own counts, a rank must send as many bytes to another as that one receives from it: else
+ * the operation ends with ERR_MISMATCH before any of these bytes is written, and other operations go on. The library
+ * does not tell the host's operations apart, except by whether they commute, nor the types that they combine, except by
+ * size.
  *
  * Errors at the call: ERR_NULL (comm, request or a needed array), ERR_ROOT, ERR_TYPE, ERR_OP, ERR_BUFFER (null; in
  * place where that means nothing; or, where there are no displacements, the same for both), ERR_COUNT (bytes overflow,
@@ -886,9 +885,9 @@ NBCOLL_API int nbcoll_op_applies(nbcoll_op op, nbcoll_type type);
  * the ranks are out of step), ERR_PEER_LOST (the communicator is broken), ERR_MEMORY, ERR_LIMIT (the context has 2^30
  * requests), ERR_FORKED.
  *
- * Whether a buffer is memory that this rank may read, or write, no call can tell. Where the kernel copies and refuses,
- * the operation ends with ERR_FAULT on all ranks that have not ended it, nbcoll_failure names the rank whose buffer
- * that was, and the communicator goes on; where the library copies, the program gets SIGSEGV (see shm.h). */
+ * No call can tell whether this rank may read, or write, a buffer's memory. If the kernel copies and refuses, the
+ * operation ends with ERR_FAULT on all ranks that have not ended it, nbcoll_failure names the rank with that buffer,
+ * and the communicator goes on. If the library copies, the program gets SIGSEGV (see shm.h). */
 #define NBCOLL_IN_PLACE ((void *)(intptr_t)-1)
 
 /* Ends on a rank only after every rank has started it. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Nodes: which ranks are near each other. A node is what shares memory, or what the host says. The authors of
- * algorithms ask a table of them, which all ranks have alike, and which never changes; each answer takes constant time.
+ * Nodes: which ranks are near each other. The ranks of a node share memory, or the host says what a node is. Algorithms
+ * ask a table of nodes, which is equal on all ranks and never changes; each answer takes constant time.
  *
- * Builders find the table at `b->nodes`. It is never null: where nothing was said, one node has all ranks. A table
- * says nothing about what ranks of a node can do with each other: an exposure to a rank that shares no memory is
- * lowered, whatever the table says (schedule.h).
+ * Builders find the table at `b->nodes`. It is never null: by default one node has all ranks. The table does not say
+ * whether ranks of a node share memory: an exposure to a rank that shares none becomes messages, whatever the table
+ * says (schedule.h).
  *
- * Domains are a further level: what ranks of one node have in common beside it, a cache or near memory: a table of the
- * same kind, of all ranks, each of whose "nodes" is a part of a node. So an algorithm by domains goes by that
- * table, and has an algorithm by nodes run between the leaders of domains (nbcoll_within), whose nodes are the nodes.
+ * Domains are a further level: ranks of one node that share a cache or near memory. They are a table of the same kind,
+ * of all ranks, whose "nodes" are parts of nodes. An algorithm by domains goes by that table, and builds an algorithm
+ * by nodes between the leaders of domains (nbcoll_within).
  */
 #include "nbcoll.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Programs: a collective, on one rank, as tables of tasks that somebody else executes than the rank: a network card, or
- * an agent. Once started, a program needs nothing more of its rank. A compiler makes it of the schedules of all ranks:
+ * Programs: a collective, on one rank, as tables of tasks that an agent, or a network card, executes in place of the
+ * rank. Once started, a program needs nothing more of its rank. A compiler makes it of the schedules of all ranks:
  *
  *     nbcoll_program_config config = {.size = sizeof config};
  *     nbcoll_refusal why = {.size = sizeof why};
@@ -19,8 +19,8 @@
  *                      queue. Its entries are consumed by the waits of one queue
  *   management queue   a queue without a peer: waits, enables and calculations, each done when the one before is
  *
- * Two ranks that talk have a *connection* of three queue pairs: eager, clear-to-send and bulk. Where every pair of
- * ranks of the operation that talks does so both ways, a connection serves both; else there is one for each direction.
+ * Two ranks that talk have a *connection* of three queue pairs: eager, clear-to-send and bulk. If all pairs of ranks of
+ * the operation that talk do so both ways, a connection serves both directions; else there is one for each direction.
  *
  *   eager        messages of up to `threshold` bytes. Receives are posted before the operation is known, hence of one
  *                size, into eager buffers; a longer message is several tasks. What came stays there: later sends and
@@ -63,11 +63,11 @@ typedef struct nbcoll_program_config {
     uint64_t tasks;          /* that a rank may post for a program, */
     uint64_t queue_pairs;    /* that a rank may have for all operations in flight, those of connections, */
     uint64_t buffers;        /* and eager buffers, likewise. 0: any number */
-    int keeps_scratch;       /* 1: what is left in scratch memory lies there at the end, as what is left in the receive
-                                buffer: for somebody who reads it there. 0: it may lie anywhere */
-    int in_parts; /* 1: of schedules whose ranks expose memory within nodes (nbcoll_builder_config.shares) the programs
-                     are those of the part between nodes alone: of each rank's messages, and the steps on paths between
-                     them; keeps_scratch is 1. Ranks without a part in that get programs without tasks. 0: of all */
+    int keeps_scratch;       /* 1: at the end the program leaves in scratch memory what the schedule leaves there, for
+                                others to read. 0: it may lie anywhere */
+    int in_parts; /* 1: for schedules whose ranks expose memory within nodes (nbcoll_builder_config.shares): compile
+                     only the inner part, between nodes, that is each rank's messages and the steps on paths between
+                     them; keeps_scratch is 1. Ranks without such steps get programs without tasks. 0: compile all */
 } nbcoll_program_config;
 
 /* Append-only: why an operation is not offloaded. */
@@ -113,10 +113,9 @@ typedef struct nbcoll_refusal {
 } nbcoll_refusal;
 
 /* Makes the programs of ranks first..first + count - 1 of an operation from the schedules of all of its ranks, which it
- * does not keep; the caller frees each of out[0..count-1] by nbcoll_program_free. Whatever is refused on one rank is
- * refused on all. What all ranks must agree on, since the tasks of a rank stand in an order that cannot wait for itself
- * over any ranks, follows from the schedules alone: who compiles rank 3 on rank 3 gets what who compiles it elsewhere
- * does. Time and memory grow with the steps of all ranks.
+ * does not keep. The caller frees each of out[0..count-1] by nbcoll_program_free. What is refused on one rank is
+ * refused on all. The result follows from the schedules alone: compilation of rank 3 gives the same program on every
+ * rank. That keeps the ranks' orders of tasks free of circles. Time and memory grow with the steps of all ranks.
  *
  * `why`: may be null; with OK its reason is NONE. Errors: ERR_UNSUPPORTED (refused: *why says the reason), ERR_NULL,
  * ERR_CONFIG (a size), ERR_RANK (schedules[r] is not built for rank r of so many; no such ranks to compile),
@@ -212,7 +211,8 @@ typedef struct nbcoll_program_info {
 } nbcoll_program_info;
 
 /* Errors: ERR_NULL, ERR_CONFIG (size). The views live as long as the program. Out of range: null. The copies are CALC
- * tasks, to be made when all management queues and all sends have ended, in any order. Then the program has ended. */
+ * tasks: the executor makes them, in any order, when all management queues and all sends have ended. Then the program
+ * has ended. */
 NBCOLL_API nbcoll_status nbcoll_program_query(const nbcoll_program *program, nbcoll_program_info *out);
 NBCOLL_API const nbcoll_queue_view *nbcoll_program_queue(const nbcoll_program *program, uint32_t queue);
 NBCOLL_API const nbcoll_task *nbcoll_program_copy(const nbcoll_program *program, uint32_t copy);
@@ -222,11 +222,10 @@ NBCOLL_API const char *nbcoll_task_name(nbcoll_task_kind kind);
 
 /* ---- executing ------------------------------------------------------------------------------------------------- */
 
-/* An agent executes the programs of one rank over the optional group of a transport's that has queue pairs
- * (nbcoll_offload in transport.h): it is told where the wait of a program's management queue has come to, and does what
- * stands behind it; of what arrives it looks at nothing, so it may combine, and never decides. It is a thing to be
- * called: by a driver (nbcoll_driver_add_agent in driver.h) or a thread of the host's own, so that the rank may do what
- * it likes, or by the rank itself. */
+/* An agent executes the programs of one rank over a transport's queue pairs (nbcoll_offload in transport.h). When a
+ * wait of a management queue is over, it executes the tasks behind that wait. It may combine data that arrives, but
+ * never decides by it. Somebody must call the agent: a driver (nbcoll_driver_add_agent in driver.h), a thread of the
+ * host, or the rank itself. */
 typedef struct nbcoll_agent nbcoll_agent;
 typedef struct nbcoll_program_run nbcoll_program_run;
 
@@ -244,27 +243,28 @@ typedef struct nbcoll_agent_config {
     uint32_t in_flight;      /* programs at a time; others wait in order; 0: 1 */
 } nbcoll_agent_config;
 
-/* Opens an agent over an endpoint, which must outlive it; others may use that, too, and a context own it, which is then
- * freed after the agent is closed. Before, it is ERR_BUSY, if the context owned the endpoint when the agent was opened
- * or got a program, or has made a communicator or relays with it. The agent takes queue pairs as programs first need
- * them, with receives posted in eager buffers, and keeps them. Of an endpoint's agents one gets programs, until it is
- * closed on all ranks: those of others would need queue pairs of the same numbers, and end with ERR_DUPLICATE or meet
- * the wrong ones. Errors: ERR_NULL, ERR_CONFIG, ERR_UNSUPPORTED (the transport has no queue pairs), ERR_MEMORY. */
+/* Opens an agent over an endpoint, which must outlive it. Others may use the endpoint, and a context may own it: close
+ * the agent before the context is freed. Freeing the context before is ERR_BUSY if the context owned the endpoint when
+ * the agent was opened or got a program, or if it has made a communicator or relays with the agent. The agent opens
+ * queue pairs when programs first need them, with receives posted in eager buffers, and keeps them. Give programs to
+ * one agent of an endpoint only, until it is closed on all ranks: programs of another one would need queue pairs of the
+ * same numbers, and end with ERR_DUPLICATE or meet the wrong ones. Errors: ERR_NULL, ERR_CONFIG, ERR_UNSUPPORTED (the
+ * transport has no queue pairs), ERR_MEMORY. */
 NBCOLL_API nbcoll_status nbcoll_agent_open(nbcoll_endpoint *ep, const nbcoll_agent_config *config, nbcoll_agent **out);
 
-/* Closes all queue pairs. Not while another thread is inside. Null is accepted. Errors: ERR_BUSY (the end of a run has
- * not been reported; it is in a driver; or relays that it is to move are still being opened, or, where the agent is
- * another process, have not been closed). */
+/* Closes all queue pairs. No other thread may be inside. Null is accepted. Errors: ERR_BUSY (the end of a run has not
+ * been reported; it is in a driver; relays that it is to move are still being opened, or, if the agent is another
+ * process, are not closed). */
 NBCOLL_API nbcoll_status nbcoll_agent_close(nbcoll_agent *agent);
 
-/* Starts a program on these buffers, as nbcoll_schedule_start does a schedule. All ranks start the same operations in
+/* Starts a program on these buffers, as nbcoll_schedule_start starts a schedule. All ranks start the same operations in
  * the same order. Program and buffers stay as they are until the run has ended. Other threads may be in
- * nbcoll_agent_progress and nbcoll_agent_test, none in another start: so while a communicator has the agent whose
- * context any thread may enter, no other thread may be in a call that starts or makes an operation there. Errors:
+ * nbcoll_agent_progress and nbcoll_agent_test, but in no other start. If a communicator of a context made with
+ * NBCOLL_ANY_THREAD has the agent, no other thread may be in a call that starts or makes an operation there. Errors:
  * ERR_NULL, ERR_RANK (it is not for this rank of so many), ERR_BUFFER (null, and the program touches it), ERR_CONFIG
  * (other eager buffers), ERR_LIMIT (more messages on a queue pair than `depth`), ERR_PEER_LOST, ERR_CANCELLED,
- * ERR_TRANSPORT (the agent has failed before), ERR_MEMORY; after any of them nothing is posted, and peers that have
- * started theirs wait, until this rank's endpoint is closed: then they end with ERR_PEER_LOST. */
+ * ERR_TRANSPORT (the agent has failed before), ERR_MEMORY; after any of them nothing is posted. Peers that have started
+ * their programs wait until this rank closes its endpoint: then these end with ERR_PEER_LOST. */
 NBCOLL_API nbcoll_status nbcoll_agent_start(nbcoll_agent *agent, const nbcoll_program *program, const void *send,
                                             void *recv, nbcoll_program_run **out);
 
@@ -286,48 +286,48 @@ NBCOLL_API int nbcoll_agent_progress(nbcoll_agent *agent);
 
 /* Has the run ended? Makes the copies of its end, so it belongs to the rank. By any one thread; not NBCOLL_PENDING: the
  * run is gone. OK, or ERR_PEER_LOST (a peer has closed a queue pair that the program needed), ERR_CANCELLED,
- * ERR_TRANSPORT, ERR_LIMIT, ERR_MEMORY: then the agent has failed, its queue pairs are closed, so that no peer can
- * touch memory of its programs any more, and peers that need it learn of it, also those of programs that had not begun
+ * ERR_TRANSPORT, ERR_LIMIT, ERR_MEMORY: then the agent has failed. Its queue pairs are closed, so that no peer can
+ * touch memory of its programs any more. Peers that need it learn of it, also those of programs that had not begun
  * here. ERR_NULL. */
 NBCOLL_API nbcoll_status nbcoll_agent_test(nbcoll_program_run *run);
 
-/* Ends all programs, those half way too: with the next progress the queue pairs are closed. Any thread. Errors:
- * ERR_NULL. */
+/* Ends all programs, also those under way: the next progress closes the queue pairs. Any thread. Errors: ERR_NULL. */
 NBCOLL_API nbcoll_status nbcoll_agent_cancel(nbcoll_agent *agent);
 
 /* ---- agents that are processes ---------------------------------------------------------------------------------- */
 
-/* One process executes the programs of all ranks of a node, which then go on when their rank is stopped, and moves
- * relays (relay.h), by which a node whose ranks are all stopped still passes on what others send. `nbcoll run --agent`
- * starts it (launch.h), or the host; the library starts no process. It has one end of a pair of sockets (socketpair:
- * AF_UNIX, SOCK_SEQPACKET) for each rank, and that rank the other one. That a process ends is seen, and, where no other
- * one has a copy of its socket, that it closes that or becomes another program.
+/* One process executes the programs of all ranks of a node, which then go on while their ranks are stopped. It also
+ * moves relays (relay.h): the node forwards data even if all its ranks are stopped. `nbcoll run --agent` or the host
+ * starts the process; the library does not. The process has one end of a socket pair (AF_UNIX, SOCK_SEQPACKET) for each
+ * rank, and that rank has the other end. Each side notices when the other process ends. If no other process has a copy
+ * of a socket, it also notices when the other side closes it or calls exec.
  *
  *     the agent's process:   nbcoll_agent_serve(&config)
  *     a rank:                nbcoll_agent_attach(endpoint, &config, &agent), then all as with an agent of its own
  *
- * A rank writes program and place of the buffers into memory that both have mapped; the process makes the copies of
- * the program's end, too. Buffers lie in memory from nbcoll_mem_alloc, where the endpoint that it is of tells a file of
- * it (shm does), or are copied there and back, if they reach no further than `copied` bytes; back only what the program
- * writes. */
+ * A rank writes the program, and where its buffers lie, into memory that both have mapped; the process also makes the
+ * copies at the program's end. The process reaches buffers from nbcoll_mem_alloc if their endpoint has a file of that
+ * memory (shm has). Other buffers are copied there and back, up to `copied` bytes; only what the program writes is
+ * copied back. */
 
-/* What comes to the endpoints comes from outside, over a device: while a program has not ended the process looks each
- * 20 us, rather than sleep until a rank has something. Without it nothing moves but by calls of the process. */
+/* Data comes to the endpoints from outside, over a device: while a program has not ended the process looks each 20 us,
+ * instead of sleeping until a rank has something. Without this flag only calls of the process move data. */
 #define NBCOLL_SERVE_OUTSIDE 1u
 
 typedef struct nbcoll_serve_config {
     size_t size;
     const nbcoll_agent_config *agent;   /* may be null: the defaults. Ranks need not know it */
-    nbcoll_endpoint *const *endpoints;  /* [count]: the ends, in this process, over whose queue pairs the programs of a
-                                           rank go: loopback's, or, with OUTSIDE, verbs' */
+    nbcoll_endpoint *const *endpoints;  /* [count]: the endpoints, in this process, over whose queue pairs the programs
+                                           of a rank go: of loopback, or, with OUTSIDE, of verbs */
     const int *sockets;                 /* [count]: to the ranks of those */
     int count;
     uint32_t programs; /* of a rank, that have been started and not been reported; also sets of relays; 0: 32 */
     size_t tables;     /* bytes for those of one program, or of relays; 0: 65536 */
     size_t copied;     /* bytes of the longest buffer that is copied; 0: 16384 */
     uint32_t flags;
-    size_t scratch; /* bytes for the scratch memory of a rank's operations by nodes in three parts, of all together that
-                       are under way; as many for the ranks of all nodes; 0: 1 MiB. At most 1 GiB, as the two above */
+    size_t scratch; /* bytes of scratch memory that ranks and agent share, for all of a rank's hierarchical operations
+                       in three parts that are under way; the same on all nodes; 0: 1 MiB. At most 1 GiB, as the two
+                       above */
 } nbcoll_serve_config;
 
 /* Memory: of each rank programs * (tables + 2 copied) + scratch bytes, with the defaults 3 + 1 MiB, from the beginning,
@@ -346,12 +346,12 @@ typedef struct nbcoll_serve_config {
  * as do two operations at a time. Longer ones are not refused: they are programs as a whole (SCRATCH, says
  * nbcoll_comm_offloads), on memory of the process's own. So more is for those who have measured that it pays. */
 
-/* Executes the programs of these ranks, until all have gone; sleeps while there is nothing to do. While relays stand,
- * and nothing moves, it looks again after 20 us to 1 ms, since ranks that hand over do not wake it. The endpoints and
- * sockets are its own from the call on, also after an error: each is closed when its rank has gone, so that others
- * which need it learn of it. A rank that dies ends its own programs half way, and those that need it with
- * ERR_PEER_LOST. OK, or, before anything is executed: ERR_NULL, ERR_CONFIG, ERR_UNSUPPORTED (no queue pairs, or the
- * system has no memfd), ERR_MEMORY. */
+/* Executes the programs of these ranks, until all have gone; sleeps while there is nothing to do. While relays are open
+ * and nothing moves, it looks again after 20 us to 1 ms, since ranks do not wake it when they hand data over. It owns
+ * the endpoints and sockets from the call on, also after an error. It closes each when its rank has gone, so that peers
+ * learn of it. If a rank dies, its own programs end at once, and programs that need it end with ERR_PEER_LOST. OK, or,
+ * before anything is executed: ERR_NULL, ERR_CONFIG, ERR_UNSUPPORTED (no queue pairs, or the system has no memfd),
+ * ERR_MEMORY. */
 NBCOLL_API nbcoll_status nbcoll_agent_serve(const nbcoll_serve_config *config);
 
 typedef struct nbcoll_attach_config {
@@ -359,18 +359,18 @@ typedef struct nbcoll_attach_config {
     const nbcoll_host *host; /* may be null; copied. `log` is told why a start is refused */
     int socket;              /* the agent's from the call on, also after an error */
     uint64_t timeout;        /* ns until the process must have answered; 0: a minute; NBCOLL_FOREVER */
-    nbcoll_endpoint *memory; /* of this rank: the process is to share its memory, if a communicator has endpoints before
-                                the agent's (nbcoll_mem_alloc takes from the first that shares any). Null: the agent's
-                                own. Not needed after the call */
+    nbcoll_endpoint *memory; /* the endpoint whose memory the process shares, if a communicator has endpoints before the
+                                agent's (nbcoll_mem_alloc takes memory from the first that shares any). Null: the
+                                agent's own. Not needed after the call */
 } nbcoll_attach_config;
 
-/* An agent whose programs that process executes, for the endpoint's rank. nbcoll_agent_progress has nothing to do
- * there. nbcoll_agent_close tells the process that the rank has gone; the endpoint may be closed before. Differences:
- * nbcoll_agent_start is refused with ERR_BUFFER for buffers that cannot be named, and with ERR_LIMIT while `programs`
- * have not been reported; ERR_PEER_LOST is also said of the process: if it ends, each program and each start ends so;
- * one thread at a time may be in nbcoll_agent_test, whatever the run, beside one that starts. Errors: ERR_NULL,
- * ERR_CONFIG, ERR_RANK (it serves another rank there, or one of so many), ERR_ABI (another version), ERR_TIMEOUT,
- * ERR_PEER_LOST (it has ended), ERR_TRANSPORT, ERR_MEMORY. */
+/* An agent for the endpoint's rank whose programs that process executes. nbcoll_agent_progress does nothing there.
+ * nbcoll_agent_close tells the process that the rank has gone; the endpoint may be closed before. Differences to other
+ * agents: nbcoll_agent_start returns ERR_BUFFER for buffers that the process cannot reach, and ERR_LIMIT while the ends
+ * of `programs` programs have not been reported. If the process ends, each program and each start ends with
+ * ERR_PEER_LOST. One thread at a time may be in nbcoll_agent_test, whatever the run, beside one that starts. Errors:
+ * ERR_NULL, ERR_CONFIG, ERR_RANK (it serves another rank there, or one of so many), ERR_ABI (another version),
+ * ERR_TIMEOUT, ERR_PEER_LOST (it has ended), ERR_TRANSPORT, ERR_MEMORY. */
 NBCOLL_API nbcoll_status nbcoll_agent_attach(nbcoll_endpoint *ep, const nbcoll_attach_config *config,
                                              nbcoll_agent **out);
 
@@ -381,54 +381,55 @@ NBCOLL_API nbcoll_status nbcoll_agent_takes(const nbcoll_agent *agent, const nbc
 
 /* ---- communicators with an agent ------------------------------------------------------------------------------- */
 
-/* Where nbcoll_comm_config.agent names an agent, collectives of the communicator become programs, which are compiled at
- * the first call, as all ranks do, and kept with its schedules; a start hands the program to the agent. It ends without
- * this rank, which sees it in test, wait or progress. What is refused runs on the host's engine, on all ranks alike; so
- * does what the program builds itself. A driver or a thread of the host calls nbcoll_agent_progress, which wakes a rank
- * that sleeps in a wait or on nbcoll_fd.
+/* If nbcoll_comm_config.agent names an agent, collectives of the communicator become programs. Each rank compiles a
+ * program at the first call, and keeps it with its schedules; a start hands the program to the agent. The program ends
+ * without this rank, which sees the end in test, wait or progress. What is refused runs on the host's engine, on all
+ * ranks alike; so do schedules that the host builds itself. A driver or a thread of the host calls
+ * nbcoll_agent_progress, which wakes a rank that sleeps in a wait or on nbcoll_fd.
  *
- *   - The agent is of the communicator's last endpoint, whose ranks are its ranks, in order; it stays open until that
- *     is freed. Else the communicator's creation is refused: ERR_UNSUPPORTED. An endpoint has one communicator with an
- *     agent at a time (what is made of one has none): while another one has not been freed, it is ERR_BUSY. The next
- *     one gets another agent, opened when all ranks have closed theirs; but after an agent has failed its endpoint
- *     keeps traces of queue pairs by which programs of a later one may end with ERR_PEER_LOST.
- *   - Programs come to the agent in the order of their starts, which is the same on all ranks; in a context made with
- *     NBCOLL_ANY_THREAD threads that share the communicator see to that, as for all operations. A driver of the context
- *     wakes those that wait when a program has ended; it need not be the driver that has the agent.
- *   - An algorithm by nodes (select.h), where the ranks of each node share memory, is carried out in three parts: ranks
- *     of a node meet in memory, the agents of the leaders do what is between nodes, as a program, and the result goes
- *     from memory to each rank. The first and the last part are the ranks' to progress, in test or wait, by
- *     nbcoll_progress, or by a driver, which then makes the copies; the second one needs none of that. A rank that is
- *     no leader has no program. Programs come to the agent in the order of the calls here, too: one whose node has come
- *     waits for earlier calls whose node has not. Where nodes share no memory, or vectors are cut in segments, all of
- *     such an algorithm is a program: nbcoll_comm_offloads tells.
- *   - Agents are processes on all ranks, with as many bytes of `tables` and `scratch` (nbcoll_serve_config), or on
- *     none: else the creation ends with ERR_MISMATCH. Scratch memory of leaders is a part of `scratch`: an operation by
- *     nodes waits before its first part until earlier ones have left room there. If a rank's is longer than all of
- *     that, all of the operation is a program, on all ranks. Of buffers only those matter that the part between nodes
- *     touches, at leaders. That part waits while `programs` have not been reported.
- *   - All ranks describe their data alike: by a type that packs (which is refused: CALL; but not in an algorithm by
- *     nodes in three parts, whose first and last part pack and unpack) on all of them, or on none; in place on all,
- *     where all may. In an alltoallw a rank all of whose blocks are empty has no type that packs.
- *   - What one rank alone knows does not bring an operation back to its engine, since the programs of others wait for
- *     this rank's: a call with a buffer that an agent's process can neither name nor copy is refused (ERR_BUFFER, and
- *     the reason in words to the agent's `log`, or else to the context's). Like every refused call it has taken no
- *     place in the order: with another buffer it is the same operation still.
+ *   - The agent is opened over the communicator's last endpoint, whose ranks are the communicator's, in order; else the
+ *     creation is refused: ERR_UNSUPPORTED. It stays open until the communicator is freed. An endpoint has one
+ *     communicator with an agent at a time; until that is freed the creation of another one is ERR_BUSY. Communicators
+ *     that are made of it have no agent. The next communicator gets another agent, opened when all ranks have closed
+ *     theirs. After an agent has failed, its endpoint keeps traces of queue pairs, by which programs of a later agent
+ *     may end with ERR_PEER_LOST.
+ *   - The agent gets programs in the order of their starts, which is the same on all ranks. In a context made with
+ *     NBCOLL_ANY_THREAD threads that share the communicator keep that order, as for all operations. A driver of the
+ *     context wakes waiting threads when a program has ended; another driver may have the agent.
+ *   - A hierarchical algorithm (by nodes, select.h) is executed in three parts if the ranks of each node share memory.
+ *     First the ranks of a node meet in memory; then the agents of the leaders execute the part between nodes as a
+ *     program; at last each rank takes the result from memory. The ranks progress the first and the last part, in test
+ *     or wait, by nbcoll_progress, or by a driver, which then makes the copies. The second part needs none of that. A
+ *     rank that is no leader has no program. The agent gets these programs in the order of the calls, too: a program
+ *     that is ready waits for those of earlier calls. If nodes share no memory, or vectors are cut in segments, all of
+ *     such an algorithm is one program: nbcoll_comm_offloads tells.
+ *   - Either all ranks' agents are processes, with equal `tables` and `scratch` (nbcoll_serve_config), or none is: else
+ *     the creation ends with ERR_MISMATCH. Leaders take scratch memory from `scratch`: a hierarchical operation waits
+ *     before its first part until earlier ones have left room there. If one rank needs more than all of it, the whole
+ *     operation is one program, on all ranks. Only buffers that the part between nodes touches, at leaders, must be
+ *     reachable. That part waits while the ends of `programs` programs have not been reported.
+ *   - All ranks describe their data alike: all pass a type that packs, or none does; all that may are in place, or none
+ *     is. Types that pack are refused (CALL), but not in a hierarchical algorithm in three parts, whose first and last
+ *     part pack and unpack. In an alltoallw a rank all of whose blocks are empty has no type that packs.
+ *   - A reason that only one rank knows does not bring an operation back to the engine, since the programs of the other
+ *     ranks wait for this rank's. A call with a buffer that an agent's process can neither reach nor copy is refused
+ *     with ERR_BUFFER; the agent's `log`, or else the context's, gets the reason in words. Like every refused call it
+ *     takes no place in the order: a call with another buffer is still the same operation.
  *   - Compiling takes memory for all ranks' programs; starting, for as many as are open at once, which is kept.
- *   - nbcoll_cancel of such an operation, also of one in three parts, or the loss of a rank, ends all that the agent
- *     has, since its queue pairs keep one order of all programs: with ERR_CANCELLED or ERR_PEER_LOST, where without
- *     agents a cancelled operation ends alone. Queue pairs are closed, so that nothing is written afterwards; peers
- *     learn of it by that, those with whom there was none yet by a message, as soon as a call of this rank has seen the
- *     end, and end with ERR_PEER_LOST. From then on starts of what would be a program are refused with that status
- *     (ERR_CANCELLED where the agent had no memory), here at once, elsewhere once it is known there, which is noted as
- *     the last failure (nbcoll_last_failure, nbcoll_comm_failure), of no rank unless an operation has ended so.
- *     Operations by nodes, which have their place in the order of the engine's, are started, and end with it. All other
- *     operations go on.
- *   - What needs a rank that has freed the communicator, and has not started it, ends as without agents: with
- *     ERR_MISMATCH, when those who wait for that rank have asked it, which takes about 0.1 s. */
+ *   - nbcoll_cancel of such an operation, also of one in three parts, or the loss of a rank, ends all programs of the
+ *     agent, since its queue pairs keep one order of all of them; without agents a cancelled operation ends alone. They
+ *     end with ERR_CANCELLED or ERR_PEER_LOST. Queue pairs are closed, so that nothing is written afterwards. Peers
+ *     learn of it by that, or, if no queue pair was open to them, by a message as soon as a call of this rank has seen
+ *     the end; their programs end with ERR_PEER_LOST. From then on starts that would be programs are refused with that
+ *     status (ERR_CANCELLED if the agent had no memory), here at once, on other ranks once they know. The refusal is
+ *     noted as the last failure (nbcoll_last_failure, nbcoll_comm_failure), of no rank unless an operation has ended
+ *     so. Hierarchical operations in three parts, which have their place in the engine's order, are started, and end
+ *     with that status. All other operations go on.
+ *   - An operation that needs a rank which has freed the communicator ends as without agents: with ERR_MISMATCH, when
+ *     waiting ranks have asked that rank, which takes about 0.1 s. */
 
-/* Would it be offloaded, if it were called now? OK: yes; *why, which may be null, says in how many parts. Its reason is
- * NONE then, but for an algorithm by nodes that is offloaded as a whole: there it says why not in three parts. Errors:
+/* Would this call be offloaded now? OK: yes; *why, which may be null, says in how many parts. Its reason is NONE then,
+ * except for a hierarchical algorithm that is offloaded as a whole: then it says why not in three parts. Errors:
  * ERR_UNSUPPORTED (no; *why says the reason: CARRIED where relays that carry out the communicator's calls (relay.h)
  * take it, also those that agents move), ERR_NULL, ERR_CONFIG (a size), those of nbcoll_args_complete, of selection and
  * of nbcoll_compile. It keeps nothing. */

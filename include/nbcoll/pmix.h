@@ -52,8 +52,8 @@ NBCOLL_API nbcoll_status nbcoll_pmix_create(const nbcoll_pmix_config *config, in
  * PEER_LOST (a rank has ended, where the launcher says so), MEMORY, TRANSPORT (another error of libpmix). */
 NBCOLL_API nbcoll_status nbcoll_pmix_exchange(void *pmix, const void *mine, void *all, size_t bytes);
 
-/* Leaves the job, if nobody else in the process is in it, like an MPI: launchers take who ends without that for
- * crashed. Null is accepted. */
+/* Leaves the job, unless something else in the process, like an MPI, is in it. A launcher takes a process that ends
+ * without this call for crashed. Null is accepted. */
 NBCOLL_API void nbcoll_pmix_close(nbcoll_pmix *pmix);
 
 #ifdef __cplusplus

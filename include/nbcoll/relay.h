@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Receive-store-replicate: who passes what on to whom, so that a rank which is late holds up nobody but those who need
- * its own data; and relays that do so, driven by the ranks' engines.
+ * Receive-store-replicate: relays forward data through ranks that are late, so that a late rank delays only those that
+ * need its own data. This header has their topologies (who forwards what to whom), and relays that run.
  *
- * A *relay* receives what comes by any of its connections, stores it, and sends it on by all others of its own, at
- * once, again and again: a standing schedule of one RECV and k SENDs which re-arms when they end. It never looks into
- * what it passes on, and does not ask whether its rank has started the operation. A *wiring* is data: the relays of one
- * rank, and to which relays of other ranks they are joined. Relay 0 of a rank has no sources: what the rank itself
- * contributes goes out there. Each block of each rank comes to each other rank exactly once, by one way; that is an
- * allgather, and if one rank only contributes, a broadcast.
+ * A *relay* receives what comes by any of its sources, stores it, and sends it at once to all its destinations, again
+ * and again: a pre-posted (standing) schedule of one RECV and k SENDs, which re-arms when they end. It never looks into
+ * what it forwards, and does not ask whether its rank has started the operation. A *wiring* is a relay topology as
+ * data: the relays of one rank, and to which relays of other ranks they are joined. Relay 0 of a rank has no sources:
+ * it sends what the rank itself contributes. Each block of each rank comes to each other rank exactly once, by one way.
+ * That is an allgather; if only one rank contributes, a broadcast.
  *
  *     nbcoll_wiring *mine;
  *     if (nbcoll_wiring_make(NBCOLL_WIRING_BRUCK, 2, 9, 0, NULL, &mine) == NBCOLL_OK)
@@ -28,18 +28,20 @@
  *   promise      of the first F operations that a rank has not started, all that other ranks contribute comes to all
  *                ranks. Of later ones it waits where it is, without error or loss, until the late rank starts
  *
- * Connections are as many however many operations there are at a time. So nbcoll_play_wirings plays them, with relays
- * that share a rank's store. Those that the ranks' engines run have a store for each origin, and other credits; those
- * that agents run, a store for each node, and twice as many: see nbcoll_relays.
+ * The number of connections does not depend on the number of operations at a time. nbcoll_play_wirings plays relays
+ * with these rules, where all relays of a rank share its store. Relays that the ranks' engines run have a store for
+ * each origin, and other credits. Relays that agents run have a store for each node, and twice as many credits: see
+ * nbcoll_relays.
  *
  * Source: Inozemtsev, "Overlapping Computation and Communication through Offloading in MPI over InfiniBand" (2014),
  * chapter 5, for all wirings but that of a ring, which needs a relay for each hop: one that does not look at what comes
  * cannot know where the ring ends.
  *
- * What is said of wirings is pure but for memory; any thread may call it. A wiring is immutable. Running relays belong
- * to their communicator's context: one thread at a time. Until they are closed that is neither freed nor abandoned
- * (ERR_BUSY), nor is a communicator freed that must outlive them. A rank that cannot wait till others close them
- * declares one of these lost (nbcoll_comm_declare_lost): that breaks them, and they close at once.
+ * Functions on wirings are pure, apart from memory; any thread may call them. A wiring is immutable. Running relays
+ * belong to their communicator's context: one thread at a time. Until they are closed the context cannot be freed or
+ * abandoned (ERR_BUSY), nor can a communicator be freed that must outlive them. A rank that cannot wait until others
+ * close them declares one of these ranks lost (nbcoll_comm_declare_lost): that breaks the relays, and they close at
+ * once.
  */
 #include "nodes.h"
 
@@ -122,8 +124,8 @@ NBCOLL_API void nbcoll_wiring_free(nbcoll_wiring *wiring);
 
 /* ---- running --------------------------------------------------------------------------------------------------- */
 
-/* Relays over a communicator, joined by a wiring: allgathers and broadcasts to which a rank's data come, and by which
- * it passes on that of others, whether it has started them or not. The ranks' engines move them; or agents do.
+/* Relays over a communicator, joined by a wiring. In their allgathers and broadcasts a rank receives and forwards the
+ * data of others whether or not it has started the operation. The ranks' engines move the relays, or agents do.
  *
  *     nbcoll_relays *relays;
  *     nbcoll_relays_config config = NBCOLL_RELAYS_DEFAULTS;
@@ -135,52 +137,50 @@ NBCOLL_API void nbcoll_wiring_free(nbcoll_wiring *wiring);
  *     nbcoll_relays_wait(relays, operation, NBCOLL_FOREVER);
  *     nbcoll_relays_close(relays, NBCOLL_FOREVER);
  *
- * The blocks of each origin have a communicator of their own, their *stream*, on which each fragment is an operation:
- * the relay's one receive, and then its sends, into memory and out of memory of the store. A rank has started 3 F f of
- * them ahead in each stream, and starts another one when it has copied a fragment out: F operations may be under way,
- * and F more, which it has not started, find room. They move whenever its context does: in any of its calls, and by a
- * driver (driver.h) while it computes. Credits go back, one for F f fragments that all ranks have copied out: without
- * them the origin holds back what would find no room. Streams do not share their stores: whoever fills his holds up
- * nobody else's. A fragment has `fragment` bytes on its way, however short what it carries, and 32 more that say of
- * which operation and where in the block it is.
+ * The blocks of each origin have a communicator of their own, their *stream*. On it each fragment is an operation: the
+ * relay's one receive into the store, and then its sends from there. A rank has started 3 F f of them ahead in each
+ * stream, and starts another one when it has copied a fragment out. So F operations may be under way, and there is room
+ * for F more, which the rank has not started. Fragments move whenever the rank's context does: in any of its calls, and
+ * by a driver (driver.h) while it computes. One credit goes back for each F f fragments that all ranks have copied out;
+ * without credits the origin holds fragments back that would find no room. Streams do not share their stores: a full
+ * one delays no other. A fragment takes `fragment` bytes on its way, however short its content, and 32 bytes that name
+ * the operation and the place in the block.
  *
  * Memory of a rank: 3 F f fragments for each rank, and an operation that stands ready for each of them (3 KiB at most,
  * with all that belongs to it), two communicators for each rank, and one for the closing; nothing is allocated after
  * the opening. Connections: those of the wiring.
  *
  * `by_nodes` joins the leaders of the communicator's nodes by the wiring, and each other rank of a node with its leader
- * (nbcoll_wiring_make_nodes). The leader has the store of its node: what comes it shows the node's ranks where it lies,
- * and a place is free when they have copied it, and it is sent on. Where ranks share memory the store lies there
- * (nbcoll_mem_alloc), unless there is too little of it for that and the cells of all streams. Without cells a stream
- * goes by messages. For each stream they take of a rank's shared memory, with up(n) for n rounded up to 128 bytes and L
- * for the rank that leads its node
+ * (nbcoll_wiring_make_nodes). The leader has the store of its node, and publishes there what comes; a place is free
+ * when the node's ranks have copied it and it is sent on. If ranks share memory the store lies there
+ * (nbcoll_mem_alloc), unless there is too little of it for the store and the cells of all streams. A stream without
+ * cells goes by messages. The cells of each stream take of a rank's shared memory, with up(n) for n rounded up to 128
+ * bytes and L for the rank that leads its node
  *
  *     up(4 P) + 128 + up(48 F f + 8 L)   and of who leads others 384 F f more
  *
  * and up(8 P) in all. With the defaults, and with what the closing takes, 64 ranks of one node have 82 KB each, their
  * leader 475 KB, for which shm's default quota has room (nbcoll_shm_quota). Relays that do not go by nodes take cells
- * for the closing alone (nbcoll_cells_bytes of 3 slots and one cell: 4 KB of 16 ranks). Another rank copies fragment
- * after fragment, when it comes. So a rank that leads no node holds up nobody, even if its context does not move at
- * all, until its leader's store is full of a stream: that one is held back then, until it comes. What comes to a node,
- * or leaves it, waits for the leader's context to move. Since little stands ready at another rank, it may learn only as
- * it starts operations that the relays are broken; those whose blocks it has still end well. Where ranks of a node do
- * not share memory, messages go in place of exposures: the store is the leader's likewise, and a few fragments more
- * wait where messages do that nobody awaits.
+ * for the closing alone (nbcoll_cells_bytes of 3 slots and one cell: 4 KB with 16 ranks). A rank that is no leader
+ * copies fragment after fragment when it comes. So it delays nobody, even if its context does not move at all, until
+ * its leader's store is full of a stream; then that stream waits for it. Data that comes to a node, or leaves it, waits
+ * for the leader's context to move. A rank that is no leader may learn only when it starts operations that the relays
+ * are broken; operations whose blocks it has still end well. If ranks of a node do not share memory, messages replace
+ * exposures: the store is the leader's as well, and a few more fragments are kept as unexpected messages.
  *
  *   fragments of a leader       3 F f P
  *   of another rank             3 F f + 2 (P - 1)
  *
  * A fragment takes its `fragment` + 32 bytes in whole lines of 64. The communicator must outlive such relays.
  *
- * A rank that is lost ends all operations that are under way with ERR_PEER_LOST, and all later ones: make other relays
- * over what nbcoll_comm_shrink gives. Whatever breaks the relays of one rank breaks those of all: it tells the others
- * when its next test, wait or closing finds it, and they end with the same status or with ERR_CANCELLED.
+ * If a rank is lost, all operations that are under way, and all later ones, end with ERR_PEER_LOST: make other relays
+ * over what nbcoll_comm_shrink gives. What breaks the relays of one rank breaks those of all: its next test, wait or
+ * closing tells the others, whose operations end with the same status or with ERR_CANCELLED.
  *
- * With `carries` the calls are those of the communicator, and these relays carry out its short ones: from the opening
- * to the closing every allgather and bcast, nonblocking, persistent or blocking, of which a rank (or the root)
- * contributes no more bytes than that, unless a rule of the communicator names another algorithm (select.h). Length and
- * rules are what all ranks know, so that all do alike; they open and close relays at the same place in the order of the
- * communicator's calls.
+ * With `carries` the relays execute the communicator's own short calls: from the opening to the closing every allgather
+ * and bcast, nonblocking, persistent or blocking, in which a rank (or the root) contributes at most `carries` bytes,
+ * unless a rule of the communicator names another algorithm (select.h). All ranks know length and rules, so all decide
+ * alike. They open and close relays at the same place in the order of the communicator's calls.
  *
  *     config.carries = 4096;
  *     nbcoll_relays_open(comm, &config, &relays);
@@ -189,31 +189,32 @@ NBCOLL_API void nbcoll_wiring_free(nbcoll_wiring *wiring);
  *     nbcoll_relays_close(relays, NBCOLL_FOREVER);
  *
  * Requests are like others, and move by any pass over the context: a wait for one of them, nbcoll_progress, a driver.
- * With F under way the next ones wait, in their order; there may be any number of them. The first F of them that a rank
- * has not started reach it, and by it others, while it makes passes or has a driver. Where any thread may call the
- * context, any may call these. After a deadline nbcoll_comm_failure names the first rank whose block has not come (-1:
- * the call waits for room), though not where that rank is. What differs:
+ * With F under way the next ones wait, in their order; their number has no limit. A rank receives and forwards the data
+ * of the first F calls that it has not started, while it makes passes or has a driver. If any thread may call the
+ * context, any thread may make these calls. After a deadline nbcoll_comm_failure names the first rank whose block has
+ * not come (-1: the call waits for room), though not where that rank is. What differs:
  *
- *   - one that is cancelled, also by the deadline of a blocking call, ends with ERR_CANCELLED on all ranks where it has
- *     not ended. On a rank that starts it later it ends so, too, or well, if all blocks are there. The others go on.
- *     One that waits for room ends in its turn;
- *   - one that is cancelled before the relays are there ends them on all ranks: all that are under way, and all later
- *     ones, end with ERR_CANCELLED, until relays are closed. So do a loss (ERR_PEER_LOST) and ranks out of step
- *     (ERR_MISMATCH);
- *   - where elements travel packed F P blocks of `carries` bytes, and up to 64 bytes for each of the F, are needed, in
- *     which blocks are put together. The first such call of a rank takes them (ERR_MEMORY: it has not begun here), the
- *     closing gives them back. If packing fails the call ends with ERR_CALL, on other ranks as if it were cancelled; if
- *     unpacking does, on this rank alone;
- *   - a start of a persistent request of theirs is ERR_REQUEST when they are closed, also while others are open. One
- *     that was made before them goes on by its schedule;
+ *   - a call that is cancelled, also by the deadline of a blocking call, ends with ERR_CANCELLED on all ranks where it
+ *     has not ended. On a rank that starts it later it ends so, too, or well, if all blocks are there. Other calls go
+ *     on. A cancelled call that waits for room ends in its turn;
+ *   - a call that is cancelled before the relays are open breaks them on all ranks: all calls under way, and all later
+ *     ones, end with ERR_CANCELLED, until relays are closed. A lost rank (ERR_PEER_LOST) and ranks out of step
+ *     (ERR_MISMATCH) break them likewise;
+ *   - types that pack need memory: F P blocks of `carries` bytes, and up to 64 bytes for each of the F. The first such
+ *     call of a rank takes it (ERR_MEMORY: the call has not begun here), the closing gives it back. If packing fails
+ *     the call ends with ERR_CALL here, and on other ranks as if it were cancelled; if unpacking fails, it ends so on
+ *     this rank alone;
+ *   - a persistent request that was made while they were open cannot be started after they are closed (ERR_REQUEST),
+ *     also while other relays are open. A persistent request that was made before they were opened goes on by its
+ *     schedule;
  *   - the communicator must outlive them. It has one such set of relays at a time.
  *
- * With `by_agents`, with or without `carries`, agents of the nodes (offload.h) move them instead: each node has one,
- * which its first rank gives, the node's leader. The wiring is that of the nodes, each one as if it were one rank
- * (nbcoll_comm_nodes); a relay is shared receives of the transport's (nbcoll_offload in transport.h), a connection a
- * queue pair. What comes lies in a store that the ranks of the node share, is sent on at once, and is copied by each of
- * them when it has started the operation: ranks need call nothing so that the node relays, nor that it receives, only
- * the agent must.
+ * With `by_agents`, with or without `carries`, agents of the nodes (offload.h) move them instead: each node has one
+ * agent, which its first rank, the leader, gives. The wiring joins the nodes as if each were one rank
+ * (nbcoll_comm_nodes). A relay is a set of shared receives of the transport (nbcoll_offload in transport.h), a
+ * connection a queue pair. Data that comes lies in a store that the ranks of the node share. The agent sends it on at
+ * once; each rank copies it when it has started the operation. The node receives and forwards while its ranks call
+ * nothing; only the agent must move.
  *
  *     nbcoll_agent_open(endpoint, &agent_config, &config.agent);          on the first rank of each node
  *     config.by_agents = 1;                                               on all
@@ -226,11 +227,11 @@ NBCOLL_API void nbcoll_wiring_free(nbcoll_wiring *wiring);
  * that all n have copied, and that is sent on, receives again, and its credit goes back; until then its sender waits.
  * What differs:
  *
- *   - a rank that contributes nothing to a broadcast sends a fragment of no bytes, by which others know that it has
- *     started it. Until all have, the operation is one of the F under way: it ends as soon as the root's block has
- *     come, but the F-th one behind it cannot be started (ERR_BUSY);
- *   - what is opened is one communicator. The host goes on to move the agents until relays have been opened, and until
- *     they are closed; who moves its agent itself waits by nbcoll_relays_test, and closes with timeout 0;
+ *   - a rank that contributes nothing to a broadcast sends a fragment of no bytes, which tells others that it has
+ *     started the broadcast. Until all ranks have, the operation counts among the F under way: it ends when the root's
+ *     block has come, but the F-th one after it cannot be started (ERR_BUSY);
+ *   - one communicator is opened. The host moves the agents until relays have been opened, and until they are closed. A
+ *     rank that moves its agent itself waits by nbcoll_relays_test, and closes with timeout 0;
  *   - what a leader lacks is told to all ranks before any agent opens anything: ERR_UNSUPPORTED (its agent is null, or
  *     not of this rank of the communicator's last endpoint; the transport has no shared receives; ranks of its node, or
  *     the agent's process, share no memory), ERR_MEMORY, ERR_LIMIT (1024 connections from one node to another; tables
@@ -239,32 +240,33 @@ NBCOLL_API void nbcoll_wiring_free(nbcoll_wiring *wiring);
  *     (others have what the device had left: the log says of what), ERR_TRANSPORT, and ERR_DUPLICATE (relays are still
  *     open that the same rank led 2^20 openings ago). An agent's process is asked only then: also ERR_UNSUPPORTED,
  *     ERR_LIMIT (the device; or it has as many relays of this rank as it takes), ERR_PEER_LOST (it has ended);
- *   - with `carries` calls move in passes over the context, also a driver's, which look at the node's store. Who waits
- *     for one sleeps as others do, and nbcoll_fd tells of what comes. Ticks leave these calls alone. A cancelled one is
- *     among the F under way until all ranks have started it, or have said that it is cancelled;
+ *   - with `carries` calls move in passes over the context, also those of a driver, which look at the node's store.
+ *     Waits for them sleep as others do, and nbcoll_fd tells of arrivals. Ticks do not move these calls. A cancelled
+ *     call counts among the F under way until all ranks have started it, or have said that it is cancelled;
  *   - an agent that fails, is cancelled or closed ends them like a rank that is lost: on its node with that status,
  *     elsewhere with ERR_PEER_LOST. So does a rank that finds that ranks differ (there ERR_MISMATCH). Its programs are
  *     not touched, nor are these by what its programs come to, but for nbcoll_agent_cancel. The agent's memory may go
  *     before relays are closed, the endpoint may not.
  *
- * An agent that is a process (nbcoll_agent_attach) moves them also while all ranks of its node are stopped: what others
- * send comes to the node and goes on from there, and what its ranks have contributed goes out. What differs:
+ * An agent that is a process (nbcoll_agent_attach) moves them also while all ranks of its node are stopped: the node
+ * still receives and forwards, and sends what its ranks have contributed. What differs:
  *
  *   - the store lies in memory that the leader's transport shares with that process (shm does), also where a node has
  *     one rank;
  *   - tables of their connections have as much room there as those of a program, and of a leader there are no more
  *     relays at a time than programs (nbcoll_serve_config; else ERR_LIMIT). They are handed over by a program's place:
  *     while the ends of as many programs have not been reported, the opening waits;
- *   - the process believes nothing that ranks have written. What cannot be ends these relays, and nothing else: with
+ *   - the process checks all that ranks have written. Impossible values break these relays, and nothing else: with
  *     ERR_ARGUMENT on the node, elsewhere with ERR_PEER_LOST;
- *   - each rank that is attached to that process, the leader or another one, gives its agent. Calls on a rank's relays
- *     start and test on it: meanwhile no other thread does. nbcoll_agent_close is ERR_BUSY until they are closed;
- *   - the process wakes ranks that have given it, and no others: of those, who waits looks each millisecond, and so
- *     does a driver, with `carries`; there nbcoll_arm is ERR_UNSUPPORTED;
- *   - that the process has ended each rank of the node finds as it calls, also while its leader is stopped; it ends the
- *     sleep of those that it wakes. For that one that has given no agent has one descriptor, from the opening to the
- *     closing; where it cannot see the process (no descriptor is left; another PID namespace) it hears of it from its
- *     leader.
+ *   - each rank that is attached to that process, leader or not, gives its agent. Calls on a rank's relays start and
+ *     test on that agent: meanwhile no other thread may do so. nbcoll_agent_close is ERR_BUSY until the relays are
+ *     closed;
+ *   - the process wakes only ranks that have given their agent. Waits of other ranks look each millisecond, and so does
+ *     a driver with `carries`; for these ranks nbcoll_arm is ERR_UNSUPPORTED;
+ *   - each rank of the node notices in its calls that the process has ended, also while its leader is stopped; the end
+ *     of the process also ends the sleep of ranks that it wakes. For that a rank that has given no agent holds one
+ *     descriptor, from the opening to the closing. If it cannot see the process (no descriptor is left, another PID
+ *     namespace) its leader tells it.
  *
  * Memory of a node's store, of the leader's transport where the node has several ranks or its agent is a process
  * (nbcoll_mem_alloc says what that means), each term rounded up to 64 bytes:
@@ -332,12 +334,11 @@ NBCOLL_API nbcoll_status nbcoll_relays_wait(nbcoll_relays *relays, uint64_t oper
  * It progresses nothing; test does. Errors: ERR_NULL, ERR_RANK, ERR_REQUEST. */
 NBCOLL_API nbcoll_status nbcoll_relays_arrived(const nbcoll_relays *relays, uint64_t operation, int rank);
 
-/* Ends them, collectively, and frees all. What others have started, and this rank has not, is dropped here. OK,
- * or ERR_TIMEOUT after `timeout` ns, and it is to be called again. Broken relays end at once, whatever others do. So do
- * those of which this rank has not seen that they are there (test and wait said PENDING or ERR_TIMEOUT at most): that
- * gives them up for all. The opening of others ends, or what they have opened breaks, with ERR_CANCELLED (by agents
- * perhaps ERR_PEER_LOST), and all may open others. Errors: ERR_NULL, ERR_BUSY (an operation is
- * under way). */
+/* Closes the relays, collectively, and frees all. Operations that others have started, and this rank has not, are
+ * dropped here. OK, or ERR_TIMEOUT after `timeout` ns: call it again. Broken relays close at once, whatever others do.
+ * So do relays that this rank has not yet seen open (test and wait returned PENDING or ERR_TIMEOUT): that gives them up
+ * for all. The opening of others ends, or what they have opened breaks, with ERR_CANCELLED (by agents perhaps
+ * ERR_PEER_LOST), and all may open others. Errors: ERR_NULL, ERR_BUSY (an operation is under way). */
 NBCOLL_API nbcoll_status nbcoll_relays_close(nbcoll_relays *relays, uint64_t timeout);
 
 #ifdef __cplusplus

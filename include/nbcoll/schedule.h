@@ -49,10 +49,10 @@ typedef enum nbcoll_buffer {
     NBCOLL_BUFFER_COUNT
 } nbcoll_buffer;
 
-/* In the last four, the offset is the index of the block, below the number of ranks (0 where the buffer is one block),
- * and regions have 0 bytes: where the block lies, and its bytes, the run looks up in the arrays of the call. A block
- * goes into SEND, RECV (the bytes of both ends are compared as the message comes), COPY (between two blocks of the same
- * length) and CALL only. SEND_BLOCK is read, RECV_BLOCK written, packed ones are both. */
+/* In the last four the offset is the index of the block, below the number of ranks (0 if the buffer is one block), and
+ * regions have 0 bytes: the run finds place and length of the block in the arrays of the call. Blocks may stand in
+ * SEND, RECV (the run compares the bytes of both ends when the message comes), COPY (between two blocks of the same
+ * length) and CALL only. Steps read SEND_BLOCK, write RECV_BLOCK, and do both with packed blocks. */
 typedef struct nbcoll_addr {
     nbcoll_buffer buffer;
     size_t offset; /* bytes */
@@ -131,11 +131,11 @@ NBCOLL_API nbcoll_step nbcoll_add_recv(nbcoll_builder *b, int peer, nbcoll_addr 
 /* Gives a SEND or RECV its number in its (peer, direction), instead of the next free one. All of them must differ. */
 NBCOLL_API void nbcoll_set_number(nbcoll_builder *b, nbcoll_step step, uint32_t number);
 
-/* Makes regions readable: parts[i] for one reader each, who fetches it. The n-th part for a reader matches its n-th
- * FETCH or FETCH_REDUCE from this rank. Ends when all readers have their parts; a reader counts as having one when it
- * has fetched it and all parts of this rank with lower numbers. `parts` is copied. For a reader that shares no memory
- * the part becomes a SEND and its FETCH a RECV, numbered apart from other messages (from 2^31 on, which
- * nbcoll_set_number must not use): `nbcoll_after` on the returned step covers them. */
+/* Publishes regions: each parts[i] for one reader, which fetches it. The n-th part for a reader matches its n-th FETCH
+ * or FETCH_REDUCE from this rank. The step ends when all readers have their parts; a reader has a part when it has
+ * fetched that and all parts of this rank with lower numbers. `parts` is copied. For a reader that shares no memory the
+ * part becomes a SEND and its FETCH a RECV, numbered apart from other messages (from 2^31 on, which nbcoll_set_number
+ * must not use): `nbcoll_after` on the returned step covers them. */
 typedef struct nbcoll_part {
     int peer;        /* the reader; in a CALL: -1 */
     uint32_t number; /* set by the builder; in a CALL: 1 for a written region, 0 for a read one */
@@ -144,16 +144,16 @@ typedef struct nbcoll_part {
 NBCOLL_API nbcoll_step nbcoll_add_expose(nbcoll_builder *b, size_t n, const nbcoll_part parts[]);
 /* The same bytes for every other rank, the next one first. */
 NBCOLL_API nbcoll_step nbcoll_add_expose_to_all(nbcoll_builder *b, nbcoll_addr at, size_t bytes);
-/* Room for `n` parts, or for `n` things of so many bytes, zeroed: the builder's, and gone when it is finished. Null
- * when it has failed. */
+/* Zeroed memory for `n` parts, or for `n` things of so many bytes. The builder owns it and frees it when it is
+ * finished. Null if the builder has failed. */
 NBCOLL_API nbcoll_part *nbcoll_builder_parts(nbcoll_builder *b, size_t n);
 NBCOLL_API void *nbcoll_builder_memory(nbcoll_builder *b, size_t n, size_t bytes);
 NBCOLL_API nbcoll_step nbcoll_add_fetch(nbcoll_builder *b, int peer, nbcoll_addr to, size_t bytes);
 
-/* An exposure that grows: regions of one length, of which the readers may fetch piece after piece, `piece` bytes each
- * (the last one may be shorter; no bytes are one piece). A reader fetches them one by one: its FETCHes match the pieces
- * in order, as if each were an exposure, but they take one cell. Returns the step that ends when the readers have all
- * of it. ERR_ARGUMENT: parts of different length, two for one reader, or piece 0. */
+/* An exposure that grows: regions of equal length, which readers may fetch piece after piece. A piece has `piece`
+ * bytes; the last may be shorter, and a region of no bytes is one piece. A reader's FETCHes match the pieces in order,
+ * as if each were an exposure, but all pieces share one cell. Returns the step that ends when the readers have all of
+ * it. ERR_ARGUMENT: parts of different length, two for one reader, or piece 0. */
 NBCOLL_API nbcoll_step nbcoll_add_expose_growing(nbcoll_builder *b, size_t n, const nbcoll_part parts[], size_t piece);
 
 /* The step that makes piece i of a growing exposure readable; it follows that of piece i - 1. To be held back with
@@ -177,9 +177,9 @@ NBCOLL_API nbcoll_step nbcoll_add_fetch_reduce(nbcoll_builder *b, int peer, nbco
 /* Copies bytes; regions do not overlap. */
 NBCOLL_API nbcoll_step nbcoll_add_copy(nbcoll_builder *b, nbcoll_addr to, nbcoll_addr from, size_t bytes);
 
-/* A host function over named regions: memory[i] is where the i-th of them lies in this run, and its bytes; first those
- * read, then those written. Returns NBCOLL_OK, or an error, which ends the operation everywhere with ERR_CALL. It must
- * not call the library. The regions are copied. */
+/* A host function over named regions: memory[i] has place and bytes of the i-th region in this run; first regions that
+ * are read, then those that are written. Returns NBCOLL_OK, or an error, which ends the operation everywhere with
+ * ERR_CALL. It must not call the library. The regions are copied. */
 typedef struct nbcoll_memory {
     void *at;
     size_t bytes;
@@ -208,9 +208,9 @@ NBCOLL_API nbcoll_addr nbcoll_add_scratch(nbcoll_builder *b, size_t bytes);
  * The edges are real ones, so the verifier judges them. */
 NBCOLL_API void nbcoll_max_posted(nbcoll_builder *b, uint32_t n);
 
-/* Where a step runs. Steps are born on the lane ANY. Steps of the lanes CALLER and PROGRESS wait for those who serve
- * them; while no progress driver does, a call of the application's serves all lanes. For the order and the result of an
- * operation lanes mean nothing: the verifier passes over them. */
+/* The lane says who may execute a step; ANY is the default. Steps of the lanes CALLER and PROGRESS wait for a call of
+ * the application, or for a driver. While no driver runs, a call of the application serves all lanes. Lanes change
+ * neither order nor result of an operation: the verifier ignores them. */
 typedef enum nbcoll_lane {
     NBCOLL_LANE_ANY,      /* wherever the operation is advanced first */
     NBCOLL_LANE_CALLER,   /* in a call of the application's */
@@ -221,12 +221,12 @@ typedef enum nbcoll_lane {
 } nbcoll_lane;
 NBCOLL_API void nbcoll_set_lane(nbcoll_builder *b, nbcoll_step step, nbcoll_lane lane);
 
-/* Cuts a binomial tree between caller and driver: its last `split` levels, those of the leaves, are on the lane `own`,
- * and those above on PROGRESS. `own` is CALLER where data goes down the tree, and START where it goes up. `step` is on
- * the edge between two ranks that are 2^k apart (relative to the tree's root), `apart`: on `own` if k < split. With
- * `split` 0 the tree is whole, and the lane stays.
- * Source: Denis, Jaeger, Jeannot, Perache, Taboada, "Dynamic placement of progress thread for overlapping MPI
- * non-blocking collectives on manycore processor" (2018), section 3. */
+/* Cuts a binomial tree between caller and driver: the last `split` levels, at the leaves, are on the lane `own`, the
+ * levels above on PROGRESS. `own` is CALLER if data goes down the tree, START if it goes up. `step` belongs to the edge
+ * between two ranks that are `apart` = 2^k ranks apart, relative to the tree's root: it gets the lane `own` if k <
+ * split. With `split` 0 the tree is whole, and the lane stays. Source: Denis, Jaeger, Jeannot, Perache, Taboada,
+ * "Dynamic placement of progress thread for overlapping MPI non-blocking collectives on manycore processor" (2018),
+ * section 3. */
 NBCOLL_API void nbcoll_set_split_lane(nbcoll_builder *b, nbcoll_step step, unsigned split, int apart, nbcoll_lane own);
 
 /* A name for printers (copied, at most 63 bytes), and a number that all ranks of the operation must share: ranks whose
@@ -234,8 +234,9 @@ NBCOLL_API void nbcoll_set_split_lane(nbcoll_builder *b, nbcoll_step step, unsig
 NBCOLL_API void nbcoll_set_name(nbcoll_builder *b, const char *name);
 NBCOLL_API void nbcoll_set_fingerprint(nbcoll_builder *b, uint32_t fingerprint);
 
-/* Its operations stand ready, perhaps for as long as the communicator exists: no other rank is asked where it is in one
- * that does not move, as is done else (ERR_MISMATCH, what a timeout says). */
+/* Says that its operations are pre-posted (standing), perhaps for as long as the communicator exists. If such an
+ * operation does not move, this rank does not ask others where they are in it, as it does for other operations
+ * (ERR_MISMATCH, failures after a timeout). */
 NBCOLL_API void nbcoll_set_standing(nbcoll_builder *b);
 
 /* Keeps an error of the algorithm's own, if none is kept yet. */
@@ -323,7 +324,7 @@ typedef enum nbcoll_operation {
 /* "bcast"; "?" for an unknown one. Any thread. */
 NBCOLL_API const char *nbcoll_operation_name(nbcoll_operation operation);
 
-/* What a builder may read. In place is already folded in: `send` then points into the receive buffer.
+/* What a builder may read. For operations in place `send` already points into the receive buffer.
  *
  * Blocks of one size need only `bytes`. Blocks of different sizes are, in a builder's eyes, one of two things:
  *
@@ -385,9 +386,9 @@ typedef void nbcoll_build(nbcoll_builder *b, const nbcoll_args *a);
 
 /* ---- groups ---------------------------------------------------------------------------------------------------- */
 
-/* Runs an algorithm among `n` of the ranks, as a part of this schedule: `build` sees a builder of n ranks, of which
- * number i is rank group[i] (null: rank i), with the nodes of these. Its arguments are `a`; their root is a number in
- * the group, their addresses are this schedule's. So a broadcast by nodes is two broadcasts:
+/* Builds an algorithm among `n` of the ranks, as a part of this schedule. `build` sees a builder of n ranks, of which
+ * number i is rank group[i] (null: rank i), with the nodes of these. Its arguments are `a`: their root is a number in
+ * the group, their addresses are those of this schedule. So a hierarchical broadcast is two broadcasts:
  *
  *     static void bcast_by_nodes(nbcoll_builder *b, const nbcoll_args *a)
  *     {
@@ -401,15 +402,14 @@ typedef void nbcoll_build(nbcoll_builder *b, const nbcoll_args *a);
  *         nbcoll_within_node(b, b->nodes, &inside, slots, have);
  *     }
  *
- * What `build` adds waits for `after` (but receives into scratch memory that it took itself). Returns the step that
- * ends all of it on this rank, to be waited for; `after`, where it added nothing: so on ranks that are not in the
- * group, which may call this or not. Ranks that are in several of the same groups call it for these in the same order.
+ * What `build` adds waits for `after`, except receives into scratch memory that it took itself. Returns the step that
+ * ends all of it on this rank; `after` if it added nothing, as on ranks that are not in the group. These may call this
+ * or not. Ranks that share several groups call it for these in the same order.
  *
- * Messages of a group meet messages of the same group only, in the order that `build` gave them; they are numbered
- * behind all others between the two ranks. Stages and nbcoll_max_posted inside say nothing about what is outside, and
- * those outside count what is inside as one step that waits and is waited for. Groups may have groups inside. `group`
- * is copied. ERR_NULL (`a`, `build`), ERR_RANK (n outside 0..ranks; a rank that does not exist, or twice), ERR_ARGUMENT
- * (no such step `after`; bound blocks inside). */
+ * Messages of a group match messages of the same group only, in the order of `build`; their numbers follow all others
+ * between the two ranks. Stages and nbcoll_max_posted inside a group do not affect steps outside; those outside count
+ * the group as one step. Groups may contain groups. `group` is copied. ERR_NULL (`a`, `build`), ERR_RANK (n outside
+ * 0..ranks; a rank that does not exist, or twice), ERR_ARGUMENT (no such step `after`; bound blocks inside). */
 NBCOLL_API nbcoll_step nbcoll_within(nbcoll_builder *b, const int group[], int n, const nbcoll_args *a,
                                      nbcoll_build *build, nbcoll_step after);
 
@@ -468,23 +468,24 @@ static inline nbcoll_args nbcoll_args_part(const nbcoll_args *whole, nbcoll_oper
 #define NBCOLL_ALGORITHM_DIFFERS 512u    /* of an allreduce: ranks combine in different orders, so that the bits of
                                             rounded results may differ between them */
 #define NBCOLL_ALGORITHM_DOMAINS 1024u   /* goes by the domains in the nodes, too (nodes.h) */
-#define NBCOLL_ALGORITHM_ARRIVAL_TOLERANT 2048u /* of an allgather or a broadcast: a rank takes what comes at any time,
-                                                   and passes on what one receive has brought, whole, and waiting for
-                                                   nothing else: one that is late holds up its own block only, where
-                                                   somebody passes on for it. So do relays (relay.h) and standing
-                                                   operations (simulate.h) */
-#define NBCOLL_ALGORITHM_TOGETHER 4096u /* exposes memory; and a rank comes to a part that others get, too, without
-                                           waiting for another such part: parts of any length then go through the shelf
-                                           (transport.h), whose room waits for the last of their readers */
-#define NBCOLL_ALGORITHM_EXPOSES(n) ((uint32_t)(n) << 16) /* a rank makes at most n exposures, growing ones count once:
-                                                             a communicator with fewer cells gets it lowered; so does,
-                                                             for two or more, one of more than 32 ranks, unless it goes
-                                                             by nodes or domains: exposures of a rank have up to two
-                                                             parts for each of 32 ranks, of more ranks one for each */
+#define NBCOLL_ALGORITHM_ARRIVAL_TOLERANT 2048u /* of an allgather or a broadcast: a rank receives at any time, and
+                                                   forwards what one receive has brought, whole, without waiting for
+                                                   anything else. So a late rank delays only its own block, if something
+                                                   forwards in its place: relays (relay.h), or standing operations of
+                                                   the simulator (simulate.h) */
+#define NBCOLL_ALGORITHM_TOGETHER 4096u /* exposes memory, and no rank waits for a part with several readers before it
+                                           reads another such part. So parts of any length may go through the staging
+                                           buffer (shelf, transport.h), where the slowest reader delays the others */
+#define NBCOLL_ALGORITHM_EXPOSES(n) ((uint32_t)(n) << 16) /* a rank makes at most n exposures; growing ones count once.
+                                                             In a communicator with fewer cells exposures become
+                                                             messages. So they do with n of two or more and more than 32
+                                                             ranks, unless the algorithm goes by nodes or domains: a
+                                                             rank's exposures have up to two parts for each of up to 32
+                                                             ranks, with more ranks one part for each */
 
-/* What an algorithm takes for a call, in nanoseconds; 0: not known. It gets whole terms (select.h), and complete
- * arguments with the parameters that are asked about, 0 for the algorithm's own defaults. Of equal terms and arguments
- * but for buffers, counts and displacements it says the same on all ranks. Called on any thread. */
+/* The time of an algorithm for a call, in nanoseconds; 0: not known. It gets complete terms (select.h) and arguments,
+ * with parameters, where 0 stands for the algorithm's defaults. For equal terms and arguments, apart from buffers,
+ * counts and displacements, it returns the same on all ranks. Called on any thread. */
 struct nbcoll_terms;
 typedef uint64_t nbcoll_cost(const struct nbcoll_terms *terms, const nbcoll_args *a);
 
@@ -549,11 +550,12 @@ typedef struct nbcoll_event {
     int peer;         /* RUN_WAITS: the rank of `comm` that is waited for, or -1: the run is over; else 0 */
 } nbcoll_event;
 
-/* As the observer of a context it is told of each step of each run, in order, from inside calls on the context; START
- * and END are told too. As its watcher it is told only RUN_WAITS: that a run has not moved for 40 to 80 ms, and waits
- * for this rank (one that has not started the operation, if such a one is known), again when that is another rank; and
- * that such a run is over. It must not call the library. Neither is called in a signal handler: a context with an
- * observer has no ticks (driver.h), and where ticks are the watcher is told in the next test, wait or progress. */
+/* As the observer of a context it hears of each step of each run, in order, from inside calls on the context; START and
+ * END included. As its watcher it hears only RUN_WAITS: a run has not moved for 40 to 80 ms, and waits for this rank
+ * (one that has not started the operation, if such a rank is known); it hears again when the run waits for another
+ * rank, and when the run is over. It must not call the library. Neither is called in a signal handler: a context with
+ * an observer has no ticks (driver.h), and a context with ticks tells its watcher in the next test, wait or progress.
+ * */
 struct nbcoll_observer {
     size_t size;
     void *user;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Selection: which algorithm serves a call, and why. The choice is made once, when a communicator builds the schedule
- * of a collective; starting a cached one asks nothing. It reads only what the ranks agreed on when the communicator was
- * made, and arguments that all of them pass alike, so that all choose alike. The strongest reason first:
+ * Selection: which algorithm serves a call, and why. By default the library chooses automatically, by cost; rules of
+ * the host override that. A communicator chooses once, when it builds the schedule of a collective; a start of a cached
+ * schedule does not choose. The choice reads only terms on which the ranks agreed when the communicator was made, and
+ * arguments that all of them pass alike, so that all choose alike. The strongest reason first:
  *
  *   RULE       the first rule of the communicator that fits, and whose algorithm may serve the call. Rules come from
  *              the host: written in code, read from a file (tuning.h), or both, the stronger ones first
@@ -14,15 +15,16 @@
  *   ONLY       that one may not serve the call: the first that may
  *
  * Relays that carry out a communicator's calls (relay.h) are the algorithm "relays" of allgather and bcast, which
- * nbcoll_algorithm_find knows by that name. Rules give them a range of bytes, or name another algorithm in their place.
- * They may serve calls as long as they are open, and up to the length for which they are: else a rule that names them
- * does not fit, and the next one is asked. They tolerate late arrivals. They have no schedule, so that
- * nbcoll_algorithm_at does not list them, nbcoll_build_schedule returns ERR_UNSUPPORTED, and so does nbcoll_predict.
+ * nbcoll_algorithm_find knows by that name. Rules may give them a range of bytes, or name another algorithm in their
+ * place. They serve calls while they are open, up to their configured length; else a rule that names them does not fit,
+ * and the next rule is tried. They tolerate late arrivals. They have no schedule: nbcoll_algorithm_at does not list
+ * them, and nbcoll_build_schedule and nbcoll_predict return ERR_UNSUPPORTED.
  *
- * An algorithm may serve a call if it needs no counts that are bound, combines in an order that the reduction allows,
- * and keeps the tree of NBCOLL_REPRODUCIBLE, and is ARRIVAL_TOLERANT, where that was asked for. But for rules, one that
- * exposes memory is only chosen where all ranks share it, and not for reductions of more than 4096 bytes, or than a
- * shelf has; and one that goes by nodes is only chosen for its cost, where there are several nodes.
+ * An algorithm may serve a call if it needs no counts that are bound, and combines in an order that the reduction
+ * allows. If the communicator asks for it, the algorithm must also keep the tree of NBCOLL_REPRODUCIBLE, or be
+ * ARRIVAL_TOLERANT. Without a rule, an algorithm that exposes memory is chosen only if all ranks share memory, and not
+ * for reductions of more than 4096 bytes, or than the staging buffer (shelf) has. A hierarchical algorithm (by nodes)
+ * is chosen only for its cost, if there are several nodes.
  *
  * The cost model: what the longest path through an operation takes.
  *
@@ -40,17 +42,17 @@
  *   credits       a pipeline of more segments counts as one of long messages
  *   shared        what others read of a result in shared memory counts once more: it is dear to write again
  *
- * Where `nodes` says that there are several, messages have one of two prices: `inside` a node, or else those above,
- * between nodes. Which messages leave a node follows from how ranks are numbered, node after node or otherwise; those
- * that leave it, or enter it, at a time go one after the other through its `interfaces`, gap_ns apart. An algorithm by
- * nodes costs what its phases do, each at the prices of its level; what is exposed inside nodes is fetched there
- * (`nodes_share`), or sent. One by domains of nodes that share memory is compared where `nodes` names them.
+ * If `nodes` says that there are several nodes, messages have one of two prices: `inside` a node, or those above
+ * between nodes. How ranks are numbered tells which messages leave a node. Messages that leave or enter a node at the
+ * same time go one after the other through its `interfaces`, gap_ns apart. A hierarchical algorithm costs what its
+ * phases cost, each at the prices of its level; inside nodes ranks fetch from shared memory (`nodes_share`), or send.
+ * Algorithms by domains are compared if `nodes` names domains of nodes that share memory.
  *
- * Of the first four, eager_ps, get_ns, and what a fetch and a gap take, the largest that any rank's transport names
- * (nbcoll_limits) counts; of `eager`, the least (nbcoll_comm_config); `credits` are those of the contexts. Where all
- * ranks share memory, the algorithms for that are compared with the others. The formulas are in src/select/cost.c. Not
- * in them: a network between nodes, or memory, that others use, a root that is not rank 0, nodes of different sizes,
- * blocks of different lengths, and, but for the transport's prices, ranks that take turns.
+ * Prices (the first four, eager_ps, get_ns, fetch_ns, gap_ns) are the largest that any rank's transport names
+ * (nbcoll_limits); `eager` is the smallest of the ranks' (nbcoll_comm_config); `credits` are those of the contexts. If
+ * all ranks share memory, algorithms for shared memory are compared with the others. The formulas are in
+ * src/select/cost.c. They ignore other users of a network or memory, roots other than rank 0, nodes of different sizes,
+ * blocks of different lengths, and, apart from the transport's prices, ranks that share cores.
  */
 #include "nodes.h"
 #include "schedule.h"
@@ -74,9 +76,9 @@ typedef enum nbcoll_topology { NBCOLL_ANY_TOPOLOGY, NBCOLL_SHARED, NBCOLL_NOT_SH
  * allgather, alltoall, reduce_scatter and those with known counts); 0 for barrier, alltoallv, alltoallw, and where
  * counts are bound. */
 struct nbcoll_rule {
-    const nbcoll_algorithm *algorithm; /* the library's, or the host's own, which outlives the communicators then. One
-                                          that exposes memory is run by messages between ranks that do not share it;
-                                          a call for which it exposes too much is refused: ERR_LIMIT, as by
+    const nbcoll_algorithm *algorithm; /* the library's, or the host's own, which must outlive the communicators.
+                                          Ranks that do not share memory replace exposures by messages. A call for
+                                          which the algorithm exposes too much is refused: ERR_LIMIT, as by
                                           nbcoll_schedule_start */
     int fewest, most;                  /* ranks; most 0: no limit */
     size_t from, below;                /* bytes: from <= bytes < below; below 0: no limit */

@@ -6,24 +6,24 @@
  *     nbcoll_shm_config config = {.size = sizeof config, .id = id, .rank = rank, .ranks = ranks};
  *     nbcoll_shm_open(&config, &endpoint);
  *
- * or by the host's own allgather. Nothing is left in a file system, whatever happens to the ranks. A rank takes no part
- * in wider rights: all ranks run as one user, in one network and PID namespace.
+ * or by the host's own allgather. Nothing is left in a file system, whatever happens to the ranks. No rank needs extra
+ * privileges: all ranks run as one user, in one network and PID namespace.
  *
- * A rank that is killed is noticed within 200 ms by those that progress, also from their sleep. One that closes its
- * endpoint has left, which is noticed as soon: that is no failure by itself, and what it had posted is still delivered.
- * A rank that is a thread and ends without closing is not noticed. On a kernel without pidfds (before 5.3) a death
- * wakes nobody who sleeps on nbcoll_fd without a time limit; else it is noticed as soon.
+ * Ranks that progress, or sleep, notice within 200 ms that a rank was killed. A rank that closes its endpoint has left,
+ * which they notice as soon; that is no failure by itself, and its posts are still delivered. Nobody notices a rank
+ * that is a thread and ends without closing. On a kernel without pidfds (before 5.3) a death does not end a sleep on
+ * nbcoll_fd that has no time limit.
  *
  * A process that becomes another program by exec is lost like one that was killed. No data is taken from its memory
- * afterwards, and it is noticed within 200 ms by those that progress; but it wakes nobody who sleeps on nbcoll_fd
- * without a time limit. For that each process holds a record lock (F_SETLK) on a descriptor of the endpoint: a process
- * that closes descriptors it has not opened is lost, too. Children of fork are no ranks: what they call or close
- * disturbs nobody.
+ * afterwards. Ranks that progress notice it within 200 ms; it does not end a sleep on nbcoll_fd that has no time limit.
+ * To detect exec each process holds a record lock (F_SETLK) on a descriptor of the endpoint; so a process that closes
+ * descriptors which it has not opened is lost, too. Children of fork are no ranks: what they call or close disturbs
+ * nobody.
  *
  * Signals that the host handles disturb nothing, with SA_RESTART or without.
  *
- * Bind ranks to cores before they open: their affinity masks then tell whether some must take turns on a core. If so a
- * waiting rank yields at once; else it spins. The mask is that of the thread which opens the endpoint.
+ * Bind ranks to cores before they open: their affinity masks then tell whether ranks share a core. If they do a waiting
+ * rank yields at once; else it spins. The mask is that of the thread which opens the endpoint.
  */
 #include "transport.h"
 
@@ -55,15 +55,14 @@ typedef struct nbcoll_shm_allgather {
     void (*free)(void *user, void *operation);          /* once for each start that was OK; it may be unfinished */
 } nbcoll_shm_allgather;
 
-/* Shm flags; the ranks' may differ. All but ALLOW_PTRACER are for tests and comparisons. How large data comes to a rank
- * is its own choice, for each size: in pieces, which the rank that has it copies into memory that all share and the
- * other one copies out, or by reading the other process's memory (process_vm_readv). Where the system refuses that
- * later (a filter, PR_SET_DUMPABLE, a privilege that was dropped), what comes from that rank comes in pieces from then
- * on. Of a single buffer that the other process cannot read (memfd_secret, a device's) pieces are taken, too. Where it
- * turns out that its own process cannot read it either, or that this rank cannot write what it gave to receive into,
- * the operation ends on all ranks with ERR_FAULT, whose nbcoll_failure names the rank with that buffer. Only
- * process_vm_readv tells: what a rank copies itself (small data, copies on a shelf, pieces from the start, data of
- * threads) ends it by SIGSEGV, as any access does. */
+/* Shm flags; the ranks' may differ. All but ALLOW_PTRACER are for tests and comparisons. By default the receiver
+ * chooses for each size how large data comes: it reads the sender's memory (process_vm_readv), or the sender copies
+ * pieces into shared memory and the receiver copies them out. If the system refuses process_vm_readv later (a filter,
+ * PR_SET_DUMPABLE, a dropped privilege), data from that rank comes in pieces from then on. So does the data of a single
+ * buffer that only its own process can read (memfd_secret, memory of a device). If its own process cannot read it
+ * either, or the receiver cannot write its buffer, the operation ends on all ranks with ERR_FAULT, and nbcoll_failure
+ * names the rank with that buffer. Only process_vm_readv finds this: a rank that copies itself (small data, the staging
+ * buffer, pieces from the start, data of threads) gets SIGSEGV, as by any access. */
 #define NBCOLL_SHM_NO_CMA 1u      /* do not read other processes' memory */
 #define NBCOLL_SHM_NO_BULK 2u     /* nor that of threads of this process, and no pieces: large data travels in
                                      fragments, which are messages, and nbcoll_comm_split_shared leaves this rank
@@ -86,17 +85,17 @@ typedef struct nbcoll_shm_config {
     const nbcoll_shm_allgather *allgather; /* may be null; used inside the call only */
     int rank, ranks;                       /* 1..NBCOLL_SHM_RANKS ranks */
     uint64_t timeout;                      /* ns until all must have come; 0: a minute; NBCOLL_FOREVER */
-    /* All ranks pass the same four; the fourth is the last member. */
+    /* All ranks pass the same depth, payload, quota and pool. */
     uint32_t depth;   /* messages and lines in flight from one rank to another, 1..4096, rounded up to a power of two;
-                         0: 128 (64 with more than 64 ranks, 32 with more than 128), of which as many may be messages
-                         with a payload as makes about 1 MiB a receiver, at most 64 */
+                         0: 128 (64 with more than 64 ranks, 32 with more than 128). At most 64 of them may be messages
+                         with a payload, fewer where these would take more than about 1 MiB a receiver */
     uint32_t payload; /* bytes a message may carry, 256..65536; 0: 4096, or less with more than 32 ranks */
-    size_t quota;     /* bytes of the segment that are each rank's own, for its part of the cells of communicators
-                         (nbcoll_cells_bytes) and for nbcoll_mem_alloc; at most 1 GiB; 0: nbcoll_shm_quota. Beside it
-                         each rank has, with 2 to 64 ranks, a shelf for copies of what collectives expose: 4 MiB, less
-                         with more than 8 ranks, so that those of all take 32 MiB at most. What is longer goes
-                         through it piece by piece. Long parts are not copied
-                         to it where the opening has found that reading them from the other process is faster */
+    size_t quota;     /* bytes of the segment for each rank's part of the cells of communicators (nbcoll_cells_bytes)
+                         and for nbcoll_mem_alloc; at most 1 GiB; 0: nbcoll_shm_quota. With 2 to 64 ranks each rank also
+                         has a staging buffer (shelf) for copies of what collectives expose: 4 MiB, less with more than
+                         8 ranks, so that all together take 32 MiB at most. Longer data goes through it piece by piece.
+                         Long parts are not copied to it if the opening has found that reading them from the other
+                         process is faster */
     uint32_t flags;
     size_t pool; /* bytes of the segment through which large data comes to a rank in pieces, from all others together;
                     32 KiB to 64 MiB, rounded down to what divides well; 0: 1 MiB, or less with more than 170 ranks */
@@ -108,21 +107,20 @@ typedef struct nbcoll_shm_config {
  * thread. */
 NBCOLL_API size_t nbcoll_shm_quota(int ranks);
 
-/* Opens this rank's end. Collective: blocks (between two looks it calls the host's pause, if there is one) until every
- * rank has come, or fails on all of them; those that never found each other fail at their deadline. Rank 0 may come
- * last. When something has gone wrong on one rank, the others are told at once, and those that come later when they
- * come; rank 0 stays for that until all have come, or its deadline. Telling takes two descriptors at rank 0, and one at
- * the others: who has not even these fails with ERR_TRANSPORT, and the others at their deadlines. Threads of one
- * process call it at the same time. Nobody answers rank 0's last letter: a rank that cannot get it, since its system or
- * rank 0's refuses that, fails alone, and is lost to the others. The memory is reserved here, so that no later access
- * can fail for lack of it. A stranger that knows the id (another user) is refused, and the others go on. So they do
- * where a process of this user connects and says nothing, or what no rank says: it takes no rank's place, and the log
- * of rank 0's host names it. A rank that more than 16 such have overtaken, before it had said who it is, is named like
- * them, and connects again.
+/* Opens this rank's endpoint. Collective: it blocks until every rank has come, or fails on all of them; between two
+ * looks it calls the host's pause, if there is one. Ranks that never found each other fail at their deadlines. Rank 0
+ * may come last. Threads of one process call it at the same time. The memory is reserved here, so that no later access
+ * can fail for lack of it. If something goes wrong on one rank, rank 0 tells the others at once, and those that come
+ * later when they come, until its deadline. That takes two descriptors at rank 0 and one at the others: without them a
+ * rank fails with ERR_TRANSPORT, and the others at their deadlines. Nobody answers rank 0's last message: a rank that
+ * cannot receive it fails alone, and is lost to the others. A process of another user that knows the id is refused, and
+ * the ranks go on. They also go on if a process of this user connects and says nothing, or what no rank says: the log
+ * of rank 0's host names it. A rank that more than 16 such processes have overtaken, before it had said who it is, is
+ * named like them, and connects again.
  *
- * Errors of the arguments, found here and told nobody: ERR_NULL, ERR_RANK, ERR_CONFIG. Others: ERR_TIMEOUT (not all
- * came), ERR_ABI (another version), ERR_MISMATCH (ranks, depth, payload, quota or pool differ), ERR_DUPLICATE (two of
- * the same rank), ERR_ACCESS (the ranks' effective users differ), ERR_NAMESPACE (network or PID namespaces differ),
+ * Errors of the arguments, of which other ranks are not told: ERR_NULL, ERR_RANK, ERR_CONFIG. Others: ERR_TIMEOUT (not
+ * all came), ERR_ABI (another version), ERR_MISMATCH (ranks, depth, payload, quota or pool differ), ERR_DUPLICATE (two
+ * of the same rank), ERR_ACCESS (the ranks' effective users differ), ERR_NAMESPACE (network or PID namespaces differ),
  * ERR_MEMORY, ERR_LIMIT (the segment would take more than half of the machine's memory), ERR_PEER_LOST (a rank died, or
  * gave up at its deadline), ERR_UNSUPPORTED (this system has no memfd, eventfd or pidfd, or a filter refuses a system
  * call), ERR_TRANSPORT (no descriptor; sockets fail), and what the allgather returned. */

@@ -25,9 +25,10 @@
  * free, sends it, (n - 1) G long, and is free again g later; the last byte arrives L + (n - 1) G after the first one
  * left, or later where the receiver's interface took another message less than g + (n - 1) G before; when the core has
  * time, it works o_recv. A message that comes before its RECV may begin is stored (`unexpected`). A SEND ends when its
- * core has worked for it, a RECV after o_recv. Messages longer than `eager` are asked for: an empty message, an empty
- * answer as soon as the RECV may start, then the bytes; each costs as above, and the SEND ends when the bytes have been
- * given to the interface. Hockney's model alpha + beta n is that of L = g = alpha + beta, G = beta, o = 0.
+ * core has worked for it, a RECV after o_recv. A message longer than `eager` is asked for: the sender sends an empty
+ * message, the receiver an empty answer as soon as the RECV may start, and then the bytes follow. Each costs as above;
+ * the SEND ends when the interface has the bytes. Hockney's model alpha + beta n is that of L = g = alpha + beta, G =
+ * beta, o = 0.
  *
  * Inside a node cores move the bytes of messages, as over shared memory: the sender's copies them in, beside o_send, at
  * the price of a copy, and the receiver's copies them out, beside o_recv, (n - 1) G long. A message longer than `eager`
@@ -35,35 +36,32 @@
  * L + (n - 1) G long, and an empty answer ends the SEND. Cards (`task`) send messages inside nodes like all others.
  *
  * Interfaces send and receive at the same time. Each rank has one into its node. To other nodes it has one of its own,
- * or those that its node has for all its ranks (`interfaces`), which serve first who comes first. The messages of a
- * rank, of all its ports one after the other, are dealt over them, beginning with that of its place in the node, and so
- * are those that it receives.
+ * or shares those of its node (`interfaces`), which serve messages in the order of coming. A rank deals its messages
+ * over them in turn, beginning with the interface of its place in the node; so it does with messages that it receives.
  *
- * What is exposed moves no message; only ranks of one node may share it. For an EXPOSE the owner's core works o_send,
- * and copies the parts into the cell if all of them, those in a row that are one region counted once, are at most
- * `cell` bytes and not pieces of something that grows; then it ends. L later each reader sees it, and when its core has
- * time, it works o_recv, looks its part up if that is not all that the cell holds (`table`), and copies from the cell,
- * or, where the part is not in the cell, waits L for the first byte and G for each other one; a FETCH_REDUCE combines
- * too. L after the end of the last of these the owner sees that a
- * larger EXPOSE has ended, without work. All of it at the prices inside a node; what a reader
- * does, at those inside a domain, if it is in the owner's.
+ * An exposure moves no message; only ranks of one node may share it. For an EXPOSE the owner's core works o_send. If
+ * all parts together (equal regions in a row counted once) have at most `cell` bytes, and do not grow, it also copies
+ * them into the cell, and the EXPOSE ends. L later each reader sees the exposure. When its core has time, it works
+ * o_recv, and looks its part up if the cell holds others, too (`table`). It copies the part from the cell; if the part
+ * is not there it waits L for the first byte and G for each other one; a FETCH_REDUCE combines too. L after the last
+ * reader has ended the owner sees that a larger EXPOSE has ended, without work. All this costs the prices inside a
+ * node; a reader in the owner's domain pays those inside a domain.
  *
- * A core does one thing at a time, first come first served; what a step makes ready it does next. JOINs cost nothing, a
- * CALL as much as a COPY of what it reads. Steps are taken up when the rank is inside the library (in start, in a test,
- * in wait, at a tick of its timer, and for a moment where it ends to compute), or at any time where there are progress
- * cores, which then do all steps. A model with `lanes` leaves some to the rank: those of the lane CALLER, and in a
- * start, or while it waits for them, those of START; only these take time of a computation. Without progress cores
- * lanes mean nothing.
+ * A core does one thing at a time, first come first served; steps that become ready by its work come next. JOINs cost
+ * nothing, a CALL as much as a COPY of what it reads. Without progress cores a rank executes steps while it is inside
+ * the library: in start, in a test, in wait, at a tick of its timer, and for a moment when it ends a computation.
+ * Progress cores execute all steps, at any time. A model with `lanes` leaves some steps to the rank: those of the lane
+ * CALLER, and, in a start or while it waits for them, those of START; only these take time of a computation. Without
+ * progress cores lanes mean nothing.
  *
- * Where operations are `standing`, as relays are (relay.h), a rank receives and passes on what belongs to operations
- * that it has not started: RECVs that wait for nothing but such steps, and SENDs of what these have brought. They are
- * taken up by progress cores at any time; by the rank when it is inside the library, where it works for other
- * operations or has come too late for this one, too. All else waits until it has started the operation. What came is in
- * a store: once it has started, the rank (progress cores that are no cards: these) copies it from there; what came to
- * scratch memory, the schedule copies. A rank gives
- * nothing of its own to operation t before all of t - `standing` has come to it, so that it is never asked to store
- * more than `standing` blocks of each other rank of an allgather; of other operations it leaves what would be more
- * where it is. In relays that run, credits do that.
+ * If operations are `standing` (pre-posted), as relays are (relay.h), a rank receives and forwards data of operations
+ * that it has not started: RECVs that wait for nothing but such steps, and SENDs of what these have brought. Progress
+ * cores execute them at any time; the rank does so while it is inside the library for any reason. All else waits until
+ * the rank has started the operation. Received data is in a store. Once the rank has started the operation, it copies
+ * the data from there (or progress cores do, unless they are cards); the schedule copies what came to scratch memory. A
+ * rank contributes nothing to operation t before all of t - `standing` has come to it. So it stores at most `standing`
+ * blocks of each other rank of an allgather; of other operations it leaves further data at its sender. In relays that
+ * run, credits do that.
  */
 #include "nodes.h"
 #include "schedule.h"
@@ -218,10 +216,10 @@ typedef struct nbcoll_sim_config {
      * it travels, packed if its type packs, where a schedule has bound blocks. */
     uint64_t (*block)(void *user, uint32_t operation, int rank, int is_recv, int index);
     const nbcoll_nodes *nodes; /* null, or which ranks are on which node, instead of the model's `node` */
-    uint32_t standing; /* so many operations that a rank has not started go on without it; 0: none */
-    uint32_t repeat;   /* only the first `repeat` operations are built, which is the larger part of the time where many
-                          are alike: operation i has the schedules, and the lengths of blocks, of operation i % repeat;
-                          0: each is built */
+    uint32_t standing; /* number of operations that go on on a rank which has not started them; 0: none */
+    uint32_t repeat;   /* build only the first `repeat` operations: operation i has the schedules, and the lengths of
+                          blocks, of operation i % repeat. Where many are alike that saves the larger part of the time.
+                          0: build each */
 } nbcoll_sim_config;
 
 /* ---- the result ------------------------------------------------------------------------------------------------ */

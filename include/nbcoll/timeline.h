@@ -8,10 +8,10 @@
  *     config.watcher = &observer;                                and for whom operations wait long, or only that
  *     nbcoll_timeline_read(descriptor, rank, &told, note, user); afterwards, whatever became of the ranks
  *
- * `nbcoll run --timeline` does the first and the last, nbcoll_launch_join (launch.h) the second. Each rank has room
- * for its last NBCOLL_TIMELINE_EVENTS events, 2.75 MiB of the file; later ones take the places of the first. The file
- * is mapped: what a rank has noted is there when it is killed. Operations of a context with an observer take no short
- * cuts (replays, brief runs), so that small ones take longer than without: docs/figures.md says how much.
+ * `nbcoll run --timeline` does the first and the last, nbcoll_launch_join (launch.h) the second. Each rank has room for
+ * its last NBCOLL_TIMELINE_EVENTS events, 2.75 MiB of the file; later ones overwrite the first. The file is mapped: a
+ * rank's notes survive when it is killed. Operations of a context with an observer take no fast path (replays, brief
+ * runs), so that small ones take longer than without: docs/figures.md says how much.
  *
  * Times are those of the contexts' clock (nbcoll_host.now, or CLOCK_MONOTONIC), which is one for all ranks of a
  * machine; ranks on several machines cannot be compared.
@@ -63,9 +63,9 @@ NBCOLL_API nbcoll_status nbcoll_timeline_open(const char *file, int rank, nbcoll
 /* Of what nbcoll_timeline_open has made. One that is zeroed is accepted. */
 NBCOLL_API void nbcoll_timeline_close(nbcoll_observer *observer);
 
-/* Calls `note` for each event of a rank that is still there, the oldest first; *told (may be null) is how many there
- * were in all. What is being written at this moment is left out, and what is no event: a rank may have scribbled there.
- * Errors: as those of nbcoll_timeline_open. */
+/* Calls `note` for each event of a rank that is still there, the oldest first; *told (may be null) becomes the number
+ * of all events. It leaves out events that are being written, and bytes that are no event: a rank may have overwritten
+ * them. Errors: as those of nbcoll_timeline_open. */
 NBCOLL_API nbcoll_status nbcoll_timeline_read(int descriptor, int rank, uint64_t *told,
                                               void (*note)(void *user, const nbcoll_timeline_event *event), void *user);
 

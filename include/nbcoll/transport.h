@@ -5,9 +5,9 @@
  * (get, put), give the ranks shared memory, send single lines, and let a rank sleep. Matching, eager and rendezvous,
  * flow control and ordering are the core's: a transport may deliver messages in any order, but delivers each exactly
  * once, whole, or reports the peer as lost. Headers, payloads and bulk data arrive as they were sent: the core adds no
- * checksum. What it checks of a header finds bugs and other versions; a header that is damaged into another one that
- * its sender might send (the number of another message, the place of another fragment) is a wrong result. A rank that
- * has closed its end is not lost: it has left, which is reported too, and what is posted to it goes nowhere.
+ * checksum. It checks headers to find bugs and other versions. A header that is damaged into another valid one (the
+ * number of another message, the place of another fragment) gives a wrong result. A rank that has closed its endpoint
+ * is not lost: it has left. The transport reports that, too, and posts to such a rank go nowhere.
  *
  * A transport is a const table and a struct of its own whose first member is nbcoll_endpoint:
  *
@@ -15,12 +15,12 @@
  *     static const nbcoll_transport table = {NBCOLL_ABI, sizeof table, "wire", post, progress, cancel, close_, ...};
  *     nbcoll_status wire_open(const wire_config *config, nbcoll_endpoint **out);     an ordinary function
  *
- * Required are post, progress, cancel and close; all else is optional and null where it is not offered. Tables, groups
- * and limits carry their size and are append-only: the core takes what lies inside that size and treats the rest as
- * null or 0, so a transport that was compiled against an older header works on.
+ * post, progress, cancel and close are required; all else is optional, and null if it is not offered. Tables, groups
+ * and limits carry their size and are append-only: the core reads what lies inside that size and treats the rest as
+ * null or 0. So a transport that was compiled against an older header works on.
  *
- * Threads: the core calls an endpoint from one thread at a time, never from inside itself. What a transport shares
- * between endpoints it synchronises itself. No function may block.
+ * Threads: the core calls an endpoint from one thread at a time, never from inside itself. A transport synchronises
+ * what its endpoints share. No function may block.
  *
  * Room is left for a tagged group: posts and receives with the tag that names them, so that a transport which matches
  * itself (UCX, libfabric, an MPI) places a payload straight where it belongs. It will be one more group at the end of
@@ -54,22 +54,22 @@ typedef struct nbcoll_work {
 
 /* What a post, get or put says; "a post" below means each of them.
  *
- * DONE is said only of what will be delivered also if this endpoint is closed at once: a transport that must live on
- * for that (its own queue, a device that may have to send again) says LENT, and gives the work request back when the
- * peer's side has acknowledged. So close, which is called with nothing lent, has nothing left to wait for. */
+ * DONE promises delivery even if this endpoint is closed at once. A transport that must live on for that (its own
+ * queue, a device that may have to send again) answers LENT, and returns the work request when the peer's side has
+ * acknowledged. So close, which is called with nothing lent, need not wait. */
 typedef enum nbcoll_posted {
-    NBCOLL_POST_DONE,    /* finished: all that was passed is the caller's again. Also the answer, at the latest when its
-                            ring or queue is full, of a rank that has left: it goes nowhere */
+    NBCOLL_POST_DONE,    /* finished: the caller may reuse all that it passed. Also the answer for a rank that has left,
+                            at the latest when its ring or queue is full: the message goes nowhere */
     NBCOLL_POST_LENT,    /* header, payload, memory, key, registration and work request stay as they are until the work
                             request comes back, exactly once, from progress (also after cancel) */
-    NBCOLL_POST_NOT_NOW, /* no room, or not connected to the peer yet, which a transport may be from the first post on:
-                            nothing happened; the core tries again after each progress, and may sleep until there is
+    NBCOLL_POST_NOT_NOW, /* no room, or not connected to the peer yet (a transport may connect at the first post):
+                            nothing happened. The core tries again after each progress, and may sleep until there is
                             room (see arm) */
     NBCOLL_POST_LOST,    /* the peer is dead or unreachable: nothing happened, and from now on nothing of it reads or
                             writes this rank's memory, as after a report that it is lost (but see touches) */
-    NBCOLL_POST_FAILED   /* the transport is broken, at least to this peer: nothing happened. The core takes the peer
-                            for lost, as when a work request comes back with ERR_TRANSPORT: operations with it end with
-                            ERR_PEER_LOST on all ranks, and nothing is tried in another way */
+    NBCOLL_POST_FAILED   /* the transport is broken, at least to this peer: nothing happened. The core counts the peer
+                            as lost, as when a work request comes back with ERR_TRANSPORT: operations with it end with
+                            ERR_PEER_LOST on all ranks. The core tries no other way */
 } nbcoll_posted;
 
 /* One delivered message. It and its payload are the transport's; the core reads them until the next progress. */
@@ -92,20 +92,20 @@ typedef struct nbcoll_line_arrival {
     const void *payload; /* aligned to 8 */
 } nbcoll_line_arrival;
 
-/* What one progress call found. The core empties it before the call and handles it after it returned: a transport
- * calls nobody back. Each list is in the order in which the core shall handle it. It handles `lines` first, since
- * most operations wait for one of these, then `arrived` and `completed`, then `lost` and `departed`. All of it is
- * handled in one call of the host's: what arrives at once is bounded, best to about NBCOLL_PASS_BYTES. */
+/* What one progress call found. The core empties it before the call and handles it after the call has returned: a
+ * transport calls nobody back. Each list is in the order in which the core shall handle it. The core handles `lines`
+ * first, since most operations wait for a line, then `arrived` and `completed`, then `lost` and `departed`. It handles
+ * all in one call of the host: report a bounded amount at once, best about NBCOLL_PASS_BYTES. */
 typedef struct nbcoll_completions {
     nbcoll_arrival *arrived;
     nbcoll_work *completed;
     /* A rank newly found dead, or -1. Further ones wait for further calls. From this report on nothing of it reads or
      * writes this rank's memory, unless `touches` of the transport says so. */
     int lost;
-    /* Another rank that has closed its end, or -1; further ones as above. Each is reported once, when all that it
-     * posted to this rank has arrived, in this report or an earlier one, and never as lost. That is no failure: the
-     * core ends what still needs it. Without the report that would wait until its deadline, so every transport that can
-     * learn of a close reports it. */
+    /* Another rank that has closed its endpoint, or -1; further ones as above. The transport reports each once, when
+     * all that it posted to this rank has arrived, in this report or an earlier one, and never as lost. That is no
+     * failure: the core ends operations that still need that rank. Without the report these would wait until their
+     * deadlines, so every transport that can learn of a close reports it. */
     int departed;
     nbcoll_line_arrival *lines;
 } nbcoll_completions;
@@ -138,21 +138,21 @@ typedef struct nbcoll_registration {
 /* Moves large data between memories that are named by keys. The receiver gets, or the sender puts: a transport has get,
  * put or both, and where it has both the core takes the cheaper one (limits.get_ns, put_ns).
  *
- * A way of copying that the system refuses later is no loss of the peer: the transport goes on in another way, inside
- * the get or put that met it. Where memory itself cannot be touched and the transport can tell, it lends, and the work
- * request comes back as ERR_BUFFER: the memory of this rank's end is at fault; or as ERR_FAULT: what the peer
- * registered is. Some of the bytes may have been written, no more will be, and no notice is delivered. The core ends
- * that operation, on all ranks, with ERR_FAULT; the peer stays what it was. */
+ * If the system later refuses a way of copying, the peer is not lost: the transport goes on in another way, inside the
+ * same get or put. If memory itself cannot be touched, and the transport can tell, it answers LENT, and returns the
+ * work request with ERR_BUFFER (this rank's memory is at fault) or ERR_FAULT (what the peer registered is). Some of the
+ * bytes may have been written; no more will be, and no notice is delivered. The core ends that operation, on all ranks,
+ * with ERR_FAULT; the peer stays usable. */
 typedef struct nbcoll_bulk {
     size_t size;
     uint32_t flags;
     /* Registers [memory, memory + bytes), bytes > 0, for `access`, with `peer` as the other end; -1: with every rank.
      * Valid from this call until deregister_memory, which comes after each get and put that uses it at either end has
-     * ended: the core knows that of its own from their work requests, and of the peers' from their messages. The
-     * memory exists, and stays where it is, as long. Registrations may overlap, and lie in each other. OK or any error.
-     * May fail at either end, also for this peer alone: the core then sends this message in fragments. What is exposed
-     * without messages (see the shared group) has no fragments: there a refusal ends the operation, on all ranks that
-     * have not ended it, with that error, and the communicator goes on. */
+     * ended: the core knows that of its own from their work requests, and of the peers' from their messages. The memory
+     * exists, and stays where it is, as long. Registrations may overlap, and lie in each other. OK or any error. It may
+     * fail at either end, also for this peer alone: the core then sends this message in fragments. Exposures without
+     * messages (see the shared group) have no fragments: there a refusal ends the operation, on all ranks that have not
+     * ended it, with that error, and the communicator goes on. */
     nbcoll_status (*register_memory)(nbcoll_endpoint *ep, int peer, void *memory, size_t bytes, uint32_t access,
                                      nbcoll_registration *out);
     /* Ends it. A get or put that still comes with its key fails, or is a mistake of the core's that need not be found.
@@ -160,23 +160,24 @@ typedef struct nbcoll_bulk {
     void (*deregister_memory)(nbcoll_endpoint *ep, nbcoll_registration *registration);
     /* Copies `bytes` bytes from `offset` behind what `peer` registered as `key` (PEER_READS) to `to`, which `local`
      * (LOCAL_END; null by the flag) covers. A lent work request comes back when `to` is complete, or will no longer be
-     * written. A key that names no such memory is FAILED, or fails. Where the calling thread copies, it copies about
-     * NBCOLL_PASS_BYTES at most in a progress and the gets and puts up to the next one: what is beyond is lent, and
+     * written. A key that names no such memory is FAILED, or fails. If the calling thread copies, it copies at most
+     * about NBCOLL_PASS_BYTES in a progress and the gets and puts up to the next one. It answers LENT for the rest, and
      * progress goes on with it, by turns. */
     nbcoll_posted (*get)(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
                          const nbcoll_registration *local, void *to, size_t bytes, nbcoll_work *work);
     /* Copies `bytes` bytes from `from`, which `local` covers as above, to `offset` behind what `peer` registered as
      * `key` (PEER_WRITES); then delivers `notice` to the peer as a message without payload, when all bytes can be read
-     * there. A work request that comes back as ERR_CANCELLED: nothing more is written, and the notice was not and will
-     * not be delivered. As OK: it is delivered. DONE and all else as for post and get. */
+     * there. If the work request comes back with ERR_CANCELLED, nothing more is written, and the notice was not and
+     * will not be delivered. If it comes back with OK, the notice is delivered. DONE and all else as for post and get.
+     * */
     nbcoll_posted (*put)(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
                          const nbcoll_registration *local, const void *from, size_t bytes, const nbcoll_header *notice,
                          nbcoll_work *work);
     /* Can any memory move between this rank and `peer`, both ways? Constant, and both say the same. Null: always. */
     int (*reaches)(nbcoll_endpoint *ep, int peer);
-    /* Where `bytes` bytes from `offset` behind what `peer` registered lie for this rank, readable until they are
-     * deregistered; null when they have no such place: then the core gets them. The function itself may be null: then
-     * nothing has one. */
+    /* The address at which this rank can read `bytes` bytes from `offset` behind what `peer` registered, until they are
+     * deregistered; null if there is none: then the core gets them. The function itself may be null: then no memory has
+     * such an address. */
     const void *(*view)(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset, size_t bytes);
 } nbcoll_bulk;
 
@@ -193,20 +194,21 @@ typedef struct nbcoll_shared {
     void (*release)(nbcoll_endpoint *ep, uint64_t at);
     /* Where what any rank has reserved lies for this one; null if there can be nothing there. */
     void *(*map)(nbcoll_endpoint *ep, uint64_t at, size_t bytes);
-    /* To be called after a change (stored seq_cst) of shared memory that `peer` may wait for: ends its sleep. -1: all
-     * other ranks may. Any thread may call it, beside others that are in the endpoint: an agent's does. */
+    /* The core calls it after a change (stored seq_cst) of shared memory for which `peer` may wait: it ends that rank's
+     * sleep. -1: all other ranks may wait. Any thread may call it, also while others are in the endpoint; an agent's
+     * thread does. */
     void (*wake)(nbcoll_endpoint *ep, int peer);
     /* Optional: copies to memory that this rank has reserved and `peer` will read (-1: several ranks), in the way that
      * is fastest for that. Null: memcpy. */
     void (*copy_in)(nbcoll_endpoint *ep, int peer, void *to, const void *from, size_t bytes);
-    /* Optional, for an agent in another process: the descriptor, the endpoint's, of a file that holds all that map
-     * gives and can neither shrink nor grow (seals); *base is where its beginning lies for this rank. -1: there is
-     * none. */
+    /* Optional, for an agent in another process: the descriptor of a file that holds all that map gives and can neither
+     * shrink nor grow (seals). The endpoint closes it. *base becomes the address of the file's beginning for this rank.
+     * -1: there is none. */
     int (*descriptor)(nbcoll_endpoint *ep, void **base, size_t *bytes);
-    /* Optional, with limits.shelf: the bytes of the longest part that is worth a copy to the shelf and one out of it,
-     * since a get of a longer one takes less time. Longer ones are lent, but where readers have more to do than owners:
-     * where they combine the parts, or one of them reads those of all ranks. Asked once, when the endpoint joins its
-     * context. Null, or 0: every part is worth it. */
+    /* Optional, with limits.shelf: the bytes of the longest part that the core should copy to the staging buffer
+     * (shelf), since a get of a longer part takes less time than two copies. The core lends longer parts, unless
+     * readers have more to do than owners: readers that combine the parts, or one that reads those of all ranks. Asked
+     * once, when the endpoint joins its context. Null, or 0: copy every part. */
     size_t (*shelf_part)(nbcoll_endpoint *ep);
 } nbcoll_shared;
 
@@ -219,14 +221,13 @@ typedef struct nbcoll_wakeup {
     int (*fd)(nbcoll_endpoint *ep);
     /* Announces that this rank is about to sleep. From an OK on the descriptor becomes readable when a message or line
      * comes, a rank is lost or leaves, a work request can come back, or there is room where a post was answered NOT_NOW
-     * since the last progress. Who makes that room sees to the waking: the peer that takes something out of a full
-     * ring, or this rank's own completions where its send queue was full; a transport over descriptors watches
-     * EPOLLOUT. OK, or AGAIN when something of all this is there already (then nothing is armed). A transport that
-     * refuses where nobody will wake this rank answers AGAIN.
+     * since the last progress. What makes that room must wake this rank: the peer that takes something out of a full
+     * ring, or this rank's own completions if its send queue was full; a transport over descriptors watches EPOLLOUT.
+     * OK, or AGAIN when something of all this is there already (then nothing is armed). A transport answers AGAIN also
+     * if it has refused a post for a reason of which nobody will wake this rank.
      *
-     * It may wake for nothing, but not for ever: each progress disarms, and takes from the descriptor what has woken
-     * it, so that the next arming can sleep. The core looks at shared memory once more after arming, so the arming is a
-     * seq_cst store. */
+     * It may wake in vain, but not for ever: each progress disarms, and empties the descriptor, so that the next arming
+     * can sleep. The core looks at shared memory once more after arming, so the arming is a seq_cst store. */
     nbcoll_status (*arm)(nbcoll_endpoint *ep);
 } nbcoll_wakeup;
 
@@ -307,10 +308,10 @@ typedef struct nbcoll_shared_arrival {
 } nbcoll_shared_arrival;
 
 /* Queue pairs and completion queues, for programs (offload.h). On a pair sends meet receives in the order of both. A
- * send whose receive is not posted waits; so does one whose peer has not opened the pair yet. An end's queues may move
- * on only as its `wait` is called, of whatever completion queue. Whoever executes programs calls these, from one thread
- * at a time, which may be another one than the core's; and, where local ends must be registered, register_memory with
- * LOCAL_END and every rank (-1) as the other end, and deregister_memory. */
+ * send waits while its receive is not posted, or its peer has not opened the pair. A transport may let the queues of an
+ * endpoint move only while `wait` is called there, for any completion queue. The executor of programs calls these
+ * functions, from one thread at a time, which may be another one than the core's. If local ends must be registered it
+ * also calls register_memory, with LOCAL_END and every rank (-1) as the other end, and deregister_memory. */
 typedef struct nbcoll_offload {
     size_t size;
     /* Room for so many entries. ERR_MEMORY. */
@@ -330,13 +331,13 @@ typedef struct nbcoll_offload {
      * rank's that was posted there is touched. */
     void (*close)(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, nbcoll_completion_queue *completions);
 
-    /* Shared receives, for relays (relay.h): all five or none. A message by any pair that has them takes the one that
-     * was posted first; where several devices join the ranks, of those that were posted for ranks of the same device
-     * as its sender. Where there is none it waits at its sender, and whatever stands behind it on that pair; who shares
-     * receives avoids that by posting for each rank as many as may come from it, and again for the same rank what its
-     * message has taken: then no device runs short, whichever ranks it joins. A message of no bytes takes one, too. A
-     * message that does not fit ends its pair, as a lost peer does, and the others go on. A pair that ends while a
-     * message was on its way may keep the receive for it until close_shared. */
+    /* Shared receives, for relays (relay.h): all five functions or none. A message by any pair that has them takes the
+     * receive that was posted first; if several devices join the ranks, of those that were posted for ranks of the same
+     * device as its sender. Without a receive the message waits at its sender, with all that follows on that pair. To
+     * avoid that, post for each rank as many receives as messages may come from it, and post one for the same rank when
+     * its message has taken one: then no device runs short. A message of no bytes takes a receive, too. A message that
+     * does not fit ends its pair, as a lost peer does; other pairs go on. A pair that ends while a message is on its
+     * way may keep the receive until close_shared. */
 
     /* Room for `depth`, at least 1, for all ranks, whose entries come to `received`: a completion queue for nothing
      * else, with room for as many. ERR_MEMORY, ERR_BUSY (that queue has some already), ERR_LIMIT (a device has not so
@@ -350,10 +351,10 @@ typedef struct nbcoll_offload {
     /* Consumes the next entry of such a queue, as `wait` does of others. Messages of one pair come in their order. When
      * one pair is lost, what other pairs bring comes on; PEER_LOST, or TRANSPORT, is said when there is no entry. */
     nbcoll_status (*take)(nbcoll_endpoint *ep, nbcoll_completion_queue *received, nbcoll_shared_arrival *out);
-    /* Once fewer than `least` receives are left, *fd polls readable, until the next call; 0: it does not. Of several
-     * devices so many are to be left on each that joins a pair which has them. For somebody who sleeps, posts further
-     * ones when it does, and calls again: it may wake for nothing, but not for ever. *fd is the transport's, one for
-     * all shared receives of the endpoint, and lasts as long as that. ERR_LIMIT (`least` is more than their depth),
+    /* Makes *fd readable when fewer than `least` receives are left, until the next call; 0: never. With several devices
+     * each that joins a pair with shared receives must have so many left. The caller sleeps on *fd, posts further
+     * receives when it wakes, and calls again; it may wake in vain, but not for ever. The transport owns *fd: one for
+     * all shared receives of the endpoint, as long as that lasts. ERR_LIMIT (`least` is more than their depth),
      * ERR_UNSUPPORTED, ERR_TRANSPORT. */
     nbcoll_status (*watch_shared)(nbcoll_endpoint *ep, nbcoll_shared_receives *shared, uint32_t least, int *fd);
     /* After all pairs that have them. Nothing of theirs is touched from the return on. */
@@ -369,13 +370,13 @@ typedef struct nbcoll_offload {
 
 /* Promises, and a cost model (Hockney with overhead), in the units given.
  *
- * `payload`: choose the size up to which copying a byte in and out of the transport's own buffers (eager_ps) costs less
- * than announcing it does (one more exchange of messages, and get_ns or put_ns): a few KiB as a rule. More costs memory
- * only: the core keeps unexpected messages in pieces of this size, some for each pair of ranks.
+ * `payload`: choose the size up to which copying a message in and out of the transport's buffers (eager_ps) costs less
+ * than announcing it (one more exchange of messages, and get_ns or put_ns): a few KiB as a rule. A larger one only
+ * costs memory: the core keeps unexpected messages in pieces of this size, some for each pair of ranks.
  *
- * Prices are medians between two idle ranks of the kind at hand, as `nbcoll bench` or the maker's tools show them; a
- * transport may measure them when it opens. They choose algorithms, and whether to get or to put. What is wrong by a
- * tenth changes little, and nothing but time depends on any of them. 0 is a price: it costs nothing. */
+ * Prices are medians between two idle ranks, as `nbcoll bench` or the maker's tools show them; a transport may measure
+ * them when it opens. The core chooses algorithms by them, and whether to get or to put. An error of a tenth changes
+ * little, and only time depends on them. 0 is a price: it costs nothing. */
 typedef struct nbcoll_limits {
     size_t size;          /* of this struct, as the transport knows it */
     size_t payload;       /* bytes a message may carry beside its header; at least 256 */
@@ -388,24 +389,24 @@ typedef struct nbcoll_limits {
     uint32_t put_ns;      /* as get_ns, of a put */
     uint32_t key_bytes;   /* bytes used of a key: 1 to 64; only with bulk data */
     uint32_t channels;    /* from each rank to each; only with lines */
-    /* Messages of any size from each rank for which this one has receive buffers, whether it progresses or not: the
-     * core has no more than that under way which nobody awaits (nbcoll_context_config.credits), and only what the
-     * receiver has asked for beside it. That many a transport takes without NOT_NOW while the receiver does nothing.
-     * The same on all ranks, and for all peers. 0: no bound of this kind: a post for which there is no room waits by
+    /* How many messages of any size from each rank this one has receive buffers for, whether it progresses or not. The
+     * core keeps at most that many unexpected messages under way (nbcoll_context_config.credits), and beyond them only
+     * messages for which the receiver has asked. The transport accepts that many without NOT_NOW while the receiver
+     * does nothing. The same on all ranks, and for all peers. 0: no such bound: a post for which there is no room gets
      * NOT_NOW. */
     uint32_t receives;
-    /* How many ranks must take turns on a core of this rank's, as the affinity masks of all ranks say: 1 where there
-     * are as many cores as ranks confined to them, 2 where there are half as many. With 1 a waiting rank spins; with
-     * more it yields its core at once, since who it waits for may need it. The prices above are to follow the same
-     * answer, as if all ranks were at work: the core divides those of bytes where fewer are. 0: the transport does not
-     * know. Then the core takes the ranks of the endpoint for as many as need the cores of its own mask: right for
-     * ranks that are not bound, and too careful for those that are. */
+    /* How many ranks share a core of this rank, as the affinity masks of all ranks say: 1 if there are as many cores as
+     * ranks confined to them, 2 if there are half as many. With 1 a waiting rank spins; with more it yields at once,
+     * since the rank for which it waits may need the core. The prices above shall follow the same number, as if all
+     * ranks were at work: the cost model divides prices of bytes where fewer are. 0: the transport does not know. Then
+     * the core assumes that all ranks of the endpoint share the cores of this rank's mask, which is too careful for
+     * bound ranks. */
     uint32_t ranks_per_core;
-    /* Only with the shared group: bytes that the core may reserve for copies of what it exposes, which then are read in
-     * place, as far as there is room; what is longer goes through them by rings, into which its readers write how far
-     * they are. To be set where a copy into shared memory and one out of it are as fast, or
-     * nearly, as a get from another rank's private memory, for which its owner has to wait; where that depends on the
-     * length, nbcoll_shared.shelf_part says so. 0: no copies. */
+    /* Only with the shared group: bytes that the core may reserve as staging buffer (shelf), for copies of what it
+     * exposes, which readers then read in place. Longer data goes through it by rings, where readers write how far they
+     * are. Set it if a copy into shared memory and one out of it take hardly longer than a get from another rank's
+     * private memory, for which the owner has to wait. If that depends on the length, nbcoll_shared.shelf_part says so.
+     * 0: no copies. */
     uint32_t shelf;
     uint32_t copy_ps; /* of a byte that a rank copies itself; gamma_ps is of combining then. 0: as gamma_ps */
     /* How many ways to other machines the ranks of one share, and what a way takes for each message beside its bytes:
@@ -439,8 +440,8 @@ typedef struct nbcoll_transport {
                           nbcoll_work *work);
     /* Moves what can move and reports what happened. What earlier calls reported as arrived is released. */
     void (*progress)(nbcoll_endpoint *ep, nbcoll_completions *found);
-    /* Asks for a lent work request: it comes back soon from progress, with OK if it had finished, else ERR_CANCELLED (a
-     * message then is or is not delivered; a get writes nothing more; for a put see there). */
+    /* Asks for a lent work request: progress returns it soon, with OK if it had finished, else ERR_CANCELLED (then a
+     * message may or may not be delivered; a get writes nothing more; for a put see there). */
     void (*cancel)(nbcoll_endpoint *ep, nbcoll_work *work);
     /* Frees the endpoint. No work request is lent, and nothing is registered. Messages already posted are still
      * delivered (see nbcoll_posted); then the others report that this rank has left. */
@@ -449,30 +450,30 @@ typedef struct nbcoll_transport {
     const nbcoll_bulk *bulk;
     const nbcoll_wakeup *wakeup;
     const nbcoll_shared *shared;
-    /* Optional: frees the endpoint of a rank that goes without having ended its operations. Work requests may be lent:
-     * they never come back, and the core leaves them and their memory as they are, for good; what is registered ends
-     * with the endpoint. The others report this rank as lost; what it had posted may still be delivered before. Null:
-     * close is called, also with work requests lent. */
+    /* Optional: frees the endpoint of a rank that leaves before its operations have ended. Lent work requests never
+     * come back; the core leaves them and their memory as they are, for good. Registrations end with the endpoint. The
+     * others report this rank as lost; its posts may still be delivered before. Null: the core calls close, also with
+     * work requests lent. */
     void (*abandon)(nbcoll_endpoint *ep);
-    /* Optional, for transports where a rank reads or writes the memory of another by itself: `peer` is given up, and
-     * may be alive. What it gets of this rank's memory from now on may be anything: such a get does not end with OK. It
-     * may be answered NOT_NOW for ever; the core of the peer is told by a message. And from the return on it writes
-     * nothing more to this rank's memory: such a put does not end with OK either, and its notice is not delivered. */
+    /* Optional, for transports where a rank reads or writes another rank's memory by itself: this rank gives `peer` up,
+     * which may be alive. From now on gets of `peer` from this rank's memory may read anything, so they must not end
+     * with OK; they may get NOT_NOW for ever. The core tells the peer by a message. From the return on `peer` writes
+     * nothing more to this rank's memory: its puts do not end with OK either, and their notices are not delivered. */
     void (*give_up)(nbcoll_endpoint *ep, int peer);
     const nbcoll_lines *lines; /* optional group */
-    /* Optional: what is other with this peer than the endpoint's limits say, which are there for all. *out holds these
-     * when it is called. payload may be larger, channels too; prices may be any; the rest stays. Constant. Of these
-     * prices the core reads get_ns and put_ns, by which large data of this pair is got or put. Algorithms are chosen by
-     * the endpoint's prices alone: all ranks must choose alike, and know nothing of each other's peers. */
+    /* Optional: the limits of this peer, where they differ from the endpoint's. *out holds the endpoint's limits at the
+     * call. `payload` and `channels` may be larger, prices may be any; the rest stays. Constant. Of these prices the
+     * core reads get_ns and put_ns, by which it gets or puts large data of this pair. It chooses algorithms by the
+     * endpoint's prices alone, since all ranks must choose alike. */
     void (*peer_limits)(nbcoll_endpoint *ep, int peer, nbcoll_limits *out);
     /* Optional: why `peer` was reported lost, or why the last post, get, put or work request with it failed. Called
      * soon after each such failure, from the same thread. The texts live as long as the program. */
     void (*reason)(nbcoll_endpoint *ep, int peer, nbcoll_transport_error *out);
     uint32_t signal_safe; /* NBCOLL_SAFE_*: what is promised */
-    /* Optional: a name of the set of ranks that this endpoint belongs to, which all of them say alike, and no other set
-     * says that a program may have beside it, on whatever machine: random bits, as a rule. Constant. By it the ranks of
-     * a communicator over several endpoints (nbcoll_comm_create_over) see which of them have one in common. Without it
-     * an endpoint can only be the last one there. */
+    /* Optional: a name of the set of ranks that this endpoint belongs to, as a rule random bits. All ranks of the set
+     * give the same name, and no other set that a program may use on any machine gives it. Constant. By it the ranks of
+     * a communicator over several endpoints (nbcoll_comm_create_over) find out which of them share an endpoint. Without
+     * it an endpoint can only be the last one there. */
     void (*identify)(nbcoll_endpoint *ep, uint64_t out[2]);
     const nbcoll_offload *offload; /* optional group; the core does not use it, wrappers do not hand it on */
     /* Optional, with give_up: may `peer`, which has just been reported lost, be alive, and still read or write this

@@ -62,16 +62,16 @@ typedef struct nbcoll_verbs_config {
     uint32_t retries;  /* as often as it does that before a peer is lost, 1 to 6 (7 is for ever on some devices) [6] */
     uint32_t probe_ms; /* a connected peer that nothing was sent to is probed so often, while this rank progresses or
                           sleeps [1000] */
-    uint32_t connect_ms; /* so long a rank that does not answer is asked to connect, then it is lost [as long as a call
-                            waits for it]. Only a rank that progresses answers: one that computes for minutes before
-                            its first operation is not lost. So by itself the transport takes nobody for dead that it
-                            has never heard of; the deadline of a call ends its wait, and with NBCOLL_FOREVER, which
-                            asks for no end, only this does */
+    uint32_t connect_ms; /* a rank that has not answered a request to connect for so long is lost [never: the transport
+                            asks as long as a call waits]. Only a rank that progresses answers, and one that computes
+                            for minutes before its first operation is not dead. So by default the transport reports no
+                            rank lost of which it has never heard: the deadline of a call ends its wait; with
+                            NBCOLL_FOREVER only `connect_ms` does */
     nbcoll_host host;    /* its alloc, free, log and now; called by who executes programs (offload.h), too */
-    /* So many pieces of memory, up to 1024, stay registered when an operation has used them, for the next one [none].
-     * The ranks' may differ. Then the host must say nbcoll_verbs_forget before it gives such memory back to the system
-     * (munmap, mremap, brk; free may do so): the device would go on with what lay there. Needless for memory of
-     * nbcoll_mem_alloc, which is registered as long as it lives. */
+    /* The number of pieces of memory, up to 1024, that stay registered after an operation, for the next one [none]. The
+     * ranks' may differ. The host must then call nbcoll_verbs_forget before it gives such memory back to the system
+     * (munmap, mremap, brk; free may do so): else the device would go on with the old pages. Memory of nbcoll_mem_alloc
+     * is registered as long as it lives, and needs neither. */
     uint32_t registrations;
     /* Another endpoint of this process, of any rank [none]. This one then takes its devices, ports and GIDs, which
      * `device`, `port` and `gid_index` would name, and what it has measured of them; and memory that one of them has

@@ -9,7 +9,7 @@
  *     if (nbcoll_verify_algorithm(&mine, &c, NULL, &why) == NBCOLL_ERR_VERIFY)
  *         puts(why.text);
  *
- * For an operation of your own, say it in two functions (below), and pass the schedules:
+ * For an operation of your own write the meaning as two functions (below), and pass the schedules:
  *
  *     nbcoll_meaning alltoall = {.size = sizeof alltoall, .ranks = 7, .input = input, .claim = claim};
  *     nbcoll_verify(schedules, &alltoall, NULL, &why);
@@ -224,13 +224,13 @@ typedef struct nbcoll_case {
     const nbcoll_nodes *nodes; /* what builders are told; of so many ranks. Null: one node */
 } nbcoll_case;
 
-/* The meaning of a case, which must outlive it. `flags` are those of the algorithm: what REORDERS takes its operands in
- * any order, what is REPRODUCIBLE has the same tree. An allreduce has the same bits on all ranks, unless the algorithm
- * DIFFERS; of integers, which are not rounded, it has them in any order. In place in an alltoallw, blocks of odd ranks
- * are of BYTE, unless the type packs. Types that pack: nothing is claimed of the bytes that are received. Errors:
- * ERR_NULL, ERR_CONFIG (a size), ERR_RANK (ranks < 1, or nodes of another number of them), ERR_ARGUMENT (no such
- * operation, spread or node), ERR_ROOT, ERR_TYPE, ERR_OP, ERR_COUNT (bytes of all ranks, with what lies between them,
- * overflow). */
+/* The meaning of a case; the case must outlive it. `flags` are those of the algorithm: with REORDERS operands may be
+ * combined in any order, with REPRODUCIBLE the tree is fixed. An allreduce has the same bits on all ranks, unless the
+ * algorithm DIFFERS; integers, which are not rounded, have them in any order. In an alltoallw in place, blocks of odd
+ * ranks are of BYTE, unless the type packs. With types that pack nothing is claimed of the bytes that are received.
+ * Errors: ERR_NULL, ERR_CONFIG (a size), ERR_RANK (ranks < 1, or nodes of another number of them), ERR_ARGUMENT (no
+ * such operation, spread or node), ERR_ROOT, ERR_TYPE, ERR_OP, ERR_COUNT (bytes of all ranks, with what lies between
+ * them, overflow). */
 NBCOLL_API nbcoll_status nbcoll_meaning_of(const nbcoll_case *c, uint32_t flags, nbcoll_meaning *out);
 
 /* Builds the schedule of one rank of a case, for the caller to free. `host`: for memory, and for the words of a
@@ -270,8 +270,8 @@ typedef struct nbcoll_grid {
     void (*visit)(void *user, const nbcoll_case *c);
     void *user;
     int only_visit; /* nothing is proved: the cases are checked and visited */
-    const nbcoll_placement *placement; /* null, or so all the ranks of a case are put on nodes: sets `nodes` of it,
-                                          which is null again in the case that is left */
+    const nbcoll_placement *placement; /* null, or how the ranks of each case are put on nodes: sets its `nodes`, which
+                                          is null again in the case that *c holds at the end */
 } nbcoll_grid;
 
 /* Verifies the algorithm in each case of the grid, which sets ranks, root, count and blocks of *c, and takes its rest
@@ -366,10 +366,10 @@ typedef struct nbcoll_relay_play {
     uint64_t seed;           /* of the order in which fragments come; those of a connection keep theirs */
 } nbcoll_relay_play;
 
-/* Plays until nothing moves, with stores, credits and window as above; looks whether the promise is kept; then all
- * ranks start all operations, and all must come. What goes wrong first is told (NBCOLL_ERR_VERIFY). Memory grows with
- * connections times fragments. Errors: ERR_NULL, ERR_CONFIG (a size; a number of the play), ERR_RANK (as above),
- * ERR_LIMIT (2^31 fragments at connections), ERR_MEMORY. */
+/* Plays until nothing moves, with stores, credits and window as in relay.h, and checks that the promise is kept. Then
+ * all ranks start all operations, and all blocks must come. It reports what goes wrong first (NBCOLL_ERR_VERIFY).
+ * Memory grows with connections times fragments. Errors: ERR_NULL, ERR_CONFIG (a size; a number of the play), ERR_RANK
+ * (as above), ERR_LIMIT (2^31 fragments at connections), ERR_MEMORY. */
 NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[], int ranks,
                                              const nbcoll_relay_play *play, nbcoll_relay_refutation *out);
 
