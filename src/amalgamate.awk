@@ -5,10 +5,10 @@
 #     awk -f src/amalgamate.awk >nbcoll.h
 #
 # That file is all public headers (but those of libraries of their own) and, where NBCOLL_IMPLEMENTATION is defined, the
-# library: to be copied into a host, included by its files, and by one of them behind #define NBCOLL_IMPLEMENTATION (nbcoll/nbcoll.h). With
-# -v headers=1 it is what NBCOLL_IMPLEMENTATION includes where the public headers lie beside it: an installation's
+# library: to be copied into a host, included by its files, and by one of them behind #define NBCOLL_IMPLEMENTATION
+# (nbcoll/nbcoll.h). With -v headers=1 it is what NBCOLL_IMPLEMENTATION includes where the public headers lie beside it: an installation's
 # nbcoll/implementation.c. With -v offload=1 it holds the component offload, too, which -DNBCOLL_WITH_OFFLOAD=1 brings,
-# and with -v lab=1 lab and offload, which lab needs.
+# with -v lab=1 lab and offload, which lab needs, and with -v verbs=1 that transport.
 #
 # Each #include of a file of the tree is replaced by that file; but one with a guard is left out where it has come
 # before, unless it had been under an #if that does not hold here. What the sources share among themselves becomes
@@ -111,7 +111,8 @@ function expand(path, where, i, line, file, depth, held, outer)
         else if (line ~ /^[ \t]*#[ \t]*endif/)
             where = held[depth--]
         if (asked(line) && !wanted[asked(line)]) {
-            print line "\n#error \"this file is without " asked(line) ": awk -v " asked(line) "=1 -f src/amalgamate.awk\"\n#endif"
+            print line "\n#error \"this file is without " asked(line) ": awk -v " asked(line) "=1 -f src/amalgamate.awk\""
+            print "#endif"
             for (outer = depth - 1; depth > outer; depth += (lines[path, i] ~ /^#if/) - (lines[path, i] == "#endif"))
                 i++
             where = held[depth + 1]
@@ -158,7 +159,7 @@ function public_headers(out, n, i, inside, all, list, name, folder, of, later, l
         name = all
         sub(/^src\/|^include\/nbcoll\//, "", name)
         sub(/\/$|\.h$/, "", name)
-        of = all ~ /^src/ ? "" : of_component(all)
+        of = all ~ /^src/ ? "" : name in wanted ? name : of_component(all)
         if (all ~ /^src/)
             folder[name]
         else if (of != "")
@@ -177,11 +178,13 @@ function public_headers(out, n, i, inside, all, list, name, folder, of, later, l
 }
 
 BEGIN {
-    components = split("offload lab", component, " ")
+    components = split("offload lab verbs", component, " ")
     wanted["offload"] = offload || lab
     wanted["lab"] = lab
+    wanted["verbs"] = verbs
     condition["offload"] = "offload:"
     condition["lab"] = "offload:lab:" # it brings offload
+    condition["verbs"] = "verbs:"
     if (!load("include/nbcoll/nbcoll.h")) {
         print "amalgamate.awk: not in the root of nbcoll's tree" >"/dev/stderr"
         exit 1
@@ -202,7 +205,7 @@ BEGIN {
             name = "NBCOLL_WITH_" toupper(component[k])
             print "\n#if defined " name " && " name
             for (i = 1; i <= theirs[component[k]]; i++)
-                if (!(theirs[component[k], i] in seen))
+                if (load(theirs[component[k], i]) && !(theirs[component[k], i] in seen))
                     expand(theirs[component[k], i], ":" condition[component[k]])
             print "#endif"
         }
