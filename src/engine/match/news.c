@@ -80,10 +80,8 @@ void nbcolli_revokes_in(nbcoll_comm *comm, const nbcolli_incoming *in)
     nbcoll_status why = (nbcoll_status)h->status;
     uint64_t last = h->tag + h->count, first = h->tag < comm->taken ? comm->taken : h->tag;
 
-    if (h->tag < comm->taken || nbcolli_is_shrinks_tag(h->tag))
+    if (h->tag < comm->taken)
         nbcolli_vote_revoked(comm, in, why);
-    if (nbcolli_is_shrinks_tag(h->tag))
-        return;
     nbcolli_runs_fail(comm, h->tag, last, why, (int)h->number);
     if (last < comm->taken)
         return;

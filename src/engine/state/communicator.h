@@ -316,17 +316,6 @@ static inline size_t nbcolli_hash(uint64_t tag)
     return (size_t)(tag * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
-/* The tag of a shrink's vote, which no operation has. */
-static inline uint64_t nbcolli_shrinks_tag(uint64_t instance)
-{
-    return UINT64_MAX - instance;
-}
-
-static inline int nbcolli_is_shrinks_tag(uint64_t tag)
-{
-    return tag > nbcolli_shrinks_tag(UINT32_MAX);
-}
-
 static inline nbcolli_slot *nbcolli_slot_of(const nbcoll_comm *comm, uint64_t tag)
 {
     return &comm->slot[tag % comm->config.slots];
