@@ -21,14 +21,6 @@ void nbcolli_revoked_in(nbcoll_comm *comm, const nbcolli_header *h)
     }
 }
 
-void nbcolli_revoke_answer(nbcoll_comm *comm, const nbcolli_header *h)
-{
-    if (nbcolli_find_run(comm, h->tag))
-        return;
-    nbcolli_header answer = nbcolli_header_to(comm, (int)h->source, NBCOLLI_REVOKED, h->tag);
-    nbcolli_control_to(comm, (int)h->source, &answer);
-}
-
 /* ---- half communicators ------------------------------------------------------------------------------------------ */
 
 int nbcolli_member_at(const nbcoll_comm *comm, int home)

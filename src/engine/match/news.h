@@ -8,10 +8,6 @@
 /* A reader of our cells will not read what they lend. */
 void nbcolli_revoked_in(nbcoll_comm *comm, const nbcolli_header *h);
 
-/* [ANSWER] The sender of this REVOKE wants to know when its memory is its own. If we run the operation, our words will
- * say. */
-void nbcolli_revoke_answer(nbcoll_comm *comm, const nbcolli_header *h);
-
 /* The member with this address at home, or -1. */
 int nbcolli_member_at(const nbcoll_comm *comm, int home);
 

@@ -137,7 +137,7 @@ static void nbcolli_made_adopt(nbcolli_link *link)
     link->orphans = NULL;
     while (list) {
         nbcolli_unexpected *s = list;
-        nbcolli_incoming in = {s->link, s->header, s->payload, s->bytes, s, s->source};
+        nbcolli_incoming in = nbcolli_incoming_kept(s);
         list = s->next;
         nbcolli_receive(&in);
     }

@@ -96,6 +96,15 @@ int nbcolli_control_may(nbcoll_context *c)
     return post != NULL;
 }
 
+void nbcolli_answer(nbcolli_link *link, int peer, const nbcolli_header *m, nbcolli_type type, nbcoll_status status)
+{
+    nbcolli_header answer = {.comm = m->comm, .tag = m->tag, .source = m->to, .to = m->source, .number = m->number,
+                             .type = (uint8_t)type, .status = (uint8_t)status,
+                             .credits = (uint16_t)link->pair[peer].owed};
+    link->pair[peer].owed -= answer.credits;
+    nbcolli_control(link, peer, &answer);
+}
+
 static void nbcolli_credit_send(nbcolli_link *link, int peer)
 {
     nbcolli_pair *pair = &link->pair[peer];

@@ -41,6 +41,9 @@ static inline nbcolli_header nbcolli_header_to(nbcoll_comm *comm, int rank, nbco
     return h;
 }
 
+/* Answers a message from that peer, with the credits that we owe it. */
+void nbcolli_answer(nbcolli_link *link, int peer, const nbcolli_header *m, nbcolli_type type, nbcoll_status status);
+
 static inline void nbcolli_control_to(nbcoll_comm *comm, int rank, const nbcolli_header *h)
 {
     nbcolli_control(comm->peer[rank].link, comm->peer[rank].address, h);
