@@ -39,9 +39,7 @@ void nbcolli_comm_half(nbcoll_comm *comm, int source, int cause, nbcoll_status w
         comm->peer[absent].absent = 1;
     nbcolli_comm_break(comm, nbcolli_member_at(comm, cause),
                        why == NBCOLL_ERR_PEER_LOST ? why : NBCOLL_ERR_CANCELLED, comm->taken);
-    for (uint32_t i = 0; i < comm->config.slots; i++)
-        if (comm->slot[i].active && comm->slot[i].active->status != NBCOLL_OK)
-            nbcolli_to_settle(comm->slot[i].active);
+    nbcolli_failed_to_settle(comm);
 }
 
 void nbcolli_vote_revoked(nbcoll_comm *comm, const nbcolli_incoming *in, nbcoll_status why)

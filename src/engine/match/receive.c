@@ -23,20 +23,12 @@
  * PENDING: it is to be kept. */
 static nbcoll_status nbcolli_orphan_revoke(nbcolli_link *link, const nbcolli_incoming *in)
 {
-    const nbcolli_header *m = &in->header;
     uint32_t kept = 0;
 
     for (nbcolli_unexpected *s = link->home->orphans; s; s = s->next) {
-        nbcolli_header *h = &s->header;
-        if (h->type != NBCOLLI_REVOKE)
-            continue;
-        kept++;
-        if (h->comm != m->comm || s->link != link || s->source != in->source || h->number != m->number ||
-            h->status != m->status || h->bytes || m->bytes || h->tag + h->count + 1 != m->tag ||
-            m->count >= UINT32_MAX - h->count)
-            continue;
-        h->count += 1 + m->count;
-        return NBCOLL_OK;
+        kept += s->header.type == NBCOLLI_REVOKE;
+        if (s->link == link && s->source == in->source && nbcolli_revoke_joins(&s->header, &in->header))
+            return NBCOLL_OK;
     }
     return kept < NBCOLLI_PENDING_REVOKES ? NBCOLL_PENDING : NBCOLL_ERR_LIMIT;
 }

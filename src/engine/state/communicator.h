@@ -98,7 +98,7 @@ typedef struct nbcolli_called {
 
 /* What a rank knows of where another one is. Progress writes it: rounds of asking, and what is heard of the other. */
 typedef struct nbcolli_told {
-    uint64_t want; /* 1 + the lowest tag in which a run waits for it, in this round; 0: none */
+    uint64_t want; /* 1 + the tag of which it is asked in this round; 0: none */
     uint64_t tag;  /* of its last answer */
     uint64_t next; /* as it said then: the tag that it starts next; 0: not known */
     int late;      /* 1 + a rank that has not started `tag`, as it said then, or 0 */
