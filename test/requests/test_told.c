@@ -17,16 +17,23 @@
 
 enum { RANKS = 3 };
 
-/* Rank 1 sends it to rank 0, which takes it. */
-static void tell(world *w, nbcolli_header h)
+/* Rank 1 sends it to rank 0, with so many bytes, and that takes it. */
+static void tell_with(world *w, nbcolli_header h, size_t bytes)
 {
+    static const unsigned char payload[1024];
     h.source = 1;
     const nbcoll_header wire = nbcolli_pack(&h);
     nbcoll_work work = {0};
 
-    assert_int_equal(w->endpoint[1]->transport->post(w->endpoint[1], 0, &wire, NULL, 0, &work), NBCOLL_POST_DONE);
+    assert_int_equal(w->endpoint[1]->transport->post(w->endpoint[1], 0, &wire, payload, bytes, &work),
+                     NBCOLL_POST_DONE);
     for (int i = 0; i < 3; i++)
         nbcoll_progress(w->context[0]);
+}
+
+static void tell(world *w, nbcolli_header h)
+{
+    tell_with(w, h, 0);
 }
 
 static void step(world *w, int times)
@@ -108,11 +115,12 @@ static void what_a_shrink_has_made_breaks_where_a_member_has_not_made_it(void **
     for (int r = 0; r < RANKS; r++)
         EXPECT(OK, nbcoll_comm_ishrink(w.comm[r], &made[r], &q[r]));
     world_finish(&w, RANKS, q);
-    tell(&w, (nbcolli_header){.comm = w.comm[0]->id,
-                              .type = NBCOLLI_REVOKE,
-                              .tag = made[0]->vote_tag,
-                              .number = 1,
-                              .status = NBCOLL_ERR_MEMORY});
+    tell_with(&w, (nbcolli_header){.comm = w.comm[0]->id,
+                                   .type = NBCOLLI_DECIDED,
+                                   .tag = made[0]->vote_tag,
+                                   .number = 1,
+                                   .status = NBCOLL_ERR_CANCELLED},
+              sizeof(nbcolli_vote) + RANKS * (sizeof(uint64_t) + 1));
     fails_with(made[0], NBCOLL_ERR_CANCELLED, 1);
     fails_with(w.comm[0], NBCOLL_OK, -1);
     world_close(&w);

@@ -36,15 +36,15 @@ typedef struct nbcolli_agreement_member {
 struct nbcolli_shrink {
     nbcolli_shrink *next; /* of its link */
     nbcolli_link *link;
-    uint64_t id, instance; /* of the communicator; which of its shrinks this is */
-    nbcolli_request *request; /* these three: while AGREEING */
-    nbcoll_comm *comm, *made;
+    uint64_t id, tag;         /* of the communicator; of the vote, which no operation has */
+    nbcolli_request *request; /* these two: while AGREEING */
+    nbcoll_comm *comm;
+    nbcoll_comm *made; /* until the request has ended */
     size_t memory, bytes; /* its own; of a payload */
     int size, rank;       /* in the communicator */
     int canceller;        /* AGREE_CANCELLED: likewise */
     nbcolli_agreement_state state;
     int carries_areas;
-    int may_be_written; /* the memory that this rank has offered: by one that it has given up since */
     nbcolli_vote vote;  /* ours; DECIDED: the terms of the new communicator, with the address and serial of its id */
     uint64_t *area;     /* [size]: DECIDED: the parts of its cells */
     nbcolli_agreement_member member[];
@@ -116,10 +116,8 @@ static void nbcolli_shrink_add_gone(nbcolli_shrink *s, int rank, uint8_t gone)
     for (int i = 0; i < s->size; i++)
         s->member[i].agrees = 0;
     s->vote.serial = ++s->link->serial;
-    if (gone == NBCOLLI_GONE_GIVEN_UP && s->vote.area) {
-        s->may_be_written = 1;
+    if (gone == NBCOLLI_GONE_GIVEN_UP)
         s->vote.area = 0;
-    }
     nbcolli_shrink_tell_members(s);
 }
 
@@ -132,11 +130,13 @@ static void nbcolli_shrink_end(nbcolli_shrink *s, nbcolli_agreement_state state,
 
     s->state = state;
     s->canceller = cause;
-    if (s->may_be_written && (status != NBCOLL_OK || !s->area[s->rank])) /* else others have decided upon it before */
+    if (!s->area[s->rank]) /* who has been given up since it was offered may write there */
         nbcolli_area_keep(s->made);
     s->made->shrink = NULL;
     s->request = NULL;
-    s->comm = s->made = NULL;
+    s->comm = NULL;
+    if (status != NBCOLL_OK)
+        s->made = NULL;
     if (status != NBCOLL_OK)
         nbcolli_note_failure(comm, status, cause, comm->taken);
     comm->active--;
@@ -209,23 +209,28 @@ void nbcolli_shrink_cancel(nbcolli_request *r)
 
 /* ---- receiving --------------------------------------------------------------------------------------------------- */
 
-static nbcolli_shrink *nbcolli_shrink_find(const nbcolli_link *link, uint64_t id, uint64_t instance)
+static nbcolli_shrink *nbcolli_shrink_find(const nbcolli_link *link, uint64_t id, uint64_t tag)
 {
     nbcolli_shrink *s = link->shrinks;
-    while (s && (s->id != id || s->instance != instance))
+    while (s && (s->id != id || s->tag != tag))
         s = s->next;
     return s;
 }
 
-void nbcolli_shrink_withdraw(const nbcoll_comm *made)
+int nbcolli_shrink_made(const nbcoll_comm *made)
 {
-    nbcolli_shrink *s = nbcolli_shrink_find(made->link, made->vote_comm, UINT64_MAX - made->vote_tag);
+    nbcolli_shrink *s = nbcolli_shrink_find(made->link, made->vote_comm, made->vote_tag);
 
-    if (!s) /* all know */
-        return;
+    if (!s)
+        return 0;
+    s->made = NULL;
+    if (made->spoiled == NBCOLL_OK)
+        return 1;
+    int spoiler = nbcolli_member_at(made->parent, made->spoiler);
     s->state = NBCOLLI_AGREE_CANCELLED;
-    s->canceller = s->rank;
+    s->canceller = spoiler < 0 ? s->rank : spoiler;
     nbcolli_shrink_tell_members(s);
+    return 1;
 }
 
 /* What a rank that is not gone says of others, and perhaps of us: 0 if we are lost. */
@@ -259,31 +264,12 @@ static void nbcolli_shrink_agree_in(nbcolli_shrink *s, const nbcolli_incoming *i
     memcpy(&s->made->votes[in->header.source], in->payload, sizeof(nbcolli_vote));
 }
 
-/* A member of the new communicator has cancelled, or heard of it first, and will not have it. */
-static void nbcolli_shrink_withdrawn(nbcolli_shrink *s, int rank, int canceller)
-{
-    nbcoll_comm *made = nbcolli_find_comm(s->link, (uint64_t)s->vote.address << 32 | s->vote.serial);
-
-    if (made)
-        nbcolli_comm_half(made, s->member[rank].address, s->member[canceller].address, NBCOLL_ERR_CANCELLED);
-}
-
 static void nbcolli_shrink_decided_in(nbcolli_shrink *s, const nbcolli_incoming *in)
 {
-    int from = (int)in->header.source, is_cancelled = in->header.status != NBCOLL_OK;
-    int canceller = in->header.number < (uint32_t)s->size ? (int)in->header.number : from;
     const unsigned char *payload = in->payload;
 
-    s->member[from].knows = 1;
-    if (is_cancelled && s->state == NBCOLLI_AGREE_DECIDED)
-        nbcolli_shrink_withdrawn(s, from, canceller);
-    if (s->state != NBCOLLI_AGREEING)
-        return;
-    if (is_cancelled) {
-        nbcolli_shrink_end(s, NBCOLLI_AGREE_CANCELLED, NBCOLL_ERR_CANCELLED, canceller);
-        return;
-    }
-    if (!nbcolli_shrink_hear(s, in))
+    s->member[in->header.source].knows = 1;
+    if (s->state != NBCOLLI_AGREEING || in->header.status != NBCOLL_OK || !nbcolli_shrink_hear(s, in))
         return;
     memcpy(&s->vote, payload, sizeof s->vote);
     if (s->carries_areas)
@@ -298,6 +284,8 @@ void nbcolli_shrink_in(nbcoll_comm *comm, const nbcolli_incoming *in)
     const nbcolli_header *h = &in->header;
     nbcolli_shrink *s = nbcolli_shrink_find(in->link, h->comm, h->tag);
 
+    if (h->status == NBCOLL_ERR_CANCELLED) /* what is being made, or is made, will not be there on all ranks */
+        nbcolli_vote_revoked(comm, in, NBCOLL_ERR_CANCELLED);
     if (!s) { /* not here yet, or not any more */
         int size = comm ? comm->size : 0, knows = comm && in->bytes >= nbcolli_shrink_payload_bytes(size, 0);
         for (int i = 0; knows && i < size; i++)
@@ -320,7 +308,7 @@ void nbcolli_shrink_in(nbcoll_comm *comm, const nbcolli_incoming *in)
 static void nbcolli_shrink_send(nbcolli_shrink *s, int to)
 {
     nbcolli_agreement_member *m = &s->member[to];
-    nbcolli_header h = {.comm = s->id, .tag = s->instance, .source = (uint32_t)s->rank, .to = (uint32_t)to};
+    nbcolli_header h = {.comm = s->id, .tag = s->tag, .source = (uint32_t)s->rank, .to = (uint32_t)to};
 
     h.type = s->state == NBCOLLI_AGREEING ? NBCOLLI_AGREE : NBCOLLI_DECIDED;
     h.status = s->state == NBCOLLI_AGREE_CANCELLED ? NBCOLL_ERR_CANCELLED : NBCOLL_OK;
@@ -384,7 +372,7 @@ void nbcolli_shrinks_go(nbcolli_link *link)
         nbcolli_shrink *s = *at;
         if (s->state == NBCOLLI_AGREEING && nbcolli_shrink_look(s) && nbcolli_shrink_awaits(s) < 0)
             nbcolli_shrink_decide(s);
-        if (nbcolli_shrink_tell(s) || s->state == NBCOLLI_AGREEING)
+        if (nbcolli_shrink_tell(s) || s->made)
             at = &s->next;
         else {
             *at = s->next;
@@ -463,7 +451,7 @@ void nbcolli_shrink_free(nbcolli_shrink *s)
 
 void nbcolli_shrink_start(nbcolli_shrink *s, nbcoll_comm *comm, nbcoll_comm *made, nbcolli_request *r)
 {
-    s->instance = ++comm->shrinks;
+    s->tag = UINT64_MAX - ++comm->shrinks;
     s->request = r;
     s->comm = comm;
     s->made = made;
@@ -471,12 +459,15 @@ void nbcolli_shrink_start(nbcolli_shrink *s, nbcoll_comm *comm, nbcoll_comm *mad
     made->parent = comm;
     made->making = 1;
     made->vote_comm = comm->id;
-    made->vote_tag = nbcolli_shrinks_tag(s->instance);
+    made->vote_tag = s->tag;
     s->link->serial++;
     s->vote = nbcolli_vote_of(made, comm, NBCOLLI_SHRINK, 0, 0);
     s->vote.serial = s->link->serial;
-    if (!s->carries_areas) /* a decision could not name the parts */
+    if (!s->carries_areas) { /* a decision could not name the parts */
+        nbcolli_area_return(made);
         s->vote.shares = 0;
+        s->vote.area = 0;
+    }
     s->link->creating++;
     comm->active++;
     comm->context->active++;

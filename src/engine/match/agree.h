@@ -22,9 +22,9 @@ int nbcolli_shrink_awaited(const nbcolli_request *r);
 /* Ends it, on all ranks that have not decided. */
 void nbcolli_shrink_cancel(nbcolli_request *r);
 
-/* What it has decided upon is not made here: who does not know of the decision is told that it is cancelled. Whoever
- * does is told by a REVOKE of its vote, whose tag no operation has. */
-void nbcolli_shrink_withdraw(const nbcoll_comm *made);
+/* What it has decided upon is made here; or, if it is spoiled, is not, which the members learn as if it were cancelled,
+ * whether or not they know of the decision. 0: it is not a shrink that has decided. */
+int nbcolli_shrink_made(const nbcoll_comm *made);
 
 /* AGREE or DECIDED. `comm`: null if it is not known here. */
 void nbcolli_shrink_in(nbcoll_comm *comm, const nbcolli_incoming *in);

@@ -131,17 +131,6 @@ static int nbcolli_op_waits(const nbcolli_op *op, int *rank, uint64_t *tag)
     }
 }
 
-static int nbcolli_run_waits_for(const nbcolli_run *run, int rank)
-{
-    for (uint32_t i = 0; i < run->schedule->ops; i++) {
-        int awaited;
-        uint64_t tag;
-        if (nbcolli_op_waits(&run->op[i], &awaited, &tag) && awaited == rank && tag == run->tag)
-            return 1;
-    }
-    return 0;
-}
-
 static int nbcolli_is_stuck(const nbcolli_run *run)
 {
     return run && run->status == NBCOLL_OK && run->stuck;
@@ -319,19 +308,6 @@ void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header 
     nbcolli_control(link, source, &where); /* always: who asks does not ask again before it has an answer */
 }
 
-/* The lowest tag from `from` on in which a stuck run waits for the rank: 1 + that, or 0. */
-static uint64_t nbcolli_next_wanted(const nbcoll_comm *comm, int rank, uint64_t from)
-{
-    uint64_t lowest = 0;
-    for (uint32_t i = 0; i < comm->config.slots; i++) {
-        const nbcolli_run *run = comm->slot[i].active;
-        if (nbcolli_is_stuck(run) && run->tag >= from && (!lowest || run->tag < lowest - 1) &&
-            nbcolli_run_waits_for(run, rank))
-            lowest = run->tag + 1;
-    }
-    return lowest;
-}
-
 /* ---- executors --------------------------------------------------------------------------------------------------- */
 
 #define NBCOLLI_ASK_FREED (UINT64_MAX - 1) /* no tag: only whether it has the communicator */
@@ -398,9 +374,6 @@ void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h)
     told->late = !p.freeing && h->number <= (uint32_t)comm->size ? (int)h->number : 0;
     if (!comm->context->ticks.is_under_way)
         nbcolli_where_judge(comm, h, &p);
-    uint64_t next = nbcolli_next_wanted(comm, rank, h->tag + 1);
-    if (next && !told->asked)
-        nbcolli_ask_peer(comm, rank, next - 1);
 }
 
 /* ---- rounds ------------------------------------------------------------------------------------------------------ */
@@ -414,51 +387,37 @@ static uint64_t nbcolli_mark_of(const nbcolli_run *run)
     return mark | 1; /* not that of a run which no round has seen */
 }
 
-/* In this round the rank is to be asked of the operation, or of an earlier one. */
+/* In this round the rank is to be asked of the operation, unless another one comes before it: in turn, from the first
+ * behind that of the last answer on. */
 static void nbcolli_ask_wants(nbcoll_comm *comm, int rank, uint64_t tag)
 {
     nbcolli_told *told = &comm->told[rank];
-    if (!told->want || tag < told->want - 1)
+    if (!told->want || tag - (told->tag + 1) < told->want - 1 - (told->tag + 1))
         told->want = tag + 1;
 }
 
-/* A run that has failed waits for answers. A rank that has freed the communicator, and is making another one, keeps
- * what they are to until it is asked (receive.c). Returns whether somebody is to be asked. */
-static int nbcolli_look_after_settling(const nbcolli_run *run)
-{
-    nbcoll_comm *comm = run->comm;
-    int wants = 0;
-
-    for (uint32_t i = 0; i < run->schedule->ops; i++) {
-        int rank;
-        if (!nbcolli_op_is_held_by(&run->op[i], &rank) ||
-            comm->peer[rank].link->loss[comm->peer[rank].address] != NBCOLLI_HERE)
-            continue;
-        nbcolli_ask_wants(comm, rank, run->tag);
-        wants = 1;
-    }
-    return wants;
-}
-
-/* Looks where all are for whom a stuck run waits. Returns whether somebody is to be asked. */
+/* Looks where all are for whom a run waits that has not moved. One that has failed waits for answers: a rank that has
+ * freed the communicator, and is making another one, keeps what they are to until it is asked (receive.c). Returns
+ * whether somebody is to be asked. */
 static int nbcolli_look_after(nbcolli_run *run)
 {
     nbcoll_comm *comm = run->comm;
-    int wants = 0, rank;
-    uint64_t tag;
+    int settles = run->status != NBCOLL_OK, wants = 0, rank;
+    uint64_t tag = run->tag;
 
-    for (uint32_t i = 0; i < run->schedule->ops && run->status == NBCOLL_OK; i++) {
-        if (!nbcolli_op_waits(&run->op[i], &rank, &tag) || rank == comm->rank ||
+    for (uint32_t i = 0; i < run->schedule->ops && (settles || run->status == NBCOLL_OK); i++) {
+        nbcolli_op *op = &run->op[i];
+        if (!(settles ? nbcolli_op_is_held_by(op, &rank) : nbcolli_op_waits(op, &rank, &tag)) || rank == comm->rank ||
             comm->peer[rank].link->loss[comm->peer[rank].address] != NBCOLLI_HERE)
             continue;
         nbcolli_rank_place p = {.position = NBCOLL_POSITION_UNKNOWN};
-        if (nbcolli_has_cells_of(comm, rank))
+        if (!settles && nbcolli_has_cells_of(comm, rank))
             p = nbcolli_place_by_words(comm, rank, tag);
         /* Words pass by messages that are under way: of an end that no fingerprint tells it is asked. */
-        int is_doubtful = p.position == NBCOLL_POSITION_ENDED && run->op[i].phase == NBCOLLI_POSTED &&
+        int is_doubtful = p.position == NBCOLL_POSITION_ENDED && op->phase == NBCOLLI_POSTED &&
                           !(p.is_known && run->schedule->fingerprint);
         if (p.position != NBCOLL_POSITION_UNKNOWN && !is_doubtful)
-            nbcolli_ask_judge(&run->op[i], rank, tag, &p);
+            nbcolli_ask_judge(op, rank, tag, &p);
         else {
             wants = 1;
             nbcolli_ask_wants(comm, rank, tag);
@@ -471,20 +430,18 @@ static int nbcolli_look_after(nbcolli_run *run)
 static int nbcolli_round_of(nbcolli_run *run)
 {
     uint64_t mark = nbcolli_mark_of(run);
+    int is_stuck = mark == run->mark;
 
     run->is_worn = 1; /* what rounds note is of this operation */
-    if (mark == run->mark && run->status != NBCOLL_OK)
-        return nbcolli_look_after_settling(run);
-    if (mark == run->mark) {
-        run->stuck++;
-        int wants = nbcolli_look_after(run), rank = run->comm->context->watcher ? nbcolli_awaited(run).rank : -1;
-        if (rank >= 0 && run->status == NBCOLL_OK)
-            nbcolli_observe_wait(run, rank);
-        return wants;
-    }
     run->mark = mark;
-    run->stuck = 0;
-    return 0;
+    run->stuck = is_stuck;
+    int wants = is_stuck && nbcolli_look_after(run);
+    if (is_stuck && run->status == NBCOLL_OK && run->comm->context->watcher) {
+        int rank = nbcolli_awaited(run).rank;
+        if (rank >= 0)
+            nbcolli_observe_wait(run, rank);
+    }
+    return wants;
 }
 
 /* Asks and answers what the round over a communicator has left to say. Returns how much that was. */

@@ -46,11 +46,8 @@ void nbcolli_member_gone(nbcoll_comm *comm, int rank)
         nbcolli_comm_break(comm, lost, NBCOLL_ERR_PEER_LOST, comm->taken);
     else
         comm->departed = 1;
-    for (uint32_t i = 0; i < comm->config.slots; i++) {
-        nbcolli_run *run = comm->slot[i].active;
-        if (run && run->status != NBCOLL_OK)
-            nbcolli_to_settle(run);
-        else if (run && run->state == NBCOLLI_RUN_ACTIVE)
-            nbcolli_run_miss(run);
-    }
+    nbcolli_failed_to_settle(comm);
+    for (uint32_t i = 0; i < comm->config.slots; i++)
+        if (comm->slot[i].active && comm->slot[i].active->status == NBCOLL_OK)
+            nbcolli_run_miss(comm->slot[i].active);
 }

@@ -15,6 +15,12 @@ typedef struct nbcolli_incoming {
     int source; /* on the link */
 } nbcolli_incoming;
 
+/* One from the store. */
+static inline nbcolli_incoming nbcolli_incoming_kept(nbcolli_unexpected *s)
+{
+    return (nbcolli_incoming){s->link, s->header, s->payload, s->bytes, s, s->source};
+}
+
 /* Nothing more is needed of the message. */
 static inline void nbcolli_done_with(nbcolli_incoming *in)
 {

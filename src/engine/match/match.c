@@ -24,7 +24,7 @@ static nbcolli_unexpected *nbcolli_hold(nbcoll_comm *comm, nbcolli_incoming *in)
         s = nbcolli_unexpected_keep(in->link, in->source, &in->header, in->payload, in->bytes);
     if (!s) {
         nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MEMORY, comm->taken);
-        nbcolli_refuse(comm, &in->header, NBCOLL_ERR_CANCELLED); /* its sender must be able to end */
+        nbcolli_refuse(in->link, in->source, &in->header, NBCOLL_ERR_CANCELLED); /* its sender must be able to end */
     }
     in->kept = NULL;
     return s;
@@ -51,26 +51,26 @@ static void nbcolli_eager_opens(const nbcolli_run *run, nbcolli_incoming *in)
         in->kept->header.bytes = in->header.bytes;
 }
 
-/* EAGER or RTS for an active run. */
-static void nbcolli_deliver(nbcolli_run *run, nbcolli_incoming *in)
+/* EAGER or RTS for a run that goes well. */
+static void nbcolli_deliver(const nbcolli_meaning *m, nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
-    nbcolli_op *op = nbcolli_op_meant(run, h);
-    run->is_worn = 1;
+    nbcolli_run *run = m->run;
     int is_alike = h->stamp == nbcolli_run_stamp(run);
 
+    run->is_worn = 1;
     if (is_alike && h->type == NBCOLLI_EAGER && h->bytes >> 32)
         nbcolli_eager_opens(run, in);
-    if (!is_alike || nbcolli_op_fits(op, in) != NBCOLLI_FITS) {
+    if (!is_alike || m->fit != NBCOLLI_FITS) {
         if (!is_alike)
             nbcolli_run_out_of_step(run, (int)h->source);
         else
             nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, (int)h->source, 1);
-        nbcolli_refuse(run->comm, h, NBCOLL_ERR_CANCELLED);
-    } else if (op->phase == NBCOLLI_POSTED) {
-        nbcolli_recv_accept(op, h, in->payload, in->bytes);
+        nbcolli_refuse(in->link, in->source, h, NBCOLL_ERR_CANCELLED);
+    } else if (m->op->phase == NBCOLLI_POSTED) {
+        nbcolli_recv_accept(m->op, h, in->payload, in->bytes);
     } else {
-        op->unexpected = nbcolli_hold(run->comm, in);
+        m->op->unexpected = nbcolli_hold(run->comm, in);
     }
     nbcolli_done_with(in);
 }
@@ -78,11 +78,11 @@ static void nbcolli_deliver(nbcolli_run *run, nbcolli_incoming *in)
 void nbcolli_message_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     uint64_t tag = in->header.tag;
-    nbcolli_run *run = nbcolli_find_run(comm, tag);
+    const nbcolli_meaning m = nbcolli_meant(comm, in);
 
-    if (run && run->status == NBCOLL_OK) {
-        nbcolli_deliver(run, in);
-        nbcolli_advance(run);
+    if (m.run && m.run->status == NBCOLL_OK) {
+        nbcolli_deliver(&m, in);
+        nbcolli_advance(m.run);
         return;
     }
     int may_start = nbcolli_broken(comm) == NBCOLL_OK && tag >= comm->taken && !nbcolli_is_revoked(comm, tag);
@@ -91,13 +91,25 @@ void nbcolli_message_in(nbcoll_comm *comm, nbcolli_incoming *in)
         return;
     }
     /* Did the operation end well here without this message? Then nobody knows what the ranks are doing. */
-    int stray = !run && tag < comm->taken && tag >= comm->failed_floor;
+    int stray = !m.run && tag < comm->taken && tag >= comm->failed_floor;
     if (stray) {
         nbcolli_tell_all(comm, NBCOLLI_REVOKE, tag, NBCOLL_ERR_MISMATCH, (int)in->header.source, 0);
         nbcolli_comm_break(comm, (int)in->header.source, NBCOLL_ERR_MISMATCH, tag);
     }
-    nbcolli_refuse(comm, &in->header, stray ? NBCOLL_ERR_MISMATCH : NBCOLL_ERR_CANCELLED);
+    nbcolli_refuse(in->link, in->source, &in->header, stray ? NBCOLL_ERR_MISMATCH : NBCOLL_ERR_CANCELLED);
     nbcolli_done_with(in);
+}
+
+/* What it means, if that fits; else its op is null. Where the ranks do not run the same schedule the run fails. */
+static nbcolli_meaning nbcolli_fitting(nbcoll_comm *comm, const nbcolli_incoming *in)
+{
+    nbcolli_meaning m = nbcolli_meant(comm, in);
+
+    if (m.fit == NBCOLLI_WRONG)
+        nbcolli_run_fail(m.run, NBCOLL_ERR_MISMATCH, (int)in->header.source, 1);
+    if (m.fit != NBCOLLI_FITS)
+        m.op = NULL;
+    return m;
 }
 
 void nbcolli_stalled_in(nbcoll_comm *comm, const nbcolli_incoming *in)
@@ -106,53 +118,49 @@ void nbcolli_stalled_in(nbcoll_comm *comm, const nbcolli_incoming *in)
     nbcolli_run *run = nbcolli_find_run(comm, h->tag);
 
     nbcolli_stalls_seen(comm->peer[h->source].pair, h);
-    if (!run || run->status != NBCOLL_OK)
-        return;
-    nbcolli_op *op = nbcolli_op_meant(run, h);
-    nbcolli_fit fit = nbcolli_op_fits(op, in);
-    if (h->stamp != nbcolli_run_stamp(run))
+    if (run && run->status == NBCOLL_OK && h->stamp != nbcolli_run_stamp(run))
         nbcolli_run_out_of_step(run, (int)h->source);
-    else if (fit == NBCOLLI_WRONG)
-        nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, (int)h->source, 1);
-    else if (fit == NBCOLLI_FITS)
+    nbcolli_op *op = nbcolli_fitting(comm, in).op;
+    if (op)
         nbcolli_want(op);
 }
 
 void nbcolli_want_in(nbcoll_comm *comm, const nbcolli_incoming *in)
 {
-    const nbcolli_header *h = &in->header;
-    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
-    nbcolli_op *op = run && run->status == NBCOLL_OK ? nbcolli_op_meant(run, h) : NULL;
+    nbcolli_op *op = nbcolli_fitting(comm, in).op;
 
-    if (nbcolli_op_fits(op, in) == NBCOLLI_FITS)
+    if (op)
         nbcolli_stall_end(op);
     else
-        nbcolli_stalls_tell(comm->peer[h->source].link, comm->peer[h->source].address);
+        nbcolli_stalls_tell(in->link, in->source);
 }
 
-/* A CTS lends memory to a send that is not there: it is told so, as its sender waits for an answer. */
-static void nbcolli_put_refuse(nbcoll_comm *comm, const nbcolli_header *h)
+/* Its op has what it waited for: it goes on, or settles. */
+static void nbcolli_answered(nbcolli_op *op)
 {
-    nbcolli_header answer = nbcolli_header_to(comm, (int)h->source, NBCOLLI_PUT, h->tag);
+    nbcolli_run *run = op->run;
 
-    answer.number = h->number;
-    answer.status = NBCOLL_ERR_CANCELLED;
-    nbcolli_control_to(comm, (int)h->source, &answer);
+    if (run->status != NBCOLL_OK) {
+        nbcolli_to_settle(run);
+        return;
+    }
+    nbcolli_op_next(op);
+    nbcolli_advance(run);
 }
 
 void nbcolli_answer_in(nbcoll_comm *comm, const nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
     int lends = h->type == NBCOLLI_CTS && in->bytes;
-    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
-    nbcolli_op *op = run ? nbcolli_op_meant(run, h) : NULL;
-    nbcolli_fit fit = nbcolli_op_fits(op, in);
+    nbcolli_meaning m = nbcolli_meant(comm, in);
+    nbcolli_op *op = m.op;
+    /* it cannot have got what was not lent */
+    int is_wrong = h->type == NBCOLLI_FIN &&
+                   (h->status == NBCOLL_ERR_MISMATCH || (h->status == NBCOLL_OK && op && !op->lent));
 
-    if (lends && !op)
-        nbcolli_put_refuse(comm, h);
-    if (fit == NBCOLLI_WRONG)
-        nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, (int)h->source, 1);
-    else if (fit == NBCOLLI_UNWANTED)
+    if (lends && !op) /* to a send that is not there: it is told so, as its sender waits for an answer */
+        nbcolli_answer(in->link, in->source, h, NBCOLLI_PUT, NBCOLL_ERR_CANCELLED);
+    if (m.fit != NBCOLLI_FITS)
         return;
     if (h->type == NBCOLLI_CTS)
         op->cts = 1;
@@ -165,51 +173,33 @@ void nbcolli_answer_in(nbcoll_comm *comm, const nbcolli_incoming *in)
         op->theirs = (nbcolli_remote){0};
         memcpy(&op->theirs, in->payload, in->bytes);
     }
-    if (h->type == NBCOLLI_FIN && h->status == NBCOLL_ERR_MISMATCH)
-        nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, (int)h->source, 1);
-    if (run->status != NBCOLL_OK) {
-        nbcolli_to_settle(run);
-        return;
-    }
-    nbcolli_op_next(op);
-    nbcolli_advance(run);
+    if (is_wrong)
+        nbcolli_run_fail(m.run, NBCOLL_ERR_MISMATCH, (int)h->source, 1);
+    nbcolli_answered(op);
 }
 
 void nbcolli_put_in(nbcoll_comm *comm, const nbcolli_incoming *in)
 {
-    const nbcolli_header *h = &in->header;
-    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
-    nbcolli_op *op = run ? nbcolli_op_meant(run, h) : NULL;
+    nbcolli_op *op = nbcolli_fitting(comm, in).op;
 
-    if (nbcolli_op_fits(op, in) != NBCOLLI_FITS)
+    if (!op)
         return;
     op->put = 1;
-    if (run->status != NBCOLL_OK) {
-        nbcolli_to_settle(run);
-        return;
-    }
-    if (h->status == NBCOLL_OK) /* what else has come was not asked for */
+    if (in->header.status == NBCOLL_OK) /* what else has come was not asked for */
         op->moved = nbcolli_op_bytes(op);
-    nbcolli_op_next(op);
-    nbcolli_advance(run);
+    nbcolli_answered(op);
 }
 
 void nbcolli_data_in(nbcoll_comm *comm, const nbcolli_incoming *in)
 {
-    const nbcolli_header *h = &in->header;
-    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
-    nbcolli_op *op = run && run->status == NBCOLL_OK ? nbcolli_op_meant(run, h) : NULL;
-    nbcolli_fit fit = nbcolli_op_fits(op, in);
+    nbcolli_op *op = nbcolli_fitting(comm, in).op;
 
-    if (fit == NBCOLLI_WRONG)
-        nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, (int)h->source, 1);
-    if (fit != NBCOLLI_FITS)
+    if (!op)
         return;
-    memcpy(nbcolli_op_memory(op) + h->bytes, in->payload, in->bytes);
+    memcpy(nbcolli_op_memory(op) + in->header.bytes, in->payload, in->bytes);
     op->moved += in->bytes;
-    nbcolli_spend(run, in->bytes);
-    nbcolli_op_next(op);
-    nbcolli_advance(run);
+    nbcolli_spend(op->run, in->bytes);
+    nbcolli_answered(op);
 }
 
 void nbcolli_activate_meeting(nbcolli_run *run)
@@ -225,8 +215,9 @@ void nbcolli_activate_meeting(nbcolli_run *run)
             continue;
         }
         *at = s->next;
-        nbcolli_incoming in = {s->link, s->header, s->payload, s->bytes, s, s->source};
-        nbcolli_deliver(run, &in);
+        nbcolli_incoming in = nbcolli_incoming_kept(s);
+        const nbcolli_meaning m = nbcolli_meant(comm, &in);
+        nbcolli_deliver(&m, &in);
     }
     if (comm->departed && run->status == NBCOLL_OK)
         nbcolli_run_miss(run);

@@ -21,14 +21,6 @@ void nbcolli_revoked_in(nbcoll_comm *comm, const nbcolli_header *h)
     }
 }
 
-void nbcolli_revoke_answer(nbcoll_comm *comm, const nbcolli_header *h)
-{
-    if (nbcolli_find_run(comm, h->tag))
-        return;
-    nbcolli_header answer = nbcolli_header_to(comm, (int)h->source, NBCOLLI_REVOKED, h->tag);
-    nbcolli_control_to(comm, (int)h->source, &answer);
-}
-
 /* ---- half communicators ------------------------------------------------------------------------------------------ */
 
 int nbcolli_member_at(const nbcoll_comm *comm, int home)
@@ -47,9 +39,7 @@ void nbcolli_comm_half(nbcoll_comm *comm, int source, int cause, nbcoll_status w
         comm->peer[absent].absent = 1;
     nbcolli_comm_break(comm, nbcolli_member_at(comm, cause),
                        why == NBCOLL_ERR_PEER_LOST ? why : NBCOLL_ERR_CANCELLED, comm->taken);
-    for (uint32_t i = 0; i < comm->config.slots; i++)
-        if (comm->slot[i].active && comm->slot[i].active->status != NBCOLL_OK)
-            nbcolli_to_settle(comm->slot[i].active);
+    nbcolli_failed_to_settle(comm);
 }
 
 void nbcolli_vote_revoked(nbcoll_comm *comm, const nbcolli_incoming *in, nbcoll_status why)
@@ -80,10 +70,8 @@ void nbcolli_revokes_in(nbcoll_comm *comm, const nbcolli_incoming *in)
     nbcoll_status why = (nbcoll_status)h->status;
     uint64_t last = h->tag + h->count, first = h->tag < comm->taken ? comm->taken : h->tag;
 
-    if (h->tag < comm->taken || nbcolli_is_shrinks_tag(h->tag))
+    if (h->tag < comm->taken)
         nbcolli_vote_revoked(comm, in, why);
-    if (nbcolli_is_shrinks_tag(h->tag))
-        return;
     nbcolli_runs_fail(comm, h->tag, last, why, (int)h->number);
     if (last < comm->taken)
         return;

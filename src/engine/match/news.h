@@ -8,10 +8,6 @@
 /* A reader of our cells will not read what they lend. */
 void nbcolli_revoked_in(nbcoll_comm *comm, const nbcolli_header *h);
 
-/* [ANSWER] The sender of this REVOKE wants to know when its memory is its own. If we run the operation, our words will
- * say. */
-void nbcolli_revoke_answer(nbcoll_comm *comm, const nbcolli_header *h);
-
 /* The member with this address at home, or -1. */
 int nbcolli_member_at(const nbcoll_comm *comm, int home);
 
@@ -19,7 +15,7 @@ int nbcolli_member_at(const nbcoll_comm *comm, int home);
  * (else -1), is the cause: it holds and reads nothing of ours there, and nothing can be done with it. */
 void nbcolli_comm_half(nbcoll_comm *comm, int source, int cause, nbcoll_status why);
 
-/* Of the operations that a REVOKE names some are over here. If one was a vote that ended well, what it made is not on
+/* Of the votes that a REVOKE, or the word of a shrink that is cancelled, names some are over here. If one was a vote that ended well, what it made is not on
  * all ranks. `comm`: where it was, or null if that was freed. */
 void nbcolli_vote_revoked(nbcoll_comm *comm, const nbcolli_incoming *in, nbcoll_status why);
 

@@ -23,20 +23,12 @@
  * PENDING: it is to be kept. */
 static nbcoll_status nbcolli_orphan_revoke(nbcolli_link *link, const nbcolli_incoming *in)
 {
-    const nbcolli_header *m = &in->header;
     uint32_t kept = 0;
 
     for (nbcolli_unexpected *s = link->home->orphans; s; s = s->next) {
-        nbcolli_header *h = &s->header;
-        if (h->type != NBCOLLI_REVOKE)
-            continue;
-        kept++;
-        if (h->comm != m->comm || s->link != link || s->source != in->source || h->number != m->number ||
-            h->status != m->status || h->bytes || m->bytes || h->tag + h->count + 1 != m->tag ||
-            m->count >= UINT32_MAX - h->count)
-            continue;
-        h->count += 1 + m->count;
-        return NBCOLL_OK;
+        kept += s->header.type == NBCOLLI_REVOKE;
+        if (s->link == link && s->source == in->source && nbcolli_revoke_joins(&s->header, &in->header))
+            return NBCOLL_OK;
     }
     return kept < NBCOLLI_PENDING_REVOKES ? NBCOLL_PENDING : NBCOLL_ERR_LIMIT;
 }
@@ -69,16 +61,6 @@ static int nbcolli_orphan_keep(nbcolli_incoming *in)
             comm->spoiler = link->home->endpoint->rank;
         }
     return 0;
-}
-
-/* To the sender of a message of a communicator that is not here. */
-static void nbcolli_orphan_answer(const nbcolli_incoming *in, nbcolli_type type, uint32_t number, nbcoll_status status)
-{
-    const nbcolli_header *m = &in->header;
-    nbcolli_header answer = {.comm = m->comm, .tag = m->tag, .source = m->to, .to = m->source, .number = number,
-                             .type = (uint8_t)type, .status = (uint8_t)status,
-                             .count = type == NBCOLLI_LOST && status == NBCOLL_ERR_MISMATCH};
-    nbcolli_control(in->link, in->source, &answer);
 }
 
 /* How the communicator that this QUERY is about was freed here, or 0: it is still being made. Who asks has it: so this
@@ -143,15 +125,16 @@ static void nbcolli_orphan_settle(nbcolli_incoming *in, int is_freed)
                         : nbcolli_is_cut_off(in->link, in->source) ? NBCOLL_ERR_PEER_LOST
                                                                    : NBCOLL_ERR_MISMATCH;
     if (is_message)
-        nbcolli_credit_back(in->link, in->source);
-    if (m->type == NBCOLLI_RTS)
-        nbcolli_orphan_answer(in, NBCOLLI_FIN, m->number, why);
+        nbcolli_refuse(in->link, in->source, m, why);
     if (m->type == NBCOLLI_REVOKE && m->bytes)
-        nbcolli_orphan_answer(in, NBCOLLI_REVOKED, m->number, NBCOLL_OK);
+        nbcolli_answer(in->link, in->source, m, NBCOLLI_REVOKED, NBCOLL_OK);
     if (m->type == NBCOLLI_CTS && in->bytes) /* it lends memory */
-        nbcolli_orphan_answer(in, NBCOLLI_PUT, m->number, NBCOLL_ERR_CANCELLED);
-    if (is_message && is_never_started)
-        nbcolli_orphan_answer(in, NBCOLLI_LOST, m->to, why);
+        nbcolli_answer(in->link, in->source, m, NBCOLLI_PUT, NBCOLL_ERR_CANCELLED);
+    if (is_message && is_never_started) {
+        nbcolli_header lost = {.comm = m->comm, .tag = m->tag, .source = m->to, .to = m->source, .number = m->to,
+                               .type = NBCOLLI_LOST, .status = (uint8_t)why, .count = why == NBCOLL_ERR_MISMATCH};
+        nbcolli_control(in->link, in->source, &lost);
+    }
     if (m->type == NBCOLLI_STALLED)
         nbcolli_credits_send(in->link, in->source);
     nbcolli_done_with(in);
@@ -168,7 +151,7 @@ static void nbcolli_orphans_settle(nbcolli_link *home, uint64_t id)
             continue;
         }
         *at = s->next;
-        nbcolli_incoming in = {s->link, s->header, s->payload, s->bytes, s, s->source};
+        nbcolli_incoming in = nbcolli_incoming_kept(s);
         nbcolli_orphan_settle(&in, 1);
     }
 }
@@ -240,8 +223,8 @@ static void nbcolli_comm_in(nbcoll_comm *comm, nbcolli_incoming *in)
         break;
     case NBCOLLI_REVOKE:
         nbcolli_revokes_in(comm, in);
-        if (h->bytes)
-            nbcolli_revoke_answer(comm, h);
+        if (h->bytes && !nbcolli_find_run(comm, h->tag)) /* [ANSWER] else our words will say when we do not read */
+            nbcolli_answer(in->link, in->source, h, NBCOLLI_REVOKED, NBCOLL_OK);
         break;
     case NBCOLLI_REVOKED:
         nbcolli_revoked_in(comm, h);
@@ -272,33 +255,16 @@ static void nbcolli_comm_in(nbcoll_comm *comm, nbcolli_incoming *in)
 /* ---- in a tick --------------------------------------------------------------------------------------------------- */
 
 /* EAGER or RTS: it meets its receive, or there is room to keep it. */
-static int nbcolli_message_is_plain(nbcoll_comm *comm, const nbcolli_incoming *in)
+static int nbcolli_message_is_plain(nbcoll_comm *comm, const nbcolli_incoming *in, const nbcolli_meaning *m)
 {
     const nbcolli_header *h = &in->header;
-    const nbcoll_context *c = comm->context;
-    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
-    const nbcolli_op *op = run ? nbcolli_op_meant(run, h) : NULL;
-    const nbcolli_unexpected *room = c->unexpected_pools[in->bytes > NBCOLLI_UNEXPECTED_SMALL];
+    const nbcolli_unexpected *room = comm->context->unexpected_pools[in->bytes > NBCOLLI_UNEXPECTED_SMALL];
+    int has_room = room && room->capacity >= in->bytes;
 
-    if (!run) /* of an operation that has not begun here */
-        return h->tag >= comm->taken && nbcolli_broken(comm) == NBCOLL_OK && !comm->pending_revokes && room &&
-               room->capacity >= in->bytes;
-    if (run->status != NBCOLL_OK || h->stamp != nbcolli_run_stamp(run) || nbcolli_op_fits(op, in) != NBCOLLI_FITS)
-        return 0;
-    return op->phase == NBCOLLI_POSTED || (room && room->capacity >= in->bytes);
-}
-
-static int nbcolli_data_is_plain(nbcoll_comm *comm, const nbcolli_incoming *in)
-{
-    nbcolli_run *run = nbcolli_find_run(comm, in->header.tag);
-    return run && nbcolli_op_fits(nbcolli_op_meant(run, &in->header), in) == NBCOLLI_FITS;
-}
-
-/* Does what it means do something else? */
-static int nbcolli_is_wrong(nbcoll_comm *comm, const nbcolli_incoming *in)
-{
-    nbcolli_run *run = nbcolli_find_run(comm, in->header.tag);
-    return run && nbcolli_op_fits(nbcolli_op_meant(run, &in->header), in) == NBCOLLI_WRONG;
+    if (!m->run) /* of an operation that has not begun here */
+        return h->tag >= comm->taken && nbcolli_broken(comm) == NBCOLL_OK && !comm->pending_revokes && has_room;
+    return h->stamp == nbcolli_run_stamp(m->run) && m->fit == NBCOLLI_FITS &&
+           (m->op->phase == NBCOLLI_POSTED || has_room);
 }
 
 int nbcolli_receives_plainly(const nbcolli_incoming *in)
@@ -311,11 +277,12 @@ int nbcolli_receives_plainly(const nbcolli_incoming *in)
         return in->header.type == NBCOLLI_CREDIT;
     if (!nbcolli_is_member(comm, in) || comm->making || !nbcolli_is_valid_in(comm, &in->header))
         return 0;
+    const nbcolli_meaning m = nbcolli_meant(comm, in);
     switch (in->header.type) {
     case NBCOLLI_EAGER:
-    case NBCOLLI_RTS: return nbcolli_message_is_plain(comm, in);
-    case NBCOLLI_DATA: return nbcolli_data_is_plain(comm, in);
-    case NBCOLLI_FIN: return in->header.status == NBCOLL_OK && !nbcolli_is_wrong(comm, in);
+    case NBCOLLI_RTS: return nbcolli_message_is_plain(comm, in, &m);
+    case NBCOLLI_DATA: return m.fit == NBCOLLI_FITS;
+    case NBCOLLI_FIN: return in->header.status == NBCOLL_OK && (m.fit != NBCOLLI_FITS || m.op->lent);
     case NBCOLLI_PUT: return in->header.status == NBCOLL_OK;
     case NBCOLLI_CTS:
     case NBCOLLI_WANT:

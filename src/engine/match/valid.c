@@ -130,7 +130,7 @@ void nbcolli_invalid_from(nbcolli_link *link, int peer)
 
 /* ---- ops --------------------------------------------------------------------------------------------------------- */
 
-nbcolli_op *nbcolli_op_meant(nbcolli_run *run, const nbcolli_header *h)
+static nbcolli_op *nbcolli_op_meant(nbcolli_run *run, const nbcolli_header *h)
 {
     const nbcoll_schedule *s = run->schedule;
     int sends = nbcolli_rules[h->type].means == NBCOLLI_A_SEND;
@@ -147,7 +147,7 @@ static int nbcolli_data_fits(const nbcolli_op *op, const nbcolli_incoming *in)
     return at <= all && in->bytes <= all - at && in->bytes <= all - op->moved;
 }
 
-nbcolli_fit nbcolli_op_fits(const nbcolli_op *op, const nbcolli_incoming *in)
+static nbcolli_fit nbcolli_op_fits(const nbcolli_op *op, const nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
     int is_awaited = op && nbcolli_rules[h->type].phases >> op->phase & 1;
@@ -161,9 +161,6 @@ nbcolli_fit nbcolli_op_fits(const nbcolli_op *op, const nbcolli_incoming *in)
     case NBCOLLI_STALLED:
         return !op ? NBCOLLI_WRONG : is_awaited ? NBCOLLI_FITS : NBCOLLI_UNWANTED;
     case NBCOLLI_FIN:
-        if (is_awaited && !op->cts && h->status == NBCOLL_OK && !op->lent) /* it cannot have got what was not lent */
-            return NBCOLLI_WRONG;
-        /* fall through */
     case NBCOLLI_CTS:
         return is_awaited && !op->cts ? NBCOLLI_FITS : NBCOLLI_UNWANTED;
     case NBCOLLI_PUT:
@@ -173,4 +170,18 @@ nbcolli_fit nbcolli_op_fits(const nbcolli_op *op, const nbcolli_incoming *in)
     default: /* WANT */
         return is_awaited && !op->may_go ? NBCOLLI_FITS : NBCOLLI_UNWANTED;
     }
+}
+
+/* Answers to what has been lent are awaited also where the run has failed. */
+nbcolli_meaning nbcolli_meant(nbcoll_comm *comm, const nbcolli_incoming *in)
+{
+    nbcolli_type type = (nbcolli_type)in->header.type;
+    int settles = type == NBCOLLI_FIN || type == NBCOLLI_CTS || type == NBCOLLI_PUT;
+    nbcolli_meaning m = {nbcolli_find_run(comm, in->header.tag), NULL, NBCOLLI_UNWANTED};
+
+    if (m.run && (m.run->status == NBCOLL_OK || settles)) {
+        m.op = nbcolli_op_meant(m.run, &in->header);
+        m.fit = nbcolli_op_fits(m.op, in);
+    }
+    return m;
 }

@@ -26,10 +26,13 @@ typedef enum nbcolli_fit {
     NBCOLLI_WRONG     /* the ranks do not run the same schedule */
 } nbcolli_fit;
 
-/* The op of the run that a message means; null: there is none. */
-nbcolli_op *nbcolli_op_meant(nbcolli_run *run, const nbcolli_header *h);
+/* What a message means here. */
+typedef struct nbcolli_meaning {
+    nbcolli_run *run; /* of its tag; null: there is none */
+    nbcolli_op *op;   /* null: it has none, or none that this message still concerns, as the run has failed */
+    nbcolli_fit fit;  /* what the op is doing */
+} nbcolli_meaning;
 
-/* Does the message fit what that op (or null) is doing? */
-nbcolli_fit nbcolli_op_fits(const nbcolli_op *op, const nbcolli_incoming *in);
+nbcolli_meaning nbcolli_meant(nbcoll_comm *comm, const nbcolli_incoming *in);
 
 #endif

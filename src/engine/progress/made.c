@@ -137,7 +137,7 @@ static void nbcolli_made_adopt(nbcolli_link *link)
     link->orphans = NULL;
     while (list) {
         nbcolli_unexpected *s = list;
-        nbcolli_incoming in = {s->link, s->header, s->payload, s->bytes, s, s->source};
+        nbcolli_incoming in = nbcolli_incoming_kept(s);
         list = s->next;
         nbcolli_receive(&in);
     }
@@ -201,14 +201,15 @@ static nbcoll_status nbcolli_made_conclude(nbcoll_comm *comm, nbcoll_status s)
 {
     int voters = comm->parent ? comm->parent->size : comm->size;
 
+    int is_shrink = s == NBCOLL_OK && nbcolli_shrink_made(comm); /* which tells the others what follows */
+
     if (s == NBCOLL_OK && comm->spoiled != NBCOLL_OK) { /* those that have it must learn that this rank has not */
         nbcoll_comm *over = comm->parent ? comm->parent : comm;
         int cause = nbcolli_member_at(over, comm->spoiler);
         s = comm->spoiled;
         nbcolli_note_failure(over, s, cause, comm->vote_tag);
-        nbcolli_tell_all(over, NBCOLLI_REVOKE, comm->vote_tag, s, cause, 0);
-        if (nbcolli_is_shrinks_tag(comm->vote_tag))
-            nbcolli_shrink_withdraw(comm);
+        if (!is_shrink)
+            nbcolli_tell_all(over, NBCOLLI_REVOKE, comm->vote_tag, s, cause, 0);
     }
     if (s == NBCOLL_OK)
         nbcolli_ballot_read(comm);

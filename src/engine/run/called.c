@@ -243,9 +243,7 @@ void nbcolli_called_over(nbcoll_comm *comm)
     comm->hears_until = 0;
     comm->context->hears--;
     nbcolli_called_judge(comm);
-    for (uint32_t i = 0; i < comm->config.slots; i++)
-        if (comm->slot[i].active && comm->slot[i].active->status == NBCOLL_ERR_MISMATCH)
-            nbcolli_to_settle(comm->slot[i].active);
+    nbcolli_failed_to_settle(comm);
 }
 
 /* Something has been heard. */

@@ -14,9 +14,10 @@
 
 static void nbcolli_op_refuse_unexpected(nbcolli_op *op)
 {
-    if (op->unexpected) {
-        nbcolli_refuse(op->run->comm, &op->unexpected->header, NBCOLL_ERR_CANCELLED);
-        nbcolli_unexpected_free(op->unexpected);
+    nbcolli_unexpected *s = op->unexpected;
+    if (s) {
+        nbcolli_refuse(s->link, s->source, &s->header, NBCOLL_ERR_CANCELLED);
+        nbcolli_unexpected_free(s);
         op->unexpected = NULL;
     }
 }

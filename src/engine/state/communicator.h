@@ -98,7 +98,7 @@ typedef struct nbcolli_called {
 
 /* What a rank knows of where another one is. Progress writes it: rounds of asking, and what is heard of the other. */
 typedef struct nbcolli_told {
-    uint64_t want; /* 1 + the lowest tag in which a run waits for it, in this round; 0: none */
+    uint64_t want; /* 1 + the tag of which it is asked in this round; 0: none */
     uint64_t tag;  /* of its last answer */
     uint64_t next; /* as it said then: the tag that it starts next; 0: not known */
     int late;      /* 1 + a rank that has not started `tag`, as it said then, or 0 */
@@ -314,17 +314,6 @@ static inline int nbcolli_has_cells_of(const nbcoll_comm *comm, int rank)
 static inline size_t nbcolli_hash(uint64_t tag)
 {
     return (size_t)(tag * UINT64_C(0x9e3779b97f4a7c15) >> 32);
-}
-
-/* The tag of a shrink's vote, which no operation has. */
-static inline uint64_t nbcolli_shrinks_tag(uint64_t instance)
-{
-    return UINT64_MAX - instance;
-}
-
-static inline int nbcolli_is_shrinks_tag(uint64_t tag)
-{
-    return tag > nbcolli_shrinks_tag(UINT32_MAX);
 }
 
 static inline nbcolli_slot *nbcolli_slot_of(const nbcoll_comm *comm, uint64_t tag)

@@ -153,6 +153,14 @@ static inline void nbcolli_to_settle(nbcolli_run *run)
     }
 }
 
+/* What all failed runs of the communicator wait for may have come. */
+static inline void nbcolli_failed_to_settle(nbcoll_comm *comm)
+{
+    for (uint32_t i = 0; i < comm->config.slots; i++)
+        if (comm->slot[i].active && comm->slot[i].active->status != NBCOLL_OK)
+            nbcolli_to_settle(comm->slot[i].active);
+}
+
 /* Do ranks take turns on our cores? Also for threads that wait for the lock. */
 static inline int nbcolli_takes_turns(const nbcoll_context *c)
 {

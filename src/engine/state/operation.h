@@ -161,7 +161,7 @@ struct nbcolli_run {
     nbcolli_run *next_failing; /* in that list */
 
     /* Likewise: progress, in its rounds of asking (ask.h). */
-    uint32_t stuck; /* rounds since it moved last */
+    uint32_t stuck; /* it had not moved in the last round */
     uint64_t mark;  /* how far it had come in the last round */
     int awaited;    /* 1 + the rank for which it waits, as the watcher was told; 0: it was not. The end sets it back */
 };

@@ -96,6 +96,15 @@ int nbcolli_control_may(nbcoll_context *c)
     return post != NULL;
 }
 
+void nbcolli_answer(nbcolli_link *link, int peer, const nbcolli_header *m, nbcolli_type type, nbcoll_status status)
+{
+    nbcolli_header answer = {.comm = m->comm, .tag = m->tag, .source = m->to, .to = m->source, .number = m->number,
+                             .type = (uint8_t)type, .status = (uint8_t)status,
+                             .credits = (uint16_t)link->pair[peer].owed};
+    link->pair[peer].owed -= answer.credits;
+    nbcolli_control(link, peer, &answer);
+}
+
 static void nbcolli_credit_send(nbcolli_link *link, int peer)
 {
     nbcolli_pair *pair = &link->pair[peer];
@@ -121,21 +130,27 @@ void nbcolli_stalls_tell(nbcolli_link *link, int peer)
         nbcolli_credit_send(link, peer);
 }
 
-/* Adds an operation to the REVOKE of those before it that still waits for room, so that what is said to a rank that
- * does not listen does not grow with the operations. 0 if there is none of that kind. */
-static int nbcolli_revoke_joins(nbcoll_comm *comm, int rank, uint64_t tag, nbcoll_status why, int cause)
+int nbcolli_revoke_joins(nbcolli_header *before, const nbcolli_header *h)
 {
-    nbcolli_post *post = comm->peer[rank].revoke;
-
-    if (!post || post->where != NBCOLLI_BACKLOG)
+    if (before->type != NBCOLLI_REVOKE || h->type != NBCOLLI_REVOKE || before->comm != h->comm || before->to != h->to ||
+        before->number != h->number || before->status != h->status || before->bytes || h->bytes ||
+        before->tag + before->count + 1 != h->tag || h->count >= UINT32_MAX - before->count)
         return 0;
-    nbcolli_header h = nbcolli_unpack(&post->wire); /* the post may have become another message's */
-    if (h.type != NBCOLLI_REVOKE || h.comm != comm->id || h.to != (uint32_t)rank || h.number != (uint32_t)cause ||
-        h.status != (uint8_t)why || h.bytes || h.count == UINT32_MAX || h.tag + h.count + 1 != tag)
-        return 0;
-    h.count++;
-    post->wire = nbcolli_pack(&h);
+    before->count += 1 + h->count;
     return 1;
+}
+
+/* To the one before that still waits for room, so that what is said to a rank that does not listen does not grow with
+ * the operations. */
+static int nbcolli_revoke_waits(const nbcolli_peer *peer, const nbcolli_header *h)
+{
+    if (!peer->revoke || peer->revoke->where != NBCOLLI_BACKLOG)
+        return 0;
+    nbcolli_header before = nbcolli_unpack(&peer->revoke->wire); /* the post may have become another message's */
+    int joins = nbcolli_revoke_joins(&before, h);
+    if (joins)
+        peer->revoke->wire = nbcolli_pack(&before);
+    return joins;
 }
 
 void nbcolli_tell_all(nbcoll_comm *comm, nbcolli_type type, uint64_t tag, nbcoll_status why, int cause, uint64_t bytes)
@@ -145,13 +160,15 @@ void nbcolli_tell_all(nbcoll_comm *comm, nbcolli_type type, uint64_t tag, nbcoll
         nbcolli_peer *peer = &comm->peer[rank];
         if (peer->given_up) /* it is told last, and otherwise (giveup.h) */
             continue;
-        if (type == NBCOLLI_REVOKE && nbcolli_revoke_joins(comm, rank, tag, why, cause))
-            continue;
         nbcolli_header h = nbcolli_header_to(comm, rank, type, tag);
         h.number = (uint32_t)cause;
         h.status = (uint8_t)why;
         h.bytes = bytes;
         h.count = type == NBCOLLI_LOST && why == NBCOLL_ERR_MISMATCH && cause >= 0 && comm->told[cause].has_freed;
+        if (nbcolli_revoke_waits(peer, &h)) {
+            peer->pair->owed += h.credits;
+            continue;
+        }
         nbcolli_post *post = nbcolli_control(peer->link, peer->address, &h);
         if (type == NBCOLLI_REVOKE)
             peer->revoke = post;

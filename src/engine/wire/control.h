@@ -41,10 +41,16 @@ static inline nbcolli_header nbcolli_header_to(nbcoll_comm *comm, int rank, nbco
     return h;
 }
 
+/* Answers a message from that peer, with the credits that we owe it. */
+void nbcolli_answer(nbcolli_link *link, int peer, const nbcolli_header *m, nbcolli_type type, nbcoll_status status);
+
 static inline void nbcolli_control_to(nbcoll_comm *comm, int rank, const nbcolli_header *h)
 {
     nbcolli_control(comm->peer[rank].link, comm->peer[rank].address, h);
 }
+
+/* Joins a REVOKE to that of the operations right before. 0: that is none, or not of the same kind. */
+int nbcolli_revoke_joins(nbcolli_header *before, const nbcolli_header *h);
 
 /* Tells every other rank: REVOKE of one operation, or LOST for the communicator. `bytes` is as the header says. */
 void nbcolli_tell_all(nbcoll_comm *comm, nbcolli_type type, uint64_t tag, nbcoll_status why, int cause, uint64_t bytes);

@@ -61,16 +61,11 @@ nbcolli_unexpected *nbcolli_unexpected_keep(nbcolli_link *link, int source, cons
     return s;
 }
 
-void nbcolli_refuse(nbcoll_comm *comm, const nbcolli_header *m, nbcoll_status why)
+void nbcolli_refuse(nbcolli_link *link, int peer, const nbcolli_header *m, nbcoll_status why)
 {
-    int rank = (int)m->source;
-    nbcolli_credit_back(comm->peer[rank].link, comm->peer[rank].address);
-    if (m->type == NBCOLLI_RTS) {
-        nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_FIN, m->tag);
-        h.number = m->number;
-        h.status = (uint8_t)why;
-        nbcolli_control_to(comm, rank, &h);
-    }
+    nbcolli_credit_back(link, peer);
+    if (m->type == NBCOLLI_RTS)
+        nbcolli_answer(link, peer, m, NBCOLLI_FIN, why);
 }
 
 int nbcolli_has_unexpected(const nbcoll_comm *comm)
@@ -93,7 +88,7 @@ static void nbcolli_unexpected_drop_at(nbcoll_comm *comm, nbcolli_unexpected **a
             continue;
         }
         *at = s->next;
-        nbcolli_refuse(comm, &s->header, why);
+        nbcolli_refuse(s->link, s->source, &s->header, why);
         nbcolli_unexpected_free(s);
     }
 }

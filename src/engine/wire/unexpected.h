@@ -35,9 +35,9 @@ static inline void nbcolli_unexpected_free(nbcolli_unexpected *s)
     nbcolli_unexpected_pool(s);
 }
 
-/* The answer to a message that nobody here will read: its sender must be able to end. `why`: ERR_CANCELLED if the
- * operation is revoked, of which the sender is told too; ERR_MISMATCH if there is no such operation. */
-void nbcolli_refuse(nbcoll_comm *comm, const nbcolli_header *m, nbcoll_status why);
+/* The answer to a message of that peer's which nobody here will read: its sender must be able to end. `why`:
+ * ERR_CANCELLED if the operation is revoked, of which the sender is told too; ERR_MISMATCH if there is no such one. */
+void nbcolli_refuse(nbcolli_link *link, int peer, const nbcolli_header *m, nbcoll_status why);
 
 /* Where those of an operation are, among others. */
 static inline nbcolli_unexpected **nbcolli_unexpected_at(const nbcoll_comm *comm, uint64_t tag)
