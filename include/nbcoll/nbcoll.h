@@ -98,7 +98,7 @@ extern "C" {
     X(AGAIN, "something is ready: do not sleep, progress and ask again")                           \
     X(ERR_ARGUMENT, "an argument is invalid")                                                      \
     X(ERR_NULL, "a required pointer is null")                                                      \
-    X(ERR_BUFFER, "a buffer is null, in place, or to send and to receive, where it may not be")    \
+    X(ERR_BUFFER, "a buffer is null, in place, or both to send and to receive, where that is not allowed") \
     X(ERR_COUNT, "a count or length overflows size_t")                                             \
     X(ERR_RANK, "a rank lies outside the communicator")                                            \
     X(ERR_ROOT, "the root lies outside the communicator")                                          \
