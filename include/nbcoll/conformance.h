@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * conformance: asks of a transport, yours or one of ours, what transport.h asks of it. It is a library of its own
- * (libnbcoll_conformance; nbcoll_conformance.pc; the CMake component `conformance`, target nbcoll::conformance), for
- * test programs. A table says how endpoints are opened; each case opens a small world of them, plays the core of every
- * rank, and checks all that comes out. The test of a transport `wire` whose ranks may live in one process:
+ * conformance: tests whether a transport, yours or one of ours, keeps the contract of transport.h. It is a library of
+ * its own (libnbcoll_conformance; nbcoll_conformance.pc; the CMake component `conformance`, target
+ * nbcoll::conformance), for test programs. A table says how endpoints are opened; each case opens a small world of
+ * them, plays the core of every rank, and checks all that comes out. The test of a transport `wire` whose ranks may
+ * live in one process:
  *
  *     static void *make(const nbcoll_conformance *c, int ranks, nbcoll_endpoint *end[])
  *     {
@@ -25,8 +26,8 @@
  *         return nbcoll_conformance_run(&wire) != 0;
  *     }
  *
- * Where ranks are processes the table has `open`, too. A transport that can do both is run with two tables: only ranks
- * of one process are stepped one after the other, which finds most, and only processes can be killed or call exec.
+ * If ranks are processes the table has `open`, too. Run a transport that can do both with two tables. Ranks of one
+ * process are stepped one after the other, which finds most faults; only processes can be killed or call exec.
  *
  * Each case runs in a process of its own, forked from the caller's. A transport that crashes, spins or blocks fails
  * that case, and the next one begins afresh: a case ends at its deadline, whatever the transport does. Linux only. To
@@ -41,8 +42,8 @@
 extern "C" {
 #endif
 
-/* What a transport promises beyond the contract, or which optional groups it has. It is then held to that; without the
- * promise, cases that need it are skipped where the transport turns out not to have it. */
+/* What a transport promises beyond the contract, or which optional groups it has. With a promise the suite fails if the
+ * transport breaks it; without, it skips cases for what the transport does not have. */
 #define NBCOLL_CONFORMANCE_ORDERED 1u  /* the messages of one sender arrive in the order of the posts */
 #define NBCOLL_CONFORMANCE_BULK 2u     /* it has the bulk group */
 #define NBCOLL_CONFORMANCE_WAKEUP 4u   /* it has the wakeup group; where ranks are processes, nobody sleeps without */

@@ -17,10 +17,10 @@
 extern "C" {
 #endif
 
-/* The agent of a program under `nbcoll run --agent`, for nbcoll_comm_config.agent of a communicator of all ranks over
- * this endpoint, which is of nbcoll_launch_open; null without that. To be called once, by each rank; closed by
- * nbcoll_agent_close when the context is freed. Errors: ERR_NULL, ERR_CONFIG (the variable is malformed), and those of
- * nbcoll_agent_attach. */
+/* Gives the agent that `nbcoll run --agent` has started, for nbcoll_comm_config.agent of a communicator of all ranks
+ * over this endpoint, which nbcoll_launch_open has opened; null without that option. Each rank calls it once, and
+ * closes the agent by nbcoll_agent_close when the context is freed. Errors: ERR_NULL, ERR_CONFIG (the variable is
+ * malformed), and those of nbcoll_agent_attach. */
 static inline nbcoll_status nbcoll_launch_agent(nbcoll_endpoint *endpoint, nbcoll_agent **out)
 {
     const char *text = getenv("NBCOLL_AGENT");

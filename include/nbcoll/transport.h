@@ -477,8 +477,8 @@ typedef struct nbcoll_transport {
     void (*identify)(nbcoll_endpoint *ep, uint64_t out[2]);
     const nbcoll_offload *offload; /* optional group; the core does not use it, wrappers do not hand it on */
     /* Optional, with give_up: may `peer`, which has just been reported lost, be alive, and still read or write this
-     * rank's memory? 1: the core gives it up, and keeps what it may touch. It is reported lost once more when nothing
-     * of it does. Null: no peer that is lost may. */
+     * rank's memory? 1: the core gives it up, and keeps that memory. The transport reports the peer lost once more when
+     * it can touch nothing any more. Null: no lost peer touches memory. */
     int (*touches)(nbcoll_endpoint *ep, int peer);
 } nbcoll_transport;
 
@@ -488,11 +488,11 @@ struct nbcoll_endpoint {
     int rank, ranks;
     nbcoll_context *owner; /* the core's; null at first */
     nbcoll_limits limits;
-    /* The transport's, at the end of each progress: not 0 if it could have moved more data at once, but for the bytes
-     * of a progress. Then a waiting core progresses again before it passes time. */
+    /* Set by the transport at the end of each progress: not 0 if it could have moved more data at once, apart from the
+     * limit of bytes of a progress. Then a waiting core progresses again before it passes time. */
     uint32_t busy;
-    /* The core's, before a progress: not 0 if the caller waits for an operation, so that this progress may move some
-     * times as much as NBCOLL_PASS_BYTES. The transport sets it back. To be ignored at will. */
+    /* Set by the core before a progress: not 0 if the caller waits for an operation, so that this progress may move
+     * several times NBCOLL_PASS_BYTES. The transport sets it back. It may ignore it. */
     uint32_t patient;
 };
 
