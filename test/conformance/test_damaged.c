@@ -384,7 +384,7 @@ static void what_no_rank_may_send_is_the_loss_of_its_sender(void **state)
         {{.type = NBCOLLI_EAGER, .comm = NBCOLLI_NO_COMM}, 0},
         {{.type = NBCOLLI_GIVE_UP, .comm = NBCOLLI_NO_COMM, .bytes = 2}, 0},
         {{.type = NBCOLLI_AGREE}, 8},
-        {{.type = NBCOLLI_DECIDED, .status = NBCOLL_ERR_CALL}, 500},
+        {{.type = NBCOLLI_AGREE, .status = NBCOLL_ERR_CALL}, 500},
         {{.type = NBCOLLI_WANT}, 1},
         {{.type = NBCOLLI_WHERE, .status = 200}, 0},
         {{.type = NBCOLLI_PUT, .status = NBCOLL_ERR_MEMORY}, 0},

@@ -28,9 +28,9 @@ typedef struct nbcolli_agreement_member {
     int address;
     uint8_t gone;
     uint8_t agrees; /* AGREEING: it has said what we say now */
-    uint8_t heard;  /* AGREEING: anything */
+    uint8_t heard;  /* it has said anything */
     uint8_t untold; /* something is to be sent to it */
-    uint8_t knows;  /* it has decided, or cancelled */
+    uint8_t knows;  /* that was that it has decided, or cancelled */
 } nbcolli_agreement_member;
 
 struct nbcolli_shrink {
@@ -243,20 +243,19 @@ static int nbcolli_shrink_hear(nbcolli_shrink *s, const nbcolli_incoming *in)
     for (int i = 0; i < s->size; i++) {
         uint8_t gone = nbcolli_shrink_payload_gone(in->payload, in->bytes, s->size, i);
         nbcolli_shrink_learn(s->link, s->member[i].address, gone);
-        if (gone && !s->member[i].gone && s->state == NBCOLLI_AGREEING && in->header.type == NBCOLLI_AGREE)
+        if (gone && !s->member[i].gone && in->header.status == NBCOLL_AGAIN)
             nbcolli_shrink_add_gone(s, i, gone);
     }
     return 1;
 }
 
+/* A vote. */
 static void nbcolli_shrink_agree_in(nbcolli_shrink *s, const nbcolli_incoming *in)
 {
     nbcolli_agreement_member *from = &s->member[in->header.source];
 
-    from->untold |= in->header.number || s->state != NBCOLLI_AGREEING;
-    if (s->state != NBCOLLI_AGREEING || !nbcolli_shrink_hear(s, in) || from->gone)
+    if (from->gone)
         return;
-    from->heard = 1;
     for (int i = 0; i < s->size; i++)
         if (!s->member[i].gone != !nbcolli_shrink_payload_gone(in->payload, in->bytes, s->size, i))
             return; /* it does not know yet what we know */
@@ -268,9 +267,6 @@ static void nbcolli_shrink_decided_in(nbcolli_shrink *s, const nbcolli_incoming 
 {
     const unsigned char *payload = in->payload;
 
-    s->member[in->header.source].knows = 1;
-    if (s->state != NBCOLLI_AGREEING || in->header.status != NBCOLL_OK || !nbcolli_shrink_hear(s, in))
-        return;
     memcpy(&s->vote, payload, sizeof s->vote);
     if (s->carries_areas)
         memcpy(s->area, payload + sizeof s->vote, (size_t)s->size * sizeof *s->area);
@@ -297,10 +293,12 @@ void nbcolli_shrink_in(nbcoll_comm *comm, const nbcolli_incoming *in)
     if (h->source >= (uint32_t)s->size || h->to != (uint32_t)s->rank || in->bytes != s->bytes ||
         s->member[h->source].address != in->source || s->member[h->source].gone)
         return;
-    if (h->type == NBCOLLI_AGREE)
-        nbcolli_shrink_agree_in(s, in);
-    else
-        nbcolli_shrink_decided_in(s, in);
+    nbcolli_agreement_member *from = &s->member[h->source];
+    from->untold |= h->status == NBCOLL_AGAIN && (!from->heard || s->state != NBCOLLI_AGREEING);
+    from->heard = 1;
+    from->knows |= h->status != NBCOLL_AGAIN;
+    if (s->state == NBCOLLI_AGREEING && h->status != NBCOLL_ERR_CANCELLED && nbcolli_shrink_hear(s, in))
+        (h->status == NBCOLL_OK ? nbcolli_shrink_decided_in : nbcolli_shrink_agree_in)(s, in);
 }
 
 /* ---- sending ----------------------------------------------------------------------------------------------------- */
@@ -308,11 +306,12 @@ void nbcolli_shrink_in(nbcoll_comm *comm, const nbcolli_incoming *in)
 static void nbcolli_shrink_send(nbcolli_shrink *s, int to)
 {
     nbcolli_agreement_member *m = &s->member[to];
-    nbcolli_header h = {.comm = s->id, .tag = s->tag, .source = (uint32_t)s->rank, .to = (uint32_t)to};
+    nbcolli_header h = {.comm = s->id, .tag = s->tag, .source = (uint32_t)s->rank, .to = (uint32_t)to,
+                        .type = NBCOLLI_AGREE, .number = (uint32_t)s->canceller};
 
-    h.type = s->state == NBCOLLI_AGREEING ? NBCOLLI_AGREE : NBCOLLI_DECIDED;
-    h.status = s->state == NBCOLLI_AGREE_CANCELLED ? NBCOLL_ERR_CANCELLED : NBCOLL_OK;
-    h.number = s->state == NBCOLLI_AGREE_CANCELLED ? (uint32_t)s->canceller : s->state == NBCOLLI_AGREEING && !m->heard;
+    h.status = s->state == NBCOLLI_AGREEING        ? NBCOLL_AGAIN
+               : s->state == NBCOLLI_AGREE_DECIDED ? NBCOLL_OK
+                                                   : NBCOLL_ERR_CANCELLED;
     nbcolli_shrink_payload_write(s, m->payload);
     m->post.wire = nbcolli_pack(&h);
     nbcoll_posted said = s->link->transport.post(s->link->endpoint, m->address, &m->post.wire, m->payload, s->bytes,

@@ -2,15 +2,16 @@
  * The survivors of a communicator agree on who they are, and make a new one. The messages are the endpoint's, not
  * operations of the communicator: that is broken, and who takes part is what is to be found out.
  *
- * Each rank says who is gone, as far as it knows, and casts its vote (AGREE), to all that are not gone, again
- * whenever it learns of more: by itself, or from what another says that is not gone itself. Once it has heard the
- * same from each of them it decides: they are the members. It tells them (DECIDED) and ends. Who hears a decision of
- * a rank that is not gone takes it over, and passes it on before it ends. So if one survivor decides, all others
- * decide the same, or hear of it: nobody can decide something else without that rank's word.
+ * All is said by one kind of message, AGREE, and its status. Each rank says who is gone, as far as it knows, and casts
+ * its vote (AGAIN), to all that are not gone, again whenever it learns of more: by itself, or from what another says
+ * that is not gone itself. Once it has heard the same from each of them it decides: they are the members. It tells them (OK) and ends.
+ * Who hears a decision of a rank that is not gone takes it over, and passes it on before it ends. So if one survivor
+ * decides, all others decide the same, or hear of it: nobody can decide something else without that rank's word. A rank
+ * that is cancelled, or cannot make the communicator, says that (ERR_CANCELLED), and so does who hears of it.
  *
- * A rank that has not come here yet takes note of who is gone, and nothing else: its own first AGREE asks for an
- * answer. All memory is taken at the start; what cannot be sent now is sent later, and then says what is so then. A
- * decision is kept until all members are known to have it. */
+ * A rank that has not come here yet takes note of who is gone, and nothing else: what others say is said again to whom
+ * they hear for the first time. All memory is taken at the start; what cannot be sent now is sent later, and then says
+ * what is so then. A decision is kept until all members are known to have it. */
 #ifndef NBCOLLI_ENGINE_MATCH_AGREE_H
 #define NBCOLLI_ENGINE_MATCH_AGREE_H
 
@@ -26,7 +27,7 @@ void nbcolli_shrink_cancel(nbcolli_request *r);
  * whether or not they know of the decision. 0: it is not a shrink that has decided. */
 int nbcolli_shrink_made(const nbcoll_comm *made);
 
-/* AGREE or DECIDED. `comm`: null if it is not known here. */
+/* AGREE. `comm`: null if it is not known here. */
 void nbcolli_shrink_in(nbcoll_comm *comm, const nbcolli_incoming *in);
 
 /* Takes the shrinks of an endpoint as far as they can go now. */

@@ -94,7 +94,7 @@ static int nbcolli_is_of_endpoint(nbcolli_incoming *in)
         nbcolli_give_up(in->link, in->source);
     else if (m->type == NBCOLLI_GIVE_UP)
         nbcolli_rejected_by(in->link, in->source);
-    else if (m->type == NBCOLLI_AGREE || m->type == NBCOLLI_DECIDED)
+    else if (m->type == NBCOLLI_AGREE)
         nbcolli_shrink_in(NULL, in); /* which finds none of another link than a home */
     else
         return m->type == NBCOLLI_CREDIT; /* which has nothing more to say */
@@ -179,7 +179,7 @@ static int nbcolli_is_of_home(const nbcoll_comm *comm, const nbcolli_incoming *i
     nbcolli_type type = (nbcolli_type)in->header.type;
     return in->link == comm->link && comm->peer[in->header.source].home == in->source &&
            (type == NBCOLLI_REVOKE || type == NBCOLLI_LOST || type == NBCOLLI_QUERY || type == NBCOLLI_WHERE ||
-            type == NBCOLLI_AGREE || type == NBCOLLI_DECIDED || type == NBCOLLI_AGENT || type == NBCOLLI_CALL);
+            type == NBCOLLI_AGREE || type == NBCOLLI_AGENT || type == NBCOLLI_CALL);
 }
 
 static int nbcolli_is_member(const nbcoll_comm *comm, const nbcolli_incoming *in)
@@ -239,7 +239,6 @@ static void nbcolli_comm_in(nbcoll_comm *comm, nbcolli_incoming *in)
         nbcolli_agent_failed_in(comm);
         break;
     case NBCOLLI_AGREE:
-    case NBCOLLI_DECIDED:
         nbcolli_shrink_in(comm, in);
         break;
     case NBCOLLI_QUERY:

@@ -23,7 +23,7 @@ typedef struct nbcolli_slot nbcolli_slot;
  * send), which asks for it in DATA fragments. REVOKE ends an operation, LOST a communicator; a LOST may also say that
  * its rank is given up. GIVE_UP tells that rank so (giveup.h), or that its sender gives itself up, and belongs to no
  * communicator. REVOKED answers a REVOKE whose sender has lent memory through a cell: this rank will not read it.
- * CREDIT only carries credits, as any message may. AGREE and DECIDED are those of a shrink. STALLED says that an EAGER
+ * CREDIT only carries credits, as any message may. AGREE is that of a shrink. STALLED says that an EAGER
  * or RTS waits for a credit, WANT asks for it (credit.h). QUERY wants to know where a rank is in an operation, and
  * WHERE says it (ask.h): once for each QUERY. CALL says what its sender has called as an operation (called.h).
  *
@@ -45,7 +45,6 @@ typedef enum nbcolli_type {
     NBCOLLI_CREDIT,
     NBCOLLI_GIVE_UP,
     NBCOLLI_AGREE,
-    NBCOLLI_DECIDED,
     NBCOLLI_STALLED,
     NBCOLLI_WANT,
     NBCOLLI_QUERY,
@@ -60,16 +59,15 @@ typedef enum nbcolli_type {
 typedef struct nbcolli_header {
     uint64_t comm, tag;
     uint32_t source; /* the sender's rank in the communicator */
-    uint32_t number; /* of the message in (tag, direction, pair); REVOKE, LOST: the rank that is the cause; AGREE: 1 if
-                        its sender has not heard of the receiver; DECIDED: who has cancelled; WHERE:
-                        1 + a rank that has not started it, as far as its sender knows, or 0; where that is FREED:
-                        nbcolli_freeing; CALL: the fingerprint */
+    uint32_t number; /* of the message in (tag, direction, pair); REVOKE, LOST: the rank that is the cause; AGREE: that
+                        which has cancelled; WHERE: 1 + a rank that has not started it, as far as its sender knows, or
+                        0; where that is FREED: nbcolli_freeing; CALL: the fingerprint */
     uint32_t stamp;  /* of the operation (history.h); WHERE: what its sender knows of the history behind it;
                         CALL: that before it */
     uint16_t credits; /* given back */
     uint8_t type;     /* nbcolli_type */
-    uint8_t status; /* REVOKE: why; FIN: OK if taken, else why it was refused; PUT: see above; WHERE:
-                       nbcoll_position; CALL: nbcolli_called_kind */
+    uint8_t status; /* REVOKE: why; FIN: OK if taken, else why it was refused; PUT: see above; AGREE: see agree.h;
+                       WHERE: nbcoll_position; CALL: nbcolli_called_kind */
     uint64_t bytes;   /* EAGER, RTS: the whole payload, of an EAGER in the lower half; in its upper half, and CHANNEL:
                          a channel (channel.h), or 0; DATA: where this fragment begins; REVOKE: 1 if an answer is
                          wanted; LOST for ERR_PEER_LOST: 1 if the rank is given up, for ERR_MISMATCH: 1 + the tag that
