@@ -101,7 +101,7 @@ uint32_t nbcolli_starting_left(const nbcolli_request *r)
     if (!r->run) /* it has not been taken, or has no slot */
         return s->starting;
     for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++)
-        left += s->step[i].lane == NBCOLL_LANE_START && r->run->before[i] != NBCOLLI_STEP_OVER;
+        left += s->step[i].lane == NBCOLL_LANE_START && !nbcolli_is_step_over(r->run, i);
     return left;
 }
 

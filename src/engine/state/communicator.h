@@ -51,8 +51,8 @@ struct nbcolli_pair {
     uint32_t told;       /* up to which it has been told that none waits any more */
     nbcolli_channels *channels; /* both ways; null: none yet */
     uint32_t owed;              /* credits to give back */
-    uint32_t epoch;      /* channels of earlier ones mean nothing any more */
-    uint32_t version;    /* of the channels from it: counts what has been opened */
+    uint32_t epoch;      /* from 1 on: channels of earlier ones mean nothing any more */
+    uint32_t version;    /* of the channels from it: 1 + how many have been opened */
 
     /* Progress. Of its stalls: the last one that has come; up to which none waits any more. Of its messages: those that
      * are kept here; how often one has been let go. */

@@ -179,12 +179,6 @@ static inline void *nbcolli_call_user(const nbcolli_run *run, const nbcoll_step_
     return in && v->call_user == &in->op ? (void *)run->request->op : v->call_user;
 }
 
-/* Where a brief step writes or reads. Nothing may lie nowhere. */
-static inline unsigned char *nbcolli_brief_at(const nbcolli_run *run, uint8_t buffer, uint32_t at)
-{
-    return at ? run->base[buffer] + at : run->base[buffer];
-}
-
 /* At most NBCOLLI_BRIEF_BYTES. */
 static inline void nbcolli_brief_copy(void *to, const void *from, size_t bytes)
 {
