@@ -388,7 +388,7 @@ static inline void nbcolli_brief_finish(nbcolli_run *run)
     nbcolli_request *r = run->request;
     nbcolli_slot *slot = nbcolli_slot_of(comm, run->tag);
 
-    if (r->is_heeded || slot->failed || comm->queued || c->flags & NBCOLL_ANY_THREAD) {
+    if (r->is_heeded || slot->failed || slot->waiting || c->flags & NBCOLL_ANY_THREAD) {
         nbcolli_run_finish(run); /* there is more to look after */
         return;
     }

@@ -69,8 +69,9 @@ struct nbcolli_request {
     nbcoll_done *done; /* these two: nbcoll_on_done */
     void *user;
     nbcoll_comm *creating;  /* the communicator that this request makes: the call that opens it; progress, at its end */
-    nbcolli_request *next;  /* in the free list or its schedule's, of those handed over or ended, or its communicator's
-                               queue: whoever has it there */
+    nbcolli_request *next;  /* in the free list or its schedule's, of those handed over or ended, or of those that wait
+                               for its slot: whoever has it there */
+    nbcolli_request **queued_at; /* in a slot's list of those that wait: what points to it */
     nbcolli_blocks blocks[2]; /* of the send and the receive buffer, if the call has such: the call that opens it */
     nbcoll_op op;             /* that the call named, if its schedule has stand-ins: likewise */
 
