@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Which schedules are brief, and their steps in short: see schedule.h. */
+ * Which schedules are brief: see schedule.h. */
 #include "nbcoll/transport.h"
 
 #include "schedule.h"
@@ -64,58 +64,11 @@ static int nbcolli_brief_is_possible(const nbcoll_step_view *v, int ranks)
     }
 }
 
-static nbcolli_brief nbcolli_brief_of(const nbcoll_schedule *s, nbcoll_step step)
+int nbcolli_is_brief(const nbcoll_schedule *s)
 {
-    const nbcoll_step_view *v = &s->step[step];
-    int is_exposure = v->kind == NBCOLL_EXPOSE, is_fetch = v->kind == NBCOLL_FETCH || v->kind == NBCOLL_FETCH_REDUCE;
-    nbcoll_region left = is_exposure ? v->parts->region : v->read[0];
-    nbcolli_brief b = {.kind = (uint8_t)v->kind,
-                       .to = (uint8_t)v->write.at.buffer,
-                       .left = (uint8_t)left.at.buffer,
-                       .right = (uint8_t)v->read[1].at.buffer,
-                       .bytes = (uint16_t)(is_exposure || v->kind == NBCOLL_SEND ? left.bytes : v->write.bytes),
-                       .after_count = (uint16_t)v->after_count,
-                       .op = s->op[step],
-                       .to_at = (uint32_t)v->write.at.offset,
-                       .right_at = (uint32_t)(is_fetch ? v->number : v->read[1].at.offset),
-                       .left_at = (uint32_t)(is_fetch ? (size_t)v->peer : left.at.offset),
-                       .after = v->after};
-
-    if (is_exposure) {
-        b.readers = nbcolli_alike(v, s->ranks);
-        b.cells = (uint8_t)(b.readers ? 1 : nbcolli_spread(v, s->ranks));
-    }
-    return b;
-}
-
-/* Moves the final fetches to the end of the initial queue, and out of it. */
-static void nbcolli_brief_part_finals(nbcoll_schedule *s)
-{
-    uint32_t all = s->lane_ready[0], others = 0;
-
-    for (int finals = 0; finals < 2; finals++)
-        for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++)
-            if (!s->before[i] && (s->step[i].kind == NBCOLL_FETCH && !s->step[i].after_count) == finals)
-                s->ready[others++] = i;
-    for (others = 0; others < all; others++)
-        if (s->step[s->ready[others]].kind == NBCOLL_FETCH && !s->step[s->ready[others]].after_count)
-            break;
-    s->final = s->ready + others;
-    s->finals = all - others;
-    s->lane_ready[0] = others;
-    s->armed = s->steps * sizeof *s->before + others * sizeof *s->ready;
-}
-
-void nbcolli_brief_fill(nbcoll_schedule *s)
-{
-    int is_brief = s->brief && !s->crossed && !nbcolli_has_blocks(s);
+    int is_brief = s->steps <= NBCOLLI_BRIEF_STEPS && !s->crossed && !nbcolli_has_blocks(s);
 
     for (nbcoll_step i = NBCOLL_END + 1; is_brief && i < s->steps; i++)
         is_brief = nbcolli_brief_is_possible(&s->step[i], s->ranks);
-    if (!is_brief)
-        s->brief = NULL;
-    for (nbcoll_step i = 0; is_brief && i < s->steps; i++)
-        s->brief[i] = nbcolli_brief_of(s, i);
-    if (is_brief)
-        nbcolli_brief_part_finals(s);
+    return is_brief;
 }

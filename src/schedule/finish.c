@@ -55,7 +55,6 @@ static nbcoll_schedule *nbcolli_finish_block(const nbcolli_builder *b, nbcoll_st
     nbcolli_finish_place(&total, 1, sizeof(nbcoll_schedule));
     size_t at_step = nbcolli_finish_place(&total, steps, sizeof(nbcoll_step_view));
     size_t at_before = nbcolli_finish_place(&total, steps, sizeof(uint32_t) + sizeof(nbcoll_step));
-    size_t at_brief = nbcolli_finish_place(&total, steps <= NBCOLLI_BRIEF_STEPS ? steps : 0, sizeof(nbcolli_brief));
     size_t at_op = nbcolli_finish_place(&total, steps, sizeof(uint32_t));
     size_t at_crossed = nbcolli_finish_place(&total, nbcolli_finish_has_lanes(b) ? steps : 0, sizeof(uint8_t));
     size_t at_after = nbcolli_finish_place(&total, b->edges.used, sizeof(nbcoll_step));
@@ -84,7 +83,6 @@ static nbcoll_schedule *nbcolli_finish_block(const nbcolli_builder *b, nbcoll_st
     s->step = (nbcoll_step_view *)(block + at_step);
     s->before = (uint32_t *)(block + at_before);
     s->ready = s->before + steps;
-    s->brief = at_brief < at_op ? (nbcolli_brief *)(block + at_brief) : NULL;
     s->crossed = at_crossed < at_after ? (uint8_t *)(block + at_crossed) : NULL;
     s->op = (uint32_t *)(block + at_op);
     s->send = (nbcolli_message *)(block + at_send);
@@ -249,7 +247,7 @@ static nbcoll_status nbcolli_finish_fill(nbcolli_builder *b, nbcolli_entry *work
     if (status == NBCOLL_OK)
         status = nbcolli_number(b, s, parts, work);
     if (status == NBCOLL_OK) {
-        nbcolli_brief_fill(s);
+        s->is_brief = (uint8_t)nbcolli_is_brief(s);
         *out = s;
     } else
         nbcolli_free(&b->host, s, s->memory);

@@ -33,35 +33,9 @@ typedef struct nbcolli_message {
     nbcoll_step step;
 } nbcolli_message;
 
-/* A step of a brief schedule: all that it says, in half a cache line. A schedule is brief if its steps are few, its
- * messages fit into lines, what it exposes into cells, the same for all readers of a cell or spread over cells, and
- * whatever else it does is as small: a run works such steps off at once (brief.h). */
-typedef struct nbcolli_brief {
-    uint8_t kind;            /* nbcoll_kind: any but CALL */
-    union {
-        uint8_t to; /* a buffer, as left and right: a SEND, a COPY and an EXPOSE read from `left` */
-        uint8_t cells; /* of an EXPOSE: that it takes */
-    };
-    uint8_t left, right;
-    uint16_t bytes, after_count;
-    uint32_t op; /* of a step with a peer, and of an EXPOSE */
-    union {
-        uint32_t left_at;
-        uint32_t peer; /* of a FETCH or FETCH_REDUCE */
-    };
-    union {
-        struct {
-            uint32_t to_at;
-            union {
-                uint32_t right_at;
-                uint32_t number; /* of what a FETCH or FETCH_REDUCE gets */
-            };
-        };
-        uint64_t readers; /* of an EXPOSE: by nbcolli_alike; 0: it is spread */
-    };
-    const nbcoll_step *after;
-} nbcolli_brief;
-
+/* A schedule is brief if its steps are few, its messages fit into lines, what it exposes into cells, the same for all
+ * readers of a cell or spread over cells, and whatever else it does is as small: a run works such steps off at once, as
+ * moves (engine/run/moves.h). */
 #define NBCOLLI_BRIEF_STEPS 64u  /* at most */
 #define NBCOLLI_BRIEF_BYTES 256u /* that a COPY or REDUCE of one writes, at most */
 
@@ -85,10 +59,7 @@ struct nbcoll_schedule {
     nbcoll_step *ready;     /* [steps], behind them: the initial ready queues, one lane's behind the other's */
     size_t armed;           /* bytes of both that a run copies */
     uint32_t lane_at[NBCOLLI_LANES], lane_ready[NBCOLLI_LANES]; /* where each lane's begins; how many are in it */
-    nbcolli_brief *brief;   /* [steps]; null: it is not brief */
-    const nbcoll_step *final; /* [finals]: FETCHes that wait for nothing, and for which nothing waits but the end. Not
-                                 in the initial queue of a brief schedule */
-    uint32_t finals;
+    uint8_t is_brief;
     uint32_t starting;      /* steps of the lane START */
     uint8_t *crossed;       /* [steps]: it waits for a step of another lane. Null: all steps are on the lane ANY */
     uint32_t *op;           /* [steps]: index of the operation, in a run, of a step with a peer; else UINT32_MAX */
@@ -165,8 +136,8 @@ static inline int nbcolli_has_blocks(const nbcoll_schedule *s)
            extent[NBCOLL_BUFFER_RECV_PACKED];
 }
 
-/* Fills `brief`, or makes it null. */
-void nbcolli_brief_fill(nbcoll_schedule *s);
+/* Is it brief? */
+int nbcolli_is_brief(const nbcoll_schedule *s);
 
 /* Of an EXPOSE of a schedule for so many ranks: who reads, a bit for each rank modulo 64, if all of them get the same
  * bytes as the same part, so few that a cell holds them, and if, of more than 64 ranks, all others read. Else 0. */

@@ -78,6 +78,7 @@ static void nbcolli_pairs_make(nbcolli_link *link)
             t->peer_limits(link->endpoint, peer, &l);
         link->pair[peer].credits = (int32_t)link->credits;
         link->pair[peer].most_owed = link->credits / 2;
+        link->pair[peer].epoch = link->pair[peer].version = 1;
         link->pair[peer].payload = l.payload > link->limits.payload ? l.payload : link->limits.payload;
         if (link->pair[peer].payload > UINT32_MAX) /* what an EAGER's header can say */
             link->pair[peer].payload = UINT32_MAX;

@@ -471,7 +471,7 @@ static nbcoll_status nbcolli_region_final(const nbcolli_run *run, size_t offset,
         return NBCOLL_PENDING;
     for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++) {
         const nbcoll_step_view *v = &s->step[i];
-        if (run->before[i] == NBCOLLI_STEP_OVER)
+        if (nbcolli_is_step_over(run, i))
             continue;
         if (nbcolli_request_overlaps(run, v->write, offset, bytes))
             return NBCOLL_PENDING;

@@ -109,8 +109,6 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     comm->peer = (nbcolli_peer *)(void *)(block + peers);
     comm->told = (nbcolli_told *)(void *)(block + told);
     comm->started = comm->started_here;
-    comm->queue = comm->queue_here;
-    comm->queue_room = 1;
     comm->votes = eldest ? eldest->votes : (nbcolli_vote *)(void *)(block + ballot);
     nbcolli_cache_open(comm, (nbcolli_cached **)(void *)(block + cache), buckets);
     comm->exposed = (uint16_t *)(void *)(block + exposed);
@@ -190,7 +188,6 @@ void nbcolli_comm_destroy(nbcoll_comm *comm)
     nbcolli_caller_unlock(c);
     while (comm->pending_revokes)
         nbcolli_pending_drop(comm, comm->pending_revokes);
-    nbcolli_queue_drop(comm, comm->queue, comm->queue_room);
     if (comm->listed)
         nbcolli_comm_unregister(comm);
     nbcolli_executors_free(comm);

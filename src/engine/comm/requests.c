@@ -59,9 +59,7 @@ void nbcolli_request_aim(nbcolli_request *r, const void *send, void *recv)
 {
     r->send = send;
     r->recv = recv;
-    r->kept->base[NBCOLL_BUFFER_SEND] = (unsigned char *)(uintptr_t)send; /* the builder refused to write to it */
-    r->kept->base[NBCOLL_BUFFER_RECV] = recv;
-    nbcolli_run_aim(r->kept);
+    nbcolli_moves_aim(r->kept, send, recv);
 }
 
 nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, const void *send, void *recv,

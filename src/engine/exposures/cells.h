@@ -226,12 +226,12 @@ void nbcolli_raise(nbcoll_comm *comm, uint64_t tag, uint64_t count);
 /* [RAISE] for those that failed while others had the slot, as far as the slot has now come. */
 static inline void nbcolli_raise_failed(nbcoll_comm *comm, nbcolli_slot *slot)
 {
-    uint64_t tag = slot->failed - 1, next = slot->next - 1;
+    uint64_t tag = slot->failed - 1;
 
     if (!slot->failed || slot->active)
         return;
-    if (slot->next && next < tag) {
-        nbcolli_raise(comm, next, 0);
+    if (slot->waiting && slot->waiting->tag < tag) {
+        nbcolli_raise(comm, slot->waiting->tag, 0);
         return;
     }
     slot->failed = 0;

@@ -114,7 +114,7 @@ static int nbcolli_op_waits(const nbcolli_op *op, int *rank, uint64_t *tag)
     *tag = run->tag;
     switch (op->phase) {
     case NBCOLLI_IDLE: /* a final fetch whose turn to be looked at has not come is waited for, too, till it is shown */
-        return run->is_brief && v->kind == NBCOLL_FETCH && !v->before && !v->after_count &&
+        return run->is_brief && run->due & op->move->bit &&
                atomic_load(&nbcolli_cell_at(run->comm, run->tag, v->peer, 0)->stamp) != run->tag + 1;
     case NBCOLLI_USING:
         return nbcolli_fetch_waits(op);
@@ -381,7 +381,8 @@ void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h)
 /* A number that changes when the run moves. */
 static uint64_t nbcolli_mark_of(const nbcolli_run *run)
 {
-    uint64_t mark = __atomic_load_n(&run->remaining, __ATOMIC_RELAXED); /* another thread may end steps */
+    /* relaxed: another thread may end steps */
+    uint64_t mark = run->is_brief ? run->left : __atomic_load_n(&run->remaining, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < run->schedule->ops; i++)
         mark = mark * 0x9e3779b97f4a7c15u + run->op[i].moved * 16 + run->op[i].phase + run->op[i].copied;
     return mark | 1; /* not that of a run which no round has seen */

@@ -70,18 +70,18 @@ void nbcolli_line_in(nbcolli_link *link, const nbcoll_line_arrival *line)
         nbcolli_credits_in(pair, credits);
     nbcolli_run *run = nbcolli_line_run(line, end);
     nbcolli_op *op = run ? &run->op[end->op] : NULL;
-    const nbcolli_brief *b = op ? &run->schedule->brief[op->step] : NULL;
-    if (!op || op->phase != NBCOLLI_POSTED || b->bytes != line->bytes || link->loss[line->source]) {
+    const nbcolli_move *m = op ? op->move : NULL;
+    if (!op || op->phase != NBCOLLI_POSTED || m->bytes != line->bytes || link->loss[line->source]) {
         nbcolli_incoming in = nbcolli_line_message(link, line, end);
         nbcolli_receive(&in);
         return;
     }
-    nbcolli_brief_copy(nbcolli_brief_at(run, b->to, b->to_at), line->payload, line->bytes);
+    nbcolli_brief_copy(m->to, line->payload, line->bytes);
     if (++pair->owed > pair->most_owed)
         nbcolli_credits_send(link, line->source);
-    op->channel = line->channel + 1;
+    op->channel = line->channel;
     op->opened = pair->version;
     op->phase = NBCOLLI_SETTLED;
-    nbcolli_brief_end(run, op->step, b);
+    nbcolli_move_end(run, m);
     nbcolli_brief_advance(run);
 }

@@ -40,7 +40,7 @@ static void nbcolli_take_carefully(nbcolli_request *r)
         nbcolli_take_runless(r, 1, why, cause);
         return;
     }
-    if (slot->active || slot->next) {
+    if (slot->active || slot->waiting) {
         nbcolli_take_runless(r, 0, NBCOLL_OK, -1);
         return;
     }
@@ -66,7 +66,7 @@ static inline void nbcolli_take_over(nbcolli_request *r, uint64_t history)
     nbcolli_note_started(comm, r->tag, history);
     r->status = NBCOLL_PENDING;
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
-    if (r->creating || comm->pending_revokes || nbcolli_broken(comm) != NBCOLL_OK || slot->active || slot->next ||
+    if (r->creating || comm->pending_revokes || nbcolli_broken(comm) != NBCOLL_OK || slot->active || slot->waiting ||
         !run) {
         nbcolli_take_carefully(r);
         return;
@@ -101,7 +101,7 @@ uint32_t nbcolli_starting_left(const nbcolli_request *r)
     if (!r->run) /* it has not been taken, or has no slot */
         return s->starting;
     for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++)
-        left += s->step[i].lane == NBCOLL_LANE_START && r->run->before[i] != NBCOLLI_STEP_OVER;
+        left += s->step[i].lane == NBCOLL_LANE_START && !nbcolli_is_step_over(r->run, i);
     return left;
 }
 

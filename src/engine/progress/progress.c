@@ -134,18 +134,19 @@ static void nbcolli_bury(nbcolli_link *link)
 /* Gives a free slot to the next operation that waits for it. Without memory for its run that one ends, on all ranks. */
 static void nbcolli_slot_fill(nbcolli_slot *slot)
 {
-    nbcolli_request *r = slot->next ? nbcolli_queue_find(slot->comm, slot->next - 1) : NULL;
+    nbcoll_comm *comm = slot->comm;
+    nbcolli_request *r = slot->active ? NULL : slot->waiting; /* a start has taken it, if all that waited have failed */
     nbcolli_run *run = r ? nbcolli_run_take(r) : NULL;
 
     slot->comm = NULL;
-
     if (run) {
         nbcolli_queue_remove(r);
         r->run = run;
-        slot->next = 0;
         nbcolli_activate(run);
-    } else if (r)
-        nbcolli_queued_fail(r, NBCOLL_ERR_MEMORY, r->comm->rank, 1);
+    } else if (r) {
+        nbcolli_queued_fail(r, NBCOLL_ERR_MEMORY, comm->rank, 1);
+        nbcolli_slot_free(comm, slot);
+    }
 }
 
 /* What has happened to ranks is told to the communicators, and to those that agree on who is left. */

@@ -3,67 +3,378 @@
 #include "brief.h"
 
 #include "credit.h"
+#include "expose.h"
 #include "finish.h"
-#include "glance.h"
 #include "phase.h"
 #include "pool.h"
+#include "step.h"
 #include "../wire/channel.h"
+#include "../wire/control.h"
 #include "../exposures/cells.h"
+#include "../../host/host.h"
 
-static inline int nbcolli_brief_line(nbcolli_run *run, nbcolli_op *op, const nbcolli_brief *b)
+#define NBCOLLI_VAIN_LOOKS 8u /* then it is asked whether the owner has ended the operation without it, or left */
+
+static inline nbcolli_slot *nbcolli_brief_slot(nbcolli_run *run)
 {
-    nbcolli_pair *pair = op->pair;
+    if (run->placed != run->tag + 1) {
+        run->placed = run->tag + 1;
+        run->slot = nbcolli_slot_of(run->comm, run->tag);
+        run->none = nbcolli_word_of(run->comm, run->tag, 0);
+    }
+    return run->slot;
+}
 
-    if (!nbcolli_channel_is_open(op, pair) ||
-        !nbcolli_channel_send(op, pair, run->request->history, nbcolli_brief_at(run, b->left, b->left_at), b->bytes))
+static inline nbcolli_cell *nbcolli_brief_cell(nbcolli_run *run, int owner, uint32_t cell)
+{
+    const nbcoll_comm *comm = run->comm;
+    return (nbcolli_cell *)(void *)(comm->area[owner] + nbcolli_brief_slot(run)->at + comm->layout.cells) + cell;
+}
+
+/* This rank's word for an owner. */
+static inline _Atomic uint64_t *nbcolli_brief_word(const nbcolli_run *run, int owner)
+{
+    const nbcoll_comm *comm = run->comm;
+    return (_Atomic uint64_t *)(void *)(comm->area[comm->rank] + run->slot->row) + owner;
+}
+
+/* Wakes `n` ranks, of which `one` is any, if they are all others of the endpoint. Else does nothing. */
+static inline int nbcolli_wakes_all(const nbcoll_comm *comm, int one, ptrdiff_t n)
+{
+    const nbcolli_link *link = comm->peer[one].link;
+
+    if (n + 1 != link->endpoint->ranks)
         return 0;
-    op->opened = op->epoch;
-    op->phase = NBCOLLI_SETTLED;
+    link->transport.shared->wake(link->endpoint, -1);
     return 1;
 }
 
-/* Another run may have opened the channel; else it goes as a message, by itself. */
-static __attribute__((noinline)) int nbcolli_brief_send_slowly(nbcolli_run *run, nbcolli_op *op, const nbcolli_brief *b)
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+/* As a line, if one has gone before, since the channels of its pair began anew. */
+static inline nbcolli_replay nbcolli_move_send(const nbcolli_move *m, uint64_t history)
 {
+    nbcolli_pair *pair = m->op->pair;
+
+    return m->op->opened == pair->epoch && pair->credits > 0 && pair->stalls == pair->told &&
+                   nbcolli_channel_send(m->op, pair, history, m->left, m->bytes)
+               ? NBCOLLI_REPLAY_GOES : NBCOLLI_REPLAY_STOPS;
+}
+
+/* Another run may have opened the channel; else it goes as a message, by itself. */
+static __attribute__((noinline)) nbcolli_replay nbcolli_send_slowly(nbcolli_run *run, const nbcolli_move *m)
+{
+    nbcolli_op *op = m->op;
+
     nbcolli_channel_find(op);
-    if (nbcolli_brief_line(run, op, b))
-        return 1;
+    if (nbcolli_channel_is_open(op, op->pair) &&
+        nbcolli_channel_send(op, op->pair, run->request->history, m->left, m->bytes)) {
+        op->opened = op->epoch;
+        return NBCOLLI_REPLAY_GOES;
+    }
     run->is_worn = 1;
     nbcolli_send_start(op);
-    return 0;
+    return NBCOLLI_REPLAY_WAITS;
 }
 
-static __attribute__((noinline)) void nbcolli_brief_receive_slowly(nbcolli_run *run, nbcolli_op *op)
+/* Its line will find it posted. */
+static inline nbcolli_replay nbcolli_recv_post(nbcolli_run *run, nbcolli_op *op)
 {
-    run->is_worn = 1;
-    nbcolli_recv_start(op);
-}
-
-static inline void nbcolli_brief_reduce(nbcolli_run *run, const nbcolli_brief *b, nbcoll_step step)
-{
-    nbcolli_reduce_kernel_of(run->schedule->step[step].reduction)(
-        (char *)nbcolli_brief_at(run, b->to, b->to_at), (char *)nbcolli_brief_at(run, b->left, b->left_at),
-        (char *)nbcolli_brief_at(run, b->right, b->right_at), b->bytes);
-}
-
-/* Can the next start replay it: has it gone in lines, and can they be taken? Was what it fetched found at a glance, one
- * part of each owner's? */
-static int nbcolli_brief_can_replay(const nbcolli_run *run)
-{
-    for (const nbcolli_move *m = run->move; m->kind != NBCOLL_JOIN; m++) {
-        const nbcolli_op *op = m->op;
-        if ((m->kind == NBCOLL_SEND && op->opened != op->pair->epoch) ||
-            (m->kind == NBCOLL_RECV && (op->opened != op->pair->version || !op->post.link->lines.take)) ||
-            ((m->kind == NBCOLL_FETCH || m->kind == NBCOLL_FETCH_REDUCE) && op->opened != 1))
-            return 0;
+    op->phase = NBCOLLI_POSTED;
+    if (op->unexpected || nbcolli_is_later(op->pair->seen, op->pair->over)) {
+        run->is_worn = 1;
+        nbcolli_recv_start(op);
     }
-    return run->schedule->widest <= 1;
+    return NBCOLLI_REPLAY_WAITS;
 }
 
-/* The end of a run that nobody keeps. */
+/* Of a replay: takes its line out of the one ring from which it will come. */
+static inline nbcolli_replay nbcolli_recv_take(const nbcolli_move *m, uint64_t history)
+{
+    const nbcolli_op *op = m->op;
+    const nbcolli_link *link = op->post.link;
+
+    if (op->opened != op->pair->version)
+        return NBCOLLI_REPLAY_STOPS;
+    int32_t credits = link->lines.take(link->endpoint, op->post.peer, op->channel, history, m->to, m->bytes);
+    if (credits < 0)
+        return credits == -1 ? NBCOLLI_REPLAY_WAITS : NBCOLLI_REPLAY_STOPS;
+    nbcolli_pair *pair = m->op->pair;
+    pair->credits += credits;
+    if (++pair->owed > pair->most_owed)
+        nbcolli_credits_send(m->op->post.link, m->op->post.peer);
+    return NBCOLLI_REPLAY_GOES;
+}
+
+/* ---- owners ------------------------------------------------------------------------------------------------------ */
+
+/* May the run write its cells, of which it has `n` readers now, who get one part each? Then notes these, before they
+ * are shown anything: by then it may be acknowledged. */
+static inline int nbcolli_brief_reuse(nbcolli_run *run, nbcolli_slot *slot, const nbcoll_part *part, size_t n)
+{
+    nbcoll_comm *comm = run->comm;
+    uint64_t before;
+    int reader;
+
+    if (slot->exposed != run->tag + 1) { /* the first of this run */
+        run->cells = run->parts = 0;
+        int is_all = n + 1 == (size_t)comm->size;
+        if (!part->number && (is_all || (n == 1 && part->peer + 1 < (int)NBCOLLI_SHOWN_ALL))) {
+            if (slot->exposed && nbcolli_first_reading(comm, slot, slot->exposed - 1) >= 0)
+                return 0;
+            slot->exposed = run->tag + 1;
+            *slot->shown_to = (uint16_t)(is_all ? NBCOLLI_SHOWN_ALL : (unsigned)part->peer + 1);
+            return 1;
+        }
+    }
+    if (!nbcolli_may_reuse(comm, run->tag, &before, &reader))
+        return 0;
+    uint16_t *exposed = slot->shown_to - comm->rank;
+    uint16_t count = (uint16_t)(part->number + 1);
+    for (const nbcoll_part *p = part; p < part + n; p++)
+        if (exposed[p->peer] < count)
+            exposed[p->peer] = count;
+    return 1;
+}
+
+static inline void nbcolli_brief_fill(const nbcolli_run *run, nbcolli_cell *cell, const nbcolli_move *m,
+                                      const nbcoll_step_view *v)
+{
+    cell->mark = nbcolli_run_stamp(run);
+    if (!m->readers) {
+        nbcolli_cell_spread(run, cell, v);
+        return;
+    }
+    cell->kind = NBCOLLI_ALIKE;
+    cell->readers = m->readers;
+    cell->first = v->parts->number;
+    cell->parts = m->bytes;
+    nbcolli_brief_copy(cell->payload, m->left, m->bytes);
+}
+
+/* Shows what the move exposes. */
+static __attribute__((noinline)) nbcolli_replay nbcolli_move_show(nbcolli_run *run, const nbcolli_move *m)
+{
+    const nbcoll_comm *comm = run->comm;
+    const nbcoll_step_view *v = &run->schedule->step[m->step];
+    const nbcoll_part *part = v->parts;
+    size_t n = v->part_count;
+
+    if (comm->departed || !nbcolli_brief_reuse(run, nbcolli_brief_slot(run), part, n))
+        return NBCOLLI_REPLAY_STOPS;
+    nbcolli_cell *cell = nbcolli_brief_cell(run, comm->rank, run->cells);
+    run->cells += m->cells;
+    nbcolli_brief_fill(run, cell, m, v);
+    atomic_store(&cell->stamp, run->tag + 1);
+    if (nbcolli_wakes_all(comm, part->peer, (ptrdiff_t)n))
+        return NBCOLLI_REPLAY_GOES;
+    for (const nbcoll_part *p = part; p < part + n; p++)
+        nbcolli_shared_wake(comm, p->peer);
+    return NBCOLLI_REPLAY_GOES;
+}
+
+static __attribute__((noinline)) nbcolli_replay nbcolli_expose_slowly(nbcolli_run *run, nbcolli_op *op)
+{
+    if (nbcolli_brief_slot(run)->exposed != run->tag + 1) /* none of this run's has been shown */
+        run->cells = run->parts = 0;
+    run->is_worn = 1;
+    op->phase = NBCOLLI_REUSING;
+    nbcolli_expose_next(op);
+    return NBCOLLI_REPLAY_WAITS;
+}
+
+/* ---- readers ----------------------------------------------------------------------------------------------------- */
+
+/* What the move fetches, if the cell, which is the owner's `n`th and shown, holds that; else null. */
+static inline const unsigned char *nbcolli_brief_found(const nbcolli_run *run, const nbcolli_cell *cell, uint32_t n,
+                                                       const nbcolli_move *m)
+{
+    const nbcoll_comm *comm = run->comm;
+    uint32_t kind = cell->kind;
+
+    if (cell->mark != nbcolli_run_stamp(run) || cell->first != m->number || cell->parts != m->bytes)
+        return NULL;
+    if (kind == NBCOLLI_ALIKE)
+        return cell->readers >> comm->rank % 64 & 1 ? cell->payload : NULL;
+    if (kind != NBCOLLI_SPREAD)
+        return NULL;
+    size_t at = nbcolli_spread_at(m->peer, comm->rank, m->bytes);
+    return at < (comm->config.cells - n) * sizeof *cell ? (const unsigned char *)cell + at : NULL;
+}
+
+/* Uses what the move fetches, if it stands in the owner's `n`th cell. It is still to be acknowledged. */
+NBCOLLI_ALWAYS_INLINE nbcolli_replay nbcolli_move_fetch(nbcolli_run *run, const nbcolli_move *m, uint32_t n)
+{
+    const nbcolli_cell *cell = nbcolli_brief_cell(run, m->peer, n);
+
+    if (atomic_load(&cell->stamp) != run->tag + 1)
+        return NBCOLLI_REPLAY_WAITS;
+    const char *found = (const char *)nbcolli_brief_found(run, cell, n, m);
+    if (!found)
+        return NBCOLLI_REPLAY_STOPS;
+    if (m->kind == NBCOLL_FETCH)
+        nbcolli_brief_copy(m->to, found, m->bytes);
+    else if (m->is_left)
+        m->combines(m->to, found, m->to, m->bytes);
+    else
+        m->combines(m->to, m->to, found, m->bytes);
+    return NBCOLLI_REPLAY_GOES;
+}
+
+/* Says of these moves' parts, one of each owner's, that they are fetched. */
+static __attribute__((noinline)) void nbcolli_acknowledge_all(const nbcolli_run *run, uint64_t fetched)
+{
+    const nbcoll_comm *comm = run->comm;
+    int owner = -1, owners = 0;
+
+    for (uint64_t left = fetched; left; left &= left - 1, owners++) {
+        owner = run->move[__builtin_ctzll(left)].peer;
+        atomic_store(nbcolli_brief_word(run, owner), run->none + 1);
+    }
+    if (!nbcolli_wakes_all(comm, owner, owners))
+        for (; fetched; fetched &= fetched - 1)
+            nbcolli_shared_wake(comm, run->move[__builtin_ctzll(fetched)].peer);
+}
+
+/* After the last look: an acknowledgement would hold up the looks behind it, of which each may miss the cache. */
+static inline void nbcolli_moves_acknowledge(const nbcolli_run *run, uint64_t fetched)
+{
+    int owner = run->move[__builtin_ctzll(fetched)].peer;
+
+    if (fetched & (fetched - 1)) {
+        nbcolli_acknowledge_all(run, fetched);
+        return;
+    }
+    atomic_store(nbcolli_brief_word(run, owner), run->none + 1);
+    nbcolli_shared_wake(run->comm, owner);
+}
+
+/* Of a run that others know: what is not there is watched for, or goes on by itself. */
+static inline nbcolli_replay nbcolli_fetch_actively(nbcolli_run *run, const nbcolli_move *m)
+{
+    nbcolli_op *op = m->op;
+
+    if (op->phase != NBCOLLI_LOOKING) {
+        op->phase = NBCOLLI_LOOKING;
+        op->cell = op->vain = 0;
+        op->suspect = 0;
+    }
+    nbcolli_replay how = op->cell < run->comm->config.cells ? nbcolli_move_fetch(run, m, op->cell)
+                                                            : NBCOLLI_REPLAY_STOPS;
+    run->is_worn |= op->cell > 0; /* a replay looks at first cells only */
+    if (how == NBCOLLI_REPLAY_GOES) {
+        op->phase = NBCOLLI_SETTLED;
+        if (run->schedule->widest > 1) /* the owner has shown this rank several, which count in turn */
+            nbcolli_acknowledge(run, m->peer);
+        return how;
+    }
+    if (how == NBCOLLI_REPLAY_WAITS && !run->comm->departed && ++op->vain % NBCOLLI_VAIN_LOOKS)
+        nbcolli_watch(op);
+    else {
+        nbcolli_fetch_next(op);
+        run->is_worn |= op->phase != NBCOLLI_LOOKING;
+    }
+    return NBCOLLI_REPLAY_WAITS;
+}
+
+/* ---- the loop ---------------------------------------------------------------------------------------------------- */
+
+/* The first move that can begin, or the end. Of the final fetches only one is watched at a time, so that a pass in vain
+ * looks once, however many are missing; all of them once a rank has left, since some may be in vain for ever. */
+static inline const nbcolli_move *nbcolli_moves_next(nbcolli_run *run)
+{
+    uint64_t due = run->status == NBCOLL_OK ? run->due : 0;
+
+    if (run->left & ~run->due & run->finals && !run->comm->departed)
+        due &= ~run->finals;
+    const nbcolli_move *m = &run->move[__builtin_ctzll(due | (run->moves + 1))];
+    run->due &= ~m->bit;
+    return m;
+}
+
+static nbcolli_replay nbcolli_replay_cells(nbcolli_request *r, const nbcolli_move *m);
+static nbcolli_replay nbcolli_replay_cells_on(nbcolli_request *r, const nbcolli_move *m);
+
+static inline int nbcolli_move_fetches(const nbcolli_move *m)
+{
+    return m->kind == NBCOLL_FETCH || m->kind == NBCOLL_FETCH_REDUCE;
+}
+
+/* Works moves off, from `m` on, as far as they go; says how the last one went. A replay's run is the one that the
+ * request keeps. One that begins looks for nothing that comes from others: it waits there. Without `cells` the loop
+ * leaves the moves from the first exposure or fetch on to a function with them, so that it needs fewer registers. */
+NBCOLLI_ALWAYS_INLINE nbcolli_replay nbcolli_moves_go(nbcolli_request *r, const nbcolli_move *m, int is_replay,
+                                                      int looks, int cells)
+{
+    nbcolli_replay how;
+    uint64_t fetched = 0; /* and not acknowledged */
+
+    for (;; m = is_replay ? m + 1 : nbcolli_moves_next(r->run)) {
+        how = NBCOLLI_REPLAY_GOES;
+        if (cells && m->kind == NBCOLL_EXPOSE) {
+            how = nbcolli_move_show(is_replay ? r->kept : r->run, m);
+            if (!is_replay && how == NBCOLLI_REPLAY_STOPS)
+                how = nbcolli_expose_slowly(r->run, m->op);
+        } else if (cells && looks && nbcolli_move_fetches(m)) {
+            how = is_replay ? nbcolli_move_fetch(r->kept, m, 0) : nbcolli_fetch_actively(r->run, m);
+            if (how == NBCOLLI_REPLAY_GOES && (is_replay || r->run->schedule->widest <= 1))
+                fetched |= m->bit;
+        } else if (looks && m->kind == NBCOLL_RECV) /* what a look comes to first is asked for first */
+            how = is_replay ? nbcolli_recv_take(m, r->history) : nbcolli_recv_post(r->run, m->op);
+        else if (looks && m->kind == NBCOLLI_MOVES_END)
+            break;
+        else if (m->kind == NBCOLL_SEND) {
+            how = nbcolli_move_send(m, r->history);
+            if (!is_replay && how == NBCOLLI_REPLAY_STOPS)
+                how = nbcolli_send_slowly(r->run, m);
+        } else if (m->kind == NBCOLL_RECV)
+            how = NBCOLLI_REPLAY_WAITS;
+        else if (m->kind == NBCOLLI_MOVES_END)
+            break;
+        else if (m->kind == NBCOLL_REDUCE)
+            m->combines(m->to, m->left, m->right, m->bytes);
+        else if (!m->op) /* a COPY; or a JOIN, which copies no byte */
+            nbcolli_brief_copy(m->to, m->left, m->bytes);
+        else if (!looks && nbcolli_move_fetches(m))
+            how = NBCOLLI_REPLAY_WAITS;
+        else
+            return looks ? nbcolli_replay_cells_on(r, m) : nbcolli_replay_cells(r, m);
+        if (how != NBCOLLI_REPLAY_GOES && is_replay)
+            break;
+        if (how != NBCOLLI_REPLAY_GOES || is_replay)
+            continue;
+        if (m->op)
+            m->op->phase = NBCOLLI_SETTLED;
+        nbcolli_move_end(r->run, m);
+    }
+    if (fetched)
+        nbcolli_moves_acknowledge(is_replay ? r->kept : r->run, fetched);
+    if (is_replay && how != NBCOLLI_REPLAY_GOES)
+        r->kept->at = m;
+    return how;
+}
+
+static __attribute__((noinline)) nbcolli_replay nbcolli_replay_cells(nbcolli_request *r, const nbcolli_move *m)
+{
+    r->kept->tag = r->tag; /* which the run does not know yet */
+    return nbcolli_moves_go(r, m, 1, 0, 1);
+}
+
+static __attribute__((noinline)) nbcolli_replay nbcolli_replay_cells_on(nbcolli_request *r, const nbcolli_move *m)
+{
+    r->kept->tag = r->tag;
+    return nbcolli_moves_go(r, m, 1, 1, 1);
+}
+
+/* The end of a run that nobody keeps. The next start can replay it if all has gone at once, by lines, one part of each
+ * owner's. */
 static __attribute__((noinline)) void nbcolli_brief_leave(nbcolli_run *run, nbcolli_request *r)
 {
-    if (!r->kept && run->schedule->kept < NBCOLLI_KEPT && nbcolli_brief_can_replay(run))
+    int can_replay = !r->kept && !run->is_worn && run->schedule->widest <= 1 && run->schedule->kept < NBCOLLI_KEPT;
+
+    for (const nbcolli_move *m = run->move; can_replay && m->kind != NBCOLLI_MOVES_END; m++)
+        can_replay = m->kind != NBCOLL_RECV || m->op->post.link->lines.take;
+    if (can_replay)
         nbcolli_run_keep(run, r);
     else
         nbcolli_run_shelve(run);
@@ -77,7 +388,7 @@ static inline void nbcolli_brief_finish(nbcolli_run *run)
     nbcolli_request *r = run->request;
     nbcolli_slot *slot = nbcolli_slot_of(comm, run->tag);
 
-    if (r->is_heeded || slot->failed || comm->queued || c->flags & NBCOLL_ANY_THREAD) {
+    if (r->is_heeded || slot->failed || slot->waiting || c->flags & NBCOLL_ANY_THREAD) {
         nbcolli_run_finish(run); /* there is more to look after */
         return;
     }
@@ -100,92 +411,30 @@ static inline void nbcolli_brief_finish(nbcolli_run *run)
     atomic_store_explicit(&r->state, nbcolli_ended_state(r), memory_order_release); /* publishes the buffers */
 }
 
-static int nbcolli_brief_fetch(nbcolli_op *op, const nbcolli_brief *b)
-{
-    op->phase = NBCOLLI_LOOKING;
-    op->cell = op->vain = op->opened = 0;
-    op->suspect = 0;
-    return nbcolli_glance(op, b);
-}
-
-/* Looks at the final fetches in turn, up to the first that finds nothing, which is watched: so a pass in vain looks
- * once, however many are missing. Once a rank has left all are looked at: some may be in vain for ever. */
-static void nbcolli_brief_finals(nbcolli_run *run)
-{
-    const nbcoll_schedule *s = run->schedule;
-    int all = run->comm->departed;
-
-    if (run->looking && !all)
-        return;
-    run->looking = NULL;
-    run->is_worn |= all;
-    while (run->finals < s->finals && run->status == NBCOLL_OK) {
-        nbcoll_step step = s->final[run->finals];
-        nbcolli_op *op = &run->op[s->brief[step].op];
-        if (nbcolli_brief_fetch(op, &s->brief[step]))
-            nbcolli_brief_end(run, step, &s->brief[step]);
-        else if (op->phase == NBCOLLI_LOOKING && !all) {
-            run->looking = op;
-            return;
-        }
-        run->finals++;
-    }
-}
-
-void nbcolli_brief_look(nbcolli_op *op)
-{
-    nbcolli_run *run = op->run;
-    const nbcolli_brief *b = &run->schedule->brief[op->step];
-
-    if (nbcolli_glance(op, b))
-        nbcolli_brief_end(run, op->step, b);
-    if (run->looking == op && (op->phase != NBCOLLI_LOOKING || run->comm->departed)) {
-        run->looking = NULL;
-        run->finals++;
-        nbcolli_brief_finals(run);
-    }
-}
-
-/* 0: the step has not ended yet. */
-static inline int nbcolli_brief_step(nbcolli_run *run, const nbcolli_brief *b, nbcoll_step step)
-{
-    if (b->kind == NBCOLL_RECV) {
-        nbcolli_op *op = &run->op[b->op];
-        op->phase = NBCOLLI_POSTED;
-        if (op->unexpected || nbcolli_is_later(op->pair->seen, op->pair->over))
-            nbcolli_brief_receive_slowly(run, op);
-        return 0;
-    }
-    if (b->kind == NBCOLL_SEND) {
-        nbcolli_op *op = &run->op[b->op];
-        return nbcolli_brief_line(run, op, b) || nbcolli_brief_send_slowly(run, op, b);
-    }
-    if (b->kind == NBCOLL_COPY)
-        nbcolli_brief_copy(nbcolli_brief_at(run, b->to, b->to_at), nbcolli_brief_at(run, b->left, b->left_at),
-                           b->bytes);
-    else if (b->kind == NBCOLL_REDUCE)
-        nbcolli_brief_reduce(run, b, step);
-    else if (b->kind == NBCOLL_EXPOSE)
-        return nbcolli_brief_expose(&run->op[b->op], b);
-    else if (b->kind != NBCOLL_JOIN)
-        return nbcolli_brief_fetch(&run->op[b->op], b);
-    return 1;
-}
-
 void nbcolli_brief_advance(nbcolli_run *run)
 {
-    nbcolli_ready *ready = &run->lane[NBCOLL_LANE_ANY];
-    const nbcolli_brief *steps = run->schedule->brief;
-
-    while (ready->head < ready->tail && run->status == NBCOLL_OK) {
-        nbcoll_step step = run->ready[ready->head++];
-        if (nbcolli_brief_step(run, &steps[step], step))
-            nbcolli_brief_end(run, step, &steps[step]);
-    }
-    if (run->remaining && run->schedule->finals)
-        nbcolli_brief_finals(run);
-    if (run->remaining == 0 && run->status == NBCOLL_OK) {
-        run->finals = 0;
+    nbcolli_moves_go(run->request, nbcolli_moves_next(run), 0, 1, 1);
+    if (!run->left && run->status == NBCOLL_OK)
         nbcolli_brief_finish(run);
-    }
 }
+
+int nbcolli_brief_look(nbcolli_op *op)
+{
+    op->run->due |= op->move->bit;
+    nbcolli_brief_advance(op->run);
+    return !op->watch_at;
+}
+
+/* Inline where they are compiled with their callers: as nbcolli_take_own. */
+__attribute__((always_inline)) nbcolli_replay nbcolli_brief_replay(nbcolli_request *r)
+{
+    return nbcolli_moves_go(r, r->kept->move, 1, 0, 0);
+}
+
+__attribute__((always_inline)) nbcolli_replay nbcolli_brief_replay_on(nbcolli_request *r)
+{
+    return nbcolli_moves_go(r, r->kept->at, 1, 1, 0);
+}
+
+inline nbcolli_replay nbcolli_brief_replay(nbcolli_request *r);
+inline nbcolli_replay nbcolli_brief_replay_on(nbcolli_request *r);

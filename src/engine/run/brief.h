@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Runs of brief schedules (schedule.h), the way of small operations that go well: their steps are worked off in a loop,
- * each at once, and their messages are lines. What does not go so at once takes the way of all others, with the same
- * counters, queues and phases, and comes back. */
+ * Runs of brief schedules, the way of small operations that go well: their moves (moves.h) are worked off in a loop,
+ * each at once. A message is a line (wire/channel.h); what an exposure shows stands in a cell once, for all its
+ * readers. What does not go so at once takes the way of all others, by its op, with the same phases, and comes back.
+ *
+ * The same loop is a replay's (progress/replay.h), of which nobody else knows: it goes through the moves in their
+ * order, and stops at the first that does not go. */
 #ifndef NBCOLLI_ENGINE_RUN_BRIEF_H
 #define NBCOLLI_ENGINE_RUN_BRIEF_H
 
-#include "step.h"
+#include "moves.h"
 
-/* A brief step has ended. */
-static inline void nbcolli_brief_end(nbcolli_run *run, nbcoll_step step, const nbcolli_brief *b)
-{
-    uint32_t *before = run->before;
-
-    before[step] = NBCOLLI_STEP_OVER;
-    run->remaining--;
-    for (uint32_t i = 0; i < b->after_count; i++)
-        if (--before[b->after[i]] == 0)
-            run->ready[run->lane[NBCOLL_LANE_ANY].tail++] = b->after[i];
-}
-
-/* Takes a LOOKING op of a brief run as far as it can go now, and those that are held for it. Advance afterwards. */
-void nbcolli_brief_look(nbcolli_op *op);
-
-/* Runs whatever is ready. The run may be over afterwards. */
+/* Works off what can begin. The run may be over afterwards. */
 void nbcolli_brief_advance(nbcolli_run *run);
+
+/* Looks again for what a LOOKING op fetches, and goes on. Has it gone on? The run may be over then. */
+int nbcolli_brief_look(nbcolli_op *op);
+
+/* How a move goes: it has ended; it waits; or it cannot go at once, and nothing has happened. */
+typedef enum nbcolli_replay { NBCOLLI_REPLAY_GOES, NBCOLLI_REPLAY_WAITS, NBCOLLI_REPLAY_STOPS } nbcolli_replay;
+
+/* Replays the request's moves from the first one on, up to what is received or fetched, for which it does not look; or
+ * from run->at on. That is then the move at which it has come to its end, or waits, or stops. */
+nbcolli_replay nbcolli_brief_replay(nbcolli_request *r);
+nbcolli_replay nbcolli_brief_replay_on(nbcolli_request *r);
 
 #endif

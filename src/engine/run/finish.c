@@ -35,7 +35,7 @@ void nbcolli_run_finish(nbcolli_run *run)
     if (run->schedule->is_cut)
         r->executor->does->give_back(r->executor, run);
     slot->active = NULL;
-    nbcolli_slot_next(comm, slot, run->tag);
+    nbcolli_slot_free(comm, slot);
     nbcolli_raise_failed(comm, slot);
     nbcoll_status status = run->status;
     nbcolli_run_give(run);

@@ -2,6 +2,7 @@
  * Runs: see pool.h. */
 #include "pool.h"
 
+#include "moves.h"
 #include "step.h"
 #include "../exposures/cells.h"
 #include "../../host/host.h"
@@ -97,7 +98,7 @@ static nbcolli_run *nbcolli_run_make(nbcoll_schedule *s)
     size_t before = packed + nbcolli_lines((sent + received) * sizeof(nbcoll_memory));
     size_t answered = before + nbcolli_lines(s->steps * (sizeof(uint32_t) + sizeof(nbcoll_step)));
     size_t moves = answered + (s->cells ? nbcolli_lines((size_t)s->ranks) : 0);
-    size_t fixed = moves + (s->brief ? nbcolli_lines((s->steps - 1) * sizeof(nbcolli_move)) : 0);
+    size_t fixed = moves + nbcolli_lines((s->is_brief ? s->steps - 1 : 1) * sizeof(nbcolli_move));
 
     if (scratch > SIZE_MAX - fixed - 63 || s->bounce > SIZE_MAX - fixed - nbcolli_lines(scratch))
         return NULL;
@@ -128,6 +129,7 @@ static nbcolli_run *nbcolli_run_make(nbcoll_schedule *s)
             op->step = i;
             op->post.op = op;
         }
+    nbcolli_moves_make(run);
     return run;
 }
 
@@ -170,74 +172,6 @@ static int nbcolli_run_pack(nbcolli_run *run, const nbcolli_request *r)
     return 1;
 }
 
-static nbcolli_move nbcolli_run_move(nbcolli_run *run, nbcoll_step step)
-{
-    const nbcolli_brief *b = &run->schedule->brief[step];
-    int combines = b->kind == NBCOLL_REDUCE || b->kind == NBCOLL_FETCH_REDUCE;
-
-    return (nbcolli_move){
-        .kind = b->kind,
-        .bytes = b->bytes,
-        .step = step,
-        .op = b->op != UINT32_MAX ? &run->op[b->op] : NULL,
-        .combines = combines ? nbcolli_reduce_kernel_of(run->schedule->step[step].reduction) : NULL,
-    };
-}
-
-void nbcolli_run_aim(nbcolli_run *run)
-{
-    for (nbcolli_move *m = run->move; m->kind != NBCOLL_JOIN; m++) {
-        const nbcolli_brief *b = &run->schedule->brief[m->step];
-        m->left = m->right = m->to = NULL;
-        if (b->kind == NBCOLL_EXPOSE) /* it is shown by its brief step, which has other things there; so have fetches */
-            continue;
-        m->to = nbcolli_brief_at(run, b->to, b->to_at);
-        if (b->kind == NBCOLL_FETCH_REDUCE)
-            m->left = run->schedule->step[m->step].side == NBCOLL_LEFT ? NULL : m->to;
-        else if (b->kind != NBCOLL_FETCH) {
-            m->left = nbcolli_brief_at(run, b->left, b->left_at);
-            m->right = nbcolli_brief_at(run, b->right, b->right_at);
-        }
-    }
-}
-
-static int nbcolli_brief_waits(const nbcolli_brief *b)
-{
-    return b->kind == NBCOLL_RECV || b->kind == NBCOLL_FETCH || b->kind == NBCOLL_FETCH_REDUCE;
-}
-
-/* The next step for a replay: of those that wait for no other one any more one that waits for no peer, if there is any.
- */
-static nbcoll_step nbcolli_run_choose(const nbcoll_schedule *s, const uint32_t *before)
-{
-    nbcoll_step chosen = NBCOLL_START;
-
-    for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++)
-        if (before[i] == 0 && (!nbcolli_brief_waits(&s->brief[i]) || chosen == NBCOLL_START)) {
-            chosen = i;
-            if (!nbcolli_brief_waits(&s->brief[i]))
-                break;
-        }
-    return chosen;
-}
-
-static void nbcolli_run_order(nbcolli_run *run)
-{
-    const nbcoll_schedule *s = run->schedule;
-    nbcolli_move *move = run->move;
-    uint32_t before[NBCOLLI_BRIEF_STEPS];
-
-    memcpy(before, s->before, s->steps * sizeof *before);
-    for (nbcoll_step step; (step = nbcolli_run_choose(s, before)) != NBCOLL_START;) {
-        before[step] = NBCOLLI_STEP_OVER;
-        for (uint32_t i = 0; i < s->brief[step].after_count; i++)
-            before[s->brief[step].after[i]]--;
-        if (s->brief[step].kind != NBCOLL_JOIN)
-            *move++ = nbcolli_run_move(run, step);
-    }
-    *move = (nbcolli_move){.kind = NBCOLL_JOIN};
-}
-
 /* What does not change from start to start on one communicator. */
 static void nbcolli_run_bind(nbcolli_run *run, nbcoll_comm *comm)
 {
@@ -246,30 +180,28 @@ static void nbcolli_run_bind(nbcolli_run *run, nbcoll_comm *comm)
     run->comm = comm;
     run->bound = comm->id;
     run->placed = 0;
-    run->is_brief = s->brief && !s->is_cut && !comm->context->observer && nbcolli_spreads(comm, s);
+    run->is_brief = s->is_brief && !s->is_cut && !comm->context->observer && nbcolli_spreads(comm, s);
     run->is_worn = 1;
     for (uint32_t i = 0; i < s->ops; i++) {
         nbcolli_op *op = &run->op[i];
         const nbcoll_step_view *v = &s->step[op->step];
-        op->channel = 0;
+        op->epoch = op->opened = 0;
         if (v->peer < 0)
             continue;
         op->pair = comm->peer[v->peer].pair;
-        if (!(comm->context->flags & NBCOLL_ANY_THREAD)) /* else both are progress's, and nothing is replayed */
-            op->opened = (v->kind == NBCOLL_RECV ? op->pair->version : op->pair->epoch) - 1;
         op->post.link = comm->peer[v->peer].link;
         op->post.peer = comm->peer[v->peer].address;
     }
-    if (run->is_brief)
-        nbcolli_run_order(run);
 }
 
 void nbcolli_run_restore(nbcolli_run *run)
 {
     const nbcoll_schedule *s = run->schedule;
 
-    memcpy(run->before, s->before, s->armed); /* the ready queues, too */
-    for (uint32_t i = 1; s->crossed && i < NBCOLLI_LANES; i++)
+    run->remaining = s->steps - 2;
+    if (!run->is_brief)
+        memcpy(run->before, s->before, s->armed); /* the ready queues, too */
+    for (uint32_t i = 0; i < NBCOLLI_LANES; i++)
         run->lane[i] = (nbcolli_ready){s->lane_at[i], s->lane_at[i] + s->lane_ready[i], 0};
     for (uint32_t i = 0; i < s->ops; i++) {
         nbcolli_op *op = &run->op[i];
@@ -286,8 +218,6 @@ void nbcolli_run_restore(nbcolli_run *run)
     if (run->answered)
         memset(run->answered, 0, (size_t)s->ranks);
     run->cells = run->parts = 0;
-    run->finals = 0;
-    run->looking = NULL;
     run->status = NBCOLL_OK;
     run->cause = -1;
     run->is_executed = 0;
@@ -313,8 +243,6 @@ nbcolli_run *nbcolli_run_arm_slowly(nbcolli_request *r)
         nbcolli_run_bind(run, r->comm);
     nbcolli_run_restore(run);
     nbcolli_run_begin(run, r);
-    for (uint32_t i = 0; !run->is_brief && i < s->finals; i++)
-        run->ready[run->lane[NBCOLL_LANE_ANY].tail++] = s->final[i];
     return run;
 }
 

@@ -4,6 +4,7 @@
 #ifndef NBCOLLI_ENGINE_RUN_POOL_H
 #define NBCOLLI_ENGINE_RUN_POOL_H
 
+#include "moves.h"
 #include "../state/caller.h"
 
 /* Gives up one hold on a schedule; one that has left the cache is freed with the last. */
@@ -21,26 +22,18 @@ void nbcolli_schedule_drop(nbcoll_schedule *s);
 /* What every start sets. */
 static inline void nbcolli_run_begin(nbcolli_run *run, nbcolli_request *r)
 {
-    const nbcoll_schedule *s = run->schedule;
-
-    run->lane[NBCOLL_LANE_ANY] = (nbcolli_ready){0, s->lane_ready[0], 0};
     run->request = r;
     run->tag = r->tag;
-    run->base[NBCOLL_BUFFER_SEND] = (unsigned char *)(uintptr_t)r->send; /* the builder refused to write to it */
-    run->base[NBCOLL_BUFFER_RECV] = r->recv;
-    run->remaining = s->steps - 2;
+    if (run->base[NBCOLL_BUFFER_SEND] != r->send || run->base[NBCOLL_BUFFER_RECV] != r->recv)
+        nbcolli_moves_aim(run, r->send, r->recv);
+    run->left = run->moves;
+    run->due = run->first;
 }
 
 /* Sets back what a brief run changes where all goes well. */
 static inline void nbcolli_run_rewind(nbcolli_run *run)
 {
-    const nbcoll_schedule *s = run->schedule;
-    const unsigned char *from = (const unsigned char *)s->before;
-    unsigned char *to = (unsigned char *)run->before;
-
-    for (size_t i = 0; i < s->armed; i += 8) /* both arrays have room for two words a step */
-        memcpy(to + i, from + i, 8);
-    for (uint32_t i = 0; i < s->ops; i++)
+    for (uint32_t i = 0; i < run->schedule->ops; i++)
         run->op[i].phase = NBCOLLI_IDLE;
 }
 
@@ -54,9 +47,6 @@ static inline void nbcolli_run_shelve(nbcolli_run *run)
     run->schedule->idle = run;
 }
 
-/* Its moves are for the buffers that it has now. */
-void nbcolli_run_aim(nbcolli_run *run);
-
 #define NBCOLLI_KEPT 8u /* runs of a schedule that requests keep, at most */
 
 /* The request keeps the run, which has ended and belongs to nobody, for its further starts, and when it is free. */
@@ -66,7 +56,6 @@ static inline void nbcolli_run_keep(nbcolli_run *run, nbcolli_request *r)
     run->keeper = r;
     r->kept = run;
     r->restart = r->context->restart;
-    nbcolli_run_aim(run);
 }
 
 /* It keeps none any more; also while that runs. */

@@ -6,71 +6,28 @@
 #include "../wire/control.h"
 #include "../wire/unexpected.h"
 #include "../exposures/cells.h"
-#include "../../host/host.h"
-
-#define NBCOLLI_QUEUE_LEAST 64u /* requests that wait for their slot, with the first table for them */
-
-static void nbcolli_waiting_put(nbcolli_request *r)
-{
-    nbcolli_request **at = nbcolli_queue_at(r->comm, r->tag);
-    r->next = *at;
-    *at = r;
-}
-
-/* A larger table. Without memory for it those there are take longer to be found. */
-static void nbcolli_waiting_grow(nbcoll_comm *comm)
-{
-    size_t room = comm->queue_room, more = room < NBCOLLI_QUEUE_LEAST ? NBCOLLI_QUEUE_LEAST : 2 * room;
-    nbcolli_request **old = comm->queue, **table;
-
-    table = nbcolli_alloc(&comm->context->host, more * sizeof *table, _Alignof(nbcolli_request *));
-    if (!table)
-        return;
-    memset(table, 0, more * sizeof *table);
-    comm->queue = table;
-    comm->queue_room = more;
-    for (size_t i = 0; i < room; i++)
-        for (nbcolli_request *r = old[i], *next; r; r = next) {
-            next = r->next;
-            nbcolli_waiting_put(r);
-        }
-    nbcolli_queue_drop(comm, old, room);
-}
-
-void nbcolli_queue_drop(nbcoll_comm *comm, nbcolli_request **table, size_t room)
-{
-    if (table != comm->queue_here)
-        nbcolli_free(&comm->context->host, table, room * sizeof *table);
-}
 
 void nbcolli_queue_add(nbcolli_request *r)
 {
-    if (r->comm->queued >= r->comm->queue_room)
-        nbcolli_waiting_grow(r->comm);
-    nbcolli_waiting_put(r);
-    r->comm->queued++;
+    nbcolli_slot *slot = nbcolli_slot_of(r->comm, r->tag);
+
+    r->next = NULL;
+    r->queued_at = slot->waiting ? slot->waiting_end : &slot->waiting;
+    *r->queued_at = r;
+    slot->waiting_end = &r->next;
 }
 
 void nbcolli_queue_remove(nbcolli_request *r)
 {
-    nbcolli_request **at = nbcolli_queue_at(r->comm, r->tag);
-    while (*at != r)
-        at = &(*at)->next;
-    *at = r->next;
-    r->comm->queued--;
+    *r->queued_at = r->next;
+    *(r->next ? &r->next->queued_at : &nbcolli_slot_of(r->comm, r->tag)->waiting_end) = r->queued_at;
 }
 
-void nbcolli_slot_next(nbcoll_comm *comm, nbcolli_slot *slot, uint64_t tag)
+void nbcolli_slot_free(nbcoll_comm *comm, nbcolli_slot *slot)
 {
     nbcoll_context *c = comm->context;
 
-    slot->next = 0;
-    for (tag += comm->config.slots; comm->queued && tag < comm->taken; tag += comm->config.slots)
-        if (nbcolli_queue_find(comm, tag)) {
-            slot->next = tag + 1;
-            break;
-        }
-    if (!slot->next || slot->comm)
+    if (!slot->waiting || slot->comm)
         return;
     slot->comm = comm;
     slot->next_free = c->free_slots;
@@ -133,8 +90,6 @@ void nbcolli_runless_fail(nbcolli_request *r, nbcoll_status why, int cause, int 
         o->event(o->user, &(nbcoll_event){NBCOLL_STEP_ENDED, comm, r->tag, r->schedule, NBCOLL_END, 0});
     if (comm->area)
         nbcolli_cells_missed(comm, r->tag);
-    if (slot->next == r->tag + 1)
-        nbcolli_slot_next(comm, slot, r->tag);
     nbcolli_raise_failed(comm, slot);
     nbcolli_operation_over(r, why);
 }
@@ -147,19 +102,10 @@ void nbcolli_queued_fail(nbcolli_request *r, nbcoll_status why, int cause, int t
 
 void nbcolli_queue_fail(nbcoll_comm *comm, uint64_t from, uint64_t to, nbcoll_status why, int cause)
 {
-    if (to - from < comm->queued) { /* fewer than there are: one by one */
-        for (uint64_t tag = from;; tag++) {
-            nbcolli_request *r = nbcolli_queue_find(comm, tag);
-            if (r)
+    for (uint32_t i = 0; i < comm->config.slots; i++)
+        for (nbcolli_request *r = comm->slot[i].waiting, *next; r && r->tag <= to; r = next) {
+            next = r->next;
+            if (r->tag >= from)
                 nbcolli_queued_fail(r, why, cause, 0);
-            if (tag == to)
-                return;
         }
-    }
-    for (size_t i = 0; comm->queued && i < comm->queue_room; i++)
-        for (nbcolli_request **at = &comm->queue[i]; *at;)
-            if ((*at)->tag >= from && (*at)->tag <= to)
-                nbcolli_queued_fail(*at, why, cause, 0);
-            else
-                at = &(*at)->next;
 }

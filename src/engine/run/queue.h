@@ -1,37 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Operations that wait for their slot. They are found by their tags, in constant time whatever else is there. Inline:
- * the look whether there is any. */
+ * Operations that wait for their slot: each slot's in a list, in the order of their tags, which is that of their
+ * starts. */
 #ifndef NBCOLLI_ENGINE_RUN_QUEUE_H
 #define NBCOLLI_ENGINE_RUN_QUEUE_H
 
 #include "../state/context.h"
 
-static inline nbcolli_request **nbcolli_queue_at(const nbcoll_comm *comm, uint64_t tag)
-{
-    return &comm->queue[nbcolli_hash(tag) & (comm->queue_room - 1)];
-}
-
-/* The request of a tag if it waits for its slot, or null. */
+/* The request of a tag if it waits for its slot, or null. Whoever is asked about is among the first: a peer that has
+ * come to that operation has ended those before it in the slot. */
 static inline nbcolli_request *nbcolli_queue_find(const nbcoll_comm *comm, uint64_t tag)
 {
-    nbcolli_request *r = comm->queued ? *nbcolli_queue_at(comm, tag) : NULL;
-    while (r && r->tag != tag)
+    nbcolli_request *r = nbcolli_slot_of(comm, tag)->waiting;
+    while (r && r->tag < tag)
         r = r->next;
-    return r;
+    return r && r->tag == tag ? r : NULL;
 }
 
-/* It waits for its slot. */
+/* It waits for its slot, behind those that were started before. */
 void nbcolli_queue_add(nbcolli_request *r);
-
-/* Frees a table of those. */
-void nbcolli_queue_drop(nbcoll_comm *comm, nbcolli_request **table, size_t room);
 
 /* It need not wait any more. */
 void nbcolli_queue_remove(nbcolli_request *r);
 
-/* The slot is free, and its operations up to `tag` are over: the next one that waits for it gets it, from the drain.
- * Tags that are passed over here are never looked at again. */
-void nbcolli_slot_next(nbcoll_comm *comm, nbcolli_slot *slot, uint64_t tag);
+/* The slot is free: the first one that waits for it gets it, from the drain. */
+void nbcolli_slot_free(nbcoll_comm *comm, nbcolli_slot *slot);
 
 /* Publishes the end of a request; its callback will run. */
 void nbcolli_request_end(nbcoll_context *c, nbcolli_request *r);

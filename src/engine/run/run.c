@@ -299,9 +299,10 @@ int nbcolli_look_again(nbcoll_context *c, size_t looks)
             nbcolli_watch(op);
         else if (run->status != NBCOLL_OK)
             nbcolli_to_settle(run);
-        else if (op->phase == NBCOLLI_LOOKING && run->is_brief)
-            nbcolli_brief_look(op);
-        else if (op->phase == NBCOLLI_LOOKING)
+        else if (op->phase == NBCOLLI_LOOKING && run->is_brief) {
+            moved += nbcolli_brief_look(op);
+            continue;
+        } else if (op->phase == NBCOLLI_LOOKING)
             nbcolli_fetch_next(op);
         else if (op->phase == NBCOLLI_USING)
             nbcolli_fetch_go_on(op);

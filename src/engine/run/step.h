@@ -5,6 +5,7 @@
 #define NBCOLLI_ENGINE_RUN_STEP_H
 
 #include "lanes.h"
+#include "moves.h"
 #include "observe.h"
 #include "../state/budget.h"
 
@@ -120,7 +121,10 @@ static inline void nbcolli_op_settled(nbcolli_op *op)
 static inline void nbcolli_op_end(nbcolli_op *op)
 {
     nbcolli_op_settled(op);
-    nbcolli_step_end(op->run, op->step);
+    if (op->run->is_brief)
+        nbcolli_move_end(op->run, op->move);
+    else
+        nbcolli_step_end(op->run, op->step);
 }
 
 static inline int nbcolli_op_reduces(const nbcolli_op *op)

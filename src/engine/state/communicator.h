@@ -20,9 +20,9 @@ typedef struct nbcolli_pending_revoke {
 /* Index = tag modulo K: at most one operation of those runs; the later ones wait (queue.h). */
 struct nbcolli_slot {
     nbcolli_run *active; /* a start that finds it free, or the drain; progress, when the run is over */
-    uint64_t next; /* 1 + the tag that gets the slot from the drain; 0: none */
 
     /* Progress; of an operation that is cancelled before it has the slot, the call that cancels. */
+    nbcolli_request *waiting, **waiting_end; /* for the slot (run/queue.h): while it is free the first gets it */
     struct nbcolli_slot *next_free; /* in the context's list */
     nbcoll_comm *comm;              /* while listed there; else null */
     uint64_t exposed; /* 1 + the last tag that wrote our cells */
@@ -51,8 +51,8 @@ struct nbcolli_pair {
     uint32_t told;       /* up to which it has been told that none waits any more */
     nbcolli_channels *channels; /* both ways; null: none yet */
     uint32_t owed;              /* credits to give back */
-    uint32_t epoch;      /* channels of earlier ones mean nothing any more */
-    uint32_t version;    /* of the channels from it: counts what has been opened */
+    uint32_t epoch;      /* from 1 on: channels of earlier ones mean nothing any more */
+    uint32_t version;    /* of the channels from it: 1 + how many have been opened */
 
     /* Progress. Of its stalls: the last one that has come; up to which none waits any more. Of its messages: those that
      * are kept here; how often one has been let go. */
@@ -263,9 +263,6 @@ struct nbcoll_comm {
     /* Progress, and a call that cancels. */
     size_t active;
     _Atomic uint64_t ended; /* operations that are over; read by starts, to which an older number is as good */
-    nbcolli_request **queue; /* [queue_room], by hash: those that wait for their slot */
-    nbcolli_request *queue_here[1]; /* that table before there is a larger one, or without memory for one */
-    size_t queue_room, queued;
 
     /* Progress adds, takes those of what is handed over, and at the end of the communicator all. */
     nbcolli_pending_revoke *pending_revokes, *last_pending; /* rising tags */

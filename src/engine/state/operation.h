@@ -32,19 +32,21 @@ typedef enum nbcolli_phase {
 } nbcolli_phase;
 
 typedef struct nbcolli_stream nbcolli_stream; /* exposures/stream.h */
+typedef struct nbcolli_move nbcolli_move;
 
 struct nbcolli_op {
     /* Made with the run; the post's rest: whoever sends it, then, by `where`, the transport, till it returns it. */
     nbcolli_post post;
     nbcolli_run *run;
     nbcoll_step step;
+    nbcolli_move *move; /* of a brief schedule */
 
     /* Found at the first send of the run on its communicator: the line that sends the same again (channel.h); of a
      * receive, at the first line that it met. */
-    uint32_t channel; /* 1 + it; 0: none */
-    uint32_t epoch;   /* the pair's then; of a receive not used */
+    uint32_t channel;
+    uint32_t epoch;   /* of a send: the pair's then; 0: it has found none */
     uint32_t opened;  /* send: the epoch in which a line has gone; receive: the pair's version when one came. Where that
-                         is the pair's, the channel is open. Fetch of a brief run: 1 if its part was in a first cell */
+                         is the pair's, the channel is open. 0: none has */
     nbcolli_pair *pair;
 
     /* Set back when the run is taken; then progress: the phases of the step. */
@@ -93,16 +95,27 @@ typedef struct nbcolli_ready {
     size_t place; /* bytes done of the COPY or REDUCE at the head */
 } nbcolli_ready;
 
-/* A step of a brief schedule where a replay has it (progress/replay.h), in the order in which they go. */
-typedef struct nbcolli_move {
-    uint32_t kind; /* nbcoll_kind; JOIN: behind the last one */
-    uint32_t bytes;
-    void *to; /* for the buffers of the request that keeps the run */
-    const void *left, *right;        /* FETCH_REDUCE: left is what was there; null, if that is the right operand */
-    nbcolli_op *op;                  /* of a step with a peer, and of an EXPOSE */
-    nbcolli_reduce_kernel *combines; /* of a REDUCE or FETCH_REDUCE */
+#define NBCOLLI_MOVES_END NBCOLL_CALL /* the kind of what stands behind the last move: no other has it */
+
+/* A step of a brief schedule as its runs work it off (run/moves.h). First what every one of them looks at. */
+struct nbcolli_move {
+    uint8_t kind;    /* nbcoll_kind */
+    uint8_t is_left; /* of a FETCH_REDUCE: what is fetched is the left operand */
+    uint16_t bytes;
     nbcoll_step step;
-} nbcolli_move;
+    int peer;        /* these two: of a FETCH or FETCH_REDUCE, whose, and which of its parts */
+    uint32_t number;
+    void *to;        /* these three: in the buffers of the run's request. A SEND, COPY or EXPOSE reads from left */
+    const void *left, *right;
+    nbcolli_op *op;  /* of a step with a peer, and of an EXPOSE */
+    nbcolli_reduce_kernel *combines; /* of a REDUCE or FETCH_REDUCE */
+    uint64_t bit;          /* its place, in these and in the run's `left` and `due` */
+    uint64_t needs, frees; /* the moves that it waits for, and those that wait for it */
+    uint64_t readers;      /* of an EXPOSE: by nbcolli_alike; 0: it is spread */
+    uint32_t to_at, left_at, right_at; /* offsets in these buffers: */
+    uint8_t to_in, left_in, right_in;
+    uint8_t cells;         /* of an EXPOSE: that it takes */
+};
 
 struct nbcolli_run {
     nbcolli_run *next;         /* in a pool: whoever takes it from there, or gives it back */
@@ -116,7 +129,8 @@ struct nbcolli_run {
     nbcoll_step *ready;  /* [steps], behind them: the lanes' queues; each step enters once */
     nbcolli_op *op;      /* [ops] */
     nbcoll_memory *regions; /* for the CALL with most regions */
-    nbcolli_move *move;     /* of a brief schedule: its steps but for joins, in an order for a replay */
+    nbcolli_move *move;     /* of a brief schedule: its steps, and an end */
+    uint64_t moves, first, finals; /* all of them; those that wait for none; FETCHes for which none waits */
     unsigned char *bounce; /* where a FETCH_REDUCE gets what it cannot read in place */
     nbcoll_memory *packed[2]; /* of the send and the receive buffer: bound blocks as they travel, in `room` */
     uint8_t *answered;   /* [ranks]: it will not read what our cells lend */
@@ -126,7 +140,7 @@ struct nbcolli_run {
     uint64_t bound;            /* the id that it had when the ops found their pairs and channels */
     nbcolli_request *request;
     uint64_t tag;
-    const nbcolli_move *at;                   /* while it replays: what it waits for */
+    const nbcolli_move *at;                   /* while it replays, or has come to where it cannot: the next one */
     unsigned char *base[NBCOLL_BUFFER_COUNT]; /* the scratch buffer's: made */
     unsigned char *room;     /* grows as the counts of a start demand */
     size_t room_bytes;
@@ -141,17 +155,16 @@ struct nbcolli_run {
     uint32_t cells, parts; /* of those that this rank may write: used */
     uint8_t state; /* nbcolli_run_state */
 
-    /* Of a brief run, which leaves the last two as they were: 0 and null. */
+    /* Of a brief run. */
+    uint64_t left, due;      /* moves that have not ended; of these: that wait for none, and have not begun */
     uint64_t placed;         /* 1 + the tag of which the next two are; 0: of none */
     nbcolli_slot *slot;
     uint64_t none;           /* a reader's word that has fetched nothing of it */
-    uint32_t finals;         /* of the schedule's: done */
-    nbcolli_op *looking;     /* the next one, which is watched */
 
     uint8_t is_executed; /* its middle is its executor's, which may have its buffers; or it waits there for memory */
     nbcolli_loan loan; /* of its scratch memory, from the schedule's step `room` on until the run is over */
 
-    uint8_t is_brief; /* its steps are worked off by run/brief.h */
+    uint8_t is_brief; /* its steps are worked off as moves (run/brief.h) */
     uint8_t is_worn;  /* what only other paths touch is to be set back */
 
     /* Likewise, but whoever ends it sets them first: progress, or a call that cancels. */

@@ -69,8 +69,9 @@ struct nbcolli_request {
     nbcoll_done *done; /* these two: nbcoll_on_done */
     void *user;
     nbcoll_comm *creating;  /* the communicator that this request makes: the call that opens it; progress, at its end */
-    nbcolli_request *next;  /* in the free list or its schedule's, of those handed over or ended, or its communicator's
-                               queue: whoever has it there */
+    nbcolli_request *next;  /* in the free list or its schedule's, of those handed over or ended, or of those that wait
+                               for its slot: whoever has it there */
+    nbcolli_request **queued_at; /* in a slot's list of those that wait: what points to it */
     nbcolli_blocks blocks[2]; /* of the send and the receive buffer, if the call has such: the call that opens it */
     nbcoll_op op;             /* that the call named, if its schedule has stand-ins: likewise */
 
@@ -177,12 +178,6 @@ static inline void *nbcolli_call_user(const nbcolli_run *run, const nbcoll_step_
     if (in && v->call_user == &in->type)
         return (void *)run->request->blocks[1].type;
     return in && v->call_user == &in->op ? (void *)run->request->op : v->call_user;
-}
-
-/* Where a brief step writes or reads. Nothing may lie nowhere. */
-static inline unsigned char *nbcolli_brief_at(const nbcolli_run *run, uint8_t buffer, uint32_t at)
-{
-    return at ? run->base[buffer] + at : run->base[buffer];
 }
 
 /* At most NBCOLLI_BRIEF_BYTES. */

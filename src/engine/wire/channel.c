@@ -50,6 +50,7 @@ static uint32_t nbcolli_channel_look_up(nbcolli_link *link, nbcolli_pair *pair, 
     if (all->outs >= most && !nbcolli_credits_out(link, pair)) {
         all->outs = 0;
         pair->epoch++;
+        pair->epoch |= !pair->epoch;
     }
     if (all->outs >= most ||
         !nbcolli_channels_grow(&link->context->host, &all->out, all->outs, &all->room_outs, sizeof *all->out))
@@ -70,30 +71,27 @@ void nbcolli_channel_find(nbcolli_op *op)
     nbcolli_channel wanted = {.comm = run->comm->id, .number = run->schedule->step[op->step].number,
                               .fingerprint = run->schedule->fingerprint};
 
-    op->channel = 0;
-    op->opened = op->pair->epoch - 1;
+    op->epoch = op->opened = 0; /* so far there is none */
     if (run->comm->context->ticks.is_under_way) /* which takes no memory: it goes as a message */
         return;
     if (!op->post.link->transport.lines || !run->comm->listed || !nbcolli_channels_of(run->comm->context, op->pair))
         return;
-    uint32_t i = nbcolli_channel_look_up(op->post.link, op->pair, &wanted);
-    if (i < op->pair->channels->outs)
-        op->channel = i + 1;
-    op->epoch = op->pair->epoch;
+    op->channel = nbcolli_channel_look_up(op->post.link, op->pair, &wanted);
+    if (op->channel < op->pair->channels->outs)
+        op->epoch = op->pair->epoch;
 }
 
 uint32_t nbcolli_channel_name(const nbcolli_op *op)
 {
-    int is_new = op->channel && op->epoch == op->pair->epoch &&
-                 !op->pair->channels->out[op->channel - 1].is_known;
-    return is_new ? nbcolli_channel_named(op->pair, op->channel - 1) : 0;
+    int is_new = op->epoch == op->pair->epoch && !op->pair->channels->out[op->channel].is_known;
+    return is_new ? nbcolli_channel_named(op->pair, op->channel) : 0;
 }
 
 #define NBCOLLI_CHANNEL_UNHEARD 16 /* EAGERs from one look to the next */
 
 int nbcolli_channel_is_overdue(const nbcolli_op *op)
 {
-    nbcolli_channel *c = op->run->is_brief && nbcolli_channel_name(op) ? &op->pair->channels->out[op->channel - 1]
+    nbcolli_channel *c = op->run->is_brief && nbcolli_channel_name(op) ? &op->pair->channels->out[op->channel]
                                                                 : NULL;
 
     if (!c || ++c->unheard < NBCOLLI_CHANNEL_UNHEARD)
@@ -129,7 +127,9 @@ void nbcolli_channel_opened(nbcoll_comm *comm, const nbcolli_header *h, uint32_t
             return;
     if (channel >= used)
         all->ins = channel + 1;
-    comm->peer[h->source].pair->version++;
+    nbcolli_pair *pair = comm->peer[h->source].pair;
+    pair->version++;
+    pair->version |= !pair->version;
     all->in[channel] = (nbcolli_channel_end){.comm = comm, .id = comm->id, .number = h->number,
                                              .fingerprint = fingerprint, .source = h->source, .to = h->to};
     nbcolli_channel_answer(comm, h, name);

@@ -56,8 +56,8 @@ int nbcolli_channel_is_overdue(const nbcolli_op *op);
  * line can. */
 static inline int nbcolli_channel_is_open(const nbcolli_op *op, const nbcolli_pair *pair)
 {
-    return op->channel && op->epoch == pair->epoch && pair->credits > 0 && pair->stalls == pair->told &&
-           pair->channels->out[op->channel - 1].is_known;
+    return op->epoch == pair->epoch && pair->credits > 0 && pair->stalls == pair->told &&
+           pair->channels->out[op->channel].is_known;
 }
 
 /* Sends `bytes` bytes as a line on the op's channel, which is open. 0: it is to be sent as a message. */
@@ -67,7 +67,7 @@ static inline int nbcolli_channel_send(nbcolli_op *op, nbcolli_pair *pair, uint6
     const nbcolli_link *link = op->post.link;
     uint64_t turn = nbcolli_turn(history, pair->owed);
 
-    if (link->lines.post(link->endpoint, op->post.peer, op->channel - 1, turn, from, bytes) != NBCOLL_POST_DONE)
+    if (link->lines.post(link->endpoint, op->post.peer, op->channel, turn, from, bytes) != NBCOLL_POST_DONE)
         return 0;
     pair->owed = 0;
     pair->credits--;

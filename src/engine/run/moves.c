@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Moves: see moves.h. */
+#include "moves.h"
+
+static int nbcolli_kind_waits(nbcoll_kind kind)
+{
+    return kind == NBCOLL_RECV || kind == NBCOLL_FETCH || kind == NBCOLL_FETCH_REDUCE;
+}
+
+/* The next step: of those that wait for no other one any more one that waits for no peer, if there is any. */
+static nbcoll_step nbcolli_moves_choose(const nbcoll_schedule *s, const uint32_t *before)
+{
+    nbcoll_step chosen = NBCOLL_START;
+
+    for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++)
+        if (before[i] == 0 && (!nbcolli_kind_waits(s->step[i].kind) || chosen == NBCOLL_START)) {
+            chosen = i;
+            if (!nbcolli_kind_waits(s->step[i].kind))
+                break;
+        }
+    return chosen;
+}
+
+static nbcolli_move nbcolli_move_of(const nbcolli_run *run, nbcoll_step step)
+{
+    const nbcoll_schedule *s = run->schedule;
+    const nbcoll_step_view *v = &s->step[step];
+    int combines = v->kind == NBCOLL_REDUCE || v->kind == NBCOLL_FETCH_REDUCE, shows = v->kind == NBCOLL_EXPOSE;
+    nbcoll_region left = shows ? v->parts->region : v->read[0];
+    uint64_t readers = shows ? nbcolli_alike(v, s->ranks) : 0;
+
+    return (nbcolli_move){
+        .kind = (uint8_t)v->kind,
+        .is_left = v->side == NBCOLL_LEFT,
+        .bytes = (uint16_t)(shows || v->kind == NBCOLL_SEND ? left.bytes : v->write.bytes),
+        .step = step,
+        .peer = v->peer,
+        .number = v->number,
+        .op = s->op[step] != UINT32_MAX ? &run->op[s->op[step]] : NULL,
+        .combines = combines ? nbcolli_reduce_kernel_of(v->reduction) : NULL,
+        .readers = readers,
+        .to_at = (uint32_t)v->write.at.offset,
+        .left_at = (uint32_t)left.at.offset,
+        .right_at = (uint32_t)v->read[1].at.offset,
+        .to_in = (uint8_t)v->write.at.buffer,
+        .left_in = (uint8_t)left.at.buffer,
+        .right_in = (uint8_t)v->read[1].at.buffer,
+        .cells = (uint8_t)(readers ? 1 : shows ? nbcolli_spread(v, s->ranks) : 0),
+    };
+}
+
+void nbcolli_moves_make(nbcolli_run *run)
+{
+    const nbcoll_schedule *s = run->schedule;
+    nbcolli_move *m = run->move, *of[NBCOLLI_BRIEF_STEPS];
+    uint32_t before[NBCOLLI_BRIEF_STEPS];
+
+    if (s->is_brief)
+        memcpy(before, s->before, s->steps * sizeof *before);
+    for (nbcoll_step step; s->is_brief && (step = nbcolli_moves_choose(s, before)) != NBCOLL_START; m++) {
+        before[step] = NBCOLLI_STEP_OVER;
+        for (uint32_t i = 0; i < s->step[step].after_count; i++)
+            before[s->step[step].after[i]]--;
+        *m = nbcolli_move_of(run, step);
+        m->bit = UINT64_C(1) << (m - run->move);
+        if (m->op)
+            m->op->move = m;
+        of[step] = m;
+    }
+    *m = (nbcolli_move){.kind = NBCOLLI_MOVES_END, .bit = UINT64_C(1) << (m - run->move)};
+    run->moves = m->bit - 1;
+    for (m = run->move; m->kind != NBCOLLI_MOVES_END; m++)
+        for (uint32_t i = 0; i < s->step[m->step].after_count; i++) {
+            nbcolli_move *later = of[s->step[m->step].after[i]];
+            m->frees |= later->bit;
+            later->needs |= m->bit;
+        }
+    for (m = run->move; m->kind != NBCOLLI_MOVES_END; m++) {
+        run->first |= m->needs ? 0 : m->bit;
+        run->finals |= m->kind == NBCOLL_FETCH && !m->frees ? m->bit : 0;
+    }
+    nbcolli_moves_aim(run, NULL, NULL);
+}
+
+/* Nothing may lie nowhere. */
+static inline unsigned char *nbcolli_move_at(const nbcolli_run *run, uint8_t buffer, uint32_t at)
+{
+    return at ? run->base[buffer] + at : run->base[buffer];
+}
+
+void nbcolli_moves_aim(nbcolli_run *run, const void *send, void *recv)
+{
+    run->base[NBCOLL_BUFFER_SEND] = (unsigned char *)(uintptr_t)send; /* the builder refused to write to it */
+    run->base[NBCOLL_BUFFER_RECV] = recv;
+    for (nbcolli_move *m = run->move; m->kind != NBCOLLI_MOVES_END; m++) {
+        m->to = nbcolli_move_at(run, m->to_in, m->to_at);
+        m->left = nbcolli_move_at(run, m->left_in, m->left_at);
+        m->right = nbcolli_move_at(run, m->right_in, m->right_at);
+    }
+}
