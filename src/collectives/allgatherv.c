@@ -23,13 +23,7 @@
 NBCOLLI_TABLE(allgatherv, ALLGATHERV)
 const nbcolli_algorithms nbcolli_algorithms_allgatherv = NBCOLLI_ALL_OF(nbcolli_table_allgatherv);
 
-#define NBCOLLI_ALLGATHERV_PARAMETERS                                                                                  \
-    const void *send, void *recv, const size_t counts[], const size_t displs[], nbcoll_type type,
-#define NBCOLLI_ALLGATHERV_CALL                                                                                        \
-    {                                                                                                                  \
-        .args = {NBCOLLI_OPERATION(ALLGATHERV), .reduction = {type, NBCOLL_SUM}}, .send = send, .recv = recv,          \
-        .blocks = {                                                                                                    \
-            [1] = {.counts = counts, .displs = displs}                                                                 \
-        }                                                                                                              \
-    }
-NBCOLLI_FORMS(allgatherv, ALLGATHERV)
+NBCOLLI_FORMS(allgatherv,
+              (const void *send, void *recv, const size_t counts[], const size_t displs[], nbcoll_type type,),
+              .args = {.operation = NBCOLL_OPERATION_ALLGATHERV, .reduction = {type, NBCOLL_SUM}},
+              .send = send, .recv = recv, .blocks = {[1] = {.counts = counts, .displs = displs}})

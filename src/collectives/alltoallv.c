@@ -11,15 +11,9 @@
 NBCOLLI_TABLE(alltoallv, ALLTOALLV)
 const nbcolli_algorithms nbcolli_algorithms_alltoallv = NBCOLLI_ALL_OF(nbcolli_table_alltoallv);
 
-#define NBCOLLI_ALLTOALLV_PARAMETERS                                                                                   \
-    const void *send, const size_t send_counts[], const size_t send_displs[], void *recv, const size_t recv_counts[],  \
-        const size_t recv_displs[], nbcoll_type type,
-#define NBCOLLI_ALLTOALLV_CALL                                                                                         \
-    {                                                                                                                  \
-        .args = {NBCOLLI_OPERATION(ALLTOALLV), .reduction = {type, NBCOLL_SUM}}, .send = send, .recv = recv,           \
-        .blocks = {                                                                                                    \
-            {.counts = send_counts, .displs = send_displs},                                                            \
-            {.counts = recv_counts, .displs = recv_displs}                                                             \
-        }                                                                                                              \
-    }
-NBCOLLI_FORMS(alltoallv, ALLTOALLV)
+NBCOLLI_FORMS(alltoallv,
+              (const void *send, const size_t send_counts[], const size_t send_displs[], void *recv,
+               const size_t recv_counts[], const size_t recv_displs[], nbcoll_type type,),
+              .args = {.operation = NBCOLL_OPERATION_ALLTOALLV, .reduction = {type, NBCOLL_SUM}},
+              .send = send, .recv = recv, .blocks = {{.counts = send_counts, .displs = send_displs},
+                                                     {.counts = recv_counts, .displs = recv_displs}})

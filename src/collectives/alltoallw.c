@@ -11,14 +11,9 @@
 NBCOLLI_TABLE(alltoallw, ALLTOALLW)
 const nbcolli_algorithms nbcolli_algorithms_alltoallw = NBCOLLI_ALL_OF(nbcolli_table_alltoallw);
 
-#define NBCOLLI_ALLTOALLW_PARAMETERS                                                                                   \
-    const void *send, const size_t send_counts[], const size_t send_displs[], const nbcoll_type send_types[],          \
-        void *recv, const size_t recv_counts[], const size_t recv_displs[], const nbcoll_type recv_types[],
-#define NBCOLLI_ALLTOALLW_CALL                                                                                         \
-    {                                                                                                                  \
-        .args = {NBCOLLI_OPERATION(ALLTOALLW)}, .send = send, .recv = recv, .blocks = {                                \
-            {.counts = send_counts, .displs = send_displs, .types = send_types},                                       \
-            {.counts = recv_counts, .displs = recv_displs, .types = recv_types}                                        \
-        }                                                                                                              \
-    }
-NBCOLLI_FORMS(alltoallw, ALLTOALLW)
+NBCOLLI_FORMS(alltoallw,
+              (const void *send, const size_t send_counts[], const size_t send_displs[], const nbcoll_type send_types[],
+               void *recv, const size_t recv_counts[], const size_t recv_displs[], const nbcoll_type recv_types[],),
+              .args = {.operation = NBCOLL_OPERATION_ALLTOALLW}, .send = send, .recv = recv,
+              .blocks = {{.counts = send_counts, .displs = send_displs, .types = send_types},
+                         {.counts = recv_counts, .displs = recv_displs, .types = recv_types}})

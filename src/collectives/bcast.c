@@ -20,6 +20,5 @@
 NBCOLLI_TABLE(bcast, BCAST)
 const nbcolli_algorithms nbcolli_algorithms_bcast = NBCOLLI_ALL_OF(nbcolli_table_bcast);
 
-#define NBCOLLI_BCAST_PARAMETERS void *buffer, size_t count, nbcoll_type type, int root,
-#define NBCOLLI_BCAST_SAID NBCOLL_OPERATION_BCAST, NULL, buffer, count, type, NBCOLL_SUM, root
-NBCOLLI_PLAIN_FORMS(bcast, BCAST)
+NBCOLLI_PLAIN_FORMS(bcast, (void *buffer, size_t count, nbcoll_type type, int root,),
+                    NBCOLL_OPERATION_BCAST, NULL, buffer, count, type, NBCOLL_SUM, root)

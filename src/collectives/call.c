@@ -209,37 +209,15 @@ static nbcoll_status nbcolli_check(nbcolli_collective_call *c, const nbcoll_comm
 
 /* ---- carrying out ---------------------------------------------------------------------------------------------- */
 
-static inline nbcoll_status nbcolli_enter_call(nbcoll_comm *comm, nbcoll_request *request)
-{
-    return comm && request ? nbcolli_enter_caller(comm->context) : NBCOLL_ERR_NULL;
-}
-
-/* By an executor that needs no schedule. */
-static nbcoll_status nbcolli_call_hand(nbcolli_collective_call *c, nbcolli_executor *e, int persistent,
-                                       nbcoll_request *request)
-{
-    nbcolli_request *r = nbcolli_request_open(e->comm, NULL, c->send, c->recv, c->extent);
-    if (!r)
-        return nbcolli_request_refused(e->comm->context);
-    r->executor = e;
-    nbcoll_status s = e->does->open(e, r, &c->args);
-    if (s == NBCOLL_OK)
-        return nbcolli_executed_begin(r, persistent, request);
-    nbcolli_request_discard(r->context, r);
-    return s;
-}
-
-/* Begins it on the caller's side. */
+/* Begins it on the caller's side: by the first executor that needs no schedule for it, else by a schedule. */
 static nbcoll_status nbcolli_call_begin(nbcolli_collective_call *c, nbcoll_comm *comm, const nbcolli_algorithms *among,
                                         int persistent, nbcoll_request *request)
 {
-    nbcoll_schedule *schedule;
+    nbcoll_schedule *schedule = NULL;
     nbcoll_status s = nbcolli_check(c, comm);
     nbcolli_executor *e = s == NBCOLL_OK ? nbcolli_executor_taking(comm, &c->args) : NULL;
 
-    if (e)
-        return nbcolli_call_hand(c, e, persistent, request);
-    if (s == NBCOLL_OK)
+    if (s == NBCOLL_OK && !e)
         s = nbcolli_comm_schedule(comm, &c->args, among, &schedule);
     if (s != NBCOLL_OK)
         return s;
@@ -248,27 +226,14 @@ static nbcoll_status nbcolli_call_begin(nbcolli_collective_call *c, nbcoll_comm 
         memcpy(r->blocks, c->blocks, sizeof r->blocks);
         r->op = c->args.reduction.op;
     }
-    if (r && r->executor)
-        return nbcolli_executed_begin(r, persistent, request);
+    if (r && e) {
+        r->executor = e;
+        if ((s = e->does->open(e, r, &c->args)) != NBCOLL_OK) {
+            nbcolli_request_discard(r->context, r);
+            return s;
+        }
+    }
     return nbcolli_begin(comm, r, persistent, request);
-}
-
-nbcoll_status nbcolli_carry_out(nbcolli_collective_call *c, nbcoll_comm *comm, nbcolli_manner how)
-{
-    nbcoll_request mine, *request = how.form == NBCOLLI_AND_WAIT ? &mine : how.request;
-    nbcoll_status s = nbcolli_enter_call(comm, request);
-
-    if (s != NBCOLL_OK)
-        return s;
-    s = nbcolli_start_over(comm, nbcolli_call_begin(c, comm, how.among, how.form == NBCOLLI_LATER, request));
-    return s == NBCOLL_OK && how.form == NBCOLLI_AND_WAIT ? nbcolli_wait_or_leave(*request, how.timeout) : s;
-}
-
-nbcoll_status nbcolli_plain_slowly(nbcoll_args args, const void *send, void *recv, nbcoll_comm *comm,
-                                   nbcolli_manner how)
-{
-    nbcolli_collective_call c = {.args = args, .send = send, .recv = recv};
-    return nbcolli_carry_out(&c, comm, how);
 }
 
 /* The first call with this word and count. */
@@ -285,36 +250,52 @@ static __attribute__((noinline)) nbcoll_status nbcolli_plain_first(uint64_t what
     return s;
 }
 
-/* Begins one that has a word on the caller's side. */
-static inline nbcoll_status nbcolli_plain_begin(uint64_t what, size_t count, const void *send, void *recv,
-                                                nbcoll_comm *comm, nbcoll_request *request,
-                                                const nbcolli_algorithms *among)
+/* What a blocking call waits for is `mine`. */
+static inline nbcoll_status nbcolli_enter_call(nbcoll_comm *comm, nbcolli_manner *how, nbcoll_request *mine)
 {
-    const nbcolli_call_note *note = nbcolli_recall(comm, what, count);
-
-    if (!note)
-        return nbcolli_plain_first(what, count, send, recv, comm, request, among);
-    return nbcolli_begin(comm, nbcolli_request_open(comm, note->entry->schedule, send, recv, note->extent), 0, request);
+    if (how->form == NBCOLLI_AND_WAIT)
+        how->request = mine;
+    return comm && how->request ? nbcolli_enter_caller(comm->context) : NBCOLL_ERR_NULL;
 }
 
-nbcoll_status nbcolli_plain_start(uint64_t what, size_t count, const void *send, void *recv, nbcoll_comm *comm,
-                                  nbcoll_request *request, const nbcolli_algorithms *among)
+/* With the status of its start. */
+static inline nbcoll_status nbcolli_leave_call(nbcoll_comm *comm, const nbcolli_manner *how, nbcoll_status s)
 {
-    nbcoll_status s = nbcolli_enter_call(comm, request);
-
-    if (s != NBCOLL_OK)
-        return s;
-    return nbcolli_start_over(comm, nbcolli_plain_begin(what, count, send, recv, comm, request, among));
+    s = nbcolli_start_over(comm, s);
+    return s == NBCOLL_OK && how->form == NBCOLLI_AND_WAIT ? nbcolli_wait_or_leave(*how->request, how->timeout) : s;
 }
 
-nbcoll_status nbcolli_plain_wait(uint64_t what, size_t count, const void *send, void *recv, nbcoll_comm *comm,
-                                 uint64_t timeout, const nbcolli_algorithms *among)
+nbcoll_status nbcolli_carry_out(nbcolli_collective_call *c, nbcoll_comm *comm, nbcolli_manner how)
 {
     nbcoll_request mine;
-    nbcoll_status s = nbcolli_enter_call(comm, &mine);
+    nbcoll_status s = nbcolli_enter_call(comm, &how, &mine);
 
     if (s != NBCOLL_OK)
         return s;
-    s = nbcolli_start_over(comm, nbcolli_plain_begin(what, count, send, recv, comm, &mine, among));
-    return s == NBCOLL_OK ? nbcolli_wait_or_leave(mine, timeout) : s;
+    return nbcolli_leave_call(comm, &how,
+                              nbcolli_call_begin(c, comm, how.among, how.form == NBCOLLI_LATER, how.request));
+}
+
+nbcoll_status nbcolli_plain_slowly(nbcoll_args args, const void *send, void *recv, nbcoll_comm *comm,
+                                   nbcolli_manner how)
+{
+    nbcolli_collective_call c = {.args = args, .send = send, .recv = recv};
+    return nbcolli_carry_out(&c, comm, how);
+}
+
+nbcoll_status nbcolli_plain_noted(uint64_t what, size_t count, const void *send, void *recv, nbcoll_comm *comm,
+                                  nbcolli_manner how)
+{
+    nbcoll_request mine;
+    nbcoll_status s = nbcolli_enter_call(comm, &how, &mine);
+
+    if (s != NBCOLL_OK)
+        return s;
+    const nbcolli_call_note *note = nbcolli_recall(comm, what, count);
+    if (note)
+        s = nbcolli_begin(comm, nbcolli_request_open(comm, note->entry->schedule, send, recv, note->extent), 0,
+                          how.request);
+    else
+        s = nbcolli_plain_first(what, count, send, recv, comm, how.request, how.among);
+    return nbcolli_leave_call(comm, &how, s);
 }

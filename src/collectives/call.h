@@ -34,9 +34,7 @@ nbcoll_status nbcolli_plain_slowly(nbcoll_args args, const void *send, void *rec
 
 /* One that has a word (engine/comm/cache.h), NOW and AND_WAIT. What is in place is not read: its address does not
  * matter. */
-nbcoll_status nbcolli_plain_start(uint64_t what, size_t count, const void *send, void *recv, nbcoll_comm *comm,
-                                  nbcoll_request *request, const nbcolli_algorithms *among);
-nbcoll_status nbcolli_plain_wait(uint64_t what, size_t count, const void *send, void *recv, nbcoll_comm *comm,
-                                 uint64_t timeout, const nbcolli_algorithms *among);
+nbcoll_status nbcolli_plain_noted(uint64_t what, size_t count, const void *send, void *recv, nbcoll_comm *comm,
+                                  nbcolli_manner how);
 
 #endif

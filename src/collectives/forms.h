@@ -36,10 +36,7 @@
 #define NBCOLLI_TABLE(name, NAME)                                                                                      \
     NBCOLLI_##NAME##_ALGORITHMS(NBCOLLI_BUILDS)                                                                        \
     static const nbcoll_algorithm nbcolli_table_##name[] = {NBCOLLI_##NAME##_ALGORITHMS(NBCOLLI_ENTRY)};
-#define NBCOLLI_ALL_OF(table)                                                                                          \
-    {                                                                                                                  \
-        table, sizeof table / sizeof *table                                                                            \
-    }
+#define NBCOLLI_ALL_OF(table) {table, sizeof table / sizeof *table}
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
 
@@ -77,55 +74,38 @@ static inline __attribute__((always_inline)) nbcoll_status nbcolli_plain(nbcoll_
                                                   .reduction = {type, op}}, send, recv, comm, how);
     nbcolli_request *r = nbcolli_plain_replay(what, count, send, recv, comm);
     if (!r)
-        return is_now ? nbcolli_plain_start(what, count, send, recv, comm, how.request, how.among)
-                      : nbcolli_plain_wait(what, count, send, recv, comm, how.timeout, how.among);
+        return nbcolli_plain_noted(what, count, send, recv, comm, how);
     return is_now ? nbcolli_plain_handle(r, how.request) : nbcolli_wait_kept(r, how.timeout);
 }
 
 /* What those that move or combine data have in common: their parameters, and what these say. */
-#define NBCOLLI_MOVED_PARAMETERS const void *send, void *recv, size_t count, nbcoll_type type,
-#define NBCOLLI_MOVED_SAID(NAME, where) NBCOLL_OPERATION_##NAME, send, recv, count, type, NBCOLL_SUM, where
-#define NBCOLLI_COMBINED_PARAMETERS const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
-#define NBCOLLI_COMBINED_SAID(NAME, where) NBCOLL_OPERATION_##NAME, send, recv, count, type, op, where
-#define NBCOLLI_OPERATION(NAME) .operation = NBCOLL_OPERATION_##NAME
+#define NBCOLLI_MOVED const void *send, void *recv, size_t count, nbcoll_type type,
+#define NBCOLLI_MOVED_SAID(NAME, root) NBCOLL_OPERATION_##NAME, send, recv, count, type, NBCOLL_SUM, root
+#define NBCOLLI_COMBINED const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
+#define NBCOLLI_COMBINED_SAID(NAME, root) NBCOLL_OPERATION_##NAME, send, recv, count, type, op, root
 
-#define NBCOLLI_HOW(name, form, request, timeout)                                                                      \
-    (nbcolli_manner)                                                                                                   \
+/* The three forms of a call that `carries` carries out. Parameters come in parentheses, with their last comma. */
+#define NBCOLLI_BARE(...) __VA_ARGS__
+#define NBCOLLI_FORM(function, parameters, form, request, timeout, carries, name)                                      \
+    nbcoll_status function(NBCOLLI_BARE parameters)                                                                    \
     {                                                                                                                  \
-        form, request, timeout, &nbcolli_algorithms_##name                                                             \
+        const nbcolli_manner how = {form, request, timeout, &nbcolli_algorithms_##name};                               \
+        return carries;                                                                                                \
     }
+#define NBCOLLI_THREE_FORMS(name, parameters, carries)                                                                 \
+    NBCOLLI_FORM(nbcoll_i##name, (NBCOLLI_BARE parameters nbcoll_comm *comm, nbcoll_request *request), NBCOLLI_NOW,    \
+                 request, 0, carries, name)                                                                            \
+    NBCOLLI_FORM(nbcoll_##name##_init, (NBCOLLI_BARE parameters nbcoll_comm *comm, nbcoll_request *request),           \
+                 NBCOLLI_LATER, request, 0, carries, name)                                                             \
+    NBCOLLI_FORM(nbcoll_##name, (NBCOLLI_BARE parameters nbcoll_comm *comm, uint64_t timeout), NBCOLLI_AND_WAIT, NULL, \
+                 timeout, carries, name)
 
-/* Of NBCOLLI_<NAME>_PARAMETERS and NBCOLLI_<NAME>_CALL: the three forms. */
-#define NBCOLLI_FORMS(name, NAME)                                                                                      \
-    nbcoll_status nbcoll_i##name(NBCOLLI_##NAME##_PARAMETERS nbcoll_comm *comm, nbcoll_request *request)               \
-    {                                                                                                                  \
-        nbcolli_collective_call c = NBCOLLI_##NAME##_CALL;                                                             \
-        return nbcolli_carry_out(&c, comm, NBCOLLI_HOW(name, NBCOLLI_NOW, request, 0));                                \
-    }                                                                                                                  \
-    nbcoll_status nbcoll_##name##_init(NBCOLLI_##NAME##_PARAMETERS nbcoll_comm *comm, nbcoll_request *request)         \
-    {                                                                                                                  \
-        nbcolli_collective_call c = NBCOLLI_##NAME##_CALL;                                                             \
-        return nbcolli_carry_out(&c, comm, NBCOLLI_HOW(name, NBCOLLI_LATER, request, 0));                              \
-    }                                                                                                                  \
-    nbcoll_status nbcoll_##name(NBCOLLI_##NAME##_PARAMETERS nbcoll_comm *comm, uint64_t timeout)                       \
-    {                                                                                                                  \
-        nbcolli_collective_call c = NBCOLLI_##NAME##_CALL;                                                             \
-        return nbcolli_carry_out(&c, comm, NBCOLLI_HOW(name, NBCOLLI_AND_WAIT, NULL, timeout));                        \
-    }
+/* The call is what the members say that follow the parameters. */
+#define NBCOLLI_FORMS(name, parameters, ...)                                                                           \
+    NBCOLLI_THREE_FORMS(name, parameters, nbcolli_carry_out(&(nbcolli_collective_call){__VA_ARGS__}, comm, how))
 
-/* The same of one without arrays, of NBCOLLI_<NAME>_SAID. */
-#define NBCOLLI_PLAIN_FORMS(name, NAME)                                                                                \
-    nbcoll_status nbcoll_i##name(NBCOLLI_##NAME##_PARAMETERS nbcoll_comm *comm, nbcoll_request *request)               \
-    {                                                                                                                  \
-        return nbcolli_plain(NBCOLLI_##NAME##_SAID, comm, NBCOLLI_HOW(name, NBCOLLI_NOW, request, 0));                 \
-    }                                                                                                                  \
-    nbcoll_status nbcoll_##name##_init(NBCOLLI_##NAME##_PARAMETERS nbcoll_comm *comm, nbcoll_request *request)         \
-    {                                                                                                                  \
-        return nbcolli_plain(NBCOLLI_##NAME##_SAID, comm, NBCOLLI_HOW(name, NBCOLLI_LATER, request, 0));               \
-    }                                                                                                                  \
-    nbcoll_status nbcoll_##name(NBCOLLI_##NAME##_PARAMETERS nbcoll_comm *comm, uint64_t timeout)                       \
-    {                                                                                                                  \
-        return nbcolli_plain(NBCOLLI_##NAME##_SAID, comm, NBCOLLI_HOW(name, NBCOLLI_AND_WAIT, NULL, timeout));         \
-    }
+/* One without arrays: the parameters say so. */
+#define NBCOLLI_PLAIN_FORMS(name, parameters, ...)                                                                     \
+    NBCOLLI_THREE_FORMS(name, parameters, nbcolli_plain(__VA_ARGS__, comm, how))
 
 #endif

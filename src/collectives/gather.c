@@ -12,6 +12,4 @@
 NBCOLLI_TABLE(gather, GATHER)
 const nbcolli_algorithms nbcolli_algorithms_gather = NBCOLLI_ALL_OF(nbcolli_table_gather);
 
-#define NBCOLLI_GATHER_PARAMETERS NBCOLLI_MOVED_PARAMETERS int root,
-#define NBCOLLI_GATHER_SAID NBCOLLI_MOVED_SAID(GATHER, root)
-NBCOLLI_PLAIN_FORMS(gather, GATHER)
+NBCOLLI_PLAIN_FORMS(gather, (NBCOLLI_MOVED int root,), NBCOLLI_MOVED_SAID(GATHER, root))

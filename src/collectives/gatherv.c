@@ -11,15 +11,8 @@
 NBCOLLI_TABLE(gatherv, GATHERV)
 const nbcolli_algorithms nbcolli_algorithms_gatherv = NBCOLLI_ALL_OF(nbcolli_table_gatherv);
 
-#define NBCOLLI_GATHERV_PARAMETERS                                                                                     \
-    const void *send, size_t count, void *recv, const size_t counts[], const size_t displs[], nbcoll_type type,        \
-        int root,
-#define NBCOLLI_GATHERV_CALL                                                                                           \
-    {                                                                                                                  \
-        .args = {NBCOLLI_OPERATION(GATHERV), .root = root, .reduction = {type, NBCOLL_SUM}}, .send = send,             \
-        .recv = recv, .blocks = {                                                                                      \
-            {.count = count},                                                                                          \
-            {.counts = counts, .displs = displs}                                                                       \
-        }                                                                                                              \
-    }
-NBCOLLI_FORMS(gatherv, GATHERV)
+NBCOLLI_FORMS(gatherv,
+              (const void *send, size_t count, void *recv, const size_t counts[], const size_t displs[],
+               nbcoll_type type, int root,),
+              .args = {.operation = NBCOLL_OPERATION_GATHERV, .root = root, .reduction = {type, NBCOLL_SUM}},
+              .send = send, .recv = recv, .blocks = {{.count = count}, {.counts = counts, .displs = displs}})

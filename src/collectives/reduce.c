@@ -19,6 +19,4 @@
 NBCOLLI_TABLE(reduce, REDUCE)
 const nbcolli_algorithms nbcolli_algorithms_reduce = NBCOLLI_ALL_OF(nbcolli_table_reduce);
 
-#define NBCOLLI_REDUCE_PARAMETERS NBCOLLI_COMBINED_PARAMETERS int root,
-#define NBCOLLI_REDUCE_SAID NBCOLLI_COMBINED_SAID(REDUCE, root)
-NBCOLLI_PLAIN_FORMS(reduce, REDUCE)
+NBCOLLI_PLAIN_FORMS(reduce, (NBCOLLI_COMBINED int root,), NBCOLLI_COMBINED_SAID(REDUCE, root))

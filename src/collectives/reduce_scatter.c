@@ -16,12 +16,7 @@
 NBCOLLI_TABLE(reduce_scatter, REDUCE_SCATTER)
 const nbcolli_algorithms nbcolli_algorithms_reduce_scatter = NBCOLLI_ALL_OF(nbcolli_table_reduce_scatter);
 
-#define NBCOLLI_REDUCE_SCATTER_PARAMETERS                                                                              \
-    const void *send, void *recv, const size_t counts[], nbcoll_type type, nbcoll_op op,
-#define NBCOLLI_REDUCE_SCATTER_CALL                                                                                    \
-    {                                                                                                                  \
-        .args = {NBCOLLI_OPERATION(REDUCE_SCATTER), .reduction = {type, op}}, .send = send, .recv = recv, .blocks = {  \
-            [1] = {.counts = counts}                                                                                   \
-        }                                                                                                              \
-    }
-NBCOLLI_FORMS(reduce_scatter, REDUCE_SCATTER)
+NBCOLLI_FORMS(reduce_scatter,
+              (const void *send, void *recv, const size_t counts[], nbcoll_type type, nbcoll_op op,),
+              .args = {.operation = NBCOLL_OPERATION_REDUCE_SCATTER, .reduction = {type, op}},
+              .send = send, .recv = recv, .blocks = {[1] = {.counts = counts}})

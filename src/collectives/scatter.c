@@ -12,6 +12,4 @@
 NBCOLLI_TABLE(scatter, SCATTER)
 const nbcolli_algorithms nbcolli_algorithms_scatter = NBCOLLI_ALL_OF(nbcolli_table_scatter);
 
-#define NBCOLLI_SCATTER_PARAMETERS NBCOLLI_MOVED_PARAMETERS int root,
-#define NBCOLLI_SCATTER_SAID NBCOLLI_MOVED_SAID(SCATTER, root)
-NBCOLLI_PLAIN_FORMS(scatter, SCATTER)
+NBCOLLI_PLAIN_FORMS(scatter, (NBCOLLI_MOVED int root,), NBCOLLI_MOVED_SAID(SCATTER, root))

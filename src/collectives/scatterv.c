@@ -11,15 +11,8 @@
 NBCOLLI_TABLE(scatterv, SCATTERV)
 const nbcolli_algorithms nbcolli_algorithms_scatterv = NBCOLLI_ALL_OF(nbcolli_table_scatterv);
 
-#define NBCOLLI_SCATTERV_PARAMETERS                                                                                    \
-    const void *send, const size_t counts[], const size_t displs[], void *recv, size_t count, nbcoll_type type,        \
-        int root,
-#define NBCOLLI_SCATTERV_CALL                                                                                          \
-    {                                                                                                                  \
-        .args = {NBCOLLI_OPERATION(SCATTERV), .root = root, .reduction = {type, NBCOLL_SUM}}, .send = send,            \
-        .recv = recv, .blocks = {                                                                                      \
-            {.counts = counts, .displs = displs},                                                                      \
-            {.count = count}                                                                                           \
-        }                                                                                                              \
-    }
-NBCOLLI_FORMS(scatterv, SCATTERV)
+NBCOLLI_FORMS(scatterv,
+              (const void *send, const size_t counts[], const size_t displs[], void *recv, size_t count,
+               nbcoll_type type, int root,),
+              .args = {.operation = NBCOLL_OPERATION_SCATTERV, .root = root, .reduction = {type, NBCOLL_SUM}},
+              .send = send, .recv = recv, .blocks = {{.counts = counts, .displs = displs}, {.count = count}})

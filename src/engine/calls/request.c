@@ -375,9 +375,7 @@ static __attribute__((noinline)) nbcoll_status nbcolli_start_generally(nbcoll_re
         return s;
     nbcolli_request *r = nbcolli_request_find(*request);
     if (r && atomic_load_explicit(&r->state, memory_order_acquire) == NBCOLLI_REQUEST_INACTIVE) /* sees its last end */
-        return nbcolli_start_over(r->comm, r->executor   ? r->executor->does->start(r->executor, r)
-                                           : r->schedule ? nbcolli_request_start(r)
-                                                         : NBCOLL_ERR_REQUEST); /* its executor has left */
+        return nbcolli_start_over(r->comm, nbcolli_request_go(r));
     nbcolli_leave_caller(c);
     return NBCOLL_ERR_REQUEST;
 }

@@ -10,31 +10,22 @@
 
 #define NBCOLLI_LISTED_LEAST 8u   /* requests of an array for which the list is worth it, if one has ended */
 #define NBCOLLI_LISTED_MOST 64u   /* that are sorted; if more have ended all are looked at */
-#define NBCOLLI_AGAIN_LOOKS 16u   /* in vain, of a wait: then all are looked at, and when their number has doubled */
-#define NBCOLLI_AGAIN_TESTS 1024u /* in vain: likewise */
+#define NBCOLLI_AGAIN_LOOKS 16u   /* in vain, of a call: then all are looked at, and when their number has doubled */
+#define NBCOLLI_AGAIN_CALLS 1024u /* of a context: then all are looked at */
 #define NBCOLLI_LOOK_AT_ALL SIZE_MAX
 
 /* What is awaited, and what the last look has found. */
 typedef struct nbcolli_several {
     size_t n;
     nbcoll_request *requests;
-    nbcolli_waiter waiter;
     int all;         /* all are awaited, else one */
+    nbcolli_waiter waiter;
     int is_one;      /* all are of context[0], which is of one thread */
     size_t pending;  /* where one is active; n: none is */
     size_t first;    /* where one has ended; or n */
     size_t contexts; /* of active ones; those beyond the room are counted once each time they are met */
     nbcoll_context *context[NBCOLLI_SLEEP_ON];
 } nbcolli_several;
-
-static void nbcolli_several_begin(nbcolli_several *v, size_t n, nbcoll_request requests[], int all)
-{
-    v->n = n;
-    v->requests = requests;
-    v->waiter = (nbcolli_waiter){0};
-    v->all = all;
-    v->pending = v->first = n;
-}
 
 static void nbcolli_several_add(nbcolli_several *v, nbcoll_context *c)
 {
@@ -62,20 +53,11 @@ static size_t nbcolli_next_active(const nbcolli_several *v, size_t at)
     return at < v->n ? at : v->n;
 }
 
-/* ---- those that have ended --------------------------------------------------------------------------------------- */
-
-/* Where the array has the handle of a request, as far as is known; or n. */
-static size_t nbcolli_several_place(const nbcolli_several *v, const nbcolli_request *r)
-{
-    size_t place = ((uintptr_t)r->seen_at - (uintptr_t)v->requests) / sizeof *v->requests;
-    return place < v->n && nbcolli_entry_of(v->requests[place]) == r && nbcolli_is_of(r, v->requests[place].generation)
-               ? place
-               : v->n;
-}
+/* ---- looks ------------------------------------------------------------------------------------------------------- */
 
 /* The places of those of the list that are in the array, at most `most` of them, in rising order. Takes out of the list
  * those whose end has been reported. `places` null: notes of the others that they are not in the array. */
-static size_t nbcolli_several_ended(const nbcolli_several *v, size_t places[], size_t most)
+static size_t nbcolli_several_listed(const nbcolli_several *v, size_t places[], size_t most)
 {
     nbcoll_context *c = v->context[0];
     size_t ended = 0, others = 0;
@@ -89,8 +71,9 @@ static size_t nbcolli_several_ended(const nbcolli_several *v, size_t places[], s
             continue;
         }
         at = &r->next_unreported;
-        size_t place = nbcolli_several_place(v, r), i = ended;
-        if (place == v->n) {
+        size_t place = ((uintptr_t)r->seen_at - (uintptr_t)v->requests) / sizeof *v->requests, i = ended;
+        if (place >= v->n || nbcolli_entry_of(v->requests[place]) != r ||
+            !nbcolli_is_of(r, v->requests[place].generation)) {
             r->is_elsewhere |= !places;
             if (!r->is_elsewhere || ++others > v->n)
                 return NBCOLLI_LOOK_AT_ALL;
@@ -105,25 +88,10 @@ static size_t nbcolli_several_ended(const nbcolli_several *v, size_t places[], s
     return ended;
 }
 
-/* ---- looks ------------------------------------------------------------------------------------------------------- */
-
-/* After a look at all. */
-static void nbcolli_several_note(nbcolli_several *v)
-{
-    for (size_t i = 0; v->is_one && i < v->n; i++)
-        if (v->requests[i].at)
-            nbcolli_entry_of(v->requests[i])->seen_at = &v->requests[i];
-    if (v->is_one)
-        nbcolli_several_ended(v, NULL, SIZE_MAX);
-    for (size_t i = 0; v->n >= NBCOLLI_LISTED_LEAST && i < v->contexts && i < NBCOLLI_SLEEP_ON; i++)
-        if (!(v->context[i]->flags & NBCOLL_ANY_THREAD))
-            v->context[i]->place = v->is_one ? v->pending : SIZE_MAX;
-}
-
 /* Progresses the contexts of the requests, each once when neighbours share it, and looks at all. */
 static void nbcolli_several_look(nbcolli_several *v)
 {
-    nbcoll_context *last = NULL, *added = NULL, *one = NULL;
+    nbcoll_context *last = NULL, *one = NULL;
     size_t n = v->n;
 
     v->is_one = 1;
@@ -134,15 +102,12 @@ static void nbcolli_several_look(nbcolli_several *v)
         nbcoll_context *c = nbcolli_context_of(v->requests[i]);
         nbcoll_status s = nbcolli_peek(&v->requests[i], &idle);
         if (s == NBCOLL_PENDING && c != last) {
-            last = c;
-            nbcolli_several_progress(v, last);
+            nbcolli_several_progress(v, last = c);
             s = nbcolli_peek(&v->requests[i], &idle);
         }
         if (s == NBCOLL_PENDING) {
-            if (c != added)
-                nbcolli_several_add(v, added = c);
-            if (v->pending == n)
-                v->pending = i;
+            nbcolli_several_add(v, c);
+            v->pending = v->pending < n ? v->pending : i;
         } else if (v->first == n && (!idle || s != NBCOLL_OK))
             v->first = i;
         if (c && c != one) {
@@ -151,92 +116,85 @@ static void nbcolli_several_look(nbcolli_several *v)
         }
     }
     v->is_one &= one && (n >= NBCOLLI_LISTED_LEAST || (!v->all && v->first == n));
-    if (v->is_one)
-        v->context[0] = one;
-    nbcolli_several_note(v);
+    for (size_t i = 0; (v->is_one || n >= NBCOLLI_LISTED_LEAST) && i < n; i++)
+        if ((last = nbcolli_context_of(v->requests[i])) && !(last->flags & NBCOLL_ANY_THREAD))
+            nbcolli_entry_of(v->requests[i])->seen_at = v->is_one ? &v->requests[i] : NULL;
+    if (!v->is_one)
+        return;
+    v->context[0] = one;
+    one->place = v->pending;
+    nbcolli_several_listed(v, NULL, SIZE_MAX);
 }
 
-/* Has there been a look at all of the array? So it has if one in the list is where it was, now or after a pass, or one
- * that is active. The context is that of one near an end: programs take from one of them. */
+/* Has there been a look at all of the array? So it has if one that is active is where it was; one in the list that is
+ * where it was is enough for a wait for one. The context is that of one near an end: programs take from one of them. */
 static int nbcolli_several_known(nbcolli_several *v)
 {
     nbcoll_context *c = NULL;
-    size_t n = v->n, ended;
+    size_t n = v->n;
 
     for (size_t i = 0; i < n && !c; i++)
         c = nbcolli_context_of(v->requests[i % 2 ? i / 2 : n - 1 - i / 2]);
-    if (n < NBCOLLI_LISTED_LEAST || !c || c->flags & NBCOLL_ANY_THREAD || nbcolli_is_forked(c))
+    if (n < NBCOLLI_LISTED_LEAST || !c || c->flags & NBCOLL_ANY_THREAD || nbcolli_is_forked(c) ||
+        ++c->looks % NBCOLLI_AGAIN_CALLS == 0)
         return 0;
     v->is_one = v->contexts = 1;
     v->context[0] = c;
-    for (int looks = 0; !v->all && looks < 2; looks++) {
-        if (looks)
-            nbcolli_several_progress(v, c);
-        if ((ended = nbcolli_several_ended(v, &v->first, 1)))
-            return ended == 1;
-    }
+    if (!v->all && nbcolli_several_listed(v, &v->first, 1) == 1)
+        return 1;
     v->pending = c->place = nbcolli_next_active(v, c->place);
     return v->pending < n && nbcolli_context_of(v->requests[v->pending]) == c &&
            nbcolli_entry_of(v->requests[v->pending])->seen_at == &v->requests[v->pending];
 }
 
-/* After a look at all, now or in an earlier call: progresses, and looks at what may have changed. 0: all are to be
- * looked at. */
+/* After a look at all, now or in an earlier call: progresses, unless one has ended, and looks at what may have changed.
+ * 0: all are to be looked at. */
 static int nbcolli_several_look_again(nbcolli_several *v)
 {
     if (v->contexts > NBCOLLI_SLEEP_ON || (!v->all && !v->is_one))
         return 0;
-    for (size_t i = 0; i < v->contexts; i++)
+    size_t ended = v->all ? 0 : nbcolli_several_listed(v, &v->first, 1);
+    for (size_t i = 0; !ended && i < v->contexts; i++)
         nbcolli_several_progress(v, v->context[i]);
-    size_t ended = v->all ? 0 : nbcolli_several_ended(v, &v->first, 1);
+    if (!v->all && !ended)
+        ended = nbcolli_several_listed(v, &v->first, 1);
     v->pending = nbcolli_next_active(v, v->pending); /* what a callback has reported is not in the list */
     return ended == 1 || (!ended && v->pending < v->n);
 }
 
-/* Has what is awaited come, or is nothing active? */
-static int nbcolli_several_over(const nbcolli_several *v)
-{
-    return (!v->all && v->first < v->n) || v->pending == v->n;
-}
-
-/* Until it is so, or the time is over: 0. Contexts of which nothing is left beside others, requests that callbacks have
- * started again, and what else has come into the array, are known after a while. */
+/* Waits until what is awaited has come, or nothing is active, or the time is over: 0. Contexts of which nothing is left
+ * beside others, requests that callbacks have started again, and what else has come into the array, are known after a
+ * while. */
 static int nbcolli_several_wait(nbcolli_several *v, uint64_t timeout)
 {
-    int again = !v->all && nbcolli_several_known(v);
+    int again = nbcolli_several_known(v), is_over = 0, is_late = 0;
 
-    for (uint64_t looks = 1;; looks++) {
+    for (uint64_t looks = 1; !is_over && !is_late; looks++) {
+        again = again && (v->first < v->n || nbcolli_several_look_again(v));
         if (!again)
             nbcolli_several_look(v);
-        if (!nbcolli_several_over(v) && nbcolli_waiter_pause(&v->waiter, v->context, v->contexts, timeout)) {
-            again = (looks < NBCOLLI_AGAIN_LOOKS || (looks & (looks - 1))) && nbcolli_several_look_again(v);
-            continue;
-        }
-        nbcolli_waiter_end(&v->waiter);
-        if (again && !nbcolli_several_over(v))
+        is_over = (!v->all && v->first < v->n) || v->pending == v->n;
+        is_late = !is_over && !nbcolli_waiter_pause(&v->waiter, v->context, v->contexts, timeout);
+        if (is_late && again && !v->all) { /* one that has ended may have been missed */
             nbcolli_several_look(v);
-        return nbcolli_several_over(v);
+            is_over = v->first < v->n || v->pending == v->n;
+        }
+        again = looks < NBCOLLI_AGAIN_LOOKS || (looks & (looks - 1));
     }
+    nbcolli_waiter_end(&v->waiter);
+    return is_over;
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------------- */
-
-/* What test would say, where nothing is to be released yet. */
-static void nbcolli_several_tell(size_t n, const nbcoll_request requests[], nbcoll_status statuses[])
-{
-    for (size_t i = 0; statuses && i < n; i++)
-        statuses[i] = nbcolli_outcome(&requests[i]);
-}
-
-/* Tests those at `places`, null: all. Returns the first error. */
+/* Tests those at `places`, null: all, and returns the first error; or, `late`, says what test would, where nothing is
+ * to be released yet, and returns that. */
 static nbcoll_status nbcolli_several_take(const nbcolli_several *v, size_t n, const size_t places[],
-                                          nbcoll_status statuses[])
+                                          nbcoll_status statuses[], nbcoll_status late)
 {
-    nbcoll_status first = NBCOLL_OK;
+    nbcoll_status first = late;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && (late == NBCOLL_OK || statuses); i++) {
         size_t at = places ? places[i] : i;
-        nbcoll_status s = nbcoll_test(&v->requests[at]);
+        nbcoll_status s = late == NBCOLL_OK ? nbcoll_test(&v->requests[at]) : nbcolli_outcome(&v->requests[at]);
         if (statuses)
             statuses[at] = s;
         if (first == NBCOLL_OK)
@@ -245,50 +203,39 @@ static nbcoll_status nbcolli_several_take(const nbcolli_several *v, size_t n, co
     return first;
 }
 
-nbcoll_status nbcoll_test_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[])
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+static nbcoll_status nbcolli_wait_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[], uint64_t timeout,
+                                      nbcoll_status late)
 {
-    nbcolli_several v;
+    nbcolli_several v = {.n = n, .requests = requests, .all = 1, .pending = n, .first = n};
 
     if (!requests && n)
         return NBCOLL_ERR_NULL;
-    nbcolli_several_begin(&v, n, requests, 1);
-    if (!statuses && nbcolli_several_known(&v) && ++v.context[0]->tests % NBCOLLI_AGAIN_TESTS &&
-        nbcolli_several_look_again(&v))
-        return NBCOLL_PENDING;
-    nbcolli_several_look(&v);
-    if (v.pending == n)
-        return nbcolli_several_take(&v, n, NULL, statuses);
-    nbcolli_several_tell(n, requests, statuses);
-    return NBCOLL_PENDING;
+    return nbcolli_several_take(&v, n, NULL, statuses, nbcolli_several_wait(&v, timeout) ? NBCOLL_OK : late);
+}
+
+nbcoll_status nbcoll_test_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[])
+{
+    return nbcolli_wait_all(n, requests, statuses, 0, NBCOLL_PENDING);
 }
 
 nbcoll_status nbcoll_wait_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[], uint64_t timeout)
 {
-    nbcolli_several v;
-
-    if (!requests && n)
-        return NBCOLL_ERR_NULL;
-    nbcolli_several_begin(&v, n, requests, 1);
-    if (nbcolli_several_wait(&v, timeout))
-        return nbcolli_several_take(&v, n, NULL, statuses);
-    nbcolli_several_tell(n, requests, statuses);
-    return NBCOLL_ERR_TIMEOUT;
+    return nbcolli_wait_all(n, requests, statuses, timeout, NBCOLL_ERR_TIMEOUT);
 }
-
-/* ---- any and some ------------------------------------------------------------------------------------------------ */
 
 nbcoll_status nbcoll_wait_any(size_t n, nbcoll_request requests[], size_t *index, uint64_t timeout)
 {
-    nbcolli_several v;
+    nbcolli_several v = {.n = n, .requests = requests, .pending = n, .first = n};
 
     if (!index || (!requests && n))
         return NBCOLL_ERR_NULL;
-    nbcolli_several_begin(&v, n, requests, 0);
-    int in_time = nbcolli_several_wait(&v, timeout);
+    int is_over = nbcolli_several_wait(&v, timeout);
     *index = v.first;
     if (v.first < n)
         return nbcoll_test(&requests[v.first]);
-    return in_time ? NBCOLL_OK : NBCOLL_ERR_TIMEOUT;
+    return is_over ? NBCOLL_OK : NBCOLL_ERR_TIMEOUT;
 }
 
 /* The places of all that have ended. */
@@ -310,19 +257,16 @@ static size_t nbcolli_several_places(const nbcolli_several *v, size_t places[], 
 nbcoll_status nbcoll_wait_some(size_t n, nbcoll_request requests[], size_t *ended, size_t indices[],
                                nbcoll_status statuses[], uint64_t timeout)
 {
-    nbcolli_several v;
+    nbcolli_several v = {.n = n, .requests = requests, .pending = n, .first = n};
     size_t most = n < NBCOLLI_LISTED_MOST ? n : NBCOLLI_LISTED_MOST, listed = 0;
 
     if (!ended || ((!requests || !indices) && n))
         return NBCOLL_ERR_NULL;
     *ended = 0;
-    nbcolli_several_begin(&v, n, requests, 0);
-    if (!nbcolli_several_wait(&v, timeout)) {
-        nbcolli_several_tell(n, requests, statuses);
-        return NBCOLL_ERR_TIMEOUT;
-    }
+    if (!nbcolli_several_wait(&v, timeout))
+        return nbcolli_several_take(&v, n, NULL, statuses, NBCOLL_ERR_TIMEOUT);
     if (!statuses && v.is_one)
-        listed = nbcolli_several_ended(&v, indices, most);
+        listed = nbcolli_several_listed(&v, indices, most);
     *ended = listed && listed < NBCOLLI_LISTED_MOST ? listed : nbcolli_several_places(&v, indices, statuses);
-    return nbcolli_several_take(&v, *ended, indices, statuses);
+    return nbcolli_several_take(&v, *ended, indices, statuses, NBCOLL_OK);
 }

@@ -88,6 +88,13 @@ nbcoll_status nbcolli_start_failed(nbcoll_comm *comm, nbcoll_status s)
     return s;
 }
 
+nbcoll_status nbcolli_request_go(nbcolli_request *r)
+{
+    if (r->executor)
+        return r->executor->does->start(r->executor, r);
+    return r->schedule ? nbcolli_request_start(r) : NBCOLL_ERR_REQUEST; /* its executor has left */
+}
+
 nbcoll_status nbcolli_begin(nbcoll_comm *comm, nbcolli_request *r, int persistent, nbcoll_request *request)
 {
     if (!r)
@@ -95,24 +102,11 @@ nbcoll_status nbcolli_begin(nbcoll_comm *comm, nbcolli_request *r, int persisten
     nbcoll_status s = NBCOLL_OK;
     if (persistent)
         nbcolli_request_list(comm, r);
-    else if ((s = nbcolli_request_start(r)) != NBCOLL_OK) {
+    else if ((s = nbcolli_request_go(r)) != NBCOLL_OK && s != NBCOLL_AGAIN) {
         nbcolli_request_discard(r->context, r);
         return s;
     }
     *request = nbcolli_request_handle(r); /* whoever takes it over while the caller's side is held cannot release it */
-    return s;
-}
-
-nbcoll_status nbcolli_executed_begin(nbcolli_request *r, int persistent, nbcoll_request *request)
-{
-    *request = nbcolli_request_handle(r); /* as above */
-    if (persistent) {
-        nbcolli_request_list(r->comm, r);
-        return NBCOLL_OK;
-    }
-    nbcoll_status s = r->executor->does->start(r->executor, r);
-    if (s != NBCOLL_OK && s != NBCOLL_AGAIN)
-        nbcolli_request_discard(r->context, r);
     return s;
 }
 

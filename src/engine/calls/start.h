@@ -6,8 +6,9 @@
 #include "../progress/lock.h"
 
 /* Starts it: it is handed over to progress. Nothing has happened on an error. Touches the caller's side only, which is
- * held. */
+ * held. `go`: the same, or its executor starts it. */
 nbcoll_status nbcolli_request_start(nbcolli_request *r);
+nbcoll_status nbcolli_request_go(nbcolli_request *r);
 
 /* Out of the caller's side, with the status of a start there. AGAIN: its executors have to go. */
 nbcoll_status nbcolli_start_failed(nbcoll_comm *comm, nbcoll_status s);
@@ -20,11 +21,8 @@ static inline nbcoll_status nbcolli_start_over(nbcoll_comm *comm, nbcoll_status 
 /* Notes why nothing starts any more on it, for one who is inside. */
 void nbcolli_start_refused(nbcoll_comm *comm);
 
-/* On the caller's side: a request that was just opened, for a schedule that suits the communicator, is started, or
- * becomes a persistent one, inactive. Null: why it could not be opened. On an error it is gone. */
+/* On the caller's side: a request that was just opened, for a schedule that suits the communicator or an executor, is
+ * started, or becomes a persistent one, inactive. Null: why it could not be opened. On an error it is gone. */
 nbcoll_status nbcolli_begin(nbcoll_comm *comm, nbcolli_request *r, int persistent, nbcoll_request *request);
-
-/* The same of one that an executor carries out, all or its middle. */
-nbcoll_status nbcolli_executed_begin(nbcolli_request *r, int persistent, nbcoll_request *request);
 
 #endif

@@ -123,7 +123,7 @@ struct nbcoll_context {
 
     /* Calls for several requests, in a context of one thread. */
     size_t place;   /* where the last array that was looked at had a request that was active */
-    uint32_t tests; /* of such arrays, in which not all were looked at */
+    uint32_t looks; /* such calls for arrays that may be known */
 
     nbcolli_driven driven; /* in a context of any threads */
     nbcolli_ticks ticks;   /* in a context of one thread */
