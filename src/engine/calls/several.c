@@ -170,7 +170,8 @@ static int nbcolli_several_wait(nbcolli_several *v, uint64_t timeout)
     int again = nbcolli_several_known(v), is_over = 0, is_late = 0;
 
     for (uint64_t looks = 1; !is_over && !is_late; looks++) {
-        again = again && (v->first < v->n || nbcolli_several_look_again(v));
+        is_over = !v->all && v->first < v->n; /* as the list says */
+        again = again && (is_over || nbcolli_several_look_again(v));
         if (!again)
             nbcolli_several_look(v);
         is_over = (!v->all && v->first < v->n) || v->pending == v->n;
