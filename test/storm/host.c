@@ -135,12 +135,20 @@ static nbcoll_status host_spawn(void *user, void (*main)(void *argument), void *
 void host_init(actor *a)
 {
     a->host = (nbcoll_host){sizeof a->host, a, host_alloc, host_free, host_log, host_now, host_pause, host_spawn};
+    if (a->storm->plan.is_bare)
+        a->host.pause = NULL;
 }
 
 nbcoll_host host_outside(actor *a)
 {
-    return (nbcoll_host){sizeof a->host, a,          outside_alloc, host_free, host_log,
-                         outside_now,    outside_pause, host_spawn};
+    return (nbcoll_host){sizeof a->host,
+                         a,
+                         outside_alloc,
+                         host_free,
+                         host_log,
+                         outside_now,
+                         a->storm->plan.is_bare ? NULL : outside_pause,
+                         host_spawn};
 }
 
 bool host_function_fails(actor *a)

@@ -475,10 +475,11 @@ static void draw_agents(plan *p, const cut *c)
     p->net[HOME].quota = (3 * nbcoll_cells_bytes(&config, p->ranks) + p->net[HOME].shelf + 127) / 128 * 128;
 }
 
-/* A callback that goes on with a chain may come on the driver's thread, while the program is at the same chain. */
+/* A callback that goes on with a chain may come on the driver's thread, while the program is at the same chain. And
+ * where there is no pause none goes on in one. */
 static void skip_chains(plan *p)
 {
-    for (int i = 0; i < p->items && p->has_drivers; i++)
+    for (int i = 0; i < p->items && (p->has_drivers || p->is_bare); i++)
         p->is_skipped[i] |= p->item[i].kind == ITEM_CHAIN;
 }
 
@@ -520,6 +521,10 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
     draw_agents(p, c);
     p->is_patient = p->edition >= 7 && !p->has_agents && !plan_has_faults(p) && !p->ticks && mix(p->seed, 11) % 2;
     p->has_drivers = p->edition >= 9 && !p->is_over_shm && !p->ticks && !p->is_patient && mix(p->seed, 19) % 3 == 0;
+    p->is_bare = p->edition >= EDITION_OF_PARTS && !p->is_over_shm && !p->ticks && !p->has_agents && p->ranks <= 9 &&
+                 mix(p->seed, 30) % 6 == 0;
+    if (p->is_bare && p->latest > SECOND)
+        p->latest = SECOND;
     skip_chains(p);
     p->has_stray = p->edition >= EDITION_OF_ENDS && !p->has_agents && !p->is_over_shm && mix(p->seed, 28) % 4 == 0;
     if (c->items >= 0 && c->items < p->items)
@@ -612,9 +617,9 @@ void plan_print(const plan *p)
            (unsigned long long)(p->latest / MICROSECOND));
     for (int n = 0; n < p->nets; n++)
         print_net(p, &p->net[n]);
-    printf("%s%s%s%s",
+    printf("%s%s%s%s%s",
            p->has_stray ? "  an endpoint is refused at first\n" : "", p->is_over_shm ? "  over shm\n" : "",
-           p->is_patient ? "  time heals nothing\n" : "", p->is_observed ? "  each step is observed\n" : "");
+           p->is_patient ? "  time heals nothing\n" : "", p->is_bare ? "  hosts without pause\n" : "", p->is_observed ? "  each step is observed\n" : "");
     if (p->has_agents)
         printf("  agents; that of rank %d is cancelled at turn %llu\n", p->agent_fails - 1,
                (unsigned long long)p->agent_at);

@@ -19,6 +19,7 @@
  *     begin.c    a rank's context and first communicator
  *     drivers.c  a thread of a rank's that drives its context
  *     inside.c   signals, and calls from inside the host's functions
+ *     system.c   what waits and drivers ask the system for, where the host has no pause
  *     counters.c counters near their ends
  *     made.c     the communicators that it makes and frees
  *     agents.c   a thread of a rank's that executes its programs, and its queue pairs
@@ -165,6 +166,7 @@ typedef struct plan {
                         all goes well */
     bool is_observed; /* each step */
     unsigned char garbage; /* what is freed is filled with */
+    bool is_bare; /* hosts have no pause: waits and drivers yield, and sleep by the system's calls: system.c */
     int late_tags; /* near which end counters begin: counters.h; 0: at 0 */
     bool is_over_shm; /* shm joins the ranks */
     bool is_alike; /* elements that pack take the same room, whatever travels of them */
@@ -244,6 +246,9 @@ typedef struct strand {
     uint64_t wake_at, rung_at; /* rung: while it was awake */
     bool is_asleep;            /* and may be rung */
     bool is_over;
+    unsigned vain; /* yields and sleeps since something was found */
+    uint64_t found_at; /* that was then */
+    const void *word; /* on which it sleeps, until another thread wakes it */
     bool holds; /* it has lost its turn with the lock for which others spin: they have none until it is back */
 } strand;
 
@@ -359,6 +364,8 @@ void storm_sleep(storm *s, uint64_t ns);
 /* The same where others have to wait for it: it is late, or hangs. */
 void storm_away(storm *s, uint64_t ns);
 void storm_ring(storm *s, int rank, uint64_t at);
+/* The transport has found something, for the thread whose turn it is. */
+void system_has_found(storm *s);
 /* Another thread of the rank begins, where there is none. */
 void storm_spawn(actor *a, int which, void (*main)(void *user), void *user);
 /* At a hook or a slot: time passes, and perhaps others have a turn. */

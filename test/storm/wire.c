@@ -514,6 +514,8 @@ static void wire_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
     deliver(e, found);
     report(e, found);
     bring_back(e, found);
+    if (found->lines || found->arrived || found->completed)
+        system_has_found(e->storm);
 }
 
 static void wire_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
