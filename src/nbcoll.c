@@ -8,7 +8,8 @@
  * Of the transports it has loopback and shm; -DNBCOLL_WITH_SHM=0 leaves one out, -DNBCOLL_WITH_VERBS=1 brings one in,
  * which needs libibverbs (-libverbs). -DNBCOLL_WITH_OFFLOAD=1 brings the component offload: programs, agents, relays,
  * loopback's queue pairs. -DNBCOLL_WITH_LAB=1 brings offload and the component lab: verifier, simulator, printers, the
- * model of split trees, and the transports fault and trace. NBCOLL_PREFIX needs what src/amalgamate.awk makes of this
+ * model of split trees, and the transports fault and trace. -DNBCOLL_WITH_WIDE=1 brings the component wide: kernels of
+ * reductions for AVX2 and AVX-512 (nbcoll/wide.h). NBCOLL_PREFIX needs what src/amalgamate.awk makes of this
  * file: there private functions are static. All symbols are hidden in what the file is linked into; -DNBCOLL_EXPORT
  * exports the public functions (nbcoll/nbcoll.h). What else needs a library of its own is not here: tuning files are
  * src/tuning/tuning.c, affinity is src/affinity/affinity.c, what starts ranks on clusters src/cluster and src/pmix.
@@ -24,8 +25,8 @@
 #define _GNU_SOURCE
 #endif
 
-#if defined NBCOLL_INLINE && !defined NBCOLL_IMPLEMENTATION
-#undef NBCOLL_INLINE /* it is for the host's code */
+#ifndef NBCOLL_IMPLEMENTATION
+#define NBCOLLI_LIBRARY /* without what is for the host's code */
 #endif
 
 #ifndef NBCOLL_WITH_LAB
@@ -42,6 +43,9 @@
 #endif
 #ifndef NBCOLL_WITH_VERBS
 #define NBCOLL_WITH_VERBS 0
+#endif
+#ifndef NBCOLL_WITH_WIDE
+#define NBCOLL_WITH_WIDE 0
 #endif
 
 /* What the sources use of the system: before what they define is hidden, since that is not. */
@@ -310,6 +314,10 @@
 #include "wiring/wire_rounds.c"
 #include "wiring/wirer.c"
 #include "wiring/wiring.c"
+#endif
+
+#if NBCOLL_WITH_WIDE
+#include "wide/wide.c"
 #endif
 
 #if NBCOLL_WITH_LAB

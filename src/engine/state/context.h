@@ -46,6 +46,7 @@ struct nbcoll_context {
     nbcoll_host host;
     const volatile uint32_t *alive; /* a page of its own that fork wipes */
     const nbcoll_observer *observer, *watcher;
+    const nbcoll_reducers *reducers;
     uint32_t flags, credits;
     nbcoll_status (*restart)(nbcoll_start_block *at); /* of its requests that keep runs */
 
