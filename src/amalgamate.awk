@@ -8,7 +8,8 @@
 # library: to be copied into a host, included by its files, and by one of them behind #define NBCOLL_IMPLEMENTATION
 # (nbcoll/nbcoll.h). With -v headers=1 it is what NBCOLL_IMPLEMENTATION includes where the public headers lie beside it: an installation's
 # nbcoll/implementation.c. With -v offload=1 it holds the component offload, too, which -DNBCOLL_WITH_OFFLOAD=1 brings,
-# with -v lab=1 lab and offload, which lab needs, and with -v verbs=1 that transport.
+# with -v lab=1 lab and offload, which lab needs, and with -v verbs=1 that transport. The components wide and driver,
+# which -DNBCOLL_WITH_WIDE=1 and -DNBCOLL_WITH_DRIVER=1 bring, it always holds.
 #
 # Each #include of a file of the tree is replaced by that file; but one with a guard is left out where it has come
 # before, unless it had been under an #if that does not hold here. What the sources share among themselves becomes
@@ -178,10 +179,13 @@ function public_headers(out, n, i, inside, all, list, name, folder, of, later, l
 }
 
 BEGIN {
-    components = split("offload lab verbs", component, " ")
+    components = split("wide driver offload lab verbs", component, " ")
+    wanted["wide"] = wanted["driver"] = 1
     wanted["offload"] = offload || lab
     wanted["lab"] = lab
     wanted["verbs"] = verbs
+    condition["wide"] = "wide:"
+    condition["driver"] = "driver:"
     condition["offload"] = "offload:"
     condition["lab"] = "offload:lab:" # it brings offload
     condition["verbs"] = "verbs:"
@@ -215,7 +219,7 @@ BEGIN {
     print "#define NBCOLLI_ONE_FILE"
     expand("src/nbcoll.c", ":" (++conditions) ":")
     if (!headers) {
-        print "#endif\n\n#ifdef NBCOLL_INLINE"
+        print "#endif\n\n#if defined NBCOLL_INLINE || (defined NBCOLL_WITH_WIDE && NBCOLL_WITH_WIDE)"
         load("include/nbcoll/inline.h")
         expand("include/nbcoll/inline.h", ":" (++conditions) ":")
         print "#endif"

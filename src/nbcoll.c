@@ -8,10 +8,12 @@
  * Of the transports it has loopback and shm; -DNBCOLL_WITH_SHM=0 leaves one out, -DNBCOLL_WITH_VERBS=1 brings one in,
  * which needs libibverbs (-libverbs). -DNBCOLL_WITH_OFFLOAD=1 brings the component offload: programs, agents, relays,
  * loopback's queue pairs. -DNBCOLL_WITH_LAB=1 brings offload and the component lab: verifier, simulator, printers, the
- * model of split trees, and the transports fault and trace. NBCOLL_PREFIX needs what src/amalgamate.awk makes of this
- * file: there private functions are static. All symbols are hidden in what the file is linked into; -DNBCOLL_EXPORT
- * exports the public functions (nbcoll/nbcoll.h). What else needs a library of its own is not here: tuning files are
- * src/tuning/tuning.c, affinity is src/affinity/affinity.c, what starts ranks on clusters src/cluster and src/pmix.
+ * model of split trees, and the transports fault and trace. -DNBCOLL_WITH_DRIVER=1 brings the component driver:
+ * drivers and ticks; -DNBCOLL_WITH_WIDE=1 wide: kernels of reductions for AVX2 and AVX-512. NBCOLL_PREFIX needs what
+ * src/amalgamate.awk makes of this file: there private functions are static. All symbols are hidden in what the file
+ * is linked into; -DNBCOLL_EXPORT exports the public functions (nbcoll/nbcoll.h). What else needs a library of its own
+ * is not here: tuning files are src/tuning/tuning.c, affinity is src/affinity/affinity.c, what starts ranks on
+ * clusters src/cluster and src/pmix.
  */
 #ifndef NBCOLLI_NBCOLL_C
 #define NBCOLLI_NBCOLL_C
@@ -24,10 +26,13 @@
 #define _GNU_SOURCE
 #endif
 
-#if defined NBCOLL_INLINE && !defined NBCOLL_IMPLEMENTATION
-#undef NBCOLL_INLINE /* it is for the host's code */
+#ifndef NBCOLL_IMPLEMENTATION
+#define NBCOLLI_LIBRARY /* without what is for the host's code */
 #endif
 
+#ifndef NBCOLL_WITH_DRIVER
+#define NBCOLL_WITH_DRIVER 0
+#endif
 #ifndef NBCOLL_WITH_LAB
 #define NBCOLL_WITH_LAB 0
 #endif
@@ -42,6 +47,9 @@
 #endif
 #ifndef NBCOLL_WITH_VERBS
 #define NBCOLL_WITH_VERBS 0
+#endif
+#ifndef NBCOLL_WITH_WIDE
+#define NBCOLL_WITH_WIDE 0
 #endif
 
 /* What the sources use of the system: before what they define is hidden, since that is not. */
@@ -160,9 +168,6 @@
 #include "collectives/scatter.c"
 #include "collectives/scatterv.c"
 #include "collectives/tables.c"
-#include "driver/driver.c"
-#include "driver/lock.c"
-#include "driver/run.c"
 #include "engine/state/caller.c"
 #include "engine/state/failure.c"
 #include "engine/wire/channel.c"
@@ -206,19 +211,16 @@
 #include "engine/match/news.c"
 #include "engine/match/receive.c"
 #include "engine/match/valid.c"
-#include "engine/progress/driven.c"
 #include "engine/progress/handed.c"
 #include "engine/progress/lock.c"
 #include "engine/progress/made.c"
 #include "engine/progress/progress.c"
 #include "engine/progress/replay.c"
 #include "engine/progress/report.c"
-#include "engine/progress/tick.c"
 #include "engine/calls/abandon.c"
 #include "engine/calls/communicators.c"
 #include "engine/calls/context.c"
 #include "engine/calls/create.c"
-#include "engine/calls/drive.c"
 #include "engine/calls/link.c"
 #include "engine/calls/lost.c"
 #include "engine/calls/memory.c"
@@ -228,7 +230,6 @@
 #include "engine/calls/shrink.c"
 #include "engine/calls/start.c"
 #include "engine/calls/started.c"
-#include "engine/calls/tick.c"
 #include "engine/calls/wait.c"
 #include "host/alive.c"
 #include "host/arena.c"
@@ -258,6 +259,16 @@
 #include "select/rules.c"
 #include "select/split.c"
 #include "timeline/timeline.c"
+
+#if NBCOLL_WITH_DRIVER
+#include "driver/calls.c"
+#include "driver/drive.c"
+#include "driver/driver.c"
+#include "driver/lock.c"
+#include "driver/run.c"
+#include "driver/tick.c"
+#include "driver/tick_pass.c"
+#endif
 
 #if NBCOLL_WITH_OFFLOAD
 #include "offload/agent.c"
@@ -310,6 +321,10 @@
 #include "wiring/wire_rounds.c"
 #include "wiring/wirer.c"
 #include "wiring/wiring.c"
+#endif
+
+#if NBCOLL_WITH_WIDE
+#include "wide/wide.c"
 #endif
 
 #if NBCOLL_WITH_LAB

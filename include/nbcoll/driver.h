@@ -39,10 +39,14 @@
  * other functions that the library calls, calls on that driver return ERR_BUSY. All calls on a driver that was
  * inherited through fork() return ERR_FORKED; its thread exists in the parent only.
  */
+#include "nbcoll.h"
+
 #ifndef NBCOLL_DRIVER_H
 #define NBCOLL_DRIVER_H
 
-#include "nbcoll.h"
+#if defined NBCOLL_WITH_DRIVER && !NBCOLL_WITH_DRIVER
+#error "nbcoll/driver.h is of the component driver: define NBCOLL_WITH_DRIVER=1, or link nbcoll_driver"
+#endif
 
 #ifdef __cplusplus
 extern "C" {

@@ -7,8 +7,17 @@
  * time (drivers.md), and nothing else is outstanding in its context, it starts through its block. All else calls the
  * functions of those names, which exist with and without NBCOLL_INLINE: a test of an active request progresses, and
  * stale and forked handles are recognised.
+ *
+ * With NBCOLL_WITH_WIDE nbcoll_context_create gives a configuration that names no kernels those of nbcoll_wide
+ * (wide.h).
  */
 #include "nbcoll.h"
+
+#if defined NBCOLL_WITH_WIDE && NBCOLL_WITH_WIDE
+#include <string.h>
+
+#include "wide.h"
+#endif
 
 #ifndef NBCOLL_INLINE_H
 #define NBCOLL_INLINE_H
@@ -17,6 +26,7 @@
 extern "C" {
 #endif
 
+#ifdef NBCOLL_INLINE
 /* What a look at the request is enough for; NBCOLL_PENDING: a call. */
 static inline nbcoll_status nbcolli_inline_look(const nbcoll_request *request)
 {
@@ -66,15 +76,41 @@ static inline nbcoll_status nbcolli_inline_start(nbcoll_request *request)
     return s == NBCOLL_AGAIN ? nbcoll_start(request) : s;
 }
 
+#endif
+
+#if defined NBCOLL_WITH_WIDE && NBCOLL_WITH_WIDE
+static inline nbcoll_status nbcolli_inline_create(uint32_t abi, const nbcoll_context_config *config,
+                                                  nbcoll_context **out)
+{
+    nbcoll_context_config wide;
+
+    if (config && config->size < sizeof config->size)
+        return nbcoll_context_create(abi, config, out);
+    memset(&wide, 0, sizeof wide);
+    if (config)
+        memcpy(&wide, config, config->size < sizeof wide ? config->size : sizeof wide);
+    wide.size = sizeof wide;
+    if (!wide.reducers)
+        wide.reducers = nbcoll_wide();
+    return nbcoll_context_create(abi, &wide, out);
+}
+#endif
+
 #ifdef __cplusplus
 }
 #endif
 
+#ifdef NBCOLL_INLINE
 #undef nbcoll_test /* which NBCOLL_PREFIX may have renamed, above */
 #undef nbcoll_wait
 #undef nbcoll_start
 #define nbcoll_test(request) nbcolli_inline_test(request)
 #define nbcoll_wait(request, timeout) nbcolli_inline_wait(request, timeout)
 #define nbcoll_start(request) nbcolli_inline_start(request)
+#endif
+#if defined NBCOLL_WITH_WIDE && NBCOLL_WITH_WIDE
+#undef nbcoll_context_create
+#define nbcoll_context_create(abi, config, out) nbcolli_inline_create(abi, config, out)
+#endif
 
 #endif

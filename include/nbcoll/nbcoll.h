@@ -28,9 +28,10 @@
  * The library. Link it; or define NBCOLL_IMPLEMENTATION in one C file, before its first include of a header of nbcoll
  * and before all system headers, and that file brings it along: `pkg-config --cflags nbcoll` is enough. It brings the
  * transports loopback and shm; -DNBCOLL_WITH_LOOPBACK=0 and -DNBCOLL_WITH_SHM=0 leave them out. Components are
- * libraries of their own, whose functions the core does not call: -DNBCOLL_WITH_OFFLOAD=1 brings nbcoll_offload
- * (offload.h, launch_agent.h, relay.h), -DNBCOLL_WITH_LAB=1 that and nbcoll_lab (verify.h, simulate.h, card.h, split.h,
- * show.h, fault.h, trace.h). Every name that it defines begins with nbcoll_, nbcolli_,
+ * libraries of their own, whose functions the core does not call: -DNBCOLL_WITH_DRIVER=1 brings nbcoll_driver
+ * (driver.h), -DNBCOLL_WITH_OFFLOAD=1 nbcoll_offload (offload.h, launch_agent.h, relay.h), -DNBCOLL_WITH_LAB=1 that and
+ * nbcoll_lab (verify.h, simulate.h, card.h, split.h, show.h, fault.h, trace.h), -DNBCOLL_WITH_WIDE=1, which the flags
+ * of pkg-config ask for, nbcoll_wide (wide.h). Every name that it defines begins with nbcoll_, nbcolli_,
  * NBCOLL_ or NBCOLLI_. The one-file form (src/amalgamate.awk), and headers that are installed, take
  * -DNBCOLL_PREFIX=acme_: given to all files that include nbcoll it makes the linker see acme_nbcoll_ibcast, so that
  * several copies can be linked into one program.
@@ -177,6 +178,8 @@ typedef struct nbcoll_rule nbcoll_rule;         /* select.h */
 
 #define NBCOLL_CREDITS 64u /* the default */
 
+typedef struct nbcoll_reducers nbcoll_reducers;
+
 typedef struct nbcoll_context_config {
     size_t size;
     nbcoll_host host;                /* copied */
@@ -191,6 +194,9 @@ typedef struct nbcoll_context_config {
                                         times as long with 8 of them, 7 times with 1 */
     const nbcoll_observer *watcher;  /* null, or told of runs that wait long; must outlive the context. It costs nothing
                                         while no run waits long. Ticks (driver.h) leave telling it to the next call */
+    const nbcoll_reducers *reducers; /* kernels of predefined operations: nbcoll_wide() (wide.h). Null: those that every
+                                        processor can run; with NBCOLL_WITH_WIDE, nbcoll_wide(). All compute the same
+                                        bits, so ranks need not have the same */
 } nbcoll_context_config;
 
 /* Makes a context. `abi` is NBCOLL_ABI as the caller saw it. `config` may be null.
@@ -1066,7 +1072,8 @@ NBCOLL_API nbcoll_status nbcoll_exscan(const void *send, void *recv, size_t coun
 #include "implementation.c"
 #endif
 
-#ifdef NBCOLL_INLINE
+/* What is for the host's code. */
+#if (defined NBCOLL_INLINE || (defined NBCOLL_WITH_WIDE && NBCOLL_WITH_WIDE)) && !defined NBCOLLI_LIBRARY
 #include "inline.h"
 #endif
 

@@ -251,6 +251,7 @@
 #define nbcoll_wait_any NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_wait_any)
 #define nbcoll_wait_some NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_wait_some)
 #define nbcoll_wait_started NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_wait_started)
+#define nbcoll_wide NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_wide)
 #define nbcoll_wiring_free NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_wiring_free)
 #define nbcoll_wiring_make NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_wiring_make)
 #define nbcoll_wiring_make_nodes NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_wiring_make_nodes)

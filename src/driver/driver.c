@@ -6,7 +6,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "../engine/calls/drive.h"
+#include "drive.h"
 #include "../host/alive.h"
 #include "../host/host.h"
 #include "../host/word.h"
@@ -122,7 +122,7 @@ nbcoll_status nbcoll_driver_add(nbcoll_driver *d, nbcoll_context *context)
         return s;
     s = nbcolli_driver_grow(d, &d->contexts);
     if (s == NBCOLL_OK)
-        s = nbcolli_drive_own(context, d);
+        s = nbcolli_drive_own(context);
     if (s == NBCOLL_OK)
         d->contexts.at[d->contexts.count++] = context;
     nbcolli_driver_unlock(d);

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "../engine/calls/drive.h"
+#include "drive.h"
 #include "../host/host.h"
 #include "../host/sleep.h"
 #include "../host/word.h"

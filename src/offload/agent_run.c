@@ -32,7 +32,7 @@ void nbcolli_agent_calc(const nbcoll_program_run *r, const nbcoll_task *t)
     size_t bytes = write.region.bytes;
     void *to = nbcolli_agent_place(r, &write), *left = nbcolli_agent_place(r, &read);
     if (t->read[1].region.bytes)
-        nbcolli_reduce(t->reduction, to, left, nbcolli_agent_place(r, &t->read[1]),
+        nbcolli_reduce(nbcolli_reducers, t->reduction, to, left, nbcolli_agent_place(r, &t->read[1]),
                        bytes / nbcolli_packed_size(t->reduction.type));
     else if (bytes)
         memcpy(to, left, bytes);

@@ -115,7 +115,8 @@ static int nbcolli_letter_is_calc(const nbcolli_letter_names *n, const nbcoll_ta
     size_t bytes = t->write.region.bytes;
     if (t->kind != NBCOLL_TASK_CALC || t->read[0].region.bytes < bytes ||
         (t->read[1].region.bytes && (t->reduction.type >= NBCOLL_TYPE_COUNT || t->reduction.op >= NBCOLL_OP_COUNT ||
-                                     !nbcolli_reduce_kernel_of(t->reduction) || t->read[1].region.bytes < bytes)))
+                                     !nbcoll_op_applies(t->reduction.op, t->reduction.type) ||
+                                     t->read[1].region.bytes < bytes)))
         return 0;
     return nbcolli_letter_may_touch(n, &t->write) && nbcolli_letter_may_touch(n, &t->read[0]) &&
            nbcolli_letter_may_touch(n, &t->read[1]);

@@ -45,7 +45,7 @@
 
 #endif
 
-static nbcolli_reduce_kernel *const NBCOLLI_REDUCE_NAME(kernels)[NBCOLL_TYPE_COUNT][NBCOLL_OP_COUNT] = {
+static const nbcoll_reducers NBCOLLI_REDUCE_NAME(kernels) = {{
     [NBCOLL_BYTE] = {NBCOLLI_REDUCE_BITWISE_ROW(8)},
     [NBCOLL_INT8] = NBCOLLI_REDUCE_INTEGER_ROW(s, 8),
     [NBCOLL_INT16] = NBCOLLI_REDUCE_INTEGER_ROW(s, 16),
@@ -72,7 +72,7 @@ static nbcolli_reduce_kernel *const NBCOLLI_REDUCE_NAME(kernels)[NBCOLL_TYPE_COU
     [NBCOLL_SHORT_INT] = NBCOLLI_REDUCE_PAIR_ROW(short_int, 4),
     [NBCOLL_LONG_DOUBLE_INT] = {[NBCOLL_MINLOC] = nbcolli_reduce_minloc_long_double_int,
                                 [NBCOLL_MAXLOC] = nbcolli_reduce_maxloc_long_double_int},
-};
+}};
 
 #undef NBCOLLI_REDUCE_LEVEL
 #undef NBCOLLI_TARGET

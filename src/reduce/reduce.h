@@ -59,14 +59,21 @@ static inline uint32_t nbcolli_op_number(nbcoll_op op)
     return op < NBCOLL_OP_COUNT ? (uint32_t)op : NBCOLL_OP_COUNT + (uint32_t)nbcolli_commutes(op);
 }
 
+/* A kernel computes a predefined operation, with bytes in place of elements; null where that does not apply to the
+ * type. Those of all tables compute the same bits. */
+typedef void nbcolli_reduce_kernel(char *result, const char *left, const char *right, size_t bytes);
+struct nbcoll_reducers {
+    nbcolli_reduce_kernel *kernel[NBCOLL_TYPE_COUNT][NBCOLL_OP_COUNT];
+};
+
+/* The table for every processor of the architecture. The component wide has others (nbcoll/wide.h). */
+extern const nbcoll_reducers *const nbcolli_reducers;
+
 /* result[i] = left[i] op right[i], for an operation that applies to the type, of elements as they travel. `result` may
  * be `left` or `right` exactly, else the three do not overlap. Any alignment. Predefined operations return NBCOLL_OK,
  * and compute what nbcoll.h says: an element depends on its two operands only, not on count, alignment or the
- * processor's vectors. Others return what the host's function does. */
-nbcoll_status nbcolli_reduce(nbcoll_reduction how, void *result, const void *left, const void *right, size_t count);
-
-/* What it calls for a predefined operation, with bytes in place of elements. */
-typedef void nbcolli_reduce_kernel(char *result, const char *left, const char *right, size_t bytes);
-nbcolli_reduce_kernel *nbcolli_reduce_kernel_of(nbcoll_reduction how);
+ * table `by`. Others return what the host's function does. */
+nbcoll_status nbcolli_reduce(const nbcoll_reducers *by, nbcoll_reduction how, void *result, const void *left,
+                             const void *right, size_t count);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What kernels of reductions are made of. A level names a set of vector instructions; the files that make its kernels
- * are included once for each, with NBCOLLI_REDUCE_NAME(x) (x of this level), NBCOLLI_TARGET (an attribute),
- * NBCOLLI_REDUCE_WIDTH (bytes of a vector), NBCOLLI_REDUCE_LANES_32 and NBCOLLI_REDUCE_LANES_64 (elements of that many
- * bits in it) defined. The compiler's generic vectors do not depend on its optimiser, so a host may build this as it
- * likes.
+ * What kernels of reductions are made of. A level names a set of vector instructions: baseline (../reduce), avx2 and
+ * avx512 (../wide). The files that make its kernels are included once for each, with NBCOLLI_REDUCE_LEVEL,
+ * NBCOLLI_TARGET (an attribute), NBCOLLI_REDUCE_WIDTH (bytes of a vector), NBCOLLI_REDUCE_LANES_32 and
+ * NBCOLLI_REDUCE_LANES_64 (elements of that many bits in it) defined. The compiler's generic vectors do not depend on
+ * its optimiser, so a host may build this as it likes.
  */
 #ifndef NBCOLL_REDUCE_VECTORS_H
 #define NBCOLL_REDUCE_VECTORS_H
@@ -13,8 +13,22 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "reduce.h"
+
 #define NBCOLLI_REDUCE_PASTED(a, b) a##_##b
 #define NBCOLLI_REDUCE_PASTE(a, b) NBCOLLI_REDUCE_PASTED(a, b)
+
+#define NBCOLLI_REDUCE_NAME(name) NBCOLLI_REDUCE_PASTE(nbcolli_reduce_##name, NBCOLLI_REDUCE_LEVEL)
+
+/* Around all kernels. No fused multiply-add, also where a host compiles this with its own options: the same bits on
+ * every machine. */
+#if defined(__clang__)
+#define NBCOLLI_REDUCE_BEGIN _Pragma("STDC FP_CONTRACT OFF")
+#define NBCOLLI_REDUCE_END _Pragma("STDC FP_CONTRACT DEFAULT")
+#else
+#define NBCOLLI_REDUCE_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"fp-contract=off\")")
+#define NBCOLLI_REDUCE_END _Pragma("GCC pop_options")
+#endif
 
 #define NBCOLLI_REDUCE_FUNCTION(name)                                                                                  \
     static NBCOLLI_TARGET void NBCOLLI_REDUCE_NAME(name)(char *result, const char *left, const char *right,            \
@@ -64,25 +78,32 @@
 
 /* ---- elements of several lanes, or of another width inside ----------------------------------------------------- */
 
-/* A kernel of vectors of type V, each made by block(l, r). The last one may be partly zeros, which are not stored. */
+/* What is left behind the last whole vector, of `width` bytes: as one that ends in zeros, which are not stored. */
+static __attribute__((noinline)) void nbcolli_reduce_rest(nbcolli_reduce_kernel *kernel, char *result, const char *left,
+                                                          const char *right, size_t bytes, size_t width)
+{
+    char l[64] = {0}, r[64] = {0};
+
+    memcpy(l, left, bytes);
+    memcpy(r, right, bytes);
+    kernel(l, l, r, width);
+    memcpy(result, l, bytes);
+}
+
+/* A kernel of vectors of type V, each made by block(l, r). */
 #define NBCOLLI_REDUCE_BLOCKS(name, V, block)                                                                          \
     NBCOLLI_REDUCE_FUNCTION(name)                                                                                      \
     {                                                                                                                  \
         size_t i = 0;                                                                                                  \
-        V l, r;                                                                                                        \
         for (; bytes - i >= sizeof(V); i += sizeof(V)) {                                                               \
+            V l, r;                                                                                                    \
             memcpy(&l, left + i, sizeof(V));                                                                           \
             memcpy(&r, right + i, sizeof(V));                                                                          \
             l = block(l, r);                                                                                           \
             memcpy(result + i, &l, sizeof(V));                                                                         \
         }                                                                                                              \
-        if (i < bytes) {                                                                                               \
-            l = r = (V){0};                                                                                            \
-            memcpy(&l, left + i, bytes - i);                                                                           \
-            memcpy(&r, right + i, bytes - i);                                                                          \
-            l = block(l, r);                                                                                           \
-            memcpy(result + i, &l, bytes - i);                                                                         \
-        }                                                                                                              \
+        if (i < bytes)                                                                                                 \
+            nbcolli_reduce_rest(NBCOLLI_REDUCE_NAME(name), result + i, left + i, right + i, bytes - i, sizeof(V));     \
     }
 
 /* The lanes of v (M is the vector of integers of its shape) in another order. */

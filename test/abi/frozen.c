@@ -154,13 +154,14 @@ OFFSET(nbcoll_host, now, 40);
 OFFSET(nbcoll_host, pause, 48);
 OFFSET(nbcoll_host, spawn, 56);
 
-SIZE(nbcoll_context_config, 96);
+SIZE(nbcoll_context_config, 104);
 OFFSET(nbcoll_context_config, size, 0);
 OFFSET(nbcoll_context_config, host, 8);
 OFFSET(nbcoll_context_config, observer, 72);
 OFFSET(nbcoll_context_config, flags, 80);
 OFFSET(nbcoll_context_config, credits, 84);
 OFFSET(nbcoll_context_config, watcher, 88);
+OFFSET(nbcoll_context_config, reducers, 96);
 
 SIZE(nbcoll_transport_error, 16);
 OFFSET(nbcoll_transport_error, code, 0);

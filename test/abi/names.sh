@@ -10,7 +10,7 @@ root=${NBCOLL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The components offload and lab have libraries of their own: of them a map names what they use of the core's private
+# Components have libraries of their own: of them a map names what they use of the core's private
 # functions, under a version that no program asks for.
 touch "$work/core" "$work/components" "$work/used"
 for file in "$root"/src/*/*.c "$root"/src/engine/*/*.c "$root"/transports/*/*.c; do
@@ -18,8 +18,8 @@ for file in "$root"/src/*/*.c "$root"/src/engine/*/*.c "$root"/transports/*/*.c;
     case $file in
     */src/command/* | */src/conformance/* | */src/affinity/* | */src/tuning/* | */transports/verbs/* | */src/cluster/* | \
         */src/pmix/*) continue ;;
-    */src/offload/* | */src/relay/* | */src/wiring/* | */transports/loopback_pairs/* | */src/show/* | \
-        */src/simulate/* | */src/verify/* | */src/wrap/* | */transports/fault/* | */transports/trace/*) part=components ;;
+    */src/driver/* | */src/offload/* | */src/relay/* | */src/wiring/* | */transports/loopback_pairs/* | */src/show/* | \
+        */src/simulate/* | */src/verify/* | */src/wide/* | */src/wrap/* | */transports/fault/* | */transports/trace/*) part=components ;;
     esac
     "${CC:-cc}" -std=c11 -w -D_GNU_SOURCE= -I"$root/include" -c "$file" -o "$work/one.o"
     nm -g --defined-only "$work/one.o" | awk 'NF == 3 { print $3 }' >>"$work/$part"

@@ -26,7 +26,7 @@ sed -n 's/^ *\(nbcoll_[a-z0-9_]*\);$/\1/p' "$NBCOLL_SOURCE/src/nbcoll.map" >"$wo
     'nbcoll_affinity_domains nbcoll_affinity_find nbcoll_affinity_free nbcoll_affinity_near_name ' ]
 [ "$(nm -D --defined-only "$library/libnbcoll_conformance.so" | awk '{ print $3 }' | LC_ALL=C sort | tr '\n' ' ')" = \
     'nbcoll_conformance_print nbcoll_conformance_run ' ]
-for component in offload lab; do
+for component in wide offload lab; do
     upper=$(echo $component | tr a-z A-Z)
     grep -ho '\bnbcoll_[a-z0-9_]*(' $(grep -l "^#if defined NBCOLL_WITH_$upper && !" "$NBCOLL_SOURCE"/include/nbcoll/*.h) >"$work/named"
     nm -D --defined-only "$library/libnbcoll_$component.so" | awk '{ print $3 }' >"$work/$component"
@@ -36,6 +36,7 @@ for component in offload lab; do
     nm -D -u --without-symbol-versions "$library/libnbcoll_$component.so" | awk '{ print $2 }' >>"$work/used"
 done
 grep -qx nbcoll_agent_attach "$work/offload"
+[ "$(nm -u "$work/program" | grep -c ' nbcoll_wide$')" = 1 ]
 grep -qx nbcoll_verify_algorithm "$work/lab"
 nm -D --defined-only --without-symbol-versions "$library/libnbcoll.so" | awk '$2 != "A" { print $3 }' |
     LC_ALL=C sort >"$work/exported"
@@ -48,11 +49,12 @@ grep '^nbcolli_' "$work/exported" | diff "$work/private" -
 
 # Beside the static one, in one build, with pages, examples and completion; and gone again.
 # shellcheck disable=SC2086
-"$CC" "$NBCOLL_SOURCE/test/consumer/program.c" -o "$work/static" $cflags "$library/libnbcoll.a"
+"$CC" "$NBCOLL_SOURCE/test/consumer/program.c" -o "$work/static" $cflags "$library/libnbcoll.a" \
+    "$library/libnbcoll_wide.a"
 "$work/static"
 # shellcheck disable=SC2086
 "$CC" "$NBCOLL_SOURCE/test/consumer/proved.c" -o "$work/static" $cflags "$library/libnbcoll_lab.a" \
-    "$library/libnbcoll_offload.a" "$library/libnbcoll.a"
+    "$library/libnbcoll_offload.a" "$library/libnbcoll.a" "$library/libnbcoll_wide.a"
 "$work/static"
 for file in man/man1/nbcoll-verify.1 man/man3/nbcoll_select.h.3 man/man7/nbcoll.7 doc/nbcoll/html/select.h.html \
     doc/nbcoll/algorithms.md \

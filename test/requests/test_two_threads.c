@@ -222,8 +222,8 @@ static int work_once(nbcolli_run *run)
     if (v->kind == NBCOLL_COPY)
         memcpy(to, nbcolli_resolve(run, v->read[0]).at, v->write.bytes);
     else
-        nbcolli_reduce(v->reduction, to, nbcolli_resolve(run, v->read[0]).at, nbcolli_resolve(run, v->read[1]).at,
-                       WIDTH);
+        nbcolli_reduce(nbcolli_reducers, v->reduction, to, nbcolli_resolve(run, v->read[0]).at,
+                       nbcolli_resolve(run, v->read[1]).at, WIDTH);
     nbcolli_step_end(run, step);
     return 1;
 }

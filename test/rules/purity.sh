@@ -19,7 +19,7 @@ echo "$files" | grep -v '^src/command/\|^src/conformance/' | xargs -r awk -v nev
         if (file ~ /^src\/(host\/host\.h|engine\/state\/caller\.c|engine\/progress\/lock\.c)$/ ||
             file ~ /^src\/(engine\/calls\/wait\.c|driver\/lock\.c|driver\/run\.c)$/)
             return never "|" environment
-        if (file == "src/engine/calls/tick.c") { # asks who handles a signal; the clock of a handler
+        if (file == "src/driver/tick.c") { # asks who handles a signal; the clock of a handler
             sub(/\|sigaction$/, "", never_here)
             return never_here "|" environment
         }

@@ -4,8 +4,8 @@
 # file of src, need not have read those that are built upon it. No circle is allowed between the folders of src and
 # transports, nor between the files of a folder of src (in src/engine x.h and x.c are one); and a folder of the engine
 # uses only itself and those above it in src/engine/README.md, whose headings "## <folder>" name them all. What every
-# program needs uses nothing of the component offload, nor its public headers: it reaches that by the tables of objects
-# that the host passes in (src/engine/state/executor.h, transports/loopback/world.h); and a public header that is of no
+# program needs uses nothing of the components driver, offload and wide, nor their public headers: it reaches these by the
+# tables of objects that the host passes in (src/engine/state/executor.h and driven.h, transports/loopback/world.h); and a public header that is of no
 # component includes none of these. A file uses what it includes, and the files whose functions it
 # names (or whose names it makes by nbcolli_##). A header uses no function by declaring it. Functions of other names than
 # nbcoll... are a file's own; the public headers are nobody's, and belong to everybody. A tree without files, and a folder
@@ -24,7 +24,7 @@ for folder in $(echo "$files" | sed -n 's,^src/engine/\([^/]*\)/.*,\1,p' | uniq)
 done
 
 for header in $(find include -name '*.h' -exec grep -L '^#if defined NBCOLL_WITH_[A-Z]* && !NBCOLL_WITH_' {} + 2>/dev/null); do
-    sed -n "s,^#include \"\(launch_agent\|offload\|relay\)\.h\".*,$header: includes \1.h\, which is of a component,p" "$header"
+    sed -n "s,^#include \"\(driver\|launch_agent\|offload\|relay\)\.h\".*,$header: includes \1.h\, which is of a component,p" "$header"
 done
 
 echo "$files" | xargs -r awk -v order="$order" '
@@ -54,12 +54,12 @@ function resolved(file, path) {
         ;
     return path
 }
-# Is the file of what every program needs? Of the component offload?
+# Is the file of what every program needs? Of a component?
 function is_core(file) {
-    return file ~ /^(src\/(algorithms|arguments|collectives|driver|engine|host|reduce|schedule|select|timeline)|transports\/(loopback|shm))\//
+    return file ~ /^(src\/(algorithms|arguments|collectives|engine|host|reduce|schedule|select|timeline)|transports\/(loopback|shm))\//
 }
 function executes(file) {
-    return file ~ /^(src\/(offload|relay|wiring)\/|transports\/loopback_pairs\/|nbcoll\/(launch_agent|offload|relay)\.h$)/
+    return file ~ /^(src\/(driver|offload|relay|wide|wiring)\/|transports\/loopback_pairs\/|nbcoll\/(driver|launch_agent|offload|relay|wide)\.h$)/
 }
 # file uses something that is called `what` of another file
 function uses(file, what, other) {

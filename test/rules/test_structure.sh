@@ -77,7 +77,7 @@ grep -qx "$low.h: uses nbcolli_up of src/verify/up.c, which leads back to $low.h
     echo '#include "low.h"' && function_ nbcolli_up other) | sample
 grep -qx "$low.h: uses nbcolli_up of src/verify/up.c, which leads back to $low.h" "$work/said"
 # Agents and relays.
-core=src/driver/core.c
+core=src/select/core.c
 (echo "== $core" && function_ nbcolli_core nbcolli_agent && echo "== src/offload/agent.c" &&
     function_ nbcolli_agent other) | refuses $core ': uses nbcolli_agent of src/offload/agent.c'
 (echo "== $core" && echo '#include "nbcoll/relay.h"') | refuses $core ': uses #include of nbcoll/relay.h'

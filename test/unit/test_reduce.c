@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The kernels of reductions. Those of every level that this processor can run are compared with plain serial C, element
- * by element, on edge values mixed with random ones. The source of the kernels is included, because the entry would
- * only ever choose the widest of them.
+ * by element, on edge values mixed with random ones. Their sources are included, because nbcoll_wide gives only the
+ * widest of them.
  */
 #include <fenv.h>
 #include <setjmp.h>
@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "../../src/reduce/reduce.c"
+#include "../../src/wide/wide.c"
 
 #include "plain.h"
 
@@ -22,11 +23,9 @@
 
 /* ---- the levels ------------------------------------------------------------------------------------------------ */
 
-typedef nbcolli_reduce_kernel *kernel_table[NBCOLL_TYPE_COUNT][NBCOLL_OP_COUNT];
-
 typedef struct level {
     const char *name;
-    const kernel_table *kernels;
+    const nbcoll_reducers *kernels;
     int runs; /* can this processor run it */
 } level;
 
@@ -99,9 +98,9 @@ static void run(const work *w, const level *lv)
     memcpy(y, right, bytes);
 
     if (lv)
-        (*lv->kernels)[w->how.type][w->how.op](result, at[0], right, bytes);
+        lv->kernels->kernel[w->how.type][w->how.op](result, at[0], right, bytes);
     else
-        assert_int_equal(nbcolli_reduce(w->how, result, at[0], right, w->count), NBCOLL_OK);
+        assert_int_equal(nbcolli_reduce(nbcolli_reducers, w->how, result, at[0], right, w->count), NBCOLL_OK);
 
     for (size_t i = 0; i < bytes; i += size)
         check_element(w, lv ? lv->name : "entry", i / size, x + i, y + i, result + i);
@@ -145,7 +144,7 @@ static void every_level_has_the_reductions_of_the_table(void **state)
     for (unsigned k = 0; k < n; k++)
         for (nbcoll_type type = 0; type < NBCOLL_TYPE_COUNT; type++)
             for (nbcoll_op op = 0; op < NBCOLL_OP_COUNT; op++)
-                assert_int_equal((*list[k].kernels)[type][op] != NULL, plain_applies(op, type));
+                assert_int_equal(list[k].kernels->kernel[type][op] != NULL, plain_applies(op, type));
 }
 
 static void every_kernel_computes_what_a_plain_loop_does(void **state)
@@ -198,7 +197,7 @@ static void narrow_numbers_survive_the_way_to_float_and_back(void **state)
                 x[i] = (uint16_t)i, one[i] = plain_narrow(type, 1);
             if (!list[k].runs)
                 continue;
-            (*list[k].kernels)[type][NBCOLL_PROD]((char *)z, (char *)x, (char *)one, sizeof x);
+            list[k].kernels->kernel[type][NBCOLL_PROD]((char *)z, (char *)x, (char *)one, sizeof x);
             for (unsigned i = 0; i < 65536; i++)
                 if (plain_wide(type, x[i]) == plain_wide(type, x[i]))
                     assert_int_equal(z[i], x[i]);
@@ -223,7 +222,7 @@ static void narrow_sums_round_as_plain_c_does(void **state)
                 x[i] = (uint16_t)i, y[i] = others[k];
             if (!lv->runs)
                 lv = &list[0];
-            (*lv->kernels)[type][NBCOLL_SUM]((char *)z, (char *)x, (char *)y, sizeof x);
+            lv->kernels->kernel[type][NBCOLL_SUM]((char *)z, (char *)x, (char *)y, sizeof x);
             for (unsigned i = 0; i < 65536; i++)
                 check_element(&(work){.how = how, .count = 65536}, lv->name, i, &x[i], &y[i], &z[i]);
         }
@@ -256,7 +255,7 @@ static void products_of_halves_do_not_follow_the_callers_modes(void **state)
             else
                 _mm_setcsr(_mm_getcsr() | 0x8040); /* flush denormals, take them for zeros */
 #endif
-            (*list[k].kernels)[how.type][how.op]((char *)z, (char *)x, (char *)y, sizeof x);
+            list[k].kernels->kernel[how.type][how.op]((char *)z, (char *)x, (char *)y, sizeof x);
             assert_int_equal(fesetenv(&environment), 0);
             for (size_t i = 0; i < COUNT; i++)
                 assert_true(plain_same(how, &want[i], &z[i]));

@@ -23,7 +23,7 @@
         const nbcoll_reduction how = {NBCOLL_##type, NBCOLL_##op};                                                     \
         for (int i = 0; i < 19; i++)                                                                                   \
             x[i] = (a), y[i] = (b);                                                                                    \
-        assert_int_equal(nbcolli_reduce(how, z, x, y, 19), NBCOLL_OK);                                                 \
+        assert_int_equal(nbcolli_reduce(nbcolli_reducers, how, z, x, y, 19), NBCOLL_OK);                               \
         for (int i = 0; i < 19; i++)                                                                                   \
             if (!plain_same(how, &e, &z[i]))                                                                           \
                 fail_msg("%s %s: element %d", #type, #op, i);                                                          \
@@ -178,7 +178,7 @@ typedef struct element {
 static element combined(nbcoll_reduction how, element x, element y)
 {
     element z = {{0}};
-    assert_int_equal(nbcolli_reduce(how, z.bytes, x.bytes, y.bytes, 1), NBCOLL_OK);
+    assert_int_equal(nbcolli_reduce(nbcolli_reducers, how, z.bytes, x.bytes, y.bytes, 1), NBCOLL_OK);
     return z;
 }
 

@@ -177,13 +177,13 @@ static void host_operations_get_operands_in_order_and_answer_for_themselves(void
     const nbcoll_reduction how = {NBCOLL_INT32, nbcoll_op_of(&descriptor)};
     int32_t x[3] = {10, 20, 30}, y[3] = {1, 2, 3};
 
-    assert_int_equal(nbcolli_reduce(how, y, x, y, 3), NBCOLL_OK);
+    assert_int_equal(nbcolli_reduce(nbcolli_reducers, how, y, x, y, 3), NBCOLL_OK);
     assert_true(y[0] == 9 && y[1] == 18 && y[2] == 27);
     assert_int_equal(seen.times, 1);
     assert_int_equal(seen.count, 3);
     assert_true(seen.type == NBCOLL_INT32);
     seen.answer = NBCOLL_ERR_ARGUMENT;
-    assert_int_equal(nbcolli_reduce(how, y, x, y, 3), NBCOLL_ERR_ARGUMENT);
+    assert_int_equal(nbcolli_reduce(nbcolli_reducers, how, y, x, y, 3), NBCOLL_ERR_ARGUMENT);
 }
 
 static void host_operations_commute_if_they_say_so(void **state)

@@ -29,7 +29,7 @@ void nbcolli_unlock_shared(nbcoll_context *c)
 {
     do {
         if (c->driven.driver)
-            nbcolli_driven_leave(c);
+            c->driven.driver->leave(c);
         atomic_store_explicit(&c->lock, 0, memory_order_seq_cst); /* shows it to the next; before the look below */
     } while (nbcolli_is_handed(c) && nbcolli_try_lock(c));
 }

@@ -30,7 +30,7 @@ NBCOLLI_ALWAYS_INLINE int nbcolli_try_lock(nbcoll_context *c)
         if (!nbcolli_try_lock_shared(c))
             return 0;
         if (c->driven.driver)
-            nbcolli_driven_enter(c);
+            c->driven.driver->enter(c);
         if (nbcolli_is_handed(c))
             nbcolli_take_handed(c);
         return 1;

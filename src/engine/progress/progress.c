@@ -261,7 +261,7 @@ void nbcolli_go_on(nbcoll_context *c)
     c->bytes_left = left;
 }
 
-NBCOLLI_ALWAYS_INLINE int nbcolli_pass_made(nbcoll_context *c)
+int nbcolli_pass(nbcoll_context *c)
 {
     c->bytes_left = NBCOLL_PASS_BYTES;
     int moved = nbcolli_look_at_links(c);
@@ -277,17 +277,4 @@ NBCOLLI_ALWAYS_INLINE int nbcolli_pass_made(nbcoll_context *c)
     if (c->executors)
         moved |= nbcolli_executors_look(c, -1);
     return moved;
-}
-
-void nbcolli_pass(nbcoll_context *c)
-{
-    nbcolli_pass_made(c);
-}
-
-int nbcolli_pass_of_driver(nbcoll_context *c)
-{
-    int moved = nbcolli_pass_made(c);
-    for (const nbcolli_link *link = c->links; link; link = link->next)
-        moved |= link->endpoint->busy != 0;
-    return moved || c->delayed;
 }

@@ -15,10 +15,8 @@ static inline void nbcolli_drain(nbcoll_context *c)
 
 #define NBCOLLI_LOOKS 64u /* of operations that wait for shared memory, in a pass: they take turns */
 
-void nbcolli_pass(nbcoll_context *c);
-
-/* The same. Has something moved, or can something move at once? */
-int nbcolli_pass_of_driver(nbcoll_context *c);
+/* Has something moved? */
+int nbcolli_pass(nbcoll_context *c);
 
 /* Its parts. A work request has come back. What was refused is tried, each once, what has waited longest first.
  * Delayed runs go on, by turns: with what the pass has left, but one turn in any case, so that operations whose steps

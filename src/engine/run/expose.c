@@ -212,8 +212,9 @@ static size_t nbcolli_fetch_use(nbcolli_op *op)
 
     if (v->kind == NBCOLL_FETCH)
         memcpy(to, from, bytes);
-    else if (nbcolli_reduce(nbcolli_reduction_of(run, v), to, v->side == NBCOLL_LEFT ? from : with,
-                            v->side == NBCOLL_LEFT ? with : from, bytes / unit) != NBCOLL_OK) {
+    else if (nbcolli_reduce(run->comm->context->reducers, nbcolli_reduction_of(run, v), to,
+                            v->side == NBCOLL_LEFT ? from : with, v->side == NBCOLL_LEFT ? with : from,
+                            bytes / unit) != NBCOLL_OK) {
         nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
         return SIZE_MAX;
     }

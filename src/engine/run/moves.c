@@ -37,7 +37,7 @@ static nbcolli_move nbcolli_move_of(const nbcolli_run *run, nbcoll_step step)
         .peer = v->peer,
         .number = v->number,
         .op = s->op[step] != UINT32_MAX ? &run->op[s->op[step]] : NULL,
-        .combines = combines ? nbcolli_reduce_kernel_of(v->reduction) : NULL,
+        .combines = combines ? s->owner->reducers->kernel[v->reduction.type][v->reduction.op] : NULL,
         .readers = readers,
         .to_at = (uint32_t)v->write.at.offset,
         .left_at = (uint32_t)left.at.offset,

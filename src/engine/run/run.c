@@ -53,7 +53,7 @@ static void nbcolli_reduce_on(nbcolli_run *run, nbcolli_ready *lane, nbcoll_step
     }
     size_t bytes = nbcolli_spend_piece(run, all - place, unit);
 
-    if (bytes && nbcolli_reduce(nbcolli_reduction_of(run, v),
+    if (bytes && nbcolli_reduce(run->comm->context->reducers, nbcolli_reduction_of(run, v),
                                 nbcolli_behind(nbcolli_resolve(run, v->write), place),
                                 nbcolli_behind(nbcolli_resolve(run, v->read[0]), place),
                                 nbcolli_behind(nbcolli_resolve(run, v->read[1]), place), bytes / unit) != NBCOLL_OK)

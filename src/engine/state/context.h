@@ -19,7 +19,7 @@ typedef struct nbcolli_round {
 #define NBCOLLI_NEWS 1
 #define NBCOLLI_NEWS_OF_EXECUTORS 2 /* operations of theirs are under way, which ticks leave alone */
 
-/* Ticks of a timer that interrupts the program (progress/tick.h): calls write this, ticks the last three. */
+/* Ticks of a timer that interrupts the program (src/driver/tick.h): calls write this, ticks the last three. */
 typedef struct nbcolli_ticks {
     int are_on, has_timer;
     timer_t timer;
@@ -46,6 +46,7 @@ struct nbcoll_context {
     nbcoll_host host;
     const volatile uint32_t *alive; /* a page of its own that fork wipes */
     const nbcoll_observer *observer, *watcher;
+    const nbcoll_reducers *reducers;
     uint32_t flags, credits;
     nbcoll_status (*restart)(nbcoll_start_block *at); /* of its requests that keep runs */
 

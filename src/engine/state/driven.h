@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "nbcoll/nbcoll.h"
+
 typedef enum nbcolli_drive {
     NBCOLLI_DRIVE_NONE, /* no driver runs it */
     NBCOLLI_DRIVE_AWAKE,    /* before it sleeps it makes a pass and arms */
@@ -16,12 +18,19 @@ typedef enum nbcolli_drive {
     NBCOLLI_DRIVE_ARMED     /* the same, and it looks now and then: operations are outstanding */
 } nbcolli_drive;
 
+/* What the engine calls of the component driver, in a context that is in one: behind the taking of the lock, and before
+ * it is given back. */
+typedef struct nbcolli_driver_calls {
+    void (*enter)(nbcoll_context *c);
+    void (*leave)(nbcoll_context *c);
+} nbcolli_driver_calls;
+
 typedef struct nbcolli_driven {
-    const void *driver;  /* that it is in, whether that runs or not; null: none */
-    int bell;            /* a descriptor that wakes it */
-    int polled;          /* the context's poller when it was added to the driver's; -1: it was not */
-    int looked;          /* transports have been asked since the arming */
-    int fresh;           /* starts have been taken over since */
+    const nbcolli_driver_calls *driver; /* it is in one, whether that runs or not; null: in none */
+    int bell;   /* a descriptor that wakes it */
+    int polled; /* the context's poller when it was added to the driver's; -1: it was not */
+    int looked; /* transports have been asked since the arming */
+    int fresh;  /* starts have been taken over since */
     size_t ended, told;  /* requests; of these, those of which sleepers know */
     uint64_t left_steps; /* of the lane START, when the start returned */
 

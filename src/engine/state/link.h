@@ -65,7 +65,7 @@ struct nbcolli_link {
     nbcoll_wakeup wakeup;
     nbcoll_shared shared;
     nbcoll_lines lines;
-    nbcoll_completions held; /* a tick writes, and the next pass takes: what that has left (progress/tick.h) */
+    nbcoll_completions held; /* a tick writes, and the next pass takes: what that has left (src/driver/tick.h) */
     uint32_t credits;   /* that each rank gives to each other one */
     nbcolli_pair *pair; /* [ranks] */
     size_t unexpected_mask;

@@ -4,15 +4,15 @@
 
 #include "drive.h"
 
-#include "context.h"
-#include "../run/lanes.h"
-#include "../progress/lock.h"
-#include "../progress/progress.h"
-#include "../progress/report.h"
+#include "../engine/calls/context.h"
+#include "../engine/progress/lock.h"
+#include "../engine/progress/progress.h"
+#include "../engine/progress/report.h"
+#include "../engine/run/lanes.h"
 
 #define NBCOLLI_DRIVE_STALLED 16u /* looks at a helper that has yielded, and the driver takes the context back */
 
-nbcoll_status nbcolli_drive_own(nbcoll_context *c, const void *driver)
+nbcoll_status nbcolli_drive_own(nbcoll_context *c)
 {
     nbcoll_status s = nbcolli_enter(c);
     if (s != NBCOLL_OK)
@@ -21,7 +21,7 @@ nbcoll_status nbcolli_drive_own(nbcoll_context *c, const void *driver)
         return nbcolli_leave(c, NBCOLL_ERR_CONFIG);
     if (c->driven.driver)
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
-    c->driven.driver = driver;
+    c->driven.driver = &nbcolli_driver_of_context;
     c->driven.polled = -1;
     return nbcolli_leave(c, NBCOLL_OK);
 }
@@ -89,6 +89,15 @@ static int nbcolli_drive_is_helped(nbcolli_driven *d)
     return !d->is_crowded || d->stalled < NBCOLLI_DRIVE_STALLED;
 }
 
+/* Can something move at once? */
+static int nbcolli_drive_is_busy(const nbcoll_context *c)
+{
+    int is_busy = c->delayed || c->ended;
+    for (const nbcolli_link *link = c->links; link; link = link->next)
+        is_busy |= link->endpoint->busy != 0;
+    return is_busy;
+}
+
 int nbcolli_drive_pass(nbcoll_context *c)
 {
     nbcolli_driven *d = &c->driven;
@@ -100,7 +109,7 @@ int nbcolli_drive_pass(nbcoll_context *c)
     int moved = nbcolli_try_lock(c);
     if (moved) {
         d->is_crowded = nbcolli_takes_turns(c);
-        moved = nbcolli_pass_of_driver(c) || left || d->fresh || c->ended;
+        moved = nbcolli_pass(c) || left || d->fresh || nbcolli_drive_is_busy(c);
         d->fresh = 0;
         nbcolli_leave_reporting(c, NBCOLL_OK);
     }

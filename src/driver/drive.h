@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Contexts as a driver sees them (src/driver): entered, passed over, armed, left. On the thread that runs it, unless it
+ * Contexts as a driver sees them: entered, passed over, armed, left. On the thread that runs it, unless it
  * is said. */
-#ifndef NBCOLLI_ENGINE_CALLS_DRIVE_H
-#define NBCOLLI_ENGINE_CALLS_DRIVE_H
+#ifndef NBCOLLI_DRIVER_DRIVE_H
+#define NBCOLLI_DRIVER_DRIVE_H
 
-#include "../state/context.h"
+#include "../engine/state/context.h"
 
 /* The context is in this driver from now on, or OUT of any: any thread. ERR_CONFIG, ERR_BUSY, ERR_FORKED. */
-nbcoll_status nbcolli_drive_own(nbcoll_context *c, const void *driver);
+nbcoll_status nbcolli_drive_own(nbcoll_context *c);
 void nbcolli_drive_disown(nbcoll_context *c);
 
 /* The calling thread runs the driver, which `bell` wakes. Again: nothing. */
@@ -33,6 +33,9 @@ nbcolli_drive_rest nbcolli_drive_arm(nbcoll_context *c, int poller);
 
 /* It has woken, or did not sleep after all. */
 void nbcolli_drive_wake(nbcoll_context *c);
+
+/* What the engine calls (calls.c). */
+extern const nbcolli_driver_calls nbcolli_driver_of_context;
 
 /* Steps of the lane START that starts have left. */
 uint64_t nbcolli_drive_left(nbcoll_context *c);

@@ -6,10 +6,10 @@
  * What a transport has reported lasts until its next progress. So a tick that meets what it may not do leaves the rest
  * of the report with the link, puts itself in the place of the transport's progress and arming, and from then on does
  * nothing: the next pass is handed that rest, and so does no pass look whether there is one. */
-#ifndef NBCOLLI_ENGINE_PROGRESS_TICK_H
-#define NBCOLLI_ENGINE_PROGRESS_TICK_H
+#ifndef NBCOLLI_DRIVER_TICK_H
+#define NBCOLLI_DRIVER_TICK_H
 
-#include "../state/context.h"
+#include "../engine/state/context.h"
 
 /* Posts, and messages to keep, that a tick finds in the pools are made beforehand, outside of ticks. 0: no memory. */
 int nbcolli_tick_reserve(nbcoll_context *c);

@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What calls owe to a driver of the context: see driven.h. */
-#include "driven.h"
+ * What calls owe to a driver of the context, and it to them. A driver that sleeps has armed the transports, so that
+ * what comes wakes it; a call that leaves something which nothing will wake it for rings for it, on its way out:
+ *
+ *   steps of the lane PROGRESS, data for which there was no time, callbacks of ended requests;
+ *   operations, when a pass of the call's own has disarmed the transports, or a look at programs the agents;
+ *   work requests, or messages that were refused, of operations that it has started
+ *
+ * A wait that makes passes is a helper: while there is one the driver leaves the context to it, and is not rung for.
+ * When it stops helping it looks like a call that leaves. Waits that sleep are woken by whoever leaves when a request
+ * has ended, or a step of the lane CALLER is ready. */
+#include "drive.h"
 
-#include "progress.h"
-#include "../run/lanes.h"
-#include "../run/run.h"
-#include "../../host/word.h"
+#include "../engine/progress/driven.h"
+#include "../engine/progress/progress.h"
+#include "../engine/run/lanes.h"
+#include "../engine/run/run.h"
 
 /* Is this thread the one on which the driver runs? */
 static int nbcolli_driven_is_runner(const nbcoll_context *c)
@@ -13,7 +22,7 @@ static int nbcolli_driven_is_runner(const nbcoll_context *c)
     return atomic_load_explicit(&c->driven.runner, memory_order_relaxed) == nbcolli_holder(c); /* only we store ours */
 }
 
-void nbcolli_driven_enter(nbcoll_context *c)
+static void nbcolli_driven_enter(nbcoll_context *c)
 {
     nbcolli_driven *d = &c->driven;
     /* relaxed, here and below: the lock orders it */
@@ -31,14 +40,6 @@ void nbcolli_driven_enter(nbcoll_context *c)
     c->bytes_left = NBCOLL_PASS_BYTES;
     nbcolli_serve(c, c->serves);
     nbcolli_drain(c);
-}
-
-void nbcolli_driven_tell(nbcoll_context *c)
-{
-    /* seq_cst, both: who is about to sleep has counted itself before it looks at the word again */
-    atomic_fetch_add(&c->driven.news, 1);
-    if (atomic_load(&c->driven.sleepers))
-        nbcolli_word_wake(&c->driven.news);
 }
 
 /* Is something under way that needs passes, though nothing may come that wakes the driver? */
@@ -60,7 +61,7 @@ static int nbcolli_driven_is_wanted(const nbcoll_context *c, unsigned state)
     return c->delayed || c->ended || (state == NBCOLLI_DRIVE_UNARMED && c->active) || nbcolli_driven_has_work(c);
 }
 
-void nbcolli_driven_leave(nbcoll_context *c)
+static void nbcolli_driven_leave(nbcoll_context *c)
 {
     nbcolli_driven *d = &c->driven;
     unsigned state = atomic_load_explicit(&d->state, memory_order_relaxed); /* the lock orders it, or awake */
@@ -83,10 +84,4 @@ void nbcolli_driven_leave(nbcoll_context *c)
     }
 }
 
-int nbcolli_driven_step_aside(nbcoll_context *c)
-{
-    if (!nbcolli_driven_is_runner(c) || !c->driven.is_driving)
-        return 0;
-    c->driven.is_driving = 0;
-    return 1;
-}
+const nbcolli_driver_calls nbcolli_driver_of_context = {nbcolli_driven_enter, nbcolli_driven_leave};

@@ -11,8 +11,9 @@
 
 #include "nbcoll/driver.h"
 
-#include "../progress/lock.h"
-#include "../progress/tick.h"
+#include "tick.h"
+
+#include "../engine/progress/lock.h"
 
 #ifdef sigev_notify_thread_id
 #define NBCOLLI_TICK_THREAD(event) (event).sigev_notify_thread_id
