@@ -112,8 +112,8 @@ static int nbcolli_is_worth_rings(const nbcolli_run *run, const nbcoll_step_view
     return v->part_count > 1 || run->schedule->converges || nbcolli_only_exposes(run);
 }
 
-/* Of different parts a copy is worth it only if their readers are not the only ones who copy: those would all wait for
- * their owner, who copies alone what each of them could get for itself. */
+/* Of as few bytes as a cell holds a copy is always worth it. Of different parts it is only if their readers are not the
+ * only ones who copy: those would all wait for their owner, who copies alone what each of them could get for itself. */
 static int nbcolli_is_worth_copying(const nbcolli_run *run, const nbcoll_step_view *v, size_t *bytes)
 {
     size_t one = v->parts[0].region.bytes, all = 0;
@@ -123,7 +123,9 @@ static int nbcolli_is_worth_copying(const nbcolli_run *run, const nbcoll_step_vi
         nbcolli_copy_at(v, i, bytes);
         all += v->parts[i].region.bytes;
     }
-    return *bytes && nbcolli_is_worth_both(run, *bytes < one + 64 ? one : all / v->part_count) &&
+    if (all <= NBCOLLI_CELL_INLINE)
+        return *bytes > 0;
+    return nbcolli_is_worth_both(run, *bytes < one + 64 ? one : all / v->part_count) &&
            (*bytes < one + 64 || run->schedule->fetches);
 }
 

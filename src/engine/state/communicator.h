@@ -227,6 +227,7 @@ struct nbcoll_comm {
     unsigned char **area;  /* [size]: the part of the cells of each rank that is near; null: there are none */
     unsigned char **parts; /* [size]: of those, what has been found */
     nbcolli_layout layout; /* of each part */
+    uint64_t reader_bit;   /* this rank's in `readers` of a cell (nbcolli_reader_bit) */
     int leader;            /* only leaders show anything, to the others of their node: this rank's; -1: anybody may */
     int leads;             /* it is the leader, of others */
     int shared;            /* all are near: exposures between any two of its ranks need no messages */
