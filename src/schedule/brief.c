@@ -20,8 +20,7 @@ uint64_t nbcolli_alike(const nbcoll_step_view *v, int rank, int ranks)
         return 0;
     for (uint32_t i = 0; i < v->part_count; i++) {
         const nbcoll_part *p = &v->parts[i];
-        if (p->number != first->number || p->region.at.offset != first->region.at.offset ||
-            p->region.at.buffer != first->region.at.buffer || p->region.bytes != first->region.bytes)
+        if (p->number != first->number || !nbcolli_is_region(&p->region, &first->region))
             return 0;
         readers |= nbcolli_reader_bit(p->peer, ranks);
     }

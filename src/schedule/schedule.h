@@ -136,6 +136,12 @@ static inline int nbcolli_has_blocks(const nbcoll_schedule *s)
            extent[NBCOLL_BUFFER_RECV_PACKED];
 }
 
+/* Are they the same bytes? */
+static inline int nbcolli_is_region(const nbcoll_region *r, const nbcoll_region *s)
+{
+    return r->at.buffer == s->at.buffer && r->at.offset == s->at.offset && r->bytes == s->bytes;
+}
+
 /* Is it brief? */
 int nbcolli_is_brief(const nbcoll_schedule *s);
 

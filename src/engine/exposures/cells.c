@@ -164,10 +164,10 @@ int nbcolli_may_reuse(nbcoll_comm *comm, uint64_t tag, uint64_t *before, int *re
 
 size_t nbcolli_copy_at(const nbcoll_step_view *v, uint32_t i, size_t *end)
 {
-    const nbcoll_region *r = &v->parts[i].region, *last = i ? &v->parts[i - 1].region : NULL;
-    size_t bytes = (r->bytes + 63) / 64 * 64;
+    const nbcoll_region *r = &v->parts[i].region;
+    size_t bytes = nbcolli_lines(r->bytes);
 
-    if (last && last->at.buffer == r->at.buffer && last->at.offset == r->at.offset && last->bytes == r->bytes)
+    if (i && nbcolli_is_region(r, &v->parts[i - 1].region))
         return *end - bytes; /* the same for several readers */
     size_t at = *end;
     *end = bytes <= SIZE_MAX / 2 - at ? at + bytes : SIZE_MAX / 2;
@@ -259,15 +259,21 @@ nbcoll_status nbcolli_cell_write(nbcolli_op *op)
     return NBCOLL_OK;
 }
 
-void nbcolli_cell_promise(const nbcolli_op *op)
+void nbcolli_cell_promise(const nbcolli_run *run, const nbcoll_step_view *v)
 {
-    const nbcoll_comm *comm = op->run->comm;
-    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
-    uint16_t *exposed = nbcolli_slot_of(comm, op->run->tag)->shown_to - comm->rank;
+    const nbcoll_comm *comm = run->comm;
+    uint16_t *exposed = nbcolli_slot_of(comm, run->tag)->shown_to - comm->rank;
 
+    for (const nbcoll_part *p = v->parts; p < v->parts + v->part_count; p++)
+        if (exposed[p->peer] <= p->number)
+            exposed[p->peer] = (uint16_t)(p->number + 1);
+}
+
+/* Readers of the exposure may look. */
+static void nbcolli_cell_tell(const nbcoll_comm *comm, const nbcoll_step_view *v)
+{
     for (uint32_t i = 0; i < v->part_count; i++)
-        if (exposed[v->parts[i].peer] <= v->parts[i].number)
-            exposed[v->parts[i].peer] = (uint16_t)(v->parts[i].number + 1);
+        nbcolli_shared_wake(comm, v->parts[i].peer);
 }
 
 void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece)
@@ -277,23 +283,20 @@ void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece)
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     nbcolli_cell *at = nbcolli_cell_at(comm, run->tag, comm->rank, cell);
 
-    nbcolli_cell_promise(op); /* before it is shown: by then it may be acknowledged */
+    nbcolli_cell_promise(run, v); /* before it is shown: by then it may be acknowledged */
     if (piece)
         atomic_store(&at->ready, piece + 1);
     else
         atomic_store(&at->stamp, run->tag + 1);
-    for (uint32_t i = 0; i < v->part_count; i++)
-        nbcolli_shared_wake(comm, v->parts[i].peer);
+    nbcolli_cell_tell(comm, v);
 }
 
 void nbcolli_cell_filled(const nbcolli_op *op, uint64_t bytes)
 {
     nbcoll_comm *comm = op->run->comm;
-    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
 
     atomic_store(&nbcolli_cell_at(comm, op->run->tag, comm->rank, op->cell)->ready, bytes);
-    for (uint32_t i = 0; i < v->part_count; i++)
-        nbcolli_shared_wake(comm, v->parts[i].peer);
+    nbcolli_cell_tell(comm, &op->run->schedule->step[op->step]);
 }
 
 void nbcolli_expose_all(nbcolli_run *run)
@@ -303,14 +306,10 @@ void nbcolli_expose_all(nbcolli_run *run)
 
     if (slot->exposed != run->tag + 1)
         return;
-    uint16_t *exposed = slot->shown_to - comm->rank;
     nbcolli_count_readers(comm, slot);
-    for (nbcoll_step i = NBCOLL_END + 1; i < run->schedule->steps; i++) {
-        const nbcoll_step_view *v = &run->schedule->step[i];
-        for (uint32_t p = 0; v->kind == NBCOLL_EXPOSE && p < v->part_count; p++)
-            if (exposed[v->parts[p].peer] <= v->parts[p].number)
-                exposed[v->parts[p].peer] = (uint16_t)(v->parts[p].number + 1);
-    }
+    for (nbcoll_step i = NBCOLL_END + 1; i < run->schedule->steps; i++)
+        if (run->schedule->step[i].kind == NBCOLL_EXPOSE)
+            nbcolli_cell_promise(run, &run->schedule->step[i]);
 }
 
 int nbcolli_exposure_is_held(const nbcolli_op *op, int *reader)

@@ -282,7 +282,7 @@ static inline void nbcolli_cell_inline(const nbcolli_run *run, nbcolli_cell *cel
 nbcoll_status nbcolli_cell_write(nbcolli_op *op);
 
 /* Its readers are now waited for before their cells, or what lies on the shelf, are written again. */
-void nbcolli_cell_promise(const nbcolli_op *op);
+void nbcolli_cell_promise(const nbcolli_run *run, const nbcoll_step_view *v);
 
 /* [PUBLISH], or [GROW] when the cell is shown already. The readers are told. */
 void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece);

@@ -163,33 +163,42 @@ void nbcolli_shelf_take(nbcolli_op *op)
     op->filling = window || nbcolli_is_followed(run, v, bytes);
     if (window)
         nbcolli_streams_begin(op, window);
-    nbcolli_cell_promise(op); /* from now on its readers are waited for, also if the run fails before it is shown */
+    nbcolli_cell_promise(run, v); /* from now on its readers are waited for, also if the run fails before it is shown */
 }
 
-/* The address of the only rank that reads part `i`; -1: several do. */
-static int nbcolli_shelf_reader(const nbcoll_comm *comm, const nbcoll_step_view *v, uint32_t i)
+uint32_t nbcolli_shelf_group(const nbcoll_step_view *v, uint32_t i)
 {
-    const nbcoll_region *r = &v->parts[i].region, *next = i + 1 < v->part_count ? &v->parts[i + 1].region : NULL;
-    int is_shared = next && next->at.buffer == r->at.buffer && next->at.offset == r->at.offset;
-    return is_shared ? -1 : comm->peer[v->parts[i].peer].address;
+    uint32_t end = i + 1;
+
+    while (end < v->part_count && nbcolli_is_region(&v->parts[end].region, &v->parts[i].region))
+        end++;
+    return end;
+}
+
+void nbcolli_shelf_copy(const nbcolli_op *op, uint32_t i, uint32_t end, size_t to, size_t from, size_t bytes)
+{
+    const nbcolli_run *run = op->run;
+    const nbcolli_link *link = run->comm->link->first;
+    const nbcoll_part *part = &run->schedule->step[op->step].parts[i];
+    const unsigned char *memory = nbcolli_resolve(run, part->region).at;
+
+    if (link->shared.copy_in)
+        link->shared.copy_in(link->endpoint, end == i + 1 ? run->comm->peer[part->peer].address : -1, op->copy + to,
+                             memory + from, bytes);
+    else
+        memcpy(op->copy + to, memory + from, bytes);
 }
 
 /* Copies bytes of part `i` from `place` on to `at` of the copy. One that is followed shows them piece by piece. */
-static void nbcolli_shelf_copy(nbcolli_op *op, uint32_t i, size_t at, size_t place, size_t bytes)
+static void nbcolli_shelf_put(nbcolli_op *op, uint32_t i, size_t at, size_t place, size_t bytes)
 {
-    nbcolli_run *run = op->run;
-    const nbcolli_link *link = run->comm->link->first;
-    const nbcoll_step_view *v = &run->schedule->step[op->step];
-    const unsigned char *from = (unsigned char *)nbcolli_resolve(run, v->parts[i].region).at + place;
+    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
     size_t shown = nbcolli_shelf_piece(v->parts[i].region.bytes);
-    int reader = nbcolli_shelf_reader(run->comm, v, i);
+    uint32_t end = nbcolli_shelf_group(v, i);
 
     for (size_t done = 0, piece; done < bytes; done += piece) {
         piece = op->filling && bytes - done > shown ? shown : bytes - done;
-        if (link->shared.copy_in)
-            link->shared.copy_in(link->endpoint, reader, op->copy + at + done, from + done, piece);
-        else
-            memcpy(op->copy + at + done, from + done, piece);
+        nbcolli_shelf_copy(op, i, end, at + done, place + done, piece);
         if (op->filling)
             nbcolli_cell_filled(op, at + done + piece);
     }
@@ -210,7 +219,7 @@ int nbcolli_shelf_fill(nbcolli_op *op)
         if (!nbcolli_has_bytes(run))
             return 0;
         size_t bytes = nbcolli_spend_piece(run, left, 64);
-        nbcolli_shelf_copy(op, i, at + place, place, bytes);
+        nbcolli_shelf_put(op, i, at + place, place, bytes);
         if (bytes < left)
             return 0;
     }
