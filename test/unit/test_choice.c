@@ -13,6 +13,7 @@
 #include "algorithms.h"
 #include "nbcoll/select.h"
 #include "nbcoll/split.h"
+#include "nbcoll/verify.h"
 
 static const nbcoll_terms by_cost = {.size = sizeof by_cost, .ranks = 4,
                                      .between = {.alpha_ns = 1000, .beta_ps = 500, .overhead_ns = 100},

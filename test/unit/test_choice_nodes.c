@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <nbcoll/select.h>
+#include <nbcoll/verify.h>
 
 static nbcoll_nodes *nodes_of(int room, int ranks)
 {

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "nbcoll/select.h"
+#include "nbcoll/verify.h"
 
 enum { RANKS = 24 };
 

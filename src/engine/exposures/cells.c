@@ -174,6 +174,29 @@ size_t nbcolli_copy_at(const nbcoll_step_view *v, uint32_t i, size_t *end)
     return at;
 }
 
+uint32_t nbcolli_copy_group(const nbcoll_step_view *v, uint32_t i)
+{
+    uint32_t end = i + 1;
+
+    while (end < v->part_count && nbcolli_is_region(&v->parts[end].region, &v->parts[i].region))
+        end++;
+    return end;
+}
+
+void nbcolli_copy_in(const nbcolli_op *op, uint32_t i, uint32_t end, size_t to, size_t from, size_t bytes)
+{
+    const nbcolli_run *run = op->run;
+    const nbcolli_link *link = run->comm->link->first;
+    const nbcoll_part *part = &run->schedule->step[op->step].parts[i];
+    const unsigned char *memory = nbcolli_resolve(run, part->region).at;
+
+    if (link->shared.copy_in)
+        link->shared.copy_in(link->endpoint, end == i + 1 ? run->comm->peer[part->peer].address : -1, op->copy + to,
+                             memory + from, bytes);
+    else
+        memcpy(op->copy + to, memory + from, bytes);
+}
+
 uint32_t nbcolli_inline_cells(const nbcolli_run *run, const nbcoll_step_view *v, uint64_t *readers)
 {
     const nbcoll_schedule *s = run->schedule;

@@ -257,6 +257,12 @@ static inline size_t nbcolli_part_bytes(const nbcoll_step_view *v, uint32_t i)
  * the first. */
 size_t nbcolli_copy_at(const nbcoll_step_view *v, uint32_t i, size_t *end);
 
+/* The entries of an exposure from `i` on that are one region: behind the last one. */
+uint32_t nbcolli_copy_group(const nbcoll_step_view *v, uint32_t i);
+
+/* Copies bytes of the region of the entries from `i` to `end`, from `from` on, to `to` of the op's copy. */
+void nbcolli_copy_in(const nbcolli_op *op, uint32_t i, uint32_t end, size_t to, size_t from, size_t bytes);
+
 /* How many cells an INLINED exposure takes, and its `readers`; 0: it is not one. */
 uint32_t nbcolli_inline_cells(const nbcolli_run *run, const nbcoll_step_view *v, uint64_t *readers);
 

@@ -166,39 +166,16 @@ void nbcolli_shelf_take(nbcolli_op *op)
     nbcolli_cell_promise(run, v); /* from now on its readers are waited for, also if the run fails before it is shown */
 }
 
-uint32_t nbcolli_shelf_group(const nbcoll_step_view *v, uint32_t i)
-{
-    uint32_t end = i + 1;
-
-    while (end < v->part_count && nbcolli_is_region(&v->parts[end].region, &v->parts[i].region))
-        end++;
-    return end;
-}
-
-void nbcolli_shelf_copy(const nbcolli_op *op, uint32_t i, uint32_t end, size_t to, size_t from, size_t bytes)
-{
-    const nbcolli_run *run = op->run;
-    const nbcolli_link *link = run->comm->link->first;
-    const nbcoll_part *part = &run->schedule->step[op->step].parts[i];
-    const unsigned char *memory = nbcolli_resolve(run, part->region).at;
-
-    if (link->shared.copy_in)
-        link->shared.copy_in(link->endpoint, end == i + 1 ? run->comm->peer[part->peer].address : -1, op->copy + to,
-                             memory + from, bytes);
-    else
-        memcpy(op->copy + to, memory + from, bytes);
-}
-
 /* Copies bytes of part `i` from `place` on to `at` of the copy. One that is followed shows them piece by piece. */
 static void nbcolli_shelf_put(nbcolli_op *op, uint32_t i, size_t at, size_t place, size_t bytes)
 {
     const nbcoll_step_view *v = &op->run->schedule->step[op->step];
     size_t shown = nbcolli_shelf_piece(v->parts[i].region.bytes);
-    uint32_t end = nbcolli_shelf_group(v, i);
+    uint32_t end = nbcolli_copy_group(v, i);
 
     for (size_t done = 0, piece; done < bytes; done += piece) {
         piece = op->filling && bytes - done > shown ? shown : bytes - done;
-        nbcolli_shelf_copy(op, i, end, at + done, place + done, piece);
+        nbcolli_copy_in(op, i, end, at + done, place + done, piece);
         if (op->filling)
             nbcolli_cell_filled(op, at + done + piece);
     }

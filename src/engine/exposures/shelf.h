@@ -31,12 +31,6 @@ void nbcolli_shelf_take(nbcolli_op *op);
  * shown by now. Returns whether all is there. */
 int nbcolli_shelf_fill(nbcolli_op *op);
 
-/* The entries of an exposure from `i` on that are one region: behind the last one. */
-uint32_t nbcolli_shelf_group(const nbcoll_step_view *v, uint32_t i);
-
-/* Copies bytes of the region of the entries from `i` to `end`, from `from` on, to `to` of the op's place there. */
-void nbcolli_shelf_copy(const nbcolli_op *op, uint32_t i, uint32_t end, size_t to, size_t from, size_t bytes);
-
 /* The communicator is freed, with its part of the cells, if it has one. */
 void nbcolli_shelf_leave(nbcoll_comm *comm);
 

@@ -2,7 +2,6 @@
  * Exposures that go through the shelf piece by piece: see stream.h. */
 #include "stream.h"
 
-#include "shelf.h"
 #include "../state/budget.h"
 
 /* ---- owners ------------------------------------------------------------------------------------------------------ */
@@ -16,7 +15,7 @@ size_t nbcolli_stream_bytes(const nbcolli_run *run, const nbcoll_step_view *v, s
     if (!unit || run->comm->leader >= 0)
         return 0;
     for (uint32_t i = 0, end; i < v->part_count; i = end, rings++) {
-        end = nbcolli_shelf_group(v, i);
+        end = nbcolli_copy_group(v, i);
         if (end > i + 1 && !run->schedule->together)
             return 0;
     }
@@ -36,7 +35,7 @@ void nbcolli_streams_begin(nbcolli_op *op, size_t window)
     op->window = window;
     op->turn = 0;
     for (uint32_t i = 0, end; i < v->part_count; at += each)
-        for (end = nbcolli_shelf_group(v, i); i < end; i++) {
+        for (end = nbcolli_copy_group(v, i); i < end; i++) {
             s[i].window = window;
             s[i].at = at;
             atomic_store_explicit(&s[i].ready, 0, memory_order_relaxed); /* shown by the stamp */
@@ -86,7 +85,7 @@ int nbcolli_stream_waits(const nbcolli_op *op, int *reader)
     size_t ready;
 
     for (uint32_t i = 0, end; i < v->part_count; i = end) {
-        end = nbcolli_shelf_group(v, i);
+        end = nbcolli_copy_group(v, i);
         if (nbcolli_stream_piece(op, i, end, &ready, &waits))
             return 0;
     }
@@ -100,7 +99,7 @@ static void nbcolli_stream_copy(nbcolli_op *op, uint32_t i, uint32_t end, size_t
     nbcolli_run *run = op->run;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
 
-    nbcolli_shelf_copy(op, i, end, op->stream[i].at + ready % op->window, ready, bytes);
+    nbcolli_copy_in(op, i, end, op->stream[i].at + ready % op->window, ready, bytes);
     for (; i < end; i++) {
         atomic_store(&op->stream[i].ready, ready + bytes);
         nbcolli_shared_wake(run->comm, v->parts[i].peer);
@@ -116,7 +115,7 @@ nbcoll_status nbcolli_stream_fill(nbcolli_op *op, int *reader)
     int waits = -1;
 
     while (idle < v->part_count) {
-        uint32_t i = op->turn, end = nbcolli_shelf_group(v, i);
+        uint32_t i = op->turn, end = nbcolli_copy_group(v, i);
         size_t ready, piece = nbcolli_stream_piece(op, i, end, &ready, &waits);
         if (piece && !nbcolli_has_bytes(op->run))
             return NBCOLL_AGAIN;
