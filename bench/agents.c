@@ -134,8 +134,8 @@ static nbcoll_endpoint *open_end(rank *me, way w)
     must(nbcoll_verbs_meet(end, s->all[w]));
     const nbcoll_limits l = end->limits;
     if (w == ENGINE && me->number == 0 && s->job == jobs) /* which of both ends the engine needs last */
-        printf("the engine %s large data, and announces more than %zu bytes\n", l.put_ns < l.get_ns ? "puts" : "gets",
-               l.payload);
+        printf("the engine %s large data, and announces more than %zu bytes\n",
+               l.price.put_ns < l.price.get_ns ? "puts" : "gets", l.payload);
     return end;
 }
 

@@ -218,7 +218,7 @@ nbcoll_status socket_open(int rank, int ranks, const int fd[], nbcoll_endpoint *
         return NBCOLL_ERR_MEMORY;
     e->base = (nbcoll_endpoint){.transport = &table, .rank = rank, .ranks = ranks,
                                 .limits = {.size = sizeof(nbcoll_limits), .payload = PAYLOAD,
-                                           .alpha_ns = 5000, .beta_ps = 300, .overhead_ns = 2000}};
+                                           .price = {.alpha_ns = 5000, .beta_ps = 300, .overhead_ns = 2000}}};
     e->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (e->epoll >= 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, self) == 0)
         while (added < ranks && is_added(e, added, added == rank ? self[0] : fd[added]))

@@ -96,30 +96,6 @@ NBCOLL_API nbcoll_status nbcoll_nodes_make(const int node[], int ranks, const nb
 NBCOLL_API nbcoll_status nbcoll_nodes_make_with_domains(const int node[], const int domain[], int ranks,
                                                         const nbcoll_host *host, nbcoll_nodes **out);
 
-/* How ranks are numbered over the nodes. */
-typedef enum nbcoll_numbering {
-    NBCOLL_NUMBERING_BLOCK,       /* node after node */
-    NBCOLL_NUMBERING_ROUND_ROBIN, /* one of each node after the other, as long as it has room */
-    NBCOLL_NUMBERING_RANDOM       /* anyhow, as the seed says */
-} nbcoll_numbering;
-
-/* Where ranks are put when nobody says it one by one: in tools and tests. */
-typedef struct nbcoll_placement {
-    size_t size;
-    const int *room; /* [rooms], each at least 1: ranks of one node after the other; behind the last from the first
-                        again, till all ranks have a place: the last node may have fewer */
-    size_t rooms;
-    nbcoll_numbering numbering;
-    uint64_t seed;
-    int domain; /* ranks of a node that share a domain, the last one of a node may have fewer; dealt like nodes, but at
-                   random domains have any sizes. 0: no domains are known */
-} nbcoll_placement;
-
-/* The table of so many ranks that are placed like this. Errors: those of nbcoll_nodes_make; ERR_CONFIG (the placement's
- * size), ERR_ARGUMENT (no rooms, or one below 1; no such numbering; a negative `domain`). */
-NBCOLL_API nbcoll_status nbcoll_nodes_place(const nbcoll_placement *placement, int ranks, const nbcoll_host *host,
-                                            nbcoll_nodes **out);
-
 /* Null is accepted. */
 NBCOLL_API void nbcoll_nodes_free(nbcoll_nodes *nodes);
 

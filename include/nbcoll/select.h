@@ -42,20 +42,20 @@
  *   credits       a pipeline of more segments counts as one of long messages
  *   shared        what others read of a result in shared memory counts once more: it is dear to write again
  *
- * If `nodes` says that there are several nodes, messages have one of two prices: `inside` a node, or those above
- * between nodes. How ranks are numbered tells which messages leave a node. Messages that leave or enter a node at the
+ * If `nodes` says that there are several nodes, messages have one of two prices: `inside` a node, or
+ * `between` nodes. How ranks are numbered tells which messages leave a node. Messages that leave or enter a node at the
  * same time go one after the other through its `interfaces`, gap_ns apart. A hierarchical algorithm costs what its
  * phases cost, each at the prices of its level; inside nodes ranks fetch from shared memory (`nodes_share`), or send.
  * Algorithms by domains are compared if `nodes` names domains of nodes that share memory.
  *
- * Prices (the first four, eager_ps, get_ns, fetch_ns, gap_ns) are the largest that any rank's transport names
- * (nbcoll_limits); `eager` is the smallest of the ranks' (nbcoll_comm_config); `credits` are those of the contexts. If
+ * Prices are the largest that any rank's transport names (nbcoll_limits); `eager` is the smallest of the ranks' (nbcoll_comm_config); `credits` are those of the contexts. If
  * all ranks share memory, algorithms for shared memory are compared with the others. The formulas are in
  * src/select/cost.c. They ignore other users of a network or memory, roots other than rank 0, nodes of different sizes,
  * blocks of different lengths, and, apart from the transport's prices, ranks that share cores.
  */
 #include "nodes.h"
 #include "schedule.h"
+#include "transport.h"
 
 #ifndef NBCOLL_SELECT_H
 #define NBCOLL_SELECT_H
@@ -100,37 +100,23 @@ NBCOLL_API nbcoll_status nbcoll_rules_check(const nbcoll_rule rules[], size_t n,
 
 /* ---- choosing -------------------------------------------------------------------------------------------------- */
 
-/* What messages inside a node cost, where there are several. */
-typedef struct nbcoll_level {
-    uint32_t alpha_ns, overhead_ns, beta_ps, get_ns, fetch_ns, eager_ps, gap_ns; /* as in nbcoll_terms */
-    size_t eager; /* bytes of the longest message that is not announced; 0: nothing is known of the inside, and costs
-                     are those of one node */
-} nbcoll_level;
-
 /* What the choice reads beside the arguments. */
 typedef struct nbcoll_terms {
     size_t size;
     int ranks;
     int shared;     /* all ranks share memory */
     uint32_t flags; /* of the communicator */
-    uint32_t alpha_ns, beta_ps, overhead_ns;
+    nbcoll_level between; /* nodes; on one node, all messages. eager 0: 4096 */
     size_t large;   /* NBCOLL_BY_COST, or bytes from which algorithms for large data are chosen */
     const nbcoll_rule *rules;
     size_t rule_count;
-    size_t eager;     /* bytes of the longest message that is not announced; 0: 4096 */
-    uint32_t credits; /* so many of those from one rank to another at once; 0: any number */
-    uint32_t get_ns;
-    uint32_t gamma_ps; /* 0: as beta_ps */
-    uint32_t eager_ps;
+    uint32_t credits; /* so many messages that are not announced from one rank to another at once; 0: any number */
     uint32_t shelf; /* bytes of a rank's copies of what it exposes, in shared memory; 0: there are none */
-    const nbcoll_nodes *nodes; /* null: one. Of several, the prices above are those of messages between them. A
-                                  communicator's own table, which lives as long as it */
-    nbcoll_level inside;       /* a node */
+    const nbcoll_nodes *nodes; /* null: one. A communicator's own table, which lives as long as it */
+    nbcoll_level inside;       /* a node, where there are several. eager 0: nothing is known of the inside, and costs
+                                  are those of one node. What a rank combines and copies costs as in `between` */
     int nodes_share;           /* the ranks of each node share memory */
     uint32_t interfaces;       /* of a node, to others, that its ranks share; 0: each rank has its own */
-    uint32_t gap_ns;           /* of each message that a shared interface takes, beside its bytes */
-    uint32_t fetch_ns;         /* of a fetch from shared memory of more than a cell holds; 0: get_ns */
-    uint32_t copy_ps;          /* of a byte that a rank copies; 0: as gamma_ps */
     nbcoll_level domain;       /* inside a domain of a node; eager 0: as inside the node */
     uint32_t progress_cores;   /* of drivers, beside the ranks' own (nbcoll_comm_config); 0: none are known */
     uint32_t table_ns;         /* of finding a part of a cell in which each reader has another one; 0: five posts. A

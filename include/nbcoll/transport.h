@@ -368,27 +368,37 @@ typedef struct nbcoll_offload {
 
 /* ---- promises and prices --------------------------------------------------------------------------------------- */
 
-/* Promises, and a cost model (Hockney with overhead), in the units given.
- *
- * `payload`: choose the size up to which copying a message in and out of the transport's buffers (eager_ps) costs less
- * than announcing it (one more exchange of messages, and get_ns or put_ns): a few KiB as a rule. A larger one only
- * costs memory: the core keeps unexpected messages in pieces of this size, some for each pair of ranks.
+/* What messages cost at one level (Hockney with overhead): those of an endpoint, or those between nodes, inside a node,
+ * inside a domain of a node (select.h).
  *
  * Prices are medians between two idle ranks, as `nbcoll bench` or the maker's tools show them; a transport may measure
  * them when it opens. The core chooses algorithms by them, and whether to get or to put. An error of a tenth changes
  * little, and only time depends on them. 0 is a price: it costs nothing. */
-typedef struct nbcoll_limits {
-    size_t size;          /* of this struct, as the transport knows it */
-    size_t payload;       /* bytes a message may carry beside its header; at least 256 */
+typedef struct nbcoll_level {
     uint32_t alpha_ns;    /* latency of a small message */
-    uint32_t beta_ps;     /* picoseconds a byte of bulk data */
     uint32_t overhead_ns; /* processor time a post */
-    uint32_t get_ns;      /* processor time a get takes beside its bytes, with the registrations that it needs */
-    uint32_t gamma_ps;    /* picoseconds a byte that a rank copies or combines itself; 0: as beta_ps */
+    uint32_t beta_ps;     /* picoseconds a byte of bulk data */
+    uint32_t gamma_ps;    /* picoseconds a byte that a rank combines itself; 0: as beta_ps */
+    uint32_t copy_ps;     /* picoseconds a byte that a rank copies itself; 0: as gamma_ps */
     uint32_t eager_ps;    /* picoseconds that a byte in a message takes longer than a byte of bulk data */
+    uint32_t get_ns;      /* processor time a get takes beside its bytes, with the registrations that it needs */
     uint32_t put_ns;      /* as get_ns, of a put */
-    uint32_t key_bytes;   /* bytes used of a key: 1 to 64; only with bulk data */
-    uint32_t channels;    /* from each rank to each; only with lines */
+    uint32_t fetch_ns;    /* as get_ns, of what another rank exposes and its cell does not hold; 0: as get_ns */
+    uint32_t gap_ns;      /* of each message that a shared interface takes, beside its bytes */
+    size_t eager;         /* bytes of the longest message that is not announced. An endpoint leaves it 0 */
+} nbcoll_level;
+
+/* Promises, and prices.
+ *
+ * `payload`: choose the size up to which copying a message in and out of the transport's buffers (eager_ps) costs less
+ * than announcing it (one more exchange of messages, and get_ns or put_ns): a few KiB as a rule. A larger one only
+ * costs memory: the core keeps unexpected messages in pieces of this size, some for each pair of ranks. */
+typedef struct nbcoll_limits {
+    size_t size;        /* of this struct, as the transport knows it */
+    size_t payload;     /* bytes a message may carry beside its header; at least 256 */
+    nbcoll_level price;
+    uint32_t key_bytes; /* bytes used of a key: 1 to 64; only with bulk data */
+    uint32_t channels;  /* from each rank to each; only with lines */
     /* How many messages of any size from each rank this one has receive buffers for, whether it progresses or not. The
      * core keeps at most that many unexpected messages under way (nbcoll_context_config.credits), and beyond them only
      * messages for which the receiver has asked. The transport accepts that many without NOT_NOW while the receiver
@@ -397,7 +407,7 @@ typedef struct nbcoll_limits {
     uint32_t receives;
     /* How many ranks share a core of this rank, as the affinity masks of all ranks say: 1 if there are as many cores as
      * ranks confined to them, 2 if there are half as many. With 1 a waiting rank spins; with more it yields at once,
-     * since the rank for which it waits may need the core. The prices above shall follow the same number, as if all
+     * since the rank for which it waits may need the core. The prices shall follow the same number, as if all
      * ranks were at work: the cost model divides prices of bytes where fewer are. 0: the transport does not know. Then
      * the core assumes that all ranks of the endpoint share the cores of this rank's mask, which is too careful for
      * bound ranks. */
@@ -408,12 +418,9 @@ typedef struct nbcoll_limits {
      * private memory, for which the owner has to wait. If that depends on the length, nbcoll_shared.shelf_part says so.
      * 0: no copies. */
     uint32_t shelf;
-    uint32_t copy_ps; /* of a byte that a rank copies itself; gamma_ps is of combining then. 0: as gamma_ps */
-    /* How many ways to other machines the ranks of one share, and what a way takes for each message beside its bytes:
-     * where several ranks send at a time their messages go one after the other. 0: each rank has its own. */
+    /* How many ways to other machines the ranks of one share: where several ranks send at a time their messages go one
+     * after the other, price.gap_ns apart. 0: each rank has its own. */
     uint32_t interfaces;
-    uint32_t gap_ns;
-    uint32_t fetch_ns; /* as get_ns, of what another rank exposes and its cell does not hold; 0: as get_ns */
 } nbcoll_limits;
 
 /* Calls that a transport promises to be safe in a signal handler which interrupts the thread that uses the endpoint,

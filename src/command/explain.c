@@ -46,8 +46,8 @@ static nbcoll_terms terms_of(const question *q, const nbcoll_case *at)
         if (o->marks >= EXPLAIN_TERM && o->marks & q->marks)
             memcpy((char *)&t + (o->offset - offsetof(question, said)), (const char *)q + o->offset, o->size);
     t.carries += q->marks & EXPLAIN_CARRIES ? 1 : 0;
-    if (!t.eager)
-        t.eager = 1; /* 0 stands for the usual limit */
+    if (!t.between.eager)
+        t.between.eager = 1; /* 0 stands for the usual limit */
     return t;
 }
 
@@ -89,10 +89,11 @@ static int name_columns(nbcoll_operation operation)
 
 static json_t *model_object(const nbcoll_terms *t)
 {
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "alpha", (json_int_t)t->alpha_ns, "beta",
-                     (json_int_t)t->beta_ps, "overhead", (json_int_t)t->overhead_ns, "gamma", (json_int_t)t->gamma_ps,
-                     "get", (json_int_t)t->get_ns, "eager", (json_int_t)t->eager, "eager_byte",
-                     (json_int_t)t->eager_ps, "credits", (json_int_t)t->credits);
+    const nbcoll_level *l = &t->between;
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "alpha", (json_int_t)l->alpha_ns, "beta",
+                     (json_int_t)l->beta_ps, "overhead", (json_int_t)l->overhead_ns, "gamma", (json_int_t)l->gamma_ps,
+                     "get", (json_int_t)l->get_ns, "eager", (json_int_t)l->eager, "eager_byte",
+                     (json_int_t)l->eager_ps, "credits", (json_int_t)t->credits);
 }
 
 /* What the cost model says of all algorithms of the operation. */
@@ -337,12 +338,12 @@ static const command_option options[] = {
     {COMMAND_KNOWN(question, "gatherv, scatterv: all ranks pass all counts")},
     {"reproducible", NULL, "the communicator has NBCOLL_REPRODUCIBLE;", .marks = EXPLAIN_REPRODUCIBLE},
     {"tolerant", NULL, "NBCOLL_ARRIVAL_TOLERANT; also, what a late rank does", .marks = EXPLAIN_TOLERANT},
-    TERM(1, "alpha", "NS", NULL, alpha_ns, UINT32_MAX),
-    TERM(2, "beta", "PS", NULL, beta_ps, UINT32_MAX),
-    TERM(3, "overhead", "NS", NULL, overhead_ns, UINT32_MAX),
-    TERM(4, "gamma", "PS", NULL, gamma_ps, UINT32_MAX),
-    TERM(5, "get", "NS", NULL, get_ns, UINT32_MAX),
-    TERM(6, "eager", "BYTES", NULL, eager, SIZE_MAX - 1),
+    TERM(1, "alpha", "NS", NULL, between.alpha_ns, UINT32_MAX),
+    TERM(2, "beta", "PS", NULL, between.beta_ps, UINT32_MAX),
+    TERM(3, "overhead", "NS", NULL, between.overhead_ns, UINT32_MAX),
+    TERM(4, "gamma", "PS", NULL, between.gamma_ps, UINT32_MAX),
+    TERM(5, "get", "NS", NULL, between.get_ns, UINT32_MAX),
+    TERM(6, "eager", "BYTES", NULL, between.eager, SIZE_MAX - 1),
     TERM(7, "credits", "N",
      "the cost model: a message, a byte, a post, a byte that a rank handles itself (0: as beta), a get, the longest "
      "message that is not announced, how many of those at once (0: any number). With --messages 300, 80, 60, 0, 0, "

@@ -80,12 +80,13 @@ json_t *info_bindings(int ranks)
 
 static void add_end(json_t *all, nbcoll_endpoint *end)
 {
-    const nbcoll_limits *l = &end->limits;
+    const nbcoll_level *l = &end->limits.price;
     json_array_append_new(all, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "transport", end->transport->name,
-                                         "payload", (json_int_t)l->payload, "alpha_ns", (json_int_t)l->alpha_ns,
-                                         "overhead_ns", (json_int_t)l->overhead_ns, "beta_ps", (json_int_t)l->beta_ps,
-                                         "gamma_ps", (json_int_t)l->gamma_ps, "eager_ps", (json_int_t)l->eager_ps,
-                                         "get_ns", (json_int_t)l->get_ns));
+                                         "payload", (json_int_t)end->limits.payload,
+                                         "alpha_ns", (json_int_t)l->alpha_ns, "overhead_ns",
+                                         (json_int_t)l->overhead_ns, "beta_ps", (json_int_t)l->beta_ps, "gamma_ps",
+                                         (json_int_t)l->gamma_ps, "eager_ps", (json_int_t)l->eager_ps, "get_ns",
+                                         (json_int_t)l->get_ns));
     nbcoll_endpoint_close(end);
 }
 

@@ -151,9 +151,11 @@ int command_rules_words(const command *self, command_rules *rules, command_cases
 nbcoll_terms command_terms(const command_rules *rules, const nbcoll_case *c)
 {
     const nbcoll_comm_config usual = NBCOLL_COMM_DEFAULTS;
+    const nbcoll_level near = {.alpha_ns = 350, .overhead_ns = 60, .beta_ps = 130, .gamma_ps = 40, .get_ns = 900,
+                               .eager_ps = 180, .eager = usual.eager}; /* as transports/shm names them */
     nbcoll_terms terms = {.size = sizeof terms, .ranks = c->ranks, .shared = c->node >= c->ranks,
-                          .alpha_ns = 300, .beta_ps = 80, .overhead_ns = 60,
-                          .large = usual.large, .eager = usual.eager, .credits = NBCOLL_CREDITS,
+                          .between = {.alpha_ns = 300, .beta_ps = 80, .overhead_ns = 60, .eager = usual.eager},
+                          .large = usual.large, .credits = NBCOLL_CREDITS,
                           .rules = rules->rules, .rule_count = rules->count};
 
     if (c->nodes && c->nodes->count == 1 && c->node == NBCOLL_CASE_BY_NODE)
@@ -161,15 +163,10 @@ nbcoll_terms command_terms(const command_rules *rules, const nbcoll_case *c)
     if (c->nodes && c->nodes->count > 1) {
         terms.nodes = c->nodes;
         terms.nodes_share = c->node == NBCOLL_CASE_BY_NODE;
-        terms.inside = (nbcoll_level){.alpha_ns = 350, .overhead_ns = 60, .beta_ps = 130, .get_ns = 900,
-                                      .eager_ps = 180, .eager = usual.eager};
+        terms.inside = near;
     }
-    if (terms.shared) { /* as transports/shm names them */
-        terms.alpha_ns = 350;
-        terms.beta_ps = 130;
-        terms.gamma_ps = 40;
-        terms.eager_ps = 180;
-        terms.get_ns = 900;
+    if (terms.shared) {
+        terms.between = near;
         terms.shelf = c->ranks > 64 ? 0 : c->ranks > 8 ? (32u << 20) / (uint32_t)c->ranks : 4u << 20;
     }
     return terms;

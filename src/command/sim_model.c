@@ -125,6 +125,8 @@ static nbcoll_level level_of(const nbcoll_sim_model *model, const nbcoll_sim_lin
     return (nbcoll_level){.alpha_ns = clip(link->latency),
                           .overhead_ns = clip((uint64_t)post_of(model, link) * turns),
                           .beta_ps = clip(link->byte * turns),
+                          .gamma_ps = clip(model->reduce * turns),
+                          .copy_ps = clip(model->copy * turns),
                           .fetch_ns = clip(link->latency),
                           .gap_ns = clip(link->gap),
                           .eager_ps = clip(model->copy * turns), /* into the node's memory; `byte` is out of it */
@@ -137,22 +139,21 @@ void sim_price(const nbcoll_sim_model *model, const nbcoll_nodes *nodes, nbcoll_
     const nbcoll_sim_link *inside = &model->inside, *link = nodes->count == 1 ? inside : &model->between;
     int is_shared = nodes->count > 1 && model->interfaces;
     uint32_t turns = turns_of(model, nodes), gap = clip(link->gap);
-    uint32_t post = clip((uint64_t)post_of(model, link) * turns), is_one = nodes->count == 1;
+    uint32_t post = clip((uint64_t)post_of(model, link) * turns);
     size_t eager = model->eager ? (size_t)model->eager : SIZE_MAX;
-    terms->alpha_ns = clip(link->latency);
-    terms->overhead_ns = is_shared || post > gap ? post : gap;
-    terms->beta_ps = clip(link->byte * (is_one ? turns : 1)); /* else no core moves them */
-    terms->gamma_ps = clip(model->reduce * turns);
-    terms->copy_ps = clip(model->copy * turns);
-    terms->eager = eager;
-    terms->get_ns = terms->credits = terms->shelf = 0; /* the simulator knows none of them */
-    terms->eager_ps = is_one ? terms->copy_ps : 0;
+    terms->between = level_of(model, link, eager, turns);
+    if (nodes->count > 1) { /* no core moves bytes between them */
+        terms->between.beta_ps = clip(link->byte);
+        terms->between.eager_ps = 0;
+    }
+    terms->between.overhead_ns = is_shared || post > gap ? post : gap;
+    terms->between.fetch_ns = clip(inside->latency);
+    terms->between.gap_ns = is_shared ? gap : 0;
+    terms->credits = terms->shelf = 0; /* the simulator knows none of them, and no gets */
     terms->ranks_per_core = turns;
-    terms->fetch_ns = clip(inside->latency);
     terms->table_ns = model->table ? clip(model->table * turns) : 1; /* 0 would not be nothing, but five posts */
     terms->nodes = nodes;
     terms->interfaces = nodes->count > 1 ? model->interfaces : 0;
-    terms->gap_ns = is_shared ? gap : 0;
     terms->progress_cores = model->pool ? model->progress : 0;
     terms->inside = level_of(model, inside, eager, turns);
     if (model->domain.latency || model->domain.byte)

@@ -187,9 +187,9 @@ static int take_terms(tune *t, size_t row)
     sim_price(&t->model, t->nodes[row], terms);
     terms->shared = t->nodes[row]->count == 1;
     terms->nodes_share = 1;
-    say(&terms->alpha_ns, t->alpha);
-    say(&terms->beta_ps, t->beta);
-    say(&terms->overhead_ns, t->overhead);
+    say(&terms->between.alpha_ns, t->alpha);
+    say(&terms->between.beta_ps, t->beta);
+    say(&terms->between.overhead_ns, t->overhead);
     return 0;
 }
 

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 #include "../engine/state/executor.h"
-#include "../host/arena.h"
+#include "arena.h"
 #include "../schedule/schedule.h"
 #include "nbcoll/offload.h"
 

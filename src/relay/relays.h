@@ -7,7 +7,7 @@
 #include "../engine/comm/executors.h"
 #include "../engine/calls/create.h"
 #include "../engine/calls/wait.h"
-#include "../host/arena.h"
+#include "../offload/arena.h"
 #include "../wiring/wiring.h"
 #include "nbcoll/schedule.h"
 

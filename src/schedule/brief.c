@@ -10,30 +10,31 @@ static int nbcolli_brief_reaches(nbcoll_region r, size_t most)
     return r.bytes <= most && r.at.offset <= UINT32_MAX;
 }
 
-uint64_t nbcolli_alike(const nbcoll_step_view *v, int ranks)
+uint64_t nbcolli_alike(const nbcoll_step_view *v, int rank, int ranks)
 {
     const nbcoll_part *first = v->parts;
     uint64_t readers = 0;
+    uint32_t others = 0;
 
-    if (v->grows != NBCOLL_START || v->part_count == 0 || first->region.bytes > NBCOLLI_CELL_INLINE ||
-        (ranks > 64 && v->part_count != (uint32_t)ranks - 1))
+    if (v->grows != NBCOLL_START || v->part_count == 0 || first->region.bytes > NBCOLLI_CELL_INLINE)
         return 0;
     for (uint32_t i = 0; i < v->part_count; i++) {
         const nbcoll_part *p = &v->parts[i];
-        if (p->number != first->number || p->region.at.offset != first->region.at.offset ||
-            p->region.at.buffer != first->region.at.buffer || p->region.bytes != first->region.bytes)
+        if (p->number != first->number || !nbcolli_is_region(&p->region, &first->region))
             return 0;
-        readers |= UINT64_C(1) << p->peer % 64;
+        readers |= nbcolli_reader_bit(p->peer, ranks);
     }
-    return ranks > 64 ? UINT64_MAX : readers;
+    for (int r = 0; r < ranks; r++)
+        others += r != rank && readers & nbcolli_reader_bit(r, ranks);
+    return others == v->part_count ? readers : 0;
 }
 
-uint32_t nbcolli_spread(const nbcoll_step_view *v, int ranks)
+uint32_t nbcolli_spread(const nbcoll_step_view *v, int rank, int ranks)
 {
     const nbcoll_part *first = v->parts;
 
     if (v->grows != NBCOLL_START || v->part_count == 0 || v->part_count != (uint32_t)ranks - 1 ||
-        first->region.bytes > NBCOLLI_CELL_INLINE || nbcolli_alike(v, ranks))
+        first->region.bytes > NBCOLLI_CELL_INLINE || nbcolli_alike(v, rank, ranks))
         return 0;
     for (uint32_t i = 0; i < v->part_count; i++) /* of one number: so no two are a reader's */
         if (v->parts[i].number != first->number || v->parts[i].region.bytes != first->region.bytes ||
@@ -43,12 +44,12 @@ uint32_t nbcolli_spread(const nbcoll_step_view *v, int ranks)
     return cells <= UINT8_MAX ? cells : 0;
 }
 
-static int nbcolli_brief_is_possible(const nbcoll_step_view *v, int ranks)
+static int nbcolli_brief_is_possible(const nbcoll_step_view *v, int rank, int ranks)
 {
     switch (v->kind) {
     case NBCOLL_EXPOSE:
-        return nbcolli_spread(v, ranks) ||
-               (nbcolli_alike(v, ranks) && nbcolli_brief_reaches(v->parts->region, SIZE_MAX));
+        return nbcolli_spread(v, rank, ranks) ||
+               (nbcolli_alike(v, rank, ranks) && nbcolli_brief_reaches(v->parts->region, SIZE_MAX));
     case NBCOLL_FETCH: return nbcolli_brief_reaches(v->write, NBCOLLI_CELL_INLINE);
     case NBCOLL_FETCH_REDUCE:
         return v->reduction.op < NBCOLL_OP_COUNT && nbcolli_brief_reaches(v->write, NBCOLLI_CELL_INLINE);
@@ -69,6 +70,6 @@ int nbcolli_is_brief(const nbcoll_schedule *s)
     int is_brief = s->steps <= NBCOLLI_BRIEF_STEPS && !s->crossed && !nbcolli_has_blocks(s);
 
     for (nbcoll_step i = NBCOLL_END + 1; is_brief && i < s->steps; i++)
-        is_brief = nbcolli_brief_is_possible(&s->step[i], s->ranks);
+        is_brief = nbcolli_brief_is_possible(&s->step[i], s->rank, s->ranks);
     return is_brief;
 }

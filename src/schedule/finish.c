@@ -108,7 +108,7 @@ static void nbcolli_finish_share(nbcoll_schedule *s, nbcoll_step i)
     const nbcoll_step_view *v = &s->step[i];
     s->shared |= v->kind == NBCOLL_EXPOSE || v->kind == NBCOLL_FETCH || v->kind == NBCOLL_FETCH_REDUCE;
     if (v->kind == NBCOLL_EXPOSE && (v->grows == NBCOLL_START || v->grows == i)) {
-        uint32_t spread = nbcolli_spread(v, s->ranks);
+        uint32_t spread = nbcolli_spread(v, s->rank, s->ranks);
         s->cells++;
         s->shown += v->part_count;
         s->wide += spread ? spread : 1;

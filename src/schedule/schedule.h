@@ -136,16 +136,31 @@ static inline int nbcolli_has_blocks(const nbcoll_schedule *s)
            extent[NBCOLL_BUFFER_RECV_PACKED];
 }
 
+/* Are they the same bytes? */
+static inline int nbcolli_is_region(const nbcoll_region *r, const nbcoll_region *s)
+{
+    return r->at.buffer == s->at.buffer && r->at.offset == s->at.offset && r->bytes == s->bytes;
+}
+
 /* Is it brief? */
 int nbcolli_is_brief(const nbcoll_schedule *s);
 
-/* Of an EXPOSE of a schedule for so many ranks: who reads, a bit for each rank modulo 64, if all of them get the same
- * bytes as the same part, so few that a cell holds them, and if, of more than 64 ranks, all others read. Else 0. */
-uint64_t nbcolli_alike(const nbcoll_step_view *v, int ranks);
+/* A rank's bit in what says who reads an exposure: its own, or, with more than 64 ranks, that of a few neighbours. */
+static inline uint64_t nbcolli_reader_bit(int rank, int ranks)
+{
+    int shift = 0;
+    while ((ranks - 1) >> shift >= 64)
+        shift++;
+    return UINT64_C(1) << (rank >> shift);
+}
 
-/* Of an EXPOSE of a schedule for so many ranks that shows each other rank bytes of its own, so few that a cell holds
- * them, and to all of them as many, as the same part: over how many cells these can be spread. Else 0. */
-uint32_t nbcolli_spread(const nbcoll_step_view *v, int ranks);
+/* Of an EXPOSE of a schedule for this rank of so many: the bits of those who read, if all of them get the same bytes as
+ * the same part, so few that a cell holds them, and no other rank has one of the bits. Else 0. */
+uint64_t nbcolli_alike(const nbcoll_step_view *v, int rank, int ranks);
+
+/* Of an EXPOSE of a schedule for this rank of so many that shows each other rank bytes of its own, so few that a cell
+ * holds them, and to all of them as many, as the same part: over how many cells these can be spread. Else 0. */
+uint32_t nbcolli_spread(const nbcoll_step_view *v, int rank, int ranks);
 
 /* Of a spread exposure: 2 to the power of this many parts of so many bytes each lie in 64 bytes of a cell, aligned as a
  * kernel may want; or one, which may have more. */

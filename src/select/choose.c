@@ -182,8 +182,8 @@ static nbcoll_status nbcolli_choose_read(const nbcoll_terms *terms, const nbcoll
         return NBCOLL_ERR_CONFIG;
     if ((unsigned)args->operation >= NBCOLL_OPERATION_COUNT)
         return NBCOLL_ERR_ARGUMENT;
-    if (!t->eager)
-        t->eager = NBCOLLI_USUAL_EAGER;
+    if (!t->between.eager)
+        t->between.eager = NBCOLLI_USUAL_EAGER;
     return t->ranks < 1 ? NBCOLL_ERR_RANK : NBCOLL_OK;
 }
 

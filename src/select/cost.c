@@ -309,11 +309,10 @@ static void nbcolli_cost_know_domains(nbcolli_cost_call *c, const nbcoll_terms *
 static nbcolli_cost_call nbcolli_cost_of(const nbcoll_terms *t)
 {
     const nbcoll_nodes *nodes = t->nodes;
-    const nbcoll_level one = {t->alpha_ns, t->overhead_ns, t->beta_ps, t->get_ns, t->fetch_ns, t->eager_ps, t->gap_ns,
-                              t->eager};
-    nbcolli_cost_call c = {.between = nbcolli_cost_level_of(&one),
-                           .gamma = t->gamma_ps ? t->gamma_ps : t->beta_ps,
-                           .copy = t->copy_ps ? t->copy_ps : t->gamma_ps ? t->gamma_ps : t->beta_ps,
+    const nbcoll_level between = nbcolli_level_known(t->between);
+    nbcolli_cost_call c = {.between = nbcolli_cost_level_of(&between),
+                           .gamma = between.gamma_ps,
+                           .copy = between.copy_ps,
                            .table = (nbcolli_cost_time)t->table_ns * 1000,
                            .credits = t->credits,
                            .shelf = t->shelf,

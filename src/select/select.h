@@ -19,6 +19,15 @@ nbcoll_status nbcolli_select(const nbcoll_terms *terms, const nbcoll_args *args,
 /* Does a call of these complete arguments, of so many bytes, fit the rule? */
 int nbcolli_rule_fits(const nbcoll_rule *rule, const nbcoll_terms *terms, nbcoll_operation operation, size_t bytes);
 
+/* With the prices that stand for those that are 0. */
+static inline nbcoll_level nbcolli_level_known(nbcoll_level l)
+{
+    l.gamma_ps = l.gamma_ps ? l.gamma_ps : l.beta_ps;
+    l.copy_ps = l.copy_ps ? l.copy_ps : l.gamma_ps;
+    l.fetch_ns = l.fetch_ns ? l.fetch_ns : l.get_ns;
+    return l;
+}
+
 /* A number that differs (but for one chance in 2^32) when the rules do; 0 when there are none. */
 uint32_t nbcolli_rules_hash(const nbcoll_rule *rules, size_t n);
 

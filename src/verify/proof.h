@@ -4,7 +4,7 @@
 #ifndef NBCOLLI_VERIFY_PROOF_H
 #define NBCOLLI_VERIFY_PROOF_H
 
-#include "../host/arena.h"
+#include "../offload/arena.h"
 #include "../schedule/schedule.h"
 #include "nbcoll/verify.h"
 

@@ -4,7 +4,7 @@
 #define NBCOLLI_VERIFY_WIRINGS_H
 
 #include "nbcoll/verify.h"
-#include "../host/arena.h"
+#include "../offload/arena.h"
 
 /* Are these the wirings of so many ranks? */
 nbcoll_status nbcolli_wirings_check(const nbcoll_wiring *const wirings[], int ranks);

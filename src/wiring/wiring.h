@@ -4,7 +4,7 @@
 #define NBCOLLI_WIRING_H
 
 #include "nbcoll/relay.h"
-#include "../host/arena.h"
+#include "../offload/arena.h"
 
 #define NBCOLLI_WIRING_PORTS 2 /* where 0 is asked for */
 

@@ -74,7 +74,8 @@ static void mailbox_open(mailbox *m, int rank, mailbox *peer)
         (mailbox){.base = {.transport = &mailbox_table,
                            .rank = rank,
                            .ranks = 2,
-                           .limits = {.size = sizeof(nbcoll_limits), .payload = 256, .alpha_ns = 1000, .beta_ps = 100}},
+                           .limits = {.size = sizeof(nbcoll_limits), .payload = 256,
+                                      .price = {.alpha_ns = 1000, .beta_ps = 100}}},
                   .peer = peer,
                   .in_end = &m->in};
 }

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "../verify/native.h"
+#include "nbcoll/verify.h"
 #include "play.h"
 #include "world.h"
 

@@ -49,7 +49,7 @@ static void what_all_readers_get_stands_in_the_cell_once(void **state)
             EXPECT(OK, nbcoll_ibcast(data[r], bytes, NBCOLL_BYTE, 0, w.comm[r], &request[r]));
         world_finish(&w, RANKS, request);
         assert_int_equal(is_spoilt(w.comm[0], tag), bytes <= MOST);
-        assert_int_equal(nbcolli_cell_at(w.comm[0], tag, 0, 0)->kind == NBCOLLI_ALIKE, bytes <= MOST);
+        assert_int_equal(nbcolli_cell_at(w.comm[0], tag, 0, 0)->kind == NBCOLLI_INLINED, bytes <= MOST);
         for (int r = 0; r < RANKS; r++)
             for (size_t i = 0; i < sizeof data[r]; i++)
                 assert_int_equal(data[r][i], r && i >= bytes ? 0 : bytes + 1);
@@ -112,11 +112,55 @@ static void a_reader_takes_nothing_that_is_for_others(void **state)
         EXPECT(OK, nbcoll_schedule_free(schedule[r]));
 }
 
+/* ---- many ranks ------------------------------------------------------------------------------------------------- */
+
+enum { MANY = 130 }; /* four of which share a bit */
+
+static int all_share(void *user, int peer)
+{
+    (void)user;
+    (void)peer;
+    return 1;
+}
+
+/* Who is said to read what `rank` shows those from `first` to `last`. */
+static uint64_t readers_of(int rank, int first, int last)
+{
+    nbcoll_builder_config config = {.size = sizeof config, .rank = rank, .ranks = MANY, .cells = 8,
+                                    .shares = all_share};
+    nbcoll_part parts[MANY];
+    nbcoll_schedule *s;
+    nbcoll_builder *b;
+    size_t n = 0;
+
+    for (int reader = first; reader <= last; reader++)
+        if (reader != rank)
+            parts[n++] = (nbcoll_part){reader, 0, nbcoll_span(nbcoll_at((nbcoll_addr){NBCOLL_BUFFER_SEND, 0}, 0), 8)};
+    EXPECT(OK, nbcoll_builder_open(&config, &b));
+    nbcoll_add_expose(b, n, parts);
+    EXPECT(OK, nbcoll_builder_finish(b, &s));
+    uint64_t readers = nbcolli_alike(&s->step[NBCOLL_END + 1], rank, MANY);
+    EXPECT(OK, nbcoll_schedule_free(s));
+    return readers;
+}
+
+static void ranks_that_share_a_bit_read_all_or_none(void **state)
+{
+    (void)state;
+    assert_int_equal(readers_of(4, 4, 7), 1 << 1);
+    assert_int_equal(readers_of(0, 4, 11), 3 << 1);
+    assert_int_equal(readers_of(4, 4, 6), 0);
+    assert_int_equal(readers_of(0, 4, 6), 0);
+    assert_int_equal(readers_of(9, 0, MANY - 1), (UINT64_C(1) << 33) - 1);
+    assert_int_equal(readers_of(0, 128, 129), UINT64_C(1) << 32); /* the last bit is that of two */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_all_readers_get_stands_in_the_cell_once),
         cmocka_unit_test(a_reader_takes_nothing_that_is_for_others),
+        cmocka_unit_test(ranks_that_share_a_bit_read_all_or_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,7 @@ static void scatters(world *w, int root, size_t bytes, uint32_t cells)
     world_finish(w, RANKS, request);
     int is_spread = bytes <= MOST && taken(bytes) <= cells;
     assert_int_equal(is_spoilt(w->comm[root], tag), is_spread);
-    assert_int_equal(nbcolli_cell_at(w->comm[root], tag, root, 0)->kind == NBCOLLI_SPREAD, is_spread);
+    assert_int_equal(nbcolli_cell_at(w->comm[root], tag, root, 0)->kind == NBCOLLI_INLINED, is_spread);
     for (int r = 0; r < RANKS; r++)
         assert_memory_equal(got[r], data + (size_t)r * bytes, bytes);
 }

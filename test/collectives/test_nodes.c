@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "nbcoll/verify.h"
 #include "world.h"
 
 enum { MOST = 12, COUNT = 300 }; /* more bytes than a cell holds */

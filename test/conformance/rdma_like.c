@@ -327,8 +327,8 @@ static void peer_limits(nbcoll_endpoint *ep, int peer, nbcoll_limits *out)
 {
     int is_even = (ep->rank - peer) % 2 == 0;
     out->payload += is_even ? 512 : 0;
-    out->get_ns = is_even ? 2000 : 500;
-    out->put_ns = 1000;
+    out->price.get_ns = is_even ? 2000 : 500;
+    out->price.put_ns = 1000;
 }
 
 static void reason(nbcoll_endpoint *ep, int peer, nbcoll_transport_error *out)

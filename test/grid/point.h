@@ -5,6 +5,7 @@
 #define POINT_H
 
 #include "nbcoll/select.h"
+#include "nbcoll/verify.h"
 #include "pairs.h"
 
 enum { POINT_RANKS_MOST = 16, POINT_TEXT = 200 };

@@ -186,21 +186,21 @@ static void algorithms_by_nodes_are_chosen_where_messages_between_nodes_are_dear
     (void)state;
     joined_open_contexts(&j, nodes, &sharing, NULL, &contexts);
     for (int r = 0; r < RANKS; r++) {
-        j.w.endpoint[r]->limits.alpha_ns = 50000;
-        j.w.endpoint[r]->limits.overhead_ns = 50000;
-        j.near[r]->limits.gap_ns = 10;
-        j.near[r]->limits.fetch_ns = 20;
+        j.w.endpoint[r]->limits.price.alpha_ns = 50000;
+        j.w.endpoint[r]->limits.price.overhead_ns = 50000;
+        j.near[r]->limits.price.gap_ns = 10;
+        j.near[r]->limits.price.fetch_ns = 20;
         EXPECT(OK, joined_icreate(&j, r, NULL, &request[r]));
     }
     world_finish(&j.w, RANKS, request);
     for (int r = 0; r < RANKS; r++) {
         nbcoll_terms terms = {.size = sizeof terms};
         EXPECT(OK, nbcoll_comm_terms(j.w.comm[r], &terms));
-        assert_int_equal(terms.alpha_ns, 50000);
-        assert_int_equal(terms.inside.alpha_ns, j.near[r]->limits.alpha_ns);
+        assert_int_equal(terms.between.alpha_ns, 50000);
+        assert_int_equal(terms.inside.alpha_ns, j.near[r]->limits.price.alpha_ns);
         assert_int_equal(terms.inside.gap_ns, 10);
         assert_int_equal(terms.inside.fetch_ns, 20);
-        assert_int_equal(terms.gap_ns, 0);
+        assert_int_equal(terms.between.gap_ns, 0);
         EXPECT(OK, nbcoll_ibcast(&value[r], 1, NBCOLL_INT32, 0, j.w.comm[r], &request[r]));
         assert_string_equal(ran, "bcast/hierarchical");
     }

@@ -11,6 +11,7 @@
 
 #include "by_nodes.h"
 #include "nbcoll/select.h"
+#include "nbcoll/verify.h"
 #include "operation.h"
 #include "tally.h"
 

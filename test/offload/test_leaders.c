@@ -10,6 +10,7 @@
 #include "by_nodes.h"
 #include "nbcoll/driver.h"
 #include "nbcoll/select.h"
+#include "nbcoll/verify.h"
 
 enum { RANKS = 6, ROUNDS = 60, COUNT = 40, AT_A_TIME = 3 };
 

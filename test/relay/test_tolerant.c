@@ -219,8 +219,8 @@ static nbcoll_choice chosen(nbcoll_operation operation, const nbcoll_terms *term
 
 static nbcoll_terms terms_of(int ranks, uint32_t flags)
 {
-    return (nbcoll_terms){.size = sizeof(nbcoll_terms), .ranks = ranks, .flags = flags, .alpha_ns = 300,
-                          .beta_ps = 80, .overhead_ns = 60, .large = NBCOLL_BY_COST};
+    return (nbcoll_terms){.size = sizeof(nbcoll_terms), .ranks = ranks, .flags = flags,
+                          .between = {.alpha_ns = 300, .beta_ps = 80, .overhead_ns = 60}, .large = NBCOLL_BY_COST};
 }
 
 static void a_communicator_that_asks_gets_one_by_cost_by_size_and_in_shared_memory(void **state)

@@ -285,9 +285,10 @@ static void a_communicator_tells_its_terms(void **state)
     open_with_own(&w, (nbcoll_rule){.algorithm = &own, .arity = 3});
     EXPECT(OK, nbcoll_comm_terms(w.comm[2], &terms));
     assert_int_equal(terms.ranks, RANKS);
-    assert_true(terms.alpha_ns > 0 && terms.beta_ps > 0 && terms.overhead_ns > 0); /* loopback's */
+    const nbcoll_level *l = &terms.between;
+    assert_true(l->alpha_ns > 0 && l->beta_ps > 0 && l->overhead_ns > 0); /* loopback's */
     assert_true(terms.large == NBCOLL_BY_COST);
-    assert_true(terms.eager > 0 && terms.eager <= ((nbcoll_comm_config)NBCOLL_COMM_DEFAULTS).eager);
+    assert_true(terms.between.eager > 0 && terms.between.eager <= ((nbcoll_comm_config)NBCOLL_COMM_DEFAULTS).eager);
     assert_int_equal(terms.credits, NBCOLL_CREDITS);
     assert_int_equal(terms.rule_count, 1);
     assert_int_equal(terms.rules[0].arity, 3);
@@ -306,15 +307,15 @@ static void the_dearest_price_of_handling_a_byte_is_agreed_on(void **state)
     world w;
     (void)state;
     world_open_contexts(&w, 2, NULL, NULL);
-    w.endpoint[0]->limits.gamma_ps = 40;
-    w.endpoint[1]->limits.gamma_ps = 0;
-    w.endpoint[1]->limits.beta_ps = 150;
+    w.endpoint[0]->limits.price.gamma_ps = 40;
+    w.endpoint[1]->limits.price.gamma_ps = 0;
+    w.endpoint[1]->limits.price.beta_ps = 150;
     for (int r = 0; r < 2; r++)
         EXPECT(OK, nbcoll_comm_icreate(w.context[r], w.endpoint[r], NULL, &w.comm[r], &q[r]));
     world_finish(&w, 2, q);
     for (int r = 0; r < 2; r++) {
         EXPECT(OK, nbcoll_comm_terms(w.comm[r], &terms));
-        assert_int_equal(terms.gamma_ps, 150);
+        assert_int_equal(terms.between.gamma_ps, 150);
     }
     world_close(&w);
 }
@@ -328,21 +329,21 @@ static void prices_of_copying_and_shared_interfaces_are_agreed_on(void **state)
     (void)state;
     world_open_contexts(&w, 3, NULL, NULL);
     for (int r = 0; r < 3; r++) {
-        w.endpoint[r]->limits.gamma_ps = 90;
-        w.endpoint[r]->limits.copy_ps = r == 1 ? 0 : 40;
+        w.endpoint[r]->limits.price.gamma_ps = 90;
+        w.endpoint[r]->limits.price.copy_ps = r == 1 ? 0 : 40;
         w.endpoint[r]->limits.interfaces = (uint32_t[]){2, 0, 4}[r];
-        w.endpoint[r]->limits.gap_ns = 100 * (uint32_t)r;
-        w.endpoint[r]->limits.fetch_ns = r == 1 ? 70 : 0;
+        w.endpoint[r]->limits.price.gap_ns = 100 * (uint32_t)r;
+        w.endpoint[r]->limits.price.fetch_ns = r == 1 ? 70 : 0;
     }
     for (int r = 0; r < 3; r++)
         EXPECT(OK, nbcoll_comm_icreate(w.context[r], w.endpoint[r], NULL, &w.comm[r], &q[r]));
     world_finish(&w, 3, q);
     for (int r = 0; r < 3; r++) {
         EXPECT(OK, nbcoll_comm_terms(w.comm[r], &terms));
-        assert_int_equal(terms.copy_ps, 90);
+        assert_int_equal(terms.between.copy_ps, 90);
         assert_int_equal(terms.interfaces, 2);
-        assert_int_equal(terms.gap_ns, 200);
-        assert_int_equal(terms.fetch_ns, 70);
+        assert_int_equal(terms.between.gap_ns, 200);
+        assert_int_equal(terms.between.fetch_ns, 70);
     }
     world_close(&w);
 }

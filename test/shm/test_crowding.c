@@ -54,7 +54,7 @@ static void open_bound(int rank, void *user)
     config.rank = rank;
     CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&config, &ep));
     CHECK(ep->limits.ranks_per_core == p->turns[rank]);
-    CHECK((ep->limits.alpha_ns > 1000) == (p->turns[rank] > 1));
+    CHECK((ep->limits.price.alpha_ns > 1000) == (p->turns[rank] > 1));
     nbcoll_endpoint_close(ep);
 }
 

@@ -31,8 +31,8 @@ static void fake_make(struct fake *f, uint32_t flags)
     f->home->segment = (unsigned char *)f->front;
     f->end->home = f->home;
     f->end->flags = flags;
-    f->end->base.limits.beta_ps = 130;
-    f->end->base.limits.get_ns = 900;
+    f->end->base.limits.price.beta_ps = 130;
+    f->end->base.limits.price.get_ns = 900;
 }
 
 static void fake_free(struct fake *f)
@@ -99,8 +99,8 @@ static void prices_follow_the_way_that_is_chosen(void **state)
         struct fake f;
         fake_make(&f, cases[i].flags);
         fake_finds(&f, cases[i].ns);
-        assert_in_range(f.end->base.limits.beta_ps, cases[i].beta_ps - 1, cases[i].beta_ps + 1);
-        assert_in_range(f.end->base.limits.get_ns, cases[i].get_ns - 3, cases[i].get_ns + 3);
+        assert_in_range(f.end->base.limits.price.beta_ps, cases[i].beta_ps - 1, cases[i].beta_ps + 1);
+        assert_in_range(f.end->base.limits.price.get_ns, cases[i].get_ns - 3, cases[i].get_ns + 3);
         fake_free(&f);
     }
 }
@@ -136,8 +136,8 @@ static void open_and_tell(int rank, void *user)
     config.host = config.host ? &host : NULL;
     CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&config, &ep));
     const struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
-    p->of[rank] =
-        (struct choice){e->by_pieces, e->by_cma, e->meets_from, e->shelf_part, ep->limits.beta_ps, ep->limits.get_ns};
+    const nbcoll_level *l = &ep->limits.price;
+    p->of[rank] = (struct choice){e->by_pieces, e->by_cma, e->meets_from, e->shelf_part, l->beta_ps, l->get_ns};
     nbcoll_endpoint_close(ep);
 }
 

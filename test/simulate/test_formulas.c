@@ -115,23 +115,19 @@ static nbcoll_terms terms_of(const machine *m, int ranks, const nbcoll_nodes *no
                       .ranks = ranks,
                       .shared = !m->node,
                       .large = NBCOLL_BY_COST,
-                      .alpha_ns = (uint32_t)link->latency,
-                      .beta_ps = (uint32_t)link->byte,
-                      .overhead_ns = post_of(m, link),
-                      .gamma_ps = (uint32_t)m->model.copy,
-                      .eager = m->model.eager,
-                      .fetch_ns = (uint32_t)inside->latency,
-                      .eager_ps = is_between ? 0 : (uint32_t)m->model.copy,
+                      .between = level_of(m, link),
                       .nodes = nodes,
                       .nodes_share = 1,
-                      .interfaces = m->model.interfaces,
-                      .gap_ns = m->model.interfaces ? (uint32_t)link->gap : 0};
+                      .interfaces = m->model.interfaces};
+    t.between.gamma_ps = (uint32_t)m->model.copy;
+    t.between.fetch_ns = (uint32_t)inside->latency;
+    t.between.gap_ns *= m->model.interfaces != 0;
     t.inside = level_of(m, inside);
     if (m->domain)
         t.domain = level_of(m, &m->model.domain);
     if (m->model.cores) {
         t.ranks_per_core = ((uint32_t)ranks + m->model.cores - 1) / m->model.cores;
-        uint32_t *const work[] = {&t.overhead_ns, &t.beta_ps, &t.gamma_ps, &t.eager_ps};
+        uint32_t *const work[] = {&t.between.overhead_ns, &t.between.beta_ps, &t.between.gamma_ps, &t.between.eager_ps};
         for (size_t i = 0; i < LENGTH(work); i++)
             *work[i] *= t.ranks_per_core;
     }

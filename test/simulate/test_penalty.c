@@ -51,9 +51,9 @@ static uint64_t time_of(const struct machine *m, const nbcoll_choice *c, int P, 
 static nbcoll_choice choice_of(const struct machine *m, nbcoll_operation operation, int P, size_t count)
 {
     size_t counts[128];
-    nbcoll_terms terms = {.size = sizeof terms, .ranks = P, .alpha_ns = m->alpha_ns, .beta_ps = m->beta_ps,
-                          .overhead_ns = m->overhead_ns, .gamma_ps = m->gamma_ps, .eager = eager,
-                          .large = NBCOLL_BY_COST};
+    nbcoll_terms terms = {.size = sizeof terms, .ranks = P, .large = NBCOLL_BY_COST,
+                          .between = {.alpha_ns = m->alpha_ns, .beta_ps = m->beta_ps, .overhead_ns = m->overhead_ns,
+                                      .gamma_ps = m->gamma_ps, .eager = eager}};
     nbcoll_args a = {.size = sizeof a, .operation = operation, .count = count, .reduction = {NBCOLL_BYTE, NBCOLL_BXOR},
                      .counts = counts};
     nbcoll_choice c = {.size = sizeof c};

@@ -35,9 +35,9 @@ static uint32_t wrong(uint32_t price, uint64_t *random)
 static nbcoll_terms terms_of(const cluster *on, uint64_t *random)
 {
     nbcoll_terms t = on->terms;
-    uint32_t *const price[] = {&t.alpha_ns,        &t.beta_ps,        &t.overhead_ns,        &t.gamma_ps,
-                               &t.copy_ps,         &t.fetch_ns,       &t.gap_ns,             &t.inside.alpha_ns,
-                               &t.inside.beta_ps,  &t.inside.fetch_ns, &t.inside.overhead_ns};
+    uint32_t *const price[] = {&t.between.alpha_ns, &t.between.beta_ps,  &t.between.overhead_ns, &t.between.gamma_ps,
+                               &t.between.copy_ps,  &t.between.fetch_ns, &t.between.gap_ns,      &t.inside.alpha_ns,
+                               &t.inside.beta_ps,   &t.inside.fetch_ns,  &t.inside.overhead_ns};
     for (size_t i = 0; i < LENGTH(price); i++)
         *price[i] = wrong(*price[i], random);
     return t;

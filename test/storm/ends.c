@@ -206,19 +206,19 @@ static nbcoll_limits limits_of(const end *e)
     unsigned groups = e->storm->plan.net[e->number].groups; /* a key is as long where nothing can be got or put */
     return (nbcoll_limits){.size = sizeof(nbcoll_limits),
                            .payload = n->payload,
-                           .alpha_ns = e->number == HOME ? 1000 : 300,
-                           .beta_ps = 200,
-                           .overhead_ns = 100,
-                           .get_ns = (uint32_t)(seed % 3 * 800),
-                           .put_ns = (uint32_t)(seed / 3 % 3 * 800),
-                           .gamma_ps = 200,
-                           .eager_ps = 200,
+                           .price = {.alpha_ns = e->number == HOME ? 1000 : 300,
+                                     .beta_ps = 200,
+                                     .overhead_ns = 100,
+                                     .get_ns = (uint32_t)(seed % 3 * 800),
+                                     .put_ns = (uint32_t)(seed / 3 % 3 * 800),
+                                     .gamma_ps = 200,
+                                     .copy_ps = 100,
+                                     .eager_ps = 200},
                            .key_bytes = groups & (HAS_GET | HAS_PUT) ? n->key_bytes : 0,
                            .channels = n->groups & HAS_LINES ? n->channels : 0,
                            .receives = n->groups & HAS_BOUND ? n->room : 0,
-                           .ranks_per_core = e->storm->plan.is_bare ? 2 : (uint32_t)(seed / 9 % 3), /* 2: no spins */
-                           .shelf = n->shelf,
-                           .copy_ps = 100};
+                            .ranks_per_core = e->storm->plan.is_bare ? 2 : (uint32_t)(seed / 9 % 3), /* 2: no spins */
+                            .shelf = n->shelf};
 }
 
 static void wire_make(storm *s)

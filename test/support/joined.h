@@ -4,6 +4,7 @@
 #define JOINED_H
 
 #include "nbcoll/nodes.h"
+#include "nbcoll/verify.h"
 #include "world.h"
 
 enum { JOINED_NODES = 16 };

@@ -13,9 +13,11 @@
 #include "algorithms.h"
 #include "nbcoll/select.h"
 #include "nbcoll/split.h"
+#include "nbcoll/verify.h"
 
-static const nbcoll_terms by_cost = {.size = sizeof by_cost, .ranks = 4, .alpha_ns = 1000, .beta_ps = 500,
-                                     .overhead_ns = 100, .large = NBCOLL_BY_COST};
+static const nbcoll_terms by_cost = {.size = sizeof by_cost, .ranks = 4,
+                                     .between = {.alpha_ns = 1000, .beta_ps = 500, .overhead_ns = 100},
+                                     .large = NBCOLL_BY_COST};
 
 static nbcoll_args call(nbcoll_operation operation, size_t count, int ranks)
 {
@@ -87,11 +89,11 @@ static void handling_a_byte_and_getting_have_prices_of_their_own(void **state)
 {
     nbcoll_terms terms = by_cost;
     (void)state;
-    terms.gamma_ps = 2000;
-    terms.get_ns = 700;
+    terms.between.gamma_ps = 2000;
+    terms.between.get_ns = 700;
     assert_int_equal(predicted(terms, NBCOLL_OPERATION_REDUCE, "binomial", 100, 2), 1000 + 200 + 800 / 2 + 800 * 2);
     assert_int_equal(predicted(terms, NBCOLL_OPERATION_BCAST, "flat", 1000, 2), 3 * (1000 + 200) + 700 + 8000 / 2);
-    terms.eager = 8000;
+    terms.between.eager = 8000;
     assert_int_equal(predicted(terms, NBCOLL_OPERATION_BCAST, "flat", 1000, 2), 1000 + 200 + 8000 / 2);
 }
 
@@ -102,10 +104,10 @@ static void what_others_read_of_a_result_in_shared_memory_is_dear_to_write_again
     nbcoll_terms terms = by_cost;
     (void)state;
     terms.ranks = 2;
-    terms.alpha_ns = 350;
-    terms.beta_ps = 130;
-    terms.gamma_ps = 40;
-    terms.overhead_ns = 60;
+    terms.between.alpha_ns = 350;
+    terms.between.beta_ps = 130;
+    terms.between.gamma_ps = 40;
+    terms.between.overhead_ns = 60;
     for (size_t count = 1 << 15; count <= 1 << 20; count *= 2) {
         terms.shared = 1;
         assert_string_equal(choice_of(&terms, NBCOLL_OPERATION_ALLREDUCE, count).algorithm->name, "recursive_doubling");
@@ -122,11 +124,11 @@ static void crowded_ranks_choose_what_takes_one_hop(void **state)
     terms.shared = 1;
     for (unsigned turns = 2; turns <= 8; turns *= 2) {
         terms.ranks = 2 * (int)turns;
-        terms.alpha_ns = 5000 * turns;
-        terms.beta_ps = 130 * turns;
-        terms.gamma_ps = 40 * turns;
-        terms.overhead_ns = 60 * turns;
-        terms.get_ns = 900 * turns;
+        terms.between.alpha_ns = 5000 * turns;
+        terms.between.beta_ps = 130 * turns;
+        terms.between.gamma_ps = 40 * turns;
+        terms.between.overhead_ns = 60 * turns;
+        terms.between.get_ns = 900 * turns;
         assert_string_equal(choice_of(&terms, NBCOLL_OPERATION_BARRIER, 0).algorithm->name, "slots");
         assert_string_equal(choice_of(&terms, NBCOLL_OPERATION_BCAST, 1).algorithm->name, "slots");
         assert_string_equal(choice_of(&terms, NBCOLL_OPERATION_ALLREDUCE, 1).algorithm->name, "slots");
@@ -136,8 +138,9 @@ static void crowded_ranks_choose_what_takes_one_hop(void **state)
 /* By the prices of eight ranks on two cores the root that combines alone has a core for itself. */
 static void what_one_rank_does_alone_is_priced_without_its_cores_other_ranks(void **state)
 {
-    nbcoll_terms terms = {.size = sizeof terms, .ranks = 8, .alpha_ns = 20000, .beta_ps = 520, .overhead_ns = 240,
-                          .gamma_ps = 160, .eager_ps = 720, .get_ns = 3600, .eager = 4096, .shelf = 4 << 20,
+    nbcoll_terms terms = {.size = sizeof terms, .ranks = 8, .shelf = 4 << 20,
+                          .between = {.alpha_ns = 20000, .beta_ps = 520, .overhead_ns = 240, .gamma_ps = 160,
+                                      .eager_ps = 720, .get_ns = 3600, .eager = 4096},
                           .shared = 1, .large = NBCOLL_BY_COST};
     (void)state;
     for (size_t count = 100000; count <= 4000000; count *= 2) { /* of bytes: double */
@@ -161,8 +164,9 @@ static void what_one_rank_does_alone_is_priced_without_its_cores_other_ranks(voi
  * readers, which is one more turn of its core. */
 static void different_parts_go_by_cells_where_these_are_cheaper(void **state)
 {
-    nbcoll_terms terms = {.size = sizeof terms, .ranks = 4, .alpha_ns = 10182, .beta_ps = 85, .overhead_ns = 60,
-                          .eager_ps = 180, .get_ns = 900, .fetch_ns = 900, .eager = 4096, .shelf = 4 << 20,
+    nbcoll_terms terms = {.size = sizeof terms, .ranks = 4, .shelf = 4 << 20,
+                          .between = {.alpha_ns = 10182, .beta_ps = 85, .overhead_ns = 60, .eager_ps = 180,
+                                      .get_ns = 900, .fetch_ns = 900, .eager = 4096},
                           .shared = 1, .large = NBCOLL_BY_COST};
     static const nbcoll_operation parts[] = {NBCOLL_OPERATION_SCATTER, NBCOLL_OPERATION_ALLTOALL};
     static const nbcoll_operation alike[] = {NBCOLL_OPERATION_BCAST, NBCOLL_OPERATION_GATHER,
@@ -188,7 +192,8 @@ static void different_parts_go_by_cells_where_these_are_cheaper(void **state)
 static void a_table_of_parts_costs_what_the_terms_say(void **state)
 {
     static const uint32_t tables[] = {0, 300, 1300};
-    nbcoll_terms terms = {.size = sizeof terms, .ranks = 4, .alpha_ns = 350, .beta_ps = 130, .overhead_ns = 60,
+    nbcoll_terms terms = {.size = sizeof terms, .ranks = 4,
+                          .between = {.alpha_ns = 350, .beta_ps = 130, .overhead_ns = 60},
                           .shared = 1, .large = NBCOLL_BY_COST};
     const nbcoll_algorithm *of_parts = nbcoll_algorithm_find(NBCOLL_OPERATION_ALLTOALL, "slots"),
                            *of_one = nbcoll_algorithm_find(NBCOLL_OPERATION_ALLGATHER, "slots");
@@ -246,7 +251,7 @@ static void costs_beyond_all_numbers_are_the_greatest_number(void **state)
     nbcoll_args a = call(NBCOLL_OPERATION_BCAST, SIZE_MAX / 64, 4);
     uint64_t ns = 0;
     (void)state;
-    terms.beta_ps = UINT32_MAX;
+    terms.between.beta_ps = UINT32_MAX;
     assert_int_equal(nbcoll_predict(&terms, &a, small_one(NBCOLL_OPERATION_BCAST), &ns), NBCOLL_OK);
     assert_true(ns == UINT64_MAX);
     terms.ranks = INT_MAX;
@@ -313,7 +318,7 @@ static void exposures_compete_where_all_share_memory(void **state)
 {
     nbcoll_terms terms = by_cost;
     (void)state;
-    terms.get_ns = 1500;
+    terms.between.get_ns = 1500;
     assert_string_not_equal(choice_of(&terms, NBCOLL_OPERATION_GATHER, 1).algorithm->name, "slots");
     terms.shared = 1;
     assert_string_equal(choice_of(&terms, NBCOLL_OPERATION_GATHER, 1).algorithm->name, "slots");

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <nbcoll/select.h>
+#include <nbcoll/verify.h>
 
 static nbcoll_nodes *nodes_of(int room, int ranks)
 {
@@ -23,10 +24,12 @@ static nbcoll_nodes *nodes_of(int room, int ranks)
 /* Messages between nodes are ten times as dear as inside. */
 static nbcoll_terms terms_of(int ranks, const nbcoll_nodes *nodes)
 {
-    return (nbcoll_terms){.size = sizeof(nbcoll_terms), .ranks = ranks, .large = NBCOLL_BY_COST, .alpha_ns = 3000,
-                          .overhead_ns = 300, .beta_ps = 100, .eager = 16384, .nodes = nodes, .nodes_share = 1,
+    return (nbcoll_terms){.size = sizeof(nbcoll_terms), .ranks = ranks, .large = NBCOLL_BY_COST,
+                          .between = {.alpha_ns = 3000, .overhead_ns = 300, .beta_ps = 100, .gap_ns = 150,
+                                      .eager = 16384},
+                          .nodes = nodes, .nodes_share = 1,
                           .inside = {.alpha_ns = 300, .overhead_ns = 30, .beta_ps = 100, .eager = 16384},
-                          .interfaces = 1, .gap_ns = 150};
+                          .interfaces = 1};
 }
 
 static nbcoll_choice chosen(const nbcoll_terms *terms, nbcoll_operation operation, size_t count)
@@ -123,7 +126,7 @@ static void without_prices_inside_nodes_the_choice_is_that_of_one(void **state)
     nbcoll_terms by_nodes = terms_of(64, several), flat = terms_of(64, NULL);
     (void)state;
     by_nodes.inside.eager = 0;
-    flat.interfaces = by_nodes.interfaces = flat.gap_ns = by_nodes.gap_ns = 0;
+    flat.interfaces = by_nodes.interfaces = flat.between.gap_ns = by_nodes.between.gap_ns = 0;
     for (size_t count = 8; count < 1 << 20; count *= 16) {
         nbcoll_choice x = chosen(&by_nodes, NBCOLL_OPERATION_ALLGATHER, count);
         assert_ptr_equal(x.algorithm, chosen(&flat, NBCOLL_OPERATION_ALLGATHER, count).algorithm);

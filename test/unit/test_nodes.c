@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <nbcoll/schedule.h>
+#include <nbcoll/verify.h>
 
 #include "../../src/schedule/nodes.h"
 

@@ -13,6 +13,7 @@
 #include "algorithms.h"
 #include "../../src/schedule/schedule.h"
 #include "nbcoll/select.h"
+#include "nbcoll/verify.h"
 
 /* ---- arguments ------------------------------------------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "nbcoll/select.h"
+#include "nbcoll/verify.h"
 
 enum { RANKS = 24 };
 
@@ -27,8 +28,9 @@ static const nbcoll_host_op ordered = {.size = sizeof(nbcoll_host_op), .combine 
 static nbcoll_choice chosen(const nbcoll_nodes *nodes, const nbcoll_algorithm *named, nbcoll_op op, uint32_t flags)
 {
     const nbcoll_rule rule = {.algorithm = named};
-    nbcoll_terms terms = {.size = sizeof terms, .ranks = RANKS, .flags = flags, .alpha_ns = 1500, .beta_ps = 200,
-                          .overhead_ns = 200, .large = NBCOLL_BY_COST, .nodes = nodes, .nodes_share = 1,
+    nbcoll_terms terms = {.size = sizeof terms, .ranks = RANKS, .flags = flags,
+                          .between = {.alpha_ns = 1500, .beta_ps = 200, .overhead_ns = 200},
+                          .large = NBCOLL_BY_COST, .nodes = nodes, .nodes_share = 1,
                           .rules = &rule, .rule_count = 1};
     size_t counts[RANKS];
     nbcoll_args a = {.size = sizeof a, .operation = named->operation, .count = 9, .counts = counts,

@@ -572,9 +572,7 @@ nbcoll_status nbcoll_loopback_open(nbcoll_loopback *w, int rank, nbcoll_endpoint
         .ranks = w->config.ranks,
         .limits = {.size = sizeof(nbcoll_limits),
                    .payload = w->config.payload,
-                   .alpha_ns = 300,
-                   .beta_ps = 150,
-                   .overhead_ns = 100,
+                   .price = {.alpha_ns = 300, .beta_ps = 150, .overhead_ns = 100},
                    .key_bytes = NBCOLLI_LOOPBACK_KEY_BYTES,
                    .channels = NBCOLLI_LOOPBACK_CHANNELS},
     };

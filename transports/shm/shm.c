@@ -291,12 +291,12 @@ static void nbcolli_shm_end_prices(struct nbcolli_shm_end *e)
     limits->ranks_per_core = nbcolli_shm_ranks_per_core(e, e->base.rank);
     uint32_t turns = limits->ranks_per_core > 1 ? limits->ranks_per_core : 1;
     nbcolli_shm_choose(e);
-    limits->alpha_ns = turns > 1 ? 5000 * turns : 350;
-    limits->beta_ps *= turns;
-    limits->overhead_ns = 60 * turns;
-    limits->get_ns *= turns;
-    limits->gamma_ps = 40 * turns;
-    limits->eager_ps = 180 * turns;
+    limits->price.alpha_ns = turns > 1 ? 5000 * turns : 350;
+    limits->price.beta_ps *= turns;
+    limits->price.overhead_ns = 60 * turns;
+    limits->price.get_ns *= turns;
+    limits->price.gamma_ps = 40 * turns;
+    limits->price.eager_ps = 180 * turns;
     if (nbcolli_shm_look_around(e) && !(e->flags & NBCOLLI_SHM_LENDS))
         limits->shelf = nbcolli_shm_shelf(e->base.ranks);
 }
@@ -314,7 +314,7 @@ static nbcoll_status nbcolli_shm_end_make(const struct nbcolli_shm_boot *b, stru
         .rank = c->rank,
         .ranks = c->ranks,
         .limits = {.size = sizeof(nbcoll_limits), .payload = b->layout.payload, .key_bytes = 16,
-                   .channels = NBCOLLI_SHM_CHANNELS, .beta_ps = 130, .get_ns = 900},
+                   .channels = NBCOLLI_SHM_CHANNELS, .price = {.beta_ps = 130, .get_ns = 900}},
     };
     e->host = *b->host;
     e->os = b->os;

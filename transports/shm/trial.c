@@ -224,8 +224,8 @@ static void nbcolli_shm_choose_prices(struct nbcolli_shm_end *e, const uint64_t 
 {
     uint64_t start = nbcolli_shm_trial_at(ns, 0), whole = nbcolli_shm_trial_at(ns, 1 << 20);
 
-    e->base.limits.beta_ps = nbcolli_shm_within((whole - start) * 1000 >> 20, 10, 1000);
-    e->base.limits.get_ns = nbcolli_shm_within(start, 100, 10000);
+    e->base.limits.price.beta_ps = nbcolli_shm_within((whole - start) * 1000 >> 20, 10, 1000);
+    e->base.limits.price.get_ns = nbcolli_shm_within(start, 100, 10000);
 }
 
 void nbcolli_shm_choose(struct nbcolli_shm_end *e)

@@ -170,11 +170,11 @@ void nbcolli_verbs_agree(nbcolli_verbs_end *e, const nbcolli_verbs_place *all)
         agreed = nbcolli_verbs_dearest(agreed, all[rank].prices);
     if (!agreed.get_ns)
         return;
-    limits->alpha_ns = agreed.alpha_ns;
-    limits->beta_ps = agreed.beta_ps;
-    limits->get_ns = agreed.get_ns;
-    limits->put_ns = agreed.put_ns;
+    limits->price.alpha_ns = agreed.alpha_ns;
+    limits->price.beta_ps = agreed.beta_ps;
+    limits->price.get_ns = agreed.get_ns;
+    limits->price.put_ns = agreed.put_ns;
     uint64_t start = (uint64_t)agreed.alpha_ns + (agreed.get_ns < agreed.put_ns ? agreed.get_ns : agreed.put_ns);
-    uint64_t eager = start * 1000 / limits->eager_ps / 8 * 8;
+    uint64_t eager = start * 1000 / limits->price.eager_ps / 8 * 8;
     limits->payload = eager < 256 ? 256 : eager < e->payload ? eager : e->payload;
 }

@@ -107,13 +107,13 @@ static nbcoll_status nbcolli_verbs_settle(nbcolli_verbs_end *e, const nbcoll_ver
     /* Of the order of an InfiniBand card's, where nothing could be measured. */
     e->base.limits = (nbcoll_limits){.size = sizeof(nbcoll_limits),
                                      .payload = e->payload,
-                                     .alpha_ns = 2000,
-                                     .beta_ps = 100,
-                                     .overhead_ns = 300,
-                                     .get_ns = 3000,
-                                     .gamma_ps = 100,
-                                     .eager_ps = 200,
-                                     .put_ns = 3000};
+                                     .price = {.alpha_ns = 2000,
+                                               .beta_ps = 100,
+                                               .overhead_ns = 300,
+                                               .get_ns = 3000,
+                                               .gamma_ps = 100,
+                                               .eager_ps = 200,
+                                               .put_ns = 3000}};
     return NBCOLL_OK;
 }
 

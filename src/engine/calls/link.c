@@ -83,7 +83,8 @@ static void nbcolli_pairs_make(nbcolli_link *link)
         if (link->pair[peer].payload > UINT32_MAX) /* what an EAGER's header can say */
             link->pair[peer].payload = UINT32_MAX;
         link->pair[peer].way = !t->bulk                                                 ? NBCOLLI_BY_FRAGMENTS
-                               : !t->bulk->get || (t->bulk->put && l.put_ns < l.get_ns) ? NBCOLLI_BY_PUT
+                               : !t->bulk->get || (t->bulk->put && l.price.put_ns < l.price.get_ns)
+                                   ? NBCOLLI_BY_PUT
                                                                                         : NBCOLLI_BY_GET;
     }
 }

@@ -234,6 +234,7 @@ void nbcolli_area_take(nbcoll_comm *comm)
     comm->parts[comm->rank] = comm->offered->base;
     comm->area = comm->parts;
     comm->layout = nbcolli_area_layout(comm, comm->size);
+    comm->reader_bit = nbcolli_reader_bit(comm->rank, comm->size);
     comm->shared = comm->agreed.shares == NBCOLLI_SHARES_WITH_ALL && comm->leader < 0;
     for (int owner = 0; owner < comm->size; owner++) {
         comm->shared &= nbcolli_has_cells_of(comm, owner);

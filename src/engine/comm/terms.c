@@ -59,18 +59,6 @@ int nbcoll_comm_shares(void *user, int peer)
     return nbcolli_terms_reaches(comm->peer[peer].link, comm->peer[peer].address);
 }
 
-static nbcoll_level nbcolli_terms_inside(const nbcolli_vote *a)
-{
-    return (nbcoll_level){.alpha_ns = a->near_alpha_ns,
-                          .overhead_ns = a->near_overhead_ns,
-                          .beta_ps = a->near_beta_ps,
-                          .get_ns = a->near_get_ns,
-                          .fetch_ns = a->near_fetch_ns,
-                          .eager_ps = a->near_eager_ps,
-                          .gap_ns = a->near_gap_ns,
-                          .eager = a->near_eager ? a->near_eager : 1};
-}
-
 nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)
 {
     if (!comm || !out)
@@ -80,31 +68,24 @@ nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)
                           .ranks = comm->size,
                           .shared = comm->shared,
                           .flags = comm->config.flags,
-                          .alpha_ns = comm->agreed.alpha_ns,
-                          .beta_ps = comm->agreed.beta_ps,
-                          .overhead_ns = comm->agreed.overhead_ns,
+                          .between = comm->agreed.far,
                           .large = comm->config.large,
                           .rules = comm->config.rules,
                           .rule_count = comm->config.rule_count,
-                          .eager = comm->agreed.eager ? comm->agreed.eager : 1,
                           .credits = comm->agreed.credits,
-                          .get_ns = comm->agreed.get_ns,
-                          .gamma_ps = comm->agreed.gamma_ps,
-                          .eager_ps = comm->agreed.eager_ps,
-                          .copy_ps = comm->agreed.copy_ps,
                           .interfaces = comm->agreed.interfaces,
-                          .gap_ns = comm->agreed.gap_ns,
-                          .fetch_ns = comm->agreed.near_fetch_ns,
                           .shelf = comm->agreed.shelf,
                           .shelf_part = comm->agreed.shelf_part,
                           .nodes = &comm->nodes,
-                          .inside = nbcolli_terms_inside(&comm->agreed),
+                          .inside = comm->agreed.near,
                           .nodes_share = comm->nodes_share,
                           .progress_cores = comm->agreed.progress_cores,
                           .ranks_per_core = comm->agreed.ranks_per_core,
                           .carries = atomic_load_explicit(&comm->carries, memory_order_relaxed)}; /* for itself */
     if (size < sizeof size)
         return NBCOLL_ERR_CONFIG;
+    terms.between.eager += !terms.between.eager; /* 0 would be the default, or not known */
+    terms.inside.eager += !terms.inside.eager;
     memcpy(out, &terms, size < sizeof terms ? size : sizeof terms);
     return NBCOLL_OK;
 }

@@ -23,25 +23,19 @@ static uint32_t nbcolli_agree_interfaces(uint32_t a, uint32_t b)
     return a && b ? (a < b ? a : b) : a | b;
 }
 
-static void nbcolli_agree_prices(nbcolli_vote *a, const nbcolli_vote *v)
+static void nbcolli_agree_level(nbcoll_level *a, const nbcoll_level *v)
 {
     nbcolli_agree_dearest(&a->alpha_ns, v->alpha_ns);
-    nbcolli_agree_dearest(&a->beta_ps, v->beta_ps);
     nbcolli_agree_dearest(&a->overhead_ns, v->overhead_ns);
-    nbcolli_agree_dearest(&a->get_ns, v->get_ns);
+    nbcolli_agree_dearest(&a->beta_ps, v->beta_ps);
     nbcolli_agree_dearest(&a->gamma_ps, v->gamma_ps);
     nbcolli_agree_dearest(&a->copy_ps, v->copy_ps);
-    nbcolli_agree_dearest(&a->gap_ns, v->gap_ns);
     nbcolli_agree_dearest(&a->eager_ps, v->eager_ps);
-    nbcolli_agree_dearest(&a->near_alpha_ns, v->near_alpha_ns);
-    nbcolli_agree_dearest(&a->near_beta_ps, v->near_beta_ps);
-    nbcolli_agree_dearest(&a->near_overhead_ns, v->near_overhead_ns);
-    nbcolli_agree_dearest(&a->near_get_ns, v->near_get_ns);
-    nbcolli_agree_dearest(&a->near_eager_ps, v->near_eager_ps);
-    nbcolli_agree_dearest(&a->near_gap_ns, v->near_gap_ns);
-    nbcolli_agree_dearest(&a->near_fetch_ns, v->near_fetch_ns);
-    nbcolli_agree_dearest(&a->ranks_per_core, v->ranks_per_core);
-    a->interfaces = nbcolli_agree_interfaces(a->interfaces, v->interfaces);
+    nbcolli_agree_dearest(&a->get_ns, v->get_ns);
+    nbcolli_agree_dearest(&a->put_ns, v->put_ns);
+    nbcolli_agree_dearest(&a->fetch_ns, v->fetch_ns);
+    nbcolli_agree_dearest(&a->gap_ns, v->gap_ns);
+    a->eager = v->eager < a->eager ? v->eager : a->eager;
 }
 
 static void nbcolli_agree_config(nbcoll_comm *comm)
@@ -62,31 +56,28 @@ void nbcolli_votes_agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
     *a = votes[0];
     for (int i = 1; i < n; i++) {
         const nbcolli_vote *v = &votes[i];
-        nbcolli_agree_prices(a, v);
+        nbcolli_agree_level(&a->near, &v->near);
+        nbcolli_agree_level(&a->far, &v->far);
+        nbcolli_agree_dearest(&a->ranks_per_core, v->ranks_per_core);
+        a->interfaces = nbcolli_agree_interfaces(a->interfaces, v->interfaces);
         a->flags = nbcolli_agree_flags(a->flags, v->flags);
         a->slots = v->slots < a->slots ? v->slots : a->slots;
         a->cells = v->cells < a->cells ? v->cells : a->cells;
-        a->near_eager = v->near_eager < a->near_eager ? v->near_eager : a->near_eager;
         a->shelf = v->shelf < a->shelf ? v->shelf : a->shelf;
         a->shelf_part = v->shelf_part < a->shelf_part ? v->shelf_part : a->shelf_part;
         a->large = v->large > a->large ? v->large : a->large;
-        a->eager = v->eager < a->eager ? v->eager : a->eager;
         a->shares &= v->shares;
         a->progress_cores = v->progress_cores < a->progress_cores ? v->progress_cores : a->progress_cores;
     }
     nbcolli_agree_config(comm);
 }
 
-/* The first that is known. */
-static uint32_t nbcolli_vote_price(uint32_t price, uint32_t other, uint32_t third)
+/* The prices of an endpoint, whose messages are announced from so many bytes on. */
+static nbcoll_level nbcolli_vote_level(const nbcoll_limits *limits, size_t eager)
 {
-    return price ? price : other ? other : third;
-}
-
-static uint32_t nbcolli_vote_eager(size_t asked, size_t payload)
-{
-    size_t least = asked < payload ? asked : payload;
-    return least < UINT32_MAX ? (uint32_t)least : UINT32_MAX;
+    nbcoll_level l = nbcolli_level_known(limits->price);
+    l.eager = eager < limits->payload ? eager : limits->payload;
+    return l;
 }
 
 void nbcolli_votes_agree_twin(nbcoll_comm *comm)
@@ -96,8 +87,8 @@ void nbcolli_votes_agree_twin(nbcoll_comm *comm)
     *a = comm->eldest->agreed;
     a->slots = comm->config.slots;
     a->cells = comm->config.cells;
-    a->eager = nbcolli_vote_eager(comm->config.eager, a->eager);
-    a->near_eager = nbcolli_vote_eager(comm->config.eager, a->near_eager);
+    a->far.eager = comm->config.eager < a->far.eager ? comm->config.eager : a->far.eager;
+    a->near.eager = comm->config.eager < a->near.eager ? comm->config.eager : a->near.eager;
     a->shares = nbcolli_area_suits(comm) ? a->shares : 0;
     nbcolli_agree_config(comm);
 }
@@ -107,43 +98,30 @@ nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creat
     const nbcoll_endpoint *ep = comm->link->endpoint;
     const nbcoll_limits *near = &comm->link->first->limits, *far = &comm->link->limits;
 
-    return (nbcolli_vote){.abi = NBCOLL_ABI,
-                          .address = (uint32_t)ep->rank,
-                          .serial = comm->link->serial + 1,
-                          .creation = creation,
-                          .colour = colour,
-                          .key = key,
-                          .slots = comm->config.slots,
-                          .cells = comm->config.cells,
-                          .credits = comm->link->credits,
-                          .alpha_ns = far->alpha_ns,
-                          .beta_ps = far->beta_ps,
-                          .overhead_ns = far->overhead_ns,
-                          .get_ns = far->get_ns,
-                          .eager_ps = far->eager_ps,
-                          .gamma_ps = nbcolli_vote_price(far->gamma_ps, far->beta_ps, 0),
-                          .copy_ps = nbcolli_vote_price(far->copy_ps, far->gamma_ps, far->beta_ps),
-                          .gap_ns = far->gap_ns,
-                          .interfaces = far->interfaces,
-                          .shelf = (uint32_t)comm->link->first->shelf.bytes,
-                          .shelf_part = (uint32_t)comm->link->first->shelf.part,
-                          .flags = comm->config.flags,
-                          .shares = nbcolli_area_suits(comm) ? nbcolli_area_shares(over) : 0,
-                          .near_alpha_ns = near->alpha_ns,
-                          .near_beta_ps = near->beta_ps,
-                          .near_overhead_ns = near->overhead_ns,
-                          .near_get_ns = near->get_ns,
-                          .near_eager_ps = near->eager_ps,
-                          .near_gap_ns = near->gap_ns,
-                          .near_fetch_ns = near->fetch_ns,
-                          .near_eager = nbcolli_vote_eager(comm->config.eager, near->payload),
-                          .progress_cores = comm->config.progress_cores,
-                          .ranks_per_core = near->ranks_per_core,
-                          .large = comm->config.large,
-                          .node = creation == NBCOLLI_SHRINK ? 0 : comm->config.node,
-                          .domain = creation == NBCOLLI_SHRINK ? 0 : comm->config.domain,
-                          .eager = nbcolli_vote_eager(comm->config.eager, far->payload),
-                          .rules = nbcolli_rules_hash(comm->config.rules, comm->config.rule_count) ^
-                                   (comm->executors ? comm->executors->hash : 0),
-                          .area = nbcolli_area_offer(comm, over->size)};
+    nbcolli_vote vote = {.abi = NBCOLL_ABI,
+                         .address = (uint32_t)ep->rank,
+                         .serial = comm->link->serial + 1,
+                         .creation = creation,
+                         .colour = colour,
+                         .key = key,
+                         .slots = comm->config.slots,
+                         .cells = comm->config.cells,
+                         .credits = comm->link->credits,
+                         .interfaces = far->interfaces,
+                         .shelf = (uint32_t)comm->link->first->shelf.bytes,
+                         .shelf_part = (uint32_t)comm->link->first->shelf.part,
+                         .flags = comm->config.flags,
+                         .shares = nbcolli_area_suits(comm) ? nbcolli_area_shares(over) : 0,
+                         .near = nbcolli_vote_level(near, comm->config.eager),
+                         .far = nbcolli_vote_level(far, comm->config.eager),
+                         .progress_cores = comm->config.progress_cores,
+                         .ranks_per_core = near->ranks_per_core,
+                         .large = comm->config.large,
+                         .node = creation == NBCOLLI_SHRINK ? 0 : comm->config.node,
+                         .domain = creation == NBCOLLI_SHRINK ? 0 : comm->config.domain,
+                         .rules = nbcolli_rules_hash(comm->config.rules, comm->config.rule_count) ^
+                                  (comm->executors ? comm->executors->hash : 0),
+                         .area = nbcolli_area_offer(comm, over->size)};
+    vote.far.fetch_ns = vote.near.fetch_ns; /* only the first endpoint has what is fetched */
+    return vote;
 }

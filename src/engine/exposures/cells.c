@@ -162,62 +162,53 @@ int nbcolli_may_reuse(nbcoll_comm *comm, uint64_t tag, uint64_t *before, int *re
 
 /* ---- owners ------------------------------------------------------------------------------------------------------ */
 
-static size_t nbcolli_inline_up(size_t bytes)
-{
-    return (bytes + 15) / 16 * 16; /* what a kernel may want */
-}
-
-/* Where part `i` goes in the payload, or more than there is room for. Parts in a row that are one region share it. */
-static size_t nbcolli_inline_at(const nbcoll_step_view *v, uint32_t i, size_t *end)
-{
-    const nbcoll_region *r = &v->parts[i].region, *last = i ? &v->parts[i - 1].region : NULL;
-
-    if (last && last->at.buffer == r->at.buffer && last->at.offset == r->at.offset && last->bytes == r->bytes)
-        return *end - nbcolli_inline_up(r->bytes);
-    size_t at = *end;
-    *end = r->bytes <= NBCOLLI_CELL_INLINE ? at + nbcolli_inline_up(r->bytes) : SIZE_MAX / 2;
-    return at;
-}
-
 size_t nbcolli_copy_at(const nbcoll_step_view *v, uint32_t i, size_t *end)
 {
-    const nbcoll_region *r = &v->parts[i].region, *last = i ? &v->parts[i - 1].region : NULL;
-    size_t bytes = (r->bytes + 63) / 64 * 64;
+    const nbcoll_region *r = &v->parts[i].region;
+    size_t bytes = nbcolli_lines(r->bytes);
 
-    if (last && last->at.buffer == r->at.buffer && last->at.offset == r->at.offset && last->bytes == r->bytes)
+    if (i && nbcolli_is_region(r, &v->parts[i - 1].region))
         return *end - bytes; /* the same for several readers */
     size_t at = *end;
     *end = bytes <= SIZE_MAX / 2 - at ? at + bytes : SIZE_MAX / 2;
     return at;
 }
 
-static int nbcolli_fits_inline(const nbcoll_step_view *v)
+uint32_t nbcolli_copy_group(const nbcoll_step_view *v, uint32_t i)
 {
-    size_t end = 0;
-    for (uint32_t i = 0; i < v->part_count && end <= NBCOLLI_CELL_INLINE; i++)
-        nbcolli_inline_at(v, i, &end);
-    return v->grows == NBCOLL_START && end <= NBCOLLI_CELL_INLINE;
+    uint32_t end = i + 1;
+
+    while (end < v->part_count && nbcolli_is_region(&v->parts[end].region, &v->parts[i].region))
+        end++;
+    return end;
 }
 
-static void nbcolli_write_alike(nbcolli_run *run, nbcolli_cell *cell, const nbcoll_step_view *v, uint64_t readers)
+void nbcolli_copy_in(const nbcolli_op *op, uint32_t i, uint32_t end, size_t to, size_t from, size_t bytes)
 {
-    nbcoll_memory memory = nbcolli_resolve(run, v->parts[0].region);
+    const nbcolli_run *run = op->run;
+    const nbcolli_link *link = run->comm->link->first;
+    const nbcoll_part *part = &run->schedule->step[op->step].parts[i];
+    const unsigned char *memory = nbcolli_resolve(run, part->region).at;
 
-    cell->kind = NBCOLLI_ALIKE;
-    cell->readers = readers;
-    cell->first = v->parts[0].number;
-    cell->parts = (uint32_t)memory.bytes;
-    if (memory.bytes)
-        memcpy(cell->payload, memory.at, memory.bytes);
+    if (link->shared.copy_in)
+        link->shared.copy_in(link->endpoint, end == i + 1 ? run->comm->peer[part->peer].address : -1, op->copy + to,
+                             memory + from, bytes);
+    else
+        memcpy(op->copy + to, memory + from, bytes);
+}
+
+uint32_t nbcolli_inline_cells(const nbcolli_run *run, const nbcoll_step_view *v, uint64_t *readers)
+{
+    const nbcoll_schedule *s = run->schedule;
+
+    *readers = nbcolli_alike(v, s->rank, s->ranks);
+    return *readers ? 1 : nbcolli_spreads(run->comm, s) ? nbcolli_spread(v, s->rank, s->ranks) : 0;
 }
 
 void nbcolli_cell_spread(const nbcolli_run *run, nbcolli_cell *cell, const nbcoll_step_view *v)
 {
     size_t bytes = v->parts->region.bytes;
 
-    cell->kind = NBCOLLI_SPREAD;
-    cell->first = v->parts->number;
-    cell->parts = (uint32_t)bytes;
     for (const nbcoll_part *p = v->parts; bytes && p < v->parts + v->part_count; p++)
         nbcolli_brief_copy((unsigned char *)cell + nbcolli_spread_at(run->comm->rank, p->peer, bytes),
                            run->base[p->region.at.buffer] + p->region.at.offset, bytes);
@@ -231,7 +222,7 @@ static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     nbcolli_cell_part *part = nbcolli_table(comm, run->tag, comm->rank) + run->parts;
     nbcolli_cell_reader *reader = nbcolli_readers(comm, run->tag, comm->rank) + run->parts;
-    int is_led = comm->leader >= 0, inlined = !is_led && nbcolli_fits_inline(v);
+    int is_led = comm->leader >= 0;
     uint32_t entries = is_led ? 1 : v->part_count;
     size_t end = 0;
 
@@ -241,12 +232,6 @@ static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
         void *memory = nbcolli_resolve(run, v->parts[i].region).at;
         reader[i] = is_led ? NBCOLLI_EVERY_READER : (nbcolli_cell_reader)v->parts[i].peer;
         part[i] = (nbcolli_cell_part){(uint64_t)bytes << (64 - NBCOLLI_CELL_BYTES) | v->parts[i].number, {0}};
-        if (inlined) {
-            part[i].key[0] = nbcolli_inline_at(v, i, &end);
-            if (bytes)
-                memcpy(cell->payload + part[i].key[0], memory, bytes);
-            continue;
-        }
         if (!bytes)
             continue; /* perhaps there is no memory either */
         if (bytes >> NBCOLLI_CELL_BYTES)
@@ -264,10 +249,8 @@ static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
         memcpy(part[i].key, &lent.key, sizeof part[i].key); /* nothing is to be deregistered */
         op->keys = op->copy ? 0 : i + 1;
     }
-    cell->kind = inlined      ? NBCOLLI_INLINED
-                 : op->stream ? NBCOLLI_STREAMED
-                 : op->copy   ? NBCOLLI_ON_SHELF
-                              : NBCOLLI_REFERRED;
+    cell->mark = nbcolli_run_stamp(run);
+    cell->kind = op->stream ? NBCOLLI_STREAMED : op->copy ? NBCOLLI_ON_SHELF : NBCOLLI_REFERRED;
     cell->first = run->parts;
     cell->parts = entries;
     run->parts += entries;
@@ -280,37 +263,40 @@ nbcoll_status nbcolli_cell_write(nbcolli_op *op)
     nbcoll_comm *comm = run->comm;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     nbcolli_cell *cell = nbcolli_cell_at(comm, run->tag, comm->rank, run->cells);
-    uint64_t alike = nbcolli_alike(v, comm->size);
-    uint32_t spread = nbcolli_spreads(comm, run->schedule) ? nbcolli_spread(v, comm->size) : 0;
-    nbcoll_status s = NBCOLL_OK;
+    uint64_t readers;
+    uint32_t cells = nbcolli_inline_cells(run, v, &readers);
 
-    op->part = run->parts;
-    if (alike)
-        nbcolli_write_alike(run, cell, v, alike);
-    else if (spread)
-        nbcolli_cell_spread(run, cell, v);
-    else
-        s = nbcolli_write_parts(op, cell);
-    if (s != NBCOLL_OK)
-        return s;
-    cell->mark = nbcolli_run_stamp(run);
+    if (cells) {
+        nbcoll_memory first = nbcolli_resolve(run, v->parts->region);
+        nbcolli_cell_inline(run, cell, v, readers, first.at, (uint32_t)first.bytes);
+    } else {
+        nbcoll_status s = nbcolli_write_parts(op, cell);
+        if (s != NBCOLL_OK)
+            return s;
+    }
     cell->piece = v->grows ? v->piece : 0;
     uint64_t ready = op->filling ? 0 : op->copy ? UINT64_MAX : 1;
     atomic_store_explicit(&cell->ready, ready, memory_order_relaxed); /* shown by the stamp */
     op->cell = run->cells;
-    run->cells += spread ? spread : 1;
+    run->cells += cells ? cells : 1;
     return NBCOLL_OK;
 }
 
-void nbcolli_cell_promise(const nbcolli_op *op)
+void nbcolli_cell_promise(const nbcolli_run *run, const nbcoll_step_view *v)
 {
-    const nbcoll_comm *comm = op->run->comm;
-    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
-    uint16_t *exposed = nbcolli_slot_of(comm, op->run->tag)->shown_to - comm->rank;
+    const nbcoll_comm *comm = run->comm;
+    uint16_t *exposed = nbcolli_slot_of(comm, run->tag)->shown_to - comm->rank;
 
+    for (const nbcoll_part *p = v->parts; p < v->parts + v->part_count; p++)
+        if (exposed[p->peer] <= p->number)
+            exposed[p->peer] = (uint16_t)(p->number + 1);
+}
+
+/* Readers of the exposure may look. */
+static void nbcolli_cell_tell(const nbcoll_comm *comm, const nbcoll_step_view *v)
+{
     for (uint32_t i = 0; i < v->part_count; i++)
-        if (exposed[v->parts[i].peer] <= v->parts[i].number)
-            exposed[v->parts[i].peer] = (uint16_t)(v->parts[i].number + 1);
+        nbcolli_shared_wake(comm, v->parts[i].peer);
 }
 
 void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece)
@@ -320,23 +306,20 @@ void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece)
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     nbcolli_cell *at = nbcolli_cell_at(comm, run->tag, comm->rank, cell);
 
-    nbcolli_cell_promise(op); /* before it is shown: by then it may be acknowledged */
+    nbcolli_cell_promise(run, v); /* before it is shown: by then it may be acknowledged */
     if (piece)
         atomic_store(&at->ready, piece + 1);
     else
         atomic_store(&at->stamp, run->tag + 1);
-    for (uint32_t i = 0; i < v->part_count; i++)
-        nbcolli_shared_wake(comm, v->parts[i].peer);
+    nbcolli_cell_tell(comm, v);
 }
 
 void nbcolli_cell_filled(const nbcolli_op *op, uint64_t bytes)
 {
     nbcoll_comm *comm = op->run->comm;
-    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
 
     atomic_store(&nbcolli_cell_at(comm, op->run->tag, comm->rank, op->cell)->ready, bytes);
-    for (uint32_t i = 0; i < v->part_count; i++)
-        nbcolli_shared_wake(comm, v->parts[i].peer);
+    nbcolli_cell_tell(comm, &op->run->schedule->step[op->step]);
 }
 
 void nbcolli_expose_all(nbcolli_run *run)
@@ -346,14 +329,10 @@ void nbcolli_expose_all(nbcolli_run *run)
 
     if (slot->exposed != run->tag + 1)
         return;
-    uint16_t *exposed = slot->shown_to - comm->rank;
     nbcolli_count_readers(comm, slot);
-    for (nbcoll_step i = NBCOLL_END + 1; i < run->schedule->steps; i++) {
-        const nbcoll_step_view *v = &run->schedule->step[i];
-        for (uint32_t p = 0; v->kind == NBCOLL_EXPOSE && p < v->part_count; p++)
-            if (exposed[v->parts[p].peer] <= v->parts[p].number)
-                exposed[v->parts[p].peer] = (uint16_t)(v->parts[p].number + 1);
-    }
+    for (nbcoll_step i = NBCOLL_END + 1; i < run->schedule->steps; i++)
+        if (run->schedule->step[i].kind == NBCOLL_EXPOSE)
+            nbcolli_cell_promise(run, &run->schedule->step[i]);
 }
 
 int nbcolli_exposure_is_held(const nbcolli_op *op, int *reader)
@@ -390,20 +369,15 @@ nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_found *found)
         uint64_t grows = cell->piece;
         if (cell->mark != nbcolli_run_stamp(run))
             return NBCOLL_ERR_MISMATCH;
-        if (kind == NBCOLLI_ALIKE) {
-            if (!(cell->readers >> comm->rank % 64 & 1) || first != v->number)
-                continue;
-            found->payload = cell->payload;
-            found->ready = NULL;
-            return bytes == parts && bytes <= NBCOLLI_CELL_INLINE ? NBCOLL_OK : NBCOLL_ERR_MISMATCH;
-        }
-        if (kind == NBCOLLI_SPREAD) {
-            uint32_t more = (ranks - 2) >> nbcolli_spread_shift(parts);
+        if (kind == NBCOLLI_INLINED) {
+            uint64_t readers = cell->readers;
+            uint32_t more = readers ? 0 : (ranks - 2) >> nbcolli_spread_shift(parts);
             if (parts > NBCOLLI_CELL_INLINE || more >= comm->config.cells - op->cell)
                 return NBCOLL_ERR_MISMATCH;
-            found->payload = (unsigned char *)cell + nbcolli_spread_at(v->peer, comm->rank, parts);
+            found->payload = readers ? cell->payload
+                                     : (unsigned char *)cell + nbcolli_spread_at(v->peer, comm->rank, parts);
             found->ready = NULL;
-            if (first == v->number)
+            if (first == v->number && (!readers || readers & comm->reader_bit))
                 return bytes == parts ? NBCOLL_OK : NBCOLL_ERR_MISMATCH;
             op->cell += more;
             continue;
@@ -411,7 +385,6 @@ nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_found *found)
         if (first > most || parts > most - first)
             return NBCOLL_ERR_MISMATCH;
         const nbcolli_cell_reader *reader = nbcolli_readers(comm, run->tag, v->peer);
-        int inlined = kind == NBCOLLI_INLINED;
         for (uint32_t i = first; i < first + parts; i++) {
             nbcolli_cell_reader whose = reader[i];
             if (whose != comm->rank && whose != NBCOLLI_EVERY_READER)
@@ -423,15 +396,13 @@ nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_found *found)
                 continue;
             if (kind != NBCOLLI_ON_SHELF && kind != NBCOLLI_STREAMED && atomic_load(&cell->ready) <= n)
                 return NBCOLL_PENDING;
-            if (bytes != (all - offset < piece ? all - offset : piece) ||
-                (inlined && (bytes > NBCOLLI_CELL_INLINE || part.key[0] > NBCOLLI_CELL_INLINE - bytes)))
+            if (bytes != (all - offset < piece ? all - offset : piece))
                 return NBCOLL_ERR_MISMATCH;
-            found->payload = inlined ? cell->payload + part.key[0] : NULL;
+            found->payload = NULL;
             found->ready = kind == NBCOLLI_ON_SHELF ? &cell->ready : NULL;
             found->is_streamed = kind == NBCOLLI_STREAMED;
             offset = found->is_streamed ? (i - first) * sizeof(nbcolli_stream) : offset;
-            if (!inlined)
-                found->place = (nbcolli_remote){offset, {{part.key[0], part.key[1]}}};
+            found->place = (nbcolli_remote){offset, {{part.key[0], part.key[1]}}};
             return NBCOLL_OK;
         }
     }

@@ -9,10 +9,9 @@
  *     L cells                as an owner. A generation (tag + 1), the entries, how many pieces are readable, a small
  *                            payload
  *
- * Where all readers of a cell get the same few bytes, as the same part, it needs no table: what the part is and whose
- * stands in the cell, once. Nor does an exposure that shows each other rank as many bytes of its own: they lie in order
- * of the ranks in its cell, and in those behind it as far as it takes, of which it uses nothing but their payload; they
- * belong to its generation.
+ * A small exposure needs no table. Its cell says what the part is, and whose, and has the bytes: once, where all
+ * readers get the same; else, where each other rank gets as many of its own, in order of the ranks, also in the payload
+ * of the cells behind it, as far as it takes. Those belong to its generation, and nothing but their payload is used.
  *
  * Where only the leaders of nodes show anything, the same to all others of their node (create.h), a part is less. A row
  * is two words, of the leader and of the rank itself; so that they are found as always, at the owner's place, rows
@@ -36,9 +35,7 @@
 
 typedef enum nbcolli_cell_kind {
     NBCOLLI_REFERRED, /* the parts are to be got by their keys in the table */
-    NBCOLLI_INLINED,  /* they lie in the payload: the keys in the table are offsets there */
-    NBCOLLI_ALIKE,    /* the payload is all readers' part */
-    NBCOLLI_SPREAD,   /* the payload of this cell, and of those behind it, has a part for each other rank, in order */
+    NBCOLLI_INLINED,  /* they lie in the payload of this cell, and of those behind it */
     NBCOLLI_ON_SHELF, /* as REFERRED, but they lie on the owner's shelf, which is read also when the owner has left */
     NBCOLLI_STREAMED  /* they go through rings on the owner's shelf (stream.h): the keys are those of its place there */
 } nbcolli_cell_kind;
@@ -49,9 +46,9 @@ struct nbcolli_cell {
     _Atomic uint64_t ready;                         /* pieces that may be read; ON_SHELF: bytes of each part; grows */
     uint64_t piece;                                 /* bytes of each but the last one */
     uint32_t mark; /* its exposure's operation: the stamp of that (history.h) */
-    uint32_t first, parts; /* entries of the owner's table; ALIKE, SPREAD: the part's number, and its bytes */
+    uint32_t first, parts; /* entries of the owner's table; INLINED: the part's number, and its bytes */
     uint32_t kind;         /* nbcolli_cell_kind */
-    uint64_t readers;      /* ALIKE: a bit for each rank modulo 64; with more ranks it is for all */
+    uint64_t readers;      /* INLINED: whose part the payload is (nbcolli_alike); 0: each other rank has its own */
     _Alignas(16) unsigned char payload[NBCOLLI_CELL_INLINE];
 };
 
@@ -163,7 +160,7 @@ static inline nbcolli_cell *nbcolli_cell_at(const nbcoll_comm *comm, uint64_t ta
     return (nbcolli_cell *)(void *)(nbcolli_cells_of(comm, tag, owner) + comm->layout.cells) + cell;
 }
 
-/* Where a reader's part of a SPREAD cell lies, from the cell on. */
+/* Where each reader's own part of an INLINED exposure lies, from its cell on. */
 static inline size_t nbcolli_spread_at(int owner, int reader, size_t bytes)
 {
     size_t i = (size_t)(reader - (reader > owner)), shift = nbcolli_spread_shift(bytes);
@@ -260,14 +257,38 @@ static inline size_t nbcolli_part_bytes(const nbcoll_step_view *v, uint32_t i)
  * the first. */
 size_t nbcolli_copy_at(const nbcoll_step_view *v, uint32_t i, size_t *end);
 
-/* [WRITE] Fills the run's next cell, and the payload of those behind it, with what is spread over them. */
+/* The entries of an exposure from `i` on that are one region: behind the last one. */
+uint32_t nbcolli_copy_group(const nbcoll_step_view *v, uint32_t i);
+
+/* Copies bytes of the region of the entries from `i` to `end`, from `from` on, to `to` of the op's copy. */
+void nbcolli_copy_in(const nbcolli_op *op, uint32_t i, uint32_t end, size_t to, size_t from, size_t bytes);
+
+/* How many cells an INLINED exposure takes, and its `readers`; 0: it is not one. */
+uint32_t nbcolli_inline_cells(const nbcolli_run *run, const nbcoll_step_view *v, uint64_t *readers);
+
+/* [WRITE] Fills the payload of the run's next cell, and of those behind it, with each reader's own part. */
 void nbcolli_cell_spread(const nbcolli_run *run, nbcolli_cell *cell, const nbcoll_step_view *v);
+
+/* [WRITE] Fills the run's next cell with an INLINED exposure, whose first part has so many bytes, at `first`. */
+static inline void nbcolli_cell_inline(const nbcolli_run *run, nbcolli_cell *cell, const nbcoll_step_view *v,
+                                       uint64_t readers, const void *first, uint32_t bytes)
+{
+    cell->mark = nbcolli_run_stamp(run);
+    cell->kind = NBCOLLI_INLINED;
+    cell->readers = readers;
+    cell->first = v->parts->number;
+    cell->parts = bytes;
+    if (readers)
+        nbcolli_brief_copy(cell->payload, first, bytes);
+    else
+        nbcolli_cell_spread(run, cell, v);
+}
 
 /* [WRITE] Fills the run's next cell. Without growing, and with no keys, it then holds all that its readers need. */
 nbcoll_status nbcolli_cell_write(nbcolli_op *op);
 
 /* Its readers are now waited for before their cells, or what lies on the shelf, are written again. */
-void nbcolli_cell_promise(const nbcolli_op *op);
+void nbcolli_cell_promise(const nbcolli_run *run, const nbcoll_step_view *v);
 
 /* [PUBLISH], or [GROW] when the cell is shown already. The readers are told. */
 void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece);

@@ -112,8 +112,8 @@ static int nbcolli_is_worth_rings(const nbcolli_run *run, const nbcoll_step_view
     return v->part_count > 1 || run->schedule->converges || nbcolli_only_exposes(run);
 }
 
-/* Of different parts a copy is worth it only if their readers are not the only ones who copy: those would all wait for
- * their owner, who copies alone what each of them could get for itself. */
+/* Of as few bytes as a cell holds a copy is always worth it. Of different parts it is only if their readers are not the
+ * only ones who copy: those would all wait for their owner, who copies alone what each of them could get for itself. */
 static int nbcolli_is_worth_copying(const nbcolli_run *run, const nbcoll_step_view *v, size_t *bytes)
 {
     size_t one = v->parts[0].region.bytes, all = 0;
@@ -123,7 +123,9 @@ static int nbcolli_is_worth_copying(const nbcolli_run *run, const nbcoll_step_vi
         nbcolli_copy_at(v, i, bytes);
         all += v->parts[i].region.bytes;
     }
-    return *bytes && nbcolli_is_worth_both(run, *bytes < one + 64 ? one : all / v->part_count) &&
+    if (all <= NBCOLLI_CELL_INLINE)
+        return *bytes > 0;
+    return nbcolli_is_worth_both(run, *bytes < one + 64 ? one : all / v->part_count) &&
            (*bytes < one + 64 || run->schedule->fetches);
 }
 
@@ -161,33 +163,19 @@ void nbcolli_shelf_take(nbcolli_op *op)
     op->filling = window || nbcolli_is_followed(run, v, bytes);
     if (window)
         nbcolli_streams_begin(op, window);
-    nbcolli_cell_promise(op); /* from now on its readers are waited for, also if the run fails before it is shown */
-}
-
-/* The address of the only rank that reads part `i`; -1: several do. */
-static int nbcolli_shelf_reader(const nbcoll_comm *comm, const nbcoll_step_view *v, uint32_t i)
-{
-    const nbcoll_region *r = &v->parts[i].region, *next = i + 1 < v->part_count ? &v->parts[i + 1].region : NULL;
-    int is_shared = next && next->at.buffer == r->at.buffer && next->at.offset == r->at.offset;
-    return is_shared ? -1 : comm->peer[v->parts[i].peer].address;
+    nbcolli_cell_promise(run, v); /* from now on its readers are waited for, also if the run fails before it is shown */
 }
 
 /* Copies bytes of part `i` from `place` on to `at` of the copy. One that is followed shows them piece by piece. */
-static void nbcolli_shelf_copy(nbcolli_op *op, uint32_t i, size_t at, size_t place, size_t bytes)
+static void nbcolli_shelf_put(nbcolli_op *op, uint32_t i, size_t at, size_t place, size_t bytes)
 {
-    nbcolli_run *run = op->run;
-    const nbcolli_link *link = run->comm->link->first;
-    const nbcoll_step_view *v = &run->schedule->step[op->step];
-    const unsigned char *from = (unsigned char *)nbcolli_resolve(run, v->parts[i].region).at + place;
+    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
     size_t shown = nbcolli_shelf_piece(v->parts[i].region.bytes);
-    int reader = nbcolli_shelf_reader(run->comm, v, i);
+    uint32_t end = nbcolli_copy_group(v, i);
 
     for (size_t done = 0, piece; done < bytes; done += piece) {
         piece = op->filling && bytes - done > shown ? shown : bytes - done;
-        if (link->shared.copy_in)
-            link->shared.copy_in(link->endpoint, reader, op->copy + at + done, from + done, piece);
-        else
-            memcpy(op->copy + at + done, from + done, piece);
+        nbcolli_copy_in(op, i, end, at + done, place + done, piece);
         if (op->filling)
             nbcolli_cell_filled(op, at + done + piece);
     }
@@ -208,7 +196,7 @@ int nbcolli_shelf_fill(nbcolli_op *op)
         if (!nbcolli_has_bytes(run))
             return 0;
         size_t bytes = nbcolli_spend_piece(run, left, 64);
-        nbcolli_shelf_copy(op, i, at + place, place, bytes);
+        nbcolli_shelf_put(op, i, at + place, place, bytes);
         if (bytes < left)
             return 0;
     }

@@ -6,18 +6,6 @@
 
 /* ---- owners ------------------------------------------------------------------------------------------------------ */
 
-/* The entries from `i` on that are one region: behind the last one. They share a ring. */
-static uint32_t nbcolli_stream_group(const nbcoll_step_view *v, uint32_t i)
-{
-    const nbcoll_region *r = &v->parts[i].region;
-    uint32_t end = i + 1;
-
-    while (end < v->part_count && v->parts[end].region.at.buffer == r->at.buffer &&
-           v->parts[end].region.at.offset == r->at.offset && v->parts[end].region.bytes == r->bytes)
-        end++;
-    return end;
-}
-
 #define NBCOLLI_STREAM_LEAST ((size_t)8 << 10) /* bytes of a ring: with a shorter one ranks would wait for each other */
 
 size_t nbcolli_stream_bytes(const nbcolli_run *run, const nbcoll_step_view *v, size_t most, size_t *window)
@@ -27,7 +15,7 @@ size_t nbcolli_stream_bytes(const nbcolli_run *run, const nbcoll_step_view *v, s
     if (!unit || run->comm->leader >= 0)
         return 0;
     for (uint32_t i = 0, end; i < v->part_count; i = end, rings++) {
-        end = nbcolli_stream_group(v, i);
+        end = nbcolli_copy_group(v, i);
         if (end > i + 1 && !run->schedule->together)
             return 0;
     }
@@ -41,13 +29,13 @@ void nbcolli_streams_begin(nbcolli_op *op, size_t window)
 {
     const nbcoll_step_view *v = &op->run->schedule->step[op->step];
     nbcolli_stream *s = (nbcolli_stream *)(void *)op->copy;
-    size_t at = v->part_count * sizeof *s, each = (window + NBCOLLI_APART - 1) / NBCOLLI_APART * NBCOLLI_APART;
+    size_t at = v->part_count * sizeof *s, each = nbcolli_apart(window);
 
     op->stream = s;
     op->window = window;
     op->turn = 0;
     for (uint32_t i = 0, end; i < v->part_count; at += each)
-        for (end = nbcolli_stream_group(v, i); i < end; i++) {
+        for (end = nbcolli_copy_group(v, i); i < end; i++) {
             s[i].window = window;
             s[i].at = at;
             atomic_store_explicit(&s[i].ready, 0, memory_order_relaxed); /* shown by the stamp */
@@ -97,7 +85,7 @@ int nbcolli_stream_waits(const nbcolli_op *op, int *reader)
     size_t ready;
 
     for (uint32_t i = 0, end; i < v->part_count; i = end) {
-        end = nbcolli_stream_group(v, i);
+        end = nbcolli_copy_group(v, i);
         if (nbcolli_stream_piece(op, i, end, &ready, &waits))
             return 0;
     }
@@ -109,16 +97,9 @@ int nbcolli_stream_waits(const nbcolli_op *op, int *reader)
 static void nbcolli_stream_copy(nbcolli_op *op, uint32_t i, uint32_t end, size_t ready, size_t bytes)
 {
     nbcolli_run *run = op->run;
-    const nbcolli_link *link = run->comm->link->first;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
-    const unsigned char *from = (unsigned char *)nbcolli_resolve(run, v->parts[i].region).at + ready;
-    unsigned char *to = op->copy + op->stream[i].at + ready % op->window;
 
-    if (link->shared.copy_in)
-        link->shared.copy_in(link->endpoint, end == i + 1 ? run->comm->peer[v->parts[i].peer].address : -1, to, from,
-                             bytes);
-    else
-        memcpy(to, from, bytes);
+    nbcolli_copy_in(op, i, end, op->stream[i].at + ready % op->window, ready, bytes);
     for (; i < end; i++) {
         atomic_store(&op->stream[i].ready, ready + bytes);
         nbcolli_shared_wake(run->comm, v->parts[i].peer);
@@ -134,7 +115,7 @@ nbcoll_status nbcolli_stream_fill(nbcolli_op *op, int *reader)
     int waits = -1;
 
     while (idle < v->part_count) {
-        uint32_t i = op->turn, end = nbcolli_stream_group(v, i);
+        uint32_t i = op->turn, end = nbcolli_copy_group(v, i);
         size_t ready, piece = nbcolli_stream_piece(op, i, end, &ready, &waits);
         if (piece && !nbcolli_has_bytes(op->run))
             return NBCOLL_AGAIN;

@@ -137,21 +137,6 @@ static inline int nbcolli_brief_reuse(nbcolli_run *run, nbcolli_slot *slot, cons
     return 1;
 }
 
-static inline void nbcolli_brief_fill(const nbcolli_run *run, nbcolli_cell *cell, const nbcolli_move *m,
-                                      const nbcoll_step_view *v)
-{
-    cell->mark = nbcolli_run_stamp(run);
-    if (!m->readers) {
-        nbcolli_cell_spread(run, cell, v);
-        return;
-    }
-    cell->kind = NBCOLLI_ALIKE;
-    cell->readers = m->readers;
-    cell->first = v->parts->number;
-    cell->parts = m->bytes;
-    nbcolli_brief_copy(cell->payload, m->left, m->bytes);
-}
-
 /* Shows what the move exposes. */
 static __attribute__((noinline)) nbcolli_replay nbcolli_move_show(nbcolli_run *run, const nbcolli_move *m)
 {
@@ -164,7 +149,7 @@ static __attribute__((noinline)) nbcolli_replay nbcolli_move_show(nbcolli_run *r
         return NBCOLLI_REPLAY_STOPS;
     nbcolli_cell *cell = nbcolli_brief_cell(run, comm->rank, run->cells);
     run->cells += m->cells;
-    nbcolli_brief_fill(run, cell, m, v);
+    nbcolli_cell_inline(run, cell, v, m->readers, m->left, m->bytes);
     atomic_store(&cell->stamp, run->tag + 1);
     if (nbcolli_wakes_all(comm, part->peer, (ptrdiff_t)n))
         return NBCOLLI_REPLAY_GOES;
@@ -190,14 +175,13 @@ static inline const unsigned char *nbcolli_brief_found(const nbcolli_run *run, c
                                                        const nbcolli_move *m)
 {
     const nbcoll_comm *comm = run->comm;
-    uint32_t kind = cell->kind;
+    uint64_t readers = cell->readers;
 
-    if (cell->mark != nbcolli_run_stamp(run) || cell->first != m->number || cell->parts != m->bytes)
+    if (cell->kind != NBCOLLI_INLINED || cell->mark != nbcolli_run_stamp(run) || cell->first != m->number ||
+        cell->parts != m->bytes)
         return NULL;
-    if (kind == NBCOLLI_ALIKE)
-        return cell->readers >> comm->rank % 64 & 1 ? cell->payload : NULL;
-    if (kind != NBCOLLI_SPREAD)
-        return NULL;
+    if (readers)
+        return readers & comm->reader_bit ? cell->payload : NULL;
     size_t at = nbcolli_spread_at(m->peer, comm->rank, m->bytes);
     return at < (comm->config.cells - n) * sizeof *cell ? (const unsigned char *)cell + at : NULL;
 }

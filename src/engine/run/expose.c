@@ -71,7 +71,7 @@ static void nbcolli_expose_begin(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
-    uint64_t before;
+    uint64_t before, readers;
     uint32_t piece;
     int reader;
 
@@ -90,7 +90,7 @@ static void nbcolli_expose_begin(nbcolli_op *op)
     op->copy = NULL;
     op->stream = NULL;
     op->filling = 0;
-    if (v->part_count && v->parts[0].region.bytes > NBCOLLI_CELL_INLINE)
+    if (v->part_count && !nbcolli_inline_cells(run, v, &readers))
         nbcolli_shelf_take(op);
 }
 

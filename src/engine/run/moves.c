@@ -27,7 +27,7 @@ static nbcolli_move nbcolli_move_of(const nbcolli_run *run, nbcoll_step step)
     const nbcoll_step_view *v = &s->step[step];
     int combines = v->kind == NBCOLL_REDUCE || v->kind == NBCOLL_FETCH_REDUCE, shows = v->kind == NBCOLL_EXPOSE;
     nbcoll_region left = shows ? v->parts->region : v->read[0];
-    uint64_t readers = shows ? nbcolli_alike(v, s->ranks) : 0;
+    uint64_t readers = shows ? nbcolli_alike(v, s->rank, s->ranks) : 0;
 
     return (nbcolli_move){
         .kind = (uint8_t)v->kind,
@@ -45,7 +45,7 @@ static nbcolli_move nbcolli_move_of(const nbcolli_run *run, nbcoll_step step)
         .to_in = (uint8_t)v->write.at.buffer,
         .left_in = (uint8_t)left.at.buffer,
         .right_in = (uint8_t)v->read[1].at.buffer,
-        .cells = (uint8_t)(readers ? 1 : shows ? nbcolli_spread(v, s->ranks) : 0),
+        .cells = (uint8_t)(readers ? 1 : shows ? nbcolli_spread(v, s->rank, s->ranks) : 0),
     };
 }
 

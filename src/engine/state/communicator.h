@@ -151,17 +151,14 @@ typedef struct nbcolli_vote {
     uint32_t abi, address, serial;
     int32_t colour, key;
     uint32_t slots, cells, credits;
-    uint32_t alpha_ns, beta_ps, overhead_ns, get_ns, gamma_ps, eager_ps, copy_ps, gap_ns;
     uint32_t interfaces; /* 0: not shared */
     uint32_t flags;
     uint32_t shares; /* see comm/terms.h */
     uint32_t rules;  /* their hash: the same in all votes; so are the credits */
-    uint32_t eager;  /* bytes up to which it announces no message */
     uint32_t creation; /* the call: the same in all votes */
     uint32_t shelf, shelf_part; /* bytes of copies of what it exposes; of a part: see nbcoll_shared */
-    uint32_t near_alpha_ns, near_beta_ps, near_overhead_ns, near_get_ns, near_eager_ps, near_eager, near_gap_ns,
-        near_fetch_ns; /* as above, of the first endpoint */
-    uint32_t progress_cores, ranks_per_core; /* nothing lies between members: all of a vote is sent */
+    uint32_t progress_cores, ranks_per_core, unused; /* nothing lies between members: all of a vote is sent */
+    nbcoll_level near, far; /* prices of the first endpoint, and of the last */
     uint64_t large;
     uint64_t node, domain; /* the numbers that the host has given this rank's; 0: none */
     uint64_t area;   /* the memory that it gives for its part of the cells; 0: none */
@@ -230,6 +227,7 @@ struct nbcoll_comm {
     unsigned char **area;  /* [size]: the part of the cells of each rank that is near; null: there are none */
     unsigned char **parts; /* [size]: of those, what has been found */
     nbcolli_layout layout; /* of each part */
+    uint64_t reader_bit;   /* this rank's in `readers` of a cell (nbcolli_reader_bit) */
     int leader;            /* only leaders show anything, to the others of their node: this rank's; -1: anybody may */
     int leads;             /* it is the leader, of others */
     int shared;            /* all are near: exposures between any two of its ranks need no messages */

@@ -65,7 +65,7 @@ struct nbcolli_op {
                                            are short of a credit, in its run's of those in the middle of something, or
                                            in its peer's of those that stall */
     uint32_t cell;       /* exposure: its own; fetch: where it looks */
-    uint32_t part, keys; /* exposure: its first entry in the table; how many from there on may have keys */
+    uint32_t keys;       /* exposure: so many entries of the table may have keys of its own memory */
     uint32_t vain;       /* fetch of a brief run: looks that found nothing */
     uint8_t phase; /* nbcolli_phase */
     uint8_t fin, refused, cts; /* answers seen; of a receive, fin: its last one has been tried */

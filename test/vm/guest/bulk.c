@@ -234,12 +234,14 @@ static void all_ranks_have_the_dearest_prices_that_were_measured(void **state)
     }
     nbcoll_limits l = end[0]->limits;
     assert_memory_equal(&l, &end[1]->limits, sizeof l);
-    assert_int_not_equal(l.get_ns, before.get_ns);
-    assert_int_not_equal(l.put_ns, before.put_ns);
-    assert_int_not_equal(l.beta_ps, before.beta_ps);
-    uint64_t start = l.alpha_ns + (l.get_ns < l.put_ns ? l.get_ns : l.put_ns), eager = start * 1000 / l.eager_ps;
-    printf("alpha %u ns, get %u, put %u; a byte %u ps; eager up to %zu\n", l.alpha_ns, l.get_ns, l.put_ns, l.beta_ps,
-           l.payload);
+    const nbcoll_level *now = &l.price, *then = &before.price;
+    assert_int_not_equal(now->get_ns, then->get_ns);
+    assert_int_not_equal(now->put_ns, then->put_ns);
+    assert_int_not_equal(now->beta_ps, then->beta_ps);
+    uint64_t start = now->alpha_ns + (now->get_ns < now->put_ns ? now->get_ns : now->put_ns);
+    uint64_t eager = start * 1000 / now->eager_ps;
+    printf("alpha %u ns, get %u, put %u; a byte %u ps; eager up to %zu\n", now->alpha_ns, now->get_ns, now->put_ns,
+           now->beta_ps, l.payload);
     assert_true(l.payload == LARGEST ? eager >= LARGEST : l.payload <= eager && eager < l.payload + 8);
     assert_memory_equal(name[0], name[1], sizeof name[0]);
     assert_true(name[0][0] && name[0][1] && name[0][0] != name[0][1]);

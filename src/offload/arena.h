@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Memory that is taken piece by piece and given back all at once: what a proof or a compilation needs while it lasts.
  */
-#ifndef NBCOLLI_HOST_ARENA_H
-#define NBCOLLI_HOST_ARENA_H
+#ifndef NBCOLLI_OFFLOAD_ARENA_H
+#define NBCOLLI_OFFLOAD_ARENA_H
 
-#include "host.h"
+#include "../host/host.h"
 
 typedef struct nbcolli_chunk nbcolli_chunk;
 
