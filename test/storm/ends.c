@@ -217,8 +217,8 @@ static nbcoll_limits limits_of(const end *e)
                            .key_bytes = groups & (HAS_GET | HAS_PUT) ? n->key_bytes : 0,
                            .channels = n->groups & HAS_LINES ? n->channels : 0,
                            .receives = n->groups & HAS_BOUND ? n->room : 0,
-                            .ranks_per_core = e->storm->plan.is_bare ? 2 : (uint32_t)(seed / 9 % 3), /* 2: no spins */
-                            .shelf = n->shelf};
+                           .ranks_per_core = e->storm->plan.is_bare ? 2 : (uint32_t)(seed / 9 % 3), /* 2: no spins */
+                           .shelf = n->shelf};
 }
 
 static void wire_make(storm *s)
