@@ -42,16 +42,17 @@
  *   credits       a pipeline of more segments counts as one of long messages
  *   shared        what others read of a result in shared memory counts once more: it is dear to write again
  *
- * If `nodes` says that there are several nodes, messages have one of two prices: `inside` a node, or
- * `between` nodes. How ranks are numbered tells which messages leave a node. Messages that leave or enter a node at the
- * same time go one after the other through its `interfaces`, gap_ns apart. A hierarchical algorithm costs what its
- * phases cost, each at the prices of its level; inside nodes ranks fetch from shared memory (`nodes_share`), or send.
- * Algorithms by domains are compared if `nodes` names domains of nodes that share memory.
+ * If `nodes` says that there are several nodes, messages have one of two prices: `inside` a node, or `between` nodes.
+ * How ranks are numbered tells which messages leave a node. Messages that leave or enter a node at the same time go one
+ * after the other through its `interfaces`, gap_ns apart. A hierarchical algorithm costs what its phases cost, each at
+ * the prices of its level; inside nodes ranks fetch from shared memory (`nodes_share`), or send. Algorithms by domains
+ * are compared if `nodes` names domains of nodes that share memory.
  *
- * Prices are the largest that any rank's transport names (nbcoll_limits); `eager` is the smallest of the ranks' (nbcoll_comm_config); `credits` are those of the contexts. If
- * all ranks share memory, algorithms for shared memory are compared with the others. The formulas are in
- * src/select/cost.c. They ignore other users of a network or memory, roots other than rank 0, nodes of different sizes,
- * blocks of different lengths, and, apart from the transport's prices, ranks that share cores.
+ * Prices are the largest that any rank's transport names (nbcoll_limits); `eager` is the smallest of the ranks'
+ * (nbcoll_comm_config); `credits` are those of the contexts. If all ranks share memory, algorithms for shared memory
+ * are compared with the others. The formulas are in src/select/cost.c. They ignore other users of a network or memory,
+ * roots other than rank 0, nodes of different sizes, blocks of different lengths, and, apart from the transport's
+ * prices, ranks that share cores.
  */
 #include "nodes.h"
 #include "schedule.h"
