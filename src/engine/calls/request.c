@@ -328,9 +328,9 @@ nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
     return s == NBCOLL_OK ? s : nbcolli_wait_longer(request, timeout, s, 0);
 }
 
-nbcoll_status nbcolli_wait_or_leave(nbcoll_request request, uint64_t timeout)
+nbcoll_status nbcolli_wait_or_leave(nbcoll_status started, nbcoll_request *request, uint64_t timeout)
 {
-    return nbcolli_wait_longer(&request, timeout, NBCOLL_PENDING, 1);
+    return started == NBCOLL_OK ? nbcolli_wait_longer(request, timeout, NBCOLL_PENDING, 1) : started;
 }
 
 /* After a glance that was not enough. */
