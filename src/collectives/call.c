@@ -262,7 +262,7 @@ static inline nbcoll_status nbcolli_enter_call(nbcoll_comm *comm, nbcolli_manner
 static inline nbcoll_status nbcolli_leave_call(nbcoll_comm *comm, const nbcolli_manner *how, nbcoll_status s)
 {
     s = nbcolli_start_over(comm, s);
-    return s == NBCOLL_OK && how->form == NBCOLLI_AND_WAIT ? nbcolli_wait_or_leave(*how->request, how->timeout) : s;
+    return how->form == NBCOLLI_AND_WAIT ? nbcolli_wait_or_leave(s, how->request, how->timeout) : s;
 }
 
 nbcoll_status nbcolli_carry_out(nbcolli_collective_call *c, nbcoll_comm *comm, nbcolli_manner how)

@@ -52,9 +52,7 @@ static nbcoll_status nbcolli_tick_timer(nbcolli_ticks *t, nbcoll_context *c, int
 
 nbcoll_status nbcoll_tick_start(nbcoll_context *c, int number, uint64_t period)
 {
-    if (!c)
-        return NBCOLL_ERR_NULL;
-    nbcoll_status s = nbcolli_enter(c);
+    nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_ERR_NULL;
     if (s != NBCOLL_OK)
         return s;
     if (c->ticks.are_on)
@@ -78,9 +76,7 @@ nbcoll_status nbcoll_tick_start(nbcoll_context *c, int number, uint64_t period)
 
 nbcoll_status nbcoll_tick_stop(nbcoll_context *c)
 {
-    if (!c)
-        return NBCOLL_ERR_NULL;
-    nbcoll_status s = nbcolli_enter(c);
+    nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_ERR_NULL;
     if (s != NBCOLL_OK)
         return s;
     if (!c->ticks.are_on)

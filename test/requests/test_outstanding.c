@@ -329,6 +329,23 @@ static void so_it_does_where_a_callback_has_told_of_the_last_one(void **state)
     }
 }
 
+/* Those that end before it do not hold up its looks. */
+static void so_does_a_wait_for_all_with_the_last_one(void **state)
+{
+    static world w;
+    static late o;
+
+    (void)state;
+    open_late(&o, &w);
+    for (int i = 1; i < WAITED; i++)
+        EXPECT(OK, nbcoll_ibarrier(o.comm[0][i], &o.own[i]));
+    o.at = LATE;
+    EXPECT(OK, nbcoll_wait_all(WAITED, o.request, NULL, NBCOLL_FOREVER));
+    assert_int_equal(o.seen, LATE);
+    world_finish(&w, WAITED, o.own);
+    close_late(&o);
+}
+
 static void so_it_does_where_a_callback_starts_others(void **state)
 {
     static world w;
@@ -384,6 +401,7 @@ int main(void)
         cmocka_unit_test(a_wait_for_all_waits_for_what_a_callback_starts_again),
         cmocka_unit_test(a_wait_for_any_ends_with_the_pass_in_which_one_ends),
         cmocka_unit_test(so_it_does_where_a_callback_has_told_of_the_last_one),
+        cmocka_unit_test(so_does_a_wait_for_all_with_the_last_one),
         cmocka_unit_test(so_it_does_where_a_callback_starts_others),
         cmocka_unit_test(a_test_of_all_sees_what_comes_into_the_array),
     };

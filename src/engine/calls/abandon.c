@@ -103,10 +103,8 @@ static void nbcolli_abandon_backlog(nbcolli_link *link)
 
 nbcoll_status nbcoll_context_abandon(nbcoll_context *c, nbcoll_lent *lent, void *user)
 {
-    if (!c)
-        return NBCOLL_OK;
-    nbcoll_status s = nbcolli_enter(c);
-    if (s != NBCOLL_OK)
+    nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_OK;
+    if (!c || s != NBCOLL_OK)
         return s;
     if (nbcolli_is_held(c) || atomic_load_explicit(&c->outside, memory_order_acquire) > 0) /* after all that they did */
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);

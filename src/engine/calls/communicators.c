@@ -84,9 +84,7 @@ size_t nbcoll_comm_active(const nbcoll_comm *comm)
 
 nbcoll_status nbcoll_comm_failure(const nbcoll_comm *comm, nbcoll_failure *out)
 {
-    if (!comm || !out)
-        return NBCOLL_ERR_NULL;
-    nbcoll_status s = nbcolli_enter(comm->context);
+    nbcoll_status s = comm && out ? nbcolli_enter(comm->context) : NBCOLL_ERR_NULL;
     if (s != NBCOLL_OK)
         return s;
     *out = comm->failure;

@@ -156,10 +156,8 @@ int nbcolli_is_held(const nbcoll_context *c)
 
 nbcoll_status nbcoll_context_free(nbcoll_context *c)
 {
-    if (!c)
-        return NBCOLL_OK;
-    nbcoll_status s = nbcolli_enter(c);
-    if (s != NBCOLL_OK)
+    nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_OK;
+    if (!c || s != NBCOLL_OK)
         return s;
     if (nbcolli_is_held(c))
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
@@ -191,9 +189,7 @@ nbcoll_status nbcoll_progress(nbcoll_context *c)
 
 nbcoll_status nbcoll_fd(nbcoll_context *c, int *fd)
 {
-    if (!c || !fd)
-        return NBCOLL_ERR_NULL;
-    nbcoll_status s = nbcolli_enter(c);
+    nbcoll_status s = c && fd ? nbcolli_enter(c) : NBCOLL_ERR_NULL;
     if (s != NBCOLL_OK)
         return s;
     if (c->poller < 0 || c->silent_links)
@@ -241,9 +237,7 @@ nbcoll_status nbcolli_arm_all(nbcoll_context *c)
 
 nbcoll_status nbcoll_arm(nbcoll_context *c)
 {
-    if (!c)
-        return NBCOLL_ERR_NULL;
-    nbcoll_status s = nbcolli_enter(c);
+    nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_ERR_NULL;
     if (s != NBCOLL_OK)
         return s;
     s = nbcolli_arm_all(c);
@@ -258,9 +252,7 @@ nbcoll_status nbcoll_arm(nbcoll_context *c)
 nbcoll_status nbcoll_last_failure(const nbcoll_context *context, nbcoll_failure *out)
 {
     nbcoll_context *c = (nbcoll_context *)(uintptr_t)context; /* only its lock changes */
-    if (!c || !out)
-        return NBCOLL_ERR_NULL;
-    nbcoll_status s = nbcolli_enter(c);
+    nbcoll_status s = c && out ? nbcolli_enter(c) : NBCOLL_ERR_NULL;
     if (s != NBCOLL_OK)
         return s;
     *out = c->failure;

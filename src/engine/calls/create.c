@@ -44,7 +44,7 @@ static nbcoll_status nbcolli_create_ballot(nbcoll_comm *over, size_t bytes, nbco
 /* What a rank passes. */
 typedef struct nbcolli_create_wish {
     nbcolli_creation creation;
-    int colour, key; /* the colour of a duplicate: its purpose, or 0 */
+    int colour, key; /* the colour of a duplicate: its purpose, or 0. Its key is the rank in its parent */
 } nbcolli_create_wish;
 
 /* The operation of `over` that casts this rank's vote: it is still to be started. */
@@ -192,9 +192,7 @@ nbcoll_status nbcoll_comm_icreate_over(nbcoll_context *context, int n, nbcoll_en
 {
     nbcoll_comm_config config;
 
-    if (!context || !endpoints || !out || !request)
-        return NBCOLL_ERR_NULL;
-    nbcoll_status s = nbcolli_enter(context);
+    nbcoll_status s = context && endpoints && out && request ? nbcolli_enter(context) : NBCOLL_ERR_NULL;
     if (s != NBCOLL_OK)
         return s;
     s = nbcolli_comm_config_read(given, &config);
@@ -206,8 +204,8 @@ nbcoll_status nbcoll_comm_create_over(nbcoll_context *context, int n, nbcoll_end
                                       const nbcoll_comm_config *config, nbcoll_comm **out, uint64_t timeout)
 {
     nbcoll_request request;
-    nbcoll_status s = nbcoll_comm_icreate_over(context, n, endpoints, config, out, &request);
-    return s == NBCOLL_OK ? nbcolli_wait_or_leave(request, timeout) : s;
+    return nbcolli_wait_or_leave(nbcoll_comm_icreate_over(context, n, endpoints, config, out, &request), &request,
+                                 timeout);
 }
 
 nbcoll_status nbcoll_comm_icreate(nbcoll_context *context, nbcoll_endpoint *endpoint, const nbcoll_comm_config *given,
@@ -271,6 +269,8 @@ static nbcoll_status nbcolli_create_derive(nbcoll_comm *parent, nbcolli_create_w
         s = nbcolli_twin_open(parent, eldest, &twin[opened]);
         eldest->listed_areas += twin[opened].config.cells > 0;
     }
+    if (mine.creation == NBCOLLI_DUP)
+        mine.key = parent->rank;
     if (s == NBCOLL_OK)
         s = nbcolli_create_prepare(eldest, parent, mine, twin[0].out, &vote);
     if (s != NBCOLL_OK) {
@@ -289,17 +289,28 @@ static nbcoll_status nbcolli_create_derive(nbcoll_comm *parent, nbcolli_create_w
     return s;
 }
 
+/* By the lowest rank of the same endpoint, whether or not that one shares memory; without shared memory by a number
+ * that no other rank has. */
+static int nbcolli_memory_colour(const nbcoll_comm *comm)
+{
+    int rank = 0;
+
+    while (!comm->peer[rank].is_near)
+        rank++;
+    return comm->peer[comm->rank].link->transport.shared ? rank : comm->size + comm->rank;
+}
+
 /* With the parent's configuration, but for its agent, which serves that one. */
 static nbcoll_status nbcolli_create_inherit(nbcoll_comm *parent, nbcolli_create_wish mine, nbcoll_comm **out,
                                             nbcoll_request *request)
 {
-    if (!out || !request)
-        return NBCOLL_ERR_NULL;
-    nbcoll_status s = nbcolli_enter(parent->context);
+    nbcoll_status s = parent && out && request ? nbcolli_enter(parent->context) : NBCOLL_ERR_NULL;
     if (s != NBCOLL_OK)
         return s;
     nbcolli_twin one = {.config = parent->config, .out = out};
     one.config.agent = NULL;
+    if (mine.creation == NBCOLLI_SPLIT_SHARED)
+        mine.colour = nbcolli_memory_colour(parent);
     return nbcolli_leave(parent->context, nbcolli_create_derive(parent, mine, 1, &one, request));
 }
 
@@ -307,58 +318,37 @@ static nbcoll_status nbcolli_inherit_now(nbcoll_comm *parent, nbcolli_create_wis
                                          uint64_t timeout)
 {
     nbcoll_request request;
-    nbcoll_status s = nbcolli_create_inherit(parent, mine, out, &request);
-    return s == NBCOLL_OK ? nbcolli_wait_or_leave(request, timeout) : s;
+    return nbcolli_wait_or_leave(nbcolli_create_inherit(parent, mine, out, &request), &request, timeout);
 }
 
 nbcoll_status nbcoll_comm_isplit(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out, nbcoll_request *request)
 {
-    return comm ? nbcolli_create_inherit(comm, (nbcolli_create_wish){NBCOLLI_SPLIT, colour, key}, out, request)
-                : NBCOLL_ERR_NULL;
+    return nbcolli_create_inherit(comm, (nbcolli_create_wish){NBCOLLI_SPLIT, colour, key}, out, request);
 }
 
 nbcoll_status nbcoll_comm_split(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out, uint64_t timeout)
 {
-    return comm ? nbcolli_inherit_now(comm, (nbcolli_create_wish){NBCOLLI_SPLIT, colour, key}, out, timeout)
-                : NBCOLL_ERR_NULL;
-}
-
-/* By the lowest rank of the same endpoint, whether or not that one shares memory; without shared memory by a number
- * that no other rank has. Constant, so that no lock is needed. */
-static nbcolli_create_wish nbcolli_by_memory(const nbcoll_comm *comm, int key)
-{
-    int rank = 0;
-
-    while (!comm->peer[rank].is_near)
-        rank++;
-    if (!comm->peer[comm->rank].link->transport.shared)
-        rank = comm->size + comm->rank;
-    return (nbcolli_create_wish){NBCOLLI_SPLIT_SHARED, rank, key};
+    return nbcolli_inherit_now(comm, (nbcolli_create_wish){NBCOLLI_SPLIT, colour, key}, out, timeout);
 }
 
 nbcoll_status nbcoll_comm_isplit_shared(nbcoll_comm *comm, int key, nbcoll_comm **out, nbcoll_request *request)
 {
-    return comm ? nbcolli_create_inherit(comm, nbcolli_by_memory(comm, key), out, request) : NBCOLL_ERR_NULL;
+    return nbcolli_create_inherit(comm, (nbcolli_create_wish){NBCOLLI_SPLIT_SHARED, 0, key}, out, request);
 }
 
 nbcoll_status nbcoll_comm_split_shared(nbcoll_comm *comm, int key, nbcoll_comm **out, uint64_t timeout)
 {
-    return comm ? nbcolli_inherit_now(comm, nbcolli_by_memory(comm, key), out, timeout) : NBCOLL_ERR_NULL;
-}
-
-static nbcolli_create_wish nbcolli_as_parent(const nbcoll_comm *parent)
-{
-    return (nbcolli_create_wish){NBCOLLI_DUP, 0, parent->rank};
+    return nbcolli_inherit_now(comm, (nbcolli_create_wish){NBCOLLI_SPLIT_SHARED, 0, key}, out, timeout);
 }
 
 nbcoll_status nbcoll_comm_idup(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request)
 {
-    return comm ? nbcolli_create_inherit(comm, nbcolli_as_parent(comm), out, request) : NBCOLL_ERR_NULL;
+    return nbcolli_create_inherit(comm, (nbcolli_create_wish){.creation = NBCOLLI_DUP}, out, request);
 }
 
 nbcoll_status nbcoll_comm_dup(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout)
 {
-    return comm ? nbcolli_inherit_now(comm, nbcolli_as_parent(comm), out, timeout) : NBCOLL_ERR_NULL;
+    return nbcolli_inherit_now(comm, (nbcolli_create_wish){.creation = NBCOLLI_DUP}, out, timeout);
 }
 
 nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_comm_config *given, nbcoll_comm **out,
@@ -366,9 +356,7 @@ nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_comm_config 
 {
     nbcolli_twin one = {.out = out};
 
-    if (!comm || !out || !request)
-        return NBCOLL_ERR_NULL;
-    nbcoll_status s = nbcolli_enter(comm->context);
+    nbcoll_status s = comm && out && request ? nbcolli_enter(comm->context) : NBCOLL_ERR_NULL;
     if (s != NBCOLL_OK)
         return s;
     s = nbcolli_comm_config_read(given, &one.config);
@@ -377,7 +365,7 @@ nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_comm_config 
                                                       ->suits(one.config.agent, comm->context, comm->link->endpoint)
                                                 : NBCOLL_ERR_UNSUPPORTED;
     if (s == NBCOLL_OK)
-        s = nbcolli_create_derive(comm, nbcolli_as_parent(comm), 1, &one, request);
+        s = nbcolli_create_derive(comm, (nbcolli_create_wish){.creation = NBCOLLI_DUP}, 1, &one, request);
     if (s == NBCOLL_OK && one.config.agent)
         nbcolli_agent_does(one.config.agent)->hold(one.config.agent);
     return nbcolli_leave(comm->context, s);
@@ -385,17 +373,14 @@ nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_comm_config 
 
 nbcoll_status nbcolli_comm_idups(nbcoll_comm *comm, int purpose, int n, nbcolli_twin twin[], nbcoll_request *request)
 {
-    const nbcolli_create_wish mine = {NBCOLLI_DUP, purpose, comm->rank};
+    const nbcolli_create_wish mine = {NBCOLLI_DUP, purpose, 0};
     nbcoll_status s = nbcolli_enter(comm->context);
-    if (s != NBCOLL_OK)
-        return s;
-    return nbcolli_leave(comm->context, nbcolli_create_derive(comm, mine, n, twin, request));
+    return s == NBCOLL_OK ? nbcolli_leave(comm->context, nbcolli_create_derive(comm, mine, n, twin, request)) : s;
 }
 
 nbcoll_status nbcoll_comm_dup_with(nbcoll_comm *comm, const nbcoll_comm_config *config, nbcoll_comm **out,
                                    uint64_t timeout)
 {
     nbcoll_request request;
-    nbcoll_status s = nbcoll_comm_idup_with(comm, config, out, &request);
-    return s == NBCOLL_OK ? nbcolli_wait_or_leave(request, timeout) : s;
+    return nbcolli_wait_or_leave(nbcoll_comm_idup_with(comm, config, out, &request), &request, timeout);
 }

@@ -24,6 +24,13 @@ static void nbcolli_table_copy(void *to, size_t room, const void *from, size_t s
     memcpy(to, from, size < room ? size : room);
 }
 
+#define NBCOLLI_GROUP_READ(link, group)                                                                                \
+    if ((link)->transport.group) {                                                                                     \
+        nbcolli_table_copy(&(link)->group, sizeof(link)->group, (link)->transport.group,                               \
+                           (link)->transport.group->size);                                                             \
+        (link)->transport.group = &(link)->group;                                                                      \
+    }
+
 /* The endpoint's limits, table and groups over defaults, or ERR_ABI. */
 static nbcoll_status nbcolli_table_read(nbcolli_link *link)
 {
@@ -38,32 +45,15 @@ static nbcoll_status nbcolli_table_read(nbcolli_link *link)
     if (t->size < offsetof(nbcoll_transport, bulk) || !t->post || !t->progress || !t->cancel || !t->close ||
         limits->payload < 256)
         return NBCOLL_ERR_ABI;
-    if (t->bulk) {
-        nbcolli_table_copy(&link->bulk, sizeof link->bulk, t->bulk, t->bulk->size);
-        t->bulk = &link->bulk;
-        if (!link->bulk.register_memory || (!link->bulk.get && !link->bulk.put) || !limits->key_bytes ||
-            limits->key_bytes > sizeof(nbcoll_key))
-            return NBCOLL_ERR_ABI;
-    }
-    if (t->lines) {
-        nbcolli_table_copy(&link->lines, sizeof link->lines, t->lines, t->lines->size);
-        t->lines = &link->lines;
-        if (!link->lines.post)
-            return NBCOLL_ERR_ABI;
-    }
-    if (t->wakeup) {
-        nbcolli_table_copy(&link->wakeup, sizeof link->wakeup, t->wakeup, t->wakeup->size);
-        t->wakeup = &link->wakeup;
-        if (!link->wakeup.fd || !link->wakeup.arm)
-            return NBCOLL_ERR_ABI;
-    }
-    if (t->shared) {
-        nbcolli_table_copy(&link->shared, sizeof link->shared, t->shared, t->shared->size);
-        t->shared = &link->shared;
-        if (!link->shared.reserve || !link->shared.release || !link->shared.map || !link->shared.wake)
-            return NBCOLL_ERR_ABI;
-    }
-    return NBCOLL_OK;
+    NBCOLLI_GROUP_READ(link, bulk)
+    NBCOLLI_GROUP_READ(link, lines)
+    NBCOLLI_GROUP_READ(link, wakeup)
+    NBCOLLI_GROUP_READ(link, shared)
+    int has_all = (!t->bulk || (t->bulk->register_memory && (t->bulk->get || t->bulk->put) && limits->key_bytes &&
+                                limits->key_bytes <= sizeof(nbcoll_key))) &&
+                  (!t->lines || t->lines->post) && (!t->wakeup || (t->wakeup->fd && t->wakeup->arm)) &&
+                  (!t->shared || (t->shared->reserve && t->shared->release && t->shared->map && t->shared->wake));
+    return has_all ? NBCOLL_OK : NBCOLL_ERR_ABI;
 }
 
 /* What differs by peer. */

@@ -6,9 +6,7 @@
 
 nbcoll_status nbcoll_comm_declare_lost(nbcoll_comm *comm, int rank)
 {
-    if (!comm)
-        return NBCOLL_ERR_NULL;
-    nbcoll_status s = nbcolli_enter(comm->context);
+    nbcoll_status s = comm ? nbcolli_enter(comm->context) : NBCOLL_ERR_NULL;
     if (s != NBCOLL_OK)
         return s;
     if (rank < 0 || rank >= comm->size || rank == comm->rank)

@@ -16,9 +16,7 @@ static nbcolli_link *nbcolli_memory_link(const nbcoll_comm *comm)
 
 nbcoll_status nbcoll_mem_alloc(nbcoll_comm *comm, size_t bytes, void **out)
 {
-    if (!comm || !out)
-        return NBCOLL_ERR_NULL;
-    nbcoll_status s = nbcolli_enter(comm->context);
+    nbcoll_status s = comm && out ? nbcolli_enter(comm->context) : NBCOLL_ERR_NULL;
     if (s != NBCOLL_OK)
         return s;
     nbcolli_link *link = nbcolli_memory_link(comm);
@@ -39,9 +37,7 @@ nbcoll_status nbcoll_mem_alloc(nbcoll_comm *comm, size_t bytes, void **out)
 
 nbcoll_status nbcoll_mem_free(nbcoll_comm *comm, void *memory)
 {
-    if (!comm)
-        return NBCOLL_ERR_NULL;
-    nbcoll_status s = nbcolli_enter(comm->context);
+    nbcoll_status s = comm ? nbcolli_enter(comm->context) : NBCOLL_ERR_NULL;
     if (s != NBCOLL_OK || !memory)
         return s == NBCOLL_OK ? nbcolli_leave(comm->context, s) : s;
     nbcolli_link *link = nbcolli_memory_link(comm);

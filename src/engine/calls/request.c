@@ -60,29 +60,23 @@ nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
     return nbcolli_is_pending(state) ? NBCOLL_PENDING : NBCOLL_OK;
 }
 
-/* Reports the end of one that is not active. The lock is held. */
-static void nbcolli_take_end(nbcoll_context *c, nbcoll_request *request)
+/* What has become of the request; that reports its end. The lock is held. */
+static nbcoll_status nbcolli_take_end(nbcoll_context *c, nbcoll_request *request)
 {
+    nbcoll_status s = nbcolli_request_said(request);
     nbcolli_request *r = nbcolli_request_find(*request);
-    /* relaxed: the lock orders it */
-    int is_told = r && !nbcolli_is_unreported(atomic_load_explicit(&r->state, memory_order_relaxed));
 
+    if (s == NBCOLL_PENDING || s == NBCOLL_ERR_REQUEST)
+        return s;
     if (r && r->persistent) {
-        if (!is_told && !r->calling) /* else its callback is about to run, which may start it again */
+        /* Relaxed: the lock orders it. Else its callback is about to run, which may start it again */
+        if (nbcolli_is_unreported(atomic_load_explicit(&r->state, memory_order_relaxed)) && !r->calling)
             atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_release); /* for its next start */
-        return;
+        return s;
     }
     if (r && !r->calling) /* else released after its callback */
         nbcolli_request_release(c, r);
     *request = (nbcoll_request){0};
-}
-
-/* What has become of the request; that reports its end. The lock is held. */
-static nbcoll_status nbcolli_take_any_end(nbcoll_context *c, nbcoll_request *request)
-{
-    nbcoll_status s = nbcolli_request_said(request);
-    if (s != NBCOLL_PENDING && s != NBCOLL_ERR_REQUEST)
-        nbcolli_take_end(c, request);
     return s;
 }
 
@@ -94,12 +88,11 @@ static nbcoll_status nbcolli_leave_test(nbcoll_context *c, nbcoll_request *reque
     s = nbcolli_leave_reporting(c, s);
     if (!reports || s != NBCOLL_PENDING || nbcolli_enter(c) != NBCOLL_OK)
         return s;
-    return nbcolli_leave(c, nbcolli_take_any_end(c, request));
+    return nbcolli_leave(c, nbcolli_take_end(c, request));
 }
 
-/* Where any thread may come, a callback reports the end, or the handle may be stale. `passes`: also where a driver
- * makes them. */
-static nbcoll_status nbcolli_test_slowly(nbcoll_request *request, int passes)
+/* Of one that is not null. `passes`: also where a driver makes them. */
+static nbcoll_status nbcolli_test(nbcoll_request *request, int passes)
 {
     nbcolli_request *r = nbcolli_entry_of(*request);
     nbcoll_context *c = r->context;
@@ -123,42 +116,7 @@ static nbcoll_status nbcolli_test_slowly(nbcoll_request *request, int passes)
         c->driven.looked = 1;
         nbcolli_pass(c);
     }
-    return nbcolli_leave_test(c, request, nbcolli_take_any_end(c, request));
-}
-
-/* The same as take_end, for one that has ended and of which nothing else is to be looked after. Returns how. */
-static inline nbcoll_status nbcolli_take_plain_end(nbcoll_context *c, nbcolli_request *r, nbcoll_request *request)
-{
-    nbcoll_status s = r->status;
-
-    if (r->persistent) {
-        /* relaxed: of one thread */
-        atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed);
-        return s;
-    }
-    nbcolli_request_retire(c, r);
-    *request = (nbcoll_request){0};
-    return s;
-}
-
-NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_test(nbcoll_request *request)
-{
-    nbcolli_request *r = nbcolli_entry_of(*request);
-    nbcoll_context *c = r->context;
-    nbcoll_status s = NBCOLL_OK;
-    /* relaxed, here and below: of one thread */
-    if (r->is_heeded || c->flags & NBCOLL_ANY_THREAD || nbcolli_is_forked(c) ||
-        atomic_load_explicit(&r->generation, memory_order_relaxed) != request->generation ||
-        atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_FREE || !nbcolli_try_lock(c))
-        return nbcolli_test_slowly(request, 0);
-    if (nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed)))
-        nbcolli_pass(c);
-    unsigned state = atomic_load_explicit(&r->state, memory_order_relaxed);
-    if (nbcolli_is_unreported(state))
-        s = nbcolli_take_plain_end(c, r, request);
-    else if (state != NBCOLLI_REQUEST_INACTIVE)
-        s = NBCOLL_PENDING;
-    return c->ended ? nbcolli_leave_test(c, request, s) : nbcolli_leave(c, s);
+    return nbcolli_leave_test(c, request, nbcolli_take_end(c, request));
 }
 
 /* What a look is enough for, at a request that keeps a run: one that replays, or has ended. AGAIN: it replays, and its
@@ -187,7 +145,7 @@ nbcoll_status nbcoll_test(nbcoll_request *request)
     if (!request || !request->at)
         return request ? NBCOLL_OK : NBCOLL_ERR_NULL;
     nbcoll_status s = nbcolli_request_look(request);
-    return s == NBCOLL_PENDING || s == NBCOLL_AGAIN ? nbcolli_test(request) : s;
+    return s == NBCOLL_PENDING || s == NBCOLL_AGAIN ? nbcolli_test(request, 0) : s;
 }
 
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
@@ -293,31 +251,24 @@ static nbcoll_status nbcolli_wait_expired(nbcoll_context *c, nbcoll_request requ
     return nbcolli_leave(c, r ? nbcolli_request_expired(r) : NBCOLL_ERR_TIMEOUT);
 }
 
-/* After a first look. */
-static nbcoll_status nbcolli_wait_on(nbcoll_request *request, uint64_t timeout, int leaves)
-{
-    nbcoll_context *c = nbcolli_context_of(*request);
-    nbcolli_waiter w = {0};
-    nbcoll_status s = NBCOLL_PENDING;
-
-    while (s == NBCOLL_PENDING) {
-        if (!nbcolli_waiter_pause(&w, &c, 1, timeout))
-            return leaves ? nbcolli_leave_alone(c, nbcolli_entry_of(*request)) : nbcolli_wait_expired(c, *request);
-        s = nbcolli_waiter_passes(&w) ? nbcolli_test_slowly(request, 1) : nbcoll_test(request);
-    }
-    nbcolli_waiter_end(&w);
-    return s;
-}
-
 /* After a glance that was not enough. `leaves`: at the deadline it is left alone. */
 static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_request *request, uint64_t timeout,
                                                                    nbcoll_status s, int leaves)
 {
+    nbcoll_context *c = nbcolli_context_of(*request);
+    nbcolli_waiter w = {0};
+
     if (s == NBCOLL_AGAIN)
         s = nbcolli_request_look_on(request, timeout);
     if (s == NBCOLL_PENDING)
-        s = request->at ? nbcolli_test(request) : NBCOLL_OK;
-    return s == NBCOLL_PENDING ? nbcolli_wait_on(request, timeout, leaves) : s;
+        s = request->at ? nbcolli_test(request, 0) : NBCOLL_OK;
+    while (s == NBCOLL_PENDING) {
+        if (!nbcolli_waiter_pause(&w, &c, 1, timeout))
+            return leaves ? nbcolli_leave_alone(c, nbcolli_entry_of(*request)) : nbcolli_wait_expired(c, *request);
+        s = nbcolli_waiter_passes(&w) ? nbcolli_test(request, 1) : nbcoll_test(request);
+    }
+    nbcolli_waiter_end(&w);
+    return s;
 }
 
 nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
@@ -328,17 +279,9 @@ nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
     return s == NBCOLL_OK ? s : nbcolli_wait_longer(request, timeout, s, 0);
 }
 
-nbcoll_status nbcolli_wait_or_leave(nbcoll_request request, uint64_t timeout)
+nbcoll_status nbcolli_wait_or_leave(nbcoll_status started, nbcoll_request *request, uint64_t timeout)
 {
-    return nbcolli_wait_longer(&request, timeout, NBCOLL_PENDING, 1);
-}
-
-/* After a glance that was not enough. */
-static __attribute__((noinline)) nbcoll_status nbcolli_wait_kept_longer(nbcolli_request *r, uint64_t timeout,
-                                                                        nbcoll_status s)
-{
-    nbcoll_request request = nbcolli_request_handle(r);
-    return nbcolli_wait_longer(&request, timeout, s, 1);
+    return started == NBCOLL_OK ? nbcolli_wait_longer(request, timeout, NBCOLL_PENDING, 1) : started;
 }
 
 nbcoll_status nbcolli_wait_kept(nbcolli_request *r, uint64_t timeout)
@@ -349,7 +292,10 @@ nbcoll_status nbcolli_wait_kept(nbcolli_request *r, uint64_t timeout)
         s = nbcolli_replay_look(r);
     else if (nbcolli_is_unreported(atomic_load_explicit(&r->state, memory_order_relaxed))) /* of one thread */
         return nbcolli_request_retire_kept(r, r->status);
-    return s == NBCOLL_OK ? nbcolli_request_retire_kept(r, s) : nbcolli_wait_kept_longer(r, timeout, s);
+    if (s == NBCOLL_OK)
+        return nbcolli_request_retire_kept(r, s);
+    nbcoll_request request = nbcolli_request_handle(r);
+    return nbcolli_wait_longer(&request, timeout, s, 1);
 }
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */

@@ -14,8 +14,8 @@ nbcoll_status nbcolli_outcome(const nbcoll_request *request);
 /* The next one, for a request that keeps a run and was started just now. */
 nbcoll_status nbcolli_wait_kept(nbcolli_request *r, uint64_t timeout);
 
-/* Waits for a request whose handle nobody else has got, and releases it; at the timeout leaves it to itself, cancelled,
- * so that the caller can forget it. */
-nbcoll_status nbcolli_wait_or_leave(nbcoll_request request, uint64_t timeout);
+/* Of a blocking call: waits for the request that it has `started`, unless that was refused: returns so. Nobody else has
+ * got its handle. It is released, or, at the timeout, left to itself, cancelled, so that the caller can forget it. */
+nbcoll_status nbcolli_wait_or_leave(nbcoll_status started, nbcoll_request *request, uint64_t timeout);
 
 #endif

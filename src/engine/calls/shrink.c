@@ -44,15 +44,12 @@ static nbcoll_status nbcolli_shrink_begin(nbcoll_comm *comm, nbcoll_comm **out, 
 
 nbcoll_status nbcoll_comm_ishrink(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request)
 {
-    if (!comm || !out || !request)
-        return NBCOLL_ERR_NULL;
-    nbcoll_status s = nbcolli_enter(comm->context);
+    nbcoll_status s = comm && out && request ? nbcolli_enter(comm->context) : NBCOLL_ERR_NULL;
     return s == NBCOLL_OK ? nbcolli_leave(comm->context, nbcolli_shrink_begin(comm, out, request)) : s;
 }
 
 nbcoll_status nbcoll_comm_shrink(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout)
 {
     nbcoll_request request;
-    nbcoll_status s = nbcoll_comm_ishrink(comm, out, &request);
-    return s == NBCOLL_OK ? nbcolli_wait_or_leave(request, timeout) : s;
+    return nbcolli_wait_or_leave(nbcoll_comm_ishrink(comm, out, &request), &request, timeout);
 }

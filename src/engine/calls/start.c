@@ -139,9 +139,7 @@ static nbcoll_status nbcolli_start_suits(nbcoll_schedule *s, const void *send, c
 static nbcoll_status nbcolli_start_begin(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,
                                          int persistent, nbcoll_request *request)
 {
-    if (!s || !comm || !request)
-        return NBCOLL_ERR_NULL;
-    nbcoll_status status = nbcolli_enter_caller(comm->context);
+    nbcoll_status status = s && comm && request ? nbcolli_enter_caller(comm->context) : NBCOLL_ERR_NULL;
     if (status != NBCOLL_OK)
         return status;
     status = nbcolli_start_suits(s, send, recv, comm);

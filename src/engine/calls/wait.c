@@ -37,20 +37,19 @@ static int nbcolli_arm_contexts(nbcoll_context *const c[], size_t n, struct poll
 static void nbcolli_sleep_on(nbcolli_waiter *w, nbcoll_context *const c[], size_t n, uint64_t longest)
 {
     struct pollfd fds[NBCOLLI_SLEEP_ON];
-    size_t armed = n < NBCOLLI_SLEEP_ON ? n : NBCOLLI_SLEEP_ON;
-    uint64_t most = n == armed ? NBCOLLI_ROUND : NBCOLLI_SHORT_SLEEP;
+    uint64_t most = w->has_others ? NBCOLLI_SHORT_SLEEP : NBCOLLI_ROUND;
 
-    int sleeps = nbcolli_arm_contexts(c, armed, fds) && !(w->has_come && w->has_come(w));
-    for (size_t i = 0; i < armed; i++)
+    int sleeps = nbcolli_arm_contexts(c, n, fds) && !(w->has_come && w->has_come(w));
+    for (size_t i = 0; i < n; i++)
         if (c[i]->flags & NBCOLL_ANY_THREAD || c[i]->is_unheard)
             most = NBCOLLI_SHORT_SLEEP;
     if (w->longest && w->longest < most)
         most = w->longest;
     if (sleeps) /* without a pause hook, which would be called instead of this */
-        nbcolli_sleep(&c[0]->host, fds, armed, longest < most ? longest : most, NULL);
+        nbcolli_sleep(&c[0]->host, fds, n, longest < most ? longest : most, NULL);
     else
         sched_yield();
-    for (size_t i = 0; i < armed; i++)
+    for (size_t i = 0; i < n; i++)
         if (c[i]->ticks.are_on) /* of one thread */
             c[i]->ticks.is_armed = 0;
 }
@@ -122,7 +121,7 @@ void nbcolli_waiter_end(nbcolli_waiter *w)
 static uint32_t nbcolli_news(nbcoll_context *const c[], size_t n)
 {
     uint32_t sum = 0;
-    for (size_t i = 0; i < n && i < NBCOLLI_SLEEP_ON; i++)
+    for (size_t i = 0; i < n; i++)
         sum += atomic_load_explicit(&c[i]->driven.news, memory_order_acquire); /* before the next look */
     return sum;
 }
@@ -131,7 +130,7 @@ static uint32_t nbcolli_news(nbcoll_context *const c[], size_t n)
 static int nbcolli_are_driven(nbcoll_context *const c[], size_t n)
 {
     size_t i = 0;
-    while (i < n && n <= NBCOLLI_SLEEP_ON && nbcolli_is_driven(c[i]))
+    while (i < n && nbcolli_is_driven(c[i]))
         i++;
     return i == n;
 }
@@ -142,10 +141,9 @@ static int nbcolli_sleep_on_news(const nbcolli_waiter *w, nbcoll_context *const 
 {
     _Atomic uint32_t *words[NBCOLLI_SLEEP_ON];
     uint32_t values[NBCOLLI_SLEEP_ON], sum = 0;
-    size_t on = n < NBCOLLI_SLEEP_ON ? n : NBCOLLI_SLEEP_ON;
     int woken = -1;
 
-    for (size_t i = 0; i < on; i++) {
+    for (size_t i = 0; i < n; i++) {
         words[i] = &c[i]->driven.news;
         sum += values[i] = atomic_load(words[i]); /* seq_cst: after the counting */
     }
@@ -153,7 +151,7 @@ static int nbcolli_sleep_on_news(const nbcolli_waiter *w, nbcoll_context *const 
         return 1;
     if (n == 1)
         return nbcolli_word_sleep(words[0], values[0], longest < NBCOLLI_NAP ? longest : NBCOLLI_NAP);
-    if (nbcolli_are_driven(c, n))
+    if (!w->has_others && nbcolli_are_driven(c, n))
         woken = nbcolli_words_sleep(n, words, values, longest < NBCOLLI_NAP ? longest : NBCOLLI_NAP);
     if (woken >= 0)
         return woken;
@@ -163,17 +161,15 @@ static int nbcolli_sleep_on_news(const nbcolli_waiter *w, nbcoll_context *const 
 
 static void nbcolli_sleep_beside(nbcolli_waiter *w, nbcoll_context *const c[], size_t n, uint64_t longest)
 {
-    size_t on = n < NBCOLLI_SLEEP_ON ? n : NBCOLLI_SLEEP_ON;
-
     nbcolli_waiter_end(w);
     w->slept = 1;
     w->stale = 0;
     if (w->has_come && longest > NBCOLLI_SHORT_SLEEP)
         longest = NBCOLLI_SHORT_SLEEP; /* of that the driver does not know */
-    for (size_t i = 0; i < on; i++)
+    for (size_t i = 0; i < n; i++)
         atomic_fetch_add(&c[i]->driven.sleepers, 1); /* seq_cst: before the look at the word, which the system makes */
     int is_over = !nbcolli_sleep_on_news(w, c, n, longest);
-    for (size_t i = 0; i < on; i++) {
+    for (size_t i = 0; i < n; i++) {
         /* Awake, and yet nothing: it may be held up in a callback. Idle: it does not know that something is there */
         unsigned state = atomic_load_explicit(&c[i]->driven.state, memory_order_relaxed); /* a look */
         w->stale |= is_over && (state == NBCOLLI_DRIVE_AWAKE || state == NBCOLLI_DRIVE_IDLE);
@@ -186,7 +182,7 @@ static void nbcolli_pause_beside(nbcolli_waiter *w, nbcoll_context *const c[], s
 {
     int is_same = w->at == c[0] && w->among == n;
 
-    for (size_t i = 0; i < n && i < NBCOLLI_SLEEP_ON; i++)
+    for (size_t i = 0; i < n; i++)
         sleeps &= !nbcolli_driven_has_steps(c[i]); /* else its holder is about to leave the lock */
     if (n > 1 || !is_same)
         nbcolli_waiter_end(w);
@@ -225,10 +221,12 @@ static int nbcolli_pause_once(nbcolli_waiter *w, nbcoll_context *const contexts[
     uint64_t spins = nbcolli_takes_turns(c) ? 0 : NBCOLLI_SPINS, left = UINT64_MAX;
     uint64_t yields = nbcolli_takes_turns(c) && nbcolli_is_driven(c) ? NBCOLLI_HELPING_YIELDS : NBCOLLI_WAIT_YIELDS;
 
-    if (nbcolli_has_moved(contexts, n < NBCOLLI_SLEEP_ON ? n : NBCOLLI_SLEEP_ON))
+    w->has_others = n > NBCOLLI_SLEEP_ON;
+    n = w->has_others ? NBCOLLI_SLEEP_ON : n;
+    if (nbcolli_has_moved(contexts, n))
         w->vain = 0;
     int sleeps = !c->host.pause && (w->vain > spins + yields || nbcolli_yields_in_vain(w, c));
-    for (size_t i = 0; i < n && i < NBCOLLI_SLEEP_ON; i++)
+    for (size_t i = 0; i < n; i++)
         if (nbcolli_is_inside(contexts[i])) /* there nothing can go on */
             return 0;
     if (timeout == 0)
@@ -244,7 +242,7 @@ static int nbcolli_pause_once(nbcolli_waiter *w, nbcoll_context *const contexts[
         nbcolli_pause_beside(w, contexts, n, left, sleeps);
         return 1;
     }
-    if (!c->host.pause && nbcolli_has_more(contexts, n < NBCOLLI_SLEEP_ON ? n : NBCOLLI_SLEEP_ON))
+    if (!c->host.pause && nbcolli_has_more(contexts, n))
         return 1;
     if (sleeps)
         nbcolli_sleep_on(w, contexts, n, left);

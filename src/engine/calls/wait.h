@@ -28,6 +28,7 @@ typedef struct nbcolli_waiter {
     void *user;
     uint64_t longest; /* ns: a sleep; 0: as long as others */
 
+    uint8_t has_others; /* beside those on which it sleeps */
     uint8_t slept; /* it will not help any more */
     uint8_t stale; /* it slept to the end: the driver may be kept from coming, and the next look is a pass */
 } nbcolli_waiter;
