@@ -67,9 +67,9 @@ struct nbcolli_op {
                                 that is streamed: the bytes of each of its rings */
     nbcolli_stream *stream;  /* fetch, while USING: where it says how far it is; null: nobody waits for that. Exposure:
                                 the first of its readers'; null: it is not streamed */
-    nbcolli_ops *in;              /* the list that it is in: its context's of those that wait for shared memory, or of
-                                     those that are short of a credit; its run's of those in the middle of something; its
-                                     pair's of those that stall. Null: none. Then its place there: */
+    nbcolli_ops *in;         /* the list that it is in: its context's of those that wait for shared memory, or of those
+                                that are short of a credit; its run's of those in the middle of something; its pair's of
+                                those that stall. Null: none. Then its place there: */
     nbcolli_op *in_next, **in_at;
     uint32_t cell;       /* exposure: its own; fetch: where it looks */
     uint32_t keys;       /* exposure: so many entries of the table may have keys of its own memory */
@@ -164,7 +164,7 @@ struct nbcolli_run {
     uint32_t cells, parts; /* of those that this rank may write: used */
     uint8_t state; /* nbcolli_run_state */
 
-    uint64_t left, due; /* of a brief run: moves that have not ended; of these: that wait for none, and have not begun */
+    uint64_t left, due; /* of a brief run: moves that have not ended; those of them that can begin */
 
     uint8_t is_executed; /* its middle is its executor's, which may have its buffers; or it waits there for memory */
     nbcolli_loan loan; /* of its scratch memory, from the schedule's step `room` on until the run is over */
