@@ -7,6 +7,7 @@
 
 #include "../host/word.h"
 #include "nbcoll/transport.h"
+#include "alarm.h"
 #include "offload.h"
 
 /* Memory that is registered for longer than a program. */

@@ -4,6 +4,7 @@
 #define NBCOLLI_RELAY_RELAYS_AGENTS_H
 
 #include "../host/word.h"
+#include "../offload/alarm.h"
 #include "../offload/node_relays.h"
 #include "relays.h"
 
