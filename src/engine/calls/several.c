@@ -27,6 +27,14 @@ typedef struct nbcolli_several {
     nbcoll_context *context[NBCOLLI_SLEEP_ON];
 } nbcolli_several;
 
+static void nbcolli_several_begin(nbcolli_several *v, size_t n, nbcoll_request requests[], int all)
+{
+    v->n = v->pending = v->first = n; /* what it does not set a look does */
+    v->requests = requests;
+    v->all = all;
+    v->waiter = (nbcolli_waiter){0};
+}
+
 static void nbcolli_several_add(nbcolli_several *v, nbcoll_context *c)
 {
     for (size_t i = 0; i < v->contexts && i < NBCOLLI_SLEEP_ON; i++)
@@ -117,7 +125,7 @@ static void nbcolli_several_look(nbcolli_several *v)
     }
     v->is_one &= one && (n >= NBCOLLI_LISTED_LEAST || (!v->all && v->first == n));
     for (size_t i = 0; (v->is_one || n >= NBCOLLI_LISTED_LEAST) && i < n; i++)
-        if ((last = nbcolli_context_of(v->requests[i])) && !(last->flags & NBCOLL_ANY_THREAD))
+        if (v->requests[i].at && (v->is_one || !(nbcolli_context_of(v->requests[i])->flags & NBCOLL_ANY_THREAD)))
             nbcolli_entry_of(v->requests[i])->seen_at = v->is_one ? &v->requests[i] : NULL;
     if (!v->is_one)
         return;
@@ -158,7 +166,8 @@ static int nbcolli_several_look_again(nbcolli_several *v)
         nbcolli_several_progress(v, v->context[i]);
     if (!v->all && !ended)
         ended = nbcolli_several_listed(v, &v->first, 1);
-    v->pending = nbcolli_next_active(v, v->pending); /* what a callback has reported is not in the list */
+    if (!ended) /* what a callback has reported is not in the list */
+        v->pending = nbcolli_next_active(v, v->pending);
     return ended == 1 || (!ended && v->pending < v->n);
 }
 
@@ -209,10 +218,11 @@ static nbcoll_status nbcolli_several_take(const nbcolli_several *v, size_t n, co
 static nbcoll_status nbcolli_wait_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[], uint64_t timeout,
                                       nbcoll_status late)
 {
-    nbcolli_several v = {.n = n, .requests = requests, .all = 1, .pending = n, .first = n};
+    nbcolli_several v;
 
     if (!requests && n)
         return NBCOLL_ERR_NULL;
+    nbcolli_several_begin(&v, n, requests, 1);
     return nbcolli_several_take(&v, n, NULL, statuses, nbcolli_several_wait(&v, timeout) ? NBCOLL_OK : late);
 }
 
@@ -228,10 +238,11 @@ nbcoll_status nbcoll_wait_all(size_t n, nbcoll_request requests[], nbcoll_status
 
 nbcoll_status nbcoll_wait_any(size_t n, nbcoll_request requests[], size_t *index, uint64_t timeout)
 {
-    nbcolli_several v = {.n = n, .requests = requests, .pending = n, .first = n};
+    nbcolli_several v;
 
     if (!index || (!requests && n))
         return NBCOLL_ERR_NULL;
+    nbcolli_several_begin(&v, n, requests, 0);
     int is_over = nbcolli_several_wait(&v, timeout);
     *index = v.first;
     if (v.first < n)
@@ -258,12 +269,13 @@ static size_t nbcolli_several_places(const nbcolli_several *v, size_t places[], 
 nbcoll_status nbcoll_wait_some(size_t n, nbcoll_request requests[], size_t *ended, size_t indices[],
                                nbcoll_status statuses[], uint64_t timeout)
 {
-    nbcolli_several v = {.n = n, .requests = requests, .pending = n, .first = n};
+    nbcolli_several v;
     size_t most = n < NBCOLLI_LISTED_MOST ? n : NBCOLLI_LISTED_MOST, listed = 0;
 
     if (!ended || ((!requests || !indices) && n))
         return NBCOLL_ERR_NULL;
     *ended = 0;
+    nbcolli_several_begin(&v, n, requests, 0);
     if (!nbcolli_several_wait(&v, timeout))
         return nbcolli_several_take(&v, n, NULL, statuses, NBCOLL_ERR_TIMEOUT);
     if (!statuses && v.is_one)
