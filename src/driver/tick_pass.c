@@ -157,7 +157,7 @@ void nbcolli_tick_pass(nbcoll_context *c)
     c->bytes_left = NBCOLL_PASS_BYTES;
     for (nbcolli_link *link = c->links; link; link = link->next)
         nbcolli_tick_look(link);
-    if ((c->watched || c->looked) && !nbcolli_tick_has_news(c))
+    if (c->watched.first && !nbcolli_tick_has_news(c))
         nbcolli_look_again(c, NBCOLLI_LOOKS);
     if (c->delayed && !nbcolli_tick_has_news(c))
         nbcolli_go_on(c);

@@ -205,8 +205,7 @@ nbcoll_status nbcoll_fd(nbcoll_context *c, int *fd)
 /* At all that waits for shared memory. Did something go on? */
 static int nbcolli_look_at_all(nbcoll_context *c)
 {
-    int moved = c->watched ? nbcolli_look_again(c, SIZE_MAX) : 0; /* the rest of the last turns */
-    return moved || nbcolli_look_again(c, SIZE_MAX);
+    return nbcolli_look_again(c, SIZE_MAX);
 }
 
 nbcoll_status nbcolli_arm_all(nbcoll_context *c)

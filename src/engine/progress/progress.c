@@ -236,7 +236,7 @@ void nbcolli_drain_news(nbcoll_context *c)
             nbcolli_request *r = c->made;
             c->made = r->next;
             nbcolli_comm_made(r);
-        } else if (c->short_sends) {
+        } else if (c->short_sends.first) {
             c->driven.looked = 1;
             nbcolli_look_at_links(c);
             nbcolli_short_sends_go(c);
@@ -265,7 +265,7 @@ int nbcolli_pass(nbcoll_context *c)
 {
     c->bytes_left = NBCOLL_PASS_BYTES;
     int moved = nbcolli_look_at_links(c);
-    if (c->watched || c->looked)
+    if (c->watched.first)
         moved |= nbcolli_look_again(c, NBCOLLI_LOOKS);
     nbcolli_count_pass(c);
     nbcolli_drain(c);

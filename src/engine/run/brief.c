@@ -7,6 +7,7 @@
 #include "finish.h"
 #include "phase.h"
 #include "pool.h"
+#include "queue.h"
 #include "step.h"
 #include "../wire/channel.h"
 #include "../wire/control.h"
@@ -15,20 +16,10 @@
 
 #define NBCOLLI_VAIN_LOOKS 8u /* then it is asked whether the owner has ended the operation without it, or left */
 
-static inline nbcolli_slot *nbcolli_brief_slot(nbcolli_run *run)
-{
-    if (run->placed != run->tag + 1) {
-        run->placed = run->tag + 1;
-        run->slot = nbcolli_slot_of(run->comm, run->tag);
-        run->none = nbcolli_word_of(run->comm, run->tag, 0);
-    }
-    return run->slot;
-}
-
-static inline nbcolli_cell *nbcolli_brief_cell(nbcolli_run *run, int owner, uint32_t cell)
+static inline nbcolli_cell *nbcolli_brief_cell(const nbcolli_run *run, int owner, uint32_t cell)
 {
     const nbcoll_comm *comm = run->comm;
-    return (nbcolli_cell *)(void *)(comm->area[owner] + nbcolli_brief_slot(run)->at + comm->layout.cells) + cell;
+    return (nbcolli_cell *)(void *)(comm->area[owner] + run->slot->at + comm->layout.cells) + cell;
 }
 
 /* This rank's word for an owner. */
@@ -145,7 +136,7 @@ static __attribute__((noinline)) nbcolli_replay nbcolli_move_show(nbcolli_run *r
     const nbcoll_part *part = v->parts;
     size_t n = v->part_count;
 
-    if (comm->departed || !nbcolli_brief_reuse(run, nbcolli_brief_slot(run), part, n))
+    if (comm->departed || !nbcolli_brief_reuse(run, run->slot, part, n))
         return NBCOLLI_REPLAY_STOPS;
     nbcolli_cell *cell = nbcolli_brief_cell(run, comm->rank, run->cells);
     run->cells += m->cells;
@@ -160,7 +151,7 @@ static __attribute__((noinline)) nbcolli_replay nbcolli_move_show(nbcolli_run *r
 
 static __attribute__((noinline)) nbcolli_replay nbcolli_expose_slowly(nbcolli_run *run, nbcolli_op *op)
 {
-    if (nbcolli_brief_slot(run)->exposed != run->tag + 1) /* none of this run's has been shown */
+    if (run->slot->exposed != run->tag + 1) /* none of this run's has been shown */
         run->cells = run->parts = 0;
     run->is_worn = 1;
     op->phase = NBCOLLI_REUSING;
@@ -340,13 +331,13 @@ NBCOLLI_ALWAYS_INLINE nbcolli_replay nbcolli_moves_go(nbcolli_request *r, const 
 
 static __attribute__((noinline)) nbcolli_replay nbcolli_replay_cells(nbcolli_request *r, const nbcolli_move *m)
 {
-    r->kept->tag = r->tag; /* which the run does not know yet */
+    nbcolli_run_is_of(r->kept, r->tag); /* which the run does not know yet */
     return nbcolli_moves_go(r, m, 1, 0, 1);
 }
 
 static __attribute__((noinline)) nbcolli_replay nbcolli_replay_cells_on(nbcolli_request *r, const nbcolli_move *m)
 {
-    r->kept->tag = r->tag;
+    nbcolli_run_is_of(r->kept, r->tag);
     return nbcolli_moves_go(r, m, 1, 1, 1);
 }
 
@@ -368,11 +359,10 @@ static __attribute__((noinline)) void nbcolli_brief_leave(nbcolli_run *run, nbco
 static inline void nbcolli_brief_finish(nbcolli_run *run)
 {
     nbcoll_comm *comm = run->comm;
-    nbcoll_context *c = comm->context;
     nbcolli_request *r = run->request;
-    nbcolli_slot *slot = nbcolli_slot_of(comm, run->tag);
+    nbcolli_slot *slot = run->slot;
 
-    if (r->is_heeded || slot->failed || slot->waiting || c->flags & NBCOLL_ANY_THREAD) {
+    if (r->is_heeded || slot->failed || slot->waiting || comm->context->flags & NBCOLL_ANY_THREAD) {
         nbcolli_run_finish(run); /* there is more to look after */
         return;
     }
@@ -382,17 +372,7 @@ static inline void nbcolli_brief_finish(nbcolli_run *run)
     run->state = NBCOLLI_RUN_POOLED;
     if (!run->keeper)
         nbcolli_brief_leave(run, r);
-    /* relaxed: as in nbcolli_operation_over */
-    atomic_store_explicit(&comm->ended, atomic_load_explicit(&comm->ended, memory_order_relaxed) + 1,
-                          memory_order_relaxed);
-    comm->active--;
-    c->active--;
-    c->driven.ended++;
-    nbcolli_list_end(c, r);
-    r->run = NULL;
-    r->status = NBCOLL_OK;
-    r->outcome = NBCOLL_OK;
-    atomic_store_explicit(&r->state, nbcolli_ended_state(r), memory_order_release); /* publishes the buffers */
+    nbcolli_operation_over(r, NBCOLL_OK);
 }
 
 void nbcolli_brief_advance(nbcolli_run *run)
@@ -406,7 +386,7 @@ int nbcolli_brief_look(nbcolli_op *op)
 {
     op->run->due |= op->move->bit;
     nbcolli_brief_advance(op->run);
-    return !op->watch_at;
+    return !op->in;
 }
 
 /* Inline where they are compiled with their callers: as nbcolli_take_own. */

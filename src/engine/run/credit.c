@@ -11,11 +11,7 @@ void nbcolli_is_short(nbcolli_op *op)
     nbcoll_context *c = op->run->comm->context;
 
     op->phase = NBCOLLI_SHORT;
-    op->watch_at = &c->short_sends;
-    op->watch_next = c->short_sends;
-    if (op->watch_next)
-        op->watch_next->watch_at = &op->watch_next;
-    c->short_sends = op;
+    nbcolli_ops_add(&c->short_sends, op);
     c->news = 1;
 }
 
@@ -24,22 +20,10 @@ void nbcolli_stall(nbcolli_op *op)
     nbcolli_pair *pair = nbcolli_op_pair(op);
 
     op->phase = NBCOLLI_STALLING;
-    op->watch_next = NULL;
-    op->watch_at = pair->stalling ? pair->stalling_end : &pair->stalling;
-    *op->watch_at = op;
-    pair->stalling_end = &op->watch_next;
+    nbcolli_ops_add(&pair->stalling, op);
     if (++pair->stalls == 0)
         pair->stalls = 1;
     nbcolli_op_send(op, NBCOLLI_STALLED, nbcolli_op_bytes(op), NULL, 0);
-}
-
-void nbcolli_unstall(nbcolli_op *op)
-{
-    nbcolli_pair *pair = nbcolli_op_pair(op);
-
-    if (op->watch_at && !op->watch_next)
-        pair->stalling_end = op->watch_at;
-    nbcolli_unwatch(op);
 }
 
 void nbcolli_want(nbcolli_op *op)

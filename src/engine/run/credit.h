@@ -40,9 +40,6 @@ void nbcolli_is_short(nbcolli_op *op);
 /* The send waits for a credit, or to be asked for. */
 void nbcolli_stall(nbcolli_op *op);
 
-/* It need not wait any more. */
-void nbcolli_unstall(nbcolli_op *op);
-
 /* What an EAGER or RTS says of the sends that wait. */
 static inline void nbcolli_stalls_over(nbcolli_pair *pair, const nbcolli_header *h)
 {

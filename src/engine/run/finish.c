@@ -14,7 +14,7 @@ void nbcolli_run_finish(nbcolli_run *run)
 {
     nbcoll_comm *comm = run->comm;
     nbcolli_request *r = run->request;
-    nbcolli_slot *slot = nbcolli_slot_of(comm, run->tag);
+    nbcolli_slot *slot = run->slot;
 
     if (run->awaited && nbcolli_tick_leaves(run)) { /* the watcher is to hear of it */
         nbcolli_run_delay(run);

@@ -179,7 +179,7 @@ static void nbcolli_run_bind(nbcolli_run *run, nbcoll_comm *comm)
 
     run->comm = comm;
     run->bound = comm->id;
-    run->placed = 0;
+    run->slot = NULL;
     run->is_brief = s->is_brief && !s->is_cut && !comm->context->observer && nbcolli_spreads(comm, s);
     run->is_worn = 1;
     for (uint32_t i = 0; i < s->ops; i++) {

@@ -6,6 +6,7 @@
 
 #include "moves.h"
 #include "../state/caller.h"
+#include "../exposures/cells.h"
 
 /* Gives up one hold on a schedule; one that has left the cache is freed with the last. */
 void nbcolli_schedule_release(nbcoll_schedule *s);
@@ -19,11 +20,21 @@ void nbcolli_schedule_disown(nbcoll_schedule *s);
 /* Frees a schedule that nobody uses, with its pooled runs. */
 void nbcolli_schedule_drop(nbcoll_schedule *s);
 
+/* It is one of the operation with this tag. */
+static inline void nbcolli_run_is_of(nbcolli_run *run, uint64_t tag)
+{
+    if (run->tag == tag && run->slot)
+        return;
+    run->tag = tag;
+    run->slot = nbcolli_slot_of(run->comm, tag);
+    run->none = nbcolli_word_of(run->comm, tag, 0);
+}
+
 /* What every start sets. */
 static inline void nbcolli_run_begin(nbcolli_run *run, nbcolli_request *r)
 {
     run->request = r;
-    run->tag = r->tag;
+    nbcolli_run_is_of(run, r->tag);
     if (run->base[NBCOLL_BUFFER_SEND] != r->send || run->base[NBCOLL_BUFFER_RECV] != r->recv)
         nbcolli_moves_aim(run, r->send, r->recv);
     run->left = run->moves;

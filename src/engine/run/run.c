@@ -192,9 +192,9 @@ void nbcolli_serve(nbcoll_context *c, uint32_t lanes)
 
 static void nbcolli_unfinished_go_on(nbcolli_run *run)
 {
-    nbcolli_op *op = run->unfinished;
+    nbcolli_op *op = run->unfinished.first;
 
-    nbcolli_unwatch(op);
+    nbcolli_ops_leave(op);
     if (op->phase == NBCOLLI_USING)
         nbcolli_fetch_go_on(op);
     else if (op->phase == NBCOLLI_SHELVING)
@@ -205,42 +205,30 @@ static void nbcolli_unfinished_go_on(nbcolli_run *run)
 
 static int nbcolli_may_go_on(const nbcolli_run *run)
 {
-    return run->status == NBCOLL_OK && run->unfinished && nbcolli_has_bytes(run);
+    return run->status == NBCOLL_OK && run->unfinished.first && nbcolli_has_bytes(run);
 }
 
 void nbcolli_run_go_on(nbcolli_run *run)
 {
     nbcolli_run_undelay(run);
-    while (nbcolli_may_go_on(run) && !nbcolli_is_own(run->unfinished)) /* before this rank's own steps */
+    while (nbcolli_may_go_on(run) && !nbcolli_is_own(run->unfinished.first)) /* before this rank's own steps */
         nbcolli_unfinished_go_on(run);
-    if (run->unfinished)
+    if (run->unfinished.first)
         nbcolli_advance(run);
     while (nbcolli_may_go_on(run))
         nbcolli_unfinished_go_on(run);
-    if (run->unfinished)
+    if (run->unfinished.first)
         nbcolli_run_delay(run);
     nbcolli_advance(run);
 }
 
 /* ---- sends that stall -------------------------------------------------------------------------------------------- */
 
-/* In the order in which they came: the list has the last one first. */
 void nbcolli_short_sends_go(nbcoll_context *c)
 {
-    nbcolli_op *list = NULL;
-
-    while (c->short_sends) {
-        nbcolli_op *op = c->short_sends;
-        nbcolli_unwatch(op);
-        op->watch_at = &list;
-        op->watch_next = list;
-        if (list)
-            list->watch_at = &op->watch_next;
-        list = op;
-    }
-    while (list) {
-        nbcolli_op *op = list;
-        nbcolli_unwatch(op);
+    for (size_t n = c->short_sends.count; n && c->short_sends.first; n--) { /* not what comes meanwhile */
+        nbcolli_op *op = c->short_sends.first;
+        nbcolli_ops_leave(op);
         if (op->run->status != NBCOLL_OK) /* it settles as it is */
             continue;
         nbcolli_send_start(op);
@@ -261,7 +249,7 @@ void nbcolli_op_take_back(nbcolli_op *op)
 
 void nbcolli_stall_end(nbcolli_op *op)
 {
-    nbcolli_unstall(op);
+    nbcolli_ops_leave(op);
     nbcolli_op_pair(op)->credits--;
     op->may_go = 1;
     if (op->post.where == NBCOLLI_BACKLOG)
@@ -273,12 +261,12 @@ void nbcolli_stall_end(nbcolli_op *op)
 void nbcolli_credits_in(nbcolli_pair *pair, uint32_t credits)
 {
     pair->credits += (int32_t)credits;
-    while (pair->stalling && pair->credits > 0) {
-        nbcolli_op *op = pair->stalling;
+    while (pair->stalling.first && pair->credits > 0) {
+        nbcolli_op *op = pair->stalling.first;
         if (op->run->status == NBCOLL_OK)
             nbcolli_stall_end(op);
         else
-            nbcolli_unstall(op);
+            nbcolli_ops_leave(op);
     }
 }
 
@@ -286,15 +274,12 @@ int nbcolli_look_again(nbcoll_context *c, size_t looks)
 {
     int moved = 0, reader;
 
-    if (!c->watched && c->looked) { /* all have had their turn */
-        c->watched = c->looked;
-        c->watched->watch_at = &c->watched;
-        c->looked = NULL;
-    }
-    for (; c->watched && looks > 0; looks--) {
-        nbcolli_op *op = c->watched;
+    if (looks > c->watched.count)
+        looks = c->watched.count;
+    for (; c->watched.first && looks > 0; looks--) {
+        nbcolli_op *op = c->watched.first;
         nbcolli_run *run = op->run;
-        nbcolli_unwatch(op);
+        nbcolli_ops_leave(op);
         if (run->status != NBCOLL_OK && nbcolli_exposure_is_held(op, &reader))
             nbcolli_watch(op);
         else if (run->status != NBCOLL_OK)
@@ -308,7 +293,7 @@ int nbcolli_look_again(nbcoll_context *c, size_t looks)
             nbcolli_fetch_go_on(op);
         else
             nbcolli_expose_next(op);
-        if (op->watch_at)
+        if (op->in)
             continue;
         moved++;
         nbcolli_advance(run);

@@ -32,15 +32,11 @@ void nbcolli_run_undelay(nbcolli_run *run)
 
 void nbcolli_op_delay(nbcolli_op *op)
 {
-    nbcolli_op **list = &op->run->unfinished;
+    nbcolli_op **at = &op->run->unfinished.first;
 
-    while (nbcolli_is_own(op) && *list && !nbcolli_is_own(*list)) /* what others wait for goes first */
-        list = &(*list)->watch_next;
-    op->watch_at = list;
-    op->watch_next = *list;
-    if (op->watch_next)
-        op->watch_next->watch_at = &op->watch_next;
-    *list = op;
+    while (nbcolli_is_own(op) && *at && !nbcolli_is_own(*at)) /* what others wait for goes first */
+        at = &(*at)->in_next;
+    nbcolli_ops_put(&op->run->unfinished, at, op);
     nbcolli_run_delay(op->run);
 }
 
@@ -56,7 +52,7 @@ static void nbcolli_op_write(nbcolli_op *op, nbcolli_type type, uint64_t field, 
     h.stamp = nbcolli_run_stamp(run);
     h.bytes = field;
     h.status = run->status == NBCOLL_OK ? op->status : NBCOLL_ERR_CANCELLED; /* of a FIN: it was not taken */
-    h.count = peer->pair->stalling && type != NBCOLLI_STALLED ? 0 : peer->pair->stalls;
+    h.count = peer->pair->stalling.first && type != NBCOLLI_STALLED ? 0 : peer->pair->stalls;
     if (type == NBCOLLI_EAGER || type == NBCOLLI_RTS)
         peer->pair->told = h.count;
     op->post.wire = nbcolli_pack(&h);

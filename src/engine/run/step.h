@@ -9,28 +9,39 @@
 #include "observe.h"
 #include "../state/budget.h"
 
+/* Puts the op, which is in no list, into one, where `at` points to the next one. */
+static inline void nbcolli_ops_put(nbcolli_ops *list, nbcolli_op **at, nbcolli_op *op)
+{
+    op->in = list;
+    op->in_at = at;
+    op->in_next = *at;
+    *(op->in_next ? &op->in_next->in_at : &list->end) = &op->in_next;
+    *at = op;
+    list->count++;
+}
+
+/* Behind all others. */
+static inline void nbcolli_ops_add(nbcolli_ops *list, nbcolli_op *op)
+{
+    nbcolli_ops_put(list, list->first ? list->end : &list->first, op);
+}
+
+/* Takes it out of its list, if it is in one. */
+static inline void nbcolli_ops_leave(nbcolli_op *op)
+{
+    if (!op->in)
+        return;
+    *op->in_at = op->in_next;
+    *(op->in_next ? &op->in_next->in_at : &op->in->end) = op->in_at;
+    op->in->count--;
+    op->in = NULL;
+}
+
 /* The op waits for a change of shared memory: passes look again. It was just looked at. */
 static inline void nbcolli_watch(nbcolli_op *op)
 {
-    nbcoll_context *c = op->run->comm->context;
-
-    if (op->watch_at)
-        return;
-    op->watch_at = &c->looked;
-    op->watch_next = c->looked;
-    if (op->watch_next)
-        op->watch_next->watch_at = &op->watch_next;
-    c->looked = op;
-}
-
-static inline void nbcolli_unwatch(nbcolli_op *op)
-{
-    if (!op->watch_at)
-        return;
-    *op->watch_at = op->watch_next;
-    if (op->watch_next)
-        op->watch_next->watch_at = op->watch_at;
-    op->watch_at = NULL;
+    if (!op->in)
+        nbcolli_ops_add(&op->run->comm->context->watched, op);
 }
 
 /* Is this a tick, which leaves to a call of the program's what calls the host's functions or tells its watcher? Then it

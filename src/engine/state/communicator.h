@@ -46,7 +46,7 @@ struct nbcolli_pair {
 
     /* Whoever sends to it takes, in a call or in progress; what comes from it gives, in progress. */
     int32_t credits; /* messages that we may still send unasked; below 0: those that were asked for beyond that */
-    nbcolli_op *stalling, **stalling_end; /* sends that wait for a credit */
+    nbcolli_ops stalling; /* sends that wait for a credit */
     uint32_t stalls;     /* the number of the last one to it */
     uint32_t told;       /* up to which it has been told that none waits any more */
     nbcolli_channels *channels; /* both ways; null: none yet */

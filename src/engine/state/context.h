@@ -78,13 +78,12 @@ struct nbcoll_context {
     nbcolli_request *ended;      /* whose callbacks are to run, or that release themselves */
     uint64_t reports;            /* of these, so far */
     nbcolli_request *made;       /* ended communicator creations */
-    nbcolli_op *short_sends;     /* without a credit: they stall unless one has come meanwhile; or missing an answer */
+    nbcolli_ops short_sends;     /* without a credit: they stall unless one has come meanwhile; or missing an answer */
     int news; /* what a drain has to look at: NBCOLLI_NEWS, something in those above, or a link has losses, shrinks, or
                  something unsaid; NBCOLLI_NEWS_OF_EXECUTORS, whose ends come without news */
 
     /* Progress. */
-    nbcolli_op *watched, *looked; /* that wait for shared memory: to be looked at next; those that have been since the
-                                     first list was the second one */
+    nbcolli_ops watched; /* that wait for shared memory: the first was looked at longest ago */
     nbcolli_executor *executors; /* at which passes look. Calls that open and close them */
     size_t executing;            /* operations, or their middles, with which those go on in drains */
     int executed;                /* one that has ended outside of a pass is to be looked at before a sleep */

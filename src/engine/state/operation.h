@@ -34,6 +34,12 @@ typedef enum nbcolli_phase {
 typedef struct nbcolli_stream nbcolli_stream; /* exposures/stream.h */
 typedef struct nbcolli_move nbcolli_move;
 
+/* Ops in the order in which they came. */
+typedef struct nbcolli_ops {
+    nbcolli_op *first, **end; /* end: while there is one */
+    size_t count;
+} nbcolli_ops;
+
 struct nbcolli_op {
     /* Made with the run; the post's rest: whoever sends it, then, by `where`, the transport, till it returns it. */
     nbcolli_post post;
@@ -61,9 +67,10 @@ struct nbcolli_op {
                                 that is streamed: the bytes of each of its rings */
     nbcolli_stream *stream;  /* fetch, while USING: where it says how far it is; null: nobody waits for that. Exposure:
                                 the first of its readers'; null: it is not streamed */
-    nbcolli_op *watch_next, **watch_at; /* in the context's list of those that wait for shared memory, or of those that
-                                           are short of a credit, in its run's of those in the middle of something, or
-                                           in its peer's of those that stall */
+    nbcolli_ops *in;         /* the list that it is in: its context's of those that wait for shared memory, or of those
+                                that are short of a credit; its run's of those in the middle of something; its pair's of
+                                those that stall. Null: none. Then its place there: */
+    nbcolli_op *in_next, **in_at;
     uint32_t cell;       /* exposure: its own; fetch: where it looks */
     uint32_t keys;       /* exposure: so many entries of the table may have keys of its own memory */
     uint32_t vain;       /* fetch of a brief run: looks that found nothing */
@@ -140,6 +147,8 @@ struct nbcolli_run {
     uint64_t bound;            /* the id that it had when the ops found their pairs and channels */
     nbcolli_request *request;
     uint64_t tag;
+    nbcolli_slot *slot; /* these two: the tag's on `comm`. Null: not known yet */
+    uint64_t none;      /* a reader's word that has fetched nothing of it */
     const nbcolli_move *at;                   /* while it replays, or has come to where it cannot: the next one */
     unsigned char *base[NBCOLL_BUFFER_COUNT]; /* the scratch buffer's: made */
     unsigned char *room;     /* grows as the counts of a start demand */
@@ -149,17 +158,13 @@ struct nbcolli_run {
      * progress's. */
     uint32_t remaining;  /* steps not ended; START and END not counted */
     nbcolli_ready lane[NBCOLLI_LANES];
-    nbcolli_op *unfinished;             /* in the middle of what needs more bytes than a pass had left */
+    nbcolli_ops unfinished;             /* in the middle of what needs more bytes than a pass had left */
     nbcolli_run *delayed, **delayed_at; /* in the context's list of those with steps or ops for further passes */
     nbcolli_run *unserved, **unserved_at; /* in the context's list of those with steps for another thread */
     uint32_t cells, parts; /* of those that this rank may write: used */
     uint8_t state; /* nbcolli_run_state */
 
-    /* Of a brief run. */
-    uint64_t left, due;      /* moves that have not ended; of these: that wait for none, and have not begun */
-    uint64_t placed;         /* 1 + the tag of which the next two are; 0: of none */
-    nbcolli_slot *slot;
-    uint64_t none;           /* a reader's word that has fetched nothing of it */
+    uint64_t left, due; /* of a brief run: moves that have not ended; those of them that can begin */
 
     uint8_t is_executed; /* its middle is its executor's, which may have its buffers; or it waits there for memory */
     nbcolli_loan loan; /* of its scratch memory, from the schedule's step `room` on until the run is over */

@@ -90,7 +90,7 @@ int nbcolli_control_may(nbcoll_context *c)
 {
     if (c->controls)
         return 1;
-    nbcolli_post *post = nbcolli_alloc(&c->host, sizeof *post, 64);
+    nbcolli_post *post = nbcolli_control_new(c);
     if (post)
         nbcolli_control_free(c, post);
     return post != NULL;
@@ -111,7 +111,7 @@ static void nbcolli_credit_send(nbcolli_link *link, int peer)
     nbcolli_header h = {.comm = NBCOLLI_NO_COMM, .type = NBCOLLI_CREDIT, .credits = (uint16_t)pair->owed};
 
     pair->owed -= h.credits;
-    if (!pair->stalling)
+    if (!pair->stalling.first)
         pair->told = h.count = pair->stalls;
     nbcolli_control(link, peer, &h);
 }
@@ -126,7 +126,7 @@ void nbcolli_stalls_tell(nbcolli_link *link, int peer)
 {
     const nbcolli_pair *pair = &link->pair[peer];
 
-    if (!pair->stalling && pair->told != pair->stalls)
+    if (!pair->stalling.first && pair->told != pair->stalls)
         nbcolli_credit_send(link, peer);
 }
 
