@@ -188,6 +188,8 @@ bool begin_rank(rank *r)
     bool is_made = create(r);
     if (r->storm->plan.late_tags && is_made)
         advance_counters(r);
+    if (r->storm->plan.few_serials && is_made)
+        counters_leave(r->comm[0], r->storm->plan.few_serials - 1);
     r->actor->stage = 2;
     return is_made;
 }

@@ -35,6 +35,16 @@ void counters_advance(nbcoll_comm *comm, int which)
     comm->link->serial = UINT32_MAX - LONG_BEFORE; /* this rank's */
 }
 
+void counters_leave(nbcoll_comm *comm, int serials)
+{
+    comm->link->serial = UINT32_MAX - (uint32_t)serials;
+}
+
+uint32_t counters_left(const nbcoll_comm *comm)
+{
+    return UINT32_MAX - comm->link->serial;
+}
+
 uint64_t counters_said(const nbcoll_header *header)
 {
     nbcolli_header h = nbcolli_unpack(header);

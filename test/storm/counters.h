@@ -13,6 +13,10 @@ enum { COUNTER_ENDS = 4 };
  * operations. `which` end counts from 1. */
 void counters_advance(nbcoll_comm *comm, int which);
 
+/* As if this rank's endpoint had made nearly all communicators that it can, but for so many; how many there are left. */
+void counters_leave(nbcoll_comm *comm, int serials);
+uint32_t counters_left(const nbcoll_comm *comm);
+
 /* Of a message that says what a rank has called: 1 + the tag; of another one 0. */
 uint64_t counters_said(const nbcoll_header *header);
 

@@ -285,7 +285,7 @@ def find(text, n, old):
 
 
 def limits():
-    os.nice(10)
+    os.nice(5)
     resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 

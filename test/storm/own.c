@@ -2,7 +2,7 @@
  *
  * Schedules of the program's own: each rank's words go through a function of the host's to the next rank, and through
  * another one there into its receive buffer. The functions may fail, as all of the host's. Or each rank shows all others
- * a word or two of its own, which a cell holds. */
+ * a word of its own, which a cell holds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ typedef struct own {
     bool is_small; /* it shows words to all */
 } own;
 
-enum { SMALL_WORDS = 2, SMALL_RANKS = 6 }; /* a part takes 16 bytes of a cell's 80 */
+enum { SMALL_RANKS = 6 }; /* a cell holds so many words */
 
 static uint64_t word_of(const item *i, int whose, size_t k)
 {
@@ -81,12 +81,6 @@ static nbcoll_step add_shown(own *w, nbcoll_builder *b, nbcoll_addr out, nbcoll_
     return both;
 }
 
-/* Those of odd numbers get two words, the others one. */
-static size_t small_bytes(int reader)
-{
-    return 8 * (1 + (size_t)(reader % 2));
-}
-
 /* A call makes it none of those that have a way of their own. */
 static void add_small(own *w, nbcoll_builder *b)
 {
@@ -95,13 +89,13 @@ static void add_small(own *w, nbcoll_builder *b)
     size_t n = 0;
     for (int k = 1; k < w->ranks; k++) {
         int peer = (w->at + k) % w->ranks;
-        parts[n++] = (nbcoll_part){peer, 0, {{NBCOLL_BUFFER_SEND, (size_t)peer * 16}, small_bytes(peer)}};
+        parts[n++] = (nbcoll_part){peer, 0, {{NBCOLL_BUFFER_SEND, (size_t)peer * 8}, 8}};
     }
     nbcoll_add_call(b, has_no_user, NULL, 1, &first, 0, NULL);
     nbcoll_add_expose(b, n, parts);
     for (int k = 1; k < w->ranks; k++) {
         int peer = (w->at + k) % w->ranks;
-        nbcoll_add_fetch(b, peer, (nbcoll_addr){NBCOLL_BUFFER_RECV, (size_t)peer * 16}, small_bytes(w->at));
+        nbcoll_add_fetch(b, peer, (nbcoll_addr){NBCOLL_BUFFER_RECV, (size_t)peer * 8}, 8);
     }
 }
 
@@ -151,12 +145,9 @@ static nbcoll_status build(own *w, const item *i)
 static void check_small(own *w, int n, const item *i)
 {
     for (int peer = 0; peer < w->ranks; peer++)
-        for (size_t k = 0; peer != w->at && k < small_bytes(w->at) / 8; k++)
-            if (w->recv[SMALL_WORDS * peer + k] != word_of(i, peer, SMALL_WORDS * (size_t)w->at + k)) {
-                storm_find(w->rank->storm, "rank %d, item %d: word %zu of those that rank %d shows is wrong",
-                           w->rank->actor->rank, n, k, peer);
-                return;
-            }
+        if (peer != w->at && w->recv[peer] != word_of(i, peer, (size_t)w->at))
+            storm_find(w->rank->storm, "rank %d, item %d: the word that rank %d shows is wrong", w->rank->actor->rank,
+                       n, peer);
 }
 
 static void check(own *w, int n, const item *i)
@@ -218,7 +209,7 @@ void own_run(rank *r, int n)
     w.is_small = r->storm->plan.edition >= EDITION_OF_PARTS && w.ranks > 1 && w.ranks <= SMALL_RANKS &&
                  mix(i->salt, 11) % 3 == 0;
     if (w.is_small)
-        w.count = SMALL_WORDS * (size_t)w.ranks;
+        w.count = (size_t)w.ranks;
     nbcoll_status status;
     int tries = 0;
 

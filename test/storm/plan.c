@@ -475,6 +475,18 @@ static void draw_agents(plan *p, const cut *c)
     p->net[HOME].quota = (3 * nbcoll_cells_bytes(&config, p->ranks) + p->net[HOME].shelf + 127) / 128 * 128;
 }
 
+/* How many communicators a rank can still make. Who cannot make one leaves; not where others than the program make some:
+ * chains and relays. */
+static void draw_serials(plan *p)
+{
+    bool has_others = p->has_chain || p->is_over_shm;
+    for (int i = 0; i < p->items; i++)
+        has_others |= p->item[i].relays != 0;
+    p->few_serials = p->edition >= EDITION_OF_PARTS && !has_others && mix(p->seed, 31) % 4 == 0
+                         ? 1 + (int)(mix(p->seed, 32) % 6)
+                         : 0;
+}
+
 /* A callback that goes on with a chain may come on the driver's thread, while the program is at the same chain. And
  * where there is no pause none goes on in one. */
 static void skip_chains(plan *p)
@@ -519,6 +531,7 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
     skip_shrinks(p);
     draw_relays(p);
     draw_agents(p, c);
+    draw_serials(p);
     p->is_patient = p->edition >= 7 && !p->has_agents && !plan_has_faults(p) && !p->ticks && mix(p->seed, 11) % 2;
     p->has_drivers = p->edition >= 9 && !p->is_over_shm && !p->ticks && !p->is_patient && mix(p->seed, 19) % 3 == 0;
     p->is_bare = p->edition >= EDITION_OF_PARTS && !p->is_over_shm && !p->ticks && !p->has_agents && p->ranks <= 9 &&
@@ -613,6 +626,8 @@ void plan_print(const plan *p)
            (unsigned long long)p->seed, p->ranks, p->eager, p->credits, p->slots, p->cells, p->schedules, p->flags,
            p->window, p->is_mixed ? "; ranks differ" : "", p->has_drivers ? "; drivers" : "",
            p->late_tags == COUNTER_ENDS ? "; counters end" : p->late_tags ? "; counters near an end" : "");
+    if (p->few_serials)
+        printf("  each rank can make %d more communicators\n", p->few_serials - 1);
     printf("  of 1000: switches %u, ticks %u, late %u (at most %llu us)\n", p->switches, p->ticks, p->late,
            (unsigned long long)(p->latest / MICROSECOND));
     for (int n = 0; n < p->nets; n++)

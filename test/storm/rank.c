@@ -256,6 +256,19 @@ bool rank_is_full(rank *r, int n, nbcoll_status status)
     return true;
 }
 
+bool rank_is_numberless(rank *r, int n, nbcoll_status status)
+{
+    const item *i = &r->storm->plan.item[n];
+    if (status != NBCOLL_ERR_LIMIT || !r->storm->plan.few_serials || i->kind == ITEM_CALL || i->kind == ITEM_OWN)
+        return false;
+    uint32_t left = counters_left(r->comm[i->comm]);
+    if (left > (i->kind == ITEM_SHRINK ? (uint32_t)nbcoll_comm_size(r->comm[i->comm]) : 0))
+        storm_find(r->storm, "rank %d, item %d: no communicator can be made, though there are %u numbers left",
+                   r->actor->rank, n, left);
+    rank_stops(r, BAD_MEMORY | BAD_LEFT);
+    return true;
+}
+
 bool rank_is_refused(rank *r, int n, nbcoll_status status, int tries)
 {
     const item *i = &r->storm->plan.item[n];
@@ -264,7 +277,7 @@ bool rank_is_refused(rank *r, int n, nbcoll_status status, int tries)
         nbcoll_progress(r->context);
         return true;
     }
-    if (rank_is_full(r, n, status))
+    if (rank_is_full(r, n, status) || rank_is_numberless(r, n, status))
         return false;
     nbcoll_failure failure = rank_failure(r, i->comm);
     judge_end(r->actor, i, n, status, &failure, NULL);

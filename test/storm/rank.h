@@ -62,6 +62,8 @@ nbcoll_status rank_wait(rank *r, nbcoll_request *request);
 void rank_wait_for(rank *r, int k);
 /* 1: to be tried again. Else the communicator is used no more. */
 bool rank_is_refused(rank *r, int n, nbcoll_status status, int tries);
+/* Is it refused because its endpoint has no number left for one more communicator? Then the rank leaves. */
+bool rank_is_numberless(rank *r, int n, nbcoll_status status);
 /* Is it refused because the communicator has no tag left? Then it is on all ranks, and used no more. */
 bool rank_is_full(rank *r, int n, nbcoll_status status);
 call *rank_opened(rank *r, int n, buffers *b, nbcoll_request request);

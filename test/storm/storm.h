@@ -168,6 +168,7 @@ typedef struct plan {
     unsigned char garbage; /* what is freed is filled with */
     bool is_bare; /* hosts have no pause: waits and drivers yield, and sleep by the system's calls: system.c */
     int late_tags; /* near which end counters begin: counters.h; 0: at 0 */
+    int few_serials; /* 1 + so many communicators each rank can still make; 0: enough: counters.h */
     bool is_over_shm; /* shm joins the ranks */
     bool is_alike; /* elements that pack take the same room, whatever travels of them */
     bool is_mixed; /* limits and hooks differ by rank as far as the headers let them: begin.c, ends.c */
@@ -247,7 +248,7 @@ typedef struct strand {
     bool is_asleep;            /* and may be rung */
     bool is_over;
     unsigned vain; /* yields and sleeps since something was found */
-    uint64_t found_at; /* that was then */
+    uint64_t found_at, armed_at; /* that was then; it has armed since */
     const void *word; /* on which it sleeps, until another thread wakes it */
     bool holds; /* it has lost its turn with the lock for which others spin: they have none until it is back */
 } strand;

@@ -23,6 +23,7 @@
 #include "nbcoll/driver.h"
 
 #define ROUND (100 * MILLISECOND)        /* the longest sleep of a wait */
+#define LOOK (10 * MILLISECOND)          /* from one look at a driver's bell to the next */
 #define DRIVER_LOOKS (10 * MICROSECOND) /* a driver does not sleep for so long after it has found something */
 
 static storm *bare(void)
@@ -67,11 +68,12 @@ int getrusage(__rusage_who_t who, struct rusage *usage)
     return 0;
 }
 
-static void judge_driver(const storm *s)
+/* What it finds when it leaves a context that it has armed is none of its looks'. */
+static void judge_driver(storm *s)
 {
     const strand *t = s->turn;
-    if (t == &t->actor->strand[DRIVER] && t->found_at && s->now - t->found_at < DRIVER_LOOKS)
-        storm_find((storm *)s, "the driver of rank %d sleeps %llu ns after something has come", t->actor->rank,
+    if (t->found_at && t->armed_at > t->found_at && s->now - t->found_at < DRIVER_LOOKS)
+        storm_find(s, "the driver of rank %d sleeps %llu ns after something has come", t->actor->rank,
                    (unsigned long long)(s->now - t->found_at));
 }
 
@@ -80,8 +82,20 @@ int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const si
     storm *s = bare();
     if (!s)
         return (int)syscall(SYS_ppoll, fds, n, timeout, signals, (long)(_NSIG / 8));
+    uint64_t ns = at_least(s, (uint64_t)timeout->tv_sec * SECOND + (uint64_t)timeout->tv_nsec), until = s->now + ns;
+    const strand *t = s->turn;
+    if (t != &t->actor->strand[DRIVER]) {
+        storm_sleep(s, ns);
+        return 0;
+    }
     judge_driver(s);
-    storm_sleep(s, at_least(s, (uint64_t)timeout->tv_sec * SECOND + (uint64_t)timeout->tv_nsec));
+    for (uint64_t wakes = 0; s->now < until && s->now >= wakes;) { /* its bell is the system's: nobody tells of that */
+        uint64_t left = until - s->now, piece = left < LOOK ? left : LOOK;
+        wakes = s->now + piece;
+        storm_sleep(s, piece);
+        if (syscall(SYS_ppoll, fds, n, &(struct timespec){0}, NULL, (long)(_NSIG / 8)) > 0)
+            return 1;
+    }
     return 0;
 }
 
