@@ -22,13 +22,11 @@ static int nbcolli_is_active(const nbcolli_request *r)
 
 /* ---- one look ---------------------------------------------------------------------------------------------------- */
 
-/* What a request has come to. The lock is held. */
-static nbcoll_status nbcolli_request_said(const nbcoll_request *request)
+/* What a request has come to, which is `r`, null: it is gone. The lock is held. */
+NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_request_said(nbcoll_request request, const nbcolli_request *r)
 {
-    const nbcolli_request *r = nbcolli_request_find(*request);
-
     if (!r)
-        return nbcolli_was_reported(*request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST;
+        return nbcolli_was_reported(request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST;
     unsigned state = atomic_load_explicit(&r->state, memory_order_relaxed); /* the lock orders it */
     if (nbcolli_is_pending(state))
         return NBCOLL_PENDING;
@@ -39,7 +37,7 @@ nbcoll_status nbcolli_outcome(const nbcoll_request *request)
 {
     nbcoll_context *c = nbcolli_context_of(*request);
     nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_OK;
-    return c && s == NBCOLL_OK ? nbcolli_leave(c, nbcolli_request_said(request)) : s;
+    return c && s == NBCOLL_OK ? nbcolli_leave(c, nbcolli_request_said(*request, nbcolli_request_find(*request))) : s;
 }
 
 nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
@@ -61,10 +59,10 @@ nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
 }
 
 /* What has become of the request; that reports its end. The lock is held. */
-static nbcoll_status nbcolli_take_end(nbcoll_context *c, nbcoll_request *request)
+NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_take_end(nbcoll_context *c, nbcoll_request *request)
 {
-    nbcoll_status s = nbcolli_request_said(request);
     nbcolli_request *r = nbcolli_request_find(*request);
+    nbcoll_status s = nbcolli_request_said(*request, r);
 
     if (s == NBCOLL_PENDING || s == NBCOLL_ERR_REQUEST)
         return s;
@@ -92,7 +90,7 @@ static nbcoll_status nbcolli_leave_test(nbcoll_context *c, nbcoll_request *reque
 }
 
 /* Of one that is not null. `passes`: also where a driver makes them. */
-static nbcoll_status nbcolli_test(nbcoll_request *request, int passes)
+static inline nbcoll_status nbcolli_test(nbcoll_request *request, int passes)
 {
     nbcolli_request *r = nbcolli_entry_of(*request);
     nbcoll_context *c = r->context;
@@ -365,7 +363,7 @@ nbcoll_status nbcoll_cancel(nbcoll_request request)
     nbcolli_drain(c); /* what a tick has left: a communicator whose vote is over */
     nbcolli_request *r = nbcolli_request_find(request);
     if (!r)
-        return nbcolli_leave(c, nbcolli_request_said(&request));
+        return nbcolli_leave(c, nbcolli_request_said(request, NULL));
     nbcolli_executor *e = nbcolli_is_active(r) ? nbcolli_request_cancel(r) : NULL;
     nbcolli_drain(c);
     return nbcolli_leave_cancelled(c, e, NBCOLL_OK);
