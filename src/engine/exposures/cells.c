@@ -162,10 +162,10 @@ int nbcolli_may_reuse(nbcoll_comm *comm, uint64_t tag, uint64_t *before, int *re
 
 /* ---- owners ------------------------------------------------------------------------------------------------------ */
 
-size_t nbcolli_copy_at(const nbcoll_step_view *v, uint32_t i, size_t *end)
+size_t nbcolli_copy_at(const nbcoll_step_view *v, uint32_t i, size_t unit, size_t *end)
 {
     const nbcoll_region *r = &v->parts[i].region;
-    size_t bytes = nbcolli_lines(r->bytes);
+    size_t bytes = (r->bytes + unit - 1) / unit * unit;
 
     if (i && nbcolli_is_region(r, &v->parts[i - 1].region))
         return *end - bytes; /* the same for several readers */
@@ -214,6 +214,14 @@ void nbcolli_cell_spread(const nbcolli_run *run, nbcolli_cell *cell, const nbcol
                            run->base[p->region.at.buffer] + p->region.at.offset, bytes);
 }
 
+int nbcolli_fits_cell(const nbcoll_step_view *v)
+{
+    size_t end = 0;
+    for (uint32_t i = 0; i < v->part_count && end <= NBCOLLI_CELL_INLINE; i++)
+        nbcolli_copy_at(v, i, NBCOLLI_INLINE_UNIT, &end);
+    return v->grows == NBCOLL_START && end <= NBCOLLI_CELL_INLINE;
+}
+
 /* With entries of the table. */
 static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
 {
@@ -222,7 +230,7 @@ static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     nbcolli_cell_part *part = nbcolli_table(comm, run->tag, comm->rank) + run->parts;
     nbcolli_cell_reader *reader = nbcolli_readers(comm, run->tag, comm->rank) + run->parts;
-    int is_led = comm->leader >= 0;
+    int is_led = comm->leader >= 0, is_here = !is_led && nbcolli_fits_cell(v);
     uint32_t entries = is_led ? 1 : v->part_count;
     size_t end = 0;
 
@@ -232,8 +240,14 @@ static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
         void *memory = nbcolli_resolve(run, v->parts[i].region).at;
         reader[i] = is_led ? NBCOLLI_EVERY_READER : (nbcolli_cell_reader)v->parts[i].peer;
         part[i] = (nbcolli_cell_part){(uint64_t)bytes << (64 - NBCOLLI_CELL_BYTES) | v->parts[i].number, {0}};
+        if (is_here)
+            part[i].key[0] = nbcolli_copy_at(v, i, NBCOLLI_INLINE_UNIT, &end);
         if (!bytes)
             continue; /* perhaps there is no memory either */
+        if (is_here) {
+            memcpy(cell->payload + part[i].key[0], memory, bytes);
+            continue;
+        }
         if (bytes >> NBCOLLI_CELL_BYTES)
             return NBCOLL_ERR_LIMIT;
         nbcoll_registration lent;
@@ -241,7 +255,7 @@ static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
             memory = op->copy;
             bytes = op->stream[v->part_count - 1].at + op->window;
         } else if (op->copy)
-            memory = op->copy + nbcolli_copy_at(v, i, &end);
+            memory = op->copy + nbcolli_copy_at(v, i, NBCOLLI_COPY_UNIT, &end);
         nbcoll_status s = peer->link->transport.bulk->register_memory(peer->link->endpoint, peer->address, memory,
                                                                       bytes, NBCOLL_PEER_READS, &lent);
         if (s != NBCOLL_OK)
@@ -250,7 +264,10 @@ static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
         op->keys = op->copy ? 0 : i + 1;
     }
     cell->mark = nbcolli_run_stamp(run);
-    cell->kind = op->stream ? NBCOLLI_STREAMED : op->copy ? NBCOLLI_ON_SHELF : NBCOLLI_REFERRED;
+    cell->kind = is_here      ? NBCOLLI_TABLED
+                 : op->stream ? NBCOLLI_STREAMED
+                 : op->copy   ? NBCOLLI_ON_SHELF
+                              : NBCOLLI_REFERRED;
     cell->first = run->parts;
     cell->parts = entries;
     run->parts += entries;
@@ -396,9 +413,11 @@ nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_found *found)
                 continue;
             if (kind != NBCOLLI_ON_SHELF && kind != NBCOLLI_STREAMED && atomic_load(&cell->ready) <= n)
                 return NBCOLL_PENDING;
-            if (bytes != (all - offset < piece ? all - offset : piece))
+            if (bytes != (all - offset < piece ? all - offset : piece) ||
+                (kind == NBCOLLI_TABLED &&
+                 (bytes > NBCOLLI_CELL_INLINE || part.key[0] > NBCOLLI_CELL_INLINE - bytes)))
                 return NBCOLL_ERR_MISMATCH;
-            found->payload = NULL;
+            found->payload = kind == NBCOLLI_TABLED ? cell->payload + part.key[0] : NULL;
             found->ready = kind == NBCOLLI_ON_SHELF ? &cell->ready : NULL;
             found->is_streamed = kind == NBCOLLI_STREAMED;
             offset = found->is_streamed ? (i - first) * sizeof(nbcolli_stream) : offset;

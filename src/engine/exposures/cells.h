@@ -12,6 +12,7 @@
  * A small exposure needs no table. Its cell says what the part is, and whose, and has the bytes: once, where all
  * readers get the same; else, where each other rank gets as many of its own, in order of the ranks, also in the payload
  * of the cells behind it, as far as it takes. Those belong to its generation, and nothing but their payload is used.
+ * Other parts that differ have entries, and lie in the payload if that holds them all.
  *
  * Where only the leaders of nodes show anything, the same to all others of their node (create.h), a part is less. A row
  * is two words, of the leader and of the rank itself; so that they are found as always, at the owner's place, rows
@@ -35,7 +36,8 @@
 
 typedef enum nbcolli_cell_kind {
     NBCOLLI_REFERRED, /* the parts are to be got by their keys in the table */
-    NBCOLLI_INLINED,  /* they lie in the payload of this cell, and of those behind it */
+    NBCOLLI_INLINED,  /* they lie in the payload of this cell, and of those behind it: no table is needed */
+    NBCOLLI_TABLED,   /* they differ, and lie in the payload: the keys in the table are offsets there */
     NBCOLLI_ON_SHELF, /* as REFERRED, but they lie on the owner's shelf, which is read also when the owner has left */
     NBCOLLI_STREAMED  /* they go through rings on the owner's shelf (stream.h): the keys are those of its place there */
 } nbcolli_cell_kind;
@@ -255,7 +257,12 @@ static inline size_t nbcolli_part_bytes(const nbcoll_step_view *v, uint32_t i)
 
 /* Where part `i` of an exposure lies in a copy of all its parts; *end is behind what lies there so far, and is 0 before
  * the first. */
-size_t nbcolli_copy_at(const nbcoll_step_view *v, uint32_t i, size_t *end);
+size_t nbcolli_copy_at(const nbcoll_step_view *v, uint32_t i, size_t unit, size_t *end);
+#define NBCOLLI_COPY_UNIT 64   /* on the shelf */
+#define NBCOLLI_INLINE_UNIT 16 /* in a cell: what a kernel may want */
+
+/* Does a cell hold all parts of an exposure? */
+int nbcolli_fits_cell(const nbcoll_step_view *v);
 
 /* The entries of an exposure from `i` on that are one region: behind the last one. */
 uint32_t nbcolli_copy_group(const nbcoll_step_view *v, uint32_t i);

@@ -112,20 +112,18 @@ static int nbcolli_is_worth_rings(const nbcolli_run *run, const nbcoll_step_view
     return v->part_count > 1 || run->schedule->converges || nbcolli_only_exposes(run);
 }
 
-/* Of as few bytes as a cell holds a copy is always worth it. Of different parts it is only if their readers are not the
- * only ones who copy: those would all wait for their owner, who copies alone what each of them could get for itself. */
+/* Of different parts a copy is worth it only if their readers are not the only ones who copy: those would all wait for
+ * their owner, who copies alone what each of them could get for itself. */
 static int nbcolli_is_worth_copying(const nbcolli_run *run, const nbcoll_step_view *v, size_t *bytes)
 {
     size_t one = v->parts[0].region.bytes, all = 0;
 
     *bytes = 0;
     for (uint32_t i = 0; i < v->part_count; i++) {
-        nbcolli_copy_at(v, i, bytes);
+        nbcolli_copy_at(v, i, NBCOLLI_COPY_UNIT, bytes);
         all += v->parts[i].region.bytes;
     }
-    if (all <= NBCOLLI_CELL_INLINE)
-        return *bytes > 0;
-    return nbcolli_is_worth_both(run, *bytes < one + 64 ? one : all / v->part_count) &&
+    return *bytes && nbcolli_is_worth_both(run, *bytes < one + 64 ? one : all / v->part_count) &&
            (*bytes < one + 64 || run->schedule->fetches);
 }
 
@@ -189,7 +187,7 @@ int nbcolli_shelf_fill(nbcolli_op *op)
     size_t end = 0;
 
     for (uint32_t i = 0; i < v->part_count; i++) {
-        size_t at = nbcolli_copy_at(v, i, &end), all = v->parts[i].region.bytes;
+        size_t at = nbcolli_copy_at(v, i, NBCOLLI_COPY_UNIT, &end), all = v->parts[i].region.bytes;
         size_t place = op->copied > at ? op->copied - at : 0, left = all > place ? all - place : 0;
         if (!left)
             continue;

@@ -90,7 +90,7 @@ static void nbcolli_expose_begin(nbcolli_op *op)
     op->copy = NULL;
     op->stream = NULL;
     op->filling = 0;
-    if (v->part_count && !nbcolli_inline_cells(run, v, &readers))
+    if (!nbcolli_fits_cell(v) && !nbcolli_inline_cells(run, v, &readers))
         nbcolli_shelf_take(op);
 }
 
