@@ -176,7 +176,8 @@ typedef struct nbcoll_bulk {
     /* Can any memory move between this rank and `peer`, both ways? Constant, and both say the same. Null: always. */
     int (*reaches)(nbcoll_endpoint *ep, int peer);
     /* The address at which this rank can read `bytes` bytes from `offset` behind what `peer` registered, until they are
-     * deregistered; null if there is none: then the core gets them. The function itself may be null: then no memory has
+     * deregistered; null if there is none: then the core gets them. What `peer` has reserved (nbcoll_shared) has one,
+     * also when that has left, unless it has given this rank up. The function itself may be null: then no memory has
      * such an address. */
     const void *(*view)(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset, size_t bytes);
 } nbcoll_bulk;

@@ -81,6 +81,21 @@ static void reserved_memory_is_zeroed_aligned_and_nobody_elses(const nbcoll_conf
     world_close(w);
 }
 
+/* All see it in place: the core does not get it, since its owner may have left. */
+static void check_viewed(struct world *w, int owner, uint64_t at, size_t bytes, int with)
+{
+    const nbcoll_bulk *bulk = w->player[owner].ep->transport->bulk;
+    nbcoll_registration r;
+    if (!bulk || !bulk->view || bulk->deregister_memory)
+        return;
+    player_register(&w->player[owner], -1, map(&w->player[owner], at, bytes), bytes, NBCOLL_PEER_READS, &r);
+    for (int reader = 0; reader < w->ranks; reader++) {
+        const unsigned char *there = bulk->view(w->player[reader].ep, owner, &r.key, 0, bytes);
+        CHECK(there != NULL);
+        check_mark(there, bytes, with);
+    }
+}
+
 static void all_ranks_find_what_one_has_reserved(const nbcoll_conformance *c)
 {
     enum { RANKS = 3, BYTES = 3000 };
@@ -93,6 +108,7 @@ static void all_ranks_find_what_one_has_reserved(const nbcoll_conformance *c)
             for (int reader = 0; reader < RANKS; reader++)
                 check_mark(map(&w->player[reader], at, BYTES), BYTES, writer);
         }
+        check_viewed(w, owner, at, BYTES, RANKS - 1);
         release(&w->player[owner], at);
         CHECK(!map(&w->player[owner], 0, 1)); /* names nothing */
     }

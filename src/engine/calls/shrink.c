@@ -20,14 +20,15 @@ static nbcoll_status nbcolli_shrink_begin(nbcoll_comm *comm, nbcoll_comm **out, 
     nbcoll_status status = nbcolli_comm_open(link, &config, comm->size, NULL, &made);
     if (status != NBCOLL_OK)
         return status;
-    nbcolli_shrink *s = nbcolli_shrink_make(comm);
     nbcolli_caller_lock(c);
-    nbcolli_request *r = s ? nbcolli_request_open(comm, NULL, NULL, NULL, 0) : NULL;
-    status = s ? nbcolli_request_refused(c) : NBCOLL_ERR_MEMORY; /* unless there is one */
+    nbcolli_request *r = nbcolli_request_open(comm, NULL, NULL, NULL, 0);
+    status = nbcolli_request_refused(c); /* unless there is one */
     nbcolli_caller_unlock(c);
-    if (!r) {
-        if (s)
-            nbcolli_shrink_free(s);
+    if (r)
+        status = nbcolli_shrink_start(comm, made, r);
+    if (status != NBCOLL_OK) {
+        if (r)
+            nbcolli_request_release(c, r);
         nbcolli_comm_destroy(made);
         return status;
     }
@@ -37,7 +38,6 @@ static nbcoll_status nbcolli_shrink_begin(nbcoll_comm *comm, nbcoll_comm **out, 
     r->status = NBCOLL_PENDING;
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* its handle is not out yet */
     *request = nbcolli_request_handle(r);
-    nbcolli_shrink_start(s, comm, made, r);
     nbcolli_drain(c);
     return NBCOLL_OK;
 }

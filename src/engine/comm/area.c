@@ -276,11 +276,9 @@ void nbcolli_area_leave(nbcoll_comm *comm)
         if (nbcolli_has_cells_of(comm, owner))
             atomic_store_explicit(nbcolli_area_departed(comm, owner, comm->rank), (uint32_t)nbcolli_area_freeing(comm),
                                   memory_order_release); /* nbcolli_area_is_left */
-    if (!mine)
-        return;
-    if (mine->ranks) {
+    if (mine && mine->ranks) {
         mine->next = comm->link->first->areas;
         comm->link->first->areas = mine;
     } else
-        nbcolli_free(&comm->context->host, mine, nbcolli_area_memory(mine->room));
+        nbcolli_area_keep(comm);
 }

@@ -122,11 +122,11 @@ static void nbcolli_cache_widen(nbcoll_comm *comm)
     cache->buckets = buckets;
 }
 
-void nbcolli_cache_open(nbcoll_comm *comm, nbcolli_cached **bucket, uint32_t buckets)
+void nbcolli_cache_open(nbcoll_comm *comm, nbcolli_cached **bucket)
 {
     const nbcoll_comm_config *config = &comm->config;
     comm->cache = (nbcolli_cache){.bucket = bucket,
-                                  .buckets = buckets,
+                                  .buckets = NBCOLLI_CACHE_BUCKETS,
                                   .limit = config->schedules,
                                   .spared = config->schedule_bytes ? 0 : NBCOLLI_CACHE_BUCKETS,
                                   .most = config->schedule_bytes ? config->schedule_bytes : NBCOLLI_CACHE_BYTES};
@@ -244,7 +244,7 @@ static void nbcolli_cache_add(nbcoll_comm *comm, nbcolli_cached *e)
 {
     nbcolli_cache *cache = &comm->cache;
 
-    if (cache->entries >= NBCOLLI_CACHE_BUCKETS && cache->entries >= cache->buckets)
+    if (cache->entries >= cache->buckets)
         nbcolli_cache_widen(comm);
     nbcolli_cached **bucket = &cache->bucket[e->hash & (cache->buckets - 1)];
     e->next = *bucket;

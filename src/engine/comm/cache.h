@@ -14,11 +14,11 @@
 #include "../state/context.h"
 #include "../../select/select.h"
 
-#define NBCOLLI_CACHE_BUCKETS 128u           /* at first, at most */
+#define NBCOLLI_CACHE_BUCKETS 128u           /* at first */
 #define NBCOLLI_CACHE_BYTES ((size_t)32 << 20) /* where the host names no bound */
 
-/* As configured; the buckets, a power of two and no more than NBCOLLI_CACHE_BUCKETS, lie in the communicator. */
-void nbcolli_cache_open(nbcoll_comm *comm, nbcolli_cached **bucket, uint32_t buckets);
+/* As configured; the first buckets, NBCOLLI_CACHE_BUCKETS, lie in the communicator. */
+void nbcolli_cache_open(nbcoll_comm *comm, nbcolli_cached **bucket);
 
 /* Empties it. */
 void nbcolli_cache_clear(nbcoll_comm *comm);

@@ -14,14 +14,6 @@
 #include "../../host/host.h"
 #include "../../schedule/nodes.h"
 
-static uint32_t nbcolli_buckets_for(uint32_t entries)
-{
-    uint32_t n = 1;
-    while (n < entries)
-        n *= 2;
-    return n;
-}
-
 const nbcolli_tombstone *nbcolli_find_tombstone(const nbcolli_link *link, uint64_t id)
 {
     const nbcolli_tombstone *tombstone = link->tombstones;
@@ -71,14 +63,12 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
 {
     nbcoll_context *c = link->context;
     int has_shared = link->first->transport.shared != NULL && config->cells > 0;
-    uint32_t buckets = nbcolli_buckets_for(config->schedules < NBCOLLI_CACHE_BUCKETS ? config->schedules
-                                                                              : NBCOLLI_CACHE_BUCKETS);
     size_t slots = nbcolli_lines(sizeof(nbcoll_comm));
     size_t peers = slots + nbcolli_lines(config->slots * sizeof(nbcolli_slot));
     size_t told = peers + nbcolli_lines((size_t)most * sizeof(nbcolli_peer));
     size_t ballot = told + nbcolli_lines((size_t)most * sizeof(nbcolli_told));
     size_t cache = ballot + nbcolli_lines(eldest ? 0 : (size_t)most * sizeof(nbcolli_vote));
-    size_t exposed = cache + nbcolli_lines(buckets * sizeof(nbcolli_cached *));
+    size_t exposed = cache + nbcolli_lines(NBCOLLI_CACHE_BUCKETS * sizeof(nbcolli_cached *));
     size_t counts = has_shared ? (size_t)config->slots * (size_t)most : 0;
     size_t rules = exposed + nbcolli_lines(counts * sizeof(uint16_t));
     size_t node = rules + nbcolli_lines(config->rule_count * sizeof(nbcoll_rule));
@@ -110,7 +100,7 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     comm->told = (nbcolli_told *)(void *)(block + told);
     comm->started = comm->started_here;
     comm->votes = eldest ? eldest->votes : (nbcolli_vote *)(void *)(block + ballot);
-    nbcolli_cache_open(comm, (nbcolli_cached **)(void *)(block + cache), buckets);
+    nbcolli_cache_open(comm, (nbcolli_cached **)(void *)(block + cache));
     comm->exposed = (uint16_t *)(void *)(block + exposed);
     comm->parts = (unsigned char **)(void *)(block + parts);
     comm->node = (int *)(void *)(block + node);

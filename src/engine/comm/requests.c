@@ -111,74 +111,51 @@ nbcoll_status nbcolli_request_refused(const nbcoll_context *c)
     return c->chunks == NBCOLLI_REQUEST_CHUNKS ? NBCOLL_ERR_LIMIT : NBCOLL_ERR_MEMORY;
 }
 
-/* The entry is free from now on. One with a run of its own waits for the next start of its schedule. */
-static inline void nbcolli_request_forget(nbcoll_context *c, nbcolli_request *r)
+/* One without a run of its own, or whose schedule is evicted. */
+static __attribute__((noinline)) void nbcolli_request_let_go(nbcoll_context *c, nbcolli_request *r)
+{
+    nbcolli_run_drop(r);
+    if (r->schedule)
+        nbcolli_schedule_release(r->schedule);
+    r->next = c->free_requests;
+    c->free_requests = r;
+}
+
+/* One with a run of its own waits for the next start of its schedule, as it was opened. */
+void nbcolli_request_discard(nbcoll_context *c, nbcolli_request *r)
 {
     nbcoll_schedule *s = r->schedule;
 
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_FREE, memory_order_relaxed); /* readers hold stale handles */
     if (r->kept && !s->evicted) {
-        r->persistent = 0; /* all else is as it was opened */
         r->next = s->requests;
         s->requests = r;
         s->users--;
-        return;
-    }
-    nbcolli_run_drop(r);
-    if (s)
-        nbcolli_schedule_release(s);
-    r->next = c->free_requests;
-    c->free_requests = r;
+    } else
+        nbcolli_request_let_go(c, r);
 }
 
-void nbcolli_request_discard(nbcoll_context *c, nbcolli_request *r)
+void nbcolli_request_retire(nbcoll_context *c, nbcolli_request *r)
 {
-    nbcolli_request_forget(c, r);
-}
+    int is_reported = r->done != NULL;
 
-static inline void nbcolli_request_give_back(nbcoll_context *c, nbcolli_request *r)
-{
     if (r->persistent) {
+        r->persistent = is_reported = 0;
         *r->persistent_at = r->next_persistent;
         if (r->next_persistent)
             r->next_persistent->persistent_at = r->persistent_at;
     }
     r->reported_before |= r->reported >> 63;
-    r->reported = r->reported << 1 | (r->done && !r->persistent);
+    r->reported = r->reported << 1 | (uint64_t)is_reported;
     uint64_t generation = atomic_load_explicit(&r->generation, memory_order_relaxed); /* the lock orders it */
     atomic_store_explicit(&r->generation, generation + 1, memory_order_relaxed); /* readers hold stale handles */
-    nbcolli_request_forget(c, r);
-}
-
-void nbcolli_request_retire(nbcoll_context *c, nbcolli_request *r)
-{
-    nbcolli_request_give_back(c, r);
-}
-
-nbcoll_status nbcolli_request_retire_kept(nbcolli_request *r, nbcoll_status s)
-{
-    nbcoll_schedule *schedule = r->schedule;
-    /* relaxed, here and below: of one thread */
-    uint64_t generation = atomic_load_explicit(&r->generation, memory_order_relaxed);
-
-    if (schedule->evicted) {
-        nbcolli_request_give_back(r->context, r);
-        return s;
-    }
-    r->reported_before |= r->reported >> 63;
-    r->reported <<= 1;
-    atomic_store_explicit(&r->generation, generation + 1, memory_order_relaxed);
-    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_FREE, memory_order_relaxed);
-    r->next = schedule->requests;
-    schedule->requests = r;
-    schedule->users--;
-    return s;
+    nbcolli_request_discard(c, r);
 }
 
 void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r)
 {
     nbcolli_caller_lock(c);
-    nbcolli_request_give_back(c, r);
+    nbcolli_request_retire(c, r);
     nbcolli_caller_unlock(c);
 }
 

@@ -48,14 +48,18 @@ void nbcolli_request_list(nbcoll_comm *comm, nbcolli_request *r);
 /* Why there is none: ERR_LIMIT where the table is full, else ERR_MEMORY. */
 nbcoll_status nbcolli_request_refused(const nbcoll_context *c);
 
-/* Undoes that, before anybody has its handle. */
+/* Undoes that, before anybody has its handle: the entry is free. */
 void nbcolli_request_discard(nbcoll_context *c, nbcolli_request *r);
 
 /* Ends what request_open began. The lock is held, too. */
 void nbcolli_request_retire(nbcoll_context *c, nbcolli_request *r);
 
-/* The same for one that is not persistent and keeps a run, in a context of one thread. Returns `s`. */
-nbcoll_status nbcolli_request_retire_kept(nbcolli_request *r, nbcoll_status s);
+/* The same for one whose end, which was `s`, is reported. */
+static inline nbcoll_status nbcolli_request_retire_kept(nbcolli_request *r, nbcoll_status s)
+{
+    nbcolli_request_retire(r->context, r);
+    return s;
+}
 
 /* Reports the end, which was `s`, of a request that keeps a run. */
 static inline nbcoll_status nbcolli_request_take_kept(nbcoll_request *request, nbcoll_status s)

@@ -143,51 +143,30 @@ static uint32_t nbcolli_sides_unsound(const nbcoll_comm *comm, const nbcolli_ent
     return worst;
 }
 
-/* The lower one's first side that the other one has, too, and where in that one's list; -1: there is none. */
-static int nbcolli_side_common(const nbcoll_comm *comm, int lower, int higher, int *of_higher)
+/* By which the two talk: the lower one's first side that the other one has, too. All that both have lead to it. */
+static void nbcolli_sides_meet(nbcoll_comm *comm, int rank)
 {
-    int n = nbcolli_sides(comm);
-
-    for (int i = 0; i < n; i++)
-        for (*of_higher = 0; *of_higher < n; ++*of_higher)
-            if (nbcolli_side_is(&nbcolli_sides_of(comm, lower)[i], &nbcolli_sides_of(comm, higher)[*of_higher]))
-                return i;
-    return -1;
-}
-
-/* All addresses on this rank's sides. */
-static void nbcolli_sides_know_members(nbcoll_comm *comm)
-{
-    const nbcolli_side *mine = nbcolli_sides_of(comm, comm->rank);
-
-    for (nbcolli_link *link = comm->link->first; link != comm->link; link = link->beside, mine++) {
-        for (int rank = 0; rank < comm->size; rank++)
-            for (int i = 0; i < nbcolli_sides(comm); i++) {
-                const nbcolli_side *theirs = &nbcolli_sides_of(comm, rank)[i];
-                if (nbcolli_side_is(mine, theirs))
-                    link->member[theirs->address] = rank;
-            }
-        link->losses++; /* what was lost before could not be told to the others */
-    }
-    comm->context->news = 1;
-}
-
-static void nbcolli_sides_choose(nbcoll_comm *comm, int rank)
-{
-    int is_lower = comm->rank <= rank, of_higher = -1;
-    int of_lower = nbcolli_side_common(comm, is_lower ? comm->rank : rank, is_lower ? rank : comm->rank, &of_higher);
-    nbcolli_link *link = comm->link->first;
+    int n = nbcolli_sides(comm), is_lower = comm->rank <= rank, is_met = 0;
     nbcolli_peer *peer = &comm->peer[rank];
 
-    peer->is_near = rank == comm->rank || (of_lower == 0 && of_higher == 0);
-    if (of_lower < 0)
-        return;
-    for (int i = is_lower ? of_lower : of_higher; i > 0; i--)
-        link = link->beside;
-    peer->link = link;
-    peer->address = (int)nbcolli_sides_of(comm, rank)[is_lower ? of_higher : of_lower].address;
-    peer->pair = &link->pair[peer->address];
-    peer->revoke = NULL;
+    peer->is_near = 0;
+    for (int i = 0; i < n * n; i++) {
+        int mine = is_lower ? i / n : i % n, theirs = is_lower ? i % n : i / n;
+        const nbcolli_side *side = &nbcolli_sides_of(comm, rank)[theirs];
+        nbcolli_link *link = comm->link->first;
+        if (!nbcolli_side_is(&nbcolli_sides_of(comm, comm->rank)[mine], side))
+            continue;
+        for (int before = mine; before > 0; before--)
+            link = link->beside;
+        link->member[side->address] = rank;
+        if (is_met++)
+            continue;
+        peer->is_near = !mine && !theirs;
+        peer->link = link;
+        peer->address = (int)side->address;
+        peer->pair = &link->pair[peer->address];
+        peer->revoke = NULL;
+    }
 }
 
 /* The lowest rank that is known to be on the node. */
@@ -244,9 +223,11 @@ nbcoll_status nbcolli_sides_settle(nbcoll_comm *comm)
         return NBCOLL_ERR_MISMATCH;
     }
     nbcolli_channels_forget(comm); /* those of the vote */
-    nbcolli_sides_know_members(comm);
     for (int rank = 0; rank < comm->size; rank++)
-        nbcolli_sides_choose(comm, rank);
+        nbcolli_sides_meet(comm, rank);
+    for (nbcolli_link *link = comm->link->first; link != comm->link; link = link->beside)
+        link->losses++; /* what was lost before could not be told to the others */
+    comm->context->news = 1;
     if (!comm->votes[0].node)
         nbcolli_sides_make_nodes(comm, sorted);
     return NBCOLL_OK;

@@ -410,7 +410,7 @@ int nbcolli_shrink_fits(const nbcoll_comm *comm)
     return nbcolli_shrink_payload_bytes(comm->size, 0) <= comm->link->limits.payload;
 }
 
-nbcolli_shrink *nbcolli_shrink_make(nbcoll_comm *comm)
+static nbcolli_shrink *nbcolli_shrink_make(nbcoll_comm *comm)
 {
     nbcolli_link *link = comm->link;
     size_t size = (size_t)comm->size, limit = link->limits.payload;
@@ -443,13 +443,12 @@ nbcolli_shrink *nbcolli_shrink_make(nbcoll_comm *comm)
     return s;
 }
 
-void nbcolli_shrink_free(nbcolli_shrink *s)
+nbcoll_status nbcolli_shrink_start(nbcoll_comm *comm, nbcoll_comm *made, nbcolli_request *r)
 {
-    nbcolli_free(&s->link->context->host, s, s->memory);
-}
+    nbcolli_shrink *s = nbcolli_shrink_make(comm);
 
-void nbcolli_shrink_start(nbcolli_shrink *s, nbcoll_comm *comm, nbcoll_comm *made, nbcolli_request *r)
-{
+    if (!s)
+        return NBCOLL_ERR_MEMORY;
     s->tag = UINT64_MAX - ++comm->shrinks;
     s->request = r;
     s->comm = comm;
@@ -476,4 +475,5 @@ void nbcolli_shrink_start(nbcolli_shrink *s, nbcoll_comm *comm, nbcoll_comm *mad
     s->next = s->link->shrinks;
     s->link->shrinks = s;
     s->link->context->news = 1;
+    return NBCOLL_OK;
 }

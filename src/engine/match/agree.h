@@ -42,14 +42,8 @@ void nbcolli_shrinks_clear(nbcolli_link *link);
 /* Is a vote of this communicator's ranks small enough for a message? */
 int nbcolli_shrink_fits(const nbcoll_comm *comm);
 
-/* One that has not begun, or null without memory; it begins, or is freed. */
-nbcolli_shrink *nbcolli_shrink_make(nbcoll_comm *comm);
-
-/* Frees one that has not begun. */
-void nbcolli_shrink_free(nbcolli_shrink *s);
-
-/* It begins: for `comm`, by request `r`, which makes `made`. */
-void nbcolli_shrink_start(nbcolli_shrink *s, nbcoll_comm *comm, nbcoll_comm *made, nbcolli_request *r);
+/* Begins one of `comm` by request `r`, which makes `made`. ERR_MEMORY. */
+nbcoll_status nbcolli_shrink_start(nbcoll_comm *comm, nbcoll_comm *made, nbcolli_request *r);
 
 /* Does the request shrink? */
 int nbcolli_is_shrink(const nbcolli_request *r);

@@ -131,11 +131,6 @@ static int nbcolli_op_waits(const nbcolli_op *op, int *rank, uint64_t *tag)
     }
 }
 
-static int nbcolli_is_stuck(const nbcolli_run *run)
-{
-    return run && run->status == NBCOLL_OK && run->stuck;
-}
-
 /* 1 + a rank that has not started the operation, as far as this one knows, or 0: one for which it waits itself, or else
  * one that is waited for by those. */
 static int nbcolli_late_in(const nbcolli_run *run)
@@ -341,7 +336,7 @@ static void nbcolli_where_judge(nbcoll_comm *comm, const nbcolli_header *h, nbco
     int rank = (int)h->source, awaited;
     uint64_t tag;
 
-    for (uint32_t i = 0; nbcolli_is_stuck(run) && i < run->schedule->ops; i++) {
+    for (uint32_t i = 0; run && run->status == NBCOLL_OK && run->stuck && i < run->schedule->ops; i++) {
         nbcolli_op *op = &run->op[i];
         if (!nbcolli_op_waits(op, &awaited, &tag) || awaited != rank || tag != run->tag)
             continue;

@@ -18,47 +18,36 @@
 #include "../run/step.h"
 #include "../comm/comm.h"
 
-/* Of REVOKEs a peer may send any number, since they take no credit. Those of operations in a row, with one cause, are
- * kept as one; of the others so many as there may be ranges of pending revokes. OK: it is kept with another one;
- * PENDING: it is to be kept. */
-static nbcoll_status nbcolli_orphan_revoke(nbcolli_link *link, const nbcolli_incoming *in)
-{
-    uint32_t kept = 0;
-
-    for (nbcolli_unexpected *s = link->home->orphans; s; s = s->next) {
-        kept += s->header.type == NBCOLLI_REVOKE;
-        if (s->link == link && s->source == in->source && nbcolli_revoke_joins(&s->header, &in->header))
-            return NBCOLL_OK;
-    }
-    return kept < NBCOLLI_PENDING_REVOKES ? NBCOLL_PENDING : NBCOLL_ERR_LIMIT;
-}
-
-/* Stores a message of a communicator that is perhaps being made. 0: without it none of those can be. */
+/* Stores a message of a communicator that is perhaps being made. 0: without it none of those can be. Of REVOKEs a peer
+ * may send any number, since they take no credit. Those of operations in a row, with one cause, are kept as one; of the
+ * others so many as there may be ranges of pending revokes. */
 static int nbcolli_orphan_keep(nbcolli_incoming *in)
 {
-    nbcolli_link *link = in->link;
-    nbcolli_unexpected *s = in->kept;
-    nbcoll_status why = NBCOLL_PENDING;
+    nbcolli_link *link = in->link, *home = link->home;
+    uint32_t revokes = 0;
 
-    if (in->header.type == NBCOLLI_REVOKE)
-        why = nbcolli_orphan_revoke(link, in);
-    if (why == NBCOLL_OK) {
-        nbcolli_done_with(in);
-        return 1;
+    for (nbcolli_unexpected *s = in->header.type == NBCOLLI_REVOKE ? home->orphans : NULL; s; s = s->next) {
+        if (s->link == link && s->source == in->source && nbcolli_revoke_joins(&s->header, &in->header)) {
+            nbcolli_done_with(in);
+            return 1;
+        }
+        revokes += s->header.type == NBCOLLI_REVOKE;
     }
-    if (!s && why == NBCOLL_PENDING)
+    int may = revokes < NBCOLLI_PENDING_REVOKES;
+    nbcolli_unexpected *s = in->kept;
+    if (!s && may)
         s = nbcolli_unexpected_keep(link, in->source, &in->header, in->payload, in->bytes);
-    if (s && why == NBCOLL_PENDING) {
+    if (s && may) {
         in->kept = NULL;
         s->header.credits = 0; /* they have been counted */
-        s->next = link->home->orphans;
-        link->home->orphans = s;
+        s->next = home->orphans;
+        home->orphans = s;
         return 1;
     }
     for (nbcoll_comm *comm = link->context->comms; comm; comm = comm->sister)
-        if (comm->link == link->home && comm->making && comm->spoiled == NBCOLL_OK) {
-            comm->spoiled = why == NBCOLL_PENDING ? NBCOLL_ERR_MEMORY : why;
-            comm->spoiler = link->home->endpoint->rank;
+        if (comm->link == home && comm->making && comm->spoiled == NBCOLL_OK) {
+            comm->spoiled = may ? NBCOLL_ERR_MEMORY : NBCOLL_ERR_LIMIT;
+            comm->spoiler = home->endpoint->rank;
         }
     return 0;
 }
