@@ -601,9 +601,9 @@ NBCOLL_API nbcoll_status nbcoll_comm_declare_lost(nbcoll_comm *comm, int rank);
  * nbcoll_comm_cells); a duplicate of it has them.
  *
  * Errors: ERR_NULL, ERR_LIMIT (2^32 communicators of the endpoint, or 2^30 requests of the context; more ranks than a
- * message of the transport can name: about its limits.payload less 128), ERR_MEMORY, ERR_BUSY (inside a host function),
- * ERR_FORKED. Through the request: ERR_PEER_LOST (this rank is lost to the others), ERR_CANCELLED, ERR_MEMORY (then
- * cancelled on the others). */
+ * message of the transport can name: four for each byte of its limits.payload above 200), ERR_MEMORY, ERR_BUSY (inside
+ * a host function), ERR_FORKED. Through the request: ERR_PEER_LOST (this rank is lost to the others), ERR_CANCELLED,
+ * ERR_MEMORY (then cancelled on the others). */
 NBCOLL_API nbcoll_status nbcoll_comm_ishrink(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_comm_shrink(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout);
 

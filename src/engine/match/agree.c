@@ -50,11 +50,17 @@ struct nbcolli_shrink {
     nbcolli_agreement_member member[];
 };
 
-/* ---- payloads: the vote, [size] areas, [size] who is gone -------------------------------------------------------- */
+/* ---- payloads: the vote, [size] areas, [size] who is gone, two bits each ----------------------------------------- */
+
+static size_t nbcolli_shrink_gone_bytes(int size)
+{
+    return ((size_t)size + 3) / 4;
+}
 
 static size_t nbcolli_shrink_payload_bytes(int size, int carries_areas)
 {
-    return sizeof(nbcolli_vote) + (size_t)size * (carries_areas ? sizeof(uint64_t) + 1 : 1);
+    return sizeof(nbcolli_vote) + (carries_areas ? (size_t)size * sizeof(uint64_t) : 0) +
+           nbcolli_shrink_gone_bytes(size);
 }
 
 static void nbcolli_shrink_payload_write(const nbcolli_shrink *s, unsigned char *to)
@@ -65,15 +71,16 @@ static void nbcolli_shrink_payload_write(const nbcolli_shrink *s, unsigned char 
         memcpy(to, s->area, (size_t)s->size * sizeof *s->area);
         to += (size_t)s->size * sizeof *s->area;
     }
+    memset(to, 0, nbcolli_shrink_gone_bytes(s->size));
     for (int i = 0; i < s->size; i++)
-        to[i] = s->member[i].gone;
+        to[i / 4] |= (unsigned char)(s->member[i].gone << i % 4 * 2);
 }
 
 /* Who is gone, at the end of a payload; read once. */
 static uint8_t nbcolli_shrink_payload_gone(const void *payload, size_t bytes, int size, int rank)
 {
-    uint8_t gone = ((const uint8_t *)payload)[bytes - (size_t)size + (size_t)rank];
-    return gone > NBCOLLI_GONE_DEAD ? NBCOLLI_GONE_GIVEN_UP : gone;
+    const uint8_t *gone = (const uint8_t *)payload + bytes - nbcolli_shrink_gone_bytes(size);
+    return gone[rank / 4] >> rank % 4 * 2 & 3;
 }
 
 /* ---- who is gone ------------------------------------------------------------------------------------------------- */
