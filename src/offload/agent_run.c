@@ -2,6 +2,9 @@
  * A program while an agent executes it. */
 #include "../reduce/packed.h"
 #include "agent.h"
+#if NBCOLL_WITH_WIDE
+#include "nbcoll/wide.h"
+#endif
 
 /* Bytes as they lie in this run: where they have been bound to. */
 static nbcoll_task_bytes nbcolli_agent_bytes(const nbcoll_program_run *r, nbcoll_task_bytes b)
@@ -26,13 +29,24 @@ static const nbcoll_registration *nbcolli_agent_local(const nbcoll_program_run *
     return b->eager != NBCOLL_NO_QUEUE ? &r->eager[b->eager].pair->registered : &r->registered[b->region.at.buffer];
 }
 
+/* Agents have no configuration that names kernels: they take the widest that are linked. */
+static const nbcoll_reducers *nbcolli_agent_reducers(void)
+{
+#if NBCOLL_WITH_WIDE
+    const nbcoll_reducers *wide = nbcoll_wide();
+    return wide ? wide : nbcolli_reducers;
+#else
+    return nbcolli_reducers;
+#endif
+}
+
 void nbcolli_agent_calc(const nbcoll_program_run *r, const nbcoll_task *t)
 {
     nbcoll_task_bytes write = nbcolli_agent_bytes(r, t->write), read = nbcolli_agent_bytes(r, t->read[0]);
     size_t bytes = write.region.bytes;
     void *to = nbcolli_agent_place(r, &write), *left = nbcolli_agent_place(r, &read);
     if (t->read[1].region.bytes)
-        nbcolli_reduce(nbcolli_reducers, t->reduction, to, left, nbcolli_agent_place(r, &t->read[1]),
+        nbcolli_reduce(nbcolli_agent_reducers(), t->reduction, to, left, nbcolli_agent_place(r, &t->read[1]),
                        bytes / nbcolli_packed_size(t->reduction.type));
     else if (bytes)
         memcpy(to, left, bytes);
