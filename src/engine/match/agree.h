@@ -4,10 +4,11 @@
  *
  * All is said by one kind of message, AGREE, and its status. Each rank says who is gone, as far as it knows, and casts
  * its vote (AGAIN), to all that are not gone, again whenever it learns of more: by itself, or from what another says
- * that is not gone itself. Once it has heard the same from each of them it decides: they are the members. It tells them (OK) and ends.
- * Who hears a decision of a rank that is not gone takes it over, and passes it on before it ends. So if one survivor
- * decides, all others decide the same, or hear of it: nobody can decide something else without that rank's word. A rank
- * that is cancelled, or cannot make the communicator, says that (ERR_CANCELLED), and so does who hears of it.
+ * that is not gone itself. Once it has heard the same from each of them it decides: they are the members. It tells them
+ * (OK) and ends. Who hears a decision of a rank that is not gone takes it over, and passes it on before it ends. So if
+ * one survivor decides, all others decide the same, or hear of it: nobody can decide something else without that rank's
+ * word. A rank that is cancelled, or cannot make the communicator, says that (ERR_CANCELLED), and so does who hears of
+ * it.
  *
  * A rank that has not come here yet takes note of who is gone, and nothing else: what others say is said again to whom
  * they hear for the first time. All memory is taken at the start; what cannot be sent now is sent later, and then says
