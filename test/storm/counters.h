@@ -13,7 +13,7 @@ enum { COUNTER_ENDS = 4 };
  * operations. `which` end counts from 1. */
 void counters_advance(nbcoll_comm *comm, int which);
 
-/* As if this rank's endpoint had made nearly all communicators that it can, but for so many; how many there are left. */
+/* As if this rank's endpoint had made all communicators that it can, but for so many; how many there are left. */
 void counters_leave(nbcoll_comm *comm, int serials);
 uint32_t counters_left(const nbcoll_comm *comm);
 

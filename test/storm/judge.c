@@ -205,7 +205,8 @@ void judge_copied(actor *a, int reader, const void *from, size_t longest)
     size_t bytes = b ? b->o.count * b->extent : 0;
 
     if (b && reader >= 0 && b->o.what == NBCOLL_OPERATION_ALLTOALL && longest && bytes > longest)
-        storm_find(a->storm, "rank %d copies parts of %zu bytes to its shelf for rank %d, and more than %zu are not worth it",
+        storm_find(a->storm,
+                   "rank %d copies parts of %zu bytes to its shelf for rank %d, and more than %zu are not worth it",
                    a->rank, bytes, reader, longest);
 }
 

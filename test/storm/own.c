@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Schedules of the program's own: each rank's words go through a function of the host's to the next rank, and through
- * another one there into its receive buffer. The functions may fail, as all of the host's. Or each rank shows all others
- * a word of its own, which a cell holds. */
+ * another one there into its receive buffer. The functions may fail, as all of the host's. Or each rank shows all
+ * others a word of its own, which a cell holds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -475,11 +475,11 @@ static void draw_agents(plan *p, const cut *c)
     p->net[HOME].quota = (3 * nbcoll_cells_bytes(&config, p->ranks) + p->net[HOME].shelf + 127) / 128 * 128;
 }
 
-/* How many communicators a rank can still make. Who cannot make one leaves; not where others than the program make some:
- * chains and relays. */
+/* How many communicators a rank can still make. Who cannot make one leaves. Not where others than the program make
+ * some: chains and relays. */
 static void draw_serials(plan *p)
 {
-    bool has_others = p->has_chain || p->is_over_shm;
+    bool has_others = p->has_chain || p->is_over_shm || p->late_tags == COUNTER_ENDS; /* which ends alike */
     for (int i = 0; i < p->items; i++)
         has_others |= p->item[i].relays != 0;
     p->few_serials = p->edition >= EDITION_OF_PARTS && !has_others && mix(p->seed, 31) % 4 == 0
@@ -634,7 +634,8 @@ void plan_print(const plan *p)
         print_net(p, &p->net[n]);
     printf("%s%s%s%s%s",
            p->has_stray ? "  an endpoint is refused at first\n" : "", p->is_over_shm ? "  over shm\n" : "",
-           p->is_patient ? "  time heals nothing\n" : "", p->is_bare ? "  hosts without pause\n" : "", p->is_observed ? "  each step is observed\n" : "");
+           p->is_patient ? "  time heals nothing\n" : "", p->is_bare ? "  hosts without pause\n" : "",
+           p->is_observed ? "  each step is observed\n" : "");
     if (p->has_agents)
         printf("  agents; that of rank %d is cancelled at turn %llu\n", p->agent_fails - 1,
                (unsigned long long)p->agent_at);

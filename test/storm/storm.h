@@ -177,7 +177,14 @@ typedef struct plan {
 } plan;
 
 /* Of plans: what a later one adds leaves the seeds of those before what they were. */
-enum { EDITION_OF_SHM = 10, EDITION_OF_NAMES = 12, EDITION_OF_RELAYS = 12, EDITION_OF_ENDS = 13, EDITION_OF_PARTS = 14, EDITION = 14 };
+enum {
+    EDITION_OF_SHM = 10,
+    EDITION_OF_NAMES = 12,
+    EDITION_OF_RELAYS = 12,
+    EDITION_OF_ENDS = 13,
+    EDITION_OF_PARTS = 14,
+    EDITION = 14
+};
 
 /* What of a seed is to be left out, for shrinking. */
 typedef struct cut {
