@@ -133,9 +133,10 @@ NBCOLL_API void nbcoll_set_number(nbcoll_builder *b, nbcoll_step step, uint32_t 
 
 /* Publishes regions: each parts[i] for one reader, which fetches it. The n-th part for a reader matches its n-th FETCH
  * or FETCH_REDUCE from this rank. The step ends when all readers have their parts; a reader has a part when it has
- * fetched that and all parts of this rank with lower numbers. `parts` is copied. For a reader that shares no memory the
- * part becomes a SEND and its FETCH a RECV, numbered apart from other messages (from 2^31 on, which nbcoll_set_number
- * must not use): `nbcoll_after` on the returned step covers them. */
+ * fetched that and all parts of this rank with lower numbers. `parts` is copied. Parts of one size for all readers, up
+ * to 80 bytes, lie in the cell itself: readers do not get them from this rank's memory. For a reader that shares no
+ * memory the part becomes a SEND and its FETCH a RECV, numbered apart from other messages (from 2^31 on, which
+ * nbcoll_set_number must not use): `nbcoll_after` on the returned step covers them. */
 typedef struct nbcoll_part {
     int peer;        /* the reader; in a CALL: -1 */
     uint32_t number; /* set by the builder; in a CALL: 1 for a written region, 0 for a read one */

@@ -57,7 +57,7 @@ for component in offload lab; do
     fi
     grep -q "this file is without $component" said
 done
-[ -z "$(gcc -w -c nbcoll.c -o nbcoll.o && nm nbcoll.o | grep 'agent_open\|relays_open\|wiring_make')" ]
+[ -z "$(gcc -w -c nbcoll.c -o nbcoll.o && nm nbcoll.o | grep 'nbcoll_agent_open\|nbcoll_relays_open\|nbcoll_wiring_make')" ]
 (cd "$NBCOLL_SOURCE" && awk -v offload=1 -f src/amalgamate.awk) >nbcoll.h
 sed 's|^#include <nbcoll/.*|#include "nbcoll.h"|' "$NBCOLL_SOURCE/test/consumer/offloaded.c" >offloaded.c
 # shellcheck disable=SC2086
