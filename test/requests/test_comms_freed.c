@@ -236,12 +236,56 @@ static void who_makes_the_next_communicator_still_answers_for_the_freed_one(void
     }
 }
 
+/* Rank 1 sends what rank 0 never receives, since that has freed the communicator, and makes the next one: what stands
+ * ready asks nobody, but once it is cancelled it waits for an answer. */
+static void what_stood_ready_is_answered_by_who_has_freed_the_communicator(void **state)
+{
+    enum { BYTES = 20000 };
+    static char data[BYTES];
+    const nbcoll_builder_config config = {.size = sizeof config, .rank = 1, .ranks = 2};
+
+    (void)state;
+    for (int variant = 0; variant < WORLD_SHARED; variant++) {
+        nbcoll_loopback_config loopback = world_variant(variant, 5);
+        nbcoll_comm_config whole = NBCOLL_COMM_DEFAULTS; /* in one message, which is announced */
+        nbcoll_comm *dup[2], *next[2];
+        nbcoll_request q[2], making[2];
+        nbcoll_schedule *sends;
+        nbcoll_builder *b;
+        nbcoll_status s;
+        world w;
+        whole.large = SIZE_MAX - 1;
+        world_open(&w, 2, &loopback, NULL, &whole);
+        EXPECT(OK, nbcoll_builder_open(&config, &b));
+        nbcoll_set_standing(b);
+        nbcoll_add_send(b, 0, (nbcoll_addr){NBCOLL_BUFFER_SEND, 0}, BYTES);
+        EXPECT(OK, nbcoll_builder_finish(b, &sends));
+        for (int r = 0; r < 2; r++)
+            EXPECT(OK, nbcoll_comm_idup(w.comm[r], &dup[r], &q[r]));
+        world_finish(&w, 2, q);
+        EXPECT(OK, nbcoll_comm_free(dup[0]));
+        EXPECT(OK, nbcoll_comm_idup(w.comm[0], &next[0], &making[0]));
+        EXPECT(OK, nbcoll_schedule_start(sends, data, NULL, dup[1], &q[1]));
+        for (int i = 0; i < 20; i++)
+            world_step(&w);
+        EXPECT(OK, nbcoll_cancel(q[1]));
+        world_settle(&w, 1, &q[1], &s);
+        EXPECT(ERR_CANCELLED, s);
+        EXPECT(OK, nbcoll_schedule_free(sends));
+        EXPECT(OK, nbcoll_comm_free(dup[1]));
+        EXPECT(OK, nbcoll_comm_idup(w.comm[1], &next[1], &making[1]));
+        world_finish(&w, 2, making);
+        world_close(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(communicators_are_freed_in_any_order_while_others_work),
         cmocka_unit_test(communicators_are_freed_after_operations_that_were_cancelled),
         cmocka_unit_test(who_makes_the_next_communicator_still_answers_for_the_freed_one),
+        cmocka_unit_test(what_stood_ready_is_answered_by_who_has_freed_the_communicator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,7 +156,15 @@ const kept storm_kept[] = {
     {31002643, {.edition = 7, .items = -1}},
     /* A call from inside what relays pack and unpack with is refused. */
     {700330, {.edition = 12, .items = -1}},
+    /* What stood ready and has failed asks for the answer of a rank that has freed the communicator, and makes one. */
+    {1795810595130479,
+     {.edition = 14,
+      .items = 27,
+      .faults = 2,
+      .n_skipped = 21,
+      .skipped = {2, 1, 0, 14, 13, 12, 11, 24, 23, 18, 17, 16, 15, 10, 9, 4, 3, 22, 21, 8, 5}}},
     /* Where the judge was wrong, or too kind. */
+    {91251, {.edition = 14, .items = 24}},
     {174, {.edition = 1, .items = 3}},
     {9, {.edition = 1, .items = -1, .only = 1 + FAULT_REGISTER}},
     {31122, {.edition = 1, .items = -1}},

@@ -465,7 +465,7 @@ static void nbcolli_round_on(nbcoll_context *c, int64_t slots)
         uint32_t last = comm->active ? comm->config.slots : 0;
         for (slots--; c->round.slot < last && slots > 0; c->round.slot++, slots--) {
             nbcolli_run *run = comm->slot[c->round.slot].active;
-            if (run && !run->schedule->is_standing)
+            if (run && (!run->schedule->is_standing || run->status != NBCOLL_OK))
                 c->round.wants |= nbcolli_round_of(run);
         }
         if (c->round.slot < last)

@@ -26,7 +26,7 @@
  *
  * The clock is looked at about every 10 ms, from passes (at most every 1024th; every 4th where the host has a pause,
  * which may take long) and before a sleep: an operation that goes well asks nobody. Nor does one of a standing
- * schedule, which is to wait. Inline: what every start and every pass does for that. */
+ * schedule, which is to wait, until it has failed. Inline: what every start and every pass does for that. */
 #ifndef NBCOLLI_ENGINE_MATCH_ASK_H
 #define NBCOLLI_ENGINE_MATCH_ASK_H
 
