@@ -587,8 +587,9 @@ NBCOLL_API nbcoll_status nbcoll_comm_declare_lost(nbcoll_comm *comm, int rank);
 /* Makes a communicator of the ranks of `comm` that are not lost, ordered by their ranks there, with its configuration.
  * `comm` may be broken, by a death or because its ranks are out of step; not all ranks need have noticed. Collective
  * over the survivors: each calls it, as often and in the same order as the others, and it ends when all have called. It
- * is no operation of `comm`: operations there go on, or end with ERR_PEER_LOST naming a lost rank. Without losses the
- * result is a duplicate. Ranks may die at any time: all survivors get the same communicator. A rank that dies after
+ * is no operation of `comm`: operations there go on, or end with ERR_PEER_LOST naming a lost rank. Where one has left,
+ * those that a rank has not started when it shrinks end so on all ranks: they might wait for each other. Without losses
+ * the result is a duplicate. Ranks may die at any time: all survivors get the same communicator. A rank that dies after
  * they have decided is a dead member of it; they shrink that one again.
  *
  * A rank that is lost to one survivor, or has left, is lost to all. If it is alive it gets ERR_PEER_LOST, naming

@@ -445,6 +445,37 @@ static void those_without_it_go_on(void **state)
     }
 }
 
+/* Rank 0 learns of it by the first operation and shrinks, with the second under way. Rank 1 waits for the third one,
+ * which rank 0 will not start, before it looks at the first. */
+static void who_shrinks_without_it_is_waited_for_nowhere_else(void **state)
+{
+    (void)state;
+    for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
+        static const int64_t from[3 * RANKS] = {5, 6, 7, 8, 9, 10, 11, 12, 13};
+        int64_t all[LEAVER] = {0}, parts[LEAVER] = {0}, later = 0;
+        nbcoll_request first[LEAVER], second[LEAVER], third;
+        nbcoll_comm *made[LEAVER];
+        world w;
+        open_world(&w, variant, 21);
+        for (int r = 0; r < LEAVER; r++) {
+            EXPECT(OK, nbcoll_iallreduce(&from[r], &all[r], 1, NBCOLL_INT64, NBCOLL_SUM, w.comm[r], &first[r]));
+            EXPECT(OK, nbcoll_iscatter(from, &parts[r], 1, NBCOLL_INT64, 0, w.comm[r], &second[r]));
+        }
+        EXPECT(OK, nbcoll_iscatter(NULL, &later, 1, NBCOLL_INT64, 0, w.comm[1], &third));
+        leave(&w, LEAVER);
+        EXPECT(ERR_PEER_LOST, end_of(&w, 0, &first[0]));
+        EXPECT(OK, nbcoll_comm_ishrink(w.comm[0], &made[0], &first[0]));
+        EXPECT(ERR_PEER_LOST, end_of(&w, 1, &third));
+        EXPECT(ERR_PEER_LOST, end_of(&w, 1, &first[1]));
+        EXPECT(OK, nbcoll_comm_ishrink(w.comm[1], &made[1], &first[1]));
+        world_finish(&w, LEAVER, first);
+        for (int r = 0; r < LEAVER; r++)
+            assert_int_equal(nbcoll_comm_size(made[r]), LEAVER);
+        world_settle(&w, LEAVER, second, NULL);
+        world_close(&w);
+    }
+}
+
 /* ---- asleep ---------------------------------------------------------------------------------------------------- */
 
 static void wait_or_leave(world *w, int rank, void *user)
@@ -480,6 +511,7 @@ int main(void)
         unit_test_alone(a_communicator_is_not_made_without_its_members),
         unit_test_alone(a_communicator_made_before_one_leaves_knows_of_it),
         unit_test_alone(those_without_it_go_on),
+        unit_test_alone(who_shrinks_without_it_is_waited_for_nowhere_else),
         cmocka_unit_test(who_waits_for_ever_learns_of_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

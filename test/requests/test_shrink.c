@@ -408,7 +408,7 @@ static void a_communicator_that_is_being_shrunk_cannot_be_freed(void **state)
 /* Who is gone is said in one message of the transport's. The call is refused, and all goes on. */
 static void more_ranks_than_a_message_can_name_cannot_be_shrunk(void **state)
 {
-    enum { RANKS = 200 };
+    enum { RANKS = 240 };
     nbcoll_loopback_config config = {.size = sizeof config, .ranks = RANKS, .payload = 256, .depth = 4};
     static nbcoll_context *context[RANKS];
     static nbcoll_comm *comm[RANKS];

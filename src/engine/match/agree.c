@@ -125,6 +125,8 @@ static void nbcolli_shrink_add_gone(nbcolli_shrink *s, int rank, uint8_t gone)
     s->vote.serial = ++s->link->serial;
     if (gone == NBCOLLI_GONE_GIVEN_UP)
         s->vote.area = 0;
+    if (gone == NBCOLLI_GONE_LEFT)
+        nbcolli_revoke_rest(s->comm, rank);
     nbcolli_shrink_tell_members(s);
 }
 
@@ -476,8 +478,13 @@ nbcoll_status nbcolli_shrink_start(nbcoll_comm *comm, nbcoll_comm *made, nbcolli
     s->link->creating++;
     comm->active++;
     comm->context->active++;
-    for (int i = 0; i < s->size; i++) /* what is gone at the start is no change */
+    int left = -1;
+    for (int i = 0; i < s->size; i++) { /* what is gone at the start is no change */
         s->member[i].gone = i == s->rank ? NBCOLLI_GONE_NOT : nbcolli_shrink_gone_here(s->link, s->member[i].address);
+        left = s->member[i].gone == NBCOLLI_GONE_LEFT ? i : left;
+    }
+    if (left >= 0)
+        nbcolli_revoke_rest(comm, left);
     nbcolli_shrink_tell_members(s);
     s->next = s->link->shrinks;
     s->link->shrinks = s;

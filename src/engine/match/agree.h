@@ -12,7 +12,11 @@
  *
  * A rank that has not come here yet takes note of who is gone, and nothing else: what others say is said again to whom
  * they hear for the first time. All memory is taken at the start; what cannot be sent now is sent later, and then says
- * what is so then. A decision is kept until all members are known to have it. */
+ * what is so then. A decision is kept until all members are known to have it.
+ *
+ * A loss breaks the communicator, a departure does not: a rank that has not looked yet at an operation that failed may
+ * wait, in a later one, for one that shrinks already. So a rank that shrinks without one that has left revokes all
+ * operations that it has not started. */
 #ifndef NBCOLLI_ENGINE_MATCH_AGREE_H
 #define NBCOLLI_ENGINE_MATCH_AGREE_H
 

@@ -64,6 +64,34 @@ void nbcolli_vote_revoked(nbcoll_comm *comm, const nbcolli_incoming *in, nbcoll_
     }
 }
 
+/* Operations that this rank has not started. */
+static void nbcolli_revoke_later(nbcoll_comm *comm, uint64_t first, uint64_t last, nbcoll_status why, int cause)
+{
+    nbcoll_status s = nbcolli_pending_add(comm, first, last, why, cause);
+    if (s != NBCOLL_OK)
+        nbcolli_comm_break(comm, comm->rank, s, comm->taken);
+    else
+        nbcolli_unexpected_drop(comm, first, last, NBCOLL_ERR_CANCELLED);
+}
+
+void nbcolli_revoke_rest(nbcoll_comm *comm, int left)
+{
+    uint64_t first = comm->taken;
+
+    if (nbcolli_broken(comm) != NBCOLL_OK) /* they know */
+        return;
+    for (int rank = 0; rank < comm->size; rank++) {
+        if (rank == comm->rank || comm->peer[rank].given_up)
+            continue;
+        nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_REVOKE, first);
+        h.number = (uint32_t)left;
+        h.status = NBCOLL_ERR_PEER_LOST;
+        h.count = UINT32_MAX;
+        nbcolli_control_to(comm, rank, &h);
+    }
+    nbcolli_revoke_later(comm, first, first + UINT32_MAX, NBCOLL_ERR_PEER_LOST, left);
+}
+
 void nbcolli_revokes_in(nbcoll_comm *comm, const nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
@@ -73,13 +101,8 @@ void nbcolli_revokes_in(nbcoll_comm *comm, const nbcolli_incoming *in)
     if (h->tag < comm->taken)
         nbcolli_vote_revoked(comm, in, why);
     nbcolli_runs_fail(comm, h->tag, last, why, (int)h->number);
-    if (last < comm->taken)
-        return;
-    nbcoll_status s = nbcolli_pending_add(comm, first, last, why, (int)h->number);
-    if (s != NBCOLL_OK)
-        nbcolli_comm_break(comm, comm->rank, s, comm->taken);
-    else
-        nbcolli_unexpected_drop(comm, first, last, NBCOLL_ERR_CANCELLED);
+    if (last >= comm->taken)
+        nbcolli_revoke_later(comm, first, last, why, (int)h->number);
 }
 
 /* A rank that has freed the communicator says so to whoever sends it something. Who waits for one that has ended this

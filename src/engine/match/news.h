@@ -22,6 +22,10 @@ void nbcolli_vote_revoked(nbcoll_comm *comm, const nbcolli_incoming *in, nbcoll_
 /* One or more operations in a row. */
 void nbcolli_revokes_in(nbcoll_comm *comm, const nbcolli_incoming *in);
 
+/* This rank shrinks without `left`, which has left: what it has not started ends on all ranks, what it has started goes
+ * on. */
+void nbcolli_revoke_rest(nbcoll_comm *comm, int left);
+
 /* Another rank has broken the communicator, or says who is given up. Where the ranks are out of step, it will not start
  * `tag` or later ones. */
 void nbcolli_lost_in(nbcoll_comm *comm, const nbcolli_header *h);
