@@ -6,11 +6,11 @@
  *                                    those of many ranks; --patience N: seconds of processor time that a job may take
  *     storm --soak FILE ...          goes on with what FILE counts, which is made if it is not there (soak.c)
  *     storm --shrink SEED [cuts]     leaves out ranks, items and faults as long as it fails, and says what is left, as
- *                                    the command and as a test that keeps it (test_storm.c, kept.c)
+ *                                    a line of kept.c and as the command
  *
  * Cuts: --edition N, --ranks N, --items N, --skip A,B,..., --no-fault N, --only KIND (of faults: a number), --calm,
- * --over-shm (shm joins the ranks).
- * Status 1: one has failed. */
+ * --over-shm (shm joins the ranks). --quiet: of one seed only how it ended. --coverage: what calls have met, at the end.
+ * Status 1: one has failed; 2: no such option. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,9 +94,9 @@ static bool fails_alike(uint64_t seed, const cut *c)
     return failed && !strncmp(is, wanted, 16);
 }
 
-static void print_command(uint64_t seed, const cut *c)
+static void print_command(const char *program, uint64_t seed, const cut *c)
 {
-    printf("storm %llu", (unsigned long long)seed);
+    printf("%s %llu", program, (unsigned long long)seed);
     if (c->edition)
         printf(" --edition %d", c->edition);
     if (c->ranks)
@@ -117,17 +117,25 @@ static void print_command(uint64_t seed, const cut *c)
     printf("\n");
 }
 
-/* For test_storm.c. */
-static void print_test(uint64_t seed, const cut *c)
+/* For kept.c. */
+static void print_kept(uint64_t seed, const cut *c)
 {
-    printf("static void seed_%llu(void **state)\n{\n    const cut left = {.edition = %d, .ranks = %d, .items = %d, "
-           ".faults = %u, .only = %d, .is_calm = %d, "
-           ".is_over_shm = %d,\n                      .n_skipped = %d, .skipped = {",
-           (unsigned long long)seed, c->edition ? c->edition : EDITION, c->ranks, c->items, c->faults, c->only,
-           c->is_calm, c->is_over_shm, c->n_skipped);
-    for (int k = 0; k < c->n_skipped; k++)
-        printf("%s%d", k ? ", " : "", c->skipped[k]);
-    printf("%s}};\n    (void)state;\n    run(%llu, &left);\n}\n", c->n_skipped ? "" : "0", (unsigned long long)seed);
+    printf("    {%llu, {.edition = %d, .items = %d", (unsigned long long)seed, c->edition ? c->edition : EDITION, c->items);
+    if (c->ranks)
+        printf(", .ranks = %d", c->ranks);
+    if (c->faults)
+        printf(", .faults = %u", c->faults);
+    if (c->only)
+        printf(", .only = %d", c->only);
+    if (c->is_calm)
+        printf(", .is_calm = true");
+    if (c->is_over_shm)
+        printf(", .is_over_shm = true");
+    if (c->n_skipped)
+        printf(", .n_skipped = %d, .skipped = {%d", c->n_skipped, c->skipped[0]);
+    for (int k = 1; k < c->n_skipped; k++)
+        printf(", %d", c->skipped[k]);
+    printf("%s}},\n", c->n_skipped ? "}" : "");
 }
 
 /* ---- shrinking --------------------------------------------------------------------------------------------------- */
@@ -152,12 +160,12 @@ static void shrink_items(uint64_t seed, cut *c, int step)
     }
 }
 
-static void shrink(uint64_t seed, cut c)
+static int shrink(const char *program, uint64_t seed, cut c)
 {
     cut tried = c;
     if (!fails(seed, &c)) {
         printf("it does not fail\n");
-        return;
+        return 0;
     }
     kind_of(world.finding, wanted);
     for (int ranks = 2; ranks < world.plan.ranks; ranks++) {
@@ -186,8 +194,11 @@ static void shrink(uint64_t seed, cut c)
     for (int step = 8; step; step /= 2)
         shrink_items(seed, &c, step);
     storm_run(&world, seed, &c, true);
-    print_test(seed, &c);
-    print_command(seed, &c);
+    printf("%s\nFor kept.c:\n", world.finding);
+    print_kept(seed, &c);
+    printf("Again:\n");
+    print_command(program, seed, &c);
+    return 1;
 }
 
 /* ---- many -------------------------------------------------------------------------------------------------------- */
@@ -219,8 +230,8 @@ static void read_skips(cut *c, char *list)
         c->skipped[c->n_skipped++] = atoi(word);
 }
 
-/* An option and what follows it. */
-static void read_value(const char *option, char *next, cut *c, batch *m, tally *t)
+/* An option and what follows it. False: there is none of that name. */
+static bool read_value(const char *option, char *next, cut *c, batch *m, tally *t)
 {
     if (!strcmp(option, "--seconds"))
         m->seconds = atof(next);
@@ -246,6 +257,9 @@ static void read_value(const char *option, char *next, cut *c, batch *m, tally *
         c->faults |= 1u << atoi(next);
     else if (!strcmp(option, "--skip"))
         read_skips(c, next);
+    else
+        return false;
+    return true;
 }
 
 int storm_command(int argc, char **argv)
@@ -274,15 +288,15 @@ int storm_command(int argc, char **argv)
             m.is_small = true;
         else if (!strcmp(a, "--coverage"))
             prints_met = true;
-        else
-            read_value(a, i + 1 < argc ? argv[++i] : (char[]){"0"}, &c, &m, &t);
+        else if (i + 1 == argc || !read_value(a, argv[++i], &c, &m, &t)) {
+            fprintf(stderr, "storm: no option %s, or nothing behind it; command.c begins with the options\n", a);
+            return 2;
+        }
     }
     is_many = m.seconds > 0 || m.count != UINT64_MAX || m.path;
-    if (shrinks) {
-        shrink(seed, c);
-        return 0;
-    }
     say_seed_of_a_crash();
+    if (shrinks)
+        return shrink(argv[0], seed, c);
     int status = is_many ? run_many(&t, &m, &c) : run_one(seed, &c, is_quiet);
     if (prints_met)
         coverage_print();
