@@ -9,8 +9,8 @@
  *                                    a line of kept.c and as the command
  *
  * Cuts: --edition N, --ranks N, --items N, --skip A,B,..., --no-fault N, --only KIND (of faults: a number), --calm,
- * --over-shm (shm joins the ranks). --quiet: of one seed only how it ended. --coverage: what calls have met, at the end.
- * Status 1: one has failed; 2: no such option. */
+ * --over-shm (shm joins the ranks). --quiet: of one seed only how it ended. --coverage: what calls have met, at the
+ * end. Status 1: one has failed; 2: no such option. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,7 +120,9 @@ static void print_command(const char *program, uint64_t seed, const cut *c)
 /* For kept.c. */
 static void print_kept(uint64_t seed, const cut *c)
 {
-    printf("    {%llu, {.edition = %d, .items = %d", (unsigned long long)seed, c->edition ? c->edition : EDITION, c->items);
+    int edition = c->edition ? c->edition : EDITION;
+
+    printf("    {%llu, {.edition = %d, .items = %d", (unsigned long long)seed, edition, c->items);
     if (c->ranks)
         printf(", .ranks = %d", c->ranks);
     if (c->faults)
