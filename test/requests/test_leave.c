@@ -476,6 +476,38 @@ static void who_shrinks_without_it_is_waited_for_nowhere_else(void **state)
     }
 }
 
+static uint64_t no_time_passes(void *user)
+{
+    (void)user;
+    return 1;
+}
+
+/* The first two are out of step. Rank 0 hears that, what rank 1 has called, and at last that the third one has left. It
+ * would wait a little for that one's word, by a clock at which nobody looks who sleeps. */
+static void nobody_waits_for_what_it_would_have_said(void **state)
+{
+    (void)state;
+    for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
+        nbcoll_context_config still = contexts;
+        nbcoll_loopback_config loopback = world_variant(variant, 22);
+        int64_t from[RANKS] = {5, 6, 7}, all[LEAVER] = {0};
+        nbcoll_request q[LEAVER];
+        world w;
+        still.host = (nbcoll_host){.size = sizeof still.host, .now = no_time_passes};
+        world_open(&w, RANKS, &loopback, &still, &limits);
+        EXPECT(OK, nbcoll_iallreduce(&from[0], &all[0], 1, NBCOLL_INT64, NBCOLL_SUM, w.comm[0], &q[0]));
+        EXPECT(OK, nbcoll_iallreduce(&from[1], &all[1], 1, NBCOLL_INT64, NBCOLL_MAX, w.comm[1], &q[1]));
+        leave(&w, LEAVER);
+        for (int i = 0; i < 20; i++)
+            EXPECT(OK, nbcoll_progress(w.context[1]));
+        for (int r = 0; r < LEAVER; r++) {
+            nbcoll_status s = end_of(&w, r, &q[r]);
+            assert_true(s == NBCOLL_ERR_MISMATCH || s == NBCOLL_ERR_PEER_LOST);
+        }
+        world_close(&w);
+    }
+}
+
 /* ---- asleep ---------------------------------------------------------------------------------------------------- */
 
 static void wait_or_leave(world *w, int rank, void *user)
@@ -512,6 +544,7 @@ int main(void)
         unit_test_alone(a_communicator_made_before_one_leaves_knows_of_it),
         unit_test_alone(those_without_it_go_on),
         unit_test_alone(who_shrinks_without_it_is_waited_for_nowhere_else),
+        unit_test_alone(nobody_waits_for_what_it_would_have_said),
         cmocka_unit_test(who_waits_for_ever_learns_of_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "gone.h"
 
 #include "../wire/giveup.h"
+#include "../run/called.h"
 #include "../run/fail.h"
 #include "../run/step.h"
 
@@ -44,8 +45,10 @@ void nbcolli_member_gone(nbcoll_comm *comm, int rank)
 
     if (peer->link->loss[peer->address] & NBCOLLI_CUT)
         nbcolli_comm_break(comm, lost, NBCOLL_ERR_PEER_LOST, comm->taken);
-    else
+    else {
         comm->departed = 1;
+        nbcolli_called_heard(comm);
+    }
     nbcolli_failed_to_settle(comm);
     for (uint32_t i = 0; i < comm->config.slots; i++)
         if (comm->slot[i].active && comm->slot[i].active->status == NBCOLL_OK)

@@ -246,8 +246,7 @@ void nbcolli_called_over(nbcoll_comm *comm)
     nbcolli_failed_to_settle(comm);
 }
 
-/* Something has been heard. */
-static void nbcolli_called_heard(nbcoll_comm *comm)
+void nbcolli_called_heard(nbcoll_comm *comm)
 {
     int rank = 0;
 

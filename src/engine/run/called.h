@@ -25,6 +25,9 @@ void nbcolli_called_late(nbcoll_comm *comm);
 /* The communicator has just broken: the ranks are out of step, as the operation of its failure showed. */
 void nbcolli_called_tell(nbcoll_comm *comm);
 
+/* Something has been heard, or a rank has left, which says no more. */
+void nbcolli_called_heard(nbcoll_comm *comm);
+
 /* No more is waited for: the failure is made of what has been heard. Before a loss takes that failure's place. */
 void nbcolli_called_over(nbcoll_comm *comm);
 
