@@ -368,10 +368,11 @@ NBCOLL_API nbcoll_status nbcoll_wait_started(const nbcoll_request *request, uint
 
 /* Several requests, which may belong to different contexts of the calling thread. `statuses` may be null; else
  * statuses[i] is what test would have returned for requests[i]. test_all and wait_all return OK when all ended with OK,
- * the first error in array order when all ended, else PENDING or the timeout. wait_any reports the first that ended; it
- * passes over null and inactive requests, and returns OK with *index = n when there is no other. wait_some reports at
- * least one: *ended requests, whose indices it writes to indices[0..*ended-1] in rising order; with only null and
- * inactive requests *ended is 0, and it returns OK. Errors: ERR_NULL, ERR_REQUEST. */
+ * the first error in array order when all ended, else PENDING or the timeout; then they release none, also of those
+ * that have ended. wait_any reports the first that ended; it passes over null and inactive requests, and returns OK
+ * with *index = n when there is no other. wait_some reports at least one: *ended requests, whose indices it writes to
+ * indices[0..*ended-1] in rising order; with only null and inactive requests *ended is 0, and it returns OK. Errors:
+ * ERR_NULL, ERR_REQUEST. */
 NBCOLL_API nbcoll_status nbcoll_test_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[]);
 NBCOLL_API nbcoll_status nbcoll_wait_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[],
                                          uint64_t timeout);

@@ -158,6 +158,54 @@ static void a_null_callback_is_refused(void **state)
     world_close(&w);
 }
 
+/* An operation of rank 0 that has ended and is to be told to `t` by its next progress, and one that is active. */
+static void ended_and_active(world *w, told *t, nbcoll_request q[2])
+{
+    nbcoll_request others[2];
+    EXPECT(OK, nbcoll_ibarrier(w->comm[0], &q[0]));
+    EXPECT(OK, nbcoll_ibarrier(w->comm[1], &others[0]));
+    for (int k = 0; k < 20; k++)
+        world_step(w);
+    EXPECT(OK, nbcoll_test(&others[0]));
+    EXPECT(OK, nbcoll_on_done(q[0], tell, t));
+    EXPECT(OK, nbcoll_ibarrier(w->comm[0], &q[1]));
+    assert_int_equal(t->times, 0);
+}
+
+static void a_wait_for_some_goes_on_when_a_callback_has_reported_the_one_that_had_ended(void **state)
+{
+    told t = {0};
+    nbcoll_request q[2];
+    nbcoll_status statuses[2];
+    size_t ended, indices[2];
+    world w;
+    (void)state;
+    world_open(&w, RANKS, NULL, NULL, NULL);
+    ended_and_active(&w, &t, q);
+    EXPECT(ERR_TIMEOUT, nbcoll_wait_some(2, q, &ended, indices, statuses, 0));
+    assert_int_equal(t.times, 1);
+    assert_int_equal(ended, 0);
+    EXPECT(OK, nbcoll_ibarrier(w.comm[1], &q[0]));
+    world_finish(&w, 2, q);
+    world_close(&w);
+}
+
+static void a_wait_for_any_goes_on_when_a_callback_has_reported_the_one_that_had_ended(void **state)
+{
+    told t = {0};
+    nbcoll_request q[2];
+    size_t index;
+    world w;
+    (void)state;
+    world_open(&w, RANKS, NULL, NULL, NULL);
+    ended_and_active(&w, &t, q);
+    EXPECT(ERR_TIMEOUT, nbcoll_wait_any(2, q, &index, 0));
+    assert_int_equal(t.times, 1);
+    EXPECT(OK, nbcoll_ibarrier(w.comm[1], &q[0]));
+    world_finish(&w, 2, q);
+    world_close(&w);
+}
+
 /* ---- persistent requests --------------------------------------------------------------------------------------- */
 
 static void a_persistent_request_tells_of_each_start_once(void **state)
@@ -403,6 +451,8 @@ int main(void)
         cmocka_unit_test(arm_says_again_while_a_callback_is_to_run),
         cmocka_unit_test(a_cancelled_operation_tells_so),
         cmocka_unit_test(a_null_callback_is_refused),
+        cmocka_unit_test(a_wait_for_some_goes_on_when_a_callback_has_reported_the_one_that_had_ended),
+        cmocka_unit_test(a_wait_for_any_goes_on_when_a_callback_has_reported_the_one_that_had_ended),
         cmocka_unit_test(a_persistent_request_tells_of_each_start_once),
         cmocka_unit_test(it_may_start_its_own_request_again),
         cmocka_unit_test(it_may_free_its_own_request),

@@ -300,6 +300,30 @@ static void test_all_says_what_each_test_would_say(void **state)
     world_close(&w);
 }
 
+/* Two allreduces, at places 0 and 2 rank 0's end of them, at 1 and 3 rank 1's. A context is progressed where one of its
+ * requests is active: at place 2 that ends the one at place 0, which was active when it was looked at. */
+static void test_all_ends_when_its_statuses_all_say_an_end(void **state)
+{
+    enum { COUNT = 5000 };
+    static int32_t data[2 * RANKS][COUNT];
+    nbcoll_status s, statuses[2 * RANKS];
+    nbcoll_request q[2 * RANKS];
+    world w;
+    (void)state;
+    world_open(&w, RANKS, NULL, NULL, NULL);
+    for (int i = 0; i < 2 * RANKS; i++)
+        EXPECT(OK, nbcoll_iallreduce(NBCOLL_IN_PLACE, data[i], COUNT, NBCOLL_INT32, NBCOLL_SUM, w.comm[i % 2], &q[i]));
+    do {
+        int active = 0;
+        s = nbcoll_test_all(2 * RANKS, q, statuses);
+        for (int i = 0; i < 2 * RANKS; i++)
+            active += statuses[i] == NBCOLL_PENDING;
+        assert_int_equal(s == NBCOLL_PENDING, active > 0);
+    } while (s == NBCOLL_PENDING);
+    EXPECT(OK, s);
+    world_close(&w);
+}
+
 static void wait_any_takes_one_that_ended_and_passes_over_the_idle(void **state)
 {
     int value[4] = {0};
@@ -415,6 +439,7 @@ int main(void)
         cmocka_unit_test(wait_all_takes_null_inactive_and_active_requests_of_several_contexts),
         cmocka_unit_test(wait_all_returns_the_first_error_in_order),
         cmocka_unit_test(test_all_says_what_each_test_would_say),
+        cmocka_unit_test(test_all_ends_when_its_statuses_all_say_an_end),
         cmocka_unit_test(wait_any_takes_one_that_ended_and_passes_over_the_idle),
         cmocka_unit_test(wait_some_takes_all_that_ended_in_rising_order),
         cmocka_unit_test(the_plurals_refuse_null_arrays),

@@ -219,11 +219,19 @@ static nbcoll_status nbcolli_wait_all(size_t n, nbcoll_request requests[], nbcol
                                       nbcoll_status late)
 {
     nbcolli_several v;
+    nbcoll_status s;
+    int is_over;
 
     if (!requests && n)
         return NBCOLL_ERR_NULL;
     nbcolli_several_begin(&v, n, requests, 1);
-    return nbcolli_several_take(&v, n, NULL, statuses, nbcolli_several_wait(&v, timeout) ? NBCOLL_OK : late);
+    is_over = nbcolli_several_wait(&v, timeout);
+    s = nbcolli_several_take(&v, n, NULL, statuses, is_over ? NBCOLL_OK : late);
+    /* The last may have ended since it was looked at: by a look at a later one, or on another thread. They are taken
+     * then: where all statuses say an end the call does. */
+    if (!is_over && statuses && nbcolli_next_active(&v, 0) == n)
+        s = nbcolli_several_take(&v, n, NULL, statuses, NBCOLL_OK);
+    return s;
 }
 
 nbcoll_status nbcoll_test_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[])
@@ -239,11 +247,15 @@ nbcoll_status nbcoll_wait_all(size_t n, nbcoll_request requests[], nbcoll_status
 nbcoll_status nbcoll_wait_any(size_t n, nbcoll_request requests[], size_t *index, uint64_t timeout)
 {
     nbcolli_several v;
+    int is_over, idle;
 
     if (!index || (!requests && n))
         return NBCOLL_ERR_NULL;
     nbcolli_several_begin(&v, n, requests, 0);
-    int is_over = nbcolli_several_wait(&v, timeout);
+    do { /* again where a callback has reported that end since */
+        v.first = n;
+        is_over = nbcolli_several_wait(&v, timeout);
+    } while (v.first < n && nbcolli_peek(&requests[v.first], &idle) == NBCOLL_OK && idle);
     *index = v.first;
     if (v.first < n)
         return nbcoll_test(&requests[v.first]);
@@ -276,10 +288,13 @@ nbcoll_status nbcoll_wait_some(size_t n, nbcoll_request requests[], size_t *ende
         return NBCOLL_ERR_NULL;
     *ended = 0;
     nbcolli_several_begin(&v, n, requests, 0);
-    if (!nbcolli_several_wait(&v, timeout))
-        return nbcolli_several_take(&v, n, NULL, statuses, NBCOLL_ERR_TIMEOUT);
-    if (!statuses && v.is_one)
-        listed = nbcolli_several_listed(&v, indices, most);
-    *ended = listed && listed < NBCOLLI_LISTED_MOST ? listed : nbcolli_several_places(&v, indices, statuses);
+    do { /* again where a callback has reported the end that was found */
+        v.first = n;
+        if (!nbcolli_several_wait(&v, timeout))
+            return nbcolli_several_take(&v, n, NULL, statuses, NBCOLL_ERR_TIMEOUT);
+        if (!statuses && v.is_one)
+            listed = nbcolli_several_listed(&v, indices, most);
+        *ended = listed && listed < NBCOLLI_LISTED_MOST ? listed : nbcolli_several_places(&v, indices, statuses);
+    } while (!*ended && v.first < n);
     return nbcolli_several_take(&v, *ended, indices, statuses, NBCOLL_OK);
 }
