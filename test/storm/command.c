@@ -9,8 +9,8 @@
  *                                    a line of kept.c and as the command
  *
  * Cuts: --edition N, --ranks N, --items N, --skip A,B,..., --no-fault N, --only KIND (of faults: a number), --calm,
- * --over-shm (shm joins the ranks). --quiet: of one seed only how it ended. --coverage: what calls have met, at the
- * end. Status 1: one has failed; 2: no such option. */
+ * --over-shm (shm joins the ranks). --quiet: of one seed only how it ended. --coverage: also what was met.
+ * Status 1: one has failed; 2: no such option. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +94,7 @@ static bool fails_alike(uint64_t seed, const cut *c)
     return failed && !strncmp(is, wanted, 16);
 }
 
-static void print_command(const char *program, uint64_t seed, const cut *c)
+void storm_print_command(const char *program, uint64_t seed, const cut *c)
 {
     printf("%s %llu", program, (unsigned long long)seed);
     if (c->edition)
@@ -120,9 +120,8 @@ static void print_command(const char *program, uint64_t seed, const cut *c)
 /* For kept.c. */
 static void print_kept(uint64_t seed, const cut *c)
 {
-    int edition = c->edition ? c->edition : EDITION;
-
-    printf("    {%llu, {.edition = %d, .items = %d", (unsigned long long)seed, edition, c->items);
+    printf("    {%llu, {.edition = %d, .items = %d", (unsigned long long)seed, c->edition ? c->edition : EDITION,
+           c->items);
     if (c->ranks)
         printf(", .ranks = %d", c->ranks);
     if (c->faults)
@@ -199,7 +198,7 @@ static int shrink(const char *program, uint64_t seed, cut c)
     printf("%s\nFor kept.c:\n", world.finding);
     print_kept(seed, &c);
     printf("Again:\n");
-    print_command(program, seed, &c);
+    storm_print_command(program, seed, &c);
     return 1;
 }
 

@@ -62,7 +62,9 @@ class Build:
         for top, _, names in os.walk(binary + "/test/CMakeFiles"):
             if re.search(r"/(nbcoll_test_storm|storm_test_storm)\.dir", top):
                 self.main += [top + "/" + n for n in sorted(names) if n.endswith(".o")]
-        self.libraries = [binary + "/test/libnbcoll_support.a", binary + "/libnbcoll.a"]
+        of = ["", "_driver", "_wide", "_offload"]
+        self.libraries = [binary + "/test/libnbcoll_support.a", "-Wl,--start-group",
+                          *["%s/libnbcoll%s.a" % (binary, name) for name in of], "-Wl,--end-group"]
 
     def engine(self, to, *flags):
         return compile_file(self.unity, to, *(flags or ["-O0"]))
@@ -474,4 +476,5 @@ if __name__ == "__main__":
     elif sys.argv[1:2] == ["run"]:
         run(sys.argv[2:])
     else:
-        sys.exit("mutants.py draw [--seed S] | run [LIST] [-o TABLE] [-n NUMBERS] [--jobs N]")
+        sys.exit("mutants.py draw [--seed S] | run [LIST] [-o TABLE] [-n NUMBERS] [--jobs N] [-j N]\n"
+                 "both: --build DIRECTORY; the file begins with what they do")

@@ -481,6 +481,9 @@ void judge_blamed(actor *a, const nbcoll_failure *f);
 /* May survivors go on without it? */
 bool judge_is_gone(const storm *s, int rank);
 
+/* The command that runs this job again. */
+void storm_print_command(const char *program, uint64_t seed, const cut *c);
+
 /* Status 1: something was found. */
 int storm_command(int argc, char **argv);
 

@@ -12,12 +12,16 @@
 #include "storm.h"
 
 static storm world;
+static const char *program;
 
 static void run(uint64_t seed, const cut *c)
 {
     storm_run(&world, seed, c, false);
-    if (world.finding[0])
-        fail_msg("storm %llu%s: %s", (unsigned long long)seed, c->is_calm ? " --calm" : "", world.finding);
+    if (!world.finding[0])
+        return;
+    printf("again: ");
+    storm_print_command(program, seed, c);
+    fail_msg("seed %llu: %s", (unsigned long long)seed, world.finding);
 }
 
 static void whole_jobs_without_faults_end_well(void **state)
@@ -71,5 +75,6 @@ int main(int argc, char **argv)
                                        cmocka_unit_test(whole_jobs_over_shm_end_as_they_may),
                                        cmocka_unit_test(what_once_failed_does_not_fail),
                                        cmocka_unit_test(the_same_seed_is_the_same_job)};
+    program = argv[0];
     return argc > 1 ? storm_command(argc, argv) : cmocka_run_group_tests(tests, NULL, NULL);
 }
