@@ -157,7 +157,7 @@ static nbcoll_status wire_arm(nbcoll_endpoint *ep)
     end *e = (end *)ep;
     storm *s = e->storm;
     storm_step(s, e->actor);
-    s->turn->armed_at = s->now;
+    s->turn->armed_at = s->now + e->actor->skew;
     if (!is_other_armed(e))
         s->turn->rung_at = UINT64_MAX;
     if (s->ends || wire_next(e->actor) <= s->now || storm_chance(s, 50))

@@ -255,7 +255,7 @@ typedef struct strand {
     bool is_asleep;            /* and may be rung */
     bool is_over;
     unsigned vain; /* yields and sleeps since something was found */
-    uint64_t found_at, armed_at; /* that was then; it has armed since */
+    uint64_t found_at, armed_at; /* that was then; it has armed since: by the rank's clock */
     const void *word; /* on which it sleeps, until another thread wakes it */
     bool holds; /* it has lost its turn with the lock for which others spin: they have none until it is back */
 } strand;

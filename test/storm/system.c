@@ -35,7 +35,7 @@ static storm *bare(void)
 void system_has_found(storm *s)
 {
     s->turn->vain = 0;
-    s->turn->found_at = s->now;
+    s->turn->found_at = s->now + s->turn->actor->skew;
 }
 
 static uint64_t at_least(storm *s, uint64_t ns)
@@ -72,9 +72,10 @@ int getrusage(__rusage_who_t who, struct rusage *usage)
 static void judge_driver(storm *s)
 {
     const strand *t = s->turn;
-    if (t->found_at && t->armed_at > t->found_at && s->now - t->found_at < DRIVER_LOOKS)
+    uint64_t now = s->now + t->actor->skew;
+    if (t->found_at && t->armed_at > t->found_at && now - t->found_at < DRIVER_LOOKS)
         storm_find(s, "the driver of rank %d sleeps %llu ns after something has come", t->actor->rank,
-                   (unsigned long long)(s->now - t->found_at));
+                   (unsigned long long)(now - t->found_at));
 }
 
 int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *signals)
