@@ -48,7 +48,9 @@ static const char *wrong_status(const run *r, const kind *k, const report *of)
         return r->bad ? NULL : "but nobody was lost";
     if (of->named < 0)
         return r->bad || k->may_end ? NULL : "but nobody was lost";
-    if (k->may_end && atomic_load(&r->board->of[of->named].left_at) <= failed_at)
+    if (k->may_end && (atomic_load(&r->board->of[of->named].left_at) <= failed_at ||
+                       of->named == r->board->job.victim || /* without memory for what it must say it gives itself up */
+                       failed_before(r, -1, of->named, failed_at))) /* and has freed that communicator */
         return NULL;
     return was_gone(r, of->named, failed_at) ? NULL : "but to that one nothing had happened";
 }

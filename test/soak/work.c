@@ -424,7 +424,8 @@ static bool go_on(void)
     nbcoll_status s = nbcoll_comm_shrink(old, &w.comm[0], NBCOLL_FOREVER);
     while (nbcoll_comm_free(old) == NBCOLL_ERR_BUSY)
         nbcoll_progress(w.context);
-    if (s != NBCOLL_OK)
+    bool may_fail = w.board->job.has_mapped && (s == NBCOLL_ERR_MEMORY || s == NBCOLL_ERR_CANCELLED);
+    if (s != NBCOLL_OK && !may_fail) /* where addresses run out, here or at another one */
         storm_find(&w.world, "shrink: %s", nbcoll_status_name(s));
     if (s != NBCOLL_OK || nbcoll_comm_size(w.comm[0]) < 2)
         return false;
