@@ -4,7 +4,7 @@
  * and takes a get; and a rank that waits hands its core over, where others take turns on it.
  *
  * The owner does not wait for readers, and may have left before they look. So it copies only where all ranks of the
- * communicator have a shelf: these see others' in place, and nobody gets a copy.
+ * communicator have a shelf: these see others' in place. A rank that has to get a copy could not get it any more.
  *
  * A long copy that is alike for all readers is shown before it is made, and followed: its cell says how far it is.
  *

@@ -322,7 +322,8 @@ void nbcolli_fetch_next(nbcolli_op *op)
         nbcolli_fetch_found(op, there, found.ready);
         return;
     }
-    if (found.ready) { /* its owner, which may have left, has given this rank up, and will say so */
+    if (found.ready && atomic_load(found.ready) < v->write.bytes) { /* not seen in place, it is got as a whole; or its
+                                                                       owner has given this rank up, and will say so */
         nbcolli_watch(op);
         return;
     }
