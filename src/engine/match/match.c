@@ -135,8 +135,7 @@ void nbcolli_want_in(nbcoll_comm *comm, const nbcolli_incoming *in)
         nbcolli_stalls_tell(in->link, in->source);
 }
 
-/* Its op has what it waited for: it goes on, or settles. */
-static void nbcolli_answered(nbcolli_op *op)
+void nbcolli_answered(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
 

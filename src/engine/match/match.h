@@ -17,6 +17,9 @@ void nbcolli_stalled_in(nbcoll_comm *comm, const nbcolli_incoming *in);
 /* The peer asks for what stalls, or has gone in the meantime, or will find out by itself that it is awaited. */
 void nbcolli_want_in(nbcoll_comm *comm, const nbcolli_incoming *in);
 
+/* The op has what it waited for, or its post has come back: it goes on, or settles. */
+void nbcolli_answered(nbcolli_op *op);
+
 /* FIN or CTS: an answer to our RTS. */
 void nbcolli_answer_in(nbcoll_comm *comm, const nbcolli_incoming *in);
 

@@ -22,19 +22,6 @@
 #include "../match/receive.h"
 #include "../../host/host.h"
 
-/* The post of an op is done with, or stuck. */
-static void nbcolli_op_returned(nbcolli_op *op)
-{
-    nbcolli_run *run = op->run;
-
-    if (run->status != NBCOLL_OK) {
-        nbcolli_to_settle(run);
-        return;
-    }
-    nbcolli_op_next(op);
-    nbcolli_advance(run);
-}
-
 /* A get or put could not touch memory of this rank's, or of its peer's: that is the end of the operation, and of
  * nothing else. The work request has moved nothing, as if it were cancelled. */
 static void nbcolli_fault_in(nbcolli_op *op, nbcoll_work *work)
@@ -61,7 +48,7 @@ void nbcolli_work_in(nbcolli_link *link, nbcoll_work *work)
         post->where = NBCOLLI_STUCK;
     }
     if (post->op)
-        nbcolli_op_returned(post->op);
+        nbcolli_answered(post->op);
     else
         nbcolli_control_returned(post);
 }
@@ -100,7 +87,7 @@ void nbcolli_backlog_retry(nbcolli_link *link)
         if (!post->op)
             nbcolli_control_is(post);
         else if (post->where == NBCOLLI_FREE || post->where == NBCOLLI_STUCK)
-            nbcolli_op_returned(post->op);
+            nbcolli_answered(post->op);
     }
 }
 
