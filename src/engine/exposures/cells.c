@@ -46,6 +46,16 @@ int nbcolli_area_is_left(const nbcolli_link *link, const nbcolli_area *area)
     return 1;
 }
 
+const nbcolli_area *nbcolli_area_around(const nbcolli_link *link, nbcoll_memory region)
+{
+    for (const nbcolli_area *area = link->memory; area; area = area->next) {
+        size_t offset = (uintptr_t)region.at - (uintptr_t)area->base;
+        if (offset <= area->bytes && region.bytes <= area->bytes - offset)
+            return area;
+    }
+    return NULL;
+}
+
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
 void nbcolli_acknowledge(nbcolli_run *run, int owner)
@@ -307,17 +317,18 @@ void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece)
         nbcolli_shared_wake(comm, v->parts[i].peer);
 }
 
-void nbcolli_expose_all(nbcolli_run *run)
+void nbcolli_cells_failed(nbcolli_run *run)
 {
     nbcoll_comm *comm = run->comm;
     const nbcolli_slot *slot = nbcolli_slot_of(comm, run->tag);
+    int shows = slot->exposed == run->tag + 1;
 
-    if (slot->exposed != run->tag + 1)
-        return;
-    nbcolli_count_readers(comm, slot);
-    for (nbcoll_step i = NBCOLL_END + 1; i < run->schedule->steps; i++)
+    if (shows)
+        nbcolli_count_readers(comm, slot);
+    for (nbcoll_step i = NBCOLL_END + 1; shows && i < run->schedule->steps; i++)
         if (run->schedule->step[i].kind == NBCOLL_EXPOSE)
             nbcolli_cell_promise(run, &run->schedule->step[i]);
+    nbcolli_raise(comm, run->tag, NBCOLLI_ALL_FETCHED);
 }
 
 int nbcolli_exposure_is_held(const nbcolli_op *op, int *reader)

@@ -106,6 +106,9 @@ static inline size_t nbcolli_area_bytes(const nbcolli_layout *l, size_t slots, i
 /* Is there room in a slot for all that the schedule exposes? */
 int nbcolli_cells_suffice(const nbcoll_comm *comm, const nbcoll_schedule *s);
 
+/* The memory of nbcoll_mem_alloc in which the region lies, or null. */
+const nbcolli_area *nbcolli_area_around(const nbcolli_link *link, nbcoll_memory region);
+
 /* Has each rank left the part of a freed communicator, or is it dead for certain? */
 int nbcolli_area_is_left(const nbcolli_link *link, const nbcolli_area *area);
 
@@ -294,9 +297,9 @@ void nbcolli_cell_promise(const nbcolli_run *run, const nbcoll_step_view *v);
 /* [PUBLISH], or [GROW] when the cell is shown already. The readers are told. */
 void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece);
 
-/* [FAIL] The run failed. Its readers may still be looking through its cells: before they are written again, each must
- * have raised its word. */
-void nbcolli_expose_all(nbcolli_run *run);
+/* [FAIL] The run failed, and reads no more. Its readers may still be looking through its cells: before they are written
+ * again, each must have raised its word. */
+void nbcolli_cells_failed(nbcolli_run *run);
 
 /* [COMPLETE] Does a reader still need the memory, or has one failed, so that the run will? Of a failed run, one that
  * answered that it never will, or has left, does not. Else *reader is the first that does. */

@@ -80,17 +80,6 @@ static size_t nbcolli_shelf_room(const nbcolli_shelf *s, size_t bytes, int crowd
     return bytes <= begin - end ? end : SIZE_MAX;
 }
 
-/* Do all readers find it in place already? */
-static int nbcolli_is_shared(const nbcolli_link *link, nbcoll_memory region)
-{
-    for (const nbcolli_area *area = link->memory; area; area = area->next) {
-        size_t offset = (uintptr_t)region.at - (uintptr_t)area->base;
-        if (offset <= area->bytes && region.bytes <= area->bytes - offset)
-            return 1;
-    }
-    return 0;
-}
-
 static int nbcolli_only_exposes(const nbcolli_run *run)
 {
     return run->schedule->steps == NBCOLL_END + 2;
@@ -144,7 +133,7 @@ void nbcolli_shelf_take(nbcolli_op *op)
     size_t bytes, window = 0;
 
     if (v->grows != NBCOLL_START || !run->comm->agreed.shelf || !nbcolli_is_worth_copying(run, v, &bytes) ||
-        nbcolli_is_shared(link, nbcolli_resolve(run, v->parts[0].region)))
+        nbcolli_area_around(link, nbcolli_resolve(run, v->parts[0].region))) /* all readers find it in place already */
         return;
     size_t share = s->bytes / (run->schedule->cells ? run->schedule->cells : 1), half = s->bytes / 2;
     size_t heads = v->part_count * sizeof(nbcolli_stream);

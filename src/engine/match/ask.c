@@ -113,9 +113,8 @@ static int nbcolli_op_waits(const nbcolli_op *op, int *rank, uint64_t *tag)
     *rank = v->peer;
     *tag = run->tag;
     switch (op->phase) {
-    case NBCOLLI_IDLE: /* a final fetch whose turn to be looked at has not come is waited for, too, till it is shown */
-        return run->is_brief && run->due & op->move->bit &&
-               atomic_load(&nbcolli_cell_at(run->comm, run->tag, v->peer, 0)->stamp) != run->tag + 1;
+    case NBCOLLI_IDLE:
+        return 0;
     case NBCOLLI_USING:
         return nbcolli_fetch_waits(op);
     case NBCOLLI_SHELVING:
@@ -202,9 +201,6 @@ nbcoll_failure nbcolli_awaited(const nbcolli_run *run)
  * is looked at where it is awaited (run/expose.c), in its turn. */
 static int nbcolli_never_comes(const nbcolli_op *op, uint64_t tag, const nbcolli_rank_place *p)
 {
-    int rank;
-    uint64_t awaited;
-
     if (p->position == NBCOLL_POSITION_FREED)
         return p->is_final;
     if (p->position != NBCOLL_POSITION_ENDED || tag != op->run->tag)
@@ -213,8 +209,6 @@ static int nbcolli_never_comes(const nbcolli_op *op, uint64_t tag, const nbcolli
      * and will say so. A fingerprint of 0 says nothing: it is what schedules of a program's own have. */
     if (p->is_known && op->run->schedule->fingerprint)
         return 0;
-    if (op->phase == NBCOLLI_IDLE) /* shown before it ended, or never */
-        return nbcolli_op_waits(op, &rank, &awaited);
     return p->is_final;
 }
 

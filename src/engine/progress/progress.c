@@ -76,10 +76,8 @@ void nbcolli_backlog_retry(nbcolli_link *link)
     for (uint32_t refusals = 0; link->backlog && link->backlog != again && refusals < NBCOLLI_REFUSALS;) {
         nbcolli_post *post = link->backlog;
         nbcolli_backlog_remove(post);
-        if (post->op && (post->op->phase == NBCOLLI_GETTING || post->op->phase == NBCOLLI_FETCHING))
-            nbcolli_op_get(post->op);
-        else if (post->op && post->op->phase == NBCOLLI_PUTTING)
-            nbcolli_op_put(post->op);
+        if (post->op && nbcolli_op_copies(post->op))
+            nbcolli_op_copy(post->op);
         else
             nbcolli_post_send(post);
         if (post->where == NBCOLLI_BACKLOG && refusals++ == 0)

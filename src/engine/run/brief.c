@@ -52,7 +52,15 @@ static inline nbcolli_replay nbcolli_move_send(const nbcolli_move *m, uint64_t h
                ? NBCOLLI_REPLAY_GOES : NBCOLLI_REPLAY_STOPS;
 }
 
-/* Another run may have opened the channel; else it goes as a message, by itself. */
+/* What does not go at once goes on by itself. */
+static __attribute__((noinline)) nbcolli_replay nbcolli_move_slowly(nbcolli_run *run, nbcolli_op *op)
+{
+    run->is_worn = 1;
+    nbcolli_op_start(op);
+    return NBCOLLI_REPLAY_WAITS;
+}
+
+/* Another run may have opened the channel; else it goes as a message. */
 static __attribute__((noinline)) nbcolli_replay nbcolli_send_slowly(nbcolli_run *run, const nbcolli_move *m)
 {
     nbcolli_op *op = m->op;
@@ -63,19 +71,15 @@ static __attribute__((noinline)) nbcolli_replay nbcolli_send_slowly(nbcolli_run 
         op->opened = op->epoch;
         return NBCOLLI_REPLAY_GOES;
     }
-    run->is_worn = 1;
-    nbcolli_send_start(op);
-    return NBCOLLI_REPLAY_WAITS;
+    return nbcolli_move_slowly(run, op);
 }
 
 /* Its line will find it posted. */
 static inline nbcolli_replay nbcolli_recv_post(nbcolli_run *run, nbcolli_op *op)
 {
+    if (op->unexpected || nbcolli_is_later(op->pair->seen, op->pair->over))
+        return nbcolli_move_slowly(run, op);
     op->phase = NBCOLLI_POSTED;
-    if (op->unexpected || nbcolli_is_later(op->pair->seen, op->pair->over)) {
-        run->is_worn = 1;
-        nbcolli_recv_start(op);
-    }
     return NBCOLLI_REPLAY_WAITS;
 }
 
@@ -153,10 +157,7 @@ static __attribute__((noinline)) nbcolli_replay nbcolli_expose_slowly(nbcolli_ru
 {
     if (run->slot->exposed != run->tag + 1) /* none of this run's has been shown */
         run->cells = run->parts = 0;
-    run->is_worn = 1;
-    op->phase = NBCOLLI_REUSING;
-    nbcolli_expose_next(op);
-    return NBCOLLI_REPLAY_WAITS;
+    return nbcolli_move_slowly(run, op);
 }
 
 /* ---- readers ----------------------------------------------------------------------------------------------------- */
@@ -254,14 +255,10 @@ static inline nbcolli_replay nbcolli_fetch_actively(nbcolli_run *run, const nbco
 
 /* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
-/* The first move that can begin, or the end. Of the final fetches only one is watched at a time, so that a pass in vain
- * looks once, however many are missing; all of them once a rank has left, since some may be in vain for ever. */
+/* The first move that can begin, or the end. */
 static inline const nbcolli_move *nbcolli_moves_next(nbcolli_run *run)
 {
     uint64_t due = run->status == NBCOLL_OK ? run->due : 0;
-
-    if (run->left & ~run->due & run->finals && !run->comm->departed)
-        due &= ~run->finals;
     const nbcolli_move *m = &run->move[__builtin_ctzll(due | (run->moves + 1))];
     run->due &= ~m->bit;
     return m;

@@ -260,6 +260,15 @@ static void nbcolli_fetch_found(nbcolli_op *op, const void *found)
     nbcolli_fetch_go_on(op);
 }
 
+/* The owner has shown something else. */
+static void nbcolli_fetch_differs(nbcolli_op *op)
+{
+    if (op->run->comm->context->ticks.is_under_way) /* a call's to judge */
+        nbcolli_watch(op);
+    else
+        nbcolli_run_out_of_step(op->run, op->run->schedule->step[op->step].peer);
+}
+
 static void nbcolli_fetch_streamed(nbcolli_op *op, const nbcolli_found *found)
 {
     nbcoll_status s = nbcolli_stream_find(op, found, nbcolli_fetch_unit(op));
@@ -269,7 +278,7 @@ static void nbcolli_fetch_streamed(nbcolli_op *op, const nbcolli_found *found)
         return;
     }
     if (s != NBCOLL_OK) {
-        nbcolli_run_out_of_step(op->run, op->run->schedule->step[op->step].peer);
+        nbcolli_fetch_differs(op);
         return;
     }
     op->phase = NBCOLLI_USING;
@@ -298,12 +307,8 @@ void nbcolli_fetch_next(nbcolli_op *op)
         nbcolli_wait_for(op, v->peer, run->tag);
         return;
     }
-    if (s != NBCOLL_OK && run->comm->context->ticks.is_under_way) { /* as above */
-        nbcolli_watch(op);
-        return;
-    }
     if (s != NBCOLL_OK) {
-        nbcolli_run_out_of_step(run, v->peer);
+        nbcolli_fetch_differs(op);
         return;
     }
     if (found.is_streamed) {
@@ -325,13 +330,7 @@ void nbcolli_fetch_next(nbcolli_op *op)
     op->theirs = found.place;
     op->post.link = peer->link;
     op->post.peer = peer->address;
-    nbcolli_op_get(op);
+    nbcolli_op_copy(op);
     if (op->post.where == NBCOLLI_FREE)
         nbcolli_fetch_got(op);
-}
-
-void nbcolli_cells_failed(nbcolli_run *run)
-{
-    nbcolli_expose_all(run);
-    nbcolli_raise(run->comm, run->tag, NBCOLLI_ALL_FETCHED);
 }

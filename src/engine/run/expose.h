@@ -24,7 +24,4 @@ void nbcolli_fetch_got(nbcolli_op *op);
 /* Takes a LOOKING op as far as it can go now. */
 void nbcolli_fetch_next(nbcolli_op *op);
 
-/* An operation that failed here reads no more. */
-void nbcolli_cells_failed(nbcolli_run *run);
-
 #endif

@@ -21,30 +21,28 @@ static nbcoll_step nbcolli_moves_choose(const nbcoll_schedule *s, const uint32_t
     return chosen;
 }
 
+static nbcoll_region nbcolli_move_left(const nbcoll_step_view *v)
+{
+    return v->kind == NBCOLL_EXPOSE ? v->parts->region : v->read[0];
+}
+
 static nbcolli_move nbcolli_move_of(const nbcolli_run *run, nbcoll_step step)
 {
     const nbcoll_schedule *s = run->schedule;
     const nbcoll_step_view *v = &s->step[step];
     int combines = v->kind == NBCOLL_REDUCE || v->kind == NBCOLL_FETCH_REDUCE, shows = v->kind == NBCOLL_EXPOSE;
-    nbcoll_region left = shows ? v->parts->region : v->read[0];
     uint64_t readers = shows ? nbcolli_alike(v, s->rank, s->ranks) : 0;
 
     return (nbcolli_move){
         .kind = (uint8_t)v->kind,
         .is_left = v->side == NBCOLL_LEFT,
-        .bytes = (uint16_t)(shows || v->kind == NBCOLL_SEND ? left.bytes : v->write.bytes),
+        .bytes = (uint16_t)(shows || v->kind == NBCOLL_SEND ? nbcolli_move_left(v).bytes : v->write.bytes),
         .step = step,
         .peer = v->peer,
         .number = v->number,
         .op = s->op[step] != UINT32_MAX ? &run->op[s->op[step]] : NULL,
         .combines = combines ? s->owner->reducers->kernel[v->reduction.type][v->reduction.op] : NULL,
         .readers = readers,
-        .to_at = (uint32_t)v->write.at.offset,
-        .left_at = (uint32_t)left.at.offset,
-        .right_at = (uint32_t)v->read[1].at.offset,
-        .to_in = (uint8_t)v->write.at.buffer,
-        .left_in = (uint8_t)left.at.buffer,
-        .right_in = (uint8_t)v->read[1].at.buffer,
         .cells = (uint8_t)(readers ? 1 : shows ? nbcolli_spread(v, s->rank, s->ranks) : 0),
     };
 }
@@ -75,17 +73,15 @@ void nbcolli_moves_make(nbcolli_run *run)
             m->frees |= later->bit;
             later->needs |= m->bit;
         }
-    for (m = run->move; m->kind != NBCOLLI_MOVES_END; m++) {
+    for (m = run->move; m->kind != NBCOLLI_MOVES_END; m++)
         run->first |= m->needs ? 0 : m->bit;
-        run->finals |= m->kind == NBCOLL_FETCH && !m->frees ? m->bit : 0;
-    }
     nbcolli_moves_aim(run, NULL, NULL);
 }
 
 /* Nothing may lie nowhere. */
-static inline unsigned char *nbcolli_move_at(const nbcolli_run *run, uint8_t buffer, uint32_t at)
+static inline unsigned char *nbcolli_move_at(const nbcolli_run *run, nbcoll_region r)
 {
-    return at ? run->base[buffer] + at : run->base[buffer];
+    return r.at.offset ? run->base[r.at.buffer] + r.at.offset : run->base[r.at.buffer];
 }
 
 void nbcolli_moves_aim(nbcolli_run *run, const void *send, void *recv)
@@ -93,8 +89,9 @@ void nbcolli_moves_aim(nbcolli_run *run, const void *send, void *recv)
     run->base[NBCOLL_BUFFER_SEND] = (unsigned char *)(uintptr_t)send; /* the builder refused to write to it */
     run->base[NBCOLL_BUFFER_RECV] = recv;
     for (nbcolli_move *m = run->move; m->kind != NBCOLLI_MOVES_END; m++) {
-        m->to = nbcolli_move_at(run, m->to_in, m->to_at);
-        m->left = nbcolli_move_at(run, m->left_in, m->left_at);
-        m->right = nbcolli_move_at(run, m->right_in, m->right_at);
+        const nbcoll_step_view *v = &run->schedule->step[m->step];
+        m->to = nbcolli_move_at(run, v->write);
+        m->left = nbcolli_move_at(run, nbcolli_move_left(v));
+        m->right = nbcolli_move_at(run, v->read[1]);
     }
 }

@@ -161,7 +161,7 @@ void nbcolli_recv_accept(nbcolli_op *op, const nbcolli_header *m, const void *pa
         nbcolli_op_end(op);
     } else if (nbcolli_can_get(op, peer, payload, bytes)) {
         op->phase = NBCOLLI_GETTING;
-        nbcolli_op_get(op);
+        nbcolli_op_copy(op);
         nbcolli_op_next(op);
     } else if (nbcolli_has_departed(op->run->comm, (int)m->source)) {
         nbcolli_run_deserted(op->run, (int)m->source);
@@ -172,7 +172,7 @@ void nbcolli_recv_accept(nbcolli_op *op, const nbcolli_header *m, const void *pa
     }
 }
 
-void nbcolli_recv_start(nbcolli_op *op)
+static void nbcolli_recv_start(nbcolli_op *op)
 {
     nbcolli_unexpected *s = op->unexpected;
     op->phase = NBCOLLI_POSTED;
@@ -182,4 +182,22 @@ void nbcolli_recv_start(nbcolli_op *op)
         nbcolli_unexpected_free(s);
     } else
         nbcolli_want_stalled(op);
+}
+
+void nbcolli_op_start(nbcolli_op *op)
+{
+    switch (op->run->schedule->step[op->step].kind) {
+    case NBCOLL_SEND:
+        nbcolli_send_start(op);
+        return;
+    case NBCOLL_RECV:
+        nbcolli_recv_start(op);
+        return;
+    case NBCOLL_EXPOSE:
+        op->phase = NBCOLLI_REUSING;
+        break;
+    default:
+        op->phase = NBCOLLI_LOOKING;
+    }
+    nbcolli_op_next(op);
 }

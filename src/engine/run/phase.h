@@ -10,9 +10,11 @@
  * has bytes again. The caller advances the run afterwards. */
 void nbcolli_op_next(nbcolli_op *op);
 
-/* A SEND or RECV is ready. */
+/* The op's step is ready. */
+void nbcolli_op_start(nbcolli_op *op);
+
+/* A SEND is ready, or has looked what has come. */
 void nbcolli_send_start(nbcolli_op *op);
-void nbcolli_recv_start(nbcolli_op *op);
 
 /* A message meets its receive, which is ready. */
 void nbcolli_recv_accept(nbcolli_op *op, const nbcolli_header *m, const void *payload, size_t bytes);

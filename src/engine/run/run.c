@@ -107,22 +107,11 @@ static void nbcolli_step_start(nbcolli_run *run, nbcolli_ready *lane, nbcoll_ste
 
     if (!lane->place)
         nbcolli_observe(run, NBCOLL_STEP_STARTED, step);
+    if (op) {
+        nbcolli_op_start(op);
+        return;
+    }
     switch (v->kind) {
-    case NBCOLL_SEND:
-        nbcolli_send_start(op);
-        return;
-    case NBCOLL_RECV:
-        nbcolli_recv_start(op);
-        return;
-    case NBCOLL_EXPOSE:
-        op->phase = NBCOLLI_REUSING;
-        nbcolli_expose_next(op);
-        return;
-    case NBCOLL_FETCH:
-    case NBCOLL_FETCH_REDUCE:
-        op->phase = NBCOLLI_LOOKING;
-        nbcolli_fetch_next(op);
-        return;
     case NBCOLL_CALL:
         if (nbcolli_tick_leaves(run))
             lane->head--;

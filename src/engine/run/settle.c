@@ -34,9 +34,8 @@ static void nbcolli_op_unsend(nbcolli_op *op)
     nbcolli_op_take_back(op);
     if (op->phase == NBCOLLI_PUTTING)
         op->put = 1; /* it is still to be answered */
-    if (op->phase == NBCOLLI_PUTTING)
-        return;
-    op->phase = op->phase == NBCOLLI_SENT_CTS ? NBCOLLI_GETTING : NBCOLLI_SETTLED; /* an RTS is still to be answered */
+    else
+        op->phase = op->phase == NBCOLLI_SENT_CTS ? NBCOLLI_GETTING : NBCOLLI_SETTLED; /* so is an RTS */
     if (sends)
         nbcolli_credits_in(nbcolli_op_pair(op), 1);
 }
@@ -59,8 +58,7 @@ static void nbcolli_op_stop(nbcolli_op *op)
 static void nbcolli_op_recall(nbcolli_op *op)
 {
     nbcolli_link *link = op->post.link;
-    int copies = op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING || op->phase == NBCOLLI_PUTTING;
-    if (copies || link->loss[op->post.peer] & NBCOLLI_DEPARTED)
+    if (nbcolli_op_copies(op) || link->loss[op->post.peer] & NBCOLLI_DEPARTED)
         nbcolli_post_recall(&op->post);
 }
 
@@ -96,6 +94,11 @@ int nbcolli_op_is_held_by(const nbcolli_op *op, int *rank)
                                               !nbcolli_has_departed(op->run->comm, *rank);
 }
 
+static int nbcolli_op_is_out(const nbcolli_op *op)
+{
+    return op->post.where == NBCOLLI_LENT || op->post.where == NBCOLLI_BACKLOG;
+}
+
 /* Does somebody else still hold the op's memory? Ends what nobody holds. */
 static int nbcolli_op_held(nbcolli_op *op)
 {
@@ -103,22 +106,19 @@ static int nbcolli_op_held(nbcolli_op *op)
 
     if (op->post.where == NBCOLLI_LENT)
         nbcolli_op_recall(op);
-    if (op->post.where == NBCOLLI_LENT || op->post.where == NBCOLLI_BACKLOG)
+    if (nbcolli_op_is_out(op))
         return 1;
+    nbcolli_op_put_returned(op);
     if (nbcolli_op_owes_fin(op)) {
         op->phase = NBCOLLI_SENT_FIN;
         op->fin = 1;
         nbcolli_op_send(op, NBCOLLI_FIN, 0, NULL, 0);
-        if (op->post.where == NBCOLLI_LENT || op->post.where == NBCOLLI_BACKLOG)
-            return 1;
-    }
-    nbcolli_op_put_returned(op);
-    if ((op->phase == NBCOLLI_SENT_RTS || op->phase == NBCOLLI_PUTTING) && op->put) {
+    } else if ((op->phase == NBCOLLI_SENT_RTS || op->phase == NBCOLLI_PUTTING) && op->put) {
         op->phase = NBCOLLI_SENT_PUT;
         nbcolli_op_answer_put(op, NBCOLL_ERR_CANCELLED);
-        if (op->post.where == NBCOLLI_LENT || op->post.where == NBCOLLI_BACKLOG)
-            return 1;
     }
+    if (nbcolli_op_is_out(op))
+        return 1;
     if (nbcolli_op_is_held_by(op, &rank)) {
         if (op->phase == NBCOLLI_EXPOSED)
             nbcolli_watch(op);

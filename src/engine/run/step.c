@@ -74,20 +74,17 @@ void nbcolli_op_put_begin(nbcolli_op *op, const nbcolli_peer *peer)
     op->put = 0;
     op->status = NBCOLL_OK;
     nbcolli_op_write(op, NBCOLLI_PUT, 0, NULL, 0);
-    nbcolli_op_put(op);
+    nbcolli_op_copy(op);
 }
 
 /* Is it memory of nbcoll_mem_alloc that is registered already? */
 static int nbcolli_op_lies_in_area(nbcolli_op *op, const nbcolli_link *link, nbcoll_memory region)
 {
-    for (const nbcolli_area *area = link->transport.shared ? NULL : link->memory; area; area = area->next) {
-        size_t offset = (uintptr_t)region.at - (uintptr_t)area->base;
-        if (offset > area->bytes || region.bytes > area->bytes - offset)
-            continue;
-        op->mine = (nbcolli_registered){offset, area->registration};
-        return 1;
-    }
-    return 0;
+    const nbcolli_area *area = link->transport.shared ? NULL : nbcolli_area_around(link, region);
+
+    if (area)
+        op->mine = (nbcolli_registered){(size_t)((unsigned char *)region.at - area->base), area->registration};
+    return area != NULL;
 }
 
 int nbcolli_op_register(nbcolli_op *op, const nbcolli_peer *peer, uint32_t access)
@@ -119,26 +116,21 @@ static int nbcolli_op_is_cut(nbcolli_op *op)
     return 1;
 }
 
-void nbcolli_op_put(nbcolli_op *op)
+void nbcolli_op_copy(nbcolli_op *op)
 {
     nbcolli_link *link = op->post.link;
     const nbcoll_bulk *bulk = link->transport.bulk;
     const nbcoll_registration *local = bulk->flags & NBCOLL_BULK_ANY_LOCAL ? NULL : &op->mine.registration;
+    nbcoll_posted said;
 
     if (nbcolli_op_is_cut(op))
         return;
     op->post.work.status = NBCOLL_OK;
-    nbcolli_post_is(&op->post, bulk->put(link->endpoint, op->post.peer, &op->theirs.key, op->theirs.offset, local,
-                                         nbcolli_op_memory(op), nbcolli_op_bytes(op), &op->post.wire, &op->post.work));
-}
-
-void nbcolli_op_get(nbcolli_op *op)
-{
-    nbcolli_link *link = op->post.link;
-    if (nbcolli_op_is_cut(op))
-        return;
-    const nbcoll_bulk *bulk = link->transport.bulk;
-    const nbcoll_registration *local = bulk->flags & NBCOLL_BULK_ANY_LOCAL ? NULL : &op->mine.registration;
-    nbcolli_post_is(&op->post, bulk->get(link->endpoint, op->post.peer, &op->theirs.key, op->theirs.offset, local,
-                                         nbcolli_get_to(op), nbcolli_op_bytes(op), &op->post.work));
+    if (op->phase == NBCOLLI_PUTTING)
+        said = bulk->put(link->endpoint, op->post.peer, &op->theirs.key, op->theirs.offset, local,
+                         nbcolli_op_memory(op), nbcolli_op_bytes(op), &op->post.wire, &op->post.work);
+    else
+        said = bulk->get(link->endpoint, op->post.peer, &op->theirs.key, op->theirs.offset, local,
+                         nbcolli_get_to(op), nbcolli_op_bytes(op), &op->post.work);
+    nbcolli_post_is(&op->post, said);
 }

@@ -144,10 +144,13 @@ void nbcolli_op_put_begin(nbcolli_op *op, const nbcolli_peer *peer);
 /* Answers it without a put. */
 void nbcolli_op_answer_put(nbcolli_op *op, nbcoll_status status);
 
-/* Starts the op's put, once its notice is written. */
-void nbcolli_op_put(nbcolli_op *op);
+/* Starts the put of a PUTTING op, whose notice is written, or another one's get of `theirs`. */
+void nbcolli_op_copy(nbcolli_op *op);
 
-/* Starts the op's get of `theirs`. */
-void nbcolli_op_get(nbcolli_op *op);
+/* Is it a get or a put of the op that is under way, or to be? */
+static inline int nbcolli_op_copies(const nbcolli_op *op)
+{
+    return op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING || op->phase == NBCOLLI_PUTTING;
+}
 
 #endif

@@ -114,8 +114,6 @@ struct nbcolli_move {
     uint64_t bit;          /* its place, in these and in the run's `left` and `due` */
     uint64_t needs, frees; /* the moves that it waits for, and those that wait for it */
     uint64_t readers;      /* of an EXPOSE: by nbcolli_alike; 0: it is spread */
-    uint32_t to_at, left_at, right_at; /* offsets in these buffers: */
-    uint8_t to_in, left_in, right_in;
     uint8_t cells;         /* of an EXPOSE: that it takes */
 };
 
@@ -134,7 +132,7 @@ struct nbcolli_run {
     nbcolli_op *op;      /* [ops] */
     nbcoll_memory *regions; /* for the CALL with most regions */
     nbcolli_move *move;     /* of a brief schedule: its steps, and an end */
-    uint64_t moves, first, finals; /* all of them; those that wait for none; FETCHes for which none waits */
+    uint64_t moves, first;  /* all of them; those that wait for none */
     unsigned char *bounce; /* where a FETCH_REDUCE gets what it cannot read in place */
     nbcoll_memory *packed[2]; /* of the send and the receive buffer: bound blocks as they travel, in `room` */
     uint8_t *answered;   /* [ranks]: it will not read what our cells lend */
