@@ -136,6 +136,8 @@ static nbcolli_drive_rest nbcolli_drive_lie_down(nbcoll_context *c, int poller)
 
     if (nbcolli_drive_is_helped(d))
         state = NBCOLLI_DRIVE_UNARMED;
+    else if (d->fresh)
+        return NBCOLLI_REST_NOT;
     else if (!nbcolli_drive_is_polled(c, poller))
         state = c->links ? NBCOLLI_DRIVE_UNARMED : NBCOLLI_DRIVE_IDLE;
     else if ((s = nbcolli_arm_all(c)) == NBCOLL_AGAIN)

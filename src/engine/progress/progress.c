@@ -225,7 +225,7 @@ void nbcolli_drain_news(nbcoll_context *c)
             nbcolli_comm_made(r);
         } else if (c->short_sends.first) {
             c->driven.looked = 1;
-            nbcolli_look_at_links(c);
+            c->driven.fresh |= nbcolli_look_at_links(c);
             nbcolli_short_sends_go(c);
         } else if (!c->executing || !nbcolli_executors_drain(c))
             break;
