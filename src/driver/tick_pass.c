@@ -6,7 +6,6 @@
 #include "../engine/wire/control.h"
 #include "../engine/wire/unexpected.h"
 #include "../engine/run/run.h"
-#include "../engine/match/line.h"
 #include "../engine/match/receive.h"
 
 #define NBCOLLI_TICK_POSTS 16u /* that a tick wants in the pool, beside one for each rank of the largest link */

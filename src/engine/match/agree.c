@@ -284,7 +284,7 @@ static void nbcolli_shrink_decided_in(nbcolli_shrink *s, const nbcolli_incoming 
     nbcolli_shrink_conclude(s);
 }
 
-void nbcolli_shrink_in(nbcoll_comm *comm, const nbcolli_incoming *in)
+void nbcolli_shrink_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
     nbcolli_shrink *s = nbcolli_shrink_find(in->link, h->comm, h->tag);

@@ -283,10 +283,10 @@ static void nbcolli_ask_answer(nbcoll_comm *comm, int rank)
     nbcolli_control_to(comm, rank, &h);
 }
 
-void nbcolli_ask_in(nbcoll_comm *comm, const nbcolli_header *h)
+void nbcolli_ask_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
-    comm->told[h->source].owed = h->tag + 1;
-    nbcolli_ask_answer(comm, (int)h->source);
+    comm->told[in->header.source].owed = in->header.tag + 1;
+    nbcolli_ask_answer(comm, (int)in->header.source);
 }
 
 void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, nbcolli_freeing freeing)
@@ -373,8 +373,9 @@ static void nbcolli_where_judge(nbcoll_comm *comm, const nbcolli_header *h, nbco
         nbcolli_executors_judge(comm, rank, h->bytes);
 }
 
-void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h)
+void nbcolli_where_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
+    const nbcolli_header *h = &in->header;
     int rank = (int)h->source;
     nbcolli_told *told = &comm->told[rank];
     nbcolli_rank_place p = {.position = NBCOLL_POSITION_UNKNOWN, .is_known = (h->count & NBCOLLI_WHERE_KNOWN) != 0,

@@ -2,8 +2,7 @@
  * From a header to the operation and the step that it means: see match.h. */
 #include "match.h"
 
-#include "gone.h"
-#include "valid.h"
+#include "news.h"
 #include "../wire/channel.h"
 #include "../wire/control.h"
 #include "../run/credit.h"
@@ -13,6 +12,68 @@
 #include "../run/queue.h"
 #include "../run/run.h"
 #include "../run/step.h"
+
+/* ---- what is meant ----------------------------------------------------------------------------------------------- */
+
+/* The step of the run that the message is from, or to. */
+static nbcolli_op *nbcolli_op_meant(nbcolli_run *run, const nbcolli_header *h)
+{
+    const nbcoll_schedule *s = run->schedule;
+    int sends = h->type == NBCOLLI_FIN || h->type == NBCOLLI_CTS || h->type == NBCOLLI_WANT;
+    nbcoll_step step =
+        nbcolli_find_message(sends ? s->send : s->recv, sends ? s->sends : s->recvs, (int)h->source, h->number);
+    return step == NBCOLL_START ? NULL : &run->op[s->op[step]];
+}
+
+/* A fragment is of bytes that have not come. */
+static int nbcolli_data_fits(const nbcolli_op *op, const nbcolli_incoming *in)
+{
+    size_t all = nbcolli_op_bytes(op);
+    uint64_t at = in->header.bytes;
+    return at <= all && in->bytes <= all - at && in->bytes <= all - op->moved;
+}
+
+/* By the phases in which an op awaits such a message. */
+static nbcolli_fit nbcolli_op_fits(const nbcolli_op *op, const nbcolli_incoming *in)
+{
+    const nbcolli_header *h = &in->header;
+    int phase = op ? op->phase : NBCOLLI_SETTLED;
+
+    switch (h->type) {
+    case NBCOLLI_EAGER:
+    case NBCOLLI_RTS: {
+        uint64_t whole = h->type == NBCOLLI_EAGER ? in->bytes : h->bytes; /* above an EAGER's stands a channel */
+        return (phase == NBCOLLI_IDLE || phase == NBCOLLI_POSTED) && !op->unexpected && whole == nbcolli_op_bytes(op)
+                   ? NBCOLLI_FITS
+                   : NBCOLLI_WRONG;
+    }
+    case NBCOLLI_STALLED:
+        return !op ? NBCOLLI_WRONG : phase == NBCOLLI_POSTED ? NBCOLLI_FITS : NBCOLLI_UNWANTED;
+    case NBCOLLI_FIN:
+    case NBCOLLI_CTS:
+        return phase == NBCOLLI_SENT_RTS && !op->cts ? NBCOLLI_FITS : NBCOLLI_UNWANTED;
+    case NBCOLLI_PUT:
+        return phase == NBCOLLI_SENT_CTS && op->lent && !op->put ? NBCOLLI_FITS : NBCOLLI_UNWANTED;
+    case NBCOLLI_DATA:
+        return phase != NBCOLLI_SENT_CTS ? NBCOLLI_UNWANTED : nbcolli_data_fits(op, in) ? NBCOLLI_FITS : NBCOLLI_WRONG;
+    default: /* WANT */
+        return phase == NBCOLLI_STALLING && !op->may_go ? NBCOLLI_FITS : NBCOLLI_UNWANTED;
+    }
+}
+
+/* Answers to what has been lent are awaited also where the run has failed. */
+nbcolli_meaning nbcolli_meant(nbcoll_comm *comm, const nbcolli_incoming *in)
+{
+    nbcolli_type type = (nbcolli_type)in->header.type;
+    int settles = type == NBCOLLI_FIN || type == NBCOLLI_CTS || type == NBCOLLI_PUT;
+    nbcolli_meaning m = {nbcolli_find_run(comm, in->header.tag), NULL, NBCOLLI_UNWANTED};
+
+    if (m.run && (m.run->status == NBCOLL_OK || settles)) {
+        m.op = nbcolli_op_meant(m.run, &in->header);
+        m.fit = nbcolli_op_fits(m.op, in);
+    }
+    return m;
+}
 
 /* ---- storing ----------------------------------------------------------------------------------------------------- */
 
@@ -80,6 +141,7 @@ void nbcolli_message_in(nbcoll_comm *comm, nbcolli_incoming *in)
     uint64_t tag = in->header.tag;
     const nbcolli_meaning m = nbcolli_meant(comm, in);
 
+    nbcolli_stalls_over(comm->peer[in->header.source].pair, &in->header);
     if (m.run && m.run->status == NBCOLL_OK) {
         nbcolli_deliver(&m, in);
         nbcolli_advance(m.run);
@@ -112,7 +174,7 @@ static nbcolli_meaning nbcolli_fitting(nbcoll_comm *comm, const nbcolli_incoming
     return m;
 }
 
-void nbcolli_stalled_in(nbcoll_comm *comm, const nbcolli_incoming *in)
+void nbcolli_stalled_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
     nbcolli_run *run = nbcolli_find_run(comm, h->tag);
@@ -123,9 +185,10 @@ void nbcolli_stalled_in(nbcoll_comm *comm, const nbcolli_incoming *in)
     nbcolli_op *op = nbcolli_fitting(comm, in).op;
     if (op)
         nbcolli_want(op);
+    nbcolli_credits_send(in->link, in->source);
 }
 
-void nbcolli_want_in(nbcoll_comm *comm, const nbcolli_incoming *in)
+void nbcolli_want_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     nbcolli_op *op = nbcolli_fitting(comm, in).op;
 
@@ -147,7 +210,7 @@ void nbcolli_answered(nbcolli_op *op)
     nbcolli_advance(run);
 }
 
-void nbcolli_answer_in(nbcoll_comm *comm, const nbcolli_incoming *in)
+void nbcolli_answer_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
     int lends = h->type == NBCOLLI_CTS && in->bytes;
@@ -177,7 +240,7 @@ void nbcolli_answer_in(nbcoll_comm *comm, const nbcolli_incoming *in)
     nbcolli_answered(op);
 }
 
-void nbcolli_put_in(nbcoll_comm *comm, const nbcolli_incoming *in)
+void nbcolli_put_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     nbcolli_op *op = nbcolli_fitting(comm, in).op;
 
@@ -189,7 +252,7 @@ void nbcolli_put_in(nbcoll_comm *comm, const nbcolli_incoming *in)
     nbcolli_answered(op);
 }
 
-void nbcolli_data_in(nbcoll_comm *comm, const nbcolli_incoming *in)
+void nbcolli_data_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     nbcolli_op *op = nbcolli_fitting(comm, in).op;
 

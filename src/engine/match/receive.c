@@ -6,17 +6,176 @@
 #include "ask.h"
 #include "match.h"
 #include "news.h"
-#include "valid.h"
 #include "../wire/channel.h"
 #include "../wire/control.h"
 #include "../wire/giveup.h"
-#include "../wire/unexpected.h"
+#include "../run/brief.h"
 #include "../run/called.h"
 #include "../run/credit.h"
 #include "../run/pending.h"
+#include "../run/pool.h"
 #include "../run/run.h"
 #include "../run/step.h"
 #include "../comm/comm.h"
+
+/* ---- the types --------------------------------------------------------------------------------------------------- */
+
+typedef enum nbcolli_carries {
+    NBCOLLI_NO_PAYLOAD,
+    NBCOLLI_ITS_BYTES, /* as many as the lower half of `bytes` says */
+    NBCOLLI_A_KEY,     /* nothing, or an nbcolli_remote: to a rank without a bulk group with a key of any length */
+    NBCOLLI_SOME,      /* at least one; with `bytes` before them */
+    NBCOLLI_A_VOTE     /* an agreement's, whose length agree.c knows */
+} nbcolli_carries;
+
+/* Of whom it is. What concerns neither credits, channels nor memory of a pair may also come at HOME, from a rank that
+ * has not made the communicator yet, and does not know by which endpoint it is to talk. */
+typedef enum nbcolli_belongs {
+    NBCOLLI_OF_PAIR,
+    NBCOLLI_OF_HOME,
+    NBCOLLI_OF_SHRINK, /* likewise; and perhaps the communicator is not known here */
+    NBCOLLI_OF_ENDPOINT
+} nbcolli_belongs;
+
+static void nbcolli_give_up_in(nbcoll_comm *comm, nbcolli_incoming *in)
+{
+    (void)comm;
+    if (in->header.bytes)
+        nbcolli_give_up(in->link, in->source);
+    else
+        nbcolli_rejected_by(in->link, in->source);
+}
+
+/* Its credits have been counted, as any message's. */
+static void nbcolli_credit_in(nbcoll_comm *comm, nbcolli_incoming *in)
+{
+    (void)comm;
+    nbcolli_stalls_over(&in->link->pair[in->source], &in->header);
+}
+
+#define NBCOLLI_BIT(n) (UINT64_C(1) << (n))
+#define NBCOLLI_ANY UINT64_MAX
+#define NBCOLLI_WELL NBCOLLI_BIT(NBCOLL_OK)
+#define NBCOLLI_ERRORS (NBCOLLI_BIT(NBCOLL_STATUS_COUNT) - NBCOLLI_BIT(NBCOLL_AGAIN + 1))
+#define NBCOLLI_REFUSES (NBCOLLI_BIT(NBCOLL_ERR_CANCELLED) | NBCOLLI_BIT(NBCOLL_ERR_MISMATCH))
+#define NBCOLLI_ANSWERS (NBCOLLI_WELL | NBCOLLI_BIT(NBCOLL_AGAIN) | NBCOLLI_BIT(NBCOLL_ERR_CANCELLED))
+#define NBCOLLI_TYPES (NBCOLLI_CALL + 1)
+
+_Static_assert(NBCOLL_STATUS_COUNT < 64, "they fit their masks");
+
+static const struct nbcolli_rule {
+    void (*in)(nbcoll_comm *comm, nbcolli_incoming *in); /* which takes it */
+    uint8_t belongs, carries;
+    uint8_t names_rank; /* `number` is a rank, or UINT32_MAX */
+    uint64_t statuses;
+    uint64_t least, most; /* `bytes` */
+} nbcolli_rules[NBCOLLI_TYPES] = {
+    [NBCOLLI_EAGER] = {nbcolli_message_in, NBCOLLI_OF_PAIR, NBCOLLI_ITS_BYTES, 0, NBCOLLI_WELL, 0, UINT64_MAX},
+    [NBCOLLI_RTS] = {nbcolli_message_in, NBCOLLI_OF_PAIR, NBCOLLI_A_KEY, 0, NBCOLLI_WELL, 1, UINT64_MAX},
+    [NBCOLLI_FIN] = {nbcolli_answer_in, NBCOLLI_OF_PAIR, NBCOLLI_NO_PAYLOAD, 0, NBCOLLI_WELL | NBCOLLI_REFUSES, 0, 0},
+    [NBCOLLI_CTS] = {nbcolli_answer_in, NBCOLLI_OF_PAIR, NBCOLLI_A_KEY, 0, NBCOLLI_ANY, 0, 0},
+    [NBCOLLI_DATA] = {nbcolli_data_in, NBCOLLI_OF_PAIR, NBCOLLI_SOME, 0, NBCOLLI_ANY, 0, UINT64_MAX},
+    [NBCOLLI_REVOKE] = {nbcolli_revokes_in, NBCOLLI_OF_HOME, NBCOLLI_NO_PAYLOAD, 1, NBCOLLI_ERRORS, 0, 1},
+    [NBCOLLI_REVOKED] = {nbcolli_revoked_in, NBCOLLI_OF_PAIR, NBCOLLI_NO_PAYLOAD, 0, NBCOLLI_WELL, 0, 0},
+    [NBCOLLI_LOST] = {nbcolli_lost_in, NBCOLLI_OF_HOME, NBCOLLI_NO_PAYLOAD, 1,
+                      NBCOLLI_BIT(NBCOLL_ERR_PEER_LOST) | NBCOLLI_REFUSES, 0, UINT64_MAX},
+    [NBCOLLI_CREDIT] = {nbcolli_credit_in, NBCOLLI_OF_ENDPOINT, NBCOLLI_NO_PAYLOAD, 0, NBCOLLI_WELL, 0, 0},
+    [NBCOLLI_GIVE_UP] = {nbcolli_give_up_in, NBCOLLI_OF_ENDPOINT, NBCOLLI_NO_PAYLOAD, 0, NBCOLLI_WELL, 0, 1},
+    [NBCOLLI_AGREE] = {nbcolli_shrink_in, NBCOLLI_OF_SHRINK, NBCOLLI_A_VOTE, 0, NBCOLLI_ANSWERS, 0, 0},
+    [NBCOLLI_STALLED] = {nbcolli_stalled_in, NBCOLLI_OF_PAIR, NBCOLLI_NO_PAYLOAD, 0, NBCOLLI_ANY, 0, UINT64_MAX},
+    [NBCOLLI_WANT] = {nbcolli_want_in, NBCOLLI_OF_PAIR, NBCOLLI_NO_PAYLOAD, 0, NBCOLLI_ANY, 0, 0},
+    [NBCOLLI_QUERY] = {nbcolli_ask_in, NBCOLLI_OF_HOME, NBCOLLI_NO_PAYLOAD, 0, NBCOLLI_ANY, 0, UINT64_MAX},
+    [NBCOLLI_WHERE] = {nbcolli_where_in, NBCOLLI_OF_HOME, NBCOLLI_NO_PAYLOAD, 0,
+                       NBCOLLI_BIT(NBCOLL_POSITION_FREED + 1) - 1, 0, UINT64_MAX},
+    [NBCOLLI_PUT] = {nbcolli_put_in, NBCOLLI_OF_PAIR, NBCOLLI_NO_PAYLOAD, 0, NBCOLLI_ANSWERS, 0, 0},
+    [NBCOLLI_CHANNEL] = {nbcolli_channel_known, NBCOLLI_OF_PAIR, NBCOLLI_NO_PAYLOAD, 0, NBCOLLI_ANY, 1, UINT32_MAX},
+    [NBCOLLI_CALL] = {nbcolli_called_in, NBCOLLI_OF_HOME, NBCOLLI_NO_PAYLOAD, 0,
+                      NBCOLLI_BIT(NBCOLLI_CALLED_LONG_AGO + 1) - 1, 0, UINT64_MAX},
+    [NBCOLLI_AGENT] = {nbcolli_agent_failed_in, NBCOLLI_OF_HOME, NBCOLLI_NO_PAYLOAD, 0, NBCOLLI_ANY, 0, UINT64_MAX},
+};
+
+/* ---- what may be said -------------------------------------------------------------------------------------------- */
+
+static int nbcolli_is_valid_payload(uint8_t carries, const nbcolli_incoming *in)
+{
+    switch (carries) {
+    case NBCOLLI_NO_PAYLOAD:
+        return !in->bytes;
+    case NBCOLLI_ITS_BYTES:
+        return in->bytes == (uint32_t)in->header.bytes;
+    case NBCOLLI_A_KEY:
+        return !in->bytes || in->bytes == nbcolli_remote_bytes(in->link) ||
+               (!in->link->transport.bulk && in->bytes <= sizeof(nbcolli_remote));
+    case NBCOLLI_SOME:
+        return in->bytes && in->bytes <= UINT64_MAX - in->header.bytes;
+    default:
+        return in->bytes > sizeof(nbcolli_vote);
+    }
+}
+
+/* A peer gives back no more credits than this rank has taken. */
+static int nbcolli_is_valid_credit(const nbcolli_link *link, int peer, uint64_t credits)
+{
+    return !credits || credits <= nbcolli_credits_out(link, &link->pair[peer]);
+}
+
+/* It tells of an operation that may be; and who has freed a communicator is a rank, which is out of step. */
+static int nbcolli_is_valid_lost(const nbcolli_header *h)
+{
+    int may_have_freed = h->status == NBCOLL_ERR_MISMATCH && h->number != UINT32_MAX;
+    return h->tag < UINT64_MAX && (!h->count || (h->count == 1 && may_have_freed));
+}
+
+/* May any rank send this, whatever runs here? */
+static int nbcolli_is_valid(const nbcolli_incoming *in)
+{
+    const nbcolli_header *h = &in->header;
+
+    if (h->type >= NBCOLLI_TYPES)
+        return 0;
+    const struct nbcolli_rule *rule = &nbcolli_rules[h->type];
+    return (rule->belongs == NBCOLLI_OF_ENDPOINT) == (h->comm == NBCOLLI_NO_COMM) &&
+           nbcolli_is_valid_payload(rule->carries, in) && h->status < 64 && rule->statuses >> h->status & 1 && h->bytes >= rule->least && h->bytes <= rule->most &&
+           nbcolli_is_valid_credit(in->link, in->source, h->credits) &&
+           (h->type != NBCOLLI_REVOKE || h->count < UINT64_MAX - h->tag) &&
+           (h->type != NBCOLLI_LOST || nbcolli_is_valid_lost(h));
+}
+
+/* And may one of this communicator? */
+static int nbcolli_is_valid_in(const nbcoll_comm *comm, const nbcolli_header *h)
+{
+    return !nbcolli_rules[h->type].names_rank || h->number < (uint32_t)comm->size || h->number == UINT32_MAX;
+}
+
+/* May a line say this? */
+static int nbcolli_is_valid_line(const nbcolli_link *link, const nbcoll_line_arrival *line)
+{
+    const nbcolli_channels *all = link->pair[line->source].channels;
+
+    return all && line->channel < all->ins && line->bytes <= NBCOLL_LINE_PAYLOAD &&
+           nbcolli_is_valid_credit(link, line->source, line->turn >> NBCOLLI_TURN_BITS);
+}
+
+/* The peer has sent what may not be. */
+static void nbcolli_invalid_from(nbcolli_link *link, int peer)
+{
+    if (nbcolli_is_given_up(link, peer))
+        return;
+    nbcolli_give_up(link, peer);
+    link->reason[peer] = (nbcoll_transport_error){0, "it has sent a message that no rank of this version sends"};
+}
+
+static int nbcolli_is_member(const nbcoll_comm *comm, const nbcolli_incoming *in)
+{
+    const nbcolli_header *h = &in->header;
+    int may_be_home = nbcolli_rules[h->type].belongs != NBCOLLI_OF_PAIR && in->link == comm->link;
+
+    return h->source < (uint32_t)comm->size && h->to == (uint32_t)comm->rank &&
+           ((comm->peer[h->source].address == in->source && comm->peer[h->source].link == in->link) ||
+            (may_be_home && comm->peer[h->source].home == in->source));
+}
+
+/* ---- communicators that are unknown here -------------------------------------------------------------------------- */
 
 /* Stores a message of a communicator that is perhaps being made. 0: without it none of those can be. Of REVOKEs a peer
  * may send any number, since they take no credit. Those of operations in a row, with one cause, are kept as one; of the
@@ -72,22 +231,6 @@ static nbcolli_freeing nbcolli_orphan_freeing(const nbcolli_incoming *in)
     if (nbcolli_is_unmade(home, query->bytes, tag))
         return NBCOLLI_FREED_TOLD;
     return nbcolli_is_cut_off(in->link, in->source) ? NBCOLLI_FREED_FAILED : NBCOLLI_FREED_WELL;
-}
-
-/* Messages that belong to the endpoint. */
-static int nbcolli_is_of_endpoint(nbcolli_incoming *in)
-{
-    const nbcolli_header *m = &in->header;
-
-    if (m->type == NBCOLLI_GIVE_UP && m->bytes)
-        nbcolli_give_up(in->link, in->source);
-    else if (m->type == NBCOLLI_GIVE_UP)
-        nbcolli_rejected_by(in->link, in->source);
-    else if (m->type == NBCOLLI_AGREE)
-        nbcolli_shrink_in(NULL, in); /* which finds none of another link than a home */
-    else
-        return m->type == NBCOLLI_CREDIT; /* which has nothing more to say */
-    return 1;
 }
 
 /* A message of a communicator that is unknown here: one that is being made, that was not made, or that was freed. What
@@ -161,85 +304,6 @@ static void nbcolli_orphan_in(nbcolli_incoming *in)
     nbcolli_ask_elsewhere(in->link, in->source, m, freeing);
 }
 
-/* What concerns neither credits, channels nor memory of a pair: it may also come at home, from a rank that has not made
- * the communicator yet, and does not know by which endpoint it is to talk. */
-static int nbcolli_is_of_home(const nbcoll_comm *comm, const nbcolli_incoming *in)
-{
-    nbcolli_type type = (nbcolli_type)in->header.type;
-    return in->link == comm->link && comm->peer[in->header.source].home == in->source &&
-           (type == NBCOLLI_REVOKE || type == NBCOLLI_LOST || type == NBCOLLI_QUERY || type == NBCOLLI_WHERE ||
-            type == NBCOLLI_AGREE || type == NBCOLLI_AGENT || type == NBCOLLI_CALL);
-}
-
-static int nbcolli_is_member(const nbcoll_comm *comm, const nbcolli_incoming *in)
-{
-    const nbcolli_header *h = &in->header;
-    return h->source < (uint32_t)comm->size && h->to == (uint32_t)comm->rank &&
-           ((comm->peer[h->source].address == in->source && comm->peer[h->source].link == in->link) ||
-            nbcolli_is_of_home(comm, in));
-}
-
-/* A message of a communicator that is here, from a member. */
-static void nbcolli_comm_in(nbcoll_comm *comm, nbcolli_incoming *in)
-{
-    const nbcolli_header *h = &in->header;
-
-    switch (h->type) {
-    case NBCOLLI_EAGER:
-    case NBCOLLI_RTS:
-        nbcolli_stalls_over(comm->peer[h->source].pair, h);
-        nbcolli_message_in(comm, in);
-        return;
-    case NBCOLLI_STALLED:
-        nbcolli_stalled_in(comm, in);
-        nbcolli_credits_send(in->link, in->source);
-        break;
-    case NBCOLLI_WANT:
-        nbcolli_want_in(comm, in);
-        break;
-    case NBCOLLI_FIN:
-    case NBCOLLI_CTS:
-        nbcolli_answer_in(comm, in);
-        break;
-    case NBCOLLI_PUT:
-        nbcolli_put_in(comm, in);
-        break;
-    case NBCOLLI_CHANNEL:
-        nbcolli_channel_known(comm, h);
-        break;
-    case NBCOLLI_DATA:
-        nbcolli_data_in(comm, in);
-        break;
-    case NBCOLLI_REVOKE:
-        nbcolli_revokes_in(comm, in);
-        if (h->bytes && !nbcolli_find_run(comm, h->tag)) /* [ANSWER] else our words will say when we do not read */
-            nbcolli_answer(in->link, in->source, h, NBCOLLI_REVOKED, NBCOLL_OK);
-        break;
-    case NBCOLLI_REVOKED:
-        nbcolli_revoked_in(comm, h);
-        break;
-    case NBCOLLI_LOST:
-        nbcolli_lost_in(comm, h);
-        break;
-    case NBCOLLI_CALL:
-        nbcolli_called_in(comm, h);
-        break;
-    case NBCOLLI_AGENT:
-        nbcolli_agent_failed_in(comm);
-        break;
-    case NBCOLLI_AGREE:
-        nbcolli_shrink_in(comm, in);
-        break;
-    case NBCOLLI_QUERY:
-    case NBCOLLI_WHERE:
-        (h->type == NBCOLLI_QUERY ? nbcolli_ask_in : nbcolli_where_in)(comm, h);
-        break;
-    default:
-        break;
-    }
-    nbcolli_done_with(in);
-}
-
 /* ---- in a tick --------------------------------------------------------------------------------------------------- */
 
 /* EAGER or RTS: it meets its receive, or there is room to keep it. */
@@ -284,46 +348,105 @@ int nbcolli_receives_plainly(const nbcolli_incoming *in)
 
 /* ---- everywhere -------------------------------------------------------------------------------------------------- */
 
-static void nbcolli_receive_invalid(nbcolli_incoming *in)
+/* Hands the message to whoever takes it. 0: nobody may have sent it. */
+static int nbcolli_take(nbcolli_incoming *in)
 {
-    nbcolli_invalid_from(in->link, in->source);
-    nbcolli_done_with(in);
+    const struct nbcolli_rule *rule = &nbcolli_rules[in->header.type];
+    nbcoll_comm *comm = nbcolli_find_comm(in->link, in->header.comm);
+    int is_member = comm && nbcolli_is_member(comm, in);
+
+    if (in->header.credits)
+        nbcolli_credits_in(&in->link->pair[in->source], in->header.credits);
+    if (is_member ? !nbcolli_is_valid_in(comm, &in->header) : comm && (!comm->making || in->link == comm->link))
+        return 0; /* of one that is being made: its sender has made it, and knows by which endpoint we talk */
+    if (is_member || rule->belongs >= NBCOLLI_OF_SHRINK)
+        rule->in(is_member ? comm : NULL, in);
+    else
+        nbcolli_orphan_in(in);
+    return 1;
 }
 
 void nbcolli_receive(nbcolli_incoming *in)
 {
-    const nbcolli_header *h = &in->header;
-    nbcoll_comm *comm = nbcolli_find_comm(in->link, h->comm);
+    if (!nbcolli_is_given_up(in->link, in->source) && (!nbcolli_is_valid(in) || !nbcolli_take(in)))
+        nbcolli_invalid_from(in->link, in->source);
+    nbcolli_done_with(in);
+}
 
-    if (nbcolli_is_given_up(in->link, in->source)) {
-        nbcolli_done_with(in);
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
+
+static inline uint64_t nbcolli_line_tag(const nbcoll_line_arrival *line, const nbcolli_channel_end *end)
+{
+    return nbcolli_history_tag(line->turn, end->comm ? end->comm->taken : end->taken);
+}
+
+/* The run of the line's tag, if it is a brief one that goes well, of the same history, and of a schedule that has such
+ * a message: end->op is its receive. */
+static inline nbcolli_run *nbcolli_line_run(const nbcoll_line_arrival *line, nbcolli_channel_end *end)
+{
+    nbcolli_run *run = end->comm ? nbcolli_slot_of(end->comm, nbcolli_line_tag(line, end))->active : NULL;
+
+    if (!run || (run->request->history ^ line->turn) << (64 - NBCOLLI_TURN_BITS) || run->status != NBCOLL_OK ||
+        !run->is_brief)
+        return NULL;
+    const nbcoll_schedule *s = run->schedule;
+    if (end->serial == s->serial)
+        return run;
+    nbcoll_step step = nbcolli_find_message(s->recv, s->recvs, (int)end->source, end->number);
+    if (step == NBCOLL_START || s->fingerprint != end->fingerprint)
+        return NULL;
+    end->op = s->op[step];
+    end->serial = s->serial;
+    return run;
+}
+
+static nbcolli_incoming nbcolli_line_message(nbcolli_link *link, const nbcoll_line_arrival *line,
+                                             const nbcolli_channel_end *end)
+{
+    return (nbcolli_incoming){.link = link,
+                              .header = {.comm = end->id, .tag = nbcolli_line_tag(line, end), .source = end->source,
+                                         .number = end->number, .stamp = nbcolli_stamp(end->fingerprint, line->turn),
+                                         .type = NBCOLLI_EAGER, .bytes = line->bytes, .to = end->to},
+                              .payload = line->payload,
+                              .bytes = line->bytes,
+                              .source = line->source};
+}
+
+int nbcolli_line_is_plain(nbcolli_link *link, const nbcoll_line_arrival *line)
+{
+    if (!nbcolli_is_valid_line(link, line))
+        return nbcolli_is_given_up(link, line->source); /* then it is not heeded */
+    nbcolli_incoming in = nbcolli_line_message(link, line, &link->pair[line->source].channels->in[line->channel]);
+    return nbcolli_receives_plainly(&in);
+}
+
+void nbcolli_line_in(nbcolli_link *link, const nbcoll_line_arrival *line)
+{
+    nbcolli_pair *pair = &link->pair[line->source];
+    nbcolli_channels *all = pair->channels;
+    uint32_t credits = (uint32_t)(line->turn >> NBCOLLI_TURN_BITS);
+
+    if (!nbcolli_is_valid_line(link, line)) {
+        nbcolli_invalid_from(link, line->source);
         return;
     }
-    if (!nbcolli_is_valid(in)) {
-        nbcolli_receive_invalid(in);
+    nbcolli_channel_end *end = &all->in[line->channel];
+    if (credits && !nbcolli_is_given_up(link, line->source))
+        nbcolli_credits_in(pair, credits);
+    nbcolli_run *run = nbcolli_line_run(line, end);
+    nbcolli_op *op = run ? &run->op[end->op] : NULL;
+    const nbcolli_move *m = op ? op->move : NULL;
+    if (!op || op->phase != NBCOLLI_POSTED || m->bytes != line->bytes || link->loss[line->source]) {
+        nbcolli_incoming in = nbcolli_line_message(link, line, end);
+        nbcolli_receive(&in);
         return;
     }
-    if (h->credits)
-        nbcolli_credits_in(&in->link->pair[in->source], h->credits);
-    if (h->type == NBCOLLI_CREDIT)
-        nbcolli_stalls_over(&in->link->pair[in->source], h);
-    if (!comm) {
-        if (nbcolli_is_of_endpoint(in))
-            nbcolli_done_with(in);
-        else
-            nbcolli_orphan_in(in);
-        return;
-    }
-    if (!nbcolli_is_member(comm, in)) {
-        if (comm->making && in->link != comm->link) { /* its sender has made it, and knows by which endpoint we talk */
-            nbcolli_orphan_in(in);
-            return;
-        }
-        nbcolli_receive_invalid(in);
-        return;
-    }
-    if (nbcolli_is_valid_in(comm, h))
-        nbcolli_comm_in(comm, in);
-    else
-        nbcolli_receive_invalid(in);
+    nbcolli_brief_copy(m->to, line->payload, line->bytes);
+    if (++pair->owed > pair->most_owed)
+        nbcolli_credits_send(link, line->source);
+    op->channel = line->channel;
+    op->opened = pair->version;
+    op->phase = NBCOLLI_SETTLED;
+    nbcolli_move_end(run, m);
+    nbcolli_brief_advance(run);
 }

@@ -135,8 +135,9 @@ void nbcolli_channel_opened(nbcoll_comm *comm, const nbcolli_header *h, uint32_t
     nbcolli_channel_answer(comm, h, name);
 }
 
-void nbcolli_channel_known(nbcoll_comm *comm, const nbcolli_header *h)
+void nbcolli_channel_known(nbcoll_comm *comm, nbcolli_incoming *in)
 {
+    const nbcolli_header *h = &in->header;
     nbcolli_pair *pair = comm->peer[h->source].pair;
     nbcolli_channels *all = pair->channels;
 

@@ -78,7 +78,7 @@ static inline int nbcolli_channel_send(nbcolli_op *op, nbcolli_pair *pair, uint6
 void nbcolli_channel_opened(nbcoll_comm *comm, const nbcolli_header *h, uint32_t name, uint32_t fingerprint);
 
 /* A CHANNEL has come. */
-void nbcolli_channel_known(nbcoll_comm *comm, const nbcolli_header *h);
+void nbcolli_channel_known(nbcoll_comm *comm, nbcolli_incoming *in);
 
 /* The end of a communicator here, and of a link. */
 void nbcolli_channels_forget(nbcoll_comm *comm);
