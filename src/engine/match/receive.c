@@ -135,7 +135,8 @@ static int nbcolli_is_valid(const nbcolli_incoming *in)
         return 0;
     const struct nbcolli_rule *rule = &nbcolli_rules[h->type];
     return (rule->belongs == NBCOLLI_OF_ENDPOINT) == (h->comm == NBCOLLI_NO_COMM) &&
-           nbcolli_is_valid_payload(rule->carries, in) && h->status < 64 && rule->statuses >> h->status & 1 && h->bytes >= rule->least && h->bytes <= rule->most &&
+           nbcolli_is_valid_payload(rule->carries, in) && h->status < 64 && rule->statuses >> h->status & 1 &&
+           h->bytes >= rule->least && h->bytes <= rule->most &&
            nbcolli_is_valid_credit(in->link, in->source, h->credits) &&
            (h->type != NBCOLLI_REVOKE || h->count < UINT64_MAX - h->tag) &&
            (h->type != NBCOLLI_LOST || nbcolli_is_valid_lost(h));
@@ -175,7 +176,7 @@ static int nbcolli_is_member(const nbcoll_comm *comm, const nbcolli_incoming *in
             (may_be_home && comm->peer[h->source].home == in->source));
 }
 
-/* ---- communicators that are unknown here -------------------------------------------------------------------------- */
+/* ---- communicators that are unknown here ------------------------------------------------------------------------ */
 
 /* Stores a message of a communicator that is perhaps being made. 0: without it none of those can be. Of REVOKEs a peer
  * may send any number, since they take no credit. Those of operations in a row, with one cause, are kept as one; of the
@@ -349,7 +350,7 @@ int nbcolli_receives_plainly(const nbcolli_incoming *in)
 /* ---- everywhere -------------------------------------------------------------------------------------------------- */
 
 /* Hands the message to whoever takes it. 0: nobody may have sent it. */
-static int nbcolli_take(nbcolli_incoming *in)
+static int nbcolli_hand_on(nbcolli_incoming *in)
 {
     const struct nbcolli_rule *rule = &nbcolli_rules[in->header.type];
     nbcoll_comm *comm = nbcolli_find_comm(in->link, in->header.comm);
@@ -368,7 +369,7 @@ static int nbcolli_take(nbcolli_incoming *in)
 
 void nbcolli_receive(nbcolli_incoming *in)
 {
-    if (!nbcolli_is_given_up(in->link, in->source) && (!nbcolli_is_valid(in) || !nbcolli_take(in)))
+    if (!nbcolli_is_given_up(in->link, in->source) && (!nbcolli_is_valid(in) || !nbcolli_hand_on(in)))
         nbcolli_invalid_from(in->link, in->source);
     nbcolli_done_with(in);
 }

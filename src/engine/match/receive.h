@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Every message and line that comes: to its communicator, or, where that is unknown here, kept or answered. A line meets
- * its receive at once, or becomes the message that it stands for (wire/channel.h).
+ * Every message and line that comes: to its communicator, or, where that is unknown here, kept or answered. A line
+ * meets its receive at once, or becomes the message that it stands for (wire/channel.h).
  *
  * What a message may say stands in one table of all types: who takes it, its payload, the ranges of its fields. A peer
  * is of the same user, so what it may not say is a bug, or another version: it is given up, and its operations end with
