@@ -133,8 +133,10 @@ void nbcolli_lost_in(nbcoll_comm *comm, nbcolli_incoming *in)
         nbcolli_runs_fail(comm, h->tag, UINT64_MAX, NBCOLL_ERR_MISMATCH, cause);
         if (!h->bytes)
             nbcolli_freed_tell(comm, h->tag, cause);
-    } else if (h->bytes && h->number < (uint32_t)comm->size)
-        nbcolli_given_up_in(comm, (int)h->source, (int)h->number);
+    } else if (h->bytes && cause == comm->rank)
+        nbcolli_rejected_by(comm->peer[h->source].link, comm->peer[h->source].address);
+    else if (h->bytes && h->number < (uint32_t)comm->size) /* the communicators learn of it from the drain */
+        nbcolli_give_up(comm->peer[cause].link, comm->peer[cause].address);
     else
         nbcolli_comm_break(comm, cause, h->status == NBCOLL_ERR_CANCELLED ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_PEER_LOST,
                            comm->taken);
@@ -180,6 +182,20 @@ void nbcolli_run_miss(nbcolli_run *run)
             return;
         }
     }
+}
+
+/* A member is given up, or has given us up, and its communicator may break by that. Returns which of us is lost. */
+static int nbcolli_member_given_up(nbcoll_comm *comm, int rank)
+{
+    nbcolli_peer *peer = &comm->peer[rank];
+    int lost = nbcolli_who_is_lost(comm, rank);
+
+    if (!peer->given_up && nbcolli_broken(comm) == NBCOLL_ERR_PEER_LOST) { /* else it will break, which tells */
+        peer->given_up = 1;
+        nbcolli_tell_lost(comm, lost, NBCOLL_ERR_PEER_LOST);
+    }
+    peer->given_up = 1;
+    return lost;
 }
 
 void nbcolli_member_gone(nbcoll_comm *comm, int rank)

@@ -18,7 +18,6 @@
 #include "../match/ask.h"
 #include "../match/news.h"
 #include "../match/match.h"
-#include "../match/receive.h"
 #include "../../host/host.h"
 
 /* A get or put could not touch memory of this rank's, or of its peer's: that is the end of the operation, and of

@@ -36,10 +36,11 @@ typedef struct nbcolli_channel_end {
     uint64_t serial;
 } nbcolli_channel_end;
 
+/* Of a pair, which has them from its first one on. What lies behind those used is not touched. */
 struct nbcolli_channels {
-    uint32_t outs, ins, room_outs, room_ins;
-    nbcolli_channel *out;
-    nbcolli_channel_end *in;
+    uint32_t outs, ins;
+    nbcolli_channel out[NBCOLLI_CHANNELS];
+    nbcolli_channel_end in[NBCOLLI_CHANNELS];
 };
 
 /* Finds the channel for what the op sends, which it keeps, or makes it one. */
