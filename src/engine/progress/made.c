@@ -11,11 +11,10 @@
 #include "../comm/area.h"
 #include "../comm/comm.h"
 #include "../comm/sides.h"
-#include "../comm/terms.h"
 #include "../comm/vote.h"
 #include "../match/agree.h"
 #include "../match/news.h"
-#include "../match/receive.h"
+#include "../match/match.h"
 
 /* Whose vote is each rank's: behind where the table of nodes is begun. */
 static int *nbcolli_voters(const nbcoll_comm *comm)

@@ -16,10 +16,8 @@
 #include "../comm/executors.h"
 #include "../match/agree.h"
 #include "../match/ask.h"
-#include "../match/gone.h"
-#include "../match/line.h"
+#include "../match/news.h"
 #include "../match/match.h"
-#include "../match/receive.h"
 #include "../../host/host.h"
 
 /* A get or put could not touch memory of this rank's, or of its peer's: that is the end of the operation, and of
