@@ -118,7 +118,6 @@ struct nbcoll_context {
     nbcolli_request *unreported, **unreported_end;
 
     /* Calls for several requests, in a context of one thread. */
-    size_t place;   /* where the last array that was looked at had a request that was active */
     uint32_t looks; /* such calls for arrays that may be known */
 
     nbcolli_driven driven; /* in a context of any threads */
@@ -131,7 +130,6 @@ static inline void nbcolli_list_end(nbcoll_context *c, nbcolli_request *r)
     if (r->is_listed)
         return;
     r->is_listed = 1;
-    r->is_elsewhere = 0;
     r->next_unreported = NULL;
     *c->unreported_end = r;
     c->unreported_end = &r->next_unreported;

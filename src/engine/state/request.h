@@ -43,7 +43,6 @@ struct nbcolli_request {
                           of it. Whoever sets those */
     uint8_t calling;  /* in the list of callbacks to run: set by progress, cleared by the way out of a call */
     uint8_t is_listed;    /* as `unreported` of its context: calls and progress */
-    uint8_t is_elsewhere; /* it was not among several that a call looked at after its end: such a call */
 
     /* The start, before it hands the request over; then progress. */
     uint64_t tag;       /* of its last start */
