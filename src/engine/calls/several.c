@@ -17,7 +17,7 @@
 typedef struct nbcolli_several {
     size_t n;
     nbcoll_request *requests;
-    int all;         /* all are awaited, else one */
+    int all; /* all are awaited, else one */
     nbcolli_waiter waiter;
     int is_one;      /* all are of context[0], which is of one thread */
     size_t pending;  /* where one is active; n: none is */
