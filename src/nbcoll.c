@@ -142,7 +142,6 @@
 #include "engine/calls/request.c"
 #include "engine/calls/schedule.c"
 #include "engine/calls/several.c"
-#include "engine/calls/shrink.c"
 #include "engine/calls/start.c"
 #include "engine/calls/started.c"
 #include "engine/calls/wait.c"

@@ -14,9 +14,9 @@
 /* The operation cannot have its slot: it ends at once, as *why says, or waits. */
 static void nbcolli_take_runless(nbcolli_request *r, int is_over, nbcoll_status why, int cause)
 {
-    if (r->armed)
-        nbcolli_run_give(r->armed);
-    r->armed = NULL;
+    if (r->run)
+        nbcolli_run_give(r->run);
+    r->run = NULL;
     if (is_over)
         nbcolli_runless_fail(r, why, cause, why == NBCOLL_ERR_MEMORY);
     else
@@ -44,21 +44,18 @@ static void nbcolli_take_carefully(nbcolli_request *r)
         nbcolli_take_runless(r, 0, NBCOLL_OK, -1);
         return;
     }
-    nbcolli_run *run = r->armed ? r->armed : nbcolli_run_take(r);
-    if (!run) {
+    if (!r->run)
+        r->run = nbcolli_run_take(r);
+    if (r->run)
+        nbcolli_activate(r->run);
+    else
         nbcolli_take_runless(r, 1, NBCOLL_ERR_MEMORY, comm->rank);
-        return;
-    }
-    r->armed = NULL;
-    r->run = run;
-    nbcolli_activate(run);
 }
 
 static inline void nbcolli_take_over(nbcolli_request *r, uint64_t history)
 {
     nbcoll_comm *comm = r->comm;
     nbcolli_slot *slot = nbcolli_slot_of(comm, r->tag);
-    nbcolli_run *run = r->armed;
 
     comm->taken = r->tag + 1;
     comm->active++;
@@ -67,27 +64,10 @@ static inline void nbcolli_take_over(nbcolli_request *r, uint64_t history)
     r->status = NBCOLL_PENDING;
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
     if (r->creating || comm->pending_revokes || nbcolli_broken(comm) != NBCOLL_OK || slot->active || slot->waiting ||
-        !run) {
+        !r->run)
         nbcolli_take_carefully(r);
-        return;
-    }
-    r->armed = NULL;
-    r->run = run;
-    nbcolli_activate(run);
-}
-
-/* The last `n` that were handed over, in the order of their starts. */
-static nbcolli_request *nbcolli_reversed(nbcolli_request *newest, uint64_t n)
-{
-    nbcolli_request *list = NULL;
-
-    for (; n; n--) {
-        nbcolli_request *r = newest;
-        newest = r->next;
-        r->next = list;
-        list = r;
-    }
-    return list;
+    else
+        nbcolli_activate(r->run);
 }
 
 uint32_t nbcolli_starting_left(const nbcolli_request *r)
@@ -127,11 +107,12 @@ void nbcolli_take_handed(nbcoll_context *c)
     /* acquire: sees what was handed */
     nbcolli_request *newest = atomic_exchange_explicit(&c->handed, NULL, memory_order_acquire), *list = NULL;
 
-    if (newest && c->flags & NBCOLL_ANY_THREAD) {
-        list = nbcolli_reversed(newest, newest->turn - c->taken);
-        c->taken = newest->turn;
-    } else if (newest)
-        list = nbcolli_reversed(newest, 1);
+    while (newest) { /* in the order of their starts */
+        nbcolli_request *r = newest;
+        newest = c->flags & NBCOLL_ANY_THREAD ? r->next : NULL;
+        r->next = list;
+        list = r;
+    }
     c->bytes_left = NBCOLL_PASS_BYTES;
     c->driven.fresh = 1;
     while (list) {

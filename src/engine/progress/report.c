@@ -13,7 +13,6 @@ void nbcolli_report_ended(nbcoll_context *c)
             return;
         }
         c->ended = r->next;
-        c->reports++;
         nbcoll_request handle = nbcolli_request_handle(r);
         nbcoll_done *done = r->done;
         nbcoll_status status = r->status;
