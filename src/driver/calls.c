@@ -58,7 +58,7 @@ static int nbcolli_driven_is_wanted(const nbcoll_context *c, unsigned state)
         return 1;
     if (atomic_load(&d->helpers)) /* seq_cst: after the change of the state */
         return 0;
-    return c->delayed || c->ended || (state == NBCOLLI_DRIVE_UNARMED && c->active) || nbcolli_driven_has_work(c);
+    return c->delayed.first || c->ended || (state == NBCOLLI_DRIVE_UNARMED && c->active) || nbcolli_driven_has_work(c);
 }
 
 static void nbcolli_driven_leave(nbcoll_context *c)

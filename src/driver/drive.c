@@ -68,7 +68,7 @@ void nbcolli_drive_end(nbcoll_context *c, int poller)
     atomic_store_explicit(&d->runner, 0, memory_order_relaxed);
     if (is_runner)
         d->is_driving = 0;
-    if (c->unserved) /* whoever comes serves all */
+    if (c->unserved.first || c->delayed.first) /* whoever comes serves all */
         atomic_fetch_or_explicit(&d->left, NBCOLLI_SERVES_ALL, memory_order_relaxed);
     nbcolli_driven_tell(c);
     if (is_runner) /* what has been handed over meanwhile is for the next caller. release: as unlock */
@@ -92,7 +92,7 @@ static int nbcolli_drive_is_helped(nbcolli_driven *d)
 /* Can something move at once? */
 static int nbcolli_drive_is_busy(const nbcoll_context *c)
 {
-    int is_busy = c->delayed || c->ended;
+    int is_busy = c->delayed.first || c->ended;
     for (const nbcolli_link *link = c->links; link; link = link->next)
         is_busy |= link->endpoint->busy != 0;
     return is_busy;

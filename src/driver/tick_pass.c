@@ -158,7 +158,7 @@ void nbcolli_tick_pass(nbcoll_context *c)
         nbcolli_tick_look(link);
     if (c->watched.first && !nbcolli_tick_has_news(c))
         nbcolli_look_again(c, NBCOLLI_LOOKS);
-    if (c->delayed && !nbcolli_tick_has_news(c))
+    if (c->delayed.first && !nbcolli_tick_has_news(c))
         nbcolli_go_on(c);
     c->ticks.is_under_way = 0;
 }

@@ -474,12 +474,12 @@ static struct {
 /* Of a transport that always has more to move. The other rank goes on when the copies are made. */
 static void progress_and_note(nbcoll_endpoint *ep, nbcoll_completions *found)
 {
-    asked.beside_copies += asked.context->delayed != NULL;
-    asked.patient += asked.context->delayed && ep->patient;
+    asked.beside_copies += asked.context->delayed.first != NULL;
+    asked.patient += asked.context->delayed.first && ep->patient;
     ep->patient = 0;
     ep->transport->progress(ep, found);
     ep->busy = 1;
-    if (!asked.context->delayed)
+    if (!asked.context->delayed.first)
         EXPECT(OK, nbcoll_progress(asked.other));
 }
 

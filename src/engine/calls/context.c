@@ -72,7 +72,6 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
     c->credits = config.credits;
     c->poller = -1;
     c->unreported_end = &c->unreported;
-    c->delayed_end = &c->delayed;
     c->serves = NBCOLLI_SERVES_ALL;
     c->failure.rank = -1;
     c->till_pass = NBCOLLI_REPLAY_PASSES;
@@ -211,11 +210,11 @@ nbcoll_status nbcolli_arm_all(nbcoll_context *c)
         return NBCOLL_ERR_UNSUPPORTED;
     if (c->active)
         nbcolli_look_at_clock(c);
-    if (c->failing)
+    if (c->failing.first)
         nbcolli_drain(c);
     int is_told = c->executed;
     c->executed = 0;
-    if (is_told || c->ended || c->delayed)
+    if (is_told || c->ended || c->delayed.first)
         return NBCOLL_AGAIN;
     for (nbcolli_link *link = c->links; link; link = link->next) {
         nbcoll_status s = link->transport.wakeup->arm(link->endpoint);
@@ -223,7 +222,7 @@ nbcoll_status nbcolli_arm_all(nbcoll_context *c)
             return s;
     }
     /* [SLEEP] the second look of the sleeper's bargain */
-    int has_come = nbcolli_look_at_all(c) || c->delayed || (c->executors && nbcolli_executors_look(c, c->poller));
+    int has_come = nbcolli_look_at_all(c) || c->delayed.first || (c->executors && nbcolli_executors_look(c, c->poller));
     if (!has_come) {
         c->ticks.is_armed = 1;
         c->ticks.armed_at = c->looked_at;

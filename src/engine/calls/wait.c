@@ -77,7 +77,7 @@ static int nbcolli_has_more(nbcoll_context *const c[], size_t n)
     for (size_t i = 0; i < n; i++) {
         if (c[i]->flags & NBCOLL_ANY_THREAD) /* another thread may be inside */
             continue;
-        more |= c[i]->delayed != NULL;
+        more |= c[i]->delayed.first != NULL;
         for (const nbcolli_link *link = c[i]->links; link; link = link->next)
             if (link->endpoint->busy) {
                 link->endpoint->patient = 1;

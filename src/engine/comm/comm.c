@@ -177,7 +177,7 @@ void nbcolli_comm_destroy(nbcoll_comm *comm)
     nbcolli_cache_clear(comm);
     nbcolli_caller_unlock(c);
     while (comm->pending_revokes)
-        nbcolli_pending_drop(comm, comm->pending_revokes);
+        nbcolli_pending_drop(comm, &comm->pending_revokes);
     if (comm->listed)
         nbcolli_comm_unregister(comm);
     nbcolli_executors_free(comm);

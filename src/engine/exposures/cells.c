@@ -162,10 +162,10 @@ int nbcolli_may_reuse(nbcoll_comm *comm, uint64_t tag, uint64_t *before, int *re
 
 /* ---- owners ------------------------------------------------------------------------------------------------------ */
 
-size_t nbcolli_copy_at(const nbcoll_step_view *v, uint32_t i, size_t unit, size_t *end)
+size_t nbcolli_copy_at(const nbcoll_step_view *v, uint32_t i, size_t *end)
 {
     const nbcoll_region *r = &v->parts[i].region;
-    size_t bytes = (r->bytes + unit - 1) / unit * unit;
+    size_t bytes = nbcolli_lines(r->bytes);
 
     if (i && nbcolli_is_region(r, &v->parts[i - 1].region))
         return *end - bytes; /* the same for several readers */
@@ -214,14 +214,6 @@ void nbcolli_cell_spread(const nbcolli_run *run, nbcolli_cell *cell, const nbcol
                            run->base[p->region.at.buffer] + p->region.at.offset, bytes);
 }
 
-int nbcolli_fits_cell(const nbcoll_step_view *v)
-{
-    size_t end = 0;
-    for (uint32_t i = 0; i < v->part_count && end <= NBCOLLI_CELL_INLINE; i++)
-        nbcolli_copy_at(v, i, NBCOLLI_INLINE_UNIT, &end);
-    return v->grows == NBCOLL_START && end <= NBCOLLI_CELL_INLINE;
-}
-
 /* With entries of the table. */
 static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
 {
@@ -230,7 +222,7 @@ static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     nbcolli_cell_part *part = nbcolli_table(comm, run->tag, comm->rank) + run->parts;
     nbcolli_cell_reader *reader = nbcolli_readers(comm, run->tag, comm->rank) + run->parts;
-    int is_led = comm->leader >= 0, is_here = !is_led && nbcolli_fits_cell(v);
+    int is_led = comm->leader >= 0;
     uint32_t entries = is_led ? 1 : v->part_count;
     size_t end = 0;
 
@@ -240,14 +232,8 @@ static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
         void *memory = nbcolli_resolve(run, v->parts[i].region).at;
         reader[i] = is_led ? NBCOLLI_EVERY_READER : (nbcolli_cell_reader)v->parts[i].peer;
         part[i] = (nbcolli_cell_part){(uint64_t)bytes << (64 - NBCOLLI_CELL_BYTES) | v->parts[i].number, {0}};
-        if (is_here)
-            part[i].key[0] = nbcolli_copy_at(v, i, NBCOLLI_INLINE_UNIT, &end);
         if (!bytes)
             continue; /* perhaps there is no memory either */
-        if (is_here) {
-            memcpy(cell->payload + part[i].key[0], memory, bytes);
-            continue;
-        }
         if (bytes >> NBCOLLI_CELL_BYTES)
             return NBCOLL_ERR_LIMIT;
         nbcoll_registration lent;
@@ -255,7 +241,7 @@ static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
             memory = op->copy;
             bytes = op->stream[v->part_count - 1].at + op->window;
         } else if (op->copy)
-            memory = op->copy + nbcolli_copy_at(v, i, NBCOLLI_COPY_UNIT, &end);
+            memory = op->copy + nbcolli_copy_at(v, i, &end);
         nbcoll_status s = peer->link->transport.bulk->register_memory(peer->link->endpoint, peer->address, memory,
                                                                       bytes, NBCOLL_PEER_READS, &lent);
         if (s != NBCOLL_OK)
@@ -264,10 +250,7 @@ static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
         op->keys = op->copy ? 0 : i + 1;
     }
     cell->mark = nbcolli_run_stamp(run);
-    cell->kind = is_here      ? NBCOLLI_TABLED
-                 : op->stream ? NBCOLLI_STREAMED
-                 : op->copy   ? NBCOLLI_ON_SHELF
-                              : NBCOLLI_REFERRED;
+    cell->kind = op->stream ? NBCOLLI_STREAMED : op->copy ? NBCOLLI_ON_SHELF : NBCOLLI_REFERRED;
     cell->first = run->parts;
     cell->parts = entries;
     run->parts += entries;
@@ -292,8 +275,7 @@ nbcoll_status nbcolli_cell_write(nbcolli_op *op)
             return s;
     }
     cell->piece = v->grows ? v->piece : 0;
-    uint64_t ready = op->filling ? 0 : op->copy ? UINT64_MAX : 1;
-    atomic_store_explicit(&cell->ready, ready, memory_order_relaxed); /* shown by the stamp */
+    atomic_store_explicit(&cell->ready, 1, memory_order_relaxed); /* shown by the stamp */
     op->cell = run->cells;
     run->cells += cells ? cells : 1;
     return NBCOLL_OK;
@@ -309,13 +291,6 @@ void nbcolli_cell_promise(const nbcolli_run *run, const nbcoll_step_view *v)
             exposed[p->peer] = (uint16_t)(p->number + 1);
 }
 
-/* Readers of the exposure may look. */
-static void nbcolli_cell_tell(const nbcoll_comm *comm, const nbcoll_step_view *v)
-{
-    for (uint32_t i = 0; i < v->part_count; i++)
-        nbcolli_shared_wake(comm, v->parts[i].peer);
-}
-
 void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece)
 {
     nbcolli_run *run = op->run;
@@ -328,15 +303,8 @@ void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece)
         atomic_store(&at->ready, piece + 1);
     else
         atomic_store(&at->stamp, run->tag + 1);
-    nbcolli_cell_tell(comm, v);
-}
-
-void nbcolli_cell_filled(const nbcolli_op *op, uint64_t bytes)
-{
-    nbcoll_comm *comm = op->run->comm;
-
-    atomic_store(&nbcolli_cell_at(comm, op->run->tag, comm->rank, op->cell)->ready, bytes);
-    nbcolli_cell_tell(comm, &op->run->schedule->step[op->step]);
+    for (uint32_t i = 0; i < v->part_count; i++)
+        nbcolli_shared_wake(comm, v->parts[i].peer);
 }
 
 void nbcolli_expose_all(nbcolli_run *run)
@@ -393,7 +361,6 @@ nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_found *found)
                 return NBCOLL_ERR_MISMATCH;
             found->payload = readers ? cell->payload
                                      : (unsigned char *)cell + nbcolli_spread_at(v->peer, comm->rank, parts);
-            found->ready = NULL;
             if (first == v->number && (!readers || readers & comm->reader_bit))
                 return bytes == parts ? NBCOLL_OK : NBCOLL_ERR_MISMATCH;
             op->cell += more;
@@ -411,14 +378,12 @@ nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_found *found)
             uint64_t n = v->number - number, piece = grows ? grows : all, offset = n * piece;
             if (v->number < number || (n && offset >= all))
                 continue;
-            if (kind != NBCOLLI_ON_SHELF && kind != NBCOLLI_STREAMED && atomic_load(&cell->ready) <= n)
+            if (atomic_load(&cell->ready) <= n)
                 return NBCOLL_PENDING;
-            if (bytes != (all - offset < piece ? all - offset : piece) ||
-                (kind == NBCOLLI_TABLED &&
-                 (bytes > NBCOLLI_CELL_INLINE || part.key[0] > NBCOLLI_CELL_INLINE - bytes)))
+            if (bytes != (all - offset < piece ? all - offset : piece))
                 return NBCOLL_ERR_MISMATCH;
-            found->payload = kind == NBCOLLI_TABLED ? cell->payload + part.key[0] : NULL;
-            found->ready = kind == NBCOLLI_ON_SHELF ? &cell->ready : NULL;
+            found->payload = NULL;
+            found->is_shelved = kind == NBCOLLI_ON_SHELF;
             found->is_streamed = kind == NBCOLLI_STREAMED;
             offset = found->is_streamed ? (i - first) * sizeof(nbcolli_stream) : offset;
             found->place = (nbcolli_remote){offset, {{part.key[0], part.key[1]}}};

@@ -12,7 +12,7 @@
  * A small exposure needs no table. Its cell says what the part is, and whose, and has the bytes: once, where all
  * readers get the same; else, where each other rank gets as many of its own, in order of the ranks, also in the payload
  * of the cells behind it, as far as it takes. Those belong to its generation, and nothing but their payload is used.
- * Other parts that differ have entries, and lie in the payload if that holds them all.
+ * Other parts have entries.
  *
  * Where only the leaders of nodes show anything, the same to all others of their node (create.h), a part is less. A row
  * is two words, of the leader and of the rank itself; so that they are found as always, at the owner's place, rows
@@ -37,7 +37,6 @@
 typedef enum nbcolli_cell_kind {
     NBCOLLI_REFERRED, /* the parts are to be got by their keys in the table */
     NBCOLLI_INLINED,  /* they lie in the payload of this cell, and of those behind it: no table is needed */
-    NBCOLLI_TABLED,   /* they differ, and lie in the payload: the keys in the table are offsets there */
     NBCOLLI_ON_SHELF, /* as REFERRED, but they lie on the owner's shelf, which is read also when the owner has left */
     NBCOLLI_STREAMED  /* they go through rings on the owner's shelf (stream.h): the keys are those of its place there */
 } nbcolli_cell_kind;
@@ -45,7 +44,7 @@ typedef enum nbcolli_cell_kind {
 /* Alone on its lines: 128 bytes, for what different ranks write. */
 struct nbcolli_cell {
     _Alignas(NBCOLLI_APART) _Atomic uint64_t stamp; /* tag + 1 of its exposure */
-    _Atomic uint64_t ready;                         /* pieces that may be read; ON_SHELF: bytes of each part; grows */
+    _Atomic uint64_t ready;                         /* pieces that may be read; grows */
     uint64_t piece;                                 /* bytes of each but the last one */
     uint32_t mark; /* its exposure's operation: the stamp of that (history.h) */
     uint32_t first, parts; /* entries of the owner's table; INLINED: the part's number, and its bytes */
@@ -83,8 +82,8 @@ struct nbcolli_stream {
 typedef struct nbcolli_found {
     const unsigned char *payload; /* in the cell; null: they are to be got from `place` */
     nbcolli_remote place;
-    const _Atomic uint64_t *ready; /* on a shelf: bytes that lie there so far; else null */
-    int is_streamed;               /* `place` is that of its nbcolli_stream */
+    int is_shelved;  /* `place` is on the owner's shelf; */
+    int is_streamed; /* it is that of its nbcolli_stream there */
 } nbcolli_found;
 
 static inline size_t nbcolli_apart(size_t bytes)
@@ -256,13 +255,8 @@ static inline size_t nbcolli_part_bytes(const nbcoll_step_view *v, uint32_t i)
 }
 
 /* Where part `i` of an exposure lies in a copy of all its parts; *end is behind what lies there so far, and is 0 before
- * the first. */
-size_t nbcolli_copy_at(const nbcoll_step_view *v, uint32_t i, size_t unit, size_t *end);
-#define NBCOLLI_COPY_UNIT 64   /* on the shelf */
-#define NBCOLLI_INLINE_UNIT 16 /* in a cell: what a kernel may want */
-
-/* Does a cell hold all parts of an exposure? */
-int nbcolli_fits_cell(const nbcoll_step_view *v);
+ * the first. Each begins on a line of its own. */
+size_t nbcolli_copy_at(const nbcoll_step_view *v, uint32_t i, size_t *end);
 
 /* The entries of an exposure from `i` on that are one region: behind the last one. */
 uint32_t nbcolli_copy_group(const nbcoll_step_view *v, uint32_t i);
@@ -299,9 +293,6 @@ void nbcolli_cell_promise(const nbcolli_run *run, const nbcoll_step_view *v);
 
 /* [PUBLISH], or [GROW] when the cell is shown already. The readers are told. */
 void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece);
-
-/* More of what an ON_SHELF cell refers to may be read: `bytes` in all. The readers are told. */
-void nbcolli_cell_filled(const nbcolli_op *op, uint64_t bytes);
 
 /* [FAIL] The run failed. Its readers may still be looking through its cells: before they are written again, each must
  * have raised its word. */

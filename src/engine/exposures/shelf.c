@@ -113,22 +113,23 @@ static int nbcolli_is_worth_rings(const nbcolli_run *run, const nbcoll_step_view
 }
 
 /* Of different parts a copy is worth it only if their readers are not the only ones who copy: those would all wait for
- * their owner, who copies alone what each of them could get for itself. */
+ * their owner, who copies alone what each of them could get for itself; or if each part is a line, for which a get is
+ * dear. */
 static int nbcolli_is_worth_copying(const nbcolli_run *run, const nbcoll_step_view *v, size_t *bytes)
 {
     size_t one = v->parts[0].region.bytes, all = 0;
 
     *bytes = 0;
     for (uint32_t i = 0; i < v->part_count; i++) {
-        nbcolli_copy_at(v, i, NBCOLLI_COPY_UNIT, bytes);
+        nbcolli_copy_at(v, i, bytes);
         all += v->parts[i].region.bytes;
     }
     return *bytes && nbcolli_is_worth_both(run, *bytes < one + 64 ? one : all / v->part_count) &&
-           (*bytes < one + 64 || run->schedule->fetches);
+           (*bytes < one + 64 || *bytes <= v->part_count * 64 || run->schedule->fetches);
 }
 
 /* Do readers follow the copy while it is made? Not those of a rank that fetches, too: there all copy at first, and
- * would read what others are writing. Streams are followed always. */
+ * would read what others are writing. */
 static int nbcolli_is_followed(const nbcolli_run *run, const nbcoll_step_view *v, size_t bytes)
 {
     return bytes >= NBCOLLI_SHELF_FILLS && bytes < v->parts[0].region.bytes + 64 && !run->schedule->fetches;
@@ -146,7 +147,11 @@ void nbcolli_shelf_take(nbcolli_op *op)
         nbcolli_is_shared(link, nbcolli_resolve(run, v->parts[0].region)))
         return;
     size_t share = s->bytes / (run->schedule->cells ? run->schedule->cells : 1), half = s->bytes / 2;
-    if (bytes > share)
+    size_t heads = v->part_count * sizeof(nbcolli_stream);
+    if (bytes + heads <= share && nbcolli_is_followed(run, v, bytes)) {
+        window = v->parts[0].region.bytes;
+        bytes += heads;
+    } else if (bytes > share)
         bytes = nbcolli_is_worth_rings(run, v)
                     ? nbcolli_stream_bytes(run, v, share < half ? share : half, &window) : 0;
     size_t room = nbcolli_apart(bytes); /* what comes behind it may be a stream */
@@ -158,26 +163,9 @@ void nbcolli_shelf_take(nbcolli_op *op)
         (nbcolli_shelved){run->comm, NULL, run->tag, begin, begin + room};
     op->copy = s->base + begin;
     op->copied = 0;
-    op->filling = window || nbcolli_is_followed(run, v, bytes);
     if (window)
         nbcolli_streams_begin(op, window);
     nbcolli_cell_promise(run, v); /* from now on its readers are waited for, also if the run fails before it is shown */
-}
-
-/* Copies bytes of part `i` from `place` on to `at` of the copy. One that is followed shows them piece by piece. */
-static void nbcolli_shelf_put(nbcolli_op *op, uint32_t i, size_t at, size_t place, size_t bytes)
-{
-    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
-    size_t shown = nbcolli_shelf_piece(v->parts[i].region.bytes);
-    uint32_t end = nbcolli_copy_group(v, i);
-
-    for (size_t done = 0, piece; done < bytes; done += piece) {
-        piece = op->filling && bytes - done > shown ? shown : bytes - done;
-        nbcolli_copy_in(op, i, end, at + done, place + done, piece);
-        if (op->filling)
-            nbcolli_cell_filled(op, at + done + piece);
-    }
-    op->copied = at + bytes;
 }
 
 int nbcolli_shelf_fill(nbcolli_op *op)
@@ -187,14 +175,15 @@ int nbcolli_shelf_fill(nbcolli_op *op)
     size_t end = 0;
 
     for (uint32_t i = 0; i < v->part_count; i++) {
-        size_t at = nbcolli_copy_at(v, i, NBCOLLI_COPY_UNIT, &end), all = v->parts[i].region.bytes;
+        size_t at = nbcolli_copy_at(v, i, &end), all = v->parts[i].region.bytes;
         size_t place = op->copied > at ? op->copied - at : 0, left = all > place ? all - place : 0;
         if (!left)
             continue;
         if (!nbcolli_has_bytes(run))
             return 0;
         size_t bytes = nbcolli_spend_piece(run, left, 64);
-        nbcolli_shelf_put(op, i, at + place, place, bytes);
+        nbcolli_copy_in(op, i, nbcolli_copy_group(v, i), at + place, place, bytes);
+        op->copied = at + place + bytes;
         if (bytes < left)
             return 0;
     }

@@ -6,7 +6,7 @@
  * The owner does not wait for readers, and may have left before they look. So it copies only where all ranks of the
  * communicator have a shelf: these see others' in place. A rank that has to get a copy could not get it any more.
  *
- * A long copy that is alike for all readers is shown before it is made, and followed: its cell says how far it is.
+ * A long copy that is alike for all readers is shown before it is made, and followed (stream.h).
  *
  * What was put there last lies last, and what lies first goes first: when its readers have said that they are through,
  * by the words that also say when a cell may be used again (cells.h). Nobody waits for that: where there is no room the
@@ -27,8 +27,7 @@ void nbcolli_shelf_close(nbcolli_link *link);
 /* Room for all parts of an exposure whose slot is the run's; op->copy is where, or null: they are to be lent. */
 void nbcolli_shelf_take(nbcolli_op *op);
 
-/* Of an op that is not streamed: copies as much as the pass has left; if the copy is followed (op->filling) its cell is
- * shown by now. Returns whether all is there. */
+/* Of an op that is not streamed: copies as much as the pass has left. Returns whether all is there. */
 int nbcolli_shelf_fill(nbcolli_op *op);
 
 /* The communicator is freed, with its part of the cells, if it has one. */

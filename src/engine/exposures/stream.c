@@ -50,7 +50,7 @@ static size_t nbcolli_stream_room(const nbcolli_op *op, uint32_t i, uint32_t end
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     size_t room = op->window;
 
-    for (; i < end; i++) {
+    for (; i < end && op->window < v->parts[i].region.bytes; i++) {
         uint64_t through = atomic_load(&op->stream[i].through); /* seq_cst: the sleeper's second look */
         size_t held = through < ready ? ready - through : 0;
         if (op->window - (held < op->window ? held : op->window) >= room ||
@@ -149,6 +149,6 @@ nbcoll_status nbcolli_stream_find(nbcolli_op *op, const nbcolli_found *found, si
     op->found = bulk->view(peer->link->endpoint, peer->address, key, place, window);
     op->window = window;
     op->ready = &s->ready;
-    op->stream = s;
+    op->stream = window < run->schedule->step[op->step].write.bytes ? s : NULL;
     return op->found ? NBCOLL_OK : NBCOLL_ERR_MISMATCH;
 }

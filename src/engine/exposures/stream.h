@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Streams: how an exposure that is longer than the shelf goes through it. Each of its parts gets a ring there. The
+ * Streams: how an exposure that is longer than the shelf goes through it, and how a long copy that is alike for all
+ * readers is followed while it is made. Each of an exposure's parts gets a ring on the shelf. The
  * owner copies pieces into the ring, and its readers take them out. In front of the rings stands one nbcolli_stream for
  * each reader. There the owner says how many bytes of the part it has written, and the reader how many it needs no
  * more: the owner writes over no others. A word of either has one writer.
@@ -7,7 +8,8 @@
  * The owner waits for its readers, as it does where it lends. A ring with several readers waits for the last of them,
  * and the others with it. So a part that several get is streamed only by algorithms whose ranks come to such a part
  * without waiting for another one (NBCOLL_ALGORITHM_TOGETHER); other ranks might wait for each other in a circle. A
- * reader that has failed has raised its word (cells.h), and is waited for no longer. */
+ * reader that has failed has raised its word (cells.h), and is waited for no longer. A ring that holds all of its part
+ * waits for nobody: that is a copy which is followed. */
 #ifndef NBCOLLI_ENGINE_EXPOSURES_STREAM_H
 #define NBCOLLI_ENGINE_EXPOSURES_STREAM_H
 
@@ -27,8 +29,8 @@ nbcoll_status nbcolli_stream_fill(nbcolli_op *op, int *reader);
 /* Are all of the op's rings that are not through full? Then *reader is one that they wait for. */
 int nbcolli_stream_waits(const nbcolli_op *op, int *reader);
 
-/* Finds the ring that `found` leads to: op->found, window, ready and stream. PENDING: its owner has given this rank up.
- * ERR_MISMATCH: there is no such ring of elements of `unit` bytes. */
+/* Finds the ring that `found` leads to: op->found, window, ready and, if its owner waits, stream. PENDING: its owner has
+ * given this rank up. ERR_MISMATCH: there is no such ring of elements of `unit` bytes. */
 nbcoll_status nbcolli_stream_find(nbcolli_op *op, const nbcolli_found *found, size_t unit);
 
 /* [THROUGH] The reader needs what it has used no more. */

@@ -208,10 +208,9 @@ void nbcolli_drain_news(nbcoll_context *c)
 {
     for (;;) {
         nbcolli_losses_everywhere(c);
-        if (c->failing) {
-            nbcolli_run *run = c->failing;
-            c->failing = run->next_failing;
-            run->listed = 0;
+        if (c->failing.first) {
+            nbcolli_run *run = (nbcolli_run *)c->failing.first;
+            nbcolli_list_leave(&run->item);
             nbcolli_settle(run);
         } else if (c->free_slots) {
             nbcolli_slot *slot = c->free_slots;
@@ -237,10 +236,10 @@ void nbcolli_go_on(nbcoll_context *c)
 {
     ptrdiff_t left = c->bytes_left > NBCOLLI_TURN_BYTES ? c->bytes_left : NBCOLLI_TURN_BYTES;
 
-    while (c->delayed && left > 0) {
-        ptrdiff_t turn = left < NBCOLLI_TURN_BYTES ? left : NBCOLLI_TURN_BYTES;
+    while (c->delayed.first && left > 0) {
+        ptrdiff_t turn = left < NBCOLLI_TURN_BYTES || c->delayed.count == 1 ? left : NBCOLLI_TURN_BYTES;
         c->bytes_left = turn;
-        nbcolli_run_go_on(c->delayed);
+        nbcolli_run_go_on((nbcolli_run *)c->delayed.first);
         left -= turn - c->bytes_left;
     }
     c->bytes_left = left;
@@ -254,7 +253,7 @@ int nbcolli_pass(nbcoll_context *c)
         moved |= nbcolli_look_again(c, NBCOLLI_LOOKS);
     nbcolli_count_pass(c);
     nbcolli_drain(c);
-    if (c->delayed) {
+    if (c->delayed.first) {
         nbcolli_go_on(c);
         nbcolli_drain(c);
         moved = 1;

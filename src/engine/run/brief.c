@@ -386,7 +386,7 @@ int nbcolli_brief_look(nbcolli_op *op)
 {
     op->run->due |= op->move->bit;
     nbcolli_brief_advance(op->run);
-    return !op->in;
+    return !op->item.in;
 }
 
 /* Inline where they are compiled with their callers: as nbcolli_take_own. */

@@ -11,7 +11,7 @@ void nbcolli_is_short(nbcolli_op *op)
     nbcoll_context *c = op->run->comm->context;
 
     op->phase = NBCOLLI_SHORT;
-    nbcolli_ops_add(&c->short_sends, op);
+    nbcolli_list_add(&c->short_sends, &op->item);
     c->news = 1;
 }
 
@@ -20,7 +20,7 @@ void nbcolli_stall(nbcolli_op *op)
     nbcolli_pair *pair = nbcolli_op_pair(op);
 
     op->phase = NBCOLLI_STALLING;
-    nbcolli_ops_add(&pair->stalling, op);
+    nbcolli_list_add(&pair->stalling, &op->item);
     if (++pair->stalls == 0)
         pair->stalls = 1;
     nbcolli_op_send(op, NBCOLLI_STALLED, nbcolli_op_bytes(op), NULL, 0);

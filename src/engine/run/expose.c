@@ -89,12 +89,11 @@ static void nbcolli_expose_begin(nbcolli_op *op)
     op->suspect = 0; /* that was of an earlier tag */
     op->copy = NULL;
     op->stream = NULL;
-    op->filling = 0;
-    if (!nbcolli_fits_cell(v) && !nbcolli_inline_cells(run, v, &readers))
+    if (!nbcolli_inline_cells(run, v, &readers))
         nbcolli_shelf_take(op);
 }
 
-/* Shows the cell of a SHELVING op whose copy, if any, is there, or is followed. Returns whether that went well. */
+/* Shows the cell of a SHELVING op whose copy, if any, is there, or is streamed. Returns whether that went well. */
 static int nbcolli_expose_show(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
@@ -137,11 +136,11 @@ void nbcolli_expose_next(nbcolli_op *op)
     if (op->phase == NBCOLLI_REUSING)
         return;
     if (op->phase == NBCOLLI_SHELVING) {
-        if (op->filling && !op->moved && !nbcolli_expose_show(op))
+        if (op->stream && !op->moved && !nbcolli_expose_show(op))
             return;
         if (op->copy && !nbcolli_expose_fill(op))
             return;
-        if (!op->filling && !nbcolli_expose_show(op))
+        if (!op->stream && !nbcolli_expose_show(op))
             return;
         op->phase = NBCOLLI_EXPOSED;
         if (!op->keys && run->schedule->step[op->step].grows == NBCOLL_START) {
@@ -250,11 +249,11 @@ void nbcolli_fetch_go_on(nbcolli_op *op)
         nbcolli_op_delay(op);
 }
 
-static void nbcolli_fetch_found(nbcolli_op *op, const void *found, const _Atomic uint64_t *ready)
+static void nbcolli_fetch_found(nbcolli_op *op, const void *found)
 {
     op->phase = NBCOLLI_USING;
     op->found = found;
-    op->ready = ready;
+    op->ready = NULL;
     op->stream = NULL;
     op->window = 0;
     op->moved = 0;
@@ -281,7 +280,7 @@ static void nbcolli_fetch_streamed(nbcolli_op *op, const nbcolli_found *found)
 void nbcolli_fetch_got(nbcolli_op *op)
 {
     if (nbcolli_op_reduces(op))
-        nbcolli_fetch_found(op, nbcolli_bounce(op), NULL);
+        nbcolli_fetch_found(op, nbcolli_bounce(op));
     else
         nbcolli_fetch_end(op);
 }
@@ -312,19 +311,14 @@ void nbcolli_fetch_next(nbcolli_op *op)
         return;
     }
     const void *there = found.payload;
-    if (!there && (v->kind == NBCOLL_FETCH_REDUCE || found.ready) && bulk->view)
+    if (!there && (v->kind == NBCOLL_FETCH_REDUCE || found.is_shelved) && bulk->view)
         there = bulk->view(peer->link->endpoint, peer->address, &found.place.key, found.place.offset, v->write.bytes);
     if (v->write.bytes == 0) {
         nbcolli_fetch_end(op);
         return;
     }
     if (there) {
-        nbcolli_fetch_found(op, there, found.ready);
-        return;
-    }
-    if (found.ready && atomic_load(found.ready) < v->write.bytes) { /* not seen in place, it is got as a whole; or its
-                                                                       owner has given this rank up, and will say so */
-        nbcolli_watch(op);
+        nbcolli_fetch_found(op, there);
         return;
     }
     op->phase = NBCOLLI_FETCHING;

@@ -28,10 +28,7 @@ void nbcolli_run_finish(nbcolli_run *run)
         nbcolli_mark_end(comm, slot, run->tag);
     else if (comm->area)
         nbcolli_cells_failed(run);
-    if (run->delayed_at)
-        nbcolli_run_undelay(run);
-    if (run->unserved_at)
-        nbcolli_lanes_leave(run);
+    nbcolli_list_leave(&run->item);
     if (run->schedule->is_cut)
         r->executor->does->give_back(r->executor, run);
     slot->active = NULL;

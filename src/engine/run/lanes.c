@@ -38,21 +38,8 @@ static void nbcolli_lanes_wait(nbcolli_run *run)
 {
     nbcoll_context *c = run->comm->context;
 
-    if (run->unserved_at)
-        return;
-    run->unserved = c->unserved;
-    run->unserved_at = &c->unserved;
-    if (run->unserved)
-        run->unserved->unserved_at = &run->unserved;
-    c->unserved = run;
-}
-
-void nbcolli_lanes_leave(nbcolli_run *run)
-{
-    *run->unserved_at = run->unserved;
-    if (run->unserved)
-        run->unserved->unserved_at = run->unserved_at;
-    run->unserved_at = NULL;
+    if (!run->item.in) /* else it is delayed, and looked at by and by */
+        nbcolli_list_add(&c->unserved, &run->item);
 }
 
 static int nbcolli_lanes_is_ready(const nbcolli_ready *lane)

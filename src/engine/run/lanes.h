@@ -27,7 +27,4 @@ void nbcolli_lanes_step_end(nbcolli_run *run, const nbcoll_step_view *v);
  * serves them, and for nbcolli_serve. */
 nbcolli_ready *nbcolli_lanes_next(nbcolli_run *run);
 
-/* The run has nothing that waits so any more. */
-void nbcolli_lanes_leave(nbcolli_run *run);
-
 #endif

@@ -35,7 +35,7 @@ static void nbcolli_send_go(nbcolli_op *op)
     }
 }
 
-/* Takes the op's finished post one phase on. Returns whether something was sent. */
+/* Takes the op, whose post is free, one phase on. Returns whether something was sent. */
 static int nbcolli_op_turn(nbcolli_op *op)
 {
     size_t bytes = nbcolli_op_bytes(op);
@@ -76,8 +76,19 @@ static int nbcolli_op_turn(nbcolli_op *op)
         nbcolli_op_send(op, NBCOLLI_DATA, at, nbcolli_op_memory(op) + at, fragment);
         return 1;
     }
+    case NBCOLLI_REUSING:
+    case NBCOLLI_SHELVING:
+    case NBCOLLI_EXPOSED:
+        nbcolli_expose_next(op);
+        return 0;
+    case NBCOLLI_LOOKING:
+        nbcolli_fetch_next(op);
+        return 0;
     case NBCOLLI_FETCHING:
         nbcolli_fetch_got(op);
+        return 0;
+    case NBCOLLI_USING:
+        nbcolli_fetch_go_on(op);
         return 0;
     case NBCOLLI_GETTING:
         op->phase = NBCOLLI_SENT_FIN;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The phases of a message: from a SEND or RECV that is ready to the end of its step. Nothing here advances the run:
- * that is for who calls. */
+ * The phases of ops: from a SEND or RECV that is ready to the end of its step; those of exposures and fetches are in
+ * expose.h. Nothing here advances the run: that is for who calls. */
 #ifndef NBCOLLI_ENGINE_RUN_PHASE_H
 #define NBCOLLI_ENGINE_RUN_PHASE_H
 
 #include "../state/context.h"
 
-/* To be called when the op's post came free, or an answer came. The caller advances the run afterwards. */
+/* Takes an op as far as it can go now: its post came free, an answer came, shared memory may have changed, or the pass
+ * has bytes again. The caller advances the run afterwards. */
 void nbcolli_op_next(nbcolli_op *op);
 
 /* A SEND or RECV is ready. */

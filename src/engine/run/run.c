@@ -177,30 +177,20 @@ void nbcolli_advance(nbcolli_run *run)
 
 void nbcolli_serve(nbcoll_context *c, uint32_t lanes)
 {
-    nbcolli_run *list = c->unserved;
-
     c->serves = lanes;
-    c->unserved = NULL;
-    if (list)
-        list->unserved_at = &list;
-    while (list) {
-        nbcolli_run *run = list;
-        nbcolli_lanes_leave(run);
+    for (size_t n = c->unserved.count; n && c->unserved.first; n--) {
+        nbcolli_run *run = (nbcolli_run *)c->unserved.first;
+        nbcolli_list_leave(&run->item);
         nbcolli_advance(run);
     }
 }
 
 static void nbcolli_unfinished_go_on(nbcolli_run *run)
 {
-    nbcolli_op *op = run->unfinished.first;
+    nbcolli_op *op = (nbcolli_op *)run->unfinished.first;
 
-    nbcolli_ops_leave(op);
-    if (op->phase == NBCOLLI_USING)
-        nbcolli_fetch_go_on(op);
-    else if (op->phase == NBCOLLI_SHELVING)
-        nbcolli_expose_next(op);
-    else
-        nbcolli_op_next(op);
+    nbcolli_list_leave(&op->item);
+    nbcolli_op_next(op);
 }
 
 static int nbcolli_may_go_on(const nbcolli_run *run)
@@ -210,8 +200,10 @@ static int nbcolli_may_go_on(const nbcolli_run *run)
 
 void nbcolli_run_go_on(nbcolli_run *run)
 {
-    nbcolli_run_undelay(run);
-    while (nbcolli_may_go_on(run) && !nbcolli_is_own(run->unfinished.first)) /* before this rank's own steps */
+    nbcolli_list_leave(&run->item);
+    if (run->status != NBCOLL_OK)
+        nbcolli_to_settle(run);
+    while (nbcolli_may_go_on(run) && !nbcolli_is_own((nbcolli_op *)run->unfinished.first)) /* before this rank's own steps */
         nbcolli_unfinished_go_on(run);
     if (run->unfinished.first)
         nbcolli_advance(run);
@@ -227,8 +219,8 @@ void nbcolli_run_go_on(nbcolli_run *run)
 void nbcolli_short_sends_go(nbcoll_context *c)
 {
     for (size_t n = c->short_sends.count; n && c->short_sends.first; n--) { /* not what comes meanwhile */
-        nbcolli_op *op = c->short_sends.first;
-        nbcolli_ops_leave(op);
+        nbcolli_op *op = (nbcolli_op *)c->short_sends.first;
+        nbcolli_list_leave(&op->item);
         if (op->run->status != NBCOLL_OK) /* it settles as it is */
             continue;
         nbcolli_send_start(op);
@@ -249,7 +241,7 @@ void nbcolli_op_take_back(nbcolli_op *op)
 
 void nbcolli_stall_end(nbcolli_op *op)
 {
-    nbcolli_ops_leave(op);
+    nbcolli_list_leave(&op->item);
     nbcolli_op_pair(op)->credits--;
     op->may_go = 1;
     if (op->post.where == NBCOLLI_BACKLOG)
@@ -262,11 +254,11 @@ void nbcolli_credits_in(nbcolli_pair *pair, uint32_t credits)
 {
     pair->credits += (int32_t)credits;
     while (pair->stalling.first && pair->credits > 0) {
-        nbcolli_op *op = pair->stalling.first;
+        nbcolli_op *op = (nbcolli_op *)pair->stalling.first;
         if (op->run->status == NBCOLL_OK)
             nbcolli_stall_end(op);
         else
-            nbcolli_ops_leave(op);
+            nbcolli_list_leave(&op->item);
     }
 }
 
@@ -277,9 +269,9 @@ int nbcolli_look_again(nbcoll_context *c, size_t looks)
     if (looks > c->watched.count)
         looks = c->watched.count;
     for (; c->watched.first && looks > 0; looks--) {
-        nbcolli_op *op = c->watched.first;
+        nbcolli_op *op = (nbcolli_op *)c->watched.first;
         nbcolli_run *run = op->run;
-        nbcolli_ops_leave(op);
+        nbcolli_list_leave(&op->item);
         if (run->status != NBCOLL_OK && nbcolli_exposure_is_held(op, &reader))
             nbcolli_watch(op);
         else if (run->status != NBCOLL_OK)
@@ -287,13 +279,9 @@ int nbcolli_look_again(nbcoll_context *c, size_t looks)
         else if (op->phase == NBCOLLI_LOOKING && run->is_brief) {
             moved += nbcolli_brief_look(op);
             continue;
-        } else if (op->phase == NBCOLLI_LOOKING)
-            nbcolli_fetch_next(op);
-        else if (op->phase == NBCOLLI_USING)
-            nbcolli_fetch_go_on(op);
-        else
-            nbcolli_expose_next(op);
-        if (op->in)
+        } else
+            nbcolli_op_next(op);
+        if (op->item.in)
             continue;
         moved++;
         nbcolli_advance(run);

@@ -47,7 +47,7 @@ static void nbcolli_op_stop(nbcolli_op *op)
     nbcolli_op_refuse_unexpected(op);
     if (op->phase == NBCOLLI_STALLING && op->may_go)
         nbcolli_credits_in(nbcolli_op_pair(op), 1);
-    nbcolli_ops_leave(op);
+    nbcolli_list_leave(&op->item);
     if (op->phase == NBCOLLI_EXPOSED)
         nbcolli_exposure_recall(op);
     if (op->post.where == NBCOLLI_BACKLOG && op->phase != NBCOLLI_SENT_FIN && op->phase != NBCOLLI_SENT_PUT)
@@ -124,7 +124,7 @@ static int nbcolli_op_held(nbcolli_op *op)
             nbcolli_watch(op);
         return 1;
     }
-    nbcolli_ops_leave(op); /* its turn may not have come since its readers are through */
+    nbcolli_list_leave(&op->item); /* its turn may not have come since its readers are through */
     nbcolli_op_settled(op);
     return 0;
 }

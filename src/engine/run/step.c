@@ -10,33 +10,19 @@ void nbcolli_run_delay(nbcolli_run *run)
 {
     nbcoll_context *c = run->comm->context;
 
-    if (run->delayed_at)
+    if (run->item.in == &c->delayed || run->item.in == &c->failing)
         return;
-    run->delayed = NULL;
-    run->delayed_at = c->delayed_end;
-    *c->delayed_end = run;
-    c->delayed_end = &run->delayed;
-}
-
-void nbcolli_run_undelay(nbcolli_run *run)
-{
-    nbcoll_context *c = run->comm->context;
-
-    *run->delayed_at = run->delayed;
-    if (run->delayed)
-        run->delayed->delayed_at = run->delayed_at;
-    else
-        c->delayed_end = run->delayed_at;
-    run->delayed_at = NULL;
+    nbcolli_list_leave(&run->item);
+    nbcolli_list_add(&c->delayed, &run->item);
 }
 
 void nbcolli_op_delay(nbcolli_op *op)
 {
-    nbcolli_op **at = &op->run->unfinished.first;
+    nbcolli_list_item **at = &op->run->unfinished.first;
 
-    while (nbcolli_is_own(op) && *at && !nbcolli_is_own(*at)) /* what others wait for goes first */
-        at = &(*at)->in_next;
-    nbcolli_ops_put(&op->run->unfinished, at, op);
+    while (nbcolli_is_own(op) && *at && !nbcolli_is_own((nbcolli_op *)*at)) /* what others wait for goes first */
+        at = &(*at)->next;
+    nbcolli_list_put(&op->run->unfinished, at, &op->item);
     nbcolli_run_delay(op->run);
 }
 

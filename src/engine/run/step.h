@@ -9,39 +9,11 @@
 #include "observe.h"
 #include "../state/budget.h"
 
-/* Puts the op, which is in no list, into one, where `at` points to the next one. */
-static inline void nbcolli_ops_put(nbcolli_ops *list, nbcolli_op **at, nbcolli_op *op)
-{
-    op->in = list;
-    op->in_at = at;
-    op->in_next = *at;
-    *(op->in_next ? &op->in_next->in_at : &list->end) = &op->in_next;
-    *at = op;
-    list->count++;
-}
-
-/* Behind all others. */
-static inline void nbcolli_ops_add(nbcolli_ops *list, nbcolli_op *op)
-{
-    nbcolli_ops_put(list, list->first ? list->end : &list->first, op);
-}
-
-/* Takes it out of its list, if it is in one. */
-static inline void nbcolli_ops_leave(nbcolli_op *op)
-{
-    if (!op->in)
-        return;
-    *op->in_at = op->in_next;
-    *(op->in_next ? &op->in_next->in_at : &op->in->end) = op->in_at;
-    op->in->count--;
-    op->in = NULL;
-}
-
 /* The op waits for a change of shared memory: passes look again. It was just looked at. */
 static inline void nbcolli_watch(nbcolli_op *op)
 {
-    if (!op->in)
-        nbcolli_ops_add(&op->run->comm->context->watched, op);
+    if (!op->item.in)
+        nbcolli_list_add(&op->run->comm->context->watched, &op->item);
 }
 
 /* Is this a tick, which leaves to a call of the program's what calls the host's functions or tells its watcher? Then it
@@ -63,9 +35,6 @@ static inline int nbcolli_is_own(const nbcolli_op *op)
 
 /* A later pass goes on with the run. */
 void nbcolli_run_delay(nbcolli_run *run);
-
-/* It has its turn, or is over. */
-void nbcolli_run_undelay(nbcolli_run *run);
 
 /* The same for an op in the middle of something. */
 void nbcolli_op_delay(nbcolli_op *op);

@@ -9,7 +9,7 @@
 
 /* Revoked operations in a row that have not been started here yet. */
 typedef struct nbcolli_pending_revoke {
-    struct nbcolli_pending_revoke *next, *before;
+    struct nbcolli_pending_revoke *next;
     uint64_t first, last; /* tags */
     nbcoll_status status;
     int cause;
@@ -46,7 +46,7 @@ struct nbcolli_pair {
 
     /* Whoever sends to it takes, in a call or in progress; what comes from it gives, in progress. */
     int32_t credits; /* messages that we may still send unasked; below 0: those that were asked for beyond that */
-    nbcolli_ops stalling; /* sends that wait for a credit */
+    nbcolli_list stalling; /* sends that wait for a credit */
     uint32_t stalls;     /* the number of the last one to it */
     uint32_t told;       /* up to which it has been told that none waits any more */
     nbcolli_channels *channels; /* both ways; null: none yet */
@@ -263,7 +263,7 @@ struct nbcoll_comm {
     _Atomic uint64_t ended; /* operations that are over; read by starts, to which an older number is as good */
 
     /* Progress adds, takes those of what is handed over, and at the end of the communicator all. */
-    nbcolli_pending_revoke *pending_revokes, *last_pending; /* rising tags */
+    nbcolli_pending_revoke *pending_revokes; /* the newest range first; of a tag in several the oldest says why */
     uint32_t pending_count;
 
     /* Progress. Calls that cancel, and deadlines, note a failure, too. */

@@ -74,21 +74,21 @@ struct nbcoll_context {
 
     /* Calls and progress add, the drain takes; from `ended`, the way out of a call. */
     nbcolli_slot *free_slots;    /* that others wait for */
-    nbcolli_run *failing;        /* to settle */
+    nbcolli_list failing;        /* runs to settle */
     nbcolli_request *ended;      /* whose callbacks are to run, or that release themselves */
     nbcolli_request *made;       /* ended communicator creations */
-    nbcolli_ops short_sends;     /* without a credit: they stall unless one has come meanwhile; or missing an answer */
+    nbcolli_list short_sends;    /* without a credit: they stall unless one has come meanwhile; or missing an answer */
     int news; /* what a drain has to look at: NBCOLLI_NEWS, something in those above, or a link has losses, shrinks, or
                  something unsaid; NBCOLLI_NEWS_OF_EXECUTORS, whose ends come without news */
 
     /* Progress. */
-    nbcolli_ops watched; /* that wait for shared memory: the first was looked at longest ago */
+    nbcolli_list watched; /* ops that wait for shared memory: the first was looked at longest ago */
     nbcolli_executor *executors; /* at which passes look. Calls that open and close them */
     size_t executing;            /* operations, or their middles, with which those go on in drains */
     int executed;                /* one that has ended outside of a pass is to be looked at before a sleep */
     int is_unheard;              /* when it was armed last one of the executors was */
-    nbcolli_run *delayed, **delayed_end; /* runs with work for which a pass had no bytes left, in order of turns */
-    nbcolli_run *unserved;               /* runs with steps that are another thread's to end */
+    nbcolli_list delayed;  /* runs with work for which a pass had no bytes left, in order of turns */
+    nbcolli_list unserved; /* runs with nothing but steps that are another thread's to end */
     uint32_t serves;       /* lanes, as bits: what who is inside serves (run/lanes.h) */
     ptrdiff_t bytes_left; /* that this pass may still copy, combine or send; below zero by a small step's at most */
     size_t armed_at_ends;        /* requests that had ended when the program armed last; that call */
@@ -139,12 +139,12 @@ static inline void nbcolli_list_end(nbcoll_context *c, nbcolli_request *r)
 static inline void nbcolli_to_settle(nbcolli_run *run)
 {
     nbcoll_context *c = run->comm->context;
-    if (!run->listed) {
-        run->listed = 1;
-        run->next_failing = c->failing;
-        c->failing = run;
-        c->news = 1;
-    }
+
+    if (run->item.in == &c->failing)
+        return;
+    nbcolli_list_leave(&run->item);
+    nbcolli_list_add(&c->failing, &run->item);
+    c->news = 1;
 }
 
 /* What all failed runs of the communicator wait for may have come. */

@@ -4,6 +4,7 @@
 #define NBCOLLI_ENGINE_STATE_OPERATION_H
 
 #include "executor.h"
+#include "list.h"
 #include "message.h"
 #include "../../reduce/reduce.h"
 #include "../../schedule/schedule.h"
@@ -34,13 +35,11 @@ typedef enum nbcolli_phase {
 typedef struct nbcolli_stream nbcolli_stream; /* exposures/stream.h */
 typedef struct nbcolli_move nbcolli_move;
 
-/* Ops in the order in which they came. */
-typedef struct nbcolli_ops {
-    nbcolli_op *first, **end; /* end: while there is one */
-    size_t count;
-} nbcolli_ops;
-
 struct nbcolli_op {
+    nbcolli_list_item item; /* in its context's list of those that wait for shared memory, or of those that are short of
+                               a credit; its run's of those in the middle of something; its pair's of those that stall.
+                               First: the list's item is the op */
+
     /* Made with the run; the post's rest: whoever sends it, then, by `where`, the transport, till it returns it. */
     nbcolli_post post;
     nbcolli_run *run;
@@ -66,11 +65,8 @@ struct nbcolli_op {
     size_t window;           /* fetch, while USING: `found` is a ring of so many bytes; 0: it is all of them. Exposure
                                 that is streamed: the bytes of each of its rings */
     nbcolli_stream *stream;  /* fetch, while USING: where it says how far it is; null: nobody waits for that. Exposure:
-                                the first of its readers'; null: it is not streamed */
-    nbcolli_ops *in;         /* the list that it is in: its context's of those that wait for shared memory, or of those
-                                that are short of a credit; its run's of those in the middle of something; its pair's of
-                                those that stall. Null: none. Then its place there: */
-    nbcolli_op *in_next, **in_at;
+                                the first of its readers'; null: it is not streamed. One that is has its cell shown
+                                before it is copied */
     uint32_t cell;       /* exposure: its own; fetch: where it looks */
     uint32_t keys;       /* exposure: so many entries of the table may have keys of its own memory */
     uint32_t vain;       /* fetch of a brief run: looks that found nothing */
@@ -79,7 +75,6 @@ struct nbcolli_op {
     uint8_t put;               /* send: a CTS has lent `theirs`, and is not answered; receive: its own has been */
     uint8_t lent;              /* the peer has got `mine` */
     uint8_t registered;        /* `mine` is to be deregistered */
-    uint8_t filling;           /* exposure: its cell is shown while it is copied to the shelf */
     uint32_t turn;             /* exposure that is streamed: the entry whose ring comes next */
     uint8_t may_go;            /* send: stalls no more, but for its post */
     uint8_t status;            /* send: of its EAGER or RTS, see the header */
@@ -125,6 +120,8 @@ struct nbcolli_move {
 };
 
 struct nbcolli_run {
+    nbcolli_list_item item;    /* progress: in its context's list of those with work for which a pass had no bytes left,
+                                  of those with steps for another thread only, or of those to settle. First: as of ops */
     nbcolli_run *next;         /* in a pool: whoever takes it from there, or gives it back */
     nbcolli_request *keeper;   /* holds it also while it does not run; null: the pool does, or whoever runs it. Who ends
                                   it, and who releases the request */
@@ -158,9 +155,7 @@ struct nbcolli_run {
      * progress's. */
     uint32_t remaining;  /* steps not ended; START and END not counted */
     nbcolli_ready lane[NBCOLLI_LANES];
-    nbcolli_ops unfinished;             /* in the middle of what needs more bytes than a pass had left */
-    nbcolli_run *delayed, **delayed_at; /* in the context's list of those with steps or ops for further passes */
-    nbcolli_run *unserved, **unserved_at; /* in the context's list of those with steps for another thread */
+    nbcolli_list unfinished; /* ops in the middle of what needs more bytes than a pass had left */
     uint32_t cells, parts; /* of those that this rank may write: used */
     uint8_t state; /* nbcolli_run_state */
 
@@ -175,8 +170,6 @@ struct nbcolli_run {
     /* Likewise, but whoever ends it sets them first: progress, or a call that cancels. */
     nbcoll_status status;
     int cause;
-    uint8_t listed; /* it is in the context's list of failing runs */
-    nbcolli_run *next_failing; /* in that list */
 
     /* Likewise: progress, in its rounds of asking (ask.h). */
     uint32_t stuck; /* it had not moved in the last round */
