@@ -7,6 +7,7 @@
 
 #include "call.h"
 #include "tables.h"
+#include "../algorithms/algorithms.h"
 #include "../select/cost.h"
 #include "../engine/comm/requests.h"
 #include "../engine/progress/lock.h"
@@ -38,7 +39,6 @@
  *   n, m   bytes that all ranks know alike, of a vector or of the blocks of all ranks; n / P: of one block
  *   L, D   log2 P, rounded up, and down
  *   x      1 if P is no power of two, and the ranks beyond it fold; else 0 */
-#define NBCOLLI_BUILDS(NAME, function, name, flags, cost) nbcoll_build nbcolli_##function;
 #define NBCOLLI_ENTRY(NAME, function, name, flags, cost)                                                               \
     {sizeof(nbcoll_algorithm), #name, NBCOLL_OPERATION_##NAME, nbcolli_##function, flags, NULL},
 #define NBCOLLI_COST(NAME, function, name, flags, cost)                                                                \
@@ -51,7 +51,6 @@
     }
 #define NBCOLLI_COST_ENTRY(NAME, function, name, flags, cost) nbcolli_cost_##NAME##_##name,
 #define NBCOLLI_TABLE(name, NAME)                                                                                      \
-    NBCOLLI_##NAME##_ALGORITHMS(NBCOLLI_BUILDS)                                                                        \
     NBCOLLI_##NAME##_ALGORITHMS(NBCOLLI_COST)                                                                          \
     static const nbcoll_algorithm nbcolli_table_##name[] = {NBCOLLI_##NAME##_ALGORITHMS(NBCOLLI_ENTRY)};               \
     static nbcolli_cost_formula *const nbcolli_costs_##name[] = {NBCOLLI_##NAME##_ALGORITHMS(NBCOLLI_COST_ENTRY)};
