@@ -67,7 +67,7 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
     c->host = config.host;
     c->observer = config.observer;
     c->watcher = config.watcher;
-    c->reducers = config.reducers ? config.reducers : nbcolli_reducers;
+    c->reducers = config.reducers;
     c->flags = config.flags;
     c->credits = config.credits;
     c->poller = -1;

@@ -46,7 +46,7 @@ struct nbcoll_context {
     nbcoll_host host;
     const volatile uint32_t *alive; /* a page of its own that fork wipes */
     const nbcoll_observer *observer, *watcher;
-    const nbcoll_reducers *reducers;
+    const nbcoll_reducers *reducers; /* the host's, or those of the first schedule that combines; null: of none yet */
     uint32_t flags, credits;
     nbcoll_status (*restart)(nbcoll_start_block *at); /* of its requests that keep runs */
 
