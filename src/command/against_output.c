@@ -14,7 +14,7 @@
 void against_print_head(bench_format format)
 {
     if (format == BENCH_TABLE)
-        puts(" memory  form              us     peer ratio 95%             copies");
+        puts(" memory  form              us     peer ratio  95% between     copies");
     if (format == BENCH_CSV)
         puts("operation,ranks,bytes,buffers,memory,form,us,p99,peer,peer_form,peer_us,ratio,low,high,copies,"
              "line_before,line_after,retaken,preempted,calls,lines,waiting");
@@ -23,15 +23,11 @@ void against_print_head(bench_format format)
 /* Below what a row is about, where that is not as in the row before. */
 static void print_table_row(const json_t *row, const json_t *before)
 {
-    char interval[32], copies[16] = "";
     if (!before || !row_same(before, row, "operation ranks bytes buffers peer peer_form line_us"))
         row_print(row, "%s{operation}, %d{ranks} ranks, %d{bytes} bytes, buffers %s{buffers}; a line %.3f{line_us.0}, "
                        "%.3f{line_us.1} us;\n  beside %s{peer}, %s{peer_form}\n");
-    snprintf(interval, sizeof interval, "[%.2f, %.2f]", row_real(row, "low"), row_real(row, "high"));
-    if (json_object_get(row, "copies"))
-        snprintf(copies, sizeof copies, "%.*f", row_real(row, "copies") < 1000 ? 2 : 0, row_real(row, "copies"));
-    row_print(row, " %-7s{memory} %-11s{form} %8.2f{us} %8.2f{peer_us} %5.2f{ratio}");
-    printf(" %-14s %7s\n", interval, copies);
+    row_print(row, " %-7s{memory} %-11s{form} %8.2f{us} %8.2f{peer_us} %5.2f{ratio} %5.2f{low} %5.2f{high}");
+    row_print(row, json_object_get(row, "copies") ? " %10t{copies}\n" : "\n");
     if (json_object_get(row, "parts"))
         row_print(row,
                   "                       = %.2f{parts.calls} calls + %.2f{parts.copies} copies + %.2f{parts.lines} "
@@ -108,15 +104,14 @@ static void print_summary(const json_t *rows)
     }
 }
 
-void against_print_end(bench_format format, const json_t *rows, const json_t *wrong)
+void against_print_end(bench_format format, const json_t *rows, json_t *wrong)
 {
-    const json_t *one;
-    size_t i;
+    const char *what;
+    json_t *one;
     if (format == BENCH_TABLE && json_array_size(rows))
         print_summary(rows);
-    json_array_foreach(wrong, i, one)
-        fprintf(format == BENCH_TABLE ? stdout : stderr, "wrong, not timed: %s, %s %s of %lld ranks\n",
-                row_text(one, "library"), row_text(one, "form"), row_text(one, "operation"), row_number(one, "ranks"));
+    json_object_foreach(wrong, what, one)
+        fprintf(format == BENCH_TABLE ? stdout : stderr, "wrong, not timed: %s\n", what);
 }
 
 /* ---- a picture ------------------------------------------------------------------------------------------------- */

@@ -38,23 +38,19 @@ int command_is(nbcoll_operation operation, unsigned what)
 
 int command_take_type(const command *self, void *user, const char *name)
 {
-    command_cases *cases = user;
+    nbcoll_reduction *reduction = &((command_cases *)user)->reduction;
     for (int type = 0; type < NBCOLL_TYPE_COUNT; type++)
-        if (strcasecmp(name, nbcoll_type_name((nbcoll_type)type)) == 0) {
-            cases->reduction.type = (nbcoll_type)type;
+        if (strcasecmp(name, nbcoll_type_name(reduction->type = (nbcoll_type)type)) == 0)
             return 0;
-        }
     return command_refuse(self, "unknown type '%s'; nbcoll info lists them", name);
 }
 
 int command_take_op(const command *self, void *user, const char *name)
 {
-    command_cases *cases = user;
+    nbcoll_reduction *reduction = &((command_cases *)user)->reduction;
     for (int op = 0; op < NBCOLL_OP_COUNT; op++)
-        if (strcasecmp(name, nbcoll_op_name((nbcoll_op)op)) == 0) {
-            cases->reduction.op = (nbcoll_op)op;
+        if (strcasecmp(name, nbcoll_op_name(reduction->op = (nbcoll_op)op)) == 0)
             return 0;
-        }
     return command_refuse(self, "unknown reduction '%s'; nbcoll info lists them", name);
 }
 
@@ -82,6 +78,26 @@ int command_take_words(const command *self, command_cases *cases, int words, cha
     if (words < 2)
         return 0;
     return command_find_algorithm(self, (nbcoll_operation)cases->operation, word[1], &cases->algorithm);
+}
+
+int command_take_operations(const command *self, int words, char *word[], unsigned otherwise, nbcoll_operation list[],
+                            int *n)
+{
+    *n = 0;
+    for (int o = 0; o < NBCOLL_OPERATION_COUNT && !words; o++)
+        if (command_is((nbcoll_operation)o, otherwise))
+            list[(*n)++] = (nbcoll_operation)o;
+    for (int i = 0; i < words; i++) {
+        command_cases one = {.operation = -1};
+        int status = command_take_words(self, &one, 1, &word[i]);
+        for (int k = 0; k < i && !status; k++)
+            if (list[k] == (nbcoll_operation)one.operation)
+                status = command_refuse(self, "'%s' stands there twice", word[i]);
+        if (status)
+            return status;
+        list[(*n)++] = (nbcoll_operation)one.operation;
+    }
+    return 0;
 }
 
 /* ---- numbers --------------------------------------------------------------------------------------------------- */

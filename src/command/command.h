@@ -165,6 +165,11 @@ int command_take_numbering(const command *self, void *cases, const char *value);
 /* Takes the words OPERATION [ALGORITHM]. 0, or COMMAND_USAGE after naming what is wrong. */
 int command_take_words(const command *self, command_cases *cases, int words, char *word[]);
 
+/* Takes operations, each once: words, or where there are none, all that are `otherwise` (command_is). list[*n] has room
+ * for all. 0, or COMMAND_USAGE after naming what is wrong. */
+int command_take_operations(const command *self, int words, char *word[], unsigned otherwise, nbcoll_operation list[],
+                            int *n);
+
 /* Finds an algorithm by name. 0, or COMMAND_USAGE after saying that the operation has none of that name. */
 int command_find_algorithm(const command *self, nbcoll_operation operation, const char *name,
                            const nbcoll_algorithm **out);
