@@ -125,7 +125,6 @@ size_t bench_shared_bytes(const bench_plan *plan);
 nbcoll_status bench_rank(const bench_plan *plan, bench_shared *shared, nbcoll_context *context, nbcoll_comm *comm);
 /* Where a rank leaves its times: [rounds * iterations]. */
 double *bench_samples(const bench_plan *plan, bench_shared *shared, int rank, size_t entry, bench_form form);
-void bench_fail(bench_shared *shared, nbcoll_status status);
 /* Once, when the crew has ended. */
 void bench_collect(const bench_plan *plan, bench_shared *shared, bench_result results[]);
 

@@ -60,14 +60,7 @@ static void live(void *user, int rank)
     if (status == NBCOLL_OK)
         status = close_rank(context, comm);
     if (status != NBCOLL_OK)
-        bench_fail(c->shared, status);
-}
-
-/* The others must not wait for a rank that died. */
-static void fail(void *user, nbcoll_status why)
-{
-    const bench_crew *c = user;
-    bench_fail(c->shared, why);
+        atomic_compare_exchange_strong(&c->shared->failed, &(int){NBCOLL_OK}, (int)status);
 }
 
 /* Where the crew is bound, found before: what it measures, or why it could not. */
@@ -76,10 +69,10 @@ static nbcoll_status run_crew(const bench_plan *plan, const run_binding *binding
 {
     size_t bytes = bench_shared_bytes(plan);
     bench_crew c = {.plan = plan, .binding = binding, .shared = crew_share(bytes)};
-    crew ranks = {.ranks = plan->ranks, .together = plan->are_threads ? plan->ranks : 1, .live = live, .fail = fail,
-                  .user = &c};
     if (!c.shared)
         return NBCOLL_ERR_MEMORY;
+    crew ranks = {.ranks = plan->ranks, .together = plan->are_threads ? plan->ranks : 1, .live = live, .user = &c,
+                  .failed = &c.shared->failed}; /* the others must not wait for a rank that died */
     c.shared->is_crowded = bench_cores() < plan->ranks;
     c.shared->terms.size = sizeof c.shared->terms;
     nbcoll_status status = nbcoll_shm_id_make(&c.id);

@@ -2,7 +2,6 @@
  * Pictures of what `nbcoll bench` found, drawn by gnuplot. */
 #define _POSIX_C_SOURCE 200809L
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,16 +43,8 @@ static void write_head(FILE *out, const char *file, size_t pictures)
             pictures * t->height); /* an underline is one */
     for (const char *c = file; *c; c++)
         fprintf(out, "%s%c", *c == '\'' ? "'" : "", *c);
-    fprintf(out, "'\nset logscale xy\nset xlabel 'bytes'\nset ylabel 'microseconds, median'\nset key left top\n"
+    fprintf(out, "'\nset xlabel 'bytes'\nset ylabel 'microseconds, median'\nset key left top\n"
                  "set multiplot layout %zu,1\n", pictures);
-}
-
-/* The member of this name, made where there is none. */
-static json_t *member(json_t *of, const char *name, json_t *(*make)(void))
-{
-    if (!json_object_get(of, name))
-        json_object_set_new(of, name, make());
-    return json_object_get(of, name);
 }
 
 void bench_add_point(json_t *pictures, const json_t *row, double us, const char *format, ...)
@@ -65,42 +56,26 @@ void bench_add_point(json_t *pictures, const json_t *row, double us, const char 
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     snprintf(title, sizeof title, "%s, %lld ranks", row_text(row, "operation"), row_number(row, "ranks"));
-    json_t *points = member(member(pictures, title, json_object), line, json_array);
-    json_array_append_new(points, json_pack("[f, f]", bytes ? (double)bytes : 1, us < 0.01 ? 0.01 : us));
-}
-
-/* Of a point: its bytes (0) or its time (1). */
-static double part_of(const json_t *point, size_t part)
-{
-    return json_real_value(json_array_get(point, part));
+    if (!json_object_get(pictures, title))
+        json_object_set_new(pictures, title, json_object());
+    json_t *lines = json_object_get(pictures, title);
+    const char *points = json_string_value(json_object_get(lines, line));
+    json_object_set_new(lines, line, json_sprintf("%s%lld %g\n", points ? points : "", bytes ? bytes : 1,
+                                                  us < 0.01 ? 0.01 : us));
 }
 
 /* There is room on both sides: one size alone would make no range. */
 static void write_picture(FILE *out, const char *title, json_t *lines)
 {
-    const char *name, *before = "plot ";
-    json_t *points, *point;
-    size_t i;
-    double low = INFINITY, high = 0;
+    const char *name;
+    json_t *points;
+    fputs("$lines << end\n", out);
     json_object_foreach(lines, name, points)
-        json_array_foreach(points, i, point)
-        {
-            low = fmin(low, part_of(point, 0));
-            high = fmax(high, part_of(point, 0));
-        }
-    fprintf(out, "set title '%s'\nset xrange [%g:%g]\n", title, low / 2, high * 2);
-    json_object_foreach(lines, name, points)
-    {
-        fprintf(out, "%s'-' using 1:2 with linespoints title '%s'", before, name);
-        before = ", ";
-    }
-    fputc('\n', out);
-    json_object_foreach(lines, name, points)
-    {
-        json_array_foreach(points, i, point)
-            fprintf(out, "%.0f %g\n", part_of(point, 0), part_of(point, 1));
-        fputs("e\n", out);
-    }
+        fprintf(out, "\"%s\"\n%s\n\n", name, json_string_value(points));
+    fprintf(out, "end\nset title '%s'\nunset logscale\nstats $lines using 1 nooutput\nset logscale xy\n"
+                 "set xrange [STATS_min / 2:STATS_max * 2]\n"
+                 "plot for [i=0:%zu] $lines index i using 1:2 with linespoints title columnheader(1)\n",
+            title, json_object_size(lines) - 1);
 }
 
 int bench_draw(const command *self, const char *file, json_t *pictures)

@@ -46,12 +46,6 @@ size_t bench_shared_bytes(const bench_plan *plan)
     return sizeof(bench_shared) + (size_t)plan->ranks * plan->entries * BENCH_FORMS * samples_of(plan) * sizeof(double);
 }
 
-void bench_fail(bench_shared *s, nbcoll_status status)
-{
-    int none = NBCOLL_OK;
-    atomic_compare_exchange_strong(&s->failed, &none, (int)status);
-}
-
 /* Makes rank 0's samples those of the slowest rank in each iteration. */
 static double *slowest(const bench_plan *plan, bench_shared *s, size_t entry, bench_form form, size_t n)
 {
