@@ -146,7 +146,7 @@ static int measure(benchmark *b, const bench_plan *plan, json_t *rows)
     int status = bench_run(b->self, plan, results);
     mood[1] = bench_probe(b->self, plan->bind);
     command_bar_clear(&b->bar);
-    for (size_t e = 0; e < plan->entries && !status; e++) {
+    for (size_t e = 0; e < (plan->is_pair ? 1 : plan->entries) && !status; e++) {
         json_t *row = plan->is_pair ? bench_pair_row(plan, results, mood) : bench_row(plan, e, &results[e], mood);
         bench_print_row(b->format, row, json_array_get(rows, json_array_size(rows) - 1));
         json_array_append_new(rows, row);
@@ -164,15 +164,11 @@ static int measure_run(benchmark *b)
 /* The point-to-point baseline, in each size. */
 static int measure_pairs(benchmark *b)
 {
-    bench_plan plan = b->plan;
+    bench_plan plan = {.rules = b->plan.rules, .rounds = b->plan.rounds, .iterations = b->plan.iterations,
+                       .bind = b->plan.bind, .transport = b->plan.transport, .are_threads = b->plan.are_threads};
     int status = 0;
-    plan.is_pair = 1;
-    plan.ranks = 2;
-    plan.entries = 1;
-    plan.nodes = NULL;
-    plan.reduction = b->cases.reduction;
     for (size_t c = 0; c < b->cases.counts && !status; c++) {
-        plan.count = b->cases.count[c];
+        bench_pair_plan(&plan, b->cases.count[c] * nbcoll_type_size(b->cases.reduction.type));
         status = measure(b, &plan, b->pairs);
     }
     if (!status && b->operations && b->format != BENCH_JSON)

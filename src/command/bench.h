@@ -130,11 +130,11 @@ void bench_collect(const bench_plan *plan, bench_shared *shared, bench_result re
 
 /* ---- bench_pair.c: the point-to-point baseline ------------------------------------------------------------------ */
 
-/* Messages of so many bytes that are in flight one way, at most BENCH_WINDOW. */
-#define BENCH_WINDOW 64
+/* Messages of so many bytes that are in flight one way. */
 int bench_window(size_t bytes);
-/* The life of one of two ranks. BLOCKING are the times of a round trip, NONBLOCKING those of a window. */
-nbcoll_status bench_pair(const bench_plan *plan, bench_shared *shared, nbcoll_comm *comm);
+/* Completes a plan of how to measure, for messages of so many bytes between two ranks: of its two entries, one is a
+ * round trip, and the other one a window. */
+void bench_pair_plan(bench_plan *plan, size_t bytes);
 
 /* ---- bench_crew.c: the ranks as processes or threads ----------------------------------------------------------- */
 
@@ -186,9 +186,9 @@ int against_run(const benchmark *b);
 
 /* ---- bench_output.c -------------------------------------------------------------------------------------------- */
 
-/* One entry's result as an object; of the point-to-point baseline. */
+/* One entry's result as an object; both of the point-to-point baseline. */
 json_t *bench_row(const bench_plan *plan, size_t entry, const bench_result *result, const bench_mood mood[2]);
-json_t *bench_pair_row(const bench_plan *plan, const bench_result *result, const bench_mood mood[2]);
+json_t *bench_pair_row(const bench_plan *plan, const bench_result results[2], const bench_mood mood[2]);
 void bench_print_head(bench_format format);
 /* A row of either kind; `before`: the row before of the same kind, or null. CSV has none of the baseline. */
 void bench_print_row(bench_format format, const json_t *row, const json_t *before);

@@ -55,8 +55,7 @@ static void live(void *user, int rank)
     run_bind_here(c->binding, rank); /* where it cannot be, the rank runs anywhere */
     nbcoll_status status = open_rank(c, rank, &context, &comm);
     if (status == NBCOLL_OK)
-        status = c->plan->is_pair ? bench_pair(c->plan, c->shared, comm)
-                                  : bench_rank(c->plan, c->shared, context, comm);
+        status = bench_rank(c->plan, c->shared, context, comm);
     if (status == NBCOLL_OK)
         status = close_rank(context, comm);
     if (status != NBCOLL_OK)

@@ -55,19 +55,17 @@ json_t *bench_row(const bench_plan *plan, size_t entry, const bench_result *resu
 }
 
 /* Half of a round trip; and what a window of messages and its answer carry a second. */
-json_t *bench_pair_row(const bench_plan *plan, const bench_result *result, const bench_mood mood[2])
+json_t *bench_pair_row(const bench_plan *plan, const bench_result results[2], const bench_mood mood[2])
 {
-    const bench_spread *trip = &result->form[BENCH_BLOCKING], *window = &result->form[BENCH_NONBLOCKING];
+    const bench_spread *trip = &results[0].form[BENCH_NONBLOCKING], *window = &results[1].form[BENCH_NONBLOCKING];
     bench_spread half = {trip->least / 2, trip->lower / 2, trip->median / 2,
                          trip->upper / 2, trip->most / 2,  trip->mean / 2};
-    size_t bytes = plan->count * nbcoll_type_size(plan->reduction.type);
-    int messages = bench_window(bytes);
-    double carried = (double)bytes * messages;
+    size_t bytes = plan->entry[0].choice.segment;
     return json_pack("{s:s, s:I, s:i, s:o, s:i, s:f, s:o, s:o}", "operation", POINT_TO_POINT, "bytes",
                      (json_int_t)bytes, "iterations", plan->rounds * plan->iterations, "latency",
-                     spread_object(&half), "messages", messages, "megabytes_per_second",
-                     window->median > 0 ? carried / window->median : 0, "mood_before", mood_object(&mood[0]),
-                     "mood_after", mood_object(&mood[1]));
+                     spread_object(&half), "messages", bench_window(bytes), "megabytes_per_second",
+                     window->median > 0 ? (double)plan->count / window->median : 0, "mood_before",
+                     mood_object(&mood[0]), "mood_after", mood_object(&mood[1]));
 }
 
 /* ---- text ------------------------------------------------------------------------------------------------------ */
