@@ -106,13 +106,15 @@ int command_take_operations(const command *self, int words, char *word[], unsign
 int command_take_ranks(const command *self, void *user, const char *value)
 {
     command_cases *cases = user;
-    char first[16] = "";
-    const char *dots = strstr(value, ".."), *last = dots ? dots + 2 : value;
-    size_t length = dots ? (size_t)(dots - value) : strlen(value);
+    const char *at = value;
     unsigned long long low, high;
-    if (length < sizeof first)
-        memcpy(first, value, length);
-    if (!command_number(first, 1, MOST_RANKS, &low) || !command_number(last, low, MOST_RANKS, &high))
+    int is_right = command_number_at(&at, 1, MOST_RANKS, &low);
+    high = low;
+    if (is_right && strncmp(at, "..", 2) == 0) {
+        at += 2;
+        is_right = command_number_at(&at, low, MOST_RANKS, &high);
+    }
+    if (!is_right || *at)
         return command_refuse(self, "--ranks takes a number or a range like 2..16, of 1..%d, not '%s'", MOST_RANKS,
                               value);
     cases->fewest = (int)low;
@@ -124,7 +126,8 @@ int command_take_ranks(const command *self, void *user, const char *value)
 int command_take_count(const command *self, void *user, const char *value)
 {
     command_cases *cases = user;
-    if (!command_numbers(value, 0, SIZE_MAX, cases->count, COMMAND_COUNTS, &cases->counts))
+    const char *at = value;
+    if (!command_numbers(&at, 0, SIZE_MAX, cases->count, COMMAND_COUNTS, &cases->counts) || *at)
         return command_refuse(self, "--count takes numbers like 0,1,1000, not '%s'", value);
     if (cases->counts > COMMAND_COUNTS)
         return command_refuse(self, "--count takes at most %d numbers", COMMAND_COUNTS);

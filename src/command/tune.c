@@ -35,7 +35,8 @@ static void interrupt(int number)
 static int take_list(const command *self, const char *option, const char *value, unsigned long long low,
                      unsigned long long high, size_t list[], size_t *n)
 {
-    int is_rising = command_numbers(value, low, high, list, TUNE_MOST, n);
+    const char *at = value;
+    int is_rising = command_numbers(&at, low, high, list, TUNE_MOST, n) && !*at;
     for (size_t i = 1; i < *n && i < TUNE_MOST; i++)
         is_rising &= list[i] > list[i - 1];
     if (!is_rising)
