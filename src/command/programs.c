@@ -4,23 +4,26 @@
 
 #include <stdlib.h>
 
-/* Null: there is no memory for them. */
-static nbcoll_schedule **build_schedules(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
-                                         nbcoll_status *status)
+/* As command_programs says; scratch[rank]: unless it is null, what each rank's schedule needs. */
+static nbcoll_status compile(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
+                             const nbcoll_program_config *config, int first, int count, nbcoll_program *out[],
+                             size_t scratch[], nbcoll_refusal *why)
 {
     nbcoll_schedule **schedules = c->ranks > 0 ? calloc((size_t)c->ranks, sizeof *schedules) : NULL;
     nbcoll_host host = command_host(self);
-    *status = schedules ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
-    for (int rank = 0; rank < c->ranks && !*status; rank++)
-        *status = nbcoll_build_case(algorithm, c, rank, &host, &schedules[rank]);
-    return schedules;
-}
-
-static void drop_schedules(const nbcoll_case *c, nbcoll_schedule **schedules)
-{
-    for (int rank = 0; schedules && rank < c->ranks; rank++)
+    nbcoll_status status = schedules ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    for (int rank = 0; rank < c->ranks && !status; rank++)
+        status = nbcoll_build_case(algorithm, c, rank, &host, &schedules[rank]);
+    if (!status)
+        status = nbcoll_compile((const nbcoll_schedule *const *)schedules, c->ranks, config, first, count, out, why);
+    for (int rank = 0; schedules && rank < c->ranks; rank++) {
+        nbcoll_schedule_info info = {.size = sizeof info};
+        if (!status && scratch && nbcoll_schedule_query(schedules[rank], &info) == NBCOLL_OK)
+            scratch[rank] = info.extent[NBCOLL_BUFFER_SCRATCH];
         nbcoll_schedule_free(schedules[rank]);
+    }
     free(schedules);
+    return status;
 }
 
 nbcoll_status command_programs(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
@@ -28,40 +31,30 @@ nbcoll_status command_programs(const command *self, const nbcoll_algorithm *algo
                                nbcoll_refusal *why)
 {
     const nbcoll_program_config usual = {.size = sizeof usual};
-    nbcoll_status status;
-    nbcoll_schedule **schedules = build_schedules(self, algorithm, c, &status);
     *why = (nbcoll_refusal){.size = sizeof *why};
-    if (!status)
-        status = nbcoll_compile((const nbcoll_schedule *const *)schedules, c->ranks, config ? config : &usual, first,
-                                count, out, why);
-    drop_schedules(c, schedules);
-    return status;
+    return compile(self, algorithm, c, config ? config : &usual, first, count, out, NULL, why);
 }
 
 nbcoll_status command_scratch(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
                               const nbcoll_program_config *config, size_t *bytes, int *most)
 {
-    nbcoll_status status;
-    nbcoll_schedule **schedules = build_schedules(self, algorithm, c, &status);
-    nbcoll_program **programs = status ? NULL : calloc((size_t)c->ranks, sizeof *programs);
+    nbcoll_program **programs = calloc((size_t)c->ranks, sizeof *programs);
+    size_t *scratch = calloc((size_t)c->ranks, sizeof *scratch);
+    nbcoll_status status = programs && scratch ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
     *bytes = 0;
     *most = 0;
     if (!status)
-        status = programs ? nbcoll_compile((const nbcoll_schedule *const *)schedules, c->ranks, config, 0, c->ranks,
-                                           programs, NULL)
-                          : NBCOLL_ERR_MEMORY;
+        status = compile(self, algorithm, c, config, 0, c->ranks, programs, scratch, NULL);
     for (int rank = 0; !status && rank < c->ranks; rank++) {
         nbcoll_program_info program = {.size = sizeof program};
-        nbcoll_schedule_info schedule = {.size = sizeof schedule};
         nbcoll_program_query(programs[rank], &program);
-        nbcoll_schedule_query(schedules[rank], &schedule);
-        if (program.tasks && schedule.extent[NBCOLL_BUFFER_SCRATCH] > *bytes) {
-            *bytes = schedule.extent[NBCOLL_BUFFER_SCRATCH];
+        if (program.tasks && scratch[rank] > *bytes) {
+            *bytes = scratch[rank];
             *most = rank;
         }
         nbcoll_program_free(programs[rank]);
     }
     free(programs);
-    drop_schedules(c, schedules);
+    free(scratch);
     return status;
 }
