@@ -8,7 +8,6 @@
 #ifndef RUN_H
 #define RUN_H
 
-#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -143,16 +142,11 @@ int run_output_open(run_output *output, int rank, int descriptor);
 /* Adds a line of our own to standard error: "nbcoll run: ...". */
 void run_output_say(run_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* run_output_polls(ranks) entries to poll for, and what to do after the poll. An errno when our output could not be
- * written, once; what would follow is then dropped. */
-size_t run_output_polls(int ranks);
-void run_output_ask(run_output *output, struct pollfd polls[]);
-int run_output_move(run_output *output, const struct pollfd polls[]);
-
-/* All writers are gone: takes what is left in the pipes, as far as there is room, and closes them. */
-void run_output_drain(run_output *output);
-
-/* Has everything been written? */
-int run_output_is_done(const run_output *output);
+/* Begins to pass lines: a signal SIGCHLD to this process says that there is news of the two below. 0, or an errno. */
+int run_output_start(run_output *output);
+/* Could our output not be written? That has been said; what follows is dropped. */
+int run_output_has_failed(const run_output *output);
+/* To be called again and again once all writers are gone: has everything been written? */
+int run_output_end(run_output *output);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The launcher of `nbcoll run`: one loop around poll that learns of signals, deaths, deadlines and output. It runs
+ * The launcher of `nbcoll run`: one loop that waits for signals, deaths and deadlines. It runs
  * until a rank fails, the time is over, a signal asks it to stop, or all ranks have ended; then what is left is asked
  * to stop, and after a grace period killed. */
 #include <errno.h>
@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,9 +25,6 @@
 typedef struct launch {
     const run_plan *plan;
     run_output *output;
-    struct pollfd *polls; /* of the output, then of the signals */
-    size_t outputs;
-    int signals;
     char id[64]; /* of this set of ranks */
     pid_t *pids; /* 0: not started, or ended */
     run_agent *agent; /* or null */
@@ -337,52 +333,28 @@ static void reap(launch *l)
     ask(l);
 }
 
-/* A signal that the terminal sent has reached the ranks without us. */
-static void take_signals(launch *l)
-{
-    struct signalfd_siginfo info;
-    while (read(l->signals, &info, sizeof info) == sizeof info)
-        if (info.ssi_signo != SIGCHLD)
-            stop(l, RUN_SIGNAL + (int)info.ssi_signo, info.ssi_code == SI_KERNEL ? 0 : (int)info.ssi_signo);
-    reap(l);
-}
-
 /* ---- the loop -------------------------------------------------------------------------------------------------- */
 
-static int is_over(const launch *l)
+/* Waits until there may be something to do: at most until the deadline. */
+static int await(const launch *l, siginfo_t *info)
 {
-    return l->is_childless && (l->stage == OVER || run_output_is_done(l->output));
+    const uint64_t second = 1000 * MILLISECOND;
+    uint64_t time = run_now(), left = l->deadline > time ? l->deadline - time : 0;
+    if (left > 1000 * second)
+        left = 1000 * second;
+    return sigtimedwait(l->plan->signals, info, &(struct timespec){(time_t)(left / second), (long)(left % second)});
 }
 
-/* Milliseconds until the deadline. */
-static int patience(const launch *l)
-{
-    uint64_t time = run_now();
-    if (l->deadline == NBCOLL_FOREVER)
-        return -1;
-    if (l->deadline <= time)
-        return 0;
-    uint64_t left = (l->deadline - time + MILLISECOND - 1) / MILLISECOND;
-    return left < 1000000 ? (int)left : 1000000;
-}
-
+/* A signal that the terminal sent has reached the ranks without us. */
 static void attend(launch *l)
 {
-    if (l->is_childless)
-        run_output_drain(l->output);
-    run_output_ask(l->output, l->polls);
-    l->polls[l->outputs] = (struct pollfd){l->signals, POLLIN, 0};
-    if (is_over(l))
-        return;
-    if (poll(l->polls, l->outputs + 1, patience(l)) > 0) {
-        int error = run_output_move(l->output, l->polls);
-        if (error) {
-            run_output_say(l->output, "the output could not be written: %s", strerror(error));
-            stop(l, COMMAND_FAILED, SIGTERM);
-        }
-        if (l->polls[l->outputs].revents)
-            take_signals(l);
-    }
+    siginfo_t info;
+    int signal = await(l, &info);
+    if (signal > 0 && signal != SIGCHLD)
+        stop(l, RUN_SIGNAL + signal, info.si_code == SI_KERNEL ? 0 : signal);
+    reap(l);
+    if (run_output_has_failed(l->output))
+        stop(l, COMMAND_FAILED, SIGTERM);
     if (run_now() >= l->deadline)
         pass_deadline(l);
 }
@@ -405,30 +377,29 @@ static int run_ranks(launch *l)
             stop(l, status, SIGTERM);
     for (int rank = 0; rank < plan->ranks; rank++) /* those that have not started: the agent would wait for them */
         run_agent_given(l->agent, rank);
+    int error = run_output_start(l->output);
+    if (error) {
+        command_refuse(plan->self, "%s", strerror(error));
+        stop(l, COMMAND_FAILED, SIGTERM);
+    }
     reap(l);
-    while (!is_over(l))
+    while (!l->is_childless || (l->stage != OVER && !run_output_end(l->output)))
         attend(l);
     return l->status;
 }
 
 int run_launch(const run_plan *plan)
 {
-    launch l = {.plan = plan, .outputs = run_output_polls(plan->ranks), .status = COMMAND_OK};
-    l.output = run_output_new(plan->ranks, plan->is_prefixed);
-    l.polls = calloc(l.outputs + 1, sizeof *l.polls);
+    launch l = {.plan = plan, .output = run_output_new(plan->ranks, plan->is_prefixed), .status = COMMAND_OK};
     l.pids = calloc((size_t)plan->ranks, sizeof *l.pids);
-    l.signals = signalfd(-1, plan->signals, SFD_CLOEXEC | SFD_NONBLOCK);
     int status = COMMAND_FAILED;
-    if (l.output && l.polls && l.pids && l.signals >= 0 && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0)
+    if (l.output && l.pids && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0)
         status = run_ranks(&l);
     else
         command_refuse(plan->self, "%s", strerror(errno));
-    if (l.signals >= 0)
-        close(l.signals);
     run_agent_free(l.agent);
     free(l.told.pid);
     free(l.pids);
-    free(l.polls);
     run_output_free(l.output);
     return status;
 }
