@@ -117,6 +117,14 @@ const char *run_late(const run_plan *plan, char *text, size_t size);
 
 /* ---- run_family.c ---------------------------------------------------------------------------------------------- */
 
+/* Forks a child that the kernel kills when this process ends, and calls `become` there, which gives its exit status.
+ * Waits until the child has written to `report`, or closed it, which a program that it becomes does: gives the bytes
+ * that are in `said` then; -1 and errno: there is no child. */
+ssize_t run_fork(pid_t *pid, void *said, size_t room, int (*become)(void *user, int report), void *user);
+
+/* What a process does, as /proc says it: 'R' runs, 'S' sleeps. 0: nothing is known, nor its parent. */
+char run_family_state(pid_t pid, pid_t *parent);
+
 /* Those that have been sent a signal. */
 typedef struct run_told {
     pid_t *pid;

@@ -88,15 +88,9 @@ static void sweep(launch *l)
 static const char *doing(pid_t pid, char text[96])
 {
     static const char *const states[] = {"Rruns", "Ssleeps", "Dwaits for a device", "Tis stopped", "tis traced"};
-    char path[64], name[64] = "", state = 0;
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *f = fopen(path, "r");
-    if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
-        state = 0;
-    if (f)
-        fclose(f);
+    char path[64], name[64] = "", state = run_family_state(pid, &(pid_t){0});
     snprintf(path, sizeof path, "/proc/%d/wchan", (int)pid);
-    f = state == 'S' ? fopen(path, "r") : NULL;
+    FILE *f = state == 'S' ? fopen(path, "r") : NULL;
     if (f && fscanf(f, "%63s", name) != 1)
         name[0] = 0;
     if (f)
@@ -176,12 +170,9 @@ static void set_recording(const run_plan *plan, pid_t launcher)
 }
 
 /* In the child: gives it what a rank has, and becomes the program. Returns why it cannot. */
-static refusal become(const launch *l, int rank, const int ends[2], pid_t launcher)
+static refusal become_rank(const launch *l, int rank, const int ends[2])
 {
     const run_plan *plan = l->plan;
-    /* The parent may have died before the kernel knew that we are to follow. */
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != launcher)
-        return (refusal){NOT_CONNECTED, errno};
     int error = run_bind_here(plan->binding, rank);
     if (error)
         return (refusal){NOT_BOUND, error};
@@ -199,7 +190,7 @@ static refusal become(const launch *l, int rank, const int ends[2], pid_t launch
     unsetenv("NBCOLL_TIMELINE");
     unsetenv("NBCOLL_WAITS");
     if (plan->recording >= 0)
-        set_recording(plan, launcher);
+        set_recording(plan, getppid());
     if (run_agent_give(l->agent, rank) < 0)
         return (refusal){NOT_CONNECTED, errno};
     sigaction(SIGPIPE, &plan->pipe, NULL);
@@ -219,42 +210,34 @@ static int explain(const launch *l, int rank, const refusal *why)
     return why->error == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
 }
 
-/* Forks, and waits until the child has become the program, which closes `report`, or has said there why not. */
-static int fork_rank(launch *l, int rank, const int ends[2], int report[2])
+typedef struct birth {
+    const launch *l;
+    int rank, ends[2];
+} birth;
+
+static int become(void *user, int report)
 {
-    pid_t self = getpid(), pid = fork();
-    refusal why = {NOT_CONNECTED, errno};
-    if (pid == 0) {
-        why = become(l, rank, ends, self);
-        _exit(write(report[1], &why, sizeof why) == sizeof why ? 1 : 2);
-    }
-    close(report[1]);
-    report[1] = -1;
-    if (pid < 0)
-        return explain(l, rank, &why);
-    ssize_t bytes;
-    while ((bytes = read(report[0], &why, sizeof why)) < 0 && errno == EINTR)
-        ;
-    if (bytes == sizeof why)
-        return explain(l, rank, &why);
-    l->pids[rank] = pid;
-    return 0;
+    const birth *b = user;
+    refusal why = become_rank(b->l, b->rank, b->ends);
+    return write(report, &why, sizeof why) == sizeof why ? 1 : 2;
 }
 
-/* 0, or the exit status of `nbcoll run` after saying why. */
+/* Returns when the child has become the program, or has said why not: 0, or the exit status of `nbcoll run`. */
 static int start(launch *l, int rank)
 {
-    int ends[2] = {run_output_open(l->output, rank, STDOUT_FILENO), run_output_open(l->output, rank, STDERR_FILENO)};
-    int report[2] = {-1, -1}, status;
-    if (ends[0] < 0 || ends[1] < 0 || pipe2(report, O_CLOEXEC) < 0)
-        status = explain(l, rank, &(refusal){NOT_CONNECTED, errno});
-    else
-        status = fork_rank(l, rank, ends, report);
+    birth b = {l, rank, {run_output_open(l->output, rank, STDOUT_FILENO),
+                         run_output_open(l->output, rank, STDERR_FILENO)}};
+    refusal why;
+    pid_t pid = 0;
+    ssize_t bytes = b.ends[0] < 0 || b.ends[1] < 0 ? -1 : run_fork(&pid, &why, sizeof why, become, &b);
+    if (bytes < 0)
+        why = (refusal){NOT_CONNECTED, errno};
+    int status = bytes ? explain(l, rank, &why) : 0;
+    l->pids[rank] = bytes ? 0 : pid;
     run_agent_given(l->agent, rank);
-    int used[] = {ends[0], ends[1], report[0], report[1]};
-    for (int i = 0; i < 4; i++)
-        if (used[i] >= 0)
-            close(used[i]);
+    for (int i = 0; i < 2; i++)
+        if (b.ends[i] >= 0)
+            close(b.ends[i]);
     return status;
 }
 
