@@ -9,7 +9,7 @@
 
 #include "programs.h"
 #include "rules.h"
-#include "show_svg.h"
+#include "sim.h"
 
 typedef struct picture {
     const command *self;
@@ -19,7 +19,9 @@ typedef struct picture {
     int is_all, dot, has_rank, is_program;
     const char *svg; /* a file, or null */
     command_chosen chosen;
-    nbcoll_case at; /* what is drawn */
+    nbcoll_case at; /* what is drawn: */
+    timeline drawn;
+    int rounds;
 } picture;
 
 static int take_rank(const command *self, void *user, const char *value)
@@ -94,25 +96,52 @@ static nbcoll_status choose(picture *p, nbcoll_case *c)
     return NBCOLL_OK;
 }
 
-/* Ranks by rounds. */
-static nbcoll_status draw_rounds(void *user, FILE *out)
+/* Keeps the messages that are to be drawn, and the work of ranks. */
+static void see_event(void *user, const nbcoll_sim_event *e)
 {
-    const picture *p = user;
+    picture *p = user;
+    int round = (int)(e->begin / TIMELINE_ROUND), is_message = e->what == NBCOLL_SIM_MESSAGE;
+    nbcoll_sim_event kept = *e;
+    kept.end = is_message ? e->end : e->begin;
+    kept.kind = !is_message && e->kind == NBCOLL_FETCH_REDUCE ? NBCOLL_REDUCE : e->kind;
+    int is_work = e->what == NBCOLL_SIM_STEP &&
+                  (kept.kind == NBCOLL_COPY || kept.kind == NBCOLL_REDUCE || kept.kind == NBCOLL_CALL);
+    if (is_message && round >= p->rounds)
+        p->rounds = round + 1;
+    if (p->has_rank && e->rank != p->first && !(is_message && e->peer == p->first))
+        return;
+    if ((is_message || is_work) && round <= TIMELINE_ROUNDS - is_message)
+        timeline_add(&p->drawn, &kept);
+}
+
+/* Ranks by rounds. */
+static nbcoll_status draw_picture(void *user, FILE *out)
+{
+    picture *p = user;
+    timeline *t = &p->drawn;
     nbcoll_case c = p->at;
-    char name[COMMAND_NAME], title[160], terms[160];
+    char name[COMMAND_NAME];
     nbcoll_nodes *nodes = NULL;
+    nbcoll_sim_result result = {.size = sizeof result};
     nbcoll_status status = command_nodes(&p->cases, c.ranks, &nodes);
     c.nodes = nodes;
-    snprintf(title, sizeof title, "%s %s", nbcoll_operation_name(c.operation),
+    t->ranks = c.ranks;
+    snprintf(t->title, sizeof t->title, "%s %s", nbcoll_operation_name(c.operation),
              command_algorithm_text(&p->chosen.choice, name));
-    snprintf(terms, sizeof terms, "%d ranks", c.ranks);
+    snprintf(t->terms, sizeof t->terms, "%d ranks", c.ranks);
     if (c.operation != NBCOLL_OPERATION_BARRIER)
-        command_add(terms, sizeof terms, ", %zu %s (%zu bytes)", c.count, nbcoll_type_name(c.reduction.type),
+        command_add(t->terms, sizeof t->terms, ", %zu %s (%zu bytes)", c.count, nbcoll_type_name(c.reduction.type),
                     c.count * nbcoll_type_size(c.reduction.type));
     if (p->has_rank)
-        command_add(terms, sizeof terms, ": what rank %d has a part in", p->first);
+        command_add(t->terms, sizeof t->terms, ": what rank %d has a part in", p->first);
+    if (status == NBCOLL_OK) /* who shares memory has been settled by who built the schedules */
+        status = sim_play_rounds(p->cases.algorithm, &c, c.ranks, see_event, p, &result);
+    if (p->rounds > TIMELINE_ROUNDS)
+        command_add(t->terms, sizeof t->terms, "; %d more rounds are left out", p->rounds - TIMELINE_ROUNDS);
+    t->rounds = p->rounds > TIMELINE_ROUNDS ? TIMELINE_ROUNDS : p->rounds ? p->rounds : 1;
     if (status == NBCOLL_OK)
-        status = show_svg(p->cases.algorithm, &c, p->has_rank ? p->first : -1, title, terms, out);
+        status = t->has_failed ? NBCOLL_ERR_MEMORY : timeline_svg(t, out);
+    timeline_free(t);
     nbcoll_nodes_free(nodes);
     return status;
 }
@@ -170,7 +199,7 @@ static int show(picture *p)
     status = choose(p, &c);
     p->at = c;
     if (!status && p->svg)
-        return command_write_file(p->self, p->svg, draw_rounds, p);
+        return command_write_file(p->self, p->svg, draw_picture, p);
     if (!status && p->is_program)
         return print_programs(p, &c);
     if (!status)

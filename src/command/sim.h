@@ -30,6 +30,12 @@ nbcoll_status sim_case_set(sim_case *c, const command *self, const nbcoll_algori
 /* As nbcoll_simulate; `block` is not read. */
 nbcoll_status sim_play(const sim_case cases[], const nbcoll_sim_config *config, nbcoll_sim_result *out);
 
+/* Plays one case on a machine on which a message takes TIMELINE_ROUND ns, and all else nothing, and whose nodes have so
+ * many ranks. */
+nbcoll_status sim_play_rounds(const nbcoll_algorithm *algorithm, const nbcoll_case *at, int node,
+                              void (*event)(void *user, const nbcoll_sim_event *event), void *user,
+                              nbcoll_sim_result *out);
+
 /* The numbers of a machine, as files name them. */
 extern const command_option sim_model_names[];
 /* Stores a number that has one of these names. 0, or COMMAND_USAGE after naming what is wrong, and where. */

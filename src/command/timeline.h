@@ -11,6 +11,7 @@
 
 #define TIMELINE_NAME 32
 #define TIMELINE_US 9e12 /* a time is less; written and read with three decimals */
+enum { TIMELINE_ROUND = 1000, TIMELINE_ROUNDS = 64 }; /* ns; so many are drawn at most */
 
 /* All that happened. */
 typedef struct timeline {
@@ -20,6 +21,7 @@ typedef struct timeline {
     int ranks;
     const nbcoll_nodes *nodes;
     char title[160], terms[224]; /* of a drawing: what is shown, on what machine */
+    int rounds;                  /* 0, or it is one of so many rounds: of what is sent, copied and combined in them */
     char (*name)[TIMELINE_NAME]; /* [operations]: what they are; null: the title says it */
     size_t operations;
 } timeline;
