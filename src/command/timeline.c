@@ -22,18 +22,35 @@ void timeline_free(timeline *t)
     free(t->name);
 }
 
+int timeline_order(const uint64_t a[], const uint64_t b[], int n)
+{
+    int i = 0;
+    while (i < n - 1 && a[i] == b[i])
+        i++;
+    return (a[i] > b[i]) - (a[i] < b[i]);
+}
+
+size_t timeline_first(const void *wanted, const void *list, size_t n, size_t bytes,
+                      int (*compare)(const void *a, const void *b))
+{
+    size_t low = 0;
+    while (low < n) {
+        size_t middle = low + (n - low) / 2;
+        if (compare((const char *)list + middle * bytes, wanted) < 0)
+            low = middle + 1;
+        else
+            n = middle;
+    }
+    return low;
+}
+
 static int by_begin(const void *a, const void *b)
 {
-    static const int order[] = {
+    static const uint64_t order[] = {
         [NBCOLL_SIM_STARTED] = 0, [NBCOLL_SIM_STEP] = 1, [NBCOLL_SIM_MESSAGE] = 2, [NBCOLL_SIM_ENDED] = 3};
     const nbcoll_sim_event *x = a, *y = b;
-    if (x->begin != y->begin)
-        return x->begin < y->begin ? -1 : 1;
-    if (x->what != y->what)
-        return order[x->what] - order[y->what];
-    if (x->operation != y->operation)
-        return x->operation < y->operation ? -1 : 1;
-    return x->step < y->step ? -1 : x->step > y->step;
+    return timeline_order((uint64_t[]){x->begin, order[x->what], x->operation, x->step},
+                          (uint64_t[]){y->begin, order[y->what], y->operation, y->step}, 4);
 }
 
 void timeline_sort(timeline *t)
