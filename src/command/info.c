@@ -208,8 +208,8 @@ const command command_info = {
     "that reductions use. Then the best copy path of shared memory, found by trial between two threads and between\n"
     "two processes: by reference, process_vm_readv, pieces that both copy through shared memory, or fragments that\n"
     "travel as messages; whether all read memory of nbcoll_mem_alloc in place; and why a path is not a better one.\n"
-    "Then what the cells of a communicator take of each rank's shared memory, by the number of ranks, and for how many\n"
-    "communicators its quota has room: one for which there is none left works by messages alone. Then how many bytes\n"
+    "Then what the cells of a communicator take of each rank's shared memory, by the number of ranks, and for how\n"
+    "many communicators its quota has room: one for which there is none left works by messages alone. Then how many bytes\n"
     "of schedules a communicator keeps (nbcoll_comm_config.schedule_bytes): a call unlike all kept ones, if in its\n"
     "count alone, builds one. Last, cores and caches of the machine, and what messages cost, as the ends of one rank\n"
     "say it to the choice of algorithms (nbcoll/select.h).\n\n",

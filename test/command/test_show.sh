@@ -79,7 +79,7 @@ echo '[cast]' >>"$work/rules"
 refuses "nbcoll show: $work/rules:3: unknown operation 'cast'" show bcast default --ranks 5 --tuning "$work/rules"
 
 # every algorithm can be shown
-"$nbcoll" info | sed -n '/^algorithms/,/^$/p' | sed '1d;/^$/d' >"$work/algorithms"
+"$nbcoll" info | sed -n '/^operations/,/^types/s/^  //p' >"$work/algorithms"
 [ -s "$work/algorithms" ] || fail "no algorithms"
 while read -r operation algorithms; do
     for algorithm in $algorithms; do
