@@ -209,10 +209,10 @@ const command command_info = {
     "two processes: by reference, process_vm_readv, pieces that both copy through shared memory, or fragments that\n"
     "travel as messages; whether all read memory of nbcoll_mem_alloc in place; and why a path is not a better one.\n"
     "Then what the cells of a communicator take of each rank's shared memory, by the number of ranks, and for how\n"
-    "many communicators its quota has room: one for which there is none left works by messages alone. Then how many bytes\n"
-    "of schedules a communicator keeps (nbcoll_comm_config.schedule_bytes): a call unlike all kept ones, if in its\n"
-    "count alone, builds one. Last, cores and caches of the machine, and what messages cost, as the ends of one rank\n"
-    "say it to the choice of algorithms (nbcoll/select.h).\n\n",
+    "many communicators its quota has room: one for which there is none left works by messages alone. Then how many\n"
+    "bytes of schedules a communicator keeps (nbcoll_comm_config.schedule_bytes): a call unlike all kept ones, if in\n"
+    "its count alone, builds one. Last, cores and caches of the machine, and what messages cost, as the ends of one\n"
+    "rank say it to the choice of algorithms (nbcoll/select.h).\n\n",
     .run = run,
     .options = options,
 };
