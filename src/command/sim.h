@@ -41,8 +41,8 @@ extern const command_option sim_model_names[];
 /* Stores a number that has one of these names. 0, or COMMAND_USAGE after naming what is wrong, and where. */
 int sim_take_named(const command *self, const char *where, const command_option names[], const char *name,
                    const char *value, void *out);
-/* Those of a machine that are not 0. */
-json_t *sim_model_object(const nbcoll_sim_model *model);
+/* Numbers of a struct, by their names. */
+json_t *sim_numbers(const command_option names[], const void *of, int with_zeros);
 
 /* A preset's name, or a file: lines of a name and a number, which the help of the command lists; what a file does not
  * name is 0. `out` has its size. 0, or COMMAND_USAGE after naming what is wrong. */

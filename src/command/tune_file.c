@@ -47,7 +47,7 @@ static void put_model(const tune *t, FILE *out)
 {
     char text[2048];
     const char *name, *before = " ";
-    json_t *model = sim_model_object(&t->model), *number;
+    json_t *model = sim_numbers(sim_model_names, &t->model, 0), *number;
     snprintf(text, sizeof text, "simulated, model %.*s:", WIDTH, t->model_name);
     json_object_foreach(model, name, number)
     {

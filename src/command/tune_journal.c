@@ -42,7 +42,7 @@ static json_t *settings_of(const tune *t)
                             nbcoll_type_name(t->plan.reduction.type), "op", nbcoll_op_name(t->plan.reduction.op));
     json_t *more =
         t->is_simulated
-            ? json_pack("{s:o}", "model", sim_model_object(&t->model))
+            ? json_pack("{s:o}", "model", sim_numbers(sim_model_names, &t->model, 0))
             : json_pack("{s:b, s:b, s:s, s:i, s:i}", "changing", t->is_changing, "threads", t->plan.are_threads, "bind",
                         t->plan.bind ? t->plan.bind : "", "rounds", t->plan.rounds, "iterations", t->plan.iterations);
     json_object_update(all, more);
