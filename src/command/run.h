@@ -75,7 +75,8 @@ typedef struct run_plan {
     int is_prefixed;
     const char *agent; /* what its programs go over; null: there is none */
     size_t scratch;    /* bytes that it shares with each rank; 0: the usual */
-    uint64_t timeout; /* ns, or NBCOLL_FOREVER */
+    double seconds;    /* of --timeout, or 0 */
+    uint64_t timeout;  /* ns, or NBCOLL_FOREVER */
     const run_binding *binding;
     const char *tuning; /* a file for the ranks, or null */
     int recording;        /* a descriptor of where they note what they do, or only for whom they wait; or -1 */

@@ -248,19 +248,6 @@ static int exit_status(int how)
     return WIFEXITED(how) ? WEXITSTATUS(how) : RUN_SIGNAL + WTERMSIG(how);
 }
 
-static const char *signal_name(int signal)
-{
-    static const char *const names[] = {
-        [SIGHUP] = "SIGHUP",   [SIGINT] = "SIGINT",   [SIGQUIT] = "SIGQUIT", [SIGILL] = "SIGILL",
-        [SIGTRAP] = "SIGTRAP", [SIGABRT] = "SIGABRT", [SIGBUS] = "SIGBUS",   [SIGFPE] = "SIGFPE",
-        [SIGKILL] = "SIGKILL", [SIGUSR1] = "SIGUSR1", [SIGSEGV] = "SIGSEGV", [SIGUSR2] = "SIGUSR2",
-        [SIGPIPE] = "SIGPIPE", [SIGALRM] = "SIGALRM", [SIGTERM] = "SIGTERM", [SIGXCPU] = "SIGXCPU",
-        [SIGXFSZ] = "SIGXFSZ", [SIGSYS] = "SIGSYS",
-    };
-    const char *name = (size_t)signal < sizeof names / sizeof names[0] ? names[signal] : NULL;
-    return name ? name : "no common one";
-}
-
 /* `rank` below 0: the agent. */
 static void report(const launch *l, int rank, pid_t pid, int how)
 {
@@ -271,8 +258,9 @@ static void report(const launch *l, int rank, pid_t pid, int how)
         run_output_say(l->output, "%s (process %d) failed: exit status %d", who, (int)pid, WEXITSTATUS(how));
         return;
     }
-    run_output_say(l->output, "%s (process %d) was killed by signal %d (%s: %s)%s", who, (int)pid, WTERMSIG(how),
-                   signal_name(WTERMSIG(how)), strsignal(WTERMSIG(how)), WCOREDUMP(how) ? ", core dumped" : "");
+    const char *name = sigabbrev_np(WTERMSIG(how));
+    run_output_say(l->output, "%s (process %d) was killed by signal %d (SIG%s: %s)%s", who, (int)pid, WTERMSIG(how),
+                   name ? name : "", strsignal(WTERMSIG(how)), WCOREDUMP(how) ? ", core dumped" : "");
 }
 
 /* Takes in what has ended. Ranks that fail before anything was asked to stop are reported; of those that did at the

@@ -154,7 +154,7 @@ static void see_progress(void *user, nbcoll_sim_part part, uint64_t done, uint64
 }
 
 /* What a drawing says above itself. */
-static void entitle(simulation *s, size_t count, const nbcoll_sim_result *r)
+static void entitle(simulation *s, const nbcoll_sim_result *r)
 {
     timeline *t = &s->timeline;
     char name[COMMAND_NAME];
@@ -162,10 +162,7 @@ static void entitle(simulation *s, size_t count, const nbcoll_sim_result *r)
     choice.algorithm = s->algorithm;
     snprintf(t->title, sizeof t->title, "%s %s", nbcoll_operation_name(s->algorithm->operation),
              command_algorithm_text(&choice, name));
-    snprintf(t->terms, sizeof t->terms, "%d ranks", s->config.ranks);
-    if (s->started[0].at.count)
-        command_add(t->terms, sizeof t->terms, ", %zu %s (%zu bytes)", count, nbcoll_type_name(s->cases.reduction.type),
-                    count * nbcoll_type_size(s->cases.reduction.type));
+    sim_terms(t, &s->started[0].at);
     command_add(t->terms, sizeof t->terms, "; machine: %s", s->model_name);
     if (s->noise_name)
         command_add(t->terms, sizeof t->terms, "; noise: %s", s->noise_name);
@@ -235,7 +232,7 @@ static int simulate(simulation *s, size_t count)
     if (!status && s->marks & WITH_CARD)
         s->reported++;
     else if (!status) {
-        entitle(s, count, &result);
+        entitle(s, &result);
         report(s, count, &result);
     }
     if (!status || status == NBCOLL_ERR_UNSUPPORTED || (!s->cases.algorithm && status == NBCOLL_ERR_OP))

@@ -36,6 +36,9 @@ nbcoll_status sim_play_rounds(const nbcoll_algorithm *algorithm, const nbcoll_ca
                               void (*event)(void *user, const nbcoll_sim_event *event), void *user,
                               nbcoll_sim_result *out);
 
+/* Begins what a drawing of a case says above itself: "8 ranks, 10 INT32 (40 bytes)". */
+void sim_terms(timeline *t, const nbcoll_case *c);
+
 /* The numbers of a machine, as files name them. */
 extern const command_option sim_model_names[];
 /* Stores a number that has one of these names. 0, or COMMAND_USAGE after naming what is wrong, and where. */

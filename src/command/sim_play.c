@@ -62,3 +62,11 @@ nbcoll_status sim_play_rounds(const nbcoll_algorithm *algorithm, const nbcoll_ca
     model.node = (uint32_t)node;
     return status == NBCOLL_OK ? sim_play(&one, &config, out) : status;
 }
+
+void sim_terms(timeline *t, const nbcoll_case *c)
+{
+    snprintf(t->terms, sizeof t->terms, "%d ranks", c->ranks);
+    if (c->count)
+        command_add(t->terms, sizeof t->terms, ", %zu %s (%zu bytes)", c->count, nbcoll_type_name(c->reduction.type),
+                    c->count * nbcoll_type_size(c->reduction.type));
+}
