@@ -29,7 +29,7 @@ static void add_numbers(char text[HEAD], const char *name, const size_t number[]
 static void add_model(const tune *t, char text[HEAD])
 {
     const char *name, *before = " ";
-    json_t *model = sim_model_object(&t->model), *number;
+    json_t *model = sim_numbers(sim_model_names, &t->model, 0), *number;
     command_add(text, HEAD, "simulated, model %.*s:", WIDTH, t->model_name);
     json_object_foreach(model, name, number)
     {

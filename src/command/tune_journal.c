@@ -36,7 +36,7 @@ static json_t *settings_of(const tune *t)
                             numbers(t->ranks, t->rows), "bytes", numbers(t->bytes, t->columns), "type",
                             nbcoll_type_name(t->plan.reduction.type), "op", nbcoll_op_name(t->plan.reduction.op));
     if (t->is_simulated)
-        json_object_set_new(all, "model", sim_model_object(&t->model));
+        json_object_set_new(all, "model", sim_numbers(sim_model_names, &t->model, 0));
     else
         json_object_update_new(all, json_pack("{s:b, s:b, s:s, s:i, s:i}", "changing", t->is_changing, "threads",
                                               t->plan.are_threads, "bind", t->plan.bind ? t->plan.bind : "", "rounds",
