@@ -89,7 +89,6 @@
 #pragma GCC visibility push(hidden) /* also where NBCOLL_EXPORT exports the public functions */
 
 #include "arguments/arguments.c"
-#include "engine/state/caller.c"
 #include "engine/state/failure.c"
 #include "engine/wire/channel.c"
 #include "engine/wire/control.c"
@@ -131,7 +130,6 @@
 #include "engine/progress/made.c"
 #include "engine/progress/progress.c"
 #include "engine/progress/replay.c"
-#include "engine/progress/report.c"
 #include "engine/calls/abandon.c"
 #include "engine/calls/communicators.c"
 #include "engine/calls/context.c"

@@ -20,10 +20,8 @@ nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
         return s;
     nbcolli_drain(c); /* what a tick has left to be done names communicators: one that is made over this, for one */
     int busy = comm->active > 0 || comm->holders;
-    nbcolli_caller_lock(c);
-    for (nbcolli_request *r = comm->persistent; r; r = r->next_persistent)
-        busy |= r->calling; /* its callback is still to be told */
-    nbcolli_caller_unlock(c);
+    for (const nbcolli_request *r = c->ended; r; r = r->next)
+        busy |= r->persistent && r->comm == comm; /* its callback is still to be told */
     if (busy)
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
     int awaits = nbcolli_has_unexpected(comm); /* somebody waits for what will not be started here */

@@ -12,7 +12,7 @@
 #include "../match/agree.h"
 #include "../match/ask.h"
 #include "../progress/progress.h"
-#include "../progress/report.h"
+#include "../progress/lock.h"
 
 /* Has it been started, and not ended? The lock is held. */
 static int nbcolli_is_active(const nbcolli_request *r)

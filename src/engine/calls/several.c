@@ -6,7 +6,7 @@
 #include "request.h"
 #include "wait.h"
 #include "../comm/requests.h"
-#include "../progress/driven.h"
+#include "../progress/lock.h"
 
 #define NBCOLLI_LISTED_LEAST 8u   /* requests of an array for which the list is worth it, if one has ended */
 #define NBCOLLI_LISTED_MOST 64u   /* that are sorted; if more have ended all are looked at */

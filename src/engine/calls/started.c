@@ -6,7 +6,6 @@
 #include "../comm/requests.h"
 #include "../progress/lock.h"
 #include "../progress/progress.h"
-#include "../progress/report.h"
 
 /* Makes a pass. PENDING: steps of that lane are left. */
 static nbcoll_status nbcolli_started_look(const nbcoll_request *request, nbcoll_context *c)
