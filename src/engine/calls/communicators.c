@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Communicators as the program sees them: their end, and what they say of themselves. */
+ * Communicators as the program sees them: their end, what they say of themselves, and are told. */
 #include "create.h"
 #include "../wire/control.h"
+#include "../wire/giveup.h"
 #include "../wire/unexpected.h"
 #include "../exposures/cells.h"
 #include "../run/called.h"
@@ -32,6 +33,21 @@ nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
     }
     nbcolli_comm_destroy(comm);
     return nbcolli_leave(c, NBCOLL_OK);
+}
+
+nbcoll_status nbcoll_comm_declare_lost(nbcoll_comm *comm, int rank)
+{
+    nbcoll_status s = comm ? nbcolli_enter(comm->context) : NBCOLL_ERR_NULL;
+    if (s != NBCOLL_OK)
+        return s;
+    if (rank < 0 || rank >= comm->size || rank == comm->rank)
+        return nbcolli_leave(comm->context, NBCOLL_ERR_RANK);
+    nbcolli_link *link = comm->peer[rank].link;
+    nbcolli_give_up(link, comm->peer[rank].address);
+    nbcolli_drain(comm->context);
+    for (link = comm->link->first; link; link = link->beside)
+        nbcolli_tell_given_up(link);
+    return nbcolli_leave(comm->context, NBCOLL_OK);
 }
 
 nbcoll_status nbcolli_comm_withdraw(nbcoll_comm *comm)

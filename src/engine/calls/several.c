@@ -194,8 +194,9 @@ static nbcoll_status nbcolli_several_take(const nbcolli_several *v, size_t n, co
     nbcoll_status first = late;
 
     for (size_t i = 0; i < n && (late == NBCOLL_OK || statuses); i++) {
+        int idle;
         size_t at = places ? places[i] : i;
-        nbcoll_status s = late == NBCOLL_OK ? nbcoll_test(&v->requests[at]) : nbcolli_outcome(&v->requests[at]);
+        nbcoll_status s = late == NBCOLL_OK ? nbcoll_test(&v->requests[at]) : nbcolli_peek(&v->requests[at], &idle);
         if (statuses)
             statuses[at] = s;
         if (first == NBCOLL_OK)

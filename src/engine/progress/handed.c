@@ -11,18 +11,6 @@
 #include "../match/ask.h"
 #include "../match/match.h"
 
-/* The operation cannot have its slot: it ends at once, as *why says, or waits. */
-static void nbcolli_take_runless(nbcolli_request *r, int is_over, nbcoll_status why, int cause)
-{
-    if (r->run)
-        nbcolli_run_give(r->run);
-    r->run = NULL;
-    if (is_over)
-        nbcolli_runless_fail(r, why, cause, why == NBCOLL_ERR_MEMORY);
-    else
-        nbcolli_queue_add(r);
-}
-
 /* It was revoked before it came, or the communicator broke between its start and now; or it gets its slot, or waits for
  * it. A start armed a run if a slot was free as far as it could see. */
 static void nbcolli_take_carefully(nbcolli_request *r)
@@ -36,20 +24,18 @@ static void nbcolli_take_carefully(nbcolli_request *r)
         made->vote_comm = comm->id;
         made->vote_tag = r->tag;
     }
-    if (nbcolli_pending_take(comm, r->tag, &why, &cause) || why != NBCOLL_OK) {
-        nbcolli_take_runless(r, 1, why, cause);
+    int is_over = nbcolli_pending_take(comm, r->tag, &why, &cause) || why != NBCOLL_OK;
+    if (!is_over && !slot->active && !slot->waiting) {
+        nbcolli_take_slot(r);
         return;
     }
-    if (slot->active || slot->waiting) {
-        nbcolli_take_runless(r, 0, NBCOLL_OK, -1);
-        return;
-    }
-    if (!r->run)
-        r->run = nbcolli_run_take(r);
     if (r->run)
-        nbcolli_activate(r->run);
+        nbcolli_run_give(r->run);
+    r->run = NULL;
+    if (is_over)
+        nbcolli_runless_fail(r, why, cause, 0);
     else
-        nbcolli_take_runless(r, 1, NBCOLL_ERR_MEMORY, comm->rank);
+        nbcolli_queue_add(r);
 }
 
 static inline void nbcolli_take_over(nbcolli_request *r, uint64_t history)

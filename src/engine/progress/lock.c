@@ -56,8 +56,12 @@ void nbcolli_leave_caller_shared(nbcoll_context *c)
 
 void nbcolli_report_ended(nbcoll_context *c)
 {
+    nbcolli_request *over = NULL; /* its callback has run, and it is to be released */
+
     while (nbcolli_enter(c) == NBCOLL_OK) {
         nbcolli_request *r = c->ended;
+        if (over)
+            nbcolli_request_release(c, over);
         if (!r) {
             nbcolli_unlock(c);
             return;
@@ -67,27 +71,20 @@ void nbcolli_report_ended(nbcoll_context *c)
         nbcoll_done *done = r->done;
         nbcoll_status status = r->status;
         void *user = r->user;
-        int persistent = r->persistent;
-        if (persistent) { /* the callback may start it again, or free it */
+        over = r->persistent ? NULL : r;
+        if (r->persistent) { /* the callback may start it again, or free it */
             r->calling = 0;
             atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_release); /* for its start */
         }
         nbcolli_unlock(c);
-        if (done) {
-            /* In it this thread is no driver. relaxed: only we store ours */
-            int is_driver = atomic_load_explicit(&c->driven.runner, memory_order_relaxed) == nbcolli_holder(c) &&
-                            c->driven.is_driving;
-            if (is_driver)
-                c->driven.is_driving = 0;
+        /* In the callback this thread is no driver. relaxed: only we store our mark */
+        int is_driver = atomic_load_explicit(&c->driven.runner, memory_order_relaxed) == nbcolli_holder(c) &&
+                        c->driven.is_driving;
+        if (is_driver)
+            c->driven.is_driving = 0;
+        if (done)
             done(handle, status, user);
-            if (is_driver)
-                c->driven.is_driving = 1;
-        }
-        if (persistent)
-            continue;
-        if (nbcolli_enter(c) != NBCOLL_OK)
-            return;
-        nbcolli_request_release(c, r);
-        nbcolli_unlock(c);
+        if (is_driver)
+            c->driven.is_driving = 1;
     }
 }
