@@ -6,10 +6,7 @@
  * (1997), as in Inozemtsev's thesis (2014), section 4.2.2. In the pipelined form of its section 5.3.2 blocks are not
  * concatenated: each is sent on as soon as it comes, straight to its place. Ports: one; in the other forms `ports`, or
  * two. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_allgather_bruck, nbcolli_allgather_bruck_ports, nbcolli_allgather_bruck_pipelined;
+#include "algorithms.h"
 
 #define NBCOLLI_BRUCK_PORTS 2
 

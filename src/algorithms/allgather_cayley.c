@@ -6,10 +6,7 @@
  * has m, and 1 + (k + 1)(1 + k + ... + k^(h-2)) are above it, that is 2h, or 2h - 1 if m <= k^(h-1). Source:
  * Inozemtsev's thesis (2014), section 5.3.3, where it is said to be at most 2 ceil(log_(k+1) n), which it is not, of
  * 128 ranks for one and two ports: the levels of such a tree grow by k. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_allgather_cayley;
+#include "algorithms.h"
 
 #define NBCOLLI_CAYLEY_PORTS 2
 

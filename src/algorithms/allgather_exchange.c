@@ -5,10 +5,7 @@
  * block to the first before, and gets all from it after the exchange. Source: Inozemtsev's thesis (2014), section
  * 4.2.1; with one port it is recursive doubling, the bidirectional exchange of Ramos et al., Table I. Ports: `ports`,
  * or two. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_allgather_exchange, nbcolli_allgather_recursive_doubling;
+#include "algorithms.h"
 
 #define NBCOLLI_EXCHANGE_PORTS 2
 

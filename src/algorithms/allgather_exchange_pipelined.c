@@ -3,10 +3,7 @@
  * partners are those of allgather_exchange, but each block is a message of its own, which goes on as soon as it has
  * come, and comes straight to its place. So one late rank holds back its own block only. Source: Inozemtsev's thesis
  * (2014), section 5.3.2. Ports: `ports`, or two. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_allgather_exchange_pipelined;
+#include "algorithms.h"
 
 #define NBCOLLI_PIPELINED_PORTS 2
 

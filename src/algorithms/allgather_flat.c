@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Allgather, also of blocks of different lengths, directly: each rank sends its block to all others, the nearest above
  * first, all of them at once. Source: the flat tree over nonblocking primitives of Ramos et al., Table I. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_allgather_flat;
+#include "algorithms.h"
 
 void nbcolli_allgather_flat(nbcoll_builder *b, const nbcoll_args *a)
 {

@@ -3,11 +3,7 @@
  * and down the same one, at most 2 ceil(log2 P) messages after each other; or directly and down the minimum spanning
  * tree, at most ceil(log2 P) + 1, P - 1 of which come to rank 0 at once. Source: the binomial tree of Ramos' thesis
  * (2013), Table 4.1, and its Gather(v) + Bcast, also in Ramos et al., Table I. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_allgather_binomial, nbcolli_allgather_gather_bcast, nbcolli_gather_binomial,
-    nbcolli_gatherv_binomial, nbcolli_gather_flat, nbcolli_bcast_binomial, nbcolli_bcast_spanning_tree;
+#include "algorithms.h"
 
 static void nbcolli_gather_then_bcast(nbcoll_builder *b, const nbcoll_args *a, nbcoll_build *up, nbcoll_build *down)
 {

@@ -4,11 +4,7 @@
  * 65536 bytes, or, with `ports`, by standard exchange over so many. Source: Inozemtsev's thesis (2014), section 4.4;
  * several leaders of a node (`leaders`): section 4.4.1, and there also the groups (two): each has a leader on every
  * node, the leaders of a group exchange what its ranks have, and each rank collects that from those on its node. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_allgather_hierarchical, nbcolli_allgather_hierarchical_groups, nbcolli_allgather_bruck,
-    nbcolli_allgather_ring, nbcolli_allgather_exchange, nbcolli_bcast_slots;
+#include "algorithms.h"
 
 #define NBCOLLI_ALLGATHER_NODES_LONG 65536
 typedef struct nbcolli_allgather_nodes {

@@ -3,10 +3,7 @@
  * next, so that every byte is sent P - 1 times and copied at most once. Source: Thakur, Rabenseifner, Gropp,
  * "Optimization of collective communication operations in MPICH" (2005), as in Inozemtsev's thesis (2014), section
  * 4.2.3; BKT in Ramos et al., Table I, in whose sequential form a rank posts one transfer each way at a time. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_allgather_ring, nbcolli_allgather_ring_sequential;
+#include "algorithms.h"
 
 static void nbcolli_ring_allgather(nbcoll_builder *b, const nbcoll_args *a, int is_sequential)
 {

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Allgather through shared memory: each rank exposes its block to all others, and fetches theirs, the next rank's first
  * so that not all read the same one. Source: the slots of Ramos et al., section 3.4. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_allgather_slots;
+#include "algorithms.h"
 
 void nbcolli_allgather_slots(nbcoll_builder *b, const nbcoll_args *a)
 {

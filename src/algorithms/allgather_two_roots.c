@@ -3,10 +3,7 @@
  * that barrier_binomial describes. Each half is gathered at its root, the two exchange what they have, and both hand
  * down to each subtree what it has not. At most 2 ceil(log2 P) - 1 steps of messages after each other, those that go
  * down in two pieces. Source: Ramos et al., Table I, names BTe for allgather; what was built here is this library's. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_allgather_two_roots;
+#include "algorithms.h"
 
 typedef struct nbcolli_two_roots_plan {
     nbcoll_builder *b;

@@ -5,10 +5,7 @@
  * behind the largest power of two below n. At most ceil(log2 P) messages after each other. Source: recursive doubling
  * as in Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH" (2005); the trees
  * are this library's. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_allreduce_groups;
+#include "algorithms.h"
 
 typedef struct nbcolli_groups_state {
     nbcoll_addr sum; /* of this rank's group */

@@ -4,10 +4,7 @@
  * order. At most 2 floor(log2 P) + 2 messages after each other; but for the folding no rank sends more than twice the
  * vector. Source: Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH" (2005),
  * Rabenseifner's algorithm, where the farthest halve first. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_allreduce_halving;
+#include "algorithms.h"
 
 typedef struct nbcolli_rabenseifner_plan {
     nbcoll_builder *b;

@@ -5,17 +5,7 @@
  * and while those take the one before. Source: the phases of Inozemtsev's thesis (2014), section 4.4.
  *
  * The three forms are those of reduce_hierarchical.c: the ordered one keeps rank order, the others reorder. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_allreduce_hierarchical, nbcolli_allreduce_hierarchical_ordered,
-    nbcolli_allreduce_hierarchical_domains, nbcolli_reduce_slots, nbcolli_bcast_slots,
-    nbcolli_allreduce_recursive_doubling, nbcolli_allreduce_halving;
-
-nbcoll_step nbcolli_pieces_give(nbcoll_builder *b, const nbcoll_args *a, int leader, size_t piece);
-nbcoll_step nbcolli_pieces_show(nbcoll_builder *b, const nbcoll_args *a, const nbcoll_nodes *t, int node, size_t piece);
-nbcoll_step nbcolli_pieces_combine(nbcoll_builder *b, const nbcoll_args *a, const nbcoll_nodes *t, size_t at,
-                                   const nbcoll_args *piece, nbcoll_step earlier);
+#include "algorithms.h"
 
 #define NBCOLLI_ALLREDUCE_NODES_LONG 65536 /* bytes from which on leaders share the work of combining */
 

@@ -7,10 +7,7 @@
  *
  * Each round has scratch memory of its own, which also takes its result: receives are posted from the start, and no
  * combination waits for a send to end. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_allreduce_recursive_doubling, nbcolli_allreduce_recursive_doubling_sequential;
+#include "algorithms.h"
 
 /* What this rank has combined so far, and since which step. */
 typedef struct nbcolli_allreduce_state {

@@ -2,11 +2,7 @@
  * Allreduce of short vectors: reduced up a tree to rank 0, then broadcast down the same one. Operands stand in rank
  * order. At most 2 ceil(log2 P) messages after each other. Source: Ramos et al., Table I, Reduce + Bcast, along the
  * minimum spanning tree; and along the binomial one, as in Ramos' thesis (2013), section 4.1.2. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_allreduce_binomial, nbcolli_allreduce_reduce_bcast, nbcolli_reduce_binomial,
-    nbcolli_bcast_binomial, nbcolli_reduce_spanning_tree, nbcolli_bcast_spanning_tree;
+#include "algorithms.h"
 
 static void nbcolli_reduce_then_bcast(nbcoll_builder *b, const nbcoll_args *a, nbcoll_build *up, nbcoll_build *down)
 {

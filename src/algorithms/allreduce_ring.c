@@ -5,10 +5,7 @@
  * algorithms for clusters of workstations" (2009).
  *
  * Partial results arrive in the receive buffer, or in scratch memory when this rank's operands still stand there. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_allreduce_ring;
+#include "algorithms.h"
 
 static nbcoll_region nbcolli_allreduce_block(const nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr vector, int i)
 {

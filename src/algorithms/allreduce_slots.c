@@ -2,10 +2,7 @@
  * Allreduce of short vectors through shared memory: each rank exposes its vector once, to all, and combines those of
  * all where they lie, in rank order, so that all ranks get the same bits. Source: the slots of Ramos et al., section
  * 3.4. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_allreduce_slots;
+#include "algorithms.h"
 
 void nbcolli_allreduce_slots(nbcoll_builder *b, const nbcoll_args *a)
 {

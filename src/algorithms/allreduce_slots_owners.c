@@ -4,10 +4,7 @@
  * combines the vector (P - 1) / P times and copies as much, where by slots it combines it P - 1 times; all ranks get
  * the same bits. Operands of lower ranks are combined from the left, nearest first, then those of higher ones from the
  * right. Source: the slots of Ramos et al., section 3.4; the blocks, as in reduce_scatter_owners.c. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_allreduce_slots_owners;
+#include "algorithms.h"
 
 static nbcoll_region nbcolli_slots_owners_block(const nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr vector,
                                                 int i)

@@ -4,10 +4,7 @@
  * combined along the tree that splits n ranks behind the largest power of two below n. At most
  * 2 ceil(log2 P) - 1 messages after each other. Source: Ramos et al., Table I, names BTe for allreduce; what was built
  * here is this library's. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_allreduce_two_roots;
+#include "algorithms.h"
 
 /* What this rank has combined, and since which step; the step that last reads the operand where it was. */
 typedef struct nbcolli_two_roots_sum {

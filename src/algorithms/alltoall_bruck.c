@@ -6,10 +6,7 @@
  *
  * Block i is, at every rank, the one that has i ranks to go from its origin. What was received in a round stays where
  * it came, and is copied from there into the message of the next round in which it travels. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_alltoall_bruck;
+#include "algorithms.h"
 
 typedef struct nbcolli_bruck_round {
     nbcoll_addr in;

@@ -4,11 +4,7 @@
  * bound blocks too. Source: Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH"
  * (2005), which uses it for blocks of middle length; the flat trees over nonblocking and over blocking primitives of
  * Ramos et al., Table I, as four variants. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_alltoall_flat, nbcolli_alltoall_flat_sequential, nbcolli_alltoall_flat_sequential_sends,
-    nbcolli_alltoall_flat_sequential_receives;
+#include "algorithms.h"
 
 /* One after the other. */
 enum { NBCOLLI_FLAT_SENDS = 1, NBCOLLI_FLAT_RECEIVES = 2 };

@@ -3,10 +3,7 @@
  * leaders exchange them directly, and each rank fetches its own where its leader has them. N - 1 messages a leader
  * instead of P - 1 a rank. Source: the phases of Inozemtsev's thesis (2014), section 4.4. Leaders of a node: `leaders`,
  * or one. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_alltoall_hierarchical, nbcolli_alltoall_flat;
+#include "algorithms.h"
 
 typedef struct nbcolli_alltoall_nodes {
     nbcoll_builder *b;

@@ -4,10 +4,7 @@
  * a rank meets itself. Serves bound blocks too. Source: the pairwise exchange of Thakur, Rabenseifner, Gropp,
  * "Optimization of collective communication operations in MPICH" (2005), where ranks meet by exclusive or, which needs
  * a power of two. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_alltoall_pairwise;
+#include "algorithms.h"
 
 /* In place, what leaves goes aside first: room for the longest block. */
 static nbcoll_addr nbcolli_pairwise_room(nbcoll_builder *b, const nbcoll_args *a)

@@ -2,10 +2,7 @@
  * All-to-all through shared memory: each rank exposes its blocks, a part for each other rank, and fetches its own from
  * all of them, the next rank's first so that not all read the same one. Source: the slots of Ramos et al.,
  * section 3.4. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_alltoall_slots;
+#include "algorithms.h"
 
 void nbcolli_alltoall_slots(nbcoll_builder *b, const nbcoll_args *a)
 {

@@ -6,10 +6,7 @@
  * tell each other, instead of one the other and back, so that 2 ceil(log2 P) - 1 messages follow each other, and not
  * 2 ceil(log2 P). It was built so because all operations for which the tree is named give every rank the result, and
  * there only the topmost of its edges can be an exchange. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_barrier_binomial, nbcolli_barrier_two_roots;
+#include "algorithms.h"
 
 /* `other`: the second root, of which the first must not hear as of a child; 0 when there is none. */
 static void nbcolli_barrier_tree(nbcoll_builder *b, const nbcoll_args *a, int other)

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Barrier by dissemination: ceil(log2 P) rounds of empty messages. Source: Hensgen, Finkel, Manber, "Two algorithms for
  * barrier synchronization" (1988). */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_barrier_dissemination;
+#include "algorithms.h"
 
 void nbcolli_barrier_dissemination(nbcoll_builder *b, const nbcoll_args *a)
 {

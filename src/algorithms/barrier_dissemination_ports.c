@@ -2,10 +2,7 @@
  * Barrier by dissemination over k ports: in each of ceil(log_(k+1) P) rounds a rank tells k others at once. Source:
  * Hensgen, Finkel, Manber, "Two algorithms for barrier synchronization" (1988), made k-port as the exchanges of
  * Inozemtsev's thesis (2014), section 4.2. Ports: `ports`, or two. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_barrier_dissemination_ports;
+#include "algorithms.h"
 
 #define NBCOLLI_DISSEMINATION_PORTS 2
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Barrier by a flat gather and a flat broadcast of nothing: rank 0 hears of all, then tells all. Two messages after
  * each other, 2 (P - 1) of them at rank 0. Source: Ramos et al., Table I, Gather + Bcast. */
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_barrier_gather_bcast;
+#include "algorithms.h"
 
 void nbcolli_barrier_gather_bcast(nbcoll_builder *b, const nbcoll_args *a)
 {

@@ -3,10 +3,7 @@
  * dissemination, and tell their nodes. ceil(log2 N) messages after each other between N leaders. Source: the phases of
  * Inozemtsev's thesis (2014), section 4.4; several leaders of a node: section 4.4.1. Leaders: `leaders`, or one. By
  * domains, leaders of domains meet so by nodes. */
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_barrier_hierarchical, nbcolli_barrier_hierarchical_domains, nbcolli_barrier_dissemination,
-    nbcolli_gather_slots, nbcolli_bcast_slots;
+#include "algorithms.h"
 
 static void nbcolli_barrier_nodes(nbcoll_builder *b, const nbcoll_args *a, const nbcoll_nodes *t, nbcoll_build *build)
 {

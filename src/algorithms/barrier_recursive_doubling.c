@@ -2,10 +2,7 @@
  * Barrier by recursive doubling: ranks exchange empty messages in pairs, at doubling distances; ranks in excess of a
  * power of two are folded into a neighbour. At most floor(log2 P) + 2 messages after each other. Source: Inozemtsev's
  * thesis (2014), chapter 2, which takes it for its example of a barrier. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_barrier_recursive_doubling;
+#include "algorithms.h"
 
 void nbcolli_barrier_recursive_doubling(nbcoll_builder *b, const nbcoll_args *a)
 {

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Barrier through shared memory: each rank says to all by one empty exposure that it has come, and looks at those of
  * all others, the next rank's first. Source: the slots of Ramos et al., section 3.4. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_barrier_slots;
+#include "algorithms.h"
 
 void nbcolli_barrier_slots(nbcoll_builder *b, const nbcoll_args *a)
 {

@@ -2,10 +2,7 @@
  * Broadcast down a binomial tree: receive from the parent, then feed the children, largest subtree first. At most
  * ceil(log2 P) messages after each other. Source: Chan, Heimlich, Purkayastha, van de Geijn, "Collective communication:
  * theory, practice, and experience" (2007), the minimum spanning tree. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_bcast_binomial;
+#include "algorithms.h"
 
 void nbcolli_bcast_binomial(nbcoll_builder *b, const nbcoll_args *a)
 {

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Broadcast from the root to everyone directly: all sends at once, or each when the one before has ended. Source: the
  * flat tree over nonblocking and over blocking primitives of Ramos et al., Table I and Figure 2. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_bcast_flat, nbcolli_bcast_flat_sequential;
+#include "algorithms.h"
 
 static void nbcolli_bcast_directly(nbcoll_builder *b, const nbcoll_args *a, int is_sequential)
 {

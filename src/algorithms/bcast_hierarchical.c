@@ -5,13 +5,7 @@
  * N - 1 messages between N leaders for each piece, ceil(log2 N) after each other. Source: the phases of Inozemtsev's
  * thesis (2014), section 4.4; that a broadcast should enter each node once: Ramos' thesis (2013), section 4.1.3.
  * Leaders of a node: `leaders`, or one. By domains, their leaders get the vector by nodes, and show it then. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_bcast_hierarchical, nbcolli_bcast_hierarchical_domains, nbcolli_bcast_binomial, nbcolli_bcast_tree,
-    nbcolli_bcast_slots;
-
-nbcoll_step nbcolli_pieces_show(nbcoll_builder *b, const nbcoll_args *a, const nbcoll_nodes *t, int node, size_t piece);
+#include "algorithms.h"
 
 #define NBCOLLI_BCAST_NODES_PIECE 65536
 

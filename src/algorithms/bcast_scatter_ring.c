@@ -3,10 +3,7 @@
  * than twice the vector. Source: Barnett and others, "Interprocessor collective communication library (InterCom)"
  * (1994), scatter and collect; here the scatter is direct, so that every block takes one hop to the rank that starts it
  * on its way. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_bcast_scatter_ring;
+#include "algorithms.h"
 
 static nbcoll_region nbcolli_bcast_block(const nbcoll_builder *b, const nbcoll_args *a, int i)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Broadcast through shared memory: the root exposes its buffer once, all others fetch it. Source: the slots of Ramos et
  * al., section 3.4. */
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_bcast_slots;
+#include "algorithms.h"
 
 void nbcolli_bcast_slots(nbcoll_builder *b, const nbcoll_args *a)
 {

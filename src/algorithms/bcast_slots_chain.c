@@ -2,10 +2,7 @@
  * Pipelined broadcast through shared memory: along the ranks from the root on, each fetches piece after piece from the
  * one before, and shows what it has to the next in one exposure that grows. The chain is the pipeline of Ramos'
  * thesis (2013), section 4.1.2; one growing exposure instead of a message a segment is what shared memory offers. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_bcast_slots_chain;
+#include "algorithms.h"
 
 #define NBCOLLI_SLOTS_CHAIN_PIECE 65536
 #define NBCOLLI_SLOTS_CHAIN_PIECES 32768 /* no more than a communicator's words count */

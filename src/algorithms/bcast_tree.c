@@ -3,10 +3,7 @@
  * level from the root; whole, or pipelined: in segments of at most `segment` bytes (65536), which a rank passes on one
  * by one. With one child a rank the tree is a chain. Source: the four-ary tree and the pipelines of Ramos' thesis
  * (2013), section 4.1.2. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_bcast_tree, nbcolli_bcast_tree_pipelined, nbcolli_bcast_chain_pipelined;
+#include "algorithms.h"
 
 #define NBCOLLI_TREE_ARITY 4
 #define NBCOLLI_TREE_SEGMENT 65536

@@ -4,10 +4,7 @@
  * messages after each other. Source: Chan, Heimlich, Purkayastha, van de Geijn, "Collective communication: theory,
  * practice, and experience" (2007), the minimum spanning tree. Blocks travel in relative order; in the root's buffer
  * they lie in rank order, so that the one subtree that passes the last rank comes as two messages. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_gather_binomial, nbcolli_scatter_binomial;
+#include "algorithms.h"
 
 typedef struct nbcolli_blocks_plan {
     nbcoll_builder *b;

@@ -2,10 +2,7 @@
  * Gather and scatter of long blocks, or of blocks of whatever length: each goes directly between its rank and the root,
  * so that every byte moves once. The root posts all messages at once, or each when the one before has ended. Source:
  * the flat tree over nonblocking and over blocking primitives of Ramos' thesis (2013), section 4.1.2. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_gather_flat, nbcolli_gather_flat_sequential, nbcolli_scatter_flat, nbcolli_scatter_flat_sequential;
+#include "algorithms.h"
 
 static nbcoll_step nbcolli_flat_move(nbcoll_builder *b, int peer, nbcoll_region block, int sends)
 {

@@ -4,10 +4,7 @@
  * image. Blocks travel in the order of nodes, so that the root brings them into their places, or into that order, in
  * scratch memory; not where they lie like that. Source: the phases of Inozemtsev's thesis (2014), section 4.4. Leaders
  * of a node: `leaders`, or one. */
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_gather_hierarchical, nbcolli_scatter_hierarchical, nbcolli_gatherv_binomial,
-    nbcolli_scatterv_binomial;
+#include "algorithms.h"
 
 typedef struct nbcolli_blocks_nodes {
     nbcoll_builder *b;

@@ -3,10 +3,7 @@
  * are, and combines them from that of rank 0 on, so that all ranks get the same bits. One message after each other.
  * Source: the flat trees of Ramos et al., Table I; there the reductions over blocking primitives, here the sequential
  * form of reduce, take one operand after the other. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_combine_flat, nbcolli_combine_flat_sequential;
+#include "algorithms.h"
 
 /* Does the result of rank `to` have the operand of rank `from`? */
 static int nbcolli_flat_has(const nbcoll_args *a, int to, int from)

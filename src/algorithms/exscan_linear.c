@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Exclusive scan along the ranks: each takes the prefix of the ranks below, which is its result, and passes it on
  * combined with its own operand. P - 1 messages after each other. The definition, made a schedule. */
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_exscan_linear;
+#include "algorithms.h"
 
 void nbcolli_exscan_linear(nbcoll_builder *b, const nbcoll_args *a)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Gather through shared memory: each rank exposes its block to the root, which fetches them all. Source: the slots of
  * Ramos et al., section 3.4. */
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_gather_slots;
+#include "algorithms.h"
 
 void nbcolli_gather_slots(nbcoll_builder *b, const nbcoll_args *a)
 {

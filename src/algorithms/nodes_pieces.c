@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What algorithms by nodes share where a vector goes in pieces: a node's ranks show theirs in one exposure that grows,
  * of which the leader combines one piece after the other, or the leader shows the result so. */
-#include "nbcoll/schedule.h"
-
-nbcoll_step nbcolli_pieces_give(nbcoll_builder *b, const nbcoll_args *a, int leader, size_t piece);
-nbcoll_step nbcolli_pieces_show(nbcoll_builder *b, const nbcoll_args *a, const nbcoll_nodes *t, int node, size_t piece);
-nbcoll_step nbcolli_pieces_combine(nbcoll_builder *b, const nbcoll_args *a, const nbcoll_nodes *t, size_t at,
-                                   const nbcoll_args *piece, nbcoll_step earlier);
+#include "algorithms.h"
 
 /* The exposure of a rank to its leader. */
 nbcoll_step nbcolli_pieces_give(nbcoll_builder *b, const nbcoll_args *a, int leader, size_t piece)

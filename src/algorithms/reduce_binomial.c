@@ -2,10 +2,7 @@
  * Reduction of short vectors up a binomial tree over the ranks as they are numbered, so that every operand stands in
  * rank order; one message more when the root is not rank 0. At most ceil(log2 P) + 1 messages after each other. Source:
  * Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH" (2005). */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_reduce_binomial;
+#include "algorithms.h"
 
 void nbcolli_reduce_binomial(nbcoll_builder *b, const nbcoll_args *a)
 {

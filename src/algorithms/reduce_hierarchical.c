@@ -7,15 +7,7 @@
  * The ordered form keeps rank order, whatever the numbering: where ranks of other nodes lie between those of one, each
  * run of neighbours has a leader of its own. The other one combines the operands of a node first, and so reorders. By
  * domains each leader combines the vectors of its domain, and the leaders do the rest by nodes, in pieces. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_reduce_hierarchical, nbcolli_reduce_hierarchical_ordered, nbcolli_reduce_hierarchical_domains,
-    nbcolli_reduce_slots, nbcolli_reduce_binomial, nbcolli_reduce_scatter_owners;
-
-nbcoll_step nbcolli_pieces_give(nbcoll_builder *b, const nbcoll_args *a, int leader, size_t piece);
-nbcoll_step nbcolli_pieces_combine(nbcoll_builder *b, const nbcoll_args *a, const nbcoll_nodes *t, size_t at,
-                                   const nbcoll_args *piece, nbcoll_step earlier);
+#include "algorithms.h"
 
 #define NBCOLLI_REDUCE_NODES_LONG 65536 /* bytes from which on leaders share the work of combining */
 

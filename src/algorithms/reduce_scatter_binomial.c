@@ -2,11 +2,7 @@
  * Reduce-scatter of short vectors: reduced up a binomial tree to rank 0, then scattered down one. Operands stand in
  * rank order. At most 2 ceil(log2 P) messages after each other. Source: Thakur, Rabenseifner, Gropp, "Optimization of
  * collective communication operations in MPICH" (2005), its older way for operations that do not commute. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_reduce_scatter_binomial, nbcolli_reduce_binomial, nbcolli_scatter_binomial,
-    nbcolli_scatterv_binomial;
+#include "algorithms.h"
 
 void nbcolli_reduce_scatter_binomial(nbcoll_builder *b, const nbcoll_args *a)
 {

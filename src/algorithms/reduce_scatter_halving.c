@@ -4,10 +4,7 @@
  * At most floor(log2 P) + 2 messages after each other; but for the folding no rank sends more than the vector. Source:
  * Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH" (2005); BDE in Ramos et
  * al., Table I, in whose sequential form a rank posts one exchange at a time. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_reduce_scatter_halving, nbcolli_reduce_scatter_halving_sequential;
+#include "algorithms.h"
 
 /* The partial results of the blocks of the ranks numbered (as nbcoll_fold does) low .. high - 1, and since which step;
  * with each of these goes the block of a rank folded into it. */

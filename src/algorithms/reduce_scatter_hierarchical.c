@@ -4,10 +4,7 @@
  * 4.4. The ordered form keeps rank order, whatever the numbering, as that of reduce_hierarchical does; where ranks are
  * not numbered node by node, the leaders of the other one first bring their sums into the order of nodes. Leaders of a
  * node: `leaders`, or one. */
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_reduce_scatter_hierarchical, nbcolli_reduce_scatter_hierarchical_ordered, nbcolli_reduce_slots,
-    nbcolli_reduce_scatter_halving, nbcolli_reduce_scatter_binomial;
+#include "algorithms.h"
 
 static size_t nbcolli_reduce_scatter_nodes_bytes(const nbcoll_args *a, int rank)
 {

@@ -5,10 +5,7 @@
  * Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH" (2005), reduce-scatter by
  * pairwise exchange, then gather. There, operands are combined one after the other; the tree that splits n ranks behind
  * the largest power of two below n is this library's. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_reduce_scatter_owners, nbcolli_reduce_pairwise;
+#include "algorithms.h"
 
 /* What is known of the operands of some consecutive ranks, and since which step. */
 typedef struct nbcolli_owners_part {

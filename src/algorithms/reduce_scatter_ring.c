@@ -4,10 +4,7 @@
  * Source: the bucket algorithm of Chan, Heimlich, Purkayastha, van de Geijn, "Collective communication: theory,
  * practice, and experience" (2007); BKT in Ramos et al., Table I, in whose sequential form a rank posts one transfer
  * each way at a time. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_reduce_scatter_ring, nbcolli_reduce_scatter_ring_sequential;
+#include "algorithms.h"
 
 static void nbcolli_bucket_build(nbcoll_builder *b, const nbcoll_args *a, int is_sequential)
 {

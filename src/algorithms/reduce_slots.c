@@ -2,9 +2,7 @@
  * Reduction of short vectors through shared memory: each rank exposes its vector to the root, which combines them
  * where they lie, in rank order: those of lower ranks from the left, nearest first, then those of higher ranks from the
  * right. Source: the slots of Ramos et al., section 3.4. */
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_reduce_slots;
+#include "algorithms.h"
 
 void nbcolli_reduce_slots(nbcoll_builder *b, const nbcoll_args *a)
 {

@@ -5,10 +5,7 @@
  * lie between those of one, each run of neighbours has a leader of its own. Leaders of a node: `leaders`, or one.
  * Vectors of more than `segment` bytes, if it is given, go in pieces: the leaders scan one while the nodes combine the
  * next one. The phases are those of Inozemtsev's thesis (2014), section 4.4, which has no scan. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_scan_hierarchical, nbcolli_scan_recursive_doubling;
+#include "algorithms.h"
 
 typedef struct nbcolli_scan_nodes {
     nbcoll_builder *b;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Inclusive scan along the ranks: each takes the prefix of the ranks below, combines, and passes it on. P - 1 messages
  * after each other; one of the vector's length a rank. The definition, made a schedule. */
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_scan_linear;
+#include "algorithms.h"
 
 void nbcolli_scan_linear(nbcoll_builder *b, const nbcoll_args *a)
 {

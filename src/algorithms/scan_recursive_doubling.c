@@ -4,10 +4,7 @@
  * each prefix of n ranks is combined along the tree that splits them behind the largest power of two below n.
  * ceil(log2 P) messages after each other. Source: Hillis, Steele, "Data parallel algorithms" (1986), made exchanges of
  * groups as in Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH" (2005). */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_scan_recursive_doubling;
+#include "algorithms.h"
 
 /* What was combined, and since which step. */
 typedef struct nbcolli_scan_sum {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Scatter through shared memory: one exposure of the root's with a part for each other rank. Source: the slots of Ramos
  * et al., section 3.4. */
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_scatter_slots;
+#include "algorithms.h"
 
 void nbcolli_scatter_slots(nbcoll_builder *b, const nbcoll_args *a)
 {

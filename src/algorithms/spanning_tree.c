@@ -4,11 +4,7 @@
  * between the two. All groups are consecutive ranks: blocks lie in one piece, operands stand in rank order, and roots
  * need no renumbering. ceil(log2 P) messages after each other. Source: Chan, Heimlich, Purkayastha, van de Geijn,
  * "Collective communication: theory, practice, and experience" (2007); MST in Ramos et al., Table I and section 3.3. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_bcast_spanning_tree, nbcolli_scatter_spanning_tree, nbcolli_gather_spanning_tree,
-    nbcolli_reduce_spanning_tree;
+#include "algorithms.h"
 
 static size_t nbcolli_spanning_bytes(const nbcoll_args *a, int first, int end)
 {

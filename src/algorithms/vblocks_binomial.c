@@ -3,10 +3,7 @@
  * and sends them to its parent. Scatter down it is the mirror image, as in blocks_binomial. At most ceil(log2 P)
  * messages after each other. Source: as there; here the root's blocks may lie anywhere, so that it brings them into
  * relative order in scratch memory, too. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_gatherv_binomial, nbcolli_scatterv_binomial;
+#include "algorithms.h"
 
 typedef struct nbcolli_vblocks_plan {
     nbcoll_builder *b;

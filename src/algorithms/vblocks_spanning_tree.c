@@ -4,10 +4,7 @@
  * mirror image: every message goes the other way, and every edge is turned round. The root's blocks may lie anywhere:
  * in scratch memory it brings those of a half side by side. ceil(log2 P) messages after each other. Source: MST of
  * Scatter(v) and Gather(v) in Ramos et al., Table I; Chan et al. as for the spanning tree of equal blocks. */
-#include "nbcoll/pattern.h"
-#include "nbcoll/schedule.h"
-
-nbcoll_build nbcolli_scatterv_spanning_tree, nbcolli_gatherv_spanning_tree;
+#include "algorithms.h"
 
 typedef struct nbcolli_vspanning_plan {
     nbcoll_builder *b;

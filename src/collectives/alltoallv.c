@@ -3,13 +3,13 @@
 #include "forms.h"
 
 #define NBCOLLI_ALLTOALLV_ALGORITHMS(X)                                                                                \
-    X(ALLTOALLV, alltoall_flat, flat, 0)                                                                               \
-    X(ALLTOALLV, alltoall_pairwise, pairwise, 0)                                                                       \
-    X(ALLTOALLV, alltoall_flat_sequential, flat_sequential, 0)                                                         \
-    X(ALLTOALLV, alltoall_flat_sequential_sends, flat_sequential_sends, 0)                                             \
-    X(ALLTOALLV, alltoall_flat_sequential_receives, flat_sequential_receives, 0)
+    X(ALLTOALLV, alltoall_flat, flat, 0, NBCOLLI_NO_COST)                                                              \
+    X(ALLTOALLV, alltoall_pairwise, pairwise, 0, NBCOLLI_NO_COST)                                                      \
+    X(ALLTOALLV, alltoall_flat_sequential, flat_sequential, 0, NBCOLLI_NO_COST)                                        \
+    X(ALLTOALLV, alltoall_flat_sequential_sends, flat_sequential_sends, 0, NBCOLLI_NO_COST)                            \
+    X(ALLTOALLV, alltoall_flat_sequential_receives, flat_sequential_receives, 0, NBCOLLI_NO_COST)
 NBCOLLI_TABLE(alltoallv, ALLTOALLV)
-const nbcolli_algorithms nbcolli_algorithms_alltoallv = NBCOLLI_ALL_OF(nbcolli_table_alltoallv);
+const nbcolli_algorithms nbcolli_algorithms_alltoallv = NBCOLLI_ALL_OF(alltoallv);
 
 NBCOLLI_FORMS(alltoallv,
               (const void *send, const size_t send_counts[], const size_t send_displs[], void *recv,

@@ -3,13 +3,13 @@
 #include "forms.h"
 
 #define NBCOLLI_ALLTOALLW_ALGORITHMS(X)                                                                                \
-    X(ALLTOALLW, alltoall_flat, flat, 0)                                                                               \
-    X(ALLTOALLW, alltoall_pairwise, pairwise, 0)                                                                       \
-    X(ALLTOALLW, alltoall_flat_sequential, flat_sequential, 0)                                                         \
-    X(ALLTOALLW, alltoall_flat_sequential_sends, flat_sequential_sends, 0)                                             \
-    X(ALLTOALLW, alltoall_flat_sequential_receives, flat_sequential_receives, 0)
+    X(ALLTOALLW, alltoall_flat, flat, 0, NBCOLLI_NO_COST)                                                              \
+    X(ALLTOALLW, alltoall_pairwise, pairwise, 0, NBCOLLI_NO_COST)                                                      \
+    X(ALLTOALLW, alltoall_flat_sequential, flat_sequential, 0, NBCOLLI_NO_COST)                                        \
+    X(ALLTOALLW, alltoall_flat_sequential_sends, flat_sequential_sends, 0, NBCOLLI_NO_COST)                            \
+    X(ALLTOALLW, alltoall_flat_sequential_receives, flat_sequential_receives, 0, NBCOLLI_NO_COST)
 NBCOLLI_TABLE(alltoallw, ALLTOALLW)
-const nbcolli_algorithms nbcolli_algorithms_alltoallw = NBCOLLI_ALL_OF(nbcolli_table_alltoallw);
+const nbcolli_algorithms nbcolli_algorithms_alltoallw = NBCOLLI_ALL_OF(alltoallw);
 
 NBCOLLI_FORMS(alltoallw,
               (const void *send, const size_t send_counts[], const size_t send_displs[], const nbcoll_type send_types[],

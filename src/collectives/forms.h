@@ -7,6 +7,8 @@
 
 #include "call.h"
 #include "tables.h"
+#include "../algorithms/algorithms.h"
+#include "../select/cost.h"
 #include "../engine/comm/requests.h"
 #include "../engine/progress/lock.h"
 #include "../engine/progress/replay.h"
@@ -23,20 +25,37 @@
 #define NBCOLLI_SPLIT NBCOLL_ALGORITHM_SPLIT
 #define NBCOLLI_LEADERS NBCOLL_ALGORITHM_LEADERS
 #define NBCOLLI_NODES NBCOLL_ALGORITHM_NODES
-#define NBCOLLI_DOMAINS (NBCOLL_ALGORITHM_NODES | NBCOLL_ALGORITHM_DOMAINS)
 #define NBCOLLI_EXPOSES NBCOLL_ALGORITHM_EXPOSES(1)
+#define NBCOLLI_BY_NODES (NBCOLLI_NODES | NBCOLLI_LEADERS | NBCOLLI_EXPOSES)
+#define NBCOLLI_BY_DOMAINS (NBCOLLI_NODES | NBCOLL_ALGORITHM_DOMAINS | NBCOLLI_LEADERS)
 #define NBCOLLI_TOLERANT NBCOLL_ALGORITHM_ARRIVAL_TOLERANT
 #define NBCOLLI_TOGETHER NBCOLL_ALGORITHM_TOGETHER
 
-/* Of NBCOLLI_<NAME>_ALGORITHMS(X), a list of X(NAME, function, name, flags): nbcolli_<function> is defined in
- * src/algorithms, in the file of that name, or in that of the builder which it shares with others. */
-#define NBCOLLI_BUILDS(NAME, function, name, flags) nbcoll_build nbcolli_##function;
-#define NBCOLLI_ENTRY(NAME, function, name, flags)                                                                     \
+/* Of NBCOLLI_<NAME>_ALGORITHMS(X), a list of X(NAME, function, name, flags, cost): nbcolli_<function> is defined in
+ * src/algorithms, in the file of that name, or in that of the builder which it shares with others. The cost adds up
+ * what waits for each other (select/cost.h). In it,
+ *
+ *   c, P   the call; its ranks
+ *   n, m   bytes that all ranks know alike, of a vector or of the blocks of all ranks; n / P: of one block
+ *   L, D   log2 P, rounded up, and down
+ *   x      1 if P is no power of two, and the ranks beyond it fold; else 0 */
+#define NBCOLLI_ENTRY(NAME, function, name, flags, cost)                                                               \
     {sizeof(nbcoll_algorithm), #name, NBCOLL_OPERATION_##NAME, nbcolli_##function, flags, NULL},
+#define NBCOLLI_COST(NAME, function, name, flags, cost)                                                                \
+    static nbcolli_cost_time nbcolli_cost_##NAME##_##name(const nbcolli_cost_call *c)                                  \
+    {                                                                                                                  \
+        uint64_t P = c->ranks, n = c->bytes, m = n / P, D = 63 - (uint64_t)__builtin_clzll(P);                         \
+        uint64_t x = P > UINT64_C(1) << D, L = D + x;                                                                  \
+        (void)m, (void)L;                                                                                              \
+        return cost;                                                                                                   \
+    }
+#define NBCOLLI_COST_ENTRY(NAME, function, name, flags, cost) nbcolli_cost_##NAME##_##name,
 #define NBCOLLI_TABLE(name, NAME)                                                                                      \
-    NBCOLLI_##NAME##_ALGORITHMS(NBCOLLI_BUILDS)                                                                        \
-    static const nbcoll_algorithm nbcolli_table_##name[] = {NBCOLLI_##NAME##_ALGORITHMS(NBCOLLI_ENTRY)};
-#define NBCOLLI_ALL_OF(table) {table, sizeof table / sizeof *table}
+    NBCOLLI_##NAME##_ALGORITHMS(NBCOLLI_COST)                                                                          \
+    static const nbcoll_algorithm nbcolli_table_##name[] = {NBCOLLI_##NAME##_ALGORITHMS(NBCOLLI_ENTRY)};               \
+    static nbcolli_cost_formula *const nbcolli_costs_##name[] = {NBCOLLI_##NAME##_ALGORITHMS(NBCOLLI_COST_ENTRY)};
+#define NBCOLLI_ALL_OF(name)                                                                                           \
+    {nbcolli_table_##name, nbcolli_costs_##name, sizeof nbcolli_table_##name / sizeof *nbcolli_table_##name}
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
 

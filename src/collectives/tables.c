@@ -52,3 +52,14 @@ nbcoll_status nbcoll_select(const nbcoll_terms *terms, const nbcoll_args *args, 
     int is_read = args && args->size >= offsetof(nbcoll_args, segment);
     return nbcolli_select(terms, args, is_read ? nbcolli_algorithms_of(args->operation) : NULL, out);
 }
+
+nbcoll_status nbcoll_predict(const nbcoll_terms *terms, const nbcoll_args *args, const nbcoll_algorithm *algorithm,
+                             uint64_t *ns)
+{
+    const nbcolli_algorithms *all = algorithm ? nbcolli_algorithms_of(algorithm->operation) : NULL;
+    nbcolli_cost_formula *cost = NULL;
+    for (unsigned i = 0; all && i < all->count; i++)
+        if (&all->algorithm[i] == algorithm)
+            cost = all->cost[i];
+    return nbcolli_predict(terms, args, algorithm, cost, ns);
+}

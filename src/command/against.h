@@ -7,36 +7,16 @@
 #ifndef AGAINST_H
 #define AGAINST_H
 
-#include <jansson.h>
-
 #include "bench.h"
-
-typedef struct against_plan {
-    const command *self;
-    const char *peers; /* mpi, or some of their names, with commas between */
-    const command_cases *cases; /* ranks and counts */
-    int operations;
-    const nbcoll_operation *operation;
-    int buffers;            /* 1: reused, 2: in turn, 3: both */
-    int rounds, iterations; /* iterations: 0 for as many as fit */
-    int is_relaxed;         /* kind to other programs, and worth little as a measurement */
-    int has_parts;           /* the parts of a time, too */
-    char mood;              /* S, C or X, which is waited for a little; 0: any */
-    bench_format format;
-    const char *plot;
-} against_plan;
-
-/* Runs the comparison, and prints it. */
-int against_run(const against_plan *plan);
 
 /* ---- against_peer.c: the programs ------------------------------------------------------------------------------ */
 
 typedef struct against_peer {
-    const char *name;             /* as the user says it */
-    const char *suffix;           /* behind the MPI's name and version */
-    const char *program;          /* its name in bench/against */
-    const char *launcher;         /* and if that is not installed, mpirun */
-    const char *const *arguments; /* of the launcher; ended by a null */
+    const char *name;     /* as the user says it */
+    const char *suffix;   /* behind the MPI's name and version */
+    const char *program;  /* its name in bench/against */
+    const char *launcher; /* and if that is not installed, mpirun; */
+    const char *options;  /* what it is told */
 } against_peer;
 
 #define AGAINST_PEERS 3
@@ -47,7 +27,7 @@ int against_is_there(const against_peer *peer);
 
 /* Starts the program, and calls `take` with each line; what it returns ends the reading, if it is not 0. 0, or an exit
  * status after naming what is wrong. */
-int against_start(const against_plan *plan, const against_peer *peer, int ranks, int (*take)(void *user, json_t *line),
+int against_start(const benchmark *b, const against_peer *peer, int ranks, int (*take)(void *user, json_t *line),
                   void *user);
 
 /* ---- against_ratio.c: statistics ------------------------------------------------------------------------------- */
@@ -63,15 +43,19 @@ typedef struct against_interval {
 against_interval against_ratio(const double ours[], const double theirs[], size_t rounds);
 double against_median(const double sample[], size_t n);
 
-/* Compares one cell of all peers: cells[p] is what peer p's program said, null if it was not run; names[p] what it is
- * called. Appends rows to `rows`, an array, one for each memory and form of nbcoll's. */
+/* Gives each entry of a cell the median of its rounds, `median`. */
+void against_take_medians(const json_t *cell);
+
+/* Compares one cell of all peers, whose entries have medians: cells[p] is what peer p's program said, null if it was
+ * not run; names[p] what it is called. Appends rows to `rows`, an array, one for each memory and form of nbcoll's. */
 void against_compare(json_t *const cells[AGAINST_PEERS], const char *const names[AGAINST_PEERS], json_t *rows);
 
 /* ---- against_output.c ------------------------------------------------------------------------------------------ */
 
 void against_print_head(bench_format format);
 void against_print_row(bench_format format, const json_t *row, const json_t *before); /* the row before, or null */
-void against_print_end(bench_format format, const json_t *rows, const json_t *wrong);
+/* `wrong`: an object, of which the names say what was. */
+void against_print_end(bench_format format, const json_t *rows, json_t *wrong);
 int against_plot(const command *self, const char *file, const json_t *rows);
 
 #endif

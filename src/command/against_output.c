@@ -14,7 +14,7 @@
 void against_print_head(bench_format format)
 {
     if (format == BENCH_TABLE)
-        puts(" memory  form              us     peer ratio 95%             copies");
+        puts(" memory  form              us     peer ratio  95% between     copies");
     if (format == BENCH_CSV)
         puts("operation,ranks,bytes,buffers,memory,form,us,p99,peer,peer_form,peer_us,ratio,low,high,copies,"
              "line_before,line_after,retaken,preempted,calls,lines,waiting");
@@ -23,15 +23,11 @@ void against_print_head(bench_format format)
 /* Below what a row is about, where that is not as in the row before. */
 static void print_table_row(const json_t *row, const json_t *before)
 {
-    char interval[32], copies[16] = "";
     if (!before || !row_same(before, row, "operation ranks bytes buffers peer peer_form line_us"))
         row_print(row, "%s{operation}, %d{ranks} ranks, %d{bytes} bytes, buffers %s{buffers}; a line %.3f{line_us.0}, "
                        "%.3f{line_us.1} us;\n  beside %s{peer}, %s{peer_form}\n");
-    snprintf(interval, sizeof interval, "[%.2f, %.2f]", row_real(row, "low"), row_real(row, "high"));
-    if (json_object_get(row, "copies"))
-        snprintf(copies, sizeof copies, "%.*f", row_real(row, "copies") < 1000 ? 2 : 0, row_real(row, "copies"));
-    row_print(row, " %-7s{memory} %-11s{form} %8.2f{us} %8.2f{peer_us} %5.2f{ratio}");
-    printf(" %-14s %7s\n", interval, copies);
+    row_print(row, " %-7s{memory} %-11s{form} %8.2f{us} %8.2f{peer_us} %5.2f{ratio} %5.2f{low} %5.2f{high}");
+    row_print(row, json_object_get(row, "copies") ? " %10t{copies}\n" : "\n");
     if (json_object_get(row, "parts"))
         row_print(row,
                   "                       = %.2f{parts.calls} calls + %.2f{parts.copies} copies + %.2f{parts.lines} "
@@ -51,72 +47,56 @@ void against_print_row(bench_format format, const json_t *row, const json_t *bef
 
 /* ---- the summary ----------------------------------------------------------------------------------------------- */
 
-static const char *const columns[] = {"to 1 K", "16, 64 K", "256 K up", "shared"};
-
-enum { COLUMNS = 4 };
-
-static int column_of(const json_t *row)
+/* The rows of a group, by its name: how many there are, the median of their ratios, and the worst of them. */
+static void print_group(const char *name, const json_t *rows)
 {
-    if (strcmp(row_text(row, "memory"), "shared") == 0)
-        return 3;
-    return row_number(row, "bytes") <= 1024 ? 0 : row_number(row, "bytes") < 262144 ? 1 : 2;
-}
-
-static int reduces(const json_t *row)
-{
-    return strstr(row_text(row, "operation"), "reduce") != NULL;
-}
-
-/* The rows of a column, a kind of operation and a form: how many there are, and the median of their ratios. */
-static void print_group(const json_t *rows, long long ranks, int column, int is_reduction, const char *form)
-{
-    size_t most = json_array_size(rows), n = 0, i;
-    double *ratio = calloc(most + 1, sizeof *ratio), worst = 0;
-    const json_t *row, *last = NULL;
+    size_t n = json_array_size(rows), i;
+    double *ratio = malloc(n * sizeof *ratio);
+    const json_t *row, *worst = NULL;
     json_array_foreach(rows, i, row)
     {
-        if (!ratio || row_number(row, "ranks") != ranks || column_of(row) != column || reduces(row) != is_reduction ||
-            strcmp(row_text(row, "form"), form) != 0)
-            continue;
-        ratio[n++] = row_real(row, "ratio");
-        last = row_real(row, "ratio") > worst ? row : last;
-        worst = row_real(row, "ratio") > worst ? row_real(row, "ratio") : worst;
+        if (ratio)
+            ratio[i] = row_real(row, "ratio");
+        worst = !worst || row_real(row, "ratio") > row_real(worst, "ratio") ? row : worst;
     }
-    if (n)
-        printf("%5lld %-8s %-6s %-11s %5zu %6.2f %5.2f %s %lld\n", ranks, columns[column],
-               is_reduction ? "reduce" : "data", form, n, bench_spread_of(ratio, n).median, worst,
-               row_text(last, "operation"), row_number(last, "bytes"));
+    if (ratio)
+        printf("%s %5zu %6.2f %5.2f %s %lld\n", name, n, bench_spread_of(ratio, n).median, row_real(worst, "ratio"),
+               row_text(worst, "operation"), row_number(worst, "bytes"));
     free(ratio);
 }
 
+/* Rows that are alike in ranks, size or memory, kind of operation and form are a group. */
 static void print_summary(const json_t *rows)
 {
-    static const char *const forms[] = {"persistent", "nonblocking", "blocking"};
-    long long done = 0;
-    const json_t *row;
+    json_t *groups = json_object(), *row;
+    const char *name;
     size_t i;
-    puts("\nranks bytes    kind   form        cells median worst ratio");
     json_array_foreach(rows, i, row)
-    { /* those of one number of ranks follow each other */
-        if (row_number(row, "ranks") == done)
-            continue;
-        done = row_number(row, "ranks");
-        for (int form = 0; form < 3; form++)
-            for (int column = 0; column < COLUMNS; column++)
-                for (int is_reduction = 0; is_reduction < 2; is_reduction++)
-                    print_group(rows, done, column, is_reduction, forms[form]);
+    {
+        char group[64];
+        long long bytes = row_number(row, "bytes");
+        int is_shared = strcmp(row_text(row, "memory"), "shared") == 0;
+        snprintf(group, sizeof group, "%5lld %-8s %-6s %-11s", row_number(row, "ranks"),
+                 is_shared ? "shared" : bytes <= 1024 ? "to 1 K" : bytes < 262144 ? "16, 64 K" : "256 K up",
+                 strstr(row_text(row, "operation"), "reduce") ? "reduce" : "data", row_text(row, "form"));
+        if (!json_object_get(groups, group))
+            json_object_set_new(groups, group, json_array());
+        json_array_append(json_object_get(groups, group), row);
     }
+    puts("\nranks bytes    kind   form        cells median worst ratio");
+    json_object_foreach(groups, name, row)
+        print_group(name, row);
+    json_decref(groups);
 }
 
-void against_print_end(bench_format format, const json_t *rows, const json_t *wrong)
+void against_print_end(bench_format format, const json_t *rows, json_t *wrong)
 {
-    const json_t *one;
-    size_t i;
+    const char *what;
+    json_t *one;
     if (format == BENCH_TABLE && json_array_size(rows))
         print_summary(rows);
-    json_array_foreach(wrong, i, one)
-        fprintf(format == BENCH_TABLE ? stdout : stderr, "wrong, not timed: %s, %s %s of %lld ranks\n",
-                row_text(one, "library"), row_text(one, "form"), row_text(one, "operation"), row_number(one, "ranks"));
+    json_object_foreach(wrong, what, one)
+        fprintf(format == BENCH_TABLE ? stdout : stderr, "wrong, not timed: %s\n", what);
 }
 
 /* ---- a picture ------------------------------------------------------------------------------------------------- */

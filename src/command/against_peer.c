@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The peers of `nbcoll bench --against`: where their programs are, and how they are started. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,17 +11,15 @@
 
 #include "against.h"
 
-enum { WORDS = 256, NUMBER = 24 };
+enum { LINE = 4096 }; /* of a shell */
 
-static const char *const open_mpi[] = {"--oversubscribe", "--bind-to", "none", NULL};
-static const char *const open_mpi_no_cma[] = {
-    "--oversubscribe", "--bind-to", "none", "--mca", "btl_vader_single_copy_mechanism", "none", NULL};
-static const char *const mpich[] = {"-bind-to", "none", NULL};
+#define NO_CMA " --mca btl_vader_single_copy_mechanism none"
+#define OPEN_MPI "--oversubscribe --bind-to none"
 
 const against_peer against_peers[AGAINST_PEERS] = {
-    {"openmpi", "", "openmpi", "mpirun.openmpi", open_mpi},
-    {"openmpi-no-cma", " without CMA", "openmpi", "mpirun.openmpi", open_mpi_no_cma},
-    {"mpich", "", "mpich", "mpirun.mpich", mpich},
+    {"openmpi", "", "openmpi", "mpirun.openmpi", OPEN_MPI},
+    {"openmpi-no-cma", " without CMA", "openmpi", "mpirun.openmpi", OPEN_MPI NO_CMA},
+    {"mpich", "", "mpich", "mpirun.mpich", "-bind-to none"},
 };
 
 /* Seen from this command, where it was built, or installed. 0 if it is not there. */
@@ -56,63 +53,25 @@ int against_is_there(const against_peer *peer)
 
 /* ---- starting -------------------------------------------------------------------------------------------------- */
 
-typedef struct line {
-    const char *word[WORDS];
-    int words;
-    char number[3 + COMMAND_COUNTS][NUMBER];
-    int numbers;
-} line;
-
-static void say(line *l, const char *word)
-{
-    l->word[l->words++] = word;
-}
-
-static void say_number(line *l, unsigned long long value)
-{
-    snprintf(l->number[l->numbers], NUMBER, "%llu", value);
-    say(l, l->number[l->numbers++]);
-}
-
-static void say_all(line *l, const against_plan *plan, const against_peer *peer, int ranks, const char *program)
+/* What the shell is to run; $0 is the program. */
+static void write_line(char line[LINE], const benchmark *b, const against_peer *peer, int ranks)
 {
     static const char *const buffers[] = {"reused", "changing", "both"};
-    say(l, launcher_of(peer));
-    for (const char *const *argument = peer->arguments; *argument; argument++)
-        say(l, *argument);
-    say(l, "-n");
-    say_number(l, (unsigned long long)ranks);
-    say(l, program);
-    for (int i = 0; i < plan->operations; i++) {
-        say(l, "-o");
-        say(l, nbcoll_operation_name(plan->operation[i]));
-    }
-    for (size_t i = 0; i < plan->cases->counts; i++) {
-        say(l, "-c");
-        say_number(l, plan->cases->count[i]);
-    }
-    say(l, "-b");
-    say(l, buffers[plan->buffers - 1]);
-    say(l, "-r");
-    say_number(l, (unsigned long long)plan->rounds);
-    say(l, "-i");
-    say_number(l, (unsigned long long)plan->iterations);
-    if (plan->is_relaxed)
-        say(l, "-k");
-    if (plan->has_parts)
-        say(l, "-x");
-    if (plan->mood) {
-        say(l, "-l");
-        say(l, plan->mood == 'X' ? "0.13" : plan->mood == 'C' ? "0.038" : "0");
-        say(l, "-h");
-        say(l, plan->mood == 'S' ? "0.038" : plan->mood == 'C' ? "0.13" : "1e9");
-    }
-    say(l, NULL);
+    snprintf(line, LINE, "exec %s %s -n %d \"$0\"", launcher_of(peer), peer->options, ranks);
+    for (int i = 0; i < b->operations; i++)
+        command_add(line, LINE, " -o %s", nbcoll_operation_name(b->operation[i]));
+    for (size_t i = 0; i < b->cases.counts; i++)
+        command_add(line, LINE, " -c %zu", b->cases.count[i]);
+    command_add(line, LINE, " -b %s -r %d -i %d%s%s", buffers[b->buffers - 1], b->plan.rounds, b->plan.iterations,
+                b->is_relaxed ? " -k" : "", b->has_parts ? " -x" : "");
+    if (b->mood)
+        command_add(line, LINE, " -l %s -h %s", *b->mood == 'X' ? "0.13" : *b->mood == 'C' ? "0.038" : "0",
+                    *b->mood == 'S' ? "0.038" : *b->mood == 'C' ? "0.13" : "1e9");
 }
 
 /* In the child. Open MPI's launcher takes ranks that outnumber what it calls slots for a reason to yield, and slots may
  * be fewer than processors: so it is told. */
-static void become(const line *l, const against_peer *peer, int ranks, int output)
+static void become(const char *line, const char *program, const against_peer *peer, int ranks, int output)
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (strcmp(peer->program, "openmpi") == 0) {
@@ -121,8 +80,7 @@ static void become(const line *l, const against_peer *peer, int ranks, int outpu
         setenv("OMPI_MCA_mpi_yield_when_idle", ranks > bench_cores() ? "1" : "0", 0);
     }
     dup2(output, STDOUT_FILENO);
-    execvp(l->word[0], (char *const *)l->word);
-    fprintf(stderr, "%s: %s\n", l->word[0], strerror(errno));
+    execl("/bin/sh", "sh", "-c", line, program, (char *)NULL);
     _exit(127);
 }
 
@@ -141,18 +99,17 @@ static int read_lines(FILE *from, int (*take)(void *user, json_t *line), void *u
     return status;
 }
 
-int against_start(const against_plan *plan, const against_peer *peer, int ranks, int (*take)(void *user, json_t *line),
+int against_start(const benchmark *b, const against_peer *peer, int ranks, int (*take)(void *user, json_t *line),
                   void *user)
 {
-    char program[4200];
+    char program[4200], line[LINE];
     int ends[2], how = 0, status = COMMAND_FAILED;
-    line l = {.words = 0};
     if (!find_program(peer, program) || pipe2(ends, O_CLOEXEC) < 0)
         return COMMAND_FAILED;
-    say_all(&l, plan, peer, ranks, program);
+    write_line(line, b, peer, ranks);
     pid_t pid = fork();
     if (pid == 0)
-        become(&l, peer, ranks, ends[1]);
+        become(line, program, peer, ranks, ends[1]);
     close(ends[1]);
     FILE *from = fdopen(ends[0], "r");
     if (pid > 0 && from)
@@ -161,5 +118,5 @@ int against_start(const against_plan *plan, const against_peer *peer, int ranks,
         fclose(from);
     if (pid > 0 && waitpid(pid, &how, 0) == pid && how == 0)
         return status;
-    return command_fail(plan->self, "--against %s: %s did not end well", peer->name, l.word[0]);
+    return command_fail(b->self, "--against %s: %s did not end well", peer->name, launcher_of(peer));
 }

@@ -41,11 +41,25 @@ against_interval against_ratio(const double ours[], const double theirs[], size_
 
 /* ---- a cell ---------------------------------------------------------------------------------------------------- */
 
-/* One entry's times. */
-typedef struct series {
-    size_t n;
+/* How many rounds of an entry there are, and how long they took. */
+static size_t read_rounds(const json_t *entry, double out[AGAINST_ROUNDS])
+{
+    const json_t *us = json_object_get(entry, "us");
+    size_t n = json_array_size(us) < AGAINST_ROUNDS ? json_array_size(us) : AGAINST_ROUNDS;
+    for (size_t i = 0; i < n; i++)
+        out[i] = json_number_value(json_array_get(us, i));
+    return n;
+}
+
+void against_take_medians(const json_t *cell)
+{
+    json_t *entry;
+    size_t i, n;
     double us[AGAINST_ROUNDS];
-} series;
+    json_array_foreach(json_object_get(cell, "entries"), i, entry)
+        if ((n = read_rounds(entry, us)) > 0)
+            json_object_set_new(entry, "median", json_real(bench_spread_of(us, n).median));
+}
 
 /* A null text is any. */
 static int is_text(const json_t *entry, const char *key, const char *text)
@@ -54,35 +68,16 @@ static int is_text(const json_t *entry, const char *key, const char *text)
     return !text || (value && strcmp(value, text) == 0);
 }
 
-/* 0 where the entry was not timed. */
-static int read_series(const json_t *entry, series *out)
-{
-    const json_t *us = json_object_get(entry, "us");
-    out->n = json_array_size(us) < AGAINST_ROUNDS ? json_array_size(us) : AGAINST_ROUNDS;
-    for (size_t i = 0; i < out->n; i++)
-        out->us[i] = json_number_value(json_array_get(us, i));
-    return json_is_true(json_object_get(entry, "right")) && out->n > 0;
-}
-
 /* Of the entries of a library, a memory and a form, each of which may be null for any, the one that is the fastest;
  * null: none was timed. */
 static const json_t *fastest(const json_t *cell, const char *library, const char *memory, const char *form)
 {
     const json_t *best = NULL, *entry;
-    double least = 0;
     size_t i;
-    series s;
     json_array_foreach(json_object_get(cell, "entries"), i, entry)
-    {
-        if (!is_text(entry, "library", library) || !is_text(entry, "memory", memory) || !is_text(entry, "form", form) ||
-            !read_series(entry, &s))
-            continue;
-        double median = against_median(s.us, s.n);
-        if (!best || median < least) {
+        if (is_text(entry, "library", library) && is_text(entry, "memory", memory) && is_text(entry, "form", form) &&
+            json_object_get(entry, "median") && (!best || row_real(entry, "median") < row_real(best, "median")))
             best = entry;
-            least = median;
-        }
-    }
     return best;
 }
 
@@ -91,27 +86,23 @@ typedef struct rival {
     const json_t *cell, *ours, *theirs;
     const char *name;
     against_interval ratio;
-    double us, rival_us;
 } rival;
 
 /* The peer that is furthest ahead of a form of nbcoll's, with its own fastest form. 0: there is nothing to compare. */
 static int find_rival(json_t *const cells[], const char *const names[], const char *memory, const char *form,
                       rival *out)
 {
-    series ours, theirs;
+    double ours[AGAINST_ROUNDS], theirs[AGAINST_ROUNDS];
     int found = 0;
     for (int p = 0; p < AGAINST_PEERS; p++) {
-        rival r = {.cell = cells[p], .name = names[p]};
-        if (!cells[p] || !(r.ours = fastest(cells[p], "nbcoll", memory, form)) ||
-            !(r.theirs = fastest(cells[p], "mpi", NULL, NULL)) || !read_series(r.ours, &ours) ||
-            !read_series(r.theirs, &theirs) || ours.n != theirs.n)
+        rival r = {.cell = cells[p], .name = names[p], .ours = fastest(cells[p], "nbcoll", memory, form),
+                   .theirs = fastest(cells[p], "mpi", NULL, NULL)};
+        size_t n = read_rounds(r.ours, ours);
+        if (n == 0 || read_rounds(r.theirs, theirs) != n)
             continue;
-        r.ratio = against_ratio(ours.us, theirs.us, ours.n);
-        r.us = against_median(ours.us, ours.n);
-        r.rival_us = against_median(theirs.us, theirs.n);
-        if (!found || r.ratio.median > out->ratio.median)
+        r.ratio = against_ratio(ours, theirs, n);
+        if (!found++ || r.ratio.median > out->ratio.median)
             *out = r;
-        found = 1;
     }
     return found;
 }
@@ -119,53 +110,42 @@ static int find_rival(json_t *const cells[], const char *const names[], const ch
 /* The parts of the time of a start and its wait, persistent or not, where they were measured. Calls: what they take
  * where nobody waits and no line crosses, of 8 bytes; copies: the bare ones; lines: what is left of start and wait with
  * a meeting between; waiting: what they take more without it. */
-static void add_parts(json_t *row, const rival *r, const char *memory, int is_persistent, double copies)
+static void add_parts(json_t *row, const rival *r, const char *memory, const char *form)
 {
+    int is_persistent = strcmp(form, "persistent") == 0;
     const json_t *apart = fastest(r->cell, "nbcoll", memory, is_persistent ? "apart" : "started apart");
-    double calls = row_real(r->cell, is_persistent ? "calls" : "started_calls");
-    series s;
-    if (!apart || !read_series(apart, &s))
-        return;
-    double us = against_median(s.us, s.n);
-    json_object_update_new(row, json_pack("{s:{s:f, s:f, s:f, s:f}}", "parts", "calls", calls, "copies", copies,
-                                          "lines", us - calls - copies, "waiting", r->us - us));
+    double calls = row_real(r->cell, is_persistent ? "calls" : "started_calls"), us = row_real(apart, "median");
+    double copies = row_real(row, "copies");
+    if (apart)
+        json_object_update_new(row, json_pack("{s:{s:f, s:f, s:f, s:f}}", "parts", "calls", calls, "copies", copies,
+                                              "lines", us - calls - copies, "waiting", row_real(row, "us") - us));
 }
 
-static json_t *row_of(const rival *r, const char *memory, bench_form form, const char *form_name)
+static json_t *row_of(const rival *r, const char *memory, const char *form)
 {
-    const json_t *cell = r->cell, *copies = fastest(cell, "copies", memory, NULL);
-    json_t *row = json_pack("{s:O, s:O, s:O, s:s, s:s, s:s}", "operation", json_object_get(cell, "operation"), "ranks",
-                            json_object_get(cell, "ranks"), "bytes", json_object_get(cell, "bytes"), "buffers",
-                            row_number(cell, "turns") > 1 ? "in turn" : "reused", "memory", memory, "form", form_name);
-    json_object_update_new(row, json_pack("{s:f, s:f, s:s, s:O, s:f, s:f, s:f, s:f}", "us", r->us, "p99",
-                                          row_real(r->ours, "p99"), "peer", r->name, "peer_form",
-                                          json_object_get(r->theirs, "form"), "peer_us", r->rival_us, "ratio",
-                                          r->ratio.median, "low", r->ratio.low, "high", r->ratio.high));
-    series s;
-    double least = 0;
-    if (copies && read_series(copies, &s)) {
-        least = against_median(s.us, s.n);
-        json_object_update_new(row,
-                               json_pack("{s:f, s:O}", "copies", least, "copies_by", json_object_get(copies, "form")));
-    }
-    if (form != BENCH_BLOCKING)
-        add_parts(row, r, memory, form == BENCH_FORMS, least);
-    json_object_update_new(row, json_pack("{s:O, s:O, s:O, s:O}", "cores", json_object_get(cell, "cores"), "line_us",
-                                          json_object_get(cell, "mood"), "retaken", json_object_get(cell, "retaken"),
-                                          "preempted", json_object_get(cell, "preempted")));
+    const json_t *copies = fastest(r->cell, "copies", memory, NULL);
+    json_t *row = row_part(r->cell, "operation ranks bytes cores line_us retaken preempted");
+    json_object_update_new(
+        row, json_pack("{s:s, s:s, s:s, s:f, s:f, s:s, s:s, s:f, s:f, s:f, s:f}", "buffers",
+                       row_number(r->cell, "turns") > 1 ? "in turn" : "reused", "memory", memory, "form", form, "us",
+                       row_real(r->ours, "median"), "p99", row_real(r->ours, "p99"), "peer", r->name, "peer_form",
+                       row_text(r->theirs, "form"), "peer_us", row_real(r->theirs, "median"), "ratio", r->ratio.median,
+                       "low", r->ratio.low, "high", r->ratio.high));
+    if (copies)
+        json_object_update_new(row, json_pack("{s:f, s:O}", "copies", row_real(copies, "median"), "copies_by",
+                                              json_object_get(copies, "form")));
+    if (strcmp(form, "blocking") != 0)
+        add_parts(row, r, memory, form);
     return row;
 }
 
 void against_compare(json_t *const cells[AGAINST_PEERS], const char *const names[AGAINST_PEERS], json_t *rows)
 {
     static const char *const memories[] = {"private", "shared"};
-    static const struct {
-        bench_form form;
-        const char *name;
-    } forms[] = {{BENCH_BLOCKING, "blocking"}, {BENCH_NONBLOCKING, "nonblocking"}, {BENCH_FORMS, "persistent"}};
+    static const char *const forms[] = {"blocking", "nonblocking", "persistent"};
     rival r;
     for (int m = 0; m < 2; m++)
         for (int f = 0; f < 3; f++)
-            if (find_rival(cells, names, memories[m], forms[f].name, &r))
-                json_array_append_new(rows, row_of(&r, memories[m], forms[f].form, forms[f].name));
+            if (find_rival(cells, names, memories[m], forms[f], &r))
+                json_array_append_new(rows, row_of(&r, memories[m], forms[f]));
 }

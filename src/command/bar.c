@@ -26,16 +26,10 @@ void command_bar_begin(command_bar *bar, double total, double before)
 /* "12 min left"; "" while nothing is known. */
 static const char *left(const command_bar *bar, char text[32])
 {
-    double part = bar->done - bar->first, seconds = now() - bar->begun;
-    *text = 0;
-    if (part > 0)
-        seconds *= (bar->total - bar->done) / part;
-    if (part > 0 && seconds < 99)
-        snprintf(text, 32, "%.0f s left", seconds);
-    else if (part > 0 && seconds < 99 * 60)
-        snprintf(text, 32, "%.0f min left", seconds / 60);
-    else if (part > 0)
-        snprintf(text, 32, "%.0f h left", seconds / 3600);
+    double part = bar->done - bar->first;
+    double seconds = part > 0 ? (now() - bar->begun) * (bar->total - bar->done) / part : 0;
+    double unit = seconds < 99 ? 1 : seconds < 99 * 60 ? 60 : 3600;
+    snprintf(text, 32, part > 0 ? "%.0f %s left" : "", seconds / unit, unit < 60 ? "s" : unit < 3600 ? "min" : "h");
     return text;
 }
 

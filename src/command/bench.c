@@ -8,33 +8,12 @@
 
 #include <nbcoll/shm.h>
 
-#include "against.h"
-#include "bar.h"
 #include "bench.h"
 #include "json.h"
 #include "run.h"
 
 #define MOST_REAL 1e6
 enum { NOT_AGAINST = 1 }; /* marks options that do not go with --against */
-
-typedef struct benchmark {
-    const command *self;
-    command_cases cases; /* ranks, root, counts, reduction and known are read */
-    bench_plan plan;
-    command_rules rules; /* its algorithm: several names, separated by commas */
-    int buffers;            /* 1: reused, 2: changing, 3: both */
-    bench_format format;
-    const char *plot;
-    const char *against; /* null, or the peers' name */
-    int has_parts, is_relaxed;
-    const char *mood;    /* as in against_plan */
-    unsigned marks;
-    int operations;
-    nbcoll_operation operation[NBCOLL_OPERATION_COUNT];
-    int has_pairs;  /* the point-to-point baseline is measured, too */
-    json_t *results, *pairs;
-    command_bar bar;
-} benchmark;
 
 /* ---- options --------------------------------------------------------------------------------------------------- */
 
@@ -52,23 +31,6 @@ static int take_transport(const command *self, void *user, const char *value)
     return *transport ? 0 : COMMAND_USAGE;
 }
 
-static int take_words(benchmark *b, int words, char *word[])
-{
-    int status = 0;
-    if (words == 0 && !b->against && !b->has_pairs)
-        return command_refuse(b->self, "it takes operations; nbcoll info lists them");
-    for (int i = 0; i < words && !status; i++) {
-        command_cases one = {.operation = -1};
-        status = command_take_words(b->self, &one, 1, &word[i]);
-        for (int j = 0; j < b->operations && !status; j++)
-            if (b->operation[j] == (nbcoll_operation)one.operation)
-                status = command_refuse(b->self, "'%s' stands there twice", word[i]);
-        if (!status)
-            b->operation[b->operations++] = (nbcoll_operation)one.operation;
-    }
-    return status;
-}
-
 static int take_arguments(benchmark *b, int argc, char *argv[])
 {
     int status = command_take_options(b->self, argc, argv, b, &b->marks);
@@ -76,7 +38,23 @@ static int take_arguments(benchmark *b, int argc, char *argv[])
         b->cases.fewest = b->cases.most = b->cases.placed ? b->cases.placed : 2;
     if (!status && b->cases.most > NBCOLL_SHM_RANKS)
         status = command_refuse(b->self, "--ranks: there are at most %d over shared memory", NBCOLL_SHM_RANKS);
-    return status ? status : take_words(b, argc - optind, argv + optind);
+    if (!status)
+        status = command_take_operations(b->self, argc - optind, argv + optind, b->against ? COMMAND_COMPARED : 0,
+                                         b->operation, &b->operations);
+    if (!status && !b->operations && !b->has_pairs)
+        status = command_refuse(b->self, "it takes operations; nbcoll info lists them");
+    return status;
+}
+
+/* What was not said. */
+static int take_defaults(benchmark *b)
+{
+    b->plan.rounds = b->plan.rounds ? b->plan.rounds : b->against ? 30 : 20;
+    b->plan.iterations = b->plan.iterations || b->against ? b->plan.iterations : 50;
+    if (b->cases.counts)
+        return 0;
+    return command_take_count(b->self, &b->cases, b->against ? "2,256,4096,16384,65536,262144,1048576"
+                                                             : "2,256,4096,16384,262144");
 }
 
 /* ---- what is compared ------------------------------------------------------------------------------------------ */
@@ -144,11 +122,12 @@ static int check_algorithms(const benchmark *b)
 }
 
 /* Would the operation be refused in this size? */
-static int check_size(benchmark *b)
+static int check_run(benchmark *b)
 {
     nbcoll_case c = bench_case(&b->plan, NULL);
     nbcoll_meaning meaning = {.size = sizeof meaning};
     nbcoll_status why = nbcoll_meaning_of(&c, 0, &meaning);
+    b->bar.total++;
     if (why)
         return command_refuse_case(b->self, &c, why);
     if (b->plan.is_checked && !bench_can_check(&b->plan))
@@ -158,19 +137,26 @@ static int check_size(benchmark *b)
 
 /* ---- the command ----------------------------------------------------------------------------------------------- */
 
-static int measure(benchmark *b)
+/* Measures what the plan says, and adds a row for each entry. */
+static int measure(benchmark *b, const bench_plan *plan, json_t *rows)
 {
     bench_result results[BENCH_ENTRIES];
     bench_mood mood[2];
-    mood[0] = bench_probe(b->self, b->plan.bind);
-    int status = bench_run(b->self, &b->plan, results);
-    mood[1] = bench_probe(b->self, b->plan.bind);
-    for (size_t e = 0; e < b->plan.entries && !status; e++) {
-        json_t *row = bench_row(&b->plan, e, &results[e], mood);
-        command_bar_clear(&b->bar);
-        bench_print_row(b->format, row, json_array_get(b->results, json_array_size(b->results) - 1));
-        json_array_append_new(b->results, row);
+    mood[0] = bench_probe(b->self, plan->bind);
+    int status = bench_run(b->self, plan, results);
+    mood[1] = bench_probe(b->self, plan->bind);
+    command_bar_clear(&b->bar);
+    for (size_t e = 0; e < (plan->is_pair ? 1 : plan->entries) && !status; e++) {
+        json_t *row = plan->is_pair ? bench_pair_row(plan, results, mood) : bench_row(plan, e, &results[e], mood);
+        bench_print_row(b->format, row, json_array_get(rows, json_array_size(rows) - 1));
+        json_array_append_new(rows, row);
     }
+    return status;
+}
+
+static int measure_run(benchmark *b)
+{
+    int status = measure(b, &b->plan, b->results);
     command_bar_add(&b->bar, 1, nbcoll_operation_name(b->plan.operation));
     return status;
 }
@@ -178,49 +164,27 @@ static int measure(benchmark *b)
 /* The point-to-point baseline, in each size. */
 static int measure_pairs(benchmark *b)
 {
+    bench_plan plan = {.rules = b->plan.rules, .rounds = b->plan.rounds, .iterations = b->plan.iterations,
+                       .bind = b->plan.bind, .transport = b->plan.transport, .are_threads = b->plan.are_threads};
     int status = 0;
     for (size_t c = 0; c < b->cases.counts && !status; c++) {
-        bench_plan plan = b->plan;
-        bench_result result;
-        bench_mood mood[2];
-        plan.is_pair = 1;
-        plan.ranks = 2;
-        plan.entries = 1;
-        plan.entry[0] = (bench_entry){.is_changing = 0};
-        plan.nodes = NULL;
-        plan.terms = NULL;
-        plan.count = b->cases.count[c];
-        plan.reduction = b->cases.reduction;
-        mood[0] = bench_probe(b->self, plan.bind);
-        status = bench_run(b->self, &plan, &result);
-        mood[1] = bench_probe(b->self, plan.bind);
-        if (status)
-            break;
-        json_t *row = bench_pair_row(&plan, &result, mood);
-        bench_print_pair(b->format, row, c == 0);
-        json_array_append_new(b->pairs, row);
+        bench_pair_plan(&plan, b->cases.count[c] * nbcoll_type_size(b->cases.reduction.type));
+        status = measure(b, &plan, b->pairs);
     }
     if (!status && b->operations && b->format != BENCH_JSON)
         puts("");
     return status;
 }
 
-static int check_run(benchmark *b)
-{
-    b->bar.total++;
-    return check_size(b);
-}
-
 /* Calls a function for a run of so many ranks, which are where they are said to be. */
 static int one_run(benchmark *b, int ranks, int (*function)(benchmark *))
 {
     nbcoll_nodes *nodes;
-    nbcoll_status why = command_nodes(&b->cases, ranks, &nodes);
+    int status = command_fail_status(b->self, command_nodes(&b->cases, ranks, &nodes));
     b->plan.ranks = ranks;
     b->plan.nodes = nodes;
-    if (why != NBCOLL_OK)
-        command_refuse(b->self, "%s", nbcoll_status_text(why));
-    int status = why != NBCOLL_OK ? COMMAND_FAILED : function(b);
+    if (!status)
+        status = function(b);
     nbcoll_nodes_free(nodes);
     return status;
 }
@@ -229,14 +193,14 @@ static int one_run(benchmark *b, int ranks, int (*function)(benchmark *))
 static int each_run(benchmark *b, int (*function)(benchmark *))
 {
     int status = 0;
+    b->plan.reduction = b->cases.reduction;
     for (int i = 0; i < b->operations && !status; i++) {
         int is_barrier = b->operation[i] == NBCOLL_OPERATION_BARRIER;
+        b->plan.root = command_is(b->operation[i], COMMAND_ROOTED) ? b->cases.root : 0;
         status = list_entries(b, b->operation[i]);
         for (int ranks = b->cases.fewest; ranks <= b->cases.most && !status; ranks++)
             for (size_t c = 0; c < (is_barrier ? 1 : b->cases.counts) && !status; c++) {
-                b->plan.root = command_is(b->operation[i], COMMAND_ROOTED) ? b->cases.root : 0;
                 b->plan.count = is_barrier ? 0 : b->cases.count[c];
-                b->plan.reduction = b->cases.reduction;
                 status = one_run(b, ranks, function);
             }
     }
@@ -275,7 +239,7 @@ static int measure_all(benchmark *b)
     if (!status && b->operations)
         bench_print_head(b->format);
     if (!status)
-        status = each_run(b, measure);
+        status = each_run(b, measure_run);
     command_bar_clear(&b->bar);
     if (!status && b->format == BENCH_TABLE && b->operations)
         bench_explain_moods();
@@ -288,61 +252,41 @@ static int measure_all(benchmark *b)
     return status;
 }
 
-/* All that is compared, where nothing else was asked for. */
-static int run_against(benchmark *b)
+/* What does not go together. */
+static int check(const benchmark *b)
 {
-    static const size_t counts[] = {2, 256, 4096, 16384, 65536, 262144, 1048576};
-    if (b->marks & NOT_AGAINST)
+    if (b->against && b->marks & NOT_AGAINST)
         return command_refuse(b->self, "with --against go only --ranks, --count, --buffers, --rounds, --iterations, "
                                        "--mood, --parts, --relaxed, --csv, --json and --plot");
-    if (!b->cases.counts)
-        memcpy(b->cases.count, counts, sizeof counts);
-    b->cases.counts = b->cases.counts ? b->cases.counts : sizeof counts / sizeof *counts;
-    against_plan plan = {.self = b->self, .peers = b->against, .cases = &b->cases, .operation = b->operation,
-                         .buffers = b->buffers, .rounds = b->plan.rounds ? b->plan.rounds : 30,
-                         .iterations = b->plan.iterations, .has_parts = b->has_parts, .is_relaxed = b->is_relaxed,
-                         .mood = b->mood ? b->mood[0] : 0, .format = b->format, .plot = b->plot};
-    for (int o = 0; o < NBCOLL_OPERATION_COUNT && !b->operations; o++)
-        if (command_is((nbcoll_operation)o, COMMAND_COMPARED))
-            b->operation[plan.operations++] = (nbcoll_operation)o;
-    plan.operations = b->operations ? b->operations : plan.operations;
-    return against_run(&plan);
-}
-
-/* What was not said. */
-static void take_defaults(benchmark *b)
-{
-    static const size_t counts[] = {2, 256, 4096, 16384, 262144};
-    if (!b->cases.counts)
-        memcpy(b->cases.count, counts, sizeof counts);
-    b->cases.counts = b->cases.counts ? b->cases.counts : sizeof counts / sizeof *counts;
-    b->plan.rounds = b->plan.rounds ? b->plan.rounds : 20;
-    b->plan.iterations = b->plan.iterations ? b->plan.iterations : 50;
+    if (b->against)
+        return 0;
+    if (b->mood || b->has_parts || b->is_relaxed)
+        return command_refuse(b->self, "--%s goes with --against",
+                              b->mood ? "mood" : b->has_parts ? "parts" : "relaxed");
+    if (b->has_pairs && b->format == BENCH_CSV)
+        return command_refuse(b->self, "--point-to-point has no --csv");
+    return check_algorithms(b);
 }
 
 static int run(const command *self, int argc, char *argv[])
 {
     benchmark b = {.self = self,
-                   .cases = {.root = 0, .spread = -1, .reduction = {NBCOLL_FLOAT, NBCOLL_SUM}},
+                   .cases = {.spread = -1, .reduction = {NBCOLL_FLOAT, NBCOLL_SUM}},
                    .plan = {.instances = 1, .tests = 8, .compute = 1},
                    .rules = {.algorithm = "default"},
                    .buffers = 1};
-    command_rules chosen = {.algorithm = NULL};
     int status = take_arguments(&b, argc, argv);
+    if (!status)
+        status = take_defaults(&b);
+    if (!status)
+        status = check(&b);
     if (!status && b.against)
-        return run_against(&b);
-    take_defaults(&b);
-    if (!status && (b.mood || b.has_parts || b.is_relaxed))
-        status = command_refuse(self, "--%s goes with --against", b.mood ? "mood" : b.has_parts ? "parts" : "relaxed");
-    if (!status && b.has_pairs && b.format == BENCH_CSV)
-        status = command_refuse(self, "--point-to-point has no --csv");
-    if (!status)
-        status = check_algorithms(&b);
-    chosen.file = b.rules.file;
-    if (!status)
-        status = command_rules_read(self, &chosen, b.operation[0]);
+        return against_run(&b);
+    command_rules chosen = {.file = b.rules.file};
     b.plan.rules = &chosen;
     b.plan.known = b.cases.known;
+    if (!status)
+        status = command_rules_read(self, &chosen, b.operation[0]);
     if (!status)
         status = each_run(&b, check_run);
     if (!status)

@@ -6,10 +6,12 @@
 #ifndef BENCH_H
 #define BENCH_H
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include <jansson.h>
 
+#include "bar.h"
 #include "catalogue.h"
 #include "rules.h"
 
@@ -69,24 +71,21 @@ typedef struct bench_result {
 
 /* ---- bench_calls.c: the call of an operation ------------------------------------------------------------------- */
 
-/* An operation as one rank calls it, in a communicator that has the rules of the entry: so the algorithm is forced. */
+/* An operation as one rank calls it: of each entry in a communicator of its own, whose rules force the algorithm. */
 typedef struct bench_call {
     const bench_plan *plan;
-    nbcoll_comm *comm;                 /* its own */
-    command_chosen chosen;             /* what serves it */
+    nbcoll_comm *comm[BENCH_ENTRIES];
     size_t *counts, *displs, *offsets; /* of equal blocks; displs in elements, offsets in bytes */
     nbcoll_type *types;
 } bench_call;
 
-/* How many different calls the entries of a plan make; index[e] says which is that of entry e. */
-size_t bench_calls(const bench_plan *plan, size_t index[]);
-
-/* Collective over `comm`. Errors: those of the library; ERR_UNSUPPORTED: the algorithm cannot serve the call. */
-nbcoll_status bench_call_open(bench_call *call, const bench_plan *plan, const bench_entry *entry, nbcoll_comm *comm);
+/* Collective over `comm`. Fills chosen[entries] with what serves the calls, unless it is null. Errors: those of the
+ * library; ERR_UNSUPPORTED: an algorithm cannot serve the call. */
+nbcoll_status bench_call_open(bench_call *call, const bench_plan *plan, nbcoll_comm *comm, command_chosen chosen[]);
 void bench_call_close(bench_call *call);
 
-nbcoll_status bench_start(const bench_call *call, void *send, void *recv, nbcoll_request *request);
-nbcoll_status bench_block(const bench_call *call, void *send, void *recv, uint64_t timeout);
+/* Starts the call of an entry; where `request` is null, it blocks instead. */
+nbcoll_status bench_perform(const bench_call *call, size_t entry, void *send, void *recv, nbcoll_request *request);
 
 /* The case that an algorithm (null: any) serves in a plan. */
 nbcoll_case bench_case(const bench_plan *plan, const nbcoll_algorithm *algorithm);
@@ -104,31 +103,38 @@ size_t bench_wrong_at(const bench_plan *plan, int rank, unsigned round, const un
 
 /* ---- bench_rank.c: what each rank does ------------------------------------------------------------------------- */
 
+#define BENCH_DEADLINE UINT64_C(120000000000) /* ns for one operation */
+#define BENCH_WRONG 120
+
 /* What the ranks of a crew share: each its own row of samples. */
-typedef struct bench_shared bench_shared;
+typedef struct bench_shared {
+    _Alignas(128) atomic_int failed; /* the first status by which a rank has failed: the others give up */
+    int is_crowded;                  /* fewer cores than ranks */
+    double loops;                    /* of the computation: in a microsecond; then in all of it */
+    command_chosen chosen[BENCH_ENTRIES]; /* rank 0's */
+    nbcoll_terms terms;                   /* of the crew's communicator, without rules */
+    /* Which result was wrong, where `failed` is ERR_VERIFY: "slots, start + wait: rank 1 has a wrong byte 8". */
+    char wrong[BENCH_WRONG];
+    atomic_int is_told;
+    _Alignas(128) atomic_ulong met;
+    _Alignas(128) double sample[]; /* [ranks][entries][BENCH_FORMS][rounds * iterations] */
+} bench_shared;
 
 size_t bench_shared_bytes(const bench_plan *plan);
-void bench_shared_init(const bench_plan *plan, bench_shared *shared); /* zeroed before */
 /* The life of a rank, between opening its end and closing it. */
 nbcoll_status bench_rank(const bench_plan *plan, bench_shared *shared, nbcoll_context *context, nbcoll_comm *comm);
 /* Where a rank leaves its times: [rounds * iterations]. */
 double *bench_samples(const bench_plan *plan, bench_shared *shared, int rank, size_t entry, bench_form form);
-/* Notes that a rank has failed, so that the others give up. The first status stays. */
-void bench_fail(bench_shared *shared, nbcoll_status status);
-nbcoll_status bench_failure(bench_shared *shared);
-#define BENCH_WRONG 120
-/* Which result was wrong, where the failure is ERR_VERIFY: "slots, start + wait: rank 1 has a wrong byte 8". */
-const char *bench_wrong(const bench_shared *shared);
 /* Once, when the crew has ended. */
 void bench_collect(const bench_plan *plan, bench_shared *shared, bench_result results[]);
 
 /* ---- bench_pair.c: the point-to-point baseline ------------------------------------------------------------------ */
 
-/* Messages of so many bytes that are in flight one way, at most BENCH_WINDOW. */
-#define BENCH_WINDOW 64
+/* Messages of so many bytes that are in flight one way. */
 int bench_window(size_t bytes);
-/* The life of one of two ranks. BLOCKING are the times of a round trip, NONBLOCKING those of a window. */
-nbcoll_status bench_pair(const bench_plan *plan, bench_shared *shared, nbcoll_comm *comm);
+/* Completes a plan of how to measure, for messages of so many bytes between two ranks: of its two entries, one is a
+ * round trip, and the other one a window. */
+void bench_pair_plan(bench_plan *plan, size_t bytes);
 
 /* ---- bench_crew.c: the ranks as processes or threads ----------------------------------------------------------- */
 
@@ -150,22 +156,49 @@ double bench_now(void); /* us */
 /* bench_spread.c: sorts n of them. */
 bench_spread bench_spread_of(double sample[], size_t n);
 
-/* ---- bench_output.c -------------------------------------------------------------------------------------------- */
+/* ---- what the user asked for ----------------------------------------------------------------------------------- */
 
 typedef enum bench_format { BENCH_TABLE, BENCH_CSV, BENCH_JSON, BENCH_OSU } bench_format;
 
-/* One entry's result as an object. */
+typedef struct benchmark {
+    const command *self;
+    command_cases cases; /* ranks, root, counts, reduction and known are read */
+    bench_plan plan;     /* rounds, iterations: 0 for the usual */
+    command_rules rules; /* its algorithm: several names, separated by commas */
+    int buffers;         /* 1: reused, 2: changing, 3: both */
+    bench_format format;
+    const char *plot;
+    int has_pairs; /* the point-to-point baseline is measured, too */
+    int operations;
+    nbcoll_operation operation[NBCOLL_OPERATION_COUNT];
+    unsigned marks;
+    json_t *results, *pairs;
+    command_bar bar;
+    /* Of --against: mpi, or some peers' names, with commas between; null: nothing is compared. */
+    const char *against;
+    int is_relaxed;   /* kind to other programs, and worth little as a measurement */
+    int has_parts;    /* the parts of a time, too */
+    const char *mood; /* S, C or X, which is waited for a little; null: any */
+} benchmark;
+
+/* against.c: runs the comparison, and prints it. */
+int against_run(const benchmark *b);
+
+/* ---- bench_output.c -------------------------------------------------------------------------------------------- */
+
+/* One entry's result as an object; both of the point-to-point baseline. */
 json_t *bench_row(const bench_plan *plan, size_t entry, const bench_result *result, const bench_mood mood[2]);
+json_t *bench_pair_row(const bench_plan *plan, const bench_result results[2], const bench_mood mood[2]);
 void bench_print_head(bench_format format);
-void bench_print_row(bench_format format, json_t *row, const json_t *before); /* the row before, or null */
-/* The same of the point-to-point baseline, whose rows come first. CSV has none. */
-json_t *bench_pair_row(const bench_plan *plan, const bench_result *result, const bench_mood mood[2]);
-void bench_print_pair(bench_format format, const json_t *row, int is_first);
+/* A row of either kind; `before`: the row before of the same kind, or null. CSV has none of the baseline. */
+void bench_print_row(bench_format format, const json_t *row, const json_t *before);
 /* What the letters of a table's column mean, in a line below it. */
 void bench_explain_moods(void);
 
-/* Draws the medians of all rows by gnuplot. 0, or an exit status after naming what is wrong. */
+/* ---- bench_plot.c: pictures by gnuplot ------------------------------------------------------------------------- */
+
 int bench_can_plot(const command *self, const char *file);
+/* Draws the medians of all rows. 0, or an exit status after naming what is wrong. */
 int bench_plot(const command *self, const char *file, const json_t *rows);
 /* Pictures, to begin with an empty object: adds a row's time to that of its operation and ranks, in a line of this
  * title. The scales know no 0. bench_draw has gnuplot draw them, and gives them up. */

@@ -29,26 +29,15 @@
     X(SCAN, scan, send, recv, VECTOR, OP, )                                                                            \
     X(EXSCAN, exscan, send, recv, VECTOR, OP, )
 
-#define START_CALL(OPERATION, name, ...)                                                                               \
+#define CALL(OPERATION, name, ...)                                                                                     \
     case NBCOLL_OPERATION_##OPERATION:                                                                                 \
-        return nbcoll_i##name(__VA_ARGS__ c->comm, request);
-#define BLOCK_CALL(OPERATION, name, ...)                                                                               \
-    case NBCOLL_OPERATION_##OPERATION:                                                                                 \
-        return nbcoll_##name(__VA_ARGS__ c->comm, timeout);
+        return request ? nbcoll_i##name(__VA_ARGS__ comm, request) : nbcoll_##name(__VA_ARGS__ comm, BENCH_DEADLINE);
 
-nbcoll_status bench_start(const bench_call *c, void *send, void *recv, nbcoll_request *request)
+nbcoll_status bench_perform(const bench_call *c, size_t entry, void *send, void *recv, nbcoll_request *request)
 {
+    nbcoll_comm *comm = c->comm[entry];
     switch (c->plan->operation) {
-        CALL_LIST(START_CALL)
-    default:
-        return NBCOLL_ERR_ARGUMENT;
-    }
-}
-
-nbcoll_status bench_block(const bench_call *c, void *send, void *recv, uint64_t timeout)
-{
-    switch (c->plan->operation) {
-        CALL_LIST(BLOCK_CALL)
+        CALL_LIST(CALL)
     default:
         return NBCOLL_ERR_ARGUMENT;
     }
@@ -62,18 +51,6 @@ size_t bench_buffer_bytes(const bench_plan *plan)
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
-size_t bench_calls(const bench_plan *plan, size_t index[])
-{
-    size_t calls = 0;
-    for (size_t e = 0; e < plan->entries; e++) {
-        size_t before = 0;
-        while (!command_same_choice(&plan->entry[before].choice, &plan->entry[e].choice))
-            before++;
-        index[e] = before < e ? index[before] : calls++;
-    }
-    return calls;
-}
-
 nbcoll_case bench_case(const bench_plan *plan, const nbcoll_algorithm *algorithm)
 {
     return (nbcoll_case){.size = sizeof(nbcoll_case),
@@ -86,51 +63,53 @@ nbcoll_case bench_case(const bench_plan *plan, const nbcoll_algorithm *algorithm
 }
 
 /* A communicator for the calls of an entry. */
-static nbcoll_status make_comm(bench_call *c, const bench_entry *entry, nbcoll_comm *parent)
+static nbcoll_status make_comm(const bench_plan *plan, const bench_entry *entry, nbcoll_comm *parent, nbcoll_comm **out,
+                               command_chosen *chosen)
 {
-    const command_rules *rules = c->plan->rules;
     const nbcoll_algorithm *algorithm = entry->choice.algorithm;
     nbcoll_rule forced = command_rule(&entry->choice);
-    nbcoll_case at = bench_case(c->plan, algorithm);
+    nbcoll_case at = bench_case(plan, algorithm);
     nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
     nbcoll_terms terms = {.size = sizeof terms};
-    config.rules = algorithm ? &forced : rules->rules;
-    config.rule_count = algorithm ? 1 : rules->count;
+    config.rules = algorithm ? &forced : plan->rules->rules;
+    config.rule_count = algorithm ? 1 : plan->rules->count;
     config.flags = at.known ? NBCOLL_COUNTS_KNOWN : 0;
-    nbcoll_status status = nbcoll_comm_dup_with(parent, &config, &c->comm, TIMEOUT);
+    nbcoll_status status = nbcoll_comm_dup_with(parent, &config, out, TIMEOUT);
     if (status == NBCOLL_OK)
-        status = nbcoll_comm_terms(c->comm, &terms);
+        status = nbcoll_comm_terms(*out, &terms);
     if (status == NBCOLL_OK)
-        status = command_choose(rules, &terms, &at, &c->chosen);
-    if (status == NBCOLL_OK && algorithm && c->chosen.choice.algorithm != algorithm)
+        status = command_choose(plan->rules, &terms, &at, chosen);
+    if (status == NBCOLL_OK && algorithm && chosen->choice.algorithm != algorithm)
         status = NBCOLL_ERR_UNSUPPORTED;
     return status;
 }
 
-nbcoll_status bench_call_open(bench_call *c, const bench_plan *plan, const bench_entry *entry, nbcoll_comm *comm)
+nbcoll_status bench_call_open(bench_call *c, const bench_plan *plan, nbcoll_comm *comm, command_chosen chosen[])
 {
     size_t ranks = (size_t)plan->ranks, element = nbcoll_type_size(plan->reduction.type);
-    *c = (bench_call){.plan = plan};
-    c->counts = calloc(ranks, sizeof *c->counts);
-    c->displs = calloc(ranks, sizeof *c->displs);
-    c->offsets = calloc(ranks, sizeof *c->offsets);
-    c->types = calloc(ranks, sizeof *c->types);
-    if (!c->counts || !c->displs || !c->offsets || !c->types)
+    command_chosen one;
+    nbcoll_status status = NBCOLL_OK;
+    *c = (bench_call){.plan = plan, .counts = calloc(3 * ranks, sizeof *c->counts),
+                      .types = calloc(ranks, sizeof *c->types)};
+    if (!c->counts || !c->types)
         return NBCOLL_ERR_MEMORY;
+    c->displs = c->counts + ranks;
+    c->offsets = c->displs + ranks;
     for (size_t i = 0; i < ranks; i++) {
         c->counts[i] = plan->count;
         c->displs[i] = i * plan->count;
         c->offsets[i] = i * plan->count * element;
         c->types[i] = plan->reduction.type;
     }
-    return make_comm(c, entry, comm);
+    for (size_t e = 0; e < plan->entries && status == NBCOLL_OK; e++)
+        status = make_comm(plan, &plan->entry[e], comm, &c->comm[e], chosen ? &chosen[e] : &one);
+    return status;
 }
 
 void bench_call_close(bench_call *c)
 {
-    nbcoll_comm_free(c->comm); /* where a message is still to be handed over, it ends with its context */
+    for (size_t e = 0; e < c->plan->entries; e++)
+        nbcoll_comm_free(c->comm[e]); /* where a message is still to be handed over, it ends with its context */
     free(c->counts);
-    free(c->displs);
-    free(c->offsets);
     free(c->types);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The crew of a benchmark: its ranks over shared memory. They share a piece of memory with the command, where their
  * samples go. */
+#include <string.h>
+
 #include "bench.h"
 #include "crew.h"
 #include "run.h"
@@ -15,21 +17,13 @@ typedef struct bench_crew {
     const bench_plan *plan;
     bench_shared *shared;
     nbcoll_shm_id id;
-    size_t quota;
     const run_binding *binding;
 } bench_crew;
 
-/* Each communicator of the plan gets cells, like the first. */
-static size_t quota_of(const bench_plan *plan)
-{
-    size_t index[BENCH_ENTRIES];
-    return nbcoll_shm_quota(plan->ranks) + bench_calls(plan, index) * nbcoll_cells_bytes(NULL, plan->ranks);
-}
-
 static nbcoll_status open_rank(const bench_crew *c, int rank, nbcoll_context **context, nbcoll_comm **comm)
 {
-    nbcoll_shm_config config = {.size = sizeof config, .id = c->id, .rank = rank, .ranks = c->plan->ranks,
-                                .timeout = TIMEOUT, .quota = c->quota};
+    int ranks = c->plan->ranks;
+    nbcoll_shm_config config = {.size = sizeof config, .id = c->id, .rank = rank, .ranks = ranks, .timeout = TIMEOUT};
     nbcoll_comm_config named = NBCOLL_COMM_DEFAULTS;
     nbcoll_endpoint *end = NULL;
     const nbcoll_nodes *domains = c->plan->nodes ? nbcoll_nodes_domains(c->plan->nodes) : NULL;
@@ -37,8 +31,9 @@ static nbcoll_status open_rank(const bench_crew *c, int rank, nbcoll_context **c
         named.node = 1 + (uint64_t)nbcoll_node_of(c->plan->nodes, rank);
     if (domains)
         named.domain = 1 + (uint64_t)nbcoll_node_of(domains, rank);
+    config.quota = nbcoll_shm_quota(ranks) + c->plan->entries * nbcoll_cells_bytes(NULL, ranks); /* for each entry */
     nbcoll_transport_open *transport = c->plan->transport;
-    nbcoll_status status = transport ? transport(c->id.text, rank, config.ranks, &end) : nbcoll_shm_open(&config, &end);
+    nbcoll_status status = transport ? transport(c->id.text, rank, ranks, &end) : nbcoll_shm_open(&config, &end);
     if (status == NBCOLL_OK)
         status = nbcoll_context_create(NBCOLL_ABI, NULL, context);
     return status == NBCOLL_OK ? nbcoll_comm_create(*context, end, &named, comm, TIMEOUT) : status;
@@ -60,31 +55,11 @@ static void live(void *user, int rank)
     run_bind_here(c->binding, rank); /* where it cannot be, the rank runs anywhere */
     nbcoll_status status = open_rank(c, rank, &context, &comm);
     if (status == NBCOLL_OK)
-        status = c->plan->is_pair ? bench_pair(c->plan, c->shared, comm)
-                                  : bench_rank(c->plan, c->shared, context, comm);
+        status = bench_rank(c->plan, c->shared, context, comm);
     if (status == NBCOLL_OK)
         status = close_rank(context, comm);
     if (status != NBCOLL_OK)
-        bench_fail(c->shared, status);
-}
-
-/* The others must not wait for a rank that died. */
-static void fail(void *user, nbcoll_status why)
-{
-    const bench_crew *c = user;
-    bench_fail(c->shared, why);
-}
-
-static nbcoll_status measure(bench_crew *c)
-{
-    nbcoll_status status = nbcoll_shm_id_make(&c->id);
-    crew ranks = {.ranks = c->plan->ranks, .together = c->plan->are_threads ? c->plan->ranks : 1, .live = live,
-                  .fail = fail, .user = c};
-    if (status != NBCOLL_OK || !c->shared)
-        return status != NBCOLL_OK ? status : NBCOLL_ERR_MEMORY;
-    bench_shared_init(c->plan, c->shared);
-    status = crew_run(&ranks);
-    return bench_failure(c->shared) != NBCOLL_OK ? bench_failure(c->shared) : status;
+        atomic_compare_exchange_strong(&c->shared->failed, &(int){NBCOLL_OK}, (int)status);
 }
 
 /* Where the crew is bound, found before: what it measures, or why it could not. */
@@ -92,19 +67,28 @@ static nbcoll_status run_crew(const bench_plan *plan, const run_binding *binding
                               char wrong[BENCH_WRONG])
 {
     size_t bytes = bench_shared_bytes(plan);
-    bench_crew c = {.plan = plan, .quota = quota_of(plan), .binding = binding, .shared = crew_share(bytes)};
-    nbcoll_status status = measure(&c);
+    bench_crew c = {.plan = plan, .binding = binding, .shared = crew_share(bytes)};
+    if (!c.shared)
+        return NBCOLL_ERR_MEMORY;
+    crew ranks = {.ranks = plan->ranks, .together = plan->are_threads ? plan->ranks : 1, .live = live, .user = &c,
+                  .failed = &c.shared->failed}; /* the others must not wait for a rank that died */
+    c.shared->is_crowded = bench_cores() < plan->ranks;
+    c.shared->terms.size = sizeof c.shared->terms;
+    nbcoll_status status = nbcoll_shm_id_make(&c.id);
+    if (status == NBCOLL_OK)
+        status = crew_run(&ranks);
+    if (atomic_load(&c.shared->failed) != NBCOLL_OK)
+        status = (nbcoll_status)atomic_load(&c.shared->failed);
     if (status == NBCOLL_OK)
         bench_collect(plan, c.shared, results);
-    if (c.shared)
-        snprintf(wrong, BENCH_WRONG, "%s", bench_wrong(c.shared));
+    memcpy(wrong, c.shared->wrong, BENCH_WRONG);
     crew_unshare(c.shared, bytes);
     return status;
 }
 
 int bench_run(const command *self, const bench_plan *plan, bench_result results[])
 {
-    char wrong[BENCH_WRONG] = "";
+    char wrong[BENCH_WRONG];
     run_binding *binding = NULL;
     int failed = run_bind_find(self, plan->bind, plan->ranks, &binding);
     if (failed)

@@ -3,13 +3,13 @@
  * from one of them to the other tells, and what is compared must have been measured in one mood. */
 #define _GNU_SOURCE
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "bench.h"
+#include "crew.h"
 #include "run.h"
 
 enum { WINDOWS = 21, TRIPS = 400 };
@@ -28,37 +28,29 @@ double bench_now(void)
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
 
-/* Waits for a value; -1 stands for: give up. */
-static int await(atomic_int *line, int value)
+static void await(atomic_int *line, int value)
 {
-    int now;
-    while ((now = atomic_load_explicit(line, memory_order_acquire)) != value && now >= 0)
+    while (atomic_load_explicit(line, memory_order_acquire) != value)
         ;
-    return now;
 }
 
-static void *answer(void *user)
+/* One asks, and the other one answers. */
+static void live(void *user, int rank)
 {
     ping_pong *p = user;
-    run_bind_here(p->binding, 1);
-    for (int i = 1; i <= WINDOWS * TRIPS && await(&p->ping, i) == i; i++)
-        atomic_store_explicit(&p->pong, i, memory_order_release);
-    return NULL;
-}
-
-static void *ask(void *user)
-{
-    ping_pong *p = user;
-    run_bind_here(p->binding, 0);
+    run_bind_here(p->binding, rank);
     for (int w = 0, i = 0; w < WINDOWS; w++) {
         double at = bench_now();
         for (int trip = 0; trip < TRIPS; trip++) {
-            atomic_store_explicit(&p->ping, ++i, memory_order_release);
-            await(&p->pong, i);
+            if (rank == 1)
+                await(&p->ping, i + 1);
+            atomic_store_explicit(rank == 0 ? &p->ping : &p->pong, ++i, memory_order_release);
+            if (rank == 0)
+                await(&p->pong, i);
         }
-        p->window[w] = (bench_now() - at) / (2 * TRIPS);
+        if (rank == 0)
+            p->window[w] = (bench_now() - at) / (2 * TRIPS);
     }
-    return NULL;
 }
 
 int bench_cores(void)
@@ -69,23 +61,17 @@ int bench_cores(void)
 
 bench_mood bench_probe(const command *self, const char *bind)
 {
-    ping_pong p = {.ping = 0, .pong = 0};
     run_binding *binding = NULL;
-    pthread_t asking, answering;
-    if (bench_cores() < 2 || run_bind_find(self, bind, 2, &binding) != 0)
-        return (bench_mood){'-', 0};
-    p.binding = binding;
-    int failed = pthread_create(&answering, NULL, answer, &p) != 0;
-    if (!failed && (failed = pthread_create(&asking, NULL, ask, &p) != 0)) {
-        atomic_store(&p.ping, -1);
-        pthread_join(answering, NULL);
-    } else if (!failed) {
-        pthread_join(asking, NULL);
-        pthread_join(answering, NULL);
+    ping_pong *p = bench_cores() < 2 || run_bind_find(self, bind, 2, &binding) != 0 ? NULL : crew_share(sizeof *p);
+    bench_mood mood = {'-', 0};
+    if (p) {
+        p->binding = binding;
+        if (crew_run(&(crew){.ranks = 2, .together = 2, .live = live, .user = p}) == NBCOLL_OK) {
+            mood.us = bench_spread_of(p->window, WINDOWS).median;
+            mood.letter = mood.us < 0.038 ? 'S' : mood.us < 0.13 ? 'C' : 'X';
+        }
     }
     run_bind_free(binding);
-    if (failed)
-        return (bench_mood){'-', 0};
-    double us = bench_spread_of(p.window, WINDOWS).median;
-    return (bench_mood){us < 0.038 ? 'S' : us < 0.13 ? 'C' : 'X', us};
+    crew_unshare(p, sizeof *p);
+    return mood;
 }

@@ -14,19 +14,6 @@ enum { WARM = 100, WARM_BATCH = 2, CALIBRATION = 100000, CHECKS = 3 };
 
 #define PATIENCE 1000                   /* looks at the others until one may have lost its core to other programs */
 #define POOL ((size_t)16 << 20)         /* bytes of the changing buffers: more than a private cache holds */
-#define DEADLINE UINT64_C(120000000000) /* ns for one operation */
-
-struct bench_shared {
-    _Alignas(128) atomic_int failed;
-    int is_crowded; /* fewer cores than ranks */
-    double loops;   /* of work(): in a microsecond; then in the computation */
-    command_chosen chosen[BENCH_ENTRIES]; /* rank 0's */
-    nbcoll_terms terms;                   /* of the crew's communicator, without rules */
-    char wrong[BENCH_WRONG];                      /* of the rank that set `failed` to ERR_VERIFY; soon after that */
-    atomic_int is_told;
-    _Alignas(128) atomic_ulong met;
-    _Alignas(128) double sample[]; /* [ranks][entries][BENCH_FORMS][rounds * iterations] */
-};
 
 typedef struct rank {
     const bench_plan *plan;
@@ -35,11 +22,9 @@ typedef struct rank {
     int number;
     unsigned long meetings;
     uint64_t random;
-    size_t calls; /* those opened */
-    bench_call call[BENCH_ENTRIES];
-    size_t index[BENCH_ENTRIES]; /* the call of each entry */
-    uint64_t loops;                /* of the computation */
-    nbcoll_request *request;       /* [instances] */
+    bench_call call;
+    uint64_t loops;          /* of the computation */
+    nbcoll_request *request; /* [instances] */
     unsigned char *send, *recv;
     size_t stride, buffers, next; /* bytes from one buffer to the next; how many; where the next iteration begins */
 } rank;
@@ -59,28 +44,6 @@ double *bench_samples(const bench_plan *plan, bench_shared *s, int number, size_
 size_t bench_shared_bytes(const bench_plan *plan)
 {
     return sizeof(bench_shared) + (size_t)plan->ranks * plan->entries * BENCH_FORMS * samples_of(plan) * sizeof(double);
-}
-
-void bench_shared_init(const bench_plan *plan, bench_shared *s)
-{
-    s->is_crowded = bench_cores() < plan->ranks;
-    s->terms.size = sizeof s->terms;
-}
-
-void bench_fail(bench_shared *s, nbcoll_status status)
-{
-    int none = NBCOLL_OK;
-    atomic_compare_exchange_strong(&s->failed, &none, (int)status);
-}
-
-nbcoll_status bench_failure(bench_shared *s)
-{
-    return (nbcoll_status)atomic_load(&s->failed);
-}
-
-const char *bench_wrong(const bench_shared *s)
-{
-    return s->wrong;
 }
 
 /* Makes rank 0's samples those of the slowest rank in each iteration. */
@@ -116,7 +79,7 @@ static nbcoll_status meet(rank *me)
     while (atomic_load_explicit(&me->shared->met, memory_order_acquire) < all && status == NBCOLL_OK) {
         status = nbcoll_progress(me->context);
         if (status == NBCOLL_OK)
-            status = bench_failure(me->shared);
+            status = (nbcoll_status)atomic_load(&me->shared->failed);
         if (me->shared->is_crowded || ++looks > PATIENCE)
             sched_yield();
     }
@@ -164,29 +127,20 @@ static size_t take_buffers(rank *me, size_t entry)
     return first;
 }
 
-static nbcoll_status start_all(rank *me, size_t entry, size_t buffer)
+static nbcoll_status call_all(rank *me, size_t entry, bench_form form, size_t buffer)
 {
-    const bench_call *call = &me->call[me->index[entry]];
     nbcoll_status status = NBCOLL_OK;
     for (int i = 0; i < me->plan->instances && status == NBCOLL_OK; i++, buffer++)
-        status = bench_start(call, me->send + buffer * me->stride, me->recv + buffer * me->stride, &me->request[i]);
-    return status;
-}
-
-static nbcoll_status block_all(rank *me, size_t entry, size_t buffer)
-{
-    const bench_call *call = &me->call[me->index[entry]];
-    nbcoll_status status = NBCOLL_OK;
-    for (int i = 0; i < me->plan->instances && status == NBCOLL_OK; i++, buffer++)
-        status = bench_block(call, me->send + buffer * me->stride, me->recv + buffer * me->stride, DEADLINE);
+        status = bench_perform(&me->call, entry, me->send + buffer * me->stride, me->recv + buffer * me->stride,
+                               form == BENCH_BLOCKING ? NULL : &me->request[i]);
     return status;
 }
 
 static nbcoll_status wait_all(rank *me)
 {
     if (me->plan->instances == 1)
-        return nbcoll_wait(me->request, DEADLINE);
-    return nbcoll_wait_all((size_t)me->plan->instances, me->request, NULL, DEADLINE);
+        return nbcoll_wait(me->request, BENCH_DEADLINE);
+    return nbcoll_wait_all((size_t)me->plan->instances, me->request, NULL, BENCH_DEADLINE);
 }
 
 /* Computes, and tests in between if asked to. */
@@ -206,11 +160,7 @@ static nbcoll_status compute(rank *me, int is_testing)
 
 static nbcoll_status perform(rank *me, size_t entry, bench_form form, size_t buffer)
 {
-    nbcoll_status status = NBCOLL_OK;
-    if (form == BENCH_BLOCKING)
-        status = block_all(me, entry, buffer);
-    if (form == BENCH_NONBLOCKING || form == BENCH_OVERLAPPED)
-        status = start_all(me, entry, buffer);
+    nbcoll_status status = form == BENCH_COMPUTING ? NBCOLL_OK : call_all(me, entry, form, buffer);
     if (status == NBCOLL_OK && (form == BENCH_OVERLAPPED || form == BENCH_COMPUTING))
         status = compute(me, form == BENCH_OVERLAPPED);
     if (status == NBCOLL_OK && (form == BENCH_NONBLOCKING || form == BENCH_OVERLAPPED))
@@ -288,15 +238,13 @@ static nbcoll_status time_work(rank *me)
     return meet(me);
 }
 
-/* Warms an entry up, and sees how long it takes. */
-static nbcoll_status try_entry(rank *me, size_t entry, size_t n)
+/* Warms an entry up, and then measures it. */
+static nbcoll_status batch(rank *me, size_t entry, bench_form form, int warm, int iterations, double *to)
 {
-    double us = 0, *to = bench_samples(me->plan, me->shared, me->number, entry, BENCH_NONBLOCKING);
+    double us = 0;
     nbcoll_status status = NBCOLL_OK;
-    for (size_t i = 0; i < n && status == NBCOLL_OK; i++)
-        status = iterate(me, entry, BENCH_NONBLOCKING, &us);
-    for (size_t i = 0; i < n && status == NBCOLL_OK; i++)
-        status = iterate(me, entry, BENCH_NONBLOCKING, &to[i]);
+    for (int i = -warm; i < iterations && status == NBCOLL_OK; i++)
+        status = iterate(me, entry, form, i < 0 ? &us : &to[i]);
     return status;
 }
 
@@ -304,16 +252,19 @@ static nbcoll_status try_entry(rank *me, size_t entry, size_t n)
 static nbcoll_status calibrate(rank *me)
 {
     const bench_plan *plan = me->plan;
-    size_t n = samples_of(plan) < WARM ? samples_of(plan) : WARM;
+    int n = samples_of(plan) < WARM ? (int)samples_of(plan) : WARM;
     double us = 0;
     nbcoll_status status = NBCOLL_OK;
-    for (size_t e = 0; e < plan->entries && status == NBCOLL_OK; e++)
-        status = try_entry(me, e, n);
+    for (size_t e = 0; e < plan->entries && status == NBCOLL_OK; e++) {
+        double *to = bench_samples(plan, me->shared, me->number, e, BENCH_NONBLOCKING);
+        status = batch(me, e, BENCH_NONBLOCKING, n, n, to);
+    }
     if (status == NBCOLL_OK)
         status = meet(me);
     if (status == NBCOLL_OK && me->number == 0) {
         for (size_t e = 0; e < plan->entries; e++) {
-            double median = bench_spread_of(slowest(plan, me->shared, e, BENCH_NONBLOCKING, n), n).median;
+            double *most = slowest(plan, me->shared, e, BENCH_NONBLOCKING, (size_t)n);
+            double median = bench_spread_of(most, (size_t)n).median;
             us = median > us ? median : us;
         }
         me->shared->loops *= us * plan->compute;
@@ -324,32 +275,21 @@ static nbcoll_status calibrate(rank *me)
     return status;
 }
 
-static nbcoll_status batch(rank *me, size_t entry, bench_form form, int round)
-{
-    const bench_plan *plan = me->plan;
-    double us = 0, *to = bench_samples(plan, me->shared, me->number, entry, form);
-    nbcoll_status status = NBCOLL_OK;
-    for (int i = 0; i < WARM_BATCH && status == NBCOLL_OK; i++)
-        status = iterate(me, entry, form, &us);
-    to += (size_t)round * (size_t)plan->iterations;
-    for (int i = 0; i < plan->iterations && status == NBCOLL_OK; i++)
-        status = iterate(me, entry, form, &to[i]);
-    return status;
-}
-
 static nbcoll_status measure(rank *me)
 {
-    nbcoll_status status = me->plan->entries ? time_work(me) : NBCOLL_OK;
-    if (status == NBCOLL_OK && me->plan->entries)
+    const bench_plan *plan = me->plan;
+    nbcoll_status status = plan->entries ? time_work(me) : NBCOLL_OK;
+    if (status == NBCOLL_OK && plan->entries)
         status = calibrate(me);
     if (status == NBCOLL_OK)
         status = check(me);
-    for (int round = 0; round < me->plan->rounds; round++)
-        for (size_t e = 0; e < me->plan->entries; e++)
+    for (int round = 0; round < plan->rounds; round++)
+        for (size_t e = 0; e < plan->entries; e++)
             for (int i = 0; i < BENCH_FORMS && status == NBCOLL_OK; i++) { /* each comes first in its turn */
                 bench_form form = (bench_form)((i + round) % BENCH_FORMS);
-                if (!me->plan->only || me->plan->only & 1u << form)
-                    status = batch(me, e, form, round);
+                double *to = bench_samples(plan, me->shared, me->number, e, form) + round * plan->iterations;
+                if (!plan->only || plan->only & 1u << form)
+                    status = batch(me, e, form, WARM_BATCH, plan->iterations, to);
             }
     if (status == NBCOLL_OK)
         status = check(me);
@@ -360,7 +300,6 @@ static nbcoll_status prepare(rank *me, nbcoll_comm *comm)
 {
     const bench_plan *plan = me->plan;
     size_t instances = (size_t)plan->instances, bytes = bench_buffer_bytes(plan);
-    nbcoll_status status = NBCOLL_OK;
     me->stride = bytes ? (bytes + 127) / 128 * 128 : 128;
     me->buffers = instances;
     for (size_t e = 0; e < plan->entries; e++)
@@ -375,14 +314,7 @@ static nbcoll_status prepare(rank *me, nbcoll_comm *comm)
         return NBCOLL_ERR_MEMORY;
     memset(me->send, 0x3c, me->buffers * me->stride); /* a page that was never written is no memory yet */
     memset(me->recv, 0x3c, me->buffers * me->stride);
-    bench_calls(plan, me->index);
-    for (size_t e = 0; e < plan->entries && status == NBCOLL_OK; e++) {
-        if (me->index[e] == me->calls)
-            status = bench_call_open(&me->call[me->calls++], plan, &plan->entry[e], comm);
-        if (me->number == 0)
-            me->shared->chosen[e] = me->call[me->index[e]].chosen;
-    }
-    return status;
+    return bench_call_open(&me->call, plan, comm, me->number == 0 ? me->shared->chosen : NULL);
 }
 
 nbcoll_status bench_rank(const bench_plan *plan, bench_shared *s, nbcoll_context *context, nbcoll_comm *comm)
@@ -399,8 +331,7 @@ nbcoll_status bench_rank(const bench_plan *plan, bench_shared *s, nbcoll_context
         status = measure(&me);
     if (status != NBCOLL_OK)
         return status; /* peers may still read what is lent to them: the process ends, and takes all with it */
-    while (me.calls > 0)
-        bench_call_close(&me.call[--me.calls]);
+    bench_call_close(&me.call);
     free(me.request);
     free(me.send);
     free(me.recv);

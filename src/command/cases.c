@@ -38,23 +38,19 @@ int command_is(nbcoll_operation operation, unsigned what)
 
 int command_take_type(const command *self, void *user, const char *name)
 {
-    command_cases *cases = user;
+    nbcoll_reduction *reduction = &((command_cases *)user)->reduction;
     for (int type = 0; type < NBCOLL_TYPE_COUNT; type++)
-        if (strcasecmp(name, nbcoll_type_name((nbcoll_type)type)) == 0) {
-            cases->reduction.type = (nbcoll_type)type;
+        if (strcasecmp(name, nbcoll_type_name(reduction->type = (nbcoll_type)type)) == 0)
             return 0;
-        }
     return command_refuse(self, "unknown type '%s'; nbcoll info lists them", name);
 }
 
 int command_take_op(const command *self, void *user, const char *name)
 {
-    command_cases *cases = user;
+    nbcoll_reduction *reduction = &((command_cases *)user)->reduction;
     for (int op = 0; op < NBCOLL_OP_COUNT; op++)
-        if (strcasecmp(name, nbcoll_op_name((nbcoll_op)op)) == 0) {
-            cases->reduction.op = (nbcoll_op)op;
+        if (strcasecmp(name, nbcoll_op_name(reduction->op = (nbcoll_op)op)) == 0)
             return 0;
-        }
     return command_refuse(self, "unknown reduction '%s'; nbcoll info lists them", name);
 }
 
@@ -84,19 +80,41 @@ int command_take_words(const command *self, command_cases *cases, int words, cha
     return command_find_algorithm(self, (nbcoll_operation)cases->operation, word[1], &cases->algorithm);
 }
 
+int command_take_operations(const command *self, int words, char *word[], unsigned otherwise, nbcoll_operation list[],
+                            int *n)
+{
+    *n = 0;
+    for (int o = 0; o < NBCOLL_OPERATION_COUNT && !words; o++)
+        if (command_is((nbcoll_operation)o, otherwise))
+            list[(*n)++] = (nbcoll_operation)o;
+    for (int i = 0; i < words; i++) {
+        command_cases one = {.operation = -1};
+        int status = command_take_words(self, &one, 1, &word[i]);
+        for (int k = 0; k < i && !status; k++)
+            if (list[k] == (nbcoll_operation)one.operation)
+                status = command_refuse(self, "'%s' stands there twice", word[i]);
+        if (status)
+            return status;
+        list[(*n)++] = (nbcoll_operation)one.operation;
+    }
+    return 0;
+}
+
 /* ---- numbers --------------------------------------------------------------------------------------------------- */
 
 /* "7", or "2..16". */
 int command_take_ranks(const command *self, void *user, const char *value)
 {
     command_cases *cases = user;
-    char first[16] = "";
-    const char *dots = strstr(value, ".."), *last = dots ? dots + 2 : value;
-    size_t length = dots ? (size_t)(dots - value) : strlen(value);
+    const char *at = value;
     unsigned long long low, high;
-    if (length < sizeof first)
-        memcpy(first, value, length);
-    if (!command_number(first, 1, MOST_RANKS, &low) || !command_number(last, low, MOST_RANKS, &high))
+    int is_right = command_number_at(&at, 1, MOST_RANKS, &low);
+    high = low;
+    if (is_right && strncmp(at, "..", 2) == 0) {
+        at += 2;
+        is_right = command_number_at(&at, low, MOST_RANKS, &high);
+    }
+    if (!is_right || *at)
         return command_refuse(self, "--ranks takes a number or a range like 2..16, of 1..%d, not '%s'", MOST_RANKS,
                               value);
     cases->fewest = (int)low;
@@ -108,7 +126,8 @@ int command_take_ranks(const command *self, void *user, const char *value)
 int command_take_count(const command *self, void *user, const char *value)
 {
     command_cases *cases = user;
-    if (!command_numbers(value, 0, SIZE_MAX, cases->count, COMMAND_COUNTS, &cases->counts))
+    const char *at = value;
+    if (!command_numbers(&at, 0, SIZE_MAX, cases->count, COMMAND_COUNTS, &cases->counts) || *at)
         return command_refuse(self, "--count takes numbers like 0,1,1000, not '%s'", value);
     if (cases->counts > COMMAND_COUNTS)
         return command_refuse(self, "--count takes at most %d numbers", COMMAND_COUNTS);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Algorithms and transports from shared objects, which stay open as long as the command runs. */
 #include <dlfcn.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,18 +12,6 @@ enum { CATALOGUE_MOST = 256 };
 static const nbcoll_algorithm *brought[CATALOGUE_MOST];
 static size_t brought_count;
 
-static int refuse(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int refuse(const char *file, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    fprintf(stderr, "nbcoll: %s: ", file);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-    return COMMAND_USAGE;
-}
-
 /* A name in a file, which is here unless its path says otherwise. Null after naming what is wrong. */
 static void *symbol_of(const char *file, const char *name)
 {
@@ -34,9 +21,9 @@ static void *symbol_of(const char *file, const char *name)
     void *symbol = object ? dlsym(object, name) : NULL;
     const char *why = object ? NULL : dlerror();
     if (!object)
-        refuse(file, "%s", why ? why : "it cannot be opened");
+        command_refuse(NULL, "%s: %s", file, why ? why : "it cannot be opened");
     else if (!symbol)
-        refuse(file, "it has no %s", name);
+        command_refuse(NULL, "%s: it has no %s", file, name);
     return symbol;
 }
 
@@ -71,12 +58,13 @@ const nbcoll_algorithm *const *catalogue_brought(size_t *n)
 static int add(const char *file, uint32_t i, const nbcoll_algorithm *algorithm)
 {
     if (nbcoll_rules_check(&(nbcoll_rule){.algorithm = algorithm}, 1, NULL) != NBCOLL_OK)
-        return refuse(file, "its algorithm %u lacks its size, name, operation or function", (unsigned)i);
+        return command_refuse(NULL, "%s: its algorithm %u lacks its size, name, operation or function", file,
+                              (unsigned)i);
     const char *operation = nbcoll_operation_name(algorithm->operation);
     if (strcmp(algorithm->name, "default") == 0 || catalogue_find(algorithm->operation, algorithm->name))
-        return refuse(file, "%s has an algorithm '%s' already", operation, algorithm->name);
+        return command_refuse(NULL, "%s: %s has an algorithm '%s' already", file, operation, algorithm->name);
     if (brought_count == CATALOGUE_MOST)
-        return refuse(file, "there are more than %d algorithms", CATALOGUE_MOST);
+        return command_refuse(NULL, "%s: there are more than %d algorithms", file, CATALOGUE_MOST);
     brought[brought_count++] = algorithm;
     return 0;
 }
@@ -86,7 +74,8 @@ int catalogue_load(const char *file)
     const nbcoll_algorithm_list *list = symbol_of(file, "nbcoll_algorithms");
     int status = list ? 0 : COMMAND_USAGE;
     if (list && list->abi != NBCOLL_ABI)
-        return refuse(file, "it was built for ABI %u of nbcoll, not %u", (unsigned)list->abi, NBCOLL_ABI);
+        return command_refuse(NULL, "%s: it was built for ABI %u of nbcoll, not %u", file, (unsigned)list->abi,
+                              NBCOLL_ABI);
     for (uint32_t i = 0; !status && i < list->count; i++)
         status = add(file, i, list->algorithm[i]);
     return status;

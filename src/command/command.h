@@ -56,10 +56,11 @@ struct command {
 extern const command command_verify, command_show, command_sim, command_explain, command_bench, command_tune,
     command_run, command_timeline, command_info, command_wiring;
 
-/* Says "nbcoll verify: ..." on standard error; returns COMMAND_USAGE. */
-int command_refuse(const command *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same, returning COMMAND_FAILED; and with the text of a status, unless it is OK: then 0. */
-int command_fail(const command *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Says "nbcoll verify: ..." on standard error, or "nbcoll: ..." where `self` is null, and returns the exit status. */
+int command_say(const command *self, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+#define command_refuse(self, ...) command_say(self, COMMAND_USAGE, __VA_ARGS__)
+#define command_fail(self, ...) command_say(self, COMMAND_FAILED, __VA_ARGS__)
+/* Says the text of a status, unless it is OK: then 0. */
 int command_fail_status(const command *self, nbcoll_status why);
 
 /* Appends to a text of `room` bytes, as much as there is room for. */
@@ -165,14 +166,21 @@ int command_take_numbering(const command *self, void *cases, const char *value);
 /* Takes the words OPERATION [ALGORITHM]. 0, or COMMAND_USAGE after naming what is wrong. */
 int command_take_words(const command *self, command_cases *cases, int words, char *word[]);
 
+/* Takes operations, each once: words, or where there are none, all that are `otherwise` (command_is). list[*n] has room
+ * for all. 0, or COMMAND_USAGE after naming what is wrong. */
+int command_take_operations(const command *self, int words, char *word[], unsigned otherwise, nbcoll_operation list[],
+                            int *n);
+
 /* Finds an algorithm by name. 0, or COMMAND_USAGE after saying that the operation has none of that name. */
 int command_find_algorithm(const command *self, nbcoll_operation operation, const char *name,
                            const nbcoll_algorithm **out);
 
-/* A whole number of low..high in a word of decimal digits. 0 when it is none. */
+/* A whole number of low..high in decimal digits at *at, which is moved behind it. 0 when it is none. */
+int command_number_at(const char **at, unsigned long long low, unsigned long long high, unsigned long long *out);
+/* The same of a whole word. */
 int command_number(const char *word, unsigned long long low, unsigned long long high, unsigned long long *out);
-/* Several, "2,4,8": 0 when one is none. *n of them were said, and the first `most` are in `list`. */
-int command_numbers(const char *words, unsigned long long low, unsigned long long high, size_t list[], size_t most,
+/* Several, "2,4,8", at *at: 0 when one is none. *n of them were said, and the first `most` are in `list`. */
+int command_numbers(const char **at, unsigned long long low, unsigned long long high, size_t list[], size_t most,
                     size_t *n);
 /* Takes the next of the names that commas separate, an empty one at the end. Where the one behind it begins. */
 #define COMMAND_WORD 64

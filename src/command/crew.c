@@ -80,8 +80,8 @@ nbcoll_status crew_run(const crew *c)
         if (status != NBCOLL_OK || ending(how) == NBCOLL_OK)
             continue;
         status = ending(how);
-        if (c->fail)
-            c->fail(c->user, status);
+        if (c->failed)
+            atomic_compare_exchange_strong(c->failed, &(int){NBCOLL_OK}, (int)status);
     }
     free(pids);
     return status;

@@ -6,15 +6,17 @@
 #ifndef CREW_H
 #define CREW_H
 
+#include <stdatomic.h>
+
 #include <nbcoll/nbcoll.h>
 
 typedef struct crew {
     int ranks;
     int together; /* so many neighbouring ranks are threads of one process: 1, ..., ranks */
     void (*live)(void *user, int rank); /* what each of them does */
-    /* Null, or told in the command, at once, that a process died: what crew_run will return. */
-    void (*fail)(void *user, nbcoll_status why);
     void *user;
+    /* Null, or what all share: where it is 0, it gets what crew_run will return, as soon as a process has died. */
+    atomic_int *failed;
 } crew;
 
 /* Runs all ranks, and returns when they have ended; they die with the command. Errors: ERR_MEMORY (a process or a

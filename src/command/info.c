@@ -76,123 +76,74 @@ static json_t *reductions(void)
 
 static json_t *collect(int ranks)
 {
-    json_t *all = json_object();
-    json_object_set_new(all, "version", json_string(NBCOLL_VERSION));
-    json_object_set_new(all, "abi", json_integer(NBCOLL_ABI));
-    json_object_set_new(all, "operations", operations());
-    json_object_set_new(all, "types", types());
-    json_object_set_new(all, "reductions", reductions());
-    json_object_set_new(all, "transports", words(NBCOLL_TRANSPORTS));
-    json_object_set_new(all, "vectors", features());
-    json_object_set_new(all, "copy_paths", info_paths());
-    json_object_set_new(all, "cells", info_cells());
-    json_object_set_new(all, "schedules", info_schedules());
-    json_object_set_new(all, "machine", info_machine());
-    json_object_set_new(all, "prices", info_prices());
-    if (ranks) {
-        json_object_set_new(all, "places", info_places(ranks));
-        json_object_set_new(all, "bind", info_bindings(ranks));
-    }
+    json_t *all = json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version", NBCOLL_VERSION,
+                            "abi", (int)NBCOLL_ABI, "operations", operations(), "types", types(), "reductions",
+                            reductions(), "transports", words(NBCOLL_TRANSPORTS), "vectors", features(), "copy_paths",
+                            info_paths(), "cells", info_cells(), "schedules", info_schedules(), "machine",
+                            info_machine(), "prices", info_prices());
+    if (ranks)
+        json_object_update_new(all, json_pack("{s:o, s:o}", "places", info_places(ranks), "bind",
+                                              info_bindings(ranks)));
     return all;
 }
 
-/* The texts of a list, or what is said where there are none. */
-static void print_words(const json_t *list, const char *none)
+/* ---- text: what the object has, a line for each part of it ------------------------------------------------------- */
+
+enum { INFO_COLUMNS = 22 }; /* of names */
+
+static int is_whole(const json_t *value)
 {
+    return !json_is_object(value) && !json_is_array(value);
+}
+
+static void print_whole(const json_t *value)
+{
+    if (json_is_string(value))
+        fputs(json_string_value(value), stdout);
+    else if (json_is_integer(value))
+        printf("%lld", (long long)json_integer_value(value));
+    else
+        putchar('-');
+}
+
+/* The members of an object that are no objects or arrays, and are not empty; or all of an array. */
+static void print_line(json_t *of)
+{
+    const char *name, *before = "";
     size_t i;
-    json_t *name;
-    json_array_foreach(list, i, name)
-        printf(" %s", json_string_value(name));
-    puts(json_array_size(list) ? "" : none);
-}
-
-static void print_list(const char *title, const json_t *list)
-{
-    printf("%-21s", title);
-    print_words(list, " -");
-}
-
-static void print_path(const char *title, const json_t *found)
-{
-    const char *path = row_text(found, "path");
-    const char *why = row_text(found, "why");
-    printf("%-12s %s%s%s\n", title, path ? path : "not found out", *why ? ", since: " : "", why);
-}
-
-static void print_places(const json_t *all)
-{
-    size_t i;
-    json_t *place;
-    if (all)
-        row_print(all, "\nplaces: %s{why}\n");
-    json_array_foreach(json_object_get(all, "places"), i, place)
-    {
-        printf("rank %-3zu     ", i);
-        row_print(place, row_number(place, "driver") < 0
-                             ? "on processor %d{rank}\n"
-                             : "on processor %d{rank}, its driver on %d{driver}: they share %s{share}\n");
-    }
-}
-
-static void print_machine(const json_t *machine)
-{
-    if (json_object_get(machine, "why"))
-        row_print(machine, "\nthe machine: %s{why}\n");
-    else if (json_object_size(machine))
-        row_print(machine, "\nthe machine: %d{packages} packages, %d{memories} memories, %d{cores} cores, "
-                           "%d{processors} processors\n");
-    rows_print(json_object_get(machine, "caches"),
-               "L%d{level} caches    %d{count} of %k{bytes} KiB, each for %d{processors} processors\n");
-}
-
-static void print_bindings(const json_t *all)
-{
-    const char *way;
-    json_t *places;
-    if (all)
-        puts("\nprocessors of the ranks, in turn, by --bind:");
-    json_object_foreach((json_t *)(uintptr_t)all, way, places)
-    {
-        printf("%-12s", way);
-        print_words(places, " not known");
-    }
-}
-
-static void print_all(json_t *all)
-{
-    const char *name;
     json_t *value;
-    row_print(all, "nbcoll %s{version}, ABI %d{abi}\n\nalgorithms of each operation, for small data first, for large "
-                   "data second:\n");
-    json_object_foreach(json_object_get(all, "operations"), name, value)
-        print_list(name, value);
-    printf("\n%-21s", "types");
-    json_object_foreach(json_object_get(all, "types"), name, value)
-        printf(" %s(%lld)", name, (long long)json_integer_value(value));
-    puts("");
-    print_list("reductions", json_object_get(all, "reductions"));
-    print_list("transports", json_object_get(all, "transports"));
-    print_list("vectors", json_object_get(all, "vectors"));
-    if (json_object_size(json_object_get(all, "copy_paths")))
-        puts("\nhow large data moves over shared memory, by trial:");
-    json_object_foreach(json_object_get(all, "copy_paths"), name, value)
-        print_path(name, value);
-    if (json_array_size(json_object_get(all, "cells")))
-        puts("\ncells of a communicator, by default, in the shared memory of each rank:");
-    rows_print(
-        json_object_get(all, "cells"),
-        "%3d{ranks} ranks    %d{bytes} bytes; the quota of %d{quota} has room for %d{communicators} communicators\n");
-    row_print(all,
-              "\nschedules    %d{schedules.most} bytes of them a communicator keeps by default; a call unlike all kept "
-              "ones, if in its\n             count alone, builds one: nbcoll_comm_schedules says how many were, and\n"
-              "             nbcoll_comm_config.schedule_bytes sets the bound\n");
-    print_machine(json_object_get(all, "machine"));
-    puts("\nwhat messages cost, as ends of one rank say it to the choice of algorithms (nbcoll/select.h):");
-    rows_print(json_object_get(all, "prices"),
-               "%-12s{transport} alpha %d{alpha_ns} ns, overhead %d{overhead_ns} ns, beta %d{beta_ps} ps, gamma "
-               "%d{gamma_ps} ps, eager %d{eager_ps} ps, get %d{get_ns} ns;\n             payload %d{payload} bytes\n");
-    print_places(json_object_get(all, "places"));
-    print_bindings(json_object_get(all, "bind"));
+    if (is_whole(of))
+        print_whole(of);
+    json_array_foreach(of, i, value)
+    {
+        fputs(i ? " " : "", stdout);
+        print_whole(value);
+    }
+    json_object_foreach(of, name, value)
+        if (is_whole(value) && !(json_is_string(value) && !json_string_length(value))) {
+            printf("%s%s ", before, name);
+            print_whole(value);
+            before = ", ";
+        }
+}
+
+/* A name and its line, of a list as many; below that, what has lines of its own. */
+static void print_part(int indent, const char *name, json_t *part)
+{
+    const char *below;
+    size_t i;
+    json_t *value;
+    if (json_is_array(part) && json_is_object(json_array_get(part, 0))) {
+        json_array_foreach(part, i, value)
+            print_part(indent, name, value);
+        return;
+    }
+    printf("%*s%-*s ", indent, "", INFO_COLUMNS - indent, name);
+    print_line(part);
+    putchar('\n');
+    json_object_foreach(part, below, value)
+        if (!is_whole(value))
+            print_part(indent + 2, below, value);
 }
 
 static int print_catalogue(const command *self)
@@ -225,7 +176,10 @@ static int run(const command *self, int argc, char *argv[])
     if (w.has_json)
         command_print_json(all);
     else {
-        print_all(all);
+        const char *name;
+        json_t *part;
+        json_object_foreach(all, name, part)
+            print_part(0, name, part);
         json_decref(all);
     }
     return COMMAND_OK;
@@ -235,7 +189,7 @@ static const command_option options[] = {
     {"json", NULL, "one object", COMMAND_IN(wish, has_json)},
     {"ranks", "N",
      "also where N ranks would run, scattered over the cores that may be used, and where the drivers of their "
-     "progress: on the cores between, dealt evenly, nearest first; and where --bind puts them",
+     "progress: on the cores between, dealt evenly, nearest first (-1: none); and where --bind puts them",
      COMMAND_IN(wish, ranks), 1, INFO_RANKS},
     {"algorithms", NULL,
      "the catalogue: of each algorithm its idea, its source, what it costs 8 ranks, who sends to whom, and when it "
@@ -249,13 +203,16 @@ const command command_info = {
     .help =
     "usage: nbcoll info [--json] [--ranks N]\n"
     "       nbcoll info --algorithms\n\n"
-    "Lists what this build has: its version, the algorithms of each operation, types and their sizes in bytes,\n"
-    "reductions, transports, and the vector instructions of this processor that reductions use. Then the best copy\n"
-    "path of shared memory, found by trial between two threads and between two processes: by reference,\n"
-    "process_vm_readv, pieces that both copy through shared memory, or fragments that travel as messages; whether all\n"
-    "read memory of nbcoll_mem_alloc in place; and why a path is not a better one. Then what the cells of a\n"
-    "communicator take of each rank's shared memory, by the number of ranks: a communicator for which one has no room\n"
-    "left works by messages alone. Last, cores and caches of the machine, and what the transports' messages cost.\n\n",
+    "Lists what this build has: its version, the algorithms of each operation (for small data first, for large data\n"
+    "second), types and their sizes in bytes, reductions, transports, and the vector instructions of this processor\n"
+    "that reductions use. Then the best copy path of shared memory, found by trial between two threads and between\n"
+    "two processes: by reference, process_vm_readv, pieces that both copy through shared memory, or fragments that\n"
+    "travel as messages; whether all read memory of nbcoll_mem_alloc in place; and why a path is not a better one.\n"
+    "Then what the cells of a communicator take of each rank's shared memory, by the number of ranks, and for how\n"
+    "many communicators its quota has room: one for which there is none left works by messages alone. Then how many\n"
+    "bytes of schedules a communicator keeps (nbcoll_comm_config.schedule_bytes): a call unlike all kept ones, if in\n"
+    "its count alone, builds one. Last, cores and caches of the machine, and what messages cost, as the ends of one\n"
+    "rank say it to the choice of algorithms (nbcoll/select.h).\n\n",
     .run = run,
     .options = options,
 };

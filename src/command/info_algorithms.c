@@ -36,7 +36,7 @@ static void see(void *user, const nbcoll_sim_event *event)
     char pair[24];
     if (event->what != NBCOLL_SIM_MESSAGE)
         return;
-    int round = (int)(event->begin / 1000); /* a message takes 1000 ns, all else nothing */
+    int round = (int)(event->begin / TIMELINE_ROUND);
     if (round >= CATALOGUE_ROUNDS)
         round = CATALOGUE_ROUNDS - 1;
     p->rounds = round >= p->rounds ? round + 1 : p->rounds;
@@ -79,21 +79,13 @@ static nbcoll_status print_costs(const nbcoll_algorithm *algorithm)
         .size = sizeof placement, .room = &room, .rooms = 1, .domain = by_domains ? room / 2 : 0};
     nbcoll_case at = case_of(algorithm, exposes);
     picture p = {.rounds = 0};
-    sim_case one;
-    nbcoll_sim_model model = {.size = sizeof model};
-    nbcoll_sim_config config = {.size = sizeof config, .ranks = CATALOGUE_RANKS, .model = &model, .user = &p,
-                                .event = see};
     nbcoll_sim_result result = {.size = sizeof result};
     nbcoll_nodes *nodes = NULL;
     nbcoll_status status = nbcoll_nodes_place(&placement, CATALOGUE_RANKS, NULL, &nodes);
-    nbcoll_sim_model_find("unit", &model);
-    model.node = (uint32_t)room;
     at.nodes = nodes;
     at.node = by_nodes && exposes ? NBCOLL_CASE_BY_NODE : at.node;
     if (status == NBCOLL_OK)
-        status = sim_case_set(&one, NULL, algorithm, &at);
-    if (status == NBCOLL_OK)
-        status = sim_play(&one, &config, &result);
+        status = sim_play_rounds(algorithm, &at, room, see, &p, &result);
     nbcoll_nodes_free(nodes);
     if (status != NBCOLL_OK)
         return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What the cells of communicators take of shared memory, by the number of ranks, and their schedules of other memory.
- */
+ * What the cells of communicators take of shared memory, by the number of ranks, and their schedules of other memory;
+ * and what the transports' ends say that messages cost. */
 #include "info.h"
 
 #include <nbcoll/loopback.h>
@@ -51,4 +51,35 @@ json_t *info_schedules(void)
     if (world)
         nbcoll_loopback_free(world);
     return json_pack("{s:I}", "most", (json_int_t)is.most);
+}
+
+static void add_end(json_t *all, nbcoll_endpoint *end)
+{
+    const nbcoll_level *l = &end->limits.price;
+    json_array_append_new(all, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "transport", end->transport->name,
+                                         "payload", (json_int_t)end->limits.payload,
+                                         "alpha_ns", (json_int_t)l->alpha_ns, "overhead_ns",
+                                         (json_int_t)l->overhead_ns, "beta_ps", (json_int_t)l->beta_ps, "gamma_ps",
+                                         (json_int_t)l->gamma_ps, "eager_ps", (json_int_t)l->eager_ps, "get_ns",
+                                         (json_int_t)l->get_ns));
+    nbcoll_endpoint_close(end);
+}
+
+json_t *info_prices(void)
+{
+    json_t *all = json_array();
+    nbcoll_endpoint *end;
+#ifdef NBCOLL_WITH_SHM
+    nbcoll_shm_config shm = {.size = sizeof shm, .ranks = 1};
+    if (nbcoll_shm_id_make(&shm.id) == NBCOLL_OK && nbcoll_shm_open(&shm, &end) == NBCOLL_OK)
+        add_end(all, end);
+#endif
+    nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = 1};
+    nbcoll_loopback *world;
+    if (nbcoll_loopback_create(&loopback, &world) == NBCOLL_OK) {
+        if (nbcoll_loopback_open(world, 0, &end) == NBCOLL_OK)
+            add_end(all, end);
+        nbcoll_loopback_free(world);
+    }
+    return all;
 }

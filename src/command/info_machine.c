@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The machine, as hwloc sees it; where --bind would put ranks; and what the transports' ends say that messages cost. */
+ * The machine, as hwloc sees it; where --bind would put ranks there; and where these and the drivers of their progress
+ * would run, scattered. */
+#include <stdio.h>
+
+#ifdef NBCOLL_HAVE_AFFINITY
+#include <nbcoll/affinity.h>
+#endif
 #ifdef NBCOLL_HAVE_HWLOC
 #include <hwloc.h>
-#endif
-
-#include <nbcoll/loopback.h>
-#ifdef NBCOLL_WITH_SHM
-#include <nbcoll/shm.h>
 #endif
 
 #include "info.h"
@@ -76,35 +77,45 @@ json_t *info_bindings(int ranks)
     return all;
 }
 
-/* ---- transports ------------------------------------------------------------------------------------------------ */
+/* ---- ranks and drivers --------------------------------------------------------------------------------------- */
 
-static void add_end(json_t *all, nbcoll_endpoint *end)
+#ifdef NBCOLL_HAVE_AFFINITY
+
+#define INFO_REASON 160
+
+/* Keeps the reason that is told beside a status. */
+static void keep(void *user, nbcoll_status why, const char *text)
 {
-    const nbcoll_level *l = &end->limits.price;
-    json_array_append_new(all, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "transport", end->transport->name,
-                                         "payload", (json_int_t)end->limits.payload,
-                                         "alpha_ns", (json_int_t)l->alpha_ns, "overhead_ns",
-                                         (json_int_t)l->overhead_ns, "beta_ps", (json_int_t)l->beta_ps, "gamma_ps",
-                                         (json_int_t)l->gamma_ps, "eager_ps", (json_int_t)l->eager_ps, "get_ns",
-                                         (json_int_t)l->get_ns));
-    nbcoll_endpoint_close(end);
+    (void)why;
+    snprintf(user, INFO_REASON, "%s", text);
 }
 
-json_t *info_prices(void)
+json_t *info_places(int ranks)
 {
-    json_t *all = json_array();
-    nbcoll_endpoint *end;
-#ifdef NBCOLL_WITH_SHM
-    nbcoll_shm_config shm = {.size = sizeof shm, .ranks = 1};
-    if (nbcoll_shm_id_make(&shm.id) == NBCOLL_OK && nbcoll_shm_open(&shm, &end) == NBCOLL_OK)
-        add_end(all, end);
-#endif
-    nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = 1};
-    nbcoll_loopback *world;
-    if (nbcoll_loopback_create(&loopback, &world) == NBCOLL_OK) {
-        if (nbcoll_loopback_open(world, 0, &end) == NBCOLL_OK)
-            add_end(all, end);
-        nbcoll_loopback_free(world);
-    }
+    char reason[INFO_REASON] = "";
+    const nbcoll_host host = {.size = sizeof host, .user = reason, .log = keep};
+    nbcoll_affinity_config config = {.size = sizeof config, .ranks = ranks};
+    nbcoll_affinity *found;
+    nbcoll_status status = nbcoll_affinity_find(&host, &config, &found);
+    if (status != NBCOLL_OK)
+        return json_pack("{s:s}", "why", *reason ? reason : nbcoll_status_text(status));
+    json_t *places = json_array();
+    for (int i = 0; i < ranks; i++)
+        json_array_append_new(places, json_pack("{s:i, s:i, s:s}", "rank", found->place[i].rank, "driver",
+                                                found->place[i].driver, "share",
+                                                nbcoll_affinity_near_name(found->place[i].near)));
+    json_t *all = json_pack("{s:i, s:i, s:i, s:s, s:o}", "ranks", ranks, "cores", found->cores, "idle", found->idle,
+                            "why", found->why, "places", places);
+    nbcoll_affinity_free(found);
     return all;
 }
+
+#else
+
+json_t *info_places(int ranks)
+{
+    (void)ranks;
+    return json_pack("{s:s}", "why", "this build is without nbcoll_affinity");
+}
+
+#endif

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ROOM = 64 }; /* of a key */
+
 void command_print_json(json_t *all)
 {
     json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
@@ -14,20 +16,14 @@ void command_print_json(json_t *all)
     json_decref(all);
 }
 
-/* The member that the first so many characters of a key name. */
-static const json_t *member(const json_t *row, const char *key, size_t length)
-{
-    char name[64];
-    snprintf(name, sizeof name, "%.*s", (int)length, key);
-    return json_object_get(row, name);
-}
-
 static const json_t *find(const json_t *row, const char *key)
 {
+    char name[ROOM];
     size_t length = strcspn(key, ".");
     if (json_is_array(row))
         return json_array_get(row, (size_t)atoi(key));
-    return key[length] ? find(member(row, key, length), key + length + 1) : json_object_get(row, key);
+    snprintf(name, sizeof name, "%.*s", (int)length, key);
+    return key[length] ? find(json_object_get(row, name), key + length + 1) : json_object_get(row, name);
 }
 
 const char *row_text(const json_t *row, const char *key)
@@ -45,14 +41,30 @@ double row_real(const json_t *row, const char *key)
     return json_number_value(find(row, key));
 }
 
+/* Takes the next of the keys that blanks separate, an empty one at the end. Where the one behind it begins. */
+static const char *next_key(const char *at, char key[ROOM])
+{
+    size_t length = strcspn(at, " ");
+    snprintf(key, ROOM, "%.*s", (int)length, at);
+    return at + length + (at[length] == ' ');
+}
+
+json_t *row_part(const json_t *row, const char *keys)
+{
+    char key[ROOM];
+    json_t *part = json_object();
+    for (keys = next_key(keys, key); *key; keys = next_key(keys, key))
+        json_object_set(part, key, json_object_get(row, key));
+    return part;
+}
+
 int row_same(const json_t *a, const json_t *b, const char *keys)
 {
-    for (size_t length; *keys; keys += length + (keys[length] == ' ')) {
-        length = strcspn(keys, " ");
-        if (!json_equal(member(a, keys, length), member(b, keys, length)))
-            return 0;
-    }
-    return 1;
+    json_t *part = row_part(a, keys), *other = row_part(b, keys);
+    int is_same = json_equal(part, other);
+    json_decref(part);
+    json_decref(other);
+    return is_same;
 }
 
 /* ---- lines ----------------------------------------------------------------------------------------------------- */
@@ -69,12 +81,18 @@ static void print_member(const json_t *row, const char *key, char kind, int widt
 {
     double real = row_real(row, key) / (kind == 'u' ? 1e3 : 1);
     const char *text = row_text(row, key) ? row_text(row, key) : "";
+    if (kind == 'p')
+        real = real < -9.99 ? -999 : 100 * real;
+    if (kind == 'p')
+        digits = 0;
     if (kind == 't')
         digits = real < 10 ? 2 : real < 100 ? 1 : 0;
     if (kind == 'u' && digits < 0)
         digits = fitting(real, width);
     if (kind == 'n' && (int)strlen(text) > abs(width))
         printf("%s\n%*s", text, abs(width), "");
+    else if (kind == 'c')
+        putchar(*text ? *text : '-');
     else if (kind == 's' || kind == 'n')
         printf("%*.*s", width, digits, text);
     else if (kind == 'd' || kind == 'k')
@@ -86,7 +104,7 @@ static void print_member(const json_t *row, const char *key, char kind, int widt
 void row_print(const json_t *row, const char *text)
 {
     for (const char *at; (at = strchr(text, '%')); ) {
-        char *kind, key[64];
+        char *kind, key[ROOM];
         printf("%.*s", (int)(at - text), text);
         int width = (int)strtol(at + 1, &kind, 10), digits = *kind == '.' ? (int)strtol(kind + 1, &kind, 10) : -1;
         if (*kind == '%') {
@@ -132,11 +150,9 @@ static void print_value(const json_t *value)
 
 void row_print_csv(const json_t *row, const char *keys)
 {
-    for (size_t length; *keys; keys += length + (keys[length] == ' ')) {
-        char key[64];
-        length = strcspn(keys, " ");
-        snprintf(key, sizeof key, "%.*s", (int)length, keys);
+    char key[ROOM];
+    for (keys = next_key(keys, key); *key; keys = next_key(keys, key)) {
         print_value(find(row, key));
-        putchar(keys[length] ? ',' : '\n');
+        putchar(*keys ? ',' : '\n');
     }
 }

@@ -31,20 +31,18 @@ static const command *find(const char *name)
     for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i];
-    fprintf(stderr, "nbcoll: unknown command '%s'; see nbcoll --help\n", name);
+    command_refuse(NULL, "unknown command '%s'; see nbcoll --help", name);
     return NULL;
 }
 
 static int help(const char *name)
 {
     const command *c = name ? find(name) : NULL;
-    if (name && !c)
-        return COMMAND_USAGE;
     if (c)
         command_help(c);
-    else
+    else if (!name)
         usage(stdout);
-    return COMMAND_OK;
+    return name && !c ? COMMAND_USAGE : COMMAND_OK;
 }
 
 /* Takes the options before the command. 0, or an exit status after naming what is wrong; *words are left out then. */
@@ -52,10 +50,8 @@ static int take_algorithms(int argc, char *argv[], int *words)
 {
     int status = 0;
     for (*words = 0; !status && argc > *words + 1 && strcmp(argv[*words + 1], "--algorithms") == 0; *words += 2) {
-        if (argc < *words + 3) {
-            fputs("nbcoll: --algorithms lacks its file\n", stderr);
-            return COMMAND_USAGE;
-        }
+        if (argc < *words + 3)
+            return command_refuse(NULL, "--algorithms lacks its file");
         status = catalogue_load(argv[*words + 2]);
     }
     return status;
@@ -86,9 +82,5 @@ static int run(int argc, char *argv[])
 int main(int argc, char *argv[])
 {
     int status = run(argc, argv);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fputs("nbcoll: the output could not be written\n", stderr);
-        return COMMAND_FAILED;
-    }
-    return status;
+    return fflush(stdout) || ferror(stdout) ? command_fail(NULL, "the output could not be written") : status;
 }

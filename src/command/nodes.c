@@ -8,52 +8,47 @@
 
 #define MOST_ROOM 65536
 
-/* "4x8": four of eight ranks. */
-static int take_product(command_cases *cases, const char *value)
+/* "4x8": four of eight ranks; or "3,1,4". 0: it is neither. */
+static int take_sizes(command_cases *cases, const char **at)
 {
-    char first[16] = "";
-    const char *x = strchr(value, 'x');
+    size_t rooms[COMMAND_ROOMS];
+    const char *list = *at;
     unsigned long long nodes, room;
-    if (!x || (size_t)(x - value) >= sizeof first)
-        return 0;
-    memcpy(first, value, (size_t)(x - value));
-    if (!command_number(first, 1, MOST_ROOM, &nodes) || !command_number(x + 1, 1, MOST_ROOM, &room) ||
-        nodes * room > MOST_ROOM)
-        return 0;
-    cases->room[0] = (int)room;
     cases->placement.rooms = 1;
-    cases->placed = (int)(nodes * room);
-    return 1;
-}
-
-static int take_list(command_cases *cases, const char *value)
-{
-    size_t rooms[COMMAND_ROOMS], n;
-    if (!command_numbers(value, 1, MOST_ROOM / COMMAND_ROOMS, rooms, COMMAND_ROOMS, &n) || n > COMMAND_ROOMS)
+    if (command_number_at(at, 1, MOST_ROOM, &nodes) && **at == 'x') {
+        ++*at;
+        if (!command_number_at(at, 1, MOST_ROOM, &room) || nodes * room > MOST_ROOM)
+            return 0;
+        cases->room[0] = (int)room;
+        cases->placed = (int)(nodes * room);
+        return 1;
+    }
+    *at = list;
+    if (!command_numbers(at, 1, MOST_ROOM / COMMAND_ROOMS, rooms, COMMAND_ROOMS, &cases->placement.rooms) ||
+        cases->placement.rooms > COMMAND_ROOMS)
         return 0;
     cases->placed = 0;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < cases->placement.rooms; i++)
         cases->placed += cases->room[i] = (int)rooms[i];
-    cases->placement.rooms = n;
     return 1;
 }
 
 int command_take_nodes(const command *self, void *user, const char *value)
 {
     command_cases *cases = user;
-    const char *slash = strchr(value, '/');
-    size_t length = slash ? (size_t)(slash - value) : strlen(value);
+    const char *at = value;
     unsigned long long domain = 0;
-    char sizes[512] = "";
-    int is_right = length < sizeof sizes && (!slash || command_number(slash + 1, 1, MOST_ROOM, &domain));
+    int is_right = take_sizes(cases, &at);
+    if (is_right && *at == '/') {
+        at++;
+        is_right = command_number_at(&at, 1, MOST_ROOM, &domain);
+    }
     cases->placement.size = sizeof cases->placement;
     cases->placement.domain = (int)domain;
-    if (is_right)
-        memcpy(sizes, value, length);
-    return is_right && (take_product(cases, sizes) || take_list(cases, sizes))
-               ? 0
-               : command_refuse(self, "--nodes takes sizes like 4x8 or 3,1,4, at most %d of them, or 4x8/2 with domains"
-                                " of two ranks, not '%s'", COMMAND_ROOMS, value);
+    if (is_right && !*at)
+        return 0;
+    return command_refuse(self, "--nodes takes sizes like 4x8 or 3,1,4, at most %d of them, or 4x8/2 with domains of "
+                          "two ranks, not '%s'", COMMAND_ROOMS, value);
 }
 
 int command_take_numbering(const command *self, void *user, const char *value)

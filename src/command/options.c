@@ -13,29 +13,15 @@
 
 #include "command.h"
 
-static void say_it(const command *self, const char *format, va_list arguments)
+int command_say(const command *self, int status, const char *format, ...)
 {
-    fprintf(stderr, "nbcoll %s: ", self->name);
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, self ? "nbcoll %s: " : "nbcoll: ", self ? self->name : "");
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
-}
-
-int command_refuse(const command *self, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    say_it(self, format, arguments);
     va_end(arguments);
-    return COMMAND_USAGE;
-}
-
-int command_fail(const command *self, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    say_it(self, format, arguments);
-    va_end(arguments);
-    return COMMAND_FAILED;
+    return status;
 }
 
 int command_fail_status(const command *self, nbcoll_status why)
@@ -92,34 +78,34 @@ void command_print_words(FILE *out, const char *begin, const char *again, int in
     fputc('\n', out);
 }
 
-int command_number(const char *word, unsigned long long low, unsigned long long high, unsigned long long *out)
+int command_number_at(const char **at, unsigned long long low, unsigned long long high, unsigned long long *out)
 {
     char *end;
-    if (!isdigit((unsigned char)word[0]))
+    if (!isdigit((unsigned char)**at))
         return 0;
     errno = 0;
-    *out = strtoull(word, &end, 10);
-    return !*end && !errno && low <= *out && *out <= high;
+    *out = strtoull(*at, &end, 10);
+    *at = end;
+    return !errno && low <= *out && *out <= high;
 }
 
-int command_numbers(const char *words, unsigned long long low, unsigned long long high, size_t list[], size_t most,
+int command_number(const char *word, unsigned long long low, unsigned long long high, unsigned long long *out)
+{
+    return command_number_at(&word, low, high, out) && !*word;
+}
+
+int command_numbers(const char **at, unsigned long long low, unsigned long long high, size_t list[], size_t most,
                     size_t *n)
 {
-    for (*n = 0;; words++) {
-        char word[24] = "";
-        size_t length = strcspn(words, ",");
-        unsigned long long number;
-        if (length < sizeof word)
-            memcpy(word, words, length);
-        if (!command_number(word, low, high, &number))
-            return 0;
+    unsigned long long number;
+    for (*n = 0; command_number_at(at, low, high, &number); ++*at) {
         if (*n < most)
             list[*n] = (size_t)number;
         ++*n;
-        words += length;
-        if (!*words)
+        if (**at != ',')
             return 1;
     }
+    return 0;
 }
 
 const char *command_next_name(const char *at, char name[COMMAND_WORD])

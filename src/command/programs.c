@@ -4,22 +4,21 @@
 
 #include <stdlib.h>
 
-/* Null: there is no memory for them. */
-static nbcoll_schedule **build_schedules(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
-                                         nbcoll_status *status)
+nbcoll_schedule **command_schedules(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
+                                    int first, int count, nbcoll_status *status)
 {
-    nbcoll_schedule **schedules = c->ranks > 0 ? calloc((size_t)c->ranks, sizeof *schedules) : NULL;
+    nbcoll_schedule **schedules = count > 0 ? calloc((size_t)count, sizeof *schedules) : NULL;
     nbcoll_host host = command_host(self);
     *status = schedules ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
-    for (int rank = 0; rank < c->ranks && !*status; rank++)
-        *status = nbcoll_build_case(algorithm, c, rank, &host, &schedules[rank]);
+    for (int i = 0; i < count && !*status; i++)
+        *status = nbcoll_build_case(algorithm, c, first + i, &host, &schedules[i]);
     return schedules;
 }
 
-static void drop_schedules(const nbcoll_case *c, nbcoll_schedule **schedules)
+void command_drop_schedules(nbcoll_schedule **schedules, int count)
 {
-    for (int rank = 0; schedules && rank < c->ranks; rank++)
-        nbcoll_schedule_free(schedules[rank]);
+    for (int i = 0; schedules && i < count; i++)
+        nbcoll_schedule_free(schedules[i]);
     free(schedules);
 }
 
@@ -29,12 +28,12 @@ nbcoll_status command_programs(const command *self, const nbcoll_algorithm *algo
 {
     const nbcoll_program_config usual = {.size = sizeof usual};
     nbcoll_status status;
-    nbcoll_schedule **schedules = build_schedules(self, algorithm, c, &status);
+    nbcoll_schedule **schedules = command_schedules(self, algorithm, c, 0, c->ranks, &status);
     *why = (nbcoll_refusal){.size = sizeof *why};
     if (!status)
         status = nbcoll_compile((const nbcoll_schedule *const *)schedules, c->ranks, config ? config : &usual, first,
                                 count, out, why);
-    drop_schedules(c, schedules);
+    command_drop_schedules(schedules, c->ranks);
     return status;
 }
 
@@ -42,7 +41,7 @@ nbcoll_status command_scratch(const command *self, const nbcoll_algorithm *algor
                               const nbcoll_program_config *config, size_t *bytes, int *most)
 {
     nbcoll_status status;
-    nbcoll_schedule **schedules = build_schedules(self, algorithm, c, &status);
+    nbcoll_schedule **schedules = command_schedules(self, algorithm, c, 0, c->ranks, &status);
     nbcoll_program **programs = status ? NULL : calloc((size_t)c->ranks, sizeof *programs);
     *bytes = 0;
     *most = 0;
@@ -62,6 +61,6 @@ nbcoll_status command_scratch(const command *self, const nbcoll_algorithm *algor
         nbcoll_program_free(programs[rank]);
     }
     free(programs);
-    drop_schedules(c, schedules);
+    command_drop_schedules(schedules, c->ranks);
     return status;
 }

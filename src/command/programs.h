@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Programs of an algorithm, for the commands that show and explain them. */
+ * Schedules and programs of an algorithm, for the commands that show and explain them. */
 #ifndef COMMAND_PROGRAMS_H
 #define COMMAND_PROGRAMS_H
 
 #include <nbcoll/offload.h>
 
 #include "command.h"
+
+/* Builds those of ranks first..first + count - 1, whatever *status then is. Null: there is no memory. */
+nbcoll_schedule **command_schedules(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
+                                    int first, int count, nbcoll_status *status);
+void command_drop_schedules(nbcoll_schedule **schedules, int count);
 
 /* Compiles a case: the programs of ranks first..first + count - 1, to be freed. `config` may be null: the defaults.
  * *why: as nbcoll_compile says. */

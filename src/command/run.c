@@ -31,16 +31,6 @@ static int take_ranks(const command *self, void *user, const char *value)
     return 0;
 }
 
-static int take_timeout(const command *self, void *user, const char *value)
-{
-    char *end;
-    double seconds = strtod(value, &end);
-    if (strspn(value, "0123456789.") != strlen(value) || end == value || *end || seconds <= 0 || seconds > 1e9)
-        return command_refuse(self, "--timeout takes seconds, like 60 or 0.5, not '%s'", value);
-    *(uint64_t *)user = (uint64_t)(seconds * 1e9);
-    return 0;
-}
-
 static int take_options(run_plan *plan, int argc, char *argv[])
 {
     plan->words = argv;
@@ -49,6 +39,8 @@ static int take_options(run_plan *plan, int argc, char *argv[])
         return status;
     if (!plan->ranks)
         return command_refuse(plan->self, "-n is missing: how many ranks?");
+    if (plan->seconds > 0)
+        plan->timeout = (uint64_t)(plan->seconds * 1e9);
     if (plan->scratch && !plan->agent)
         return command_refuse(plan->self, "--agent-scratch goes with --agent");
     if (optind == argc)
@@ -176,11 +168,11 @@ static const command_option options[] = {
      "nbcoll_affinity. nbcoll info --ranks N lists them. l3: rank i runs on the cores of L3 cache i, modulo their "
      "number. none: the default otherwise", RUN_BIND(run_plan, where)},
     {"timeout", "S",
-     "stop when S seconds are over, and say which ranks had not ended, and what each of them did: who waits for "
-     "others runs, or sleeps in poll or on a futex; who is late may be stopped, compute, or sleep elsewhere. Also "
-     "who is late, and which ranks wait for it, be it through others, and in which operation: of programs that begin "
-     "with nbcoll_launch_join, or whose contexts have nbcoll_launch_watcher",
-     COMMAND_IN(run_plan, timeout), .take = take_timeout},
+     "stop when S seconds are over (60, or 0.5; 0: never), and say which ranks had not ended, and what each of them "
+     "did: who waits for others runs, or sleeps in poll or on a futex; who is late may be stopped, compute, or sleep"
+     " elsewhere. Also who is late, and which ranks wait for it, be it through others, and in which operation: of "
+     "programs that begin with nbcoll_launch_join, or whose contexts have nbcoll_launch_watcher",
+     COMMAND_IN(run_plan, seconds), .most = 1e9},
     {"tuning", "FILE",
      "a file of rules, for programs that ask for it (nbcoll_launch_tuning); whether this one does is not seen from "
      "here. No other rules can be passed: put them into such a file", COMMAND_IN(run_plan, tuning)},

@@ -8,7 +8,6 @@
 #ifndef RUN_H
 #define RUN_H
 
-#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -76,7 +75,8 @@ typedef struct run_plan {
     int is_prefixed;
     const char *agent; /* what its programs go over; null: there is none */
     size_t scratch;    /* bytes that it shares with each rank; 0: the usual */
-    uint64_t timeout; /* ns, or NBCOLL_FOREVER */
+    double seconds;    /* of --timeout, or 0 */
+    uint64_t timeout;  /* ns, or NBCOLL_FOREVER */
     const run_binding *binding;
     const char *tuning; /* a file for the ranks, or null */
     int recording;        /* a descriptor of where they note what they do, or only for whom they wait; or -1 */
@@ -118,6 +118,14 @@ const char *run_late(const run_plan *plan, char *text, size_t size);
 
 /* ---- run_family.c ---------------------------------------------------------------------------------------------- */
 
+/* Forks a child that the kernel kills when this process ends, and calls `become` there, which gives its exit status.
+ * Waits until the child has written to `report`, or closed it, which a program that it becomes does: gives the bytes
+ * that are in `said` then; -1 and errno: there is no child. */
+ssize_t run_fork(pid_t *pid, void *said, size_t room, int (*become)(void *user, int report), void *user);
+
+/* What a process does, as /proc says it: 'R' runs, 'S' sleeps. 0: nothing is known, nor its parent. */
+char run_family_state(pid_t pid, pid_t *parent);
+
 /* Those that have been sent a signal. */
 typedef struct run_told {
     pid_t *pid;
@@ -143,16 +151,11 @@ int run_output_open(run_output *output, int rank, int descriptor);
 /* Adds a line of our own to standard error: "nbcoll run: ...". */
 void run_output_say(run_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* run_output_polls(ranks) entries to poll for, and what to do after the poll. An errno when our output could not be
- * written, once; what would follow is then dropped. */
-size_t run_output_polls(int ranks);
-void run_output_ask(run_output *output, struct pollfd polls[]);
-int run_output_move(run_output *output, const struct pollfd polls[]);
-
-/* All writers are gone: takes what is left in the pipes, as far as there is room, and closes them. */
-void run_output_drain(run_output *output);
-
-/* Has everything been written? */
-int run_output_is_done(const run_output *output);
+/* Begins to pass lines: a signal SIGCHLD to this process says that there is news of the two below. 0, or an errno. */
+int run_output_start(run_output *output);
+/* Could our output not be written? That has been said; what follows is dropped. */
+int run_output_has_failed(const run_output *output);
+/* To be called again and again once all writers are gone: has everything been written? */
+int run_output_end(run_output *output);
 
 #endif

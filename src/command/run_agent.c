@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,14 +14,17 @@
 #include <nbcoll/loopback.h>
 #include <nbcoll/offload.h>
 #endif
+#include <nbcoll/shm.h>
 
 #include "run.h"
 
 struct run_agent {
+    const command *self;
+    const char *over;
     int ranks;
     size_t scratch;
-    int *end[2]; /* [ranks] each: the ranks' ends, and its own; -1: closed */
-    pid_t pid;   /* 0: it has ended */
+    int end[2][NBCOLL_SHM_RANKS]; /* the ranks' ends, and its own; -1: closed */
+    pid_t pid;                    /* 0: it has ended */
 };
 
 #define VERBS "verbs"
@@ -34,13 +36,17 @@ static int is_verbs(const char *over)
     return strncmp(over, VERBS, n) == 0 && (!over[n] || over[n] == ':');
 }
 
+static void close_end(run_agent *a, int side, int rank)
+{
+    if (a->end[side][rank] >= 0)
+        close(a->end[side][rank]);
+    a->end[side][rank] = -1;
+}
+
 static void close_ends(run_agent *a, int side)
 {
-    for (int i = 0; i < a->ranks; i++)
-        if (a->end[side][i] >= 0) {
-            close(a->end[side][i]);
-            a->end[side][i] = -1;
-        }
+    for (int rank = 0; rank < a->ranks; rank++)
+        close_end(a, side, rank);
 }
 
 /* ---- in the child ---------------------------------------------------------------------------------------------- */
@@ -61,28 +67,26 @@ static nbcoll_status open_memory(int ranks, nbcoll_loopback **world, nbcoll_endp
     return status;
 }
 
-static nbcoll_status open_ends(const command *self, int ranks, const char *over, nbcoll_loopback **world,
-                               nbcoll_endpoint *end[])
+static nbcoll_status open_ends(const run_agent *a, nbcoll_loopback **world, nbcoll_endpoint *end[])
 {
+    void *self = (void *)(uintptr_t)a->self;
 #ifdef NBCOLL_HAVE_VERBS
-    nbcoll_host host = {.size = sizeof host, .user = (void *)(uintptr_t)self, .log = say};
-    if (is_verbs(over))
-        return run_agent_verbs(ranks, over[strlen(VERBS)] ? over + strlen(VERBS) + 1 : NULL, &host, end);
-#else
-    (void)over;
+    nbcoll_host host = {.size = sizeof host, .user = self, .log = say};
+    if (is_verbs(a->over))
+        return run_agent_verbs(a->ranks, a->over[strlen(VERBS)] ? a->over + strlen(VERBS) + 1 : NULL, &host, end);
 #endif
-    nbcoll_status status = open_memory(ranks, world, end);
+    nbcoll_status status = open_memory(a->ranks, world, end);
     if (status != NBCOLL_OK)
-        say((void *)(uintptr_t)self, status, nbcoll_status_text(status));
+        say(self, status, nbcoll_status_text(status));
     return status;
 }
 
 /* Tells the launcher that it has all that it needs, and serves. */
-static nbcoll_status serve(const command *self, const run_agent *a, const char *over, int ready)
+static nbcoll_status serve(const run_agent *a, int ready)
 {
     nbcoll_endpoint **end = calloc((size_t)a->ranks, sizeof *end);
     nbcoll_loopback *world = NULL;
-    nbcoll_status status = end ? open_ends(self, a->ranks, over, &world, end) : NBCOLL_ERR_MEMORY;
+    nbcoll_status status = end ? open_ends(a, &world, end) : NBCOLL_ERR_MEMORY;
     if (status == NBCOLL_OK && write(ready, "", 1) != 1)
         status = NBCOLL_ERR_TRANSPORT;
     close(ready);
@@ -92,7 +96,7 @@ static nbcoll_status serve(const command *self, const run_agent *a, const char *
                                       .sockets = a->end[1],
                                       .count = a->ranks,
                                       .scratch = a->scratch,
-                                      .flags = is_verbs(over) ? NBCOLL_SERVE_OUTSIDE : 0};
+                                      .flags = is_verbs(a->over) ? NBCOLL_SERVE_OUTSIDE : 0};
         status = nbcoll_agent_serve(&served);
     }
     nbcoll_loopback_free(world);
@@ -100,20 +104,18 @@ static nbcoll_status serve(const command *self, const run_agent *a, const char *
     return status;
 }
 #else
-static nbcoll_status serve(const command *self, const run_agent *a, const char *over, int ready)
+static nbcoll_status serve(const run_agent *a, int ready)
 {
-    (void)self, (void)a, (void)over, (void)ready;
+    (void)a, (void)ready;
     return NBCOLL_ERR_UNSUPPORTED;
 }
 #endif
 
-static int become(const command *self, run_agent *a, const char *over, const int ready[2], pid_t launcher)
+static int become(void *user, int ready)
 {
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != launcher)
-        return COMMAND_FAILED;
-    close(ready[0]);
+    run_agent *a = user;
     close_ends(a, 0);
-    return serve(self, a, over, ready[1]) == NBCOLL_OK ? COMMAND_OK : COMMAND_FAILED;
+    return serve(a, ready) == NBCOLL_OK ? COMMAND_OK : COMMAND_FAILED;
 }
 
 /* ---- the launcher ---------------------------------------------------------------------------------------------- */
@@ -137,8 +139,7 @@ int run_agent_take(const command *self, void *user, const char *value)
 static int make_ends(run_agent *a)
 {
     int pair[2], made = 1;
-    for (int i = 0; i < 2 * a->ranks; i++)
-        a->end[0][i] = -1; /* all of both sides */
+    memset(a->end, -1, sizeof a->end);
     for (int i = 0; i < a->ranks && made; i++) {
         made = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0;
         a->end[0][i] = made ? pair[0] : -1;
@@ -147,51 +148,26 @@ static int make_ends(run_agent *a)
     return made;
 }
 
-/* Waits until it can serve. What ended before that has said why, unless it was killed. */
-static int is_ready(const command *self, run_agent *a, int ready)
-{
-    char byte;
-    ssize_t bytes;
-    int how = 0;
-    while ((bytes = read(ready, &byte, 1)) < 0 && errno == EINTR)
-        ;
-    if (bytes == 1)
-        return 1;
-    while (waitpid(a->pid, &how, 0) < 0 && errno == EINTR)
-        ;
-    if (WIFSIGNALED(how))
-        command_refuse(self, "--agent: its process was killed by signal %d", WTERMSIG(how));
-    a->pid = 0;
-    return 0;
-}
-
+/* What ends before it can serve has said why, unless it was killed. */
 run_agent *run_agent_start(const command *self, int ranks, const char *over, size_t scratch)
 {
     run_agent *a = calloc(1, sizeof *a);
-    int *ends = malloc(2 * (size_t)ranks * sizeof *ends), ready[2] = {-1, -1}, is_made = 0;
-    if (a && ends) {
-        *a = (run_agent){.ranks = ranks, .scratch = scratch, .end = {ends, ends + ranks}};
-        is_made = make_ends(a) && pipe2(ready, O_CLOEXEC) == 0;
-    } else
-        free(ends);
-    pid_t launcher = getpid();
-    if (is_made && (a->pid = fork()) == 0)
-        _exit(become(self, a, over, ready, launcher));
-    if (!is_made || a->pid < 0)
+    ssize_t bytes = -1;
+    char ready;
+    int how;
+    if (a) {
+        *a = (run_agent){.self = self, .over = over, .ranks = ranks, .scratch = scratch};
+        bytes = make_ends(a) ? run_fork(&a->pid, &ready, sizeof ready, become, a) : -1;
+    }
+    if (bytes < 0)
         command_refuse(self, "--agent: %s", strerror(errno));
-    if (ready[1] >= 0)
-        close(ready[1]);
-    is_made = is_made && a->pid > 0 && is_ready(self, a, ready[0]);
-    if (ready[0] >= 0)
-        close(ready[0]);
-    if (is_made) {
+    else if (bytes == 0 && waitpid(a->pid, &how, 0) > 0 && WIFSIGNALED(how))
+        command_refuse(self, "--agent: its process was killed by signal %d", WTERMSIG(how));
+    if (bytes > 0) {
         close_ends(a, 1);
         return a;
     }
-    if (a && ends)
-        run_agent_free(a);
-    else
-        free(a);
+    run_agent_free(a);
     return NULL;
 }
 
@@ -218,18 +194,13 @@ int run_agent_give(const run_agent *a, int rank)
 
 void run_agent_given(run_agent *a, int rank)
 {
-    if (!a || a->end[0][rank] < 0)
-        return;
-    close(a->end[0][rank]);
-    a->end[0][rank] = -1;
+    if (a)
+        close_end(a, 0, rank);
 }
 
 void run_agent_free(run_agent *a)
 {
-    if (!a)
-        return;
-    close_ends(a, 0);
-    close_ends(a, 1);
-    free(a->end[0]);
+    for (int side = 0; a && side < 2; side++)
+        close_ends(a, side);
     free(a);
 }

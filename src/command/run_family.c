@@ -3,34 +3,33 @@
  * up from any of them by parents leads here. */
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "run.h"
 
-/* 0 when there is none, or no such process. */
-static pid_t parent_of(pid_t pid)
+char run_family_state(pid_t pid, pid_t *parent)
 {
-    char path[40], text[256];
+    char path[40], text[256], state = 0;
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    ssize_t length = read(fd, text, sizeof text - 1);
-    close(fd);
+    ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
     text[length < 0 ? 0 : length] = 0;
-    const char *end = strrchr(text, ')'); /* of the name, which may hold anything; then " state parent" */
-    return end && end[1] && end[2] ? (pid_t)strtol(end + 3, NULL, 10) : 0;
+    if (fd >= 0)
+        close(fd);
+    const char *end = strrchr(text, ')'); /* of the name, which may hold anything */
+    return end && sscanf(end + 1, " %c %d", &state, parent) == 2 ? state : 0;
 }
 
 static int is_family(pid_t pid)
 {
-    pid_t self = getpid();
-    while ((pid = parent_of(pid)) > 1)
-        if (pid == self)
+    while (pid > 1 && run_family_state(pid, &pid))
+        if (pid == getpid())
             return 1;
     return 0;
 }
@@ -63,4 +62,27 @@ int run_family_signal(int signal, run_told *told)
     }
     closedir(all);
     return seen ? 0 : -1;
+}
+
+ssize_t run_fork(pid_t *pid, void *said, size_t room, int (*become)(void *user, int report), void *user)
+{
+    int report[2];
+    pid_t self = getpid();
+    ssize_t bytes = -1;
+    if (pipe2(report, O_CLOEXEC) < 0)
+        return -1;
+    *pid = fork();
+    if (*pid == 0) {
+        close(report[0]);
+        /* We may have died before the kernel knew that the child is to follow. */
+        int is_orphan = prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != self;
+        _exit(is_orphan ? COMMAND_FAILED : become(user, report[1]));
+    }
+    close(report[1]);
+    while (*pid > 0 && (bytes = read(report[0], said, room)) < 0 && errno == EINTR)
+        ;
+    int error = errno;
+    close(report[0]);
+    errno = error;
+    return bytes;
 }

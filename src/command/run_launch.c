@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The launcher of `nbcoll run`: one loop around poll that learns of signals, deaths, deadlines and output. It runs
+ * The launcher of `nbcoll run`: one loop that waits for signals, deaths and deadlines. It runs
  * until a rank fails, the time is over, a signal asks it to stop, or all ranks have ended; then what is left is asked
  * to stop, and after a grace period killed. */
 #include <errno.h>
@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,9 +25,6 @@
 typedef struct launch {
     const run_plan *plan;
     run_output *output;
-    struct pollfd *polls; /* of the output, then of the signals */
-    size_t outputs;
-    int signals;
     char id[64]; /* of this set of ranks */
     pid_t *pids; /* 0: not started, or ended */
     run_agent *agent; /* or null */
@@ -92,15 +88,9 @@ static void sweep(launch *l)
 static const char *doing(pid_t pid, char text[96])
 {
     static const char *const states[] = {"Rruns", "Ssleeps", "Dwaits for a device", "Tis stopped", "tis traced"};
-    char path[64], name[64] = "", state = 0;
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *f = fopen(path, "r");
-    if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
-        state = 0;
-    if (f)
-        fclose(f);
+    char path[64], name[64] = "", state = run_family_state(pid, &(pid_t){0});
     snprintf(path, sizeof path, "/proc/%d/wchan", (int)pid);
-    f = state == 'S' ? fopen(path, "r") : NULL;
+    FILE *f = state == 'S' ? fopen(path, "r") : NULL;
     if (f && fscanf(f, "%63s", name) != 1)
         name[0] = 0;
     if (f)
@@ -180,12 +170,9 @@ static void set_recording(const run_plan *plan, pid_t launcher)
 }
 
 /* In the child: gives it what a rank has, and becomes the program. Returns why it cannot. */
-static refusal become(const launch *l, int rank, const int ends[2], pid_t launcher)
+static refusal become_rank(const launch *l, int rank, const int ends[2])
 {
     const run_plan *plan = l->plan;
-    /* The parent may have died before the kernel knew that we are to follow. */
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != launcher)
-        return (refusal){NOT_CONNECTED, errno};
     int error = run_bind_here(plan->binding, rank);
     if (error)
         return (refusal){NOT_BOUND, error};
@@ -203,7 +190,7 @@ static refusal become(const launch *l, int rank, const int ends[2], pid_t launch
     unsetenv("NBCOLL_TIMELINE");
     unsetenv("NBCOLL_WAITS");
     if (plan->recording >= 0)
-        set_recording(plan, launcher);
+        set_recording(plan, getppid());
     if (run_agent_give(l->agent, rank) < 0)
         return (refusal){NOT_CONNECTED, errno};
     sigaction(SIGPIPE, &plan->pipe, NULL);
@@ -223,42 +210,34 @@ static int explain(const launch *l, int rank, const refusal *why)
     return why->error == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
 }
 
-/* Forks, and waits until the child has become the program, which closes `report`, or has said there why not. */
-static int fork_rank(launch *l, int rank, const int ends[2], int report[2])
+typedef struct birth {
+    const launch *l;
+    int rank, ends[2];
+} birth;
+
+static int become(void *user, int report)
 {
-    pid_t self = getpid(), pid = fork();
-    refusal why = {NOT_CONNECTED, errno};
-    if (pid == 0) {
-        why = become(l, rank, ends, self);
-        _exit(write(report[1], &why, sizeof why) == sizeof why ? 1 : 2);
-    }
-    close(report[1]);
-    report[1] = -1;
-    if (pid < 0)
-        return explain(l, rank, &why);
-    ssize_t bytes;
-    while ((bytes = read(report[0], &why, sizeof why)) < 0 && errno == EINTR)
-        ;
-    if (bytes == sizeof why)
-        return explain(l, rank, &why);
-    l->pids[rank] = pid;
-    return 0;
+    const birth *b = user;
+    refusal why = become_rank(b->l, b->rank, b->ends);
+    return write(report, &why, sizeof why) == sizeof why ? 1 : 2;
 }
 
-/* 0, or the exit status of `nbcoll run` after saying why. */
+/* Returns when the child has become the program, or has said why not: 0, or the exit status of `nbcoll run`. */
 static int start(launch *l, int rank)
 {
-    int ends[2] = {run_output_open(l->output, rank, STDOUT_FILENO), run_output_open(l->output, rank, STDERR_FILENO)};
-    int report[2] = {-1, -1}, status;
-    if (ends[0] < 0 || ends[1] < 0 || pipe2(report, O_CLOEXEC) < 0)
-        status = explain(l, rank, &(refusal){NOT_CONNECTED, errno});
-    else
-        status = fork_rank(l, rank, ends, report);
+    birth b = {l, rank, {run_output_open(l->output, rank, STDOUT_FILENO),
+                         run_output_open(l->output, rank, STDERR_FILENO)}};
+    refusal why;
+    pid_t pid = 0;
+    ssize_t bytes = b.ends[0] < 0 || b.ends[1] < 0 ? -1 : run_fork(&pid, &why, sizeof why, become, &b);
+    if (bytes < 0)
+        why = (refusal){NOT_CONNECTED, errno};
+    int status = bytes ? explain(l, rank, &why) : 0;
+    l->pids[rank] = bytes ? 0 : pid;
     run_agent_given(l->agent, rank);
-    int used[] = {ends[0], ends[1], report[0], report[1]};
-    for (int i = 0; i < 4; i++)
-        if (used[i] >= 0)
-            close(used[i]);
+    for (int i = 0; i < 2; i++)
+        if (b.ends[i] >= 0)
+            close(b.ends[i]);
     return status;
 }
 
@@ -267,19 +246,6 @@ static int start(launch *l, int rank)
 static int exit_status(int how)
 {
     return WIFEXITED(how) ? WEXITSTATUS(how) : RUN_SIGNAL + WTERMSIG(how);
-}
-
-static const char *signal_name(int signal)
-{
-    static const char *const names[] = {
-        [SIGHUP] = "SIGHUP",   [SIGINT] = "SIGINT",   [SIGQUIT] = "SIGQUIT", [SIGILL] = "SIGILL",
-        [SIGTRAP] = "SIGTRAP", [SIGABRT] = "SIGABRT", [SIGBUS] = "SIGBUS",   [SIGFPE] = "SIGFPE",
-        [SIGKILL] = "SIGKILL", [SIGUSR1] = "SIGUSR1", [SIGSEGV] = "SIGSEGV", [SIGUSR2] = "SIGUSR2",
-        [SIGPIPE] = "SIGPIPE", [SIGALRM] = "SIGALRM", [SIGTERM] = "SIGTERM", [SIGXCPU] = "SIGXCPU",
-        [SIGXFSZ] = "SIGXFSZ", [SIGSYS] = "SIGSYS",
-    };
-    const char *name = (size_t)signal < sizeof names / sizeof names[0] ? names[signal] : NULL;
-    return name ? name : "no common one";
 }
 
 /* `rank` below 0: the agent. */
@@ -292,8 +258,9 @@ static void report(const launch *l, int rank, pid_t pid, int how)
         run_output_say(l->output, "%s (process %d) failed: exit status %d", who, (int)pid, WEXITSTATUS(how));
         return;
     }
-    run_output_say(l->output, "%s (process %d) was killed by signal %d (%s: %s)%s", who, (int)pid, WTERMSIG(how),
-                   signal_name(WTERMSIG(how)), strsignal(WTERMSIG(how)), WCOREDUMP(how) ? ", core dumped" : "");
+    const char *name = sigabbrev_np(WTERMSIG(how));
+    run_output_say(l->output, "%s (process %d) was killed by signal %d (SIG%s: %s)%s", who, (int)pid, WTERMSIG(how),
+                   name ? name : "", strsignal(WTERMSIG(how)), WCOREDUMP(how) ? ", core dumped" : "");
 }
 
 /* Takes in what has ended. Ranks that fail before anything was asked to stop are reported; of those that did at the
@@ -337,52 +304,28 @@ static void reap(launch *l)
     ask(l);
 }
 
-/* A signal that the terminal sent has reached the ranks without us. */
-static void take_signals(launch *l)
-{
-    struct signalfd_siginfo info;
-    while (read(l->signals, &info, sizeof info) == sizeof info)
-        if (info.ssi_signo != SIGCHLD)
-            stop(l, RUN_SIGNAL + (int)info.ssi_signo, info.ssi_code == SI_KERNEL ? 0 : (int)info.ssi_signo);
-    reap(l);
-}
-
 /* ---- the loop -------------------------------------------------------------------------------------------------- */
 
-static int is_over(const launch *l)
+/* Waits until there may be something to do: at most until the deadline. */
+static int await(const launch *l, siginfo_t *info)
 {
-    return l->is_childless && (l->stage == OVER || run_output_is_done(l->output));
+    const uint64_t second = 1000 * MILLISECOND;
+    uint64_t time = run_now(), left = l->deadline > time ? l->deadline - time : 0;
+    if (left > 1000 * second)
+        left = 1000 * second;
+    return sigtimedwait(l->plan->signals, info, &(struct timespec){(time_t)(left / second), (long)(left % second)});
 }
 
-/* Milliseconds until the deadline. */
-static int patience(const launch *l)
-{
-    uint64_t time = run_now();
-    if (l->deadline == NBCOLL_FOREVER)
-        return -1;
-    if (l->deadline <= time)
-        return 0;
-    uint64_t left = (l->deadline - time + MILLISECOND - 1) / MILLISECOND;
-    return left < 1000000 ? (int)left : 1000000;
-}
-
+/* A signal that the terminal sent has reached the ranks without us. */
 static void attend(launch *l)
 {
-    if (l->is_childless)
-        run_output_drain(l->output);
-    run_output_ask(l->output, l->polls);
-    l->polls[l->outputs] = (struct pollfd){l->signals, POLLIN, 0};
-    if (is_over(l))
-        return;
-    if (poll(l->polls, l->outputs + 1, patience(l)) > 0) {
-        int error = run_output_move(l->output, l->polls);
-        if (error) {
-            run_output_say(l->output, "the output could not be written: %s", strerror(error));
-            stop(l, COMMAND_FAILED, SIGTERM);
-        }
-        if (l->polls[l->outputs].revents)
-            take_signals(l);
-    }
+    siginfo_t info;
+    int signal = await(l, &info);
+    if (signal > 0 && signal != SIGCHLD)
+        stop(l, RUN_SIGNAL + signal, info.si_code == SI_KERNEL ? 0 : signal);
+    reap(l);
+    if (run_output_has_failed(l->output))
+        stop(l, COMMAND_FAILED, SIGTERM);
     if (run_now() >= l->deadline)
         pass_deadline(l);
 }
@@ -405,30 +348,29 @@ static int run_ranks(launch *l)
             stop(l, status, SIGTERM);
     for (int rank = 0; rank < plan->ranks; rank++) /* those that have not started: the agent would wait for them */
         run_agent_given(l->agent, rank);
+    int error = run_output_start(l->output);
+    if (error) {
+        command_refuse(plan->self, "%s", strerror(error));
+        stop(l, COMMAND_FAILED, SIGTERM);
+    }
     reap(l);
-    while (!is_over(l))
+    while (!l->is_childless || (l->stage != OVER && !run_output_end(l->output)))
         attend(l);
     return l->status;
 }
 
 int run_launch(const run_plan *plan)
 {
-    launch l = {.plan = plan, .outputs = run_output_polls(plan->ranks), .status = COMMAND_OK};
-    l.output = run_output_new(plan->ranks, plan->is_prefixed);
-    l.polls = calloc(l.outputs + 1, sizeof *l.polls);
+    launch l = {.plan = plan, .output = run_output_new(plan->ranks, plan->is_prefixed), .status = COMMAND_OK};
     l.pids = calloc((size_t)plan->ranks, sizeof *l.pids);
-    l.signals = signalfd(-1, plan->signals, SFD_CLOEXEC | SFD_NONBLOCK);
     int status = COMMAND_FAILED;
-    if (l.output && l.polls && l.pids && l.signals >= 0 && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0)
+    if (l.output && l.pids && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0)
         status = run_ranks(&l);
     else
         command_refuse(plan->self, "%s", strerror(errno));
-    if (l.signals >= 0)
-        close(l.signals);
     run_agent_free(l.agent);
     free(l.told.pid);
     free(l.pids);
-    free(l.polls);
     run_output_free(l.output);
     return status;
 }

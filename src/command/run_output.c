@@ -1,50 +1,55 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Pipes from the ranks to our standard output and standard error, which pass whole lines. Each *stream* (what one rank
- * writes to one of the two) is collected until a line is complete; each *sink* (one of our two) takes complete lines
- * from its streams in turn. A sink that is not read from holds back its streams, and nothing else.
+ * writes to one of the two) is collected until a line is complete. Each *sink* (one of our two; one for both where they
+ * are the same file, so that a line of either is not cut by the other) is a thread, which reads from its streams and
+ * writes their lines. While it cannot write it does not read: its ranks wait, and nothing else.
  *
  * A terminal is rank 0's own standard error, since a program draws (a bar, colours) only where it sees a terminal. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <nbcoll/shm.h>
+
 #include "run.h"
 
 enum {
-    LINE = 1 << 16,  /* the longest line that surely stays whole, with its end */
-    PREFIX = 16,     /* "[255] " */
-    ROOM = 2 * LINE, /* of a sink: at least one line, its prefix, and the end of the line before */
-    PIECE = 4096,    /* what can be written without blocking where poll says that something can */
+    LINE = 1 << 16, /* the longest line that surely stays whole, with its end */
+    PREFIX = 16,    /* "[255] " */
 };
 
-typedef struct stream stream;
+typedef struct stream {
+    int fd; /* -1: all is here, or it was not opened */
+    char prefix[PREFIX];
+    size_t used;
+    char data[LINE];
+} stream;
 
 typedef struct sink {
     int fd;
-    int error;                /* nothing can be written any more */
+    run_output *output;
+    pthread_t thread;
+    int is_started, streams;
+    stream *stream;           /* the first is our own, whose end is that of all: no rank is left to write */
+    int own;                  /* where we write to it; -1: ended */
     const stream *unfinished; /* whose line was begun last and has no end yet */
-    int turn;                 /* the stream that was looked at last */
-    size_t from, to;          /* of data: to be written */
-    char data[ROOM];
+    size_t used;              /* of data, to be written */
+    char data[LINE + PREFIX + 1];
+    _Atomic int has_failed, is_done; /* nothing can be written any more */
 } sink;
 
-struct stream {
-    int fd; /* -1: all is here */
-    sink *sink;
-    char prefix[PREFIX];
-    size_t used;
-    char *data; /* LINE bytes */
-};
-
 struct run_output {
-    int streams; /* two for each rank, then our own */
-    stream *stream;
+    int sinks;
     sink sink[2];
+    int is_prefixed;
     int is_shared; /* rank 0 writes to our standard error itself */
 };
 
@@ -54,57 +59,64 @@ static int is_same_file(int one, int other)
     return fstat(one, &a) == 0 && fstat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
+/* Gives the end to write to; -1 and errno. */
+static int open_stream(stream *s)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -1;
+    fcntl(ends[0], F_SETFL, O_NONBLOCK); /* this end only */
+    s->fd = ends[0];
+    return ends[1];
+}
+
 run_output *run_output_new(int ranks, int is_prefixed)
 {
     run_output *o = calloc(1, sizeof *o);
     if (!o)
         return NULL;
-    o->streams = 2 * ranks + 1;
-    o->stream = calloc((size_t)o->streams, sizeof *o->stream);
-    o->sink[0].fd = STDOUT_FILENO;
-    o->sink[1].fd = STDERR_FILENO;
-    o->is_shared = !is_prefixed && isatty(STDERR_FILENO);
-    int is_one = is_same_file(STDOUT_FILENO, STDERR_FILENO); /* then a line of either is not cut by the other */
-    int failed = !o->stream;
-    for (int i = 0; !failed && i < o->streams; i++) {
-        stream *s = &o->stream[i];
-        s->fd = -1;
-        s->sink = &o->sink[!is_one && (i % 2 || i == 2 * ranks)];
-        s->data = malloc(LINE);
-        if (is_prefixed && i < 2 * ranks)
-            snprintf(s->prefix, sizeof s->prefix, "[%d] ", i / 2);
-        failed = !s->data;
+    *o = (run_output){.is_prefixed = is_prefixed, .is_shared = !is_prefixed && isatty(STDERR_FILENO)};
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO - is_same_file(STDOUT_FILENO, STDERR_FILENO); fd++) {
+        sink *k = &o->sink[o->sinks++];
+        *k = (sink){.fd = fd, .output = o, .streams = 1 + 2 * ranks, .own = -1};
+        k->stream = calloc((size_t)k->streams, sizeof *k->stream);
+        for (int i = 0; k->stream && i < k->streams; i++)
+            k->stream[i].fd = -1;
+        k->own = k->stream ? open_stream(&k->stream[0]) : -1;
+        if (k->own < 0) {
+            run_output_free(o);
+            return NULL;
+        }
+        fcntl(k->own, F_SETFL, O_NONBLOCK);
     }
-    if (!failed)
-        return o;
-    run_output_free(o);
-    return NULL;
+    return o;
 }
 
 void run_output_free(run_output *o)
 {
-    for (int i = 0; o && o->stream && i < o->streams; i++) {
-        if (o->stream[i].fd >= 0)
-            close(o->stream[i].fd);
-        free(o->stream[i].data);
+    for (sink *k = o ? o->sink : NULL; o && k < o->sink + o->sinks; k++) {
+        if (k->is_started) {
+            pthread_cancel(k->thread); /* it has ended, or nobody takes what it writes */
+            pthread_join(k->thread, NULL);
+        }
+        if (k->own >= 0)
+            close(k->own);
+        for (int i = 0; k->stream && i < k->streams; i++)
+            if (k->stream[i].fd >= 0)
+                close(k->stream[i].fd);
+        free(k->stream);
     }
-    if (o)
-        free(o->stream);
     free(o);
 }
 
-/* ---- from the ranks -------------------------------------------------------------------------------------------- */
-
 int run_output_open(run_output *o, int rank, int descriptor)
 {
-    int ends[2];
     if (o->is_shared && rank == 0 && descriptor == STDERR_FILENO)
         return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return -1;
-    fcntl(ends[0], F_SETFL, O_NONBLOCK); /* this end only */
-    o->stream[2 * rank + descriptor - 1].fd = ends[0];
-    return ends[1];
+    stream *s = &o->sink[descriptor == STDERR_FILENO ? o->sinks - 1 : 0].stream[2 * rank + descriptor];
+    if (o->is_prefixed)
+        snprintf(s->prefix, sizeof s->prefix, "[%d] ", rank);
+    return open_stream(s);
 }
 
 void run_output_say(run_output *o, const char *format, ...)
@@ -113,149 +125,123 @@ void run_output_say(run_output *o, const char *format, ...)
     size_t begin = (size_t)sprintf(text, "%snbcoll run: ", o->is_shared ? "\n" : ""); /* rank 0 may be within a line */
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(text + begin, sizeof text - begin - 1, format, arguments);
+    vsnprintf(text + begin, sizeof text - begin - 1, format, arguments);
     va_end(arguments);
-    stream *s = &o->stream[o->streams - 1];
     size_t bytes = strlen(text);
-    if (length < 0 || bytes + 1 > LINE - s->used)
-        return;
     text[bytes++] = '\n';
-    memcpy(s->data + s->used, text, bytes);
-    s->used += bytes;
+    if (write(o->sink[o->sinks - 1].own, text, bytes) < 0)
+        return; /* nobody takes our output */
 }
 
-/* Reads once. 0 when nothing came. */
-static int take(stream *s)
-{
-    ssize_t bytes = read(s->fd, s->data + s->used, LINE - s->used);
-    if (bytes > 0) {
-        s->used += (size_t)bytes;
-        return 1;
-    }
-    if (bytes == 0 || (errno != EAGAIN && errno != EINTR)) {
-        close(s->fd);
-        s->fd = -1;
-    }
-    return 0;
-}
+/* ---- the threads ----------------------------------------------------------------------------------------------- */
 
-void run_output_drain(run_output *o)
+static void flush(sink *k)
 {
-    for (stream *s = o->stream; s < o->stream + o->streams; s++) {
-        while (s->fd >= 0 && s->used < LINE && take(s))
-            ;
-        if (s->fd >= 0 && s->used < LINE) {
-            close(s->fd);
-            s->fd = -1;
+    for (size_t from = 0; from < k->used && !k->has_failed;) {
+        ssize_t written = write(k->fd, k->data + from, k->used - from);
+        if (written >= 0)
+            from += (size_t)written;
+        else if (errno == EAGAIN)
+            poll(&(struct pollfd){k->fd, POLLOUT, 0}, 1, -1);
+        else if (errno != EINTR) {
+            k->has_failed = 1;
+            run_output_say(k->output, "the output could not be written: %s", strerror(errno));
+            kill(getpid(), SIGCHLD); /* wakes the launcher */
         }
     }
-}
-
-/* ---- to the sinks ---------------------------------------------------------------------------------------------- */
-
-/* The first bytes of a stream that may go on: a line, or what is as long as one, or the last that will come. */
-static size_t next_line(const stream *s)
-{
-    const char *end = memchr(s->data, '\n', s->used);
-    if (end)
-        return (size_t)(end - s->data) + 1;
-    return s->used == LINE || s->fd < 0 ? s->used : 0;
+    k->used = 0;
 }
 
 static void append(sink *k, const char *data, size_t bytes)
 {
-    memcpy(k->data + k->to, data, bytes);
-    k->to += bytes;
+    memcpy(k->data + k->used, data, bytes);
+    k->used += bytes;
 }
 
-/* Moves lines of a stream to its sink while there is room for a longest one. */
-static void move_lines(stream *s)
+/* The first bytes of a stream that may go on: a line, or what is as long as one, or the last that will come. */
+static size_t next_line(const char *data, size_t used, int is_closed)
 {
-    sink *k = s->sink;
-    stream rest = *s;
-    size_t bytes;
-    while (ROOM - k->to >= LINE + PREFIX + 1 && (bytes = next_line(&rest))) {
+    const char *end = memchr(data, '\n', used);
+    if (end)
+        return (size_t)(end - data) + 1;
+    return used == LINE || is_closed ? used : 0;
+}
+
+static void pass_lines(sink *k, stream *s)
+{
+    size_t from = 0, bytes;
+    for (; (bytes = next_line(s->data + from, s->used - from, s->fd < 0)); from += bytes) {
+        if (sizeof k->data - k->used < bytes + PREFIX + 1)
+            flush(k);
         if (k->unfinished && k->unfinished != s)
             append(k, "\n", 1);
         if (k->unfinished != s)
             append(k, s->prefix, strlen(s->prefix));
-        append(k, rest.data, bytes);
-        k->unfinished = rest.data[bytes - 1] == '\n' ? NULL : s;
-        rest.data += bytes;
-        rest.used -= bytes;
+        append(k, s->data + from, bytes);
+        k->unfinished = s->data[from + bytes - 1] == '\n' ? NULL : s;
     }
-    memmove(s->data, rest.data, rest.used);
-    s->used = rest.used;
+    s->used -= from;
+    memmove(s->data, s->data + from, s->used);
 }
 
-/* Gives an empty sink the lines of the next streams that have some. */
-static void fill(run_output *o, sink *k)
+/* Reads once. 0 when nothing came; `is_last`: nothing will. */
+static int take(sink *k, stream *s, int is_last)
 {
-    k->from = k->to = 0;
-    for (int i = 0; i < o->streams; i++) {
-        k->turn = (k->turn + 1) % o->streams;
-        stream *s = &o->stream[k->turn];
-        if (s->sink != k)
-            continue;
-        if (k->error)
-            s->used = 0;
-        else
-            move_lines(s);
+    ssize_t bytes = read(s->fd, s->data + s->used, LINE - s->used);
+    s->used += bytes > 0 ? (size_t)bytes : 0;
+    if (bytes == 0 || (bytes < 0 && (is_last || (errno != EAGAIN && errno != EINTR)))) {
+        close(s->fd);
+        s->fd = -1;
     }
+    pass_lines(k, s);
+    return bytes > 0;
 }
 
-/* 0, or an errno. */
-static int write_piece(sink *k)
+static void *serve(void *user)
 {
-    size_t bytes = k->to - k->from;
-    ssize_t written = write(k->fd, k->data + k->from, bytes < PIECE ? bytes : PIECE);
-    if (written >= 0)
-        k->from += (size_t)written;
-    else if (errno != EAGAIN && errno != EINTR) {
-        k->error = errno;
-        return errno;
+    sink *k = user;
+    while (k->stream[0].fd >= 0) {
+        struct pollfd polls[1 + 2 * NBCOLL_SHM_RANKS];
+        for (int i = 0; i < k->streams; i++)
+            polls[i] = (struct pollfd){k->stream[i].fd, POLLIN, 0};
+        poll(polls, (nfds_t)k->streams, -1);
+        for (int i = k->streams - 1; i >= 0; i--)
+            if (polls[i].revents)
+                take(k, &k->stream[i], 0);
+        flush(k);
     }
-    return 0;
+    for (stream *s = k->stream; s < k->stream + k->streams; s++)
+        while (s->fd >= 0)
+            take(k, s, 1);
+    flush(k);
+    k->is_done = 1;
+    kill(getpid(), SIGCHLD);
+    return NULL;
 }
 
-/* ---- the poll -------------------------------------------------------------------------------------------------- */
-
-size_t run_output_polls(int ranks)
-{
-    return 2 * (size_t)ranks + 2;
-}
-
-void run_output_ask(run_output *o, struct pollfd polls[])
-{
-    for (sink *k = o->sink; k < o->sink + 2; k++) {
-        if (k->from == k->to || k->error)
-            fill(o, k);
-        *polls++ = (struct pollfd){k->from < k->to ? k->fd : -1, POLLOUT, 0};
-    }
-    for (const stream *s = o->stream; s < o->stream + o->streams - 1; s++)
-        *polls++ = (struct pollfd){s->used < LINE ? s->fd : -1, POLLIN, 0};
-}
-
-int run_output_move(run_output *o, const struct pollfd polls[])
+int run_output_start(run_output *o)
 {
     int error = 0;
-    for (sink *k = o->sink; k < o->sink + 2; k++, polls++) {
-        int failed = polls->revents ? write_piece(k) : 0;
-        error = error ? error : failed;
+    for (sink *k = o->sink; k < o->sink + o->sinks && !error; k++) {
+        error = pthread_create(&k->thread, NULL, serve, k);
+        k->is_started = !error;
     }
-    for (stream *s = o->stream; s < o->stream + o->streams - 1; s++, polls++)
-        if (polls->revents)
-            take(s);
     return error;
 }
 
-int run_output_is_done(const run_output *o)
+int run_output_has_failed(const run_output *o)
 {
-    for (const sink *k = o->sink; k < o->sink + 2; k++)
-        if (k->from < k->to)
+    return o->sink[0].has_failed || o->sink[1].has_failed;
+}
+
+int run_output_end(run_output *o)
+{
+    for (sink *k = o->sink; k < o->sink + o->sinks; k++) {
+        if (k->own >= 0)
+            close(k->own);
+        k->own = -1;
+        if (!k->is_done)
             return 0;
-    for (const stream *s = o->stream; s < o->stream + o->streams; s++)
-        if (s->fd >= 0 || s->used)
-            return 0;
+    }
     return 1;
 }

@@ -37,7 +37,7 @@ typedef struct ends {
 
 /* What is known of an operation before it has its number. */
 typedef struct known {
-    uint64_t comm, tag, ns;
+    uint64_t comm, tag;
     char name[TIMELINE_NAME];
 } known;
 
@@ -60,9 +60,7 @@ typedef struct gathering {
 static int by_call(const void *a, const void *b)
 {
     const known *x = a, *y = b;
-    if (x->comm != y->comm)
-        return x->comm < y->comm ? -1 : 1;
-    return x->tag < y->tag ? -1 : x->tag > y->tag;
+    return timeline_order((uint64_t[]){x->comm, x->tag}, (uint64_t[]){y->comm, y->tag}, 2);
 }
 
 static void note_operation(void *user, const nbcoll_timeline_event *e)
@@ -80,7 +78,7 @@ static void note_operation(void *user, const nbcoll_timeline_event *e)
         return;
     g->known = more;
     known *k = &g->known[g->knowns++];
-    *k = (known){e->comm, e->tag, e->ns, ""};
+    *k = (known){e->comm, e->tag, ""};
     memcpy(k->name, e->name, sizeof k->name - 1);
 }
 
@@ -113,24 +111,17 @@ static void add_end(gathering *g, ends *list, end one)
     list->end[list->used++] = one;
 }
 
-/* Does a step that has started, and not ended, wait for its peer, one of so many ranks? */
-static int waits_for(const nbcoll_timeline_event *e, int ranks)
-{
-    int needs_peer = e->kind == NBCOLL_RECV || e->kind == NBCOLL_FETCH || e->kind == NBCOLL_FETCH_REDUCE ||
-                     e->kind == NBCOLL_SEND;
-    return needs_peer && e->peer >= 0 && e->peer < ranks;
-}
-
-static void open_step(gathering *g, uint32_t operation, const nbcoll_timeline_event *e)
-{
-    int waits = waits_for(e, g->t.ranks);
-    if (g->opens < OPEN_STEPS)
-        g->open[g->opens++] = (started){e->ns - g->first, operation, e->step, waits ? e->peer : -1};
-}
-
 static int is_reading(nbcoll_kind kind)
 {
     return kind == NBCOLL_RECV || kind == NBCOLL_FETCH || kind == NBCOLL_FETCH_REDUCE;
+}
+
+/* A step that has started and not ended waits for its peer, if it has one. */
+static void open_step(gathering *g, uint32_t operation, const nbcoll_timeline_event *e)
+{
+    int waits = is_reading((nbcoll_kind)e->kind) || e->kind == NBCOLL_SEND;
+    if (g->opens < OPEN_STEPS)
+        g->open[g->opens++] = (started){e->ns - g->first, operation, e->step, waits ? e->peer : -1};
 }
 
 static void close_all(gathering *g, uint32_t operation)
@@ -173,7 +164,7 @@ static void close_step(gathering *g, uint32_t operation, const nbcoll_timeline_e
     uint64_t begin = is_reading(kind) ? now : s.ns;
     nbcoll_sim_event step = {NBCOLL_SIM_STEP,       kind,     g->rank, e->peer, e->step, e->bytes, begin,
                              is_work ? now : begin, operation};
-    end one = {operation, e->number, e->step, g->rank, e->peer, s.ns, e->bytes, kind};
+    end one = {operation, kind == NBCOLL_EXPOSE ? 0 : e->number, e->step, g->rank, e->peer, s.ns, e->bytes, kind};
     if (kind != NBCOLL_JOIN)
         timeline_add(&g->t, &step);
     if (kind == NBCOLL_SEND || kind == NBCOLL_EXPOSE)
@@ -221,43 +212,20 @@ static void note_event(void *user, const nbcoll_timeline_event *e)
 static int by_pair(const void *a, const void *b)
 {
     const end *x = a, *y = b;
-    if (x->operation != y->operation)
-        return x->operation < y->operation ? -1 : 1;
-    if (x->rank != y->rank)
-        return x->rank - y->rank;
-    if (x->peer != y->peer)
-        return x->peer - y->peer;
-    if (x->number != y->number)
-        return x->number < y->number ? -1 : 1;
-    return x->step < y->step ? -1 : x->step > y->step;
+    return timeline_order((uint64_t[]){x->operation, (uint64_t)x->rank, (uint64_t)x->peer, x->number, x->ns},
+                          (uint64_t[]){y->operation, (uint64_t)y->rank, (uint64_t)y->peer, y->number, y->ns}, 5);
 }
 
-/* Where the bytes come from that this end takes: its send; of a fetch, the last exposure that was there by then. */
+/* Where the bytes come from that this end takes: its send, or the last exposure, which was there by then. */
 static const end *source_of(const gathering *g, const end *to)
 {
-    end wanted = {.operation = to->operation, .rank = to->peer, .peer = -1};
-    if (to->kind == NBCOLL_RECV) {
-        wanted.peer = to->rank;
-        wanted.number = to->number;
-    }
-    size_t low = 0, high = g->from.used;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (by_pair(&g->from.end[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const end *found = NULL;
-    for (; low < g->from.used; low++) {
-        const end *from = &g->from.end[low];
-        if (from->operation != wanted.operation || from->rank != wanted.rank || from->peer != wanted.peer ||
-            (to->kind == NBCOLL_RECV && from->number != wanted.number))
-            break;
-        if (from->ns <= to->ns && (!found || from->ns >= found->ns))
-            found = from;
-    }
-    return found;
+    int is_sent = to->kind == NBCOLL_RECV;
+    end wanted = {.operation = to->operation, .rank = to->peer, .peer = is_sent ? to->rank : -1,
+                  .number = is_sent ? to->number : 0, .ns = to->ns + 1};
+    size_t behind = timeline_first(&wanted, g->from.end, g->from.used, sizeof wanted, by_pair);
+    const end *last = behind ? &g->from.end[behind - 1] : NULL;
+    wanted.ns = last ? last->ns : 0;
+    return last && by_pair(last, &wanted) == 0 ? last : NULL;
 }
 
 static void add_messages(gathering *g)

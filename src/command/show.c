@@ -9,7 +9,7 @@
 
 #include "programs.h"
 #include "rules.h"
-#include "show_svg.h"
+#include "sim.h"
 
 typedef struct picture {
     const command *self;
@@ -19,7 +19,9 @@ typedef struct picture {
     int is_all, dot, has_rank, is_program;
     const char *svg; /* a file, or null */
     command_chosen chosen;
-    nbcoll_case at; /* what is drawn */
+    nbcoll_case at; /* what is drawn: */
+    timeline drawn;
+    int rounds;
 } picture;
 
 static int take_rank(const command *self, void *user, const char *value)
@@ -56,16 +58,6 @@ static int check(const command *self, picture *p)
     return 0;
 }
 
-static nbcoll_status print(const picture *p, const nbcoll_schedule *const schedules[], size_t n)
-{
-    if (p->dot)
-        return nbcoll_show_dot(schedules, n, command_write, stdout);
-    nbcoll_status status = NBCOLL_OK;
-    for (size_t i = 0; i < n && !status; i++)
-        status = nbcoll_show_text(schedules[i], command_write, stdout);
-    return status;
-}
-
 static int take_arguments(picture *p, int argc, char *argv[])
 {
     int status = command_take_options(p->self, argc, argv, p, NULL);
@@ -94,61 +86,73 @@ static nbcoll_status choose(picture *p, nbcoll_case *c)
     return NBCOLL_OK;
 }
 
+/* Keeps the messages that are to be drawn, and the work of ranks. */
+static void see_event(void *user, const nbcoll_sim_event *e)
+{
+    picture *p = user;
+    int round = (int)(e->begin / TIMELINE_ROUND), is_message = e->what == NBCOLL_SIM_MESSAGE;
+    nbcoll_sim_event kept = *e;
+    kept.end = is_message ? e->end : e->begin;
+    kept.kind = !is_message && e->kind == NBCOLL_FETCH_REDUCE ? NBCOLL_REDUCE : e->kind;
+    int is_work = e->what == NBCOLL_SIM_STEP &&
+                  (kept.kind == NBCOLL_COPY || kept.kind == NBCOLL_REDUCE || kept.kind == NBCOLL_CALL);
+    if (is_message && round >= p->rounds)
+        p->rounds = round + 1;
+    if (p->has_rank && e->rank != p->first && !(is_message && e->peer == p->first))
+        return;
+    if ((is_message || is_work) && round <= TIMELINE_ROUNDS - is_message)
+        timeline_add(&p->drawn, &kept);
+}
+
 /* Ranks by rounds. */
-static nbcoll_status draw_rounds(void *user, FILE *out)
+static nbcoll_status draw_picture(void *user, FILE *out)
 {
-    const picture *p = user;
-    nbcoll_case c = p->at;
-    char name[COMMAND_NAME], title[160], terms[160];
-    nbcoll_nodes *nodes = NULL;
-    nbcoll_status status = command_nodes(&p->cases, c.ranks, &nodes);
-    c.nodes = nodes;
-    snprintf(title, sizeof title, "%s %s", nbcoll_operation_name(c.operation),
+    picture *p = user;
+    timeline *t = &p->drawn;
+    const nbcoll_case *c = &p->at;
+    char name[COMMAND_NAME];
+    nbcoll_sim_result result = {.size = sizeof result};
+    t->ranks = c->ranks;
+    snprintf(t->title, sizeof t->title, "%s %s", nbcoll_operation_name(c->operation),
              command_algorithm_text(&p->chosen.choice, name));
-    snprintf(terms, sizeof terms, "%d ranks", c.ranks);
-    if (c.operation != NBCOLL_OPERATION_BARRIER)
-        command_add(terms, sizeof terms, ", %zu %s (%zu bytes)", c.count, nbcoll_type_name(c.reduction.type),
-                    c.count * nbcoll_type_size(c.reduction.type));
+    sim_terms(t, c);
     if (p->has_rank)
-        command_add(terms, sizeof terms, ": what rank %d has a part in", p->first);
+        command_add(t->terms, sizeof t->terms, ": what rank %d has a part in", p->first);
+    /* Who shares memory has been settled by who built the schedules. */
+    nbcoll_status status = sim_play_rounds(p->cases.algorithm, c, c->ranks, see_event, p, &result);
+    if (p->rounds > TIMELINE_ROUNDS)
+        command_add(t->terms, sizeof t->terms, "; %d more rounds are left out", p->rounds - TIMELINE_ROUNDS);
+    t->rounds = p->rounds > TIMELINE_ROUNDS ? TIMELINE_ROUNDS : p->rounds ? p->rounds : 1;
     if (status == NBCOLL_OK)
-        status = show_svg(p->cases.algorithm, &c, p->has_rank ? p->first : -1, title, terms, out);
-    nbcoll_nodes_free(nodes);
+        status = t->has_failed ? NBCOLL_ERR_MEMORY : timeline_svg(t, out);
+    timeline_free(t);
     return status;
 }
 
-static nbcoll_status draw(const picture *p, nbcoll_case *c)
+static nbcoll_status print(const picture *p, int n)
 {
-    size_t n = (size_t)(p->last - p->first) + 1;
-    nbcoll_schedule **schedules = calloc(n, sizeof *schedules);
-    nbcoll_host host = command_host(p->self);
-    nbcoll_nodes *nodes = NULL;
-    nbcoll_status status = schedules ? command_nodes(&p->cases, c->ranks, &nodes) : NBCOLL_ERR_MEMORY;
-    c->nodes = nodes;
-    for (size_t i = 0; i < n && !status; i++)
-        status = nbcoll_build_case(p->cases.algorithm, c, p->first + (int)i, &host, &schedules[i]);
-    if (!status)
-        status = print(p, (const nbcoll_schedule *const *)schedules, n);
-    for (size_t i = 0; schedules && i < n; i++)
-        nbcoll_schedule_free(schedules[i]);
-    free(schedules);
-    nbcoll_nodes_free(nodes);
+    nbcoll_status status;
+    nbcoll_schedule **schedules = command_schedules(p->self, p->cases.algorithm, &p->at, p->first, n, &status);
+    if (!status && p->dot)
+        status = nbcoll_show_dot((const nbcoll_schedule *const *)schedules, (size_t)n, command_write, stdout);
+    for (int i = 0; i < n && !status && !p->dot; i++)
+        status = nbcoll_show_text(schedules[i], command_write, stdout);
+    command_drop_schedules(schedules, n);
     return status;
 }
 
-/* The same ranks as programs. */
-static int print_programs(const picture *p, nbcoll_case *c)
+/* The same ranks as programs. Or says why there are none. */
+static nbcoll_status print_programs(const picture *p, int n)
 {
-    int n = p->last - p->first + 1;
     nbcoll_program **programs = calloc((size_t)n, sizeof *programs);
-    nbcoll_nodes *nodes = NULL;
     nbcoll_refusal why = {.size = sizeof why};
-    nbcoll_status status = programs ? command_nodes(&p->cases, c->ranks, &nodes) : NBCOLL_ERR_MEMORY;
-    c->nodes = nodes;
+    nbcoll_status status = programs ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
     if (!status)
-        status = command_programs(p->self, p->cases.algorithm, c, NULL, p->first, n, programs, &why);
-    if (status)
-        command_refuse(p->self, "%s", why.reason != NBCOLL_REFUSAL_NONE ? why.text : nbcoll_status_text(status));
+        status = command_programs(p->self, p->cases.algorithm, &p->at, NULL, p->first, n, programs, &why);
+    if (why.reason != NBCOLL_REFUSAL_NONE)
+        command_refuse(p->self, "%s", why.text);
+    else
+        command_fail_status(p->self, status);
     if (!status && p->dot)
         status = nbcoll_show_programs_dot((const nbcoll_program *const *)programs, (size_t)n, command_write, stdout);
     for (int i = 0; i < n && !status && !p->dot; i++)
@@ -156,26 +160,32 @@ static int print_programs(const picture *p, nbcoll_case *c)
     for (int i = 0; programs && i < n; i++)
         nbcoll_program_free(programs[i]);
     free(programs);
-    nbcoll_nodes_free(nodes);
-    return status ? COMMAND_FAILED : COMMAND_OK;
+    return status;
 }
 
 static int show(picture *p)
 {
-    nbcoll_case c = command_case(&p->cases, p->cases.algorithm);
+    int n = p->last - p->first + 1, failed = 0;
+    nbcoll_nodes *nodes = NULL;
     nbcoll_meaning meaning = {.size = sizeof meaning};
-    nbcoll_status status = nbcoll_meaning_of(&c, 0, &meaning);
+    p->at = command_case(&p->cases, p->cases.algorithm);
+    nbcoll_status status = nbcoll_meaning_of(&p->at, 0, &meaning);
     if (status)
-        return command_refuse_case(p->self, &c, status);
-    status = choose(p, &c);
-    p->at = c;
-    if (!status && p->svg)
-        return command_write_file(p->self, p->svg, draw_rounds, p);
-    if (!status && p->is_program)
-        return print_programs(p, &c);
+        return command_refuse_case(p->self, &p->at, status);
+    status = choose(p, &p->at);
     if (!status)
-        status = draw(p, &c);
-    return command_fail_status(p->self, status);
+        status = command_nodes(&p->cases, p->at.ranks, &nodes);
+    p->at.nodes = nodes;
+    if (status)
+        failed = command_fail_status(p->self, status);
+    else if (p->svg)
+        failed = command_write_file(p->self, p->svg, draw_picture, p);
+    else if (p->is_program)
+        failed = print_programs(p, n) ? COMMAND_FAILED : COMMAND_OK;
+    else
+        failed = command_fail_status(p->self, print(p, n));
+    nbcoll_nodes_free(nodes);
+    return failed;
 }
 
 static int run(const command *self, int argc, char *argv[])

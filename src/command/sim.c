@@ -28,7 +28,9 @@ typedef struct simulation {
     const char *model_name, *noise_name, *arrival_name;
     const char *card_words;   /* of --card, or null */
     sim_card card;
-    int has_json, has_card, fixed_cores; /* of --fixed-work, or 0 */
+    const char *program_words; /* of --program, or null */
+    unsigned marks;            /* the options that were given, as far as they exclude others */
+    int has_json, fixed_cores; /* of --fixed-work, or 0 */
     uint32_t progress; /* cores, instead of the model's; 0: the model's */
     sim_arrivals told; /* of the case at work, where ranks may be late */
     json_t *results;          /* null unless --json */
@@ -36,7 +38,7 @@ typedef struct simulation {
     double shown;             /* of the case at work, as much as the bar has */
     const nbcoll_algorithm *algorithm; /* at work */
     sim_program program;
-    int has_program, is_lowered;
+    int is_lowered;
     uint64_t compute, test_every; /* us, without a program */
     sim_case started[SIM_STARTS];
     timeline timeline;
@@ -46,61 +48,28 @@ typedef struct simulation {
 
 /* ---- options --------------------------------------------------------------------------------------------------- */
 
-static int take_ranks(const command *self, void *user, const char *value)
-{
-    command_cases *cases = user;
-    unsigned long long ranks;
-    if (!command_number(value, 1, MOST_RANKS, &ranks))
-        return command_refuse(self, "--ranks takes a number of 1..%d, not '%s'", MOST_RANKS, value);
-    cases->fewest = cases->most = (int)ranks;
-    return 0;
-}
-
-static int take_model(const command *self, void *user, const char *value)
-{
-    simulation *s = user;
-    s->model_name = value;
-    return sim_take_model(self, value, &s->model);
-}
-
-static int take_arrival(const command *self, void *user, const char *value)
-{
-    simulation *s = user;
-    s->arrival_name = value;
-    return sim_take_arrival(self, value, &s->config.arrival);
-}
-
-static int take_program(const command *self, void *user, const char *value)
-{
-    simulation *s = user;
-    s->has_program = 1;
-    return sim_take_program(self, value, &s->program);
-}
-
-static int take_card(const command *self, void *user, const char *value)
-{
-    simulation *s = user;
-    (void)self;
-    s->has_card = 1;
-    s->card_words = value;
-    return 0;
-}
+/* What excludes others. */
+enum {
+    WITH_CARD = 1, WITH_PROGRAM = 2, WITH_COMPUTE = 4, WITH_TESTS = 8, WITH_NOISE = 16, WITH_LATE = 32,
+    WITH_PROGRESS = 64, WITH_DRAWING = 128, WITH_FIXED = 256,
+    NOT_WITH_CARD = WITH_PROGRAM | WITH_COMPUTE | WITH_NOISE | WITH_LATE | WITH_PROGRESS | WITH_DRAWING | WITH_FIXED,
+    NOT_WITH_FIXED = WITH_PROGRAM | WITH_COMPUTE | WITH_TESTS | WITH_DRAWING
+};
 
 /* Are the rows those of ranks that may be late? */
 static int is_about_late(const simulation *s)
 {
-    return s->arrival_name || s->config.standing;
+    return (s->marks & WITH_LATE) != 0;
 }
 
 /* What --card and others say together. */
 static int check_card(simulation *s)
 {
-    if (s->card.test_bytes && (!s->has_card || s->test_every))
+    if (s->card.test_bytes && (!(s->marks & WITH_CARD) || s->test_every))
         return command_refuse(s->self, "--test-bytes goes with --card, and without --test-every");
-    if (!s->has_card)
+    if (!(s->marks & WITH_CARD))
         return 0;
-    if (s->has_program || s->compute || s->fixed_cores || s->noise_name || is_about_late(s) || s->progress ||
-        s->chrome || s->svg)
+    if (s->marks & NOT_WITH_CARD)
         return command_refuse(s->self, "--card says what is computed, and knows no noise, arrivals, progress cores or "
                                        "drawings");
     if (s->cases.placement.rooms > 1 || s->cases.placement.numbering != NBCOLL_NUMBERING_BLOCK)
@@ -116,7 +85,7 @@ static int check_card(simulation *s)
 /* What the options say together. */
 static int check(simulation *s)
 {
-    if ((s->chrome || s->svg) && ((!s->cases.algorithm && !s->cases.is_default) || s->cases.counts != 1))
+    if (s->marks & WITH_DRAWING && ((!s->cases.algorithm && !s->cases.is_default) || s->cases.counts != 1))
         return command_refuse(s->self, "a timeline takes one algorithm and one number of elements");
     if (s->config.arrival.pattern == NBCOLL_SIM_ONE_LATE && s->config.arrival.rank >= s->cases.most)
         return command_refuse(s->self, "--arrival: there are %d ranks", s->cases.most);
@@ -124,12 +93,12 @@ static int check(simulation *s)
         s->model.progress = s->progress;
     if (s->model.cores && s->model.cores <= s->model.progress)
         return command_refuse(s->self, "--model: no core of a node is left to compute");
-    if (s->has_program && (s->compute || s->test_every))
+    if (s->marks & WITH_PROGRAM && s->marks & (WITH_COMPUTE | WITH_TESTS))
         return command_refuse(s->self, "--program says what is computed, not --compute or --test-every");
     if (s->fixed_cores && (!s->cases.algorithm || !(s->cases.algorithm->flags & NBCOLL_ALGORITHM_SPLIT)))
         return command_refuse(s->self, "--fixed-work takes an algorithm whose tree can be split, like binomial");
-    if (s->fixed_cores && (s->has_program || s->compute || s->test_every || s->cases.placement.rooms || s->chrome ||
-                           s->svg || s->cases.counts != 1 || s->cases.most != s->fixed_cores))
+    if (s->fixed_cores && (s->marks & NOT_WITH_FIXED || s->cases.placement.rooms || s->cases.counts != 1 ||
+                           s->cases.most != s->fixed_cores))
         return command_refuse(s->self, "--fixed-work says the ranks, their one node and what is computed, and draws "
                                        "nothing");
     return check_card(s);
@@ -137,13 +106,18 @@ static int check(simulation *s)
 
 static int take_arguments(simulation *s, int argc, char *argv[])
 {
-    int status = command_take_options(s->self, argc, argv, s, NULL);
-    if (s->fixed_cores)
-        s->cases.fewest = s->cases.most = s->cases.most ? s->cases.most : s->fixed_cores;
+    int status = command_take_options(s->self, argc, argv, s, &s->marks);
+    if (!s->cases.most)
+        s->cases.most = s->fixed_cores ? s->fixed_cores : s->cases.placed ? s->cases.placed : 16;
+    s->cases.fewest = s->cases.most;
     if (s->noise_name)
         nbcoll_sim_noise_find(s->noise_name, &s->config.noise);
-    if (!s->cases.most)
-        s->cases.fewest = s->cases.most = s->cases.placed ? s->cases.placed : 16;
+    if (!status)
+        status = sim_take_model(s->self, s->model_name, &s->model);
+    if (!status && s->arrival_name)
+        status = sim_take_arrival(s->self, s->arrival_name, &s->config.arrival);
+    if (!status && s->program_words)
+        status = sim_take_program(s->self, s->program_words, &s->program);
     if (!status && optind == argc)
         status = command_refuse(s->self, "it takes an operation");
     if (!status)
@@ -180,7 +154,7 @@ static void see_progress(void *user, nbcoll_sim_part part, uint64_t done, uint64
 }
 
 /* What a drawing says above itself. */
-static void entitle(simulation *s, size_t count, const nbcoll_sim_result *r)
+static void entitle(simulation *s, const nbcoll_sim_result *r)
 {
     timeline *t = &s->timeline;
     char name[COMMAND_NAME];
@@ -188,10 +162,7 @@ static void entitle(simulation *s, size_t count, const nbcoll_sim_result *r)
     choice.algorithm = s->algorithm;
     snprintf(t->title, sizeof t->title, "%s %s", nbcoll_operation_name(s->algorithm->operation),
              command_algorithm_text(&choice, name));
-    snprintf(t->terms, sizeof t->terms, "%d ranks", s->config.ranks);
-    if (s->started[0].at.count)
-        command_add(t->terms, sizeof t->terms, ", %zu %s (%zu bytes)", count, nbcoll_type_name(s->cases.reduction.type),
-                    count * nbcoll_type_size(s->cases.reduction.type));
+    sim_terms(t, &s->started[0].at);
     command_add(t->terms, sizeof t->terms, "; machine: %s", s->model_name);
     if (s->noise_name)
         command_add(t->terms, sizeof t->terms, "; noise: %s", s->noise_name);
@@ -220,19 +191,17 @@ static void print_row(const simulation *s, json_t *row)
         sim_print_below(command_chosen_text(&s->chosen, why));
 }
 
+#define RESULT(member) {#member, "N", "", COMMAND_IN(nbcoll_sim_result, member)}
+static const command_option result_names[] = {
+    RESULT(first), RESULT(last), RESULT(waited), RESULT(cpu), RESULT(messages), RESULT(fetches), RESULT(fetched),
+    RESULT(bytes), RESULT(arrivals), RESULT(rounds), RESULT(peers), RESULT(links), RESULT(shapes), RESULT(memory), {0},
+};
+
 static void report(simulation *s, size_t count, const nbcoll_sim_result *r)
 {
     s->reported++;
-    json_t *row = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "algorithm", s->algorithm->name, "count",
-                            (json_int_t)count, "first", (json_int_t)r->first, "last", (json_int_t)r->last,
-                            "waited", (json_int_t)r->waited, "cpu", (json_int_t)r->cpu, "messages",
-                            (json_int_t)r->messages);
-    json_t *more = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "fetches", (json_int_t)r->fetches,
-                             "fetched", (json_int_t)r->fetched, "bytes", (json_int_t)r->bytes, "arrivals",
-                             (json_int_t)r->arrivals, "rounds", (json_int_t)r->rounds, "peers", (json_int_t)r->peers,
-                             "links", (json_int_t)r->links, "shapes", (json_int_t)r->shapes, "memory",
-                             (json_int_t)r->memory);
-    json_object_update_new(row, more);
+    json_t *row = json_pack("{s:s, s:I}", "algorithm", s->algorithm->name, "count", (json_int_t)count);
+    json_object_update_new(row, sim_numbers(result_names, r, 1));
     if (is_about_late(s))
         json_object_update_new(row, json_pack("{s:I, s:I, s:i, s:I}", "after", (json_int_t)s->told.after, "mean",
                                               (json_int_t)s->told.mean, "came", sim_came(&s->told), "stored",
@@ -253,17 +222,17 @@ static int simulate(simulation *s, size_t count)
     nbcoll_sim_result result = {.size = sizeof result};
     nbcoll_status status;
     s->shown = 0;
-    if (s->has_card)
+    if (s->marks & WITH_CARD)
         status = sim_card_row(&s->card, &s->started[0], &s->config, !s->reported, s->results);
     else if (is_about_late(s))
         status = sim_play_arrivals(s->started, &s->config, &result, &s->told);
     else
         status = sim_play(s->started, &s->config, &result);
     command_bar_add(&s->bar, 1 - s->shown, s->algorithm->name);
-    if (!status && s->has_card)
+    if (!status && s->marks & WITH_CARD)
         s->reported++;
     else if (!status) {
-        entitle(s, count, &result);
+        entitle(s, &result);
         report(s, count, &result);
     }
     if (!status || status == NBCOLL_ERR_UNSUPPORTED || (!s->cases.algorithm && status == NBCOLL_ERR_OP))
@@ -355,7 +324,7 @@ static void print_results(simulation *s)
 static void set_program(simulation *s)
 {
     sim_program *p = &s->program;
-    if (!s->has_program) {
+    if (!s->program_words) {
         p->start[p->starts++].operation = -1;
         p->action[p->actions++].act = NBCOLL_SIM_START;
         p->action[p->actions++] = (nbcoll_sim_action){NBCOLL_SIM_COMPUTE, 0, 1000 * s->compute, 1000 * s->test_every};
@@ -369,15 +338,10 @@ static int simulate_fixed(simulation *s)
 {
     nbcoll_case at = case_of(s, s->cases.algorithm, s->cases.count[0]);
     sim_fixed fixed = {s->self, {s->self, s->cases.algorithm, at, {0}}, &s->config, s->fixed_cores};
-    s->config.operations = 1;
     s->config.progress = NULL;
-    s->results = s->has_json ? json_array() : NULL;
-    int status = sim_fixed_work(&fixed, s->results);
-    if (s->has_json && !status)
-        print_results(s);
-    else
-        json_decref(s->results);
-    return status;
+    s->config.nodes = NULL; /* a row's ranks are on one */
+    s->reported = 1;
+    return sim_fixed_work(&fixed, s->results);
 }
 
 static int simulate_all(simulation *s)
@@ -385,10 +349,10 @@ static int simulate_all(simulation *s)
     s->config.ranks = s->timeline.ranks = s->cases.most;
     s->config.nodes = s->timeline.nodes = s->nodes;
     s->config.user = s;
-    s->config.event = s->chrome || s->svg ? see_event : NULL;
+    s->config.event = s->marks & WITH_DRAWING ? see_event : NULL;
     command_bar_begin(&s->bar, s->bar.total, 0);
     s->results = s->has_json ? json_array() : NULL;
-    int status = for_each(s, 0);
+    int status = s->fixed_cores ? simulate_fixed(s) : for_each(s, 0);
     command_bar_clear(&s->bar);
     if (s->has_json && s->reported)
         print_results(s);
@@ -427,7 +391,6 @@ static int run(const command *self, int argc, char *argv[])
                     .model.size = sizeof s.model,
                     .model_name = "cluster"};
     s.config.model = &s.model;
-    nbcoll_sim_model_find("cluster", &s.model);
     int status = take_arguments(&s, argc, argv);
     s.chosen.choice = s.rules.given;
     set_program(&s);
@@ -436,14 +399,14 @@ static int run(const command *self, int argc, char *argv[])
     if (!status)
         status = for_each(&s, 1);
     if (!status)
-        status = s.fixed_cores ? simulate_fixed(&s) : simulate_all(&s);
+        status = simulate_all(&s);
     nbcoll_nodes_free(s.nodes);
     command_rules_free(&s.rules);
     return status;
 }
 
 static const command_option options[] = {
-    {"ranks", "P", "number of ranks (16)", COMMAND_IN(simulation, cases), .take = take_ranks},
+    {"ranks", "P", "number of ranks (16)", COMMAND_IN(simulation, cases.most), 1, MOST_RANKS},
     {COMMAND_ROOT(simulation, "the root (0)")},
     {COMMAND_COUNT(simulation, "elements: of one rank's block, or of the vector (1000)")},
     {COMMAND_TYPE(simulation, "their type (INT32)")},
@@ -461,7 +424,7 @@ static const command_option options[] = {
      "which each reader has another), interfaces (to other nodes, that ranks share; 0: each has one), unexpected "
      "(ns) and unexpected_byte (ps) of a message that comes too early, tick and tick_cost (ns) of a timer that "
      "enters the library of a rank that computes. Unnamed ones are 0; # begins a comment",
-     0, sizeof(simulation), .take = take_model},
+     COMMAND_IN(simulation, model_name)},
     {COMMAND_NODES(simulation,
      "the machine has N nodes of R ranks, and so many ranks unless --ranks says it; or nodes of several sizes, like "
      "3,1,4, which begin again from the first where there are more ranks; with domains of ranks that are nearer in "
@@ -469,40 +432,42 @@ static const command_option options[] = {
     {COMMAND_NUMBERING(simulation, COMMAND_NUMBERING_HELP)},
     {"lowered", NULL, "nobody shares memory: what is exposed is sent", COMMAND_IN(simulation, is_lowered)},
     {"noise", "N", "daemon, pulses (100 ms, 20% of the time) or tick", COMMAND_IN(simulation, noise_name),
-     .words = "daemon, pulses or tick"},
+     .words = "daemon, pulses or tick", .marks = WITH_NOISE},
     {"arrival", "A",
      "late:RANK:US, rising:US or scattered:US: ranks start so much later. The table then says how long after the "
      "last rank's start all had ended (us after), how long a rank was in the operation on average (us a rank), and "
      "how much of what is sent to the others was there when the last one started (came)",
-     0, sizeof(simulation), .take = take_arrival},
+     COMMAND_IN(simulation, arrival_name), .marks = WITH_LATE},
     {"standing", "F",
      "operations stand, as relays do: what comes to a rank is passed on in up to F of them that it has not started, "
      "by progress cores, or by itself when it is in the library for another one. The same table; the JSON also has "
-     "the most bytes that a rank stored meanwhile", COMMAND_IN(simulation, config.standing), 1, UINT32_MAX},
+     "the most bytes that a rank stored meanwhile", COMMAND_IN(simulation, config.standing), 1, UINT32_MAX, WITH_LATE},
     {"progress", "N", "so many cores of each node do nothing but communication, whatever the model says",
-     COMMAND_IN(simulation, progress), 1, 65536},
-    {"compute", "US", "each rank computes between start and wait", COMMAND_IN(simulation, compute), 0, MOST_US},
-    {"test-every", "US", "and tests so often meanwhile", COMMAND_IN(simulation, test_every), 0, MOST_US},
+     COMMAND_IN(simulation, progress), 1, 65536, WITH_PROGRESS},
+    {"compute", "US", "each rank computes between start and wait",
+     COMMAND_IN(simulation, compute), 0, MOST_US, WITH_COMPUTE},
+    {"test-every", "US", "and tests so often meanwhile", COMMAND_IN(simulation, test_every), 0, MOST_US, WITH_TESTS},
     {"program", "P",
      "what each rank does instead, with ; between: compute TIME [test TIME], the second being how often it tests; "
      "start [OPERATION [ALGORITHM]], without words what the command line says, and without algorithm the operation's "
      "first; wait [N], for the N-th start, or all; wait started [N], for its start's own steps. It ends with a wait "
-     "for all. A TIME is a number and ns, us, ms or s", 0, sizeof(simulation), .take = take_program},
+     "for all. A TIME is a number and ns, us, ms or s", COMMAND_IN(simulation, program_words), .marks = WITH_PROGRAM},
     {"seed", "N", "of all that is random (1)", COMMAND_IN(simulation, config.seed), 0, INT64_MAX},
     {"json", NULL, "one object with all figures; times in ns", COMMAND_IN(simulation, has_json)},
-    {"chrome", "FILE", "a timeline for chrome://tracing and Perfetto", COMMAND_IN(simulation, chrome)},
-    {"svg", "FILE", "a timeline as a drawing", COMMAND_IN(simulation, svg)},
+    {"chrome", "FILE", "a timeline for chrome://tracing and Perfetto",
+     COMMAND_IN(simulation, chrome), .marks = WITH_DRAWING},
+    {"svg", "FILE", "a timeline as a drawing", COMMAND_IN(simulation, svg), .marks = WITH_DRAWING},
     {"fixed-work", "C",
      "a table, of a tree that can be split: all ranks compute what C of them do while it blocks them; fewer, from C "
      "/ 2 on, are on a core each, the other cores are the drivers'. Blocking, and with S = 0 to 3 levels the ranks' "
-     "own, for which starts wait", COMMAND_IN(simulation, fixed_cores), 2, 4096},
+     "own, for which starts wait", COMMAND_IN(simulation, fixed_cores), 2, 4096, WITH_FIXED},
     {"card", "[=NAME=N,...]",
      "a table instead: the host's engine, and the same as a program on a card of each node. us alone; how much of a "
      "computation as long as that is free beside it; us of a rank's core; queue pairs of a card. The card is made of "
      "the machine, but for what NAMEs say; ns: post (of the host, a task), task (of the card), miss (more, of a "
      "queue pair not at hand), latency, gap; picoseconds a byte: byte, calc, copy; cached (queue pairs at hand), "
      "ports, cards (of a node); memory (ps a byte that ranks of a node copy, once they copy more than cache, bytes, "
-     "together)", 0, sizeof(simulation), .take = take_card},
+     "together)", COMMAND_IN(simulation, card_words), .marks = WITH_CARD},
     {"test-bytes", "N", "with --card, the engine is tested once for each N bytes of a block",
      COMMAND_IN(simulation, card.test_bytes), 1, NBCOLL_SIM_MOST_BYTES},
     {0},

@@ -30,13 +30,22 @@ nbcoll_status sim_case_set(sim_case *c, const command *self, const nbcoll_algori
 /* As nbcoll_simulate; `block` is not read. */
 nbcoll_status sim_play(const sim_case cases[], const nbcoll_sim_config *config, nbcoll_sim_result *out);
 
+/* Plays one case on a machine on which a message takes TIMELINE_ROUND ns, and all else nothing, and whose nodes have so
+ * many ranks. */
+nbcoll_status sim_play_rounds(const nbcoll_algorithm *algorithm, const nbcoll_case *at, int node,
+                              void (*event)(void *user, const nbcoll_sim_event *event), void *user,
+                              nbcoll_sim_result *out);
+
+/* Begins what a drawing of a case says above itself: "8 ranks, 10 INT32 (40 bytes)". */
+void sim_terms(timeline *t, const nbcoll_case *c);
+
 /* The numbers of a machine, as files name them. */
 extern const command_option sim_model_names[];
 /* Stores a number that has one of these names. 0, or COMMAND_USAGE after naming what is wrong, and where. */
 int sim_take_named(const command *self, const char *where, const command_option names[], const char *name,
                    const char *value, void *out);
-/* Those of a machine that are not 0. */
-json_t *sim_model_object(const nbcoll_sim_model *model);
+/* Numbers of a struct, by their names. */
+json_t *sim_numbers(const command_option names[], const void *of, int with_zeros);
 
 /* A preset's name, or a file: lines of a name and a number, which the help of the command lists; what a file does not
  * name is 0. `out` has its size. 0, or COMMAND_USAGE after naming what is wrong. */

@@ -12,24 +12,20 @@
 /* late:RANK:US, rising:US or scattered:US */
 int sim_take_arrival(const command *self, const char *value, nbcoll_sim_arrival *a)
 {
-    char rank[16] = "";
+    char rank[16] = "0", after[16] = "";
     unsigned long long number, us;
-    const char *colon = strrchr(value, ':');
-    size_t before = colon ? (size_t)(colon - value) : 0;
-    int is_right = colon && command_number(colon + 1, 0, MOST_US, &us);
-    if (is_right && before == 6 && strncmp(value, "rising", before) == 0)
-        a->pattern = NBCOLL_SIM_RISING;
-    else if (is_right && before == 9 && strncmp(value, "scattered", before) == 0)
-        a->pattern = NBCOLL_SIM_SCATTERED;
-    else if (is_right && before > 5 && before < 5 + sizeof rank && strncmp(value, "late:", 5) == 0) {
-        memcpy(rank, value + 5, before - 5);
-        is_right = command_number(rank, 0, MOST_RANKS, &number);
+    int end = 0;
+    if (sscanf(value, "late:%15[0-9]:%15[0-9]%n", rank, after, &end) == 2)
         a->pattern = NBCOLL_SIM_ONE_LATE;
-        a->rank = is_right ? (int)number : 0;
-    } else
-        is_right = 0;
+    else if (sscanf(value, "rising:%15[0-9]%n", after, &end) == 1)
+        a->pattern = NBCOLL_SIM_RISING;
+    else if (sscanf(value, "scattered:%15[0-9]%n", after, &end) == 1)
+        a->pattern = NBCOLL_SIM_SCATTERED;
+    int is_right = end && !value[end] && command_number(rank, 0, MOST_RANKS, &number) &&
+                   command_number(after, 0, MOST_US, &us);
     if (!is_right)
         return command_refuse(self, "--arrival is late:RANK:US, rising:US or scattered:US, not '%s'", value);
+    a->rank = (int)number;
     a->spread = us * 1000;
     return 0;
 }

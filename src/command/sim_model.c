@@ -55,14 +55,12 @@ int sim_take_named(const command *self, const char *where, const command_option 
     return 0;
 }
 
-json_t *sim_model_object(const nbcoll_sim_model *model)
+json_t *sim_numbers(const command_option names[], const void *of, int with_zeros)
 {
     json_t *all = json_object();
-    for (const command_option *name = sim_model_names; name->name; name++) {
-        uint64_t number = command_stored(name, model);
-        if (number)
-            json_object_set_new(all, name->name, json_integer((json_int_t)number));
-    }
+    for (; names->name; names++)
+        if (with_zeros || command_stored(names, of))
+            json_object_set_new(all, names->name, json_integer((json_int_t)command_stored(names, of)));
     return all;
 }
 

@@ -48,3 +48,25 @@ nbcoll_status sim_play(const sim_case cases[], const nbcoll_sim_config *given, n
     config.progress = given->progress ? tell_progress : NULL;
     return nbcoll_simulate(&config, build, &p, out);
 }
+
+nbcoll_status sim_play_rounds(const nbcoll_algorithm *algorithm, const nbcoll_case *at, int node,
+                              void (*event)(void *user, const nbcoll_sim_event *event), void *user,
+                              nbcoll_sim_result *out)
+{
+    nbcoll_sim_model model = {.size = sizeof model};
+    nbcoll_sim_config config = {.size = sizeof config, .ranks = at->ranks, .model = &model, .user = user,
+                                .event = event};
+    sim_case one;
+    nbcoll_status status = sim_case_set(&one, NULL, algorithm, at);
+    nbcoll_sim_model_find("unit", &model);
+    model.node = (uint32_t)node;
+    return status == NBCOLL_OK ? sim_play(&one, &config, out) : status;
+}
+
+void sim_terms(timeline *t, const nbcoll_case *c)
+{
+    snprintf(t->terms, sizeof t->terms, "%d ranks", c->ranks);
+    if (c->count)
+        command_add(t->terms, sizeof t->terms, ", %zu %s (%zu bytes)", c->count, nbcoll_type_name(c->reduction.type),
+                    c->count * nbcoll_type_size(c->reduction.type));
+}

@@ -18,15 +18,11 @@ static int take_time(const command *self, const char *word, uint64_t *ns)
         const char *name;
         uint64_t ns;
     } units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
-    size_t digits = word ? strspn(word, "0123456789") : 0;
-    char number[16] = "";
+    char number[16], unit[3];
     unsigned long long value;
-    if (!digits || digits >= sizeof number)
-        return refuse(self, "it takes a time like 50us, not", word);
-    memcpy(number, word, digits);
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (!strcmp(word + digits, units[i].name) &&
-            command_number(number, 0, NBCOLL_SIM_MOST_NS / units[i].ns, &value)) {
+    int end = 0, is_time = word && sscanf(word, "%15[0-9]%2[a-z]%n", number, unit, &end) == 2 && !word[end];
+    for (size_t i = 0; is_time && i < sizeof units / sizeof *units; i++)
+        if (!strcmp(unit, units[i].name) && command_number(number, 0, NBCOLL_SIM_MOST_NS / units[i].ns, &value)) {
             *ns = value * units[i].ns;
             return 0;
         }

@@ -2,8 +2,9 @@
  * Timelines: gathered, and written as a trace for Chrome and Perfetto. */
 #include "timeline.h"
 
-#include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 void timeline_add(timeline *t, const nbcoll_sim_event *event)
 {
@@ -21,18 +22,35 @@ void timeline_free(timeline *t)
     free(t->name);
 }
 
+int timeline_order(const uint64_t a[], const uint64_t b[], int n)
+{
+    int i = 0;
+    while (i < n - 1 && a[i] == b[i])
+        i++;
+    return (a[i] > b[i]) - (a[i] < b[i]);
+}
+
+size_t timeline_first(const void *wanted, const void *list, size_t n, size_t bytes,
+                      int (*compare)(const void *a, const void *b))
+{
+    size_t low = 0;
+    while (low < n) {
+        size_t middle = low + (n - low) / 2;
+        if (compare((const char *)list + middle * bytes, wanted) < 0)
+            low = middle + 1;
+        else
+            n = middle;
+    }
+    return low;
+}
+
 static int by_begin(const void *a, const void *b)
 {
-    static const int order[] = {
+    static const uint64_t order[] = {
         [NBCOLL_SIM_STARTED] = 0, [NBCOLL_SIM_STEP] = 1, [NBCOLL_SIM_MESSAGE] = 2, [NBCOLL_SIM_ENDED] = 3};
     const nbcoll_sim_event *x = a, *y = b;
-    if (x->begin != y->begin)
-        return x->begin < y->begin ? -1 : 1;
-    if (x->what != y->what)
-        return order[x->what] - order[y->what];
-    if (x->operation != y->operation)
-        return x->operation < y->operation ? -1 : 1;
-    return x->step < y->step ? -1 : x->step > y->step;
+    return timeline_order((uint64_t[]){x->begin, order[x->what], x->operation, x->step},
+                          (uint64_t[]){y->begin, order[y->what], y->operation, y->step}, 4);
 }
 
 void timeline_sort(timeline *t)
@@ -52,91 +70,80 @@ uint64_t timeline_given(const timeline *t, size_t message)
 
 /* ---- Chrome's trace format ------------------------------------------------------------------------------------- */
 
-static int node_of(const timeline *t, int rank)
+static double us(uint64_t ns)
 {
-    return t->nodes ? nbcoll_node_of(t->nodes, rank) : 0;
+    return (double)ns / 1e3;
 }
 
-/* As JSON has it, of ASCII. */
-static void write_text(FILE *out, const char *text)
+/* What JSON takes as it is. */
+static char *plain(char *text)
 {
-    for (const char *c = text; *c; c++)
-        fputc(*c < ' ' || *c > '~' || *c == '"' || *c == '\\' ? '?' : *c, out);
+    for (char *c = text; *c; c++)
+        *c = *c < ' ' || *c > '~' || *c == '"' || *c == '\\' ? '?' : *c;
+    return text;
 }
 
-/* One line; times are microseconds there. Nodes are its processes, ranks its threads. */
-static void begin_line(const timeline *t, FILE *out, const char *phase, int rank, uint64_t ns)
+/* One line, with more members behind those that all have. Nodes are a trace's processes, ranks its threads. */
+static void write_line(const timeline *t, FILE *out, const char *phase, int rank, uint64_t ns, const char *category,
+                       const char *name, const char *more, ...) __attribute__((format(printf, 8, 9)));
+static void write_line(const timeline *t, FILE *out, const char *phase, int rank, uint64_t ns, const char *category,
+                       const char *name, const char *more, ...)
 {
-    fprintf(out, ",\n{\"ph\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%" PRIu64 ".%03" PRIu64, phase, node_of(t, rank), rank,
-            ns / 1000, ns % 1000);
+    va_list arguments;
+    fprintf(out, ",\n{\"ph\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"cat\":\"%s\",\"name\":\"%s\",", phase,
+            t->nodes ? nbcoll_node_of(t->nodes, rank) : 0, rank, us(ns), category, name);
+    va_start(arguments, more);
+    vfprintf(out, more, arguments);
+    va_end(arguments);
+    fputc('}', out);
 }
 
-static void write_step(const timeline *t, FILE *out, const nbcoll_sim_event *e)
+static void write_event(const timeline *t, FILE *out, const nbcoll_sim_event *e)
 {
-    uint64_t ns = e->end - e->begin;
-    begin_line(t, out, "X", e->rank, e->begin);
-    fprintf(out, ",\"dur\":%" PRIu64 ".%03" PRIu64 ",\"cat\":\"step\",\"name\":\"%s\"", ns / 1000, ns % 1000,
-            nbcoll_kind_name(e->kind));
-    fprintf(out, ",\"args\":{\"operation\":%u,\"step\":%u,\"bytes\":%" PRIu64, (unsigned)e->operation,
-            (unsigned)e->step, e->bytes);
-    if (e->peer >= 0)
-        fprintf(out, ",\"peer\":%d", e->peer);
-    fputs("}}", out);
-}
-
-static void write_message(const timeline *t, FILE *out, const nbcoll_sim_event *e, size_t id)
-{
-    const char *name = timeline_is_missing(e) ? "never came" : "message";
-    begin_line(t, out, "s", e->rank, e->begin);
-    fprintf(out,
-            ",\"id\":%zu,\"cat\":\"message\",\"name\":\"%s\",\"args\":{\"kind\":\"%s\",\"operation\":%u,"
-            "\"step\":%u,\"bytes\":%" PRIu64 "}}",
-            id, name, nbcoll_kind_name(e->kind), (unsigned)e->operation, (unsigned)e->step, e->bytes);
-    begin_line(t, out, "f", e->peer, e->end);
-    fprintf(out, ",\"id\":%zu,\"cat\":\"message\",\"name\":\"%s\",\"bp\":\"e\"}", id, name);
-}
-
-static void write_mark(const timeline *t, FILE *out, const nbcoll_sim_event *e)
-{
-    begin_line(t, out, "i", e->rank, e->begin);
-    fprintf(out, ",\"s\":\"t\",\"name\":\"%s\",\"args\":{\"operation\":%u",
-            e->what == NBCOLL_SIM_STARTED ? "start" : "end", (unsigned)e->operation);
-    if (e->operation < t->operations) {
-        fputs(",\"of\":\"", out);
-        write_text(out, t->name[e->operation]);
-        fputc('"', out);
+    char of[TIMELINE_NAME] = "", arguments[256];
+    const char *kind = nbcoll_kind_name(e->kind), *name = timeline_is_missing(e) ? "never came" : "message";
+    size_t id = (size_t)(e - t->event);
+    if (e->operation < t->operations)
+        memcpy(of, t->name[e->operation], sizeof of);
+    snprintf(arguments, sizeof arguments, "\"operation\":%u,\"kind\":\"%s\",\"step\":%u,\"bytes\":%llu,\"peer\":%d",
+             (unsigned)e->operation, kind, (unsigned)e->step, (unsigned long long)e->bytes, e->peer);
+    switch (e->what) {
+    case NBCOLL_SIM_STEP:
+        write_line(t, out, "X", e->rank, e->begin, "step", kind, "\"dur\":%.3f,\"args\":{%s}", us(e->end - e->begin),
+                   arguments);
+        break;
+    case NBCOLL_SIM_MESSAGE: /* an arrow */
+        write_line(t, out, "s", e->rank, e->begin, "message", name, "\"id\":%zu,\"args\":{%s,\"end\":%.3f}", id,
+                   arguments, us(e->end));
+        write_line(t, out, "f", e->peer, e->end, "message", name, "\"id\":%zu,\"bp\":\"e\"", id);
+        break;
+    default:
+        write_line(t, out, "i", e->rank, e->begin, "mark", e->what == NBCOLL_SIM_STARTED ? "start" : "end",
+                   "\"s\":\"t\",\"args\":{\"operation\":%u,\"of\":\"%s\"}", (unsigned)e->operation, plain(of));
     }
-    fputs("}}", out);
 }
 
 /* A slice that says whom the rank waited for. */
 static void write_wait(const timeline *t, FILE *out, const timeline_wait *w)
 {
-    uint64_t ns = w->end - w->begin;
-    begin_line(t, out, "X", w->rank, w->begin);
-    fprintf(out, ",\"dur\":%" PRIu64 ".%03" PRIu64 ",\"cat\":\"wait\",\"name\":\"wait", ns / 1000, ns % 1000);
+    char name[32] = "wait";
     if (w->message >= 0)
-        fprintf(out, " for rank %d", t->event[w->message].rank);
-    fprintf(out, "\",\"args\":{\"operation\":%u}}", (unsigned)w->operation);
+        command_add(name, sizeof name, " for rank %d", t->event[w->message].rank);
+    write_line(t, out, "X", w->rank, w->begin, "wait", name, "\"dur\":%.3f,\"args\":{\"operation\":%u}",
+               us(w->end - w->begin), (unsigned)w->operation);
 }
 
 nbcoll_status timeline_chrome(void *user, FILE *out)
 {
-    const timeline *t = user;
+    timeline *t = user;
     timeline_waits waits;
-    fprintf(out, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"ranks\":%d,\"title\":\"", t->ranks);
-    write_text(out, t->title);
-    fputs("\"},\"traceEvents\":[\n", out);
+    fprintf(out, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"ranks\":%d,\"title\":\"%s\"},\"traceEvents\":[\n"
+            "{\"ph\":\"M\",\"pid\":0,\"name\":\"process_name\",\"args\":{\"name\":\"nbcoll\"}}",
+            t->ranks, plain(t->title));
     for (int rank = 0; rank < t->ranks; rank++)
-        fprintf(out, "%s{\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"rank %d\"}}",
-                rank ? ",\n" : "", node_of(t, rank), rank, rank);
+        write_line(t, out, "M", rank, 0, "name", "thread_name", "\"args\":{\"name\":\"rank %d\"}", rank);
     for (size_t i = 0; i < t->used; i++)
-        if (t->event[i].what == NBCOLL_SIM_STEP)
-            write_step(t, out, &t->event[i]);
-        else if (t->event[i].what == NBCOLL_SIM_MESSAGE)
-            write_message(t, out, &t->event[i], i);
-        else
-            write_mark(t, out, &t->event[i]);
+        write_event(t, out, &t->event[i]);
     if (timeline_waits_find(t, &waits) == 0)
         for (size_t i = 0; i < waits.waits; i++)
             write_wait(t, out, &waits.wait[i]);

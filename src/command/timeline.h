@@ -11,6 +11,7 @@
 
 #define TIMELINE_NAME 32
 #define TIMELINE_US 9e12 /* a time is less; written and read with three decimals */
+enum { TIMELINE_ROUND = 1000, TIMELINE_ROUNDS = 64 }; /* ns; so many are drawn at most */
 
 /* All that happened. */
 typedef struct timeline {
@@ -20,6 +21,7 @@ typedef struct timeline {
     int ranks;
     const nbcoll_nodes *nodes;
     char title[160], terms[224]; /* of a drawing: what is shown, on what machine */
+    int rounds;                  /* 0, or it is one of so many rounds: of what is sent, copied and combined in them */
     char (*name)[TIMELINE_NAME]; /* [operations]: what they are; null: the title says it */
     size_t operations;
 } timeline;
@@ -34,6 +36,10 @@ void timeline_add(timeline *t, const nbcoll_sim_event *event);
 void timeline_free(timeline *t);
 /* Rising by `begin`; at the same time a start comes first, then steps, messages, an end. */
 void timeline_sort(timeline *t);
+/* Of two rows of n numbers, for qsort: -1, 0 or 1. And the first thing of a sorted list that is not before this one. */
+int timeline_order(const uint64_t a[], const uint64_t b[], int n);
+size_t timeline_first(const void *wanted, const void *list, size_t n, size_t bytes,
+                      int (*compare)(const void *a, const void *b));
 /* When the core of its sender had done its part of a message, which leaves when the interface is free: where the step
  * ends that was told before it. */
 uint64_t timeline_given(const timeline *t, size_t message);
@@ -54,6 +60,13 @@ typedef struct timeline_wait {
     ptrdiff_t message; /* the event of the message that ended it; -1: none did */
 } timeline_wait;
 
+/* When a rank began an operation. */
+typedef struct timeline_begin {
+    uint32_t operation;
+    int rank;
+    uint64_t ns;
+} timeline_begin;
+
 /* What a rank waited for, ns. */
 typedef struct timeline_cause {
     uint64_t late; /* for a rank that had not begun the operation */
@@ -71,7 +84,7 @@ typedef struct timeline_waits {
     timeline_wait *wait; /* by rank, then by begin */
     size_t waits, room;
     size_t *first; /* [ranks + 1]: the waits of a rank */
-    size_t *begin; /* the events STARTED, by operation and rank */
+    timeline_begin *begin; /* by operation and rank */
     size_t begins;
     timeline_rank *rank;   /* [ranks] */
     timeline_cause *cause; /* [rank that waited][rank that it waited for] */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The timeline of `nbcoll sim` as a drawing: a row for each rank, time from left to right. */
+ * A timeline as a drawing: a row for each rank, time from left to right, or round after round. */
 #include <inttypes.h>
 
 #include "sim.h"
 #include "svg.h"
 
-enum { WIDTH = 1000, LEFT = 84, TICKS = 8, LEGEND = 450 /* what is not of kinds */ };
+enum { WIDTH = 1000, LEFT = 84, TICKS = 8, LEGEND = 450 /* what is not of kinds */, WORDS = 150 /* of a round */ };
 
 #define WAIT "#ececec"
 #define WAY "#808080"
@@ -65,6 +65,51 @@ static void draw_axis(const drawing *d)
     svg_text(d->out, WIDTH - SVG_SIDE, d->bottom + 44, "end", SVG_PALE, text);
 }
 
+/* "4 messages, 16000 bytes" */
+static void count_round(const timeline *t, int round, char text[96])
+{
+    unsigned long messages = 0, reads = 0;
+    unsigned long long bytes = 0;
+    for (const nbcoll_sim_event *e = t->event; e < t->event + t->used; e++)
+        if (e->what == NBCOLL_SIM_MESSAGE && (int)(e->begin / TIMELINE_ROUND) == round) {
+            messages += e->kind == NBCOLL_SEND;
+            reads += e->kind != NBCOLL_SEND;
+            bytes += e->bytes;
+        }
+    *text = '\0';
+    if (messages)
+        command_add(text, 96, "%lu message%s, ", messages, messages == 1 ? "" : "s");
+    if (reads)
+        command_add(text, 96, "%lu read%s, ", reads, reads == 1 ? "" : "s");
+    command_add(text, 96, "%llu bytes", bytes);
+}
+
+/* Where there is no room for the words, they appear when a mouse is there. */
+static void draw_rounds(const drawing *d)
+{
+    double width = x_of(d, TIMELINE_ROUND) - LEFT;
+    char number[24], words[96];
+    for (int round = 0; round <= d->t->rounds; round++) {
+        double x = x_of(d, (uint64_t)round * TIMELINE_ROUND);
+        line(d, x, SVG_TOP, x, d->bottom + 4, "stroke=\"#e4e4e4\"");
+        if (round == d->t->rounds)
+            break;
+        snprintf(number, sizeof number, "%s%d", width < WORDS ? "" : "round ", round + 1);
+        count_round(d->t, round, words);
+        fprintf(d->out, "<g><title>%s</title>\n", words);
+        if (width >= 20 || round % 2 == 0)
+            svg_text(d->out, x + width / 2, d->bottom + 12, "middle", SVG_PALE, number);
+        if (width >= WORDS)
+            svg_text(d->out, x + width / 2, d->bottom + 26, "middle", SVG_PALE, words);
+        fputs("</g>\n", d->out);
+    }
+    for (int i = 0; i < 2; i++)
+        fprintf(d->out,
+                "<marker id=\"%s\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"9\" markerHeight=\"9\" "
+                "markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 1L10 5L0 9z\" fill=\"%s\"/></marker>\n",
+                i ? "read" : "sent", svg_colour(i ? NBCOLL_FETCH : NBCOLL_SEND));
+}
+
 static void draw_rank(const drawing *d, int rank, int of_labels)
 {
     char text[24];
@@ -78,11 +123,15 @@ static void draw_rank(const drawing *d, int rank, int of_labels)
 
 static void draw_step(const drawing *d, const nbcoll_sim_event *e)
 {
-    double begin = x_of(d, e->begin), width = x_of(d, e->end) - begin, height = d->row * 0.5;
+    double begin = x_of(d, e->begin < d->last ? e->begin : d->last), width = x_of(d, e->end) - begin;
+    double height = d->row * (d->t->rounds ? 0.3 : 0.5);
+    double least = d->t->rounds ? 6 : 1.5;
+    if (d->t->rounds) /* kinds beside each other, where a message comes or goes */
+        begin += e->kind == NBCOLL_COPY ? -8 : e->kind == NBCOLL_CALL ? 8 : 0;
     fprintf(d->out,
             "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\"><title>%s, step %u, %" PRIu64
             " bytes, %" PRIu64 "..%" PRIu64 " ns</title></rect>\n",
-            begin, y_of(d, e->rank) - height / 2, width < 1.5 ? 1.5 : width, height, svg_colour(e->kind),
+            begin, y_of(d, e->rank) - height / 2, width < least ? least : width, height, svg_colour(e->kind),
             nbcoll_kind_name(e->kind), (unsigned)e->step, e->bytes, e->begin, e->end);
 }
 
@@ -90,12 +139,16 @@ static void draw_step(const drawing *d, const nbcoll_sim_event *e)
 static void draw_message(const drawing *d, size_t i)
 {
     const nbcoll_sim_event *e = &d->t->event[i];
-    uint64_t given = timeline_given(d->t, i);
+    int is_read = e->kind != NBCOLL_SEND;
+    char look[96] = "stroke=\"" WAY "\"";
+    if (d->t->rounds)
+        snprintf(look, sizeof look, "stroke=\"%s\" stroke-width=\"1.6\" marker-end=\"url(#%s)\"",
+                 svg_colour(is_read ? NBCOLL_FETCH : NBCOLL_SEND), is_read ? "read" : "sent");
     fprintf(d->out,
-            "<path d=\"M%.1f %.1fH%.1fL%.1f %.1f\" fill=\"none\" stroke=\"" WAY "\"><title>from rank %d to rank %d, "
-            "%" PRIu64 " bytes, %" PRIu64 "..%" PRIu64 " ns</title></path>\n",
-            x_of(d, given), y_of(d, e->rank), x_of(d, e->begin), x_of(d, e->end), y_of(d, e->peer), e->rank, e->peer,
-            e->bytes, e->begin, e->end);
+            "<path d=\"M%.1f %.1fH%.1fL%.1f %.1f\" fill=\"none\" %s><title>from rank %d to rank %d, %" PRIu64
+            " bytes, %" PRIu64 "..%" PRIu64 " ns</title></path>\n",
+            x_of(d, timeline_given(d->t, i)), y_of(d, e->rank), x_of(d, e->begin), x_of(d, e->end), y_of(d, e->peer),
+            look, e->rank, e->peer, e->bytes, e->begin, e->end);
 }
 
 /* From start to end, or until the rank ended: what no step covers of it, the rank waits. */
@@ -115,30 +168,37 @@ static void draw_mark(const drawing *d, const nbcoll_sim_event *e)
     line(d, x, y - half, x, y + half, "stroke=\"" SVG_INK "\" stroke-width=\"1.5\"");
 }
 
-/* Messages below steps, so that a step that sends covers where they begin. */
-static unsigned draw_events(const drawing *d)
+/* The kinds that the legend explains: of rounds also what is sent and read. */
+static unsigned kind_of(const timeline *t, const nbcoll_sim_event *e)
 {
-    unsigned kinds = 0;
+    int is_message = e->what == NBCOLL_SIM_MESSAGE;
+    if (e->what == NBCOLL_SIM_STEP || (t->rounds && is_message))
+        return 1u << (is_message && e->kind != NBCOLL_SEND ? NBCOLL_FETCH : e->kind);
+    return 0;
+}
+
+/* Messages below steps, so that a step that sends covers where they begin. */
+static void draw_events(const drawing *d)
+{
+    const nbcoll_sim_event *event = d->t->event;
     for (size_t i = 0; i < d->t->used; i++)
-        if (d->t->event[i].what == NBCOLL_SIM_STARTED)
-            draw_wait(d, &d->t->event[i]);
+        if (event[i].what == NBCOLL_SIM_STARTED)
+            draw_wait(d, &event[i]);
     for (size_t i = 0; i < d->t->used; i++)
-        if (d->t->event[i].what == NBCOLL_SIM_MESSAGE && !timeline_is_missing(&d->t->event[i]))
+        if (event[i].what == NBCOLL_SIM_MESSAGE && !timeline_is_missing(&event[i]))
             draw_message(d, i);
-    for (size_t i = 0; i < d->t->used; i++) {
-        const nbcoll_sim_event *e = &d->t->event[i];
-        if (e->what == NBCOLL_SIM_STEP)
-            draw_step(d, e);
-        else if (e->what != NBCOLL_SIM_MESSAGE)
-            draw_mark(d, e);
-        kinds |= e->what == NBCOLL_SIM_STEP ? 1u << e->kind : 0;
-    }
-    return kinds;
+    for (size_t i = 0; i < d->t->used; i++)
+        if (event[i].what == NBCOLL_SIM_STEP)
+            draw_step(d, &event[i]);
+        else if (event[i].what == NBCOLL_SIM_STARTED || event[i].what == NBCOLL_SIM_ENDED)
+            draw_mark(d, &event[i]);
 }
 
 static void draw_legend(const drawing *d, unsigned kinds)
 {
     double y = d->bottom + 44, x = svg_legend(d->out, LEFT, y, kinds);
+    if (d->t->rounds)
+        return;
     if (x > WIDTH - LEGEND) {
         x = LEFT;
         y += 18;
@@ -153,31 +213,25 @@ static void draw_legend(const drawing *d, unsigned kinds)
     svg_text(d->out, x + 7, y, "start", SVG_INK, "start, and end of the wait");
 }
 
-/* How many there are: a long legend takes two lines. */
-static int kinds_of(const timeline *t)
-{
-    unsigned kinds = 0;
-    int n = 0;
-    for (size_t i = 0; i < t->used; i++)
-        kinds |= t->event[i].what == NBCOLL_SIM_STEP ? 1u << t->event[i].kind : 0;
-    for (; kinds; kinds &= kinds - 1)
-        n++;
-    return n;
-}
-
 nbcoll_status timeline_svg(void *user, FILE *out)
 {
     const timeline *t = user;
-    drawing d = {.t = t, .out = out, .last = 1, .row = t->ranks <= 20 ? 28 : t->ranks <= 60 ? 14 : 8};
+    drawing d = {.t = t, .out = out, .last = t->rounds ? (uint64_t)t->rounds * TIMELINE_ROUND : 1,
+                 .row = t->ranks <= 20 ? 28 : t->ranks <= 60 ? 14 : 8};
     int of_labels = d.row < 12 ? 2 : 1;
+    unsigned kinds = 0;
     d.bottom = SVG_TOP + d.row * t->ranks;
-    for (size_t i = 0; i < t->used; i++)
-        d.last = t->event[i].end > d.last ? t->event[i].end : d.last;
-    svg_begin(out, WIDTH, (int)d.bottom + (kinds_of(t) > 5 ? 78 : 60), t->title, t->terms);
-    draw_axis(&d);
+    for (size_t i = 0; i < t->used; i++) {
+        d.last = t->event[i].end > d.last && !t->rounds ? t->event[i].end : d.last;
+        kinds |= kind_of(t, &t->event[i]);
+    }
+    int is_long = !t->rounds && __builtin_popcount(kinds) > 5; /* a legend of two lines */
+    svg_begin(out, WIDTH, (int)d.bottom + (is_long ? 78 : 60), t->title, t->terms);
+    (t->rounds ? draw_rounds : draw_axis)(&d);
     for (int rank = 0; rank < t->ranks; rank++)
         draw_rank(&d, rank, of_labels);
-    draw_legend(&d, draw_events(&d));
+    draw_events(&d);
+    draw_legend(&d, kinds);
     svg_end(out);
     return NBCOLL_OK;
 }

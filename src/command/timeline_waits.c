@@ -12,7 +12,7 @@ enum { DEPTH = 64 };
 
 typedef struct moment {
     uint64_t ns;
-    int order; /* at the same time: messages, starts, steps, ends */
+    unsigned order; /* at the same time: messages, starts, steps, ends */
     size_t event;
 } moment;
 
@@ -25,16 +25,12 @@ typedef struct row {
 static int by_time(const void *a, const void *b)
 {
     const moment *x = a, *y = b;
-    if (x->ns != y->ns)
-        return x->ns < y->ns ? -1 : 1;
-    if (x->order != y->order)
-        return x->order - y->order;
-    return x->event < y->event ? -1 : x->event > y->event;
+    return timeline_order((uint64_t[]){x->ns, x->order, x->event}, (uint64_t[]){y->ns, y->order, y->event}, 3);
 }
 
 static moment moment_of(const timeline *t, size_t i)
 {
-    static const int order[] = {
+    static const unsigned order[] = {
         [NBCOLL_SIM_MESSAGE] = 0, [NBCOLL_SIM_STARTED] = 1, [NBCOLL_SIM_STEP] = 2, [NBCOLL_SIM_ENDED] = 3};
     const nbcoll_sim_event *e = &t->event[i];
     return (moment){e->what == NBCOLL_SIM_MESSAGE ? e->end : e->begin, order[e->what], i};
@@ -75,9 +71,7 @@ static int pass(timeline_waits *w, const nbcoll_sim_event *e, row *s)
 static int by_rank(const void *a, const void *b)
 {
     const timeline_wait *x = a, *y = b;
-    if (x->rank != y->rank)
-        return x->rank - y->rank;
-    return x->begin < y->begin ? -1 : x->begin > y->begin;
+    return timeline_order((uint64_t[]){(uint64_t)x->rank, x->begin}, (uint64_t[]){(uint64_t)y->rank, y->begin}, 2);
 }
 
 static int sweep(timeline_waits *w, moment *moments, row *states)
@@ -130,44 +124,32 @@ int timeline_waits_find(const timeline *t, timeline_waits *out)
 
 /* ---- what they were for ------------------------------------------------------------------------------------------ */
 
-static const timeline *sorted; /* of by_operation: qsort passes nothing */
-
 static int by_operation(const void *a, const void *b)
 {
-    const nbcoll_sim_event *x = &sorted->event[*(const size_t *)a], *y = &sorted->event[*(const size_t *)b];
-    if (x->operation != y->operation)
-        return x->operation < y->operation ? -1 : 1;
-    return x->rank - y->rank;
+    const timeline_begin *x = a, *y = b;
+    return timeline_order((uint64_t[]){x->operation, (uint64_t)x->rank}, (uint64_t[]){y->operation, (uint64_t)y->rank},
+                          2);
 }
 
 /* When a rank began an operation; UINT64_MAX if it is not known to have done so. */
 static uint64_t begin_of(const timeline_waits *w, uint32_t operation, int rank)
 {
-    size_t low = 0, high = w->begins;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const nbcoll_sim_event *e = &w->t->event[w->begin[middle]];
-        if (e->operation < operation || (e->operation == operation && e->rank < rank))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const nbcoll_sim_event *e = low < w->begins ? &w->t->event[w->begin[low]] : NULL;
-    return e && e->operation == operation && e->rank == rank ? e->begin : UINT64_MAX;
+    const timeline_begin wanted = {operation, rank, 0};
+    const timeline_begin *found = bsearch(&wanted, w->begin, w->begins, sizeof wanted, by_operation);
+    return found ? found->ns : UINT64_MAX;
+}
+
+static int by_end(const void *a, const void *b)
+{
+    return timeline_order(&((const timeline_wait *)a)->end, &((const timeline_wait *)b)->end, 1);
 }
 
 /* The first wait of a rank that ends behind this time. */
 static size_t wait_behind(const timeline_waits *w, int rank, uint64_t ns)
 {
-    size_t low = w->first[rank], high = w->first[rank + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (w->wait[middle].end <= ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const timeline_wait wanted = {.end = ns + 1};
+    size_t first = w->first[rank];
+    return first + timeline_first(&wanted, w->wait + first, w->first[rank + 1] - first, sizeof wanted, by_end);
 }
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -212,8 +194,7 @@ int timeline_waits_explain(timeline_waits *w)
         return -1;
     for (size_t i = 0; i < t->used; i++)
         if (t->event[i].what == NBCOLL_SIM_STARTED)
-            w->begin[w->begins++] = i;
-    sorted = t;
+            w->begin[w->begins++] = (timeline_begin){t->event[i].operation, t->event[i].rank, t->event[i].begin};
     qsort(w->begin, w->begins, sizeof *w->begin, by_operation);
     for (size_t i = 0; i < w->waits; i++) {
         const timeline_wait *wait = &w->wait[i];

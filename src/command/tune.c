@@ -35,7 +35,8 @@ static void interrupt(int number)
 static int take_list(const command *self, const char *option, const char *value, unsigned long long low,
                      unsigned long long high, size_t list[], size_t *n)
 {
-    int is_rising = command_numbers(value, low, high, list, TUNE_MOST, n);
+    const char *at = value;
+    int is_rising = command_numbers(&at, low, high, list, TUNE_MOST, n) && !*at;
     for (size_t i = 1; i < *n && i < TUNE_MOST; i++)
         is_rising &= list[i] > list[i - 1];
     if (!is_rising)
@@ -65,38 +66,17 @@ static int take_model(const command *self, void *user, const char *value)
     return sim_take_model(self, value, &t->model);
 }
 
-static int take_operation(tune *t, char *word)
-{
-    command_cases one = {.operation = -1};
-    int status = command_take_words(t->self, &one, 1, &word);
-    if (!status && !command_is((nbcoll_operation)one.operation, COMMAND_TUNABLE))
-        status = command_refuse(t->self, "%s binds its blocks when it is called: their size is not known before", word);
-    for (size_t i = 0; i < t->operations && !status; i++)
-        if (t->operation[i] == (nbcoll_operation)one.operation)
-            status = command_refuse(t->self, "'%s' stands there twice", word);
-    if (!status)
-        t->operation[t->operations++] = (nbcoll_operation)one.operation;
-    return status;
-}
-
 /* What was not said. */
-static void take_defaults(tune *t)
+static int take_defaults(tune *t)
 {
-    static const size_t simulated[] = {2, 3, 4, 8, 16, 32, 64, 128};
-    static const size_t bytes[] = {8, 64, 512, 4096, 32768, 262144, 2097152};
-    int cores = bench_cores();
-    if (!t->columns) {
-        t->columns = sizeof bytes / sizeof *bytes;
-        memcpy(t->bytes, bytes, sizeof bytes);
-    }
-    if (!t->rows && t->is_simulated) {
-        t->rows = sizeof simulated / sizeof *simulated;
-        memcpy(t->ranks, simulated, sizeof simulated);
-    } else if (!t->rows)
+    int cores = bench_cores(), status = 0;
+    if (!t->columns)
+        status = take_bytes(t->self, t, "8,64,512,4096,32768,262144,2097152");
+    if (!t->rows && t->is_simulated)
+        return take_ranks(t->self, t, "2,3,4,8,16,32,64,128");
+    if (!t->rows)
         t->ranks[t->rows++] = cores < 2 ? 2 : cores < MOST_MEASURED ? (size_t)cores : MOST_MEASURED;
-    for (int i = 0, are_all = !t->operations; are_all && i < NBCOLL_OPERATION_COUNT; i++)
-        if (command_is((nbcoll_operation)i, COMMAND_TUNABLE))
-            t->operation[t->operations++] = (nbcoll_operation)i;
+    return status;
 }
 
 /* The tuning file takes the place of a file, and of nothing else. */
@@ -118,6 +98,10 @@ static int check(const tune *t, unsigned marks)
                                        "--simulate");
     if (!t->is_simulated && t->ranks[t->rows - 1] > MOST_MEASURED)
         return command_refuse(t->self, "--ranks: there are at most %d over shared memory", MOST_MEASURED);
+    for (size_t i = 0; i < t->operations; i++)
+        if (!command_is(t->operation[i], COMMAND_TUNABLE))
+            return command_refuse(t->self, "%s binds its blocks when it is called: their size is not known before",
+                                  nbcoll_operation_name(t->operation[i]));
     if (t->model.cores && t->model.cores <= t->model.progress)
         return command_refuse(t->self, "--model: no core of a node is left to compute");
     return check_place(t);
@@ -126,13 +110,17 @@ static int check(const tune *t, unsigned marks)
 static int take_options(tune *t, int argc, char *argv[])
 {
     unsigned marks = 0;
+    int operations = 0;
     t->cases.reduction = t->plan.reduction;
     int status = command_take_options(t->self, argc, argv, t, &marks);
     t->plan.reduction = t->cases.reduction;
     t->within /= 100;
-    for (int i = optind; i < argc && !status; i++)
-        status = take_operation(t, argv[i]);
-    take_defaults(t);
+    if (!status)
+        status = command_take_operations(t->self, argc - optind, argv + optind, COMMAND_TUNABLE, t->operation,
+                                         &operations);
+    t->operations = (size_t)operations;
+    if (!status)
+        status = take_defaults(t);
     return status ? status : check(t, marks);
 }
 
@@ -158,24 +146,24 @@ static int say_interrupted(const tune *t, size_t done)
 }
 
 /* Takes all points that are not in the journal. */
-static int take_points(tune *t, tune_journal *journal)
+static int take_points(tune *t)
 {
     command_bar bar;
     size_t done = t->resumed;
     int status = 0;
     command_bar_begin(&bar, (double)t->points, (double)done);
     hear_interrupts();
-    for (size_t i = 0; i < tune_all(t) && !status && !is_interrupted; i++) {
+    for (size_t i = 0; i < t->points && !status && !is_interrupted; i++) {
         tune_point *p = &t->point[i];
         char what[80];
-        if (!p->is_there || p->is_done)
+        if (p->is_done)
             continue;
         snprintf(what, sizeof what, "%s, %zu ranks, %zu bytes", nbcoll_operation_name(p->operation), t->ranks[p->row],
                  t->bytes[p->column]);
         command_bar_add(&bar, 0, what);
         status = tune_take(t, p);
         if (!status)
-            status = tune_journal_add(t, journal, p);
+            status = tune_journal_add(t, p);
         done += !status;
         command_bar_add(&bar, 1, what);
     }
@@ -185,19 +173,18 @@ static int take_points(tune *t, tune_journal *journal)
 
 static int tune_all_points(tune *t)
 {
-    tune_journal *journal = NULL;
     int status = 0;
     for (size_t row = 0; row < t->rows && !status; row++)
         status = run_bind_tell(t->self, t->plan.bind, (int)t->ranks[row]);
     if (!status)
-        status = tune_journal_open(t, &journal);
+        status = tune_journal_open(t);
     if (!status)
-        status = take_points(t, journal);
+        status = take_points(t);
     if (!status)
         status = tune_make_rules(t);
     if (!status && t->output)
         status = tune_write(t);
-    tune_journal_close(journal, !status);
+    tune_journal_close(t, !status);
     if (!status)
         tune_report(t);
     return status;
@@ -223,6 +210,7 @@ static int run(const command *self, int argc, char *argv[])
     for (size_t row = 0; row < t.rows; row++)
         nbcoll_nodes_free(t.nodes[row]);
     free(t.point);
+    free(t.at);
     free(t.made);
     return status;
 }

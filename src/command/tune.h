@@ -29,7 +29,7 @@ typedef enum tune_chooser {
 } tune_chooser;
 
 typedef struct tune_point {
-    int is_there, is_done; /* not there: no whole number of elements is near its bytes */
+    int is_done;
     nbcoll_operation operation;
     size_t row, column; /* of the grid: its ranks, its bytes */
     size_t count;       /* elements: of a block, or of the vector */
@@ -55,18 +55,21 @@ typedef struct tune {
     nbcoll_operation operation[NBCOLL_OPERATION_COUNT];
     command_rules rules; /* of --tuning */
     command_cases cases; /* whose type and operation are read */
-    const char *output;          /* or null */
-    char **argument;             /* the command, ended by null */
-    nbcoll_terms terms[TUNE_MOST]; /* of each row, */
+    const char *output;             /* or null */
+    char **argument;                /* the command, ended by null */
+    nbcoll_terms terms[TUNE_MOST];  /* of each row, */
     nbcoll_nodes *nodes[TUNE_MOST]; /* and simulated, where its ranks are */
-    tune_point *point;           /* [operations][rows][columns] */
-    size_t points, resumed;      /* that are there; that were found in the journal */
+    tune_point *point;              /* those that are there: a whole number of elements is near their bytes */
+    tune_point **at;                /* [operations][rows][columns]; null: not there */
+    size_t points, resumed;         /* that are there; that were found in the journal */
+    char *journal_name;
+    FILE *journal; /* or null */
     nbcoll_rule *made;
     size_t made_count;
 } tune;
 
+/* The point at a place of the grid, or null. */
 tune_point *tune_at(const tune *t, size_t operation, size_t row, size_t column);
-size_t tune_all(const tune *t); /* points, there or not */
 
 /* ---- tune_point.c ---------------------------------------------------------------------------------------------- */
 
@@ -79,12 +82,10 @@ int tune_choose_made(tune *t);
 
 /* ---- tune_journal.c: what is finished, so that an interrupted run can go on ------------------------------------- */
 
-typedef struct tune_journal tune_journal;
-
-/* Opens it beside the output, and reads what is there. Null: there is no output. */
-int tune_journal_open(tune *t, tune_journal **out);
-int tune_journal_add(const tune *t, tune_journal *journal, const tune_point *p);
-void tune_journal_close(tune_journal *journal, int is_through); /* then it is removed */
+/* Opens it beside the output, where there is one, and reads what is there. */
+int tune_journal_open(tune *t);
+int tune_journal_add(const tune *t, const tune_point *p);
+void tune_journal_close(tune *t, int is_through); /* then it is removed */
 
 /* ---- tune_rules.c, tune_file.c, tune_report.c ------------------------------------------------------------------ */
 
@@ -94,6 +95,6 @@ int tune_make_rules(tune *t);
 int tune_write(const tune *t); /* the tuning file */
 void tune_report(const tune *t);
 json_t *tune_time_object(const tune_time *time);
-json_t *tune_times(const tune_point *p); /* an array of these */
+json_t *tune_point_object(const tune *t, const tune_point *p); /* and its times */
 
 #endif

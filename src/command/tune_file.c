@@ -13,93 +13,81 @@
 #include "sim.h"
 #include "tune.h"
 
-#define WIDTH 110 /* a line of a tuning file has at most 190 characters */
+enum { HEAD = 4096 }; /* bytes of a comment */
+#define WIDTH 110        /* a line of a tuning file has at most 190 characters */
 
 /* ---- the head -------------------------------------------------------------------------------------------------- */
 
-/* A comment, in lines. */
-static void put_comment(FILE *out, const char *text)
-{
-    command_print_words(out, "; ", ";   ", 0, WIDTH, text);
-}
-
-/* The command. Words that are too long are cut. */
-static void put_command(const tune *t, FILE *out)
-{
-    char text[4096];
-    snprintf(text, sizeof text, "Rules for selection (nbcoll/tuning.h), ABI %u, written by: nbcoll", NBCOLL_ABI);
-    for (char **argument = t->argument; *argument; argument++)
-        command_add(text, sizeof text, " %.*s", WIDTH, *argument);
-    for (char *c = text; *c; c++)
-        *c = *c < ' ' || *c > '~' ? '?' : *c;
-    put_comment(out, text);
-}
-
-static void add_numbers(char *text, size_t room, const char *name, const size_t number[], size_t n)
+static void add_numbers(char text[HEAD], const char *name, const size_t number[], size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        command_add(text, room, "%s %zu", i ? "," : name, number[i]);
-    command_add(text, room, "; ");
+        command_add(text, HEAD, "%s %zu", i ? "," : name, number[i]);
+    command_add(text, HEAD, "; ");
 }
 
-/* What is not 0. */
-static void put_model(const tune *t, FILE *out)
+/* What is not 0 of the model. */
+static void add_model(const tune *t, char text[HEAD])
 {
-    char text[2048];
     const char *name, *before = " ";
-    json_t *model = sim_model_object(&t->model), *number;
-    snprintf(text, sizeof text, "simulated, model %.*s:", WIDTH, t->model_name);
+    json_t *model = sim_numbers(sim_model_names, &t->model, 0), *number;
+    command_add(text, HEAD, "simulated, model %.*s:", WIDTH, t->model_name);
     json_object_foreach(model, name, number)
     {
-        command_add(text, sizeof text, "%s%s %lld", before, name, (long long)json_integer_value(number));
+        command_add(text, HEAD, "%s%s %lld", before, name, (long long)json_integer_value(number));
         before = ", ";
     }
     json_decref(model);
-    put_comment(out, text);
 }
 
 /* When, where, and in what mood the machine was. */
-static void put_machine(const tune *t, FILE *out)
+static void add_machine(const tune *t, char text[HEAD])
 {
-    static const char moods[] = "SCX-";
-    char text[512], host[65] = "?", when[32] = "?";
+    char host[65] = "?", when[32] = "?";
     time_t now = time(NULL);
     struct tm utc;
     gethostname(host, sizeof host - 1);
     if (gmtime_r(&now, &utc))
         strftime(when, sizeof when, "%Y-%m-%d %H:%M UTC", &utc);
-    snprintf(text, sizeof text,
-             "measured until %s on %s: ranks as %s over shared memory, %d cores, %d rounds of %d iterations; mood",
-             when, host, t->plan.are_threads ? "threads" : "processes", bench_cores(), t->plan.rounds,
-             t->plan.iterations);
-    for (const char *mood = moods; *mood; mood++) {
+    command_add(text, HEAD,
+                "measured until %s on %s: ranks as %s over shared memory, %d cores, %d rounds of %d iterations; mood",
+                when, host, t->plan.are_threads ? "threads" : "processes", bench_cores(), t->plan.rounds,
+                t->plan.iterations);
+    for (const char *mood = "SCX-"; *mood; mood++) {
         size_t points = 0;
-        for (size_t i = 0; i < tune_all(t); i++)
-            points += t->point[i].is_there && t->point[i].mood == *mood;
+        for (size_t i = 0; i < t->points; i++)
+            points += t->point[i].mood == *mood;
         if (points)
-            command_add(text, sizeof text, " %c (%zu points)", *mood, points);
+            command_add(text, HEAD, " %c (%zu points)", *mood, points);
     }
-    put_comment(out, text);
 }
 
+/* Prints a text as a comment, in lines, and begins another one. */
+static void put_comment(FILE *out, char text[HEAD])
+{
+    command_print_words(out, "; ", ";   ", 0, WIDTH, text);
+    *text = '\0';
+}
+
+/* Words of the command that are too long are cut. */
 static void put_head(const tune *t, FILE *out)
 {
-    char text[2048] = "";
-    put_command(t, out);
-    if (t->is_simulated)
-        put_model(t, out);
-    else
-        put_machine(t, out);
-    add_numbers(text, sizeof text, "ranks", t->ranks, t->rows);
-    add_numbers(text, sizeof text, "bytes", t->bytes, t->columns);
-    command_add(text, sizeof text, "%s %s; us: medians of start and wait on the slowest rank%s",
+    char text[HEAD];
+    snprintf(text, HEAD, "Rules for selection (nbcoll/tuning.h), ABI %u, written by: nbcoll", NBCOLL_ABI);
+    for (char **argument = t->argument; *argument; argument++)
+        command_add(text, HEAD, " %.*s", WIDTH, *argument);
+    for (char *c = text; *c; c++)
+        *c = *c < ' ' || *c > '~' ? '?' : *c;
+    put_comment(out, text);
+    (t->is_simulated ? add_model : add_machine)(t, text);
+    put_comment(out, text);
+    add_numbers(text, "ranks", t->ranks, t->rows);
+    add_numbers(text, "bytes", t->bytes, t->columns);
+    command_add(text, HEAD, "%s %s; us: medians of start and wait on the slowest rank%s",
                 nbcoll_type_name(t->plan.reduction.type), nbcoll_op_name(t->plan.reduction.op),
                 t->is_changing ? ", buffers changing" : "");
     put_comment(out, text);
-    snprintf(text, sizeof text,
-             "Where there is no rule, no algorithm was faster than the compiled-in choice by more than "
-             "%g%% and the noise.",
-             100 * t->within);
+    command_add(text, HEAD, "Where there is no rule, no algorithm was faster than the compiled-in choice by more than "
+                "%g%% and the noise.", 100 * t->within);
     put_comment(out, text);
 }
 
@@ -116,10 +104,8 @@ static void put_figures(const tune *t, FILE *out, size_t rule)
     const tune_point *least = NULL, *most = NULL;
     size_t points = 0;
     char from[COMMAND_NAME];
-    for (size_t i = 0; i < tune_all(t); i++) {
-        const tune_point *p = &t->point[i];
-        if (!p->is_there || p->rule != rule ||
-            p->time[p->choice[TUNE_MADE]].choice.algorithm->operation != p->operation)
+    for (const tune_point *p = t->point; p < t->point + t->points; p++) {
+        if (p->rule != rule || p->time[p->choice[TUNE_MADE]].choice.algorithm->operation != p->operation)
             continue;
         points++;
         least = !least || gain(p) < gain(least) ? p : least;
@@ -169,20 +155,15 @@ static int write_all(const tune *t, FILE *out)
 
 int tune_write(const tune *t)
 {
-    char *beside = NULL;
-    FILE *out = NULL;
-    int failed = asprintf(&beside, "%s.new", t->output) < 0;
+    char *beside;
+    if (asprintf(&beside, "%s.new", t->output) < 0)
+        return command_fail_status(t->self, NBCOLL_ERR_MEMORY);
+    FILE *out = fopen(beside, "w");
+    int failed = !out || write_all(t, out) || rename(beside, t->output) != 0;
     if (failed)
-        beside = NULL;
-    if (!failed)
-        failed = !(out = fopen(beside, "w"));
-    if (!failed)
-        failed = write_all(t, out) || rename(beside, t->output) != 0;
-    if (failed) {
-        command_refuse(t->self, "%s: %s", t->output, strerror(errno));
-        if (out)
-            unlink(beside);
-    }
+        command_fail(t->self, "%s: %s", t->output, strerror(errno));
+    if (failed && out)
+        unlink(beside);
     free(beside);
     return failed ? COMMAND_FAILED : 0;
 }

@@ -15,11 +15,6 @@
 #include "sim.h"
 #include "tune.h"
 
-struct tune_journal {
-    char *name;
-    FILE *file;
-};
-
 /* ---- lines ----------------------------------------------------------------------------------------------------- */
 
 static json_t *numbers(const size_t number[], size_t n)
@@ -40,35 +35,25 @@ static json_t *settings_of(const tune *t)
                             (int)NBCOLL_ABI, "simulated", t->is_simulated, "operations", operations, "ranks",
                             numbers(t->ranks, t->rows), "bytes", numbers(t->bytes, t->columns), "type",
                             nbcoll_type_name(t->plan.reduction.type), "op", nbcoll_op_name(t->plan.reduction.op));
-    json_t *more =
-        t->is_simulated
-            ? json_pack("{s:o}", "model", sim_model_object(&t->model))
-            : json_pack("{s:b, s:b, s:s, s:i, s:i}", "changing", t->is_changing, "threads", t->plan.are_threads, "bind",
-                        t->plan.bind ? t->plan.bind : "", "rounds", t->plan.rounds, "iterations", t->plan.iterations);
-    json_object_update(all, more);
-    json_decref(more);
+    if (t->is_simulated)
+        json_object_set_new(all, "model", sim_numbers(sim_model_names, &t->model, 0));
+    else
+        json_object_update_new(all, json_pack("{s:b, s:b, s:s, s:i, s:i}", "changing", t->is_changing, "threads",
+                                              t->plan.are_threads, "bind", t->plan.bind ? t->plan.bind : "", "rounds",
+                                              t->plan.rounds, "iterations", t->plan.iterations));
     return all;
 }
 
-static json_t *point_object(const tune *t, const tune_point *p)
+static int write_line(const tune *t, json_t *line)
 {
-    return json_pack("{s:s, s:I, s:I, s:s#, s:o}", "operation", nbcoll_operation_name(p->operation), "ranks",
-                     (json_int_t)t->ranks[p->row], "bytes", (json_int_t)t->bytes[p->column], "mood", &p->mood, 1,
-                     "times", tune_times(p));
-}
-
-static int write_line(const tune *t, tune_journal *j, json_t *line)
-{
-    int failed = json_dumpf(line, j->file, JSON_COMPACT) != 0 || fputc('\n', j->file) == EOF || fflush(j->file) != 0;
+    int failed = json_dumpf(line, t->journal, JSON_COMPACT) || fputc('\n', t->journal) == EOF || fflush(t->journal);
     json_decref(line);
-    if (failed)
-        command_refuse(t->self, "%s: it could not be written", j->name);
-    return failed ? COMMAND_FAILED : 0;
+    return failed ? command_fail(t->self, "%s: it could not be written", t->journal_name) : 0;
 }
 
-int tune_journal_add(const tune *t, tune_journal *j, const tune_point *p)
+int tune_journal_add(const tune *t, const tune_point *p)
 {
-    return j ? write_line(t, j, point_object(t, p)) : 0;
+    return t->journal ? write_line(t, tune_point_object(t, p)) : 0;
 }
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
@@ -77,13 +62,11 @@ int tune_journal_add(const tune *t, tune_journal *j, const tune_point *p)
 static tune_point *find_point(const tune *t, const json_t *line)
 {
     const char *operation = row_text(line, "operation");
-    for (size_t i = 0; operation && i < tune_all(t); i++) {
-        tune_point *p = &t->point[i];
-        if (p->is_there && (long long)t->ranks[p->row] == row_number(line, "ranks") &&
+    for (tune_point *p = t->point; operation && p < t->point + t->points; p++)
+        if ((long long)t->ranks[p->row] == row_number(line, "ranks") &&
             (long long)t->bytes[p->column] == row_number(line, "bytes") &&
             strcmp(nbcoll_operation_name(p->operation), operation) == 0)
             return p;
-    }
     return NULL;
 }
 
@@ -105,103 +88,74 @@ static int take_time(tune_time *time, json_t *times)
     return 0;
 }
 
-/* 0: it is no line of a point. */
-static int take_point(tune *t, json_t *line)
+/* The settings, or a point. 0, or COMMAND_USAGE after naming what is wrong. */
+static int take_line(tune *t, const json_t *line, size_t number)
 {
-    tune_point *p = find_point(t, line);
-    const char *mood = row_text(line, "mood");
-    int is_whole = 1;
-    if (!p || !mood || !mood[0])
-        return 0;
+    const char *mood = row_text(line, "mood"), *other = "was begun with other settings, or by another version";
+    if (number == 1) {
+        json_t *settings = settings_of(t);
+        int is_same = json_equal(settings, line);
+        json_decref(settings);
+        return is_same ? 0 : command_refuse(t->self, "%s %s; remove it to begin anew", t->journal_name, other);
+    }
+    tune_point *p = mood && *mood ? find_point(t, line) : NULL;
+    if (!p)
+        return command_refuse(t->self, "%s:%zu: no line of a journal; remove it to begin anew", t->journal_name,
+                              number);
+    p->is_done = 1;
     for (size_t i = 0; i < p->times; i++)
-        is_whole &= take_time(&p->time[i], json_object_get(line, "times"));
-    p->is_done |= is_whole;
-    p->mood = mood[0];
-    return 1;
-}
-
-static int take_line(tune *t, const tune_journal *j, json_t *line, size_t number)
-{
-    if (number > 1)
-        return take_point(t, line)
-                   ? 0
-                   : command_refuse(t->self, "%s:%zu: no line of a journal; remove it to begin anew", j->name, number);
-    json_t *settings = settings_of(t);
-    int is_same = json_equal(settings, line);
-    json_decref(settings);
-    return is_same ? 0
-                   : command_refuse(t->self,
-                                    "%s was begun with other settings, or by another version; "
-                                    "remove it to begin anew",
-                                    j->name);
+        p->is_done &= take_time(&p->time[i], json_object_get(line, "times"));
+    p->mood = *mood;
+    return 0;
 }
 
 /* Reads all lines; *lines of them are good. The file then ends behind them. */
-static int read_lines(tune *t, const tune_journal *j, size_t *lines)
+static int read_lines(tune *t, size_t *lines)
 {
     char *text = NULL;
     size_t room = 0;
     ssize_t length;
     off_t good = 0;
     int status = 0;
-    for (*lines = 0; !status && (length = getline(&text, &room, j->file)) > 0; good += length) {
+    for (*lines = 0; !status && (length = getline(&text, &room, t->journal)) > 0; good += length) {
         json_t *line = text[length - 1] == '\n' ? json_loadb(text, (size_t)length, 0, NULL) : NULL;
-        if (!line && getc(j->file) == EOF)
+        if (!line && getc(t->journal) == EOF)
             break; /* the last one, and only a part of it */
-        status = line ? take_line(t, j, line, ++*lines)
-                      : command_refuse(t->self, "%s:%zu: no line of a journal; remove it to begin anew", j->name,
-                                       *lines + 1);
+        status = take_line(t, line, ++*lines);
         json_decref(line);
     }
     free(text);
-    if (!status && (fseeko(j->file, good, SEEK_SET) != 0 || ftruncate(fileno(j->file), good) != 0))
-        status = command_fail(t->self, "%s: %s", j->name, strerror(errno));
+    if (!status && (fseeko(t->journal, good, SEEK_SET) != 0 || ftruncate(fileno(t->journal), good) != 0))
+        status = command_fail(t->self, "%s: %s", t->journal_name, strerror(errno));
     return status;
 }
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
-static int open_file(const tune *t, tune_journal *j)
-{
-    int fd = asprintf(&j->name, "%s.journal", t->output) < 0 ? (j->name = NULL, -1)
-                                                             : open(j->name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    j->file = fd < 0 ? NULL : fdopen(fd, "r+");
-    if (!j->file)
-        return command_fail(t->self, "%s: %s", j->name ? j->name : t->output, strerror(errno));
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-        return command_fail(t->self, "%s: another nbcoll tune is at work on it", j->name);
-    return 0;
-}
-
-int tune_journal_open(tune *t, tune_journal **out)
+int tune_journal_open(tune *t)
 {
     size_t lines;
-    *out = NULL;
     if (!t->output)
         return 0;
-    tune_journal *j = calloc(1, sizeof *j);
-    int status = j ? open_file(t, j) : COMMAND_FAILED;
-    if (!status)
-        status = read_lines(t, j, &lines);
-    if (!status && lines == 0)
-        status = write_line(t, j, settings_of(t));
-    for (size_t i = 0; i < tune_all(t); i++)
+    if (asprintf(&t->journal_name, "%s.journal", t->output) < 0)
+        return command_fail_status(t->self, NBCOLL_ERR_MEMORY);
+    int fd = open(t->journal_name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    t->journal = fd < 0 ? NULL : fdopen(fd, "r+");
+    if (!t->journal)
+        return command_fail(t->self, "%s: %s", t->journal_name, strerror(errno));
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+        return command_fail(t->self, "%s: another nbcoll tune is at work on it", t->journal_name);
+    int status = read_lines(t, &lines);
+    for (size_t i = 0; i < t->points; i++)
         t->resumed += t->point[i].is_done != 0;
-    if (status)
-        tune_journal_close(j, 0);
-    else
-        *out = j;
-    return status;
+    return !status && lines == 0 ? write_line(t, settings_of(t)) : status;
 }
 
-void tune_journal_close(tune_journal *j, int is_through)
+void tune_journal_close(tune *t, int is_through)
 {
-    if (!j)
-        return;
-    if (is_through)
-        unlink(j->name);
-    if (j->file)
-        fclose(j->file);
-    free(j->name);
-    free(j);
+    if (is_through && t->journal)
+        unlink(t->journal_name);
+    if (t->journal)
+        fclose(t->journal);
+    free(t->journal_name);
 }

@@ -15,12 +15,7 @@
 
 tune_point *tune_at(const tune *t, size_t operation, size_t row, size_t column)
 {
-    return &t->point[(operation * t->rows + row) * t->columns + column];
-}
-
-size_t tune_all(const tune *t)
-{
-    return t->operations * t->rows * t->columns;
+    return t->at[(operation * t->rows + row) * t->columns + column];
 }
 
 /* ---- candidates ------------------------------------------------------------------------------------------------ */
@@ -114,13 +109,11 @@ int tune_choose_made(tune *t)
     size_t *counts = malloc(t->ranks[t->rows - 1] * sizeof *counts);
     nbcoll_status status = counts ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
     nbcoll_args a;
-    for (size_t i = 0; i < tune_all(t) && status == NBCOLL_OK; i++)
-        if (t->point[i].is_there && (status = complete(t, &t->point[i], counts, &a)) == NBCOLL_OK)
-            status = choose(t, &t->point[i], &a, TUNE_MADE);
+    for (tune_point *p = t->point; p < t->point + t->points && status == NBCOLL_OK; p++)
+        if ((status = complete(t, p, counts, &a)) == NBCOLL_OK)
+            status = choose(t, p, &a, TUNE_MADE);
     free(counts);
-    if (status != NBCOLL_OK)
-        command_refuse(t->self, "%s", nbcoll_status_text(status));
-    return status == NBCOLL_OK ? 0 : COMMAND_FAILED;
+    return command_fail_status(t->self, status);
 }
 
 /* ---- points ---------------------------------------------------------------------------------------------------- */
@@ -140,19 +133,17 @@ static int take_count(const tune *t, tune_point *p)
 
 static int list_point(tune *t, size_t operation, size_t row, size_t column, size_t counts[])
 {
-    tune_point *p = tune_at(t, operation, row, column);
+    tune_point *p = &t->point[t->points];
     *p = (tune_point){.operation = t->operation[operation], .row = row, .column = column, .mood = '-'};
-    p->is_there = take_count(t, p);
-    if (!p->is_there)
+    if (!take_count(t, p))
         return 0;
+    t->at[(operation * t->rows + row) * t->columns + column] = p;
     t->points++;
     nbcoll_status status = list_candidates(t, p, counts);
     if (status == NBCOLL_ERR_OP)
         return command_refuse(t->self, "--op %s: %s has no such reduction", nbcoll_op_name(t->plan.reduction.op),
                               nbcoll_type_name(t->plan.reduction.type));
-    if (status == NBCOLL_OK)
-        return 0;
-    return command_fail(t->self, "%s: %s", nbcoll_operation_name(p->operation), nbcoll_status_text(status));
+    return command_fail_status(t->self, status);
 }
 
 /* What was said instead. */
@@ -195,13 +186,10 @@ static int take_terms(tune *t, size_t row)
 
 int tune_list(tune *t)
 {
-    size_t *counts = malloc(t->ranks[t->rows - 1] * sizeof *counts);
-    int status = 0;
-    t->point = calloc(tune_all(t), sizeof *t->point);
-    if (!counts || !t->point) {
-        free(counts);
-        return command_fail_status(t->self, NBCOLL_ERR_MEMORY);
-    }
+    size_t *counts = malloc(t->ranks[t->rows - 1] * sizeof *counts), all = t->operations * t->rows * t->columns;
+    t->point = calloc(all, sizeof *t->point);
+    t->at = calloc(all, sizeof *t->at);
+    int status = command_fail_status(t->self, counts && t->point && t->at ? NBCOLL_OK : NBCOLL_ERR_MEMORY);
     for (size_t row = 0; row < t->rows && !status; row++)
         status = take_terms(t, row);
     for (size_t o = 0; o < t->operations && !status; o++)

@@ -12,7 +12,7 @@ static const char *const chooser_titles[TUNE_CHOOSERS] = {"the compiled-in choic
 
 typedef struct penalty {
     size_t points;
-    double sum, worst;
+    double sum;
     const tune_point *at; /* the worst */
 } penalty;
 
@@ -31,40 +31,27 @@ static int is_wanted(const tune *t, tune_chooser who)
 static penalty penalty_of(const tune *t, tune_chooser who, size_t operation, size_t row)
 {
     penalty all = {.points = 0};
-    for (size_t i = 0; i < tune_all(t); i++) {
-        const tune_point *p = &t->point[i];
-        if (!p->is_there || (row < t->rows && p->row != row) ||
+    for (const tune_point *p = t->point; p < t->point + t->points; p++) {
+        if ((row < t->rows && p->row != row) ||
             (operation < t->operations && p->operation != t->operation[operation]))
             continue;
         double times = ratio(p, who);
         all.points++;
         all.sum += times;
-        if (!all.at || times > all.worst) {
-            all.worst = times;
+        if (!all.at || times > ratio(all.at, who))
             all.at = p;
-        }
     }
     return all;
 }
 
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
 
-static void print_cell(const penalty *p)
-{
-    if (p->points)
-        printf(" %5.2f %5.2f", p->sum / (double)p->points, p->worst);
-    else
-        printf(" %5s %5s", "-", "-");
-}
-
 static void print_worst(const tune *t, const tune_point *p, tune_chooser who)
 {
     char chosen[COMMAND_NAME], best[COMMAND_NAME];
     const tune_time *c = &p->time[p->choice[who]], *b = &p->time[p->best];
-    if (ratio(p, who) >= 1.005)
-        printf("  %zu ranks, %zu bytes: %s %.2f us, %s %.2f us", t->ranks[p->row], t->bytes[p->column],
-               command_algorithm_text(&c->choice, chosen), c->us, command_algorithm_text(&b->choice, best), b->us);
-    putchar('\n');
+    printf("  %zu ranks, %zu bytes: %s %.2f us, %s %.2f us", t->ranks[p->row], t->bytes[p->column],
+           command_algorithm_text(&c->choice, chosen), c->us, command_algorithm_text(&b->choice, best), b->us);
 }
 
 static void print_table(const tune *t, tune_chooser who)
@@ -77,12 +64,14 @@ static void print_table(const tune *t, tune_chooser who)
         printf("%-20s", o < t->operations ? nbcoll_operation_name(t->operation[o]) : "all");
         for (size_t row = 0; row <= t->rows; row++) {
             penalty p = penalty_of(t, who, o, row);
-            print_cell(&p);
-            if (row == t->rows && p.at)
+            if (p.points)
+                printf(" %5.2f %5.2f", p.sum / (double)p.points, ratio(p.at, who));
+            else
+                printf(" %5s %5s", "-", "-");
+            if (row == t->rows && p.at && ratio(p.at, who) >= 1.005)
                 print_worst(t, p.at, who);
-            else if (row == t->rows)
-                putchar('\n');
         }
+        putchar('\n');
     }
 }
 
@@ -96,26 +85,14 @@ json_t *tune_time_object(const tune_time *time)
     return object;
 }
 
-json_t *tune_times(const tune_point *p)
+json_t *tune_point_object(const tune *t, const tune_point *p)
 {
     json_t *times = json_array();
     for (size_t i = 0; i < p->times; i++)
         json_array_append_new(times, tune_time_object(&p->time[i]));
-    return times;
-}
-
-static json_t *point_object(const tune *t, const tune_point *p)
-{
-    json_t *point = json_pack("{s:s, s:I, s:I, s:I, s:b, s:I, s:o}", "operation", nbcoll_operation_name(p->operation),
-                              "ranks", (json_int_t)t->ranks[p->row], "bytes", (json_int_t)t->bytes[p->column], "count",
-                              (json_int_t)p->count, "shared", t->terms[p->row].shared, "best", (json_int_t)p->best,
-                              "times", tune_times(p));
-    for (int who = 0; who < TUNE_CHOOSERS; who++)
-        if (is_wanted(t, (tune_chooser)who))
-            json_object_set_new(point, chooser_names[who], json_integer((json_int_t)p->choice[who]));
-    if (!t->is_simulated)
-        json_object_set_new(point, "mood", json_stringn(&p->mood, 1));
-    return point;
+    return json_pack("{s:s, s:I, s:I, s:s#, s:o}", "operation", nbcoll_operation_name(p->operation), "ranks",
+                     (json_int_t)t->ranks[p->row], "bytes", (json_int_t)t->bytes[p->column], "mood", &p->mood, 1,
+                     "times", times);
 }
 
 /* A row of each table for each operation and number of ranks; null stands for all of them. */
@@ -131,7 +108,7 @@ static json_t *penalty_rows(const tune *t, tune_chooser who)
             json_array_append_new(
                 rows, json_pack("{s:s?, s:o, s:I, s:f, s:f, s:{s:I, s:I}}", "operation", operation, "ranks",
                                 row < t->rows ? json_integer((json_int_t)t->ranks[row]) : json_null(), "points",
-                                (json_int_t)p.points, "mean", p.sum / (double)p.points, "worst", p.worst, "at",
+                                (json_int_t)p.points, "mean", p.sum / (double)p.points, "worst", ratio(p.at, who), "at",
                                 "ranks", (json_int_t)t->ranks[p.at->row], "bytes",
                                 (json_int_t)t->bytes[p.at->column]));
         }
@@ -141,9 +118,15 @@ static json_t *penalty_rows(const tune *t, tune_chooser who)
 static void print_json(const tune *t)
 {
     json_t *points = json_array(), *penalties = json_object();
-    for (size_t i = 0; i < tune_all(t); i++)
-        if (t->point[i].is_there)
-            json_array_append_new(points, point_object(t, &t->point[i]));
+    for (const tune_point *p = t->point; p < t->point + t->points; p++) {
+        json_t *point = tune_point_object(t, p);
+        json_object_update_new(point, json_pack("{s:I, s:b, s:I}", "count", (json_int_t)p->count, "shared",
+                                                t->terms[p->row].shared, "best", (json_int_t)p->best));
+        for (int who = 0; who < TUNE_CHOOSERS; who++)
+            if (is_wanted(t, (tune_chooser)who))
+                json_object_set_new(point, chooser_names[who], json_integer((json_int_t)p->choice[who]));
+        json_array_append_new(points, point);
+    }
     for (int who = 0; who < TUNE_CHOOSERS; who++)
         if (is_wanted(t, (tune_chooser)who))
             json_object_set_new(penalties, chooser_names[who], penalty_rows(t, (tune_chooser)who));

@@ -45,8 +45,8 @@ static void find_winners(const tune *t, size_t operation, winners *w)
         for (size_t column = 0; column < t->columns; column++) {
             const tune_point *p = tune_at(t, operation, row, column);
             const tune_time *before = column ? w->at[row][column - 1] : NULL;
-            w->at[row][column] = p->is_there ? winner(t, p, before, row ? w->at[row - 1][column] : NULL) : before;
-            if (p->is_there && first == t->columns)
+            w->at[row][column] = p ? winner(t, p, before, row ? w->at[row - 1][column] : NULL) : before;
+            if (p && first == t->columns)
                 first = column;
         }
         for (size_t column = 0; column < first && first < t->columns; column++)
@@ -85,7 +85,7 @@ static void extend(const tune *t, const winners *w, size_t row, size_t column, s
  * speaks against it. */
 static int holds_at(const tune *t, const tune_point *p, const nbcoll_choice *same)
 {
-    if (!p->is_there)
+    if (!p)
         return 1;
     for (size_t i = 0; i < p->times; i++)
         if (command_same_choice(&p->time[i].choice, same))
@@ -112,7 +112,7 @@ static size_t least_bytes(const tune *t, const block *b)
     size_t least = t->bytes[b->column];
     for (size_t i = 0; i < b->rows; i++) {
         const tune_point *p = tune_at(t, b->operation, b->row + i, b->column);
-        least = p->is_there && p->bytes < least ? p->bytes : least;
+        least = p && p->bytes < least ? p->bytes : least;
     }
     return least;
 }
@@ -152,15 +152,13 @@ static void make_rules(tune *t, size_t operation, winners *w)
 
 int tune_make_rules(tune *t)
 {
-    t->made = calloc(tune_all(t), sizeof *t->made);
+    t->made = calloc(t->operations * t->rows * t->columns, sizeof *t->made);
     if (!t->made)
         return command_fail_status(t->self, NBCOLL_ERR_MEMORY);
-    for (size_t i = 0; i < tune_all(t); i++) {
-        tune_point *p = &t->point[i];
+    for (tune_point *p = t->point; p < t->point + t->points; p++)
         for (size_t k = 1; k < p->times; k++)
             if (p->time[k].us < p->time[p->best].us)
                 p->best = k;
-    }
     for (size_t o = 0; o < t->operations; o++) {
         winners w = {.is_covered = {{0}}};
         find_winners(t, o, &w);

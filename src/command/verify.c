@@ -53,7 +53,7 @@ static void measure_case(void *user, const nbcoll_case *c)
 
 static void see_possible(void *user, const nbcoll_case *c)
 {
-    verify_see(&((verification *)user)->possible, c);
+    verify_see(user, c);
 }
 
 static void see_case(void *user, const nbcoll_case *c)
@@ -88,30 +88,30 @@ static nbcoll_status walk(verification *v, failing_case *f, int only_visit)
 }
 
 /* Goes through what the forms of the algorithm would be, were nothing fixed by options. */
-static void see_all_forms(verification *v)
+static void see_all_forms(const verification *v, verify_seen *seen)
 {
     nbcoll_case c;
     const nbcoll_choice nothing = {.size = sizeof nothing};
     nbcoll_grid grid = {sizeof grid, .fewest = 3, .most = 3, .all_blocks = 1, .counts = 1, .count = v->now.count,
-                        .visit = see_possible, .user = v, .only_visit = 1};
+                        .visit = see_possible, .user = seen, .only_visit = 1};
     if (v->algorithm->flags & NBCOLL_ALGORITHM_NODES)
-        v->possible.nodes = 3;
+        seen->by[VERIFY_BY_NODES] = 3;
     if (v->algorithm->flags & NBCOLL_ALGORITHM_DOMAINS)
-        v->possible.domains = 3;
+        seen->by[VERIFY_BY_DOMAINS] = 3;
     for (unsigned i = 0; verify_form(&v->now, 0, &nothing, v->algorithm, i, &c); i++)
         nbcoll_verify_grid(v->algorithm, &grid, &c, NULL);
 }
 
 /* ---- the failing case ------------------------------------------------------------------------------------------ */
 
-/* Draws one rank of the case by `write`. */
-static nbcoll_status draw_rank(const verification *v, const failing_case *f, int rank, nbcoll_write *write, void *user)
+/* Draws one rank of the case. */
+static nbcoll_status draw_rank(const verification *v, const failing_case *f, int rank, FILE *out)
 {
     nbcoll_schedule *schedule;
     nbcoll_status status = nbcoll_build_case(v->algorithm, &f->at, rank, NULL, &schedule);
     if (status)
         return status;
-    status = nbcoll_show_text(schedule, write, user);
+    status = nbcoll_show_text(schedule, command_write, out);
     nbcoll_schedule_free(schedule);
     return status;
 }
@@ -119,12 +119,6 @@ static nbcoll_status draw_rank(const verification *v, const failing_case *f, int
 static uint32_t places_kept(const nbcoll_refutation *why)
 {
     return why->places < NBCOLL_PLACES ? why->places : NBCOLL_PLACES;
-}
-
-static void count_case(void *user, const nbcoll_case *c)
-{
-    (void)c;
-    ++*(unsigned long *)user;
 }
 
 /* Is the rank of place i one that no earlier place has? */
@@ -136,48 +130,38 @@ static int is_new_rank(const nbcoll_refutation *why, uint32_t i)
     return 1;
 }
 
-/* Has the operation blocks of different lengths? */
-static int has_forms(const verification *v, const failing_case *f)
-{
-    unsigned long forms = 0;
-    nbcoll_case c = f->at;
-    nbcoll_grid grid = {sizeof grid, .fewest = 1, .most = 1, .all_blocks = 1, .counts = 1, .count = &c.count,
-                        .visit = count_case, .user = &forms, .only_visit = 1};
-    nbcoll_verify_grid(v->algorithm, &grid, &c, NULL);
-    return forms > 1;
-}
-
 static nbcoll_status draw(const verification *v, const failing_case *f)
 {
     nbcoll_status status = NBCOLL_OK;
     char form[VERIFY_TEXT], nodes[COMMAND_NODES_TEXT];
+    verify_seen possible = {0};
+    see_all_forms(v, &possible);
     printf("\n    %s\n", f->why.text);
     printf("    The smallest case: --ranks %d --root %d --count %zu", f->at.ranks, f->at.root, f->at.count);
-    if (has_forms(v, f))
+    if (possible.by[VERIFY_BY_SPREAD] > 1)
         printf(" --blocks %s%s%s", command_spread_name(f->at.spread), f->at.apart ? " --apart" : "",
                f->at.known ? " --known" : "");
     printf("%s%s. The ranks concerned:\n\n", verify_form_text(&f->at, form), command_nodes_text(&v->now, nodes));
     for (uint32_t i = 0; i < places_kept(&f->why) && !status; i++)
         if (is_new_rank(&f->why, i))
-            status = draw_rank(v, f, f->why.place[i].rank, command_write, stdout);
+            status = draw_rank(v, f, f->why.place[i].rank, stdout);
     puts("");
     return status;
 }
 
 /* ---- the failing case as JSON ---------------------------------------------------------------------------------- */
 
-static int append(void *user, const char *text, size_t bytes)
+static nbcoll_status add_rank(const verification *v, const failing_case *f, int rank, json_t *schedules)
 {
-    json_t *whole = user;
-    size_t length = json_string_length(whole);
-    char *joined = malloc(length + bytes);
-    if (!joined)
-        return 1;
-    memcpy(joined, json_string_value(whole), length);
-    memcpy(joined + length, text, bytes);
-    int failed = json_string_setn(whole, joined, length + bytes);
-    free(joined);
-    return failed;
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    nbcoll_status status = out ? draw_rank(v, f, rank, out) : NBCOLL_ERR_MEMORY;
+    if (out)
+        fclose(out);
+    json_array_append_new(schedules, json_string(text));
+    free(text);
+    return status;
 }
 
 static json_t *place_object(const nbcoll_place *place)
@@ -198,11 +182,8 @@ static nbcoll_status refutation_object(const verification *v, const failing_case
     json_t *places = json_array(), *schedules = json_array();
     for (uint32_t i = 0; i < places_kept(&f->why) && !status; i++) {
         json_array_append_new(places, place_object(&f->why.place[i]));
-        if (!is_new_rank(&f->why, i))
-            continue;
-        json_t *text = json_string("");
-        status = draw_rank(v, f, f->why.place[i].rank, append, text);
-        json_array_append_new(schedules, text);
+        if (is_new_rank(&f->why, i))
+            status = add_rank(v, f, f->why.place[i].rank, schedules);
     }
     json_t *parameters = command_parameters_object(&(nbcoll_choice){COMMAND_PARAMETERS_OF(&f->at)});
     char form[VERIFY_TEXT];
@@ -303,7 +284,7 @@ static int measure(verification *v)
 {
     failing_case f = {.at = {.ranks = 0}};
     nbcoll_status status = walk(v, &f, 1);
-    see_all_forms(v);
+    see_all_forms(v, &v->possible);
     return status ? command_refuse_case(v->self, &f.at, status) : 0;
 }
 

@@ -151,36 +151,25 @@ char *verify_form_text(const nbcoll_case *c, char text[VERIFY_TEXT])
     return text;
 }
 
-static unsigned bit(int i)
-{
-    return 1u << i;
-}
-
 void verify_see(verify_seen *seen, const nbcoll_case *c)
 {
     nbcoll_type type = c->reduction.type;
-    seen->elements |= bit(type == nbcoll_type_of(&host_type)     ? ELEMENTS_HOST
-                          : type == nbcoll_type_of(&packed_type) ? ELEMENTS_PACKED
-                          : type == NBCOLL_INT8                  ? ELEMENTS_BYTES
-                                                                 : ELEMENTS_GIVEN);
-    seen->in_place |= bit(c->in_place);
-    seen->node |= bit(!c->node ? 0 : c->node >= c->ranks ? 1 : 2);
-    seen->nodes |= bit(c->nodes && c->nodes->count > 1);
-    seen->domains |= bit(c->nodes && nbcoll_nodes_domains(c->nodes));
-    seen->spread |= bit((int)c->spread);
-    seen->apart |= bit(c->apart);
-    seen->known |= bit(c->known);
-    seen->parameters |= bit(c->segment || c->arity || c->ports || c->split || c->leaders);
-}
-
-/* Which of `n` things were seen, and which were not. Where only the first can be there is nothing to say. */
-static void tell(verify_coverage *out, unsigned seen, unsigned possible, int n, const char *const names[])
-{
-    for (int i = 0; i < n && possible > 1; i++)
-        if (seen & bit(i))
-            command_add(out->covered, sizeof out->covered, "; %s", names[i]);
-        else if (possible & bit(i))
-            command_add(out->left_out, sizeof out->left_out, "; %s", names[i]);
+    const int is[VERIFY_RESPECTS] = {
+        [VERIFY_BY_ELEMENTS] = type == nbcoll_type_of(&host_type)     ? ELEMENTS_HOST
+                               : type == nbcoll_type_of(&packed_type) ? ELEMENTS_PACKED
+                               : type == NBCOLL_INT8                  ? ELEMENTS_BYTES
+                                                                      : ELEMENTS_GIVEN,
+        [VERIFY_BY_PLACE] = c->in_place,
+        [VERIFY_BY_NODE] = !c->node ? 0 : c->node >= c->ranks ? 1 : 2,
+        [VERIFY_BY_NODES] = c->nodes && c->nodes->count > 1,
+        [VERIFY_BY_DOMAINS] = c->nodes && nbcoll_nodes_domains(c->nodes),
+        [VERIFY_BY_SPREAD] = (int)c->spread,
+        [VERIFY_BY_APART] = c->apart,
+        [VERIFY_BY_KNOWN] = c->known,
+        [VERIFY_BY_PARAMETERS] = c->segment || c->arity || c->ports || c->split || c->leaders,
+    };
+    for (int i = 0; i < VERIFY_RESPECTS; i++)
+        seen->by[i] |= 1u << is[i];
 }
 
 static void tell_sizes(const command_cases *cases, verify_coverage *out)
@@ -207,30 +196,28 @@ void verify_cover(const command_cases *cases, const verify_seen *seen, const ver
                   verify_coverage *out)
 {
     char given[64];
-    const char *const elements[] = {given, "INT8 MAX", "a host's type and operation",
-                                    "a host's type that packs (but for the bytes received)"};
-    static const char *const in_place[] = {"out of place", "in place", "in place at odd ranks"};
-    static const char *const node[] = {"messages", "memory shared by all", "memory shared by some"};
-    static const char *const spread[] = {"equal blocks", "every second block empty", "blocks of rising length",
-                                         "one long block"};
-    static const char *const apart[] = {"blocks together", "blocks apart"};
-    static const char *const known[] = {"counts bound at start", "counts known"};
-    static const char *const nodes[] = {"one node", "several nodes"};
-    static const char *const domains[] = {"no domains", "domains"};
-    static const char *const parameters[] = {"default parameters", "parameters other than default"};
+    const char *const names[VERIFY_RESPECTS][NBCOLL_SPREAD_COUNT] = {
+        [VERIFY_BY_ELEMENTS] = {given, "INT8 MAX", "a host's type and operation",
+                                "a host's type that packs (but for the bytes received)"},
+        [VERIFY_BY_PLACE] = {"out of place", "in place", "in place at odd ranks"},
+        [VERIFY_BY_NODE] = {"messages", "memory shared by all", "memory shared by some"},
+        [VERIFY_BY_NODES] = {"one node", "several nodes"},
+        [VERIFY_BY_DOMAINS] = {"no domains", "domains"},
+        [VERIFY_BY_SPREAD] = {"equal blocks", "every second block empty", "blocks of rising length", "one long block"},
+        [VERIFY_BY_APART] = {"blocks together", "blocks apart"},
+        [VERIFY_BY_KNOWN] = {"counts bound at start", "counts known"},
+        [VERIFY_BY_PARAMETERS] = {"default parameters", "parameters other than default"},
+    };
     snprintf(given, sizeof given, "%s %s", type_text(cases->reduction.type), op_text(cases->reduction.op));
     *out = (verify_coverage){"", ""};
     tell_sizes(cases, out);
-    tell(out, seen->elements, possible->elements, 4, elements);
-    tell(out, seen->in_place, possible->in_place, 3, in_place);
-    tell(out, seen->node, possible->node, 3, node);
-    tell(out, seen->nodes, possible->nodes, 2, nodes);
-    tell(out, seen->domains, possible->domains, 2, domains);
-    tell(out, seen->spread, possible->spread, NBCOLL_SPREAD_COUNT, spread);
-    tell(out, seen->apart, possible->apart, 2, apart);
-    tell(out, seen->known, possible->known, 2, known);
-    tell(out, seen->parameters, possible->parameters, 2, parameters);
-    if (possible->parameters > 1)
+    for (int i = 0; i < VERIFY_RESPECTS; i++)
+        for (int k = 0; possible->by[i] >> 1 && k < NBCOLL_SPREAD_COUNT && names[i][k]; k++)
+            if (seen->by[i] >> k & 1) /* where only the first can be there is nothing to say */
+                command_add(out->covered, sizeof out->covered, "; %s", names[i][k]);
+            else if (possible->by[i] >> k & 1)
+                command_add(out->left_out, sizeof out->left_out, "; %s", names[i][k]);
+    if (possible->by[VERIFY_BY_PARAMETERS] > 1)
         command_add(out->left_out, sizeof out->left_out, "; other segments, arities and ports");
     command_add(out->left_out, sizeof out->left_out, "; what verify.h assumes: the engine and its transports");
 }

@@ -29,9 +29,13 @@ int verify_form(const command_cases *cases, unsigned fixed, const nbcoll_choice 
 #define VERIFY_TEXT 160
 char *verify_form_text(const nbcoll_case *c, char text[VERIFY_TEXT]);
 
-/* Sets of what cases have been. */
+/* In which respects cases differ, and sets of what they have been there, a bit each. */
+enum {
+    VERIFY_BY_ELEMENTS, VERIFY_BY_PLACE, VERIFY_BY_NODE, VERIFY_BY_NODES, VERIFY_BY_DOMAINS, VERIFY_BY_SPREAD,
+    VERIFY_BY_APART, VERIFY_BY_KNOWN, VERIFY_BY_PARAMETERS, VERIFY_RESPECTS
+};
 typedef struct verify_seen {
-    unsigned elements, in_place, node, nodes, domains, spread, apart, known, parameters;
+    unsigned by[VERIFY_RESPECTS];
 } verify_seen;
 void verify_see(verify_seen *seen, const nbcoll_case *c);
 

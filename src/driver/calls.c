@@ -11,7 +11,7 @@
  * has ended, or a step of the lane CALLER is ready. */
 #include "drive.h"
 
-#include "../engine/progress/driven.h"
+#include "../engine/progress/lock.h"
 #include "../engine/progress/progress.h"
 #include "../engine/run/lanes.h"
 #include "../engine/run/run.h"

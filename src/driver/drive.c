@@ -7,7 +7,6 @@
 #include "../engine/calls/context.h"
 #include "../engine/progress/lock.h"
 #include "../engine/progress/progress.h"
-#include "../engine/progress/report.h"
 #include "../engine/run/lanes.h"
 
 #define NBCOLLI_DRIVE_STALLED 16u /* looks at a helper that has yielded, and the driver takes the context back */
@@ -136,6 +135,8 @@ static nbcolli_drive_rest nbcolli_drive_lie_down(nbcoll_context *c, int poller)
 
     if (nbcolli_drive_is_helped(d))
         state = NBCOLLI_DRIVE_UNARMED;
+    else if (d->fresh)
+        return NBCOLLI_REST_NOT;
     else if (!nbcolli_drive_is_polled(c, poller))
         state = c->links ? NBCOLLI_DRIVE_UNARMED : NBCOLLI_DRIVE_IDLE;
     else if ((s = nbcolli_arm_all(c)) == NBCOLL_AGAIN)

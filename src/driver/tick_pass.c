@@ -6,8 +6,7 @@
 #include "../engine/wire/control.h"
 #include "../engine/wire/unexpected.h"
 #include "../engine/run/run.h"
-#include "../engine/match/line.h"
-#include "../engine/match/receive.h"
+#include "../engine/match/match.h"
 
 #define NBCOLLI_TICK_POSTS 16u /* that a tick wants in the pool, beside one for each rank of the largest link */
 #define NBCOLLI_TICK_KEEPS 8u  /* messages of either length, of each link, for which there is room at first */

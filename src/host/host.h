@@ -32,6 +32,13 @@ static inline void nbcolli_free(const nbcoll_host *host, void *memory, size_t by
         free(memory);
 }
 
+/* Frees all of a list; `bytes` may depend on `it`, one of them. */
+#define NBCOLLI_FREE_ALL(host, list, bytes)                                                                            \
+    for (__typeof__(list) it; (it = (list)) != NULL;) {                                                                \
+        (list) = it->next;                                                                                             \
+        nbcolli_free(host, it, bytes);                                                                                 \
+    }
+
 #ifdef CLOCK_MONOTONIC /* where POSIX is visible */
 /* Nanoseconds of a clock that never goes back. */
 static inline uint64_t nbcolli_now(const nbcoll_host *host)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Names and sizes of types and operations. */
+ * Types and operations: names, sizes, what applies to what. No kernel is named here: see reduce.h. */
 #include "reduce.h"
 
 size_t nbcoll_type_size(nbcoll_type type)
@@ -31,4 +31,36 @@ const char *nbcoll_op_name(nbcoll_op op)
 #undef NBCOLLI_OP_NAME
     };
     return op < NBCOLL_OP_COUNT ? names[op] : nbcolli_host_op(op) ? "HOST" : "?";
+}
+
+/* The operations of each class of types, as bits. */
+#define NBCOLLI_OPS_COMPLEX (1u << NBCOLL_SUM | 1u << NBCOLL_PROD)
+#define NBCOLLI_OPS_PAIR (1u << NBCOLL_MINLOC | 1u << NBCOLL_MAXLOC)
+#define NBCOLLI_OPS_BYTES (1u << NBCOLL_BAND | 1u << NBCOLL_BOR | 1u << NBCOLL_BXOR)
+#define NBCOLLI_OPS_LOGICAL (1u << NBCOLL_LAND | 1u << NBCOLL_LOR | 1u << NBCOLL_LXOR)
+#define NBCOLLI_OPS_FLOATING (NBCOLLI_OPS_COMPLEX | 1u << NBCOLL_MIN | 1u << NBCOLL_MAX)
+#define NBCOLLI_OPS_NARROW NBCOLLI_OPS_FLOATING
+#define NBCOLLI_OPS_SIGNED (NBCOLLI_OPS_FLOATING | NBCOLLI_OPS_BYTES | NBCOLLI_OPS_LOGICAL)
+#define NBCOLLI_OPS_UNSIGNED NBCOLLI_OPS_SIGNED
+
+int nbcoll_op_applies(nbcoll_op op, nbcoll_type type)
+{
+    static const uint16_t ops[] = {
+#define NBCOLLI_TYPE_OPS(name, ctype, class) NBCOLLI_OPS_##class,
+        NBCOLL_TYPE_LIST(NBCOLLI_TYPE_OPS)
+#undef NBCOLLI_TYPE_OPS
+    };
+    if (op < NBCOLL_OP_COUNT)
+        return type < NBCOLL_TYPE_COUNT && ops[type] >> op & 1;
+    return nbcolli_host_op(op) && nbcolli_is_type(type);
+}
+
+nbcoll_status nbcolli_reduce(const nbcoll_reducers *by, nbcoll_reduction how, void *result, const void *left,
+                             const void *right, size_t count)
+{
+    const nbcoll_host_op *host = nbcolli_host_op(how.op);
+    if (host)
+        return host->combine(host->user, result, left, right, count, how.type);
+    by->kernel[how.type][how.op](result, left, right, count * nbcoll_type_size(how.type));
+    return NBCOLL_OK;
 }

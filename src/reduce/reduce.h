@@ -66,7 +66,8 @@ struct nbcoll_reducers {
     nbcolli_reduce_kernel *kernel[NBCOLL_TYPE_COUNT][NBCOLL_OP_COUNT];
 };
 
-/* The table for every processor of the architecture. The component wide has others (nbcoll/wide.h). */
+/* The table for every processor of the architecture. The component wide has others (nbcoll/wide.h). A schedule names
+ * it only if it has steps that combine: a program that reduces nothing links no kernels. */
 extern const nbcoll_reducers *const nbcolli_reducers;
 
 /* result[i] = left[i] op right[i], for an operation that applies to the type, of elements as they travel. `result` may

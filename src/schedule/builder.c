@@ -2,27 +2,12 @@
  * The calls that add steps and edges. Each checks what it is given; the first error stops the builder. What readers of
  * this rank's memory cannot fetch is turned into sends and receives here, while it is added. */
 #include "builder.h"
-
-#include "../reduce/packed.h"
-
-static nbcolli_builder *nbcolli_builder_of(nbcoll_builder *b)
-{
-    return (nbcolli_builder *)b;
-}
-
-/* Does it hold? Else the builder refuses, and says why: a status and what to print. */
-#define NBCOLLI_BUILDER_REQUIRE(b, holds, ...) ((holds) || (nbcolli_builder_refuse((b), __VA_ARGS__), 0))
-
-/* The step that a call would add. */
-static nbcoll_step nbcolli_builder_next(const nbcolli_builder *b)
-{
-    return (nbcoll_step)b->drafts.used;
-}
+#include "require.h"
 
 /* Room for `n` more items of `bytes` bytes, or null. */
 static void *nbcolli_builder_extend(nbcolli_builder *b, nbcolli_array *a, size_t n, size_t bytes)
 {
-    if (!NBCOLLI_BUILDER_REQUIRE(b, n <= NBCOLLI_MOST - a->used, NBCOLL_ERR_LIMIT, nbcolli_builder_next(b),
+    if (!NBCOLLI_BUILDER_REQUIRE(b, n <= NBCOLLI_MOST - a->used, NBCOLL_ERR_LIMIT,
                                  "more than %zu steps, edges or parts", NBCOLLI_MOST))
         return NULL;
     size_t room = a->room ? a->room : 16;
@@ -33,7 +18,7 @@ static void *nbcolli_builder_extend(nbcolli_builder *b, nbcolli_array *a, size_t
         void *items = NULL;
         if (!__builtin_mul_overflow(room, bytes, &size))
             items = nbcolli_alloc(&b->host, size, 64);
-        if (!NBCOLLI_BUILDER_REQUIRE(b, items != NULL, NBCOLL_ERR_MEMORY, nbcolli_builder_next(b), "no memory"))
+        if (!NBCOLLI_BUILDER_REQUIRE(b, items != NULL, NBCOLL_ERR_MEMORY, "no memory"))
             return NULL;
         if (a->used)
             memcpy(items, a->items, a->used * bytes);
@@ -48,7 +33,7 @@ static void *nbcolli_builder_extend(nbcolli_builder *b, nbcolli_array *a, size_t
 
 /* ---- steps and edges ------------------------------------------------------------------------------------------- */
 
-static void nbcolli_builder_edge(nbcolli_builder *b, nbcoll_step step, nbcoll_step earlier)
+void nbcolli_builder_edge(nbcolli_builder *b, nbcoll_step step, nbcoll_step earlier)
 {
     nbcolli_entry *edge = nbcolli_builder_extend(b, &b->edges, 1, sizeof *edge);
     if (!edge)
@@ -77,7 +62,7 @@ static int nbcolli_builder_is_early(const nbcolli_builder *b, const nbcoll_step_
            view->write.at.offset >= b->fresh;
 }
 
-static nbcoll_step nbcolli_builder_add(nbcolli_builder *b, const nbcoll_step_view *view)
+nbcoll_step nbcolli_builder_add(nbcolli_builder *b, const nbcoll_step_view *view)
 {
     nbcolli_draft *draft = b->status == NBCOLL_OK ? nbcolli_builder_extend(b, &b->drafts, 1, sizeof *draft) : NULL;
     if (!draft)
@@ -99,8 +84,8 @@ nbcoll_step nbcolli_builder_join(nbcolli_builder *b)
 /* The draft of a step that exists, or null. */
 static nbcolli_draft *nbcolli_builder_draft(nbcolli_builder *b, nbcoll_step step)
 {
-    if (!NBCOLLI_BUILDER_REQUIRE(b, step < b->drafts.used, NBCOLL_ERR_ARGUMENT, step, "there are only %zu steps",
-                                 b->drafts.used))
+    if (!NBCOLLI_BUILDER_REQUIRE_OF(b, step, step < b->drafts.used, NBCOLL_ERR_ARGUMENT, "there are only %zu steps",
+                                    b->drafts.used))
         return NULL;
     return &nbcolli_drafts(b)[step];
 }
@@ -109,21 +94,21 @@ static nbcolli_draft *nbcolli_builder_draft(nbcolli_builder *b, nbcoll_step step
 
 static int nbcolli_builder_end(nbcolli_builder *b, nbcoll_region r)
 {
-    return NBCOLLI_BUILDER_REQUIRE(b, r.bytes <= SIZE_MAX - r.at.offset, NBCOLL_ERR_COUNT, nbcolli_builder_next(b),
+    return NBCOLLI_BUILDER_REQUIRE(b, r.bytes <= SIZE_MAX - r.at.offset, NBCOLL_ERR_COUNT,
                                    "%zu bytes from %zu on overflow", r.bytes, r.at.offset);
 }
 
-static int nbcolli_builder_region(nbcolli_builder *b, nbcoll_region r, int is_written)
+int nbcolli_builder_region(nbcolli_builder *b, nbcoll_region r, int is_written)
 {
     unsigned buffer = (unsigned)r.at.buffer;
-    return NBCOLLI_BUILDER_REQUIRE(b, buffer < NBCOLL_BUFFER_COUNT, NBCOLL_ERR_ARGUMENT, nbcolli_builder_next(b),
-                                   "there is no buffer %u", buffer) &&
-           NBCOLLI_BUILDER_REQUIRE(b, buffer < NBCOLL_BUFFER_SEND_BLOCK, NBCOLL_ERR_ARGUMENT, nbcolli_builder_next(b),
+    return NBCOLLI_BUILDER_REQUIRE(b, buffer < NBCOLL_BUFFER_COUNT, NBCOLL_ERR_ARGUMENT, "there is no buffer %u",
+                                   buffer) &&
+           NBCOLLI_BUILDER_REQUIRE(b, buffer < NBCOLL_BUFFER_SEND_BLOCK, NBCOLL_ERR_ARGUMENT,
                                    "a bound block may not stand here") &&
            nbcolli_builder_end(b, r) &&
-           NBCOLLI_BUILDER_REQUIRE(
-               b, !is_written || !r.bytes || buffer != NBCOLL_BUFFER_SEND, NBCOLL_ERR_ARGUMENT, nbcolli_builder_next(b),
-               "it writes send[%zu,%zu), and the send buffer is never written", r.at.offset, r.at.offset + r.bytes);
+           NBCOLLI_BUILDER_REQUIRE(b, !is_written || !r.bytes || buffer != NBCOLL_BUFFER_SEND, NBCOLL_ERR_ARGUMENT,
+                                   "it writes send[%zu,%zu), and the send buffer is never written", r.at.offset,
+                                   r.at.offset + r.bytes);
 }
 
 /* Where a bound block may stand too. */
@@ -132,48 +117,32 @@ static int nbcolli_builder_region_or_block(nbcolli_builder *b, nbcoll_region r, 
     nbcoll_buffer block = is_written ? NBCOLL_BUFFER_RECV_BLOCK : NBCOLL_BUFFER_SEND_BLOCK;
     if ((unsigned)r.at.buffer >= NBCOLL_BUFFER_COUNT || !nbcolli_is_block(r.at))
         return nbcolli_builder_region(b, r, is_written);
-    return NBCOLLI_BUILDER_REQUIRE(b, !b->group, NBCOLL_ERR_ARGUMENT, nbcolli_builder_next(b),
-                                   "a bound block inside a group") &&
-           NBCOLLI_BUILDER_REQUIRE(b, r.at.offset < (size_t)b->head.ranks, NBCOLL_ERR_ARGUMENT, nbcolli_builder_next(b),
-                                   "bound block %zu of %d", r.at.offset, b->head.ranks) &&
-           NBCOLLI_BUILDER_REQUIRE(b, !r.bytes, NBCOLL_ERR_ARGUMENT, nbcolli_builder_next(b),
+    return NBCOLLI_BUILDER_REQUIRE(b, !b->group, NBCOLL_ERR_ARGUMENT, "a bound block inside a group") &&
+           NBCOLLI_BUILDER_REQUIRE(b, r.at.offset < (size_t)b->head.ranks, NBCOLL_ERR_ARGUMENT, "bound block %zu of %d",
+                                   r.at.offset, b->head.ranks) &&
+           NBCOLLI_BUILDER_REQUIRE(b, !r.bytes, NBCOLL_ERR_ARGUMENT,
                                    "bound block %zu with %zu bytes, which only the start can know", r.at.offset,
                                    r.bytes) &&
            NBCOLLI_BUILDER_REQUIRE(b, nbcolli_is_packed(r.at) || r.at.buffer == block, NBCOLL_ERR_ARGUMENT,
-                                   nbcolli_builder_next(b),
                                    is_written ? "a block of the send buffer is written"
                                               : "a block of the receive buffer is "
                                                 "read");
 }
 
-static int nbcolli_builder_peer(nbcolli_builder *b, int peer)
+int nbcolli_builder_peer(nbcolli_builder *b, int peer)
 {
-    return NBCOLLI_BUILDER_REQUIRE(b, peer >= 0 && peer < b->head.ranks, NBCOLL_ERR_RANK, nbcolli_builder_next(b),
-                                   "peer %d is outside 0..%d", peer, b->head.ranks - 1) &&
-           NBCOLLI_BUILDER_REQUIRE(b, peer != b->head.rank, NBCOLL_ERR_RANK, nbcolli_builder_next(b),
-                                   "peer %d is the rank itself", peer);
+    return NBCOLLI_BUILDER_REQUIRE(b, peer >= 0 && peer < b->head.ranks, NBCOLL_ERR_RANK, "peer %d is outside 0..%d",
+                                   peer, b->head.ranks - 1) &&
+           NBCOLLI_BUILDER_REQUIRE(b, peer != b->head.rank, NBCOLL_ERR_RANK, "peer %d is the rank itself", peer);
 }
 
-/* Of two regions that passed nbcolli_builder_region. */
-static int nbcolli_builder_overlap(nbcoll_region r, nbcoll_region s)
+int nbcolli_builder_overlap(nbcoll_region r, nbcoll_region s)
 {
     return r.bytes && s.bytes && r.at.buffer == s.at.buffer && r.at.offset < s.at.offset + s.bytes &&
            s.at.offset < r.at.offset + r.bytes;
 }
 
-static int nbcolli_builder_elements(nbcolli_builder *b, size_t count, nbcoll_reduction how, size_t *bytes)
-{
-    size_t size = nbcolli_packed_size(how.type);
-    return NBCOLLI_BUILDER_REQUIRE(b, nbcolli_is_type(how.type), NBCOLL_ERR_TYPE, nbcolli_builder_next(b),
-                                   "unknown data type %zu", (size_t)how.type) &&
-           NBCOLLI_BUILDER_REQUIRE(b, nbcoll_op_applies(how.op, how.type), NBCOLL_ERR_OP, nbcolli_builder_next(b),
-                                   "%s (%zu) is no reduction of %s", nbcoll_op_name(how.op), (size_t)how.op,
-                                   nbcoll_type_name(how.type)) &&
-           NBCOLLI_BUILDER_REQUIRE(b, !__builtin_mul_overflow(count, size, bytes), NBCOLL_ERR_COUNT,
-                                   nbcolli_builder_next(b), "%zu elements of %zu bytes overflow", count, size);
-}
-
-static int nbcolli_builder_shares(nbcolli_builder *b, int peer)
+int nbcolli_builder_shares(nbcolli_builder *b, int peer)
 {
     return b->shares && b->shares(b->shares_user, nbcolli_builder_member(b, peer));
 }
@@ -186,7 +155,7 @@ static nbcoll_step nbcolli_builder_add_send(nbcolli_builder *b, int peer, nbcoll
     return nbcolli_builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_SEND, .peer = member, .read = {from}});
 }
 
-static nbcoll_step nbcolli_builder_add_recv(nbcolli_builder *b, int peer, nbcoll_region to)
+nbcoll_step nbcolli_builder_add_recv(nbcolli_builder *b, int peer, nbcoll_region to)
 {
     int member = nbcolli_builder_member(b, peer);
     return nbcolli_builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_RECV, .peer = member, .write = to});
@@ -220,8 +189,8 @@ void nbcoll_set_number(nbcoll_builder *builder, nbcoll_step step, uint32_t numbe
     if (!draft)
         return;
     int is_message = draft->view.kind == NBCOLL_SEND || draft->view.kind == NBCOLL_RECV;
-    if (!NBCOLLI_BUILDER_REQUIRE(b, is_message && !draft->is_lowered, NBCOLL_ERR_ARGUMENT, step,
-                                 "it is no SEND or RECV"))
+    if (!NBCOLLI_BUILDER_REQUIRE_OF(b, step, is_message && !draft->is_lowered, NBCOLL_ERR_ARGUMENT,
+                                    "it is no SEND or RECV"))
         return;
     draft->view.number = number;
     draft->is_numbered = 1;
@@ -231,7 +200,7 @@ void nbcoll_set_number(nbcoll_builder *builder, nbcoll_step step, uint32_t numbe
 
 static int nbcolli_builder_check_parts(nbcolli_builder *b, size_t n, const nbcoll_part parts[])
 {
-    if (!NBCOLLI_BUILDER_REQUIRE(b, !n || parts, NBCOLL_ERR_NULL, nbcolli_builder_next(b), "parts is null"))
+    if (!NBCOLLI_BUILDER_REQUIRE(b, !n || parts, NBCOLL_ERR_NULL, "parts is null"))
         return 0;
     for (size_t i = 0; i < n; i++)
         if (!nbcolli_builder_peer(b, parts[i].peer) || !nbcolli_builder_region(b, parts[i].region, 0))
@@ -323,10 +292,10 @@ nbcoll_step nbcoll_add_fetch(nbcoll_builder *builder, int peer, nbcoll_addr to, 
     return step;
 }
 
-static nbcoll_addr nbcolli_builder_take_scratch(nbcolli_builder *b, size_t bytes)
+nbcoll_addr nbcolli_builder_take_scratch(nbcolli_builder *b, size_t bytes)
 {
     nbcoll_addr at = {NBCOLL_BUFFER_SCRATCH, 0};
-    if (!NBCOLLI_BUILDER_REQUIRE(b, bytes <= SIZE_MAX - 63 - b->scratch, NBCOLL_ERR_COUNT, nbcolli_builder_next(b),
+    if (!NBCOLLI_BUILDER_REQUIRE(b, bytes <= SIZE_MAX - 63 - b->scratch, NBCOLL_ERR_COUNT,
                                  "%zu bytes more than the %zu before overflow", bytes, b->scratch))
         return at;
     at.offset = b->scratch;
@@ -334,73 +303,7 @@ static nbcoll_addr nbcolli_builder_take_scratch(nbcolli_builder *b, size_t bytes
     return at;
 }
 
-/* A receive into scratch memory, which nothing holds back, and a REDUCE after it. The peer is one of the group. */
-static nbcoll_step nbcolli_builder_lower_fetch_reduce(nbcolli_builder *b, const nbcoll_step_view *fetch)
-{
-    size_t bytes = fetch->write.bytes;
-    nbcoll_region arrived = nbcoll_span(nbcolli_builder_take_scratch(b, bytes), bytes);
-    nbcoll_step_view reduce = *fetch;
-    reduce.kind = NBCOLL_REDUCE;
-    reduce.peer = -1;
-    reduce.side = NBCOLL_LEFT;
-    reduce.read[fetch->side] = arrived;
-    nbcoll_step receive = nbcolli_builder_add_recv(b, fetch->peer, arrived);
-    nbcoll_step step = nbcolli_builder_add(b, &reduce);
-    if (b->status != NBCOLL_OK)
-        return NBCOLL_START;
-    nbcolli_builder_edge(b, step, receive);
-    nbcolli_drafts(b)[receive].is_lowered = 1;
-    nbcolli_drafts(b)[step].members = 1;
-    return step;
-}
-
-nbcoll_step nbcoll_add_fetch_reduce(nbcoll_builder *builder, int peer, nbcoll_addr acc, nbcoll_side side, size_t count,
-                                nbcoll_reduction how)
-{
-    nbcolli_builder *b = nbcolli_builder_of(builder);
-    size_t bytes;
-    if (!nbcolli_builder_enter(b, "nbcoll_add_fetch_reduce") || !nbcolli_builder_peer(b, peer) ||
-        !nbcolli_builder_elements(b, count, how, &bytes) || !nbcolli_builder_region(b, nbcoll_span(acc, bytes), 1) ||
-        !NBCOLLI_BUILDER_REQUIRE(b, side == NBCOLL_LEFT || side == NBCOLL_RIGHT, NBCOLL_ERR_ARGUMENT,
-                                 nbcolli_builder_next(b), "there is no side %d", (int)side))
-        return NBCOLL_START;
-    nbcoll_step_view view = {
-        .kind = NBCOLL_FETCH_REDUCE, .peer = peer, .write = nbcoll_span(acc, bytes), .side = side, .reduction = how};
-    view.read[side ^ 1] = view.write;
-    if (!nbcolli_builder_shares(b, peer))
-        return nbcolli_builder_lower_fetch_reduce(b, &view);
-    view.peer = nbcolli_builder_member(b, peer);
-    return nbcolli_builder_add(b, &view);
-}
-
 /* ---- local work ------------------------------------------------------------------------------------------------ */
-
-/* May a REDUCE write `result` while it reads `operand`? Element by element: yes, if they are the same or apart. */
-static int nbcolli_builder_may_read(nbcoll_region result, nbcoll_region operand)
-{
-    return result.at.offset == operand.at.offset || !nbcolli_builder_overlap(result, operand);
-}
-
-nbcoll_step nbcoll_add_combine(nbcoll_builder *builder, nbcoll_addr result, nbcoll_addr left, nbcoll_addr right,
-                           size_t count, nbcoll_reduction how)
-{
-    nbcolli_builder *b = nbcolli_builder_of(builder);
-    size_t bytes;
-    if (!nbcolli_builder_enter(b, "nbcoll_add_combine") || !nbcolli_builder_elements(b, count, how, &bytes))
-        return NBCOLL_START;
-    nbcoll_step_view view = {.kind = NBCOLL_REDUCE,
-                             .peer = -1,
-                             .write = nbcoll_span(result, bytes),
-                             .read = {nbcoll_span(left, bytes), nbcoll_span(right, bytes)},
-                             .reduction = how};
-    if (!nbcolli_builder_region(b, view.write, 1) || !nbcolli_builder_region(b, view.read[0], 0) ||
-        !nbcolli_builder_region(b, view.read[1], 0) ||
-        !NBCOLLI_BUILDER_REQUIRE(
-            b, nbcolli_builder_may_read(view.write, view.read[0]) && nbcolli_builder_may_read(view.write, view.read[1]),
-            NBCOLL_ERR_ARGUMENT, nbcolli_builder_next(b), "an operand overlaps the result without being it"))
-        return NBCOLL_START;
-    return nbcolli_builder_add(b, &view);
-}
 
 nbcoll_step nbcoll_add_copy(nbcoll_builder *builder, nbcoll_addr to, nbcoll_addr from, size_t bytes)
 {
@@ -410,9 +313,9 @@ nbcoll_step nbcoll_add_copy(nbcoll_builder *builder, nbcoll_addr to, nbcoll_addr
     if (!nbcolli_builder_enter(b, "nbcoll_add_copy") || !nbcolli_builder_region_or_block(b, view.write, 1) ||
         !nbcolli_builder_region_or_block(b, view.read[0], 0) ||
         !NBCOLLI_BUILDER_REQUIRE(b, nbcolli_is_block(to) == nbcolli_is_block(from), NBCOLL_ERR_ARGUMENT,
-                                 nbcolli_builder_next(b), "a bound block is copied to or from what is none") ||
+                                 "a bound block is copied to or from what is none") ||
         !NBCOLLI_BUILDER_REQUIRE(b, !nbcolli_builder_overlap(view.write, view.read[0]), NBCOLL_ERR_ARGUMENT,
-                                 nbcolli_builder_next(b), "what is read and what is written overlap"))
+                                 "what is read and what is written overlap"))
         return NBCOLL_START;
     return nbcolli_builder_add(b, &view);
 }
@@ -420,7 +323,7 @@ nbcoll_step nbcoll_add_copy(nbcoll_builder *builder, nbcoll_addr to, nbcoll_addr
 /* Checks and copies the regions of a CALL. */
 static int nbcolli_builder_call_regions(nbcolli_builder *b, size_t n, const nbcoll_region regions[], int is_written)
 {
-    if (!NBCOLLI_BUILDER_REQUIRE(b, !n || regions, NBCOLL_ERR_NULL, nbcolli_builder_next(b), "regions are null"))
+    if (!NBCOLLI_BUILDER_REQUIRE(b, !n || regions, NBCOLL_ERR_NULL, "regions are null"))
         return 0;
     nbcoll_part *part = nbcolli_builder_extend(b, &b->parts, n, sizeof *part);
     if (!part)
@@ -434,14 +337,13 @@ static int nbcolli_builder_call_regions(nbcolli_builder *b, size_t n, const nbco
 }
 
 nbcoll_step nbcoll_add_call(nbcoll_builder *builder, nbcoll_host_call *function, void *user, size_t reads,
-                        const nbcoll_region read[], size_t writes, const nbcoll_region written[])
+                            const nbcoll_region read[], size_t writes, const nbcoll_region written[])
 {
     nbcolli_builder *b = nbcolli_builder_of(builder);
     if (!nbcolli_builder_enter(b, "nbcoll_add_call"))
         return NBCOLL_START;
     size_t first = b->parts.used;
-    if (!NBCOLLI_BUILDER_REQUIRE(b, function != NULL, NBCOLL_ERR_NULL, nbcolli_builder_next(b),
-                                 "the function is null") ||
+    if (!NBCOLLI_BUILDER_REQUIRE(b, function != NULL, NBCOLL_ERR_NULL, "the function is null") ||
         !nbcolli_builder_call_regions(b, reads, read, 0) || !nbcolli_builder_call_regions(b, writes, written, 1))
         return NBCOLL_START;
     nbcoll_step step = nbcolli_builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_CALL,
@@ -480,13 +382,13 @@ void nbcoll_after(nbcoll_builder *builder, nbcoll_step step, nbcoll_step earlier
     if (!nbcolli_builder_enter(b, "nbcoll_after"))
         return;
     nbcolli_draft *draft = nbcolli_builder_draft(b, step);
-    if (!draft || !NBCOLLI_BUILDER_REQUIRE(b, earlier < b->drafts.used, NBCOLL_ERR_ARGUMENT, step,
-                                           "it waits for step %u, and there are only %zu", earlier, b->drafts.used))
+    if (!draft || !NBCOLLI_BUILDER_REQUIRE_OF(b, step, earlier < b->drafts.used, NBCOLL_ERR_ARGUMENT,
+                                              "it waits for step %u, and there are only %zu", earlier, b->drafts.used))
         return;
     if (earlier == NBCOLL_START || (step == NBCOLL_END && earlier != NBCOLL_END))
         return;
-    if (!NBCOLLI_BUILDER_REQUIRE(b, step != NBCOLL_START, NBCOLL_ERR_CYCLE, step, "the start waits for nothing") ||
-        !NBCOLLI_BUILDER_REQUIRE(b, earlier != NBCOLL_END, NBCOLL_ERR_CYCLE, step, "the end waits for it"))
+    if (!NBCOLLI_BUILDER_REQUIRE_OF(b, step, step != NBCOLL_START, NBCOLL_ERR_CYCLE, "the start waits for nothing") ||
+        !NBCOLLI_BUILDER_REQUIRE_OF(b, step, earlier != NBCOLL_END, NBCOLL_ERR_CYCLE, "the end waits for it"))
         return;
     nbcolli_builder_after(b, step, earlier);
 }
@@ -497,7 +399,7 @@ void nbcoll_end_stage(nbcoll_builder *builder, nbcoll_stage_kind kind)
     if (!nbcolli_builder_enter(b, "nbcoll_end_stage"))
         return;
     if (!NBCOLLI_BUILDER_REQUIRE(b, kind == NBCOLL_NON_DEPENDENT || kind == NBCOLL_DEPENDENT, NBCOLL_ERR_ARGUMENT,
-                                 nbcolli_builder_next(b), "there is no kind %d", (int)kind))
+                                 "there is no kind %d", (int)kind))
         return;
     nbcoll_step first = b->stage, end = (nbcoll_step)b->drafts.used;
     if (kind == NBCOLL_DEPENDENT && first != end) {
@@ -534,8 +436,8 @@ void nbcoll_set_lane(nbcoll_builder *builder, nbcoll_step step, nbcoll_lane lane
 {
     nbcolli_builder *b = nbcolli_builder_of(builder);
     nbcolli_draft *draft = nbcolli_builder_enter(b, "nbcoll_set_lane") ? nbcolli_builder_draft(b, step) : NULL;
-    if (!draft || !NBCOLLI_BUILDER_REQUIRE(b, (unsigned)lane <= NBCOLL_LANE_START, NBCOLL_ERR_ARGUMENT, step,
-                                           "there is no lane %d", (int)lane))
+    if (!draft || !NBCOLLI_BUILDER_REQUIRE_OF(b, step, (unsigned)lane <= NBCOLL_LANE_START, NBCOLL_ERR_ARGUMENT,
+                                              "there is no lane %d", (int)lane))
         return;
     for (uint32_t i = 0; i <= draft->members; i++)
         (draft - i)->view.lane = lane;
@@ -551,7 +453,7 @@ void nbcoll_set_name(nbcoll_builder *builder, const char *name)
 {
     nbcolli_builder *b = nbcolli_builder_of(builder);
     if (!nbcolli_builder_enter(b, "nbcoll_set_name") ||
-        !NBCOLLI_BUILDER_REQUIRE(b, name != NULL, NBCOLL_ERR_NULL, nbcolli_builder_next(b), "the name is null"))
+        !NBCOLLI_BUILDER_REQUIRE(b, name != NULL, NBCOLL_ERR_NULL, "the name is null"))
         return;
     size_t length = strlen(name);
     if (length > sizeof b->name - 1)

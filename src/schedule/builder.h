@@ -60,6 +60,7 @@ typedef struct nbcolli_builder {
     char name[64];
     uint32_t fingerprint;
     int is_standing;
+    const nbcoll_reducers *reducers; /* a step combines: by these, if the context has no others */
     nbcolli_array drafts;       /* nbcolli_draft */
     nbcolli_array edges;        /* nbcolli_entry: earlier and later step in its key */
     nbcolli_array parts;        /* nbcoll_part */
@@ -73,6 +74,17 @@ typedef struct nbcolli_builder {
     uint32_t posted;    /* sends added under max_posted, at most that many */
     nbcoll_step window; /* no later than the first send that the next one waits for */
 } nbcolli_builder;
+
+static inline nbcolli_builder *nbcolli_builder_of(nbcoll_builder *b)
+{
+    return (nbcolli_builder *)b;
+}
+
+/* The step that a call would add. */
+static inline nbcoll_step nbcolli_builder_next(const nbcolli_builder *b)
+{
+    return (nbcoll_step)b->drafts.used;
+}
 
 /* The rank of the whole schedule that is this one of the group at work. */
 static inline int nbcolli_builder_member(const nbcolli_builder *b, int rank)
@@ -98,6 +110,22 @@ static inline int nbcolli_builder_enter(nbcolli_builder *b, const char *call)
  * nbcoll_add_send: " and what `format` says. */
 void nbcolli_builder_refuse(nbcolli_builder *b, nbcoll_status status, nbcoll_step step, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* Checks what a call was given: a peer; a region, of no bound block. 0: the builder refuses. */
+int nbcolli_builder_peer(nbcolli_builder *b, int peer);
+int nbcolli_builder_region(nbcolli_builder *b, nbcoll_region r, int is_written);
+
+/* Of two regions that passed: have they bytes in common? */
+int nbcolli_builder_overlap(nbcoll_region r, nbcoll_region s);
+
+/* Does this rank share memory with the peer? */
+int nbcolli_builder_shares(nbcolli_builder *b, int peer);
+
+/* Adds what has been checked: a step, a receive, an edge, and scratch memory. */
+nbcoll_step nbcolli_builder_add(nbcolli_builder *b, const nbcoll_step_view *view);
+nbcoll_step nbcolli_builder_add_recv(nbcolli_builder *b, int peer, nbcoll_region to);
+void nbcolli_builder_edge(nbcolli_builder *b, nbcoll_step step, nbcoll_step earlier);
+nbcoll_addr nbcolli_builder_take_scratch(nbcolli_builder *b, size_t bytes);
 
 /* Memory that is the builder's till it is finished, zeroed; null: it has failed. */
 void *nbcolli_builder_room(nbcolli_builder *b, size_t n, size_t bytes);

@@ -74,6 +74,7 @@ static nbcoll_schedule *nbcolli_finish_block(const nbcolli_builder *b, nbcoll_st
                            .steps = (uint32_t)steps,
                            .edges = (uint32_t)b->edges.used,
                            .is_standing = b->is_standing,
+                           .reducers = b->reducers,
                            .ops = ops,
                            .sends = sends,
                            .recvs = recvs,

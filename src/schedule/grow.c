@@ -79,7 +79,7 @@ static int nbcolli_grow_together(nbcolli_builder *b, size_t n, const nbcoll_part
 
 nbcoll_step nbcoll_add_expose_growing(nbcoll_builder *builder, size_t n, const nbcoll_part parts[], size_t piece)
 {
-    nbcolli_builder *b = (nbcolli_builder *)builder;
+    nbcolli_builder *b = nbcolli_builder_of(builder);
 
     if (!nbcolli_builder_enter(b, "nbcoll_add_expose_growing") || !nbcolli_grow_together(b, n, parts, piece))
         return NBCOLL_START;
@@ -89,7 +89,7 @@ nbcoll_step nbcoll_add_expose_growing(nbcoll_builder *builder, size_t n, const n
 
 nbcoll_step nbcoll_add_grow(nbcoll_builder *builder, nbcoll_step exposure, size_t i)
 {
-    nbcolli_builder *b = (nbcolli_builder *)builder;
+    nbcolli_builder *b = nbcolli_builder_of(builder);
 
     if (!nbcolli_builder_enter(b, "nbcoll_add_grow"))
         return NBCOLL_START;

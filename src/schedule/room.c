@@ -27,7 +27,7 @@ nbcoll_part *nbcolli_builder_parts(nbcolli_builder *b, size_t n)
 
 void *nbcoll_builder_memory(nbcoll_builder *builder, size_t n, size_t bytes)
 {
-    nbcolli_builder *b = (nbcolli_builder *)builder;
+    nbcolli_builder *b = nbcolli_builder_of(builder);
 
     if (!nbcolli_builder_enter(b, "nbcoll_builder_memory"))
         return NULL;

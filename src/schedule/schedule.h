@@ -70,6 +70,7 @@ struct nbcoll_schedule {
     int shared;      /* it has an EXPOSE, FETCH or FETCH_REDUCE */
     int converges;   /* readers have more to do than owners: they combine what these expose, or one reads all of it */
     size_t unit;     /* bytes of its elements, as they travel, of a call's; 0: not known, and nothing is streamed */
+    const nbcoll_reducers *reducers; /* kernels, where its owner was given none; null: no step combines */
     int together;    /* parts that several ranks get may be streamed (NBCOLL_ALGORITHM_TOGETHER) */
     uint32_t cells;  /* that a run writes; with so many parts */
     uint32_t shown;

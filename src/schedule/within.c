@@ -133,7 +133,7 @@ static nbcoll_step nbcolli_within_build(nbcolli_builder *b, nbcoll_builder head,
 nbcoll_step nbcoll_within(nbcoll_builder *builder, const int group[], int n, const nbcoll_args *a, nbcoll_build *build,
                           nbcoll_step after)
 {
-    nbcolli_builder *b = (nbcolli_builder *)builder;
+    nbcolli_builder *b = nbcolli_builder_of(builder);
     int own = -1;
 
     if (!nbcolli_builder_enter(b, "nbcoll_within"))
@@ -157,7 +157,7 @@ nbcoll_step nbcoll_within(nbcoll_builder *builder, const int group[], int n, con
 
 const int *nbcoll_node_leaders(nbcoll_builder *builder, const nbcoll_nodes *t, int root)
 {
-    nbcolli_builder *b = (nbcolli_builder *)builder;
+    nbcolli_builder *b = nbcolli_builder_of(builder);
 
     if (!nbcolli_builder_enter(b, "nbcoll_node_leaders"))
         return NULL;
@@ -179,7 +179,7 @@ static int nbcolli_within_begins(const nbcoll_nodes *t, int rank, size_t parts, 
 
 const nbcoll_nodes *nbcoll_nodes_parts(nbcoll_builder *builder, unsigned parts, int in_order)
 {
-    nbcolli_builder *b = (nbcolli_builder *)builder;
+    nbcolli_builder *b = nbcolli_builder_of(builder);
     const nbcoll_nodes *all = builder->nodes;
     int ranks = builder->ranks;
 

@@ -94,7 +94,7 @@ static int nbcolli_choose_by_cost(const nbcoll_terms *terms, const nbcoll_args *
         int needs_all = nbcolli_choose_exposes(algorithm) && !(algorithm->flags & NBCOLL_ALGORITHM_NODES);
         if (!nbcolli_choose_suits(algorithm, a, terms->flags) || (needs_all && !may_expose))
             continue;
-        uint64_t cost = nbcolli_cost(terms, &one);
+        uint64_t cost = nbcolli_cost(terms, among->cost[i], &one);
         if (cost && (!least || cost < least)) {
             least = cost;
             best = one;
@@ -215,8 +215,8 @@ nbcoll_status nbcolli_select(const nbcoll_terms *terms, const nbcoll_args *args,
     return NBCOLL_OK;
 }
 
-nbcoll_status nbcoll_predict(const nbcoll_terms *terms, const nbcoll_args *args, const nbcoll_algorithm *algorithm,
-                             uint64_t *ns)
+nbcoll_status nbcolli_predict(const nbcoll_terms *terms, const nbcoll_args *args, const nbcoll_algorithm *algorithm,
+                              nbcolli_cost_formula *cost, uint64_t *ns)
 {
     nbcoll_terms t;
     nbcoll_args a;
@@ -241,9 +241,9 @@ nbcoll_status nbcoll_predict(const nbcoll_terms *terms, const nbcoll_args *args,
         *ns = algorithm->cost(&t, &a);
         return *ns ? NBCOLL_OK : NBCOLL_ERR_UNSUPPORTED;
     }
-    uint64_t cost = nbcolli_cost(&t, &c);
-    if (!cost)
+    uint64_t time = cost ? nbcolli_cost(&t, cost, &c) : 0;
+    if (!time)
         return NBCOLL_ERR_UNSUPPORTED;
-    *ns = cost == UINT64_MAX ? cost : cost / 1000;
+    *ns = time == UINT64_MAX ? time : time / 1000;
     return NBCOLL_OK;
 }

@@ -6,15 +6,28 @@
 #include "../arguments/arguments.h"
 #include "nbcoll/select.h"
 
-/* The algorithms of an operation: the one for small data first, the one for large data second. */
+/* Picoseconds. 128 bits: bytes of all ranks are below 2^64, prices below 2^32, and what multiplies both is small. */
+__extension__ typedef unsigned __int128 nbcolli_cost_time;
+
+/* What an algorithm costs in a call (cost.h), or NBCOLLI_NO_COST. */
+typedef struct nbcolli_cost_call nbcolli_cost_call;
+typedef nbcolli_cost_time nbcolli_cost_formula(const nbcolli_cost_call *c);
+#define NBCOLLI_NO_COST (~(nbcolli_cost_time)0)
+
+/* The algorithms of an operation: the one for small data first, the one for large data second; and what each costs. */
 typedef struct nbcolli_algorithms {
     const nbcoll_algorithm *algorithm;
+    nbcolli_cost_formula *const *cost;
     unsigned count;
 } nbcolli_algorithms;
 
 /* As nbcoll_select, among these. */
 nbcoll_status nbcolli_select(const nbcoll_terms *terms, const nbcoll_args *args, const nbcolli_algorithms *among,
                              nbcoll_choice *out);
+
+/* As nbcoll_predict, of one that costs that; null: nobody knows. */
+nbcoll_status nbcolli_predict(const nbcoll_terms *terms, const nbcoll_args *args, const nbcoll_algorithm *algorithm,
+                              nbcolli_cost_formula *cost, uint64_t *ns);
 
 /* Does a call of these complete arguments, of so many bytes, fit the rule? */
 int nbcolli_rule_fits(const nbcoll_rule *rule, const nbcoll_terms *terms, nbcoll_operation operation, size_t bytes);
@@ -31,9 +44,9 @@ static inline nbcoll_level nbcolli_level_known(nbcoll_level l)
 /* A number that differs (but for one chance in 2^32) when the rules do; 0 when there are none. */
 uint32_t nbcolli_rules_hash(const nbcoll_rule *rules, size_t n);
 
-/* What the cost model says of the choice's algorithm and bytes, in picoseconds, UINT64_MAX or more; or 0: not known.
+/* What the formula says of the choice's algorithm and bytes, in picoseconds, UINT64_MAX or more; or 0: not known.
  * Parameters of the choice that are 0, and that the algorithm reads, become the cheapest ones. */
-uint64_t nbcolli_cost(const nbcoll_terms *terms, nbcoll_choice *choice);
+uint64_t nbcolli_cost(const nbcoll_terms *terms, nbcolli_cost_formula *formula, nbcoll_choice *choice);
 
 /* May the algorithm serve these complete arguments? ERR_OP: the operation does not commute. ERR_UNSUPPORTED: counts are
  * bound. */

@@ -21,7 +21,7 @@
 #include "../../src/command/rules.c"
 #include "../../src/command/programs.c"
 #include "../../src/command/show.c"
-#include "../../src/command/show_svg.c"
+#include "../../src/command/timeline_svg.c"
 #include "../../src/command/sim_play.c"
 #include "../../src/command/timeline.c"
 #include "../../src/command/timeline_waits.c"

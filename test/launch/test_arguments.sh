@@ -40,8 +40,8 @@ refuses "nbcoll run: --agent-scratch goes with --agent" run -n 2 --agent-scratch
 for value in 0 -1 x 2x '' 257 99999999999999999999; do
     refuses "nbcoll run: -n takes a number of 1..256, not '$value'" run -n "$value" true
 done
-for value in 0 0.0 -1 x 1x '' . 1e3 inf nan 0x10 1..2 99999999999999999999; do
-    refuses "nbcoll run: --timeout takes seconds, like 60 or 0.5, not '$value'" run -n 2 --timeout "$value" true
+for value in -1 x 1x '' . inf nan 1..2 99999999999999999999; do
+    refuses "nbcoll run: --timeout takes a number of 0..1000000000, not '$value'" run -n 2 --timeout "$value" true
 done
 for where in cores L3 ''; do
     refuses "nbcoll run: --bind is core, scatter, l3 or none, not '$where'" run -n 2 --bind "$where" true

@@ -167,7 +167,7 @@ refused "$work/cut" "^nbcoll timeline: $work/cut:[0-9]*:[0-9]*: "
 echo '{"traceEvents": []}' >"$work/other"
 refused "$work/other" "^nbcoll timeline: $work/other: no timeline"
 sed 's/"tid":0,"ts"/"tid":7,"ts"/' "$work/trace" >"$work/wrong"
-refused "$work/wrong" ': event [0-9]*: "tid" is missing, or no whole number of 0..3$'
+refused "$work/wrong" ': event [0-9]*: "tid" is missing, or no number of 0..3$'
 run run -n 2 --timeline "$work/none/trace" "$hello" # is refused before a rank starts
 [ "$status" -eq 3 ] || fail "a place that cannot be written: status $status"
 [ ! -s "$work/out" ] || fail "a place that cannot be written, and ranks ran"

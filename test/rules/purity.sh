@@ -16,7 +16,7 @@ files=$(find include src transports -name '*.[ch]' 2>/dev/null | LC_ALL=C sort)
 [ -n "$files" ] || echo "nothing to check"
 echo "$files" | grep -v '^src/command/\|^src/conformance/' | xargs -r awk -v never="$never" -v environment="$environment" -v hooks="$hooks" -v calls="$calls" '
     function words_of(file) {
-        if (file ~ /^src\/(host\/host\.h|engine\/state\/caller\.c|engine\/progress\/lock\.c)$/ ||
+        if (file ~ /^src\/(host\/host\.h|engine\/state\/caller\.h|engine\/progress\/lock\.c)$/ ||
             file ~ /^src\/(engine\/calls\/wait\.c|driver\/lock\.c|driver\/run\.c)$/)
             return never "|" environment
         if (file == "src/driver/tick.c") { # asks who handles a signal; the clock of a handler

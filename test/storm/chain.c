@@ -60,6 +60,7 @@ static void chain_leaves(chain *h)
 
     for (int k = 0; k < 2; k++)
         if (k == is_first && frees && *h->comm) {
+            judge_frees(r->actor, h->each.comm, *h->comm);
             status = nbcoll_comm_free(*h->comm);
             if (status == NBCOLL_OK)
                 *h->comm = NULL;

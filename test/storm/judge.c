@@ -5,6 +5,7 @@
  * one to whom something has happened. */
 #include <stdio.h>
 
+#include "../../src/engine/state/context.h"
 #include "counters.h"
 #include "storm.h"
 
@@ -101,11 +102,22 @@ static const char *is_without_cause(const actor *a, const item *i, nbcoll_status
     int other = failure->other < 0 ? named : plan_member(&s->plan, i->comm, a->rank, failure->other);
     if (named < 0 || other < 0)
         return "no member is named";
+    if (status == NBCOLL_ERR_MISMATCH && failure->position == NBCOLL_POSITION_FREED &&
+        s->deserted[named] >> i->comm & 1)
+        return "the one that is named has freed it after a failure, and is lost";
     if (status == NBCOLL_ERR_MISMATCH && !is_blame(failure))
         return NULL;
     return may_be_named(s, named, status) || may_be_named(s, other, status)
                ? NULL
                : "to the one that is named nothing of the kind has happened";
+}
+
+/* Something has ended badly for it there, other than that the ranks were out of step: then who waits for it is told
+ * that it is lost (match/ask.h). */
+void judge_frees(actor *a, int number, const nbcoll_comm *comm)
+{
+    if (comm->failure.status != NBCOLL_ERR_MISMATCH)
+        a->storm->deserted[a->rank] |= a->storm->failed[a->rank] & 1u << number;
 }
 
 /* ---- differences ------------------------------------------------------------------------------------------------- */
@@ -234,6 +246,8 @@ void judge_end(actor *a, const item *i, int index, nbcoll_status status, const n
         s->bad[a->rank] |= BAD_ENDED;
         s->bad_anywhere |= BAD_ENDED;
     }
+    if (i && status != NBCOLL_OK && status != NBCOLL_ERR_MISMATCH && status != NBCOLL_ERR_MEMORY) /* perhaps refused */
+        s->failed[a->rank] |= 1u << i->comm;
     if (status != NBCOLL_OK && (wrong = is_without_cause(a, i, status, failure))) {
         if (failure)
             nbcoll_failure_text(failure, why, sizeof why);

@@ -180,6 +180,7 @@ void made_free(rank *r, int comm)
         if (r->storm->plan.item[r->open[k]->item].comm == comm)
             rank_wait_for(r, k);
     relays_close(r, comm);
+    judge_frees(r->actor, comm, r->comm[comm]);
     nbcoll_status status;
     while ((status = nbcoll_comm_free(r->comm[comm])) == NBCOLL_ERR_BUSY) {
         nbcoll_progress(r->context);

@@ -58,19 +58,24 @@ void rank_stops(rank *r, unsigned why);
 nbcoll_failure rank_failure(rank *r, int comm);
 /* Waits in one of the ways that there are. */
 nbcoll_status rank_wait(rank *r, nbcoll_request *request);
-/* The same for an open one, and judges it; for all, in any order. */
+/* The same for an open one, and judges it; for some, in one of the ways that there are. */
 void rank_wait_for(rank *r, int k);
+void rank_wait_some(rank *r);
 /* 1: to be tried again. Else the communicator is used no more. */
 bool rank_is_refused(rank *r, int n, nbcoll_status status, int tries);
 /* Is it refused because its endpoint has no number left for one more communicator? Then the rank leaves. */
 bool rank_is_numberless(rank *r, int n, nbcoll_status status);
 /* Is it refused because the communicator has no tag left? Then it is on all ranks, and used no more. */
 bool rank_is_full(rank *r, int n, nbcoll_status status);
+void rank_notes_full(rank *r, const item *i);
 call *rank_opened(rank *r, int n, buffers *b, nbcoll_request request);
 /* Where the plan says that this rank cancels it. */
 void rank_cancels(rank *r, call *c);
 /* A blocking call that ends with ERR_MEMORY does not say whether it took its tag: not where that may come. */
 bool rank_may_block(const rank *r);
+void rank_drop(buffers *b);
+/* A call, so often as the item says. */
+void starts_run(rank *r, int n);
 
 /* ---- begin.c ----------------------------------------------------------------------------------------------------- */
 

@@ -16,6 +16,7 @@
  *     bulk.c     its registrations, gets, puts, and shared memory
  *     values.c   the buffers of a call: what goes in, what must come out, what must not be touched
  *     rank.c     the program as one rank executes it
+ *     starts.c   the calls that it starts
  *     begin.c    a rank's context and first communicator
  *     drivers.c  a thread of a rank's that drives its context
  *     inside.c   signals, and calls from inside the host's functions
@@ -298,6 +299,8 @@ struct storm {
     int full_at;       /* 1 + the item at which the first communicator had no tag left */
     int survived[COMMS_MOST]; /* of survivors: how many there are, says who was the first to have it; 0: nobody has */
     bool is_different; /* a rank has called something that must be equal otherwise */
+    unsigned failed[RANKS_MOST], deserted[RANKS_MOST]; /* bits: the communicators on which something has ended badly
+                                                          for a rank; those of them that it has freed since */
     bool ends; /* only the dead are left: to them everybody is lost */
     struct wire *wire; /* what the ends share: wire.h */
     struct shm *shm;   /* the processes, where shm joins the ranks: shm.h */
@@ -465,6 +468,9 @@ bool rank_shows(const actor *a, const void *at);
 
 /* A call has ended so, on a communicator: a finding, unless it may. */
 void judge_end(actor *a, const item *i, int index, nbcoll_status status, const nbcoll_failure *failure, buffers *b);
+
+/* The rank frees the communicator, which has that number. */
+void judge_frees(actor *a, int number, const nbcoll_comm *comm);
 
 /* What wait_all has said, and of each. */
 void judge_all(actor *a, nbcoll_status all, size_t n, const nbcoll_status statuses[]);

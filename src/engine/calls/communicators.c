@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Communicators as the program sees them: their end, and what they say of themselves. */
+ * Communicators as the program sees them: their end, what they say of themselves, and are told. */
 #include "create.h"
 #include "../wire/control.h"
+#include "../wire/giveup.h"
 #include "../wire/unexpected.h"
 #include "../exposures/cells.h"
 #include "../run/called.h"
@@ -20,10 +21,8 @@ nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
         return s;
     nbcolli_drain(c); /* what a tick has left to be done names communicators: one that is made over this, for one */
     int busy = comm->active > 0 || comm->holders;
-    nbcolli_caller_lock(c);
-    for (nbcolli_request *r = comm->persistent; r; r = r->next_persistent)
-        busy |= r->calling; /* its callback is still to be told */
-    nbcolli_caller_unlock(c);
+    for (const nbcolli_request *r = c->ended; r; r = r->next)
+        busy |= r->persistent && r->comm == comm; /* its callback is still to be told */
     if (busy)
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
     int awaits = nbcolli_has_unexpected(comm); /* somebody waits for what will not be started here */
@@ -34,6 +33,21 @@ nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
     }
     nbcolli_comm_destroy(comm);
     return nbcolli_leave(c, NBCOLL_OK);
+}
+
+nbcoll_status nbcoll_comm_declare_lost(nbcoll_comm *comm, int rank)
+{
+    nbcoll_status s = comm ? nbcolli_enter(comm->context) : NBCOLL_ERR_NULL;
+    if (s != NBCOLL_OK)
+        return s;
+    if (rank < 0 || rank >= comm->size || rank == comm->rank)
+        return nbcolli_leave(comm->context, NBCOLL_ERR_RANK);
+    nbcolli_link *link = comm->peer[rank].link;
+    nbcolli_give_up(link, comm->peer[rank].address);
+    nbcolli_drain(comm->context);
+    for (link = comm->link->first; link; link = link->beside)
+        nbcolli_tell_given_up(link);
+    return nbcolli_leave(comm->context, NBCOLL_OK);
 }
 
 nbcoll_status nbcolli_comm_withdraw(nbcoll_comm *comm)

@@ -16,7 +16,7 @@
 #include "../match/agree.h"
 #include "../match/ask.h"
 #include "../progress/progress.h"
-#include "../progress/report.h"
+#include "../progress/lock.h"
 #include "../../host/alive.h"
 #include "../../host/host.h"
 
@@ -67,7 +67,7 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
     c->host = config.host;
     c->observer = config.observer;
     c->watcher = config.watcher;
-    c->reducers = config.reducers ? config.reducers : nbcolli_reducers;
+    c->reducers = config.reducers;
     c->flags = config.flags;
     c->credits = config.credits;
     c->poller = -1;
@@ -90,22 +90,10 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
 
 static void nbcolli_pools_free(nbcoll_context *c)
 {
-    while (c->controls) {
-        nbcolli_post *p = c->controls;
-        c->controls = p->next;
-        nbcolli_free(&c->host, p, sizeof *p);
-    }
+    NBCOLLI_FREE_ALL(&c->host, c->controls, sizeof *it)
     for (int i = 0; i < 2; i++)
-        while (c->unexpected_pools[i]) {
-            nbcolli_unexpected *s = c->unexpected_pools[i];
-            c->unexpected_pools[i] = s->next;
-            nbcolli_free(&c->host, s, sizeof *s + s->capacity);
-        }
-    while (c->pending_revokes) {
-        nbcolli_pending_revoke *d = c->pending_revokes;
-        c->pending_revokes = d->next;
-        nbcolli_free(&c->host, d, sizeof *d);
-    }
+        NBCOLLI_FREE_ALL(&c->host, c->unexpected_pools[i], sizeof *it + it->capacity)
+    NBCOLLI_FREE_ALL(&c->host, c->pending_revokes, sizeof *it)
     for (uint32_t i = 0; i < c->chunks; i++)
         nbcolli_free(&c->host, c->chunk[i], nbcolli_chunk_size(i) * sizeof(nbcolli_request));
 }
@@ -197,12 +185,6 @@ nbcoll_status nbcoll_fd(nbcoll_context *c, int *fd)
     return nbcolli_leave(c, NBCOLL_OK);
 }
 
-/* At all that waits for shared memory. Did something go on? */
-static int nbcolli_look_at_all(nbcoll_context *c)
-{
-    return nbcolli_look_again(c, SIZE_MAX);
-}
-
 nbcoll_status nbcolli_arm_all(nbcoll_context *c)
 {
     c->driven.looked = 1; /* who is refused is not armed any more */
@@ -222,7 +204,8 @@ nbcoll_status nbcolli_arm_all(nbcoll_context *c)
             return s;
     }
     /* [SLEEP] the second look of the sleeper's bargain */
-    int has_come = nbcolli_look_at_all(c) || c->delayed.first || (c->executors && nbcolli_executors_look(c, c->poller));
+    int has_come = nbcolli_look_again(c, SIZE_MAX) || c->delayed.first ||
+                   (c->executors && nbcolli_executors_look(c, c->poller));
     if (!has_come) {
         c->ticks.is_armed = 1;
         c->ticks.armed_at = c->looked_at;

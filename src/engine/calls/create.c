@@ -15,7 +15,9 @@
 #include "../comm/requests.h"
 #include "../comm/sides.h"
 #include "../comm/vote.h"
+#include "../match/agree.h"
 #include "../progress/lock.h"
+#include "../progress/progress.h"
 
 /* ---- the vote ---------------------------------------------------------------------------------------------------- */
 
@@ -28,10 +30,12 @@ static nbcoll_status nbcolli_create_ballot(nbcoll_comm *over, size_t bytes, nbco
                      .count = bytes,
                      .reduction = {NBCOLL_BYTE, NBCOLL_SUM},
                      .in_place = 1};
-    nbcoll_builder_config config = {.size = sizeof config, .host = &over->context->host, .rank = over->rank,
-                                    .ranks = over->size};
-    static const nbcoll_algorithm bruck = {.size = sizeof bruck, .name = "bruck",
-                                           .operation = NBCOLL_OPERATION_ALLGATHER, .build = nbcolli_allgather_bruck};
+    nbcoll_builder_config config = {
+        .size = sizeof config, .host = &over->context->host, .rank = over->rank, .ranks = over->size};
+    static const nbcoll_algorithm bruck = {.size = sizeof bruck,
+                                           .name = "bruck",
+                                           .operation = NBCOLL_OPERATION_ALLGATHER,
+                                           .build = nbcolli_allgather_bruck};
     nbcoll_status s = nbcoll_build_schedule(&bruck, &a, &config, out);
     if (s == NBCOLL_OK) {
         (*out)->evicted = 1; /* freed with its request */
@@ -45,68 +49,89 @@ static nbcoll_status nbcolli_create_ballot(nbcoll_comm *over, size_t bytes, nbco
 typedef struct nbcolli_create_wish {
     nbcolli_creation creation;
     int colour, key; /* the colour of a duplicate: its purpose, or 0. Its key is the rank in its parent */
+    int has_config;  /* that is given, else its parent's, but for the agent, which serves that one */
+    const nbcoll_comm_config *config;
 } nbcolli_create_wish;
 
-/* The operation of `over` that casts this rank's vote: it is still to be started. */
-static nbcoll_status nbcolli_create_prepare(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_create_wish mine,
-                                            nbcoll_comm **out, nbcolli_request **vote)
+/* The eldest's vote makes it, too. */
+static void nbcolli_twin_join(nbcoll_comm *elder, nbcolli_twin *twin)
+{
+    nbcoll_comm *comm = twin->made;
+
+    elder->twin = comm;
+    comm->number = elder->number + 1;
+    comm->making = 1;
+    comm->out = twin->out;
+    nbcolli_area_offer_twin(comm);
+}
+
+/* Opens and starts, on the caller's side, the operation by which votes are exchanged. */
+static nbcoll_status nbcolli_create_start(nbcoll_comm *comm, nbcoll_comm *over, nbcoll_schedule *schedule,
+                                          nbcoll_request *request)
 {
     nbcoll_context *c = comm->context;
-    nbcoll_schedule *schedule;
-    nbcoll_status s;
-
-    comm->votes[over->rank] = nbcolli_vote_of(comm, over, mine.creation, mine.colour, mine.key);
-    nbcolli_ballot_write(comm);
-    s = nbcolli_create_ballot(over, comm->ballot ? nbcolli_ballot_record(comm) : sizeof(nbcolli_vote), &schedule);
-    if (s != NBCOLL_OK)
-        return s;
-    nbcolli_caller_lock(c);
     void *votes = comm->ballot ? (void *)comm->ballot : comm->votes;
     nbcolli_request *r = nbcolli_request_open(over, schedule, NULL, votes, 0);
-    if (!r)
-        s = nbcolli_request_refused(c);
-    nbcolli_caller_unlock(c);
+
     if (!r) {
         nbcolli_schedule_delete(schedule);
-        return s;
+        return nbcolli_request_refused(c);
     }
     nbcolli_schedule_own(schedule, c);
     r->creating = comm;
     r->is_heeded = 1;
+    *request = nbcolli_request_handle(r);
+    nbcoll_status s = nbcolli_request_start(r);
+    if (s != NBCOLL_OK)
+        nbcolli_request_discard(c, r);
+    return s;
+}
+
+/* Casts this rank's vote, by an operation of `over`, for all of `twin`. On an error they are to be undone. */
+static nbcoll_status nbcolli_create_cast(nbcoll_comm *over, nbcolli_create_wish mine, int n, nbcolli_twin twin[],
+                                         nbcoll_request *request)
+{
+    nbcoll_comm *comm = twin[0].made;
+    nbcolli_link *link = comm->link;
+    uint32_t serials = over == comm ? 0 : (uint32_t)n;
+    nbcoll_schedule *schedule;
+    nbcoll_request handle;
+
     comm->making = 1;
-    comm->out = out;
-    comm->link->creating++;
+    comm->out = twin[0].out;
+    comm->votes[over->rank] = nbcolli_vote_of(comm, over, mine.creation, mine.colour, mine.key);
+    nbcolli_ballot_write(comm);
+    nbcoll_status s =
+        nbcolli_create_ballot(over, comm->ballot ? nbcolli_ballot_record(comm) : sizeof(nbcolli_vote), &schedule);
+    if (s != NBCOLL_OK)
+        return s;
+    for (int i = 1; i < n; i++)
+        nbcolli_twin_join(twin[i - 1].made, &twin[i]);
     if (over == comm) /* until the ranks have agreed */
         comm->config.slots = 1;
-    *vote = r;
-    return NBCOLL_OK;
-}
-
-/* It is not to be started. */
-static void nbcolli_create_undo(nbcoll_comm *comm, nbcolli_request *vote)
-{
-    nbcoll_context *c = comm->context;
-
-    comm->link->creating--;
-    nbcolli_caller_lock(c);
-    nbcolli_request_discard(c, vote);
-    nbcolli_caller_unlock(c);
-}
-
-static nbcoll_status nbcolli_create_start(nbcoll_comm *over, nbcolli_request *vote, nbcoll_request *request)
-{
-    nbcoll_context *c = over->context;
-    nbcoll_request handle = nbcolli_request_handle(vote);
-
-    nbcolli_caller_lock(c);
-    nbcoll_status s = nbcolli_request_start(vote);
-    nbcolli_caller_unlock(c);
+    link->serial += serials;
+    link->creating++;
+    nbcolli_caller_lock(comm->context);
+    s = nbcolli_create_start(comm, over, schedule, &handle);
+    nbcolli_caller_unlock(comm->context);
     if (s == NBCOLL_OK) {
         *request = handle;
-        nbcolli_take_handed(c);
-    } else if (s == nbcolli_broken(over))
+        nbcolli_take_handed(comm->context);
+        return s;
+    }
+    if (s == nbcolli_broken(over))
         nbcolli_start_refused(over);
+    link->creating--;
+    link->serial -= serials; /* nobody has seen them */
     return s;
+}
+
+static void nbcolli_twins_undo(int n, const nbcolli_twin twin[])
+{
+    for (int i = n - 1; i >= 0; i--) {
+        nbcolli_area_return(twin[i].made);
+        nbcolli_comm_destroy(twin[i].made);
+    }
 }
 
 /* ---- the calls --------------------------------------------------------------------------------------------------- */
@@ -156,35 +181,28 @@ static nbcoll_status nbcolli_create_first(nbcolli_link *home, const nbcoll_comm_
 static nbcoll_status nbcolli_comm_create(nbcoll_context *c, int n, nbcoll_endpoint *const ep[],
                                          const nbcoll_comm_config *config, nbcoll_comm **out, nbcoll_request *request)
 {
+    nbcolli_twin one = {.out = out};
     nbcolli_link *home;
-    nbcolli_request *vote;
-    nbcoll_comm *comm;
     nbcoll_status s = nbcolli_create_check(c, n, ep);
 
     if (s == NBCOLL_OK && config->agent)
         s = nbcolli_agent_does(config->agent)->suits(config->agent, c, ep[n - 1]);
+    if (s == NBCOLL_OK)
+        s = nbcolli_links_open(c, n, ep, &home);
     if (s != NBCOLL_OK)
         return s;
-    s = nbcolli_links_open(c, n, ep, &home);
+    s = nbcolli_create_first(home, config, &one.made);
+    if (s == NBCOLL_OK) {
+        s = nbcolli_create_cast(one.made, (nbcolli_create_wish){.creation = NBCOLLI_CREATE, .key = one.made->rank}, 1,
+                                &one, request);
+        if (s != NBCOLL_OK)
+            nbcolli_twins_undo(1, &one);
+    }
     if (s != NBCOLL_OK)
-        return s;
-    s = nbcolli_create_first(home, config, &comm);
-    if (s != NBCOLL_OK) {
         nbcolli_links_drop(home);
-        return s;
-    }
-    s = nbcolli_create_prepare(comm, comm, (nbcolli_create_wish){NBCOLLI_CREATE, 0, comm->rank}, out, &vote);
-    if (s == NBCOLL_OK && (s = nbcolli_create_start(comm, vote, request)) != NBCOLL_OK)
-        nbcolli_create_undo(comm, vote);
-    if (s != NBCOLL_OK) {
-        nbcolli_area_return(comm);
-        nbcolli_comm_destroy(comm);
-        nbcolli_links_drop(home);
-        return s;
-    }
-    if (config->agent)
+    else if (config->agent)
         nbcolli_agent_does(config->agent)->hold(config->agent);
-    return NBCOLL_OK;
+    return s;
 }
 
 nbcoll_status nbcoll_comm_icreate_over(nbcoll_context *context, int n, nbcoll_endpoint *const endpoints[],
@@ -233,35 +251,13 @@ static nbcoll_status nbcolli_twin_open(nbcoll_comm *parent, nbcoll_comm *eldest,
     return s;
 }
 
-/* The eldest's vote makes it, too. */
-static void nbcolli_twin_join(nbcoll_comm *elder, nbcolli_twin *twin)
-{
-    nbcoll_comm *comm = twin->made;
-
-    elder->twin = comm;
-    comm->number = elder->number + 1;
-    comm->making = 1;
-    comm->out = twin->out;
-    nbcolli_area_offer_twin(comm);
-}
-
-static void nbcolli_twins_undo(int n, const nbcolli_twin twin[])
-{
-    for (int i = n - 1; i >= 0; i--) {
-        nbcolli_area_return(twin[i].made);
-        nbcolli_comm_destroy(twin[i].made);
-    }
-}
-
 /* All or, refused, none. */
 static nbcoll_status nbcolli_create_derive(nbcoll_comm *parent, nbcolli_create_wish mine, int n, nbcolli_twin twin[],
                                            nbcoll_request *request)
 {
-    nbcolli_link *link = parent->link;
-    nbcolli_request *vote;
     int opened = 0;
 
-    if (UINT32_MAX - link->serial < (uint32_t)n)
+    if (UINT32_MAX - parent->link->serial < (uint32_t)n)
         return NBCOLL_ERR_LIMIT;
     nbcoll_status s = nbcolli_twin_open(parent, NULL, &twin[0]);
     nbcoll_comm *eldest = s == NBCOLL_OK ? twin[0].made : NULL;
@@ -272,20 +268,9 @@ static nbcoll_status nbcolli_create_derive(nbcoll_comm *parent, nbcolli_create_w
     if (mine.creation == NBCOLLI_DUP)
         mine.key = parent->rank;
     if (s == NBCOLL_OK)
-        s = nbcolli_create_prepare(eldest, parent, mine, twin[0].out, &vote);
-    if (s != NBCOLL_OK) {
+        s = nbcolli_create_cast(parent, mine, n, twin, request);
+    if (s != NBCOLL_OK)
         nbcolli_twins_undo(opened, twin);
-        return s;
-    }
-    for (int i = 1; i < n; i++)
-        nbcolli_twin_join(twin[i - 1].made, &twin[i]);
-    link->serial += (uint32_t)n;
-    s = nbcolli_create_start(parent, vote, request);
-    if (s == NBCOLL_OK)
-        return s;
-    link->serial -= (uint32_t)n; /* nobody has seen them */
-    nbcolli_create_undo(eldest, vote);
-    nbcolli_twins_undo(n, twin);
     return s;
 }
 
@@ -300,87 +285,130 @@ static int nbcolli_memory_colour(const nbcoll_comm *comm)
     return comm->peer[comm->rank].link->transport.shared ? rank : comm->size + comm->rank;
 }
 
-/* With the parent's configuration, but for its agent, which serves that one. */
-static nbcoll_status nbcolli_create_inherit(nbcoll_comm *parent, nbcolli_create_wish mine, nbcoll_comm **out,
-                                            nbcoll_request *request)
+/* A shrink begins without a vote: the survivors exchange theirs by messages of their own. */
+static nbcoll_status nbcolli_create_survivors(nbcoll_comm *comm, const nbcoll_comm_config *config, nbcoll_comm **out,
+                                              nbcoll_request *request)
+{
+    nbcoll_context *c = comm->context;
+    nbcoll_comm *made;
+
+    if (!nbcolli_shrink_fits(comm) || UINT32_MAX - comm->link->serial <= (uint32_t)comm->size)
+        return NBCOLL_ERR_LIMIT;
+    nbcoll_status s = nbcolli_comm_open(comm->link, config, comm->size, NULL, &made);
+    if (s != NBCOLL_OK)
+        return s;
+    nbcolli_caller_lock(c);
+    nbcolli_request *r = nbcolli_request_open(comm, NULL, NULL, NULL, 0);
+    s = r ? NBCOLL_OK : nbcolli_request_refused(c);
+    nbcolli_caller_unlock(c);
+    if (r)
+        s = nbcolli_shrink_start(comm, made, r);
+    if (s != NBCOLL_OK) {
+        if (r)
+            nbcolli_request_release(c, r);
+        nbcolli_comm_destroy(made);
+        return s;
+    }
+    r->creating = made;
+    r->is_heeded = 1;
+    made->out = out;
+    r->status = NBCOLL_PENDING;
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* its handle is not out yet */
+    *request = nbcolli_request_handle(r);
+    nbcolli_drain(c);
+    return s;
+}
+
+static nbcoll_status nbcolli_create_of(nbcoll_comm *parent, nbcolli_create_wish mine, nbcoll_comm **out,
+                                       nbcoll_request *request)
 {
     nbcoll_status s = parent && out && request ? nbcolli_enter(parent->context) : NBCOLL_ERR_NULL;
     if (s != NBCOLL_OK)
         return s;
     nbcolli_twin one = {.config = parent->config, .out = out};
     one.config.agent = NULL;
+    if (mine.has_config)
+        s = nbcolli_comm_config_read(mine.config, &one.config);
+    if (s == NBCOLL_OK && one.config.agent)
+        s = nbcolli_has_ranks_of_endpoint(parent)
+                ? nbcolli_agent_does(one.config.agent)->suits(one.config.agent, parent->context, parent->link->endpoint)
+                : NBCOLL_ERR_UNSUPPORTED;
     if (mine.creation == NBCOLLI_SPLIT_SHARED)
         mine.colour = nbcolli_memory_colour(parent);
-    return nbcolli_leave(parent->context, nbcolli_create_derive(parent, mine, 1, &one, request));
+    if (s == NBCOLL_OK)
+        s = mine.creation == NBCOLLI_SHRINK ? nbcolli_create_survivors(parent, &one.config, out, request)
+                                            : nbcolli_create_derive(parent, mine, 1, &one, request);
+    if (s == NBCOLL_OK && one.config.agent)
+        nbcolli_agent_does(one.config.agent)->hold(one.config.agent);
+    return nbcolli_leave(parent->context, s);
 }
 
-static nbcoll_status nbcolli_inherit_now(nbcoll_comm *parent, nbcolli_create_wish mine, nbcoll_comm **out,
-                                         uint64_t timeout)
+static nbcoll_status nbcolli_create_now(nbcoll_comm *parent, nbcolli_create_wish mine, nbcoll_comm **out,
+                                        uint64_t timeout)
 {
     nbcoll_request request;
-    return nbcolli_wait_or_leave(nbcolli_create_inherit(parent, mine, out, &request), &request, timeout);
+    return nbcolli_wait_or_leave(nbcolli_create_of(parent, mine, out, &request), &request, timeout);
 }
 
 nbcoll_status nbcoll_comm_isplit(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out, nbcoll_request *request)
 {
-    return nbcolli_create_inherit(comm, (nbcolli_create_wish){NBCOLLI_SPLIT, colour, key}, out, request);
+    return nbcolli_create_of(comm, (nbcolli_create_wish){.creation = NBCOLLI_SPLIT, .colour = colour, .key = key}, out,
+                             request);
 }
 
 nbcoll_status nbcoll_comm_split(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out, uint64_t timeout)
 {
-    return nbcolli_inherit_now(comm, (nbcolli_create_wish){NBCOLLI_SPLIT, colour, key}, out, timeout);
+    return nbcolli_create_now(comm, (nbcolli_create_wish){.creation = NBCOLLI_SPLIT, .colour = colour, .key = key}, out,
+                              timeout);
 }
 
 nbcoll_status nbcoll_comm_isplit_shared(nbcoll_comm *comm, int key, nbcoll_comm **out, nbcoll_request *request)
 {
-    return nbcolli_create_inherit(comm, (nbcolli_create_wish){NBCOLLI_SPLIT_SHARED, 0, key}, out, request);
+    return nbcolli_create_of(comm, (nbcolli_create_wish){.creation = NBCOLLI_SPLIT_SHARED, .key = key}, out, request);
 }
 
 nbcoll_status nbcoll_comm_split_shared(nbcoll_comm *comm, int key, nbcoll_comm **out, uint64_t timeout)
 {
-    return nbcolli_inherit_now(comm, (nbcolli_create_wish){NBCOLLI_SPLIT_SHARED, 0, key}, out, timeout);
+    return nbcolli_create_now(comm, (nbcolli_create_wish){.creation = NBCOLLI_SPLIT_SHARED, .key = key}, out, timeout);
 }
 
 nbcoll_status nbcoll_comm_idup(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request)
 {
-    return nbcolli_create_inherit(comm, (nbcolli_create_wish){.creation = NBCOLLI_DUP}, out, request);
+    return nbcolli_create_of(comm, (nbcolli_create_wish){.creation = NBCOLLI_DUP}, out, request);
 }
 
 nbcoll_status nbcoll_comm_dup(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout)
 {
-    return nbcolli_inherit_now(comm, (nbcolli_create_wish){.creation = NBCOLLI_DUP}, out, timeout);
+    return nbcolli_create_now(comm, (nbcolli_create_wish){.creation = NBCOLLI_DUP}, out, timeout);
 }
 
-nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_comm_config *given, nbcoll_comm **out,
+nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_comm_config *config, nbcoll_comm **out,
                                     nbcoll_request *request)
 {
-    nbcolli_twin one = {.out = out};
-
-    nbcoll_status s = comm && out && request ? nbcolli_enter(comm->context) : NBCOLL_ERR_NULL;
-    if (s != NBCOLL_OK)
-        return s;
-    s = nbcolli_comm_config_read(given, &one.config);
-    if (s == NBCOLL_OK && one.config.agent)
-        s = nbcolli_has_ranks_of_endpoint(comm) ? nbcolli_agent_does(one.config.agent)
-                                                      ->suits(one.config.agent, comm->context, comm->link->endpoint)
-                                                : NBCOLL_ERR_UNSUPPORTED;
-    if (s == NBCOLL_OK)
-        s = nbcolli_create_derive(comm, (nbcolli_create_wish){.creation = NBCOLLI_DUP}, 1, &one, request);
-    if (s == NBCOLL_OK && one.config.agent)
-        nbcolli_agent_does(one.config.agent)->hold(one.config.agent);
-    return nbcolli_leave(comm->context, s);
-}
-
-nbcoll_status nbcolli_comm_idups(nbcoll_comm *comm, int purpose, int n, nbcolli_twin twin[], nbcoll_request *request)
-{
-    const nbcolli_create_wish mine = {NBCOLLI_DUP, purpose, 0};
-    nbcoll_status s = nbcolli_enter(comm->context);
-    return s == NBCOLL_OK ? nbcolli_leave(comm->context, nbcolli_create_derive(comm, mine, n, twin, request)) : s;
+    return nbcolli_create_of(comm, (nbcolli_create_wish){.creation = NBCOLLI_DUP, .has_config = 1, .config = config},
+                             out, request);
 }
 
 nbcoll_status nbcoll_comm_dup_with(nbcoll_comm *comm, const nbcoll_comm_config *config, nbcoll_comm **out,
                                    uint64_t timeout)
 {
-    nbcoll_request request;
-    return nbcolli_wait_or_leave(nbcoll_comm_idup_with(comm, config, out, &request), &request, timeout);
+    return nbcolli_create_now(comm, (nbcolli_create_wish){.creation = NBCOLLI_DUP, .has_config = 1, .config = config},
+                              out, timeout);
+}
+
+nbcoll_status nbcoll_comm_ishrink(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request)
+{
+    return nbcolli_create_of(comm, (nbcolli_create_wish){.creation = NBCOLLI_SHRINK}, out, request);
+}
+
+nbcoll_status nbcoll_comm_shrink(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout)
+{
+    return nbcolli_create_now(comm, (nbcolli_create_wish){.creation = NBCOLLI_SHRINK}, out, timeout);
+}
+
+nbcoll_status nbcolli_comm_idups(nbcoll_comm *comm, int purpose, int n, nbcolli_twin twin[], nbcoll_request *request)
+{
+    const nbcolli_create_wish mine = {.creation = NBCOLLI_DUP, .colour = purpose};
+    nbcoll_status s = nbcolli_enter(comm->context);
+    return s == NBCOLL_OK ? nbcolli_leave(comm->context, nbcolli_create_derive(comm, mine, n, twin, request)) : s;
 }

@@ -117,15 +117,6 @@ static size_t nbcolli_link_memory(const nbcoll_context *c, int ranks)
     return sizeof(nbcolli_link) + room + (size_t)ranks * NBCOLLI_LINK_RANK;
 }
 
-static void nbcolli_farewells_free(nbcoll_context *c, nbcolli_link *link)
-{
-    while (link->farewells) {
-        nbcolli_post *post = link->farewells;
-        link->farewells = post->next;
-        nbcolli_free(&c->host, post, sizeof *post);
-    }
-}
-
 /* What bad news needs is there before there can be any: for each link some posts in the pool, and for each of its ranks
  * one that says the last thing. */
 static nbcoll_status nbcolli_posts_reserve(nbcoll_context *c, nbcolli_link *link)
@@ -195,7 +186,7 @@ static nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, n
     if (s == NBCOLL_OK)
         s = nbcolli_wakeup_add(c, link);
     if (s != NBCOLL_OK) {
-        nbcolli_farewells_free(c, link);
+        NBCOLLI_FREE_ALL(&c->host, link->farewells, sizeof *it)
         nbcolli_free(&c->host, link, nbcolli_link_memory(c, ep->ranks));
         return s;
     }
@@ -252,25 +243,6 @@ void nbcolli_links_drop(nbcolli_link *home)
     }
 }
 
-/* The memory itself stays the transport's: others may still use it. */
-static void nbcolli_areas_forget(nbcoll_context *c, nbcolli_area *area)
-{
-    while (area) {
-        nbcolli_area *next = area->next;
-        nbcolli_free(&c->host, area, nbcolli_area_memory(area->room));
-        area = next;
-    }
-}
-
-static void nbcolli_tombstones_free(nbcoll_context *c, nbcolli_tombstone *tombstone)
-{
-    while (tombstone) {
-        nbcolli_tombstone *next = tombstone->next;
-        nbcolli_free(&c->host, tombstone, sizeof *tombstone);
-        tombstone = next;
-    }
-}
-
 static void nbcolli_unexpected_clear(nbcolli_unexpected **list)
 {
     while (*list) {
@@ -285,22 +257,22 @@ void nbcolli_link_drop(nbcolli_link *link)
     nbcoll_context *c = link->context;
     nbcoll_endpoint *ep = link->endpoint;
 
-    for (nbcolli_link **at = &c->links; *at; at = &(*at)->next)
-        if (*at == link) {
-            *at = link->next;
-            break;
-        }
+    nbcolli_link **at = &c->links;
+    while (*at != link)
+        at = &(*at)->next;
+    *at = link->next;
     nbcolli_unexpected_clear(&link->orphans);
     for (size_t i = 0; i <= link->unexpected_mask; i++)
         nbcolli_unexpected_clear(&link->unexpected[i]);
-    nbcolli_tombstones_free(c, link->tombstones);
-    nbcolli_tombstones_free(c, link->unmade);
+    NBCOLLI_FREE_ALL(&c->host, link->tombstones, sizeof *it)
+    NBCOLLI_FREE_ALL(&c->host, link->unmade, sizeof *it)
     nbcolli_shrinks_clear(link);
-    nbcolli_farewells_free(c, link);
+    NBCOLLI_FREE_ALL(&c->host, link->farewells, sizeof *it)
     nbcolli_channels_free(link);
     nbcolli_shelf_close(link);
-    nbcolli_areas_forget(c, link->areas);
-    nbcolli_areas_forget(c, link->memory);
+    /* Memory of areas itself stays the transport's: others may still use it. */
+    NBCOLLI_FREE_ALL(&c->host, link->areas, nbcolli_area_memory(it->room))
+    NBCOLLI_FREE_ALL(&c->host, link->memory, nbcolli_area_memory(it->room))
     if (link->transport.wakeup)
         epoll_ctl(c->poller, EPOLL_CTL_DEL, link->transport.wakeup->fd(ep), NULL);
     else

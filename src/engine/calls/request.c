@@ -12,7 +12,7 @@
 #include "../match/agree.h"
 #include "../match/ask.h"
 #include "../progress/progress.h"
-#include "../progress/report.h"
+#include "../progress/lock.h"
 
 /* Has it been started, and not ended? The lock is held. */
 static int nbcolli_is_active(const nbcolli_request *r)
@@ -22,53 +22,51 @@ static int nbcolli_is_active(const nbcolli_request *r)
 
 /* ---- one look ---------------------------------------------------------------------------------------------------- */
 
-/* What a request has come to, which is `r`, null: it is gone. The lock is held. */
-NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_request_said(nbcoll_request request, const nbcolli_request *r)
+/* What a handle says of which the request is gone. The lock is held. */
+static nbcoll_status nbcolli_request_gone(nbcoll_request request)
 {
-    if (!r)
-        return nbcolli_was_reported(request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST;
-    unsigned state = atomic_load_explicit(&r->state, memory_order_relaxed); /* the lock orders it */
-    if (nbcolli_is_pending(state))
-        return NBCOLL_PENDING;
-    return nbcolli_is_unreported(state) && !r->done ? r->status : NBCOLL_OK; /* the callback reports how it ended */
+    return nbcolli_was_reported(request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST;
 }
 
-nbcoll_status nbcolli_outcome(const nbcoll_request *request)
+/* What a request in this state has come to; a callback reports how it ended. */
+static inline nbcoll_status nbcolli_request_said(const nbcolli_request *r, unsigned state)
 {
-    nbcoll_context *c = nbcolli_context_of(*request);
-    nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_OK;
-    return c && s == NBCOLL_OK ? nbcolli_leave(c, nbcolli_request_said(*request, nbcolli_request_find(*request))) : s;
+    if (nbcolli_is_pending(state))
+        return NBCOLL_PENDING;
+    return nbcolli_is_unreported(state) && !r->done ? (nbcoll_status)r->outcome : NBCOLL_OK;
 }
 
 nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
 {
     nbcoll_context *c = nbcolli_context_of(*request);
-    nbcolli_request *r;
 
     *idle = 1;
     if (!c)
         return NBCOLL_OK;
     if (nbcolli_is_forked(c))
         return NBCOLL_ERR_FORKED;
-    r = nbcolli_request_find(*request);
-    if (!r)
-        return nbcolli_outcome(request);
-    unsigned state = atomic_load_explicit(&r->state, memory_order_acquire); /* sees the buffers of an ended one */
-    *idle = state == NBCOLLI_REQUEST_INACTIVE;
-    return nbcolli_is_pending(state) ? NBCOLL_PENDING : NBCOLL_OK;
+    const nbcolli_request *r = nbcolli_request_find(*request);
+    if (r) {
+        unsigned state = atomic_load_explicit(&r->state, memory_order_acquire); /* sees the end of an ended one */
+        *idle = state == NBCOLLI_REQUEST_INACTIVE;
+        return nbcolli_request_said(r, state);
+    }
+    nbcoll_status s = nbcolli_enter(c);
+    return s == NBCOLL_OK ? nbcolli_leave(c, nbcolli_request_gone(*request)) : s;
 }
 
 /* What has become of the request; that reports its end. The lock is held. */
 NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_take_end(nbcoll_context *c, nbcoll_request *request)
 {
     nbcolli_request *r = nbcolli_request_find(*request);
-    nbcoll_status s = nbcolli_request_said(*request, r);
+    unsigned state = r ? atomic_load_explicit(&r->state, memory_order_relaxed) : NBCOLLI_REQUEST_FREE; /* the lock */
+    nbcoll_status s = r ? nbcolli_request_said(r, state) : nbcolli_request_gone(*request);
 
     if (s == NBCOLL_PENDING || s == NBCOLL_ERR_REQUEST)
         return s;
     if (r && r->persistent) {
-        /* Relaxed: the lock orders it. Else its callback is about to run, which may start it again */
-        if (nbcolli_is_unreported(atomic_load_explicit(&r->state, memory_order_relaxed)) && !r->calling)
+        /* Else its callback is about to run, which may start it again */
+        if (nbcolli_is_unreported(state) && !r->calling)
             atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_release); /* for its next start */
         return s;
     }
@@ -296,6 +294,43 @@ nbcoll_status nbcolli_wait_kept(nbcolli_request *r, uint64_t timeout)
     return nbcolli_wait_longer(&request, timeout, s, 1);
 }
 
+/* ---- the lane START ------------------------------------------------------------------------------------------------ */
+
+/* Makes a pass. PENDING: steps of that lane are left. */
+static nbcoll_status nbcolli_started_look(const nbcoll_request *request, nbcoll_context *c)
+{
+    if (nbcolli_is_forked(c))
+        return NBCOLL_ERR_FORKED;
+    if (!nbcolli_try_lock(c))
+        return nbcolli_is_inside(c) ? NBCOLL_ERR_BUSY : NBCOLL_PENDING; /* somebody else is advancing it */
+    nbcolli_request *r = nbcolli_request_find(*request);
+    if (!r)
+        return nbcolli_leave(c, nbcolli_was_reported(*request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
+    if (nbcolli_starting_left(r)) {
+        c->driven.looked = 1;
+        nbcolli_pass(c);
+    }
+    return nbcolli_leave_reporting(c, nbcolli_starting_left(r) ? NBCOLL_PENDING : NBCOLL_OK);
+}
+
+nbcoll_status nbcoll_wait_started(const nbcoll_request *request, uint64_t timeout)
+{
+    if (!request)
+        return NBCOLL_ERR_NULL;
+    nbcoll_context *c = nbcolli_context_of(*request);
+    nbcolli_waiter w = {0};
+    nbcoll_status s = c ? nbcolli_started_look(request, c) : NBCOLL_OK;
+
+    while (s == NBCOLL_PENDING && nbcolli_waiter_pause(&w, &c, 1, timeout)) {
+        /* Sleepers of a driven context are not told of steps: it yields, and passes go on. */
+        if (nbcolli_is_driven(c) && (nbcolli_takes_turns(c) || w.vain > NBCOLLI_SPINS))
+            w.vain = nbcolli_takes_turns(c) ? 1 : NBCOLLI_SPINS;
+        s = nbcolli_started_look(request, c);
+    }
+    nbcolli_waiter_end(&w);
+    return s == NBCOLL_PENDING ? NBCOLL_ERR_TIMEOUT : s;
+}
+
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
 /* Into the context of a request that exists. */
@@ -363,7 +398,7 @@ nbcoll_status nbcoll_cancel(nbcoll_request request)
     nbcolli_drain(c); /* what a tick has left: a communicator whose vote is over */
     nbcolli_request *r = nbcolli_request_find(request);
     if (!r)
-        return nbcolli_leave(c, nbcolli_request_said(request, NULL));
+        return nbcolli_leave(c, nbcolli_request_gone(request));
     nbcolli_executor *e = nbcolli_is_active(r) ? nbcolli_request_cancel(r) : NULL;
     nbcolli_drain(c);
     return nbcolli_leave_cancelled(c, e, NBCOLL_OK);

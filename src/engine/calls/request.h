@@ -5,11 +5,8 @@
 
 #include "../state/context.h"
 
-/* Whether a request has ended, without reporting it. `idle`: there is nothing to wait for. */
+/* What test would say now; it changes nothing, and makes no pass. `idle`: there is nothing to wait for. */
 nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle);
-
-/* What test would say now; it changes nothing. */
-nbcoll_status nbcolli_outcome(const nbcoll_request *request);
 
 /* The next one, for a request that keeps a run and was started just now. */
 nbcoll_status nbcolli_wait_kept(nbcolli_request *r, uint64_t timeout);

@@ -15,7 +15,7 @@
 #include "../progress/lock.h"
 #include "../progress/progress.h"
 
-/* The start block of a request is all that a start reads and writes: of the request its state, tag and armed run; of
+/* The start block of a request is all that a start reads and writes: of the request its state, tag and run; of
  * the communicator `broken` and `ended`, which progress writes, `next_tag` and the number of slots; the pool of its
  * schedule's runs; and the context's `handed`. */
 static nbcoll_status nbcolli_comm_can_start(const nbcoll_comm *comm)
@@ -37,7 +37,7 @@ static int nbcolli_request_arm(nbcolli_request *r)
     r->history = comm->history;
     /* relaxed: an older number is a smaller one */
     return r->tag - atomic_load_explicit(&comm->ended, memory_order_relaxed) >= comm->config.slots ||
-           (r->armed = nbcolli_run_arm(r)) != NULL;
+           (r->run = nbcolli_run_arm(r)) != NULL;
 }
 
 static void nbcolli_request_hand(nbcolli_request *r)
@@ -158,4 +158,24 @@ nbcoll_status nbcoll_schedule_init(nbcoll_schedule *s, const void *send, void *r
                                    nbcoll_request *request)
 {
     return nbcolli_start_begin(s, send, recv, comm, 1, request);
+}
+
+nbcoll_status nbcoll_schedule_free(nbcoll_schedule *s)
+{
+    nbcoll_context *c = s ? s->owner : NULL;
+    nbcoll_status status = c ? nbcolli_enter(c) : NBCOLL_OK;
+
+    if (!s || status != NBCOLL_OK)
+        return status;
+    if (c) {
+        nbcolli_caller_lock(c);
+        int is_used = s->users > 0;
+        if (!is_used)
+            nbcolli_schedule_disown(s);
+        nbcolli_caller_unlock(c);
+        if (nbcolli_leave(c, is_used ? NBCOLL_ERR_BUSY : NBCOLL_OK) != NBCOLL_OK)
+            return NBCOLL_ERR_BUSY;
+    }
+    nbcolli_schedule_delete(s);
+    return NBCOLL_OK;
 }

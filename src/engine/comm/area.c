@@ -4,10 +4,69 @@
 
 #include "area.h"
 
-#include "terms.h"
 #include "../exposures/cells.h"
 #include "../exposures/shelf.h"
 #include "../../host/host.h"
+
+/* ---- who shares -------------------------------------------------------------------------------------------------- */
+
+static int nbcolli_area_reaches(const nbcolli_link *link, int address)
+{
+    const nbcoll_bulk *bulk = link->transport.bulk;
+    return !bulk->reaches || bulk->reaches(link->endpoint, address);
+}
+
+/* Can communicators whose first endpoint this is have cells? Those hold short keys of what is registered once and for
+ * all, and who fetches has nothing to register. */
+static int nbcolli_area_is_possible(const nbcolli_link *link)
+{
+    const nbcoll_bulk *bulk = link->transport.bulk;
+
+    return link->transport.shared && bulk && bulk->get && !bulk->deregister_memory &&
+           bulk->flags & NBCOLL_BULK_ANY_LOCAL && link->limits.key_bytes <= NBCOLLI_CELL_KEY * sizeof(uint64_t);
+}
+
+int nbcolli_area_suits(const nbcoll_comm *comm)
+{
+    const nbcolli_link *link = comm->link->first;
+
+    return comm->config.cells && nbcolli_area_is_possible(link) &&
+           (comm->leader < 0 || link->transport.bulk->flags & NBCOLL_BULK_ONE_KEY);
+}
+
+/* Of one that is being made nobody knows yet who has this rank's first endpoint, only that they all are its ranks. */
+static int nbcolli_area_shares_with(const nbcoll_comm *over, int address)
+{
+    const nbcolli_link *link = over->link->first;
+    int is_one = over->ballot != NULL;
+
+    for (int rank = 0; rank < over->size && !is_one; rank++)
+        is_one = over->peer[rank].link == link && over->peer[rank].address == address;
+    return is_one;
+}
+
+uint32_t nbcolli_area_shares(const nbcoll_comm *over)
+{
+    const nbcolli_link *link = over->link->first;
+
+    if (!nbcolli_area_is_possible(link))
+        return 0;
+    for (int address = 0; address < link->endpoint->ranks; address++)
+        if (!nbcolli_area_reaches(link, address) && nbcolli_area_shares_with(over, address))
+            return NBCOLLI_SHARES_WITH_SOME;
+    return NBCOLLI_SHARES_WITH_ALL;
+}
+
+int nbcoll_comm_shares(void *user, int peer)
+{
+    const nbcoll_comm *comm = user;
+
+    if (!comm || peer < 0 || peer >= comm->size || !nbcolli_has_cells_of(comm, peer))
+        return 0;
+    return nbcolli_area_reaches(comm->peer[peer].link, comm->peer[peer].address);
+}
+
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
 
 size_t nbcolli_area_memory(int most)
 {

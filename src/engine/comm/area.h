@@ -8,6 +8,15 @@
 
 #include "../state/context.h"
 
+/* What a rank says of its shared memory in a vote: the ranks' common bits count. */
+typedef enum nbcolli_shared { NBCOLLI_SHARES_WITH_SOME = 1, NBCOLLI_SHARES_WITH_ALL = 3 } nbcolli_shared;
+
+/* What the vote over it says of this rank's shared memory. */
+uint32_t nbcolli_area_shares(const nbcoll_comm *over);
+
+/* Does this one ask for cells, and can it have them, as far as this rank knows? */
+int nbcolli_area_suits(const nbcoll_comm *comm);
+
 /* Ends what area_reserve or area_register began. */
 void nbcolli_area_release(nbcolli_link *link, nbcolli_area *area);
 

@@ -3,12 +3,125 @@
 #include "cache.h"
 
 #include "executors.h"
-#include "key.h"
 #include "../exposures/cells.h"
 #include "../run/called.h"
 #include "../run/pool.h"
 #include "../../arguments/arguments.h"
 #include "../../host/host.h"
+
+/* ---- keys -------------------------------------------------------------------------------------------------------- *
+ * What the schedule of a call depends on. Of a host's type that is its extent and what travels of it, of a host's
+ * operation whether it commutes. Their addresses, functions and `user` belong to the call: a request keeps them, and a
+ * schedule has stand-ins in their place (schedule/schedule.h). */
+
+static uint32_t nbcolli_key_mix(uint32_t hash, uint64_t value)
+{
+    value *= 0x9e3779b97f4a7c15u;
+    return (hash ^ (uint32_t)(value >> 32)) * 0x85ebca6bu;
+}
+
+static uint32_t nbcolli_mix_array(uint32_t hash, const size_t *array, int n)
+{
+    for (int i = 0; array && i < n; i++)
+        hash = nbcolli_key_mix(hash, array[i]);
+    return hash;
+}
+
+static uint32_t nbcolli_mix_type(uint32_t hash, nbcoll_type type)
+{
+    const nbcoll_host_type *host = type < NBCOLL_TYPE_COUNT ? NULL : nbcolli_host_type(type);
+    return host ? nbcolli_key_mix(nbcolli_key_mix(hash, host->extent), host->packed) : nbcolli_key_mix(hash, type);
+}
+
+/* Of complete arguments. */
+static uint32_t nbcolli_key_hash(const nbcoll_args *a, int ranks)
+{
+    uint64_t op = nbcolli_op_number(a->reduction.op);
+    uint32_t h = nbcolli_key_mix(0, a->count);
+    h = nbcolli_key_mix(h, (uint64_t)a->operation << 32 | (uint32_t)a->root);
+    h = nbcolli_mix_type(h, a->reduction.type);
+    h = nbcolli_key_mix(h, op << 2 | (uint64_t)(a->in_place != 0) << 1 | (a->packs != 0));
+    return nbcolli_mix_array(nbcolli_mix_array(h, a->counts, ranks), a->displs, ranks);
+}
+
+static int nbcolli_same_array(const void *a, const void *b, size_t bytes)
+{
+    return a && b ? !memcmp(a, b, bytes) : !a && !b;
+}
+
+static int nbcolli_same_types(const nbcoll_type *kept, const nbcoll_args *a, int ranks)
+{
+    for (int i = 0; kept && a->types && i < ranks; i++)
+        if (kept[i] != nbcoll_type_size(nbcolli_type_at(a->types, a->counts, (size_t)i)))
+            return 0;
+    return !kept == !a->types;
+}
+
+static int nbcolli_same_type(nbcoll_type kept, nbcoll_type type)
+{
+    if (kept < NBCOLL_TYPE_COUNT || type < NBCOLL_TYPE_COUNT)
+        return kept == type;
+    const nbcoll_host_type *a = nbcolli_host_type(kept), *b = nbcolli_host_type(type);
+    return a->extent == b->extent && a->packed == b->packed;
+}
+
+/* Does the schedule that was built for `kept` serve `a`? `kept` has stand-ins, and what nbcolli_key_types makes. */
+static int nbcolli_key_same(const nbcoll_args *kept, const nbcoll_args *a, int ranks)
+{
+    size_t bytes = (size_t)ranks * sizeof(size_t);
+    return kept->count == a->count && kept->operation == a->operation && kept->root == a->root &&
+           nbcolli_same_type(kept->reduction.type, a->reduction.type) &&
+           nbcolli_op_number(kept->reduction.op) == nbcolli_op_number(a->reduction.op) &&
+           !kept->in_place == !a->in_place && !kept->packs == !a->packs &&
+           nbcolli_same_array(kept->counts, a->counts, bytes) && nbcolli_same_array(kept->displs, a->displs, bytes) &&
+           nbcolli_same_types(kept->types, a, ranks);
+}
+
+/* Replaces the types of the blocks of an alltoallw in place by the bytes of an element of each, which are all that a
+ * schedule has of them. */
+static void nbcolli_key_types(nbcoll_type *types, const nbcoll_args *a, int ranks)
+{
+    for (int i = 0; i < ranks; i++)
+        types[i] = nbcoll_type_size(nbcolli_type_at(a->types, a->counts, (size_t)i));
+}
+
+/* ---- stand-ins --------------------------------------------------------------------------------------------------- */
+
+/* Does the call name a descriptor of the host's? */
+static int nbcolli_needs_stand_in(nbcoll_reduction how)
+{
+    return how.type >= NBCOLL_TYPE_COUNT || how.op >= NBCOLL_OP_COUNT;
+}
+
+static nbcoll_status nbcolli_stand_in_pack(void *user, const void *from, void *to, size_t count)
+{
+    (void)user, (void)from, (void)to, (void)count;
+    return NBCOLL_ERR_CALL;
+}
+
+static nbcoll_status nbcolli_stand_in_combine(void *user, void *result, const void *left, const void *right,
+                                              size_t count, nbcoll_type type)
+{
+    (void)user, (void)result, (void)left, (void)right, (void)count, (void)type;
+    return NBCOLL_ERR_CALL;
+}
+
+/* Stand-ins for what the host's are, which then take their places in *how. */
+static void nbcolli_stand_in_make(nbcolli_stand_in *in, nbcoll_reduction *how)
+{
+    const nbcoll_host_type *type = nbcolli_host_type(how->type);
+
+    *in = (nbcolli_stand_in){
+        .type = {sizeof in->type, type ? type->extent : 0, type ? type->packed : 0, NULL, nbcolli_stand_in_pack,
+                 nbcolli_stand_in_pack},
+        .op = {sizeof in->op, NULL, nbcolli_stand_in_combine, nbcolli_commutes(how->op)}};
+    if (type)
+        how->type = nbcoll_type_of(&in->type);
+    if (nbcolli_host_op(how->op))
+        how->op = nbcoll_op_of(&in->op);
+}
+
+/* ---- entries ----------------------------------------------------------------------------------------------------- */
 
 static void nbcolli_age_unlink(nbcolli_cache *cache, nbcolli_cached *e)
 {
@@ -28,14 +141,6 @@ void nbcolli_cache_renew(nbcolli_cache *cache, nbcolli_cached *e)
 {
     nbcolli_age_unlink(cache, e);
     nbcolli_age_newest(cache, e);
-}
-
-/* Frees them, unless they lie in the communicator. */
-static void nbcolli_cache_forget_buckets(nbcoll_comm *comm)
-{
-    nbcolli_cache *cache = &comm->cache;
-    if (cache->buckets > NBCOLLI_CACHE_BUCKETS)
-        nbcolli_free(&comm->context->host, cache->bucket, cache->buckets * sizeof *cache->bucket);
 }
 
 /* Bytes of an entry, all that its schedule has included. */
@@ -102,33 +207,13 @@ static void nbcolli_cache_trim(nbcoll_comm *comm)
     }
 }
 
-/* Twice as many buckets, if there is memory for them. */
-static void nbcolli_cache_widen(nbcoll_comm *comm)
-{
-    nbcolli_cache *cache = &comm->cache;
-    const nbcoll_host *host = &comm->context->host;
-    uint32_t buckets = 2 * cache->buckets;
-    nbcolli_cached **bucket = nbcolli_alloc(host, buckets * sizeof *bucket, sizeof *bucket);
-
-    if (!bucket)
-        return;
-    memset(bucket, 0, buckets * sizeof *bucket);
-    for (nbcolli_cached *e = cache->oldest; e; e = e->newer) {
-        e->next = bucket[e->hash & (buckets - 1)];
-        bucket[e->hash & (buckets - 1)] = e;
-    }
-    nbcolli_cache_forget_buckets(comm);
-    cache->bucket = bucket;
-    cache->buckets = buckets;
-}
-
 void nbcolli_cache_open(nbcoll_comm *comm, nbcolli_cached **bucket)
 {
     const nbcoll_comm_config *config = &comm->config;
     comm->cache = (nbcolli_cache){.bucket = bucket,
-                                  .buckets = NBCOLLI_CACHE_BUCKETS,
+                                  .buckets = nbcolli_cache_buckets(config->schedules),
                                   .limit = config->schedules,
-                                  .spared = config->schedule_bytes ? 0 : NBCOLLI_CACHE_BUCKETS,
+                                  .spared = config->schedule_bytes ? 0 : NBCOLLI_CACHE_KEPT,
                                   .most = config->schedule_bytes ? config->schedule_bytes : NBCOLLI_CACHE_BYTES};
 }
 
@@ -136,7 +221,6 @@ void nbcolli_cache_clear(nbcoll_comm *comm)
 {
     while (comm->cache.oldest)
         nbcolli_cache_evict(comm, comm->cache.oldest);
-    nbcolli_cache_forget_buckets(comm);
 }
 
 _Static_assert(sizeof(nbcoll_type) == sizeof(size_t), "the three arrays have elements of one size");
@@ -244,8 +328,6 @@ static void nbcolli_cache_add(nbcoll_comm *comm, nbcolli_cached *e)
 {
     nbcolli_cache *cache = &comm->cache;
 
-    if (cache->entries >= cache->buckets)
-        nbcolli_cache_widen(comm);
     nbcolli_cached **bucket = &cache->bucket[e->hash & (cache->buckets - 1)];
     e->next = *bucket;
     *bucket = e;

@@ -14,10 +14,19 @@
 #include "../state/context.h"
 #include "../../select/select.h"
 
-#define NBCOLLI_CACHE_BUCKETS 128u           /* at first */
-#define NBCOLLI_CACHE_BYTES ((size_t)32 << 20) /* where the host names no bound */
+#define NBCOLLI_CACHE_BYTES ((size_t)32 << 20) /* where the host names no bound; */
+#define NBCOLLI_CACHE_KEPT 128u                /* then so many entries are kept whatever they take */
 
-/* As configured; the first buckets, NBCOLLI_CACHE_BUCKETS, lie in the communicator. */
+/* Of a cache of so many entries at most: a power of two. */
+static inline uint32_t nbcolli_cache_buckets(uint32_t schedules)
+{
+    uint32_t buckets = 16;
+    while (buckets < schedules / 8)
+        buckets *= 2;
+    return buckets;
+}
+
+/* As configured; the buckets are empty. */
 void nbcolli_cache_open(nbcoll_comm *comm, nbcolli_cached **bucket);
 
 /* Empties it. */

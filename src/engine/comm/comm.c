@@ -68,7 +68,7 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     size_t told = peers + nbcolli_lines((size_t)most * sizeof(nbcolli_peer));
     size_t ballot = told + nbcolli_lines((size_t)most * sizeof(nbcolli_told));
     size_t cache = ballot + nbcolli_lines(eldest ? 0 : (size_t)most * sizeof(nbcolli_vote));
-    size_t exposed = cache + nbcolli_lines(NBCOLLI_CACHE_BUCKETS * sizeof(nbcolli_cached *));
+    size_t exposed = cache + nbcolli_lines(nbcolli_cache_buckets(config->schedules) * sizeof(nbcolli_cached *));
     size_t counts = has_shared ? (size_t)config->slots * (size_t)most : 0;
     size_t rules = exposed + nbcolli_lines(counts * sizeof(uint16_t));
     size_t node = rules + nbcolli_lines(config->rule_count * sizeof(nbcoll_rule));

@@ -80,7 +80,7 @@ nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, con
     r->persistent = r->detached = r->is_heeded = r->calling = 0;
     r->status = NBCOLL_OK;
     r->tag = 0;
-    r->run = r->armed = NULL;
+    r->run = NULL;
     r->executor = s ? s->executor : NULL;
     r->creating = NULL;
     r->done = NULL;

@@ -127,19 +127,46 @@ static int nbcolli_side_is_sound(const nbcoll_comm *comm, const nbcolli_entry *e
     return is_sound;
 }
 
-/* The first side of an endpoint that is not one of ranks of this communicator, each of which has it once, and of nobody
- * else; UINT32_MAX: there is none. */
-static uint32_t nbcolli_sides_unsound(const nbcoll_comm *comm, const nbcolli_entry *e)
+/* The lowest rank that is known to be on the node. */
+static uint64_t nbcolli_sides_lowest(nbcolli_vote *votes, uint64_t rank)
 {
-    size_t n = (size_t)comm->size * (size_t)nbcolli_sides(comm);
-    uint32_t worst = UINT32_MAX;
+    while (votes[rank].node != rank) {
+        votes[rank].node = votes[votes[rank].node].node;
+        rank = votes[rank].node;
+    }
+    return rank;
+}
 
+static void nbcolli_sides_join(nbcolli_vote *votes, uint64_t a, uint64_t b)
+{
+    a = nbcolli_sides_lowest(votes, a);
+    b = nbcolli_sides_lowest(votes, b);
+    votes[a > b ? a : b].node = a < b ? a : b;
+}
+
+/* Looks at all endpoints. Who has one in common with somebody on a node is on it, unless the host has named those.
+ * Returns the first side of an endpoint that is not one of ranks of this communicator, each of which has it once, and
+ * of nobody else; UINT32_MAX: there is none. */
+static uint32_t nbcolli_sides_look(nbcoll_comm *comm, const nbcolli_entry *e)
+{
+    uint32_t sides = (uint32_t)nbcolli_sides(comm), worst = UINT32_MAX;
+    size_t n = (size_t)comm->size * sides;
+    nbcolli_vote *votes = comm->votes;
+    int nodes = votes[0].node ? 0 : comm->size; /* that are to be found */
+
+    for (int rank = 0; rank < nodes; rank++)
+        votes[rank].node = (uint64_t)rank;
     for (size_t of_one; n; e += of_one, n -= of_one) {
         of_one = nbcolli_sides_of_one(comm, e, n);
-        if (!nbcolli_side_is_sound(comm, e, of_one))
-            for (size_t i = 0; i < of_one; i++)
-                worst = e[i].value < worst ? e[i].value : worst;
+        int is_sound = nbcolli_side_is_sound(comm, e, of_one);
+        for (size_t i = 0; i < of_one; i++) {
+            worst = !is_sound && e[i].value < worst ? e[i].value : worst;
+            if (nodes)
+                nbcolli_sides_join(votes, e[0].value / sides, e[i].value / sides);
+        }
     }
+    for (int rank = 0; rank < nodes; rank++)
+        votes[rank].node = nbcolli_sides_lowest(votes, (uint64_t)rank);
     return worst;
 }
 
@@ -169,35 +196,6 @@ static void nbcolli_sides_meet(nbcoll_comm *comm, int rank)
     }
 }
 
-/* The lowest rank that is known to be on the node. */
-static uint64_t nbcolli_sides_lowest(nbcolli_vote *votes, uint64_t rank)
-{
-    while (votes[rank].node != rank) {
-        votes[rank].node = votes[votes[rank].node].node;
-        rank = votes[rank].node;
-    }
-    return rank;
-}
-
-/* Who has an endpoint in common with somebody on a node is on it. */
-static void nbcolli_sides_make_nodes(nbcoll_comm *comm, const nbcolli_entry *e)
-{
-    uint32_t sides = (uint32_t)nbcolli_sides(comm);
-    size_t n = (size_t)comm->size * sides;
-    nbcolli_vote *votes = comm->votes;
-
-    for (int rank = 0; rank < comm->size; rank++)
-        votes[rank].node = (uint64_t)rank;
-    for (size_t i = 1; i < n; i++) {
-        uint64_t a = nbcolli_sides_lowest(votes, e[i - 1].value / sides);
-        uint64_t b = nbcolli_sides_lowest(votes, e[i].value / sides);
-        if (nbcolli_side_is(nbcolli_side_at(comm, e[i - 1].value), nbcolli_side_at(comm, e[i].value)))
-            votes[a > b ? a : b].node = a < b ? a : b;
-    }
-    for (int rank = 0; rank < comm->size; rank++)
-        votes[rank].node = nbcolli_sides_lowest(votes, (uint64_t)rank);
-}
-
 static void nbcolli_sides_log(const nbcoll_comm *comm, int rank, int side)
 {
     const nbcoll_host *host = &comm->context->host;
@@ -216,8 +214,7 @@ nbcoll_status nbcolli_sides_settle(nbcoll_comm *comm)
 {
     if (!comm->ballot)
         return NBCOLL_OK;
-    const nbcolli_entry *sorted = nbcolli_sides_sort(comm);
-    uint32_t unsound = nbcolli_sides_unsound(comm, sorted), sides = (uint32_t)nbcolli_sides(comm);
+    uint32_t unsound = nbcolli_sides_look(comm, nbcolli_sides_sort(comm)), sides = (uint32_t)nbcolli_sides(comm);
     if (unsound != UINT32_MAX) {
         nbcolli_sides_log(comm, (int)(unsound / sides), (int)(unsound % sides));
         return NBCOLL_ERR_MISMATCH;
@@ -228,8 +225,6 @@ nbcoll_status nbcolli_sides_settle(nbcoll_comm *comm)
     for (nbcolli_link *link = comm->link->first; link != comm->link; link = link->beside)
         link->losses++; /* what was lost before could not be told to the others */
     comm->context->news = 1;
-    if (!comm->votes[0].node)
-        nbcolli_sides_make_nodes(comm, sorted);
     return NBCOLL_OK;
 }
 

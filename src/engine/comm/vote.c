@@ -2,8 +2,8 @@
  * What a rank votes when a communicator is made, and what all go by then: see vote.h. */
 #include "vote.h"
 
+#include "nbcoll/select.h"
 #include "area.h"
-#include "terms.h"
 #include "../../select/select.h"
 
 /* One rank is enough to ask, all are needed to promise. */
@@ -124,4 +124,36 @@ nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creat
                          .area = nbcolli_area_offer(comm, over->size)};
     vote.far.fetch_ns = vote.near.fetch_ns; /* only the first endpoint has what is fetched */
     return vote;
+}
+
+/* What a communicator says of itself to those who choose and build its schedules. */
+nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)
+{
+    if (!comm || !out)
+        return NBCOLL_ERR_NULL;
+    size_t size = out->size;
+    nbcoll_terms terms = {.size = size,
+                          .ranks = comm->size,
+                          .shared = comm->shared,
+                          .flags = comm->config.flags,
+                          .between = comm->agreed.far,
+                          .large = comm->config.large,
+                          .rules = comm->config.rules,
+                          .rule_count = comm->config.rule_count,
+                          .credits = comm->agreed.credits,
+                          .interfaces = comm->agreed.interfaces,
+                          .shelf = comm->agreed.shelf,
+                          .shelf_part = comm->agreed.shelf_part,
+                          .nodes = &comm->nodes,
+                          .inside = comm->agreed.near,
+                          .nodes_share = comm->nodes_share,
+                          .progress_cores = comm->agreed.progress_cores,
+                          .ranks_per_core = comm->agreed.ranks_per_core,
+                          .carries = atomic_load_explicit(&comm->carries, memory_order_relaxed)}; /* for itself */
+    if (size < sizeof size)
+        return NBCOLL_ERR_CONFIG;
+    terms.between.eager += !terms.between.eager; /* 0 would be the default, or not known */
+    terms.inside.eager += !terms.inside.eager;
+    memcpy(out, &terms, size < sizeof terms ? size : sizeof terms);
+    return NBCOLL_OK;
 }

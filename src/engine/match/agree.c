@@ -15,19 +15,12 @@
  * otherwise before it was lost. */
 enum { NBCOLLI_GONE_NOT, NBCOLLI_GONE_GIVEN_UP, NBCOLLI_GONE_LEFT, NBCOLLI_GONE_DEAD };
 
-typedef enum nbcolli_agreement_state {
-    NBCOLLI_AGREEING,
-    NBCOLLI_AGREE_DECIDED,
-    NBCOLLI_AGREE_CANCELLED,
-    NBCOLLI_AGREE_LOST
-} nbcolli_agreement_state;
-
 typedef struct nbcolli_agreement_member {
     nbcolli_post post;
     unsigned char *payload; /* of the post */
     int address;
     uint8_t gone;
-    uint8_t agrees; /* AGREEING: it has said what we say now */
+    uint8_t agrees; /* it has said what we say now */
     uint8_t heard;  /* it has said anything */
     uint8_t untold; /* something is to be sent to it */
     uint8_t knows;  /* that was that it has decided, or cancelled */
@@ -37,16 +30,16 @@ struct nbcolli_shrink {
     nbcolli_shrink *next; /* of its link */
     nbcolli_link *link;
     uint64_t id, tag;         /* of the communicator; of the vote, which no operation has */
-    nbcolli_request *request; /* these two: while AGREEING */
+    nbcolli_request *request; /* these two: while the ranks agree */
     nbcoll_comm *comm;
     nbcoll_comm *made; /* until the request has ended */
     size_t memory, bytes; /* its own; of a payload */
     int size, rank;       /* in the communicator */
-    int canceller;        /* AGREE_CANCELLED: likewise */
-    nbcolli_agreement_state state;
+    int canceller;        /* likewise, where it is cancelled */
+    nbcoll_status state;  /* as AGREE says it; ERR_PEER_LOST: others do without this rank, which says no more */
     int carries_areas;
-    nbcolli_vote vote;  /* ours; DECIDED: the terms of the new communicator, with the address and serial of its id */
-    uint64_t *area;     /* [size]: DECIDED: the parts of its cells */
+    nbcolli_vote vote;  /* ours; OK: the terms of the new communicator, with the address and serial of its id */
+    uint64_t *area;     /* [size]: OK: the parts of its cells */
     nbcolli_agreement_member member[];
 };
 
@@ -132,7 +125,7 @@ static void nbcolli_shrink_add_gone(nbcolli_shrink *s, int rank, uint8_t gone)
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
-static void nbcolli_shrink_end(nbcolli_shrink *s, nbcolli_agreement_state state, nbcoll_status status, int cause)
+static void nbcolli_shrink_end(nbcolli_shrink *s, nbcoll_status state, nbcoll_status status, int cause)
 {
     nbcolli_request *r = s->request;
     nbcoll_comm *comm = s->comm;
@@ -153,8 +146,7 @@ static void nbcolli_shrink_end(nbcolli_shrink *s, nbcolli_agreement_state state,
     r->status = status;
     r->next = comm->context->made;
     comm->context->made = r;
-    if (state == NBCOLLI_AGREE_DECIDED || state == NBCOLLI_AGREE_CANCELLED)
-        nbcolli_shrink_tell_members(s);
+    nbcolli_shrink_tell_members(s);
 }
 
 /* Ends with the decision in `vote`, `area` and who is gone: as a split would in which those have no colour. */
@@ -167,7 +159,7 @@ static void nbcolli_shrink_conclude(nbcolli_shrink *s)
         v->key = 0;
         v->area = s->area[i];
     }
-    nbcolli_shrink_end(s, NBCOLLI_AGREE_DECIDED, NBCOLL_OK, -1);
+    nbcolli_shrink_end(s, NBCOLL_OK, NBCOLL_OK, -1);
 }
 
 /* The lowest rank that does not say yet what we say, or -1. */
@@ -213,7 +205,7 @@ static void nbcolli_shrink_decide(nbcolli_shrink *s)
 void nbcolli_shrink_cancel(nbcolli_request *r)
 {
     nbcolli_shrink *s = r->creating->shrink;
-    nbcolli_shrink_end(s, NBCOLLI_AGREE_CANCELLED, NBCOLL_ERR_CANCELLED, s->rank);
+    nbcolli_shrink_end(s, NBCOLL_ERR_CANCELLED, NBCOLL_ERR_CANCELLED, s->rank);
 }
 
 /* ---- receiving --------------------------------------------------------------------------------------------------- */
@@ -236,7 +228,7 @@ int nbcolli_shrink_made(const nbcoll_comm *made)
     if (made->spoiled == NBCOLL_OK)
         return 1;
     int spoiler = nbcolli_member_at(made->parent, made->spoiler);
-    s->state = NBCOLLI_AGREE_CANCELLED;
+    s->state = NBCOLL_ERR_CANCELLED;
     s->canceller = spoiler < 0 ? s->rank : spoiler;
     nbcolli_shrink_tell_members(s);
     return 1;
@@ -284,7 +276,7 @@ static void nbcolli_shrink_decided_in(nbcolli_shrink *s, const nbcolli_incoming 
     nbcolli_shrink_conclude(s);
 }
 
-void nbcolli_shrink_in(nbcoll_comm *comm, const nbcolli_incoming *in)
+void nbcolli_shrink_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
     nbcolli_shrink *s = nbcolli_shrink_find(in->link, h->comm, h->tag);
@@ -303,10 +295,10 @@ void nbcolli_shrink_in(nbcoll_comm *comm, const nbcolli_incoming *in)
         s->member[h->source].address != in->source || s->member[h->source].gone)
         return;
     nbcolli_agreement_member *from = &s->member[h->source];
-    from->untold |= h->status == NBCOLL_AGAIN && (!from->heard || s->state != NBCOLLI_AGREEING);
+    from->untold |= h->status == NBCOLL_AGAIN && (!from->heard || s->state != NBCOLL_AGAIN);
     from->heard = 1;
     from->knows |= h->status != NBCOLL_AGAIN;
-    if (s->state == NBCOLLI_AGREEING && h->status != NBCOLL_ERR_CANCELLED && nbcolli_shrink_hear(s, in))
+    if (s->state == NBCOLL_AGAIN && h->status != NBCOLL_ERR_CANCELLED && nbcolli_shrink_hear(s, in))
         (h->status == NBCOLL_OK ? nbcolli_shrink_decided_in : nbcolli_shrink_agree_in)(s, in);
 }
 
@@ -316,11 +308,8 @@ static void nbcolli_shrink_send(nbcolli_shrink *s, int to)
 {
     nbcolli_agreement_member *m = &s->member[to];
     nbcolli_header h = {.comm = s->id, .tag = s->tag, .source = (uint32_t)s->rank, .to = (uint32_t)to,
-                        .type = NBCOLLI_AGREE, .number = (uint32_t)s->canceller};
+                        .type = NBCOLLI_AGREE, .status = (uint8_t)s->state, .number = (uint32_t)s->canceller};
 
-    h.status = s->state == NBCOLLI_AGREEING        ? NBCOLL_AGAIN
-               : s->state == NBCOLLI_AGREE_DECIDED ? NBCOLL_OK
-                                                   : NBCOLL_ERR_CANCELLED;
     nbcolli_shrink_payload_write(s, m->payload);
     m->post.wire = nbcolli_pack(&h);
     nbcoll_posted said = s->link->transport.post(s->link->endpoint, m->address, &m->post.wire, m->payload, s->bytes,
@@ -339,12 +328,12 @@ static int nbcolli_shrink_tell(nbcolli_shrink *s)
     for (int i = 0; i < s->size; i++) {
         nbcolli_agreement_member *m = &s->member[i];
         int gone = i == s->rank || m->gone || s->link->loss[m->address] != NBCOLLI_HERE;
-        m->untold &= !gone && s->state != NBCOLLI_AGREE_LOST;
+        m->untold &= !gone && s->state != NBCOLL_ERR_PEER_LOST;
         if (m->post.where == NBCOLLI_LENT && gone)
             nbcolli_post_recall(&m->post);
         if (m->untold && m->post.where != NBCOLLI_LENT)
             nbcolli_shrink_send(s, i);
-        left |= m->untold || m->post.where == NBCOLLI_LENT || (!gone && !m->knows && s->state != NBCOLLI_AGREE_LOST);
+        left |= m->untold || m->post.where == NBCOLLI_LENT || (!gone && !m->knows && s->state != NBCOLL_ERR_PEER_LOST);
     }
     return left;
 }
@@ -356,7 +345,7 @@ static int nbcolli_shrink_look(nbcolli_shrink *s)
 {
     if (s->made->spoiled != NBCOLL_OK) { /* something that was sent to it is missing, here or to one that had decided */
         int spoiler = nbcolli_member_at(s->comm, s->made->spoiler);
-        nbcolli_shrink_end(s, NBCOLLI_AGREE_CANCELLED, s->made->spoiled, spoiler < 0 ? s->rank : spoiler);
+        nbcolli_shrink_end(s, NBCOLL_ERR_CANCELLED, s->made->spoiled, spoiler < 0 ? s->rank : spoiler);
         return 0;
     }
     for (int i = 0; i < s->size; i++) {
@@ -364,7 +353,7 @@ static int nbcolli_shrink_look(nbcolli_shrink *s)
         if (i == s->rank || m->gone)
             continue;
         if (nbcolli_has_rejected(s->link, m->address)) {
-            nbcolli_shrink_end(s, NBCOLLI_AGREE_LOST, NBCOLL_ERR_PEER_LOST, s->rank);
+            nbcolli_shrink_end(s, NBCOLL_ERR_PEER_LOST, NBCOLL_ERR_PEER_LOST, s->rank);
             return 0;
         }
         uint8_t gone = nbcolli_shrink_gone_here(s->link, m->address);
@@ -378,7 +367,7 @@ void nbcolli_shrinks_go(nbcolli_link *link)
 {
     for (nbcolli_shrink **at = &link->shrinks; *at;) {
         nbcolli_shrink *s = *at;
-        if (s->state == NBCOLLI_AGREEING && nbcolli_shrink_look(s) && nbcolli_shrink_awaits(s) < 0)
+        if (s->state == NBCOLL_AGAIN && nbcolli_shrink_look(s) && nbcolli_shrink_awaits(s) < 0)
             nbcolli_shrink_decide(s);
         if (nbcolli_shrink_tell(s) || s->made)
             at = &s->next;
@@ -462,6 +451,7 @@ nbcoll_status nbcolli_shrink_start(nbcoll_comm *comm, nbcoll_comm *made, nbcolli
     s->request = r;
     s->comm = comm;
     s->made = made;
+    s->state = NBCOLL_AGAIN;
     made->shrink = s;
     made->parent = comm;
     made->making = 1;

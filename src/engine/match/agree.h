@@ -20,7 +20,7 @@
 #ifndef NBCOLLI_ENGINE_MATCH_AGREE_H
 #define NBCOLLI_ENGINE_MATCH_AGREE_H
 
-#include "incoming.h"
+#include "../wire/unexpected.h"
 
 /* The lowest rank that a request that shrinks waits for. */
 int nbcolli_shrink_awaited(const nbcolli_request *r);
@@ -33,7 +33,7 @@ void nbcolli_shrink_cancel(nbcolli_request *r);
 int nbcolli_shrink_made(const nbcoll_comm *made);
 
 /* AGREE. `comm`: null if it is not known here. */
-void nbcolli_shrink_in(nbcoll_comm *comm, const nbcolli_incoming *in);
+void nbcolli_shrink_in(nbcoll_comm *comm, nbcolli_incoming *in);
 
 /* Takes the shrinks of an endpoint as far as they can go now. */
 void nbcolli_shrinks_go(nbcolli_link *link);

@@ -130,6 +130,14 @@ static int nbcolli_op_waits(const nbcolli_op *op, int *rank, uint64_t *tag)
     }
 }
 
+/* Where the rank is, by its words, or else as it has said. */
+static nbcoll_position nbcolli_position_known(const nbcoll_comm *comm, int rank, uint64_t tag)
+{
+    if (nbcolli_has_cells_of(comm, rank))
+        return nbcolli_place_by_words(comm, rank, tag).position;
+    return comm->told[rank].tag == tag ? (nbcoll_position)comm->told[rank].position : NBCOLL_POSITION_UNKNOWN;
+}
+
 /* 1 + a rank that has not started the operation, as far as this one knows, or 0: one for which it waits itself, or else
  * one that is waited for by those. */
 static int nbcolli_late_in(const nbcolli_run *run)
@@ -142,13 +150,9 @@ static int nbcolli_late_in(const nbcolli_run *run)
         if (!nbcolli_op_waits(&run->op[i], &rank, &tag) || tag != run->tag)
             continue;
         const nbcolli_told *told = &comm->told[rank];
-        int is_told = told->tag == tag && told->position != NBCOLL_POSITION_UNKNOWN;
-        nbcoll_position position = nbcolli_has_cells_of(comm, rank) ? nbcolli_place_by_words(comm, rank, tag).position
-                                   : is_told                        ? (nbcoll_position)told->position
-                                                                    : NBCOLL_POSITION_UNKNOWN;
-        if (position == NBCOLL_POSITION_NOT_STARTED && (!direct || rank < direct - 1))
+        if (nbcolli_position_known(comm, rank, tag) == NBCOLL_POSITION_NOT_STARTED && (!direct || rank < direct - 1))
             direct = rank + 1;
-        else if (is_told && told->late && (!other || told->late < other))
+        else if (told->tag == tag && told->late && (!other || told->late < other))
             other = told->late;
     }
     for (rank = 0; comm->area && !direct && !other && rank < comm->size; rank++)
@@ -160,17 +164,14 @@ static int nbcolli_late_in(const nbcolli_run *run)
 /* Says where `rank` is in the operation. */
 static nbcoll_failure nbcolli_ask_describe(const nbcoll_comm *comm, nbcoll_status s, int rank, uint64_t tag)
 {
-    const nbcolli_told *told = &comm->told[rank];
     nbcoll_failure f = nbcolli_failure_of(comm, s, rank, tag);
 
-    if (nbcolli_has_cells_of(comm, rank)) {
-        f.position = nbcolli_place_by_words(comm, rank, tag).position;
+    if (f.position == NBCOLL_POSITION_UNKNOWN)
+        f.position = nbcolli_position_known(comm, rank, tag);
+    if (nbcolli_has_cells_of(comm, rank))
         f.next = nbcolli_next_by_words(comm, rank, tag);
-    }
-    if (f.position == NBCOLL_POSITION_UNKNOWN && told->tag == tag) {
-        f.position = (nbcoll_position)told->position;
-        f.next = told->next;
-    }
+    else if (comm->told[rank].tag == tag)
+        f.next = comm->told[rank].next;
     return f;
 }
 
@@ -277,10 +278,10 @@ static void nbcolli_ask_answer(nbcoll_comm *comm, int rank)
     nbcolli_control_to(comm, rank, &h);
 }
 
-void nbcolli_ask_in(nbcoll_comm *comm, const nbcolli_header *h)
+void nbcolli_ask_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
-    comm->told[h->source].owed = h->tag + 1;
-    nbcolli_ask_answer(comm, (int)h->source);
+    comm->told[in->header.source].owed = in->header.tag + 1;
+    nbcolli_ask_answer(comm, (int)in->header.source);
 }
 
 void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, nbcolli_freeing freeing)
@@ -367,17 +368,16 @@ static void nbcolli_where_judge(nbcoll_comm *comm, const nbcolli_header *h, nbco
         nbcolli_executors_judge(comm, rank, h->bytes);
 }
 
-void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h)
+void nbcolli_where_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
+    const nbcolli_header *h = &in->header;
     int rank = (int)h->source;
     nbcolli_told *told = &comm->told[rank];
-    nbcolli_rank_place p = {.position = NBCOLL_POSITION_UNKNOWN, .is_known = (h->count & NBCOLLI_WHERE_KNOWN) != 0,
+    nbcolli_rank_place p = {.position = (nbcoll_position)h->status, .is_known = (h->count & NBCOLLI_WHERE_KNOWN) != 0,
                             .fold = h->stamp};
 
     if (!told->asked)
         return;
-    if (h->status <= NBCOLL_POSITION_FREED)
-        p.position = (nbcoll_position)h->status;
     if (p.position == NBCOLL_POSITION_FREED)
         p.freeing = (nbcolli_freeing)h->number;
     told->asked = 0;
@@ -414,7 +414,7 @@ static void nbcolli_ask_wants(nbcoll_comm *comm, int rank, uint64_t tag)
 }
 
 /* Looks where all are for whom a run waits that has not moved. One that has failed waits for answers: a rank that has
- * freed the communicator, and is making another one, keeps what they are to until it is asked (receive.c). Returns
+ * freed the communicator, and is making another one, keeps what they are to until it is asked (match.c). Returns
  * whether somebody is to be asked. */
 static int nbcolli_look_after(nbcolli_run *run)
 {

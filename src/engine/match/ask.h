@@ -64,12 +64,12 @@ nbcoll_failure nbcolli_awaited(const nbcolli_run *run);
 int nbcolli_ask_freed(nbcoll_comm *comm, int rank);
 
 /* A QUERY has come. */
-void nbcolli_ask_in(nbcoll_comm *comm, const nbcolli_header *h);
+void nbcolli_ask_in(nbcoll_comm *comm, nbcolli_incoming *in);
 
 /* A QUERY about a communicator that is unknown here: freed so, or (0) not made yet. */
 void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, nbcolli_freeing freeing);
 
 /* A WHERE has come. */
-void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h);
+void nbcolli_where_in(nbcoll_comm *comm, nbcolli_incoming *in);
 
 #endif

@@ -8,11 +8,13 @@
 #include "../run/fail.h"
 #include "../run/pending.h"
 #include "../run/queue.h"
+#include "../run/step.h"
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
-void nbcolli_revoked_in(nbcoll_comm *comm, const nbcolli_header *h)
+void nbcolli_revoked_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
+    const nbcolli_header *h = &in->header;
     nbcolli_run *run = nbcolli_find_run(comm, h->tag);
 
     if (run && run->status != NBCOLL_OK && run->answered) {
@@ -92,7 +94,7 @@ void nbcolli_revoke_rest(nbcoll_comm *comm, int left)
     nbcolli_revoke_later(comm, first, first + UINT32_MAX, NBCOLL_ERR_PEER_LOST, left);
 }
 
-void nbcolli_revokes_in(nbcoll_comm *comm, const nbcolli_incoming *in)
+void nbcolli_revokes_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
     nbcoll_status why = (nbcoll_status)h->status;
@@ -103,6 +105,8 @@ void nbcolli_revokes_in(nbcoll_comm *comm, const nbcolli_incoming *in)
     nbcolli_runs_fail(comm, h->tag, last, why, (int)h->number);
     if (last >= comm->taken)
         nbcolli_revoke_later(comm, first, last, why, (int)h->number);
+    if (h->bytes && !nbcolli_find_run(comm, h->tag)) /* [ANSWER] else our words will say when we do not read */
+        nbcolli_answer(in->link, in->source, h, NBCOLLI_REVOKED, NBCOLL_OK);
 }
 
 /* A rank that has freed the communicator says so to whoever sends it something. Who waits for one that has ended this
@@ -115,8 +119,9 @@ static void nbcolli_freed_tell(nbcoll_comm *comm, uint64_t tag, int rank)
     nbcolli_tell_all(comm, NBCOLLI_LOST, tag, NBCOLL_ERR_MISMATCH, rank, 0);
 }
 
-void nbcolli_lost_in(nbcoll_comm *comm, const nbcolli_header *h)
+void nbcolli_lost_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
+    const nbcolli_header *h = &in->header;
     int cause = (int)h->number; /* perhaps this rank, which others have lost: who says so may have heard it only */
 
     if (h->status == NBCOLL_ERR_MISMATCH) {
@@ -128,17 +133,84 @@ void nbcolli_lost_in(nbcoll_comm *comm, const nbcolli_header *h)
         nbcolli_runs_fail(comm, h->tag, UINT64_MAX, NBCOLL_ERR_MISMATCH, cause);
         if (!h->bytes)
             nbcolli_freed_tell(comm, h->tag, cause);
-    } else if (h->bytes && h->number < (uint32_t)comm->size)
-        nbcolli_given_up_in(comm, (int)h->source, (int)h->number);
+    } else if (h->bytes && cause == comm->rank)
+        nbcolli_rejected_by(comm->peer[h->source].link, comm->peer[h->source].address);
+    else if (h->bytes && h->number < (uint32_t)comm->size) /* the communicators learn of it from the drain */
+        nbcolli_give_up(comm->peer[cause].link, comm->peer[cause].address);
     else
         nbcolli_comm_break(comm, cause, h->status == NBCOLL_ERR_CANCELLED ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_PEER_LOST,
                            comm->taken);
 }
 
-void nbcolli_agent_failed_in(nbcoll_comm *comm)
+void nbcolli_agent_failed_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
+    (void)in;
     /* relaxed, both: for itself. What is under way is looked at in the drain. */
     for (nbcolli_executor *e = comm->executors; e; e = e->next)
         if (atomic_load_explicit(&e->over, memory_order_relaxed) == NBCOLL_OK)
             atomic_store_explicit(&e->over, NBCOLL_ERR_PEER_LOST, memory_order_relaxed);
+}
+
+/* ---- ranks that are gone ----------------------------------------------------------------------------------------- */
+
+/* Does the op wait for a message of its peer's? Not asked of exposures and fetches: they look for themselves. */
+static int nbcolli_op_awaits(const nbcolli_op *op)
+{
+    switch (op->phase) {
+    case NBCOLLI_IDLE:
+    case NBCOLLI_POSTED:
+        return op->run->schedule->step[op->step].kind == NBCOLL_RECV && !op->unexpected;
+    case NBCOLLI_SHORT:
+    case NBCOLLI_STALLING:
+        return 1;
+    case NBCOLLI_SENT_RTS:
+        return !op->fin && !op->cts;
+    case NBCOLLI_SENT_CTS:
+        return op->moved < nbcolli_op_bytes(op);
+    default:
+        return 0;
+    }
+}
+
+void nbcolli_run_miss(nbcolli_run *run)
+{
+    for (uint32_t i = 0; i < run->schedule->ops; i++) {
+        const nbcolli_op *op = &run->op[i];
+        int peer = run->schedule->step[op->step].peer;
+        if (nbcolli_op_awaits(op) && nbcolli_has_departed(run->comm, peer)) {
+            nbcolli_run_deserted(run, peer);
+            return;
+        }
+    }
+}
+
+/* A member is given up, or has given us up, and its communicator may break by that. Returns which of us is lost. */
+static int nbcolli_member_given_up(nbcoll_comm *comm, int rank)
+{
+    nbcolli_peer *peer = &comm->peer[rank];
+    int lost = nbcolli_who_is_lost(comm, rank);
+
+    if (!peer->given_up && nbcolli_broken(comm) == NBCOLL_ERR_PEER_LOST) { /* else it will break, which tells */
+        peer->given_up = 1;
+        nbcolli_tell_lost(comm, lost, NBCOLL_ERR_PEER_LOST);
+    }
+    peer->given_up = 1;
+    return lost;
+}
+
+void nbcolli_member_gone(nbcoll_comm *comm, int rank)
+{
+    const nbcolli_peer *peer = &comm->peer[rank];
+    int lost = nbcolli_is_given_up(peer->link, peer->address) ? nbcolli_member_given_up(comm, rank) : rank;
+
+    if (peer->link->loss[peer->address] & NBCOLLI_CUT)
+        nbcolli_comm_break(comm, lost, NBCOLL_ERR_PEER_LOST, comm->taken);
+    else {
+        comm->departed = 1;
+        nbcolli_called_heard(comm);
+    }
+    nbcolli_failed_to_settle(comm);
+    for (uint32_t i = 0; i < comm->config.slots; i++)
+        if (comm->slot[i].active && comm->slot[i].active->status == NBCOLL_OK)
+            nbcolli_run_miss(comm->slot[i].active);
 }

@@ -11,18 +11,6 @@
 #include "../match/ask.h"
 #include "../match/match.h"
 
-/* The operation cannot have its slot: it ends at once, as *why says, or waits. */
-static void nbcolli_take_runless(nbcolli_request *r, int is_over, nbcoll_status why, int cause)
-{
-    if (r->armed)
-        nbcolli_run_give(r->armed);
-    r->armed = NULL;
-    if (is_over)
-        nbcolli_runless_fail(r, why, cause, why == NBCOLL_ERR_MEMORY);
-    else
-        nbcolli_queue_add(r);
-}
-
 /* It was revoked before it came, or the communicator broke between its start and now; or it gets its slot, or waits for
  * it. A start armed a run if a slot was free as far as it could see. */
 static void nbcolli_take_carefully(nbcolli_request *r)
@@ -36,29 +24,24 @@ static void nbcolli_take_carefully(nbcolli_request *r)
         made->vote_comm = comm->id;
         made->vote_tag = r->tag;
     }
-    if (nbcolli_pending_take(comm, r->tag, &why, &cause) || why != NBCOLL_OK) {
-        nbcolli_take_runless(r, 1, why, cause);
+    int is_over = nbcolli_pending_take(comm, r->tag, &why, &cause) || why != NBCOLL_OK;
+    if (!is_over && !slot->active && !slot->waiting) {
+        nbcolli_take_slot(r);
         return;
     }
-    if (slot->active || slot->waiting) {
-        nbcolli_take_runless(r, 0, NBCOLL_OK, -1);
-        return;
-    }
-    nbcolli_run *run = r->armed ? r->armed : nbcolli_run_take(r);
-    if (!run) {
-        nbcolli_take_runless(r, 1, NBCOLL_ERR_MEMORY, comm->rank);
-        return;
-    }
-    r->armed = NULL;
-    r->run = run;
-    nbcolli_activate(run);
+    if (r->run)
+        nbcolli_run_give(r->run);
+    r->run = NULL;
+    if (is_over)
+        nbcolli_runless_fail(r, why, cause, 0);
+    else
+        nbcolli_queue_add(r);
 }
 
 static inline void nbcolli_take_over(nbcolli_request *r, uint64_t history)
 {
     nbcoll_comm *comm = r->comm;
     nbcolli_slot *slot = nbcolli_slot_of(comm, r->tag);
-    nbcolli_run *run = r->armed;
 
     comm->taken = r->tag + 1;
     comm->active++;
@@ -67,27 +50,10 @@ static inline void nbcolli_take_over(nbcolli_request *r, uint64_t history)
     r->status = NBCOLL_PENDING;
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
     if (r->creating || comm->pending_revokes || nbcolli_broken(comm) != NBCOLL_OK || slot->active || slot->waiting ||
-        !run) {
+        !r->run)
         nbcolli_take_carefully(r);
-        return;
-    }
-    r->armed = NULL;
-    r->run = run;
-    nbcolli_activate(run);
-}
-
-/* The last `n` that were handed over, in the order of their starts. */
-static nbcolli_request *nbcolli_reversed(nbcolli_request *newest, uint64_t n)
-{
-    nbcolli_request *list = NULL;
-
-    for (; n; n--) {
-        nbcolli_request *r = newest;
-        newest = r->next;
-        r->next = list;
-        list = r;
-    }
-    return list;
+    else
+        nbcolli_activate(r->run);
 }
 
 uint32_t nbcolli_starting_left(const nbcolli_request *r)
@@ -127,11 +93,12 @@ void nbcolli_take_handed(nbcoll_context *c)
     /* acquire: sees what was handed */
     nbcolli_request *newest = atomic_exchange_explicit(&c->handed, NULL, memory_order_acquire), *list = NULL;
 
-    if (newest && c->flags & NBCOLL_ANY_THREAD) {
-        list = nbcolli_reversed(newest, newest->turn - c->taken);
-        c->taken = newest->turn;
-    } else if (newest)
-        list = nbcolli_reversed(newest, 1);
+    while (newest) { /* in the order of their starts */
+        nbcolli_request *r = newest;
+        newest = c->flags & NBCOLL_ANY_THREAD ? r->next : NULL;
+        r->next = list;
+        list = r;
+    }
     c->bytes_left = NBCOLL_PASS_BYTES;
     c->driven.fresh = 1;
     while (list) {

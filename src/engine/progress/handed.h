@@ -6,15 +6,16 @@
 #include "../state/context.h"
 
 /* Hands an operation over: from now on it is progress's. The caller's side is held, so tags come in their order, and
- * nobody else hands over meanwhile: one exchange. Each names the one before it, which progress may have taken: it knows
- * by the turns how many it has not. */
+ * nobody else hands over meanwhile; progress may take those before it. */
 static inline void nbcolli_hand(nbcoll_context *c, nbcolli_request *r)
 {
+    nbcolli_request *before = NULL;
+
     if (c->flags & NBCOLL_ANY_THREAD) {
-        r->next = c->last_handed;
-        r->turn = ++c->turns;
-        c->last_handed = r;
-        atomic_exchange_explicit(&c->handed, r, memory_order_seq_cst); /* shows them; before the look at the lock */
+        do
+            r->next = before;
+        while (!atomic_compare_exchange_strong_explicit(&c->handed, &before, r, memory_order_seq_cst, /* shows them, */
+                                                        memory_order_seq_cst)); /* before the look at the lock */
     } else
         atomic_store_explicit(&c->handed, r, memory_order_release); /* shows the request, the run in it, its tag */
 }

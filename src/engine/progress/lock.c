@@ -4,6 +4,8 @@
 
 #include "lock.h"
 
+#include "../comm/requests.h"
+
 void nbcolli_lock_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -50,4 +52,39 @@ void nbcolli_leave_caller_shared(nbcoll_context *c)
     nbcolli_caller_unlock(c);
     if (nbcolli_is_handed(c) && nbcolli_try_lock(c))
         nbcolli_unlock(c);
+}
+
+void nbcolli_report_ended(nbcoll_context *c)
+{
+    nbcolli_request *over = NULL; /* its callback has run, and it is to be released */
+
+    while (nbcolli_enter(c) == NBCOLL_OK) {
+        nbcolli_request *r = c->ended;
+        if (over)
+            nbcolli_request_release(c, over);
+        if (!r) {
+            nbcolli_unlock(c);
+            return;
+        }
+        c->ended = r->next;
+        nbcoll_request handle = nbcolli_request_handle(r);
+        nbcoll_done *done = r->done;
+        nbcoll_status status = r->status;
+        void *user = r->user;
+        over = r->persistent ? NULL : r;
+        if (r->persistent) { /* the callback may start it again, or free it */
+            r->calling = 0;
+            atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_release); /* for its start */
+        }
+        nbcolli_unlock(c);
+        /* In the callback this thread is no driver. relaxed: only we store our mark */
+        int is_driver = atomic_load_explicit(&c->driven.runner, memory_order_relaxed) == nbcolli_holder(c) &&
+                        c->driven.is_driving;
+        if (is_driver)
+            c->driven.is_driving = 0;
+        if (done)
+            done(handle, status, user);
+        if (is_driver)
+            c->driven.is_driving = 1;
+    }
 }

@@ -3,11 +3,38 @@
 #ifndef NBCOLLI_ENGINE_PROGRESS_LOCK_H
 #define NBCOLLI_ENGINE_PROGRESS_LOCK_H
 
-#include "driven.h"
 #include "handed.h"
 #include "replay.h"
 #include "../state/caller.h"
 #include "../../host/host.h"
+#include "../../host/word.h"
+
+/* ---- beside a driver --------------------------------------------------------------------------------------------- */
+
+/* Does a driver run the context, and not on this thread? A call that finds so leaves the passes to it. Without the lock
+ * it may just have ended: then those that sleep are woken. */
+static inline int nbcolli_is_driven(const nbcoll_context *c)
+{
+    return atomic_load_explicit(&c->driven.state, memory_order_relaxed) != NBCOLLI_DRIVE_NONE && /* see above */
+           atomic_load_explicit(&c->driven.runner, memory_order_relaxed) != nbcolli_holder(c); /* only we store ours */
+}
+
+/* Are there steps for a call of the program's to run? */
+static inline int nbcolli_driven_has_steps(const nbcoll_context *c)
+{
+    return atomic_load_explicit(&c->driven.left, memory_order_relaxed) >> NBCOLL_LANE_CALLER & 1; /* a look */
+}
+
+/* Wakes the waits that sleep: they are to look again. */
+static inline void nbcolli_driven_tell(nbcoll_context *c)
+{
+    /* seq_cst, both: who is about to sleep has counted itself before it looks at the word again */
+    atomic_fetch_add(&c->driven.news, 1);
+    if (atomic_load(&c->driven.sleepers))
+        nbcolli_word_wake(&c->driven.news);
+}
+
+/* ---- in and out -------------------------------------------------------------------------------------------------- */
 
 #define NBCOLLI_SPINS 5000u /* looks before the first yield */
 
@@ -125,6 +152,23 @@ NBCOLLI_ALWAYS_INLINE void nbcolli_leave_caller(nbcoll_context *c)
 static inline nbcoll_status nbcolli_leave(nbcoll_context *c, nbcoll_status status)
 {
     nbcolli_unlock(c);
+    return status;
+}
+
+/* Runs the callbacks of ended requests and releases detached ones, without the lock. */
+void nbcolli_report_ended(nbcoll_context *c);
+
+/* The same for a call that progresses: callbacks run now. */
+static inline nbcoll_status nbcolli_leave_reporting(nbcoll_context *c, nbcoll_status status)
+{
+    int ended = c->ended != NULL;
+    if (ended)
+        nbcolli_go_outside(c);
+    nbcolli_unlock(c);
+    if (ended) {
+        nbcolli_report_ended(c);
+        nbcolli_come_back(c);
+    }
     return status;
 }
 

@@ -11,11 +11,10 @@
 #include "../comm/area.h"
 #include "../comm/comm.h"
 #include "../comm/sides.h"
-#include "../comm/terms.h"
 #include "../comm/vote.h"
 #include "../match/agree.h"
 #include "../match/news.h"
-#include "../match/receive.h"
+#include "../match/match.h"
 
 /* Whose vote is each rank's: behind where the table of nodes is begun. */
 static int *nbcolli_voters(const nbcoll_comm *comm)
@@ -143,55 +142,45 @@ static void nbcolli_made_adopt(nbcolli_link *link)
     }
 }
 
-/* Duplicates have one. */
-static int nbcolli_votes_differ_in_purpose(const nbcolli_vote *a, const nbcolli_vote *b)
+/* What must be the same in all votes, and what none can have; null: all is well. Duplicates have a purpose. */
+static const char *nbcolli_vote_differs(const nbcolli_vote *v, const nbcolli_vote *first)
 {
-    return a->creation == NBCOLLI_DUP && a->colour != b->colour;
+    int is_other = v->creation == NBCOLLI_DUP && v->colour != first->colour;
+
+    if (v->creation == first->creation && is_other && v->colour && first->colour)
+        return "opens other relays than rank 0";
+    if (v->creation != first->creation || is_other)
+        return "calls for another one than rank 0";
+    if (!v->node != !first->node)
+        return "says what its node is, or rank 0 does, not both";
+    if (!v->domain != !first->domain)
+        return "says what its domain is, or rank 0 does, not both";
+    if (!nbcolli_slots_are_possible(v->slots, v->cells))
+        return "votes for slots or cells that none can have";
+    return v->rules != first->rules ? "has other rules or another agent than rank 0" : NULL;
 }
 
-static void nbcolli_log_difference(const nbcoll_comm *comm, int rank, const nbcolli_vote *v, const nbcolli_vote *first)
-{
-    const nbcoll_host *host = &comm->context->host;
-    char text[160];
-
-    if (!host->log)
-        return;
-    if (v->creation == first->creation && nbcolli_votes_differ_in_purpose(v, first) && v->colour && first->colour)
-        snprintf(text, sizeof text, "no communicator is made: rank %d opens other relays than rank 0", rank);
-    else if (v->creation != first->creation || nbcolli_votes_differ_in_purpose(v, first))
-        snprintf(text, sizeof text, "no communicator is made: rank %d calls for another one than rank 0", rank);
-    else if (!v->node != !first->node)
-        snprintf(text, sizeof text, "no communicator is made: of ranks %d and 0 only one says what its node is", rank);
-    else if (!v->domain != !first->domain)
-        snprintf(text, sizeof text, "no communicator is made: of ranks %d and 0 only one says what its domain is",
-                 rank);
-    else if (!nbcolli_slots_are_possible(v->slots, v->cells))
-        snprintf(text, sizeof text, "no communicator is made: rank %d votes for slots or cells that none can have",
-                 rank);
-    else if (v->credits != first->credits)
-        snprintf(text, sizeof text, "no communicator is made: rank %d gives %" PRIu32 " credits, rank 0 %" PRIu32, rank,
-                 v->credits, first->credits);
-    else
-        snprintf(text, sizeof text, "no communicator is made: rank %d has other rules or another agent than rank 0",
-                 rank);
-    host->log(host->user, NBCOLL_ERR_MISMATCH, text);
-}
-
-/* What must be the same in all votes, and what none can have. */
 static nbcoll_status nbcolli_votes_compare(const nbcoll_comm *comm, int voters)
 {
     const nbcolli_vote *first = &comm->votes[0];
+    const nbcoll_host *host = &comm->context->host;
+    char text[160];
 
     for (int i = 0; i < voters; i++) {
         const nbcolli_vote *v = &comm->votes[i];
+        const char *differs = nbcolli_vote_differs(v, first);
         if (v->abi != NBCOLL_ABI)
             return NBCOLL_ERR_ABI;
-        if (!nbcolli_slots_are_possible(v->slots, v->cells) || v->creation != first->creation ||
-            nbcolli_votes_differ_in_purpose(v, first) || v->rules != first->rules || v->credits != first->credits ||
-            !v->node != !first->node || !v->domain != !first->domain) {
-            nbcolli_log_difference(comm, i, v, first);
-            return NBCOLL_ERR_MISMATCH;
-        }
+        if (!differs && v->credits == first->credits)
+            continue;
+        if (differs)
+            snprintf(text, sizeof text, "no communicator is made: rank %d %s", i, differs);
+        else
+            snprintf(text, sizeof text, "no communicator is made: rank %d gives %" PRIu32 " credits, rank 0 %" PRIu32,
+                     i, v->credits, first->credits);
+        if (host->log)
+            host->log(host->user, NBCOLL_ERR_MISMATCH, text);
+        return NBCOLL_ERR_MISMATCH;
     }
     return NBCOLL_OK;
 }

@@ -16,10 +16,8 @@
 #include "../comm/executors.h"
 #include "../match/agree.h"
 #include "../match/ask.h"
-#include "../match/gone.h"
-#include "../match/line.h"
+#include "../match/news.h"
 #include "../match/match.h"
-#include "../match/receive.h"
 #include "../../host/host.h"
 
 /* A get or put could not touch memory of this rank's, or of its peer's: that is the end of the operation, and of
@@ -116,22 +114,29 @@ static void nbcolli_bury(nbcolli_link *link)
             }
 }
 
+void nbcolli_take_slot(nbcolli_request *r)
+{
+    if (!r->run)
+        r->run = nbcolli_run_take(r);
+    if (r->run)
+        nbcolli_activate(r->run);
+    else
+        nbcolli_runless_fail(r, NBCOLL_ERR_MEMORY, r->comm->rank, 1);
+}
+
 /* Gives a free slot to the next operation that waits for it. Without memory for its run that one ends, on all ranks. */
 static void nbcolli_slot_fill(nbcolli_slot *slot)
 {
     nbcoll_comm *comm = slot->comm;
     nbcolli_request *r = slot->active ? NULL : slot->waiting; /* a start has taken it, if all that waited have failed */
-    nbcolli_run *run = r ? nbcolli_run_take(r) : NULL;
 
     slot->comm = NULL;
-    if (run) {
-        nbcolli_queue_remove(r);
-        r->run = run;
-        nbcolli_activate(run);
-    } else if (r) {
-        nbcolli_queued_fail(r, NBCOLL_ERR_MEMORY, comm->rank, 1);
+    if (!r)
+        return;
+    nbcolli_queue_remove(r);
+    nbcolli_take_slot(r);
+    if (!slot->active)
         nbcolli_slot_free(comm, slot);
-    }
 }
 
 /* What has happened to ranks is told to the communicators, and to those that agree on who is left. */
@@ -222,7 +227,7 @@ void nbcolli_drain_news(nbcoll_context *c)
             nbcolli_comm_made(r);
         } else if (c->short_sends.first) {
             c->driven.looked = 1;
-            nbcolli_look_at_links(c);
+            c->driven.fresh |= nbcolli_look_at_links(c);
             nbcolli_short_sends_go(c);
         } else if (!c->executing || !nbcolli_executors_drain(c))
             break;

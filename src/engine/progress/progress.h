@@ -13,6 +13,9 @@ static inline void nbcolli_drain(nbcoll_context *c)
         nbcolli_drain_news(c);
 }
 
+/* The operation gets its slot, which is free, and with it a run if it has none; or ends, for want of memory. */
+void nbcolli_take_slot(nbcolli_request *r);
+
 #define NBCOLLI_LOOKS 64u /* of operations that wait for shared memory, in a pass: they take turns */
 
 /* Has something moved? */

@@ -293,8 +293,9 @@ static nbcolli_called nbcolli_called_unpack(const nbcolli_header *h)
                             .op = (uint8_t)(h->bytes >> NBCOLLI_COUNT_BITS)};
 }
 
-void nbcolli_called_in(nbcoll_comm *comm, const nbcolli_header *h)
+void nbcolli_called_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
+    const nbcolli_header *h = &in->header;
     int rank = (int)h->source;
     nbcolli_told *told = &comm->told[rank];
     nbcolli_called theirs = nbcolli_called_unpack(h), own = nbcolli_called_here(comm, h->tag);

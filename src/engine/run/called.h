@@ -38,7 +38,7 @@ static inline void nbcolli_called_freed(nbcoll_comm *comm, int rank)
 }
 
 /* A CALL has come. */
-void nbcolli_called_in(nbcoll_comm *comm, const nbcolli_header *h);
+void nbcolli_called_in(nbcoll_comm *comm, nbcolli_incoming *in);
 
 /* Must a run that fails wait for what the others have called? */
 static inline int nbcolli_called_hears(const nbcolli_run *run)

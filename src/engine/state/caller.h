@@ -11,6 +11,7 @@
 #define NBCOLLI_ENGINE_STATE_CALLER_H
 
 #include <errno.h>
+#include <sched.h>
 
 #include "context.h"
 
@@ -28,14 +29,12 @@ static inline int nbcolli_caller_try(nbcoll_context *c)
                                                    memory_order_relaxed); /* acquire: sees what the last one did */
 }
 
-/* Where any thread may come: waits for it, without the host's pause, which could come back in. */
-void nbcolli_caller_wait(nbcoll_context *c);
-
-/* The caller's side, for one who is inside. */
+/* The caller's side, for one who is inside: without the host's pause, which could come back in. */
 static inline void nbcolli_caller_lock(nbcoll_context *c)
 {
-    if (c->flags & NBCOLL_ANY_THREAD)
-        nbcolli_caller_wait(c);
+    while (c->flags & NBCOLL_ANY_THREAD && !nbcolli_caller_try(c))
+        if (!c->host.pause) /* a host that has it wants no thread function called */
+            sched_yield();
 }
 
 static inline void nbcolli_caller_unlock(nbcoll_context *c)

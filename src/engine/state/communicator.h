@@ -133,7 +133,7 @@ typedef struct nbcolli_call_note {
 } nbcolli_call_note;
 
 typedef struct nbcolli_cache {
-    nbcolli_cached **bucket; /* the communicator's, until there are more entries than those */
+    nbcolli_cached **bucket; /* [buckets] */
     uint32_t buckets, entries, limit;
     uint32_t spared;         /* so many entries are kept whatever they take */
     size_t bytes, most;      /* of entries, schedules and their runs; what they may take */
@@ -153,7 +153,7 @@ typedef struct nbcolli_vote {
     uint32_t slots, cells, credits;
     uint32_t interfaces; /* 0: not shared */
     uint32_t flags;
-    uint32_t shares; /* see comm/terms.h */
+    uint32_t shares; /* see comm/area.h */
     uint32_t rules;  /* their hash: the same in all votes; so are the credits */
     uint32_t creation; /* the call: the same in all votes */
     uint32_t shelf, shelf_part; /* bytes of copies of what it exposes; of a part: see nbcoll_shared */

@@ -46,7 +46,7 @@ struct nbcoll_context {
     nbcoll_host host;
     const volatile uint32_t *alive; /* a page of its own that fork wipes */
     const nbcoll_observer *observer, *watcher;
-    const nbcoll_reducers *reducers;
+    const nbcoll_reducers *reducers; /* the host's, or those of the first schedule that combines; null: of none yet */
     uint32_t flags, credits;
     nbcoll_status (*restart)(nbcoll_start_block *at); /* of its requests that keep runs */
 
@@ -76,7 +76,6 @@ struct nbcoll_context {
     nbcolli_slot *free_slots;    /* that others wait for */
     nbcolli_list failing;        /* runs to settle */
     nbcolli_request *ended;      /* whose callbacks are to run, or that release themselves */
-    uint64_t reports;            /* of these, so far */
     nbcolli_request *made;       /* ended communicator creations */
     nbcolli_list short_sends;    /* without a credit: they stall unless one has come meanwhile; or missing an answer */
     int news; /* what a drain has to look at: NBCOLLI_NEWS, something in those above, or a link has losses, shrinks, or
@@ -92,7 +91,6 @@ struct nbcoll_context {
     nbcolli_list unserved; /* runs with nothing but steps that are another thread's to end */
     uint32_t serves;       /* lanes, as bits: what who is inside serves (run/lanes.h) */
     ptrdiff_t bytes_left; /* that this pass may still copy, combine or send; below zero by a small step's at most */
-    uint64_t taken;               /* operations taken so far, where any thread may come */
     size_t armed_at_ends;        /* requests that had ended when the program armed last; that call */
     uint32_t passes, passes_left; /* between two looks at the clock; before the next one */
     uint64_t looked_at;           /* the clock then */
@@ -107,8 +105,6 @@ struct nbcoll_context {
     nbcolli_request *chunk[NBCOLLI_REQUEST_CHUNKS]; /* they never move */
     uint32_t chunks;
     nbcolli_request *free_requests;
-    nbcolli_request *last_handed; /* these two: where any thread may come. It may have been taken, and released */
-    uint64_t turns;               /* of that one: operations handed over so far */
 
     /* Calls, in a context of one thread. */
     nbcolli_request *replaying; /* what waits so (progress/replay.h); null: nothing does */
@@ -122,7 +118,6 @@ struct nbcoll_context {
     nbcolli_request *unreported, **unreported_end;
 
     /* Calls for several requests, in a context of one thread. */
-    size_t place;   /* where the last array that was looked at had a request that was active */
     uint32_t looks; /* such calls for arrays that may be known */
 
     nbcolli_driven driven; /* in a context of any threads */
@@ -135,7 +130,6 @@ static inline void nbcolli_list_end(nbcoll_context *c, nbcolli_request *r)
     if (r->is_listed)
         return;
     r->is_listed = 1;
-    r->is_elsewhere = 0;
     r->next_unreported = NULL;
     *c->unreported_end = r;
     c->unreported_end = &r->next_unreported;

@@ -30,7 +30,7 @@ typedef struct nbcolli_driven {
     int bell;   /* a descriptor that wakes it */
     int polled; /* the context's poller when it was added to the driver's; -1: it was not */
     int looked; /* transports have been asked since the arming */
-    int fresh;  /* starts have been taken over since */
+    int fresh;  /* starts have been taken over, or a drain has found messages, since its last pass looked */
     size_t ended, told;  /* requests; of these, those of which sleepers know */
     uint64_t left_steps; /* of the lane START, when the start returned */
 

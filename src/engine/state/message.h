@@ -139,6 +139,16 @@ typedef struct nbcolli_unexpected {
     _Alignas(8) unsigned char payload[];
 } nbcolli_unexpected;
 
+/* A message being handled: just delivered, or taken from the store (`kept`). */
+typedef struct nbcolli_incoming {
+    nbcolli_link *link;
+    nbcolli_header header;
+    const void *payload;
+    size_t bytes;
+    nbcolli_unexpected *kept;
+    int source; /* on the link */
+} nbcolli_incoming;
+
 static inline nbcoll_header nbcolli_pack(const nbcolli_header *h)
 {
     nbcoll_header wire;

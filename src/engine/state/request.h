@@ -43,19 +43,16 @@ struct nbcolli_request {
                           of it. Whoever sets those */
     uint8_t calling;  /* in the list of callbacks to run: set by progress, cleared by the way out of a call */
     uint8_t is_listed;    /* as `unreported` of its context: calls and progress */
-    uint8_t is_elsewhere; /* it was not among several that a call looked at after its end: such a call */
 
-    /* The start, before it hands the request over; then progress, which gives the run back or to `run`. */
+    /* The start, before it hands the request over; then progress. */
     uint64_t tag;       /* of its last start */
-    uint64_t turn;      /* where any thread may come: which it was of all that were handed over */
+    nbcolli_run *run;   /* taken for it, if a slot seemed free; then while active and not waiting for its slot */
     uint64_t history;   /* of its communicator, before that tag (history.h). Not beside it: gcc would join the stores */
-    nbcolli_run *armed; /* taken for it, if a slot seemed free */
     nbcolli_run *kept;  /* its own, with which a start may replay; null: it takes one from the pool. A request that has
                            one is looked after by no callback, and by one thread */
 
     /* Progress. */
     nbcoll_status status;
-    nbcolli_run *run; /* while active and not waiting for its slot */
 
     /* The call that opens it. */
     nbcolli_executor *executor; /* that carries it out, all or its middle; null: runs do */

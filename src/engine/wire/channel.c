@@ -5,34 +5,12 @@
 #include "control.h"
 #include "../../host/host.h"
 
-#define NBCOLLI_CHANNELS_FIRST 8u
 #define NBCOLLI_CHANNEL_BITS 9 /* of 1 + a channel; above them its epoch */
-
-/* Room for one more of `used` entries; 0 without. Only the first ones of a pair ask for memory. */
-static int nbcolli_channels_grow(const nbcoll_host *host, void *array, uint32_t used, uint32_t *room, size_t entry)
-{
-    uint32_t more = *room ? 2 * *room : NBCOLLI_CHANNELS_FIRST;
-    void *old, *table;
-
-    if (used < *room)
-        return 1;
-    table = nbcolli_alloc(host, more * entry, 64);
-    if (!table)
-        return 0;
-    memcpy(&old, array, sizeof old);
-    if (used)
-        memcpy(table, old, used * entry);
-    memset((unsigned char *)table + used * entry, 0, (more - used) * entry);
-    nbcolli_free(host, old, *room * entry);
-    memcpy(array, &table, sizeof table);
-    *room = more;
-    return 1;
-}
 
 static nbcolli_channels *nbcolli_channels_of(nbcoll_context *c, nbcolli_pair *pair)
 {
     if (!pair->channels && (pair->channels = nbcolli_alloc(&c->host, sizeof *pair->channels, 64)))
-        *pair->channels = (nbcolli_channels){0};
+        pair->channels->outs = pair->channels->ins = 0;
     return pair->channels;
 }
 
@@ -52,8 +30,7 @@ static uint32_t nbcolli_channel_look_up(nbcolli_link *link, nbcolli_pair *pair, 
         pair->epoch++;
         pair->epoch |= !pair->epoch;
     }
-    if (all->outs >= most ||
-        !nbcolli_channels_grow(&link->context->host, &all->out, all->outs, &all->room_outs, sizeof *all->out))
+    if (all->outs >= most)
         return all->outs;
     all->out[all->outs] = *wanted;
     return all->outs++;
@@ -118,15 +95,12 @@ void nbcolli_channel_opened(nbcoll_comm *comm, const nbcolli_header *h, uint32_t
     if (comm->context->ticks.is_under_way) /* its sender will say so again */
         return;
     nbcolli_channels *all = nbcolli_channels_of(comm->context, comm->peer[h->source].pair);
-    uint32_t used = all ? all->ins : 0, channel = (name & ((1u << NBCOLLI_CHANNEL_BITS) - 1)) - 1;
+    uint32_t channel = (name & ((1u << NBCOLLI_CHANNEL_BITS) - 1)) - 1;
 
     if (!all || channel >= NBCOLLI_CHANNELS || !comm->listed)
         return;
-    while (channel >= all->room_ins)
-        if (!nbcolli_channels_grow(&comm->context->host, &all->in, all->room_ins, &all->room_ins, sizeof *all->in))
-            return;
-    if (channel >= used)
-        all->ins = channel + 1;
+    for (; all->ins <= channel; all->ins++)
+        all->in[all->ins] = (nbcolli_channel_end){0};
     nbcolli_pair *pair = comm->peer[h->source].pair;
     pair->version++;
     pair->version |= !pair->version;
@@ -135,8 +109,9 @@ void nbcolli_channel_opened(nbcoll_comm *comm, const nbcolli_header *h, uint32_t
     nbcolli_channel_answer(comm, h, name);
 }
 
-void nbcolli_channel_known(nbcoll_comm *comm, const nbcolli_header *h)
+void nbcolli_channel_known(nbcoll_comm *comm, nbcolli_incoming *in)
 {
+    const nbcolli_header *h = &in->header;
     nbcolli_pair *pair = comm->peer[h->source].pair;
     nbcolli_channels *all = pair->channels;
 
@@ -159,14 +134,6 @@ void nbcolli_channels_forget(nbcoll_comm *comm)
 
 void nbcolli_channels_free(nbcolli_link *link)
 {
-    const nbcoll_host *host = &link->context->host;
-
-    for (int peer = 0; peer < link->endpoint->ranks; peer++) {
-        nbcolli_channels *all = link->pair[peer].channels;
-        if (!all)
-            continue;
-        nbcolli_free(host, all->out, all->room_outs * sizeof *all->out);
-        nbcolli_free(host, all->in, all->room_ins * sizeof *all->in);
-        nbcolli_free(host, all, sizeof *all);
-    }
+    for (int peer = 0; peer < link->endpoint->ranks; peer++)
+        nbcolli_free(&link->context->host, link->pair[peer].channels, sizeof *link->pair[peer].channels);
 }

@@ -36,10 +36,11 @@ typedef struct nbcolli_channel_end {
     uint64_t serial;
 } nbcolli_channel_end;
 
+/* Of a pair, which has them from its first one on. What lies behind those used is not touched. */
 struct nbcolli_channels {
-    uint32_t outs, ins, room_outs, room_ins;
-    nbcolli_channel *out;
-    nbcolli_channel_end *in;
+    uint32_t outs, ins;
+    nbcolli_channel out[NBCOLLI_CHANNELS];
+    nbcolli_channel_end in[NBCOLLI_CHANNELS];
 };
 
 /* Finds the channel for what the op sends, which it keeps, or makes it one. */
@@ -78,7 +79,7 @@ static inline int nbcolli_channel_send(nbcolli_op *op, nbcolli_pair *pair, uint6
 void nbcolli_channel_opened(nbcoll_comm *comm, const nbcolli_header *h, uint32_t name, uint32_t fingerprint);
 
 /* A CHANNEL has come. */
-void nbcolli_channel_known(nbcoll_comm *comm, const nbcolli_header *h);
+void nbcolli_channel_known(nbcoll_comm *comm, nbcolli_incoming *in);
 
 /* The end of a communicator here, and of a link. */
 void nbcolli_channels_forget(nbcoll_comm *comm);

@@ -49,39 +49,36 @@ void nbcolli_tell_lost(nbcoll_comm *comm, int rank, nbcoll_status why)
                      why == NBCOLL_ERR_MISMATCH ? comm->failure.tag + 1 : why == NBCOLL_ERR_PEER_LOST && given_up);
 }
 
-int nbcolli_member_given_up(nbcoll_comm *comm, int rank)
-{
-    nbcolli_peer *peer = &comm->peer[rank];
-    int lost = nbcolli_who_is_lost(comm, rank);
-
-    if (!peer->given_up && nbcolli_broken(comm) == NBCOLL_ERR_PEER_LOST) { /* else it will break, which tells */
-        peer->given_up = 1;
-        nbcolli_tell_lost(comm, lost, NBCOLL_ERR_PEER_LOST);
-    }
-    peer->given_up = 1;
-    return lost;
-}
-
-void nbcolli_given_up_in(nbcoll_comm *comm, int source, int rank)
-{
-    const nbcolli_peer *peer = &comm->peer[rank];
-
-    if (rank == comm->rank)
-        nbcolli_rejected_by(comm->peer[source].link, comm->peer[source].address);
-    else
-        nbcolli_give_up(peer->link, peer->address);
-}
-
 /* ---- telling the rank itself ------------------------------------------------------------------------------------- */
 
-/* May something of ours still read its memory, by whichever endpoint? */
-static int nbcolli_may_read(const nbcolli_link *link, int peer)
+/* Has the transport a get of the run's from that member's memory, or a put to it? */
+static int nbcolli_copies_with(const nbcolli_run *run, int home)
 {
-    for (uint32_t i = 0; i < NBCOLLI_COMM_BUCKETS; i++)
-        for (const nbcoll_comm *comm = link->home->bucket[i]; comm; comm = comm->next)
-            for (int rank = 0; rank < comm->size && comm->active > 0; rank++)
-                if (comm->peer[rank].home == link->member[peer])
-                    return 1;
+    for (uint32_t n = 0; run && n < run->schedule->ops; n++) {
+        const nbcolli_op *op = &run->op[n];
+        int copies = op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING || op->phase == NBCOLLI_PUTTING;
+        if (copies && op->post.where == NBCOLLI_LENT && op->post.link->member[op->post.peer] == home)
+            return 1;
+    }
+    return 0;
+}
+
+/* May something of ours still read its memory, by whichever endpoint? Of a rank that is starved only what the transport
+ * has does: its communicators have broken. */
+static int nbcolli_may_read(const nbcolli_link *link, int peer, int is_starved)
+{
+    int home = link->member[peer];
+
+    for (const nbcoll_comm *comm = link->context->comms; comm; comm = comm->sister) {
+        if (comm->link != link->home || !comm->active)
+            continue;
+        for (int rank = 0; rank < comm->size && !is_starved; rank++)
+            if (comm->peer[rank].home == home)
+                return 1;
+        for (uint32_t k = 0; k < comm->config.slots && is_starved; k++)
+            if (nbcolli_copies_with(comm->slot[k].active, home))
+                return 1;
+    }
     return 0;
 }
 
@@ -90,32 +87,11 @@ void nbcolli_tell_given_up(nbcolli_link *link)
     nbcolli_header h = {.comm = NBCOLLI_NO_COMM, .type = NBCOLLI_GIVE_UP};
 
     for (int peer = 0; peer < link->endpoint->ranks && link->untold; peer++)
-        if (link->loss[peer] & NBCOLLI_UNTOLD && !nbcolli_may_read(link, peer) &&
+        if (link->loss[peer] & NBCOLLI_UNTOLD && !nbcolli_may_read(link, peer, 0) &&
             (link->loss[peer] & NBCOLLI_OVER || nbcolli_control(link, peer, &h))) {
             link->loss[peer] &= (uint8_t)~NBCOLLI_UNTOLD;
             link->untold--;
         }
-}
-
-/* ---- giving oneself up ------------------------------------------------------------------------------------------- */
-
-/* Has the transport a get of ours from its memory, or a put to it? */
-static int nbcolli_copies_with(const nbcolli_link *link, int peer)
-{
-    for (uint32_t i = 0; i < NBCOLLI_COMM_BUCKETS; i++)
-        for (const nbcoll_comm *comm = link->home->bucket[i]; comm; comm = comm->next)
-            for (uint32_t k = 0; comm->active > 0 && k < comm->config.slots; k++) {
-                const nbcolli_run *run = comm->slot[k].active;
-                for (uint32_t n = 0; run && n < run->schedule->ops; n++) {
-                    const nbcolli_op *op = &run->op[n];
-                    int copies =
-                        op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING || op->phase == NBCOLLI_PUTTING;
-                    if (copies && op->post.where == NBCOLLI_LENT &&
-                        op->post.link->member[op->post.peer] == link->member[peer])
-                        return 1;
-                }
-            }
-    return 0;
 }
 
 void nbcolli_say_starved(nbcolli_link *link)
@@ -123,7 +99,7 @@ void nbcolli_say_starved(nbcolli_link *link)
     nbcolli_header h = {.comm = NBCOLLI_NO_COMM, .type = NBCOLLI_GIVE_UP, .bytes = 1};
 
     for (int peer = 0; peer < link->endpoint->ranks; peer++)
-        if (link->loss[peer] & NBCOLLI_UNSAID && !nbcolli_copies_with(link, peer)) {
+        if (link->loss[peer] & NBCOLLI_UNSAID && !nbcolli_may_read(link, peer, 1)) {
             nbcolli_post *post = link->farewells;
             link->farewells = post->next;
             link->loss[peer] &= (uint8_t)~NBCOLLI_UNSAID;

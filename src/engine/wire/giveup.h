@@ -21,14 +21,6 @@ void nbcolli_spread_losses(nbcolli_link *link);
 /* LOST: that `rank` is lost, and perhaps to be given up; or that it is out of step. -1: no member is the cause. */
 void nbcolli_tell_lost(nbcoll_comm *comm, int rank, nbcoll_status why);
 
-/* Notes that a member is given up, or has given us up, before its communicator breaks. Returns which of us is lost by
- * that. */
-int nbcolli_member_given_up(nbcoll_comm *comm, int rank);
-
-/* A LOST that says so has come from `source`: somebody, or this rank itself, is lost to all. The communicators learn of
- * it from the drain. */
-void nbcolli_given_up_in(nbcoll_comm *comm, int source, int rank);
-
 /* Tells all that can be told now. */
 void nbcolli_tell_given_up(nbcolli_link *link);
 

@@ -35,6 +35,20 @@ static inline void nbcolli_unexpected_free(nbcolli_unexpected *s)
     nbcolli_unexpected_pool(s);
 }
 
+/* One from the store. */
+static inline nbcolli_incoming nbcolli_incoming_kept(nbcolli_unexpected *s)
+{
+    return (nbcolli_incoming){s->link, s->header, s->payload, s->bytes, s, s->source};
+}
+
+/* Nothing more is needed of the message. */
+static inline void nbcolli_done_with(nbcolli_incoming *in)
+{
+    if (in->kept)
+        nbcolli_unexpected_free(in->kept);
+    in->kept = NULL;
+}
+
 /* The answer to a message of that peer's which nobody here will read: its sender must be able to end. `why`:
  * ERR_CANCELLED if the operation is revoked, of which the sender is told too; ERR_MISMATCH if there is no such one. */
 void nbcolli_refuse(nbcolli_link *link, int peer, const nbcolli_header *m, nbcoll_status why);
