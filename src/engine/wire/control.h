@@ -52,14 +52,15 @@ static inline void nbcolli_control_to(nbcoll_comm *comm, int rank, const nbcolli
 /* Joins a REVOKE to that of the operations right before. 0: that is none, or not of the same kind. */
 int nbcolli_revoke_joins(nbcolli_header *before, const nbcolli_header *h);
 
-/* Tells every other rank: REVOKE of one operation, or LOST for the communicator. `bytes` is as the header says. */
+/* Tells every other rank what a header says but for whom it is. */
+void nbcolli_tell_others(nbcoll_comm *comm, nbcolli_header what);
+
+/* REVOKE of one operation, or LOST for the communicator. `bytes` is as the header says. */
 void nbcolli_tell_all(nbcoll_comm *comm, nbcolli_type type, uint64_t tag, nbcoll_status why, int cause, uint64_t bytes);
 
-/* Sends the credits that we owe, if any. */
+/* Sends the credits that we owe, if any, and says that none of our sends to it waits any more, if that is so and was
+ * not said: it need not ask for them. */
 void nbcolli_credits_send(nbcolli_link *link, int peer);
-
-/* Says that none of our sends to it waits any more, if that is so and was not said: it need not ask for them. */
-void nbcolli_stalls_tell(nbcolli_link *link, int peer);
 
 /* A message has met its receive, or is refused: its credit goes back. Credits travel with whatever goes
  * that way; alone only when half of them are owed, so that one-way traffic does not stop, or when the peer stalls. */
