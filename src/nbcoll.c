@@ -93,7 +93,6 @@
 #include "engine/wire/channel.c"
 #include "engine/wire/control.c"
 #include "engine/wire/giveup.c"
-#include "engine/wire/post.c"
 #include "engine/wire/unexpected.c"
 #include "engine/exposures/cells.c"
 #include "engine/exposures/shelf.c"

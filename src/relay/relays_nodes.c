@@ -5,6 +5,7 @@
  * step of the operation says. */
 #include "../engine/run/queue.h"
 #include "../engine/comm/area.h"
+#include "../engine/exposures/cells.h"
 #include "relays.h"
 
 /* Does the one show the other what comes: do they share a node, which it leads? What goes the other way is a message:
@@ -43,6 +44,17 @@ nbcoll_comm_config nbcolli_relays_flow_config(const nbcoll_relays *r, int i)
     return config;
 }
 
+int nbcolli_relays_leader(const nbcoll_relays *r)
+{
+    return nbcoll_node_rank(r->nodes, nbcoll_node_of(r->nodes, r->rank), 0);
+}
+
+int nbcolli_relays_leads_node(const nbcoll_relays *r)
+{
+    return nbcolli_relays_leader(r) == r->rank &&
+           nbcoll_node_size(r->nodes, nbcoll_node_of(r->nodes, r->rank)) > 1;
+}
+
 int nbcolli_relays_flow_is_led(const nbcoll_relays *r, int i)
 {
     return i < r->ranks && r->nodes && r->nodes->count < r->ranks;
@@ -59,8 +71,8 @@ static void *nbcolli_relays_shared_store(nbcoll_relays *r, size_t places)
     if (nbcolli_relays_is_led(r) || !nbcolli_relays_shares(r, r->comm) ||
         __builtin_mul_overflow(places, r->stride, &bytes))
         return NULL;
-    for (int i = 0; i < r->ranks; i++)
-        cells += nbcolli_area_led_bytes(r->comm, nbcolli_relays_most(r));
+    nbcolli_layout led = nbcolli_layout_led((size_t)r->ranks, nbcolli_relays_most(r), nbcolli_relays_leader(r));
+    cells += (size_t)r->ranks * nbcolli_area_bytes(&led, nbcolli_relays_most(r), nbcolli_relays_leads_node(r));
     cells += nbcolli_area_list_bytes((uint32_t)r->ranks);
     if (nbcoll_mem_alloc(r->comm, cells, &room) == NBCOLL_OK)
         nbcoll_mem_alloc(r->comm, bytes, &r->shared);

@@ -99,7 +99,7 @@ enum { COMMS = 40, IDLE_EACH = 7, IDLE = COMMS * IDLE_EACH };
 static void free_where_it_stands(nbcoll_context *c, nbcoll_comm *idle[])
 {
     for (int i = 0; i < IDLE; i++)
-        if (idle[i] && c->round.comm == idle[i]) {
+        if (idle[i] && c->round == idle[i]) {
             EXPECT(OK, nbcoll_comm_free(idle[i]));
             idle[i] = NULL;
         }

@@ -25,9 +25,7 @@ nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
         busy |= r->persistent && r->comm == comm; /* its callback is still to be told */
     if (busy)
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
-    int awaits = nbcolli_has_unexpected(comm); /* somebody waits for what will not be started here */
-    nbcolli_unexpected_drop(comm, 0, UINT64_MAX, NBCOLL_ERR_MISMATCH);
-    if (awaits) {
+    if (nbcolli_unexpected_drop(comm, 0, UINT64_MAX, NBCOLL_ERR_MISMATCH)) { /* it will not be started here */
         nbcolli_called_freed(comm, comm->rank);
         nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MISMATCH, comm->taken);
     }

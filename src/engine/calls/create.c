@@ -246,8 +246,8 @@ static nbcoll_status nbcolli_twin_open(nbcoll_comm *parent, nbcoll_comm *eldest,
         return s;
     twin->made->parent = parent;
     twin->made->eldest = eldest;
-    if (twin->is_led)
-        nbcolli_area_lead(twin->made, parent);
+    twin->made->leader = twin->leader - 1;
+    twin->made->leads = twin->leads;
     return s;
 }
 

@@ -144,29 +144,6 @@ nbcolli_area *nbcolli_area_reserve(nbcolli_link *link, size_t bytes, int most)
     return area;
 }
 
-static int nbcolli_area_leader(const nbcoll_comm *parent)
-{
-    return nbcoll_node_rank(&parent->nodes, nbcoll_node_of(&parent->nodes, parent->rank), 0);
-}
-
-static int nbcolli_area_leads(const nbcoll_comm *parent)
-{
-    return nbcolli_area_leader(parent) == parent->rank &&
-           nbcoll_node_size(&parent->nodes, nbcoll_node_of(&parent->nodes, parent->rank)) > 1;
-}
-
-void nbcolli_area_lead(nbcoll_comm *comm, const nbcoll_comm *parent)
-{
-    comm->leader = nbcolli_area_leader(parent);
-    comm->leads = nbcolli_area_leads(parent);
-}
-
-size_t nbcolli_area_led_bytes(const nbcoll_comm *parent, uint32_t slots)
-{
-    nbcolli_layout layout = nbcolli_layout_led((size_t)parent->size, slots, nbcolli_area_leader(parent));
-    return nbcolli_area_bytes(&layout, slots, nbcolli_area_leads(parent));
-}
-
 static nbcolli_layout nbcolli_area_layout(const nbcoll_comm *comm, int most)
 {
     const nbcoll_comm_config *config = &comm->config;

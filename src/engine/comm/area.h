@@ -26,13 +26,6 @@ nbcoll_status nbcolli_area_register(nbcolli_link *link, size_t bytes, nbcolli_ar
 /* Shared memory of this rank's, for a communicator of at most `most` ranks, or null. */
 nbcolli_area *nbcolli_area_reserve(nbcolli_link *link, size_t bytes, int most);
 
-/* Only the leaders of the parent's nodes will show anything, each to all others of its node and the same to all: so its
- * part takes less. It has the parent's ranks. */
-void nbcolli_area_lead(nbcoll_comm *comm, const nbcoll_comm *parent);
-
-/* Bytes of such a part of this rank's, of a communicator of so many slots. */
-size_t nbcolli_area_led_bytes(const nbcoll_comm *parent, uint32_t slots);
-
 /* Reserves this rank's part of the cells of a communicator of at most `most` ranks: what the vote says, 0 for none. */
 uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most);
 

@@ -185,8 +185,8 @@ void nbcolli_comm_destroy(nbcoll_comm *comm)
     nbcolli_channels_forget(comm);
     nbcolli_area_leave(comm);
     nbcolli_ballot_free(comm);
-    if (c->round.comm == comm)
-        c->round = (nbcolli_round){comm->sister, 0, 0};
+    if (c->round == comm)
+        c->round = comm->sister;
     c->hears -= comm->hears_until != 0;
     *comm->sister_at = comm->sister;
     if (comm->sister)

@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Communicators: their memory, their names on a link, their end. Inline: finding the one that a message means. */
+ * Communicators: their memory, their names on a link, their end. */
 #ifndef NBCOLLI_ENGINE_COMM_COMM_H
 #define NBCOLLI_ENGINE_COMM_COMM_H
 
 #include "../state/context.h"
-
-/* The communicator of that id, of which a message on the link speaks; or null. */
-static inline nbcoll_comm *nbcolli_find_comm(const nbcolli_link *link, uint64_t id)
-{
-    nbcoll_comm *comm = link->home->bucket[(id ^ id >> 32) % NBCOLLI_COMM_BUCKETS];
-    while (comm && comm->id != id)
-        comm = comm->next;
-    return comm;
-}
 
 /* What is left of a freed communicator of that id, or null. */
 const nbcolli_tombstone *nbcolli_find_tombstone(const nbcolli_link *link, uint64_t id);

@@ -23,18 +23,14 @@ static uint32_t nbcolli_agree_interfaces(uint32_t a, uint32_t b)
     return a && b ? (a < b ? a : b) : a | b;
 }
 
+/* The dearest prices, which are all words before `eager`. */
 static void nbcolli_agree_level(nbcoll_level *a, const nbcoll_level *v)
 {
-    nbcolli_agree_dearest(&a->alpha_ns, v->alpha_ns);
-    nbcolli_agree_dearest(&a->overhead_ns, v->overhead_ns);
-    nbcolli_agree_dearest(&a->beta_ps, v->beta_ps);
-    nbcolli_agree_dearest(&a->gamma_ps, v->gamma_ps);
-    nbcolli_agree_dearest(&a->copy_ps, v->copy_ps);
-    nbcolli_agree_dearest(&a->eager_ps, v->eager_ps);
-    nbcolli_agree_dearest(&a->get_ns, v->get_ns);
-    nbcolli_agree_dearest(&a->put_ns, v->put_ns);
-    nbcolli_agree_dearest(&a->fetch_ns, v->fetch_ns);
-    nbcolli_agree_dearest(&a->gap_ns, v->gap_ns);
+    uint32_t *agreed = (uint32_t *)(void *)a;
+    const uint32_t *price = (const uint32_t *)(const void *)v;
+
+    for (size_t i = 0; i < offsetof(nbcoll_level, eager) / sizeof *price; i++)
+        nbcolli_agree_dearest(&agreed[i], price[i]);
     a->eager = v->eager < a->eager ? v->eager : a->eager;
 }
 

@@ -5,7 +5,7 @@
 #include "news.h"
 #include "../state/failure.h"
 #include "../wire/giveup.h"
-#include "../wire/post.h"
+#include "../wire/control.h"
 #include "../comm/area.h"
 #include "../comm/comm.h"
 #include "../comm/vote.h"

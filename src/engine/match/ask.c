@@ -15,8 +15,7 @@
 #include "../../host/host.h"
 
 #define NBCOLLI_ASK_LOOK 10000000u /* ns between two looks at the clock, about */
-#define NBCOLLI_ROUND_SLOTS 256    /* that a pass looks at in a round */
-#define NBCOLLI_ASK_SLOTS 16       /* a question takes as long as so many */
+#define NBCOLLI_ROUND_SLOTS 256    /* that a pass looks at in a round: of all communicators up to there */
 
 /* Where a rank is in an operation. */
 typedef struct nbcolli_rank_place {
@@ -461,43 +460,44 @@ static int nbcolli_round_of(nbcolli_run *run)
     return wants;
 }
 
-/* Asks and answers what the round over a communicator has left to say. Returns how much that was. */
-static int nbcolli_round_ask(nbcoll_comm *comm)
+/* Asks and answers what the round over a communicator has left to say. */
+static void nbcolli_round_ask(nbcoll_comm *comm)
 {
-    int said = 0;
-
     for (int rank = 0; rank < comm->size; rank++) {
         nbcolli_told *told = &comm->told[rank];
-        said += (told->want && !told->asked) + (told->owed != 0);
         if (told->want && !told->asked)
             nbcolli_ask_peer(comm, rank, told->want - 1);
         told->want = 0;
         if (told->owed)
             nbcolli_ask_answer(comm, rank);
     }
-    return said;
+}
+
+static void nbcolli_round_over(nbcoll_comm *comm)
+{
+    int wants = 0;
+
+    for (uint32_t i = 0; i < comm->config.slots; i++) {
+        nbcolli_run *run = comm->slot[i].active;
+        if (run && (!run->schedule->is_standing || run->status != NBCOLL_OK))
+            wants |= nbcolli_round_of(run);
+    }
+    for (nbcolli_executor *e = comm->executors; e; e = e->next)
+        wants |= e->does->look_after && e->does->look_after(e);
+    if (wants)
+        nbcolli_round_ask(comm);
 }
 
 /* Goes on with the round, over about so many slots. The next one is due some time after it is over. */
 static void nbcolli_round_on(nbcoll_context *c, int64_t slots)
 {
-    while (c->round.comm && slots > 0) {
-        nbcoll_comm *comm = c->round.comm;
-        uint32_t last = comm->active ? comm->config.slots : 0;
-        for (slots--; c->round.slot < last && slots > 0; c->round.slot++, slots--) {
-            nbcolli_run *run = comm->slot[c->round.slot].active;
-            if (run && (!run->schedule->is_standing || run->status != NBCOLL_OK))
-                c->round.wants |= nbcolli_round_of(run);
-        }
-        if (c->round.slot < last)
-            return;
-        for (nbcolli_executor *e = comm->active ? comm->executors : NULL; e; e = e->next)
-            c->round.wants |= e->does->look_after && e->does->look_after(e);
-        if (c->round.wants)
-            slots -= NBCOLLI_ASK_SLOTS * nbcolli_round_ask(comm);
-        c->round = (nbcolli_round){comm->sister, 0, 0};
+    while (c->round && slots > 0) {
+        slots -= c->round->active ? c->round->config.slots : 1;
+        if (c->round->active)
+            nbcolli_round_over(c->round);
+        c->round = c->round->sister;
     }
-    if (!c->round.comm)
+    if (!c->round)
         c->round_at = nbcolli_now(&c->host) + NBCOLLI_ROUND;
 }
 
@@ -505,9 +505,9 @@ void nbcolli_look_at_clock(nbcoll_context *c)
 {
     uint64_t made = c->passes - c->passes_left;
 
-    if (made && c->round.comm) { /* each pass does some of a round, till it is over */
+    if (made && c->round) { /* each pass does some of a round, till it is over */
         nbcolli_round_on(c, NBCOLLI_ROUND_SLOTS);
-        c->passes_left = c->round.comm ? 0 : c->passes;
+        c->passes_left = c->round ? 0 : c->passes;
         c->looked_at = c->round_at - NBCOLLI_ROUND;
         return;
     }
@@ -521,11 +521,11 @@ void nbcolli_look_at_clock(nbcoll_context *c)
     c->passes_left = c->passes;
     if (c->hears)
         nbcolli_called_clock(c, now);
-    if (!c->active || (now < c->round_at && !c->round.comm))
+    if (!c->active || (now < c->round_at && !c->round))
         return;
-    if (!c->round.comm)
-        c->round = (nbcolli_round){c->comms, 0, 0};
+    if (!c->round)
+        c->round = c->comms;
     nbcolli_round_on(c, made ? NBCOLLI_ROUND_SLOTS : INT64_MAX); /* before a sleep there is time */
-    if (c->round.comm)
+    if (c->round)
         c->passes_left = 0;
 }

@@ -217,7 +217,7 @@ static void nbcolli_want_in(nbcoll_comm *comm, nbcolli_incoming *in)
     if (op)
         nbcolli_stall_end(op);
     else
-        nbcolli_stalls_tell(in->link, in->source);
+        nbcolli_credits_send(in->link, in->source); /* says so */
 }
 
 void nbcolli_answered(nbcolli_op *op)
@@ -295,14 +295,10 @@ void nbcolli_activate_meeting(nbcolli_run *run)
 
     if (comm->context->observer)
         nbcolli_observe_start(run);
-    for (nbcolli_unexpected **at = nbcolli_unexpected_at(comm, run->tag); *at && run->status == NBCOLL_OK;) {
-        nbcolli_unexpected *s = *at;
-        if (s->header.tag != run->tag || s->header.comm != comm->id) {
-            at = &s->next;
-            continue;
-        }
-        *at = s->next;
-        nbcolli_incoming in = nbcolli_incoming_kept(s);
+    for (nbcolli_unexpected **at;
+         run->status == NBCOLL_OK && (at = nbcolli_unexpected_find(comm, run->tag, run->tag));) {
+        nbcolli_incoming in = nbcolli_incoming_kept(*at);
+        *at = (*at)->next;
         const nbcolli_meaning m = nbcolli_meant(comm, &in);
         nbcolli_deliver(&m, &in);
     }
@@ -599,6 +595,15 @@ static void nbcolli_orphan_in(nbcolli_incoming *in)
 }
 
 /* ---- in a tick --------------------------------------------------------------------------------------------------- */
+
+/* The communicator of that id, of which a message on the link speaks; or null. */
+static nbcoll_comm *nbcolli_find_comm(const nbcolli_link *link, uint64_t id)
+{
+    nbcoll_comm *comm = link->home->bucket[(id ^ id >> 32) % NBCOLLI_COMM_BUCKETS];
+    while (comm && comm->id != id)
+        comm = comm->next;
+    return comm;
+}
 
 /* EAGER or RTS: it meets its receive, or there is room to keep it. */
 static int nbcolli_message_is_plain(nbcoll_comm *comm, const nbcolli_incoming *in, const nbcolli_meaning *m)

@@ -33,7 +33,9 @@ int nbcolli_member_at(const nbcoll_comm *comm, int home)
     return -1;
 }
 
-void nbcolli_comm_half(nbcoll_comm *comm, int source, int cause, nbcoll_status why)
+/* Rank `source` of its home does not have the communicator, for a reason of which `cause` there, if it is known
+ * (else -1), is the cause: it holds and reads nothing of ours there, and nothing can be done with it. */
+static void nbcolli_comm_half(nbcoll_comm *comm, int source, int cause, nbcoll_status why)
 {
     int absent = nbcolli_member_at(comm, source);
 
@@ -82,15 +84,8 @@ void nbcolli_revoke_rest(nbcoll_comm *comm, int left)
 
     if (nbcolli_broken(comm) != NBCOLL_OK) /* they know */
         return;
-    for (int rank = 0; rank < comm->size; rank++) {
-        if (rank == comm->rank || comm->peer[rank].given_up)
-            continue;
-        nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_REVOKE, first);
-        h.number = (uint32_t)left;
-        h.status = NBCOLL_ERR_PEER_LOST;
-        h.count = UINT32_MAX;
-        nbcolli_control_to(comm, rank, &h);
-    }
+    nbcolli_tell_others(comm, (nbcolli_header){.tag = first, .number = (uint32_t)left, .type = NBCOLLI_REVOKE,
+                                               .status = NBCOLL_ERR_PEER_LOST, .count = UINT32_MAX});
     nbcolli_revoke_later(comm, first, first + UINT32_MAX, NBCOLL_ERR_PEER_LOST, left);
 }
 

@@ -12,10 +12,6 @@ void nbcolli_revoked_in(nbcoll_comm *comm, nbcolli_incoming *in);
 /* The member with this address at home, or -1. */
 int nbcolli_member_at(const nbcoll_comm *comm, int home);
 
-/* Rank `source` of its home does not have the communicator, for a reason of which `cause` there, if it is known
- * (else -1), is the cause: it holds and reads nothing of ours there, and nothing can be done with it. */
-void nbcolli_comm_half(nbcoll_comm *comm, int source, int cause, nbcoll_status why);
-
 /* Votes that a REVOKE, or the word of a shrink that is cancelled, names may have ended well here: then what they made
  * is not on all ranks. `comm`: where they were, or null if that was freed. */
 void nbcolli_vote_revoked(nbcoll_comm *comm, const nbcolli_incoming *in, nbcoll_status why);

@@ -5,7 +5,6 @@
 #include "made.h"
 #include "../wire/control.h"
 #include "../wire/giveup.h"
-#include "../wire/post.h"
 #include "../run/fail.h"
 #include "../run/phase.h"
 #include "../run/pool.h"

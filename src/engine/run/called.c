@@ -8,7 +8,8 @@
 #include "../../host/host.h"
 
 #define NBCOLLI_HEARS 100000000u /* ns: so long a failing operation waits for what others have called, at most */
-#define NBCOLLI_COUNT_BITS 48    /* of a CALL's `bytes`; above them stand op and type */
+#define NBCOLLI_COUNT_BITS 48    /* see nbcolli_called */
+#define NBCOLLI_COUNT ((UINT64_C(1) << NBCOLLI_COUNT_BITS) - 1)
 #define NBCOLLI_OF_PROGRAM 255u  /* no predefined type or operation */
 
 /* ---- this rank's calls ------------------------------------------------------------------------------------------- */
@@ -22,15 +23,15 @@ void nbcolli_called_note(nbcoll_comm *comm, const nbcoll_schedule *s, const nbco
 {
     const nbcolli_kind *kind = nbcolli_kind_of(a->operation);
     int counts = kind->blocks == NBCOLLI_EQUAL || a->counts; /* as all ranks do */
+    uint64_t op = kind->reduces ? nbcolli_number_of(a->reduction.op, NBCOLL_OP_COUNT) : NBCOLLI_OF_PROGRAM;
+    uint64_t type = nbcolli_number_of(a->reduction.type, NBCOLL_TYPE_COUNT);
 
     comm->calls[s->fingerprint % NBCOLLI_CALLS] =
         (nbcolli_called){.fingerprint = s->fingerprint,
-                         .count = counts ? a->count : 0,
+                         .what = ((counts ? (uint64_t)a->count : 0) & NBCOLLI_COUNT) | op << NBCOLLI_COUNT_BITS |
+                                 type << (NBCOLLI_COUNT_BITS + 8),
                          .root = kind->has_root ? (uint32_t)a->root : UINT32_MAX,
-                         .kind = (uint8_t)a->operation,
-                         .type = nbcolli_number_of(a->reduction.type, NBCOLL_TYPE_COUNT),
-                         .op = kind->reduces ? nbcolli_number_of(a->reduction.op, NBCOLL_OP_COUNT)
-                                                       : NBCOLLI_OF_PROGRAM};
+                         .kind = (uint8_t)a->operation};
 }
 
 /* That of an operation with this fingerprint. The caller's side is held. */
@@ -93,8 +94,7 @@ static void nbcolli_called_say(nbcoll_comm *comm, int rank, const nbcolli_called
     h.number = c->fingerprint;
     h.count = c->root;
     h.status = c->kind;
-    h.bytes = c->count << (64 - NBCOLLI_COUNT_BITS) >> (64 - NBCOLLI_COUNT_BITS) |
-              (uint64_t)c->op << NBCOLLI_COUNT_BITS | (uint64_t)c->type << (NBCOLLI_COUNT_BITS + 8);
+    h.bytes = c->what;
     comm->told[rank].spoken = c->tag;
     nbcolli_control_to(comm, rank, &h);
 }
@@ -186,13 +186,14 @@ static nbcolli_split_minds nbcolli_called_sides(nbcoll_comm *comm)
 
 static nbcoll_call nbcolli_call_of(const nbcolli_called *c)
 {
-    nbcoll_call call = {.root = c->root <= INT32_MAX ? (int)c->root : -1, .count = c->count};
+    nbcoll_call call = {.root = c->root <= INT32_MAX ? (int)c->root : -1, .count = c->what & NBCOLLI_COUNT};
+    uint8_t type = (uint8_t)(c->what >> (NBCOLLI_COUNT_BITS + 8)), op = (uint8_t)(c->what >> NBCOLLI_COUNT_BITS);
 
     if (c->kind >= NBCOLLI_CALLED_OWN)
         return (nbcoll_call){.root = -1};
     call.operation = nbcoll_operation_name((nbcoll_operation)c->kind);
-    call.type = c->type < NBCOLL_TYPE_COUNT ? nbcoll_type_name(c->type) : NULL;
-    call.op = c->op < NBCOLL_OP_COUNT ? nbcoll_op_name(c->op) : NULL;
+    call.type = type < NBCOLL_TYPE_COUNT ? nbcoll_type_name(type) : NULL;
+    call.op = op < NBCOLL_OP_COUNT ? nbcoll_op_name(op) : NULL;
     return call;
 }
 
@@ -281,24 +282,13 @@ void nbcolli_called_late(nbcoll_comm *comm)
     nbcolli_called_judge(comm);
 }
 
-static nbcolli_called nbcolli_called_unpack(const nbcolli_header *h)
-{
-    return (nbcolli_called){.tag = h->tag + 1,
-                            .count = h->bytes << (64 - NBCOLLI_COUNT_BITS) >> (64 - NBCOLLI_COUNT_BITS),
-                            .before = h->stamp,
-                            .fingerprint = h->number,
-                            .root = h->count,
-                            .kind = h->status,
-                            .type = (uint8_t)(h->bytes >> (NBCOLLI_COUNT_BITS + 8)),
-                            .op = (uint8_t)(h->bytes >> NBCOLLI_COUNT_BITS)};
-}
-
 void nbcolli_called_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
     int rank = (int)h->source;
     nbcolli_told *told = &comm->told[rank];
-    nbcolli_called theirs = nbcolli_called_unpack(h), own = nbcolli_called_here(comm, h->tag);
+    nbcolli_called own = nbcolli_called_here(comm, h->tag);
+    nbcolli_called theirs = {h->tag + 1, h->bytes, h->stamp, h->number, h->count, h->status};
 
     told->is_through |= theirs.kind == NBCOLLI_CALLED_LONG_AGO;
     if (!told->called.tag || !nbcolli_is_called(&told->called) ||

@@ -4,7 +4,6 @@
 
 #include "step.h"
 #include "../wire/control.h"
-#include "../wire/post.h"
 
 void nbcolli_is_short(nbcolli_op *op)
 {

@@ -8,7 +8,6 @@
 #include "step.h"
 #include "../wire/channel.h"
 #include "../wire/control.h"
-#include "../wire/post.h"
 #include "../wire/unexpected.h"
 
 /* Sends what the SEND says, or announces it. */

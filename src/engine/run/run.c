@@ -9,7 +9,7 @@
 #include "finish.h"
 #include "phase.h"
 #include "step.h"
-#include "../wire/post.h"
+#include "../wire/control.h"
 #include "../exposures/cells.h"
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include "finish.h"
 #include "run.h"
 #include "step.h"
-#include "../wire/post.h"
+#include "../wire/control.h"
 #include "../wire/unexpected.h"
 #include "../exposures/cells.h"
 

@@ -4,7 +4,6 @@
 
 #include "fail.h"
 #include "../wire/control.h"
-#include "../wire/post.h"
 
 void nbcolli_run_delay(nbcolli_run *run)
 {

@@ -86,12 +86,11 @@ typedef enum nbcolli_called_kind {
 
 /* What a rank has called as an operation (run/called.h). */
 typedef struct nbcolli_called {
-    uint64_t tag; /* 1 + its tag; 0: this says nothing */
-    uint64_t count;
+    uint64_t tag;  /* 1 + its tag; 0: this says nothing */
+    uint64_t what; /* the count, 48 bits; above them op and type, as they are predefined; else 255 */
     uint32_t before, fingerprint; /* the upper half of the history before it; its schedule's */
     uint32_t root;                /* UINT32_MAX: it has none */
     uint8_t kind;                 /* nbcolli_called_kind */
-    uint8_t type, op;             /* as they are predefined; else 255 */
 } nbcolli_called;
 
 #define NBCOLLI_CALLS 64u

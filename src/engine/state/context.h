@@ -9,13 +9,6 @@
 #include "link.h"
 #include "../../host/word.h"
 
-/* How far a round of asking has come (match/ask.h). */
-typedef struct nbcolli_round {
-    nbcoll_comm *comm; /* that it is at; null: there is none under way */
-    uint32_t slot;     /* the next one of it */
-    int wants;         /* somebody is to be asked in it */
-} nbcolli_round;
-
 #define NBCOLLI_NEWS 1
 #define NBCOLLI_NEWS_OF_EXECUTORS 2 /* operations of theirs are under way, which ticks leave alone */
 
@@ -97,7 +90,8 @@ struct nbcoll_context {
     uint64_t round_at;            /* when the next round of asking is due */
     uint32_t hears;               /* communicators with hears_until */
     uint32_t till_pass;           /* replays that may still end before a pass is due (progress/replay.h) */
-    nbcolli_round round;          /* the end of a communicator takes that out of it */
+    nbcoll_comm *round;           /* where a round of asking is (match/ask.h); null: there is none under way. The end of
+                                     a communicator takes that out of it */
 
     /* The caller's side: schedules whose runs are pooled for the context, and the request table. */
     nbcoll_schedule *schedules;

@@ -1,9 +1,73 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Control messages: see control.h. */
+ * Posts and control messages: see control.h. */
 #include "control.h"
 
-#include "post.h"
 #include "../../host/host.h"
+
+/* ---- posts ------------------------------------------------------------------------------------------------------- */
+
+void nbcolli_mark_lost(nbcolli_link *link, int peer, nbcolli_loss how)
+{
+    if ((how & ~link->loss[peer]) == 0)
+        return;
+    if (link->transport.reason && how & ~link->loss[peer] & NBCOLLI_CUT && (how & NBCOLLI_GIVEN_UP) != NBCOLLI_GIVEN_UP)
+        link->transport.reason(link->endpoint, peer, &link->reason[peer]);
+    link->loss[peer] |= (uint8_t)how;
+    link->losses++;
+    link->context->news = 1;
+}
+
+static void nbcolli_backlog_add(nbcolli_post *post)
+{
+    nbcolli_link *link = post->link;
+
+    post->where = NBCOLLI_BACKLOG;
+    post->next = NULL;
+    post->at = link->backlog_end;
+    *post->at = post;
+    link->backlog_end = &post->next;
+}
+
+void nbcolli_backlog_remove(nbcolli_post *post)
+{
+    *post->at = post->next;
+    *(post->next ? &post->next->at : &post->link->backlog_end) = post->at;
+    post->at = NULL;
+    post->where = NBCOLLI_FREE;
+}
+
+void nbcolli_post_is(nbcolli_post *post, nbcoll_posted said)
+{
+    switch (said) {
+    case NBCOLL_POST_DONE:
+        post->where = NBCOLLI_FREE;
+        break;
+    case NBCOLL_POST_LENT:
+        post->where = NBCOLLI_LENT;
+        post->recalled = 0;
+        post->link->lent++;
+        break;
+    case NBCOLL_POST_NOT_NOW:
+        if (nbcolli_is_dead(post->link, post->peer))
+            post->where = NBCOLLI_STUCK;
+        else
+            nbcolli_backlog_add(post);
+        break;
+    default: /* a broken transport is, to this rank, the loss of the peers behind it */
+        post->where = NBCOLLI_STUCK;
+        nbcolli_mark_lost(post->link, post->peer, said == NBCOLL_POST_LOST ? NBCOLLI_DEAD : NBCOLLI_CUT);
+    }
+}
+
+void nbcolli_post_recall(nbcolli_post *post)
+{
+    if (post->recalled)
+        return;
+    post->recalled = 1;
+    post->link->transport.cancel(post->link->endpoint, &post->work);
+}
+
+/* ---- control messages -------------------------------------------------------------------------------------------- */
 
 /* This rank has no memory to say what it must: it is lost to all. They are told when the communicators have broken. */
 static void nbcolli_starve(const nbcolli_link *on)
@@ -105,29 +169,17 @@ void nbcolli_answer(nbcolli_link *link, int peer, const nbcolli_header *m, nbcol
     nbcolli_control(link, peer, &answer);
 }
 
-static void nbcolli_credit_send(nbcolli_link *link, int peer)
+void nbcolli_credits_send(nbcolli_link *link, int peer)
 {
     nbcolli_pair *pair = &link->pair[peer];
     nbcolli_header h = {.comm = NBCOLLI_NO_COMM, .type = NBCOLLI_CREDIT, .credits = (uint16_t)pair->owed};
 
+    if (!pair->owed && (pair->stalling.first || pair->told == pair->stalls))
+        return;
     pair->owed -= h.credits;
     if (!pair->stalling.first)
         pair->told = h.count = pair->stalls;
     nbcolli_control(link, peer, &h);
-}
-
-void nbcolli_credits_send(nbcolli_link *link, int peer)
-{
-    if (link->pair[peer].owed)
-        nbcolli_credit_send(link, peer);
-}
-
-void nbcolli_stalls_tell(nbcolli_link *link, int peer)
-{
-    const nbcolli_pair *pair = &link->pair[peer];
-
-    if (!pair->stalling.first && pair->told != pair->stalls)
-        nbcolli_credit_send(link, peer);
 }
 
 int nbcolli_revoke_joins(nbcolli_header *before, const nbcolli_header *h)
@@ -153,24 +205,31 @@ static int nbcolli_revoke_waits(const nbcolli_peer *peer, const nbcolli_header *
     return joins;
 }
 
-void nbcolli_tell_all(nbcoll_comm *comm, nbcolli_type type, uint64_t tag, nbcoll_status why, int cause, uint64_t bytes)
+void nbcolli_tell_others(nbcoll_comm *comm, nbcolli_header what)
 {
     for (int i = 1; i < comm->size; i++) {
         int rank = (comm->rank + i) % comm->size;
         nbcolli_peer *peer = &comm->peer[rank];
         if (peer->given_up) /* it is told last, and otherwise (giveup.h) */
             continue;
-        nbcolli_header h = nbcolli_header_to(comm, rank, type, tag);
-        h.number = (uint32_t)cause;
-        h.status = (uint8_t)why;
-        h.bytes = bytes;
-        h.count = type == NBCOLLI_LOST && why == NBCOLL_ERR_MISMATCH && cause >= 0 && comm->told[cause].has_freed;
+        nbcolli_header h = nbcolli_header_to(comm, rank, (nbcolli_type)what.type, what.tag);
+        h.number = what.number;
+        h.status = what.status;
+        h.bytes = what.bytes;
+        h.count = what.count;
         if (nbcolli_revoke_waits(peer, &h)) {
             peer->pair->owed += h.credits;
             continue;
         }
         nbcolli_post *post = nbcolli_control(peer->link, peer->address, &h);
-        if (type == NBCOLLI_REVOKE)
+        if (h.type == NBCOLLI_REVOKE)
             peer->revoke = post;
     }
+}
+
+void nbcolli_tell_all(nbcoll_comm *comm, nbcolli_type type, uint64_t tag, nbcoll_status why, int cause, uint64_t bytes)
+{
+    int has_freed = type == NBCOLLI_LOST && why == NBCOLL_ERR_MISMATCH && cause >= 0 && comm->told[cause].has_freed;
+    nbcolli_tell_others(comm, (nbcolli_header){.tag = tag, .number = (uint32_t)cause, .type = (uint8_t)type,
+                                               .status = (uint8_t)why, .bytes = bytes, .count = has_freed});
 }

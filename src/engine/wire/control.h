@@ -1,10 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Control messages: headers alone, from a pool of posts; and credits. Inline: what every message needs, its header and
- * its credit. */
+ * Posts: handing them to transports, and the backlog of those refused for now. Control messages: headers alone, from a
+ * pool of posts; and credits. Inline: what every message needs. */
 #ifndef NBCOLLI_ENGINE_WIRE_CONTROL_H
 #define NBCOLLI_ENGINE_WIRE_CONTROL_H
 
 #include "../state/context.h"
+
+/* ---- posts ------------------------------------------------------------------------------------------------------- */
+
+/* Notes what has happened to a rank. The communicators learn of it from the drain. */
+void nbcolli_mark_lost(nbcolli_link *link, int peer, nbcolli_loss how);
+
+/* Takes back a post that waits there. */
+void nbcolli_backlog_remove(nbcolli_post *post);
+
+/* Where a post is, as the transport has said. */
+void nbcolli_post_is(nbcolli_post *post, nbcoll_posted said);
+
+/* Asks the transport for a post that is lent, once. That it comes back cancelled then says nothing of its peer. */
+void nbcolli_post_recall(nbcolli_post *post);
+
+/* Hands a message to its transport; where it then is stands in the post. It is tried once even with a peer that is lost
+ * to us: we may not be lost to it, and then it waits for our answers. */
+static inline void nbcolli_post_send(nbcolli_post *post)
+{
+    nbcolli_link *link = post->link;
+    nbcolli_post_is(post, link->transport.post(link->endpoint, post->peer, &post->wire, post->payload, post->bytes,
+                                               &post->work));
+}
+
+/* ---- control messages -------------------------------------------------------------------------------------------- */
 
 /* Gives a post back to the pool. */
 void nbcolli_control_free(nbcoll_context *c, nbcolli_post *post);
@@ -52,14 +77,15 @@ static inline void nbcolli_control_to(nbcoll_comm *comm, int rank, const nbcolli
 /* Joins a REVOKE to that of the operations right before. 0: that is none, or not of the same kind. */
 int nbcolli_revoke_joins(nbcolli_header *before, const nbcolli_header *h);
 
-/* Tells every other rank: REVOKE of one operation, or LOST for the communicator. `bytes` is as the header says. */
+/* Tells every other rank what a header says but for whom it is. */
+void nbcolli_tell_others(nbcoll_comm *comm, nbcolli_header what);
+
+/* REVOKE of one operation, or LOST for the communicator. `bytes` is as the header says. */
 void nbcolli_tell_all(nbcoll_comm *comm, nbcolli_type type, uint64_t tag, nbcoll_status why, int cause, uint64_t bytes);
 
-/* Sends the credits that we owe, if any. */
+/* Sends the credits that we owe, if any, and says that none of our sends to it waits any more, if that is so and was
+ * not said: it need not ask for them. */
 void nbcolli_credits_send(nbcolli_link *link, int peer);
-
-/* Says that none of our sends to it waits any more, if that is so and was not said: it need not ask for them. */
-void nbcolli_stalls_tell(nbcolli_link *link, int peer);
 
 /* A message has met its receive, or is refused: its credit goes back. Credits travel with whatever goes
  * that way; alone only when half of them are owed, so that one-way traffic does not stop, or when the peer stalls. */

@@ -3,7 +3,6 @@
 #include "giveup.h"
 
 #include "control.h"
-#include "post.h"
 
 void nbcolli_give_up(nbcolli_link *link, int peer)
 {

@@ -68,36 +68,27 @@ void nbcolli_refuse(nbcolli_link *link, int peer, const nbcolli_header *m, nbcol
         nbcolli_answer(link, peer, m, NBCOLLI_FIN, why);
 }
 
-int nbcolli_has_unexpected(const nbcoll_comm *comm)
+nbcolli_unexpected **nbcolli_unexpected_find(const nbcoll_comm *comm, uint64_t first, uint64_t last)
 {
-    for (size_t i = 0; i <= comm->link->unexpected_mask; i++)
-        for (const nbcolli_unexpected *s = comm->link->unexpected[i]; s; s = s->next)
-            if (s->header.comm == comm->id)
-                return 1;
-    return 0;
+    nbcolli_unexpected **end = &comm->link->unexpected[comm->link->unexpected_mask + 1];
+
+    for (nbcolli_unexpected **chain = first == last ? nbcolli_unexpected_at(comm, first) : comm->link->unexpected;
+         chain < end; chain = first == last ? end : chain + 1)
+        for (nbcolli_unexpected **at = chain; *at; at = &(*at)->next)
+            if ((*at)->header.comm == comm->id && (*at)->header.tag >= first && (*at)->header.tag <= last)
+                return at;
+    return NULL;
 }
 
-/* Refuses and frees what is stored there for operations from `first` to `last`. */
-static void nbcolli_unexpected_drop_at(nbcoll_comm *comm, nbcolli_unexpected **at, uint64_t first, uint64_t last,
-                                       nbcoll_status why)
+int nbcolli_unexpected_drop(nbcoll_comm *comm, uint64_t first, uint64_t last, nbcoll_status why)
 {
-    while (*at) {
+    int any = 0;
+
+    for (nbcolli_unexpected **at; (at = nbcolli_unexpected_find(comm, first, last)); any = 1) {
         nbcolli_unexpected *s = *at;
-        if (s->header.comm != comm->id || s->header.tag < first || s->header.tag > last) {
-            at = &s->next;
-            continue;
-        }
         *at = s->next;
         nbcolli_refuse(s->link, s->source, &s->header, why);
         nbcolli_unexpected_free(s);
     }
-}
-
-void nbcolli_unexpected_drop(nbcoll_comm *comm, uint64_t first, uint64_t last, nbcoll_status why)
-{
-    if (first == last)
-        nbcolli_unexpected_drop_at(comm, nbcolli_unexpected_at(comm, first), first, last, why);
-    else
-        for (size_t i = 0; i <= comm->link->unexpected_mask; i++)
-            nbcolli_unexpected_drop_at(comm, &comm->link->unexpected[i], first, last, why);
+    return any;
 }

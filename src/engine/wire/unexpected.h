@@ -60,10 +60,10 @@ static inline nbcolli_unexpected **nbcolli_unexpected_at(const nbcoll_comm *comm
     return &link->unexpected[nbcolli_hash(tag ^ comm->id) & link->unexpected_mask];
 }
 
-/* Is anything stored for the communicator? */
-int nbcolli_has_unexpected(const nbcoll_comm *comm);
+/* What points to one that is stored for an operation from `first` to `last`; null: there is none. */
+nbcolli_unexpected **nbcolli_unexpected_find(const nbcoll_comm *comm, uint64_t first, uint64_t last);
 
-/* Refuses and frees all that is stored for operations from `first` to `last`. */
-void nbcolli_unexpected_drop(nbcoll_comm *comm, uint64_t first, uint64_t last, nbcoll_status why);
+/* Refuses and frees all of those; returns whether there were any. */
+int nbcolli_unexpected_drop(nbcoll_comm *comm, uint64_t first, uint64_t last, nbcoll_status why);
 
 #endif
