@@ -46,9 +46,9 @@ double against_median(const double sample[], size_t n);
 /* Gives each entry of a cell the median of its rounds, `median`. */
 void against_take_medians(const json_t *cell);
 
-/* Compares one cell of all peers, whose entries have medians: cells[p] is what peer p's program said, null if it was
- * not run; names[p] what it is called. Appends rows to `rows`, an array, one for each memory and form of nbcoll's. */
-void against_compare(json_t *const cells[AGAINST_PEERS], const char *const names[AGAINST_PEERS], json_t *rows);
+/* Compares cell i of all peers, whose entries have medians: cells[p] are those of peer p, null if it was not run.
+ * Appends rows to `rows`, an array, one for each memory and form of nbcoll's. 0: nobody has a cell i. */
+int against_compare(json_t *const cells[AGAINST_PEERS], size_t i, json_t *rows);
 
 /* ---- against_output.c ------------------------------------------------------------------------------------------ */
 

@@ -75,7 +75,7 @@ static void print_summary(const json_t *rows)
     {
         char group[64];
         long long bytes = row_number(row, "bytes");
-        int is_shared = strcmp(row_text(row, "memory"), "shared") == 0;
+        int is_shared = row_is(row, "memory", "shared");
         snprintf(group, sizeof group, "%5lld %-8s %-6s %-11s", row_number(row, "ranks"),
                  is_shared ? "shared" : bytes <= 1024 ? "to 1 K" : bytes < 262144 ? "16, 64 K" : "256 K up",
                  strstr(row_text(row, "operation"), "reduce") ? "reduce" : "data", row_text(row, "form"));
@@ -108,10 +108,10 @@ int against_plot(const command *self, const char *file, const json_t *rows)
     size_t i;
     json_array_foreach(rows, i, row)
     {
-        const char *form = row_text(row, "form"), *memory = row_text(row, "memory"),
-                   *buffers = row_text(row, "buffers");
-        bench_add_point(pictures, row, row_real(row, "us"), "nbcoll, %s, %s, %s", form, memory, buffers);
-        if (strcmp(form, "persistent") == 0 && strcmp(memory, "shared") != 0)
+        const char *buffers = row_text(row, "buffers");
+        bench_add_point(pictures, row, row_real(row, "us"), "nbcoll, %s, %s, %s", row_text(row, "form"),
+                        row_text(row, "memory"), buffers);
+        if (row_is(row, "form", "persistent") && !row_is(row, "memory", "shared"))
             bench_add_point(pictures, row, row_real(row, "peer_us"), "best peer, %s", buffers);
     }
     return bench_draw(self, file, pictures);

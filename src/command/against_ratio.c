@@ -61,22 +61,16 @@ void against_take_medians(const json_t *cell)
             json_object_set_new(entry, "median", json_real(bench_spread_of(us, n).median));
 }
 
-/* A null text is any. */
-static int is_text(const json_t *entry, const char *key, const char *text)
-{
-    const char *value = row_text(entry, key);
-    return !text || (value && strcmp(value, text) == 0);
-}
-
-/* Of the entries of a library, a memory and a form, each of which may be null for any, the one that is the fastest;
+/* Of the entries of a library, a memory and a form, which both may be null for any, the one that is the fastest;
  * null: none was timed. */
 static const json_t *fastest(const json_t *cell, const char *library, const char *memory, const char *form)
 {
     const json_t *best = NULL, *entry;
     size_t i;
     json_array_foreach(json_object_get(cell, "entries"), i, entry)
-        if (is_text(entry, "library", library) && is_text(entry, "memory", memory) && is_text(entry, "form", form) &&
-            json_object_get(entry, "median") && (!best || row_real(entry, "median") < row_real(best, "median")))
+        if (row_is(entry, "library", library) && (!memory || row_is(entry, "memory", memory)) &&
+            (!form || row_is(entry, "form", form)) && json_object_get(entry, "median") &&
+            (!best || row_real(entry, "median") < row_real(best, "median")))
             best = entry;
     return best;
 }
@@ -84,19 +78,18 @@ static const json_t *fastest(const json_t *cell, const char *library, const char
 /* What a form of nbcoll's is compared with. */
 typedef struct rival {
     const json_t *cell, *ours, *theirs;
-    const char *name;
     against_interval ratio;
 } rival;
 
 /* The peer that is furthest ahead of a form of nbcoll's, with its own fastest form. 0: there is nothing to compare. */
-static int find_rival(json_t *const cells[], const char *const names[], const char *memory, const char *form,
-                      rival *out)
+static int find_rival(json_t *const cells[], size_t i, const char *memory, const char *form, rival *out)
 {
     double ours[AGAINST_ROUNDS], theirs[AGAINST_ROUNDS];
     int found = 0;
     for (int p = 0; p < AGAINST_PEERS; p++) {
-        rival r = {.cell = cells[p], .name = names[p], .ours = fastest(cells[p], "nbcoll", memory, form),
-                   .theirs = fastest(cells[p], "mpi", NULL, NULL)};
+        const json_t *cell = json_array_get(cells[p], i);
+        rival r = {.cell = cell, .ours = fastest(cell, "nbcoll", memory, form),
+                   .theirs = fastest(cell, "mpi", NULL, NULL)};
         size_t n = read_rounds(r.ours, ours);
         if (n == 0 || read_rounds(r.theirs, theirs) != n)
             continue;
@@ -124,11 +117,11 @@ static void add_parts(json_t *row, const rival *r, const char *memory, const cha
 static json_t *row_of(const rival *r, const char *memory, const char *form)
 {
     const json_t *copies = fastest(r->cell, "copies", memory, NULL);
-    json_t *row = row_part(r->cell, "operation ranks bytes cores line_us retaken preempted");
+    json_t *row = row_part(r->cell, "operation ranks bytes peer cores line_us retaken preempted");
     json_object_update_new(
-        row, json_pack("{s:s, s:s, s:s, s:f, s:f, s:s, s:s, s:f, s:f, s:f, s:f}", "buffers",
+        row, json_pack("{s:s, s:s, s:s, s:f, s:f, s:s, s:f, s:f, s:f, s:f}", "buffers",
                        row_number(r->cell, "turns") > 1 ? "in turn" : "reused", "memory", memory, "form", form, "us",
-                       row_real(r->ours, "median"), "p99", row_real(r->ours, "p99"), "peer", r->name, "peer_form",
+                       row_real(r->ours, "median"), "p99", row_real(r->ours, "p99"), "peer_form",
                        row_text(r->theirs, "form"), "peer_us", row_real(r->theirs, "median"), "ratio", r->ratio.median,
                        "low", r->ratio.low, "high", r->ratio.high));
     if (copies)
@@ -139,13 +132,17 @@ static json_t *row_of(const rival *r, const char *memory, const char *form)
     return row;
 }
 
-void against_compare(json_t *const cells[AGAINST_PEERS], const char *const names[AGAINST_PEERS], json_t *rows)
+int against_compare(json_t *const cells[AGAINST_PEERS], size_t i, json_t *rows)
 {
     static const char *const memories[] = {"private", "shared"};
     static const char *const forms[] = {"blocking", "nonblocking", "persistent"};
+    int is_there = 0;
     rival r;
     for (int m = 0; m < 2; m++)
         for (int f = 0; f < 3; f++)
-            if (find_rival(cells, names, memories[m], forms[f], &r))
+            if (find_rival(cells, i, memories[m], forms[f], &r))
                 json_array_append_new(rows, row_of(&r, memories[m], forms[f]));
+    for (int p = 0; p < AGAINST_PEERS; p++)
+        is_there |= i < json_array_size(cells[p]);
+    return is_there;
 }

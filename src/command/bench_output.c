@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What `nbcoll bench` found: as a table, as CSV, as JSON, and as the OSU benchmarks print it. */
 #include <stdio.h>
-#include <string.h>
 
 #include "bench.h"
 #include "json.h"
@@ -101,10 +100,10 @@ static void print_table_row(const json_t *row, const json_t *before)
                 "algorithm               bytes mood    ing    wait compute    left    lap saved\n"
                 "                                                   + wait\n");
     row_print(row, "%-20.20s{algorithm} %8d{bytes} %c{mood_before.letter}%c{mood_after.letter}");
-    putchar(strcmp(row_text(row, "buffers"), "changing") == 0 ? '*' : ' ');
+    putchar(row_is(row, "buffers", "changing") ? '*' : ' ');
     row_print(row, "  %7t{blocking.median} %7t{nonblocking.median} %7t{overlapped.median} %7t{left} %5p{overlap}%% "
                    "%4p{saved}%%\n");
-    if (strcmp(row_text(row, "algorithm"), "default") == 0)
+    if (row_is(row, "algorithm", "default"))
         row_print(row, "  is %s{served_by}: %s{reason} %s{why}\n");
 }
 
@@ -140,7 +139,7 @@ static void print_osu_pair(const json_t *row, const json_t *before)
 
 void bench_print_row(bench_format format, const json_t *row, const json_t *before)
 {
-    int is_pair = strcmp(row_text(row, "operation"), POINT_TO_POINT) == 0;
+    int is_pair = row_is(row, "operation", POINT_TO_POINT);
     if (format == BENCH_TABLE)
         (is_pair ? print_table_pair : print_table_row)(row, before);
     if (format == BENCH_CSV)

@@ -31,6 +31,12 @@ const char *row_text(const json_t *row, const char *key)
     return json_string_value(find(row, key));
 }
 
+int row_is(const json_t *row, const char *key, const char *text)
+{
+    const char *value = row_text(row, key);
+    return value && strcmp(value, text) == 0;
+}
+
 long long row_number(const json_t *row, const char *key)
 {
     return (long long)json_integer_value(find(row, key));

@@ -21,6 +21,7 @@ void rows_print(const json_t *rows, const char *text);
 
 /* Members of a row; of an object or array in it, by "object.member", "array.0". */
 const char *row_text(const json_t *row, const char *key);
+int row_is(const json_t *row, const char *key, const char *text);
 long long row_number(const json_t *row, const char *key);
 double row_real(const json_t *row, const char *key);
 /* An object of these members alone. Keys with blanks between. */
