@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "against.h"
-#include "json.h"
 
 typedef struct against {
     const benchmark *asked;

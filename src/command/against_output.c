@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "against.h"
-#include "json.h"
 
 #define CSV                                                                                                            \
     "operation ranks bytes buffers memory form us p99 peer peer_form peer_us ratio low high copies line_us.0 "         \

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "against.h"
-#include "json.h"
 
 enum { RESAMPLES = 1000 };
 

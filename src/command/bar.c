@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bar.h"
+#include "command.h"
 
 #define CELLS 30
 

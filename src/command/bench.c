@@ -9,7 +9,6 @@
 #include <nbcoll/shm.h>
 
 #include "bench.h"
-#include "json.h"
 #include "run.h"
 
 #define MOST_REAL 1e6

@@ -9,10 +9,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include <jansson.h>
-
-#include "bar.h"
-#include "catalogue.h"
 #include "rules.h"
 
 /* ---- what is measured ------------------------------------------------------------------------------------------ */

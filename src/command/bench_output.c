@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "bench.h"
-#include "json.h"
 
 #define CSV_FORM(form) form ".min " form ".median " form ".max "
 #define CSV                                                                                                            \

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "bench.h"
-#include "json.h"
 
 /* What a file's name ends in, the terminal that draws it, and how large: the sizes of PDF are inches. */
 typedef struct terminal {

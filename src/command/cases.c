@@ -5,7 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "catalogue.h"
 #include "command.h"
 
 #define MOST_RANKS 65536

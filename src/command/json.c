@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * See json.h. */
-#include "json.h"
-
+ * Rows: JSON as all subcommands print it. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "command.h"
 
 enum { ROOM = 64 }; /* of a key */
 

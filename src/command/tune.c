@@ -11,7 +11,6 @@
 
 #include <nbcoll/shm.h>
 
-#include "bar.h"
 #include "run.h"
 #include "sim.h"
 #include "tune.h"

@@ -11,7 +11,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "json.h"
 #include "sim.h"
 #include "tune.h"
 

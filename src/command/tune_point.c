@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalogue.h"
 #include "sim.h"
 #include "tune.h"
 
