@@ -210,6 +210,7 @@ static int run(const command *self, int argc, char *argv[])
         nbcoll_nodes_free(t.nodes[row]);
     free(t.point);
     free(t.at);
+    free(t.counts);
     free(t.made);
     return status;
 }

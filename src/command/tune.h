@@ -61,6 +61,7 @@ typedef struct tune {
     nbcoll_nodes *nodes[TUNE_MOST]; /* and simulated, where its ranks are */
     tune_point *point;              /* those that are there: a whole number of elements is near their bytes */
     tune_point **at;                /* [operations][rows][columns]; null: not there */
+    size_t *counts;                 /* of a call, room for all ranks */
     size_t points, resumed;         /* that are there; that were found in the journal */
     char *journal_name;
     FILE *journal; /* or null */
