@@ -39,9 +39,9 @@ typedef struct against_interval {
     double median, low, high;
 } against_interval;
 
-/* The ratio of two entries that took turns: the median of the rounds' ratios, and its interval by bootstrap, seeded. */
+/* The ratio of two entries that took turns: the median of the rounds' ratios, and between which of them in their order
+ * it lies: so many are above and below as do not happen by chance, as heads and tails do. */
 against_interval against_ratio(const double ours[], const double theirs[], size_t rounds);
-double against_median(const double sample[], size_t n);
 
 /* Gives each entry of a cell the median of its rounds, `median`. */
 void against_take_medians(const json_t *cell);

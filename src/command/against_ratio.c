@@ -1,41 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The statistics of `nbcoll bench --against`. */
-#include <stdlib.h>
-#include <string.h>
+#include <math.h>
 
 #include "against.h"
 
-enum { RESAMPLES = 1000 };
-
-double against_median(const double sample[], size_t n)
-{
-    double copy[AGAINST_ROUNDS];
-    memcpy(copy, sample, n * sizeof *sample);
-    return bench_spread_of(copy, n).median;
-}
-
-static uint64_t next_random(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
 against_interval against_ratio(const double ours[], const double theirs[], size_t rounds)
 {
-    double ratio[AGAINST_ROUNDS], again[AGAINST_ROUNDS], median[RESAMPLES];
-    uint64_t random = UINT64_C(0x9e3779b97f4a7c15);
+    double ratio[AGAINST_ROUNDS], outside = ((double)rounds - 1.96 * sqrt((double)rounds)) / 2;
     for (size_t i = 0; i < rounds; i++)
         ratio[i] = ours[i] / theirs[i];
-    for (size_t s = 0; s < RESAMPLES; s++) {
-        for (size_t i = 0; i < rounds; i++)
-            again[i] = ratio[next_random(&random) % rounds];
-        median[s] = bench_spread_of(again, rounds).median;
-    }
-    bench_spread_of(median, RESAMPLES); /* sorts them */
-    return (against_interval){against_median(ratio, rounds), median[RESAMPLES / 40],
-                              median[RESAMPLES - 1 - RESAMPLES / 40]};
+    double median = bench_spread_of(ratio, rounds).median; /* sorts them */
+    size_t before = outside > 0 ? (size_t)outside : 0;
+    return (against_interval){median, ratio[before], ratio[rounds - 1 - before]};
 }
 
 /* ---- a cell ---------------------------------------------------------------------------------------------------- */

@@ -163,7 +163,7 @@ typedef struct benchmark {
     command_rules rules; /* its algorithm: several names, separated by commas */
     int buffers;         /* 1: reused, 2: changing, 3: both */
     bench_format format;
-    const char *plot;
+    const char *plot, *transport; /* files, or null */
     int has_pairs; /* the point-to-point baseline is measured, too */
     int operations;
     nbcoll_operation operation[NBCOLL_OPERATION_COUNT];

@@ -45,7 +45,7 @@ typedef struct tune {
     const command *self;
     int is_simulated, is_json;
     int is_changing; /* measured: the buffers, between iterations */
-    const char *model_name;
+    const char *model_name, *ranks_words, *bytes_words; /* as they were said; ranks_words may be null */
     nbcoll_sim_model model;
     int64_t alpha, beta, overhead; /* -1: those of the model */
     bench_plan plan;               /* what all runs have in common */
