@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll bench --against`: nbcoll beside the MPIs of this machine, in one process with each. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "against.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll bench`: how long operations take, and how much of that disappears under computation. */
 #include <getopt.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <nbcoll/shm.h>

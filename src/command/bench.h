@@ -148,7 +148,6 @@ typedef struct bench_mood {
 
 bench_mood bench_probe(const command *self, const char *bind);
 int bench_cores(void);  /* that this process may use */
-double bench_now(void); /* us */
 /* bench_spread.c: sorts n of them. */
 bench_spread bench_spread_of(double sample[], size_t n);
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Pictures of what `nbcoll bench` found, drawn by gnuplot. */
-#define _POSIX_C_SOURCE 200809L
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

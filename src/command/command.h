@@ -95,6 +95,8 @@ uint64_t command_stored(const command_option *o, const void *user);
 /* Is there such a program on the path? */
 int command_is_installed(const char *name);
 
+double command_now(void); /* us; bar.c */
+
 /* ---- bar.c ----------------------------------------------------------------------------------------------------- */
 
 /* A progress bar on standard error, drawn only where that is a terminal. It says how much time is left, if what is left

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The options that say how ranks are placed on nodes. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"

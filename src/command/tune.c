@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll tune`: finds which algorithm is fastest where, writes that as a tuning file, and judges what is chosen. */
-#define _GNU_SOURCE
-
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include <nbcoll/shm.h>

@@ -2,9 +2,7 @@
  * The points of `nbcoll tune`: which there are, their candidates, what is chosen there, and how long all of those
  * take. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sim.h"
 #include "tune.h"
