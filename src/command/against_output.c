@@ -7,8 +7,8 @@
 #include "against.h"
 
 #define CSV                                                                                                            \
-    "operation ranks bytes buffers memory form us p99 peer peer_form peer_us ratio low high copies line_us.0 "         \
-    "line_us.1 retaken preempted parts.calls parts.lines parts.waiting"
+    "operation,ranks,bytes,buffers,memory,form,us,p99,peer,peer_form,peer_us,ratio,low,high,copies,line_us.0,"         \
+    "line_us.1,retaken,preempted,parts.calls,parts.lines,parts.waiting"
 
 void against_print_head(bench_format format)
 {
@@ -22,7 +22,7 @@ void against_print_head(bench_format format)
 /* Below what a row is about, where that is not as in the row before. */
 static void print_table_row(const json_t *row, const json_t *before)
 {
-    if (!before || !row_same(before, row, "operation ranks bytes buffers peer peer_form line_us"))
+    if (!before || !row_same(before, row, "operation,ranks,bytes,buffers,peer,peer_form,line_us"))
         row_print(row, "%s{operation}, %d{ranks} ranks, %d{bytes} bytes, buffers %s{buffers}; a line %.3f{line_us.0}, "
                        "%.3f{line_us.1} us;\n  beside %s{peer}, %s{peer_form}\n");
     row_print(row, " %-7s{memory} %-11s{form} %8.2f{us} %8.2f{peer_us} %5.2f{ratio} %5.2f{low} %5.2f{high}");

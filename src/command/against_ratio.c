@@ -92,7 +92,7 @@ static void add_parts(json_t *row, const rival *r, const char *memory, const cha
 static json_t *row_of(const rival *r, const char *memory, const char *form)
 {
     const json_t *copies = fastest(r->cell, "copies", memory, NULL);
-    json_t *row = row_part(r->cell, "operation ranks bytes peer cores line_us retaken preempted");
+    json_t *row = row_part(r->cell, "operation,ranks,bytes,peer,cores,line_us,retaken,preempted");
     json_object_update_new(
         row, json_pack("{s:s, s:s, s:s, s:f, s:f, s:s, s:f, s:f, s:f, s:f}", "buffers",
                        row_number(r->cell, "turns") > 1 ? "in turn" : "reused", "memory", memory, "form", form, "us",

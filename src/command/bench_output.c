@@ -4,10 +4,10 @@
 
 #include "bench.h"
 
-#define CSV_FORM(form) form ".min " form ".median " form ".max "
+#define CSV_FORM(form) form ".min," form ".median," form ".max,"
 #define CSV                                                                                                            \
-    "operation algorithm ranks kind count bytes buffers " CSV_FORM("blocking") CSV_FORM("nonblocking")                 \
-        CSV_FORM("overlapped") CSV_FORM("computing") "left overlap saved mood_before mood_after served_by reason"
+    "operation,algorithm,ranks,kind,count,bytes,buffers," CSV_FORM("blocking") CSV_FORM("nonblocking")                 \
+        CSV_FORM("overlapped") CSV_FORM("computing") "left,overlap,saved,mood_before,mood_after,served_by,reason"
 
 #define POINT_TO_POINT "point-to-point"
 
@@ -71,7 +71,7 @@ json_t *bench_pair_row(const bench_plan *plan, const bench_result results[2], co
 void bench_print_head(bench_format format)
 {
     for (const char *c = format == BENCH_CSV ? CSV "\n" : ""; *c; c++)
-        putchar(*c == ' ' ? ',' : *c == '.' ? '_' : *c);
+        putchar(*c == '.' ? '_' : *c);
 }
 
 void bench_explain_moods(void)
@@ -85,7 +85,7 @@ void bench_explain_moods(void)
 /* Of all rows of an operation with so many ranks. */
 static void print_title(const json_t *row, const json_t *before, const char *title)
 {
-    if (before && row_same(before, row, "operation ranks"))
+    if (before && row_same(before, row, "operation,ranks"))
         return;
     fputs(before ? "\n" : "", stdout);
     row_print(row, title);

@@ -128,7 +128,7 @@ void command_print_json(json_t *all);
  * worth printing. "%p": a part as percent; below -999 it is all the same. "%n": a name; what is longer has a line of
  * its own. "%c": the first letter of a text, '-' where there is none. */
 void row_print(const json_t *row, const char *text);
-/* The members that these keys, with blanks between, name, with commas between; an object's with blanks between. */
+/* The members that these keys, with commas between, name, with commas between; an object's with blanks between. */
 void row_print_csv(const json_t *row, const char *keys);
 /* A line for each row. */
 void rows_print(const json_t *rows, const char *text);
@@ -138,7 +138,7 @@ const char *row_text(const json_t *row, const char *key);
 int row_is(const json_t *row, const char *key, const char *text);
 long long row_number(const json_t *row, const char *key);
 double row_real(const json_t *row, const char *key);
-/* An object of these members alone. Keys with blanks between. */
+/* An object of these members alone. Keys with commas between. */
 json_t *row_part(const json_t *row, const char *keys);
 /* Have two rows the same of these? */
 int row_same(const json_t *a, const json_t *b, const char *keys);

@@ -9,6 +9,7 @@
 #include "../../src/command/against_ratio.c"
 #include "../../src/command/bench_spread.c"
 #include "../../src/command/json.c"
+#include "../../src/command/options.c"
 
 static int is_near(double a, double b)
 {
