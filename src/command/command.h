@@ -190,7 +190,8 @@ typedef struct command_cases {
     int apart, known;
     int room[COMMAND_ROOMS];    /* of nodes, */
     nbcoll_placement placement; /* which points there; no rooms: one node has all ranks */
-    int placed;                 /* ranks of the nodes as they were said */
+    int placed;                 /* ranks of the nodes as they were said, */
+    const char *nodes_said, *numbering_said; /* in these words, or null */
 } command_cases;
 
 /* The options that set them, for tables of commands whose struct has them as `cases`: with what their helps say. */
