@@ -1,50 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll bench --against`: nbcoll beside the MPIs of this machine, in one process with each. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "against.h"
-#include "json.h"
 
 typedef struct against {
     const benchmark *asked;
     json_t *cells[AGAINST_PEERS]; /* arrays; null for a peer that is not compared */
     char name[AGAINST_PEERS][128];
-    int peer, ranks, cores;
+    int is_compared[AGAINST_PEERS], peer, ranks, cores;
     json_t *rows, *wrong; /* an array; an object, whose names say what was wrong */
     int is_refuted;       /* something of nbcoll's own was wrong */
     command_bar bar;
 } against;
-
-static int is_name_of(const char *name, const against_peer *peer)
-{
-    return strcmp(name, "mpi") == 0 || strcmp(name, peer->name) == 0;
-}
-
-/* Is it one of those compared? */
-static int is_asked_for(const benchmark *b, const against_peer *peer)
-{
-    char name[COMMAND_WORD];
-    for (const char *at = command_next_name(b->against, name); *name; at = command_next_name(at, name))
-        if (is_name_of(name, peer))
-            return 1;
-    return 0;
-}
-
-/* Is each name that of a peer? */
-static int are_known(const char *names)
-{
-    char name[COMMAND_WORD];
-    int is_known;
-    do {
-        is_known = 0;
-        names = command_next_name(names, name);
-        for (int p = 0; p < AGAINST_PEERS; p++)
-            is_known |= is_name_of(name, &against_peers[p]);
-    } while (is_known && *names);
-    return is_known;
-}
 
 /* Takes results that were wrong, and not timed, out of a cell, and notes them: a form of an operation once, whatever
  * the size. */
@@ -56,7 +25,7 @@ static void take_wrong(against *a, const json_t *cell)
         if (json_is_true(json_object_get(entry, "right")))
             continue;
         char what[256];
-        int is_ours = strcmp(row_text(entry, "library"), "nbcoll") == 0;
+        int is_ours = row_is(entry, "library", "nbcoll");
         const char *library = is_ours ? "nbcoll" : a->name[a->peer];
         const char *form = row_text(entry, "form"), *operation = row_text(cell, "operation");
         snprintf(what, sizeof what, "%s, %s %s of %d ranks", library, form, operation, a->ranks);
@@ -83,8 +52,8 @@ static int take(void *user, json_t *object)
     }
     if (!json_object_get(object, "operation"))
         return 0;
-    json_object_update_new(object, json_pack("{s:i, s:i, s:O}", "ranks", a->ranks, "cores", a->cores, "line_us",
-                                             json_object_get(object, "mood")));
+    json_object_update_new(object, json_pack("{s:s, s:i, s:i, s:O}", "peer", a->name[a->peer], "ranks", a->ranks,
+                                             "cores", a->cores, "line_us", json_object_get(object, "mood")));
     take_wrong(a, object);
     against_take_medians(object);
     json_array_append(a->cells[a->peer], object);
@@ -94,18 +63,9 @@ static int take(void *user, json_t *object)
 
 static void compare(against *a)
 {
-    const char *names[AGAINST_PEERS];
-    json_t *cells[AGAINST_PEERS];
-    size_t most = 0, before = json_array_size(a->rows);
-    for (int p = 0; p < AGAINST_PEERS; p++) {
-        names[p] = a->name[p];
-        most = json_array_size(a->cells[p]) > most ? json_array_size(a->cells[p]) : most;
-    }
-    for (size_t i = 0; i < most; i++) {
-        for (int p = 0; p < AGAINST_PEERS; p++)
-            cells[p] = json_array_get(a->cells[p], i);
-        against_compare(cells, names, a->rows);
-    }
+    size_t before = json_array_size(a->rows);
+    for (size_t i = 0; against_compare(a->cells, i, a->rows); i++)
+        ;
     command_bar_clear(&a->bar);
     for (size_t i = before; i < json_array_size(a->rows); i++)
         against_print_row(a->asked->format, json_array_get(a->rows, i), json_array_get(a->rows, i - 1));
@@ -117,11 +77,10 @@ static int measure(against *a, int ranks)
     int status = 0;
     a->ranks = ranks;
     for (a->peer = 0; a->peer < AGAINST_PEERS && !status; a->peer++) {
-        const against_peer *peer = &against_peers[a->peer];
-        if (!is_asked_for(a->asked, peer) || !against_is_there(peer))
+        if (!a->is_compared[a->peer])
             continue;
         a->cells[a->peer] = json_array();
-        status = against_start(a->asked, peer, ranks, take, a);
+        status = against_start(a->asked, &against_peers[a->peer], ranks, take, a);
     }
     if (!status)
         compare(a);
@@ -132,13 +91,25 @@ static int measure(against *a, int ranks)
     return status;
 }
 
-static int check(const benchmark *b, int *peers)
+/* Which peers are compared, and how many? 0, or an exit status after naming what is wrong. */
+static int find_peers(against *a, int *peers)
 {
+    const benchmark *b = a->asked;
+    const char *at = b->against;
     *peers = 0;
-    for (int p = 0; p < AGAINST_PEERS; p++)
-        *peers += is_asked_for(b, &against_peers[p]) && against_is_there(&against_peers[p]);
-    if (!are_known(b->against))
-        return command_refuse(b->self, "--against is mpi, openmpi, openmpi-no-cma or mpich, not '%s'", b->against);
+    do {
+        char name[COMMAND_WORD];
+        int is_known = 0;
+        at = command_next_name(at, name);
+        for (int p = 0; p < AGAINST_PEERS; p++)
+            if (strcmp(name, "mpi") == 0 || strcmp(name, against_peers[p].name) == 0) {
+                is_known = 1;
+                a->is_compared[p] = against_is_there(&against_peers[p]);
+                *peers += a->is_compared[p];
+            }
+        if (!is_known)
+            return command_refuse(b->self, "--against is mpi, openmpi, openmpi-no-cma or mpich, not '%s'", b->against);
+    } while (*at);
     for (int i = 0; i < b->operations; i++)
         if (!command_is(b->operation[i], COMMAND_COMPARED))
             return command_refuse(b->self, "--against does not compare %s", nbcoll_operation_name(b->operation[i]));
@@ -161,7 +132,7 @@ static void print_all(const against *a)
 int against_run(const benchmark *b)
 {
     against a = {.asked = b, .rows = json_array(), .wrong = json_object()};
-    int peers, status = check(b, &peers);
+    int peers, status = find_peers(&a, &peers);
     if (!status) {
         int cells = b->operations * (int)b->cases.counts * (b->buffers == 3 ? 2 : 1);
         command_bar_begin(&a.bar, (double)peers * cells * (b->cases.most - b->cases.fewest + 1), 0);

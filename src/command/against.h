@@ -39,16 +39,16 @@ typedef struct against_interval {
     double median, low, high;
 } against_interval;
 
-/* The ratio of two entries that took turns: the median of the rounds' ratios, and its interval by bootstrap, seeded. */
+/* The ratio of two entries that took turns: the median of the rounds' ratios, and between which of them in their order
+ * it lies: so many are above and below as do not happen by chance, as heads and tails do. */
 against_interval against_ratio(const double ours[], const double theirs[], size_t rounds);
-double against_median(const double sample[], size_t n);
 
 /* Gives each entry of a cell the median of its rounds, `median`. */
 void against_take_medians(const json_t *cell);
 
-/* Compares one cell of all peers, whose entries have medians: cells[p] is what peer p's program said, null if it was
- * not run; names[p] what it is called. Appends rows to `rows`, an array, one for each memory and form of nbcoll's. */
-void against_compare(json_t *const cells[AGAINST_PEERS], const char *const names[AGAINST_PEERS], json_t *rows);
+/* Compares cell i of all peers, whose entries have medians: cells[p] are those of peer p, null if it was not run.
+ * Appends rows to `rows`, an array, one for each memory and form of nbcoll's. 0: nobody has a cell i. */
+int against_compare(json_t *const cells[AGAINST_PEERS], size_t i, json_t *rows);
 
 /* ---- against_output.c ------------------------------------------------------------------------------------------ */
 

@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "against.h"
-#include "json.h"
 
 #define CSV                                                                                                            \
-    "operation ranks bytes buffers memory form us p99 peer peer_form peer_us ratio low high copies line_us.0 "         \
-    "line_us.1 retaken preempted parts.calls parts.lines parts.waiting"
+    "operation,ranks,bytes,buffers,memory,form,us,p99,peer,peer_form,peer_us,ratio,low,high,copies,line_us.0,"         \
+    "line_us.1,retaken,preempted,parts.calls,parts.lines,parts.waiting"
 
 void against_print_head(bench_format format)
 {
@@ -23,7 +22,7 @@ void against_print_head(bench_format format)
 /* Below what a row is about, where that is not as in the row before. */
 static void print_table_row(const json_t *row, const json_t *before)
 {
-    if (!before || !row_same(before, row, "operation ranks bytes buffers peer peer_form line_us"))
+    if (!before || !row_same(before, row, "operation,ranks,bytes,buffers,peer,peer_form,line_us"))
         row_print(row, "%s{operation}, %d{ranks} ranks, %d{bytes} bytes, buffers %s{buffers}; a line %.3f{line_us.0}, "
                        "%.3f{line_us.1} us;\n  beside %s{peer}, %s{peer_form}\n");
     row_print(row, " %-7s{memory} %-11s{form} %8.2f{us} %8.2f{peer_us} %5.2f{ratio} %5.2f{low} %5.2f{high}");
@@ -75,7 +74,7 @@ static void print_summary(const json_t *rows)
     {
         char group[64];
         long long bytes = row_number(row, "bytes");
-        int is_shared = strcmp(row_text(row, "memory"), "shared") == 0;
+        int is_shared = row_is(row, "memory", "shared");
         snprintf(group, sizeof group, "%5lld %-8s %-6s %-11s", row_number(row, "ranks"),
                  is_shared ? "shared" : bytes <= 1024 ? "to 1 K" : bytes < 262144 ? "16, 64 K" : "256 K up",
                  strstr(row_text(row, "operation"), "reduce") ? "reduce" : "data", row_text(row, "form"));
@@ -108,10 +107,10 @@ int against_plot(const command *self, const char *file, const json_t *rows)
     size_t i;
     json_array_foreach(rows, i, row)
     {
-        const char *form = row_text(row, "form"), *memory = row_text(row, "memory"),
-                   *buffers = row_text(row, "buffers");
-        bench_add_point(pictures, row, row_real(row, "us"), "nbcoll, %s, %s, %s", form, memory, buffers);
-        if (strcmp(form, "persistent") == 0 && strcmp(memory, "shared") != 0)
+        const char *buffers = row_text(row, "buffers");
+        bench_add_point(pictures, row, row_real(row, "us"), "nbcoll, %s, %s, %s", row_text(row, "form"),
+                        row_text(row, "memory"), buffers);
+        if (row_is(row, "form", "persistent") && !row_is(row, "memory", "shared"))
             bench_add_point(pictures, row, row_real(row, "peer_us"), "best peer, %s", buffers);
     }
     return bench_draw(self, file, pictures);

@@ -1,42 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The statistics of `nbcoll bench --against`. */
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #include "against.h"
-#include "json.h"
-
-enum { RESAMPLES = 1000 };
-
-double against_median(const double sample[], size_t n)
-{
-    double copy[AGAINST_ROUNDS];
-    memcpy(copy, sample, n * sizeof *sample);
-    return bench_spread_of(copy, n).median;
-}
-
-static uint64_t next_random(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
 
 against_interval against_ratio(const double ours[], const double theirs[], size_t rounds)
 {
-    double ratio[AGAINST_ROUNDS], again[AGAINST_ROUNDS], median[RESAMPLES];
-    uint64_t random = UINT64_C(0x9e3779b97f4a7c15);
+    double ratio[AGAINST_ROUNDS], outside = ((double)rounds - 1.96 * sqrt((double)rounds)) / 2;
     for (size_t i = 0; i < rounds; i++)
         ratio[i] = ours[i] / theirs[i];
-    for (size_t s = 0; s < RESAMPLES; s++) {
-        for (size_t i = 0; i < rounds; i++)
-            again[i] = ratio[next_random(&random) % rounds];
-        median[s] = bench_spread_of(again, rounds).median;
-    }
-    bench_spread_of(median, RESAMPLES); /* sorts them */
-    return (against_interval){against_median(ratio, rounds), median[RESAMPLES / 40],
-                              median[RESAMPLES - 1 - RESAMPLES / 40]};
+    double median = bench_spread_of(ratio, rounds).median; /* sorts them */
+    size_t before = outside > 0 ? (size_t)outside : 0;
+    return (against_interval){median, ratio[before], ratio[rounds - 1 - before]};
 }
 
 /* ---- a cell ---------------------------------------------------------------------------------------------------- */
@@ -61,91 +37,81 @@ void against_take_medians(const json_t *cell)
             json_object_set_new(entry, "median", json_real(bench_spread_of(us, n).median));
 }
 
-/* A null text is any. */
-static int is_text(const json_t *entry, const char *key, const char *text)
-{
-    const char *value = row_text(entry, key);
-    return !text || (value && strcmp(value, text) == 0);
-}
-
-/* Of the entries of a library, a memory and a form, each of which may be null for any, the one that is the fastest;
+/* Of the entries of a library, a memory and a form, which both may be null for any, the one that is the fastest;
  * null: none was timed. */
 static const json_t *fastest(const json_t *cell, const char *library, const char *memory, const char *form)
 {
     const json_t *best = NULL, *entry;
     size_t i;
     json_array_foreach(json_object_get(cell, "entries"), i, entry)
-        if (is_text(entry, "library", library) && is_text(entry, "memory", memory) && is_text(entry, "form", form) &&
-            json_object_get(entry, "median") && (!best || row_real(entry, "median") < row_real(best, "median")))
+        if (row_is(entry, "library", library) && (!memory || row_is(entry, "memory", memory)) &&
+            (!form || row_is(entry, "form", form)) && json_object_get(entry, "median") &&
+            (!best || row_real(entry, "median") < row_real(best, "median")))
             best = entry;
     return best;
-}
-
-/* What a form of nbcoll's is compared with. */
-typedef struct rival {
-    const json_t *cell, *ours, *theirs;
-    const char *name;
-    against_interval ratio;
-} rival;
-
-/* The peer that is furthest ahead of a form of nbcoll's, with its own fastest form. 0: there is nothing to compare. */
-static int find_rival(json_t *const cells[], const char *const names[], const char *memory, const char *form,
-                      rival *out)
-{
-    double ours[AGAINST_ROUNDS], theirs[AGAINST_ROUNDS];
-    int found = 0;
-    for (int p = 0; p < AGAINST_PEERS; p++) {
-        rival r = {.cell = cells[p], .name = names[p], .ours = fastest(cells[p], "nbcoll", memory, form),
-                   .theirs = fastest(cells[p], "mpi", NULL, NULL)};
-        size_t n = read_rounds(r.ours, ours);
-        if (n == 0 || read_rounds(r.theirs, theirs) != n)
-            continue;
-        r.ratio = against_ratio(ours, theirs, n);
-        if (!found++ || r.ratio.median > out->ratio.median)
-            *out = r;
-    }
-    return found;
 }
 
 /* The parts of the time of a start and its wait, persistent or not, where they were measured. Calls: what they take
  * where nobody waits and no line crosses, of 8 bytes; copies: the bare ones; lines: what is left of start and wait with
  * a meeting between; waiting: what they take more without it. */
-static void add_parts(json_t *row, const rival *r, const char *memory, const char *form)
+static void add_parts(json_t *row, const json_t *cell, const char *memory, const char *form)
 {
     int is_persistent = strcmp(form, "persistent") == 0;
-    const json_t *apart = fastest(r->cell, "nbcoll", memory, is_persistent ? "apart" : "started apart");
-    double calls = row_real(r->cell, is_persistent ? "calls" : "started_calls"), us = row_real(apart, "median");
+    const json_t *apart = fastest(cell, "nbcoll", memory, is_persistent ? "apart" : "started apart");
+    double calls = row_real(cell, is_persistent ? "calls" : "started_calls"), us = row_real(apart, "median");
     double copies = row_real(row, "copies");
     if (apart)
         json_object_update_new(row, json_pack("{s:{s:f, s:f, s:f, s:f}}", "parts", "calls", calls, "copies", copies,
                                               "lines", us - calls - copies, "waiting", row_real(row, "us") - us));
 }
 
-static json_t *row_of(const rival *r, const char *memory, const char *form)
+/* A form of nbcoll's beside the peer's fastest one. Null: there is nothing to compare. */
+static json_t *row_of(const json_t *cell, const char *memory, const char *form)
 {
-    const json_t *copies = fastest(r->cell, "copies", memory, NULL);
-    json_t *row = row_part(r->cell, "operation ranks bytes cores line_us retaken preempted");
+    const json_t *ours = fastest(cell, "nbcoll", memory, form), *theirs = fastest(cell, "mpi", NULL, NULL);
+    const json_t *copies = fastest(cell, "copies", memory, NULL);
+    double us[AGAINST_ROUNDS], peer_us[AGAINST_ROUNDS];
+    size_t n = read_rounds(ours, us);
+    if (n == 0 || read_rounds(theirs, peer_us) != n)
+        return NULL;
+    against_interval ratio = against_ratio(us, peer_us, n);
+    json_t *row = row_part(cell, "operation,ranks,bytes,peer,cores,line_us,retaken,preempted");
     json_object_update_new(
-        row, json_pack("{s:s, s:s, s:s, s:f, s:f, s:s, s:s, s:f, s:f, s:f, s:f}", "buffers",
-                       row_number(r->cell, "turns") > 1 ? "in turn" : "reused", "memory", memory, "form", form, "us",
-                       row_real(r->ours, "median"), "p99", row_real(r->ours, "p99"), "peer", r->name, "peer_form",
-                       row_text(r->theirs, "form"), "peer_us", row_real(r->theirs, "median"), "ratio", r->ratio.median,
-                       "low", r->ratio.low, "high", r->ratio.high));
+        row, json_pack("{s:s, s:s, s:s, s:f, s:f, s:s, s:f, s:f, s:f, s:f}", "buffers",
+                       row_number(cell, "turns") > 1 ? "in turn" : "reused", "memory", memory, "form", form, "us",
+                       row_real(ours, "median"), "p99", row_real(ours, "p99"), "peer_form", row_text(theirs, "form"),
+                       "peer_us", row_real(theirs, "median"), "ratio", ratio.median, "low", ratio.low, "high",
+                       ratio.high));
     if (copies)
         json_object_update_new(row, json_pack("{s:f, s:O}", "copies", row_real(copies, "median"), "copies_by",
                                               json_object_get(copies, "form")));
     if (strcmp(form, "blocking") != 0)
-        add_parts(row, r, memory, form);
+        add_parts(row, cell, memory, form);
     return row;
 }
 
-void against_compare(json_t *const cells[AGAINST_PEERS], const char *const names[AGAINST_PEERS], json_t *rows)
+/* The row of the peer that is furthest ahead, or null. */
+static json_t *worst_row(json_t *const cells[AGAINST_PEERS], size_t i, const char *memory, const char *form)
+{
+    json_t *worst = NULL;
+    for (int p = 0; p < AGAINST_PEERS; p++) {
+        json_t *row = row_of(json_array_get(cells[p], i), memory, form);
+        int is_worse = row && row_real(row, "ratio") > row_real(worst, "ratio");
+        json_decref(is_worse ? worst : row);
+        worst = is_worse ? row : worst;
+    }
+    return worst;
+}
+
+int against_compare(json_t *const cells[AGAINST_PEERS], size_t i, json_t *rows)
 {
     static const char *const memories[] = {"private", "shared"};
     static const char *const forms[] = {"blocking", "nonblocking", "persistent"};
-    rival r;
+    int is_there = 0;
     for (int m = 0; m < 2; m++)
         for (int f = 0; f < 3; f++)
-            if (find_rival(cells, names, memories[m], forms[f], &r))
-                json_array_append_new(rows, row_of(&r, memories[m], forms[f]));
+            json_array_append_new(rows, worst_row(cells, i, memories[m], forms[f])); /* null: nothing is appended */
+    for (int p = 0; p < AGAINST_PEERS; p++)
+        is_there |= i < json_array_size(cells[p]);
+    return is_there;
 }

@@ -1,33 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The progress bar: drawn anew when its percentage changes. */
-#define _POSIX_C_SOURCE 200809L
-
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "bar.h"
+#include "command.h"
 
 #define CELLS 30
 
-static double now(void)
+double command_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
 
 void command_bar_begin(command_bar *bar, double total, double before)
 {
     *bar = (command_bar){.is_shown = isatty(STDERR_FILENO), .done = before, .total = total, .percent = -1,
-                         .begun = now(), .first = before};
+                         .begun = command_now(), .first = before};
 }
 
 /* "12 min left"; "" while nothing is known. */
 static const char *left(const command_bar *bar, char text[32])
 {
     double part = bar->done - bar->first;
-    double seconds = part > 0 ? (now() - bar->begun) * (bar->total - bar->done) / part : 0;
+    double seconds = part > 0 ? (command_now() - bar->begun) * 1e-6 * (bar->total - bar->done) / part : 0;
     double unit = seconds < 99 ? 1 : seconds < 99 * 60 ? 60 : 3600;
     snprintf(text, 32, part > 0 ? "%.0f %s left" : "", seconds / unit, unit < 60 ? "s" : unit < 3600 ? "min" : "h");
     return text;

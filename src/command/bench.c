@@ -1,35 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll bench`: how long operations take, and how much of that disappears under computation. */
 #include <getopt.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <nbcoll/shm.h>
 
 #include "bench.h"
-#include "json.h"
 #include "run.h"
 
 #define MOST_REAL 1e6
 enum { NOT_AGAINST = 1 }; /* marks options that do not go with --against */
 
 /* ---- options --------------------------------------------------------------------------------------------------- */
-
-static int take_plot(const command *self, void *user, const char *value)
-{
-    *(const char **)user = value;
-    return bench_can_plot(self, value);
-}
-
-static int take_transport(const command *self, void *user, const char *value)
-{
-    nbcoll_transport_open **transport = user;
-    (void)self;
-    *transport = catalogue_transport(value);
-    return *transport ? 0 : COMMAND_USAGE;
-}
 
 static int take_arguments(benchmark *b, int argc, char *argv[])
 {
@@ -41,6 +24,10 @@ static int take_arguments(benchmark *b, int argc, char *argv[])
     if (!status)
         status = command_take_operations(b->self, argc - optind, argv + optind, b->against ? COMMAND_COMPARED : 0,
                                          b->operation, &b->operations);
+    if (!status && b->plot)
+        status = bench_can_plot(b->self, b->plot);
+    if (!status && b->transport && !(b->plan.transport = catalogue_transport(b->transport)))
+        status = COMMAND_USAGE;
     if (!status && !b->operations && !b->has_pairs)
         status = command_refuse(b->self, "it takes operations; nbcoll info lists them");
     return status;
@@ -302,7 +289,7 @@ static const command_option options[] = {
     {"threads", NULL, "the ranks are threads of one process",
      COMMAND_IN(benchmark, plan.are_threads), .marks = NOT_AGAINST},
     {"transport", "FILE", "of a shared object that brings one (nbcoll/transport.h), not shared memory",
-     COMMAND_IN(benchmark, plan.transport), .take = take_transport, .marks = NOT_AGAINST},
+     COMMAND_IN(benchmark, transport), .marks = NOT_AGAINST},
     {"bind", "W", "ranks to core, scatter (says where, and why), l3 or none (core, if there are as many)",
      RUN_BIND(benchmark, plan.bind), .marks = NOT_AGAINST},
     {"algorithm", "A,...",
@@ -342,7 +329,7 @@ static const command_option options[] = {
     {"osu", NULL, "columns as the OSU benchmarks print them, of blocking and nonblocking calls: means",
      COMMAND_IN(benchmark, format), BENCH_OSU, .marks = NOT_AGAINST},
     {"plot", "FILE", "draw the medians by gnuplot: .svg, .png or .pdf; 0 bytes as 1, less than 0.01 us as 0.01",
-     COMMAND_IN(benchmark, plot), .take = take_plot},
+     COMMAND_IN(benchmark, plot)},
     {.help =
     "\n"
     "--against compares with openmpi, openmpi-no-cma (without cross memory attach), mpich (with commas), or mpi: all.\n"

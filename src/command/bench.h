@@ -9,10 +9,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include <jansson.h>
-
-#include "bar.h"
-#include "catalogue.h"
 #include "rules.h"
 
 /* ---- what is measured ------------------------------------------------------------------------------------------ */
@@ -152,7 +148,6 @@ typedef struct bench_mood {
 
 bench_mood bench_probe(const command *self, const char *bind);
 int bench_cores(void);  /* that this process may use */
-double bench_now(void); /* us */
 /* bench_spread.c: sorts n of them. */
 bench_spread bench_spread_of(double sample[], size_t n);
 
@@ -167,7 +162,7 @@ typedef struct benchmark {
     command_rules rules; /* its algorithm: several names, separated by commas */
     int buffers;         /* 1: reused, 2: changing, 3: both */
     bench_format format;
-    const char *plot;
+    const char *plot, *transport; /* files, or null */
     int has_pairs; /* the point-to-point baseline is measured, too */
     int operations;
     nbcoll_operation operation[NBCOLL_OPERATION_COUNT];

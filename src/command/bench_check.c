@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Are the results right? Each rank's input is made of its number, the place in it and a round, so that each part of a
  * result can be computed where it is looked at. What it must be, the operation's meaning says. */
-#include <stdio.h>
 #include <string.h>
 
 #include <nbcoll/verify.h>
@@ -16,14 +15,7 @@
     X(BYTE, unsigned char) X(INT8, int8_t) X(INT16, int16_t) X(INT32, int32_t) X(INT64, int64_t) X(UINT8, uint8_t)     \
     X(UINT16, uint16_t) X(UINT32, uint32_t) X(UINT64, uint64_t) X(FLOAT, float) X(DOUBLE, double)
 
-static int is_checked_type(nbcoll_type type)
-{
-#define IS(name, ctype) type == NBCOLL_##name ||
-    return CHECKED_TYPES(IS) 0;
-#undef IS
-}
-
-/* How many bytes it has stored. */
+/* How many bytes it has stored; 0: of this type nothing is checked. */
 static size_t store(nbcoll_type type, void *at, int64_t value)
 {
 #define STORE(name, ctype)                                                                                             \
@@ -52,22 +44,26 @@ static int64_t combine(nbcoll_op op, int64_t left, int64_t right)
     }
 }
 
-/* One, but for every 61st, which is two: a product of 256 ranks fits in any type that is looked at. */
-static int64_t value_of(int rank, size_t element, unsigned round)
+/* What is looked at one by one: elements that are combined, or bytes. */
+static nbcoll_type unit_of(const bench_plan *plan)
 {
-    return 1 + ((element + 7 * (size_t)rank + 13 * (size_t)round) % 61 == 0);
+    return command_is(plan->operation, COMMAND_REDUCES) ? plan->reduction.type : (nbcoll_type)NBCOLL_BYTE;
 }
 
-static unsigned char byte_of(int rank, size_t at, unsigned round)
+/* A rank's input at a place. Of what is combined, one, but for every 61st, which is two: a product of 256 ranks fits in
+ * any type that is looked at. */
+static int64_t value_of(const bench_plan *plan, int rank, size_t at, unsigned round)
 {
+    if (command_is(plan->operation, COMMAND_REDUCES))
+        return 1 + ((at + 7 * (size_t)rank + 13 * (size_t)round) % 61 == 0);
     return (unsigned char)(at * 7 + (at >> 8) + (size_t)rank * 131 + (size_t)round * 29);
 }
 
 int bench_can_check(const bench_plan *plan)
 {
-    nbcoll_op op = plan->reduction.op;
-    return !command_is(plan->operation, COMMAND_REDUCES) ||
-           (is_checked_type(plan->reduction.type) && op < NBCOLL_MINLOC);
+    unsigned char any[16];
+    return store(unit_of(plan), any, 0) > 0 &&
+           (!command_is(plan->operation, COMMAND_REDUCES) || plan->reduction.op < NBCOLL_MINLOC);
 }
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */
@@ -76,45 +72,30 @@ void bench_fill(const bench_plan *plan, int rank, unsigned round, unsigned char 
 {
     nbcoll_case c = bench_case(plan, NULL);
     nbcoll_meaning meaning = {.size = sizeof meaning};
-    size_t element = nbcoll_type_size(plan->reduction.type);
+    nbcoll_type unit = unit_of(plan);
     memset(recv, BYTE_UNTOUCHED, bench_buffer_bytes(plan));
     if (nbcoll_meaning_of(&c, 0, &meaning) != NBCOLL_OK)
         return; /* the calls will say so */
     nbcoll_region input = meaning.input(&meaning, rank);
     unsigned char *to = (input.at.buffer == NBCOLL_BUFFER_SEND ? send : recv) + input.at.offset;
-    if (!command_is(plan->operation, COMMAND_REDUCES))
-        for (size_t i = 0; i < input.bytes; i++)
-            to[i] = byte_of(rank, i, round);
-    else
-        for (size_t i = 0; i < input.bytes / element; i++)
-            store(plan->reduction.type, to + i * element, value_of(rank, i, round));
+    for (size_t i = 0; i < input.bytes / nbcoll_type_size(unit); i++)
+        to += store(unit, to, value_of(plan, rank, i, round));
 }
 
-/* What a claim says of the element, or byte, that begins `at` bytes behind its beginning. Returns the bytes of that. */
-static size_t expect(const bench_plan *plan, const nbcoll_claim *claim, size_t at, unsigned round, unsigned char *out)
-{
-    size_t from = claim->from + at;
-    if (!command_is(plan->operation, COMMAND_REDUCES)) {
-        *out = byte_of(claim->first, from, round);
-        return 1;
-    }
-    size_t element = from / nbcoll_type_size(plan->reduction.type);
-    int64_t value = value_of(claim->first, element, round);
-    for (int rank = claim->first + 1; rank <= claim->last; rank++)
-        value = combine(plan->reduction.op, value, value_of(rank, element, round));
-    return store(plan->reduction.type, out, value);
-}
-
-/* The first wrong byte of what is claimed; SIZE_MAX: there is none. */
+/* The first byte of a wrong unit of what is claimed; SIZE_MAX: there is none. */
 static size_t wrong_byte(const bench_plan *plan, const nbcoll_claim *claim, unsigned round, const unsigned char *recv)
 {
-    size_t step = command_is(plan->operation, COMMAND_REDUCES) ? nbcoll_type_size(plan->reduction.type) : 1;
-    for (size_t at = 0; at < claim->bytes && claim->first <= claim->last; at += step) {
+    nbcoll_type unit = unit_of(plan);
+    size_t bytes = nbcoll_type_size(unit);
+    for (size_t at = 0; at < claim->bytes && claim->first <= claim->last; at += bytes) {
         unsigned char right[16];
-        size_t bytes = expect(plan, claim, at, round, right);
-        for (size_t i = 0; i < bytes; i++)
-            if (recv[claim->offset + at + i] != right[i])
-                return claim->offset + at + i;
+        size_t element = (claim->from + at) / bytes;
+        int64_t value = value_of(plan, claim->first, element, round);
+        for (int rank = claim->first + 1; rank <= claim->last; rank++)
+            value = combine(plan->reduction.op, value, value_of(plan, rank, element, round));
+        store(unit, right, value);
+        if (memcmp(recv + claim->offset + at, right, bytes) != 0)
+            return claim->offset + at;
     }
     return SIZE_MAX;
 }
@@ -123,14 +104,10 @@ size_t bench_wrong_at(const bench_plan *plan, int rank, unsigned round, const un
 {
     nbcoll_case c = bench_case(plan, NULL);
     nbcoll_meaning meaning = {.size = sizeof meaning};
-    if (nbcoll_meaning_of(&c, 0, &meaning) != NBCOLL_OK)
-        return SIZE_MAX;
-    for (size_t i = 0;; i++) {
-        nbcoll_claim claim = {0};
-        if (!meaning.claim(&meaning, rank, i, &claim))
-            return SIZE_MAX;
-        size_t wrong = wrong_byte(plan, &claim, round, recv);
-        if (wrong != SIZE_MAX)
-            return wrong;
-    }
+    nbcoll_claim claim = {0};
+    size_t wrong = SIZE_MAX;
+    if (nbcoll_meaning_of(&c, 0, &meaning) == NBCOLL_OK)
+        for (size_t i = 0; wrong == SIZE_MAX && meaning.claim(&meaning, rank, i, &claim); i++)
+            wrong = wrong_byte(plan, &claim, round, recv);
+    return wrong;
 }

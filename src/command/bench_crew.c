@@ -62,44 +62,44 @@ static void live(void *user, int rank)
         atomic_compare_exchange_strong(&c->shared->failed, &(int){NBCOLL_OK}, (int)status);
 }
 
-/* Where the crew is bound, found before: what it measures, or why it could not. */
-static nbcoll_status run_crew(const bench_plan *plan, const run_binding *binding, bench_result results[],
-                              char wrong[BENCH_WRONG])
+/* What the crew measures, or *why it could not; `wrong`: which result, where that is ERR_VERIFY. 0, or an exit status
+ * after saying why it cannot be bound as the plan says. */
+static int run_crew(const command *self, const bench_plan *plan, bench_result results[], nbcoll_status *why,
+                    char wrong[BENCH_WRONG])
 {
     size_t bytes = bench_shared_bytes(plan);
+    run_binding *binding = NULL;
+    int failed = run_bind_find(self, plan->bind, plan->ranks, &binding);
+    if (failed)
+        return failed;
     bench_crew c = {.plan = plan, .binding = binding, .shared = crew_share(bytes)};
-    if (!c.shared)
-        return NBCOLL_ERR_MEMORY;
-    crew ranks = {.ranks = plan->ranks, .together = plan->are_threads ? plan->ranks : 1, .live = live, .user = &c,
-                  .failed = &c.shared->failed}; /* the others must not wait for a rank that died */
-    c.shared->is_crowded = bench_cores() < plan->ranks;
-    c.shared->terms.size = sizeof c.shared->terms;
-    nbcoll_status status = nbcoll_shm_id_make(&c.id);
-    if (status == NBCOLL_OK)
-        status = crew_run(&ranks);
-    if (atomic_load(&c.shared->failed) != NBCOLL_OK)
-        status = (nbcoll_status)atomic_load(&c.shared->failed);
-    if (status == NBCOLL_OK)
+    *why = c.shared ? nbcoll_shm_id_make(&c.id) : NBCOLL_ERR_MEMORY;
+    if (*why == NBCOLL_OK) {
+        c.shared->is_crowded = bench_cores() < plan->ranks;
+        c.shared->terms.size = sizeof c.shared->terms;
+        *why = crew_run(&(crew){.ranks = plan->ranks, .together = plan->are_threads ? plan->ranks : 1, .live = live,
+                                .user = &c, .failed = &c.shared->failed}); /* nobody waits for a rank that died */
+        if (atomic_load(&c.shared->failed) != NBCOLL_OK)
+            *why = (nbcoll_status)atomic_load(&c.shared->failed);
+        memcpy(wrong, c.shared->wrong, BENCH_WRONG);
+    }
+    if (*why == NBCOLL_OK)
         bench_collect(plan, c.shared, results);
-    memcpy(wrong, c.shared->wrong, BENCH_WRONG);
     crew_unshare(c.shared, bytes);
-    return status;
+    run_bind_free(binding);
+    return 0;
 }
 
 int bench_run(const command *self, const bench_plan *plan, bench_result results[])
 {
     char wrong[BENCH_WRONG];
-    run_binding *binding = NULL;
-    int failed = run_bind_find(self, plan->bind, plan->ranks, &binding);
-    if (failed)
+    nbcoll_status why;
+    int failed = run_crew(self, plan, results, &why, wrong);
+    if (failed || why == NBCOLL_OK)
         return failed;
-    nbcoll_status status = run_crew(plan, binding, results, wrong);
-    run_bind_free(binding);
-    if (status == NBCOLL_OK)
-        return COMMAND_OK;
     return command_fail(self, "%s of %d ranks, %zu elements: %s",
                         plan->is_pair ? "point-to-point" : nbcoll_operation_name(plan->operation), plan->ranks,
-                        plan->count, status == NBCOLL_ERR_VERIFY ? wrong : nbcoll_status_text(status));
+                        plan->count, why == NBCOLL_ERR_VERIFY ? wrong : nbcoll_status_text(why));
 }
 
 nbcoll_status command_terms_here(const command *self, int ranks, nbcoll_terms *out)
@@ -107,14 +107,10 @@ nbcoll_status command_terms_here(const command *self, int ranks, nbcoll_terms *o
     static const command_rules none = {0};
     const bench_plan plan = {.ranks = ranks, .rules = &none, .rounds = 1, .iterations = 1, .terms = out};
     char wrong[BENCH_WRONG];
-    run_binding *binding = NULL;
+    nbcoll_status why;
     if (ranks > NBCOLL_SHM_RANKS)
         return NBCOLL_ERR_LIMIT;
-    if (run_bind_find(self, NULL, ranks, &binding))
-        return NBCOLL_ERR_MEMORY;
-    nbcoll_status status = run_crew(&plan, binding, NULL, wrong);
-    run_bind_free(binding);
-    return status;
+    return run_crew(self, &plan, NULL, &why, wrong) ? NBCOLL_ERR_MEMORY : why;
 }
 
 #else

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The machine's mood: where a hypervisor places the cores is not ours to see, and changes; but how long a line takes
  * from one of them to the other tells, and what is compared must have been measured in one mood. */
-#define _GNU_SOURCE
-
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <time.h>
 
 #include "bench.h"
 #include "crew.h"
@@ -21,13 +17,6 @@ typedef struct ping_pong {
     double window[WINDOWS];
 } ping_pong;
 
-double bench_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
 static void await(atomic_int *line, int value)
 {
     while (atomic_load_explicit(line, memory_order_acquire) != value)
@@ -40,7 +29,7 @@ static void live(void *user, int rank)
     ping_pong *p = user;
     run_bind_here(p->binding, rank);
     for (int w = 0, i = 0; w < WINDOWS; w++) {
-        double at = bench_now();
+        double at = command_now();
         for (int trip = 0; trip < TRIPS; trip++) {
             if (rank == 1)
                 await(&p->ping, i + 1);
@@ -49,7 +38,7 @@ static void live(void *user, int rank)
                 await(&p->pong, i);
         }
         if (rank == 0)
-            p->window[w] = (bench_now() - at) / (2 * TRIPS);
+            p->window[w] = (command_now() - at) / (2 * TRIPS);
     }
 }
 

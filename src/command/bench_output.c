@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What `nbcoll bench` found: as a table, as CSV, as JSON, and as the OSU benchmarks print it. */
 #include <stdio.h>
-#include <string.h>
 
 #include "bench.h"
-#include "json.h"
 
-#define CSV_FORM(form) form ".min " form ".median " form ".max "
+#define CSV_FORM(form) form ".min," form ".median," form ".max,"
 #define CSV                                                                                                            \
-    "operation algorithm ranks kind count bytes buffers " CSV_FORM("blocking") CSV_FORM("nonblocking")                 \
-        CSV_FORM("overlapped") CSV_FORM("computing") "left overlap saved mood_before mood_after served_by reason"
+    "operation,algorithm,ranks,kind,count,bytes,buffers," CSV_FORM("blocking") CSV_FORM("nonblocking")                 \
+        CSV_FORM("overlapped") CSV_FORM("computing") "left,overlap,saved,mood_before,mood_after,served_by,reason"
 
 #define POINT_TO_POINT "point-to-point"
 
@@ -73,7 +71,7 @@ json_t *bench_pair_row(const bench_plan *plan, const bench_result results[2], co
 void bench_print_head(bench_format format)
 {
     for (const char *c = format == BENCH_CSV ? CSV "\n" : ""; *c; c++)
-        putchar(*c == ' ' ? ',' : *c == '.' ? '_' : *c);
+        putchar(*c == '.' ? '_' : *c);
 }
 
 void bench_explain_moods(void)
@@ -87,7 +85,7 @@ void bench_explain_moods(void)
 /* Of all rows of an operation with so many ranks. */
 static void print_title(const json_t *row, const json_t *before, const char *title)
 {
-    if (before && row_same(before, row, "operation ranks"))
+    if (before && row_same(before, row, "operation,ranks"))
         return;
     fputs(before ? "\n" : "", stdout);
     row_print(row, title);
@@ -101,10 +99,10 @@ static void print_table_row(const json_t *row, const json_t *before)
                 "algorithm               bytes mood    ing    wait compute    left    lap saved\n"
                 "                                                   + wait\n");
     row_print(row, "%-20.20s{algorithm} %8d{bytes} %c{mood_before.letter}%c{mood_after.letter}");
-    putchar(strcmp(row_text(row, "buffers"), "changing") == 0 ? '*' : ' ');
+    putchar(row_is(row, "buffers", "changing") ? '*' : ' ');
     row_print(row, "  %7t{blocking.median} %7t{nonblocking.median} %7t{overlapped.median} %7t{left} %5p{overlap}%% "
                    "%4p{saved}%%\n");
-    if (strcmp(row_text(row, "algorithm"), "default") == 0)
+    if (row_is(row, "algorithm", "default"))
         row_print(row, "  is %s{served_by}: %s{reason} %s{why}\n");
 }
 
@@ -140,7 +138,7 @@ static void print_osu_pair(const json_t *row, const json_t *before)
 
 void bench_print_row(bench_format format, const json_t *row, const json_t *before)
 {
-    int is_pair = strcmp(row_text(row, "operation"), POINT_TO_POINT) == 0;
+    int is_pair = row_is(row, "operation", POINT_TO_POINT);
     if (format == BENCH_TABLE)
         (is_pair ? print_table_pair : print_table_row)(row, before);
     if (format == BENCH_CSV)

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Pictures of what `nbcoll bench` found, drawn by gnuplot. */
-#define _POSIX_C_SOURCE 200809L
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "bench.h"
-#include "json.h"
 
 /* What a file's name ends in, the terminal that draws it, and how large: the sizes of PDF are inches. */
 typedef struct terminal {

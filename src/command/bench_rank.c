@@ -99,8 +99,8 @@ static void work(uint64_t loops)
 
 static void spin(double us)
 {
-    double until = bench_now() + us;
-    while (bench_now() < until)
+    double until = command_now() + us;
+    while (command_now() < until)
         ;
 }
 
@@ -175,9 +175,9 @@ static nbcoll_status iterate(rank *me, size_t entry, bench_form form, double *us
     if (status != NBCOLL_OK)
         return status;
     dawdle(me);
-    double at = bench_now();
+    double at = command_now();
     status = perform(me, entry, form, buffer);
-    *us = bench_now() - at;
+    *us = command_now() - at;
     return status;
 }
 
@@ -229,9 +229,9 @@ static nbcoll_status time_work(rank *me)
 {
     double sample[5];
     for (int i = 0; i < 5; i++) {
-        double at = bench_now();
+        double at = command_now();
         work(CALIBRATION);
-        sample[i] = bench_now() - at;
+        sample[i] = command_now() - at;
     }
     if (me->number == 0)
         me->shared->loops = CALIBRATION / bench_spread_of(sample, 5).least;

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The words and options that say which cases of which algorithms are meant. */
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "catalogue.h"
 #include "command.h"
 
 #define MOST_RANKS 65536

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "catalogue.h"
 #include "command.h"
 
 enum { CATALOGUE_MOST = 256 };

@@ -10,6 +10,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include <jansson.h>
+
+#include <nbcoll/offload.h>
+#include <nbcoll/select.h>
+#include <nbcoll/transport.h>
 #include <nbcoll/verify.h>
 
 #ifndef NBCOLL_VERSION /* the build's to say */
@@ -90,6 +95,70 @@ uint64_t command_stored(const command_option *o, const void *user);
 /* Is there such a program on the path? */
 int command_is_installed(const char *name);
 
+double command_now(void); /* us; bar.c */
+
+/* ---- bar.c ----------------------------------------------------------------------------------------------------- */
+
+/* A progress bar on standard error, drawn only where that is a terminal. It says how much time is left, if what is left
+ * takes as long as what was done. */
+typedef struct command_bar {
+    int is_shown;
+    double done, total;
+    int percent; /* as drawn last */
+    double begun, first; /* when the first part that took time began, and what was done before it */
+} command_bar;
+
+/* Of `total`, so much was done before. */
+void command_bar_begin(command_bar *bar, double total, double before);
+
+/* So much more is done; at work on `what`. */
+void command_bar_add(command_bar *bar, double part, const char *what);
+
+/* Takes the bar off the screen, so that lines can be printed; the next command_bar_add draws it again. */
+void command_bar_clear(command_bar *bar);
+
+/* ---- json.c: rows, which all subcommands print ------------------------------------------------------------------ */
+
+/* Prints an object, whose figures have six digits where they are not whole numbers, and gives it up. */
+void command_print_json(json_t *all);
+
+/* Prints a row, or several: a text in which "%8.2f{us}" stands for a member, by row_real, "%d" by row_number ("%k": of
+ * KiB), "%s" by row_text ("" where there is none), with a width that may be negative, as in printf. "%u": ns as
+ * microseconds, with as many decimals, at most 3, as there is room for. "%t": microseconds with those decimals that are
+ * worth printing. "%p": a part as percent; below -999 it is all the same. "%n": a name; what is longer has a line of
+ * its own. "%c": the first letter of a text, '-' where there is none. */
+void row_print(const json_t *row, const char *text);
+/* The members that these keys, with commas between, name, with commas between; an object's with blanks between. */
+void row_print_csv(const json_t *row, const char *keys);
+/* A line for each row. */
+void rows_print(const json_t *rows, const char *text);
+
+/* Members of a row; of an object or array in it, by "object.member", "array.0". */
+const char *row_text(const json_t *row, const char *key);
+int row_is(const json_t *row, const char *key, const char *text);
+long long row_number(const json_t *row, const char *key);
+double row_real(const json_t *row, const char *key);
+/* An object of these members alone. Keys with commas between. */
+json_t *row_part(const json_t *row, const char *keys);
+/* Have two rows the same of these? */
+int row_same(const json_t *a, const json_t *b, const char *keys);
+
+/* ---- catalogue.c: the algorithms of the library, and behind them those that shared objects have brought ---------- */
+
+/* Adds those of a file (--algorithms FILE before the subcommand). 0, or COMMAND_USAGE after naming what is wrong. */
+int catalogue_load(const char *file);
+
+/* As nbcoll_algorithm_at and nbcoll_algorithm_find. */
+const nbcoll_algorithm *catalogue_at(nbcoll_operation operation, unsigned i);
+const nbcoll_algorithm *catalogue_find(nbcoll_operation operation, const char *name);
+
+/* Those that were brought. */
+const nbcoll_algorithm *const *catalogue_brought(size_t *n);
+
+/* What opens the ends of a file's transport, of which an object brings one; null after naming what is wrong on standard
+ * error. */
+nbcoll_transport_open *catalogue_transport(const char *file);
+
 /* ---- operations ------------------------------------------------------------------------------------------------ */
 
 enum {
@@ -121,7 +190,8 @@ typedef struct command_cases {
     int apart, known;
     int room[COMMAND_ROOMS];    /* of nodes, */
     nbcoll_placement placement; /* which points there; no rooms: one node has all ranks */
-    int placed;                 /* ranks of the nodes as they were said */
+    int placed;                 /* ranks of the nodes as they were said, */
+    const char *nodes_said, *numbering_said; /* in these words, or null */
 } command_cases;
 
 /* The options that set them, for tables of commands whose struct has them as `cases`: with what their helps say. */
@@ -207,5 +277,23 @@ const char *command_spread_name(int spread);
 
 /* An nbcoll_write to the FILE that `user` is. */
 int command_write(void *user, const char *text, size_t bytes);
+
+/* ---- programs.c: programs of an algorithm, for the commands that show and explain them --------------------------- */
+
+/* Builds those of ranks first..first + count - 1, whatever *status then is. Null: there is no memory. */
+nbcoll_schedule **command_schedules(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
+                                    int first, int count, nbcoll_status *status);
+void command_drop_schedules(nbcoll_schedule **schedules, int count);
+
+/* Compiles a case: the programs of ranks first..first + count - 1, to be freed. `config` may be null: the defaults.
+ * *why: as nbcoll_compile says. */
+nbcoll_status command_programs(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
+                               const nbcoll_program_config *config, int first, int count, nbcoll_program *out[],
+                               nbcoll_refusal *why);
+
+/* Bytes of scratch memory that a case in three parts (config->in_parts) borrows of an agent that is a process: those of
+ * the rank that borrows most, *most. Errors: those of nbcoll_compile. */
+nbcoll_status command_scratch(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
+                              const nbcoll_program_config *config, size_t *bytes, int *most);
 
 #endif

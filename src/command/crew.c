@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Ranks as processes, or as threads of such. */
-#define _GNU_SOURCE
-
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -27,23 +25,22 @@ static void *live(void *user)
     return NULL;
 }
 
-/* The ranks of one process; returns its exit status. The last one needs no thread of its own. */
-static int live_together(const crew *c, int first)
+/* The ranks of one process, which it may leave for lack of a thread. The last one needs none of its own. */
+static void live_together(const crew *c, int first)
 {
     int ranks = c->ranks - first < c->together ? c->ranks - first : c->together;
     member *all = calloc((size_t)ranks, sizeof *all);
-    for (int i = 0; all && i < ranks; i++) {
+    for (int i = 0; i < ranks; i++) {
+        if (!all)
+            _exit(LACKS_THREAD);
         all[i] = (member){.crew = c, .rank = first + i};
         if (i + 1 < ranks && pthread_create(&all[i].thread, NULL, live, &all[i]) != 0)
-            return LACKS_THREAD;
+            _exit(LACKS_THREAD);
     }
-    if (!all)
-        return LACKS_THREAD;
     live(&all[ranks - 1]);
     for (int i = 0; i + 1 < ranks; i++)
         pthread_join(all[i].thread, NULL);
     free(all);
-    return 0;
 }
 
 static pid_t start(const crew *c, int first)
@@ -53,7 +50,7 @@ static pid_t start(const crew *c, int first)
         return pid;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() == parent) /* else it was gone before the kernel knew */
-        _exit(live_together(c, first));
+        live_together(c, first);
     _exit(0);
 }
 

@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
-#include "catalogue.h"
-#include "json.h"
-#include "programs.h"
 #include "rules.h"
 
 /* What options mark. */

@@ -4,12 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <jansson.h>
-
-#include "catalogue.h"
 #include "command.h"
 #include "info.h"
-#include "json.h"
 
 enum { INFO_RANKS = 4096 };
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "catalogue.h"
 #include "info.h"
 #include "rules.h"
 #include "sim.h"

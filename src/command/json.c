@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * See json.h. */
-#include "json.h"
-
+ * Rows: JSON as all subcommands print it. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOM = 64 }; /* of a key */
+#include "command.h"
 
 void command_print_json(json_t *all)
 {
@@ -18,7 +16,7 @@ void command_print_json(json_t *all)
 
 static const json_t *find(const json_t *row, const char *key)
 {
-    char name[ROOM];
+    char name[COMMAND_WORD];
     size_t length = strcspn(key, ".");
     if (json_is_array(row))
         return json_array_get(row, (size_t)atoi(key));
@@ -31,6 +29,12 @@ const char *row_text(const json_t *row, const char *key)
     return json_string_value(find(row, key));
 }
 
+int row_is(const json_t *row, const char *key, const char *text)
+{
+    const char *value = row_text(row, key);
+    return value && strcmp(value, text) == 0;
+}
+
 long long row_number(const json_t *row, const char *key)
 {
     return (long long)json_integer_value(find(row, key));
@@ -41,19 +45,11 @@ double row_real(const json_t *row, const char *key)
     return json_number_value(find(row, key));
 }
 
-/* Takes the next of the keys that blanks separate, an empty one at the end. Where the one behind it begins. */
-static const char *next_key(const char *at, char key[ROOM])
-{
-    size_t length = strcspn(at, " ");
-    snprintf(key, ROOM, "%.*s", (int)length, at);
-    return at + length + (at[length] == ' ');
-}
-
 json_t *row_part(const json_t *row, const char *keys)
 {
-    char key[ROOM];
+    char key[COMMAND_WORD];
     json_t *part = json_object();
-    for (keys = next_key(keys, key); *key; keys = next_key(keys, key))
+    for (keys = command_next_name(keys, key); *key; keys = command_next_name(keys, key))
         json_object_set(part, key, json_object_get(row, key));
     return part;
 }
@@ -104,7 +100,7 @@ static void print_member(const json_t *row, const char *key, char kind, int widt
 void row_print(const json_t *row, const char *text)
 {
     for (const char *at; (at = strchr(text, '%')); ) {
-        char *kind, key[ROOM];
+        char *kind, key[COMMAND_WORD];
         printf("%.*s", (int)(at - text), text);
         int width = (int)strtol(at + 1, &kind, 10), digits = *kind == '.' ? (int)strtol(kind + 1, &kind, 10) : -1;
         if (*kind == '%') {
@@ -150,8 +146,8 @@ static void print_value(const json_t *value)
 
 void row_print_csv(const json_t *row, const char *keys)
 {
-    char key[ROOM];
-    for (keys = next_key(keys, key); *key; keys = next_key(keys, key)) {
+    char key[COMMAND_WORD];
+    for (keys = command_next_name(keys, key); *key; keys = command_next_name(keys, key)) {
         print_value(find(row, key));
         putchar(*keys ? ',' : '\n');
     }

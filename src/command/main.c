@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "catalogue.h"
 #include "command.h"
 
 static const command *const commands[] = {&command_verify,  &command_show,     &command_sim,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The options that say how ranks are placed on nodes. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
@@ -39,6 +38,7 @@ int command_take_nodes(const command *self, void *user, const char *value)
     const char *at = value;
     unsigned long long domain = 0;
     int is_right = take_sizes(cases, &at);
+    cases->nodes_said = value;
     if (is_right && *at == '/') {
         at++;
         is_right = command_number_at(&at, 1, MOST_ROOM, &domain);
@@ -65,6 +65,7 @@ int command_take_numbering(const command *self, void *user, const char *value)
         return command_refuse(self, "--numbering is block, round-robin or random[:SEED], not '%s'", value);
     cases->placement.numbering = (nbcoll_numbering)numbering;
     cases->placement.seed = seed;
+    cases->numbering_said = value;
     return 0;
 }
 
@@ -78,15 +79,8 @@ nbcoll_status command_nodes(const command_cases *cases, int ranks, nbcoll_nodes 
 
 char *command_nodes_text(const command_cases *cases, char text[COMMAND_NODES_TEXT])
 {
-    const nbcoll_placement *p = &cases->placement;
-    text[0] = '\0';
-    for (size_t i = 0; i < p->rooms && strlen(text) < COMMAND_NODES_TEXT - 64; i++)
-        command_add(text, COMMAND_NODES_TEXT, "%s%d", i ? "," : " --nodes ", cases->room[i]);
-    if (p->rooms && p->domain)
-        command_add(text, COMMAND_NODES_TEXT, "/%d", p->domain);
-    if (p->rooms && p->numbering == NBCOLL_NUMBERING_ROUND_ROBIN)
-        command_add(text, COMMAND_NODES_TEXT, " --numbering round-robin");
-    if (p->rooms && p->numbering == NBCOLL_NUMBERING_RANDOM)
-        command_add(text, COMMAND_NODES_TEXT, " --numbering random:%llu", (unsigned long long)p->seed);
+    const char *sizes = cases->nodes_said, *numbering = sizes ? cases->numbering_said : NULL;
+    snprintf(text, COMMAND_NODES_TEXT, "%s%s%s%s", sizes ? " --nodes " : "", sizes ? sizes : "",
+             numbering ? " --numbering " : "", numbering ? numbering : "");
     return text;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Compiles the schedules of a case. */
-#include "programs.h"
-
 #include <stdlib.h>
+
+#include "command.h"
 
 nbcoll_schedule **command_schedules(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
                                     int first, int count, nbcoll_status *status)

@@ -5,13 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #ifdef NBCOLL_HAVE_TUNING
 #include <nbcoll/tuning.h>
 #endif
 
-#include "catalogue.h"
 #include "rules.h"
 
 int command_rules_have_parameters(const command_rules *rules)

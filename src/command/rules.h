@@ -87,8 +87,7 @@ int command_same_choice(const nbcoll_choice *x, const nbcoll_choice *y);
 void command_add_parameters(char *text, size_t room, const char *before, const nbcoll_choice *choice);
 
 /* The parameters as an object. */
-struct json_t;
-struct json_t *command_parameters_object(const nbcoll_choice *choice);
+json_t *command_parameters_object(const nbcoll_choice *choice);
 
 /* "tree arity 4", the parameters as in a tuning file. */
 #define COMMAND_NAME 128

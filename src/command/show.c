@@ -7,7 +7,6 @@
 
 #include <nbcoll/show.h>
 
-#include "programs.h"
 #include "rules.h"
 #include "sim.h"
 

@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
-#include "bar.h"
-#include "catalogue.h"
-#include "json.h"
 #include "rules.h"
 #include "sim.h"
 

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
-#include "programs.h"
 #include "sim.h"
 
 #define CARD_NUMBER(name, most) {#name, "N", "", COMMAND_IN(nbcoll_card_model, name), 0, most}

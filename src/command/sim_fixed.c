@@ -7,7 +7,6 @@
 #include <nbcoll/split.h>
 #include <nbcoll/verify.h>
 
-#include "json.h"
 #include "sim.h"
 
 #define SPLITS 4

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll tune`: finds which algorithm is fastest where, writes that as a tuning file, and judges what is chosen. */
-#define _GNU_SOURCE
-
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include <nbcoll/shm.h>
 
-#include "bar.h"
 #include "run.h"
 #include "sim.h"
 #include "tune.h"
@@ -47,35 +43,16 @@ static int take_list(const command *self, const char *option, const char *value,
     return 0;
 }
 
-static int take_ranks(const command *self, void *user, const char *value)
+/* The grid; what was not said of it is usual. */
+static int take_grid(tune *t)
 {
-    tune *t = user;
-    return take_list(self, "ranks", value, 1, MOST_SIMULATED, t->ranks, &t->rows);
-}
-
-static int take_bytes(const command *self, void *user, const char *value)
-{
-    tune *t = user;
-    return take_list(self, "bytes", value, 0, (unsigned long long)1 << 40, t->bytes, &t->columns);
-}
-
-static int take_model(const command *self, void *user, const char *value)
-{
-    tune *t = user;
-    t->model_name = value;
-    return sim_take_model(self, value, &t->model);
-}
-
-/* What was not said. */
-static int take_defaults(tune *t)
-{
-    int cores = bench_cores(), status = 0;
-    if (!t->columns)
-        status = take_bytes(t->self, t, "8,64,512,4096,32768,262144,2097152");
-    if (!t->rows && t->is_simulated)
-        return take_ranks(t->self, t, "2,3,4,8,16,32,64,128");
-    if (!t->rows)
+    int cores = bench_cores();
+    int status = take_list(t->self, "bytes", t->bytes_words, 0, (unsigned long long)1 << 40, t->bytes, &t->columns);
+    if (!status && !t->ranks_words && !t->is_simulated)
         t->ranks[t->rows++] = cores < 2 ? 2 : cores < MOST_MEASURED ? (size_t)cores : MOST_MEASURED;
+    else if (!status)
+        status = take_list(t->self, "ranks", t->ranks_words ? t->ranks_words : "2,3,4,8,16,32,64,128", 1,
+                           MOST_SIMULATED, t->ranks, &t->rows);
     return status;
 }
 
@@ -120,7 +97,9 @@ static int take_options(tune *t, int argc, char *argv[])
                                          &operations);
     t->operations = (size_t)operations;
     if (!status)
-        status = take_defaults(t);
+        status = sim_take_model(t->self, t->model_name, &t->model);
+    if (!status)
+        status = take_grid(t);
     return status ? status : check(t, marks);
 }
 
@@ -193,12 +172,12 @@ static int tune_all_points(tune *t)
 static int run(const command *self, int argc, char *argv[])
 {
     static const command_rules none = {0};
-    tune t = {.self = self, .argument = argv, .model_name = "cluster", .alpha = -1, .beta = -1, .overhead = -1,
+    tune t = {.self = self, .argument = argv, .model_name = "cluster",
+              .bytes_words = "8,64,512,4096,32768,262144,2097152", .alpha = -1, .beta = -1, .overhead = -1,
               .within = 3,
               .plan = {.rules = &none, .reduction = {NBCOLL_FLOAT, NBCOLL_SUM}, .instances = 1, .rounds = 15,
                        .iterations = 20, .only = 1u << BENCH_NONBLOCKING}};
     t.model.size = sizeof t.model;
-    nbcoll_sim_model_find(t.model_name, &t.model);
     int status = take_options(&t, argc, argv);
     if (!status)
         status = command_rules_read(self, &t.rules, NBCOLL_OPERATION_BARRIER);
@@ -211,6 +190,7 @@ static int run(const command *self, int argc, char *argv[])
         nbcoll_nodes_free(t.nodes[row]);
     free(t.point);
     free(t.at);
+    free(t.counts);
     free(t.made);
     return status;
 }
@@ -220,11 +200,11 @@ static const command_option options[] = {
      "write the rules that make up for the penalty as a tuning file. Finished points are in FILE.journal meanwhile: "
      "interrupted, the same command goes on", COMMAND_IN(tune, output)},
     COMMAND_TUNING(tune, "judge the rules of a tuning file, too"),
-    {"ranks", "P,...", "(measured: as many as there are cores; simulated: 2,3,4,8,16,32,64,128)", 0, sizeof(tune),
-     .take = take_ranks},
+    {"ranks", "P,...", "(measured: as many as there are cores; simulated: 2,3,4,8,16,32,64,128)",
+     COMMAND_IN(tune, ranks_words)},
     {"bytes", "N,...",
      "of the vector, or of all blocks together, as rules count them (8,64,512,4096,32768,262144,2097152)",
-     0, sizeof(tune), .take = take_bytes},
+     COMMAND_IN(tune, bytes_words)},
     {COMMAND_TYPE(tune, "of the elements (FLOAT)")},
     {COMMAND_OP(tune, "the reduction (SUM)")},
     {"within", "PERCENT",
@@ -243,7 +223,7 @@ static const command_option options[] = {
      DESCRIBES_RUN},
     {.help = "\nSimulated:"},
     {"simulate", NULL, "nobody shares memory", COMMAND_IN(tune, is_simulated)},
-    {"model", "M", "as in nbcoll sim (cluster)", 0, sizeof(tune), .take = take_model, .marks = DESCRIBES_MODEL},
+    {"model", "M", "as in nbcoll sim (cluster)", COMMAND_IN(tune, model_name), .marks = DESCRIBES_MODEL},
     {"alpha", "NS", NULL, COMMAND_IN(tune, alpha), 0, UINT32_MAX, DESCRIBES_MODEL},
     {"beta", "PS", NULL, COMMAND_IN(tune, beta), 0, UINT32_MAX, DESCRIBES_MODEL},
     {"overhead", "NS",

@@ -45,7 +45,7 @@ typedef struct tune {
     const command *self;
     int is_simulated, is_json;
     int is_changing; /* measured: the buffers, between iterations */
-    const char *model_name;
+    const char *model_name, *ranks_words, *bytes_words; /* as they were said; ranks_words may be null */
     nbcoll_sim_model model;
     int64_t alpha, beta, overhead; /* -1: those of the model */
     bench_plan plan;               /* what all runs have in common */
@@ -61,6 +61,7 @@ typedef struct tune {
     nbcoll_nodes *nodes[TUNE_MOST]; /* and simulated, where its ranks are */
     tune_point *point;              /* those that are there: a whole number of elements is near their bytes */
     tune_point **at;                /* [operations][rows][columns]; null: not there */
+    size_t *counts;                 /* of a call, room for all ranks */
     size_t points, resumed;         /* that are there; that were found in the journal */
     char *journal_name;
     FILE *journal; /* or null */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The tuning file that `nbcoll tune` writes: beside its place, and then moved there, so that it is never half a file.
  * What was simulated is the same file again; what was measured says when and where. */
-#define _GNU_SOURCE
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The journal of `nbcoll tune`: a line of JSON with the settings, then one for each finished point. What a kill left of
  * the last line is dropped; a point whose candidates are others now is taken again. */
-#define _GNU_SOURCE
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +9,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "json.h"
 #include "sim.h"
 #include "tune.h"
 

@@ -2,11 +2,8 @@
  * The points of `nbcoll tune`: which there are, their candidates, what is chosen there, and how long all of those
  * take. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "catalogue.h"
 #include "sim.h"
 #include "tune.h"
 
@@ -39,27 +36,26 @@ static nbcoll_status add_all(tune_point *p, const nbcoll_algorithm *algorithm, s
 {
     static const size_t segments[] = {0, 4096, 16384, 262144};
     static const unsigned arities[] = {0, 2, 8}, ports[] = {0, 1, 3}, leaders[] = {0, 2, 4};
-    size_t all = LENGTH(segments) * LENGTH(arities) * LENGTH(ports) * LENGTH(leaders);
-    for (size_t i = 0; i < all; i++) {
-        nbcoll_choice c = {.algorithm = algorithm,
-                           .leaders = leaders[i % LENGTH(leaders)],
-                           .ports = ports[i / LENGTH(leaders) % LENGTH(ports)],
-                           .arity = arities[i / LENGTH(leaders) / LENGTH(ports) % LENGTH(arities)],
-                           .segment = segments[i / LENGTH(leaders) / LENGTH(ports) / LENGTH(arities)]};
-        if (c.segment <= bytes / 2 && c.arity < ranks && c.ports < ranks && add(p, &c) == BENCH_ENTRIES)
-            return NBCOLL_ERR_LIMIT;
-    }
+    for (size_t i = 0; i < LENGTH(segments) && segments[i] <= bytes / 2; i++)
+        for (size_t k = 0; k < LENGTH(arities) && arities[k] < ranks; k++)
+            for (size_t l = 0; l < LENGTH(ports) && ports[l] < ranks; l++)
+                for (size_t m = 0; m < LENGTH(leaders); m++) {
+                    nbcoll_choice c = {.algorithm = algorithm, .segment = segments[i], .arity = arities[k],
+                                       .ports = ports[l], .leaders = leaders[m]};
+                    if (add(p, &c) == BENCH_ENTRIES)
+                        return NBCOLL_ERR_LIMIT;
+                }
     return NBCOLL_OK;
 }
 
-/* The arguments of a call at the point; counts[ranks]: room for them. */
-static nbcoll_status complete(const tune *t, const tune_point *p, size_t counts[], nbcoll_args *a)
+/* The arguments of a call at the point. */
+static nbcoll_status complete(const tune *t, const tune_point *p, nbcoll_args *a)
 {
     int ranks = (int)t->ranks[p->row];
     for (int i = 0; i < ranks; i++)
-        counts[i] = p->count;
+        t->counts[i] = p->count;
     *a = (nbcoll_args){.size = sizeof *a, .operation = p->operation, .count = p->count,
-                       .reduction = t->plan.reduction, .counts = counts};
+                       .reduction = t->plan.reduction, .counts = t->counts};
     return nbcoll_args_complete(a, 0, ranks);
 }
 
@@ -89,12 +85,12 @@ static int is_candidate(const nbcoll_terms *terms, const nbcoll_algorithm *algor
 }
 
 /* Those chosen come first. */
-static nbcoll_status list_candidates(const tune *t, tune_point *p, size_t counts[])
+static nbcoll_status list_candidates(const tune *t, tune_point *p)
 {
     const nbcoll_algorithm *algorithm;
     nbcoll_args a;
     uint64_t ns;
-    nbcoll_status status = complete(t, p, counts, &a);
+    nbcoll_status status = complete(t, p, &a);
     for (int who = TUNE_COMPILED; who <= TUNE_GIVEN && status == NBCOLL_OK; who++)
         status = choose(t, p, &a, (tune_chooser)who);
     for (unsigned i = 0; status == NBCOLL_OK && (algorithm = catalogue_at(p->operation, i)); i++)
@@ -106,13 +102,11 @@ static nbcoll_status list_candidates(const tune *t, tune_point *p, size_t counts
 
 int tune_choose_made(tune *t)
 {
-    size_t *counts = malloc(t->ranks[t->rows - 1] * sizeof *counts);
-    nbcoll_status status = counts ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    nbcoll_status status = NBCOLL_OK;
     nbcoll_args a;
     for (tune_point *p = t->point; p < t->point + t->points && status == NBCOLL_OK; p++)
-        if ((status = complete(t, p, counts, &a)) == NBCOLL_OK)
+        if ((status = complete(t, p, &a)) == NBCOLL_OK)
             status = choose(t, p, &a, TUNE_MADE);
-    free(counts);
     return command_fail_status(t->self, status);
 }
 
@@ -131,7 +125,7 @@ static int take_count(const tune *t, tune_point *p)
     return p->column ? p->bytes >= tune_border(t->bytes[p->column - 1], bytes) : p->count || !bytes;
 }
 
-static int list_point(tune *t, size_t operation, size_t row, size_t column, size_t counts[])
+static int list_point(tune *t, size_t operation, size_t row, size_t column)
 {
     tune_point *p = &t->point[t->points];
     *p = (tune_point){.operation = t->operation[operation], .row = row, .column = column, .mood = '-'};
@@ -139,7 +133,7 @@ static int list_point(tune *t, size_t operation, size_t row, size_t column, size
         return 0;
     t->at[(operation * t->rows + row) * t->columns + column] = p;
     t->points++;
-    nbcoll_status status = list_candidates(t, p, counts);
+    nbcoll_status status = list_candidates(t, p);
     if (status == NBCOLL_ERR_OP)
         return command_refuse(t->self, "--op %s: %s has no such reduction", nbcoll_op_name(t->plan.reduction.op),
                               nbcoll_type_name(t->plan.reduction.type));
@@ -186,17 +180,17 @@ static int take_terms(tune *t, size_t row)
 
 int tune_list(tune *t)
 {
-    size_t *counts = malloc(t->ranks[t->rows - 1] * sizeof *counts), all = t->operations * t->rows * t->columns;
+    size_t all = t->operations * t->rows * t->columns;
+    t->counts = malloc(t->ranks[t->rows - 1] * sizeof *t->counts);
     t->point = calloc(all, sizeof *t->point);
     t->at = calloc(all, sizeof *t->at);
-    int status = command_fail_status(t->self, counts && t->point && t->at ? NBCOLL_OK : NBCOLL_ERR_MEMORY);
+    int status = command_fail_status(t->self, t->counts && t->point && t->at ? NBCOLL_OK : NBCOLL_ERR_MEMORY);
     for (size_t row = 0; row < t->rows && !status; row++)
         status = take_terms(t, row);
     for (size_t o = 0; o < t->operations && !status; o++)
         for (size_t row = 0; row < t->rows && !status; row++)
             for (size_t column = 0; column < t->columns && !status; column++)
-                status = list_point(t, o, row, column, counts);
-    free(counts);
+                status = list_point(t, o, row, column);
     return status;
 }
 

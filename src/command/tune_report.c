@@ -3,7 +3,6 @@
  * candidate, over the points of each operation and number of ranks; or all of it as JSON. */
 #include <stdio.h>
 
-#include "json.h"
 #include "tune.h"
 
 static const char *const chooser_names[TUNE_CHOOSERS] = {"compiled", "given", "made"};

@@ -9,11 +9,15 @@
 
 #include "tune.h"
 
-/* The winners of one operation; null: the compiled-in choice stays. */
+/* The winners of one operation; null: the compiled-in choice stays, or a rule is made already. */
 typedef struct winners {
     const tune_time *at[TUNE_MOST][TUNE_MOST];
-    int is_covered[TUNE_MOST][TUNE_MOST];
 } winners;
+
+/* Points that one rule is made for. */
+typedef struct block {
+    size_t operation, row, column, rows, columns;
+} block;
 
 /* Is x the faster one, not just by chance nor by a little? */
 static int beats(const tune *t, const tune_time *x, const tune_time *y)
@@ -60,24 +64,24 @@ size_t tune_border(size_t low, size_t high)
     return middle <= low ? low + 1 : middle > high ? high : middle;
 }
 
-static int is_free(const tune *t, const winners *w, size_t row, size_t column, const tune_time *like)
+static int is_like(const tune *t, const winners *w, size_t row, size_t column, const tune_time *like)
 {
-    return row < t->rows && column < t->columns && !w->is_covered[row][column] && w->at[row][column] &&
+    return row < t->rows && column < t->columns && w->at[row][column] &&
            command_same_choice(&w->at[row][column]->choice, &like->choice);
 }
 
-/* How many columns, and then rows, from there on belong together. */
-static void extend(const tune *t, const winners *w, size_t row, size_t column, size_t *rows, size_t *columns)
+/* How many columns, and then rows, from its first point on belong together. */
+static void extend(const tune *t, const winners *w, block *b)
 {
-    const tune_time *like = w->at[row][column];
+    const tune_time *like = w->at[b->row][b->column];
     int fits = 1;
-    *columns = 1;
-    while (is_free(t, w, row, column + *columns, like))
-        ++*columns;
-    for (*rows = 0; fits; *rows += (size_t)fits) {
-        fits = row + *rows < t->rows && t->terms[row + *rows].shared == t->terms[row].shared;
-        for (size_t i = 0; i < *columns && fits; i++)
-            fits = is_free(t, w, row + *rows, column + i, like);
+    for (b->columns = 1; is_like(t, w, b->row, b->column + b->columns, like); b->columns++)
+        ;
+    for (b->rows = 0; fits; b->rows += (size_t)fits) {
+        size_t row = b->row + b->rows;
+        fits = row < t->rows && t->terms[row].shared == t->terms[b->row].shared;
+        for (size_t i = 0; i < b->columns && fits; i++)
+            fits = is_like(t, w, row, b->column + i, like);
     }
 }
 
@@ -92,11 +96,6 @@ static int holds_at(const tune *t, const tune_point *p, const nbcoll_choice *sam
             return !beats(t, &p->time[p->choice[TUNE_COMPILED]], &p->time[i]);
     return 0;
 }
-
-/* Points that one rule is made for. */
-typedef struct block {
-    size_t operation, row, column, rows, columns;
-} block;
 
 static int holds_in_column(const tune *t, const block *b, size_t column, const nbcoll_choice *same)
 {
@@ -141,12 +140,12 @@ static void make_rules(tune *t, size_t operation, winners *w)
     for (size_t row = 0; row < t->rows; row++)
         for (size_t column = 0; column < t->columns; column++) {
             block b = {.operation = operation, .row = row, .column = column};
-            if (!w->at[row][column] || w->is_covered[row][column])
+            if (!w->at[row][column])
                 continue;
-            extend(t, w, row, column, &b.rows, &b.columns);
-            for (size_t i = 0; i < b.rows * b.columns; i++)
-                w->is_covered[row + i / b.columns][column + i % b.columns] = 1;
+            extend(t, w, &b);
             t->made[t->made_count++] = rule_of(t, w->at[row][column], &b);
+            for (size_t i = 0; i < b.rows * b.columns; i++)
+                w->at[row + i / b.columns][column + i % b.columns] = NULL;
         }
 }
 
@@ -160,7 +159,7 @@ int tune_make_rules(tune *t)
             if (p->time[k].us < p->time[p->best].us)
                 p->best = k;
     for (size_t o = 0; o < t->operations; o++) {
-        winners w = {.is_covered = {{0}}};
+        winners w;
         find_winners(t, o, &w);
         make_rules(t, o, &w);
     }

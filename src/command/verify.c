@@ -5,14 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include <nbcoll/show.h>
 #include <nbcoll/verify.h>
 
-#include "bar.h"
-#include "catalogue.h"
-#include "json.h"
 #include "verify_forms.h"
 
 typedef struct verification {

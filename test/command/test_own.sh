@@ -31,6 +31,29 @@ build broken.so broken.c
 run --algorithms ./broken.so verify allgather two_ways
 [ "$status" -eq 1 ] || fail "the broken one: exit status $status"
 
+# measured, with its results looked at: the broken one is found out, and a sum that nobody makes
+if "$nbcoll" info | grep -q '^transports.* shm'; then
+    cat >kept.c <<'END'
+#include <nbcoll/schedule.h>
+static void kept(nbcoll_builder *b, const nbcoll_args *a)
+{
+    nbcoll_add_copy(b, a->recv, a->send, a->bytes);
+}
+static const nbcoll_algorithm algorithm = {sizeof algorithm, "kept", NBCOLL_OPERATION_ALLREDUCE, kept, 0, NULL};
+NBCOLL_ALGORITHMS(&algorithm);
+END
+    build kept.so kept.c
+    checked="--check --ranks 3 --count 10 --rounds 1 --iterations 1"
+    # shellcheck disable=SC2086 # words
+    own bench allgather --algorithm two_ways $checked
+    # shellcheck disable=SC2086
+    run --algorithms ./broken.so bench allgather --algorithm two_ways $checked
+    [ "$status" -eq 3 ] && grep -q ' two_ways, blocking: rank [0-2] has a wrong byte [0-9]*$' err || fail "not found wrong"
+    # shellcheck disable=SC2086
+    run --algorithms ./kept.so bench allreduce --algorithm kept $checked
+    [ "$status" -eq 3 ] && grep -q ' kept, blocking: rank [0-2] has a wrong byte 0$' err || fail "no sum, and not found:"
+fi
+
 # drawn, and simulated
 own show allgather two_ways --ranks 5 --rank 1
 grep -q '^schedule allgather/two_ways: rank 1 of 5' out || fail "not shown"
