@@ -156,3 +156,40 @@ void row_print_csv(const json_t *row, const char *keys)
         putchar(*keys ? ',' : '\n');
     }
 }
+
+/* ---- what is there ----------------------------------------------------------------------------------------------- */
+
+static int is_whole(const json_t *value)
+{
+    return !json_is_object(value) && !json_is_array(value);
+}
+
+static void print_whole(const json_t *value)
+{
+    if (json_is_string(value))
+        fputs(json_string_value(value), stdout);
+    else if (json_is_integer(value))
+        printf("%lld", (long long)json_integer_value(value));
+    else
+        putchar('-');
+}
+
+void row_print_members(json_t *of)
+{
+    const char *name, *before = "";
+    size_t i;
+    json_t *value;
+    if (is_whole(of))
+        print_whole(of);
+    json_array_foreach(of, i, value)
+    {
+        fputs(i ? " " : "", stdout);
+        print_whole(value);
+    }
+    json_object_foreach(of, name, value)
+        if (is_whole(value) && !(json_is_string(value) && !json_string_length(value))) {
+            printf("%s%s ", before, name);
+            print_whole(value);
+            before = ", ";
+        }
+}

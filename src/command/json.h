@@ -16,6 +16,8 @@ void command_print_json(json_t *all);
 void row_print(const json_t *row, const char *text);
 /* The members that these keys, with blanks between, name, with commas between; an object's with blanks between. */
 void row_print_csv(const json_t *row, const char *keys);
+/* "name value, name value": the members that are no objects or arrays, and not empty. Or the values of an array. */
+void row_print_members(json_t *row);
 /* A line for each row. */
 void rows_print(const json_t *rows, const char *text);
 
