@@ -76,17 +76,6 @@ static int take_arguments(question *q, int argc, char *argv[])
 
 /* ---- answers --------------------------------------------------------------------------------------------------- */
 
-/* The columns that names of algorithms take; a line has room for 60 beside the cost. */
-static int name_columns(nbcoll_operation operation)
-{
-    const nbcoll_algorithm *algorithm;
-    size_t most = 20;
-
-    for (unsigned i = 0; (algorithm = catalogue_at(operation, i)); i++)
-        most = strlen(algorithm->name) > most ? strlen(algorithm->name) : most;
-    return most < 60 ? (int)most : 60;
-}
-
 /* ns, and ps a byte. */
 static json_t *level_object(const nbcoll_level *l)
 {
@@ -109,7 +98,6 @@ static json_t *model_object(const nbcoll_terms *t)
 static void print_costs(const nbcoll_terms *t, int is_here, const nbcoll_args *a)
 {
     const nbcoll_algorithm *algorithm;
-    int columns = name_columns(a->operation);
     json_t *model = model_object(t), *inside = json_object_get(model, "inside");
 
     printf("\nthe cost model%s, ns, and ps a byte:\n    ", is_here ? ", as this machine's ranks find it" : "");
@@ -125,9 +113,9 @@ static void print_costs(const nbcoll_terms *t, int is_here, const nbcoll_args *a
         uint64_t ns;
         nbcoll_status status = nbcoll_predict(t, a, algorithm, &ns);
         if (status == NBCOLL_OK)
-            printf("  %-*s %14" PRIu64 " ns\n", columns, algorithm->name, ns);
+            printf("  %-32s %14" PRIu64 " ns\n", algorithm->name, ns);
         else
-            printf("  %-*s %14s\n", columns, algorithm->name,
+            printf("  %-32s %14s\n", algorithm->name,
                    status == NBCOLL_ERR_OP ? "not for this op" : "not known");
     }
 }

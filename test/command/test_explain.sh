@@ -14,8 +14,8 @@ says()
 
 # by cost: three brothers and their parent, 2 * (300 + 2 * 60 + 4000 * 0.08) + 2 * 4000 * 0.08 ns
 says 'tree arity 3' 'COST    2120 ns' bcast --messages --ranks 8
-prints '  tree                           2120 ns'
-prints '  slots                     not known'
+prints '  tree                                       2120 ns'
+prints '  slots                                 not known'
 
 # costs stand in one column, also of long names
 succeeds explain allreduce --messages --ranks 4
@@ -27,11 +27,11 @@ says flat 'COST .*' bcast --messages --ranks 8 --count 1000000 --alpha 100000000
 
 # each price counts: 740 + 4000 * 0.7; a message that is announced, 3 * 420 + 4000 * 0.08, and a get; pieces
 succeeds explain reduce --messages --ranks 2 --gamma 700
-prints '  binomial                       3540 ns'
+prints '  binomial                                   3540 ns'
 succeeds explain bcast --messages --ranks 2 --eager 3999
-prints '  binomial                       1580 ns'
+prints '  binomial                                   1580 ns'
 succeeds explain bcast --messages --ranks 2 --eager 3999 --get 40
-prints '  binomial                       1620 ns'
+prints '  binomial                                   1620 ns'
 says 'chain_pipelined segment 16384' 'COST .*' bcast --messages --ranks 8 --count 50000 --credits 16
 says 'chain_pipelined segment 4096' 'COST .*' bcast --messages --ranks 8 --count 50000
 
