@@ -66,8 +66,8 @@ int command_fail_status(const command *self, nbcoll_status why);
 /* Appends to a text of `room` bytes, as much as there is room for. */
 void command_add(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Room for one more in a list of `used` things of so many bytes: the list, or where it has gone; null: no memory. */
-void *command_grow(void *list, size_t used, size_t *room, size_t bytes);
+/* Appends a thing of so many bytes to the list that the pointer at `list` is, with room for some: 0; -1: no memory. */
+int command_append(void *list, size_t *used, size_t *room, const void *one, size_t bytes);
 
 /* Writes a file of this name by `write`, which gives 0 or a status. 0, or COMMAND_FAILED after naming what is wrong. */
 typedef nbcoll_status command_writer(void *user, FILE *out);

@@ -42,13 +42,12 @@ static void note(void *user, const nbcoll_timeline_event *e)
             memmove(&w->pending[i], &w->pending[i + 1], (--w->count - i) * sizeof *w->pending);
         return;
     }
-    pending *more = command_grow(w->pending, i, &w->room, sizeof *more);
-    if (!more)
-        return;
-    w->pending = more;
-    w->count += i == w->count;
-    w->pending[i] = (pending){e->comm, e->tag, e->peer, ""};
-    memcpy(w->pending[i].name, e->name, TIMELINE_NAME - 1);
+    pending one = {e->comm, e->tag, e->peer, ""};
+    memcpy(one.name, e->name, TIMELINE_NAME - 1);
+    if (i < w->count)
+        w->pending[i] = one;
+    else
+        command_append(&w->pending, &w->count, &w->room, &one, sizeof one); /* without memory it is not told */
 }
 
 static void read_rank(waits *w, const run_plan *plan, int rank)

@@ -38,13 +38,9 @@ static moment moment_of(const timeline *t, size_t i)
 
 static int add_wait(timeline_waits *w, const nbcoll_sim_event *e, const row *s)
 {
-    timeline_wait *more = command_grow(w->wait, w->waits, &w->room, sizeof *more);
-    if (!more)
-        return -1;
-    w->wait = more;
     uint32_t operation = s->arrived >= 0 ? w->t->event[s->arrived].operation : e->operation;
-    w->wait[w->waits++] = (timeline_wait){e->rank, operation, s->last, e->begin, s->arrived};
-    return 0;
+    timeline_wait one = {e->rank, operation, s->last, e->begin, s->arrived};
+    return command_append(&w->wait, &w->waits, &w->room, &one, sizeof one);
 }
 
 /* A step begins, or an operation starts or ends. */
