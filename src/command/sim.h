@@ -36,6 +36,9 @@ nbcoll_status sim_play_rounds(const nbcoll_algorithm *algorithm, const nbcoll_ca
                               void (*event)(void *user, const nbcoll_sim_event *event), void *user,
                               nbcoll_sim_result *out);
 
+/* Gives a row up to those that will be JSON; without these it prints the row, after a head unless that is null. */
+void sim_add_row(json_t *rows, json_t *row, const char *head, const char *format);
+
 /* Begins what a drawing of a case says above itself: "8 ranks, 10 INT32 (40 bytes)". */
 void sim_terms(timeline *t, const nbcoll_case *c);
 

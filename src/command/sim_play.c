@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Cases as nbcoll_simulate plays them: their schedules, and the blocks of bound ones. */
+#include "json.h"
 #include "sim.h"
 
 typedef struct player {
@@ -69,4 +70,13 @@ void sim_terms(timeline *t, const nbcoll_case *c)
     if (c->count)
         command_add(t->terms, sizeof t->terms, ", %zu %s (%zu bytes)", c->count, nbcoll_type_name(c->reduction.type),
                     c->count * nbcoll_type_size(c->reduction.type));
+}
+
+void sim_add_row(json_t *rows, json_t *row, const char *head, const char *format)
+{
+    if (!rows && head)
+        puts(head);
+    if (!rows)
+        row_print(row, format);
+    json_array_append_new(rows, row);
 }

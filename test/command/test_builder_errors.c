@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "../../src/command/cases.c"
+#include "../../src/command/json.c"
 #include "../../src/command/nodes.c"
 #include "../../src/command/options.c"
 #include "../../src/command/rules.c"
