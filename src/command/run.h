@@ -134,7 +134,7 @@ char run_family_state(pid_t pid, pid_t *parent);
 /* Those that have been sent a signal. */
 typedef struct run_told {
     pid_t *pid;
-    size_t count;
+    size_t count, room;
 } run_told;
 
 /* Sends a signal to every process that descends from this one and was not told yet; null: to all. 0, or -1 where /proc

@@ -22,7 +22,7 @@ typedef struct launch {
     const run_plan *plan;
     run_output *output;
     char id[64]; /* of this set of ranks */
-    pid_t *pids; /* 0: not started, or ended */
+    pid_t pids[NBCOLL_SHM_RANKS]; /* 0: not started, or ended */
     run_agent *agent; /* or null */
     int is_childless;
     enum { RUNNING, STOPPING, KILLING, OVER } stage;
@@ -356,15 +356,13 @@ static int run_ranks(launch *l)
 int run_launch(const run_plan *plan)
 {
     launch l = {.plan = plan, .output = run_output_new(plan->ranks, plan->is_prefixed), .status = COMMAND_OK};
-    l.pids = calloc((size_t)plan->ranks, sizeof *l.pids);
     int status = COMMAND_FAILED;
-    if (l.output && l.pids && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0)
+    if (l.output && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0)
         status = run_ranks(&l);
     else
         command_refuse(plan->self, "%s", strerror(errno));
     run_agent_free(l.agent);
     free(l.told.pid);
-    free(l.pids);
     run_output_free(l.output);
     return status;
 }

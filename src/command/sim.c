@@ -125,12 +125,6 @@ static int take_arguments(simulation *s, int argc, char *argv[])
     return status ? status : check(s);
 }
 
-void sim_print_below(const char *text)
-{
-    if (*text)
-        command_print_words(stdout, "", "", 2, COMMAND_COLUMNS, text);
-}
-
 /* ---- simulating ------------------------------------------------------------------------------------------------ */
 
 static void see_event(void *user, const nbcoll_sim_event *event)
@@ -205,7 +199,7 @@ static void report(simulation *s, size_t count, const nbcoll_sim_result *r)
     command_bar_clear(&s->bar);
     sim_add_row(s->results, row, s->reported > 1 ? NULL : is_late ? late_head : head, is_late ? late_format : format);
     if (s->cases.is_default && !s->results)
-        sim_print_below(command_chosen_text(&s->chosen, why));
+        command_print_words(stdout, "", "", 2, COMMAND_COLUMNS, command_chosen_text(&s->chosen, why));
 }
 
 /* One algorithm and count. Those that cannot be simulated are left out. */

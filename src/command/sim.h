@@ -14,9 +14,6 @@
 #include "command.h"
 #include "timeline.h"
 
-/* Below a row of a table: indented, broken between words, as all of the table at most 80 columns wide. */
-void sim_print_below(const char *text);
-
 /* What is played: one for each operation of a program. */
 typedef struct sim_case {
     const command *self; /* says what builders refuse; or null */

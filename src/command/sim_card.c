@@ -192,6 +192,6 @@ nbcoll_status sim_card_row(const sim_card *card, const sim_case *of, const nbcol
                            : "%-20n{algorithm} %7d{count} %8u{engine} %4.0f{engine_overlap}%% %7u{engine_cpu} "
                              "%8u{card} %4.0f{card_overlap}%% %7u{card_cpu} %5d{queue_pairs}\n");
     if (is_refused && !rows)
-        sim_print_below(p.why.text);
+        command_print_words(stdout, "", "", 2, COMMAND_COLUMNS, p.why.text);
     return NBCOLL_OK;
 }
