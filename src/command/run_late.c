@@ -2,7 +2,6 @@
  * Who is late, of what the ranks have noted so far: a rank that waits for nobody, and for which another one waits,
  * itself or since a third one that it waits for does; and a rank that has noted nothing, where others have. */
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

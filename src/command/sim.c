@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll sim`: simulates algorithms on a machine that is described, and tells what they cost there. */
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

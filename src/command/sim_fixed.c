@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll sim --fixed-work`: the benchmark of Denis et al. on a machine that is described. */
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include <nbcoll/split.h>
 #include <nbcoll/verify.h>
 

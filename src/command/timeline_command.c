@@ -2,7 +2,6 @@
  * `nbcoll timeline`: what each rank of a recorded run waited for, as text and as a drawing. */
 #include <getopt.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "timeline.h"
 
