@@ -26,7 +26,6 @@
 #include "../../src/command/sim_play.c"
 #include "../../src/command/timeline.c"
 #include "../../src/command/timeline_waits.c"
-#include "../../src/command/svg.c"
 
 static void beyond(nbcoll_builder *b, const nbcoll_args *a)
 {
