@@ -71,8 +71,8 @@ int command_fail_status(const command *self, nbcoll_status why);
 /* Appends to a text of `room` bytes, as much as there is room for. */
 void command_add(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Room for one more in a list of `used` things of so many bytes: the list, or where it has gone; null: no memory. */
-void *command_grow(void *list, size_t used, size_t *room, size_t bytes);
+/* Appends a thing of so many bytes to the list that the pointer at `list` is, with room for some: 0; -1: no memory. */
+int command_append(void *list, size_t *used, size_t *room, const void *one, size_t bytes);
 
 /* Writes a file of this name by `write`, which gives 0 or a status. 0, or COMMAND_FAILED after naming what is wrong. */
 typedef nbcoll_status command_writer(void *user, FILE *out);
@@ -122,16 +122,16 @@ void command_bar_clear(command_bar *bar);
 /* Prints an object, whose figures have six digits where they are not whole numbers, and gives it up. */
 void command_print_json(json_t *all);
 
-/* Prints a row, or several: a text in which "%8.2f{us}" stands for a member, by row_real, "%d" by row_number ("%k": of
- * KiB), "%s" by row_text ("" where there is none), with a width that may be negative, as in printf. "%u": ns as
- * microseconds, with as many decimals, at most 3, as there is room for. "%t": microseconds with those decimals that are
- * worth printing. "%p": a part as percent; below -999 it is all the same. "%n": a name; what is longer has a line of
- * its own. "%c": the first letter of a text, '-' where there is none. */
+/* Prints a row: a text in which "%8.2f{us}" stands for a member, by row_real, "%d" by row_number, "%s" by row_text (""
+ * where there is none), with a width that may be negative, as in printf. "%u": ns as microseconds, with as many
+ * decimals, at most 3, as there is room for. "%t": microseconds with those decimals that are worth printing. "%p": a
+ * part as percent; below -999 it is all the same. "%n": a name; what is longer has a line of its own. "%c": the first
+ * letter of a text, '-' where there is none. */
 void row_print(const json_t *row, const char *text);
 /* The members that these keys, with commas between, name, with commas between; an object's with blanks between. */
 void row_print_csv(const json_t *row, const char *keys);
-/* A line for each row. */
-void rows_print(const json_t *rows, const char *text);
+/* "name value, name value": the members that are no objects or arrays, and not empty. Or the values of an array. */
+void row_print_members(json_t *row);
 
 /* Members of a row; of an object or array in it, by "object.member", "array.0". */
 const char *row_text(const json_t *row, const char *key);

@@ -71,54 +71,46 @@ static int take_arguments(question *q, int argc, char *argv[])
 
 /* ---- answers --------------------------------------------------------------------------------------------------- */
 
-/* The columns that names of algorithms take; a line has room for 60 beside the cost. */
-static int name_columns(nbcoll_operation operation)
+/* ns, and ps a byte. */
+static json_t *level_object(const nbcoll_level *l)
 {
-    const nbcoll_algorithm *algorithm;
-    size_t most = 20;
-
-    for (unsigned i = 0; (algorithm = catalogue_at(operation, i)); i++)
-        most = strlen(algorithm->name) > most ? strlen(algorithm->name) : most;
-    return most < 60 ? (int)most : 60;
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "alpha", (json_int_t)l->alpha_ns, "beta",
+                     (json_int_t)l->beta_ps, "overhead", (json_int_t)l->overhead_ns, "gamma", (json_int_t)l->gamma_ps,
+                     "get", (json_int_t)l->get_ns, "eager", (json_int_t)l->eager, "eager_byte",
+                     (json_int_t)l->eager_ps);
 }
 
 static json_t *model_object(const nbcoll_terms *t)
 {
-    const nbcoll_level *l = &t->between;
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "alpha", (json_int_t)l->alpha_ns, "beta",
-                     (json_int_t)l->beta_ps, "overhead", (json_int_t)l->overhead_ns, "gamma", (json_int_t)l->gamma_ps,
-                     "get", (json_int_t)l->get_ns, "eager", (json_int_t)l->eager, "eager_byte",
-                     (json_int_t)l->eager_ps, "credits", (json_int_t)t->credits);
+    json_t *all = level_object(&t->between);
+    json_object_set_new(all, "credits", json_integer((json_int_t)t->credits));
+    if (t->nodes)
+        json_object_set_new(all, "inside", level_object(&t->inside));
+    return all;
 }
 
 /* What the cost model says of all algorithms of the operation. */
 static void print_costs(const nbcoll_terms *t, int is_here, const nbcoll_args *a)
 {
     const nbcoll_algorithm *algorithm;
-    int columns = name_columns(a->operation);
+    json_t *model = model_object(t), *inside = json_object_get(model, "inside");
 
-    json_t *model = model_object(t);
-
-    printf("\nthe cost model%s: ", is_here ? ", as this machine's ranks find it" : "");
-    row_print(model,
-              "alpha %d{alpha} ns, beta %d{beta} ps a byte, overhead %d{overhead} ns, gamma %d{gamma} ps a byte, get "
-              "%d{get} ns,\n                eager %d{eager} bytes, %d{eager_byte} ps a byte more, credits "
-              "%d{credits}\n");
+    printf("\nthe cost model%s, ns, and ps a byte:\n    ", is_here ? ", as this machine's ranks find it" : "");
+    row_print_members(model);
+    if (inside) {
+        const nbcoll_nodes *domains = nbcoll_nodes_domains(t->nodes);
+        printf("\n    inside %d nodes, with %d domains: ", t->nodes->count, domains ? domains->count : 0);
+        row_print_members(inside);
+    }
+    puts("");
     json_decref(model);
-    if (t->nodes)
-        printf("                inside %d nodes: alpha %" PRIu32 " ns, beta %" PRIu32 " ps a byte, overhead %" PRIu32
-               " ns, get %" PRIu32 " ns,\n                eager %zu bytes, %" PRIu32 " ps a byte more\n",
-               t->nodes->count, t->inside.alpha_ns, t->inside.beta_ps, t->inside.overhead_ns, t->inside.get_ns,
-               t->inside.eager, t->inside.eager_ps);
-    if (t->nodes && nbcoll_nodes_domains(t->nodes))
-        printf("                in them %d domains, at the same prices\n", nbcoll_nodes_domains(t->nodes)->count);
     for (unsigned i = 0; (algorithm = catalogue_at(a->operation, i)); i++) {
         uint64_t ns;
         nbcoll_status status = nbcoll_predict(t, a, algorithm, &ns);
         if (status == NBCOLL_OK)
-            printf("  %-*s %14" PRIu64 " ns\n", columns, algorithm->name, ns);
+            printf("  %-32s %14" PRIu64 " ns\n", algorithm->name, ns);
         else
-            printf("  %-*s %14s\n", columns, algorithm->name,
+            printf("  %-32s %14s\n", algorithm->name,
                    status == NBCOLL_ERR_OP ? "not for this op" : "not known");
     }
 }

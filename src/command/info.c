@@ -87,42 +87,6 @@ static json_t *collect(int ranks)
 
 enum { INFO_COLUMNS = 22 }; /* of names */
 
-static int is_whole(const json_t *value)
-{
-    return !json_is_object(value) && !json_is_array(value);
-}
-
-static void print_whole(const json_t *value)
-{
-    if (json_is_string(value))
-        fputs(json_string_value(value), stdout);
-    else if (json_is_integer(value))
-        printf("%lld", (long long)json_integer_value(value));
-    else
-        putchar('-');
-}
-
-/* The members of an object that are no objects or arrays, and are not empty; or all of an array. */
-static void print_line(json_t *of)
-{
-    const char *name, *before = "";
-    size_t i;
-    json_t *value;
-    if (is_whole(of))
-        print_whole(of);
-    json_array_foreach(of, i, value)
-    {
-        fputs(i ? " " : "", stdout);
-        print_whole(value);
-    }
-    json_object_foreach(of, name, value)
-        if (is_whole(value) && !(json_is_string(value) && !json_string_length(value))) {
-            printf("%s%s ", before, name);
-            print_whole(value);
-            before = ", ";
-        }
-}
-
 /* A name and its line, of a list as many; below that, what has lines of its own. */
 static void print_part(int indent, const char *name, json_t *part)
 {
@@ -135,10 +99,10 @@ static void print_part(int indent, const char *name, json_t *part)
         return;
     }
     printf("%*s%-*s ", indent, "", INFO_COLUMNS - indent, name);
-    print_line(part);
+    row_print_members(part);
     putchar('\n');
     json_object_foreach(part, below, value)
-        if (!is_whole(value))
+        if (json_is_object(value) || json_is_array(value))
             print_part(indent + 2, below, value);
 }
 

@@ -6,28 +6,21 @@
 #include <nbcoll/loopback.h>
 
 #ifdef NBCOLL_WITH_SHM
-
 #include <nbcoll/shm.h>
+#endif
 
 json_t *info_cells(void)
 {
     json_t *all = json_array();
+#ifdef NBCOLL_WITH_SHM
     for (int ranks = 2; ranks <= NBCOLL_SHM_RANKS; ranks *= 2) {
         json_int_t bytes = (json_int_t)nbcoll_cells_bytes(NULL, ranks), quota = (json_int_t)nbcoll_shm_quota(ranks);
         json_array_append_new(all, json_pack("{s:i, s:I, s:I, s:I}", "ranks", ranks, "bytes", bytes, "quota", quota,
                                              "communicators", quota / bytes));
     }
+#endif
     return all;
 }
-
-#else
-
-json_t *info_cells(void)
-{
-    return json_array();
-}
-
-#endif
 
 /* As a communicator says it that is made with the defaults; 0: none could be made. */
 json_t *info_schedules(void)

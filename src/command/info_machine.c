@@ -14,51 +14,43 @@
 #include "run.h"
 
 #ifdef NBCOLL_HAVE_HWLOC
-
-static void add_caches(hwloc_topology_t topology, json_t *caches)
+static json_t *caches_of(hwloc_topology_t topology)
 {
-    static const hwloc_obj_type_t kinds[] = {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE,
-                                             HWLOC_OBJ_L4CACHE};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        hwloc_obj_t first = hwloc_get_obj_by_type(topology, kinds[i], 0);
+    json_t *all = json_array();
+    for (int level = 1; level <= 4; level++) {
+        hwloc_obj_type_t kind = (hwloc_obj_type_t)(HWLOC_OBJ_L1CACHE + level - 1);
+        hwloc_obj_t first = hwloc_get_obj_by_type(topology, kind, 0);
         if (first)
-            json_array_append_new(caches, json_pack("{s:i, s:i, s:I, s:i}", "level", (int)i + 1, "count",
-                                                    hwloc_get_nbobjs_by_type(topology, kinds[i]), "bytes",
-                                                    (json_int_t)first->attr->cache.size, "processors",
-                                                    hwloc_bitmap_weight(first->cpuset)));
+            json_array_append_new(all, json_pack("{s:i, s:i, s:I, s:i}", "level", level, "count",
+                                                 hwloc_get_nbobjs_by_type(topology, kind), "bytes",
+                                                 (json_int_t)first->attr->cache.size, "processors",
+                                                 hwloc_bitmap_weight(first->cpuset)));
     }
+    return all;
 }
+#endif
 
 json_t *info_machine(void)
 {
+#ifdef NBCOLL_HAVE_HWLOC
     hwloc_topology_t topology;
+    json_t *all = NULL;
     if (run_bind_error())
         return json_pack("{s:s}", "why", "sched_getaffinity is refused, without which hwloc finds nothing");
     if (hwloc_topology_init(&topology) < 0)
         return json_object();
-    if (hwloc_topology_load(topology) < 0) {
-        hwloc_topology_destroy(topology);
-        return json_object();
-    }
-    json_t *caches = json_array();
-    add_caches(topology, caches);
-    json_t *all = json_pack("{s:i, s:i, s:i, s:i, s:o}", "packages",
-                            hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE), "memories",
-                            hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE), "cores",
-                            hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE), "processors",
-                            hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU), "caches", caches);
+    if (hwloc_topology_load(topology) == 0)
+        all = json_pack("{s:i, s:i, s:i, s:i, s:o}", "packages",
+                        hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE), "memories",
+                        hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE), "cores",
+                        hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE), "processors",
+                        hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU), "caches", caches_of(topology));
     hwloc_topology_destroy(topology);
-    return all;
-}
-
+    return all ? all : json_object();
 #else
-
-json_t *info_machine(void)
-{
     return json_object();
-}
-
 #endif
+}
 
 json_t *info_bindings(int ranks)
 {
@@ -80,7 +72,6 @@ json_t *info_bindings(int ranks)
 /* ---- ranks and drivers --------------------------------------------------------------------------------------- */
 
 #ifdef NBCOLL_HAVE_AFFINITY
-
 #define INFO_REASON 160
 
 /* Keeps the reason that is told beside a status. */
@@ -89,9 +80,11 @@ static void keep(void *user, nbcoll_status why, const char *text)
     (void)why;
     snprintf(user, INFO_REASON, "%s", text);
 }
+#endif
 
 json_t *info_places(int ranks)
 {
+#ifdef NBCOLL_HAVE_AFFINITY
     char reason[INFO_REASON] = "";
     const nbcoll_host host = {.size = sizeof host, .user = reason, .log = keep};
     nbcoll_affinity_config config = {.size = sizeof config, .ranks = ranks};
@@ -108,14 +101,8 @@ json_t *info_places(int ranks)
                             "why", found->why, "places", places);
     nbcoll_affinity_free(found);
     return all;
-}
-
 #else
-
-json_t *info_places(int ranks)
-{
     (void)ranks;
     return json_pack("{s:s}", "why", "this build is without nbcoll_affinity");
-}
-
 #endif
+}

@@ -91,8 +91,8 @@ static void print_member(const json_t *row, const char *key, char kind, int widt
         putchar(*text ? *text : '-');
     else if (kind == 's' || kind == 'n')
         printf("%*.*s", width, digits, text);
-    else if (kind == 'd' || kind == 'k')
-        printf("%*lld", width, row_number(row, key) / (kind == 'k' ? 1024 : 1));
+    else if (kind == 'd')
+        printf("%*lld", width, row_number(row, key));
     else
         printf("%*.*f", width, digits, real);
 }
@@ -116,17 +116,10 @@ void row_print(const json_t *row, const char *text)
     fputs(text, stdout);
 }
 
-void rows_print(const json_t *rows, const char *text)
-{
-    size_t i;
-    json_t *row;
-    json_array_foreach(rows, i, row)
-        row_print(row, text);
-}
-
 static void print_value(const json_t *value)
 {
     const char *name, *before = "";
+    size_t i;
     json_t *one;
     if (json_is_string(value))
         fputs(json_string_value(value), stdout);
@@ -136,6 +129,11 @@ static void print_value(const json_t *value)
         printf("%.4f", json_real_value(value));
     else if (json_is_null(value))
         putchar('-');
+    json_array_foreach(value, i, one)
+    {
+        fputs(i ? " " : "", stdout);
+        print_value(one);
+    }
     json_object_foreach((json_t *)(uintptr_t)value, name, one)
     {
         fputs(before, stdout);
@@ -151,4 +149,18 @@ void row_print_csv(const json_t *row, const char *keys)
         print_value(find(row, key));
         putchar(*keys ? ',' : '\n');
     }
+}
+
+void row_print_members(json_t *of)
+{
+    const char *name, *before = "";
+    json_t *value;
+    if (!json_is_object(of))
+        print_value(of);
+    json_object_foreach(of, name, value)
+        if (!json_is_object(value) && !json_is_array(value) && (!json_is_string(value) || json_string_length(value))) {
+            printf("%s%s ", before, name);
+            print_value(value);
+            before = ", ";
+        }
 }

@@ -38,14 +38,21 @@ void command_add(char *text, size_t room, const char *format, ...)
     va_end(arguments);
 }
 
-void *command_grow(void *list, size_t used, size_t *room, size_t bytes)
+int command_append(void *list, size_t *used, size_t *room, const void *one, size_t bytes)
 {
-    if (used < *room)
-        return list;
-    size_t more = *room ? 2 * *room : 256;
-    list = realloc(list, more * bytes);
-    *room = list ? more : *room;
-    return list;
+    char *all;
+    memcpy(&all, list, sizeof all);
+    if (*used == *room) {
+        size_t more = *room ? 2 * *room : 256;
+        all = realloc(all, more * bytes);
+        if (!all)
+            return -1;
+        *room = more;
+        memcpy(list, &all, sizeof all);
+    }
+    memcpy(all + *used * bytes, one, bytes);
+    ++*used;
+    return 0;
 }
 
 int command_write_file(const command *self, const char *name, command_writer *write, void *user)

@@ -202,12 +202,11 @@ static void explain_choice(const command_rules *rules, const nbcoll_terms *terms
 
     if (c->reason == NBCOLL_REASON_RULE && line)
         snprintf(chosen->why, sizeof chosen->why, "%s:%u", rules->file, line);
-    else if (c->reason == NBCOLL_REASON_RULE)
-        snprintf(chosen->why, sizeof chosen->why, "--algorithm");
     else if (c->reason == NBCOLL_REASON_COST && nbcoll_predict(terms, a, c->algorithm, &ns) == NBCOLL_OK)
         snprintf(chosen->why, sizeof chosen->why, "%" PRIu64 " ns", ns);
     else
-        snprintf(chosen->why, sizeof chosen->why, "%s", nbcoll_reason_text(c->reason));
+        snprintf(chosen->why, sizeof chosen->why, "%s",
+                 c->reason == NBCOLL_REASON_RULE ? "--algorithm" : nbcoll_reason_text(c->reason));
 }
 
 nbcoll_status command_choose(const command_rules *rules, const nbcoll_terms *terms, const nbcoll_case *c,

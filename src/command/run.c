@@ -11,8 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <nbcoll/shm.h>
-
 #include "rules.h"
 #include "run.h"
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <nbcoll/shm.h>
 #include <nbcoll/timeline.h>
 
 #include "command.h"
@@ -44,7 +45,14 @@ void run_bind_free(run_binding *binding);
 
 /* ---- run_agent.c: the process that executes the ranks' programs ------------------------------------------------ */
 
-typedef struct run_agent run_agent;
+typedef struct run_agent {
+    const command *self;
+    const char *over;
+    int ranks;
+    size_t scratch;
+    int end[2][NBCOLL_SHM_RANKS]; /* the ranks' ends, and its own; -1: closed */
+    pid_t pid;                    /* 0: it has ended */
+} run_agent;
 
 #define RUN_SCRATCH (1u << 30) /* bytes at most */
 
@@ -54,9 +62,6 @@ int run_agent_take(const command *self, void *over, const char *value);
 /* Before the ranks start; returns when it has what programs go over. `scratch`: of nbcoll_serve_config. Null after
  * saying why not. */
 run_agent *run_agent_start(const command *self, int ranks, const char *over, size_t scratch);
-/* Its process; 0: it has ended, or there is none. */
-pid_t run_agent_process(const run_agent *agent);
-void run_agent_has_ended(run_agent *agent);
 /* In a rank's process: gives the program its end, or says that there is none. 0, or -1 and errno. */
 int run_agent_give(const run_agent *agent, int rank);
 /* The rank has its end, or has failed to start. Null is accepted, here and by the next. */
@@ -129,7 +134,7 @@ char run_family_state(pid_t pid, pid_t *parent);
 /* Those that have been sent a signal. */
 typedef struct run_told {
     pid_t *pid;
-    size_t count;
+    size_t count, room;
 } run_told;
 
 /* Sends a signal to every process that descends from this one and was not told yet; null: to all. 0, or -1 where /proc

@@ -14,18 +14,8 @@
 #include <nbcoll/loopback.h>
 #include <nbcoll/offload.h>
 #endif
-#include <nbcoll/shm.h>
 
 #include "run.h"
-
-struct run_agent {
-    const command *self;
-    const char *over;
-    int ranks;
-    size_t scratch;
-    int end[2][NBCOLL_SHM_RANKS]; /* the ranks' ends, and its own; -1: closed */
-    pid_t pid;                    /* 0: it has ended */
-};
 
 #define VERBS "verbs"
 
@@ -169,16 +159,6 @@ run_agent *run_agent_start(const command *self, int ranks, const char *over, siz
     }
     run_agent_free(a);
     return NULL;
-}
-
-pid_t run_agent_process(const run_agent *a)
-{
-    return a ? a->pid : 0;
-}
-
-void run_agent_has_ended(run_agent *a)
-{
-    a->pid = 0;
 }
 
 int run_agent_give(const run_agent *a, int rank)

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #ifdef NBCOLL_HAVE_HWLOC
 #include <hwloc.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #endif
 #ifdef NBCOLL_HAVE_AFFINITY
 #include <nbcoll/affinity.h>
@@ -17,14 +17,23 @@
 
 #include "run.h"
 
-#ifdef NBCOLL_HAVE_HWLOC
-
 struct run_binding {
-    hwloc_topology_t topology;
     int places;
-    hwloc_bitmap_t *place;
     char why[512]; /* what was chosen for ranks that are scattered */
+#ifdef NBCOLL_HAVE_HWLOC
+    hwloc_topology_t topology;
+    hwloc_bitmap_t *place;
+#endif
 };
+
+int run_bind_error(void)
+{
+    unsigned long any[2048]; /* room for more processors than a kernel is built for */
+    return syscall(SYS_sched_getaffinity, 0, sizeof any, any) < 0 ? errno : 0;
+}
+
+#ifdef NBCOLL_HAVE_HWLOC
+static const char lacks[] = "nbcoll_affinity";
 
 /* One place for each object of a kind, with those of its processors that are allowed. */
 static int list_places(run_binding *b, hwloc_obj_type_t kind, hwloc_const_bitmap_t allowed)
@@ -88,12 +97,6 @@ static int scatter(run_binding *b, int ranks)
 }
 #endif
 
-int run_bind_error(void)
-{
-    unsigned long any[2048]; /* room for more processors than a kernel is built for */
-    return syscall(SYS_sched_getaffinity, 0, sizeof any, any) < 0 ? errno : 0;
-}
-
 /* 0, or an errno. `where`: as in run_bind_find. */
 static int find_places(run_binding *b, const char *where, int ranks)
 {
@@ -111,6 +114,16 @@ static int find_places(run_binding *b, const char *where, int ranks)
     hwloc_bitmap_free(allowed);
     return error;
 }
+
+#else
+static const char lacks[] = "hwloc and knows only --bind none";
+
+static int find_places(run_binding *b, const char *where, int ranks)
+{
+    (void)b, (void)where, (void)ranks;
+    return ENOTSUP;
+}
+#endif
 
 int run_bind_find(const command *self, const char *where, int ranks, run_binding **out)
 {
@@ -131,7 +144,7 @@ int run_bind_find(const command *self, const char *where, int ranks, run_binding
     if (!error)
         return command_refuse(self, "--bind %s: no %s of this machine is known", where, is_l3 ? "L3 cache" : "core");
     if (error == ENOTSUP)
-        return command_refuse(self, "--bind %s: this build is without nbcoll_affinity", where);
+        return command_refuse(self, "--bind %s: this build is without %s", where, lacks);
     return command_fail(self, "--bind %s: %s%s", where, run_bind_error() ? "sched_getaffinity is refused: " : "",
                         strerror(error));
 }
@@ -140,6 +153,15 @@ void run_bind_say(const command *self, const run_binding *b)
 {
     if (b && *b->why)
         command_refuse(self, "--bind scatter: %s", b->why);
+}
+
+int run_bind_tell(const command *self, const char *where, int ranks)
+{
+    run_binding *binding = NULL;
+    int status = where && strcmp(where, "scatter") == 0 ? run_bind_find(self, where, ranks, &binding) : 0;
+    run_bind_say(self, binding);
+    run_bind_free(binding);
+    return status;
 }
 
 int run_bind_look(const char *where, int ranks, run_binding **out)
@@ -151,79 +173,32 @@ int run_bind_look(const char *where, int ranks, run_binding **out)
 
 const char *run_bind_text(const run_binding *b, int rank, char *text, size_t room)
 {
+    (void)b, (void)rank, (void)room; /* without hwloc there is none */
+#ifdef NBCOLL_HAVE_HWLOC
     hwloc_bitmap_list_snprintf(text, room, b->place[rank % b->places]);
+#endif
     return text;
 }
 
 int run_bind_here(const run_binding *b, int rank)
 {
-    return b && hwloc_set_cpubind(b->topology, b->place[rank % b->places], HWLOC_CPUBIND_THREAD) < 0 ? errno : 0;
+    (void)b, (void)rank;
+#ifdef NBCOLL_HAVE_HWLOC
+    if (b && hwloc_set_cpubind(b->topology, b->place[rank % b->places], HWLOC_CPUBIND_THREAD) < 0)
+        return errno;
+#endif
+    return 0;
 }
 
 void run_bind_free(run_binding *b)
 {
-    if (!b)
-        return;
-    for (int i = 0; i < b->places; i++)
+#ifdef NBCOLL_HAVE_HWLOC
+    for (int i = 0; b && i < b->places; i++)
         hwloc_bitmap_free(b->place[i]);
-    free(b->place);
-    if (b->topology)
+    if (b && b->topology)
         hwloc_topology_destroy(b->topology);
-    free(b);
-}
-
-#else
-
-int run_bind_find(const command *self, const char *where, int ranks, run_binding **out)
-{
-    (void)ranks;
-    *out = NULL;
-    if (!where || strcmp(where, "none") == 0)
-        return 0;
-    return command_refuse(self, "--bind %s: this build is without hwloc and knows only --bind none", where);
-}
-
-void run_bind_say(const command *self, const run_binding *binding)
-{
-    (void)self;
-    (void)binding;
-}
-
-int run_bind_look(const char *where, int ranks, run_binding **out)
-{
-    (void)where;
-    (void)ranks;
-    *out = NULL;
-    return ENOTSUP;
-}
-
-const char *run_bind_text(const run_binding *binding, int rank, char *text, size_t room)
-{
-    (void)binding;
-    (void)rank;
-    (void)room;
-    return text;
-}
-
-int run_bind_here(const run_binding *binding, int rank)
-{
-    (void)binding;
-    (void)rank;
-    return 0;
-}
-
-void run_bind_free(run_binding *binding)
-{
-    (void)binding;
-}
-
+    if (b)
+        free(b->place);
 #endif
-
-int run_bind_tell(const command *self, const char *where, int ranks)
-{
-    run_binding *binding = NULL;
-    int status = where && strcmp(where, "scatter") == 0 ? run_bind_find(self, where, ranks, &binding) : 0;
-    run_bind_say(self, binding);
-    run_bind_free(binding);
-    return status;
+    free(b);
 }

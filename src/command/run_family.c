@@ -40,11 +40,7 @@ static int is_news(run_told *told, pid_t pid)
     for (size_t i = 0; i < told->count; i++)
         if (told->pid[i] == pid)
             return 0;
-    pid_t *more = realloc(told->pid, (told->count + 1) * sizeof *more);
-    if (more) {
-        told->pid = more;
-        more[told->count++] = pid;
-    }
+    command_append(&told->pid, &told->count, &told->room, &pid, sizeof pid);
     return 1;
 }
 

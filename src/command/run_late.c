@@ -2,7 +2,6 @@
  * Who is late, of what the ranks have noted so far: a rank that waits for nobody, and for which another one waits,
  * itself or since a third one that it waits for does; and a rank that has noted nothing, where others have. */
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,9 +23,9 @@ typedef struct waits {
     int ranks;
     pending *pending; /* of the rank that is read */
     size_t count, room;
-    pending *first;          /* [rank]: its oldest one; peer -1: there is none */
-    unsigned char *has_come; /* [rank] */
-    unsigned char *on;       /* [rank * ranks + peer]: it waits for that one */
+    pending first[NBCOLL_SHM_RANKS]; /* of each: its oldest one; peer -1: there is none */
+    unsigned char has_come[NBCOLL_SHM_RANKS];
+    unsigned char on[NBCOLL_SHM_RANKS][NBCOLL_SHM_RANKS]; /* a rank, and for whom it waits */
 } waits;
 
 static void note(void *user, const nbcoll_timeline_event *e)
@@ -42,13 +41,12 @@ static void note(void *user, const nbcoll_timeline_event *e)
             memmove(&w->pending[i], &w->pending[i + 1], (--w->count - i) * sizeof *w->pending);
         return;
     }
-    pending *more = command_grow(w->pending, i, &w->room, sizeof *more);
-    if (!more)
-        return;
-    w->pending = more;
-    w->count += i == w->count;
-    w->pending[i] = (pending){e->comm, e->tag, e->peer, ""};
-    memcpy(w->pending[i].name, e->name, TIMELINE_NAME - 1);
+    pending one = {e->comm, e->tag, e->peer, ""};
+    memcpy(one.name, e->name, TIMELINE_NAME - 1);
+    if (i < w->count)
+        w->pending[i] = one;
+    else
+        command_append(&w->pending, &w->count, &w->room, &one, sizeof one); /* without memory it is not told */
 }
 
 static void read_rank(waits *w, const run_plan *plan, int rank)
@@ -63,7 +61,7 @@ static void read_rank(waits *w, const run_plan *plan, int rank)
         w->first[rank] = w->pending[0];
     for (size_t i = 0; i < w->count; i++)
         if (w->pending[i].peer != rank)
-            w->on[rank * w->ranks + w->pending[i].peer] = 1;
+            w->on[rank][w->pending[i].peer] = 1;
 }
 
 /* Marks whom they wait for through each other. */
@@ -71,8 +69,8 @@ static void close_over(waits *w)
 {
     for (int through = 0; through < w->ranks; through++)
         for (int rank = 0; rank < w->ranks; rank++)
-            for (int peer = 0; w->on[rank * w->ranks + through] && peer < w->ranks; peer++)
-                w->on[rank * w->ranks + peer] |= w->on[through * w->ranks + peer];
+            for (int peer = 0; w->on[rank][through] && peer < w->ranks; peer++)
+                w->on[rank][peer] |= w->on[through][peer];
 }
 
 static void add_late(const waits *w, int late, char *text, size_t size)
@@ -80,7 +78,7 @@ static void add_late(const waits *w, int late, char *text, size_t size)
     const char *before = ", for which wait";
     int is_new = 1;
     for (int rank = 0; w->has_come[late] && rank < w->ranks; rank++) {
-        if (rank == late || !w->on[rank * w->ranks + late])
+        if (rank == late || !w->on[rank][late])
             continue;
         if (is_new)
             command_add(text, size, "%srank %d", *text ? "; " : "", late);
@@ -104,22 +102,18 @@ void run_late_open(run_plan *plan)
 
 const char *run_late(const run_plan *plan, char *text, size_t size)
 {
-    size_t ranks = (size_t)plan->ranks;
-    waits w = {.ranks = plan->ranks, .first = calloc(ranks, sizeof *w.first), .has_come = calloc(ranks, 1),
-               .on = calloc(ranks, ranks)};
-    int is_ready = plan->recording >= 0 && w.first && w.has_come && w.on;
+    waits *w = plan->recording >= 0 ? calloc(1, sizeof *w) : NULL;
     *text = 0;
-    for (int rank = 0; is_ready && rank < w.ranks; rank++)
-        read_rank(&w, plan, rank);
-    if (is_ready && memchr(w.has_come, 1, ranks)) {
-        close_over(&w);
-        for (int late = 0; late < w.ranks; late++)
-            if (w.first[late].peer < 0)
-                add_late(&w, late, text, size);
-    }
-    free(w.pending);
-    free(w.first);
-    free(w.has_come);
-    free(w.on);
+    if (!w)
+        return text;
+    w->ranks = plan->ranks;
+    for (int rank = 0; rank < w->ranks; rank++)
+        read_rank(w, plan, rank);
+    close_over(w);
+    for (int late = 0; late < w->ranks && memchr(w->has_come, 1, sizeof w->has_come); late++)
+        if (w->first[late].peer < 0)
+            add_late(w, late, text, size);
+    free(w->pending);
+    free(w);
     return text;
 }

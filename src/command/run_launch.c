@@ -12,10 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifdef NBCOLL_WITH_SHM
-#include <nbcoll/shm.h>
-#endif
-
 #include "run.h"
 
 #define MILLISECOND UINT64_C(1000000)
@@ -26,7 +22,7 @@ typedef struct launch {
     const run_plan *plan;
     run_output *output;
     char id[64]; /* of this set of ranks */
-    pid_t *pids; /* 0: not started, or ended */
+    pid_t pids[NBCOLL_SHM_RANKS]; /* 0: not started, or ended */
     run_agent *agent; /* or null */
     int is_childless;
     enum { RUNNING, STOPPING, KILLING, OVER } stage;
@@ -107,16 +103,14 @@ static const char *doing(pid_t pid, char text[96])
 static const char *living(const launch *l, int tells, char *text, size_t size)
 {
     char does[96] = "";
-    size_t length = 0;
     int ranks = 0;
     for (int rank = 0; rank < l->plan->ranks; rank++)
         ranks += l->pids[rank] != 0;
     const char *before = ranks == 1 ? "rank " : "ranks ";
     *text = 0;
-    for (int rank = 0; rank < l->plan->ranks && length < size; rank++)
+    for (int rank = 0; rank < l->plan->ranks; rank++)
         if (l->pids[rank]) {
-            length += (size_t)snprintf(text + length, size - length, "%s%d%s", before, rank,
-                                       tells ? doing(l->pids[rank], does) : does);
+            command_add(text, size, "%s%d%s", before, rank, tells ? doing(l->pids[rank], does) : does);
             before = ", ";
         }
     return ranks ? text : "no rank, but what ranks have left";
@@ -271,8 +265,8 @@ static void reap(launch *l)
     pid_t pid;
     while ((pid = waitpid(-1, &how, WNOHANG)) > 0) {
         int rank = 0;
-        if (pid == run_agent_process(l->agent)) { /* what it had ends on the ranks, which say what that means */
-            run_agent_has_ended(l->agent);
+        if (l->agent && pid == l->agent->pid) { /* what it had ends on the ranks, which say what that means */
+            l->agent->pid = 0;
             if (how && l->stage < KILLING) /* it hears no signal that asks */
                 report(l, -1, pid, how);
             continue;
@@ -362,15 +356,13 @@ static int run_ranks(launch *l)
 int run_launch(const run_plan *plan)
 {
     launch l = {.plan = plan, .output = run_output_new(plan->ranks, plan->is_prefixed), .status = COMMAND_OK};
-    l.pids = calloc((size_t)plan->ranks, sizeof *l.pids);
     int status = COMMAND_FAILED;
-    if (l.output && l.pids && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0)
+    if (l.output && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0)
         status = run_ranks(&l);
     else
         command_refuse(plan->self, "%s", strerror(errno));
     run_agent_free(l.agent);
     free(l.told.pid);
-    free(l.pids);
     run_output_free(l.output);
     return status;
 }

@@ -17,8 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <nbcoll/shm.h>
-
 #include "run.h"
 
 enum {

@@ -72,14 +72,9 @@ static void note_operation(void *user, const nbcoll_timeline_event *e)
         g->first = e->ns;
     if (e->noted != NBCOLL_NOTED_BEGIN)
         return;
-    known *more = command_grow(g->known, g->knowns, &g->room, sizeof *more);
-    g->has_failed |= !more;
-    if (!more)
-        return;
-    g->known = more;
-    known *k = &g->known[g->knowns++];
-    *k = (known){e->comm, e->tag, ""};
-    memcpy(k->name, e->name, sizeof k->name - 1);
+    known one = {e->comm, e->tag, ""};
+    memcpy(one.name, e->name, sizeof one.name - 1);
+    g->has_failed |= command_append(&g->known, &g->knowns, &g->room, &one, sizeof one) < 0;
 }
 
 /* Each once: the ranks' operations by communicator and tag. */
@@ -103,12 +98,7 @@ static void number_operations(gathering *g)
 
 static void add_end(gathering *g, ends *list, end one)
 {
-    end *more = command_grow(list->end, list->used, &list->room, sizeof *more);
-    g->has_failed |= !more;
-    if (!more)
-        return;
-    list->end = more;
-    list->end[list->used++] = one;
+    g->has_failed |= command_append(&list->end, &list->used, &list->room, &one, sizeof one) < 0;
 }
 
 static int is_reading(nbcoll_kind kind)

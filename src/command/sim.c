@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll sim`: simulates algorithms on a machine that is described, and tells what they cost there. */
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,12 +119,6 @@ static int take_arguments(simulation *s, int argc, char *argv[])
     return status ? status : check(s);
 }
 
-void sim_print_below(const char *text)
-{
-    if (*text)
-        command_print_words(stdout, "", "", 2, COMMAND_COLUMNS, text);
-}
-
 /* ---- simulating ------------------------------------------------------------------------------------------------ */
 
 static void see_event(void *user, const nbcoll_sim_event *event)
@@ -166,49 +159,41 @@ static void entitle(simulation *s, const nbcoll_sim_result *r)
     command_add(t->terms, sizeof t->terms, ". The last rank ends after %.4g us.", (double)r->last / 1e3);
 }
 
-static void print_row(const simulation *s, json_t *row)
-{
-    int is_late = is_about_late(s);
-    char why[288];
-    if (s->reported == 1)
-        puts(is_late ? "algorithm              count       us  us wait us after us a rank  came messages"
-                     : "algorithm              count       us  us wait messages fetches     bytes rounds");
-    json_object_set_new(row, "moved", json_integer(row_number(row, "bytes") + row_number(row, "fetched")));
-    if (is_late && row_number(row, "came") < 0)
-        json_object_set_new(row, "share", json_string("-"));
-    else if (is_late)
-        json_object_set_new(row, "share", json_sprintf("%lld%%", row_number(row, "came")));
-    row_print(row, is_late ? "%-20n{algorithm} %7d{count} %8u{last} %8u{waited} %8u{after} %9u{mean} %5s{share} "
-                             "%8d{messages}\n"
-                           : "%-20n{algorithm} %7d{count} %8u{last} %8u{waited} %8d{messages} %7d{fetches} %9d{moved} "
-                             "%6d{rounds}\n");
-    if (s->cases.is_default)
-        sim_print_below(command_chosen_text(&s->chosen, why));
-}
-
 #define RESULT(member) {#member, "N", "", COMMAND_IN(nbcoll_sim_result, member)}
 static const command_option result_names[] = {
     RESULT(first), RESULT(last), RESULT(waited), RESULT(cpu), RESULT(messages), RESULT(fetches), RESULT(fetched),
     RESULT(bytes), RESULT(arrivals), RESULT(rounds), RESULT(peers), RESULT(links), RESULT(shapes), RESULT(memory), {0},
 };
 
+static const char head[] = "algorithm              count       us  us wait messages fetches     bytes rounds";
+static const char format[] = "%-20n{algorithm} %7d{count} %8u{last} %8u{waited} %8d{messages} %7d{fetches} %9d{moved} "
+                             "%6d{rounds}\n";
+static const char late_head[] = "algorithm              count       us  us wait us after us a rank  came messages";
+static const char late_format[] = "%-20n{algorithm} %7d{count} %8u{last} %8u{waited} %8u{after} %9u{mean} %5s{share} "
+                                  "%8d{messages}\n";
+
 static void report(simulation *s, size_t count, const nbcoll_sim_result *r)
 {
+    int is_late = is_about_late(s);
+    char why[288];
     s->reported++;
     json_t *row = json_pack("{s:s, s:I}", "algorithm", s->algorithm->name, "count", (json_int_t)count);
     json_object_update_new(row, sim_numbers(result_names, r, 1));
-    if (is_about_late(s))
+    if (is_late)
         json_object_update_new(row, json_pack("{s:I, s:I, s:i, s:I}", "after", (json_int_t)s->told.after, "mean",
                                               (json_int_t)s->told.mean, "came", sim_came(&s->told), "stored",
                                               (json_int_t)r->stored));
     if (s->cases.is_default)
         json_object_update_new(row, json_pack("{s:s, s:s}", "reason", nbcoll_reason_name(s->chosen.choice.reason),
                                               "why", s->chosen.why));
+    json_object_set_new(row, "moved", json_integer((json_int_t)(r->bytes + r->fetched)));
+    if (is_late)
+        json_object_set_new(row, "share", sim_came(&s->told) < 0 ? json_string("-")
+                                                                 : json_sprintf("%d%%", sim_came(&s->told)));
     command_bar_clear(&s->bar);
-    if (!s->results)
-        print_row(s, row);
-    json_array_append(s->results, row);
-    json_decref(row);
+    sim_add_row(s->results, row, s->reported > 1 ? NULL : is_late ? late_head : head, is_late ? late_format : format);
+    if (s->cases.is_default && !s->results)
+        command_print_words(stdout, "", "", 2, COMMAND_COLUMNS, command_chosen_text(&s->chosen, why));
 }
 
 /* One algorithm and count. Those that cannot be simulated are left out. */

@@ -14,9 +14,6 @@
 #include "command.h"
 #include "timeline.h"
 
-/* Below a row of a table: indented, broken between words, as all of the table at most 80 columns wide. */
-void sim_print_below(const char *text);
-
 /* What is played: one for each operation of a program. */
 typedef struct sim_case {
     const command *self; /* says what builders refuse; or null */
@@ -35,6 +32,9 @@ nbcoll_status sim_play(const sim_case cases[], const nbcoll_sim_config *config, 
 nbcoll_status sim_play_rounds(const nbcoll_algorithm *algorithm, const nbcoll_case *at, int node,
                               void (*event)(void *user, const nbcoll_sim_event *event), void *user,
                               nbcoll_sim_result *out);
+
+/* Gives a row up to those that will be JSON; without these it prints the row, after a head unless that is null. */
+void sim_add_row(json_t *rows, json_t *row, const char *head, const char *format);
 
 /* Begins what a drawing of a case says above itself: "8 ranks, 10 INT32 (40 bytes)". */
 void sim_terms(timeline *t, const nbcoll_case *c);

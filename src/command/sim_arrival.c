@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll sim --arrival, --standing`: ranks that come late, and what that costs the others. */
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sim.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll sim --card`: programs on the cards of a machine that is described, beside the host's engine. */
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,16 +170,6 @@ static json_t *row_of(const nbcoll_algorithm *algorithm, const nbcoll_case *at, 
     return row;
 }
 
-static void print(const json_t *row)
-{
-    int is_refused = json_object_get(row, "refused") != NULL;
-    row_print(row, "%-20n{algorithm} %7d{count} %8u{engine} %4.0f{engine_overlap}%% %7u{engine_cpu}");
-    row_print(row, is_refused ? "\n"
-                              : " %8u{card} %4.0f{card_overlap}%% %7u{card_cpu} %5d{queue_pairs}\n");
-    if (is_refused)
-        sim_print_below(row_text(row, "refused"));
-}
-
 nbcoll_status sim_card_row(const sim_card *card, const sim_case *of, const nbcoll_sim_config *host, int is_first,
                            json_t *rows)
 {
@@ -194,12 +183,13 @@ nbcoll_status sim_card_row(const sim_card *card, const sim_case *of, const nbcol
         status = play_card(card, algorithm, &lowered, &p);
     if (status != NBCOLL_OK && p.why.reason == NBCOLL_REFUSAL_NONE)
         return status;
-    json_t *row = row_of(algorithm, at, &p);
-    if (!rows && is_first)
-        puts("algorithm              count       us  free us core  us card  free us core pairs");
-    if (!rows)
-        print(row);
-    json_array_append(rows, row);
-    json_decref(row);
+    int is_refused = p.why.reason != NBCOLL_REFUSAL_NONE;
+    sim_add_row(rows, row_of(algorithm, at, &p),
+                is_first ? "algorithm              count       us  free us core  us card  free us core pairs" : NULL,
+                is_refused ? "%-20n{algorithm} %7d{count} %8u{engine} %4.0f{engine_overlap}%% %7u{engine_cpu}\n"
+                           : "%-20n{algorithm} %7d{count} %8u{engine} %4.0f{engine_overlap}%% %7u{engine_cpu} "
+                             "%8u{card} %4.0f{card_overlap}%% %7u{card_cpu} %5d{queue_pairs}\n");
+    if (is_refused && !rows)
+        command_print_words(stdout, "", "", 2, COMMAND_COLUMNS, p.why.text);
     return NBCOLL_OK;
 }

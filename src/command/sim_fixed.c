@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll sim --fixed-work`: the benchmark of Denis et al. on a machine that is described. */
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include <nbcoll/split.h>
 #include <nbcoll/verify.h>
 
 #include "sim.h"
 
 #define SPLITS 4
+
+static const char head[] = "ranks drivers'  us comp.  blocking     S = 0     S = 1     S = 2     S = 3 best model";
 
 typedef struct fixed {
     const sim_fixed *given;
@@ -50,17 +48,13 @@ static nbcoll_status add_row(fixed *f, int ranks, uint64_t work, json_t *rows)
     }
     if (status != NBCOLL_OK)
         return status;
-    json_t *row = json_pack("{s:i, s:I, s:I, s:[I, I, I, I], s:i, s:i}", "ranks", ranks, "compute", (json_int_t)compute,
-                            "blocking", (json_int_t)(compute + blocking), "split", (json_int_t)split[0],
-                            (json_int_t)split[1], (json_int_t)split[2], (json_int_t)split[3], "best", (int)best,
-                            "model", (int)model);
-    if (!rows) {
-        printf("%5d %7d", ranks, f->given->cores - ranks);
-        row_print(row, " %9.1u{compute} %9.1u{blocking} %9.1u{split.0} %9.1u{split.1} %9.1u{split.2} %9.1u{split.3} "
-                       "%4d{best} %5d{model}\n");
-    }
-    json_array_append(rows, row);
-    json_decref(row);
+    json_t *row = json_pack("{s:i, s:I, s:I, s:[I, I, I, I], s:i, s:i, s:i}", "ranks", ranks, "compute",
+                            (json_int_t)compute, "blocking", (json_int_t)(compute + blocking), "split",
+                            (json_int_t)split[0], (json_int_t)split[1], (json_int_t)split[2], (json_int_t)split[3],
+                            "best", (int)best, "model", (int)model, "drivers", f->given->cores - ranks);
+    sim_add_row(rows, row, ranks == (f->given->cores + 1) / 2 ? head : NULL,
+                "%5d{ranks} %7d{drivers} %9.1u{compute} %9.1u{blocking} %9.1u{split.0} %9.1u{split.1} %9.1u{split.2} "
+                "%9.1u{split.3} %4d{best} %5d{model}\n");
     return NBCOLL_OK;
 }
 
@@ -74,8 +68,6 @@ int sim_fixed_work(const sim_fixed *given, json_t *rows)
     f.model.cores = 0;
     f.model.lanes = f.model.pool = 1;
     nbcoll_status status = play(&f, given->cores, 0, 0, 0, &blocking);
-    if (!rows && status == NBCOLL_OK)
-        puts("ranks drivers'  us comp.  blocking     S = 0     S = 1     S = 2     S = 3 best model");
     for (int ranks = (given->cores + 1) / 2; ranks < given->cores && status == NBCOLL_OK; ranks++)
         status = add_row(&f, ranks, blocking * (uint64_t)given->cores, rows);
     if (status == NBCOLL_OK)

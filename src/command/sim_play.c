@@ -70,3 +70,12 @@ void sim_terms(timeline *t, const nbcoll_case *c)
         command_add(t->terms, sizeof t->terms, ", %zu %s (%zu bytes)", c->count, nbcoll_type_name(c->reduction.type),
                     c->count * nbcoll_type_size(c->reduction.type));
 }
+
+void sim_add_row(json_t *rows, json_t *row, const char *head, const char *format)
+{
+    if (!rows && head)
+        puts(head);
+    if (!rows)
+        row_print(row, format);
+    json_array_append_new(rows, row);
+}

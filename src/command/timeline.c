@@ -8,12 +8,7 @@
 
 void timeline_add(timeline *t, const nbcoll_sim_event *event)
 {
-    nbcoll_sim_event *more = command_grow(t->event, t->used, &t->room, sizeof *more);
-    t->has_failed |= !more;
-    if (!more)
-        return;
-    t->event = more;
-    t->event[t->used++] = *event;
+    t->has_failed |= command_append(&t->event, &t->used, &t->room, event, sizeof *event) < 0;
 }
 
 void timeline_free(timeline *t)

@@ -83,7 +83,6 @@ typedef struct timeline_waits {
     const timeline *t;
     timeline_wait *wait; /* by rank, then by begin */
     size_t waits, room;
-    size_t *first; /* [ranks + 1]: the waits of a rank */
     timeline_begin *begin; /* by operation and rank */
     size_t begins;
     timeline_rank *rank;   /* [ranks] */

@@ -2,17 +2,14 @@
  * `nbcoll timeline`: what each rank of a recorded run waited for, as text and as a drawing. */
 #include <getopt.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "timeline.h"
 
 enum { LONGEST = 5 };
 
 typedef struct asked {
-    const command *self;
     const char *svg;
     double from_us, to_us;
-    uint64_t from, to; /* the same, ns; 0, 0: all */
 } asked;
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
@@ -92,40 +89,38 @@ static int print(const timeline *t)
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
 /* Leaves what touches the time that was asked for, which begins at 0 then. */
-static void cut(timeline *t, const asked *a)
+static void cut(timeline *t, uint64_t from, uint64_t to)
 {
     size_t used = 0;
-    for (size_t i = 0; i < t->used && (a->from || a->to); i++) {
+    for (size_t i = 0; i < t->used; i++) {
         nbcoll_sim_event e = t->event[i];
-        if (e.begin < a->from || (a->to && e.end > a->to))
+        if (e.begin < from || (to && e.end > to))
             continue;
-        e.begin -= a->from;
-        e.end -= a->from;
+        e.begin -= from;
+        e.end -= from;
         t->event[used++] = e;
     }
-    if (a->from || a->to)
-        t->used = used;
+    t->used = used;
 }
 
 static int run(const command *self, int argc, char *argv[])
 {
-    asked a = {.self = self};
+    asked a = {0};
     timeline t = {0};
     int status = command_take_options(self, argc, argv, &a, NULL);
     if (status)
         return status;
-    a.from = (uint64_t)(a.from_us * 1e3);
-    a.to = (uint64_t)(a.to_us * 1e3);
+    uint64_t from = (uint64_t)(a.from_us * 1e3), to = (uint64_t)(a.to_us * 1e3); /* 0, 0: all */
     if (argc - optind != 1)
         return command_refuse(self, argc == optind ? "which file?" : "one file at a time");
-    if (a.to && a.to <= a.from)
+    if (to && to <= from)
         return command_refuse(self, "--to is not behind --from");
     status = timeline_read(self, argv[optind], &t);
     if (!status && print(&t))
         status = command_fail(self, "no memory");
     if (!status && a.svg) {
-        cut(&t, &a);
-        snprintf(t.terms, sizeof t.terms, "recorded; from %.1f us on", us(a.from));
+        cut(&t, from, to);
+        snprintf(t.terms, sizeof t.terms, "recorded; from %.1f us on", us(from));
         status = command_write_file(self, a.svg, timeline_svg, &t);
     }
     timeline_free(&t);

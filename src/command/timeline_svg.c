@@ -1,14 +1,85 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * A timeline as a drawing: a row for each rank, time from left to right, or round after round. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "sim.h"
-#include "svg.h"
 
-enum { WIDTH = 1000, LEFT = 84, TICKS = 8, LEGEND = 450 /* what is not of kinds */, WORDS = 150 /* of a round */ };
+enum {
+    WIDTH = 1000, TOP = 62, SIDE = 24, LEFT = 84, /* of the paper, and of what is free on it */
+    TICKS = 8,
+    LEGEND = 450, /* what is not of kinds */
+    WORDS = 150,  /* of a round */
+};
 
+#define INK "#222222"
+#define PALE "#777777"
 #define WAIT "#ececec"
 #define WAY "#808080"
+
+/* ---- paper, words, colours, and the legend that explains them ---------------------------------------------------- */
+
+/* The colours of Okabe and Ito, which people who see fewer colours tell apart, too. */
+static const struct {
+    const char *colour, *name;
+} looks[NBCOLL_KIND_COUNT] = {
+    [NBCOLL_SEND] = {"#0072b2", "send"},     [NBCOLL_RECV] = {"#56b4e9", "receive"},
+    [NBCOLL_EXPOSE] = {"#00694e", "expose"}, [NBCOLL_FETCH] = {"#009e73", "fetch"},
+    [NBCOLL_COPY] = {"#e69f00", "copy"},     [NBCOLL_REDUCE] = {"#d55e00", "combine"},
+    [NBCOLL_CALL] = {"#cc79a7", "call"},     [NBCOLL_FETCH_REDUCE] = {"#b04000", "fetch and combine"},
+};
+
+static const char *colour_of(nbcoll_kind kind)
+{
+    return looks[kind].colour ? looks[kind].colour : PALE;
+}
+
+static void put_text(FILE *out, const char *text)
+{
+    for (; *text; text++)
+        if (*text == '<' || *text == '&')
+            fputs(*text == '<' ? "&lt;" : "&amp;", out);
+        else
+            fputc(*text, out);
+}
+
+static void put_words(FILE *out, double x, double y, const char *anchor, const char *colour, const char *text)
+{
+    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" fill=\"%s\">", x, y, anchor, colour);
+    put_text(out, text);
+    fputs("</text>\n", out);
+}
+
+static void begin_paper(FILE *out, int width, int height, const char *title, const char *terms)
+{
+    fprintf(out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+            "font-family=\"sans-serif\" font-size=\"12\">\n<title>",
+            width, height, width, height);
+    put_text(out, title);
+    fprintf(out,
+            "</title>\n<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n<g font-size=\"16\" "
+            "font-weight=\"bold\">\n",
+            width, height);
+    put_words(out, SIDE, 28, "start", INK, title);
+    fputs("</g>\n", out);
+    put_words(out, SIDE, 47, "start", PALE, terms);
+}
+
+static double put_legend(FILE *out, double x, double y, unsigned of)
+{
+    for (int kind = 0; kind < NBCOLL_KIND_COUNT; kind++) {
+        if (!(of >> kind & 1) || !looks[kind].name)
+            continue;
+        fprintf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"10\" height=\"10\" fill=\"%s\"/>\n", x, y - 9,
+                looks[kind].colour);
+        put_words(out, x + 15, y, "start", INK, looks[kind].name);
+        x += 34 + 6.6 * (double)strlen(looks[kind].name);
+    }
+    return x;
+}
+
+/* ---- ranks and time ---------------------------------------------------------------------------------------------- */
 
 typedef struct drawing {
     const timeline *t;
@@ -20,13 +91,13 @@ typedef struct drawing {
 
 static double x_of(const drawing *d, uint64_t ns)
 {
-    return LEFT + (WIDTH - LEFT - SVG_SIDE) * (double)ns / (double)d->last;
+    return LEFT + (WIDTH - LEFT - SIDE) * (double)ns / (double)d->last;
 }
 
 /* The middle of a rank's row. */
 static double y_of(const drawing *d, int rank)
 {
-    return SVG_TOP + d->row * (rank + 0.5);
+    return TOP + d->row * (rank + 0.5);
 }
 
 static void line(const drawing *d, double x1, double y1, double x2, double y2, const char *look)
@@ -58,11 +129,11 @@ static void draw_axis(const drawing *d)
         u++;
     for (uint64_t ns = 0; ns <= d->last; ns += distance) {
         snprintf(text, sizeof text, "%.4g", (double)ns / (double)units[u].ns);
-        line(d, x_of(d, ns), SVG_TOP, x_of(d, ns), d->bottom + 4, "stroke=\"#e4e4e4\"");
-        svg_text(d->out, x_of(d, ns), d->bottom + 18, "middle", SVG_PALE, text);
+        line(d, x_of(d, ns), TOP, x_of(d, ns), d->bottom + 4, "stroke=\"#e4e4e4\"");
+        put_words(d->out, x_of(d, ns), d->bottom + 18, "middle", PALE, text);
     }
     snprintf(text, sizeof text, "time, %s", units[u].name);
-    svg_text(d->out, WIDTH - SVG_SIDE, d->bottom + 44, "end", SVG_PALE, text);
+    put_words(d->out, WIDTH - SIDE, d->bottom + 44, "end", PALE, text);
 }
 
 /* "4 messages, 16000 bytes" */
@@ -91,23 +162,23 @@ static void draw_rounds(const drawing *d)
     char number[24], words[96];
     for (int round = 0; round <= d->t->rounds; round++) {
         double x = x_of(d, (uint64_t)round * TIMELINE_ROUND);
-        line(d, x, SVG_TOP, x, d->bottom + 4, "stroke=\"#e4e4e4\"");
+        line(d, x, TOP, x, d->bottom + 4, "stroke=\"#e4e4e4\"");
         if (round == d->t->rounds)
             break;
         snprintf(number, sizeof number, "%s%d", width < WORDS ? "" : "round ", round + 1);
         count_round(d->t, round, words);
         fprintf(d->out, "<g><title>%s</title>\n", words);
         if (width >= 20 || round % 2 == 0)
-            svg_text(d->out, x + width / 2, d->bottom + 12, "middle", SVG_PALE, number);
+            put_words(d->out, x + width / 2, d->bottom + 12, "middle", PALE, number);
         if (width >= WORDS)
-            svg_text(d->out, x + width / 2, d->bottom + 26, "middle", SVG_PALE, words);
+            put_words(d->out, x + width / 2, d->bottom + 26, "middle", PALE, words);
         fputs("</g>\n", d->out);
     }
     for (int i = 0; i < 2; i++)
         fprintf(d->out,
                 "<marker id=\"%s\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"9\" markerHeight=\"9\" "
                 "markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 1L10 5L0 9z\" fill=\"%s\"/></marker>\n",
-                i ? "read" : "sent", svg_colour(i ? NBCOLL_FETCH : NBCOLL_SEND));
+                i ? "read" : "sent", colour_of(i ? NBCOLL_FETCH : NBCOLL_SEND));
 }
 
 static void draw_rank(const drawing *d, int rank, int of_labels)
@@ -115,8 +186,8 @@ static void draw_rank(const drawing *d, int rank, int of_labels)
     char text[24];
     snprintf(text, sizeof text, "rank %d", rank);
     if (rank % of_labels == 0)
-        svg_text(d->out, LEFT - 12, y_of(d, rank) + 4, "end", SVG_INK, text);
-    line(d, LEFT, y_of(d, rank), WIDTH - SVG_SIDE, y_of(d, rank), "stroke=\"#eeeeee\"");
+        put_words(d->out, LEFT - 12, y_of(d, rank) + 4, "end", INK, text);
+    line(d, LEFT, y_of(d, rank), WIDTH - SIDE, y_of(d, rank), "stroke=\"#eeeeee\"");
 }
 
 /* ---- what happens ---------------------------------------------------------------------------------------------- */
@@ -131,7 +202,7 @@ static void draw_step(const drawing *d, const nbcoll_sim_event *e)
     fprintf(d->out,
             "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\"><title>%s, step %u, %" PRIu64
             " bytes, %" PRIu64 "..%" PRIu64 " ns</title></rect>\n",
-            begin, y_of(d, e->rank) - height / 2, width < least ? least : width, height, svg_colour(e->kind),
+            begin, y_of(d, e->rank) - height / 2, width < least ? least : width, height, colour_of(e->kind),
             nbcoll_kind_name(e->kind), (unsigned)e->step, e->bytes, e->begin, e->end);
 }
 
@@ -143,7 +214,7 @@ static void draw_message(const drawing *d, size_t i)
     char look[96] = "stroke=\"" WAY "\"";
     if (d->t->rounds)
         snprintf(look, sizeof look, "stroke=\"%s\" stroke-width=\"1.6\" marker-end=\"url(#%s)\"",
-                 svg_colour(is_read ? NBCOLL_FETCH : NBCOLL_SEND), is_read ? "read" : "sent");
+                 colour_of(is_read ? NBCOLL_FETCH : NBCOLL_SEND), is_read ? "read" : "sent");
     fprintf(d->out,
             "<path d=\"M%.1f %.1fH%.1fL%.1f %.1f\" fill=\"none\" %s><title>from rank %d to rank %d, %" PRIu64
             " bytes, %" PRIu64 "..%" PRIu64 " ns</title></path>\n",
@@ -165,7 +236,7 @@ static void draw_wait(const drawing *d, const nbcoll_sim_event *started)
 static void draw_mark(const drawing *d, const nbcoll_sim_event *e)
 {
     double x = x_of(d, e->begin), y = y_of(d, e->rank), half = d->row * 0.4;
-    line(d, x, y - half, x, y + half, "stroke=\"" SVG_INK "\" stroke-width=\"1.5\"");
+    line(d, x, y - half, x, y + half, "stroke=\"" INK "\" stroke-width=\"1.5\"");
 }
 
 /* The kinds that the legend explains: of rounds also what is sent and read. */
@@ -196,7 +267,7 @@ static void draw_events(const drawing *d)
 
 static void draw_legend(const drawing *d, unsigned kinds)
 {
-    double y = d->bottom + 44, x = svg_legend(d->out, LEFT, y, kinds);
+    double y = d->bottom + 44, x = put_legend(d->out, LEFT, y, kinds);
     if (d->t->rounds)
         return;
     if (x > WIDTH - LEGEND) {
@@ -204,13 +275,13 @@ static void draw_legend(const drawing *d, unsigned kinds)
         y += 18;
     }
     fprintf(d->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"10\" height=\"10\" fill=\"" WAIT "\"/>\n", x, y - 9);
-    svg_text(d->out, x + 15, y, "start", SVG_INK, "wait");
+    put_words(d->out, x + 15, y, "start", INK, "wait");
     x += 62;
     line(d, x, y - 4, x + 22, y - 4, "stroke=\"" WAY "\"");
-    svg_text(d->out, x + 27, y, "start", SVG_INK, "message on its way");
+    put_words(d->out, x + 27, y, "start", INK, "message on its way");
     x += 160;
-    line(d, x, y - 9, x, y + 1, "stroke=\"" SVG_INK "\" stroke-width=\"1.5\"");
-    svg_text(d->out, x + 7, y, "start", SVG_INK, "start, and end of the wait");
+    line(d, x, y - 9, x, y + 1, "stroke=\"" INK "\" stroke-width=\"1.5\"");
+    put_words(d->out, x + 7, y, "start", INK, "start, and end of the wait");
 }
 
 nbcoll_status timeline_svg(void *user, FILE *out)
@@ -220,18 +291,18 @@ nbcoll_status timeline_svg(void *user, FILE *out)
                  .row = t->ranks <= 20 ? 28 : t->ranks <= 60 ? 14 : 8};
     int of_labels = d.row < 12 ? 2 : 1;
     unsigned kinds = 0;
-    d.bottom = SVG_TOP + d.row * t->ranks;
+    d.bottom = TOP + d.row * t->ranks;
     for (size_t i = 0; i < t->used; i++) {
         d.last = t->event[i].end > d.last && !t->rounds ? t->event[i].end : d.last;
         kinds |= kind_of(t, &t->event[i]);
     }
     int is_long = !t->rounds && __builtin_popcount(kinds) > 5; /* a legend of two lines */
-    svg_begin(out, WIDTH, (int)d.bottom + (is_long ? 78 : 60), t->title, t->terms);
+    begin_paper(out, WIDTH, (int)d.bottom + (is_long ? 78 : 60), t->title, t->terms);
     (t->rounds ? draw_rounds : draw_axis)(&d);
     for (int rank = 0; rank < t->ranks; rank++)
         draw_rank(&d, rank, of_labels);
     draw_events(&d);
     draw_legend(&d, kinds);
-    svg_end(out);
+    fputs("</svg>\n", out);
     return NBCOLL_OK;
 }

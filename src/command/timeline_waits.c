@@ -38,13 +38,9 @@ static moment moment_of(const timeline *t, size_t i)
 
 static int add_wait(timeline_waits *w, const nbcoll_sim_event *e, const row *s)
 {
-    timeline_wait *more = command_grow(w->wait, w->waits, &w->room, sizeof *more);
-    if (!more)
-        return -1;
-    w->wait = more;
     uint32_t operation = s->arrived >= 0 ? w->t->event[s->arrived].operation : e->operation;
-    w->wait[w->waits++] = (timeline_wait){e->rank, operation, s->last, e->begin, s->arrived};
-    return 0;
+    timeline_wait one = {e->rank, operation, s->last, e->begin, s->arrived};
+    return command_append(&w->wait, &w->waits, &w->room, &one, sizeof one);
 }
 
 /* A step begins, or an operation starts or ends. */
@@ -68,10 +64,11 @@ static int pass(timeline_waits *w, const nbcoll_sim_event *e, row *s)
     return status;
 }
 
+/* Waits of a rank do not overlap: so they rise by their ends as by their begins. */
 static int by_rank(const void *a, const void *b)
 {
     const timeline_wait *x = a, *y = b;
-    return timeline_order((uint64_t[]){(uint64_t)x->rank, x->begin}, (uint64_t[]){(uint64_t)y->rank, y->begin}, 2);
+    return timeline_order((uint64_t[]){(uint64_t)x->rank, x->end}, (uint64_t[]){(uint64_t)y->rank, y->end}, 2);
 }
 
 static int sweep(timeline_waits *w, moment *moments, row *states)
@@ -106,20 +103,13 @@ int timeline_waits_find(const timeline *t, timeline_waits *out)
     size_t ranks = (size_t)t->ranks;
     moment *moments = malloc((t->used + 1) * sizeof *moments);
     row *states = calloc(ranks + 1, sizeof *states);
-    *out = (timeline_waits){.t = t, .first = calloc(ranks + 1, sizeof(size_t))};
-    out->rank = calloc(ranks + 1, sizeof *out->rank);
-    int status = moments && states && out->first && out->rank ? sweep(out, moments, states) : -1;
+    *out = (timeline_waits){.t = t, .rank = calloc(ranks + 1, sizeof *out->rank)};
+    int status = moments && states && out->rank ? sweep(out, moments, states) : -1;
     free(moments);
     free(states);
-    if (status)
-        return status;
-    if (out->waits)
+    if (!status && out->waits)
         qsort(out->wait, out->waits, sizeof *out->wait, by_rank);
-    for (size_t i = 0; i < out->waits; i++)
-        out->first[out->wait[i].rank + 1]++;
-    for (size_t rank = 0; rank < ranks; rank++)
-        out->first[rank + 1] += out->first[rank];
-    return 0;
+    return status;
 }
 
 /* ---- what they were for ------------------------------------------------------------------------------------------ */
@@ -139,17 +129,11 @@ static uint64_t begin_of(const timeline_waits *w, uint32_t operation, int rank)
     return found ? found->ns : UINT64_MAX;
 }
 
-static int by_end(const void *a, const void *b)
+/* The first wait of a rank that ends behind this time; or one of another rank. */
+static const timeline_wait *wait_behind(const timeline_waits *w, int rank, uint64_t ns)
 {
-    return timeline_order(&((const timeline_wait *)a)->end, &((const timeline_wait *)b)->end, 1);
-}
-
-/* The first wait of a rank that ends behind this time. */
-static size_t wait_behind(const timeline_waits *w, int rank, uint64_t ns)
-{
-    const timeline_wait wanted = {.end = ns + 1};
-    size_t first = w->first[rank];
-    return first + timeline_first(&wanted, w->wait + first, w->first[rank + 1] - first, sizeof wanted, by_end);
+    const timeline_wait wanted = {.rank = rank, .end = ns + 1};
+    return w->wait + timeline_first(&wanted, w->wait, w->waits, sizeof wanted, by_rank);
 }
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -173,12 +157,13 @@ static uint64_t explain(const timeline_waits *w, ptrdiff_t message, uint64_t a, 
     uint64_t there = earlier(later(begun, a), sent), way = b - sent;
     cause[m->rank].late += there - a;
     uint64_t busy = sent - there;
-    for (size_t i = wait_behind(w, m->rank, there); i < w->first[m->rank + 1] && w->wait[i].begin < sent; i++) {
-        uint64_t from = later(w->wait[i].begin, there), to = earlier(w->wait[i].end, sent);
-        if (w->wait[i].message < 0 || depth == DEPTH)
+    for (const timeline_wait *other = wait_behind(w, m->rank, there);
+         other < w->wait + w->waits && other->rank == m->rank && other->begin < sent; other++) {
+        uint64_t from = later(other->begin, there), to = earlier(other->end, sent);
+        if (other->message < 0 || depth == DEPTH)
             continue;
         busy -= to - from;
-        way += explain(w, w->wait[i].message, from, to, depth + 1, cause);
+        way += explain(w, other->message, from, to, depth + 1, cause);
     }
     cause[m->rank].busy += busy;
     return way;
@@ -233,7 +218,6 @@ int timeline_waits_reason(const timeline_waits *w, const timeline_wait *wait, co
 void timeline_waits_free(timeline_waits *w)
 {
     free(w->wait);
-    free(w->first);
     free(w->begin);
     free(w->rank);
     free(w->cause);

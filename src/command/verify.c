@@ -3,7 +3,6 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <nbcoll/show.h>
 #include <nbcoll/verify.h>
@@ -302,17 +301,6 @@ static int verify(verification *v)
 
 /* ---- the command ----------------------------------------------------------------------------------------------- */
 
-/* Types and operations that only proofs know, too. */
-static int take_type(const command *self, void *cases, const char *name)
-{
-    return verify_take_type(cases, name) ? 0 : command_take_type(self, cases, name);
-}
-
-static int take_op(const command *self, void *cases, const char *name)
-{
-    return verify_take_op(cases, name) ? 0 : command_take_op(self, cases, name);
-}
-
 static int take_arguments(verification *v, int argc, char *argv[])
 {
     int status = command_take_options(v->self, argc, argv, v, &v->fixed);
@@ -370,9 +358,9 @@ static const command_option options[] = {
     {COMMAND_ROOT(verification, "this root only, where it exists (all)")},
     {COMMAND_COUNT(verification, "elements: of one rank's block, or of the vector (0,1,7,1000)")},
     {"type", "T", "their type, also host, or packed: a host's type that packs (INT32, INT8, host, packed)",
-     COMMAND_IN(verification, cases), .take = take_type, .marks = VERIFY_ELEMENTS},
+     COMMAND_IN(verification, cases), .take = verify_take_type, .marks = VERIFY_ELEMENTS},
     {"op", "O", "the reduction, also ordered, or commuting: a host's (SUM, MAX, a host's)",
-     COMMAND_IN(verification, cases), .take = take_op, .marks = VERIFY_ELEMENTS},
+     COMMAND_IN(verification, cases), .take = verify_take_op, .marks = VERIFY_ELEMENTS},
     {COMMAND_IN_PLACE(verification, "send and receive buffer are one, at odd ranks only (neither, and both)"),
      .marks = VERIFY_IN_PLACE},
     {COMMAND_NATIVE(verification,

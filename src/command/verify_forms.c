@@ -51,20 +51,22 @@ static const char *op_text(nbcoll_op op)
                                                : nbcoll_op_name(op);
 }
 
-int verify_take_type(command_cases *cases, const char *name)
+int verify_take_type(const command *self, void *cases, const char *value)
 {
-    int is_host = strcasecmp(name, "host") == 0, is_packed = strcasecmp(name, "packed") == 0;
-    if (is_host || is_packed)
-        cases->reduction.type = nbcoll_type_of(is_host ? &host_type : &packed_type);
-    return is_host || is_packed;
+    int is_host = strcasecmp(value, "host") == 0;
+    if (!is_host && strcasecmp(value, "packed") != 0)
+        return command_take_type(self, cases, value);
+    ((command_cases *)cases)->reduction.type = nbcoll_type_of(is_host ? &host_type : &packed_type);
+    return 0;
 }
 
-int verify_take_op(command_cases *cases, const char *name)
+int verify_take_op(const command *self, void *cases, const char *value)
 {
-    int is_ordered = strcasecmp(name, "ordered") == 0, is_commuting = strcasecmp(name, "commuting") == 0;
-    if (is_ordered || is_commuting)
-        cases->reduction.op = nbcoll_op_of(is_ordered ? &ordered_op : &commuting_op);
-    return is_ordered || is_commuting;
+    int is_ordered = strcasecmp(value, "ordered") == 0;
+    if (!is_ordered && strcasecmp(value, "commuting") != 0)
+        return command_take_op(self, cases, value);
+    ((command_cases *)cases)->reduction.op = nbcoll_op_of(is_ordered ? &ordered_op : &commuting_op);
+    return 0;
 }
 
 /* ---- forms ----------------------------------------------------------------------------------------------------- */

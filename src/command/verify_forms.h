@@ -16,9 +16,10 @@
 #define VERIFY_PARAMETERS 8u
 #define VERIFY_ALL (VERIFY_ELEMENTS | VERIFY_IN_PLACE | VERIFY_NATIVE | VERIFY_PARAMETERS) /* there is one form */
 
-/* The types and operations that only proofs know: --type host, packed; --op ordered, commuting. 1 if it was one. */
-int verify_take_type(command_cases *cases, const char *name);
-int verify_take_op(command_cases *cases, const char *name);
+/* As command_take_type and command_take_op, but these also know what only proofs do: --type host, packed; --op ordered,
+ * commuting. */
+int verify_take_type(const command *self, void *cases, const char *value);
+int verify_take_op(const command *self, void *cases, const char *value);
 
 /* The case of the i-th form of an algorithm, else as in command_case. The first is plain: INT32 and SUM, out of place,
  * as messages, with default parameters, unless options say otherwise. 0 beyond the last. `given`: the parameters. */

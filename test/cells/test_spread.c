@@ -175,63 +175,12 @@ static void what_is_shown_beside_lies_in_other_cells(void **state)
             shown_beside(cells[c], is_before);
 }
 
-/* ---- parts of other lengths -------------------------------------------------------------------------------------- */
-
-/* Rank 0 shows rank 1 so many bytes, and rank 2 twice as many. */
-static nbcoll_schedule *shows_unequal(int rank, nbcoll_comm *comm, size_t bytes)
-{
-    nbcoll_builder_config config = {.size = sizeof config, .rank = rank, .ranks = RANKS, .cells = 8,
-                                    .shares = nbcoll_comm_shares, .shares_user = comm};
-    nbcoll_addr send = {NBCOLL_BUFFER_SEND, 0}, recv = {NBCOLL_BUFFER_RECV, 0};
-    const nbcoll_part parts[] = {{1, 0, nbcoll_span(send, bytes)},
-                                 {2, 0, nbcoll_span(nbcoll_at(send, bytes), 2 * bytes)}};
-    nbcoll_schedule *s;
-    nbcoll_builder *b;
-
-    EXPECT(OK, nbcoll_builder_open(&config, &b));
-    if (!rank)
-        nbcoll_add_expose(b, 2, parts);
-    else if (rank <= 2)
-        nbcoll_add_fetch(b, 0, recv, (size_t)rank * bytes);
-    EXPECT(OK, nbcoll_builder_finish(b, &s));
-    return s;
-}
-
-/* The owner does not wait for readers that have not started. */
-static void parts_of_other_lengths_that_a_cell_holds_are_complete_at_once(void **state)
-{
-    unsigned char shown[3 * MOST], got[RANKS][2 * MOST];
-    nbcoll_request request[RANKS];
-    world w;
-
-    (void)state;
-    for (size_t i = 0; i < sizeof shown; i++)
-        shown[i] = (unsigned char)(i + 1);
-    open_world(&w, NBCOLL_OPERATION_SCATTER, 8);
-    for (size_t bytes = 1; bytes <= 24; bytes++) { /* 32 and 48 of the cell's 80 */
-        nbcoll_schedule *schedule[RANKS];
-        for (int r = 0; r < RANKS; r++) {
-            schedule[r] = shows_unequal(r, w.comm[r], bytes);
-            EXPECT(OK, nbcoll_schedule_start(schedule[r], shown, got[r], w.comm[r], &request[r]));
-            if (!r)
-                world_finish(&w, 1, request);
-        }
-        world_finish(&w, RANKS - 1, request + 1);
-        assert_memory_equal(got[1], shown, bytes);
-        assert_memory_equal(got[2], shown + bytes, 2 * bytes);
-        for (int r = 0; r < RANKS; r++)
-            EXPECT(OK, nbcoll_schedule_free(schedule[r]));
-    }
-    world_close(&w);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_each_rank_gets_lies_in_the_cells_in_order),
         cmocka_unit_test(all_to_all_every_rank_s_blocks_lie_so),
         cmocka_unit_test(what_is_shown_beside_lies_in_other_cells),
-        cmocka_unit_test(parts_of_other_lengths_that_a_cell_holds_are_complete_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

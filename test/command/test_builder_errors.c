@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "../../src/command/cases.c"
+#include "../../src/command/json.c"
 #include "../../src/command/nodes.c"
 #include "../../src/command/options.c"
 #include "../../src/command/rules.c"
@@ -25,7 +26,6 @@
 #include "../../src/command/sim_play.c"
 #include "../../src/command/timeline.c"
 #include "../../src/command/timeline_waits.c"
-#include "../../src/command/svg.c"
 
 static void beyond(nbcoll_builder *b, const nbcoll_args *a)
 {

@@ -14,8 +14,8 @@ says()
 
 # by cost: three brothers and their parent, 2 * (300 + 2 * 60 + 4000 * 0.08) + 2 * 4000 * 0.08 ns
 says 'tree arity 3' 'COST    2120 ns' bcast --messages --ranks 8
-prints '  tree                           2120 ns'
-prints '  slots                     not known'
+prints '  tree                                       2120 ns'
+prints '  slots                                 not known'
 
 # costs stand in one column, also of long names
 succeeds explain allreduce --messages --ranks 4
@@ -27,23 +27,22 @@ says flat 'COST .*' bcast --messages --ranks 8 --count 1000000 --alpha 100000000
 
 # each price counts: 740 + 4000 * 0.7; a message that is announced, 3 * 420 + 4000 * 0.08, and a get; pieces
 succeeds explain reduce --messages --ranks 2 --gamma 700
-prints '  binomial                       3540 ns'
+prints '  binomial                                   3540 ns'
 succeeds explain bcast --messages --ranks 2 --eager 3999
-prints '  binomial                       1580 ns'
+prints '  binomial                                   1580 ns'
 succeeds explain bcast --messages --ranks 2 --eager 3999 --get 40
-prints '  binomial                       1620 ns'
+prints '  binomial                                   1620 ns'
 says 'chain_pipelined segment 16384' 'COST .*' bcast --messages --ranks 8 --count 50000 --credits 16
 says 'chain_pipelined segment 4096' 'COST .*' bcast --messages --ranks 8 --count 50000
 
 # the help says the prices that are
 succeeds explain bcast --messages --ranks 2
-numbers=$(sed -n 's/^the cost model: //p; s/^ *eager \([0-9]*\) bytes, 0 ps a byte more, credits/\1/p' "$work/out" | tr -dc '0-9 \n' |
-    tr -s ' \n' ' ' | sed 's/^ //; s/ $//; s/ /, /g')
+numbers=$(sed -n '/^the cost model/{n;s/eager_byte 0, //p;}' "$work/out" | tr -dc '0-9,\n' | sed 's/,/, /g')
 "$nbcoll" help explain | grep -q "With --messages $numbers; " || fail "the help does not say $numbers:"
 
 # by cost of memory, by memory, by a limit, by what is left
 says slots 'COST    1750 ns' bcast --ranks 8 --native
-prints 'the cost model: alpha 350 ns, beta 130 ps a byte, overhead 60 ns, gamma 40 ps a byte, get 900 ns,'
+prints '    alpha 350, beta 130, overhead 60, gamma 40, get 900, eager 4096, eager_byte 180, credits 64'
 says slots 'COST    323153 ns' bcast --ranks 8 --native --get 2 --count 2000000 # through the shelf: no gets
 says slots 'SHARED  .*' bcast --ranks 8 --native --large 4001
 says scatter_ring 'SIZE .*' bcast --messages --ranks 8 --large 4000
@@ -84,7 +83,7 @@ refuses 'nbcoll explain: bcast slots does not read one of these parameters; see 
 
 # on several nodes: prices inside them and between them, and algorithms by nodes
 succeeds explain allgather --nodes 16x8 --count 100 --alpha 9000 --overhead 2000
-prints '                inside 16 nodes: alpha 350 ns, beta 130 ps a byte, overhead 60 ns, get 900 ns,'
+prints '    inside 16 nodes, with 0 domains: alpha 350, beta 130, overhead 60, gamma 40, get 900, eager 4096, eager_byte 180'
 sed -n 2p "$work/out" | grep -q '^ *128 .* hierarchical.* COST ' || fail "no algorithm by nodes"
 printf '[bcast]\nflat = nodes 2..3\n' >"$work/nodes"
 says flat "RULE    $work/nodes:2" bcast --nodes 3x2 --tuning "$work/nodes"
