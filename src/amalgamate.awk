@@ -8,7 +8,8 @@
 # library: to be copied into a host, included by its files, and by one of them behind #define NBCOLL_IMPLEMENTATION
 # (nbcoll/nbcoll.h). With -v headers=1 it is what NBCOLL_IMPLEMENTATION includes where the public headers lie beside it: an installation's
 # nbcoll/implementation.c. With -v offload=1 it holds the component offload, too, which -DNBCOLL_WITH_OFFLOAD=1 brings,
-# with -v lab=1 lab and offload, which lab needs, and with -v verbs=1 that transport. The components wide and driver,
+# with -v lab=1 lab and offload, which lab needs, with -v verbs=1 that transport, and with -v prefix=1 the names that
+# NBCOLL_PREFIX renames. The components wide and driver,
 # which -DNBCOLL_WITH_WIDE=1 and -DNBCOLL_WITH_DRIVER=1 bring, it always holds.
 #
 # Each #include of a file of the tree is replaced by that file; but one with a guard is left out where it has come
@@ -151,6 +152,8 @@ function expand(path, where, i, line, file, depth, held, outer, is_bare)
             say(private(path, line))
         else if (!headers && file ~ /^include\/nbcoll\/(implementation\.c|inline\.h)$/)
             say("/* at the end */")
+        else if (!headers && !prefix && file == "include/nbcoll/prefix.h")
+            say("#error \"this file is without the names of a prefix: awk -v prefix=1 -f src/amalgamate.awk\"")
         else if (!(file in seen) || index(where, seen[file]) != 1 && !(seen[file] ~ /^:[a-z:]+$/ && index(where, seen[file])))
             if (headers && file ~ /^include\//) {
                 say("#include \"" substr(file, length("include/nbcoll/") + 1) "\"")
