@@ -8,13 +8,15 @@
 # library: to be copied into a host, included by its files, and by one of them behind #define NBCOLL_IMPLEMENTATION
 # (nbcoll/nbcoll.h). With -v headers=1 it is what NBCOLL_IMPLEMENTATION includes where the public headers lie beside it: an installation's
 # nbcoll/implementation.c. With -v offload=1 it holds the component offload, too, which -DNBCOLL_WITH_OFFLOAD=1 brings,
-# with -v lab=1 lab and offload, which lab needs, and with -v verbs=1 that transport. The components wide and driver,
+# with -v lab=1 lab and offload, which lab needs, with -v verbs=1 that transport, and with -v prefix=1 the names that
+# NBCOLL_PREFIX renames. The components wide and driver,
 # which -DNBCOLL_WITH_WIDE=1 and -DNBCOLL_WITH_DRIVER=1 bring, it always holds.
 #
 # Each #include of a file of the tree is replaced by that file; but one with a guard is left out where it has come
-# before, unless it had been under an #if that does not hold here. What the sources share among themselves becomes
-# static: functions and objects whose names begin with nbcolli_ are known to this file alone, and NBCOLL_PREFIX renames
-# what is public.
+# before, unless it had been under an #if that does not hold here; so have headers of the system. A private header that
+# comes once needs no guard. The licence stands at the top, and no file names it again. What the sources share among
+# themselves becomes static: functions and objects whose names begin with nbcolli_ are known to this file alone, and
+# NBCOLL_PREFIX renames what is public.
 
 # The lines of a file are lines[path, 1], lines[path, 2], ...; count[path] of them, or -1 if there is none.
 function load(path, line, n, depth, opened, closed)
@@ -40,6 +42,7 @@ function load(path, line, n, depth, opened, closed)
     close(path)
     count[path] = status < 0 ? -1 : n + 0
     guard[path] = opened > 0 && lines[path, opened + 1] == "#define " name && closed == last ? opened : 0
+    closing[path] = closed
     return status == 0
 }
 
@@ -93,10 +96,27 @@ function asked(line)
     return tolower(line) in wanted ? tolower(line) : ""
 }
 
+# Prints a line of the tree, not when the files are only counted.
+function say(line)
+{
+    if (counting || line ~ /^\/\* SPDX-License-Identifier: .*\*\/$/)
+        return
+    if (line ~ /^\/\* SPDX-License-Identifier: /)
+        begins = 1
+    else if (!(begins && line == " *") && !(line == "" && said == "")) {
+        if (begins)
+            sub(/^ /, "/", line)
+        begins = 0
+        print said = line
+    }
+}
+
 # `where` names the #ifs that are open, but for guards: ":3:17:" is the 17th inside the 3rd, ":offload:lab:" that of lab.
-function expand(path, where, i, line, file, depth, held, outer)
+function expand(path, where, i, line, file, depth, held, outer, is_bare)
 {
     depth = 0
+    is_bare = guard[path] && times[path] == 1 && path ~ /^(src|transports)\/.*\.h$/
+    times[path] += counting
     if (guard[path])
         seen[path] = where
     for (i = 1; i <= count[path]; i++) {
@@ -112,21 +132,31 @@ function expand(path, where, i, line, file, depth, held, outer)
         else if (line ~ /^[ \t]*#[ \t]*endif/)
             where = held[depth--]
         if (asked(line) && !wanted[asked(line)]) {
-            print line "\n#error \"this file is without " asked(line) ": awk -v " asked(line) "=1 -f src/amalgamate.awk\""
-            print "#endif"
+            say(line)
+            say("#error \"this file is without " asked(line) ": awk -v " asked(line) "=1 -f src/amalgamate.awk\"")
+            say("#endif")
             for (outer = depth - 1; depth > outer; depth += (lines[path, i] ~ /^#if/) - (lines[path, i] == "#endif"))
                 i++
             where = held[depth + 1]
             continue
         }
+        if (is_bare && (i == guard[path] || i == guard[path] + 1 || i == closing[path]))
+            continue
         file = meant(line, path)
-        if (file == "")
-            print private(path, line)
+        if (file == "" && line ~ /^[ \t]*#[ \t]*include/) {
+            if (!(line in seen) || index(where, seen[line]) != 1)
+                say(line)
+            if (!(line in seen))
+                seen[line] = where
+        } else if (file == "")
+            say(private(path, line))
         else if (!headers && file ~ /^include\/nbcoll\/(implementation\.c|inline\.h)$/)
-            print "/* at the end */"
+            say("/* at the end */")
+        else if (!headers && !prefix && file == "include/nbcoll/prefix.h")
+            say("#error \"this file is without the names of a prefix: awk -v prefix=1 -f src/amalgamate.awk\"")
         else if (!(file in seen) || index(where, seen[file]) != 1 && !(seen[file] ~ /^:[a-z:]+$/ && index(where, seen[file])))
             if (headers && file ~ /^include\//) {
-                print "#include \"" substr(file, length("include/nbcoll/") + 1) "\""
+                say("#include \"" substr(file, length("include/nbcoll/") + 1) "\"")
                 seen[file] = where
             } else
                 expand(file, where)
@@ -178,6 +208,42 @@ function public_headers(out, n, i, inside, all, list, name, folder, of, later, l
     return n
 }
 
+# All files, from the public headers on.
+function write(i, k, name)
+{
+    split("", seen)
+    conditions = 0
+    if (!headers) {
+        for (i = 1; i <= n; i++)
+            if (load(public[i]) && !(public[i] in seen))
+                expand(public[i], ":")
+        for (k = 1; k <= components; k++) {
+            if (!wanted[component[k]])
+                continue
+            name = "NBCOLL_WITH_" toupper(component[k])
+            say("")
+            say("#if defined " name " && " name)
+            for (i = 1; i <= theirs[component[k]]; i++)
+                if (load(theirs[component[k], i]) && !(theirs[component[k], i] in seen))
+                    expand(theirs[component[k], i], ":" condition[component[k]])
+            say("#endif")
+        }
+        say("")
+        say("#ifdef NBCOLL_IMPLEMENTATION")
+    }
+    load("src/nbcoll.c")
+    say("#define NBCOLLI_ONE_FILE")
+    expand("src/nbcoll.c", ":" (++conditions) ":")
+    if (!headers) {
+        say("#endif")
+        say("")
+        say("#if defined NBCOLL_INLINE || (defined NBCOLL_WITH_WIDE && NBCOLL_WITH_WIDE)")
+        load("include/nbcoll/inline.h")
+        expand("include/nbcoll/inline.h", ":" (++conditions) ":")
+        say("#endif")
+    }
+}
+
 BEGIN {
     components = split("wide driver offload lab verbs", component, " ")
     wanted["wide"] = wanted["driver"] = 1
@@ -198,30 +264,9 @@ BEGIN {
     for (i = 1; i <= count["LICENSE"]; i++)
         print " *" (lines["LICENSE", i] == "" ? "" : " ") lines["LICENSE", i]
     print " */"
-    if (!headers) {
-        n = public_headers(public)
-        for (i = 1; i <= n; i++)
-            if (load(public[i]) && !(public[i] in seen))
-                expand(public[i], ":")
-        for (k = 1; k <= components; k++) {
-            if (!wanted[component[k]])
-                continue
-            name = "NBCOLL_WITH_" toupper(component[k])
-            print "\n#if defined " name " && " name
-            for (i = 1; i <= theirs[component[k]]; i++)
-                if (load(theirs[component[k], i]) && !(theirs[component[k], i] in seen))
-                    expand(theirs[component[k], i], ":" condition[component[k]])
-            print "#endif"
-        }
-        print "\n#ifdef NBCOLL_IMPLEMENTATION"
-    }
-    load("src/nbcoll.c")
-    print "#define NBCOLLI_ONE_FILE"
-    expand("src/nbcoll.c", ":" (++conditions) ":")
-    if (!headers) {
-        print "#endif\n\n#if defined NBCOLL_INLINE || (defined NBCOLL_WITH_WIDE && NBCOLL_WITH_WIDE)"
-        load("include/nbcoll/inline.h")
-        expand("include/nbcoll/inline.h", ":" (++conditions) ":")
-        print "#endif"
-    }
+    n = public_headers(public)
+    counting = 1
+    write()
+    counting = 0
+    write()
 }

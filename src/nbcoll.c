@@ -19,7 +19,7 @@
 #define NBCOLLI_NBCOLL_C
 
 #if defined NBCOLL_PREFIX && !defined NBCOLLI_ONE_FILE
-#error "NBCOLL_PREFIX needs the one-file form: awk -f src/amalgamate.awk >nbcoll.h"
+#error "NBCOLL_PREFIX needs the one-file form: awk -v prefix=1 -f src/amalgamate.awk >nbcoll.h"
 #endif
 
 #ifndef _GNU_SOURCE

@@ -11,7 +11,7 @@ with='-DNBCOLL_WITH_LOOPBACK -DNBCOLL_WITH_SHM -DNBCOLL_WITH_LAB -DNBCOLL_WITH_D
 compare()
 {
     sed -n 's/^#define \(nbcoll[a-z0-9_]*\) .*/acme_\1/p' "$1/include/nbcoll/prefix.h" >"$work/listed"
-    (cd "$1" && awk -v lab=1 -f src/amalgamate.awk) >"$work/nbcoll.h"
+    (cd "$1" && awk -v lab=1 -v prefix=1 -f src/amalgamate.awk) >"$work/nbcoll.h"
     printf '#define NBCOLL_IMPLEMENTATION\n#include "nbcoll.h"\n' >"$work/nbcoll.c"
     # shellcheck disable=SC2086 # words
     "$CC" -w -O0 -DNBCOLL_PREFIX=acme_ $with -c "$work/nbcoll.c" -o "$work/copy.o"

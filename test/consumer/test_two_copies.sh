@@ -17,7 +17,7 @@ alone()
 }
 
 mkdir "$work/alone"
-(cd "$NBCOLL_SOURCE" && awk -f src/amalgamate.awk) >"$work/alone/nbcoll.h"
+(cd "$NBCOLL_SOURCE" && awk -v prefix=1 -f src/amalgamate.awk) >"$work/alone/nbcoll.h"
 printf '#define NBCOLL_IMPLEMENTATION\n#include "nbcoll.h"\n' >"$work/alone/nbcoll.c"
 for name in acme beta; do
     # shellcheck disable=SC2086 # the flags are words

@@ -2,8 +2,8 @@
 #
 # A host that vendors nbcoll compiles one file, as C11 or as GNU C, optimised or not, without a warning, by gcc and by
 # clang, and links a program with the result and the C library alone. That file is src/nbcoll.c; or the one that
-# src/amalgamate.awk writes, with a prefix or without, which needs nothing beside it, neither headers nor the tree, and
-# which declares every public function to each file that includes it.
+# src/amalgamate.awk writes, which needs nothing beside it, neither headers nor the tree, and which declares every public
+# function to each file that includes it.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -47,16 +47,21 @@ while read -r flags; do
     ./program
 done <<END
 gcc -std=gnu11 -DNBCOLL_INLINE
-clang -std=c11 -DNBCOLL_PREFIX=acme_
+clang -std=c11
 END
 
-# The components: not in that file, which says so; in the one that is asked for them. Lab brings offload.
-for component in offload lab; do
-    if gcc -w -DNBCOLL_WITH_$(echo $component | tr a-z A-Z) -fsyntax-only nbcoll.c 2>said; then
-        echo "it has no $component, and does not say so" && exit 1
+# The components and the names of a prefix: not in that file, which says so; in the one that is asked for them. Lab
+# brings offload.
+while read -r flag part; do
+    if gcc -w "$flag" -fsyntax-only nbcoll.c 2>said; then
+        echo "it has no $part, and does not say so" && exit 1
     fi
-    grep -q "this file is without $component" said
-done
+    grep -q "this file is without $part" said
+done <<END
+-DNBCOLL_WITH_OFFLOAD offload
+-DNBCOLL_WITH_LAB lab
+-DNBCOLL_PREFIX=acme_ the names of a prefix
+END
 [ -z "$(gcc -w -c nbcoll.c -o nbcoll.o && nm nbcoll.o | grep 'nbcoll_agent_open\|nbcoll_relays_open\|nbcoll_wiring_make')" ]
 (cd "$NBCOLL_SOURCE" && awk -v offload=1 -f src/amalgamate.awk) >nbcoll.h
 sed 's|^#include <nbcoll/.*|#include "nbcoll.h"|' "$NBCOLL_SOURCE/test/consumer/offloaded.c" >offloaded.c

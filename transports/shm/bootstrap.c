@@ -43,17 +43,39 @@ struct nbcolli_shm_hall {
     struct nbcolli_shm_guest guest[NBCOLL_SHM_RANKS + NBCOLLI_SHM_SILENT];
 };
 
-static void nbcolli_shm_close(const struct nbcolli_shm_system *os, int *fd)
-{
-    if (*fd >= 0)
-        os->close(*fd);
-    *fd = -1;
-}
-
 static void nbcolli_shm_close_all(const struct nbcolli_shm_system *os, int fd[], int fds)
 {
     while (fds)
         os->close(fd[--fds]);
+}
+
+/* Says why, and closes the connection. */
+static void nbcolli_shm_refuse(const struct nbcolli_shm_boot *b, int socket, nbcoll_status why)
+{
+    struct nbcolli_shm_letter l = nbcolli_shm_letter(b, NBCOLLI_SHM_HELLO, why);
+
+    nbcolli_shm_send(b->os, socket, &l, NULL, 0);
+    b->os->close(socket);
+}
+
+/* Waits for the next letter, which is to be of that stage; or why it is not, or what it says went wrong. */
+static nbcoll_status nbcolli_shm_next_letter(struct nbcolli_shm_boot *b, int socket, enum nbcolli_shm_stage stage,
+                                             struct nbcolli_shm_letter *l, int fd[], int *fds)
+{
+    struct pollfd ready = {socket, POLLIN, 0};
+    nbcoll_status s = NBCOLL_PENDING;
+
+    while (s == NBCOLL_PENDING) {
+        s = nbcolli_shm_await(b, &ready, 1, 1000);
+        if (s == NBCOLL_OK)
+            s = nbcolli_shm_receive(b->os, socket, l, fd, fds);
+    }
+    if (s != NBCOLL_OK)
+        return s;
+    if (l->status == NBCOLL_OK && l->stage == (uint32_t)stage)
+        return NBCOLL_OK;
+    nbcolli_shm_close_all(b->os, fd, *fds);
+    return l->status == NBCOLL_OK ? NBCOLL_ERR_ABI : (nbcoll_status)l->status;
 }
 
 /* ---- the host: hearing ----------------------------------------------------------------------------------------- */
@@ -74,9 +96,8 @@ static void nbcolli_shm_guest_close(const struct nbcolli_shm_system *os, struct 
 /* It leaves the hall, is told why, and has its place taken by the last one. */
 static void nbcolli_shm_hall_send_away(struct nbcolli_shm_hall *hall, struct nbcolli_shm_guest *g, nbcoll_status why)
 {
-    struct nbcolli_shm_letter l = nbcolli_shm_letter(hall->boot, NBCOLLI_SHM_HELLO, why);
-
-    nbcolli_shm_send(hall->boot->os, g->socket, &l, NULL, 0);
+    nbcolli_shm_refuse(hall->boot, g->socket, why);
+    g->socket = -1;
     nbcolli_shm_guest_close(hall->boot->os, g);
     hall->heard -= g->heard;
     *g = hall->guest[--hall->guests];
@@ -161,9 +182,7 @@ static void nbcolli_shm_hall_accept(struct nbcolli_shm_hall *hall)
         return;
     }
     if (refused == NBCOLL_ERR_ACCESS) { /* a stranger: not one of those we wait for */
-        struct nbcolli_shm_letter l = nbcolli_shm_letter(hall->boot, NBCOLLI_SHM_HELLO, refused);
-        nbcolli_shm_send(hall->boot->os, fd, &l, NULL, 0);
-        hall->boot->os->close(fd);
+        nbcolli_shm_refuse(hall->boot, fd, refused);
         return;
     }
     if (hall->guests == (int)hall->boot->layout.ranks - 1 + NBCOLLI_SHM_SILENT)
@@ -261,19 +280,14 @@ static void nbcolli_shm_hall_gather(struct nbcolli_shm_hall *hall)
 static void nbcolli_shm_hall_answer(struct nbcolli_shm_hall *hall, struct nbcolli_shm_guest *g,
                                     enum nbcolli_shm_stage stage)
 {
-    struct pollfd fd = {g->socket, POLLIN, 0};
-    int with[NBCOLLI_SHM_LETTER_FDS], fds = 0;
+    int fd[NBCOLLI_SHM_LETTER_FDS], fds = 0;
     struct nbcolli_shm_letter l = {0};
-    nbcoll_status s = g->socket < 0 ? NBCOLL_ERR_PEER_LOST : NBCOLL_PENDING;
+    nbcoll_status s = NBCOLL_ERR_PEER_LOST;
 
-    while (s == NBCOLL_PENDING) {
-        s = nbcolli_shm_await(hall->boot, &fd, 1, 1000);
-        if (s == NBCOLL_OK)
-            s = nbcolli_shm_receive(hall->boot->os, g->socket, &l, with, &fds);
-    }
-    nbcolli_shm_close_all(hall->boot->os, with, fds);
+    if (g->socket >= 0)
+        s = nbcolli_shm_next_letter(hall->boot, g->socket, stage, &l, fd, &fds);
     if (s == NBCOLL_OK)
-        s = l.stage == (uint32_t)stage ? (nbcoll_status)l.status : NBCOLL_ERR_ABI;
+        nbcolli_shm_close_all(hall->boot->os, fd, fds); /* none belong to it */
     g->home = l.home;
     nbcolli_shm_hall_blame(hall, s);
 }
@@ -412,12 +426,8 @@ static void nbcolli_shm_hall_turn_away(struct nbcolli_shm_hall *hall)
     nbcoll_status refused, all = hall->verdict == NBCOLL_OK ? NBCOLL_ERR_DUPLICATE : hall->verdict;
     int fd, pid;
 
-    while (nbcolli_shm_accept(hall->boot->os, hall->listener, &fd, &pid, &refused) == NBCOLL_OK) {
-        struct nbcolli_shm_letter l =
-            nbcolli_shm_letter(hall->boot, NBCOLLI_SHM_HELLO, refused == NBCOLL_OK ? all : refused);
-        nbcolli_shm_send(hall->boot->os, fd, &l, NULL, 0);
-        hall->boot->os->close(fd);
-    }
+    while (nbcolli_shm_accept(hall->boot->os, hall->listener, &fd, &pid, &refused) == NBCOLL_OK)
+        nbcolli_shm_refuse(hall->boot, fd, refused == NBCOLL_OK ? all : refused);
 }
 
 nbcoll_status nbcolli_shm_host(struct nbcolli_shm_boot *b, struct nbcolli_shm_end *e, nbcoll_status own)
@@ -449,26 +459,6 @@ nbcoll_status nbcolli_shm_host(struct nbcolli_shm_boot *b, struct nbcolli_shm_en
 }
 
 /* ---- a guest --------------------------------------------------------------------------------------------------- */
-
-/* The host's next letter, of that stage; or the verdict. */
-static nbcoll_status nbcolli_shm_guest_receive(struct nbcolli_shm_boot *b, int socket, enum nbcolli_shm_stage stage,
-                                               struct nbcolli_shm_letter *l, int fd[], int *fds)
-{
-    struct pollfd ready = {socket, POLLIN, 0};
-    nbcoll_status s = NBCOLL_PENDING;
-
-    while (s == NBCOLL_PENDING) {
-        s = nbcolli_shm_await(b, &ready, 1, 1000);
-        if (s == NBCOLL_OK)
-            s = nbcolli_shm_receive(b->os, socket, l, fd, fds);
-    }
-    if (s != NBCOLL_OK)
-        return s;
-    if (l->status == NBCOLL_OK && l->stage == (uint32_t)stage)
-        return NBCOLL_OK;
-    nbcolli_shm_close_all(b->os, fd, *fds);
-    return l->status == NBCOLL_OK ? NBCOLL_ERR_ABI : (nbcoll_status)l->status;
-}
 
 /* Should the host have turned us away already, that is found in its answer. Returns `own`, or why our descriptors could
  * not be sent, which tells the host, too. */
@@ -510,7 +500,7 @@ static nbcoll_status nbcolli_shm_guest_settle(struct nbcolli_shm_boot *b, int so
 {
     int fd[NBCOLLI_SHM_LETTER_FDS], fds;
     struct nbcolli_shm_letter l;
-    nbcoll_status s = nbcolli_shm_guest_receive(b, socket, NBCOLLI_SHM_WELCOME, &l, fd, &fds);
+    nbcoll_status s = nbcolli_shm_next_letter(b, socket, NBCOLLI_SHM_WELCOME, &l, fd, &fds);
 
     if (s != NBCOLL_OK)
         return s;
@@ -532,7 +522,7 @@ static nbcoll_status nbcolli_shm_guest_settle(struct nbcolli_shm_boot *b, int so
     e->home->secret = l.secret;
     nbcolli_shm_guest_place(e->home, &l, fd + 1);
     for (int first = NBCOLLI_SHM_BATCH; first < b->config->ranks; first += NBCOLLI_SHM_BATCH) {
-        s = nbcolli_shm_guest_receive(b, socket, NBCOLLI_SHM_WELCOME, &l, fd, &fds);
+        s = nbcolli_shm_next_letter(b, socket, NBCOLLI_SHM_WELCOME, &l, fd, &fds);
         if (s != NBCOLL_OK)
             return s;
         if (l.rank != first || fds != nbcolli_shm_guest_batch(b, first)) {
@@ -554,7 +544,7 @@ static nbcoll_status nbcolli_shm_guest_stage(struct nbcolli_shm_boot *b, int soc
     l.home = (uintptr_t)e->home;
     nbcoll_status s = nbcolli_shm_send(b->os, socket, &l, NULL, 0);
     if (s == NBCOLL_OK)
-        s = nbcolli_shm_guest_receive(b, socket, stage, &l, fd, &fds);
+        s = nbcolli_shm_next_letter(b, socket, stage, &l, fd, &fds);
     if (s == NBCOLL_OK)
         nbcolli_shm_close_all(b->os, fd, fds); /* none belong to it */
     return s;

@@ -250,13 +250,10 @@ void nbcolli_shm_home_leave(struct nbcolli_shm_home *h)
     if (atomic_fetch_sub_explicit(&h->users, 1, memory_order_acq_rel) != 1) /* what all did comes before the end */
         return;
     for (uint32_t r = 0; r < ranks; r++) {
-        if (h->place[r].event >= 0)
-            os->close(h->place[r].event);
-        if (h->place[r].watch >= 0)
-            os->close(h->place[r].watch);
+        nbcolli_shm_close(os, &h->place[r].event);
+        nbcolli_shm_close(os, &h->place[r].watch);
     }
-    if (h->memory >= 0)
-        os->close(h->memory); /* after the states of its ranks: who finds the lock gone looks at these */
+    nbcolli_shm_close(os, &h->memory); /* after the states of its ranks: who finds the lock gone looks at these */
     os->unmap(h->segment, h->layout.bytes);
     os->unmap(h, nbcolli_shm_home_bytes(ranks) + NBCOLLI_SHM_PAGE);
 }

@@ -77,13 +77,9 @@ static size_t nbcolli_shm_end_bytes(int ranks)
 
 static void nbcolli_shm_end_close_descriptors(struct nbcolli_shm_end *e)
 {
-    int *const all[] = {&e->event, &e->watch, &e->ready};
-
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        if (*all[i] >= 0)
-            e->os->close(*all[i]);
-        *all[i] = -1;
-    }
+    nbcolli_shm_close(e->os, &e->event);
+    nbcolli_shm_close(e->os, &e->watch);
+    nbcolli_shm_close(e->os, &e->ready);
 }
 
 /* Frees what there is. `state`: what the others shall think; a child of fork is not the rank, and tells nothing. */

@@ -312,6 +312,14 @@ static inline struct nbcolli_shm_end *nbcolli_shm_end(nbcoll_endpoint *ep)
     return (struct nbcolli_shm_end *)(void *)ep;
 }
 
+/* A descriptor, if there is one. */
+static inline void nbcolli_shm_close(const struct nbcolli_shm_system *os, int *fd)
+{
+    if (*fd >= 0)
+        os->close(*fd);
+    *fd = -1;
+}
+
 static inline void nbcolli_shm_clear(struct nbcolli_shm_works *r)
 {
     r->first = NULL;
