@@ -26,8 +26,9 @@ nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
     nbcolli_caller_unlock(c);
     if (busy)
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
-    int awaits = nbcolli_has_unexpected(comm); /* somebody waits for what will not be started here */
-    nbcolli_unexpected_drop(comm, 0, UINT64_MAX, NBCOLL_ERR_MISMATCH);
+    /* somebody waits for what will not be started here; after a failure it asks, and learns that this rank has left */
+    int awaits = !comm->failed_floor && nbcolli_has_unexpected(comm);
+    nbcolli_unexpected_drop(comm, 0, UINT64_MAX, awaits ? NBCOLL_ERR_MISMATCH : NBCOLL_ERR_CANCELLED);
     if (awaits) {
         nbcolli_called_freed(comm, comm->rank);
         nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MISMATCH, comm->taken);
