@@ -359,6 +359,10 @@ static void run_plan(storm *s)
 
 void storm_run(storm *s, uint64_t seed, const cut *c, bool is_loud)
 {
+    static bool has_run;
+    if (!has_run)
+        close(STDIN_FILENO); /* the next descriptor has the number 0 */
+    has_run = true;
     memset(s, 0, offsetof(storm, plan));
     memset((char *)s + sizeof s->plan, 0, sizeof *s - sizeof s->plan);
     plan_make(&s->plan, seed, c);
