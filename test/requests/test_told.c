@@ -150,12 +150,11 @@ static void a_freed_communicator_is_not_taken_for_one_that_was_never_made(void *
         EXPECT(OK, nbcoll_comm_idup(w.comm[r], &other[r], &q[r]));
     EXPECT(OK, nbcoll_cancel(q[0])); /* and one was not made */
     world_settle(&w, RANKS, q, status);
-    const uint64_t id = made[0]->id, tag = made[0]->taken;
     EXPECT(OK, nbcoll_comm_free(made[0]));
-    made[1]->peer[0].pair->credits--; /* as who sends such a message takes one */
-    tell(&w, (nbcolli_header){.comm = id, .type = NBCOLLI_RTS, .tag = tag, .bytes = 8});
-    step(&w, 20);
-    fails_with(made[1], NBCOLL_ERR_MISMATCH, 0);
+    EXPECT(OK, nbcoll_ibarrier(made[1], q)); /* which says something to rank 0, that has left it after a failure */
+    world_settle(&w, 1, q, status);
+    EXPECT(ERR_PEER_LOST, status[0]);
+    fails_with(made[1], NBCOLL_ERR_PEER_LOST, 0);
     world_close(&w);
 }
 

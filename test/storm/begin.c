@@ -19,8 +19,9 @@ static void observe(void *user, const nbcoll_event *event)
 
 static void watch(void *user, const nbcoll_event *event)
 {
-    const rank *r = user;
+    rank *r = user;
     (void)event;
+    r->watched++;
     storm_not_in_tick(r->actor, "a watcher");
     rank_calls_inside(r->actor);
 }
@@ -38,6 +39,7 @@ static void mix_context(rank *r, nbcoll_context_config *config)
         config->observer = &r->observer;
     if (next_random(&own) % 4 == 0)
         config->watcher = &r->watcher;
+    r->has_watcher = config->watcher;
     if (next_random(&own) % 4 == 0)
         config->host.now = NULL;
     if (next_random(&own) % 4 == 0)
@@ -155,6 +157,7 @@ static bool create(rank *r)
         mix_context(r, &config);
         mix_terms(r, &terms);
     }
+    r->has_log = config.host.log;
     while ((status = nbcoll_context_create(NBCOLL_ABI, &config, &r->context)) != NBCOLL_OK && tries++ < RETRIES)
         storm_stay(s, 1000);
     if (status != NBCOLL_OK) {
@@ -172,6 +175,7 @@ static bool create(rank *r)
     if (status == NBCOLL_OK)
         status = rank_wait(r, &request);
     if (status == NBCOLL_OK) {
+        made_lacks(r, r->comm[0]);
         if (nbcoll_comm_flags(r->comm[0]) != p->flags && !(s->bad_anywhere & BAD_HEADER))
             storm_find(s, "rank %d: the flags are %u instead of %u", r->actor->rank, nbcoll_comm_flags(r->comm[0]),
                        p->flags);

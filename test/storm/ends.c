@@ -137,11 +137,11 @@ static uint64_t wire_next(const actor *a)
 
 static int wire_fd(nbcoll_endpoint *ep)
 {
-    static int fd[NETS]; /* nobody reads from them; 0: there is none yet */
+    static int fd[NETS]; /* 1 more; nobody reads from them; 0: there is none yet */
     int *mine = &fd[((end *)ep)->number];
     if (!*mine)
-        *mine = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    return *mine;
+        *mine = 1 + eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return *mine - 1;
 }
 
 static bool is_other_armed(const end *e)

@@ -80,6 +80,7 @@ static void host_log(void *user, nbcoll_status why, const char *text)
 {
     actor *a = user;
     storm_not_in_tick(a, "log");
+    a->logged += why == NBCOLL_ERR_MEMORY;
     if (a->storm->is_loud)
         printf("             rank %d, log: %s: %s\n", a->rank, nbcoll_status_name(why), text);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../src/engine/state/context.h"
 #include "rank.h"
 
 /* A plan cannot know who survives: that is set here. All members of a communicator say the same. */
@@ -93,6 +94,16 @@ static nbcoll_status start_creation(rank *r, int n, nbcoll_request *request)
     return nbcoll_comm_isplit(r->comm[i->comm], at.group, reverse ? -old.rank : old.rank, &r->made[i->made], request);
 }
 
+void made_lacks(rank *r, const nbcoll_comm *comm)
+{
+    nbcoll_cells cells = {.size = sizeof cells};
+    if (comm && nbcoll_comm_cells(comm, &cells) == NBCOLL_OK && !cells.present && cells.lacking >= 0)
+        r->lacking++;
+    if (r->has_log && r->actor->logged < r->lacking && !(r->storm->bad_anywhere & BAD_HEADER))
+        storm_find(r->storm, "rank %d: rank %d has no room for cells, and nothing was logged", r->actor->rank,
+                   cells.lacking);
+}
+
 void made_is(rank *r, int n)
 {
     const plan *p = &r->storm->plan;
@@ -100,6 +111,7 @@ void made_is(rank *r, int n)
     bool is_out = i->kind == ITEM_SPLIT && p->place[i->made][r->actor->rank].group < 0 && !p->survives[i->made];
 
     r->comm[i->made] = r->made[i->made];
+    made_lacks(r, r->comm[i->made]);
     if (!r->comm[i->made] != is_out || r->comm[i->made] == r->comm[i->comm])
         storm_find(r->storm, "rank %d, item %d: it has got %s communicator", r->actor->rank, n,
                    !r->comm[i->made] ? "no" : is_out ? "a" : "the parent as the new");
@@ -117,6 +129,16 @@ static void judge_survivors(rank *r, int n)
         storm_find(s, "rank %d, item %d: there are %d survivors, and %d on another rank", r->actor->rank, n, size,
                    s->survived[made]);
     s->survived[made] = size;
+}
+
+/* Has the rank been told of a loss there? Then who is lost is no survivor. Read as it lies there: a call takes time. */
+static bool knows_of_a_loss(const rank *r, int comm)
+{
+    const nbcoll_failure *f = &r->comm[comm]->failure;
+    int lost = f->status == NBCOLL_ERR_PEER_LOST && f->rank >= 0 && f->rank != r->comm[comm]->rank
+                   ? plan_member(&r->storm->plan, comm, r->actor->rank, f->rank)
+                   : -1;
+    return lost >= 0 && r->storm->bad[lost] & (BAD_DEAD | BAD_DECLARED) && !(r->storm->bad_anywhere & BAD_HEADER);
 }
 
 /* Does the rank leave before its next item? Then it does not wait for the other survivors. */
@@ -137,6 +159,7 @@ static void create(rank *r, int n)
     nbcoll_request request;
     nbcoll_status status;
     int tries = 0;
+    bool lacks = i->kind == ITEM_SHRINK && knows_of_a_loss(r, i->comm);
 
     while ((status = start_creation(r, n, &request)) != NBCOLL_OK)
         if (!rank_is_refused(r, n, status, tries++))
@@ -146,6 +169,8 @@ static void create(rank *r, int n)
     nbcoll_comm *made = r->comm[i->made];
     if (!made)
         return;
+    if (lacks && nbcoll_comm_size(made) >= nbcoll_comm_size(r->comm[i->comm]))
+        storm_find(r->storm, "rank %d, item %d: all have survived, though one was lost", r->actor->rank, n);
     if (i->kind == ITEM_SHRINK)
         judge_survivors(r, n);
     if (i->kind == ITEM_SHRINK && !leaves_behind(r, n))

@@ -7,7 +7,8 @@
 #     mutants.py run [LIST] [-o TABLE] [-n NUMBERS] [--jobs N]
 #                                      runs those of a list (mutants.list, repairs.list), prints a table, and adds it to
 #                                      that file; at most so many jobs for each (2,000); -j N: so
-#                                      many mutants at a time
+#                                      many mutants at a time. --large: also jobs of many ranks; --over-shm, --only KIND
+#                                      (of faults, a number): those jobs alone. What is run stands in the table
 #
 # Both take --build DIRECTORY, where test_storm has been built; else that is build/release.
 #
@@ -292,11 +293,17 @@ def limits():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
+def cuts():
+    out = [] if "--large" in sys.argv else ["--small"]
+    out += ["--over-shm"] if "--over-shm" in sys.argv else []
+    return out + (["--only", option("--only", "")] if "--only" in sys.argv else [])
+
+
 def storm(program, number, first, end):
     """What it says of the first seed from `first` to before `end` that fails, and the processor time of that."""
     out = "%s.%d.out" % (program, number)
     with open(out, "wb") as to:
-        process = subprocess.Popen([program, "--count", str(end - first), "--from", str(first), "--small", "--findings",
+        process = subprocess.Popen([program, "--count", str(end - first), "--from", str(first), *cuts(), "--findings",
                                     "1", "--patience", "10"], stdout=to, stderr=to, preexec_fn=limits,
                                    env={**os.environ, "STORM_MUTANT": str(number)})
         _, status, spent = os.wait4(process.pid, 0)
@@ -352,6 +359,10 @@ def token_of_both(chosen, old, new):
             i -= 1
         while re.match(r"\w|->|\.", a[k + 1]):
             k += 1
+        if a[i - 1] == "*" and a[i - 2] in " (":
+            i -= 1
+        if a[k + 1:k + 4:2] == [" ", " "] and a[k + 2] in "+-":
+            k += 4
     return ["%s(%s ? %s : %s)%s" % ("".join(a[:i]), chosen, "".join(b[i:k + 1]), "".join(a[i:k + 1]),
                                     "".join(a[k + 1:]))]
 
@@ -414,9 +425,10 @@ def judged(number, program, plain, seeds):
             break
         print("seed %d fails without a change" % seed, file=sys.stderr)
         first = seed + 1
-    result = "NOT FOUND in %d jobs, %.0f s" % (seeds, total)
+    kind = "".join(" " + word for word in cuts() if word != "--small")
+    result = "NOT FOUND in %d jobs%s, %.0f s" % (seeds, kind, total)
     if seed:
-        result = "found by job %d, %.1f s: %s" % (seed - FROM + 1, total, why[:120])
+        result = "found by job %d%s, %.1f s: %s" % (seed - FROM + 1, kind, total, why[:120])
     print(number, result, file=sys.stderr, flush=True)
     return result
 

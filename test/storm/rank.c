@@ -126,9 +126,22 @@ nbcoll_status rank_wait(rank *r, nbcoll_request *request)
     }
 }
 
+/* For so long it has waited for that alone: of whom, its watcher was to be told. Not of calls that have no run. */
+static void judge_watched(const rank *r, const call *c, uint64_t waited)
+{
+    const storm *s = r->storm;
+    if (waited > 5 * SECOND && r->has_watcher && r->watched == c->watched && r->opened == 1 && !r->chains &&
+        s->plan.item[c->item].kind != ITEM_SHRINK && !s->plan.has_agents && !s->plan.is_bare && !s->ends &&
+        !r->actor->is_dead && !(s->bad_anywhere & BAD_HEADER) && r->storm->plan.edition >= EDITION_OF_PARTS)
+        storm_find(r->storm, "rank %d, item %d: it has waited for %llu ms, and its watcher knows nothing",
+                   r->actor->rank, c->item, (unsigned long long)(waited / MILLISECOND));
+}
+
 void rank_wait_for(rank *r, int k)
 {
+    uint64_t since = r->storm->now;
     nbcoll_status status = rank_wait(r, &r->open[k]->request);
+    judge_watched(r, r->open[k], r->storm->now - since);
     ended(r, k, status);
 }
 

@@ -15,6 +15,7 @@ typedef struct call { /* one that has been started and not ended */
     actor *actor;
     nbcoll_request request;
     buffers *buffers;         /* null: it makes a communicator */
+    uint64_t watched;         /* the rank's, when it was started */
     bool calls_back, is_over; /* its callback has come, with: */
     nbcoll_status status;
     uint64_t token;
@@ -40,6 +41,9 @@ typedef struct rank {
     bool has_ticks, stops_ticks; /* its context */
     bool leaves;       /* its communicators may have gone */
     nbcoll_observer observer, watcher;
+    bool has_watcher, has_log;
+    uint64_t watched; /* waits of which the watcher was told */
+    int lacking; /* communicators without cells, for want of room on some rank */
     uint64_t told[NBCOLL_STEP_ENDED + 1]; /* steps */
     struct nbcoll_driver *driver;
     bool is_driven, runs_driver; /* the driver has the context; a thread of the rank's runs it, till this is false */
@@ -103,6 +107,8 @@ void rank_ticks_stop(rank *r);
 
 /* ---- made.c ------------------------------------------------------------------------------------------------------ */
 
+/* The rank has got this communicator: if it lacks cells, that was logged. */
+void made_lacks(rank *r, const nbcoll_comm *comm);
 void made_create(rank *r, int n);
 /* Its creation has ended well. */
 void made_is(rank *r, int n);

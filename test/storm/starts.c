@@ -95,6 +95,7 @@ call *rank_opened(rank *r, int n, buffers *b, nbcoll_request request)
     c->actor = r->actor;
     c->buffers = b;
     c->request = request;
+    c->watched = r->watched;
     r->open[r->opened++] = c;
     storm_note(r->storm, r->actor->rank, NOTE_STARTS, (uint64_t)n, 0);
     return c;

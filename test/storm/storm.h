@@ -277,6 +277,7 @@ struct actor {
     nbcoll_host host;
     uint64_t allocs, registers, gets, puts, posts, functions, sent; /* counted for faults */
     size_t bytes;                                                   /* held of memory */
+    int logged;                                                     /* lines that say that memory was lacking */
     void *blocks;                                                   /* likewise */
     uint64_t heard[RANKS_MOST]; /* 1 + the lowest tag of which each other has said what it called */
     nbcoll_endpoint *queues; /* what has its queue pairs, which are: */

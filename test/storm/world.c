@@ -14,6 +14,7 @@
 #include "storm.h"
 
 #define LONGEST (120 * SECOND) /* after the last cause, lateness or end of a call: then something hangs */
+#define LATEST (2 * SECOND) /* likewise, for bad news: 0.2 s are promised for a difference; others wait, and look, in turn */
 #define STEPS_MOST 8000000ull    /* likewise, or after something has ended: then the ranks only turn round */
 
 static storm *running; /* while a rank has its turn */
@@ -39,6 +40,15 @@ static const char *const note_name[] = {
 #undef NAME
 };
 
+/* An operation ends so. Where the host has no pause each look may take long (ask.h: each 1024th is one at the clock). */
+static void judge_time(storm *s, int rank, uint64_t number, uint64_t status)
+{
+    if (status != NBCOLL_OK && s->now > s->last_cause + LATEST && !s->ends && !s->actor[rank].is_dead &&
+        !s->plan.is_bare && !(s->bad_anywhere & BAD_HEADER))
+        storm_find(s, "rank %d, item %llu: it ends badly only %llu ms after the last cause", rank,
+                   (unsigned long long)number, (unsigned long long)((s->now - s->last_cause) / MILLISECOND));
+}
+
 void storm_note(storm *s, int rank, note what, uint64_t a, uint64_t b)
 {
     s->hash = (s->hash ^ ((uint64_t)what << 32 | (uint32_t)rank) ^ s->now * 3 ^ a * 5 ^ b * 7) * 0x9e3779b97f4a7c15u;
@@ -47,6 +57,8 @@ void storm_note(storm *s, int rank, note what, uint64_t a, uint64_t b)
         met.faults[a]++;
     if (what == NOTE_ENDS || what == NOTE_OVER)
         s->steps_moved = s->steps;
+    if (what == NOTE_ENDS)
+        judge_time(s, rank, a, b);
     if (what == NOTE_ENDS && s->last_cause < s->now) /* each step of an operation may have slept for some time */
         s->last_cause = s->now;
     if (s->is_loud)
@@ -347,6 +359,10 @@ static void run_plan(storm *s)
 
 void storm_run(storm *s, uint64_t seed, const cut *c, bool is_loud)
 {
+    static bool has_run;
+    if (!has_run)
+        close(STDIN_FILENO); /* the next descriptor has the number 0 */
+    has_run = true;
     memset(s, 0, offsetof(storm, plan));
     memset((char *)s + sizeof s->plan, 0, sizeof *s - sizeof s->plan);
     plan_make(&s->plan, seed, c);

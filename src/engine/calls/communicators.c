@@ -25,7 +25,9 @@ nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
         busy |= r->persistent && r->comm == comm; /* its callback is still to be told */
     if (busy)
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
-    if (nbcolli_unexpected_drop(comm, 0, UINT64_MAX, NBCOLL_ERR_MISMATCH)) { /* it will not be started here */
+    /* somebody waits for what will not be started here; after a failure it asks, and learns that this rank has left */
+    nbcoll_status why = comm->failed_floor ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_MISMATCH;
+    if (nbcolli_unexpected_drop(comm, 0, UINT64_MAX, why) && why == NBCOLL_ERR_MISMATCH) {
         nbcolli_called_freed(comm, comm->rank);
         nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MISMATCH, comm->taken);
     }

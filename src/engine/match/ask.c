@@ -359,7 +359,7 @@ static void nbcolli_where_judge(nbcoll_comm *comm, const nbcolli_header *h, nbco
         if (!nbcolli_op_waits(op, &awaited, &tag) || awaited != rank || tag != run->tag)
             continue;
         /* A send that stalls has gone nowhere: who is through there did not wait for it. */
-        p->is_final = op->phase == NBCOLLI_STALLING || (op->refused && p->freeing == NBCOLLI_FREED_WELL) ||
+        p->is_final = op->phase == NBCOLLI_STALLING || (op->refused && p->freeing) ||
                       (op->phase == NBCOLLI_POSTED && nbcolli_is_quiet(comm, h));
         nbcolli_ask_judge(op, rank, tag, p);
     }

@@ -525,15 +525,14 @@ static nbcolli_freeing nbcolli_orphan_freeing(const nbcolli_incoming *in)
 
 /* A message of a communicator that is unknown here: one that is being made, that was not made, or that was freed. What
  * wants an answer gets it at once: its sender may join in the making only when it has got that. An operation that was
- * not started here before it was freed ends there: it never will be. Where it may be of one that was not made its
- * sender has been told so, or asks where the operation is (ask.h), which names the vote. So it does where something
- * stalls while one is being made: of that nothing is kept. */
+ * not started here before it was freed ends there: it never will be. Where something had failed, or where it may be of
+ * one that was not made, its sender has been told so, or asks where the operation is (ask.h), which names the vote. So
+ * it does where something stalls while one is being made: of that nothing is kept. */
 static void nbcolli_orphan_settle(nbcolli_incoming *in, int is_freed)
 {
     const nbcolli_header *m = &in->header;
     const nbcolli_link *home = in->link->home;
     const nbcolli_tombstone *tombstone = nbcolli_find_tombstone(home, m->comm);
-    int has_failed = tombstone && m->tag < tombstone->failed_floor; /* of which the sender is told too */
     int is_message = nbcolli_is_message(m); /* a STALLED may be late: what waited has come before it, and has ended */
 
     if (m->type == NBCOLLI_REVOKE)
@@ -542,7 +541,7 @@ static void nbcolli_orphan_settle(nbcolli_incoming *in, int is_freed)
         nbcolli_stalls_seen(&in->link->pair[in->source], m);
     else if (!is_freed && nbcolli_orphan_keep(in))
         return;
-    int is_never_started = is_freed && !has_failed && (tombstone || !home->unmade); /* for certain */
+    int is_never_started = is_freed && !tombstone && !home->unmade; /* for certain */
     nbcoll_status why = !is_never_started                          ? NBCOLL_ERR_CANCELLED
                         : nbcolli_is_cut_off(in->link, in->source) ? NBCOLL_ERR_PEER_LOST
                                                                    : NBCOLL_ERR_MISMATCH;
