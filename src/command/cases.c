@@ -139,23 +139,6 @@ const char *command_spread_name(int spread)
     return (unsigned)spread < NBCOLL_SPREAD_COUNT ? names[spread] : "?";
 }
 
-int command_take_in_place(const command *self, void *user, const char *ranks)
-{
-    command_cases *cases = user;
-    cases->in_place = ranks ? 2 : 1;
-    return !ranks || strcmp(ranks, "odd") == 0 ? 0 : command_refuse(self, "--in-place takes odd, not '%s'", ranks);
-}
-
-int command_take_native(const command *self, void *user, const char *value)
-{
-    command_cases *cases = user;
-    unsigned long long number = 0;
-    if (value && !command_number(value, 1, INT_MAX, &number))
-        return command_refuse(self, "--native takes a number from 1 on, not '%s'", value);
-    cases->node = value ? (int)number : -1;
-    return 0;
-}
-
 nbcoll_case command_case(const command_cases *cases, const nbcoll_algorithm *algorithm)
 {
     return (nbcoll_case){.size = sizeof(nbcoll_case),

@@ -44,6 +44,7 @@ typedef struct command_option {
     unsigned marks;               /* bits by which the command sees that it was given */
     double most;                  /* a real number of 0..most, a double */
     const char *words;            /* "a, b or c": one of these; a number gets its place, which begins with `low` */
+    int without;       /* what "[=V]" is, left out */
     int (*take)(const command *self, void *at, const char *value); /* by a function: 0, or an exit status */
 } command_option;
 #define COMMAND_IN(type, member) .offset = offsetof(type, member), .size = sizeof((type *)0)->member
@@ -200,8 +201,9 @@ typedef struct command_cases {
 #define COMMAND_COUNT(type, help) "count", "N,...", help, COMMAND_IN(type, cases), .take = command_take_count
 #define COMMAND_TYPE(type, help) "type", "T", help, COMMAND_IN(type, cases), .take = command_take_type
 #define COMMAND_OP(type, help) "op", "O", help, COMMAND_IN(type, cases), .take = command_take_op
-#define COMMAND_IN_PLACE(type, help) "in-place", "[=odd]", help, COMMAND_IN(type, cases), .take = command_take_in_place
-#define COMMAND_NATIVE(type, help) "native", "[=N]", help, COMMAND_IN(type, cases), .take = command_take_native
+#define COMMAND_IN_PLACE(type, help)                                                                                   \
+    "in-place", "[=odd]", help, COMMAND_IN(type, cases.in_place), .words = "odd", .low = 2, .without = 1
+#define COMMAND_NATIVE(type, help) "native", "[=N]", help, COMMAND_IN(type, cases.node), 1, INT_MAX, .without = -1
 #define COMMAND_KNOWN(type, help) "known", NULL, help, COMMAND_IN(type, cases.known)
 #define COMMAND_SPREAD(type, help)                                                                                     \
     "blocks", "B", help, COMMAND_IN(type, cases.spread), .words = "equal, holes, rising or lone"
@@ -228,8 +230,6 @@ int command_take_ranks(const command *self, void *cases, const char *value);
 int command_take_count(const command *self, void *cases, const char *value);
 int command_take_type(const command *self, void *cases, const char *value);
 int command_take_op(const command *self, void *cases, const char *value);
-int command_take_in_place(const command *self, void *cases, const char *value);
-int command_take_native(const command *self, void *cases, const char *value);
 int command_take_nodes(const command *self, void *cases, const char *value);
 int command_take_numbering(const command *self, void *cases, const char *value);
 

@@ -190,6 +190,10 @@ static int take_row(const command *self, const command_option *o, void *user, co
 {
     if (o->take)
         return o->take(self, (char *)user + o->offset, value);
+    if (o->value && !value) {
+        command_store(o, user, (uint64_t)o->without);
+        return 0;
+    }
     if (o->words)
         return take_word(self, o, user, value);
     if (o->most > 0)

@@ -61,7 +61,7 @@ refuses "nbcoll verify: unknown type 'INT'; nbcoll info lists them" verify --typ
 refuses "nbcoll verify: unknown reduction 'ADD'; nbcoll info lists them" verify --op ADD
 refuses "nbcoll show: --rank takes a number from 0 on, not 'x'" show bcast binomial --ranks 4 --rank x
 refuses "nbcoll verify: --blocks is equal, holes, rising or lone, not 'even'" verify --blocks even
-refuses "nbcoll verify: --in-place takes odd, not 'even'" verify --in-place=even
+refuses "nbcoll verify: --in-place is odd, not 'even'" verify --in-place=even
 for command in verify show sim bench explain; do
     for parameter in segment arity ports; do
         refuses "nbcoll $command: --$parameter takes a number from 1 on, not '0'" $command bcast --$parameter 0
