@@ -99,7 +99,8 @@ size_t bench_wrong_at(const bench_plan *plan, int rank, unsigned round, const un
 
 /* ---- bench_rank.c: what each rank does ------------------------------------------------------------------------- */
 
-#define BENCH_DEADLINE UINT64_C(120000000000) /* ns for one operation */
+#define BENCH_DEADLINE UINT64_C(120000000000) /* ns for one operation, */
+#define BENCH_TIMEOUT UINT64_C(20000000000)   /* and to find each other, on a machine under load */
 #define BENCH_WRONG 120
 
 /* What the ranks of a crew share: each its own row of samples. */
@@ -119,8 +120,6 @@ typedef struct bench_shared {
 size_t bench_shared_bytes(const bench_plan *plan);
 /* The life of a rank, between opening its end and closing it. */
 nbcoll_status bench_rank(const bench_plan *plan, bench_shared *shared, nbcoll_context *context, nbcoll_comm *comm);
-/* Where a rank leaves its times: [rounds * iterations]. */
-double *bench_samples(const bench_plan *plan, bench_shared *shared, int rank, size_t entry, bench_form form);
 /* Once, when the crew has ended. */
 void bench_collect(const bench_plan *plan, bench_shared *shared, bench_result results[]);
 
@@ -147,7 +146,7 @@ typedef struct bench_mood {
 } bench_mood;
 
 bench_mood bench_probe(const command *self, const char *bind);
-int bench_cores(void);  /* that this process may use */
+int bench_cores(void); /* that this process may use */
 /* bench_spread.c: sorts n of them. */
 bench_spread bench_spread_of(double sample[], size_t n);
 

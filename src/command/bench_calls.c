@@ -4,8 +4,6 @@
 
 #include "bench.h"
 
-#define TIMEOUT UINT64_C(20000000000) /* ns to make a communicator */
-
 /* X(OPERATION, name, what goes before the communicator). */
 #define VECTOR c->plan->count, c->plan->reduction.type
 #define OP c->plan->reduction.op
@@ -74,7 +72,7 @@ static nbcoll_status make_comm(const bench_plan *plan, const bench_entry *entry,
     config.rules = algorithm ? &forced : plan->rules->rules;
     config.rule_count = algorithm ? 1 : plan->rules->count;
     config.flags = at.known ? NBCOLL_COUNTS_KNOWN : 0;
-    nbcoll_status status = nbcoll_comm_dup_with(parent, &config, out, TIMEOUT);
+    nbcoll_status status = nbcoll_comm_dup_with(parent, &config, out, BENCH_TIMEOUT);
     if (status == NBCOLL_OK)
         status = nbcoll_comm_terms(*out, &terms);
     if (status == NBCOLL_OK)

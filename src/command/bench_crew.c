@@ -11,8 +11,6 @@
 
 #include <nbcoll/shm.h>
 
-#define TIMEOUT UINT64_C(20000000000) /* ns to find each other: for a machine under load */
-
 typedef struct bench_crew {
     const bench_plan *plan;
     bench_shared *shared;
@@ -23,7 +21,8 @@ typedef struct bench_crew {
 static nbcoll_status open_rank(const bench_crew *c, int rank, nbcoll_context **context, nbcoll_comm **comm)
 {
     int ranks = c->plan->ranks;
-    nbcoll_shm_config config = {.size = sizeof config, .id = c->id, .rank = rank, .ranks = ranks, .timeout = TIMEOUT};
+    nbcoll_shm_config config = {.size = sizeof config, .id = c->id, .rank = rank, .ranks = ranks,
+                                .timeout = BENCH_TIMEOUT};
     nbcoll_comm_config named = NBCOLL_COMM_DEFAULTS;
     nbcoll_endpoint *end = NULL;
     const nbcoll_nodes *domains = c->plan->nodes ? nbcoll_nodes_domains(c->plan->nodes) : NULL;
@@ -36,12 +35,12 @@ static nbcoll_status open_rank(const bench_crew *c, int rank, nbcoll_context **c
     nbcoll_status status = transport ? transport(c->id.text, rank, ranks, &end) : nbcoll_shm_open(&config, &end);
     if (status == NBCOLL_OK)
         status = nbcoll_context_create(NBCOLL_ABI, NULL, context);
-    return status == NBCOLL_OK ? nbcoll_comm_create(*context, end, &named, comm, TIMEOUT) : status;
+    return status == NBCOLL_OK ? nbcoll_comm_create(*context, end, &named, comm, BENCH_TIMEOUT) : status;
 }
 
 static nbcoll_status close_rank(nbcoll_context *context, nbcoll_comm *comm)
 {
-    nbcoll_status status = nbcoll_barrier(comm, TIMEOUT);
+    nbcoll_status status = nbcoll_barrier(comm, BENCH_TIMEOUT);
     while (status == NBCOLL_OK && (status = nbcoll_context_free(context)) == NBCOLL_ERR_BUSY)
         status = nbcoll_progress(context);
     return status;

@@ -12,8 +12,8 @@
 
 enum { WARM = 100, WARM_BATCH = 2, CALIBRATION = 100000, CHECKS = 3 };
 
-#define PATIENCE 1000                   /* looks at the others until one may have lost its core to other programs */
-#define POOL ((size_t)16 << 20)         /* bytes of the changing buffers: more than a private cache holds */
+#define PATIENCE 1000           /* looks at the others until one may have lost its core to other programs */
+#define POOL ((size_t)16 << 20) /* bytes of the changing buffers: more than a private cache holds */
 
 typedef struct rank {
     const bench_plan *plan;
@@ -36,7 +36,8 @@ static size_t samples_of(const bench_plan *plan)
     return (size_t)plan->rounds * (size_t)plan->iterations;
 }
 
-double *bench_samples(const bench_plan *plan, bench_shared *s, int number, size_t entry, bench_form form)
+/* Where a rank leaves its times: [rounds * iterations]. */
+static double *samples_at(const bench_plan *plan, bench_shared *s, int number, size_t entry, bench_form form)
 {
     return s->sample + (((size_t)number * plan->entries + entry) * BENCH_FORMS + form) * samples_of(plan);
 }
@@ -49,9 +50,9 @@ size_t bench_shared_bytes(const bench_plan *plan)
 /* Makes rank 0's samples those of the slowest rank in each iteration. */
 static double *slowest(const bench_plan *plan, bench_shared *s, size_t entry, bench_form form, size_t n)
 {
-    double *most = bench_samples(plan, s, 0, entry, form);
+    double *most = samples_at(plan, s, 0, entry, form);
     for (int r = 1; r < plan->ranks; r++) {
-        const double *other = bench_samples(plan, s, r, entry, form);
+        const double *other = samples_at(plan, s, r, entry, form);
         for (size_t i = 0; i < n; i++)
             most[i] = other[i] > most[i] ? other[i] : most[i];
     }
@@ -256,7 +257,7 @@ static nbcoll_status calibrate(rank *me)
     double us = 0;
     nbcoll_status status = NBCOLL_OK;
     for (size_t e = 0; e < plan->entries && status == NBCOLL_OK; e++) {
-        double *to = bench_samples(plan, me->shared, me->number, e, BENCH_NONBLOCKING);
+        double *to = samples_at(plan, me->shared, me->number, e, BENCH_NONBLOCKING);
         status = batch(me, e, BENCH_NONBLOCKING, n, n, to);
     }
     if (status == NBCOLL_OK)
@@ -287,7 +288,7 @@ static nbcoll_status measure(rank *me)
         for (size_t e = 0; e < plan->entries; e++)
             for (int i = 0; i < BENCH_FORMS && status == NBCOLL_OK; i++) { /* each comes first in its turn */
                 bench_form form = (bench_form)((i + round) % BENCH_FORMS);
-                double *to = bench_samples(plan, me->shared, me->number, e, form) + round * plan->iterations;
+                double *to = samples_at(plan, me->shared, me->number, e, form) + round * plan->iterations;
                 if (!plan->only || plan->only & 1u << form)
                     status = batch(me, e, form, WARM_BATCH, plan->iterations, to);
             }
