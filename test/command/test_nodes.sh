@@ -53,7 +53,7 @@ near=$(sed -n 's/.*"last": \([0-9]*\).*/\1/p' "$work/out")
 [ "$near" -lt "$far" ] || fail "domains make no difference: $near and $far ns"
 succeeds explain reduce --nodes 4x16/4 --native --count 100
 grep -q 'hierarchical_domains  *[0-9][0-9]* ns' "$work/out" || fail "what goes by domains has no cost"
-grep -q 'in them 16 domains' "$work/out" || fail "no word of domains"
+grep -q 'with 16 domains' "$work/out" || fail "no word of domains"
 
 # nodes of several sizes, and numbered round robin: both hops are between nodes then, else one
 succeeds sim bcast chain_pipelined --nodes 2,1 --count 1 --json
