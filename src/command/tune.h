@@ -94,6 +94,9 @@ void tune_journal_close(tune *t, int is_through); /* then it is removed */
 size_t tune_border(size_t low, size_t high);
 int tune_make_rules(tune *t);
 int tune_write(const tune *t); /* the tuning file */
+/* Appends what is tuned: the ranks and bytes, of which elements, and how. */
+#define TUNE_TEXT 4096
+void tune_add_grid(const tune *t, char text[TUNE_TEXT]);
 void tune_report(const tune *t);
 json_t *tune_time_object(const tune_time *time);
 json_t *tune_point_object(const tune *t, const tune_point *p); /* and its times */

@@ -11,34 +11,42 @@
 #include "sim.h"
 #include "tune.h"
 
-enum { HEAD = 4096 }; /* bytes of a comment */
-#define WIDTH 110        /* a line of a tuning file has at most 190 characters */
+#define WIDTH 110 /* a line of a tuning file has at most 190 characters */
 
 /* ---- the head -------------------------------------------------------------------------------------------------- */
 
-static void add_numbers(char text[HEAD], const char *name, const size_t number[], size_t n)
+static void add_numbers(char text[TUNE_TEXT], const char *name, const size_t number[], size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        command_add(text, HEAD, "%s %zu", i ? "," : name, number[i]);
-    command_add(text, HEAD, "; ");
+        command_add(text, TUNE_TEXT, "%s %zu", i ? "," : name, number[i]);
+    command_add(text, TUNE_TEXT, "; ");
+}
+
+void tune_add_grid(const tune *t, char text[TUNE_TEXT])
+{
+    add_numbers(text, "ranks", t->ranks, t->rows);
+    add_numbers(text, "bytes", t->bytes, t->columns);
+    command_add(text, TUNE_TEXT, "%s %s; us: medians of start and wait on the slowest rank%s",
+                nbcoll_type_name(t->plan.reduction.type), nbcoll_op_name(t->plan.reduction.op),
+                t->is_changing ? ", buffers changing" : "");
 }
 
 /* What is not 0 of the model. */
-static void add_model(const tune *t, char text[HEAD])
+static void add_model(const tune *t, char text[TUNE_TEXT])
 {
     const char *name, *before = " ";
     json_t *model = sim_numbers(sim_model_names, &t->model, 0), *number;
-    command_add(text, HEAD, "simulated, model %.*s:", WIDTH, t->model_name);
+    command_add(text, TUNE_TEXT, "simulated, model %.*s:", WIDTH, t->model_name);
     json_object_foreach(model, name, number)
     {
-        command_add(text, HEAD, "%s%s %lld", before, name, (long long)json_integer_value(number));
+        command_add(text, TUNE_TEXT, "%s%s %lld", before, name, (long long)json_integer_value(number));
         before = ", ";
     }
     json_decref(model);
 }
 
 /* When, where, and in what mood the machine was. */
-static void add_machine(const tune *t, char text[HEAD])
+static void add_machine(const tune *t, char text[TUNE_TEXT])
 {
     char host[65] = "?", when[32] = "?";
     time_t now = time(NULL);
@@ -46,7 +54,7 @@ static void add_machine(const tune *t, char text[HEAD])
     gethostname(host, sizeof host - 1);
     if (gmtime_r(&now, &utc))
         strftime(when, sizeof when, "%Y-%m-%d %H:%M UTC", &utc);
-    command_add(text, HEAD,
+    command_add(text, TUNE_TEXT,
                 "measured until %s on %s: ranks as %s over shared memory, %d cores, %d rounds of %d iterations; mood",
                 when, host, t->plan.are_threads ? "threads" : "processes", bench_cores(), t->plan.rounds,
                 t->plan.iterations);
@@ -55,12 +63,12 @@ static void add_machine(const tune *t, char text[HEAD])
         for (size_t i = 0; i < t->points; i++)
             points += t->point[i].mood == *mood;
         if (points)
-            command_add(text, HEAD, " %c (%zu points)", *mood, points);
+            command_add(text, TUNE_TEXT, " %c (%zu points)", *mood, points);
     }
 }
 
 /* Prints a text as a comment, in lines, and begins another one. */
-static void put_comment(FILE *out, char text[HEAD])
+static void put_comment(FILE *out, char text[TUNE_TEXT])
 {
     command_print_words(out, "; ", ";   ", 0, WIDTH, text);
     *text = '\0';
@@ -69,23 +77,19 @@ static void put_comment(FILE *out, char text[HEAD])
 /* Words of the command that are too long are cut. */
 static void put_head(const tune *t, FILE *out)
 {
-    char text[HEAD];
-    snprintf(text, HEAD, "Rules for selection (nbcoll/tuning.h), ABI %u, written by: nbcoll", NBCOLL_ABI);
+    char text[TUNE_TEXT];
+    snprintf(text, TUNE_TEXT, "Rules for selection (nbcoll/tuning.h), ABI %u, written by: nbcoll", NBCOLL_ABI);
     for (char **argument = t->argument; *argument; argument++)
-        command_add(text, HEAD, " %.*s", WIDTH, *argument);
+        command_add(text, TUNE_TEXT, " %.*s", WIDTH, *argument);
     for (char *c = text; *c; c++)
         *c = *c < ' ' || *c > '~' ? '?' : *c;
     put_comment(out, text);
     (t->is_simulated ? add_model : add_machine)(t, text);
     put_comment(out, text);
-    add_numbers(text, "ranks", t->ranks, t->rows);
-    add_numbers(text, "bytes", t->bytes, t->columns);
-    command_add(text, HEAD, "%s %s; us: medians of start and wait on the slowest rank%s",
-                nbcoll_type_name(t->plan.reduction.type), nbcoll_op_name(t->plan.reduction.op),
-                t->is_changing ? ", buffers changing" : "");
+    tune_add_grid(t, text);
     put_comment(out, text);
-    command_add(text, HEAD, "Where there is no rule, no algorithm was faster than the compiled-in choice by more than "
-                "%g%% and the noise.", 100 * t->within);
+    command_add(text, TUNE_TEXT, "Where there is no rule, no algorithm was faster than the compiled-in choice by more "
+                "than %g%% and the noise.", 100 * t->within);
     put_comment(out, text);
 }
 

@@ -14,30 +14,21 @@
 
 /* ---- lines ----------------------------------------------------------------------------------------------------- */
 
-static json_t *numbers(const size_t number[], size_t n)
-{
-    json_t *all = json_array();
-    for (size_t i = 0; i < n; i++)
-        json_array_append_new(all, json_integer((json_int_t)number[i]));
-    return all;
-}
-
 /* All that times and points depend on. */
 static json_t *settings_of(const tune *t)
 {
-    json_t *operations = json_array();
+    char grid[TUNE_TEXT] = "";
     for (size_t i = 0; i < t->operations; i++)
-        json_array_append_new(operations, json_string(nbcoll_operation_name(t->operation[i])));
-    json_t *all = json_pack("{s:s, s:i, s:b, s:o, s:o, s:o, s:s, s:s}", "version", NBCOLL_VERSION, "abi",
-                            (int)NBCOLL_ABI, "simulated", t->is_simulated, "operations", operations, "ranks",
-                            numbers(t->ranks, t->rows), "bytes", numbers(t->bytes, t->columns), "type",
-                            nbcoll_type_name(t->plan.reduction.type), "op", nbcoll_op_name(t->plan.reduction.op));
+        command_add(grid, TUNE_TEXT, "%s ", nbcoll_operation_name(t->operation[i]));
+    tune_add_grid(t, grid);
+    json_t *all = json_pack("{s:s, s:i, s:b, s:s}", "version", NBCOLL_VERSION, "abi", (int)NBCOLL_ABI, "simulated",
+                            t->is_simulated, "grid", grid);
     if (t->is_simulated)
         json_object_set_new(all, "model", sim_numbers(sim_model_names, &t->model, 0));
     else
-        json_object_update_new(all, json_pack("{s:b, s:b, s:s, s:i, s:i}", "changing", t->is_changing, "threads",
-                                              t->plan.are_threads, "bind", t->plan.bind ? t->plan.bind : "", "rounds",
-                                              t->plan.rounds, "iterations", t->plan.iterations));
+        json_object_update_new(all, json_pack("{s:b, s:s?, s:i, s:i}", "threads", t->plan.are_threads, "bind",
+                                              t->plan.bind, "rounds", t->plan.rounds, "iterations",
+                                              t->plan.iterations));
     return all;
 }
 
@@ -67,24 +58,6 @@ static tune_point *find_point(const tune *t, const json_t *line)
     return NULL;
 }
 
-/* Takes the time of a candidate. Is it there? */
-static int take_time(tune_time *time, json_t *times)
-{
-    json_t *row;
-    size_t i;
-    json_array_foreach(times, i, row)
-    {
-        time->us = row_real(row, "us");
-        time->noise = row_real(row, "noise");
-        json_t *wanted = tune_time_object(time);
-        int is_there = json_equal(wanted, row) && time->us >= 0 && time->noise >= 0;
-        json_decref(wanted);
-        if (is_there)
-            return 1;
-    }
-    return 0;
-}
-
 /* The settings, or a point. 0, or COMMAND_USAGE after naming what is wrong. */
 static int take_line(tune *t, const json_t *line, size_t number)
 {
@@ -99,9 +72,16 @@ static int take_line(tune *t, const json_t *line, size_t number)
     if (!p)
         return command_refuse(t->self, "%s:%zu: no line of a journal; remove it to begin anew", t->journal_name,
                               number);
-    p->is_done = 1;
-    for (size_t i = 0; i < p->times; i++)
-        p->is_done &= take_time(&p->time[i], json_object_get(line, "times"));
+    json_t *times = json_object_get(line, "times");
+    p->is_done = json_array_size(times) == p->times;
+    for (size_t i = 0; i < p->times; i++) {
+        const json_t *row = json_array_get(times, i);
+        p->time[i].us = row_real(row, "us");
+        p->time[i].noise = row_real(row, "noise");
+        json_t *wanted = tune_time_object(&p->time[i]);
+        p->is_done &= json_equal(wanted, row);
+        json_decref(wanted);
+    }
     p->mood = *mood;
     return 0;
 }

@@ -84,19 +84,19 @@ static int is_candidate(const nbcoll_terms *terms, const nbcoll_algorithm *algor
     return terms->shared || !(algorithm->flags >> 16);
 }
 
-/* Those chosen come first. */
+/* In the same order whatever is chosen, since what was measured before is found by it. */
 static nbcoll_status list_candidates(const tune *t, tune_point *p)
 {
     const nbcoll_algorithm *algorithm;
     nbcoll_args a;
     uint64_t ns;
     nbcoll_status status = complete(t, p, &a);
-    for (int who = TUNE_COMPILED; who <= TUNE_GIVEN && status == NBCOLL_OK; who++)
-        status = choose(t, p, &a, (tune_chooser)who);
     for (unsigned i = 0; status == NBCOLL_OK && (algorithm = catalogue_at(p->operation, i)); i++)
         if (is_candidate(&t->terms[p->row], algorithm) &&
             nbcoll_predict(&t->terms[p->row], &a, algorithm, &ns) != NBCOLL_ERR_OP)
             status = add_all(p, algorithm, t->ranks[p->row], t->bytes[p->column]);
+    for (int who = TUNE_COMPILED; who <= TUNE_GIVEN && status == NBCOLL_OK; who++)
+        status = choose(t, p, &a, (tune_chooser)who);
     return status;
 }
 
