@@ -113,8 +113,8 @@ int run_timeline_close(const run_plan *plan, int status);
 
 /* ---- run_late.c -------------------------------------------------------------------------------------------------- */
 
-/* Before the ranks start: where they note for whom they wait. Without room for that they do not. */
-void run_late_open(run_plan *plan);
+/* Before the ranks start: where they note what they do, or for whom they wait. 0, or -1 and errno: they do not. */
+int run_record(run_plan *plan);
 
 /* Of ranks that run and note it, who is late, and who waits for it, also through others: "rank 1, for which wait 0 (in
  * bcast, operation 3), 2 (in ...); rank 3, ...". An operation's number is its tag. Empty where none is, or nothing is
