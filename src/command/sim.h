@@ -92,22 +92,13 @@ typedef struct sim_program {
 /* A program, which the help of the command describes. 0, or COMMAND_USAGE after naming what is wrong. */
 int sim_take_program(const command *self, const char *value, sim_program *out);
 
-/* The benchmark of Denis et al. (nbcoll/split.h): a computation that all `cores` ranks do in as long as the operation
- * blocks them; fewer ranks do the same work between start and wait, and leave their cores to drivers. */
-typedef struct sim_fixed {
-    const command *self;
-    sim_case of; /* a tree that can be split */
-    const nbcoll_sim_config *config; /* with its model */
-    int cores;
-} sim_fixed;
-
-/* From half of the cores on: a row of the table for each number of ranks, or into `rows` unless it is null. 0, or
- * COMMAND_FAILED after naming what is wrong. */
-int sim_fixed_work(const sim_fixed *given, json_t *rows);
+/* The benchmark of Denis et al. (nbcoll/split.h), of a tree that can be split: a computation that all `cores` ranks do
+ * in as long as the operation blocks them; fewer ranks do the same work between start and wait, and leave their cores
+ * to drivers. From half of the cores on, a row of the table for each number of ranks. */
+nbcoll_status sim_fixed_work(const sim_case *of, const nbcoll_sim_config *config, int cores, json_t *rows);
 
 /* `nbcoll sim --card`: collectives as programs on the nodes' cards. */
 typedef struct sim_card {
-    const command *self;
     nbcoll_card_model model;
     uint64_t test_every; /* ns: the host's engine is tested so often, */
     uint64_t test_bytes; /* or once for so many bytes of a block; 0: not at all */
