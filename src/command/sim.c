@@ -144,12 +144,9 @@ static void see_progress(void *user, nbcoll_sim_part part, uint64_t done, uint64
 static void entitle(simulation *s, const nbcoll_sim_result *r)
 {
     timeline *t = &s->timeline;
-    char name[COMMAND_NAME];
     nbcoll_choice choice = s->chosen.choice;
     choice.algorithm = s->algorithm;
-    snprintf(t->title, sizeof t->title, "%s %s", nbcoll_operation_name(s->algorithm->operation),
-             command_algorithm_text(&choice, name));
-    sim_terms(t, &s->started[0].at);
+    sim_entitle(t, &s->started[0].at, &choice);
     command_add(t->terms, sizeof t->terms, "; machine: %s", s->model_name);
     if (s->noise_name)
         command_add(t->terms, sizeof t->terms, "; noise: %s", s->noise_name);
@@ -316,7 +313,7 @@ static void set_program(simulation *s)
 
 static int simulate_all(simulation *s)
 {
-    s->config.ranks = s->timeline.ranks = s->cases.most;
+    s->config.ranks = s->cases.most;
     s->config.nodes = s->timeline.nodes = s->nodes;
     s->config.user = s;
     s->config.event = s->marks & WITH_DRAWING ? see_event : NULL;
