@@ -158,7 +158,7 @@ void run_output_say(run_output *output, const char *format, ...) __attribute__((
 
 /* Begins to pass lines: a signal SIGCHLD to this process says that there is news of the two below. 0, or an errno. */
 int run_output_start(run_output *output);
-/* Could our output not be written? That has been said; what follows is dropped. */
+/* Could our output not be written? That has been said, if it can; what follows is dropped. */
 int run_output_has_failed(const run_output *output);
 /* To be called again and again once all writers are gone: has everything been written? */
 int run_output_end(run_output *output);

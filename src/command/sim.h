@@ -36,7 +36,7 @@ nbcoll_status sim_play_rounds(const nbcoll_algorithm *algorithm, const nbcoll_ca
 /* Gives a row up to those that will be JSON; without these it prints the row, after a head unless that is null. */
 void sim_add_row(json_t *rows, json_t *row, const char *head, const char *format);
 
-/* What a drawing of a case says above itself: its algorithm; and the begin of its terms, "8 ranks, 10 INT32 (40 bytes)". */
+/* What a drawing says above itself: its algorithm; and the begin of its terms, "8 ranks, 10 INT32 (40 bytes)". */
 void sim_entitle(timeline *t, const nbcoll_case *c, const nbcoll_choice *choice);
 
 /* The numbers of a machine, as files name them. */
