@@ -27,7 +27,9 @@ static const char *left(const command_bar *bar, char text[32])
     double part = bar->done - bar->first;
     double seconds = part > 0 ? (command_now() - bar->begun) * 1e-6 * (bar->total - bar->done) / part : 0;
     double unit = seconds < 99 ? 1 : seconds < 99 * 60 ? 60 : 3600;
-    snprintf(text, 32, part > 0 ? "%.0f %s left" : "", seconds / unit, unit < 60 ? "s" : unit < 3600 ? "min" : "h");
+    *text = 0;
+    if (part > 0)
+        snprintf(text, 32, "%.0f %s left", seconds / unit, unit < 60 ? "s" : unit < 3600 ? "min" : "h");
     return text;
 }
 

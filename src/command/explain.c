@@ -71,21 +71,12 @@ static int take_arguments(question *q, int argc, char *argv[])
 
 /* ---- answers --------------------------------------------------------------------------------------------------- */
 
-/* ns, and ps a byte. */
-static json_t *level_object(const nbcoll_level *l)
-{
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "alpha", (json_int_t)l->alpha_ns, "beta",
-                     (json_int_t)l->beta_ps, "overhead", (json_int_t)l->overhead_ns, "gamma", (json_int_t)l->gamma_ps,
-                     "get", (json_int_t)l->get_ns, "eager", (json_int_t)l->eager, "eager_byte",
-                     (json_int_t)l->eager_ps);
-}
-
 static json_t *model_object(const nbcoll_terms *t)
 {
-    json_t *all = level_object(&t->between);
+    json_t *all = command_level_object(&t->between);
     json_object_set_new(all, "credits", json_integer((json_int_t)t->credits));
     if (t->nodes)
-        json_object_set_new(all, "inside", level_object(&t->inside));
+        json_object_set_new(all, "inside", command_level_object(&t->inside));
     return all;
 }
 
@@ -95,7 +86,7 @@ static void print_costs(const nbcoll_terms *t, int is_here, const nbcoll_args *a
     const nbcoll_algorithm *algorithm;
     json_t *model = model_object(t), *inside = json_object_get(model, "inside");
 
-    printf("\nthe cost model%s, ns, and ps a byte:\n    ", is_here ? ", as this machine's ranks find it" : "");
+    printf("\nthe cost model%s (ps: a byte):\n    ", is_here ? ", as this machine's ranks find it" : "");
     row_print_members(model);
     if (inside) {
         const nbcoll_nodes *domains = nbcoll_nodes_domains(t->nodes);

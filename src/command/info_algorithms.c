@@ -114,22 +114,18 @@ enum { CHOICE_RANKS = sizeof choice_ranks / sizeof *choice_ranks };
 static nbcoll_status choose(const nbcoll_algorithm *algorithm, int ranks, int is_shared, uint32_t *sizes)
 {
     const command_rules none = {.algorithm = NULL};
-    size_t counts[128];
+    command_chosen chosen;
     *sizes = 0;
     for (int i = 0; i < CHOICE_SIZES; i++) {
         nbcoll_case at = case_of(algorithm, 0);
-        nbcoll_choice choice = {.size = sizeof choice};
-        nbcoll_args a;
         at.ranks = ranks;
         at.node = is_shared ? ranks : 0;
         at.count = algorithm->operation == NBCOLL_OPERATION_BARRIER ? 0 : (size_t)1 << i;
         nbcoll_terms terms = command_terms(&none, &at);
-        nbcoll_status status = command_case_args(&at, counts, &a);
-        if (status == NBCOLL_OK)
-            status = nbcoll_select(&terms, &a, &choice);
+        nbcoll_status status = command_choose(&none, &terms, &at, &chosen);
         if (status != NBCOLL_OK)
             return status;
-        *sizes |= (uint32_t)(choice.algorithm == algorithm) << i;
+        *sizes |= (uint32_t)(chosen.choice.algorithm == algorithm) << i;
     }
     return NBCOLL_OK;
 }

@@ -2,6 +2,7 @@
  * What the cells of communicators take of shared memory, by the number of ranks, and their schedules of other memory;
  * and what the transports' ends say that messages cost. */
 #include "info.h"
+#include "rules.h"
 
 #include <nbcoll/loopback.h>
 
@@ -48,13 +49,10 @@ json_t *info_schedules(void)
 
 static void add_end(json_t *all, nbcoll_endpoint *end)
 {
-    const nbcoll_level *l = &end->limits.price;
-    json_array_append_new(all, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "transport", end->transport->name,
-                                         "payload", (json_int_t)end->limits.payload,
-                                         "alpha_ns", (json_int_t)l->alpha_ns, "overhead_ns",
-                                         (json_int_t)l->overhead_ns, "beta_ps", (json_int_t)l->beta_ps, "gamma_ps",
-                                         (json_int_t)l->gamma_ps, "eager_ps", (json_int_t)l->eager_ps, "get_ns",
-                                         (json_int_t)l->get_ns));
+    json_t *one = json_pack("{s:s, s:I}", "transport", end->transport->name, "payload",
+                            (json_int_t)end->limits.payload);
+    json_object_update_new(one, command_level_object(&end->limits.price));
+    json_array_append_new(all, one);
     nbcoll_endpoint_close(end);
 }
 

@@ -42,6 +42,14 @@ json_t *command_parameters_object(const nbcoll_choice *choice)
     return all;
 }
 
+json_t *command_level_object(const nbcoll_level *l)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "alpha_ns", (json_int_t)l->alpha_ns, "beta_ps",
+                     (json_int_t)l->beta_ps, "overhead_ns", (json_int_t)l->overhead_ns, "gamma_ps",
+                     (json_int_t)l->gamma_ps, "get_ns", (json_int_t)l->get_ns, "eager", (json_int_t)l->eager,
+                     "eager_ps", (json_int_t)l->eager_ps);
+}
+
 void command_add_parameters(char *text, size_t room, const char *before, const nbcoll_choice *choice)
 {
 #define SAY(name, flag)                                                                                                \

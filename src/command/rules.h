@@ -88,6 +88,8 @@ void command_add_parameters(char *text, size_t room, const char *before, const n
 
 /* The parameters as an object. */
 json_t *command_parameters_object(const nbcoll_choice *choice);
+/* Prices, by the names of their members. */
+json_t *command_level_object(const nbcoll_level *level);
 
 /* "tree arity 4", the parameters as in a tuning file. */
 #define COMMAND_NAME 128

@@ -113,8 +113,8 @@ int run_timeline_close(const run_plan *plan, int status);
 
 /* ---- run_late.c -------------------------------------------------------------------------------------------------- */
 
-/* Before the ranks start: where they note for whom they wait. Without room for that they do not. */
-void run_late_open(run_plan *plan);
+/* Before the ranks start: where they note what they do, or for whom they wait. 0, or -1 and errno: they do not. */
+int run_record(run_plan *plan);
 
 /* Of ranks that run and note it, who is late, and who waits for it, also through others: "rank 1, for which wait 0 (in
  * bcast, operation 3), 2 (in ...); rank 3, ...". An operation's number is its tag. Empty where none is, or nothing is
@@ -158,7 +158,7 @@ void run_output_say(run_output *output, const char *format, ...) __attribute__((
 
 /* Begins to pass lines: a signal SIGCHLD to this process says that there is news of the two below. 0, or an errno. */
 int run_output_start(run_output *output);
-/* Could our output not be written? That has been said; what follows is dropped. */
+/* Could our output not be written? That has been said, if it can; what follows is dropped. */
 int run_output_has_failed(const run_output *output);
 /* To be called again and again once all writers are gone: has everything been written? */
 int run_output_end(run_output *output);

@@ -91,13 +91,15 @@ static void add_late(const waits *w, int late, char *text, size_t size)
         command_add(text, size, "%srank %d, which has not come to nbcoll_launch_join", *text ? "; " : "", late);
 }
 
-void run_late_open(run_plan *plan)
+int run_record(run_plan *plan)
 {
-    plan->recording = memfd_create("nbcoll waits", MFD_CLOEXEC);
-    if (plan->recording >= 0 && nbcoll_timeline_create(plan->recording, plan->ranks) != NBCOLL_OK) {
+    plan->recording = memfd_create("nbcoll recording", MFD_CLOEXEC);
+    if (plan->recording >= 0 && nbcoll_timeline_create(plan->recording, plan->ranks) == NBCOLL_OK)
+        return 0;
+    if (plan->recording >= 0)
         close(plan->recording);
-        plan->recording = -1;
-    }
+    plan->recording = -1;
+    return -1;
 }
 
 const char *run_late(const run_plan *plan, char *text, size_t size)

@@ -143,7 +143,8 @@ static void flush(sink *k)
             poll(&(struct pollfd){k->fd, POLLOUT, 0}, 1, -1);
         else if (errno != EINTR) {
             k->has_failed = 1;
-            run_output_say(k->output, "the output could not be written: %s", strerror(errno));
+            if (k != &k->output->sink[k->output->sinks - 1]) /* that would be said there */
+                run_output_say(k->output, "the output could not be written: %s", strerror(errno));
             kill(getpid(), SIGCHLD); /* wakes the launcher */
         }
     }

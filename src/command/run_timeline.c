@@ -242,9 +242,7 @@ int run_timeline_open(run_plan *plan)
     plan->begun = run_now();
     plan->ended = mmap(NULL, (size_t)plan->ranks * sizeof *plan->ended, PROT_READ | PROT_WRITE,
                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    plan->recording = memfd_create("nbcoll timeline", MFD_CLOEXEC);
-    if (plan->ended != MAP_FAILED && plan->recording >= 0 &&
-        nbcoll_timeline_create(plan->recording, plan->ranks) == NBCOLL_OK)
+    if (plan->ended != MAP_FAILED && run_record(plan) == 0)
         return 0;
     return command_fail(plan->self, "--timeline: no room to record into: %s", strerror(errno));
 }

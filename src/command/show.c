@@ -108,12 +108,8 @@ static nbcoll_status draw_picture(void *user, FILE *out)
     picture *p = user;
     timeline *t = &p->drawn;
     const nbcoll_case *c = &p->at;
-    char name[COMMAND_NAME];
     nbcoll_sim_result result = {.size = sizeof result};
-    t->ranks = c->ranks;
-    snprintf(t->title, sizeof t->title, "%s %s", nbcoll_operation_name(c->operation),
-             command_algorithm_text(&p->chosen.choice, name));
-    sim_terms(t, c);
+    sim_entitle(t, c, &p->chosen.choice);
     if (p->has_rank)
         command_add(t->terms, sizeof t->terms, ": what rank %d has a part in", p->first);
     /* Who shares memory has been settled by who built the schedules. */

@@ -68,7 +68,6 @@ static int check_card(simulation *s)
                                        "drawings");
     if (s->cases.placement.rooms > 1 || s->cases.placement.numbering != NBCOLL_NUMBERING_BLOCK)
         return command_refuse(s->self, "--card: all nodes have as many ranks, one after the other");
-    s->card.self = s->self;
     s->card.test_every = 1000 * s->test_every;
     int status = sim_take_card(s->self, s->card_words, &s->model, &s->card.model);
     if (s->cases.placement.rooms)
@@ -145,12 +144,9 @@ static void see_progress(void *user, nbcoll_sim_part part, uint64_t done, uint64
 static void entitle(simulation *s, const nbcoll_sim_result *r)
 {
     timeline *t = &s->timeline;
-    char name[COMMAND_NAME];
     nbcoll_choice choice = s->chosen.choice;
     choice.algorithm = s->algorithm;
-    snprintf(t->title, sizeof t->title, "%s %s", nbcoll_operation_name(s->algorithm->operation),
-             command_algorithm_text(&choice, name));
-    sim_terms(t, &s->started[0].at);
+    sim_entitle(t, &s->started[0].at, &choice);
     command_add(t->terms, sizeof t->terms, "; machine: %s", s->model_name);
     if (s->noise_name)
         command_add(t->terms, sizeof t->terms, "; noise: %s", s->noise_name);
@@ -204,12 +200,14 @@ static int simulate(simulation *s, size_t count)
     s->shown = 0;
     if (s->marks & WITH_CARD)
         status = sim_card_row(&s->card, &s->started[0], &s->config, !s->reported, s->results);
+    else if (s->fixed_cores)
+        status = sim_fixed_work(&s->started[0], &s->config, s->fixed_cores, s->results);
     else if (is_about_late(s))
         status = sim_play_arrivals(s->started, &s->config, &result, &s->told);
     else
         status = sim_play(s->started, &s->config, &result);
     command_bar_add(&s->bar, 1 - s->shown, s->algorithm->name);
-    if (!status && s->marks & WITH_CARD)
+    if (!status && s->marks & (WITH_CARD | WITH_FIXED))
         s->reported++;
     else if (!status) {
         entitle(s, &result);
@@ -313,26 +311,15 @@ static void set_program(simulation *s)
     s->config.program = (nbcoll_sim_program){p->action, p->actions};
 }
 
-/* The benchmark of a fixed work. */
-static int simulate_fixed(simulation *s)
-{
-    nbcoll_case at = case_of(s, s->cases.algorithm, s->cases.count[0]);
-    sim_fixed fixed = {s->self, {s->self, s->cases.algorithm, at, {0}}, &s->config, s->fixed_cores};
-    s->config.progress = NULL;
-    s->config.nodes = NULL; /* a row's ranks are on one */
-    s->reported = 1;
-    return sim_fixed_work(&fixed, s->results);
-}
-
 static int simulate_all(simulation *s)
 {
-    s->config.ranks = s->timeline.ranks = s->cases.most;
+    s->config.ranks = s->cases.most;
     s->config.nodes = s->timeline.nodes = s->nodes;
     s->config.user = s;
     s->config.event = s->marks & WITH_DRAWING ? see_event : NULL;
     command_bar_begin(&s->bar, s->bar.total, 0);
     s->results = s->has_json ? json_array() : NULL;
-    int status = s->fixed_cores ? simulate_fixed(s) : for_each(s, 0);
+    int status = for_each(s, 0);
     command_bar_clear(&s->bar);
     if (s->has_json && s->reported)
         print_results(s);
@@ -374,8 +361,8 @@ static int run(const command *self, int argc, char *argv[])
     int status = take_arguments(&s, argc, argv);
     s.chosen.choice = s.rules.given;
     set_program(&s);
-    if (!status && place(&s) != NBCOLL_OK)
-        status = command_refuse(self, "no memory") + COMMAND_FAILED - COMMAND_USAGE;
+    if (!status)
+        status = command_fail_status(self, place(&s));
     if (!status)
         status = for_each(&s, 1);
     if (!status)

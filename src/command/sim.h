@@ -36,8 +36,8 @@ nbcoll_status sim_play_rounds(const nbcoll_algorithm *algorithm, const nbcoll_ca
 /* Gives a row up to those that will be JSON; without these it prints the row, after a head unless that is null. */
 void sim_add_row(json_t *rows, json_t *row, const char *head, const char *format);
 
-/* Begins what a drawing of a case says above itself: "8 ranks, 10 INT32 (40 bytes)". */
-void sim_terms(timeline *t, const nbcoll_case *c);
+/* What a drawing says above itself: its algorithm; and the begin of its terms, "8 ranks, 10 INT32 (40 bytes)". */
+void sim_entitle(timeline *t, const nbcoll_case *c, const nbcoll_choice *choice);
 
 /* The numbers of a machine, as files name them. */
 extern const command_option sim_model_names[];
@@ -92,22 +92,13 @@ typedef struct sim_program {
 /* A program, which the help of the command describes. 0, or COMMAND_USAGE after naming what is wrong. */
 int sim_take_program(const command *self, const char *value, sim_program *out);
 
-/* The benchmark of Denis et al. (nbcoll/split.h): a computation that all `cores` ranks do in as long as the operation
- * blocks them; fewer ranks do the same work between start and wait, and leave their cores to drivers. */
-typedef struct sim_fixed {
-    const command *self;
-    sim_case of; /* a tree that can be split */
-    const nbcoll_sim_config *config; /* with its model */
-    int cores;
-} sim_fixed;
-
-/* From half of the cores on: a row of the table for each number of ranks, or into `rows` unless it is null. 0, or
- * COMMAND_FAILED after naming what is wrong. */
-int sim_fixed_work(const sim_fixed *given, json_t *rows);
+/* The benchmark of Denis et al. (nbcoll/split.h), of a tree that can be split: a computation that all `cores` ranks do
+ * in as long as the operation blocks them; fewer ranks do the same work between start and wait, and leave their cores
+ * to drivers. From half of the cores on, a row of the table for each number of ranks. */
+nbcoll_status sim_fixed_work(const sim_case *of, const nbcoll_sim_config *config, int cores, json_t *rows);
 
 /* `nbcoll sim --card`: collectives as programs on the nodes' cards. */
 typedef struct sim_card {
-    const command *self;
     nbcoll_card_model model;
     uint64_t test_every; /* ns: the host's engine is tested so often, */
     uint64_t test_bytes; /* or once for so many bytes of a block; 0: not at all */

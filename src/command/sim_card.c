@@ -126,21 +126,22 @@ static nbcoll_status play_programs(const sim_card *card, const cast *c, int rank
     return status;
 }
 
-static nbcoll_status play_card(const sim_card *card, const nbcoll_algorithm *algorithm, const nbcoll_case *at,
-                               played *out)
+static nbcoll_status play_card(const sim_card *card, const sim_case *of, played *out)
 {
+    nbcoll_case lowered = of->at, *at = &lowered;
     size_t ranks = (size_t)at->ranks;
+    at->node = 0;
     nbcoll_meaning meaning = {.size = sizeof meaning};
     cast c = {calloc(ranks, sizeof *c.program), calloc(ranks, sizeof *c.rank), calloc(ranks, sizeof *c.compute),
               calloc(ranks, sizeof *c.bound), calloc(ranks, sizeof *c.bind_user)};
     int is_whole = c.program && c.rank && c.compute && c.bound && c.bind_user;
-    nbcoll_status status = is_whole ? nbcoll_meaning_of(at, algorithm->flags, &meaning) : NBCOLL_ERR_MEMORY;
+    nbcoll_status status = is_whole ? nbcoll_meaning_of(at, of->algorithm->flags, &meaning) : NBCOLL_ERR_MEMORY;
     for (size_t i = 0; is_whole && i < ranks; i++) {
         c.bound[i] = (bound){&meaning, (int)i};
         c.bind_user[i] = &c.bound[i];
     }
     if (status == NBCOLL_OK)
-        status = command_programs(card->self, algorithm, at, NULL, 0, at->ranks, c.program, &out->why);
+        status = command_programs(of->self, of->algorithm, at, NULL, 0, at->ranks, c.program, &out->why);
     if (status == NBCOLL_OK)
         status = play_programs(card, &c, at->ranks, meaning.block ? bind_block : NULL, out);
     for (size_t i = 0; c.program && i < ranks; i++)
@@ -174,17 +175,13 @@ nbcoll_status sim_card_row(const sim_card *card, const sim_case *of, const nbcol
                            json_t *rows)
 {
     played p = {.why.size = sizeof p.why};
-    const nbcoll_algorithm *algorithm = of->algorithm;
-    const nbcoll_case *at = &of->at;
-    nbcoll_case lowered = *at;
-    lowered.node = 0;
     nbcoll_status status = play_engine(card, of, host, &p.engine);
     if (status == NBCOLL_OK)
-        status = play_card(card, algorithm, &lowered, &p);
+        status = play_card(card, of, &p);
     if (status != NBCOLL_OK && p.why.reason == NBCOLL_REFUSAL_NONE)
         return status;
     int is_refused = p.why.reason != NBCOLL_REFUSAL_NONE;
-    sim_add_row(rows, row_of(algorithm, at, &p),
+    sim_add_row(rows, row_of(of->algorithm, &of->at, &p),
                 is_first ? "algorithm              count       us  free us core  us card  free us core pairs" : NULL,
                 is_refused ? "%-20n{algorithm} %7d{count} %8u{engine} %4.0f{engine_overlap}%% %7u{engine_cpu}\n"
                            : "%-20n{algorithm} %7d{count} %8u{engine} %4.0f{engine_overlap}%% %7u{engine_cpu} "

@@ -10,7 +10,8 @@
 static const char head[] = "ranks drivers'  us comp.  blocking     S = 0     S = 1     S = 2     S = 3 best model";
 
 typedef struct fixed {
-    const sim_fixed *given;
+    const nbcoll_sim_config *config;
+    int cores;
     sim_case of;
     nbcoll_sim_model model;
 } fixed;
@@ -22,13 +23,15 @@ static nbcoll_status play(fixed *f, int ranks, unsigned split, int drivers, uint
     const nbcoll_sim_action action[] = {{.act = NBCOLL_SIM_START},
                                         {.act = NBCOLL_SIM_WAIT_STARTED}, /* their blocking calls do that */
                                         {.act = NBCOLL_SIM_COMPUTE, .compute = compute}};
-    nbcoll_sim_config config = *f->given->config;
+    nbcoll_sim_config config = *f->config;
     nbcoll_sim_result result = {.size = sizeof result};
     f->of.at.ranks = ranks;
     f->of.at.split = split;
     f->model.node = (uint32_t)ranks;
-    f->model.progress = drivers ? (uint32_t)(f->given->cores - ranks) : 0;
+    f->model.progress = drivers ? (uint32_t)(f->cores - ranks) : 0;
     config.ranks = ranks;
+    config.nodes = NULL;
+    config.progress = NULL;
     config.model = &f->model;
     config.program = (nbcoll_sim_program){action, 3};
     nbcoll_status status = sim_play(&f->of, &config, &result);
@@ -40,7 +43,7 @@ static nbcoll_status play(fixed *f, int ranks, unsigned split, int drivers, uint
 static nbcoll_status add_row(fixed *f, int ranks, uint64_t work, json_t *rows)
 {
     uint64_t compute = work / (uint64_t)ranks, blocking, split[SPLITS];
-    unsigned best = 0, model = nbcoll_split_levels(f->of.at.operation, ranks, f->given->cores);
+    unsigned best = 0, model = nbcoll_split_levels(f->of.at.operation, ranks, f->cores);
     nbcoll_status status = play(f, ranks, 0, 0, 0, &blocking);
     for (unsigned i = 0; i < SPLITS && status == NBCOLL_OK; i++) {
         status = play(f, ranks, i, 1, compute, &split[i]);
@@ -51,27 +54,24 @@ static nbcoll_status add_row(fixed *f, int ranks, uint64_t work, json_t *rows)
     json_t *row = json_pack("{s:i, s:I, s:I, s:[I, I, I, I], s:i, s:i, s:i}", "ranks", ranks, "compute",
                             (json_int_t)compute, "blocking", (json_int_t)(compute + blocking), "split",
                             (json_int_t)split[0], (json_int_t)split[1], (json_int_t)split[2], (json_int_t)split[3],
-                            "best", (int)best, "model", (int)model, "drivers", f->given->cores - ranks);
-    sim_add_row(rows, row, ranks == (f->given->cores + 1) / 2 ? head : NULL,
+                            "best", (int)best, "model", (int)model, "drivers", f->cores - ranks);
+    sim_add_row(rows, row, ranks == (f->cores + 1) / 2 ? head : NULL,
                 "%5d{ranks} %7d{drivers} %9.1u{compute} %9.1u{blocking} %9.1u{split.0} %9.1u{split.1} %9.1u{split.2} "
                 "%9.1u{split.3} %4d{best} %5d{model}\n");
     return NBCOLL_OK;
 }
 
-int sim_fixed_work(const sim_fixed *given, json_t *rows)
+nbcoll_status sim_fixed_work(const sim_case *of, const nbcoll_sim_config *config, int cores, json_t *rows)
 {
-    fixed f = {.given = given, .of = given->of, .model = *given->config->model};
+    fixed f = {config, cores, *of, *config->model};
     uint64_t blocking = 0;
 
     f.of.at.nodes = NULL;
     f.of.at.node = 0;
     f.model.cores = 0;
     f.model.lanes = f.model.pool = 1;
-    nbcoll_status status = play(&f, given->cores, 0, 0, 0, &blocking);
-    for (int ranks = (given->cores + 1) / 2; ranks < given->cores && status == NBCOLL_OK; ranks++)
-        status = add_row(&f, ranks, blocking * (uint64_t)given->cores, rows);
-    if (status == NBCOLL_OK)
-        return 0;
-    return command_fail(given->self, "%s %s: %s", nbcoll_operation_name(given->of.algorithm->operation),
-                        given->of.algorithm->name, nbcoll_status_text(status));
+    nbcoll_status status = play(&f, cores, 0, 0, 0, &blocking);
+    for (int ranks = (cores + 1) / 2; ranks < cores && status == NBCOLL_OK; ranks++)
+        status = add_row(&f, ranks, blocking * (uint64_t)cores, rows);
+    return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Cases as nbcoll_simulate plays them: their schedules, and the blocks of bound ones. */
+#include "rules.h"
 #include "sim.h"
 
 typedef struct player {
@@ -63,8 +64,12 @@ nbcoll_status sim_play_rounds(const nbcoll_algorithm *algorithm, const nbcoll_ca
     return status == NBCOLL_OK ? sim_play(&one, &config, out) : status;
 }
 
-void sim_terms(timeline *t, const nbcoll_case *c)
+void sim_entitle(timeline *t, const nbcoll_case *c, const nbcoll_choice *choice)
 {
+    char name[COMMAND_NAME];
+    t->ranks = c->ranks;
+    snprintf(t->title, sizeof t->title, "%s %s", nbcoll_operation_name(choice->algorithm->operation),
+             command_algorithm_text(choice, name));
     snprintf(t->terms, sizeof t->terms, "%d ranks", c->ranks);
     if (c->count)
         command_add(t->terms, sizeof t->terms, ", %zu %s (%zu bytes)", c->count, nbcoll_type_name(c->reduction.type),

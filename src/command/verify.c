@@ -98,63 +98,22 @@ static void see_all_forms(const verification *v, verify_seen *seen)
 
 /* ---- the failing case ------------------------------------------------------------------------------------------ */
 
-/* Draws one rank of the case. */
-static nbcoll_status draw_rank(const verification *v, const failing_case *f, int rank, FILE *out)
+/* Adds the schedule of a rank as text. */
+static nbcoll_status add_rank(const verification *v, const failing_case *f, int rank, json_t *schedules)
 {
     nbcoll_schedule *schedule;
+    char *text = NULL;
+    size_t bytes;
     nbcoll_status status = nbcoll_build_case(v->algorithm, &f->at, rank, NULL, &schedule);
     if (status)
         return status;
-    status = nbcoll_show_text(schedule, command_write, out);
-    nbcoll_schedule_free(schedule);
-    return status;
-}
-
-static uint32_t places_kept(const nbcoll_refutation *why)
-{
-    return why->places < NBCOLL_PLACES ? why->places : NBCOLL_PLACES;
-}
-
-/* Is the rank of place i one that no earlier place has? */
-static int is_new_rank(const nbcoll_refutation *why, uint32_t i)
-{
-    for (uint32_t k = 0; k < i; k++)
-        if (why->place[k].rank == why->place[i].rank)
-            return 0;
-    return 1;
-}
-
-static nbcoll_status draw(const verification *v, const failing_case *f)
-{
-    nbcoll_status status = NBCOLL_OK;
-    char form[VERIFY_TEXT], nodes[COMMAND_NODES_TEXT];
-    verify_seen possible = {0};
-    see_all_forms(v, &possible);
-    printf("\n    %s\n", f->why.text);
-    printf("    The smallest case: --ranks %d --root %d --count %zu", f->at.ranks, f->at.root, f->at.count);
-    if (possible.by[VERIFY_BY_SPREAD] > 1)
-        printf(" --blocks %s%s%s", command_spread_name(f->at.spread), f->at.apart ? " --apart" : "",
-               f->at.known ? " --known" : "");
-    printf("%s%s. The ranks concerned:\n\n", verify_form_text(&f->at, form), command_nodes_text(&v->now, nodes));
-    for (uint32_t i = 0; i < places_kept(&f->why) && !status; i++)
-        if (is_new_rank(&f->why, i))
-            status = draw_rank(v, f, f->why.place[i].rank, stdout);
-    puts("");
-    return status;
-}
-
-/* ---- the failing case as JSON ---------------------------------------------------------------------------------- */
-
-static nbcoll_status add_rank(const verification *v, const failing_case *f, int rank, json_t *schedules)
-{
-    char *text = NULL;
-    size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
-    nbcoll_status status = out ? draw_rank(v, f, rank, out) : NBCOLL_ERR_MEMORY;
+    status = out ? nbcoll_show_text(schedule, command_write, out) : NBCOLL_ERR_MEMORY;
     if (out)
         fclose(out);
     json_array_append_new(schedules, json_string(text));
     free(text);
+    nbcoll_schedule_free(schedule);
     return status;
 }
 
@@ -170,11 +129,20 @@ static json_t *place_object(const nbcoll_place *place)
     return object;
 }
 
+/* Is the rank of place i one that no earlier place has? */
+static int is_new_rank(const nbcoll_refutation *why, uint32_t i)
+{
+    for (uint32_t k = 0; k < i; k++)
+        if (why->place[k].rank == why->place[i].rank)
+            return 0;
+    return 1;
+}
+
 static nbcoll_status refutation_object(const verification *v, const failing_case *f, json_t **out)
 {
     nbcoll_status status = NBCOLL_OK;
     json_t *places = json_array(), *schedules = json_array();
-    for (uint32_t i = 0; i < places_kept(&f->why) && !status; i++) {
+    for (uint32_t i = 0; i < f->why.places && i < NBCOLL_PLACES && !status; i++) {
         json_array_append_new(places, place_object(&f->why.place[i]));
         if (is_new_rank(&f->why, i))
             status = add_rank(v, f, f->why.place[i].rank, schedules);
@@ -192,37 +160,54 @@ static nbcoll_status refutation_object(const verification *v, const failing_case
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
-static nbcoll_status print_row(verification *v, const failing_case *f, int is_proved)
+static void print_refutation(const verification *v, const json_t *r)
 {
-    char why[288];
-    command_bar_clear(&v->bar);
-    printf("%-20s %-20s %7lu  %s%s", nbcoll_operation_name(v->algorithm->operation), v->algorithm->name, v->seen,
-           is_proved ? "proved" : "refuted: ", is_proved ? "" : nbcoll_flaw_name(f->why.flaw));
-    if (v->cases.is_default)
-        printf("  %d ranks, %zu elements: %s", v->now.most, v->now.count[0], command_chosen_text(&v->chosen, why));
+    char nodes[COMMAND_NODES_TEXT];
+    size_t i;
+    json_t *schedule;
+    verify_seen possible = {0};
+    see_all_forms(v, &possible);
+    row_print(r, "\n    %s{text}\n    The smallest case: --ranks %d{ranks} --root %d{root} --count %d{count}");
+    if (possible.by[VERIFY_BY_SPREAD] > 1) {
+        row_print(r, " --blocks %s{blocks}");
+        fputs(json_is_true(json_object_get(r, "apart")) ? " --apart" : "", stdout);
+        fputs(json_is_true(json_object_get(r, "known")) ? " --known" : "", stdout);
+    }
+    printf("%s%s. The ranks concerned:\n\n", row_text(r, "options"), command_nodes_text(&v->now, nodes));
+    json_array_foreach(json_object_get(r, "schedules"), i, schedule)
+        fputs(json_string_value(schedule), stdout);
     puts("");
-    return is_proved ? NBCOLL_OK : draw(v, f);
+}
+
+static void print_row(verification *v, const json_t *row)
+{
+    const json_t *refutation = json_object_get(row, "refutation");
+    command_bar_clear(&v->bar);
+    row_print(row, "%-20s{operation} %-20s{algorithm} %7d{cases}  ");
+    row_print(row, refutation ? "refuted: %s{refutation.flaw}" : "proved");
+    row_print(row, v->cases.is_default ? "  %d{ranks} ranks, %d{count} elements: %s{reason} %s{why}\n" : "\n");
+    if (refutation)
+        print_refutation(v, refutation);
 }
 
 static nbcoll_status report(verification *v, const failing_case *f)
 {
     int is_proved = f->why.flaw == NBCOLL_FLAW_NONE;
-    const char *operation = nbcoll_operation_name(v->algorithm->operation);
     nbcoll_status status = NBCOLL_OK;
     v->refuted += !is_proved;
-    if (!v->results)
-        return print_row(v, f, is_proved);
-    json_t *row = json_pack("{s:s, s:s, s:I, s:b}", "operation", operation, "algorithm", v->algorithm->name, "cases",
-                            (json_int_t)v->seen, "proved", is_proved);
+    json_t *refutation, *row = json_pack("{s:s, s:s, s:I, s:b}", "operation",
+                                         nbcoll_operation_name(v->algorithm->operation), "algorithm",
+                                         v->algorithm->name, "cases", (json_int_t)v->seen, "proved", is_proved);
     if (v->cases.is_default)
         json_object_update_new(row, json_pack("{s:i, s:I, s:s, s:s}", "ranks", v->now.most, "count",
                                               (json_int_t)v->now.count[0], "reason",
                                               nbcoll_reason_name(v->chosen.choice.reason), "why", v->chosen.why));
     if (!is_proved) {
-        json_t *refutation;
         status = refutation_object(v, f, &refutation);
         json_object_set_new(row, "refutation", refutation);
     }
+    if (!v->results)
+        print_row(v, row);
     json_array_append_new(v->results, row);
     return status;
 }

@@ -37,12 +37,12 @@ says 'chain_pipelined segment 4096' 'COST .*' bcast --messages --ranks 8 --count
 
 # the help says the prices that are
 succeeds explain bcast --messages --ranks 2
-numbers=$(sed -n '/^the cost model/{n;s/eager_byte 0, //p;}' "$work/out" | tr -dc '0-9,\n' | sed 's/,/, /g')
+numbers=$(sed -n '/^the cost model/{n;s/eager_ps 0, //p;}' "$work/out" | tr -dc '0-9,\n' | sed 's/,/, /g')
 "$nbcoll" help explain | grep -q "With --messages $numbers; " || fail "the help does not say $numbers:"
 
 # by cost of memory, by memory, by a limit, by what is left
 says slots 'COST    1750 ns' bcast --ranks 8 --native
-prints '    alpha 350, beta 130, overhead 60, gamma 40, get 900, eager 4096, eager_byte 180, credits 64'
+prints '    alpha_ns 350, beta_ps 130, overhead_ns 60, gamma_ps 40, get_ns 900, eager 4096, eager_ps 180, credits 64'
 says slots 'COST    323153 ns' bcast --ranks 8 --native --get 2 --count 2000000 # through the shelf: no gets
 says slots 'SHARED  .*' bcast --ranks 8 --native --large 4001
 says scatter_ring 'SIZE .*' bcast --messages --ranks 8 --large 4000
@@ -83,7 +83,7 @@ refuses 'nbcoll explain: bcast slots does not read one of these parameters; see 
 
 # on several nodes: prices inside them and between them, and algorithms by nodes
 succeeds explain allgather --nodes 16x8 --count 100 --alpha 9000 --overhead 2000
-prints '    inside 16 nodes, with 0 domains: alpha 350, beta 130, overhead 60, gamma 40, get 900, eager 4096, eager_byte 180'
+prints '    inside 16 nodes, with 0 domains: alpha_ns 350, beta_ps 130, overhead_ns 60, gamma_ps 40, get_ns 900, eager 4096, eager_ps 180'
 sed -n 2p "$work/out" | grep -q '^ *128 .* hierarchical.* COST ' || fail "no algorithm by nodes"
 printf '[bcast]\nflat = nodes 2..3\n' >"$work/nodes"
 says flat "RULE    $work/nodes:2" bcast --nodes 3x2 --tuning "$work/nodes"

@@ -41,7 +41,7 @@ prints '  threads              path by reference'
 grep -Eq '^  processes +path (pieces or process_vm_readv|pieces|fragments), why .' "$work/out" ||
     fail "no path between processes"
 prints '  mem_alloc            path in place'
-grep -Eqx 'prices +transport shm, payload [1-9][0-9]*, alpha_ns [1-9][0-9]*, overhead_ns [0-9]+, beta_ps [1-9].*' \
+grep -Eqx 'prices +transport shm, payload [1-9][0-9]*, alpha_ns [1-9][0-9]*, beta_ps [1-9][0-9]*, overhead_ns .*' \
     "$work/out" || fail "no prices"
 grep -Eq '^cells +ranks 64, bytes [0-9]+, quota 1048576, communicators 1[0-9]$' "$work/out" || fail "no cells of 64 ranks"
 

@@ -8,8 +8,8 @@ _nbcoll_names()
     local operation=$1
     shift
     "$@" info 2>/dev/null | awk -v operation="$operation" '
-        /^algorithms of each operation/ { inside = 1; next }
-        inside && /^$/ { exit }
+        /^operations/ { inside = 1; next }
+        /^types/ { exit }
         inside && operation == "" { print $1 }
         inside && $1 == operation { $1 = ""; print }'
 }
