@@ -376,6 +376,7 @@
 #include "algorithms/bcast_slots.c"
 #include "algorithms/bcast_slots_chain.c"
 #include "algorithms/bcast_tree.c"
+#include "algorithms/blocks.c"
 #include "algorithms/blocks_binomial.c"
 #include "algorithms/blocks_flat.c"
 #include "algorithms/blocks_hierarchical.c"
@@ -396,6 +397,7 @@
 #include "algorithms/scan_recursive_doubling.c"
 #include "algorithms/scatter_slots.c"
 #include "algorithms/spanning_tree.c"
+#include "algorithms/sums.c"
 #include "algorithms/vblocks_binomial.c"
 #include "algorithms/vblocks_spanning_tree.c"
 #if defined __OPTIMIZE__ && !defined __clang__
