@@ -144,6 +144,7 @@
 #include "host/failure_text.c"
 #include "host/sleep.c"
 #include "host/status.c"
+#include "host/wakeup.h" /* of several parts below */
 #include "host/word.c"
 #include "reduce/names.c"
 #include "reduce/reduce.c"
