@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Threads of a process that wake each other: see word.h. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* syscall */
-#endif
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>

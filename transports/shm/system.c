@@ -2,9 +2,6 @@
  *
  * The system as it is. See system.h.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* memfd_create, fallocate, seals, process_vm_readv, accept4, ucred */
-#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
