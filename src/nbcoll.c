@@ -144,6 +144,7 @@
 #include "host/failure_text.c"
 #include "host/sleep.c"
 #include "host/status.c"
+#include "host/wakeup.h" /* of several parts below */
 #include "host/word.c"
 #include "reduce/names.c"
 #include "reduce/reduce.c"
@@ -376,6 +377,7 @@
 #include "algorithms/bcast_slots.c"
 #include "algorithms/bcast_slots_chain.c"
 #include "algorithms/bcast_tree.c"
+#include "algorithms/blocks.c"
 #include "algorithms/blocks_binomial.c"
 #include "algorithms/blocks_flat.c"
 #include "algorithms/blocks_hierarchical.c"
@@ -396,6 +398,7 @@
 #include "algorithms/scan_recursive_doubling.c"
 #include "algorithms/scatter_slots.c"
 #include "algorithms/spanning_tree.c"
+#include "algorithms/sums.c"
 #include "algorithms/vblocks_binomial.c"
 #include "algorithms/vblocks_spanning_tree.c"
 #if defined __OPTIMIZE__ && !defined __clang__

@@ -32,8 +32,9 @@
  * nbcoll_offload (offload.h, launch_agent.h, relay.h), -DNBCOLL_WITH_LAB=1 that and nbcoll_lab (verify.h, simulate.h,
  * card.h, split.h, show.h, fault.h, trace.h), -DNBCOLL_WITH_WIDE=1, which the flags of pkg-config ask for, nbcoll_wide
  * (wide.h). Every name that it defines begins with nbcoll_, nbcolli_, NBCOLL_ or NBCOLLI_. The one-file form
- * (src/amalgamate.awk, with -v prefix=1), and headers that are installed, take -DNBCOLL_PREFIX=acme_: given to all files
- * that include nbcoll it makes the linker see acme_nbcoll_ibcast, so that several copies can be linked into one program.
+ * (src/amalgamate.awk, with -v prefix=1), and headers that are installed, take -DNBCOLL_PREFIX=acme_: given to all
+ * files that include nbcoll it makes the linker see acme_nbcoll_ibcast, so that several copies can be linked into one
+ * program.
  *
  * An embedded copy (NBCOLL_IMPLEMENTATION, or src/nbcoll.c compiled by the host) is hidden: a program or shared library
  * that holds one exports no symbol of it, so that several can be loaded into one process. With -DNBCOLL_EXPORT in the

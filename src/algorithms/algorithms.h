@@ -36,6 +36,51 @@ nbcoll_build nbcolli_allgather_binomial, nbcolli_allgather_bruck, nbcolli_allgat
     nbcolli_scatter_binomial, nbcolli_scatter_flat, nbcolli_scatter_flat_sequential, nbcolli_scatter_hierarchical,
     nbcolli_scatter_slots, nbcolli_scatter_spanning_tree, nbcolli_scatterv_binomial, nbcolli_scatterv_spanning_tree;
 
+/* Block i of a vector that is cut into a block for each rank. */
+nbcoll_region nbcolli_vector_block(const nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr vector, int i);
+
+/* The bytes of so many blocks, from that of rank `first` on, and behind the last rank's from that of rank 0. */
+size_t nbcolli_blocks_bytes(const nbcoll_builder *b, const nbcoll_args *a, int first, int blocks);
+
+/* ---- sums ------------------------------------------------------------------------------------------------------ */
+
+/* What is known of some operands, and since which step. */
+typedef struct nbcolli_sum {
+    nbcoll_addr at;
+    nbcoll_step since;
+} nbcolli_sum;
+
+/* Combines two, in this order; and with that of a peer, in rank order. */
+nbcolli_sum nbcolli_sum_of(nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr to, size_t bytes, nbcolli_sum left,
+                           nbcolli_sum right);
+nbcolli_sum nbcolli_sum_with(nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr to, size_t bytes, nbcolli_sum mine,
+                             int peer, nbcolli_sum its);
+
+/* Takes what a peer sends; and sends what is known. */
+nbcolli_sum nbcolli_sum_take(nbcoll_builder *b, int peer, nbcoll_addr to, size_t bytes);
+nbcoll_step nbcolli_sum_give(nbcoll_builder *b, int peer, nbcolli_sum sum, size_t bytes);
+
+/* Fetches the operands of all others to this rank's, those below from the nearest on, then those above. */
+nbcoll_step nbcolli_sum_fetch(nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr to, size_t count, nbcoll_step since);
+
+/* ---- blocks on their way to a root, or (no gather) from it ----------------------------------------------------- */
+
+typedef struct nbcolli_rooted {
+    nbcoll_builder *b;
+    const nbcoll_args *a;
+    nbcoll_addr all, own; /* the root's buffer of all blocks; this rank's block */
+    int is_gather;
+} nbcolli_rooted;
+
+/* A message with a peer, which is nearer to the root, or farther from it; a copy from where blocks are farther from the
+ * root to where they are nearer, or back; the order of two steps. */
+nbcoll_step nbcolli_rooted_pass(const nbcolli_rooted *p, int peer, int is_nearer, nbcoll_addr at, size_t bytes);
+nbcoll_step nbcolli_rooted_copy(const nbcolli_rooted *p, nbcoll_addr farther, nbcoll_addr nearer, size_t bytes);
+void nbcolli_rooted_order(const nbcolli_rooted *p, nbcoll_step farther, nbcoll_step nearer);
+
+/* The block of a rank in the root's buffer. */
+nbcoll_region nbcolli_rooted_place(const nbcolli_rooted *p, int rank);
+
 /* ---- nodes_pieces.c: a vector goes in pieces of so many bytes -------------------------------------------------- */
 
 /* The exposure of a rank to its leader. */

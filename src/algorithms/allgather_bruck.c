@@ -15,30 +15,24 @@ static int64_t nbcolli_bruck_ports_of(const nbcoll_args *a)
     return a->ports ? a->ports : NBCOLLI_BRUCK_PORTS;
 }
 
-/* The bytes of `blocks` blocks, from that of rank `first` on. */
-static size_t nbcolli_bruck_bytes(const nbcoll_builder *b, const nbcoll_args *a, int first, int64_t blocks)
-{
-    return a->counts ? nbcoll_block_sum(a->counts, first, (int)blocks, b->ranks) * a->element
-                     : (size_t)blocks * a->bytes;
-}
-
 /* Copies the blocks to their places: equal ones in two runs. In place, this rank's own is there. */
 static void nbcolli_bruck_place(nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr room, nbcoll_step all)
 {
     for (int i = a->in_place ? 1 : 0, run; i < b->ranks; i += run) {
         int owner = nbcoll_absolute(i, b->rank, b->ranks);
-        nbcoll_addr from = nbcoll_at(room, nbcolli_bruck_bytes(b, a, b->rank, i));
+        nbcoll_addr from = nbcoll_at(room, nbcolli_blocks_bytes(b, a, b->rank, i));
         run = a->counts ? 1 : owner >= b->rank ? b->ranks - owner : b->rank;
         nbcoll_after(
-            b, nbcoll_add_copy(b, nbcoll_recv_block(b, a, owner).at, from, nbcolli_bruck_bytes(b, a, owner, run)), all);
+            b, nbcoll_add_copy(b, nbcoll_recv_block(b, a, owner).at, from, nbcolli_blocks_bytes(b, a, owner, run)),
+            all);
     }
 }
 
 static void nbcolli_bruck(nbcoll_builder *b, const nbcoll_args *a, int64_t ports)
 {
     int me = b->rank, ranks = b->ranks;
-    nbcoll_addr room = nbcoll_add_scratch(b, nbcolli_bruck_bytes(b, a, me, ranks)); /* this rank's own block first */
-    nbcoll_step have = nbcoll_add_copy(b, room, a->send, nbcolli_bruck_bytes(b, a, me, 1));
+    nbcoll_addr room = nbcoll_add_scratch(b, nbcolli_blocks_bytes(b, a, me, ranks)); /* this rank's own block first */
+    nbcoll_step have = nbcoll_add_copy(b, room, a->send, nbcolli_blocks_bytes(b, a, me, 1));
 
     for (int64_t blocks = 1; blocks < ranks; blocks *= ports + 1) {
         nbcoll_step next = nbcoll_add_join(b);
@@ -46,9 +40,9 @@ static void nbcolli_bruck(nbcoll_builder *b, const nbcoll_args *a, int64_t ports
         for (int64_t far = blocks; far < ranks && far <= ports * blocks; far += blocks) {
             int above = nbcoll_absolute((int)far, me, ranks), below = nbcoll_relative(me, (int)far, ranks);
             int64_t more = blocks < ranks - far ? blocks : ranks - far;
-            nbcoll_addr in = nbcoll_at(room, nbcolli_bruck_bytes(b, a, me, far));
-            nbcoll_after(b, nbcoll_add_send(b, below, room, nbcolli_bruck_bytes(b, a, me, more)), have);
-            nbcoll_after(b, next, nbcoll_add_recv(b, above, in, nbcolli_bruck_bytes(b, a, above, more)));
+            nbcoll_addr in = nbcoll_at(room, nbcolli_blocks_bytes(b, a, me, (int)far));
+            nbcoll_after(b, nbcoll_add_send(b, below, room, nbcolli_blocks_bytes(b, a, me, (int)more)), have);
+            nbcoll_after(b, next, nbcoll_add_recv(b, above, in, nbcolli_blocks_bytes(b, a, above, (int)more)));
         }
         have = next;
     }

@@ -33,18 +33,12 @@ static int nbcolli_exchange_rank(const nbcolli_exchange_plan *p, int group)
     return (int)nbcoll_block_offset((size_t)p->b->ranks, p->groups, group);
 }
 
-static size_t nbcolli_exchange_bytes(const nbcolli_exchange_plan *p, int first, int end)
-{
-    if (p->a->counts)
-        return nbcoll_block_sum(p->a->counts, first, end - first, p->b->ranks) * p->a->element;
-    return (size_t)(end - first) * p->a->bytes;
-}
-
 /* The blocks of `groups` groups. */
 static nbcoll_region nbcolli_exchange_run(const nbcolli_exchange_plan *p, int group, int groups)
 {
     int first = nbcolli_exchange_rank(p, group), end = nbcolli_exchange_rank(p, group + groups);
-    return nbcoll_span(nbcoll_at(p->room, nbcolli_exchange_bytes(p, 0, first)), nbcolli_exchange_bytes(p, first, end));
+    return nbcoll_span(nbcoll_at(p->room, nbcolli_blocks_bytes(p->b, p->a, 0, first)),
+                       nbcolli_blocks_bytes(p->b, p->a, first, end - first));
 }
 
 /* The i-th partner in the round where runs of `groups` are exchanged. */
@@ -64,8 +58,8 @@ static nbcoll_step nbcolli_exchange_all(const nbcolli_exchange_plan *p, nbcoll_s
     if (have != own)
         nbcoll_after(p->b, have, own);
     for (int i = first + 1; i < end; i++) {
-        nbcoll_addr at = nbcoll_at(p->room, nbcolli_exchange_bytes(p, 0, i));
-        nbcoll_after(p->b, have, nbcoll_add_recv(p->b, i, at, nbcolli_exchange_bytes(p, i, i + 1)));
+        nbcoll_addr at = nbcoll_at(p->room, nbcolli_blocks_bytes(p->b, p->a, 0, i));
+        nbcoll_after(p->b, have, nbcoll_add_recv(p->b, i, at, nbcolli_blocks_bytes(p->b, p->a, i, 1)));
     }
     for (int groups = 1; groups < p->groups; groups *= (int)p->base) {
         nbcoll_region out = nbcolli_exchange_run(p, p->mine - p->mine % groups, groups);
@@ -92,11 +86,11 @@ static void nbcolli_exchange_build(nbcoll_builder *b, const nbcoll_args *a, unsi
 {
     nbcolli_exchange_plan p = nbcolli_exchange_of(b, a, ports);
     int first = nbcolli_exchange_rank(&p, p.mine);
-    size_t own = nbcolli_exchange_bytes(&p, b->rank, b->rank + 1);
+    size_t own = nbcolli_blocks_bytes(b, a, b->rank, 1);
     nbcoll_step have = NBCOLL_START;
 
     if (a->counts) /* they may lie anywhere */
-        p.room = nbcoll_add_scratch(b, nbcolli_exchange_bytes(&p, 0, b->ranks));
+        p.room = nbcoll_add_scratch(b, nbcolli_blocks_bytes(b, a, 0, b->ranks));
     if (first != b->rank) {
         nbcoll_step give = nbcoll_add_send(b, first, a->send, own);
         nbcoll_region all = nbcolli_exchange_run(&p, 0, p.groups);
@@ -105,13 +99,13 @@ static void nbcolli_exchange_build(nbcoll_builder *b, const nbcoll_args *a, unsi
             nbcoll_after(b, have, give);
     } else {
         if (a->counts || !a->in_place)
-            have = nbcoll_add_copy(b, nbcoll_at(p.room, nbcolli_exchange_bytes(&p, 0, b->rank)), a->send, own);
+            have = nbcoll_add_copy(b, nbcoll_at(p.room, nbcolli_blocks_bytes(b, a, 0, b->rank)), a->send, own);
         have = nbcolli_exchange_all(&p, have);
     }
     for (int i = 0; a->counts && i < b->ranks; i++) {
         nbcoll_region to = nbcoll_recv_block(b, a, i);
         if (i != b->rank || !a->in_place)
-            nbcoll_after(b, nbcoll_add_copy(b, to.at, nbcoll_at(p.room, nbcolli_exchange_bytes(&p, 0, i)), to.bytes),
+            nbcoll_after(b, nbcoll_add_copy(b, to.at, nbcoll_at(p.room, nbcolli_blocks_bytes(b, a, 0, i)), to.bytes),
                          have);
     }
 }

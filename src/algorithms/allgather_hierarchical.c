@@ -23,11 +23,6 @@ typedef struct nbcolli_allgather_group {
     size_t begin, all; /* bytes before those of this rank's part, and of all */
 } nbcolli_allgather_group;
 
-static size_t nbcolli_allgather_nodes_bytes(const nbcolli_allgather_nodes *p, int rank)
-{
-    return p->a->counts ? p->a->counts[rank] * p->a->element : p->a->bytes;
-}
-
 /* 0, where all leaders are in one group. */
 static int nbcolli_allgather_nodes_group(const nbcolli_allgather_nodes *p, int rank)
 {
@@ -48,7 +43,7 @@ static nbcolli_allgather_group nbcolli_allgather_nodes_of(const nbcolli_allgathe
         if (nbcolli_allgather_nodes_group(p, leader) != group)
             continue;
         for (int i = 0; i < nbcoll_node_size(t, part); i++)
-            g.bytes[g.n] += nbcolli_allgather_nodes_bytes(p, nbcoll_node_rank(t, part, i));
+            g.bytes[g.n] += nbcolli_blocks_bytes(p->b, p->a, nbcoll_node_rank(t, part, i), 1);
         g.begin = part == nbcoll_node_of(t, p->b->rank) ? g.all : g.begin;
         g.all += g.bytes[g.n];
         g.are_equal &= g.bytes[g.n] == g.bytes[0];
@@ -77,11 +72,12 @@ static nbcoll_step nbcolli_allgather_nodes_lead(const nbcolli_allgather_nodes *p
     between.in_place = 1;
     nbcoll_addr at = between.send;
     if (!p->a->in_place || !p->is_direct)
-        nbcoll_after(p->b, have, nbcoll_add_copy(p->b, at, p->a->send, nbcolli_allgather_nodes_bytes(p, p->b->rank)));
+        nbcoll_after(p->b, have,
+                     nbcoll_add_copy(p->b, at, p->a->send, nbcolli_blocks_bytes(p->b, p->a, p->b->rank, 1)));
     for (int i = 1; i < nbcoll_node_size(p->t, part); i++) {
-        at = nbcoll_at(at, nbcolli_allgather_nodes_bytes(p, nbcoll_node_rank(p->t, part, i - 1)));
+        at = nbcoll_at(at, nbcolli_blocks_bytes(p->b, p->a, nbcoll_node_rank(p->t, part, i - 1), 1));
         int rank = nbcoll_node_rank(p->t, part, i);
-        nbcoll_after(p->b, have, nbcoll_add_fetch(p->b, rank, at, nbcolli_allgather_nodes_bytes(p, rank)));
+        nbcoll_after(p->b, have, nbcoll_add_fetch(p->b, rank, at, nbcolli_blocks_bytes(p->b, p->a, rank, 1)));
     }
     return nbcoll_within(p->b, g->leaders, g->n, &between, exchange, have);
 }
@@ -118,7 +114,7 @@ static void nbcolli_allgather_by_nodes(nbcoll_builder *b, const nbcoll_args *a, 
 {
     nbcolli_allgather_nodes p = {b, a, t, groups, groups == 1 && !a->counts && t->are_blocks, NBCOLL_START};
     int node = nbcoll_node_of(b->nodes, b->rank), own = nbcoll_node_rank(t, nbcoll_node_of(t, b->rank), 0);
-    nbcoll_part mine = {own, 0, nbcoll_span(a->send, nbcolli_allgather_nodes_bytes(&p, b->rank))};
+    nbcoll_part mine = {own, 0, nbcoll_span(a->send, nbcolli_blocks_bytes(b, a, b->rank, 1))};
     p.given = b->rank == own ? NBCOLL_START : nbcoll_add_expose(b, 1, &mine);
 
     for (int group = 0; group < groups; group++) {

@@ -15,11 +15,8 @@ typedef struct nbcolli_two_roots_plan {
 /* The blocks of the ranks first .. end - 1. */
 static nbcoll_region nbcolli_two_roots_run(const nbcolli_two_roots_plan *p, int first, int end)
 {
-    const nbcoll_args *a = p->a;
-    if (!a->counts)
-        return nbcoll_span(nbcoll_at(p->room, (size_t)first * a->bytes), (size_t)(end - first) * a->bytes);
-    return nbcoll_span(nbcoll_at(p->room, nbcoll_block_sum(a->counts, 0, first, p->b->ranks) * a->element),
-                       nbcoll_block_sum(a->counts, first, end - first, p->b->ranks) * a->element);
+    return nbcoll_span(nbcoll_at(p->room, nbcolli_blocks_bytes(p->b, p->a, 0, first)),
+                       nbcolli_blocks_bytes(p->b, p->a, first, end - first));
 }
 
 /* `all` waits for it; or nobody does: START. */

@@ -8,16 +8,14 @@
 #include "algorithms.h"
 
 typedef struct nbcolli_groups_state {
-    nbcoll_addr sum; /* of this rank's group */
-    nbcoll_step since;
+    nbcolli_sum sum; /* of this rank's group */
     nbcoll_step used; /* in place: a join after all sends of this rank's own operand */
 } nbcolli_groups_state;
 
 static void nbcolli_groups_give(nbcoll_builder *b, const nbcoll_args *a, const nbcolli_groups_state *s, int peer)
 {
-    nbcoll_step give = nbcoll_add_send(b, peer, s->sum, a->bytes);
-    nbcoll_after(b, give, s->since);
-    if (a->in_place && s->since == NBCOLL_START)
+    nbcoll_step give = nbcolli_sum_give(b, peer, s->sum, a->bytes);
+    if (a->in_place && s->sum.since == NBCOLL_START)
         nbcoll_after(b, s->used, give);
 }
 
@@ -39,9 +37,8 @@ static nbcolli_groups_state nbcolli_groups_take(nbcoll_builder *b, const nbcoll_
                                                   int node)
 {
     int from = node ? nbcolli_groups_rank(p, nbcoll_binomial_parent(node)) : p->lower + p->place;
-    nbcolli_groups_state in = {nbcoll_add_scratch(b, a->bytes), NBCOLL_START, s->used};
+    nbcolli_groups_state in = {nbcolli_sum_take(b, from, nbcoll_add_scratch(b, a->bytes), a->bytes), s->used};
 
-    in.since = nbcoll_add_recv(b, from, in.sum, a->bytes);
     for (int child = nbcoll_binomial_first(node, p->nodes); child > node; child = nbcoll_binomial_next(node, child))
         nbcolli_groups_give(b, a, node ? &in : s, nbcolli_groups_rank(p, child));
     return in;
@@ -63,20 +60,16 @@ static void nbcolli_groups_exchange(nbcoll_builder *b, const nbcoll_args *a, nbc
     }
     nbcolli_groups_state in = nbcolli_groups_take(b, a, s, &p, node);
     nbcoll_addr to = is_last ? a->recv : nbcoll_add_scratch(b, a->bytes);
-    nbcoll_step step = node ? nbcoll_add_combine(b, to, s->sum, in.sum, a->count, a->reduction)
-                            : nbcoll_add_combine(b, to, in.sum, s->sum, a->count, a->reduction);
-    nbcoll_after(b, step, s->since);
-    nbcoll_after(b, step, in.since);
+    s->sum = node ? nbcolli_sum_of(b, a, to, a->bytes, s->sum, in.sum)
+                  : nbcolli_sum_of(b, a, to, a->bytes, in.sum, s->sum);
     if (is_last && a->in_place)
-        nbcoll_after(b, step, s->used);
-    s->sum = to;
-    s->since = step;
+        nbcoll_after(b, s->sum.since, s->used);
 }
 
 void nbcolli_allreduce_groups(nbcoll_builder *b, const nbcoll_args *a)
 {
     int ranks = b->ranks;
-    nbcolli_groups_state s = {a->send, NBCOLL_START, a->in_place ? nbcoll_add_join(b) : NBCOLL_START};
+    nbcolli_groups_state s = {{a->send, NBCOLL_START}, a->in_place ? nbcoll_add_join(b) : NBCOLL_START};
 
     if (ranks == 1 && !a->in_place)
         nbcoll_add_copy(b, a->recv, a->send, a->bytes);

@@ -9,10 +9,9 @@
  * combination waits for a send to end. */
 #include "algorithms.h"
 
-/* What this rank has combined so far, and since which step. */
+/* What this rank has combined so far. */
 typedef struct nbcolli_allreduce_state {
-    nbcoll_addr sum;
-    nbcoll_step since;
+    nbcolli_sum sum;
     nbcoll_step first_send; /* reads the operand where it was */
     int is_sequential;
 } nbcolli_allreduce_state;
@@ -21,36 +20,24 @@ typedef struct nbcolli_allreduce_state {
 static void nbcolli_allreduce_take(nbcoll_builder *b, const nbcoll_args *a, nbcolli_allreduce_state *d, int peer,
                                    int is_last)
 {
-    nbcoll_addr in = nbcoll_add_scratch(b, a->bytes), result = is_last ? a->recv : in;
-    nbcoll_step take = nbcoll_add_recv(b, peer, in, a->bytes);
-    nbcoll_step combine = peer < b->rank ? nbcoll_add_combine(b, result, in, d->sum, a->count, a->reduction)
-                                         : nbcoll_add_combine(b, result, d->sum, in, a->count, a->reduction);
-    nbcoll_after(b, combine, take);
-    nbcoll_after(b, combine, d->since);
-    if (is_last && a->in_place)
-        nbcoll_after(b, combine, d->first_send);
-    if (d->is_sequential)
-        nbcoll_after(b, take, d->since);
-    d->sum = result;
-    d->since = combine;
-}
+    nbcolli_sum its = nbcolli_sum_take(b, peer, nbcoll_add_scratch(b, a->bytes), a->bytes), before = d->sum;
 
-static nbcoll_step nbcolli_allreduce_give(nbcoll_builder *b, const nbcoll_args *a, const nbcolli_allreduce_state *d,
-                                          int peer)
-{
-    nbcoll_step give = nbcoll_add_send(b, peer, d->sum, a->bytes);
-    nbcoll_after(b, give, d->since);
-    return give;
+    d->sum = nbcolli_sum_with(b, a, is_last ? a->recv : its.at, a->bytes, before, peer, its);
+    if (is_last && a->in_place)
+        nbcoll_after(b, d->sum.since, d->first_send);
+    if (d->is_sequential)
+        nbcoll_after(b, its.since, before.since);
 }
 
 static void nbcolli_doubling_allreduce(nbcoll_builder *b, const nbcoll_args *a, int is_sequential)
 {
     int ranks = b->ranks, pair = nbcoll_fold_peer(b->rank, ranks), me = nbcoll_fold(b->rank, ranks);
     int power = nbcoll_power(ranks);
-    nbcolli_allreduce_state d = {a->send, NBCOLL_START, NBCOLL_START, is_sequential};
+    nbcolli_allreduce_state d = {{a->send, NBCOLL_START}, NBCOLL_START, is_sequential};
 
     if (me < 0) {
-        nbcoll_step give = nbcolli_allreduce_give(b, a, &d, pair), take = nbcoll_add_recv(b, pair, a->recv, a->bytes);
+        nbcoll_step give = nbcolli_sum_give(b, pair, d.sum, a->bytes),
+                    take = nbcoll_add_recv(b, pair, a->recv, a->bytes);
         if (a->in_place)
             nbcoll_after(b, take, give);
         return;
@@ -61,15 +48,15 @@ static void nbcolli_doubling_allreduce(nbcoll_builder *b, const nbcoll_args *a, 
         nbcolli_allreduce_take(b, a, &d, pair, 0);
     for (int mask = 1; mask < power; mask = mask < power - mask ? 2 * mask : power) {
         int peer = nbcoll_unfold(me ^ mask, ranks);
-        nbcoll_step give = nbcolli_allreduce_give(b, a, &d, peer);
+        nbcoll_step give = nbcolli_sum_give(b, peer, d.sum, a->bytes);
         if (mask == 1 && pair < 0)
             d.first_send = give;
         nbcolli_allreduce_take(b, a, &d, peer, mask == power - mask);
         if (is_sequential)
-            nbcoll_after(b, d.since, give);
+            nbcoll_after(b, d.sum.since, give);
     }
     if (pair >= 0)
-        nbcolli_allreduce_give(b, a, &d, pair);
+        nbcolli_sum_give(b, pair, d.sum, a->bytes);
 }
 
 void nbcolli_allreduce_recursive_doubling(nbcoll_builder *b, const nbcoll_args *a)

@@ -7,12 +7,6 @@
  * Partial results arrive in the receive buffer, or in scratch memory when this rank's operands still stand there. */
 #include "algorithms.h"
 
-static nbcoll_region nbcolli_allreduce_block(const nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr vector, int i)
-{
-    return nbcoll_span(nbcoll_at(vector, nbcoll_block_offset(a->count, b->ranks, i) * a->element),
-                       nbcoll_block_length(a->count, b->ranks, i) * a->element);
-}
-
 /* A message of the ring: the first P - 1 of each pair carry partial results, the next P - 1 finished blocks. */
 static nbcoll_step nbcolli_allreduce_send(nbcoll_builder *b, nbcoll_region block, int number)
 {
@@ -41,21 +35,21 @@ void nbcolli_allreduce_ring(nbcoll_builder *b, const nbcoll_args *a)
     nbcoll_step combined = NBCOLL_START;
     for (int i = 0; i < last; i++) {
         int out = nbcoll_relative(b->rank, i + 1, ranks), in = nbcoll_relative(out, 1, ranks);
-        nbcoll_step give = nbcolli_allreduce_send(b, nbcolli_allreduce_block(b, a, i ? a->recv : a->send, out), i);
+        nbcoll_step give = nbcolli_allreduce_send(b, nbcolli_vector_block(b, a, i ? a->recv : a->send, out), i);
         nbcoll_after(b, give, combined);
-        nbcoll_region place = nbcolli_allreduce_block(b, a, a->recv, in),
-                      partial = nbcolli_allreduce_block(b, a, landing, in);
+        nbcoll_region place = nbcolli_vector_block(b, a, a->recv, in),
+                      partial = nbcolli_vector_block(b, a, landing, in);
         nbcoll_step take = nbcolli_allreduce_recv(b, partial, i);
-        combined = nbcoll_add_combine(b, place.at, partial.at, nbcolli_allreduce_block(b, a, a->send, in).at,
+        combined = nbcoll_add_combine(b, place.at, partial.at, nbcolli_vector_block(b, a, a->send, in).at,
                                       nbcoll_block_length(a->count, ranks, in), a->reduction);
         nbcoll_after(b, combined, take);
         /* Block `out` comes back finished, over what was sent of it. */
-        nbcoll_region finished = nbcolli_allreduce_block(b, a, a->recv, out);
+        nbcoll_region finished = nbcolli_vector_block(b, a, a->recv, out);
         nbcoll_step back = nbcolli_allreduce_recv(b, finished, last + i);
         if (i || a->in_place)
             nbcoll_after(b, back, give);
         if (i + 1 < last)
             nbcoll_after(b, nbcolli_allreduce_send(b, finished, last + i + 1), back);
     }
-    nbcoll_after(b, nbcolli_allreduce_send(b, nbcolli_allreduce_block(b, a, a->recv, b->rank), last), combined);
+    nbcoll_after(b, nbcolli_allreduce_send(b, nbcolli_vector_block(b, a, a->recv, b->rank), last), combined);
 }

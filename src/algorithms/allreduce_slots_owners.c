@@ -6,30 +6,16 @@
  * right. Source: the slots of Ramos et al., section 3.4; the blocks, as in reduce_scatter_owners.c. */
 #include "algorithms.h"
 
-static nbcoll_region nbcolli_slots_owners_block(const nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr vector,
-                                                int i)
-{
-    return nbcoll_span(nbcoll_at(vector, nbcoll_block_offset(a->count, b->ranks, i) * a->element),
-                       nbcoll_block_length(a->count, b->ranks, i) * a->element);
-}
-
 /* This rank's block of the result, and the step since which it stands there. */
 static nbcoll_step nbcolli_slots_owners_combine(nbcoll_builder *b, const nbcoll_args *a)
 {
-    nbcoll_region to = nbcolli_slots_owners_block(b, a, a->recv, b->rank);
+    nbcoll_region to = nbcolli_vector_block(b, a, a->recv, b->rank);
     size_t count = nbcoll_block_length(a->count, b->ranks, b->rank);
     nbcoll_step sum = NBCOLL_START;
 
     if (!a->in_place)
-        sum = nbcoll_add_copy(b, to.at, nbcolli_slots_owners_block(b, a, a->send, b->rank).at, to.bytes);
-    for (int i = 1; i < b->ranks; i++) {
-        int peer = i <= b->rank ? b->rank - i : i;
-        nbcoll_side side = i <= b->rank ? NBCOLL_LEFT : NBCOLL_RIGHT;
-        nbcoll_step next = nbcoll_add_fetch_reduce(b, peer, to.at, side, count, a->reduction);
-        nbcoll_after(b, next, sum);
-        sum = next;
-    }
-    return sum;
+        sum = nbcoll_add_copy(b, to.at, nbcolli_vector_block(b, a, a->send, b->rank).at, to.bytes);
+    return nbcolli_sum_fetch(b, a, to.at, count, sum);
 }
 
 void nbcolli_allreduce_slots_owners(nbcoll_builder *b, const nbcoll_args *a)
@@ -38,16 +24,16 @@ void nbcolli_allreduce_slots_owners(nbcoll_builder *b, const nbcoll_args *a)
 
     for (int i = 1; part && i < b->ranks; i++) {
         int peer = nbcoll_absolute(i, b->rank, b->ranks);
-        part[i - 1] = (nbcoll_part){peer, 0, nbcolli_slots_owners_block(b, a, a->send, peer)};
+        part[i - 1] = (nbcoll_part){peer, 0, nbcolli_vector_block(b, a, a->send, peer)};
     }
     nbcoll_step given = nbcoll_add_expose(b, (size_t)b->ranks - 1, part);
-    nbcoll_region mine = nbcolli_slots_owners_block(b, a, a->recv, b->rank);
+    nbcoll_region mine = nbcolli_vector_block(b, a, a->recv, b->rank);
     nbcoll_step sum = nbcolli_slots_owners_combine(b, a);
 
     nbcoll_after(b, nbcoll_add_expose_to_all(b, mine.at, mine.bytes), sum);
     for (int i = 1; i < b->ranks; i++) {
         int peer = nbcoll_relative(b->rank, i, b->ranks);
-        nbcoll_region block = nbcolli_slots_owners_block(b, a, a->recv, peer);
+        nbcoll_region block = nbcolli_vector_block(b, a, a->recv, peer);
         nbcoll_step got = nbcoll_add_fetch(b, peer, block.at, block.bytes);
         if (a->in_place) /* others read their operands there */
             nbcoll_after(b, got, given);

@@ -6,36 +6,30 @@
  * here is this library's. */
 #include "algorithms.h"
 
-/* What this rank has combined, and since which step; the step that last reads the operand where it was. */
+/* What this rank has combined; the step that last reads the operand where it was. */
 typedef struct nbcolli_two_roots_sum {
-    nbcoll_addr at;
-    nbcoll_step since, used;
+    nbcolli_sum sum;
+    nbcoll_step used;
 } nbcolli_two_roots_sum;
 
 /* Combines with what `peer` sends; a rank below stands to the left. */
 static void nbcolli_two_roots_combine(nbcoll_builder *b, const nbcoll_args *a, nbcolli_two_roots_sum *s, int peer,
                                    int is_result)
 {
-    nbcoll_addr in = nbcoll_add_scratch(b, a->bytes), to = is_result ? a->recv : in;
-    nbcoll_step take = nbcoll_add_recv(b, peer, in, a->bytes);
-    nbcoll_step step = peer < b->rank ? nbcoll_add_combine(b, to, in, s->at, a->count, a->reduction)
-                                      : nbcoll_add_combine(b, to, s->at, in, a->count, a->reduction);
-    nbcoll_after(b, step, take);
-    nbcoll_after(b, step, s->since);
-    if (s->since == NBCOLL_START) {
+    nbcolli_sum its = nbcolli_sum_take(b, peer, nbcoll_add_scratch(b, a->bytes), a->bytes), before = s->sum;
+
+    s->sum = nbcolli_sum_with(b, a, is_result ? a->recv : its.at, a->bytes, before, peer, its);
+    if (before.since == NBCOLL_START) {
         if (a->in_place)
-            nbcoll_after(b, step, s->used);
-        s->used = step;
+            nbcoll_after(b, s->sum.since, s->used);
+        s->used = s->sum.since;
     }
-    s->at = to;
-    s->since = step;
 }
 
 static void nbcolli_two_roots_send_up(nbcoll_builder *b, const nbcoll_args *a, nbcolli_two_roots_sum *s, int peer)
 {
-    nbcoll_step give = nbcoll_add_send(b, peer, s->at, a->bytes);
-    nbcoll_after(b, give, s->since);
-    if (s->since == NBCOLL_START)
+    nbcoll_step give = nbcolli_sum_give(b, peer, s->sum, a->bytes);
+    if (s->sum.since == NBCOLL_START)
         s->used = give;
 }
 
@@ -44,7 +38,7 @@ void nbcolli_allreduce_two_roots(nbcoll_builder *b, const nbcoll_args *a)
     int me = b->rank, ranks = b->ranks, second = nbcoll_binomial_first(0, ranks), is_root = !me || me == second;
     int size = me ? nbcoll_binomial_size(me, ranks) : second;
     int above = is_root ? second - me : nbcoll_binomial_parent(me);
-    nbcolli_two_roots_sum s = {a->send, NBCOLL_START, NBCOLL_START};
+    nbcolli_two_roots_sum s = {{a->send, NBCOLL_START}, NBCOLL_START};
 
     if (ranks == 1) {
         if (!a->in_place)
@@ -58,11 +52,11 @@ void nbcolli_allreduce_two_roots(nbcoll_builder *b, const nbcoll_args *a)
     if (is_root) {
         nbcolli_two_roots_combine(b, a, &s, above, 1);
     } else {
-        s.since = nbcoll_add_recv(b, above, a->recv, a->bytes);
+        s.sum.since = nbcoll_add_recv(b, above, a->recv, a->bytes);
         if (a->in_place)
-            nbcoll_after(b, s.since, s.used);
+            nbcoll_after(b, s.sum.since, s.used);
     }
     for (int child = nbcoll_binomial_first(me, ranks); child > me; child = nbcoll_binomial_next(me, child))
         if (child != second)
-            nbcoll_after(b, nbcoll_add_send(b, child, a->recv, a->bytes), s.since);
+            nbcoll_after(b, nbcoll_add_send(b, child, a->recv, a->bytes), s.sum.since);
 }

@@ -6,39 +6,19 @@
  * they lie in rank order, so that the one subtree that passes the last rank comes as two messages. */
 #include "algorithms.h"
 
-typedef struct nbcolli_blocks_plan {
-    nbcoll_builder *b;
-    const nbcoll_args *a;
-    nbcoll_addr all, own; /* the root's buffer of all blocks; this rank's block */
-    int is_gather;
-} nbcolli_blocks_plan;
-
 /* `blocks` blocks at `at` between this rank and the one so far `away`: below 0, nearer to the root; else farther. */
-static nbcoll_step nbcolli_blocks_move(const nbcolli_blocks_plan *p, int away, nbcoll_addr at, int blocks)
+static nbcoll_step nbcolli_blocks_move(const nbcolli_rooted *p, int away, nbcoll_addr at, int blocks)
 {
     int ranks = p->b->ranks, root = p->a->root, me = nbcoll_relative(p->b->rank, root, ranks);
     int peer = nbcoll_absolute(me + away, root, ranks), is_nearer = away < 0;
     size_t bytes = (size_t)blocks * p->a->bytes;
-    nbcoll_step move = is_nearer == p->is_gather ? nbcoll_add_send(p->b, peer, at, bytes)
-                                                 : nbcoll_add_recv(p->b, peer, at, bytes);
+    nbcoll_step move = nbcolli_rooted_pass(p, peer, is_nearer, at, bytes);
     nbcoll_set_split_lane(p->b, move, p->a->split, is_nearer ? -away : away,
                           p->is_gather ? NBCOLL_LANE_START : NBCOLL_LANE_CALLER);
     return move;
 }
 
-/* Blocks pass the step that is farther from the root before the nearer one, or after it. */
-static void nbcolli_blocks_order(const nbcolli_blocks_plan *p, nbcoll_step farther, nbcoll_step nearer)
-{
-    nbcoll_after(p->b, p->is_gather ? nearer : farther, p->is_gather ? farther : nearer);
-}
-
-static nbcoll_step nbcolli_blocks_copy_own(const nbcolli_blocks_plan *p, nbcoll_addr place)
-{
-    return p->is_gather ? nbcoll_add_copy(p->b, place, p->own, p->a->bytes)
-                        : nbcoll_add_copy(p->b, p->own, place, p->a->bytes);
-}
-
-static void nbcolli_blocks_root(const nbcolli_blocks_plan *p)
+static void nbcolli_blocks_root(const nbcolli_rooted *p)
 {
     int ranks = p->b->ranks, root = p->a->root;
 
@@ -50,10 +30,10 @@ static void nbcolli_blocks_root(const nbcolli_blocks_plan *p)
             nbcolli_blocks_move(p, child, p->all, size - unwrapped);
     }
     if (!p->a->in_place)
-        nbcolli_blocks_copy_own(p, nbcoll_at(p->all, (size_t)root * p->a->bytes));
+        nbcolli_rooted_copy(p, p->own, nbcoll_at(p->all, (size_t)root * p->a->bytes), p->a->bytes);
 }
 
-static void nbcolli_blocks_binomial(const nbcolli_blocks_plan *p)
+static void nbcolli_blocks_binomial(const nbcolli_rooted *p)
 {
     int ranks = p->b->ranks, root = p->a->root, me = nbcoll_relative(p->b->rank, root, ranks);
 
@@ -72,20 +52,20 @@ static void nbcolli_blocks_binomial(const nbcolli_blocks_plan *p)
         nbcoll_addr at = nbcoll_at(room, (size_t)first * p->a->bytes);
         nbcoll_step step = nbcolli_blocks_move(p, first, at, blocks);
         if (first < unwrapped)
-            nbcolli_blocks_order(p, step, head);
+            nbcolli_rooted_order(p, step, head);
         if (first + blocks > unwrapped)
-            nbcolli_blocks_order(p, step, tail);
+            nbcolli_rooted_order(p, step, tail);
     }
     if (size > 1)
-        nbcolli_blocks_order(p, nbcolli_blocks_copy_own(p, room), head);
+        nbcolli_rooted_order(p, nbcolli_rooted_copy(p, p->own, room, p->a->bytes), head);
 }
 
 void nbcolli_gather_binomial(nbcoll_builder *b, const nbcoll_args *a)
 {
-    nbcolli_blocks_binomial(&(nbcolli_blocks_plan){b, a, a->recv, a->send, 1});
+    nbcolli_blocks_binomial(&(nbcolli_rooted){b, a, a->recv, a->send, 1});
 }
 
 void nbcolli_scatter_binomial(nbcoll_builder *b, const nbcoll_args *a)
 {
-    nbcolli_blocks_binomial(&(nbcolli_blocks_plan){b, a, a->send, a->recv, 0});
+    nbcolli_blocks_binomial(&(nbcolli_rooted){b, a, a->send, a->recv, 0});
 }

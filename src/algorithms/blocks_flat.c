@@ -4,30 +4,25 @@
  * the flat tree over nonblocking and over blocking primitives of Ramos' thesis (2013), section 4.1.2. */
 #include "algorithms.h"
 
-static nbcoll_step nbcolli_flat_move(nbcoll_builder *b, int peer, nbcoll_region block, int sends)
-{
-    return sends ? nbcoll_add_send(b, peer, block.at, block.bytes) : nbcoll_add_recv(b, peer, block.at, block.bytes);
-}
-
 static void nbcolli_flat_blocks(nbcoll_builder *b, const nbcoll_args *a, int is_gather, int is_sequential)
 {
+    const nbcolli_rooted p = {.b = b, .a = a, .is_gather = is_gather};
+    nbcoll_region own = (is_gather ? nbcoll_send_block : nbcoll_recv_block)(b, a, a->root);
     nbcoll_step before = NBCOLL_START;
 
     if (b->rank != a->root) {
-        nbcolli_flat_move(b, a->root, (is_gather ? nbcoll_send_block : nbcoll_recv_block)(b, a, a->root), is_gather);
+        nbcolli_rooted_pass(&p, a->root, 1, own.at, own.bytes);
         return;
     }
     for (int i = 1; i < b->ranks; i++) {
         int peer = nbcoll_absolute(i, a->root, b->ranks);
-        nbcoll_region block = (is_gather ? nbcoll_recv_block : nbcoll_send_block)(b, a, peer);
-        nbcoll_step step = nbcolli_flat_move(b, peer, block, !is_gather);
+        nbcoll_region block = nbcolli_rooted_place(&p, peer);
+        nbcoll_step step = nbcolli_rooted_pass(&p, peer, 0, block.at, block.bytes);
         nbcoll_after(b, step, before);
         before = is_sequential ? step : NBCOLL_START;
     }
-    if (!a->in_place) {
-        nbcoll_region to = nbcoll_recv_block(b, a, a->root), from = nbcoll_send_block(b, a, a->root);
-        nbcoll_add_copy(b, to.at, from.at, is_gather ? from.bytes : to.bytes);
-    }
+    if (!a->in_place)
+        nbcolli_rooted_copy(&p, own.at, nbcolli_rooted_place(&p, a->root).at, own.bytes);
 }
 
 void nbcolli_gather_flat(nbcoll_builder *b, const nbcoll_args *a)

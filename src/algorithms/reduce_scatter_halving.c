@@ -10,30 +10,25 @@
  * with each of these goes the block of a rank folded into it. */
 typedef struct nbcolli_halving_state {
     int low, high;
-    nbcoll_addr at;
-    nbcoll_step since;
+    nbcolli_sum sum;
     int is_sequential;
 } nbcolli_halving_state;
 
 static size_t nbcolli_halving_bytes(const nbcoll_builder *b, const nbcoll_args *a, int low, int high)
 {
     int first = nbcoll_unfold(low, b->ranks), blocks = nbcoll_unfold(high, b->ranks) - first;
-    return a->counts ? nbcoll_block_sum(a->counts, first, blocks, b->ranks) * a->element : (size_t)blocks * a->bytes;
+    return nbcolli_blocks_bytes(b, a, first, blocks);
 }
 
 /* Combines `bytes` at `kept` with what the peer sends for them. */
 static void nbcolli_halving_take(nbcoll_builder *b, const nbcoll_args *a, nbcolli_halving_state *s, int peer,
                                  nbcoll_addr kept, size_t bytes)
 {
-    nbcoll_addr in = nbcoll_add_scratch(b, bytes);
-    nbcoll_step take = nbcoll_add_recv(b, peer, in, bytes);
-    nbcoll_step combine = nbcoll_add_combine(b, in, in, kept, nbcoll_elements(bytes, a->element), a->reduction);
-    nbcoll_after(b, combine, take);
-    nbcoll_after(b, combine, s->since);
+    nbcolli_sum its = nbcolli_sum_take(b, peer, nbcoll_add_scratch(b, bytes), bytes), mine = {kept, s->sum.since};
+
+    s->sum = nbcolli_sum_of(b, a, its.at, bytes, its, mine);
     if (s->is_sequential)
-        nbcoll_after(b, take, s->since);
-    s->at = in;
-    s->since = combine;
+        nbcoll_after(b, its.since, mine.since);
 }
 
 /* Gives the half that `me` is not in, and keeps the other. */
@@ -41,14 +36,14 @@ static nbcoll_step nbcolli_halving_exchange(nbcoll_builder *b, const nbcoll_args
 {
     int half = (s->high - s->low) / 2, middle = s->low + half, is_upper = me >= middle;
     size_t lower = nbcolli_halving_bytes(b, a, s->low, middle), upper = nbcolli_halving_bytes(b, a, middle, s->high);
-    nbcoll_addr there = nbcoll_at(s->at, lower);
+    nbcoll_addr there = nbcoll_at(s->sum.at, lower);
     int peer = nbcoll_unfold(is_upper ? me - half : me + half, b->ranks);
-    nbcoll_step give = nbcoll_add_send(b, peer, is_upper ? s->at : there, is_upper ? lower : upper);
-    nbcoll_after(b, give, s->since);
-    nbcolli_halving_take(b, a, s, peer, is_upper ? there : s->at, is_upper ? upper : lower);
+    nbcoll_step give = nbcoll_add_send(b, peer, is_upper ? s->sum.at : there, is_upper ? lower : upper);
+    nbcoll_after(b, give, s->sum.since);
+    nbcolli_halving_take(b, a, s, peer, is_upper ? there : s->sum.at, is_upper ? upper : lower);
     *(is_upper ? &s->low : &s->high) = middle;
     if (s->is_sequential)
-        nbcoll_after(b, s->since, give);
+        nbcoll_after(b, s->sum.since, give);
     return give;
 }
 
@@ -56,7 +51,7 @@ static void nbcolli_halving_build(nbcoll_builder *b, const nbcoll_args *a, int i
 {
     int ranks = b->ranks, pair = nbcoll_fold_peer(b->rank, ranks), me = nbcoll_fold(b->rank, ranks);
     size_t own = nbcoll_send_block(b, a, b->rank).bytes;
-    nbcolli_halving_state s = {0, nbcoll_power(ranks), a->send, NBCOLL_START, is_sequential};
+    nbcolli_halving_state s = {0, nbcoll_power(ranks), {a->send, NBCOLL_START}, is_sequential};
     nbcoll_step left = NBCOLL_START; /* the operands that went from where they were */
 
     if (me < 0) {
@@ -69,16 +64,17 @@ static void nbcolli_halving_build(nbcoll_builder *b, const nbcoll_args *a, int i
     if (pair >= 0)
         nbcolli_halving_take(b, a, &s, pair, a->send, nbcolli_halving_bytes(b, a, 0, s.high));
     while (s.high - s.low > 1) {
-        int is_original = s.since == NBCOLL_START;
+        int is_original = s.sum.since == NBCOLL_START;
         nbcoll_step give = nbcolli_halving_exchange(b, a, &s, me);
         left = is_original ? give : left;
     }
     if (pair >= 0)
-        nbcoll_after(b, nbcoll_add_send(b, pair, nbcoll_at(s.at, own), nbcoll_send_block(b, a, pair).bytes), s.since);
+        nbcoll_after(b, nbcoll_add_send(b, pair, nbcoll_at(s.sum.at, own), nbcoll_send_block(b, a, pair).bytes),
+                     s.sum.since);
     if (ranks == 1 && a->in_place)
         return;
-    nbcoll_step place = nbcoll_add_copy(b, a->recv, s.at, own);
-    nbcoll_after(b, place, s.since);
+    nbcoll_step place = nbcoll_add_copy(b, a->recv, s.sum.at, own);
+    nbcoll_after(b, place, s.sum.since);
     if (a->in_place)
         nbcoll_after(b, place, left);
 }

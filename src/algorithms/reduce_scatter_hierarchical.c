@@ -6,11 +6,6 @@
  * node: `leaders`, or one. */
 #include "algorithms.h"
 
-static size_t nbcolli_reduce_scatter_nodes_bytes(const nbcoll_args *a, int rank)
-{
-    return a->counts ? a->counts[rank] * a->element : a->bytes;
-}
-
 /* The elements of all ranks of a node. */
 static size_t nbcolli_reduce_scatter_nodes_count(const nbcoll_args *a, const nbcoll_nodes *t, int node)
 {
@@ -30,7 +25,7 @@ static nbcoll_step nbcolli_reduce_scatter_nodes_sort(nbcoll_builder *b, const nb
     for (int node = 0; at && node < t->count; node++)
         at[node + 1] = at[node] + nbcolli_reduce_scatter_nodes_count(a, t, node) * a->element;
     for (int rank = 0; at && rank < b->ranks; rank++) {
-        size_t bytes = nbcolli_reduce_scatter_nodes_bytes(a, rank), *place = &at[nbcoll_node_of(t, rank)];
+        size_t bytes = nbcolli_blocks_bytes(b, a, rank, 1), *place = &at[nbcoll_node_of(t, rank)];
         nbcoll_step step = nbcoll_add_copy(b, nbcoll_at(to, *place), from, bytes);
         nbcoll_after(b, step, since);
         nbcoll_after(b, sorted, step);
@@ -49,12 +44,12 @@ static void nbcolli_reduce_scatter_nodes_deal(nbcoll_builder *b, const nbcoll_ar
     nbcoll_part *parts = nbcoll_builder_parts(b, (size_t)size);
 
     if (b->rank != leader) {
-        nbcoll_after(b, nbcoll_add_fetch(b, leader, a->recv, nbcolli_reduce_scatter_nodes_bytes(a, b->rank)), since);
+        nbcoll_after(b, nbcoll_add_fetch(b, leader, a->recv, nbcolli_blocks_bytes(b, a, b->rank, 1)), since);
         return;
     }
     for (int i = 0; parts && i < size; i++) {
         int rank = nbcoll_node_rank(t, node, i);
-        size_t bytes = nbcolli_reduce_scatter_nodes_bytes(a, rank);
+        size_t bytes = nbcolli_blocks_bytes(b, a, rank, 1);
         if (i)
             parts[n++] = (nbcoll_part){rank, 0, nbcoll_span(from, bytes)};
         else

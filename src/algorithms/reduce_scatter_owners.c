@@ -39,8 +39,7 @@ static nbcoll_region nbcolli_owners_block(const nbcoll_builder *b, const nbcoll_
 {
     if (nbcolli_owners_is_scatter(a))
         return nbcoll_send_block(b, a, i);
-    return nbcoll_span(nbcoll_at(vector, nbcoll_block_offset(a->count, b->ranks, i) * a->element),
-                       nbcoll_block_length(a->count, b->ranks, i) * a->element);
+    return nbcolli_vector_block(b, a, vector, i);
 }
 
 static nbcolli_owners_part nbcolli_owners_operand(const nbcolli_owners_plan *p, int rank)

@@ -15,11 +15,5 @@ void nbcolli_reduce_slots(nbcoll_builder *b, const nbcoll_args *a)
     }
     if (!a->in_place)
         sum = nbcoll_add_copy(b, a->recv, a->send, a->bytes);
-    for (int i = 1; i < b->ranks; i++) {
-        int peer = i <= b->rank ? b->rank - i : i;
-        nbcoll_side side = i <= b->rank ? NBCOLL_LEFT : NBCOLL_RIGHT;
-        nbcoll_step next = nbcoll_add_fetch_reduce(b, peer, a->recv, side, a->count, a->reduction);
-        nbcoll_after(b, next, sum);
-        sum = next;
-    }
+    nbcolli_sum_fetch(b, a, a->recv, a->count, sum);
 }

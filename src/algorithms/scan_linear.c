@@ -5,18 +5,14 @@
 
 void nbcolli_scan_linear(nbcoll_builder *b, const nbcoll_args *a)
 {
-    nbcoll_addr sum = a->recv;
-    nbcoll_step since = NBCOLL_START;
+    nbcolli_sum sum = {a->in_place ? a->recv : a->send, NBCOLL_START};
 
     if (b->rank > 0) {
-        nbcoll_addr in = nbcoll_add_scratch(b, a->bytes);
-        nbcoll_step take = nbcoll_add_recv(b, b->rank - 1, in, a->bytes);
-        since = nbcoll_add_combine(b, a->recv, in, a->send, a->count, a->reduction);
-        nbcoll_after(b, since, take);
+        nbcolli_sum below = nbcolli_sum_take(b, b->rank - 1, nbcoll_add_scratch(b, a->bytes), a->bytes);
+        sum = nbcolli_sum_of(b, a, a->recv, a->bytes, below, (nbcolli_sum){a->send, NBCOLL_START});
     } else if (!a->in_place) {
         nbcoll_add_copy(b, a->recv, a->send, a->bytes);
-        sum = a->send;
     }
     if (b->rank < b->ranks - 1)
-        nbcoll_after(b, nbcoll_add_send(b, b->rank + 1, sum, a->bytes), since);
+        nbcolli_sum_give(b, b->rank + 1, sum, a->bytes);
 }

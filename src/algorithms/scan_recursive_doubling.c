@@ -6,55 +6,31 @@
  * groups as in Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH" (2005). */
 #include "algorithms.h"
 
-/* What was combined, and since which step. */
-typedef struct nbcolli_scan_sum {
-    nbcoll_addr at;
-    nbcoll_step since;
-} nbcolli_scan_sum;
-
 typedef struct nbcolli_scan_state {
     nbcoll_builder *b;
     const nbcoll_args *a;
-    nbcolli_scan_sum group, prefix; /* of this rank's group; of its ranks up to this one, or below this one */
-    nbcoll_step aside;      /* the operand is out of the way of the result */
-    int has_prefix, is_one; /* prefix and group are the same */
+    nbcolli_sum group, prefix; /* of this rank's group; of its ranks up to this one, or below this one */
+    nbcoll_step aside;         /* the operand is out of the way of the result */
+    int has_prefix, is_one;    /* prefix and group are the same */
 } nbcolli_scan_state;
-
-static nbcolli_scan_sum nbcolli_scan_combine(const nbcolli_scan_state *s, nbcoll_addr to, nbcolli_scan_sum left,
-                                             nbcolli_scan_sum right)
-{
-    nbcoll_step step = nbcoll_add_combine(s->b, to, left.at, right.at, s->a->count, s->a->reduction);
-    nbcoll_after(s->b, step, left.since);
-    nbcoll_after(s->b, step, right.since);
-    return (nbcolli_scan_sum){to, step};
-}
-
-static void nbcolli_scan_give(const nbcolli_scan_state *s, int peer)
-{
-    nbcoll_after(s->b, nbcoll_add_send(s->b, peer, s->group.at, s->a->bytes), s->group.since);
-}
-
-static nbcolli_scan_sum nbcolli_scan_take(const nbcolli_scan_state *s, int peer, nbcoll_addr to)
-{
-    return (nbcolli_scan_sum){to, nbcoll_add_recv(s->b, peer, to, s->a->bytes)};
-}
 
 /* In the upper group. `is_last`: there will be nothing more in front. */
 static void nbcolli_scan_upper(nbcolli_scan_state *s, int peer, int is_last, int has_more)
 {
     nbcoll_addr result = is_last ? s->a->recv : nbcoll_add_scratch(s->b, s->a->bytes);
-    nbcolli_scan_sum lower = nbcolli_scan_take(s, peer, s->has_prefix ? nbcoll_add_scratch(s->b, s->a->bytes) : result);
+    nbcoll_addr in = s->has_prefix ? nbcoll_add_scratch(s->b, s->a->bytes) : result;
+    nbcolli_sum lower = nbcolli_sum_take(s->b, peer, in, s->a->bytes);
 
     if (has_more)
-        nbcolli_scan_give(s, peer);
-    s->prefix = s->has_prefix ? nbcolli_scan_combine(s, result, lower, s->prefix) : lower;
+        nbcolli_sum_give(s->b, peer, s->group, s->a->bytes);
+    s->prefix = s->has_prefix ? nbcolli_sum_of(s->b, s->a, result, s->a->bytes, lower, s->prefix) : lower;
     s->has_prefix = 1;
     if (is_last)
         nbcoll_after(s->b, s->prefix.since, s->aside);
     if (s->is_one)
         s->group = s->prefix;
     else if (has_more)
-        s->group = nbcolli_scan_combine(s, nbcoll_add_scratch(s->b, s->a->bytes), lower, s->group);
+        s->group = nbcolli_sum_of(s->b, s->a, nbcoll_add_scratch(s->b, s->a->bytes), s->a->bytes, lower, s->group);
 }
 
 void nbcolli_scan_recursive_doubling(nbcoll_builder *b, const nbcoll_args *a)
@@ -74,10 +50,10 @@ void nbcolli_scan_recursive_doubling(nbcoll_builder *b, const nbcoll_args *a)
         if (me >= upper) {
             nbcolli_scan_upper(&s, me - gap, me / 2 < gap, has_more);
         } else if (me < ranks - gap) {
-            nbcolli_scan_give(&s, me + gap);
+            nbcolli_sum_give(b, me + gap, s.group, a->bytes);
             if (has_more) {
-                nbcolli_scan_sum in = nbcolli_scan_take(&s, me + gap, nbcoll_add_scratch(b, a->bytes));
-                s.group = nbcolli_scan_combine(&s, in.at, s.group, in);
+                nbcolli_sum in = nbcolli_sum_take(b, me + gap, nbcoll_add_scratch(b, a->bytes), a->bytes);
+                s.group = nbcolli_sum_of(b, a, in.at, a->bytes, s.group, in);
                 s.is_one = 0;
             }
         }

@@ -15,6 +15,7 @@
 #include "../engine/progress/progress.h"
 #include "../engine/run/lanes.h"
 #include "../engine/run/run.h"
+#include "../host/bell.h"
 
 /* Is this thread the one on which the driver runs? */
 static int nbcolli_driven_is_runner(const nbcoll_context *c)

@@ -8,8 +8,8 @@
 
 #include "drive.h"
 #include "../host/alive.h"
+#include "../host/bell.h"
 #include "../host/host.h"
-#include "../host/word.h"
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 

@@ -4,9 +4,6 @@
 #ifndef NBCOLLI_DRIVER_DRIVER_H
 #define NBCOLLI_DRIVER_DRIVER_H
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* cpu_set_t */
-#endif
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

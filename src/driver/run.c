@@ -9,6 +9,7 @@
 #include "drive.h"
 #include "../host/host.h"
 #include "../host/sleep.h"
+#include "../host/bell.h"
 #include "../host/word.h"
 
 #define NBCOLLI_DRIVER_LOOK 100000000u /* ns: so long it sleeps, at most, while operations are outstanding */
@@ -112,7 +113,7 @@ static int nbcolli_driver_sleep(nbcoll_driver *d, uint64_t deadline, uint64_t id
     if (!longest)
         return 1;
     nbcoll_status s = nbcolli_sleep(&d->host, &fd, 1, nbcolli_time_left(&d->host, deadline, longest), NULL);
-    int is_rung = nbcolli_bell_hush(d->bell);
+    int is_rung = nbcolli_bell_hush(d->bell) > 0;
     nbcolli_driver_add_to(&d->sleeps, 1);
     if (nbcolli_driver_lock(d) == NBCOLL_OK) {
         is_rung |= nbcolli_driver_wake_all(d);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Ticks (nbcoll/driver.h): a timer's signal interrupts the program, whose handler calls nbcoll_tick. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* SIGEV_THREAD_ID */
-#endif
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The word by which a forked child is known: see alive.h. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* MADV_WIPEONFORK */
-#endif
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>

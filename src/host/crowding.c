@@ -3,9 +3,6 @@
  * Places for ranks on cores, each core with as many places: a bipartite matching by augmenting paths. The cores that a
  * search has seen when it finds no place have too few places for the ranks confined to them, and no later search can
  * gain one there; so whose mask lies in these is crowded, and nobody else. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* sched_getaffinity */
-#endif
 #include <sched.h>
 #include <stdbool.h>
 #include <string.h>

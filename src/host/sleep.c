@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Sleeping on descriptors: see sleep.h. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* ppoll */
-#endif
 #include <errno.h>
 
 #include "sleep.h"

@@ -11,7 +11,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <unistd.h>
+
+#include "bell.h"
 
 /* Has a rank set the word? Then it is taken back, and its caller, alone among all that look, wakes that rank. */
 static inline bool nbcolli_wakeup_take(_Atomic uint32_t *word)
@@ -27,19 +28,6 @@ static inline void nbcolli_wakeup_publish(_Atomic uint64_t *at, uint64_t value, 
         atomic_signal_fence(memory_order_seq_cst);              /* the compiler keeps the look behind it */
     } else
         atomic_store(at, value);
-}
-
-static inline void nbcolli_wakeup_ring(int fd)
-{
-    static const uint64_t one = 1;
-    (void)!write(fd, &one, sizeof one); /* fails only when 2^64 - 2 wake-ups are unread */
-}
-
-/* How often it was rung since the last time. */
-static inline uint64_t nbcolli_wakeup_heard(int fd)
-{
-    uint64_t rung;
-    return read(fd, &rung, sizeof rung) == sizeof rung ? rung : 0;
 }
 
 /* The sleeper's own side. */

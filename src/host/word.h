@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Threads of a process that wake each other: those that sleep until a word changes, and one that sleeps on a
- * descriptor, its bell. Who sleeps on a word and must not miss its change counts itself before, where the other
- * looks. */
+ * Threads of a process that wake each other: those that sleep until a word changes. Who must not miss its change counts
+ * itself before, where the other looks. */
 #ifndef NBCOLLI_HOST_WORD_H
 #define NBCOLLI_HOST_WORD_H
 
@@ -19,13 +18,6 @@ int nbcolli_words_sleep(size_t n, _Atomic uint32_t *const words[], const uint32_
 
 /* Wakes all that sleep on the word, which has been changed. */
 void nbcolli_word_wake(_Atomic uint32_t *word);
-
-/* A descriptor that polls readable once rung, or -1. */
-int nbcolli_bell_open(void);
-void nbcolli_bell_ring(int bell);
-
-/* Makes it quiet. 1: it had been rung. */
-int nbcolli_bell_hush(int bell);
 
 /* The head of every context: what uses its endpoints beside it, and is to be closed first. */
 typedef struct nbcolli_users {

@@ -6,7 +6,6 @@
 
 #include "agent.h"
 #include "../host/wakeup.h"
-#include "../host/word.h"
 
 void nbcolli_agent_rouse(nbcoll_agent *a)
 {
@@ -58,5 +57,5 @@ nbcolli_agent_rest nbcolli_agent_arm(nbcoll_agent *a)
 int nbcolli_agent_wake(nbcoll_agent *a)
 {
     atomic_store_explicit(&a->driver_sleeps, 0, memory_order_relaxed); /* awake: it looks in any case */
-    return nbcolli_bell_hush(a->driver_bell);
+    return nbcolli_bell_hush(a->driver_bell) > 0;
 }

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "../host/wakeup.h"
-#include "../host/word.h"
 
 void nbcolli_alarm_open(nbcolli_alarm *a)
 {

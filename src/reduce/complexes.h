@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * One level's kernels of complex products: see vectors.h. (Complex sums are sums of twice as many numbers.) */
-
+ * What a level's kernels of complex products are made of: see vectors.h. (Complex sums are sums of twice as many
+ * numbers.) */
 #ifndef NBCOLL_REDUCE_COMPLEXES_H
 #define NBCOLL_REDUCE_COMPLEXES_H
+
+#include "vectors.h"
 
 /* For the lanes (a, b) and (c, d): (a c, a d) + (-(b d), b c). */
 #define NBCOLLI_REDUCE_COMPLEX_KERNEL(T, I, minimum, lanes)                                                            \
@@ -21,9 +23,3 @@
     NBCOLLI_REDUCE_BLOCKS(prod_##T##_complex, NBCOLLI_REDUCE_NAME(T##_lanes), NBCOLLI_REDUCE_NAME(block_##T))
 
 #endif
-
-typedef float NBCOLLI_REDUCE_NAME(float_lanes) __attribute__((vector_size(NBCOLLI_REDUCE_WIDTH)));
-typedef double NBCOLLI_REDUCE_NAME(double_lanes) __attribute__((vector_size(NBCOLLI_REDUCE_WIDTH)));
-
-NBCOLLI_REDUCE_COMPLEX_KERNEL(float, int32_t, INT32_MIN, NBCOLLI_REDUCE_LANES_32)
-NBCOLLI_REDUCE_COMPLEX_KERNEL(double, int64_t, INT64_MIN, NBCOLLI_REDUCE_LANES_64)

@@ -1,49 +1,126 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * One level's kernels and their table: see vectors.h. */
-#include "numbers.h"
-
 #include "complexes.h"
 #include "narrow.h"
+#include "numbers.h"
 #include "pairs.h"
+#include "rows.h"
 
-#ifndef NBCOLL_REDUCE_LEVEL_H
-#define NBCOLL_REDUCE_LEVEL_H
+/* ---- integers, float, double ----------------------------------------------------------------------------------- */
 
-#define NBCOLLI_REDUCE_LOGICAL_ROW(bits)                                                                               \
-    [NBCOLL_LAND] = NBCOLLI_REDUCE_NAME(land_u##bits), [NBCOLL_LOR] = NBCOLLI_REDUCE_NAME(lor_u##bits),                \
-    [NBCOLL_LXOR] = NBCOLLI_REDUCE_NAME(lxor_u##bits)
+NBCOLLI_REDUCE_INTEGER_KERNELS(8, uint8_t, int8_t)
+NBCOLLI_REDUCE_INTEGER_KERNELS(16, uint16_t, int16_t)
+NBCOLLI_REDUCE_INTEGER_KERNELS(32, uint32_t, int32_t)
+NBCOLLI_REDUCE_INTEGER_KERNELS(64, uint64_t, int64_t)
+NBCOLLI_REDUCE_REAL_KERNELS(float, int32_t)
+NBCOLLI_REDUCE_REAL_KERNELS(double, int64_t)
 
-#define NBCOLLI_REDUCE_BITWISE_ROW(bits)                                                                               \
-    [NBCOLL_BAND] = NBCOLLI_REDUCE_NAME(band_u##bits), [NBCOLL_BOR] = NBCOLLI_REDUCE_NAME(bor_u##bits),                \
-    [NBCOLL_BXOR] = NBCOLLI_REDUCE_NAME(bxor_u##bits)
+/* ---- complex products (complex sums are sums of twice as many numbers) ----------------------------------------- */
 
-#define NBCOLLI_REDUCE_INTEGER_ROW(sign, bits)                                                                         \
-    {                                                                                                                  \
-        [NBCOLL_SUM] = NBCOLLI_REDUCE_NAME(sum_u##bits), [NBCOLL_PROD] = NBCOLLI_REDUCE_NAME(prod_u##bits),            \
-        [NBCOLL_MIN] = NBCOLLI_REDUCE_NAME(min_##sign##bits), [NBCOLL_MAX] = NBCOLLI_REDUCE_NAME(max_##sign##bits),    \
-        NBCOLLI_REDUCE_BITWISE_ROW(bits), NBCOLLI_REDUCE_LOGICAL_ROW(bits)                                             \
-    }
+typedef float NBCOLLI_REDUCE_NAME(float_lanes) __attribute__((vector_size(NBCOLLI_REDUCE_WIDTH)));
+typedef double NBCOLLI_REDUCE_NAME(double_lanes) __attribute__((vector_size(NBCOLLI_REDUCE_WIDTH)));
 
-#define NBCOLLI_REDUCE_REAL_ROW(name)                                                                                  \
-    {                                                                                                                  \
-        [NBCOLL_SUM] = NBCOLLI_REDUCE_NAME(sum_##name), [NBCOLL_PROD] = NBCOLLI_REDUCE_NAME(prod_##name),              \
-        [NBCOLL_MIN] = NBCOLLI_REDUCE_NAME(min_##name), [NBCOLL_MAX] = NBCOLLI_REDUCE_NAME(max_##name)                 \
-    }
+NBCOLLI_REDUCE_COMPLEX_KERNEL(float, int32_t, INT32_MIN, NBCOLLI_REDUCE_LANES_32)
+NBCOLLI_REDUCE_COMPLEX_KERNEL(double, int64_t, INT64_MIN, NBCOLLI_REDUCE_LANES_64)
 
-#define NBCOLLI_REDUCE_COMPLEX_ROW(T)                                                                                  \
-    {                                                                                                                  \
-        [NBCOLL_SUM] = NBCOLLI_REDUCE_NAME(sum_##T), [NBCOLL_PROD] = NBCOLLI_REDUCE_NAME(prod_##T##_complex)           \
-    }
+/* ---- pairs ----------------------------------------------------------------------------------------------------- */
 
-#define NBCOLLI_REDUCE_PAIR_ROW(name, lane)                                                                            \
-    {                                                                                                                  \
-        [NBCOLL_MINLOC] =                                                                                              \
-            sizeof(nbcoll_##name) == 2 * (lane) ? NBCOLLI_REDUCE_NAME(minloc_##name) : nbcolli_reduce_minloc_##name,   \
-        [NBCOLL_MAXLOC] =                                                                                              \
-            sizeof(nbcoll_##name) == 2 * (lane) ? NBCOLLI_REDUCE_NAME(maxloc_##name) : nbcolli_reduce_maxloc_##name    \
-    }
+typedef int32_t NBCOLLI_REDUCE_NAME(lanes_32) __attribute__((vector_size(NBCOLLI_REDUCE_WIDTH)));
+typedef int64_t NBCOLLI_REDUCE_NAME(lanes_64) __attribute__((vector_size(NBCOLLI_REDUCE_WIDTH)));
+
+NBCOLLI_REDUCE_PAIR_KERNELS(float_int, NBCOLLI_REDUCE_NAME(float_lanes), int32_t, NBCOLLI_REDUCE_VALUE_REAL, 0,
+                            NBCOLLI_REDUCE_LANES_32)
+NBCOLLI_REDUCE_PAIR_KERNELS(double_int, NBCOLLI_REDUCE_NAME(double_lanes), int64_t, NBCOLLI_REDUCE_VALUE_REAL, 32,
+                            NBCOLLI_REDUCE_LANES_64)
+NBCOLLI_REDUCE_PAIR_KERNELS(long_int, NBCOLLI_REDUCE_NAME(lanes_64), int64_t, NBCOLLI_REDUCE_VALUE_WHOLE, 32,
+                            NBCOLLI_REDUCE_LANES_64)
+NBCOLLI_REDUCE_PAIR_KERNELS(int_int, NBCOLLI_REDUCE_NAME(lanes_32), int32_t, NBCOLLI_REDUCE_VALUE_WHOLE, 0,
+                            NBCOLLI_REDUCE_LANES_32)
+NBCOLLI_REDUCE_PAIR_KERNELS(short_int, NBCOLLI_REDUCE_NAME(lanes_32), int32_t, NBCOLLI_REDUCE_VALUE_SHORT, 0,
+                            NBCOLLI_REDUCE_LANES_32)
+
+/* ---- narrow numbers -------------------------------------------------------------------------------------------- */
+
+typedef float NBCOLLI_FLOATS __attribute__((vector_size(NBCOLLI_REDUCE_WIDTH)));
+typedef int32_t NBCOLLI_WORDS __attribute__((vector_size(NBCOLLI_REDUCE_WIDTH)));
+
+static inline NBCOLLI_TARGET NBCOLLI_FLOATS NBCOLLI_REDUCE_NAME(widen_bfloat16)(NBCOLLI_WORDS x)
+{
+    return (NBCOLLI_FLOATS)(x << 16);
+}
+
+static inline NBCOLLI_TARGET NBCOLLI_WORDS NBCOLLI_REDUCE_NAME(narrow_bfloat16)(NBCOLLI_FLOATS f)
+{
+    const NBCOLLI_WORDS x = (NBCOLLI_WORDS)f, is_nan = f != f;
+    const NBCOLLI_WORDS nan = x | 1 << 22, rounded = (x & ~is_nan) + 0x7fff + (x >> 16 & 1);
+    return ((is_nan & nan) | (~is_nan & rounded)) >> 16 & 0xffff;
+}
+
+NBCOLLI_REDUCE_NARROW_KERNEL(sum_bfloat16, widen_bfloat16, +, narrow_bfloat16)
+NBCOLLI_REDUCE_NARROW_KERNEL(prod_bfloat16, widen_bfloat16, *, narrow_bfloat16)
+NBCOLLI_REDUCE_NARROW_MIN_MAX(min_bfloat16, <, 0x7f80)
+NBCOLLI_REDUCE_NARROW_MIN_MAX(max_bfloat16, >, 0x7f80)
+
+#if NBCOLLI_REDUCE_CONVERTS
+
+typedef uint16_t NBCOLLI_SHORTS __attribute__((vector_size(NBCOLLI_REDUCE_WIDTH / 2)));
+
+static inline NBCOLLI_TARGET NBCOLLI_FLOATS NBCOLLI_REDUCE_NAME(to_float)(NBCOLLI_SHORTS h)
+{
+#if NBCOLLI_REDUCE_WIDTH == 64
+    return (NBCOLLI_FLOATS)_mm512_cvtph_ps((__m256i)h);
+#else
+    return (NBCOLLI_FLOATS)_mm256_cvtph_ps((__m128i)h);
+#endif
+}
+
+static inline NBCOLLI_TARGET NBCOLLI_SHORTS NBCOLLI_REDUCE_NAME(from_float)(NBCOLLI_FLOATS f)
+{
+#if NBCOLLI_REDUCE_WIDTH == 64
+    return (NBCOLLI_SHORTS)_mm512_cvtps_ph((__m512)f, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+#else
+    return (NBCOLLI_SHORTS)_mm256_cvtps_ph((__m256)f, _MM_FROUND_TO_NEAREST_INT);
+#endif
+}
+
+NBCOLLI_REDUCE_CONVERTED_KERNEL(sum_half, +)
+NBCOLLI_REDUCE_CONVERTED_KERNEL(prod_half, *)
+
+#else
+
+/* Infinities and NaN, normal numbers, and those below 2^-14 (made normal by adding that, which is taken off again). */
+static inline NBCOLLI_TARGET NBCOLLI_FLOATS NBCOLLI_REDUCE_NAME(widen_half)(NBCOLLI_WORDS x)
+{
+    const NBCOLLI_WORDS m = (x & 0x7fff) << 13, is_huge = m >= 31 << 23, is_tiny = m < 1 << 23;
+    const NBCOLLI_WORDS tiny = (NBCOLLI_WORDS)((NBCOLLI_FLOATS)(m + (113 << 23)) - 0x1p-14f) & INT32_MAX;
+    const NBCOLLI_WORDS other = m + (112 << 23) + (is_huge & (112 << 23));
+    return (NBCOLLI_FLOATS)((x & 0x8000) << 16 | (is_tiny & tiny) | (~is_tiny & other));
+}
+
+/* The same classes. What lies below 2^-14 is counted in units of 2^-24: exactly, and then rounded. */
+static inline NBCOLLI_TARGET NBCOLLI_WORDS NBCOLLI_REDUCE_NAME(narrow_half)(NBCOLLI_FLOATS f)
+{
+    const NBCOLLI_WORDS x = (NBCOLLI_WORDS)f, m = x & INT32_MAX, is_nan = f != f;
+    const NBCOLLI_WORDS is_tiny = m < 113 << 23, is_huge = m >= 143 << 23;
+    const NBCOLLI_WORDS nan = 0x7e00 | (m >> 13 & 0x1ff);
+    const NBCOLLI_WORDS normal = (m - (112 << 23) + 0xfff + (m >> 13 & 1)) >> 13;
+    const NBCOLLI_FLOATS units = (NBCOLLI_FLOATS)(is_tiny & m) * 0x1p24f;
+    const NBCOLLI_WORDS whole = __builtin_convertvector(units, NBCOLLI_WORDS);
+    const NBCOLLI_FLOATS rest = units - __builtin_convertvector(whole, NBCOLLI_FLOATS);
+    const NBCOLLI_WORDS tiny = whole + (((rest > 0.5f) | ((rest == 0.5f) & -(whole & 1))) & 1);
+    const NBCOLLI_WORDS number = (is_tiny & tiny) | (is_huge & 0x7c00) | (~(is_tiny | is_huge) & normal);
+    return (x >> 16 & 0x8000) | (is_nan & nan) | (~is_nan & number);
+}
+
+NBCOLLI_REDUCE_NARROW_KERNEL(sum_half, widen_half, +, narrow_half)
+NBCOLLI_REDUCE_NARROW_KERNEL(prod_half, widen_half, *, narrow_half)
 
 #endif
+
+NBCOLLI_REDUCE_NARROW_MIN_MAX(min_half, <, 0x7c00)
+NBCOLLI_REDUCE_NARROW_MIN_MAX(max_half, >, 0x7c00)
+
+/* ---- the table ------------------------------------------------------------------------------------------------- */
 
 static const nbcoll_reducers NBCOLLI_REDUCE_NAME(kernels) = {{
     [NBCOLL_BYTE] = {NBCOLLI_REDUCE_BITWISE_ROW(8)},

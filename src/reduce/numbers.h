@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * One level's kernels of integers, float and double: see vectors.h. */
-
+ * What a level's kernels of integers, float and double are made of: see vectors.h. */
 #ifndef NBCOLL_REDUCE_NUMBERS_H
 #define NBCOLL_REDUCE_NUMBERS_H
+
+#include "vectors.h"
 
 #define NBCOLLI_REDUCE_MIN_MAX(sign, bits, T, I)                                                                       \
     NBCOLLI_REDUCE_KERNEL(min_##sign##bits, T, I, NBCOLLI_REDUCE_SELECT(l < r), l < r ? l : r)                         \
@@ -29,10 +30,3 @@
     NBCOLLI_REDUCE_KERNEL(max_##T, T, I, NBCOLLI_REDUCE_VECTOR_FMAX, NBCOLLI_REDUCE_ELEMENT_FMAX)
 
 #endif
-
-NBCOLLI_REDUCE_INTEGER_KERNELS(8, uint8_t, int8_t)
-NBCOLLI_REDUCE_INTEGER_KERNELS(16, uint16_t, int16_t)
-NBCOLLI_REDUCE_INTEGER_KERNELS(32, uint32_t, int32_t)
-NBCOLLI_REDUCE_INTEGER_KERNELS(64, uint64_t, int64_t)
-NBCOLLI_REDUCE_REAL_KERNELS(float, int32_t)
-NBCOLLI_REDUCE_REAL_KERNELS(double, int64_t)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- *
- * One level's kernels of pairs of a value and an index: see vectors.h. A pair is two lanes, each as wide as the wider
- * of its members; what of a lane is padding is shifted or masked out before it is compared.
- */
+ * What a level's kernels of pairs of a value and an index are made of: see vectors.h. A pair is two lanes, each as wide
+ * as the wider of its members; what of a lane is padding is shifted or masked out before it is compared. */
 #ifndef NBCOLL_REDUCE_PAIRS_H
 #define NBCOLL_REDUCE_PAIRS_H
+
+#include "vectors.h"
 
 /* A lane's member, without the `padding` bits beside it: itself, times a power of two. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -36,17 +36,3 @@
     NBCOLLI_REDUCE_PAIR_KERNEL(maxloc_##name, >, V, I, value, padding, lanes)
 
 #endif
-
-typedef int32_t NBCOLLI_REDUCE_NAME(lanes_32) __attribute__((vector_size(NBCOLLI_REDUCE_WIDTH)));
-typedef int64_t NBCOLLI_REDUCE_NAME(lanes_64) __attribute__((vector_size(NBCOLLI_REDUCE_WIDTH)));
-
-NBCOLLI_REDUCE_PAIR_KERNELS(float_int, NBCOLLI_REDUCE_NAME(float_lanes), int32_t, NBCOLLI_REDUCE_VALUE_REAL, 0,
-                            NBCOLLI_REDUCE_LANES_32)
-NBCOLLI_REDUCE_PAIR_KERNELS(double_int, NBCOLLI_REDUCE_NAME(double_lanes), int64_t, NBCOLLI_REDUCE_VALUE_REAL, 32,
-                            NBCOLLI_REDUCE_LANES_64)
-NBCOLLI_REDUCE_PAIR_KERNELS(long_int, NBCOLLI_REDUCE_NAME(lanes_64), int64_t, NBCOLLI_REDUCE_VALUE_WHOLE, 32,
-                            NBCOLLI_REDUCE_LANES_64)
-NBCOLLI_REDUCE_PAIR_KERNELS(int_int, NBCOLLI_REDUCE_NAME(lanes_32), int32_t, NBCOLLI_REDUCE_VALUE_WHOLE, 0,
-                            NBCOLLI_REDUCE_LANES_32)
-NBCOLLI_REDUCE_PAIR_KERNELS(short_int, NBCOLLI_REDUCE_NAME(lanes_32), int32_t, NBCOLLI_REDUCE_VALUE_SHORT, 0,
-                            NBCOLLI_REDUCE_LANES_32)

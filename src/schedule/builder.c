@@ -163,20 +163,18 @@ nbcoll_step nbcolli_builder_add_recv(nbcolli_builder *b, int peer, nbcoll_region
 
 nbcoll_step nbcoll_add_send(nbcoll_builder *builder, int peer, nbcoll_addr from, size_t bytes)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_add_send");
     nbcoll_region region = nbcoll_span(from, bytes);
-    if (!nbcolli_builder_enter(b, "nbcoll_add_send") || !nbcolli_builder_peer(b, peer) ||
-        !nbcolli_builder_region_or_block(b, region, 0))
+    if (!b || !nbcolli_builder_peer(b, peer) || !nbcolli_builder_region_or_block(b, region, 0))
         return NBCOLL_START;
     return nbcolli_builder_add_send(b, peer, region);
 }
 
 nbcoll_step nbcoll_add_recv(nbcoll_builder *builder, int peer, nbcoll_addr to, size_t bytes)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_add_recv");
     nbcoll_region region = nbcoll_span(to, bytes);
-    if (!nbcolli_builder_enter(b, "nbcoll_add_recv") || !nbcolli_builder_peer(b, peer) ||
-        !nbcolli_builder_region_or_block(b, region, 1))
+    if (!b || !nbcolli_builder_peer(b, peer) || !nbcolli_builder_region_or_block(b, region, 1))
         return NBCOLL_START;
     return nbcolli_builder_add_recv(b, peer, region);
 }
@@ -184,8 +182,8 @@ nbcoll_step nbcoll_add_recv(nbcoll_builder *builder, int peer, nbcoll_addr to, s
 /* What was lowered is refused too: a builder that works must not stop working where memory is shared. */
 void nbcoll_set_number(nbcoll_builder *builder, nbcoll_step step, uint32_t number)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
-    nbcolli_draft *draft = nbcolli_builder_enter(b, "nbcoll_set_number") ? nbcolli_builder_draft(b, step) : NULL;
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_set_number");
+    nbcolli_draft *draft = b ? nbcolli_builder_draft(b, step) : NULL;
     if (!draft)
         return;
     int is_message = draft->view.kind == NBCOLL_SEND || draft->view.kind == NBCOLL_RECV;
@@ -252,20 +250,20 @@ nbcoll_step nbcolli_builder_expose(nbcolli_builder *b, size_t n, const nbcoll_pa
 
 nbcoll_step nbcoll_add_expose(nbcoll_builder *builder, size_t n, const nbcoll_part parts[])
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
-    return nbcolli_builder_enter(b, "nbcoll_add_expose") ? nbcolli_builder_expose(b, n, parts) : NBCOLL_START;
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_add_expose");
+    return b ? nbcolli_builder_expose(b, n, parts) : NBCOLL_START;
 }
 
 nbcoll_part *nbcoll_builder_parts(nbcoll_builder *builder, size_t n)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
-    return nbcolli_builder_enter(b, "nbcoll_builder_parts") ? nbcolli_builder_parts(b, n) : NULL;
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_builder_parts");
+    return b ? nbcolli_builder_parts(b, n) : NULL;
 }
 
 nbcoll_step nbcoll_add_expose_to_all(nbcoll_builder *builder, nbcoll_addr at, size_t bytes)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
-    if (!nbcolli_builder_enter(b, "nbcoll_add_expose_to_all"))
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_add_expose_to_all");
+    if (!b)
         return NBCOLL_START;
     nbcoll_part *parts = nbcolli_builder_parts(b, (size_t)b->head.ranks);
     size_t others = (size_t)b->head.ranks - 1;
@@ -278,10 +276,9 @@ nbcoll_step nbcoll_add_expose_to_all(nbcoll_builder *builder, nbcoll_addr at, si
 
 nbcoll_step nbcoll_add_fetch(nbcoll_builder *builder, int peer, nbcoll_addr to, size_t bytes)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_add_fetch");
     nbcoll_region region = nbcoll_span(to, bytes);
-    if (!nbcolli_builder_enter(b, "nbcoll_add_fetch") || !nbcolli_builder_peer(b, peer) ||
-        !nbcolli_builder_region(b, region, 1))
+    if (!b || !nbcolli_builder_peer(b, peer) || !nbcolli_builder_region(b, region, 1))
         return NBCOLL_START;
     int member = nbcolli_builder_member(b, peer);
     if (nbcolli_builder_shares(b, peer))
@@ -307,10 +304,10 @@ nbcoll_addr nbcolli_builder_take_scratch(nbcolli_builder *b, size_t bytes)
 
 nbcoll_step nbcoll_add_copy(nbcoll_builder *builder, nbcoll_addr to, nbcoll_addr from, size_t bytes)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_add_copy");
     nbcoll_step_view view = {
         .kind = NBCOLL_COPY, .peer = -1, .write = nbcoll_span(to, bytes), .read = {nbcoll_span(from, bytes)}};
-    if (!nbcolli_builder_enter(b, "nbcoll_add_copy") || !nbcolli_builder_region_or_block(b, view.write, 1) ||
+    if (!b || !nbcolli_builder_region_or_block(b, view.write, 1) ||
         !nbcolli_builder_region_or_block(b, view.read[0], 0) ||
         !NBCOLLI_BUILDER_REQUIRE(b, nbcolli_is_block(to) == nbcolli_is_block(from), NBCOLL_ERR_ARGUMENT,
                                  "a bound block is copied to or from what is none") ||
@@ -339,8 +336,8 @@ static int nbcolli_builder_call_regions(nbcolli_builder *b, size_t n, const nbco
 nbcoll_step nbcoll_add_call(nbcoll_builder *builder, nbcoll_host_call *function, void *user, size_t reads,
                             const nbcoll_region read[], size_t writes, const nbcoll_region written[])
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
-    if (!nbcolli_builder_enter(b, "nbcoll_add_call"))
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_add_call");
+    if (!b)
         return NBCOLL_START;
     size_t first = b->parts.used;
     if (!NBCOLLI_BUILDER_REQUIRE(b, function != NULL, NBCOLL_ERR_NULL, "the function is null") ||
@@ -360,8 +357,8 @@ nbcoll_step nbcoll_add_call(nbcoll_builder *builder, nbcoll_host_call *function,
 
 nbcoll_step nbcoll_add_join(nbcoll_builder *builder)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
-    return nbcolli_builder_enter(b, "nbcoll_add_join") ? nbcolli_builder_join(b) : NBCOLL_START;
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_add_join");
+    return b ? nbcolli_builder_join(b) : NBCOLL_START;
 }
 
 void nbcolli_builder_after(nbcolli_builder *b, nbcoll_step step, nbcoll_step earlier)
@@ -378,10 +375,8 @@ void nbcolli_builder_after(nbcolli_builder *b, nbcoll_step step, nbcoll_step ear
 
 void nbcoll_after(nbcoll_builder *builder, nbcoll_step step, nbcoll_step earlier)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
-    if (!nbcolli_builder_enter(b, "nbcoll_after"))
-        return;
-    nbcolli_draft *draft = nbcolli_builder_draft(b, step);
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_after");
+    nbcolli_draft *draft = b ? nbcolli_builder_draft(b, step) : NULL;
     if (!draft || !NBCOLLI_BUILDER_REQUIRE_OF(b, step, earlier < b->drafts.used, NBCOLL_ERR_ARGUMENT,
                                               "it waits for step %u, and there are only %zu", earlier, b->drafts.used))
         return;
@@ -395,11 +390,9 @@ void nbcoll_after(nbcoll_builder *builder, nbcoll_step step, nbcoll_step earlier
 
 void nbcoll_end_stage(nbcoll_builder *builder, nbcoll_stage_kind kind)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
-    if (!nbcolli_builder_enter(b, "nbcoll_end_stage"))
-        return;
-    if (!NBCOLLI_BUILDER_REQUIRE(b, kind == NBCOLL_NON_DEPENDENT || kind == NBCOLL_DEPENDENT, NBCOLL_ERR_ARGUMENT,
-                                 "there is no kind %d", (int)kind))
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_end_stage");
+    if (!b || !NBCOLLI_BUILDER_REQUIRE(b, kind == NBCOLL_NON_DEPENDENT || kind == NBCOLL_DEPENDENT, NBCOLL_ERR_ARGUMENT,
+                                       "there is no kind %d", (int)kind))
         return;
     nbcoll_step first = b->stage, end = (nbcoll_step)b->drafts.used;
     if (kind == NBCOLL_DEPENDENT && first != end) {
@@ -417,15 +410,14 @@ void nbcoll_end_stage(nbcoll_builder *builder, nbcoll_stage_kind kind)
 
 nbcoll_addr nbcoll_add_scratch(nbcoll_builder *builder, size_t bytes)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
-    return nbcolli_builder_enter(b, "nbcoll_add_scratch") ? nbcolli_builder_take_scratch(b, bytes)
-                                                          : (nbcoll_addr){NBCOLL_BUFFER_SCRATCH, 0};
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_add_scratch");
+    return b ? nbcolli_builder_take_scratch(b, bytes) : (nbcoll_addr){NBCOLL_BUFFER_SCRATCH, 0};
 }
 
 void nbcoll_max_posted(nbcoll_builder *builder, uint32_t n)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
-    if (!nbcolli_builder_enter(b, "nbcoll_max_posted"))
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_max_posted");
+    if (!b)
         return;
     b->max_posted = n;
     b->posted = 0;
@@ -434,8 +426,8 @@ void nbcoll_max_posted(nbcoll_builder *builder, uint32_t n)
 
 void nbcoll_set_lane(nbcoll_builder *builder, nbcoll_step step, nbcoll_lane lane)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
-    nbcolli_draft *draft = nbcolli_builder_enter(b, "nbcoll_set_lane") ? nbcolli_builder_draft(b, step) : NULL;
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_set_lane");
+    nbcolli_draft *draft = b ? nbcolli_builder_draft(b, step) : NULL;
     if (!draft || !NBCOLLI_BUILDER_REQUIRE_OF(b, step, (unsigned)lane <= NBCOLL_LANE_START, NBCOLL_ERR_ARGUMENT,
                                               "there is no lane %d", (int)lane))
         return;
@@ -451,9 +443,8 @@ void nbcoll_set_split_lane(nbcoll_builder *builder, nbcoll_step step, unsigned s
 
 void nbcoll_set_name(nbcoll_builder *builder, const char *name)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
-    if (!nbcolli_builder_enter(b, "nbcoll_set_name") ||
-        !NBCOLLI_BUILDER_REQUIRE(b, name != NULL, NBCOLL_ERR_NULL, "the name is null"))
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_set_name");
+    if (!b || !NBCOLLI_BUILDER_REQUIRE(b, name != NULL, NBCOLL_ERR_NULL, "the name is null"))
         return;
     size_t length = strlen(name);
     if (length > sizeof b->name - 1)
@@ -464,23 +455,23 @@ void nbcoll_set_name(nbcoll_builder *builder, const char *name)
 
 void nbcoll_set_standing(nbcoll_builder *builder)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
-    if (nbcolli_builder_enter(b, "nbcoll_set_standing"))
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_set_standing");
+    if (b)
         b->is_standing = 1;
 }
 
 void nbcoll_set_fingerprint(nbcoll_builder *builder, uint32_t fingerprint)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
-    if (nbcolli_builder_enter(b, "nbcoll_set_fingerprint"))
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_set_fingerprint");
+    if (b)
         b->fingerprint = fingerprint;
 }
 
 void nbcoll_builder_fail(nbcoll_builder *builder, nbcoll_status status)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_builder_fail");
     int is_error = status >= NBCOLL_ERR_ARGUMENT && status < NBCOLL_STATUS_COUNT;
-    if (status == NBCOLL_OK || !nbcolli_builder_enter(b, "nbcoll_builder_fail"))
+    if (status == NBCOLL_OK || !b)
         return;
     nbcolli_builder_refuse(b, is_error ? status : NBCOLL_ERR_ARGUMENT, nbcolli_builder_next(b), "%s",
                            nbcoll_status_text(status));
@@ -545,7 +536,7 @@ nbcoll_status nbcoll_builder_finish(nbcoll_builder *builder, nbcoll_schedule **o
     if (!b)
         return NBCOLL_ERR_NULL;
     nbcoll_status status = b->status;
-    if (nbcolli_builder_enter(b, "nbcoll_builder_finish") && out)
+    if (nbcolli_builder_enter(builder, "nbcoll_builder_finish") && out)
         status = nbcolli_assemble(b, out);
     if (status != NBCOLL_OK && b->host.log)
         b->host.log(b->host.user, status, b->text);

@@ -97,13 +97,14 @@ static inline nbcolli_draft *nbcolli_drafts(const nbcolli_builder *b)
     return b->drafts.items;
 }
 
-/* A call of the algorithm's begins: is the builder there, and without error? */
-static inline int nbcolli_builder_enter(nbcolli_builder *b, const char *call)
+/* A call of the algorithm's begins: the builder; null: there is none, or it has failed. */
+static inline nbcolli_builder *nbcolli_builder_enter(nbcoll_builder *builder, const char *call)
 {
+    nbcolli_builder *b = nbcolli_builder_of(builder);
     if (!b || b->status != NBCOLL_OK)
-        return 0;
+        return NULL;
     b->call = call;
-    return 1;
+    return b;
 }
 
 /* Keeps an error of the call at work, if it is the first, and writes it in words: "bcast/mine: rank 3 of 8, step 7,

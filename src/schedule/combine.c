@@ -41,10 +41,10 @@ static nbcoll_step nbcolli_builder_lower_fetch_reduce(nbcolli_builder *b, const 
 nbcoll_step nbcoll_add_fetch_reduce(nbcoll_builder *builder, int peer, nbcoll_addr acc, nbcoll_side side, size_t count,
                                     nbcoll_reduction how)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_add_fetch_reduce");
     size_t bytes;
-    if (!nbcolli_builder_enter(b, "nbcoll_add_fetch_reduce") || !nbcolli_builder_peer(b, peer) ||
-        !nbcolli_builder_elements(b, count, how, &bytes) || !nbcolli_builder_region(b, nbcoll_span(acc, bytes), 1) ||
+    if (!b || !nbcolli_builder_peer(b, peer) || !nbcolli_builder_elements(b, count, how, &bytes) ||
+        !nbcolli_builder_region(b, nbcoll_span(acc, bytes), 1) ||
         !NBCOLLI_BUILDER_REQUIRE(b, side == NBCOLL_LEFT || side == NBCOLL_RIGHT, NBCOLL_ERR_ARGUMENT,
                                  "there is no side %d", (int)side))
         return NBCOLL_START;
@@ -66,9 +66,9 @@ static int nbcolli_builder_may_read(nbcoll_region result, nbcoll_region operand)
 nbcoll_step nbcoll_add_combine(nbcoll_builder *builder, nbcoll_addr result, nbcoll_addr left, nbcoll_addr right,
                                size_t count, nbcoll_reduction how)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_add_combine");
     size_t bytes;
-    if (!nbcolli_builder_enter(b, "nbcoll_add_combine") || !nbcolli_builder_elements(b, count, how, &bytes))
+    if (!b || !nbcolli_builder_elements(b, count, how, &bytes))
         return NBCOLL_START;
     nbcoll_step_view view = {.kind = NBCOLL_REDUCE,
                              .peer = -1,

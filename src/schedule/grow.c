@@ -79,9 +79,9 @@ static int nbcolli_grow_together(nbcolli_builder *b, size_t n, const nbcoll_part
 
 nbcoll_step nbcoll_add_expose_growing(nbcoll_builder *builder, size_t n, const nbcoll_part parts[], size_t piece)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_add_expose_growing");
 
-    if (!nbcolli_builder_enter(b, "nbcoll_add_expose_growing") || !nbcolli_grow_together(b, n, parts, piece))
+    if (!b || !nbcolli_grow_together(b, n, parts, piece))
         return NBCOLL_START;
     nbcoll_part *slice = nbcolli_builder_parts(b, n);
     return slice ? nbcolli_grow_pieces(b, n, parts, piece, slice) : NBCOLL_START;
@@ -89,9 +89,9 @@ nbcoll_step nbcoll_add_expose_growing(nbcoll_builder *builder, size_t n, const n
 
 nbcoll_step nbcoll_add_grow(nbcoll_builder *builder, nbcoll_step exposure, size_t i)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_add_grow");
 
-    if (!nbcolli_builder_enter(b, "nbcoll_add_grow"))
+    if (!b)
         return NBCOLL_START;
     const nbcolli_draft *end = exposure < b->drafts.used ? &nbcolli_drafts(b)[exposure] : NULL;
     if (!end || i >= end->pieces) {

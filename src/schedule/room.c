@@ -27,9 +27,9 @@ nbcoll_part *nbcolli_builder_parts(nbcolli_builder *b, size_t n)
 
 void *nbcoll_builder_memory(nbcoll_builder *builder, size_t n, size_t bytes)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_builder_memory");
 
-    if (!nbcolli_builder_enter(b, "nbcoll_builder_memory"))
+    if (!b)
         return NULL;
     if (bytes && n > NBCOLLI_MOST / bytes * sizeof(nbcoll_part)) {
         nbcolli_builder_refuse(b, NBCOLL_ERR_LIMIT, (nbcoll_step)b->drafts.used, "%zu things of %zu bytes", n, bytes);

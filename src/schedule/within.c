@@ -133,10 +133,10 @@ static nbcoll_step nbcolli_within_build(nbcolli_builder *b, nbcoll_builder head,
 nbcoll_step nbcoll_within(nbcoll_builder *builder, const int group[], int n, const nbcoll_args *a, nbcoll_build *build,
                           nbcoll_step after)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_within");
     int own = -1;
 
-    if (!nbcolli_builder_enter(b, "nbcoll_within"))
+    if (!b)
         return NBCOLL_START;
     if (!a || !build)
         nbcolli_within_refuse(b, NBCOLL_ERR_NULL, "arguments or algorithm are null", 0);
@@ -157,9 +157,9 @@ nbcoll_step nbcoll_within(nbcoll_builder *builder, const int group[], int n, con
 
 const int *nbcoll_node_leaders(nbcoll_builder *builder, const nbcoll_nodes *t, int root)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_node_leaders");
 
-    if (!nbcolli_builder_enter(b, "nbcoll_node_leaders"))
+    if (!b)
         return NULL;
     int *leader = nbcolli_builder_room(b, (size_t)t->count, sizeof *leader);
     for (int i = 0; leader && i < t->count; i++)
@@ -179,11 +179,11 @@ static int nbcolli_within_begins(const nbcoll_nodes *t, int rank, size_t parts, 
 
 const nbcoll_nodes *nbcoll_nodes_parts(nbcoll_builder *builder, unsigned parts, int in_order)
 {
-    nbcolli_builder *b = nbcolli_builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_nodes_parts");
     const nbcoll_nodes *all = builder->nodes;
     int ranks = builder->ranks;
 
-    if ((parts < 2 && (!in_order || all->are_blocks)) || !nbcolli_builder_enter(b, "nbcoll_nodes_parts"))
+    if ((parts < 2 && (!in_order || all->are_blocks)) || !b)
         return all;
     nbcoll_nodes *t = nbcolli_builder_room(b, 1, sizeof *t + nbcolli_nodes_ints(ranks) * sizeof(int));
     if (!t)

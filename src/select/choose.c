@@ -169,6 +169,17 @@ static void nbcolli_choose(const nbcoll_terms *terms, const nbcoll_args *a, cons
     c->algorithm = nbcolli_choose_first(among, a, terms->flags, 0);
 }
 
+/* Nothing chosen yet: what the arguments say. */
+static nbcoll_choice nbcolli_choose_begin(const nbcoll_args *a, int ranks)
+{
+    return (nbcoll_choice){.arity = a->arity,
+                           .ports = a->ports,
+                           .split = a->split,
+                           .leaders = a->leaders,
+                           .segment = a->segment,
+                           .bytes = nbcolli_choose_bytes(a, ranks)};
+}
+
 /* Reads terms and complete arguments into whole ones. */
 static nbcoll_status nbcolli_choose_read(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_terms *t,
                                          nbcoll_args *args)
@@ -200,13 +211,8 @@ nbcoll_status nbcolli_select(const nbcoll_terms *terms, const nbcoll_args *args,
         s = nbcoll_rules_check(t.rules, t.rule_count, NULL);
     if (s != NBCOLL_OK)
         return s;
-    nbcoll_choice c = {.size = out->size,
-                       .arity = a.arity,
-                       .ports = a.ports,
-                       .split = a.split,
-                       .leaders = a.leaders,
-                       .segment = a.segment,
-                       .bytes = nbcolli_choose_bytes(&a, t.ranks)};
+    nbcoll_choice c = nbcolli_choose_begin(&a, t.ranks);
+    c.size = out->size;
     nbcolli_choose(&t, &a, among, &c);
     if (!c.algorithm)
         return NBCOLL_ERR_UNSUPPORTED;
@@ -230,17 +236,12 @@ nbcoll_status nbcolli_predict(const nbcoll_terms *terms, const nbcoll_args *args
         s = nbcolli_algorithm_suits(algorithm, &a);
     if (s != NBCOLL_OK)
         return s;
-    nbcoll_choice c = {.algorithm = algorithm,
-                       .arity = a.arity,
-                       .ports = a.ports,
-                       .split = a.split,
-                       .leaders = a.leaders,
-                       .segment = a.segment,
-                       .bytes = nbcolli_choose_bytes(&a, t.ranks)};
     if (algorithm->size >= sizeof *algorithm && algorithm->cost) {
         *ns = algorithm->cost(&t, &a);
         return *ns ? NBCOLL_OK : NBCOLL_ERR_UNSUPPORTED;
     }
+    nbcoll_choice c = nbcolli_choose_begin(&a, t.ranks);
+    c.algorithm = algorithm;
     uint64_t time = cost ? nbcolli_cost(&t, cost, &c) : 0;
     if (!time)
         return NBCOLL_ERR_UNSUPPORTED;

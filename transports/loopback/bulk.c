@@ -100,10 +100,17 @@ nbcoll_posted nbcolli_loopback_copy(struct nbcolli_loopback_end *e, nbcoll_work 
                                           : nbcolli_loopback_write(e, (int)o.peer, o.header, NULL, 0);
 }
 
-/* Now, if it is allowed to and fits in what this progress has left; else it is deferred. */
-static nbcoll_posted nbcolli_loopback_begin(struct nbcolli_loopback_end *e, struct nbcolli_loopback_order o,
+/* Now, if it is allowed to and fits in what this progress has left; else it is deferred. `there` is in the peer's
+ * memory. */
+static nbcoll_posted nbcolli_loopback_begin(nbcoll_endpoint *ep, const void *there, struct nbcolli_loopback_order o,
                                             nbcoll_work *work)
 {
+    struct nbcolli_loopback_end *e = nbcolli_loopback_end_of(ep);
+
+    if (!there)
+        return NBCOLL_POST_FAILED;
+    if (nbcolli_loopback_is_given_up_by(ep, (int)o.peer))
+        return NBCOLL_POST_NOT_NOW;
     if (e->world->config.flags & NBCOLL_LOOPBACK_LEND || o.bytes > NBCOLL_PASS_BYTES - e->copied)
         return nbcolli_loopback_defer(e, o, work);
     if (!nbcolli_loopback_copy_piece(e, &o, o.bytes))
@@ -120,13 +127,8 @@ static nbcoll_posted nbcolli_loopback_get(nbcoll_endpoint *ep, int peer, const n
 {
     const void *from = nbcolli_loopback_locate(key, offset, bytes);
     (void)local;
-    if (!from)
-        return NBCOLL_POST_FAILED;
-    if (nbcolli_loopback_is_given_up_by(ep, peer))
-        return NBCOLL_POST_NOT_NOW;
     return nbcolli_loopback_begin(
-        nbcolli_loopback_end_of(ep),
-        (struct nbcolli_loopback_order){NBCOLLI_LOOPBACK_GET, (uint32_t)peer, NULL, from, to, bytes}, work);
+        ep, from, (struct nbcolli_loopback_order){NBCOLLI_LOOPBACK_GET, (uint32_t)peer, NULL, from, to, bytes}, work);
 }
 
 static nbcoll_posted nbcolli_loopback_put(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
@@ -135,13 +137,8 @@ static nbcoll_posted nbcolli_loopback_put(nbcoll_endpoint *ep, int peer, const n
 {
     void *to = nbcolli_loopback_locate(key, offset, bytes);
     (void)local;
-    if (!to)
-        return NBCOLL_POST_FAILED;
-    if (nbcolli_loopback_is_given_up_by(ep, peer))
-        return NBCOLL_POST_NOT_NOW;
     return nbcolli_loopback_begin(
-        nbcolli_loopback_end_of(ep),
-        (struct nbcolli_loopback_order){NBCOLLI_LOOPBACK_PUT, (uint32_t)peer, notice, from, to, bytes}, work);
+        ep, to, (struct nbcolli_loopback_order){NBCOLLI_LOOPBACK_PUT, (uint32_t)peer, notice, from, to, bytes}, work);
 }
 
 const nbcoll_bulk nbcolli_loopback_bulk = {.size = sizeof nbcolli_loopback_bulk,

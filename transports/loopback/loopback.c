@@ -8,7 +8,6 @@
  * that bad news arrives also then. Rings belong to the world: they outlive the endpoints, so what was posted before a
  * close is still delivered.
  */
-#include <sys/eventfd.h>
 #include <sys/random.h>
 
 #include "world.h"
@@ -346,7 +345,7 @@ static void nbcolli_loopback_progress(nbcoll_endpoint *ep, nbcoll_completions *f
         found->departed = -1;
     }
     if (nbcolli_wakeup_is_armed(&e->sleeper))
-        nbcolli_wakeup_disarm(&e->sleeper, &e->port->armed, e->port->fd, nbcolli_wakeup_heard);
+        nbcolli_wakeup_disarm(&e->sleeper, &e->port->armed, e->port->fd, nbcolli_bell_hush);
     if (e->refusals)
         nbcolli_loopback_forget_refusals(e);
     e->ringless = false;
@@ -446,7 +445,7 @@ static nbcoll_status nbcolli_loopback_arm(nbcoll_endpoint *ep)
     if (!nbcolli_loopback_something_waits(e) && !nbcolli_loopback_has_room(e) &&
         !e->ringless) /* who shares a ring is not woken */
         return NBCOLL_OK;
-    nbcolli_wakeup_disarm(&e->sleeper, &e->port->armed, e->port->fd, nbcolli_wakeup_heard);
+    nbcolli_wakeup_disarm(&e->sleeper, &e->port->armed, e->port->fd, nbcolli_bell_hush);
     return NBCOLL_AGAIN;
 }
 
@@ -558,7 +557,7 @@ nbcoll_status nbcoll_loopback_open(nbcoll_loopback *w, int rank, nbcoll_endpoint
         return NBCOLL_ERR_BUSY;
     struct nbcolli_loopback_end *e =
         nbcolli_alloc(w->config.host, nbcolli_loopback_end_bytes(w), NBCOLLI_LOOPBACK_LINE);
-    port->fd = e ? eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC) : -1;
+    port->fd = e ? nbcolli_bell_open() : -1;
     if (port->fd < 0) {
         nbcoll_status status = e ? NBCOLL_ERR_TRANSPORT : NBCOLL_ERR_MEMORY;
         nbcolli_free(w->config.host, e, nbcolli_loopback_end_bytes(w));

@@ -111,7 +111,7 @@ static inline struct nbcolli_loopback_end *nbcolli_loopback_end_of(nbcoll_endpoi
 static inline void nbcolli_loopback_wake(struct nbcolli_loopback_port *port)
 {
     if (nbcolli_wakeup_take(&port->armed))
-        nbcolli_wakeup_ring(port->fd);
+        nbcolli_bell_ring(port->fd);
 }
 
 /* A line in a ring, where a message has its payload. */

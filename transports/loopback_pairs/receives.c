@@ -3,7 +3,7 @@
  * Receives that queue pairs of a loopback rank share. Who finds none waits in a line, and goes on as one is posted.
  */
 #include "pairs.h"
-#include "../../src/host/word.h"
+#include "../../src/host/bell.h"
 
 static size_t nbcolli_loopback_receives_bytes(uint32_t depth)
 {

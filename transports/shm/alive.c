@@ -10,9 +10,6 @@
  * Asking for the locks takes a system call for each process, all at one spin lock of the kernel: whoever sees that
  * another has begun to look since its own last turn leaves it at that. So two turns, 200 ms, are enough to find anyone.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* clock_gettime */
-#endif
 #include <errno.h>
 
 #include "shm.h"

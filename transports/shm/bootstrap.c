@@ -13,9 +13,6 @@
  * says what no version says goes at once. The log names their processes. A rank may have been one of the silent, since
  * a busy machine did not let it speak: the answer is ERR_BUSY, and it connects again.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <stdio.h>
 
 #include "socket.h"

@@ -2,14 +2,10 @@
  *
  * The system as it is. See system.h.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* memfd_create, fallocate, seals, process_vm_readv, accept4, ucred */
-#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -81,11 +77,6 @@ static bool nbcolli_shm_os_join_barriers(void)
 static bool nbcolli_shm_os_barrier(void)
 {
     return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
-}
-
-static int nbcolli_shm_os_bell(void)
-{
-    return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 }
 
 static int nbcolli_shm_os_watch(int pid)
@@ -235,9 +226,9 @@ const struct nbcolli_shm_system nbcolli_shm_system = {
     .barrier = nbcolli_shm_os_barrier,
     .read_memory = process_vm_readv,
     .write_memory = process_vm_writev,
-    .bell = nbcolli_shm_os_bell,
-    .ring = nbcolli_wakeup_ring,
-    .heard = nbcolli_wakeup_heard,
+    .bell = nbcolli_bell_open,
+    .ring = nbcolli_bell_ring,
+    .heard = nbcolli_bell_hush,
     .watch = nbcolli_shm_os_watch,
     .gather = nbcolli_shm_os_gather,
     .attend = epoll_ctl,
