@@ -5,6 +5,8 @@
 #include "calls.h"
 #include "../engine/state/failure.h"
 #include "../engine/wire/control.h"
+#include "../engine/run/called.h"
+#include "../engine/run/fail.h"
 #include "../engine/comm/executors.h"
 #include "../engine/match/ask.h"
 #include "../engine/progress/handed.h"
@@ -322,6 +324,7 @@ static const nbcolli_request *nbcolli_offload_oldest(const nbcolli_offload_execu
     return oldest;
 }
 
+/* 1 + the number, as `called` counts, of its first operation; 0: there is none. */
 static uint64_t nbcolli_offload_first(const nbcolli_executor *e)
 {
     const nbcolli_request *oldest = nbcolli_offload_oldest(nbcolli_offload_of(e));
@@ -343,6 +346,14 @@ static int nbcolli_offload_look_after(nbcolli_executor *e)
     for (uint32_t i = 0; (q = nbcoll_program_queue(oldest->schedule->program, i)); i++)
         wants |= q->peer >= 0 && nbcolli_ask_freed(e->comm, q->peer);
     return wants;
+}
+
+static void nbcolli_offload_freed(nbcolli_executor *e, int rank, uint64_t called)
+{
+    if (nbcolli_offload_first(e) <= called)
+        return;
+    nbcolli_called_freed(e->comm, rank);
+    nbcolli_comm_break(e->comm, rank, NBCOLL_ERR_MISMATCH, e->comm->taken);
 }
 
 /* ---- its life -------------------------------------------------------------------------------------------------- */
@@ -373,8 +384,8 @@ nbcoll_status nbcolli_offload_serve(nbcoll_agent *agent, nbcoll_comm *comm, nbco
                                                 .has_arrived = nbcolli_offload_has_arrived,
                                                 .drain = nbcolli_offload_drain,
                                                 .look = nbcolli_offload_look,
-                                                .first = nbcolli_offload_first,
                                                 .look_after = nbcolli_offload_look_after,
+                                                .freed = nbcolli_offload_freed,
                                                 .free = nbcolli_offload_free};
     nbcolli_offload_executor *o = nbcolli_alloc(&comm->context->host, sizeof *o, _Alignof(nbcolli_offload_executor));
     if (!o)

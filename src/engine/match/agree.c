@@ -19,7 +19,6 @@ typedef struct nbcolli_agreement_member {
     nbcolli_post post;
     unsigned char *payload; /* of the post */
     int address;
-    uint8_t gone;
     uint8_t agrees; /* it has said what we say now */
     uint8_t heard;  /* it has said anything */
     uint8_t untold; /* something is to be sent to it */
@@ -37,9 +36,9 @@ struct nbcolli_shrink {
     int size, rank;       /* in the communicator */
     int canceller;        /* likewise, where it is cancelled */
     nbcoll_status state;  /* as AGREE says it; ERR_PEER_LOST: others do without this rank, which says no more */
-    int carries_areas;
-    nbcolli_vote vote;  /* ours; OK: the terms of the new communicator, with the address and serial of its id */
-    uint64_t *area;     /* [size]: OK: the parts of its cells */
+    unsigned char *said; /* what this rank says, as a payload; in it: */
+    nbcolli_vote *vote;  /* ours; OK: the terms of the new communicator, with the address and serial of its id */
+    uint64_t *area;      /* [size]: OK: the parts of its cells. Null: a message has no room for them */
     nbcolli_agreement_member member[];
 };
 
@@ -56,24 +55,22 @@ static size_t nbcolli_shrink_payload_bytes(int size, int carries_areas)
            nbcolli_shrink_gone_bytes(size);
 }
 
-static void nbcolli_shrink_payload_write(const nbcolli_shrink *s, unsigned char *to)
-{
-    memcpy(to, &s->vote, sizeof s->vote);
-    to += sizeof s->vote;
-    if (s->carries_areas) {
-        memcpy(to, s->area, (size_t)s->size * sizeof *s->area);
-        to += (size_t)s->size * sizeof *s->area;
-    }
-    memset(to, 0, nbcolli_shrink_gone_bytes(s->size));
-    for (int i = 0; i < s->size; i++)
-        to[i / 4] |= (unsigned char)(s->member[i].gone << i % 4 * 2);
-}
-
 /* Who is gone, at the end of a payload; read once. */
 static uint8_t nbcolli_shrink_payload_gone(const void *payload, size_t bytes, int size, int rank)
 {
     const uint8_t *gone = (const uint8_t *)payload + bytes - nbcolli_shrink_gone_bytes(size);
     return gone[rank / 4] >> rank % 4 * 2 & 3;
+}
+
+static uint8_t nbcolli_shrink_gone(const nbcolli_shrink *s, int rank)
+{
+    return nbcolli_shrink_payload_gone(s->said, s->bytes, s->size, rank);
+}
+
+/* Of one that is not. */
+static void nbcolli_shrink_note_gone(nbcolli_shrink *s, int rank, uint8_t gone)
+{
+    s->said[s->bytes - nbcolli_shrink_gone_bytes(s->size) + (size_t)rank / 4] |= (unsigned char)(gone << rank % 4 * 2);
 }
 
 /* ---- who is gone ------------------------------------------------------------------------------------------------- */
@@ -105,19 +102,19 @@ static uint8_t nbcolli_shrink_gone_here(nbcolli_link *link, int address)
 static void nbcolli_shrink_tell_members(nbcolli_shrink *s)
 {
     for (int i = 0; i < s->size; i++)
-        s->member[i].untold = i != s->rank && !s->member[i].gone;
+        s->member[i].untold = i != s->rank && !nbcolli_shrink_gone(s, i);
 }
 
 /* One more is gone: all that was heard is of a smaller set. Should it be alive it may have decided upon what we have
  * said until now: the new communicator gets another id, and no memory that it might write. */
 static void nbcolli_shrink_add_gone(nbcolli_shrink *s, int rank, uint8_t gone)
 {
-    s->member[rank].gone = gone;
+    nbcolli_shrink_note_gone(s, rank, gone);
     for (int i = 0; i < s->size; i++)
         s->member[i].agrees = 0;
-    s->vote.serial = ++s->link->serial;
+    s->vote->serial = ++s->link->serial;
     if (gone == NBCOLLI_GONE_GIVEN_UP)
-        s->vote.area = 0;
+        s->vote->area = 0;
     if (gone == NBCOLLI_GONE_LEFT)
         nbcolli_revoke_rest(s->comm, rank);
     nbcolli_shrink_tell_members(s);
@@ -132,7 +129,7 @@ static void nbcolli_shrink_end(nbcolli_shrink *s, nbcoll_status state, nbcoll_st
 
     s->state = state;
     s->canceller = cause;
-    if (!s->area[s->rank]) /* who has been given up since it was offered may write there */
+    if (!s->area || !s->area[s->rank]) /* who has been given up since it was offered may write there */
         nbcolli_area_keep(s->made);
     s->made->shrink = NULL;
     s->request = NULL;
@@ -154,10 +151,10 @@ static void nbcolli_shrink_conclude(nbcolli_shrink *s)
 {
     for (int i = 0; i < s->size; i++) {
         nbcolli_vote *v = &s->made->votes[i];
-        *v = s->vote;
-        v->colour = s->member[i].gone ? -1 : 0;
+        *v = *s->vote;
+        v->colour = nbcolli_shrink_gone(s, i) ? -1 : 0;
         v->key = 0;
-        v->area = s->area[i];
+        v->area = s->area ? s->area[i] : 0;
     }
     nbcolli_shrink_end(s, NBCOLL_OK, NBCOLL_OK, -1);
 }
@@ -166,7 +163,7 @@ static void nbcolli_shrink_conclude(nbcolli_shrink *s)
 static int nbcolli_shrink_awaits(const nbcolli_shrink *s)
 {
     for (int i = 0; i < s->size; i++)
-        if (i != s->rank && !s->member[i].gone && !s->member[i].agrees)
+        if (i != s->rank && !nbcolli_shrink_gone(s, i) && !s->member[i].agrees)
             return i;
     return -1;
 }
@@ -186,19 +183,20 @@ static void nbcolli_shrink_decide(nbcolli_shrink *s)
     nbcolli_vote *votes = s->made->votes, agreed;
     int first = s->rank;
 
-    votes[s->rank] = s->vote;
+    votes[s->rank] = *s->vote;
     for (int i = s->size - 1; i >= 0; i--) {
-        if (s->member[i].gone)
-            votes[i] = s->vote;
+        if (nbcolli_shrink_gone(s, i))
+            votes[i] = *s->vote;
         else
             first = i;
-        s->area[i] = s->member[i].gone ? 0 : votes[i].area;
+        if (s->area)
+            s->area[i] = nbcolli_shrink_gone(s, i) ? 0 : votes[i].area;
     }
     agreed = votes[first];
     nbcolli_votes_agree(s->made, votes, s->size);
-    s->vote = s->made->agreed;
-    s->vote.address = agreed.address;
-    s->vote.serial = agreed.serial;
+    *s->vote = s->made->agreed;
+    s->vote->address = agreed.address;
+    s->vote->serial = agreed.serial;
     nbcolli_shrink_conclude(s);
 }
 
@@ -244,7 +242,7 @@ static int nbcolli_shrink_hear(nbcolli_shrink *s, const nbcolli_incoming *in)
     for (int i = 0; i < s->size; i++) {
         uint8_t gone = nbcolli_shrink_payload_gone(in->payload, in->bytes, s->size, i);
         nbcolli_shrink_learn(s->link, s->member[i].address, gone);
-        if (gone && !s->member[i].gone && in->header.status == NBCOLL_AGAIN)
+        if (gone && !nbcolli_shrink_gone(s, i) && in->header.status == NBCOLL_AGAIN)
             nbcolli_shrink_add_gone(s, i, gone);
     }
     return 1;
@@ -255,10 +253,10 @@ static void nbcolli_shrink_agree_in(nbcolli_shrink *s, const nbcolli_incoming *i
 {
     nbcolli_agreement_member *from = &s->member[in->header.source];
 
-    if (from->gone)
+    if (nbcolli_shrink_gone(s, (int)in->header.source))
         return;
     for (int i = 0; i < s->size; i++)
-        if (!s->member[i].gone != !nbcolli_shrink_payload_gone(in->payload, in->bytes, s->size, i))
+        if (!nbcolli_shrink_gone(s, i) != !nbcolli_shrink_payload_gone(in->payload, in->bytes, s->size, i))
             return; /* it does not know yet what we know */
     from->agrees = 1;
     memcpy(&s->made->votes[in->header.source], in->payload, sizeof(nbcolli_vote));
@@ -266,13 +264,7 @@ static void nbcolli_shrink_agree_in(nbcolli_shrink *s, const nbcolli_incoming *i
 
 static void nbcolli_shrink_decided_in(nbcolli_shrink *s, const nbcolli_incoming *in)
 {
-    const unsigned char *payload = in->payload;
-
-    memcpy(&s->vote, payload, sizeof s->vote);
-    if (s->carries_areas)
-        memcpy(s->area, payload + sizeof s->vote, (size_t)s->size * sizeof *s->area);
-    for (int i = 0; i < s->size; i++)
-        s->member[i].gone = nbcolli_shrink_payload_gone(payload, in->bytes, s->size, i);
+    memcpy(s->said, in->payload, s->bytes);
     nbcolli_shrink_conclude(s);
 }
 
@@ -292,7 +284,7 @@ void nbcolli_shrink_in(nbcoll_comm *comm, nbcolli_incoming *in)
         return;
     }
     if (h->source >= (uint32_t)s->size || h->to != (uint32_t)s->rank || in->bytes != s->bytes ||
-        s->member[h->source].address != in->source || s->member[h->source].gone)
+        s->member[h->source].address != in->source || nbcolli_shrink_gone(s, h->source))
         return;
     nbcolli_agreement_member *from = &s->member[h->source];
     from->untold |= h->status == NBCOLL_AGAIN && (!from->heard || s->state != NBCOLL_AGAIN);
@@ -310,7 +302,7 @@ static void nbcolli_shrink_send(nbcolli_shrink *s, int to)
     nbcolli_header h = {.comm = s->id, .tag = s->tag, .source = (uint32_t)s->rank, .to = (uint32_t)to,
                         .type = NBCOLLI_AGREE, .status = (uint8_t)s->state, .number = (uint32_t)s->canceller};
 
-    nbcolli_shrink_payload_write(s, m->payload);
+    memcpy(m->payload, s->said, s->bytes);
     m->post.wire = nbcolli_pack(&h);
     nbcoll_posted said = s->link->transport.post(s->link->endpoint, m->address, &m->post.wire, m->payload, s->bytes,
                                                  &m->post.work);
@@ -327,7 +319,7 @@ static int nbcolli_shrink_tell(nbcolli_shrink *s)
 
     for (int i = 0; i < s->size; i++) {
         nbcolli_agreement_member *m = &s->member[i];
-        int gone = i == s->rank || m->gone || s->link->loss[m->address] != NBCOLLI_HERE;
+        int gone = i == s->rank || nbcolli_shrink_gone(s, i) || s->link->loss[m->address] != NBCOLLI_HERE;
         m->untold &= !gone && s->state != NBCOLL_ERR_PEER_LOST;
         if (m->post.where == NBCOLLI_LENT && gone)
             nbcolli_post_recall(&m->post);
@@ -350,7 +342,7 @@ static int nbcolli_shrink_look(nbcolli_shrink *s)
     }
     for (int i = 0; i < s->size; i++) {
         nbcolli_agreement_member *m = &s->member[i];
-        if (i == s->rank || m->gone)
+        if (i == s->rank || nbcolli_shrink_gone(s, i))
             continue;
         if (nbcolli_has_rejected(s->link, m->address)) {
             nbcolli_shrink_end(s, NBCOLL_ERR_PEER_LOST, NBCOLL_ERR_PEER_LOST, s->rank);
@@ -414,9 +406,8 @@ static nbcolli_shrink *nbcolli_shrink_make(nbcoll_comm *comm)
     size_t size = (size_t)comm->size, limit = link->limits.payload;
     int carries_areas = nbcolli_shrink_payload_bytes(comm->size, 1) <= limit;
     size_t bytes = nbcolli_shrink_payload_bytes(comm->size, carries_areas), stride = nbcolli_lines(bytes);
-    size_t areas = nbcolli_lines(sizeof(nbcolli_shrink) + size * sizeof(nbcolli_agreement_member));
-    size_t payloads = areas + nbcolli_lines(size * sizeof(uint64_t));
-    size_t memory = payloads + size * stride;
+    size_t said = nbcolli_lines(sizeof(nbcolli_shrink) + size * sizeof(nbcolli_agreement_member));
+    size_t payloads = said + stride, memory = payloads + size * stride;
     unsigned char *block = nbcolli_alloc(&link->context->host, memory, 64);
 
     if (!block)
@@ -429,8 +420,9 @@ static nbcolli_shrink *nbcolli_shrink_make(nbcoll_comm *comm)
     s->bytes = bytes;
     s->size = comm->size;
     s->rank = comm->rank;
-    s->carries_areas = carries_areas;
-    s->area = (uint64_t *)(void *)(block + areas);
+    s->said = block + said;
+    s->vote = (nbcolli_vote *)(void *)s->said;
+    s->area = carries_areas ? (uint64_t *)(void *)(s->vote + 1) : NULL;
     for (int i = 0; i < comm->size; i++) {
         nbcolli_agreement_member *m = &s->member[i];
         m->address = comm->peer[i].home;
@@ -458,20 +450,21 @@ nbcoll_status nbcolli_shrink_start(nbcoll_comm *comm, nbcoll_comm *made, nbcolli
     made->vote_comm = comm->id;
     made->vote_tag = s->tag;
     s->link->serial++;
-    s->vote = nbcolli_vote_of(made, comm, NBCOLLI_SHRINK, 0, 0);
-    s->vote.serial = s->link->serial;
-    if (!s->carries_areas) { /* a decision could not name the parts */
+    *s->vote = nbcolli_vote_of(made, comm, NBCOLLI_SHRINK, 0, 0);
+    s->vote->serial = s->link->serial;
+    if (!s->area) { /* a decision could not name the parts */
         nbcolli_area_return(made);
-        s->vote.shares = 0;
-        s->vote.area = 0;
+        s->vote->shares = 0;
+        s->vote->area = 0;
     }
     s->link->creating++;
     comm->active++;
     comm->context->active++;
     int left = -1;
     for (int i = 0; i < s->size; i++) { /* what is gone at the start is no change */
-        s->member[i].gone = i == s->rank ? NBCOLLI_GONE_NOT : nbcolli_shrink_gone_here(s->link, s->member[i].address);
-        left = s->member[i].gone == NBCOLLI_GONE_LEFT ? i : left;
+        uint8_t gone = i == s->rank ? NBCOLLI_GONE_NOT : nbcolli_shrink_gone_here(s->link, s->member[i].address);
+        nbcolli_shrink_note_gone(s, i, gone);
+        left = gone == NBCOLLI_GONE_LEFT ? i : left;
     }
     if (left >= 0)
         nbcolli_revoke_rest(comm, left);

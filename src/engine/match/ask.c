@@ -325,17 +325,6 @@ static uint64_t nbcolli_next_wanted(const nbcoll_comm *comm, int rank, uint64_t 
 
 #define NBCOLLI_ASK_FREED (UINT64_MAX - 1) /* no tag: only whether it has the communicator */
 
-/* `rank` has freed the communicator when it had started so many operations of its executor: it has ended those, and
- * will not start a later one. */
-static void nbcolli_executors_judge(nbcoll_comm *comm, int rank, uint64_t called)
-{
-    for (const nbcolli_executor *e = comm->executors; e; e = e->next)
-        if (e->does->first && e->does->first(e) > called) {
-            nbcolli_called_freed(comm, rank);
-            nbcolli_comm_break(comm, rank, NBCOLL_ERR_MISMATCH, comm->taken);
-        }
-}
-
 int nbcolli_ask_freed(nbcoll_comm *comm, int rank)
 {
     nbcolli_told *told = &comm->told[rank];
@@ -363,8 +352,10 @@ static void nbcolli_where_judge(nbcoll_comm *comm, const nbcolli_header *h, nbco
                       (op->phase == NBCOLLI_POSTED && nbcolli_is_quiet(comm, h));
         nbcolli_ask_judge(op, rank, tag, p);
     }
-    if (p->position == NBCOLL_POSITION_FREED && p->freeing != NBCOLLI_FREED_TOLD)
-        nbcolli_executors_judge(comm, rank, h->bytes);
+    int is_news = p->position == NBCOLL_POSITION_FREED && p->freeing != NBCOLLI_FREED_TOLD;
+    for (nbcolli_executor *e = is_news ? comm->executors : NULL; e; e = e->next)
+        if (e->does->freed)
+            e->does->freed(e, rank, h->bytes);
 }
 
 void nbcolli_where_in(nbcoll_comm *comm, nbcolli_incoming *in)

@@ -71,10 +71,11 @@ typedef struct nbcolli_executor_table {
     int (*drain)(nbcolli_executor *e);
     /* Of a pass, which is none for -1, or of who is about to sleep on that poller. May be null: there is no such. */
     nbcolli_sight (*look)(nbcolli_executor *e, int poller);
-    /* 1 + the number, as `called` counts, of the first operation that it has; 0: none. In a round of asking: asks for
-     * whom that waits (nbcolli_ask_freed). Is there somebody? May be null, both. */
-    uint64_t (*first)(const nbcolli_executor *e);
+    /* In a round of asking: asks for whom its first operation waits (nbcolli_ask_freed). Is there somebody? Then such a
+     * rank has freed the communicator, when it had started so many operations, as `called` counts: it has ended those,
+     * and will not start a later one. May be null, both. */
     int (*look_after)(nbcolli_executor *e);
+    void (*freed)(nbcolli_executor *e, int rank, uint64_t called);
     /* With its communicator, which has it. Null: that never has it then. */
     void (*free)(nbcolli_executor *e);
 } nbcolli_executor_table;
