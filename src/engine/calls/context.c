@@ -169,7 +169,6 @@ nbcoll_status nbcoll_progress(nbcoll_context *c)
         return NBCOLL_ERR_FORKED;
     if (!nbcolli_try_lock(c))
         return nbcolli_is_inside(c) ? NBCOLL_ERR_BUSY : NBCOLL_OK; /* somebody else is progressing it */
-    c->driven.looked = 1;
     nbcolli_pass(c);
     return nbcolli_leave_reporting(c, NBCOLL_OK);
 }
@@ -208,8 +207,6 @@ nbcoll_status nbcolli_arm_all(nbcoll_context *c)
                    (c->executors && nbcolli_executors_look(c, c->poller));
     if (!has_come) {
         c->ticks.is_armed = 1;
-        c->ticks.armed_at = c->looked_at;
-        c->ticks.armed = c->passes_left;
         return NBCOLL_OK;
     }
     nbcolli_drain(c);

@@ -108,10 +108,8 @@ static inline nbcoll_status nbcolli_test(nbcoll_request *request, int passes)
         if ((s = nbcolli_enter(c)) != NBCOLL_OK)
             return s;
     }
-    if (is_pending) {
-        c->driven.looked = 1;
+    if (is_pending)
         nbcolli_pass(c);
-    }
     return nbcolli_leave_test(c, request, nbcolli_take_end(c, request));
 }
 
@@ -214,12 +212,16 @@ static nbcoll_status nbcolli_leave_cancelled(nbcoll_context *c, nbcolli_executor
     return s;
 }
 
-/* The deadline is over, for one whose handle nobody else has got: it is left to itself, cancelled. */
-static nbcoll_status nbcolli_leave_alone(nbcoll_context *c, nbcolli_request *r)
+/* The deadline is over. `leaves`: nobody else has got the handle, and the request is left to itself, cancelled. */
+static nbcoll_status nbcolli_wait_expired(nbcoll_context *c, nbcoll_request request, int leaves)
 {
     if (nbcolli_enter(c) != NBCOLL_OK)
         return NBCOLL_ERR_FORKED;
-    nbcolli_drain(c); /* as nbcoll_cancel */
+    if (leaves)
+        nbcolli_drain(c); /* as nbcoll_cancel */
+    nbcolli_request *r = nbcolli_request_find(request);
+    if (!r || !leaves)
+        return nbcolli_leave(c, r ? nbcolli_request_expired(r) : NBCOLL_ERR_TIMEOUT);
     if (!nbcolli_is_active(r)) { /* it has ended since */
         nbcoll_status ended = r->status;
         nbcolli_request_release(c, r);
@@ -239,14 +241,6 @@ static nbcoll_status nbcolli_leave_alone(nbcoll_context *c, nbcolli_request *r)
     return nbcolli_leave_cancelled(c, e, s);
 }
 
-static nbcoll_status nbcolli_wait_expired(nbcoll_context *c, nbcoll_request request)
-{
-    if (nbcolli_enter(c) != NBCOLL_OK)
-        return NBCOLL_ERR_FORKED;
-    nbcolli_request *r = nbcolli_request_find(request);
-    return nbcolli_leave(c, r ? nbcolli_request_expired(r) : NBCOLL_ERR_TIMEOUT);
-}
-
 /* After a glance that was not enough. `leaves`: at the deadline it is left alone. */
 static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_request *request, uint64_t timeout,
                                                                    nbcoll_status s, int leaves)
@@ -260,7 +254,7 @@ static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_reques
         s = request->at ? nbcolli_test(request, 0) : NBCOLL_OK;
     while (s == NBCOLL_PENDING) {
         if (!nbcolli_waiter_pause(&w, &c, 1, timeout))
-            return leaves ? nbcolli_leave_alone(c, nbcolli_entry_of(*request)) : nbcolli_wait_expired(c, *request);
+            return nbcolli_wait_expired(c, *request, leaves);
         s = nbcolli_waiter_passes(&w) ? nbcolli_test(request, 1) : nbcoll_test(request);
     }
     nbcolli_waiter_end(&w);
@@ -294,7 +288,7 @@ nbcoll_status nbcolli_wait_kept(nbcolli_request *r, uint64_t timeout)
     return nbcolli_wait_longer(&request, timeout, s, 1);
 }
 
-/* ---- the lane START ------------------------------------------------------------------------------------------------ */
+/* ---- the lane START ----------------------------------------------------------------------------------------------- */
 
 /* Makes a pass. PENDING: steps of that lane are left. */
 static nbcoll_status nbcolli_started_look(const nbcoll_request *request, nbcoll_context *c)
@@ -306,10 +300,8 @@ static nbcoll_status nbcolli_started_look(const nbcoll_request *request, nbcoll_
     nbcolli_request *r = nbcolli_request_find(*request);
     if (!r)
         return nbcolli_leave(c, nbcolli_was_reported(*request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
-    if (nbcolli_starting_left(r)) {
-        c->driven.looked = 1;
+    if (nbcolli_starting_left(r))
         nbcolli_pass(c);
-    }
     return nbcolli_leave_reporting(c, nbcolli_starting_left(r) ? NBCOLL_PENDING : NBCOLL_OK);
 }
 
