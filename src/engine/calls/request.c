@@ -288,7 +288,7 @@ nbcoll_status nbcolli_wait_kept(nbcolli_request *r, uint64_t timeout)
     return nbcolli_wait_longer(&request, timeout, s, 1);
 }
 
-/* ---- the lane START ----------------------------------------------------------------------------------------------- */
+/* ---- the lane START ---------------------------------------------------------------------------------------------- */
 
 /* Makes a pass. PENDING: steps of that lane are left. */
 static nbcoll_status nbcolli_started_look(const nbcoll_request *request, nbcoll_context *c)
