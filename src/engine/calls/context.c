@@ -24,24 +24,13 @@
 
 static nbcoll_status nbcolli_context_config_read(const nbcoll_context_config *given, nbcoll_context_config *config)
 {
-    nbcoll_host host = {.size = sizeof host};
-
     *config = (nbcoll_context_config){.size = sizeof *config};
-    if (given) {
-        nbcoll_status s = nbcolli_copy_tagged(config, given, sizeof *config);
-        if (s != NBCOLL_OK)
-            return s;
-    }
-    /* An embedded host of size 0 is one that was only zeroed. */
-    if (config->host.size) {
-        nbcoll_status s = nbcolli_copy_tagged(&host, &config->host, sizeof host);
-        if (s != NBCOLL_OK)
-            return s;
-    } else {
-        host = config->host;
-        host.size = sizeof host;
-    }
-    config->host = host;
+    nbcoll_status s = given ? nbcolli_copy_tagged(config, given, sizeof *config) : NBCOLL_OK;
+    const nbcoll_host host = config->host;
+    if (s == NBCOLL_OK)
+        s = nbcolli_host_read(&config->host, &host);
+    if (s != NBCOLL_OK)
+        return s;
     if (!config->credits)
         config->credits = NBCOLL_CREDITS;
     return config->flags & ~NBCOLL_ANY_THREAD || config->credits > UINT16_MAX ? NBCOLL_ERR_CONFIG : NBCOLL_OK;

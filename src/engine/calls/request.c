@@ -17,7 +17,7 @@
 /* Has it been started, and not ended? The lock is held. */
 static int nbcolli_is_active(const nbcolli_request *r)
 {
-    return atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_ACTIVE; /* the lock orders it */
+    return nbcolli_state_of(r) == NBCOLLI_REQUEST_ACTIVE;
 }
 
 /* ---- one look ---------------------------------------------------------------------------------------------------- */
@@ -47,7 +47,7 @@ nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
         return NBCOLL_ERR_FORKED;
     const nbcolli_request *r = nbcolli_request_find(*request);
     if (r) {
-        unsigned state = atomic_load_explicit(&r->state, memory_order_acquire); /* sees the end of an ended one */
+        unsigned state = nbcolli_state_of(r);
         *idle = state == NBCOLLI_REQUEST_INACTIVE;
         return nbcolli_request_said(r, state);
     }
@@ -59,7 +59,7 @@ nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
 NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_take_end(nbcoll_context *c, nbcoll_request *request)
 {
     nbcolli_request *r = nbcolli_request_find(*request);
-    unsigned state = r ? atomic_load_explicit(&r->state, memory_order_relaxed) : NBCOLLI_REQUEST_FREE; /* the lock */
+    unsigned state = r ? nbcolli_state_of(r) : NBCOLLI_REQUEST_FREE;
     nbcoll_status s = r ? nbcolli_request_said(r, state) : nbcolli_request_gone(*request);
 
     if (s == NBCOLL_PENDING || s == NBCOLL_ERR_REQUEST)
@@ -96,8 +96,7 @@ static inline nbcoll_status nbcolli_test(nbcoll_request *request, int passes)
 
     if (nbcolli_is_forked(c))
         return NBCOLL_ERR_FORKED;
-    int is_pending = nbcolli_is_of(r, request->generation) &&
-                     nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed)); /* the lock orders it */
+    int is_pending = nbcolli_is_of(r, request->generation) && nbcolli_is_pending(nbcolli_state_of(r));
     if (is_pending && !passes && nbcolli_is_driven(c) && !nbcolli_driven_has_steps(c))
         return NBCOLL_PENDING; /* the passes are left to a driver, and it has left nothing for a call */
     if (!nbcolli_try_lock(c)) {
@@ -129,7 +128,7 @@ static inline nbcoll_status nbcolli_request_look(nbcoll_request *request)
         return s == NBCOLL_OK ? nbcolli_request_take_kept(request, s) : s;
     }
     if (c->ended || atomic_load_explicit(&c->lock, memory_order_relaxed) ||
-        !nbcolli_is_unreported(atomic_load_explicit(&r->state, memory_order_relaxed)))
+        !nbcolli_is_unreported(nbcolli_state_of(r)))
         return NBCOLL_PENDING;
     return nbcolli_request_take_kept(request, r->status);
 }
@@ -280,7 +279,7 @@ nbcoll_status nbcolli_wait_kept(nbcolli_request *r, uint64_t timeout)
 
     if (r->context->replaying == r)
         s = nbcolli_replay_look(r);
-    else if (nbcolli_is_unreported(atomic_load_explicit(&r->state, memory_order_relaxed))) /* of one thread */
+    else if (nbcolli_is_unreported(nbcolli_state_of(r)))
         return nbcolli_request_retire_kept(r, r->status);
     if (s == NBCOLL_OK)
         return nbcolli_request_retire_kept(r, s);
@@ -345,7 +344,7 @@ static __attribute__((noinline)) nbcoll_status nbcolli_start_generally(nbcoll_re
     if (s != NBCOLL_OK)
         return s;
     nbcolli_request *r = nbcolli_request_find(*request);
-    if (r && atomic_load_explicit(&r->state, memory_order_acquire) == NBCOLLI_REQUEST_INACTIVE) /* sees its last end */
+    if (r && nbcolli_state_of(r) == NBCOLLI_REQUEST_INACTIVE)
         return nbcolli_start_over(r->comm, nbcolli_request_go(r));
     nbcolli_leave_caller(c);
     return NBCOLL_ERR_REQUEST;
@@ -356,7 +355,7 @@ nbcoll_status nbcoll_start(nbcoll_request *request)
     nbcolli_request *r = request ? (nbcolli_request *)request->at : NULL;
 
     /* relaxed: of one thread, if it keeps a run */
-    if (r && r->kept && atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_INACTIVE &&
+    if (r && r->kept && nbcolli_state_of(r) == NBCOLLI_REQUEST_INACTIVE &&
         atomic_load_explicit(&r->generation, memory_order_relaxed) == request->generation && *r->process == 1 &&
         nbcolli_can_replay(r->context, r->comm))
         return nbcolli_replay_start(r);
@@ -375,7 +374,7 @@ nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *done, void *us
     r->done = done;
     r->is_heeded = 1;
     r->user = user;
-    if (nbcolli_is_unreported(atomic_load_explicit(&r->state, memory_order_relaxed))) /* the lock orders it */
+    if (nbcolli_is_unreported(nbcolli_state_of(r)))
         nbcolli_request_end(r->context, r);
     nbcolli_unlock(r->context); /* the callback runs from the next progress */
     return NBCOLL_OK;
@@ -481,7 +480,7 @@ nbcoll_status nbcoll_request_free(nbcoll_request *request)
     nbcolli_caller_lock(c);
     if (!r->persistent)
         s = NBCOLL_ERR_REQUEST;
-    else if (nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed)) || r->calling) /* as the lock */
+    else if (nbcolli_is_pending(nbcolli_state_of(r)) || r->calling)
         s = NBCOLL_ERR_BUSY;
     else {
         nbcolli_request_retire(c, r);

@@ -61,8 +61,7 @@ uint32_t nbcolli_starting_left(const nbcolli_request *r)
     const nbcoll_schedule *s = r->schedule;
     uint32_t left = 0;
 
-    if (!s || !s->starting || nbcolli_is_executed(r) ||
-        !nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed))) /* the lock orders it */
+    if (!s || !s->starting || nbcolli_is_executed(r) || !nbcolli_is_pending(nbcolli_state_of(r)))
         return 0;
     if (!r->run) /* it has not been taken, or has no slot */
         return s->starting;
@@ -75,8 +74,7 @@ uint32_t nbcolli_starting_left(const nbcolli_request *r)
 static uint32_t nbcolli_steps_left(const nbcolli_request *r)
 {
     int is_drivers = r->context->serves == NBCOLLI_SERVES_PROGRESS;
-    /* relaxed: the lock orders it */
-    int is_pending = nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed));
+    int is_pending = nbcolli_is_pending(nbcolli_state_of(r));
     return is_drivers && is_pending ? r->schedule->starting : nbcolli_starting_left(r);
 }
 
