@@ -13,23 +13,13 @@
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
-static nbcoll_status nbcolli_driver_read_host(nbcoll_driver *d, const nbcoll_host *given)
-{
-    d->host = *given;
-    d->host.size = sizeof d->host;
-    if (!given->size) /* it was only zeroed */
-        return NBCOLL_OK;
-    d->host = (nbcoll_host){.size = sizeof d->host};
-    return nbcolli_copy_tagged(&d->host, given, sizeof d->host);
-}
-
 static nbcoll_status nbcolli_driver_read(nbcoll_driver *d, const nbcoll_driver_config *given)
 {
     nbcoll_driver_config config = {.size = sizeof config};
     nbcoll_status s = given ? nbcolli_copy_tagged(&config, given, sizeof config) : NBCOLL_OK;
 
     if (s == NBCOLL_OK)
-        s = nbcolli_driver_read_host(d, &config.host);
+        s = nbcolli_host_read(&d->host, &config.host);
     if (s == NBCOLL_OK && config.core_count && !config.cores)
         s = NBCOLL_ERR_NULL;
     CPU_ZERO(&d->cores);

@@ -97,8 +97,7 @@ static uint64_t nbcolli_tick_now(void)
 static int nbcolli_tick_may_enter(const nbcoll_context *c)
 {
     return !nbcolli_is_inside(c) && !atomic_load_explicit(&c->outside, memory_order_relaxed) && /* of one thread */
-           (!c->ticks.is_armed || c->ticks.armed_at != c->looked_at || c->ticks.armed != c->passes_left) &&
-           nbcolli_tick_may_pass(c);
+           !c->ticks.is_armed && nbcolli_tick_may_pass(c);
 }
 
 nbcoll_status nbcoll_tick(nbcoll_context *c)

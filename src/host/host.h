@@ -77,4 +77,24 @@ static inline nbcoll_status nbcolli_copy_tagged(void *to, const void *from, size
     return NBCOLL_OK;
 }
 
+/* The other way: `from`, over the caller's struct, whose size stays. */
+static inline nbcoll_status nbcolli_give_tagged(void *to, const void *from, size_t size)
+{
+    size_t theirs;
+    memcpy(&theirs, to, sizeof theirs);
+    if (theirs < sizeof theirs)
+        return NBCOLL_ERR_CONFIG;
+    memcpy(to, from, theirs < size ? theirs : size);
+    memcpy(to, &theirs, sizeof theirs);
+    return NBCOLL_OK;
+}
+
+/* A host that a configuration embeds: one of size 0 was only zeroed, or written with its members' names. */
+static inline nbcoll_status nbcolli_host_read(nbcoll_host *to, const nbcoll_host *given)
+{
+    *to = given->size ? (nbcoll_host){0} : *given;
+    to->size = sizeof *to;
+    return given->size ? nbcolli_copy_tagged(to, given, sizeof *to) : NBCOLL_OK;
+}
+
 #endif

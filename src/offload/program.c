@@ -84,14 +84,7 @@ void nbcoll_program_free(nbcoll_program *program)
 
 nbcoll_status nbcoll_program_query(const nbcoll_program *program, nbcoll_program_info *out)
 {
-    if (!program || !out)
-        return NBCOLL_ERR_NULL;
-    size_t size = out->size;
-    if (size < sizeof size)
-        return NBCOLL_ERR_CONFIG;
-    memcpy(out, &program->info, size < sizeof *out ? size : sizeof *out);
-    out->size = size;
-    return NBCOLL_OK;
+    return program && out ? nbcolli_give_tagged(out, &program->info, sizeof *out) : NBCOLL_ERR_NULL;
 }
 
 const nbcoll_queue_view *nbcoll_program_queue(const nbcoll_program *program, uint32_t queue)

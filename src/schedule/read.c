@@ -7,19 +7,14 @@ nbcoll_status nbcoll_schedule_query(const nbcoll_schedule *s, nbcoll_schedule_in
 {
     if (!s || !out)
         return NBCOLL_ERR_NULL;
-    size_t size = out->size;
-    if (size < sizeof size)
-        return NBCOLL_ERR_CONFIG;
-    nbcoll_schedule_info info = {.size = size,
-                                 .name = s->name,
+    nbcoll_schedule_info info = {.name = s->name,
                                  .rank = s->rank,
                                  .ranks = s->ranks,
                                  .steps = s->steps,
                                  .edges = s->edges,
                                  .fingerprint = s->fingerprint};
     memcpy(info.extent, s->extent, sizeof info.extent);
-    memcpy(out, &info, size < sizeof info ? size : sizeof info);
-    return NBCOLL_OK;
+    return nbcolli_give_tagged(out, &info, sizeof info);
 }
 
 const nbcoll_step_view *nbcoll_schedule_step(const nbcoll_schedule *s, nbcoll_step step)

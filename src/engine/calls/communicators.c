@@ -109,30 +109,22 @@ nbcoll_status nbcoll_comm_cells(const nbcoll_comm *comm, nbcoll_cells *out)
 {
     if (!comm || !out)
         return NBCOLL_ERR_NULL;
-    size_t size = out->size;
-    nbcoll_cells cells = {size, comm->area != NULL, comm->lacking, comm->offered_bytes};
-    if (size < sizeof size)
-        return NBCOLL_ERR_CONFIG;
-    memcpy(out, &cells, size < sizeof cells ? size : sizeof cells);
-    return NBCOLL_OK;
+    nbcoll_cells cells = {0, comm->area != NULL, comm->lacking, comm->offered_bytes};
+    return nbcolli_give_tagged(out, &cells, sizeof cells);
 }
 
 nbcoll_status nbcoll_comm_schedules(nbcoll_comm *comm, nbcoll_schedules *out)
 {
     if (!comm || !out)
         return NBCOLL_ERR_NULL;
-    size_t size = out->size;
-    if (size < sizeof size)
-        return NBCOLL_ERR_CONFIG;
     nbcoll_status s = nbcolli_enter_caller(comm->context);
     if (s != NBCOLL_OK)
         return s;
     const nbcolli_cache *cache = &comm->cache;
-    nbcoll_schedules now = {size, cache->entries, cache->bytes, cache->most, comm->next_tag, cache->built,
+    nbcoll_schedules now = {0, cache->entries, cache->bytes, cache->most, comm->next_tag, cache->built,
                             cache->evicted};
-    memcpy(out, &now, size < sizeof now ? size : sizeof now);
     nbcolli_leave_caller(comm->context);
-    return NBCOLL_OK;
+    return nbcolli_give_tagged(out, &now, sizeof now);
 }
 
 size_t nbcoll_cells_bytes(const nbcoll_comm_config *given, int ranks)

@@ -24,24 +24,13 @@
 
 static nbcoll_status nbcolli_context_config_read(const nbcoll_context_config *given, nbcoll_context_config *config)
 {
-    nbcoll_host host = {.size = sizeof host};
-
     *config = (nbcoll_context_config){.size = sizeof *config};
-    if (given) {
-        nbcoll_status s = nbcolli_copy_tagged(config, given, sizeof *config);
-        if (s != NBCOLL_OK)
-            return s;
-    }
-    /* An embedded host of size 0 is one that was only zeroed. */
-    if (config->host.size) {
-        nbcoll_status s = nbcolli_copy_tagged(&host, &config->host, sizeof host);
-        if (s != NBCOLL_OK)
-            return s;
-    } else {
-        host = config->host;
-        host.size = sizeof host;
-    }
-    config->host = host;
+    nbcoll_status s = given ? nbcolli_copy_tagged(config, given, sizeof *config) : NBCOLL_OK;
+    const nbcoll_host host = config->host;
+    if (s == NBCOLL_OK)
+        s = nbcolli_host_read(&config->host, &host);
+    if (s != NBCOLL_OK)
+        return s;
     if (!config->credits)
         config->credits = NBCOLL_CREDITS;
     return config->flags & ~NBCOLL_ANY_THREAD || config->credits > UINT16_MAX ? NBCOLL_ERR_CONFIG : NBCOLL_OK;
@@ -169,7 +158,6 @@ nbcoll_status nbcoll_progress(nbcoll_context *c)
         return NBCOLL_ERR_FORKED;
     if (!nbcolli_try_lock(c))
         return nbcolli_is_inside(c) ? NBCOLL_ERR_BUSY : NBCOLL_OK; /* somebody else is progressing it */
-    c->driven.looked = 1;
     nbcolli_pass(c);
     return nbcolli_leave_reporting(c, NBCOLL_OK);
 }
@@ -208,8 +196,6 @@ nbcoll_status nbcolli_arm_all(nbcoll_context *c)
                    (c->executors && nbcolli_executors_look(c, c->poller));
     if (!has_come) {
         c->ticks.is_armed = 1;
-        c->ticks.armed_at = c->looked_at;
-        c->ticks.armed = c->passes_left;
         return NBCOLL_OK;
     }
     nbcolli_drain(c);

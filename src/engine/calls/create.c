@@ -65,28 +65,6 @@ static void nbcolli_twin_join(nbcoll_comm *elder, nbcolli_twin *twin)
     nbcolli_area_offer_twin(comm);
 }
 
-/* Opens and starts, on the caller's side, the operation by which votes are exchanged. */
-static nbcoll_status nbcolli_create_start(nbcoll_comm *comm, nbcoll_comm *over, nbcoll_schedule *schedule,
-                                          nbcoll_request *request)
-{
-    nbcoll_context *c = comm->context;
-    void *votes = comm->ballot ? (void *)comm->ballot : comm->votes;
-    nbcolli_request *r = nbcolli_request_open(over, schedule, NULL, votes, 0);
-
-    if (!r) {
-        nbcolli_schedule_delete(schedule);
-        return nbcolli_request_refused(c);
-    }
-    nbcolli_schedule_own(schedule, c);
-    r->creating = comm;
-    r->is_heeded = 1;
-    *request = nbcolli_request_handle(r);
-    nbcoll_status s = nbcolli_request_start(r);
-    if (s != NBCOLL_OK)
-        nbcolli_request_discard(c, r);
-    return s;
-}
-
 /* Casts this rank's vote, by an operation of `over`, for all of `twin`. On an error they are to be undone. */
 static nbcoll_status nbcolli_create_cast(nbcoll_comm *over, nbcolli_create_wish mine, int n, nbcolli_twin twin[],
                                          nbcoll_request *request)
@@ -95,7 +73,6 @@ static nbcoll_status nbcolli_create_cast(nbcoll_comm *over, nbcolli_create_wish 
     nbcolli_link *link = comm->link;
     uint32_t serials = over == comm ? 0 : (uint32_t)n;
     nbcoll_schedule *schedule;
-    nbcoll_request handle;
 
     comm->making = 1;
     comm->out = twin[0].out;
@@ -112,10 +89,17 @@ static nbcoll_status nbcolli_create_cast(nbcoll_comm *over, nbcolli_create_wish 
     link->serial += serials;
     link->creating++;
     nbcolli_caller_lock(comm->context);
-    s = nbcolli_create_start(comm, over, schedule, &handle);
+    nbcolli_request *r =
+        nbcolli_request_open(over, schedule, NULL, comm->ballot ? (void *)comm->ballot : comm->votes, 0);
+    if (r) {
+        nbcolli_schedule_own(schedule, comm->context);
+        r->creating = comm;
+        r->is_heeded = 1;
+    } else
+        nbcolli_schedule_delete(schedule);
+    s = nbcolli_begin(over, r, 0, request);
     nbcolli_caller_unlock(comm->context);
     if (s == NBCOLL_OK) {
-        *request = handle;
         nbcolli_take_handed(comm->context);
         return s;
     }

@@ -17,7 +17,7 @@
 /* Has it been started, and not ended? The lock is held. */
 static int nbcolli_is_active(const nbcolli_request *r)
 {
-    return atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_ACTIVE; /* the lock orders it */
+    return nbcolli_state_of(r) == NBCOLLI_REQUEST_ACTIVE;
 }
 
 /* ---- one look ---------------------------------------------------------------------------------------------------- */
@@ -47,7 +47,7 @@ nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
         return NBCOLL_ERR_FORKED;
     const nbcolli_request *r = nbcolli_request_find(*request);
     if (r) {
-        unsigned state = atomic_load_explicit(&r->state, memory_order_acquire); /* sees the end of an ended one */
+        unsigned state = nbcolli_state_of(r);
         *idle = state == NBCOLLI_REQUEST_INACTIVE;
         return nbcolli_request_said(r, state);
     }
@@ -59,7 +59,7 @@ nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
 NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_take_end(nbcoll_context *c, nbcoll_request *request)
 {
     nbcolli_request *r = nbcolli_request_find(*request);
-    unsigned state = r ? atomic_load_explicit(&r->state, memory_order_relaxed) : NBCOLLI_REQUEST_FREE; /* the lock */
+    unsigned state = r ? nbcolli_state_of(r) : NBCOLLI_REQUEST_FREE;
     nbcoll_status s = r ? nbcolli_request_said(r, state) : nbcolli_request_gone(*request);
 
     if (s == NBCOLL_PENDING || s == NBCOLL_ERR_REQUEST)
@@ -96,8 +96,7 @@ static inline nbcoll_status nbcolli_test(nbcoll_request *request, int passes)
 
     if (nbcolli_is_forked(c))
         return NBCOLL_ERR_FORKED;
-    int is_pending = nbcolli_is_of(r, request->generation) &&
-                     nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed)); /* the lock orders it */
+    int is_pending = nbcolli_is_of(r, request->generation) && nbcolli_is_pending(nbcolli_state_of(r));
     if (is_pending && !passes && nbcolli_is_driven(c) && !nbcolli_driven_has_steps(c))
         return NBCOLL_PENDING; /* the passes are left to a driver, and it has left nothing for a call */
     if (!nbcolli_try_lock(c)) {
@@ -108,10 +107,8 @@ static inline nbcoll_status nbcolli_test(nbcoll_request *request, int passes)
         if ((s = nbcolli_enter(c)) != NBCOLL_OK)
             return s;
     }
-    if (is_pending) {
-        c->driven.looked = 1;
+    if (is_pending)
         nbcolli_pass(c);
-    }
     return nbcolli_leave_test(c, request, nbcolli_take_end(c, request));
 }
 
@@ -131,7 +128,7 @@ static inline nbcoll_status nbcolli_request_look(nbcoll_request *request)
         return s == NBCOLL_OK ? nbcolli_request_take_kept(request, s) : s;
     }
     if (c->ended || atomic_load_explicit(&c->lock, memory_order_relaxed) ||
-        !nbcolli_is_unreported(atomic_load_explicit(&r->state, memory_order_relaxed)))
+        !nbcolli_is_unreported(nbcolli_state_of(r)))
         return NBCOLL_PENDING;
     return nbcolli_request_take_kept(request, r->status);
 }
@@ -214,12 +211,16 @@ static nbcoll_status nbcolli_leave_cancelled(nbcoll_context *c, nbcolli_executor
     return s;
 }
 
-/* The deadline is over, for one whose handle nobody else has got: it is left to itself, cancelled. */
-static nbcoll_status nbcolli_leave_alone(nbcoll_context *c, nbcolli_request *r)
+/* The deadline is over. `leaves`: nobody else has got the handle, and the request is left to itself, cancelled. */
+static nbcoll_status nbcolli_wait_expired(nbcoll_context *c, nbcoll_request request, int leaves)
 {
     if (nbcolli_enter(c) != NBCOLL_OK)
         return NBCOLL_ERR_FORKED;
-    nbcolli_drain(c); /* as nbcoll_cancel */
+    if (leaves)
+        nbcolli_drain(c); /* as nbcoll_cancel */
+    nbcolli_request *r = nbcolli_request_find(request);
+    if (!r || !leaves)
+        return nbcolli_leave(c, r ? nbcolli_request_expired(r) : NBCOLL_ERR_TIMEOUT);
     if (!nbcolli_is_active(r)) { /* it has ended since */
         nbcoll_status ended = r->status;
         nbcolli_request_release(c, r);
@@ -239,14 +240,6 @@ static nbcoll_status nbcolli_leave_alone(nbcoll_context *c, nbcolli_request *r)
     return nbcolli_leave_cancelled(c, e, s);
 }
 
-static nbcoll_status nbcolli_wait_expired(nbcoll_context *c, nbcoll_request request)
-{
-    if (nbcolli_enter(c) != NBCOLL_OK)
-        return NBCOLL_ERR_FORKED;
-    nbcolli_request *r = nbcolli_request_find(request);
-    return nbcolli_leave(c, r ? nbcolli_request_expired(r) : NBCOLL_ERR_TIMEOUT);
-}
-
 /* After a glance that was not enough. `leaves`: at the deadline it is left alone. */
 static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_request *request, uint64_t timeout,
                                                                    nbcoll_status s, int leaves)
@@ -260,7 +253,7 @@ static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_reques
         s = request->at ? nbcolli_test(request, 0) : NBCOLL_OK;
     while (s == NBCOLL_PENDING) {
         if (!nbcolli_waiter_pause(&w, &c, 1, timeout))
-            return leaves ? nbcolli_leave_alone(c, nbcolli_entry_of(*request)) : nbcolli_wait_expired(c, *request);
+            return nbcolli_wait_expired(c, *request, leaves);
         s = nbcolli_waiter_passes(&w) ? nbcolli_test(request, 1) : nbcoll_test(request);
     }
     nbcolli_waiter_end(&w);
@@ -286,7 +279,7 @@ nbcoll_status nbcolli_wait_kept(nbcolli_request *r, uint64_t timeout)
 
     if (r->context->replaying == r)
         s = nbcolli_replay_look(r);
-    else if (nbcolli_is_unreported(atomic_load_explicit(&r->state, memory_order_relaxed))) /* of one thread */
+    else if (nbcolli_is_unreported(nbcolli_state_of(r)))
         return nbcolli_request_retire_kept(r, r->status);
     if (s == NBCOLL_OK)
         return nbcolli_request_retire_kept(r, s);
@@ -294,7 +287,7 @@ nbcoll_status nbcolli_wait_kept(nbcolli_request *r, uint64_t timeout)
     return nbcolli_wait_longer(&request, timeout, s, 1);
 }
 
-/* ---- the lane START ------------------------------------------------------------------------------------------------ */
+/* ---- the lane START ---------------------------------------------------------------------------------------------- */
 
 /* Makes a pass. PENDING: steps of that lane are left. */
 static nbcoll_status nbcolli_started_look(const nbcoll_request *request, nbcoll_context *c)
@@ -306,10 +299,8 @@ static nbcoll_status nbcolli_started_look(const nbcoll_request *request, nbcoll_
     nbcolli_request *r = nbcolli_request_find(*request);
     if (!r)
         return nbcolli_leave(c, nbcolli_was_reported(*request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
-    if (nbcolli_starting_left(r)) {
-        c->driven.looked = 1;
+    if (nbcolli_starting_left(r))
         nbcolli_pass(c);
-    }
     return nbcolli_leave_reporting(c, nbcolli_starting_left(r) ? NBCOLL_PENDING : NBCOLL_OK);
 }
 
@@ -353,7 +344,7 @@ static __attribute__((noinline)) nbcoll_status nbcolli_start_generally(nbcoll_re
     if (s != NBCOLL_OK)
         return s;
     nbcolli_request *r = nbcolli_request_find(*request);
-    if (r && atomic_load_explicit(&r->state, memory_order_acquire) == NBCOLLI_REQUEST_INACTIVE) /* sees its last end */
+    if (r && nbcolli_state_of(r) == NBCOLLI_REQUEST_INACTIVE)
         return nbcolli_start_over(r->comm, nbcolli_request_go(r));
     nbcolli_leave_caller(c);
     return NBCOLL_ERR_REQUEST;
@@ -364,7 +355,7 @@ nbcoll_status nbcoll_start(nbcoll_request *request)
     nbcolli_request *r = request ? (nbcolli_request *)request->at : NULL;
 
     /* relaxed: of one thread, if it keeps a run */
-    if (r && r->kept && atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_INACTIVE &&
+    if (r && r->kept && nbcolli_state_of(r) == NBCOLLI_REQUEST_INACTIVE &&
         atomic_load_explicit(&r->generation, memory_order_relaxed) == request->generation && *r->process == 1 &&
         nbcolli_can_replay(r->context, r->comm))
         return nbcolli_replay_start(r);
@@ -383,7 +374,7 @@ nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *done, void *us
     r->done = done;
     r->is_heeded = 1;
     r->user = user;
-    if (nbcolli_is_unreported(atomic_load_explicit(&r->state, memory_order_relaxed))) /* the lock orders it */
+    if (nbcolli_is_unreported(nbcolli_state_of(r)))
         nbcolli_request_end(r->context, r);
     nbcolli_unlock(r->context); /* the callback runs from the next progress */
     return NBCOLL_OK;
@@ -489,7 +480,7 @@ nbcoll_status nbcoll_request_free(nbcoll_request *request)
     nbcolli_caller_lock(c);
     if (!r->persistent)
         s = NBCOLL_ERR_REQUEST;
-    else if (nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed)) || r->calling) /* as the lock */
+    else if (nbcolli_is_pending(nbcolli_state_of(r)) || r->calling)
         s = NBCOLL_ERR_BUSY;
     else {
         nbcolli_request_retire(c, r);

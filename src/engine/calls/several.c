@@ -73,7 +73,7 @@ static size_t nbcolli_several_listed(nbcolli_several *v, size_t places[], size_t
 
     v->others = 0;
     for (nbcolli_request **at = &c->unreported, *r; (r = *at) && ended < most && v->others <= v->n;) {
-        if (!nbcolli_is_unreported(atomic_load_explicit(&r->state, memory_order_relaxed))) { /* of one thread */
+        if (!nbcolli_is_unreported(nbcolli_state_of(r))) {
             *at = r->next_unreported;
             r->is_listed = 0;
             if (!*at)

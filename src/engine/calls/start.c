@@ -15,50 +15,31 @@
 #include "../progress/lock.h"
 #include "../progress/progress.h"
 
-/* The start block of a request is all that a start reads and writes: of the request its state, tag and run; of
- * the communicator `broken` and `ended`, which progress writes, `next_tag` and the number of slots; the pool of its
- * schedule's runs; and the context's `handed`. */
-static nbcoll_status nbcolli_comm_can_start(const nbcoll_comm *comm)
-{
-    nbcoll_status broken = nbcolli_broken(comm);
-    if (broken != NBCOLL_OK)
-        return broken;
-    /* A reader's word has 48 bits for the tag's turn in its slot. */
-    return comm->next_tag >> 48 >= comm->config.slots ? NBCOLL_ERR_LIMIT : NBCOLL_OK;
-}
-
-/* The next tag is its own. With fewer operations under way than slots it arms a run, since it may get its slot at once;
- * 0: there is no memory for that. Else progress will find it one, or end it on all ranks. */
-static int nbcolli_request_arm(nbcolli_request *r)
+/* A start block of a request is all that a start reads and writes: of the request its state, tag and run; of the
+ * communicator `broken` and `ended`, which progress writes, `next_tag` and the number of slots; the pool of its
+ * schedule's runs; and the context's `handed`. With fewer operations under way than slots it takes a run, since it may
+ * get its slot at once. Else progress will find it one, or end it on all ranks. */
+nbcoll_status nbcolli_request_start(nbcolli_request *r)
 {
     nbcoll_comm *comm = r->comm;
+    nbcoll_status broken = nbcolli_broken(comm);
 
+    if (broken == NBCOLL_ERR_MISMATCH)
+        nbcolli_called_refuse(comm, r->schedule);
+    if (broken != NBCOLL_OK)
+        return broken;
+    if (comm->next_tag >> 48 >= comm->config.slots) /* a reader's word has 48 bits for the tag's turn in its slot */
+        return NBCOLL_ERR_LIMIT;
     r->tag = comm->next_tag;
     r->history = comm->history;
     /* relaxed: an older number is a smaller one */
-    return r->tag - atomic_load_explicit(&comm->ended, memory_order_relaxed) >= comm->config.slots ||
-           (r->run = nbcolli_run_arm(r)) != NULL;
-}
-
-static void nbcolli_request_hand(nbcolli_request *r)
-{
-    r->comm->next_tag++;
-    r->comm->history = nbcolli_history_after(r->history, r->schedule->raised);
-    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_HANDED, memory_order_relaxed); /* its handle is not out yet */
-    nbcolli_hand(r->comm->context, r);
-}
-
-nbcoll_status nbcolli_request_start(nbcolli_request *r)
-{
-    nbcoll_status s = nbcolli_comm_can_start(r->comm);
-
-    if (s == NBCOLL_ERR_MISMATCH)
-        nbcolli_called_refuse(r->comm, r->schedule);
-    if (s != NBCOLL_OK)
-        return s;
-    if (!nbcolli_request_arm(r))
+    if (r->tag - atomic_load_explicit(&comm->ended, memory_order_relaxed) < comm->config.slots &&
+        (r->run = nbcolli_run_arm(r)) == NULL)
         return NBCOLL_ERR_MEMORY;
-    nbcolli_request_hand(r);
+    comm->next_tag++;
+    comm->history = nbcolli_history_after(r->history, r->schedule->raised);
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_HANDED, memory_order_relaxed); /* its handle is not out yet */
+    nbcolli_hand(comm->context, r);
     return NBCOLL_OK;
 }
 

@@ -127,9 +127,7 @@ nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)
 {
     if (!comm || !out)
         return NBCOLL_ERR_NULL;
-    size_t size = out->size;
-    nbcoll_terms terms = {.size = size,
-                          .ranks = comm->size,
+    nbcoll_terms terms = {.ranks = comm->size,
                           .shared = comm->shared,
                           .flags = comm->config.flags,
                           .between = comm->agreed.far,
@@ -146,10 +144,7 @@ nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)
                           .progress_cores = comm->agreed.progress_cores,
                           .ranks_per_core = comm->agreed.ranks_per_core,
                           .carries = atomic_load_explicit(&comm->carries, memory_order_relaxed)}; /* for itself */
-    if (size < sizeof size)
-        return NBCOLL_ERR_CONFIG;
     terms.between.eager += !terms.between.eager; /* 0 would be the default, or not known */
     terms.inside.eager += !terms.inside.eager;
-    memcpy(out, &terms, size < sizeof terms ? size : sizeof terms);
-    return NBCOLL_OK;
+    return nbcolli_give_tagged(out, &terms, sizeof terms);
 }

@@ -61,8 +61,7 @@ uint32_t nbcolli_starting_left(const nbcolli_request *r)
     const nbcoll_schedule *s = r->schedule;
     uint32_t left = 0;
 
-    if (!s || !s->starting || nbcolli_is_executed(r) ||
-        !nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed))) /* the lock orders it */
+    if (!s || !s->starting || nbcolli_is_executed(r) || !nbcolli_is_pending(nbcolli_state_of(r)))
         return 0;
     if (!r->run) /* it has not been taken, or has no slot */
         return s->starting;
@@ -75,18 +74,11 @@ uint32_t nbcolli_starting_left(const nbcolli_request *r)
 static uint32_t nbcolli_steps_left(const nbcolli_request *r)
 {
     int is_drivers = r->context->serves == NBCOLLI_SERVES_PROGRESS;
-    /* relaxed: the lock orders it */
-    int is_pending = nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed));
+    int is_pending = nbcolli_is_pending(nbcolli_state_of(r));
     return is_drivers && is_pending ? r->schedule->starting : nbcolli_starting_left(r);
 }
 
 #define NBCOLLI_START_BYTES 8192 /* that a call copies, combines and sends beside a driver */
-
-/* Data that takes long is the driver's, which is what it is there for, but for the lane START. */
-static ptrdiff_t nbcolli_bytes_of_start(const nbcolli_request *r)
-{
-    return r->schedule && r->schedule->starting ? NBCOLL_PASS_BYTES : NBCOLLI_START_BYTES;
-}
 
 void nbcolli_take_handed(nbcoll_context *c)
 {
@@ -108,10 +100,11 @@ void nbcolli_take_handed(nbcoll_context *c)
             r->executor->does->take(r->executor, r);
             continue;
         }
-        if (c->serves == NBCOLLI_SERVES_CALLER)
-            c->bytes_left = nbcolli_bytes_of_start(r);
+        int has_starting = r->schedule && r->schedule->starting;
+        if (c->serves == NBCOLLI_SERVES_CALLER) /* data that takes long is the driver's, but for the lane START */
+            c->bytes_left = has_starting ? NBCOLL_PASS_BYTES : NBCOLLI_START_BYTES;
         nbcolli_take_over(r, nbcolli_history_after(r->history, r->schedule->raised));
-        if (c->driven.driver && r->schedule && r->schedule->starting)
+        if (c->driven.driver && has_starting)
             c->driven.left_steps += nbcolli_steps_left(r);
     }
     nbcolli_drain(c);

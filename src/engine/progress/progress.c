@@ -138,27 +138,20 @@ static void nbcolli_slot_fill(nbcolli_slot *slot)
         nbcolli_slot_free(comm, slot);
 }
 
-/* What has happened to ranks is told to the communicators, and to those that agree on who is left. */
-static void nbcolli_losses(nbcolli_link *link)
-{
-    do {
-        if (link->losses)
-            nbcolli_bury(link);
-        if (link->shrinks)
-            nbcolli_shrinks_go(link);
-    } while (link->losses);
-}
-
-/* One endpoint may have been told of losses by another one, behind it in the list. */
-static void nbcolli_losses_everywhere(nbcoll_context *c)
+/* What has happened to ranks is told to the communicators, and to those that agree on who is left. By that one endpoint
+ * may learn of losses from another one, behind it in the list. */
+static void nbcolli_losses(nbcoll_context *c)
 {
     int losses;
 
     do {
         losses = 0;
-        for (nbcolli_link *link = c->links; link; link = link->next)
-            if (link->losses || link->shrinks)
-                nbcolli_losses(link);
+        for (nbcolli_link *link = c->links; link; link = link->next) {
+            if (link->losses)
+                nbcolli_bury(link);
+            if (link->shrinks)
+                nbcolli_shrinks_go(link);
+        }
         for (const nbcolli_link *link = c->links; link; link = link->next)
             losses |= link->losses;
     } while (losses);
@@ -180,6 +173,8 @@ NBCOLLI_ALWAYS_INLINE int nbcolli_look_at_links(nbcoll_context *c)
 {
     int moved = 0;
 
+    c->driven.looked = 1;
+    c->ticks.is_armed = 0;
     for (nbcolli_link *link = c->links; link; link = link->next) {
         nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
         link->transport.progress(link->endpoint, &found);
@@ -211,7 +206,7 @@ NBCOLLI_ALWAYS_INLINE int nbcolli_look_at_links(nbcoll_context *c)
 void nbcolli_drain_news(nbcoll_context *c)
 {
     for (;;) {
-        nbcolli_losses_everywhere(c);
+        nbcolli_losses(c);
         if (c->failing.first) {
             nbcolli_run *run = (nbcolli_run *)c->failing.first;
             nbcolli_list_leave(&run->item);
@@ -225,7 +220,6 @@ void nbcolli_drain_news(nbcoll_context *c)
             c->made = r->next;
             nbcolli_comm_made(r);
         } else if (c->short_sends.first) {
-            c->driven.looked = 1;
             c->driven.fresh |= nbcolli_look_at_links(c);
             nbcolli_short_sends_go(c);
         } else if (!c->executing || !nbcolli_executors_drain(c))

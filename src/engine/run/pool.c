@@ -32,7 +32,8 @@ nbcoll_status nbcolli_schedule_own(nbcoll_schedule *s, nbcoll_context *c)
     if (s->owner)
         return s->owner == c ? NBCOLL_OK : NBCOLL_ERR_FOREIGN;
     s->owner = c;
-    c->reducers = c->reducers ? c->reducers : s->reducers;
+    if (!c->reducers) /* else others read it */
+        c->reducers = s->reducers;
     s->serial = ++c->serial;
     s->owned_at = &c->schedules;
     s->owned_next = c->schedules;

@@ -16,11 +16,7 @@
 typedef struct nbcolli_ticks {
     int are_on, has_timer;
     timer_t timer;
-    /* The program has armed; looked_at and passes_left then. Till the next pass, which changes one of them, or till the
-     * sleep is over, it is about to sleep. */
-    int is_armed;
-    uint32_t armed;
-    uint64_t armed_at;
+    int is_armed; /* the program has armed: till the next pass, or till the sleep is over, it is about to sleep */
     int is_under_way;     /* what is inside is a tick */
     uint64_t ended, took; /* ns: when the last one ended, and how long that was */
 } nbcolli_ticks;

@@ -87,6 +87,12 @@ _Static_assert(offsetof(nbcolli_request, generation) == offsetof(nbcoll_request_
                    sizeof(_Atomic uint32_t) == 4,
                "a request begins as it is published");
 
+/* Acquire: who sees its end sees the buffers, and how it ended. */
+static inline unsigned nbcolli_state_of(const nbcolli_request *r)
+{
+    return atomic_load_explicit(&r->state, memory_order_acquire);
+}
+
 /* Has it been started, and not ended? */
 static inline int nbcolli_is_pending(unsigned state)
 {
