@@ -48,7 +48,6 @@ static __attribute__((noinline)) void nbcolli_replay_unfold(nbcoll_context *c, n
     else
         nbcolli_run_rewind(run);
     nbcolli_run_begin(run, r);
-    run->cells = run->parts = 0;
     run->left &= ~(run->at->bit - 1);
     run->due = 0;
     for (const nbcolli_move *m = run->move; m->kind != NBCOLLI_MOVES_END; m++)

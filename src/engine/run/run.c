@@ -53,12 +53,9 @@ static void nbcolli_reduce_on(nbcolli_run *run, nbcolli_ready *lane, nbcoll_step
     }
     size_t bytes = nbcolli_spend_piece(run, all - place, unit);
 
-    if (bytes && nbcolli_reduce(run->comm->context->reducers, nbcolli_reduction_of(run, v),
-                                nbcolli_behind(nbcolli_resolve(run, v->write), place),
-                                nbcolli_behind(nbcolli_resolve(run, v->read[0]), place),
-                                nbcolli_behind(nbcolli_resolve(run, v->read[1]), place), bytes / unit) != NBCOLL_OK)
-        nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
-    else
+    if (!bytes || nbcolli_combine(run, v, nbcolli_behind(nbcolli_resolve(run, v->write), place),
+                                  nbcolli_behind(nbcolli_resolve(run, v->read[0]), place),
+                                  nbcolli_behind(nbcolli_resolve(run, v->read[1]), place), bytes / unit))
         nbcolli_step_reached(run, lane, step, place + bytes, all);
 }
 
@@ -265,10 +262,7 @@ int nbcolli_look_again(nbcoll_context *c, size_t looks)
             nbcolli_watch(op);
         else if (run->status != NBCOLL_OK)
             nbcolli_to_settle(run);
-        else if (op->phase == NBCOLLI_LOOKING && run->is_brief) {
-            moved += nbcolli_brief_look(op);
-            continue;
-        } else
+        else
             nbcolli_op_next(op);
         if (op->item.in)
             continue;

@@ -69,7 +69,6 @@ struct nbcolli_op {
                                 before it is copied */
     uint32_t cell;       /* exposure: its own; fetch: where it looks */
     uint32_t keys;       /* exposure: so many entries of the table may have keys of its own memory */
-    uint32_t vain;       /* fetch of a brief run: looks that found nothing */
     uint8_t phase; /* nbcolli_phase */
     uint8_t fin, refused, cts; /* answers seen; of a receive, fin: its last one has been tried */
     uint8_t put;               /* send: a CTS has lent `theirs`, and is not answered; receive: its own has been */
@@ -78,7 +77,6 @@ struct nbcolli_op {
     uint32_t turn;             /* exposure that is streamed: the entry whose ring comes next */
     uint8_t may_go;            /* send: stalls no more, but for its post */
     uint8_t status;            /* send: of its EAGER or RTS, see the header */
-    int suspect;               /* 1 + the rank that has ended the operation without what this waits for, it seems */
     nbcolli_remote theirs;     /* what we get, or where we put */
     nbcolli_registered mine;   /* what we lend, or our end of a get or put */
 };
