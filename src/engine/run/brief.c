@@ -208,10 +208,14 @@ static inline void nbcolli_moves_acknowledge(const nbcolli_run *run, uint64_t fe
 /* The first move that can begin, or the end. */
 static inline const nbcolli_move *nbcolli_moves_next(nbcolli_run *run)
 {
-    uint64_t due = run->status == NBCOLL_OK ? run->due : 0;
-    const nbcolli_move *m = &run->move[__builtin_ctzll(due | (run->moves + 1))];
-    run->due &= ~m->bit;
-    return m;
+    for (uint64_t may = run->status == NBCOLL_OK ? run->left & ~run->begun : 0; may; may &= may - 1) {
+        const nbcolli_move *m = &run->move[__builtin_ctzll(may)];
+        if (m->needs & run->left)
+            continue;
+        run->begun |= m->bit;
+        return m;
+    }
+    return &run->move[__builtin_ctzll(run->moves + 1)];
 }
 
 static nbcolli_replay nbcolli_replay_cells(nbcolli_request *r, const nbcolli_move *m);
@@ -267,7 +271,7 @@ NBCOLLI_ALWAYS_INLINE nbcolli_replay nbcolli_moves_go(nbcolli_request *r, const 
             continue;
         if (m->op)
             m->op->phase = NBCOLLI_SETTLED;
-        nbcolli_move_end(r->run, m);
+        r->run->left &= ~m->bit;
     }
     if (fetched)
         nbcolli_moves_acknowledge(is_replay ? r->kept : r->run, fetched);

@@ -39,7 +39,7 @@ static inline void nbcolli_run_begin(nbcolli_run *run, nbcolli_request *r)
         nbcolli_moves_aim(run, r->send, r->recv);
     run->cells = run->parts = 0;
     run->left = run->moves;
-    run->due = run->first;
+    run->begun = 0;
 }
 
 /* Sets back what a brief run changes where all goes well. */

@@ -189,7 +189,7 @@ void nbcolli_run_go_on(nbcolli_run *run)
     nbcolli_list_leave(&run->item);
     if (run->status != NBCOLL_OK)
         nbcolli_to_settle(run);
-    while (nbcolli_may_go_on(run) && !nbcolli_is_own((nbcolli_op *)run->unfinished.first)) /* before this rank's own steps */
+    while (nbcolli_may_go_on(run) && !nbcolli_is_own((nbcolli_op *)run->unfinished.first)) /* before its own steps */
         nbcolli_unfinished_go_on(run);
     if (run->unfinished.first)
         nbcolli_advance(run);

@@ -106,7 +106,7 @@ static inline void nbcolli_op_end(nbcolli_op *op)
 {
     nbcolli_op_settled(op);
     if (op->run->is_brief)
-        nbcolli_move_end(op->run, op->move);
+        op->run->left &= ~op->move->bit;
     else
         nbcolli_step_end(op->run, op->step);
 }
