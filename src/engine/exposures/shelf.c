@@ -102,8 +102,7 @@ static int nbcolli_is_worth_rings(const nbcolli_run *run, const nbcoll_step_view
 }
 
 /* Of different parts a copy is worth it only if their readers are not the only ones who copy: those would all wait for
- * their owner, who copies alone what each of them could get for itself; or if each part is a line, for which a get is
- * dear. */
+ * their owner, who copies alone what each of them could get for itself. */
 static int nbcolli_is_worth_copying(const nbcolli_run *run, const nbcoll_step_view *v, size_t *bytes)
 {
     size_t one = v->parts[0].region.bytes, all = 0;
@@ -114,7 +113,7 @@ static int nbcolli_is_worth_copying(const nbcolli_run *run, const nbcoll_step_vi
         all += v->parts[i].region.bytes;
     }
     return *bytes && nbcolli_is_worth_both(run, *bytes < one + 64 ? one : all / v->part_count) &&
-           (*bytes < one + 64 || *bytes <= v->part_count * 64 || run->schedule->fetches);
+           (*bytes < one + 64 || run->schedule->fetches);
 }
 
 /* Do readers follow the copy while it is made? Not those of a rank that fetches, too: there all copy at first, and

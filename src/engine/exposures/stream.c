@@ -150,5 +150,9 @@ nbcoll_status nbcolli_stream_find(nbcolli_op *op, const nbcolli_found *found, si
     op->window = window;
     op->ready = &s->ready;
     op->stream = window < run->schedule->step[op->step].write.bytes ? s : NULL;
-    return op->found ? NBCOLL_OK : NBCOLL_ERR_MISMATCH;
+    op->moved = 0;
+    if (!op->found)
+        return NBCOLL_ERR_MISMATCH;
+    op->phase = NBCOLLI_USING;
+    return NBCOLL_OK;
 }

@@ -29,8 +29,8 @@ nbcoll_status nbcolli_stream_fill(nbcolli_op *op, int *reader);
 /* Are all of the op's rings that are not through full? Then *reader is one that they wait for. */
 int nbcolli_stream_waits(const nbcolli_op *op, int *reader);
 
-/* Finds the ring that `found` leads to: op->found, window, ready and, if its owner waits, stream. PENDING: its owner has
- * given this rank up. ERR_MISMATCH: there is no such ring of elements of `unit` bytes. */
+/* Finds the ring that `found` leads to, and has the op use it. Its owner waits for op->stream, if that is set. PENDING:
+ * its owner has given this rank up. ERR_MISMATCH: there is no such ring of elements of `unit` bytes. */
 nbcoll_status nbcolli_stream_find(nbcolli_op *op, const nbcolli_found *found, size_t unit);
 
 /* [THROUGH] The reader needs what it has used no more. */

@@ -104,16 +104,19 @@ static uint64_t nbcolli_next_by_words(const nbcoll_comm *comm, int rank, uint64_
 /* ---- who is waited for ------------------------------------------------------------------------------------------- */
 
 /* Whom the op waits for, and in which operation; 0: for nobody. */
-static int nbcolli_op_waits(const nbcolli_op *op, int *rank, uint64_t *tag)
+static int nbcolli_op_waits(nbcolli_op *op, int *rank, uint64_t *tag)
 {
     const nbcolli_run *run = op->run;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
+    nbcolli_found found;
 
     *rank = v->peer;
     *tag = run->tag;
     switch (op->phase) {
     case NBCOLLI_IDLE:
         return 0;
+    case NBCOLLI_LOOKING:
+        return nbcolli_look(op, v->write.bytes, &found) == NBCOLL_PENDING;
     case NBCOLLI_USING:
         return nbcolli_fetch_waits(op);
     case NBCOLLI_SHELVING:
@@ -197,19 +200,22 @@ nbcoll_failure nbcolli_awaited(const nbcolli_run *run)
 
 /* ---- comparing --------------------------------------------------------------------------------------------------- */
 
-/* Can what the op waits for, in `tag`, never come from a rank in this place? What is shown in cells, and read there,
- * is looked at where it is awaited (run/expose.c), in its turn. */
-static int nbcolli_never_comes(const nbcolli_op *op, uint64_t tag, const nbcolli_rank_place *p)
+/* Can what the op waits for, in `tag`, never come from a rank in this place? Of what is shown in cells, and read there,
+ * it is looked once more: it may have come before the rank was seen to be there. */
+static int nbcolli_never_comes(nbcolli_op *op, uint64_t tag, const nbcolli_rank_place *p)
 {
+    int by_cells = op->phase >= NBCOLLI_REUSING && op->phase <= NBCOLLI_USING && op->phase != NBCOLLI_FETCHING, rank;
+    uint64_t again;
+
     if (p->position == NBCOLL_POSITION_FREED)
         return p->is_final;
-    if (p->position != NBCOLL_POSITION_ENDED || tag != op->run->tag)
+    if (p->position != NBCOLL_POSITION_ENDED || (tag != op->run->tag && !by_cells))
         return 0;
     /* The same operation: it has sent, or shown, what is awaited; if that was overwritten, it has given this rank up,
      * and will say so. A fingerprint of 0 says nothing: it is what schedules of a program's own have. */
-    if (p->is_known && op->run->schedule->fingerprint)
+    if (p->is_known && tag == op->run->tag && op->run->schedule->fingerprint)
         return 0;
-    return p->is_final;
+    return by_cells ? nbcolli_op_waits(op, &rank, &again) && again == tag : p->is_final;
 }
 
 /* `rank`, for which the op waits in `tag`, is in this place. That it has not come there, or that what it has sent has

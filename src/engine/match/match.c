@@ -745,6 +745,6 @@ void nbcolli_line_in(nbcolli_link *link, const nbcoll_line_arrival *line)
     op->channel = line->channel;
     op->opened = pair->version;
     op->phase = NBCOLLI_SETTLED;
-    nbcolli_move_end(run, m);
+    run->left &= ~m->bit;
     nbcolli_brief_advance(run);
 }

@@ -48,17 +48,12 @@ static __attribute__((noinline)) void nbcolli_replay_unfold(nbcoll_context *c, n
     else
         nbcolli_run_rewind(run);
     nbcolli_run_begin(run, r);
-    run->cells = run->parts = 0;
     run->left &= ~(run->at->bit - 1);
-    run->due = 0;
-    for (const nbcolli_move *m = run->move; m->kind != NBCOLLI_MOVES_END; m++)
-        if (m->bit & run->left)
-            run->due |= m->needs & run->left ? 0 : m->bit;
-        else {
-            run->cells += m->cells;
-            if (m->op)
-                m->op->phase = NBCOLLI_SETTLED;
-        }
+    for (const nbcolli_move *m = run->move; m != run->at; m++) {
+        run->cells += m->cells;
+        if (m->op)
+            m->op->phase = NBCOLLI_SETTLED;
+    }
     run->state = NBCOLLI_RUN_ACTIVE;
     nbcolli_slot_of(run->comm, run->tag)->active = run;
     c->bytes_left = NBCOLL_PASS_BYTES;

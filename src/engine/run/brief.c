@@ -14,8 +14,6 @@
 #include "../exposures/cells.h"
 #include "../../host/host.h"
 
-#define NBCOLLI_VAIN_LOOKS 8u /* then it is asked whether the owner has ended the operation without it, or left */
-
 static inline nbcolli_cell *nbcolli_brief_cell(const nbcolli_run *run, int owner, uint32_t cell)
 {
     const nbcoll_comm *comm = run->comm;
@@ -52,34 +50,21 @@ static inline nbcolli_replay nbcolli_move_send(const nbcolli_move *m, uint64_t h
                ? NBCOLLI_REPLAY_GOES : NBCOLLI_REPLAY_STOPS;
 }
 
-/* What does not go at once goes on by itself. */
-static __attribute__((noinline)) nbcolli_replay nbcolli_move_slowly(nbcolli_run *run, nbcolli_op *op)
-{
-    run->is_worn = 1;
-    nbcolli_op_start(op);
-    return NBCOLLI_REPLAY_WAITS;
-}
-
-/* Another run may have opened the channel; else it goes as a message. */
-static __attribute__((noinline)) nbcolli_replay nbcolli_send_slowly(nbcolli_run *run, const nbcolli_move *m)
+/* Of a run that others know: what does not go at once goes on by its op, with the phases of all others. */
+static __attribute__((noinline)) nbcolli_replay nbcolli_move_start(nbcolli_run *run, const nbcolli_move *m)
 {
     nbcolli_op *op = m->op;
 
-    nbcolli_channel_find(op);
-    if (nbcolli_channel_is_open(op, op->pair) &&
-        nbcolli_channel_send(op, op->pair, run->request->history, m->left, m->bytes)) {
-        op->opened = op->epoch;
-        return NBCOLLI_REPLAY_GOES;
+    if (m->kind == NBCOLL_SEND) { /* another run may have opened the channel */
+        nbcolli_channel_find(op);
+        if (nbcolli_channel_is_open(op, op->pair) &&
+            nbcolli_channel_send(op, op->pair, run->request->history, m->left, m->bytes)) {
+            op->opened = op->epoch;
+            return NBCOLLI_REPLAY_GOES;
+        }
     }
-    return nbcolli_move_slowly(run, op);
-}
-
-/* Its line will find it posted. */
-static inline nbcolli_replay nbcolli_recv_post(nbcolli_run *run, nbcolli_op *op)
-{
-    if (op->unexpected || nbcolli_is_later(op->pair->seen, op->pair->over))
-        return nbcolli_move_slowly(run, op);
-    op->phase = NBCOLLI_POSTED;
+    run->is_worn |= m->kind == NBCOLL_SEND || m->kind == NBCOLL_EXPOSE;
+    nbcolli_op_start(op);
     return NBCOLLI_REPLAY_WAITS;
 }
 
@@ -153,17 +138,10 @@ static __attribute__((noinline)) nbcolli_replay nbcolli_move_show(nbcolli_run *r
     return NBCOLLI_REPLAY_GOES;
 }
 
-static __attribute__((noinline)) nbcolli_replay nbcolli_expose_slowly(nbcolli_run *run, nbcolli_op *op)
-{
-    if (run->slot->exposed != run->tag + 1) /* none of this run's has been shown */
-        run->cells = run->parts = 0;
-    return nbcolli_move_slowly(run, op);
-}
-
 /* ---- readers ----------------------------------------------------------------------------------------------------- */
 
-/* What the move fetches, if the cell, which is the owner's `n`th and shown, holds that; else null. */
-static inline const unsigned char *nbcolli_brief_found(const nbcolli_run *run, const nbcolli_cell *cell, uint32_t n,
+/* What the move fetches, if the cell, which is the owner's first and shown, holds that; else null. */
+static inline const unsigned char *nbcolli_brief_found(const nbcolli_run *run, const nbcolli_cell *cell,
                                                        const nbcolli_move *m)
 {
     const nbcoll_comm *comm = run->comm;
@@ -175,17 +153,17 @@ static inline const unsigned char *nbcolli_brief_found(const nbcolli_run *run, c
     if (readers)
         return readers & comm->reader_bit ? cell->payload : NULL;
     size_t at = nbcolli_spread_at(m->peer, comm->rank, m->bytes);
-    return at < (comm->config.cells - n) * sizeof *cell ? (const unsigned char *)cell + at : NULL;
+    return at < comm->config.cells * sizeof *cell ? (const unsigned char *)cell + at : NULL;
 }
 
-/* Uses what the move fetches, if it stands in the owner's `n`th cell. It is still to be acknowledged. */
-NBCOLLI_ALWAYS_INLINE nbcolli_replay nbcolli_move_fetch(nbcolli_run *run, const nbcolli_move *m, uint32_t n)
+/* Uses what the move fetches, if it stands in the owner's first cell. It is still to be acknowledged. */
+NBCOLLI_ALWAYS_INLINE nbcolli_replay nbcolli_move_fetch(nbcolli_run *run, const nbcolli_move *m)
 {
-    const nbcolli_cell *cell = nbcolli_brief_cell(run, m->peer, n);
+    const nbcolli_cell *cell = nbcolli_brief_cell(run, m->peer, 0);
 
     if (atomic_load(&cell->stamp) != run->tag + 1)
         return NBCOLLI_REPLAY_WAITS;
-    const char *found = (const char *)nbcolli_brief_found(run, cell, n, m);
+    const char *found = (const char *)nbcolli_brief_found(run, cell, m);
     if (!found)
         return NBCOLLI_REPLAY_STOPS;
     if (m->kind == NBCOLL_FETCH)
@@ -225,43 +203,19 @@ static inline void nbcolli_moves_acknowledge(const nbcolli_run *run, uint64_t fe
     nbcolli_shared_wake(run->comm, owner);
 }
 
-/* Of a run that others know: what is not there is watched for, or goes on by itself. */
-static inline nbcolli_replay nbcolli_fetch_actively(nbcolli_run *run, const nbcolli_move *m)
-{
-    nbcolli_op *op = m->op;
-
-    if (op->phase != NBCOLLI_LOOKING) {
-        op->phase = NBCOLLI_LOOKING;
-        op->cell = op->vain = 0;
-        op->suspect = 0;
-    }
-    nbcolli_replay how = op->cell < run->comm->config.cells ? nbcolli_move_fetch(run, m, op->cell)
-                                                            : NBCOLLI_REPLAY_STOPS;
-    run->is_worn |= op->cell > 0; /* a replay looks at first cells only */
-    if (how == NBCOLLI_REPLAY_GOES) {
-        op->phase = NBCOLLI_SETTLED;
-        if (run->schedule->widest > 1) /* the owner has shown this rank several, which count in turn */
-            nbcolli_acknowledge(run, m->peer);
-        return how;
-    }
-    if (how == NBCOLLI_REPLAY_WAITS && !run->comm->departed && ++op->vain % NBCOLLI_VAIN_LOOKS)
-        nbcolli_watch(op);
-    else {
-        nbcolli_fetch_next(op);
-        run->is_worn |= op->phase != NBCOLLI_LOOKING;
-    }
-    return NBCOLLI_REPLAY_WAITS;
-}
-
 /* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
 /* The first move that can begin, or the end. */
 static inline const nbcolli_move *nbcolli_moves_next(nbcolli_run *run)
 {
-    uint64_t due = run->status == NBCOLL_OK ? run->due : 0;
-    const nbcolli_move *m = &run->move[__builtin_ctzll(due | (run->moves + 1))];
-    run->due &= ~m->bit;
-    return m;
+    for (uint64_t may = run->status == NBCOLL_OK ? run->left & ~run->begun : 0; may; may &= may - 1) {
+        const nbcolli_move *m = &run->move[__builtin_ctzll(may)];
+        if (m->needs & run->left)
+            continue;
+        run->begun |= m->bit;
+        return m;
+    }
+    return &run->move[__builtin_ctzll(run->moves + 1)];
 }
 
 static nbcolli_replay nbcolli_replay_cells(nbcolli_request *r, const nbcolli_move *m);
@@ -283,23 +237,23 @@ NBCOLLI_ALWAYS_INLINE nbcolli_replay nbcolli_moves_go(nbcolli_request *r, const 
 
     for (;; m = is_replay ? m + 1 : nbcolli_moves_next(r->run)) {
         how = NBCOLLI_REPLAY_GOES;
-        if (cells && m->kind == NBCOLL_EXPOSE) {
+        if (cells && m->kind == NBCOLL_EXPOSE)
             how = nbcolli_move_show(is_replay ? r->kept : r->run, m);
-            if (!is_replay && how == NBCOLLI_REPLAY_STOPS)
-                how = nbcolli_expose_slowly(r->run, m->op);
-        } else if (cells && looks && nbcolli_move_fetches(m)) {
-            how = is_replay ? nbcolli_move_fetch(r->kept, m, 0) : nbcolli_fetch_actively(r->run, m);
-            if (how == NBCOLLI_REPLAY_GOES && (is_replay || r->run->schedule->widest <= 1))
-                fetched |= m->bit;
+        else if (cells && looks && nbcolli_move_fetches(m)) {
+            if (is_replay)
+                how = nbcolli_move_fetch(r->kept, m);
+            else if (r->run->schedule->widest > 1) /* the owner shows this rank several, which count in turn */
+                how = NBCOLLI_REPLAY_STOPS;
+            else
+                how = nbcolli_move_fetch(r->run, m);
+            fetched |= how == NBCOLLI_REPLAY_GOES ? m->bit : 0;
         } else if (looks && m->kind == NBCOLL_RECV) /* what a look comes to first is asked for first */
-            how = is_replay ? nbcolli_recv_take(m, r->history) : nbcolli_recv_post(r->run, m->op);
+            how = is_replay ? nbcolli_recv_take(m, r->history) : NBCOLLI_REPLAY_STOPS;
         else if (looks && m->kind == NBCOLLI_MOVES_END)
             break;
-        else if (m->kind == NBCOLL_SEND) {
+        else if (m->kind == NBCOLL_SEND)
             how = nbcolli_move_send(m, r->history);
-            if (!is_replay && how == NBCOLLI_REPLAY_STOPS)
-                how = nbcolli_send_slowly(r->run, m);
-        } else if (m->kind == NBCOLL_RECV)
+        else if (m->kind == NBCOLL_RECV)
             how = NBCOLLI_REPLAY_WAITS;
         else if (m->kind == NBCOLLI_MOVES_END)
             break;
@@ -313,11 +267,11 @@ NBCOLLI_ALWAYS_INLINE nbcolli_replay nbcolli_moves_go(nbcolli_request *r, const 
             return looks ? nbcolli_replay_cells_on(r, m) : nbcolli_replay_cells(r, m);
         if (how != NBCOLLI_REPLAY_GOES && is_replay)
             break;
-        if (how != NBCOLLI_REPLAY_GOES || is_replay)
+        if (is_replay || (how != NBCOLLI_REPLAY_GOES && nbcolli_move_start(r->run, m) != NBCOLLI_REPLAY_GOES))
             continue;
         if (m->op)
             m->op->phase = NBCOLLI_SETTLED;
-        nbcolli_move_end(r->run, m);
+        r->run->left &= ~m->bit;
     }
     if (fetched)
         nbcolli_moves_acknowledge(is_replay ? r->kept : r->run, fetched);
@@ -338,52 +292,11 @@ static __attribute__((noinline)) nbcolli_replay nbcolli_replay_cells_on(nbcolli_
     return nbcolli_moves_go(r, m, 1, 1, 1);
 }
 
-/* The end of a run that nobody keeps. The next start can replay it if all has gone at once, by lines, one part of each
- * owner's. */
-static __attribute__((noinline)) void nbcolli_brief_leave(nbcolli_run *run, nbcolli_request *r)
-{
-    int can_replay = !r->kept && !run->is_worn && run->schedule->widest <= 1 && run->schedule->kept < NBCOLLI_KEPT;
-
-    for (const nbcolli_move *m = run->move; can_replay && m->kind != NBCOLLI_MOVES_END; m++)
-        can_replay = m->kind != NBCOLL_RECV || m->op->post.link->lines.take;
-    if (can_replay)
-        nbcolli_run_keep(run, r);
-    else
-        nbcolli_run_shelve(run);
-}
-
-/* The end of an operation that went well. */
-static inline void nbcolli_brief_finish(nbcolli_run *run)
-{
-    nbcoll_comm *comm = run->comm;
-    nbcolli_request *r = run->request;
-    nbcolli_slot *slot = run->slot;
-
-    if (r->is_heeded || slot->failed || slot->waiting || comm->context->flags & NBCOLL_ANY_THREAD) {
-        nbcolli_run_finish(run); /* there is more to look after */
-        return;
-    }
-    if (comm->area)
-        nbcolli_mark_end(comm, slot, run->tag);
-    slot->active = NULL;
-    run->state = NBCOLLI_RUN_POOLED;
-    if (!run->keeper)
-        nbcolli_brief_leave(run, r);
-    nbcolli_operation_over(r, NBCOLL_OK);
-}
-
 void nbcolli_brief_advance(nbcolli_run *run)
 {
     nbcolli_moves_go(run->request, nbcolli_moves_next(run), 0, 1, 1);
     if (!run->left && run->status == NBCOLL_OK)
-        nbcolli_brief_finish(run);
-}
-
-int nbcolli_brief_look(nbcolli_op *op)
-{
-    op->run->due |= op->move->bit;
-    nbcolli_brief_advance(op->run);
-    return !op->item.in;
+        nbcolli_run_finish(run);
 }
 
 /* Inline where they are compiled with their callers: as nbcolli_take_own. */

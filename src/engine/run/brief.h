@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Runs of brief schedules, the way of small operations that go well: their moves (moves.h) are worked off in a loop,
  * each at once. A message is a line (wire/channel.h); what an exposure shows stands in a cell once, for all its
- * readers. What does not go so at once takes the way of all others, by its op, with the same phases, and comes back.
+ * readers. What does not go so at once goes by its op, with the phases of all others.
  *
  * The same loop is a replay's (progress/replay.h), of which nobody else knows: it goes through the moves in their
  * order, and stops at the first that does not go. */
@@ -12,9 +12,6 @@
 
 /* Works off what can begin. The run may be over afterwards. */
 void nbcolli_brief_advance(nbcolli_run *run);
-
-/* Looks again for what a LOOKING op fetches, and goes on. Has it gone on? The run may be over then. */
-int nbcolli_brief_look(nbcolli_op *op);
 
 /* How a move goes: it has ended; it waits; or it cannot go at once, and nothing has happened. */
 typedef enum nbcolli_replay { NBCOLLI_REPLAY_GOES, NBCOLLI_REPLAY_WAITS, NBCOLLI_REPLAY_STOPS } nbcolli_replay;

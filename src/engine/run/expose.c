@@ -9,32 +9,10 @@
 #include "../exposures/shelf.h"
 #include "../exposures/stream.h"
 
-/* Has `peer` started the same operation as this rank, behind the same ones? If it has ended that, and what it has shown
- * is not there, it has overwritten it: it has given this rank up, and will say so. */
-static int nbcolli_is_alike(const nbcolli_op *op, int peer, uint64_t tag)
+/* The op waits for what `peer` shows, or reads. Of a rank that has left nothing more can come. */
+static void nbcolli_wait_for(nbcolli_op *op, int peer)
 {
-    const nbcoll_comm *comm = op->run->comm;
-    uint32_t at = (uint32_t)(tag % NBCOLLI_STARTED);
-
-    /* A fingerprint of 0 says nothing. relaxed: for itself */
-    return tag == op->run->tag && op->run->schedule->fingerprint && nbcolli_has_cells_of(comm, peer) &&
-           atomic_load_explicit(&nbcolli_area_started(comm, peer)[at], memory_order_relaxed) ==
-               atomic_load_explicit(&comm->started[at], memory_order_relaxed);
-}
-
-/* The op waits for `peer` and `tag`. If that has ended there, look once more: what is waited for may have come between
- * the two looks that led here. If it is still not there, the ranks are out of step. Of a rank that has left nothing
- * more can come. */
-static void nbcolli_wait_for(nbcolli_op *op, int peer, uint64_t tag)
-{
-    int suspect = nbcolli_has_ended(op->run->comm, tag, peer) && !nbcolli_is_alike(op, peer, tag) ? peer + 1 : 0;
-
-    if (suspect && op->suspect == suspect && !op->run->comm->context->ticks.is_under_way) { /* a call's to judge */
-        nbcolli_run_out_of_step(op->run, peer);
-        return;
-    }
-    op->suspect = suspect;
-    if (!suspect && nbcolli_has_departed(op->run->comm, peer))
+    if (nbcolli_has_departed(op->run->comm, peer))
         nbcolli_run_deserted(op->run, peer);
     else
         nbcolli_watch(op);
@@ -80,13 +58,12 @@ static void nbcolli_expose_begin(nbcolli_op *op)
         return;
     }
     if (!nbcolli_may_reuse(run->comm, run->tag, &before, &reader)) {
-        nbcolli_wait_for(op, reader, before);
+        nbcolli_wait_for(op, reader);
         return;
     }
     if (nbcolli_expose_deserted(op))
         return;
     op->phase = NBCOLLI_SHELVING;
-    op->suspect = 0; /* that was of an earlier tag */
     op->copy = NULL;
     op->stream = NULL;
     if (!nbcolli_inline_cells(run, v, &readers))
@@ -122,7 +99,7 @@ static int nbcolli_expose_fill(nbcolli_op *op)
     if (s == NBCOLL_AGAIN)
         nbcolli_op_delay(op);
     if (s == NBCOLL_PENDING)
-        nbcolli_wait_for(op, reader, op->run->tag);
+        nbcolli_wait_for(op, reader);
     return s == NBCOLL_OK;
 }
 
@@ -149,7 +126,7 @@ void nbcolli_expose_next(nbcolli_op *op)
         }
     }
     if (nbcolli_exposure_is_held(op, &reader))
-        nbcolli_wait_for(op, reader, run->tag);
+        nbcolli_wait_for(op, reader);
     else
         nbcolli_op_end(op);
 }
@@ -197,30 +174,27 @@ int nbcolli_fetch_waits(const nbcolli_op *op)
     return nbcolli_fetch_there(op) == 0;
 }
 
-/* [READ] A piece of what a FETCH_REDUCE got or found, or of what a FETCH found, becomes its result. Returns the bytes
- * then left, or SIZE_MAX if the host's operation failed. */
-static size_t nbcolli_fetch_use(nbcolli_op *op)
+/* [READ] A piece of what a FETCH_REDUCE got or found, or of what a FETCH found, becomes its result. 0: the host's
+ * operation failed, and the run with it. */
+static int nbcolli_fetch_use(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
-    size_t unit = nbcolli_fetch_unit(op), left = v->write.bytes - op->moved;
-    size_t at = op->window ? op->moved % op->window : op->moved, there = nbcolli_fetch_there(op);
+    size_t unit = nbcolli_fetch_unit(op), there = nbcolli_fetch_there(op);
+    size_t at = op->window ? op->moved % op->window : op->moved;
     size_t bytes = nbcolli_spend_piece(run, !op->window || there < op->window - at ? there : op->window - at, unit);
     unsigned char *to = (unsigned char *)nbcolli_resolve(run, v->write).at + op->moved;
     const unsigned char *from = op->found + at, *with = op->with ? op->with + op->moved : to;
 
     if (v->kind == NBCOLL_FETCH)
         memcpy(to, from, bytes);
-    else if (nbcolli_reduce(run->comm->context->reducers, nbcolli_reduction_of(run, v), to,
-                            v->side == NBCOLL_LEFT ? from : with, v->side == NBCOLL_LEFT ? with : from,
-                            bytes / unit) != NBCOLL_OK) {
-        nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
-        return SIZE_MAX;
-    }
+    else if (!nbcolli_combine(run, v, to, v->side == NBCOLL_LEFT ? from : with, v->side == NBCOLL_LEFT ? with : from,
+                              bytes / unit))
+        return 0;
     op->moved += bytes;
     if (op->stream)
         nbcolli_stream_used(op);
-    return left - bytes;
+    return 1;
 }
 
 /* [READ] is over, [ACK] follows. */
@@ -230,26 +204,27 @@ static void nbcolli_fetch_end(nbcolli_op *op)
     nbcolli_acknowledge(op->run, op->run->schedule->step[op->step].peer);
 }
 
-void nbcolli_fetch_go_on(nbcolli_op *op)
+/* Of a USING op: as far as this pass goes, or to where its owner has come with the copy that it reads. */
+static int nbcolli_fetch_go_on(nbcolli_op *op)
 {
-    if (nbcolli_fetch_waits(op)) {
-        nbcolli_wait_for(op, op->run->schedule->step[op->step].peer, op->run->tag);
-        return;
-    }
     const nbcoll_step_view *v = &op->run->schedule->step[op->step];
-    if (v->kind == NBCOLL_FETCH_REDUCE && v->reduction.op >= NBCOLL_OP_COUNT && nbcolli_tick_leaves(op->run)) {
-        nbcolli_op_delay(op);
-        return;
-    }
-    size_t left = nbcolli_fetch_use(op);
 
-    if (left == 0)
-        nbcolli_fetch_end(op);
-    else if (left < SIZE_MAX)
+    if (nbcolli_fetch_waits(op))
+        nbcolli_wait_for(op, v->peer);
+    else if (v->kind == NBCOLL_FETCH_REDUCE && v->reduction.op >= NBCOLL_OP_COUNT && nbcolli_tick_leaves(op->run))
         nbcolli_op_delay(op);
+    else if (!nbcolli_fetch_use(op))
+        return 0;
+    else if (op->moved == v->write.bytes)
+        nbcolli_fetch_end(op);
+    else if (!nbcolli_has_bytes(op->run))
+        nbcolli_op_delay(op);
+    else
+        return 1;
+    return 0;
 }
 
-static void nbcolli_fetch_found(nbcolli_op *op, const void *found)
+static int nbcolli_fetch_found(nbcolli_op *op, const void *found)
 {
     op->phase = NBCOLLI_USING;
     op->found = found;
@@ -257,44 +232,24 @@ static void nbcolli_fetch_found(nbcolli_op *op, const void *found)
     op->stream = NULL;
     op->window = 0;
     op->moved = 0;
-    nbcolli_fetch_go_on(op);
+    return 1;
 }
 
-/* The owner has shown something else. */
-static void nbcolli_fetch_differs(nbcolli_op *op)
+/* Nothing can be used yet, as this status says: it is not there, or something else is. */
+static int nbcolli_fetch_misses(nbcolli_op *op, nbcoll_status why)
 {
-    if (op->run->comm->context->ticks.is_under_way) /* a call's to judge */
+    int owner = op->run->schedule->step[op->step].peer;
+
+    if (why == NBCOLL_PENDING)
+        nbcolli_wait_for(op, owner);
+    else if (op->run->comm->context->ticks.is_under_way) /* a call's to judge */
         nbcolli_watch(op);
     else
-        nbcolli_run_out_of_step(op->run, op->run->schedule->step[op->step].peer);
+        nbcolli_run_out_of_step(op->run, owner);
+    return 0;
 }
 
-static void nbcolli_fetch_streamed(nbcolli_op *op, const nbcolli_found *found)
-{
-    nbcoll_status s = nbcolli_stream_find(op, found, nbcolli_fetch_unit(op));
-
-    if (s == NBCOLL_PENDING) { /* it has given this rank up, and will say so */
-        nbcolli_watch(op);
-        return;
-    }
-    if (s != NBCOLL_OK) {
-        nbcolli_fetch_differs(op);
-        return;
-    }
-    op->phase = NBCOLLI_USING;
-    op->moved = 0;
-    nbcolli_fetch_go_on(op);
-}
-
-void nbcolli_fetch_got(nbcolli_op *op)
-{
-    if (nbcolli_op_reduces(op))
-        nbcolli_fetch_found(op, nbcolli_bounce(op));
-    else
-        nbcolli_fetch_end(op);
-}
-
-void nbcolli_fetch_next(nbcolli_op *op)
+static int nbcolli_fetch_look(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
@@ -303,34 +258,38 @@ void nbcolli_fetch_next(nbcolli_op *op)
     nbcolli_found found = {.is_streamed = 0};
     nbcoll_status s = nbcolli_look(op, v->write.bytes, &found);
 
-    if (s == NBCOLL_PENDING) {
-        nbcolli_wait_for(op, v->peer, run->tag);
-        return;
-    }
-    if (s != NBCOLL_OK) {
-        nbcolli_fetch_differs(op);
-        return;
-    }
-    if (found.is_streamed) {
-        nbcolli_fetch_streamed(op, &found);
-        return;
-    }
+    if (s == NBCOLL_OK && found.is_streamed)
+        s = nbcolli_stream_find(op, &found, nbcolli_fetch_unit(op));
+    if (s != NBCOLL_OK)
+        return nbcolli_fetch_misses(op, s);
+    if (found.is_streamed)
+        return 1;
     const void *there = found.payload;
+    run->is_worn |= !there || op->cell; /* a replay looks into first cells only */
     if (!there && (v->kind == NBCOLL_FETCH_REDUCE || found.is_shelved) && bulk->view)
         there = bulk->view(peer->link->endpoint, peer->address, &found.place.key, found.place.offset, v->write.bytes);
     if (v->write.bytes == 0) {
         nbcolli_fetch_end(op);
-        return;
+        return 0;
     }
-    if (there) {
-        nbcolli_fetch_found(op, there);
-        return;
-    }
+    if (there)
+        return nbcolli_fetch_found(op, there);
     op->phase = NBCOLLI_FETCHING;
     op->theirs = found.place;
     op->post.link = peer->link;
     op->post.peer = peer->address;
     nbcolli_op_copy(op);
-    if (op->post.where == NBCOLLI_FREE)
-        nbcolli_fetch_got(op);
+    return 1; /* if the get is over */
+}
+
+int nbcolli_fetch_next(nbcolli_op *op)
+{
+    if (op->phase == NBCOLLI_LOOKING)
+        return nbcolli_fetch_look(op);
+    if (op->phase == NBCOLLI_USING)
+        return nbcolli_fetch_go_on(op);
+    if (nbcolli_op_reduces(op))
+        return nbcolli_fetch_found(op, nbcolli_bounce(op));
+    nbcolli_fetch_end(op);
+    return 0;
 }

@@ -12,16 +12,11 @@ void nbcolli_expose_next(nbcolli_op *op);
 /* [ASK] Asks the readers of what our cells lend to say when they will not read it (any more). */
 void nbcolli_exposure_recall(nbcolli_op *op);
 
-/* Takes a USING op as far as this pass goes, or to where its owner has come with the copy that it reads. */
-void nbcolli_fetch_go_on(nbcolli_op *op);
+/* Takes a LOOKING or USING op as far as this pass goes, or a FETCHING one whose get is over. Returns whether it may go
+ * on. */
+int nbcolli_fetch_next(nbcolli_op *op);
 
 /* Has a USING op used all that is there so far? */
 int nbcolli_fetch_waits(const nbcolli_op *op);
-
-/* The get of what was found is over. */
-void nbcolli_fetch_got(nbcolli_op *op);
-
-/* Takes a LOOKING op as far as it can go now. */
-void nbcolli_fetch_next(nbcolli_op *op);
 
 #endif

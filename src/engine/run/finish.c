@@ -35,6 +35,9 @@ void nbcolli_run_finish(nbcolli_run *run)
     nbcolli_slot_free(comm, slot);
     nbcolli_raise_failed(comm, slot);
     nbcoll_status status = run->status;
+    if (!run->keeper && !r->kept && !r->is_heeded && !(comm->context->flags & NBCOLL_ANY_THREAD) &&
+        run->schedule->kept < NBCOLLI_KEPT && nbcolli_moves_can_replay(run))
+        nbcolli_run_keep(run, r);
     nbcolli_run_give(run);
     nbcolli_operation_over(r, status);
 }

@@ -42,28 +42,18 @@ static void nbcolli_lanes_wait(nbcolli_run *run)
         nbcolli_list_add(&c->unserved, &run->item);
 }
 
-static int nbcolli_lanes_is_ready(const nbcolli_ready *lane)
-{
-    return lane->head != __atomic_load_n(&lane->tail, __ATOMIC_RELAXED); /* under the lock, where a driver is */
-}
-
-/* Who serves that lane has something to do. */
-static void nbcolli_lanes_leave_to(nbcoll_context *c, uint32_t lane)
-{
-    /* relaxed: the lock orders it, and who looks without that comes in */
-    atomic_fetch_or_explicit(&c->driven.left, 1u << lane, memory_order_relaxed);
-}
-
 nbcolli_ready *nbcolli_lanes_next(nbcolli_run *run)
 {
+    nbcolli_driven *driven = &run->comm->context->driven;
+
     for (uint32_t i = 0; i < NBCOLLI_LANES; i++) {
         nbcolli_ready *lane = &run->lane[i];
-        if (!nbcolli_lanes_serves(run, i)) { /* another thread may be taking from it */
-            if (run->comm->context->driven.driver && nbcolli_lanes_is_ready(lane))
-                nbcolli_lanes_leave_to(run->comm->context, i);
+        uint32_t tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED); /* the step itself, or the lock, orders */
+        if (!nbcolli_lanes_serves(run, i)) { /* another thread may be taking from it, or has to */
+            if (driven->driver && lane->head != tail) /* relaxed: the lock orders it, and who looks without comes in */
+                atomic_fetch_or_explicit(&driven->left, 1u << i, memory_order_relaxed);
             continue;
         }
-        uint32_t tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED); /* the step itself orders */
         if (lane->head != tail && __atomic_load_n(&run->ready[lane->head], __ATOMIC_ACQUIRE)) /* sees its input */
             return lane;
     }

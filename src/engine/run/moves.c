@@ -68,13 +68,8 @@ void nbcolli_moves_make(nbcolli_run *run)
     *m = (nbcolli_move){.kind = NBCOLLI_MOVES_END, .bit = UINT64_C(1) << (m - run->move)};
     run->moves = m->bit - 1;
     for (m = run->move; m->kind != NBCOLLI_MOVES_END; m++)
-        for (uint32_t i = 0; i < s->step[m->step].after_count; i++) {
-            nbcolli_move *later = of[s->step[m->step].after[i]];
-            m->frees |= later->bit;
-            later->needs |= m->bit;
-        }
-    for (m = run->move; m->kind != NBCOLLI_MOVES_END; m++)
-        run->first |= m->needs ? 0 : m->bit;
+        for (uint32_t i = 0; i < s->step[m->step].after_count; i++)
+            of[s->step[m->step].after[i]]->needs |= m->bit;
     nbcolli_moves_aim(run, NULL, NULL);
 }
 
@@ -94,4 +89,13 @@ void nbcolli_moves_aim(nbcolli_run *run, const void *send, void *recv)
         m->left = nbcolli_move_at(run, nbcolli_move_left(v));
         m->right = nbcolli_move_at(run, v->read[1]);
     }
+}
+
+int nbcolli_moves_can_replay(const nbcolli_run *run)
+{
+    int can = run->is_brief && !run->is_worn && run->status == NBCOLL_OK && run->schedule->widest <= 1;
+
+    for (const nbcolli_move *m = run->move; can && m->kind != NBCOLLI_MOVES_END; m++)
+        can = m->kind != NBCOLL_RECV || m->op->post.link->lines.take;
+    return can;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Moves: the steps of a brief schedule (schedule.h), made with each of its runs. They stand in an order in which none
  * comes before one that it waits for, and each that waits for no peer comes as early as it can. The place of a move is
- * a bit: one word says which have not ended, another one which of these can begin. Inline: the end of a move. */
+ * a bit: one word says which have not ended, another one which have begun. */
 #ifndef NBCOLLI_ENGINE_RUN_MOVES_H
 #define NBCOLLI_ENGINE_RUN_MOVES_H
 
@@ -13,16 +13,8 @@ void nbcolli_moves_make(nbcolli_run *run);
 /* They are for these buffers from now on. */
 void nbcolli_moves_aim(nbcolli_run *run, const void *send, void *recv);
 
-/* A move has ended. */
-static inline void nbcolli_move_end(nbcolli_run *run, const nbcolli_move *m)
-{
-    run->left &= ~m->bit;
-    for (uint64_t frees = m->frees; frees; frees &= frees - 1) {
-        const nbcolli_move *later = &run->move[__builtin_ctzll(frees)];
-        if (!(later->needs & run->left))
-            run->due |= later->bit;
-    }
-}
+/* Can the next start replay the run, which is over? Then all has gone at once, by lines, one part of each owner's. */
+int nbcolli_moves_can_replay(const nbcolli_run *run);
 
 /* Has the step ended? */
 static inline int nbcolli_is_step_over(const nbcolli_run *run, nbcoll_step step)

@@ -34,7 +34,26 @@ static void nbcolli_send_go(nbcolli_op *op)
     }
 }
 
-/* Takes the op, whose post is free, one phase on. Returns whether something was sent. */
+/* Sends the next one of a SENT_DATA op, if there is one and the pass has bytes for it. */
+static int nbcolli_send_fragment(nbcolli_op *op, size_t bytes)
+{
+    size_t limit = nbcolli_op_pair(op)->payload, at = op->moved;
+    size_t fragment = bytes - at < limit ? bytes - at : limit;
+
+    if (fragment == 0)
+        nbcolli_op_end(op);
+    else if (!nbcolli_has_bytes(op->run))
+        nbcolli_op_delay(op);
+    else {
+        nbcolli_spend(op->run, fragment);
+        op->moved = at + fragment; /* only what is posted as DATA has moved */
+        nbcolli_op_send(op, NBCOLLI_DATA, at, nbcolli_op_memory(op) + at, fragment);
+        return 1;
+    }
+    return 0;
+}
+
+/* Takes the op, whose post is free, one phase on. Returns whether it may go on. */
 static int nbcolli_op_turn(nbcolli_op *op)
 {
     size_t bytes = nbcolli_op_bytes(op);
@@ -59,36 +78,17 @@ static int nbcolli_op_turn(nbcolli_op *op)
     case NBCOLLI_SENT_PUT:
         op->phase = NBCOLLI_SENT_DATA;
         /* fall through */
-    case NBCOLLI_SENT_DATA: {
-        size_t limit = nbcolli_op_pair(op)->payload, at = op->moved;
-        size_t fragment = bytes - at < limit ? bytes - at : limit;
-        if (fragment == 0) {
-            nbcolli_op_end(op);
-            return 0;
-        }
-        if (!nbcolli_has_bytes(op->run)) {
-            nbcolli_op_delay(op);
-            return 0;
-        }
-        nbcolli_spend(op->run, fragment);
-        op->moved = at + fragment; /* only what is posted as DATA has moved */
-        nbcolli_op_send(op, NBCOLLI_DATA, at, nbcolli_op_memory(op) + at, fragment);
-        return 1;
-    }
+    case NBCOLLI_SENT_DATA:
+        return nbcolli_send_fragment(op, bytes);
     case NBCOLLI_REUSING:
     case NBCOLLI_SHELVING:
     case NBCOLLI_EXPOSED:
         nbcolli_expose_next(op);
         return 0;
     case NBCOLLI_LOOKING:
-        nbcolli_fetch_next(op);
-        return 0;
     case NBCOLLI_FETCHING:
-        nbcolli_fetch_got(op);
-        return 0;
     case NBCOLLI_USING:
-        nbcolli_fetch_go_on(op);
-        return 0;
+        return nbcolli_fetch_next(op);
     case NBCOLLI_GETTING:
         op->phase = NBCOLLI_SENT_FIN;
         nbcolli_op_send(op, NBCOLLI_FIN, 0, NULL, 0);
@@ -197,6 +197,7 @@ void nbcolli_op_start(nbcolli_op *op)
         break;
     default:
         op->phase = NBCOLLI_LOOKING;
+        op->cell = 0;
     }
     nbcolli_op_next(op);
 }

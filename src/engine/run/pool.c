@@ -215,11 +215,9 @@ void nbcolli_run_restore(nbcolli_run *run)
         op->phase = NBCOLLI_IDLE;
         op->fin = op->refused = op->cts = op->lent = op->put = 0;
         op->registered = op->may_go = op->status = 0;
-        op->suspect = 0;
     }
     if (run->answered)
         memset(run->answered, 0, (size_t)s->ranks);
-    run->cells = run->parts = 0;
     run->status = NBCOLL_OK;
     run->cause = -1;
     run->is_executed = 0;

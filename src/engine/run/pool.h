@@ -37,8 +37,9 @@ static inline void nbcolli_run_begin(nbcolli_run *run, nbcolli_request *r)
     nbcolli_run_is_of(run, r->tag);
     if (run->base[NBCOLL_BUFFER_SEND] != r->send || run->base[NBCOLL_BUFFER_RECV] != r->recv)
         nbcolli_moves_aim(run, r->send, r->recv);
+    run->cells = run->parts = 0;
     run->left = run->moves;
-    run->due = run->first;
+    run->begun = 0;
 }
 
 /* Sets back what a brief run changes where all goes well. */

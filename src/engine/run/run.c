@@ -53,12 +53,9 @@ static void nbcolli_reduce_on(nbcolli_run *run, nbcolli_ready *lane, nbcoll_step
     }
     size_t bytes = nbcolli_spend_piece(run, all - place, unit);
 
-    if (bytes && nbcolli_reduce(run->comm->context->reducers, nbcolli_reduction_of(run, v),
-                                nbcolli_behind(nbcolli_resolve(run, v->write), place),
-                                nbcolli_behind(nbcolli_resolve(run, v->read[0]), place),
-                                nbcolli_behind(nbcolli_resolve(run, v->read[1]), place), bytes / unit) != NBCOLL_OK)
-        nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
-    else
+    if (!bytes || nbcolli_combine(run, v, nbcolli_behind(nbcolli_resolve(run, v->write), place),
+                                  nbcolli_behind(nbcolli_resolve(run, v->read[0]), place),
+                                  nbcolli_behind(nbcolli_resolve(run, v->read[1]), place), bytes / unit))
         nbcolli_step_reached(run, lane, step, place + bytes, all);
 }
 
@@ -192,7 +189,7 @@ void nbcolli_run_go_on(nbcolli_run *run)
     nbcolli_list_leave(&run->item);
     if (run->status != NBCOLL_OK)
         nbcolli_to_settle(run);
-    while (nbcolli_may_go_on(run) && !nbcolli_is_own((nbcolli_op *)run->unfinished.first)) /* before this rank's own steps */
+    while (nbcolli_may_go_on(run) && !nbcolli_is_own((nbcolli_op *)run->unfinished.first)) /* before its own steps */
         nbcolli_unfinished_go_on(run);
     if (run->unfinished.first)
         nbcolli_advance(run);
@@ -265,10 +262,7 @@ int nbcolli_look_again(nbcoll_context *c, size_t looks)
             nbcolli_watch(op);
         else if (run->status != NBCOLL_OK)
             nbcolli_to_settle(run);
-        else if (op->phase == NBCOLLI_LOOKING && run->is_brief) {
-            moved += nbcolli_brief_look(op);
-            continue;
-        } else
+        else
             nbcolli_op_next(op);
         if (op->item.in)
             continue;

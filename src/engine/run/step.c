@@ -25,6 +25,15 @@ void nbcolli_op_delay(nbcolli_op *op)
     nbcolli_run_delay(op->run);
 }
 
+int nbcolli_combine(nbcolli_run *run, const nbcoll_step_view *v, void *to, const void *left, const void *right,
+                    size_t count)
+{
+    if (nbcolli_reduce(run->comm->context->reducers, nbcolli_reduction_of(run, v), to, left, right, count) == NBCOLL_OK)
+        return 1;
+    nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
+    return 0;
+}
+
 /* Makes the op's post its next message. */
 static void nbcolli_op_write(nbcolli_op *op, nbcolli_type type, uint64_t field, const void *payload, size_t bytes)
 {

@@ -39,6 +39,10 @@ void nbcolli_run_delay(nbcolli_run *run);
 /* The same for an op in the middle of something. */
 void nbcolli_op_delay(nbcolli_op *op);
 
+/* Combines elements as the step says. 0: the host's operation failed, and the run with it. */
+int nbcolli_combine(nbcolli_run *run, const nbcoll_step_view *v, void *to, const void *left, const void *right,
+                    size_t count);
+
 /* A step is ready. */
 static inline void nbcolli_push(nbcolli_run *run, nbcoll_step step)
 {
@@ -102,7 +106,7 @@ static inline void nbcolli_op_end(nbcolli_op *op)
 {
     nbcolli_op_settled(op);
     if (op->run->is_brief)
-        nbcolli_move_end(op->run, op->move);
+        op->run->left &= ~op->move->bit;
     else
         nbcolli_step_end(op->run, op->step);
 }

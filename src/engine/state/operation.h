@@ -69,7 +69,6 @@ struct nbcolli_op {
                                 before it is copied */
     uint32_t cell;       /* exposure: its own; fetch: where it looks */
     uint32_t keys;       /* exposure: so many entries of the table may have keys of its own memory */
-    uint32_t vain;       /* fetch of a brief run: looks that found nothing */
     uint8_t phase; /* nbcolli_phase */
     uint8_t fin, refused, cts; /* answers seen; of a receive, fin: its last one has been tried */
     uint8_t put;               /* send: a CTS has lent `theirs`, and is not answered; receive: its own has been */
@@ -78,7 +77,6 @@ struct nbcolli_op {
     uint32_t turn;             /* exposure that is streamed: the entry whose ring comes next */
     uint8_t may_go;            /* send: stalls no more, but for its post */
     uint8_t status;            /* send: of its EAGER or RTS, see the header */
-    int suspect;               /* 1 + the rank that has ended the operation without what this waits for, it seems */
     nbcolli_remote theirs;     /* what we get, or where we put */
     nbcolli_registered mine;   /* what we lend, or our end of a get or put */
 };
@@ -111,15 +109,15 @@ struct nbcolli_move {
     const void *left, *right;
     nbcolli_op *op;  /* of a step with a peer, and of an EXPOSE */
     nbcolli_reduce_kernel *combines; /* of a REDUCE or FETCH_REDUCE */
-    uint64_t bit;          /* its place, in these and in the run's `left` and `due` */
-    uint64_t needs, frees; /* the moves that it waits for, and those that wait for it */
+    uint64_t bit;          /* its place, in these and in the run's `left` and `begun` */
+    uint64_t needs;        /* the moves that it waits for */
     uint64_t readers;      /* of an EXPOSE: by nbcolli_alike; 0: it is spread */
     uint8_t cells;         /* of an EXPOSE: that it takes */
 };
 
 struct nbcolli_run {
-    nbcolli_list_item item;    /* progress: in its context's list of those with work for which a pass had no bytes left,
-                                  of those with steps for another thread only, or of those to settle. First: as of ops */
+    nbcolli_list_item item;    /* progress: in its context's list of those with work for which a pass had no bytes
+                                  left, of those with steps for another thread only, or of those to settle. First */
     nbcolli_run *next;         /* in a pool: whoever takes it from there, or gives it back */
     nbcolli_request *keeper;   /* holds it also while it does not run; null: the pool does, or whoever runs it. Who ends
                                   it, and who releases the request */
@@ -132,7 +130,7 @@ struct nbcolli_run {
     nbcolli_op *op;      /* [ops] */
     nbcoll_memory *regions; /* for the CALL with most regions */
     nbcolli_move *move;     /* of a brief schedule: its steps, and an end */
-    uint64_t moves, first;  /* all of them; those that wait for none */
+    uint64_t moves;         /* all of them */
     unsigned char *bounce; /* where a FETCH_REDUCE gets what it cannot read in place */
     nbcoll_memory *packed[2]; /* of the send and the receive buffer: bound blocks as they travel, in `room` */
     uint8_t *answered;   /* [ranks]: it will not read what our cells lend */
@@ -157,7 +155,7 @@ struct nbcolli_run {
     uint32_t cells, parts; /* of those that this rank may write: used */
     uint8_t state; /* nbcolli_run_state */
 
-    uint64_t left, due; /* of a brief run: moves that have not ended; those of them that can begin */
+    uint64_t left, begun; /* of a brief run: moves that have not ended; that have begun */
 
     uint8_t is_executed; /* its middle is its executor's, which may have its buffers; or it waits there for memory */
     nbcolli_loan loan; /* of its scratch memory, from the schedule's step `room` on until the run is over */
