@@ -3,7 +3,7 @@
 #
 # Does storm see what it should? Changes the engine in one place at a time, builds storm with that, and runs seeds.
 #
-#     mutants.py draw [--seed S]       writes mutants.list: drawn from the text of src/engine by a seed, before any result
+#     mutants.py draw [--seed S]       writes mutants.list: drawn from the text of src/engine by a seed, before results
 #     mutants.py run [LIST] [-o TABLE] [-n NUMBERS] [--jobs N]
 #                                      runs those of a list (mutants.list, repairs.list), prints a table, and adds it to
 #                                      that file; at most so many jobs for each (2,000); -j N: so

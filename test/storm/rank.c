@@ -131,8 +131,8 @@ static void judge_watched(const rank *r, const call *c, uint64_t waited)
 {
     const storm *s = r->storm;
     if (waited > 5 * SECOND && r->has_watcher && r->watched == c->watched && r->opened == 1 && !r->chains &&
-        s->plan.item[c->item].kind != ITEM_SHRINK && !s->plan.has_agents && !s->plan.is_bare && !s->ends &&
-        !r->actor->is_dead && !(s->bad_anywhere & BAD_HEADER) && r->storm->plan.edition >= EDITION_OF_PARTS)
+        s->plan.item[c->item].kind != ITEM_SHRINK && !s->plan.is_patient && !s->plan.has_agents && !s->plan.is_bare &&
+        s->plan.edition >= EDITION_OF_PARTS && !s->ends && !r->actor->is_dead && !(s->bad_anywhere & BAD_HEADER))
         storm_find(r->storm, "rank %d, item %d: it has waited for %llu ms, and its watcher knows nothing",
                    r->actor->rank, c->item, (unsigned long long)(waited / MILLISECOND));
 }

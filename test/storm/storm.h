@@ -184,7 +184,8 @@ enum {
     EDITION_OF_RELAYS = 12,
     EDITION_OF_ENDS = 13,
     EDITION_OF_PARTS = 14,
-    EDITION = 14
+    EDITION_OF_MEMORY = 15,
+    EDITION = 15
 };
 
 /* What of a seed is to be left out, for shrinking. */
@@ -450,11 +451,14 @@ typedef struct buffers {
     int own_op, rank, ranks;
     uint64_t salt;
     unsigned char *memory[2]; /* with what guards them */
+    nbcoll_comm *lender[2];   /* null, or it is memory of that one's endpoint */
     size_t bytes[2];
     actor *actor;
 } buffers;
 
 void buffers_make(buffers *b, actor *a, const item *i, int rank, int ranks, uint64_t salt);
+/* Those that are not long go into memory of the endpoint's (nbcoll_mem_alloc), where that has some. */
+void buffers_move(buffers *b, nbcoll_comm *comm);
 /* Fills them anew: for a persistent request's next start. */
 void buffers_fill(buffers *b, uint64_t salt);
 /* What is wrong, or null. `is_result`: the result must be right, too. */

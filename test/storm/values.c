@@ -24,7 +24,7 @@ uint64_t mix(uint64_t a, uint64_t b)
     return next_random(&state);
 }
 
-enum { GUARDS = 64, PACKED_MOST = 32 };
+enum { GUARDS = 64, PACKED_MOST = 32, MOVED_MOST = 4096 };
 
 /* ---- elements ---------------------------------------------------------------------------------------------------- */
 
@@ -394,6 +394,41 @@ void buffers_make(buffers *b, actor *a, const item *i, int rank, int ranks, uint
             describe(b, which);
 }
 
+void buffers_move(buffers *b, nbcoll_comm *comm)
+{
+    for (side which = SEND; which <= RECV; which++) {
+        size_t bytes = b->bytes[which] + 2 * GUARDS;
+        void *memory;
+        if (bytes > MOVED_MOST || nbcoll_mem_alloc(comm, bytes, &memory) != NBCOLL_OK)
+            continue;
+        memcpy(memory, b->memory[which], bytes);
+        free(b->memory[which]);
+        b->memory[which] = memory;
+        b->lender[which] = comm;
+        if (which == SEND && b->share.send != NBCOLL_IN_PLACE)
+            b->share.send = b->memory[SEND] + GUARDS;
+        if (which == RECV && b->share.recv != NBCOLL_IN_PLACE)
+            b->share.recv = b->memory[RECV] + GUARDS;
+    }
+}
+
+/* Who has been lost may still read what lies in memory of the endpoint's (nbcoll_comm_declare_lost): that ends with the
+ * context then. */
+static void memory_free(buffers *b, side which)
+{
+    nbcoll_comm *lender = b->lender[which];
+    storm *s = b->actor ? b->actor->storm : NULL;
+
+    if (lender && s->bad_anywhere)
+        return;
+    if (b->memory[which])
+        memset(b->memory[which], 0xee, b->bytes[which] + 2 * GUARDS);
+    if (!lender)
+        free(b->memory[which]);
+    else if (nbcoll_mem_free(lender, b->memory[which]) != NBCOLL_OK)
+        storm_find(s, "rank %d: memory of its endpoint's is not freed", b->actor->rank);
+}
+
 static const char *differs(const buffers *b, side which, const unsigned char *is, const unsigned char *expected,
                            bool only_guards, char text[200])
 {
@@ -439,9 +474,7 @@ const char *buffers_touched(buffers *b, char text[200])
 void buffers_free(buffers *b)
 {
     for (side which = SEND; which <= RECV; which++) {
-        if (b->memory[which])
-            memset(b->memory[which], 0xee, b->bytes[which] + 2 * GUARDS);
-        free(b->memory[which]);
+        memory_free(b, which);
         size_t bytes = b->share.counts[which] ? (size_t)b->ranks * sizeof(size_t) : 0;
         if (bytes) {
             memset(b->share.counts[which], 0xee, bytes);

@@ -14,7 +14,7 @@
 #include "storm.h"
 
 #define LONGEST (120 * SECOND) /* after the last cause, lateness or end of a call: then something hangs */
-#define LATEST (2 * SECOND) /* likewise, for bad news: 0.2 s are promised for a difference; others wait, and look, in turn */
+#define LATEST (2 * SECOND) /* likewise, for bad news: 0.2 s are promised for a difference, and then looks take time */
 #define STEPS_MOST 8000000ull    /* likewise, or after something has ended: then the ranks only turn round */
 
 static storm *running; /* while a rank has its turn */
@@ -40,7 +40,7 @@ static const char *const note_name[] = {
 #undef NAME
 };
 
-/* An operation ends so. Where the host has no pause each look may take long (ask.h: each 1024th is one at the clock). */
+/* An operation ends so. Where the host has no pause only each 1024th look is one at the clock (ask.h), and takes long. */
 static void judge_time(storm *s, int rank, uint64_t number, uint64_t status)
 {
     if (status != NBCOLL_OK && s->now > s->last_cause + LATEST && !s->ends && !s->actor[rank].is_dead &&
