@@ -52,28 +52,6 @@ static void readers_may_end_one_after_the_other_behind_a_look(void **state)
     world_close(&w);
 }
 
-static void a_reader_that_ended_and_left_its_part_is_out_of_step(void **state)
-{
-    unsigned char data[BYTES] = {0};
-    nbcoll_failure failure;
-    nbcoll_request q;
-    world w;
-    (void)state;
-    uint64_t tag = show(&w, data, &q);
-    fetched(&w, tag, 1);
-    ended(&w, tag, 2);
-    EXPECT(PENDING, nbcoll_test(&q));
-    nbcoll_progress(w.context[0]);
-    EXPECT(OK, nbcoll_last_failure(w.context[0], &failure));
-    EXPECT(ERR_MISMATCH, failure.status);
-    assert_int_equal(failure.rank, 2);
-    fetched(&w, tag, 2); /* so that its memory comes back */
-    nbcoll_status status;
-    world_settle(&w, 1, &q, &status); /* once the others have said what they have called */
-    EXPECT(ERR_MISMATCH, status);
-    world_close(&w);
-}
-
 /* A rank offers a part for all ranks of the parent before it is known how many are of its colour. */
 static void the_part_for_more_ranks_holds_that_for_fewer(void **state)
 {
@@ -92,7 +70,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readers_may_end_one_after_the_other_behind_a_look),
-        cmocka_unit_test(a_reader_that_ended_and_left_its_part_is_out_of_step),
         cmocka_unit_test(the_part_for_more_ranks_holds_that_for_fewer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

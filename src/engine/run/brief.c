@@ -205,10 +205,15 @@ static inline void nbcolli_moves_acknowledge(const nbcolli_run *run, uint64_t fe
 
 /* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
-/* The first move that can begin, or the end. */
+/* The first move that can begin, or the end. Of the final fetches only one is watched at a time, so that a pass in vain
+ * looks once, however many are missing; all of them once a rank has left, since some may be in vain for ever. */
 static inline const nbcolli_move *nbcolli_moves_next(nbcolli_run *run)
 {
-    for (uint64_t may = run->status == NBCOLL_OK ? run->left & ~run->begun : 0; may; may &= may - 1) {
+    uint64_t may = run->status == NBCOLL_OK ? run->left & ~run->begun : 0;
+
+    if (run->left & run->begun & run->finals && !run->comm->departed)
+        may &= ~run->finals;
+    for (; may; may &= may - 1) {
         const nbcolli_move *m = &run->move[__builtin_ctzll(may)];
         if (m->needs & run->left)
             continue;

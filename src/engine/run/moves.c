@@ -67,9 +67,12 @@ void nbcolli_moves_make(nbcolli_run *run)
     }
     *m = (nbcolli_move){.kind = NBCOLLI_MOVES_END, .bit = UINT64_C(1) << (m - run->move)};
     run->moves = m->bit - 1;
-    for (m = run->move; m->kind != NBCOLLI_MOVES_END; m++)
-        for (uint32_t i = 0; i < s->step[m->step].after_count; i++)
-            of[s->step[m->step].after[i]]->needs |= m->bit;
+    for (m = run->move; m->kind != NBCOLLI_MOVES_END; m++) {
+        const nbcoll_step_view *v = &s->step[m->step];
+        for (uint32_t i = 0; i < v->after_count; i++)
+            of[v->after[i]]->needs |= m->bit;
+        run->finals |= v->kind == NBCOLL_FETCH && !v->after_count ? m->bit : 0;
+    }
     nbcolli_moves_aim(run, NULL, NULL);
 }
 

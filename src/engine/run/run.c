@@ -264,10 +264,9 @@ int nbcolli_look_again(nbcoll_context *c, size_t looks)
             nbcolli_to_settle(run);
         else
             nbcolli_op_next(op);
-        if (op->item.in)
-            continue;
-        moved++;
-        nbcolli_advance(run);
+        moved += !op->item.in;
+        if (!op->item.in || run->comm->departed) /* then all final fetches are to begin */
+            nbcolli_advance(run);
     }
     return moved;
 }

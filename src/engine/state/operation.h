@@ -130,7 +130,7 @@ struct nbcolli_run {
     nbcolli_op *op;      /* [ops] */
     nbcoll_memory *regions; /* for the CALL with most regions */
     nbcolli_move *move;     /* of a brief schedule: its steps, and an end */
-    uint64_t moves;         /* all of them */
+    uint64_t moves, finals; /* all of them; FETCHes for which none waits */
     unsigned char *bounce; /* where a FETCH_REDUCE gets what it cannot read in place */
     nbcoll_memory *packed[2]; /* of the send and the receive buffer: bound blocks as they travel, in `room` */
     uint8_t *answered;   /* [ranks]: it will not read what our cells lend */
