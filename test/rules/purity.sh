@@ -10,7 +10,7 @@ cd "$1"
 never='printf|fprintf|vprintf|vfprintf|puts|fputs|putchar|perror|setenv|exit|_exit|_Exit|abort|assert|signal|sigaction'
 environment='getenv|secure_getenv'
 hooks='malloc|calloc|realloc|aligned_alloc|posix_memalign|free|strdup|clock_gettime|gettimeofday|time|usleep|nanosleep|sched_yield|pthread_[a-z_]*|thrd_[a-z_]*'
-calls='close|open|read|write|fcntl|ioctl|mmap|munmap|madvise|mprotect|syscall|poll|ppoll|epoll_[a-z0-9_]*|eventfd|getpid|gettid|geteuid|getuid|stat|fstat|getrandom|prctl|sysinfo|getrlimit|fallocate|ftruncate|memfd_create|process_vm_[a-z]*|socket|socketpair|bind|listen|accept|accept4|connect|shutdown|getsockopt|setsockopt|send|sendmsg|recv|recvmsg|kill|fork|sched_[a-z]*|nbcolli_sleep|nbcolli_cores_allowed|nbcolli_wakeup_ring|nbcolli_wakeup_heard'
+calls='close|open|read|write|fcntl|ioctl|mmap|munmap|madvise|mprotect|syscall|poll|ppoll|epoll_[a-z0-9_]*|eventfd|getpid|gettid|geteuid|getuid|stat|fstat|getrandom|prctl|sysinfo|getrlimit|fallocate|ftruncate|memfd_create|process_vm_[a-z]*|socket|socketpair|bind|listen|accept|accept4|connect|shutdown|getsockopt|setsockopt|send|sendmsg|recv|recvmsg|kill|fork|sched_[a-z]*|nbcolli_sleep|nbcolli_cores_allowed|nbcolli_bell_[a-z]*'
 
 files=$(find include src transports -name '*.[ch]' 2>/dev/null | LC_ALL=C sort)
 [ -n "$files" ] || echo "nothing to check"

@@ -13,6 +13,7 @@
 #define NBCOLLI_ENGINE_MATCH_MATCH_H
 
 #include "../run/run.h"
+#include "../wire/unexpected.h"
 
 /* Handles one message, or line. The header has been read once and is checked here: peers may be of another version. */
 void nbcolli_receive(nbcolli_incoming *in);
