@@ -37,7 +37,8 @@ int nbcolli_area_suits(const nbcoll_comm *comm)
 uint32_t nbcolli_area_shares(const nbcoll_comm *over)
 {
     const nbcolli_link *link = over->link->first;
-    /* of one that is being made nobody knows yet who has this rank's first endpoint, only that they all are its ranks */
+    /* of one that is being made nobody knows yet who has this rank's first endpoint, only that they all are its
+     * ranks */
     int all = over->ballot != NULL, n = all ? link->endpoint->ranks : over->size;
 
     if (!nbcolli_area_is_possible(link))
