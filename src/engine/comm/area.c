@@ -34,26 +34,20 @@ int nbcolli_area_suits(const nbcoll_comm *comm)
            (comm->leader < 0 || link->transport.bulk->flags & NBCOLL_BULK_ONE_KEY);
 }
 
-/* Of one that is being made nobody knows yet who has this rank's first endpoint, only that they all are its ranks. */
-static int nbcolli_area_shares_with(const nbcoll_comm *over, int address)
-{
-    const nbcolli_link *link = over->link->first;
-    int is_one = over->ballot != NULL;
-
-    for (int rank = 0; rank < over->size && !is_one; rank++)
-        is_one = over->peer[rank].link == link && over->peer[rank].address == address;
-    return is_one;
-}
-
 uint32_t nbcolli_area_shares(const nbcoll_comm *over)
 {
     const nbcolli_link *link = over->link->first;
+    /* of one that is being made nobody knows yet who has this rank's first endpoint, only that they all are its
+     * ranks */
+    int all = over->ballot != NULL, n = all ? link->endpoint->ranks : over->size;
 
     if (!nbcolli_area_is_possible(link))
         return 0;
-    for (int address = 0; address < link->endpoint->ranks; address++)
-        if (!nbcolli_area_reaches(link, address) && nbcolli_area_shares_with(over, address))
+    for (int i = 0; i < n; i++) {
+        int address = all ? i : over->peer[i].link == link ? over->peer[i].address : -1;
+        if (address >= 0 && !nbcolli_area_reaches(link, address))
             return NBCOLLI_SHARES_WITH_SOME;
+    }
     return NBCOLLI_SHARES_WITH_ALL;
 }
 

@@ -152,7 +152,6 @@ static void nbcolli_deliver(const nbcolli_meaning *m, nbcolli_incoming *in)
     } else {
         m->op->unexpected = nbcolli_hold(run->comm, in);
     }
-    nbcolli_done_with(in);
 }
 
 /* EAGER or RTS. */
@@ -179,19 +178,16 @@ static void nbcolli_message_in(nbcoll_comm *comm, nbcolli_incoming *in)
         nbcolli_comm_break(comm, (int)in->header.source, NBCOLL_ERR_MISMATCH, tag);
     }
     nbcolli_refuse(in->link, in->source, &in->header, stray ? NBCOLL_ERR_MISMATCH : NBCOLL_ERR_CANCELLED);
-    nbcolli_done_with(in);
 }
 
-/* What it means, if that fits; else its op is null. Where the ranks do not run the same schedule the run fails. */
-static nbcolli_meaning nbcolli_fitting(nbcoll_comm *comm, const nbcolli_incoming *in)
+/* The op that it means, if it fits; else null. Where the ranks do not run the same schedule the run fails. */
+static nbcolli_op *nbcolli_fitting(nbcoll_comm *comm, const nbcolli_incoming *in)
 {
     nbcolli_meaning m = nbcolli_meant(comm, in);
 
     if (m.fit == NBCOLLI_WRONG)
         nbcolli_run_fail(m.run, NBCOLL_ERR_MISMATCH, (int)in->header.source, 1);
-    if (m.fit != NBCOLLI_FITS)
-        m.op = NULL;
-    return m;
+    return m.fit == NBCOLLI_FITS ? m.op : NULL;
 }
 
 /* A message of the peer's waits for a credit. If its receive is ready, it may come without. */
@@ -203,7 +199,7 @@ static void nbcolli_stalled_in(nbcoll_comm *comm, nbcolli_incoming *in)
     nbcolli_stalls_seen(comm->peer[h->source].pair, h);
     if (run && run->status == NBCOLL_OK && h->stamp != nbcolli_run_stamp(run))
         nbcolli_run_out_of_step(run, (int)h->source);
-    nbcolli_op *op = nbcolli_fitting(comm, in).op;
+    nbcolli_op *op = nbcolli_fitting(comm, in);
     if (op)
         nbcolli_want(op);
     nbcolli_credits_send(in->link, in->source);
@@ -212,7 +208,7 @@ static void nbcolli_stalled_in(nbcoll_comm *comm, nbcolli_incoming *in)
 /* The peer asks for what stalls, or has gone in the meantime, or will find out by itself that it is awaited. */
 static void nbcolli_want_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
-    nbcolli_op *op = nbcolli_fitting(comm, in).op;
+    nbcolli_op *op = nbcolli_fitting(comm, in);
 
     if (op)
         nbcolli_stall_end(op);
@@ -266,7 +262,7 @@ static void nbcolli_answer_in(nbcoll_comm *comm, nbcolli_incoming *in)
 /* The answer to our CTS that lent memory. */
 static void nbcolli_put_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
-    nbcolli_op *op = nbcolli_fitting(comm, in).op;
+    nbcolli_op *op = nbcolli_fitting(comm, in);
 
     if (!op)
         return;
@@ -279,7 +275,7 @@ static void nbcolli_put_in(nbcoll_comm *comm, nbcolli_incoming *in)
 /* A fragment of what our CTS asked for. Fragments may come in any order. */
 static void nbcolli_data_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
-    nbcolli_op *op = nbcolli_fitting(comm, in).op;
+    nbcolli_op *op = nbcolli_fitting(comm, in);
 
     if (!op)
         return;
@@ -301,6 +297,7 @@ void nbcolli_activate_meeting(nbcolli_run *run)
         *at = (*at)->next;
         const nbcolli_meaning m = nbcolli_meant(comm, &in);
         nbcolli_deliver(&m, &in);
+        nbcolli_done_with(&in);
     }
     if (comm->departed && run->status == NBCOLL_OK)
         nbcolli_run_miss(run);
