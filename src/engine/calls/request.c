@@ -177,10 +177,7 @@ static nbcoll_status nbcolli_request_look_on(nbcoll_request *request, uint64_t t
     if (!timeout || c->host.pause || (nbcolli_takes_turns(c) && timeout <= NBCOLLI_ROUND))
         return NBCOLL_PENDING;
     for (; looks > 1; looks--) {
-        if (nbcolli_takes_turns(c))
-            nbcolli_pause(c, looks);
-        else
-            nbcolli_lock_relax();
+        nbcolli_pause(c, looks);
         s = nbcolli_request_look(request);
         if (s != NBCOLL_AGAIN)
             return s;

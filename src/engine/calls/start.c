@@ -57,14 +57,13 @@ nbcoll_status nbcolli_start_failed(nbcoll_comm *comm, nbcoll_status s)
         nbcolli_executors_go(comm);
         return NBCOLL_OK;
     }
-    if (s == nbcolli_broken(comm) && nbcolli_enter(comm->context) == NBCOLL_OK) {
-        nbcolli_start_refused(comm);
-        nbcolli_unlock(comm->context);
-    } else if (comm->config.agent && nbcolli_enter(comm->context) == NBCOLL_OK) {
-        for (nbcolli_executor *e = comm->executors; e; e = e->next)
+    if ((s == nbcolli_broken(comm) || comm->config.agent) && nbcolli_enter(comm->context) == NBCOLL_OK) {
+        if (s == nbcolli_broken(comm))
+            nbcolli_start_refused(comm);
+        for (nbcolli_executor *e = comm->executors; e && s != nbcolli_broken(comm); e = e->next)
             if (e->does->refused)
                 e->does->refused(e, s);
-        return nbcolli_leave(comm->context, s);
+        nbcolli_unlock(comm->context);
     }
     return s;
 }

@@ -70,14 +70,6 @@ uint32_t nbcolli_starting_left(const nbcolli_request *r)
     return left;
 }
 
-/* The same that a start, which hands over now or has done so, has not come to. */
-static uint32_t nbcolli_steps_left(const nbcolli_request *r)
-{
-    int is_drivers = r->context->serves == NBCOLLI_SERVES_PROGRESS;
-    int is_pending = nbcolli_is_pending(nbcolli_state_of(r));
-    return is_drivers && is_pending ? r->schedule->starting : nbcolli_starting_left(r);
-}
-
 #define NBCOLLI_START_BYTES 8192 /* that a call copies, combines and sends beside a driver */
 
 void nbcolli_take_handed(nbcoll_context *c)
@@ -100,12 +92,12 @@ void nbcolli_take_handed(nbcoll_context *c)
             r->executor->does->take(r->executor, r);
             continue;
         }
-        int has_starting = r->schedule && r->schedule->starting;
+        uint32_t starting = r->schedule->starting;
         if (c->serves == NBCOLLI_SERVES_CALLER) /* data that takes long is the driver's, but for the lane START */
-            c->bytes_left = has_starting ? NBCOLL_PASS_BYTES : NBCOLLI_START_BYTES;
+            c->bytes_left = starting ? NBCOLL_PASS_BYTES : NBCOLLI_START_BYTES;
         nbcolli_take_over(r, nbcolli_history_after(r->history, r->schedule->raised));
-        if (c->driven.driver && has_starting)
-            c->driven.left_steps += nbcolli_steps_left(r);
+        if (c->driven.driver && starting) /* where a driver takes it the start has come to none */
+            c->driven.left_steps += c->serves == NBCOLLI_SERVES_PROGRESS ? starting : nbcolli_starting_left(r);
     }
     nbcolli_drain(c);
 }
