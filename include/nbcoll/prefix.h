@@ -144,7 +144,6 @@
 #define nbcoll_loopback_free NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_loopback_free)
 #define nbcoll_loopback_open NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_loopback_open)
 #define nbcoll_loopback_pairs NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_loopback_pairs)
-#define nbcoll_max_posted NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_max_posted)
 #define nbcoll_meaning_of NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_meaning_of)
 #define nbcoll_mem_alloc NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_mem_alloc)
 #define nbcoll_mem_free NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_mem_free)

@@ -205,10 +205,6 @@ NBCOLL_API void nbcoll_end_stage(nbcoll_builder *b, nbcoll_stage_kind kind);
 /* Fresh scratch memory of this run, aligned to 64 bytes. */
 NBCOLL_API nbcoll_addr nbcoll_add_scratch(nbcoll_builder *b, size_t bytes);
 
-/* At most `n` of the sends added from now on are posted at once: each also waits for the n-th before it. 0: no limit.
- * The edges are real ones, so the verifier judges them. */
-NBCOLL_API void nbcoll_max_posted(nbcoll_builder *b, uint32_t n);
-
 /* The lane says who may execute a step; ANY is the default. Steps of the lanes CALLER and PROGRESS wait for a call of
  * the application, or for a driver. While no driver runs, a call of the application serves all lanes. Lanes change
  * neither order nor result of an operation: the verifier ignores them. */
@@ -408,9 +404,9 @@ typedef void nbcoll_build(nbcoll_builder *b, const nbcoll_args *a);
  * or not. Ranks that share several groups call it for these in the same order.
  *
  * Messages of a group match messages of the same group only, in the order of `build`; their numbers follow all others
- * between the two ranks. Stages and nbcoll_max_posted inside a group do not affect steps outside; those outside count
- * the group as one step. Groups may contain groups. `group` is copied. ERR_NULL (`a`, `build`), ERR_RANK (n outside
- * 0..ranks; a rank that does not exist, or twice), ERR_ARGUMENT (no such step `after`; bound blocks inside). */
+ * between the two ranks. Stages inside a group do not affect steps outside; those outside count the group as one step.
+ * Groups may contain groups. `group` is copied. ERR_NULL (`a`, `build`), ERR_RANK (n outside 0..ranks; a rank that does
+ * not exist, or twice), ERR_ARGUMENT (no such step `after`; bound blocks inside). */
 NBCOLL_API nbcoll_step nbcoll_within(nbcoll_builder *b, const int group[], int n, const nbcoll_args *a,
                                      nbcoll_build *build, nbcoll_step after);
 

@@ -42,18 +42,6 @@ void nbcolli_builder_edge(nbcolli_builder *b, nbcoll_step step, nbcoll_step earl
     nbcolli_drafts(b)[earlier].is_followed = 1;
 }
 
-/* A send that would be one too many waits for the first of those that may still be posted. */
-static void nbcolli_builder_limit_posted(nbcolli_builder *b, nbcoll_step send)
-{
-    if (b->posted < b->max_posted) {
-        b->posted++;
-        return;
-    }
-    while (nbcolli_drafts(b)[b->window].view.kind != NBCOLL_SEND || nbcolli_drafts(b)[b->window].group != b->group)
-        b->window++;
-    nbcolli_builder_edge(b, send, b->window++);
-}
-
 /* Nobody has touched what a group's receive writes to if that is the group's own: it need not wait for what the group
  * waits for, and is there when the message comes. */
 static int nbcolli_builder_is_early(const nbcolli_builder *b, const nbcoll_step_view *view)
@@ -71,8 +59,6 @@ nbcoll_step nbcolli_builder_add(nbcolli_builder *b, const nbcoll_step_view *view
     nbcoll_step step = (nbcoll_step)(b->drafts.used - 1);
     if (b->gate != NBCOLL_START && !nbcolli_builder_is_early(b, view))
         nbcolli_builder_edge(b, step, b->gate);
-    if (view->kind == NBCOLL_SEND && b->max_posted)
-        nbcolli_builder_limit_posted(b, step);
     return step;
 }
 
@@ -412,16 +398,6 @@ nbcoll_addr nbcoll_add_scratch(nbcoll_builder *builder, size_t bytes)
 {
     nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_add_scratch");
     return b ? nbcolli_builder_take_scratch(b, bytes) : (nbcoll_addr){NBCOLL_BUFFER_SCRATCH, 0};
-}
-
-void nbcoll_max_posted(nbcoll_builder *builder, uint32_t n)
-{
-    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_max_posted");
-    if (!b)
-        return;
-    b->max_posted = n;
-    b->posted = 0;
-    b->window = (nbcoll_step)b->drafts.used;
 }
 
 void nbcoll_set_lane(nbcoll_builder *builder, nbcoll_step step, nbcoll_lane lane)

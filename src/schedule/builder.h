@@ -70,9 +70,6 @@ typedef struct nbcolli_builder {
     nbcoll_step stage;          /* first step of the open stage */
     nbcoll_step gate;           /* the end of the last dependent stage; START: none */
     nbcoll_step entry;          /* the gate of the first steps of the group at work */
-    uint32_t max_posted;
-    uint32_t posted;    /* sends added under max_posted, at most that many */
-    nbcoll_step window; /* no later than the first send that the next one waits for */
 } nbcolli_builder;
 
 static inline nbcolli_builder *nbcolli_builder_of(nbcoll_builder *b)

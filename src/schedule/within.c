@@ -114,7 +114,6 @@ static nbcoll_step nbcolli_within_build(nbcolli_builder *b, nbcoll_builder head,
     b->fresh = b->scratch;
     b->gate = b->entry = entry;
     b->stage = first;
-    b->max_posted = b->posted = 0;
     build(&b->head, a);
     b->head = outside.head;
     b->members = outside.members;
@@ -123,9 +122,6 @@ static nbcoll_step nbcolli_within_build(nbcolli_builder *b, nbcoll_builder head,
     b->gate = outside.gate;
     b->entry = outside.entry;
     b->stage = outside.stage;
-    b->max_posted = outside.max_posted;
-    b->posted = outside.posted;
-    b->window = outside.window;
     b->call = "nbcoll_within";
     return nbcolli_within_leave(b, first, after);
 }

@@ -330,53 +330,6 @@ static void stages_and_edges_may_be_mixed(void **state)
     nbcoll_schedule_free(s);
 }
 
-static void a_limit_makes_each_send_wait_for_the_nth_before_it(void **state)
-{
-    (void)state;
-    for (uint32_t n = 1; n <= 4; n++) {
-        nbcoll_builder *b = opened(NULL);
-        nbcoll_step send[10], free_send = nbcoll_add_send(b, 0, in_send(0), 1);
-        nbcoll_max_posted(b, n);
-        for (int i = 0; i < 10; i++) {
-            nbcoll_add_recv(b, 0, in_recv((size_t)i), 1);
-            send[i] = nbcoll_add_send(b, 2 + i % 3, in_send(0), 1);
-        }
-        nbcoll_max_posted(b, 0);
-        nbcoll_step last = nbcoll_add_send(b, 0, in_send(0), 1);
-        nbcoll_schedule *s = finished(b);
-        assert_int_equal(info_of(s).edges, 10 - n);
-        for (uint32_t i = n; i < 10; i++)
-            assert_true(waits_for(s, send[i], send[i - n]));
-        assert_int_equal(view(s, free_send)->after_count, 0);
-        assert_int_equal(view(s, last)->before, 0);
-        nbcoll_schedule_free(s);
-    }
-}
-
-static void a_limit_counts_the_sends_of_a_lowered_expose(void **state)
-{
-    (void)state;
-    nbcoll_builder *b = opened(NULL);
-    nbcoll_max_posted(b, 2);
-    expose_to(b, 3);
-    nbcoll_schedule *s = finished(b);
-    assert_true(waits_for(s, 4, 2));
-    nbcoll_schedule_free(s);
-}
-
-static void changing_a_limit_counts_from_anew(void **state)
-{
-    (void)state;
-    nbcoll_builder *b = opened(NULL);
-    nbcoll_max_posted(b, 1);
-    nbcoll_add_send(b, 0, in_send(0), 1);
-    nbcoll_max_posted(b, 1);
-    nbcoll_add_send(b, 0, in_send(0), 1);
-    nbcoll_schedule *s = finished(b);
-    assert_int_equal(info_of(s).edges, 0);
-    nbcoll_schedule_free(s);
-}
-
 /* A chain broadcast in segments, as a graph: every receive is posted at once, and each send waits for its own segment
  * only. Rounds would make the k-th receive wait for the (k-1)-th send. */
 static void a_pipelined_chain_posts_all_receives_at_once(void **state)
@@ -434,9 +387,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_hundred_thousand_steps_are_finished),
     cmocka_unit_test(a_stage_queue_is_the_equivalent_graph),
     cmocka_unit_test(stages_and_edges_may_be_mixed),
-    cmocka_unit_test(a_limit_makes_each_send_wait_for_the_nth_before_it),
-    cmocka_unit_test(a_limit_counts_the_sends_of_a_lowered_expose),
-    cmocka_unit_test(changing_a_limit_counts_from_anew),
     cmocka_unit_test(a_pipelined_chain_posts_all_receives_at_once),
 };
 

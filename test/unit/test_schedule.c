@@ -581,7 +581,6 @@ static nbcoll_status build_much(const nbcoll_host *host, nbcoll_schedule **out)
         return status;
     nbcoll_region region = nbcoll_span(in_recv(0), 8);
     const nbcoll_part parts[] = {{2, 0, nbcoll_span(in_recv(0), 24)}, {3, 0, nbcoll_span(in_recv(0), 24)}};
-    nbcoll_max_posted(b, 3);
     for (int i = 0; i < 20; i++) {
         nbcoll_step data = nbcoll_add_fetch_reduce(b, 3 + i % 2, in_recv(0), NBCOLL_LEFT, 2, sum_i32);
         nbcoll_after(b, expose_to(b, 4), data);

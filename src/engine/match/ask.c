@@ -431,7 +431,7 @@ static int nbcolli_look_after(nbcolli_run *run)
                           !(p.is_known && run->schedule->fingerprint);
         if (p.position != NBCOLL_POSITION_UNKNOWN && !is_doubtful)
             nbcolli_ask_judge(op, rank, tag, &p);
-        else {
+        else if (settles || !run->schedule->is_standing) {
             wants = 1;
             nbcolli_ask_wants(comm, rank, tag);
         }
@@ -449,7 +449,7 @@ static int nbcolli_round_of(nbcolli_run *run)
     run->mark = mark;
     run->stuck = is_stuck;
     int wants = is_stuck && nbcolli_look_after(run);
-    if (is_stuck && run->status == NBCOLL_OK && run->comm->context->watcher) {
+    if (is_stuck && run->status == NBCOLL_OK && run->comm->context->watcher && !run->schedule->is_standing) {
         int rank = nbcolli_awaited(run).rank;
         if (rank >= 0)
             nbcolli_observe_wait(run, rank);
@@ -476,7 +476,7 @@ static void nbcolli_round_over(nbcoll_comm *comm)
 
     for (uint32_t i = 0; i < comm->config.slots; i++) {
         nbcolli_run *run = comm->slot[i].active;
-        if (run && (!run->schedule->is_standing || run->status != NBCOLL_OK))
+        if (run)
             wants |= nbcolli_round_of(run);
     }
     for (nbcolli_executor *e = comm->executors; e; e = e->next)

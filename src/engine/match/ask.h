@@ -9,11 +9,11 @@
  *   it has ended it well, likewise     what it has sent is on its way
  *   it has ended it well, and does not remember which it was, or has freed the communicator: what is awaited from there
  *                                      is on its way, or never comes. What it shows in cells it has shown before its
- *                                      end (run/expose.c). What it has sent has come here once it misses no more
- *                                      credits than are held by messages that are kept here, which its WHERE says;
- *                                      else it is asked again in the next round. If it never comes, the ranks are out
- *                                      of step; or, if that rank freed the communicator after a failure, it has left.
- *                                      If it was broken, or that rank leaves, word of that is on its way
+ *                                      end: that is looked for once more. What it has sent has come here once it
+ *                                      misses no more credits than are held by messages that are kept here, which its
+ *                                      WHERE says; else it is asked again in the next round. If it never comes, the
+ *                                      ranks are out of step; or, if that rank freed the communicator after a failure,
+ *                                      it has left. If it was broken, or that rank leaves, word of that is on its way
  *   it has failed there                word of that is on its way
  *
  * Of an operation that is all an executor's, and has no tag, a rank asks those for whom it waits only whether they have
