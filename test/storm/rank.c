@@ -321,6 +321,18 @@ static void linger(rank *r)
     }
 }
 
+/* It has other things to do, for longer than bad news may take (world.c), and makes progress meanwhile: who waits for
+ * what it never sends asks it, and is answered though it waits for nobody. */
+static void work_on(rank *r)
+{
+    if (r->storm->plan.edition < EDITION_OF_MEMORY || !r->storm->is_different || rank_choose(r, 2))
+        return;
+    for (int looks = 0; looks < 100; looks++) {
+        nbcoll_progress(r->context);
+        storm_sleep(r->storm, 40 * MILLISECOND);
+    }
+}
+
 /* After a pass, which looks at calls that were refused. */
 static void judge_failures(rank *r)
 {
@@ -363,6 +375,7 @@ static void leave(rank *r)
     }
     wait_all(r);
     chain_wait_all(r);
+    work_on(r);
     judge_failures(r);
     rank_ticks_stop(r);
     for (int c = 0; c < COMMS_MOST; c++)
