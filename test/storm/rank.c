@@ -315,9 +315,14 @@ static void linger(rank *r)
 {
     if (r->storm->plan.edition < 7)
         return;
-    for (uint64_t looks = rank_choose(r, 2) ? rank_choose(r, 8) : 0; looks; looks--) {
+    uint64_t looks = rank_choose(r, 2) ? rank_choose(r, 8) : 0, most = MILLISECOND;
+    if (r->storm->plan.edition >= EDITION_OF_MEMORY && r->storm->bad[r->actor->rank] & BAD_ENDED && looks) {
+        looks = 30; /* who waits for it asks after 40 ms, and later */
+        most = 20 * MILLISECOND;
+    }
+    for (; looks; looks--) {
         nbcoll_progress(r->context);
-        storm_sleep(r->storm, 1 + rank_choose(r, MILLISECOND));
+        storm_sleep(r->storm, 1 + rank_choose(r, most));
     }
 }
 
