@@ -216,8 +216,8 @@ void judge_copied(actor *a, int reader, const void *from, size_t longest)
     const buffers *b = rank_buffers_at(a, from);
     size_t bytes = b ? b->o.count * b->extent : 0;
 
-    bool scatters = b && (b->o.what == NBCOLL_OPERATION_SCATTER || b->o.what == NBCOLL_OPERATION_SCATTERV);
-    if (scatters && reader >= 0 && b->rank == b->o.root) /* which fetches nothing */
+    bool scatters = b && b->o.what == NBCOLL_OPERATION_SCATTER && b->ranks > 2 && bytes;
+    if (scatters && reader >= 0 && b->rank == b->o.root) /* who fetches nothing, and has several readers */
         storm_find(a->storm, "rank %d copies a block of a %s to its shelf for rank %d", a->rank,
                    nbcoll_operation_name(b->o.what), reader);
     if (b && reader >= 0 && b->o.what == NBCOLL_OPERATION_ALLTOALL && longest && bytes > longest)

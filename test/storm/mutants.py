@@ -8,7 +8,8 @@
 #                                      runs those of a list (mutants.list, repairs.list), prints a table, and adds it to
 #                                      that file; at most so many jobs for each (2,000); -j N: so
 #                                      many mutants at a time. --large: also jobs of many ranks; --over-shm, --only KIND
-#                                      (of faults, a number): those jobs alone. What is run stands in the table
+#                                      (of faults, a number): those jobs alone. --same: of what is not found, does the
+#                                      compiler make the same? What is run stands in the table
 #
 # Both take --build DIRECTORY, where test_storm has been built; else that is build/release.
 #
@@ -475,7 +476,7 @@ def run(arguments):
     for mutant, result in results:
         result = result if isinstance(result, str) else result.result()
         found += result.startswith("found")
-        if result.startswith("NOT") and is_same(build, mutant):
+        if result.startswith("NOT") and "--same" in sys.argv and is_same(build, mutant):
             result = "equivalent: it compiles to the same code"
         say("%3d %-28s %-30s %s" % (mutant[0], mutant[1], "%s:%d" % mutant[2][0][:2], result), table)
     say("%d of %d found, each in at most %d jobs, at %s" % (found, len(results), seeds, commit()), table)

@@ -315,9 +315,26 @@ static void linger(rank *r)
 {
     if (r->storm->plan.edition < 7)
         return;
-    for (uint64_t looks = rank_choose(r, 2) ? rank_choose(r, 8) : 0; looks; looks--) {
+    uint64_t looks = rank_choose(r, 2) ? rank_choose(r, 8) : 0, most = MILLISECOND;
+    if (r->storm->plan.edition >= EDITION_OF_MEMORY && r->storm->bad[r->actor->rank] & BAD_ENDED && looks) {
+        looks = 30; /* who waits for it asks after 40 ms, and later */
+        most = 20 * MILLISECOND;
+    }
+    for (; looks; looks--) {
         nbcoll_progress(r->context);
-        storm_sleep(r->storm, 1 + rank_choose(r, MILLISECOND));
+        storm_sleep(r->storm, 1 + rank_choose(r, most));
+    }
+}
+
+/* It has other things to do, for longer than bad news may take (world.c), and makes progress meanwhile: who waits for
+ * what it never sends asks it, and is answered though it waits for nobody. */
+static void work_on(rank *r)
+{
+    if (r->storm->plan.edition < EDITION_OF_MEMORY || !r->storm->is_different || rank_choose(r, 2))
+        return;
+    for (int looks = 0; looks < 100; looks++) {
+        nbcoll_progress(r->context);
+        storm_sleep(r->storm, 40 * MILLISECOND);
     }
 }
 
@@ -363,6 +380,7 @@ static void leave(rank *r)
     }
     wait_all(r);
     chain_wait_all(r);
+    work_on(r);
     judge_failures(r);
     rank_ticks_stop(r);
     for (int c = 0; c < COMMS_MOST; c++)

@@ -40,7 +40,7 @@ static const char *const note_name[] = {
 #undef NAME
 };
 
-/* An operation ends so. Where the host has no pause only each 1024th look is one at the clock (ask.h), and takes long. */
+/* An operation ends so. Where the host has no pause each 1024th look is one at the clock (ask.h), and takes long. */
 static void judge_time(storm *s, int rank, uint64_t number, uint64_t status)
 {
     if (status != NBCOLL_OK && s->now > s->last_cause + LATEST && !s->ends && !s->actor[rank].is_dead &&
