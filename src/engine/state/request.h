@@ -48,8 +48,8 @@ struct nbcolli_request {
     uint64_t tag;       /* of its last start */
     nbcolli_run *run;   /* taken for it, if a slot seemed free; then while active and not waiting for its slot */
     uint64_t history;   /* of its communicator, before that tag (history.h). Not beside it: gcc would join the stores */
-    nbcolli_request *next; /* in the free list or its schedule's, of those handed over or ended, or of those that wait for
-                              its slot: whoever has it there. Between these two, or replays are slower */
+    nbcolli_request *next; /* in the free list or its schedule's, of those handed over or ended, or of those that wait
+                              for its slot: whoever has it there. Between these two, or replays are slower */
     nbcolli_run *kept;  /* its own, with which a start may replay; null: it takes one from the pool. A request that has
                            one is looked after by no callback, and by one thread */
 
