@@ -48,6 +48,8 @@ struct nbcolli_request {
     uint64_t tag;       /* of its last start */
     nbcolli_run *run;   /* taken for it, if a slot seemed free; then while active and not waiting for its slot */
     uint64_t history;   /* of its communicator, before that tag (history.h). Not beside it: gcc would join the stores */
+    nbcolli_request *next; /* in the free list or its schedule's, of those handed over or ended, or of those that wait
+                              for its slot: whoever has it there. Between these two, or replays are slower */
     nbcolli_run *kept;  /* its own, with which a start may replay; null: it takes one from the pool. A request that has
                            one is looked after by no callback, and by one thread */
 
@@ -66,8 +68,6 @@ struct nbcolli_request {
     nbcoll_done *done; /* these two: nbcoll_on_done */
     void *user;
     nbcoll_comm *creating;  /* the communicator that this request makes: the call that opens it; progress, at its end */
-    nbcolli_request *next;  /* in the free list or its schedule's, of those handed over or ended, or of those that wait
-                               for its slot: whoever has it there */
     nbcolli_request **queued_at; /* in a slot's list of those that wait: what points to it */
     nbcolli_blocks blocks[2]; /* of the send and the receive buffer, if the call has such: the call that opens it */
     nbcoll_op op;             /* that the call named, if its schedule has stand-ins: likewise */
