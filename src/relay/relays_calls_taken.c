@@ -30,7 +30,6 @@ nbcoll_status nbcolli_relays_open_notice(nbcoll_relays *r, nbcoll_done *noticed)
     nbcolli_request *q = is_busy ? NULL : nbcolli_request_open(r->comm, NULL, NULL, NULL, 0);
     if (q) {
         nbcolli_request_list(r->comm, q);
-        q->is_heeded = 1;
         q->done = noticed;
         q->user = r;
     } else

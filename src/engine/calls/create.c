@@ -94,7 +94,6 @@ static nbcoll_status nbcolli_create_cast(nbcoll_comm *over, nbcolli_create_wish 
     if (r) {
         nbcolli_schedule_own(schedule, comm->context);
         r->creating = comm;
-        r->is_heeded = 1;
     } else
         nbcolli_schedule_delete(schedule);
     s = nbcolli_begin(over, r, 0, request);
@@ -294,7 +293,6 @@ static nbcoll_status nbcolli_create_survivors(nbcoll_comm *comm, const nbcoll_co
         return s;
     }
     r->creating = made;
-    r->is_heeded = 1;
     made->out = out;
     r->status = NBCOLL_PENDING;
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* its handle is not out yet */

@@ -227,7 +227,7 @@ static nbcoll_status nbcolli_wait_expired(nbcoll_context *c, nbcoll_request requ
     nbcoll_status s = nbcolli_request_expired(r);
     nbcoll_failure failure = c->failure; /* that of the deadline, which cancelling does not replace */
     nbcolli_run_drop(r);
-    r->detached = r->is_heeded = 1;
+    r->detached = 1;
     if (r->creating)
         r->creating->out = NULL;
     nbcolli_executor *e = nbcolli_request_cancel(r);
@@ -369,7 +369,6 @@ nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *done, void *us
         return s;
     nbcolli_run_drop(r);
     r->done = done;
-    r->is_heeded = 1;
     r->user = user;
     if (nbcolli_is_unreported(nbcolli_state_of(r)))
         nbcolli_request_end(r->context, r);

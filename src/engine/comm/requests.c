@@ -77,7 +77,7 @@ nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, con
         return NULL;
     r = c->free_requests;
     c->free_requests = r->next;
-    r->persistent = r->detached = r->is_heeded = r->calling = 0;
+    r->persistent = r->detached = r->calling = 0;
     r->status = NBCOLL_OK;
     r->tag = 0;
     r->run = NULL;

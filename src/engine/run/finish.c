@@ -10,6 +10,14 @@
 #include "step.h"
 #include "../exposures/cells.h"
 
+/* Does the request keep the run, which its next start can replay? Its end is to be nothing but a status. */
+static int nbcolli_finish_keeps(const nbcolli_run *run, const nbcolli_request *r)
+{
+    int is_plain = !r->creating && !r->done && !r->detached && !(r->context->flags & NBCOLL_ANY_THREAD);
+
+    return is_plain && !run->keeper && !r->kept && run->schedule->kept < NBCOLLI_KEPT && nbcolli_moves_can_replay(run);
+}
+
 void nbcolli_run_finish(nbcolli_run *run)
 {
     nbcoll_comm *comm = run->comm;
@@ -35,8 +43,7 @@ void nbcolli_run_finish(nbcolli_run *run)
     nbcolli_slot_free(comm, slot);
     nbcolli_raise_failed(comm, slot);
     nbcoll_status status = run->status;
-    if (!run->keeper && !r->kept && !r->is_heeded && !(comm->context->flags & NBCOLL_ANY_THREAD) &&
-        run->schedule->kept < NBCOLLI_KEPT && nbcolli_moves_can_replay(run))
+    if (nbcolli_finish_keeps(run, r))
         nbcolli_run_keep(run, r);
     nbcolli_run_give(run);
     nbcolli_operation_over(r, status);

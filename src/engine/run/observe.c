@@ -23,12 +23,10 @@ void nbcolli_observe_end(nbcolli_run *run)
 void nbcolli_observe_wait(nbcolli_run *run, int rank)
 {
     nbcoll_context *c = run->comm->context;
-    nbcolli_request *r = run->request;
 
     if (run->awaited == rank + 1)
         return;
     run->awaited = rank + 1;
-    r->is_heeded = run->awaited || r->creating || r->done || r->detached;
     c->watcher->event(c->watcher->user, &(nbcoll_event){NBCOLL_RUN_WAITS, run->comm, run->tag, run->schedule,
                                                         NBCOLL_START, rank});
 }

@@ -39,8 +39,6 @@ struct nbcolli_request {
 
     uint8_t persistent; /* the call that opens it. It sets what follows, but for `next` */
     uint8_t detached; /* a call whose deadline is over: released by itself at its end */
-    uint8_t is_heeded; /* its end is more than a status: creating, done, detached, or a watcher is to hear
-                          of it. Whoever sets those */
     uint8_t calling;  /* in the list of callbacks to run: set by progress, cleared by the way out of a call */
     uint8_t is_listed;    /* as `unreported` of its context: calls and progress */
 
