@@ -316,7 +316,8 @@ static void linger(rank *r)
     if (r->storm->plan.edition < 7)
         return;
     uint64_t looks = rank_choose(r, 2) ? rank_choose(r, 8) : 0, most = MILLISECOND;
-    bool has_some = false; /* communicators on which others may wait for it: that it is late is no failure */
+    /* communicators on which others may wait for it: that it is late is no failure; or whom it cannot tell */
+    bool has_some = r->storm->bad_anywhere & (BAD_WIRE | BAD_DECLARED);
     for (int c = 0; c < COMMS_MOST; c++)
         has_some |= r->comm[c] != NULL;
     if (r->storm->plan.edition >= EDITION_OF_MEMORY && r->storm->bad[r->actor->rank] & BAD_ENDED && looks &&
