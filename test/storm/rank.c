@@ -316,9 +316,14 @@ static void linger(rank *r)
     if (r->storm->plan.edition < 7)
         return;
     uint64_t looks = rank_choose(r, 2) ? rank_choose(r, 8) : 0, most = MILLISECOND;
-    if (r->storm->plan.edition >= EDITION_OF_MEMORY && r->storm->bad[r->actor->rank] & BAD_ENDED && looks) {
-        looks = 30; /* who waits for it asks after 40 ms, and later */
-        most = 20 * MILLISECOND;
+    /* communicators on which others may wait for it: that it is late is no failure; or whom it cannot tell */
+    bool has_some = r->storm->bad_anywhere & (BAD_WIRE | BAD_DECLARED);
+    for (int c = 0; c < COMMS_MOST; c++)
+        has_some |= r->comm[c] != NULL;
+    if (r->storm->plan.edition >= EDITION_OF_MEMORY && r->storm->bad[r->actor->rank] & BAD_ENDED && looks &&
+        !has_some) {
+        looks = 100; /* who waits for it asks after 40 ms, and later; till this ends bad news would be late (world.c) */
+        most = 60 * MILLISECOND;
     }
     for (; looks; looks--) {
         nbcoll_progress(r->context);
@@ -330,7 +335,10 @@ static void linger(rank *r)
  * what it never sends asks it, and is answered though it waits for nobody. */
 static void work_on(rank *r)
 {
-    if (r->storm->plan.edition < EDITION_OF_MEMORY || !r->storm->is_different || rank_choose(r, 2))
+    bool is_late = r->stops; /* others wait for calls that it has left out: that is no failure */
+    for (int c = 0; c < COMMS_MOST; c++)
+        is_late |= r->is_broken[c];
+    if (r->storm->plan.edition < EDITION_OF_MEMORY || !r->storm->is_different || is_late || rank_choose(r, 2))
         return;
     for (int looks = 0; looks < 100; looks++) {
         nbcoll_progress(r->context);
