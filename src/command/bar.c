@@ -8,11 +8,16 @@
 
 #define CELLS 30
 
-double command_now(void)
+uint64_t command_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+double command_now(void)
+{
+    return (double)command_ns() * 1e-3;
 }
 
 void command_bar_begin(command_bar *bar, double total, double before)

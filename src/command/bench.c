@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll bench`: how long operations take, and how much of that disappears under computation. */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,13 +15,13 @@ enum { NOT_AGAINST = 1 }; /* marks options that do not go with --against */
 
 static int take_arguments(benchmark *b, int argc, char *argv[])
 {
-    int status = command_take_options(b->self, argc, argv, b, &b->marks);
+    int status = command_take_options(b->self, &argc, &argv, b, &b->marks);
     if (b->cases.most == 0)
         b->cases.fewest = b->cases.most = b->cases.placed ? b->cases.placed : 2;
     if (!status && b->cases.most > NBCOLL_SHM_RANKS)
         status = command_refuse(b->self, "--ranks: there are at most %d over shared memory", NBCOLL_SHM_RANKS);
     if (!status)
-        status = command_take_operations(b->self, argc - optind, argv + optind, b->against ? COMMAND_COMPARED : 0,
+        status = command_take_operations(b->self, argc, argv, b->against ? COMMAND_COMPARED : 0,
                                          b->operation, &b->operations);
     if (!status && b->plot)
         status = bench_can_plot(b->self, b->plot);

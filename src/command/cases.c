@@ -62,20 +62,12 @@ int command_find_algorithm(const command *self, nbcoll_operation operation, cons
                           name);
 }
 
-int command_take_words(const command *self, command_cases *cases, int words, char *word[])
+int command_take_operation(const command *self, const char *word, int *out)
 {
-    if (words > 2)
-        return command_refuse(self, "one word too many: '%s'", word[2]);
-    if (words < 1)
-        return 0;
-    for (int operation = 0; operation < NBCOLL_OPERATION_COUNT && cases->operation < 0; operation++)
-        if (strcmp(word[0], nbcoll_operation_name((nbcoll_operation)operation)) == 0)
-            cases->operation = operation;
-    if (cases->operation < 0)
-        return command_refuse(self, "unknown operation '%s'; nbcoll info lists them", word[0]);
-    if (words < 2)
-        return 0;
-    return command_find_algorithm(self, (nbcoll_operation)cases->operation, word[1], &cases->algorithm);
+    for (*out = 0; *out < NBCOLL_OPERATION_COUNT; ++*out)
+        if (strcmp(word, nbcoll_operation_name((nbcoll_operation)*out)) == 0)
+            return 0;
+    return command_refuse(self, "unknown operation '%s'; nbcoll info lists them", word);
 }
 
 int command_take_operations(const command *self, int words, char *word[], unsigned otherwise, nbcoll_operation list[],
@@ -86,14 +78,13 @@ int command_take_operations(const command *self, int words, char *word[], unsign
         if (command_is((nbcoll_operation)o, otherwise))
             list[(*n)++] = (nbcoll_operation)o;
     for (int i = 0; i < words; i++) {
-        command_cases one = {.operation = -1};
-        int status = command_take_words(self, &one, 1, &word[i]);
+        int one, status = command_take_operation(self, word[i], &one);
         for (int k = 0; k < i && !status; k++)
-            if (list[k] == (nbcoll_operation)one.operation)
+            if (list[k] == (nbcoll_operation)one)
                 status = command_refuse(self, "'%s' stands there twice", word[i]);
         if (status)
             return status;
-        list[(*n)++] = (nbcoll_operation)one.operation;
+        list[(*n)++] = (nbcoll_operation)one;
     }
     return 0;
 }

@@ -84,10 +84,10 @@ int command_write_file(const command *self, const char *name, command_writer *wr
 enum { COMMAND_COLUMNS = 80 };
 void command_print_words(FILE *out, const char *begin, const char *again, int indent, int width, const char *words);
 
-/* Reads the options into the command's own struct. 0, and the words begin at argv[optind]; COMMAND_USAGE, or what a
+/* Reads the options into the command's own struct, and leaves the words behind them. 0; COMMAND_USAGE, or what a
  * function of the table returned, after naming what is wrong; COMMAND_HELPED after printing the help. `marks`: null is
  * accepted. */
-int command_take_options(const command *self, int argc, char *argv[], void *user, unsigned *marks);
+int command_take_options(const command *self, int *argc, char **argv[], void *user, unsigned *marks);
 void command_help(const command *self);
 /* Stores a number where a row says; and gives what is there. */
 void command_store(const command_option *o, void *user, uint64_t number);
@@ -96,7 +96,8 @@ uint64_t command_stored(const command_option *o, const void *user);
 /* Is there such a program on the path? */
 int command_is_installed(const char *name);
 
-double command_now(void); /* us; bar.c */
+uint64_t command_ns(void); /* CLOCK_MONOTONIC; bar.c */
+double command_now(void);  /* the same in us */
 
 /* ---- bar.c ----------------------------------------------------------------------------------------------------- */
 
@@ -233,8 +234,8 @@ int command_take_op(const command *self, void *cases, const char *value);
 int command_take_nodes(const command *self, void *cases, const char *value);
 int command_take_numbering(const command *self, void *cases, const char *value);
 
-/* Takes the words OPERATION [ALGORITHM]. 0, or COMMAND_USAGE after naming what is wrong. */
-int command_take_words(const command *self, command_cases *cases, int words, char *word[]);
+/* Takes the word OPERATION. 0, or COMMAND_USAGE after naming what is wrong. */
+int command_take_operation(const command *self, const char *word, int *out);
 
 /* Takes operations, each once: words, or where there are none, all that are `otherwise` (command_is). list[*n] has room
  * for all. 0, or COMMAND_USAGE after naming what is wrong. */

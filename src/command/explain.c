@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll explain`: says which algorithm serves a call, and why. */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,17 +47,16 @@ static nbcoll_terms terms_of(const question *q, const nbcoll_case *at)
 
 static int take_arguments(question *q, int argc, char *argv[])
 {
-    int status = command_take_options(q->self, argc, argv, q, &q->marks);
+    int status = command_take_options(q->self, &argc, &argv, q, &q->marks);
 
     q->flags = (q->marks & EXPLAIN_REPRODUCIBLE ? NBCOLL_REPRODUCIBLE : 0) |
                (q->marks & EXPLAIN_TOLERANT ? NBCOLL_ARRIVAL_TOLERANT : 0);
     q->is_offloaded = (q->marks & EXPLAIN_PROGRAM) != 0;
-    if (!status && argc - optind > 1)
-        return command_refuse(q->self, "one word too many: '%s'", argv[optind + 1]);
+    if (!status && argc > 1)
+        return command_refuse(q->self, "one word too many: '%s'", argv[1]);
     if (!status)
-        status = command_take_words(q->self, &q->cases, argc - optind, argv + optind);
-    if (!status && q->cases.operation < 0)
-        status = command_refuse(q->self, "it takes an operation");
+        status = argc ? command_take_operation(q->self, *argv, &q->cases.operation)
+                      : command_refuse(q->self, "it takes an operation");
     if (!status && q->cases.fewest == 0 && q->cases.placed)
         q->cases.fewest = q->cases.most = q->cases.placed;
     if (!status && q->cases.fewest == 0)
@@ -232,37 +230,29 @@ static nbcoll_status answer(question *q, const nbcoll_case *at, size_t counts[])
     return NBCOLL_OK;
 }
 
-/* For one number of ranks: all counts. */
-static nbcoll_status answer_ranks(question *q, int ranks, size_t counts[])
-{
-    nbcoll_nodes *nodes = NULL;
-    nbcoll_status status = command_nodes(&q->cases, ranks, &nodes);
-
-    q->here.size = 0;
-    if (status == NBCOLL_OK && q->asks_here)
-        status = command_terms_here(q->self, ranks, &q->here);
-    for (size_t i = 0; i < q->cases.counts && status == NBCOLL_OK; i++) {
-        nbcoll_case at = command_case(&q->cases, NULL);
-        at.count = q->cases.count[i];
-        at.ranks = ranks;
-        at.nodes = nodes;
-        status = answer(q, &at, counts);
-    }
-    nbcoll_nodes_free(nodes);
-    return status;
-}
-
 static int answer_all(question *q)
 {
-    size_t *counts = malloc((size_t)q->cases.most * sizeof *counts);
+    const command_cases *c = &q->cases;
+    size_t *counts = malloc((size_t)c->most * sizeof *counts);
+    nbcoll_case at = command_case(c, NULL);
     nbcoll_status status = counts ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
 
-    for (int ranks = q->cases.fewest; ranks <= q->cases.most && status == NBCOLL_OK; ranks++)
-        status = answer_ranks(q, ranks, counts);
+    for (at.ranks = c->fewest; at.ranks <= c->most && status == NBCOLL_OK; at.ranks++) {
+        nbcoll_nodes *nodes;
+        status = command_nodes(c, at.ranks, &nodes);
+        at.nodes = nodes;
+        q->here.size = 0;
+        if (status == NBCOLL_OK && q->asks_here)
+            status = command_terms_here(q->self, at.ranks, &q->here);
+        for (size_t i = 0; i < c->counts && status == NBCOLL_OK; i++) {
+            at.count = c->count[i];
+            status = answer(q, &at, counts);
+        }
+        nbcoll_nodes_free(nodes);
+    }
     free(counts);
     if (status == NBCOLL_ERR_OP)
-        return command_refuse(q->self, "--op %s: %s has no such reduction", nbcoll_op_name(q->cases.reduction.op),
-                              nbcoll_type_name(q->cases.reduction.type));
+        return command_refuse_case(q->self, &at, status);
     if (status == NBCOLL_OK)
         return COMMAND_OK;
     return command_fail(q->self, "%s%s", nbcoll_status_text(status),

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll info`: what this build of the library has, and what it finds on this machine. */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -123,11 +122,11 @@ typedef struct wish {
 static int run(const command *self, int argc, char *argv[])
 {
     wish w = {0};
-    int status = command_take_options(self, argc, argv, &w, NULL);
+    int status = command_take_options(self, &argc, &argv, &w, NULL);
     if (status)
         return status;
-    if (optind < argc)
-        return command_refuse(self, "it takes no words: '%s'", argv[optind]);
+    if (argc)
+        return command_refuse(self, "it takes no words: '%s'", *argv);
     if (w.has_algorithms && (w.has_json || w.ranks))
         return command_refuse(self, "--algorithms stands alone");
     if (w.has_algorithms)

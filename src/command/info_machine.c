@@ -60,9 +60,9 @@ json_t *info_bindings(int ranks)
         run_binding *binding;
         json_t *places = json_array();
         char text[128];
-        if (run_bind_look(ways[i], ranks, &binding) == 0)
-            for (int rank = 0; rank < ranks; rank++)
-                json_array_append_new(places, json_string(run_bind_text(binding, rank, text, sizeof text)));
+        run_bind_find(NULL, ways[i], ranks, &binding);
+        for (int rank = 0; rank < ranks && binding; rank++)
+            json_array_append_new(places, json_string(run_bind_text(binding, rank, text, sizeof text)));
         run_bind_free(binding);
         json_object_set_new(all, ways[i], places);
     }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "command.h"
 #include "crew.h"
 #include "info.h"
 
@@ -21,9 +22,10 @@ enum { THREADS, PROCESSES, ALLOCATED, MATTERS };
 
 /* What one rank found out. */
 typedef struct finding {
-    nbcoll_status status; /* OK without a path: nothing yet */
-    int error;            /* of a system call that was tried, or 0 */
-    char path[32], why[256];
+    /* Of what several ranks say, the most telling: a rank that failed, rather than those that then lack it; a rank that
+     * could not read, rather than the one that it could not read. 0: nothing yet. */
+    int weight;
+    char path[32], why[256]; /* without a path: why there is none */
 } finding;
 
 typedef struct trial {
@@ -32,6 +34,13 @@ typedef struct trial {
 } trial;
 
 /* ---- in the ranks ---------------------------------------------------------------------------------------------- */
+
+static finding failed(nbcoll_status status)
+{
+    finding f = {.weight = status == NBCOLL_ERR_PEER_LOST || status == NBCOLL_ERR_TIMEOUT ? 3 : 4};
+    snprintf(f.why, sizeof f.why, "%s: %s", nbcoll_status_name(status), nbcoll_status_text(status));
+    return f;
+}
 
 static finding look(const nbcoll_endpoint *end, int peer)
 {
@@ -43,12 +52,14 @@ static finding look(const nbcoll_endpoint *end, int peer)
         [NBCOLL_SHM_BY_EITHER] = "pieces or process_vm_readv",
     };
     nbcoll_shm_peer is = {.size = sizeof is};
-    finding f = {.status = nbcoll_shm_describe(end, peer, &is)};
-    if (f.status != NBCOLL_OK)
-        return f;
-    f.error = is.error;
+    nbcoll_status status = nbcoll_shm_describe(end, peer, &is);
+    finding f = {.weight = is.error ? 2 : 1};
+    if (status != NBCOLL_OK)
+        return failed(status);
     snprintf(f.path, sizeof f.path, "%s", names[is.path]);
     snprintf(f.why, sizeof f.why, "%s", is.why);
+    if (is.error)
+        command_add(f.why, sizeof f.why, " (%s)", strerror(is.error));
     return f;
 }
 
@@ -56,12 +67,11 @@ static finding reserve(nbcoll_endpoint *end)
 {
     const nbcoll_shared *shared = end->transport->shared;
     uint64_t at;
-    finding f = {.status = NBCOLL_ERR_UNSUPPORTED, .path = "in place"};
-    if (shared)
-        f.status = shared->reserve(end, 1, &at);
-    if (f.status == NBCOLL_OK)
-        shared->release(end, at);
-    return f;
+    nbcoll_status status = shared ? shared->reserve(end, 1, &at) : NBCOLL_ERR_UNSUPPORTED;
+    if (status != NBCOLL_OK)
+        return failed(status);
+    shared->release(end, at);
+    return (finding){.weight = 1, .path = "in place"};
 }
 
 /* Notes what this rank finds, or, by an error, why it does not. */
@@ -72,12 +82,12 @@ static void live(void *user, int rank)
     nbcoll_endpoint *end = NULL;
     nbcoll_status status = nbcoll_shm_open(&config, &end);
     for (int peer = 0; peer < RANKS; peer++) {
-        finding f = {.status = status};
-        if (status == NBCOLL_OK && peer != rank)
-            f = look(end, peer);
-        else if (status == NBCOLL_OK && rank == APART)
-            f = reserve(end);
-        t->found[rank][peer] = f;
+        if (status != NBCOLL_OK)
+            t->found[rank][peer] = failed(status);
+        else if (peer != rank)
+            t->found[rank][peer] = look(end, peer);
+        else if (rank == APART)
+            t->found[rank][peer] = reserve(end);
     }
     if (end)
         nbcoll_endpoint_close(end);
@@ -85,44 +95,22 @@ static void live(void *user, int rank)
 
 /* ---- around them ----------------------------------------------------------------------------------------------- */
 
-/* Of what several ranks say, the most telling: a rank that failed, rather than those that then lack it; a rank that
- * could not read, rather than the one that it could not read. */
-static int weight(const finding *f)
-{
-    if (f->status == NBCOLL_ERR_PEER_LOST || f->status == NBCOLL_ERR_TIMEOUT)
-        return 3;
-    return f->status != NBCOLL_OK ? 4 : f->error ? 2 : 1;
-}
-
 /* The most telling finding about a matter, or how the ranks ended without one. */
 static finding tell(const trial *t, int matter, nbcoll_status ended)
 {
-    finding told = {.status = ended};
-    int is_told = 0;
+    finding told = {.why = "the ranks ended before they could tell"};
+    if (ended != NBCOLL_OK)
+        told = failed(ended);
+    told.weight = 0;
     for (int rank = 0; rank < RANKS; rank++)
         for (int peer = 0; peer < RANKS; peer++) {
             const finding *f = &t->found[rank][peer];
             int is_pair = (rank == APART) != (peer == APART);
             int about = rank != peer ? is_pair ? PROCESSES : THREADS : rank == APART ? ALLOCATED : MATTERS;
-            int is_found = f->status != NBCOLL_OK || f->path[0];
-            if (about != matter || !is_found || (is_told && weight(f) <= weight(&told)))
-                continue;
-            told = *f;
-            is_told = 1;
+            if (about == matter && f->weight > told.weight)
+                told = *f;
         }
     return told;
-}
-
-static json_t *path_object(const finding *f)
-{
-    if (f->status == NBCOLL_OK && f->error)
-        return json_pack("{s:s, s:o}", "path", f->path, "why", json_sprintf("%s (%s)", f->why, strerror(f->error)));
-    if (f->status == NBCOLL_OK && f->path[0])
-        return json_pack("{s:s, s:s}", "path", f->path, "why", f->why);
-    if (f->status == NBCOLL_OK)
-        return json_pack("{s:n, s:s}", "path", "why", "the ranks ended before they could tell");
-    return json_pack("{s:n, s:o}", "path", "why",
-                     json_sprintf("%s: %s", nbcoll_status_name(f->status), nbcoll_status_text(f->status)));
 }
 
 json_t *info_paths(void)
@@ -137,7 +125,7 @@ json_t *info_paths(void)
     json_t *all = json_object();
     for (int i = 0; i < MATTERS; i++) {
         finding f = tell(t ? t : &nothing, i, status);
-        json_object_set_new(all, names[i], path_object(&f));
+        json_object_set_new(all, names[i], json_pack("{s:s?, s:s}", "path", *f.path ? f.path : NULL, "why", f.why));
     }
     crew_unshare(t, sizeof *t);
     return all;

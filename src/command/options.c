@@ -236,16 +236,16 @@ static int refuse_option(const command *self, int option, const char *word)
     return command_refuse(self, "unknown or ambiguous option %s", word);
 }
 
-int command_take_options(const command *self, int argc, char *argv[], void *user, unsigned *marks)
+int command_take_options(const command *self, int *argc, char **argv[], void *user, unsigned *marks)
 {
     struct option list[MOST_ROWS];
     char letters[MOST_ROWS];
     int option, status = 0;
     list_options(self, list, letters);
     opterr = 0;
-    while (!status && (option = getopt_long(argc, argv, letters, list, NULL)) != -1) {
+    while (!status && (option = getopt_long(*argc, *argv, letters, list, NULL)) != -1) {
         if (option == ':' || option == '?')
-            return refuse_option(self, option, argv[optind - 1]);
+            return refuse_option(self, option, (*argv)[optind - 1]);
         if (option == 'h') {
             command_help(self);
             return COMMAND_HELPED;
@@ -257,6 +257,8 @@ int command_take_options(const command *self, int argc, char *argv[], void *user
             *marks |= o->marks;
         status = take_row(self, o, user, optarg);
     }
+    *argc -= optind;
+    *argv += optind;
     return status;
 }
 

@@ -134,7 +134,7 @@ int command_rules_words(const command *self, command_rules *rules, command_cases
         return command_refuse(self, "one word too many: '%s'", word[rules->algorithm ? 1 : 2]);
     if (words < 1 && rules->algorithm)
         return command_refuse(self, "--algorithm goes with an operation");
-    status = command_take_words(self, cases, words > 1 ? 1 : words, word);
+    status = words ? command_take_operation(self, *word, &cases->operation) : 0;
     if (!status && *algorithm && !is_default)
         status = command_find_algorithm(self, (nbcoll_operation)cases->operation, algorithm, &cases->algorithm);
     if (!status && *algorithm && !is_default) {

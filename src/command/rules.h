@@ -39,8 +39,8 @@ typedef struct command_rules {
         COMMAND_PARAMETER_OPTIONS(type, "parameters of the algorithm, if it reads them", marks),                       \
         COMMAND_TUNING(type, "rules, after which `default` is chosen")
 
-/* As command_take_words, but the second word may be `default`, or stand behind --algorithm instead; reads the rules for
- * the one, and refuses them with others. */
+/* Takes the words [OPERATION [ALGORITHM]]; the second one may be `default`, or stand behind --algorithm instead; reads
+ * the rules for the one, and refuses them with others. */
 int command_rules_words(const command *self, command_rules *rules, command_cases *cases, int words, char *word[]);
 
 /* Makes the rules, to be freed by command_rules_free: --algorithm for an operation, which is stronger, and the file.

@@ -32,7 +32,7 @@ static int take_ranks(const command *self, void *user, const char *value)
 static int take_options(run_plan *plan, int argc, char *argv[])
 {
     plan->words = argv;
-    int status = command_take_options(plan->self, argc, argv, plan, NULL);
+    int status = command_take_options(plan->self, &argc, &argv, plan, NULL);
     if (status)
         return status;
     if (!plan->ranks)
@@ -41,9 +41,9 @@ static int take_options(run_plan *plan, int argc, char *argv[])
         plan->timeout = (uint64_t)(plan->seconds * 1e9);
     if (plan->scratch && !plan->agent)
         return command_refuse(plan->self, "--agent-scratch goes with --agent");
-    if (optind == argc)
+    if (!argc)
         return command_refuse(plan->self, "which program?");
-    plan->program = argv + optind;
+    plan->program = argv;
     return 0;
 }
 

@@ -27,17 +27,17 @@ typedef struct run_binding run_binding;
 /* The row of --bind in tables of options. */
 #define RUN_BIND(type, member) COMMAND_IN(type, member), .words = "core, scatter, l3 or none"
 /* Finds places for the ranks: `where` is "core", "scatter", "l3", "none", or null for cores if each rank can have one.
- * *out is null when they are not to be bound. 0, or an exit status after naming what is wrong. */
+ * *out is null when they are not to be bound. 0, or an exit status after naming what is wrong. `self` null: who only
+ * asks gets null, and no word, also where something is wrong. */
 int run_bind_find(const command *self, const char *where, int ranks, run_binding **out);
 /* Says what was chosen for ranks that are scattered, and why, also that no core is to spare; of others nothing. */
 void run_bind_say(const command *self, const run_binding *binding);
 /* The same for who binds so many ranks later. 0, or an exit status after naming what is wrong. */
 int run_bind_tell(const command *self, const char *where, int ranks);
-/* As run_bind_find for who only asks, without a word: 0, or an errno. And the processors of a rank's place, "0-3,8". */
-int run_bind_look(const char *where, int ranks, run_binding **out);
 /* 0, or the errno with which the system refuses to say on which processors this process may run. Then hwloc must not be
  * asked: it would ask the system for ever, each time with room for twice as many. Without hwloc it is not there. */
 int run_bind_error(void);
+/* The processors of a rank's place, "0-3,8". */
 const char *run_bind_text(const run_binding *binding, int rank, char *text, size_t room);
 /* Binds this process to the place of a rank. 0, or an errno. Null binds nothing. */
 int run_bind_here(const run_binding *binding, int rank);
@@ -87,7 +87,7 @@ typedef struct run_plan {
     int recording;        /* a descriptor of where they note what they do, or only for whom they wait; or -1 */
     const char *timeline; /* a file for what they did, or null; then */
     FILE *trace;          /* this file, */
-    uint64_t begun;       /* since when (run_now), they note it, */
+    uint64_t begun;       /* since when (command_ns), they note it, */
     uint64_t *ended;      /* and [ranks] for the launcher: when a rank ended; shared with the guard */
     const char *where; /* --bind */
     char **words;      /* of the command line, as it is read */
@@ -98,8 +98,8 @@ typedef struct run_plan {
     const sigset_t *signals; /* blocked, for the launcher to take */
 } run_plan;
 
-/* CLOCK_MONOTONIC in ns. */
-uint64_t run_now(void);
+/* Sets a variable of the environment, of at most 63 letters: 0, or -1 and errno. */
+int run_set(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Starts the ranks, and returns when they and all that they started have ended: with the exit status of the command. */
 int run_launch(const run_plan *plan);

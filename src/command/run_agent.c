@@ -163,13 +163,9 @@ run_agent *run_agent_start(const command *self, int ranks, const char *over, siz
 
 int run_agent_give(const run_agent *a, int rank)
 {
-    char text[16];
-    if (!a) {
-        unsetenv("NBCOLL_AGENT");
-        return 0;
-    }
-    snprintf(text, sizeof text, "%d", a->end[0][rank]);
-    return fcntl(a->end[0][rank], F_SETFD, 0) < 0 || setenv("NBCOLL_AGENT", text, 1) < 0 ? -1 : 0;
+    if (!a)
+        return unsetenv("NBCOLL_AGENT");
+    return fcntl(a->end[0][rank], F_SETFD, 0) < 0 ? -1 : run_set("NBCOLL_AGENT", "%d", a->end[0][rank]);
 }
 
 void run_agent_given(run_agent *a, int rank)

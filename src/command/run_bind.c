@@ -139,7 +139,7 @@ int run_bind_find(const command *self, const char *where, int ranks, run_binding
         return 0;
     }
     run_bind_free(b);
-    if (!where)
+    if (!where || !self)
         return 0;
     if (!error)
         return command_refuse(self, "--bind %s: no %s of this machine is known", where, is_l3 ? "L3 cache" : "core");
@@ -162,13 +162,6 @@ int run_bind_tell(const command *self, const char *where, int ranks)
     run_bind_say(self, binding);
     run_bind_free(binding);
     return status;
-}
-
-int run_bind_look(const char *where, int ranks, run_binding **out)
-{
-    run_binding *b = *out = calloc(1, sizeof *b);
-    int error = b ? find_places(b, where, ranks) : ENOMEM;
-    return error ? error : b->places ? 0 : ENODEV;
 }
 
 const char *run_bind_text(const run_binding *b, int rank, char *text, size_t room)

@@ -4,6 +4,7 @@
  * to stop, and after a grace period killed. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,13 +33,6 @@ typedef struct launch {
     int status;
 } launch;
 
-uint64_t run_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 * MILLISECOND + (uint64_t)t.tv_nsec;
-}
-
 /* ---- stopping -------------------------------------------------------------------------------------------------- */
 
 static void signal_all(const launch *l, int signal, run_told *told)
@@ -63,7 +57,7 @@ static void stop(launch *l, int status, int signal)
     if (l->stage != RUNNING)
         return;
     l->stage = STOPPING;
-    l->deadline = run_now() + GRACE;
+    l->deadline = command_ns() + GRACE;
     l->status = status;
     l->signal = signal;
     ask(l);
@@ -136,31 +130,33 @@ static void pass_deadline(launch *l)
         run_output_say(l->output, "killed, since it did not end within %g s: %s", (double)GRACE / 1e9,
                        living(l, 0, text, sizeof text));
     l->stage = KILLING;
-    l->deadline = run_now() + AGAIN;
+    l->deadline = command_ns() + AGAIN;
     signal_all(l, SIGKILL, NULL);
 }
 
 /* ---- starting -------------------------------------------------------------------------------------------------- */
 
-/* Why a child did not become a rank. */
+/* Why a child did not become a rank: what failed, and the exit status of `nbcoll run`. */
 typedef struct refusal {
-    enum { NOT_BOUND, NOT_CONNECTED, NOT_RUN } step;
-    int error;
+    char text[512];
+    int status;
 } refusal;
 
-static void set_number(const char *name, int number)
+static refusal refuse_rank(const char *what, int rank, int error)
 {
-    char text[16];
-    snprintf(text, sizeof text, "%d", number);
-    setenv(name, text, 1);
+    refusal why = {.status = COMMAND_FAILED};
+    snprintf(why.text, sizeof why.text, "%s rank %d: %s", what, rank, strerror(error));
+    return why;
 }
 
-/* Where the ranks, and what they start, find the launcher's descriptor. */
-static void set_recording(const run_plan *plan, pid_t launcher)
+int run_set(const char *name, const char *format, ...)
 {
     char text[64];
-    snprintf(text, sizeof text, "/proc/%d/fd/%d", (int)launcher, plan->recording);
-    setenv(plan->timeline ? "NBCOLL_TIMELINE" : "NBCOLL_WAITS", text, 1);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return setenv(name, text, 1);
 }
 
 /* In the child: gives it what a rank has, and becomes the program. Returns why it cannot. */
@@ -169,13 +165,13 @@ static refusal become_rank(const launch *l, int rank, const int ends[2])
     const run_plan *plan = l->plan;
     int error = run_bind_here(plan->binding, rank);
     if (error)
-        return (refusal){NOT_BOUND, error};
+        return refuse_rank("binding", rank, error);
     int input = rank ? open("/dev/null", O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
     if (input < 0 || (rank && dup2(input, STDIN_FILENO) < 0) || dup2(ends[0], STDOUT_FILENO) < 0 ||
         dup2(ends[1], STDERR_FILENO) < 0)
-        return (refusal){NOT_CONNECTED, errno};
-    set_number("NBCOLL_RANK", rank);
-    set_number("NBCOLL_RANKS", plan->ranks);
+        return refuse_rank("starting", rank, errno);
+    run_set("NBCOLL_RANK", "%d", rank);
+    run_set("NBCOLL_RANKS", "%d", plan->ranks);
     setenv("NBCOLL_ID", l->id, 1);
     if (plan->tuning)
         setenv("NBCOLL_TUNING", plan->tuning, 1);
@@ -183,25 +179,16 @@ static refusal become_rank(const launch *l, int rank, const int ends[2])
         unsetenv("NBCOLL_TUNING");
     unsetenv("NBCOLL_TIMELINE");
     unsetenv("NBCOLL_WAITS");
-    if (plan->recording >= 0)
-        set_recording(plan, getppid());
+    if (plan->recording >= 0) /* where the ranks, and what they start, find the launcher's descriptor */
+        run_set(plan->timeline ? "NBCOLL_TIMELINE" : "NBCOLL_WAITS", "/proc/%d/fd/%d", (int)getppid(), plan->recording);
     if (run_agent_give(l->agent, rank) < 0)
-        return (refusal){NOT_CONNECTED, errno};
+        return refuse_rank("starting", rank, errno);
     sigaction(SIGPIPE, &plan->pipe, NULL);
     sigprocmask(SIG_SETMASK, &plan->mask, NULL);
     execvp(plan->program[0], plan->program);
-    return (refusal){NOT_RUN, errno};
-}
-
-static int explain(const launch *l, int rank, const refusal *why)
-{
-    static const char *const steps[] = {[NOT_BOUND] = "binding", [NOT_CONNECTED] = "starting"};
-    if (why->step != NOT_RUN) {
-        run_output_say(l->output, "%s rank %d: %s", steps[why->step], rank, strerror(why->error));
-        return COMMAND_FAILED;
-    }
-    run_output_say(l->output, "%s: %s", l->plan->program[0], strerror(why->error));
-    return why->error == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
+    refusal why = {.status = errno == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE};
+    snprintf(why.text, sizeof why.text, "%.400s: %s", plan->program[0], strerror(errno));
+    return why;
 }
 
 typedef struct birth {
@@ -225,14 +212,15 @@ static int start(launch *l, int rank)
     pid_t pid = 0;
     ssize_t bytes = b.ends[0] < 0 || b.ends[1] < 0 ? -1 : run_fork(&pid, &why, sizeof why, become, &b);
     if (bytes < 0)
-        why = (refusal){NOT_CONNECTED, errno};
-    int status = bytes ? explain(l, rank, &why) : 0;
+        why = refuse_rank("starting", rank, errno);
+    if (bytes)
+        run_output_say(l->output, "%s", why.text);
     l->pids[rank] = bytes ? 0 : pid;
     run_agent_given(l->agent, rank);
     for (int i = 0; i < 2; i++)
         if (b.ends[i] >= 0)
             close(b.ends[i]);
-    return status;
+    return bytes ? why.status : 0;
 }
 
 /* ---- deaths and signals ---------------------------------------------------------------------------------------- */
@@ -282,12 +270,12 @@ static void reap(launch *l)
         }
         l->pids[rank] = 0;
         if (l->plan->timeline)
-            l->plan->ended[rank] = run_now();
+            l->plan->ended[rank] = command_ns();
     }
     if (pid < 0 && !l->is_childless) {
         l->is_childless = 1;
         if (l->stage == KILLING)
-            l->deadline = run_now() + GRACE; /* for the output */
+            l->deadline = command_ns() + GRACE; /* for the output */
     }
     for (int rank = 0; rank < l->plan->ranks; rank++)
         living_ranks += l->pids[rank] != 0;
@@ -304,7 +292,7 @@ static void reap(launch *l)
 static int await(const launch *l, siginfo_t *info)
 {
     const uint64_t second = 1000 * MILLISECOND;
-    uint64_t time = run_now(), left = l->deadline > time ? l->deadline - time : 0;
+    uint64_t time = command_ns(), left = l->deadline > time ? l->deadline - time : 0;
     if (left > 1000 * second)
         left = 1000 * second;
     return sigtimedwait(l->plan->signals, info, &(struct timespec){(time_t)(left / second), (long)(left % second)});
@@ -320,7 +308,7 @@ static void attend(launch *l)
     reap(l);
     if (run_output_has_failed(l->output))
         stop(l, COMMAND_FAILED, SIGTERM);
-    if (run_now() >= l->deadline)
+    if (command_ns() >= l->deadline)
         pass_deadline(l);
 }
 
@@ -334,7 +322,7 @@ static int run_ranks(launch *l)
         return command_fail_status(plan->self, made);
     snprintf(l->id, sizeof l->id, "%s", id.text);
 #endif
-    l->deadline = plan->timeout == NBCOLL_FOREVER ? NBCOLL_FOREVER : run_now() + plan->timeout;
+    l->deadline = plan->timeout == NBCOLL_FOREVER ? NBCOLL_FOREVER : command_ns() + plan->timeout;
     if (plan->agent && !(l->agent = run_agent_start(plan->self, plan->ranks, plan->agent, plan->scratch)))
         return COMMAND_FAILED;
     for (int rank = 0, status = 0; rank < plan->ranks && !status; rank++)

@@ -239,7 +239,7 @@ int run_timeline_open(run_plan *plan)
     plan->trace = file >= 0 ? fdopen(file, "w") : NULL;
     if (!plan->trace)
         return command_fail(plan->self, "--timeline %s: %s", plan->timeline, strerror(errno));
-    plan->begun = run_now();
+    plan->begun = command_ns();
     plan->ended = mmap(NULL, (size_t)plan->ranks * sizeof *plan->ended, PROT_READ | PROT_WRITE,
                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (plan->ended != MAP_FAILED && run_record(plan) == 0)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll show`: prints the schedules of an algorithm, as text or for Graphviz. */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,24 +13,14 @@ typedef struct picture {
     command_cases cases;
     command_rules rules;
     int first, last; /* ranks to show */
-    int is_all, dot, has_rank, is_program;
+    int is_all, dot, is_program;
+    unsigned has_rank;
     const char *svg; /* a file, or null */
     command_chosen chosen;
     nbcoll_case at; /* what is drawn: */
     timeline drawn;
     int rounds;
 } picture;
-
-static int take_rank(const command *self, void *user, const char *value)
-{
-    picture *p = user;
-    unsigned long long rank;
-    if (!command_number(value, 0, INT_MAX, &rank))
-        return command_refuse(self, "--rank takes a number from 0 on, not '%s'", value);
-    p->first = p->last = (int)rank;
-    p->has_rank = 1;
-    return 0;
-}
 
 /* What the options say together. */
 static int check(const command *self, picture *p)
@@ -58,9 +47,10 @@ static int check(const command *self, picture *p)
 
 static int take_arguments(picture *p, int argc, char *argv[])
 {
-    int status = command_take_options(p->self, argc, argv, p, NULL);
+    int status = command_take_options(p->self, &argc, &argv, p, &p->has_rank);
+    p->last = p->first;
     if (!status)
-        status = command_rules_words(p->self, &p->rules, &p->cases, argc - optind, argv + optind);
+        status = command_rules_words(p->self, &p->rules, &p->cases, argc, argv);
     return status ? status : check(p->self, p);
 }
 
@@ -195,7 +185,7 @@ static int run(const command *self, int argc, char *argv[])
 
 static const command_option options[] = {
     {COMMAND_RANKS(picture, "")},
-    {"rank", "R", "", 0, sizeof(picture), .take = take_rank},
+    {"rank", "R", "", COMMAND_IN(picture, first), 0, INT_MAX, .marks = 1},
     {"all", NULL, "", COMMAND_IN(picture, is_all)},
     {COMMAND_ROOT(picture, "the root (0)")},
     {COMMAND_COUNT(picture, "elements: of one rank's block, or of the vector (1000)")},

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll sim`: simulates algorithms on a machine that is described, and tells what they cost there. */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,12 +49,6 @@ enum {
     NOT_WITH_FIXED = WITH_PROGRAM | WITH_COMPUTE | WITH_TESTS | WITH_DRAWING
 };
 
-/* Are the rows those of ranks that may be late? */
-static int is_about_late(const simulation *s)
-{
-    return (s->marks & WITH_LATE) != 0;
-}
-
 /* What --card and others say together. */
 static int check_card(simulation *s)
 {
@@ -99,7 +92,7 @@ static int check(simulation *s)
 
 static int take_arguments(simulation *s, int argc, char *argv[])
 {
-    int status = command_take_options(s->self, argc, argv, s, &s->marks);
+    int status = command_take_options(s->self, &argc, &argv, s, &s->marks);
     if (!s->cases.most)
         s->cases.most = s->fixed_cores ? s->fixed_cores : s->cases.placed ? s->cases.placed : 16;
     s->cases.fewest = s->cases.most;
@@ -111,10 +104,10 @@ static int take_arguments(simulation *s, int argc, char *argv[])
         status = sim_take_arrival(s->self, s->arrival_name, &s->config.arrival);
     if (!status && s->program_words)
         status = sim_take_program(s->self, s->program_words, &s->program);
-    if (!status && optind == argc)
+    if (!status && !argc)
         status = command_refuse(s->self, "it takes an operation");
     if (!status)
-        status = command_rules_words(s->self, &s->rules, &s->cases, argc - optind, argv + optind);
+        status = command_rules_words(s->self, &s->rules, &s->cases, argc, argv);
     return status ? status : check(s);
 }
 
@@ -170,7 +163,7 @@ static const char late_format[] = "%-20n{algorithm} %7d{count} %8u{last} %8u{wai
 
 static void report(simulation *s, size_t count, const nbcoll_sim_result *r)
 {
-    int is_late = is_about_late(s);
+    int is_late = (s->marks & WITH_LATE) != 0; /* ranks may be */
     char why[288];
     s->reported++;
     json_t *row = json_pack("{s:s, s:I}", "algorithm", s->algorithm->name, "count", (json_int_t)count);
@@ -202,7 +195,7 @@ static int simulate(simulation *s, size_t count)
         status = sim_card_row(&s->card, &s->started[0], &s->config, !s->reported, s->results);
     else if (s->fixed_cores)
         status = sim_fixed_work(&s->started[0], &s->config, s->fixed_cores, s->results);
-    else if (is_about_late(s))
+    else if (s->marks & WITH_LATE)
         status = sim_play_arrivals(s->started, &s->config, &result, &s->told);
     else
         status = sim_play(s->started, &s->config, &result);

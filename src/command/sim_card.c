@@ -35,18 +35,16 @@ typedef struct played {
 
 int sim_take_card(const command *self, const char *words, const nbcoll_sim_model *machine, nbcoll_card_model *out)
 {
-    char *rest, *copy = words ? strdup(words) : NULL;
-    int status = 0;
+    char word[COMMAND_WORD];
     *out = (nbcoll_card_model){.size = sizeof *out};
-    if (nbcoll_card_of(machine, out) != NBCOLL_OK || (words && !copy))
-        status = command_refuse(self, "no memory");
-    for (char *word = copy ? strtok_r(copy, ",", &rest) : NULL; word && !status; word = strtok_r(NULL, ",", &rest)) {
+    int status = command_fail_status(self, nbcoll_card_of(machine, out));
+    while (words && *words && !status) {
+        words = command_next_name(words, word);
         char *value = strchr(word, '=');
         if (value)
             *value++ = '\0';
         status = sim_take_named(self, "--card", names, word, value, out);
     }
-    free(copy);
     return status;
 }
 

@@ -37,76 +37,67 @@ static int add(const command *self, sim_program *p, nbcoll_sim_action action)
     return 0;
 }
 
-/* The rest of "compute TIME [test TIME]". */
-static int take_compute(const command *self, sim_program *p, char **rest)
+/* The words behind these three, ended by null: "compute TIME [test TIME]". */
+static int take_compute(const command *self, sim_program *p, char **word)
 {
     nbcoll_sim_action a = {.act = NBCOLL_SIM_COMPUTE};
-    int status = take_time(self, strtok_r(NULL, " \t", rest), &a.compute);
-    char *word = strtok_r(NULL, " \t", rest);
-    if (!status && word && strcmp(word, "test") == 0) {
-        status = take_time(self, strtok_r(NULL, " \t", rest), &a.test_every);
-        word = strtok_r(NULL, " \t", rest);
-    }
-    if (!status && word)
-        status = refuse(self, "one word too many:", word);
+    int tests = word[0] && word[1] && strcmp(word[1], "test") == 0, status = take_time(self, word[0], &a.compute);
+    if (!status && tests)
+        status = take_time(self, word[2], &a.test_every);
+    if (!status && word[tests ? 3 : 1])
+        status = refuse(self, "one word too many:", word[tests ? 3 : 1]);
     return status ? status : add(self, p, a);
 }
 
-/* The rest of "start [OPERATION [ALGORITHM]]". */
-static int take_start(const command *self, sim_program *p, char **rest)
+/* "start [OPERATION [ALGORITHM]]" */
+static int take_start(const command *self, sim_program *p, char **word)
 {
-    char *words[3];
-    int n = 0;
-    command_cases other = {.operation = -1};
-    while (n < 3 && (words[n] = strtok_r(NULL, " \t", rest)))
-        n++;
-    if (p->starts == SIM_STARTS)
+    sim_start *start = &p->start[p->starts];
+    if (p->starts++ == SIM_STARTS)
         return command_refuse(self, "--program: at most %d starts", SIM_STARTS);
-    int status = command_take_words(self, &other, n, words);
-    p->start[p->starts++] = (sim_start){other.operation, other.algorithm};
+    start->operation = -1;
+    int status = word[0] ? command_take_operation(self, word[0], &start->operation) : 0;
+    if (!status && word[0] && word[1])
+        status = word[2] ? command_refuse(self, "one word too many: '%s'", word[2])
+                         : command_find_algorithm(self, (nbcoll_operation)start->operation, word[1], &start->algorithm);
     return status ? status : add(self, p, (nbcoll_sim_action){.act = NBCOLL_SIM_START});
 }
 
-/* The rest of "wait [started] [N]": for the N-th start, or for all before it. */
-static int take_wait(const command *self, sim_program *p, char **rest)
+/* "wait [started] [N]": for the N-th start, or for all before it. */
+static int take_wait(const command *self, sim_program *p, char **word)
 {
+    int is_start = word[0] && strcmp(word[0], "started") == 0, status = 0;
+    nbcoll_sim_action a = {.act = is_start ? NBCOLL_SIM_WAIT_STARTED : NBCOLL_SIM_WAIT};
     unsigned long long first = 1, last = p->starts;
-    char *word = strtok_r(NULL, " \t", rest);
-    nbcoll_sim_act act = NBCOLL_SIM_WAIT;
-    int status = 0;
-    if (word && strcmp(word, "started") == 0) {
-        act = NBCOLL_SIM_WAIT_STARTED;
-        word = strtok_r(NULL, " \t", rest);
-    }
-    char *more = strtok_r(NULL, " \t", rest);
-    if (more)
-        return refuse(self, "one word too many:", more);
-    if (word && !command_number(word, 1, p->starts, &first))
-        return command_refuse(self, "--program: wait %s: there are %u starts before it", word, p->starts);
-    if (word)
-        last = first;
-    for (; first <= last && !status; first++)
-        status = add(self, p, (nbcoll_sim_action){.act = act, .operation = (uint32_t)first - 1});
+    word += is_start;
+    if (word[0] && word[1])
+        return refuse(self, "one word too many:", word[1]);
+    if (word[0] && !command_number(word[0], 1, p->starts, &first))
+        return command_refuse(self, "--program: wait %s: there are %u starts before it", word[0], p->starts);
+    for (a.operation = (uint32_t)first - 1; a.operation < (word[0] ? first : last) && !status; a.operation++)
+        status = add(self, p, a);
     return status;
 }
 
 int sim_take_program(const command *self, const char *value, sim_program *out)
 {
+    static const struct verb {
+        const char *name;
+        int (*take)(const command *self, sim_program *p, char **word);
+    } verbs[] = {{"compute", take_compute}, {"start", take_start}, {"wait", take_wait}};
     char *text = strdup(value), *next, *rest;
     int status = text ? 0 : command_refuse(self, "--program: no memory");
     *out = (sim_program){.actions = 0};
     for (char *one = strtok_r(text, ";", &next); one && !status; one = strtok_r(NULL, ";", &next)) {
-        char *word = strtok_r(one, " \t", &rest);
-        if (!word)
-            continue;
-        if (strcmp(word, "compute") == 0)
-            status = take_compute(self, out, &rest);
-        else if (strcmp(word, "start") == 0)
-            status = take_start(self, out, &rest);
-        else if (strcmp(word, "wait") == 0)
-            status = take_wait(self, out, &rest);
-        else
-            status = refuse(self, "it knows compute, start and wait, not", word);
+        char *word[8] = {NULL};
+        size_t n = 0, verb = 0;
+        for (char *w = strtok_r(one, " \t", &rest); w && n < 6; w = strtok_r(NULL, " \t", &rest))
+            word[n++] = w;
+        while (n && verb < 3 && strcmp(word[0], verbs[verb].name) != 0)
+            verb++;
+        if (n)
+            status = verb < 3 ? verbs[verb].take(self, out, word + 1)
+                              : refuse(self, "it knows compute, start and wait, not", word[0]);
     }
     free(text);
     if (!status && !out->starts)

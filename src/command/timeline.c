@@ -79,10 +79,9 @@ static char *plain(char *text)
 }
 
 /* One line, with more members behind those that all have. Nodes are a trace's processes, ranks its threads. */
-static void write_line(const timeline *t, FILE *out, const char *phase, int rank, uint64_t ns, const char *category,
-                       const char *name, const char *more, ...) __attribute__((format(printf, 8, 9)));
-static void write_line(const timeline *t, FILE *out, const char *phase, int rank, uint64_t ns, const char *category,
-                       const char *name, const char *more, ...)
+__attribute__((format(printf, 8, 9))) static void write_line(const timeline *t, FILE *out, const char *phase, int rank,
+                                                             uint64_t ns, const char *category, const char *name,
+                                                             const char *more, ...)
 {
     va_list arguments;
     fprintf(out, ",\n{\"ph\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"cat\":\"%s\",\"name\":\"%s\",", phase,

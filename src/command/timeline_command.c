@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll timeline`: what each rank of a recorded run waited for, as text and as a drawing. */
-#include <getopt.h>
 #include <stdlib.h>
 
 #include "timeline.h"
@@ -107,15 +106,15 @@ static int run(const command *self, int argc, char *argv[])
 {
     asked a = {0};
     timeline t = {0};
-    int status = command_take_options(self, argc, argv, &a, NULL);
+    int status = command_take_options(self, &argc, &argv, &a, NULL);
     if (status)
         return status;
     uint64_t from = (uint64_t)(a.from_us * 1e3), to = (uint64_t)(a.to_us * 1e3); /* 0, 0: all */
-    if (argc - optind != 1)
-        return command_refuse(self, argc == optind ? "which file?" : "one file at a time");
+    if (argc != 1)
+        return command_refuse(self, !argc ? "which file?" : "one file at a time");
     if (to && to <= from)
         return command_refuse(self, "--to is not behind --from");
-    status = timeline_read(self, argv[optind], &t);
+    status = timeline_read(self, *argv, &t);
     if (!status && print(&t))
         status = command_fail(self, "no memory");
     if (!status && a.svg) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll tune`: finds which algorithm is fastest where, writes that as a tuning file, and judges what is chosen. */
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,11 +88,11 @@ static int take_options(tune *t, int argc, char *argv[])
     unsigned marks = 0;
     int operations = 0;
     t->cases.reduction = t->plan.reduction;
-    int status = command_take_options(t->self, argc, argv, t, &marks);
+    int status = command_take_options(t->self, &argc, &argv, t, &marks);
     t->plan.reduction = t->cases.reduction;
     t->within /= 100;
     if (!status)
-        status = command_take_operations(t->self, argc - optind, argv + optind, COMMAND_TUNABLE, t->operation,
+        status = command_take_operations(t->self, argc, argv, COMMAND_TUNABLE, t->operation,
                                          &operations);
     t->operations = (size_t)operations;
     if (!status)

@@ -135,8 +135,7 @@ static int list_point(tune *t, size_t operation, size_t row, size_t column)
     t->points++;
     nbcoll_status status = list_candidates(t, p);
     if (status == NBCOLL_ERR_OP)
-        return command_refuse(t->self, "--op %s: %s has no such reduction", nbcoll_op_name(t->plan.reduction.op),
-                              nbcoll_type_name(t->plan.reduction.type));
+        return command_refuse_case(t->self, &(nbcoll_case){.reduction = t->plan.reduction}, status);
     return command_fail_status(t->self, status);
 }
 

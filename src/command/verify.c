@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll verify`: proves the algorithms of the table over a grid of cases, or draws the smallest case that fails. */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -288,9 +287,9 @@ static int verify(verification *v)
 
 static int take_arguments(verification *v, int argc, char *argv[])
 {
-    int status = command_take_options(v->self, argc, argv, v, &v->fixed);
+    int status = command_take_options(v->self, &argc, &argv, v, &v->fixed);
     if (!status)
-        status = command_rules_words(v->self, &v->rules, &v->cases, argc - optind, argv + optind);
+        status = command_rules_words(v->self, &v->rules, &v->cases, argc, argv);
     if (!status && v->cases.root >= v->cases.most)
         status = command_refuse(v->self, "--root %d: there are at most %d ranks", v->cases.root, v->cases.most);
     v->cases.placement.room = v->cases.room;

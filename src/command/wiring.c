@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll wiring`: proves the wirings of relays, and prints them. */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,18 +21,16 @@ typedef struct wanted {
 
 static int take_arguments(wanted *w, int argc, char *argv[])
 {
-    int status = command_take_options(w->self, argc, argv, w, NULL), kind = 0;
-    if (status)
-        return status;
     w->lists_kinds = argc == 1;
-    if (w->lists_kinds)
-        return 0;
-    if (argc - optind != 1)
+    int status = command_take_options(w->self, &argc, &argv, w, NULL), kind = 0;
+    if (status || w->lists_kinds)
+        return status;
+    if (argc != 1)
         return command_refuse(w->self, "it takes one kind of wiring");
-    while (kind < NBCOLL_WIRING_COUNT && strcmp(nbcoll_wiring_name((nbcoll_wiring_kind)kind), argv[optind]) != 0)
+    while (kind < NBCOLL_WIRING_COUNT && strcmp(nbcoll_wiring_name((nbcoll_wiring_kind)kind), *argv) != 0)
         kind++;
     if (kind == NBCOLL_WIRING_COUNT)
-        return command_refuse(w->self, "unknown wiring '%s'", argv[optind]);
+        return command_refuse(w->self, "unknown wiring '%s'", *argv);
     if (!w->ranks)
         w->ranks = (uint64_t)w->cases.placed;
     if (w->ranks > 4096)
