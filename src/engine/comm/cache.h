@@ -17,11 +17,11 @@
 #define NBCOLLI_CACHE_BYTES ((size_t)32 << 20) /* where the host names no bound; */
 #define NBCOLLI_CACHE_KEPT 128u                /* then so many entries are kept whatever they take */
 
-/* Of a cache of so many entries at most: a power of two. */
+/* Of a cache of so many entries at most: a power of two, and few where it is not known that there will be many. */
 static inline uint32_t nbcolli_cache_buckets(uint32_t schedules)
 {
     uint32_t buckets = 16;
-    while (buckets < schedules / 8)
+    while (buckets < schedules / 8 && buckets < 512)
         buckets *= 2;
     return buckets;
 }
