@@ -51,10 +51,17 @@ static inline nbcolli_replay nbcolli_move_send(const nbcolli_move *m, uint64_t h
 }
 
 /* Of a run that others know: what does not go at once goes on by its op, with the phases of all others. */
-static __attribute__((noinline)) nbcolli_replay nbcolli_move_start(nbcolli_run *run, const nbcolli_move *m)
+static __attribute__((noinline)) nbcolli_replay nbcolli_move_start(nbcolli_run *run, const nbcolli_move *m,
+                                                                   nbcolli_replay how)
 {
     nbcolli_op *op = m->op;
 
+    if (how == NBCOLLI_REPLAY_WAITS && !run->comm->departed) { /* a fetch, of what is not shown */
+        op->phase = NBCOLLI_LOOKING;
+        op->cell = 0;
+        nbcolli_watch(op);
+        return how;
+    }
     if (m->kind == NBCOLL_SEND) { /* another run may have opened the channel */
         nbcolli_channel_find(op);
         if (nbcolli_channel_is_open(op, op->pair) &&
@@ -272,7 +279,7 @@ NBCOLLI_ALWAYS_INLINE nbcolli_replay nbcolli_moves_go(nbcolli_request *r, const 
             return looks ? nbcolli_replay_cells_on(r, m) : nbcolli_replay_cells(r, m);
         if (how != NBCOLLI_REPLAY_GOES && is_replay)
             break;
-        if (is_replay || (how != NBCOLLI_REPLAY_GOES && nbcolli_move_start(r->run, m) != NBCOLLI_REPLAY_GOES))
+        if (is_replay || (how != NBCOLLI_REPLAY_GOES && nbcolli_move_start(r->run, m, how) != NBCOLLI_REPLAY_GOES))
             continue;
         if (m->op)
             m->op->phase = NBCOLLI_SETTLED;

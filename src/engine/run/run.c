@@ -262,11 +262,13 @@ int nbcolli_look_again(nbcoll_context *c, size_t looks)
             nbcolli_watch(op);
         else if (run->status != NBCOLL_OK)
             nbcolli_to_settle(run);
+        else if (op->phase == NBCOLLI_LOOKING && run->is_brief) /* it may now go at once, as its move */
+            run->begun &= ~op->move->bit;
         else
             nbcolli_op_next(op);
-        moved += !op->item.in;
         if (!op->item.in || run->comm->departed) /* then all final fetches are to begin */
             nbcolli_advance(run);
+        moved += !op->item.in;
     }
     return moved;
 }
