@@ -28,10 +28,10 @@
 
 enum { RANKS = 8, NODE = 4, NODES = RANKS / NODE, ROUNDS = 9, MOST = 1 << 20 };
 
-/* By its name; NULL: relays, by their wiring. */
+/* By its name; NULL: relays, by their topology. */
 typedef struct way {
     const char *algorithm;
-    nbcoll_wiring_kind wiring;
+    nbcoll_topology_kind topology;
     enum { BY_RANKS, BY_NODES, BY_AGENTS } by;
 } way;
 
@@ -41,15 +41,15 @@ static const way ways[] = {{"slots", 0, 0},
                            {"bruck", 0, 0},
                            {"recursive_doubling", 0, 0},
                            {"cayley", 0, 0},
-                           {NULL, NBCOLL_WIRING_DIRECT, BY_RANKS},
-                           {NULL, NBCOLL_WIRING_RING, BY_RANKS},
-                           {NULL, NBCOLL_WIRING_BRUCK, BY_RANKS},
-                           {NULL, NBCOLL_WIRING_EXCHANGE, BY_RANKS},
-                           {NULL, NBCOLL_WIRING_CAYLEY, BY_RANKS},
-                           {NULL, NBCOLL_WIRING_BRUCK, BY_NODES},
-                           {NULL, NBCOLL_WIRING_CAYLEY, BY_NODES},
-                           {NULL, NBCOLL_WIRING_BRUCK, BY_AGENTS},
-                           {NULL, NBCOLL_WIRING_CAYLEY, BY_AGENTS}};
+                           {NULL, NBCOLL_TOPOLOGY_DIRECT, BY_RANKS},
+                           {NULL, NBCOLL_TOPOLOGY_RING, BY_RANKS},
+                           {NULL, NBCOLL_TOPOLOGY_BRUCK, BY_RANKS},
+                           {NULL, NBCOLL_TOPOLOGY_EXCHANGE, BY_RANKS},
+                           {NULL, NBCOLL_TOPOLOGY_CAYLEY, BY_RANKS},
+                           {NULL, NBCOLL_TOPOLOGY_BRUCK, BY_NODES},
+                           {NULL, NBCOLL_TOPOLOGY_CAYLEY, BY_NODES},
+                           {NULL, NBCOLL_TOPOLOGY_BRUCK, BY_AGENTS},
+                           {NULL, NBCOLL_TOPOLOGY_CAYLEY, BY_AGENTS}};
 enum { WAYS = sizeof ways / sizeof *ways };
 static const char *const movers[] = {"relays", "by nodes", "by agents"};
 
@@ -150,10 +150,10 @@ static void make_way(rank *me, nbcoll_comm *all, const way *how)
     me->relays = NULL;
     if (how->algorithm)
         return;
-    wired.wiring = how->wiring;
+    wired.topology = how->topology;
     wired.fragments = 1;
     wired.fragment = (uint32_t)me->s->bytes;
-    wired.by_nodes = how->by == BY_NODES;
+    wired.hierarchical = how->by == BY_NODES;
     wired.by_agents = how->by == BY_AGENTS;
     wired.agent = me->number % NODE ? NULL : me->s->agent[me->number / NODE];
     must(nbcoll_relays_open(me->comm, &wired, &me->relays));
@@ -172,7 +172,7 @@ static void run_way(rank *me, nbcoll_comm *all, const way *how)
     qsort(late, ROUNDS, sizeof *late, by_value);
     if (me->number == 0)
         printf("%-10s %-20s %10.1f %6.0f%% %10.1f\n", how->algorithm ? "allgather" : movers[how->by],
-               how->algorithm ? how->algorithm : nbcoll_wiring_name(how->wiring), others[ROUNDS / 2] / 1e3,
+               how->algorithm ? how->algorithm : nbcoll_topology_name(how->topology), others[ROUNDS / 2] / 1e3,
                100 * others[ROUNDS / 2] / me->s->late_ns, late[ROUNDS / 2] / 1e3);
     if (me->relays)
         must(nbcoll_relays_close(me->relays, NBCOLL_FOREVER));

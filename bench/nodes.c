@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What agents and a driver hide of an allgather by nodes: four ranks, two nodes of two, whose first ones exchange what
- * their nodes have, as threads over loopback. All ranks are bound to core 0, where they compute one after the other and
- * call nothing between start and wait; who works for them is a driver's thread on core 1. By four ways in turn, in
- * every round: the ranks' engines alone; a driver that has their contexts; one that has their agents, which carry out
- * the exchange, while ranks copy when they wait; one that has both, and so copies, too. `nodes [BYTES [ROUNDS]]`:
- * of a block (1 KiB, 16 KiB, 64 KiB and 256 KiB), and how many rounds.
+ * What agents and a driver hide of a hierarchical allgather: four ranks, two nodes of two, whose first ones exchange
+ * what their nodes have, as threads over loopback. All ranks are bound to core 0, where they compute one after the
+ * other and call nothing between start and wait; who works for them is a driver's thread on core 1. By four ways in
+ * turn, in every round: the ranks' engines alone; a driver that has their contexts; one that has their agents, which
+ * carry out the exchange, while ranks copy when they wait; one that has both, and so copies, too. `nodes [BYTES
+ * [ROUNDS]]`: of a block (1 KiB, 16 KiB, 64 KiB and 256 KiB), and how many rounds.
  *
  *     pure      start, a test once all have started, by which leaders see that their nodes have come, and wait
  *     left      what the same takes with all ranks' computation before the wait, less that computation, which is as
@@ -14,7 +14,7 @@
  *
  * From the first rank's beginning to the last one's end: of nine in a row the least, since what else runs on the
  * machine only adds, of 21 rounds the median. Before and after, how long a line takes from one core to the other: the
- * mood. */
+ * latency class. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -79,7 +79,7 @@ static void meet(rank *me)
         sched_yield();
 }
 
-/* ---- the mood ---------------------------------------------------------------------------------------------------- */
+/* ---- the latency class ------------------------------------------------------------------------------------------- */
 
 static atomic_int line;
 
@@ -111,7 +111,7 @@ static void *ask(void *ns)
     return NULL;
 }
 
-static void print_mood(void)
+static void print_latency(void)
 {
     pthread_t thread[2];
     double ns = 0;
@@ -295,7 +295,7 @@ int main(int argc, char *argv[])
         double speed = 1e5 / (now() - begun);
         loops_a_ns = speed > loops_a_ns ? speed : loops_a_ns;
     }
-    print_mood();
+    print_latency();
     printf("%8s  %-16s %9s %9s %9s %9s %8s\n", "bytes", "", "pure, us", "compute", "left", "hidden", "ratio");
     for (int w = 0; w < WAYS; w++)
         open_world(&worlds[w], w);
@@ -308,6 +308,6 @@ int main(int argc, char *argv[])
         pthread_join(thread[r], NULL);
     for (int w = 0; w < WAYS; w++)
         must(nbcoll_loopback_free(worlds[w].loopback));
-    print_mood();
+    print_latency();
     return 0;
 }

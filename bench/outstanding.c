@@ -55,7 +55,7 @@ static void open_ranks(ranks *r, int n, int comms, uint32_t flags)
     nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = 2, .flags = flags};
     nbcoll_comm_config comm = {.size = sizeof comm, .slots = comms > 1 ? 1 : MOST, .cells = 1, .schedules = 4,
                                .eager = 256, .large = NBCOLL_BY_COST};
-    nbcoll_rule exposes = {.topology = NBCOLL_SHARED}; /* a broadcast by cells */
+    nbcoll_rule exposes = {.sharing = NBCOLL_SHARED}; /* a broadcast by cells */
     nbcoll_request request[2];
 
     for (unsigned i = 0; !exposes.algorithm || !(exposes.algorithm->flags >> 16); i++)

@@ -50,7 +50,7 @@ def number(x):
     return "-" + text if x < 0 and text != "0" else text
 
 
-def mood(both):
+def latency class(both):
     return "".join("S" if x < 0.038 else "C" if x < 0.13 else "X" for x in both)
 
 
@@ -77,7 +77,7 @@ def by_cell(rows):
 
 def cells(rows):
     print("| | bytes | best peer, us | nbcoll persistent, us | persistent | start + wait | copies, us | "
-          "nbcoll_mem_alloc, us | persistent | start + wait | mood |")
+          "nbcoll_mem_alloc, us | persistent | start + wait | latency class |")
     print("|---|---:|---|---:|---|---|---:|---:|---|---|---|")
     order, row = by_cell(rows)
     for cell in order:
@@ -86,7 +86,7 @@ def cells(rows):
         copies = number(own["copies"]) if own.get("copies") else ""
         print(f"| {cell[0]} | {size(cell[1])} | {peer(own)} | {number(own['us'])} | {ratio(own)} | {ratio(started)} | "
               f"{copies} | {number(shared['us']) if shared else ''} | {ratio(shared)} | {ratio(both)} | "
-              f"{mood(own['line_us'])} |")
+              f"{latency class(own['line_us'])} |")
 
 
 def column(row):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Do sizes ask algorithms by nodes to go in pieces? In virtual time, on the presets, each hierarchical algorithm is
+ * Do sizes ask hierarchical algorithms to go in pieces? In virtual time, on the presets, each hierarchical algorithm is
  * played whole, and cut into 2, 4 and 8 pieces that are started at once, each as whole as the algorithm has it, blocks
  * copied together and apart; with 1, 2, 4 and 8 leaders of a node, of which the best counts. Beside it the best of all
  * other algorithms. Microseconds. With arguments PRESET RANKS that machine only. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What it costs that fragments lie apart: so many bytes that no cache holds, as a card leaves them in memory, are
+ * What it costs that fragments lie apart: so many bytes that no cache holds, as a NIC leaves them in memory, are
  * copied from one place, or in fragments of 1024 bytes from places in no order, each after a look at its flag; into a
  * buffer that is used again. Both in turn, medians of 301, and quartiles of how many times as long fragments take.
  * `scattered ROUNDS`: of fewer. */

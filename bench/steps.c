@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Does the time of an operation grow smoothly with its bytes? Pairs of sizes 2 % apart are timed in turn, in one run:
- * around each length at which the library goes another way (constants, what the shelf and its parts allow, what the
- * opening has measured, and where the choice among the algorithms changes, which it is asked for), and around 40 seeded
- * ones from 1 KiB on. What takes more than 1.2 times as long as its neighbour is timed again, and named if the least of
- * all three ratios is above that. Buffers of all ranks together take 4 GiB at most.
+ * around each length at which the library goes another way (constants, what the staging buffer and its parts allow,
+ * what the opening has measured, and where the choice among the algorithms changes, which it is asked for), and around
+ * 40 seeded ones from 1 KiB on. What takes more than 1.2 times as long as its neighbour is timed again, and named if
+ * the least of all three ratios is above that. Buffers of all ranks together take 4 GiB at most.
  *
  *     nbcoll run -n 4 bench/steps [most bytes of a rank's vector or block [operation ...]]
  *
@@ -43,7 +43,7 @@ static uint64_t next_random(bench *b)
     return x ^ x >> 31;
 }
 
-/* ---- one call -------------------------------------------------------------------------------------------------- */
+/* ---- one call ---------------------------------------------------------------------------------------------------- */
 
 static nbcoll_status call(bench *b, nbcoll_operation o, size_t bytes)
 {
@@ -96,7 +96,7 @@ static double ratio(bench *b, nbcoll_operation o, size_t a, size_t z, double us[
     return us[1] / us[0];
 }
 
-/* ---- where ----------------------------------------------------------------------------------------------------- */
+/* ---- where ------------------------------------------------------------------------------------------------------- */
 
 static void add(bench *b, size_t bytes)
 {
@@ -162,15 +162,15 @@ static void add_places(bench *b, int k, size_t most, const nbcoll_shm_peer *peer
 {
     static const size_t constants[] = {80,    4096,   8192,              16384,   32768,
                                        65536, 131072, NBCOLL_PASS_BYTES, 1 << 20, 2 << 20};
-    size_t shelf = b->terms.shelf;
+    size_t staging = b->terms.staging;
 
     b->places = 0;
     for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
         add_all(b, constants[i], kinds[k].has_blocks);
-    add_all(b, shelf, kinds[k].has_blocks);
-    add_all(b, shelf / 2, kinds[k].has_blocks);
-    if (b->terms.shelf_part < UINT32_MAX)
-        add_all(b, b->terms.shelf_part, kinds[k].has_blocks);
+    add_all(b, staging, kinds[k].has_blocks);
+    add_all(b, staging / 2, kinds[k].has_blocks);
+    if (b->terms.staging_part < UINT32_MAX)
+        add_all(b, b->terms.staging_part, kinds[k].has_blocks);
     if (peer->by_pieces < most)
         add_all(b, peer->by_pieces, kinds[k].has_blocks);
     if (peer->by_cma < most)
@@ -183,10 +183,10 @@ static void add_places(bench *b, int k, size_t most, const nbcoll_shm_peer *peer
     }
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
-/* Each rank passes over its shelf, and the others', once: what is read there first costs faults, on virtual machines up
- * to 20 us a page, which are no step between two sizes. */
+/* Each rank passes over its staging buffer, and the others', once: what is read there first costs faults, on virtual
+ * machines up to 20 us a page, which are no step between two sizes. */
 static void warm(bench *b)
 {
     enum { PART = 8192, TIMES = 600 };

@@ -110,7 +110,7 @@ static double move(nbcoll_endpoint *end, const board *b, char *memory, int puts)
     for (int i = 0; i < MOVES; i++) {
         double since = now();
         while ((puts ? bulk->put(end, 1, &b->of_other.key, 0, &mine, memory, BYTES, &notice, &work)
-                     : bulk->get(end, 1, &b->of_other.key, 0, &mine, memory, BYTES, &work)) != NBCOLL_POST_LENT)
+                     : bulk->get(end, 1, &b->of_other.key, 0, &mine, memory, BYTES, &work)) != NBCOLL_POST_IN_FLIGHT)
             look(end);
         finish(end, 1, 0);
         sample[i] = now() - since;

@@ -14,7 +14,7 @@
 
 enum { ROUNDS_MOST = 1000, ENTRIES = 24, TURNS = 8, RANKS_MOST = 64 };
 
-/* ---- world.c: the ranks, where they run, where they meet ------------------------------------------------------- */
+/* ---- world.c: the ranks, where they run, where they meet --------------------------------------------------------- */
 
 typedef struct shared shared;
 
@@ -45,11 +45,11 @@ void meet(world *w, void (*progress)(void *), void *user);
 double world_most(world *w, double mine);
 double world_sum(world *w, double mine);
 /* Microseconds of a line from rank 0's core to rank 1's; 0 where they have one. */
-double world_mood(world *w);
+double world_latency(world *w);
 double now(void); /* us */
 _Noreturn void give_up(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* ---- cells and entries ----------------------------------------------------------------------------------------- */
+/* ---- cells and entries ------------------------------------------------------------------------------------------- */
 
 typedef struct cell {
     nbcoll_operation operation;
@@ -84,7 +84,7 @@ typedef struct entry {
     double us[ROUNDS_MOST], p99; /* of the batches; of all iterations, on the worst rank */
 } entry;
 
-/* ---- ours.c, theirs.c, copies.c: the entries of a library ------------------------------------------------------ */
+/* ---- ours.c, theirs.c, copies.c: the entries of a library -------------------------------------------------------- */
 
 typedef struct ours ours;
 typedef struct copies copies;
@@ -113,12 +113,12 @@ int theirs_entry(entry *e, form which);
 int theirs_yield(void); /* do its ranks hand their cores over while they wait? */
 void theirs_finish(void);
 
-/* ---- solo.c ---------------------------------------------------------------------------------------------------- */
+/* ---- solo.c ------------------------------------------------------------------------------------------------------ */
 
 /* Microseconds that start and wait of 8 bytes take on each of so many ranks of one thread. */
 double solo_measure(int ranks, nbcoll_operation operation, form which);
 
-/* ---- data.c: what the buffers hold ----------------------------------------------------------------------------- */
+/* ---- data.c: what the buffers hold ------------------------------------------------------------------------------- */
 
 int has_blocks(nbcoll_operation operation);
 /* Floats of the send and of the receive buffer, on any rank. */

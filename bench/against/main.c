@@ -12,7 +12,7 @@
 
 #include "against.h"
 
-enum { RETAKES = 20, TRIAL = 3, REPEATS = 3, MOODS = 5, PATIENCE = 200, ITERATIONS_MOST = 2000 };
+enum { RETAKES = 20, TRIAL = 3, REPEATS = 3, LATENCIES = 5, PATIENCE = 200, ITERATIONS_MOST = 2000 };
 
 #define SHARED_FROM 65536 /* bytes: smaller buffers gain nothing from nbcoll_mem_alloc */
 #define COPIES_FROM 16384 /* bytes: below, copies are not what takes the time */
@@ -26,7 +26,7 @@ typedef struct plan {
     int has_parts;      /* parts of a time are measured, too */
     long iterations;   /* of a batch; 0: as many as fit into the budget */
     double budget;     /* us */
-    double low, high;  /* the mood that is wanted: us of a line from core to core */
+    double low, high;  /* the latency class that is wanted: us of a line from core to core */
     const char *spoil; /* a library whose results are made wrong: for tests of the check */
 } plan;
 
@@ -41,11 +41,11 @@ typedef struct bench {
     int entries;
     long retaken, preempted;
     double calls[2]; /* of the operation at hand, persistent and not; 0: not measured */
-    int patience; /* times to wait for a mood */
+    int patience; /* times to wait for a latency class */
     double *sample;
 } bench;
 
-/* ---- buffers --------------------------------------------------------------------------------------------------- */
+/* ---- buffers ----------------------------------------------------------------------------------------------------- */
 
 static size_t rounded(size_t bytes)
 {
@@ -101,7 +101,7 @@ static void release(bench *b, int is_shared)
     *of = (buffers){.send = {NULL}};
 }
 
-/* ---- an entry -------------------------------------------------------------------------------------------------- */
+/* ---- an entry ---------------------------------------------------------------------------------------------------- */
 
 static void meet_for(bench *b, entry *e)
 {
@@ -214,7 +214,7 @@ static void take_p99(bench *b, entry *e)
     e->p99 = world_most(&b->world, sample[(n - 1) * 99 / 100]);
 }
 
-/* ---- a cell ---------------------------------------------------------------------------------------------------- */
+/* ---- a cell ------------------------------------------------------------------------------------------------------ */
 
 typedef enum kind { OURS, THEIRS, BARE } kind;
 
@@ -270,12 +270,12 @@ static void print_entry(const bench *b, const entry *e)
     printf(e->is_right ? "]}" : "}");
 }
 
-static void print_cell(const bench *b, const double mood[2])
+static void print_cell(const bench *b, const double latency[2])
 {
-    printf("{\"operation\":\"%s\",\"bytes\":%zu,\"turns\":%d,\"mood\":[%.4f,%.4f],\"retaken\":%ld,\"preempted\":%ld,"
+    printf("{\"operation\":\"%s\",\"bytes\":%zu,\"turns\":%d,\"latency\":[%.4f,%.4f],\"retaken\":%ld,\"preempted\":%ld,"
            "\"calls\":%.4f,\"started_calls\":%.4f,\"entries\":[",
-           nbcoll_operation_name(b->cell->operation), b->cell->bytes, b->cell->turns, mood[0], mood[1], b->retaken,
-           b->preempted, b->calls[0], b->calls[1]);
+           nbcoll_operation_name(b->cell->operation), b->cell->bytes, b->cell->turns, latency[0], latency[1],
+           b->retaken, b->preempted, b->calls[0], b->calls[1]);
     for (int i = 0; i < b->entries; i++) {
         if (i)
             printf(",");
@@ -285,20 +285,20 @@ static void print_cell(const bench *b, const double mood[2])
     fflush(stdout);
 }
 
-static int is_wanted(const bench *b, double mood)
+static int is_wanted(const bench *b, double latency)
 {
-    return mood <= 0 ||
-           (mood >= b->plan->low && mood < b->plan->high); /* where the ranks have one core there is none */
+    return latency <= 0 ||
+           (latency >= b->plan->low && latency < b->plan->high); /* where the ranks have one core there is none */
 }
 
-/* All batches; again where the machine was in another mood than is wanted: a few times, and while there is patience
- * left, which all cells share. */
-static void take(bench *b, double mood[2])
+/* All batches; again where the machine was in another latency class than is wanted: a few times, and while there is
+ * patience left, which all cells share. */
+static void take(bench *b, double latency[2])
 {
     struct timespec breath = {.tv_nsec = 300000000};
-    for (int tries = 0; tries < MOODS; tries++) {
+    for (int tries = 0; tries < LATENCIES; tries++) {
         b->retaken = b->preempted = 0;
-        while (!is_wanted(b, mood[0] = world_mood(&b->world)) && b->patience-- > 0)
+        while (!is_wanted(b, latency[0] = world_latency(&b->world)) && b->patience-- > 0)
             nanosleep(&breath, NULL);
         for (int round = 0; round < b->plan->rounds; round++)
             for (int i = 0; i < b->entries; i++) { /* each comes first in its turn */
@@ -306,27 +306,27 @@ static void take(bench *b, double mood[2])
                 if (e->is_right)
                     batch(b, e, round);
             }
-        mood[1] = world_mood(&b->world);
-        if ((is_wanted(b, mood[0]) && is_wanted(b, mood[1])) || b->patience <= 0)
+        latency[1] = world_latency(&b->world);
+        if ((is_wanted(b, latency[0]) && is_wanted(b, latency[1])) || b->patience <= 0)
             return;
     }
 }
 
 static void measure(bench *b, const cell *c)
 {
-    double mood[2];
+    double latency[2];
     b->cell = c;
     b->entries = 0;
     add_all(b);
     for (int i = 0; i < b->entries; i++)
         if ((b->entry[i].is_right = check(b, &b->entry[i])))
             size_batch(b, &b->entry[i]);
-    take(b, mood);
+    take(b, latency);
     for (int i = 0; i < b->entries; i++)
         if (b->entry[i].is_right && (b->entry[i].is_right = check(b, &b->entry[i])))
             take_p99(b, &b->entry[i]);
     if (b->world.rank == 0)
-        print_cell(b, mood);
+        print_cell(b, latency);
     for (int i = 0; i < b->entries; i++)
         b->entry[i].close(&b->entry[i]);
     meet(&b->world, NULL, NULL);
@@ -354,7 +354,7 @@ static void measure_all(bench *b)
     }
 }
 
-/* ---- the program ----------------------------------------------------------------------------------------------- */
+/* ---- the program ------------------------------------------------------------------------------------------------- */
 
 static nbcoll_operation operation_named(const char *name)
 {

@@ -111,7 +111,7 @@ int world_join(world *w, int pid, int fd, size_t arena_bytes)
     return failed ? -1 : 0;
 }
 
-/* ---- meeting --------------------------------------------------------------------------------------------------- */
+/* ---- meeting ----------------------------------------------------------------------------------------------------- */
 
 static void doze(shared *s, uint32_t seen)
 {
@@ -175,7 +175,7 @@ double world_sum(world *w, double mine)
     return sum;
 }
 
-/* ---- the mood -------------------------------------------------------------------------------------------------- */
+/* ---- the latency class ------------------------------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -190,7 +190,7 @@ static void await(atomic_int *line, int value)
 }
 
 /* Ranks 0 and 1 pass a line to and fro while the others wait. */
-double world_mood(world *w)
+double world_latency(world *w)
 {
     double window[WINDOWS] = {0};
     shared *s = w->shared;

@@ -47,7 +47,7 @@ extern "C" {
 #define NBCOLL_CONFORMANCE_ORDERED 1u  /* the messages of one sender arrive in the order of the posts */
 #define NBCOLL_CONFORMANCE_BULK 2u     /* it has the bulk group */
 #define NBCOLL_CONFORMANCE_WAKEUP 4u   /* it has the wakeup group; where ranks are processes, nobody sleeps without */
-#define NBCOLL_CONFORMANCE_LENDS 8u    /* some posts are answered LENT */
+#define NBCOLL_CONFORMANCE_KEEPS 8u    /* some posts are answered IN_FLIGHT */
 #define NBCOLL_CONFORMANCE_REFUSES 16u /* a post is answered NOT_NOW at the latest after 10000 that nobody received */
 #define NBCOLL_CONFORMANCE_SHARED 32u  /* it has the shared group */
 #define NBCOLL_CONFORMANCE_QUEUES 64u  /* it has the group of queue pairs; asked of where ranks live in one process */

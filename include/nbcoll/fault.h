@@ -54,7 +54,7 @@ typedef struct nbcoll_fault_config {
     uint64_t seed;
     uint32_t flags;
     uint32_t not_now; /* of 1000 posts, gets, puts and lines, how many are answered NOT_NOW; at most 999 */
-    uint32_t hold;    /* of 1000 posts, how many are answered LENT and held; at most 1000 */
+    uint32_t hold;    /* of 1000 posts, how many are answered IN_FLIGHT and held; at most 1000 */
     uint32_t longest; /* a held message leaves in one of the next so many progresses; 0: 1 */
 
     uint32_t fail;           /* which calls count: POST, GET, PUT, LINE, REGISTER */

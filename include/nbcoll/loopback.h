@@ -17,7 +17,7 @@ typedef struct nbcoll_loopback_queues nbcoll_loopback_queues;
 
 /* Loopback flags: each makes it a less comfortable transport, for tests. */
 #define NBCOLL_LOOPBACK_NO_BULK 1u /* offer no bulk group: large data travels in fragments */
-#define NBCOLL_LOOPBACK_LEND 2u    /* answer posts and gets with LENT, and finish them in progress */
+#define NBCOLL_LOOPBACK_LEND 2u    /* answer posts and gets with IN_FLIGHT, and finish them in progress */
 #define NBCOLL_LOOPBACK_NO_GET 8u  /* large data is put */
 /* And one more comfortable: */
 #define NBCOLL_LOOPBACK_SHARED 4u /* offer the shared group: exposures run in place */

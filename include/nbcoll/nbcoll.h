@@ -30,7 +30,7 @@
  * -DNBCOLL_WITH_LOOPBACK=0 and -DNBCOLL_WITH_SHM=0 leave them out. Components are libraries of their own, whose
  * functions the core does not call: -DNBCOLL_WITH_DRIVER=1 brings nbcoll_driver (driver.h), -DNBCOLL_WITH_OFFLOAD=1
  * nbcoll_offload (offload.h, launch_agent.h, relay.h), -DNBCOLL_WITH_LAB=1 that and nbcoll_lab (verify.h, simulate.h,
- * card.h, split.h, show.h, fault.h, trace.h), -DNBCOLL_WITH_WIDE=1, which the flags of pkg-config ask for, nbcoll_wide
+ * nic.h, split.h, show.h, fault.h, trace.h), -DNBCOLL_WITH_WIDE=1, which the flags of pkg-config ask for, nbcoll_wide
  * (wide.h). Every name that it defines begins with nbcoll_, nbcolli_, NBCOLL_ or NBCOLLI_. The one-file form
  * (src/amalgamate.awk, with -v prefix=1), and headers that are installed, take -DNBCOLL_PREFIX=acme_: given to all
  * files that include nbcoll it makes the linker see acme_nbcoll_ibcast, so that several copies can be linked into one
@@ -89,9 +89,9 @@ extern "C" {
 #endif
 
 /* The version of everything that a compiled program can see of these headers. */
-#define NBCOLL_ABI 2u
+#define NBCOLL_ABI 3u
 
-/* ---- status ---------------------------------------------------------------------------------------------------- */
+/* ---- status ------------------------------------------------------------------------------------------------------ */
 
 /* Append-only: X(name, text). The values are 0, 1, 2, ... in this order. */
 #define NBCOLL_STATUS_LIST(X)                                                                      \
@@ -141,7 +141,7 @@ typedef enum nbcoll_status {
 NBCOLL_API const char *nbcoll_status_name(nbcoll_status status);
 NBCOLL_API const char *nbcoll_status_text(nbcoll_status status);
 
-/* ---- the host -------------------------------------------------------------------------------------------------- */
+/* ---- the host ---------------------------------------------------------------------------------------------------- */
 
 /* What the library asks of the program around it. All members are optional; a zeroed one takes the C library's. With
  * all of them set, the library itself calls no malloc, no clock and no thread function. The functions may be called
@@ -165,7 +165,7 @@ typedef struct nbcoll_host {
     nbcoll_status (*spawn)(void *user, void (*main)(void *argument), void *argument);
 } nbcoll_host;
 
-/* ---- context --------------------------------------------------------------------------------------------------- */
+/* ---- context ----------------------------------------------------------------------------------------------------- */
 
 typedef struct nbcoll_context nbcoll_context;
 typedef struct nbcoll_comm nbcoll_comm;
@@ -302,7 +302,7 @@ NBCOLL_API nbcoll_status nbcoll_comm_failure(const nbcoll_comm *comm, nbcoll_fai
  * returns the length of all of it. Never fails; null gives an empty sentence. Any thread. */
 NBCOLL_API size_t nbcoll_failure_text(const nbcoll_failure *failure, char *text, size_t bytes);
 
-/* ---- requests -------------------------------------------------------------------------------------------------- */
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 /* The first members of a request and of a persistent request, which inline functions read (see NBCOLL_INLINE). Only the
  * library writes them. NBCOLL_ABI is raised when they change. */
@@ -416,7 +416,7 @@ NBCOLL_API nbcoll_status nbcoll_arrived(nbcoll_request request, size_t offset, s
  * active, or its `done` is still to be called). */
 NBCOLL_API nbcoll_status nbcoll_request_free(nbcoll_request *request);
 
-/* ---- communicators --------------------------------------------------------------------------------------------- */
+/* ---- communicators ----------------------------------------------------------------------------------------------- */
 
 /* Flags of a communicator.
  *
@@ -664,7 +664,7 @@ NBCOLL_API size_t nbcoll_comm_active(const nbcoll_comm *comm);
 NBCOLL_API nbcoll_status nbcoll_mem_alloc(nbcoll_comm *comm, size_t bytes, void **out);
 NBCOLL_API nbcoll_status nbcoll_mem_free(nbcoll_comm *comm, void *memory);
 
-/* ---- types and reductions -------------------------------------------------------------------------------------- */
+/* ---- types and reductions ---------------------------------------------------------------------------------------- */
 
 /* A type or an operation is a number: a predefined one, listed below, or the address of a descriptor of the host
  * (nbcoll_type_of, nbcoll_op_of). Nothing is registered. */
@@ -840,7 +840,7 @@ NBCOLL_API const char *nbcoll_op_name(nbcoll_op op);
  * predefined one to no host's type. */
 NBCOLL_API int nbcoll_op_applies(nbcoll_op op, nbcoll_type type);
 
-/* ---- collectives ----------------------------------------------------------------------------------------------- */
+/* ---- collectives ------------------------------------------------------------------------------------------------- */
 
 /* Each in three forms with the same meaning:
  *

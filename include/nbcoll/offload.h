@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Programs: a collective, on one rank, as tables of tasks that an agent, or a network card, executes in place of the
+ * Programs: a collective, on one rank, as tables of tasks that an agent, or a NIC, executes in place of the
  * rank. Once started, a program needs nothing more of its rank. A compiler makes it of the schedules of all ranks:
  *
  *     nbcoll_program_config config = {.size = sizeof config};
@@ -50,7 +50,7 @@ extern "C" {
 
 typedef struct nbcoll_program nbcoll_program;
 
-/* ---- compiling ------------------------------------------------------------------------------------------------- */
+/* ---- compiling --------------------------------------------------------------------------------------------------- */
 
 /* The same on all ranks. */
 typedef struct nbcoll_program_config {
@@ -128,7 +128,7 @@ NBCOLL_API nbcoll_status nbcoll_compile(const nbcoll_schedule *const schedules[]
 /* Null is accepted. */
 NBCOLL_API void nbcoll_program_free(nbcoll_program *program);
 
-/* ---- reading --------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 #define NBCOLL_NO_QUEUE UINT32_MAX /* also: no completion queue, no eager buffer */
 
@@ -220,7 +220,7 @@ NBCOLL_API const nbcoll_task *nbcoll_program_copy(const nbcoll_program *program,
 /* "send_enable", ...; "?" for an unknown one. Any thread. */
 NBCOLL_API const char *nbcoll_task_name(nbcoll_task_kind kind);
 
-/* ---- executing ------------------------------------------------------------------------------------------------- */
+/* ---- executing --------------------------------------------------------------------------------------------------- */
 
 /* An agent executes the programs of one rank over a transport's queue pairs (nbcoll_offload in transport.h). When a
  * wait of a management queue is over, it executes the tasks behind that wait. It may combine data that arrives, but
@@ -379,7 +379,7 @@ NBCOLL_API nbcoll_status nbcoll_agent_attach(nbcoll_endpoint *ep, const nbcoll_a
 NBCOLL_API nbcoll_status nbcoll_agent_takes(const nbcoll_agent *agent, const nbcoll_program *program, const void *send,
                                             const void *recv, nbcoll_refusal *why);
 
-/* ---- communicators with an agent ------------------------------------------------------------------------------- */
+/* ---- communicators with an agent --------------------------------------------------------------------------------- */
 
 /* If nbcoll_comm_config.agent names an agent, collectives of the communicator become programs. Each rank compiles a
  * program at the first call, and keeps it with its schedules; a start hands the program to the agent. The program ends
@@ -396,7 +396,7 @@ NBCOLL_API nbcoll_status nbcoll_agent_takes(const nbcoll_agent *agent, const nbc
  *   - The agent gets programs in the order of their starts, which is the same on all ranks. In a context made with
  *     NBCOLL_ANY_THREAD threads that share the communicator keep that order, as for all operations. A driver of the
  *     context wakes waiting threads when a program has ended; another driver may have the agent.
- *   - A hierarchical algorithm (by nodes, select.h) is executed in three parts if the ranks of each node share memory.
+ *   - A hierarchical algorithm (select.h) is executed in three parts if the ranks of each node share memory.
  *     First the ranks of a node meet in memory; then the agents of the leaders execute the part between nodes as a
  *     program; at last each rank takes the result from memory. The ranks progress the first and the last part, in test
  *     or wait, by nbcoll_progress, or by a driver, which then makes the copies. The second part needs none of that. A

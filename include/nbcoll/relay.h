@@ -4,16 +4,16 @@
  * need its own data. This header has their topologies (who forwards what to whom), and relays that run.
  *
  * A *relay* receives what comes by any of its sources, stores it, and sends it at once to all its destinations, again
- * and again: a pre-posted (standing) schedule of one RECV and k SENDs, which re-arms when they end. It never looks into
- * what it forwards, and does not ask whether its rank has started the operation. A *wiring* is a relay topology as
+ * and again: a pre-posted schedule of one RECV and k SENDs, which re-arms when they end. It never looks into
+ * what it forwards, and does not ask whether its rank has started the operation. A topology is here what is
  * data: the relays of one rank, and to which relays of other ranks they are joined. Relay 0 of a rank has no sources:
  * it sends what the rank itself contributes. Each block of each rank comes to each other rank exactly once, by one way.
  * That is an allgather; if only one rank contributes, a broadcast.
  *
- *     nbcoll_wiring *mine;
- *     if (nbcoll_wiring_make(NBCOLL_WIRING_BRUCK, 2, 9, 0, NULL, &mine) == NBCOLL_OK)
- *         nbcoll_show_wiring(mine, to_file, stdout);     table 5.2 of the thesis
- *     nbcoll_wiring_free(mine);
+ *     nbcoll_topology *mine;
+ *     if (nbcoll_topology_make(NBCOLL_TOPOLOGY_BRUCK, 2, 9, 0, NULL, &mine) == NBCOLL_OK)
+ *         nbcoll_show_topology(mine, to_file, stdout);     table 5.2 of the thesis
+ *     nbcoll_topology_free(mine);
  *
  * Blocks travel in *fragments* of one size, each by itself. With F operations at a time, of at most f fragments a
  * block:
@@ -28,20 +28,20 @@
  *   promise      of the first F operations that a rank has not started, all that other ranks contribute comes to all
  *                ranks. Of later ones it waits where it is, without error or loss, until the late rank starts
  *
- * The number of connections does not depend on the number of operations at a time. nbcoll_play_wirings plays relays
+ * The number of connections does not depend on the number of operations at a time. nbcoll_play_topologies plays relays
  * with these rules, where all relays of a rank share its store. Relays that the ranks' engines run have a store for
  * each origin, and other credits. Relays that agents run have a store for each node, and twice as many credits: see
  * nbcoll_relays.
  *
  * Source: Inozemtsev, "Overlapping Computation and Communication through Offloading in MPI over InfiniBand" (2014),
- * chapter 5, for all wirings but that of a ring, which needs a relay for each hop: one that does not look at what comes
- * cannot know where the ring ends.
+ * chapter 5, for all topologies but that of a ring, which needs a relay for each hop: one that does not look at what
+ * comes cannot know where the ring ends.
  *
- * Functions on wirings are pure, apart from memory; any thread may call them. A wiring is immutable. Running relays
- * belong to their communicator's context: one thread at a time. Until they are closed the context cannot be freed or
- * abandoned (ERR_BUSY), nor can a communicator be freed that must outlive them. A rank that cannot wait until others
- * close them declares one of these ranks lost (nbcoll_comm_declare_lost): that breaks the relays, and they close at
- * once.
+ * Functions on topologies are pure, apart from memory; any thread may call them. A topology is immutable. Running
+ * relays belong to their communicator's context: one thread at a time. Until they are closed the context cannot be
+ * freed or abandoned (ERR_BUSY), nor can a communicator be freed that must outlive them. A rank that cannot wait until
+ * others close them declares one of these ranks lost (nbcoll_comm_declare_lost): that breaks the relays, and they close
+ * at once.
  */
 #include "nodes.h"
 
@@ -56,7 +56,7 @@
 extern "C" {
 #endif
 
-/* ---- wirings --------------------------------------------------------------------------------------------------- */
+/* ---- topologies -------------------------------------------------------------------------------------------------- */
 
 /* Append-only: X(name, as it is printed). With R rounds of k ports, base k + 1:
  *
@@ -71,17 +71,17 @@ extern "C" {
  *
  * Where P is no power of k + 1, in EXCHANGE and BRUCK as many groups take part as are a digit times a power: each is
  * one rank or two, of which the first one stands for both. */
-#define NBCOLL_WIRING_LIST(X)                                                                                          \
+#define NBCOLL_TOPOLOGY_LIST(X)                                                                                        \
     X(DIRECT, "direct") X(RING, "ring") X(EXCHANGE, "exchange") X(BRUCK, "bruck") X(CAYLEY, "cayley")
-typedef enum nbcoll_wiring_kind {
-#define NBCOLLI_WIRING_ENUM(name, text) NBCOLL_WIRING_##name,
-    NBCOLL_WIRING_LIST(NBCOLLI_WIRING_ENUM)
-#undef NBCOLLI_WIRING_ENUM
-        NBCOLL_WIRING_COUNT
-} nbcoll_wiring_kind;
+typedef enum nbcoll_topology_kind {
+#define NBCOLLI_TOPOLOGY_ENUM(name, text) NBCOLL_TOPOLOGY_##name,
+    NBCOLL_TOPOLOGY_LIST(NBCOLLI_TOPOLOGY_ENUM)
+#undef NBCOLLI_TOPOLOGY_ENUM
+        NBCOLL_TOPOLOGY_COUNT
+} nbcoll_topology_kind;
 
 /* "direct", ...; "?" for an unknown one. */
-NBCOLL_API const char *nbcoll_wiring_name(nbcoll_wiring_kind kind);
+NBCOLL_API const char *nbcoll_topology_name(nbcoll_topology_kind kind);
 
 /* One end of a connection names the other one. */
 typedef struct nbcoll_relay_end {
@@ -96,35 +96,36 @@ typedef struct nbcoll_relay {
 } nbcoll_relay;
 
 /* The relays of one rank. A host may fill in its own, with arrays that are its own, too. */
-typedef struct nbcoll_wiring {
+typedef struct nbcoll_topology {
     size_t size;
     const char *name;
     int rank, ranks;
     uint32_t relays;
     uint32_t connections; /* sources and destinations of all relays */
     const nbcoll_relay *relay;
-} nbcoll_wiring;
+} nbcoll_topology;
 
-/* The wiring of one rank; `ports`: k, 0: 2. The caller frees it by nbcoll_wiring_free. `host`: for memory; may be null.
- * Errors: ERR_NULL, ERR_CONFIG (the host's size), ERR_RANK (ranks < 1, or no such rank), ERR_ARGUMENT (no such kind),
- * ERR_MEMORY. */
-NBCOLL_API nbcoll_status nbcoll_wiring_make(nbcoll_wiring_kind kind, unsigned ports, int ranks, int rank,
-                                            const nbcoll_host *host, nbcoll_wiring **out);
+/* The topology of one rank; `ports`: k, 0: 2. The caller frees it by nbcoll_topology_free. `host`: for memory; may be
+ * null. Errors: ERR_NULL, ERR_CONFIG (the host's size), ERR_RANK (ranks < 1, or no such rank), ERR_ARGUMENT (no such
+ * kind), ERR_MEMORY. */
+NBCOLL_API nbcoll_status nbcoll_topology_make(nbcoll_topology_kind kind, unsigned ports, int ranks, int rank,
+                                            const nbcoll_host *host, nbcoll_topology **out);
 
-/* The same by nodes, whose first ranks lead them. Leaders are joined by the wiring of that kind over the nodes, as if
+/* The same by nodes, whose first ranks lead them. Leaders are joined by the topology of that kind over the nodes, as if
  * each node were one rank. Every other rank has relay 0, to its leader, and relay 1, for all that comes from there; the
  * leader has a relay more for each of them, behind those of the kind, which sends what that rank contributes to the
  * other leaders, like its own, and to the others of the node. So nodes are joined by as few connections as if there
- * were no other ranks. `nodes` is read during the call. Errors: those of nbcoll_wiring_make. */
-NBCOLL_API nbcoll_status nbcoll_wiring_make_nodes(nbcoll_wiring_kind kind, unsigned ports, const nbcoll_nodes *nodes,
-                                                  int rank, const nbcoll_host *host, nbcoll_wiring **out);
+ * were no other ranks. `nodes` is read during the call. Errors: those of nbcoll_topology_make. */
+NBCOLL_API nbcoll_status nbcoll_topology_make_nodes(nbcoll_topology_kind kind, unsigned ports,
+                                                    const nbcoll_nodes *nodes, int rank, const nbcoll_host *host,
+                                                    nbcoll_topology **out);
 
 /* Of what these two have made. Null is accepted. */
-NBCOLL_API void nbcoll_wiring_free(nbcoll_wiring *wiring);
+NBCOLL_API void nbcoll_topology_free(nbcoll_topology *topology);
 
-/* ---- running --------------------------------------------------------------------------------------------------- */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
-/* Relays over a communicator, joined by a wiring. In their allgathers and broadcasts a rank receives and forwards the
+/* Relays over a communicator, joined by a topology. In their allgathers and broadcasts a rank receives and forwards the
  * data of others whether or not it has started the operation. The ranks' engines move the relays, or agents do.
  *
  *     nbcoll_relays *relays;
@@ -148,11 +149,11 @@ NBCOLL_API void nbcoll_wiring_free(nbcoll_wiring *wiring);
  *
  * Memory of a rank: 3 F f fragments for each rank, and an operation that stands ready for each of them (3 KiB at most,
  * with all that belongs to it), two communicators for each rank, and one for the closing; nothing is allocated after
- * the opening. Connections: those of the wiring.
+ * the opening. Connections: those of the topology.
  *
- * `by_nodes` joins the leaders of the communicator's nodes by the wiring, and each other rank of a node with its leader
- * (nbcoll_wiring_make_nodes). The leader has the store of its node, and publishes there what comes; a place is free
- * when the node's ranks have copied it and it is sent on. If ranks share memory the store lies there
+ * `hierarchical` joins the leaders of the communicator's nodes by the topology, and each other rank of a node with its
+ * leader (nbcoll_topology_make_nodes). The leader has the store of its node, and publishes there what comes; a place is
+ * free when the node's ranks have copied it and it is sent on. If ranks share memory the store lies there
  * (nbcoll_mem_alloc), unless there is too little of it for the store and the cells of all streams. A stream without
  * cells goes by messages. The cells of each stream take of a rank's shared memory, with up(n) for n rounded up to 128
  * bytes and L for the rank that leads its node
@@ -210,7 +211,7 @@ NBCOLL_API void nbcoll_wiring_free(nbcoll_wiring *wiring);
  *   - the communicator must outlive them. It has one such set of relays at a time.
  *
  * With `by_agents`, with or without `carries`, agents of the nodes (offload.h) move them instead: each node has one
- * agent, which its first rank, the leader, gives. The wiring joins the nodes as if each were one rank
+ * agent, which its first rank, the leader, gives. The topology joins the nodes as if each were one rank
  * (nbcoll_comm_nodes). A relay is a set of shared receives of the transport (nbcoll_offload in transport.h), a
  * connection a queue pair. Data that comes lies in a store that the ranks of the node share. The agent sends it on at
  * once; each rank copies it when it has started the operation. The node receives and forwards while its ranks call
@@ -285,8 +286,8 @@ typedef struct nbcoll_relays nbcoll_relays;
 typedef struct nbcoll_relays_config {
     size_t size;
     const nbcoll_host *host; /* for memory and time; may be null; copied */
-    nbcoll_wiring_kind wiring;
-    uint32_t ports;     /* k of the wiring; 0: 2 */
+    nbcoll_topology_kind topology;
+    uint32_t ports;     /* k of the topology; 0: 2 */
     uint32_t at_once;   /* F: operations that a rank may have under way. 1..1024 */
     uint32_t fragments; /* f: of the longest block. 1..1024; 3 F f no more than 32768 */
     uint32_t fragment;  /* bytes of a block in one. 1..2^30 */
@@ -295,11 +296,11 @@ typedef struct nbcoll_relays_config {
     struct nbcoll_agent *agent; /* this rank's own, with `by_agents`. Of ranks that are not their node's first one only
                                    those are looked at that are processes */
     uint32_t by_agents;         /* 1: agents move them, 0: the ranks' engines */
-    uint32_t by_nodes;          /* 1: they go by the nodes of the communicator, as by agents they do anyway. 0: as if
-                                   each rank were a node */
+    uint32_t hierarchical;      /* 1: they go by the nodes of the communicator, as by agents they do anyway. 0: as if
+                               each rank were a node */
 } nbcoll_relays_config;
 /* clang-format off */
-#define NBCOLL_RELAYS_DEFAULTS { sizeof(nbcoll_relays_config), 0, NBCOLL_WIRING_CAYLEY, 2, 4, 4, 4064, 0, 0, 0, 0 }
+#define NBCOLL_RELAYS_DEFAULTS { sizeof(nbcoll_relays_config), 0, NBCOLL_TOPOLOGY_CAYLEY, 2, 4, 4, 4064, 0, 0, 0, 0 }
 /* clang-format on */
 
 /* Begins to make relays between all ranks of `comm`, collectively, by one of its operations. Test or wait for operation

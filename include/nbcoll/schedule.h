@@ -35,7 +35,7 @@
 extern "C" {
 #endif
 
-/* ---- addresses ------------------------------------------------------------------------------------------------- */
+/* ---- addresses --------------------------------------------------------------------------------------------------- */
 
 /* Schedules are templates: an address names a buffer, bound when the schedule is started, and an offset in it. */
 typedef enum nbcoll_buffer {
@@ -76,7 +76,7 @@ static inline nbcoll_region nbcoll_span(nbcoll_addr at, size_t bytes)
     return r;
 }
 
-/* ---- building -------------------------------------------------------------------------------------------------- */
+/* ---- building ---------------------------------------------------------------------------------------------------- */
 
 typedef uint32_t nbcoll_step;
 #define NBCOLL_START ((nbcoll_step)0) /* the join before everything */
@@ -231,15 +231,15 @@ NBCOLL_API void nbcoll_set_split_lane(nbcoll_builder *b, nbcoll_step step, unsig
 NBCOLL_API void nbcoll_set_name(nbcoll_builder *b, const char *name);
 NBCOLL_API void nbcoll_set_fingerprint(nbcoll_builder *b, uint32_t fingerprint);
 
-/* Says that its operations are pre-posted (standing), perhaps for as long as the communicator exists. If such an
+/* Says that its operations are pre-posted, perhaps for as long as the communicator exists. If such an
  * operation does not move, this rank does not ask others where they are in it, as it does for other operations
  * (ERR_MISMATCH, failures after a timeout). */
-NBCOLL_API void nbcoll_set_standing(nbcoll_builder *b);
+NBCOLL_API void nbcoll_set_preposted(nbcoll_builder *b);
 
 /* Keeps an error of the algorithm's own, if none is kept yet. */
 NBCOLL_API void nbcoll_builder_fail(nbcoll_builder *b, nbcoll_status status);
 
-/* ---- reading --------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 #define NBCOLL_KIND_LIST(X) X(JOIN) X(SEND) X(RECV) X(EXPOSE) X(FETCH) X(FETCH_REDUCE) X(COPY) X(REDUCE) X(CALL)
 typedef enum nbcoll_kind {
@@ -305,7 +305,7 @@ NBCOLL_API nbcoll_status nbcoll_schedule_init(nbcoll_schedule *s, const void *se
  * its `done` included), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_schedule_free(nbcoll_schedule *s);
 
-/* ---- algorithms ------------------------------------------------------------------------------------------------ */
+/* ---- algorithms -------------------------------------------------------------------------------------------------- */
 
 /* Append-only. */
 #define NBCOLL_OPERATION_LIST(X)                                                                                       \
@@ -381,7 +381,7 @@ NBCOLL_API nbcoll_region nbcoll_recv_block(const nbcoll_builder *b, const nbcoll
 
 typedef void nbcoll_build(nbcoll_builder *b, const nbcoll_args *a);
 
-/* ---- groups ---------------------------------------------------------------------------------------------------- */
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 /* Builds an algorithm among `n` of the ranks, as a part of this schedule. `build` sees a builder of n ranks, of which
  * number i is rank group[i] (null: rank i), with the nodes of these. Its arguments are `a`: their root is a number in
@@ -449,7 +449,7 @@ static inline nbcoll_args nbcoll_args_part(const nbcoll_args *whole, nbcoll_oper
     return a;
 }
 
-/* ---- algorithms, by name --------------------------------------------------------------------------------------- */
+/* ---- algorithms, by name ----------------------------------------------------------------------------------------- */
 
 /* Algorithm flags. */
 #define NBCOLL_ALGORITHM_REORDERS 1u     /* combines operands in another order than rank order: commutative ops only */
@@ -468,11 +468,11 @@ static inline nbcoll_args nbcoll_args_part(const nbcoll_args *whole, nbcoll_oper
 #define NBCOLL_ALGORITHM_ARRIVAL_TOLERANT 2048u /* of an allgather or a broadcast: a rank receives at any time, and
                                                    forwards what one receive has brought, whole, without waiting for
                                                    anything else. So a late rank delays only its own block, if something
-                                                   forwards in its place: relays (relay.h), or standing operations of
+                                                   forwards in its place: relays (relay.h), or pre-posted operations of
                                                    the simulator (simulate.h) */
 #define NBCOLL_ALGORITHM_TOGETHER 4096u /* exposes memory, and no rank waits for a part with several readers before it
                                            reads another such part. So parts of any length may go through the staging
-                                           buffer (shelf, transport.h), where the slowest reader delays the others */
+                                           buffer (transport.h), where the slowest reader delays the others */
 #define NBCOLL_ALGORITHM_EXPOSES(n) ((uint32_t)(n) << 16) /* a rank makes at most n exposures; growing ones count once.
                                                              In a communicator with fewer cells exposures become
                                                              messages. So they do with n of two or more and more than 32
@@ -529,7 +529,7 @@ NBCOLL_API const nbcoll_algorithm *nbcoll_algorithm_find(nbcoll_operation operat
 NBCOLL_API nbcoll_status nbcoll_build_schedule(const nbcoll_algorithm *algorithm, const nbcoll_args *a,
                                                const nbcoll_builder_config *config, nbcoll_schedule **out);
 
-/* ---- observing ------------------------------------------------------------------------------------------------- */
+/* ---- observing --------------------------------------------------------------------------------------------------- */
 
 typedef enum nbcoll_moment {
     NBCOLL_STEP_READY,

@@ -23,7 +23,7 @@
  * An algorithm may serve a call if it needs no counts that are bound, and combines in an order that the reduction
  * allows. If the communicator asks for it, the algorithm must also keep the tree of NBCOLL_REPRODUCIBLE, or be
  * ARRIVAL_TOLERANT. Without a rule, an algorithm that exposes memory is chosen only if all ranks share memory, and not
- * for reductions of more than 4096 bytes, or than the staging buffer (shelf) has. A hierarchical algorithm (by nodes)
+ * for reductions of more than 4096 bytes, or than the staging buffer has. A hierarchical algorithm
  * is chosen only for its cost, if there are several nodes.
  *
  * The cost model: what the longest path through an operation takes.
@@ -34,9 +34,9 @@
  *   gamma_ps      of each byte that a rank combines one after the other
  *   copy_ps       of each byte that a rank copies one after the other
  *   eager         a message of more bytes is announced, asked for and sent: it counts as three
- *   shelf         bytes that a rank copies into shared memory of what it exposes, where readers find it in place; what
+ *   staging       bytes that a rank copies into shared memory of what it exposes, where readers find it in place; what
  *                 is longer goes through these by rings
- *   shelf_part    longer parts are got from their owner instead, where it has no less to do than its readers
+ *   staging_part  longer parts are got from their owner instead, where it has no less to do than its readers
  *   eager_ps      of each byte of a message that is not longer, beside beta_ps: it is copied in and out
  *   get_ns        of each message that is longer, and each fetch from shared memory of more than a cell holds
  *   credits       a pipeline of more segments counts as one of long messages
@@ -65,10 +65,10 @@
 extern "C" {
 #endif
 
-/* ---- rules ----------------------------------------------------------------------------------------------------- */
+/* ---- rules ------------------------------------------------------------------------------------------------------- */
 
 /* Whether all ranks share memory. */
-typedef enum nbcoll_topology { NBCOLL_ANY_TOPOLOGY, NBCOLL_SHARED, NBCOLL_NOT_SHARED } nbcoll_topology;
+typedef enum nbcoll_sharing { NBCOLL_ANY_SHARING, NBCOLL_SHARED, NBCOLL_NOT_SHARED } nbcoll_sharing;
 
 /* "Calls of the algorithm's operation, with so many ranks and bytes, are served by it, with these parameters." Zeroed
  * members limit nothing, so that {.algorithm = nbcoll_algorithm_find(...)} fits every call of its operation.
@@ -83,7 +83,7 @@ struct nbcoll_rule {
                                           nbcoll_schedule_start */
     int fewest, most;                  /* ranks; most 0: no limit */
     size_t from, below;                /* bytes: from <= bytes < below; below 0: no limit */
-    nbcoll_topology topology;
+    nbcoll_sharing sharing;
     unsigned line;                     /* of the file that it comes from, or 0: the one member that ranks need not
                                           agree on */
     size_t segment;                    /* parameters that the algorithm gets in its arguments; 0: its own defaults */
@@ -99,7 +99,7 @@ struct nbcoll_rule {
  * flags say, does not read); *which, if it is not null, is the first rule refused. */
 NBCOLL_API nbcoll_status nbcoll_rules_check(const nbcoll_rule rules[], size_t n, size_t *which);
 
-/* ---- choosing -------------------------------------------------------------------------------------------------- */
+/* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
 /* What the choice reads beside the arguments. */
 typedef struct nbcoll_terms {
@@ -112,7 +112,7 @@ typedef struct nbcoll_terms {
     const nbcoll_rule *rules;
     size_t rule_count;
     uint32_t credits; /* so many messages that are not announced from one rank to another at once; 0: any number */
-    uint32_t shelf; /* bytes of a rank's copies of what it exposes, in shared memory; 0: there are none */
+    uint32_t staging; /* bytes of a rank's copies of what it exposes, in shared memory; 0: there are none */
     const nbcoll_nodes *nodes; /* null: one. A communicator's own table, which lives as long as it */
     nbcoll_level inside;       /* a node, where there are several. eager 0: nothing is known of the inside, and costs
                                   are those of one node. What a rank combines and copies costs as in `between` */
@@ -124,7 +124,7 @@ typedef struct nbcoll_terms {
                                   communicator's is 0: no transport has a price for it */
     size_t carries;            /* 1 + the bytes of a rank's block (of the root's) up to which relays carry out calls; 0:
                                   none are open */
-    uint32_t shelf_part;       /* bytes of a part on the shelf, at most (nbcoll_shared.shelf_part); 0: any */
+    uint32_t staging_part;     /* bytes of a part in the staging buffer, at most (nbcoll_shared.staging_part); 0: any */
     uint32_t ranks_per_core;   /* of a node whose ranks share memory, the only one: so many take turns on a core when
                                   all are at work, as the prices say. Bytes that one moves alone cost less. 0: 1 */
 } nbcoll_terms;

@@ -72,8 +72,8 @@ typedef struct nbcoll_shm_allgather {
 #define NBCOLL_SHM_PIECES 16u     /* what is too large for a message comes in pieces, from threads of this process too;
                                      others' memory is read only while pieces do not come. Not with NO_PIECES */
 #define NBCOLL_SHM_BOTH_SIDES 32u /* the same, and their memory is read meanwhile, from the far end */
-#define NBCOLL_SHM_NO_SHELF 64u   /* collectives lend the memory that they expose, and copy none of it to this rank's
-                                     shelf; so with each of the flags before */
+#define NBCOLL_SHM_NO_STAGING 64u   /* collectives lend the memory that they expose, and copy none of it to this rank's
+                                     staging buffer; so with each of the flags before */
 /* Lets every process of this user read this one's memory (PR_SET_PTRACER), where Yama restricts that to ancestors. It
  * stays so when the endpoint is closed. */
 #define NBCOLL_SHM_ALLOW_PTRACER 4u
@@ -92,7 +92,7 @@ typedef struct nbcoll_shm_config {
     uint32_t payload; /* bytes a message may carry, 256..65536; 0: 4096, or less with more than 32 ranks */
     size_t quota;     /* bytes of the segment for each rank's part of the cells of communicators (nbcoll_cells_bytes)
                          and for nbcoll_mem_alloc; at most 1 GiB; 0: nbcoll_shm_quota. With 2 to 64 ranks each rank also
-                         has a staging buffer (shelf) for copies of what collectives expose: 4 MiB, less with more than
+                         has a staging buffer for copies of what collectives expose: 4 MiB, less with more than
                          8 ranks, so that all together take 32 MiB at most. Longer data goes through it piece by piece.
                          Long parts are not copied to it if the opening has found that reading them from the other
                          process is faster */

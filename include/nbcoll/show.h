@@ -89,17 +89,17 @@ NBCOLL_API nbcoll_status nbcoll_show_program(const nbcoll_program *program, nbco
 NBCOLL_API nbcoll_status nbcoll_show_programs_dot(const nbcoll_program *const programs[], size_t n,
                                                   nbcoll_write *write, void *user);
 
-/* ---- wirings ----------------------------------------------------------------------------------------------------- */
+/* ---- topologies -------------------------------------------------------------------------------------------------- */
 
-/* A wiring as text: a line about all of it, and one for each relay. 7_0 is relay 0 of rank 7.
+/* A topology as text: a line about all of it, and one for each relay. 7_0 is relay 0 of rank 7.
  *
- *     wiring bruck: rank 0 of 9, 3 relays, 12 connections
+ *     topology bruck: rank 0 of 9, 3 relays, 12 connections
  *     relay 0: from nobody to 1_1 2_1 3_2 6_2
  *     relay 1: from 7_0 8_0 to 3_2 6_2
  *     relay 2: from 3_0 3_1 6_0 6_1 to nobody
  *
- * Nothing is allocated. Errors: ERR_NULL, ERR_CONFIG (the wiring's size), ERR_CALL (write stopped it). */
-NBCOLL_API nbcoll_status nbcoll_show_wiring(const nbcoll_wiring *wiring, nbcoll_write *write, void *user);
+ * Nothing is allocated. Errors: ERR_NULL, ERR_CONFIG (the topology's size), ERR_CALL (write stopped it). */
+NBCOLL_API nbcoll_status nbcoll_show_topology(const nbcoll_topology *topology, nbcoll_write *write, void *user);
 
 #ifdef __cplusplus
 }

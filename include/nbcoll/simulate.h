@@ -33,7 +33,7 @@
  * Inside a node cores move the bytes of messages, as over shared memory: the sender's copies them in, beside o_send, at
  * the price of a copy, and the receiver's copies them out, beside o_recv, (n - 1) G long. A message longer than `eager`
  * is announced only: once its RECV may start, the receiver's core gets it from the sender's memory, beside o_recv,
- * L + (n - 1) G long, and an empty answer ends the SEND. Cards (`task`) send messages inside nodes like all others.
+ * L + (n - 1) G long, and an empty answer ends the SEND. NICs (`task`) send messages inside nodes like all others.
  *
  * Interfaces send and receive at the same time. Each rank has one into its node. To other nodes it has one of its own,
  * or shares those of its node (`interfaces`), which serve messages in the order of coming. A rank deals its messages
@@ -54,14 +54,14 @@
  * CALLER, and, in a start or while it waits for them, those of START; only these take time of a computation. Without
  * progress cores lanes mean nothing.
  *
- * If operations are `standing` (pre-posted), as relays are (relay.h), a rank receives and forwards data of operations
+ * If operations are `preposted`, as relays are (relay.h), a rank receives and forwards data of operations
  * that it has not started: RECVs that wait for nothing but such steps, and SENDs of what these have brought. Progress
  * cores execute them at any time; the rank does so while it is inside the library for any reason. All else waits until
  * the rank has started the operation. Received data is in a store. Once the rank has started the operation, it copies
- * the data from there (or progress cores do, unless they are cards); the schedule copies what came to scratch memory. A
- * rank contributes nothing to operation t before all of t - `standing` has come to it. So it stores at most `standing`
- * blocks of each other rank of an allgather; of other operations it leaves further data at its sender. In relays that
- * run, credits do that.
+ * the data from there (or progress cores do, unless they are NICs); the schedule copies what came to scratch memory. A
+ * rank contributes nothing to operation t before all of t - `preposted` has come to it. So it stores at most
+ * `preposted` blocks of each other rank of an allgather; of other operations it leaves further data at its sender. In
+ * relays that run, credits do that.
  */
 #include "nodes.h"
 #include "schedule.h"
@@ -77,7 +77,7 @@
 extern "C" {
 #endif
 
-/* ---- the machine ----------------------------------------------------------------------------------------------- */
+/* ---- the machine ------------------------------------------------------------------------------------------------- */
 
 #define NBCOLL_SIM_MOST_NS ((uint64_t)1 << 40)    /* the longest of all times below */
 #define NBCOLL_SIM_MOST_PS ((uint64_t)1 << 20)    /* the highest price of a byte */
@@ -115,7 +115,7 @@ typedef struct nbcoll_sim_model {
                                         on a core look in turn. Ranks of a pool are taken as dealt evenly over it */
     nbcoll_sim_link domain;          /* in a domain of a node, if the config's `nodes` have any; all 0: as `inside` */
     uint64_t table;                  /* ns more of the core for a part of a cell in which each reader has another one */
-    uint64_t task;                   /* ns: progress cores are cards, which work so long for each message that they
+    uint64_t task;                   /* ns: progress cores are NICs, which work so long for each message that they
                                         send, receive, ask for or answer, whatever `step`, o_send and o_recv are, and to
                                         which no noise comes; 0: they are cores */
 } nbcoll_sim_model;
@@ -134,7 +134,7 @@ typedef struct nbcoll_sim_noise {
     nbcoll_sim_phase phase;
 } nbcoll_sim_noise;
 
-/* ---- the ranks ------------------------------------------------------------------------------------------------- */
+/* ---- the ranks --------------------------------------------------------------------------------------------------- */
 
 /* What a rank does, one action after the other. Operations have the numbers 0, 1, ... in the order in which they are
  * started, the same on all ranks. They are independent: several may be in flight at once. */
@@ -173,7 +173,7 @@ typedef struct nbcoll_sim_arrival {
     uint64_t spread; /* ns */
 } nbcoll_sim_arrival;
 
-/* ---- what happens ---------------------------------------------------------------------------------------------- */
+/* ---- what happens ------------------------------------------------------------------------------------------------ */
 
 typedef enum nbcoll_sim_what {
     NBCOLL_SIM_STEP,    /* a core worked for a step, from `begin` to `end`; of a long message there are several. A COPY
@@ -216,13 +216,13 @@ typedef struct nbcoll_sim_config {
      * it travels, packed if its type packs, where a schedule has bound blocks. */
     uint64_t (*block)(void *user, uint32_t operation, int rank, int is_recv, int index);
     const nbcoll_nodes *nodes; /* null, or which ranks are on which node, instead of the model's `node` */
-    uint32_t standing; /* number of operations that go on on a rank which has not started them; 0: none */
+    uint32_t preposted; /* number of operations that go on on a rank which has not started them; 0: none */
     uint32_t repeat;   /* build only the first `repeat` operations: operation i has the schedules, and the lengths of
                           blocks, of operation i % repeat. Where many are alike that saves the larger part of the time.
                           0: build each */
 } nbcoll_sim_config;
 
-/* ---- the result ------------------------------------------------------------------------------------------------ */
+/* ---- the result -------------------------------------------------------------------------------------------------- */
 
 /* One operation on one rank. */
 typedef struct nbcoll_sim_rank {
@@ -256,7 +256,7 @@ typedef nbcoll_status nbcoll_sim_build(void *user, uint32_t operation, int rank,
  * Errors: ERR_NULL (config, its model, build, out, or a schedule), ERR_CONFIG (a size), ERR_RANK (ranks < 1; a schedule
  * that is not for its rank; the late rank does not exist; nodes of another number of ranks), ERR_ARGUMENT (no such
  * pattern, phase or act, a pulse as long as its period, a share above 1000, all cores for progress, a tick that takes
- * all of its period, `lanes` above 1, cards without progress cores, a program that starts another number of operations,
+ * all of its period, `lanes` above 1, NICs without progress cores, a program that starts another number of operations,
  * or waits for one before),
  * ERR_LIMIT (beyond the limits above, 65536 ranks, cores or interfaces of a node, 2^32 - 1 operations of all ranks,
  * 2^28 steps and parts, or 2^64 bytes), ERR_UNSUPPORTED (a part for a rank of another node; bound blocks, and no
@@ -265,7 +265,7 @@ typedef nbcoll_status nbcoll_sim_build(void *user, uint32_t operation, int rank,
 NBCOLL_API nbcoll_status nbcoll_simulate(const nbcoll_sim_config *config, nbcoll_sim_build *build, void *user,
                                          nbcoll_sim_result *out);
 
-/* ---- presets --------------------------------------------------------------------------------------------------- */
+/* ---- presets ----------------------------------------------------------------------------------------------------- */
 
 /* The i-th preset's name, in alphabetic order; null beyond the last. Any thread, like the others here. */
 NBCOLL_API const char *nbcoll_sim_model_name(unsigned i);

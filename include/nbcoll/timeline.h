@@ -10,7 +10,7 @@
  *
  * `nbcoll run --timeline` does the first and the last, nbcoll_launch_join (launch.h) the second. Each rank has room for
  * its last NBCOLL_TIMELINE_EVENTS events, 2.75 MiB of the file; later ones overwrite the first. The file is mapped: a
- * rank's notes survive when it is killed. Operations of a context with an observer take no fast path (replays, brief
+ * rank's notes survive when it is killed. Operations of a context with an observer take no fast path (replays, small
  * runs), so that small ones take longer than without: docs/figures.md says how much.
  *
  * Times are those of the contexts' clock (nbcoll_host.now, or CLOCK_MONOTONIC), which is one for all ranks of a

@@ -35,15 +35,15 @@
 extern "C" {
 #endif
 
-/* ---- messages -------------------------------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 /* The fixed header of every message: the core's, carried as it is. A transport may read nothing of it. */
 typedef struct nbcoll_header {
     uint64_t word[6];
 } nbcoll_header;
 
-/* A work request: something lent to a transport. The core owns the memory; while lent, `next` and `scratch` are the
- * transport's. */
+/* A work request: something handed to a transport. The core owns the memory; while it is in flight, `next` and
+ * `scratch` are the transport's. */
 typedef struct nbcoll_work {
     struct nbcoll_work *next;
     nbcoll_status status; /* set by the transport when it comes back: OK, ERR_CANCELLED, ERR_PEER_LOST, ERR_TRANSPORT;
@@ -55,21 +55,21 @@ typedef struct nbcoll_work {
 /* What a post, get or put says; "a post" below means each of them.
  *
  * DONE promises delivery even if this endpoint is closed at once. A transport that must live on for that (its own
- * queue, a device that may have to send again) answers LENT, and returns the work request when the peer's side has
- * acknowledged. So close, which is called with nothing lent, need not wait. */
+ * queue, a device that may have to send again) answers IN_FLIGHT, and returns the work request when the peer's side has
+ * acknowledged. So close, which is called with nothing in flight, need not wait. */
 typedef enum nbcoll_posted {
-    NBCOLL_POST_DONE,    /* finished: the caller may reuse all that it passed. Also the answer for a rank that has left,
-                            at the latest when its ring or queue is full: the message goes nowhere */
-    NBCOLL_POST_LENT,    /* header, payload, memory, key, registration and work request stay as they are until the work
-                            request comes back, exactly once, from progress (also after cancel) */
-    NBCOLL_POST_NOT_NOW, /* no room, or not connected to the peer yet (a transport may connect at the first post):
-                            nothing happened. The core tries again after each progress, and may sleep until there is
-                            room (see arm) */
-    NBCOLL_POST_LOST,    /* the peer is dead or unreachable: nothing happened, and from now on nothing of it reads or
-                            writes this rank's memory, as after a report that it is lost (but see touches) */
-    NBCOLL_POST_FAILED   /* the transport is broken, at least to this peer: nothing happened. The core counts the peer
-                            as lost, as when a work request comes back with ERR_TRANSPORT: operations with it end with
-                            ERR_PEER_LOST on all ranks. The core tries no other way */
+    NBCOLL_POST_DONE, /* finished: the caller may reuse all that it passed. Also the answer for a rank that has left,
+                         at the latest when its ring or queue is full: the message goes nowhere */
+    NBCOLL_POST_IN_FLIGHT, /* header, payload, memory, key, registration and work request stay as they are until the
+                         work request comes back, exactly once, from progress (also after cancel) */
+    NBCOLL_POST_NOT_NOW,   /* no room, or not connected to the peer yet (a transport may connect at the first post):
+                              nothing happened. The core tries again after each progress, and may sleep until there is
+                              room (see arm) */
+    NBCOLL_POST_LOST,      /* the peer is dead or unreachable: nothing happened, and from now on nothing of it reads or
+                              writes this rank's memory, as after a report that it is lost (but see touches) */
+    NBCOLL_POST_FAILED     /* the transport is broken, at least to this peer: nothing happened. The core counts the peer
+                              as lost, as when a work request comes back with ERR_TRANSPORT: operations with it end with
+                              ERR_PEER_LOST on all ranks. The core tries no other way */
 } nbcoll_posted;
 
 /* One delivered message. It and its payload are the transport's; the core reads them until the next progress. */
@@ -111,7 +111,7 @@ typedef struct nbcoll_completions {
 } nbcoll_completions;
 #define NBCOLL_COMPLETIONS_EMPTY {NULL, NULL, -1, -1, NULL}
 
-/* ---- bulk data (optional group) -------------------------------------------------------------------------------- */
+/* ---- bulk data (optional group) ---------------------------------------------------------------------------------- */
 
 /* Names registered memory to a peer: the first limits.key_bytes bytes travel in messages, the others are 0 at the
  * peer. All zero is never valid. */
@@ -139,10 +139,10 @@ typedef struct nbcoll_registration {
  * put or both, and where it has both the core takes the cheaper one (limits.get_ns, put_ns).
  *
  * If the system later refuses a way of copying, the peer is not lost: the transport goes on in another way, inside the
- * same get or put. If memory itself cannot be touched, and the transport can tell, it answers LENT, and returns the
- * work request with ERR_BUFFER (this rank's memory is at fault) or ERR_FAULT (what the peer registered is). Some of the
- * bytes may have been written; no more will be, and no notice is delivered. The core ends that operation, on all ranks,
- * with ERR_FAULT; the peer stays usable. */
+ * same get or put. If memory itself cannot be touched, and the transport can tell, it answers IN_FLIGHT, and returns
+ * the work request with ERR_BUFFER (this rank's memory is at fault) or ERR_FAULT (what the peer registered is). Some of
+ * the bytes may have been written; no more will be, and no notice is delivered. The core ends that operation, on all
+ * ranks, with ERR_FAULT; the peer stays usable. */
 typedef struct nbcoll_bulk {
     size_t size;
     uint32_t flags;
@@ -159,10 +159,10 @@ typedef struct nbcoll_bulk {
      * Null where a registration holds nothing. */
     void (*deregister_memory)(nbcoll_endpoint *ep, nbcoll_registration *registration);
     /* Copies `bytes` bytes from `offset` behind what `peer` registered as `key` (PEER_READS) to `to`, which `local`
-     * (LOCAL_END; null by the flag) covers. A lent work request comes back when `to` is complete, or will no longer be
-     * written. A key that names no such memory is FAILED, or fails. If the calling thread copies, it copies at most
-     * about NBCOLL_PASS_BYTES in a progress and the gets and puts up to the next one. It answers LENT for the rest, and
-     * progress goes on with it, by turns. */
+     * (LOCAL_END; null by the flag) covers. A work request in flight comes back when `to` is complete, or will no
+     * longer be written. A key that names no such memory is FAILED, or fails. If the calling thread copies, it copies
+     * at most about NBCOLL_PASS_BYTES in a progress and the gets and puts up to the next one. It answers IN_FLIGHT for
+     * the rest, and progress goes on with it, by turns. */
     nbcoll_posted (*get)(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
                          const nbcoll_registration *local, void *to, size_t bytes, nbcoll_work *work);
     /* Copies `bytes` bytes from `from`, which `local` covers as above, to `offset` behind what `peer` registered as
@@ -182,7 +182,7 @@ typedef struct nbcoll_bulk {
     const void *(*view)(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset, size_t bytes);
 } nbcoll_bulk;
 
-/* ---- shared memory (optional group) ---------------------------------------------------------------------------- */
+/* ---- shared memory (optional group) ------------------------------------------------------------------------------ */
 
 /* Memory that all ranks of the endpoint read and write in place. With it, and with a bulk group that gets, has
  * ANY_LOCAL, keys of at most 16 bytes and nothing to deregister, exposures need no messages. */
@@ -206,14 +206,14 @@ typedef struct nbcoll_shared {
      * shrink nor grow (seals). The endpoint closes it. *base becomes the address of the file's beginning for this rank.
      * -1: there is none. */
     int (*descriptor)(nbcoll_endpoint *ep, void **base, size_t *bytes);
-    /* Optional, with limits.shelf: the bytes of the longest part that the core should copy to the staging buffer
-     * (shelf), since a get of a longer part takes less time than two copies. The core lends longer parts, unless
+    /* Optional, with limits.staging: the bytes of the longest part that the core should copy to the staging buffer
+     *, since a get of a longer part takes less time than two copies. The core lends longer parts, unless
      * readers have more to do than owners: readers that combine the parts, or one that reads those of all ranks. Asked
      * once, when the endpoint joins its context. Null, or 0: copy every part. */
-    size_t (*shelf_part)(nbcoll_endpoint *ep);
+    size_t (*staging_part)(nbcoll_endpoint *ep);
 } nbcoll_shared;
 
-/* ---- sleeping (optional group) --------------------------------------------------------------------------------- */
+/* ---- sleeping (optional group) ----------------------------------------------------------------------------------- */
 
 typedef struct nbcoll_wakeup {
     size_t size;
@@ -232,7 +232,7 @@ typedef struct nbcoll_wakeup {
     nbcoll_status (*arm)(nbcoll_endpoint *ep);
 } nbcoll_wakeup;
 
-/* ---- single lines (optional group) ----------------------------------------------------------------------------- */
+/* ---- single lines (optional group) ------------------------------------------------------------------------------- */
 
 #define NBCOLL_LINE_PAYLOAD 48
 
@@ -247,10 +247,10 @@ typedef struct nbcoll_wakeup {
 typedef struct nbcoll_lines {
     size_t size;
     /* Sends a line to `peer`, which may be this rank itself. `payload` (any alignment; not read if `bytes` is 0) is the
-     * caller's again at the return: never LENT. DONE: it will be delivered, as nbcoll_posted says. NOT_NOW: nothing
-     * happened. The core then posts the same as a message, and does not try the line again; arm wakes for the room that
-     * it lacked as it does for a message's. LOST, as for a message. FAILED: the transport is broken, or there is no
-     * such channel (limits.channels or above), or `bytes` is more than NBCOLL_LINE_PAYLOAD: nothing happened. */
+     * caller's again at the return: never IN_FLIGHT. DONE: it will be delivered, as nbcoll_posted says. NOT_NOW:
+     * nothing happened. The core then posts the same as a message, and does not try the line again; arm wakes for the
+     * room that it lacked as it does for a message's. LOST, as for a message. FAILED: the transport is broken, or there
+     * is no such channel (limits.channels or above), or `bytes` is more than NBCOLL_LINE_PAYLOAD: nothing happened. */
     nbcoll_posted (*post)(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn, const void *payload,
                           size_t bytes);
     /* Optional: takes a line that is awaited, without a progress. If what comes next from `peer` is there, and is a
@@ -262,7 +262,7 @@ typedef struct nbcoll_lines {
     int32_t (*take)(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn, void *to, size_t bytes);
 } nbcoll_lines;
 
-/* ---- programs (optional group) --------------------------------------------------------------------------------- */
+/* ---- programs (optional group) ----------------------------------------------------------------------------------- */
 
 typedef struct nbcoll_queue_pair nbcoll_queue_pair;             /* the transport's own */
 typedef struct nbcoll_completion_queue nbcoll_completion_queue; /* likewise */
@@ -367,7 +367,7 @@ typedef struct nbcoll_offload {
     nbcoll_status (*admits)(nbcoll_endpoint *ep, const nbcoll_queue_demand *demand);
 } nbcoll_offload;
 
-/* ---- promises and prices --------------------------------------------------------------------------------------- */
+/* ---- promises and prices ----------------------------------------------------------------------------------------- */
 
 /* What messages cost at one level (Hockney with overhead): those of an endpoint, or those between nodes, inside a node,
  * inside a domain of a node (select.h).
@@ -413,12 +413,12 @@ typedef struct nbcoll_limits {
      * the core assumes that all ranks of the endpoint share the cores of this rank's mask, which is too careful for
      * bound ranks. */
     uint32_t ranks_per_core;
-    /* Only with the shared group: bytes that the core may reserve as staging buffer (shelf), for copies of what it
+    /* Only with the shared group: bytes that the core may reserve as staging buffer, for copies of what it
      * exposes, which readers then read in place. Longer data goes through it by rings, where readers write how far they
      * are. Set it if a copy into shared memory and one out of it take hardly longer than a get from another rank's
-     * private memory, for which the owner has to wait. If that depends on the length, nbcoll_shared.shelf_part says so.
-     * 0: no copies. */
-    uint32_t shelf;
+     * private memory, for which the owner has to wait. If that depends on the length, nbcoll_shared.staging_part says
+     * so. 0: no copies. */
+    uint32_t staging;
     /* How many ways to other machines the ranks of one share: where several ranks send at a time their messages go one
      * after the other, price.gap_ns apart. 0: each rank has its own. */
     uint32_t interfaces;
@@ -435,7 +435,7 @@ typedef struct nbcoll_limits {
 #define NBCOLL_SAFE_WAKE 16u  /* of the shared group */
 #define NBCOLL_SAFE_LINES 32u /* post of the lines */
 
-/* ---- the table ------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 /* Append-only. The core refuses a table whose `abi` is another one's or that lacks a required function, or one that its
  * group requires: all but those called optional or null above (NBCOLL_ERR_ABI). */
@@ -448,20 +448,20 @@ typedef struct nbcoll_transport {
                           nbcoll_work *work);
     /* Moves what can move and reports what happened. What earlier calls reported as arrived is released. */
     void (*progress)(nbcoll_endpoint *ep, nbcoll_completions *found);
-    /* Asks for a lent work request: progress returns it soon, with OK if it had finished, else ERR_CANCELLED (then a
-     * message may or may not be delivered; a get writes nothing more; for a put see there). */
+    /* Asks for a work request in flight: progress returns it soon, with OK if it had finished, else ERR_CANCELLED (then
+     * a message may or may not be delivered; a get writes nothing more; for a put see there). */
     void (*cancel)(nbcoll_endpoint *ep, nbcoll_work *work);
-    /* Frees the endpoint. No work request is lent, and nothing is registered. Messages already posted are still
+    /* Frees the endpoint. No work request is in flight, and nothing is registered. Messages already posted are still
      * delivered (see nbcoll_posted); then the others report that this rank has left. */
     void (*close)(nbcoll_endpoint *ep);
     /* optional groups */
     const nbcoll_bulk *bulk;
     const nbcoll_wakeup *wakeup;
     const nbcoll_shared *shared;
-    /* Optional: frees the endpoint of a rank that leaves before its operations have ended. Lent work requests never
-     * come back; the core leaves them and their memory as they are, for good. Registrations end with the endpoint. The
-     * others report this rank as lost; its posts may still be delivered before. Null: the core calls close, also with
-     * work requests lent. */
+    /* Optional: frees the endpoint of a rank that leaves before its operations have ended. Work requests in flight
+     * never come back; the core leaves them and their memory as they are, for good. Registrations end with the
+     * endpoint. The others report this rank as lost; its posts may still be delivered before. Null: the core calls
+     * close, also with work requests in flight. */
     void (*abandon)(nbcoll_endpoint *ep);
     /* Optional, for transports where a rank reads or writes another rank's memory by itself: this rank gives `peer` up,
      * which may be alive. From now on gets of `peer` from this rank's memory may read anything, so they must not end

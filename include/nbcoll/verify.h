@@ -64,7 +64,7 @@
 extern "C" {
 #endif
 
-/* ---- what was refuted ------------------------------------------------------------------------------------------ */
+/* ---- what was refuted -------------------------------------------------------------------------------------------- */
 
 /* Append-only: X(name, text). Behind each stand the places that a refutation names, in their order; the maker of bytes
  * is the step that computed them, or the START of the rank whose input they are. */
@@ -126,7 +126,7 @@ typedef struct nbcoll_refutation {
     char text[480]; /* one line: the flaw with ranks, steps and bytes, as much as fits; or the words of a builder */
 } nbcoll_refutation;
 
-/* ---- meaning --------------------------------------------------------------------------------------------------- */
+/* ---- meaning ----------------------------------------------------------------------------------------------------- */
 
 /* Bytes [offset, offset + bytes) of a rank's receive buffer must at the end be
  *
@@ -182,7 +182,7 @@ struct nbcoll_meaning {
     size_t (*travels)(const nbcoll_meaning *m, int rank, int is_recv, int index);
 };
 
-/* ---- cases of this library's operations ------------------------------------------------------------------------ */
+/* ---- cases of this library's operations -------------------------------------------------------------------------- */
 
 /* How many elements the blocks of gatherv, scatterv, allgatherv, reduce_scatter, alltoallv and alltoallw have, of which
  * i = 0..P-1 is the number: that of the rank whose block it is; of a block from rank f to rank t of an alltoallv or
@@ -239,7 +239,7 @@ NBCOLL_API nbcoll_status nbcoll_meaning_of(const nbcoll_case *c, uint32_t flags,
 NBCOLL_API nbcoll_status nbcoll_build_case(const nbcoll_algorithm *algorithm, const nbcoll_case *c, int rank,
                                            const nbcoll_host *host, nbcoll_schedule **out);
 
-/* ---- placing ranks --------------------------------------------------------------------------------------------- */
+/* ---- placing ranks ----------------------------------------------------------------------------------------------- */
 
 /* How ranks are numbered over the nodes. */
 typedef enum nbcoll_numbering {
@@ -265,7 +265,7 @@ typedef struct nbcoll_placement {
 NBCOLL_API nbcoll_status nbcoll_nodes_place(const nbcoll_placement *placement, int ranks, const nbcoll_host *host,
                                             nbcoll_nodes **out);
 
-/* ---- proving --------------------------------------------------------------------------------------------------- */
+/* ---- proving ----------------------------------------------------------------------------------------------------- */
 
 /* Proves (NBCOLL_OK) or refutes (NBCOLL_ERR_VERIFY) what the schedules of ranks 0..meaning->ranks-1 do together.
  * `host`: for memory; may be null. `out`: may be null; with OK its flaw is NONE. Errors: ERR_NULL, ERR_CONFIG (a size),
@@ -333,9 +333,9 @@ NBCOLL_API nbcoll_status nbcoll_verify_programs(const nbcoll_schedule *const sch
                                                 const nbcoll_program *const programs[], const nbcoll_meaning *meaning,
                                                 const nbcoll_host *host, nbcoll_refutation *out);
 
-/* ---- wirings ----------------------------------------------------------------------------------------------------- */
+/* ---- topologies -------------------------------------------------------------------------------------------------- */
 
-/* Append-only: what may be wrong with wirings. */
+/* Append-only: what may be wrong with topologies. */
 #define NBCOLL_RELAY_FLAW_LIST(X)                                                                                      \
     X(NONE, "proved")                                                                                                  \
     X(END, "a connection ends at no relay, at its own rank, or at relay 0, which has no sources")                      \
@@ -368,7 +368,7 @@ typedef struct nbcoll_relay_refutation {
     char text[200]; /* one line */
 } nbcoll_relay_refutation;
 
-/* Proves (NBCOLL_OK) or refutes (NBCOLL_ERR_VERIFY) the wirings of ranks 0..ranks-1:
+/* Proves (NBCOLL_OK) or refutes (NBCOLL_ERR_VERIFY) the topologies of ranks 0..ranks-1:
  *
  *   - each connection has its two ends, which agree on its credits, and no two join the same relays;
  *   - each block of each rank comes to each other rank exactly once, and as many by each connection as that says;
@@ -376,12 +376,12 @@ typedef struct nbcoll_relay_refutation {
  *     go on, so that holding back is no deadlock.
  *
  * Whether ranks have started does not matter to relays, so this holds for any of them. `host`: for memory, may be null;
- * `out` may be null. Errors: ERR_NULL, ERR_CONFIG (a size), ERR_RANK (ranks < 1; wirings[r] is not that of rank r of so
- * many), ERR_MEMORY. */
-NBCOLL_API nbcoll_status nbcoll_verify_wirings(const nbcoll_wiring *const wirings[], int ranks, const nbcoll_host *host,
-                                               nbcoll_relay_refutation *out);
+ * `out` may be null. Errors: ERR_NULL, ERR_CONFIG (a size), ERR_RANK (ranks < 1; topologies[r] is not that of rank r of
+ * so many), ERR_MEMORY. */
+NBCOLL_API nbcoll_status nbcoll_verify_topologies(const nbcoll_topology *const topologies[], int ranks,
+                                                  const nbcoll_host *host, nbcoll_relay_refutation *out);
 
-/* Operations that are played over wirings, whatever is wrong with these. */
+/* Operations that are played over topologies, whatever is wrong with these. */
 typedef struct nbcoll_relay_play {
     size_t size;
     const nbcoll_host *host; /* for memory; may be null */
@@ -396,7 +396,7 @@ typedef struct nbcoll_relay_play {
  * all ranks start all operations, and all blocks must come. It reports what goes wrong first (NBCOLL_ERR_VERIFY).
  * Memory grows with connections times fragments. Errors: ERR_NULL, ERR_CONFIG (a size; a number of the play), ERR_RANK
  * (as above), ERR_LIMIT (2^31 fragments at connections), ERR_MEMORY. */
-NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[], int ranks,
+NBCOLL_API nbcoll_status nbcoll_play_topologies(const nbcoll_topology *const topologies[], int ranks,
                                              const nbcoll_relay_play *play, nbcoll_relay_refutation *out);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Allgather by nodes, also of blocks of different known lengths: each leader fetches the blocks of its node, the
+ * Hierarchical allgather, also of blocks of different known lengths: each leader fetches the blocks of its node, the
  * leaders exchange theirs, and show all to their nodes: by Bruck's algorithm, along a ring where all have more than
  * 65536 bytes, or, with `ports`, by standard exchange over so many. Source: Inozemtsev's thesis (2014), section 4.4;
  * several leaders of a node (`leaders`): section 4.4.1, and there also the groups (two): each has a leader on every

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Allreduction by nodes: each leader combines the vectors of its node where they lie, the leaders reduce theirs so that
- * all of them have the result, and show it to their nodes. Leaders of a node: `leaders`, or one. Vectors of more than
- * `segment` bytes, if it is given, go in pieces: the leaders reduce one while they combine the next one of their nodes,
- * and while those take the one before. Source: the phases of Inozemtsev's thesis (2014), section 4.4.
+ * Hierarchical allreduction: each leader combines the vectors of its node where they lie, the leaders reduce theirs so
+ * that all of them have the result, and show it to their nodes. Leaders of a node: `leaders`, or one. Vectors of more
+ * than `segment` bytes, if it is given, go in pieces: the leaders reduce one while they combine the next one of their
+ * nodes, and while those take the one before. Source: the phases of Inozemtsev's thesis (2014), section 4.4.
  *
  * The three forms are those of reduce_hierarchical.c: the ordered one keeps rank order, the others reorder. */
 #include "algorithms.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * All-to-all of short blocks by nodes: each leader fetches all blocks of its node, sorted by the node they go to, the
- * leaders exchange them directly, and each rank fetches its own where its leader has them. N - 1 messages a leader
+ * Hierarchical all-to-all of short blocks: each leader fetches all blocks of its node, sorted by the node they go to,
+ * the leaders exchange them directly, and each rank fetches its own where its leader has them. N - 1 messages a leader
  * instead of P - 1 a rank. Source: the phases of Inozemtsev's thesis (2014), section 4.4. Leaders of a node: `leaders`,
  * or one. */
 #include "algorithms.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Barrier by nodes: the leader of each node hears of its ranks through shared memory, the leaders meet by
+ * Hierarchical barrier: the leader of each node hears of its ranks through shared memory, the leaders meet by
  * dissemination, and tell their nodes. ceil(log2 N) messages after each other between N leaders. Source: the phases of
  * Inozemtsev's thesis (2014), section 4.4; several leaders of a node: section 4.4.1. Leaders: `leaders`, or one. By
  * domains, leaders of domains meet so by nodes. */

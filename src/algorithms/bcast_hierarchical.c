@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Broadcast by nodes: between the leaders down a binomial tree, or one with `arity` children a leader, and in each node
- * from its leader through shared memory; the root leads its node. Vectors of more than `segment` bytes (65536) go in
- * pieces, of which the leaders pass one on while the next is on its way, and show them in one exposure that grows.
+ * Hierarchical broadcast: between the leaders down a binomial tree, or one with `arity` children a leader, and in each
+ * node from its leader through shared memory; the root leads its node. Vectors of more than `segment` bytes (65536) go
+ * in pieces, of which the leaders pass one on while the next is on its way, and show them in one exposure that grows.
  * N - 1 messages between N leaders for each piece, ceil(log2 N) after each other. Source: the phases of Inozemtsev's
  * thesis (2014), section 4.4; that a broadcast should enter each node once: Ramos' thesis (2013), section 4.1.3.
  * Leaders of a node: `leaders`, or one. By domains, their leaders get the vector by nodes, and show it then. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Gather by nodes, of blocks of one or of different known lengths: each leader fetches the blocks of its node, and
+ * Hierarchical gather, of blocks of one or of different known lengths: each leader fetches the blocks of its node, and
  * sends them together up a binomial tree of the leaders to the root, which leads its own node. Scatter is the mirror
  * image. Blocks travel in the order of nodes, so that the root brings them into their places, or into that order, in
  * scratch memory; not where they lie like that. Source: the phases of Inozemtsev's thesis (2014), section 4.4. Leaders

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What algorithms by nodes share where a vector goes in pieces: a node's ranks show theirs in one exposure that grows,
- * of which the leader combines one piece after the other, or the leader shows the result so. */
+ * What hierarchical algorithms share where a vector goes in pieces: a node's ranks show theirs in one exposure that
+ * grows, of which the leader combines one piece after the other, or the leader shows the result so. */
 #include "algorithms.h"
 
 /* The exposure of a rank to its leader. */

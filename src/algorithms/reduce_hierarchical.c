@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Reduction by nodes: each leader combines the vectors of its node where they lie, the leaders reduce theirs to the
+ * Hierarchical reduction: each leader combines the vectors of its node where they lie, the leaders reduce theirs to the
  * root, which leads its own node. Leaders of a node: `leaders`, or one. Vectors of more than `segment` bytes, if it is
  * given, go in pieces: the leaders reduce one while they combine the next one of their nodes, whose ranks show their
  * vectors in an exposure that grows. Source: the phases of Inozemtsev's thesis (2014), section 4.4.

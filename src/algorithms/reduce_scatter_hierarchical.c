@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Reduce-scatter by nodes: each leader combines the vectors of its node where they lie, the leaders reduce and scatter
- * theirs, and each rank fetches its block from its leader. Source: the phases of Inozemtsev's thesis (2014), section
- * 4.4. The ordered form keeps rank order, whatever the numbering, as that of reduce_hierarchical does; where ranks are
- * not numbered node by node, the leaders of the other one first bring their sums into the order of nodes. Leaders of a
- * node: `leaders`, or one. */
+ * Hierarchical reduce-scatter: each leader combines the vectors of its node where they lie, the leaders reduce and
+ * scatter theirs, and each rank fetches its block from its leader. Source: the phases of Inozemtsev's thesis (2014),
+ * section 4.4. The ordered form keeps rank order, whatever the numbering, as that of reduce_hierarchical does; where
+ * ranks are not numbered node by node, the leaders of the other one first bring their sums into the order of nodes.
+ * Leaders of a node: `leaders`, or one. */
 #include "algorithms.h"
 
 /* The elements of all ranks of a node. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Scan and exclusive scan by nodes: each rank combines the operands of the ranks below it on its node where they lie;
- * the last rank of each node leads it: by recursive doubling the leaders find what all nodes below have, and show it to
- * their nodes, where each rank puts it in front. Rank order is kept, whatever the numbering: where ranks of other nodes
- * lie between those of one, each run of neighbours has a leader of its own. Leaders of a node: `leaders`, or one.
+ * Hierarchical scan and exclusive scan: each rank combines the operands of the ranks below it on its node where they
+ * lie; the last rank of each node leads it: by recursive doubling the leaders find what all nodes below have, and show
+ * it to their nodes, where each rank puts it in front. Rank order is kept, whatever the numbering: where ranks of other
+ * nodes lie between those of one, each run of neighbours has a leader of its own. Leaders of a node: `leaders`, or one.
  * Vectors of more than `segment` bytes, if it is given, go in pieces: the leaders scan one while the nodes combine the
  * next one. The phases are those of Inozemtsev's thesis (2014), section 4.4, which has no scan. */
 #include "algorithms.h"

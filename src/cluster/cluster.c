@@ -10,7 +10,7 @@
 #include "../host/host.h"
 
 /* What a rank tells all others. Ranks with the same place share memory. */
-typedef struct nbcolli_cluster_card {
+typedef struct nbcolli_cluster_entry {
     struct {
         char boot[40]; /* of the machine: new with each start of it */
         uint64_t network, processes, part;
@@ -19,7 +19,7 @@ typedef struct nbcolli_cluster_card {
     uint64_t order;  /* how many ranks before it share memory with it; found out by each rank */
     nbcoll_shm_id id; /* of the shared memory, if it is the first one there */
     nbcoll_verbs_address address;
-} nbcolli_cluster_card;
+} nbcolli_cluster_entry;
 
 static uint64_t nbcolli_cluster_inode(const char *path)
 {
@@ -27,21 +27,21 @@ static uint64_t nbcolli_cluster_inode(const char *path)
     return stat(path, &s) == 0 ? (uint64_t)s.st_ino : 0;
 }
 
-static void nbcolli_cluster_place(const nbcoll_cluster_config *c, nbcolli_cluster_card *card)
+static void nbcolli_cluster_place(const nbcoll_cluster_config *c, nbcolli_cluster_entry *entry)
 {
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 
     if (fd >= 0) {
-        if (read(fd, card->place.boot, sizeof card->place.boot - 1) < 0)
-            card->place.boot[0] = 0;
+        if (read(fd, entry->place.boot, sizeof entry->place.boot - 1) < 0)
+            entry->place.boot[0] = 0;
         close(fd);
     }
-    card->place.network = nbcolli_cluster_inode("/proc/self/ns/net");
-    card->place.processes = nbcolli_cluster_inode("/proc/self/ns/pid");
-    card->place.part = c->flags & NBCOLL_CLUSTER_NO_SHM ? (uint64_t)c->rank : c->part;
+    entry->place.network = nbcolli_cluster_inode("/proc/self/ns/net");
+    entry->place.processes = nbcolli_cluster_inode("/proc/self/ns/pid");
+    entry->place.part = c->flags & NBCOLL_CLUSTER_NO_SHM ? (uint64_t)c->rank : c->part;
 }
 
-static bool nbcolli_cluster_is_near(const nbcolli_cluster_card *a, const nbcolli_cluster_card *b)
+static bool nbcolli_cluster_is_near(const nbcolli_cluster_entry *a, const nbcolli_cluster_entry *b)
 {
     return memcmp(&a->place, &b->place, sizeof a->place) == 0;
 }
@@ -69,20 +69,20 @@ static nbcoll_status nbcolli_cluster_verbs(const nbcoll_cluster_config *c, nbcol
 #endif
 }
 
-static nbcoll_status nbcolli_cluster_meet(nbcoll_endpoint *verbs, const nbcolli_cluster_card *card, int ranks,
+static nbcoll_status nbcolli_cluster_meet(nbcoll_endpoint *verbs, const nbcolli_cluster_entry *entry, int ranks,
                                           nbcoll_verbs_address *all)
 {
 #ifdef NBCOLLI_CLUSTER_VERBS
     for (int i = 0; i < ranks; i++)
-        all[i] = card[i].address;
+        all[i] = entry[i].address;
     return nbcoll_verbs_meet(verbs, all);
 #else
-    (void)verbs, (void)card, (void)ranks, (void)all;
+    (void)verbs, (void)entry, (void)ranks, (void)all;
     return NBCOLL_ERR_UNSUPPORTED;
 #endif
 }
 
-static nbcoll_status nbcolli_cluster_shm(const nbcoll_cluster_config *c, const nbcolli_cluster_card *card,
+static nbcoll_status nbcolli_cluster_shm(const nbcoll_cluster_config *c, const nbcolli_cluster_entry *entry,
                                          nbcoll_endpoint **out)
 {
     nbcoll_shm_config config = {0};
@@ -91,14 +91,14 @@ static nbcoll_status nbcolli_cluster_shm(const nbcoll_cluster_config *c, const n
     if (c->shm && nbcolli_copy_tagged(&config, c->shm, sizeof config) != NBCOLL_OK)
         return NBCOLL_ERR_CONFIG;
     config.size = sizeof config;
-    config.rank = (int)card[c->rank].order;
+    config.rank = (int)entry[c->rank].order;
     config.ranks = 0;
     for (int i = c->ranks; i-- > 0;)
-        if (nbcolli_cluster_is_near(&card[i], &card[c->rank])) {
+        if (nbcolli_cluster_is_near(&entry[i], &entry[c->rank])) {
             config.ranks++;
             first = i;
         }
-    config.id = card[first].id;
+    config.id = entry[first].id;
     config.allgather = NULL;
     config.host = c->host.size ? &c->host : NULL;
     config.timeout = c->timeout;
@@ -108,42 +108,42 @@ static nbcoll_status nbcolli_cluster_shm(const nbcoll_cluster_config *c, const n
 /* ---- what all ranks see alike ------------------------------------------------------------------------------------ */
 
 /* Whether, and with how many endpoints, all can go on. */
-static nbcoll_status nbcolli_cluster_judge(const nbcoll_cluster_config *c, nbcolli_cluster_card *card, int *n)
+static nbcoll_status nbcolli_cluster_judge(const nbcoll_cluster_config *c, nbcolli_cluster_entry *entry, int *n)
 {
     nbcoll_status verbs = NBCOLL_OK;
     bool is_one = true;
 
     for (int i = 0; i < c->ranks; i++) {
-        is_one = is_one && nbcolli_cluster_is_near(&card[i], &card[0]);
-        verbs = verbs == NBCOLL_OK ? nbcolli_ended_as(card[i].status) : verbs;
+        is_one = is_one && nbcolli_cluster_is_near(&entry[i], &entry[0]);
+        verbs = verbs == NBCOLL_OK ? nbcolli_ended_as(entry[i].status) : verbs;
         int j = i - 1;
-        while (j >= 0 && !nbcolli_cluster_is_near(&card[i], &card[j]))
+        while (j >= 0 && !nbcolli_cluster_is_near(&entry[i], &entry[j]))
             j--;
-        card[i].order = j < 0 ? 0 : card[j].order + 1;
-        if (card[i].order >= NBCOLL_SHM_RANKS)
+        entry[i].order = j < 0 ? 0 : entry[j].order + 1;
+        if (entry[i].order >= NBCOLL_SHM_RANKS)
             return NBCOLL_ERR_LIMIT;
     }
     *n = c->flags & NBCOLL_CLUSTER_NO_SHM ? 1 : is_one ? 1 : 2;
     return is_one && !(c->flags & NBCOLL_CLUSTER_NO_SHM) ? NBCOLL_OK : verbs;
 }
 
-/* Opens what comes to those that all have told their cards. */
-static nbcoll_status nbcolli_cluster_settle(const nbcoll_cluster_config *c, nbcolli_cluster_card *card,
+/* Opens what comes to those that all have told their entries. */
+static nbcoll_status nbcolli_cluster_settle(const nbcoll_cluster_config *c, nbcolli_cluster_entry *entry,
                                             nbcoll_verbs_address *all, nbcoll_endpoint **verbs, nbcoll_endpoint *end[2],
                                             int *n)
 {
     bool shares = !(c->flags & NBCOLL_CLUSTER_NO_SHM);
-    nbcoll_status status = nbcolli_cluster_judge(c, card, n);
+    nbcoll_status status = nbcolli_cluster_judge(c, entry, n);
 
     if (status != NBCOLL_OK)
         return status;
     if (*n > shares) { /* there are others, not on this machine */
-        status = nbcolli_cluster_meet(*verbs, card, c->ranks, all);
+        status = nbcolli_cluster_meet(*verbs, entry, c->ranks, all);
         if (status != NBCOLL_OK)
             return status;
     }
     if (shares)
-        status = nbcolli_cluster_shm(c, card, &end[0]);
+        status = nbcolli_cluster_shm(c, entry, &end[0]);
     if (status == NBCOLL_OK && *n > shares) {
         end[shares] = *verbs;
         *verbs = NULL;
@@ -164,22 +164,22 @@ nbcoll_status nbcoll_cluster_open(const nbcoll_cluster_config *config, nbcoll_en
         return NBCOLL_ERR_NULL;
     if (c.ranks < 1 || c.rank < 0 || c.rank >= c.ranks)
         return NBCOLL_ERR_RANK;
-    size_t ranks = (size_t)c.ranks, cards = (ranks + 1) * sizeof(nbcolli_cluster_card);
-    size_t bytes = cards + ranks * sizeof(nbcoll_verbs_address);
-    nbcolli_cluster_card *card = nbcolli_alloc(&c.host, bytes, 64), *mine;
-    if (!card)
+    size_t ranks = (size_t)c.ranks, entries = (ranks + 1) * sizeof(nbcolli_cluster_entry);
+    size_t bytes = entries + ranks * sizeof(nbcoll_verbs_address);
+    nbcolli_cluster_entry *entry = nbcolli_alloc(&c.host, bytes, 64), *mine;
+    if (!entry)
         return NBCOLL_ERR_MEMORY;
-    memset((void *)card, 0, bytes);
-    mine = card + ranks;
+    memset((void *)entry, 0, bytes);
+    mine = entry + ranks;
     nbcolli_cluster_place(&c, mine);
     mine->status = (uint64_t)nbcolli_cluster_verbs(&c, &mine->address, &verbs);
     nbcoll_status status = nbcoll_shm_id_make(&mine->id);
     if (status == NBCOLL_OK)
-        status = c.exchange(c.user, mine, card, sizeof *card);
-    nbcoll_verbs_address *all = (nbcoll_verbs_address *)(void *)((char *)card + cards);
+        status = c.exchange(c.user, mine, entry, sizeof *entry);
+    nbcoll_verbs_address *all = (nbcoll_verbs_address *)(void *)((char *)entry + entries);
     if (status == NBCOLL_OK)
-        status = nbcolli_cluster_settle(&c, card, all, &verbs, end, n);
+        status = nbcolli_cluster_settle(&c, entry, all, &verbs, end, n);
     nbcoll_endpoint_close(verbs);
-    nbcolli_free(&c.host, card, bytes);
+    nbcolli_free(&c.host, entry, bytes);
     return status;
 }

@@ -6,7 +6,7 @@
     X(ALLGATHER, allgather_bruck, bruck, 0, m * c->copy + nbcolli_cost_doubling(c, 1, m) + n * c->copy)                \
     X(ALLGATHER, allgather_ring, ring, NBCOLLI_TOLERANT, nbcolli_cost_own_block(c, m) + nbcolli_cost_ring(c, m, 0))    \
     X(ALLGATHER, allgather_slots, slots, NBCOLLI_EXPOSES | NBCOLLI_TOGETHER,                                           \
-      nbcolli_cost_fetches(c, P - 1, m, m, 0) + nbcolli_cost_shelving(c, m))                                           \
+      nbcolli_cost_fetches(c, P - 1, m, m, 0) + nbcolli_cost_staging(c, m))                                           \
     X(ALLGATHER, allgather_flat, flat, NBCOLLI_TOLERANT,                                                               \
       nbcolli_cost_flat(c, m, NBCOLLI_COST_BOTH, 0) + nbcolli_cost_own_block(c, m))                                    \
     X(ALLGATHER, allgather_recursive_doubling, recursive_doubling, 0, nbcolli_cost_exchange(c, 1))                     \

@@ -12,7 +12,7 @@
       nbcolli_cost_flat(c, m, NBCOLLI_COST_BOTH, m) + nbcolli_cost_flat(c, m, NBCOLLI_COST_BOTH, 0) +                  \
       nbcolli_cost_rewritten(c, m))                                                                                    \
     X(ALLREDUCE, allreduce_slots, slots, NBCOLLI_EXPOSES,                                                              \
-      nbcolli_cost_fetches(c, P - 1, n, n, n) + nbcolli_cost_shelving(c, n) + n * c->copy)                             \
+      nbcolli_cost_fetches(c, P - 1, n, n, n) + nbcolli_cost_staging(c, n) + n * c->copy)                             \
     X(ALLREDUCE, combine_flat, flat, 0, nbcolli_cost_flat(c, n, NBCOLLI_COST_BOTH, 0) + (P - 1) * (n * c->gamma))      \
     X(ALLREDUCE, allreduce_binomial, binomial, NBCOLLI_REPRODUCIBLE | NBCOLLI_SPLIT, NBCOLLI_NO_COST)                  \
     X(ALLREDUCE, allreduce_recursive_doubling_sequential, recursive_doubling_sequential, 0, NBCOLLI_NO_COST)           \
@@ -29,8 +29,8 @@
       NBCOLLI_REORDERS | NBCOLLI_SEGMENT | NBCOLLI_BY_DOMAINS | 2 * NBCOLLI_EXPOSES,                                   \
       nbcolli_cost_domains_allreduce(c))                                                                               \
     X(ALLREDUCE, allreduce_slots_owners, slots_owners, 2 * NBCOLLI_EXPOSES | NBCOLLI_TOGETHER,                         \
-      m * c->copy + nbcolli_cost_fetches(c, P - 1, m, n - m, m) + (P < 3) * nbcolli_cost_shelving(c, m) +              \
-      nbcolli_cost_fetches(c, P - 1, m, m, 0) + nbcolli_cost_shelving(c, m) + nbcolli_cost_kept(c, m))
+      m * c->copy + nbcolli_cost_fetches(c, P - 1, m, n - m, m) + (P < 3) * nbcolli_cost_staging(c, m) +              \
+      nbcolli_cost_fetches(c, P - 1, m, m, 0) + nbcolli_cost_staging(c, m) + nbcolli_cost_kept(c, m))
 NBCOLLI_TABLE(allreduce, ALLREDUCE)
 const nbcolli_algorithms nbcolli_algorithms_allreduce = NBCOLLI_ALL_OF(allreduce);
 

@@ -53,7 +53,7 @@ static int take(void *user, json_t *object)
     if (!json_object_get(object, "operation"))
         return 0;
     json_object_update_new(object, json_pack("{s:s, s:i, s:i, s:O}", "peer", a->name[a->peer], "ranks", a->ranks,
-                                             "cores", a->cores, "line_us", json_object_get(object, "mood")));
+                                             "cores", a->cores, "line_us", json_object_get(object, "latency")));
     take_wrong(a, object);
     against_take_medians(object);
     json_array_append(a->cells[a->peer], object);

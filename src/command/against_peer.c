@@ -51,7 +51,7 @@ int against_is_there(const against_peer *peer)
     return find_program(peer, file) && command_is_installed(launcher_of(peer));
 }
 
-/* ---- starting -------------------------------------------------------------------------------------------------- */
+/* ---- starting ---------------------------------------------------------------------------------------------------- */
 
 /* What the shell is to run; $0 is the program. */
 static void write_line(char line[LINE], const benchmark *b, const against_peer *peer, int ranks)
@@ -64,9 +64,9 @@ static void write_line(char line[LINE], const benchmark *b, const against_peer *
         command_add(line, LINE, " -c %zu", b->cases.count[i]);
     command_add(line, LINE, " -b %s -r %d -i %d%s%s", buffers[b->buffers - 1], b->plan.rounds, b->plan.iterations,
                 b->is_relaxed ? " -k" : "", b->has_parts ? " -x" : "");
-    if (b->mood)
-        command_add(line, LINE, " -l %s -h %s", *b->mood == 'X' ? "0.13" : *b->mood == 'C' ? "0.038" : "0",
-                    *b->mood == 'S' ? "0.038" : *b->mood == 'C' ? "0.13" : "1e9");
+    if (b->latency)
+        command_add(line, LINE, " -l %s -h %s", *b->latency == 'X' ? "0.13" : *b->latency == 'C' ? "0.038" : "0",
+                    *b->latency == 'S' ? "0.038" : *b->latency == 'C' ? "0.13" : "1e9");
 }
 
 /* In the child. Open MPI's launcher takes ranks that outnumber what it calls slots for a reason to yield, and slots may

@@ -11,7 +11,7 @@
 #define MOST_REAL 1e6
 enum { NOT_AGAINST = 1 }; /* marks options that do not go with --against */
 
-/* ---- options --------------------------------------------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 
 static int take_arguments(benchmark *b, int argc, char *argv[])
 {
@@ -43,7 +43,7 @@ static int take_defaults(benchmark *b)
                                                              : "2,256,4096,16384,262144");
 }
 
-/* ---- what is compared ------------------------------------------------------------------------------------------ */
+/* ---- what is compared -------------------------------------------------------------------------------------------- */
 
 static int add_entry(benchmark *b, const nbcoll_algorithm *algorithm)
 {
@@ -121,19 +121,19 @@ static int check_run(benchmark *b)
     return 0;
 }
 
-/* ---- the command ----------------------------------------------------------------------------------------------- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
 /* Measures what the plan says, and adds a row for each entry. */
 static int measure(benchmark *b, const bench_plan *plan, json_t *rows)
 {
     bench_result results[BENCH_ENTRIES];
-    bench_mood mood[2];
-    mood[0] = bench_probe(b->self, plan->bind);
+    bench_latency latency[2];
+    latency[0] = bench_probe(b->self, plan->bind);
     int status = bench_run(b->self, plan, results);
-    mood[1] = bench_probe(b->self, plan->bind);
+    latency[1] = bench_probe(b->self, plan->bind);
     command_bar_clear(&b->bar);
     for (size_t e = 0; e < (plan->is_pair ? 1 : plan->entries) && !status; e++) {
-        json_t *row = plan->is_pair ? bench_pair_row(plan, results, mood) : bench_row(plan, e, &results[e], mood);
+        json_t *row = plan->is_pair ? bench_pair_row(plan, results, latency) : bench_row(plan, e, &results[e], latency);
         bench_print_row(b->format, row, json_array_get(rows, json_array_size(rows) - 1));
         json_array_append_new(rows, row);
     }
@@ -228,7 +228,7 @@ static int measure_all(benchmark *b)
         status = each_run(b, measure_run);
     command_bar_clear(&b->bar);
     if (!status && b->format == BENCH_TABLE && b->operations)
-        bench_explain_moods();
+        bench_explain_latency();
     if (!status && b->format == BENCH_JSON)
         print_results(b);
     if (!status && b->plot)
@@ -243,12 +243,12 @@ static int check(const benchmark *b)
 {
     if (b->against && b->marks & NOT_AGAINST)
         return command_refuse(b->self, "with --against go only --ranks, --count, --buffers, --rounds, --iterations, "
-                                       "--mood, --parts, --relaxed, --csv, --json and --plot");
+                                       "--latency, --parts, --relaxed, --csv, --json and --plot");
     if (b->against)
         return 0;
-    if (b->mood || b->has_parts || b->is_relaxed)
+    if (b->latency || b->has_parts || b->is_relaxed)
         return command_refuse(b->self, "--%s goes with --against",
-                              b->mood ? "mood" : b->has_parts ? "parts" : "relaxed");
+                              b->latency ? "latency" : b->has_parts ? "parts" : "relaxed");
     if (b->has_pairs && b->format == BENCH_CSV)
         return command_refuse(b->self, "--point-to-point has no --csv");
     return check_algorithms(b);
@@ -343,8 +343,8 @@ static const command_option options[] = {
     "  --rounds N        (30) of\n"
     "  --iterations N    in each batch (as many as take half a millisecond, 2 to 2000)"},
     {"against", "MPI", "", COMMAND_IN(benchmark, against)},
-    {"mood", "L", "S, C or X: wait for it, and take a cell again that was in another, a few times (any)",
-     COMMAND_IN(benchmark, mood), .words = "S, C or X"},
+    {"latency", "L", "S, C or X: wait for it, and take a cell again that was in another, a few times (any)",
+     COMMAND_IN(benchmark, latency), .words = "S, C or X"},
     {"parts", NULL, "also what a start and its wait consist of: calls, copies, lines, waiting",
      COMMAND_IN(benchmark, has_parts)},
     {"relaxed", NULL, "be kind to other programs: to try it out, not to measure", COMMAND_IN(benchmark, is_relaxed)},
@@ -365,9 +365,9 @@ const command command_bench = {
     "  left       what the operation adds to the computation beside it: overlapped - computing, at least 0\n"
     "  overlap    1 - left / (start + wait)\n"
     "  saved      1 - left / blocking\n"
-    "  mood       how long a cache line takes between two cores before and after the run: S, as threads of one core\n"
+    "  lat        how long a cache line takes between two cores before and after the run: S, as threads of one core\n"
     "             (below 0.038 us); C, as cores that share a cache (below 0.13); X, as cores that do not. A host may\n"
-    "             move the cores: compare only what was measured in one mood\n\n"
+    "             move the cores: compare only what was measured in one latency class\n\n"
     "With more ranks than cores, what one rank computes keeps others from their part: nothing can be hidden then.\n\n",
     .run = run,
     .options = options,

@@ -11,7 +11,7 @@
 
 #include "rules.h"
 
-/* ---- what is measured ------------------------------------------------------------------------------------------ */
+/* ---- what is measured -------------------------------------------------------------------------------------------- */
 
 /* The forms of a call. An iteration is measured from the start on, when all ranks are ready, to the end on the slowest
  * of them. */
@@ -65,7 +65,7 @@ typedef struct bench_result {
     command_chosen chosen; /* what served the calls, and why */
 } bench_result;
 
-/* ---- bench_calls.c: the call of an operation ------------------------------------------------------------------- */
+/* ---- bench_calls.c: the call of an operation --------------------------------------------------------------------- */
 
 /* An operation as one rank calls it: of each entry in a communicator of its own, whose rules force the algorithm. */
 typedef struct bench_call {
@@ -88,7 +88,7 @@ nbcoll_case bench_case(const bench_plan *plan, const nbcoll_algorithm *algorithm
 /* The bytes of a send or a receive buffer that are enough for any rank. */
 size_t bench_buffer_bytes(const bench_plan *plan);
 
-/* ---- bench_check.c: are results right? ------------------------------------------------------------------------- */
+/* ---- bench_check.c: are results right? --------------------------------------------------------------------------- */
 
 /* Does it know what the results of the plan must be? */
 int bench_can_check(const bench_plan *plan);
@@ -97,7 +97,7 @@ void bench_fill(const bench_plan *plan, int rank, unsigned round, unsigned char 
 /* The first wrong byte of its receive buffer, after that; SIZE_MAX: there is none. */
 size_t bench_wrong_at(const bench_plan *plan, int rank, unsigned round, const unsigned char *recv);
 
-/* ---- bench_rank.c: what each rank does ------------------------------------------------------------------------- */
+/* ---- bench_rank.c: what each rank does --------------------------------------------------------------------------- */
 
 #define BENCH_DEADLINE UINT64_C(120000000000) /* ns for one operation, */
 #define BENCH_TIMEOUT UINT64_C(20000000000)   /* and to find each other, on a machine under load */
@@ -131,26 +131,26 @@ int bench_window(size_t bytes);
  * round trip, and the other one a window. */
 void bench_pair_plan(bench_plan *plan, size_t bytes);
 
-/* ---- bench_crew.c: the ranks as processes or threads ----------------------------------------------------------- */
+/* ---- bench_crew.c: the ranks as processes or threads ------------------------------------------------------------- */
 
 /* Runs a crew; results[plan->entries]. 0, or an exit status after naming what is wrong. */
 int bench_run(const command *self, const bench_plan *plan, bench_result results[]);
 
-/* ---- bench_mood.c ---------------------------------------------------------------------------------------------- */
+/* ---- bench_latency.c --------------------------------------------------------------------------------------------- */
 
 /* How far apart two cores are at the moment: microseconds of a line one way, and a letter for it, S (below 0.038), C
  * (below 0.13) or X; '-' where this process may use one core only. */
-typedef struct bench_mood {
+typedef struct bench_latency {
     char letter;
     double us;
-} bench_mood;
+} bench_latency;
 
-bench_mood bench_probe(const command *self, const char *bind);
+bench_latency bench_probe(const command *self, const char *bind);
 int bench_cores(void); /* that this process may use */
 /* bench_spread.c: sorts n of them. */
 bench_spread bench_spread_of(double sample[], size_t n);
 
-/* ---- what the user asked for ----------------------------------------------------------------------------------- */
+/* ---- what the user asked for ------------------------------------------------------------------------------------- */
 
 typedef enum bench_format { BENCH_TABLE, BENCH_CSV, BENCH_JSON, BENCH_OSU } bench_format;
 
@@ -172,24 +172,24 @@ typedef struct benchmark {
     const char *against;
     int is_relaxed;   /* kind to other programs, and worth little as a measurement */
     int has_parts;    /* the parts of a time, too */
-    const char *mood; /* S, C or X, which is waited for a little; null: any */
+    const char *latency; /* S, C or X, which is waited for a little; null: any */
 } benchmark;
 
 /* against.c: runs the comparison, and prints it. */
 int against_run(const benchmark *b);
 
-/* ---- bench_output.c -------------------------------------------------------------------------------------------- */
+/* ---- bench_output.c ---------------------------------------------------------------------------------------------- */
 
 /* One entry's result as an object; both of the point-to-point baseline. */
-json_t *bench_row(const bench_plan *plan, size_t entry, const bench_result *result, const bench_mood mood[2]);
-json_t *bench_pair_row(const bench_plan *plan, const bench_result results[2], const bench_mood mood[2]);
+json_t *bench_row(const bench_plan *plan, size_t entry, const bench_result *result, const bench_latency latency[2]);
+json_t *bench_pair_row(const bench_plan *plan, const bench_result results[2], const bench_latency latency[2]);
 void bench_print_head(bench_format format);
 /* A row of either kind; `before`: the row before of the same kind, or null. CSV has none of the baseline. */
 void bench_print_row(bench_format format, const json_t *row, const json_t *before);
 /* What the letters of a table's column mean, in a line below it. */
-void bench_explain_moods(void);
+void bench_explain_latency(void);
 
-/* ---- bench_plot.c: pictures by gnuplot ------------------------------------------------------------------------- */
+/* ---- bench_plot.c: pictures by gnuplot --------------------------------------------------------------------------- */
 
 int bench_can_plot(const command *self, const char *file);
 /* Draws the medians of all rows. 0, or an exit status after naming what is wrong. */

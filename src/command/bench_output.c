@@ -7,27 +7,27 @@
 #define CSV_FORM(form) form ".min," form ".median," form ".max,"
 #define CSV                                                                                                            \
     "operation,algorithm,ranks,kind,count,bytes,buffers," CSV_FORM("blocking") CSV_FORM("nonblocking")                 \
-        CSV_FORM("overlapped") CSV_FORM("computing") "left,overlap,saved,mood_before,mood_after,served_by,reason"
+        CSV_FORM("overlapped") CSV_FORM("computing") "left,overlap,saved,latency_before,latency_after,served_by,reason"
 
 #define POINT_TO_POINT "point-to-point"
 
 static const char *const form_names[BENCH_FORMS] = {"blocking", "nonblocking", "overlapped", "computing"};
 
-/* ---- rows ------------------------------------------------------------------------------------------------------ */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 static json_t *spread_object(const bench_spread *s)
 {
     return json_pack("{s:f, s:f, s:f, s:f}", "min", s->least, "median", s->median, "mean", s->mean, "max", s->most);
 }
 
-static json_t *mood_object(const bench_mood *mood)
+static json_t *latency_object(const bench_latency *latency)
 {
-    if (mood->letter == '-')
+    if (latency->letter == '-')
         return json_null();
-    return json_pack("{s:s#, s:f}", "letter", &mood->letter, 1, "us", mood->us);
+    return json_pack("{s:s#, s:f}", "letter", &latency->letter, 1, "us", latency->us);
 }
 
-json_t *bench_row(const bench_plan *plan, size_t entry, const bench_result *result, const bench_mood mood[2])
+json_t *bench_row(const bench_plan *plan, size_t entry, const bench_result *result, const bench_latency latency[2])
 {
     const bench_entry *e = &plan->entry[entry];
     const bench_spread *form = result->form;
@@ -36,13 +36,14 @@ json_t *bench_row(const bench_plan *plan, size_t entry, const bench_result *resu
     double left = form[BENCH_OVERLAPPED].median - form[BENCH_COMPUTING].median;
     size_t bytes = plan->count * nbcoll_type_size(plan->reduction.type);
     left = left > 0 ? left : 0; /* the difference of two medians */
-    json_t *row = json_pack(
-        "{s:s, s:s, s:i, s:s, s:I, s:I, s:s, s:s, s:s, s:s, s:f, s:i, s:o, s:o}", "operation",
-        nbcoll_operation_name(plan->operation), "algorithm", algorithm ? algorithm->name : "default", "ranks",
-        plan->ranks, "kind", plan->are_threads ? "threads" : "processes", "count", (json_int_t)plan->count, "bytes",
-        (json_int_t)bytes, "buffers", e->is_changing ? "changing" : "reused", "served_by", choice->algorithm->name,
-        "reason", nbcoll_reason_name(choice->reason), "why", result->chosen.why, "left", left, "iterations",
-        plan->rounds * plan->iterations, "mood_before", mood_object(&mood[0]), "mood_after", mood_object(&mood[1]));
+    json_t *row =
+        json_pack("{s:s, s:s, s:i, s:s, s:I, s:I, s:s, s:s, s:s, s:s, s:f, s:i, s:o, s:o}", "operation",
+                  nbcoll_operation_name(plan->operation), "algorithm", algorithm ? algorithm->name : "default", "ranks",
+                  plan->ranks, "kind", plan->are_threads ? "threads" : "processes", "count", (json_int_t)plan->count,
+                  "bytes", (json_int_t)bytes, "buffers", e->is_changing ? "changing" : "reused", "served_by",
+                  choice->algorithm->name, "reason", nbcoll_reason_name(choice->reason), "why", result->chosen.why,
+                  "left", left, "iterations", plan->rounds * plan->iterations, "latency_before",
+                  latency_object(&latency[0]), "latency_after", latency_object(&latency[1]));
     for (int i = 0; i < BENCH_FORMS; i++)
         json_object_set_new(row, form_names[i], spread_object(&form[i]));
     if (form[BENCH_NONBLOCKING].median > 0)
@@ -53,7 +54,7 @@ json_t *bench_row(const bench_plan *plan, size_t entry, const bench_result *resu
 }
 
 /* Half of a round trip; and what a window of messages and its answer carry a second. */
-json_t *bench_pair_row(const bench_plan *plan, const bench_result results[2], const bench_mood mood[2])
+json_t *bench_pair_row(const bench_plan *plan, const bench_result results[2], const bench_latency latency[2])
 {
     const bench_spread *trip = &results[0].form[BENCH_NONBLOCKING], *window = &results[1].form[BENCH_NONBLOCKING];
     bench_spread half = {trip->least / 2, trip->lower / 2, trip->median / 2,
@@ -62,11 +63,11 @@ json_t *bench_pair_row(const bench_plan *plan, const bench_result results[2], co
     return json_pack("{s:s, s:I, s:i, s:o, s:i, s:f, s:o, s:o}", "operation", POINT_TO_POINT, "bytes",
                      (json_int_t)bytes, "iterations", plan->rounds * plan->iterations, "latency",
                      spread_object(&half), "messages", bench_window(bytes), "megabytes_per_second",
-                     window->median > 0 ? (double)plan->count / window->median : 0, "mood_before",
-                     mood_object(&mood[0]), "mood_after", mood_object(&mood[1]));
+                     window->median > 0 ? (double)plan->count / window->median : 0, "latency_before",
+                     latency_object(&latency[0]), "latency_after", latency_object(&latency[1]));
 }
 
-/* ---- text ------------------------------------------------------------------------------------------------------ */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 void bench_print_head(bench_format format)
 {
@@ -74,11 +75,11 @@ void bench_print_head(bench_format format)
         putchar(*c == '.' ? '_' : *c);
 }
 
-void bench_explain_moods(void)
+void bench_explain_latency(void)
 {
-    puts("\nmood: how long a cache line takes from one core to another, before and after the\n"
+    puts("\nlat: how long a cache line takes from one core to another, before and after the\n"
          "row: S, as threads of one core (below 0.038 us); C, as cores that share a cache\n"
-         "(below 0.13); X, as cores that do not. Compare rows of one mood.\n"
+         "(below 0.13); X, as cores that do not. Compare rows of one latency class.\n"
          "*: changing buffers.");
 }
 
@@ -96,9 +97,9 @@ static void print_table_row(const json_t *row, const json_t *before)
     print_title(row, before,
                 "%s{operation}, %d{ranks} ranks; microseconds, medians\n"
                 "                                   block-  start+  start+           over-\n"
-                "algorithm               bytes mood    ing    wait compute    left    lap saved\n"
+                "algorithm               bytes  lat    ing    wait compute    left    lap saved\n"
                 "                                                   + wait\n");
-    row_print(row, "%-20.20s{algorithm} %8d{bytes} %c{mood_before.letter}%c{mood_after.letter}");
+    row_print(row, "%-20.20s{algorithm} %8d{bytes} %c{latency_before.letter}%c{latency_after.letter}");
     putchar(row_is(row, "buffers", "changing") ? '*' : ' ');
     row_print(row, "  %7t{blocking.median} %7t{nonblocking.median} %7t{overlapped.median} %7t{left} %5p{overlap}%% "
                    "%4p{saved}%%\n");

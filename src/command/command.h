@@ -60,7 +60,7 @@ struct command {
 };
 
 extern const command command_verify, command_show, command_sim, command_explain, command_bench, command_tune,
-    command_run, command_timeline, command_info, command_wiring;
+    command_run, command_timeline, command_info, command_topology;
 
 /* Says "nbcoll verify: ..." on standard error, or "nbcoll: ..." where `self` is null, and returns the exit status. */
 int command_say(const command *self, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -99,7 +99,7 @@ int command_is_installed(const char *name);
 uint64_t command_ns(void); /* CLOCK_MONOTONIC; bar.c */
 double command_now(void);  /* the same in us */
 
-/* ---- bar.c ----------------------------------------------------------------------------------------------------- */
+/* ---- bar.c ------------------------------------------------------------------------------------------------------- */
 
 /* A progress bar on standard error, drawn only where that is a terminal. It says how much time is left, if what is left
  * takes as long as what was done. */
@@ -161,7 +161,7 @@ const nbcoll_algorithm *const *catalogue_brought(size_t *n);
  * error. */
 nbcoll_transport_open *catalogue_transport(const char *file);
 
-/* ---- operations ------------------------------------------------------------------------------------------------ */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 
 enum {
     COMMAND_ROOTED = 1,   /* it has a root */
@@ -172,7 +172,7 @@ enum {
 };
 int command_is(nbcoll_operation operation, unsigned what);
 
-/* ---- which cases ----------------------------------------------------------------------------------------------- */
+/* ---- which cases ------------------------------------------------------------------------------------------------- */
 
 #define COMMAND_COUNTS 64
 #define COMMAND_ROOMS 64

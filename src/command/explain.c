@@ -67,7 +67,7 @@ static int take_arguments(question *q, int argc, char *argv[])
     return status ? status : command_rules_read(q->self, &q->rules, (nbcoll_operation)q->cases.operation);
 }
 
-/* ---- answers --------------------------------------------------------------------------------------------------- */
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 static json_t *model_object(const nbcoll_terms *t)
 {
@@ -183,7 +183,7 @@ static int print_parts(const question *q, const nbcoll_algorithm *algorithm, con
     return 1;
 }
 
-/* Could a card or an agent run it, and in how many parts? */
+/* Could a NIC or an agent run it, and in how many parts? */
 static void print_program(const question *q, const nbcoll_case *at, const nbcoll_choice *choice)
 {
     nbcoll_case c = *at, shares = *at;
@@ -325,7 +325,7 @@ static const command_option options[] = {
     COMMAND_PARAMETER_OPTIONS(question, "as in a tuning file", 0),
     COMMAND_TUNING(question, "the rules of a tuning file"),
     {"program", NULL,
-     "also, whether a network card or an agent could run it, or why not; with --nodes also in three parts: between "
+     "also, whether a NIC or an agent could run it, or why not; with --nodes also in three parts: between "
      "nodes, and within them by the ranks, in memory that they share;", .marks = EXPLAIN_PROGRAM},
     LIMIT("tasks", "N", NULL, limits.tasks, UINT32_MAX),
     LIMIT("queue-pairs", "N", NULL, limits.queue_pairs, UINT32_MAX),

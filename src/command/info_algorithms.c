@@ -21,7 +21,7 @@ static const info_idea *idea_of(const nbcoll_algorithm *algorithm)
     return idea->name ? idea : NULL;
 }
 
-/* ---- who talks to whom ----------------------------------------------------------------------------------------- */
+/* ---- who talks to whom ------------------------------------------------------------------------------------------- */
 
 /* Messages and reads by the round in which they are on their way. */
 typedef struct picture {
@@ -71,8 +71,8 @@ static nbcoll_case case_of(const nbcoll_algorithm *algorithm, int is_shared)
 /* One of which nodes are of interest runs on two, and these have two domains each where it goes by domains. */
 static nbcoll_status print_costs(const nbcoll_algorithm *algorithm)
 {
-    int exposes = algorithm->flags >> 16 != 0, by_nodes = (algorithm->flags & NBCOLL_ALGORITHM_NODES) != 0;
-    const int room = by_nodes ? CATALOGUE_RANKS / 2 : CATALOGUE_RANKS;
+    int exposes = algorithm->flags >> 16 != 0, hierarchical = (algorithm->flags & NBCOLL_ALGORITHM_NODES) != 0;
+    const int room = hierarchical ? CATALOGUE_RANKS / 2 : CATALOGUE_RANKS;
     int by_domains = (algorithm->flags & NBCOLL_ALGORITHM_DOMAINS) != 0;
     const nbcoll_placement placement = {
         .size = sizeof placement, .room = &room, .rooms = 1, .domain = by_domains ? room / 2 : 0};
@@ -82,13 +82,13 @@ static nbcoll_status print_costs(const nbcoll_algorithm *algorithm)
     nbcoll_nodes *nodes = NULL;
     nbcoll_status status = nbcoll_nodes_place(&placement, CATALOGUE_RANKS, NULL, &nodes);
     at.nodes = nodes;
-    at.node = by_nodes && exposes ? NBCOLL_CASE_BY_NODE : at.node;
+    at.node = hierarchical && exposes ? NBCOLL_CASE_BY_NODE : at.node;
     if (status == NBCOLL_OK)
         status = sim_play_rounds(algorithm, &at, room, see, &p, &result);
     nbcoll_nodes_free(nodes);
     if (status != NBCOLL_OK)
         return status;
-    printf("\n%d ranks%s%s", CATALOGUE_RANKS, by_nodes ? " on 2 nodes" : "", by_domains ? " of 2 domains" : "");
+    printf("\n%d ranks%s%s", CATALOGUE_RANKS, hierarchical ? " on 2 nodes" : "", by_domains ? " of 2 domains" : "");
     if (algorithm->operation != NBCOLL_OPERATION_BARRIER)
         printf(", %d bytes", CATALOGUE_BYTES);
     printf(": %" PRIu32 " round%s", result.rounds, result.rounds == 1 ? "" : "s");
@@ -103,7 +103,7 @@ static nbcoll_status print_costs(const nbcoll_algorithm *algorithm)
     return NBCOLL_OK;
 }
 
-/* ---- when it is chosen ----------------------------------------------------------------------------------------- */
+/* ---- when it is chosen ------------------------------------------------------------------------------------------- */
 
 enum { CHOICE_SIZES = 23 }; /* 4 bytes to 16 MiB, in powers of two */
 
@@ -199,7 +199,7 @@ static nbcoll_status print_choice(const nbcoll_algorithm *algorithm)
     return NBCOLL_OK;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------------------------- */
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 static void print_parameters(const nbcoll_algorithm *algorithm)
 {

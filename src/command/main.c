@@ -8,7 +8,7 @@
 static const command *const commands[] = {&command_verify,  &command_show,     &command_sim,
                                          &command_explain, &command_bench,    &command_tune,
                                          &command_run,     &command_timeline, &command_info,
-                                         &command_wiring};
+                                         &command_topology};
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
 static void usage(FILE *out)

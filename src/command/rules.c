@@ -151,7 +151,7 @@ int command_rules_words(const command *self, command_rules *rules, command_cases
     return command_rules_read(self, rules, (nbcoll_operation)cases->operation);
 }
 
-/* ---- what they choose ------------------------------------------------------------------------------------------ */
+/* ---- what they choose -------------------------------------------------------------------------------------------- */
 
 nbcoll_terms command_terms(const command_rules *rules, const nbcoll_case *c)
 {
@@ -172,7 +172,7 @@ nbcoll_terms command_terms(const command_rules *rules, const nbcoll_case *c)
     }
     if (terms.shared) {
         terms.between = near;
-        terms.shelf = c->ranks > 64 ? 0 : c->ranks > 8 ? (32u << 20) / (uint32_t)c->ranks : 4u << 20;
+        terms.staging = c->ranks > 64 ? 0 : c->ranks > 8 ? (32u << 20) / (uint32_t)c->ranks : 4u << 20;
     }
     return terms;
 }

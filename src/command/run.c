@@ -14,7 +14,7 @@
 #include "rules.h"
 #include "run.h"
 
-/* ---- the options ----------------------------------------------------------------------------------------------- */
+/* ---- the options ------------------------------------------------------------------------------------------------- */
 
 /* -np N is -n N. */
 static int take_ranks(const command *self, void *user, const char *value)
@@ -67,7 +67,7 @@ static int check_limit(const run_plan *plan)
                         plan->ranks, needed, (unsigned long long)limit.rlim_cur);
 }
 
-/* ---- the guard ------------------------------------------------------------------------------------------------- */
+/* ---- the guard --------------------------------------------------------------------------------------------------- */
 
 /* Blocks the signals that the guard and the launcher wait for: those that ask to stop, unless our caller made us deaf
  * to them, and SIGTERM always, which tells the launcher of the guard's death. */
@@ -121,7 +121,7 @@ static int launch_guarded(run_plan *plan)
     return run_launch(plan);
 }
 
-/* ---- the command ----------------------------------------------------------------------------------------------- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
 static int run(const command *self, int argc, char *argv[])
 {
@@ -185,7 +185,7 @@ static const command_option options[] = {
      "the same over queue pairs of an RDMA device, all of them that process's own; verbs:DEVICES names it, as "
      "nbcoll_verbs_config.device does. Needs nbcoll_verbs", COMMAND_IN(run_plan, agent), .take = run_agent_take},
     {"agent-scratch", "BYTES",
-     "scratch memory of each rank for its operations by nodes in three parts (1048576); what needs more is carried "
+     "scratch memory of each rank for its hierarchical operations in three parts (1048576); what needs more is carried "
      "out as a whole. nbcoll explain --program says how much one needs", COMMAND_IN(run_plan, scratch), 1, RUN_SCRATCH},
     {"prefix", NULL, "begin each line with the rank that wrote it: \"[3] \"", COMMAND_IN(run_plan, is_prefixed)},
     {0},

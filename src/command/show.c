@@ -200,7 +200,7 @@ static const command_option options[] = {
     {"format", "F", "text: a line for each step (the default); dot: a graph, for dot -Tsvg", COMMAND_IN(picture, dot),
      .words = "text or dot"},
     {"program", NULL,
-     "instead, what a network card or an agent would be given for it: the tasks of queue pairs and management queues "
+     "instead, what a NIC or an agent would be given for it: the tasks of queue pairs and management queues "
      "(as a graph: a column for each queue); or why it cannot be offloaded", COMMAND_IN(picture, is_program)},
     {"svg", "FILE",
      "instead, a drawing of all ranks: messages round by round, and what ranks copy and combine; with --rank, of "

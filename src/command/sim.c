@@ -19,8 +19,8 @@ typedef struct simulation {
     nbcoll_sim_model model;
     const char *chrome, *svg; /* files, or null */
     const char *model_name, *noise_name, *arrival_name;
-    const char *card_words;   /* of --card, or null */
-    sim_card card;
+    const char *nic_words;   /* of --nic, or null */
+    sim_nic nic;
     const char *program_words; /* of --program, or null */
     unsigned marks;            /* the options that were given, as far as they exclude others */
     int has_json, fixed_cores; /* of --fixed-work, or 0 */
@@ -39,7 +39,7 @@ typedef struct simulation {
     nbcoll_nodes *nodes; /* the machine's, which builders know */
 } simulation;
 
-/* ---- options --------------------------------------------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 
 /* What excludes others. */
 enum {
@@ -49,22 +49,22 @@ enum {
     NOT_WITH_FIXED = WITH_PROGRAM | WITH_COMPUTE | WITH_TESTS | WITH_DRAWING
 };
 
-/* What --card and others say together. */
-static int check_card(simulation *s)
+/* What --nic and others say together. */
+static int check_nic(simulation *s)
 {
-    if (s->card.test_bytes && (!(s->marks & WITH_CARD) || s->test_every))
-        return command_refuse(s->self, "--test-bytes goes with --card, and without --test-every");
+    if (s->nic.test_bytes && (!(s->marks & WITH_CARD) || s->test_every))
+        return command_refuse(s->self, "--test-bytes goes with --nic, and without --test-every");
     if (!(s->marks & WITH_CARD))
         return 0;
     if (s->marks & NOT_WITH_CARD)
-        return command_refuse(s->self, "--card says what is computed, and knows no noise, arrivals, progress cores or "
+        return command_refuse(s->self, "--nic says what is computed, and knows no noise, arrivals, progress cores or "
                                        "drawings");
     if (s->cases.placement.rooms > 1 || s->cases.placement.numbering != NBCOLL_NUMBERING_BLOCK)
-        return command_refuse(s->self, "--card: all nodes have as many ranks, one after the other");
-    s->card.test_every = 1000 * s->test_every;
-    int status = sim_take_card(s->self, s->card_words, &s->model, &s->card.model);
+        return command_refuse(s->self, "--nic: all nodes have as many ranks, one after the other");
+    s->nic.test_every = 1000 * s->test_every;
+    int status = sim_take_nic(s->self, s->nic_words, &s->model, &s->nic.model);
     if (s->cases.placement.rooms)
-        s->card.model.node = (uint32_t)s->cases.room[0];
+        s->nic.model.node = (uint32_t)s->cases.room[0];
     return status;
 }
 
@@ -87,7 +87,7 @@ static int check(simulation *s)
                            s->cases.most != s->fixed_cores))
         return command_refuse(s->self, "--fixed-work says the ranks, their one node and what is computed, and draws "
                                        "nothing");
-    return check_card(s);
+    return check_nic(s);
 }
 
 static int take_arguments(simulation *s, int argc, char *argv[])
@@ -111,7 +111,7 @@ static int take_arguments(simulation *s, int argc, char *argv[])
     return status ? status : check(s);
 }
 
-/* ---- simulating ------------------------------------------------------------------------------------------------ */
+/* ---- simulating -------------------------------------------------------------------------------------------------- */
 
 static void see_event(void *user, const nbcoll_sim_event *event)
 {
@@ -192,7 +192,7 @@ static int simulate(simulation *s, size_t count)
     nbcoll_status status;
     s->shown = 0;
     if (s->marks & WITH_CARD)
-        status = sim_card_row(&s->card, &s->started[0], &s->config, !s->reported, s->results);
+        status = sim_nic_row(&s->nic, &s->started[0], &s->config, !s->reported, s->results);
     else if (s->fixed_cores)
         status = sim_fixed_work(&s->started[0], &s->config, s->fixed_cores, s->results);
     else if (s->marks & WITH_LATE)
@@ -398,10 +398,10 @@ static const command_option options[] = {
      "last rank's start all had ended (us after), how long a rank was in the operation on average (us a rank), and "
      "how much of what is sent to the others was there when the last one started (came)",
      COMMAND_IN(simulation, arrival_name), .marks = WITH_LATE},
-    {"standing", "F",
+    {"preposted", "F",
      "operations stand, as relays do: what comes to a rank is passed on in up to F of them that it has not started, "
      "by progress cores, or by itself when it is in the library for another one. The same table; the JSON also has "
-     "the most bytes that a rank stored meanwhile", COMMAND_IN(simulation, config.standing), 1, UINT32_MAX, WITH_LATE},
+     "the most bytes that a rank stored meanwhile", COMMAND_IN(simulation, config.preposted), 1, UINT32_MAX, WITH_LATE},
     {"progress", "N", "so many cores of each node do nothing but communication, whatever the model says",
      COMMAND_IN(simulation, progress), 1, 65536, WITH_PROGRESS},
     {"compute", "US", "each rank computes between start and wait",
@@ -421,15 +421,15 @@ static const command_option options[] = {
      "a table, of a tree that can be split: all ranks compute what C of them do while it blocks them; fewer, from C "
      "/ 2 on, are on a core each, the other cores are the drivers'. Blocking, and with S = 0 to 3 levels the ranks' "
      "own, for which starts wait", COMMAND_IN(simulation, fixed_cores), 2, 4096, WITH_FIXED},
-    {"card", "[=NAME=N,...]",
-     "a table instead: the host's engine, and the same as a program on a card of each node. us alone; how much of a "
-     "computation as long as that is free beside it; us of a rank's core; queue pairs of a card. The card is made of "
-     "the machine, but for what NAMEs say; ns: post (of the host, a task), task (of the card), miss (more, of a "
+    {"nic", "[=NAME=N,...]",
+     "a table instead: the host's engine, and the same as a program on a NIC of each node. us alone; how much of a "
+     "computation as long as that is free beside it; us of a rank's core; queue pairs of a NIC. The NIC is made of "
+     "the machine, but for what NAMEs say; ns: post (of the host, a task), task (of the NIC), miss (more, of a "
      "queue pair not at hand), latency, gap; picoseconds a byte: byte, calc, copy; cached (queue pairs at hand), "
-     "ports, cards (of a node); memory (ps a byte that ranks of a node copy, once they copy more than cache, bytes, "
-     "together)", COMMAND_IN(simulation, card_words), .marks = WITH_CARD},
-    {"test-bytes", "N", "with --card, the engine is tested once for each N bytes of a block",
-     COMMAND_IN(simulation, card.test_bytes), 1, NBCOLL_SIM_MOST_BYTES},
+     "ports, NICs (of a node); memory (ps a byte that ranks of a node copy, once they copy more than cache, bytes, "
+     "together)", COMMAND_IN(simulation, nic_words), .marks = WITH_CARD},
+    {"test-bytes", "N", "with --nic, the engine is tested once for each N bytes of a block",
+     COMMAND_IN(simulation, nic.test_bytes), 1, NBCOLL_SIM_MOST_BYTES},
     {0},
 };
 

@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include <nbcoll/card.h>
+#include <nbcoll/nic.h>
 #include <nbcoll/select.h>
 #include <nbcoll/simulate.h>
 
@@ -97,20 +97,20 @@ int sim_take_program(const command *self, const char *value, sim_program *out);
  * to drivers. From half of the cores on, a row of the table for each number of ranks. */
 nbcoll_status sim_fixed_work(const sim_case *of, const nbcoll_sim_config *config, int cores, json_t *rows);
 
-/* `nbcoll sim --card`: collectives as programs on the nodes' cards. */
-typedef struct sim_card {
-    nbcoll_card_model model;
+/* `nbcoll sim --nic`: collectives as programs on the nodes' NICs. */
+typedef struct sim_nic {
+    nbcoll_nic_model model;
     uint64_t test_every; /* ns: the host's engine is tested so often, */
     uint64_t test_bytes; /* or once for so many bytes of a block; 0: not at all */
-} sim_card;
+} sim_nic;
 
-/* Sets the model: the card of `machine`, and what `words` (null: nothing) say, "cards=2,task=100". 0, or COMMAND_USAGE
+/* Sets the model: the NIC of `machine`, and what `words` (null: nothing) say, "nics=2,task=100". 0, or COMMAND_USAGE
  * after naming what is wrong. */
-int sim_take_card(const command *self, const char *words, const nbcoll_sim_model *machine, nbcoll_card_model *out);
+int sim_take_nic(const command *self, const char *words, const nbcoll_sim_model *machine, nbcoll_nic_model *out);
 
 /* A row of the table for a case, or into `rows` unless it is null; `is_first`: below the heads. `host`
  * has the machine. What is refused is a row, too. */
-nbcoll_status sim_card_row(const sim_card *card, const sim_case *of, const nbcoll_sim_config *host, int is_first,
+nbcoll_status sim_nic_row(const sim_nic *nic, const sim_case *of, const nbcoll_sim_config *host, int is_first,
                            json_t *rows);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * `nbcoll sim --arrival, --standing`: ranks that come late, and what that costs the others. */
+ * `nbcoll sim --arrival, --preposted`: ranks that come late, and what that costs the others. */
 #include <stdlib.h>
 
 #include "sim.h"

@@ -147,7 +147,7 @@ void sim_price(const nbcoll_sim_model *model, const nbcoll_nodes *nodes, nbcoll_
     terms->between.overhead_ns = is_shared || post > gap ? post : gap;
     terms->between.fetch_ns = clip(inside->latency);
     terms->between.gap_ns = is_shared ? gap : 0;
-    terms->credits = terms->shelf = 0; /* the simulator knows none of them, and no gets */
+    terms->credits = terms->staging = 0; /* the simulator knows none of them, and no gets */
     terms->ranks_per_core = turns;
     terms->table_ns = model->table ? clip(model->table * turns) : 1; /* 0 would not be nothing, but five posts */
     terms->nodes = nodes;

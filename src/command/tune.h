@@ -34,7 +34,7 @@ typedef struct tune_point {
     size_t row, column; /* of the grid: its ranks, its bytes */
     size_t count;       /* elements: of a block, or of the vector */
     size_t bytes;       /* that these are, as rules count them: not more than the column's */
-    char mood;          /* before it was measured */
+    char latency;          /* before it was measured */
     size_t times, best;
     tune_time time[BENCH_ENTRIES];
     size_t choice[TUNE_CHOOSERS]; /* indices of `time` */
@@ -72,7 +72,7 @@ typedef struct tune {
 /* The point at a place of the grid, or null. */
 tune_point *tune_at(const tune *t, size_t operation, size_t row, size_t column);
 
-/* ---- tune_point.c ---------------------------------------------------------------------------------------------- */
+/* ---- tune_point.c ------------------------------------------------------------------------------------------------ */
 
 /* These return 0, or an exit status after naming what is wrong. Lists the points, their candidates and choices. */
 int tune_list(tune *t);
@@ -88,7 +88,7 @@ int tune_journal_open(tune *t);
 int tune_journal_add(const tune *t, const tune_point *p);
 void tune_journal_close(tune *t, int is_through); /* then it is removed */
 
-/* ---- tune_rules.c, tune_file.c, tune_report.c ------------------------------------------------------------------ */
+/* ---- tune_rules.c, tune_file.c, tune_report.c -------------------------------------------------------------------- */
 
 /* The first number that is nearer, by ratio, to the higher one. */
 size_t tune_border(size_t low, size_t high);

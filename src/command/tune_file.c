@@ -13,7 +13,7 @@
 
 #define WIDTH 110 /* a line of a tuning file has at most 190 characters */
 
-/* ---- the head -------------------------------------------------------------------------------------------------- */
+/* ---- the head ---------------------------------------------------------------------------------------------------- */
 
 static void add_numbers(char text[TUNE_TEXT], const char *name, const size_t number[], size_t n)
 {
@@ -45,7 +45,7 @@ static void add_model(const tune *t, char text[TUNE_TEXT])
     json_decref(model);
 }
 
-/* When, where, and in what mood the machine was. */
+/* When, where, and in what latency class the machine was. */
 static void add_machine(const tune *t, char text[TUNE_TEXT])
 {
     char host[65] = "?", when[32] = "?";
@@ -54,16 +54,16 @@ static void add_machine(const tune *t, char text[TUNE_TEXT])
     gethostname(host, sizeof host - 1);
     if (gmtime_r(&now, &utc))
         strftime(when, sizeof when, "%Y-%m-%d %H:%M UTC", &utc);
-    command_add(text, TUNE_TEXT,
-                "measured until %s on %s: ranks as %s over shared memory, %d cores, %d rounds of %d iterations; mood",
-                when, host, t->plan.are_threads ? "threads" : "processes", bench_cores(), t->plan.rounds,
-                t->plan.iterations);
-    for (const char *mood = "SCX-"; *mood; mood++) {
+    command_add(
+        text, TUNE_TEXT,
+        "measured until %s on %s: ranks as %s over shared memory, %d cores, %d rounds of %d iterations; latency class",
+        when, host, t->plan.are_threads ? "threads" : "processes", bench_cores(), t->plan.rounds, t->plan.iterations);
+    for (const char *latency = "SCX-"; *latency; latency++) {
         size_t points = 0;
         for (size_t i = 0; i < t->points; i++)
-            points += t->point[i].mood == *mood;
+            points += t->point[i].latency == *latency;
         if (points)
-            command_add(text, TUNE_TEXT, " %c (%zu points)", *mood, points);
+            command_add(text, TUNE_TEXT, " %c (%zu points)", *latency, points);
     }
 }
 
@@ -93,7 +93,7 @@ static void put_head(const tune *t, FILE *out)
     put_comment(out, text);
 }
 
-/* ---- rules ----------------------------------------------------------------------------------------------------- */
+/* ---- rules ------------------------------------------------------------------------------------------------------- */
 
 static double gain(const tune_point *p)
 {
@@ -126,7 +126,7 @@ static void put_figures(const tune *t, FILE *out, size_t rule)
 
 static void put_rule(FILE *out, const nbcoll_rule *r)
 {
-    fprintf(out, "%-20s = %s ranks %d", r->algorithm->name, r->topology == NBCOLL_SHARED ? "shared" : "apart",
+    fprintf(out, "%-20s = %s ranks %d", r->algorithm->name, r->sharing == NBCOLL_SHARED ? "shared" : "apart",
             r->fewest);
     if (r->most != r->fewest)
         fprintf(out, "..%d", r->most);

@@ -12,7 +12,7 @@
 #include "sim.h"
 #include "tune.h"
 
-/* ---- lines ----------------------------------------------------------------------------------------------------- */
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
 
 /* All that times and points depend on. */
 static json_t *settings_of(const tune *t)
@@ -44,7 +44,7 @@ int tune_journal_add(const tune *t, const tune_point *p)
     return t->journal ? write_line(t, tune_point_object(t, p)) : 0;
 }
 
-/* ---- reading --------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* The point of a line, or null. */
 static tune_point *find_point(const tune *t, const json_t *line)
@@ -61,14 +61,14 @@ static tune_point *find_point(const tune *t, const json_t *line)
 /* The settings, or a point. 0, or COMMAND_USAGE after naming what is wrong. */
 static int take_line(tune *t, const json_t *line, size_t number)
 {
-    const char *mood = row_text(line, "mood"), *other = "was begun with other settings, or by another version";
+    const char *latency = row_text(line, "latency"), *other = "was begun with other settings, or by another version";
     if (number == 1) {
         json_t *settings = settings_of(t);
         int is_same = json_equal(settings, line);
         json_decref(settings);
         return is_same ? 0 : command_refuse(t->self, "%s %s; remove it to begin anew", t->journal_name, other);
     }
-    tune_point *p = mood && *mood ? find_point(t, line) : NULL;
+    tune_point *p = latency && *latency ? find_point(t, line) : NULL;
     if (!p)
         return command_refuse(t->self, "%s:%zu: no line of a journal; remove it to begin anew", t->journal_name,
                               number);
@@ -82,7 +82,7 @@ static int take_line(tune *t, const json_t *line, size_t number)
         p->is_done &= json_equal(wanted, row);
         json_decref(wanted);
     }
-    p->mood = *mood;
+    p->latency = *latency;
     return 0;
 }
 
@@ -107,7 +107,7 @@ static int read_lines(tune *t, size_t *lines)
     return status;
 }
 
-/* ---- opening --------------------------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 int tune_journal_open(tune *t)
 {

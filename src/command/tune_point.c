@@ -15,7 +15,7 @@ tune_point *tune_at(const tune *t, size_t operation, size_t row, size_t column)
     return t->at[(operation * t->rows + row) * t->columns + column];
 }
 
-/* ---- candidates ------------------------------------------------------------------------------------------------ */
+/* ---- candidates -------------------------------------------------------------------------------------------------- */
 
 /* Its index among the candidates, where it is put if it is new; BENCH_ENTRIES: there is no room. Parameters that the
  * algorithm does not read are dropped. */
@@ -110,7 +110,7 @@ int tune_choose_made(tune *t)
     return command_fail_status(t->self, status);
 }
 
-/* ---- points ---------------------------------------------------------------------------------------------------- */
+/* ---- points ------------------------------------------------------------------------------------------------------ */
 
 /* Takes the elements that make the point's bytes, or fewer where that is not a whole number. Is it near? */
 static int take_count(const tune *t, tune_point *p)
@@ -128,7 +128,7 @@ static int take_count(const tune *t, tune_point *p)
 static int list_point(tune *t, size_t operation, size_t row, size_t column)
 {
     tune_point *p = &t->point[t->points];
-    *p = (tune_point){.operation = t->operation[operation], .row = row, .column = column, .mood = '-'};
+    *p = (tune_point){.operation = t->operation[operation], .row = row, .column = column, .latency = '-'};
     if (!take_count(t, p))
         return 0;
     t->at[(operation * t->rows + row) * t->columns + column] = p;
@@ -193,7 +193,7 @@ int tune_list(tune *t)
     return status;
 }
 
-/* ---- times ----------------------------------------------------------------------------------------------------- */
+/* ---- times ------------------------------------------------------------------------------------------------------- */
 
 static int simulate(const tune *t, tune_point *p)
 {
@@ -234,7 +234,7 @@ static int measure(const tune *t, tune_point *p)
     }
     for (size_t i = 0; i < p->times; i++)
         plan.entry[i] = (bench_entry){.choice = p->time[i].choice, .is_changing = t->is_changing};
-    p->mood = bench_probe(t->self, plan.bind).letter;
+    p->latency = bench_probe(t->self, plan.bind).letter;
     int status = bench_run(t->self, &plan, results);
     for (size_t i = 0; i < p->times && !status; i++) {
         const bench_spread *s = &results[i].form[BENCH_NONBLOCKING];

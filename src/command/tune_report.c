@@ -43,7 +43,7 @@ static penalty penalty_of(const tune *t, tune_chooser who, size_t operation, siz
     return all;
 }
 
-/* ---- tables ---------------------------------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 static void print_worst(const tune *t, const tune_point *p, tune_chooser who)
 {
@@ -74,7 +74,7 @@ static void print_table(const tune *t, tune_chooser who)
     }
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------------------ */
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 json_t *tune_time_object(const tune_time *time)
 {
@@ -90,7 +90,7 @@ json_t *tune_point_object(const tune *t, const tune_point *p)
     for (size_t i = 0; i < p->times; i++)
         json_array_append_new(times, tune_time_object(&p->time[i]));
     return json_pack("{s:s, s:I, s:I, s:s#, s:o}", "operation", nbcoll_operation_name(p->operation), "ranks",
-                     (json_int_t)t->ranks[p->row], "bytes", (json_int_t)t->bytes[p->column], "mood", &p->mood, 1,
+                     (json_int_t)t->ranks[p->row], "bytes", (json_int_t)t->bytes[p->column], "latency", &p->latency, 1,
                      "times", times);
 }
 

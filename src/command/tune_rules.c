@@ -131,7 +131,7 @@ static nbcoll_rule rule_of(const tune *t, const tune_time *winner, const block *
     if (end < t->columns)
         rule.below = holds_in_column(t, b, end, same) ? tune_border(t->bytes[end - 1], t->bytes[end])
                                                       : t->bytes[end - 1] + 1;
-    rule.topology = t->terms[b->row].shared ? NBCOLL_SHARED : NBCOLL_NOT_SHARED;
+    rule.sharing = t->terms[b->row].shared ? NBCOLL_SHARED : NBCOLL_NOT_SHARED;
     return rule;
 }
 

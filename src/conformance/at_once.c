@@ -16,7 +16,7 @@
 #include "player.h"
 #include "processes.h"
 
-/* ---- running --------------------------------------------------------------------------------------------------- */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 struct body {
     struct player *player;
@@ -47,7 +47,7 @@ void world_run(struct world *w, void (*main)(struct player *p))
         pthread_join(thread[i], NULL);
 }
 
-/* ---- messages -------------------------------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 void player_talk(struct player *p)
 {
@@ -69,10 +69,10 @@ static void talk_and_close(struct player *p)
     p->ep = NULL;
 }
 
-static void write_random_letters(struct world *w, struct player *p, int letters)
+static void write_random_messages(struct world *w, struct player *p, int messages)
 {
     size_t most = w->payload;
-    for (int k = 0; k < letters; k++) {
+    for (int k = 0; k < messages; k++) {
         uint64_t random = random_next(&w->random);
         size_t bytes = random >> 32 & 15 ? random >> 40 & 127 : (random >> 40) % (most + 1);
         player_write(p, (int)((random & 0xffff) % (unsigned)w->ranks), bytes);
@@ -82,12 +82,12 @@ static void write_random_letters(struct world *w, struct player *p, int letters)
 static void ranks_at_once_exchange_random_messages(const nbcoll_conformance *c)
 {
     static const struct {
-        int ranks, letters;
+        int ranks, messages;
     } runs[] = {{2, 3000}, {4, 1000}, {9, 200}};
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         struct world *w = world_open(c, runs[i].ranks);
         for (int rank = 0; rank < w->ranks; rank++)
-            write_random_letters(w, &w->player[rank], runs[i].letters);
+            write_random_messages(w, &w->player[rank], runs[i].messages);
         world_run(w, player_talk);
         world_close(w);
     }
@@ -126,12 +126,12 @@ static void who_stays_is_told_once_of_all_who_leave(const nbcoll_conformance *c)
 {
     struct world *w = world_open(c, 4);
     for (int rank = 0; rank < w->ranks; rank++)
-        write_random_letters(w, &w->player[rank], 100);
+        write_random_messages(w, &w->player[rank], 100);
     world_run(w, talk_and_close_or_stay);
     world_close(w);
 }
 
-/* ---- bulk data ------------------------------------------------------------------------------------------------- */
+/* ---- bulk data --------------------------------------------------------------------------------------------------- */
 
 enum { EXPOSED_AT_ONCE = 300000 };
 
@@ -165,9 +165,9 @@ static void read_one(struct player *p, int from, size_t offset, size_t bytes, un
         player_progress(p);
         case_waits("a get that is not answered NOT_NOW");
     }
-    loan.lent = said == NBCOLL_POST_LENT;
+    loan.lent = said == NBCOLL_POST_IN_FLIGHT;
     p->lent += loan.lent;
-    if (said != NBCOLL_POST_DONE && said != NBCOLL_POST_LENT)
+    if (said != NBCOLL_POST_DONE && said != NBCOLL_POST_IN_FLIGHT)
         player_is_wrong(p, "get from rank %d said %d", from, (int)said);
     while (p->lent) {
         player_progress(p);

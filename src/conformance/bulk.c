@@ -75,8 +75,8 @@ static void get_start(struct player *p, int peer, const nbcoll_registration *r, 
             player_progress(&p->world->player[i]);
         case_waits("a get that is not answered NOT_NOW");
     }
-    CHECK(said == NBCOLL_POST_DONE || said == NBCOLL_POST_LENT);
-    t->loan.lent = said == NBCOLL_POST_LENT;
+    CHECK(said == NBCOLL_POST_DONE || said == NBCOLL_POST_IN_FLIGHT);
+    t->loan.lent = said == NBCOLL_POST_IN_FLIGHT;
     p->lent += t->loan.lent;
 }
 
@@ -209,7 +209,7 @@ static void a_cancelled_get_writes_nothing_more(const nbcoll_conformance *c)
         CHECK(memcmp(to, blank, EXPOSED) == 0);
     }
     player_deregister(&w->player[1], &r);
-    if (w->c->promises & NBCOLL_CONFORMANCE_LENDS)
+    if (w->c->promises & NBCOLL_CONFORMANCE_KEEPS)
         CHECK(lent);
     world_close(w);
     free(memory);

@@ -33,7 +33,7 @@
 
 enum { DEADLINE_MS = 60000, SEED = 20261121 };
 #define PROMISES                                                                                                       \
-    (NBCOLL_CONFORMANCE_ORDERED | NBCOLL_CONFORMANCE_BULK | NBCOLL_CONFORMANCE_WAKEUP | NBCOLL_CONFORMANCE_LENDS |     \
+    (NBCOLL_CONFORMANCE_ORDERED | NBCOLL_CONFORMANCE_BULK | NBCOLL_CONFORMANCE_WAKEUP | NBCOLL_CONFORMANCE_KEEPS |     \
      NBCOLL_CONFORMANCE_REFUSES | NBCOLL_CONFORMANCE_SHARED | NBCOLL_CONFORMANCE_QUEUES |                              \
      NBCOLL_CONFORMANCE_RECEIVES)
 
@@ -55,7 +55,7 @@ struct verdict {
 static struct verdict *verdict;
 static uint64_t case_end; /* its deadline */
 
-/* ---- inside a case --------------------------------------------------------------------------------------------- */
+/* ---- inside a case ----------------------------------------------------------------------------------------------- */
 
 static uint64_t now_ns(void)
 {
@@ -126,7 +126,7 @@ static void check_equal(long long is, long long wanted, const char *format, cons
         case_fails(format, is, wanted, place(file), line);
 }
 
-/* ---- the runner ------------------------------------------------------------------------------------------------ */
+/* ---- the runner -------------------------------------------------------------------------------------------------- */
 
 /* Waits until it has ended, and kills it when that takes so much longer than its deadline that a call must hang. */
 static bool await_end(pid_t pid, uint32_t deadline_ms, int *status)

@@ -399,10 +399,10 @@ static void why_an_abandoned_rank_is_lost_is_told(const nbcoll_conformance *c)
         case_is_skipped("it has no abandon, or tells no reason");
     }
     world_meet(w);
-    for (size_t k = p->letters, end = k + 6; k < end; k++) {
+    for (size_t k = p->messages, end = k + 6; k < end; k++) {
         player_revoke(p, player_write(p, 1 + (int)k % 2, 16)); /* it may arrive, or not */
-        if (player_post(p, p->letter[k]) != NBCOLL_POST_NOT_NOW)
-            p->letter[k]->state = LETTER_REVOKED;
+        if (player_post(p, p->message[k]) != NBCOLL_POST_NOT_NOW)
+            p->message[k]->state = MESSAGE_REVOKED;
     }
     w->doomed = 0;
     t->abandon(p->ep);

@@ -104,7 +104,7 @@ static void receive_buffers_take_what_they_promise(const nbcoll_conformance *c)
                 player_write(&w->player[from], 0, k % 2 ? 0 : limits->payload);
         for (int from = 0; from < w->ranks; from++) {
             player_send(&w->player[from]);
-            CHECK_EQUAL(w->player[from].posted, w->player[from].letters);
+            CHECK_EQUAL(w->player[from].posted, w->player[from].messages);
         }
         world_settle(w);
     }

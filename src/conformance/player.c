@@ -25,16 +25,16 @@ uint64_t random_next(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* ---- what letters look like ------------------------------------------------------------------------------------ */
+/* ---- what messages look like ------------------------------------------------------------------------------------ */
 
-static uint64_t letter_seed(const struct world *w, int from, uint64_t index)
+static uint64_t message_seed(const struct world *w, int from, uint64_t index)
 {
     return w->seed ^ ((uint64_t)(from + 1) << 48) ^ (index << 8);
 }
 
 static nbcoll_header expected_header(const struct world *w, int from, uint64_t index)
 {
-    uint64_t random = letter_seed(w, from, index);
+    uint64_t random = message_seed(w, from, index);
     nbcoll_header h = {{index}};
     for (size_t i = 1; i < sizeof h.word / sizeof h.word[0]; i++)
         h.word[i] = random_next(&random);
@@ -43,7 +43,7 @@ static nbcoll_header expected_header(const struct world *w, int from, uint64_t i
 
 void expected_payload(const struct world *w, int from, uint64_t index, unsigned char *out, size_t bytes)
 {
-    uint64_t random = ~letter_seed(w, from, index);
+    uint64_t random = ~message_seed(w, from, index);
     for (size_t i = 0; i < bytes; i += 8) {
         uint64_t word = random_next(&random);
         memcpy(out + i, &word, bytes - i < 8 ? bytes - i : 8);
@@ -52,7 +52,7 @@ void expected_payload(const struct world *w, int from, uint64_t index, unsigned 
 
 static bool is_expected_payload(const struct world *w, int from, uint64_t index, const unsigned char *is, size_t bytes)
 {
-    uint64_t random = ~letter_seed(w, from, index);
+    uint64_t random = ~message_seed(w, from, index);
     for (size_t i = 0; i < bytes; i += 8) {
         uint64_t word = random_next(&random);
         if (memcmp(is + i, &word, bytes - i < 8 ? bytes - i : 8) != 0)
@@ -71,43 +71,43 @@ void player_is_wrong(const struct player *p, const char *format, ...)
     case_fails("rank %d of %d: %s", p->rank, p->world->ranks, what);
 }
 
-/* ---- letters --------------------------------------------------------------------------------------------------- */
+/* ---- messages --------------------------------------------------------------------------------------------------- */
 
-struct letter *player_write(struct player *p, int to, size_t bytes)
+struct message *player_write(struct player *p, int to, size_t bytes)
 {
-    struct letter *l = calloc(1, sizeof *l + bytes);
-    if ((p->letters & (p->letters + 1)) == 0) /* grow to the next power of two, less one */
-        p->letter = realloc(p->letter, (2 * p->letters + 1) * sizeof p->letter[0]);
+    struct message *l = calloc(1, sizeof *l + bytes);
+    if ((p->messages & (p->messages + 1)) == 0) /* grow to the next power of two, less one */
+        p->message = realloc(p->message, (2 * p->messages + 1) * sizeof p->message[0]);
     CHECK(l);
-    CHECK(p->letter);
-    l->index = p->letters;
+    CHECK(p->message);
+    l->index = p->messages;
     l->to = to;
     l->bytes = bytes;
-    l->header = expected_header(p->world, p->rank, p->letters);
+    l->header = expected_header(p->world, p->rank, p->messages);
     l->payload = (unsigned char *)(l + 1);
-    expected_payload(p->world, p->rank, p->letters, l->payload, bytes);
-    l->loan.letter = l;
+    expected_payload(p->world, p->rank, p->messages, l->payload, bytes);
+    l->loan.message = l;
     l->loan.work.owner = OWNER;
-    p->letter[p->letters++] = l;
+    p->message[p->messages++] = l;
     p->world->player[to].expected++;
     return l;
 }
 
-void player_revoke(struct player *p, struct letter *l)
+void player_revoke(struct player *p, struct message *l)
 {
-    l->state = LETTER_REVOKED;
+    l->state = MESSAGE_REVOKED;
     if (!l->arrived)
         p->world->player[l->to].expected--;
 }
 
-/* The letter is the core's again: no one may still read it. */
-static void letter_scrub(struct letter *l)
+/* The message is the core's again: no one may still read it. */
+static void message_scrub(struct message *l)
 {
     memset(&l->header, SCRUBBED, sizeof l->header);
     memset(l->payload, SCRUBBED, l->bytes);
 }
 
-nbcoll_posted player_post(struct player *p, struct letter *l)
+nbcoll_posted player_post(struct player *p, struct message *l)
 {
     nbcoll_work before = l->loan.work;
     nbcoll_posted said =
@@ -116,13 +116,13 @@ nbcoll_posted player_post(struct player *p, struct letter *l)
         player_is_wrong(p, "post changed work->owner");
     switch (said) {
     case NBCOLL_POST_DONE:
-        letter_scrub(l);
-        l->state = LETTER_POSTED;
+        message_scrub(l);
+        l->state = MESSAGE_POSTED;
         break;
-    case NBCOLL_POST_LENT:
+    case NBCOLL_POST_IN_FLIGHT:
         l->loan.lent = true;
         p->lent++;
-        l->state = LETTER_POSTED;
+        l->state = MESSAGE_POSTED;
         break;
     case NBCOLL_POST_NOT_NOW:
         if (memcmp(&before, &l->loan.work, sizeof before) != 0)
@@ -136,22 +136,22 @@ nbcoll_posted player_post(struct player *p, struct letter *l)
 
 void player_send(struct player *p)
 {
-    for (; p->posted < p->letters; p->posted++) {
-        struct letter *l = p->letter[p->posted];
-        if (l->state == LETTER_READY)
+    for (; p->posted < p->messages; p->posted++) {
+        struct message *l = p->message[p->posted];
+        if (l->state == MESSAGE_READY)
             player_post(p, l);
-        if (l->state == LETTER_READY)
+        if (l->state == MESSAGE_READY)
             return;
     }
 }
 
-struct letter *player_check_arrival(struct player *p, const nbcoll_arrival *a)
+struct message *player_check_arrival(struct player *p, const nbcoll_arrival *a)
 {
     const struct world *w = p->world;
     uint64_t index = a->header.word[0];
-    if (a->source < 0 || a->source >= w->ranks || index >= w->player[a->source].letters)
+    if (a->source < 0 || a->source >= w->ranks || index >= w->player[a->source].messages)
         player_is_wrong(p, "an arrival from %d has an unknown header", a->source);
-    struct letter *l = w->player[a->source].letter[index];
+    struct message *l = w->player[a->source].message[index];
     nbcoll_header header = expected_header(w, a->source, index);
     if (l->to != p->rank)
         player_is_wrong(p, "a message for %d arrived at %d", l->to, p->rank);
@@ -168,20 +168,20 @@ struct letter *player_check_arrival(struct player *p, const nbcoll_arrival *a)
 
 void player_receive(struct player *p, const nbcoll_arrival *a)
 {
-    struct letter *l = player_check_arrival(p, a);
+    struct message *l = player_check_arrival(p, a);
     if (l->arrived++)
         player_is_wrong(p, "message %d from %d arrived twice", (int)a->header.word[0], a->source);
     if (p->must_order && a->header.word[0] < p->next[a->source])
         player_is_wrong(p, "message %d from %d was overtaken", (int)a->header.word[0], a->source);
     p->next[a->source] = a->header.word[0] + 1;
-    if (!l->loan.cancelled || l->state != LETTER_REVOKED)
+    if (!l->loan.cancelled || l->state != MESSAGE_REVOKED)
         p->arrived++;
 }
 
 static void player_take_back(struct player *p, nbcoll_work *work)
 {
     struct loan *loan = (struct loan *)(void *)work;
-    struct letter *l = loan->letter;
+    struct message *l = loan->message;
     if (work->owner != OWNER || !loan->lent)
         player_is_wrong(p, "a work request came back that was not lent");
     loan->lent = false;
@@ -195,7 +195,7 @@ static void player_take_back(struct player *p, nbcoll_work *work)
     if (memcmp(&header, &l->header, sizeof header) != 0 ||
         !is_expected_payload(p->world, p->rank, l->index, l->payload, l->bytes))
         player_is_wrong(p, "the transport wrote into a lent message");
-    letter_scrub(l);
+    message_scrub(l);
     if (work->status == NBCOLL_ERR_CANCELLED)
         player_revoke(p, l);
 }
@@ -206,9 +206,9 @@ static void player_is_left(struct player *p, int rank)
     const struct world *w = p->world;
     if (rank < 0 || rank >= w->ranks || rank == p->rank || p->left[rank]++)
         player_is_wrong(p, "rank %d was reported to have left", rank);
-    for (size_t k = 0; k < w->player[rank].letters; k++) {
-        const struct letter *l = w->player[rank].letter[k];
-        if (l->to == p->rank && !l->arrived && (w->in_processes || l->state == LETTER_POSTED))
+    for (size_t k = 0; k < w->player[rank].messages; k++) {
+        const struct message *l = w->player[rank].message[k];
+        if (l->to == p->rank && !l->arrived && (w->in_processes || l->state == MESSAGE_POSTED))
             player_is_wrong(p, "rank %d was reported to have left before its message %zu arrived", rank, k);
     }
 }
@@ -241,10 +241,10 @@ bool player_progress(struct player *p)
 
 bool player_is_done(const struct player *p)
 {
-    return p->posted == p->letters && !p->lent && p->arrived >= p->expected;
+    return p->posted == p->messages && !p->lent && p->arrived >= p->expected;
 }
 
-/* ---- worlds ---------------------------------------------------------------------------------------------------- */
+/* ---- worlds ------------------------------------------------------------------------------------------------------ */
 
 struct world *world_open(const nbcoll_conformance *c, int ranks)
 {
@@ -271,17 +271,17 @@ struct world *world_open(const nbcoll_conformance *c, int ranks)
     return w;
 }
 
-static size_t letters_unfinished(const struct world *w, size_t *lent)
+static size_t messages_unfinished(const struct world *w, size_t *lent)
 {
-    size_t letters = 0;
+    size_t messages = 0;
     *lent = 0;
     for (int i = 0; i < w->ranks; i++)
         if (w->player[i].ep) {
             const struct player *p = &w->player[i];
-            letters += p->letters - p->posted + (p->expected > p->arrived ? p->expected - p->arrived : 0);
+            messages += p->messages - p->posted + (p->expected > p->arrived ? p->expected - p->arrived : 0);
             *lent += p->lent;
         }
-    return letters;
+    return messages;
 }
 
 void world_settle(struct world *w)
@@ -298,8 +298,8 @@ void world_settle(struct world *w)
             done &= player_is_done(p);
         }
         if (!done && case_is_late()) {
-            size_t lent, letters = letters_unfinished(w, &lent);
-            case_fails("%zu messages do not arrive, and %zu work requests do not come back", letters, lent);
+            size_t lent, messages = messages_unfinished(w, &lent);
+            case_fails("%zu messages do not arrive, and %zu work requests do not come back", messages, lent);
         }
         if (!moved)
             sched_yield();
@@ -347,9 +347,9 @@ void world_close_end(struct world *w, int rank)
 void world_close(struct world *w)
 {
     for (int i = 0; i < w->ranks; i++)
-        for (size_t k = 0; k < w->player[i].letters; k++) {
-            const struct letter *l = w->player[i].letter[k];
-            unsigned least = l->state == LETTER_POSTED && w->player[l->to].ep ? 1 : 0;
+        for (size_t k = 0; k < w->player[i].messages; k++) {
+            const struct message *l = w->player[i].message[k];
+            unsigned least = l->state == MESSAGE_POSTED && w->player[l->to].ep ? 1 : 0;
             if (l->arrived < least || l->arrived > 1)
                 case_fails("message %zu from %d to %d arrived %u times", k, i, l->to, l->arrived);
         }
@@ -358,9 +358,9 @@ void world_close(struct world *w)
             world_close_end(w, i);
     w->c->destroy(w->c, w->made);
     for (int i = 0; i < w->ranks; i++) {
-        for (size_t k = 0; k < w->player[i].letters; k++)
-            free(w->player[i].letter[k]);
-        free(w->player[i].letter);
+        for (size_t k = 0; k < w->player[i].messages; k++)
+            free(w->player[i].message[k]);
+        free(w->player[i].message);
     }
     free(w);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the cases of the suite are written with. A player stands for the core of one rank: it posts its letters, makes
- * progress, and checks everything that comes out of it. What a letter must look like follows from the seed, its sender
+ * What the cases of the suite are written with. A player stands for the core of one rank: it posts its messages, makes
+ * progress, and checks everything that comes out of it. What a message must look like follows from the seed, its sender
  * and its index, so a receiver knows it without having seen it.
  */
 #ifndef NBCOLLI_CONFORMANCE_PLAYER_H
@@ -16,17 +16,17 @@
 /* A work request and what it was lent for. */
 struct loan {
     nbcoll_work work; /* first: a returned work request is its loan */
-    struct letter *letter;
+    struct message *message;
     bool lent, cancelled; /* now; asked for */
     bool is_in_vain;      /* it must not end well */
 };
 
-struct letter {
+struct message {
     struct loan loan;
-    size_t index; /* of the sender's letters */
+    size_t index; /* of the sender's messages */
     int to;
     size_t bytes;
-    enum { LETTER_READY, LETTER_POSTED, LETTER_REVOKED } state;
+    enum { MESSAGE_READY, MESSAGE_POSTED, MESSAGE_REVOKED } state;
     unsigned arrived; /* times; the receiver counts */
     nbcoll_header header;
     unsigned char *payload;
@@ -36,14 +36,14 @@ struct player {
     struct world *world;
     nbcoll_endpoint *ep; /* null once closed */
     int rank;
-    struct letter **letter;
-    size_t letters, posted; /* in the order of the letters */
+    struct message **message;
+    size_t messages, posted; /* in the order of the messages */
     size_t lent;            /* work requests now lent */
     size_t arrived, expected;
     unsigned left[MAX_RANKS]; /* how often that rank was reported to have left */
     bool knows_lost;          /* the rank that is doomed has been reported lost */
     bool must_order;
-    size_t next[MAX_RANKS]; /* must_order: no earlier letter may come from there */
+    size_t next[MAX_RANKS]; /* must_order: no earlier message may come from there */
 };
 
 struct world {
@@ -60,33 +60,33 @@ struct world {
 
 static uint64_t random_next(uint64_t *state);
 
-/* A world of players without letters; without ends too where processes open them. */
+/* A world of players without messages; without ends too where processes open them. */
 static struct world *world_open(const nbcoll_conformance *c, int ranks);
 /* A world whose transport has the wakeup group; skips the case if it has not, and did not promise it. */
 static struct world *world_with_wakeups(const nbcoll_conformance *c, int ranks);
-/* Checks that every letter not revoked has arrived once; closes and frees. */
+/* Checks that every message not revoked has arrived once; closes and frees. */
 static void world_close(struct world *w);
 /* Closes one endpoint early: its player no longer takes part. */
 static void world_close_end(struct world *w, int rank);
 /* Runs main for each player at once, on threads or in processes. */
 static void world_run(struct world *w, void (*main)(struct player *p));
-/* For world_run: sends and receives until its letters have arrived and its work requests are back. */
+/* For world_run: sends and receives until its messages have arrived and its work requests are back. */
 static void player_talk(struct player *p);
-/* Steps all players until their letters have arrived and their work requests are back. */
+/* Steps all players until their messages have arrived and their work requests are back. */
 static void world_settle(struct world *w);
-/* One letter from each to each: a transport that connects two ranks when they first talk has done so. */
+/* One message from each to each: a transport that connects two ranks when they first talk has done so. */
 static void world_meet(struct world *w);
 
-static struct letter *player_write(struct player *p, int to, size_t bytes);
-/* Posts one letter, which becomes POSTED unless it was refused. */
-static nbcoll_posted player_post(struct player *p, struct letter *l);
+static struct message *player_write(struct player *p, int to, size_t bytes);
+/* Posts one message, which becomes POSTED unless it was refused. */
+static nbcoll_posted player_post(struct player *p, struct message *l);
 /* Posts what is still ready, up to the first refusal. */
 static void player_send(struct player *p);
 /* One progress, everything that it brought checked. True when it brought something. */
 static bool player_progress(struct player *p);
 /* True when it has been told that this rank has left, or that all others have (-1). */
 static bool player_knows_left(const struct player *p, int rank);
-/* True when all letters are posted and arrived, and no work request is lent. */
+/* True when all messages are posted and arrived, and no work request is lent. */
 static bool player_is_done(const struct player *p);
 /* Ends the case, naming the player. */
 static _Noreturn void player_is_wrong(const struct player *p, const char *format, ...)
@@ -95,11 +95,11 @@ static _Noreturn void player_is_wrong(const struct player *p, const char *format
 static nbcoll_status player_arm(struct player *p);
 /* Waits so long for its descriptor. */
 static bool player_is_rung(const struct player *p, int timeout_ms);
-/* Ends the case when the arrival is not the letter that its header names; player_receive counts it too. */
-static struct letter *player_check_arrival(struct player *p, const nbcoll_arrival *a);
+/* Ends the case when the arrival is not the message that its header names; player_receive counts it too. */
+static struct message *player_check_arrival(struct player *p, const nbcoll_arrival *a);
 static void player_receive(struct player *p, const nbcoll_arrival *a);
-/* This letter need not arrive. */
-static void player_revoke(struct player *p, struct letter *l);
+/* This message need not arrive. */
+static void player_revoke(struct player *p, struct message *l);
 /* Progresses until none of its work requests is lent, and everyone now and then, since room may be needed elsewhere. */
 static void player_await_works(struct player *p);
 /* The same where the others are threads or processes: it alone. */
@@ -118,7 +118,7 @@ static void player_register(struct player *p, int peer, void *memory, size_t byt
 static const nbcoll_registration *player_local(const struct player *p, const nbcoll_registration *r);
 static void player_deregister(struct player *p, nbcoll_registration *r);
 
-/* What bytes come at `offset` in the payload of letter `index` of `from`. */
+/* What bytes come at `offset` in the payload of message `index` of `from`. */
 static void expected_payload(const struct world *w, int from, uint64_t index, unsigned char *out, size_t bytes);
 
 /* The cases, each a file's. Those of one process, where ranks are stepped or are threads: */

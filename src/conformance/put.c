@@ -22,11 +22,11 @@ static struct world *put_world(const nbcoll_conformance *c, int ranks)
     return w;
 }
 
-/* Starts a put whose notice is the player's next letter. */
-static struct letter *put_start(struct player *p, int to, const nbcoll_registration *r, size_t offset, void *from,
+/* Starts a put whose notice is the player's next message. */
+static struct message *put_start(struct player *p, int to, const nbcoll_registration *r, size_t offset, void *from,
                                 size_t bytes, struct transfer *t)
 {
-    struct letter *l = player_write(p, to, 0);
+    struct message *l = player_write(p, to, 0);
     nbcoll_posted said;
 
     memset(t, 0, sizeof *t);
@@ -38,9 +38,9 @@ static struct letter *put_start(struct player *p, int to, const nbcoll_registrat
             player_progress(&p->world->player[i]);
         case_waits("a put that is not answered NOT_NOW");
     }
-    CHECK(said == NBCOLL_POST_DONE || said == NBCOLL_POST_LENT);
-    l->state = LETTER_POSTED;
-    l->loan.lent = said == NBCOLL_POST_LENT;
+    CHECK(said == NBCOLL_POST_DONE || said == NBCOLL_POST_IN_FLIGHT);
+    l->state = MESSAGE_POSTED;
+    l->loan.lent = said == NBCOLL_POST_IN_FLIGHT;
     p->lent += l->loan.lent;
     p->posted++;
     return l;
@@ -52,7 +52,7 @@ static void put_one(struct player *p, struct player *owner, const nbcoll_registr
     struct transfer t;
 
     memset(memory, PUT_BLANK, PUT_ROOM);
-    struct letter *notice = put_start(p, owner->rank, r, offset, from, bytes, &t);
+    struct message *notice = put_start(p, owner->rank, r, offset, from, bytes, &t);
     for (; !notice->arrived; case_waits("the notice of a put")) {
         player_progress(p);
         player_progress(owner);
@@ -100,7 +100,7 @@ static void a_cancelled_put_writes_nothing_more(const nbcoll_conformance *c)
     player_register(owner, 0, memory, PUT_ROOM, NBCOLL_PEER_WRITES, &r);
     for (int round = 0; round < 20; round++) {
         struct transfer t;
-        struct letter *notice = put_start(p, 1, &r, 0, from, PUT_ROOM, &t);
+        struct message *notice = put_start(p, 1, &r, 0, from, PUT_ROOM, &t);
         if (notice->loan.lent) {
             notice->loan.cancelled = true;
             p->ep->transport->cancel(p->ep, &notice->loan.work);
@@ -130,7 +130,7 @@ static void a_cancelled_put_writes_nothing_more(const nbcoll_conformance *c)
 static void put_or_get_is_in_vain(struct player *p, struct player *owner, struct loan *loan, nbcoll_posted said)
 {
     CHECK(said != NBCOLL_POST_DONE);
-    p->lent += loan->lent = said == NBCOLL_POST_LENT;
+    p->lent += loan->lent = said == NBCOLL_POST_IN_FLIGHT;
     loan->is_in_vain = true;
     for (int k = 0; k < 1000; k++) {
         CHECK(!player_progress(owner));
@@ -195,7 +195,7 @@ static void who_is_given_up_gets_nothing_that_counts(const nbcoll_conformance *c
             p->ep->transport->bulk->get(p->ep, 1, &key, 0, player_local(p, &mine), to, PUT_ROOM, &loan.work);
         if (is_lent_before)
             owner->ep->transport->give_up(owner->ep, 0);
-        if (!is_lent_before || said == NBCOLL_POST_LENT)
+        if (!is_lent_before || said == NBCOLL_POST_IN_FLIGHT)
             put_or_get_is_in_vain(p, owner, &loan, said);
         player_deregister(p, &mine);
         player_deregister(owner, &r);

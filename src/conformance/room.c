@@ -15,7 +15,7 @@ static int flood_of(const nbcoll_conformance *c)
     return c->promises & NBCOLL_CONFORMANCE_REFUSES ? 10000 : 2000;
 }
 
-/* Posts until the player may sleep with letters unposted or lent. False if the transport took them all. */
+/* Posts until the player may sleep with messages unposted or lent. False if the transport took them all. */
 static bool fill(struct player *p, int to)
 {
     for (int k = flood_of(p->world->c); k > 0; k--)
@@ -25,7 +25,7 @@ static bool fill(struct player *p, int to)
         player_progress(p);
         player_send(p);
     } while (player_arm(p) != NBCOLL_OK);
-    return p->posted < p->letters || p->lent;
+    return p->posted < p->messages || p->lent;
 }
 
 static void a_rank_without_room_sleeps_until_there_is_some(const nbcoll_conformance *c)
@@ -36,7 +36,7 @@ static void a_rank_without_room_sleeps_until_there_is_some(const nbcoll_conforma
 
     CHECK(is_full || !(w->c->promises & NBCOLL_CONFORMANCE_REFUSES));
     while (is_full) {
-        size_t waiting = sender->letters - sender->posted + sender->lent;
+        size_t waiting = sender->messages - sender->posted + sender->lent;
         CHECK(!player_is_rung(sender, 0));
         while (!player_is_rung(sender, 0)) { /* nobody but the receiver moves */
             case_waits("a rank that made room to wake its sender");
@@ -47,12 +47,12 @@ static void a_rank_without_room_sleeps_until_there_is_some(const nbcoll_conforma
             player_progress(sender);
             player_send(sender);
             player_progress(receiver);
-        } while (sender->letters - sender->posted + sender->lent == waiting);
+        } while (sender->messages - sender->posted + sender->lent == waiting);
         while (player_arm(sender) != NBCOLL_OK) {
             player_progress(sender);
             player_send(sender);
         }
-        is_full = sender->letters - sender->posted + sender->lent > sender->letters / 2;
+        is_full = sender->messages - sender->posted + sender->lent > sender->messages / 2;
     }
     world_settle(w);
     world_close(w);
@@ -70,7 +70,7 @@ static void flood_main(struct player *p)
             return;
         if (!moved && player_arm(p) == NBCOLL_OK && !player_is_rung(p, case_left_ms()))
             player_is_wrong(p, "slept beside room, or a message: %zu of %zu posted, %zu of %zu here", p->posted,
-                            p->letters, p->arrived, p->expected);
+                            p->messages, p->arrived, p->expected);
     }
 }
 

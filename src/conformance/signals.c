@@ -15,7 +15,7 @@
 
 #include "player.h"
 
-enum { SIGNALS = 2000, SIGNAL_US = 40, SIGNAL_LETTERS = 600, SIGNAL_BYTES = 3000 };
+enum { SIGNALS = 2000, SIGNAL_US = 40, SIGNAL_MESSAGES = 600, SIGNAL_BYTES = 3000 };
 
 /* What the handler uses; the program touches it with the signal blocked. */
 static struct {
@@ -31,7 +31,7 @@ static struct {
 
 static void inside_post(struct player *p)
 {
-    struct letter *l = p->posted < p->letters ? p->letter[p->posted] : NULL;
+    struct message *l = p->posted < p->messages ? p->message[p->posted] : NULL;
     if (!l || player_post(p, l) == NBCOLL_POST_NOT_NOW)
         return;
     p->posted++;
@@ -53,9 +53,9 @@ static void inside_get(struct player *p)
         bulk->get(p->ep, 1, &t->key, 0, player_local(p, &t->mine), inside.to, SIGNAL_BYTES, &t->loan.work);
     if (said == NBCOLL_POST_NOT_NOW)
         return;
-    CHECK(said == NBCOLL_POST_DONE || said == NBCOLL_POST_LENT);
+    CHECK(said == NBCOLL_POST_DONE || said == NBCOLL_POST_IN_FLIGHT);
     inside.getting = GET_GOING;
-    t->loan.lent = said == NBCOLL_POST_LENT;
+    t->loan.lent = said == NBCOLL_POST_IN_FLIGHT;
     p->lent += t->loan.lent;
 }
 
@@ -125,7 +125,7 @@ static void prepare(struct world *w, unsigned char *from)
     inside.get.loan.work.owner = 0x6c6f616eu;
     if (inside.safe & NBCOLL_SAFE_LINES)
         inside.lines = stream_open(w, 1, SIGNALS);
-    for (int k = 0; inside.safe & NBCOLL_SAFE_POST && k < SIGNAL_LETTERS; k++)
+    for (int k = 0; inside.safe & NBCOLL_SAFE_POST && k < SIGNAL_MESSAGES; k++)
         player_write(p, 1, (size_t)k % 200);
     expected_payload(w, 1, 1, from, SIGNAL_BYTES);
     if (!(inside.safe & NBCOLL_SAFE_BULK) || !p->ep->transport->bulk || !p->ep->transport->bulk->get ||
@@ -160,7 +160,7 @@ static void what_is_promised_so_works_in_a_signal_handler(const nbcoll_conforman
     CHECK(nowhere && pthread_create(&thread, NULL, be_there, &until) == 0);
     sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &often, NULL);
-    while (inside.handled < SIGNALS || inside.p->posted < inside.p->letters) {
+    while (inside.handled < SIGNALS || inside.p->posted < inside.p->messages) {
         look(w, from);
         pthread_sigmask(SIG_UNBLOCK, &alarm, NULL);
         churn(nowhere);

@@ -37,12 +37,12 @@ bool player_is_rung(const struct player *p, int timeout_ms)
     return poll(&fd, 1, timeout_ms) == 1 && fd.revents & POLLIN;
 }
 
-/* One letter: there is room for that. Its work request may still be out when the letter is to the player itself, who
+/* One message: there is room for that. Its work request may still be out when the message is to the player itself, who
  * would receive it while waiting for that. */
 static void send_one(struct player *from, int to)
 {
     player_write(from, to, 10);
-    while (player_send(from), from->posted < from->letters) {
+    while (player_send(from), from->posted < from->messages) {
         player_progress(from);
         case_waits("room for one message");
     }
@@ -111,7 +111,7 @@ static void a_sleeper_leaves_room_to_be_woken(const nbcoll_conformance *c)
 {
     struct world *w = world_with_wakeups(c, 2);
     struct player *sender = &w->player[0], *p = &w->player[1];
-    for (int k = 0; k < 1000 && sender->posted == sender->letters; k++) {
+    for (int k = 0; k < 1000 && sender->posted == sender->messages; k++) {
         player_write(sender, 1, 10);
         player_send(sender);
     }
@@ -128,10 +128,10 @@ static void a_sleeper_leaves_room_to_be_woken(const nbcoll_conformance *c)
     world_close(w);
 }
 
-/* Posts the next letter, when there is room. */
+/* Posts the next message, when there is room. */
 static void post_next(struct player *p)
 {
-    while (player_post(p, p->letter[p->posted]) == NBCOLL_POST_NOT_NOW) {
+    while (player_post(p, p->message[p->posted]) == NBCOLL_POST_NOT_NOW) {
         player_progress(p);
         case_waits("room for a message");
     }
@@ -212,14 +212,14 @@ static void sleep_until(struct player *p, size_t arrived)
             player_is_wrong(p, "slept through message %zu", arrived);
 }
 
-/* Rank 0 sends a letter round the circle, and the next one when it is back. */
+/* Rank 0 sends a message round the circle, and the next one when it is back. */
 static void circle_main(struct player *p)
 {
-    for (size_t i = 0; i < p->letters; i++) {
+    for (size_t i = 0; i < p->messages; i++) {
         sleep_until(p, p->rank ? i + 1 : i);
         post_next(p);
     }
-    sleep_until(p, p->letters);
+    sleep_until(p, p->messages);
     player_await_own_works(p);
 }
 

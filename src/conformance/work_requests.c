@@ -22,8 +22,8 @@ static void a_refused_post_leaves_nothing_behind_and_later_succeeds(const nbcoll
         world_close(w);
         case_is_skipped("no post was refused");
     }
-    struct letter *refused = p->letter[p->letters - 1];
-    for (int k = 0; k < 10 && refused->state == LETTER_READY; k++)
+    struct message *refused = p->message[p->messages - 1];
+    for (int k = 0; k < 10 && refused->state == MESSAGE_READY; k++)
         player_post(p, refused);
     world_settle(w); /* posts it when there is room; each arrives once */
     CHECK_EQUAL(refused->arrived, 1);
@@ -36,7 +36,7 @@ static void a_lent_work_request_comes_back_once_with_everything_intact(const nbc
     bool lent = false;
     for (int k = 0; k < 200; k++) {
         struct player *p = &w->player[k % 3];
-        struct letter *l = player_write(p, (int)(random_next(&w->random) % 3), (size_t)k);
+        struct message *l = player_write(p, (int)(random_next(&w->random) % 3), (size_t)k);
         while (player_post(p, l) == NBCOLL_POST_NOT_NOW) {
             for (int i = 0; i < w->ranks; i++)
                 player_progress(&w->player[i]);
@@ -48,7 +48,7 @@ static void a_lent_work_request_comes_back_once_with_everything_intact(const nbc
     for (int k = 0; k < 100; k++)
         for (int i = 0; i < w->ranks; i++)
             CHECK(!player_progress(&w->player[i]));
-    if (w->c->promises & NBCOLL_CONFORMANCE_LENDS)
+    if (w->c->promises & NBCOLL_CONFORMANCE_KEEPS)
         CHECK(lent);
     world_close(w);
     if (!lent)
@@ -65,7 +65,7 @@ static void a_cancelled_work_request_comes_back_once(const nbcoll_conformance *c
         player_write(p, k % 2, (size_t)k);
     player_send(p);
     for (size_t k = 0; k < p->posted; k++) {
-        struct letter *l = p->letter[k];
+        struct message *l = p->message[k];
         if (!l->loan.lent || k % 3 == 1)
             continue;
         l->loan.cancelled = true;
@@ -83,7 +83,7 @@ static void a_cancelled_work_request_comes_back_once(const nbcoll_conformance *c
     for (int k = 0; k < 1000; k++)
         for (int i = 0; i < w->ranks; i++)
             player_progress(&w->player[i]);
-    if (w->c->promises & NBCOLL_CONFORMANCE_LENDS)
+    if (w->c->promises & NBCOLL_CONFORMANCE_KEEPS)
         CHECK(cancelled > 0);
     world_close(w);
     if (!cancelled)
@@ -96,7 +96,7 @@ static void messages_posted_before_a_close_are_delivered(const nbcoll_conformanc
     struct player *p = &w->player[0];
     world_meet(w);
     for (size_t k = 0; k < 30; k++) {
-        struct letter *l = player_write(p, k % 4 ? 1 : 2, k);
+        struct message *l = player_write(p, k % 4 ? 1 : 2, k);
         if (player_post(p, l) == NBCOLL_POST_NOT_NOW)
             player_revoke(p, l);
     }
@@ -115,7 +115,7 @@ static struct world *world_that_one_leaves(const nbcoll_conformance *c)
     struct player *p = &w->player[0];
     world_meet(w);
     for (size_t k = 0; k < 30; k++) {
-        struct letter *l = player_write(p, 1 + (int)k % 2, k);
+        struct message *l = player_write(p, 1 + (int)k % 2, k);
         if (player_post(p, l) == NBCOLL_POST_NOT_NOW)
             player_revoke(p, l);
     }
@@ -151,7 +151,7 @@ static void what_is_posted_to_one_who_has_left_goes_nowhere(const nbcoll_conform
     struct world *w = world_that_one_leaves(c);
     for (int k = 0; k < 400; k++) { /* more than any ring holds, before the leave is known and after */
         struct player *p = &w->player[1 + k % 2];
-        struct letter *l = player_write(p, k % 20 ? 0 : 3 - p->rank, (size_t)k % 200);
+        struct message *l = player_write(p, k % 20 ? 0 : 3 - p->rank, (size_t)k % 200);
         while (player_post(p, l) == NBCOLL_POST_NOT_NOW) {
             player_progress(&w->player[1]);
             player_progress(&w->player[2]);
@@ -172,7 +172,7 @@ static void a_leave_needs_no_room(const nbcoll_conformance *c)
     bool is_full[3] = {false, false, false};
     for (int k = 0; k < 10000 && p->lent < 100 && !(is_full[1] && is_full[2]); k++) {
         int to = 1 + k % 2;
-        struct letter *l = player_write(p, to, 8);
+        struct message *l = player_write(p, to, 8);
         is_full[to] = player_post(p, l) == NBCOLL_POST_NOT_NOW;
         if (is_full[to])
             player_revoke(p, l);
@@ -216,10 +216,10 @@ static void a_world_with_undelivered_messages_can_be_closed(const nbcoll_conform
                 player_post(&w->player[from], player_write(&w->player[from], to, 10 * k));
     for (int i = 0; i < 3; i++) {
         struct player *p = &w->player[i];
-        for (size_t k = 0; k < p->letters; k++)
-            if (p->letter[k]->loan.lent) {
-                p->letter[k]->loan.cancelled = true;
-                p->ep->transport->cancel(p->ep, &p->letter[k]->loan.work);
+        for (size_t k = 0; k < p->messages; k++)
+            if (p->message[k]->loan.lent) {
+                p->message[k]->loan.cancelled = true;
+                p->ep->transport->cancel(p->ep, &p->message[k]->loan.work);
             }
     }
     for (int i = 0; i < 3; i++)

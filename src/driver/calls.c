@@ -48,7 +48,7 @@ static int nbcolli_driven_has_work(const nbcoll_context *c)
 {
     int is_lent = 0;
     for (const nbcolli_link *link = c->links; link; link = link->next)
-        is_lent |= link->lent || link->backlog;
+        is_lent |= link->in_flight || link->backlog;
     return is_lent && (c->driven.fresh || !nbcolli_driven_is_runner(c));
 }
 

@@ -114,11 +114,11 @@ struct nbcoll_agent {
     atomic_uintptr_t driver;             /* that it is in, or 0 */
     int driver_bell;                     /* -1: it was never in one */
     _Atomic uint32_t driver_sleeps;      /* it is about to sleep, or does */
-    atomic_int promised; /* who needs it open: standing relays that are still to be handed over; to another process:
+    atomic_int promised; /* who needs it open: pre-posted relays that are still to be handed over; to another process:
                             that are not freed, and who is woken by it */
     nbcolli_users *users; /* of the context that owns the endpoint: it is counted there; null: it has not met one */
-    _Atomic(struct nbcolli_node_relays *) begun; /* standing relays, handed over, the last ones first */
-    struct nbcolli_node_relays *standing;        /* that it has */
+    _Atomic(struct nbcolli_node_relays *) begun; /* pre-posted relays, handed over, the last ones first */
+    struct nbcolli_node_relays *preposted;        /* that it has */
 };
 
 /* agent_compile.c: messages on a queue pair that has more than there is room for; 0: none has. */
@@ -165,7 +165,7 @@ nbcoll_status nbcolli_attached_start(nbcoll_agent *a, const nbcoll_program *p, c
                                      const char *scratch, const nbcolli_binding *binding, nbcoll_program_run **out);
 void nbcolli_attached_give(nbcoll_program_run *r, uint64_t number);
 int nbcolli_attached_process(const nbcoll_agent *a);
-uint32_t nbcolli_attached_desk(const nbcoll_agent *a);
+uint32_t nbcolli_attached_commands(const nbcoll_agent *a);
 /* See nbcolli_agent_lends. */
 size_t nbcolli_attached_lends(const nbcoll_agent *a);
 void *nbcolli_attached_lend(nbcoll_agent *a, size_t bytes, nbcolli_loan *loan);
@@ -185,8 +185,8 @@ int nbcolli_attached_shares(const nbcoll_agent *a, const void *memory, size_t by
 size_t nbcolli_attached_room(const nbcoll_agent *a);
 /* Has it gone? It looks every now and then. */
 int nbcolli_attached_is_lost(nbcoll_agent *a);
-/* Hands it standing relays, whose store it shares. *at: the slot; PENDING: none is free; ERR_PEER_LOST. */
-nbcoll_status nbcolli_attached_hand(nbcoll_agent *a, const char *letter, size_t bytes, const void *store,
+/* Hands it pre-posted relays, whose store it shares. *at: the slot; PENDING: none is free; ERR_PEER_LOST. */
+nbcoll_status nbcolli_attached_hand(nbcoll_agent *a, const char *packed, size_t bytes, const void *store,
                                     uint32_t *at);
 /* Has it taken them over? PENDING, or the answer; ERR_PEER_LOST. Then the slot is free. */
 nbcoll_status nbcolli_attached_taken(nbcoll_agent *a, uint32_t at);

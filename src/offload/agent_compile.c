@@ -35,9 +35,9 @@ nbcoll_status nbcolli_agent_failed(const nbcoll_agent *a)
     return s == NBCOLL_ERR_MEMORY || s == NBCOLL_ERR_LIMIT ? NBCOLL_ERR_CANCELLED : s;
 }
 
-uint32_t nbcolli_agent_desk(const nbcoll_agent *a)
+uint32_t nbcolli_agent_commands(const nbcoll_agent *a)
 {
-    return a->attached ? nbcolli_attached_desk(a) : 0;
+    return a->attached ? nbcolli_attached_commands(a) : 0;
 }
 
 int nbcolli_agent_is_lost(nbcoll_agent *a)
@@ -125,7 +125,7 @@ static nbcoll_status nbcolli_agent_fits_all(const nbcoll_agent *a, nbcoll_progra
 }
 
 nbcoll_status nbcolli_agent_compile(const nbcoll_agent *a, const nbcoll_schedule *const schedules[], int ranks,
-                                    int rank, nbcolli_middles *m, nbcoll_program **out, nbcoll_refusal *why)
+                                    int rank, nbcolli_inners *m, nbcoll_program **out, nbcoll_refusal *why)
 {
     nbcoll_program_config config = {.size = sizeof config,
                                     .host = &a->host,

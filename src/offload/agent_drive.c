@@ -40,7 +40,7 @@ void nbcolli_agent_disown(nbcoll_agent *a, int poller)
 
 nbcolli_agent_rest nbcolli_agent_arm(nbcoll_agent *a)
 {
-    int is_going = a->standing != NULL;
+    int is_going = a->preposted != NULL;
     atomic_store(&a->driver_sleeps, 1); /* seq_cst, as the looks that follow */
     if (atomic_load(&a->handed) || atomic_load(&a->begun) ||
         (atomic_load(&a->is_cancelled) && atomic_load(&a->failed) == NBCOLL_OK))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * A rank whose programs another process executes: its side of the desk (desk.h). */
+ * A rank whose programs another process executes: its side of the command area (commands.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "../host/sleep.h"
 #include "../host/wakeup.h"
 #include "agent.h"
-#include "desk.h"
+#include "commands.h"
 
 #define NBCOLLI_ATTACHED_MINUTE (60 * UINT64_C(1000000000))
 #define NBCOLLI_ATTACHED_LOOKS 64u /* unsuccessful tests from one look at the socket to the next */
@@ -18,29 +18,29 @@ struct nbcolli_attached {
     int socket, watch, is_lost;
     uint32_t looks;
     uint64_t started;
-    nbcolli_desk_letter shape;
-    nbcolli_desk *desk;
+    nbcolli_commands_control shape;
+    nbcolli_commands *commands;
     char *segment; /* what the process can name of this rank's memory; its bytes are 0 where that is nothing */
     size_t segment_bytes;
-    nbcolli_loan *loans; /* of the desk's scratch memory, by places */
+    nbcolli_loan *loans; /* of the command area's scratch memory, by places */
     nbcoll_program_run run[];  /* [shape.programs], by slots: agent, p, base, extent, set (the slot) */
 };
 
-static size_t nbcolli_attached_bytes(const nbcolli_desk_letter *shape)
+static size_t nbcolli_attached_bytes(const nbcolli_commands_control *shape)
 {
     return sizeof(nbcolli_attached) + shape->programs * sizeof(nbcoll_program_run);
 }
 
-/* ---- finding it ------------------------------------------------------------------------------------------------ */
+/* ---- finding it -------------------------------------------------------------------------------------------------- */
 
 /* *fd is -1 unless it came. */
 static nbcoll_status nbcolli_attached_await(const nbcoll_host *host, int socket, uint64_t deadline,
-                                          nbcolli_desk_letter *l, int *fd)
+                                          nbcolli_commands_control *l, int *fd)
 {
     uint64_t looks = 0;
     for (;;) {
         struct pollfd polled = {socket, POLLIN, 0};
-        nbcoll_status status = nbcolli_desk_receive(socket, l, fd);
+        nbcoll_status status = nbcolli_commands_receive(socket, l, fd);
         uint64_t left = nbcolli_time_left(host, deadline, UINT64_MAX);
         if (status != NBCOLL_PENDING)
             return status;
@@ -57,17 +57,17 @@ int nbcolli_attached_process(const nbcoll_agent *a)
     return a->attached->shape.pid;
 }
 
-uint32_t nbcolli_attached_desk(const nbcoll_agent *a)
+uint32_t nbcolli_attached_commands(const nbcoll_agent *a)
 {
-    return a->attached->shape.desk;
+    return a->attached->shape.commands;
 }
 
 /* What it says of itself: programs are made for that. */
-static nbcoll_status nbcolli_attached_shape(const nbcoll_agent *a, const nbcolli_desk_letter *l)
+static nbcoll_status nbcolli_attached_shape(const nbcoll_agent *a, const nbcolli_commands_control *l)
 {
     if (l->rank != a->rank || l->ranks != a->ranks)
         return NBCOLL_ERR_RANK;
-    int is_whole = nbcolli_desk_is_shape(l) && l->depth && l->eager && l->in_flight && l->pid > 0;
+    int is_whole = nbcolli_commands_is_shape(l) && l->depth && l->eager && l->in_flight && l->pid > 0;
     return is_whole ? nbcolli_ended_as((uint32_t)l->status) : NBCOLL_ERR_ABI;
 }
 
@@ -82,35 +82,35 @@ static int nbcolli_attached_memory(nbcoll_endpoint *ep, void **base, size_t *byt
 }
 
 static nbcoll_status nbcolli_attached_make(nbcoll_agent *a, const nbcoll_attach_config *config,
-                                           const nbcolli_desk_letter *shape, int fd)
+                                           const nbcolli_commands_control *shape, int fd)
 {
-    void *desk, *segment = NULL;
-    nbcoll_status status = nbcolli_desk_map(fd, nbcolli_desk_bytes(shape), &desk);
+    void *commands, *segment = NULL;
+    nbcoll_status status = nbcolli_commands_map(fd, nbcolli_commands_bytes(shape), &commands);
     if (status != NBCOLL_OK)
         return status;
     nbcolli_attached *m = nbcolli_alloc(&a->host, nbcolli_attached_bytes(shape), 64);
     if (!m) {
-        nbcolli_desk_unmap(desk, nbcolli_desk_bytes(shape));
+        nbcolli_commands_unmap(commands, nbcolli_commands_bytes(shape));
         return NBCOLL_ERR_MEMORY;
     }
     memset(m, 0, nbcolli_attached_bytes(shape));
     m->socket = config->socket;
-    m->watch = nbcolli_desk_watch(shape->pid);
+    m->watch = nbcolli_commands_watch(shape->pid);
     m->shape = *shape;
-    m->desk = desk;
+    m->commands = commands;
     a->attached = m;
-    nbcolli_desk_letter l = nbcolli_desk_letter_of(a->rank, a->ranks);
+    nbcolli_commands_control l = nbcolli_commands_control_of(a->rank, a->ranks);
     int memory = nbcolli_attached_memory(config->memory ? config->memory : a->ep, &segment, &m->segment_bytes);
     m->segment = segment;
     m->segment_bytes = memory < 0 ? 0 : m->segment_bytes;
     l.segment = m->segment_bytes;
-    return nbcolli_desk_send(config->socket, &l, memory);
+    return nbcolli_commands_send(config->socket, &l, memory);
 }
 
 static nbcoll_status nbcolli_attached_open(nbcoll_agent *a, const nbcoll_attach_config *config)
 {
     uint64_t deadline = nbcolli_deadline(&a->host, config->timeout ? config->timeout : NBCOLLI_ATTACHED_MINUTE);
-    nbcolli_desk_letter l;
+    nbcolli_commands_control l;
     int fd, none;
     if (fcntl(config->socket, F_SETFD, FD_CLOEXEC) != 0)
         return NBCOLL_ERR_CONFIG;
@@ -137,7 +137,7 @@ static void nbcolli_attached_free(nbcoll_agent *a)
 {
     nbcolli_attached *m = a->attached;
     if (m) {
-        nbcolli_desk_unmap(m->desk, nbcolli_desk_bytes(&m->shape));
+        nbcolli_commands_unmap(m->commands, nbcolli_commands_bytes(&m->shape));
         if (m->watch >= 0)
             close(m->watch);
         nbcolli_free(&a->host, m, nbcolli_attached_bytes(&m->shape));
@@ -186,23 +186,23 @@ void nbcolli_attached_close(nbcoll_agent *a)
     nbcolli_attached_free(a);
 }
 
-/* ---- starting -------------------------------------------------------------------------------------------------- */
+/* ---- starting ---------------------------------------------------------------------------------------------------- */
 
-static nbcolli_desk_where nbcolli_attached_where(const nbcolli_attached *m, const void *buffer, size_t bytes)
+static nbcolli_commands_where nbcolli_attached_where(const nbcolli_attached *m, const void *buffer, size_t bytes)
 {
     /* as numbers: it may lie anywhere */
     uintptr_t at = (uintptr_t)buffer, base = (uintptr_t)m->segment;
     if (!bytes)
-        return NBCOLLI_DESK_NOWHERE;
+        return NBCOLLI_COMMANDS_NOWHERE;
     if (at >= base && bytes <= m->segment_bytes && at - base <= m->segment_bytes - bytes)
-        return NBCOLLI_DESK_SEGMENT;
-    return NBCOLLI_DESK_COPY;
+        return NBCOLLI_COMMANDS_SEGMENT;
+    return NBCOLLI_COMMANDS_COPY;
 }
 
 uint64_t nbcolli_attached_tables(const nbcoll_agent *a, const nbcoll_program *p, uint64_t *allowed)
 {
     *allowed = a->attached->shape.tables;
-    return nbcolli_letter_bytes(p);
+    return nbcolli_packed_program_bytes(p);
 }
 
 nbcoll_refusal_reason nbcolli_attached_refuses(const nbcoll_agent *a, const nbcoll_program *p, const size_t extent[3],
@@ -215,7 +215,7 @@ nbcoll_refusal_reason nbcolli_attached_refuses(const nbcoll_agent *a, const nbco
     *allowed = m->shape.copied;
     for (int i = 0; i < 2; i++) {
         *needed = extent[i];
-        if (*needed > *allowed && nbcolli_attached_where(m, buffer[i], *needed) == NBCOLLI_DESK_COPY)
+        if (*needed > *allowed && nbcolli_attached_where(m, buffer[i], *needed) == NBCOLLI_COMMANDS_COPY)
             return NBCOLL_REFUSAL_MEMORY;
     }
     *needed = *allowed = 0;
@@ -223,37 +223,37 @@ nbcoll_refusal_reason nbcolli_attached_refuses(const nbcoll_agent *a, const nbco
 }
 
 /* Shows a slot its buffers. */
-static void nbcolli_attached_place(nbcolli_attached *m, nbcolli_desk_slot *slot, const nbcoll_program_run *r)
+static void nbcolli_attached_place(nbcolli_attached *m, nbcolli_commands_slot *slot, const nbcoll_program_run *r)
 {
     for (int i = 0; i < 2; i++) {
         size_t bytes = r->extent[i];
         slot->where[i] = nbcolli_attached_where(m, r->base[i], bytes);
-        slot->offset[i] = slot->where[i] == NBCOLLI_DESK_SEGMENT ? (uint64_t)(r->base[i] - m->segment) : 0;
-        if (slot->where[i] == NBCOLLI_DESK_COPY)
-            memcpy(nbcolli_desk_copy(m->desk, &m->shape, r->set, i), r->base[i], bytes);
+        slot->offset[i] = slot->where[i] == NBCOLLI_COMMANDS_SEGMENT ? (uint64_t)(r->base[i] - m->segment) : 0;
+        if (slot->where[i] == NBCOLLI_COMMANDS_COPY)
+            memcpy(nbcolli_commands_copy(m->commands, &m->shape, r->set, i), r->base[i], bytes);
     }
 }
 
 /* After what the process may wait for was stored seq_cst. */
 static void nbcolli_attached_wake(const nbcolli_attached *m)
 {
-    if (nbcolli_wakeup_take(&m->desk->agent_sleeps))
-        nbcolli_desk_ring(m->socket);
+    if (nbcolli_wakeup_take(&m->commands->agent_sleeps))
+        nbcolli_commands_ring(m->socket);
 }
 
 /* The slot of the next start; null: it has not been reported. */
-static nbcolli_desk_slot *nbcolli_attached_next(nbcolli_attached *m, uint32_t *at)
+static nbcolli_commands_slot *nbcolli_attached_next(nbcolli_attached *m, uint32_t *at)
 {
     *at = (uint32_t)(m->started % m->shape.programs);
-    nbcolli_desk_slot *slot = &m->desk->slot[*at];
+    nbcolli_commands_slot *slot = &m->commands->slot[*at];
     /* acquire: stored by this rank, by whichever thread has taken the end of the last one there */
-    return atomic_load_explicit(&slot->state, memory_order_acquire) == NBCOLLI_DESK_FREE ? slot : NULL;
+    return atomic_load_explicit(&slot->state, memory_order_acquire) == NBCOLLI_COMMANDS_FREE ? slot : NULL;
 }
 
-static void nbcolli_attached_publish(nbcolli_attached *m, nbcolli_desk_slot *slot)
+static void nbcolli_attached_publish(nbcolli_attached *m, nbcolli_commands_slot *slot)
 {
     m->started++;
-    atomic_store(&slot->state, NBCOLLI_DESK_HANDED); /* seq_cst: with all of it; then the look whether it sleeps */
+    atomic_store(&slot->state, NBCOLLI_COMMANDS_HANDED); /* seq_cst: with all of it; then the look whether it sleeps */
     nbcolli_attached_wake(m);
 }
 
@@ -262,7 +262,7 @@ nbcoll_status nbcolli_attached_start(nbcoll_agent *a, const nbcoll_program *p, c
 {
     nbcolli_attached *m = a->attached;
     uint32_t at;
-    nbcolli_desk_slot *slot = nbcolli_attached_next(m, &at);
+    nbcolli_commands_slot *slot = nbcolli_attached_next(m, &at);
     nbcoll_program_run *r = &m->run[at];
     if (!slot)
         return NBCOLL_ERR_LIMIT;
@@ -275,11 +275,11 @@ nbcoll_status nbcolli_attached_start(nbcoll_agent *a, const nbcoll_program *p, c
     if (status != NBCOLL_OK)
         return status;
     nbcolli_attached_place(m, slot, r);
-    slot->kind = NBCOLLI_DESK_PROGRAM;
+    slot->kind = NBCOLLI_COMMANDS_PROGRAM;
     slot->has_scratch = scratch && r->extent[NBCOLL_BUFFER_SCRATCH];
-    slot->scratch = slot->has_scratch ? (uint64_t)(scratch - nbcolli_desk_scratch(m->desk, &m->shape)) : 0;
-    slot->bytes = nbcolli_letter_bytes(p);
-    nbcolli_letter_write(p, binding, r->extent, nbcolli_desk_tables(m->desk, &m->shape, at));
+    slot->scratch = slot->has_scratch ? (uint64_t)(scratch - nbcolli_commands_scratch(m->commands, &m->shape)) : 0;
+    slot->bytes = nbcolli_packed_program_bytes(p);
+    nbcolli_packed_program_write(p, binding, r->extent, nbcolli_commands_tables(m->commands, &m->shape, at));
     atomic_fetch_add_explicit(&a->open, 1, memory_order_relaxed); /* a count */
     *out = r;
     return NBCOLL_OK;
@@ -288,11 +288,11 @@ nbcoll_status nbcolli_attached_start(nbcoll_agent *a, const nbcoll_program *p, c
 void nbcolli_attached_give(nbcoll_program_run *r, uint64_t number)
 {
     nbcolli_attached *m = r->agent->attached;
-    m->desk->slot[r->set].number = number;
-    nbcolli_attached_publish(m, &m->desk->slot[r->set]);
+    m->commands->slot[r->set].number = number;
+    nbcolli_attached_publish(m, &m->commands->slot[r->set]);
 }
 
-/* ---- scratch memory -------------------------------------------------------------------------------------------- */
+/* ---- scratch memory ---------------------------------------------------------------------------------------------- */
 
 size_t nbcolli_attached_lends(const nbcoll_agent *a)
 {
@@ -312,7 +312,7 @@ void *nbcolli_attached_lend(nbcoll_agent *a, size_t bytes, nbcolli_loan *loan)
         return NULL;
     *loan = (nbcolli_loan){*at, begin, begin + bytes};
     *at = loan;
-    return nbcolli_desk_scratch(m->desk, &m->shape) + begin;
+    return nbcolli_commands_scratch(m->commands, &m->shape) + begin;
 }
 
 void nbcolli_attached_take_back(nbcoll_agent *a, const nbcolli_loan *loan)
@@ -323,25 +323,25 @@ void nbcolli_attached_take_back(nbcoll_agent *a, const nbcolli_loan *loan)
     *at = loan->next;
 }
 
-/* ---- ends ------------------------------------------------------------------------------------------------------ */
+/* ---- ends -------------------------------------------------------------------------------------------------------- */
 
 /* Takes what has rung, and sees whether the process is there. */
 static void nbcolli_attached_listen(nbcolli_attached *m)
 {
     if (!m->is_lost)
-        m->is_lost = !nbcolli_desk_hush(m->socket, m->watch);
+        m->is_lost = !nbcolli_commands_hush(m->socket, m->watch);
 }
 
 /* What the process has written lies in the slot; a last copy brings it to the rank. Where, and how much, the rank knows
  * itself: the process may write there still. */
 static nbcoll_status nbcolli_attached_fetch(const nbcolli_attached *m, const nbcoll_program_run *r)
 {
-    nbcoll_status status = nbcolli_ended_as((uint32_t)m->desk->slot[r->set].status);
+    nbcoll_status status = nbcolli_ended_as((uint32_t)m->commands->slot[r->set].status);
     size_t extent = r->extent[NBCOLL_BUFFER_RECV];
     char *to = r->base[NBCOLL_BUFFER_RECV];
-    if (status == NBCOLL_OK && nbcolli_attached_where(m, to, extent) == NBCOLLI_DESK_COPY)
-        nbcolli_letter_bring(r->p, nbcolli_desk_tables(m->desk, &m->shape, r->set), extent, to,
-                             nbcolli_desk_copy(m->desk, &m->shape, r->set, NBCOLL_BUFFER_RECV));
+    if (status == NBCOLL_OK && nbcolli_attached_where(m, to, extent) == NBCOLLI_COMMANDS_COPY)
+        nbcolli_packed_program_bring(r->p, nbcolli_commands_tables(m->commands, &m->shape, r->set), extent, to,
+                             nbcolli_commands_copy(m->commands, &m->shape, r->set, NBCOLL_BUFFER_RECV));
     return status;
 }
 
@@ -349,10 +349,11 @@ nbcoll_status nbcolli_attached_test(nbcoll_program_run *r)
 {
     nbcoll_agent *a = r->agent;
     nbcolli_attached *m = a->attached;
-    nbcolli_desk_slot *slot = &m->desk->slot[r->set];
+    nbcolli_commands_slot *slot = &m->commands->slot[r->set];
     nbcoll_status status = NBCOLL_ERR_PEER_LOST;
     int was_lost = m->is_lost;
-    if (atomic_load_explicit(&slot->state, memory_order_acquire) == NBCOLLI_DESK_ENDED) /* sees what it has written */
+    if (atomic_load_explicit(&slot->state, memory_order_acquire) ==
+        NBCOLLI_COMMANDS_ENDED) /* sees what it has written */
         status = nbcolli_attached_fetch(m, r);
     else {
         if (++m->looks % NBCOLLI_ATTACHED_LOOKS == 0)
@@ -363,7 +364,7 @@ nbcoll_status nbcolli_attached_test(nbcoll_program_run *r)
     if (status != NBCOLL_OK)
         atomic_store_explicit(&a->failed, status, memory_order_relaxed);
     /* release: for the next start there; the process awaits HANDED */
-    atomic_store_explicit(&slot->state, NBCOLLI_DESK_FREE, memory_order_release);
+    atomic_store_explicit(&slot->state, NBCOLLI_COMMANDS_FREE, memory_order_release);
     atomic_fetch_sub_explicit(&a->open, 1, memory_order_release);
     return status;
 }
@@ -371,7 +372,8 @@ nbcoll_status nbcolli_attached_test(nbcoll_program_run *r)
 int nbcolli_attached_has_ended(const nbcoll_program_run *r)
 {
     const nbcolli_attached *m = r->agent->attached;
-    return m->is_lost || atomic_load(&m->desk->slot[r->set].state) == NBCOLLI_DESK_ENDED; /* seq_cst: after the word */
+    return m->is_lost ||
+           atomic_load(&m->commands->slot[r->set].state) == NBCOLLI_COMMANDS_ENDED; /* seq_cst: after the word */
 }
 
 int nbcolli_attached_watch(nbcoll_agent *a, int poller)
@@ -388,7 +390,7 @@ int nbcolli_attached_watch(nbcoll_agent *a, int poller)
     }
     if (a->alarm.poller != poller) /* of another context, in the same wait */
         return 0;
-    atomic_store(&m->desk->rank_sleeps, 1); /* seq_cst: before the look at runs and stores */
+    atomic_store(&m->commands->rank_sleeps, 1); /* seq_cst: before the look at runs and stores */
     return 1;
 }
 
@@ -397,7 +399,7 @@ void nbcolli_attached_unwatch(nbcoll_agent *a)
     nbcolli_attached *m = a->attached;
     if (a->alarm.poller < 0)
         return;
-    atomic_store_explicit(&m->desk->rank_sleeps, 0, memory_order_relaxed); /* who has taken it rings for nobody */
+    atomic_store_explicit(&m->commands->rank_sleeps, 0, memory_order_relaxed); /* who has taken it rings for nobody */
     epoll_ctl(a->alarm.poller, EPOLL_CTL_DEL, m->socket, NULL);
     if (m->watch >= 0)
         epoll_ctl(a->alarm.poller, EPOLL_CTL_DEL, m->watch, NULL);
@@ -407,15 +409,15 @@ void nbcolli_attached_unwatch(nbcoll_agent *a)
 
 void nbcolli_attached_cancel(nbcoll_agent *a)
 {
-    atomic_store(&a->attached->desk->is_cancelled, 1); /* seq_cst: then the look whether it sleeps */
+    atomic_store(&a->attached->commands->is_cancelled, 1); /* seq_cst: then the look whether it sleeps */
     nbcolli_attached_wake(a->attached);
 }
 
-/* ---- standing relays ------------------------------------------------------------------------------------------- */
+/* ---- pre-posted relays ------------------------------------------------------------------------------------------- */
 
 int nbcolli_attached_shares(const nbcoll_agent *a, const void *memory, size_t bytes)
 {
-    return nbcolli_attached_where(a->attached, memory, bytes) == NBCOLLI_DESK_SEGMENT;
+    return nbcolli_attached_where(a->attached, memory, bytes) == NBCOLLI_COMMANDS_SEGMENT;
 }
 
 size_t nbcolli_attached_room(const nbcoll_agent *a)
@@ -431,31 +433,31 @@ int nbcolli_attached_is_lost(nbcoll_agent *a)
     return m->is_lost;
 }
 
-nbcoll_status nbcolli_attached_hand(nbcoll_agent *a, const char *letter, size_t bytes, const void *store,
+nbcoll_status nbcolli_attached_hand(nbcoll_agent *a, const char *packed, size_t bytes, const void *store,
                                     uint32_t *at)
 {
     nbcolli_attached *m = a->attached;
-    nbcolli_desk_slot *slot = nbcolli_attached_next(m, at);
+    nbcolli_commands_slot *slot = nbcolli_attached_next(m, at);
     if (!slot)
         return nbcolli_attached_is_lost(a) ? NBCOLL_ERR_PEER_LOST : NBCOLL_PENDING;
-    slot->kind = NBCOLLI_DESK_RELAYS;
-    slot->where[0] = NBCOLLI_DESK_SEGMENT;
+    slot->kind = NBCOLLI_COMMANDS_RELAYS;
+    slot->where[0] = NBCOLLI_COMMANDS_SEGMENT;
     slot->offset[0] = (uint64_t)((const char *)store - m->segment);
     slot->bytes = bytes;
-    memcpy(nbcolli_desk_tables(m->desk, &m->shape, *at), letter, bytes);
+    memcpy(nbcolli_commands_tables(m->commands, &m->shape, *at), packed, bytes);
     nbcolli_attached_publish(m, slot);
     return NBCOLL_OK;
 }
 
 nbcoll_status nbcolli_attached_taken(nbcoll_agent *a, uint32_t at)
 {
-    nbcolli_desk_slot *slot = &a->attached->desk->slot[at];
+    nbcolli_commands_slot *slot = &a->attached->commands->slot[at];
     nbcoll_status status = NBCOLL_ERR_PEER_LOST;
-    if (atomic_load(&slot->state) == NBCOLLI_DESK_ENDED) /* seq_cst: sees how, and comes after the word */
+    if (atomic_load(&slot->state) == NBCOLLI_COMMANDS_ENDED) /* seq_cst: sees how, and comes after the word */
         status = nbcolli_ended_as((uint32_t)slot->status);
     else if (!nbcolli_attached_is_lost(a))
         return NBCOLL_PENDING;
     /* release: for the next start there; the process awaits HANDED */
-    atomic_store_explicit(&slot->state, NBCOLLI_DESK_FREE, memory_order_release);
+    atomic_store_explicit(&slot->state, NBCOLLI_COMMANDS_FREE, memory_order_release);
     return status;
 }

@@ -5,7 +5,7 @@
 #include "nbcoll/pattern.h"
 #include "../reduce/packed.h"
 
-/* ---- finding the middle ---------------------------------------------------------------------------------------- */
+/* ---- finding the inner part -------------------------------------------------------------------------------------- */
 
 static int nbcolli_cut_is_message(const nbcoll_step_view *v)
 {
@@ -56,14 +56,14 @@ nbcoll_status nbcolli_cut_make(nbcolli_arena *arena, const nbcoll_schedule *s, n
             out->side[order[i]] |= out->side[v->after[k]] & NBCOLLI_CUT_AHEAD;
     }
     for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++)
-        if (s->step[i].grows || (nbcolli_cut_exposes(&s->step[i]) && nbcolli_cut_is_middle(out, i))) {
+        if (s->step[i].grows || (nbcolli_cut_exposes(&s->step[i]) && nbcolli_cut_is_inner(out, i))) {
             *exposes = i;
             return NBCOLL_ERR_UNSUPPORTED;
         }
     return NBCOLL_OK;
 }
 
-/* ---- writing steps again --------------------------------------------------------------------------------------- */
+/* ---- writing steps again ----------------------------------------------------------------------------------------- */
 
 /* Steps of one schedule, as they are written into another one. */
 typedef struct nbcolli_cut_copy {
@@ -189,13 +189,13 @@ static nbcoll_status nbcolli_cut_open(const nbcolli_cut *c, nbcolli_arena *arena
         return status;
     nbcoll_set_name(*out, c->s->name);
     nbcoll_set_fingerprint(*out, c->s->fingerprint);
-    if (c->s->is_standing)
-        nbcoll_set_standing(*out);
+    if (c->s->is_preposted)
+        nbcoll_set_preposted(*out);
     nbcoll_add_scratch(*out, c->s->extent[NBCOLL_BUFFER_SCRATCH] + beyond);
     return NBCOLL_OK;
 }
 
-nbcoll_status nbcolli_cut_middle(const nbcolli_cut *c, nbcolli_arena *arena, nbcoll_schedule **out)
+nbcoll_status nbcolli_cut_inner(const nbcolli_cut *c, nbcolli_arena *arena, nbcoll_schedule **out)
 {
     nbcolli_cut_copy copy = {.s = c->s, .common = SIZE_MAX};
     nbcoll_status status = nbcolli_cut_copy_open(&copy, arena);
@@ -204,13 +204,13 @@ nbcoll_status nbcolli_cut_middle(const nbcolli_cut *c, nbcolli_arena *arena, nbc
     if (status != NBCOLL_OK)
         return status;
     for (nbcoll_step i = NBCOLL_END + 1; i < c->s->steps; i++)
-        if (nbcolli_cut_is_middle(c, i))
+        if (nbcolli_cut_is_inner(c, i))
             nbcolli_cut_copy_step(&copy, i);
     nbcolli_cut_copy_edges(&copy);
     return nbcoll_builder_finish(copy.b, out);
 }
 
-/* ---- putting together ------------------------------------------------------------------------------------------ */
+/* ---- putting together -------------------------------------------------------------------------------------------- */
 
 /* What of the cut schedule goes before all of `inner`, and after. */
 static void nbcolli_cut_frame(const nbcolli_cut *c, const nbcolli_cut_copy *around, nbcoll_step begin, nbcoll_step end)
@@ -218,9 +218,9 @@ static void nbcolli_cut_frame(const nbcolli_cut *c, const nbcolli_cut_copy *arou
     for (nbcoll_step i = NBCOLL_END + 1; i < c->s->steps; i++)
         for (uint32_t k = 0; k < c->s->step[i].after_count; k++) {
             nbcoll_step after = c->s->step[i].after[k];
-            if (!nbcolli_cut_is_middle(c, i) && nbcolli_cut_is_middle(c, after))
+            if (!nbcolli_cut_is_inner(c, i) && nbcolli_cut_is_inner(c, after))
                 nbcoll_after(around->b, begin, around->step[i]);
-            if (nbcolli_cut_is_middle(c, i) && !nbcolli_cut_is_middle(c, after))
+            if (nbcolli_cut_is_inner(c, i) && !nbcolli_cut_is_inner(c, after))
                 nbcoll_after(around->b, around->step[after], end);
         }
 }
@@ -228,22 +228,22 @@ static void nbcolli_cut_frame(const nbcolli_cut *c, const nbcolli_cut_copy *arou
 static void nbcolli_cut_copy_around(const nbcolli_cut *c, nbcolli_cut_copy *around)
 {
     for (nbcoll_step i = NBCOLL_END + 1; i < c->s->steps; i++)
-        if (!nbcolli_cut_is_middle(c, i))
+        if (!nbcolli_cut_is_inner(c, i))
             nbcolli_cut_copy_step(around, i);
     nbcolli_cut_copy_edges(around);
 }
 
-static nbcoll_step nbcolli_cut_before_all(const nbcolli_cut *c, const nbcolli_cut_copy *around, nbcoll_step middle)
+static nbcoll_step nbcolli_cut_before_all(const nbcolli_cut *c, const nbcolli_cut_copy *around, nbcoll_step inner)
 {
     nbcoll_step first = nbcoll_add_join(around->b);
-    nbcoll_after(around->b, middle, first);
+    nbcoll_after(around->b, inner, first);
     for (nbcoll_step i = NBCOLL_END + 1; i < c->s->steps; i++)
-        if (!nbcolli_cut_is_middle(c, i) && !c->s->step[i].before)
+        if (!nbcolli_cut_is_inner(c, i) && !c->s->step[i].before)
             nbcoll_after(around->b, around->step[i], first);
     return first;
 }
 
-nbcoll_status nbcolli_cut_around(const nbcolli_cut *c, nbcolli_arena *arena, nbcoll_schedule **out, nbcoll_step *middle,
+nbcoll_status nbcolli_cut_around(const nbcolli_cut *c, nbcolli_arena *arena, nbcoll_schedule **out, nbcoll_step *inner,
                                  nbcoll_step *room)
 {
     nbcolli_cut_copy around = {.s = c->s, .common = SIZE_MAX};
@@ -253,10 +253,10 @@ nbcoll_status nbcolli_cut_around(const nbcolli_cut *c, nbcolli_arena *arena, nbc
     if (status != NBCOLL_OK)
         return status;
     nbcolli_cut_copy_around(c, &around);
-    *middle = nbcoll_add_join(around.b);
+    *inner = nbcoll_add_join(around.b);
     if (room)
-        *room = nbcolli_cut_before_all(c, &around, *middle);
-    nbcolli_cut_frame(c, &around, *middle, *middle);
+        *room = nbcolli_cut_before_all(c, &around, *inner);
+    nbcolli_cut_frame(c, &around, *inner, *inner);
     return nbcoll_builder_finish(around.b, out);
 }
 

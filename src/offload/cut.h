@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * A schedule in two parts: its *middle*, messages and the steps on paths between them, of which a program can be made,
- * and what is around it, where ranks share memory. Private to this folder. */
+ * A schedule in two parts: its *inner part*, messages and the steps on paths between them, of which a program can be
+ * made, and what is around it, where ranks share memory. Private to this folder. */
 #ifndef NBCOLLI_OFFLOAD_CUT_H
 #define NBCOLLI_OFFLOAD_CUT_H
 
@@ -11,10 +11,10 @@
 
 typedef struct nbcolli_cut {
     const nbcoll_schedule *s;
-    uint8_t *side; /* [s->steps], of START and END 0: NBCOLLI_CUT_*; those of the middle have both */
+    uint8_t *side; /* [s->steps], of START and END 0: NBCOLLI_CUT_*; those of the inner part have both */
 } nbcolli_cut;
 
-static inline int nbcolli_cut_is_middle(const nbcolli_cut *c, nbcoll_step step)
+static inline int nbcolli_cut_is_inner(const nbcolli_cut *c, nbcoll_step step)
 {
     return c->side[step] == (NBCOLLI_CUT_AHEAD | NBCOLLI_CUT_BEHIND);
 }
@@ -23,36 +23,37 @@ static inline int nbcolli_cut_is_middle(const nbcolli_cut *c, nbcoll_step step)
  * between messages and exposes or fetches, or exposes memory piece by piece. ERR_MEMORY. */
 nbcoll_status nbcolli_cut_make(nbcolli_arena *arena, const nbcoll_schedule *s, nbcolli_cut *out, nbcoll_step *exposes);
 
-/* What is around the middle, and step *middle, a JOIN, in its place; and another one before all, *room, unless that is
- * null. Its extents are without those of the middle. ERR_MEMORY, ERR_LIMIT. */
+/* What is around the inner part, and step *inner, a JOIN, in its place; and another one before all, *room, unless that
+ * is null. Its extents are without those of the inner part. ERR_MEMORY, ERR_LIMIT. */
 nbcoll_status nbcolli_cut_around(const nbcolli_cut *c, nbcolli_arena *arena, nbcoll_schedule **out,
-                                 nbcoll_step *middle, nbcoll_step *room);
+                                 nbcoll_step *inner, nbcoll_step *room);
 
-/* The middle as a schedule. Its scratch memory is that of all of it. ERR_MEMORY, ERR_LIMIT. */
-nbcoll_status nbcolli_cut_middle(const nbcolli_cut *c, nbcolli_arena *arena, nbcoll_schedule **out);
+/* The inner part as a schedule. Its scratch memory is that of all of it. ERR_MEMORY, ERR_LIMIT. */
+nbcoll_status nbcolli_cut_inner(const nbcolli_cut *c, nbcolli_arena *arena, nbcoll_schedule **out);
 
-/* What is around the middle, and in its place `inner`, which begins as a whole when all that the middle waits for has
- * ended, and ends as a whole: what the cut schedule does when a program carries out its middle. The first `common`
- * bytes of scratch memory of `inner` are those of the cut schedule. ERR_MEMORY, ERR_LIMIT. */
+/* What is around the inner part, and in its place `inner`, which begins as a whole when all that the inner part waits
+ * for has ended, and ends as a whole: what the cut schedule does when a program carries out its inner part. The first
+ * `common` bytes of scratch memory of `inner` are those of the cut schedule. ERR_MEMORY, ERR_LIMIT. */
 nbcoll_status nbcolli_cut_join(const nbcolli_cut *c, const nbcoll_schedule *inner, size_t common, nbcolli_arena *arena,
                                nbcoll_schedule **out);
 
 /* Of all ranks: so all of them know alike whether they are cut. */
-struct nbcolli_middles {
+struct nbcolli_inners {
     nbcolli_arena arena;
     int ranks;
     nbcolli_cut *cut;           /* [ranks] */
     nbcoll_schedule **schedule; /* [ranks]; null: there are none */
 };
 
-/* middles.c: c->schedules become their middles. ERR_UNSUPPORTED: c->why says the reason; ERR_NULL, ERR_MEMORY,
+/* inners.c: c->schedules become their inner parts. ERR_UNSUPPORTED: c->why says the reason; ERR_NULL, ERR_MEMORY,
  * ERR_LIMIT. To be closed in any case, when nobody reads them any more; or where there are none, all of it 0. */
-nbcoll_status nbcolli_middles_open(nbcolli_middles *m, nbcolli_compile *c);
-void nbcolli_middles_close(nbcolli_middles *m);
+nbcoll_status nbcolli_inners_open(nbcolli_inners *m, nbcolli_compile *c);
+void nbcolli_inners_close(nbcolli_inners *m);
 
-/* rank.c: nbcoll_compile. Middles that are made for it (in_parts) are *m, all 0 before, to be closed by the caller. */
+/* rank.c: nbcoll_compile. Inner parts that are made for it (in_parts) are *m, all 0 before, to be closed by the caller.
+ */
 nbcoll_status nbcolli_compile_keeping(const nbcoll_schedule *const schedules[], int ranks,
                                       const nbcoll_program_config *config, int first, int count, nbcoll_program *out[],
-                                      nbcoll_refusal *why, nbcolli_middles *m);
+                                      nbcoll_refusal *why, nbcolli_inners *m);
 
 #endif

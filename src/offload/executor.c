@@ -17,7 +17,7 @@
 typedef struct nbcolli_offload_executor {
     nbcolli_executor head;
     nbcoll_agent *agent;
-    nbcolli_request *first, **end; /* progress: programs, and runs whose middles are ready or need scratch memory */
+    nbcolli_request *first, **end; /* progress: programs, and runs whose inner parts are ready or need scratch memory */
     uint64_t turns;                /* starts: operations of which this rank has a program; */
     _Atomic uint64_t handed;       /* of which the agent has got so many: start or progress, whoever has the next one */
     uint64_t rooms;                /* starts: operations that need scratch memory which the agent lends; */
@@ -86,9 +86,9 @@ static void nbcolli_offload_refused(nbcolli_executor *e, nbcoll_status s)
         nbcolli_note_failure(comm, s, -1, comm->taken);
 }
 
-/* ---- starting -------------------------------------------------------------------------------------------------- */
+/* ---- starting ---------------------------------------------------------------------------------------------------- */
 
-/* Of all of the request, or of the middle of its run. */
+/* Of all of the request, or of the inner part of its run. */
 static nbcolli_agent_call nbcolli_offload_call(nbcolli_request *r)
 {
     return (nbcolli_agent_call){.send = r->send,
@@ -161,7 +161,7 @@ static nbcoll_status nbcolli_offload_start_whole(nbcolli_offload_executor *o, nb
     return NBCOLL_OK;
 }
 
-/* Of a cut one: can the agent have the buffers that its middle touches? */
+/* Of a cut one: can the agent have the buffers that its inner part touches? */
 static int nbcolli_offload_has_buffers(const nbcolli_offload_executor *o, nbcolli_request *r)
 {
     const nbcolli_agent_call call = nbcolli_offload_call(r);
@@ -193,9 +193,9 @@ static nbcoll_status nbcolli_offload_start(nbcolli_executor *e, nbcolli_request 
     return s;
 }
 
-/* ---- middles --------------------------------------------------------------------------------------------------- */
+/* ---- inner parts ------------------------------------------------------------------------------------------------- */
 
-static void nbcolli_offload_begin_middle(nbcolli_executor *e, nbcolli_run *run)
+static void nbcolli_offload_begin_inner(nbcolli_executor *e, nbcolli_run *run)
 {
     nbcolli_offload_list(nbcolli_offload_of(e), run->request);
 }
@@ -216,13 +216,13 @@ static int nbcolli_offload_take_room(nbcolli_offload_executor *o, nbcolli_run *r
 
 static void nbcolli_offload_give_back(nbcolli_executor *e, nbcolli_run *run)
 {
-    if (run->schedule->room != NBCOLL_START && !nbcolli_middle_lacks_room(run))
+    if (run->schedule->room != NBCOLL_START && !nbcolli_inner_lacks_room(run))
         nbcolli_agent_take_back(nbcolli_offload_of(e)->agent, &run->loan);
 }
 
-/* ---- going on -------------------------------------------------------------------------------------------------- */
+/* ---- going on ---------------------------------------------------------------------------------------------------- */
 
-/* At its turn. PENDING: the desk of the agent's process has no room for it before an earlier one has ended. */
+/* At its turn. PENDING: the command area of the agent's process has no room for it before an earlier one has ended. */
 static nbcoll_status nbcolli_offload_hand_late(nbcolli_offload_executor *o, nbcolli_request *r, int *moved)
 {
     nbcolli_caller_lock(r->context);
@@ -241,7 +241,7 @@ static nbcoll_status nbcolli_offload_wait(nbcolli_offload_executor *o, nbcolli_r
         s = nbcolli_agent_over(o->agent);
     if (s != NBCOLL_OK)
         return s;
-    if (r->run && nbcolli_middle_lacks_room(r->run))
+    if (r->run && nbcolli_inner_lacks_room(r->run))
         return nbcolli_offload_take_room(o, r->run) ? NBCOLL_OK : NBCOLL_PENDING;
     return nbcolli_offload_is_next(o, r) ? nbcolli_offload_hand_late(o, r, moved) : NBCOLL_PENDING;
 }
@@ -284,7 +284,7 @@ static int nbcolli_offload_drain(nbcolli_executor *e)
         r->context->executing--;
         moved = 1;
         if (r->run) {
-            nbcolli_middle_end(r->run, status);
+            nbcolli_inner_end(r->run, status);
             continue;
         }
         nbcolli_executed_end(r, status);
@@ -312,7 +312,7 @@ static int nbcolli_offload_has_arrived(const nbcolli_executor *e, const nbcolli_
     return r->executed.work && nbcolli_agent_has_arrived(r->executed.work, offset, bytes);
 }
 
-/* ---- waiting for others ---------------------------------------------------------------------------------------- */
+/* ---- waiting for others ------------------------------------------------------------------------------------------ */
 
 /* That of the lowest number which the agent has got and not ended; null: there is none. */
 static const nbcolli_request *nbcolli_offload_oldest(const nbcolli_offload_executor *o)
@@ -356,7 +356,7 @@ static void nbcolli_offload_freed(nbcolli_executor *e, int rank, uint64_t called
     nbcolli_comm_break(e->comm, rank, NBCOLL_ERR_MISMATCH, e->comm->taken);
 }
 
-/* ---- its life -------------------------------------------------------------------------------------------------- */
+/* ---- its life ---------------------------------------------------------------------------------------------------- */
 
 static nbcoll_status nbcolli_offload_plan(nbcolli_executor *e, const nbcoll_args *args, nbcoll_schedule **out)
 {
@@ -377,7 +377,7 @@ nbcoll_status nbcolli_offload_serve(nbcoll_agent *agent, nbcoll_comm *comm, nbco
     static const nbcolli_executor_table does = {.plan = nbcolli_offload_plan,
                                                 .start = nbcolli_offload_start,
                                                 .take = nbcolli_offload_take,
-                                                .begin_middle = nbcolli_offload_begin_middle,
+                                                .begin_inner = nbcolli_offload_begin_inner,
                                                 .give_back = nbcolli_offload_give_back,
                                                 .cancel = nbcolli_offload_cancel,
                                                 .refused = nbcolli_offload_refused,

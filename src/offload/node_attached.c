@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Relays of a node whose agent is another process: the rank that leads writes what that needs to know into a slot of
- * the desk, and hears there whether it takes them. From then on both know of each other by the store. */
+ * the command area, and hears there whether it takes them. From then on both know of each other by the store. */
 #include <poll.h>
 #include <unistd.h>
 
 #include "agent.h"
-#include "desk.h"
+#include "commands.h"
 #include "node_relays_run.h"
 
 nbcoll_status nbcolli_node_attached_make(nbcolli_node_relays *s, const nbcolli_node_relays_config *c)
 {
-    s->letter_bytes = nbcolli_node_letter_bytes(c);
+    s->packed_bytes = nbcolli_node_bytes_bytes(c);
     if (!nbcolli_attached_shares(s->agent, s->memory, s->bytes))
         return NBCOLL_ERR_UNSUPPORTED;
-    if (s->letter_bytes > nbcolli_attached_room(s->agent))
+    if (s->packed_bytes > nbcolli_attached_room(s->agent))
         return NBCOLL_ERR_LIMIT;
-    s->letter = nbcolli_arena_take(&s->arena, 1, s->letter_bytes);
-    if (!s->letter)
+    s->packed = nbcolli_arena_take(&s->arena, 1, s->packed_bytes);
+    if (!s->packed)
         return NBCOLL_ERR_MEMORY;
-    nbcolli_node_letter_write(c, s->letter);
+    nbcolli_node_bytes_write(c, s->packed);
     return NBCOLL_OK;
 }
 
@@ -32,7 +32,7 @@ static void nbcolli_node_attached_end(nbcolli_node_relays *s, nbcoll_status why)
 
 nbcoll_status nbcolli_node_attached_begin(nbcolli_node_relays *s)
 {
-    nbcoll_status status = nbcolli_attached_hand(s->agent, s->letter, s->letter_bytes, s->memory, &s->slot);
+    nbcoll_status status = nbcolli_attached_hand(s->agent, s->packed, s->packed_bytes, s->memory, &s->slot);
     if (status == NBCOLL_PENDING)
         return status;
     s->is_out = status == NBCOLL_OK;
@@ -60,7 +60,7 @@ void nbcolli_node_attached_look(nbcolli_node_relays *s)
 int nbcolli_node_store_watch(const nbcolli_node_store *s)
 {
     int process = atomic_load_explicit(&s->head->process, memory_order_relaxed); /* it does not change */
-    return process > 0 ? nbcolli_desk_watch(process) : -1;
+    return process > 0 ? nbcolli_commands_watch(process) : -1;
 }
 
 int nbcolli_node_store_has_ended(int watch)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Relays of a node: their memory, and their queue pairs. */
-#include "desk.h"
+#include "commands.h"
 #include "node_relays_run.h"
 
 #include "../host/host.h"
 
-/* ---- made ------------------------------------------------------------------------------------------------------ */
+/* ---- made -------------------------------------------------------------------------------------------------------- */
 
 /* Messages that may wait for each destination of a relay: what comes there, or all that the node's ranks hand over. */
 static uint32_t nbcolli_node_relays_room(const nbcolli_node_relays_config *c, uint32_t relay)
@@ -132,8 +132,8 @@ void nbcolli_node_relays_meet(nbcolli_node_relays *s, int peer, uint32_t set)
 {
     uint32_t lower = s->agent->rank < peer ? s->set : set;
     uint32_t first = (NBCOLLI_NODE_RELAYS_SETS + lower) * NBCOLLI_NODE_RELAYS_NUMBERS; /* above those of programs */
-    if (s->letter)
-        nbcolli_node_letter_meet(s->letter, peer, first);
+    if (s->packed)
+        nbcolli_node_bytes_meet(s->packed, peer, first);
     for (uint32_t i = 0; i < s->ins; i++)
         s->in[i].end.number += s->in[i].end.peer == peer ? first : 0;
     for (uint32_t i = 0; i < s->outs; i++)
@@ -143,7 +143,7 @@ void nbcolli_node_relays_meet(nbcolli_node_relays *s, int peer, uint32_t set)
 nbcoll_status nbcolli_node_relays_begin(nbcolli_node_relays *s)
 {
     nbcoll_agent *a = s->agent;
-    if (s->letter)
+    if (s->packed)
         return nbcolli_node_attached_begin(s);
     s->next = atomic_load_explicit(&a->begun, memory_order_relaxed); /* compared below */
     /* seq_cst: the agent sees all of it, and a driver that sleeps is seen below, or sees it */
@@ -156,12 +156,12 @@ nbcoll_status nbcolli_node_relays_begin(nbcolli_node_relays *s)
 
 nbcolli_node_store_state nbcolli_node_relays_look(nbcolli_node_relays *s)
 {
-    if (s->letter)
+    if (s->packed)
         nbcolli_node_attached_look(s);
     return nbcolli_node_store_state_of(&s->store);
 }
 
-/* ---- queue pairs ----------------------------------------------------------------------------------------------- */
+/* ---- queue pairs ------------------------------------------------------------------------------------------------- */
 
 nbcoll_status nbcolli_node_relays_post_free(nbcolli_node_relays *s, const nbcolli_node_relays_in *in, uint32_t buffer)
 {

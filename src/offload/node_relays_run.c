@@ -2,7 +2,7 @@
  * Relays of a node: the agent moves them. */
 #include "node_relays_run.h"
 
-/* ---- waking ---------------------------------------------------------------------------------------------------- */
+/* ---- waking ------------------------------------------------------------------------------------------------------ */
 
 static void nbcolli_node_relays_wake(const nbcolli_node_relays *s, uint32_t reader)
 {
@@ -16,7 +16,7 @@ static void nbcolli_node_relays_wake_all(const nbcolli_node_relays *s)
         nbcolli_node_relays_wake(s, reader);
 }
 
-/* ---- out ------------------------------------------------------------------------------------------------------- */
+/* ---- out --------------------------------------------------------------------------------------------------------- */
 
 static void nbcolli_node_relays_queue(const nbcolli_node_relays_instance *r, uint32_t buffer)
 {
@@ -63,7 +63,7 @@ static nbcoll_status nbcolli_node_relays_move_out(nbcolli_node_relays *s, nbcoll
     return status;
 }
 
-/* ---- in -------------------------------------------------------------------------------------------------------- */
+/* ---- in ---------------------------------------------------------------------------------------------------------- */
 
 static nbcoll_status nbcolli_node_relays_note(nbcolli_node_relays *s, const nbcolli_node_relays_instance *r,
                                               const nbcoll_shared_arrival *arrival)
@@ -134,7 +134,7 @@ static nbcoll_status nbcolli_node_relays_refill(nbcolli_node_relays *s, int *mov
     return status;
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 static nbcoll_status nbcolli_node_relays_go_on(nbcolli_node_relays *s, int *moved)
 {
@@ -193,8 +193,8 @@ static void nbcolli_node_relays_all_take_begun(nbcoll_agent *a)
     nbcolli_node_relays *s = atomic_exchange_explicit(&a->begun, NULL, memory_order_acquire);
     while (s) {
         nbcolli_node_relays *before = s->next;
-        s->next = a->standing;
-        a->standing = s;
+        s->next = a->preposted;
+        a->preposted = s;
         s = before;
     }
 }
@@ -204,7 +204,7 @@ int nbcolli_node_relays_all_move(nbcoll_agent *a)
     int moved = 0;
     if (atomic_load_explicit(&a->begun, memory_order_relaxed)) /* sees them now, or later */
         nbcolli_node_relays_all_take_begun(a);
-    for (nbcolli_node_relays **at = &a->standing, *next; *at;) {
+    for (nbcolli_node_relays **at = &a->preposted, *next; *at;) {
         next = (*at)->next;
         if (nbcolli_node_relays_move(*at, &moved))
             at = &(*at)->next;
@@ -217,7 +217,7 @@ int nbcolli_node_relays_all_move(nbcoll_agent *a)
 uint32_t nbcolli_node_relays_all_count(const nbcoll_agent *a)
 {
     uint32_t count = 0;
-    const nbcolli_node_relays *lists[] = {a->standing, atomic_load_explicit(&a->begun, memory_order_acquire)};
+    const nbcolli_node_relays *lists[] = {a->preposted, atomic_load_explicit(&a->begun, memory_order_acquire)};
     for (size_t i = 0; i < 2; i++)
         for (const nbcolli_node_relays *s = lists[i]; s; s = s->next)
             count++;
@@ -227,9 +227,9 @@ uint32_t nbcolli_node_relays_all_count(const nbcoll_agent *a)
 void nbcolli_node_relays_all_end(nbcoll_agent *a, nbcoll_status status)
 {
     nbcolli_node_relays_all_take_begun(a);
-    while (a->standing) {
-        nbcolli_node_relays *s = a->standing;
-        a->standing = s->next;
+    while (a->preposted) {
+        nbcolli_node_relays *s = a->preposted;
+        a->preposted = s->next;
         nbcolli_node_relays_finish(s, status);
     }
 }

@@ -61,8 +61,8 @@ struct nbcolli_node_relays {
     int is_open, is_agents;              /* the queue pairs are; the agent frees all of it */
 
     /* Where the agent is another process, of all this only arena to set, is_promised, and: */
-    char *letter; /* null: it is none */
-    size_t letter_bytes;
+    char *packed; /* null: it is none */
+    size_t packed_bytes;
     uint32_t slot;
     int is_out; /* the process has not said whether it takes them */
 };

@@ -37,7 +37,7 @@ typedef struct nbcolli_node_store_head {
 /* A reader's line. */
 typedef struct nbcolli_node_store_reader {
     _Alignas(NBCOLLI_NODE_STORE_LINE) _Atomic uint64_t handed; /* so many buffers */
-    _Atomic uint32_t desk; /* the agent's process wakes it by this one of its desks, from 1; 0: by none */
+    _Atomic uint32_t commands; /* the agent's process wakes it by this one of its command areas, from 1; 0: by none */
 } nbcolli_node_store_reader;
 
 typedef struct nbcolli_node_store_buffer {
@@ -72,7 +72,8 @@ nbcolli_node_store nbcolli_node_store_at(void *memory, const nbcolli_node_store_
 void nbcolli_node_store_break(const nbcolli_node_store *s, nbcoll_status status);
 
 /* What follows is published for ranks that sleep, and read by those that are about to: all of it seq_cst. A rank says
- * which desk is its before it sleeps the first time: whoever publishes what it then does not see sees the desk. */
+ * which command area is its before it sleeps the first time: whoever publishes what it then does not see sees the
+ * command area. */
 
 /* OK; or why nothing goes on. */
 static inline nbcoll_status nbcolli_node_store_status(const nbcolli_node_store *s)
@@ -117,9 +118,9 @@ static inline nbcolli_node_store_state nbcolli_node_store_state_of(const nbcolli
     return (nbcolli_node_store_state)atomic_load(&s->head->state);
 }
 
-static inline _Atomic uint32_t *nbcolli_node_store_desk(const nbcolli_node_store *s, uint32_t reader)
+static inline _Atomic uint32_t *nbcolli_node_store_commands(const nbcolli_node_store *s, uint32_t reader)
 {
-    return &s->reader[reader].desk;
+    return &s->reader[reader].commands;
 }
 
 /* How much has arrived. */

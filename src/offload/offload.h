@@ -117,8 +117,8 @@ nbcoll_status nbcolli_agent_accepts(const nbcoll_agent *a, const nbcoll_program 
 nbcoll_status nbcolli_agent_over(const nbcoll_agent *a);
 
 /* agent_compile.c */
-/* Scratch memory of a run whose middle an agent carries out is lent by one that is another process, since it touches
- * only what it has in common with the rank. Progress takes and gives back. */
+/* Scratch memory of a run whose inner part an agent carries out is lent by one that is another process, since it
+ * touches only what it has in common with the rank. Progress takes and gives back. */
 
 /* Bytes that it lends, all together; SIZE_MAX: it needs none of that, since it touches any memory of the rank's. */
 size_t nbcolli_agent_lends(const nbcoll_agent *a);
@@ -126,14 +126,14 @@ size_t nbcolli_agent_lends(const nbcoll_agent *a);
 void *nbcolli_agent_lend(nbcoll_agent *a, size_t bytes, nbcolli_loan *loan);
 void nbcolli_agent_take_back(nbcoll_agent *a, const nbcolli_loan *loan);
 
-typedef struct nbcolli_middles nbcolli_middles; /* cut.h */
+typedef struct nbcolli_inners nbcolli_inners; /* cut.h */
 
 /* The program of one rank, if all ranks' agents can take theirs; else ERR_UNSUPPORTED: *why, which may be null. `m`: of
- * the schedules' middles, which it keeps there; all 0 before, to be closed in any case. Null: of all steps. */
+ * the schedules' inner parts, which it keeps there; all 0 before, to be closed in any case. Null: of all steps. */
 nbcoll_status nbcolli_agent_compile(const nbcoll_agent *a, const nbcoll_schedule *const schedules[], int ranks,
-                                    int rank, nbcolli_middles *m, nbcoll_program **out, nbcoll_refusal *why);
-/* agent_cut.c: the same of schedules that expose memory, in_parts: *out is what of this rank's is around its middle,
- * with the program of that, if there is something to do. */
+                                    int rank, nbcolli_inners *m, nbcoll_program **out, nbcoll_refusal *why);
+/* agent_cut.c: the same of schedules that expose memory, in_parts: *out is what of this rank's is around its inner
+ * part, with the program of that, if there is something to do. */
 nbcoll_status nbcolli_agent_cut(const nbcoll_agent *a, const nbcoll_schedule *const schedules[], int ranks, int rank,
                                 nbcoll_schedule **out, nbcoll_refusal *why);
 
@@ -147,8 +147,8 @@ void nbcolli_agent_hold(nbcoll_agent *a);
 nbcoll_status nbcolli_agent_failed(const nbcoll_agent *a);
 /* Which other process is it? That touches no memory but what its ranks share. 0: it is a thread of this one. */
 int nbcolli_agent_process(const nbcoll_agent *a);
-/* By which of its desks that process wakes this rank: from 1; 0: it is a thread. */
-uint32_t nbcolli_agent_desk(const nbcoll_agent *a);
+/* By which of its command areas that process wakes this rank: from 1; 0: it is a thread. */
+uint32_t nbcolli_agent_commands(const nbcoll_agent *a);
 /* Has that process gone? It looks every now and then, and when it is awake again. */
 int nbcolli_agent_is_lost(nbcoll_agent *a);
 /* It stays open until it is given back as often. */

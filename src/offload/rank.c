@@ -101,7 +101,7 @@ nbcoll_status nbcolli_compile_rank(nbcolli_compile *c, int rank, nbcoll_program 
     return status;
 }
 
-/* ---- all ranks ------------------------------------------------------------------------------------------------- */
+/* ---- all ranks --------------------------------------------------------------------------------------------------- */
 
 static nbcoll_status nbcolli_compile_config(nbcolli_compile *c, const nbcoll_program_config *config)
 {
@@ -155,17 +155,17 @@ static nbcoll_status nbcolli_compile_all(nbcolli_compile *c, int first, int coun
     return status;
 }
 
-/* Of all steps, or of the middles. */
+/* Of all steps, or of the inner parts. */
 static nbcoll_status nbcolli_compile_parts(nbcolli_compile *c, int first, int count, nbcoll_program *out[],
-                                           nbcolli_middles *m)
+                                           nbcolli_inners *m)
 {
-    nbcoll_status status = c->config.in_parts ? nbcolli_middles_open(m, c) : NBCOLL_OK;
+    nbcoll_status status = c->config.in_parts ? nbcolli_inners_open(m, c) : NBCOLL_OK;
     return status == NBCOLL_OK ? nbcolli_compile_all(c, first, count, out) : status;
 }
 
 nbcoll_status nbcolli_compile_keeping(const nbcoll_schedule *const schedules[], int ranks,
                                       const nbcoll_program_config *config, int first, int count, nbcoll_program *out[],
-                                      nbcoll_refusal *why, nbcolli_middles *m)
+                                      nbcoll_refusal *why, nbcolli_inners *m)
 {
     nbcolli_compile c = {.schedules = schedules, .ranks = ranks, .why = {.size = sizeof c.why}};
     if (!schedules || !config || (count && !out))
@@ -196,8 +196,8 @@ nbcoll_status nbcolli_compile_keeping(const nbcoll_schedule *const schedules[], 
 nbcoll_status nbcoll_compile(const nbcoll_schedule *const schedules[], int ranks, const nbcoll_program_config *config,
                              int first, int count, nbcoll_program *out[], nbcoll_refusal *why)
 {
-    nbcolli_middles middles = {.ranks = 0};
-    nbcoll_status status = nbcolli_compile_keeping(schedules, ranks, config, first, count, out, why, &middles);
-    nbcolli_middles_close(&middles);
+    nbcolli_inners inners = {.ranks = 0};
+    nbcoll_status status = nbcolli_compile_keeping(schedules, ranks, config, first, count, out, why, &inners);
+    nbcolli_inners_close(&inners);
     return status;
 }

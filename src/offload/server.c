@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The process that executes programs of other processes: the other side of the desk (desk.h). It has an agent for each
- * rank, and makes each program its own before it looks at it. */
+ * The process that executes programs of other processes: the other side of the command area (commands.h). It has an
+ * agent for each rank, and makes each program its own before it looks at it. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* ppoll */
 #endif
@@ -11,7 +11,7 @@
 
 #include "../host/wakeup.h"
 #include "agent.h"
-#include "desk.h"
+#include "commands.h"
 
 #define NBCOLLI_SERVER_PASSES 256u /* that moved something, from one look at the sockets to the next */
 #define NBCOLLI_SERVER_LOOK 20000    /* ns; see NBCOLL_SERVE_OUTSIDE */
@@ -36,7 +36,7 @@ typedef struct nbcolli_server_rank {
     nbcoll_agent *agent;
     int socket, watch; /* -1: it has gone. The other one polls readable when the process ends; -1: nobody tells */
     int is_attached, is_cancelled;
-    nbcolli_desk *desk;
+    nbcolli_commands *commands;
     nbcolli_server_segment *segment; /* the rank's memory; null: there is none */
     uint64_t taken;                 /* programs, in order */
     nbcolli_server_program *program; /* [programs], by slots */
@@ -44,7 +44,7 @@ typedef struct nbcolli_server_rank {
 
 typedef struct nbcolli_server {
     nbcoll_host host;
-    nbcolli_desk_letter shape;
+    nbcolli_commands_control shape;
     int count, left; /* ranks, and those that have not gone */
     uint32_t flags;
     uint64_t open; /* programs that have not ended */
@@ -55,21 +55,21 @@ typedef struct nbcolli_server {
     nbcolli_server_rank rank[];
 } nbcolli_server;
 
-/* ---- programs -------------------------------------------------------------------------------------------------- */
+/* ---- programs ---------------------------------------------------------------------------------------------------- */
 
 /* After what the rank may wait for was stored seq_cst. */
 static void nbcolli_server_wake(const nbcolli_server_rank *r)
 {
-    if (nbcolli_wakeup_take(&r->desk->rank_sleeps))
-        nbcolli_desk_ring(r->socket);
+    if (nbcolli_wakeup_take(&r->commands->rank_sleeps))
+        nbcolli_commands_ring(r->socket);
 }
 
 static void nbcolli_server_publish(nbcolli_server_rank *r, uint32_t at, nbcoll_status status)
 {
-    r->desk->slot[at].status = status;
+    r->commands->slot[at].status = status;
     /* seq_cst, both: it shows the rank all that came; and either the rank sees it before it sleeps, or it is seen here
      * that the rank sleeps */
-    atomic_store(&r->desk->slot[at].state, NBCOLLI_DESK_ENDED);
+    atomic_store(&r->commands->slot[at].state, NBCOLLI_COMMANDS_ENDED);
     nbcolli_server_wake(r);
 }
 
@@ -78,13 +78,13 @@ static void nbcolli_server_publish(nbcolli_server_rank *r, uint32_t at, nbcoll_s
 static void nbcolli_server_wake_reader(void *user, const nbcolli_node_store *store, uint32_t reader)
 {
     const nbcolli_server *s = user;
-    uint32_t desk = atomic_load(nbcolli_node_store_desk(store, reader)); /* seq_cst: after what is published */
-    if (desk && desk <= (uint32_t)s->count && s->rank[desk - 1].desk)
-        nbcolli_server_wake(&s->rank[desk - 1]);
+    uint32_t commands = atomic_load(nbcolli_node_store_commands(store, reader)); /* seq_cst: after what is published */
+    if (commands && commands <= (uint32_t)s->count && s->rank[commands - 1].commands)
+        nbcolli_server_wake(&s->rank[commands - 1]);
 }
 
 /* Memory of the rank's that begins where a slot says; null: there is none, or not wholly. */
-static void *nbcolli_server_in_segment(const nbcolli_server_rank *r, const nbcolli_desk_slot *slot, int buffer,
+static void *nbcolli_server_in_segment(const nbcolli_server_rank *r, const nbcolli_commands_slot *slot, int buffer,
                                        size_t bytes)
 {
     const nbcolli_server_segment *segment = r->segment;
@@ -97,29 +97,29 @@ static void *nbcolli_server_in_segment(const nbcolli_server_rank *r, const nbcol
 static void *nbcolli_server_place(const nbcolli_server *s, const nbcolli_server_rank *r, uint32_t at, int buffer,
                                  size_t bytes)
 {
-    const nbcolli_desk_slot *slot = &r->desk->slot[at];
+    const nbcolli_commands_slot *slot = &r->commands->slot[at];
     uint32_t where = slot->where[buffer];
-    if (where == NBCOLLI_DESK_COPY && bytes <= s->shape.copied)
-        return nbcolli_desk_copy(r->desk, &s->shape, at, buffer);
-    return where == NBCOLLI_DESK_SEGMENT ? nbcolli_server_in_segment(r, slot, buffer, bytes) : NULL;
+    if (where == NBCOLLI_COMMANDS_COPY && bytes <= s->shape.copied)
+        return nbcolli_commands_copy(r->commands, &s->shape, at, buffer);
+    return where == NBCOLLI_COMMANDS_SEGMENT ? nbcolli_server_in_segment(r, slot, buffer, bytes) : NULL;
 }
 
 /* *out: where scratch memory lies that the rank has, too; null: it has none of it. */
 static nbcoll_status nbcolli_server_scratch(const nbcolli_server *s, const nbcolli_server_rank *r, uint32_t at,
                                             size_t bytes, void **out)
 {
-    const nbcolli_desk_slot *slot = &r->desk->slot[at];
+    const nbcolli_commands_slot *slot = &r->commands->slot[at];
     uint64_t place = slot->scratch;
     int is_shared = slot->has_scratch != 0;
     if (is_shared && (place > s->shape.scratch || bytes > s->shape.scratch - place))
         return NBCOLL_ERR_ARGUMENT;
-    *out = is_shared ? nbcolli_desk_scratch(r->desk, &s->shape) + place : NULL;
+    *out = is_shared ? nbcolli_commands_scratch(r->commands, &s->shape) + place : NULL;
     return NBCOLL_OK;
 }
 
-/* Gives the agent standing relays of what a letter says. */
-static nbcoll_status nbcolli_server_give(nbcolli_server *s, const nbcolli_server_rank *r, const nbcolli_desk_slot *slot,
-                                         nbcolli_node_relays_config *c)
+/* Gives the agent pre-posted relays of what packed bytes say. */
+static nbcoll_status nbcolli_server_give(nbcolli_server *s, const nbcolli_server_rank *r,
+                                         const nbcolli_commands_slot *slot, nbcolli_node_relays_config *c)
 {
     const nbcolli_node_store_shape shape = c->store.shape;
     nbcolli_node_relays *relays;
@@ -138,7 +138,7 @@ static nbcoll_status nbcolli_server_give(nbcolli_server *s, const nbcolli_server
 /* Of a rank there are no more of them at a time than programs. */
 static nbcoll_status nbcolli_server_stand(nbcolli_server *s, const nbcolli_server_rank *r, uint32_t at)
 {
-    const nbcolli_desk_slot *slot = &r->desk->slot[at];
+    const nbcolli_commands_slot *slot = &r->commands->slot[at];
     nbcolli_arena arena = {.host = s->host};
     nbcolli_node_relays_config config;
     uint64_t bytes = slot->bytes;
@@ -146,8 +146,8 @@ static nbcoll_status nbcolli_server_stand(nbcolli_server *s, const nbcolli_serve
         return NBCOLL_ERR_LIMIT;
     if (bytes > s->shape.tables)
         return NBCOLL_ERR_ARGUMENT;
-    const char *tables = nbcolli_desk_tables(r->desk, &s->shape, at);
-    nbcoll_status status = nbcolli_node_letter_read(r->agent, &arena, tables, bytes, &config);
+    const char *tables = nbcolli_commands_tables(r->commands, &s->shape, at);
+    nbcoll_status status = nbcolli_node_bytes_read(r->agent, &arena, tables, bytes, &config);
     if (status == NBCOLL_OK)
         status = nbcolli_server_give(s, r, slot, &config);
     nbcolli_arena_close(&arena);
@@ -157,14 +157,15 @@ static nbcoll_status nbcolli_server_stand(nbcolli_server *s, const nbcolli_serve
 static nbcoll_status nbcolli_server_start(nbcolli_server *s, nbcolli_server_rank *r, uint32_t at)
 {
     nbcolli_server_program *p = &r->program[at];
-    uint64_t bytes = r->desk->slot[at].bytes;
+    uint64_t bytes = r->commands->slot[at].bytes;
     nbcoll_status status = NBCOLL_ERR_ARGUMENT;
     if (bytes <= s->shape.tables)
-        status = nbcolli_letter_read(&s->host, nbcolli_desk_tables(r->desk, &s->shape, at), bytes, &p->program);
+        status = nbcolli_packed_program_read(&s->host, nbcolli_commands_tables(r->commands, &s->shape, at), bytes,
+                                             &p->program);
     if (status != NBCOLL_OK)
         return status;
     const size_t *extent = p->program->info.extent;
-    const uint64_t number = r->desk->slot[at].number;
+    const uint64_t number = r->commands->slot[at].number;
     nbcolli_agent_call call = {.send = nbcolli_server_place(s, r, at, NBCOLL_BUFFER_SEND, extent[NBCOLL_BUFFER_SEND]),
                                .recv = nbcolli_server_place(s, r, at, NBCOLL_BUFFER_RECV, extent[NBCOLL_BUFFER_RECV])};
     status = nbcolli_server_scratch(s, r, at, extent[NBCOLL_BUFFER_SCRATCH], &call.scratch);
@@ -185,13 +186,13 @@ static int nbcolli_server_next(const nbcolli_server *s, const nbcolli_server_ran
 {
     *at = (uint32_t)(r->taken % s->shape.programs);
     /* seq_cst: sees all of it, and comes after the word that says who sleeps */
-    return !r->program[*at].run && atomic_load(&r->desk->slot[*at].state) == NBCOLLI_DESK_HANDED;
+    return !r->program[*at].run && atomic_load(&r->commands->slot[*at].state) == NBCOLLI_COMMANDS_HANDED;
 }
 
 /* Takes what a slot hands over. The slot has ended at once where a program is refused, and of relays in any case. */
 static void nbcolli_server_take_slot(nbcolli_server *s, nbcolli_server_rank *r, uint32_t at)
 {
-    int is_relays = r->desk->slot[at].kind == NBCOLLI_DESK_RELAYS;
+    int is_relays = r->commands->slot[at].kind == NBCOLLI_COMMANDS_RELAYS;
     nbcoll_status status = is_relays ? nbcolli_server_stand(s, r, at) : nbcolli_server_start(s, r, at);
     if (!is_relays && status != NBCOLL_OK)
         nbcoll_agent_cancel(r->agent); /* so that those that need it do not wait */
@@ -227,7 +228,7 @@ static int nbcolli_server_report(nbcolli_server *s, nbcolli_server_rank *r)
     return moved;
 }
 
-/* ---- ranks ----------------------------------------------------------------------------------------------------- */
+/* ---- ranks ------------------------------------------------------------------------------------------------------- */
 
 /* Its programs and relays end half way; nothing of it is touched any more. */
 static void nbcolli_server_go(nbcolli_server *s, nbcolli_server_rank *r)
@@ -235,13 +236,13 @@ static void nbcolli_server_go(nbcolli_server *s, nbcolli_server_rank *r)
     nbcolli_node_relays_all_end(r->agent, NBCOLL_ERR_PEER_LOST);
     nbcoll_agent_cancel(r->agent);
     nbcoll_agent_progress(r->agent);
-    if (r->desk)
+    if (r->commands)
         nbcolli_server_report(s, r);
     nbcoll_agent_close(r->agent);
     nbcoll_endpoint_close(r->ep);
-    nbcolli_desk_unmap(r->desk, nbcolli_desk_bytes(&s->shape));
+    nbcolli_commands_unmap(r->commands, nbcolli_commands_bytes(&s->shape));
     if (r->segment && --r->segment->users == 0)
-        nbcolli_desk_unmap(r->segment->memory, r->segment->bytes);
+        nbcolli_commands_unmap(r->segment->memory, r->segment->bytes);
     if (r->watch >= 0)
         close(r->watch);
     close(r->socket);
@@ -263,7 +264,8 @@ static nbcoll_status nbcolli_server_map(nbcolli_server *s, int fd, size_t bytes,
             return NBCOLL_OK;
         }
     }
-    nbcoll_status status = nbcolli_desk_map(fd, bytes, &free->memory); /* a rank has one at most: there is a place */
+    nbcoll_status status =
+        nbcolli_commands_map(fd, bytes, &free->memory); /* a rank has one at most: there is a place */
     if (status != NBCOLL_OK)
         return status;
     free->device = file.st_dev;
@@ -274,26 +276,26 @@ static nbcoll_status nbcolli_server_map(nbcolli_server *s, int fd, size_t bytes,
     return NBCOLL_OK;
 }
 
-/* Takes the rank's letter, if it has come. */
+/* Takes the rank's control message, if it has come. */
 static nbcoll_status nbcolli_server_attach(nbcolli_server *s, nbcolli_server_rank *r)
 {
-    nbcolli_desk_letter l;
+    nbcolli_commands_control l;
     int fd;
-    nbcoll_status status = nbcolli_desk_receive(r->socket, &l, &fd);
+    nbcoll_status status = nbcolli_commands_receive(r->socket, &l, &fd);
     if (status != NBCOLL_OK)
         return status;
     if (fd >= 0 && l.segment)
         status = nbcolli_server_map(s, fd, l.segment, &r->segment);
-    nbcolli_agent_keep(r->agent, r->desk, nbcolli_desk_bytes(&s->shape));
+    nbcolli_agent_keep(r->agent, r->commands, nbcolli_commands_bytes(&s->shape));
     if (r->segment)
         nbcolli_agent_keep(r->agent, r->segment->memory, r->segment->bytes);
     if (fd >= 0)
         close(fd);
-    r->watch = nbcolli_desk_watch(l.pid);
+    r->watch = nbcolli_commands_watch(l.pid);
     r->is_attached = 1;
-    l = nbcolli_desk_letter_of(r->ep->rank, r->ep->ranks);
+    l = nbcolli_commands_control_of(r->ep->rank, r->ep->ranks);
     l.status = status;
-    nbcoll_status sent = nbcolli_desk_send(r->socket, &l, -1);
+    nbcoll_status sent = nbcolli_commands_send(r->socket, &l, -1);
     return status == NBCOLL_OK ? sent : status;
 }
 
@@ -304,13 +306,13 @@ static void nbcolli_server_hear(nbcolli_server *s, nbcolli_server_rank *r, const
         return;
     if (polls[0].revents && !r->is_attached)
         status = nbcolli_server_attach(s, r);
-    else if ((polls[0].revents || polls[1].revents) && !nbcolli_desk_hush(r->socket, r->watch))
+    else if ((polls[0].revents || polls[1].revents) && !nbcolli_commands_hush(r->socket, r->watch))
         status = NBCOLL_ERR_PEER_LOST;
     if (status != NBCOLL_OK && status != NBCOLL_PENDING)
         nbcolli_server_go(s, r);
 }
 
-/* ---- the loop -------------------------------------------------------------------------------------------------- */
+/* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
 static int nbcolli_server_pass(nbcolli_server *s)
 {
@@ -319,7 +321,7 @@ static int nbcolli_server_pass(nbcolli_server *s)
         nbcolli_server_rank *r = &s->rank[i];
         if (!r->is_attached)
             continue;
-        if (!r->is_cancelled && atomic_load_explicit(&r->desk->is_cancelled, memory_order_relaxed)) { /* a wish */
+        if (!r->is_cancelled && atomic_load_explicit(&r->commands->is_cancelled, memory_order_relaxed)) { /* a wish */
             r->is_cancelled = moved = 1;
             nbcoll_agent_cancel(r->agent);
         }
@@ -330,18 +332,18 @@ static int nbcolli_server_pass(nbcolli_server *s)
     return moved;
 }
 
-/* Says on all desks that it is about to sleep. 0: there is something to do. */
+/* Says on all command areas that it is about to sleep. 0: there is something to do. */
 static int nbcolli_server_arm(nbcolli_server *s)
 {
     int sleeps = 1;
     for (int i = 0; i < s->count; i++)
         if (s->rank[i].is_attached)
-            atomic_store(&s->rank[i].desk->agent_sleeps, 1); /* seq_cst: before the looks */
+            atomic_store(&s->rank[i].commands->agent_sleeps, 1); /* seq_cst: before the looks */
     for (int i = 0; i < s->count; i++) {
         const nbcolli_server_rank *r = &s->rank[i];
         uint32_t at;
         if (r->is_attached && (nbcolli_server_next(s, r, &at) ||
-                               (!r->is_cancelled && atomic_load(&r->desk->is_cancelled))))
+                               (!r->is_cancelled && atomic_load(&r->commands->is_cancelled))))
             sleeps = 0;
     }
     return sleeps;
@@ -351,7 +353,7 @@ static int nbcolli_server_arm(nbcolli_server *s)
 static int nbcolli_server_stands(const nbcolli_server *s)
 {
     for (int i = 0; i < s->count; i++)
-        if (s->rank[i].is_attached && s->rank[i].agent->standing)
+        if (s->rank[i].is_attached && s->rank[i].agent->preposted)
             return 1;
     return 0;
 }
@@ -385,19 +387,20 @@ static void nbcolli_server_listen(nbcolli_server *s, int may_sleep)
         return;
     for (int i = 0; i < s->count; i++) {
         if (s->rank[i].is_attached && may_sleep)
-            atomic_store_explicit(&s->rank[i].desk->agent_sleeps, 0, memory_order_relaxed); /* who took it has rung */
+            atomic_store_explicit(&s->rank[i].commands->agent_sleeps, 0,
+                                  memory_order_relaxed); /* who took it has rung */
         nbcolli_server_hear(s, &s->rank[i], &s->polls[2 * i]);
     }
 }
 
-/* ---- its beginning and end ------------------------------------------------------------------------------------- */
+/* ---- its beginning and end --------------------------------------------------------------------------------------- */
 
-/* Makes a rank's desk and says where it is. */
+/* Makes a rank's command area and says where it is. */
 static nbcoll_status nbcolli_server_greet(nbcolli_server *s, nbcolli_server_rank *r)
 {
-    nbcolli_desk_letter l = nbcolli_desk_letter_of(r->ep->rank, r->ep->ranks);
+    nbcolli_commands_control l = nbcolli_commands_control_of(r->ep->rank, r->ep->ranks);
     size_t bytes;
-    void *desk;
+    void *commands;
     int fd;
     l.eager = r->agent->config.eager;
     l.depth = r->agent->config.depth;
@@ -406,15 +409,15 @@ static nbcoll_status nbcolli_server_greet(nbcolli_server *s, nbcolli_server_rank
     l.tables = s->shape.tables;
     l.copied = s->shape.copied;
     l.scratch = s->shape.scratch;
-    l.desk = 1 + (uint32_t)(r - s->rank);
-    bytes = nbcolli_desk_bytes(&l);
-    nbcoll_status status = nbcolli_desk_make(bytes, &fd);
+    l.commands = 1 + (uint32_t)(r - s->rank);
+    bytes = nbcolli_commands_bytes(&l);
+    nbcoll_status status = nbcolli_commands_make(bytes, &fd);
     if (status != NBCOLL_OK)
         return status;
-    status = nbcolli_desk_map(fd, bytes, &desk);
+    status = nbcolli_commands_map(fd, bytes, &commands);
     if (status == NBCOLL_OK) {
-        r->desk = desk;
-        (void)nbcolli_desk_send(r->socket, &l, fd); /* a rank that has gone is seen by its socket */
+        r->commands = commands;
+        (void)nbcolli_commands_send(r->socket, &l, fd); /* a rank that has gone is seen by its socket */
     }
     close(fd);
     return status;
@@ -503,9 +506,9 @@ nbcoll_status nbcoll_agent_serve(const nbcoll_serve_config *config)
     c.tables = c.tables ? c.tables : 65536;
     c.copied = c.copied ? c.copied : 16384;
     c.scratch = c.scratch ? c.scratch : 1 << 20;
-    const nbcolli_desk_letter shape = {
+    const nbcolli_commands_control shape = {
         .programs = c.programs, .tables = c.tables, .copied = c.copied, .scratch = c.scratch};
-    if (status == NBCOLL_OK && (c.count < 1 || c.flags & ~NBCOLL_SERVE_OUTSIDE || !nbcolli_desk_is_shape(&shape)))
+    if (status == NBCOLL_OK && (c.count < 1 || c.flags & ~NBCOLL_SERVE_OUTSIDE || !nbcolli_commands_is_shape(&shape)))
         status = NBCOLL_ERR_CONFIG;
     nbcolli_server *s = status == NBCOLL_OK ? nbcolli_server_new(&host, &c) : NULL;
     if (s) {

@@ -8,7 +8,7 @@
 #include "../engine/calls/create.h"
 #include "../engine/calls/wait.h"
 #include "../offload/arena.h"
-#include "../wiring/wiring.h"
+#include "../topology/topology.h"
 #include "nbcoll/schedule.h"
 
 #define NBCOLLI_RELAYS_BROKEN UINT64_MAX /* in the place of an operation: the origin's are; `bytes` is the status */
@@ -39,7 +39,7 @@ typedef struct nbcolli_relays_flow {
     nbcoll_schedule *lowered; /* in its place, should `comm` have no cells for it; null: it needs none */
     struct nbcoll_relays *of;
     uint32_t places;
-    nbcolli_relays_place *standing; /* number n at n modulo `places` */
+    nbcolli_relays_place *preposted; /* number n at n modulo `places` */
 } nbcolli_relays_flow;
 
 /* The fragments of one origin, in order; each F f of them are a batch. Credit n goes up the tree, from the leaves to
@@ -175,7 +175,7 @@ static inline int nbcolli_relays_is_led(const nbcoll_relays *r)
 
 static inline nbcolli_relays_place *nbcolli_relays_place_at(const nbcolli_relays_flow *flow, uint64_t number)
 {
-    return &flow->standing[number % flow->places];
+    return &flow->preposted[number % flow->places];
 }
 
 /* Of all streams: first their fragments, then their credits. */
@@ -349,7 +349,7 @@ nbcoll_status nbcolli_relays_look(nbcoll_relays *r);
 static inline int nbcolli_relays_heeds_end(const nbcoll_relays *r, const nbcolli_relays_place *at)
 {
     unsigned step = atomic_load_explicit(&r->step, memory_order_relaxed); /* set before anything is withdrawn */
-    int is_closing = at >= r->closing.standing && at < r->closing.standing + r->closing.places;
+    int is_closing = at >= r->closing.preposted && at < r->closing.preposted + r->closing.places;
     return step < NBCOLLI_RELAYS_MEETS || (step == NBCOLLI_RELAYS_MEETS && is_closing);
 }
 

@@ -4,7 +4,7 @@
 #include "../offload/offload.h"
 #include "relays_agents.h"
 
-/* ---- waiting --------------------------------------------------------------------------------------------------- */
+/* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
 #define NBCOLLI_RELAYS_LOOK 1000000u /* ns between two looks of a rank that nobody wakes */
 
@@ -36,7 +36,7 @@ static int nbcolli_relays_agents_pause(nbcoll_relays *r, nbcolli_waiter *w, uint
     return goes_on;
 }
 
-/* ---- the end --------------------------------------------------------------------------------------------------- */
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 /* The leader stays until its agent has closed its queue pairs. */
 static void nbcolli_relays_leave(nbcoll_relays *r)
@@ -101,7 +101,7 @@ static void nbcolli_relays_agents_free(nbcoll_relays *r)
     nbcolli_relays_discard(r);
 }
 
-/* ---- made ------------------------------------------------------------------------------------------------------ */
+/* ---- made -------------------------------------------------------------------------------------------------------- */
 
 /* What a rank needs of its own. */
 static nbcoll_status nbcolli_relays_agents_reserve(nbcoll_relays *r)
@@ -119,7 +119,7 @@ static nbcoll_status nbcolli_relays_agents_reserve(nbcoll_relays *r)
      * to say so has room, if all that others call is the agents. */
     a->shape.own = 2 * r->batch + (nbcolli_relays_carry(r) ? 3 * r->config.at_once : 0);
     a->shape.received = a->shape.own * ((uint32_t)r->ranks - a->shape.readers);
-    a->shape.bytes = (uint32_t)sizeof(nbcolli_relays_letter) + r->config.fragment;
+    a->shape.bytes = (uint32_t)sizeof(nbcolli_relays_message) + r->config.fragment;
     a->fingerprint = nbcolli_relays_fingerprint(&r->config);
     a->alarm.bell = a->alarm.poller = a->watch = -1;
     a->said = nbcolli_arena_take(&r->arena, (size_t)r->ranks, sizeof *a->said);
@@ -129,8 +129,8 @@ static nbcoll_status nbcolli_relays_agents_reserve(nbcoll_relays *r)
     if (!a->said || !a->later || !a->after)
         return NBCOLL_ERR_MEMORY;
     if (r->config.agent && nbcolli_agent_process(r->config.agent)) {
-        a->desk = r->config.agent;
-        nbcolli_agent_borrow(a->desk);
+        a->commands = r->config.agent;
+        nbcolli_agent_borrow(a->commands);
     }
     return NBCOLL_OK;
 }

@@ -9,10 +9,10 @@
 #include "relays.h"
 
 /* A fragment as agents pass it on: all of it, and the bytes behind it, is one message. */
-typedef struct nbcolli_relays_letter {
+typedef struct nbcolli_relays_message {
     uint32_t origin, fingerprint;
     nbcolli_relays_fragment fragment;
-} nbcolli_relays_letter;
+} nbcolli_relays_message;
 
 /* What each rank says at the opening, twice. */
 typedef struct nbcolli_relays_said {
@@ -37,7 +37,7 @@ typedef struct nbcolli_relays_agents {
     int has_left;                    /* the store */
 
     /* The leader's. */
-    nbcolli_node_relays *standing;
+    nbcolli_node_relays *preposted;
     nbcolli_alarm alarm; /* by its agent, a thread. Others are woken over the memory that the node shares */
     int is_begun, is_reserved; /* handed to the agent; the store is shared memory */
     int is_awaited;            /* the agent: it is to have opened its queue pairs */
@@ -46,10 +46,11 @@ typedef struct nbcolli_relays_agents {
     nbcolli_node_store_shape shape;
     nbcolli_node_store store; /* head null: it is not known yet, or another rank's and left */
     uint32_t reader;
-    nbcoll_agent *desk; /* this rank's own, borrowed, of the process that moves them, which wakes it there; or null */
+    nbcoll_agent
+        *commands;      /* this rank's own, borrowed, of the process that moves them, which wakes it there; or null */
     int listens;        /* what the agent publishes ends a sleep */
     uint64_t read, handed, caught_up; /* arrivals; own buffers; operations whose earlier fragments are taken out */
-    int watch; /* with its store, not a leader's, nor where it has a desk: of the agent's process; or -1 */
+    int watch; /* with its store, not a leader's, nor where it has a command area: of the agent's process; or -1 */
     uint32_t looks;                   /* that were due there */
     nbcolli_relays_later *later;      /* [F] by operation, modulo F */
     uint32_t *after;                  /* [buffers] 1 + the next one of the same operation, or 0 */
@@ -69,8 +70,8 @@ int nbcolli_relays_store_has_news(const nbcoll_relays *r);
  * about to sleep, or -1: it is awake. */
 nbcolli_sight nbcolli_relays_store_sight(nbcoll_relays *r, int poller);
 
-/* relays_listen.c: says in its store, which is known, by which desk this rank is woken, if by any. */
-void nbcolli_relays_say_desk(nbcoll_relays *r);
+/* relays_listen.c: says in its store, which is known, by which command area this rank is woken, if by any. */
+void nbcolli_relays_say_commands(nbcoll_relays *r);
 /* Inside. Lets what the agent publishes end a sleep on that poller. 0: it will not. */
 int nbcolli_relays_listen(nbcoll_relays *r, int poller);
 /* It is awake. */

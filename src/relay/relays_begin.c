@@ -51,10 +51,10 @@ static nbcoll_status nbcolli_relays_meet(nbcoll_relays *r)
 {
     const nbcoll_nodes *nodes = nbcoll_comm_nodes(r->comm);
     nbcolli_relays_agents *a = r->agents;
-    for (int node = 0; node < nodes->count && a->standing; node++) {
+    for (int node = 0; node < nodes->count && a->preposted; node++) {
         int leader = nbcoll_node_rank(nodes, node, 0);
         if (leader != r->rank)
-            nbcolli_node_relays_meet(a->standing, r->comm->peer[leader].home, a->said[leader].set);
+            nbcolli_node_relays_meet(a->preposted, r->comm->peer[leader].home, a->said[leader].set);
     }
     return NBCOLL_OK;
 }
@@ -63,14 +63,14 @@ static nbcoll_status nbcolli_relays_meet(nbcoll_relays *r)
 static nbcoll_status nbcolli_relays_hand_over(nbcoll_relays *r)
 {
     nbcolli_relays_agents *a = r->agents;
-    nbcoll_status s = a->standing ? nbcolli_enter(r->context) : NBCOLL_OK;
-    if (a->standing && s == NBCOLL_OK) { /* on the caller's side: where an agent's process has it, as a start */
+    nbcoll_status s = a->preposted ? nbcolli_enter(r->context) : NBCOLL_OK;
+    if (a->preposted && s == NBCOLL_OK) { /* on the caller's side: where an agent's process has it, as a start */
         nbcolli_caller_lock(r->context);
-        s = nbcolli_node_relays_begin(a->standing);
+        s = nbcolli_node_relays_begin(a->preposted);
         nbcolli_caller_unlock(r->context);
         nbcolli_leave(r->context, s);
     }
-    a->is_begun = a->standing && s == NBCOLL_OK;
+    a->is_begun = a->preposted && s == NBCOLL_OK;
     a->lacks_place = s == NBCOLL_PENDING;
     return r->gives_up ? NBCOLL_OK : s;
 }
@@ -101,10 +101,10 @@ static nbcoll_status nbcolli_relays_map(nbcoll_relays *r)
         return nbcolli_leave(r->context, NBCOLL_ERR_MEMORY);
     a->store = nbcolli_node_store_at(memory, &a->shape);
     int process = atomic_load_explicit(&a->store.head->process, memory_order_relaxed); /* it does not change */
-    if (a->desk && nbcolli_agent_process(a->desk) != process)
+    if (a->commands && nbcolli_agent_process(a->commands) != process)
         nbcolli_relays_hear_no_more(r);
-    nbcolli_relays_say_desk(r);
-    a->watch = a->desk ? -1 : nbcolli_node_store_watch(&a->store);
+    nbcolli_relays_say_commands(r);
+    a->watch = a->commands ? -1 : nbcolli_node_store_watch(&a->store);
     return nbcolli_leave(r->context, NBCOLL_OK);
 }
 
@@ -119,8 +119,8 @@ void nbcolli_relays_agents_open_on(nbcoll_relays *r)
     while (a->stage < sizeof stage / sizeof *stage && (s = stage[a->stage](r)) == NBCOLL_OK)
         a->stage++;
     if (s != NBCOLL_OK && s != NBCOLL_PENDING && !a->is_begun) {
-        nbcolli_node_relays_free(a->standing); /* the agent gets nothing */
-        a->standing = NULL;
+        nbcolli_node_relays_free(a->preposted); /* the agent gets nothing */
+        a->preposted = NULL;
     }
     r->status = s;
 }

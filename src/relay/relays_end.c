@@ -7,7 +7,7 @@
 /* Of the first collective, or the second one: has it ended well? */
 static int nbcolli_relays_all_have(nbcoll_relays *r, int which)
 {
-    nbcolli_relays_place *at = &r->closing.standing[which];
+    nbcolli_relays_place *at = &r->closing.preposted[which];
     if (r->begun == which) {
         r->begun++;
         nbcolli_relays_place_start(r, at);

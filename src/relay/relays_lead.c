@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What the leader of a node does for relays that agents move: it takes the store, and joins its agent with others by
- * the wiring of the nodes. */
+ * the topology of the nodes. */
 #include "../engine/exposures/cells.h"
 #include "../engine/comm/comm.h"
 #include "../engine/progress/lock.h"
 #include "../offload/offload.h"
 #include "relays_agents.h"
 
-/* ---- connections ----------------------------------------------------------------------------------------------- */
+/* ---- connections ------------------------------------------------------------------------------------------------- */
 
 /* The connections from one node to another have numbers, by the relay that sends, then the one that receives. */
 typedef struct nbcolli_relays_way {
@@ -20,7 +20,7 @@ static int nbcolli_relays_is_before(nbcolli_relays_way a, nbcolli_relays_way b)
 }
 
 /* The number of a connection of this node with `end`, one of its relay's. Those of the two directions alternate. */
-static uint32_t nbcolli_relays_number(const nbcoll_wiring *w, uint32_t relay, const nbcoll_relay_end *end,
+static uint32_t nbcolli_relays_number(const nbcoll_topology *w, uint32_t relay, const nbcoll_relay_end *end,
                                       int is_source)
 {
     nbcolli_relays_way mine =
@@ -46,13 +46,13 @@ static nbcolli_node_relays_end nbcolli_relays_end(const nbcoll_relays *r, const 
     int node = nbcoll_node_of(p->nodes, r->rank), leader = nbcoll_node_rank(p->nodes, end->rank, 0);
     uint32_t passed = is_source ? p->passed[end->rank][end->relay] : p->passed[node][relay];
     return (nbcolli_node_relays_end){r->comm->peer[leader].home,
-                                     nbcolli_relays_number(p->wiring[node], relay, end, is_source),
+                                     nbcolli_relays_number(p->topology[node], relay, end, is_source),
                                      r->agents->shape.own * passed};
 }
 
 static nbcoll_status nbcolli_relays_join(nbcoll_relays *r, nbcolli_between *p, nbcolli_node_relays_relay *out)
 {
-    const nbcoll_wiring *w = p->wiring[nbcoll_node_of(p->nodes, r->rank)];
+    const nbcoll_topology *w = p->topology[nbcoll_node_of(p->nodes, r->rank)];
     nbcolli_node_relays_end *end = nbcolli_arena_take(&p->arena, w->connections, sizeof *end);
     uint32_t most = 0;
     if (!end)
@@ -70,7 +70,7 @@ static nbcoll_status nbcolli_relays_join(nbcoll_relays *r, nbcolli_between *p, n
     return most < NBCOLLI_NODE_RELAYS_NUMBERS ? NBCOLL_OK : NBCOLL_ERR_LIMIT;
 }
 
-/* ---- waking ---------------------------------------------------------------------------------------------------- */
+/* ---- waking ------------------------------------------------------------------------------------------------------ */
 
 void nbcolli_relays_wake(const nbcoll_relays *r, uint32_t reader)
 {
@@ -95,12 +95,12 @@ nbcolli_node_store_state nbcolli_relays_agents_state(const nbcoll_relays *r)
 {
     if (nbcolli_enter(r->context) != NBCOLL_OK)
         return nbcolli_node_store_state_of(&r->agents->store);
-    nbcolli_node_store_state state = nbcolli_node_relays_look(r->agents->standing);
+    nbcolli_node_store_state state = nbcolli_node_relays_look(r->agents->preposted);
     nbcolli_leave(r->context, NBCOLL_OK);
     return state;
 }
 
-/* ---- the store ------------------------------------------------------------------------------------------------- */
+/* ---- the store --------------------------------------------------------------------------------------------------- */
 
 /* Memory for it: this rank's own, or such as all ranks of the node have, and an agent that is another process. */
 static nbcoll_status nbcolli_relays_reserve_store(nbcoll_relays *r, const nbcoll_nodes *nodes, void **memory)
@@ -136,10 +136,10 @@ static nbcoll_status nbcolli_relays_number_set(nbcoll_relays *r)
     return nbcolli_leave(r->context, NBCOLL_OK);
 }
 
-static nbcoll_status nbcolli_relays_make_standing(nbcoll_relays *r, nbcolli_between *p, void *memory)
+static nbcoll_status nbcolli_relays_make_preposted(nbcoll_relays *r, nbcolli_between *p, void *memory)
 {
     nbcolli_relays_agents *a = r->agents;
-    uint32_t relays = p->wiring[nbcoll_node_of(p->nodes, r->rank)]->relays;
+    uint32_t relays = p->topology[nbcoll_node_of(p->nodes, r->rank)]->relays;
     nbcolli_node_relays_relay *relay = nbcolli_arena_take(&p->arena, relays, sizeof *relay);
     if (!relay)
         return NBCOLL_ERR_MEMORY;
@@ -155,7 +155,7 @@ static nbcoll_status nbcolli_relays_make_standing(nbcoll_relays *r, nbcolli_betw
                                                .bytes = nbcolli_node_store_bytes(&a->shape),
                                                .wake = nbcolli_relays_roused,
                                                .user = r};
-    return s == NBCOLL_OK ? nbcolli_node_relays_make(r->config.agent, &config, &a->standing) : s;
+    return s == NBCOLL_OK ? nbcolli_node_relays_make(r->config.agent, &config, &a->preposted) : s;
 }
 
 /* Is it an agent of this rank, among all ranks of the communicator's last endpoint? */
@@ -174,7 +174,7 @@ nbcoll_status nbcolli_relays_lead(nbcoll_relays *r)
     if (!nbcolli_relays_agent_suits(r))
         return NBCOLL_ERR_UNSUPPORTED;
     nbcolli_agent_hold(r->config.agent);
-    if (!a->desk)
+    if (!a->commands)
         nbcolli_alarm_open(&a->alarm);
     nbcoll_status s = nbcolli_relays_reserve_store(r, nodes, &memory);
     if (s != NBCOLL_OK)
@@ -183,10 +183,10 @@ nbcoll_status nbcolli_relays_lead(nbcoll_relays *r)
     /* relaxed: shown to the agent and the other ranks with all of it */
     atomic_store_explicit(&a->store.head->users, a->shape.readers - 1, memory_order_relaxed);
     atomic_store_explicit(&a->store.head->process, nbcolli_agent_process(r->config.agent), memory_order_relaxed);
-    nbcolli_relays_say_desk(r);
-    s = nbcolli_between_open(&between, r->config.wiring, r->config.ports, nodes, &r->arena.host);
+    nbcolli_relays_say_commands(r);
+    s = nbcolli_between_open(&between, r->config.topology, r->config.ports, nodes, &r->arena.host);
     if (s == NBCOLL_OK)
-        s = nbcolli_relays_make_standing(r, &between, memory);
+        s = nbcolli_relays_make_preposted(r, &between, memory);
     nbcolli_between_close(&between);
     return s;
 }
@@ -195,7 +195,7 @@ void nbcolli_relays_lead_no_more(nbcoll_relays *r)
 {
     nbcolli_relays_agents *a = r->agents;
     const nbcolli_link *link = r->comm->link->first;
-    nbcolli_node_relays_free(a->standing);
+    nbcolli_node_relays_free(a->preposted);
     nbcolli_alarm_close(&a->alarm);
     /* acquire: all others have left it. Whose end nobody knows may still be there: then it stays as it is. */
     if (!a->is_reserved || atomic_load_explicit(&a->store.head->users, memory_order_acquire) ||

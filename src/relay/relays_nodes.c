@@ -60,7 +60,7 @@ int nbcolli_relays_flow_is_led(const nbcoll_relays *r, int i)
     return i < r->ranks && r->nodes && r->nodes->count < r->ranks;
 }
 
-/* ---- the store ------------------------------------------------------------------------------------------------- */
+/* ---- the store --------------------------------------------------------------------------------------------------- */
 
 /* Memory that the node shares, if there is as much beside the cells of all streams: without those, nobody reads it. */
 static void *nbcolli_relays_shared_store(nbcoll_relays *r, size_t places)
@@ -92,19 +92,19 @@ nbcoll_status nbcolli_relays_lay_places(nbcoll_relays *r)
         return NBCOLL_ERR_MEMORY;
     for (int i = 0; i < r->ranks; i++)
         for (uint32_t k = 0; k < r->stream[i].fragments.places; k++, at += r->stride)
-            r->stream[i].fragments.standing[k].at = (nbcolli_relays_fragment *)(void *)at;
+            r->stream[i].fragments.preposted[k].at = (nbcolli_relays_fragment *)(void *)at;
     return NBCOLL_OK;
 }
 
-/* ---- what comes before the end --------------------------------------------------------------------------------- */
+/* ---- what comes before the end ----------------------------------------------------------------------------------- */
 
 /* A step, inside: who waits looks again; those that carry out calls move on the way out. */
 static nbcoll_status nbcolli_relays_came(void *user, const nbcoll_memory memory[])
 {
     nbcolli_relays_flow *flow = user;
     nbcoll_relays *r = flow->of;
-    size_t place = (size_t)((const char *)memory->at - (const char *)flow->standing->at) / r->stride;
-    atomic_store_explicit(&flow->standing[place].has_come, 1, memory_order_release); /* shows what has come */
+    size_t place = (size_t)((const char *)memory->at - (const char *)flow->preposted->at) / r->stride;
+    atomic_store_explicit(&flow->preposted[place].has_come, 1, memory_order_release); /* shows what has come */
     nbcolli_request *q = r->notice;
     if (!q) {
         r->context->driven.ended++;
@@ -116,7 +116,7 @@ static nbcoll_status nbcolli_relays_came(void *user, const nbcoll_memory memory[
     return NBCOLL_OK;
 }
 
-/* ---- schedules ------------------------------------------------------------------------------------------------- */
+/* ---- schedules --------------------------------------------------------------------------------------------------- */
 
 nbcoll_status nbcolli_relays_builder(const nbcoll_relays *r, nbcoll_comm *shares, nbcoll_builder **out)
 {
@@ -131,7 +131,7 @@ nbcoll_status nbcolli_relays_builder(const nbcoll_relays *r, nbcoll_comm *shares
         return s;
     nbcoll_set_name(*out, "relay");
     nbcoll_set_fingerprint(*out, nbcolli_relays_fingerprint(&r->config));
-    nbcoll_set_standing(*out);
+    nbcoll_set_preposted(*out);
     return NBCOLL_OK;
 }
 

@@ -3,7 +3,7 @@
  * the other way. */
 #include "relays.h"
 
-/* ---- schedules ------------------------------------------------------------------------------------------------- */
+/* ---- schedules --------------------------------------------------------------------------------------------------- */
 
 /* By which relay a stream's fragments come to a rank, and from which one. */
 typedef struct nbcolli_relays_hop {
@@ -14,7 +14,7 @@ typedef struct nbcolli_relays_hop {
 /* What the schedules of all streams are made of. */
 typedef struct nbcolli_relays_plan {
     nbcolli_arena arena;
-    nbcoll_wiring **wiring;  /* [ranks] */
+    nbcoll_topology **topology;  /* [ranks] */
     nbcolli_between between; /* by nodes: what these are made of */
     nbcolli_relays_hop *hop; /* [ranks] */
     int *reached;            /* [ranks] in this order */
@@ -28,7 +28,7 @@ static void nbcolli_relays_trace(nbcolli_relays_plan *p, int origin)
     p->reached[count++] = origin;
     for (int i = 0; i < count; i++) {
         int rank = p->reached[i];
-        const nbcoll_relay *relay = &p->wiring[rank]->relay[p->hop[rank].relay];
+        const nbcoll_relay *relay = &p->topology[rank]->relay[p->hop[rank].relay];
         for (uint32_t k = 0; k < relay->destinations; k++) {
             const nbcoll_relay_end *end = &relay->destination[k];
             p->hop[end->rank] = (nbcolli_relays_hop){rank, end->relay};
@@ -41,7 +41,7 @@ static void nbcolli_relays_trace(nbcolli_relays_plan *p, int origin)
 static nbcoll_status nbcolli_relays_build_credit(nbcoll_relays *r, const nbcolli_relays_plan *p, int origin)
 {
     const nbcolli_relays_hop *hop = &p->hop[r->rank];
-    const nbcoll_relay *relay = &p->wiring[r->rank]->relay[hop->relay];
+    const nbcoll_relay *relay = &p->topology[r->rank]->relay[hop->relay];
     const nbcoll_addr nothing = {NBCOLL_BUFFER_RECV, 0};
     nbcoll_builder *b;
     nbcoll_status s = nbcolli_relays_builder(r, NULL, &b);
@@ -61,10 +61,10 @@ static nbcoll_status nbcolli_relays_wire(const nbcoll_relays *r, nbcolli_relays_
     const nbcoll_relays_config *c = &r->config;
     nbcoll_status s = NBCOLL_OK;
     if (r->nodes)
-        s = nbcolli_between_open(&p->between, c->wiring, c->ports, r->nodes, &r->arena.host);
+        s = nbcolli_between_open(&p->between, c->topology, c->ports, r->nodes, &r->arena.host);
     for (int i = 0; i < r->ranks && s == NBCOLL_OK; i++)
-        s = r->nodes ? nbcolli_between_wire(&p->between, i, &p->wiring[i])
-                     : nbcoll_wiring_make(c->wiring, c->ports, r->ranks, i, &r->arena.host, &p->wiring[i]);
+        s = r->nodes ? nbcolli_between_wire(&p->between, i, &p->topology[i])
+                     : nbcoll_topology_make(c->topology, c->ports, r->ranks, i, &r->arena.host, &p->topology[i]);
     if (r->nodes)
         nbcolli_between_close(&p->between);
     return s;
@@ -73,32 +73,32 @@ static nbcoll_status nbcolli_relays_wire(const nbcoll_relays *r, nbcolli_relays_
 static nbcoll_status nbcolli_relays_plan_all(nbcoll_relays *r, nbcolli_relays_plan *p)
 {
     size_t ranks = (size_t)r->ranks;
-    p->wiring = nbcolli_arena_take(&p->arena, ranks, sizeof *p->wiring);
+    p->topology = nbcolli_arena_take(&p->arena, ranks, sizeof *p->topology);
     p->hop = nbcolli_arena_take(&p->arena, ranks, sizeof *p->hop);
     p->reached = nbcolli_arena_take(&p->arena, ranks, sizeof *p->reached);
-    if (!p->wiring || !p->hop || !p->reached)
+    if (!p->topology || !p->hop || !p->reached)
         return NBCOLL_ERR_MEMORY;
     nbcoll_status s = nbcolli_relays_wire(r, p);
     for (int origin = 0; origin < r->ranks && s == NBCOLL_OK; origin++) {
         nbcolli_relays_trace(p, origin);
         const nbcolli_relays_hop *hop = &p->hop[r->rank];
-        s = nbcolli_relays_build(r, origin, hop->from, &p->wiring[r->rank]->relay[hop->relay]);
+        s = nbcolli_relays_build(r, origin, hop->from, &p->topology[r->rank]->relay[hop->relay]);
         if (s == NBCOLL_OK)
             s = nbcolli_relays_build_credit(r, p, origin);
     }
     for (int i = 0; i < r->ranks; i++)
-        nbcoll_wiring_free(p->wiring[i]);
+        nbcoll_topology_free(p->topology[i]);
     return s;
 }
 
-/* ---- opening --------------------------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static nbcoll_status nbcolli_relays_flow_reserve(nbcoll_relays *r, nbcolli_relays_flow *flow, uint32_t places)
 {
     flow->of = r;
     flow->places = places;
-    flow->standing = nbcolli_arena_take(&r->arena, places, sizeof *flow->standing);
-    return flow->standing ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    flow->preposted = nbcolli_arena_take(&r->arena, places, sizeof *flow->preposted);
+    return flow->preposted ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
 }
 
 static nbcoll_status nbcolli_relays_stream_reserve(nbcoll_relays *r, int origin)
@@ -172,7 +172,7 @@ nbcoll_status nbcolli_relays_make(nbcoll_comm *comm, const nbcoll_relays_config 
     if (s != NBCOLL_OK)
         return s;
     r->stride = nbcolli_lines(sizeof(nbcolli_relays_fragment) + r->config.fragment);
-    r->nodes = r->config.by_nodes ? nbcoll_comm_nodes(comm) : NULL;
+    r->nodes = r->config.hierarchical ? nbcoll_comm_nodes(comm) : NULL;
     s = nbcolli_relays_open_executor(r);
     if (s == NBCOLL_OK)
         s = nbcolli_relays_reserve(r);
@@ -193,13 +193,13 @@ static nbcoll_status nbcolli_relays_prepare_closing(nbcoll_relays *r)
 {
     nbcolli_relays_flow *flow = &r->closing;
     nbcoll_status s = nbcoll_allgather_init(&r->stream[r->rank].next, r->totals, sizeof *r->totals, NBCOLL_BYTE,
-                                            flow->comm, &flow->standing[0].request);
+                                            flow->comm, &flow->preposted[0].request);
     if (s == NBCOLL_OK)
-        s = nbcoll_barrier_init(flow->comm, &flow->standing[1].request);
+        s = nbcoll_barrier_init(flow->comm, &flow->preposted[1].request);
     for (uint32_t i = 0; i < flow->places && s == NBCOLL_OK; i++) {
-        flow->standing[i].of = r;
+        flow->preposted[i].of = r;
         if (nbcolli_relays_carry(r))
-            s = nbcoll_on_done(flow->standing[i].request, r->heeds, &flow->standing[i]);
+            s = nbcoll_on_done(flow->preposted[i].request, r->heeds, &flow->preposted[i]);
     }
     return s;
 }
@@ -214,7 +214,7 @@ static nbcoll_status nbcolli_relays_stand(nbcoll_relays *r)
         nbcolli_relays_flow *flow = nbcolli_relays_flow_at(r, i);
         nbcolli_relays_settle(flow);
         for (uint32_t k = 0; k < flow->places; k++) {
-            nbcolli_relays_place *at = &flow->standing[k];
+            nbcolli_relays_place *at = &flow->preposted[k];
             at->of = r;
             nbcoll_status s = nbcoll_schedule_init(flow->schedule, NULL, at->at, flow->comm, &at->request);
             if (s == NBCOLL_OK && nbcolli_relays_carry(r))

@@ -9,15 +9,15 @@
 #define NBCOLLI_RELAYS_PLACES 32768u /* of a stream */
 #define NBCOLLI_RELAYS_FRAGMENT (1u << 30)
 
-/* ---- made ------------------------------------------------------------------------------------------------------ */
+/* ---- made -------------------------------------------------------------------------------------------------------- */
 
 static nbcoll_status nbcolli_relays_check(const nbcoll_relays_config *c)
 {
-    if ((unsigned)c->wiring >= NBCOLL_WIRING_COUNT || c->at_once < 1 || c->at_once > NBCOLLI_RELAYS_MOST ||
+    if ((unsigned)c->topology >= NBCOLL_TOPOLOGY_COUNT || c->at_once < 1 || c->at_once > NBCOLLI_RELAYS_MOST ||
         c->fragments < 1 || c->fragments > NBCOLLI_RELAYS_MOST || c->fragment < 1 ||
         c->fragment > NBCOLLI_RELAYS_FRAGMENT || c->carries > (size_t)c->fragments * c->fragment ||
         NBCOLLI_RELAYS_BATCHES * c->at_once * c->fragments > NBCOLLI_RELAYS_PLACES || c->by_agents > 1 ||
-        c->by_nodes > 1)
+        c->hierarchical > 1)
         return NBCOLL_ERR_CONFIG;
     return NBCOLL_OK;
 }
@@ -25,9 +25,9 @@ static nbcoll_status nbcolli_relays_check(const nbcoll_relays_config *c)
 uint32_t nbcolli_relays_fingerprint(const nbcoll_relays_config *c)
 {
     const uint64_t carries = c->carries; /* up to 2^40 */
-    const uint32_t low = (uint32_t)carries, high = (uint32_t)(carries >> 32), wiring = (uint32_t)c->wiring;
-    const uint32_t all[] = {wiring, c->ports, c->at_once, c->fragments, c->fragment,
-                            low,    high,     c->by_nodes, c->by_agents};
+    const uint32_t low = (uint32_t)carries, high = (uint32_t)(carries >> 32), topology = (uint32_t)c->topology;
+    const uint32_t all[] = {topology, c->ports, c->at_once, c->fragments, c->fragment,
+                            low,    high,     c->hierarchical, c->by_agents};
     uint32_t sum = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         sum = (sum ^ all[i]) * 0x9e3779b1u;
@@ -66,7 +66,7 @@ nbcoll_status nbcolli_relays_copy_config(const nbcoll_relays_config *from, nbcol
         return NBCOLL_ERR_CONFIG;
     if (to->host && nbcolli_copy_tagged(host, to->host, sizeof *host))
         return NBCOLL_ERR_CONFIG;
-    to->ports = to->ports ? to->ports : NBCOLLI_WIRING_PORTS; /* ranks that mean the same do not differ */
+    to->ports = to->ports ? to->ports : NBCOLLI_TOPOLOGY_PORTS; /* ranks that mean the same do not differ */
     return nbcolli_relays_check(to);
 }
 
@@ -90,7 +90,7 @@ static nbcoll_status nbcolli_relays_hold(nbcoll_relays *r, uint32_t by)
     if (s != NBCOLL_OK)
         return s;
     r->context->holders += by;
-    if (c->by_agents || c->by_nodes || c->carries)
+    if (c->by_agents || c->hierarchical || c->carries)
         r->comm->holders += by;
     return nbcolli_leave(r->context, NBCOLL_OK);
 }
@@ -133,7 +133,7 @@ void nbcolli_relays_discard(nbcoll_relays *r)
     nbcolli_arena_close(&arena);
 }
 
-/* ---- what comes ------------------------------------------------------------------------------------------------ */
+/* ---- what comes -------------------------------------------------------------------------------------------------- */
 
 /* Fragments by which that rank's block comes, or by which it says that it has started the operation. */
 static uint32_t nbcolli_relays_need(const nbcoll_relays *r, const nbcolli_relays_operation *o, int rank)
@@ -204,7 +204,7 @@ void nbcolli_relays_take(nbcoll_relays *r, int origin, const nbcolli_relays_frag
     nbcolli_relays_count(r, o, origin);
 }
 
-/* ---- what goes ------------------------------------------------------------------------------------------------- */
+/* ---- what goes --------------------------------------------------------------------------------------------------- */
 
 /* Has it been said that it is revoked? */
 static int nbcolli_relays_tell(nbcoll_relays *r, nbcolli_relays_operation *o)
@@ -243,7 +243,7 @@ void nbcolli_relays_send_blocks(nbcoll_relays *r)
             nbcolli_relays_tell(r, &r->operation[i]);
 }
 
-/* ---- started --------------------------------------------------------------------------------------------------- */
+/* ---- started ----------------------------------------------------------------------------------------------------- */
 
 nbcoll_status nbcolli_relays_begin_operation(nbcoll_relays *r, nbcolli_relays_operation o, const void *own,
                                              uint64_t *operation)

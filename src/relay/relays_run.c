@@ -4,7 +4,7 @@
 #include "../host/sleep.h"
 #include "relays.h"
 
-/* ---- places ---------------------------------------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------------------------------------------------ */
 
 /* Has it ended? 0 also where that broke the relays. Only the first look of a move makes a pass over the context. */
 int nbcolli_relays_place_has_ended(nbcoll_relays *r, nbcolli_relays_place *at)
@@ -42,7 +42,7 @@ static int nbcolli_relays_place_has_come(nbcoll_relays *r, nbcolli_relays_place 
            atomic_load_explicit(&at->has_come, memory_order_acquire);
 }
 
-/* ---- what has come --------------------------------------------------------------------------------------------- */
+/* ---- what has come ----------------------------------------------------------------------------------------------- */
 
 /* Those that have been taken out stand ready again, in order, when their operations have ended, if more come. */
 static void nbcolli_relays_free_places(nbcoll_relays *r, nbcolli_relays_stream *s)
@@ -88,7 +88,7 @@ static void nbcolli_relays_give(nbcoll_relays *r, nbcolli_relays_stream *s)
         nbcolli_relays_place_start(r, nbcolli_relays_place_at(&s->credits, s->given++));
 }
 
-/* ---- the own block --------------------------------------------------------------------------------------------- */
+/* ---- the own block ----------------------------------------------------------------------------------------------- */
 
 /* The next place of the own stream; null: it has not been passed on, or others have no room. */
 static nbcolli_relays_place *nbcolli_relays_room(nbcoll_relays *r)
@@ -129,12 +129,12 @@ void nbcolli_relays_move(nbcoll_relays *r)
         r->status = NBCOLL_ERR_CANCELLED;
 }
 
-/* ---- ends ------------------------------------------------------------------------------------------------------ */
+/* ---- ends -------------------------------------------------------------------------------------------------------- */
 
 int nbcolli_relays_flow_has_ended(nbcoll_relays *r, const nbcolli_relays_flow *flow)
 {
     uint32_t i = 0;
-    while (i < flow->places && nbcolli_relays_place_has_ended(r, &flow->standing[i]))
+    while (i < flow->places && nbcolli_relays_place_has_ended(r, &flow->preposted[i]))
         i++;
     return i == flow->places;
 }
@@ -148,8 +148,8 @@ static int nbcolli_relays_are_revoked(nbcoll_relays *r)
         nbcolli_relays_flow *flow = nbcolli_relays_any_flow(r, i);
         int is_spared = i == r->rank && !r->is_closing;
         for (uint32_t k = 0; k < flow->places && r->is_revoked < revoked && !is_spared; k++)
-            if (flow->standing[k].is_out)
-                nbcoll_cancel(flow->standing[k].request);
+            if (flow->preposted[k].is_out)
+                nbcoll_cancel(flow->preposted[k].request);
         are_over &= nbcolli_relays_flow_has_ended(r, flow);
     }
     r->is_revoked = revoked;
@@ -166,7 +166,7 @@ int nbcolli_relays_break(nbcoll_relays *r)
     if (!r->is_revoked)
         nbcolli_relays_break_flow(r, &r->closing);
     for (uint32_t i = 0; i < flow->places && !r->is_revoked; i++) {
-        nbcolli_relays_place *at = &flow->standing[i];
+        nbcolli_relays_place *at = &flow->preposted[i];
         if (!at->request.at || atomic_load_explicit(&at->is_out, memory_order_acquire)) /* then it is read no more */
             continue;
         *at->at = (nbcolli_relays_fragment){.operation = NBCOLLI_RELAYS_BROKEN, .bytes = r->status};
@@ -190,7 +190,7 @@ void nbcolli_relays_move_on(nbcoll_relays *r)
     nbcoll_progress(r->context); /* others may wait for what is left, though nothing here does */
 }
 
-/* ---- waiting --------------------------------------------------------------------------------------------------- */
+/* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
 int nbcolli_relays_pause(nbcoll_relays *r, nbcolli_waiter *w, uint64_t deadline)
 {

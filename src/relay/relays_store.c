@@ -7,7 +7,7 @@
 
 #define NBCOLLI_RELAYS_LOOKS 64u /* at the store, from one look at the agent's process to the next */
 
-/* ---- what has arrived ------------------------------------------------------------------------------------------ */
+/* ---- what has arrived -------------------------------------------------------------------------------------------- */
 
 /* This rank is done with it. Whose own it is may have waited for it. */
 static void nbcolli_relays_release(const nbcoll_relays *r, uint32_t buffer)
@@ -20,10 +20,10 @@ static void nbcolli_relays_release(const nbcoll_relays *r, uint32_t buffer)
 
 static void nbcolli_relays_copy_out(nbcoll_relays *r, uint32_t buffer)
 {
-    const nbcolli_relays_letter *letter = nbcolli_node_store_message(&r->agents->store, buffer);
-    uint32_t origin = letter->origin;
+    const nbcolli_relays_message *packed = nbcolli_node_store_message(&r->agents->store, buffer);
+    uint32_t origin = packed->origin;
     if (origin < (uint32_t)r->ranks)
-        nbcolli_relays_take(r, (int)origin, &letter->fragment);
+        nbcolli_relays_take(r, (int)origin, &packed->fragment);
     else
         r->status = NBCOLL_ERR_MISMATCH;
     nbcolli_relays_release(r, buffer);
@@ -49,11 +49,11 @@ static void nbcolli_relays_note(nbcoll_relays *r, uint32_t buffer)
         r->status = NBCOLL_ERR_MISMATCH; /* nonsense: another rank of the node has written it */
         return;
     }
-    const nbcolli_relays_letter *letter = nbcolli_node_store_message(&a->store, buffer);
-    uint64_t operation = letter->fragment.operation;
+    const nbcolli_relays_message *packed = nbcolli_node_store_message(&a->store, buffer);
+    uint64_t operation = packed->fragment.operation;
     if (buffer >= a->shape.received && nbcolli_node_store_owner(&a->store, buffer) == a->reader)
         nbcolli_relays_release(r, buffer);
-    else if (letter->fingerprint != a->fingerprint || operation > r->last + r->config.at_once)
+    else if (packed->fingerprint != a->fingerprint || operation > r->last + r->config.at_once)
         r->status = NBCOLL_ERR_MISMATCH;
     else if (operation <= r->last)
         nbcolli_relays_copy_out(r, buffer);
@@ -86,20 +86,20 @@ static void nbcolli_relays_read(nbcoll_relays *r)
         nbcolli_relays_note(r, nbcolli_node_store_arrival(&a->store, a->read));
 }
 
-/* ---- the own block --------------------------------------------------------------------------------------------- */
+/* ---- the own block ----------------------------------------------------------------------------------------------- */
 
 int nbcolli_relays_store_send(nbcoll_relays *r, const nbcolli_relays_fragment *f, const char *bytes)
 {
     nbcolli_relays_agents *a = r->agents;
     if (!nbcolli_node_store_has_room(&a->store, a->reader, a->handed))
         return 0;
-    nbcolli_relays_letter *letter =
+    nbcolli_relays_message *packed =
         nbcolli_node_store_message(&a->store, nbcolli_node_store_own(&a->store, a->reader, a->handed));
-    letter->origin = (uint32_t)r->rank;
-    letter->fingerprint = a->fingerprint;
-    letter->fragment = *f;
+    packed->origin = (uint32_t)r->rank;
+    packed->fingerprint = a->fingerprint;
+    packed->fragment = *f;
     if (f->length)
-        memcpy(letter + 1, bytes, f->length);
+        memcpy(packed + 1, bytes, f->length);
     nbcolli_node_store_hand(&a->store, a->reader, a->handed++);
     return 1;
 }
@@ -111,15 +111,15 @@ static int nbcolli_relays_may_send(const nbcoll_relays *r)
     return (r->sending <= r->last || r->telling) && nbcolli_node_store_has_room(&a->store, a->reader, a->handed);
 }
 
-/* ---- moving ---------------------------------------------------------------------------------------------------- */
+/* ---- moving ------------------------------------------------------------------------------------------------------ */
 
 /* Has the agent's process ended? Another rank than the leader, which may be stopped, looks itself, now and then. */
 static int nbcolli_relays_have_lost_process(nbcolli_relays_agents *a)
 {
     if (!a->store.head)
         return 0;
-    if (a->desk)
-        return nbcolli_agent_is_lost(a->desk);
+    if (a->commands)
+        return nbcolli_agent_is_lost(a->commands);
     return a->watch >= 0 && ++a->looks % NBCOLLI_RELAYS_LOOKS == 0 && nbcolli_node_store_has_ended(a->watch);
 }
 
@@ -127,7 +127,7 @@ void nbcolli_relays_look_after_agent(nbcoll_relays *r)
 {
     nbcolli_relays_agents *a = r->agents;
     if (a->is_begun)
-        nbcolli_node_relays_look(a->standing);
+        nbcolli_node_relays_look(a->preposted);
     else if (!nbcolli_relays_leads(r) && nbcolli_relays_have_lost_process(a))
         nbcolli_node_store_break(&a->store, NBCOLL_ERR_PEER_LOST);
 }

@@ -31,7 +31,7 @@ static void *nbcolli_builder_extend(nbcolli_builder *b, nbcolli_array *a, size_t
     return added;
 }
 
-/* ---- steps and edges ------------------------------------------------------------------------------------------- */
+/* ---- steps and edges --------------------------------------------------------------------------------------------- */
 
 void nbcolli_builder_edge(nbcolli_builder *b, nbcoll_step step, nbcoll_step earlier)
 {
@@ -76,7 +76,7 @@ static nbcolli_draft *nbcolli_builder_draft(nbcolli_builder *b, nbcoll_step step
     return &nbcolli_drafts(b)[step];
 }
 
-/* ---- checks ---------------------------------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
 
 static int nbcolli_builder_end(nbcolli_builder *b, nbcoll_region r)
 {
@@ -133,7 +133,7 @@ int nbcolli_builder_shares(nbcolli_builder *b, int peer)
     return b->shares && b->shares(b->shares_user, nbcolli_builder_member(b, peer));
 }
 
-/* ---- messages -------------------------------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 static nbcoll_step nbcolli_builder_add_send(nbcolli_builder *b, int peer, nbcoll_region from)
 {
@@ -180,7 +180,7 @@ void nbcoll_set_number(nbcoll_builder *builder, nbcoll_step step, uint32_t numbe
     draft->is_numbered = 1;
 }
 
-/* ---- shared memory --------------------------------------------------------------------------------------------- */
+/* ---- shared memory ----------------------------------------------------------------------------------------------- */
 
 static int nbcolli_builder_check_parts(nbcolli_builder *b, size_t n, const nbcoll_part parts[])
 {
@@ -286,7 +286,7 @@ nbcoll_addr nbcolli_builder_take_scratch(nbcolli_builder *b, size_t bytes)
     return at;
 }
 
-/* ---- local work ------------------------------------------------------------------------------------------------ */
+/* ---- local work -------------------------------------------------------------------------------------------------- */
 
 nbcoll_step nbcoll_add_copy(nbcoll_builder *builder, nbcoll_addr to, nbcoll_addr from, size_t bytes)
 {
@@ -339,7 +339,7 @@ nbcoll_step nbcoll_add_call(nbcoll_builder *builder, nbcoll_host_call *function,
     return step;
 }
 
-/* ---- order and hints ------------------------------------------------------------------------------------------- */
+/* ---- order and hints --------------------------------------------------------------------------------------------- */
 
 nbcoll_step nbcoll_add_join(nbcoll_builder *builder)
 {
@@ -429,11 +429,11 @@ void nbcoll_set_name(nbcoll_builder *builder, const char *name)
     b->name[length] = '\0';
 }
 
-void nbcoll_set_standing(nbcoll_builder *builder)
+void nbcoll_set_preposted(nbcoll_builder *builder)
 {
-    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_set_standing");
+    nbcolli_builder *b = nbcolli_builder_enter(builder, "nbcoll_set_preposted");
     if (b)
-        b->is_standing = 1;
+        b->is_preposted = 1;
 }
 
 void nbcoll_set_fingerprint(nbcoll_builder *builder, uint32_t fingerprint)
@@ -453,7 +453,7 @@ void nbcoll_builder_fail(nbcoll_builder *builder, nbcoll_status status)
                            nbcoll_status_text(status));
 }
 
-/* ---- the builder ----------------------------------------------------------------------------------------------- */
+/* ---- the builder ------------------------------------------------------------------------------------------------- */
 
 static void nbcolli_builder_close(nbcolli_builder *b)
 {

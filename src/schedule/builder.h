@@ -59,7 +59,7 @@ typedef struct nbcolli_builder {
     char text[NBCOLLI_TEXT]; /* and the error in words */
     char name[64];
     uint32_t fingerprint;
-    int is_standing;
+    int is_preposted;
     const nbcoll_reducers *reducers; /* a step combines: by these, if the context has no others */
     nbcolli_array drafts;       /* nbcolli_draft */
     nbcolli_array edges;        /* nbcolli_entry: earlier and later step in its key */

@@ -73,7 +73,7 @@ static nbcoll_schedule *nbcolli_finish_block(const nbcolli_builder *b, nbcoll_st
                            .ranks = b->ranks,
                            .steps = (uint32_t)steps,
                            .edges = (uint32_t)b->edges.used,
-                           .is_standing = b->is_standing,
+                           .is_preposted = b->is_preposted,
                            .reducers = b->reducers,
                            .ops = ops,
                            .sends = sends,
@@ -248,7 +248,7 @@ static nbcoll_status nbcolli_finish_fill(nbcolli_builder *b, nbcolli_entry *work
     if (status == NBCOLL_OK)
         status = nbcolli_number(b, s, parts, work);
     if (status == NBCOLL_OK) {
-        s->is_brief = (uint8_t)nbcolli_is_brief(s);
+        s->is_small = (uint8_t)nbcolli_is_small(s);
         *out = s;
     } else
         nbcolli_free(&b->host, s, s->memory);

@@ -8,11 +8,12 @@
 typedef struct nbcolli_request nbcolli_request;
 typedef struct nbcolli_run nbcolli_run;
 
-#define NBCOLLI_SHELF_PIECE ((size_t)16 << 10) /* the least of a copy on a shelf (exposures/shelf.h) that is followed */
-#define NBCOLLI_SHELF_PIECES 16                /* so many for one, or for a ring, while each has at most: */
-#define NBCOLLI_SHELF_MOST ((size_t)64 << 10)
-#define NBCOLLI_SHELF_FILLS ((size_t)32 << 10) /* bytes from which on they do */
-#define NBCOLLI_SHELF_BEYOND ((size_t)1 << 20) /* bytes of a part that is beyond a core's cache */
+#define NBCOLLI_STAGING_PIECE                                                                                          \
+    ((size_t)16 << 10) /* the least of a copy in a staging buffer (exposures/staging.h) that is followed */
+#define NBCOLLI_STAGING_PIECES 16                /* so many for one, or for a ring, while each has at most: */
+#define NBCOLLI_STAGING_MOST ((size_t)64 << 10)
+#define NBCOLLI_STAGING_FILLS ((size_t)32 << 10) /* bytes from which on they do */
+#define NBCOLLI_STAGING_BEYOND ((size_t)1 << 20) /* bytes of a part that is beyond a core's cache */
 #define NBCOLLI_CELL_INLINE 80 /* bytes of payload in a cell: an exposure of at most so many is complete at once */
 
 /* The lanes that a run has ready queues for: ANY, CALLER, PROGRESS. The others are hints, and count as ANY here. */
@@ -20,10 +21,12 @@ typedef struct nbcolli_run nbcolli_run;
 
 /* The bytes that are shown at a time of a copy, or of a ring, of so many: each showing has a price of its own, and who
  * follows waits for the first and reads the last alone. */
-static inline size_t nbcolli_shelf_piece(size_t bytes)
+static inline size_t nbcolli_staging_piece(size_t bytes)
 {
-    size_t piece = bytes / NBCOLLI_SHELF_PIECES / 64 * 64;
-    return piece < NBCOLLI_SHELF_PIECE ? NBCOLLI_SHELF_PIECE : piece < NBCOLLI_SHELF_MOST ? piece : NBCOLLI_SHELF_MOST;
+    size_t piece = bytes / NBCOLLI_STAGING_PIECES / 64 * 64;
+    return piece < NBCOLLI_STAGING_PIECE  ? NBCOLLI_STAGING_PIECE
+           : piece < NBCOLLI_STAGING_MOST ? piece
+                                          : NBCOLLI_STAGING_MOST;
 }
 
 /* A message step by its key, to find the step that a header means: ascending by (peer, number). */
@@ -33,11 +36,11 @@ typedef struct nbcolli_message {
     nbcoll_step step;
 } nbcolli_message;
 
-/* A schedule is brief if its steps are few, its messages fit into lines, what it exposes into cells, the same for all
+/* A schedule is small if its steps are few, its messages fit into lines, what it exposes into cells, the same for all
  * readers of a cell or spread over cells, and whatever else it does is as small: a run works such steps off at once, as
  * moves (engine/run/moves.h). */
-#define NBCOLLI_BRIEF_STEPS 64u  /* at most */
-#define NBCOLLI_BRIEF_BYTES 256u /* that a COPY or REDUCE of one writes, at most */
+#define NBCOLLI_SMALL_STEPS 64u  /* at most */
+#define NBCOLLI_SMALL_BYTES 256u /* that a COPY or REDUCE of one writes, at most */
 
 /* What stands in a schedule that a communicator keeps for the host's type and operation of the calls that it serves:
  * as large, and as to commuting alike. Steps combine by the request's own, and call functions with these as `user`. */
@@ -59,14 +62,14 @@ struct nbcoll_schedule {
     nbcoll_step *ready;     /* [steps], behind them: the initial ready queues, one lane's behind the other's */
     size_t armed;           /* bytes of both that a run copies */
     uint32_t lane_at[NBCOLLI_LANES], lane_ready[NBCOLLI_LANES]; /* where each lane's begins; how many are in it */
-    uint8_t is_brief;
+    uint8_t is_small;
     uint32_t starting;      /* steps of the lane START */
     uint8_t *crossed;       /* [steps]: it waits for a step of another lane. Null: all steps are on the lane ANY */
     uint32_t *op;           /* [steps]: index of the operation, in a run, of a step with a peer; else UINT32_MAX */
     uint32_t ops;
     uint32_t sends, recvs, fetches;
     nbcolli_message *send, *recv, *fetch; /* [sends], [recvs], [fetches]: FETCH_REDUCE too */
-    int is_standing; /* its operations may wait as long as they like */
+    int is_preposted; /* its operations may wait as long as they like */
     int shared;      /* it has an EXPOSE, FETCH or FETCH_REDUCE */
     int converges;   /* readers have more to do than owners: they combine what these expose, or one reads all of it */
     size_t unit;     /* bytes of its elements, as they travel, of a call's; 0: not known, and nothing is streamed */
@@ -91,8 +94,8 @@ struct nbcoll_schedule {
     int evicted;           /* it has left its communicator's cache: freed by its last user */
     struct nbcolli_executor *executor; /* that carries it out; null: runs do */
     struct nbcoll_program *program;    /* by this */
-    int is_cut;         /* runs do, but for its middle, which is the program; null: this rank has no part in that */
-    nbcoll_step middle; /* then the step in its place; else START */
+    int is_cut;         /* runs do, but for its inner part, which is the program; null: this rank has no part in that */
+    nbcoll_step inner; /* then the step in its place; else START */
     nbcoll_step room;   /* a step that ends when that has lent the run its scratch memory; START: it has its own */
     void (*free_program)(struct nbcoll_program *program); /* with the schedule */
     nbcolli_stand_in *stand_in; /* its own; null: it has no need of any */
@@ -143,8 +146,8 @@ static inline int nbcolli_is_region(const nbcoll_region *r, const nbcoll_region 
     return r->at.buffer == s->at.buffer && r->at.offset == s->at.offset && r->bytes == s->bytes;
 }
 
-/* Is it brief? */
-int nbcolli_is_brief(const nbcoll_schedule *s);
+/* Is it small? */
+int nbcolli_is_small(const nbcoll_schedule *s);
 
 /* A rank's bit in what says who reads an exposure: its own, or, with more than 64 ranks, that of a few neighbours. */
 static inline uint64_t nbcolli_reader_bit(int rank, int ranks)

@@ -72,10 +72,10 @@ static const nbcoll_algorithm *nbcolli_choose_first(const nbcolli_algorithms *am
 }
 
 /* Is exposing memory to all ranks worth a thought? A rank that combines gets large operands in many pieces, unless they
- * lie on their owners' shelves, or come through these. */
+ * lie in their owners' staging buffers, or come through these. */
 static int nbcolli_choose_may_expose(const nbcoll_terms *terms, const nbcoll_args *a, size_t bytes)
 {
-    int gets = nbcolli_kind_of(a->operation)->reduces && !terms->shelf;
+    int gets = nbcolli_kind_of(a->operation)->reduces && !terms->staging;
     return terms->shared && !(gets && bytes > NBCOLLI_SHARED_COMBINE);
 }
 

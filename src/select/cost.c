@@ -92,8 +92,8 @@ static nbcolli_cost_call nbcolli_cost_of(const nbcoll_terms *t)
                            .copy = between.copy_ps,
                            .table = (nbcolli_cost_time)t->table_ns * 1000,
                            .credits = t->credits,
-                           .shelf = t->shelf,
-                           .part = t->shelf_part ? t->shelf_part : UINT64_MAX,
+                           .staging = t->staging,
+                           .part = t->staging_part ? t->staging_part : UINT64_MAX,
                            .ranks = (uint64_t)t->ranks,
                            .nodes = 1,
                            .turns = 1,
@@ -138,11 +138,11 @@ uint64_t nbcolli_cost(const nbcoll_terms *terms, nbcolli_cost_formula *formula, 
     nbcolli_cost_time least = 0;
 
     c.bytes = choice->bytes;
-    if (c.shelf && c.bytes >= NBCOLLI_SHELF_BEYOND)
+    if (c.staging && c.bytes >= NBCOLLI_STAGING_BEYOND)
         c.inside.beta = nbcolli_cost_later(c.inside.beta, 2 * c.copy); /* beyond the caches one core reads and writes */
     if (c.nodes < 2)
         c.between = c.inside;
-    c.beyond = choice->algorithm->operation == NBCOLL_OPERATION_BCAST ? NBCOLLI_SHELF_BEYOND : UINT64_MAX;
+    c.beyond = choice->algorithm->operation == NBCOLL_OPERATION_BCAST ? NBCOLLI_STAGING_BEYOND : UINT64_MAX;
     if (nbcolli_converges(choice->algorithm->operation))
         c.part = UINT64_MAX;
     int exchanges = choice->algorithm->operation == NBCOLL_OPERATION_ALLGATHER ||

@@ -29,9 +29,9 @@ struct nbcolli_cost_call {
     nbcolli_cost_time gamma, copy;      /* of each byte that a rank combines, and copies */
     nbcolli_cost_time table; /* of a part of a cell in which each reader has another one; 0: as a number of posts */
     uint64_t credits;        /* messages that are not announced, at once */
-    uint64_t shelf;          /* bytes that a rank's copies of what it exposes take at most, */
+    uint64_t staging;          /* bytes that a rank's copies of what it exposes take at most, */
     uint64_t part, beyond;   /* and each part of them, or from how many bytes on */
-    int rings;               /* what is longer than the shelf goes through it by these */
+    int rings;               /* what is longer than the staging buffer goes through it by these */
     uint64_t ranks, bytes;
     uint64_t nodes, node;            /* nodes, and ranks of the largest; a node of 1 is a rank */
     uint64_t domains, domain, parts; /* domains, ranks of the largest, and domains of a node, at most; none known: 0 */
@@ -60,7 +60,7 @@ static inline nbcolli_cost_time nbcolli_cost_own_block(const nbcolli_cost_call *
     return bytes > c->between.eager ? bytes * c->copy : 0;
 }
 
-/* ---- ways ------------------------------------------------------------------------------------------------------ */
+/* ---- ways -------------------------------------------------------------------------------------------------------- */
 
 /* Messages between nodes, of which `crowd` leave, and enter, a node at a time; on one node, messages. */
 nbcolli_cost_level nbcolli_cost_crowd(const nbcolli_cost_call *c, uint64_t crowd);
@@ -82,7 +82,7 @@ nbcolli_cost_level nbcolli_cost_partners(const nbcolli_cost_call *c, uint64_t di
  * as dear: somebody waits for a turn to see it. */
 nbcolli_cost_call nbcolli_cost_working(const nbcolli_cost_call *c, uint64_t workers);
 
-/* ---- messages -------------------------------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 /* From the SEND of a message to the end of its RECV. */
 nbcolli_cost_time nbcolli_cost_message(const nbcolli_cost_level *l, uint64_t bytes);
@@ -116,7 +116,7 @@ nbcolli_cost_time nbcolli_cost_wire(const nbcolli_cost_level *l, uint64_t bytes)
 /* What of the bytes of a message at one end (SENDS or TAKES), or of one at each, a rank's core moves itself. */
 nbcolli_cost_time nbcolli_cost_moved(const nbcolli_cost_level *l, uint64_t bytes, uint64_t ends);
 
-/* Of a part that is alike for all readers: do they follow the copy to the shelf while it is made? */
+/* Of a part that is alike for all readers: do they follow the copy to the staging buffer while it is made? */
 int nbcolli_cost_is_followed(const nbcolli_cost_call *c, uint64_t bytes);
 
 /* `count` fetches of one rank, one after the other, from exposures all of whose parts have `exposed` bytes. */
@@ -129,7 +129,7 @@ nbcolli_cost_time nbcolli_cost_ring(const nbcolli_cost_call *c, uint64_t bytes, 
 /* A message from each rank to the next, one after the other, of which each combines `worked` bytes. */
 nbcolli_cost_time nbcolli_cost_hops(const nbcolli_cost_call *c, uint64_t bytes, uint64_t worked);
 
-/* ---- shared memory --------------------------------------------------------------------------------------------- */
+/* ---- shared memory ----------------------------------------------------------------------------------------------- */
 
 /* One rank exposes, and all others fetch, by turns on each core. */
 nbcolli_cost_time nbcolli_cost_shown(const nbcolli_cost_call *c, uint64_t bytes, uint64_t exposed);
@@ -139,9 +139,10 @@ nbcolli_cost_time nbcolli_cost_shown(const nbcolli_cost_call *c, uint64_t bytes,
 nbcolli_cost_time nbcolli_cost_parts(const nbcolli_cost_call *c, uint64_t bytes);
 
 /* A rank that fetches, too, makes its own copy first, and is not followed. */
-nbcolli_cost_time nbcolli_cost_shelving(const nbcolli_cost_call *c, uint64_t bytes);
+nbcolli_cost_time nbcolli_cost_staging(const nbcolli_cost_call *c, uint64_t bytes);
 
-/* One rank fetches from each other one, and combines `worked` bytes, while their cores copy to shelves by turns. */
+/* One rank fetches from each other one, and combines `worked` bytes, while their cores copy to staging buffers by
+ * turns. */
 nbcolli_cost_time nbcolli_cost_collected(const nbcolli_cost_call *c, uint64_t bytes, uint64_t worked);
 
 /* Bytes of the result that others read where they lie, if memory is shared: each time, their lines are to be taken back
@@ -151,7 +152,7 @@ nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint64_t by
 /* The same while caches keep it. */
 nbcolli_cost_time nbcolli_cost_kept(const nbcolli_cost_call *c, uint64_t bytes);
 
-/* ---- trees ----------------------------------------------------------------------------------------------------- */
+/* ---- trees ------------------------------------------------------------------------------------------------------- */
 
 /* Down a binomial tree of `ranks`, or up: messages of `whole` bytes and a `block` for each rank below, `worked` bytes
  * for each. */
@@ -168,7 +169,7 @@ int nbcolli_cost_is_whole(const nbcolli_cost_call *c, uint64_t groups);
 nbcolli_cost_time nbcolli_cost_levels(const nbcolli_cost_call *c, uint64_t arity, uint64_t segments);
 uint64_t nbcolli_cost_segments(const nbcolli_cost_call *c);
 
-/* ---- rounds ---------------------------------------------------------------------------------------------------- */
+/* ---- rounds ------------------------------------------------------------------------------------------------------ */
 
 /* Rounds in each of which what a rank has becomes ports + 1 times as much, a block of each rank in the end; and the
  * same by pairs, among the first of groups of neighbours. */
@@ -192,7 +193,7 @@ nbcolli_cost_time nbcolli_cost_turns(const nbcolli_cost_call *c, uint64_t bytes)
 /* Halves of a vector, halves of them, and so on, `worked` times combined, with the nearest partners first. */
 nbcolli_cost_time nbcolli_cost_halving(const nbcolli_cost_call *c, uint64_t worked, int is_nearest_first);
 
-/* ---- algorithms by nodes ------------------------------------------------------------------------- */
+/* ---- hierarchical algorithms ------------------------------------------------------------------------------------- */
 
 #define NBCOLLI_COST_NODES_LONG 65536 /* bytes: of a piece of a broadcast, and from which on leaders share the work */
 

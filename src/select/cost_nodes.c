@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What algorithms by nodes cost: a node's phase at the prices inside one, another algorithm between its leaders, and
- * what the ranks of a node get from theirs. The limits are those of src/algorithms/..._hierarchical.c. */
+ * What hierarchical algorithms cost: a node's phase at the prices inside one, another algorithm between its leaders,
+ * and what the ranks of a node get from theirs. The limits are those of src/algorithms/..._hierarchical.c. */
 #include "cost.h"
 
 nbcolli_cost_call nbcolli_cost_leaders(const nbcolli_cost_call *c, uint64_t bytes)

@@ -170,21 +170,21 @@ nbcolli_cost_time nbcolli_cost_flat(const nbcolli_cost_call *c, uint64_t bytes, 
     return nbcolli_cost_train(c, c->ranks - 1, bytes, ends, worked, ends == NBCOLLI_COST_BOTH ? c->node : 1);
 }
 
-static int nbcolli_cost_is_shelved(const nbcolli_cost_call *c, uint64_t part, uint64_t bytes)
+static int nbcolli_cost_is_staged(const nbcolli_cost_call *c, uint64_t part, uint64_t bytes)
 {
-    return c->shelf && bytes > NBCOLLI_CELL_INLINE && bytes != UINT64_MAX && (c->rings || bytes <= c->shelf) &&
+    return c->staging && bytes > NBCOLLI_CELL_INLINE && bytes != UINT64_MAX && (c->rings || bytes <= c->staging) &&
            (part <= c->part || part >= c->beyond);
 }
 
 int nbcolli_cost_is_followed(const nbcolli_cost_call *c, uint64_t bytes)
 {
-    return bytes >= NBCOLLI_SHELF_FILLS && nbcolli_cost_is_shelved(c, bytes, bytes);
+    return bytes >= NBCOLLI_STAGING_FILLS && nbcolli_cost_is_staged(c, bytes, bytes);
 }
 
 /* What fits into a cell is there at once, for half of what a post takes; if each reader has another part there it is
- * found by a table, at a price of its own, or for as much as five posts take. What its owner has copied to its shelf is
- * copied or combined where it lies; of one part a long copy is followed while it is made. The rest is got from the
- * owner's memory, and the owner waits for that. */
+ * found by a table, at a price of its own, or for as much as five posts take. What its owner has copied to its staging
+ * buffer is copied or combined where it lies; of one part a long copy is followed while it is made. The rest is got
+ * from the owner's memory, and the owner waits for that. */
 #define NBCOLLI_COST_TABLE 5 /* posts, where terms name no price */
 nbcolli_cost_time nbcolli_cost_fetches(const nbcolli_cost_call *c, uint64_t count, uint64_t bytes, uint64_t exposed,
                                        uint64_t worked)
@@ -192,10 +192,10 @@ nbcolli_cost_time nbcolli_cost_fetches(const nbcolli_cost_call *c, uint64_t coun
     const nbcolli_cost_level l = nbcolli_cost_crowd(c, 1);
     nbcolli_cost_time one = l.overhead / 2 + bytes * l.beta + worked * c->gamma, copy = 0;
 
-    if (nbcolli_cost_is_shelved(c, bytes, exposed)) {
+    if (nbcolli_cost_is_staged(c, bytes, exposed)) {
         one = l.fetch + l.overhead + nbcolli_cost_later(bytes * c->copy, worked * c->gamma);
         int is_followed = exposed == bytes && nbcolli_cost_is_followed(c, bytes);
-        copy = (is_followed ? nbcolli_shelf_piece(bytes) : exposed) * c->copy;
+        copy = (is_followed ? nbcolli_staging_piece(bytes) : exposed) * c->copy;
     } else if (exposed > NBCOLLI_CELL_INLINE) {
         one += l.fetch + l.overhead - l.overhead / 2;
         copy = l.alpha;

@@ -27,9 +27,9 @@ nbcolli_cost_time nbcolli_cost_parts(const nbcolli_cost_call *c, uint64_t bytes)
     return nbcolli_cost_shown(c, bytes, others > 1 ? nbcolli_cost_lent(all) : all);
 }
 
-nbcolli_cost_time nbcolli_cost_shelving(const nbcolli_cost_call *c, uint64_t bytes)
+nbcolli_cost_time nbcolli_cost_staging(const nbcolli_cost_call *c, uint64_t bytes)
 {
-    return nbcolli_cost_is_followed(c, bytes) ? (bytes - nbcolli_shelf_piece(bytes)) * c->copy : 0;
+    return nbcolli_cost_is_followed(c, bytes) ? (bytes - nbcolli_staging_piece(bytes)) * c->copy : 0;
 }
 
 nbcolli_cost_time nbcolli_cost_collected(const nbcolli_cost_call *c, uint64_t bytes, uint64_t worked)
@@ -38,7 +38,7 @@ nbcolli_cost_time nbcolli_cost_collected(const nbcolli_cost_call *c, uint64_t by
     uint64_t others = c->ranks - 1;
     nbcolli_cost_time own = nbcolli_cost_fetches(&one, others, bytes, bytes, worked);
     return nbcolli_cost_later(own, nbcolli_cost_fetches(c, others > 0, bytes, bytes, worked) +
-                                       (c->turns > 1 ? nbcolli_cost_shelving(c, bytes) : 0));
+                                       (c->turns > 1 ? nbcolli_cost_staging(c, bytes) : 0));
 }
 
 nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint64_t bytes)

@@ -24,7 +24,7 @@ static nbcoll_status nbcolli_rules_check_one(const nbcoll_rule *rule)
         return NBCOLL_ERR_CONFIG;
     if (rule->fewest < 0 || rule->most < 0 || (rule->most && rule->most < rule->fewest) || rule->fewest_nodes < 0 ||
         rule->most_nodes < 0 || (rule->most_nodes && rule->most_nodes < rule->fewest_nodes) ||
-        (rule->below && rule->below <= rule->from) || (unsigned)rule->topology > NBCOLL_NOT_SHARED)
+        (rule->below && rule->below <= rule->from) || (unsigned)rule->sharing > NBCOLL_NOT_SHARED)
         return NBCOLL_ERR_CONFIG;
     return nbcolli_rules_reads(rule) ? NBCOLL_OK : NBCOLL_ERR_UNSUPPORTED;
 }
@@ -50,7 +50,7 @@ int nbcolli_rule_fits(const nbcoll_rule *rule, const nbcoll_terms *terms, nbcoll
            (!rule->most || terms->ranks <= rule->most) && nodes >= rule->fewest_nodes &&
            (!rule->most_nodes || nodes <= rule->most_nodes) && bytes >= rule->from &&
            (!rule->below || bytes < rule->below) &&
-           (rule->topology == NBCOLL_ANY_TOPOLOGY || (rule->topology == NBCOLL_SHARED) == (terms->shared != 0));
+           (rule->sharing == NBCOLL_ANY_SHARING || (rule->sharing == NBCOLL_SHARED) == (terms->shared != 0));
 }
 
 static uint64_t nbcolli_rules_mix(uint64_t hash, uint64_t value)
@@ -66,7 +66,7 @@ uint32_t nbcolli_rules_hash(const nbcoll_rule *rules, size_t n)
     for (size_t i = 0; i < n; i++) {
         const nbcoll_rule *r = &rules[i];
         const uint64_t members[] = {r->algorithm->operation, (uint64_t)r->fewest, (uint64_t)r->most, r->from, r->below,
-                                    r->topology, r->segment, r->arity, r->ports, r->split,
+                                    r->sharing, r->segment, r->arity, r->ports, r->split,
                                     r->leaders, (uint64_t)r->fewest_nodes, (uint64_t)r->most_nodes};
         for (size_t j = 0; j < sizeof members / sizeof *members; j++)
             hash = nbcolli_rules_mix(hash, members[j]);

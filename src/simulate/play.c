@@ -8,14 +8,14 @@ static int nbcolli_play_is_long(const nbcolli_sim *s, const nbcolli_node *n)
     return s->model.eager && n->bytes > s->model.eager;
 }
 
-/* ---- cores ----------------------------------------------------------------------------------------------------- */
+/* ---- cores ------------------------------------------------------------------------------------------------------- */
 
 /* May a node of a run that waits for nothing else be worked on? */
 static int nbcolli_play_may(const nbcolli_sim *s, const nbcolli_sim_run *r, const nbcolli_node *n)
 {
     uint32_t run = (uint32_t)(r - s->run), rank = nbcolli_rank_of(s, run);
     return r->is_open ||
-           (n->stands && run / (uint32_t)s->config.ranks < (uint64_t)s->player[rank].starts + s->config.standing);
+           (n->stands && run / (uint32_t)s->config.ranks < (uint64_t)s->player[rank].starts + s->config.preposted);
 }
 
 /* Who works on a node of the schedule of a run. */
@@ -65,7 +65,7 @@ static uint64_t nbcolli_play_attends(const nbcolli_sim *s, uint32_t rank, nbcoll
     return test < p->until ? test : p->until;
 }
 
-static int nbcolli_play_is_card(const nbcolli_sim *s, nbcolli_actor actor)
+static int nbcolli_play_is_nic(const nbcolli_sim *s, nbcolli_actor actor)
 {
     return actor == NBCOLLI_DRIVER && s->model.task;
 }
@@ -83,7 +83,7 @@ static uint64_t nbcolli_play_work_of(nbcolli_sim *s, uint32_t run, uint64_t t, u
     uint64_t core = nbcolli_play_core(s, rank, actor, begin);
     uint64_t lost = actor == NBCOLLI_DRIVER && work ? nbcolli_contend_cost(s, rank) : 0;
     uint64_t start = nbcolli_later(begin, s->core[core]) + lost, end = start + work;
-    if (!nbcolli_play_is_card(s, actor))
+    if (!nbcolli_play_is_nic(s, actor))
         end = nbcolli_noise_end(&s->config, core, start, work);
     if (actor == NBCOLLI_RANK && begin < p->until) {
         p->until += end - begin;
@@ -108,10 +108,10 @@ static uint64_t nbcolli_play_serve(nbcolli_sim *s, uint32_t run, uint64_t t, uin
 {
     nbcolli_actor actor = nbcolli_play_actor(s, &s->run[run], n);
     uint32_t step = (uint32_t)(n - s->run[run].shape->node);
-    return nbcolli_play_work_of(s, run, t, nbcolli_play_is_card(s, actor) ? s->model.task : work, n, step, actor);
+    return nbcolli_play_work_of(s, run, t, nbcolli_play_is_nic(s, actor) ? s->model.task : work, n, step, actor);
 }
 
-/* ---- messages -------------------------------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 static int nbcolli_play_is_between(const nbcolli_sim *s, uint32_t rank, uint32_t peer)
 {
@@ -123,7 +123,7 @@ static int nbcolli_play_is_near(const nbcolli_sim *s, uint32_t rank, uint32_t pe
     return s->domains && nbcoll_node_of(s->domains, (int)rank) == nbcoll_node_of(s->domains, (int)peer);
 }
 
-/* Do cores move the bytes of their messages, in memory that they share? Cards send them. */
+/* Do cores move the bytes of their messages, in memory that they share? NICs send them. */
 static int nbcolli_play_is_copied(const nbcolli_sim *s, uint32_t rank, uint32_t peer)
 {
     return !s->model.task && !nbcolli_play_is_between(s, rank, peer);
@@ -202,12 +202,12 @@ static nbcoll_status nbcolli_play_mate(nbcolli_sim *s, uint32_t peers_run, nbcol
 /* What is given after so many messages lets the node that takes it go on after one more. */
 static void nbcolli_play_deepen(nbcolli_sim *s, uint32_t peers_run, uint32_t to, uint32_t depth)
 {
-    nbcolli_standing *theirs = &s->run[peers_run].state[to];
+    nbcolli_preposted *theirs = &s->run[peers_run].state[to];
     if (theirs->depth <= depth)
         theirs->depth = depth + 1;
 }
 
-/* ---- steps ----------------------------------------------------------------------------------------------------- */
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 /* Does a node that waits for a step of `actor` learn by an event that it has ended? One of the other actor does; and
  * where it counts which was first, a RECV. */
@@ -233,7 +233,7 @@ static nbcoll_status nbcolli_play_ended(nbcolli_sim *s, nbcolli_sim_run *r, uint
     s->result.rounds = depth > s->result.rounds ? depth : s->result.rounds;
     for (uint32_t i = n->after_count; i--;) { /* the last one first, so that the first is on top */
         uint32_t next = r->shape->edge[n->after + i];
-        nbcolli_standing *state = &r->state[next];
+        nbcolli_preposted *state = &r->state[next];
         if (state->depth < depth)
             state->depth = depth;
         if (!nbcolli_play_puts_off(s, r, &r->shape->node[next], actor) && !--state->before &&
@@ -268,7 +268,7 @@ static nbcoll_status nbcolli_play_send(nbcolli_sim *s, uint32_t run, nbcolli_nod
 }
 
 /* What a message costs more that came before its RECV could begin: it was stored, and its `bytes` are copied. */
-static uint64_t nbcolli_play_unexpected(const nbcolli_sim *s, const nbcolli_standing *state, uint64_t bytes)
+static uint64_t nbcolli_play_unexpected(const nbcolli_sim *s, const nbcolli_preposted *state, uint64_t bytes)
 {
     return state->is_unexpected ? s->model.unexpected + nbcolli_price(bytes, s->model.unexpected_byte) : 0;
 }
@@ -309,7 +309,7 @@ static nbcoll_status nbcolli_play_received(nbcolli_sim *s, uint32_t run, const n
     uint32_t rank = nbcolli_rank_of(s, run), peer = nbcolli_peer_of(s, rank, n);
     int is_long = nbcolli_play_is_long(s, n), is_copied = nbcolli_play_is_copied(s, rank, peer);
     const nbcoll_sim_link *link = nbcolli_play_link(s, rank, peer);
-    const nbcolli_standing *state = &s->run[run].state[step];
+    const nbcolli_preposted *state = &s->run[run].state[step];
     uint64_t stored = is_long && !is_copied ? 0 : nbcolli_play_unexpected(s, state, is_long ? 0 : n->bytes);
     uint64_t copying = is_copied ? (is_long ? link->latency : 0) + nbcolli_play_span(link, n->bytes) : 0;
     *end = nbcolli_play_serve(s, run, t, s->model.step + link->o_recv + stored + copying, n);
@@ -338,7 +338,7 @@ static nbcoll_status nbcolli_play_recv(nbcolli_sim *s, uint32_t run, nbcolli_nod
     return status == NBCOLL_OK ? nbcolli_play_post(s, run, n, to, end, NBCOLLI_ANSWER) : status;
 }
 
-/* ---- shared memory --------------------------------------------------------------------------------------------- */
+/* ---- shared memory ----------------------------------------------------------------------------------------------- */
 
 static int nbcolli_play_is_in_cell(const nbcolli_sim *s, const nbcolli_node *exposure)
 {
@@ -409,7 +409,7 @@ static nbcoll_status nbcolli_play_fetched(nbcolli_sim *s, uint32_t run, uint32_t
     return nbcolli_play_ended(s, r, step);
 }
 
-/* ---- events ---------------------------------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------------------------------------ */
 
 static void nbcolli_play_begin(nbcolli_sim *s, uint32_t run)
 {
@@ -463,8 +463,8 @@ static nbcoll_status nbcolli_play_ready(nbcolli_sim *s, uint32_t run, uint64_t t
         s->result.rank[run].ended = r->ended;
     s->result.first = r->ended < s->result.first ? r->ended : s->result.first;
     s->result.last = nbcolli_later(r->ended, s->result.last);
-    uint64_t next = run + (uint64_t)s->config.standing * (uint32_t)s->config.ranks; /* waits for this one */
-    if (s->config.standing && next < s->runs && s->run[next].is_started && !s->run[next].is_open)
+    uint64_t next = run + (uint64_t)s->config.preposted * (uint32_t)s->config.ranks; /* waits for this one */
+    if (s->config.preposted && next < s->runs && s->run[next].is_started && !s->run[next].is_open)
         return nbcolli_put(s, r->ended, (uint32_t)next, 0, NBCOLLI_OPENS);
     return NBCOLL_OK;
 }
@@ -501,7 +501,7 @@ nbcoll_status nbcolli_play_start(nbcolli_sim *s, uint32_t run, uint64_t t)
     nbcolli_sim_run *r = &s->run[run];
     nbcolli_player *p = &s->player[nbcolli_rank_of(s, run)];
     nbcoll_status status = NBCOLL_OK;
-    uint64_t earlier = (uint64_t)s->config.standing * (uint32_t)s->config.ranks, later = run + earlier;
+    uint64_t earlier = (uint64_t)s->config.preposted * (uint32_t)s->config.ranks, later = run + earlier;
     r->is_started = 1;
     r->is_open = !earlier || run < earlier || nbcolli_play_is_over(&s->run[run - earlier], t);
     s->is_starting = 1;
@@ -584,7 +584,7 @@ nbcoll_status nbcolli_play_arrival(nbcolli_sim *s, nbcolli_happening h, int *is_
     else if (kind == NBCOLLI_MESSAGE && !is_shared && nbcolli_play_is_long(s, n))
         status = nbcolli_play_received(s, h.run, n, step, h.time, &(uint64_t){0});
     else {
-        nbcolli_standing *state = &r->state[step];
+        nbcolli_preposted *state = &r->state[step];
         state->is_unexpected |= !is_edge && !is_shared && (state->before > 1 || !nbcolli_play_may(s, r, n));
         if (--state->before || !nbcolli_play_may(s, r, n))
             return NBCOLL_OK;

@@ -144,7 +144,7 @@ static nbcoll_status nbcolli_shape_nodes(nbcolli_shape *shape, const nbcoll_sche
         for (uint32_t k = 0; k < v->after_count; k++)
             shape->edge[edges++] = v->after[k] - 2;
     }
-    if (blocks.config->standing)
+    if (blocks.config->preposted)
         nbcolli_shape_mark(shape, s);
     return NBCOLL_OK;
 }

@@ -132,7 +132,7 @@ static nbcoll_status nbcolli_simulate_set_up(nbcolli_sim *s)
     s->ready = nbcolli_purse_take(&s->purse, s->most_nodes, sizeof *s->ready);
     if (!s->states || !s->ready)
         return NBCOLL_ERR_MEMORY;
-    nbcolli_standing *next = s->states;
+    nbcolli_preposted *next = s->states;
     for (uint32_t i = 0; i < s->runs; i++) {
         nbcolli_sim_run *r = &s->run[i];
         r->state = next;

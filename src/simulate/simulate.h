@@ -19,7 +19,7 @@ typedef struct nbcolli_purse {
 void *nbcolli_purse_take(nbcolli_purse *p, size_t n, size_t bytes);
 void nbcolli_purse_give(nbcolli_purse *p, void *memory, size_t n, size_t bytes);
 
-/* ---- shape.c --------------------------------------------------------------------------------------------------- */
+/* ---- shape.c ----------------------------------------------------------------------------------------------------- */
 
 typedef struct nbcolli_shape nbcolli_shape;
 
@@ -92,7 +92,7 @@ void nbcolli_shape_mark(nbcolli_shape *shape, const nbcoll_schedule *s);
  * none. */
 uint32_t nbcolli_shape_mate(nbcolli_node *node, const nbcolli_shape *peers, uint32_t ranks);
 
-/* ---- queue.c --------------------------------------------------------------------------------------------------- */
+/* ---- queue.c ----------------------------------------------------------------------------------------------------- */
 
 typedef struct nbcolli_happening {
     uint64_t time;
@@ -120,7 +120,7 @@ int nbcolli_queue_put(nbcolli_queue *q, nbcolli_happening h);
 int nbcolli_queue_take(nbcolli_queue *q, nbcolli_happening *out);
 void nbcolli_queue_free(nbcolli_queue *q);
 
-/* ---- noise.c --------------------------------------------------------------------------------------------------- */
+/* ---- noise.c ----------------------------------------------------------------------------------------------------- */
 
 /* A number that looks random, the same for the same input. */
 uint64_t nbcolli_mix(uint64_t seed, uint64_t a, uint64_t b);
@@ -138,16 +138,16 @@ static inline uint64_t nbcolli_price(uint64_t n, uint64_t ps)
  * -------------------------------------------------------------------- */
 
 /* A node of a run as it stands. */
-typedef struct nbcolli_standing {
+typedef struct nbcolli_preposted {
     uint32_t before; /* what it still waits for; UINT32_MAX once it runs; a larger EXPOSE then: its readers */
     uint32_t depth : 31;        /* messages after each other up to it */
     uint32_t is_unexpected : 1; /* its message came before it could begin */
-} nbcolli_standing;
+} nbcolli_preposted;
 
 /* One operation on one rank: its index is operation * ranks + rank. */
 typedef struct nbcolli_sim_run {
     nbcolli_shape *shape;
-    nbcolli_standing *state; /* [nodes] */
+    nbcolli_preposted *state; /* [nodes] */
     uint64_t ended;          /* once nothing is left: its last step */
     uint64_t kept;           /* bytes that stand in the store, and the RECV of the last ones */
     uint32_t kept_by;
@@ -199,7 +199,7 @@ typedef struct nbcolli_sim {
     uint64_t interfaces;
     nbcolli_sim_run *run;   /* [runs] */
     uint32_t runs;
-    nbcolli_standing *states; /* [nodes] of all runs */
+    nbcolli_preposted *states; /* [nodes] of all runs */
     uint64_t nodes;
     nbcolli_contenders contenders;
     uint64_t *core;         /* [cores]: when each is free */

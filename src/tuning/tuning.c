@@ -41,7 +41,7 @@ static int tuning_refuse(tuning_reader *r, nbcoll_status status, const char *for
     return 0;
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* A decimal number at *at, which is moved behind it. 0: there is none, or a greater one than `most`. */
 static int tuning_number(const char **at, size_t most, size_t *out)
@@ -143,7 +143,7 @@ static int tuning_value(tuning_reader *r, nbcoll_rule *rule, const char *value)
             return tuning_refuse(r, NBCOLL_ERR_CONFIG, "'%s' is said already, or the contrary", word, NULL);
         seen |= 1u << key;
         if (key >= TUNING_SHARED) {
-            rule->topology = key == TUNING_SHARED ? NBCOLL_SHARED : NBCOLL_NOT_SHARED;
+            rule->sharing = key == TUNING_SHARED ? NBCOLL_SHARED : NBCOLL_NOT_SHARED;
             continue;
         }
         tuning_word(&value, of, sizeof of);
@@ -155,7 +155,7 @@ static int tuning_value(tuning_reader *r, nbcoll_rule *rule, const char *value)
     return 1;
 }
 
-/* ---- rules ----------------------------------------------------------------------------------------------------- */
+/* ---- rules ------------------------------------------------------------------------------------------------------- */
 
 static int tuning_keep(tuning_reader *r, const nbcoll_rule *rule)
 {
@@ -214,7 +214,7 @@ static int tuning_rule(void *user, const char *section, const char *name, const 
     return tuning_keep(r, &rule);
 }
 
-/* ---- files ----------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 /* A line that begins a section, of which libinih does not tell when no rule follows; nor does it look at what stands
  * behind the bracket. A line without the second bracket it refuses. */

@@ -7,7 +7,7 @@ static nbcolli_wrapper *nbcolli_wrapper_of(nbcoll_endpoint *ep)
     return (nbcolli_wrapper *)(void *)ep;
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static nbcoll_posted nbcolli_wrapper_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header,
                                           const void *payload, size_t bytes, nbcoll_work *work)
@@ -81,7 +81,7 @@ static void nbcolli_wrapper_identify(nbcoll_endpoint *ep, uint64_t out[2])
     w->call.identify(w->inner, out);
 }
 
-/* ---- the groups ------------------------------------------------------------------------------------------------ */
+/* ---- the groups -------------------------------------------------------------------------------------------------- */
 
 static nbcoll_status nbcolli_wrapper_register(nbcoll_endpoint *ep, int peer, void *memory, size_t bytes,
                                               uint32_t access, nbcoll_registration *out)
@@ -166,10 +166,10 @@ static void nbcolli_wrapper_copy_in(nbcoll_endpoint *ep, int peer, void *to, con
     w->inner_shared.copy_in(w->inner, peer, to, from, bytes);
 }
 
-static size_t nbcolli_wrapper_shelf_part(nbcoll_endpoint *ep)
+static size_t nbcolli_wrapper_staging_part(nbcoll_endpoint *ep)
 {
     nbcolli_wrapper *w = nbcolli_wrapper_of(ep);
-    return w->inner_shared.shelf_part(w->inner);
+    return w->inner_shared.staging_part(w->inner);
 }
 
 static int nbcolli_wrapper_descriptor(nbcoll_endpoint *ep, void **base, size_t *bytes)
@@ -192,7 +192,7 @@ static int32_t nbcolli_wrapper_take(nbcoll_endpoint *ep, int peer, uint32_t chan
     return w->inner_lines.take(w->inner, peer, channel, turn, to, bytes);
 }
 
-/* ---- opening --------------------------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 /* The slots that the inner one has. */
 static void nbcolli_wrapper_table_make(nbcolli_wrapper *w, const char *name)
@@ -244,7 +244,7 @@ static void nbcolli_wrapper_groups_make(nbcolli_wrapper *w)
                                     nbcolli_wrapper_map, nbcolli_wrapper_wake,
                                     w->inner_shared.copy_in ? nbcolli_wrapper_copy_in : NULL,
                                     w->inner_shared.descriptor ? nbcolli_wrapper_descriptor : NULL,
-                                    w->inner_shared.shelf_part ? nbcolli_wrapper_shelf_part : NULL};
+                                    w->inner_shared.staging_part ? nbcolli_wrapper_staging_part : NULL};
         w->table.shared = &w->shared;
     }
     if (w->call.lines) {

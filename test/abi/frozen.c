@@ -19,7 +19,7 @@
 #include <nbcoll/show.h>
 #include <nbcoll/offload.h>
 #include <nbcoll/relay.h>
-#include <nbcoll/card.h>
+#include <nbcoll/nic.h>
 #include <nbcoll/loopback.h>
 #include <nbcoll/trace.h>
 #include <nbcoll/fault.h>
@@ -42,7 +42,7 @@
 #define OFFSET(type, member, number) FROZEN(offsetof(struct type, member), number)
 
 /* ---- nbcoll.h ---------------------------------------------------------------------------------------------------- */
-VALUE(NBCOLL_ABI, 2);
+VALUE(NBCOLL_ABI, 3);
 VALUE(NBCOLL_ANY_THREAD, 1);
 VALUE(NBCOLL_CREDITS, 64);
 VALUE(NBCOLL_ENDPOINTS, 8);
@@ -458,7 +458,7 @@ OFFSET(nbcoll_observer, event, 16);
 
 /* ---- select.h ---------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_RULES, 4096);
-VALUE(NBCOLL_ANY_TOPOLOGY, 0);
+VALUE(NBCOLL_ANY_SHARING, 0);
 VALUE(NBCOLL_SHARED, 1);
 VALUE(NBCOLL_NOT_SHARED, 2);
 VALUE(NBCOLL_REASON_RULE, 0);
@@ -474,7 +474,7 @@ OFFSET(nbcoll_rule, fewest, 8);
 OFFSET(nbcoll_rule, most, 12);
 OFFSET(nbcoll_rule, from, 16);
 OFFSET(nbcoll_rule, below, 24);
-OFFSET(nbcoll_rule, topology, 32);
+OFFSET(nbcoll_rule, sharing, 32);
 OFFSET(nbcoll_rule, line, 36);
 OFFSET(nbcoll_rule, segment, 40);
 OFFSET(nbcoll_rule, arity, 48);
@@ -494,7 +494,7 @@ OFFSET(nbcoll_terms, large, 72);
 OFFSET(nbcoll_terms, rules, 80);
 OFFSET(nbcoll_terms, rule_count, 88);
 OFFSET(nbcoll_terms, credits, 96);
-OFFSET(nbcoll_terms, shelf, 100);
+OFFSET(nbcoll_terms, staging, 100);
 OFFSET(nbcoll_terms, nodes, 104);
 OFFSET(nbcoll_terms, inside, 112);
 OFFSET(nbcoll_terms, nodes_share, 160);
@@ -503,7 +503,7 @@ OFFSET(nbcoll_terms, domain, 168);
 OFFSET(nbcoll_terms, progress_cores, 216);
 OFFSET(nbcoll_terms, table_ns, 220);
 OFFSET(nbcoll_terms, carries, 224);
-OFFSET(nbcoll_terms, shelf_part, 232);
+OFFSET(nbcoll_terms, staging_part, 232);
 OFFSET(nbcoll_terms, ranks_per_core, 236);
 
 SIZE(nbcoll_level, 48);
@@ -715,7 +715,7 @@ OFFSET(nbcoll_group, root, 8);
 
 /* ---- transport.h ------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_POST_DONE, 0);
-VALUE(NBCOLL_POST_LENT, 1);
+VALUE(NBCOLL_POST_IN_FLIGHT, 1);
 VALUE(NBCOLL_POST_NOT_NOW, 2);
 VALUE(NBCOLL_POST_LOST, 3);
 VALUE(NBCOLL_POST_FAILED, 4);
@@ -773,7 +773,7 @@ OFFSET(nbcoll_shared, map, 24);
 OFFSET(nbcoll_shared, wake, 32);
 OFFSET(nbcoll_shared, copy_in, 40);
 OFFSET(nbcoll_shared, descriptor, 48);
-OFFSET(nbcoll_shared, shelf_part, 56);
+OFFSET(nbcoll_shared, staging_part, 56);
 
 SIZE(nbcoll_wakeup, 24);
 OFFSET(nbcoll_wakeup, size, 0);
@@ -802,7 +802,7 @@ OFFSET(nbcoll_limits, key_bytes, 64);
 OFFSET(nbcoll_limits, channels, 68);
 OFFSET(nbcoll_limits, receives, 72);
 OFFSET(nbcoll_limits, ranks_per_core, 76);
-OFFSET(nbcoll_limits, shelf, 80);
+OFFSET(nbcoll_limits, staging, 80);
 OFFSET(nbcoll_limits, interfaces, 84);
 
 VALUE(NBCOLL_SAFE_POST, 1);
@@ -1123,52 +1123,52 @@ OFFSET(nbcoll_attach_config, socket, 16);
 OFFSET(nbcoll_attach_config, timeout, 24);
 OFFSET(nbcoll_attach_config, memory, 32);
 
-/* ---- card.h ------------------------------------------------------------------------------------------------------ */
-SIZE(nbcoll_card_model, 104);
-OFFSET(nbcoll_card_model, size, 0);
-OFFSET(nbcoll_card_model, post, 8);
-OFFSET(nbcoll_card_model, task, 16);
-OFFSET(nbcoll_card_model, miss, 24);
-OFFSET(nbcoll_card_model, latency, 32);
-OFFSET(nbcoll_card_model, gap, 40);
-OFFSET(nbcoll_card_model, byte, 48);
-OFFSET(nbcoll_card_model, calc, 56);
-OFFSET(nbcoll_card_model, copy, 64);
-OFFSET(nbcoll_card_model, cached, 72);
-OFFSET(nbcoll_card_model, ports, 76);
-OFFSET(nbcoll_card_model, cards, 80);
-OFFSET(nbcoll_card_model, node, 84);
-OFFSET(nbcoll_card_model, memory, 88);
-OFFSET(nbcoll_card_model, cache, 96);
-SIZE(nbcoll_card_config, 80);
-OFFSET(nbcoll_card_config, size, 0);
-OFFSET(nbcoll_card_config, host, 8);
-OFFSET(nbcoll_card_config, ranks, 16);
-OFFSET(nbcoll_card_config, model, 24);
-OFFSET(nbcoll_card_config, start, 32);
-OFFSET(nbcoll_card_config, compute, 40);
-OFFSET(nbcoll_card_config, bind, 48);
-OFFSET(nbcoll_card_config, bind_user, 56);
-OFFSET(nbcoll_card_config, port, 64);
-OFFSET(nbcoll_card_config, port_user, 72);
-SIZE(nbcoll_card_rank, 32);
-OFFSET(nbcoll_card_rank, posted, 0);
-OFFSET(nbcoll_card_rank, ended, 8);
-OFFSET(nbcoll_card_rank, finished, 16);
-OFFSET(nbcoll_card_rank, cpu, 24);
-SIZE(nbcoll_card_result, 40);
-OFFSET(nbcoll_card_result, size, 0);
-OFFSET(nbcoll_card_result, rank, 8);
-OFFSET(nbcoll_card_result, last, 16);
-OFFSET(nbcoll_card_result, tasks, 24);
-OFFSET(nbcoll_card_result, queue_pairs, 32);
+/* ---- nic.h ------------------------------------------------------------------------------------------------------ */
+SIZE(nbcoll_nic_model, 104);
+OFFSET(nbcoll_nic_model, size, 0);
+OFFSET(nbcoll_nic_model, post, 8);
+OFFSET(nbcoll_nic_model, task, 16);
+OFFSET(nbcoll_nic_model, miss, 24);
+OFFSET(nbcoll_nic_model, latency, 32);
+OFFSET(nbcoll_nic_model, gap, 40);
+OFFSET(nbcoll_nic_model, byte, 48);
+OFFSET(nbcoll_nic_model, calc, 56);
+OFFSET(nbcoll_nic_model, copy, 64);
+OFFSET(nbcoll_nic_model, cached, 72);
+OFFSET(nbcoll_nic_model, ports, 76);
+OFFSET(nbcoll_nic_model, nics, 80);
+OFFSET(nbcoll_nic_model, node, 84);
+OFFSET(nbcoll_nic_model, memory, 88);
+OFFSET(nbcoll_nic_model, cache, 96);
+SIZE(nbcoll_nic_config, 80);
+OFFSET(nbcoll_nic_config, size, 0);
+OFFSET(nbcoll_nic_config, host, 8);
+OFFSET(nbcoll_nic_config, ranks, 16);
+OFFSET(nbcoll_nic_config, model, 24);
+OFFSET(nbcoll_nic_config, start, 32);
+OFFSET(nbcoll_nic_config, compute, 40);
+OFFSET(nbcoll_nic_config, bind, 48);
+OFFSET(nbcoll_nic_config, bind_user, 56);
+OFFSET(nbcoll_nic_config, port, 64);
+OFFSET(nbcoll_nic_config, port_user, 72);
+SIZE(nbcoll_nic_rank, 32);
+OFFSET(nbcoll_nic_rank, posted, 0);
+OFFSET(nbcoll_nic_rank, ended, 8);
+OFFSET(nbcoll_nic_rank, finished, 16);
+OFFSET(nbcoll_nic_rank, cpu, 24);
+SIZE(nbcoll_nic_result, 40);
+OFFSET(nbcoll_nic_result, size, 0);
+OFFSET(nbcoll_nic_result, rank, 8);
+OFFSET(nbcoll_nic_result, last, 16);
+OFFSET(nbcoll_nic_result, tasks, 24);
+OFFSET(nbcoll_nic_result, queue_pairs, 32);
 
 /* ---- relay.h ----------------------------------------------------------------------------------------------------- */
-VALUE(NBCOLL_WIRING_DIRECT, 0);
-VALUE(NBCOLL_WIRING_RING, 1);
-VALUE(NBCOLL_WIRING_EXCHANGE, 2);
-VALUE(NBCOLL_WIRING_BRUCK, 3);
-VALUE(NBCOLL_WIRING_CAYLEY, 4);
+VALUE(NBCOLL_TOPOLOGY_DIRECT, 0);
+VALUE(NBCOLL_TOPOLOGY_RING, 1);
+VALUE(NBCOLL_TOPOLOGY_EXCHANGE, 2);
+VALUE(NBCOLL_TOPOLOGY_BRUCK, 3);
+VALUE(NBCOLL_TOPOLOGY_CAYLEY, 4);
 VALUE(NBCOLL_RELAY_FLAW_NONE, 0);
 VALUE(NBCOLL_RELAY_FLAW_END, 1);
 VALUE(NBCOLL_RELAY_FLAW_ONE_END, 2);
@@ -1193,14 +1193,14 @@ OFFSET(nbcoll_relay, destinations, 4);
 OFFSET(nbcoll_relay, source, 8);
 OFFSET(nbcoll_relay, destination, 16);
 
-SIZE(nbcoll_wiring, 40);
-OFFSET(nbcoll_wiring, size, 0);
-OFFSET(nbcoll_wiring, name, 8);
-OFFSET(nbcoll_wiring, rank, 16);
-OFFSET(nbcoll_wiring, ranks, 20);
-OFFSET(nbcoll_wiring, relays, 24);
-OFFSET(nbcoll_wiring, connections, 28);
-OFFSET(nbcoll_wiring, relay, 32);
+SIZE(nbcoll_topology, 40);
+OFFSET(nbcoll_topology, size, 0);
+OFFSET(nbcoll_topology, name, 8);
+OFFSET(nbcoll_topology, rank, 16);
+OFFSET(nbcoll_topology, ranks, 20);
+OFFSET(nbcoll_topology, relays, 24);
+OFFSET(nbcoll_topology, connections, 28);
+OFFSET(nbcoll_topology, relay, 32);
 
 SIZE(nbcoll_relay_refutation, 224);
 OFFSET(nbcoll_relay_refutation, size, 0);
@@ -1222,7 +1222,7 @@ OFFSET(nbcoll_relay_play, seed, 40);
 SIZE(nbcoll_relays_config, 64);
 OFFSET(nbcoll_relays_config, size, 0);
 OFFSET(nbcoll_relays_config, host, 8);
-OFFSET(nbcoll_relays_config, wiring, 16);
+OFFSET(nbcoll_relays_config, topology, 16);
 OFFSET(nbcoll_relays_config, ports, 20);
 OFFSET(nbcoll_relays_config, at_once, 24);
 OFFSET(nbcoll_relays_config, fragments, 28);
@@ -1230,7 +1230,7 @@ OFFSET(nbcoll_relays_config, fragment, 32);
 OFFSET(nbcoll_relays_config, carries, 40);
 OFFSET(nbcoll_relays_config, agent, 48);
 OFFSET(nbcoll_relays_config, by_agents, 56);
-OFFSET(nbcoll_relays_config, by_nodes, 60);
+OFFSET(nbcoll_relays_config, hierarchical, 60);
 
 /* ---- loopback.h -------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_LOOPBACK_NO_BULK, 1);
@@ -1331,7 +1331,7 @@ VALUE(NBCOLL_SHM_ALLOW_PTRACER, 4);
 VALUE(NBCOLL_SHM_NO_PIECES, 8);
 VALUE(NBCOLL_SHM_PIECES, 16);
 VALUE(NBCOLL_SHM_BOTH_SIDES, 32);
-VALUE(NBCOLL_SHM_NO_SHELF, 64);
+VALUE(NBCOLL_SHM_NO_STAGING, 64);
 VALUE(NBCOLL_SHM_BY_REFERENCE, 0);
 VALUE(NBCOLL_SHM_BY_CMA, 1);
 VALUE(NBCOLL_SHM_BY_FRAGMENTS, 2);
@@ -1473,7 +1473,7 @@ OFFSET(nbcoll_sim_config, event, 112);
 OFFSET(nbcoll_sim_config, progress, 120);
 OFFSET(nbcoll_sim_config, block, 128);
 OFFSET(nbcoll_sim_config, nodes, 136);
-OFFSET(nbcoll_sim_config, standing, 144);
+OFFSET(nbcoll_sim_config, preposted, 144);
 OFFSET(nbcoll_sim_config, repeat, 148);
 
 SIZE(nbcoll_sim_rank, 32);
@@ -1505,7 +1505,7 @@ OFFSET(nbcoll_sim_result, stored, 112);
 VALUE(NBCOLL_CONFORMANCE_ORDERED, 1);
 VALUE(NBCOLL_CONFORMANCE_BULK, 2);
 VALUE(NBCOLL_CONFORMANCE_WAKEUP, 4);
-VALUE(NBCOLL_CONFORMANCE_LENDS, 8);
+VALUE(NBCOLL_CONFORMANCE_KEEPS, 8);
 VALUE(NBCOLL_CONFORMANCE_REFUSES, 16);
 VALUE(NBCOLL_CONFORMANCE_SHARED, 32);
 VALUE(NBCOLL_CONFORMANCE_QUEUES, 64);

@@ -10,12 +10,12 @@
 
 #include "nbcoll/transport.h"
 
-/* ---- the transport --------------------------------------------------------------------------------------------- */
+/* ---- the transport ----------------------------------------------------------------------------------------------- */
 
-typedef struct letter {
+typedef struct packed {
     nbcoll_arrival arrival; /* first */
     _Alignas(8) char payload[256];
-} letter;
+} packed;
 
 typedef struct mailbox {
     nbcoll_endpoint base; /* first */
@@ -28,7 +28,7 @@ static nbcoll_posted mailbox_post(nbcoll_endpoint *ep, int peer, const nbcoll_he
                                   size_t bytes, nbcoll_work *work)
 {
     mailbox *to = peer == ep->rank ? (mailbox *)ep : ((mailbox *)ep)->peer;
-    letter *l = calloc(1, sizeof *l);
+    packed *l = calloc(1, sizeof *l);
 
     (void)work;
     memcpy(l->payload, payload ? payload : "", bytes);
@@ -80,7 +80,7 @@ static void mailbox_open(mailbox *m, int rank, mailbox *peer)
                   .in_end = &m->in};
 }
 
-/* ---- the allocator --------------------------------------------------------------------------------------------- */
+/* ---- the allocator ----------------------------------------------------------------------------------------------- */
 
 static void *counted_alloc(void *user, size_t bytes, size_t align)
 {
@@ -94,7 +94,7 @@ static void counted_free(void *user, void *memory, size_t bytes)
     free(memory);
 }
 
-/* ---- using them ------------------------------------------------------------------------------------------------ */
+/* ---- using them -------------------------------------------------------------------------------------------------- */
 
 static void a_host_runs_collectives_over_its_own_transport_and_memory(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The algorithm author who wants a card to run a builder: compiles what it builds, looks at the program, has it proved
+ * The algorithm author who wants a NIC to run a builder: compiles what it builds, looks at the program, has it proved
  * equal to the schedule, and is told why one cannot be offloaded. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Who wants to know what relays would do: looks at a wiring, counts its connections, has wirings proved, also one of
- * his own, and plays operations while a rank is late. */
+ * Who wants to know what relays would do: looks at a topology, counts its connections, has topologies proved, also one
+ * of his own, and plays operations while a rank is late. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -14,13 +14,13 @@
 
 enum { RANKS = 9, LATE = 4 };
 
-static nbcoll_wiring *wiring[RANKS];
+static nbcoll_topology *topology[RANKS];
 
 static int make_all(void **state)
 {
     (void)state;
     for (int rank = 0; rank < RANKS; rank++)
-        if (nbcoll_wiring_make(NBCOLL_WIRING_CAYLEY, 3, RANKS, rank, NULL, &wiring[rank]))
+        if (nbcoll_topology_make(NBCOLL_TOPOLOGY_CAYLEY, 3, RANKS, rank, NULL, &topology[rank]))
             return -1;
     return 0;
 }
@@ -29,7 +29,7 @@ static int free_all(void **state)
 {
     (void)state;
     for (int rank = 0; rank < RANKS; rank++)
-        nbcoll_wiring_free(wiring[rank]);
+        nbcoll_topology_free(topology[rank]);
     return 0;
 }
 
@@ -39,35 +39,35 @@ static int append(void *user, const char *text, size_t bytes)
     return 0;
 }
 
-static void the_author_looks_at_a_wiring(void **state)
+static void the_author_looks_at_a_topology(void **state)
 {
     char text[1024] = "";
     (void)state;
-    assert_int_equal(nbcoll_show_wiring(wiring[8], append, text), NBCOLL_OK);
-    assert_string_equal(text, "wiring cayley: rank 8 of 9, 2 relays, 3 connections\n"
+    assert_int_equal(nbcoll_show_topology(topology[8], append, text), NBCOLL_OK);
+    assert_string_equal(text, "topology cayley: rank 8 of 9, 2 relays, 3 connections\n"
                               "relay 0: from nobody to 2_2\n"
                               "relay 1: from 2_0 2_1 to nobody\n");
 }
 
-static void the_author_has_wirings_proved(void **state)
+static void the_author_has_topologies_proved(void **state)
 {
     nbcoll_relay_refutation why = {.size = sizeof why};
     (void)state;
-    assert_int_equal(nbcoll_verify_wirings((const nbcoll_wiring *const *)wiring, RANKS, NULL, &why), NBCOLL_OK);
+    assert_int_equal(nbcoll_verify_topologies((const nbcoll_topology *const *)topology, RANKS, NULL, &why), NBCOLL_OK);
     assert_int_equal(why.flaw, NBCOLL_RELAY_FLAW_NONE);
 }
 
-static void the_author_is_told_what_is_wrong_with_his_own_wiring(void **state)
+static void the_author_is_told_what_is_wrong_with_his_own_topology(void **state)
 {
     static const nbcoll_relay_end to_1[] = {{.rank = 1, .relay = 1, .origins = 1}};
     static const nbcoll_relay_end from_0[] = {{.rank = 0, .relay = 0, .origins = 1}};
     static const nbcoll_relay zero[] = {{.destinations = 1, .destination = to_1}};
     static const nbcoll_relay one[] = {{0}, {.sources = 1, .source = from_0}};
-    const nbcoll_wiring a = {sizeof a, "one way", 0, 2, 1, 1, zero}, b = {sizeof b, "one way", 1, 2, 2, 1, one};
-    const nbcoll_wiring *const both[] = {&a, &b};
+    const nbcoll_topology a = {sizeof a, "one way", 0, 2, 1, 1, zero}, b = {sizeof b, "one way", 1, 2, 2, 1, one};
+    const nbcoll_topology *const both[] = {&a, &b};
     nbcoll_relay_refutation why = {.size = sizeof why};
     (void)state;
-    assert_int_equal(nbcoll_verify_wirings(both, 2, NULL, &why), NBCOLL_ERR_VERIFY);
+    assert_int_equal(nbcoll_verify_topologies(both, 2, NULL, &why), NBCOLL_ERR_VERIFY);
     assert_string_equal(why.text, "one way: rank 0, relay 0, a block of rank 1: a block does not come to a rank");
 }
 
@@ -80,15 +80,15 @@ static void the_author_plays_operations_while_a_rank_is_late(void **state)
     (void)state;
     for (int rank = 0; rank < RANKS; rank++)
         started[rank] = rank == LATE ? 0 : 3;
-    assert_int_equal(nbcoll_play_wirings((const nbcoll_wiring *const *)wiring, RANKS, &play, &why), NBCOLL_OK);
+    assert_int_equal(nbcoll_play_topologies((const nbcoll_topology *const *)topology, RANKS, &play, &why), NBCOLL_OK);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_author_looks_at_a_wiring),
-        cmocka_unit_test(the_author_has_wirings_proved),
-        cmocka_unit_test(the_author_is_told_what_is_wrong_with_his_own_wiring),
+        cmocka_unit_test(the_author_looks_at_a_topology),
+        cmocka_unit_test(the_author_has_topologies_proved),
+        cmocka_unit_test(the_author_is_told_what_is_wrong_with_his_own_topology),
         cmocka_unit_test(the_author_plays_operations_while_a_rank_is_late),
     };
     return cmocka_run_group_tests(tests, make_all, free_all);

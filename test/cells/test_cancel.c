@@ -122,7 +122,7 @@ static void open_world(world *w, int variant, uint32_t slots, uint64_t seed)
     w->random = seed;
 }
 
-/* ---- every moment ---------------------------------------------------------------------------------------------- */
+/* ---- every moment ------------------------------------------------------------------------------------------------ */
 
 /* Looks at one rank after the other, in a seeded order, and cancels after `looks` of them. False when there was nothing
  * to cancel any more. */
@@ -192,7 +192,7 @@ static void boards_are_cancelled_at_any_moment_by_anyone(void **state)
             cancel_at_every_moment(NULL, 5000, variant, 1 + (uint32_t)i % 2, &seed);
 }
 
-/* ---- several in flight ----------------------------------------------------------------------------------------- */
+/* ---- several in flight ------------------------------------------------------------------------------------------- */
 
 /* Many operations, started by each rank when it likes; some are cancelled by some rank, active or queued. */
 static int cancel_some_of_many(int variant, uint32_t slots, uint64_t seed)
@@ -245,7 +245,7 @@ static void operations_among_cancelled_ones_have_their_values(void **state)
 /* Rank 1 cancels the third while the first has the slot. That says nothing of the second, which is still to be read. */
 static void a_queued_operation_that_failed_says_nothing_of_those_before_it(void **state)
 {
-    enum { COUNT = WORLD_SHELF }; /* more than lies on a shelf */
+    enum { COUNT = WORLD_STAGING }; /* more than lies in a staging buffer */
     static int32_t data[3][RANKS][COUNT];
     nbcoll_request q[3][RANKS];
     world w;
@@ -271,7 +271,7 @@ static void a_queued_operation_that_failed_says_nothing_of_those_before_it(void 
     world_close(&w);
 }
 
-/* ---- who is out of step, and who is not ------------------------------------------------------------------------ */
+/* ---- who is out of step, and who is not -------------------------------------------------------------------------- */
 
 /* Rank 2 cancels two operations. There is room for one message to a rank: rank 1 hears of the first only, while rank 0
  * hears of both, and has ended the one that came next into the same cells. Rank 1 waits for rank 0 in the second, in

@@ -21,7 +21,7 @@ static nbcoll_comm_config slots(uint32_t n)
     return config;
 }
 
-/* ---- every order of waiting ------------------------------------------------------------------------------------ */
+/* ---- every order of waiting -------------------------------------------------------------------------------------- */
 
 enum { OPERATIONS = 5, ORDERS = 120 };
 
@@ -134,7 +134,7 @@ static void ranks_over_shm_finish_in_every_order_of_waiting(void **state)
         }
 }
 
-/* ---- no slot --------------------------------------------------------------------------------------------------- */
+/* ---- no slot ----------------------------------------------------------------------------------------------------- */
 
 static void fill(unsigned char *data, size_t bytes, unsigned char with)
 {
@@ -196,7 +196,7 @@ static void a_wait_without_a_slot_names_the_tag_and_rank_that_hold_it(void **sta
     (void)state;
     for (int i = 0; i < 2; i++) {
         struct plan p = {.config = {.size = sizeof p.config, .id = fresh_id(), .ranks = 2,
-                                    .flags = NBCOLL_SHM_NO_SHELF},
+                                    .flags = NBCOLL_SHM_NO_STAGING},
                          .limits = slots(1),
                          .bytes = sizes[i]};
         assert_int_equal(pipe(p.pipe), 0);
@@ -238,7 +238,7 @@ static void so_does_one_that_waits_for_one_without_cells(void **state)
     world_close(&w);
 }
 
-/* ---- who is given up ------------------------------------------------------------------------------------------- */
+/* ---- who is given up --------------------------------------------------------------------------------------------- */
 
 /* It may be alive, and at it: what it has been shown stays, and an operation that waits for the slot fails. */
 static void what_a_rank_that_is_given_up_may_read_stays(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Streams: what is longer than the shelf goes through it, by rings. Readers take it out while its owner writes; nothing
- * is overwritten that one of them has still to read; elements come whole; a cancelled one leaves the shelf free. Where
- * ranks might wait for each other in a circle the memory is lent. */
+ * Streams: what is longer than the staging buffer goes through it, by rings. Readers take it out while its owner
+ * writes; nothing is overwritten that one of them has still to read; elements come whole; a cancelled one leaves the
+ * staging buffer free. Where ranks might wait for each other in a circle the memory is lent. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "native.h"
 #include "world.h"
 
-enum { RANKS = 3, SHELF = 64 << 10, BYTES = 5 * SHELF + 24 * 7, WORDS = BYTES / 8 };
+enum { RANKS = 3, STAGING = 64 << 10, BYTES = 5 * STAGING + 24 * 7, WORDS = BYTES / 8 };
 
 static void open_ranks(world *w, int ranks, uint64_t seed, const char *allreduce)
 {
@@ -30,7 +30,7 @@ static void open_ranks(world *w, int ranks, uint64_t seed, const char *allreduce
     }
     world_open_contexts(w, ranks, &loopback, NULL);
     for (int r = 0; r < ranks; r++) {
-        w->endpoint[r]->limits.shelf = SHELF;
+        w->endpoint[r]->limits.staging = STAGING;
         EXPECT(OK, nbcoll_comm_icreate(w->context[r], w->endpoint[r], &n.config, &w->comm[r], &q[r]));
     }
     world_finish(w, ranks, q);
@@ -64,7 +64,7 @@ static void expect_all(void)
 
 static uint32_t exposed(const world *w, int r)
 {
-    return w->context[r]->links->shelf.count;
+    return w->context[r]->links->staging.count;
 }
 
 static void progress(const world *w, int r)
@@ -73,7 +73,7 @@ static void progress(const world *w, int r)
         EXPECT(OK, nbcoll_progress(w->context[r]));
 }
 
-static void what_is_longer_than_the_shelf_goes_through_it(void **state)
+static void what_is_longer_than_the_staging_buffer_goes_through_it(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed < 20; seed++) {
@@ -90,7 +90,7 @@ static void what_is_longer_than_the_shelf_goes_through_it(void **state)
     }
 }
 
-/* It has come as far as the shelf goes, and no further; the owner waits for the last of them. */
+/* It has come as far as the staging buffer goes, and no further; the owner waits for the last of them. */
 static void a_ring_waits_for_its_last_reader(void **state)
 {
     nbcoll_request q[RANKS];
@@ -105,8 +105,8 @@ static void a_ring_waits_for_its_last_reader(void **state)
     }
     EXPECT(PENDING, nbcoll_test(&q[0]));
     EXPECT(PENDING, nbcoll_test(&q[1]));
-    assert_int_equal(data[1][SHELF / 4], byte_at(SHELF / 4));
-    assert_int_equal(data[1][SHELF], 0xee);
+    assert_int_equal(data[1][STAGING / 4], byte_at(STAGING / 4));
+    assert_int_equal(data[1][STAGING], 0xee);
     start(&w, 2, &q[2]);
     world_finish(&w, RANKS, q);
     expect_all();
@@ -145,7 +145,7 @@ static nbcoll_status add(void *user, void *result, const void *left, const void 
     return NBCOLL_OK;
 }
 
-/* Elements of 24 bytes, of which no ring of the shelf's size, nor a piece, is a multiple. */
+/* Elements of 24 bytes, of which no ring of the staging buffer's size, nor a piece, is a multiple. */
 static void reduce_triples(const char *allreduce, int is_reduce, uint32_t streams)
 {
     enum { COUNT = BYTES / sizeof(triple) };
@@ -377,7 +377,7 @@ static void who_waits_does_not_go_to_sleep_while_pieces_come(void **state)
     world_open_contexts(&w, 2, &loopback, NULL);
     EXPECT(OK, nbcoll_trace_open(&trace, w.endpoint[1], &w.endpoint[1]));
     for (int r = 0; r < 2; r++) {
-        w.endpoint[r]->limits.shelf = SHELF;
+        w.endpoint[r]->limits.staging = STAGING;
         EXPECT(OK, nbcoll_comm_icreate(w.context[r], w.endpoint[r], &n.config, &w.comm[r], &q[r]));
     }
     world_finish(&w, 2, q);
@@ -396,7 +396,7 @@ static void who_waits_does_not_go_to_sleep_while_pieces_come(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_longer_than_the_shelf_goes_through_it),
+        cmocka_unit_test(what_is_longer_than_the_staging_buffer_goes_through_it),
         cmocka_unit_test(a_ring_waits_for_its_last_reader),
         cmocka_unit_test(the_end_of_it_is_read_when_the_owner_has_left),
         cmocka_unit_test(what_a_root_gives_itself_is_not_copied_first),

@@ -90,7 +90,7 @@ static void run(world *w, const nbcoll_algorithm *algorithm, const nbcoll_nodes 
     }
 }
 
-static void algorithms_by_nodes_move_and_combine_what_they_should(void **state)
+static void hierarchical_algorithms_move_and_combine_what_they_should(void **state)
 {
     static const nbcoll_operation operations[] = {NBCOLL_OPERATION_BARRIER, NBCOLL_OPERATION_BCAST,
                                                   NBCOLL_OPERATION_ALLGATHER, NBCOLL_OPERATION_ALLTOALL,
@@ -119,7 +119,7 @@ static void algorithms_by_nodes_move_and_combine_what_they_should(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(algorithms_by_nodes_move_and_combine_what_they_should),
+        cmocka_unit_test(hierarchical_algorithms_move_and_combine_what_they_should),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,12 +7,12 @@ refuses "nbcoll bench: --against is mpi, openmpi, openmpi-no-cma or mpich, not '
 refuses "nbcoll bench: --against is mpi, openmpi, openmpi-no-cma or mpich, not 'openmpi,lam'" bench --against openmpi,lam
 refuses "nbcoll bench: --against is mpi, openmpi, openmpi-no-cma or mpich, not ''" bench --against ''
 refuses "nbcoll bench: --against does not compare scan" bench scan --against mpi
-refuses "nbcoll bench: with --against go only --ranks, --count, --buffers, --rounds, --iterations, --mood, --parts, --relaxed, --csv, --json and --plot" \
+refuses "nbcoll bench: with --against go only --ranks, --count, --buffers, --rounds, --iterations, --latency, --parts, --relaxed, --csv, --json and --plot" \
     bench bcast --against mpi --tests 3
-refuses "nbcoll bench: --mood goes with --against" bench bcast --mood C
+refuses "nbcoll bench: --latency goes with --against" bench bcast --latency C
 refuses "nbcoll bench: --parts goes with --against" bench bcast --parts
 refuses "nbcoll bench: --relaxed goes with --against" bench bcast --relaxed
-refuses "nbcoll bench: --mood is S, C or X, not 'D'" bench --against mpi --mood D
+refuses "nbcoll bench: --latency is S, C or X, not 'D'" bench --against mpi --latency D
 
 # without shared memory there are no ranks
 "$nbcoll" info | grep -q '^transports.* shm' || exit 0
@@ -46,7 +46,7 @@ cat >"$work/path/mpirun.openmpi" <<END
 echo "\$*" >>"$work/said"
 echo noise
 echo '{"mpi":"Open MPI 9","ranks":2,"cores":2,"fifo":false,"clock":0.02}'
-cell='{"operation":"bcast","bytes":65536,"turns":1,"mood":[0.05,0.3],"retaken":1,"preempted":0,"entries":['
+cell='{"operation":"bcast","bytes":65536,"turns":1,"latency":[0.05,0.3],"retaken":1,"preempted":0,"entries":['
 case "\$*" in
 *" --mca "*) echo "\$cell"'$second]}' ;;
 *) echo "\$cell"'$first]}' ;;
@@ -81,7 +81,7 @@ prints 'bcast, 2 ranks, 65536 bytes, buffers reused; a line 0.050, 0.300 us;'
 prints '  beside Open MPI 9, blocking'
 grep -q "^ private  *nonblocking  *1.50  *2.00  *0.75  *0.75  *1.00  *1.80$" "$work/out" || fail "no row"
 grep -q "^ *2 16, 64 K *data *persistent *1 *1.50 *1.50 bcast 65536$" "$work/out" || fail "no summary"
-! grep -iwE 'aims?|met|missed|moods?|targets?' "$work/out" || fail "it speaks of aims:"
+! grep -iwE 'aims?|met|missed|latency classes?KEEP|targets?' "$work/out" || fail "it speaks of aims:"
 [ -z "$(awk 'length > 80' "$work/out")" ] || fail "the table is wider than 80 columns"
 
 # a picture
@@ -96,10 +96,10 @@ cp "$work/path/mpirun.openmpi" "$work/whole"
 first="$first,$(entry nbcoll private apart true 2.5 2.5),$(entry nbcoll private 'started apart' true 1.2 1.2)"
 sed "s/\"preempted\":0/\"preempted\":0,\"calls\":0.5,\"started_calls\":0.3/; s/^\*) echo.*/*) echo \"\$cell\"'$first]}' ;;/" "$work/whole" \
     >"$work/path/mpirun.openmpi"
-run bench bcast --against openmpi --count 16384 --rounds 5 --parts --mood C
+run bench bcast --against openmpi --count 16384 --rounds 5 --parts --latency C
 grep -q "^ *= 0.50 calls + 1.80 copies + 0.20 lines + 0.50 waiting$" "$work/out" || fail "no parts"
 grep -q "^ *= 0.30 calls + 1.80 copies + -0.90 lines + 0.30 waiting$" "$work/out" || fail "no parts of start and wait"
-grep -q -- " -x -l 0.038 -h 0.13$" "$work/said" || fail "the program is not asked for parts in a mood: $(cat "$work/said")"
+grep -q -- " -x -l 0.038 -h 0.13$" "$work/said" || fail "the program is not asked for parts in a latency class: $(cat "$work/said")"
 cp "$work/whole" "$work/path/mpirun.openmpi"
 
 # a wrong result of nbcoll's own is a failure

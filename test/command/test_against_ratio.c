@@ -16,7 +16,7 @@ static int is_near(double a, double b)
     return a > b - 1e-9 && a < b + 1e-9;
 }
 
-/* Rounds in which both took ten times as long, as in another mood of the machine, change nothing. */
+/* Rounds in which both took ten times as long, as in another latency class of the machine, change nothing. */
 static void the_ratio_is_of_what_took_turns(void **state)
 {
     (void)state;

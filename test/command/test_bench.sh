@@ -40,10 +40,10 @@ PATH=/nonexistent "$nbcoll" bench bcast --plot x.svg >"$work/out" 2>"$work/err" 
 # without shared memory there are no ranks
 "$nbcoll" info | grep -q '^transports.* shm' || exit 0
 
-# a table: a title, two algorithms in two sizes, and what the letters of moods mean
+# a table: a title, two algorithms in two sizes, and what the letters of latency classes mean
 succeeds bench bcast --algorithm slots,default --count 1,300 $tiny
 prints 'bcast, 2 ranks; microseconds, medians'
-prints 'mood: how long a cache line takes .*'
+prints 'lat: how long a cache line takes .*'
 [ "$(grep -c '^slots ' "$work/out")" -eq 2 ] || fail "not two rows of slots"
 [ "$(grep -c '^  is [a-z_]*: [A-Z]* ' "$work/out")" -eq 2 ] || fail "what default is, and why, is not said twice"
 [ -z "$(awk 'length > 80' "$work/out")" ] || fail "the table is wider than 80 columns"
@@ -62,7 +62,7 @@ if "$nbcoll" info --ranks 1 | grep -q "^places: 1 ranks"; then
 fi
 
 # parameters of what is forced
-# the communicator is told of nodes: algorithms by nodes go by them, where they could not be seen otherwise
+# the communicator is told of nodes: hierarchical algorithms go by them, where they could not be seen otherwise
 succeeds bench bcast --algorithm hierarchical --nodes 2x2 --numbering round-robin --count 3 $tiny
 prints 'bcast, 4 ranks; .*'
 grep -q '^hierarchical ' "$work/out" || fail "not four ranks by nodes"

@@ -30,12 +30,12 @@ static double median(const json_t *row, const char *form)
 }
 
 /* A letter and the time it stands for, or null where there is one core. */
-static void check_mood(const json_t *mood)
+static void check_latency(const json_t *latency)
 {
-    if (json_is_null(mood))
+    if (json_is_null(latency))
         return;
-    assert_true(number(mood, "us") > 0);
-    assert_non_null(strchr("SCX", json_string_value(json_object_get(mood, "letter"))[0]));
+    assert_true(number(latency, "us") > 0);
+    assert_non_null(strchr("SCX", json_string_value(json_object_get(latency, "letter"))[0]));
 }
 
 /* Figures have six digits: each may be wrong by 5 millionths of itself. */
@@ -49,8 +49,8 @@ static void check_row(const json_t *row)
     assert_true(fabs(number(row, "overlap") - 1 + left / nonblocking) <= 2 * rounded / nonblocking + 5e-6);
     assert_true(number(row, "overlap") <= 1);
     assert_true(fabs(number(row, "saved") - 1 + left / blocking) <= 2 * rounded / blocking + 5e-6);
-    check_mood(json_object_get(row, "mood_before"));
-    check_mood(json_object_get(row, "mood_after"));
+    check_latency(json_object_get(row, "latency_before"));
+    check_latency(json_object_get(row, "latency_after"));
 }
 
 static void each_entry_has_a_result_in_each_size(void **state)

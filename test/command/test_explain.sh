@@ -43,7 +43,7 @@ numbers=$(sed -n '/^the cost model/{n;s/eager_ps 0, //p;}' "$work/out" | tr -dc 
 # by cost of memory, by memory, by a limit, by what is left
 says slots 'COST    1750 ns' bcast --ranks 8 --native
 prints '    alpha_ns 350, beta_ps 130, overhead_ns 60, gamma_ps 40, get_ns 900, eager 4096, eager_ps 180, credits 64'
-says slots 'COST    323153 ns' bcast --ranks 8 --native --get 2 --count 2000000 # through the shelf: no gets
+says slots 'COST    323153 ns' bcast --ranks 8 --native --get 2 --count 2000000 # through the staging buffer: no gets
 says slots 'SHARED  .*' bcast --ranks 8 --native --large 4001
 says scatter_ring 'SIZE .*' bcast --messages --ranks 8 --large 4000
 says binomial 'SIZE .*' bcast --messages --ranks 8 --large 4001
@@ -81,10 +81,10 @@ says flat 'COST .*' scatter --messages --ranks 4 --tuning "$work/rules"
 says 'slots_chain segment 5' 'RULE    --algorithm' bcast --messages --ranks 8 --tuning "$work/rules" --algorithm slots_chain --segment 5
 refuses 'nbcoll explain: bcast slots does not read one of these parameters; see nbcoll info --algorithms' explain bcast --ranks 8 --algorithm slots --segment 5
 
-# on several nodes: prices inside them and between them, and algorithms by nodes
+# on several nodes: prices inside them and between them, and hierarchical algorithms
 succeeds explain allgather --nodes 16x8 --count 100 --alpha 9000 --overhead 2000
 prints '    inside 16 nodes, with 0 domains: alpha_ns 350, beta_ps 130, overhead_ns 60, gamma_ps 40, get_ns 900, eager 4096, eager_ps 180'
-sed -n 2p "$work/out" | grep -q '^ *128 .* hierarchical.* COST ' || fail "no algorithm by nodes"
+sed -n 2p "$work/out" | grep -q '^ *128 .* hierarchical.* COST ' || fail "no hierarchical algorithm"
 printf '[bcast]\nflat = nodes 2..3\n' >"$work/nodes"
 says flat "RULE    $work/nodes:2" bcast --nodes 3x2 --tuning "$work/nodes"
 succeeds explain bcast --nodes 4x2 --tuning "$work/nodes"
@@ -118,7 +118,7 @@ refuses "nbcoll explain: $work/none: it cannot be opened" explain bcast --messag
 echo 'ring =' >>"$work/rules"
 refuses "nbcoll explain: $work/rules:6: bcast has no algorithm 'ring'" explain bcast --ranks 4 --tuning "$work/rules"
 
-# whether a card or an agent could run it, or why not
+# whether a NIC or an agent could run it, or why not
 succeeds explain bcast --messages --ranks 8 --count 10 --program
 grep -q '  as a program: of rank 0 14 tasks, 21 queue pairs, 0 eager buffers$' "$work/out" || fail "no program"
 succeeds explain alltoallv --messages --ranks 8 --count 10 --program

@@ -36,7 +36,7 @@ quoted "flat has $(left flat 2) at 8 bytes, $(left flat 256) at 1 K, $(left flat
 [ "$(left flat 262144)" = 0% ] || fail "flat leaves something of 1 MiB:"
 quoted "has $(left binomial 262144) at 1 MiB, but takes"
 quoted "take $(us scan hierarchical --model cluster --nodes 8x16 --count 2 | awk '{ printf "%.1f", $1 }') us, by recursive doubling $(us scan recursive_doubling --model cluster --nodes 8x16 --count 2 | awk '{ printf "%.1f", $1 }')"
-succeeds sim allgather exchange --ports 1 --model cluster_a --ranks 128 --type byte --count 1024 --card --test-bytes 1024
+succeeds sim allgather exchange --ports 1 --model cluster_a --ranks 128 --type byte --count 1024 --nic --test-bytes 1024
 quoted "exchange of 1 KB takes $(awk 'NR == 2 { printf "%.0f", $6 }' "$work/out") us there"
 
 listed=$(cat "$NBCOLL_SOURCE"/src/collectives/*.c | grep -c '^    X([A-Z_]*, ')

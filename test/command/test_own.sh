@@ -77,7 +77,7 @@ prints '  two_ways  *4000008 ns'
 own explain allgather --messages --ranks 4
 prints '  two_ways  *not known'
 
-# a function of the host's: no card runs it
+# a function of the host's: no NIC runs it
 sed -e 's|^enum { RANKS|static nbcoll_status host(void *user, const nbcoll_memory memory[])\
 {\
     (void)user;\
@@ -136,4 +136,4 @@ run --algorithms none.so info
 [ "$status" -eq 2 ] && grep -q '^nbcoll: none.so: ' err || fail "a missing file"
 printf '#include <nbcoll/schedule.h>\nconst nbcoll_algorithm_list nbcoll_algorithms = {sizeof nbcoll_algorithms, 99, 0, 0};\n' >old.c
 build old.so old.c
-refuses "nbcoll: old.so: it was built for ABI 99 of nbcoll, not 2" --algorithms old.so info
+refuses "nbcoll: old.so: it was built for ABI 99 of nbcoll, not 3" --algorithms old.so info

@@ -88,7 +88,7 @@ while read -r operation algorithms; do
     done
 done <"$work/algorithms"
 
-# what a card would be given, and why it is not given something
+# what a NIC would be given, and why it is not given something
 same show_program.txt show allgather recursive_doubling --ranks 4 --count 1024 --in-place --program
 # as a graph, queue by queue: a barrier's, and what waits in a bulk queue, all ranks
 same show_program.dot show barrier recursive_doubling --ranks 8 --program --format dot

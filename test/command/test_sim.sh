@@ -55,18 +55,18 @@ came()
     [ -z "$(awk 'length > 80' "$work/out")" ] || fail "the table of arrivals is wider than 80 columns"
 }
 came 46% allgather ring
-came 46% allgather ring --standing 1 # nobody passes on
-came 93% allgather ring --standing 1 --progress 16
+came 46% allgather ring --preposted 1 # nobody passes on
+came 93% allgather ring --preposted 1 --progress 16
 came 28% bcast chain_pipelined
 [ "$(awk 'NR == 2 { print ($6 > 500) }' "$work/out")" = 1 ] || fail "a chain does not wait for its late rank"
-came 100% bcast chain_pipelined --standing 1 --progress 16
+came 100% bcast chain_pipelined --preposted 1 --progress 16
 [ "$(awk 'NR == 2 { print ($6 < 10) }' "$work/out")" = 1 ] || fail "a chain that stands waits for its late rank"
-succeeds sim bcast flat --standing 1 # all start at once
+succeeds sim bcast flat --preposted 1 # all start at once
 [ "$(awk 'NR == 2 { print $7 }' "$work/out")" = - ] || fail "what comes before nobody: $(cat "$work/out")"
-succeeds sim allgather ring --ranks 4 --type byte --count 1000 --arrival late:3:100 --standing 1 --progress 4 --json
+succeeds sim allgather ring --ranks 4 --type byte --count 1000 --arrival late:3:100 --preposted 1 --progress 4 --json
 [ "$(sed -n 's/.*"stored": \([0-9]*\).*/\1/p' "$work/out")" = 3000 ] || fail "a late rank does not store three blocks"
 grep -q '"came": 66' "$work/out" || fail "two of three blocks as JSON"
-for bad in "--standing 0" "--standing x" "--progress 0" "--card --standing 1" "--card --progress 1"; do
+for bad in "--preposted 0" "--preposted x" "--progress 0" "--nic --preposted 1" "--nic --progress 1"; do
     # shellcheck disable=SC2086
     run sim bcast binomial $bad
     [ "$status" -eq 2 ] || fail "bcast binomial $bad: $status"
@@ -176,7 +176,7 @@ for bad in "flat --fixed-work 4" "binomial --fixed-work 1" "binomial --fixed-wor
     [ "$status" -eq 2 ] || fail "bcast $bad: $status"
 done
 
-# a card: 8 bytes from rank to rank take what test_card counts to the nanosecond, and leave the core free; a second card
+# a NIC: 8 bytes from rank to rank take what test_nic counts to the nanosecond, and leave the core free; a second NIC
 # serves the ranks of a node in less time
 cat >"$work/model" <<'END'
 between.latency 1000
@@ -187,40 +187,40 @@ copy 200
 node 4
 END
 plain="task=100,miss=0,cached=0"
-succeeds sim bcast binomial --ranks 2 --type byte --count 8 --model "$work/model" --nodes 2x1 --card=$plain
+succeeds sim bcast binomial --ranks 2 --type byte --count 8 --model "$work/model" --nodes 2x1 --nic=$plain
 # posted at 100, sent at 300, there at 1400; acknowledged at 2400
-[ "$(awk 'NR == 2 { print $6, $9 }' "$work/out")" = "2.400 3" ] || fail "a card: $(cat "$work/out")"
-card_of()
+[ "$(awk 'NR == 2 { print $6, $9 }' "$work/out")" = "2.400 3" ] || fail "a NIC: $(cat "$work/out")"
+nic_of()
 {
-    succeeds sim allgather ring --ranks 8 --count 2000 --model "$work/model" --card="$1" --json
-    sed -n 's/.*"card": \([0-9]*\).*/\1/p' "$work/out"
+    succeeds sim allgather ring --ranks 8 --count 2000 --model "$work/model" --nic="$1" --json
+    sed -n 's/.*"nic": \([0-9]*\).*/\1/p' "$work/out"
 }
-[ "$(card_of $plain,cards=2)" -lt "$(card_of $plain)" ] || fail "two cards are no faster"
-[ "$(card_of $plain,ports=2)" -lt "$(card_of $plain)" ] || fail "two ports are no faster"
-[ "$(card_of task=100,miss=500,cached=4)" -gt "$(card_of $plain)" ] || fail "queue pairs that are not at hand cost nothing"
-[ "$(card_of $plain,memory=1000)" -gt "$(card_of $plain)" ] || fail "copies do not share a node's memory"
-[ "$(card_of $plain,memory=1000,cache=1000000)" -eq "$(card_of $plain)" ] || fail "caches hold nothing"
-[ "$(card_of task=5000,miss=0)" -gt "$(card_of $plain)" ] || fail "a slow card is not slow"
+[ "$(nic_of $plain,nics=2)" -lt "$(nic_of $plain)" ] || fail "two NICs are no faster"
+[ "$(nic_of $plain,ports=2)" -lt "$(nic_of $plain)" ] || fail "two ports are no faster"
+[ "$(nic_of task=100,miss=500,cached=4)" -gt "$(nic_of $plain)" ] || fail "queue pairs that are not at hand cost nothing"
+[ "$(nic_of $plain,memory=1000)" -gt "$(nic_of $plain)" ] || fail "copies do not share a node's memory"
+[ "$(nic_of $plain,memory=1000,cache=1000000)" -eq "$(nic_of $plain)" ] || fail "caches hold nothing"
+[ "$(nic_of task=5000,miss=0)" -gt "$(nic_of $plain)" ] || fail "a slow NIC is not slow"
 free_of()
 {
-    succeeds sim bcast binomial --ranks 2 --type byte --count 524288 --model cluster_b --nodes 2x1 --card --json "$@"
+    succeeds sim bcast binomial --ranks 2 --type byte --count 524288 --model cluster_b --nodes 2x1 --nic --json "$@"
     sed -n "s/.*\"engine_overlap\": \([0-9]*\).*/\1/p" "$work/out"
 }
 [ "$(free_of --test-bytes 2048)" -gt "$(free_of)" ] || fail "tests do not help the engine"
 # bound blocks have the lengths that the case says: 8000 bytes more take 2000 ns more, at 250 ps
 bound()
 {
-    succeeds sim alltoallv flat --ranks 2 --type byte --count "$1" --model "$work/model" --nodes 2x1 --card=$plain --json
-    sed -n 's/.*"card": \([0-9]*\).*/\1/p' "$work/out"
+    succeeds sim alltoallv flat --ranks 2 --type byte --count "$1" --model "$work/model" --nodes 2x1 --nic=$plain --json
+    sed -n 's/.*"nic": \([0-9]*\).*/\1/p' "$work/out"
 }
 [ $(($(bound 10000) - $(bound 2000))) -eq 2000 ] || fail "blocks of other lengths: $(bound 2000) $(bound 10000)"
 for operation in alltoallv alltoallw scatterv gatherv; do
-    succeeds sim $operation --ranks 4 --card
+    succeeds sim $operation --ranks 4 --nic
     [ "$(awk 'NR > 1 && $NF + 0 == 0 && NF > 1' "$work/out" | wc -l)" -eq 0 ] || fail "$operation: no program"
 done
-[ -z "$(awk 'length > 80' "$work/out")" ] || fail "the table of cards is wider than 80 columns"
-for bad in "--card=tasks=1" "--card=task" "--card --compute 1" "--card --noise tick" "--card --nodes 3,1" \
-    "--test-bytes 64" "--card --test-bytes 64 --test-every 1"; do
+[ -z "$(awk 'length > 80' "$work/out")" ] || fail "the table of NICs is wider than 80 columns"
+for bad in "--nic=tasks=1" "--nic=task" "--nic --compute 1" "--nic --noise tick" "--nic --nodes 3,1" \
+    "--test-bytes 64" "--nic --test-bytes 64 --test-every 1"; do
     # shellcheck disable=SC2086
     run sim bcast binomial $bad
     [ "$status" -eq 2 ] || fail "bcast binomial $bad: $status"

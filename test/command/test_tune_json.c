@@ -159,7 +159,7 @@ static void all_operations_are_measured(void **state)
     json_array_foreach(json_object_get(root, "points"), i, point)
     {
         assert_true(us_of(point, "best") > 0);
-        assert_non_null(strchr("SCX-", json_string_value(json_object_get(point, "mood"))[0]));
+        assert_non_null(strchr("SCX-", json_string_value(json_object_get(point, "latency"))[0]));
     }
     json_decref(root);
 }

@@ -144,7 +144,7 @@ static nbcoll_posted add(struct end *e, struct order o)
     *e->last = free_one;
     e->last = &free_one->next;
     e->untried = true;
-    return NBCOLL_POST_LENT;
+    return NBCOLL_POST_IN_FLIGHT;
 }
 
 static nbcoll_posted post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload, size_t bytes,
@@ -165,7 +165,7 @@ static nbcoll_posted copy(nbcoll_endpoint *ep, struct order o, const nbcoll_regi
     o.theirs = find_remote(e, o.peer, o.key, o.what == GET ? NBCOLL_PEER_READS : NBCOLL_PEER_WRITES, o.offset, o.bytes);
     if (o.mine && o.theirs)
         said = o.theirs->ended ? NBCOLL_POST_LOST : add(e, o);
-    if (said == NBCOLL_POST_LENT) {
+    if (said == NBCOLL_POST_IN_FLIGHT) {
         o.mine->uses++;
         o.theirs->uses++;
         *(o.what == GET ? &w->count.gets : &w->count.puts) += 1;

@@ -50,7 +50,7 @@ static nbcoll_posted refuse(struct end *e, nbcoll_work *work)
     work->status = NBCOLL_ERR_TRANSPORT;
     work->next = e->late;
     e->late = work;
-    return NBCOLL_POST_LENT;
+    return NBCOLL_POST_IN_FLIGHT;
 }
 
 static nbcoll_posted get(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,

@@ -2,7 +2,7 @@
  *
  * rdma_like keeps the transport contract: with get and put, and with one of them.
  */
-#include "moods.h"
+#include "variants.h"
 #include "ends.h"
 #include "rdma_like.h"
 
@@ -38,17 +38,17 @@ static void destroy(const nbcoll_conformance *c, void *made)
 int main(void)
 {
     static const uint32_t variant[] = {0, RDMA_LIKE_NO_GET, RDMA_LIKE_NO_PUT, RDMA_LIKE_LINES};
-    const uint32_t promises = NBCOLL_CONFORMANCE_WAKEUP | NBCOLL_CONFORMANCE_BULK | NBCOLL_CONFORMANCE_LENDS;
-#define MOOD(text, i)                                                                                                  \
+    const uint32_t promises = NBCOLL_CONFORMANCE_WAKEUP | NBCOLL_CONFORMANCE_BULK | NBCOLL_CONFORMANCE_KEEPS;
+#define VARIANT(text, i)                                                                                               \
     {                                                                                                                  \
-        .size = sizeof moods[0], .name = text, .promises = promises, .make = make, .destroy = destroy,                 \
+        .size = sizeof variants[0], .name = text, .promises = promises, .make = make, .destroy = destroy,              \
         .user = &variant[i]                                                                                            \
     }
-    const nbcoll_conformance moods[] = {
-        MOOD("rdma_like", 0),
-        MOOD("rdma_like, put only", 1),
-        MOOD("rdma_like, get only", 2),
-        MOOD("rdma_like, lines", 3),
+    const nbcoll_conformance variants[] = {
+        VARIANT("rdma_like", 0),
+        VARIANT("rdma_like, put only", 1),
+        VARIANT("rdma_like, get only", 2),
+        VARIANT("rdma_like, lines", 3),
     };
-    return moods_run(moods, sizeof moods / sizeof moods[0]);
+    return variants_run(variants, sizeof variants / sizeof variants[0]);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Shm keeps the transport contract between threads, in each of its moods.
+ * Shm keeps the transport contract between threads, in each of its variants.
  */
 #include <pthread.h>
 
 #include "nbcoll/shm.h"
 
-#include "moods.h"
+#include "variants.h"
 
 struct opening {
     nbcoll_shm_config config;
@@ -52,18 +52,18 @@ static void destroy(const nbcoll_conformance *c, void *made)
 
 int main(void)
 {
-#define MOOD(text, promised, ...)                                                                                      \
+#define VARIANT(text, promised, ...)                                                                                   \
     {                                                                                                                  \
         .name = text, .promises = promised, .make = make, .destroy = destroy, .user = SHM(__VA_ARGS__)                 \
     }
-    const nbcoll_conformance moods[] = {
-        MOOD("shm", PROMISES | SHARES, .flags = 0),
-        MOOD("shm, no CMA", PROMISES | SHARES, .flags = NBCOLL_SHM_NO_CMA),
-        MOOD("shm, pieces", PROMISES | SHARES, .flags = NBCOLL_SHM_PIECES | NBCOLL_SHM_NO_CMA),
-        MOOD("shm, both sides", PROMISES | SHARES, .flags = NBCOLL_SHM_BOTH_SIDES),
-        MOOD("shm, no bulk", PROMISES, .flags = NBCOLL_SHM_NO_BULK),
-        MOOD("shm, depth 1, payload 256", PROMISES | SHARES, .depth = 1, .payload = 256),
-        MOOD("shm, depth 3, payload 65536", PROMISES | SHARES, .depth = 3, .payload = 65536),
+    const nbcoll_conformance variants[] = {
+        VARIANT("shm", PROMISES | SHARES, .flags = 0),
+        VARIANT("shm, no CMA", PROMISES | SHARES, .flags = NBCOLL_SHM_NO_CMA),
+        VARIANT("shm, pieces", PROMISES | SHARES, .flags = NBCOLL_SHM_PIECES | NBCOLL_SHM_NO_CMA),
+        VARIANT("shm, both sides", PROMISES | SHARES, .flags = NBCOLL_SHM_BOTH_SIDES),
+        VARIANT("shm, no bulk", PROMISES, .flags = NBCOLL_SHM_NO_BULK),
+        VARIANT("shm, depth 1, payload 256", PROMISES | SHARES, .depth = 1, .payload = 256),
+        VARIANT("shm, depth 3, payload 65536", PROMISES | SHARES, .depth = 3, .payload = 65536),
     };
-    return moods_run(moods, sizeof moods / sizeof moods[0]);
+    return variants_run(variants, sizeof variants / sizeof variants[0]);
 }

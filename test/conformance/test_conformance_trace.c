@@ -4,7 +4,7 @@
  */
 #include "nbcoll/trace.h"
 
-#include "moods.h"
+#include "variants.h"
 #include "ends.h"
 
 static void ignore(void *user, const nbcoll_trace_event *event)
@@ -34,11 +34,11 @@ int main(void)
 {
     const uint32_t groups = NBCOLL_CONFORMANCE_WAKEUP | NBCOLL_CONFORMANCE_BULK;
     const uint32_t kindness = NBCOLL_CONFORMANCE_ORDERED | NBCOLL_CONFORMANCE_REFUSES | NBCOLL_CONFORMANCE_SHARED;
-    const nbcoll_conformance moods[] = {
+    const nbcoll_conformance variants[] = {
         {.name = "trace", .promises = kindness | groups, .make = make, .destroy = destroy,
          .user = LOOPBACK(.flags = NBCOLL_LOOPBACK_SHARED)},
-        {.name = "trace over an unkind one", .promises = NBCOLL_CONFORMANCE_LENDS | groups, .make = make,
+        {.name = "trace over an unkind one", .promises = NBCOLL_CONFORMANCE_KEEPS | groups, .make = make,
          .destroy = destroy, .user = LOOPBACK(.seed = 1, .depth = 2, .flags = NBCOLL_LOOPBACK_LEND)},
     };
-    return moods_run(moods, sizeof moods / sizeof moods[0]);
+    return variants_run(variants, sizeof variants / sizeof variants[0]);
 }

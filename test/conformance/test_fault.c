@@ -89,7 +89,7 @@ static void a_held_message_leaves_within_the_progresses_named(void **state)
     for (int round = 0; round < 100; round++) {
         nbcoll_work *work = &t.work[0];
         unsigned passed = 0;
-        assert_int_equal(post_word(t.end[0], 1, 5, work), NBCOLL_POST_LENT);
+        assert_int_equal(post_word(t.end[0], 1, 5, work), NBCOLL_POST_IN_FLIGHT);
         assert_null(progress(t.end[1]).arrived);
         for (nbcoll_work *back = NULL; !back; passed++)
             back = progress(t.end[0]).completed;
@@ -138,7 +138,7 @@ static void a_held_message_can_be_cancelled(void **state)
     struct three t = three_open(FAULT(.hold = 1000, .longest = 1000000));
     (void)state;
     for (uint64_t k = 0; k < 3; k++)
-        assert_int_equal(post_word(t.end[0], 1, k, &t.work[k]), NBCOLL_POST_LENT);
+        assert_int_equal(post_word(t.end[0], 1, k, &t.work[k]), NBCOLL_POST_IN_FLIGHT);
     t.end[0]->transport->cancel(t.end[0], &t.work[1]);
     t.end[0]->transport->cancel(t.end[0], &t.work[1]);
     assert_ptr_equal(progress(t.end[0]).completed, &t.work[1]);
@@ -218,12 +218,12 @@ static void a_rank_is_reported_lost_once_at_the_progress_named(void **state)
     assert_int_equal(t.end[0]->transport->wakeup->arm(t.end[0]), NBCOLL_AGAIN); /* a loss is not slept through */
     for (int i = 1; i <= 6; i++) {
         if (i < 3)
-            assert_int_equal(post_word(t.end[0], 2, 1, &t.work[0]), NBCOLL_POST_LENT);
+            assert_int_equal(post_word(t.end[0], 2, 1, &t.work[0]), NBCOLL_POST_IN_FLIGHT);
         assert_int_equal(progress(t.end[0]).lost, i == 3 ? 2 : -1);
     }
     assert_int_equal(t.end[0]->transport->wakeup->arm(t.end[0]), NBCOLL_OK);
     assert_int_equal(post_word(t.end[0], 2, 1, &t.work[0]), NBCOLL_POST_LOST);
-    assert_int_equal(post_word(t.end[0], 1, 1, &t.work[0]), NBCOLL_POST_LENT);
+    assert_int_equal(post_word(t.end[0], 1, 1, &t.work[0]), NBCOLL_POST_IN_FLIGHT);
     progress(t.end[0]);
     assert_int_equal(receive_words(t.end[1], 0, NULL), 1);
     three_close(&t);
@@ -233,7 +233,7 @@ static void a_message_held_for_a_lost_rank_comes_back_as_lost(void **state)
 {
     struct three t = three_open(FAULT(.hold = 1000, .longest = 1));
     (void)state;
-    assert_int_equal(post_word(t.end[0], 2, 1, &t.work[0]), NBCOLL_POST_LENT);
+    assert_int_equal(post_word(t.end[0], 2, 1, &t.work[0]), NBCOLL_POST_IN_FLIGHT);
     nbcoll_fault_set(t.end[0], FAULT(.fail = NBCOLL_FAULT_POST, .fail_at = 1, .fail_with = NBCOLL_POST_LOST));
     assert_int_equal(post_word(t.end[0], 2, 2, &t.work[1]), NBCOLL_POST_LOST);
     assert_ptr_equal(progress(t.end[0]).completed, &t.work[0]);
@@ -252,7 +252,7 @@ static void a_bad_configuration_is_refused_and_changes_nothing(void **state)
         FAULT(.fail = 32),
         FAULT(.fail_at = 1, .fail_with = NBCOLL_POST_FAILED),
         FAULT(.fail_at = 1, .fail = NBCOLL_FAULT_POST),
-        FAULT(.fail_at = 1, .fail = NBCOLL_FAULT_POST, .fail_with = NBCOLL_POST_LENT),
+        FAULT(.fail_at = 1, .fail = NBCOLL_FAULT_POST, .fail_with = NBCOLL_POST_IN_FLIGHT),
     };
     struct three t = three_open(FAULT(.fail = NBCOLL_FAULT_POST, .fail_at = 2, .fail_with = NBCOLL_POST_FAILED));
     nbcoll_endpoint *out = NULL;

@@ -246,8 +246,8 @@ static void a_record_lent_for_a_closed_rank_comes_back(void **state)
     nbcoll_work work = {0}, second = {0};
     nbcoll_loopback *world = loopback_ends(LOOPBACK(.depth = 1, .flags = NBCOLL_LOOPBACK_LEND), 2, 0, end);
     (void)state;
-    assert_int_equal(post_word(end[0], 1, 1, &work), NBCOLL_POST_LENT);
-    assert_int_equal(post_word(end[0], 1, 2, &second), NBCOLL_POST_LENT);
+    assert_int_equal(post_word(end[0], 1, 1, &work), NBCOLL_POST_IN_FLIGHT);
+    assert_int_equal(post_word(end[0], 1, 2, &second), NBCOLL_POST_IN_FLIGHT);
     assert_ptr_equal(progress(end[0]).completed, &work);
     nbcoll_endpoint_close(end[1]);
     assert_ptr_equal(progress(end[0]).completed, &second);

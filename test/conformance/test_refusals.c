@@ -256,7 +256,7 @@ static void what_cannot_be_viewed_is_got(void **state)
     int refused = 0, turn = 0;
     (void)state;
 
-    for (int i = 0; i < 4; i++) { /* half of them copy what they expose to a shelf */
+    for (int i = 0; i < 4; i++) { /* half of them copy what they expose to a staging buffer */
         scene s;
         open_scene(&s, LOOPBACKS - 1, MOST_RANKS);
         for (int when = 0; when < WHENS; when++)

@@ -89,11 +89,11 @@ static void a_progress_is_told_before_what_it_brought(void **state)
     traced_open(&t, LOOPBACK(.flags = NBCOLL_LOOPBACK_LEND));
     progress(t.end[0]);
     assert_int_equal(the_event(&t, NBCOLL_TRACE_PROGRESS)->bytes, 0);
-    assert_int_equal(post_word(t.end[1], 0, 11, &theirs), NBCOLL_POST_LENT);
+    assert_int_equal(post_word(t.end[1], 0, 11, &theirs), NBCOLL_POST_IN_FLIGHT);
     assert_ptr_equal(progress(t.end[1]).completed, &theirs);
-    assert_int_equal(post_word(t.end[0], 0, 12, &work[0]), NBCOLL_POST_LENT);
-    assert_int_equal(the_event(&t, NBCOLL_TRACE_POST)->posted, NBCOLL_POST_LENT);
-    assert_int_equal(post_word(t.end[0], 1, 13, &work[1]), NBCOLL_POST_LENT);
+    assert_int_equal(post_word(t.end[0], 0, 12, &work[0]), NBCOLL_POST_IN_FLIGHT);
+    assert_int_equal(the_event(&t, NBCOLL_TRACE_POST)->posted, NBCOLL_POST_IN_FLIGHT);
+    assert_int_equal(post_word(t.end[0], 1, 13, &work[1]), NBCOLL_POST_IN_FLIGHT);
     t.end[0]->transport->cancel(t.end[0], &work[1]);
     assert_int_equal(t.event[1].call, NBCOLL_TRACE_CANCEL);
     assert_ptr_equal(t.event[1].work, &work[1]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * A host of the component offload: a program that an agent of its own executes over loopback's queue pairs, which a
- * world has where it is asked for them; and a wiring. */
+ * world has where it is asked for them; and a topology. */
 #include <nbcoll/loopback.h>
 #include <nbcoll/offload.h>
 #include <nbcoll/relay.h>
@@ -28,11 +28,11 @@ static nbcoll_status open_agents(const struct nbcoll_loopback_queues *pairs)
 
 int main(void)
 {
-    nbcoll_wiring *wiring;
+    nbcoll_topology *topology;
     if (open_agents(nbcoll_loopback_pairs()) != NBCOLL_OK || open_agents(NULL) != NBCOLL_ERR_UNSUPPORTED)
         return 1;
-    if (nbcoll_wiring_make(NBCOLL_WIRING_BRUCK, 2, 9, 0, NULL, &wiring) != NBCOLL_OK)
+    if (nbcoll_topology_make(NBCOLL_TOPOLOGY_BRUCK, 2, 9, 0, NULL, &topology) != NBCOLL_OK)
         return 1;
-    nbcoll_wiring_free(wiring);
+    nbcoll_topology_free(topology);
     return 0;
 }

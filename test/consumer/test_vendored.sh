@@ -62,7 +62,7 @@ done <<END
 -DNBCOLL_WITH_LAB lab
 -DNBCOLL_PREFIX=acme_ the names of a prefix
 END
-[ -z "$(gcc -w -c nbcoll.c -o nbcoll.o && nm nbcoll.o | grep 'nbcoll_agent_open\|nbcoll_relays_open\|nbcoll_wiring_make')" ]
+[ -z "$(gcc -w -c nbcoll.c -o nbcoll.o && nm nbcoll.o | grep 'nbcoll_agent_open\|nbcoll_relays_open\|nbcoll_topology_make')" ]
 (cd "$NBCOLL_SOURCE" && awk -v offload=1 -f src/amalgamate.awk) >nbcoll.h
 sed 's|^#include <nbcoll/.*|#include "nbcoll.h"|' "$NBCOLL_SOURCE/test/consumer/offloaded.c" >offloaded.c
 # shellcheck disable=SC2086

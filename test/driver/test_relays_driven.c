@@ -22,7 +22,7 @@ enum { RANKS = 4, LATE = 1, BIG = 9000 }; /* on a ring, rank 1 lies between rank
 static nbcoll_relays_config ring(void)
 {
     nbcoll_relays_config config = NBCOLL_RELAYS_DEFAULTS;
-    config.wiring = NBCOLL_WIRING_RING;
+    config.topology = NBCOLL_TOPOLOGY_RING;
     return config;
 }
 
@@ -109,7 +109,7 @@ typedef struct group {
     atomic_int have; /* ranks that have the broadcast, or are there */
     int carries;     /* their relays carry out the communicator's calls */
     size_t quota;    /* of shared memory; 0: the default */
-    int by_nodes;    /* ranks of a node; 1: two nodes, of which rank 1 leads one; 0: not by nodes */
+    int hierarchical;    /* ranks of a node; 1: two nodes, of which rank 1 leads one; 0: not by nodes */
     int hoards;      /* the last rank has all of its shared memory in use */
     atomic_int stopped; /* the process that stops */
 } group;
@@ -131,10 +131,10 @@ static void member_open(member *me, const group *all, int rank)
     nbcoll_endpoint *ep;
     nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
     wired.carries = all->carries ? BIG : 0;
-    wired.by_nodes = all->by_nodes != 0;
+    wired.hierarchical = all->hierarchical != 0;
     shm.quota = all->quota;
-    comm.node = all->by_nodes == 1  ? 1 + (uint64_t)(rank % 2)
-                : all->by_nodes > 1 ? 1 + (uint64_t)(rank / all->by_nodes)
+    comm.node = all->hierarchical == 1  ? 1 + (uint64_t)(rank % 2)
+                : all->hierarchical > 1 ? 1 + (uint64_t)(rank / all->hierarchical)
                                     : 0;
     CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&shm, &ep));
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, &config, &me->context));
@@ -174,11 +174,11 @@ static void late_or_not(int rank, void *user)
     member_close(&me);
 }
 
-static group *group_make(int carries, int by_nodes, size_t quota)
+static group *group_make(int carries, int hierarchical, size_t quota)
 {
     group *all = shared_memory(sizeof *all);
     all->carries = carries;
-    all->by_nodes = by_nodes;
+    all->hierarchical = hierarchical;
     all->quota = quota;
     EXPECT(OK, nbcoll_shm_id_make(&all->id));
     return all;
@@ -197,9 +197,9 @@ static void the_same_by_nodes_however_little_memory_they_share(void **state)
     static const size_t quotas[] = {8 << 20, 0, 60 << 10, 40 << 10, 4096};
     crew c = CREW(1, 1, 1, 1);
     (void)state;
-    for (int by_nodes = 2; by_nodes <= RANKS; by_nodes += 2)
+    for (int hierarchical = 2; hierarchical <= RANKS; hierarchical += 2)
         for (size_t i = 0; i < sizeof quotas / sizeof *quotas; i++)
-            crew_succeeds(&c, late_or_not, group_make(0, by_nodes, quotas[i]));
+            crew_succeeds(&c, late_or_not, group_make(0, hierarchical, quotas[i]));
 }
 
 /* Neither its leader nor the others, who see nothing of its part, take the cells of any stream. */
@@ -244,8 +244,8 @@ static void a_process_that_leads_no_node_may_be_stopped(void **state)
     crew c = CREW(1, 1, 1, 1);
     (void)state;
     for (int carries = 0; carries < 2; carries++)
-        for (int by_nodes = 2; by_nodes <= RANKS; by_nodes += 2)
-            crew_succeeds(&c, stops_or_not, group_make(carries, by_nodes, 8 << 20));
+        for (int hierarchical = 2; hierarchical <= RANKS; hierarchical += 2)
+            crew_succeeds(&c, stops_or_not, group_make(carries, hierarchical, 8 << 20));
 }
 
 /* Whoever waits is told; all that stands ready ends; nothing is written to what the program has got back. */
@@ -291,8 +291,8 @@ static void one_dies(void (*main)(int rank, void *user), int carries)
 {
     crew c = CREW(1, 1, 1, 1);
     int status[RANKS];
-    for (int by_nodes = 0; by_nodes <= RANKS; by_nodes += by_nodes < 2 ? 1 : 2) {
-        assert_true(crew_run(&c, main, group_make(carries, by_nodes, 0), status));
+    for (int hierarchical = 0; hierarchical <= RANKS; hierarchical += hierarchical < 2 ? 1 : 2) {
+        assert_true(crew_run(&c, main, group_make(carries, hierarchical, 0), status));
         for (int r = 0; r < RANKS; r++)
             if (r == LATE)
                 assert_int_equal(WTERMSIG(status[r]), SIGKILL);

@@ -13,7 +13,7 @@
 
 #include "fuzz.h"
 #include "command.h"
-#include "nbcoll/card.h"
+#include "nbcoll/nic.h"
 #include "nbcoll/loopback.h"
 #include "nbcoll/relay.h"
 #include "nbcoll/select.h"
@@ -56,10 +56,10 @@ REFUSES(nbcoll_loopback_create, (const nbcoll_loopback_config *c, nbcoll_loopbac
 REFUSES(nbcoll_verify_grid, (const nbcoll_algorithm *a, const nbcoll_grid *grid, nbcoll_case *c,
                              nbcoll_refutation *out), (a, grid, c, out))
 REFUSES(nbcoll_select, (const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_choice *out), (terms, a, out))
-REFUSES(nbcoll_wiring_make, (nbcoll_wiring_kind kind, unsigned ports, int ranks, int rank, const nbcoll_host *h,
-                             nbcoll_wiring **out), (kind, ports, ranks, rank, h, out))
-REFUSES(nbcoll_wiring_make_nodes, (nbcoll_wiring_kind kind, unsigned ports, const nbcoll_nodes *nodes, int rank,
-                                   const nbcoll_host *h, nbcoll_wiring **out), (kind, ports, nodes, rank, h, out))
+REFUSES(nbcoll_topology_make, (nbcoll_topology_kind kind, unsigned ports, int ranks, int rank, const nbcoll_host *h,
+                             nbcoll_topology **out), (kind, ports, ranks, rank, h, out))
+REFUSES(nbcoll_topology_make_nodes, (nbcoll_topology_kind kind, unsigned ports, const nbcoll_nodes *nodes, int rank,
+                                   const nbcoll_host *h, nbcoll_topology **out), (kind, ports, nodes, rank, h, out))
 
 json_t *__real_json_load_file(const char *name, size_t flags, json_error_t *error);
 json_t *__wrap_json_load_file(const char *name, size_t flags, json_error_t *error);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # What the targets of test/fuzz need, one by one under libFuzzer (targets.cmake) and all together in fuzz/test_corpus.
-set(fuzz_targets letter desk shm)
+set(fuzz_targets packed commands shm)
 if(TARGET nbcoll_cluster)
     list(APPEND fuzz_targets tcp)
 endif()
@@ -17,8 +17,8 @@ list(TRANSFORM fuzz_targets REPLACE "(.+)" "fuzz/\\1.c" OUTPUT_VARIABLE fuzz_sou
 # What stands for waiting; and what a command line asks for, which command.c says.
 set(fuzz_waiting poll ppoll)
 set(fuzz_doing fork pthread_create dlopen popen unlink rename fopen open json_load_file nbcoll_simulate
-    nbcoll_build_case nbcoll_shm_open nbcoll_loopback_create nbcoll_verify_grid nbcoll_select nbcoll_wiring_make
-    nbcoll_wiring_make_nodes)
+    nbcoll_build_case nbcoll_shm_open nbcoll_loopback_create nbcoll_verify_grid nbcoll_select nbcoll_topology_make
+    nbcoll_topology_make_nodes)
 
 if(TARGET PkgConfig::hwloc)
     list(APPEND fuzz_doing hwloc_topology_load)

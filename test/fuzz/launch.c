@@ -57,7 +57,7 @@ static void read_rank(void)
         nbcoll_endpoint_close(end);
 }
 
-/* A socket that is not there; what comes over one that is: desk.c. */
+/* A socket that is not there; what comes over one that is: commands.c. */
 static void read_agent(void)
 {
     nbcoll_loopback_config config = {.size = sizeof config, .ranks = 1};

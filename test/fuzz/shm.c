@@ -42,10 +42,11 @@ static void hang_up(int *fd)
     *fd = -1;
 }
 
-/* A letter of that stage, right but for some bytes at places that the input says, and for what comes with it. */
+/* A control message of that stage, right but for some bytes at places that the input says, and for what comes with it.
+ */
 static void say(scene *s, int socket, enum nbcolli_shm_stage stage, int rank, int fds)
 {
-    struct nbcolli_shm_letter l = nbcolli_shm_letter(&s->boot, stage, NBCOLL_OK);
+    struct nbcolli_shm_control l = nbcolli_shm_control(&s->boot, stage, NBCOLL_OK);
     unsigned how = fuzz_byte(&s->in);
     l.rank = rank;
     l.self = getpid();
@@ -129,7 +130,7 @@ static void welcome(void *user)
     }
 }
 
-/* What comes with letters: a segment where there is to be one, and each rank's eventfd and pidfd. */
+/* What comes with control messages: a segment where there is to be one, and each rank's eventfd and pidfd. */
 static void scene_open(scene *s, int has_segment)
 {
     FUZZ_NEVER(nbcoll_shm_id_make(&s->config.id) != NBCOLL_OK);

@@ -21,7 +21,7 @@
 #include "socket.h"
 #include "world.h"
 
-enum { CALLS = 48, LENT = 24 << 20 }; /* of one world, more or less */
+enum { CALLS = 48, IN_FLIGHT = 24 << 20 }; /* of one world, more or less */
 
 struct runner {
     tally tally;
@@ -34,7 +34,7 @@ struct runner {
 
 static const uint64_t deadline = 120000000000u;
 
-/* ---- failures -------------------------------------------------------------------------------------------------- */
+/* ---- failures ---------------------------------------------------------------------------------------------------- */
 
 static _Thread_local const char *running = "nothing";
 
@@ -64,7 +64,7 @@ static void crashed(int number)
     raise(number);
 }
 
-/* ---- which algorithm ------------------------------------------------------------------------------------------- */
+/* ---- which algorithm --------------------------------------------------------------------------------------------- */
 
 /* The schedule that was started last on this thread. */
 static _Thread_local char started[64];
@@ -105,7 +105,7 @@ static void ran_as_ruled(const call *c, int rank)
     _exit(1);
 }
 
-/* ---- one call -------------------------------------------------------------------------------------------------- */
+/* ---- one call ---------------------------------------------------------------------------------------------------- */
 
 /* Each form runs as often as the others of its point. A persistent request is made once. */
 static int rounds_of(const call *c)
@@ -188,7 +188,7 @@ static int run_stepped(const call *c, world *w)
     return wrong;
 }
 
-/* ---- worlds ---------------------------------------------------------------------------------------------------- */
+/* ---- worlds ------------------------------------------------------------------------------------------------------ */
 
 /* One rank asks for the same bits; all promise the counts. */
 static nbcoll_comm_config comm_config(const runner *r, int rank)
@@ -404,7 +404,7 @@ static void run_shm(runner *r, const point *p)
     nbcoll_nodes_free(nodes);
 }
 
-/* ---- many points ----------------------------------------------------------------------------------------------- */
+/* ---- many points ------------------------------------------------------------------------------------------------- */
 
 runner *runner_open(void)
 {
@@ -454,7 +454,7 @@ static int fits(const runner *r, const point *p)
     const point *first = &r->call[0]->p;
     const nbcoll_rule *rule = rule_for(r, p);
 
-    return r->calls < CALLS && r->bytes <= LENT && p->v[RANKS] == first->v[RANKS] &&
+    return r->calls < CALLS && r->bytes <= IN_FLIGHT && p->v[RANKS] == first->v[RANKS] &&
            p->v[TRANSPORT] == first->v[TRANSPORT] && p->v[FLAGS] == first->v[FLAGS] &&
            !p->rule.algorithm == !first->rule.algorithm && (!rule || is_same_rule(rule, &p->rule));
 }

@@ -17,7 +17,7 @@
  * that its reader has seen, and read before a word that its writer has seen: release and acquire are implied. Memory
  * models are not checked beyond this argument.
  *
- * A configuration: RANKS, TAGS, SLOTS; WIRING, who fetches from whom; PIECES of each transfer, in one cell that grows
+ * A configuration: RANKS, TAGS, SLOTS; TOPOLOGY, who fetches from whom; PIECES of each transfer, in one cell that grows
  * or, with APART, in a cell each; REFERENCE, else inline; with SPREAD the payload of a piece lies half in its cell and
  * half in the next one, whose generation stays as it is; CANCELS. With TWO_LOOKS a reader that has seen the stamp
  * looks at the rest of the cell in another step (and its fruitless looks are cycles). With PATIENCE, a rank that knows
@@ -40,8 +40,8 @@
 #ifndef CANCELS
 #define CANCELS 0
 #endif
-#ifndef WIRING
-#define WIRING STAR
+#ifndef TOPOLOGY
+#define TOPOLOGY STAR
 #endif
 
 #define STAR 1      /* rank 0 to all others */
@@ -50,13 +50,13 @@
 #define CHAIN 4     /* each from the one before; a piece is exposed when it has been fetched */
 
 #define NOBODY 9
-#if WIRING == STAR
+#if TOPOLOGY == STAR
 #define SOURCE(r, t) ((r) > 0 -> 0 : NOBODY)
 #define OWNS(r, t) (!(r))
-#elif WIRING == TURNS
+#elif TOPOLOGY == TURNS
 #define SOURCE(r, t) ((r) == (t) % 2 -> NOBODY : 1 - (r))
 #define OWNS(r, t) ((r) == (t) % 2)
-#elif WIRING == EXCHANGE
+#elif TOPOLOGY == EXCHANGE
 #define SOURCE(r, t) (1 - (r))
 #define OWNS(r, t) 1
 #else
@@ -101,7 +101,7 @@
 #define EVERY ((1 << PIECES) - 1)
 #define IN_ORDER(got) ((got) & 1 -> ((got) & 2 -> 2 : 1) : 0)
 
-/* ---- what ranks share ------------------------------------------------------------------------------------------ */
+/* ---- what ranks share -------------------------------------------------------------------------------------------- */
 
 #define AT(s, owner, p) (((s) * RANKS + (owner)) * CELLS + CELL(p))
 byte stamp[SLOTS * RANKS * CELLS]; /* tag + 1 */
@@ -125,7 +125,7 @@ int inbox[RANKS];
 byte cancels = CANCELS;
 byte settling; /* PATIENCE: operations of rank 0 that have failed and not ended */
 
-/* ---- a rank ---------------------------------------------------------------------------------------------------- */
+/* ---- a rank ------------------------------------------------------------------------------------------------------ */
 
 #define NEW 0
 #define QUEUED 1 /* started; an earlier operation has the slot */
@@ -157,7 +157,7 @@ byte settling; /* PATIENCE: operations of rank 0 that have failed and not ended 
 
 /* [REUSE] The readers of the last operation that wrote our cells are through. */
 #define CAN_EXPOSE(s) (IS(s, ACTIVE) && OWNS(me, NOW(s)) && shown[s] < PIECES && \
-                       (WIRING != CHAIN || me == 0 || got[s] >> shown[s] & 1) && \
+                       (TOPOLOGY != CHAIN || me == 0 || got[s] >> shown[s] & 1) && \
                        (used[s] == running[s] || EACH_RANK(LEFT, s)))
 /* [COMPLETE] A part is lent until each reader's word says that it is through with it. Where a reader failed, the
  * operation does not end well: word of that is on its way. */
@@ -356,7 +356,7 @@ inline fail()
 
 #define CAN_BE_CANCELLED(tag) ((tag) < next && (st[(tag) % TAGS] == QUEUED || st[(tag) % TAGS] == ACTIVE))
 
-/* ---- owners ---------------------------------------------------------------------------------------------------- */
+/* ---- owners ------------------------------------------------------------------------------------------------------ */
 
 /* [WRITE] */
 inline write()
@@ -421,7 +421,7 @@ inline expose()
     }
 }
 
-/* ---- readers --------------------------------------------------------------------------------------------------- */
+/* ---- readers ----------------------------------------------------------------------------------------------------- */
 
 #ifdef BROKEN_COUNT_OUT_OF_ORDER
 #define COUNTED(got) (((got) & 1) + ((got) >> 1))
@@ -473,7 +473,7 @@ inline fetched()
     fi
 }
 
-/* ---- cancelling ------------------------------------------------------------------------------------------------ */
+/* ---- cancelling -------------------------------------------------------------------------------------------------- */
 
 inline revoke()
 {
@@ -530,7 +530,7 @@ inline receive()
     atomic { type = 0; from = 0 }
 }
 
-/* ---- the program ----------------------------------------------------------------------------------------------- */
+/* ---- the program ------------------------------------------------------------------------------------------------- */
 
 inline start()
 {

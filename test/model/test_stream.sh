@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Streams through the shelf, model checked (stream.pml says what is checked): each rule has a variant without it that
+# Streams through the staging buffer, model checked (stream.pml says what is checked): each rule has a variant without it that
 # fails. A ring that is not a whole number of elements long ends in the middle of one, and both sides wait.
 set -eu
 model=stream.pml fair=-f

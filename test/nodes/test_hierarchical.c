@@ -110,7 +110,7 @@ static int run_all(nbcoll_operation what)
     return n;
 }
 
-static void algorithms_by_nodes_run_on_the_nodes_of_the_endpoints(void **state)
+static void hierarchical_algorithms_run_on_the_nodes_of_the_endpoints(void **state)
 {
     int n = 0;
     (void)state;
@@ -173,7 +173,7 @@ static void a_broadcast_sends_one_message_to_each_other_node(void **state)
 /* ---- by cost ----------------------------------------------------------------------------------------------------- */
 
 /* What is dear between nodes is done by nodes, without a rule. */
-static void algorithms_by_nodes_are_chosen_where_messages_between_nodes_are_dear(void **state)
+static void hierarchical_algorithms_are_chosen_where_messages_between_nodes_are_dear(void **state)
 {
     static const nbcoll_observer observer = {.size = sizeof observer, .event = note};
     const nbcoll_context_config contexts = {.size = sizeof contexts, .observer = &observer};
@@ -214,9 +214,9 @@ static void algorithms_by_nodes_are_chosen_where_messages_between_nodes_are_dear
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(algorithms_by_nodes_run_on_the_nodes_of_the_endpoints),
+        cmocka_unit_test(hierarchical_algorithms_run_on_the_nodes_of_the_endpoints),
         cmocka_unit_test(a_broadcast_sends_one_message_to_each_other_node),
-        cmocka_unit_test(algorithms_by_nodes_are_chosen_where_messages_between_nodes_are_dear),
+        cmocka_unit_test(hierarchical_algorithms_are_chosen_where_messages_between_nodes_are_dear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * How a rank and an agent's process find each other, or do not: every error that is documented, and no descriptor left;
- * and how one hands programs to the other over the desk. The process is a thread here. */
+ * and how one hands programs to the other over the command area. The process is a thread here. */
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../src/offload/desk.h"
+#include "../../src/offload/commands.h"
 #include "nbcoll/loopback.h"
 #include "compiled.h"
 #include "crew.h"
@@ -86,7 +86,7 @@ static nbcoll_status attach(const scene *s, int rank, int socket, uint64_t timeo
     return nbcoll_agent_attach(s->rank[rank], &config, out);
 }
 
-/* ---- ranks that do not find it --------------------------------------------------------------------------------- */
+/* ---- ranks that do not find it ----------------------------------------------------------------------------------- */
 
 static void rank_that_does_not_find_the_process_says_why_and_closes_its_socket(void **state)
 {
@@ -111,7 +111,7 @@ static void rank_that_does_not_find_the_process_says_why_and_closes_its_socket(v
     scene_close(&s);
 }
 
-/* ---- ranks that are none --------------------------------------------------------------------------------------- */
+/* ---- ranks that are none ----------------------------------------------------------------------------------------- */
 
 /* Until the other side has closed it; what it has sent before is thrown away. */
 static void await_closed(int socket)
@@ -122,7 +122,7 @@ static void await_closed(int socket)
     close(socket);
 }
 
-static void what_is_no_letter_of_a_rank_ends_that_rank_alone(void **state)
+static void what_is_no_control_message_of_a_rank_ends_that_rank_alone(void **state)
 {
     nbcoll_agent *agent;
     scene s;
@@ -136,7 +136,7 @@ static void what_is_no_letter_of_a_rank_ends_that_rank_alone(void **state)
     scene_close(&s);
 }
 
-/* ---- what cannot be served ------------------------------------------------------------------------------------- */
+/* ---- what cannot be served --------------------------------------------------------------------------------------- */
 
 static void configuration_that_cannot_be_served_closes_what_it_was_given(void **state)
 {
@@ -162,7 +162,7 @@ static void configuration_that_cannot_be_served_closes_what_it_was_given(void **
     EXPECT(ERR_NULL, nbcoll_agent_serve(NULL));
 }
 
-/* ---- programs that are refused --------------------------------------------------------------------------------- */
+/* ---- programs that are refused ----------------------------------------------------------------------------------- */
 
 static nbcoll_status takes(const nbcoll_agent *agent, const nbcoll_program *p, const void *send, nbcoll_refusal *why)
 {
@@ -210,49 +210,49 @@ static void what_is_refused_is_said_with_its_numbers(void **state)
     compiled_close(&c);
 }
 
-/* ---- the desk -------------------------------------------------------------------------------------------------- */
+/* ---- the command area -------------------------------------------------------------------------------------------- */
 
-/* The two sides map a desk at one place here, where each would have its own: so the thread sanitizer sees all that they
- * write there for each other, and that the states of its slots order it. */
+/* The two sides map a command area at one place here, where each would have its own: so the thread sanitizer sees all
+ * that they write there for each other, and that the states of its slots order it. */
 static struct {
     pthread_mutex_t lock;
     struct {
         ino_t inode;
         void *memory;
         int users;
-    } desk[RANKS];
+    } commands[RANKS];
 } shown = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-nbcoll_status __real_nbcolli_desk_map(int fd, size_t bytes, void **out);
-nbcoll_status __wrap_nbcolli_desk_map(int fd, size_t bytes, void **out);
-nbcoll_status __wrap_nbcolli_desk_map(int fd, size_t bytes, void **out)
+nbcoll_status __real_nbcolli_commands_map(int fd, size_t bytes, void **out);
+nbcoll_status __wrap_nbcolli_commands_map(int fd, size_t bytes, void **out);
+nbcoll_status __wrap_nbcolli_commands_map(int fd, size_t bytes, void **out)
 {
     nbcoll_status status = NBCOLL_OK;
     struct stat file;
     int at = 0;
     assert_int_equal(fstat(fd, &file), 0);
     pthread_mutex_lock(&shown.lock);
-    while (at < RANKS && !(shown.desk[at].users && shown.desk[at].inode == file.st_ino))
+    while (at < RANKS && !(shown.commands[at].users && shown.commands[at].inode == file.st_ino))
         at++;
     if (at == RANKS) {
-        at = shown.desk[0].users != 0; /* there are as many desks as ranks */
-        status = __real_nbcolli_desk_map(fd, bytes, &shown.desk[at].memory);
-        shown.desk[at].inode = file.st_ino;
+        at = shown.commands[0].users != 0; /* there are as many command areas as ranks */
+        status = __real_nbcolli_commands_map(fd, bytes, &shown.commands[at].memory);
+        shown.commands[at].inode = file.st_ino;
     }
-    shown.desk[at].users += status == NBCOLL_OK;
-    *out = shown.desk[at].memory;
+    shown.commands[at].users += status == NBCOLL_OK;
+    *out = shown.commands[at].memory;
     pthread_mutex_unlock(&shown.lock);
     return status;
 }
 
-void __real_nbcolli_desk_unmap(void *memory, size_t bytes);
-void __wrap_nbcolli_desk_unmap(void *memory, size_t bytes);
-void __wrap_nbcolli_desk_unmap(void *memory, size_t bytes)
+void __real_nbcolli_commands_unmap(void *memory, size_t bytes);
+void __wrap_nbcolli_commands_unmap(void *memory, size_t bytes);
+void __wrap_nbcolli_commands_unmap(void *memory, size_t bytes)
 {
     pthread_mutex_lock(&shown.lock);
     for (int i = 0; i < RANKS; i++)
-        if (shown.desk[i].users && shown.desk[i].memory == memory && --shown.desk[i].users == 0)
-            __real_nbcolli_desk_unmap(memory, bytes);
+        if (shown.commands[i].users && shown.commands[i].memory == memory && --shown.commands[i].users == 0)
+            __real_nbcolli_commands_unmap(memory, bytes);
     pthread_mutex_unlock(&shown.lock);
 }
 
@@ -264,7 +264,7 @@ typedef struct player {
     nbcoll_agent *agent;
     const nbcoll_program *program;
     pthread_t thread[2];
-    _Atomic(nbcoll_program_run *) run[PROGRAMS]; /* from the first thread; nothing goes back but by the desk */
+    _Atomic(nbcoll_program_run *) run[PROGRAMS]; /* from the first thread; nothing goes back but by the command area */
     int32_t mine[PROGRAMS][ELEMENTS], sum[PROGRAMS][ELEMENTS];
 } player;
 
@@ -277,7 +277,7 @@ static void *start_all(void *user)
         for (int k = 0; k < ELEMENTS; k++)
             me->mine[i][k] = i + k + me->rank;
         while ((status = nbcoll_agent_start(me->agent, me->program, me->mine[i], me->sum[i], &run)) == NBCOLL_ERR_LIMIT)
-            sched_yield(); /* the desk is full */
+            sched_yield(); /* the command area is full */
         EXPECT(OK, status);
         atomic_store_explicit(&me->run[i], run, memory_order_release);
     }
@@ -302,7 +302,7 @@ static void *end_all(void *user)
 }
 
 /* Ranks and process, and an allreduce. */
-static void desks_open(scene *s, compiled *c, nbcoll_agent *agent[])
+static void commands_open(scene *s, compiled *c, nbcoll_agent *agent[])
 {
     nbcoll_case how = compiled_case(NBCOLL_OPERATION_ALLREDUCE, RANKS, ELEMENTS);
     EXPECT(OK, compiled_open(c, nbcoll_algorithm_find(NBCOLL_OPERATION_ALLREDUCE, "recursive_doubling"), &how, NULL));
@@ -313,7 +313,7 @@ static void desks_open(scene *s, compiled *c, nbcoll_agent *agent[])
         EXPECT(OK, attach(s, rank, s->socket[rank], 0, &agent[rank]));
 }
 
-static void desks_close(scene *s, compiled *c, nbcoll_agent *agent[])
+static void commands_close(scene *s, compiled *c, nbcoll_agent *agent[])
 {
     for (int rank = 0; rank < RANKS; rank++)
         EXPECT(OK, nbcoll_agent_close(agent[rank]));
@@ -321,14 +321,14 @@ static void desks_close(scene *s, compiled *c, nbcoll_agent *agent[])
     compiled_close(c);
 }
 
-static void slots_of_a_desk_go_round_among_threads_that_have_nothing_else_in_common(void **state)
+static void slots_of_a_command_area_go_round_among_threads_that_have_nothing_else_in_common(void **state)
 {
     static player players[RANKS];
     nbcoll_agent *agent[RANKS];
     compiled c;
     scene s;
     (void)state;
-    desks_open(&s, &c, agent);
+    commands_open(&s, &c, agent);
     for (int rank = 0; rank < RANKS; rank++) {
         player *p = &players[rank];
         p->rank = rank;
@@ -340,7 +340,7 @@ static void slots_of_a_desk_go_round_among_threads_that_have_nothing_else_in_com
     for (int rank = 0; rank < RANKS; rank++)
         for (int i = 0; i < 2; i++)
             pthread_join(players[rank].thread[i], NULL);
-    desks_close(&s, &c, agent);
+    commands_close(&s, &c, agent);
 }
 
 /* A program of rank 0 that no other rank has to do with. */
@@ -405,7 +405,7 @@ int __wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *patience, 
 }
 
 /* The process is rung for nothing, and falls asleep again; the rank sleeps already. Each must wake the other one. */
-static void who_falls_asleep_at_a_desk_learns_of_what_the_other_side_stores_meanwhile(void **state)
+static void who_falls_asleep_at_a_command_area_learns_of_what_the_other_side_stores_meanwhile(void **state)
 {
     int poller = epoll_create1(EPOLL_CLOEXEC);
     nbcoll_program *program = alone();
@@ -413,7 +413,7 @@ static void who_falls_asleep_at_a_desk_learns_of_what_the_other_side_stores_mean
     compiled c;
     scene s;
     (void)state;
-    desks_open(&s, &c, agent);
+    commands_open(&s, &c, agent);
     surprise.process = s.process;
     surprise.agent = agent[0];
     surprise.program = program;
@@ -423,19 +423,19 @@ static void who_falls_asleep_at_a_desk_learns_of_what_the_other_side_stores_mean
         atomic_store(&surprise.run, NULL);
         assert_true(nbcolli_agent_watch(agent[0], poller));
         atomic_store(&surprise.moment, i % 2 ? ASLEEP : BEHIND_ITS_LOOKS);
-        nbcolli_desk_ring(s.socket[0]);
+        nbcolli_commands_ring(s.socket[0]);
         assert_int_equal(epoll_wait(poller, &event, 1, 10000), 1);
         nbcolli_agent_unwatch(agent[0]);
         assert_true(nbcolli_agent_has_ended(surprise.run));
         EXPECT(OK, nbcoll_agent_test(surprise.run));
         assert_int_equal(surprise.to, i);
     }
-    desks_close(&s, &c, agent);
+    commands_close(&s, &c, agent);
     nbcoll_program_free(program);
     close(poller);
 }
 
-/* ---- agents that have nothing in common ------------------------------------------------------------------------ */
+/* ---- agents that have nothing in common -------------------------------------------------------------------------- */
 
 /* What becomes of the communicator of ranks with these agents. */
 static nbcoll_status create(nbcoll_endpoint *const end[RANKS], nbcoll_agent *const agent[RANKS])
@@ -515,11 +515,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rank_that_does_not_find_the_process_says_why_and_closes_its_socket),
-        cmocka_unit_test(what_is_no_letter_of_a_rank_ends_that_rank_alone),
+        cmocka_unit_test(what_is_no_control_message_of_a_rank_ends_that_rank_alone),
         cmocka_unit_test(configuration_that_cannot_be_served_closes_what_it_was_given),
         cmocka_unit_test(what_is_refused_is_said_with_its_numbers),
-        cmocka_unit_test(slots_of_a_desk_go_round_among_threads_that_have_nothing_else_in_common),
-        cmocka_unit_test(who_falls_asleep_at_a_desk_learns_of_what_the_other_side_stores_meanwhile),
+        cmocka_unit_test(slots_of_a_command_area_go_round_among_threads_that_have_nothing_else_in_common),
+        cmocka_unit_test(who_falls_asleep_at_a_command_area_learns_of_what_the_other_side_stores_meanwhile),
         cmocka_unit_test(communicator_has_agents_of_one_kind),
         cmocka_unit_test(processes_share_as_much_scratch_memory_on_all_nodes),
     };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Schedules of algorithms that go by nodes are cut in a middle, of which programs are made, and what is around it,
- * where memory is shared: put together again, with the programs in place of the middle, they are proved. */
+ * Schedules of algorithms that go by nodes are cut in an inner part, of which programs are made, and what is around it,
+ * where memory is shared: put together again, with the programs in place of the inner part, they are proved. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ typedef struct pieces {
     int ranks, exposes; /* the rank that was refused, or -1 */
     nbcoll_step step;   /* of that */
     nbcolli_cut cut[MOST];
-    nbcoll_schedule *whole[MOST], *middle[MOST], *again[MOST];
+    nbcoll_schedule *whole[MOST], *inner[MOST], *again[MOST];
     nbcoll_program *program[MOST];
 } pieces;
 
@@ -46,26 +46,26 @@ static void pieces_open(pieces *p, const nbcoll_algorithm *algorithm, const nbco
             assert_int_equal(status, NBCOLL_OK);
     }
     for (int r = 0; r < p->ranks && p->exposes < 0; r++)
-        assert_int_equal(nbcolli_cut_middle(&p->cut[r], &p->arena, &p->middle[r]), NBCOLL_OK);
+        assert_int_equal(nbcolli_cut_inner(&p->cut[r], &p->arena, &p->inner[r]), NBCOLL_OK);
 }
 
 static void pieces_close(pieces *p)
 {
     for (int r = 0; r < p->ranks; r++) {
         nbcoll_schedule_free(p->whole[r]);
-        nbcoll_schedule_free(p->middle[r]);
+        nbcoll_schedule_free(p->inner[r]);
         nbcoll_schedule_free(p->again[r]);
         nbcoll_program_free(p->program[r]);
     }
     nbcolli_arena_close(&p->arena);
 }
 
-/* What compiling the middles says. */
+/* What compiling the inner parts says. */
 static nbcoll_status pieces_join(pieces *p, const nbcoll_program_config *config)
 {
     nbcoll_refusal why = {.size = sizeof why};
     nbcoll_status status =
-        nbcoll_compile((const nbcoll_schedule *const *)p->middle, p->ranks, config, 0, p->ranks, p->program, &why);
+        nbcoll_compile((const nbcoll_schedule *const *)p->inner, p->ranks, config, 0, p->ranks, p->program, &why);
     for (int r = 0; r < p->ranks && status == NBCOLL_OK; r++) {
         nbcoll_program_info info = {.size = sizeof info};
         nbcoll_schedule *inner;
@@ -184,7 +184,7 @@ static nbcoll_flaw flaw_of(const pieces *p, const nbcoll_case *c, const nbcoll_a
     return why.flaw;
 }
 
-static void without_its_middle_it_is_refuted(void **state)
+static void without_its_inner_part_it_is_refuted(void **state)
 {
     const nbcoll_algorithm *algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "hierarchical");
     nbcoll_nodes *nodes;
@@ -236,7 +236,7 @@ static nbcoll_status compile_parts(const pieces *p, nbcoll_program *out[], nbcol
     return nbcoll_compile((const nbcoll_schedule *const *)p->whole, p->ranks, &config, 0, p->ranks, out, why);
 }
 
-static void programs_of_schedules_in_parts_are_those_of_their_middles(void **state)
+static void programs_of_schedules_in_parts_are_those_of_their_inner_parts(void **state)
 {
     static char shown[2][1 << 14];
     const nbcoll_algorithm *algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_ALLREDUCE, "hierarchical");
@@ -324,9 +324,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_put_together_again_is_proved),
-        cmocka_unit_test(without_its_middle_it_is_refuted),
+        cmocka_unit_test(without_its_inner_part_it_is_refuted),
         cmocka_unit_test(a_program_that_leaves_its_scratch_memory_elsewhere_is_refuted),
-        cmocka_unit_test(programs_of_schedules_in_parts_are_those_of_their_middles),
+        cmocka_unit_test(programs_of_schedules_in_parts_are_those_of_their_inner_parts),
         cmocka_unit_test(what_has_no_parts_is_refused_with_the_reason),
         cmocka_unit_test(what_is_fetched_between_messages_is_not_cut),
     };

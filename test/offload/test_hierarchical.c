@@ -44,7 +44,7 @@ static void scene_finish(scene *s, int n, nbcoll_request requests[])
         assert_int_equal(statuses[i], NBCOLL_OK);
 }
 
-/* ---- results --------------------------------------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------------------------------- */
 
 static int sent, exposed, ran, cut;
 
@@ -120,7 +120,7 @@ static void run_on(const nbcoll_algorithm *algorithm, int placement, unsigned le
     nbcoll_nodes_free(nodes);
 }
 
-static void algorithms_by_nodes_send_by_agents_and_meet_in_memory(void **state)
+static void hierarchical_algorithms_send_by_agents_and_meet_in_memory(void **state)
 {
     int n = 0;
     (void)state;
@@ -135,7 +135,7 @@ static void algorithms_by_nodes_send_by_agents_and_meet_in_memory(void **state)
     assert_true(cut >= n * 7 / 8); /* where ranks are to be combined in order, and nodes have them out of order */
 }
 
-/* ---- two nodes of two ranks ------------------------------------------------------------------------------------ */
+/* ---- two nodes of two ranks -------------------------------------------------------------------------------------- */
 
 /* Barriers and broadcasts go by nodes, allgathers and allreduces are programs. */
 static void open_four_with(scene *s, const nbcoll_context_config *contexts, uint32_t in_flight)
@@ -449,7 +449,7 @@ static void starting_one_again_allocates_nothing(void **state)
     assert_int_equal(counted.used, 0);
 }
 
-/* ---- ends ------------------------------------------------------------------------------------------------------ */
+/* ---- ends -------------------------------------------------------------------------------------------------------- */
 
 static void starts_fail_but_those_of_the_engine(scene *s, nbcoll_status how[FOUR])
 {
@@ -538,7 +538,7 @@ static void one_that_is_cancelled_ends_when_its_agent_writes_no_more(void **stat
 }
 
 /* Rank 1 never comes: rank 0 has no turn, its agent has nothing, and others wait for that. */
-static void a_deadline_ends_one_whose_middle_never_begins(void **state)
+static void a_deadline_ends_one_whose_inner_part_never_begins(void **state)
 {
     nbcoll_request request[FOUR] = {{0}};
     nbcoll_status statuses[FOUR] = {NBCOLL_OK, NBCOLL_OK};
@@ -691,7 +691,7 @@ static void a_late_agent_ends_well_what_others_have_ended_before_they_freed(void
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(algorithms_by_nodes_send_by_agents_and_meet_in_memory),
+        cmocka_unit_test(hierarchical_algorithms_send_by_agents_and_meet_in_memory),
         cmocka_unit_test(what_is_offloaded_says_in_how_many_parts),
         cmocka_unit_test(what_goes_by_nodes_as_a_whole_says_why_not_in_three_parts),
         cmocka_unit_test(programs_start_in_the_order_of_the_calls),
@@ -702,7 +702,7 @@ int main(void)
         cmocka_unit_test(starting_one_again_allocates_nothing),
         cmocka_unit_test(one_cancelled_half_way_ends_on_all_ranks),
         cmocka_unit_test(one_that_is_cancelled_ends_when_its_agent_writes_no_more),
-        cmocka_unit_test(a_deadline_ends_one_whose_middle_never_begins),
+        cmocka_unit_test(a_deadline_ends_one_whose_inner_part_never_begins),
         cmocka_unit_test(a_leader_that_leaves_ends_it_on_all_ranks),
         cmocka_unit_test(a_leader_that_is_lost_ends_it_on_all_ranks),
         cmocka_unit_test(a_rank_that_frees_only_its_communicator_ends_what_needs_it),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Operations by nodes with a thread for each rank, and agents in a driver, which wakes ranks that sleep; a driver that
- * has the contexts, too, makes the copies within nodes, so that ranks need do nothing. */
+ * Hierarchical operations with a thread for each rank, and agents in a driver, which wakes ranks that sleep; a driver
+ * that has the contexts, too, makes the copies within nodes, so that ranks need do nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

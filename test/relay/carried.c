@@ -12,10 +12,10 @@
 
 int carried_by_agents;
 
-nbcoll_relays_config carried_config(nbcoll_wiring_kind kind)
+nbcoll_relays_config carried_config(nbcoll_topology_kind kind)
 {
     nbcoll_relays_config c = NBCOLL_RELAYS_DEFAULTS;
-    c.wiring = kind;
+    c.topology = kind;
     c.at_once = AT_ONCE;
     c.fragments = 2;
     c.fragment = 8;

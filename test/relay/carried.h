@@ -22,7 +22,7 @@ typedef struct carried {
 } carried;
 
 /* Fragments of 8 bytes, two a block; calls of up to 16 bytes are carried. */
-nbcoll_relays_config carried_config(nbcoll_wiring_kind kind);
+nbcoll_relays_config carried_config(nbcoll_topology_kind kind);
 
 /* Opens ranks, by agents on nodes of two with an agent for each node; relays on one of them; or all that, and fills
  * `send`. Broadcasts that are not carried go along a chain, which a late rank breaks. */

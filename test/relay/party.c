@@ -9,10 +9,10 @@
 
 #include "party.h"
 
-nbcoll_relays_config party_config(nbcoll_wiring_kind kind)
+nbcoll_relays_config party_config(nbcoll_topology_kind kind)
 {
     nbcoll_relays_config c = NBCOLL_RELAYS_DEFAULTS;
-    c.wiring = kind;
+    c.topology = kind;
     c.at_once = PARTY_AT_ONCE;
     c.fragments = 2;
     c.fragment = 8;

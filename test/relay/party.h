@@ -25,7 +25,7 @@ typedef struct party {
 } party;
 
 /* Relays by agents: fragments of 8 bytes, two a block, two operations at once. */
-nbcoll_relays_config party_config(nbcoll_wiring_kind kind);
+nbcoll_relays_config party_config(nbcoll_topology_kind kind);
 
 /* Opens ranks on nodes of these sizes, up to the first 0, and their agents; then relays, until all have them. */
 void party_open(party *p, const int sizes[], const nbcoll_host *host);

@@ -18,7 +18,7 @@ static const int shapes[][PARTY_SHAPE] = {{1}, {3}, {1, 1}, {2, 1}, {1, 1, 1, 1}
 static const int larger[][PARTY_SHAPE] = {{2, 2, 1}, {3, 2, 2, 2}, {1, 1, 1, 1, 1, 1, 1}, {1, 5, 3}};
 
 /* Those that are not late start F operations: their blocks come to each other. Then the late ones do. */
-static void some_are_late(nbcoll_wiring_kind kind, const int shape[], unsigned late)
+static void some_are_late(nbcoll_topology_kind kind, const int shape[], unsigned late)
 {
     static party p;
     party_open(&p, shape, NULL);
@@ -50,13 +50,13 @@ static void some_are_late(nbcoll_wiring_kind kind, const int shape[], unsigned l
 static void blocks_come_to_all_who_have_started_while_the_late_call_nothing(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++)
+    for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
             int ranks = 0;
             for (int n = 0; shapes[i][n]; n++)
                 ranks += shapes[i][n];
             for (unsigned late = 0; late < 1u << ranks; late++)
-                some_are_late((nbcoll_wiring_kind)kind, shapes[i], late);
+                some_are_late((nbcoll_topology_kind)kind, shapes[i], late);
         }
 }
 
@@ -84,10 +84,10 @@ static void ranks_go_on_at_their_own_pace(void **state)
 {
     static party p;
     (void)state;
-    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++)
+    for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++)
         for (size_t i = 0; i < sizeof larger / sizeof *larger; i++) {
             party_open(&p, larger[i], NULL);
-            party_open_relays(&p, party_config((nbcoll_wiring_kind)kind));
+            party_open_relays(&p, party_config((nbcoll_topology_kind)kind));
             go_on(&p, PARTY_MANY);
             for (int o = 0; o < PARTY_MANY; o++)
                 for (int r = 0; r < p.w.ranks; r++)
@@ -104,9 +104,9 @@ static void who_is_ahead_is_held_back_and_goes_on(void **state)
     static const int shape[] = {2, 1, 2, 0};
     static party p;
     (void)state;
-    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++) {
+    for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++) {
         party_open(&p, shape, NULL);
-        party_open_relays(&p, party_config((nbcoll_wiring_kind)kind));
+        party_open_relays(&p, party_config((nbcoll_topology_kind)kind));
         int last = p.w.ranks - 1, started[PARTY_RANKS] = {0};
         p.late = 1u << last;
         for (int looks = 0; looks < 500; looks++) {
@@ -141,9 +141,9 @@ static void broadcasts_come_while_others_are_late(void **state)
     static party p;
     uint64_t number = 0;
     (void)state;
-    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++) {
+    for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++) {
         party_open(&p, shape, NULL);
-        party_open_relays(&p, party_config((nbcoll_wiring_kind)kind));
+        party_open_relays(&p, party_config((nbcoll_topology_kind)kind));
         for (int root = 0; root < p.w.ranks; root++) {
             int late = (root + 1) % p.w.ranks;
             uint64_t first = 2 * (uint64_t)root + 1;
@@ -183,7 +183,7 @@ static void blocks_have_any_length(void **state)
     uint64_t number[PARTY_RANKS];
     (void)state;
     party_open(&p, shape, NULL);
-    party_open_relays(&p, party_config(NBCOLL_WIRING_BRUCK));
+    party_open_relays(&p, party_config(NBCOLL_TOPOLOGY_BRUCK));
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         for (int r = 0; r < p.w.ranks; r++) {
             memset(recv[r], 0, sizeof recv[r]);
@@ -201,7 +201,7 @@ static void blocks_have_any_length(void **state)
     party_close(&p);
 }
 
-/* ---- the end --------------------------------------------------------------------------------------------------- */
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 /* Memory that faults when it has been given back. */
 static void *take_pages(void *user, size_t bytes, size_t align)
@@ -242,7 +242,7 @@ static void a_leader_may_end_its_closing_while_another_rank_waits_for_the_end_of
     (void)state;
     for (int n = 0; n < 8; n++) {
         party_open(&p, shape, &host);
-        party_open_relays(&p, party_config(NBCOLL_WIRING_BRUCK));
+        party_open_relays(&p, party_config(NBCOLL_TOPOLOGY_BRUCK));
         EXPECT(ERR_TIMEOUT, nbcoll_relays_close(p.relays[1], 0)); /* it leaves the store */
         nbcoll_transport *t = &p.w.comm[1]->link->transport;
         interloper.p = &p;

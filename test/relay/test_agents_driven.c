@@ -20,7 +20,7 @@ static const uint64_t deadline = 60000000000u;
 static void relay(world *w, int rank, void *user)
 {
     party *p = user;
-    nbcoll_relays_config config = party_config(NBCOLL_WIRING_RING);
+    nbcoll_relays_config config = party_config(NBCOLL_TOPOLOGY_RING);
     unsigned char one[4], all[2][PARTY_RANKS * 4];
     uint64_t number;
     for (int n = 0; n < p->nodes; n++)
@@ -43,7 +43,7 @@ static void relay(world *w, int rank, void *user)
 static void call(world *w, int rank, void *user)
 {
     party *p = user;
-    nbcoll_relays_config config = party_config(NBCOLL_WIRING_CAYLEY);
+    nbcoll_relays_config config = party_config(NBCOLL_TOPOLOGY_CAYLEY);
     unsigned char one[4], all[PARTY_RANKS * 4];
     nbcoll_relays *relays;
     config.carries = 16;

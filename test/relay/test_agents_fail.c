@@ -24,7 +24,7 @@ static void look(party *p)
 }
 
 /* Of an operation that is under way everywhere but at the last rank. */
-static void begin(party *p, nbcoll_wiring_kind kind)
+static void begin(party *p, nbcoll_topology_kind kind)
 {
     party_open(p, nodes, NULL);
     party_open_relays(p, party_config(kind));
@@ -56,8 +56,8 @@ static void a_lost_rank_ends_what_is_under_way_on_all_nodes(void **state)
 {
     static party p;
     (void)state;
-    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++) {
-        begin(&p, (nbcoll_wiring_kind)kind);
+    for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++) {
+        begin(&p, (nbcoll_topology_kind)kind);
         EXPECT(OK, nbcoll_comm_declare_lost(p.w.comm[0], 4)); /* the others hear of it by their agents, or so */
         all_end(&p, 0);
         p.late = 0;
@@ -74,8 +74,8 @@ static void an_agent_that_is_cancelled_or_closed_ends_all(void **state)
     static party p;
     (void)state;
     for (int is_closed = 0; is_closed < 2; is_closed++)
-        for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++) {
-            begin(&p, (nbcoll_wiring_kind)kind);
+        for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++) {
+            begin(&p, (nbcoll_topology_kind)kind);
             if (is_closed) {
                 EXPECT(OK, nbcoll_agent_close(p.agent[0]));
                 p.agent[0] = NULL;
@@ -95,7 +95,7 @@ static void a_lost_rank_that_leads_no_node_ends_all(void **state)
 {
     static party p;
     (void)state;
-    begin(&p, NBCOLL_WIRING_BRUCK);
+    begin(&p, NBCOLL_TOPOLOGY_BRUCK);
     EXPECT(OK, nbcoll_comm_declare_lost(p.w.comm[3], 1)); /* at another node */
     p.late |= 2;
     all_end(&p, 2);
@@ -113,7 +113,7 @@ static void ranks_that_differ_are_told(void **state)
     for (int how = 0; how < 4; how++) { /* in the configuration; the bytes of a block; the operation; who moves them */
         party_open(&p, two, NULL);
         int mismatches = 0;
-        nbcoll_relays_config config = party_config(NBCOLL_WIRING_DIRECT);
+        nbcoll_relays_config config = party_config(NBCOLL_TOPOLOGY_DIRECT);
         for (int r = 0; r < 3; r++) {
             config.agent = r == 0 ? p.agent[0] : r == 2 ? p.agent[1] : NULL;
             config.fragment = r == 1 && how == 0 ? 9 : 8;
@@ -148,8 +148,8 @@ static void write_nonsense(const nbcolli_relays_agents *a, int how)
     const nbcolli_node_store *store = &a->store;
     uint64_t arrived = nbcolli_node_store_arrived(store);
     uint32_t own = nbcolli_node_store_own(store, a->reader, 0), other = nbcolli_node_store_own(store, !a->reader, 0);
-    nbcolli_relays_letter *letter = nbcolli_node_store_message(store, other);
-    *letter = (nbcolli_relays_letter){UINT32_MAX / 2, a->fingerprint, {1, 8, 0, 8}};
+    nbcolli_relays_message *packed = nbcolli_node_store_message(store, other);
+    *packed = (nbcolli_relays_message){UINT32_MAX / 2, a->fingerprint, {1, 8, 0, 8}};
     for (uint32_t i = 0; i < store->buffers; i++)
         atomic_store(&store->ring[(arrived + i) % store->buffers], how == 0 ? UINT32_MAX : how == 1 ? own : other);
     atomic_store(&store->head->arrived, how == 1 ? UINT64_MAX : arrived + 1);
@@ -162,7 +162,7 @@ static void a_rank_that_reads_nonsense_in_its_store_ends_its_relays(void **state
     (void)state;
     for (int how = 0; how < 3; how++) {
         party_open(&p, two, NULL);
-        party_open_relays(&p, party_config(NBCOLL_WIRING_DIRECT));
+        party_open_relays(&p, party_config(NBCOLL_TOPOLOGY_DIRECT));
         EXPECT(OK, nbcoll_relays_allgather(p.relays[1], p.send[1][0], p.recv[1][0], 8, &p.number[1][0]));
         write_nonsense(p.relays[1]->agents, how);
         EXPECT(ERR_MISMATCH, nbcoll_relays_test(p.relays[1], 1));
@@ -181,7 +181,7 @@ static void what_cannot_be_is_refused_on_all_ranks(void **state)
     (void)state;
     for (int how = 0; how < 2; how++) { /* a leader has no agent; has that of another rank */
         party_open(&p, two, NULL);
-        nbcoll_relays_config config = party_config(NBCOLL_WIRING_RING);
+        nbcoll_relays_config config = party_config(NBCOLL_TOPOLOGY_RING);
         config.by_agents = 2;
         EXPECT(ERR_CONFIG, nbcoll_relays_open(p.w.comm[0], &config, &p.relays[0]));
         config.by_agents = 1;
@@ -206,7 +206,7 @@ static void a_node_where_one_rank_shares_no_memory_is_refused_on_all_ranks(void 
     (void)state;
     for (int alone = 0; alone < 2; alone++) { /* the leader; the other one */
         party_open_without(&p, two, NULL, alone);
-        party_open_relays(&p, party_config(NBCOLL_WIRING_RING));
+        party_open_relays(&p, party_config(NBCOLL_TOPOLOGY_RING));
         for (int r = 0; r < 3; r++) {
             EXPECT(ERR_UNSUPPORTED, nbcoll_relays_test(p.relays[r], 0));
             EXPECT(ERR_UNSUPPORTED, party_start(&p, r, 0));
@@ -223,7 +223,7 @@ static void bad_calls_are_refused(void **state)
     uint64_t number = 77;
     (void)state;
     party_open(&p, two, NULL);
-    party_open_relays(&p, party_config(NBCOLL_WIRING_DIRECT));
+    party_open_relays(&p, party_config(NBCOLL_TOPOLOGY_DIRECT));
     EXPECT(ERR_REQUEST, nbcoll_relays_test(p.relays[0], 1));
     EXPECT(ERR_ROOT, nbcoll_relays_bcast(p.relays[0], p.recv[0][0], PARTY_BYTES, 3, &number));
     EXPECT(ERR_COUNT, nbcoll_relays_bcast(p.relays[0], p.recv[0][0], 17, 0, &number));
@@ -245,7 +245,7 @@ static void bad_calls_are_refused(void **state)
     party_close(&p);
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 typedef struct purse {
     long left;  /* times that there is memory */
@@ -291,7 +291,7 @@ static void without_memory_all_ranks_are_told_and_nothing_is_kept(void **state)
         mine.left = 1 << 20;
         party_open(&p, two, &host);
         size_t before = mine.out;
-        nbcoll_relays_config config = party_config(NBCOLL_WIRING_CAYLEY);
+        nbcoll_relays_config config = party_config(NBCOLL_TOPOLOGY_CAYLEY);
         config.host = &host;
         config.agent = p.agent[0];
         mine.left = failed;
@@ -340,7 +340,7 @@ static void operations_take_no_memory(void **state)
     int next[PARTY_RANKS] = {0};
     (void)state;
     party_open(&p, nodes, &host);
-    party_open_relays(&p, party_config(NBCOLL_WIRING_RING));
+    party_open_relays(&p, party_config(NBCOLL_TOPOLOGY_RING));
     long taken = mine.taken;
     for (int o = 0; o < 40; o++)
         for (int r = 0; r < p.w.ranks; r++)
@@ -364,7 +364,7 @@ static void a_store_takes_what_is_documented(void **state)
     static party p;
     purse mine = {1 << 20, 0, 0, 0};
     nbcoll_host host = {.size = sizeof host, .user = &mine, .alloc = take, .free = give};
-    nbcoll_relays_config config = party_config(NBCOLL_WIRING_BRUCK);
+    nbcoll_relays_config config = party_config(NBCOLL_TOPOLOGY_BRUCK);
     (void)state;
     config.at_once = 3;
     config.fragments = 4;

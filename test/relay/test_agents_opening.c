@@ -154,7 +154,7 @@ static void make_comms(scene *s)
 /* Each rank in an order of its own. */
 static void open_all(scene *s)
 {
-    nbcoll_relays_config config = party_config(NBCOLL_WIRING_BRUCK);
+    nbcoll_relays_config config = party_config(NBCOLL_TOPOLOGY_BRUCK);
     for (int r = 0; r < RANKS; r++)
         for (int i = 0; i < SETS; i++) {
             int set = (i + r) % SETS;
@@ -255,7 +255,7 @@ static void sets_in_common_have_queue_pairs_of_other_numbers(void **state)
 static void all_are_told(nbcoll_status why, int without, int beyond)
 {
     static party p;
-    nbcoll_relays_config config = party_config(NBCOLL_WIRING_DIRECT);
+    nbcoll_relays_config config = party_config(NBCOLL_TOPOLOGY_DIRECT);
     party_open(&p, apart, NULL);
     watch_pairs(&p);
     refused = beyond;
@@ -297,7 +297,7 @@ static void no_agent_opens_queue_pairs_where_one_transport_has_not_such(void **s
 static void all_are_told_what_one_transport_refuses_also_where_its_end_is_heard_first(void **state)
 {
     static party p;
-    nbcoll_relays_config config = party_config(NBCOLL_WIRING_DIRECT);
+    nbcoll_relays_config config = party_config(NBCOLL_TOPOLOGY_DIRECT);
     (void)state;
     for (int one = 0; one < RANKS; one++) {
         party_open(&p, apart, NULL);
@@ -328,10 +328,10 @@ static void what_relays_open_is_what_they_ask_for(void **state)
     static const int uneven[] = {1, 2, 1, 0};
     static party p;
     (void)state;
-    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++) {
+    for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++) {
         party_open(&p, uneven, NULL);
         watch_pairs(&p);
-        party_open_relays(&p, party_config((nbcoll_wiring_kind)kind));
+        party_open_relays(&p, party_config((nbcoll_topology_kind)kind));
         for (int n = 0; n < p.nodes; n++) {
             taken[p.leader[n]].size = sizeof *taken;
             assert_memory_equal(&asked[p.leader[n]], &taken[p.leader[n]], sizeof *taken);
@@ -364,10 +364,10 @@ static void receives_are_posted_for_each_rank_and_again_for_whose_message_has_co
     static const int uneven[] = {1, 2, 1, 0};
     static party p;
     (void)state;
-    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++) {
+    for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++) {
         party_open(&p, uneven, NULL);
         watch_pairs(&p);
-        party_open_relays(&p, party_config((nbcoll_wiring_kind)kind));
+        party_open_relays(&p, party_config((nbcoll_topology_kind)kind));
         assert_true(receives_are_there());
         for (int o = 0; o < PARTY_MANY; o++) {
             for (int r = 0; r < RANKS; r++)

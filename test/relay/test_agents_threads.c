@@ -17,7 +17,7 @@ enum { OPERATIONS = 300, CALLS = 100, BYTES = 13 };
 
 typedef struct crew {
     party p;
-    nbcoll_wiring_kind kind;
+    nbcoll_topology_kind kind;
     atomic_int is_over;
     atomic_int wrong;  /* blocks */
     atomic_int opened; /* ranks that have relays */
@@ -119,7 +119,7 @@ static void run_calls(world *w, int rank, void *user)
     EXPECT(OK, nbcoll_relays_close(relays, NBCOLL_FOREVER));
 }
 
-static void with_threads(nbcoll_wiring_kind kind, const int shape[], void (*each)(world *, int, void *))
+static void with_threads(nbcoll_topology_kind kind, const int shape[], void (*each)(world *, int, void *))
 {
     static crew c;
     pthread_t thread[PARTY_RANKS];
@@ -143,18 +143,18 @@ static void ranks_and_agents_share_the_store(void **state)
 {
     static const int shapes[][4] = {{2, 2, 1, 0}, {3, 0}, {1, 1, 1, 0}};
     (void)state;
-    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++)
+    for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-            with_threads((nbcoll_wiring_kind)kind, shapes[i], run);
+            with_threads((nbcoll_topology_kind)kind, shapes[i], run);
 }
 
 static void ranks_and_agents_share_the_store_of_calls(void **state)
 {
     static const int shapes[][4] = {{2, 2, 1, 0}, {3, 0}};
     (void)state;
-    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++)
+    for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-            with_threads((nbcoll_wiring_kind)kind, shapes[i], run_calls);
+            with_threads((nbcoll_topology_kind)kind, shapes[i], run_calls);
 }
 
 /* Rank 0 gives up rank 3, which starts nothing; each is told. */
@@ -203,8 +203,8 @@ static void a_lost_rank_ends_all_threads_waits(void **state)
 {
     static const int shape[] = {2, 2, 1, 0};
     (void)state;
-    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++)
-        with_threads((nbcoll_wiring_kind)kind, shape, run_until_lost);
+    for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++)
+        with_threads((nbcoll_topology_kind)kind, shape, run_until_lost);
 }
 
 int main(void)

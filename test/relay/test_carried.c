@@ -12,7 +12,7 @@
 #include "carried.h"
 
 /* The first that is not late broadcasts F times: it comes to all who have started. Then the late ones start. */
-static void some_are_late(nbcoll_wiring_kind kind, int ranks, unsigned late)
+static void some_are_late(nbcoll_topology_kind kind, int ranks, unsigned late)
 {
     static carried p;
     int root = 0;
@@ -41,10 +41,10 @@ static void some_are_late(nbcoll_wiring_kind kind, int ranks, unsigned late)
 static void a_late_rank_passes_on_what_calls_contribute(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++)
+    for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++)
         for (int ranks = 2; ranks <= RANKS; ranks++)
             for (unsigned late = 0; late < (1u << ranks) - 1; late++)
-                some_are_late((nbcoll_wiring_kind)kind, ranks, late);
+                some_are_late((nbcoll_topology_kind)kind, ranks, late);
 }
 
 /* The communicator has an agent, on nodes of one rank, and tolerates arrivals. */
@@ -65,7 +65,7 @@ static void open_with_agents(carried *p, int ranks)
     }
     world_finish(&p->w, (size_t)ranks, q);
     for (int r = 0; r < ranks; r++)
-        EXPECT(OK, carried_open_relays(p, r, carried_config(NBCOLL_WIRING_RING)));
+        EXPECT(OK, carried_open_relays(p, r, carried_config(NBCOLL_TOPOLOGY_RING)));
     carried_await(p);
 }
 

@@ -16,8 +16,8 @@ static void a_cancelled_call_ends_alone(void **state)
     static carried p;
     nbcoll_request q[RANKS];
     (void)state;
-    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++) {
-        carried_open(&p, RANKS, carried_config((nbcoll_wiring_kind)kind), NULL);
+    for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++) {
+        carried_open(&p, RANKS, carried_config((nbcoll_topology_kind)kind), NULL);
         carried_await(&p);
         for (int r = 0; r + 1 < RANKS; r++) {
             carried_gather(&p, r, 0);
@@ -84,7 +84,7 @@ static void cancel_at_random(unsigned turn, unsigned ended[])
 {
     static carried p;
     int started[RANKS] = {0};
-    carried_open(&p, RANKS, carried_config((nbcoll_wiring_kind)(turn % NBCOLL_WIRING_COUNT)), NULL);
+    carried_open(&p, RANKS, carried_config((nbcoll_topology_kind)(turn % NBCOLL_TOPOLOGY_COUNT)), NULL);
     carried_await(&p);
     p.w.random = turn + 1;
     for (int left = 1, looks = 0; left; looks++) {
@@ -129,7 +129,7 @@ static void cancel_without_room(int closes)
 {
     enum { FILL = 6, REVOKED = FILL, BEHIND, LATER };
     static carried p;
-    carried_open(&p, 3, carried_config(NBCOLL_WIRING_DIRECT), NULL);
+    carried_open(&p, 3, carried_config(NBCOLL_TOPOLOGY_DIRECT), NULL);
     carried_steps(&p, LOOKS / 10);
     for (int o = 0; o < FILL; o++) {
         for (int r = 0; r < 2; r++)
@@ -193,7 +193,7 @@ static void cancel_ahead(int closes)
 {
     enum { NEXT = AT_ONCE };
     static carried p;
-    carried_open(&p, 3, carried_config(NBCOLL_WIRING_RING), NULL);
+    carried_open(&p, 3, carried_config(NBCOLL_TOPOLOGY_RING), NULL);
     carried_await(&p);
     p.late = 1u << 2;
     for (int r = 0; r < 2; r++)
@@ -234,7 +234,7 @@ static void a_call_is_cancelled_before_the_relays_are_there(void **state)
 {
     static carried p;
     const nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
-    nbcoll_relays_config config = carried_config(NBCOLL_WIRING_RING);
+    nbcoll_relays_config config = carried_config(NBCOLL_TOPOLOGY_RING);
     (void)state;
     carried_open_ranks(&p, 3, NULL, &comm);
     EXPECT(OK, carried_open_relays(&p, 0, config));

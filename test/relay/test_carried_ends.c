@@ -28,7 +28,7 @@ static void a_blocking_call_ends_at_its_deadline(void **state)
     static carried p;
     nbcoll_failure failure = {0};
     (void)state;
-    carried_open(&p, 2, carried_config(NBCOLL_WIRING_DIRECT), NULL);
+    carried_open(&p, 2, carried_config(NBCOLL_TOPOLOGY_DIRECT), NULL);
     carried_await(&p);
     EXPECT(ERR_TIMEOUT, nbcoll_allgather(p.send[0][0], p.recv[0][0], BYTES, NBCOLL_BYTE, p.w.comm[0], 1000000));
     EXPECT(OK, nbcoll_comm_failure(p.w.comm[0], &failure));
@@ -49,7 +49,7 @@ static void a_wait_names_whose_block_has_not_come(void **state)
     nbcoll_failure failure = {0};
     nbcoll_request q[RANKS];
     (void)state;
-    carried_open(&p, RANKS, carried_config(NBCOLL_WIRING_RING), NULL);
+    carried_open(&p, RANKS, carried_config(NBCOLL_TOPOLOGY_RING), NULL);
     carried_await(&p);
     for (int turn = 0; turn < 2; turn++) {
         for (int r = 0; r < RANKS; r++)
@@ -85,7 +85,7 @@ static void a_lost_rank_ends_the_calls(void **state)
 {
     static carried p;
     (void)state;
-    carried_open(&p, 3, carried_config(NBCOLL_WIRING_RING), NULL);
+    carried_open(&p, 3, carried_config(NBCOLL_TOPOLOGY_RING), NULL);
     carried_await(&p);
     for (int r = 0; r < 2; r++)
         carried_gather(&p, r, 0);
@@ -112,7 +112,7 @@ static void ranks_that_differ_in_what_is_carried_are_told(void **state)
     (void)state;
     carried_open_ranks(&p, 2, NULL, &comm);
     for (int r = 0; r < 2; r++) {
-        nbcoll_relays_config config = carried_config(NBCOLL_WIRING_DIRECT);
+        nbcoll_relays_config config = carried_config(NBCOLL_TOPOLOGY_DIRECT);
         config.carries -= (size_t)r;
         EXPECT(OK, carried_open_relays(&p, r, config));
         carried_gather(&p, r, 0);
@@ -126,7 +126,7 @@ static void bad_calls_are_refused(void **state)
     static carried p;
     nbcoll_relays *other;
     uint64_t number;
-    nbcoll_relays_config config = carried_config(NBCOLL_WIRING_DIRECT);
+    nbcoll_relays_config config = carried_config(NBCOLL_TOPOLOGY_DIRECT);
     (void)state;
     carried_open(&p, 2, config, NULL);
     EXPECT(ERR_BUSY, nbcoll_relays_open(p.w.comm[0], &config, &other));

@@ -19,8 +19,8 @@ static void calls_beyond_those_at_once_wait(void **state)
 {
     static carried p;
     (void)state;
-    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++) {
-        carried_open(&p, RANKS, carried_config((nbcoll_wiring_kind)kind), NULL);
+    for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++) {
+        carried_open(&p, RANKS, carried_config((nbcoll_topology_kind)kind), NULL);
         for (int r = 0; r < RANKS; r++)
             for (int o = 0; o < MANY; o++)
                 carried_gather(&p, r, o);
@@ -98,7 +98,7 @@ static void short_and_long_calls_of_all_forms_go_in_one_order(void **state)
 {
     static carried p;
     (void)state;
-    carried_open(&p, 4, carried_config(NBCOLL_WIRING_BRUCK), NULL);
+    carried_open(&p, 4, carried_config(NBCOLL_TOPOLOGY_BRUCK), NULL);
     with_threads(&p, one_rank);
 }
 
@@ -139,7 +139,7 @@ static void calls_are_taken_as_they_end(void **state)
 {
     static carried p;
     (void)state;
-    carried_open(&p, RANKS, carried_config(NBCOLL_WIRING_CAYLEY), NULL);
+    carried_open(&p, RANKS, carried_config(NBCOLL_TOPOLOGY_CAYLEY), NULL);
     with_threads(&p, one_rank_takes_them_as_they_end);
 }
 
@@ -154,7 +154,7 @@ static void calls_have_callbacks_and_in_place(void **state)
     static carried p;
     nbcoll_status told[RANKS];
     (void)state;
-    carried_open(&p, RANKS, carried_config(NBCOLL_WIRING_CAYLEY), NULL);
+    carried_open(&p, RANKS, carried_config(NBCOLL_TOPOLOGY_CAYLEY), NULL);
     for (int r = 0; r < RANKS; r++) {
         told[r] = NBCOLL_PENDING;
         memcpy(&p.recv[r][0][r * BYTES], p.send[r][0], BYTES);

@@ -65,7 +65,7 @@ static void elements_that_pack_travel_packed(void **state)
     unsigned char tight[ELEMENTS * TIGHT], all[RANKS * ELEMENTS * TIGHT], mine[RANKS][ELEMENTS][LOOSE];
     nbcoll_request q[RANKS];
     (void)state;
-    carried_open(&p, RANKS, carried_config(NBCOLL_WIRING_CAYLEY), NULL);
+    carried_open(&p, RANKS, carried_config(NBCOLL_TOPOLOGY_CAYLEY), NULL);
     for (int turn = 1; turn < 7; turn++) {
         memset(loose, GAP, sizeof loose);
         for (int r = 0; r < RANKS; r++) {
@@ -102,7 +102,7 @@ static void calls_that_pack_fail_alone(void **state)
     static carried p;
     nbcoll_request q[RANKS];
     (void)state;
-    carried_open(&p, RANKS, carried_config(NBCOLL_WIRING_RING), NULL);
+    carried_open(&p, RANKS, carried_config(NBCOLL_TOPOLOGY_RING), NULL);
     carried_await(&p);
     for (int how = 0; how < 2; how++) {
         memset(loose, GAP, sizeof loose);
@@ -134,7 +134,7 @@ static void calls_take_no_memory(void **state)
     static carried p;
     purse mine = {.left = 1 << 20};
     const nbcoll_context_config context = {.size = sizeof context, .host = purse_host(&mine)};
-    nbcoll_relays_config config = carried_config(NBCOLL_WIRING_BRUCK);
+    nbcoll_relays_config config = carried_config(NBCOLL_TOPOLOGY_BRUCK);
     int left = 0;
     (void)state;
     config.host = &context.host;

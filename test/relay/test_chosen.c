@@ -17,7 +17,7 @@
 enum { RANKS = 3, LATE = 1, CARRIES = 16, LOOKS = 2000 };
 
 static const nbcoll_relays_config config = {.size = sizeof config,
-                                            .wiring = NBCOLL_WIRING_DIRECT,
+                                            .topology = NBCOLL_TOPOLOGY_DIRECT,
                                             .at_once = 2,
                                             .fragments = 2,
                                             .fragment = 8,

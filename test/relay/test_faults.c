@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Faults in wirings are found, wherever they are: an end that is missing, a connection that is missing or doubled, one
- * that leads to another relay, a credit too many, a circle. */
+ * Faults in topologies are found, wherever they are: an end that is missing, a connection that is missing or doubled,
+ * one that leads to another relay, a credit too many, a circle. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 
 static nbcoll_relay_flaw flaw_of(wired *p)
 {
-    nbcoll_status status = nbcoll_verify_wirings(p->wiring, p->ranks, NULL, &p->why);
+    nbcoll_status status = nbcoll_verify_topologies(p->topology, p->ranks, NULL, &p->why);
     assert_int_equal(status, p->why.flaw == NBCOLL_RELAY_FLAW_NONE ? NBCOLL_OK : NBCOLL_ERR_VERIFY);
     return p->why.flaw;
 }
@@ -35,8 +35,8 @@ static nbcoll_relay_end *other_end(wired *p, int rank, uint32_t relay, const nbc
 
 typedef void spoil(wired *p, int rank, uint32_t relay, uint32_t i);
 
-/* Spoils each connection of these wirings, one after the other. */
-static void each_connection_of(nbcoll_wiring_kind kind, int ranks, const nbcoll_nodes *nodes, spoil *spoils,
+/* Spoils each connection of these topologies, one after the other. */
+static void each_connection_of(nbcoll_topology_kind kind, int ranks, const nbcoll_nodes *nodes, spoil *spoils,
                                nbcoll_relay_flaw flaw)
 {
     uint32_t *count, relays = 1, ends = 1;
@@ -48,7 +48,7 @@ static void each_connection_of(nbcoll_wiring_kind kind, int ranks, const nbcoll_
                     wired_open_nodes(&p, kind, 2, nodes);
                 else
                     wired_open(&p, kind, 2, ranks);
-                relays = p.wiring[rank]->relays;
+                relays = p.topology[rank]->relays;
                 wired_ends(&p, rank, relay < relays ? relay : 0, 0, &count);
                 ends = relay < relays ? *count : 0;
                 if (i < ends) {
@@ -63,11 +63,11 @@ static void each_connection_of(nbcoll_wiring_kind kind, int ranks, const nbcoll_
 static void each_connection(spoil *spoils, nbcoll_relay_flaw flaw)
 {
     static const int sizes[] = {2, 3, 5, 8, 9}, rooms[] = {3, 1, 2};
-    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++)
+    for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++)
         for (size_t size = 0; size < sizeof sizes / sizeof *sizes; size++)
-            for (int by_nodes = 0; by_nodes < 2; by_nodes++) {
+            for (int hierarchical = 0; hierarchical < 2; hierarchical++) {
                 nbcoll_nodes *nodes = wired_nodes(sizes[size], rooms, 3, NBCOLL_NUMBERING_RANDOM, sizes[size]);
-                each_connection_of((nbcoll_wiring_kind)kind, sizes[size], by_nodes ? nodes : NULL, spoils, flaw);
+                each_connection_of((nbcoll_topology_kind)kind, sizes[size], hierarchical ? nodes : NULL, spoils, flaw);
                 nbcoll_nodes_free(nodes);
             }
 }
@@ -164,7 +164,7 @@ static void a_connection_to_the_wrong_relay_is_found(void **state)
     uint32_t *count, *there, at;
     wired p;
     (void)state;
-    wired_open(&p, NBCOLL_WIRING_BRUCK, 2, 9);
+    wired_open(&p, NBCOLL_TOPOLOGY_BRUCK, 2, 9);
     nbcoll_relay_end *end = wired_ends(&p, 0, 0, 0, &count);
     assert_int_equal(end[0].rank, 1);
     assert_int_equal(end[0].relay, 1);
@@ -187,11 +187,11 @@ static void a_way_back_is_found(void **state)
                                   from_1[] = {{1, 0, 1}, {1, 1, 1}};
     static const nbcoll_relay zero[] = {{0, 1, NULL, at_1}, {2, 1, from_1, at_1}};
     static const nbcoll_relay one[] = {{0, 1, NULL, at_0}, {2, 1, from_0, at_0}};
-    const nbcoll_wiring w[] = {{sizeof w[0], "back", 0, 2, 2, 4, zero}, {sizeof w[0], "back", 1, 2, 2, 4, one}};
-    const nbcoll_wiring *const all[] = {&w[0], &w[1]};
+    const nbcoll_topology w[] = {{sizeof w[0], "back", 0, 2, 2, 4, zero}, {sizeof w[0], "back", 1, 2, 2, 4, one}};
+    const nbcoll_topology *const all[] = {&w[0], &w[1]};
     nbcoll_relay_refutation why = {.size = sizeof why};
     (void)state;
-    assert_int_equal(nbcoll_verify_wirings(all, 2, NULL, &why), NBCOLL_ERR_VERIFY);
+    assert_int_equal(nbcoll_verify_topologies(all, 2, NULL, &why), NBCOLL_ERR_VERIFY);
     assert_int_equal(why.flaw, NBCOLL_RELAY_FLAW_TWICE);
     assert_string_equal(why.text,
                         "back: rank 0, relay 1, a block of rank 0: a block comes to a rank more than once, or "
@@ -205,11 +205,11 @@ static void relays_in_a_circle_are_found(void **state)
                                   from_1[] = {{1, 0, 1}}, with_0[] = {{0, 2, 0}}, with_1[] = {{1, 2, 0}};
     static const nbcoll_relay zero[] = {{0, 1, NULL, to_1}, {1, 0, from_1, NULL}, {1, 1, with_1, with_1}};
     static const nbcoll_relay one[] = {{0, 1, NULL, to_0}, {1, 0, from_0, NULL}, {1, 1, with_0, with_0}};
-    const nbcoll_wiring w[] = {{sizeof w[0], "circle", 0, 2, 3, 4, zero}, {sizeof w[0], "circle", 1, 2, 3, 4, one}};
-    const nbcoll_wiring *const all[] = {&w[0], &w[1]};
+    const nbcoll_topology w[] = {{sizeof w[0], "circle", 0, 2, 3, 4, zero}, {sizeof w[0], "circle", 1, 2, 3, 4, one}};
+    const nbcoll_topology *const all[] = {&w[0], &w[1]};
     nbcoll_relay_refutation why = {.size = sizeof why};
     (void)state;
-    assert_int_equal(nbcoll_verify_wirings(all, 2, NULL, &why), NBCOLL_ERR_VERIFY);
+    assert_int_equal(nbcoll_verify_topologies(all, 2, NULL, &why), NBCOLL_ERR_VERIFY);
     assert_int_equal(why.flaw, NBCOLL_RELAY_FLAW_CIRCLE);
 }
 
@@ -221,14 +221,14 @@ static void a_credit_too_many_overflows_the_store_of_a_late_rank(void **state)
         .size = sizeof play, .at_once = 2, .fragments = 2, .operations = 3, .started = started, .seed = 1};
     wired p;
     (void)state;
-    wired_open(&p, NBCOLL_WIRING_BRUCK, 2, 9);
-    assert_int_equal(nbcoll_play_wirings(p.wiring, 9, &play, &p.why), NBCOLL_OK);
+    wired_open(&p, NBCOLL_TOPOLOGY_BRUCK, 2, 9);
+    assert_int_equal(nbcoll_play_topologies(p.topology, 9, &play, &p.why), NBCOLL_OK);
     for (uint32_t relay = 1; relay < 3; relay++) { /* of the late rank: a place too few is a credit too many */
         uint32_t *count;
         nbcoll_relay_end *end = wired_ends(&p, 8, relay, 1, &count);
         for (uint32_t i = 0; i < *count; i++) {
             end[i].origins--;
-            assert_int_equal(nbcoll_play_wirings(p.wiring, 9, &play, &p.why), NBCOLL_ERR_VERIFY);
+            assert_int_equal(nbcoll_play_topologies(p.topology, 9, &play, &p.why), NBCOLL_ERR_VERIFY);
             assert_int_equal(p.why.flaw, NBCOLL_RELAY_FLAW_STORE);
             assert_int_equal(p.why.rank, 8);
             end[i].origins++;
@@ -246,12 +246,12 @@ static void a_credit_too_few_breaks_the_promise(void **state)
     uint32_t *count;
     wired p;
     (void)state;
-    wired_open(&p, NBCOLL_WIRING_CAYLEY, 1, 4);
-    assert_int_equal(nbcoll_play_wirings(p.wiring, 4, &play, &p.why), NBCOLL_OK);
+    wired_open(&p, NBCOLL_TOPOLOGY_CAYLEY, 1, 4);
+    assert_int_equal(nbcoll_play_topologies(p.topology, 4, &play, &p.why), NBCOLL_OK);
     nbcoll_relay_end *end = wired_ends(&p, 0, 0, 0, &count);
     assert_int_equal(end[0].rank, 1);
     end[0].origins = 0;
-    assert_int_equal(nbcoll_play_wirings(p.wiring, 4, &play, &p.why), NBCOLL_ERR_VERIFY);
+    assert_int_equal(nbcoll_play_topologies(p.topology, 4, &play, &p.why), NBCOLL_ERR_VERIFY);
     assert_int_equal(p.why.flaw, NBCOLL_RELAY_FLAW_PROMISE);
     wired_close(&p);
 }
@@ -260,24 +260,24 @@ static void what_cannot_be_proved_is_refused(void **state)
 {
     const uint32_t started[] = {1, 2};
     nbcoll_relay_play play = {.size = sizeof play, .at_once = 1, .fragments = 1, .operations = 1, .started = started};
-    nbcoll_wiring *w;
+    nbcoll_topology *w;
     wired p;
     (void)state;
-    assert_int_equal(nbcoll_wiring_make(NBCOLL_WIRING_COUNT, 0, 2, 0, NULL, &w), NBCOLL_ERR_ARGUMENT);
-    assert_int_equal(nbcoll_wiring_make(NBCOLL_WIRING_RING, 0, 2, 2, NULL, &w), NBCOLL_ERR_RANK);
-    assert_int_equal(nbcoll_wiring_make(NBCOLL_WIRING_RING, 0, 2, 1, NULL, NULL), NBCOLL_ERR_NULL);
-    wired_open(&p, NBCOLL_WIRING_RING, 1, 2);
-    assert_int_equal(nbcoll_play_wirings(p.wiring, 2, &play, &p.why), NBCOLL_ERR_CONFIG); /* more than there are */
+    assert_int_equal(nbcoll_topology_make(NBCOLL_TOPOLOGY_COUNT, 0, 2, 0, NULL, &w), NBCOLL_ERR_ARGUMENT);
+    assert_int_equal(nbcoll_topology_make(NBCOLL_TOPOLOGY_RING, 0, 2, 2, NULL, &w), NBCOLL_ERR_RANK);
+    assert_int_equal(nbcoll_topology_make(NBCOLL_TOPOLOGY_RING, 0, 2, 1, NULL, NULL), NBCOLL_ERR_NULL);
+    wired_open(&p, NBCOLL_TOPOLOGY_RING, 1, 2);
+    assert_int_equal(nbcoll_play_topologies(p.topology, 2, &play, &p.why), NBCOLL_ERR_CONFIG); /* more than there are */
     play.operations = 2;
     play.fragments = 0;
-    assert_int_equal(nbcoll_play_wirings(p.wiring, 2, &play, &p.why), NBCOLL_ERR_CONFIG);
+    assert_int_equal(nbcoll_play_topologies(p.topology, 2, &play, &p.why), NBCOLL_ERR_CONFIG);
     play.fragments = 1u << 31;
-    assert_int_equal(nbcoll_play_wirings(p.wiring, 2, &play, &p.why), NBCOLL_ERR_LIMIT);
-    p.wiring[0] = p.made[1];
-    assert_int_equal(nbcoll_verify_wirings(p.wiring, 2, NULL, &p.why), NBCOLL_ERR_RANK);
-    p.wiring[0] = NULL;
-    assert_int_equal(nbcoll_verify_wirings(p.wiring, 2, NULL, &p.why), NBCOLL_ERR_NULL);
-    assert_int_equal(nbcoll_verify_wirings(p.wiring, 0, NULL, &p.why), NBCOLL_ERR_RANK);
+    assert_int_equal(nbcoll_play_topologies(p.topology, 2, &play, &p.why), NBCOLL_ERR_LIMIT);
+    p.topology[0] = p.made[1];
+    assert_int_equal(nbcoll_verify_topologies(p.topology, 2, NULL, &p.why), NBCOLL_ERR_RANK);
+    p.topology[0] = NULL;
+    assert_int_equal(nbcoll_verify_topologies(p.topology, 2, NULL, &p.why), NBCOLL_ERR_NULL);
+    assert_int_equal(nbcoll_verify_topologies(p.topology, 0, NULL, &p.why), NBCOLL_ERR_RANK);
     wired_close(&p);
 }
 

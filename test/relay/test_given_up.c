@@ -126,7 +126,7 @@ static void try_all(nbcoll_relays_config config)
 static void relays_by_ranks(void **state)
 {
     (void)state;
-    nbcoll_relays_config config = party_config(NBCOLL_WIRING_RING);
+    nbcoll_relays_config config = party_config(NBCOLL_TOPOLOGY_RING);
     config.by_agents = 0;
     try_all(config);
 }
@@ -134,16 +134,16 @@ static void relays_by_ranks(void **state)
 static void relays_by_nodes(void **state)
 {
     (void)state;
-    nbcoll_relays_config config = party_config(NBCOLL_WIRING_BRUCK);
+    nbcoll_relays_config config = party_config(NBCOLL_TOPOLOGY_BRUCK);
     config.by_agents = 0;
-    config.by_nodes = 1;
+    config.hierarchical = 1;
     try_all(config);
 }
 
 static void relays_that_carry_calls(void **state)
 {
     (void)state;
-    nbcoll_relays_config config = party_config(NBCOLL_WIRING_CAYLEY);
+    nbcoll_relays_config config = party_config(NBCOLL_TOPOLOGY_CAYLEY);
     config.by_agents = 0;
     config.carries = 16;
     try_all(config);
@@ -152,7 +152,7 @@ static void relays_that_carry_calls(void **state)
 static void relays_by_agents(void **state)
 {
     (void)state;
-    try_all(party_config(NBCOLL_WIRING_DIRECT));
+    try_all(party_config(NBCOLL_TOPOLOGY_DIRECT));
 }
 
 int main(void)

@@ -54,8 +54,8 @@ static void hold(nbcoll_relays_config config, int needs_comm)
 
 static nbcoll_relays_config by(uint32_t nodes, uint32_t agents, size_t carries)
 {
-    nbcoll_relays_config config = party_config(NBCOLL_WIRING_DIRECT);
-    config.by_nodes = nodes;
+    nbcoll_relays_config config = party_config(NBCOLL_TOPOLOGY_DIRECT);
+    config.hierarchical = nodes;
     config.by_agents = agents;
     config.carries = carries;
     return config;

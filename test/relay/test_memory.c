@@ -41,7 +41,7 @@ static size_t bytes_of(int ranks, uint32_t at_once, uint32_t fragments, uint32_t
     world_open(&w, ranks, &loopback, &context, NULL);
     size_t before = counted.used;
     config.host = &host;
-    config.wiring = NBCOLL_WIRING_RING;
+    config.topology = NBCOLL_TOPOLOGY_RING;
     config.at_once = at_once;
     config.fragments = fragments;
     config.fragment = fragment;
@@ -88,13 +88,13 @@ static void closed_relays_leave_nothing_behind(void **state)
     nbcoll_host host = tally_host(&counted);
     nbcoll_context_config context = {.size = sizeof context, .host = host};
     (void)state;
-    for (uint32_t by_nodes = 0; by_nodes < 2; by_nodes++)
+    for (uint32_t hierarchical = 0; hierarchical < 2; hierarchical++)
         for (size_t carries = 0; carries < 32; carries += 16) {
             nbcoll_relays_config config = NBCOLL_RELAYS_DEFAULTS;
             nbcoll_relays *relays[RANKS];
             world w = {.ranks = 0};
             size_t left = 0;
-            config.by_nodes = by_nodes;
+            config.hierarchical = hierarchical;
             config.carries = carries;
             world_open(&w, RANKS, &loopback, &context, NULL);
             for (int times = 0; times < 3; times++) {
@@ -108,7 +108,7 @@ static void closed_relays_leave_nothing_behind(void **state)
         }
 }
 
-/* ---- shared memory --------------------------------------------------------------------------------------------- */
+/* ---- shared memory ----------------------------------------------------------------------------------------------- */
 
 static size_t reserved; /* bytes, by all ranks */
 static int lacking;     /* ranks that say of a communicator that it has no cells */
@@ -186,7 +186,7 @@ static void only_relays_by_nodes_take_shared_memory_for_their_streams(void **sta
         size_t all = RANKS * cells_of(RANKS, 3);
         world w;
         open_counted(&w, RANKS, first);
-        config.by_nodes = first > 0;
+        config.hierarchical = first > 0;
         open_relays(&w, &config, relays);
         for (int r = 0; r < RANKS && first; r++) {
             int leader = r < first ? 0 : first;
@@ -219,7 +219,7 @@ static size_t bytes_by_agents(int rank, uint32_t at_once, uint32_t fragments, si
 {
     static const int sizes[] = {3, 2, 1, 0};
     static party p;
-    nbcoll_relays_config config = party_config(NBCOLL_WIRING_RING);
+    nbcoll_relays_config config = party_config(NBCOLL_TOPOLOGY_RING);
     tally counted = {.used = 0};
     nbcoll_host host = tally_host(&counted);
     config.at_once = at_once;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Relays, moved by agents or engines, on any nodes and by any wiring, while at some moment there is no memory for a
+ * Relays, moved by agents or engines, on any nodes and by any topology, while at some moment there is no memory for a
  * while, an agent is cancelled or closed, a rank is declared lost, or closes relays that it still awaits, or ranks
  * cancel calls: what ends well has its blocks, all else is told, all can be closed, and nothing leaks. NBCOLL_TEST_SEED
  * sets another sample. */
@@ -56,7 +56,7 @@ static unsigned draw(scene *s, unsigned below)
     return (unsigned)(world_random(&s->p.w.random) % below);
 }
 
-/* ---- what happens ---------------------------------------------------------------------------------------------- */
+/* ---- what happens ------------------------------------------------------------------------------------------------ */
 
 static void be_in_trouble(scene *s)
 {
@@ -165,7 +165,7 @@ static int are_closed(const scene *s)
     return closed == s->p.w.ranks;
 }
 
-/* ---- a life ---------------------------------------------------------------------------------------------------- */
+/* ---- a life ------------------------------------------------------------------------------------------------------ */
 
 static int is_told(nbcoll_status s, trouble what)
 {
@@ -194,10 +194,10 @@ static int live(uint64_t seed, mover by, trouble what)
     lacking = 0;
     party_open(&s.p, shape, &host);
     s.p.w.random = random;
-    s.config = party_config((nbcoll_wiring_kind)draw(&s, NBCOLL_WIRING_COUNT));
+    s.config = party_config((nbcoll_topology_kind)draw(&s, NBCOLL_TOPOLOGY_COUNT));
     s.config.host = &host;
     s.config.by_agents = by == AGENTS || by == AGENTS_FOR_CALLS;
-    s.config.by_nodes = by == NODES;
+    s.config.hierarchical = by == NODES;
     s.config.carries = by == RANKS_FOR_CALLS || by == AGENTS_FOR_CALLS ? 2 * 8 : 0;
     s.trouble = what;
     s.at = (int)draw(&s, what == GIVEN_UP ? 30 : LATEST);

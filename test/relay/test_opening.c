@@ -177,7 +177,7 @@ static void what_a_rank_of_a_node_lacks_is_told_to_all(void **state)
 {
     nbcoll_relays_config config = small();
     (void)state;
-    config.by_nodes = 1;
+    config.hierarchical = 1;
     lack(&config);
 }
 
@@ -203,7 +203,7 @@ static void configurations_that_differ_in_a_bit_have_other_fingerprints(void **s
         other[3].fragments ^= 1u << bit % 32;
         other[4].fragment ^= 1u << bit % 32;
         other[5].by_agents ^= bit % 32 ? 0u : 1u;
-        other[5].by_nodes ^= bit % 32 ? 1u : 0u;
+        other[5].hierarchical ^= bit % 32 ? 1u : 0u;
         for (int i = 0; i < 6; i++)
             assert_int_not_equal(nbcolli_relays_fingerprint(&other[i]), own);
     }
@@ -251,13 +251,13 @@ static int operations_of_an_opening(int ranks, nbcoll_relays_config config)
 
 static void an_opening_is_one_operation_of_any_number_of_ranks(void **state)
 {
-    nbcoll_relays_config by_ranks = small(), by_nodes = small(), carried = small();
+    nbcoll_relays_config by_ranks = small(), hierarchical = small(), carried = small();
     (void)state;
-    by_nodes.by_nodes = 1;
+    hierarchical.hierarchical = 1;
     carried.carries = 16;
     for (int ranks = 1; ranks <= 16; ranks += ranks < 4 ? 1 : 12) {
         assert_int_equal(operations_of_an_opening(ranks, by_ranks), 1);
-        assert_int_equal(operations_of_an_opening(ranks, by_nodes), 1);
+        assert_int_equal(operations_of_an_opening(ranks, hierarchical), 1);
         assert_int_equal(operations_of_an_opening(ranks, carried), 1);
     }
 }

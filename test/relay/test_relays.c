@@ -26,10 +26,10 @@ typedef struct party {
 } party;
 
 /* Fragments of 8 bytes, two a block. */
-static nbcoll_relays_config plain(nbcoll_wiring_kind kind)
+static nbcoll_relays_config plain(nbcoll_topology_kind kind)
 {
     nbcoll_relays_config c = NBCOLL_RELAYS_DEFAULTS;
-    c.wiring = kind;
+    c.topology = kind;
     c.at_once = AT_ONCE;
     c.fragments = 2;
     c.fragment = 8;
@@ -89,10 +89,10 @@ static int all_have_come(const party *p, int o)
     return 1;
 }
 
-/* ---- late ranks ------------------------------------------------------------------------------------------------ */
+/* ---- late ranks -------------------------------------------------------------------------------------------------- */
 
 /* Those that are not late start F operations: their blocks come to each other. Then the late ones do. */
-static void some_are_late(nbcoll_wiring_kind kind, int ranks, unsigned late)
+static void some_are_late(nbcoll_topology_kind kind, int ranks, unsigned late)
 {
     static party p;
     open_all(&p, ranks, plain(kind));
@@ -125,10 +125,10 @@ static void some_are_late(nbcoll_wiring_kind kind, int ranks, unsigned late)
 static void blocks_come_to_all_who_have_started_whoever_is_late(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++)
+    for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++)
         for (int ranks = 1; ranks <= RANKS; ranks++)
             for (unsigned late = 0; late < 1u << ranks; late++)
-                some_are_late((nbcoll_wiring_kind)kind, ranks, late);
+                some_are_late((nbcoll_topology_kind)kind, ranks, late);
 }
 
 /* Each rank starts its next operation when it may, at random. */
@@ -136,9 +136,9 @@ static void ranks_go_on_at_their_own_pace(void **state)
 {
     static party p;
     (void)state;
-    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++) {
+    for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++) {
         int next[RANKS] = {0}, least = 0;
-        open_all(&p, RANKS, plain((nbcoll_wiring_kind)kind));
+        open_all(&p, RANKS, plain((nbcoll_topology_kind)kind));
         for (int looks = 0; least < MANY; looks++) {
             world_watchdog(&p.w, looks < 50 * LOOKS);
             int r = (int)(world_random(&p.w.random) % RANKS);
@@ -174,7 +174,7 @@ static void a_full_store_holds_back_its_own_stream_alone(void **state)
     nbcoll_request q[RANKS];
     int last = RANKS - 1;
     (void)state;
-    open_all(&p, RANKS, plain(NBCOLL_WIRING_DIRECT));
+    open_all(&p, RANKS, plain(NBCOLL_TOPOLOGY_DIRECT));
     p.late = 1u << last;
     memset(buffer[0], 7, sizeof buffer[0]);
     int held = 0, count = 0;
@@ -213,7 +213,7 @@ static void a_full_store_holds_back_its_own_stream_alone(void **state)
     close_all(&p);
 }
 
-/* ---- errors ---------------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static void bad_calls_are_refused(void **state)
 {
@@ -221,14 +221,14 @@ static void bad_calls_are_refused(void **state)
     uint64_t number = 77;
     nbcoll_relays *relays;
     (void)state;
-    open_all(&p, 2, plain(NBCOLL_WIRING_DIRECT));
+    open_all(&p, 2, plain(NBCOLL_TOPOLOGY_DIRECT));
     for (int which = 0; which < 6; which++) {
-        nbcoll_relays_config bad = plain(NBCOLL_WIRING_DIRECT);
+        nbcoll_relays_config bad = plain(NBCOLL_TOPOLOGY_DIRECT);
         uint32_t *const members[] = {&bad.at_once, &bad.fragments, &bad.fragment};
         if (which < 3)
             *members[which] = 0;
         else if (which == 3)
-            bad.wiring = NBCOLL_WIRING_COUNT;
+            bad.topology = NBCOLL_TOPOLOGY_COUNT;
         else if (which == 4)
             bad.at_once = bad.fragments = 1024;
         else
@@ -265,7 +265,7 @@ static void without_memory_nothing_is_opened_and_nothing_kept(void **state)
     nbcoll_status s = NBCOLL_ERR_MEMORY;
     purse mine = {0};
     nbcoll_host host = purse_host(&mine);
-    nbcoll_relays_config config = plain(NBCOLL_WIRING_CAYLEY);
+    nbcoll_relays_config config = plain(NBCOLL_TOPOLOGY_CAYLEY);
     int failed = 0;
     (void)state;
     config.host = &host;
@@ -294,7 +294,7 @@ static void operations_take_no_memory(void **state)
     purse mine = {.left = 1 << 20};
     nbcoll_context_config context = {.size = sizeof context, .host = purse_host(&mine)};
     nbcoll_loopback_config loopback = world_variant(0, 1);
-    nbcoll_relays_config config = plain(NBCOLL_WIRING_RING);
+    nbcoll_relays_config config = plain(NBCOLL_TOPOLOGY_RING);
     int left = 0;
     (void)state;
     config.host = &context.host;
@@ -321,7 +321,7 @@ static void operations_take_no_memory(void **state)
 static void ranks_that_mean_the_same_ports_do_not_differ(void **state)
 {
     static party p;
-    nbcoll_relays_config config = plain(NBCOLL_WIRING_BRUCK);
+    nbcoll_relays_config config = plain(NBCOLL_TOPOLOGY_BRUCK);
     nbcoll_loopback_config loopback = world_variant(0, 1);
     (void)state;
     memset(&p, 0, sizeof p);
@@ -346,7 +346,7 @@ static void ranks_that_differ_are_told(void **state)
     static party p;
     (void)state;
     for (int how = 0; how < 2; how++) { /* in the configuration; in the bytes of a block */
-        nbcoll_relays_config config = plain(NBCOLL_WIRING_DIRECT);
+        nbcoll_relays_config config = plain(NBCOLL_TOPOLOGY_DIRECT);
         nbcoll_loopback_config loopback = world_variant(0, 1);
         memset(&p, 0, sizeof p);
         world_open(&p.w, 2, &loopback, NULL, NULL);
@@ -375,8 +375,8 @@ static void who_finds_them_broken_tells_all_ranks(void **state)
 {
     static party p;
     (void)state;
-    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++) {
-        open_all(&p, 4, plain((nbcoll_wiring_kind)kind));
+    for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++) {
+        open_all(&p, 4, plain((nbcoll_topology_kind)kind));
         for (int r = 0; r < 3; r++)
             EXPECT(OK, nbcoll_relays_bcast(p.relays[r], p.recv[r][0], r ? 6 : 5, r ? 2 : 0, &p.number[r][0]));
         for (int looks = 0; looks < LOOKS; looks++)
@@ -393,7 +393,7 @@ static void a_lost_rank_ends_what_is_under_way_and_they_can_be_closed(void **sta
 {
     static party p;
     (void)state;
-    open_all(&p, 3, plain(NBCOLL_WIRING_RING));
+    open_all(&p, 3, plain(NBCOLL_TOPOLOGY_RING));
     for (int r = 0; r < 2; r++)
         EXPECT(OK, start(&p, r, 0));
     for (int r = 0; r < 2; r++)

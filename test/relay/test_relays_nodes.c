@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Relays by nodes: what ranks contribute comes to all who have started, whoever is late, as long as leaders' contexts
- * move; a rank that leads no node may be away altogether. The leader has the store of its node. */
+ * Hierarchical relays: what ranks contribute comes to all who have started, whoever is late, as long as leaders'
+ * contexts move; a rank that leads no node may be away altogether. The leader has the store of its node. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,14 +49,14 @@ typedef struct party {
 } party;
 
 /* Fragments of which a block takes two. */
-static nbcoll_relays_config plain(nbcoll_wiring_kind kind, uint32_t fragment)
+static nbcoll_relays_config plain(nbcoll_topology_kind kind, uint32_t fragment)
 {
     nbcoll_relays_config c = NBCOLL_RELAYS_DEFAULTS;
-    c.wiring = kind;
+    c.topology = kind;
     c.at_once = AT_ONCE;
     c.fragments = 2;
     c.fragment = fragment;
-    c.by_nodes = 1;
+    c.hierarchical = 1;
     return c;
 }
 
@@ -163,7 +163,7 @@ static void all_end(party *p, uint64_t operation)
         }
 }
 
-/* ---- late ranks ------------------------------------------------------------------------------------------------ */
+/* ---- late ranks -------------------------------------------------------------------------------------------------- */
 
 /* Those that are not late start F operations: their blocks come to each other. Then the late ones do. */
 static void some_are_late(party *p, unsigned late, unsigned away)
@@ -194,8 +194,8 @@ static void blocks_come_to_all_who_have_started_whoever_is_late(void **state)
     for (int way = 0; way < WAYS; way++)
         for (int at = 0; at < PLACES; at++)
             for (unsigned late = 0; late < 1u << places[at].ranks; late++) {
-                int kind = (int)(late + (unsigned)at) % NBCOLL_WIRING_COUNT;
-                open_all(&p, &places[at], way, plain((nbcoll_wiring_kind)kind, ways[way].fragment));
+                int kind = (int)(late + (unsigned)at) % NBCOLL_TOPOLOGY_COUNT;
+                open_all(&p, &places[at], way, plain((nbcoll_topology_kind)kind, ways[way].fragment));
                 some_are_late(&p, late, 0);
                 close_all(&p);
             }
@@ -206,7 +206,7 @@ static void who_leads_no_node_may_be_away(void **state)
 {
     static party p;
     (void)state;
-    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++)
+    for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++)
         for (int way = 0; way < WAYS; way++)
             for (int at = 0; at < PLACES; at++) {
                 unsigned led = 0;
@@ -215,7 +215,7 @@ static void who_leads_no_node_may_be_away(void **state)
                     led |= (unsigned)!leads(&p, r) << r;
                 for (unsigned away = 1; away < 1u << places[at].ranks; away++)
                     if ((away & ~led) == 0) {
-                        open_all(&p, &places[at], way, plain((nbcoll_wiring_kind)kind, ways[way].fragment));
+                        open_all(&p, &places[at], way, plain((nbcoll_topology_kind)kind, ways[way].fragment));
                         some_are_late(&p, away, away);
                         close_all(&p);
                     }
@@ -228,9 +228,9 @@ static void a_leader_is_waited_for_while_nobody_moves_its_context(void **state)
 {
     static party p;
     (void)state;
-    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++)
+    for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++)
         for (int way = 0; way < WAYS; way++) {
-            open_all(&p, &places[4], way, plain((nbcoll_wiring_kind)kind, ways[way].fragment));
+            open_all(&p, &places[4], way, plain((nbcoll_topology_kind)kind, ways[way].fragment));
             p.away = 1;
             for (int r = 1; r < RANKS; r++)
                 EXPECT(OK, start(&p, r, 0));
@@ -261,10 +261,10 @@ static void ranks_go_on_at_their_own_pace(void **state)
 {
     static party p;
     (void)state;
-    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++)
+    for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++)
         for (int way = 0; way < WAYS; way++) {
             int next[RANKS] = {0}, least = 0;
-            open_all(&p, &places[4], way, plain((nbcoll_wiring_kind)kind, ways[way].fragment));
+            open_all(&p, &places[4], way, plain((nbcoll_topology_kind)kind, ways[way].fragment));
             for (int looks = 0; least < MANY; looks++) {
                 world_watchdog(&p.w, looks < 50 * LOOKS);
                 int r = (int)(world_random(&p.w.random) % RANKS);
@@ -284,11 +284,11 @@ static void ranks_go_on_at_their_own_pace(void **state)
         }
 }
 
-/* ---- a full store ---------------------------------------------------------------------------------------------- */
+/* ---- a full store ------------------------------------------------------------------------------------------------ */
 
 /* Rank 1 broadcasts for as long as it may, while rank 3, on another node, is away: its leader's places fill, and rank 1
  * is held back. Its other streams, and the communicator's barrier, go on; then the late one comes, and all is there. */
-static void fill(int way, nbcoll_wiring_kind kind)
+static void fill(int way, nbcoll_topology_kind kind)
 {
     static party p;
     static unsigned char buffer[RANKS][20][LONG + BYTES];
@@ -342,8 +342,8 @@ static void a_full_store_of_a_node_holds_back_its_stream_alone(void **state)
 {
     (void)state;
     for (int way = 0; way < WAYS; way++)
-        for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++)
-            fill(way, (nbcoll_wiring_kind)kind);
+        for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++)
+            fill(way, (nbcoll_topology_kind)kind);
 }
 
 /* What the late ones have not started is dropped. */
@@ -356,7 +356,7 @@ static void they_are_closed_with_operations_that_nobody_has_read(void **state)
             for (int r = 0; r < places[at].ranks; r++) {
                 uint64_t number;
                 int root = r ? 0 : 1;
-                open_all(&p, &places[at], way, plain(NBCOLL_WIRING_CAYLEY, ways[way].fragment));
+                open_all(&p, &places[at], way, plain(NBCOLL_TOPOLOGY_CAYLEY, ways[way].fragment));
                 for (int o = 0; o < AT_ONCE; o++)
                     for (int other = 0; other < places[at].ranks; other++)
                         if (other != r)
@@ -367,7 +367,7 @@ static void they_are_closed_with_operations_that_nobody_has_read(void **state)
             }
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 /* As relay.h says: a leader has 3 F f fragments for each rank, another rank as many for its own blocks, and two for
  * each other rank's; beside them less than 2 KiB for each fragment and 8 KiB for each rank. */
@@ -381,7 +381,7 @@ static void memory_is_as_documented(void **state)
         open_world(&p, &places[4], way, NULL);
         for (int r = 0; r < RANKS; r++) {
             nbcoll_host host = purse_host(&mine[r]);
-            nbcoll_relays_config config = plain(NBCOLL_WIRING_BRUCK, (uint32_t)fragment - 32);
+            nbcoll_relays_config config = plain(NBCOLL_TOPOLOGY_BRUCK, (uint32_t)fragment - 32);
             mine[r] = (purse){.left = 1 << 20};
             config.host = &host;
             EXPECT(OK, nbcoll_relays_open(p.w.comm[r], &config, &p.relays[r]));
@@ -408,7 +408,7 @@ static void without_memory_nothing_is_opened_and_nothing_kept(void **state)
         nbcoll_status s = NBCOLL_ERR_MEMORY;
         purse mine = {0};
         nbcoll_host host = purse_host(&mine);
-        nbcoll_relays_config config = plain(NBCOLL_WIRING_CAYLEY, ways[way].fragment);
+        nbcoll_relays_config config = plain(NBCOLL_TOPOLOGY_CAYLEY, ways[way].fragment);
         int failed = 0;
         open_world(&p, &places[1], way, NULL);
         for (config.host = &host; s == NBCOLL_ERR_MEMORY; failed++) {
@@ -438,7 +438,7 @@ static void operations_take_no_memory(void **state)
     for (int way = 0; way < WAYS; way++) {
         purse mine = {.left = 1 << 20};
         nbcoll_context_config context = {.size = sizeof context, .host = purse_host(&mine)};
-        nbcoll_relays_config config = plain(NBCOLL_WIRING_RING, ways[way].fragment);
+        nbcoll_relays_config config = plain(NBCOLL_TOPOLOGY_RING, ways[way].fragment);
         int left = 0;
         config.host = &context.host;
         open_world(&p, &places[4], way, &context);
@@ -458,7 +458,7 @@ static void operations_take_no_memory(void **state)
     }
 }
 
-/* ---- errors ---------------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static void ranks_that_differ_are_told(void **state)
 {
@@ -466,10 +466,10 @@ static void ranks_that_differ_are_told(void **state)
     (void)state;
     for (int way = 0; way < WAYS; way++)
         for (int how = 0; how < 2; how++) { /* one goes by nodes; in the bytes of a block */
-            nbcoll_relays_config config = plain(NBCOLL_WIRING_DIRECT, ways[way].fragment);
+            nbcoll_relays_config config = plain(NBCOLL_TOPOLOGY_DIRECT, ways[way].fragment);
             open_world(&p, &places[0], way, NULL);
             for (int r = 0; r < 2; r++) {
-                config.by_nodes = how == 0 ? (unsigned)r : 1;
+                config.hierarchical = how == 0 ? (unsigned)r : 1;
                 EXPECT(OK, nbcoll_relays_open(p.w.comm[r], &config, &p.relays[r]));
             }
             look_on(&p);
@@ -489,11 +489,11 @@ static void ranks_that_differ_are_told(void **state)
 static void bad_configurations_are_refused(void **state)
 {
     static party p;
-    nbcoll_relays_config config = plain(NBCOLL_WIRING_DIRECT, SHORT);
+    nbcoll_relays_config config = plain(NBCOLL_TOPOLOGY_DIRECT, SHORT);
     nbcoll_relays *relays = NULL;
     (void)state;
     open_world(&p, &places[0], 0, NULL);
-    config.by_nodes = 2;
+    config.hierarchical = 2;
     EXPECT(ERR_CONFIG, nbcoll_relays_open(p.w.comm[0], &config, &relays));
     assert_null(relays);
     world_close(&p.w);
@@ -506,7 +506,7 @@ static void a_lost_rank_ends_what_is_under_way_and_they_can_be_closed(void **sta
     (void)state;
     for (int way = 0; way < WAYS; way++)
         for (int lost = 0; lost < RANKS; lost++) {
-            open_all(&p, &places[4], way, plain(NBCOLL_WIRING_CAYLEY, ways[way].fragment));
+            open_all(&p, &places[4], way, plain(NBCOLL_TOPOLOGY_CAYLEY, ways[way].fragment));
             for (int r = 0; r < RANKS; r++)
                 if (r != lost) {
                     EXPECT(OK, start(&p, r, 0));
@@ -525,7 +525,7 @@ static void a_lost_rank_ends_what_is_under_way_and_they_can_be_closed(void **sta
         }
 }
 
-/* ---- carried calls --------------------------------------------------------------------------------------------- */
+/* ---- carried calls ----------------------------------------------------------------------------------------------- */
 
 /* Nobody does more than make passes. */
 static void calls_end(party *p, size_t n, nbcoll_request q[])
@@ -539,7 +539,7 @@ static void calls_end(party *p, size_t n, nbcoll_request q[])
 
 /* The first that is not late broadcasts F times: it comes to all who have started, though late leaders only make
  * passes, and others not even that. Then the late ones start. */
-static void carry(int way, const place *at, nbcoll_wiring_kind kind, unsigned late)
+static void carry(int way, const place *at, nbcoll_topology_kind kind, unsigned late)
 {
     static party p;
     nbcoll_relays_config config = plain(kind, ways[way].fragment);
@@ -573,7 +573,7 @@ static void calls_come_to_all_who_have_started_whoever_is_late(void **state)
     for (int way = 0; way < WAYS; way++)
         for (int at = 0; at < PLACES; at++)
             for (unsigned late = 0; late < (1u << places[at].ranks) - 1; late++)
-                carry(way, &places[at], (nbcoll_wiring_kind)((late + (unsigned)way) % NBCOLL_WIRING_COUNT), late);
+                carry(way, &places[at], (nbcoll_topology_kind)((late + (unsigned)way) % NBCOLL_TOPOLOGY_COUNT), late);
 }
 
 /* Whoever does it, of those that are started, while rank 3, led, is late: that one has its own block and all others, or
@@ -584,7 +584,7 @@ static void a_cancelled_call_ends_alone(void **state)
     (void)state;
     for (int way = 0; way < WAYS; way++)
         for (int who = 0; who < 3; who++) {
-            nbcoll_relays_config config = plain(NBCOLL_WIRING_BRUCK, ways[way].fragment);
+            nbcoll_relays_config config = plain(NBCOLL_TOPOLOGY_BRUCK, ways[way].fragment);
             nbcoll_request q[RANKS] = {{0}}, then[RANKS];
             config.carries = (size_t)config.fragments * config.fragment;
             open_all(&p, &places[4], way, config);
@@ -646,7 +646,7 @@ static void a_leader_that_waits_is_told_though_a_rank_that_it_leads_is_late(void
     (void)state;
     for (int way = 0; way < WAYS; way++)
         for (unsigned carries = 0; carries < 2; carries++) {
-            nbcoll_relays_config config = plain(NBCOLL_WIRING_BRUCK, ways[way].fragment);
+            nbcoll_relays_config config = plain(NBCOLL_TOPOLOGY_BRUCK, ways[way].fragment);
             config.carries = carries ? (size_t)config.fragments * config.fragment : 0;
             open_all(&p, &places[4], way, config);
             p.late = carries; /* these are threads: here it says how they call */

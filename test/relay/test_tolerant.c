@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Algorithms that tolerate late arrivals are known by their schedules: a rank takes what comes at any time, and what it
  * sends is its own, or what one receive has brought, whole, waiting for nothing else. The flag says so of those, and of
- * no others; and a communicator that asks for it gets these, whatever its rules say. What wirings join, five allgathers
- * do: the same blocks go from the same ranks to the same ranks; in rounds, where the number of ranks is a power, and by
- * Bruck the other way round. */
+ * no others; and a communicator that asks for it gets these, whatever its rules say. What topologies join, five
+ * allgathers do: the same blocks go from the same ranks to the same ranks; in rounds, where the number of ranks is a
+ * power, and by Bruck the other way round. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -113,31 +113,31 @@ static void other_operations_have_it_nowhere(void **state)
     }
 }
 
-/* ---- wirings --------------------------------------------------------------------------------------------------- */
+/* ---- topologies -------------------------------------------------------------------------------------------------- */
 
 enum { BLOCK = 100 * sizeof(int32_t) };
 
 /* How often the block of a rank goes from one rank to another: [from][to][owner]. */
 typedef int ways[MOST][MOST][MOST];
 
-static void follow(nbcoll_wiring *const wiring[], int rank, uint32_t relay, int owner, ways way)
+static void follow(nbcoll_topology *const topology[], int rank, uint32_t relay, int owner, ways way)
 {
-    const nbcoll_relay *r = &wiring[rank]->relay[relay];
+    const nbcoll_relay *r = &topology[rank]->relay[relay];
     for (uint32_t i = 0; i < r->destinations; i++) {
         way[rank][r->destination[i].rank][owner]++;
-        follow(wiring, r->destination[i].rank, r->destination[i].relay, owner, way);
+        follow(topology, r->destination[i].rank, r->destination[i].relay, owner, way);
     }
 }
 
-static void ways_of_wiring(nbcoll_wiring_kind kind, unsigned ports, int ranks, ways way)
+static void ways_of_topology(nbcoll_topology_kind kind, unsigned ports, int ranks, ways way)
 {
-    nbcoll_wiring *wiring[MOST];
+    nbcoll_topology *topology[MOST];
     for (int rank = 0; rank < ranks; rank++)
-        assert_int_equal(nbcoll_wiring_make(kind, ports, ranks, rank, NULL, &wiring[rank]), NBCOLL_OK);
+        assert_int_equal(nbcoll_topology_make(kind, ports, ranks, rank, NULL, &topology[rank]), NBCOLL_OK);
     for (int owner = 0; owner < ranks; owner++)
-        follow(wiring, owner, 0, owner, way);
+        follow(topology, owner, 0, owner, way);
     for (int rank = 0; rank < ranks; rank++)
-        nbcoll_wiring_free(wiring[rank]);
+        nbcoll_topology_free(topology[rank]);
 }
 
 static void ways_of_algorithm(const char *name, unsigned ports, int ranks, ways way)
@@ -180,30 +180,30 @@ static int is_power(int ranks, unsigned base)
     return ranks == 1;
 }
 
-static void wirings_join_what_five_allgathers_do(void **state)
+static void topologies_join_what_five_allgathers_do(void **state)
 {
-    static const char *const names[NBCOLL_WIRING_COUNT] = {
-        [NBCOLL_WIRING_DIRECT] = "flat", [NBCOLL_WIRING_RING] = "ring", [NBCOLL_WIRING_CAYLEY] = "cayley",
-        [NBCOLL_WIRING_EXCHANGE] = "exchange_pipelined", [NBCOLL_WIRING_BRUCK] = "bruck_pipelined"};
+    static const char *const names[NBCOLL_TOPOLOGY_COUNT] = {
+        [NBCOLL_TOPOLOGY_DIRECT] = "flat", [NBCOLL_TOPOLOGY_RING] = "ring", [NBCOLL_TOPOLOGY_CAYLEY] = "cayley",
+        [NBCOLL_TOPOLOGY_EXCHANGE] = "exchange_pipelined", [NBCOLL_TOPOLOGY_BRUCK] = "bruck_pipelined"};
     static ways wired, sent, none;
     (void)state;
-    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++)
+    for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++)
         for (unsigned ports = 1; ports <= 3; ports++)
             for (int ranks = 2; ranks <= MOST; ranks++) {
-                int by_rounds = kind == NBCOLL_WIRING_EXCHANGE || kind == NBCOLL_WIRING_BRUCK;
+                int by_rounds = kind == NBCOLL_TOPOLOGY_EXCHANGE || kind == NBCOLL_TOPOLOGY_BRUCK;
                 if (by_rounds && !is_power(ranks, ports + 1)) /* there rounds end otherwise */
                     continue;
                 memcpy(wired, none, sizeof wired);
                 memcpy(sent, none, sizeof sent);
-                ways_of_wiring((nbcoll_wiring_kind)kind, ports, ranks, wired);
+                ways_of_topology((nbcoll_topology_kind)kind, ports, ranks, wired);
                 ways_of_algorithm(names[kind], ports, ranks, sent);
-                if (kind == NBCOLL_WIRING_BRUCK) /* whose wiring sends to ranks above, and whose allgather below */
+                if (kind == NBCOLL_TOPOLOGY_BRUCK) /* whose topology sends to ranks above, and whose allgather below */
                     turn(sent, ranks);
                 assert_memory_equal(wired, sent, sizeof wired);
             }
 }
 
-/* ---- choosing -------------------------------------------------------------------------------------------------- */
+/* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
 static nbcoll_choice chosen(nbcoll_operation operation, const nbcoll_terms *terms, size_t count)
 {
@@ -267,7 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_flag_is_that_of_allgathers_and_broadcasts_which_only_pass_on),
         cmocka_unit_test(other_operations_have_it_nowhere),
-        cmocka_unit_test(wirings_join_what_five_allgathers_do),
+        cmocka_unit_test(topologies_join_what_five_allgathers_do),
         cmocka_unit_test(a_communicator_that_asks_gets_one_by_cost_by_size_and_in_shared_memory),
         cmocka_unit_test(rules_that_name_others_are_passed_over),
         cmocka_unit_test(operations_that_have_none_are_chosen_as_ever),

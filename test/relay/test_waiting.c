@@ -44,7 +44,7 @@ static int carries(void)
     return s.config.carries != 0;
 }
 
-/* ---- others ---------------------------------------------------------------------------------------------------- */
+/* ---- others ------------------------------------------------------------------------------------------------------ */
 
 static void open_one(int rank)
 {
@@ -101,7 +101,7 @@ int __wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t, const s
     return ready;
 }
 
-/* ---- the waiter ------------------------------------------------------------------------------------------------ */
+/* ---- the waiter -------------------------------------------------------------------------------------------------- */
 
 static void a_second_passes_in_sleeps(void)
 {
@@ -193,9 +193,9 @@ static void wait_as(int waiter, const int shape[])
 
 static void wait_in(form f)
 {
-    s.config = party_config(NBCOLL_WIRING_RING);
+    s.config = party_config(NBCOLL_TOPOLOGY_RING);
     s.config.by_agents = f == BY_AGENTS || f == CARRYING_BY_AGENTS;
-    s.config.by_nodes = f == BY_NODES || f == CARRYING_BY_NODES;
+    s.config.hierarchical = f == BY_NODES || f == CARRYING_BY_NODES;
     s.config.carries = f == CARRYING || f == CARRYING_BY_NODES || f == CARRYING_BY_AGENTS ? 16 : 0;
     static const int shapes[][4] = {{2, 2, 1, 0}, {5, 0}};
     for (int waiter = 0; waiter < 2; waiter++)

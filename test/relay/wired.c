@@ -8,21 +8,21 @@
 
 #include "wired.h"
 
-void wired_open(wired *p, nbcoll_wiring_kind kind, unsigned ports, int ranks)
+void wired_open(wired *p, nbcoll_topology_kind kind, unsigned ports, int ranks)
 {
     *p = (wired){.ranks = ranks, .why = {.size = sizeof p->why}};
     for (int rank = 0; rank < ranks; rank++) {
-        assert_int_equal(nbcoll_wiring_make(kind, ports, ranks, rank, NULL, &p->made[rank]), NBCOLL_OK);
-        p->wiring[rank] = p->made[rank];
+        assert_int_equal(nbcoll_topology_make(kind, ports, ranks, rank, NULL, &p->made[rank]), NBCOLL_OK);
+        p->topology[rank] = p->made[rank];
     }
 }
 
-void wired_open_nodes(wired *p, nbcoll_wiring_kind kind, unsigned ports, const nbcoll_nodes *nodes)
+void wired_open_nodes(wired *p, nbcoll_topology_kind kind, unsigned ports, const nbcoll_nodes *nodes)
 {
     *p = (wired){.ranks = nodes->ranks, .why = {.size = sizeof p->why}};
     for (int rank = 0; rank < p->ranks; rank++) {
-        assert_int_equal(nbcoll_wiring_make_nodes(kind, ports, nodes, rank, NULL, &p->made[rank]), NBCOLL_OK);
-        p->wiring[rank] = p->made[rank];
+        assert_int_equal(nbcoll_topology_make_nodes(kind, ports, nodes, rank, NULL, &p->made[rank]), NBCOLL_OK);
+        p->topology[rank] = p->made[rank];
     }
 }
 
@@ -38,7 +38,7 @@ nbcoll_nodes *wired_nodes(int ranks, const int room[], size_t rooms, nbcoll_numb
 void wired_close(wired *p)
 {
     for (int rank = 0; rank < p->ranks; rank++)
-        nbcoll_wiring_free(p->made[rank]);
+        nbcoll_topology_free(p->made[rank]);
 }
 
 /* What is made is memory of the library's that is const for those who read it only. */
@@ -64,5 +64,5 @@ void wired_play(wired *p, const uint32_t started[], uint32_t at_once, uint32_t o
                               .operations = operations,
                               .started = started,
                               .seed = seed};
-    wired_must(p, nbcoll_play_wirings(p->wiring, p->ranks, &play, &p->why));
+    wired_must(p, nbcoll_play_topologies(p->topology, p->ranks, &play, &p->why));
 }

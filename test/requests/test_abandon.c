@@ -131,8 +131,9 @@ static void what_cannot_be_freed_can_be_abandoned(void **state)
     (void)state;
     for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
         heap_block *heap = NULL;
-        static unsigned char data[RANKS * (WORLD_SHELF + 1)]; /* lent: it is longer than the shelf, and of a scatter */
-        unsigned char mine[WORLD_SHELF + 1];
+        static unsigned char
+            data[RANKS * (WORLD_STAGING + 1)]; /* lent: it is longer than the staging buffer, and of a scatter */
+        unsigned char mine[WORLD_STAGING + 1];
         loans lent = {0};
         nbcoll_request q;
         world w;

@@ -257,7 +257,7 @@ static void what_stood_ready_is_answered_by_who_has_freed_the_communicator(void 
         whole.large = SIZE_MAX - 1;
         world_open(&w, 2, &loopback, NULL, &whole);
         EXPECT(OK, nbcoll_builder_open(&config, &b));
-        nbcoll_set_standing(b);
+        nbcoll_set_preposted(b);
         nbcoll_add_send(b, 0, (nbcoll_addr){NBCOLL_BUFFER_SEND, 0}, BYTES);
         EXPECT(OK, nbcoll_builder_finish(b, &sends));
         for (int r = 0; r < 2; r++)

@@ -59,7 +59,7 @@ function is_core(file) {
     return file ~ /^(src\/(algorithms|arguments|collectives|engine|host|reduce|schedule|select|timeline)|transports\/(loopback|shm))\//
 }
 function executes(file) {
-    return file ~ /^(src\/(driver|offload|relay|wide|wiring)\/|transports\/loopback_pairs\/|nbcoll\/(driver|launch_agent|offload|relay|wide)\.h$)/
+    return file ~ /^(src\/(driver|offload|relay|wide|topology)\/|transports\/loopback_pairs\/|nbcoll\/(driver|launch_agent|offload|relay|wide)\.h$)/
 }
 # file uses something that is called `what` of another file
 function uses(file, what, other) {

@@ -85,8 +85,8 @@ core=src/select/core.c
     echo "== $core" && function_ nbcolli_core other) | accepts src/offload/agent.c
 (echo "== transports/loopback/core.c" && echo '#include "../loopback_pairs/pairs.h"') | sample
 grep -qx 'transports/loopback/core.c: uses #include of transports/loopback_pairs/pairs.h' "$work/said"
-(echo "== $core" && function_ nbcolli_core nbcolli_wire && echo "== src/wiring/wiring.c" &&
-    function_ nbcolli_wire other) | refuses $core ': uses nbcolli_wire of src/wiring/wiring.c'
+(echo "== $core" && function_ nbcolli_core nbcolli_wire && echo "== src/topology/topology.c" &&
+    function_ nbcolli_wire other) | refuses $core ': uses nbcolli_wire of src/topology/topology.c'
 # Public headers, of which each but the component's own is without it.
 (echo "== $core" && echo "== include/nbcoll/launch.h" && echo '#include "offload.h"') | sample
 grep -qx 'include/nbcoll/launch.h: includes offload.h, which is of a component' "$work/said"

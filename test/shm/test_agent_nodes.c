@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Operations by nodes whose agent is a process: ranks of a node meet in memory, and the process does what is between
- * nodes, on scratch memory that it has in common with leaders; who dies or cancels half way ends it on all ranks. */
+ * Hierarchical operations whose agent is a process: ranks of a node meet in memory, and the process does what is
+ * between nodes, on scratch memory that it has in common with leaders; who dies or cancels half way ends it on all
+ * ranks. */
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -46,7 +47,7 @@ typedef struct actor {
     int sent, exposed;
 } actor;
 
-/* ---- beginnings and ends --------------------------------------------------------------------------------------- */
+/* ---- beginnings and ends ----------------------------------------------------------------------------------------- */
 
 static void note(void *user, nbcoll_status why, const char *text)
 {
@@ -159,7 +160,7 @@ static void end_well(nbcoll_request *request)
     CHECK_STATUS(NBCOLL_OK, nbcoll_wait(request, 30 * SECOND));
 }
 
-/* ---- results --------------------------------------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------------------------------- */
 
 static int has_root(nbcoll_operation what)
 {
@@ -227,7 +228,7 @@ static void call_all_algorithms(int rank, void *user)
         }
 }
 
-static void algorithms_by_nodes_meet_in_memory_and_are_sent_by_an_agents_process(void **state)
+static void hierarchical_algorithms_meet_in_memory_and_are_sent_by_an_agents_process(void **state)
 {
     scene s;
     int called = 0, shown = 0;
@@ -242,7 +243,7 @@ static void algorithms_by_nodes_meet_in_memory_and_are_sent_by_an_agents_process
     assert_true(shown >= called * 7 / 8); /* but where ranks are to be combined in an order that nodes do not keep */
 }
 
-/* ---- what is told ---------------------------------------------------------------------------------------------- */
+/* ---- what is told ------------------------------------------------------------------------------------------------ */
 
 static nbcoll_args args_of(nbcoll_operation what, size_t count)
 {
@@ -282,7 +283,7 @@ static void operation_is_a_program_as_a_whole_where_the_process_shares_too_littl
     succeeds(ask, (nbcoll_serve_config){.scratch = SCRATCH}, NULL);
 }
 
-/* ---- room ------------------------------------------------------------------------------------------------------ */
+/* ---- room -------------------------------------------------------------------------------------------------------- */
 
 /* Rank 1 is late. Two have no room together; also programs that are a whole operation, or others in parts. */
 static void start_many(int rank, actor *a, int is_mixed)
@@ -333,7 +334,7 @@ static void start_many_in_parts(int rank, void *user)
     start_many(rank, user, 0);
 }
 
-static void operations_wait_in_order_for_room_on_the_desk(void **state)
+static void operations_wait_in_order_for_room_on_the_command_area(void **state)
 {
     (void)state;
     succeeds(start_many_in_parts, (nbcoll_serve_config){.programs = 2, .scratch = 4 * SCRATCH}, NULL);
@@ -362,7 +363,7 @@ static void starting_one_again_allocates_nothing(void **state)
     succeeds(start_again, (nbcoll_serve_config){.programs = 2}, NULL);
 }
 
-/* ---- buffers --------------------------------------------------------------------------------------------------- */
+/* ---- buffers ----------------------------------------------------------------------------------------------------- */
 
 static char *shared_bytes(const actor *a, int rank)
 {
@@ -464,7 +465,7 @@ static void process_shares_the_memory_of_each_node(void **state)
         assert_int_equal(status[i], 0);
 }
 
-/* ---- a leader that is stopped ---------------------------------------------------------------------------------- */
+/* ---- a leader that is stopped ------------------------------------------------------------------------------------ */
 
 /* Rank 0 leads the first node. It is stopped when its node has come, before others start; they end. */
 static void stop_leader(int rank, void *user)
@@ -504,7 +505,7 @@ static void other_nodes_finish_while_a_leader_is_stopped_whose_node_has_come(voi
     succeeds(stop_leader, (nbcoll_serve_config){.programs = 2}, NULL);
 }
 
-/* ---- who ends -------------------------------------------------------------------------------------------------- */
+/* ---- who ends ---------------------------------------------------------------------------------------------------- */
 
 typedef enum ending { LEADER_DIES, AGENT_DIES, RANK_0_CANCELS } ending;
 
@@ -627,10 +628,10 @@ static void one_cancelled_half_way_ends_on_all_ranks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(algorithms_by_nodes_meet_in_memory_and_are_sent_by_an_agents_process),
+        cmocka_unit_test(hierarchical_algorithms_meet_in_memory_and_are_sent_by_an_agents_process),
         cmocka_unit_test(operation_is_a_program_as_a_whole_where_the_process_shares_too_little_scratch_memory),
         cmocka_unit_test(operations_and_programs_wait_in_order_for_scratch_memory),
-        cmocka_unit_test(operations_wait_in_order_for_room_on_the_desk),
+        cmocka_unit_test(operations_wait_in_order_for_room_on_the_command_area),
         cmocka_unit_test(starting_one_again_allocates_nothing),
         cmocka_unit_test(process_must_share_or_copy_what_its_part_touches_and_nothing_else),
         cmocka_unit_test(process_shares_the_memory_of_each_node),

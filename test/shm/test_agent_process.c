@@ -40,7 +40,7 @@ typedef struct actor {
     scene *s;
 } actor;
 
-/* ---- beginnings and ends --------------------------------------------------------------------------------------- */
+/* ---- beginnings and ends ----------------------------------------------------------------------------------------- */
 
 static void note(void *user, nbcoll_status why, const char *text)
 {
@@ -106,7 +106,7 @@ static void await(atomic_int *count, int number)
     }
 }
 
-/* ---- results --------------------------------------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------------------------------- */
 
 static void call_all_kinds(int rank, void *user)
 {
@@ -188,7 +188,7 @@ static void buffer_that_is_not_shared_is_refused_with_the_reason_and_shared_memo
     }
 }
 
-/* ---- ticks ----------------------------------------------------------------------------------------------------- */
+/* ---- ticks ------------------------------------------------------------------------------------------------------- */
 
 /* The last rank starts nothing before the others have. */
 static void tick_beside_a_program(int rank, void *user)
@@ -232,7 +232,7 @@ static void ticks_end_operations_of_the_engine_while_a_program_is_under_way(void
     succeeds(tick_beside_a_program);
 }
 
-/* ---- a rank that is stopped ------------------------------------------------------------------------------------ */
+/* ---- a rank that is stopped -------------------------------------------------------------------------------------- */
 
 /* Rank 0 starts, and is stopped, before anybody else starts; it is continued when all others have their results. */
 static void stop_rank_0(int rank, void *user)
@@ -274,7 +274,7 @@ static void others_finish_while_a_rank_is_stopped_after_its_start(void **state)
     succeeds(stop_rank_0);
 }
 
-/* ---- who ends -------------------------------------------------------------------------------------------------- */
+/* ---- who ends ---------------------------------------------------------------------------------------------------- */
 
 /* What the rank started ends so, and what it would start is refused so. */
 static void ends_with(actor *a, nbcoll_request *request, nbcoll_status status)
@@ -364,7 +364,7 @@ static void cancelling_ends_what_the_process_has_of_all_that_need_it(void **stat
     succeeds(cancel_on_rank_0);
 }
 
-/* ---- bounds ---------------------------------------------------------------------------------------------------- */
+/* ---- bounds ------------------------------------------------------------------------------------------------------ */
 
 static void start_five_of_four(int rank, void *user)
 {
@@ -386,7 +386,7 @@ static void start_five_of_four(int rank, void *user)
     CHECK(out[4] == RANKS && rank < RANKS);
 }
 
-static void more_programs_than_the_desk_has_room_for_are_refused_until_one_is_reported(void **state)
+static void more_programs_than_the_command_area_has_room_for_are_refused_until_one_is_reported(void **state)
 {
     (void)state;
     succeeds(start_five_of_four);
@@ -402,7 +402,7 @@ int main(void)
         cmocka_unit_test(rank_that_dies_ends_what_needs_it),
         cmocka_unit_test(agent_that_dies_ends_what_it_has),
         cmocka_unit_test(cancelling_ends_what_the_process_has_of_all_that_need_it),
-        cmocka_unit_test(more_programs_than_the_desk_has_room_for_are_refused_until_one_is_reported),
+        cmocka_unit_test(more_programs_than_the_command_area_has_room_for_are_refused_until_one_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

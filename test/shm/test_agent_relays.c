@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/offload/desk.h"
+#include "../../src/offload/commands.h"
 #include "../../src/relay/relays_agents.h"
 #include "served.h"
 #include "tally.h"
@@ -29,7 +29,7 @@ typedef struct scene {
     int ranks, near; /* of each node; the process of the agent of all follows behind the last rank's */
     nbcoll_shm_config config;
     nbcoll_serve_config how;
-    nbcoll_wiring_kind wiring;
+    nbcoll_topology_kind topology;
     size_t carries;      /* of the relays */
     nbcoll_status opens; /* how the opening ends */
     rank_main *main;
@@ -62,14 +62,14 @@ static struct {
     atomic_int *rings; /* the agent's process: it counts them; null: this is a rank */
 } here;
 
-/* ---- beginnings and ends --------------------------------------------------------------------------------------- */
+/* ---- beginnings and ends ----------------------------------------------------------------------------------------- */
 
 static nbcoll_relays_config relays_config(const actor *a)
 {
     nbcoll_relays_config config = NBCOLL_RELAYS_DEFAULTS;
     config.by_agents = 1;
     config.agent = a->s->leaders_give && nbcoll_comm_rank(a->m.comm) % a->s->near ? NULL : a->agent;
-    config.wiring = a->s->wiring;
+    config.topology = a->s->topology;
     config.at_once = AT_ONCE;
     config.fragment = FRAGMENT;
     config.carries = a->s->carries;
@@ -135,7 +135,7 @@ static scene *scene_of(int ranks, int near, rank_main *main)
     s->near = near;
     s->config = (nbcoll_shm_config){
         .size = sizeof s->config, .id = fresh_id(), .ranks = ranks, .quota = 1 << 20, .timeout = 30 * SECOND};
-    s->wiring = NBCOLL_WIRING_RING; /* each node passes on */
+    s->topology = NBCOLL_TOPOLOGY_RING; /* each node passes on */
     s->main = main;
     s->victim = -1;
     return s;
@@ -172,7 +172,7 @@ static void await(atomic_int *count, int number)
     }
 }
 
-/* ---- operations ------------------------------------------------------------------------------------------------ */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 
 static void fill(unsigned char block[BYTES], int rank, int o)
 {
@@ -213,7 +213,7 @@ static void come(actor *a, int o, int of)
     check(a->all[o % AT_ONCE] + of * BYTES, of, o);
 }
 
-/* ---- results --------------------------------------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------------------------------- */
 
 static void gather_beside_programs(int rank, void *user)
 {
@@ -234,16 +234,16 @@ static void gather_beside_programs(int rank, void *user)
 
 static void a_process_moves_relays_beside_programs(void **state)
 {
-    static const nbcoll_wiring_kind wirings[] = {NBCOLL_WIRING_RING, NBCOLL_WIRING_CAYLEY};
+    static const nbcoll_topology_kind topologies[] = {NBCOLL_TOPOLOGY_RING, NBCOLL_TOPOLOGY_CAYLEY};
     (void)state;
     for (size_t i = 0; i < 2; i++) {
         scene *s = scene_new(gather_beside_programs);
-        s->wiring = wirings[i];
+        s->topology = topologies[i];
         run(s, -1);
     }
 }
 
-/* ---- a node whose ranks are all stopped ------------------------------------------------------------------------ */
+/* ---- a node whose ranks are all stopped -------------------------------------------------------------------------- */
 
 enum { STOPPED = 2 }; /* this rank and the next one, which are a node */
 
@@ -344,7 +344,7 @@ static void others_end_allgathers_that_a_stopped_node_has_started(void **state)
     run(scene_new(stop_after_the_start), -1);
 }
 
-/* ---- calls ----------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 static scene *scene_of_calls(rank_main *main)
 {
@@ -451,7 +451,7 @@ static void whoever_dies_ends_calls(void **state)
     run(scene_of_calls(call_and_lose_the_process), RANKS);
 }
 
-/* ---- deaths ---------------------------------------------------------------------------------------------------- */
+/* ---- deaths ------------------------------------------------------------------------------------------------------ */
 
 /* How they are, once they are broken. */
 static nbcoll_status breaks(nbcoll_relays *relays)
@@ -598,7 +598,7 @@ static void whoever_is_killed_at_some_moment_is_told_of(void **state)
     }
 }
 
-/* ---- refusals -------------------------------------------------------------------------------------------------- */
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
 static void nothing(int rank, void *user)
 {
@@ -676,9 +676,9 @@ static void an_opening_that_waits_for_a_programs_place_can_be_given_up(void **st
     run(s, -1);
 }
 
-/* ---- nonsense -------------------------------------------------------------------------------------------------- */
+/* ---- nonsense ---------------------------------------------------------------------------------------------------- */
 
-enum { SCRIBBLER = 3, REGIONS = 3, LETTERS = 120, SHOWN = 1 << 16 };
+enum { SCRIBBLER = 3, REGIONS = 3, MESSAGES = 120, SHOWN = 1 << 16 };
 
 static void scribble(void *memory, size_t bytes, uint64_t *seed)
 {
@@ -742,23 +742,23 @@ static void nonsense_in_a_store_ends_its_relays_and_no_others(void **state)
         run(scene_new(mains[i]), -1);
 }
 
-/* What the process says of such a letter. */
-static nbcoll_status hand(actor *a, const char *letter, size_t bytes, const void *store)
+/* What the process says of such bytes. */
+static nbcoll_status hand(actor *a, const char *packed, size_t bytes, const void *store)
 {
     uint32_t slot;
     nbcoll_status status;
     uint64_t begin = clock_ns();
-    CHECK_STATUS(NBCOLL_OK, nbcolli_attached_hand(a->agent, letter, bytes, store, &slot));
+    CHECK_STATUS(NBCOLL_OK, nbcolli_attached_hand(a->agent, packed, bytes, store, &slot));
     while ((status = nbcolli_attached_taken(a->agent, slot)) == NBCOLL_PENDING)
         CHECK(clock_ns() - begin < 30 * SECOND);
     return status;
 }
 
 /* What it takes is ended again. */
-static nbcoll_status answer(actor *a, const char *letter, size_t bytes, nbcolli_node_store_head *head)
+static nbcoll_status answer(actor *a, const char *packed, size_t bytes, nbcolli_node_store_head *head)
 {
     memset(head, 0, SHOWN);
-    nbcoll_status status = hand(a, letter, bytes, head);
+    nbcoll_status status = hand(a, packed, bytes, head);
     uint64_t begin = clock_ns();
     atomic_store(&head->is_ending, 1);
     while (status == NBCOLL_OK && atomic_load(&head->state) != NBCOLLI_NODE_STORE_OVER)
@@ -767,39 +767,39 @@ static nbcoll_status answer(actor *a, const char *letter, size_t bytes, nbcolli_
 }
 
 /* Of a node with one rank, which has a neighbour on each side. */
-static void write_letters(int rank, void *user)
+static void write_packed(int rank, void *user)
 {
     static const nbcolli_node_relays_end right = {0, 0, 2}, left = {1, 1, 2};
     static const nbcolli_node_relays_relay relay[] = {{0, 1, NULL, &right}, {1, 0, &left, NULL}};
     const nbcolli_node_relays_config config = {.relays = 2, .relay = relay, .store.shape = {1, 2, 2, 40}};
-    char letter[256] = {0};
-    size_t bytes = nbcolli_node_letter_bytes(&config);
+    char packed[256] = {0};
+    size_t bytes = nbcolli_node_bytes_bytes(&config);
     actor *a = user;
     uint64_t seed = rank == SCRIBBLER ? seed_of_test() : 0;
     void *store;
     CHECK_STATUS(NBCOLL_OK, nbcoll_mem_alloc(a->m.comm, SHOWN, &store));
-    for (int i = 0; i < LETTERS && rank == SCRIBBLER; i++) {
-        nbcolli_node_letter_write(&config, letter);
+    for (int i = 0; i < MESSAGES && rank == SCRIBBLER; i++) {
+        nbcolli_node_bytes_write(&config, packed);
         for (int peer = 0; peer < 2; peer++)
-            nbcolli_node_letter_meet(letter, peer, NBCOLLI_NODE_RELAYS_SETS * NBCOLLI_NODE_RELAYS_NUMBERS);
-        CHECK_STATUS(NBCOLL_OK, answer(a, letter, bytes, store));
-        CHECK_STATUS(NBCOLL_ERR_ARGUMENT, answer(a, letter, bytes - 1 - random_of(&seed) % bytes, store));
-        CHECK_STATUS(NBCOLL_ERR_ARGUMENT, hand(a, letter, bytes, (char *)store + ((size_t)1 << 30)));
-        CHECK_STATUS(NBCOLL_ERR_ARGUMENT, hand(a, letter, bytes, (char *)store + 8));
+            nbcolli_node_bytes_meet(packed, peer, NBCOLLI_NODE_RELAYS_SETS * NBCOLLI_NODE_RELAYS_NUMBERS);
+        CHECK_STATUS(NBCOLL_OK, answer(a, packed, bytes, store));
+        CHECK_STATUS(NBCOLL_ERR_ARGUMENT, answer(a, packed, bytes - 1 - random_of(&seed) % bytes, store));
+        CHECK_STATUS(NBCOLL_ERR_ARGUMENT, hand(a, packed, bytes, (char *)store + ((size_t)1 << 30)));
+        CHECK_STATUS(NBCOLL_ERR_ARGUMENT, hand(a, packed, bytes, (char *)store + 8));
         for (uint64_t k = 0; k <= random_of(&seed) % 3; k++) {
             uint32_t word = (uint32_t)random_of(&seed) >> (random_of(&seed) % 2 ? 29 : 0);
-            memcpy(letter + random_of(&seed) % (bytes / 4) * 4, &word, 4);
+            memcpy(packed + random_of(&seed) % (bytes / 4) * 4, &word, 4);
         }
-        (void)answer(a, letter, bytes, store);
+        (void)answer(a, packed, bytes, store);
     }
     start(a, 0);
     finish(a, 0);
 }
 
-static void letters_of_nonsense_are_refused_and_the_process_goes_on(void **state)
+static void messages_of_nonsense_are_refused_and_the_process_goes_on(void **state)
 {
     (void)state;
-    run(scene_new(write_letters), -1);
+    run(scene_new(write_packed), -1);
 }
 
 /* ---- few and many ------------------------------------------------------------------------------------------------ */
@@ -811,7 +811,7 @@ static void gather_once(int rank, void *user)
     finish(user, 0);
 }
 
-/* ---- sleeping -------------------------------------------------------------------------------------------------- */
+/* ---- sleeping ---------------------------------------------------------------------------------------------------- */
 
 /* Has all come that does without the late one? Of calls nobody says. */
 static bool has_what_is_there(const actor *a)
@@ -847,13 +847,13 @@ int __wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t, const s
     return ready;
 }
 
-void __real_nbcolli_desk_ring(int socket);
-void __wrap_nbcolli_desk_ring(int socket);
-void __wrap_nbcolli_desk_ring(int socket)
+void __real_nbcolli_commands_ring(int socket);
+void __wrap_nbcolli_commands_ring(int socket);
+void __wrap_nbcolli_commands_ring(int socket)
 {
     if (here.rings)
         atomic_fetch_add(here.rings, 1);
-    __real_nbcolli_desk_ring(socket);
+    __real_nbcolli_commands_ring(socket);
 }
 
 /* A fragment of the late block may end a sleep, and one of the own block, which all have copied then; and once what was
@@ -998,7 +998,7 @@ static void many_ranks_on_few_cores_open_and_close(void **state)
 {
     scene *s = scene_of(MANY, 8, gather_once);
     (void)state;
-    s->wiring = NBCOLL_WIRING_CAYLEY;
+    s->topology = NBCOLL_TOPOLOGY_CAYLEY;
     run(s, -1);
 }
 
@@ -1018,7 +1018,7 @@ int main(void)
         cmocka_unit_test(relays_beyond_what_the_process_takes_are_refused_on_all_ranks_until_others_are_closed),
         cmocka_unit_test(an_opening_that_waits_for_a_programs_place_can_be_given_up),
         cmocka_unit_test(nonsense_in_a_store_ends_its_relays_and_no_others),
-        cmocka_unit_test(letters_of_nonsense_are_refused_and_the_process_goes_on),
+        cmocka_unit_test(messages_of_nonsense_are_refused_and_the_process_goes_on),
         cmocka_unit_test(nodes_of_one_rank_have_the_process_as_well),
         cmocka_unit_test(who_waits_for_what_the_process_moves_is_woken_by_it),
         cmocka_unit_test(who_sleeps_is_woken_when_the_process_dies),

@@ -178,20 +178,20 @@ struct lending {
     _Atomic int is_lent, is_over;
 };
 
-enum { LENT = 1 << 20, ARMS = 50 };
+enum { IN_FLIGHT = 1 << 20, ARMS = 50 };
 
 /* It is stopped, as it were: rank 0 gets nothing. Each barrier would stop the core of an owner that copies. */
 static void get_without_barriers(int rank, void *user)
 {
     struct lending *l = user;
-    static unsigned char memory[LENT];
+    static unsigned char memory[IN_FLIGHT];
     nbcoll_endpoint *ep = open_end(&l->plan, rank);
     const nbcoll_bulk *bulk = ep->transport->bulk;
     nbcoll_work work = {0};
 
     if (rank == 1) {
         nbcoll_registration lent;
-        CHECK_STATUS(NBCOLL_OK, bulk->register_memory(ep, 0, memory, LENT, NBCOLL_PEER_READS, &lent));
+        CHECK_STATUS(NBCOLL_OK, bulk->register_memory(ep, 0, memory, IN_FLIGHT, NBCOLL_PEER_READS, &lent));
         l->key = lent.key;
         atomic_store(&l->is_lent, 1);
         while (!atomic_load(&l->is_over))
@@ -199,7 +199,7 @@ static void get_without_barriers(int rank, void *user)
     } else {
         while (!atomic_load(&l->is_lent))
             sched_yield();
-        CHECK(bulk->get(ep, 1, &l->key, 0, NULL, memory, LENT, &work) == NBCOLL_POST_LENT);
+        CHECK(bulk->get(ep, 1, &l->key, 0, NULL, memory, IN_FLIGHT, &work) == NBCOLL_POST_IN_FLIGHT);
         CHECK(filter(MEMBARRIER_CMD_GLOBAL_EXPEDITED, SECCOMP_RET_KILL_PROCESS));
         for (int i = 0; i < ARMS; i++) {
             nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;

@@ -89,9 +89,9 @@ static void cross_between_communicators(int rank, void *user)
 
 static void run(const crew *c)
 {
-    static const nbcoll_shm_config moods[] = {{.flags = 0}, {.flags = NBCOLL_SHM_NO_BULK}, {.depth = 1}};
-    for (unsigned i = 0; i < sizeof moods / sizeof moods[0]; i++) {
-        nbcoll_shm_config config = moods[i];
+    static const nbcoll_shm_config variants[] = {{.flags = 0}, {.flags = NBCOLL_SHM_NO_BULK}, {.depth = 1}};
+    for (unsigned i = 0; i < sizeof variants / sizeof variants[0]; i++) {
+        nbcoll_shm_config config = variants[i];
         config.size = sizeof config;
         config.id = fresh_id();
         config.ranks = 2;

@@ -186,7 +186,7 @@ static void what_it_reads_then_is_no_result(void **state)
     struct stale *p = shared_memory(sizeof *p);
     (void)state;
     p->config = (nbcoll_shm_config){.size = sizeof p->config, .id = fresh_id(), .ranks = 2,
-                                    .flags = NBCOLL_SHM_NO_SHELF};
+                                    .flags = NBCOLL_SHM_NO_STAGING};
     atomic_store(&p->is_overwritten, 0);
     atomic_store(&p->is_over, 0);
     atomic_store(&p->has_joined, 0);

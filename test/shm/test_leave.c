@@ -140,7 +140,7 @@ static void run_all(rank_main *main)
             for (int bulk = 0, tries = 0; bulk < 2; bulk += !crew_was_late(&tries)) {
                 struct plan *p = shared_memory(sizeof *p);
                 p->config = (nbcoll_shm_config){.size = sizeof p->config, .id = fresh_id(), .ranks = RANKS,
-                                                .flags = bulk ? NBCOLL_SHM_NO_SHELF : NBCOLL_SHM_NO_BULK};
+                                                .flags = bulk ? NBCOLL_SHM_NO_STAGING : NBCOLL_SHM_NO_BULK};
                 p->leaver = leaver;
                 crew_succeeds(&crews[i], main, p);
                 munmap(p, sizeof *p);

@@ -103,7 +103,7 @@ static void run_all(const crew *c)
         {0, NEITHER, 0},
         {NBCOLL_SHM_NO_BULK, NBCOLL_SHM_NO_PIECES, NBCOLL_SHM_NO_CMA},
         {NBCOLL_SHM_NO_CMA | NBCOLL_SHM_NO_PIECES, 0, NBCOLL_SHM_PIECES},
-        {NBCOLL_SHM_NO_SHELF, 0, NBCOLL_SHM_BOTH_SIDES},
+        {NBCOLL_SHM_NO_STAGING, 0, NBCOLL_SHM_BOTH_SIDES},
     };
     struct plan p = {.seed = seed_of_test()};
 

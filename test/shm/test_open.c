@@ -74,7 +74,7 @@ static void run(const crew *c, struct plan *p)
     crew_succeeds(c, try_to_open, p);
 }
 
-/* ---- joining --------------------------------------------------------------------------------------------------- */
+/* ---- joining ----------------------------------------------------------------------------------------------------- */
 
 static void ranks_join_by_id(void **state)
 {
@@ -178,7 +178,7 @@ static void an_allgather_that_fails_or_never_ends(void **state)
     munmap(hangs.table, sizeof *hangs.table);
 }
 
-/* ---- arguments ------------------------------------------------------------------------------------------------- */
+/* ---- arguments --------------------------------------------------------------------------------------------------- */
 
 static void bad_arguments_are_refused_at_once(void **state)
 {
@@ -218,7 +218,7 @@ static void ids_differ(void **state)
     assert_string_not_equal(a.text, b.text);
 }
 
-/* ---- refusals -------------------------------------------------------------------------------------------------- */
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
 static void other_ranks(nbcoll_shm_config *c, int rank)
 {
@@ -484,7 +484,7 @@ static void a_segment_larger_than_the_machine_is_refused(void **state)
     run(&many, &p);
 }
 
-/* ---- few descriptors ------------------------------------------------------------------------------------------- */
+/* ---- few descriptors --------------------------------------------------------------------------------------------- */
 
 struct few {
     nbcoll_shm_config config;
@@ -567,7 +567,7 @@ static void who_has_come_is_told_before_the_others_come(void **state)
     munmap(f, sizeof *f);
 }
 
-/* ---- a system that refuses ------------------------------------------------------------------------------------- */
+/* ---- a system that refuses --------------------------------------------------------------------------------------- */
 
 struct refusal {
     int call, error;
@@ -681,7 +681,7 @@ static void a_guest_that_cannot_be_accepted_knows_it_at_once(void **state)
 
 struct forger {
     nbcoll_shm_id id;
-    size_t bytes; /* of the letter */
+    size_t bytes; /* of the control */
     nbcoll_status expected;
 };
 
@@ -697,19 +697,19 @@ static void forge(int rank, void *user)
         return;
     }
     struct sockaddr_un name = {.sun_family = AF_UNIX};
-    unsigned char letter[1024] = {0};
+    unsigned char message[1024] = {0};
     uint64_t magic = UINT64_C(0x6e62636f6c6c7368);
     uint32_t abi = NBCOLL_ABI + 1;
     int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
     snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "nbcoll-shm-%s", f->id.text);
     while (connect(fd, (struct sockaddr *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 52)) != 0)
         sched_yield();
-    memcpy(letter, &magic, sizeof magic);
-    memcpy(letter + 8, &abi, sizeof abi);
-    CHECK(send(fd, letter, f->bytes, MSG_NOSIGNAL) == (ssize_t)f->bytes);
-    CHECK(recv(fd, letter, sizeof letter, 0) >= 24);
+    memcpy(message, &magic, sizeof magic);
+    memcpy(message + 8, &abi, sizeof abi);
+    CHECK(send(fd, message, f->bytes, MSG_NOSIGNAL) == (ssize_t)f->bytes);
+    CHECK(recv(fd, message, sizeof message, 0) >= 24);
     uint32_t status;
-    memcpy(&status, letter + 20, sizeof status);
+    memcpy(&status, message + 20, sizeof status);
     CHECK(status == (uint32_t)f->expected);
     close(fd);
 }

@@ -67,7 +67,7 @@ static unsigned char byte(size_t i)
     return (unsigned char)(i * 31 + i / 4096);
 }
 
-/* ---- what was found -------------------------------------------------------------------------------------------- */
+/* ---- what was found ---------------------------------------------------------------------------------------------- */
 
 static void describe(int rank, void *user)
 {
@@ -126,7 +126,7 @@ static void the_path_to_each_peer_is_told(void **state)
     }
 }
 
-/* ---- large gets ------------------------------------------------------------------------------------------------ */
+/* ---- large gets -------------------------------------------------------------------------------------------------- */
 
 static void own_large(nbcoll_endpoint *ep)
 {
@@ -158,11 +158,11 @@ static void get_large(nbcoll_endpoint *ep, nbcoll_key key)
     nbcoll_work work = {0};
     nbcoll_completions found;
 
-    CHECK(bulk->get(ep, 0, &key, 0, NULL, to, BYTES, &work) == NBCOLL_POST_LENT);
+    CHECK(bulk->get(ep, 0, &key, 0, NULL, to, BYTES, &work) == NBCOLL_POST_IN_FLIGHT);
     finish(ep, &work, NBCOLL_OK);
     for (size_t i = 0; i < BYTES; i++)
         CHECK(to[i] == byte(i));
-    CHECK(bulk->get(ep, 0, &key, 17, NULL, to, BYTES - 1000000, &work) == NBCOLL_POST_LENT);
+    CHECK(bulk->get(ep, 0, &key, 17, NULL, to, BYTES - 1000000, &work) == NBCOLL_POST_IN_FLIGHT);
     progress(ep, &found);
     CHECK(!found.completed);
     ep->transport->cancel(ep, &work);
@@ -200,7 +200,7 @@ static void a_large_get_takes_several_calls_and_can_be_cancelled(void **state)
     }
 }
 
-/* ---- bad keys -------------------------------------------------------------------------------------------------- */
+/* ---- bad keys ---------------------------------------------------------------------------------------------------- */
 
 static void bad_keys(int rank, void *user)
 {
@@ -265,9 +265,9 @@ static void vanished(int rank, void *user)
         unsigned char *to = malloc(BYTES);
         nbcoll_work work = {0};
         key = await(ep);
-        CHECK(bulk->get(ep, 0, &key, 2 << 20, NULL, to, 1000, &work) == NBCOLL_POST_LENT);
+        CHECK(bulk->get(ep, 0, &key, 2 << 20, NULL, to, 1000, &work) == NBCOLL_POST_IN_FLIGHT);
         finish(ep, &work, NBCOLL_ERR_FAULT);
-        CHECK(bulk->get(ep, 0, &key, 0, NULL, to, BYTES, &work) == NBCOLL_POST_LENT);
+        CHECK(bulk->get(ep, 0, &key, 0, NULL, to, BYTES, &work) == NBCOLL_POST_IN_FLIGHT);
         finish(ep, &work, NBCOLL_ERR_FAULT);
         CHECK(bulk->get(ep, 0, &key, 0, NULL, to, 1000, &work) == NBCOLL_POST_DONE); /* the rest is as it was */
         tell(ep, 0, NULL);

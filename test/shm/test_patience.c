@@ -30,7 +30,7 @@ static int get(nbcoll_endpoint *ep, struct plan *p, uint32_t patient)
     int n = 0, is_back = 0;
 
     memset(p->to, 0, BYTES);
-    CHECK(ep->transport->bulk->get(ep, 0, &p->key, 0, NULL, p->to, BYTES, &work) == NBCOLL_POST_LENT);
+    CHECK(ep->transport->bulk->get(ep, 0, &p->key, 0, NULL, p->to, BYTES, &work) == NBCOLL_POST_IN_FLIGHT);
     while (!is_back) {
         nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
         ep->patient = patient;

@@ -45,7 +45,7 @@ static bool is_whole(const unsigned char *to, int rank, size_t offset, size_t by
     return true;
 }
 
-/* ---- ranks that are stepped ------------------------------------------------------------------------------------ */
+/* ---- ranks that are stepped -------------------------------------------------------------------------------------- */
 
 /* Rank 0 gets from the others. */
 struct world {
@@ -115,7 +115,7 @@ static void world_get(struct world *w, int from)
     const nbcoll_bulk *bulk = w->end[0]->transport->bulk;
     w->work[from].status = NBCOLL_PENDING;
     assert_int_equal(bulk->get(w->end[0], from, &w->key[from], 0, NULL, w->to[from], BYTES, &w->work[from]),
-                     NBCOLL_POST_LENT);
+                     NBCOLL_POST_IN_FLIGHT);
 }
 
 /* One progress; what comes back to rank 0 shows in the work requests. */
@@ -269,7 +269,7 @@ static void a_get_waits_asleep_for_its_owner_and_an_owner_for_its_receiver(void 
     world_close(&w);
 }
 
-/* ---- sizes ----------------------------------------------------------------------------------------------------- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
 static void ranks_that_share_a_core_use_smaller_pieces(void **state)
 {
@@ -298,7 +298,7 @@ static void the_segment_of_any_number_of_ranks_is_small(void **state)
     }
 }
 
-/* ---- processes ------------------------------------------------------------------------------------------------- */
+/* ---- processes --------------------------------------------------------------------------------------------------- */
 
 struct plan {
     nbcoll_shm_config config;
@@ -361,10 +361,10 @@ static void take_all(nbcoll_endpoint *ep, const struct plan *p)
         for (int r = 1; r <= others; r++) {
             nbcoll_posted posted = ep->transport->bulk->get(ep, r, &p->key[r], offset, NULL, to + (size_t)r * BYTES,
                                                             bytes, &work[r]);
-            CHECK(posted == NBCOLL_POST_LENT || posted == NBCOLL_POST_DONE || (r == p->dies && round));
-            if (posted != NBCOLL_POST_LENT)
+            CHECK(posted == NBCOLL_POST_IN_FLIGHT || posted == NBCOLL_POST_DONE || (r == p->dies && round));
+            if (posted != NBCOLL_POST_IN_FLIGHT)
                 work[r].status = posted == NBCOLL_POST_DONE ? NBCOLL_OK : NBCOLL_ERR_PEER_LOST;
-            back += posted != NBCOLL_POST_LENT;
+            back += posted != NBCOLL_POST_IN_FLIGHT;
         }
         while (back < others) {
             progress(ep, &found);

@@ -30,7 +30,7 @@
 #include "nbcoll/select.h"
 #include "ranks.h"
 
-enum { NOWHERE = -1, BEYOND = -2, MOST = 700001, PAGE = 4096, ALWAYS = NBCOLL_SHM_NO_PIECES | NBCOLL_SHM_NO_SHELF };
+enum { NOWHERE = -1, BEYOND = -2, MOST = 700001, PAGE = 4096, ALWAYS = NBCOLL_SHM_NO_PIECES | NBCOLL_SHM_NO_STAGING };
 static const size_t sizes[] = {4095, 4097, 32769, 131073, 262143, 262145, MOST};
 #define SIZES (sizeof sizes / sizeof sizes[0])
 
@@ -141,7 +141,7 @@ static void gather(const member *m, int rank, int ranks, size_t bytes, const uns
     (void)rank;
 }
 
-/* ---- the way is refused ---------------------------------------------------------------------------------------- */
+/* ---- the way is refused ------------------------------------------------------------------------------------------ */
 
 static void is_refused_later(int rank, void *user)
 {
@@ -201,7 +201,7 @@ static void a_filter_where_the_opening_chose(void **state)
 {
     (void)state;
     try_filters(0);
-    try_filters(NBCOLL_SHM_NO_SHELF);
+    try_filters(NBCOLL_SHM_NO_STAGING);
 }
 
 static void a_filter_where_pieces_are_read_too(void **state)
@@ -234,7 +234,7 @@ static void a_process_that_is_not_dumpable_any_more(void **state)
                                  .refused = 1 << i / 2 % 2});
 }
 
-/* ---- one buffer ------------------------------------------------------------------------------------------------ */
+/* ---- one buffer -------------------------------------------------------------------------------------------------- */
 
 /* Of `bytes`, those from `bad` on with the protection; else readable and writable. */
 static unsigned char *buffer(size_t bytes, size_t bad, int protection)

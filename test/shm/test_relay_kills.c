@@ -30,7 +30,7 @@ typedef enum mover { AGENTS, NODES, RANKS_THEMSELVES, MOVERS } mover;
 typedef struct scene {
     nbcoll_shm_config config;
     mover mover;
-    nbcoll_wiring_kind wiring;
+    nbcoll_topology_kind topology;
     moment moment;
     int victim;
     unsigned after_us; /* of that moment */
@@ -79,9 +79,9 @@ static nbcoll_status use(scene *s, nbcoll_comm *comm, int me, int times)
     nbcoll_relays_config config = NBCOLL_RELAYS_DEFAULTS;
     nbcoll_relays *relays;
     lone m;
-    config.wiring = s->wiring;
+    config.topology = s->topology;
     config.by_agents = s->mover == AGENTS;
-    config.by_nodes = s->mover == NODES;
+    config.hierarchical = s->mover == NODES;
     config.fragment = 16;
     if (rank == 0 && s->mover == AGENTS)
         lone_open(&m, me, RANKS);
@@ -129,15 +129,15 @@ static void kill_one(uint64_t *random, mover by)
     s->config = (nbcoll_shm_config){
         .size = sizeof s->config, .id = fresh_id(), .ranks = RANKS, .quota = 4 << 20, .timeout = 30 * SECOND};
     s->mover = by;
-    s->wiring = (nbcoll_wiring_kind)(random_of(random) % NBCOLL_WIRING_COUNT);
+    s->topology = (nbcoll_topology_kind)(random_of(random) % NBCOLL_TOPOLOGY_COUNT);
     s->moment = (moment)(random_of(random) % MOMENTS);
     s->victim = (int)(random_of(random) % RANKS);
     s->after_us = (unsigned)((random_of(random) % LONGEST_US) >> random_of(random) % 12);
     bool all = crew_run(&ranks, play, s, status);
     for (int i = 0; i < RANKS; i++)
         if (!all || status[i] != (i == s->victim ? SIGALRM : 0))
-            fail_msg("rank %d ended with 0x%x: moved by %d, wiring %d, rank %d, %u us after %d%s", i,
-                     (unsigned)status[i], s->mover, s->wiring, s->victim, s->after_us, s->moment,
+            fail_msg("rank %d ended with 0x%x: moved by %d, topology %d, rank %d, %u us after %d%s", i,
+                     (unsigned)status[i], s->mover, s->topology, s->victim, s->after_us, s->moment,
                      all ? "" : ", at the deadline");
     munmap(s, sizeof *s);
     assert_int_equal(shared_names(), names);

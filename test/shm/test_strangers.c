@@ -62,15 +62,15 @@ static int connect_to(const nbcoll_shm_id *id)
 static void be_a_stranger(struct hall *h)
 {
     int fd[CONNECTIONS];
-    unsigned char letter[1024], answer[1024];
+    unsigned char message[1024], answer[1024];
     uint32_t status = 0;
 
-    memset(letter, 'x', sizeof letter);
+    memset(message, 'x', sizeof message);
     atomic_store(&h->pid, getpid());
     for (int i = 0; i < h->strangers; i++) {
         fd[i] = connect_to(&h->id);
         if (h->garbage) {
-            CHECK(send(fd[i], letter, (size_t)h->garbage, MSG_NOSIGNAL) == h->garbage);
+            CHECK(send(fd[i], message, (size_t)h->garbage, MSG_NOSIGNAL) == h->garbage);
             CHECK(recv(fd[i], answer, sizeof answer, 0) >= 24); /* it is told at once */
             memcpy(&status, answer + 20, sizeof status);
             CHECK(status == NBCOLL_ERR_ABI);

@@ -55,7 +55,7 @@ static void the_faster_way_is_chosen_for_each_size(void **state)
 {
     static const struct {
         uint32_t ns[NBCOLLI_SHM_WAYS][NBCOLLI_SHM_TRIAL_SIZES];
-        size_t by_pieces, by_cma, meets_from, shelf_part;
+        size_t by_pieces, by_cma, meets_from, staging_part;
     } cases[] = {
         /* pieces are faster */
         {{{3700, 16000}, {2200, 12000}, {5000, 12500}}, 1, SIZE_MAX, SIZE_MAX, 0},
@@ -79,7 +79,7 @@ static void the_faster_way_is_chosen_for_each_size(void **state)
         assert_int_equal(f.end->by_pieces, cases[i].by_pieces);
         assert_int_equal(f.end->by_cma, cases[i].by_cma);
         assert_int_equal(f.end->meets_from, cases[i].meets_from);
-        assert_int_equal(f.end->shelf_part, cases[i].shelf_part);
+        assert_int_equal(f.end->staging_part, cases[i].staging_part);
         fake_free(&f);
     }
 }
@@ -105,12 +105,12 @@ static void prices_follow_the_way_that_is_chosen(void **state)
     }
 }
 
-/* ---- opened ends ----------------------------------------------------------------------------------------------- */
+/* ---- opened ends ------------------------------------------------------------------------------------------------- */
 
 enum { RANKS = 3 };
 
 struct choice {
-    size_t by_pieces, by_cma, meets_from, shelf_part;
+    size_t by_pieces, by_cma, meets_from, staging_part;
     uint32_t beta_ps, get_ns;
 };
 
@@ -137,7 +137,7 @@ static void open_and_tell(int rank, void *user)
     CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&config, &ep));
     const struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
     const nbcoll_level *l = &ep->limits.price;
-    p->of[rank] = (struct choice){e->by_pieces, e->by_cma, e->meets_from, e->shelf_part, l->beta_ps, l->get_ns};
+    p->of[rank] = (struct choice){e->by_pieces, e->by_cma, e->meets_from, e->staging_part, l->beta_ps, l->get_ns};
     nbcoll_endpoint_close(ep);
 }
 

@@ -137,9 +137,9 @@ static nbcoll_terms terms_of(const machine *m, int ranks, const nbcoll_nodes *no
 /* Arguments with few values of the parameters; counts[]: the elements of each block, or of the vector. */
 static nbcoll_args args_of(const nbcoll_algorithm *algorithm, int ranks, size_t bytes, size_t counts[])
 {
-    int by_nodes = (algorithm->flags & NBCOLL_ALGORITHM_NODES) != 0;
+    int hierarchical = (algorithm->flags & NBCOLL_ALGORITHM_NODES) != 0;
     nbcoll_args a = {.size = sizeof a, .operation = algorithm->operation, .reduction = {NBCOLL_BYTE, NBCOLL_BXOR},
-                     .segment = 16384, .arity = by_nodes ? 2 : 3, .ports = by_nodes ? 1 : 2, .leaders = 2,
+                     .segment = 16384, .arity = hierarchical ? 2 : 3, .ports = hierarchical ? 1 : 2, .leaders = 2,
                      .counts = counts};
     int has_vector = a.operation == NBCOLL_OPERATION_BCAST || a.operation == NBCOLL_OPERATION_REDUCE ||
                      a.operation == NBCOLL_OPERATION_ALLREDUCE || a.operation == NBCOLL_OPERATION_SCAN ||

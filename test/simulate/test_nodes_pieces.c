@@ -58,7 +58,7 @@ static void a_long_scan_goes_in_pieces_and_is_done_sooner(void **state)
 }
 
 /* The least time by nodes, in pieces of that length; 0: whole. */
-static uint64_t by_nodes(const cluster *on, size_t bytes, size_t segment)
+static uint64_t hierarchical(const cluster *on, size_t bytes, size_t segment)
 {
     uint64_t least = UINT64_MAX;
     for (unsigned leaders = 1; leaders <= 4; leaders *= 2) {
@@ -80,7 +80,7 @@ static void a_long_allreduction_is_done_sooner_by_nodes_in_pieces_and_by_the_rin
     for (size_t i = 0; i < LENGTH(small); i++) {
         cluster on = cluster_of(small[i].preset, small[i].room, small[i].ranks);
         nbcoll_choice c = chosen(&on, NBCOLL_OPERATION_ALLREDUCE, bytes);
-        uint64_t in_pieces = by_nodes(&on, bytes, 65536), at_once = by_nodes(&on, bytes, 0);
+        uint64_t in_pieces = hierarchical(&on, bytes, 65536), at_once = hierarchical(&on, bytes, 0);
         uint64_t takes = cluster_time(&on, &c, bytes);
         print_message("%s, %d ranks: %.0f us by nodes in pieces, %.0f us whole, %.0f us as chosen (%s)\n",
                       small[i].preset, small[i].ranks, (double)in_pieces / 1e3, (double)at_once / 1e3,

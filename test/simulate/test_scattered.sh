@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# bench/scattered, which measures what the virtual card takes for copies that lie apart, measures five lengths.
+# bench/scattered, which measures what the virtual NIC takes for copies that lie apart, measures five lengths.
 program=$NBCOLL_BINARY/bench/scattered
 [ -x "$program" ] || {
     echo "bench/scattered was not built"

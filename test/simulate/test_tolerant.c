@@ -12,12 +12,12 @@
 
 enum { MOST = 9, LATE = 1000000, BLOCK = 50 };
 
-static scene standing(const nbcoll_algorithm *algorithm, int ranks)
+static scene preposted(const nbcoll_algorithm *algorithm, int ranks)
 {
     scene s = scene_of(algorithm->operation, algorithm->name, ranks, BLOCK);
     scene_loggp(&s, 1000, 100, 0, 0);
     s.model.progress = 1;
-    s.config.standing = 1;
+    s.config.preposted = 1;
     s.c.segment = algorithm->flags & NBCOLL_ALGORITHM_SEGMENT ? 16 : 0;
     return s;
 }
@@ -36,7 +36,7 @@ static void count(void *user, const nbcoll_sim_event *e)
 /* Receives of all ranks until the late one comes. */
 static int received_before(const nbcoll_algorithm *algorithm, int ranks, int late)
 {
-    scene s = standing(algorithm, ranks);
+    scene s = preposted(algorithm, ranks);
     int received = 0;
     one_is_late(&s, late);
     s.config.user = &received;
@@ -66,7 +66,7 @@ static void others_delay_more(void **state)
 /* When the ranks have ended; `late`: or -1. */
 static void play(const nbcoll_algorithm *algorithm, int ranks, int root, int late, nbcoll_sim_rank rank[])
 {
-    scene s = standing(algorithm, ranks);
+    scene s = preposted(algorithm, ranks);
     s.c.root = root;
     if (late >= 0)
         one_is_late(&s, late);

@@ -398,4 +398,4 @@ const nbcoll_shared wire_shared = {.size = sizeof wire_shared,
                                    .map = shared_map,
                                    .wake = shared_wake,
                                    .copy_in = shared_copy_in,
-                                   .shelf_part = shared_part};
+                                   .staging_part = shared_part};

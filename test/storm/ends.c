@@ -30,7 +30,7 @@ static void wire_close(nbcoll_endpoint *ep)
     storm_note(e->storm, e->rank, NOTE_CLOSE, 0, (uint64_t)e->number);
     for (size_t i = 0; i < w->n_orders; i++)
         if (w->orders[i].end == e)
-            storm_find(e->storm, "rank %d closes its endpoint with work requests lent", e->rank);
+            storm_find(e->storm, "rank %d closes its endpoint with work requests in flight", e->rank);
     if (e->n_backs)
         storm_find(e->storm, "rank %d closes its endpoint with work requests that have not come back", e->rank);
     bulk_closes(e);
@@ -193,7 +193,7 @@ static void mix_end(end *e)
     n->refused = (unsigned)ONE_OF(&own, n->refused, 0, 30, 300);
     n->lent = (unsigned)ONE_OF(&own, n->lent, 0, 100, 1000);
     n->quota = n->quota / 512 * 128 * ONE_OF(&own, 1, 2, 4, 4);
-    n->shelf /= (uint32_t)ONE_OF(&own, 1, 1, 2);
+    n->staging /= (uint32_t)ONE_OF(&own, 1, 1, 2);
     n->groups &= ~(unsigned)ONE_OF(&own, 0, 0, HAS_WAKEUP, HAS_TAKE, HAS_VIEW);
     e->prices = next_random(&own);
     if (e->storm->plan.edition >= EDITION_OF_ENDS && !e->storm->plan.ticks)
@@ -219,7 +219,7 @@ static nbcoll_limits limits_of(const end *e)
                            .channels = n->groups & HAS_LINES ? n->channels : 0,
                            .receives = n->groups & HAS_BOUND ? n->room : 0,
                            .ranks_per_core = e->storm->plan.is_bare ? 2 : (uint32_t)(seed / 9 % 3), /* 2: no spins */
-                           .shelf = n->shelf};
+                           .staging = n->staging};
 }
 
 static void wire_make(storm *s)

@@ -209,8 +209,8 @@ void judge_blamed(actor *a, const nbcoll_failure *f)
 
 /* ---- ways -------------------------------------------------------------------------------------------------------- */
 
-/* A part is copied to the shelf only where that is worth it (nbcoll_shared.shelf_part): in an alltoall readers have no
- * more to do than owners, and its parts, where no type packs, are the send buffer's blocks. */
+/* A part is copied to the staging buffer only where that is worth it (nbcoll_shared.staging_part): in an alltoall
+ * readers have no more to do than owners, and its parts, where no type packs, are the send buffer's blocks. */
 void judge_copied(actor *a, int reader, const void *from, size_t longest)
 {
     const buffers *b = rank_buffers_at(a, from);
@@ -218,12 +218,13 @@ void judge_copied(actor *a, int reader, const void *from, size_t longest)
 
     bool scatters = b && b->o.what == NBCOLL_OPERATION_SCATTER && b->ranks > 2 && bytes;
     if (scatters && reader >= 0 && b->rank == b->o.root) /* who fetches nothing, and has several readers */
-        storm_find(a->storm, "rank %d copies a block of a %s to its shelf for rank %d", a->rank,
+        storm_find(a->storm, "rank %d copies a block of a %s to its staging buffer for rank %d", a->rank,
                    nbcoll_operation_name(b->o.what), reader);
     if (b && reader >= 0 && b->o.what == NBCOLL_OPERATION_ALLTOALL && longest && bytes > longest)
-        storm_find(a->storm,
-                   "rank %d copies parts of %zu bytes to its shelf for rank %d, and more than %zu are not worth it",
-                   a->rank, bytes, reader, longest);
+        storm_find(
+            a->storm,
+            "rank %d copies parts of %zu bytes to its staging buffer for rank %d, and more than %zu are not worth it",
+            a->rank, bytes, reader, longest);
 }
 
 /* What a cell holds is read there (nbcoll_add_expose). Without nodes, whose leaders share no cells with all, and where

@@ -200,7 +200,7 @@ const kept storm_kept[] = {
       .n_skipped = 31,
       .skipped = {23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8,
                   7,  6,  5,  4,  3,  2,  1,  0,  27, 26, 25, 24, 29, 28, 30}}},
-    /* Nor is it put on a shelf: its owner may have left before it is got. */
+    /* Nor is it put in a staging buffer: its owner may have left before it is got. */
     {71001818,
      {.edition = 13, .items = 33, .faults = 3, .n_skipped = 21, .skipped = {0, 20, 19, 18, 17, 16, 15, 14, 13, 8, 7,
                                                                             6, 5,  26, 25, 24, 23, 10, 9,  31, 1}}},

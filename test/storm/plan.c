@@ -48,13 +48,13 @@ static void draw_groups(net *n, uint64_t *r)
 static void draw_memory(const plan *p, net *n, uint64_t *r)
 {
     nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
-    n->shelf = n->groups & HAS_SHARED && draw(r, 2) ? (uint32_t)ONE_OF(r, 4096, 20000, 65536) : 0;
+    n->staging = n->groups & HAS_SHARED && draw(r, 2) ? (uint32_t)ONE_OF(r, 4096, 20000, 65536) : 0;
     n->quota = n->part = 0;
     if (!(n->groups & HAS_SHARED))
         return;
     config.slots = p->slots;
     config.cells = p->cells;
-    n->quota = nbcoll_cells_bytes(&config, p->ranks) * draw(r, 5) + n->shelf;
+    n->quota = nbcoll_cells_bytes(&config, p->ranks) * draw(r, 5) + n->staging;
     n->quota += draw(r, 65536);
     n->quota = (n->quota + 127) / 128 * 128 + 128;
     uint64_t own = mix(p->seed, 29);
@@ -113,7 +113,7 @@ static void draw_over_shm(plan *p)
     n->groups = HAS_LINES | HAS_TAKE | HAS_GET | PLAIN_KEYS | ANY_LOCAL | HAS_VIEW | HAS_WAKEUP;
     n->key_bytes = 16;
     n->channels = 65536;
-    n->shelf = 0;
+    n->staging = 0;
     config.slots = p->slots;
     config.cells = p->cells;
     n->quota = nbcoll_cells_bytes(&config, p->ranks) * (next_random(&r) % 5);
@@ -472,7 +472,7 @@ static void draw_agents(plan *p, const cut *c)
     nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS; /* cells enough for operations in three parts */
     config.slots = p->slots;
     config.cells = p->cells = 16;
-    p->net[HOME].quota = (3 * nbcoll_cells_bytes(&config, p->ranks) + p->net[HOME].shelf + 127) / 128 * 128;
+    p->net[HOME].quota = (3 * nbcoll_cells_bytes(&config, p->ranks) + p->net[HOME].staging + 127) / 128 * 128;
 }
 
 /* How many communicators a rank can still make. Who cannot make one leaves. Not where others than the program make
@@ -608,14 +608,15 @@ static void print_item(const plan *p, int n)
 
 static void print_net(const plan *p, const net *n)
 {
-    printf("  %s:%s%s%s%s%s%s%s%s%s%s; payload %zu, keys of %u, channels %u, shelf %u, quota %zu; of 1000: refused %u, "
-           "lent %u, far %u; room %u\n",
-           n == &p->net[HOME] ? "transport" : "within nodes", n->groups & HAS_LINES ? " lines" : "",
-           n->groups & HAS_TAKE ? " taken" : "", n->groups & HAS_GET ? " get" : "", n->groups & HAS_PUT ? " put" : "",
-           n->groups & ANY_LOCAL ? " any-local" : "", n->groups & PLAIN_KEYS ? " plain-keys" : "",
-           n->groups & HAS_SHARED ? " shared" : "", n->groups & HAS_VIEW ? " view" : "",
-           n->groups & HAS_WAKEUP ? " wakeup" : "", n->groups & HAS_BOUND ? " receives" : "", n->payload, n->key_bytes,
-           n->channels, n->shelf, n->quota, n->refused, n->lent, n->far, n->room);
+    printf(
+        "  %s:%s%s%s%s%s%s%s%s%s%s; payload %zu, keys of %u, channels %u, staging %u, quota %zu; of 1000: refused %u, "
+        "lent %u, far %u; room %u\n",
+        n == &p->net[HOME] ? "transport" : "within nodes", n->groups & HAS_LINES ? " lines" : "",
+        n->groups & HAS_TAKE ? " taken" : "", n->groups & HAS_GET ? " get" : "", n->groups & HAS_PUT ? " put" : "",
+        n->groups & ANY_LOCAL ? " any-local" : "", n->groups & PLAIN_KEYS ? " plain-keys" : "",
+        n->groups & HAS_SHARED ? " shared" : "", n->groups & HAS_VIEW ? " view" : "",
+        n->groups & HAS_WAKEUP ? " wakeup" : "", n->groups & HAS_BOUND ? " receives" : "", n->payload, n->key_bytes,
+        n->channels, n->staging, n->quota, n->refused, n->lent, n->far, n->room);
     for (int r = 0; r < p->ranks && n != &p->net[HOME]; r++)
         printf("    rank %d: number %d of %d on node %d\n", r, n->at[r].rank, n->at[r].size, n->at[r].group);
 }

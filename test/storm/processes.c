@@ -515,7 +515,7 @@ const struct nbcolli_shm_system shm_system = {
     .gather = os_gather,
     .attend = os_attend,
     .ready = os_ready,
-    .sleep = letters_sleep,
+    .sleep = sockets_sleep,
     .make = os_make,
     .is_whole = os_is_whole,
     .map = os_map,
@@ -524,14 +524,14 @@ const struct nbcolli_shm_system shm_system = {
     .is_locked = os_is_locked,
     .close = shm_close,
     .copy = os_copy,
-    .socket = letters_socket,
-    .listen = letters_listen,
-    .connect = letters_connect,
-    .accept = letters_accept,
-    .identify = letters_identify,
-    .send = letters_send,
-    .send_with = letters_send_with,
-    .receive = letters_receive,
+    .socket = sockets_socket,
+    .listen = sockets_listen,
+    .connect = sockets_connect,
+    .accept = sockets_accept,
+    .identify = sockets_identify,
+    .send = sockets_send,
+    .send_with = sockets_send_with,
+    .receive = sockets_receive,
 };
 
 /* ---- a world's --------------------------------------------------------------------------------------------------- */
@@ -556,7 +556,7 @@ void processes_free(storm *s)
     if (w->segment)
         munmap(w->segment, w->segment_bytes);
     free(w->descriptor);
-    free(w->cards);
+    free(w->entries);
     free(w);
     s->shm = NULL;
 }

@@ -9,13 +9,13 @@ static nbcoll_relays_config config_of(const nbcoll_host *host, uint64_t own)
 {
     nbcoll_relays_config c = NBCOLL_RELAYS_DEFAULTS;
     c.host = host;
-    c.wiring = (nbcoll_wiring_kind)(next_random(&own) % NBCOLL_WIRING_COUNT);
+    c.topology = (nbcoll_topology_kind)(next_random(&own) % NBCOLL_TOPOLOGY_COUNT);
     c.ports = 1 + (uint32_t)(next_random(&own) % 3);
     c.at_once = 1 + (uint32_t)(next_random(&own) % 3);
     c.fragments = 1 + (uint32_t)(next_random(&own) % 3);
     c.fragment = (uint32_t)ONE_OF(&own, 1, 8, 64, 200, 1000);
     c.carries = 1 + next_random(&own) % (c.fragments * c.fragment);
-    c.by_nodes = next_random(&own) % 2;
+    c.hierarchical = next_random(&own) % 2;
     return c;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * shm in the place of the storm's transport: its own code, opened over processes of the storm's (processes.c), from the
- * letters by which they find each other on. Each slot of its table is entered through one of these, which lets others
- * go on, and sees that no wake-up is lost: who is armed, while its word stands, has been shown nothing. */
+ * control messages by which they find each other on. Each slot of its table is entered through one of these, which lets
+ * others go on, and sees that no wake-up is lost: who is armed, while its word stands, has been shown nothing. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -23,10 +23,10 @@ static weather draw_weather(const plan *p)
     w.execs = (unsigned)ONE_OF(&r, 0, 300, 1000);
     w.bell = (uint64_t)ONE_OF(&r, 1, 2 * MICROSECOND, MILLISECOND, 30 * MILLISECOND);
     w.late = (uint64_t)ONE_OF(&r, 1, MILLISECOND, 200 * MILLISECOND);
-    w.flags = (uint32_t)ONE_OF(&r, NBCOLL_SHM_NO_SHELF, NBCOLL_SHM_NO_SHELF, NBCOLL_SHM_NO_SHELF, NBCOLL_SHM_NO_CMA,
-                               NBCOLL_SHM_NO_BULK, NBCOLL_SHM_NO_PIECES, NBCOLL_SHM_PIECES,
+    w.flags = (uint32_t)ONE_OF(&r, NBCOLL_SHM_NO_STAGING, NBCOLL_SHM_NO_STAGING, NBCOLL_SHM_NO_STAGING,
+                               NBCOLL_SHM_NO_CMA, NBCOLL_SHM_NO_BULK, NBCOLL_SHM_NO_PIECES, NBCOLL_SHM_PIECES,
                                NBCOLL_SHM_PIECES | NBCOLL_SHM_BOTH_SIDES, NBCOLL_SHM_NO_CMA | NBCOLL_SHM_NO_PIECES);
-    if (next_random(&r) % 32 == 0) /* with shelves, of megabytes that a reservation clears */
+    if (next_random(&r) % 32 == 0) /* with staging buffers, of megabytes that a reservation clears */
         w.flags = 0;
     w.pool = ONE_OF(&r, 0, 32768, 65536, 1 << 19);
     w.gathers = next_random(&r) % 4 == 0;
@@ -306,35 +306,35 @@ static uint64_t shm_now(void *user)
     return a->storm->now + a->skew;
 }
 
-static nbcoll_status cards_start(void *user, const void *send, void *recv, size_t bytes, void **under_way)
+static nbcoll_status entries_start(void *user, const void *send, void *recv, size_t bytes, void **under_way)
 {
     process *p = user;
     struct shm *w = p->actor->storm->shm;
     size_t ranks = (size_t)p->actor->storm->plan.ranks;
-    if (!w->cards)
-        w->cards = calloc(ranks, bytes);
-    memcpy(w->cards + bytes * (size_t)p->actor->rank, send, bytes);
-    w->n_cards++;
-    p->cards = recv;
-    p->card_bytes = bytes;
+    if (!w->entries)
+        w->entries = calloc(ranks, bytes);
+    memcpy(w->entries + bytes * (size_t)p->actor->rank, send, bytes);
+    w->n_entries++;
+    p->entries = recv;
+    p->entry_bytes = bytes;
     *under_way = p;
     return NBCOLL_OK;
 }
 
-static nbcoll_status cards_test(void *user, void *under_way)
+static nbcoll_status entries_test(void *user, void *under_way)
 {
     process *p = user;
     struct shm *w = p->actor->storm->shm;
     size_t ranks = (size_t)p->actor->storm->plan.ranks;
     (void)under_way;
     storm_step(p->actor->storm, p->actor);
-    if (w->n_cards < (int)ranks)
+    if (w->n_entries < (int)ranks)
         return NBCOLL_PENDING;
-    memcpy(p->cards, w->cards, ranks * p->card_bytes);
+    memcpy(p->entries, w->entries, ranks * p->entry_bytes);
     return NBCOLL_OK;
 }
 
-static void cards_free(void *user, void *under_way)
+static void entries_free(void *user, void *under_way)
 {
     (void)user;
     (void)under_way;
@@ -357,13 +357,13 @@ static nbcoll_shm_config config_of(process *p)
         c.id.text[i] = "0123456789abcdef"[mix(s->plan.seed, 60 + (uint64_t)i) % 16];
     memcpy(c.id.text + 32, "00000000", 9);
     if (s->plan.is_mixed && mix(s->plan.seed, 70 + (uint64_t)p->actor->rank) % 3 == 0)
-        c.flags = c.flags ? NBCOLL_SHM_NO_SHELF : 0;
+        c.flags = c.flags ? NBCOLL_SHM_NO_STAGING : 0;
     return c;
 }
 
 /* All ranks open or none does, none fails where nothing has happened, and somebody says what has; except where one has
- * died, and where the last letter to one rank is lost, which nobody answers: rank 0 could not send it, or that one not
- * read it. */
+ * died, and where the last control message to one rank is lost, which nobody answers: rank 0 could not send it, or that
+ * one not read it. */
 static void judge_opening(process *p)
 {
     storm *s = p->actor->storm;
@@ -397,7 +397,7 @@ static void open_process(process *p)
     actor *a = p->actor;
     storm *s = a->storm;
     bool has_clock = s->plan.is_patient || (!s->plan.ticks && mix(s->plan.seed, 80 + (uint64_t)a->rank) % 4);
-    const nbcoll_shm_allgather gather = {sizeof gather, p, cards_start, cards_test, cards_free};
+    const nbcoll_shm_allgather gather = {sizeof gather, p, entries_start, entries_test, entries_free};
 
     p->host = a->host;
     p->host.now = has_clock ? shm_now : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What shm.c, processes.c and letters.c share: the processes of a world whose ranks are joined by shm, and the system
+ * What shm.c, processes.c and sockets.c share: the processes of a world whose ranks are joined by shm, and the system
  * that they ask. */
 #ifndef STORM_SHM_H
 #define STORM_SHM_H
@@ -29,12 +29,12 @@ typedef struct weather {
 } weather;
 
 typedef enum file_kind { FILE_BELL, FILE_WATCH, FILE_GATHER, FILE_MEMORY, FILE_LISTENER, FILE_SOCKET } file_kind;
-typedef struct letter letter;
+typedef struct control control;
 
 typedef struct file {
     struct file *next; /* of all */
     file_kind kind;
-    int users;   /* descriptors, letters under way */
+    int users;   /* descriptors, control messages under way */
     int process; /* BELL: whom it wakes; WATCH: whom it watches; else who made it */
     uint64_t rung;
     struct file *watched[RANKS_MOST + 1]; /* GATHER */
@@ -43,7 +43,7 @@ typedef struct file {
     struct file *other; /* SOCKET: null where that is closed, or not connected */
     int peer;           /* whose that is, or was */
     bool is_connected, is_reset;
-    letter *first;
+    control *first;
     char name[128]; /* LISTENER */
     size_t name_bytes;
     struct file *waiting[RANKS_MOST]; /* connections that are not accepted */
@@ -51,8 +51,8 @@ typedef struct file {
     int n_waiting;
 } file;
 
-struct letter {
-    letter *next;
+struct control {
+    control *next;
     uint64_t at; /* it can be received from then on */
     size_t bytes;
     int files;
@@ -82,11 +82,11 @@ typedef struct process { /* a rank's */
     nbcoll_wakeup wakeup;
     nbcoll_lines lines;
     bool is_opening, is_leaving, is_closed, is_armed;
-    bool has_tried; /* its last letter of an opening is sent */
+    bool has_tried; /* its last control message of an opening is sent */
     bool is_deaf;   /* since then a system call was refused */
     nbcoll_status opened;
-    void *cards; /* for those of all */
-    size_t card_bytes;
+    void *entries; /* for those of all */
+    size_t entry_bytes;
     uint64_t shown[RANKS_MOST]; /* entries that it has put into its ring to that rank, as far as its posts are over */
     unsigned last_type;
 } process;
@@ -99,8 +99,8 @@ struct shm {
     file *files;
     unsigned char *segment;
     size_t segment_bytes;
-    unsigned char *cards; /* of the allgather */
-    int n_cards;
+    unsigned char *entries; /* of the allgather */
+    int n_entries;
 };
 
 enum { PID_FIRST = 1000, FD_FIRST = 5000 };
@@ -122,18 +122,18 @@ file *shm_file_of(process *p, int fd, file_kind kind);
 void shm_release(storm *s, file *f);
 int shm_close(int fd);
 
-/* letters.c */
+/* sockets.c */
 void shm_file_ends(storm *s, file *f);
 bool shm_has_come(storm *s, const file *f);
-int letters_socket(void);
-int letters_listen(const struct sockaddr *at, socklen_t bytes, int most);
-int letters_connect(int socket, const struct sockaddr *at, socklen_t bytes);
-int letters_accept(int listener);
-nbcoll_status letters_identify(int socket, int *pid);
-ssize_t letters_send(int socket, const void *from, size_t bytes, int flags);
-ssize_t letters_send_with(int socket, const struct msghdr *message, int flags);
-ssize_t letters_receive(int socket, struct msghdr *message, int flags);
-nbcoll_status letters_sleep(const nbcoll_host *host, struct pollfd *fds, size_t n, uint64_t longest, uint64_t *looks);
+int sockets_socket(void);
+int sockets_listen(const struct sockaddr *at, socklen_t bytes, int most);
+int sockets_connect(int socket, const struct sockaddr *at, socklen_t bytes);
+int sockets_accept(int listener);
+nbcoll_status sockets_identify(int socket, int *pid);
+ssize_t sockets_send(int socket, const void *from, size_t bytes, int flags);
+ssize_t sockets_send_with(int socket, const struct msghdr *message, int flags);
+ssize_t sockets_receive(int socket, struct msghdr *message, int flags);
+nbcoll_status sockets_sleep(const nbcoll_host *host, struct pollfd *fds, size_t n, uint64_t longest, uint64_t *looks);
 
 /* processes.c */
 void processes_make(storm *s);

@@ -12,7 +12,7 @@
  *     ends.c     its ends, of which a rank has one or two: opened, closed, dead; departures
  *     shm.c      shm in its place, as it is, over processes of the storm's own
  *     processes.c  what these ask the system for, but for
- *     letters.c  the sockets by which they find each other
+ *     sockets.c  the sockets by which they find each other
  *     bulk.c     its registrations, gets, puts, and shared memory
  *     values.c   the buffers of a call: what goes in, what must come out, what must not be touched
  *     rank.c     the program as one rank executes it
@@ -67,7 +67,7 @@ enum {
     HAS_SHARED = 64, /* with PLAIN_KEYS, HAS_GET, ANY_LOCAL */
     HAS_VIEW = 128,
     HAS_WAKEUP = 256,
-    HAS_SHELF = 512,
+    HAS_STAGING = 512,
     HAS_BOUND = 1024 /* limits.receives */
 };
 
@@ -135,8 +135,8 @@ enum { HOME, NEAR, NETS };
 typedef struct net {
     unsigned groups;
     size_t payload, quota; /* quota: bytes of shared memory of each rank */
-    uint32_t key_bytes, channels, shelf;
-    size_t part; /* the longest one that is worth a copy to the shelf; 0: each */
+    uint32_t key_bytes, channels, staging;
+    size_t part; /* the longest one that is worth a copy to the staging buffer; 0: each */
     uint32_t room;              /* messages under way from one rank to another */
     unsigned refused, lent, far; /* per mille: posts, posts, messages that take long */
     place_in at[RANKS_MOST];     /* the group is a node */
@@ -314,7 +314,7 @@ struct storm {
 /* What was met, in all worlds: by type of message, how its post was answered; and which came next to a rank. */
 enum { TYPES = 32 };
 typedef struct coverage {
-    uint64_t answered[TYPES][4]; /* DONE, LENT, NOT_NOW, damaged */
+    uint64_t answered[TYPES][4]; /* DONE, IN_FLIGHT, NOT_NOW, damaged */
     uint64_t next[TYPES][TYPES];
     uint64_t ended[NBCOLL_OPERATION_COUNT + 1][NBCOLL_STATUS_COUNT]; /* the last row: creations */
     uint64_t faults[FAULT_COUNT];
@@ -350,7 +350,8 @@ void tally_print(const tally *t);
 /* What the log says. X(name) */
 #define NOTES(X)                                                                                                       \
     X(TURN)                                                                                                            \
-    X(POST) X(LINE) X(REFUSED) X(LENT) X(ARRIVES) X(TAKEN) X(BACK) X(CANCEL) X(CLOSE) X(REGISTER) X(UNREGISTER) X(GET) \
+    X(POST)                                                                                                            \
+    X(LINE) X(REFUSED) X(IN_FLIGHT) X(ARRIVES) X(TAKEN) X(BACK) X(CANCEL) X(CLOSE) X(REGISTER) X(UNREGISTER) X(GET)    \
         X(PUT) X(COPIED) X(RESERVE) X(WAKE) X(ARM) X(STARTS) X(ENDS) X(FAULT) X(DEPARTED) X(LOST) X(MADE) X(FREED)     \
             X(LATE) X(OVER) X(GIVEN_UP) X(RELEASE) X(OF_TYPE) X(TICK)
 typedef enum note {
@@ -480,7 +481,8 @@ void judge_frees(actor *a, int number, const nbcoll_comm *comm);
 /* What wait_all has said, and of each. */
 void judge_all(actor *a, nbcoll_status all, size_t n, const nbcoll_status statuses[]);
 
-/* What it shows is copied to its shelf for a reader (-1: for several), where longer parts than that are not. */
+/* What it shows is copied to its staging buffer for a reader (-1: for several), where longer parts than that are not.
+ */
 void judge_copied(actor *a, int reader, const void *from, size_t longest);
 /* A rank gets that. */
 void judge_got(const actor *a, const actor *owner, const void *from);

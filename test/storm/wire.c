@@ -195,8 +195,8 @@ nbcoll_posted wire_lend(end *e, order o)
         w->orders_due = o.at;
     storm_ring(s, e->rank, o.at);
     storm_ring(s, o.peer, o.at);
-    storm_note(s, e->rank, NOTE_LENT, (uint64_t)o.peer, o.bytes);
-    return NBCOLL_POST_LENT;
+    storm_note(s, e->rank, NOTE_IN_FLIGHT, (uint64_t)o.peer, o.bytes);
+    return NBCOLL_POST_IN_FLIGHT;
 }
 
 /* How it ends. */

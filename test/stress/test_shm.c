@@ -32,13 +32,13 @@ static void run_rank(int rank, void *user)
 
 static void run(const crew *c, uint64_t seed)
 {
-    static const nbcoll_shm_config moods[] = {{.flags = 0},
+    static const nbcoll_shm_config variants[] = {{.flags = 0},
                                               {.flags = NBCOLL_SHM_NO_CMA},
                                               {.depth = 2, .payload = 512},
                                               {.flags = NBCOLL_SHM_NO_BULK, .depth = 1, .payload = 256}};
     plan *p = shared_memory(sizeof *p);
 
-    p->config = moods[seed % 4];
+    p->config = variants[seed % 4];
     p->config.size = sizeof p->config;
     p->config.ranks = STRESS_RANKS;
     assert_int_equal(nbcoll_shm_id_make(&p->config.id), NBCOLL_OK);

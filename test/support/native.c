@@ -23,7 +23,7 @@ void native_init(native *n, const nbcoll_comm_config *config)
     for (int i = 0; i < NBCOLL_OPERATION_COUNT; i++) {
         int reduces = i == NBCOLL_OPERATION_REDUCE || i == NBCOLL_OPERATION_ALLREDUCE;
         n->rule[rules] = (nbcoll_rule){.algorithm = first_that_exposes((nbcoll_operation)i),
-                                       .topology = NBCOLL_SHARED,
+                                       .sharing = NBCOLL_SHARED,
                                        .below = reduces ? LONGEST_REDUCED + 1 : 0};
         rules += n->rule[rules].algorithm != NULL;
     }

@@ -55,10 +55,10 @@ void world_open_contexts(world *w, int ranks, const nbcoll_loopback_config *loop
                          const nbcoll_context_config *context)
 {
     /* Every other one has no observer: runs that are observed never take the short way. Half of these, and of the
-     * others, have a shelf, if their ranks share memory. */
+     * others, have a staging buffer, if their ranks share memory. */
     static unsigned worlds;
     nbcoll_loopback_config config = {.size = sizeof config};
-    int is_watched = worlds % 2, is_shelved = worlds++ / 2 % 2;
+    int is_watched = worlds % 2, is_staged = worlds++ / 2 % 2;
 
     if (loopback)
         config = *loopback;
@@ -74,7 +74,7 @@ void world_open_contexts(world *w, int ranks, const nbcoll_loopback_config *loop
         if (!watched.observer && is_watched)
             watched.observer = &w->watch[r].observer;
         assert_int_equal(nbcoll_loopback_open(w->loopback, r, &w->endpoint[r]), NBCOLL_OK);
-        w->endpoint[r]->limits.shelf = is_shelved ? WORLD_SHELF : 0;
+        w->endpoint[r]->limits.staging = is_staged ? WORLD_STAGING : 0;
         assert_int_equal(nbcoll_context_create(NBCOLL_ABI, &watched, &w->context[r]), NBCOLL_OK);
     }
 }

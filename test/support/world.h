@@ -13,7 +13,7 @@
 #include "nbcoll/schedule.h"
 #include "watch.h"
 
-enum { WORLD_MOST = 64, WORLD_SHELF = 20000 };
+enum { WORLD_MOST = 64, WORLD_STAGING = 20000 };
 
 typedef struct world {
     int ranks;

@@ -75,17 +75,17 @@ static void each_word_becomes_what_it_says(void **state)
     assert_int_equal(r[0].from, 0);
     assert_int_equal(r[0].below, 4096);
     assert_int_equal(r[0].split, 2);
-    assert_int_equal(r[0].topology, NBCOLL_ANY_TOPOLOGY);
+    assert_int_equal(r[0].sharing, NBCOLL_ANY_SHARING);
     assert_string_equal(r[1].algorithm->name, "slots_chain");
     assert_int_equal(r[1].line, 5);
-    assert_int_equal(r[1].topology, NBCOLL_SHARED);
+    assert_int_equal(r[1].sharing, NBCOLL_SHARED);
     assert_int_equal(r[1].from, 4096);
     assert_int_equal(r[1].below, 0);
     assert_int_equal(r[1].segment, 16384);
     assert_int_equal(r[2].most, 0);
     assert_int_equal(r[3].algorithm->operation, NBCOLL_OPERATION_ALLGATHER);
     assert_int_equal(r[3].line, 8);
-    assert_int_equal(r[3].topology, NBCOLL_NOT_SHARED);
+    assert_int_equal(r[3].sharing, NBCOLL_NOT_SHARED);
     assert_int_equal(r[3].ports, 2);
     assert_int_equal(r[3].leaders, 3);
     assert_int_equal(r[3].fewest_nodes, 2);
@@ -173,7 +173,7 @@ static void as_many_rules_are_read_as_a_communicator_may_have(void **state)
     free(text);
 }
 
-/* ---- memory and files ------------------------------------------------------------------------------------------ */
+/* ---- memory and files -------------------------------------------------------------------------------------------- */
 
 typedef struct pool {
     int left; /* allocations until there is none */

@@ -46,7 +46,7 @@ static const nbcoll_algorithm *named(nbcoll_operation operation, const char *nam
     return algorithm;
 }
 
-/* ---- the cost model -------------------------------------------------------------------------------------------- */
+/* ---- the cost model ---------------------------------------------------------------------------------------------- */
 
 static uint64_t predicted(nbcoll_terms terms, nbcoll_operation operation, const char *name, size_t count, int ranks)
 {
@@ -138,7 +138,7 @@ static void crowded_ranks_choose_what_takes_one_hop(void **state)
 /* By the prices of eight ranks on two cores the root that combines alone has a core for itself. */
 static void what_one_rank_does_alone_is_priced_without_its_cores_other_ranks(void **state)
 {
-    nbcoll_terms terms = {.size = sizeof terms, .ranks = 8, .shelf = 4 << 20,
+    nbcoll_terms terms = {.size = sizeof terms, .ranks = 8, .staging = 4 << 20,
                           .between = {.alpha_ns = 20000, .beta_ps = 520, .overhead_ns = 240, .gamma_ps = 160,
                                       .eager_ps = 720, .get_ns = 3600, .eager = 4096},
                           .shared = 1, .large = NBCOLL_BY_COST};
@@ -164,7 +164,7 @@ static void what_one_rank_does_alone_is_priced_without_its_cores_other_ranks(voi
  * readers, which is one more turn of its core. */
 static void different_parts_go_by_cells_where_these_are_cheaper(void **state)
 {
-    nbcoll_terms terms = {.size = sizeof terms, .ranks = 4, .shelf = 4 << 20,
+    nbcoll_terms terms = {.size = sizeof terms, .ranks = 4, .staging = 4 << 20,
                           .between = {.alpha_ns = 10182, .beta_ps = 85, .overhead_ns = 60, .eager_ps = 180,
                                       .get_ns = 900, .fetch_ns = 900, .eager = 4096},
                           .shared = 1, .large = NBCOLL_BY_COST};
@@ -351,7 +351,7 @@ static void where_the_bits_must_be_the_same_only_algorithms_that_keep_them_are_c
                     NBCOLL_ALGORITHM_REPRODUCIBLE);
 }
 
-/* ---- rules ----------------------------------------------------------------------------------------------------- */
+/* ---- rules ------------------------------------------------------------------------------------------------------- */
 
 static nbcoll_choice by_rules(const nbcoll_rule rules[], size_t n, int ranks, size_t count, int shared, uint32_t flags)
 {
@@ -404,9 +404,9 @@ static void a_rule_fits_its_topology(void **state)
     nbcoll_rule rule = {.algorithm = named(NBCOLL_OPERATION_BCAST, "scatter_ring")};
     (void)state;
     for (int shared = 0; shared < 2; shared++) {
-        rule.topology = NBCOLL_SHARED;
+        rule.sharing = NBCOLL_SHARED;
         assert_int_equal(by_rules(&rule, 1, 4, 9, shared, 0).reason == NBCOLL_REASON_RULE, shared);
-        rule.topology = NBCOLL_NOT_SHARED;
+        rule.sharing = NBCOLL_NOT_SHARED;
         assert_int_equal(by_rules(&rule, 1, 4, 9, shared, 0).reason == NBCOLL_REASON_RULE, !shared);
     }
 }
@@ -470,7 +470,7 @@ static void impossible_rules_are_refused(void **state)
                                {.algorithm = good, .most = -1},
                                {.algorithm = good, .fewest = 3, .most = 2},
                                {.algorithm = good, .from = 3, .below = 3},
-                               {.algorithm = good, .topology = (nbcoll_topology)3},
+                               {.algorithm = good, .sharing = (nbcoll_sharing)3},
                                {.algorithm = &short_one}};
     nbcoll_rule rules[2] = {{.algorithm = good}};
     size_t which = 9;
@@ -498,7 +498,7 @@ static void rules_that_differ_in_anything_but_their_line_have_another_hash(void 
                                  {.algorithm = binomial, .most = 1},
                                  {.algorithm = binomial, .from = 1},
                                  {.algorithm = binomial, .below = 1},
-                                 {.algorithm = binomial, .topology = NBCOLL_SHARED},
+                                 {.algorithm = binomial, .sharing = NBCOLL_SHARED},
                                  {.algorithm = binomial, .segment = 1},
                                  {.algorithm = binomial, .arity = 1},
                                  {.algorithm = binomial, .ports = 1}};
@@ -514,7 +514,7 @@ static void rules_that_differ_in_anything_but_their_line_have_another_hash(void 
     assert_int_not_equal(hash, 0);
 }
 
-/* ---- refused --------------------------------------------------------------------------------------------------- */
+/* ---- refused ----------------------------------------------------------------------------------------------------- */
 
 static void bad_questions_are_refused_and_change_nothing(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The choice on several nodes: rules may name their number, algorithms by nodes are chosen for their cost there and
+ * The choice on several nodes: rules may name their number, hierarchical algorithms are chosen for their cost there and
  * only there, and one node is chosen for as if nothing was said of nodes. Rules with parameters that their algorithm
  * does not read are refused. */
 #include <setjmp.h>
@@ -45,12 +45,12 @@ static nbcoll_choice chosen(const nbcoll_terms *terms, nbcoll_operation operatio
     return c;
 }
 
-static void on_several_nodes_algorithms_by_nodes_are_chosen_for_their_cost(void **state)
+static void on_several_nodes_hierarchical_algorithms_are_chosen_for_their_cost(void **state)
 {
     nbcoll_nodes *several = nodes_of(8, 64), *one = nodes_of(64, 64);
-    nbcoll_terms by_nodes = terms_of(64, several), on_one = terms_of(64, one), flat = terms_of(64, NULL);
+    nbcoll_terms hierarchical = terms_of(64, several), on_one = terms_of(64, one), flat = terms_of(64, NULL);
     (void)state;
-    nbcoll_choice c = chosen(&by_nodes, NBCOLL_OPERATION_ALLREDUCE, 1000);
+    nbcoll_choice c = chosen(&hierarchical, NBCOLL_OPERATION_ALLREDUCE, 1000);
     assert_int_equal(c.reason, NBCOLL_REASON_COST);
     assert_true(c.algorithm->flags & NBCOLL_ALGORITHM_NODES);
     for (int o = 0; o < NBCOLL_OPERATION_COUNT; o++)
@@ -123,12 +123,12 @@ static void a_shared_interface_is_dear_where_many_messages_leave_a_node(void **s
 static void without_prices_inside_nodes_the_choice_is_that_of_one(void **state)
 {
     nbcoll_nodes *several = nodes_of(8, 64);
-    nbcoll_terms by_nodes = terms_of(64, several), flat = terms_of(64, NULL);
+    nbcoll_terms hierarchical = terms_of(64, several), flat = terms_of(64, NULL);
     (void)state;
-    by_nodes.inside.eager = 0;
-    flat.interfaces = by_nodes.interfaces = flat.between.gap_ns = by_nodes.between.gap_ns = 0;
+    hierarchical.inside.eager = 0;
+    flat.interfaces = hierarchical.interfaces = flat.between.gap_ns = hierarchical.between.gap_ns = 0;
     for (size_t count = 8; count < 1 << 20; count *= 16) {
-        nbcoll_choice x = chosen(&by_nodes, NBCOLL_OPERATION_ALLGATHER, count);
+        nbcoll_choice x = chosen(&hierarchical, NBCOLL_OPERATION_ALLGATHER, count);
         assert_ptr_equal(x.algorithm, chosen(&flat, NBCOLL_OPERATION_ALLGATHER, count).algorithm);
     }
     nbcoll_nodes_free(several);
@@ -175,7 +175,7 @@ static void rules_that_mean_nothing_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(on_several_nodes_algorithms_by_nodes_are_chosen_for_their_cost),
+        cmocka_unit_test(on_several_nodes_hierarchical_algorithms_are_chosen_for_their_cost),
         cmocka_unit_test(where_domains_are_known_reductions_that_go_by_them_have_their_cost),
         cmocka_unit_test(a_shared_interface_is_dear_where_many_messages_leave_a_node),
         cmocka_unit_test(without_prices_inside_nodes_the_choice_is_that_of_one),

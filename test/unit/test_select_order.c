@@ -62,7 +62,7 @@ static void no_rule_has_an_order_changed_that_matters(void **state)
                                                   NBCOLL_OPERATION_REDUCE_SCATTER_BLOCK, NBCOLL_OPERATION_SCAN,
                                                   NBCOLL_OPERATION_EXSCAN};
     const nbcoll_algorithm *named;
-    unsigned by_nodes = 0, by_domains = 0;
+    unsigned hierarchical = 0, by_domains = 0;
     (void)state;
     for (int numbering = 0; numbering < 3 * 2; numbering++) {
         const nbcoll_placement placement = {sizeof placement, room, 3, (nbcoll_numbering)(numbering / 2), 5,
@@ -73,12 +73,12 @@ static void no_rule_has_an_order_changed_that_matters(void **state)
             for (unsigned i = 0; (named = nbcoll_algorithm_at(operations[o], i)); i++)
                 if (named->flags & NBCOLL_ALGORITHM_NODES) {
                     judge(nodes, named);
-                    by_nodes++;
+                    hierarchical++;
                     by_domains += (named->flags & NBCOLL_ALGORITHM_DOMAINS) != 0;
                 }
         nbcoll_nodes_free(nodes);
     }
-    assert_true(by_nodes > by_domains && by_domains > 0);
+    assert_true(hierarchical > by_domains && by_domains > 0);
 }
 
 int main(void)

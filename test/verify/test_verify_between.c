@@ -109,18 +109,18 @@ static void it_is_proved(const nbcoll_algorithm *algorithm, nbcoll_numbering num
 
 static void any_algorithm_may_run_between_leaders(void **state)
 {
-    const struct composed *by_nodes = *state;
+    const struct composed *hierarchical = *state;
     const nbcoll_algorithm *between;
     unsigned proved = 0;
-    for (; (between = nbcoll_algorithm_at(by_nodes->operation, proved)); proved++) {
+    for (; (between = nbcoll_algorithm_at(hierarchical->operation, proved)); proved++) {
         nbcoll_algorithm whole = *between;
         between_leaders = between->build;
-        whole.build = by_nodes->build;
+        whole.build = hierarchical->build;
         whole.flags = (whole.flags | NBCOLL_ALGORITHM_REORDERS) & ~NBCOLL_ALGORITHM_REPRODUCIBLE;
         it_is_proved(&whole, NBCOLL_NUMBERING_BLOCK);
         it_is_proved(&whole, NBCOLL_NUMBERING_ROUND_ROBIN);
     }
-    print_message("%s: %u algorithms\n", nbcoll_operation_name(by_nodes->operation), proved);
+    print_message("%s: %u algorithms\n", nbcoll_operation_name(hierarchical->operation), proved);
     assert_true(proved > 3);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * fault: hands calls on to the endpoint inside, but for those that it was told to refuse, hold, fail or break. A held
- * message stays the core's memory (its post answered LENT); its work request is passed on with it when it leaves.
+ * message stays the core's memory (its post answered IN_FLIGHT); its work request is passed on with it when it leaves.
  */
 #include "nbcoll/fault.h"
 
@@ -80,7 +80,7 @@ static nbcoll_posted nbcolli_fault_meets(struct nbcolli_fault_end *e, uint32_t k
     return NBCOLL_POST_NOT_NOW;
 }
 
-/* ---- breaches -------------------------------------------------------------------------------------------------- */
+/* ---- breaches ---------------------------------------------------------------------------------------------------- */
 
 static bool nbcolli_fault_breaks(const struct nbcolli_fault_end *e, nbcoll_fault_breach clause)
 {
@@ -166,7 +166,7 @@ static void nbcolli_fault_break_cancel(struct nbcolli_fault_end *e, const nbcoll
     e->overwrites_in = 5;
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static nbcoll_posted nbcolli_fault_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
                                         size_t bytes, nbcoll_work *work)
@@ -186,10 +186,10 @@ static nbcoll_posted nbcolli_fault_post(nbcoll_endpoint *ep, int peer, const nbc
     work->scratch[3] = bytes;
     work->status = NBCOLL_OK;
     nbcolli_fault_hold(e, work, true);
-    return NBCOLL_POST_LENT;
+    return NBCOLL_POST_IN_FLIGHT;
 }
 
-/* Posts a message that was held. LENT: the inner endpoint has it now. DONE: its work request goes back. */
+/* Posts a message that was held. IN_FLIGHT: the inner endpoint has it now. DONE: its work request goes back. */
 static nbcoll_posted nbcolli_fault_let_go(struct nbcolli_fault_end *e, nbcoll_work *work)
 {
     int peer = (int)(uint32_t)work->scratch[0];
@@ -197,7 +197,7 @@ static nbcoll_posted nbcolli_fault_let_go(struct nbcolli_fault_end *e, nbcoll_wo
     if (!(e->peer[peer] & NBCOLLI_FAULT_LOST))
         posted = nbcolli_fault_inner_post(e, peer, (const nbcoll_header *)(uintptr_t)work->scratch[1],
                                           (const void *)(uintptr_t)work->scratch[2], (size_t)work->scratch[3], work);
-    if (posted == NBCOLL_POST_LENT || posted == NBCOLL_POST_NOT_NOW)
+    if (posted == NBCOLL_POST_IN_FLIGHT || posted == NBCOLL_POST_NOT_NOW)
         return posted;
     work->status = posted == NBCOLL_POST_DONE   ? NBCOLL_OK
                      : posted == NBCOLL_POST_LOST ? NBCOLL_ERR_PEER_LOST
@@ -273,7 +273,7 @@ static nbcoll_posted nbcolli_fault_get(nbcoll_endpoint *ep, int peer, const nbco
     nbcoll_posted met = nbcolli_fault_meets(e, NBCOLL_FAULT_GET, peer);
     if (met == NBCOLL_POST_DONE)
         met = e->wrap.inner_bulk.get(e->wrap.inner, peer, key, offset, local, to, bytes, work);
-    if (met == NBCOLL_POST_LENT) {
+    if (met == NBCOLL_POST_IN_FLIGHT) {
         e->getting = work;
         e->gets_to = to;
     }

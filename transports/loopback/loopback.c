@@ -46,7 +46,7 @@ static uint64_t nbcolli_loopback_random_next(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* ---- rings ----------------------------------------------------------------------------------------------------- */
+/* ---- rings ------------------------------------------------------------------------------------------------------- */
 
 static size_t nbcolli_loopback_ring_bytes(const nbcoll_loopback *w, size_t depth)
 {
@@ -149,7 +149,7 @@ nbcoll_posted nbcolli_loopback_write(struct nbcolli_loopback_end *e, int peer, c
     return NBCOLL_POST_NOT_NOW;
 }
 
-/* ---- work requests lent ---------------------------------------------------------------------------------------- */
+/* ---- work requests in flight ------------------------------------------------------------------------------------- */
 
 nbcoll_posted nbcolli_loopback_defer(struct nbcolli_loopback_end *e, struct nbcolli_loopback_order order,
                                      nbcoll_work *work)
@@ -157,7 +157,7 @@ nbcoll_posted nbcolli_loopback_defer(struct nbcolli_loopback_end *e, struct nbco
     nbcolli_loopback_order_set(work, order);
     nbcolli_loopback_works_append(&e->deferred, work);
     e->untried = true;
-    return NBCOLL_POST_LENT;
+    return NBCOLL_POST_IN_FLIGHT;
 }
 
 static nbcoll_posted nbcolli_loopback_carry_out(struct nbcolli_loopback_end *e, nbcoll_work *work)
@@ -198,7 +198,7 @@ static void nbcolli_loopback_carry_out_deferred(struct nbcolli_loopback_end *e)
     }
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static nbcoll_posted nbcolli_loopback_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header,
                                            const void *payload, size_t bytes, nbcoll_work *work)
@@ -403,7 +403,7 @@ static void nbcolli_loopback_reason(nbcoll_endpoint *ep, int peer, nbcoll_transp
                                                                             : "a key names no memory";
 }
 
-/* ---- sleeping -------------------------------------------------------------------------------------------------- */
+/* ---- sleeping ---------------------------------------------------------------------------------------------------- */
 
 static int nbcolli_loopback_fd(nbcoll_endpoint *ep)
 {
@@ -485,7 +485,7 @@ static nbcoll_transport nbcolli_loopback_table(const nbcoll_loopback_config *c)
                               .signal_safe = NBCOLL_SAFE_PROGRESS | NBCOLL_SAFE_CANCEL | NBCOLL_SAFE_WAKE};
 }
 
-/* ---- the world ------------------------------------------------------------------------------------------------- */
+/* ---- the world --------------------------------------------------------------------------------------------------- */
 
 static size_t nbcolli_loopback_bytes(int ranks, size_t stride)
 {

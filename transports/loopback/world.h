@@ -160,7 +160,7 @@ static inline void nbcolli_loopback_order_set(nbcoll_work *work, struct nbcolli_
  * NOT_NOW. */
 nbcoll_posted nbcolli_loopback_write(struct nbcolli_loopback_end *e, int peer, const nbcoll_header *header,
                                      const void *payload, size_t bytes);
-/* Keeps it for later progresses: LENT. */
+/* Keeps it for later progresses: IN_FLIGHT. */
 nbcoll_posted nbcolli_loopback_defer(struct nbcolli_loopback_end *e, struct nbcolli_loopback_order order,
                                      nbcoll_work *work);
 

@@ -49,15 +49,15 @@ static void nbcolli_shm_close_all(const struct nbcolli_shm_system *os, int fd[],
 /* Says why, and closes the connection. */
 static void nbcolli_shm_refuse(const struct nbcolli_shm_boot *b, int socket, nbcoll_status why)
 {
-    struct nbcolli_shm_letter l = nbcolli_shm_letter(b, NBCOLLI_SHM_HELLO, why);
+    struct nbcolli_shm_control l = nbcolli_shm_control(b, NBCOLLI_SHM_HELLO, why);
 
     nbcolli_shm_send(b->os, socket, &l, NULL, 0);
     b->os->close(socket);
 }
 
-/* Waits for the next letter, which is to be of that stage; or why it is not, or what it says went wrong. */
+/* Waits for the next control message, which is to be of that stage; or why it is not, or what it says went wrong. */
 static nbcoll_status nbcolli_shm_next_letter(struct nbcolli_shm_boot *b, int socket, enum nbcolli_shm_stage stage,
-                                             struct nbcolli_shm_letter *l, int fd[], int *fds)
+                                             struct nbcolli_shm_control *l, int fd[], int *fds)
 {
     struct pollfd ready = {socket, POLLIN, 0};
     nbcoll_status s = NBCOLL_PENDING;
@@ -75,7 +75,7 @@ static nbcoll_status nbcolli_shm_next_letter(struct nbcolli_shm_boot *b, int soc
     return l->status == NBCOLL_OK ? NBCOLL_ERR_ABI : (nbcoll_status)l->status;
 }
 
-/* ---- the host: hearing ----------------------------------------------------------------------------------------- */
+/* ---- the host: hearing ------------------------------------------------------------------------------------------- */
 
 static void nbcolli_shm_hall_blame(struct nbcolli_shm_hall *hall, nbcoll_status s)
 {
@@ -191,8 +191,8 @@ static void nbcolli_shm_hall_accept(struct nbcolli_shm_hall *hall)
 }
 
 static nbcoll_status nbcolli_shm_hall_check_hello(const struct nbcolli_shm_hall *hall,
-                                                  const struct nbcolli_shm_guest *g, const struct nbcolli_shm_letter *l,
-                                                  int fds)
+                                                  const struct nbcolli_shm_guest *g,
+                                                  const struct nbcolli_shm_control *l, int fds)
 {
     const struct nbcolli_shm_layout *ours = &hall->boot->layout;
     uint32_t space = hall->boot->os->space("pid");
@@ -218,8 +218,8 @@ static nbcoll_status nbcolli_shm_hall_check_hello(const struct nbcolli_shm_hall 
 
 static void nbcolli_shm_hall_hear(struct nbcolli_shm_hall *hall, struct nbcolli_shm_guest *g)
 {
-    int fd[NBCOLLI_SHM_LETTER_FDS], fds;
-    struct nbcolli_shm_letter l = {0};
+    int fd[NBCOLLI_SHM_CONTROL_FDS], fds;
+    struct nbcolli_shm_control l = {0};
     nbcoll_status s = nbcolli_shm_receive(hall->boot->os, g->socket, &l, fd, &fds);
 
     if (s == NBCOLL_PENDING)
@@ -277,8 +277,8 @@ static void nbcolli_shm_hall_gather(struct nbcolli_shm_hall *hall)
 static void nbcolli_shm_hall_answer(struct nbcolli_shm_hall *hall, struct nbcolli_shm_guest *g,
                                     enum nbcolli_shm_stage stage)
 {
-    int fd[NBCOLLI_SHM_LETTER_FDS], fds = 0;
-    struct nbcolli_shm_letter l = {0};
+    int fd[NBCOLLI_SHM_CONTROL_FDS], fds = 0;
+    struct nbcolli_shm_control l = {0};
     nbcoll_status s = NBCOLL_ERR_PEER_LOST;
 
     if (g->socket >= 0)
@@ -292,7 +292,7 @@ static void nbcolli_shm_hall_answer(struct nbcolli_shm_hall *hall, struct nbcoll
 /* Returns why some guest could not be told. It finds its socket closed, and fails. */
 static nbcoll_status nbcolli_shm_hall_tell(struct nbcolli_shm_hall *hall, enum nbcolli_shm_stage stage)
 {
-    struct nbcolli_shm_letter l = nbcolli_shm_letter(hall->boot, stage, hall->verdict);
+    struct nbcolli_shm_control l = nbcolli_shm_control(hall->boot, stage, hall->verdict);
     nbcoll_status all = NBCOLL_OK;
 
     for (int i = 0; i < hall->guests; i++) {
@@ -306,7 +306,7 @@ static nbcoll_status nbcolli_shm_hall_tell(struct nbcolli_shm_hall *hall, enum n
     return all;
 }
 
-/* ---- the host: handing out ------------------------------------------------------------------------------------- */
+/* ---- the host: handing out --------------------------------------------------------------------------------------- */
 
 static nbcoll_status nbcolli_shm_take_seat(struct nbcolli_shm_end *e)
 {
@@ -374,13 +374,13 @@ static void nbcolli_shm_hall_welcome(struct nbcolli_shm_hall *hall, const struct
                                      struct nbcolli_shm_guest *g)
 {
     int ranks = (int)hall->boot->layout.ranks;
-    struct nbcolli_shm_letter l = nbcolli_shm_letter(hall->boot, NBCOLLI_SHM_WELCOME, NBCOLL_OK);
+    struct nbcolli_shm_control l = nbcolli_shm_control(hall->boot, NBCOLLI_SHM_WELCOME, NBCOLL_OK);
     nbcoll_status s = NBCOLL_OK;
 
     l.secret = hall->secret;
     l.home = nbcolli_shm_hall_home(hall, e, g);
     for (int first = 0; first < ranks && s == NBCOLL_OK; first += NBCOLLI_SHM_BATCH) {
-        int fd[NBCOLLI_SHM_LETTER_FDS], fds = 0;
+        int fd[NBCOLLI_SHM_CONTROL_FDS], fds = 0;
         l.rank = first;
         if (l.home && first)
             break;
@@ -455,14 +455,14 @@ nbcoll_status nbcolli_shm_host(struct nbcolli_shm_boot *b, struct nbcolli_shm_en
     return hall.verdict;
 }
 
-/* ---- a guest --------------------------------------------------------------------------------------------------- */
+/* ---- a guest ----------------------------------------------------------------------------------------------------- */
 
 /* Should the host have turned us away already, that is found in its answer. Returns `own`, or why our descriptors could
  * not be sent, which tells the host, too. */
 static nbcoll_status nbcolli_shm_guest_hello(struct nbcolli_shm_boot *b, int socket, const struct nbcolli_shm_end *e,
                                              nbcoll_status own)
 {
-    struct nbcolli_shm_letter l = nbcolli_shm_letter(b, NBCOLLI_SHM_HELLO, own);
+    struct nbcolli_shm_control l = nbcolli_shm_control(b, NBCOLLI_SHM_HELLO, own);
 
     l.pid_space = b->os->space("pid");
     l.self = b->os->pid();
@@ -476,8 +476,8 @@ static nbcoll_status nbcolli_shm_guest_hello(struct nbcolli_shm_boot *b, int soc
     return own;
 }
 
-/* Puts one letter's descriptors into the home, which then owns them. */
-static void nbcolli_shm_guest_place(struct nbcolli_shm_home *h, const struct nbcolli_shm_letter *l, const int fd[])
+/* Puts one control message's descriptors into the home, which then owns them. */
+static void nbcolli_shm_guest_place(struct nbcolli_shm_home *h, const struct nbcolli_shm_control *l, const int fd[])
 {
     for (int r = l->rank; r < (int)h->layout.ranks && r < l->rank + NBCOLLI_SHM_BATCH; r++, fd += 2) {
         h->place[r] = (struct nbcolli_shm_place){.pid = l->pid[r - l->rank], .event = fd[0], .watch = fd[1]};
@@ -495,8 +495,8 @@ static int nbcolli_shm_guest_batch(const struct nbcolli_shm_boot *b, int first)
 /* From the welcome to a home. */
 static nbcoll_status nbcolli_shm_guest_settle(struct nbcolli_shm_boot *b, int socket, struct nbcolli_shm_end *e)
 {
-    int fd[NBCOLLI_SHM_LETTER_FDS], fds;
-    struct nbcolli_shm_letter l;
+    int fd[NBCOLLI_SHM_CONTROL_FDS], fds;
+    struct nbcolli_shm_control l;
     nbcoll_status s = nbcolli_shm_next_letter(b, socket, NBCOLLI_SHM_WELCOME, &l, fd, &fds);
 
     if (s != NBCOLL_OK)
@@ -535,8 +535,8 @@ static nbcoll_status nbcolli_shm_guest_settle(struct nbcolli_shm_boot *b, int so
 static nbcoll_status nbcolli_shm_guest_stage(struct nbcolli_shm_boot *b, int socket, const struct nbcolli_shm_end *e,
                                              enum nbcolli_shm_stage stage, nbcoll_status own)
 {
-    struct nbcolli_shm_letter l = nbcolli_shm_letter(b, stage, own);
-    int fd[NBCOLLI_SHM_LETTER_FDS], fds;
+    struct nbcolli_shm_control l = nbcolli_shm_control(b, stage, own);
+    int fd[NBCOLLI_SHM_CONTROL_FDS], fds;
 
     l.home = (uintptr_t)e->home;
     nbcoll_status s = nbcolli_shm_send(b->os, socket, &l, NULL, 0);
@@ -589,9 +589,9 @@ nbcoll_status nbcolli_shm_join(struct nbcolli_shm_boot *b, struct nbcolli_shm_en
     return s;
 }
 
-/* ---- the host's allgather -------------------------------------------------------------------------------------- */
+/* ---- the host's allgather ---------------------------------------------------------------------------------------- */
 
-struct nbcolli_shm_card {
+struct nbcolli_shm_entry {
     uint64_t magic;
     uint32_t abi, version;
     int32_t rank, ranks;
@@ -599,7 +599,7 @@ struct nbcolli_shm_card {
     nbcoll_shm_id id; /* rank 0's counts */
 };
 
-static nbcoll_status nbcolli_shm_card_check(const struct nbcolli_shm_card *first, const struct nbcolli_shm_card *c,
+static nbcoll_status nbcolli_shm_entry_check(const struct nbcolli_shm_entry *first, const struct nbcolli_shm_entry *c,
                                             int rank, int ranks)
 {
     if (c->magic != NBCOLLI_SHM_MAGIC || c->abi != NBCOLL_ABI || c->version != NBCOLLI_SHM_VERSION)
@@ -611,11 +611,11 @@ static nbcoll_status nbcolli_shm_card_check(const struct nbcolli_shm_card *first
     return c->net_space == first->net_space ? nbcolli_ended_as(c->status) : NBCOLL_ERR_NAMESPACE;
 }
 
-/* All ranks see the same cards, and come to the same end. */
+/* All ranks see the same entries, and come to the same end. */
 nbcoll_status nbcolli_shm_agree(struct nbcolli_shm_boot *b, nbcoll_shm_id *id)
 {
     const nbcoll_shm_allgather *ag = b->config->allgather;
-    struct nbcolli_shm_card all[NBCOLL_SHM_RANKS], mine = {.magic = NBCOLLI_SHM_MAGIC,
+    struct nbcolli_shm_entry all[NBCOLL_SHM_RANKS], mine = {.magic = NBCOLLI_SHM_MAGIC,
                                                            .abi = NBCOLL_ABI,
                                                            .version = NBCOLLI_SHM_VERSION,
                                                            .rank = b->config->rank,
@@ -636,7 +636,7 @@ nbcoll_status nbcolli_shm_agree(struct nbcolli_shm_boot *b, nbcoll_shm_id *id)
         }
     ag->free(ag->user, operation);
     for (int r = 0; r < b->config->ranks && s == NBCOLL_OK; r++)
-        s = nbcolli_shm_card_check(&all[0], &all[r], r, b->config->ranks);
+        s = nbcolli_shm_entry_check(&all[0], &all[r], r, b->config->ranks);
     *id = all[0].id;
     return s;
 }

@@ -17,7 +17,7 @@
 
 #include "shm.h"
 
-/* ---- keys ------------------------------------------------------------------------------------------------------ */
+/* ---- keys -------------------------------------------------------------------------------------------------------- */
 
 /* A key is address and length, 48 bits each, and a check over both under the ranks' secret: one that was damaged on its
  * way through the segment is noticed before anything is read. The uppermost bit of the length says that the memory is
@@ -121,7 +121,7 @@ static const void *nbcolli_shm_bulk_view(nbcoll_endpoint *ep, int peer, const nb
     return (const void *)(uintptr_t)there.address;
 }
 
-/* ---- reading --------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 uint64_t nbcolli_shm_token(const struct nbcolli_shm_home *h, int pid)
 {
@@ -227,7 +227,7 @@ static size_t nbcolli_shm_at_once(const struct nbcolli_shm_end *e, size_t left)
     return left <= room + room / 4 ? left : room;
 }
 
-/* ---- gets ------------------------------------------------------------------------------------------------------ */
+/* ---- gets -------------------------------------------------------------------------------------------------------- */
 
 /* process_vm_readv has not read it: the get goes on by pieces. If it may still read other memory of the peer's, one of
  * the two buffers is at fault, and pieces find out whose. */
@@ -275,7 +275,7 @@ static nbcoll_posted nbcolli_shm_bulk_get(nbcoll_endpoint *ep, int peer, const n
         nbcolli_shm_get_by_pieces(e, work);
     if (by_pieces || s == NBCOLL_AGAIN)
         nbcolli_shm_pieces_ask(e, work); /* else progress finds out */
-    return NBCOLL_POST_LENT;
+    return NBCOLL_POST_IN_FLIGHT;
 }
 
 /* A piece of a get, as large as this progress has left: OK if that was the rest. */
@@ -355,7 +355,7 @@ void nbcolli_shm_get_cancel(struct nbcolli_shm_end *e, nbcoll_work *work)
     nbcolli_shm_append(&e->finished, work);
 }
 
-/* ---- the trial ------------------------------------------------------------------------------------------------- */
+/* ---- the trial --------------------------------------------------------------------------------------------------- */
 
 #define NBCOLLI_SHM_NOT_TRIED (-1)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Shared memory for the core: each rank takes from its own quota of the segment and from no other, so that no lock is
- * shared. What is taken is written down in the rank's own memory, in order of place; first fit. Room for a shelf lies
- * beside each quota, also of a rank that has none: such a one leaves it free.
+ * shared. What is taken is written down in the rank's own memory, in order of place; first fit. Room for a staging
+ * buffer lies beside each quota, also of a rank that has none: such a one leaves it free.
  */
 #include "shm.h"
 
@@ -10,7 +10,7 @@ static nbcoll_status nbcolli_shm_quota_reserve(nbcoll_endpoint *ep, size_t bytes
 {
     struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
     const struct nbcolli_shm_layout *l = &e->home->layout;
-    size_t room = l->quota - (ep->limits.shelf ? 0 : nbcolli_shm_shelf(ep->ranks));
+    size_t room = l->quota - (ep->limits.staging ? 0 : nbcolli_shm_staging(ep->ranks));
     size_t begin = l->quotas + (size_t)ep->rank * l->quota, end = begin + room;
     struct nbcolli_shm_taken **next = &e->taken, *taken;
 
@@ -64,9 +64,9 @@ static void nbcolli_shm_quota_copy_in(nbcoll_endpoint *ep, int peer, void *to, c
     nbcolli_shm_copy_in(nbcolli_shm_end(ep), peer, to, from, bytes);
 }
 
-static size_t nbcolli_shm_quota_shelf_part(nbcoll_endpoint *ep)
+static size_t nbcolli_shm_quota_staging_part(nbcoll_endpoint *ep)
 {
-    return nbcolli_shm_end(ep)->shelf_part;
+    return nbcolli_shm_end(ep)->staging_part;
 }
 
 static int nbcolli_shm_quota_descriptor(nbcoll_endpoint *ep, void **base, size_t *bytes)
@@ -85,4 +85,4 @@ const nbcoll_shared nbcolli_shm_shared = {.size = sizeof nbcolli_shm_shared,
                                           .wake = nbcolli_shm_rouse,
                                           .copy_in = nbcolli_shm_quota_copy_in,
                                           .descriptor = nbcolli_shm_quota_descriptor,
-                                          .shelf_part = nbcolli_shm_quota_shelf_part};
+                                          .staging_part = nbcolli_shm_quota_staging_part};

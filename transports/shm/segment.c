@@ -13,9 +13,9 @@
 #define NBCOLLI_SHM_USUAL_AREAS 64u
 #define NBCOLLI_SHM_QUOTA (1u << 20)
 #define NBCOLLI_SHM_QUOTAS (224u << 20) /* of all ranks: with their rings a segment of 512 MiB, where they are most */
-#define NBCOLLI_SHM_SHELF (4u << 20)
-#define NBCOLLI_SHM_SHELVES (32u << 20)  /* of all ranks */
-#define NBCOLLI_SHM_LEAST_SHELF (1u << 19)
+#define NBCOLLI_SHM_STAGING (4u << 20)
+#define NBCOLLI_SHM_ALL_STAGING (32u << 20)  /* of all ranks */
+#define NBCOLLI_SHM_LEAST_STAGING (1u << 19)
 #define NBCOLLI_SHM_POOL (1u << 20)
 #define NBCOLLI_SHM_LEAST_POOL (1u << 15)
 #define NBCOLLI_SHM_MOST_POOL (1u << 26)
@@ -24,7 +24,7 @@
 #define NBCOLLI_SHM_MOST_QUOTA (1u << 30)
 #define NBCOLLI_SHM_MOST_DEPTH 4096u
 
-/* ---- layout ---------------------------------------------------------------------------------------------------- */
+/* ---- layout ------------------------------------------------------------------------------------------------------ */
 
 static size_t nbcolli_shm_up(size_t n, size_t to)
 {
@@ -72,13 +72,13 @@ static void nbcolli_shm_layout_ring(struct nbcolli_shm_layout *l)
                              NBCOLLI_SHM_LINE);
 }
 
-uint32_t nbcolli_shm_shelf(int ranks)
+uint32_t nbcolli_shm_staging(int ranks)
 {
-    uint32_t share = NBCOLLI_SHM_SHELVES / (uint32_t)ranks / NBCOLLI_SHM_PAGE * NBCOLLI_SHM_PAGE;
+    uint32_t share = NBCOLLI_SHM_ALL_STAGING / (uint32_t)ranks / NBCOLLI_SHM_PAGE * NBCOLLI_SHM_PAGE;
 
-    if (ranks < 2 || share < NBCOLLI_SHM_LEAST_SHELF)
+    if (ranks < 2 || share < NBCOLLI_SHM_LEAST_STAGING)
         return 0;
-    return share < NBCOLLI_SHM_SHELF ? share : NBCOLLI_SHM_SHELF;
+    return share < NBCOLLI_SHM_STAGING ? share : NBCOLLI_SHM_STAGING;
 }
 
 size_t nbcoll_shm_quota(int ranks)
@@ -119,7 +119,7 @@ nbcoll_status nbcolli_shm_layout(const nbcoll_shm_config *c, struct nbcolli_shm_
         return NBCOLL_ERR_CONFIG;
     nbcolli_shm_layout_ring(&l);
     l.quota = c->quota ? nbcolli_shm_up(c->quota, NBCOLLI_SHM_PAGE) : nbcoll_shm_quota(c->ranks);
-    l.quota += nbcolli_shm_shelf(c->ranks);
+    l.quota += nbcolli_shm_staging(c->ranks);
     l.rows_used = l.ranks > NBCOLLI_SHM_POLLED && l.depth <= UINT8_MAX; /* else a byte cannot tell full from empty */
     l.seats = NBCOLLI_SHM_PAGE; /* after the front */
     l.reach = l.seats + l.ranks * sizeof(struct nbcolli_shm_seat);
@@ -155,7 +155,7 @@ struct nbcolli_shm_ring *nbcolli_shm_ring(const struct nbcolli_shm_home *h, int 
     return (struct nbcolli_shm_ring *)(void *)(h->segment + h->layout.rings + i * h->layout.ring);
 }
 
-/* ---- homes ----------------------------------------------------------------------------------------------------- */
+/* ---- homes ------------------------------------------------------------------------------------------------------- */
 
 static struct nbcolli_shm_head nbcolli_shm_head_of(const struct nbcolli_shm_layout *l)
 {

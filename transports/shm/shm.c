@@ -9,10 +9,10 @@
 #define NBCOLLI_SHM_TIMEOUT 60000000000u
 #define NBCOLLI_SHM_FORCED (NBCOLL_SHM_PIECES | NBCOLL_SHM_BOTH_SIDES)
 #define NBCOLLI_SHM_LENDS                                                                                              \
-    (NBCOLL_SHM_NO_CMA | NBCOLL_SHM_NO_BULK | NBCOLL_SHM_NO_PIECES | NBCOLLI_SHM_FORCED | NBCOLL_SHM_NO_SHELF)
+    (NBCOLL_SHM_NO_CMA | NBCOLL_SHM_NO_BULK | NBCOLL_SHM_NO_PIECES | NBCOLLI_SHM_FORCED | NBCOLL_SHM_NO_STAGING)
 #define NBCOLLI_SHM_FLAGS (NBCOLLI_SHM_LENDS | NBCOLL_SHM_ALLOW_PTRACER)
 
-/* ---- the table ------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static nbcoll_posted nbcolli_shm_end_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header,
                                           const void *payload, size_t bytes, nbcoll_work *work)
@@ -156,7 +156,7 @@ nbcoll_status nbcolli_shm_random(const struct nbcolli_shm_system *os, void *to, 
     return n < 0 ? nbcolli_shm_status(errno) : NBCOLL_OK;
 }
 
-/* ---- opening --------------------------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 nbcoll_status nbcolli_shm_id_make(const struct nbcolli_shm_system *os, nbcoll_shm_id *out)
 {
@@ -294,7 +294,7 @@ static void nbcolli_shm_end_prices(struct nbcolli_shm_end *e)
     limits->price.gamma_ps = 40 * turns;
     limits->price.eager_ps = 180 * turns;
     if (nbcolli_shm_look_around(e) && !(e->flags & NBCOLLI_SHM_LENDS))
-        limits->shelf = nbcolli_shm_shelf(e->base.ranks);
+        limits->staging = nbcolli_shm_staging(e->base.ranks);
 }
 
 static nbcoll_status nbcolli_shm_end_make(const struct nbcolli_shm_boot *b, struct nbcolli_shm_end **out)

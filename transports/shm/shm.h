@@ -6,7 +6,7 @@
  *
  *     system.c      what shm asks the system for, as a table (system.h)
  *     segment.c     layout of the segment; homes, by which processes see it
- *     socket.c      letters with descriptors between processes that check each other (socket.h)
+ *     socket.c      control messages with descriptors between processes that check each other (socket.h)
  *     bootstrap.c   how the ranks find each other and agree
  *     queue.c       rings of lines and messages
  *     wakeup.c      waking and arming
@@ -38,11 +38,11 @@
 #define NBCOLLI_SHM_WINDOWS 8     /* at most, of one receiver's pool */
 #define NBCOLLI_SHM_RANK_WORDS (NBCOLL_SHM_RANKS / 64)
 
-/* Raised with every change of the segment's layout or of the letters. */
+/* Raised with every change of the segment's layout or of the control messages. */
 #define NBCOLLI_SHM_VERSION 8u
 #define NBCOLLI_SHM_MAGIC UINT64_C(0x6e62636f6c6c7368) /* "nbcollsh" */
 
-/* ---- the segment ----------------------------------------------------------------------------------------------- */
+/* ---- the segment ------------------------------------------------------------------------------------------------- */
 
 /* Constant from before the segment is shown to anyone. */
 struct nbcolli_shm_head {
@@ -135,7 +135,7 @@ struct nbcolli_shm_layout {
     size_t seats, reach, rows, rings, pools, quotas, bytes;
 };
 
-/* ---- a process's view ------------------------------------------------------------------------------------------ */
+/* ---- a process's view -------------------------------------------------------------------------------------------- */
 
 struct nbcolli_shm_place {
     int pid;
@@ -158,7 +158,7 @@ struct nbcolli_shm_home {
     struct nbcolli_shm_place place[];
 };
 
-/* ---- a rank's own ---------------------------------------------------------------------------------------------- */
+/* ---- a rank's own ------------------------------------------------------------------------------------------------ */
 
 enum nbcolli_shm_gone {
     NBCOLLI_SHM_HERE,
@@ -267,7 +267,7 @@ struct nbcolli_shm_end {
     struct nbcolli_shm_works gets, finished;
     size_t meets_from; /* bytes from which on owner and receiver together are faster than pieces alone */
     struct nbcolli_shm_stores stores;
-    size_t shelf_part;        /* bytes of the longest that goes to a shelf: a get of more is faster; 0: any */
+    size_t staging_part;      /* bytes of the longest that goes to a staging buffer: a get of more is faster; 0: any */
     size_t by_pieces, by_cma; /* gets from the first to the second go by pieces, others by process_vm_readv */
     uint64_t patience; /* ns until a receiver reads itself what the owner does not bring */
     uint64_t grants;  /* so far */
@@ -336,7 +336,7 @@ static inline void nbcolli_shm_append(struct nbcolli_shm_works *r, nbcoll_work *
 /* segment.c */
 nbcoll_status nbcolli_shm_layout(const nbcoll_shm_config *c, struct nbcolli_shm_layout *out);
 /* Bytes beside a rank's quota for copies of what it exposes. */
-uint32_t nbcolli_shm_shelf(int ranks);
+uint32_t nbcolli_shm_staging(int ranks);
 struct nbcolli_shm_seat *nbcolli_shm_seat(const struct nbcolli_shm_home *h, int rank);
 struct nbcolli_shm_ring *nbcolli_shm_ring(const struct nbcolli_shm_home *h, int from, int to);
 _Atomic uint64_t *nbcolli_shm_row(const struct nbcolli_shm_home *h, int rank);

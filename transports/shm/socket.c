@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Letters between processes that are to become ranks. See socket.h.
+ * Control messages between processes that are to become ranks. See socket.h.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -10,16 +10,16 @@
 
 #define NBCOLLI_SHM_NAME "nbcoll-shm-"
 
-union nbcolli_shm_control {
+union nbcolli_shm_ancillary {
     struct cmsghdr align;
-    unsigned char space[CMSG_SPACE(NBCOLLI_SHM_LETTER_FDS * sizeof(int))];
+    unsigned char space[CMSG_SPACE(NBCOLLI_SHM_CONTROL_FDS * sizeof(int))];
 };
 
-struct nbcolli_shm_letter nbcolli_shm_letter(const struct nbcolli_shm_boot *b, enum nbcolli_shm_stage stage,
+struct nbcolli_shm_control nbcolli_shm_control(const struct nbcolli_shm_boot *b, enum nbcolli_shm_stage stage,
                                              nbcoll_status status)
 {
     const struct nbcolli_shm_layout *l = &b->layout;
-    return (struct nbcolli_shm_letter){.magic = NBCOLLI_SHM_MAGIC,
+    return (struct nbcolli_shm_control){.magic = NBCOLLI_SHM_MAGIC,
                                        .abi = NBCOLL_ABI,
                                        .version = NBCOLLI_SHM_VERSION,
                                        .stage = stage,
@@ -41,7 +41,7 @@ nbcoll_status nbcolli_shm_await(struct nbcolli_shm_boot *b, struct pollfd *fds, 
     return s == NBCOLL_ERR_TRANSPORT ? nbcolli_shm_status(errno) : s;
 }
 
-/* ---- sockets --------------------------------------------------------------------------------------------------- */
+/* ---- sockets ----------------------------------------------------------------------------------------------------- */
 
 static socklen_t nbcolli_shm_address(const nbcoll_shm_id *id, struct sockaddr_un *out)
 {
@@ -99,13 +99,14 @@ nbcoll_status nbcolli_shm_connect(struct nbcolli_shm_boot *b, const nbcoll_shm_i
     return NBCOLL_OK;
 }
 
-/* ---- letters --------------------------------------------------------------------------------------------------- */
+/* ---- control messages -------------------------------------------------------------------------------------------- */
 
-/* A letter without descriptors goes by send: where a system call filter refuses sendmsg, that can still be told. */
-nbcoll_status nbcolli_shm_send(const struct nbcolli_shm_system *os, int socket, const struct nbcolli_shm_letter *l,
+/* A control message without descriptors goes by send: where a system call filter refuses sendmsg, that can still be
+ * told. */
+nbcoll_status nbcolli_shm_send(const struct nbcolli_shm_system *os, int socket, const struct nbcolli_shm_control *l,
                                const int *fd, int fds)
 {
-    union nbcolli_shm_control control = {0};
+    union nbcolli_shm_ancillary control = {0};
     struct iovec part = {(void *)(uintptr_t)l, sizeof *l};
     struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
     ssize_t bytes;
@@ -119,7 +120,7 @@ nbcoll_status nbcolli_shm_send(const struct nbcolli_shm_system *os, int socket, 
         c->cmsg_len = CMSG_LEN((size_t)fds * sizeof fd[0]);
         memcpy(CMSG_DATA(c), fd, (size_t)fds * sizeof fd[0]);
     }
-    do /* without waiting: a letter has always room, since each is answered before the next */
+    do /* without waiting: a control message has always room, since each is answered before the next */
         bytes = fds ? os->send_with(socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT)
                     : os->send(socket, l, sizeof *l, MSG_NOSIGNAL | MSG_DONTWAIT);
     while (bytes < 0 && errno == EINTR);
@@ -143,10 +144,10 @@ static int nbcolli_shm_descriptors_of(struct msghdr *m, int fd[])
     return fds;
 }
 
-nbcoll_status nbcolli_shm_receive(const struct nbcolli_shm_system *os, int socket, struct nbcolli_shm_letter *l,
+nbcoll_status nbcolli_shm_receive(const struct nbcolli_shm_system *os, int socket, struct nbcolli_shm_control *l,
                                   int fd[], int *fds)
 {
-    union nbcolli_shm_control control;
+    union nbcolli_shm_ancillary control;
     struct iovec part = {l, sizeof *l};
     struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.space,
                        .msg_controllen = sizeof control.space};

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Letters, the messages of the bootstrap: a fixed struct and descriptors, over a Unix socket that keeps the bounds of
- * messages and has an abstract name, so that nothing is left in a file system.
+ * Control messages, the messages of the bootstrap: a fixed struct and descriptors, over a Unix socket that keeps the
+ * bounds of messages and has an abstract name, so that nothing is left in a file system.
  */
 #ifndef NBCOLLI_SHM_SOCKET_H
 #define NBCOLLI_SHM_SOCKET_H
 
 #include "shm.h"
 
-#define NBCOLLI_SHM_BATCH 64 /* ranks whose descriptors go in one letter: the system allows 253 descriptors */
-#define NBCOLLI_SHM_LETTER_FDS (2 + 2 * NBCOLLI_SHM_BATCH) /* even: what comes with a letter can never be more */
+#define NBCOLLI_SHM_BATCH 64 /* ranks whose descriptors go in one control message: the system allows 253 descriptors */
+#define NBCOLLI_SHM_CONTROL_FDS                                                                                        \
+    (2 + 2 * NBCOLLI_SHM_BATCH) /* even: what comes with a control message can never be more */
 
 enum nbcolli_shm_stage {
     NBCOLLI_SHM_HELLO,   /* to rank 0: who I am, my eventfd and my pidfd. Back only if it is refused */
@@ -19,7 +20,7 @@ enum nbcolli_shm_stage {
 };
 
 /* The first four fields keep their places in every version. */
-struct nbcolli_shm_letter {
+struct nbcolli_shm_control {
     uint64_t magic;
     uint32_t abi, version;
     uint32_t stage;  /* nbcolli_shm_stage */
@@ -34,7 +35,7 @@ struct nbcolli_shm_letter {
     int32_t pid[NBCOLLI_SHM_BATCH]; /* WELCOME */
 };
 
-struct nbcolli_shm_letter nbcolli_shm_letter(const struct nbcolli_shm_boot *b, enum nbcolli_shm_stage stage,
+struct nbcolli_shm_control nbcolli_shm_control(const struct nbcolli_shm_boot *b, enum nbcolli_shm_stage stage,
                                              nbcoll_status status);
 
 /* Waits for one of the descriptors (or none: passes some time), at most `longest` milliseconds and not beyond the
@@ -51,12 +52,12 @@ nbcoll_status nbcolli_shm_connect(struct nbcolli_shm_boot *b, const nbcoll_shm_i
                                   nbcoll_status *refused);
 
 /* OK, ERR_PEER_LOST (closed), or what the system says. */
-nbcoll_status nbcolli_shm_send(const struct nbcolli_shm_system *os, int socket, const struct nbcolli_shm_letter *l,
+nbcoll_status nbcolli_shm_send(const struct nbcolli_shm_system *os, int socket, const struct nbcolli_shm_control *l,
                                const int *fd, int fds);
-/* Takes a letter without waiting. OK, PENDING, ERR_PEER_LOST (closed), ERR_ABI (not one of ours), ERR_TRANSPORT (no
- * descriptors), or what else the system says. fd[NBCOLLI_SHM_LETTER_FDS] and *fds: what came with it; on an error,
- * none. */
-nbcoll_status nbcolli_shm_receive(const struct nbcolli_shm_system *os, int socket, struct nbcolli_shm_letter *l,
+/* Takes a control message without waiting. OK, PENDING, ERR_PEER_LOST (closed), ERR_ABI (not one of ours),
+ * ERR_TRANSPORT (no descriptors), or what else the system says. fd[NBCOLLI_SHM_CONTROL_FDS] and *fds: what came with
+ * it; on an error, none. */
+nbcoll_status nbcolli_shm_receive(const struct nbcolli_shm_system *os, int socket, struct nbcolli_shm_control *l,
                                   int fd[], int *fds);
 
 #endif

@@ -2,9 +2,9 @@
  *
  * Which way large data goes is measured, once, while the ranks open: the first rank of another process than rank 0's
  * gets from rank 0 by process_vm_readv, by pieces, and from both sides, at two sizes. It takes about a millisecond;
- * what it has found stands in the segment, and all ranks choose by it, also what is copied to a shelf. Where one of the
- * two does not come in time nothing is measured, and pieces are taken from 32 KiB on. Nor is it where ranks take turns
- * on a core: there process_vm_readv is taken, since each piece would cost a switch between ranks.
+ * what it has found stands in the segment, and all ranks choose by it, also what is copied to a staging buffer. Where
+ * one of the two does not come in time nothing is measured, and pieces are taken from 32 KiB on. Nor is it where ranks
+ * take turns on a core: there process_vm_readv is taken, since each piece would cost a switch between ranks.
  */
 #include "shm.h"
 
@@ -43,7 +43,7 @@ static unsigned char *nbcolli_shm_trial_memory(const struct nbcolli_shm_end *e)
     return e->home->segment + l->quotas + (size_t)e->base.rank * l->quota;
 }
 
-/* ---- the owner ------------------------------------------------------------------------------------------------- */
+/* ---- the owner --------------------------------------------------------------------------------------------------- */
 
 static void nbcolli_shm_trial_own(struct nbcolli_shm_end *e, bool takes_part)
 {
@@ -69,7 +69,7 @@ static void nbcolli_shm_trial_own(struct nbcolli_shm_end *e, bool takes_part)
     atomic_store_explicit(&t->owner, NBCOLLI_SHM_TRIAL_OVER, memory_order_release);
 }
 
-/* ---- the receiver ---------------------------------------------------------------------------------------------- */
+/* ---- the receiver ------------------------------------------------------------------------------------------------ */
 
 /* The time of one get, in ns; 0: it did not end in time, or failed. */
 static uint64_t nbcolli_shm_trial_get(struct nbcolli_shm_end *e, enum nbcolli_shm_way way, size_t bytes,
@@ -151,7 +151,7 @@ void nbcolli_shm_measure(struct nbcolli_shm_end *e)
         nbcolli_shm_trial_take(e, takes_part);
 }
 
-/* ---- the choice ------------------------------------------------------------------------------------------------ */
+/* ---- the choice -------------------------------------------------------------------------------------------------- */
 
 /* The line through the two points, in ns. */
 static uint64_t nbcolli_shm_trial_at(const uint64_t ns[NBCOLLI_SHM_TRIAL_SIZES], uint64_t bytes)
@@ -180,9 +180,9 @@ static void nbcolli_shm_choose_sizes(struct nbcolli_shm_end *e, const uint64_t c
     }
 }
 
-/* A copy into the shelf and one out of it take as long as those of pieces, which do not have to be asked for. A part
- * goes there unless process_vm_readv, which has to be called, is faster by a twentieth. */
-static void nbcolli_shm_choose_shelf(struct nbcolli_shm_end *e, const uint64_t cma[], const uint64_t pieces[])
+/* A copy into the staging buffer and one out of it take as long as those of pieces, which do not have to be asked for.
+ * A part goes there unless process_vm_readv, which has to be called, is faster by a twentieth. */
+static void nbcolli_shm_choose_staging(struct nbcolli_shm_end *e, const uint64_t cma[], const uint64_t pieces[])
 {
     size_t bytes = NBCOLLI_SHM_MOST_CHOICE;
 
@@ -190,14 +190,14 @@ static void nbcolli_shm_choose_shelf(struct nbcolli_shm_end *e, const uint64_t c
            nbcolli_shm_trial_at(cma, bytes) * 20 <
                (nbcolli_shm_trial_at(pieces, bytes) - nbcolli_shm_trial_at(pieces, 0)) * 19)
         bytes /= 2;
-    e->shelf_part = bytes == NBCOLLI_SHM_MOST_CHOICE ? 0 : bytes;
+    e->staging_part = bytes == NBCOLLI_SHM_MOST_CHOICE ? 0 : bytes;
 }
 
 static void nbcolli_shm_choose_defaults(struct nbcolli_shm_end *e)
 {
     e->by_pieces = nbcolli_shm_turns(e) > 1 ? SIZE_MAX : 32768;
     e->by_cma = e->meets_from = SIZE_MAX;
-    e->shelf_part = 0;
+    e->staging_part = 0;
     e->patience = NBCOLLI_SHM_PATIENCE_NS;
 }
 
@@ -240,7 +240,7 @@ void nbcolli_shm_choose(struct nbcolli_shm_end *e)
             e->meets_from = NBCOLLI_SHM_TRIAL_MOST;
         if (cma[1]) {
             nbcolli_shm_choose_sizes(e, cma, pieces, both);
-            nbcolli_shm_choose_shelf(e, cma, pieces);
+            nbcolli_shm_choose_staging(e, cma, pieces);
         }
         const uint64_t *of_pieces = e->meets_from == SIZE_MAX ? pieces : both;
         if (e->flags & NBCOLL_SHM_NO_PIECES ? cma[1] != 0 : true)

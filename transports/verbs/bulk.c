@@ -139,7 +139,7 @@ static void nbcolli_verbs_cut_up(const nbcolli_verbs_end *e, nbcolli_verbs_peer 
     }
 }
 
-/* What to answer of a get or put of so many bytes, if it cannot be posted; else LENT. */
+/* What to answer of a get or put of so many bytes, if it cannot be posted; else IN_FLIGHT. */
 static nbcoll_posted nbcolli_verbs_may_move(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, size_t bytes)
 {
     size_t slots = bytes / e->piece + 2; /* a notice's, too */
@@ -152,7 +152,7 @@ static nbcoll_posted nbcolli_verbs_may_move(nbcolli_verbs_end *e, nbcolli_verbs_
         return nbcolli_verbs_want(e, p) || e->error == ENOMEM ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_FAILED;
     if (p->is_given_up || p->bulk_is_over || p->bulk_slots + slots > NBCOLLI_VERBS_BULK)
         return NBCOLL_POST_NOT_NOW;
-    return NBCOLL_POST_LENT;
+    return NBCOLL_POST_IN_FLIGHT;
 }
 
 static nbcoll_posted nbcolli_verbs_get(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
@@ -170,7 +170,7 @@ static nbcoll_posted nbcolli_verbs_get(nbcoll_endpoint *ep, int peer, const nbco
     }
     nbcolli_verbs_peer *p = nbcolli_verbs_know(e, peer);
     nbcoll_posted said = nbcolli_verbs_may_move(e, p, bytes);
-    if (said != NBCOLL_POST_LENT)
+    if (said != NBCOLL_POST_IN_FLIGHT)
         return said;
     nbcolli_verbs_cut_up(e, p, IBV_WR_RDMA_READ, key, offset, local, to, bytes, &m);
     m.wr[m.count - 1].wr_id = nbcolli_verbs_wr_id(work, NBCOLLI_VERBS_OF_GET);
@@ -202,7 +202,7 @@ static nbcoll_posted nbcolli_verbs_put(nbcoll_endpoint *ep, int peer, const nbco
     }
     nbcolli_verbs_peer *p = nbcolli_verbs_know(e, peer);
     nbcoll_posted said = nbcolli_verbs_may_move(e, p, bytes);
-    if (said != NBCOLL_POST_LENT)
+    if (said != NBCOLL_POST_IN_FLIGHT)
         return said;
     nbcolli_verbs_cut_up(e, p, IBV_WR_RDMA_WRITE, key, offset, local, from, bytes, &m);
     return nbcolli_verbs_send(e, p, p->bulk, m.wr, m.count, notice, NULL, 0, work);

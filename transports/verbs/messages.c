@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Messages: each is copied into a registered buffer, which is sent, and kept until the peer's device has acknowledged
- * it; so a post is lent. A rank may have as many messages under way to a peer as it has credits of it: for these the
- * peer has receives. Credits come back with its messages, or by themselves when half of them are owed. See verbs.h. */
+ * it; so a post is in flight. A rank may have as many messages under way to a peer as it has credits of it: for these
+ * the peer has receives. Credits come back with its messages, or by themselves when half of them are owed. See verbs.h.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
@@ -68,7 +69,7 @@ nbcoll_posted nbcolli_verbs_send(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, st
     p->bulk_slots += b->slots;
     work->scratch[0] = (uintptr_t)p;
     work->scratch[1] = (uintptr_t)b;
-    return NBCOLL_POST_LENT;
+    return NBCOLL_POST_IN_FLIGHT;
 }
 
 bool nbcolli_verbs_say(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, nbcolli_verbs_kind kind)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What is posted to queue pairs for programs. What a card would do by itself the calling thread does here: a send goes
+ * What is posted to queue pairs for programs. What a NIC would do by itself the calling thread does here: a send goes
  * to the device when it is enabled, the waits before it are over, and the peer has told of a receive for it, so that
  * no receiver is ever not ready; a peer that shares receives tells once of more than there ever can be. Data is sent
  * into the receive that is posted; a message of no bytes, as a clear-to-send is, is a write of no bytes with an

@@ -104,7 +104,7 @@ static nbcoll_status nbcolli_verbs_settle(nbcolli_verbs_end *e, const nbcoll_ver
     if (e->credits < 2 || e->credits > 128 || e->payload < 256 || e->payload > 65536 || e->payload % 8 ||
         e->timeout > 31 || e->retries > 6 || e->registrations > 1024)
         return NBCOLL_ERR_CONFIG;
-    /* Of the order of an InfiniBand card's, where nothing could be measured. */
+    /* Of the order of an InfiniBand NIC's, where nothing could be measured. */
     e->base.limits = (nbcoll_limits){.size = sizeof(nbcoll_limits),
                                      .payload = e->payload,
                                      .price = {.alpha_ns = 2000,

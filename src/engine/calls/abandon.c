@@ -56,7 +56,7 @@ static void nbcolli_abandon_op(nbcolli_abandon_loan *l, const nbcolli_op *op)
     const nbcolli_run *run = op->run;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
 
-    if (op->post.where == NBCOLLI_LENT) {
+    if (op->post.where == NBCOLLI_IN_FLIGHT) {
         l->is_kept = 1; /* its work request */
         if (op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING)
             nbcolli_abandon_lend(l, run, nbcolli_get_to(op), nbcolli_op_bytes(op));
@@ -89,7 +89,7 @@ static void nbcolli_abandon_run(nbcolli_run *run, nbcoll_lent *lent, void *user)
         return;
     run->state = NBCOLLI_RUN_POOLED;
     if (!run->keeper)
-        nbcolli_run_shelve(run);
+        nbcolli_run_pool(run);
 }
 
 static void nbcolli_abandon_backlog(nbcolli_link *link)

@@ -119,7 +119,7 @@ int nbcolli_context_busy(const nbcoll_context *c)
 {
     int busy = c->active > 0;
     for (const nbcolli_link *link = c->links; link; link = link->next)
-        busy |= link->backlog != NULL || link->lent > 0 || nbcolli_shrinks_wait(link);
+        busy |= link->backlog != NULL || link->in_flight > 0 || nbcolli_shrinks_wait(link);
     return busy;
 }
 

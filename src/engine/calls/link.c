@@ -10,13 +10,13 @@
 #include "../wire/channel.h"
 #include "../wire/control.h"
 #include "../wire/unexpected.h"
-#include "../exposures/shelf.h"
+#include "../exposures/staging.h"
 #include "../comm/area.h"
 #include "../match/agree.h"
 #include "../../host/crowding.h"
 #include "../../host/host.h"
 
-#define NBCOLLI_POSTS_OF_A_LINK 16 /* control messages that wait for room, or are lent to the transport */
+#define NBCOLLI_POSTS_OF_A_LINK 16 /* control messages that wait for room, or are in flight */
 
 /* As much of a table or group as both sides know. */
 static void nbcolli_table_copy(void *to, size_t room, const void *from, size_t size)
@@ -191,7 +191,7 @@ static nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, n
         return s;
     }
     ep->owner = c;
-    nbcolli_shelf_open(link);
+    nbcolli_staging_open(link);
     link->next = c->links;
     c->links = link;
     if (nbcolli_is_crowded(link))
@@ -269,7 +269,7 @@ void nbcolli_link_drop(nbcolli_link *link)
     nbcolli_shrinks_clear(link);
     NBCOLLI_FREE_ALL(&c->host, link->farewells, sizeof *it)
     nbcolli_channels_free(link);
-    nbcolli_shelf_close(link);
+    nbcolli_staging_close(link);
     /* Memory of areas itself stays the transport's: others may still use it. */
     NBCOLLI_FREE_ALL(&c->host, link->areas, nbcolli_area_memory(it->room))
     NBCOLLI_FREE_ALL(&c->host, link->memory, nbcolli_area_memory(it->room))

@@ -166,8 +166,8 @@ static nbcoll_status nbcolli_request_expired(nbcolli_request *r)
     return s;
 }
 
-/* After a glance that found nothing: further ones, while spinning is right, or after yields to the ranks of this core,
- * for which nothing has to be unfolded. PENDING: a call that enters is to see. */
+/* After a first poll that found nothing: further ones, while spinning is right, or after yields to the ranks of this
+ * core, for which nothing has to be unfolded. PENDING: a call that enters is to see. */
 static nbcoll_status nbcolli_request_look_on(nbcoll_request *request, uint64_t timeout)
 {
     nbcoll_context *c = nbcolli_context_of(*request);
@@ -237,7 +237,7 @@ static nbcoll_status nbcolli_wait_expired(nbcoll_context *c, nbcoll_request requ
     return nbcolli_leave_cancelled(c, e, s);
 }
 
-/* After a glance that was not enough. `leaves`: at the deadline it is left alone. */
+/* After a first poll that was not enough. `leaves`: at the deadline it is left alone. */
 static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_request *request, uint64_t timeout,
                                                                    nbcoll_status s, int leaves)
 {
@@ -430,7 +430,7 @@ static nbcoll_status nbcolli_region_final(const nbcolli_run *run, size_t offset,
 {
     const nbcoll_schedule *s = run->schedule;
 
-    if (s->middle && run->before[s->middle] != NBCOLLI_STEP_OVER && /* what that writes no step says */
+    if (s->inner && run->before[s->inner] != NBCOLLI_STEP_OVER && /* what that writes no step says */
         !nbcolli_executed_has_arrived(run->request, offset, bytes))
         return NBCOLL_PENDING;
     for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++) {

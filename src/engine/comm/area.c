@@ -5,7 +5,7 @@
 #include "area.h"
 
 #include "../exposures/cells.h"
-#include "../exposures/shelf.h"
+#include "../exposures/staging.h"
 #include "../../host/host.h"
 
 /* ---- who shares -------------------------------------------------------------------------------------------------- */
@@ -114,7 +114,7 @@ static void nbcolli_areas_sweep(nbcolli_link *link)
         nbcolli_area *area = *at;
         if (nbcolli_area_is_left(link, area)) {
             *at = area->next;
-            nbcolli_shelf_forget(link, area);
+            nbcolli_staging_forget(link, area);
             nbcolli_area_release(link, area);
         } else
             at = &area->next;
@@ -301,7 +301,7 @@ void nbcolli_area_leave(nbcoll_comm *comm)
     nbcolli_area *mine = comm->offered;
 
     if (comm->area)
-        nbcolli_shelf_leave(comm);
+        nbcolli_staging_leave(comm);
     for (int owner = 0; owner < comm->size; owner++)
         if (nbcolli_has_cells_of(comm, owner))
             atomic_store_explicit(nbcolli_area_departed(comm, owner, comm->rank), (uint32_t)nbcolli_area_freeing(comm),

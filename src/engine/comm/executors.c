@@ -110,7 +110,7 @@ void nbcolli_executed_end(nbcolli_request *r, nbcoll_status status)
     nbcolli_request_end(comm->context, r);
 }
 
-void nbcolli_middle_end(nbcolli_run *run, nbcoll_status status)
+void nbcolli_inner_end(nbcolli_run *run, nbcoll_status status)
 {
     run->is_executed = 0;
     if (run->status != NBCOLL_OK)
@@ -118,7 +118,7 @@ void nbcolli_middle_end(nbcolli_run *run, nbcoll_status status)
     else if (status != NBCOLL_OK)
         nbcolli_run_fail(run, status, -1, 1);
     else {
-        nbcolli_step_end(run, nbcolli_middle_lacks_room(run) ? run->schedule->room : run->schedule->middle);
+        nbcolli_step_end(run, nbcolli_inner_lacks_room(run) ? run->schedule->room : run->schedule->inner);
         nbcolli_advance(run);
     }
 }

@@ -38,7 +38,7 @@ int nbcolli_executors_look(nbcoll_context *c, int poller);
 void nbcolli_executed_take(nbcolli_request *r);
 void nbcolli_executed_end(nbcolli_request *r, nbcoll_status status);
 
-/* Inside: the middle of a run has ended, or it has the memory for which it waited. It goes on, or settles. */
-void nbcolli_middle_end(nbcolli_run *run, nbcoll_status status);
+/* Inside: the inner part of a run has ended, or it has the memory for which it waited. It goes on, or settles. */
+void nbcolli_inner_end(nbcolli_run *run, nbcoll_status status);
 
 #endif

@@ -59,8 +59,8 @@ void nbcolli_votes_agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
         a->flags = nbcolli_agree_flags(a->flags, v->flags);
         a->slots = v->slots < a->slots ? v->slots : a->slots;
         a->cells = v->cells < a->cells ? v->cells : a->cells;
-        a->shelf = v->shelf < a->shelf ? v->shelf : a->shelf;
-        a->shelf_part = v->shelf_part < a->shelf_part ? v->shelf_part : a->shelf_part;
+        a->staging = v->staging < a->staging ? v->staging : a->staging;
+        a->staging_part = v->staging_part < a->staging_part ? v->staging_part : a->staging_part;
         a->large = v->large > a->large ? v->large : a->large;
         a->shares &= v->shares;
         a->progress_cores = v->progress_cores < a->progress_cores ? v->progress_cores : a->progress_cores;
@@ -104,8 +104,8 @@ nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creat
                          .cells = comm->config.cells,
                          .credits = comm->link->credits,
                          .interfaces = far->interfaces,
-                         .shelf = (uint32_t)comm->link->first->shelf.bytes,
-                         .shelf_part = (uint32_t)comm->link->first->shelf.part,
+                         .staging = (uint32_t)comm->link->first->staging.bytes,
+                         .staging_part = (uint32_t)comm->link->first->staging.part,
                          .flags = comm->config.flags,
                          .shares = nbcolli_area_suits(comm) ? nbcolli_area_shares(over) : 0,
                          .near = nbcolli_vote_level(near, comm->config.eager),
@@ -136,8 +136,8 @@ nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)
                           .rule_count = comm->config.rule_count,
                           .credits = comm->agreed.credits,
                           .interfaces = comm->agreed.interfaces,
-                          .shelf = comm->agreed.shelf,
-                          .shelf_part = comm->agreed.shelf_part,
+                          .staging = comm->agreed.staging,
+                          .staging_part = comm->agreed.staging_part,
                           .nodes = &comm->nodes,
                           .inside = comm->agreed.near,
                           .nodes_share = comm->nodes_share,

@@ -220,7 +220,7 @@ void nbcolli_cell_spread(const nbcolli_run *run, nbcolli_cell *cell, const nbcol
     size_t bytes = v->parts->region.bytes;
 
     for (const nbcoll_part *p = v->parts; bytes && p < v->parts + v->part_count; p++)
-        nbcolli_brief_copy((unsigned char *)cell + nbcolli_spread_at(run->comm->rank, p->peer, bytes),
+        nbcolli_small_copy((unsigned char *)cell + nbcolli_spread_at(run->comm->rank, p->peer, bytes),
                            run->base[p->region.at.buffer] + p->region.at.offset, bytes);
 }
 
@@ -260,7 +260,7 @@ static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
         op->keys = op->copy ? 0 : i + 1;
     }
     cell->mark = nbcolli_run_stamp(run);
-    cell->kind = op->stream ? NBCOLLI_STREAMED : op->copy ? NBCOLLI_ON_SHELF : NBCOLLI_REFERRED;
+    cell->kind = op->stream ? NBCOLLI_STREAMED : op->copy ? NBCOLLI_STAGED : NBCOLLI_REFERRED;
     cell->first = run->parts;
     cell->parts = entries;
     run->parts += entries;
@@ -394,7 +394,7 @@ nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_found *found)
             if (bytes != (all - offset < piece ? all - offset : piece))
                 return NBCOLL_ERR_MISMATCH;
             found->payload = NULL;
-            found->is_shelved = kind == NBCOLLI_ON_SHELF;
+            found->is_staged = kind == NBCOLLI_STAGED;
             found->is_streamed = kind == NBCOLLI_STREAMED;
             offset = found->is_streamed ? (i - first) * sizeof(nbcolli_stream) : offset;
             found->place = (nbcolli_remote){offset, {{part.key[0], part.key[1]}}};

@@ -37,8 +37,10 @@
 typedef enum nbcolli_cell_kind {
     NBCOLLI_REFERRED, /* the parts are to be got by their keys in the table */
     NBCOLLI_INLINED,  /* they lie in the payload of this cell, and of those behind it: no table is needed */
-    NBCOLLI_ON_SHELF, /* as REFERRED, but they lie on the owner's shelf, which is read also when the owner has left */
-    NBCOLLI_STREAMED  /* they go through rings on the owner's shelf (stream.h): the keys are those of its place there */
+    NBCOLLI_STAGED,   /* as REFERRED, but they lie in the owner's staging buffer, which is read also when the owner has
+                         left */
+    NBCOLLI_STREAMED  /* they go through rings in the owner's staging buffer (stream.h): the keys are those of its place
+                         there */
 } nbcolli_cell_kind;
 
 /* Alone on its lines: 128 bytes, for what different ranks write. */
@@ -70,7 +72,7 @@ _Static_assert(sizeof(nbcolli_cell) == NBCOLLI_APART, "a cell fills its lines");
 
 _Static_assert(NBCOLLI_STARTED * sizeof(uint64_t) % NBCOLLI_APART == 0, "what a rank has started fills its lines");
 
-/* Of one reader, at the beginning of a STREAMED exposure's place on the shelf: see stream.h. */
+/* Of one reader, at the beginning of a STREAMED exposure's place in the staging buffer: see stream.h. */
 struct nbcolli_stream {
     _Alignas(NBCOLLI_APART) _Atomic uint64_t ready; /* the owner: bytes of the part that it has written */
     uint64_t window; /* the owner: bytes of the ring, whole elements; */
@@ -82,7 +84,7 @@ struct nbcolli_stream {
 typedef struct nbcolli_found {
     const unsigned char *payload; /* in the cell; null: they are to be got from `place` */
     nbcolli_remote place;
-    int is_shelved;  /* `place` is on the owner's shelf; */
+    int is_staged;  /* `place` is in the owner's staging buffer; */
     int is_streamed; /* it is that of its nbcolli_stream there */
 } nbcolli_found;
 
@@ -283,7 +285,7 @@ static inline void nbcolli_cell_inline(const nbcolli_run *run, nbcolli_cell *cel
     cell->first = v->parts->number;
     cell->parts = bytes;
     if (readers)
-        nbcolli_brief_copy(cell->payload, first, bytes);
+        nbcolli_small_copy(cell->payload, first, bytes);
     else
         nbcolli_cell_spread(run, cell, v);
 }
@@ -291,7 +293,7 @@ static inline void nbcolli_cell_inline(const nbcolli_run *run, nbcolli_cell *cel
 /* [WRITE] Fills the run's next cell. Without growing, and with no keys, it then holds all that its readers need. */
 nbcoll_status nbcolli_cell_write(nbcolli_op *op);
 
-/* Its readers are now waited for before their cells, or what lies on the shelf, are written again. */
+/* Its readers are now waited for before their cells, or what lies in the staging buffer, are written again. */
 void nbcolli_cell_promise(const nbcolli_run *run, const nbcoll_step_view *v);
 
 /* [PUBLISH], or [GROW] when the cell is shown already. The readers are told. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Exposures that go through the shelf piece by piece: see stream.h. */
+ * Exposures that go through the staging buffer piece by piece: see stream.h. */
 #include "stream.h"
 
 #include "../state/budget.h"
@@ -72,7 +72,7 @@ static size_t nbcolli_stream_piece(const nbcolli_op *op, uint32_t i, uint32_t en
 
     if (!left)
         return 0;
-    size_t room = nbcolli_stream_room(op, i, end, *ready, reader), piece = nbcolli_shelf_piece(op->window);
+    size_t room = nbcolli_stream_room(op, i, end, *ready, reader), piece = nbcolli_staging_piece(op->window);
     piece = piece < left ? piece : left;
     piece = piece < behind ? piece : behind;
     return piece <= room ? piece : 0; /* whole pieces, so that nobody is woken for a few bytes */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Streams: how an exposure that is longer than the shelf goes through it, and how a long copy that is alike for all
- * readers is followed while it is made. Each of an exposure's parts gets a ring on the shelf. The
+ * Streams: how an exposure that is longer than the staging buffer goes through it, and how a long copy that is alike
+ * for all readers is followed while it is made. Each of an exposure's parts gets a ring on the staging buffer. The
  * owner copies pieces into the ring, and its readers take them out. In front of the rings stands one nbcolli_stream for
  * each reader. There the owner says how many bytes of the part it has written, and the reader how many it needs no
  * more: the owner writes over no others. A word of either has one writer.
@@ -15,11 +15,11 @@
 
 #include "cells.h"
 
-/* The bytes of the shelf for the streams of an exposure, at most `most`; 0: it is not to be streamed. *window is how
- * long each ring is. */
+/* The bytes of the staging buffer for the streams of an exposure, at most `most`; 0: it is not to be streamed. *window
+ * is how long each ring is. */
 size_t nbcolli_stream_bytes(const nbcolli_run *run, const nbcoll_step_view *v, size_t most, size_t *window);
 
-/* Writes the streams of an op whose place on the shelf is op->copy, before its cell is shown. */
+/* Writes the streams of an op whose place in the staging buffer is op->copy, before its cell is shown. */
 void nbcolli_streams_begin(nbcolli_op *op, size_t window);
 
 /* [STREAM] Copies as much as there is room for and as the pass has left. OK: all has been copied. AGAIN: the pass has

@@ -321,11 +321,12 @@ static int nbcolli_shrink_tell(nbcolli_shrink *s)
         nbcolli_agreement_member *m = &s->member[i];
         int gone = i == s->rank || nbcolli_shrink_gone(s, i) || s->link->loss[m->address] != NBCOLLI_HERE;
         m->untold &= !gone && s->state != NBCOLL_ERR_PEER_LOST;
-        if (m->post.where == NBCOLLI_LENT && gone)
+        if (m->post.where == NBCOLLI_IN_FLIGHT && gone)
             nbcolli_post_recall(&m->post);
-        if (m->untold && m->post.where != NBCOLLI_LENT)
+        if (m->untold && m->post.where != NBCOLLI_IN_FLIGHT)
             nbcolli_shrink_send(s, i);
-        left |= m->untold || m->post.where == NBCOLLI_LENT || (!gone && !m->knows && s->state != NBCOLL_ERR_PEER_LOST);
+        left |=
+            m->untold || m->post.where == NBCOLLI_IN_FLIGHT || (!gone && !m->knows && s->state != NBCOLL_ERR_PEER_LOST);
     }
     return left;
 }
@@ -386,7 +387,7 @@ void nbcolli_shrinks_clear(nbcolli_link *link)
         nbcolli_shrink *s = link->shrinks;
         int lent = 0;
         for (int i = 0; i < s->size; i++)
-            lent |= s->member[i].post.where == NBCOLLI_LENT;
+            lent |= s->member[i].post.where == NBCOLLI_IN_FLIGHT;
         link->shrinks = s->next;
         if (!lent)
             nbcolli_free(&link->context->host, s, s->memory);

@@ -119,7 +119,7 @@ static int nbcolli_op_waits(nbcolli_op *op, int *rank, uint64_t *tag)
         return nbcolli_look(op, v->write.bytes, &found) == NBCOLL_PENDING;
     case NBCOLLI_USING:
         return nbcolli_fetch_waits(op);
-    case NBCOLLI_SHELVING:
+    case NBCOLLI_STAGING:
         return op->stream && nbcolli_stream_waits(op, rank);
     case NBCOLLI_SETTLED:
         return 0;
@@ -394,7 +394,7 @@ void nbcolli_where_in(nbcoll_comm *comm, nbcolli_incoming *in)
 static uint64_t nbcolli_mark_of(const nbcolli_run *run)
 {
     /* relaxed: another thread may end steps */
-    uint64_t mark = run->is_brief ? run->left : __atomic_load_n(&run->remaining, __ATOMIC_RELAXED);
+    uint64_t mark = run->is_small ? run->left : __atomic_load_n(&run->remaining, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < run->schedule->ops; i++)
         mark = mark * 0x9e3779b97f4a7c15u + run->op[i].moved * 16 + run->op[i].phase + run->op[i].copied;
     return mark | 1; /* not that of a run which no round has seen */
@@ -431,7 +431,7 @@ static int nbcolli_look_after(nbcolli_run *run)
                           !(p.is_known && run->schedule->fingerprint);
         if (p.position != NBCOLL_POSITION_UNKNOWN && !is_doubtful)
             nbcolli_ask_judge(op, rank, tag, &p);
-        else if (settles || !run->schedule->is_standing) {
+        else if (settles || !run->schedule->is_preposted) {
             wants = 1;
             nbcolli_ask_wants(comm, rank, tag);
         }
@@ -449,7 +449,7 @@ static int nbcolli_round_of(nbcolli_run *run)
     run->mark = mark;
     run->stuck = is_stuck;
     int wants = is_stuck && nbcolli_look_after(run);
-    if (is_stuck && run->status == NBCOLL_OK && run->comm->context->watcher && !run->schedule->is_standing) {
+    if (is_stuck && run->status == NBCOLL_OK && run->comm->context->watcher && !run->schedule->is_preposted) {
         int rank = nbcolli_awaited(run).rank;
         if (rank >= 0)
             nbcolli_observe_wait(run, rank);

@@ -25,7 +25,7 @@
  * and answers what it has kept of it. So a failed run that waits for answers asks, too.
  *
  * The clock is looked at about every 10 ms, from passes (at most every 1024th; every 4th where the host has a pause,
- * which may take long) and before a sleep: an operation that goes well asks nobody. Nor does one of a standing
+ * which may take long) and before a sleep: an operation that goes well asks nobody. Nor does one of a pre-posted
  * schedule, which is to wait, until it has failed. Inline: what every start and every pass does for that. */
 #ifndef NBCOLLI_ENGINE_MATCH_ASK_H
 #define NBCOLLI_ENGINE_MATCH_ASK_H

@@ -8,7 +8,7 @@
 #include "../wire/channel.h"
 #include "../wire/control.h"
 #include "../wire/giveup.h"
-#include "../run/brief.h"
+#include "../run/small.h"
 #include "../run/called.h"
 #include "../run/credit.h"
 #include "../run/fail.h"
@@ -675,14 +675,14 @@ static inline uint64_t nbcolli_line_tag(const nbcoll_line_arrival *line, const n
     return nbcolli_history_tag(line->turn, end->comm ? end->comm->taken : end->taken);
 }
 
-/* The run of the line's tag, if it is a brief one that goes well, of the same history, and of a schedule that has such
+/* The run of the line's tag, if it is a small one that goes well, of the same history, and of a schedule that has such
  * a message: end->op is its receive. */
 static inline nbcolli_run *nbcolli_line_run(const nbcoll_line_arrival *line, nbcolli_channel_end *end)
 {
     nbcolli_run *run = end->comm ? nbcolli_slot_of(end->comm, nbcolli_line_tag(line, end))->active : NULL;
 
     if (!run || (run->request->history ^ line->turn) << (64 - NBCOLLI_TURN_BITS) || run->status != NBCOLL_OK ||
-        !run->is_brief)
+        !run->is_small)
         return NULL;
     const nbcoll_schedule *s = run->schedule;
     if (end->serial == s->serial)
@@ -736,12 +736,12 @@ void nbcolli_line_in(nbcolli_link *link, const nbcoll_line_arrival *line)
         nbcolli_receive(&in);
         return;
     }
-    nbcolli_brief_copy(m->to, line->payload, line->bytes);
+    nbcolli_small_copy(m->to, line->payload, line->bytes);
     if (++pair->owed > pair->most_owed)
         nbcolli_credits_send(link, line->source);
     op->channel = line->channel;
     op->opened = pair->version;
     op->phase = NBCOLLI_SETTLED;
     run->left &= ~m->bit;
-    nbcolli_brief_advance(run);
+    nbcolli_small_advance(run);
 }

@@ -35,7 +35,7 @@ void nbcolli_work_in(nbcolli_link *link, nbcoll_work *work)
 {
     nbcolli_post *post = (nbcolli_post *)(void *)work;
 
-    link->lent--;
+    link->in_flight--;
     if (post->op && (work->status == NBCOLL_ERR_BUFFER || work->status == NBCOLL_ERR_FAULT))
         nbcolli_fault_in(post->op, work);
     if (work->status == NBCOLL_OK || (work->status == NBCOLL_ERR_CANCELLED && post->recalled))

@@ -4,7 +4,7 @@
 
 #include "progress.h"
 #include "../exposures/cells.h"
-#include "../run/brief.h"
+#include "../run/small.h"
 #include "../run/pool.h"
 #include "../comm/requests.h"
 #include "../match/ask.h"
@@ -57,7 +57,7 @@ static __attribute__((noinline)) void nbcolli_replay_unfold(nbcoll_context *c, n
     run->state = NBCOLLI_RUN_ACTIVE;
     nbcolli_slot_of(run->comm, run->tag)->active = run;
     c->bytes_left = NBCOLL_PASS_BYTES;
-    nbcolli_brief_advance(run);
+    nbcolli_small_advance(run);
     nbcolli_drain(c);
 }
 
@@ -89,7 +89,7 @@ nbcoll_status nbcolli_replay_start(nbcolli_request *r)
     r->history = comm->history;
     comm->history = nbcolli_history_after(r->history, r->schedule->raised);
     nbcolli_note_started(comm, tag, comm->history);
-    nbcolli_replay how = nbcolli_brief_replay(r);
+    nbcolli_replay how = nbcolli_small_replay(r);
     if (how != NBCOLLI_REPLAY_GOES)
         return nbcolli_replay_begins(r, how);
     nbcolli_replay_over(r);
@@ -115,7 +115,7 @@ static __attribute__((noinline)) void nbcolli_replay_pass(nbcoll_context *c)
 nbcoll_status nbcolli_replay_look(nbcolli_request *r)
 {
     nbcolli_replay_enter(r->context);
-    nbcolli_replay how = nbcolli_brief_replay_on(r);
+    nbcolli_replay how = nbcolli_small_replay_on(r);
     if (how == NBCOLLI_REPLAY_GOES) {
         nbcolli_replay_over(r);
         r->context->replaying = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Replays: the way of small operations that go well again and again. What a brief run does is known from its last time:
+ * Replays: the way of small operations that go well again and again. What a small run does is known from its last time:
  * its steps in an order, the channels of its messages both ways, the request that keeps it; and that what it fetches
  * stands in the first cell of each owner. While nothing else is outstanding in the context, a start works these steps
  * off up to the first receive or fetch, and a wait looks at the one ring from which its line will come, or at the cell,

@@ -6,7 +6,7 @@
 #include "step.h"
 #include "../wire/control.h"
 #include "../exposures/cells.h"
-#include "../exposures/shelf.h"
+#include "../exposures/staging.h"
 #include "../exposures/stream.h"
 
 /* The op waits for what `peer` shows, or reads. Of a rank that has left nothing more can come. */
@@ -44,7 +44,7 @@ static nbcolli_op *nbcolli_expose_first(nbcolli_op *op, uint32_t *piece)
     return *piece ? &run->op[run->schedule->op[v->grows]] : op;
 }
 
-/* Takes a REUSING op to SHELVING, if that can be now. */
+/* Takes a REUSING op to STAGING, if that can be now. */
 static void nbcolli_expose_begin(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
@@ -63,14 +63,14 @@ static void nbcolli_expose_begin(nbcolli_op *op)
     }
     if (nbcolli_expose_deserted(op))
         return;
-    op->phase = NBCOLLI_SHELVING;
+    op->phase = NBCOLLI_STAGING;
     op->copy = NULL;
     op->stream = NULL;
     if (!nbcolli_inline_cells(run, v, &readers))
-        nbcolli_shelf_take(op);
+        nbcolli_staging_take(op);
 }
 
-/* Shows the cell of a SHELVING op whose copy, if any, is there, or is streamed. Returns whether that went well. */
+/* Shows the cell of a STAGING op whose copy, if any, is there, or is streamed. Returns whether that went well. */
 static int nbcolli_expose_show(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
@@ -89,11 +89,11 @@ static int nbcolli_expose_show(nbcolli_op *op)
     return 1;
 }
 
-/* Copies what a SHELVING op puts on the shelf, as far as that can be now. Returns whether all is there. */
+/* Copies what a STAGING op puts in the staging buffer, as far as that can be now. Returns whether all is there. */
 static int nbcolli_expose_fill(nbcolli_op *op)
 {
     int reader;
-    nbcoll_status s = !op->stream ? (nbcolli_shelf_fill(op) ? NBCOLL_OK : NBCOLL_AGAIN)
+    nbcoll_status s = !op->stream ? (nbcolli_staging_fill(op) ? NBCOLL_OK : NBCOLL_AGAIN)
                                   : nbcolli_stream_fill(op, &reader);
 
     if (s == NBCOLL_AGAIN)
@@ -112,7 +112,7 @@ void nbcolli_expose_next(nbcolli_op *op)
         nbcolli_expose_begin(op);
     if (op->phase == NBCOLLI_REUSING)
         return;
-    if (op->phase == NBCOLLI_SHELVING) {
+    if (op->phase == NBCOLLI_STAGING) {
         if (op->stream && !op->moved && !nbcolli_expose_show(op))
             return;
         if (op->copy && !nbcolli_expose_fill(op))
@@ -266,7 +266,7 @@ static int nbcolli_fetch_look(nbcolli_op *op)
         return 1;
     const void *there = found.payload;
     run->is_worn |= !there || op->cell; /* a replay looks into first cells only */
-    if (!there && (v->kind == NBCOLL_FETCH_REDUCE || found.is_shelved) && bulk->view)
+    if (!there && (v->kind == NBCOLL_FETCH_REDUCE || found.is_staged) && bulk->view)
         there = bulk->view(peer->link->endpoint, peer->address, &found.place.key, found.place.offset, v->write.bytes);
     if (v->write.bytes == 0) {
         nbcolli_fetch_end(op);

@@ -50,12 +50,12 @@ static nbcolli_move nbcolli_move_of(const nbcolli_run *run, nbcoll_step step)
 void nbcolli_moves_make(nbcolli_run *run)
 {
     const nbcoll_schedule *s = run->schedule;
-    nbcolli_move *m = run->move, *of[NBCOLLI_BRIEF_STEPS];
-    uint32_t before[NBCOLLI_BRIEF_STEPS];
+    nbcolli_move *m = run->move, *of[NBCOLLI_SMALL_STEPS];
+    uint32_t before[NBCOLLI_SMALL_STEPS];
 
-    if (s->is_brief)
+    if (s->is_small)
         memcpy(before, s->before, s->steps * sizeof *before);
-    for (nbcoll_step step; s->is_brief && (step = nbcolli_moves_choose(s, before)) != NBCOLL_START; m++) {
+    for (nbcoll_step step; s->is_small && (step = nbcolli_moves_choose(s, before)) != NBCOLL_START; m++) {
         before[step] = NBCOLLI_STEP_OVER;
         for (uint32_t i = 0; i < s->step[step].after_count; i++)
             before[s->step[step].after[i]]--;
@@ -96,7 +96,7 @@ void nbcolli_moves_aim(nbcolli_run *run, const void *send, void *recv)
 
 int nbcolli_moves_can_replay(const nbcolli_run *run)
 {
-    int can = run->is_brief && !run->is_worn && run->status == NBCOLL_OK && run->schedule->widest <= 1;
+    int can = run->is_small && !run->is_worn && run->status == NBCOLL_OK && run->schedule->widest <= 1;
 
     for (const nbcolli_move *m = run->move; can && m->kind != NBCOLLI_MOVES_END; m++)
         can = m->kind != NBCOLL_RECV || m->op->post.link->lines.take;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Moves: the steps of a brief schedule (schedule.h), made with each of its runs. They stand in an order in which none
+ * Moves: the steps of a small schedule (schedule.h), made with each of its runs. They stand in an order in which none
  * comes before one that it waits for, and each that waits for no peer comes as early as it can. The place of a move is
  * a bit: one word says which have not ended, another one which have begun. */
 #ifndef NBCOLLI_ENGINE_RUN_MOVES_H
@@ -7,7 +7,7 @@
 
 #include "../state/context.h"
 
-/* Makes them in the memory at run->move; of a schedule that is not brief their end alone. */
+/* Makes them in the memory at run->move; of a schedule that is not small their end alone. */
 void nbcolli_moves_make(nbcolli_run *run);
 
 /* They are for these buffers from now on. */
@@ -21,7 +21,7 @@ static inline int nbcolli_is_step_over(const nbcolli_run *run, nbcoll_step step)
 {
     const nbcolli_move *m = run->move;
 
-    if (!run->is_brief)
+    if (!run->is_small)
         return run->before[step] == NBCOLLI_STEP_OVER;
     while (m->step != step)
         m++;

@@ -23,7 +23,7 @@ static void nbcolli_send_go(nbcolli_op *op)
     if (bytes == 0 || (bytes <= run->comm->config.eager && bytes <= peer->pair->payload)) {
         op->phase = NBCOLLI_SENT_EAGER;
         nbcolli_spend(run, bytes);
-        uint64_t channel = run->is_brief ? nbcolli_channel_name(op) : 0;
+        uint64_t channel = run->is_small ? nbcolli_channel_name(op) : 0;
         nbcolli_op_send(op, NBCOLLI_EAGER, channel << 32 | bytes, memory, bytes);
     } else if (nbcolli_has_departed(run->comm, v->peer)) {
         nbcolli_run_deserted(run, v->peer);
@@ -81,7 +81,7 @@ static int nbcolli_op_turn(nbcolli_op *op)
     case NBCOLLI_SENT_DATA:
         return nbcolli_send_fragment(op, bytes);
     case NBCOLLI_REUSING:
-    case NBCOLLI_SHELVING:
+    case NBCOLLI_STAGING:
     case NBCOLLI_EXPOSED:
         nbcolli_expose_next(op);
         return 0;

@@ -18,7 +18,7 @@ void nbcolli_run_drop(nbcolli_request *r)
     run->keeper = NULL;
     run->schedule->kept--;
     if (run->state == NBCOLLI_RUN_POOLED)
-        nbcolli_run_shelve(run);
+        nbcolli_run_pool(run);
 }
 
 void nbcolli_schedule_release(nbcoll_schedule *s)
@@ -100,7 +100,7 @@ static nbcolli_run *nbcolli_run_make(nbcoll_schedule *s)
     size_t before = packed + nbcolli_lines((sent + received) * sizeof(nbcoll_memory));
     size_t answered = before + nbcolli_lines(s->steps * (sizeof(uint32_t) + sizeof(nbcoll_step)));
     size_t moves = answered + (s->cells ? nbcolli_lines((size_t)s->ranks) : 0);
-    size_t fixed = moves + nbcolli_lines((s->is_brief ? s->steps - 1 : 1) * sizeof(nbcolli_move));
+    size_t fixed = moves + nbcolli_lines((s->is_small ? s->steps - 1 : 1) * sizeof(nbcolli_move));
 
     if (scratch > SIZE_MAX - fixed - 63 || s->bounce > SIZE_MAX - fixed - nbcolli_lines(scratch))
         return NULL;
@@ -182,7 +182,7 @@ static void nbcolli_run_bind(nbcolli_run *run, nbcoll_comm *comm)
     run->comm = comm;
     run->bound = comm->id;
     run->slot = NULL;
-    run->is_brief = s->is_brief && !s->is_cut && !comm->context->observer && nbcolli_spreads(comm, s);
+    run->is_small = s->is_small && !s->is_cut && !comm->context->observer && nbcolli_spreads(comm, s);
     run->is_worn = 1;
     for (uint32_t i = 0; i < s->ops; i++) {
         nbcolli_op *op = &run->op[i];
@@ -201,7 +201,7 @@ void nbcolli_run_restore(nbcolli_run *run)
     const nbcoll_schedule *s = run->schedule;
 
     run->remaining = s->steps - 2;
-    if (!run->is_brief)
+    if (!run->is_small)
         memcpy(run->before, s->before, s->armed); /* the ready queues, too */
     for (uint32_t i = 0; i < NBCOLLI_LANES; i++)
         run->lane[i] = (nbcolli_ready){s->lane_at[i], s->lane_at[i] + s->lane_ready[i], 0};
@@ -223,7 +223,7 @@ void nbcolli_run_restore(nbcolli_run *run)
     run->is_executed = 0;
     run->stuck = 0;
     run->mark = 0;
-    run->is_worn = !run->is_brief;
+    run->is_worn = !run->is_small;
 }
 
 nbcolli_run *nbcolli_run_arm_slowly(nbcolli_request *r)
@@ -236,7 +236,7 @@ nbcolli_run *nbcolli_run_arm_slowly(nbcolli_request *r)
     if (!run->keeper)
         s->idle = run->next;
     if ((s->extent[NBCOLL_BUFFER_SEND_PACKED] || s->extent[NBCOLL_BUFFER_RECV_PACKED]) && !nbcolli_run_pack(run, r)) {
-        nbcolli_run_shelve(run); /* of such a schedule none is kept */
+        nbcolli_run_pool(run); /* of such a schedule none is kept */
         return NULL;
     }
     if (run->comm != r->comm || run->bound != r->comm->id)

@@ -42,7 +42,7 @@ static inline void nbcolli_run_begin(nbcolli_run *run, nbcolli_request *r)
     run->begun = 0;
 }
 
-/* Sets back what a brief run changes where all goes well. */
+/* Sets back what a small run changes where all goes well. */
 static inline void nbcolli_run_rewind(nbcolli_run *run)
 {
     for (uint32_t i = 0; i < run->schedule->ops; i++)
@@ -53,7 +53,7 @@ static inline void nbcolli_run_rewind(nbcolli_run *run)
 void nbcolli_run_restore(nbcolli_run *run);
 
 /* A run that nobody keeps goes to the pool. */
-static inline void nbcolli_run_shelve(nbcolli_run *run)
+static inline void nbcolli_run_pool(nbcolli_run *run)
 {
     run->next = run->schedule->idle;
     run->schedule->idle = run;
@@ -98,7 +98,7 @@ static inline void nbcolli_run_give(nbcolli_run *run)
     nbcolli_caller_lock(c);
     run->state = NBCOLLI_RUN_POOLED;
     if (!run->keeper)
-        nbcolli_run_shelve(run);
+        nbcolli_run_pool(run);
     nbcolli_caller_unlock(c);
 }
 

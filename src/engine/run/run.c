@@ -2,7 +2,7 @@
  * Running: see run.h. */
 #include "run.h"
 
-#include "brief.h"
+#include "small.h"
 #include "credit.h"
 #include "expose.h"
 #include "fail.h"
@@ -122,9 +122,9 @@ static void nbcolli_step_start(nbcolli_run *run, nbcolli_ready *lane, nbcoll_ste
         nbcolli_reduce_on(run, lane, step);
         return;
     default: /* JOIN */
-        if (step == run->schedule->middle || step == run->schedule->room) {
+        if (step == run->schedule->inner || step == run->schedule->room) {
             run->is_executed = 1;
-            run->request->executor->does->begin_middle(run->request->executor, run);
+            run->request->executor->does->begin_inner(run->request->executor, run);
             return;
         }
         break;
@@ -146,8 +146,8 @@ void nbcolli_advance(nbcolli_run *run)
 {
     nbcolli_ready *lane;
 
-    if (run->is_brief) {
-        nbcolli_brief_advance(run);
+    if (run->is_small) {
+        nbcolli_small_advance(run);
         return;
     }
     while (run->status == NBCOLL_OK && (lane = nbcolli_next_lane(run))) {
@@ -262,7 +262,7 @@ int nbcolli_look_again(nbcoll_context *c, size_t looks)
             nbcolli_watch(op);
         else if (run->status != NBCOLL_OK)
             nbcolli_to_settle(run);
-        else if (op->phase == NBCOLLI_LOOKING && run->is_brief) /* it may now go at once, as its move */
+        else if (op->phase == NBCOLLI_LOOKING && run->is_small) /* it may now go at once, as its move */
             run->begun &= ~op->move->bit;
         else
             nbcolli_op_next(op);

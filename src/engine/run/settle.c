@@ -96,7 +96,7 @@ int nbcolli_op_is_held_by(const nbcolli_op *op, int *rank)
 
 static int nbcolli_op_is_out(const nbcolli_op *op)
 {
-    return op->post.where == NBCOLLI_LENT || op->post.where == NBCOLLI_BACKLOG;
+    return op->post.where == NBCOLLI_IN_FLIGHT || op->post.where == NBCOLLI_BACKLOG;
 }
 
 /* Does somebody else still hold the op's memory? Ends what nobody holds. */
@@ -104,7 +104,7 @@ static int nbcolli_op_held(nbcolli_op *op)
 {
     int rank;
 
-    if (op->post.where == NBCOLLI_LENT)
+    if (op->post.where == NBCOLLI_IN_FLIGHT)
         nbcolli_op_recall(op);
     if (nbcolli_op_is_out(op))
         return 1;

@@ -105,7 +105,7 @@ static inline void nbcolli_op_settled(nbcolli_op *op)
 static inline void nbcolli_op_end(nbcolli_op *op)
 {
     nbcolli_op_settled(op);
-    if (op->run->is_brief)
+    if (op->run->is_small)
         op->run->left &= ~op->move->bit;
     else
         nbcolli_step_end(op->run, op->step);

@@ -155,7 +155,7 @@ typedef struct nbcolli_vote {
     uint32_t shares; /* see comm/area.h */
     uint32_t rules;  /* their hash: the same in all votes; so are the credits */
     uint32_t creation; /* the call: the same in all votes */
-    uint32_t shelf, shelf_part; /* bytes of copies of what it exposes; of a part: see nbcoll_shared */
+    uint32_t staging, staging_part; /* bytes of copies of what it exposes; of a part: see nbcoll_shared */
     uint32_t progress_cores, ranks_per_core, unused; /* nothing lies between members: all of a vote is sent */
     nbcoll_level near, far; /* prices of the first endpoint, and of the last */
     uint64_t large;

@@ -73,7 +73,7 @@ struct nbcoll_context {
     /* Progress. */
     nbcolli_list watched; /* ops that wait for shared memory: the first was looked at longest ago */
     nbcolli_executor *executors; /* at which passes look. Calls that open and close them */
-    size_t executing;            /* operations, or their middles, with which those go on in drains */
+    size_t executing;            /* operations, or their inner parts, with which those go on in drains */
     int executed;                /* one that has ended outside of a pass is to be looked at before a sleep */
     int is_unheard;              /* when it was armed last one of the executors was */
     nbcolli_list delayed;  /* runs with work for which a pass had no bytes left, in order of turns */

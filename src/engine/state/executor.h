@@ -41,8 +41,8 @@ typedef struct nbcolli_executed {
 
 typedef struct nbcolli_executor nbcolli_executor;
 
-/* An operation is all an executor's, or its schedule is cut: then runs do it, but for its middle. Where it says so a
- * function may be null. */
+/* An operation is all an executor's, or its schedule is cut: then runs do it, but for its inner part. Where it says so
+ * a function may be null. */
 typedef struct nbcolli_executor_table {
     /* On the caller's side. Does it take a call of these complete arguments without a schedule? Null: none. Then `open`
      * completes the request for one. */
@@ -58,8 +58,8 @@ typedef struct nbcolli_executor_table {
 
     /* Inside, as what follows: it is progress's, if it was handed over, and all the executor's. */
     void (*take)(nbcolli_executor *e, struct nbcolli_request *r);
-    /* A cut one has come to its middle, or to where it needs memory of the executor's; the run is over. */
-    void (*begin_middle)(nbcolli_executor *e, struct nbcolli_run *run);
+    /* A cut one has come to its inner part, or to where it needs memory of the executor's; the run is over. */
+    void (*begin_inner)(nbcolli_executor *e, struct nbcolli_run *run);
     void (*give_back)(nbcolli_executor *e, struct nbcolli_run *run);
     /* It is cancelled, or a cut one has failed. `tell`: the other ranks do not know yet. */
     void (*cancel)(nbcolli_executor *e, struct nbcolli_request *r, int tell);

@@ -26,25 +26,25 @@ typedef enum nbcolli_loss {
     NBCOLLI_UNSAID = 64
 } nbcolli_loss;
 
-#define NBCOLLI_SHELVED 16 /* exposures on a shelf, at most */
+#define NBCOLLI_MOST_STAGED 16 /* exposures in a staging buffer, at most */
 
-/* Of one exposure, which lies on the shelf. */
-typedef struct nbcolli_shelved {
+/* Of one exposure, which lies on the staging buffer. */
+typedef struct nbcolli_staged {
     nbcoll_comm *comm;  /* null: it is freed */
     nbcolli_area *area; /* then: its part of the cells, as long as others may use that; null: nobody reads here */
     uint64_t tag;
     size_t begin, end;
-} nbcolli_shelved;
+} nbcolli_staged;
 
-/* Shared memory of this rank's for copies of what it exposes (exposures/shelf.h): in turn, from the first one on. */
-typedef struct nbcolli_shelf {
+/* Shared memory of this rank's for copies of what it exposes (exposures/staging.h): in turn, from the first one on. */
+typedef struct nbcolli_staging {
     unsigned char *base;
     size_t bytes; /* 0: there is none */
-    size_t part;  /* of the longest that is always worth it (nbcoll_shared.shelf_part) */
+    size_t part;  /* of the longest that is always worth it (nbcoll_shared.staging_part) */
     uint64_t at;  /* the transport's name for it */
     uint32_t first, count;
-    nbcolli_shelved one[NBCOLLI_SHELVED];
-} nbcolli_shelf;
+    nbcolli_staged one[NBCOLLI_MOST_STAGED];
+} nbcolli_staging;
 
 /* An endpoint in a context. Those of one communicator belong together, and with it all that are made of it: the last
  * one, their *home*, reaches all ranks, and has what is kept of communicators. An endpoint that is alone is its own
@@ -78,12 +78,12 @@ struct nbcolli_link {
     uint64_t executed_called; /* numbered operations that this rank has started there, of its executor */
     nbcoll_comm *bucket[NBCOLLI_COMM_BUCKETS]; /* communicators, by id */
 
-    nbcolli_shelf shelf; /* progress, which exposes; of a communicator that is freed, that call */
+    nbcolli_staging staging; /* progress, which exposes; of a communicator that is freed, that call */
 
     /* Whoever sends adds to these, in a call or in progress; progress takes away. */
     nbcolli_post *backlog, **backlog_end;
-    uint32_t lent;   /* work requests that the transport has */
-    nbcolli_post *lent_controls; /* of those, the control messages */
+    uint32_t in_flight; /* work requests that the transport has */
+    nbcolli_post *controls_in_flight; /* of those, the control messages */
 
     /* Progress adds; a start takes its own, and the end of a communicator all of that. */
     nbcolli_unexpected **unexpected; /* [unexpected_mask + 1], by hash: messages of operations that do not run yet */

@@ -110,7 +110,7 @@ _Static_assert(offsetof(nbcolli_registered, registration.key) == offsetof(nbcoll
 typedef enum nbcolli_where {
     NBCOLLI_FREE,    /* not under way */
     NBCOLLI_BACKLOG, /* refused with NOT_NOW: in its link's backlog */
-    NBCOLLI_LENT,    /* the transport has it */
+    NBCOLLI_IN_FLIGHT,    /* the transport has it */
     NBCOLLI_STUCK    /* will never leave: its peer or transport is lost */
 } nbcolli_where;
 
@@ -121,12 +121,12 @@ typedef struct nbcolli_post {
     const void *payload;
     size_t bytes;
     nbcolli_link *link;
-    struct nbcolli_post *next; /* in a backlog, a pool, or, a control message, among the lent ones of its link */
+    struct nbcolli_post *next; /* in a backlog, a pool, or, a control message, among those of its link in flight */
     struct nbcolli_post **at; /* in a backlog, or among those: what points to it; else null */
     nbcolli_op *op;            /* null: a control message, whose post returns to the pool */
     int peer;                  /* on the link */
     uint8_t where;             /* nbcolli_where */
-    uint8_t recalled;          /* LENT: the transport was asked for it */
+    uint8_t recalled;          /* IN_FLIGHT: the transport was asked for it */
 } nbcolli_post;
 
 /* A message that came before its receive was ready, or before its operation or communicator existed here. */

@@ -24,7 +24,7 @@ typedef enum nbcolli_phase {
     NBCOLLI_SENT_FIN,   /* receive */
     NBCOLLI_SENT_CTS,   /* receive; then all fragments */
     NBCOLLI_REUSING,    /* exposure: an earlier one's readers are not through */
-    NBCOLLI_SHELVING,   /* exposure: it is copied to where its readers find it, or is about to be shown */
+    NBCOLLI_STAGING,   /* exposure: it is copied to where its readers find it, or is about to be shown */
     NBCOLLI_EXPOSED,    /* exposure: its memory is lent to its readers */
     NBCOLLI_LOOKING,    /* fetch: its part is not there */
     NBCOLLI_FETCHING,   /* fetch: a get */
@@ -44,7 +44,7 @@ struct nbcolli_op {
     nbcolli_post post;
     nbcolli_run *run;
     nbcoll_step step;
-    nbcolli_move *move; /* of a brief schedule */
+    nbcolli_move *move; /* of a small schedule */
 
     /* Found at the first send of the run on its communicator: the line that sends the same again (channel.h); of a
      * receive, at the first line that it met. */
@@ -59,7 +59,7 @@ struct nbcolli_op {
     size_t moved;                   /* bytes of fragments sent or arrived; pieces shown; bytes used */
     const unsigned char *found;     /* what is being used */
     const unsigned char *with;      /* fetch: what it is combined with, if that was not copied to its result; or null */
-    unsigned char *copy;            /* exposure, from SHELVING on: its parts on the shelf; null: they are lent */
+    unsigned char *copy; /* exposure, from STAGING on: its parts in the staging buffer; null: they are lent */
     size_t copied;                  /* bytes of these, so far */
     const _Atomic uint64_t *ready;  /* fetch, while USING: bytes of what was found that lie there so far; null: all */
     size_t window;           /* fetch, while USING: `found` is a ring of so many bytes; 0: it is all of them. Exposure
@@ -97,7 +97,7 @@ typedef struct nbcolli_ready {
 
 #define NBCOLLI_MOVES_END NBCOLL_CALL /* the kind of what stands behind the last move: no other has it */
 
-/* A step of a brief schedule as its runs work it off (run/moves.h). First what every one of them looks at. */
+/* A step of a small schedule as its runs work it off (run/moves.h). First what every one of them looks at. */
 struct nbcolli_move {
     uint8_t kind;    /* nbcoll_kind */
     uint8_t is_left; /* of a FETCH_REDUCE: what is fetched is the left operand */
@@ -129,7 +129,7 @@ struct nbcolli_run {
     nbcoll_step *ready;  /* [steps], behind them: the lanes' queues; each step enters once */
     nbcolli_op *op;      /* [ops] */
     nbcoll_memory *regions; /* for the CALL with most regions */
-    nbcolli_move *move;     /* of a brief schedule: its steps, and an end */
+    nbcolli_move *move;     /* of a small schedule: its steps, and an end */
     uint64_t moves, finals; /* all of them; FETCHes for which none waits */
     unsigned char *bounce; /* where a FETCH_REDUCE gets what it cannot read in place */
     nbcoll_memory *packed[2]; /* of the send and the receive buffer: bound blocks as they travel, in `room` */
@@ -155,12 +155,13 @@ struct nbcolli_run {
     uint32_t cells, parts; /* of those that this rank may write: used */
     uint8_t state; /* nbcolli_run_state */
 
-    uint64_t left, begun; /* of a brief run: moves that have not ended; that have begun */
+    uint64_t left, begun; /* of a small run: moves that have not ended; that have begun */
 
-    uint8_t is_executed; /* its middle is its executor's, which may have its buffers; or it waits there for memory */
+    uint8_t
+        is_executed;   /* its inner part is its executor's, which may have its buffers; or it waits there for memory */
     nbcolli_loan loan; /* of its scratch memory, from the schedule's step `room` on until the run is over */
 
-    uint8_t is_brief; /* its steps are worked off as moves (run/brief.h) */
+    uint8_t is_small; /* its steps are worked off as moves (run/small.h) */
     uint8_t is_worn;  /* what only other paths touch is to be set back */
 
     /* Likewise, but whoever ends it sets them first: progress, or a call that cancels. */

@@ -55,7 +55,7 @@ struct nbcolli_request {
     nbcoll_status status;
 
     /* The call that opens it. */
-    nbcolli_executor *executor; /* that carries it out, all or its middle; null: runs do */
+    nbcolli_executor *executor; /* that carries it out, all or its inner part; null: runs do */
     nbcoll_schedule *schedule;
     nbcoll_comm *comm; /* progress, if that is not made in the end */
     const void *send;
@@ -110,8 +110,8 @@ static inline void nbcolli_executed_fail(nbcolli_request *r, int tell)
         r->executor->does->cancel(r->executor, r, tell);
 }
 
-/* Of a cut one whose part before the middle has ended: does it wait for memory of its executor's? */
-static inline int nbcolli_middle_lacks_room(const nbcolli_run *run)
+/* Of a cut one whose part before the inner part has ended: does it wait for memory of its executor's? */
+static inline int nbcolli_inner_lacks_room(const nbcolli_run *run)
 {
     nbcoll_step room = run->schedule->room;
     return room != NBCOLL_START && run->before[room] != NBCOLLI_STEP_OVER;
@@ -181,8 +181,8 @@ static inline void *nbcolli_call_user(const nbcolli_run *run, const nbcoll_step_
     return in && v->call_user == &in->op ? (void *)run->request->op : v->call_user;
 }
 
-/* At most NBCOLLI_BRIEF_BYTES. */
-static inline void nbcolli_brief_copy(void *to, const void *from, size_t bytes)
+/* At most NBCOLLI_SMALL_BYTES. */
+static inline void nbcolli_small_copy(void *to, const void *from, size_t bytes)
 {
     if (bytes == 8)
         memcpy(to, from, 8);

@@ -42,10 +42,10 @@ void nbcolli_post_is(nbcolli_post *post, nbcoll_posted said)
     case NBCOLL_POST_DONE:
         post->where = NBCOLLI_FREE;
         break;
-    case NBCOLL_POST_LENT:
-        post->where = NBCOLLI_LENT;
+    case NBCOLL_POST_IN_FLIGHT:
+        post->where = NBCOLLI_IN_FLIGHT;
         post->recalled = 0;
-        post->link->lent++;
+        post->link->in_flight++;
         break;
     case NBCOLL_POST_NOT_NOW:
         if (nbcolli_is_dead(post->link, post->peer))
@@ -98,12 +98,12 @@ void nbcolli_control_is(nbcolli_post *post)
 
     if (post->where == NBCOLLI_FREE || post->where == NBCOLLI_STUCK)
         nbcolli_control_free(link->context, post);
-    else if (post->where == NBCOLLI_LENT) {
-        post->at = &link->lent_controls;
-        post->next = link->lent_controls;
+    else if (post->where == NBCOLLI_IN_FLIGHT) {
+        post->at = &link->controls_in_flight;
+        post->next = link->controls_in_flight;
         if (post->next)
             post->next->at = &post->next;
-        link->lent_controls = post;
+        link->controls_in_flight = post;
     }
 }
 

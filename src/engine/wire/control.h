@@ -17,7 +17,7 @@ void nbcolli_backlog_remove(nbcolli_post *post);
 /* Where a post is, as the transport has said. */
 void nbcolli_post_is(nbcolli_post *post, nbcoll_posted said);
 
-/* Asks the transport for a post that is lent, once. That it comes back cancelled then says nothing of its peer. */
+/* Asks the transport for a post that is in flight, once. That it comes back cancelled then says nothing of its peer. */
 void nbcolli_post_recall(nbcolli_post *post);
 
 /* Hands a message to its transport; where it then is stands in the post. It is tried once even with a peer that is lost
@@ -34,7 +34,7 @@ static inline void nbcolli_post_send(nbcolli_post *post)
 /* Gives a post back to the pool. */
 void nbcolli_control_free(nbcoll_context *c, nbcolli_post *post);
 
-/* The post of a control message has been handed over, or not. One that is lent can be asked for. */
+/* The post of a control message has been handed over, or not. One that is in flight can be asked for. */
 void nbcolli_control_is(nbcolli_post *post);
 
 /* It has come back. One that is not of the pool is its owner's again. */

@@ -56,7 +56,7 @@ static int nbcolli_copies_with(const nbcolli_run *run, int home)
     for (uint32_t n = 0; run && n < run->schedule->ops; n++) {
         const nbcolli_op *op = &run->op[n];
         int copies = op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING || op->phase == NBCOLLI_PUTTING;
-        if (copies && op->post.where == NBCOLLI_LENT && op->post.link->member[op->post.peer] == home)
+        if (copies && op->post.where == NBCOLLI_IN_FLIGHT && op->post.link->member[op->post.peer] == home)
             return 1;
     }
     return 0;
@@ -109,7 +109,7 @@ void nbcolli_say_starved(nbcolli_link *link)
 
 void nbcolli_recall_given_up(nbcolli_link *link)
 {
-    for (nbcolli_post *post = link->lent_controls; post; post = post->next)
+    for (nbcolli_post *post = link->controls_in_flight; post; post = post->next)
         if (nbcolli_is_given_up(link, post->peer))
             nbcolli_post_recall(post);
 }

@@ -18,7 +18,7 @@
 
 #include "board.h"
 #include "crew.h"
-#include "letters.h"
+#include "exchange.h"
 
 enum { NEAR = 2, RANKS = 4, TIMEOUT = 15, RETRIES = 6, PROBE_MS = 200, CONNECT_MS = 700, TOLD_MS = 2000 };
 
@@ -62,7 +62,7 @@ static nbcoll_context *join(uint16_t port, int rank, nbcoll_comm **comm)
     nbcoll_context *context;
 
     CHECK_STATUS(NBCOLL_OK, nbcoll_verbs_open(&config, &all[rank], &end));
-    letters_exchange(port, rank, RANKS, all, sizeof *all);
+    exchange_all(port, rank, RANKS, all, sizeof *all);
     CHECK_STATUS(NBCOLL_OK, nbcoll_verbs_meet(end, all));
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, &context));
     CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create(context, end, NULL, comm, 30 * SECOND));

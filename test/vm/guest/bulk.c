@@ -199,11 +199,11 @@ static void a_get_and_a_put_are_cut_into_what_the_device_moves(void **state)
     for (size_t i = 0; i < LARGE; i++)
         there[i] = (unsigned char)(i * 7 >> 3);
     memset(here, 0, LARGE);
-    assert_int_equal(bulk->get(end[0], 1, &theirs.key, 0, &mine, here, LARGE, &work), NBCOLL_POST_LENT);
+    assert_int_equal(bulk->get(end[0], 1, &theirs.key, 0, &mine, here, LARGE, &work), NBCOLL_POST_IN_FLIGHT);
     finish(end, false);
     assert_memory_equal(here, there, LARGE);
     memset(there, 0, LARGE);
-    assert_int_equal(bulk->put(end[0], 1, &theirs.key, 0, &mine, here, LARGE, &header, &work), NBCOLL_POST_LENT);
+    assert_int_equal(bulk->put(end[0], 1, &theirs.key, 0, &mine, here, LARGE, &header, &work), NBCOLL_POST_IN_FLIGHT);
     finish(end, true);
     assert_memory_equal(here, there, LARGE);
     bulk->deregister_memory(end[0], &mine);

@@ -108,13 +108,13 @@ static void endure(int rank, void *user)
 
 static void many_operations_at_once_have_their_values(void **state)
 {
-    static const nbcoll_verbs_config moods[] = {{.registrations = 32}, {.credits = 2, .payload = 256}};
+    static const nbcoll_verbs_config variants[] = {{.registrations = 32}, {.credits = 2, .payload = 256}};
     const crew c = CREW(1, 1, 1, 1, 1, 1, 1, 1);
 
     (void)state;
-    for (uint64_t seed = 0; seed < sizeof moods / sizeof moods[0]; seed++) {
+    for (uint64_t seed = 0; seed < sizeof variants / sizeof variants[0]; seed++) {
         strain *s = shared_memory(sizeof *s);
-        s->config = moods[seed];
+        s->config = variants[seed];
         s->config.size = sizeof s->config;
         s->config.ranks = STRESS_RANKS;
         stress_make(&s->stress, STRESS_RANKS, seed);

@@ -75,7 +75,7 @@ static void destroy_board(const nbcoll_conformance *c, void *made)
 int main(int argc, char **argv)
 {
     const uint32_t promises = NBCOLL_CONFORMANCE_ORDERED | NBCOLL_CONFORMANCE_BULK | NBCOLL_CONFORMANCE_WAKEUP |
-                              NBCOLL_CONFORMANCE_LENDS | NBCOLL_CONFORMANCE_REFUSES | NBCOLL_CONFORMANCE_QUEUES |
+                              NBCOLL_CONFORMANCE_KEEPS | NBCOLL_CONFORMANCE_REFUSES | NBCOLL_CONFORMANCE_QUEUES |
                               NBCOLL_CONFORMANCE_RECEIVES;
     const nbcoll_verbs_config usual = {.size = sizeof usual},
                               narrow = {.size = sizeof narrow, .device = "rxe0,rxe1", .credits = 2, .payload = 256};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Operations by nodes, of two nodes of two ranks, which talk over shm within a node and whose agents are threads over
- * verbs: a leader is killed, before it starts or after that, and all others are told in time, nothing is written
+ * Hierarchical operations, of two nodes of two ranks, which talk over shm within a node and whose agents are threads
+ * over verbs: a leader is killed, before it starts or after that, and all others are told in time, nothing is written
  * afterwards, and no queue pairs are left. Runs in a guest.
  */
 #include <setjmp.h>

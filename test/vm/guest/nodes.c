@@ -22,7 +22,7 @@
 #include "crew.h"
 
 #include "agents.h"
-#include "letters.h"
+#include "exchange.h"
 #include "operation.h"
 
 enum { NEAR = 2, RANKS = 4, OPERATIONS = 51, MOST = 3000, SMALL = 1000 };
@@ -33,7 +33,7 @@ static nbcoll_status exchange(void *user, const void *mine, void *all, size_t by
 {
     int rank = *(const int *)user;
     memcpy((char *)all + (size_t)rank * bytes, mine, bytes);
-    letters_exchange(7777, rank, RANKS, all, bytes);
+    exchange_all(7777, rank, RANKS, all, bytes);
     return NBCOLL_OK;
 }
 
@@ -54,7 +54,7 @@ static void compute(nbcoll_comm *comm, int operations, int rank)
 
 typedef struct way {
     nbcoll_operation operation;
-    const char *by_nodes, *flat;
+    const char *hierarchical, *flat;
 } way;
 
 static const way ways[] = {{NBCOLL_OPERATION_BARRIER, "hierarchical", "dissemination"},
@@ -72,7 +72,7 @@ static nbcoll_comm_config config_of(nbcoll_rule rules[RULES], bool is_flat)
     nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
 
     for (int i = 0; i < RULES; i++) {
-        const char *name = is_flat ? ways[i].flat : ways[i].by_nodes;
+        const char *name = is_flat ? ways[i].flat : ways[i].hierarchical;
         rules[i] = (nbcoll_rule){.algorithm = nbcoll_algorithm_find(ways[i].operation, name), .below = SMALL};
         CHECK(rules[i].algorithm);
     }
@@ -142,7 +142,7 @@ static void compute_by_processes(nbcoll_comm *comm, nbcoll_endpoint *end[2], int
 
 static void meet(nbcoll_verbs_address all[])
 {
-    letters_exchange(7778, atoi(getenv("GUEST")), RANKS / NEAR, all, NEAR * sizeof all[0]);
+    exchange_all(7778, atoi(getenv("GUEST")), RANKS / NEAR, all, NEAR * sizeof all[0]);
 }
 
 static void serve(int sockets[NEAR][2])
@@ -160,8 +160,8 @@ static void live(int near_rank, void *user)
         return;
     }
     int rank = NEAR * atoi(getenv("GUEST")) + near_rank;
-    nbcoll_rule by_nodes[RULES], flat[RULES];
-    nbcoll_comm_config config = config_of(by_nodes, false), other = config_of(flat, true);
+    nbcoll_rule hierarchical[RULES], flat[RULES];
+    nbcoll_comm_config config = config_of(hierarchical, false), other = config_of(flat, true);
     static const nbcoll_observer observer = {.size = sizeof observer, .event = note};
     const nbcoll_context_config contexts = {.size = sizeof contexts, .observer = &observer};
     nbcoll_endpoint *end[2];

@@ -43,7 +43,7 @@ static const int node_of[RANKS] = {0, 0, 1, 2}, place_of[RANKS] = {0, 1, 0, 0}, 
 typedef struct plan {
     board board;
     nbcoll_shm_id id[NODES];
-    nbcoll_wiring_kind wiring;
+    nbcoll_topology_kind topology;
     const char *device; /* or devices; null: the first */
     int late;
     pid_t pid;            /* of the late one, if it stops */
@@ -189,7 +189,7 @@ static nbcoll_status try_relays(member *m)
 {
     nbcoll_relays_config config = NBCOLL_RELAYS_DEFAULTS;
 
-    config.wiring = m->p->wiring;
+    config.topology = m->p->topology;
     config.ports = 1;
     config.at_once = AT_ONCE;
     config.fragments = 2;
@@ -335,14 +335,14 @@ static void one_is_late(int rank, void *user)
 }
 
 /* `ends`: how the late one does. */
-static void run_over(const char *device, rank_main *main, nbcoll_wiring_kind wiring, int late, int ends)
+static void run_over(const char *device, rank_main *main, nbcoll_topology_kind topology, int late, int ends)
 {
     const crew c = CREW(1, 1, 1, 1);
     plan *p = shared_memory(sizeof *p);
     int status[RANKS];
 
     p->device = device;
-    p->wiring = wiring;
+    p->topology = topology;
     p->late = late;
     for (int n = 0; n < NODES; n++)
         assert_int_equal(nbcoll_shm_id_make(&p->id[n]), NBCOLL_OK);
@@ -352,23 +352,23 @@ static void run_over(const char *device, rank_main *main, nbcoll_wiring_kind wir
     assert_false(a_queue_pair_is_left());
 }
 
-static void run(rank_main *main, nbcoll_wiring_kind wiring, int late, int ends)
+static void run(rank_main *main, nbcoll_topology_kind topology, int late, int ends)
 {
-    run_over(NULL, main, wiring, late, ends);
+    run_over(NULL, main, topology, late, ends);
 }
 
 static void a_leader_that_has_not_started_is_passed_by(void **state)
 {
     (void)state;
-    run(one_is_late, NBCOLL_WIRING_RING, 2, 0);
-    run(one_is_late, NBCOLL_WIRING_BRUCK, 2, 0);
-    run(one_is_late, NBCOLL_WIRING_CAYLEY, 2, 0);
+    run(one_is_late, NBCOLL_TOPOLOGY_RING, 2, 0);
+    run(one_is_late, NBCOLL_TOPOLOGY_BRUCK, 2, 0);
+    run(one_is_late, NBCOLL_TOPOLOGY_CAYLEY, 2, 0);
 }
 
 static void a_rank_that_is_stopped_is_passed_by(void **state)
 {
     (void)state;
-    run(one_is_late, NBCOLL_WIRING_RING, 1, 0);
+    run(one_is_late, NBCOLL_TOPOLOGY_RING, 1, 0);
 }
 
 /* It has started what may be under way, and does not look until its store is full of that and of what comes next. */
@@ -405,8 +405,8 @@ static void one_does_not_look(int rank, void *user)
 static void all_goes_on_after_a_rank_whose_store_is_full(void **state)
 {
     (void)state;
-    run(one_does_not_look, NBCOLL_WIRING_RING, 2, 0);
-    run(one_does_not_look, NBCOLL_WIRING_CAYLEY, 0, 0);
+    run(one_does_not_look, NBCOLL_TOPOLOGY_RING, 2, 0);
+    run(one_does_not_look, NBCOLL_TOPOLOGY_CAYLEY, 0, 0);
 }
 
 /* Rank 0 is joined to rank 2 by the first one, to rank 3 by the second one, and they to each other by that. */
@@ -416,7 +416,7 @@ static void relays_over_two_devices_wait_for_a_full_store_and_go_on(void **state
 
     (void)state;
     assert_true(first >= 0 && second >= 0);
-    run_over(BOTH, one_does_not_look, NBCOLL_WIRING_DIRECT, 0, 0);
+    run_over(BOTH, one_does_not_look, NBCOLL_TOPOLOGY_DIRECT, 0, 0);
     assert_true(packets_sent_by("rxe0") - first > TIMES && packets_sent_by("rxe1") - second > TIMES);
 }
 
@@ -449,9 +449,9 @@ static void one_is_killed(int rank, void *user)
 static void the_others_are_told_of_a_killed_rank_and_have_no_queue_pairs(void **state)
 {
     (void)state;
-    run(one_is_killed, NBCOLL_WIRING_RING, 2, SIGKILL);
-    run(one_is_killed, NBCOLL_WIRING_CAYLEY, 1, SIGKILL); /* which leads no node */
-    run_over(BOTH, one_is_killed, NBCOLL_WIRING_DIRECT, 2, SIGKILL);
+    run(one_is_killed, NBCOLL_TOPOLOGY_RING, 2, SIGKILL);
+    run(one_is_killed, NBCOLL_TOPOLOGY_CAYLEY, 1, SIGKILL); /* which leads no node */
+    run_over(BOTH, one_is_killed, NBCOLL_TOPOLOGY_DIRECT, 2, SIGKILL);
 }
 
 /* ---- limits ------------------------------------------------------------------------------------------------------ */
@@ -480,7 +480,7 @@ static void one_device_has_no_such_queues(int rank, void *user)
 static void relays_deeper_than_a_devices_queues_are_refused_on_all_ranks(void **state)
 {
     (void)state;
-    run_over(BOTH, one_device_has_no_such_queues, NBCOLL_WIRING_DIRECT, 2, 0);
+    run_over(BOTH, one_device_has_no_such_queues, NBCOLL_TOPOLOGY_DIRECT, 2, 0);
 }
 
 /* Each in turn, behind the first one that it gives; the relay with shared receives is one only, with a queue of them on
@@ -515,7 +515,7 @@ static void one_device_has_no_more(int rank, void *user)
 static void relays_that_find_no_more_on_a_device_end_on_all_ranks(void **state)
 {
     (void)state;
-    run_over(BOTH, one_device_has_no_more, NBCOLL_WIRING_DIRECT, 2, 0);
+    run_over(BOTH, one_device_has_no_more, NBCOLL_TOPOLOGY_DIRECT, 2, 0);
 }
 
 /* More than rxe has. */

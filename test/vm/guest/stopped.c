@@ -63,7 +63,7 @@ static void join(member *m)
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, &m->context));
     comm.node = 1 + (uint64_t)(m->rank / NEAR);
     CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create(m->context, end, &comm, &all, 60 * SECOND));
-    relays.wiring = NBCOLL_WIRING_RING;
+    relays.topology = NBCOLL_TOPOLOGY_RING;
     relays.at_once = AT_ONCE;
     relays.fragment = 300;
     relays.by_agents = 1;

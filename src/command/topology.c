@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * `nbcoll topology`: proves the topologies of relays, and prints them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nbcoll/relay.h>
+#include <nbcoll/show.h>
+#include <nbcoll/verify.h>
+
+#include "command.h"
+
+typedef struct wanted {
+    const command *self;
+    nbcoll_topology_kind kind;
+    uint64_t ranks, ports;
+    int rank, all;
+    int lists_kinds; /* no kind was said */
+    command_cases cases; /* of which the nodes are used */
+} wanted;
+
+static int take_arguments(wanted *w, int argc, char *argv[])
+{
+    w->lists_kinds = argc == 1;
+    int status = command_take_options(w->self, &argc, &argv, w, NULL), kind = 0;
+    if (status || w->lists_kinds)
+        return status;
+    if (argc != 1)
+        return command_refuse(w->self, "it takes one kind of topology");
+    while (kind < NBCOLL_TOPOLOGY_COUNT && strcmp(nbcoll_topology_name((nbcoll_topology_kind)kind), *argv) != 0)
+        kind++;
+    if (kind == NBCOLL_TOPOLOGY_COUNT)
+        return command_refuse(w->self, "unknown topology '%s'", *argv);
+    if (!w->ranks)
+        w->ranks = (uint64_t)w->cases.placed;
+    if (w->ranks > 4096)
+        return command_refuse(w->self, "there are at most 4096 ranks");
+    if (!w->ranks)
+        return command_refuse(w->self, "--ranks is missing");
+    if ((uint64_t)w->rank >= w->ranks)
+        return command_refuse(w->self, "--rank %d: there are %d ranks", w->rank, (int)w->ranks);
+    w->kind = (nbcoll_topology_kind)kind;
+    return 0;
+}
+
+/* Of all ranks: a topology is proved together with those that it is joined to. */
+static int prove_and_print(const wanted *w)
+{
+    int ranks = (int)w->ranks;
+    nbcoll_topology **topology = calloc(w->ranks, sizeof *topology);
+    nbcoll_relay_refutation why = {.size = sizeof why};
+    nbcoll_nodes *nodes = NULL;
+    nbcoll_status status = topology ? command_nodes(&w->cases, ranks, &nodes) : NBCOLL_ERR_MEMORY;
+    for (int rank = 0; rank < ranks && !status; rank++)
+        status = nodes ? nbcoll_topology_make_nodes(w->kind, (unsigned)w->ports, nodes, rank, NULL, &topology[rank])
+                       : nbcoll_topology_make(w->kind, (unsigned)w->ports, ranks, rank, NULL, &topology[rank]);
+    if (!status)
+        status = nbcoll_verify_topologies((const nbcoll_topology *const *)topology, ranks, NULL, &why);
+    for (int rank = w->all ? 0 : w->rank; rank < (w->all ? ranks : w->rank + 1) && !status; rank++)
+        status = nbcoll_show_topology(topology[rank], command_write, stdout);
+    for (int rank = 0; topology && rank < ranks; rank++)
+        nbcoll_topology_free(topology[rank]);
+    free(topology);
+    nbcoll_nodes_free(nodes);
+    if (status)
+        command_refuse(w->self, "%s", status == NBCOLL_ERR_VERIFY ? why.text : nbcoll_status_text(status));
+    return status == NBCOLL_OK ? COMMAND_OK : status == NBCOLL_ERR_VERIFY ? COMMAND_REFUTED : COMMAND_FAILED;
+}
+
+static void list_kinds(void)
+{
+    static const char *const ideas[NBCOLL_TOPOLOGY_COUNT] = {
+        [NBCOLL_TOPOLOGY_DIRECT] = "each rank to all others",
+        [NBCOLL_TOPOLOGY_RING] = "each rank to the next one",
+        [NBCOLL_TOPOLOGY_EXCHANGE] = "by rounds, among ranks that differ in one digit",
+        [NBCOLL_TOPOLOGY_BRUCK] = "by rounds, over growing distances",
+        [NBCOLL_TOPOLOGY_CAYLEY] = "a tree in which a rank has at most K + 1 neighbours",
+    };
+    for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++)
+        printf("%-9s %s\n", nbcoll_topology_name((nbcoll_topology_kind)kind), ideas[kind]);
+}
+
+static int run(const command *self, int argc, char *argv[])
+{
+    wanted w = {.self = self};
+    int status = take_arguments(&w, argc, argv);
+    if (!status && w.lists_kinds)
+        list_kinds();
+    return status || w.lists_kinds ? status : prove_and_print(&w);
+}
+
+static const command_option options[] = {
+    {"ranks", "P", "", COMMAND_IN(wanted, ranks), 1, 4096},
+    {"ports", "K", "ports of exchange, bruck and cayley (2)", COMMAND_IN(wanted, ports), 1, 4096},
+    {"rank", "R", "", COMMAND_IN(wanted, rank), 0, 4095},
+    {"all", NULL, "those of all ranks", COMMAND_IN(wanted, all)},
+    {COMMAND_NODES(wanted, "by nodes: 4x8 (four of eight ranks) or sizes, 3,1,4: first ranks are joined as KIND says")},
+    {COMMAND_NUMBERING(wanted, COMMAND_NUMBERING_HELP)},
+    {0},
+};
+
+const command command_topology = {
+    .name = "topology",
+    .purpose = "proves topologies of relays, and prints them",
+    .help =
+    "usage: nbcoll topology\n"
+    "       nbcoll topology KIND --ranks P [--ports K] [--rank R | --all] [--nodes N [--numbering N]]\n\n"
+    "Proves that by the topologies of all P ranks each block comes to each rank once, and prints that of rank R (0\n"
+    "unless given): each relay, from which relays of which ranks it receives, and to which it sends on what comes;\n"
+    "7_0 is relay 0 of rank 7. Without a KIND it lists them.\n\n",
+    .run = run,
+    .options = options,
+};
