@@ -4,13 +4,14 @@
  *
  *   steps of the lane PROGRESS, data for which there was no time, callbacks of ended requests;
  *   operations, when a pass of the call's own has disarmed the transports, or a look at programs the agents;
- *   work requests, or messages that were refused, of operations that it has started
+ *   work requests, or messages that were refused, of operations and shrinks that it has started
  *
  * A wait that makes passes is a helper: while there is one the driver leaves the context to it, and is not rung for.
  * When it stops helping it looks like a call that leaves. Waits that sleep are woken by whoever leaves when a request
  * has ended, or a step of the lane CALLER is ready. */
 #include "drive.h"
 
+#include "../engine/match/agree.h"
 #include "../engine/progress/lock.h"
 #include "../engine/progress/progress.h"
 #include "../engine/run/lanes.h"
@@ -46,10 +47,10 @@ static void nbcolli_driven_enter(nbcoll_context *c)
 /* Is something under way that needs passes, though nothing may come that wakes the driver? */
 static int nbcolli_driven_has_work(const nbcoll_context *c)
 {
-    int is_lent = 0;
+    int owes = 0;
     for (const nbcolli_link *link = c->links; link; link = link->next)
-        is_lent |= link->in_flight || link->backlog;
-    return is_lent && (c->driven.fresh || !nbcolli_driven_is_runner(c));
+        owes |= link->in_flight || link->backlog || link->untold || nbcolli_shrinks_wait(link);
+    return owes && (c->driven.fresh || !nbcolli_driven_is_runner(c));
 }
 
 static int nbcolli_driven_is_wanted(const nbcoll_context *c, unsigned state)
