@@ -90,21 +90,28 @@ run_output *run_output_new(int ranks, int is_prefixed)
     return o;
 }
 
+/* A thread whose writing nobody takes stays as it is, and ends with the process. */
 void run_output_free(run_output *o)
 {
+    int is_stuck = 0;
     for (sink *k = o ? o->sink : NULL; o && k < o->sink + o->sinks; k++) {
-        if (k->is_started) {
-            pthread_cancel(k->thread); /* it has ended, or nobody takes what it writes */
-            pthread_join(k->thread, NULL);
-        }
         if (k->own >= 0)
             close(k->own);
+        k->own = -1;
+        if (k->is_started && !k->is_done) {
+            pthread_detach(k->thread);
+            is_stuck = 1;
+            continue;
+        }
+        if (k->is_started)
+            pthread_join(k->thread, NULL);
         for (int i = 0; k->stream && i < k->streams; i++)
             if (k->stream[i].fd >= 0)
                 close(k->stream[i].fd);
         free(k->stream);
     }
-    free(o);
+    if (!is_stuck)
+        free(o);
 }
 
 int run_output_open(run_output *o, int rank, int descriptor)
