@@ -216,10 +216,6 @@ void judge_copied(actor *a, int reader, const void *from, size_t longest)
     const buffers *b = rank_buffers_at(a, from);
     size_t bytes = b ? b->o.count * b->extent : 0;
 
-    bool scatters = b && b->o.what == NBCOLL_OPERATION_SCATTER && b->ranks > 2 && bytes;
-    if (scatters && reader >= 0 && b->rank == b->o.root) /* who fetches nothing, and has several readers */
-        storm_find(a->storm, "rank %d copies a block of a %s to its staging buffer for rank %d", a->rank,
-                   nbcoll_operation_name(b->o.what), reader);
     if (b && reader >= 0 && b->o.what == NBCOLL_OPERATION_ALLTOALL && longest && bytes > longest)
         storm_find(
             a->storm,
@@ -251,7 +247,8 @@ void judge_end(actor *a, const item *i, int index, nbcoll_status status, const n
         s->bad[a->rank] |= BAD_ENDED;
         s->bad_anywhere |= BAD_ENDED;
     }
-    if (i && status != NBCOLL_OK && status != NBCOLL_ERR_MISMATCH && status != NBCOLL_ERR_MEMORY) /* perhaps refused */
+    if (i && i->kind == ITEM_CALL && status != NBCOLL_OK && status != NBCOLL_ERR_MISMATCH &&
+        status != NBCOLL_ERR_MEMORY) /* that may be a refusal; and a shrink is no operation of the communicator */
         s->failed[a->rank] |= 1u << i->comm;
     if (status != NBCOLL_OK && (wrong = is_without_cause(a, i, status, failure))) {
         if (failure)

@@ -210,7 +210,7 @@ void nbcolli_tell_others(nbcoll_comm *comm, nbcolli_header what)
     for (int i = 1; i < comm->size; i++) {
         int rank = (comm->rank + i) % comm->size;
         nbcolli_peer *peer = &comm->peer[rank];
-        if (peer->given_up) /* it is told last, and otherwise (giveup.h) */
+        if (nbcolli_is_given_up(peer->link, peer->address)) /* it is told last, and otherwise (giveup.h) */
             continue;
         nbcolli_header h = nbcolli_header_to(comm, rank, (nbcolli_type)what.type, what.tag);
         h.number = what.number;
