@@ -5,10 +5,10 @@
  *
  * A *relay* receives what comes by any of its sources, stores it, and sends it at once to all its destinations, again
  * and again: a pre-posted schedule of one RECV and k SENDs, which re-arms when they end. It never looks into
- * what it forwards, and does not ask whether its rank has started the operation. A topology is here what is
- * data: the relays of one rank, and to which relays of other ranks they are joined. Relay 0 of a rank has no sources:
- * it sends what the rank itself contributes. Each block of each rank comes to each other rank exactly once, by one way.
- * That is an allgather; if only one rank contributes, a broadcast.
+ * what it forwards, and does not ask whether its rank has started the operation. An nbcoll_topology is data: the relays
+ * of one rank, and to which relays of other ranks they are joined. Relay 0 of a rank has no sources: it sends what the
+ * rank itself contributes. Each block of each rank comes to each other rank exactly once, by one way. That is an
+ * allgather; if only one rank contributes, a broadcast.
  *
  *     nbcoll_topology *mine;
  *     if (nbcoll_topology_make(NBCOLL_TOPOLOGY_BRUCK, 2, 9, 0, NULL, &mine) == NBCOLL_OK)
