@@ -14,7 +14,6 @@
 #include "../engine/match/agree.h"
 #include "../engine/progress/lock.h"
 #include "../engine/progress/progress.h"
-#include "../engine/run/lanes.h"
 #include "../engine/run/run.h"
 #include "../host/bell.h"
 

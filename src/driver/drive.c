@@ -7,7 +7,7 @@
 #include "../engine/calls/context.h"
 #include "../engine/progress/lock.h"
 #include "../engine/progress/progress.h"
-#include "../engine/run/lanes.h"
+#include "../engine/run/run.h"
 
 #define NBCOLLI_DRIVE_STALLED 16u /* looks at a helper that has yielded, and the driver takes the context back */
 

@@ -29,14 +29,6 @@ static uint32_t nbcolli_finish_count(const nbcolli_builder *b, nbcoll_kind kind)
     return n;
 }
 
-static int nbcolli_finish_has_lanes(const nbcolli_builder *b)
-{
-    int has_lanes = 0;
-    for (size_t i = 0; i < b->drafts.used; i++)
-        has_lanes |= nbcolli_lane_of(&nbcolli_drafts(b)[i].view) != NBCOLL_LANE_ANY;
-    return has_lanes;
-}
-
 /* Reserves an array in the block. It cannot overflow: the builder holds more bytes than the block will. */
 static size_t nbcolli_finish_place(size_t *total, size_t n, size_t bytes)
 {
@@ -56,7 +48,6 @@ static nbcoll_schedule *nbcolli_finish_block(const nbcolli_builder *b, nbcoll_st
     size_t at_step = nbcolli_finish_place(&total, steps, sizeof(nbcoll_step_view));
     size_t at_before = nbcolli_finish_place(&total, steps, sizeof(uint32_t) + sizeof(nbcoll_step));
     size_t at_op = nbcolli_finish_place(&total, steps, sizeof(uint32_t));
-    size_t at_crossed = nbcolli_finish_place(&total, nbcolli_finish_has_lanes(b) ? steps : 0, sizeof(uint8_t));
     size_t at_after = nbcolli_finish_place(&total, b->edges.used, sizeof(nbcoll_step));
     size_t at_send = nbcolli_finish_place(&total, sends, sizeof(nbcolli_message));
     size_t at_recv = nbcolli_finish_place(&total, recvs, sizeof(nbcolli_message));
@@ -84,7 +75,6 @@ static nbcoll_schedule *nbcolli_finish_block(const nbcolli_builder *b, nbcoll_st
     s->step = (nbcoll_step_view *)(block + at_step);
     s->before = (uint32_t *)(block + at_before);
     s->ready = s->before + steps;
-    s->crossed = at_crossed < at_after ? (uint8_t *)(block + at_crossed) : NULL;
     s->op = (uint32_t *)(block + at_op);
     s->send = (nbcolli_message *)(block + at_send);
     s->recv = (nbcolli_message *)(block + at_recv);
@@ -146,8 +136,6 @@ static void nbcolli_finish_edges(const nbcolli_builder *b, nbcoll_schedule *s, n
 {
     const nbcolli_entry *edges = b->edges.items;
     memset(s->before, 0, s->steps * sizeof *s->before);
-    if (s->crossed)
-        memset(s->crossed, 0, s->steps);
     for (uint32_t i = 0; i < s->edges; i++) {
         nbcoll_step_view *earlier = &s->step[edges[i].key >> 32];
         after[i] = (nbcoll_step)edges[i].key;
@@ -159,7 +147,7 @@ static void nbcolli_finish_edges(const nbcolli_builder *b, nbcoll_schedule *s, n
         s->step[i].before = s->before[i];
 }
 
-/* The ready queues with which a run begins. With lanes all of their room is copied: 0 where nothing has come yet. */
+/* The ready queues with which a run begins. With lanes all of their room is copied. */
 static void nbcolli_finish_queues(nbcoll_schedule *s)
 {
     uint32_t steps[NBCOLLI_LANES] = {0};
@@ -167,6 +155,7 @@ static void nbcolli_finish_queues(nbcoll_schedule *s)
         steps[nbcolli_lane_of(&s->step[i])]++;
         s->starting += s->step[i].lane == NBCOLL_LANE_START;
     }
+    s->has_lanes = steps[NBCOLL_LANE_ANY] + NBCOLL_END + 1 < s->steps;
     for (uint32_t lane = 1; lane < NBCOLLI_LANES; lane++)
         s->lane_at[lane] = s->lane_at[lane - 1] + steps[lane - 1];
     memset(s->ready, 0, s->steps * sizeof *s->ready);
@@ -175,12 +164,7 @@ static void nbcolli_finish_queues(nbcoll_schedule *s)
         if (!s->before[i])
             s->ready[s->lane_at[lane] + s->lane_ready[lane]++] = i;
     }
-    s->armed = s->steps * sizeof *s->before + (s->crossed ? s->steps : s->lane_ready[0]) * sizeof *s->ready;
-    for (nbcoll_step i = 0; s->crossed && i < s->steps; i++)
-        for (uint32_t k = 0; k < s->step[i].after_count; k++) {
-            nbcoll_step later = s->step[i].after[k];
-            s->crossed[later] |= nbcolli_lane_of(&s->step[later]) != nbcolli_lane_of(&s->step[i]);
-        }
+    s->armed = s->steps * sizeof *s->before + (s->has_lanes ? s->steps : s->lane_ready[0]) * sizeof *s->ready;
 }
 
 /* Names the first steps of a cycle. Those that never became ready have steps to wait for left: following one of them

@@ -64,7 +64,7 @@ struct nbcoll_schedule {
     uint32_t lane_at[NBCOLLI_LANES], lane_ready[NBCOLLI_LANES]; /* where each lane's begins; how many are in it */
     uint8_t is_small;
     uint32_t starting;      /* steps of the lane START */
-    uint8_t *crossed;       /* [steps]: it waits for a step of another lane. Null: all steps are on the lane ANY */
+    uint8_t has_lanes;      /* not all steps are on the lane ANY */
     uint32_t *op;           /* [steps]: index of the operation, in a run, of a step with a peer; else UINT32_MAX */
     uint32_t ops;
     uint32_t sends, recvs, fetches;

@@ -67,7 +67,7 @@ static int nbcolli_small_is_possible(const nbcoll_step_view *v, int rank, int ra
 
 int nbcolli_is_small(const nbcoll_schedule *s)
 {
-    int is_small = s->steps <= NBCOLLI_SMALL_STEPS && !s->crossed && !nbcolli_has_blocks(s);
+    int is_small = s->steps <= NBCOLLI_SMALL_STEPS && !s->has_lanes && !nbcolli_has_blocks(s);
 
     for (nbcoll_step i = NBCOLL_END + 1; is_small && i < s->steps; i++)
         is_small = nbcolli_small_is_possible(&s->step[i], s->rank, s->ranks);

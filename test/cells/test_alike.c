@@ -22,14 +22,15 @@ static void open_world(world *w)
 /* Rank 0's table in the slot of its next operation is filled with bytes that mean nothing. */
 static void spoil_table(const nbcoll_comm *comm)
 {
-    memset(nbcolli_table(comm, comm->next_tag, 0), 0xee, RANKS * sizeof(nbcolli_cell_part));
-    memset(nbcolli_readers(comm, comm->next_tag, 0), 0xee, RANKS * sizeof(nbcolli_cell_reader));
+    const nbcolli_slot *slot = nbcolli_slot_of(comm, comm->next_tag);
+    memset(nbcolli_table(comm, slot, 0), 0xee, RANKS * sizeof(nbcolli_cell_part));
+    memset(nbcolli_readers(comm, slot, 0), 0xee, RANKS * sizeof(nbcolli_cell_reader));
 }
 
 static int is_spoilt(const nbcoll_comm *comm, uint64_t tag)
 {
     static const unsigned char spoilt[] = {0xee, 0xee};
-    return !memcmp(nbcolli_readers(comm, tag, 0), spoilt, sizeof spoilt);
+    return !memcmp(nbcolli_readers(comm, nbcolli_slot_of(comm, tag), 0), spoilt, sizeof spoilt);
 }
 
 static void what_all_readers_get_stands_in_the_cell_once(void **state)
@@ -49,7 +50,8 @@ static void what_all_readers_get_stands_in_the_cell_once(void **state)
             EXPECT(OK, nbcoll_ibcast(data[r], bytes, NBCOLL_BYTE, 0, w.comm[r], &request[r]));
         world_finish(&w, RANKS, request);
         assert_int_equal(is_spoilt(w.comm[0], tag), bytes <= MOST);
-        assert_int_equal(nbcolli_cell_at(w.comm[0], tag, 0, 0)->kind == NBCOLLI_INLINED, bytes <= MOST);
+        const nbcolli_cell *cell = nbcolli_cell_at(w.comm[0], nbcolli_slot_of(w.comm[0], tag), 0, 0);
+        assert_int_equal(cell->kind == NBCOLLI_INLINED, bytes <= MOST);
         for (int r = 0; r < RANKS; r++)
             for (size_t i = 0; i < sizeof data[r]; i++)
                 assert_int_equal(data[r][i], r && i >= bytes ? 0 : bytes + 1);

@@ -30,14 +30,15 @@ static void open_world(world *w, nbcoll_operation operation, uint32_t cells)
 /* A rank's table in the slot of its next operation is filled with bytes that mean nothing. */
 static void spoil_table(const nbcoll_comm *comm)
 {
-    memset(nbcolli_table(comm, comm->next_tag, comm->rank), 0xee, RANKS * sizeof(nbcolli_cell_part));
-    memset(nbcolli_readers(comm, comm->next_tag, comm->rank), 0xee, RANKS * sizeof(nbcolli_cell_reader));
+    const nbcolli_slot *slot = nbcolli_slot_of(comm, comm->next_tag);
+    memset(nbcolli_table(comm, slot, comm->rank), 0xee, RANKS * sizeof(nbcolli_cell_part));
+    memset(nbcolli_readers(comm, slot, comm->rank), 0xee, RANKS * sizeof(nbcolli_cell_reader));
 }
 
 static int is_spoilt(const nbcoll_comm *comm, uint64_t tag)
 {
     static const unsigned char spoilt[] = {0xee, 0xee};
-    return !memcmp(nbcolli_readers(comm, tag, comm->rank), spoilt, sizeof spoilt);
+    return !memcmp(nbcolli_readers(comm, nbcolli_slot_of(comm, tag), comm->rank), spoilt, sizeof spoilt);
 }
 
 /* So many of so many cells does a rank's exposure take. */
@@ -63,7 +64,8 @@ static void scatters(world *w, int root, size_t bytes, uint32_t cells)
     world_finish(w, RANKS, request);
     int is_spread = bytes <= MOST && taken(bytes) <= cells;
     assert_int_equal(is_spoilt(w->comm[root], tag), is_spread);
-    assert_int_equal(nbcolli_cell_at(w->comm[root], tag, root, 0)->kind == NBCOLLI_INLINED, is_spread);
+    const nbcolli_cell *cell = nbcolli_cell_at(w->comm[root], nbcolli_slot_of(w->comm[root], tag), root, 0);
+    assert_int_equal(cell->kind == NBCOLLI_INLINED, is_spread);
     for (int r = 0; r < RANKS; r++)
         assert_memory_equal(got[r], data + (size_t)r * bytes, bytes);
 }

@@ -27,7 +27,8 @@ static uint64_t show(world *w, unsigned char *data, nbcoll_request *q)
 
 static void fetched(world *w, uint64_t tag, int reader)
 {
-    atomic_store(nbcolli_word(w->comm[reader], tag, reader, 0), nbcolli_word_of(w->comm[reader], tag, 1));
+    const nbcoll_comm *comm = w->comm[reader];
+    atomic_store(nbcolli_word(comm, nbcolli_slot_of(comm, tag), reader, 0), nbcolli_word_of(comm, tag, 1));
 }
 
 static void ended(world *w, uint64_t tag, int reader)

@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/run/lanes.h"
 #include "../../src/engine/run/run.h"
 #include "world.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Two threads on one run: the caller's serves the lanes ANY and CALLER, another one the lane PROGRESS, over random
- * schedules with edges across the lanes. The other thread stands for a progress driver: one that comes inside between
- * the caller's calls, for any steps; and one that works at the same time, outside, on steps that touch memory only.
- * Each cell of a schedule is computed from earlier ones, and compared with what plain serial code makes of it. */
+ * schedules with edges across the lanes. The other thread stands for a progress driver, which comes inside between the
+ * caller's calls. Each cell of a schedule is computed from earlier ones, and compared with what plain serial code makes
+ * of it. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -14,9 +14,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/run/lanes.h"
 #include "../../src/engine/run/run.h"
-#include "../../src/engine/run/step.h"
 #include "../../src/engine/progress/lock.h"
 #include "../../src/engine/progress/progress.h"
 #include "crew.h"
@@ -198,110 +196,10 @@ static void one_that_comes_inside_serves_its_lane(void **state)
     world_close(&v.w);
 }
 
-/* ---- one that works outside ----------------------------------------------------------------------------------------
- */
-
-typedef struct worker {
-    _Atomic(nbcolli_run *) run; /* to work on; null when that is done */
-    int steps;                  /* of its lane */
-    atomic_int stop;
-} worker;
-
-/* Takes the next step of the lane, and does it: a COPY or REDUCE. After its last one the run is not touched. */
-static int work_once(nbcolli_run *run)
-{
-    nbcolli_ready *lane = &run->lane[NBCOLL_LANE_PROGRESS];
-    uint32_t tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED); /* the step itself orders */
-    nbcoll_step step = lane->head < tail ? __atomic_load_n(&run->ready[lane->head], __ATOMIC_ACQUIRE) : NBCOLL_START;
-
-    if (step == NBCOLL_START)
-        return 0;
-    lane->head++;
-    const nbcoll_step_view *v = &run->schedule->step[step];
-    void *to = nbcolli_resolve(run, v->write).at;
-    if (v->kind == NBCOLL_COPY)
-        memcpy(to, nbcolli_resolve(run, v->read[0]).at, v->write.bytes);
-    else
-        nbcolli_reduce(nbcolli_reducers, v->reduction, to, nbcolli_resolve(run, v->read[0]).at,
-                       nbcolli_resolve(run, v->read[1]).at, WIDTH);
-    nbcolli_step_end(run, step);
-    return 1;
-}
-
-static void *work(void *user)
-{
-    worker *me = user;
-    while (!atomic_load(&me->stop)) {
-        nbcolli_run *run = atomic_load(&me->run);
-        for (int left = run ? me->steps : 0; left;)
-            if (work_once(run))
-                left--;
-            else
-                sched_yield();
-        if (run)
-            atomic_store(&me->run, NULL);
-        sched_yield();
-    }
-    return NULL;
-}
-
-static void play_outside(world *w, worker *other, uint64_t *random)
-{
-    plan p = plan_random(random, 1);
-    nbcoll_schedule *s = plan_build(&p, 0);
-    uint64_t seed = *random;
-    nbcoll_request q;
-    memory m[1];
-
-    for (int again = 0; again < 3; again++) { /* then with a pooled run */
-        nbcoll_status status = NBCOLL_PENDING;
-        inputs_write(m[0], 0, seed);
-        EXPECT(OK, nbcoll_schedule_start(s, NULL, m[0], w->comm[0], &q));
-        while (atomic_load(&other->run)) /* only now: a run that has ended may be taken while it looks back */
-            sched_yield();
-        other->steps = p.of_progress;
-        if (p.of_progress)
-            atomic_store(&other->run, nbcolli_find_run(w->comm[0], w->comm[0]->next_tag - 1));
-        for (uint64_t rounds = 0; status == NBCOLL_PENDING; rounds++) {
-            world_watchdog(w, rounds < 100000000);
-            nbcolli_serve(w->context[0], NBCOLLI_SERVES_CALLER); /* of one thread, which is not inside */
-            status = nbcoll_test(&q);
-        }
-        EXPECT(OK, status);
-        outputs_check(&p, m, seed);
-    }
-    while (atomic_load(&other->run)) /* it is through with the schedule */
-        sched_yield();
-    EXPECT(OK, nbcoll_schedule_free(s));
-}
-
-static void one_that_works_outside_does_the_steps_of_its_lane(void **state)
-{
-    const nbcoll_observer observer = {.size = sizeof observer, .event = ignore};
-    const nbcoll_context_config config = {.size = sizeof config, .observer = &observer};
-    uint64_t random = seed_of_test();
-    pthread_t thread;
-    worker other;
-    world w;
-
-    (void)state;
-    atomic_init(&other.run, NULL);
-    atomic_init(&other.stop, 0);
-    world_open(&w, 1, NULL, &config, NULL);
-    nbcolli_serve(w.context[0], NBCOLLI_SERVES_CALLER);
-    assert_int_equal(pthread_create(&thread, NULL, work, &other), 0);
-    for (int i = 0; i < RUNS; i++)
-        play_outside(&w, &other, &random);
-    atomic_store(&other.stop, 1);
-    pthread_join(thread, NULL);
-    world_close(&w);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_that_comes_inside_serves_its_lane),
-        cmocka_unit_test(one_that_works_outside_does_the_steps_of_its_lane),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 
 #include "link.h"
 #include "../wire/giveup.h"
-#include "../run/lanes.h"
+#include "../run/run.h"
 #include "../run/pool.h"
 #include "../run/run.h"
 #include "../comm/area.h"

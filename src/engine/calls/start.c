@@ -5,7 +5,6 @@
 #include "../state/failure.h"
 #include "../exposures/cells.h"
 #include "../run/called.h"
-#include "../run/pending.h"
 #include "../run/pool.h"
 #include "../run/queue.h"
 #include "../comm/executors.h"

@@ -280,7 +280,7 @@ void nbcolli_area_take(nbcoll_comm *comm)
         nbcolli_slot *slot = &comm->slot[i];
         slot->at = comm->layout.slots + i * comm->layout.stride;
         slot->row = comm->layout.words + i * comm->layout.row;
-        slot->own_word = nbcolli_own_word(comm, i, comm->rank);
+        slot->own_word = nbcolli_own_word(comm, slot, comm->rank);
         slot->shown_to = comm->exposed + i * (size_t)comm->size + comm->rank;
     }
     comm->offered->ranks = comm->size;

@@ -9,7 +9,6 @@
 #include "requests.h"
 #include "sides.h"
 #include "../wire/channel.h"
-#include "../run/pending.h"
 #include "../run/queue.h"
 #include "../../host/host.h"
 #include "../../schedule/nodes.h"

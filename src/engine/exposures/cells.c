@@ -62,9 +62,9 @@ void nbcolli_acknowledge(nbcolli_run *run, int owner)
 {
     const nbcoll_schedule *s = run->schedule;
     nbcoll_comm *comm = run->comm;
-    _Atomic uint64_t *word = nbcolli_word(comm, run->tag, comm->rank, owner);
+    _Atomic uint64_t *word = nbcolli_word(comm, run->slot, comm->rank, owner);
     uint64_t now = atomic_load_explicit(word, memory_order_relaxed); /* only we write it */
-    uint64_t none = nbcolli_word_of(comm, run->tag, 0), next = now < none ? none : now;
+    uint64_t next = now < run->none ? run->none : now;
     uint32_t i = nbcolli_message_index(s->fetch, s->fetches, owner, (uint32_t)(next & NBCOLLI_ALL_FETCHED));
 
     for (; i < s->fetches && s->fetch[i].peer == owner &&
@@ -79,37 +79,25 @@ void nbcolli_acknowledge(nbcolli_run *run, int owner)
 int nbcolli_has_ended(const nbcoll_comm *comm, uint64_t tag, int rank)
 {
     /* acquire: before what is looked at next */
-    uint64_t word = atomic_load_explicit(nbcolli_own_word(comm, tag, rank), memory_order_acquire);
+    _Atomic uint64_t *own = nbcolli_own_word(comm, nbcolli_slot_of(comm, tag), rank);
+    uint64_t word = atomic_load_explicit(own, memory_order_acquire);
     uint64_t turn = tag / comm->config.slots, last = word >> 16;
     return last >= turn && last - turn < (word & NBCOLLI_ALL_FETCHED);
 }
 
 void nbcolli_raise(nbcoll_comm *comm, uint64_t tag, uint64_t count)
 {
+    const nbcolli_slot *slot = nbcolli_slot_of(comm, tag);
     uint64_t raised = nbcolli_word_of(comm, tag, count);
 
     for (int owner = 0; owner < comm->size; owner++) {
-        _Atomic uint64_t *word = nbcolli_word(comm, tag, comm->rank, owner);
+        _Atomic uint64_t *word = nbcolli_word(comm, slot, comm->rank, owner);
         if (!nbcolli_may_fetch(comm, owner) ||
             atomic_load_explicit(word, memory_order_relaxed) >= raised) /* only we write it */
             continue;
         atomic_store(word, raised);
         nbcolli_shared_wake(comm, owner);
     }
-}
-
-void nbcolli_well_since(nbcolli_slot *slot, uint64_t turn)
-{
-    if (slot->well_since <= turn)
-        slot->well_since = turn + 1;
-}
-
-void nbcolli_cells_missed(nbcoll_comm *comm, uint64_t tag)
-{
-    nbcolli_slot *slot = nbcolli_slot_of(comm, tag);
-
-    if (slot->failed <= tag)
-        slot->failed = tag + 1;
 }
 
 /* Of those that `exposed` names. */
@@ -230,8 +218,8 @@ static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
     nbcolli_run *run = op->run;
     nbcoll_comm *comm = run->comm;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
-    nbcolli_cell_part *part = nbcolli_table(comm, run->tag, comm->rank) + run->parts;
-    nbcolli_cell_reader *reader = nbcolli_readers(comm, run->tag, comm->rank) + run->parts;
+    nbcolli_cell_part *part = nbcolli_table(comm, run->slot, comm->rank) + run->parts;
+    nbcolli_cell_reader *reader = nbcolli_readers(comm, run->slot, comm->rank) + run->parts;
     int is_led = comm->leader >= 0;
     uint32_t entries = is_led ? 1 : v->part_count;
     size_t end = 0;
@@ -272,7 +260,7 @@ nbcoll_status nbcolli_cell_write(nbcolli_op *op)
     nbcolli_run *run = op->run;
     nbcoll_comm *comm = run->comm;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
-    nbcolli_cell *cell = nbcolli_cell_at(comm, run->tag, comm->rank, run->cells);
+    nbcolli_cell *cell = nbcolli_cell_at(comm, run->slot, comm->rank, run->cells);
     uint64_t readers;
     uint32_t cells = nbcolli_inline_cells(run, v, &readers);
 
@@ -293,8 +281,7 @@ nbcoll_status nbcolli_cell_write(nbcolli_op *op)
 
 void nbcolli_cell_promise(const nbcolli_run *run, const nbcoll_step_view *v)
 {
-    const nbcoll_comm *comm = run->comm;
-    uint16_t *exposed = nbcolli_slot_of(comm, run->tag)->shown_to - comm->rank;
+    uint16_t *exposed = run->slot->shown_to - run->comm->rank;
 
     for (const nbcoll_part *p = v->parts; p < v->parts + v->part_count; p++)
         if (exposed[p->peer] <= p->number)
@@ -306,7 +293,7 @@ void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece)
     nbcolli_run *run = op->run;
     nbcoll_comm *comm = run->comm;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
-    nbcolli_cell *at = nbcolli_cell_at(comm, run->tag, comm->rank, cell);
+    nbcolli_cell *at = nbcolli_cell_at(comm, run->slot, comm->rank, cell);
 
     nbcolli_cell_promise(run, v); /* before it is shown: by then it may be acknowledged */
     if (piece)
@@ -320,11 +307,10 @@ void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece)
 void nbcolli_cells_failed(nbcolli_run *run)
 {
     nbcoll_comm *comm = run->comm;
-    const nbcolli_slot *slot = nbcolli_slot_of(comm, run->tag);
-    int shows = slot->exposed == run->tag + 1;
+    int shows = run->slot->exposed == run->tag + 1;
 
     if (shows)
-        nbcolli_count_readers(comm, slot);
+        nbcolli_count_readers(comm, run->slot);
     for (nbcoll_step i = NBCOLL_END + 1; shows && i < run->schedule->steps; i++)
         if (run->schedule->step[i].kind == NBCOLL_EXPOSE)
             nbcolli_cell_promise(run, &run->schedule->step[i]);
@@ -339,9 +325,9 @@ int nbcolli_exposure_is_held(const nbcolli_op *op, int *reader)
     for (uint32_t i = 0; i < v->part_count; i++) {
         *reader = v->parts[i].peer;
         int excused = run->status != NBCOLL_OK && (run->answered[*reader] || nbcolli_has_departed(run->comm, *reader));
-        if (!excused && !nbcolli_has_fetched(run->comm, run->tag, *reader, (uint64_t)v->parts[i].number + 1))
+        if (!excused && !nbcolli_has_fetched(run, &v->parts[i]))
             return 1;
-        if (run->status == NBCOLL_OK && nbcolli_has_raised(run->comm, run->tag, *reader))
+        if (run->status == NBCOLL_OK && nbcolli_has_raised(run, *reader))
             return 1;
     }
     return 0;
@@ -354,7 +340,7 @@ nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_found *found)
     nbcolli_run *run = op->run;
     nbcoll_comm *comm = run->comm;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
-    nbcolli_cell *cells = nbcolli_cell_at(comm, run->tag, v->peer, 0);
+    nbcolli_cell *cells = nbcolli_cell_at(comm, run->slot, v->peer, 0);
     uint32_t ranks = (uint32_t)comm->size, most = nbcolli_table_parts(ranks);
 
     for (; op->cell < comm->config.cells; op->cell++) {
@@ -379,12 +365,12 @@ nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_found *found)
         }
         if (first > most || parts > most - first)
             return NBCOLL_ERR_MISMATCH;
-        const nbcolli_cell_reader *reader = nbcolli_readers(comm, run->tag, v->peer);
+        const nbcolli_cell_reader *reader = nbcolli_readers(comm, run->slot, v->peer);
         for (uint32_t i = first; i < first + parts; i++) {
             nbcolli_cell_reader whose = reader[i];
             if (whose != comm->rank && whose != NBCOLLI_EVERY_READER)
                 continue;
-            nbcolli_cell_part part = nbcolli_table(comm, run->tag, v->peer)[i];
+            nbcolli_cell_part part = nbcolli_table(comm, run->slot, v->peer)[i];
             uint64_t all = part.extent >> (64 - NBCOLLI_CELL_BYTES), number = part.extent & NBCOLLI_ALL_FETCHED;
             uint64_t n = v->number - number, piece = grows ? grows : all, offset = n * piece;
             if (v->number < number || (n && offset >= all))
@@ -394,9 +380,8 @@ nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_found *found)
             if (bytes != (all - offset < piece ? all - offset : piece))
                 return NBCOLL_ERR_MISMATCH;
             found->payload = NULL;
-            found->is_staged = kind == NBCOLLI_STAGED;
-            found->is_streamed = kind == NBCOLLI_STREAMED;
-            offset = found->is_streamed ? (i - first) * sizeof(nbcolli_stream) : offset;
+            found->kind = (nbcolli_cell_kind)kind;
+            offset = kind == NBCOLLI_STREAMED ? (i - first) * sizeof(nbcolli_stream) : offset;
             found->place = (nbcolli_remote){offset, {{part.key[0], part.key[1]}}};
             return NBCOLL_OK;
         }

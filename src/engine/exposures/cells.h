@@ -84,8 +84,7 @@ struct nbcolli_stream {
 typedef struct nbcolli_found {
     const unsigned char *payload; /* in the cell; null: they are to be got from `place` */
     nbcolli_remote place;
-    int is_staged;  /* `place` is in the owner's staging buffer; */
-    int is_streamed; /* it is that of its nbcolli_stream there */
+    nbcolli_cell_kind kind; /* STREAMED: that is of its nbcolli_stream */
 } nbcolli_found;
 
 static inline size_t nbcolli_apart(size_t bytes)
@@ -126,23 +125,15 @@ static inline _Atomic uint64_t *nbcolli_area_started(const nbcoll_comm *comm, in
     return (_Atomic uint64_t *)(void *)(comm->area[rank] + comm->layout.words - NBCOLLI_STARTED * sizeof(uint64_t));
 }
 
-/* What `rank` writes in the slot of `tag` as an owner: its table, its cells. */
-static inline unsigned char *nbcolli_cells_of(const nbcoll_comm *comm, uint64_t tag, int rank)
+static inline _Atomic uint64_t *nbcolli_word(const nbcoll_comm *comm, const nbcolli_slot *slot, int reader, int owner)
 {
-    return comm->area[rank] + comm->layout.slots + tag % comm->config.slots * comm->layout.stride;
-}
-
-static inline _Atomic uint64_t *nbcolli_word(const nbcoll_comm *comm, uint64_t tag, int reader, int owner)
-{
-    return (_Atomic uint64_t *)(void *)(comm->area[reader] + comm->layout.words +
-                                        tag % comm->config.slots * comm->layout.row) +
-           owner;
+    return (_Atomic uint64_t *)(void *)(comm->area[reader] + slot->row) + owner;
 }
 
 /* What `rank` would acknowledge to itself. */
-static inline _Atomic uint64_t *nbcolli_own_word(const nbcoll_comm *comm, uint64_t tag, int rank)
+static inline _Atomic uint64_t *nbcolli_own_word(const nbcoll_comm *comm, const nbcolli_slot *slot, int rank)
 {
-    return nbcolli_word(comm, tag, rank, comm->leader < 0 ? rank : comm->leader + 1);
+    return nbcolli_word(comm, slot, rank, comm->leader < 0 ? rank : comm->leader + 1);
 }
 
 /* May this rank fetch what that one shows, and hear of it by its words? */
@@ -151,19 +142,20 @@ static inline int nbcolli_may_fetch(const nbcoll_comm *comm, int owner)
     return owner != comm->rank && comm->area[owner] && (comm->leader < 0 || owner == comm->leader);
 }
 
-static inline nbcolli_cell_part *nbcolli_table(const nbcoll_comm *comm, uint64_t tag, int owner)
+/* What `owner` writes in a slot: its table, who reads the entries of that, its cells. */
+static inline nbcolli_cell_part *nbcolli_table(const nbcoll_comm *comm, const nbcolli_slot *slot, int owner)
 {
-    return (nbcolli_cell_part *)(void *)(nbcolli_cells_of(comm, tag, owner) + comm->layout.parts);
+    return (nbcolli_cell_part *)(void *)(comm->area[owner] + slot->at + comm->layout.parts);
 }
 
-static inline nbcolli_cell_reader *nbcolli_readers(const nbcoll_comm *comm, uint64_t tag, int owner)
+static inline nbcolli_cell_reader *nbcolli_readers(const nbcoll_comm *comm, const nbcolli_slot *slot, int owner)
 {
-    return (nbcolli_cell_reader *)(void *)(nbcolli_cells_of(comm, tag, owner) + comm->layout.readers);
+    return (nbcolli_cell_reader *)(void *)(comm->area[owner] + slot->at + comm->layout.readers);
 }
 
-static inline nbcolli_cell *nbcolli_cell_at(const nbcoll_comm *comm, uint64_t tag, int owner, uint32_t cell)
+static inline nbcolli_cell *nbcolli_cell_at(const nbcoll_comm *comm, const nbcolli_slot *slot, int owner, uint32_t cell)
 {
-    return (nbcolli_cell *)(void *)(nbcolli_cells_of(comm, tag, owner) + comm->layout.cells) + cell;
+    return (nbcolli_cell *)(void *)(comm->area[owner] + slot->at + comm->layout.cells) + cell;
 }
 
 /* Where each reader's own part of an INLINED exposure lies, from its cell on. */
@@ -186,17 +178,16 @@ static inline uint64_t nbcolli_word_of(const nbcoll_comm *comm, uint64_t tag, ui
     return tag / comm->config.slots << 16 | count;
 }
 
-/* Has `reader` fetched the first `count` parts that we exposed to it under `tag`, or failed there, or gone on to later
- * tags? */
-static inline int nbcolli_has_fetched(const nbcoll_comm *comm, uint64_t tag, int reader, uint64_t count)
+/* Has the reader fetched this part, or failed in the operation, or gone on to later ones of the slot? */
+static inline int nbcolli_has_fetched(const nbcolli_run *run, const nbcoll_part *part)
 {
-    return atomic_load(nbcolli_word(comm, tag, reader, comm->rank)) >= nbcolli_word_of(comm, tag, count);
+    return atomic_load(nbcolli_word(run->comm, run->slot, part->peer, run->comm->rank)) > run->none + part->number;
 }
 
-/* Has `reader` failed under `tag`, and not gone on to later tags of the slot? Word of that is on its way. */
-static inline int nbcolli_has_raised(const nbcoll_comm *comm, uint64_t tag, int reader)
+/* Has `reader` failed there, and not gone on to later ones? Word of that is on its way. */
+static inline int nbcolli_has_raised(const nbcolli_run *run, int reader)
 {
-    return atomic_load(nbcolli_word(comm, tag, reader, comm->rank)) == nbcolli_word_of(comm, tag, NBCOLLI_ALL_FETCHED);
+    return atomic_load(nbcolli_word(run->comm, run->slot, reader, run->comm->rank)) == run->none + NBCOLLI_ALL_FETCHED;
 }
 
 static inline void nbcolli_shared_wake(const nbcoll_comm *comm, int rank)
@@ -240,12 +231,6 @@ static inline void nbcolli_raise_failed(nbcoll_comm *comm, nbcolli_slot *slot)
     slot->failed = 0;
     nbcolli_raise(comm, tag, NBCOLLI_ALL_FETCHED);
 }
-
-/* What ended well here begins anew behind `tag`, which failed. */
-void nbcolli_well_since(nbcolli_slot *slot, uint64_t turn);
-
-/* An operation failed that never had the slot: it is raised when that is free. */
-void nbcolli_cells_missed(nbcoll_comm *comm, uint64_t tag);
 
 /* [REUSE] May this rank write for `tag`? Else *reader is one that is not through with *before, and may still read. */
 int nbcolli_may_reuse(nbcoll_comm *comm, uint64_t tag, uint64_t *before, int *reader);

@@ -53,8 +53,7 @@ static size_t nbcolli_stream_room(const nbcolli_op *op, uint32_t i, uint32_t end
     for (; i < end && op->window < v->parts[i].region.bytes; i++) {
         uint64_t through = atomic_load(&op->stream[i].through); /* seq_cst: the sleeper's second look */
         size_t held = through < ready ? ready - through : 0;
-        if (op->window - (held < op->window ? held : op->window) >= room ||
-            nbcolli_has_fetched(run->comm, run->tag, v->parts[i].peer, (uint64_t)v->parts[i].number + 1))
+        if (op->window - (held < op->window ? held : op->window) >= room || nbcolli_has_fetched(run, &v->parts[i]))
             continue;
         room = held < op->window ? op->window - held : 0;
         *reader = v->parts[i].peer;
@@ -78,22 +77,6 @@ static size_t nbcolli_stream_piece(const nbcolli_op *op, uint32_t i, uint32_t en
     return piece <= room ? piece : 0; /* whole pieces, so that nobody is woken for a few bytes */
 }
 
-int nbcolli_stream_waits(const nbcolli_op *op, int *reader)
-{
-    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
-    int waits = -1;
-    size_t ready;
-
-    for (uint32_t i = 0, end; i < v->part_count; i = end) {
-        end = nbcolli_copy_group(v, i);
-        if (nbcolli_stream_piece(op, i, end, &ready, &waits))
-            return 0;
-    }
-    if (waits >= 0)
-        *reader = waits;
-    return waits >= 0;
-}
-
 static void nbcolli_stream_copy(nbcolli_op *op, uint32_t i, uint32_t end, size_t ready, size_t bytes)
 {
     nbcolli_run *run = op->run;
@@ -108,7 +91,7 @@ static void nbcolli_stream_copy(nbcolli_op *op, uint32_t i, uint32_t end, size_t
     nbcolli_spend(run, bytes);
 }
 
-nbcoll_status nbcolli_stream_fill(nbcolli_op *op, int *reader)
+nbcoll_status nbcolli_stream_fill(nbcolli_op *op, int copies, int *reader)
 {
     const nbcoll_step_view *v = &op->run->schedule->step[op->step];
     uint32_t idle = 0; /* entries in a row whose ring took nothing */
@@ -117,7 +100,7 @@ nbcoll_status nbcolli_stream_fill(nbcolli_op *op, int *reader)
     while (idle < v->part_count) {
         uint32_t i = op->turn, end = nbcolli_copy_group(v, i);
         size_t ready, piece = nbcolli_stream_piece(op, i, end, &ready, &waits);
-        if (piece && !nbcolli_has_bytes(op->run))
+        if (piece && !(copies && nbcolli_has_bytes(op->run)))
             return NBCOLL_AGAIN;
         if (piece)
             nbcolli_stream_copy(op, i, end, ready, piece);

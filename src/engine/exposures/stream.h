@@ -22,12 +22,9 @@ size_t nbcolli_stream_bytes(const nbcolli_run *run, const nbcoll_step_view *v, s
 /* Writes the streams of an op whose place in the staging buffer is op->copy, before its cell is shown. */
 void nbcolli_streams_begin(nbcolli_op *op, size_t window);
 
-/* [STREAM] Copies as much as there is room for and as the pass has left. OK: all has been copied. AGAIN: the pass has
- * nothing left. PENDING: the rings are full, and *reader is one that they wait for. */
-nbcoll_status nbcolli_stream_fill(nbcolli_op *op, int *reader);
-
-/* Are all of the op's rings that are not through full? Then *reader is one that they wait for. */
-int nbcolli_stream_waits(const nbcolli_op *op, int *reader);
+/* [STREAM] Copies as much as there is room for and as the pass has left, which is nothing without `copies`. OK: all has
+ * been copied. AGAIN: the pass has nothing left. PENDING: the rings are full, and *reader is one that they wait for. */
+nbcoll_status nbcolli_stream_fill(nbcolli_op *op, int copies, int *reader);
 
 /* Finds the ring that `found` leads to, and has the op use it. Its owner waits for op->stream, if that is set. PENDING:
  * its owner has given this rank up. ERR_MISMATCH: there is no such ring of elements of `unit` bytes. */

@@ -120,7 +120,7 @@ static int nbcolli_op_waits(nbcolli_op *op, int *rank, uint64_t *tag)
     case NBCOLLI_USING:
         return nbcolli_fetch_waits(op);
     case NBCOLLI_STAGING:
-        return op->stream && nbcolli_stream_waits(op, rank);
+        return op->stream && nbcolli_stream_fill(op, 0, rank) == NBCOLL_PENDING;
     case NBCOLLI_SETTLED:
         return 0;
     case NBCOLLI_REUSING:
@@ -393,8 +393,7 @@ void nbcolli_where_in(nbcoll_comm *comm, nbcolli_incoming *in)
 /* A number that changes when the run moves. */
 static uint64_t nbcolli_mark_of(const nbcolli_run *run)
 {
-    /* relaxed: another thread may end steps */
-    uint64_t mark = run->is_small ? run->left : __atomic_load_n(&run->remaining, __ATOMIC_RELAXED);
+    uint64_t mark = run->is_small ? run->left : run->remaining;
     for (uint32_t i = 0; i < run->schedule->ops; i++)
         mark = mark * 0x9e3779b97f4a7c15u + run->op[i].moved * 16 + run->op[i].phase + run->op[i].copied;
     return mark | 1; /* not that of a run which no round has seen */

@@ -12,7 +12,6 @@
 #include "../run/called.h"
 #include "../run/credit.h"
 #include "../run/fail.h"
-#include "../run/pending.h"
 #include "../run/phase.h"
 #include "../run/pool.h"
 #include "../run/queue.h"

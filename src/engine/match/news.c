@@ -6,7 +6,6 @@
 #include "../wire/giveup.h"
 #include "../run/called.h"
 #include "../run/fail.h"
-#include "../run/pending.h"
 #include "../run/queue.h"
 #include "../run/step.h"
 

@@ -4,8 +4,7 @@
 
 #include "progress.h"
 #include "../state/failure.h"
-#include "../run/lanes.h"
-#include "../run/pending.h"
+#include "../run/run.h"
 #include "../run/pool.h"
 #include "../run/queue.h"
 #include "../match/ask.h"

@@ -86,37 +86,33 @@ void nbcolli_backlog_retry(nbcolli_link *link)
     }
 }
 
-/* Breaks all communicators of a rank that has given itself up. */
-static void nbcolli_break_all(nbcolli_link *link)
-{
-    for (uint32_t i = 0; i < NBCOLLI_COMM_BUCKETS; i++)
-        for (nbcoll_comm *comm = link->home->bucket[i]; comm; comm = comm->next)
-            nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MEMORY, comm->taken);
-}
-
-/* Tells every communicator whose members are lost, then those whose members have left: they may have left because of
- * the losses. */
+/* Tells every communicator that this rank has given itself up, whose members are lost, then those whose members have
+ * left: they may have left because of the losses. */
 static void nbcolli_bury(nbcolli_link *link)
 {
     link->losses = 0;
     if (link->home->first != link->home)
         nbcolli_spread_losses(link);
-    if (link->starved)
-        nbcolli_break_all(link);
     for (uint32_t i = 0; i < NBCOLLI_COMM_BUCKETS; i++)
-        for (nbcoll_comm *comm = link->home->bucket[i]; comm; comm = comm->next)
+        for (nbcoll_comm *comm = link->home->bucket[i]; comm; comm = comm->next) {
+            if (link->starved)
+                nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MEMORY, comm->taken);
             for (int n = 0; n < 2 * comm->size; n++) {
                 const nbcolli_peer *peer = &comm->peer[n % comm->size];
                 int loss = peer->link == link ? link->loss[peer->address] & NBCOLLI_DEAD : NBCOLLI_HERE;
                 if (n < comm->size ? loss & NBCOLLI_CUT : loss == NBCOLLI_DEPARTED)
                     nbcolli_member_gone(comm, n % comm->size);
             }
+        }
 }
 
 void nbcolli_take_slot(nbcolli_request *r)
 {
-    if (!r->run)
-        r->run = nbcolli_run_take(r);
+    if (!r->run) {
+        nbcolli_caller_lock(r->context);
+        r->run = nbcolli_run_arm(r);
+        nbcolli_caller_unlock(r->context);
+    }
     if (r->run)
         nbcolli_activate(r->run);
     else

@@ -94,7 +94,7 @@ static int nbcolli_expose_fill(nbcolli_op *op)
 {
     int reader;
     nbcoll_status s = !op->stream ? (nbcolli_staging_fill(op) ? NBCOLL_OK : NBCOLL_AGAIN)
-                                  : nbcolli_stream_fill(op, &reader);
+                                  : nbcolli_stream_fill(op, 1, &reader);
 
     if (s == NBCOLL_AGAIN)
         nbcolli_op_delay(op);
@@ -105,7 +105,6 @@ static int nbcolli_expose_fill(nbcolli_op *op)
 
 void nbcolli_expose_next(nbcolli_op *op)
 {
-    nbcolli_run *run = op->run;
     int reader;
 
     if (op->phase == NBCOLLI_REUSING)
@@ -120,12 +119,9 @@ void nbcolli_expose_next(nbcolli_op *op)
         if (!op->stream && !nbcolli_expose_show(op))
             return;
         op->phase = NBCOLLI_EXPOSED;
-        if (!op->keys && run->schedule->step[op->step].grows == NBCOLL_START) {
-            nbcolli_op_end(op);
-            return;
-        }
     }
-    if (nbcolli_exposure_is_held(op, &reader))
+    int is_lent = op->keys || op->run->schedule->step[op->step].grows != NBCOLL_START;
+    if (is_lent && nbcolli_exposure_is_held(op, &reader))
         nbcolli_wait_for(op, reader);
     else
         nbcolli_op_end(op);
@@ -138,7 +134,7 @@ void nbcolli_exposure_recall(nbcolli_op *op)
 
     for (uint32_t i = 0; i < v->part_count; i++) {
         int reader = v->parts[i].peer;
-        if (nbcolli_has_fetched(run->comm, run->tag, reader, (uint64_t)v->parts[i].number + 1))
+        if (nbcolli_has_fetched(run, &v->parts[i]))
             continue;
         nbcolli_header h = nbcolli_header_to(run->comm, reader, NBCOLLI_REVOKE, run->tag);
         h.number = (uint32_t)run->cause;
@@ -255,18 +251,18 @@ static int nbcolli_fetch_look(nbcolli_op *op)
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     const nbcolli_peer *peer = &run->comm->peer[v->peer];
     const nbcoll_bulk *bulk = peer->link->transport.bulk;
-    nbcolli_found found = {.is_streamed = 0};
+    nbcolli_found found = {.kind = NBCOLLI_INLINED};
     nbcoll_status s = nbcolli_look(op, v->write.bytes, &found);
 
-    if (s == NBCOLL_OK && found.is_streamed)
+    if (s == NBCOLL_OK && found.kind == NBCOLLI_STREAMED)
         s = nbcolli_stream_find(op, &found, nbcolli_fetch_unit(op));
     if (s != NBCOLL_OK)
         return nbcolli_fetch_misses(op, s);
-    if (found.is_streamed)
+    if (found.kind == NBCOLLI_STREAMED)
         return 1;
     const void *there = found.payload;
     run->is_worn |= !there || op->cell; /* a replay looks into first cells only */
-    if (!there && (v->kind == NBCOLL_FETCH_REDUCE || found.is_staged) && bulk->view)
+    if (!there && (v->kind == NBCOLL_FETCH_REDUCE || found.kind == NBCOLLI_STAGED) && bulk->view)
         there = bulk->view(peer->link->endpoint, peer->address, &found.place.key, found.place.offset, v->write.bytes);
     if (v->write.bytes == 0) {
         nbcolli_fetch_end(op);

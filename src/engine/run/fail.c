@@ -30,18 +30,25 @@ void nbcolli_run_deserted(nbcolli_run *run, int rank)
 
 void nbcolli_request_fail(nbcolli_request *r, nbcoll_status why, int cause, int tell)
 {
-    if (r->run)
+    if (r->run) {
         nbcolli_run_fail(r->run, why, cause, tell);
-    else
-        nbcolli_queued_fail(r, why, cause, tell);
+        return;
+    }
+    nbcolli_queue_remove(r);
+    nbcolli_runless_fail(r, why, cause, tell);
 }
 
 void nbcolli_runs_fail(nbcoll_comm *comm, uint64_t from, uint64_t to, nbcoll_status why, int rank)
 {
-    for (uint32_t i = 0; i < comm->config.slots; i++)
+    for (uint32_t i = 0; i < comm->config.slots; i++) {
         if (comm->slot[i].active && comm->slot[i].active->tag >= from && comm->slot[i].active->tag <= to)
             nbcolli_run_fail(comm->slot[i].active, why, rank, 0);
-    nbcolli_queue_fail(comm, from, to, why, rank);
+        for (nbcolli_request *r = comm->slot[i].waiting, *next; r && r->tag <= to; r = next) {
+            next = r->next;
+            if (r->tag >= from)
+                nbcolli_request_fail(r, why, rank, 0);
+        }
+    }
 }
 
 /* The first operation that is under way, else the next one. */

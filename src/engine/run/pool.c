@@ -2,7 +2,8 @@
  * Runs: see pool.h. */
 #include "pool.h"
 
-#include "moves.h"
+#include "observe.h"
+#include "queue.h"
 #include "step.h"
 #include "../exposures/cells.h"
 #include "../../host/host.h"
@@ -135,31 +136,27 @@ static nbcolli_run *nbcolli_run_make(nbcoll_schedule *s)
     return run;
 }
 
-/* Gives the packed blocks of one side their places behind `bytes` bytes of `room`; returns the new end, or SIZE_MAX.
- * Without room they get their lengths only. */
-static size_t nbcolli_run_place(nbcoll_memory *packed, size_t n, const nbcolli_blocks *blocks, unsigned char *room,
-                                size_t bytes)
+/* Gives the packed blocks their places in `room`; returns its end, or SIZE_MAX. Without room they get their lengths
+ * only. */
+static size_t nbcolli_run_place(nbcolli_run *run, const nbcolli_request *r, unsigned char *room)
 {
-    for (size_t i = 0; i < n; i++) {
-        packed[i] = nbcolli_block_packed(blocks, room ? room + bytes : NULL, i);
-        if (packed[i].bytes > SIZE_MAX - 64 || __builtin_add_overflow(bytes, nbcolli_lines(packed[i].bytes), &bytes))
-            return SIZE_MAX;
-    }
-    return bytes;
-}
+    size_t bytes = 0;
 
-static size_t nbcolli_run_place_all(nbcolli_run *run, const nbcolli_request *r, unsigned char *room)
-{
-    const size_t *n = &run->schedule->extent[NBCOLL_BUFFER_SEND_PACKED];
-    size_t bytes = nbcolli_run_place(run->packed[0], n[0], &r->blocks[0], room, 0);
-    return bytes == SIZE_MAX ? bytes : nbcolli_run_place(run->packed[1], n[1], &r->blocks[1], room, bytes);
+    for (int side = 0; side < 2; side++)
+        for (size_t i = 0; i < run->schedule->extent[NBCOLL_BUFFER_SEND_PACKED + side]; i++) {
+            nbcoll_memory *at = &run->packed[side][i];
+            *at = nbcolli_block_packed(&r->blocks[side], room ? room + bytes : NULL, i);
+            if (at->bytes > SIZE_MAX - 64 || __builtin_add_overflow(bytes, nbcolli_lines(at->bytes), &bytes))
+                return SIZE_MAX;
+        }
+    return bytes;
 }
 
 /* Room for this start's packed blocks: 0 if there is none. What an earlier start needed is kept. */
 static int nbcolli_run_pack(nbcolli_run *run, const nbcolli_request *r)
 {
     const nbcoll_host *host = &run->schedule->host;
-    size_t bytes = nbcolli_run_place_all(run, r, NULL);
+    size_t bytes = nbcolli_run_place(run, r, NULL);
 
     if (bytes > run->room_bytes) {
         unsigned char *room = bytes == SIZE_MAX ? NULL : nbcolli_alloc(host, bytes, 64);
@@ -170,7 +167,7 @@ static int nbcolli_run_pack(nbcolli_run *run, const nbcolli_request *r)
         run->room = room;
         run->room_bytes = bytes;
     }
-    nbcolli_run_place_all(run, r, run->room);
+    nbcolli_run_place(run, r, run->room);
     return 1;
 }
 
@@ -246,10 +243,41 @@ nbcolli_run *nbcolli_run_arm_slowly(nbcolli_request *r)
     return run;
 }
 
-nbcolli_run *nbcolli_run_take(nbcolli_request *r)
+/* Does the request keep the run, which its next start can replay? Its end is to be nothing but a status. */
+static int nbcolli_finish_keeps(const nbcolli_run *run, const nbcolli_request *r)
 {
-    nbcolli_caller_lock(r->comm->context);
-    nbcolli_run *run = nbcolli_run_arm(r);
-    nbcolli_caller_unlock(r->comm->context);
-    return run;
+    int is_plain = !r->creating && !r->done && !r->detached && !(r->context->flags & NBCOLL_ANY_THREAD);
+
+    return is_plain && !run->keeper && !r->kept && run->schedule->kept < NBCOLLI_KEPT && nbcolli_moves_can_replay(run);
+}
+
+void nbcolli_run_finish(nbcolli_run *run)
+{
+    nbcoll_comm *comm = run->comm;
+    nbcolli_request *r = run->request;
+    nbcolli_slot *slot = run->slot;
+
+    if (run->awaited && nbcolli_tick_leaves(run)) { /* the watcher is to hear of it */
+        nbcolli_run_delay(run);
+        return;
+    }
+    if (comm->context->observer)
+        nbcolli_observe_end(run);
+    if (run->awaited)
+        nbcolli_observe_wait(run, -1);
+    if (comm->area && run->status == NBCOLL_OK)
+        nbcolli_mark_end(comm, slot, run->tag);
+    else if (comm->area)
+        nbcolli_cells_failed(run);
+    nbcolli_list_leave(&run->item);
+    if (run->schedule->is_cut)
+        r->executor->does->give_back(r->executor, run);
+    slot->active = NULL;
+    nbcolli_slot_free(comm, slot);
+    nbcolli_raise_failed(comm, slot);
+    nbcoll_status status = run->status;
+    if (nbcolli_finish_keeps(run, r))
+        nbcolli_run_keep(run, r);
+    nbcolli_run_give(run);
+    nbcolli_operation_over(r, status);
 }

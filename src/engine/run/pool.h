@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Runs: made, pooled with their schedule, taken for a start. The pools are the caller's side's (caller.h).
+ * Runs: made, pooled with their schedule, taken for a start, over. The pools are the caller's side's (caller.h).
  * Inline: what each run does. */
 #ifndef NBCOLLI_ENGINE_RUN_POOL_H
 #define NBCOLLI_ENGINE_RUN_POOL_H
@@ -73,9 +73,8 @@ static inline void nbcolli_run_keep(nbcolli_run *run, nbcolli_request *r)
 /* It keeps none any more; also while that runs. */
 void nbcolli_run_drop(nbcolli_request *r);
 
-/* A run for the request, or null without memory: on the caller's side, or for one who is inside. */
+/* A run for the request, or null without memory: on the caller's side. */
 nbcolli_run *nbcolli_run_arm_slowly(nbcolli_request *r);
-nbcolli_run *nbcolli_run_take(nbcolli_request *r);
 static inline nbcolli_run *nbcolli_run_arm(nbcolli_request *r)
 {
     nbcoll_schedule *s = r->schedule;
@@ -101,5 +100,9 @@ static inline void nbcolli_run_give(nbcolli_run *run)
         nbcolli_run_pool(run);
     nbcolli_caller_unlock(c);
 }
+
+/* The run is over: nobody holds its buffers. The run itself is not to be touched afterwards. A tick leaves the end of a
+ * run of which the watcher has heard to a call. */
+void nbcolli_run_finish(nbcolli_run *run);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Operations that wait for their slot: see queue.h. */
+ * Operations without a run: see queue.h. */
 #include "queue.h"
 
 #include "../state/failure.h"
 #include "../wire/control.h"
 #include "../wire/unexpected.h"
 #include "../exposures/cells.h"
+#include "../../host/host.h"
 
 void nbcolli_queue_add(nbcolli_request *r)
 {
@@ -55,11 +56,13 @@ void nbcolli_operation_over(nbcolli_request *r, nbcoll_status status)
 {
     nbcoll_comm *comm = r->comm;
     nbcoll_context *c = comm->context;
+    nbcolli_slot *slot = nbcolli_slot_of(comm, r->tag);
+    uint64_t turn = r->tag / comm->config.slots;
 
     if (status != NBCOLL_OK && comm->failed_floor <= r->tag)
         comm->failed_floor = r->tag + 1;
-    if (status != NBCOLL_OK)
-        nbcolli_well_since(nbcolli_slot_of(comm, r->tag), r->tag / comm->config.slots);
+    if (status != NBCOLL_OK && slot->well_since <= turn)
+        slot->well_since = turn + 1;
     /* relaxed: only we write it, and who starts wants a number, whatever its age */
     uint64_t ended = atomic_load_explicit(&comm->ended, memory_order_relaxed) + 1;
     atomic_store_explicit(&comm->ended, ended, memory_order_relaxed);
@@ -88,24 +91,63 @@ void nbcolli_runless_fail(nbcolli_request *r, nbcoll_status why, int cause, int 
     nbcolli_unexpected_drop(comm, r->tag, r->tag, NBCOLL_ERR_CANCELLED);
     if (o)
         o->event(o->user, &(nbcoll_event){NBCOLL_STEP_ENDED, comm, r->tag, r->schedule, NBCOLL_END, 0});
-    if (comm->area)
-        nbcolli_cells_missed(comm, r->tag);
+    if (comm->area && slot->failed <= r->tag)
+        slot->failed = r->tag + 1; /* it never had the slot: it is raised when that is free */
     nbcolli_raise_failed(comm, slot);
     nbcolli_operation_over(r, why);
 }
 
-void nbcolli_queued_fail(nbcolli_request *r, nbcoll_status why, int cause, int tell)
+/* ---- revoked before they are started ----------------------------------------------------------------------------- */
+
+void nbcolli_pending_drop(nbcoll_comm *comm, nbcolli_pending_revoke **at)
 {
-    nbcolli_queue_remove(r);
-    nbcolli_runless_fail(r, why, cause, tell);
+    nbcoll_context *c = comm->context;
+    nbcolli_pending_revoke *d = *at;
+
+    *at = d->next;
+    comm->pending_count--;
+    d->next = c->pending_revokes;
+    c->pending_revokes = d;
 }
 
-void nbcolli_queue_fail(nbcoll_comm *comm, uint64_t from, uint64_t to, nbcoll_status why, int cause)
+nbcoll_status nbcolli_pending_add(nbcoll_comm *comm, uint64_t first, uint64_t last, nbcoll_status why, int cause)
 {
-    for (uint32_t i = 0; i < comm->config.slots; i++)
-        for (nbcolli_request *r = comm->slot[i].waiting, *next; r && r->tag <= to; r = next) {
-            next = r->next;
-            if (r->tag >= from)
-                nbcolli_queued_fail(r, why, cause, 0);
+    nbcoll_context *c = comm->context;
+    nbcolli_pending_revoke *d = comm->pending_revokes;
+
+    for (; d; d = d->next)
+        if (d->status == why && d->cause == cause && first <= d->last + 1 && d->first <= last + 1) {
+            d->first = first < d->first ? first : d->first;
+            d->last = last > d->last ? last : d->last;
+            return NBCOLL_OK;
+        } else if (d->first <= first && last <= d->last) /* that it was revoked before says all */
+            return NBCOLL_OK;
+    if (comm->pending_count == NBCOLLI_PENDING_REVOKES)
+        return NBCOLL_ERR_LIMIT;
+    if ((d = c->pending_revokes))
+        c->pending_revokes = d->next;
+    else if (!(d = nbcolli_alloc(&c->host, sizeof *d, _Alignof(nbcolli_pending_revoke))))
+        return NBCOLL_ERR_MEMORY;
+    *d = (nbcolli_pending_revoke){comm->pending_revokes, first, last, why, cause};
+    comm->pending_revokes = d;
+    comm->pending_count++;
+    return NBCOLL_OK;
+}
+
+int nbcolli_pending_take(nbcoll_comm *comm, uint64_t tag, nbcoll_status *why, int *cause)
+{
+    int is_revoked = 0;
+
+    for (nbcolli_pending_revoke **at = &comm->pending_revokes, *d; (d = *at);) {
+        if (d->first <= tag && tag <= d->last) {
+            is_revoked = 1;
+            *why = d->status;
+            *cause = d->cause;
         }
+        if (d->last <= tag)
+            nbcolli_pending_drop(comm, at);
+        else
+            at = &d->next;
+    }
+    return is_revoked;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Operations that wait for their slot: each slot's in a list, in the order of their tags, which is that of their
- * starts. */
+ * Operations without a run. Those that wait for their slot are in a list of that, in the order of their tags, which is
+ * that of their starts. Those that others have revoked before they are started here are noted as ranges of tags. */
 #ifndef NBCOLLI_ENGINE_RUN_QUEUE_H
 #define NBCOLLI_ENGINE_RUN_QUEUE_H
 
@@ -34,10 +34,22 @@ void nbcolli_operation_over(nbcolli_request *r, nbcoll_status status);
 /* An operation that has got no run ends with `why`. `tell`: the other ranks do not know yet. */
 void nbcolli_runless_fail(nbcolli_request *r, nbcoll_status why, int cause, int tell);
 
-/* The same for one that waits for its slot. */
-void nbcolli_queued_fail(nbcolli_request *r, nbcoll_status why, int cause, int tell);
+/* Have others revoked the operation, which is not started here? */
+static inline int nbcolli_is_revoked(const nbcoll_comm *comm, uint64_t tag)
+{
+    const nbcolli_pending_revoke *d = comm->pending_revokes;
+    while (d && (tag < d->first || tag > d->last))
+        d = d->next;
+    return d != NULL;
+}
 
-/* Ends all that wait for their slots, of these tags. */
-void nbcolli_queue_fail(nbcoll_comm *comm, uint64_t from, uint64_t to, nbcoll_status why, int cause);
+/* Forgets such a range. */
+void nbcolli_pending_drop(nbcoll_comm *comm, nbcolli_pending_revoke **at);
+
+/* Notes that operations that are not started here are revoked. Tags in a row with one cause share a range. */
+nbcoll_status nbcolli_pending_add(nbcoll_comm *comm, uint64_t first, uint64_t last, nbcoll_status why, int cause);
+
+/* The next operation starts: was it revoked, as *why and *cause then say? Forgets what there was of it. */
+int nbcolli_pending_take(nbcoll_comm *comm, uint64_t tag, nbcoll_status *why, int *cause);
 
 #endif

@@ -6,8 +6,8 @@
 #include "credit.h"
 #include "expose.h"
 #include "fail.h"
-#include "finish.h"
 #include "phase.h"
+#include "pool.h"
 #include "step.h"
 #include "../wire/control.h"
 #include "../exposures/cells.h"
@@ -66,7 +66,7 @@ static nbcolli_op *nbcolli_copy_spared(nbcolli_run *run, const nbcoll_step_view 
     const nbcoll_schedule *s = run->schedule;
     const nbcoll_step_view *next = v->after_count == 1 ? &s->step[v->after[0]] : NULL;
 
-    if (!next || s->crossed || next->kind != NBCOLL_FETCH_REDUCE || run->before[v->after[0]] != 1 ||
+    if (!next || s->has_lanes || next->kind != NBCOLL_FETCH_REDUCE || run->before[v->after[0]] != 1 ||
         next->write.at.buffer != v->write.at.buffer || next->write.at.offset != v->write.at.offset ||
         next->write.bytes != v->write.bytes)
         return NULL;
@@ -132,14 +132,24 @@ static void nbcolli_step_start(nbcolli_run *run, nbcolli_ready *lane, nbcoll_ste
     nbcolli_step_end(run, step);
 }
 
-/* The lane from which the next step is taken; null: none that is served has one. */
+/* The lane from which the next step is taken; null: none that is served has one. Steps of others wait for
+ * nbcolli_serve. */
 static nbcolli_ready *nbcolli_next_lane(nbcolli_run *run)
 {
-    nbcolli_ready *any = &run->lane[NBCOLL_LANE_ANY];
+    nbcoll_context *c = run->comm->context;
 
-    if (run->schedule->crossed)
-        return nbcolli_lanes_next(run);
-    return any->head < any->tail ? any : NULL;
+    for (uint32_t i = 0; i < NBCOLLI_LANES; i++) {
+        nbcolli_ready *lane = &run->lane[i];
+        if (lane->head == lane->tail)
+            continue;
+        if (c->serves >> i & 1)
+            return lane;
+        if (c->driven.driver) /* relaxed: the lock orders it, and who looks without comes in */
+            atomic_fetch_or_explicit(&c->driven.left, 1u << i, memory_order_relaxed);
+        if (!run->item.in) /* else it is delayed, and looked at by and by */
+            nbcolli_list_add(&c->unserved, &run->item);
+    }
+    return NULL;
 }
 
 void nbcolli_advance(nbcolli_run *run)
@@ -157,7 +167,7 @@ void nbcolli_advance(nbcolli_run *run)
         }
         nbcolli_step_start(run, lane, run->ready[lane->head++]);
     }
-    if (run->status == NBCOLL_OK && !nbcolli_run_remains(run))
+    if (run->status == NBCOLL_OK && !run->remaining)
         nbcolli_run_finish(run);
 }
 
@@ -171,30 +181,21 @@ void nbcolli_serve(nbcoll_context *c, uint32_t lanes)
     }
 }
 
-static void nbcolli_unfinished_go_on(nbcolli_run *run)
-{
-    nbcolli_op *op = (nbcolli_op *)run->unfinished.first;
-
-    nbcolli_list_leave(&op->item);
-    nbcolli_op_next(op);
-}
-
-static int nbcolli_may_go_on(const nbcolli_run *run)
-{
-    return run->status == NBCOLL_OK && run->unfinished.first && nbcolli_has_bytes(run);
-}
-
 void nbcolli_run_go_on(nbcolli_run *run)
 {
     nbcolli_list_leave(&run->item);
     if (run->status != NBCOLL_OK)
         nbcolli_to_settle(run);
-    while (nbcolli_may_go_on(run) && !nbcolli_is_own((nbcolli_op *)run->unfinished.first)) /* before its own steps */
-        nbcolli_unfinished_go_on(run);
-    if (run->unfinished.first)
-        nbcolli_advance(run);
-    while (nbcolli_may_go_on(run))
-        nbcolli_unfinished_go_on(run);
+    for (int own = 0; own <= 1 && run->unfinished.first; own++) { /* what others wait for, before its own steps */
+        nbcolli_op *op;
+        if (own)
+            nbcolli_advance(run);
+        while (run->status == NBCOLL_OK && nbcolli_has_bytes(run) && (op = (nbcolli_op *)run->unfinished.first) &&
+               nbcolli_is_own(op) <= own) {
+            nbcolli_list_leave(&op->item);
+            nbcolli_op_next(op);
+        }
+    }
     if (run->unfinished.first)
         nbcolli_run_delay(run);
     nbcolli_advance(run);

@@ -9,6 +9,11 @@
 /* Runs whatever is ready on lanes that are served, as far as this pass goes. The run may be over afterwards. */
 void nbcolli_advance(nbcolli_run *run);
 
+/* Lanes that somebody serves, as bits. */
+#define NBCOLLI_SERVES_CALLER (1u << NBCOLL_LANE_ANY | 1u << NBCOLL_LANE_CALLER)
+#define NBCOLLI_SERVES_PROGRESS (1u << NBCOLL_LANE_ANY | 1u << NBCOLL_LANE_PROGRESS)
+#define NBCOLLI_SERVES_ALL (NBCOLLI_SERVES_CALLER | NBCOLLI_SERVES_PROGRESS)
+
 /* Who is inside the library serves these lanes from now on; what waits for one of them goes on, with the bytes that the
  * pass has left. Drain afterwards. A context is born with all: its calls serve all lanes while no progress driver is
  * registered. A driver will serve NBCOLLI_SERVES_PROGRESS, and leave NBCOLLI_SERVES_CALLER to the calls. */

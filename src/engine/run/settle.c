@@ -5,22 +5,12 @@
 #include "called.h"
 #include "credit.h"
 #include "expose.h"
-#include "finish.h"
+#include "pool.h"
 #include "run.h"
 #include "step.h"
 #include "../wire/control.h"
 #include "../wire/unexpected.h"
 #include "../exposures/cells.h"
-
-static void nbcolli_op_refuse_unexpected(nbcolli_op *op)
-{
-    nbcolli_unexpected *s = op->unexpected;
-    if (s) {
-        nbcolli_refuse(s->link, s->source, &s->header, NBCOLL_ERR_CANCELLED);
-        nbcolli_unexpected_free(s);
-        op->unexpected = NULL;
-    }
-}
 
 /* Takes back a post that never left, with the credit that it took. */
 static void nbcolli_op_unsend(nbcolli_op *op)
@@ -43,7 +33,13 @@ static void nbcolli_op_unsend(nbcolli_op *op)
 /* Once, when the run begins to settle: takes back what has not left, but for an owed FIN. */
 static void nbcolli_op_stop(nbcolli_op *op)
 {
-    nbcolli_op_refuse_unexpected(op);
+    nbcolli_unexpected *s = op->unexpected;
+
+    if (s) {
+        nbcolli_refuse(s->link, s->source, &s->header, NBCOLL_ERR_CANCELLED);
+        nbcolli_unexpected_free(s);
+        op->unexpected = NULL;
+    }
     if (op->phase == NBCOLLI_STALLING && op->may_go)
         nbcolli_credits_in(nbcolli_op_pair(op), 1);
     nbcolli_list_leave(&op->item);

@@ -4,7 +4,6 @@
 
 #include "credit.h"
 #include "expose.h"
-#include "finish.h"
 #include "phase.h"
 #include "pool.h"
 #include "queue.h"
@@ -13,19 +12,6 @@
 #include "../wire/control.h"
 #include "../exposures/cells.h"
 #include "../../host/host.h"
-
-static inline nbcolli_cell *nbcolli_small_cell(const nbcolli_run *run, int owner, uint32_t cell)
-{
-    const nbcoll_comm *comm = run->comm;
-    return (nbcolli_cell *)(void *)(comm->area[owner] + run->slot->at + comm->layout.cells) + cell;
-}
-
-/* This rank's word for an owner. */
-static inline _Atomic uint64_t *nbcolli_small_word(const nbcolli_run *run, int owner)
-{
-    const nbcoll_comm *comm = run->comm;
-    return (_Atomic uint64_t *)(void *)(comm->area[comm->rank] + run->slot->row) + owner;
-}
 
 /* Wakes `n` ranks, of which `one` is any, if they are all others of the endpoint. Else does nothing. */
 static inline int nbcolli_wakes_all(const nbcoll_comm *comm, int one, ptrdiff_t n)
@@ -134,7 +120,7 @@ static __attribute__((noinline)) nbcolli_replay nbcolli_move_show(nbcolli_run *r
 
     if (comm->departed || !nbcolli_small_reuse(run, run->slot, part, n))
         return NBCOLLI_REPLAY_STOPS;
-    nbcolli_cell *cell = nbcolli_small_cell(run, comm->rank, run->cells);
+    nbcolli_cell *cell = nbcolli_cell_at(comm, run->slot, comm->rank, run->cells);
     run->cells += m->cells;
     nbcolli_cell_inline(run, cell, v, m->readers, m->left, m->bytes);
     atomic_store(&cell->stamp, run->tag + 1);
@@ -166,7 +152,7 @@ static inline const unsigned char *nbcolli_small_found(const nbcolli_run *run, c
 /* Uses what the move fetches, if it stands in the owner's first cell. It is still to be acknowledged. */
 NBCOLLI_ALWAYS_INLINE nbcolli_replay nbcolli_move_fetch(nbcolli_run *run, const nbcolli_move *m)
 {
-    const nbcolli_cell *cell = nbcolli_small_cell(run, m->peer, 0);
+    const nbcolli_cell *cell = nbcolli_cell_at(run->comm, run->slot, m->peer, 0);
 
     if (atomic_load(&cell->stamp) != run->tag + 1)
         return NBCOLLI_REPLAY_WAITS;
@@ -190,7 +176,7 @@ static __attribute__((noinline)) void nbcolli_acknowledge_all(const nbcolli_run 
 
     for (uint64_t left = fetched; left; left &= left - 1, owners++) {
         owner = run->move[__builtin_ctzll(left)].peer;
-        atomic_store(nbcolli_small_word(run, owner), run->none + 1);
+        atomic_store(nbcolli_word(comm, run->slot, comm->rank, owner), run->none + 1);
     }
     if (!nbcolli_wakes_all(comm, owner, owners))
         for (; fetched; fetched &= fetched - 1)
@@ -200,14 +186,15 @@ static __attribute__((noinline)) void nbcolli_acknowledge_all(const nbcolli_run 
 /* After the last look: an acknowledgement would hold up the looks behind it, of which each may miss the cache. */
 static inline void nbcolli_moves_acknowledge(const nbcolli_run *run, uint64_t fetched)
 {
+    const nbcoll_comm *comm = run->comm;
     int owner = run->move[__builtin_ctzll(fetched)].peer;
 
     if (fetched & (fetched - 1)) {
         nbcolli_acknowledge_all(run, fetched);
         return;
     }
-    atomic_store(nbcolli_small_word(run, owner), run->none + 1);
-    nbcolli_shared_wake(run->comm, owner);
+    atomic_store(nbcolli_word(comm, run->slot, comm->rank, owner), run->none + 1);
+    nbcolli_shared_wake(comm, owner);
 }
 
 /* ---- the loop ---------------------------------------------------------------------------------------------------- */

@@ -4,7 +4,6 @@
 #ifndef NBCOLLI_ENGINE_RUN_STEP_H
 #define NBCOLLI_ENGINE_RUN_STEP_H
 
-#include "lanes.h"
 #include "moves.h"
 #include "observe.h"
 #include "../state/budget.h"
@@ -46,7 +45,10 @@ int nbcolli_combine(nbcolli_run *run, const nbcoll_step_view *v, void *to, const
 /* A step is ready. */
 static inline void nbcolli_push(nbcolli_run *run, nbcoll_step step)
 {
-    run->ready[run->lane[NBCOLL_LANE_ANY].tail++] = step;
+    const nbcoll_schedule *s = run->schedule;
+    nbcolli_ready *lane = &run->lane[s->has_lanes ? nbcolli_lane_of(&s->step[step]) : NBCOLL_LANE_ANY];
+
+    run->ready[lane->tail++] = step;
     nbcolli_observe(run, NBCOLL_STEP_READY, step);
 }
 
@@ -57,10 +59,6 @@ static inline void nbcolli_step_end(nbcolli_run *run, nbcoll_step step)
 
     nbcolli_observe(run, NBCOLL_STEP_ENDED, step);
     run->before[step] = NBCOLLI_STEP_OVER;
-    if (run->schedule->crossed) {
-        nbcolli_lanes_step_end(run, v);
-        return;
-    }
     run->remaining--;
     for (uint32_t i = 0; i < v->after_count; i++)
         if (--run->before[v->after[i]] == 0)

@@ -77,8 +77,8 @@ struct nbcoll_context {
     int executed;                /* one that has ended outside of a pass is to be looked at before a sleep */
     int is_unheard;              /* when it was armed last one of the executors was */
     nbcolli_list delayed;  /* runs with work for which a pass had no bytes left, in order of turns */
-    nbcolli_list unserved; /* runs with nothing but steps that are another thread's to end */
-    uint32_t serves;       /* lanes, as bits: what who is inside serves (run/lanes.h) */
+    nbcolli_list unserved; /* runs with ready steps of lanes that are not served */
+    uint32_t serves;       /* lanes, as bits: what who is inside serves (run/run.h) */
     ptrdiff_t bytes_left; /* that this pass may still copy, combine or send; below zero by a small step's at most */
     size_t armed_at_ends;        /* requests that had ended when the program armed last; that call */
     uint32_t passes, passes_left; /* between two looks at the clock; before the next one */

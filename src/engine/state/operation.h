@@ -117,7 +117,7 @@ struct nbcolli_move {
 
 struct nbcolli_run {
     nbcolli_list_item item;    /* progress: in its context's list of those with work for which a pass had no bytes
-                                  left, of those with steps for another thread only, or of those to settle. First */
+                                  left, of those with steps of lanes not served, or of those to settle. First */
     nbcolli_run *next;         /* in a pool: whoever takes it from there, or gives it back */
     nbcolli_request *keeper;   /* holds it also while it does not run; null: the pool does, or whoever runs it. Who ends
                                   it, and who releases the request */
