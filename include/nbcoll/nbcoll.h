@@ -392,7 +392,7 @@ NBCOLL_API nbcoll_status nbcoll_start(nbcoll_request *request);
  * cancel of such a request return OK, whatever its status was: its handle never becomes stale, and wait_any and
  * wait_some pass it over. If another thread progresses the context, they may return OK before `done` has been called
  * there, or has returned: what it uses must last until it returns. (A handle of another request may not be recognised
- * as stale if more than 64 later requests had its place, some of them with callbacks.) Errors: ERR_NULL, ERR_REQUEST.
+ * as stale if more than 63 later requests had its place, some of them with callbacks.) Errors: ERR_NULL, ERR_REQUEST.
  * */
 typedef void nbcoll_done(nbcoll_request request, nbcoll_status status, void *user);
 NBCOLL_API nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *done, void *user);

@@ -93,9 +93,11 @@ nbcoll_status nbcolli_relays_refuse_calls(nbcoll_relays *r)
     nbcolli_executor_leave(&r->executor);
     atomic_store_explicit(&comm->carries, 0, memory_order_relaxed); /* for itself */
     nbcolli_relays_forget_notes(comm);
-    for (nbcolli_request *q = comm->persistent; q; q = q->next_persistent)
+    for (const nbcolli_list_item *item = comm->persistent.first; item; item = item->next) {
+        nbcolli_request *q = NBCOLLI_HOLDER(nbcolli_request, listed, item);
         if (q->executor == &r->executor)
             q->executor = NULL; /* it is not started any more */
+    }
     nbcolli_caller_unlock(r->context);
     return nbcolli_leave(r->context, NBCOLL_OK);
 }

@@ -92,15 +92,6 @@ static void nbcolli_abandon_run(nbcolli_run *run, nbcoll_lent *lent, void *user)
         nbcolli_run_pool(run);
 }
 
-static void nbcolli_abandon_backlog(nbcolli_link *link)
-{
-    for (nbcolli_post *post = link->backlog, *next; post; post = next) {
-        next = post->next;
-        if (!post->op)
-            nbcolli_control_free(link->context, post);
-    }
-}
-
 nbcoll_status nbcoll_context_abandon(nbcoll_context *c, nbcoll_lent *lent, void *user)
 {
     nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_OK;
@@ -113,7 +104,11 @@ nbcoll_status nbcoll_context_abandon(nbcoll_context *c, nbcoll_lent *lent, void 
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
     int is_busy = nbcolli_context_busy(c);
     for (nbcolli_link *link = c->links; link; link = link->next)
-        nbcolli_abandon_backlog(link);
+        for (nbcolli_post *post = link->backlog, *next; post; post = next) {
+            next = post->next;
+            if (!post->op)
+                nbcolli_control_free(c, post);
+        }
     for (nbcoll_comm *comm = c->comms; comm; comm = comm->sister)
         for (uint32_t i = 0; i < comm->config.slots; i++)
             if (comm->slot[i].active)

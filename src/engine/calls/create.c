@@ -49,8 +49,7 @@ static nbcoll_status nbcolli_create_ballot(nbcoll_comm *over, size_t bytes, nbco
 typedef struct nbcolli_create_wish {
     nbcolli_creation creation;
     int colour, key; /* the colour of a duplicate: its purpose, or 0. Its key is the rank in its parent */
-    int has_config;  /* that is given, else its parent's, but for the agent, which serves that one */
-    const nbcoll_comm_config *config;
+    const nbcoll_comm_config *config; /* null: its parent's, but for the agent, which serves that one */
 } nbcolli_create_wish;
 
 /* The eldest's vote makes it, too. */
@@ -182,7 +181,7 @@ static nbcoll_status nbcolli_comm_create(nbcoll_context *c, int n, nbcoll_endpoi
             nbcolli_twins_undo(1, &one);
     }
     if (s != NBCOLL_OK)
-        nbcolli_links_drop(home);
+        nbcolli_links_drop(home->first);
     else if (config->agent)
         nbcolli_agent_does(config->agent)->hold(config->agent);
     return s;
@@ -309,7 +308,7 @@ static nbcoll_status nbcolli_create_of(nbcoll_comm *parent, nbcolli_create_wish 
         return s;
     nbcolli_twin one = {.config = parent->config, .out = out};
     one.config.agent = NULL;
-    if (mine.has_config)
+    if (mine.config)
         s = nbcolli_comm_config_read(mine.config, &one.config);
     if (s == NBCOLL_OK && one.config.agent)
         s = nbcolli_has_ranks_of_endpoint(parent)
@@ -325,68 +324,31 @@ static nbcoll_status nbcolli_create_of(nbcoll_comm *parent, nbcolli_create_wish 
     return nbcolli_leave(parent->context, s);
 }
 
-static nbcoll_status nbcolli_create_now(nbcoll_comm *parent, nbcolli_create_wish mine, nbcoll_comm **out,
-                                        uint64_t timeout)
-{
-    nbcoll_request request;
-    return nbcolli_wait_or_leave(nbcolli_create_of(parent, mine, out, &request), &request, timeout);
-}
+static const nbcoll_comm_config nbcolli_comm_defaults = NBCOLL_COMM_DEFAULTS;
 
-nbcoll_status nbcoll_comm_isplit(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out, nbcoll_request *request)
-{
-    return nbcolli_create_of(comm, (nbcolli_create_wish){.creation = NBCOLLI_SPLIT, .colour = colour, .key = key}, out,
-                             request);
-}
+/* The two forms of a call that makes one of a communicator: with the parameters, which have their last comma, it wishes
+ * what follows them. */
+#define NBCOLLI_PARAMETERS(...) __VA_ARGS__
+#define NBCOLLI_MAKE(name, parameters, ...)                                                                            \
+    nbcoll_status nbcoll_comm_i##name(nbcoll_comm *comm, NBCOLLI_PARAMETERS parameters nbcoll_comm **out,              \
+                                      nbcoll_request *request)                                                         \
+    {                                                                                                                  \
+        return nbcolli_create_of(comm, (nbcolli_create_wish){__VA_ARGS__}, out, request);                              \
+    }                                                                                                                  \
+    nbcoll_status nbcoll_comm_##name(nbcoll_comm *comm, NBCOLLI_PARAMETERS parameters nbcoll_comm **out,               \
+                                     uint64_t timeout)                                                                 \
+    {                                                                                                                  \
+        nbcoll_request request;                                                                                        \
+        nbcoll_status s = nbcolli_create_of(comm, (nbcolli_create_wish){__VA_ARGS__}, out, &request);                  \
+        return nbcolli_wait_or_leave(s, &request, timeout);                                                            \
+    }
 
-nbcoll_status nbcoll_comm_split(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out, uint64_t timeout)
-{
-    return nbcolli_create_now(comm, (nbcolli_create_wish){.creation = NBCOLLI_SPLIT, .colour = colour, .key = key}, out,
-                              timeout);
-}
-
-nbcoll_status nbcoll_comm_isplit_shared(nbcoll_comm *comm, int key, nbcoll_comm **out, nbcoll_request *request)
-{
-    return nbcolli_create_of(comm, (nbcolli_create_wish){.creation = NBCOLLI_SPLIT_SHARED, .key = key}, out, request);
-}
-
-nbcoll_status nbcoll_comm_split_shared(nbcoll_comm *comm, int key, nbcoll_comm **out, uint64_t timeout)
-{
-    return nbcolli_create_now(comm, (nbcolli_create_wish){.creation = NBCOLLI_SPLIT_SHARED, .key = key}, out, timeout);
-}
-
-nbcoll_status nbcoll_comm_idup(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request)
-{
-    return nbcolli_create_of(comm, (nbcolli_create_wish){.creation = NBCOLLI_DUP}, out, request);
-}
-
-nbcoll_status nbcoll_comm_dup(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout)
-{
-    return nbcolli_create_now(comm, (nbcolli_create_wish){.creation = NBCOLLI_DUP}, out, timeout);
-}
-
-nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_comm_config *config, nbcoll_comm **out,
-                                    nbcoll_request *request)
-{
-    return nbcolli_create_of(comm, (nbcolli_create_wish){.creation = NBCOLLI_DUP, .has_config = 1, .config = config},
-                             out, request);
-}
-
-nbcoll_status nbcoll_comm_dup_with(nbcoll_comm *comm, const nbcoll_comm_config *config, nbcoll_comm **out,
-                                   uint64_t timeout)
-{
-    return nbcolli_create_now(comm, (nbcolli_create_wish){.creation = NBCOLLI_DUP, .has_config = 1, .config = config},
-                              out, timeout);
-}
-
-nbcoll_status nbcoll_comm_ishrink(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request)
-{
-    return nbcolli_create_of(comm, (nbcolli_create_wish){.creation = NBCOLLI_SHRINK}, out, request);
-}
-
-nbcoll_status nbcoll_comm_shrink(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout)
-{
-    return nbcolli_create_now(comm, (nbcolli_create_wish){.creation = NBCOLLI_SHRINK}, out, timeout);
-}
+NBCOLLI_MAKE(split, (int colour, int key, ), .creation = NBCOLLI_SPLIT, .colour = colour, .key = key)
+NBCOLLI_MAKE(split_shared, (int key, ), .creation = NBCOLLI_SPLIT_SHARED, .key = key)
+NBCOLLI_MAKE(dup, (), .creation = NBCOLLI_DUP)
+NBCOLLI_MAKE(dup_with, (const nbcoll_comm_config *config, ), .creation = NBCOLLI_DUP,
+             .config = config ? config : &nbcolli_comm_defaults)
+NBCOLLI_MAKE(shrink, (), .creation = NBCOLLI_SHRINK)
 
 nbcoll_status nbcolli_comm_idups(nbcoll_comm *comm, int purpose, int n, nbcolli_twin twin[], nbcoll_request *request)
 {

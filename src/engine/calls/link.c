@@ -201,45 +201,35 @@ static nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, n
     return NBCOLL_OK;
 }
 
-/* The endpoint becomes one that belongs to `home`, at the end of the others. */
-static void nbcolli_link_join(nbcolli_link *link, nbcolli_link *home)
-{
-    nbcolli_link **at = &home->first;
-
-    while (*at != home)
-        at = &(*at)->beside;
-    *at = link;
-    link->beside = home;
-    link->home = home;
-    link->first = NULL;
-    for (int i = 0; i < link->endpoint->ranks; i++)
-        link->member[i] = -1;
-}
-
 nbcoll_status nbcolli_links_open(nbcoll_context *c, int n, nbcoll_endpoint *const ep[], nbcolli_link **home)
 {
-    nbcolli_link *link[NBCOLL_ENDPOINTS];
-    nbcoll_status s = NBCOLL_OK;
-    int opened = 0;
+    nbcolli_link *link = NULL, *first = NULL;
 
-    while (opened < n && s == NBCOLL_OK) {
-        s = nbcolli_link_open(c, ep[opened], &link[opened]);
-        if (s == NBCOLL_OK && ++opened < n && !link[opened - 1]->transport.identify)
-            s = NBCOLL_ERR_UNSUPPORTED;
+    for (nbcolli_link **at = &first; n > 0; n--, ep++, at = &link->beside) {
+        nbcoll_status s =
+            link && !link->transport.identify ? NBCOLL_ERR_UNSUPPORTED : nbcolli_link_open(c, *ep, at);
+        if (s != NBCOLL_OK) {
+            nbcolli_links_drop(first);
+            return s;
+        }
+        link = *at;
     }
-    while (s != NBCOLL_OK && opened)
-        nbcolli_link_drop(link[--opened]);
-    for (int i = 0; i < opened - 1; i++)
-        nbcolli_link_join(link[i], link[n - 1]);
-    *home = s == NBCOLL_OK ? link[n - 1] : NULL;
-    return s;
+    *home = link;
+    for (link = first; link != *home; link = link->beside) {
+        link->home = *home;
+        link->first = NULL;
+        for (int i = 0; i < link->endpoint->ranks; i++)
+            link->member[i] = -1;
+    }
+    link->first = first;
+    return NBCOLL_OK;
 }
 
-void nbcolli_links_drop(nbcolli_link *home)
+void nbcolli_links_drop(nbcolli_link *first)
 {
-    for (nbcolli_link *link = home->first, *next; link; link = next) {
-        next = link->beside;
-        nbcolli_link_drop(link);
+    for (nbcolli_link *next; first; first = next) {
+        next = first->beside;
+        nbcolli_link_drop(first);
     }
 }
 

@@ -8,8 +8,8 @@
 /* Takes endpoints that are to belong together into the context, which then closes them. The last one is their home. */
 nbcoll_status nbcolli_links_open(nbcoll_context *c, int n, nbcoll_endpoint *const ep[], nbcolli_link **home);
 
-/* Undoes that, and leaves the endpoints open. */
-void nbcolli_links_drop(nbcolli_link *home);
+/* Undoes that, from the home's first one on, and leaves the endpoints open. */
+void nbcolli_links_drop(nbcolli_link *first);
 
 /* The same of one of them. */
 void nbcolli_link_drop(nbcolli_link *link);

@@ -76,17 +76,6 @@ NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_take_end(nbcoll_context *c, nbcoll_r
     return s;
 }
 
-/* The way out of a test. The callbacks that run now may end the request: whoever hears that it is pending may sleep. */
-static nbcoll_status nbcolli_leave_test(nbcoll_context *c, nbcoll_request *request, nbcoll_status s)
-{
-    int reports = c->ended != NULL;
-
-    s = nbcolli_leave_reporting(c, s);
-    if (!reports || s != NBCOLL_PENDING || nbcolli_enter(c) != NBCOLL_OK)
-        return s;
-    return nbcolli_leave(c, nbcolli_take_end(c, request));
-}
-
 /* Of one that is not null. `passes`: also where a driver makes them. */
 static inline nbcoll_status nbcolli_test(nbcoll_request *request, int passes)
 {
@@ -109,7 +98,12 @@ static inline nbcoll_status nbcolli_test(nbcoll_request *request, int passes)
     }
     if (is_pending)
         nbcolli_pass(c);
-    return nbcolli_leave_test(c, request, nbcolli_take_end(c, request));
+    int reports = c->ended != NULL;
+    s = nbcolli_leave_reporting(c, nbcolli_take_end(c, request));
+    if (!reports || s != NBCOLL_PENDING || nbcolli_enter(c) != NBCOLL_OK)
+        return s;
+    /* Its callbacks may have ended the request: whoever hears that it is pending may sleep. */
+    return nbcolli_leave(c, nbcolli_take_end(c, request));
 }
 
 /* What a look is enough for, at a request that keeps a run: one that replays, or has ended. AGAIN: it replays, and its
@@ -125,12 +119,20 @@ static inline nbcoll_status nbcolli_request_look(nbcoll_request *request)
     const nbcoll_context *c = r->context;
     if (c->replaying == r) {
         nbcoll_status s = nbcolli_replay_look(r);
-        return s == NBCOLL_OK ? nbcolli_request_take_kept(request, s) : s;
-    }
-    if (c->ended || atomic_load_explicit(&c->lock, memory_order_relaxed) ||
-        !nbcolli_is_unreported(nbcolli_state_of(r)))
+        if (s != NBCOLL_OK)
+            return s;
+        r->status = s;
+    } else if (c->ended || atomic_load_explicit(&c->lock, memory_order_relaxed) ||
+               !nbcolli_is_unreported(nbcolli_state_of(r)))
         return NBCOLL_PENDING;
-    return nbcolli_request_take_kept(request, r->status);
+    nbcoll_status s = r->status;
+    if (r->persistent)
+        atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed);
+    else {
+        *request = (nbcoll_request){0};
+        nbcolli_request_retire(r->context, r);
+    }
+    return s;
 }
 
 nbcoll_status nbcoll_test(nbcoll_request *request)
@@ -257,31 +259,20 @@ static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_reques
     return s;
 }
 
+static inline nbcoll_status nbcolli_wait(nbcoll_request *request, uint64_t timeout, int leaves)
+{
+    nbcoll_status s = nbcolli_request_look(request);
+    return s == NBCOLL_OK ? s : nbcolli_wait_longer(request, timeout, s, leaves);
+}
+
 nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
 {
-    if (!request)
-        return NBCOLL_ERR_NULL;
-    nbcoll_status s = nbcolli_request_look(request);
-    return s == NBCOLL_OK ? s : nbcolli_wait_longer(request, timeout, s, 0);
+    return request ? nbcolli_wait(request, timeout, 0) : NBCOLL_ERR_NULL;
 }
 
 nbcoll_status nbcolli_wait_or_leave(nbcoll_status started, nbcoll_request *request, uint64_t timeout)
 {
-    return started == NBCOLL_OK ? nbcolli_wait_longer(request, timeout, NBCOLL_PENDING, 1) : started;
-}
-
-nbcoll_status nbcolli_wait_kept(nbcolli_request *r, uint64_t timeout)
-{
-    nbcoll_status s = NBCOLL_PENDING;
-
-    if (r->context->replaying == r)
-        s = nbcolli_replay_look(r);
-    else if (nbcolli_is_unreported(nbcolli_state_of(r)))
-        return nbcolli_request_retire_kept(r, r->status);
-    if (s == NBCOLL_OK)
-        return nbcolli_request_retire_kept(r, s);
-    nbcoll_request request = nbcolli_request_handle(r);
-    return nbcolli_wait_longer(&request, timeout, s, 1);
+    return started == NBCOLL_OK ? nbcolli_wait(request, timeout, 1) : started;
 }
 
 /* ---- the lane START ---------------------------------------------------------------------------------------------- */
@@ -295,7 +286,7 @@ static nbcoll_status nbcolli_started_look(const nbcoll_request *request, nbcoll_
         return nbcolli_is_inside(c) ? NBCOLL_ERR_BUSY : NBCOLL_PENDING; /* somebody else is advancing it */
     nbcolli_request *r = nbcolli_request_find(*request);
     if (!r)
-        return nbcolli_leave(c, nbcolli_was_reported(*request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
+        return nbcolli_leave(c, nbcolli_request_gone(*request));
     if (nbcolli_starting_left(r))
         nbcolli_pass(c);
     return nbcolli_leave_reporting(c, nbcolli_starting_left(r) ? NBCOLL_PENDING : NBCOLL_OK);

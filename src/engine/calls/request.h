@@ -8,9 +8,6 @@
 /* What test would say now; it changes nothing, and makes no pass. `idle`: there is nothing to wait for. */
 nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle);
 
-/* The next one, for a request that keeps a run and was started just now. */
-nbcoll_status nbcolli_wait_kept(nbcolli_request *r, uint64_t timeout);
-
 /* Of a blocking call: waits for the request that it has `started`, unless that was refused: returns so. Nobody else has
  * got its handle. It is released, or, at the timeout, left to itself, cancelled, so that the caller can forget it. */
 nbcoll_status nbcolli_wait_or_leave(nbcoll_status started, nbcoll_request *request, uint64_t timeout);

@@ -98,12 +98,6 @@ static int nbcolli_has_moved(nbcoll_context *const c[], size_t n)
 
 /* ---- beside a driver --------------------------------------------------------------------------------------------- */
 
-static void nbcolli_help(nbcolli_waiter *w, nbcoll_context *c)
-{
-    atomic_fetch_add(&c->driven.helpers, 1); /* seq_cst, as the counting back */
-    w->helps = c;
-}
-
 void nbcolli_waiter_end(nbcolli_waiter *w)
 {
     nbcoll_context *c = w->helps;
@@ -189,8 +183,10 @@ static void nbcolli_pause_beside(nbcolli_waiter *w, nbcoll_context *const c[], s
     if (sleeps && is_same)
         nbcolli_sleep_beside(w, c, n, left);
     else {
-        if (n == 1 && !w->helps && !w->slept)
-            nbcolli_help(w, c[0]);
+        if (n == 1 && !w->helps && !w->slept) {
+            atomic_fetch_add(&c[0]->driven.helpers, 1); /* seq_cst, as the counting back */
+            w->helps = c[0];
+        }
         if (w->helps && nbcolli_takes_turns(c[0])) /* relaxed: a look's */
             atomic_fetch_add_explicit(&c[0]->driven.helped, 1, memory_order_relaxed);
         nbcolli_pause(c[0], w->vain);
@@ -214,8 +210,7 @@ static uint64_t nbcolli_waiter_left(nbcolli_waiter *w, nbcoll_context *c, uint64
     return left;
 }
 
-/* 0: there is no time for one. */
-static int nbcolli_pause_once(nbcolli_waiter *w, nbcoll_context *const contexts[], size_t n, uint64_t timeout)
+int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], size_t n, uint64_t timeout)
 {
     nbcoll_context *c = contexts[0];
     uint64_t spins = nbcolli_takes_turns(c) ? 0 : NBCOLLI_SPINS, left = UINT64_MAX;
@@ -228,13 +223,14 @@ static int nbcolli_pause_once(nbcolli_waiter *w, nbcoll_context *const contexts[
     int sleeps = !c->host.pause && (w->vain > spins + yields || nbcolli_yields_in_vain(w, c));
     for (size_t i = 0; i < n; i++)
         if (nbcolli_is_inside(contexts[i])) /* there nothing can go on */
-            return 0;
+            timeout = 0;
     if (timeout == 0)
-        return 0;
-    if (timeout != NBCOLL_FOREVER && (sleeps || c->host.pause || w->looks % 16 == 0)) {
+        left = 0;
+    else if (timeout != NBCOLL_FOREVER && (sleeps || c->host.pause || w->looks % 16 == 0))
         left = nbcolli_waiter_left(w, c, timeout);
-        if (left == 0)
-            return 0;
+    if (left == 0) {
+        nbcolli_waiter_end(w);
+        return 0;
     }
     w->looks++;
     w->vain++;
@@ -249,12 +245,4 @@ static int nbcolli_pause_once(nbcolli_waiter *w, nbcoll_context *const contexts[
     else
         nbcolli_pause(c, c->host.pause ? w->looks : w->vain);
     return 1;
-}
-
-int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], size_t n, uint64_t timeout)
-{
-    if (nbcolli_pause_once(w, contexts, n, timeout))
-        return 1;
-    nbcolli_waiter_end(w);
-    return 0;
 }

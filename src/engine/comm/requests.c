@@ -11,22 +11,15 @@ static uint64_t nbcolli_first_generation(const nbcoll_context *c)
     return ((uint64_t)(uintptr_t)c >> 6 << 32) + 1;
 }
 
-size_t nbcolli_chunk_size(uint32_t chunk)
+/* 0: there is none (nbcolli_request_refused). */
+static __attribute__((noinline)) int nbcolli_chunk_add(nbcoll_context *c)
 {
-    return (size_t)NBCOLLI_REQUEST_CHUNK << chunk;
-}
+    size_t n = nbcolli_chunk_size(c->chunks);
+    nbcolli_request *chunk =
+        c->chunks < NBCOLLI_REQUEST_CHUNKS ? nbcolli_alloc(&c->host, n * sizeof *chunk, 64) : NULL;
 
-static __attribute__((noinline)) nbcoll_status nbcolli_chunk_add(nbcoll_context *c)
-{
-    uint32_t chunks = c->chunks;
-    size_t n = nbcolli_chunk_size(chunks);
-    nbcolli_request *chunk;
-
-    if (chunks == NBCOLLI_REQUEST_CHUNKS)
-        return NBCOLL_ERR_LIMIT;
-    chunk = nbcolli_alloc(&c->host, n * sizeof *chunk, 64);
     if (!chunk)
-        return NBCOLL_ERR_MEMORY;
+        return 0;
     memset(chunk, 0, n * sizeof *chunk);
     for (size_t i = n; i-- > 0;) {
         chunk[i].generation = nbcolli_first_generation(c);
@@ -35,9 +28,8 @@ static __attribute__((noinline)) nbcoll_status nbcolli_chunk_add(nbcoll_context 
         chunk[i].next = c->free_requests;
         c->free_requests = &chunk[i];
     }
-    c->chunk[chunks] = chunk;
-    c->chunks = chunks + 1;
-    return NBCOLL_OK;
+    c->chunk[c->chunks++] = chunk;
+    return 1;
 }
 
 nbcolli_request *nbcolli_request_find(nbcoll_request request)
@@ -52,7 +44,7 @@ int nbcolli_was_reported(nbcoll_request request)
     uint64_t now = atomic_load_explicit(&r->generation, memory_order_relaxed), age = now - request.generation;
     if (age == 0 || age > now - nbcolli_first_generation(r->context))
         return 0; /* it is in use, or there never was such a one */
-    return age <= 64 ? r->reported >> (age - 1) & 1 : r->reported_before;
+    return r->reported >> (age < 64 ? age - 1 : 63) & 1;
 }
 
 void nbcolli_request_aim(nbcolli_request *r, const void *send, void *recv)
@@ -73,7 +65,7 @@ nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, con
         r->extent = extent;
         return r;
     }
-    if (!c->free_requests && nbcolli_chunk_add(c) != NBCOLL_OK)
+    if (!c->free_requests && !nbcolli_chunk_add(c))
         return NULL;
     r = c->free_requests;
     c->free_requests = r->next;
@@ -94,16 +86,6 @@ nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, con
     if (s) /* a shrink has none */
         s->users++;
     return r;
-}
-
-void nbcolli_request_list(nbcoll_comm *comm, nbcolli_request *r)
-{
-    r->persistent = 1;
-    r->next_persistent = comm->persistent;
-    r->persistent_at = &comm->persistent;
-    if (r->next_persistent)
-        r->next_persistent->persistent_at = &r->next_persistent;
-    comm->persistent = r;
 }
 
 nbcoll_status nbcolli_request_refused(const nbcoll_context *c)
@@ -137,16 +119,9 @@ void nbcolli_request_discard(nbcoll_context *c, nbcolli_request *r)
 
 void nbcolli_request_retire(nbcoll_context *c, nbcolli_request *r)
 {
-    int is_reported = r->done != NULL;
-
-    if (r->persistent) {
-        r->persistent = is_reported = 0;
-        *r->persistent_at = r->next_persistent;
-        if (r->next_persistent)
-            r->next_persistent->persistent_at = r->persistent_at;
-    }
-    r->reported_before |= r->reported >> 63;
-    r->reported = r->reported << 1 | (uint64_t)is_reported;
+    r->reported = (r->reported & UINT64_C(1) << 63) | r->reported << 1 | (uint64_t)(r->done && !r->persistent);
+    r->persistent = 0;
+    nbcolli_list_leave(&r->listed);
     uint64_t generation = atomic_load_explicit(&r->generation, memory_order_relaxed); /* the lock orders it */
     atomic_store_explicit(&r->generation, generation + 1, memory_order_relaxed); /* readers hold stale handles */
     nbcolli_request_discard(c, r);

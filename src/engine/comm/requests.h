@@ -26,7 +26,7 @@ static inline int nbcolli_is_of(const nbcolli_request *r, uint64_t generation)
 /* The request of a handle that is not null, or null if it is stale. */
 nbcolli_request *nbcolli_request_find(nbcoll_request request);
 
-/* Is it one that has been released by its callback, whose end that has reported? The lock is held. Known of the last 64
+/* Is it one that has been released by its callback, whose end that has reported? The lock is held. Known of the last 63
  * that had the entry; of older ones, whether it was so of any. */
 int nbcolli_was_reported(nbcoll_request request);
 
@@ -43,7 +43,11 @@ nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, con
                                       size_t extent);
 
 /* It is persistent, and one of the communicator's. */
-void nbcolli_request_list(nbcoll_comm *comm, nbcolli_request *r);
+static inline void nbcolli_request_list(nbcoll_comm *comm, nbcolli_request *r)
+{
+    r->persistent = 1;
+    nbcolli_list_add(&comm->persistent, &r->listed);
+}
 
 /* Why there is none: ERR_LIMIT where the table is full, else ERR_MEMORY. */
 nbcoll_status nbcolli_request_refused(const nbcoll_context *c);
@@ -53,25 +57,6 @@ void nbcolli_request_discard(nbcoll_context *c, nbcolli_request *r);
 
 /* Ends what request_open began. The lock is held, too. */
 void nbcolli_request_retire(nbcoll_context *c, nbcolli_request *r);
-
-/* The same for one whose end, which was `s`, is reported. */
-static inline nbcoll_status nbcolli_request_retire_kept(nbcolli_request *r, nbcoll_status s)
-{
-    nbcolli_request_retire(r->context, r);
-    return s;
-}
-
-/* Reports the end, which was `s`, of a request that keeps a run. */
-static inline nbcoll_status nbcolli_request_take_kept(nbcoll_request *request, nbcoll_status s)
-{
-    nbcolli_request *r = nbcolli_entry_of(*request);
-    if (!r->persistent) {
-        *request = (nbcoll_request){0};
-        return nbcolli_request_retire_kept(r, s);
-    }
-    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed); /* of one thread */
-    return s;
-}
 
 /* One that the schedule has had before on this communicator, for these buffers; null: none is free. It is inactive, and
  * keeps a run; its extent is that of the schedule's last call. */
@@ -96,6 +81,9 @@ void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r);
 void nbcolli_requests_clear(nbcoll_context *c);
 
 /* Requests in a chunk of the table. */
-size_t nbcolli_chunk_size(uint32_t chunk);
+static inline size_t nbcolli_chunk_size(uint32_t chunk)
+{
+    return (size_t)NBCOLLI_REQUEST_CHUNK << chunk;
+}
 
 #endif

@@ -224,8 +224,9 @@ static inline void nbcolli_raise_failed(nbcoll_comm *comm, nbcolli_slot *slot)
 
     if (!slot->failed || slot->active)
         return;
-    if (slot->waiting && slot->waiting->tag < tag) {
-        nbcolli_raise(comm, slot->waiting->tag, 0);
+    const nbcolli_request *waits = nbcolli_first_waiting(slot);
+    if (waits && waits->tag < tag) {
+        nbcolli_raise(comm, waits->tag, 0);
         return;
     }
     slot->failed = 0;

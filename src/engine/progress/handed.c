@@ -24,7 +24,7 @@ static void nbcolli_take_carefully(nbcolli_request *r)
         made->vote_tag = r->tag;
     }
     int is_over = nbcolli_pending_take(comm, r->tag, &why, &cause) || why != NBCOLL_OK;
-    if (!is_over && !slot->active && !slot->waiting) {
+    if (!is_over && !slot->active && !slot->waiting.first) {
         nbcolli_take_slot(r);
         return;
     }
@@ -34,7 +34,7 @@ static void nbcolli_take_carefully(nbcolli_request *r)
     if (is_over)
         nbcolli_runless_fail(r, why, cause, 0);
     else
-        nbcolli_queue_add(r);
+        nbcolli_list_add(&slot->waiting, &r->queued); /* behind those that were started before */
 }
 
 static inline void nbcolli_take_over(nbcolli_request *r, uint64_t history)
@@ -48,8 +48,8 @@ static inline void nbcolli_take_over(nbcolli_request *r, uint64_t history)
     nbcolli_note_started(comm, r->tag, history);
     r->status = NBCOLL_PENDING;
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
-    if (r->creating || comm->pending_revokes || nbcolli_broken(comm) != NBCOLL_OK || slot->active || slot->waiting ||
-        !r->run)
+    if (r->creating || comm->pending_revokes || nbcolli_broken(comm) != NBCOLL_OK || slot->active ||
+        slot->waiting.first || !r->run)
         nbcolli_take_carefully(r);
     else
         nbcolli_activate(r->run);

@@ -123,12 +123,12 @@ void nbcolli_take_slot(nbcolli_request *r)
 static void nbcolli_slot_fill(nbcolli_slot *slot)
 {
     nbcoll_comm *comm = slot->comm;
-    nbcolli_request *r = slot->active ? NULL : slot->waiting; /* a start has taken it, if all that waited have failed */
+    nbcolli_request *r = nbcolli_first_waiting(slot);
 
     slot->comm = NULL;
-    if (!r)
+    if (!r || slot->active) /* a start has taken it, if all that waited have failed */
         return;
-    nbcolli_queue_remove(r);
+    nbcolli_list_leave(&r->queued);
     nbcolli_take_slot(r);
     if (!slot->active)
         nbcolli_slot_free(comm, slot);

@@ -34,7 +34,7 @@ void nbcolli_request_fail(nbcolli_request *r, nbcoll_status why, int cause, int 
         nbcolli_run_fail(r->run, why, cause, tell);
         return;
     }
-    nbcolli_queue_remove(r);
+    nbcolli_list_leave(&r->queued);
     nbcolli_runless_fail(r, why, cause, tell);
 }
 
@@ -43,8 +43,8 @@ void nbcolli_runs_fail(nbcoll_comm *comm, uint64_t from, uint64_t to, nbcoll_sta
     for (uint32_t i = 0; i < comm->config.slots; i++) {
         if (comm->slot[i].active && comm->slot[i].active->tag >= from && comm->slot[i].active->tag <= to)
             nbcolli_run_fail(comm->slot[i].active, why, rank, 0);
-        for (nbcolli_request *r = comm->slot[i].waiting, *next; r && r->tag <= to; r = next) {
-            next = r->next;
+        for (nbcolli_request *r = nbcolli_first_waiting(&comm->slot[i]), *next; r && r->tag <= to; r = next) {
+            next = nbcolli_next_waiting(r);
             if (r->tag >= from)
                 nbcolli_request_fail(r, why, rank, 0);
         }

@@ -8,27 +8,11 @@
 #include "../exposures/cells.h"
 #include "../../host/host.h"
 
-void nbcolli_queue_add(nbcolli_request *r)
-{
-    nbcolli_slot *slot = nbcolli_slot_of(r->comm, r->tag);
-
-    r->next = NULL;
-    r->queued_at = slot->waiting ? slot->waiting_end : &slot->waiting;
-    *r->queued_at = r;
-    slot->waiting_end = &r->next;
-}
-
-void nbcolli_queue_remove(nbcolli_request *r)
-{
-    *r->queued_at = r->next;
-    *(r->next ? &r->next->queued_at : &nbcolli_slot_of(r->comm, r->tag)->waiting_end) = r->queued_at;
-}
-
 void nbcolli_slot_free(nbcoll_comm *comm, nbcolli_slot *slot)
 {
     nbcoll_context *c = comm->context;
 
-    if (!slot->waiting || slot->comm)
+    if (!slot->waiting.first || slot->comm)
         return;
     slot->comm = comm;
     slot->next_free = c->free_slots;

@@ -10,17 +10,11 @@
  * come to that operation has ended those before it in the slot. */
 static inline nbcolli_request *nbcolli_queue_find(const nbcoll_comm *comm, uint64_t tag)
 {
-    nbcolli_request *r = nbcolli_slot_of(comm, tag)->waiting;
+    nbcolli_request *r = nbcolli_first_waiting(nbcolli_slot_of(comm, tag));
     while (r && r->tag < tag)
-        r = r->next;
+        r = nbcolli_next_waiting(r);
     return r && r->tag == tag ? r : NULL;
 }
-
-/* It waits for its slot, behind those that were started before. */
-void nbcolli_queue_add(nbcolli_request *r);
-
-/* It need not wait any more. */
-void nbcolli_queue_remove(nbcolli_request *r);
 
 /* The slot is free: the first one that waits for it gets it, from the drain. */
 void nbcolli_slot_free(nbcoll_comm *comm, nbcolli_slot *slot);

@@ -22,7 +22,7 @@ struct nbcolli_slot {
     nbcolli_run *active; /* a start that finds it free, or the drain; progress, when the run is over */
 
     /* Progress; of an operation that is cancelled before it has the slot, the call that cancels. */
-    nbcolli_request *waiting, **waiting_end; /* for the slot (run/queue.h): while it is free the first gets it */
+    nbcolli_list waiting;           /* requests, for the slot (run/queue.h): while it is free the first gets it */
     struct nbcolli_slot *next_free; /* in the context's list */
     nbcoll_comm *comm;              /* while listed there; else null */
     uint64_t exposed; /* 1 + the last tag that wrote our cells */
@@ -237,12 +237,12 @@ struct nbcoll_comm {
 
     /* Lists of communicators: calls that make and free; of one that is not made in the end, progress. */
     nbcoll_comm *next;                /* in its bucket of the link */
-    nbcoll_comm *sister, **sister_at; /* in the context's list */
+    nbcoll_comm *sister;              /* in the context's list */
 
     /* The caller's side: starts, and what is opened and cached for them. */
     uint64_t next_tag; /* of the next start; and */
     uint64_t history;  /* what went before that (history.h) */
-    nbcolli_request *persistent;
+    nbcolli_list persistent; /* requests */
     nbcolli_cache cache;
     nbcolli_executor *executors; /* relays first, then the agent's. Who changes them is inside, too */
     atomic_size_t carries;       /* as in terms, which any thread reads, for itself */
@@ -313,6 +313,17 @@ static inline size_t nbcolli_hash(uint64_t tag)
 static inline nbcolli_slot *nbcolli_slot_of(const nbcoll_comm *comm, uint64_t tag)
 {
     return &comm->slot[tag % comm->config.slots];
+}
+
+/* The first request that waits for it, or null. */
+static inline nbcolli_request *nbcolli_first_waiting(const nbcolli_slot *slot)
+{
+    return NBCOLLI_HOLDER(nbcolli_request, queued, slot->waiting.first);
+}
+
+static inline nbcolli_request *nbcolli_next_waiting(const nbcolli_request *r)
+{
+    return NBCOLLI_HOLDER(nbcolli_request, queued, r->queued.next);
 }
 
 /* What its messages and cells carry. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Lists of operations' steps with a peer, and of runs. Either is in one list at most, which it says itself, and begins
- * with its place there. */
+ * Lists of operations' steps with a peer, of runs, and of requests. What is listed has an item for its place: a step or
+ * a run, which is in one list at most, at its beginning. The item says in which list it is. */
 #ifndef NBCOLLI_ENGINE_STATE_LIST_H
 #define NBCOLLI_ENGINE_STATE_LIST_H
 
@@ -19,6 +19,10 @@ struct nbcolli_list {
     nbcolli_list_item *first, **end; /* end: while there is one */
     size_t count;
 };
+
+/* What has the item as that member; of null null. */
+#define NBCOLLI_HOLDER(type, member, item)                                                                             \
+    ((item) ? (type *)(void *)((char *)(item)-offsetof(type, member)) : (type *)NULL)
 
 /* Puts the item, which is in no list, into one, where `at` points to the next one. */
 static inline void nbcolli_list_put(nbcolli_list *list, nbcolli_list_item **at, nbcolli_list_item *item)

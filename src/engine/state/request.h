@@ -33,9 +33,8 @@ struct nbcolli_request {
 
     nbcoll_context *context; /* made */
 
-    /* The call that releases it. */
-    uint8_t reported_before; /* callbacks reported ends of generations before those of `reported` */
-    uint64_t reported;       /* bit i: a callback reported the end of the generation 1 + i before this one */
+    uint64_t reported; /* bit i: a callback reported the end of the generation 1 + i before this one; the last bit: or
+                          of one before that. The call that releases it */
 
     uint8_t persistent; /* the call that opens it. It sets what follows, but for `next` */
     uint8_t detached; /* a call whose deadline is over: released by itself at its end */
@@ -46,8 +45,8 @@ struct nbcolli_request {
     uint64_t tag;       /* of its last start */
     nbcolli_run *run;   /* taken for it, if a slot seemed free; then while active and not waiting for its slot */
     uint64_t history;   /* of its communicator, before that tag (history.h). Not beside it: gcc would join the stores */
-    nbcolli_request *next; /* in the free list or its schedule's, of those handed over or ended, or of those that wait
-                              for its slot: whoever has it there. Between these two, or replays are slower */
+    nbcolli_request *next; /* in the free list or its schedule's, or of those handed over or ended: whoever has it
+                              there. Between these two, or replays are slower */
     nbcolli_run *kept;  /* its own, with which a start may replay; null: it takes one from the pool. A request that has
                            one is looked after by no callback, and by one thread */
 
@@ -61,12 +60,12 @@ struct nbcolli_request {
     const void *send;
     void *recv;
     size_t extent; /* bytes of the receive buffer that the call named, or NBCOLLI_AS_COUNTED */
-    nbcolli_request *next_persistent, **persistent_at; /* in the communicator's list, if it is */
+    nbcolli_list_item listed; /* in the communicator's list, if it is persistent */
 
     nbcoll_done *done; /* these two: nbcoll_on_done */
     void *user;
     nbcoll_comm *creating;  /* the communicator that this request makes: the call that opens it; progress, at its end */
-    nbcolli_request **queued_at; /* in a slot's list of those that wait: what points to it */
+    nbcolli_list_item queued; /* in a slot's list of those that wait: progress, and a call that cancels */
     nbcolli_blocks blocks[2]; /* of the send and the receive buffer, if the call has such: the call that opens it */
     nbcoll_op op;             /* that the call named, if its schedule has stand-ins: likewise */
 
