@@ -89,6 +89,7 @@ static void sleep_armed(rank *r, uint64_t looks)
     if (chain_look(r)) /* which may have armed, too: what has ended before that is looked at first */
         return;
     nbcoll_status has = nbcoll_fd(r->context, &fd);
+    r->arms++;
     if (has == NBCOLL_ERR_UNSUPPORTED && may_sleep(r))
         storm_find(r->storm, "rank %d: its endpoints have descriptors, but its context has none", r->actor->rank);
     if (has != NBCOLL_OK || nbcoll_arm(r->context) != NBCOLL_OK)
@@ -118,9 +119,11 @@ nbcoll_status rank_wait(rank *r, nbcoll_request *request)
         return status;
     default:
         while (!is_over(status = nbcoll_test(request))) {
+            uint64_t arms = r->arms;
             if (nbcoll_progress(r->context) != NBCOLL_OK)
                 break;
-            sleep_armed(r, looks++);
+            if (arms == r->arms) /* else a callback has armed, and was told what had ended till then */
+                sleep_armed(r, looks++);
         }
         return status;
     }

@@ -43,6 +43,7 @@ typedef struct rank {
     nbcoll_observer observer, watcher;
     bool has_watcher, has_log;
     uint64_t watched; /* waits of which the watcher was told */
+    uint64_t arms;    /* calls of nbcoll_arm */
     int lacking; /* communicators without cells, for want of room on some rank */
     uint64_t told[NBCOLL_STEP_ENDED + 1]; /* steps */
     struct nbcoll_driver *driver;
