@@ -94,9 +94,7 @@ static inline __attribute__((always_inline)) nbcoll_status nbcolli_plain(nbcoll_
     nbcolli_request *r = nbcolli_plain_replay(what, count, send, recv, comm);
     if (!r)
         return nbcolli_plain_noted(what, count, send, recv, comm, how);
-    nbcoll_request mine;
-    nbcoll_status s = nbcolli_plain_handle(r, is_now ? how.request : &mine);
-    return is_now ? s : nbcolli_wait_or_leave(s, &mine, how.timeout);
+    return is_now ? nbcolli_plain_handle(r, how.request) : nbcolli_wait_kept(r, how.timeout);
 }
 
 /* What those that move or combine data have in common: their parameters, and what these say. */

@@ -106,6 +106,21 @@ static inline nbcoll_status nbcolli_test(nbcoll_request *request, int passes)
     return nbcolli_leave(c, nbcolli_take_end(c, request));
 }
 
+/* Reports the end, which was `s`, of a request that keeps a run. That is read again: its register is wanted for
+ * others till then. */
+static inline nbcoll_status nbcolli_kept_end(nbcoll_request *request, nbcoll_status s)
+{
+    nbcolli_request *r = nbcolli_entry_of(*request);
+
+    if (r->persistent)
+        atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed); /* of one thread */
+    else {
+        *request = (nbcoll_request){0};
+        nbcolli_request_retire(r->context, r);
+    }
+    return s;
+}
+
 /* What a look is enough for, at a request that keeps a run: one that replays, or has ended. AGAIN: it replays, and its
  * line is not there; PENDING: a call that enters is to see. */
 static inline nbcoll_status nbcolli_request_look(nbcoll_request *request)
@@ -119,20 +134,12 @@ static inline nbcoll_status nbcolli_request_look(nbcoll_request *request)
     const nbcoll_context *c = r->context;
     if (c->replaying == r) {
         nbcoll_status s = nbcolli_replay_look(r);
-        if (s != NBCOLL_OK)
-            return s;
-        r->status = s;
-    } else if (c->ended || atomic_load_explicit(&c->lock, memory_order_relaxed) ||
-               !nbcolli_is_unreported(nbcolli_state_of(r)))
-        return NBCOLL_PENDING;
-    nbcoll_status s = r->status;
-    if (r->persistent)
-        atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed);
-    else {
-        *request = (nbcoll_request){0};
-        nbcolli_request_retire(r->context, r);
+        return s == NBCOLL_OK ? nbcolli_kept_end(request, s) : s;
     }
-    return s;
+    if (c->ended || atomic_load_explicit(&c->lock, memory_order_relaxed) ||
+        !nbcolli_is_unreported(nbcolli_state_of(r)))
+        return NBCOLL_PENDING;
+    return nbcolli_kept_end(request, r->status);
 }
 
 nbcoll_status nbcoll_test(nbcoll_request *request)
@@ -259,20 +266,29 @@ static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_reques
     return s;
 }
 
-static inline nbcoll_status nbcolli_wait(nbcoll_request *request, uint64_t timeout, int leaves)
-{
-    nbcoll_status s = nbcolli_request_look(request);
-    return s == NBCOLL_OK ? s : nbcolli_wait_longer(request, timeout, s, leaves);
-}
-
 nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
 {
-    return request ? nbcolli_wait(request, timeout, 0) : NBCOLL_ERR_NULL;
+    if (!request)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_request_look(request);
+    return s == NBCOLL_OK ? s : nbcolli_wait_longer(request, timeout, s, 0);
 }
 
 nbcoll_status nbcolli_wait_or_leave(nbcoll_status started, nbcoll_request *request, uint64_t timeout)
 {
-    return started == NBCOLL_OK ? nbcolli_wait(request, timeout, 1) : started;
+    return started == NBCOLL_OK ? nbcolli_wait_longer(request, timeout, NBCOLL_PENDING, 1) : started;
+}
+
+nbcoll_status nbcolli_wait_kept(nbcolli_request *r, uint64_t timeout)
+{
+    nbcoll_request request = nbcolli_request_handle(r);
+    nbcoll_status s = NBCOLL_PENDING;
+
+    if (r->context->replaying == r)
+        s = nbcolli_replay_look(r);
+    else if (nbcolli_is_unreported(nbcolli_state_of(r)))
+        return nbcolli_kept_end(&request, r->status);
+    return s == NBCOLL_OK ? nbcolli_kept_end(&request, s) : nbcolli_wait_longer(&request, timeout, s, 1);
 }
 
 /* ---- the lane START ---------------------------------------------------------------------------------------------- */

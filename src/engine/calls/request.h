@@ -12,4 +12,7 @@ nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle);
  * got its handle. It is released, or, at the timeout, left to itself, cancelled, so that the caller can forget it. */
 nbcoll_status nbcolli_wait_or_leave(nbcoll_status started, nbcoll_request *request, uint64_t timeout);
 
+/* The same for one that keeps a run, of which there is no handle yet. */
+nbcoll_status nbcolli_wait_kept(nbcolli_request *r, uint64_t timeout);
+
 #endif
