@@ -60,7 +60,7 @@ int nbcolli_tick_may_pass(const nbcoll_context *c)
 {
     int is_left = nbcolli_tick_has_news(c);
     for (const nbcolli_link *link = c->links; link; link = link->next)
-        is_left |= link->untold || link->transport.progress != link->endpoint->transport->progress;
+        is_left |= link->transport.progress != link->endpoint->transport->progress;
     return !is_left && c->active && !c->replaying;
 }
 

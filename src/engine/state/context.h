@@ -68,7 +68,7 @@ struct nbcoll_context {
     nbcolli_request *made;       /* ended communicator creations */
     nbcolli_list short_sends;    /* without a credit: they stall unless one has come meanwhile; or missing an answer */
     int news; /* what a drain has to look at: NBCOLLI_NEWS, something in those above, or a link has losses, shrinks, or
-                 something unsaid; NBCOLLI_NEWS_OF_EXECUTORS, whose ends come without news */
+                 ranks that are untold; NBCOLLI_NEWS_OF_EXECUTORS, whose ends come without news */
 
     /* Progress. */
     nbcolli_list watched; /* ops that wait for shared memory: the first was looked at longest ago */

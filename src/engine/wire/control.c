@@ -78,9 +78,9 @@ static void nbcolli_starve(const nbcolli_link *on)
         link->starved = 1;
         link->losses++;
         for (int peer = 0; peer < link->endpoint->ranks; peer++)
-            if (peer != link->endpoint->rank) {
-                link->loss[peer] |= NBCOLLI_UNSAID;
-                link->unsaid++;
+            if (peer != link->endpoint->rank && !nbcolli_is_given_up(link, peer)) {
+                link->loss[peer] |= NBCOLLI_UNTOLD;
+                link->untold++;
             }
     }
     on->context->news = 1;
