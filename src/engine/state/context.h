@@ -84,7 +84,6 @@ struct nbcoll_context {
     uint32_t passes, passes_left; /* between two looks at the clock; before the next one */
     uint64_t looked_at;           /* the clock then */
     uint64_t round_at;            /* when the next round of asking is due */
-    uint32_t hears;               /* communicators with hears_until */
     uint32_t till_pass;           /* replays that may still end before a pass is due (progress/replay.h) */
     nbcoll_comm *round;           /* where a round of asking is (match/ask.h); null: there is none under way. The end of
                                      a communicator takes that out of it */
