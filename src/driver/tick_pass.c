@@ -26,13 +26,7 @@ int nbcolli_tick_reserve(nbcoll_context *c)
     for (nbcolli_link *link = c->links; link; link = link->next)
         if (!nbcolli_unexpected_reserve(link, NBCOLLI_TICK_KEEPS))
             return 0;
-    for (uint32_t n = nbcolli_tick_posts(c); n; n--) {
-        nbcolli_post *post = nbcolli_control_new(c);
-        if (!post)
-            return 0;
-        nbcolli_control_free(c, post);
-    }
-    return 1;
+    return nbcolli_control_reserve(c, nbcolli_tick_posts(c));
 }
 
 int nbcolli_tick_is_safe(const nbcoll_context *c)
@@ -66,7 +60,7 @@ int nbcolli_tick_may_pass(const nbcoll_context *c)
 {
     int is_left = nbcolli_tick_has_news(c);
     for (const nbcolli_link *link = c->links; link; link = link->next)
-        is_left |= link->untold || link->transport.progress != link->endpoint->transport->progress;
+        is_left |= link->transport.progress != link->endpoint->transport->progress;
     return !is_left && c->active && !c->replaying;
 }
 

@@ -125,12 +125,8 @@ static nbcoll_status nbcolli_posts_reserve(nbcoll_context *c, nbcolli_link *link
 
     for (const nbcolli_link *other = c->links; other; other = other->next)
         wanted += NBCOLLI_POSTS_OF_A_LINK;
-    while (c->posts < wanted) {
-        nbcolli_post *post = nbcolli_control_new(c);
-        if (!post)
-            return NBCOLL_ERR_MEMORY;
-        nbcolli_control_free(c, post);
-    }
+    if (c->posts < wanted && !nbcolli_control_reserve(c, wanted - c->posts))
+        return NBCOLL_ERR_MEMORY;
     for (int peer = 0; peer < link->endpoint->ranks; peer++) {
         nbcolli_post *post = nbcolli_alloc(&c->host, sizeof *post, 64);
         if (!post)

@@ -184,7 +184,6 @@ void nbcolli_comm_destroy(nbcoll_comm *comm)
     nbcolli_ballot_free(comm);
     if (c->round == comm)
         c->round = comm->sister;
-    c->hears -= comm->hears_until != 0;
     while (*at != comm)
         at = &(*at)->sister;
     *at = comm->sister;

@@ -230,33 +230,29 @@ nbcoll_status nbcolli_sides_settle(nbcoll_comm *comm)
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
-/* Whose votes. */
+/* Whose votes, and what of them. */
 typedef struct nbcolli_placing {
     const nbcolli_vote *votes;
     const int *voter;
+    int by_domain;
 } nbcolli_placing;
 
-static uint64_t nbcolli_placing_node(const void *placing, int rank)
+static uint64_t nbcolli_placing_number(const void *placing, int rank)
 {
     const nbcolli_placing *p = placing;
-    return p->votes[p->voter[rank]].node;
-}
-
-static uint64_t nbcolli_placing_domain(const void *placing, int rank)
-{
-    const nbcolli_placing *p = placing;
-    return p->votes[p->voter[rank]].domain;
+    const nbcolli_vote *vote = &p->votes[p->voter[rank]];
+    return p->by_domain ? vote->domain : vote->node;
 }
 
 /* The voters stand in the first table's room, behind where it begins. */
 void nbcolli_comm_place(nbcoll_comm *comm, int voter[])
 {
-    const nbcolli_placing placing = {comm->votes, voter};
+    const nbcolli_placing by_node = {comm->votes, voter, 0}, by_domain = {comm->votes, voter, 1};
     int has_domains = comm->votes[voter[0]].domain != 0, size = comm->size;
 
     if (has_domains)
-        nbcolli_nodes_number(size, nbcolli_placing_domain, &placing, comm->domain, comm->domain + size);
-    nbcolli_nodes_number(size, nbcolli_placing_node, &placing, comm->node, voter + size);
+        nbcolli_nodes_number(size, nbcolli_placing_number, &by_domain, comm->domain, comm->domain + size);
+    nbcolli_nodes_number(size, nbcolli_placing_number, &by_node, comm->node, voter + size);
     nbcolli_nodes_fill(&comm->nodes, comm->size, comm->node);
     if (has_domains)
         nbcolli_domains_fill(&comm->nodes, &comm->domains, comm->domain);

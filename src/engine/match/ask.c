@@ -482,6 +482,7 @@ static void nbcolli_round_over(nbcoll_comm *comm)
         wants |= e->does->look_after && e->does->look_after(e);
     if (wants)
         nbcolli_round_ask(comm);
+    nbcolli_called_round(comm);
 }
 
 /* Goes on with the round, over about so many slots. The next one is due some time after it is over. */
@@ -515,8 +516,6 @@ void nbcolli_look_at_clock(nbcoll_context *c)
         c->passes = fit < 1 ? 1 : fit < most ? (uint32_t)fit : (uint32_t)most;
     }
     c->passes_left = c->passes;
-    if (c->hears)
-        nbcolli_called_clock(c, now);
     if (!c->active || (now < c->round_at && !c->round))
         return;
     if (!c->round)

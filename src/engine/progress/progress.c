@@ -158,9 +158,8 @@ static void nbcolli_news_left(nbcoll_context *c)
 {
     c->news = c->executing ? NBCOLLI_NEWS_OF_EXECUTORS : 0;
     for (nbcolli_link *link = c->links; link; link = link->next) {
-        if (link->unsaid)
-            nbcolli_say_starved(link);
-        c->news |= link->losses || link->shrinks || link->unsaid ? NBCOLLI_NEWS : 0;
+        nbcolli_say_farewells(link);
+        c->news |= link->losses || link->shrinks || link->untold ? NBCOLLI_NEWS : 0;
     }
 }
 
@@ -193,8 +192,6 @@ NBCOLLI_ALWAYS_INLINE int nbcolli_look_at_links(nbcoll_context *c)
                 nbcolli_bury(link);
             nbcolli_backlog_retry(link);
         }
-        if (link->untold)
-            nbcolli_tell_given_up(link);
     }
     return moved;
 }

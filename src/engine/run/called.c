@@ -5,12 +5,11 @@
 #include "../state/caller.h"
 #include "../wire/control.h"
 #include "../../arguments/arguments.h"
-#include "../../host/host.h"
 
-#define NBCOLLI_HEARS 100000000u /* ns: so long a failing operation waits for what others have called, at most */
-#define NBCOLLI_COUNT_BITS 48    /* see nbcolli_called */
+#define NBCOLLI_HEARS 3         /* rounds: so long a failing operation waits for what others have called, at most */
+#define NBCOLLI_COUNT_BITS 48   /* see nbcolli_called */
 #define NBCOLLI_COUNT ((UINT64_C(1) << NBCOLLI_COUNT_BITS) - 1)
-#define NBCOLLI_OF_PROGRAM 255u  /* no predefined type or operation */
+#define NBCOLLI_OF_PROGRAM 255u /* no predefined type or operation */
 
 /* ---- this rank's calls ------------------------------------------------------------------------------------------- */
 
@@ -117,6 +116,7 @@ static int nbcolli_is_called(const nbcolli_called *c)
 typedef enum nbcolli_likeness { NBCOLLI_UNHEARD, NBCOLLI_ALIKE_SO_FAR, NBCOLLI_DIFFERS, NBCOLLI_DIFFERS_BEFORE }
     nbcolli_likeness;
 
+/* This rank tells itself nothing. */
 static nbcolli_likeness nbcolli_called_compare(nbcoll_comm *comm, int rank)
 {
     const nbcolli_called *theirs = &comm->told[rank].called;
@@ -155,20 +155,18 @@ static nbcolli_split_minds nbcolli_called_sides(nbcoll_comm *comm)
     nbcolli_split_minds s = {.mine = 1, .lowest = -1, .most_at = -1, .before = -1};
 
     for (int rank = comm->size - 1; rank >= 0; rank--) {
-        nbcolli_likeness is = rank == comm->rank ? NBCOLLI_UNHEARD : nbcolli_called_compare(comm, rank);
+        nbcolli_likeness is = nbcolli_called_compare(comm, rank);
         uint64_t tag = comm->told[rank].called.tag;
         if (is == NBCOLLI_DIFFERS_BEFORE)
             s.before = rank;
-        if (is != NBCOLLI_DIFFERS)
-            continue;
-        if (!s.tag || tag <= s.tag)
+        if (is == NBCOLLI_DIFFERS && (!s.tag || tag <= s.tag)) {
             s.lowest = rank;
-        if (!s.tag || tag < s.tag)
             s.tag = tag;
+        }
     }
     for (int rank = comm->size - 1; rank >= 0; rank--) {
         const nbcolli_called *c = &comm->told[rank].called;
-        nbcolli_likeness is = rank == comm->rank ? NBCOLLI_UNHEARD : nbcolli_called_compare(comm, rank);
+        nbcolli_likeness is = nbcolli_called_compare(comm, rank);
         if ((is != NBCOLLI_ALIKE_SO_FAR && is != NBCOLLI_DIFFERS) || c->tag < s.tag) /* it may not have come there */
             continue;
         if (is == NBCOLLI_ALIKE_SO_FAR || c->tag > s.tag) {
@@ -239,23 +237,22 @@ static int nbcolli_is_to_be_heard(nbcoll_comm *comm, int rank)
 
 void nbcolli_called_over(nbcoll_comm *comm)
 {
-    if (!comm->hears_until)
+    if (!comm->hears)
         return;
-    comm->hears_until = 0;
-    comm->context->hears--;
+    comm->hears = 0;
     nbcolli_called_judge(comm);
     nbcolli_failed_to_settle(comm);
 }
 
 void nbcolli_called_heard(nbcoll_comm *comm)
 {
-    int rank = 0;
+    int waits = comm->hears && comm->active, rank = 0;
 
     if (nbcolli_broken(comm) != NBCOLL_ERR_MISMATCH)
         return;
-    while (comm->hears_until && rank < comm->size && !nbcolli_is_to_be_heard(comm, rank))
+    while (waits && rank < comm->size && !nbcolli_is_to_be_heard(comm, rank))
         rank++;
-    if (!comm->hears_until)
+    if (!waits)
         nbcolli_called_judge(comm);
     else if (rank == comm->size)
         nbcolli_called_over(comm);
@@ -265,8 +262,7 @@ void nbcolli_called_tell(nbcoll_comm *comm)
 {
     if (!comm->listed)
         return;
-    comm->hears_until = nbcolli_now(&comm->context->host) + NBCOLLI_HEARS;
-    comm->context->hears++;
+    comm->hears = NBCOLLI_HEARS;
     nbcolli_called_say_all(comm, comm->failure.tag);
     nbcolli_called_heard(comm);
 }
@@ -303,11 +299,4 @@ void nbcolli_called_in(nbcoll_comm *comm, nbcolli_incoming *in)
         told->is_through |= !nbcolli_is_called(&own);
     }
     nbcolli_called_heard(comm);
-}
-
-void nbcolli_called_clock(nbcoll_context *c, uint64_t now)
-{
-    for (nbcoll_comm *comm = c->comms; comm && c->hears; comm = comm->sister)
-        if (comm->hears_until && now >= comm->hears_until)
-            nbcolli_called_over(comm);
 }

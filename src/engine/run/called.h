@@ -43,10 +43,16 @@ void nbcolli_called_in(nbcoll_comm *comm, nbcolli_incoming *in);
 /* Must a run that fails wait for what the others have called? */
 static inline int nbcolli_called_hears(const nbcolli_run *run)
 {
-    return run->comm->hears_until && run->status == NBCOLL_ERR_MISMATCH;
+    return run->comm->hears && run->status == NBCOLL_ERR_MISMATCH;
 }
 
-/* The clock has been looked at: whoever has heard for long enough goes on. */
-void nbcolli_called_clock(nbcoll_context *c, uint64_t now);
+/* A round of asking has been made (match/ask.h): after some of them a run has waited for long enough. */
+static inline void nbcolli_called_round(nbcoll_comm *comm)
+{
+    if (comm->hears > 1)
+        comm->hears--;
+    else
+        nbcolli_called_over(comm);
+}
 
 #endif

@@ -272,7 +272,8 @@ struct nbcoll_comm {
     atomic_uint broken; /* OK; ERR_PEER_LOST; ERR_CANCELLED if not all ranks have made it; or ERR_MISMATCH when the
                            ranks are out of step. Read by starts, for itself */
     nbcoll_failure failure; /* what broke it, or its last failed operation */
-    uint64_t hears_until; /* the clock, while runs that fail as the ranks are out of step wait for what others called */
+    uint32_t hears;       /* rounds of asking for which runs that fail as the ranks are out of step still wait for what
+                             others called */
     int departed;         /* some of its ranks have departed */
     uint64_t freed_told;  /* 1 + the lowest tag of which all were told that a rank has freed it before that; 0: none */
 

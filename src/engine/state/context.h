@@ -68,7 +68,7 @@ struct nbcoll_context {
     nbcolli_request *made;       /* ended communicator creations */
     nbcolli_list short_sends;    /* without a credit: they stall unless one has come meanwhile; or missing an answer */
     int news; /* what a drain has to look at: NBCOLLI_NEWS, something in those above, or a link has losses, shrinks, or
-                 something unsaid; NBCOLLI_NEWS_OF_EXECUTORS, whose ends come without news */
+                 ranks that are untold; NBCOLLI_NEWS_OF_EXECUTORS, whose ends come without news */
 
     /* Progress. */
     nbcolli_list watched; /* ops that wait for shared memory: the first was looked at longest ago */
@@ -84,7 +84,6 @@ struct nbcoll_context {
     uint32_t passes, passes_left; /* between two looks at the clock; before the next one */
     uint64_t looked_at;           /* the clock then */
     uint64_t round_at;            /* when the next round of asking is due */
-    uint32_t hears;               /* communicators with hears_until */
     uint32_t till_pass;           /* replays that may still end before a pass is due (progress/replay.h) */
     nbcoll_comm *round;           /* where a round of asking is (match/ask.h); null: there is none under way. The end of
                                      a communicator takes that out of it */

@@ -12,8 +12,8 @@
  * nothing any more, and only what still needs it ends. DEAD is both. OVER: the transport has said so.
  *
  * One that is GIVEN_UP counts as dead, but may be alive: it is not heard any more, and may still write what it could
- * write before, until it is OVER; UNTOLD: it does not know. Of one that has REJECTED us the same is true, and it is we
- * who are lost. UNSAID: this rank is starved, and it does not know. */
+ * write before, until it is OVER. Of one that has REJECTED us the same is true, and it is we who are lost. UNTOLD: it
+ * does not know yet that it is given up, or that this rank is starved. */
 typedef enum nbcolli_loss {
     NBCOLLI_HERE = 0,
     NBCOLLI_CUT = 1,
@@ -22,8 +22,7 @@ typedef enum nbcolli_loss {
     NBCOLLI_OVER = 4,
     NBCOLLI_GIVEN_UP = 8 | NBCOLLI_DEAD,
     NBCOLLI_REJECTED = 16 | NBCOLLI_GIVEN_UP,
-    NBCOLLI_UNTOLD = 32,
-    NBCOLLI_UNSAID = 64
+    NBCOLLI_UNTOLD = 32
 } nbcolli_loss;
 
 #define NBCOLLI_MOST_STAGED 16 /* exposures in a staging buffer, at most */
@@ -101,11 +100,10 @@ struct nbcolli_link {
     uint8_t *loss;   /* [ranks]: nbcolli_loss */
     nbcoll_transport_error *reason; /* [ranks]: what the transport said when it lost one */
     int losses;      /* changes there, of which the communicators have not been told */
-    int untold;      /* ranks that are given up and have not been told */
+    int untold;      /* ranks that are UNTOLD */
     int rejected;    /* a rank has given us up */
     int starved;     /* there was no memory for a message that another rank waits for: we have given us up */
-    int unsaid;      /* ranks that do not know */
-    nbcolli_post *farewells; /* reserved, one for each rank: what tells it so */
+    nbcolli_post *farewells; /* reserved, one for each rank: what tells it */
 };
 
 /* Messages to that peer of which it has not given the credit back. */

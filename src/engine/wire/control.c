@@ -78,9 +78,9 @@ static void nbcolli_starve(const nbcolli_link *on)
         link->starved = 1;
         link->losses++;
         for (int peer = 0; peer < link->endpoint->ranks; peer++)
-            if (peer != link->endpoint->rank) {
-                link->loss[peer] |= NBCOLLI_UNSAID;
-                link->unsaid++;
+            if (peer != link->endpoint->rank && !nbcolli_is_given_up(link, peer)) {
+                link->loss[peer] |= NBCOLLI_UNTOLD;
+                link->untold++;
             }
     }
     on->context->news = 1;
@@ -129,35 +129,28 @@ nbcolli_post *nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int p
     return sent ? post : NULL;
 }
 
-nbcolli_post *nbcolli_control_new(nbcoll_context *c)
+int nbcolli_control_reserve(nbcoll_context *c, uint32_t n)
 {
-    nbcolli_post *post = nbcolli_alloc(&c->host, sizeof *post, 64);
-    c->posts += post != NULL;
-    return post;
+    for (; n; n--, c->posts++) {
+        nbcolli_post *post = nbcolli_alloc(&c->host, sizeof *post, 64);
+        if (!post)
+            return 0;
+        nbcolli_control_free(c, post);
+    }
+    return 1;
 }
 
 nbcolli_post *nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h)
 {
     nbcoll_context *c = link->context;
-    nbcolli_post *post = c->controls;
 
-    if (post)
-        c->controls = post->next;
-    else if (!(post = nbcolli_control_new(c))) {
+    if (!nbcolli_control_may(c)) {
         nbcolli_starve(link);
         return NULL;
     }
+    nbcolli_post *post = c->controls;
+    c->controls = post->next;
     return nbcolli_control_with(post, link, peer, h);
-}
-
-int nbcolli_control_may(nbcoll_context *c)
-{
-    if (c->controls)
-        return 1;
-    nbcolli_post *post = nbcolli_control_new(c);
-    if (post)
-        nbcolli_control_free(c, post);
-    return post != NULL;
 }
 
 void nbcolli_answer(nbcolli_link *link, int peer, const nbcolli_header *m, nbcolli_type type, nbcoll_status status)

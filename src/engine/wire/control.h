@@ -44,8 +44,8 @@ void nbcolli_control_returned(nbcolli_post *post);
  * dead peer now. */
 nbcolli_post *nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer, const nbcolli_header *h);
 
-/* One more post for the pool, or null. */
-nbcolli_post *nbcolli_control_new(nbcoll_context *c);
+/* So many more posts for the pool. 0: there is no memory for them all. */
+int nbcolli_control_reserve(nbcoll_context *c, uint32_t n);
 
 /* Sends a header alone; null as above. Some posts are there since the link was opened; with all of them under way and
  * no memory for one more the peer would wait for ever, and others that we owe something: this rank gives itself up
@@ -53,7 +53,10 @@ nbcolli_post *nbcolli_control_new(nbcoll_context *c);
 nbcolli_post *nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h);
 
 /* Is there memory for one that may be left out? */
-int nbcolli_control_may(nbcoll_context *c);
+static inline int nbcolli_control_may(nbcoll_context *c)
+{
+    return c->controls || nbcolli_control_reserve(c, 1);
+}
 
 /* A header from this rank to another of the communicator, with the credits that we owe it. */
 static inline nbcolli_header nbcolli_header_to(nbcoll_comm *comm, int rank, nbcolli_type type, uint64_t tag)

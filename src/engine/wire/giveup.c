@@ -10,8 +10,8 @@ void nbcolli_give_up(nbcolli_link *link, int peer)
         return;
     if (link->transport.give_up)
         link->transport.give_up(link->endpoint, peer);
-    nbcolli_mark_lost(link, peer, NBCOLLI_GIVEN_UP | NBCOLLI_UNTOLD);
-    link->untold++;
+    nbcolli_mark_lost(link, peer, link->starved ? NBCOLLI_GIVEN_UP : NBCOLLI_GIVEN_UP | NBCOLLI_UNTOLD);
+    link->untold += !link->starved; /* else it is told, or has been, that this rank is lost */
 }
 
 void nbcolli_rejected_by(nbcolli_link *link, int peer)
@@ -62,11 +62,11 @@ static int nbcolli_copies_with(const nbcolli_run *run, int home)
     return 0;
 }
 
-/* May something of ours still read its memory, by whichever endpoint? Of a rank that is starved only what the transport
- * has does: its communicators have broken. */
-static int nbcolli_may_read(const nbcolli_link *link, int peer, int is_starved)
+/* May something of ours still read its memory, by whichever endpoint? Where this rank is starved only what the
+ * transport has does: its communicators have broken. */
+static int nbcolli_may_read(const nbcolli_link *link, int peer)
 {
-    int home = link->member[peer];
+    int home = link->member[peer], is_starved = link->starved;
 
     for (const nbcoll_comm *comm = link->context->comms; comm; comm = comm->sister) {
         if (comm->link != link->home || !comm->active)
@@ -81,30 +81,30 @@ static int nbcolli_may_read(const nbcolli_link *link, int peer, int is_starved)
     return 0;
 }
 
-void nbcolli_tell_given_up(nbcolli_link *link)
+/* To one that is given up, and so takes nothing from the backlog, it is tried again till it is OVER. */
+static void nbcolli_say_farewell(nbcolli_link *link, int peer)
 {
-    nbcolli_header h = {.comm = NBCOLLI_NO_COMM, .type = NBCOLLI_GIVE_UP};
+    nbcolli_post *post = link->farewells;
+    nbcolli_header h = {.comm = NBCOLLI_NO_COMM, .type = NBCOLLI_GIVE_UP, .bytes = !nbcolli_is_given_up(link, peer)};
 
-    for (int peer = 0; peer < link->endpoint->ranks && link->untold; peer++)
-        if (link->loss[peer] & NBCOLLI_UNTOLD && !nbcolli_may_read(link, peer, 0) &&
-            (link->loss[peer] & NBCOLLI_OVER || nbcolli_control(link, peer, &h))) {
-            link->loss[peer] &= (uint8_t)~NBCOLLI_UNTOLD;
-            link->untold--;
+    if (!(link->loss[peer] & NBCOLLI_OVER)) {
+        link->farewells = post->next;
+        if (!nbcolli_control_with(post, link, peer, &h) && !h.bytes) {
+            link->context->controls = post->next; /* where it has gone first */
+            post->next = link->farewells;
+            link->farewells = post;
+            return;
         }
+    }
+    link->loss[peer] &= (uint8_t)~NBCOLLI_UNTOLD;
+    link->untold--;
 }
 
-void nbcolli_say_starved(nbcolli_link *link)
+void nbcolli_say_farewells(nbcolli_link *link)
 {
-    nbcolli_header h = {.comm = NBCOLLI_NO_COMM, .type = NBCOLLI_GIVE_UP, .bytes = 1};
-
-    for (int peer = 0; peer < link->endpoint->ranks; peer++)
-        if (link->loss[peer] & NBCOLLI_UNSAID && !nbcolli_may_read(link, peer, 1)) {
-            nbcolli_post *post = link->farewells;
-            link->farewells = post->next;
-            link->loss[peer] &= (uint8_t)~NBCOLLI_UNSAID;
-            link->unsaid--;
-            nbcolli_control_with(post, link, peer, &h);
-        }
+    for (int peer = 0; peer < link->endpoint->ranks && link->untold && !link->losses; peer++)
+        if (link->loss[peer] & NBCOLLI_UNTOLD && !nbcolli_may_read(link, peer))
+            nbcolli_say_farewell(link, peer);
 }
 
 void nbcolli_recall_given_up(nbcolli_link *link)

@@ -21,12 +21,10 @@ void nbcolli_spread_losses(nbcolli_link *link);
 /* LOST: that `rank` is lost, and perhaps to be given up; or that it is out of step. -1: no member is the cause. */
 void nbcolli_tell_lost(nbcoll_comm *comm, int rank, nbcoll_status why);
 
-/* Tells all that can be told now. */
-void nbcolli_tell_given_up(nbcolli_link *link);
-
-/* Says to each rank, once nothing of ours reads its memory, that this one is lost. Its communicators have broken, and
- * no more gets begin. Who hears it gives us up, and says so in turn when it reads nothing of our memory any more. */
-void nbcolli_say_starved(nbcolli_link *link);
+/* Tells each rank that is UNTOLD, once nothing of ours reads its memory, that it is given up, or that this one is: then
+ * the communicators have broken, and no more gets begin; who hears it gives us up, and says so in turn when it reads
+ * nothing of our memory any more. A rank is told one of these once, by a post that is there since the link was opened. */
+void nbcolli_say_farewells(nbcolli_link *link);
 
 /* Asks for the control messages that the transport has for such ranks: they may never take them. */
 void nbcolli_recall_given_up(nbcolli_link *link);
