@@ -250,13 +250,14 @@ static nbcoll_status nbcolli_wait_expired(nbcoll_context *c, nbcoll_request requ
 static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_request *request, uint64_t timeout,
                                                                    nbcoll_status s, int leaves)
 {
-    nbcoll_context *c = nbcolli_context_of(*request);
-    nbcolli_waiter w = {0};
-
     if (s == NBCOLL_AGAIN)
         s = nbcolli_request_look_on(request, timeout);
     if (s == NBCOLL_PENDING)
         s = request->at ? nbcolli_test(request, 0) : NBCOLL_OK;
+    if (s != NBCOLL_PENDING)
+        return s;
+    nbcoll_context *c = nbcolli_context_of(*request);
+    nbcolli_waiter w = {0}; /* which takes as long as a look */
     while (s == NBCOLL_PENDING) {
         if (!nbcolli_waiter_pause(&w, &c, 1, timeout))
             return nbcolli_wait_expired(c, *request, leaves);
