@@ -6,7 +6,7 @@
  * Duplicates that the library makes together, *twins*, have one vote, that of the first of them, the *eldest*: theirs
  * are its terms, and the serial numbers behind its own. */
 #include "create.h"
-#include "link.h"
+#include "context.h"
 #include "request.h"
 #include "start.h"
 #include "../run/pool.h"

@@ -4,7 +4,6 @@
 
 #include "cells.h"
 #include "stream.h"
-#include "../state/budget.h"
 
 void nbcolli_staging_open(nbcolli_link *link)
 {

@@ -2,7 +2,6 @@
  * Exposures that go through the staging buffer piece by piece: see stream.h. */
 #include "stream.h"
 
-#include "../state/budget.h"
 
 /* ---- owners ------------------------------------------------------------------------------------------------------ */
 

@@ -7,11 +7,10 @@
 #include "../exposures/cells.h"
 #include "../exposures/stream.h"
 #include "../run/called.h"
-#include "../run/expose.h"
+#include "../run/phase.h"
 #include "../run/fail.h"
-#include "../run/observe.h"
+#include "../run/step.h"
 #include "../run/queue.h"
-#include "../run/settle.h"
 #include "../../host/host.h"
 
 #define NBCOLLI_ASK_LOOK 10000000u /* ns between two looks at the clock, about */

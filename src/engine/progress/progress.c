@@ -10,7 +10,6 @@
 #include "../run/pool.h"
 #include "../run/queue.h"
 #include "../run/run.h"
-#include "../run/settle.h"
 #include "../run/step.h"
 #include "../comm/executors.h"
 #include "../match/agree.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Failing: of runs, of operations without a run, of communicators. */
+ * Failing: of runs, of operations without a run, of communicators; and settling (settle.c). */
 #ifndef NBCOLLI_ENGINE_RUN_FAIL_H
 #define NBCOLLI_ENGINE_RUN_FAIL_H
 
@@ -28,5 +28,12 @@ void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why, uint64_t
 
 /* `rank` does something else under this tag: nobody can say what the ranks will do next. */
 void nbcolli_run_out_of_step(nbcolli_run *run, int rank);
+
+/* [SETTLE] Called for a failed run when something about it changed. */
+void nbcolli_settle(nbcolli_run *run);
+
+/* Of a failed run: has a rank still to say that it touches the op's memory no more? All that settling waits for from
+ * other ranks is said here, so that it is asked for, too (match/ask.h). A rank that has left says nothing. */
+int nbcolli_op_is_held_by(const nbcolli_op *op, int *rank);
 
 #endif

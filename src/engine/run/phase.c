@@ -1,14 +1,299 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The phases of a message: see phase.h. */
+ * The phases of messages, exposures and fetches: see phase.h. */
 #include "phase.h"
 
 #include "credit.h"
-#include "expose.h"
 #include "fail.h"
 #include "step.h"
 #include "../wire/channel.h"
 #include "../wire/control.h"
 #include "../wire/unexpected.h"
+#include "../exposures/cells.h"
+#include "../exposures/staging.h"
+#include "../exposures/stream.h"
+
+/* The op waits for what `peer` shows, or reads. Of a rank that has left nothing more can come. */
+static void nbcolli_wait_for(nbcolli_op *op, int peer)
+{
+    if (nbcolli_has_departed(op->run->comm, peer))
+        nbcolli_run_deserted(op->run, peer);
+    else
+        nbcolli_watch(op);
+}
+
+/* ---- exposures --------------------------------------------------------------------------------------------------- */
+
+/* Ends the run if a part that it is about to show is for a rank that has left: nobody would fetch it. */
+static int nbcolli_expose_deserted(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+
+    for (uint32_t i = 0; run->comm->departed && i < v->part_count; i++)
+        if (nbcolli_has_departed(run->comm, v->parts[i].peer)) {
+            nbcolli_run_deserted(run, v->parts[i].peer);
+            return 1;
+        }
+    return 0;
+}
+
+/* The op whose cell this one's piece goes into, and which piece of that it is. */
+static nbcolli_op *nbcolli_expose_first(nbcolli_op *op, uint32_t *piece)
+{
+    const nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+
+    *piece = v->grows == NBCOLL_START ? 0 : v->parts[0].number - run->schedule->step[v->grows].parts[0].number;
+    return *piece ? &run->op[run->schedule->op[v->grows]] : op;
+}
+
+/* Takes a REUSING op to STAGING, if that can be now. */
+static void nbcolli_expose_begin(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    uint64_t before, readers;
+    uint32_t piece;
+    int reader;
+
+    if (nbcolli_expose_first(op, &piece)->moved != piece) {
+        nbcolli_watch(op);
+        return;
+    }
+    if (!nbcolli_may_reuse(run->comm, run->tag, &before, &reader)) {
+        nbcolli_wait_for(op, reader);
+        return;
+    }
+    if (nbcolli_expose_deserted(op))
+        return;
+    op->phase = NBCOLLI_STAGING;
+    op->copy = NULL;
+    op->stream = NULL;
+    if (!nbcolli_inline_cells(run, v, &readers))
+        nbcolli_staging_take(op);
+}
+
+/* Shows the cell of a STAGING op whose copy, if any, is there, or is streamed. Returns whether that went well. */
+static int nbcolli_expose_show(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    nbcoll_status s = NBCOLL_OK;
+    uint32_t piece;
+    nbcolli_op *first = nbcolli_expose_first(op, &piece);
+
+    if (first == op)
+        s = nbcolli_cell_write(op);
+    if (s != NBCOLL_OK) {
+        nbcolli_run_fail(run, s, run->comm->rank, 1);
+        return 0;
+    }
+    first->moved++;
+    nbcolli_cell_show(op, first->cell, piece);
+    return 1;
+}
+
+/* Copies what a STAGING op puts in the staging buffer, as far as that can be now. Returns whether all is there. */
+static int nbcolli_expose_fill(nbcolli_op *op)
+{
+    int reader;
+    nbcoll_status s = !op->stream ? (nbcolli_staging_fill(op) ? NBCOLL_OK : NBCOLL_AGAIN)
+                                  : nbcolli_stream_fill(op, 1, &reader);
+
+    if (s == NBCOLL_AGAIN)
+        nbcolli_op_delay(op);
+    if (s == NBCOLL_PENDING)
+        nbcolli_wait_for(op, reader);
+    return s == NBCOLL_OK;
+}
+
+void nbcolli_expose_next(nbcolli_op *op)
+{
+    int reader;
+
+    if (op->phase == NBCOLLI_REUSING)
+        nbcolli_expose_begin(op);
+    if (op->phase == NBCOLLI_REUSING)
+        return;
+    if (op->phase == NBCOLLI_STAGING) {
+        if (op->stream && !op->moved && !nbcolli_expose_show(op))
+            return;
+        if (op->copy && !nbcolli_expose_fill(op))
+            return;
+        if (!op->stream && !nbcolli_expose_show(op))
+            return;
+        op->phase = NBCOLLI_EXPOSED;
+    }
+    int is_lent = op->keys || op->run->schedule->step[op->step].grows != NBCOLL_START;
+    if (is_lent && nbcolli_exposure_is_held(op, &reader))
+        nbcolli_wait_for(op, reader);
+    else
+        nbcolli_op_end(op);
+}
+
+void nbcolli_exposure_recall(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+
+    for (uint32_t i = 0; i < v->part_count; i++) {
+        int reader = v->parts[i].peer;
+        if (nbcolli_has_fetched(run, &v->parts[i]))
+            continue;
+        nbcolli_header h = nbcolli_header_to(run->comm, reader, NBCOLLI_REVOKE, run->tag);
+        h.number = (uint32_t)run->cause;
+        h.status = (uint8_t)run->status;
+        h.bytes = 1;
+        nbcolli_control_to(run->comm, reader, &h);
+    }
+}
+
+/* ---- fetches ----------------------------------------------------------------------------------------------------- */
+
+static size_t nbcolli_fetch_unit(const nbcolli_op *op)
+{
+    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
+    size_t size = v->kind == NBCOLL_FETCH ? 1 : nbcolli_packed_size(v->reduction.type);
+    return size ? size : 1; /* elements without bytes: there is nothing to cut */
+}
+
+/* Of what a USING op has not used, the bytes of whole elements that are there. */
+static size_t nbcolli_fetch_there(const nbcolli_op *op)
+{
+    size_t left = op->run->schedule->step[op->step].write.bytes - op->moved, unit = nbcolli_fetch_unit(op);
+
+    if (!op->ready)
+        return left;
+    uint64_t ready = atomic_load(op->ready); /* seq_cst: the sleeper's second look */
+    size_t there = ready > op->moved ? ready - op->moved : 0;
+    return there < left ? there / unit * unit : left;
+}
+
+int nbcolli_fetch_waits(const nbcolli_op *op)
+{
+    return nbcolli_fetch_there(op) == 0;
+}
+
+/* [READ] A piece of what a FETCH_REDUCE got or found, or of what a FETCH found, becomes its result. 0: the host's
+ * operation failed, and the run with it. */
+static int nbcolli_fetch_use(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    size_t unit = nbcolli_fetch_unit(op), there = nbcolli_fetch_there(op);
+    size_t at = op->window ? op->moved % op->window : op->moved;
+    size_t bytes = nbcolli_spend_piece(run, !op->window || there < op->window - at ? there : op->window - at, unit);
+    unsigned char *to = (unsigned char *)nbcolli_resolve(run, v->write).at + op->moved;
+    const unsigned char *from = op->found + at, *with = op->with ? op->with + op->moved : to;
+
+    if (v->kind == NBCOLL_FETCH)
+        memcpy(to, from, bytes);
+    else if (!nbcolli_combine(run, v, to, v->side == NBCOLL_LEFT ? from : with, v->side == NBCOLL_LEFT ? with : from,
+                              bytes / unit))
+        return 0;
+    op->moved += bytes;
+    if (op->stream)
+        nbcolli_stream_used(op);
+    return 1;
+}
+
+/* [READ] is over, [ACK] follows. */
+static void nbcolli_fetch_end(nbcolli_op *op)
+{
+    nbcolli_op_end(op);
+    nbcolli_acknowledge(op->run, op->run->schedule->step[op->step].peer);
+}
+
+/* Of a USING op: as far as this pass goes, or to where its owner has come with the copy that it reads. */
+static int nbcolli_fetch_go_on(nbcolli_op *op)
+{
+    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
+
+    if (nbcolli_fetch_waits(op))
+        nbcolli_wait_for(op, v->peer);
+    else if (v->kind == NBCOLL_FETCH_REDUCE && v->reduction.op >= NBCOLL_OP_COUNT && nbcolli_tick_leaves(op->run))
+        nbcolli_op_delay(op);
+    else if (!nbcolli_fetch_use(op))
+        return 0;
+    else if (op->moved == v->write.bytes)
+        nbcolli_fetch_end(op);
+    else if (!nbcolli_has_bytes(op->run))
+        nbcolli_op_delay(op);
+    else
+        return 1;
+    return 0;
+}
+
+static int nbcolli_fetch_found(nbcolli_op *op, const void *found)
+{
+    op->phase = NBCOLLI_USING;
+    op->found = found;
+    op->ready = NULL;
+    op->stream = NULL;
+    op->window = 0;
+    op->moved = 0;
+    return 1;
+}
+
+/* Nothing can be used yet, as this status says: it is not there, or something else is. */
+static int nbcolli_fetch_misses(nbcolli_op *op, nbcoll_status why)
+{
+    int owner = op->run->schedule->step[op->step].peer;
+
+    if (why == NBCOLL_PENDING)
+        nbcolli_wait_for(op, owner);
+    else if (op->run->comm->context->ticks.is_under_way) /* a call's to judge */
+        nbcolli_watch(op);
+    else
+        nbcolli_run_out_of_step(op->run, owner);
+    return 0;
+}
+
+static int nbcolli_fetch_look(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    const nbcolli_peer *peer = &run->comm->peer[v->peer];
+    const nbcoll_bulk *bulk = peer->link->transport.bulk;
+    nbcolli_found found = {.kind = NBCOLLI_INLINED};
+    nbcoll_status s = nbcolli_look(op, v->write.bytes, &found);
+
+    if (s == NBCOLL_OK && found.kind == NBCOLLI_STREAMED)
+        s = nbcolli_stream_find(op, &found, nbcolli_fetch_unit(op));
+    if (s != NBCOLL_OK)
+        return nbcolli_fetch_misses(op, s);
+    if (found.kind == NBCOLLI_STREAMED)
+        return 1;
+    const void *there = found.payload;
+    run->is_worn |= !there || op->cell; /* a replay looks into first cells only */
+    if (!there && (v->kind == NBCOLL_FETCH_REDUCE || found.kind == NBCOLLI_STAGED) && bulk->view)
+        there = bulk->view(peer->link->endpoint, peer->address, &found.place.key, found.place.offset, v->write.bytes);
+    if (v->write.bytes == 0) {
+        nbcolli_fetch_end(op);
+        return 0;
+    }
+    if (there)
+        return nbcolli_fetch_found(op, there);
+    op->phase = NBCOLLI_FETCHING;
+    op->theirs = found.place;
+    op->post.link = peer->link;
+    op->post.peer = peer->address;
+    nbcolli_op_copy(op);
+    return 1; /* if the get is over */
+}
+
+int nbcolli_fetch_next(nbcolli_op *op)
+{
+    if (op->phase == NBCOLLI_LOOKING)
+        return nbcolli_fetch_look(op);
+    if (op->phase == NBCOLLI_USING)
+        return nbcolli_fetch_go_on(op);
+    if (nbcolli_op_reduces(op))
+        return nbcolli_fetch_found(op, nbcolli_bounce(op));
+    nbcolli_fetch_end(op);
+    return 0;
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 /* Sends what the SEND says, or announces it. */
 static void nbcolli_send_go(nbcolli_op *op)

@@ -2,7 +2,6 @@
  * Runs: see pool.h. */
 #include "pool.h"
 
-#include "observe.h"
 #include "queue.h"
 #include "step.h"
 #include "../exposures/cells.h"

@@ -4,9 +4,8 @@
 
 #include "small.h"
 #include "credit.h"
-#include "expose.h"
-#include "fail.h"
 #include "phase.h"
+#include "fail.h"
 #include "pool.h"
 #include "step.h"
 #include "../wire/control.h"

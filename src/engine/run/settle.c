@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Settling: see settle.h. */
-#include "settle.h"
+ * Settling: a run that failed ends when nobody holds its buffers any more. */
+#include "fail.h"
 
 #include "called.h"
 #include "credit.h"
-#include "expose.h"
+#include "phase.h"
 #include "pool.h"
 #include "run.h"
 #include "step.h"

@@ -3,7 +3,6 @@
 #include "small.h"
 
 #include "credit.h"
-#include "expose.h"
 #include "phase.h"
 #include "pool.h"
 #include "queue.h"
