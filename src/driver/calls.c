@@ -11,7 +11,6 @@
  * has ended, or a step of the lane CALLER is ready. */
 #include "drive.h"
 
-#include "../engine/match/agree.h"
 #include "../engine/progress/lock.h"
 #include "../engine/progress/progress.h"
 #include "../engine/run/run.h"
@@ -48,7 +47,7 @@ static int nbcolli_driven_has_work(const nbcoll_context *c)
 {
     int owes = 0;
     for (const nbcolli_link *link = c->links; link; link = link->next)
-        owes |= link->in_flight || link->backlog || link->untold || nbcolli_shrinks_wait(link);
+        owes |= link->in_flight || link->backlog || link->untold;
     return owes && (c->driven.fresh || !nbcolli_driven_is_runner(c));
 }
 

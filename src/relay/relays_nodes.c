@@ -73,7 +73,6 @@ static void *nbcolli_relays_shared_store(nbcoll_relays *r, size_t places)
         return NULL;
     nbcolli_layout led = nbcolli_layout_led((size_t)r->ranks, nbcolli_relays_most(r), nbcolli_relays_leader(r));
     cells += (size_t)r->ranks * nbcolli_area_bytes(&led, nbcolli_relays_most(r), nbcolli_relays_leads_node(r));
-    cells += nbcolli_area_list_bytes((uint32_t)r->ranks);
     if (nbcoll_mem_alloc(r->comm, cells, &room) == NBCOLL_OK)
         nbcoll_mem_alloc(r->comm, bytes, &r->shared);
     nbcoll_mem_free(r->comm, room);

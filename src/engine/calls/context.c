@@ -19,7 +19,6 @@
 #include "../comm/comm.h"
 #include "../comm/executors.h"
 #include "../comm/requests.h"
-#include "../match/agree.h"
 #include "../match/ask.h"
 #include "../progress/progress.h"
 #include "../progress/lock.h"
@@ -378,7 +377,7 @@ int nbcolli_context_busy(const nbcoll_context *c)
 {
     int busy = c->active > 0;
     for (const nbcolli_link *link = c->links; link; link = link->next)
-        busy |= link->backlog != NULL || link->in_flight > 0 || nbcolli_shrinks_wait(link);
+        busy |= link->backlog != NULL || link->in_flight > 0;
     return busy;
 }
 

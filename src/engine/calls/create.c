@@ -61,7 +61,8 @@ static void nbcolli_twin_join(nbcoll_comm *elder, nbcolli_twin *twin)
     comm->number = elder->number + 1;
     comm->making = 1;
     comm->out = twin->out;
-    nbcolli_area_offer_twin(comm);
+    if (comm->config.cells)
+        *nbcolli_ballot_area(comm, comm->parent->rank) = nbcolli_area_offer(comm, comm->parent->size);
 }
 
 /* Casts this rank's vote, by an operation of `over`, for all of `twin`. On an error they are to be undone. */
@@ -245,8 +246,10 @@ static nbcoll_status nbcolli_create_derive(nbcoll_comm *parent, nbcolli_create_w
     nbcoll_comm *eldest = s == NBCOLL_OK ? twin[0].made : NULL;
     while (s == NBCOLL_OK && ++opened < n) {
         s = nbcolli_twin_open(parent, eldest, &twin[opened]);
-        eldest->listed_areas += twin[opened].config.cells > 0;
+        eldest->twins += twin[opened].config.cells > 0;
     }
+    if (s == NBCOLL_OK)
+        s = nbcolli_ballot_open(eldest);
     if (mine.creation == NBCOLLI_DUP)
         mine.key = parent->rank;
     if (s == NBCOLL_OK)

@@ -145,26 +145,6 @@ static nbcolli_layout nbcolli_area_layout(const nbcoll_comm *comm, int most)
                             : nbcolli_layout_led((size_t)most, config->slots, comm->leader);
 }
 
-size_t nbcolli_area_list_bytes(uint32_t twins)
-{
-    return nbcolli_apart(twins * sizeof(_Atomic uint64_t));
-}
-
-/* With the list of the twins' parts behind it. */
-static size_t nbcolli_area_total(const nbcoll_comm *comm, const nbcolli_layout *layout, int shows)
-{
-    return nbcolli_area_bytes(layout, comm->config.slots, shows) + nbcolli_area_list_bytes(comm->listed_areas);
-}
-
-/* Where the part of an eldest says where the twin's is. */
-static _Atomic uint64_t *nbcolli_area_listed(const nbcoll_comm *twin, unsigned char *part)
-{
-    const nbcoll_comm *eldest = twin->eldest;
-    nbcolli_layout layout = nbcolli_area_layout(eldest, twin->parent->size);
-
-    return (_Atomic uint64_t *)(void *)(part + nbcolli_area_bytes(&layout, eldest->config.slots, 1)) + twin->number - 1;
-}
-
 uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most)
 {
     nbcolli_link *link = comm->link->first;
@@ -172,7 +152,7 @@ uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most)
     if (!comm->config.cells)
         return 0;
     nbcolli_layout layout = nbcolli_area_layout(comm, most);
-    comm->offered_bytes = nbcolli_area_total(comm, &layout, comm->leader < 0 || comm->leads);
+    comm->offered_bytes = nbcolli_area_bytes(&layout, comm->config.slots, comm->leader < 0 || comm->leads);
     if (!nbcolli_area_suits(comm) || most > NBCOLLI_CELL_RANKS)
         return 0;
     comm->offered = nbcolli_area_reserve(link, comm->offered_bytes, most);
@@ -182,23 +162,6 @@ uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most)
      * where no checker can follow. */
     atomic_store_explicit((_Atomic uint32_t *)(void *)comm->offered->base, 0, memory_order_release);
     return comm->offered->at;
-}
-
-void nbcolli_area_offer_twin(nbcoll_comm *comm)
-{
-    const nbcolli_area *eldest = comm->eldest->offered;
-    uint64_t at = nbcolli_area_offer(comm, comm->parent->size);
-
-    if (at && eldest) /* release: as above, for who reads it */
-        atomic_store_explicit(nbcolli_area_listed(comm, eldest->base), at, memory_order_release);
-}
-
-uint64_t nbcolli_area_of_twin(const nbcoll_comm *comm, int rank)
-{
-    if (!comm->config.cells || !nbcolli_has_cells_of(comm->eldest, rank))
-        return 0;
-    /* acquire: what it says is zeroed */
-    return atomic_load_explicit(nbcolli_area_listed(comm, comm->eldest->area[rank]), memory_order_acquire);
 }
 
 /* Has this rank to do with the part of that one? Where leaders show, both have their ranks in the parent. */
@@ -217,7 +180,7 @@ void nbcolli_area_find(nbcoll_comm *comm, int rank, uint64_t at, int most)
 
     if (!comm->agreed.shares || !comm->peer[rank].is_near)
         return;
-    size_t bytes = nbcolli_area_total(comm, &layout, shows); /* it may be larger */
+    size_t bytes = nbcolli_area_bytes(&layout, comm->config.slots, shows); /* it may be larger */
     if (at && nbcolli_area_concerns(comm, rank))
         comm->parts[rank] = link->shared.map(link->endpoint, at, bytes);
     int lacks = !at || (nbcolli_area_concerns(comm, rank) && !comm->parts[rank]);

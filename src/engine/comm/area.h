@@ -29,15 +29,6 @@ nbcolli_area *nbcolli_area_reserve(nbcolli_link *link, size_t bytes, int most);
 /* Reserves this rank's part of the cells of a communicator of at most `most` ranks: what the vote says, 0 for none. */
 uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most);
 
-/* The same of a twin: its eldest's part says where it is, if it has one. */
-void nbcolli_area_offer_twin(nbcoll_comm *comm);
-
-/* Where a twin's part of that rank is, by the parts of its eldest, which have been taken; 0: there is none. */
-uint64_t nbcolli_area_of_twin(const nbcoll_comm *comm, int rank);
-
-/* Bytes that an eldest's part takes more for that many twins. */
-size_t nbcolli_area_list_bytes(uint32_t twins);
-
 /* Finds the part that a rank has offered. */
 void nbcolli_area_find(nbcoll_comm *comm, int rank, uint64_t at, int most);
 

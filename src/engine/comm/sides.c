@@ -19,17 +19,23 @@ static int nbcolli_sides(const nbcoll_comm *comm)
     return n;
 }
 
+static int nbcolli_ballots(const nbcoll_comm *comm)
+{
+    return comm->parent ? comm->parent->size : comm->size;
+}
+
 size_t nbcolli_ballot_record(const nbcoll_comm *comm)
 {
-    return sizeof(nbcolli_vote) + (size_t)nbcolli_sides(comm) * sizeof(nbcolli_side);
+    return sizeof(nbcolli_vote) + (comm->parent ? comm->twins * sizeof(uint64_t)
+                                                : (size_t)nbcolli_sides(comm) * sizeof(nbcolli_side));
 }
 
 nbcoll_status nbcolli_ballot_open(nbcoll_comm *comm)
 {
-    if (!nbcolli_sides(comm))
+    if (nbcolli_ballot_record(comm) == sizeof(nbcolli_vote))
         return NBCOLL_OK;
-    size_t sorted = 2 * (size_t)nbcolli_sides(comm) * sizeof(nbcolli_entry); /* nbcolli_sides_sort */
-    comm->ballot_bytes = (size_t)comm->size * (nbcolli_ballot_record(comm) + sorted);
+    size_t sorted = comm->parent ? 0 : 2 * (size_t)nbcolli_sides(comm) * sizeof(nbcolli_entry); /* nbcolli_sides_sort */
+    comm->ballot_bytes = (size_t)nbcolli_ballots(comm) * (nbcolli_ballot_record(comm) + sorted);
     comm->ballot = nbcolli_alloc(&comm->context->host, comm->ballot_bytes, 64);
     return comm->ballot ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
 }
@@ -55,9 +61,10 @@ void nbcolli_ballot_write(nbcoll_comm *comm)
 {
     if (!comm->ballot)
         return;
-    nbcolli_side *side = nbcolli_sides_of(comm, comm->rank);
-    memcpy(nbcolli_record_of(comm, comm->rank), &comm->votes[comm->rank], sizeof(nbcolli_vote));
-    for (const nbcolli_link *link = comm->link->first; link != comm->link; link = link->beside, side++) {
+    int rank = comm->parent ? comm->parent->rank : comm->rank;
+    nbcolli_side *side = nbcolli_sides_of(comm, rank);
+    memcpy(nbcolli_record_of(comm, rank), &comm->votes[rank], sizeof(nbcolli_vote));
+    for (nbcolli_link *link = comm->link->first; !comm->parent && link != comm->link; link = link->beside, side++) {
         *side = (nbcolli_side){.address = (uint32_t)link->endpoint->rank,
                                .ranks = (uint32_t)link->endpoint->ranks,
                                .credits = link->credits};
@@ -67,8 +74,13 @@ void nbcolli_ballot_write(nbcoll_comm *comm)
 
 void nbcolli_ballot_read(nbcoll_comm *comm)
 {
-    for (int rank = 0; comm->ballot && rank < comm->size; rank++)
+    for (int rank = 0; comm->ballot && rank < nbcolli_ballots(comm); rank++)
         memcpy(&comm->votes[rank], nbcolli_record_of(comm, rank), sizeof(nbcolli_vote));
+}
+
+uint64_t *nbcolli_ballot_area(const nbcoll_comm *twin, int rank)
+{
+    return (uint64_t *)(void *)(nbcolli_record_of(twin->eldest, rank) + sizeof(nbcolli_vote)) + twin->number - 1;
 }
 
 /* ---- who has which ----------------------------------------------------------------------------------------------- */

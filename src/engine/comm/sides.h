@@ -6,12 +6,16 @@
 
 #include "../state/context.h"
 
-/* Memory for the first vote over the endpoints that belong to the communicator's, if those are several. */
+/* Memory for votes that have something behind them: the first one over several endpoints, which has sides there; and
+ * that of an eldest, which has the parts of its twins' cells there (area.h). */
 nbcoll_status nbcolli_ballot_open(nbcoll_comm *comm);
 void nbcolli_ballot_free(nbcoll_comm *comm);
 
 /* Bytes that each rank says in that vote. */
 size_t nbcolli_ballot_record(const nbcoll_comm *comm);
+
+/* Where that vote says what `rank` of its parent gives for its part of the twin's cells. The twin has cells. */
+uint64_t *nbcolli_ballot_area(const nbcoll_comm *twin, int rank);
 
 /* What this rank says: its vote, and its sides. */
 void nbcolli_ballot_write(nbcoll_comm *comm);

@@ -304,12 +304,11 @@ static void nbcolli_shrink_send(nbcolli_shrink *s, int to)
 
     memcpy(m->payload, s->said, s->bytes);
     m->post.wire = nbcolli_pack(&h);
-    nbcoll_posted said = s->link->transport.post(s->link->endpoint, m->address, &m->post.wire, m->payload, s->bytes,
-                                                 &m->post.work);
-    if (said == NBCOLL_POST_NOT_NOW)
-        return;
     m->untold = 0;
-    nbcolli_post_is(&m->post, said);
+    if (m->post.where == NBCOLLI_BACKLOG) /* what waits there has been written anew */
+        return;
+    nbcolli_post_send(&m->post);
+    nbcolli_control_is(&m->post);
 }
 
 /* Sends what can be sent; 0 if there is nothing left to do. */
@@ -319,14 +318,15 @@ static int nbcolli_shrink_tell(nbcolli_shrink *s)
 
     for (int i = 0; i < s->size; i++) {
         nbcolli_agreement_member *m = &s->member[i];
-        int gone = i == s->rank || nbcolli_shrink_gone(s, i) || s->link->loss[m->address] != NBCOLLI_HERE;
-        m->untold &= !gone && s->state != NBCOLL_ERR_PEER_LOST;
+        int gone = i == s->rank || nbcolli_shrink_gone(s, i) || s->link->loss[m->address] != NBCOLLI_HERE ||
+                   s->state == NBCOLL_ERR_PEER_LOST;
         if (m->post.where == NBCOLLI_IN_FLIGHT && gone)
             nbcolli_post_recall(&m->post);
-        if (m->untold && m->post.where != NBCOLLI_IN_FLIGHT)
+        if (m->post.where == NBCOLLI_BACKLOG && gone)
+            nbcolli_backlog_remove(&m->post);
+        if (m->untold && !gone && m->post.where != NBCOLLI_IN_FLIGHT)
             nbcolli_shrink_send(s, i);
-        left |=
-            m->untold || m->post.where == NBCOLLI_IN_FLIGHT || (!gone && !m->knows && s->state != NBCOLL_ERR_PEER_LOST);
+        left |= m->post.where == NBCOLLI_IN_FLIGHT || (!gone && !m->knows) || m->post.where == NBCOLLI_BACKLOG;
     }
     return left;
 }
@@ -369,15 +369,6 @@ void nbcolli_shrinks_go(nbcolli_link *link)
             nbcolli_free(&link->context->host, s, s->memory);
         }
     }
-}
-
-int nbcolli_shrinks_wait(const nbcolli_link *link)
-{
-    for (const nbcolli_shrink *s = link->shrinks; s; s = s->next)
-        for (int i = 0; i < s->size; i++)
-            if (s->member[i].untold)
-                return 1;
-    return 0;
 }
 
 /* One that the transport still has messages of is leaked: its context is abandoned. */
@@ -430,6 +421,8 @@ static nbcolli_shrink *nbcolli_shrink_make(nbcoll_comm *comm)
         m->payload = block + payloads + (size_t)i * stride;
         m->post.link = link;
         m->post.peer = m->address;
+        m->post.payload = m->payload;
+        m->post.bytes = bytes;
     }
     return s;
 }

@@ -11,8 +11,8 @@
  * that is cancelled, or cannot make the communicator, says that (ERR_CANCELLED), and so does who hears of it.
  *
  * A rank that has not come here yet takes note of who is gone, and nothing else: what others say is said again to whom
- * they hear for the first time. All memory is taken at the start; what cannot be sent now is sent later, and then says
- * what is so then. A decision is kept until all members are known to have it.
+ * they hear for the first time. All memory is taken at the start; what cannot be sent now waits in the backlog, and
+ * says what is so when it goes. A decision is kept until all members are known to have it.
  *
  * A loss breaks the communicator, a departure does not: a rank that has not looked yet at an operation that failed may
  * wait, in a later one, for one that shrinks already. So a rank that shrinks without one that has left revokes all
@@ -37,9 +37,6 @@ void nbcolli_shrink_in(nbcoll_comm *comm, nbcolli_incoming *in);
 
 /* Takes the shrinks of an endpoint as far as they can go now. */
 void nbcolli_shrinks_go(nbcolli_link *link);
-
-/* Is something of those of the endpoint still to be sent? */
-int nbcolli_shrinks_wait(const nbcolli_link *link);
 
 /* One that the transport still has messages of is leaked: its context is abandoned. */
 void nbcolli_shrinks_clear(nbcolli_link *link);

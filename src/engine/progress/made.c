@@ -115,7 +115,8 @@ static void nbcolli_settle_members(nbcoll_comm *comm)
                                            .pair = peer->pair,
                                            .is_near = peer->is_near};
         nbcolli_voters(comm)[place] = i;
-        nbcolli_area_find(comm, place, comm->eldest ? nbcolli_area_of_twin(comm, i) : votes[i].area, parent->size);
+        if (comm->config.cells)
+            nbcolli_area_find(comm, place, comm->eldest ? *nbcolli_ballot_area(comm, i) : votes[i].area, parent->size);
         if (i == mine)
             comm->rank = place;
         if (place == 0)

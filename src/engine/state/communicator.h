@@ -285,9 +285,9 @@ struct nbcoll_comm {
     nbcoll_comm *eldest;   /* whose vote makes it, too; null: it has its own */
     nbcoll_comm *twin;     /* the next one that the same vote makes */
     uint32_t number;       /* of these, the eldest's 0 */
-    uint32_t listed_areas; /* the eldest's part says where those of so many others are, by number */
+    uint32_t twins;        /* an eldest's: those with cells, which have the lowest numbers */
     nbcolli_vote *votes; /* [parent's size], of a twin the eldest's */
-    unsigned char *ballot;  /* of the first one of several endpoints: votes, each with its sides behind it */
+    unsigned char *ballot;  /* votes, each with what is behind it; null: nothing is (comm/sides.h) */
     size_t ballot_bytes;    /* of all of them */
     nbcolli_shrink *shrink; /* that makes it */
     nbcoll_comm **out;     /* a call whose deadline is over clears it */

@@ -88,6 +88,8 @@ static void nbcolli_starve(const nbcolli_link *on)
 
 void nbcolli_control_free(nbcoll_context *c, nbcolli_post *post)
 {
+    if (post->payload)
+        return;
     post->next = c->controls;
     c->controls = post;
 }
@@ -109,8 +111,6 @@ void nbcolli_control_is(nbcolli_post *post)
 
 void nbcolli_control_returned(nbcolli_post *post)
 {
-    if (!post->at)
-        return;
     *post->at = post->next;
     if (post->next)
         post->next->at = post->at;
@@ -135,6 +135,7 @@ int nbcolli_control_reserve(nbcoll_context *c, uint32_t n)
         nbcolli_post *post = nbcolli_alloc(&c->host, sizeof *post, 64);
         if (!post)
             return 0;
+        post->payload = NULL;
         nbcolli_control_free(c, post);
     }
     return 1;

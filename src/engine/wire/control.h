@@ -31,13 +31,13 @@ static inline void nbcolli_post_send(nbcolli_post *post)
 
 /* ---- control messages -------------------------------------------------------------------------------------------- */
 
-/* Gives a post back to the pool. */
+/* Gives a post back to the pool. One with a payload is not of the pool: its owner looks where it is. */
 void nbcolli_control_free(nbcoll_context *c, nbcolli_post *post);
 
 /* The post of a control message has been handed over, or not. One that is in flight can be asked for. */
 void nbcolli_control_is(nbcolli_post *post);
 
-/* It has come back. One that is not of the pool is its owner's again. */
+/* It has come back. */
 void nbcolli_control_returned(nbcolli_post *post);
 
 /* Sends a header alone with this post, which is the pool's then, and is returned; null if that cannot be, or not to a
