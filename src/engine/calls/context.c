@@ -19,6 +19,7 @@
 #include "../comm/comm.h"
 #include "../comm/executors.h"
 #include "../comm/requests.h"
+#include "../match/agree.h"
 #include "../match/ask.h"
 #include "../progress/progress.h"
 #include "../progress/lock.h"

@@ -23,7 +23,8 @@ void nbcolli_tell_lost(nbcoll_comm *comm, int rank, nbcoll_status why);
 
 /* Tells each rank that is UNTOLD, once nothing of ours reads its memory, that it is given up, or that this one is: then
  * the communicators have broken, and no more gets begin; who hears it gives us up, and says so in turn when it reads
- * nothing of our memory any more. A rank is told one of these once, by a post that is there since the link was opened. */
+ * nothing of our memory any more. A rank is told one of these once, by a post that is there since the link was
+ * opened. */
 void nbcolli_say_farewells(nbcolli_link *link);
 
 /* Asks for the control messages that the transport has for such ranks: they may never take them. */
