@@ -167,7 +167,7 @@ static size_t up_to_128(size_t bytes)
     return (bytes + 127) / 128 * 128;
 }
 
-/* What a rank has for one stream by nodes, whose leader is that one. To say where that is takes 8 bytes more. */
+/* What a rank has for one stream by nodes, whose leader is that one. */
 static size_t stream_of(int ranks, int leader, int leads)
 {
     return up_to_128(4 * (size_t)ranks) + 8 * 64 + up_to_128(16 * PLACES + 8 * (size_t)leader) +
@@ -190,7 +190,7 @@ static void only_relays_by_nodes_take_shared_memory_for_their_streams(void **sta
         open_relays(&w, &config, relays);
         for (int r = 0; r < RANKS && first; r++) {
             int leader = r < first ? 0 : first;
-            size_t streams = RANKS * stream_of(RANKS, leader, r == leader) + up_to_128(8 * RANKS);
+            size_t streams = RANKS * stream_of(RANKS, leader, r == leader);
             all += streams;
             if (r == leader) /* it has looked for room for that beside the store */
                 all += PLACES * RANKS * 4096 + streams + cells_of(RANKS, 3);
