@@ -361,7 +361,6 @@ static const struct nbcolli_rule {
     [NBCOLLI_CTS] = {nbcolli_answer_in, NBCOLLI_OF_PAIR, NBCOLLI_A_KEY, 0, NBCOLLI_ANY, 0, 0},
     [NBCOLLI_DATA] = {nbcolli_data_in, NBCOLLI_OF_PAIR, NBCOLLI_SOME, 0, NBCOLLI_ANY, 0, UINT64_MAX},
     [NBCOLLI_REVOKE] = {nbcolli_revokes_in, NBCOLLI_OF_HOME, NBCOLLI_NO_PAYLOAD, 1, NBCOLLI_ERRORS, 0, 1},
-    [NBCOLLI_REVOKED] = {nbcolli_revoked_in, NBCOLLI_OF_PAIR, NBCOLLI_NO_PAYLOAD, 0, NBCOLLI_WELL, 0, 0},
     [NBCOLLI_LOST] = {nbcolli_lost_in, NBCOLLI_OF_HOME, NBCOLLI_NO_PAYLOAD, 1,
                       NBCOLLI_BIT(NBCOLL_ERR_PEER_LOST) | NBCOLLI_REFUSES, 0, UINT64_MAX},
     [NBCOLLI_CREDIT] = {nbcolli_credit_in, NBCOLLI_OF_ENDPOINT, NBCOLLI_NO_PAYLOAD, 0, NBCOLLI_WELL, 0, 0},
@@ -543,8 +542,6 @@ static void nbcolli_orphan_settle(nbcolli_incoming *in, int is_freed)
                                                                    : NBCOLL_ERR_MISMATCH;
     if (is_message)
         nbcolli_refuse(in->link, in->source, m, why);
-    if (m->type == NBCOLLI_REVOKE && m->bytes)
-        nbcolli_answer(in->link, in->source, m, NBCOLLI_REVOKED, NBCOLL_OK);
     if (m->type == NBCOLLI_CTS && in->bytes) /* it lends memory */
         nbcolli_answer(in->link, in->source, m, NBCOLLI_PUT, NBCOLL_ERR_CANCELLED);
     if (is_message && is_never_started) {
