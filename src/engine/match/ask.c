@@ -263,13 +263,12 @@ static int nbcolli_is_quiet(const nbcoll_comm *comm, const nbcolli_header *where
     return told->let_go == comm->peer[where->source].pair->let_go && where->count >> 1 <= told->kept;
 }
 
-static void nbcolli_ask_answer(nbcoll_comm *comm, int rank)
+void nbcolli_ask_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
-    uint64_t tag = comm->told[rank].owed - 1;
+    uint64_t tag = in->header.tag;
+    int rank = (int)in->header.source;
     nbcolli_rank_place p = nbcolli_place_here(comm, tag);
 
-    if (!nbcolli_control_may(comm->context))
-        return;
     nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_WHERE, tag);
     h.status = (uint8_t)p.position;
     h.stamp = p.fold;
@@ -278,14 +277,7 @@ static void nbcolli_ask_answer(nbcoll_comm *comm, int rank)
     h.bytes = comm->taken;
     const nbcolli_run *run = nbcolli_find_run(comm, tag);
     h.number = p.position == NBCOLL_POSITION_ACTIVE && run ? (uint32_t)nbcolli_late_in(run) : 0;
-    comm->told[rank].owed = 0;
-    nbcolli_control_to(comm, rank, &h);
-}
-
-void nbcolli_ask_in(nbcoll_comm *comm, nbcolli_incoming *in)
-{
-    comm->told[in->header.source].owed = in->header.tag + 1;
-    nbcolli_ask_answer(comm, (int)in->header.source);
+    nbcolli_control_to(comm, rank, &h); /* always: who asks does not ask again before it has an answer */
 }
 
 void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, nbcolli_freeing freeing)
@@ -299,7 +291,7 @@ void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header 
         where.number = freeing ? freeing : NBCOLLI_FREED_WELL;
         where.count = nbcolli_credits_out(link, &link->pair[source]) << 1;
     }
-    nbcolli_control(link, source, &where); /* always: who asks does not ask again before it has an answer */
+    nbcolli_control(link, source, &where);
 }
 
 static int nbcolli_run_waits_for(const nbcolli_run *run, int rank)
@@ -455,7 +447,7 @@ static int nbcolli_round_of(nbcolli_run *run)
     return wants;
 }
 
-/* Asks and answers what the round over a communicator has left to say. */
+/* Asks what the round over a communicator wants to know. */
 static void nbcolli_round_ask(nbcoll_comm *comm)
 {
     for (int rank = 0; rank < comm->size; rank++) {
@@ -463,8 +455,6 @@ static void nbcolli_round_ask(nbcoll_comm *comm)
         if (told->want && !told->asked)
             nbcolli_ask_peer(comm, rank, told->want - 1);
         told->want = 0;
-        if (told->owed)
-            nbcolli_ask_answer(comm, rank);
     }
 }
 
