@@ -13,8 +13,8 @@
 #include "../run/queue.h"
 #include "../../host/host.h"
 
-#define NBCOLLI_ASK_LOOK 10000000u /* ns between two looks at the clock, about */
-#define NBCOLLI_ROUND_SLOTS 256    /* that a pass looks at in a round: of all communicators up to there */
+#define NBCOLLI_PASSES 255u       /* between two looks at the clock */
+#define NBCOLLI_PASSES_PAUSING 3u /* the same where the host has a pause, which may take as long as it likes */
 
 /* Where a rank is in an operation. */
 typedef struct nbcolli_rank_place {
@@ -474,42 +474,21 @@ static void nbcolli_round_over(nbcoll_comm *comm)
     nbcolli_called_round(comm);
 }
 
-/* Goes on with the round, over about so many slots. The next one is due some time after it is over. */
-static void nbcolli_round_on(nbcoll_context *c, int64_t slots)
+void nbcolli_look_at_clock(nbcoll_context *c, int64_t slots)
 {
+    c->passes_left = c->host.pause ? NBCOLLI_PASSES_PAUSING : NBCOLLI_PASSES;
+    if (!c->round && c->active && nbcolli_now(&c->host) >= c->round_at)
+        c->round = c->comms;
+    if (!c->round)
+        return;
     while (c->round && slots > 0) {
         slots -= c->round->active ? c->round->config.slots : 1;
         if (c->round->active)
             nbcolli_round_over(c->round);
         c->round = c->round->sister;
     }
-    if (!c->round)
-        c->round_at = nbcolli_now(&c->host) + NBCOLLI_ROUND;
-}
-
-void nbcolli_look_at_clock(nbcoll_context *c)
-{
-    uint64_t made = c->passes - c->passes_left;
-
-    if (made && c->round) { /* each pass does some of a round, till it is over */
-        nbcolli_round_on(c, NBCOLLI_ROUND_SLOTS);
-        c->passes_left = c->round ? 0 : c->passes;
-        c->looked_at = c->round_at - NBCOLLI_ROUND;
-        return;
-    }
-    uint64_t now = nbcolli_now(&c->host), passed = now - c->looked_at;
-    uint64_t fit = passed ? made * NBCOLLI_ASK_LOOK / passed : UINT64_MAX, most = nbcolli_most_passes(c);
-
-    if (made) { /* else it was for a sleep */
-        c->looked_at = now;
-        c->passes = fit < 1 ? 1 : fit < most ? (uint32_t)fit : (uint32_t)most;
-    }
-    c->passes_left = c->passes;
-    if (!c->active || (now < c->round_at && !c->round))
-        return;
-    if (!c->round)
-        c->round = c->comms;
-    nbcolli_round_on(c, made ? NBCOLLI_ROUND_SLOTS : INT64_MAX); /* before a sleep there is time */
     if (c->round)
         c->passes_left = 0;
+    else
+        c->round_at = nbcolli_now(&c->host) + NBCOLLI_ROUND;
 }
