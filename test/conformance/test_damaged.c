@@ -281,10 +281,10 @@ static void shrink(job *j)
 }
 
 /* Where messages of that type are sent: without bulk data, since the keys of copies would be of memory that is lent no
- * more; but PUTs, which carry none, and REVOKED, which is a reader's answer to an owner in shared memory. */
+ * more; but PUTs, which carry none. */
 static int way_of(int type)
 {
-    return type == NBCOLLI_PUT ? 2 : type == NBCOLLI_REVOKED ? 3 : 1;
+    return type == NBCOLLI_PUT ? 2 : 1;
 }
 
 /* Returns whether there was such a message. */
@@ -293,13 +293,12 @@ static int run_again(int type, int field, int delay, uint64_t seed)
     job j = {.clock = 1, .delay = delay};
     nbcoll_context_config context = {.size = sizeof context, .credits = 3,
                                      .host = {.size = sizeof context.host, .user = &j.clock, .now = clock_now}};
-    uint64_t most = type == NBCOLLI_REVOKED ? 2 : 3; /* an owner has two readers */
     int was_kept = 0;
 
     open_scene(&j.s, way_of(type), &context);
     for (int r = 0; r < RANKS; r++)
         j.s.plan[r] = (damaging_plan){
-            .seed = seed, .field = field, .kept_type = 1 + type, .at = 1 + (int)(seed % most)};
+            .seed = seed, .field = field, .kept_type = 1 + type, .at = 1 + (int)(seed % 3)};
     start(&j.s);
     if (type == NBCOLLI_AGENT) /* as if each one's had failed */
         for (int r = 0; r < RANKS; r++)

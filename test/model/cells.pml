@@ -117,8 +117,7 @@ bool bell[RANKS];
 
 /* Messages, which arrive in any order. */
 #define REVOKE 0
-#define WANTED 1 /* a REVOKE that wants an answer */
-#define REVOKED 2
+#define WANTED 1 /* a REVOKE whose sender waits for our word */
 #define BIT(type, from, t) (1 << (((type) * RANKS + (from)) * TAGS + (t)))
 int inbox[RANKS];
 
@@ -153,7 +152,6 @@ byte settling; /* PATIENCE: operations of rank 0 that have failed and not ended 
 #define NEXT_FETCHED(s, r) (HAS_FETCHED(s, r, owned[s] + 1) && !HAS_RAISED(s, r))
 #define HAS_RAISED(s, r) (SOURCE(r, NOW(s)) == me && word[OF(s, r, me)] == WORD(NOW(s), ALL))
 #define THROUGH(s, r) HAS_FETCHED(s, r, shown[s])
-#define EXCUSED(s, r) (THROUGH(s, r) || answered[s] >> (r) & 1)
 
 /* [REUSE] The readers of the last operation that wrote our cells are through. */
 #define CAN_EXPOSE(s) (IS(s, ACTIVE) && OWNS(me, NOW(s)) && shown[s] < PIECES && \
@@ -182,7 +180,7 @@ byte settling; /* PATIENCE: operations of rank 0 that have failed and not ended 
 #ifdef BROKEN_SETTLE_AT_ONCE
 #define CAN_SETTLE(s) (IS(s, FAILED) && !reading[s])
 #else
-#define CAN_SETTLE(s) (IS(s, FAILED) && !reading[s] && (!LENDS(s) || (asked[s] && EACH_RANK(EXCUSED, s))))
+#define CAN_SETTLE(s) (IS(s, FAILED) && !reading[s] && (!LENDS(s) || (asked[s] && EACH_RANK(THROUGH, s))))
 #endif
 #define CAN_MOVE (inbox[me] || EITHER_SLOT(CAN_EXPOSE) || EITHER_SLOT(CAN_COMPLETE) || EITHER_SLOT(CAN_FETCH_ANY) || \
                   EITHER_SLOT(IS_READING) || EITHER_SLOT(CAN_END) || EITHER_SLOT(CAN_RAISE) || \
@@ -306,7 +304,7 @@ inline finish()
         od;
         if
         :: st[t] != QUEUED -> running[s] = 0; shown[s] = 0; got[s] = 0; owned[s] = 0;
-            asked[s] = 0; raised[s] = 0; answered[s] = 0
+            asked[s] = 0; raised[s] = 0
         :: else
         fi;
         st[t] = ENDED;
@@ -508,23 +506,27 @@ inline take()
     s = SLOT(t);
     h = 0;
     if
-    :: type == REVOKED && st[t] == FAILED -> answered[s] = answered[s] | 1 << from
-    :: type != REVOKED && st[t] == NEW -> doomed = doomed | 1 << t
+    :: st[t] == NEW -> doomed = doomed | 1 << t
     :: else
     fi
 }
 
-/* A REVOKE that wants an answer gets it by word if the operation is active here. */
+/* The sender of a WANTED has shown something in the slot, so it waits for nothing that this rank may still read there
+ * of earlier operations. If the operation is active here the word follows. */
 inline receive()
 {
 #ifndef BROKEN_NO_ANSWER
     if
-    :: type == WANTED && st[t] != ACTIVE && st[t] != FAILED -> send(from, REVOKED)
+    :: atomic {
+        type == WANTED && st[t] != ACTIVE && st[t] != FAILED && word[OF(s, me, from)] < WORD(t, ALL) ->
+        word[OF(s, me, from)] = WORD(t, ALL)
+    };
+        ring(from)
     :: else
     fi;
 #endif
     if
-    :: type != REVOKED && (st[t] == QUEUED || st[t] == ACTIVE) -> fail()
+    :: st[t] == QUEUED || st[t] == ACTIVE -> fail()
     :: else
     fi;
     atomic { type = 0; from = 0 }
@@ -569,7 +571,7 @@ end_of_the_program:
 proctype rank(byte me)
 {
     byte next, st[TAGS], running[SLOTS], used[SLOTS], need[SLOTS * RANKS], shown[SLOTS], got[SLOTS], reading[SLOTS];
-    byte owned[SLOTS], answered[SLOTS], failed, doomed;
+    byte owned[SLOTS], failed, doomed;
     bool asked[SLOTS], raised[SLOTS];
     byte s, t, p, r, i, h, type, from;
 

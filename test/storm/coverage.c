@@ -8,9 +8,9 @@
 
 coverage met;
 
-static const char *const type_name[] = {"EAGER", "RTS",    "FIN",     "CTS",     "DATA",    "REVOKE",  "REVOKED",
-                                        "LOST",  "CREDIT", "GIVE_UP", "AGREE",   "STALLED", "WANT",   "QUERY",
-                                        "WHERE", "PUT",    "CHANNEL", "AGENT",   "CALL"};
+static const char *const type_name[] = {"EAGER",   "RTS",   "FIN",     "CTS",  "DATA",  "REVOKE",
+                                        "LOST",    "CREDIT", "GIVE_UP", "AGREE", "STALLED", "WANT",
+                                        "QUERY",   "WHERE", "PUT",     "CHANNEL", "AGENT", "CALL"};
 enum { NAMED = sizeof type_name / sizeof *type_name };
 
 static void print_types(void)

@@ -324,7 +324,6 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
     c->failure.rank = -1;
     c->till_pass = NBCOLLI_REPLAY_PASSES;
     c->restart = nbcolli_restart;
-    c->passes = c->passes_left = c->host.pause ? nbcolli_most_passes(c) : 63; /* it is not known how rare they are */
     s = nbcolli_alive_open(&c->alive);
     if (s != NBCOLL_OK) {
         nbcolli_free(&c->host, c, sizeof *c);
@@ -438,7 +437,7 @@ nbcoll_status nbcolli_arm_all(nbcoll_context *c)
     if (c->poller < 0 || c->silent_links)
         return NBCOLL_ERR_UNSUPPORTED;
     if (c->active)
-        nbcolli_look_at_clock(c);
+        nbcolli_look_at_clock(c, INT64_MAX);
     if (c->failing.first)
         nbcolli_drain(c);
     int is_told = c->executed;

@@ -10,7 +10,7 @@
 #include "../comm/executors.h"
 #include "../comm/requests.h"
 #include "../match/ask.h"
-#include "../match/match.h"
+#include "../match/operations.h"
 #include "../progress/lock.h"
 #include "../progress/progress.h"
 

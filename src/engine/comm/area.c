@@ -266,9 +266,11 @@ void nbcolli_area_leave(nbcoll_comm *comm)
     if (comm->area)
         nbcolli_staging_leave(comm);
     for (int owner = 0; owner < comm->size; owner++)
-        if (nbcolli_has_cells_of(comm, owner))
-            atomic_store_explicit(nbcolli_area_departed(comm, owner, comm->rank), (uint32_t)nbcolli_area_freeing(comm),
-                                  memory_order_release); /* nbcolli_area_is_left */
+        if (nbcolli_has_cells_of(comm, owner)) { /* nbcolli_area_is_left, and nbcolli_has_left_part */
+            atomic_store(nbcolli_area_departed(comm, owner, comm->rank), (uint32_t)nbcolli_area_freeing(comm));
+            if (owner != comm->rank)
+                nbcolli_shared_wake(comm, owner);
+        }
     if (mine && mine->ranks) {
         mine->next = comm->link->first->areas;
         comm->link->first->areas = mine;

@@ -85,19 +85,22 @@ int nbcolli_has_ended(const nbcoll_comm *comm, uint64_t tag, int rank)
     return last >= turn && last - turn < (word & NBCOLLI_ALL_FETCHED);
 }
 
-void nbcolli_raise(nbcoll_comm *comm, uint64_t tag, uint64_t count)
+void nbcolli_raise_to(nbcoll_comm *comm, int owner, uint64_t tag, uint64_t count)
 {
-    const nbcolli_slot *slot = nbcolli_slot_of(comm, tag);
+    _Atomic uint64_t *word = nbcolli_word(comm, nbcolli_slot_of(comm, tag), comm->rank, owner);
     uint64_t raised = nbcolli_word_of(comm, tag, count);
 
-    for (int owner = 0; owner < comm->size; owner++) {
-        _Atomic uint64_t *word = nbcolli_word(comm, slot, comm->rank, owner);
-        if (!nbcolli_may_fetch(comm, owner) ||
-            atomic_load_explicit(word, memory_order_relaxed) >= raised) /* only we write it */
-            continue;
-        atomic_store(word, raised);
-        nbcolli_shared_wake(comm, owner);
-    }
+    if (!nbcolli_may_fetch(comm, owner) ||
+        atomic_load_explicit(word, memory_order_relaxed) >= raised) /* only we write it */
+        return;
+    atomic_store(word, raised);
+    nbcolli_shared_wake(comm, owner);
+}
+
+void nbcolli_raise(nbcoll_comm *comm, uint64_t tag, uint64_t count)
+{
+    for (int owner = 0; owner < comm->size; owner++)
+        nbcolli_raise_to(comm, owner, tag, count);
 }
 
 /* Of those that `exposed` names. */
@@ -324,7 +327,7 @@ int nbcolli_exposure_is_held(const nbcolli_op *op, int *reader)
 
     for (uint32_t i = 0; i < v->part_count; i++) {
         *reader = v->parts[i].peer;
-        int excused = run->status != NBCOLL_OK && (run->answered[*reader] || nbcolli_has_departed(run->comm, *reader));
+        int excused = run->status != NBCOLL_OK && nbcolli_has_left_part(run->comm, *reader);
         if (!excused && !nbcolli_has_fetched(run, &v->parts[i]))
             return 1;
         if (run->status == NBCOLL_OK && nbcolli_has_raised(run, *reader))

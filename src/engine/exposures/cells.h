@@ -119,6 +119,13 @@ static inline _Atomic uint32_t *nbcolli_area_departed(const nbcoll_comm *comm, i
     return (_Atomic uint32_t *)(void *)comm->area[owner] + rank;
 }
 
+/* Has a reader of ours left, or freed the communicator? Then it needs nothing that we show. */
+static inline int nbcolli_has_left_part(const nbcoll_comm *comm, int rank)
+{
+    return nbcolli_has_departed(comm, rank) ||
+           atomic_load(nbcolli_area_departed(comm, comm->rank, rank)); /* seq_cst: the sleeper's second look */
+}
+
 /* The last operations that `rank` has started: see ask.h. */
 static inline _Atomic uint64_t *nbcolli_area_started(const nbcoll_comm *comm, int rank)
 {
@@ -217,6 +224,9 @@ int nbcolli_has_ended(const nbcoll_comm *comm, uint64_t tag, int rank);
  * ALL_FETCHED, `tag` failed here, and nothing more of it will be fetched, either. */
 void nbcolli_raise(nbcoll_comm *comm, uint64_t tag, uint64_t count);
 
+/* The same for the parts of one owner. */
+void nbcolli_raise_to(nbcoll_comm *comm, int owner, uint64_t tag, uint64_t count);
+
 /* [RAISE] for those that failed while others had the slot, as far as the slot has now come. */
 static inline void nbcolli_raise_failed(nbcoll_comm *comm, nbcolli_slot *slot)
 {
@@ -290,7 +300,7 @@ void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece);
 void nbcolli_cells_failed(nbcolli_run *run);
 
 /* [COMPLETE] Does a reader still need the memory, or has one failed, so that the run will? Of a failed run, one that
- * answered that it never will, or has left, does not. Else *reader is the first that does. */
+ * has left, or has freed the communicator, does not. Else *reader is the first that does. */
 int nbcolli_exposure_is_held(const nbcolli_op *op, int *reader);
 
 /* [LOOK] PENDING; OK, with *found; or ERR_MISMATCH: there is no such part, or it is another one. */

@@ -13,8 +13,8 @@
 #include "../run/queue.h"
 #include "../../host/host.h"
 
-#define NBCOLLI_ASK_LOOK 10000000u /* ns between two looks at the clock, about */
-#define NBCOLLI_ROUND_SLOTS 256    /* that a pass looks at in a round: of all communicators up to there */
+#define NBCOLLI_PASSES 255u       /* between two looks at the clock */
+#define NBCOLLI_PASSES_PAUSING 3u /* the same where the host has a pause, which may take as long as it likes */
 
 /* Where a rank is in an operation. */
 typedef struct nbcolli_rank_place {
@@ -263,13 +263,12 @@ static int nbcolli_is_quiet(const nbcoll_comm *comm, const nbcolli_header *where
     return told->let_go == comm->peer[where->source].pair->let_go && where->count >> 1 <= told->kept;
 }
 
-static void nbcolli_ask_answer(nbcoll_comm *comm, int rank)
+void nbcolli_ask_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
-    uint64_t tag = comm->told[rank].owed - 1;
+    uint64_t tag = in->header.tag;
+    int rank = (int)in->header.source;
     nbcolli_rank_place p = nbcolli_place_here(comm, tag);
 
-    if (!nbcolli_control_may(comm->context))
-        return;
     nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_WHERE, tag);
     h.status = (uint8_t)p.position;
     h.stamp = p.fold;
@@ -278,14 +277,7 @@ static void nbcolli_ask_answer(nbcoll_comm *comm, int rank)
     h.bytes = comm->taken;
     const nbcolli_run *run = nbcolli_find_run(comm, tag);
     h.number = p.position == NBCOLL_POSITION_ACTIVE && run ? (uint32_t)nbcolli_late_in(run) : 0;
-    comm->told[rank].owed = 0;
-    nbcolli_control_to(comm, rank, &h);
-}
-
-void nbcolli_ask_in(nbcoll_comm *comm, nbcolli_incoming *in)
-{
-    comm->told[in->header.source].owed = in->header.tag + 1;
-    nbcolli_ask_answer(comm, (int)in->header.source);
+    nbcolli_control_to(comm, rank, &h); /* always: who asks does not ask again before it has an answer */
 }
 
 void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, nbcolli_freeing freeing)
@@ -299,7 +291,7 @@ void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header 
         where.number = freeing ? freeing : NBCOLLI_FREED_WELL;
         where.count = nbcolli_credits_out(link, &link->pair[source]) << 1;
     }
-    nbcolli_control(link, source, &where); /* always: who asks does not ask again before it has an answer */
+    nbcolli_control(link, source, &where);
 }
 
 static int nbcolli_run_waits_for(const nbcolli_run *run, int rank)
@@ -455,7 +447,7 @@ static int nbcolli_round_of(nbcolli_run *run)
     return wants;
 }
 
-/* Asks and answers what the round over a communicator has left to say. */
+/* Asks what the round over a communicator wants to know. */
 static void nbcolli_round_ask(nbcoll_comm *comm)
 {
     for (int rank = 0; rank < comm->size; rank++) {
@@ -463,8 +455,6 @@ static void nbcolli_round_ask(nbcoll_comm *comm)
         if (told->want && !told->asked)
             nbcolli_ask_peer(comm, rank, told->want - 1);
         told->want = 0;
-        if (told->owed)
-            nbcolli_ask_answer(comm, rank);
     }
 }
 
@@ -484,42 +474,21 @@ static void nbcolli_round_over(nbcoll_comm *comm)
     nbcolli_called_round(comm);
 }
 
-/* Goes on with the round, over about so many slots. The next one is due some time after it is over. */
-static void nbcolli_round_on(nbcoll_context *c, int64_t slots)
+void nbcolli_look_at_clock(nbcoll_context *c, int64_t slots)
 {
+    c->passes_left = c->host.pause ? NBCOLLI_PASSES_PAUSING : NBCOLLI_PASSES;
+    if (!c->round && c->active && nbcolli_now(&c->host) >= c->round_at)
+        c->round = c->comms;
+    if (!c->round)
+        return;
     while (c->round && slots > 0) {
         slots -= c->round->active ? c->round->config.slots : 1;
         if (c->round->active)
             nbcolli_round_over(c->round);
         c->round = c->round->sister;
     }
-    if (!c->round)
-        c->round_at = nbcolli_now(&c->host) + NBCOLLI_ROUND;
-}
-
-void nbcolli_look_at_clock(nbcoll_context *c)
-{
-    uint64_t made = c->passes - c->passes_left;
-
-    if (made && c->round) { /* each pass does some of a round, till it is over */
-        nbcolli_round_on(c, NBCOLLI_ROUND_SLOTS);
-        c->passes_left = c->round ? 0 : c->passes;
-        c->looked_at = c->round_at - NBCOLLI_ROUND;
-        return;
-    }
-    uint64_t now = nbcolli_now(&c->host), passed = now - c->looked_at;
-    uint64_t fit = passed ? made * NBCOLLI_ASK_LOOK / passed : UINT64_MAX, most = nbcolli_most_passes(c);
-
-    if (made) { /* else it was for a sleep */
-        c->looked_at = now;
-        c->passes = fit < 1 ? 1 : fit < most ? (uint32_t)fit : (uint32_t)most;
-    }
-    c->passes_left = c->passes;
-    if (!c->active || (now < c->round_at && !c->round))
-        return;
-    if (!c->round)
-        c->round = c->comms;
-    nbcolli_round_on(c, made ? NBCOLLI_ROUND_SLOTS : INT64_MAX); /* before a sleep there is time */
     if (c->round)
         c->passes_left = 0;
+    else
+        c->round_at = nbcolli_now(&c->host) + NBCOLLI_ROUND;
 }

@@ -24,8 +24,8 @@
  * about: if the rank asked is not in the middle of that, it has freed that communicator,
  * and answers what it has kept of it. So a failed run that waits for answers asks, too.
  *
- * The clock is looked at about every 10 ms, from passes (at most every 1024th; every 4th where the host has a pause,
- * which may take long) and before a sleep: an operation that goes well asks nobody. Nor does one of a pre-posted
+ * The clock is looked at every 256th pass (every 4th where the host has a pause, which may take long), so at least
+ * every 10 ms or so, and before a sleep: an operation that goes well asks nobody. Nor does one of a pre-posted
  * schedule, which is to wait, until it has failed. Inline: what every start and every pass does for that. */
 #ifndef NBCOLLI_ENGINE_MATCH_ASK_H
 #define NBCOLLI_ENGINE_MATCH_ASK_H
@@ -41,20 +41,17 @@ static inline void nbcolli_note_started(const nbcoll_comm *comm, uint64_t tag, u
     atomic_store_explicit(&comm->started[tag % NBCOLLI_STARTED], history, memory_order_release);
 }
 
-/* Between two looks at the clock, at most. A pause of the host's may take as long as it likes. */
-static inline uint32_t nbcolli_most_passes(const nbcoll_context *c)
-{
-    return c->host.pause ? 4 : 1024;
-}
+#define NBCOLLI_ROUND_SLOTS 256 /* that a pass looks at in a round: of all communicators up to there */
 
-/* Looks at the clock, and begins a round if one is due. Runs may fail by it: drain afterwards. */
-void nbcolli_look_at_clock(nbcoll_context *c);
+/* Looks at the clock, begins a round if one is due, and goes on with it, over about so many slots. The next one is due
+ * some time after it is over. Runs may fail by it: drain afterwards. */
+void nbcolli_look_at_clock(nbcoll_context *c, int64_t slots);
 
 /* A pass has been made. */
 static inline void nbcolli_count_pass(nbcoll_context *c)
 {
     if (c->passes_left-- == 0)
-        nbcolli_look_at_clock(c);
+        nbcolli_look_at_clock(c, NBCOLLI_ROUND_SLOTS);
 }
 
 /* Whom the run waits for, and where that rank is as far as this one knows: what a deadline has to say. */

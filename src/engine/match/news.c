@@ -4,23 +4,11 @@
 
 #include "../wire/control.h"
 #include "../wire/giveup.h"
+#include "../exposures/cells.h"
 #include "../run/called.h"
 #include "../run/fail.h"
 #include "../run/queue.h"
 #include "../run/step.h"
-
-/* ---- operations -------------------------------------------------------------------------------------------------- */
-
-void nbcolli_revoked_in(nbcoll_comm *comm, nbcolli_incoming *in)
-{
-    const nbcolli_header *h = &in->header;
-    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
-
-    if (run && run->status != NBCOLL_OK && run->answered) {
-        run->answered[h->source] = 1;
-        nbcolli_to_settle(run);
-    }
-}
 
 /* ---- half communicators ------------------------------------------------------------------------------------------ */
 
@@ -99,8 +87,9 @@ void nbcolli_revokes_in(nbcoll_comm *comm, nbcolli_incoming *in)
     nbcolli_runs_fail(comm, h->tag, last, why, (int)h->number);
     if (last >= comm->taken)
         nbcolli_revoke_later(comm, first, last, why, (int)h->number);
-    if (h->bytes && !nbcolli_find_run(comm, h->tag)) /* [ANSWER] else our words will say when we do not read */
-        nbcolli_answer(in->link, in->source, h, NBCOLLI_REVOKED, NBCOLL_OK);
+    /* [ANSWER] It waits for nothing that we may still read in the slot. With a run our words say when that is through. */
+    if (h->bytes && nbcolli_has_cells_of(comm, (int)h->source) && !nbcolli_find_run(comm, h->tag))
+        nbcolli_raise_to(comm, (int)h->source, h->tag, NBCOLLI_ALL_FETCHED);
 }
 
 /* A rank that has freed the communicator says so to whoever sends it something. Who waits for one that has ended this

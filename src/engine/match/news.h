@@ -6,9 +6,6 @@
 
 #include "../wire/unexpected.h"
 
-/* A reader of our cells will not read what they lend. */
-void nbcolli_revoked_in(nbcoll_comm *comm, nbcolli_incoming *in);
-
 /* The member with this address at home, or -1. */
 int nbcolli_member_at(const nbcoll_comm *comm, int home);
 

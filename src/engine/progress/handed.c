@@ -8,7 +8,7 @@
 #include "../run/pool.h"
 #include "../run/queue.h"
 #include "../match/ask.h"
-#include "../match/match.h"
+#include "../match/operations.h"
 
 /* It was revoked before it came, or the communicator broke between its start and now; or it gets its slot, or waits for
  * it. A start armed a run if a slot was free as far as it could see. */

@@ -16,6 +16,7 @@
 #include "../match/ask.h"
 #include "../match/news.h"
 #include "../match/match.h"
+#include "../match/operations.h"
 #include "../../host/host.h"
 
 /* A get or put could not touch memory of this rank's, or of its peer's: that is the end of the operation, and of

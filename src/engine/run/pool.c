@@ -98,8 +98,7 @@ static nbcolli_run *nbcolli_run_make(nbcoll_schedule *s)
     size_t packed = pieces + nbcolli_lines(nbcolli_most_parts(s) * sizeof(nbcoll_memory));
     size_t sent = s->extent[NBCOLL_BUFFER_SEND_PACKED], received = s->extent[NBCOLL_BUFFER_RECV_PACKED];
     size_t before = packed + nbcolli_lines((sent + received) * sizeof(nbcoll_memory));
-    size_t answered = before + nbcolli_lines(s->steps * (sizeof(uint32_t) + sizeof(nbcoll_step)));
-    size_t moves = answered + (s->cells ? nbcolli_lines((size_t)s->ranks) : 0);
+    size_t moves = before + nbcolli_lines(s->steps * (sizeof(uint32_t) + sizeof(nbcoll_step)));
     size_t fixed = moves + nbcolli_lines((s->is_small ? s->steps - 1 : 1) * sizeof(nbcolli_move));
 
     if (scratch > SIZE_MAX - fixed - 63 || s->bounce > SIZE_MAX - fixed - nbcolli_lines(scratch))
@@ -120,7 +119,6 @@ static nbcolli_run *nbcolli_run_make(nbcoll_schedule *s)
     run->packed[1] = run->packed[0] + sent;
     run->before = (uint32_t *)(void *)(block + before);
     run->ready = run->before + s->steps;
-    run->answered = s->cells ? block + answered : NULL;
     run->move = (nbcolli_move *)(void *)(block + moves);
     run->base[NBCOLL_BUFFER_SCRATCH] = block + fixed;
     run->bounce = block + fixed + nbcolli_lines(scratch);
@@ -212,8 +210,6 @@ void nbcolli_run_restore(nbcolli_run *run)
         op->fin = op->refused = op->cts = op->lent = op->put = 0;
         op->registered = op->may_go = op->status = 0;
     }
-    if (run->answered)
-        memset(run->answered, 0, (size_t)s->ranks);
     run->status = NBCOLL_OK;
     run->cause = -1;
     run->is_executed = 0;

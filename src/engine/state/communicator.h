@@ -103,7 +103,6 @@ typedef struct nbcolli_told {
     int late;      /* 1 + a rank that has not started `tag`, as it said then, or 0 */
     uint8_t position; /* nbcoll_position: its own, in `tag` */
     uint8_t asked;    /* it has still to answer */
-    uint64_t owed;    /* 1 + the tag of which it wants to know from us; 0: none */
     uint64_t spoken;  /* 1 + the lowest tag of which we have told it our call; 0: none */
     uint8_t is_through; /* it has no more to say of its calls */
     uint8_t has_freed;  /* the communicator */

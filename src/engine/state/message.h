@@ -22,8 +22,7 @@ typedef struct nbcolli_slot nbcolli_slot;
  * nbcolli_remote if the peer can get it. It is answered exactly once: by FIN (taken, or refused), or by CTS (clear to
  * send), which asks for it in DATA fragments. REVOKE ends an operation, LOST a communicator; a LOST may also say that
  * its rank is given up. GIVE_UP tells that rank so (giveup.h), or that its sender gives itself up, and belongs to no
- * communicator. REVOKED answers a REVOKE whose sender has lent memory through a cell: this rank will not read it.
- * CREDIT only carries credits, as any message may. AGREE is that of a shrink. STALLED says that an EAGER
+ * communicator. CREDIT only carries credits, as any message may. AGREE is that of a shrink. STALLED says that an EAGER
  * or RTS waits for a credit, WANT asks for it (credit.h). QUERY wants to know where a rank is in an operation, and
  * WHERE says it (ask.h): once for each QUERY. CALL says what its sender has called as an operation (called.h).
  *
@@ -40,7 +39,6 @@ typedef enum nbcolli_type {
     NBCOLLI_CTS,
     NBCOLLI_DATA,
     NBCOLLI_REVOKE,
-    NBCOLLI_REVOKED,
     NBCOLLI_LOST,
     NBCOLLI_CREDIT,
     NBCOLLI_GIVE_UP,
@@ -69,8 +67,8 @@ typedef struct nbcolli_header {
     uint8_t status; /* REVOKE: why; FIN: OK if taken, else why it was refused; PUT: see above; AGREE: see agree.h;
                        WHERE: nbcoll_position; CALL: nbcolli_called_kind */
     uint64_t bytes;   /* EAGER, RTS: the whole payload, of an EAGER in the lower half; in its upper half, and CHANNEL:
-                         a channel (channel.h), or 0; DATA: where this fragment begins; REVOKE: 1 if an answer is
-                         wanted; LOST for ERR_PEER_LOST: 1 if the rank is given up, for ERR_MISMATCH: 1 + the tag that
+                         a channel (channel.h), or 0; DATA: where this fragment begins; REVOKE: 1 if its
+                         sender has shown memory in cells, and waits for its reader's word; LOST for ERR_PEER_LOST: 1 if the rank is given up, for ERR_MISMATCH: 1 + the tag that
                          showed it, or 0: `tag` ends, since its cause has freed the communicator; GIVE_UP: 1 if its
                          sender is; WHERE: the tag that its sender starts next, where that is FREED: how many
                          operations of agents it has started, or UINT64_MAX; QUERY: the communicator whose

@@ -133,7 +133,6 @@ struct nbcolli_run {
     uint64_t moves, finals; /* all of them; FETCHes for which none waits */
     unsigned char *bounce; /* where a FETCH_REDUCE gets what it cannot read in place */
     nbcoll_memory *packed[2]; /* of the send and the receive buffer: bound blocks as they travel, in `room` */
-    uint8_t *answered;   /* [ranks]: it will not read what our cells lend */
 
     /* Whoever takes it from the pool: a start, or the drain when the operation gets its slot. */
     nbcoll_comm *comm;
