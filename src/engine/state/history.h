@@ -5,8 +5,9 @@
  *
  * The lower half of a history is the tag that comes next, of which 32 bits are enough where it is known about where
  * that is. The upper half adds up the fingerprints of all operations before, whatever became of them, each times an odd
- * number that its tag gives: what differs goes on to differ, also where two ranks have exchanged two operations. A
- * start adds, on the caller's side.
+ * number that its tag gives: what differs goes on to differ, also where two ranks have exchanged two operations. Two of
+ * these numbers add up to no more than an odd one twice: so two differences that are alike do not make up for each
+ * other. A start adds, on the caller's side.
  *
  * A message and a cell carry the operation's stamp: its fingerprint, and 16 bits of the history before it. A line,
  * whose channel says the fingerprint, carries the lowest 48 bits of that history. */
@@ -21,13 +22,13 @@
  * only the lower half of `history` counts. */
 static inline uint64_t nbcolli_history_after(uint64_t history, uint64_t fingerprint)
 {
-    return history + 1 + (2 * history + 1) * fingerprint;
+    return history + 1 + (4 * history + 1) * fingerprint;
 }
 
 /* Of the operation of this tag, between these two upper halves. Behind 2^32 - 1 the lower one has carried. */
 static inline uint32_t nbcolli_history_fingerprint(uint32_t before, uint32_t behind, uint64_t tag)
 {
-    uint32_t times = 2 * (uint32_t)tag + 1, inverse = times;
+    uint32_t times = 4 * (uint32_t)tag + 1, inverse = times;
     for (int i = 0; i < 4; i++) /* each makes twice as many bits right, of which three were */
         inverse *= 2 - times * inverse;
     return (behind - before - ((uint32_t)tag == UINT32_MAX)) * inverse;
