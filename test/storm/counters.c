@@ -4,8 +4,7 @@
  * say how far a communicator is are set, those that its ranks have in common and nothing else. */
 #include "counters.h"
 
-#include "../../src/engine/state/communicator.h"
-#include "../../src/engine/state/link.h"
+#include "../../src/engine/state/context.h"
 
 enum { BEFORE = 20, LONG_BEFORE = 20000 }; /* one that is reached; one that is not */
 
@@ -45,8 +44,37 @@ uint32_t counters_left(const nbcoll_comm *comm)
     return UINT32_MAX - comm->link->serial;
 }
 
-uint64_t counters_said(const nbcoll_header *header)
+said counters_said(const nbcoll_header *header)
 {
     nbcolli_header h = nbcolli_unpack(header);
-    return h.type == NBCOLLI_CALL && h.status < NBCOLLI_CALLED_NOTHING ? h.tag + 1 : 0;
+    if (h.type != NBCOLLI_CALL)
+        return (said){0};
+    return (said){h.tag + 1, h.stamp, h.status < NBCOLLI_CALLED_NOTHING, h.status == NBCOLLI_CALLED_LONG_AGO};
+}
+
+/* With the history before it: of 63 operations (nbcoll_failure.is_before). */
+bool counters_remembers(const nbcoll_comm *comm, const nbcoll_header *header)
+{
+    nbcolli_header h = nbcolli_unpack(header);
+    return comm->id == h.comm && comm->taken <= h.tag + NBCOLLI_STARTED - 2;
+}
+
+static const nbcolli_link *link_of(const nbcoll_context *context, const nbcoll_endpoint *endpoint)
+{
+    const nbcolli_link *link = context->links;
+    while (link && link->endpoint != endpoint)
+        link = link->next;
+    return link;
+}
+
+window counters_window(const nbcoll_context *context, const nbcoll_endpoint *endpoint, int peer)
+{
+    const nbcolli_link *link = link_of(context, endpoint);
+    return link ? (window){nbcolli_credits_out(link, &link->pair[peer]), link->pair[peer].owed} : (window){-1, -1};
+}
+
+bool counters_is_met(const nbcoll_context *context, const nbcoll_endpoint *endpoint, int peer)
+{
+    const nbcolli_link *link = link_of(context, endpoint);
+    return link && link->member[peer] >= 0;
 }

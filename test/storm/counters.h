@@ -3,6 +3,8 @@
 #ifndef STORM_COUNTERS_H
 #define STORM_COUNTERS_H
 
+#include <stdbool.h>
+
 #include "nbcoll/nbcoll.h"
 #include "nbcoll/transport.h"
 
@@ -17,7 +19,26 @@ void counters_advance(nbcoll_comm *comm, int which);
 void counters_leave(nbcoll_comm *comm, int serials);
 uint32_t counters_left(const nbcoll_comm *comm);
 
-/* Of a message that says what a rank has called: 1 + the tag; of another one 0. */
-uint64_t counters_said(const nbcoll_header *header);
+/* A message that says what a rank has called as an operation. */
+typedef struct said {
+    uint64_t tag;    /* 1 + that of the operation; 0: it is another message */
+    uint32_t before; /* the history before the operation */
+    bool is_called;  /* else it has not called it, or has forgotten that: */
+    bool is_forgotten;
+} said;
+said counters_said(const nbcoll_header *header);
+
+/* Must the rank remember what it has called there, or that it has not? */
+bool counters_remembers(const nbcoll_comm *comm, const nbcoll_header *header);
+
+/* Of all messages with data from this rank to a peer, over one of its endpoints: of how many the credit has not come
+ * back; and how many credits it owes the peer. -1: it has no such endpoint. */
+typedef struct window {
+    int64_t out, owed;
+} window;
+window counters_window(const nbcoll_context *context, const nbcoll_endpoint *endpoint, int peer);
+
+/* Is it known there which rank that peer is? Before a communicator has both it is not. */
+bool counters_is_met(const nbcoll_context *context, const nbcoll_endpoint *endpoint, int peer);
 
 #endif

@@ -92,10 +92,22 @@ void drivers_change(rank *r)
         start(r);
 }
 
+static void count(const rank *r)
+{
+    nbcoll_driver_counts counts = {.size = sizeof counts};
+    nbcoll_status status = nbcoll_driver_count(r->driver, &counts);
+    if (status != NBCOLL_OK || counts.left < r->left)
+        storm_find(r->storm, "rank %d: %llu starts have left something to its driver, which says %llu: %s",
+                   r->actor->rank, (unsigned long long)r->left, (unsigned long long)counts.left,
+                   nbcoll_status_name(status));
+}
+
 void drivers_end(rank *r)
 {
     if (!r->driver)
         return;
+    if (r->left)
+        count(r);
     if (r->runs_driver) {
         r->runs_driver = false;
         while (!r->actor->strand[DRIVER].is_over) {

@@ -7,7 +7,7 @@
 
 #include "../../src/engine/state/context.h"
 #include "counters.h"
-#include "storm.h"
+#include "wire.h"
 
 /* What must have happened to the rank that is named. One that has left in good order is lost only once it has closed
  * its end, and if it went without what failed. */
@@ -17,7 +17,7 @@ static bool may_be_named(const storm *s, int rank, nbcoll_status status)
     switch (status) {
     case NBCOLL_ERR_PEER_LOST:
         return bad & (BAD_DEAD | BAD_DECLARED | BAD_WIRE | BAD_MEMORY) ||
-               bad & BAD_FREED || /* of one on which something had failed */
+               bad & BAD_FREED ||                           /* of one on which something had failed */
                (s->plan.has_agents && bad & BAD_CANCELS) || /* all that its agent has is cancelled */
                ((bad & (BAD_LEFT | BAD_ENDED) || s->bad_anywhere & BAD_DIFFERS) && s->medium->is_shut(&s->actor[rank]));
     case NBCOLL_ERR_MEMORY:
@@ -53,6 +53,24 @@ static bool has_relays(const plan *p, int comm)
         if (p->item[n].kind == ITEM_DUP && p->item[n].made == comm && p->item[n].relays)
             return true;
     return false;
+}
+
+/* Nothing else happens than that a rank frees a communicator, and not this one, or one that this is made over. */
+static bool is_of_another(const plan *p, int comm)
+{
+    if (p->faults != 1 || p->fault[0].kind != FAULT_FREES || p->fault[0].at >= (uint64_t)p->items)
+        return false;
+    for (int n = 0; n < p->items; n++)
+        if (p->item[n].cancels || p->item[n].differs || p->item[n].kind == ITEM_CHAIN)
+            return false;
+    for (int of = comm, n = p->items - 1; n >= 0; n--)
+        if (p->item[n].kind != ITEM_CALL && p->item[n].kind != ITEM_OWN && p->item[n].kind != ITEM_FREE &&
+            p->item[n].made == of) {
+            of = p->item[n].comm;
+            if (of == p->item[p->fault[0].at].comm)
+                return false;
+        }
+    return comm != p->item[p->fault[0].at].comm;
 }
 
 static const char *is_without_cause(const actor *a, const item *i, nbcoll_status status, const nbcoll_failure *failure)
@@ -92,6 +110,8 @@ static const char *is_without_cause(const actor *a, const item *i, nbcoll_status
         if (status != NBCOLL_ERR_CANCELLED)
             return NULL;
     }
+    if (status == NBCOLL_ERR_MISMATCH && i && is_of_another(&s->plan, i->comm))
+        return "somebody has freed another communicator";
     if (!failure || !i || failure->status != status) /* a later one may have taken its place */
         return NULL;
     if (failure->rank < 0) /* on one that not all have made: somebody of the parent */
@@ -118,6 +138,7 @@ void judge_frees(actor *a, int number, const nbcoll_comm *comm)
 {
     if (comm->failure.status != NBCOLL_ERR_MISMATCH)
         a->storm->deserted[a->rank] |= a->storm->failed[a->rank] & 1u << number;
+    a->storm->freed[a->rank] |= 1u << number;
 }
 
 /* ---- differences ------------------------------------------------------------------------------------------------- */
@@ -182,9 +203,45 @@ static void judge_difference(actor *a, const item *i, int index, nbcoll_status s
 
 void judge_heard(actor *a, int from, const nbcoll_header *header)
 {
-    uint64_t said = counters_said(header);
-    if (said && (!a->heard[from] || said < a->heard[from]))
-        a->heard[from] = said;
+    const storm *s = a->storm;
+    said what = counters_said(header);
+    int differs = only_difference(s);
+    if (what.is_called && (!a->heard[from].tag || what.tag < a->heard[from].tag)) {
+        a->heard[from].tag = what.tag;
+        a->heard[from].before = what.before;
+    }
+    if (what.is_called && what.tag > 1 && a->told[from].tag == what.tag && a->told[from].is_called &&
+        a->told[from].before != what.before && a->differs[from].tag != what.tag && differs >= 0 &&
+        !(s->freed[a->rank] >> s->plan.item[differs].comm & 1)) {
+        a->differs[from].tag = what.tag;
+        a->differs[from].since = s->now;
+    }
+}
+
+void judge_says(actor *a, int to, const nbcoll_header *header)
+{
+    const plan *p = &a->storm->plan;
+    said what = counters_said(header);
+    if (what.is_forgotten && !p->late_tags && rank_remembers(a, header))
+        storm_find(a->storm, "rank %d has forgotten operation %llu", a->rank, (unsigned long long)what.tag - 1);
+    if (what.tag && (!a->told[to].tag || what.tag <= a->told[to].tag)) {
+        a->told[to].tag = what.tag;
+        a->told[to].before = what.before;
+        a->told[to].is_called = what.is_called;
+    }
+}
+
+/* Who finds that another one differs before an operation tells it of the one before, while that one is there. */
+void judge_goes_back(const actor *a)
+{
+    const storm *s = a->storm;
+    if (only_difference(s) < 0 || a->is_dead || s->ends)
+        return;
+    for (int r = 0; r < s->plan.ranks; r++)
+        if (a->differs[r].tag && a->told[r].tag == a->differs[r].tag && s->now > a->differs[r].since + SECOND &&
+            !s->medium->is_shut(&s->actor[r]))
+            storm_find(a->storm, "rank %d differs from rank %d before operation %llu, and does not go back", a->rank, r,
+                       (unsigned long long)a->differs[r].tag - 1);
 }
 
 /* Who has heard what all others have called knows who differs from most. */
@@ -201,10 +258,25 @@ void judge_blamed(actor *a, const nbcoll_failure *f)
     if (a->rank == who || place[a->rank].group != place[who].group)
         return;
     for (int r = 0; r < s->plan.ranks; r++)
-        alike += r != who && r != a->rank && place[r].group == place[who].group && a->heard[r] == f->tag + 1;
+        alike += r != who && r != a->rank && place[r].group == place[who].group && a->heard[r].tag == f->tag + 1;
     if (alike == place[who].size - 1 && alike > 1)
         storm_find(a->storm, "rank %d, item %d: it knows the calls of all, but not that rank %d differs from most",
                    a->rank, differs, who);
+}
+
+/* ---- losses ------------------------------------------------------------------------------------------------------ */
+
+void judge_given_up(actor *a, const nbcoll_context *context)
+{
+    const storm *s = a->storm;
+    if (s->plan.nets < NETS || s->plan.is_over_shm || s->ends || a->is_dead || s->bad_anywhere & BAD_HEADER)
+        return;
+    const end *home = a->end[HOME], *near = a->end[NEAR];
+    for (int r = 0; r < s->plan.ranks; r++)
+        if (r != a->rank && wire_reaches(near, r) && counters_is_met(context, &near->base, near->net.at[r].rank) &&
+            home->given_up[r] != near->given_up[r] && !home->has_seen[r] && !near->has_seen[r] &&
+            !(s->bad[r] & BAD_DEAD) && !home->said_lost[r] && !near->said_lost[r])
+            storm_find(a->storm, "rank %d has given rank %d up on one endpoint, and not on the other", a->rank, r);
 }
 
 /* ---- ways -------------------------------------------------------------------------------------------------------- */

@@ -16,7 +16,10 @@ typedef struct own {
     size_t count;
     nbcoll_schedule *schedule;
     int at, ranks;
-    bool is_small; /* it shows words to all */
+    bool is_small;   /* it shows words to all: */
+    bool is_upwards; /* to those above, and reads what those below show */
+    bool is_start;   /* its last step belongs to the lane START: */
+    bool has_come;   /* that step has been executed since the start */
 } own;
 
 enum { SMALL_RANKS = 6 }; /* a cell holds so many words */
@@ -43,6 +46,7 @@ static nbcoll_status comes_in(void *user, const nbcoll_memory memory[])
     uint64_t *from = memory[0].at, *to = memory[1].at;
     if (host_function_fails(w->rank->actor))
         return NBCOLL_ERR_CALL;
+    w->has_come = true;
     for (size_t k = 0; k < w->count; k++)
         to[k] = from[k] ^ 0x55;
     return NBCOLL_OK;
@@ -89,12 +93,16 @@ static void add_small(own *w, nbcoll_builder *b)
     size_t n = 0;
     for (int k = 1; k < w->ranks; k++) {
         int peer = (w->at + k) % w->ranks;
-        parts[n++] = (nbcoll_part){peer, 0, {{NBCOLL_BUFFER_SEND, (size_t)peer * 8}, 8}};
+        if (!w->is_upwards || peer > w->at)
+            parts[n++] = (nbcoll_part){peer, 0, {{NBCOLL_BUFFER_SEND, (size_t)peer * 8}, 8}};
     }
     nbcoll_add_call(b, has_no_user, NULL, 1, &first, 0, NULL);
-    nbcoll_add_expose(b, n, parts);
-    for (int k = 1; k < w->ranks; k++) {
-        int peer = (w->at + k) % w->ranks;
+    if (n)
+        nbcoll_add_expose(b, n, parts);
+    for (int k = w->ranks - 1; k > 0; k--) {
+        int peer = (w->at + (w->is_upwards ? k : w->ranks - k)) % w->ranks;
+        if (w->is_upwards && peer > w->at)
+            continue;
         nbcoll_add_fetch(b, peer, (nbcoll_addr){NBCOLL_BUFFER_RECV, (size_t)peer * 8}, 8);
     }
 }
@@ -118,7 +126,8 @@ static nbcoll_status build(own *w, const item *i)
         return status;
     if (w->is_small) {
         add_small(w, b);
-        nbcoll_set_fingerprint(b, (uint32_t)i->salt);
+        if (!w->is_upwards)
+            nbcoll_set_fingerprint(b, (uint32_t)i->salt);
         return nbcoll_builder_finish(b, &w->schedule);
     }
     nbcoll_region out = {nbcoll_add_scratch(b, bytes), bytes}, in = {nbcoll_add_scratch(b, bytes), bytes};
@@ -136,8 +145,10 @@ static nbcoll_status build(own *w, const item *i)
         nbcoll_add_call(b, has_no_user, NULL, 1, &send, 0, NULL);
     nbcoll_step last = nbcoll_add_call(b, comes_in, w, 1, &in, 1, &recv);
     nbcoll_after(b, last, came);
-    if (rank_choose(r, 2))
-        nbcoll_set_lane(b, last, NBCOLL_LANE_CALLER);
+    uint64_t lane = rank_choose(r, r->storm->plan.edition >= EDITION_OF_KINDS ? 3 : 2);
+    w->is_start = lane == 2;
+    if (lane)
+        nbcoll_set_lane(b, last, lane == 1 ? NBCOLL_LANE_CALLER : NBCOLL_LANE_START);
     nbcoll_set_fingerprint(b, (uint32_t)i->salt);
     return nbcoll_builder_finish(b, &w->schedule);
 }
@@ -145,7 +156,7 @@ static nbcoll_status build(own *w, const item *i)
 static void check_small(own *w, int n, const item *i)
 {
     for (int peer = 0; peer < w->ranks; peer++)
-        if (peer != w->at && w->recv[peer] != word_of(i, peer, (size_t)w->at))
+        if (peer != w->at && (!w->is_upwards || peer < w->at) && w->recv[peer] != word_of(i, peer, (size_t)w->at))
             storm_find(w->rank->storm, "rank %d, item %d: the word that rank %d shows is wrong", w->rank->actor->rank,
                        n, peer);
 }
@@ -165,6 +176,12 @@ static void check(own *w, int n, const item *i)
         }
 }
 
+/* A call that must not say that the lane START has ended before it has: then the operation ends badly. */
+static bool says_ended(const own *w, const nbcoll_request *request)
+{
+    return w->is_start && rank_choose(w->rank, 2) && nbcoll_wait_started(request, 0) == NBCOLL_OK && !w->has_come;
+}
+
 /* Started and waited for, so often as the item says. */
 static void execute(own *w, int n, const item *i)
 {
@@ -180,6 +197,7 @@ static void execute(own *w, int n, const item *i)
             return;
     for (int t = 0; t < i->times && !r->is_broken[i->comm]; t++) {
         memset(w->recv, 0, w->count * 8);
+        w->has_come = false;
         tries = 0;
         while ((status = persists ? nbcoll_start(&request)
                                   : nbcoll_schedule_start(w->schedule, w->send, w->recv, comm, &request)) != NBCOLL_OK)
@@ -188,8 +206,12 @@ static void execute(own *w, int n, const item *i)
         if (status != NBCOLL_OK)
             break;
         storm_note(r->storm, r->actor->rank, NOTE_STARTS, (uint64_t)n, 4);
+        bool is_left = w->is_start && !w->has_come, says_otherwise = says_ended(w, &request);
         handle = request;
         status = rank_wait(r, &handle);
+        r->left += status == NBCOLL_OK && is_left && r->is_driven;
+        if (status == NBCOLL_OK && says_otherwise)
+            storm_find(r->storm, "rank %d, item %d: the lane START had not ended", r->actor->rank, n);
         nbcoll_failure failure = rank_failure(r, i->comm);
         storm_note(r->storm, r->actor->rank, NOTE_ENDS, (uint64_t)n, status);
         judge_end(r->actor, i, n, status, &failure, NULL);
@@ -208,6 +230,7 @@ void own_run(rank *r, int n)
     own w = {.rank = r, .count = 1 + (size_t)(i->salt % 700), .at = at.rank, .ranks = at.size};
     w.is_small = r->storm->plan.edition >= EDITION_OF_PARTS && w.ranks > 1 && w.ranks <= SMALL_RANKS &&
                  mix(i->salt, 11) % 3 == 0;
+    w.is_upwards = w.is_small && r->storm->plan.edition >= EDITION_OF_KINDS && mix(i->salt, 12) % 2;
     if (w.is_small)
         w.count = (size_t)w.ranks;
     nbcoll_status status;
@@ -223,7 +246,7 @@ void own_run(rank *r, int n)
     w.recv = malloc(w.count * 8);
     for (size_t k = 0; k < w.count; k++)
         w.send[k] = word_of(i, w.at, k);
-    if (w.is_small) {
+    if (w.is_small && !w.is_upwards) {
         r->shown = w.send;
         r->shown_bytes = w.count * 8;
     }

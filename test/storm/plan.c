@@ -273,6 +273,19 @@ static void draw_chain(plan *p, item *i)
         memcpy(p->place[p->comms++], p->place[i->made], sizeof *p->place);
 }
 
+/* In a third of the jobs there are one to three operations, so that these meet each other more. */
+static void draw_few(const plan *p, item *i)
+{
+    if (p->edition < EDITION_OF_KINDS || mix(p->seed, 33) % 3)
+        return;
+    uint64_t which = mix(i->salt, 34) % (1 + mix(p->seed, 35) % 3);
+    nbcoll_operation what = (nbcoll_operation)(mix(p->seed, 36 + which) % NBCOLL_OPERATION_COUNT);
+    if (i->kind == ITEM_CALL && combines(what) == combines(i->o.what))
+        i->o.what = what;
+    if (i->kind == ITEM_CALL && p->slots == 64 && p->window == 64 && mix(i->salt, 40) % 8 == 0)
+        i->times = 80; /* more than ranks remember */
+}
+
 static void draw_items(plan *p, int items)
 {
     bool is_free[COMMS_MOST] = {false};
@@ -292,6 +305,7 @@ static void draw_items(plan *p, int items)
         i->cancels = 0;
         i->differs = 0;
         i->salt = next_random(&r);
+        draw_few(p, i);
         i->comm = (int)draw(&r, (uint64_t)p->comms);
         if (is_free[i->comm] || draw(&r, 2))
             i->comm = 0;
@@ -336,6 +350,22 @@ static item *freed_behind(plan *p, item *otherwise)
         if (p->item[n].frees)
             return &p->item[n];
     return otherwise;
+}
+
+/* Something has failed on the communicator when it is freed. */
+static void cancel_before(plan *p, const fault *f)
+{
+    for (uint64_t n = 0; n < f->at && f->at < (uint64_t)p->items; n++)
+        if (p->item[n].kind == ITEM_CALL && p->item[n].comm == p->item[f->at].comm)
+            p->item[n].cancels = 1 + f->rank;
+}
+
+/* Then all go on without who has left, on the communicator that was to be shrunk. */
+static void cancel_shrink(plan *p, const fault *f)
+{
+    for (int n = (int)f->at; n < p->items; n++)
+        if (p->item[n].kind == ITEM_SHRINK)
+            p->item[n].cancels = 1 + f->other;
 }
 
 static void draw_fault(plan *p, uint64_t *r, fault_kind kind)
@@ -383,6 +413,10 @@ static void draw_fault(plan *p, uint64_t *r, fault_kind kind)
     }
     if (p->edition >= EDITION_OF_ENDS && kind == FAULT_LEAVE && f->late)
         leave_after_shrink(p, f);
+    if (p->edition >= EDITION_OF_KINDS && kind == FAULT_FREES && f->late)
+        cancel_before(p, f);
+    if (p->edition >= EDITION_OF_KINDS && kind == FAULT_LEAVE && !f->late && mix(p->seed, 41) % 2)
+        cancel_shrink(p, f);
 }
 
 static int draw_kind(const plan *p, uint64_t *r)

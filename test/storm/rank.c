@@ -98,6 +98,16 @@ static void sleep_armed(rank *r, uint64_t looks)
         storm_sleep(r->storm, r->storm->plan.is_patient ? 1000 * SECOND : 100 * MILLISECOND);
 }
 
+static nbcoll_status wait_in_parts(rank *r, nbcoll_request *request)
+{
+    nbcoll_status status;
+    while (!is_over(status = nbcoll_wait(request, rank_choose(r, 4) ? rank_choose(r, SECOND) : 0))) {
+        chain_look(r);
+        storm_stay(r->storm, 1 + rank_choose(r, 100));
+    }
+    return status;
+}
+
 nbcoll_status rank_wait(rank *r, nbcoll_request *request)
 {
     nbcoll_status status;
@@ -112,11 +122,7 @@ nbcoll_status rank_wait(rank *r, nbcoll_request *request)
         }
         return status;
     case 2:
-        while (!is_over(status = nbcoll_wait(request, rank_choose(r, 4) ? rank_choose(r, SECOND) : 0))) {
-            chain_look(r);
-            storm_stay(r->storm, 1 + rank_choose(r, 100));
-        }
-        return status;
+        return wait_in_parts(r, request);
     default:
         while (!is_over(status = nbcoll_test(request))) {
             uint64_t arms = r->arms;
@@ -270,6 +276,19 @@ static void faults_before(rank *r, int n)
     }
 }
 
+/* It does other things for so long, and makes progress meanwhile. */
+static void look_on(rank *r, uint64_t ns)
+{
+    storm *s = r->storm;
+    uint64_t till = s->now + ns;
+    if (s->last_cause < till)
+        s->last_cause = till;
+    while (s->now < till) {
+        nbcoll_progress(r->context);
+        storm_stay(s, 1 + rank_choose(r, 40 * MILLISECOND));
+    }
+}
+
 static void run_item(rank *r, int n)
 {
     storm *s = r->storm;
@@ -294,7 +313,10 @@ static void run_item(rank *r, int n)
     }
     if (rank_choose(r, 1000) < s->plan.late) {
         storm_note(s, r->actor->rank, NOTE_LATE, 0, 0);
-        storm_away(s, rank_choose(r, s->plan.latest));
+        if (s->plan.edition >= EDITION_OF_KINDS && rank_choose(r, 2))
+            look_on(r, rank_choose(r, 3 * SECOND));
+        else
+            storm_away(s, rank_choose(r, s->plan.latest));
     }
     if (i->kind == ITEM_CALL)
         starts_run(r, n);
@@ -341,10 +363,13 @@ static void linger(rank *r)
  * what it never sends asks it, and is answered though it waits for nobody. */
 static void work_on(rank *r)
 {
+    const plan *p = &r->storm->plan;
     bool is_late = r->stops; /* others wait for calls that it has left out: that is no failure */
     for (int c = 0; c < COMMS_MOST; c++)
         is_late |= r->is_broken[c];
-    if (r->storm->plan.edition < EDITION_OF_MEMORY || !r->storm->is_different || is_late || rank_choose(r, 2))
+    bool has_freed = p->edition >= EDITION_OF_KINDS && p->faults == 1 && p->fault[0].kind == FAULT_FREES;
+    bool is_different = r->storm->is_different || has_freed;
+    if (p->edition < EDITION_OF_MEMORY || !is_different || is_late || rank_choose(r, 2))
         return;
     for (int looks = 0; looks < 100; looks++) {
         nbcoll_progress(r->context);
@@ -363,6 +388,44 @@ static void judge_failures(rank *r)
             nbcoll_failure failure = rank_failure(r, c);
             judge_blamed(r->actor, &failure);
         }
+}
+
+/* All have come to their end, and nothing is under way: each message has given its credit back. Where each rank comes
+ * there, whatever is cancelled. */
+static void count_credits(rank *r)
+{
+    storm *s = r->storm;
+    const plan *p = &s->plan;
+    int me = r->actor->rank;
+    bool is_whole = p->edition >= EDITION_OF_KINDS && !p->faults && !p->has_agents && !p->few_serials &&
+                    p->late_tags != COUNTER_ENDS && !p->is_over_shm && !p->is_patient && !p->ticks && p->ranks <= 9;
+    for (int n = 0; n < p->items; n++)
+        is_whole &= !p->item[n].differs;
+    if (!is_whole)
+        return;
+    s->at_end++;
+    for (int looks = 0; looks < 30; looks += s->at_end == p->ranks) {
+        nbcoll_progress(r->context);
+        storm_sleep(s, 1 + rank_choose(r, (s->at_end == p->ranks ? 40 : 400) * MILLISECOND));
+    }
+    for (int n = 0; n < p->nets; n++)
+        for (int q = 0; q < p->ranks; q++) {
+            const end *e = r->actor->end[n];
+            window w = wire_reaches(e, q) ? counters_window(r->context, &e->base, e->net.at[q].rank) : (window){-1, -1};
+            s->out[n][me][q] = w.out;
+            s->owed[n][me][q] = w.owed;
+        }
+    s->counted++;
+    for (int n = 0; n < p->nets && s->counted == p->ranks; n++)
+        for (int a = 0; a < p->ranks; a++)
+            for (int b = 0; b < p->ranks; b++)
+                if (a != b && s->out[n][a][b] >= 0 && s->owed[n][b][a] >= 0 && s->out[n][a][b] != s->owed[n][b][a])
+                    storm_find(s, "rank %d misses %d credits of rank %d, which owes %d", a, (int)s->out[n][a][b], b,
+                               (int)s->owed[n][b][a]);
+    while (s->counted < p->ranks) {
+        nbcoll_progress(r->context);
+        storm_sleep(s, MILLISECOND);
+    }
 }
 
 static void leave(rank *r)
@@ -405,6 +468,11 @@ static void leave(rank *r)
         if (r->comm[c] && (rank_choose(r, 2) || (r->agent && !c)))
             made_free(r, c);
     linger(r);
+    if (s->plan.edition >= EDITION_OF_KINDS) {
+        nbcoll_progress(r->context);
+        judge_given_up(r->actor, r->context);
+        count_credits(r);
+    }
     drivers_end(r);
     agents_end(r);
     r->leaves = true;
@@ -415,6 +483,7 @@ static void leave(rank *r)
     if (status != NBCOLL_OK)
         storm_find(s, "rank %d: the context is not freed: %s", r->actor->rank, nbcoll_status_name(status));
     judge_told(r);
+    judge_goes_back(r->actor);
     if (r->has_endpoint)
         r->storm->medium->shut(r->actor);
 }
@@ -443,6 +512,15 @@ void rank_main(void *user)
     r->random = mix(mix(r->storm->plan.seed, 4000), (uint64_t)a->rank);
     leave(r);
     storm_note(r->storm, a->rank, NOTE_OVER, 0, 0);
+}
+
+bool rank_remembers(const actor *a, const nbcoll_header *header)
+{
+    const rank *r = a->program;
+    for (int c = 0; c < COMMS_MOST && r; c++)
+        if (r->comm[c] && counters_remembers(r->comm[c], header))
+            return true;
+    return false;
 }
 
 void rank_print(const actor *a)

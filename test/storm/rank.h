@@ -47,6 +47,7 @@ typedef struct rank {
     int lacking; /* communicators without cells, for want of room on some rank */
     uint64_t told[NBCOLL_STEP_ENDED + 1]; /* steps */
     struct nbcoll_driver *driver;
+    uint64_t left; /* starts that returned before the step of their lane START was executed, while it was driven */
     bool is_driven, runs_driver; /* the driver has the context; a thread of the rank's runs it, till this is false */
     struct nbcoll_agent *agent;
     bool runs_agent; /* a thread of the rank's moves it, till this is false */

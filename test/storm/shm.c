@@ -461,7 +461,7 @@ static uint64_t shm_next(const actor *a)
         if (other->is_gone && nbcolli_shm_end(p->endpoint)->peer[r].gone == NBCOLLI_SHM_HERE && other->watch_at < next)
             next = other->watch_at;
     }
-    return s->ends ? s->now : next;
+    return s->ends ? s->now + MILLISECOND : next; /* that others have died is seen by the clock */
 }
 
 static void shm_make(storm *s)

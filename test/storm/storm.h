@@ -185,7 +185,8 @@ enum {
     EDITION_OF_ENDS = 13,
     EDITION_OF_PARTS = 14,
     EDITION_OF_MEMORY = 15,
-    EDITION = 15
+    EDITION_OF_KINDS = 16,
+    EDITION = 16
 };
 
 /* What of a seed is to be left out, for shrinking. */
@@ -280,7 +281,15 @@ struct actor {
     size_t bytes;                                                   /* held of memory */
     int logged;                                                     /* lines that say that memory was lacking */
     void *blocks;                                                   /* likewise */
-    uint64_t heard[RANKS_MOST]; /* 1 + the lowest tag of which each other has said what it called */
+    struct {
+        uint64_t tag; /* 1 + the lowest one of which it was said; 0: nothing was */
+        uint32_t before;
+        bool is_called; /* it has called that, and remembers it */
+    } heard[RANKS_MOST], told[RANKS_MOST]; /* by each other rank, to each: what it has called */
+    struct {
+        uint64_t tag, since;
+    } differs[RANKS_MOST]; /* 1 + the tag before which each other one has told of another history, when it was told of
+                              this rank's: it goes back */
     nbcoll_endpoint *queues; /* what has its queue pairs, which are: */
     struct nbcoll_queue_pair *pair[PAIRS_MOST];
     int n_pairs;
@@ -301,8 +310,10 @@ struct storm {
     int full_at;       /* 1 + the item at which the first communicator had no tag left */
     int survived[COMMS_MOST]; /* of survivors: how many there are, says who was the first to have it; 0: nobody has */
     bool is_different; /* a rank has called something that must be equal otherwise */
-    unsigned failed[RANKS_MOST], deserted[RANKS_MOST]; /* bits: the communicators on which something has ended badly
-                                                          for a rank; those of them that it has freed since */
+    unsigned failed[RANKS_MOST], freed[RANKS_MOST], deserted[RANKS_MOST]; /* bits: the communicators on which something
+                                                  has ended badly for a rank; that it has freed; both, in turn */
+    int at_end, counted; /* ranks that have come to their end; that have counted the credits there */
+    int64_t out[NETS][RANKS_MOST][RANKS_MOST], owed[NETS][RANKS_MOST][RANKS_MOST]; /* which were these */
     bool ends; /* only the dead are left: to them everybody is lost */
     struct wire *wire; /* what the ends share: wire.h */
     struct shm *shm;   /* the processes, where shm joins the ranks: shm.h */
@@ -469,6 +480,8 @@ const char *buffers_touched(buffers *b, char text[200]);
 void buffers_free(buffers *b);
 /* Of the call in whose buffers that lies, if it is an open one; or null. */
 const buffers *rank_buffers_at(const actor *a, const void *at);
+/* Of a communicator that it has: must what that message says be remembered? */
+bool rank_remembers(const actor *a, const nbcoll_header *header);
 /* Is that shown by a schedule of the program's own, so little that a cell holds it? */
 bool rank_shows(const actor *a, const void *at);
 
@@ -487,9 +500,15 @@ void judge_copied(actor *a, int reader, const void *from, size_t longest);
 /* A rank gets that. */
 void judge_got(const actor *a, const actor *owner, const void *from);
 
-/* A message has come; a rank leaves, of whose communicators one has failed so. */
+/* A message has come; one is sent; a rank leaves, of whose communicators one has failed so. */
 void judge_heard(actor *a, int from, const nbcoll_header *header);
+void judge_says(actor *a, int to, const nbcoll_header *header);
+/* It has left. */
+void judge_goes_back(const actor *a);
 void judge_blamed(actor *a, const nbcoll_failure *f);
+
+/* It leaves: whom it has given up on one endpoint it has given up on all on which it has met that rank. */
+void judge_given_up(actor *a, const nbcoll_context *context);
 
 /* May survivors go on without it? */
 bool judge_is_gone(const storm *s, int rank);

@@ -141,6 +141,7 @@ bool wire_damage(actor *a, nbcoll_header *header)
 void wire_send(end *e, int peer, const nbcoll_header *header, const void *payload, size_t bytes)
 {
     end *to = wire_end(e, peer);
+    judge_says(e->actor, peer, header);
     if (!is_heard(to) || to->has_seen[e->rank])
         return;
     message *m = message_make(bytes);
@@ -532,6 +533,8 @@ static void wire_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
         if (storm_chance(e->storm, 300)) /* too late */
             return;
         w->orders[i] = w->orders[--w->n_orders];
+        if (o.kind == ORDER_POST)
+            judge_says(e->actor, o.peer, o.header);
         if (o.kind == ORDER_POST && storm_chance(e->storm, 300)) /* it is delivered all the same */
             wire_send(e, o.peer, o.header, o.from, o.bytes);
         come_back(e, work, NBCOLL_ERR_CANCELLED);
