@@ -52,6 +52,18 @@ said counters_said(const nbcoll_header *header)
     return (said){h.tag + 1, h.stamp, h.status < NBCOLLI_CALLED_NOTHING, h.status == NBCOLLI_CALLED_LONG_AGO};
 }
 
+bool counters_is_revoked(const nbcoll_header *header)
+{
+    nbcolli_header h = nbcolli_unpack(header);
+    return h.type == NBCOLLI_REVOKE && h.status == NBCOLL_ERR_MISMATCH;
+}
+
+bool counters_is_out_of_step(const nbcoll_header *header)
+{
+    nbcolli_header h = nbcolli_unpack(header);
+    return h.type == NBCOLLI_LOST && h.status == NBCOLL_ERR_MISMATCH;
+}
+
 /* With the history before it: of 63 operations (nbcoll_failure.is_before). */
 bool counters_remembers(const nbcoll_comm *comm, const nbcoll_header *header)
 {

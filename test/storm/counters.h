@@ -28,6 +28,10 @@ typedef struct said {
 } said;
 said counters_said(const nbcoll_header *header);
 
+/* Is it that an operation has failed elsewhere, as calls differ? That the ranks are out of step? */
+bool counters_is_revoked(const nbcoll_header *header);
+bool counters_is_out_of_step(const nbcoll_header *header);
+
 /* Must the rank remember what it has called there, or that it has not? */
 bool counters_remembers(const nbcoll_comm *comm, const nbcoll_header *header);
 

@@ -206,6 +206,9 @@ void judge_heard(actor *a, int from, const nbcoll_header *header)
     const storm *s = a->storm;
     said what = counters_said(header);
     int differs = only_difference(s);
+    a->has_answered[from] |= what.tag != 0;
+    a->is_out_of_step |= counters_is_out_of_step(header);
+    a->is_revoked |= !a->is_out_of_step && counters_is_revoked(header);
     if (what.is_called && (!a->heard[from].tag || what.tag < a->heard[from].tag)) {
         a->heard[from].tag = what.tag;
         a->heard[from].before = what.before;
@@ -242,6 +245,23 @@ void judge_goes_back(const actor *a)
             !s->medium->is_shut(&s->actor[r]))
             storm_find(a->storm, "rank %d differs from rank %d before operation %llu, and does not go back", a->rank, r,
                        (unsigned long long)a->differs[r].tag - 1);
+}
+
+/* The ranks are out of step: the operation waits from then on for what all others have called, for 100 ms or two rounds
+ * of asking; not if it was revoked before. */
+void judge_hears(actor *a, const item *i, int index, nbcoll_status status, const nbcoll_comm *comm, uint64_t since)
+{
+    const storm *s = a->storm;
+    const place_in *place = s->plan.place[i->comm];
+    if (status != NBCOLL_ERR_MISMATCH || !comm || atomic_load(&comm->broken) != NBCOLL_ERR_MISMATCH ||
+        !since || s->now > since + 70 * MILLISECOND || a->is_revoked || only_difference(s) < 0 || a->is_dead || s->ends ||
+        s->plan.is_over_shm || s->plan.has_drivers || s->plan.has_agents || has_relays(&s->plan, i->comm))
+        return;
+    for (int r = 0; r < s->plan.ranks; r++)
+        if (r != a->rank && place[r].group == place[a->rank].group && !a->has_answered[r] &&
+            !(s->freed[r] >> i->comm & 1) && !s->medium->is_shut(&s->actor[r]))
+            storm_find(a->storm, "rank %d, item %d: it ends before it has heard what rank %d has called", a->rank,
+                       index, r);
 }
 
 /* Who has heard what all others have called knows who differs from most. */

@@ -58,6 +58,7 @@ static void ended(rank *r, int k, nbcoll_status status)
         status = status == NBCOLL_OK ? c->status : status;
     }
     storm_note(r->storm, r->actor->rank, NOTE_ENDS, (uint64_t)c->item, status);
+    judge_hears(r->actor, i, c->item, status, r->comm[i->comm], c->since);
     judge_end(r->actor, i, c->item, status, &failure, c->buffers);
     if (c->buffers) {
         buffers_free(c->buffers);

@@ -16,6 +16,7 @@ typedef struct call { /* one that has been started and not ended */
     nbcoll_request request;
     buffers *buffers;         /* null: it makes a communicator */
     uint64_t watched;         /* the rank's, when it was started */
+    uint64_t since;           /* it was started then, and had its slot at once; 0: others had been started before it */
     bool calls_back, is_over; /* its callback has come, with: */
     nbcoll_status status;
     uint64_t token;

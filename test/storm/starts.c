@@ -95,6 +95,7 @@ call *rank_opened(rank *r, int n, buffers *b, nbcoll_request request)
     c->actor = r->actor;
     c->buffers = b;
     c->request = request;
+    c->since = r->opened || r->chains ? 0 : r->storm->now;
     c->watched = r->watched;
     r->open[r->opened++] = c;
     storm_note(r->storm, r->actor->rank, NOTE_STARTS, (uint64_t)n, 0);

@@ -290,6 +290,8 @@ struct actor {
         uint64_t tag, since;
     } differs[RANKS_MOST]; /* 1 + the tag before which each other one has told of another history, when it was told of
                               this rank's: it goes back */
+    bool is_out_of_step, is_revoked; /* it has heard that; or before that that an operation has failed */
+    bool has_answered[RANKS_MOST]; /* each other: that it has called this or that, or nothing */
     nbcoll_endpoint *queues; /* what has its queue pairs, which are: */
     struct nbcoll_queue_pair *pair[PAIRS_MOST];
     int n_pairs;
@@ -500,6 +502,8 @@ void judge_copied(actor *a, int reader, const void *from, size_t longest);
 /* A rank gets that. */
 void judge_got(const actor *a, const actor *owner, const void *from);
 
+/* An operation that was started then, and had its slot, ends so, and not by a call that blocks. */
+void judge_hears(actor *a, const item *i, int index, nbcoll_status status, const nbcoll_comm *comm, uint64_t since);
 /* A message has come; one is sent; a rank leaves, of whose communicators one has failed so. */
 void judge_heard(actor *a, int from, const nbcoll_header *header);
 void judge_says(actor *a, int to, const nbcoll_header *header);

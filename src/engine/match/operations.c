@@ -166,8 +166,8 @@ void nbcolli_message_in(nbcoll_comm *comm, nbcolli_incoming *in)
     /* Did the operation end well here without this message? Then nobody knows what the ranks are doing. */
     int stray = !m.run && tag < comm->taken && tag >= comm->failed_floor;
     if (stray) {
+        nbcolli_comm_break(comm, (int)in->header.source, NBCOLL_ERR_MISMATCH, tag); /* first, as in run/fail.c */
         nbcolli_tell_all(comm, NBCOLLI_REVOKE, tag, NBCOLL_ERR_MISMATCH, (int)in->header.source, 0);
-        nbcolli_comm_break(comm, (int)in->header.source, NBCOLL_ERR_MISMATCH, tag);
     }
     nbcolli_refuse(in->link, in->source, &in->header, stray ? NBCOLL_ERR_MISMATCH : NBCOLL_ERR_CANCELLED);
 }
