@@ -172,6 +172,7 @@ nbcoll_status bulk_carry_out(storm *s, order *o)
     }
     if (o->kind == ORDER_GET) {
         judge_got(o->end->actor, &s->actor[o->peer], there);
+        ways_got(o->end->actor, &s->actor[o->peer], there);
         memcpy(o->to, there, o->bytes);
     } else {
         memcpy(there, o->from, o->bytes);
@@ -274,6 +275,7 @@ static const void *bulk_view(nbcoll_endpoint *ep, int address, const nbcoll_key 
         return NULL;
     const void *there = locate(at, key, e->rank, NBCOLL_PEER_READS, offset, bytes);
     judge_got(e->actor, at->actor, there);
+    ways_got(e->actor, at->actor, there);
     return there;
 }
 
@@ -378,6 +380,7 @@ static void shared_copy_in(nbcoll_endpoint *ep, int address, void *to, const voi
     const end *e = (const end *)ep;
     storm_step(e->storm, e->actor);
     judge_copied(e->actor, address < 0 ? -1 : e->who[address], from, e->net.part);
+    ways_copied(e->actor, address < 0 ? -1 : e->who[address], from, bytes);
     memcpy(to, from, bytes);
 }
 

@@ -90,3 +90,10 @@ bool counters_is_met(const nbcoll_context *context, const nbcoll_endpoint *endpo
     const nbcolli_link *link = link_of(context, endpoint);
     return link && link->member[peer] >= 0;
 }
+
+/* The highest tag of all is none: it asks whether the communicator is still there (ask.h, executors). */
+bool counters_asks_early(const nbcoll_comm *comm, const nbcoll_header *header)
+{
+    nbcolli_header h = nbcolli_unpack(header);
+    return h.type == NBCOLLI_QUERY && h.comm == comm->id && h.tag >= comm->taken && h.tag < UINT64_MAX - 1;
+}

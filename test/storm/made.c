@@ -206,6 +206,7 @@ void made_free(rank *r, int comm)
             rank_wait_for(r, k);
     relays_close(r, comm);
     judge_frees(r->actor, comm, r->comm[comm]);
+    ways_freed(r->actor);
     nbcoll_status status;
     while ((status = nbcoll_comm_free(r->comm[comm])) == NBCOLL_ERR_BUSY) {
         nbcoll_progress(r->context);

@@ -61,6 +61,19 @@ static void draw_memory(const plan *p, net *n, uint64_t *r)
     n->part = p->edition >= EDITION_OF_PARTS ? ONE_OF(&own, 0, 64, 200, 2000) : 0;
 }
 
+/* An eighth of the jobs: ranks that see what others copy to staging buffers. */
+static void draw_copies(plan *p, net *n)
+{
+    uint64_t own = mix(p->seed, 54);
+    if (p->edition < EDITION_OF_LINES || own % 8)
+        return;
+    n->groups |= HAS_GET | PLAIN_KEYS | ANY_LOCAL | HAS_SHARED | HAS_VIEW;
+    n->key_bytes = 16;
+    draw_memory(p, n, &own);
+    n->quota += n->staging ? 0 : 65536;
+    n->staging = n->staging ? n->staging : 65536;
+}
+
 static void draw_habits(net *n, uint64_t *r)
 {
     n->refused = (unsigned)ONE_OF(r, 0, 0, 30, 300, 700);
@@ -86,6 +99,7 @@ static void draw_limits(plan *p, net *n, uint64_t *r)
     p->schedules = (uint32_t)ONE_OF(r, 1, 2, 8, 128);
     p->flags = draw(r, 4) ? 0 : (uint32_t)draw(r, 8);
     draw_memory(p, n, r);
+    draw_copies(p, n);
     draw_habits(n, r);
     p->switches = (unsigned)ONE_OF(r, 0, 5, 30, 100);
     n->far = (unsigned)ONE_OF(r, 0, 5, 30, 100);
@@ -286,6 +300,17 @@ static void draw_few(const plan *p, item *i)
         i->times = 80; /* more than ranks remember */
 }
 
+/* In a quarter of the jobs most blocks fill lines of caches, or have a byte more or less. */
+static void draw_whole_lines(const plan *p, item *i)
+{
+    static const int around[] = {0, 0, 0, 1, -1};
+    if (p->edition < EDITION_OF_LINES || i->kind != ITEM_CALL || mix(p->seed, 50) % 4 || mix(i->salt, 51) % 3 == 0)
+        return;
+    i->packed = combines(i->o.what) ? 8 : 1;
+    i->o.how.type = combines(i->o.what) ? NBCOLL_INT64 : NBCOLL_BYTE;
+    i->o.count = 64 * (1 + mix(i->salt, 52) % 3) / i->packed + (size_t)around[mix(i->salt, 53) % 5];
+}
+
 static void draw_items(plan *p, int items)
 {
     bool is_free[COMMS_MOST] = {false};
@@ -306,6 +331,7 @@ static void draw_items(plan *p, int items)
         i->differs = 0;
         i->salt = next_random(&r);
         draw_few(p, i);
+        draw_whole_lines(p, i);
         i->comm = (int)draw(&r, (uint64_t)p->comms);
         if (is_free[i->comm] || draw(&r, 2))
             i->comm = 0;

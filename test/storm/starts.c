@@ -149,6 +149,8 @@ static buffers *make_buffers(rank *r, int n, uint64_t salt)
         storm_cause(r->storm, r->actor->rank, BAD_DIFFERS);
     }
     buffers_make(b, r->actor, &changed, at.rank, at.size, salt);
+    b->item = n;
+    b->since = ways_first_open(r->storm);
     if (r->storm->plan.edition >= EDITION_OF_MEMORY && mix(salt, 56) % 4 == 0)
         buffers_move(b, r->comm[i->comm]);
     return b;

@@ -28,6 +28,7 @@
  *     chain.c    calls that follow each other in callbacks, and what else those may do
  *     own.c      schedules of the program's own
  *     judge.c    which outcomes are allowed, given what has happened
+ *     ways.c     and which ways of parts and questions
  *     atomics.c  where the engine is compiled for that: each atomic access is a place where others may have a turn
  *     coverage.c what was met, as a table
  *     kept.c     seeds that once failed
@@ -186,7 +187,8 @@ enum {
     EDITION_OF_PARTS = 14,
     EDITION_OF_MEMORY = 15,
     EDITION_OF_KINDS = 16,
-    EDITION = 16
+    EDITION_OF_LINES = 17,
+    EDITION = 17
 };
 
 /* What of a seed is to be left out, for shrinking. */
@@ -264,7 +266,13 @@ typedef struct strand {
 } strand;
 
 enum { PROGRAM, DRIVER, EXECUTOR, STRANDS };
-enum { PAIRS_MOST = 2000 };
+enum { PAIRS_MOST = 2000, COPIES_MOST = 200 };
+
+/* Bytes that a rank has copied to its staging buffer, when it was at that item. */
+typedef struct copied {
+    int item;
+    size_t bytes;
+} copied;
 
 struct actor {
     storm *storm;
@@ -295,6 +303,8 @@ struct actor {
     nbcoll_endpoint *queues; /* what has its queue pairs, which are: */
     struct nbcoll_queue_pair *pair[PAIRS_MOST];
     int n_pairs;
+    copied copy[COPIES_MOST]; /* ways.c */
+    int n_copies;
     struct rank *program;
 };
 
@@ -466,6 +476,7 @@ typedef struct buffers {
     uint64_t salt;
     unsigned char *memory[2]; /* with what guards them */
     nbcoll_comm *lender[2];   /* null, or it is memory of that one's endpoint */
+    int item, since; /* it is that one's; all before that one were over on all ranks when it began */
     size_t bytes[2];
     actor *actor;
 } buffers;
@@ -501,6 +512,15 @@ void judge_all(actor *a, nbcoll_status all, size_t n, const nbcoll_status status
 void judge_copied(actor *a, int reader, const void *from, size_t longest);
 /* A rank gets that. */
 void judge_got(const actor *a, const actor *owner, const void *from);
+
+/* The same: not where a copy is worth it, and had room (ways.c). */
+void ways_got(const actor *a, const actor *owner, const void *from);
+void ways_copied(actor *a, int reader, const void *from, size_t bytes);
+void ways_freed(actor *a); /* a communicator; what it had shown there may lie longer */
+/* The lowest item of the plan that is not over on some rank. */
+int ways_first_open(const storm *s);
+/* A rank sends this message: if that asks, then of an operation that it has started. */
+void ways_asked(const actor *a, const nbcoll_header *header);
 
 /* An operation that was started then, and had its slot, ends so, and not by a call that blocks. */
 void judge_hears(actor *a, const item *i, int index, nbcoll_status status, const nbcoll_comm *comm, uint64_t since);

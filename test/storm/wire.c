@@ -299,6 +299,7 @@ static nbcoll_posted wire_post(nbcoll_endpoint *ep, int address, const nbcoll_he
     end *e = end_of(ep);
     storm *s = e->storm;
     int peer = e->who[address], refused = wire_refuses(e, peer);
+    ways_asked(e->actor, header);
     if (bytes > ep->limits.payload)
         storm_find(s, "rank %d posts %zu bytes, more than the limit", e->rank, bytes);
     if (refused >= 0)
