@@ -253,8 +253,8 @@ void judge_hears(actor *a, const item *i, int index, nbcoll_status status, const
 {
     const storm *s = a->storm;
     const place_in *place = s->plan.place[i->comm];
-    if (status != NBCOLL_ERR_MISMATCH || !comm || atomic_load(&comm->broken) != NBCOLL_ERR_MISMATCH ||
-        !since || s->now > since + 70 * MILLISECOND || a->is_revoked || only_difference(s) < 0 || a->is_dead || s->ends ||
+    if (status != NBCOLL_ERR_MISMATCH || !comm || atomic_load(&comm->broken) != NBCOLL_ERR_MISMATCH || !since ||
+        s->now > since + 70 * MILLISECOND || a->is_revoked || only_difference(s) < 0 || a->is_dead || s->ends ||
         s->plan.is_over_shm || s->plan.has_drivers || s->plan.has_agents || has_relays(&s->plan, i->comm))
         return;
     for (int r = 0; r < s->plan.ranks; r++)
