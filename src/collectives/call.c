@@ -291,10 +291,9 @@ nbcoll_status nbcolli_plain_noted(uint64_t what, size_t count, const void *send,
 
     if (s != NBCOLL_OK)
         return s;
-    const nbcolli_call_note *note = nbcolli_recall(comm, what, count);
-    if (note)
-        s = nbcolli_begin(comm, nbcolli_request_open(comm, note->entry->schedule, send, recv, note->extent), 0,
-                          how.request);
+    const nbcolli_cached *e = nbcolli_recall(comm, what, count);
+    if (e)
+        s = nbcolli_begin(comm, nbcolli_request_open(comm, e->schedule, send, recv, e->extent), 0, how.request);
     else
         s = nbcolli_plain_first(what, count, send, recv, comm, how.request, how.among);
     return nbcolli_leave_call(comm, &how, s);

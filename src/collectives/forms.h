@@ -66,8 +66,8 @@ static inline nbcolli_request *nbcolli_plain_replay(uint64_t what, size_t count,
     if (comm->context->flags & NBCOLL_ANY_THREAD || nbcolli_is_forked(comm->context) ||
         !nbcolli_can_replay(comm->context, comm))
         return NULL;
-    const nbcolli_call_note *note = nbcolli_recall(comm, what, count);
-    nbcolli_request *r = note ? nbcolli_request_reopen(note->entry->schedule, send, recv) : NULL;
+    const nbcolli_cached *e = nbcolli_recall(comm, what, count);
+    nbcolli_request *r = e ? nbcolli_request_reopen(e->schedule, send, recv) : NULL;
     if (r)
         nbcolli_replay_start(r);
     return r;

@@ -29,7 +29,7 @@ nbcoll_status nbcolli_relays_open_notice(nbcoll_relays *r, nbcoll_done *noticed)
     int is_busy = nbcolli_relays_there(r->comm) != NULL;
     nbcolli_request *q = is_busy ? NULL : nbcolli_request_open(r->comm, NULL, NULL, NULL, 0);
     if (q) {
-        nbcolli_request_list(r->comm, q);
+        q->persistent = 1;
         q->done = noticed;
         q->user = r;
     } else
@@ -53,13 +53,6 @@ void nbcolli_relays_close_notice(nbcoll_relays *r)
     nbcolli_unlock(c);
 }
 
-/* Earlier calls have led to schedules, which calls with the same arguments are not to find at once. */
-static void nbcolli_relays_forget_notes(nbcoll_comm *comm)
-{
-    for (uint32_t i = 0; i < NBCOLLI_NOTES; i++)
-        comm->cache.memo[i] = (nbcolli_call_note){0};
-}
-
 nbcoll_status nbcolli_relays_accept_calls(nbcoll_relays *r)
 {
     nbcoll_comm *comm = r->comm;
@@ -72,7 +65,7 @@ nbcoll_status nbcolli_relays_accept_calls(nbcoll_relays *r)
     else {
         nbcolli_executor_join(&r->executor);
         atomic_store_explicit(&comm->carries, r->config.carries + 1, memory_order_relaxed); /* for itself */
-        nbcolli_relays_forget_notes(comm);
+        memset(comm->cache.memo, 0, sizeof comm->cache.memo); /* such calls are not to find schedules at once */
     }
     if (s == NBCOLL_OK && r->executor.does->look) {
         nbcolli_executor_watch(&r->executor);
@@ -92,12 +85,11 @@ nbcoll_status nbcolli_relays_refuse_calls(nbcoll_relays *r)
     nbcolli_caller_lock(r->context);
     nbcolli_executor_leave(&r->executor);
     atomic_store_explicit(&comm->carries, 0, memory_order_relaxed); /* for itself */
-    nbcolli_relays_forget_notes(comm);
-    for (const nbcolli_list_item *item = comm->persistent.first; item; item = item->next) {
-        nbcolli_request *q = NBCOLLI_HOLDER(nbcolli_request, listed, item);
-        if (q->executor == &r->executor)
-            q->executor = NULL; /* it is not started any more */
-    }
+    memset(comm->cache.memo, 0, sizeof comm->cache.memo);
+    for (uint32_t i = 0; i < r->context->chunks; i++)
+        for (nbcolli_request *q = r->context->chunk[i]; q < r->context->chunk[i] + nbcolli_chunk_size(i); q++)
+            if (q->persistent && q->executor == &r->executor)
+                q->executor = NULL; /* it is not started any more */
     nbcolli_caller_unlock(r->context);
     return nbcolli_leave(r->context, NBCOLL_OK);
 }

@@ -44,7 +44,7 @@ static int notes(const nbcoll_comm *comm)
 {
     int n = 0;
     for (uint32_t i = 0; i < NBCOLLI_NOTES; i++)
-        n += comm->cache.memo[i].what != 0;
+        n += comm->cache.memo[i] != NULL;
     return n;
 }
 
@@ -55,8 +55,8 @@ static int has_noted(nbcoll_comm *comm, nbcoll_operation what, size_t count)
     uint64_t word = what == NBCOLL_OPERATION_BCAST
                         ? nbcolli_call_word(what, NBCOLL_INT64, NBCOLL_SUM, 0, NULL, buffers)
                         : nbcolli_call_word(what, NBCOLL_INT64, NBCOLL_SUM, 0, buffers, buffers + 1);
-    const nbcolli_call_note *note = nbcolli_note_at(comm, word, count);
-    return note->what == word && note->count == count;
+    const nbcolli_cached *e = *nbcolli_note_at(comm, word, count);
+    return e && e->what == word && e->args.count == count;
 }
 
 static operation of(nbcoll_operation what, size_t count)

@@ -163,8 +163,8 @@ static void nbcolli_cache_evict(nbcoll_comm *comm, nbcolli_cached *e)
     nbcolli_cached **at = &comm->cache.bucket[e->hash & (comm->cache.buckets - 1)];
 
     for (uint32_t i = 0; i < NBCOLLI_NOTES; i++)
-        if (comm->cache.memo[i].entry == e)
-            comm->cache.memo[i] = (nbcolli_call_note){0};
+        if (comm->cache.memo[i] == e)
+            comm->cache.memo[i] = NULL;
     while (*at != e)
         at = &(*at)->next;
     *at = e->next;

@@ -6,8 +6,8 @@
  * Before it, a memo of calls: one without arrays, of a predefined type and op, is told from all others by two numbers,
  * its word and its count, and whatever was checked and computed for the first such call holds for all.
  * A host's type is an address, whose descriptor may have been another one's, and arrays may have other contents: calls
- * with these are never noted. A note leads to an entry of the cache, holds nothing, and goes with the entry; using it
- * counts as using the entry. All this is the caller's side's. Inline: what a call that is found costs. */
+ * with these are never noted. A note is an entry of the cache, which has the word of the last such call, and goes with
+ * it; using it counts as using the entry. All this is the caller's side's. Inline: what a call that is found costs. */
 #ifndef NBCOLLI_ENGINE_COMM_CACHE_H
 #define NBCOLLI_ENGINE_COMM_CACHE_H
 
@@ -69,27 +69,29 @@ static inline nbcoll_args nbcolli_word_args(uint64_t what, size_t count)
 }
 
 /* Where such a call is noted. */
-static inline nbcolli_call_note *nbcolli_note_at(nbcoll_comm *comm, uint64_t what, size_t count)
+static inline nbcolli_cached **nbcolli_note_at(nbcoll_comm *comm, uint64_t what, size_t count)
 {
     uint64_t hash = (what ^ count * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xd6e8feb86659fd93);
     return &comm->cache.memo[(hash >> 32) % NBCOLLI_NOTES];
 }
 
-/* What an earlier call with this word and count came to, or null. Its entry is the newest one then. */
-static inline const nbcolli_call_note *nbcolli_recall(nbcoll_comm *comm, uint64_t what, size_t count)
+/* What an earlier call with this word and count came to, or null. It is the newest entry then. */
+static inline const nbcolli_cached *nbcolli_recall(nbcoll_comm *comm, uint64_t what, size_t count)
 {
-    const nbcolli_call_note *note = nbcolli_note_at(comm, what, count);
-    if (note->what != what || note->count != count)
+    nbcolli_cached *e = *nbcolli_note_at(comm, what, count);
+    if (!e || e->what != what || e->args.count != count)
         return NULL;
-    if (note->entry->newer)
-        nbcolli_cache_renew(&comm->cache, note->entry);
-    return note;
+    if (e->newer)
+        nbcolli_cache_renew(&comm->cache, e);
+    return e;
 }
 
 /* Notes that the call with this word and count came to the newest entry. */
 static inline void nbcolli_memorise(nbcoll_comm *comm, uint64_t what, size_t count, size_t extent)
 {
-    *nbcolli_note_at(comm, what, count) = (nbcolli_call_note){what, count, extent, comm->cache.newest};
+    nbcolli_cached *e = *nbcolli_note_at(comm, what, count) = comm->cache.newest;
+    e->what = what;
+    e->extent = extent;
 }
 
 #endif

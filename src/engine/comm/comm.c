@@ -168,9 +168,8 @@ void nbcolli_comm_destroy(nbcoll_comm *comm)
     nbcoll_context *c = comm->context;
     nbcoll_comm **at = &c->comms;
 
+    nbcolli_requests_clear(c, comm);
     nbcolli_caller_lock(c);
-    while (comm->persistent.first)
-        nbcolli_request_retire(c, NBCOLLI_HOLDER(nbcolli_request, listed, comm->persistent.first));
     nbcolli_cache_clear(comm);
     nbcolli_caller_unlock(c);
     while (comm->pending_revokes)

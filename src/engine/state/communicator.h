@@ -118,17 +118,11 @@ typedef struct nbcolli_cached {
     size_t memory;    /* of the entry and its copies of arrays */
     nbcoll_args args; /* its arrays are copies */
     nbcoll_schedule *schedule;
+    uint64_t what; /* the word of the last call that is noted to have come to it; its receive buffer's bytes */
+    size_t extent;
 } nbcolli_cached;
 
 #define NBCOLLI_NOTES 32u /* a power of two */
-
-/* What a call with these raw arguments came to (comm/cache.h). */
-typedef struct nbcolli_call_note {
-    uint64_t what; /* 0: there is none */
-    size_t count;
-    size_t extent; /* bytes of the receive buffer */
-    nbcolli_cached *entry;
-} nbcolli_call_note;
 
 typedef struct nbcolli_cache {
     nbcolli_cached **bucket; /* [buckets] */
@@ -137,7 +131,7 @@ typedef struct nbcolli_cache {
     size_t bytes, most;      /* of entries, schedules and their runs; what they may take */
     uint64_t built, evicted;
     nbcolli_cached *newest, *oldest;
-    nbcolli_call_note memo[NBCOLLI_NOTES];
+    nbcolli_cached *memo[NBCOLLI_NOTES]; /* by words of calls (comm/cache.h) */
 } nbcolli_cache;
 
 /* The call that makes a communicator. */
@@ -241,7 +235,6 @@ struct nbcoll_comm {
     /* The caller's side: starts, and what is opened and cached for them. */
     uint64_t next_tag; /* of the next start; and */
     uint64_t history;  /* what went before that (history.h) */
-    nbcolli_list persistent; /* requests */
     nbcolli_cache cache;
     nbcolli_executor *executors; /* relays first, then the agent's. Who changes them is inside, too */
     atomic_size_t carries;       /* as in terms, which any thread reads, for itself */
