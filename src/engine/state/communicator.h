@@ -66,9 +66,6 @@ typedef struct nbcolli_peer {
     int home;           /* and on the communicator's */
     nbcolli_pair *pair; /* the link's, of that rank */
 
-    /* Whoever revokes: the last REVOKE to it that was refused: others may join it while it waits. */
-    nbcolli_post *revoke;
-
     /* Progress. */
     uint8_t given_up; /* the other members have been told so */
     uint8_t is_near;  /* made: the first endpoint of both is the same one */
