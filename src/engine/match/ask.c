@@ -13,8 +13,9 @@
 #include "../run/queue.h"
 #include "../../host/host.h"
 
-#define NBCOLLI_PASSES 255u       /* between two looks at the clock */
-#define NBCOLLI_PASSES_PAUSING 3u /* the same where the host has a pause, which may take as long as it likes */
+#define NBCOLLI_ASK_LOOK 10000000u /* ns between two looks at the clock, at most, where passes come evenly */
+#define NBCOLLI_PASSES 1023u       /* between two, at most; */
+#define NBCOLLI_PASSES_PAUSING 3u  /* where the host has a pause, which may take as long as it likes */
 
 /* Where a rank is in an operation. */
 typedef struct nbcolli_rank_place {
@@ -449,8 +450,13 @@ static void nbcolli_round_over(nbcoll_comm *comm)
 
 void nbcolli_look_at_clock(nbcoll_context *c, int64_t slots)
 {
-    c->passes_left = c->host.pause ? NBCOLLI_PASSES_PAUSING : NBCOLLI_PASSES;
-    if (!c->round && c->active && nbcolli_now(&c->host) >= c->round_at)
+    uint64_t now = nbcolli_now(&c->host);
+    uint32_t most = c->host.pause ? NBCOLLI_PASSES_PAUSING : NBCOLLI_PASSES;
+
+    c->passes = c->passes >= most || now - c->looked_at > NBCOLLI_ASK_LOOK ? 0 : 2 * c->passes + 1;
+    c->passes_left = c->passes;
+    c->looked_at = now;
+    if (!c->round && c->active && now >= c->round_at)
         c->round = c->comms;
     if (!c->round)
         return;
