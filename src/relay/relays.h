@@ -287,9 +287,8 @@ nbcoll_status nbcolli_relays_make_agents(nbcoll_comm *comm, const nbcoll_relays_
 /* Of the communicator of a flow: see nbcolli_relays_flow_at. */
 nbcoll_comm_config nbcolli_relays_flow_config(const nbcoll_relays *r, int i);
 
-/* This rank's leader, by nodes; is it that of others? */
+/* This rank's leader, by nodes. */
 int nbcolli_relays_leader(const nbcoll_relays *r);
-int nbcolli_relays_leads_node(const nbcoll_relays *r);
 
 /* Has it cells by which leaders show what comes to their nodes? */
 int nbcolli_relays_flow_is_led(const nbcoll_relays *r, int i);

@@ -49,12 +49,6 @@ int nbcolli_relays_leader(const nbcoll_relays *r)
     return nbcoll_node_rank(r->nodes, nbcoll_node_of(r->nodes, r->rank), 0);
 }
 
-int nbcolli_relays_leads_node(const nbcoll_relays *r)
-{
-    return nbcolli_relays_leader(r) == r->rank &&
-           nbcoll_node_size(r->nodes, nbcoll_node_of(r->nodes, r->rank)) > 1;
-}
-
 int nbcolli_relays_flow_is_led(const nbcoll_relays *r, int i)
 {
     return i < r->ranks && r->nodes && r->nodes->count < r->ranks;
@@ -72,7 +66,7 @@ static void *nbcolli_relays_shared_store(nbcoll_relays *r, size_t places)
         __builtin_mul_overflow(places, r->stride, &bytes))
         return NULL;
     nbcolli_layout led = nbcolli_layout_led((size_t)r->ranks, nbcolli_relays_most(r), nbcolli_relays_leader(r));
-    cells += (size_t)r->ranks * nbcolli_area_bytes(&led, nbcolli_relays_most(r), nbcolli_relays_leads_node(r));
+    cells += (size_t)r->ranks * nbcolli_area_bytes(&led, nbcolli_relays_most(r), nbcolli_relays_leader(r) == r->rank);
     if (nbcoll_mem_alloc(r->comm, cells, &room) == NBCOLL_OK)
         nbcoll_mem_alloc(r->comm, bytes, &r->shared);
     nbcoll_mem_free(r->comm, room);

@@ -154,10 +154,8 @@ static nbcoll_status nbcolli_relays_begin(nbcoll_relays *r, nbcolli_relays_plan 
         nbcolli_relays_flow *flow = nbcolli_relays_any_flow(r, i);
         nbcolli_twin *one = &twin[(i + 1) % flows];
         one->config = nbcolli_relays_flow_config(r, i);
-        if (nbcolli_relays_flow_is_led(r, i)) {
+        if (nbcolli_relays_flow_is_led(r, i))
             one->leader = 1 + nbcolli_relays_leader(r);
-            one->leads = nbcolli_relays_leads_node(r);
-        }
         one->out = &flow->comm;
     }
     return nbcolli_relays_make_comms(r, flows, twin);

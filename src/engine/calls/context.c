@@ -122,11 +122,10 @@ static nbcoll_status nbcolli_wakeup_add(nbcoll_context *c, nbcolli_link *link)
 
 #define NBCOLLI_LINK_RANK (sizeof(nbcolli_pair) + sizeof(nbcoll_transport_error) + sizeof(int) + 1)
 
-/* Of a link and what lies behind it: the table of unexpected messages, the pairs, what is known of each rank. */
-static size_t nbcolli_link_memory(const nbcoll_context *c, int ranks)
+/* Of a link and what lies behind it: the pairs, and what is known of each rank. */
+static size_t nbcolli_link_memory(int ranks)
 {
-    size_t room = nbcolli_unexpected_room(c->credits, ranks) * sizeof(nbcolli_unexpected *);
-    return sizeof(nbcolli_link) + room + (size_t)ranks * NBCOLLI_LINK_RANK;
+    return sizeof(nbcolli_link) + (size_t)ranks * NBCOLLI_LINK_RANK;
 }
 
 /* What bad news needs is there before there can be any: for each link some posts in the pool, and for each of its ranks
@@ -166,17 +165,15 @@ static nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, n
 
     if (ep->ranks < 1 || ep->rank < 0 || ep->rank >= ep->ranks)
         return NBCOLL_ERR_ABI;
-    link = nbcolli_alloc(&c->host, nbcolli_link_memory(c, ep->ranks), 64);
+    link = nbcolli_alloc(&c->host, nbcolli_link_memory(ep->ranks), 64);
     if (!link)
         return NBCOLL_ERR_MEMORY;
-    memset(link, 0, nbcolli_link_memory(c, ep->ranks));
+    memset(link, 0, nbcolli_link_memory(ep->ranks));
     link->context = c;
     link->endpoint = ep;
     link->backlog_end = &link->backlog;
     link->credits = c->credits;
-    link->unexpected = (nbcolli_unexpected **)(void *)(link + 1);
-    link->unexpected_mask = nbcolli_unexpected_room(c->credits, ep->ranks) - 1;
-    link->pair = (nbcolli_pair *)(void *)(link->unexpected + link->unexpected_mask + 1);
+    link->pair = (nbcolli_pair *)(void *)(link + 1);
     link->reason = (nbcoll_transport_error *)(void *)(link->pair + ep->ranks);
     link->member = (int *)(void *)(link->reason + ep->ranks);
     link->loss = (uint8_t *)(link->member + ep->ranks);
@@ -195,7 +192,7 @@ static nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, n
         s = nbcolli_wakeup_add(c, link);
     if (s != NBCOLL_OK) {
         NBCOLLI_FREE_ALL(&c->host, link->farewells, sizeof *it)
-        nbcolli_free(&c->host, link, nbcolli_link_memory(c, ep->ranks));
+        nbcolli_free(&c->host, link, nbcolli_link_memory(ep->ranks));
         return s;
     }
     ep->owner = c;
@@ -260,7 +257,7 @@ void nbcolli_link_drop(nbcolli_link *link)
         at = &(*at)->next;
     *at = link->next;
     nbcolli_unexpected_clear(&link->orphans);
-    for (size_t i = 0; i <= link->unexpected_mask; i++)
+    for (size_t i = 0; i < NBCOLLI_UNEXPECTED_BUCKETS; i++)
         nbcolli_unexpected_clear(&link->unexpected[i]);
     NBCOLLI_FREE_ALL(&c->host, link->tombstones, sizeof *it)
     NBCOLLI_FREE_ALL(&c->host, link->unmade, sizeof *it)
@@ -276,7 +273,7 @@ void nbcolli_link_drop(nbcolli_link *link)
     else
         c->silent_links--;
     ep->owner = NULL;
-    nbcolli_free(&c->host, link, nbcolli_link_memory(c, ep->ranks));
+    nbcolli_free(&c->host, link, nbcolli_link_memory(ep->ranks));
 }
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */

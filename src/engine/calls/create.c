@@ -230,7 +230,6 @@ static nbcoll_status nbcolli_twin_open(nbcoll_comm *parent, nbcoll_comm *eldest,
     twin->made->parent = parent;
     twin->made->eldest = eldest;
     twin->made->leader = twin->leader - 1;
-    twin->made->leads = twin->leads;
     return s;
 }
 

@@ -10,7 +10,6 @@ typedef struct nbcolli_twin {
     nbcoll_comm **out;         /* as of nbcoll_comm_idup_with */
     int leader; /* 0; or only the leaders of the nodes expose anything, in each operation once, and the same to all
                    others of the node, and this is 1 + this rank's. It has one cell */
-    int leads;  /* it is the leader, of others */
     nbcoll_comm *made;         /* the call's own, until it is started */
 } nbcolli_twin;
 

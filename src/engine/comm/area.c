@@ -152,7 +152,8 @@ uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most)
     if (!comm->config.cells)
         return 0;
     nbcolli_layout layout = nbcolli_area_layout(comm, most);
-    comm->offered_bytes = nbcolli_area_bytes(&layout, comm->config.slots, comm->leader < 0 || comm->leads);
+    int shows = comm->leader < 0 || comm->leader == comm->parent->rank;
+    comm->offered_bytes = nbcolli_area_bytes(&layout, comm->config.slots, shows);
     if (!nbcolli_area_suits(comm) || most > NBCOLLI_CELL_RANKS)
         return 0;
     comm->offered = nbcolli_area_reserve(link, comm->offered_bytes, most);
@@ -168,15 +169,16 @@ uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most)
 static int nbcolli_area_concerns(const nbcoll_comm *comm, int rank)
 {
     int mine = comm->leader < 0 ? -1 : comm->parent->rank;
+    const nbcoll_nodes *nodes = mine < 0 ? NULL : &comm->parent->nodes;
     return mine < 0 || rank == mine || rank == comm->leader ||
-           (comm->leads && nbcoll_node_of(&comm->parent->nodes, rank) == nbcoll_node_of(&comm->parent->nodes, mine));
+           (mine == comm->leader && nbcoll_node_of(nodes, rank) == nbcoll_node_of(nodes, mine));
 }
 
 void nbcolli_area_find(nbcoll_comm *comm, int rank, uint64_t at, int most)
 {
     nbcolli_link *link = comm->link->first;
     nbcolli_layout layout = nbcolli_area_layout(comm, most);
-    int shows = comm->leader < 0 || (comm->leader == rank && (comm->leads || rank != comm->parent->rank));
+    int shows = comm->leader < 0 || comm->leader == rank;
 
     if (!comm->agreed.shares || !comm->peer[rank].is_near)
         return;

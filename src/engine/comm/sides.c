@@ -204,7 +204,6 @@ static void nbcolli_sides_meet(nbcoll_comm *comm, int rank)
         peer->link = link;
         peer->address = (int)side->address;
         peer->pair = &link->pair[peer->address];
-        peer->revoke = NULL;
     }
 }
 

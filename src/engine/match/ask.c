@@ -13,8 +13,9 @@
 #include "../run/queue.h"
 #include "../../host/host.h"
 
-#define NBCOLLI_PASSES 255u       /* between two looks at the clock */
-#define NBCOLLI_PASSES_PAUSING 3u /* the same where the host has a pause, which may take as long as it likes */
+#define NBCOLLI_ASK_LOOK 10000000u /* ns between two looks at the clock, at most, where passes come evenly */
+#define NBCOLLI_PASSES 1023u       /* between two, at most; */
+#define NBCOLLI_PASSES_PAUSING 3u  /* where the host has a pause, which may take as long as it likes */
 
 /* Where a rank is in an operation. */
 typedef struct nbcolli_rank_place {
@@ -294,30 +295,6 @@ void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header 
     nbcolli_control(link, source, &where);
 }
 
-static int nbcolli_run_waits_for(const nbcolli_run *run, int rank)
-{
-    for (uint32_t i = 0; i < run->schedule->ops; i++) {
-        int awaited;
-        uint64_t tag;
-        if (nbcolli_op_waits(&run->op[i], &awaited, &tag) && awaited == rank && tag == run->tag)
-            return 1;
-    }
-    return 0;
-}
-
-/* The lowest tag from `from` on in which a stuck run waits for the rank: 1 + that, or 0. */
-static uint64_t nbcolli_next_wanted(const nbcoll_comm *comm, int rank, uint64_t from)
-{
-    uint64_t lowest = 0;
-    for (uint32_t i = 0; i < comm->config.slots; i++) {
-        const nbcolli_run *run = comm->slot[i].active;
-        if (run && run->status == NBCOLL_OK && run->stuck && run->tag >= from && (!lowest || run->tag < lowest - 1) &&
-            nbcolli_run_waits_for(run, rank))
-            lowest = run->tag + 1;
-    }
-    return lowest;
-}
-
 /* ---- executors --------------------------------------------------------------------------------------------------- */
 
 #define NBCOLLI_ASK_FREED (UINT64_MAX - 1) /* no tag: only whether it has the communicator */
@@ -374,9 +351,6 @@ void nbcolli_where_in(nbcoll_comm *comm, nbcolli_incoming *in)
     told->late = !p.freeing && h->number <= (uint32_t)comm->size ? (int)h->number : 0;
     if (!comm->context->ticks.is_under_way)
         nbcolli_where_judge(comm, h, &p);
-    uint64_t next = nbcolli_next_wanted(comm, rank, h->tag + 1);
-    if (next && !told->asked)
-        nbcolli_ask_peer(comm, rank, next - 1);
 }
 
 /* ---- rounds ------------------------------------------------------------------------------------------------------ */
@@ -476,8 +450,13 @@ static void nbcolli_round_over(nbcoll_comm *comm)
 
 void nbcolli_look_at_clock(nbcoll_context *c, int64_t slots)
 {
-    c->passes_left = c->host.pause ? NBCOLLI_PASSES_PAUSING : NBCOLLI_PASSES;
-    if (!c->round && c->active && nbcolli_now(&c->host) >= c->round_at)
+    uint64_t now = nbcolli_now(&c->host);
+    uint32_t most = c->host.pause ? NBCOLLI_PASSES_PAUSING : NBCOLLI_PASSES;
+
+    c->passes = c->passes >= most || now - c->looked_at > NBCOLLI_ASK_LOOK ? 0 : 2 * c->passes + 1;
+    c->passes_left = c->passes;
+    c->looked_at = now;
+    if (!c->round && c->active && now >= c->round_at)
         c->round = c->comms;
     if (!c->round)
         return;

@@ -66,9 +66,6 @@ typedef struct nbcolli_peer {
     int home;           /* and on the communicator's */
     nbcolli_pair *pair; /* the link's, of that rank */
 
-    /* Whoever revokes: the last REVOKE to it that was refused: others may join it while it waits. */
-    nbcolli_post *revoke;
-
     /* Progress. */
     uint8_t given_up; /* the other members have been told so */
     uint8_t is_near;  /* made: the first endpoint of both is the same one */
@@ -221,7 +218,6 @@ struct nbcoll_comm {
     nbcolli_layout layout; /* of each part */
     uint64_t reader_bit;   /* this rank's in `readers` of a cell (nbcolli_reader_bit) */
     int leader;            /* only leaders show anything, to the others of their node: this rank's; -1: anybody may */
-    int leads;             /* it is the leader, of others */
     int shared;            /* all are near: exposures between any two of its ranks need no messages */
     int nodes_share;       /* those of each node are near each other, and have cells */
     int lacking;           /* the lowest rank that had no memory for its part, or -1 */

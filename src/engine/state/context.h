@@ -81,7 +81,8 @@ struct nbcoll_context {
     uint32_t serves;       /* lanes, as bits: what who is inside serves (run/run.h) */
     ptrdiff_t bytes_left; /* that this pass may still copy, combine or send; below zero by a small step's at most */
     size_t armed_at_ends;        /* requests that had ended when the program armed last; that call */
-    uint32_t passes_left;         /* before the next look at the clock */
+    uint32_t passes, passes_left; /* between two looks at the clock; before the next one */
+    uint64_t looked_at;           /* the clock then */
     uint64_t round_at;            /* when the next round of asking is due */
     uint32_t till_pass;           /* replays that may still end before a pass is due (progress/replay.h) */
     nbcoll_comm *round;           /* where a round of asking is (match/ask.h); null: there is none under way. The end of

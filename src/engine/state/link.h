@@ -6,6 +6,7 @@
 #include "communicator.h"
 
 #define NBCOLLI_COMM_BUCKETS 256u
+#define NBCOLLI_UNEXPECTED_BUCKETS 1024u /* with more messages than that, some share one */
 
 /* What happened to a rank, in bits. One that is CUT off may be alive, hear us, and touch what we have announced to it:
  * communicators with it break. One that LEFT has closed its end, and all that it sent has been handled: it touches
@@ -67,7 +68,6 @@ struct nbcolli_link {
     nbcoll_completions held; /* a tick writes, and the next pass takes: what that has left (src/driver/tick.h) */
     uint32_t credits;   /* that each rank gives to each other one */
     nbcolli_pair *pair; /* [ranks] */
-    size_t unexpected_mask;
 
     /* Calls that make and free; of a communicator that is not made in the end, progress. */
     nbcolli_area *areas;  /* of freed communicators, which others may still use */
@@ -85,7 +85,7 @@ struct nbcolli_link {
     nbcolli_post *controls_in_flight; /* of those, the control messages */
 
     /* Progress adds; a start takes its own, and the end of a communicator all of that. */
-    nbcolli_unexpected **unexpected; /* [unexpected_mask + 1], by hash: messages of operations that do not run yet */
+    nbcolli_unexpected *unexpected[NBCOLLI_UNEXPECTED_BUCKETS]; /* by hash: messages of operations that do not run */
 
     /* A call begins to make a communicator; progress ends it. */
     uint32_t creating; /* communicators that are being made */

@@ -117,7 +117,7 @@ void nbcolli_control_returned(nbcolli_post *post)
     nbcolli_control_free(post->link->context, post);
 }
 
-nbcolli_post *nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer, const nbcolli_header *h)
+int nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer, const nbcolli_header *h)
 {
     memset(post, 0, sizeof *post);
     post->wire = nbcolli_pack(h);
@@ -126,7 +126,7 @@ nbcolli_post *nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int p
     nbcolli_post_send(post);
     int sent = post->where != NBCOLLI_STUCK;
     nbcolli_control_is(post);
-    return sent ? post : NULL;
+    return sent;
 }
 
 int nbcolli_control_reserve(nbcoll_context *c, uint32_t n)
@@ -141,17 +141,17 @@ int nbcolli_control_reserve(nbcoll_context *c, uint32_t n)
     return 1;
 }
 
-nbcolli_post *nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h)
+void nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h)
 {
     nbcoll_context *c = link->context;
 
     if (!nbcolli_control_may(c)) {
         nbcolli_starve(link);
-        return NULL;
+        return;
     }
     nbcolli_post *post = c->controls;
     c->controls = post->next;
-    return nbcolli_control_with(post, link, peer, h);
+    nbcolli_control_with(post, link, peer, h);
 }
 
 void nbcolli_answer(nbcolli_link *link, int peer, const nbcolli_header *m, nbcolli_type type, nbcoll_status status)
@@ -190,13 +190,14 @@ int nbcolli_revoke_joins(nbcolli_header *before, const nbcolli_header *h)
  * the operations. */
 static int nbcolli_revoke_waits(const nbcolli_peer *peer, const nbcolli_header *h)
 {
-    if (!peer->revoke || peer->revoke->where != NBCOLLI_BACKLOG)
-        return 0;
-    nbcolli_header before = nbcolli_unpack(&peer->revoke->wire); /* the post may have become another message's */
-    int joins = nbcolli_revoke_joins(&before, h);
-    if (joins)
-        peer->revoke->wire = nbcolli_pack(&before);
-    return joins;
+    for (nbcolli_post *post = peer->link->backlog; post; post = post->next) {
+        nbcolli_header before = nbcolli_unpack(&post->wire);
+        if (!post->op && post->peer == peer->address && nbcolli_revoke_joins(&before, h)) {
+            post->wire = nbcolli_pack(&before);
+            return 1;
+        }
+    }
+    return 0;
 }
 
 void nbcolli_tell_others(nbcoll_comm *comm, nbcolli_header what)
@@ -211,13 +212,10 @@ void nbcolli_tell_others(nbcoll_comm *comm, nbcolli_header what)
         h.status = what.status;
         h.bytes = what.bytes;
         h.count = what.count;
-        if (nbcolli_revoke_waits(peer, &h)) {
+        if (h.type == NBCOLLI_REVOKE && nbcolli_revoke_waits(peer, &h))
             peer->pair->owed += h.credits;
-            continue;
-        }
-        nbcolli_post *post = nbcolli_control(peer->link, peer->address, &h);
-        if (h.type == NBCOLLI_REVOKE)
-            peer->revoke = post;
+        else
+            nbcolli_control(peer->link, peer->address, &h);
     }
 }
 

@@ -40,17 +40,16 @@ void nbcolli_control_is(nbcolli_post *post);
 /* It has come back. */
 void nbcolli_control_returned(nbcolli_post *post);
 
-/* Sends a header alone with this post, which is the pool's then, and is returned; null if that cannot be, or not to a
- * dead peer now. */
-nbcolli_post *nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer, const nbcolli_header *h);
+/* Sends a header alone with this post, which is the pool's then. 0: that cannot be, or not to a dead peer now. */
+int nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer, const nbcolli_header *h);
 
 /* So many more posts for the pool. 0: there is no memory for them all. */
 int nbcolli_control_reserve(nbcoll_context *c, uint32_t n);
 
-/* Sends a header alone; null as above. Some posts are there since the link was opened; with all of them under way and
+/* Sends a header alone. Some posts are there since the link was opened; with all of them under way and
  * no memory for one more the peer would wait for ever, and others that we owe something: this rank gives itself up
  * (giveup.h). */
-nbcolli_post *nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h);
+void nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h);
 
 /* Is there memory for one that may be left out? */
 static inline int nbcolli_control_may(nbcoll_context *c)

@@ -5,16 +5,6 @@
 #include "control.h"
 #include "../../host/host.h"
 
-#define NBCOLLI_UNEXPECTED_MOST 1024u /* buckets; with more messages than that, some share one */
-
-size_t nbcolli_unexpected_room(uint32_t credits, int ranks)
-{
-    size_t messages = (size_t)credits * (size_t)ranks, room = 1;
-    while (room < messages && room < NBCOLLI_UNEXPECTED_MOST)
-        room *= 2;
-    return room;
-}
-
 static nbcolli_unexpected *nbcolli_unexpected_new(nbcolli_link *link, size_t capacity)
 {
     nbcolli_unexpected *s = nbcolli_alloc(&link->context->host, sizeof *s + capacity, 64);
@@ -70,7 +60,7 @@ void nbcolli_refuse(nbcolli_link *link, int peer, const nbcolli_header *m, nbcol
 
 nbcolli_unexpected **nbcolli_unexpected_find(const nbcoll_comm *comm, uint64_t first, uint64_t last)
 {
-    nbcolli_unexpected **end = &comm->link->unexpected[comm->link->unexpected_mask + 1];
+    nbcolli_unexpected **end = &comm->link->unexpected[NBCOLLI_UNEXPECTED_BUCKETS];
 
     for (nbcolli_unexpected **chain = first == last ? nbcolli_unexpected_at(comm, first) : comm->link->unexpected;
          chain < end; chain = first == last ? end : chain + 1)

@@ -5,9 +5,6 @@
 
 #include "../state/context.h"
 
-/* Buckets for what the peers of a link can send before it is awaited; a power of two. */
-size_t nbcolli_unexpected_room(uint32_t credits, int ranks);
-
 #define NBCOLLI_UNEXPECTED_SMALL sizeof(nbcolli_remote) /* bytes of payload: announcements, and what is as short */
 
 /* Keeps a copy. The message took a credit, so that what a peer can make us store is bounded. */
@@ -56,8 +53,7 @@ void nbcolli_refuse(nbcolli_link *link, int peer, const nbcolli_header *m, nbcol
 /* Where those of an operation are, among others. */
 static inline nbcolli_unexpected **nbcolli_unexpected_at(const nbcoll_comm *comm, uint64_t tag)
 {
-    const nbcolli_link *link = comm->link;
-    return &link->unexpected[nbcolli_hash(tag ^ comm->id) & link->unexpected_mask];
+    return &comm->link->unexpected[nbcolli_hash(tag ^ comm->id) % NBCOLLI_UNEXPECTED_BUCKETS];
 }
 
 /* What points to one that is stored for an operation from `first` to `last`; null: there is none. */
