@@ -214,7 +214,9 @@ static int nbcolli_hand_on(nbcolli_incoming *in)
         nbcolli_credits_in(&in->link->pair[in->source], in->header.credits);
     if (is_member ? !nbcolli_is_valid_in(comm, &in->header) : comm && (!comm->making || in->link == comm->link))
         return 0; /* of one that is being made: its sender has made it, and knows by which endpoint we talk */
-    if (is_member || rule->belongs >= NBCOLLI_OF_SHRINK)
+    /* The first of its link is known before it is made: then it has no cells yet for the word that this one wants. */
+    int is_early = is_member && comm->making && in->header.type == NBCOLLI_REVOKE && in->header.bytes;
+    if (!is_early && (is_member || rule->belongs >= NBCOLLI_OF_SHRINK))
         rule->in(is_member ? comm : NULL, in);
     else
         nbcolli_orphan_in(in);
