@@ -87,7 +87,7 @@ void nbcolli_revokes_in(nbcoll_comm *comm, nbcolli_incoming *in)
     nbcolli_runs_fail(comm, h->tag, last, why, (int)h->number);
     if (last >= comm->taken)
         nbcolli_revoke_later(comm, first, last, why, (int)h->number);
-    /* [ANSWER] It waits for nothing that we may still read in the slot. With a run our words say when that is through. */
+    /* [ANSWER] It waits for nothing that we may still read in the slot. With a run our words say when that is over. */
     if (h->bytes && nbcolli_has_cells_of(comm, (int)h->source) && !nbcolli_find_run(comm, h->tag))
         nbcolli_raise_to(comm, (int)h->source, h->tag, NBCOLLI_ALL_FETCHED);
 }

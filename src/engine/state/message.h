@@ -67,13 +67,13 @@ typedef struct nbcolli_header {
     uint8_t status; /* REVOKE: why; FIN: OK if taken, else why it was refused; PUT: see above; AGREE: see agree.h;
                        WHERE: nbcoll_position; CALL: nbcolli_called_kind */
     uint64_t bytes;   /* EAGER, RTS: the whole payload, of an EAGER in the lower half; in its upper half, and CHANNEL:
-                         a channel (channel.h), or 0; DATA: where this fragment begins; REVOKE: 1 if its
-                         sender has shown memory in cells, and waits for its reader's word; LOST for ERR_PEER_LOST: 1 if the rank is given up, for ERR_MISMATCH: 1 + the tag that
-                         showed it, or 0: `tag` ends, since its cause has freed the communicator; GIVE_UP: 1 if its
-                         sender is; WHERE: the tag that its sender starts next, where that is FREED: how many
-                         operations of agents it has started, or UINT64_MAX; QUERY: the communicator whose
-                         operation, of the tag with the halves `number` and `stamp`, has made the one that it is
-                         about; CALL: the count, 48 bits, the op and the type */
+                         a channel (channel.h), or 0; DATA: where this fragment begins; REVOKE: 1 if its sender has
+                         shown memory in cells, and waits for its reader's word; LOST for ERR_PEER_LOST: 1 if the rank
+                         is given up, for ERR_MISMATCH: 1 + the tag that showed it, or 0: `tag` ends, since its cause
+                         has freed the communicator; GIVE_UP: 1 if its sender is; WHERE: the tag that its sender starts
+                         next, where that is FREED: how many operations of agents it has started, or UINT64_MAX; QUERY:
+                         the communicator whose operation, of the tag with the halves `number` and `stamp`, has made
+                         the one that it is about; CALL: the count, 48 bits, the op and the type */
     uint32_t to;      /* the receiver's rank in the communicator */
     uint32_t count;   /* STALLED: its number; EAGER, RTS, CREDIT: none up to this one waits any more, or 0; REVOKE:
                          so many operations behind this one are revoked, too; LOST for ERR_MISMATCH: 1 if its cause is
