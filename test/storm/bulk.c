@@ -13,12 +13,6 @@ static bool is_registered(const end *e)
     return !(e->net.groups & PLAIN_KEYS);
 }
 
-/* Something has gone that lets a key be stale. */
-static bool excuses(const storm *s)
-{
-    return s->bad_anywhere & (BAD_DEAD | BAD_LEFT | BAD_DECLARED | BAD_WIRE | BAD_MEMORY);
-}
-
 /* ---- registrations ----------------------------------------------------------------------------------------------- */
 
 static nbcoll_key key_of(const end *e, uint64_t id)
@@ -146,6 +140,15 @@ static bool covers(storm *s, end *e, uint64_t id, const char *memory, size_t byt
     return r && (r->access & NBCOLL_LOCAL_END) && memory >= r->memory && memory + bytes <= r->memory + r->bytes;
 }
 
+/* Something has gone that lets a key be stale; or, where the own end is right, what is taken for a key is a damaged
+ * message's. */
+static bool excuses(storm *s, const order *o)
+{
+    const char *here = o->kind == ORDER_GET ? o->to : o->from;
+    return s->bad_anywhere & (BAD_DEAD | BAD_LEFT | BAD_DECLARED | BAD_WIRE | BAD_MEMORY) ||
+           (s->bad_anywhere & BAD_HEADER && covers(s, o->end, o->local, here, o->bytes));
+}
+
 static const char *what_is_wrong(storm *s, const order *o, char **there)
 {
     const char *here = o->kind == ORDER_GET ? o->to : o->from;
@@ -165,7 +168,7 @@ nbcoll_status bulk_carry_out(storm *s, order *o)
     }
     const char *wrong = what_is_wrong(s, o, &there);
     if (wrong) {
-        if (!excuses(s))
+        if (!excuses(s, o))
             storm_find(s, "rank %d has a %s lent %s (any more)", o->end->rank,
                        o->kind == ORDER_GET ? "get" : "put", wrong);
         return NBCOLL_ERR_TRANSPORT;
@@ -221,7 +224,7 @@ static nbcoll_posted begin(end *e, order o, fault_kind kind, uint64_t *counter)
         return NBCOLL_POST_NOT_NOW;
     }
     const char *wrong = what_is_wrong(s, &o, &there);
-    if (wrong && !excuses(s))
+    if (wrong && !excuses(s, &o))
         storm_find(s, "rank %d posts a %s of %zu bytes %s", e->rank, o.kind == ORDER_GET ? "get" : "put", o.bytes,
                    wrong);
     if (wrong)
