@@ -335,6 +335,37 @@ static void what_is_cancelled_and_not_yet_known_is_no_mismatch(void **state)
     world_close(&w);
 }
 
+/* Rank 1 has made the first communicator, shows memory, and cancels. Rank 0 hears of that with what makes it there. */
+static void who_cancels_hears_of_one_that_still_makes_the_communicator(void **state)
+{
+    nbcoll_loopback_config loopback = world_variant(WORLD_SHARED, 0);
+    nbcoll_addr at = {NBCOLL_BUFFER_RECV, 0};
+    static unsigned char data[1000];
+    nbcoll_part to_0 = {0, 0, nbcoll_span(at, sizeof data)};
+    nbcoll_request made[2], q;
+    nbcoll_schedule *s;
+    nbcoll_builder *b;
+    world w;
+    (void)state;
+    world_open_contexts(&w, 2, &loopback, NULL);
+    for (int r = 0; r < 2; r++)
+        EXPECT(OK, nbcoll_comm_icreate(w.context[r], w.endpoint[r], NULL, &w.comm[r], &made[r]));
+    EXPECT(OK, nbcoll_wait(&made[1], 0)); /* a few looks */
+    nbcoll_builder_config c = {.size = sizeof c, .rank = 1, .ranks = 2, .shares = nbcoll_comm_shares,
+                               .shares_user = w.comm[1]};
+    EXPECT(OK, nbcoll_builder_open(&c, &b));
+    nbcoll_add_expose(b, 1, &to_0);
+    EXPECT(OK, nbcoll_builder_finish(b, &s));
+    EXPECT(OK, nbcoll_schedule_start(s, NULL, data, w.comm[1], &q));
+    EXPECT(OK, nbcoll_cancel(q));
+    for (int i = 0; i < 20; i++)
+        nbcoll_progress(w.context[i % 2]);
+    EXPECT(ERR_CANCELLED, nbcoll_wait(&q, 0));
+    EXPECT(OK, nbcoll_wait(&made[0], 0));
+    EXPECT(OK, nbcoll_schedule_free(s));
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +374,7 @@ int main(void)
         cmocka_unit_test(operations_among_cancelled_ones_have_their_values),
         cmocka_unit_test(a_queued_operation_that_failed_says_nothing_of_those_before_it),
         cmocka_unit_test(what_is_cancelled_and_not_yet_known_is_no_mismatch),
+        cmocka_unit_test(who_cancels_hears_of_one_that_still_makes_the_communicator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
