@@ -80,8 +80,8 @@ static inline nbcolli_replay nbcolli_recv_take(const nbcolli_move *m, uint64_t h
 
 /* ---- owners ------------------------------------------------------------------------------------------------------ */
 
-/* May the run write its cells, whose readers now get one part each? Then notes these, before they are shown anything: by
- * then it may be acknowledged. */
+/* May the run write its cells, whose readers now get one part each? Then notes these, before they are shown anything:
+ * by then it may be acknowledged. */
 static inline int nbcolli_small_reuse(nbcolli_run *run, nbcolli_slot *slot, const nbcoll_step_view *v)
 {
     nbcoll_comm *comm = run->comm;
