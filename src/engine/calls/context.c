@@ -344,7 +344,7 @@ static void nbcolli_pools_free(nbcoll_context *c)
 void nbcolli_context_end(nbcoll_context *c, int abandons)
 {
     c->is_ending = 1;
-    nbcolli_requests_clear(c, NULL); /* ends that nobody asked for */
+    nbcolli_requests_clear(c); /* ends that nobody asked for */
     while (c->comms)
         nbcolli_comm_destroy(c->comms);
     while (c->links) {
