@@ -29,7 +29,7 @@ nbcoll_status nbcolli_relays_open_notice(nbcoll_relays *r, nbcoll_done *noticed)
     int is_busy = nbcolli_relays_there(r->comm) != NULL;
     nbcolli_request *q = is_busy ? NULL : nbcolli_request_open(r->comm, NULL, NULL, NULL, 0);
     if (q) {
-        q->persistent = 1;
+        nbcolli_request_list(r->comm, q);
         q->done = noticed;
         q->user = r;
     } else
@@ -86,10 +86,11 @@ nbcoll_status nbcolli_relays_refuse_calls(nbcoll_relays *r)
     nbcolli_executor_leave(&r->executor);
     atomic_store_explicit(&comm->carries, 0, memory_order_relaxed); /* for itself */
     memset(comm->cache.memo, 0, sizeof comm->cache.memo);
-    for (uint32_t i = 0; i < r->context->chunks; i++)
-        for (nbcolli_request *q = r->context->chunk[i]; q < r->context->chunk[i] + nbcolli_chunk_size(i); q++)
-            if (q->persistent && q->executor == &r->executor)
-                q->executor = NULL; /* it is not started any more */
+    for (const nbcolli_list_item *item = comm->persistent.first; item; item = item->next) {
+        nbcolli_request *q = NBCOLLI_HOLDER(nbcolli_request, listed, item);
+        if (q->executor == &r->executor)
+            q->executor = NULL; /* it is not started any more */
+    }
     nbcolli_caller_unlock(r->context);
     return nbcolli_leave(r->context, NBCOLL_OK);
 }

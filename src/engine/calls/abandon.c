@@ -5,6 +5,7 @@
 #include "../wire/control.h"
 #include "../wire/unexpected.h"
 #include "../exposures/cells.h"
+#include "../run/fail.h"
 #include "../run/pool.h"
 #include "../run/step.h"
 #include "../progress/lock.h"
@@ -44,11 +45,9 @@ static void nbcolli_abandon_lend(nbcolli_abandon_loan *l, const nbcolli_run *run
 /* May a peer get what this op has announced, or put where it said? */
 static int nbcolli_abandon_is_announced(const nbcolli_op *op)
 {
-    int waits = op->phase == NBCOLLI_SENT_RTS ? !op->fin && !op->refused && !op->cts : !op->put;
-
-    return (op->phase == NBCOLLI_SENT_RTS || op->phase == NBCOLLI_SENT_CTS) && op->lent && waits &&
-           op->post.where != NBCOLLI_BACKLOG && op->post.where != NBCOLLI_STUCK &&
-           !(op->post.link->loss[op->post.peer] & NBCOLLI_OVER);
+    int rank;
+    return op->phase != NBCOLLI_EXPOSED && op->lent && op->post.where != NBCOLLI_BACKLOG &&
+           nbcolli_op_is_held_by(op, &rank) && !(op->post.link->loss[op->post.peer] & NBCOLLI_OVER);
 }
 
 static void nbcolli_abandon_op(nbcolli_abandon_loan *l, const nbcolli_op *op)

@@ -337,7 +337,6 @@ static void nbcolli_pools_free(nbcoll_context *c)
     NBCOLLI_FREE_ALL(&c->host, c->controls, sizeof *it)
     for (int i = 0; i < 2; i++)
         NBCOLLI_FREE_ALL(&c->host, c->unexpected_pools[i], sizeof *it + it->capacity)
-    NBCOLLI_FREE_ALL(&c->host, c->pending_revokes, sizeof *it)
     for (uint32_t i = 0; i < c->chunks; i++)
         nbcolli_free(&c->host, c->chunk[i], nbcolli_chunk_size(i) * sizeof(nbcolli_request));
 }
@@ -345,7 +344,7 @@ static void nbcolli_pools_free(nbcoll_context *c)
 void nbcolli_context_end(nbcoll_context *c, int abandons)
 {
     c->is_ending = 1;
-    nbcolli_requests_clear(c, NULL); /* ends that nobody asked for */
+    nbcolli_requests_clear(c); /* ends that nobody asked for */
     while (c->comms)
         nbcolli_comm_destroy(c->comms);
     while (c->links) {

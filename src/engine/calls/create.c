@@ -161,20 +161,26 @@ static nbcoll_status nbcolli_create_first(nbcolli_link *home, const nbcoll_comm_
     return s;
 }
 
-static nbcoll_status nbcolli_comm_create(nbcoll_context *c, int n, nbcoll_endpoint *const ep[],
-                                         const nbcoll_comm_config *config, nbcoll_comm **out, nbcoll_request *request)
+nbcoll_status nbcoll_comm_icreate_over(nbcoll_context *c, int n, nbcoll_endpoint *const endpoints[],
+                                       const nbcoll_comm_config *given, nbcoll_comm **out, nbcoll_request *request)
 {
     nbcolli_twin one = {.out = out};
+    nbcoll_comm_config config;
     nbcolli_link *home;
-    nbcoll_status s = nbcolli_create_check(c, n, ep);
 
-    if (s == NBCOLL_OK && config->agent)
-        s = nbcolli_agent_does(config->agent)->suits(config->agent, c, ep[n - 1]);
-    if (s == NBCOLL_OK)
-        s = nbcolli_links_open(c, n, ep, &home);
+    nbcoll_status s = c && endpoints && out && request ? nbcolli_enter(c) : NBCOLL_ERR_NULL;
     if (s != NBCOLL_OK)
         return s;
-    s = nbcolli_create_first(home, config, &one.made);
+    s = nbcolli_comm_config_read(given, &config);
+    if (s == NBCOLL_OK)
+        s = nbcolli_create_check(c, n, endpoints);
+    if (s == NBCOLL_OK && config.agent)
+        s = nbcolli_agent_does(config.agent)->suits(config.agent, c, endpoints[n - 1]);
+    if (s == NBCOLL_OK)
+        s = nbcolli_links_open(c, n, endpoints, &home);
+    if (s != NBCOLL_OK)
+        return nbcolli_leave(c, s);
+    s = nbcolli_create_first(home, &config, &one.made);
     if (s == NBCOLL_OK) {
         s = nbcolli_create_cast(one.made, (nbcolli_create_wish){.creation = NBCOLLI_CREATE, .key = one.made->rank}, 1,
                                 &one, request);
@@ -183,22 +189,9 @@ static nbcoll_status nbcolli_comm_create(nbcoll_context *c, int n, nbcoll_endpoi
     }
     if (s != NBCOLL_OK)
         nbcolli_links_drop(home->first);
-    else if (config->agent)
-        nbcolli_agent_does(config->agent)->hold(config->agent);
-    return s;
-}
-
-nbcoll_status nbcoll_comm_icreate_over(nbcoll_context *context, int n, nbcoll_endpoint *const endpoints[],
-                                       const nbcoll_comm_config *given, nbcoll_comm **out, nbcoll_request *request)
-{
-    nbcoll_comm_config config;
-
-    nbcoll_status s = context && endpoints && out && request ? nbcolli_enter(context) : NBCOLL_ERR_NULL;
-    if (s != NBCOLL_OK)
-        return s;
-    s = nbcolli_comm_config_read(given, &config);
-    return nbcolli_leave(context,
-                         s == NBCOLL_OK ? nbcolli_comm_create(context, n, endpoints, &config, out, request) : s);
+    else if (config.agent)
+        nbcolli_agent_does(config.agent)->hold(config.agent);
+    return nbcolli_leave(c, s);
 }
 
 nbcoll_status nbcoll_comm_create_over(nbcoll_context *context, int n, nbcoll_endpoint *const endpoints[],

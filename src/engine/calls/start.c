@@ -80,7 +80,7 @@ nbcoll_status nbcolli_begin(nbcoll_comm *comm, nbcolli_request *r, int persisten
         return nbcolli_request_refused(comm->context);
     nbcoll_status s = NBCOLL_OK;
     if (persistent)
-        r->persistent = 1;
+        nbcolli_request_list(comm, r);
     else if ((s = nbcolli_request_go(r)) != NBCOLL_OK && s != NBCOLL_AGAIN) {
         nbcolli_request_discard(r->context, r);
         return s;

@@ -21,28 +21,22 @@
 #define NBCOLLI_HELPING_YIELDS 4u    /* the same beside a driver, where ranks take turns on a core */
 #define NBCOLLI_NAP 100000000u       /* ns: on the news of driven contexts, before a look at their drivers */
 
-/* Arms the contexts and fills in their descriptors. 0: one of them cannot sleep, or has something to do. */
-static int nbcolli_arm_contexts(nbcoll_context *const c[], size_t n, struct pollfd fds[])
-{
-    for (size_t i = 0; i < n; i++) {
-        fds[i] = (struct pollfd){.events = POLLIN};
-        if (nbcoll_fd(c[i], &fds[i].fd) != NBCOLL_OK || nbcolli_enter(c[i]) != NBCOLL_OK ||
-            nbcolli_leave(c[i], nbcolli_arm_all(c[i])) != NBCOLL_OK)
-            return 0;
-    }
-    return 1;
-}
-
-/* Sleeps on the contexts' wakeups, at most `longest` nanoseconds. */
+/* Sleeps on the contexts' wakeups, at most `longest` nanoseconds, unless one of them cannot sleep, or has something to
+ * do. */
 static void nbcolli_sleep_on(nbcolli_waiter *w, nbcoll_context *const c[], size_t n, uint64_t longest)
 {
     struct pollfd fds[NBCOLLI_SLEEP_ON];
     uint64_t most = w->has_others ? NBCOLLI_SHORT_SLEEP : NBCOLLI_ROUND;
+    int sleeps = 1;
 
-    int sleeps = nbcolli_arm_contexts(c, n, fds) && !(w->has_come && w->has_come(w));
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && sleeps; i++) {
+        fds[i] = (struct pollfd){.events = POLLIN};
+        sleeps = nbcoll_fd(c[i], &fds[i].fd) == NBCOLL_OK && nbcolli_enter(c[i]) == NBCOLL_OK &&
+                 nbcolli_leave(c[i], nbcolli_arm_all(c[i])) == NBCOLL_OK;
         if (c[i]->flags & NBCOLL_ANY_THREAD || c[i]->is_unheard)
             most = NBCOLLI_SHORT_SLEEP;
+    }
+    sleeps = sleeps && !(w->has_come && w->has_come(w));
     if (w->longest && w->longest < most)
         most = w->longest;
     if (sleeps) /* without a pause hook, which would be called instead of this */
@@ -111,41 +105,24 @@ void nbcolli_waiter_end(nbcolli_waiter *w)
         nbcolli_unlock(c); /* rings if it is to */
 }
 
-/* Of all, as one number, which a pause with the same contexts compares. */
-static uint32_t nbcolli_news(nbcoll_context *const c[], size_t n)
-{
-    uint32_t sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += atomic_load_explicit(&c[i]->driven.news, memory_order_acquire); /* before the next look */
-    return sum;
-}
-
-/* Has each a driver, which this thread is not? */
-static int nbcolli_are_driven(nbcoll_context *const c[], size_t n)
-{
-    size_t i = 0;
-    while (i < n && nbcolli_is_driven(c[i]))
-        i++;
-    return i == n;
-}
-
 /* On the news of all, in which who sleeps has been counted; on the first one's for a short time, where another has no
  * driver or the system knows no such sleep. 0: for so long. */
 static int nbcolli_sleep_on_news(const nbcolli_waiter *w, nbcoll_context *const c[], size_t n, uint64_t longest)
 {
     _Atomic uint32_t *words[NBCOLLI_SLEEP_ON];
     uint32_t values[NBCOLLI_SLEEP_ON], sum = 0;
-    int woken = -1;
+    int woken = -1, are_driven = 1;
 
     for (size_t i = 0; i < n; i++) {
         words[i] = &c[i]->driven.news;
         sum += values[i] = atomic_load(words[i]); /* seq_cst: after the counting */
+        are_driven &= nbcolli_is_driven(c[i]);
     }
     if (sum != w->seen)
         return 1;
     if (n == 1)
         return nbcolli_word_sleep(words[0], values[0], longest < NBCOLLI_NAP ? longest : NBCOLLI_NAP);
-    if (!w->has_others && nbcolli_are_driven(c, n))
+    if (!w->has_others && are_driven)
         woken = nbcolli_words_sleep(n, words, values, longest < NBCOLLI_NAP ? longest : NBCOLLI_NAP);
     if (woken >= 0)
         return woken;
@@ -193,7 +170,9 @@ static void nbcolli_pause_beside(nbcolli_waiter *w, nbcoll_context *const c[], s
     }
     w->at = c[0];
     w->among = n;
-    w->seen = nbcolli_news(c, n);
+    w->seen = 0;
+    for (size_t i = 0; i < n; i++)
+        w->seen += atomic_load_explicit(&c[i]->driven.news, memory_order_acquire); /* before the next look */
 }
 
 /* ---- passing time ------------------------------------------------------------------------------------------------ */

@@ -20,7 +20,7 @@ typedef struct nbcolli_waiter {
     /* Where a driver runs the context. */
     nbcoll_context *at; /* the first that it was at last, */
     size_t among;       /* of so many */
-    uint32_t seen;      /* their news, before the last look */
+    uint32_t seen;      /* the sum of their news, before the last look */
     nbcoll_context *helps; /* there it is counted: it makes passes, and the driver does not; null: nowhere */
     /* Where what is awaited is not the context's: has it come? Asked when a sleep has been armed, which what comes from
      * then on ends; where nothing would, it sets `longest`. Null: it is the context's. */

@@ -108,7 +108,10 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     comm->lacking = comm->leader = -1;
     if (config->rule_count)
         comm->config.rules = memcpy(block + rules, config->rules, config->rule_count * sizeof(nbcoll_rule));
+    comm->sister_at = &c->comms;
     comm->sister = c->comms;
+    if (comm->sister)
+        comm->sister->sister_at = &comm->sister;
     c->comms = comm;
     *out = comm;
     return config->agent ? nbcolli_comm_serve(comm) : NBCOLL_OK;
@@ -166,10 +169,10 @@ void nbcolli_comm_unmade(nbcoll_comm *comm)
 void nbcolli_comm_destroy(nbcoll_comm *comm)
 {
     nbcoll_context *c = comm->context;
-    nbcoll_comm **at = &c->comms;
 
-    nbcolli_requests_clear(c, comm);
     nbcolli_caller_lock(c);
+    while (comm->persistent.first)
+        nbcolli_request_retire(c, NBCOLLI_HOLDER(nbcolli_request, listed, comm->persistent.first));
     nbcolli_cache_clear(comm);
     nbcolli_caller_unlock(c);
     while (comm->pending_revokes)
@@ -183,8 +186,8 @@ void nbcolli_comm_destroy(nbcoll_comm *comm)
     nbcolli_ballot_free(comm);
     if (c->round == comm)
         c->round = comm->sister;
-    while (*at != comm)
-        at = &(*at)->sister;
-    *at = comm->sister;
+    *comm->sister_at = comm->sister; /* no search: a context may have many */
+    if (comm->sister)
+        comm->sister->sister_at = comm->sister_at;
     nbcolli_free(&c->host, comm, comm->memory);
 }

@@ -121,6 +121,7 @@ void nbcolli_request_retire(nbcoll_context *c, nbcolli_request *r)
 {
     r->reported = (r->reported & UINT64_C(1) << 63) | r->reported << 1 | (uint64_t)(r->done && !r->persistent);
     r->persistent = 0;
+    nbcolli_list_leave(&r->listed);
     uint64_t generation = atomic_load_explicit(&r->generation, memory_order_relaxed); /* the lock orders it */
     atomic_store_explicit(&r->generation, generation + 1, memory_order_relaxed); /* readers hold stale handles */
     nbcolli_request_discard(c, r);
@@ -133,13 +134,10 @@ void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r)
     nbcolli_caller_unlock(c);
 }
 
-void nbcolli_requests_clear(nbcoll_context *c, const nbcoll_comm *comm)
+void nbcolli_requests_clear(nbcoll_context *c)
 {
-    nbcolli_caller_lock(c);
-    for (uint32_t i = 0; i < NBCOLLI_REQUEST_CHUNKS && c->chunk[i]; i++)
-        for (nbcolli_request *r = c->chunk[i]; r < c->chunk[i] + nbcolli_chunk_size(i); r++)
-            if (comm ? r->persistent && r->comm == comm /* relaxed: the lock orders it */
-                     : atomic_load_explicit(&r->state, memory_order_relaxed) != NBCOLLI_REQUEST_FREE)
-                nbcolli_request_retire(c, r);
-    nbcolli_caller_unlock(c);
+    for (uint32_t i = 0; i < c->chunks; i++)
+        for (size_t k = 0; k < nbcolli_chunk_size(i); k++) /* relaxed: the lock orders it */
+            if (atomic_load_explicit(&c->chunk[i][k].state, memory_order_relaxed) != NBCOLLI_REQUEST_FREE)
+                nbcolli_request_release(c, &c->chunk[i][k]);
 }

@@ -42,6 +42,13 @@ static inline nbcoll_request nbcolli_request_handle(nbcolli_request *r)
 nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, const void *send, void *recv,
                                       size_t extent);
 
+/* It is persistent, and one of the communicator's. */
+static inline void nbcolli_request_list(nbcoll_comm *comm, nbcolli_request *r)
+{
+    r->persistent = 1;
+    nbcolli_list_add(&comm->persistent, &r->listed);
+}
+
 /* Why there is none: ERR_LIMIT where the table is full, else ERR_MEMORY. */
 nbcoll_status nbcolli_request_refused(const nbcoll_context *c);
 
@@ -70,8 +77,8 @@ static inline nbcolli_request *nbcolli_request_reopen(nbcoll_schedule *s, const 
 /* The same for one who is inside, and does not hold the caller's side. */
 void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r);
 
-/* Releases the persistent ones of a communicator that runs nothing; or of its context, null, all. */
-void nbcolli_requests_clear(nbcoll_context *c, const nbcoll_comm *comm);
+/* Releases all of a context that runs nothing. */
+void nbcolli_requests_clear(nbcoll_context *c);
 
 /* Requests in a chunk of the table. */
 static inline size_t nbcolli_chunk_size(uint32_t chunk)

@@ -68,15 +68,6 @@ static void nbcolli_settle_nodes(nbcoll_comm *comm)
     nbcolli_comm_place(comm, nbcolli_voters(comm));
 }
 
-/* It is to learn of what happened to a rank before it became a member. */
-static void nbcolli_settle_losses(const nbcoll_comm *comm, const nbcolli_peer *peer)
-{
-    if (!comm->link->starved && peer->link->loss[peer->address] == NBCOLLI_HERE)
-        return;
-    peer->link->losses++;
-    comm->context->news = 1;
-}
-
 /* Of the ranks of one colour by key, then by rank in the parent. Duplicates keep their ranks: there it need not be
  * counted. */
 static int nbcolli_settle_place(const nbcoll_comm *comm, int rank)
@@ -122,7 +113,10 @@ static void nbcolli_settle_members(nbcoll_comm *comm)
         if (place == 0)
             first = i;
         comm->size++;
-        nbcolli_settle_losses(comm, peer);
+        if (comm->link->starved || peer->link->loss[peer->address] != NBCOLLI_HERE) {
+            peer->link->losses++; /* the communicator is to learn of what happened before */
+            comm->context->news = 1;
+        }
     }
     nbcolli_settle_nodes(comm);
     comm->id = (uint64_t)votes[first].address << 32 | (votes[first].serial + comm->number);

@@ -85,18 +85,15 @@ void nbcolli_runless_fail(nbcolli_request *r, nbcoll_status why, int cause, int 
 
 void nbcolli_pending_drop(nbcoll_comm *comm, nbcolli_pending_revoke **at)
 {
-    nbcoll_context *c = comm->context;
     nbcolli_pending_revoke *d = *at;
 
     *at = d->next;
     comm->pending_count--;
-    d->next = c->pending_revokes;
-    c->pending_revokes = d;
+    nbcolli_free(&comm->context->host, d, sizeof *d);
 }
 
 nbcoll_status nbcolli_pending_add(nbcoll_comm *comm, uint64_t first, uint64_t last, nbcoll_status why, int cause)
 {
-    nbcoll_context *c = comm->context;
     nbcolli_pending_revoke *d = comm->pending_revokes;
 
     for (; d; d = d->next)
@@ -108,9 +105,8 @@ nbcoll_status nbcolli_pending_add(nbcoll_comm *comm, uint64_t first, uint64_t la
             return NBCOLL_OK;
     if (comm->pending_count == NBCOLLI_PENDING_REVOKES)
         return NBCOLL_ERR_LIMIT;
-    if ((d = c->pending_revokes))
-        c->pending_revokes = d->next;
-    else if (!(d = nbcolli_alloc(&c->host, sizeof *d, _Alignof(nbcolli_pending_revoke))))
+    d = nbcolli_alloc(&comm->context->host, sizeof *d, _Alignof(nbcolli_pending_revoke));
+    if (!d)
         return NBCOLL_ERR_MEMORY;
     *d = (nbcolli_pending_revoke){comm->pending_revokes, first, last, why, cause};
     comm->pending_revokes = d;

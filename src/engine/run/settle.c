@@ -49,15 +49,6 @@ static void nbcolli_op_stop(nbcolli_op *op)
         nbcolli_op_unsend(op);
 }
 
-/* Asks for a get or put, or for what a peer that has left will not take. All else goes out: of a cancelled
- * message nobody could say whether its credits arrived. */
-static void nbcolli_op_recall(nbcolli_op *op)
-{
-    nbcolli_link *link = op->post.link;
-    if (nbcolli_op_copies(op) || link->loss[op->post.peer] & NBCOLLI_DEPARTED)
-        nbcolli_post_recall(&op->post);
-}
-
 /* Does the sender of what this op receives wait for an answer that has not left? We try once. */
 static int nbcolli_op_owes_fin(const nbcolli_op *op)
 {
@@ -100,8 +91,11 @@ static int nbcolli_op_held(nbcolli_op *op)
 {
     int rank;
 
-    if (op->post.where == NBCOLLI_IN_FLIGHT)
-        nbcolli_op_recall(op);
+    /* A get or put is recalled, or what a peer that has left will not take. All else goes out: of a cancelled message
+     * nobody could say whether its credits arrived. */
+    if (op->post.where == NBCOLLI_IN_FLIGHT &&
+        (nbcolli_op_copies(op) || op->post.link->loss[op->post.peer] & NBCOLLI_DEPARTED))
+        nbcolli_post_recall(&op->post);
     if (nbcolli_op_is_out(op))
         return 1;
     nbcolli_op_put_returned(op);

@@ -80,11 +80,13 @@ static inline nbcolli_replay nbcolli_recv_take(const nbcolli_move *m, uint64_t h
 
 /* ---- owners ------------------------------------------------------------------------------------------------------ */
 
-/* May the run write its cells, of which it has `n` readers now, who get one part each? Then notes these, before they
- * are shown anything: by then it may be acknowledged. */
-static inline int nbcolli_small_reuse(nbcolli_run *run, nbcolli_slot *slot, const nbcoll_part *part, size_t n)
+/* May the run write its cells, whose readers now get one part each? Then notes these, before they are shown anything:
+ * by then it may be acknowledged. */
+static inline int nbcolli_small_reuse(nbcolli_run *run, nbcolli_slot *slot, const nbcoll_step_view *v)
 {
     nbcoll_comm *comm = run->comm;
+    const nbcoll_part *part = v->parts;
+    size_t n = v->part_count;
     uint64_t before;
     int reader;
 
@@ -101,11 +103,7 @@ static inline int nbcolli_small_reuse(nbcolli_run *run, nbcolli_slot *slot, cons
     }
     if (!nbcolli_may_reuse(comm, run->tag, &before, &reader))
         return 0;
-    uint16_t *exposed = slot->shown_to - comm->rank;
-    uint16_t count = (uint16_t)(part->number + 1);
-    for (const nbcoll_part *p = part; p < part + n; p++)
-        if (exposed[p->peer] < count)
-            exposed[p->peer] = count;
+    nbcolli_cell_promise(run, v);
     return 1;
 }
 
@@ -117,7 +115,7 @@ static __attribute__((noinline)) nbcolli_replay nbcolli_move_show(nbcolli_run *r
     const nbcoll_part *part = v->parts;
     size_t n = v->part_count;
 
-    if (comm->departed || !nbcolli_small_reuse(run, run->slot, part, n))
+    if (comm->departed || !nbcolli_small_reuse(run, run->slot, v))
         return NBCOLLI_REPLAY_STOPS;
     nbcolli_cell *cell = nbcolli_cell_at(comm, run->slot, comm->rank, run->cells);
     run->cells += m->cells;

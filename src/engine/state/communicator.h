@@ -226,11 +226,12 @@ struct nbcoll_comm {
 
     /* Lists of communicators: calls that make and free; of one that is not made in the end, progress. */
     nbcoll_comm *next;                /* in its bucket of the link */
-    nbcoll_comm *sister;              /* in the context's list */
+    nbcoll_comm *sister, **sister_at; /* in the context's list */
 
     /* The caller's side: starts, and what is opened and cached for them. */
     uint64_t next_tag; /* of the next start; and */
     uint64_t history;  /* what went before that (history.h) */
+    nbcolli_list persistent; /* requests */
     nbcolli_cache cache;
     nbcolli_executor *executors; /* relays first, then the agent's. Who changes them is inside, too */
     atomic_size_t carries;       /* as in terms, which any thread reads, for itself */

@@ -59,7 +59,6 @@ struct nbcoll_context {
     uint32_t posts;                            /* of that pool, used or not */
     nbcolli_unexpected *unexpected_pools[2];   /* with a small and a large payload */
     size_t stored;                             /* of those pools, in use */
-    nbcolli_pending_revoke *pending_revokes;
 
     /* Calls and progress add, the drain takes; from `ended`, the way out of a call. */
     nbcolli_slot *free_slots;    /* that others wait for */

@@ -60,6 +60,7 @@ struct nbcolli_request {
     const void *send;
     void *recv;
     size_t extent; /* bytes of the receive buffer that the call named, or NBCOLLI_AS_COUNTED */
+    nbcolli_list_item listed; /* in the communicator's list, if it is persistent */
 
     nbcoll_done *done; /* these two: nbcoll_on_done */
     void *user;
