@@ -90,10 +90,12 @@ static inline __attribute__((always_inline)) nbcoll_status nbcolli_plain(nbcoll_
 
     if (how.form == NBCOLLI_LATER || !has_all)
         return nbcolli_plain_slowly((nbcoll_args){.operation = operation, .root = root, .count = count,
-                                                  .reduction = {type, op}}, send, recv, comm, how);
+                                                  .reduction = {type, op}}, send, recv, comm,
+                                    (nbcolli_manner){how.form, how.request, how.timeout, how.among});
     nbcolli_request *r = nbcolli_plain_replay(what, count, send, recv, comm);
-    if (!r)
-        return nbcolli_plain_noted(what, count, send, recv, comm, how);
+    if (!r) /* a copy of how, member by member: else all of it would be stored above */
+        return nbcolli_plain_noted(what, count, send, recv, comm,
+                                   (nbcolli_manner){how.form, how.request, how.timeout, how.among});
     return is_now ? nbcolli_plain_handle(r, how.request) : nbcolli_wait_kept(r, how.timeout);
 }
 

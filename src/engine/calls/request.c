@@ -186,7 +186,10 @@ static nbcoll_status nbcolli_request_look_on(nbcoll_request *request, uint64_t t
     if (!timeout || c->host.pause || (nbcolli_takes_turns(c) && timeout <= NBCOLLI_ROUND))
         return NBCOLL_PENDING;
     for (; looks > 1; looks--) {
-        nbcolli_pause(c, looks);
+        if (nbcolli_takes_turns(c))
+            nbcolli_pause(c, looks);
+        else
+            nbcolli_lock_relax(); /* no call: it would be longer than the look */
         s = nbcolli_request_look(request);
         if (s != NBCOLL_AGAIN)
             return s;

@@ -119,7 +119,8 @@ void nbcolli_request_discard(nbcoll_context *c, nbcolli_request *r)
 
 void nbcolli_request_retire(nbcoll_context *c, nbcolli_request *r)
 {
-    r->reported = (r->reported & UINT64_C(1) << 63) | r->reported << 1 | (uint64_t)(r->done && !r->persistent);
+    if (r->reported || r->done)
+        r->reported = (r->reported & UINT64_C(1) << 63) | r->reported << 1 | (uint64_t)(r->done && !r->persistent);
     r->persistent = 0;
     nbcolli_list_leave(&r->listed);
     uint64_t generation = atomic_load_explicit(&r->generation, memory_order_relaxed); /* the lock orders it */
