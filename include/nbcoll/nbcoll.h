@@ -76,9 +76,16 @@
 #undef NBCOLL_IMPLEMENTATION
 #endif
 
+/* Around the declarations of each public header. */
 #ifdef __cplusplus
-extern "C" {
+#define NBCOLLI_BEGIN extern "C" {
+#define NBCOLLI_END }
+#else
+#define NBCOLLI_BEGIN
+#define NBCOLLI_END
 #endif
+
+NBCOLLI_BEGIN
 
 #ifndef NBCOLL_API
 #if (defined NBCOLL_IMPLEMENTATION || defined NBCOLLI_NBCOLL_C) && !defined NBCOLL_EXPORT
@@ -1068,9 +1075,7 @@ NBCOLL_API nbcoll_status nbcoll_exscan_init(const void *send, void *recv, size_t
 NBCOLL_API nbcoll_status nbcoll_exscan(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
                                        nbcoll_comm *comm, uint64_t timeout);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 
 #ifdef NBCOLL_IMPLEMENTATION
 #include "implementation.c"

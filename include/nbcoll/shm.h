@@ -30,9 +30,7 @@
 #ifndef NBCOLL_SHM_H
 #define NBCOLL_SHM_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 #define NBCOLL_SHM_RANKS 256 /* at most */
 
@@ -150,7 +148,5 @@ typedef struct nbcoll_shm_peer {
  * thread. Errors: ERR_NULL, ERR_CONFIG (out->size), ERR_RANK, ERR_FOREIGN (another transport's endpoint). */
 NBCOLL_API nbcoll_status nbcoll_shm_describe(const nbcoll_endpoint *endpoint, int peer, nbcoll_shm_peer *out);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

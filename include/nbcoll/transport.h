@@ -31,9 +31,7 @@
 #ifndef NBCOLL_TRANSPORT_H
 #define NBCOLL_TRANSPORT_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
@@ -518,7 +516,5 @@ static inline void nbcoll_endpoint_close(nbcoll_endpoint *ep)
  * returns is reported. The command prices messages by the limits that the ends name. */
 typedef nbcoll_status nbcoll_transport_open(const char *name, int rank, int ranks, nbcoll_endpoint **out);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif
