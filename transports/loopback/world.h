@@ -20,6 +20,7 @@
 #include "nbcoll/loopback.h"
 #include "../../src/host/host.h"
 #include "../../src/host/wakeup.h"
+#include "../../src/host/works.h"
 
 #define NBCOLLI_LOOPBACK_LINE 128 /* keeps apart what different threads write: cache lines are fetched in pairs */
 
@@ -79,17 +80,13 @@ struct nbcoll_loopback {
     struct nbcolli_loopback_port port[];
 };
 
-struct nbcolli_loopback_works {
-    nbcoll_work *first, **end;
-};
-
 struct nbcolli_loopback_end {
     nbcoll_endpoint base;
     nbcoll_loopback *world;
     struct nbcolli_loopback_port *port;
     uint64_t random;                  /* state of the delivery order; used if the world has a seed */
-    struct nbcolli_loopback_works deferred; /* lent, to be carried out by progress */
-    struct nbcolli_loopback_works finished; /* lent, to be returned by progress */
+    struct nbcolli_works deferred; /* lent, to be carried out by progress */
+    struct nbcolli_works finished; /* lent, to be returned by progress */
     size_t copied;                    /* bytes of gets and puts, in this progress and since */
     nbcolli_sleeper sleeper;
     int watched;  /* readable while one of our shared receives is low; -1: nobody has watched */

@@ -59,11 +59,6 @@ static void *nbcolli_shm_quota_map(nbcoll_endpoint *ep, uint64_t at, size_t byte
     return h->segment + at;
 }
 
-static void nbcolli_shm_quota_copy_in(nbcoll_endpoint *ep, int peer, void *to, const void *from, size_t bytes)
-{
-    nbcolli_shm_copy_in(nbcolli_shm_end(ep), peer, to, from, bytes);
-}
-
 static size_t nbcolli_shm_quota_staging_part(nbcoll_endpoint *ep)
 {
     return nbcolli_shm_end(ep)->staging_part;
@@ -83,6 +78,6 @@ const nbcoll_shared nbcolli_shm_shared = {.size = sizeof nbcolli_shm_shared,
                                           .release = nbcolli_shm_quota_release,
                                           .map = nbcolli_shm_quota_map,
                                           .wake = nbcolli_shm_rouse,
-                                          .copy_in = nbcolli_shm_quota_copy_in,
+                                          .copy_in = nbcolli_shm_copy_in,
                                           .descriptor = nbcolli_shm_quota_descriptor,
                                           .staging_part = nbcolli_shm_quota_staging_part};
