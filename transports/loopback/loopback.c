@@ -3,10 +3,10 @@
  * loopback: the transport between ranks of one process. One ring for each (sender, receiver) pair that ever talks: the
  * sender alone moves `tail`, the receiver alone moves `head`, so nothing is locked and nothing is compared-and-swapped
  * but the one insertion of a new ring into its receiver's list. A message is written straight into its place in the
- * ring, and that place is the arrival which the receiver's core reads; the receiver's next progress gives it back.
- * A sender without memory for its ring shares one of a single place, which each receiver has from the beginning, so
- * that bad news arrives also then. Rings belong to the world: they outlive the endpoints, so what was posted before a
- * close is still delivered.
+ * ring, and that place is the arrival which the receiver's core reads; the receiver's next progress gives it back. Each
+ * receiver has one more ring from the beginning, of a single place. Senders without memory for a ring share it, so that
+ * bad news arrives also then. Rings belong to the world: they outlive the endpoints, so what was posted before a close
+ * is still delivered.
  */
 #include <sys/random.h>
 

@@ -34,7 +34,7 @@ struct nbcolli_loopback_ring {
     _Atomic int taken_by_one; /* of those that share it one is writing */
     bool refused; /* the sender's: it found no room since its last progress */
     _Alignas(NBCOLLI_LOOPBACK_LINE) _Atomic uint64_t tail;
-    _Atomic uint32_t hungry; /* the sender sleeps until there is room: who makes it sets this back to 0 and wakes it */
+    _Atomic uint32_t hungry; /* the sender sleeps until there is room: the receiver sets this to 0 and wakes it */
     _Alignas(NBCOLLI_LOOPBACK_LINE) _Atomic uint64_t head;
     uint64_t taken; /* the receiver's: [head, taken) are arrivals its core still reads */
     _Alignas(NBCOLLI_LOOPBACK_LINE) unsigned char places[];
@@ -53,7 +53,7 @@ struct nbcolli_loopback_port {
     _Alignas(NBCOLLI_LOOPBACK_LINE) _Atomic(struct nbcolli_loopback_ring *)
         rings; /* to this rank, the newest first; only grows */
     _Atomic int state;
-    int fd; /* the world's: whoever took `armed` may still write to it after the endpoint was closed */
+    int fd; /* the world's: a rank that took `armed` may still write to it after the endpoint was closed */
     bool is_abandoned;           /* it has not left, but is lost; shown by `state` */
     struct nbcolli_loopback_area *areas; /* the rank's; others may use them until the world is freed */
     struct nbcolli_loopback_pair *pairs; /* the rank's; under the world's lock */

@@ -8,10 +8,11 @@
  *
  * A guest's hello carries its own pidfd: opened by the process itself, it cannot name another that got the same number.
  *
- * Whoever connects may be no rank: only a hello takes a rank's place. Those that have said nothing yet wait in the hall
- * beside the ranks; of too many the one that has been silent for longest goes, and all go when the ranks are there. Who
- * says what no version says goes at once. The log names their processes. A rank may have been one of the silent, since
- * a busy machine did not let it speak: the answer is ERR_BUSY, and it connects again.
+ * A process that connects may be no rank: only a hello takes a rank's place. Those that have said nothing yet wait in
+ * the hall beside the ranks. If they are too many, the host turns away the one that has been silent for longest; when
+ * the ranks are there, all of them; at once, one that says what no version says. The log names their processes. A rank
+ * may have been one of the silent, since a busy machine did not let it speak: the answer is ERR_BUSY, and it connects
+ * again.
  */
 #include <stdio.h>
 

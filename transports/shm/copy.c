@@ -211,8 +211,8 @@ static nbcoll_status nbcolli_shm_copy(struct nbcolli_shm_end *e, int peer, struc
     return nbcolli_shm_is_given_up_by(e, peer) ? NBCOLL_PENDING : NBCOLL_OK;
 }
 
-/* Of `left` bytes so many are copied now. What would be left by less than a quarter of that comes with them: each call
- * of process_vm_readv takes some microseconds before its first byte. */
+/* Of `left` bytes so many are copied now. If less than a quarter of that would be left, it is copied, too: each call of
+ * process_vm_readv takes some microseconds before its first byte. */
 static size_t nbcolli_shm_at_once(const struct nbcolli_shm_end *e, size_t left)
 {
     size_t room = e->most > e->copied ? e->most - e->copied : 0;

@@ -268,7 +268,7 @@ static void nbcolli_shm_give_back(struct nbcolli_shm_end *e)
     }
 }
 
-/* Its entries before the next one are read, also those that were handed out. Returns `high`. */
+/* All entries before the next one are read, also those that were handed out: gives them back. Returns `high`. */
 static __attribute__((noinline)) int32_t nbcolli_shm_quarter_is_read(struct nbcolli_shm_end *e, int peer, int32_t high)
 {
     nbcolli_shm_quarter_is_over(e, peer);
@@ -316,7 +316,7 @@ static void nbcolli_shm_poll(struct nbcolli_shm_end *e)
     }
 }
 
-/* From now on among those that are looked at directly, in the place of the one that came in first. */
+/* From now on polls look at that sender directly, in place of the one that came in first. */
 static void nbcolli_shm_attend(struct nbcolli_shm_end *e, int peer)
 {
     if (e->peer[peer].is_polled)

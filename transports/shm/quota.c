@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Shared memory for the core: each rank takes from its own quota of the segment and from no other, so that no lock is
- * shared. What is taken is written down in the rank's own memory, in order of place; first fit. Room for a staging
- * buffer lies beside each quota, also of a rank that has none: such a one leaves it free.
+ * shared. The rank lists what it has taken in its own memory, in order of place, and takes the first gap that fits.
+ * Room for a staging buffer lies beside each quota. A rank without staging buffer leaves it free.
  */
 #include "shm.h"
 

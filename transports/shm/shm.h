@@ -87,7 +87,7 @@ struct nbcolli_shm_front {
     struct nbcolli_shm_trial trial;
 };
 
-/* BROKEN: what others read from it cannot be. It is lost to all, and may be alive; FAILED: it is not, or was abandoned.
+/* BROKEN: others have read what cannot be. It is lost to all, and may be alive. FAILED: it is dead, or was abandoned.
  */
 enum nbcolli_shm_state {
     NBCOLLI_SHM_ABSENT,
@@ -100,8 +100,8 @@ enum nbcolli_shm_state {
 /* What others look at in a rank. */
 struct nbcolli_shm_seat {
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint32_t armed; /* it is about to sleep (../../src/host/wakeup.h) */
-    _Atomic uint32_t state; /* nbcolli_shm_state: its own, but FAILED and BROKEN are written by whoever notices; on the
-                               line of `armed`, which posts read anyway */
+    _Atomic uint32_t state; /* nbcolli_shm_state: the rank writes it; a rank that notices writes FAILED and BROKEN. On
+                               the line of `armed`, since posts read that */
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t token; /* where its process has its token, for copy.c */
     _Atomic uint64_t cores[NBCOLLI_CORES / 64]; /* where the thread that opened it may run; constant once it is there */
     _Atomic uint32_t has_barriers; /* its process takes part in membarrier; constant, too */
@@ -126,8 +126,8 @@ _Static_assert(sizeof(nbcoll_header) == NBCOLL_LINE_PAYLOAD, "a header lies wher
  * behind the entries. So of `areas` entries under way each has an area, and more can be without payload only. */
 struct nbcolli_shm_ring {
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t head; /* the receiver's: entries done with, as it tells now and then */
-    _Atomic uint32_t hungry; /* the sender sleeps until there is room: who makes it sets this back to 0 and wakes it.
-                                Read when head was written, so on its line */
+    _Atomic uint32_t hungry; /* the sender sleeps until there is room: the receiver that makes it sets this to 0 and
+                                wakes the sender. Read when head was written, so on its line */
     _Alignas(NBCOLLI_SHM_LINE) struct nbcolli_shm_line line[];
 };
 
@@ -202,9 +202,9 @@ struct nbcolli_shm_taken {
     size_t at, bytes;
 };
 
-/* Scratch of a get under way: what is left of it. WHO: the peer; above it whether its memory is read in place, comes by
- * pieces, and that in these owner and receiver ask the kernel whether their memory can be touched; and the number + 1
- * of the window that was granted for it. */
+/* Scratch of a get under way: what is left of it. WHO: the peer. The bits above it say: its memory is read in place; it
+ * comes by pieces; owner and receiver ask the kernel whether they can touch the buffers. Then the number + 1 of the
+ * window that was granted for it. */
 enum { NBCOLLI_SHM_GET_WHO, NBCOLLI_SHM_GET_FROM, NBCOLLI_SHM_GET_TO, NBCOLLI_SHM_GET_LEFT };
 #define NBCOLLI_SHM_GET_HERE 16
 #define NBCOLLI_SHM_GET_PIECES 17
@@ -246,7 +246,8 @@ struct nbcolli_shm_end {
     int ready;             /* epoll descriptor: our eventfd, and the pidfds of those not known to have ended */
     uint32_t flags;
     uint64_t identity[2]; /* the random bits of its id */
-    bool sleepers_pay; /* with a barrier for all (../../src/host/wakeup.h); the same on all ranks */
+    bool sleepers_pay; /* by a barrier for all cores, which posts then need not (../../src/host/wakeup.h); the same on
+                          all ranks */
     int unreported;   /* peers that are gone and not reported */
     int refusals;     /* peers to which a post was refused since the last progress */
     nbcolli_sleeper sleeper;
@@ -366,11 +367,11 @@ nbcoll_posted nbcolli_shm_put(struct nbcolli_shm_end *e, int peer, const nbcoll_
 /* Gives back what was handed out, and hands out what is there, at most NBCOLLI_SHM_ARRIVALS of a kind and about
  * NBCOLL_PASS_BYTES. */
 void nbcolli_shm_deliver(struct nbcolli_shm_end *e, nbcoll_completions *found);
-/* Is something there that was not handed out, or so much to be given back that its sender may have no room to post, and
- * wake us? */
+/* Has an entry come that was not handed out? Or is so much to be given back that a sender may have no room to post, and
+ * so to wake this rank? */
 bool nbcolli_shm_waiting(struct nbcolli_shm_end *e);
-/* Is what stands in the place of this peer's next entry that one, or the one of the lap before, which was taken? Else
- * it has overwritten what was not, by a damaged head, and nothing of it would be found any more. */
+/* Does the place of this peer's next entry hold that one, or the one of the lap before, which was taken? Else a damaged
+ * head has let the peer overwrite entries that were not taken, and this rank would find none any more. */
 bool nbcolli_shm_can_be(const struct nbcolli_shm_end *e, int peer);
 /* Is everything taken that this peer has put? */
 bool nbcolli_shm_has_taken(struct nbcolli_shm_end *e, int peer);
@@ -435,8 +436,8 @@ bool nbcolli_shm_large_can_go_on(struct nbcolli_shm_end *e);
 
 /* stores.c */
 void nbcolli_shm_stores_open(struct nbcolli_shm_stores *s);
-/* How the beginning of the next copy of so many bytes is to be stored, whose bytes this returns: what that took is to
- * be told. The rest, or all where it returns 0, is stored as `past` of `s` then says. */
+/* Of the next copy, of so many bytes: returns how many at its beginning are to be timed, and sets *past for them. The
+ * caller tells stores_took their time. It stores the rest, or all after a 0, as `past` of `s` then says. */
 size_t nbcolli_shm_stores_look(struct nbcolli_shm_stores *s, size_t bytes, bool *past);
 void nbcolli_shm_stores_took(struct nbcolli_shm_stores *s, bool past, size_t bytes, uint64_t ns);
 /* Copies to memory that `reader` will read, and may have read; -1: several ranks. */

@@ -23,7 +23,7 @@ static _Atomic uint32_t *nbcolli_shm_sleepers(const struct nbcolli_shm_end *e)
     return &((struct nbcolli_shm_front *)(void *)e->home->segment)->sleepers;
 }
 
-/* Who shows something to many looks at one line, and not at a seat of each, when nobody sleeps. */
+/* A rank that shows something to many looks at this one line, and not at each seat, while nobody sleeps. */
 void nbcolli_shm_rouse(nbcoll_endpoint *ep, int peer)
 {
     struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
