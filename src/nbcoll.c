@@ -287,6 +287,7 @@
 #include "../transports/trace/trace.c"
 #endif
 
+#include "host/works.h" /* the transports' */
 #if NBCOLL_WITH_LOOPBACK
 #include "../transports/loopback/bulk.c"
 #include "../transports/loopback/loopback.c"

@@ -83,10 +83,7 @@ function begin(file)
 }
 FNR == 1 { begin(FILENAME) }
 /SPDX-License-Identifier/ { is_comment = !/\*\//; next }
-/^#ifdef __cplusplus$/ { cpp = $0; next }
-cpp != "" && (/^extern "C" \{$/ || /^}$/) { cpp = ""; is_cpp = 1; next }
-cpp != "" { keep(cpp); cpp = "" }
-is_cpp { is_cpp = !/^#endif/; next }
+/^NBCOLLI_(BEGIN|END)$/ { next }
 /^#(ifndef|define) NBCOLL_[A-Z_]*_H$/ { next }
 is_comment {
     is_comment = !/\*\//

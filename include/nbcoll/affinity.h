@@ -34,9 +34,7 @@
 #define nbcoll_affinity_near_name NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_affinity_near_name)
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 typedef struct nbcoll_affinity_config {
     size_t size;
@@ -101,7 +99,5 @@ NBCOLL_API nbcoll_status nbcoll_affinity_domains(const nbcoll_affinity *affinity
 /* Null is accepted. */
 NBCOLL_API void nbcoll_affinity_free(nbcoll_affinity *affinity);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

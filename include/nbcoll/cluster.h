@@ -38,9 +38,7 @@
 #define nbcoll_tcp_close NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_tcp_close)
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 /* ---- endpoints --------------------------------------------------------------------------------------------------- */
 
@@ -112,7 +110,5 @@ NBCOLL_API nbcoll_status nbcoll_tcp_exchange(void *tcp, const void *mine, void *
 /* Null is accepted. */
 NBCOLL_API void nbcoll_tcp_close(nbcoll_tcp *tcp);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

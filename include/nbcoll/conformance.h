@@ -38,9 +38,7 @@
 
 #include "transport.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 /* What a transport promises beyond the contract, or which optional groups it has. With a promise the suite fails if the
  * transport breaks it; without, it skips cases for what the transport does not have. */
@@ -101,7 +99,5 @@ NBCOLL_API int nbcoll_conformance_run(const nbcoll_conformance *c);
 /* A `result` that prints a line for each case to standard output, with the seed where it failed, and goes on. */
 NBCOLL_API int nbcoll_conformance_print(const nbcoll_conformance *c, const nbcoll_conformance_result *r);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

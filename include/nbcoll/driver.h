@@ -48,9 +48,7 @@
 #error "nbcoll/driver.h is of the component driver: define NBCOLL_WITH_DRIVER=1, or link nbcoll_driver"
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 typedef struct nbcoll_driver nbcoll_driver;
 
@@ -186,7 +184,5 @@ NBCOLL_API nbcoll_status nbcoll_tick_stop(nbcoll_context *context);
  * */
 NBCOLL_API nbcoll_status nbcoll_tick(nbcoll_context *context);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

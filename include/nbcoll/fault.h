@@ -19,9 +19,7 @@
 #error "nbcoll/fault.h is of the component lab: define NBCOLL_WITH_LAB=1, or link nbcoll_lab"
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 /* Calls that can be made to fail. */
 #define NBCOLL_FAULT_POST 1u
@@ -84,7 +82,5 @@ NBCOLL_API nbcoll_status nbcoll_fault_set(nbcoll_endpoint *ep, const nbcoll_faul
  * smaller. 0 for an endpoint that is not fault's. */
 NBCOLL_API uint64_t nbcoll_fault_calls(const nbcoll_endpoint *ep);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

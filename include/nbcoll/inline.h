@@ -22,9 +22,7 @@
 #ifndef NBCOLL_INLINE_H
 #define NBCOLL_INLINE_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 #ifdef NBCOLL_INLINE
 /* What a look at the request is enough for; NBCOLL_PENDING: a call. */
@@ -96,9 +94,7 @@ static inline nbcoll_status nbcolli_inline_create(uint32_t abi, const nbcoll_con
 }
 #endif
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 
 #ifdef NBCOLL_INLINE
 #undef nbcoll_test /* which NBCOLL_PREFIX may have renamed, above */

@@ -25,9 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 /* A decimal number of low..high, without sign or blanks. */
 static inline nbcoll_status nbcolli_launch_number(const char *text, int low, int high, int *out)
@@ -188,7 +186,5 @@ static inline const char *nbcoll_launch_tuning(void)
     return getenv("NBCOLL_TUNING");
 }
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

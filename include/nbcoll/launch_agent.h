@@ -13,9 +13,7 @@
 #error "nbcoll/launch_agent.h is of the component offload: define NBCOLL_WITH_OFFLOAD=1, or link nbcoll_offload"
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 /* Gives the agent that `nbcoll run --agent` has started, for nbcoll_comm_config.agent of a communicator of all ranks
  * over this endpoint, which nbcoll_launch_open has opened; null without that option. Each rank calls it once, and
@@ -38,7 +36,5 @@ static inline nbcoll_status nbcoll_launch_agent(nbcoll_endpoint *endpoint, nbcol
     return nbcoll_agent_attach(endpoint, &config, out);
 }
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

@@ -8,9 +8,7 @@
 #ifndef NBCOLL_LOOPBACK_H
 #define NBCOLL_LOOPBACK_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 typedef struct nbcoll_loopback nbcoll_loopback; /* what the ranks share */
 typedef struct nbcoll_loopback_queues nbcoll_loopback_queues;
@@ -44,7 +42,5 @@ NBCOLL_API nbcoll_status nbcoll_loopback_open(nbcoll_loopback *world, int rank, 
 /* Null is accepted. Errors: ERR_BUSY (an endpoint is open). */
 NBCOLL_API nbcoll_status nbcoll_loopback_free(nbcoll_loopback *world);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

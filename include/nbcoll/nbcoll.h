@@ -76,9 +76,16 @@
 #undef NBCOLL_IMPLEMENTATION
 #endif
 
+/* Around the declarations of each public header. */
 #ifdef __cplusplus
-extern "C" {
+#define NBCOLLI_BEGIN extern "C" {
+#define NBCOLLI_END }
+#else
+#define NBCOLLI_BEGIN
+#define NBCOLLI_END
 #endif
+
+NBCOLLI_BEGIN
 
 #ifndef NBCOLL_API
 #if (defined NBCOLL_IMPLEMENTATION || defined NBCOLLI_NBCOLL_C) && !defined NBCOLL_EXPORT
@@ -153,8 +160,8 @@ typedef struct nbcoll_host {
     void *(*alloc)(void *user, size_t bytes, size_t align);
     /* Takes back what alloc gave, with the same `bytes`. */
     void (*free)(void *user, void *memory, size_t bytes);
-    /* A line of text without newline, which says more than the status does: which step and which call of a builder were
-     * wrong, and why. Never called on a path that works as asked. It must not call the library. */
+    /* Takes a line of text without newline. The text names what the status cannot: the step and the call of a builder
+     * that were wrong, and why. The library does not call it while all goes well. It must not call the library. */
     void (*log)(void *user, nbcoll_status why, const char *text);
     /* Nanoseconds of a clock that never goes back. */
     uint64_t (*now)(void *user);
@@ -194,7 +201,7 @@ typedef struct nbcoll_context_config {
                                         few credits that takes messages of its own: a broadcast of 8 bytes takes 1.9
                                         times as long with 8 of them, 7 times with 1 */
     const nbcoll_observer *watcher;  /* null, or told of runs that wait long; must outlive the context. It costs nothing
-                                        while no run waits long. Ticks (driver.h) leave telling it to the next call */
+                                        while no run waits long. Ticks (driver.h) do not tell it: the next call does */
     const nbcoll_reducers *reducers; /* kernels of predefined operations: nbcoll_wide() (wide.h). Null: those that every
                                         processor can run; with NBCOLL_WITH_WIDE, nbcoll_wide(). All compute the same
                                         bits, so ranks need not have the same */
@@ -229,7 +236,7 @@ NBCOLL_API nbcoll_status nbcoll_context_free(nbcoll_context *context);
 typedef void nbcoll_lent(void *user, void *buffer, size_t bytes);
 NBCOLL_API nbcoll_status nbcoll_context_abandon(nbcoll_context *context, nbcoll_lent *lent, void *user);
 
-/* Advances whatever is ready in the context, all communicators, and runs `done` callbacks. Never blocks. */
+/* Advances what is ready on all communicators of the context, and runs `done` callbacks. Never blocks. */
 NBCOLL_API nbcoll_status nbcoll_progress(nbcoll_context *context);
 
 /* For event loops. nbcoll_fd gives a descriptor that becomes readable when an armed context has something to do; the
@@ -271,9 +278,9 @@ typedef struct nbcoll_call {
  * the communicator; creations of communicators count. `rank` (in `comm`; -1 when no member is concerned) was lost,
  * failed, cancelled, or called something else than the others. A rank that others have lost names itself. After
  * ERR_TIMEOUT `rank` is one for which this rank waits, directly or through others: a rank that has not started the
- * operation, if one is known, else the lowest; `position` says where it is. After ERR_NO_SLOT it is the same of the
- * operation `tag`, which holds the slot. A waiting rank learns that about every 40 ms: from shared memory of any rank,
- * else from ranks that are inside a call of the library. */
+ * operation, if one is known, else the lowest; `position` says where it is. After ERR_NO_SLOT `rank` is such a rank of
+ * the operation `tag`, which holds the slot. A waiting rank asks about every 40 ms. It reads the answer in shared
+ * memory; where ranks share none, they answer from inside calls. */
 typedef struct nbcoll_failure {
     nbcoll_status status;
     int rank;
@@ -1068,9 +1075,7 @@ NBCOLL_API nbcoll_status nbcoll_exscan_init(const void *send, void *recv, size_t
 NBCOLL_API nbcoll_status nbcoll_exscan(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
                                        nbcoll_comm *comm, uint64_t timeout);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 
 #ifdef NBCOLL_IMPLEMENTATION
 #include "implementation.c"

@@ -34,9 +34,7 @@
 #error "nbcoll/nic.h is of the component lab: define NBCOLL_WITH_LAB=1, or link nbcoll_lab"
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 typedef struct nbcoll_nic_model {
     size_t size;
@@ -101,7 +99,5 @@ NBCOLL_API nbcoll_status nbcoll_nic_of(const nbcoll_sim_model *machine, nbcoll_n
 NBCOLL_API nbcoll_status nbcoll_nic_play(const nbcoll_nic_config *config, const nbcoll_program *const programs[],
                                           nbcoll_nic_result *out);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

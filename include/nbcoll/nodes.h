@@ -16,9 +16,7 @@
 #ifndef NBCOLL_NODES_H
 #define NBCOLL_NODES_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 /* ---- asking ---------------------------------------------------------------------------------------------------- */
 
@@ -99,7 +97,5 @@ NBCOLL_API nbcoll_status nbcoll_nodes_make_with_domains(const int node[], const 
 /* Null is accepted. */
 NBCOLL_API void nbcoll_nodes_free(nbcoll_nodes *nodes);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

@@ -44,9 +44,7 @@
 #error "nbcoll/offload.h is of the component offload: define NBCOLL_WITH_OFFLOAD=1, or link nbcoll_offload"
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 typedef struct nbcoll_program nbcoll_program;
 
@@ -435,7 +433,5 @@ NBCOLL_API nbcoll_status nbcoll_agent_takes(const nbcoll_agent *agent, const nbc
  * of nbcoll_compile. It keeps nothing. */
 NBCOLL_API nbcoll_status nbcoll_comm_offloads(nbcoll_comm *comm, const nbcoll_args *args, nbcoll_refusal *why);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

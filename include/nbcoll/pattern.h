@@ -3,15 +3,12 @@
  * Peer arithmetic for the authors of algorithms: who talks to whom, and about which part. Pure functions of ranks,
  * rounds and lengths; nothing here knows of schedules. Throughout, 0 <= rank, root < ranks, and ranks >= 1.
  */
+#include "nbcoll.h"
+
 #ifndef NBCOLL_PATTERN_H
 #define NBCOLL_PATTERN_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 /* ---- relative ranks -------------------------------------------------------------------------------------------- */
 
@@ -221,7 +218,5 @@ static inline size_t nbcoll_piece(size_t count, size_t element, size_t segment)
     return !segment ? count : piece < least ? least : piece;
 }
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

@@ -27,9 +27,7 @@
 #define nbcoll_pmix_close NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_pmix_close)
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 typedef struct nbcoll_pmix nbcoll_pmix;
 
@@ -56,7 +54,5 @@ NBCOLL_API nbcoll_status nbcoll_pmix_exchange(void *pmix, const void *mine, void
  * without this call for crashed. Null is accepted. */
 NBCOLL_API void nbcoll_pmix_close(nbcoll_pmix *pmix);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

@@ -52,9 +52,7 @@
 #error "nbcoll/relay.h is of the component offload: define NBCOLL_WITH_OFFLOAD=1, or link nbcoll_offload"
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 /* ---- topologies -------------------------------------------------------------------------------------------------- */
 
@@ -342,7 +340,5 @@ NBCOLL_API nbcoll_status nbcoll_relays_arrived(const nbcoll_relays *relays, uint
  * ERR_PEER_LOST), and all may open others. Errors: ERR_NULL, ERR_BUSY (an operation is under way). */
 NBCOLL_API nbcoll_status nbcoll_relays_close(nbcoll_relays *relays, uint64_t timeout);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

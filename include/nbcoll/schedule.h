@@ -31,9 +31,7 @@
 #ifndef NBCOLL_SCHEDULE_H
 #define NBCOLL_SCHEDULE_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 /* ---- addresses --------------------------------------------------------------------------------------------------- */
 
@@ -559,7 +557,5 @@ struct nbcoll_observer {
     void (*event)(void *user, const nbcoll_event *event);
 };
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

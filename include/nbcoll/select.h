@@ -61,9 +61,7 @@
 #ifndef NBCOLL_SELECT_H
 #define NBCOLL_SELECT_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 /* ---- rules ------------------------------------------------------------------------------------------------------- */
 
@@ -182,7 +180,5 @@ NBCOLL_API nbcoll_status nbcoll_predict(const nbcoll_terms *terms, const nbcoll_
  * Any thread. */
 NBCOLL_API unsigned nbcoll_split_steps(nbcoll_operation operation, int ranks, int cores);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

@@ -9,10 +9,10 @@
  * or by the host's own allgather. Nothing is left in a file system, whatever happens to the ranks. No rank needs extra
  * privileges: all ranks run as one user, in one network and PID namespace.
  *
- * Ranks that progress, or sleep, notice within 200 ms that a rank was killed. A rank that closes its endpoint has left,
- * which they notice as soon; that is no failure by itself, and its posts are still delivered. Nobody notices a rank
- * that is a thread and ends without closing. On a kernel without pidfds (before 5.3) a death does not end a sleep on
- * nbcoll_fd that has no time limit.
+ * Ranks that progress, or sleep, notice within 200 ms that a rank was killed. A rank that closes its endpoint has left.
+ * They notice that as soon. It is no failure by itself, and the posts of that rank are still delivered. If a thread
+ * that is a rank ends without closing, nobody notices. On a kernel without pidfds (before 5.3) a death does not end a
+ * sleep on nbcoll_fd that has no time limit.
  *
  * A process that becomes another program by exec is lost like one that was killed. No data is taken from its memory
  * afterwards. Ranks that progress notice it within 200 ms; it does not end a sleep on nbcoll_fd that has no time limit.
@@ -30,9 +30,7 @@
 #ifndef NBCOLL_SHM_H
 #define NBCOLL_SHM_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 #define NBCOLL_SHM_RANKS 256 /* at most */
 
@@ -71,9 +69,9 @@ typedef struct nbcoll_shm_allgather {
                                      more later; with NO_CMA large data travels between processes in fragments */
 #define NBCOLL_SHM_PIECES 16u     /* what is too large for a message comes in pieces, from threads of this process too;
                                      others' memory is read only while pieces do not come. Not with NO_PIECES */
-#define NBCOLL_SHM_BOTH_SIDES 32u /* the same, and their memory is read meanwhile, from the far end */
+#define NBCOLL_SHM_BOTH_SIDES 32u /* as PIECES; meanwhile the receiver reads the sender's memory, from the far end */
 #define NBCOLL_SHM_NO_STAGING 64u   /* collectives lend the memory that they expose, and copy none of it to this rank's
-                                     staging buffer; so with each of the flags before */
+                                     staging buffer. Each of the flags above implies it */
 /* Lets every process of this user read this one's memory (PR_SET_PTRACER), where Yama restricts that to ancestors. It
  * stays so when the endpoint is closed. */
 #define NBCOLL_SHM_ALLOW_PTRACER 4u
@@ -150,7 +148,5 @@ typedef struct nbcoll_shm_peer {
  * thread. Errors: ERR_NULL, ERR_CONFIG (out->size), ERR_RANK, ERR_FOREIGN (another transport's endpoint). */
 NBCOLL_API nbcoll_status nbcoll_shm_describe(const nbcoll_endpoint *endpoint, int peer, nbcoll_shm_peer *out);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

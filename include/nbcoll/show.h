@@ -23,9 +23,7 @@
 #error "nbcoll/show.h is of the component lab: define NBCOLL_WITH_LAB=1, or link nbcoll_lab"
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 /* Takes the next `bytes` bytes of the output, which are not terminated and need not end where a line does. Non-zero
  * stops the printer. */
@@ -101,7 +99,5 @@ NBCOLL_API nbcoll_status nbcoll_show_programs_dot(const nbcoll_program *const pr
  * Nothing is allocated. Errors: ERR_NULL, ERR_CONFIG (the topology's size), ERR_CALL (write stopped it). */
 NBCOLL_API nbcoll_status nbcoll_show_topology(const nbcoll_topology *topology, nbcoll_write *write, void *user);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

@@ -73,9 +73,7 @@
 #error "nbcoll/simulate.h is of the component lab: define NBCOLL_WITH_LAB=1, or link nbcoll_lab"
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 /* ---- the machine ------------------------------------------------------------------------------------------------- */
 
@@ -285,7 +283,5 @@ NBCOLL_API const char *nbcoll_sim_noise_name(unsigned i);
 NBCOLL_API nbcoll_status nbcoll_sim_model_find(const char *name, nbcoll_sim_model *out);
 NBCOLL_API nbcoll_status nbcoll_sim_noise_find(const char *name, nbcoll_sim_noise *out);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

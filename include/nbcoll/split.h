@@ -30,9 +30,7 @@
 
 #include "select.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 typedef enum nbcoll_split_part {
     NBCOLL_SPLIT_BLOCKING,    /* equation 1: the whole tree by the ranks */
@@ -50,7 +48,5 @@ NBCOLL_API double nbcoll_split_time(nbcoll_operation operation, int ranks, int c
  * Any thread. */
 NBCOLL_API unsigned nbcoll_split_levels(nbcoll_operation operation, int ranks, int cores);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

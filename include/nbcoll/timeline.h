@@ -21,9 +21,7 @@
 
 #include "schedule.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 #define NBCOLL_TIMELINE_EVENTS 32768u /* of a rank that are kept */
 
@@ -69,7 +67,5 @@ NBCOLL_API void nbcoll_timeline_close(nbcoll_observer *observer);
 NBCOLL_API nbcoll_status nbcoll_timeline_read(int descriptor, int rank, uint64_t *told,
                                               void (*note)(void *user, const nbcoll_timeline_event *event), void *user);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

@@ -12,9 +12,7 @@
 #error "nbcoll/trace.h is of the component lab: define NBCOLL_WITH_LAB=1, or link nbcoll_lab"
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 /* Append-only. X(name, text). Each call is told when it has returned, but for CLOSE and DEREGISTER, which are told
  * before. What a progress brought is told after it, as if it were calls. */
@@ -76,7 +74,5 @@ typedef struct nbcoll_trace_config {
 NBCOLL_API nbcoll_status nbcoll_trace_open(const nbcoll_trace_config *config, nbcoll_endpoint *inner,
                                            nbcoll_endpoint **out);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

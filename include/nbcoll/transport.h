@@ -31,9 +31,7 @@
 #ifndef NBCOLL_TRANSPORT_H
 #define NBCOLL_TRANSPORT_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
@@ -65,8 +63,8 @@ typedef enum nbcoll_posted {
     NBCOLL_POST_NOT_NOW,   /* no room, or not connected to the peer yet (a transport may connect at the first post):
                               nothing happened. The core tries again after each progress, and may sleep until there is
                               room (see arm) */
-    NBCOLL_POST_LOST,      /* the peer is dead or unreachable: nothing happened, and from now on nothing of it reads or
-                              writes this rank's memory, as after a report that it is lost (but see touches) */
+    NBCOLL_POST_LOST,      /* the peer is dead or unreachable: nothing happened. From now on it does not read or write
+                              this rank's memory, as after a report that it is lost (but see touches) */
     NBCOLL_POST_FAILED     /* the transport is broken, at least to this peer: nothing happened. The core counts the peer
                               as lost, as when a work request comes back with ERR_TRANSPORT: operations with it end with
                               ERR_PEER_LOST on all ranks. The core tries no other way */
@@ -99,8 +97,8 @@ typedef struct nbcoll_line_arrival {
 typedef struct nbcoll_completions {
     nbcoll_arrival *arrived;
     nbcoll_work *completed;
-    /* A rank newly found dead, or -1. Further ones wait for further calls. From this report on nothing of it reads or
-     * writes this rank's memory, unless `touches` of the transport says so. */
+    /* A rank newly found dead, or -1. Further ones wait for further calls. From this report on that rank does not read
+     * or write this rank's memory, unless `touches` of the transport says so. */
     int lost;
     /* Another rank that has closed its endpoint, or -1; further ones as above. The transport reports each once, when
      * all that it posted to this rank has arrived, in this report or an earlier one, and never as lost. That is no
@@ -132,8 +130,8 @@ typedef struct nbcoll_registration {
 
 /* Flags of the group. */
 #define NBCOLL_BULK_ANY_LOCAL 1u /* this rank's end of a get or put may be any memory: the core passes null for it */
-#define NBCOLL_BULK_ONE_KEY 2u   /* a key of PEER_READS depends on memory and bytes only: every peer that any memory can
-                                    move to gets by that of another one */
+#define NBCOLL_BULK_ONE_KEY 2u   /* a key of PEER_READS depends on memory and bytes only: a key made for one peer serves
+                                    every other one that the transport reaches */
 
 /* Moves large data between memories that are named by keys. The receiver gets, or the sender puts: a transport has get,
  * put or both, and where it has both the core takes the cheaper one (limits.get_ns, put_ns).
@@ -155,7 +153,7 @@ typedef struct nbcoll_bulk {
      * ended it, with that error, and the communicator goes on. */
     nbcoll_status (*register_memory)(nbcoll_endpoint *ep, int peer, void *memory, size_t bytes, uint32_t access,
                                      nbcoll_registration *out);
-    /* Ends it. A get or put that still comes with its key fails, or is a mistake of the core's that need not be found.
+    /* Ends the registration. A later get or put with its key is a mistake of the core; the transport need not find it.
      * Null where a registration holds nothing. */
     void (*deregister_memory)(nbcoll_endpoint *ep, nbcoll_registration *registration);
     /* Copies `bytes` bytes from `offset` behind what `peer` registered as `key` (PEER_READS) to `to`, which `local`
@@ -206,10 +204,10 @@ typedef struct nbcoll_shared {
      * shrink nor grow (seals). The endpoint closes it. *base becomes the address of the file's beginning for this rank.
      * -1: there is none. */
     int (*descriptor)(nbcoll_endpoint *ep, void **base, size_t *bytes);
-    /* Optional, with limits.staging: the bytes of the longest part that the core should copy to the staging buffer
-     *, since a get of a longer part takes less time than two copies. The core lends longer parts, unless
-     * readers have more to do than owners: readers that combine the parts, or one that reads those of all ranks. Asked
-     * once, when the endpoint joins its context. Null, or 0: copy every part. */
+    /* Optional, with limits.staging: the bytes of the longest part that the core should copy to the staging buffer: a
+     * get of a longer part takes less time than two copies. The core lends longer parts, unless readers have more to do
+     * than owners: readers that combine the parts, or one that reads those of all ranks. Asked once, when the endpoint
+     * joins its context. Null, or 0: copy every part. */
     size_t (*staging_part)(nbcoll_endpoint *ep);
 } nbcoll_shared;
 
@@ -217,18 +215,19 @@ typedef struct nbcoll_shared {
 
 typedef struct nbcoll_wakeup {
     size_t size;
-    /* A descriptor that polls readable once armed and woken; the endpoint's. While it is not armed it may be readable
-     * or not: nobody looks then. */
+    /* The endpoint's descriptor. It polls readable when the endpoint is armed and something wakes it. While the
+     * endpoint is not armed nobody looks at it. */
     int (*fd)(nbcoll_endpoint *ep);
     /* Announces that this rank is about to sleep. From an OK on the descriptor becomes readable when a message or line
      * comes, a rank is lost or leaves, a work request can come back, or there is room where a post was answered NOT_NOW
      * since the last progress. What makes that room must wake this rank: the peer that takes something out of a full
      * ring, or this rank's own completions if its send queue was full; a transport over descriptors watches EPOLLOUT.
-     * OK, or AGAIN when something of all this is there already (then nothing is armed). A transport answers AGAIN also
-     * if it has refused a post for a reason of which nobody will wake this rank.
+     * OK, or AGAIN when something of all this is there already (then nothing is armed). It answers AGAIN also if it has
+     * refused a post, and nobody will wake this rank when the reason has gone.
      *
-     * It may wake in vain, but not for ever: each progress disarms, and empties the descriptor, so that the next arming
-     * can sleep. The core looks at shared memory once more after arming, so the arming is a seq_cst store. */
+     * The descriptor may wake the rank in vain, but not for ever: each progress disarms, and empties the descriptor, so
+     * that the next arming can sleep. The core looks at shared memory once more after arming, so the arming is a
+     * seq_cst store. */
     nbcoll_status (*arm)(nbcoll_endpoint *ep);
 } nbcoll_wakeup;
 
@@ -291,8 +290,8 @@ typedef struct nbcoll_queue_config {
     uint32_t depth;  /* sends and waits, and receives, that may be posted and not ended */
     uint32_t held;   /* 1: sends are held, 2: receives, until they are enabled */
     nbcoll_completion_queue *sent, *received; /* or null */
-    nbcoll_shared_receives *shared; /* what comes takes its receives from there, and `received` is not read: none is
-                                       posted to the pair, and none is held; null: the pair has its own */
+    nbcoll_shared_receives *shared; /* messages take their receives from there: `received` is not read, and no receive
+                                       is posted to the pair or held. Null: the pair has its own */
 } nbcoll_queue_config;
 
 /* Queue pairs and shared receives that are to be open at a time. */
@@ -304,7 +303,7 @@ typedef struct nbcoll_queue_demand {
 
 /* An entry of a completion queue of shared receives. */
 typedef struct nbcoll_shared_arrival {
-    nbcoll_queue_pair *pair; /* by which it came; null: this rank has closed that since */
+    nbcoll_queue_pair *pair; /* the message came by it; null: this rank has closed it since */
     void *memory;            /* of the receive that it has taken */
 } nbcoll_shared_arrival;
 
@@ -315,7 +314,7 @@ typedef struct nbcoll_shared_arrival {
  * also calls register_memory, with LOCAL_END and every rank (-1) as the other end, and deregister_memory. */
 typedef struct nbcoll_offload {
     size_t size;
-    /* Room for so many entries. ERR_MEMORY. */
+    /* Opens a completion queue with room for `depth` entries. ERR_MEMORY. */
     nbcoll_status (*open_cq)(nbcoll_endpoint *ep, uint32_t depth, nbcoll_completion_queue **out);
     /* ERR_MEMORY, ERR_RANK, ERR_DUPLICATE (this rank has that pair already), ERR_CONFIG (a `size` that is none),
      * ERR_LIMIT (the device has no such depth, or no more of what a pair needs: others use it, too), ERR_TRANSPORT (the
@@ -323,10 +322,11 @@ typedef struct nbcoll_offload {
     nbcoll_status (*open_queue)(nbcoll_endpoint *ep, const nbcoll_queue_config *config, nbcoll_queue_pair **out);
     /* ERR_LIMIT: the queue is full, or the message longer than the device can send. */
     nbcoll_status (*post)(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, const nbcoll_posting *posting);
-    /* Lets go of so many more held sends, with the waits before each, or receives, posted already or not. */
+    /* Releases so many more held sends, each with the waits before it, and held receives. They may be posted later. */
     void (*enable)(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, uint32_t sends, uint32_t receives);
-    /* OK: there were so many entries, which are consumed. PENDING: not yet. ERR_PEER_LOST: there will not be, since the
-     * peer has closed its end of the pair, or its endpoint. ERR_TRANSPORT: a message did not fit its receive. */
+    /* OK: there were `count` entries, and this call has consumed them. PENDING: not yet. ERR_PEER_LOST: there will not
+     * be, since the peer has closed its end of the pair, or its endpoint. ERR_TRANSPORT: a message did not fit its
+     * receive. */
     nbcoll_status (*wait)(nbcoll_endpoint *ep, nbcoll_completion_queue *completions, uint32_t count);
     /* Closes either (the other one null); pairs before their completion queues. From the return on no memory of this
      * rank's that was posted there is touched. */
@@ -518,7 +518,5 @@ static inline void nbcoll_endpoint_close(nbcoll_endpoint *ep)
  * returns is reported. The command prices messages by the limits that the ends name. */
 typedef nbcoll_status nbcoll_transport_open(const char *name, int rank, int ranks, nbcoll_endpoint **out);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

@@ -41,9 +41,7 @@
 #define nbcoll_tuning_free NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_tuning_free)
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 typedef struct nbcoll_tuning {
     const nbcoll_rule *rules; /* in the order of the file; `line` says where each stands */
@@ -74,7 +72,5 @@ NBCOLL_API nbcoll_status nbcoll_tuning_read_with(const nbcoll_host *host, const 
 /* Null is accepted. */
 NBCOLL_API void nbcoll_tuning_free(nbcoll_tuning *tuning);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

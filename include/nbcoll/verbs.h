@@ -37,9 +37,7 @@
 #define nbcoll_verbs_counts NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_verbs_counts)
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 /* What 0 means stands in brackets. All but rank, device, port and gid_index must be the same on all ranks. */
 typedef struct nbcoll_verbs_config {
@@ -120,7 +118,5 @@ typedef struct nbcoll_verbs_count {
  * another transport's; CONFIG (size). */
 NBCOLL_API nbcoll_status nbcoll_verbs_counts(nbcoll_endpoint *endpoint, nbcoll_verbs_count *out);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

@@ -60,9 +60,7 @@
 #error "nbcoll/verify.h is of the component lab: define NBCOLL_WITH_LAB=1, or link nbcoll_lab"
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 /* ---- what was refuted -------------------------------------------------------------------------------------------- */
 
@@ -399,7 +397,5 @@ typedef struct nbcoll_relay_play {
 NBCOLL_API nbcoll_status nbcoll_play_topologies(const nbcoll_topology *const topologies[], int ranks,
                                              const nbcoll_relay_play *play, nbcoll_relay_refutation *out);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

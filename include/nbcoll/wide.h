@@ -21,14 +21,10 @@
 #error "nbcoll/wide.h is of the component wide: define NBCOLL_WITH_WIDE=1, or link nbcoll_wide"
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NBCOLLI_BEGIN
 
 /* The widest that this processor can run; null: the core's are. */
 NBCOLL_API const nbcoll_reducers *nbcoll_wide(void);
 
-#ifdef __cplusplus
-}
-#endif
+NBCOLLI_END
 #endif

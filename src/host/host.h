@@ -59,6 +59,14 @@ static inline nbcoll_status nbcolli_ended_as(uint64_t said)
                                                                                    : NBCOLL_ERR_ABI;
 }
 
+/* splitmix64's finish */
+static inline uint64_t nbcolli_splitmix(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
 /* Up to the next multiple of 64: parts of a block that begin on lines of their own. */
 static inline size_t nbcolli_lines(size_t bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What a level's kernels of HALF and BFLOAT16 are made of: see vectors.h. Sums and products are made in float and
  * rounded to the nearest, ties to even, whatever the caller's rounding mode; the conversions make no denormal floats,
- * which a caller may have turned off. NBCOLLI_REDUCE_CONVERTS says whether the level's processors convert halves
+ * which a caller may have turned off. A level takes NBCOLLI_REDUCE_HALVES_CONVERTED if its processors convert halves
  * themselves. Minima and maxima need no conversion: the bits of a number that is not a NaN are its order. */
 #ifndef NBCOLL_REDUCE_NARROW_H
 #define NBCOLL_REDUCE_NARROW_H

@@ -10,14 +10,20 @@
 NBCOLLI_REDUCE_BEGIN
 
 #include "elements.h"
+#include "level.h"
 
 #define NBCOLLI_REDUCE_LEVEL baseline
 #define NBCOLLI_TARGET
 #define NBCOLLI_REDUCE_WIDTH 16
 #define NBCOLLI_REDUCE_LANES_32 4
 #define NBCOLLI_REDUCE_LANES_64 2
-#define NBCOLLI_REDUCE_CONVERTS 0
-#include "level.h"
+NBCOLLI_REDUCE_LEVEL_OF(NBCOLLI_REDUCE_HALVES_COMPUTED)
+
+#undef NBCOLLI_REDUCE_LEVEL
+#undef NBCOLLI_TARGET
+#undef NBCOLLI_REDUCE_WIDTH
+#undef NBCOLLI_REDUCE_LANES_32
+#undef NBCOLLI_REDUCE_LANES_64
 
 const nbcoll_reducers *const nbcolli_reducers = &nbcolli_reduce_kernels_baseline;
 

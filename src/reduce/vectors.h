@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What kernels of reductions are made of. A level names a set of vector instructions: baseline (../reduce), avx2 and
- * avx512 (../wide). The files that make its kernels are included once for each, with NBCOLLI_REDUCE_LEVEL,
+ * avx512 (../wide). Each level uses the macro NBCOLLI_REDUCE_LEVEL_OF (level.h) once, with NBCOLLI_REDUCE_LEVEL,
  * NBCOLLI_TARGET (an attribute), NBCOLLI_REDUCE_WIDTH (bytes of a vector), NBCOLLI_REDUCE_LANES_32 and
  * NBCOLLI_REDUCE_LANES_64 (elements of that many bits in it) defined. The compiler's generic vectors do not depend on
  * its optimiser, so a host may build this as it likes.

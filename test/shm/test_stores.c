@@ -139,7 +139,7 @@ static void copies_that_lie_just_behind_their_source_are_right(void **state)
         from[i] = (unsigned char)(i * 7 + i / 256);
     for (size_t ahead = 0; ahead < 130; ahead++) {
         memset(to, 0xee, sizeof to);
-        nbcolli_shm_copy_in(&e, -1, to + ahead, from, 8000);
+        nbcolli_shm_copy_in(&e.base, -1, to + ahead, from, 8000);
         assert_memory_equal(to + ahead, from, 8000);
         for (size_t i = 0; i < ahead; i++)
             assert_int_equal(to[i], 0xee);

@@ -15,7 +15,7 @@ static _Atomic unsigned char *nbcolli_loopback_between(const nbcoll_endpoint *ep
     return e->world->between + (size_t)owner * (size_t)ep->ranks + (size_t)other;
 }
 
-/* Waits for a piece of a put that another thread may be copying just now; it looks before the next one. */
+/* Another thread may be copying a piece of a put just now: waits for that. It looks before the next piece. */
 void nbcolli_loopback_give_up(nbcoll_endpoint *ep, int peer)
 {
     _Atomic unsigned char *between = nbcolli_loopback_between(ep, ep->rank, peer);
@@ -100,8 +100,8 @@ nbcoll_posted nbcolli_loopback_copy(struct nbcolli_loopback_end *e, nbcoll_work 
                                           : nbcolli_loopback_write(e, (int)o.peer, o.header, NULL, 0);
 }
 
-/* Now, if it is allowed to and fits in what this progress has left; else it is deferred. `there` is in the peer's
- * memory. */
+/* Copies at once if the configuration allows that and this progress has so much left; else defers it. `there` is in the
+ * peer's memory. */
 static nbcoll_posted nbcolli_loopback_begin(nbcoll_endpoint *ep, const void *there, struct nbcolli_loopback_order o,
                                             nbcoll_work *work)
 {

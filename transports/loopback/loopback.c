@@ -3,10 +3,10 @@
  * loopback: the transport between ranks of one process. One ring for each (sender, receiver) pair that ever talks: the
  * sender alone moves `tail`, the receiver alone moves `head`, so nothing is locked and nothing is compared-and-swapped
  * but the one insertion of a new ring into its receiver's list. A message is written straight into its place in the
- * ring, and that place is the arrival which the receiver's core reads; the receiver's next progress gives it back.
- * A sender without memory for its ring shares one of a single place, which each receiver has from the beginning, so
- * that bad news arrives also then. Rings belong to the world: they outlive the endpoints, so what was posted before a
- * close is still delivered.
+ * ring, and that place is the arrival which the receiver's core reads; the receiver's next progress gives it back. Each
+ * receiver has one more ring from the beginning, of a single place. Senders without memory for a ring share it, so that
+ * bad news arrives also then. Rings belong to the world: they outlive the endpoints, so what was posted before a close
+ * is still delivered.
  */
 #include <sys/random.h>
 
@@ -24,26 +24,10 @@ static size_t nbcolli_loopback_end_bytes(const nbcoll_loopback *w)
     return sizeof(struct nbcolli_loopback_end) + (size_t)w->config.ranks * (sizeof(struct nbcolli_loopback_ring *) + 1);
 }
 
-static void nbcolli_loopback_works_clear(struct nbcolli_loopback_works *r)
-{
-    r->first = NULL;
-    r->end = &r->first;
-}
-
-static void nbcolli_loopback_works_append(struct nbcolli_loopback_works *r, nbcoll_work *work)
-{
-    work->next = NULL;
-    *r->end = work;
-    r->end = &work->next;
-}
-
 /* splitmix64 */
 static uint64_t nbcolli_loopback_random_next(uint64_t *state)
 {
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    return nbcolli_splitmix(*state += 0x9e3779b97f4a7c15u);
 }
 
 /* ---- rings ------------------------------------------------------------------------------------------------------- */
@@ -155,7 +139,7 @@ nbcoll_posted nbcolli_loopback_defer(struct nbcolli_loopback_end *e, struct nbco
                                      nbcoll_work *work)
 {
     nbcolli_loopback_order_set(work, order);
-    nbcolli_loopback_works_append(&e->deferred, work);
+    nbcolli_works_append(&e->deferred, work);
     e->untried = true;
     return NBCOLL_POST_IN_FLIGHT;
 }
@@ -174,9 +158,9 @@ static nbcoll_posted nbcolli_loopback_carry_out(struct nbcolli_loopback_end *e, 
 static void nbcolli_loopback_carry_out_deferred(struct nbcolli_loopback_end *e)
 {
     nbcoll_work *work = e->deferred.first;
-    struct nbcolli_loopback_works begun;
-    nbcolli_loopback_works_clear(&e->deferred);
-    nbcolli_loopback_works_clear(&begun);
+    struct nbcolli_works begun;
+    nbcolli_works_clear(&e->deferred);
+    nbcolli_works_clear(&begun);
     e->untried = false;
     e->copied = 0;
     for (nbcoll_work *next; work; work = next) {
@@ -186,16 +170,13 @@ static void nbcolli_loopback_carry_out_deferred(struct nbcolli_loopback_end *e)
         size_t before = e->copied;
         nbcoll_posted posted = nbcolli_loopback_carry_out(e, work);
         work->status = posted == NBCOLL_POST_DONE ? NBCOLL_OK : NBCOLL_ERR_TRANSPORT;
-        nbcolli_loopback_works_append(posted != NBCOLL_POST_NOT_NOW    ? &e->finished
+        nbcolli_works_append(posted != NBCOLL_POST_NOT_NOW    ? &e->finished
                                         : is_copy && e->copied != before ? &begun
                                                                          : &e->deferred,
                                         work);
         e->untried |= posted == NBCOLL_POST_NOT_NOW && is_copy;
     }
-    if (begun.first) {
-        *e->deferred.end = begun.first;
-        e->deferred.end = begun.end;
-    }
+    nbcolli_works_join(&e->deferred, &begun);
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
@@ -351,23 +332,14 @@ static void nbcolli_loopback_progress(nbcoll_endpoint *ep, nbcoll_completions *f
     e->ringless = false;
     nbcolli_loopback_carry_out_deferred(e);
     found->completed = e->finished.first;
-    nbcolli_loopback_works_clear(&e->finished);
+    nbcolli_works_clear(&e->finished);
     found->arrived = nbcolli_loopback_deliver(e, &found->lines);
 }
 
 static void nbcolli_loopback_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
 {
     struct nbcolli_loopback_end *e = nbcolli_loopback_end_of(ep);
-    nbcoll_work **at = &e->deferred.first;
-    while (*at && *at != work)
-        at = &(*at)->next;
-    if (!*at)
-        return; /* cancelled before */
-    *at = work->next;
-    if (!*at)
-        e->deferred.end = at;
-    work->status = NBCOLL_ERR_CANCELLED;
-    nbcolli_loopback_works_append(&e->finished, work);
+    nbcolli_works_cancel(&e->deferred, work, &e->finished); /* unless it was cancelled before */
 }
 
 static void nbcolli_loopback_close(nbcoll_endpoint *ep)
@@ -580,8 +552,8 @@ nbcoll_status nbcoll_loopback_open(nbcoll_loopback *w, int rank, nbcoll_endpoint
     e->watched = -1;
     e->has_departed = (unsigned char *)(e->ring + w->config.ranks);
     e->random = w->config.seed + (uint64_t)rank * 0xd1342543de82ef95u; /* each rank its own sequence */
-    nbcolli_loopback_works_clear(&e->deferred);
-    nbcolli_loopback_works_clear(&e->finished);
+    nbcolli_works_clear(&e->deferred);
+    nbcolli_works_clear(&e->finished);
     *out = &e->base;
     return NBCOLL_OK;
 }

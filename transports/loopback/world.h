@@ -20,6 +20,7 @@
 #include "nbcoll/loopback.h"
 #include "../../src/host/host.h"
 #include "../../src/host/wakeup.h"
+#include "../../src/host/works.h"
 
 #define NBCOLLI_LOOPBACK_LINE 128 /* keeps apart what different threads write: cache lines are fetched in pairs */
 
@@ -33,7 +34,7 @@ struct nbcolli_loopback_ring {
     _Atomic int taken_by_one; /* of those that share it one is writing */
     bool refused; /* the sender's: it found no room since its last progress */
     _Alignas(NBCOLLI_LOOPBACK_LINE) _Atomic uint64_t tail;
-    _Atomic uint32_t hungry; /* the sender sleeps until there is room: who makes it sets this back to 0 and wakes it */
+    _Atomic uint32_t hungry; /* the sender sleeps until there is room: the receiver sets this to 0 and wakes it */
     _Alignas(NBCOLLI_LOOPBACK_LINE) _Atomic uint64_t head;
     uint64_t taken; /* the receiver's: [head, taken) are arrivals its core still reads */
     _Alignas(NBCOLLI_LOOPBACK_LINE) unsigned char places[];
@@ -52,7 +53,7 @@ struct nbcolli_loopback_port {
     _Alignas(NBCOLLI_LOOPBACK_LINE) _Atomic(struct nbcolli_loopback_ring *)
         rings; /* to this rank, the newest first; only grows */
     _Atomic int state;
-    int fd; /* the world's: whoever took `armed` may still write to it after the endpoint was closed */
+    int fd; /* the world's: a rank that took `armed` may still write to it after the endpoint was closed */
     bool is_abandoned;           /* it has not left, but is lost; shown by `state` */
     struct nbcolli_loopback_area *areas; /* the rank's; others may use them until the world is freed */
     struct nbcolli_loopback_pair *pairs; /* the rank's; under the world's lock */
@@ -79,17 +80,13 @@ struct nbcoll_loopback {
     struct nbcolli_loopback_port port[];
 };
 
-struct nbcolli_loopback_works {
-    nbcoll_work *first, **end;
-};
-
 struct nbcolli_loopback_end {
     nbcoll_endpoint base;
     nbcoll_loopback *world;
     struct nbcolli_loopback_port *port;
     uint64_t random;                  /* state of the delivery order; used if the world has a seed */
-    struct nbcolli_loopback_works deferred; /* lent, to be carried out by progress */
-    struct nbcolli_loopback_works finished; /* lent, to be returned by progress */
+    struct nbcolli_works deferred; /* lent, to be carried out by progress */
+    struct nbcolli_works finished; /* lent, to be returned by progress */
     size_t copied;                    /* bytes of gets and puts, in this progress and since */
     nbcolli_sleeper sleeper;
     int watched;  /* readable while one of our shared receives is low; -1: nobody has watched */

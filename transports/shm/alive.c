@@ -2,13 +2,13 @@
  *
  * Deaths and departures. A process that ends makes its pidfd readable; these are looked at now and then, not at every
  * progress, and wake a sleeper as its eventfd does. A rank that closes its end writes into its seat that it has left,
- * and wakes all; it is not lost by that. Whoever finds a rank lost writes that into its seat and wakes all, so that the
- * others need not wait for their own look.
+ * and wakes all; it is not lost by that. A rank that finds another one lost writes that into its seat and wakes all, so
+ * that the others need not wait for their own look.
  *
  * A process that calls exec keeps its pidfd, and is lost all the same. So each holds a record lock on a byte of the
  * segment, through a descriptor that exec closes: exec and death drop the lock, and a child of fork has no part in it.
- * Asking for the locks takes a system call for each process, all at one spin lock of the kernel: whoever sees that
- * another has begun to look since its own last turn leaves it at that. So two turns, 200 ms, are enough to find anyone.
+ * Asking for the locks takes a system call for each process, all at one spin lock of the kernel: a rank does not look
+ * if another one has begun to look since its own last turn. So two turns, 200 ms, are enough to find anyone.
  */
 #include <errno.h>
 

@@ -8,10 +8,11 @@
  *
  * A guest's hello carries its own pidfd: opened by the process itself, it cannot name another that got the same number.
  *
- * Whoever connects may be no rank: only a hello takes a rank's place. Those that have said nothing yet wait in the hall
- * beside the ranks; of too many the one that has been silent for longest goes, and all go when the ranks are there. Who
- * says what no version says goes at once. The log names their processes. A rank may have been one of the silent, since
- * a busy machine did not let it speak: the answer is ERR_BUSY, and it connects again.
+ * A process that connects may be no rank: only a hello takes a rank's place. Those that have said nothing yet wait in
+ * the hall beside the ranks. If they are too many, the host turns away the one that has been silent for longest; when
+ * the ranks are there, all of them; at once, one that says what no version says. The log names their processes. A rank
+ * may have been one of the silent, since a busy machine did not let it speak: the answer is ERR_BUSY, and it connects
+ * again.
  */
 #include <stdio.h>
 
@@ -55,23 +56,25 @@ static void nbcolli_shm_refuse(const struct nbcolli_shm_boot *b, int socket, nbc
     b->os->close(socket);
 }
 
-/* Waits for the next control message, which is to be of that stage; or why it is not, or what it says went wrong. */
+/* Waits for the next control message, which is to be of that stage, with `most` descriptors or (if a home stands in it)
+ * none; or says why it is not, or what it says went wrong. Then it has left no descriptors. */
 static nbcoll_status nbcolli_shm_next_letter(struct nbcolli_shm_boot *b, int socket, enum nbcolli_shm_stage stage,
-                                             struct nbcolli_shm_control *l, int fd[], int *fds)
+                                             struct nbcolli_shm_control *l, int fd[], int most)
 {
+    int fds = 0;
     struct pollfd ready = {socket, POLLIN, 0};
     nbcoll_status s = NBCOLL_PENDING;
 
     while (s == NBCOLL_PENDING) {
         s = nbcolli_shm_await(b, &ready, 1, 1000);
         if (s == NBCOLL_OK)
-            s = nbcolli_shm_receive(b->os, socket, l, fd, fds);
+            s = nbcolli_shm_receive(b->os, socket, l, fd, &fds);
     }
     if (s != NBCOLL_OK)
         return s;
-    if (l->status == NBCOLL_OK && l->stage == (uint32_t)stage)
+    if (l->status == NBCOLL_OK && l->stage == (uint32_t)stage && fds == (l->home ? 0 : most))
         return NBCOLL_OK;
-    nbcolli_shm_close_all(b->os, fd, *fds);
+    nbcolli_shm_close_all(b->os, fd, fds);
     return l->status == NBCOLL_OK ? NBCOLL_ERR_ABI : (nbcoll_status)l->status;
 }
 
@@ -194,7 +197,6 @@ static nbcoll_status nbcolli_shm_hall_check_hello(const struct nbcolli_shm_hall 
                                                   const struct nbcolli_shm_guest *g,
                                                   const struct nbcolli_shm_control *l, int fds)
 {
-    const struct nbcolli_shm_layout *ours = &hall->boot->layout;
     uint32_t space = hall->boot->os->space("pid");
 
     if (l->stage != NBCOLLI_SHM_HELLO)
@@ -205,10 +207,9 @@ static nbcoll_status nbcolli_shm_hall_check_hello(const struct nbcolli_shm_hall 
         return (nbcoll_status)l->status;
     if (fds != 2)
         return NBCOLL_ERR_ABI;
-    if (l->ranks != ours->ranks || l->payload != ours->payload || l->depth != ours->depth ||
-        l->areas != ours->areas || l->quota != ours->quota || l->pool != ours->pool)
+    if (memcmp(&l->layout, &hall->boot->layout, sizeof l->layout) != 0)
         return NBCOLL_ERR_MISMATCH;
-    if (l->rank < 1 || l->rank >= (int)ours->ranks)
+    if (l->rank < 1 || l->rank >= (int)l->layout.ranks)
         return NBCOLL_ERR_RANK;
     for (int i = 0; i < hall->guests; i++)
         if (hall->guest[i].rank == l->rank)
@@ -277,14 +278,12 @@ static void nbcolli_shm_hall_gather(struct nbcolli_shm_hall *hall)
 static void nbcolli_shm_hall_answer(struct nbcolli_shm_hall *hall, struct nbcolli_shm_guest *g,
                                     enum nbcolli_shm_stage stage)
 {
-    int fd[NBCOLLI_SHM_CONTROL_FDS], fds = 0;
+    int fd[NBCOLLI_SHM_CONTROL_FDS];
     struct nbcolli_shm_control l = {0};
     nbcoll_status s = NBCOLL_ERR_PEER_LOST;
 
     if (g->socket >= 0)
-        s = nbcolli_shm_next_letter(hall->boot, g->socket, stage, &l, fd, &fds);
-    if (s == NBCOLL_OK)
-        nbcolli_shm_close_all(hall->boot->os, fd, fds); /* none belong to it */
+        s = nbcolli_shm_next_letter(hall->boot, g->socket, stage, &l, fd, 0);
     g->home = l.home;
     nbcolli_shm_hall_blame(hall, s);
 }
@@ -495,35 +494,31 @@ static int nbcolli_shm_guest_batch(const struct nbcolli_shm_boot *b, int first)
 /* From the welcome to a home. */
 static nbcoll_status nbcolli_shm_guest_settle(struct nbcolli_shm_boot *b, int socket, struct nbcolli_shm_end *e)
 {
-    int fd[NBCOLLI_SHM_CONTROL_FDS], fds;
+    int fd[NBCOLLI_SHM_CONTROL_FDS], batch = nbcolli_shm_guest_batch(b, 0);
     struct nbcolli_shm_control l;
-    nbcoll_status s = nbcolli_shm_next_letter(b, socket, NBCOLLI_SHM_WELCOME, &l, fd, &fds);
+    nbcoll_status s = nbcolli_shm_next_letter(b, socket, NBCOLLI_SHM_WELCOME, &l, fd, 1 + batch);
 
     if (s != NBCOLL_OK)
         return s;
     if (l.home) {
-        nbcolli_shm_close_all(b->os, fd, fds);
         e->home = (struct nbcolli_shm_home *)(uintptr_t)l.home;
         nbcolli_shm_home_join(e->home);
         return NBCOLL_OK;
     }
-    if (l.rank != 0 || fds != 1 + nbcolli_shm_guest_batch(b, 0)) {
-        nbcolli_shm_close_all(b->os, fd, fds);
-        return NBCOLL_ERR_ABI;
-    }
-    s = nbcolli_shm_home_make(b->os, &b->layout, fd[0], false, &e->home);
+    s = l.rank == 0 ? nbcolli_shm_home_make(b->os, &b->layout, fd[0], false, &e->home) : NBCOLL_ERR_ABI;
     if (s != NBCOLL_OK) {
-        nbcolli_shm_close_all(b->os, fd, fds);
+        nbcolli_shm_close_all(b->os, fd, 1 + batch);
         return s;
     }
     e->home->secret = l.secret;
     nbcolli_shm_guest_place(e->home, &l, fd + 1);
     for (int first = NBCOLLI_SHM_BATCH; first < b->config->ranks; first += NBCOLLI_SHM_BATCH) {
-        s = nbcolli_shm_next_letter(b, socket, NBCOLLI_SHM_WELCOME, &l, fd, &fds);
+        batch = nbcolli_shm_guest_batch(b, first);
+        s = nbcolli_shm_next_letter(b, socket, NBCOLLI_SHM_WELCOME, &l, fd, batch);
         if (s != NBCOLL_OK)
             return s;
-        if (l.rank != first || fds != nbcolli_shm_guest_batch(b, first)) {
-            nbcolli_shm_close_all(b->os, fd, fds);
+        if (l.home || l.rank != first) {
+            nbcolli_shm_close_all(b->os, fd, l.home ? 0 : batch);
             return NBCOLL_ERR_ABI;
         }
         nbcolli_shm_guest_place(e->home, &l, fd);
@@ -536,15 +531,11 @@ static nbcoll_status nbcolli_shm_guest_stage(struct nbcolli_shm_boot *b, int soc
                                              enum nbcolli_shm_stage stage, nbcoll_status own)
 {
     struct nbcolli_shm_control l = nbcolli_shm_control(b, stage, own);
-    int fd[NBCOLLI_SHM_CONTROL_FDS], fds;
+    int fd[NBCOLLI_SHM_CONTROL_FDS];
 
     l.home = (uintptr_t)e->home;
     nbcoll_status s = nbcolli_shm_send(b->os, socket, &l, NULL, 0);
-    if (s == NBCOLL_OK)
-        s = nbcolli_shm_next_letter(b, socket, stage, &l, fd, &fds);
-    if (s == NBCOLL_OK)
-        nbcolli_shm_close_all(b->os, fd, fds); /* none belong to it */
-    return s;
+    return s == NBCOLL_OK ? nbcolli_shm_next_letter(b, socket, stage, &l, fd, 0) : s;
 }
 
 static nbcoll_status nbcolli_shm_guest_join(struct nbcolli_shm_boot *b, int socket, struct nbcolli_shm_end *e,

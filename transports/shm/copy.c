@@ -26,17 +26,9 @@
 #define NBCOLLI_SHM_KEY_MASK ((UINT64_C(1) << NBCOLLI_SHM_KEY_BITS) - 1)
 #define NBCOLLI_SHM_KEY_SEGMENT (UINT64_C(1) << (NBCOLLI_SHM_KEY_BITS - 1))
 
-/* splitmix64's finish */
-uint64_t nbcolli_shm_mix(uint64_t z)
-{
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 static void nbcolli_shm_key(const struct nbcolli_shm_end *e, uint64_t address, uint64_t bytes, uint64_t out[2])
 {
-    uint64_t check = nbcolli_shm_mix(nbcolli_shm_mix(address ^ e->home->secret) + bytes);
+    uint64_t check = nbcolli_splitmix(nbcolli_splitmix(address ^ e->home->secret) + bytes);
     out[0] = address | check << NBCOLLI_SHM_KEY_BITS;
     out[1] = bytes | (check >> 16) << NBCOLLI_SHM_KEY_BITS;
 }
@@ -125,7 +117,7 @@ static const void *nbcolli_shm_bulk_view(nbcoll_endpoint *ep, int peer, const nb
 
 uint64_t nbcolli_shm_token(const struct nbcolli_shm_home *h, int pid)
 {
-    return nbcolli_shm_mix(h->secret ^ nbcolli_shm_mix((uint64_t)pid));
+    return nbcolli_splitmix(h->secret ^ nbcolli_splitmix((uint64_t)pid));
 }
 
 /* Reads all of it, or says why not: 0 or an errno. ESRCH: the memory is not, or no more, that of the peer; EFAULT: some
@@ -219,8 +211,8 @@ static nbcoll_status nbcolli_shm_copy(struct nbcolli_shm_end *e, int peer, struc
     return nbcolli_shm_is_given_up_by(e, peer) ? NBCOLL_PENDING : NBCOLL_OK;
 }
 
-/* Of `left` bytes so many are copied now. What would be left by less than a quarter of that comes with them: each call
- * of process_vm_readv takes some microseconds before its first byte. */
+/* Of `left` bytes so many are copied now. If less than a quarter of that would be left, it is copied, too: each call of
+ * process_vm_readv takes some microseconds before its first byte. */
 static size_t nbcolli_shm_at_once(const struct nbcolli_shm_end *e, size_t left)
 {
     size_t room = e->most > e->copied ? e->most - e->copied : 0;
@@ -270,7 +262,7 @@ static nbcoll_posted nbcolli_shm_bulk_get(nbcoll_endpoint *ep, int peer, const n
     work->scratch[NBCOLLI_SHM_GET_FROM] = there.address;
     work->scratch[NBCOLLI_SHM_GET_TO] = (uintptr_t)to;
     work->scratch[NBCOLLI_SHM_GET_LEFT] = bytes;
-    nbcolli_shm_append(&e->gets, work);
+    nbcolli_works_append(&e->gets, work);
     if (s == NBCOLL_AGAIN)
         nbcolli_shm_get_by_pieces(e, work);
     if (by_pieces || s == NBCOLL_AGAIN)
@@ -305,19 +297,22 @@ static void nbcolli_shm_get_on(struct nbcolli_shm_end *e, nbcoll_work *work)
     if (s == NBCOLL_AGAIN)
         nbcolli_shm_get_by_pieces(e, work);
     if (s == NBCOLL_PENDING || s == NBCOLL_AGAIN) {
-        nbcolli_shm_append(&e->gets, work);
+        nbcolli_works_append(&e->gets, work);
         return;
     }
     nbcolli_shm_pieces_close(e, work);
     work->status = s;
-    nbcolli_shm_append(&e->finished, work);
+    nbcolli_works_append(&e->finished, work);
 }
 
 void nbcolli_shm_copy_some(struct nbcolli_shm_end *e)
 {
-    nbcoll_work *next = e->gets.first;
+    struct nbcolli_works before = e->gets;
+    nbcoll_work *next = before.first;
 
-    nbcolli_shm_clear(&e->gets);
+    if (!next)
+        return;
+    nbcolli_works_clear(&e->gets);
     e->was_short = e->short_of_windows;
     e->short_of_windows = false;
     while (next && e->copied < e->most) {
@@ -328,31 +323,19 @@ void nbcolli_shm_copy_some(struct nbcolli_shm_end *e)
     e->gets_more = (next || e->gets.first) && e->copied >= e->most;
     if (!next)
         return;
-    /* those that had no turn come first in the next progress */
-    nbcoll_work *last = next;
-    while (last->next)
-        last = last->next;
-    last->next = e->gets.first;
-    if (!e->gets.first)
-        e->gets.end = &last->next;
-    e->gets.first = next;
+    before.first = next; /* those that had no turn come first in the next progress */
+    nbcolli_works_join(&before, &e->gets);
+    e->gets = before;
 }
 
-void nbcolli_shm_get_cancel(struct nbcolli_shm_end *e, nbcoll_work *work)
+void nbcolli_shm_get_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
 {
-    nbcoll_work **at = &e->gets.first;
+    struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
 
-    while (*at && *at != work)
-        at = &(*at)->next;
-    if (!*at)
+    if (!nbcolli_works_cancel(&e->gets, work, &e->finished))
         return; /* cancelled before, or finished */
-    *at = work->next;
-    if (!*at)
-        e->gets.end = at;
     e->gets_more = false;
     nbcolli_shm_pieces_close(e, work);
-    work->status = NBCOLL_ERR_CANCELLED;
-    nbcolli_shm_append(&e->finished, work);
 }
 
 /* ---- the trial --------------------------------------------------------------------------------------------------- */

@@ -80,10 +80,10 @@ static unsigned char *nbcolli_shm_window_data(const struct nbcolli_shm_home *h, 
 static uint64_t nbcolli_shm_request_check(const struct nbcolli_shm_home *h, uint64_t grant, uint64_t from,
                                           uint64_t bytes, uint64_t piece)
 {
-    uint64_t check = nbcolli_shm_mix(grant ^ h->secret);
-    check = nbcolli_shm_mix(check ^ from);
-    check = nbcolli_shm_mix(check ^ bytes);
-    return nbcolli_shm_mix(check ^ piece);
+    uint64_t check = nbcolli_splitmix(grant ^ h->secret);
+    check = nbcolli_splitmix(check ^ from);
+    check = nbcolli_splitmix(check ^ bytes);
+    return nbcolli_splitmix(check ^ piece);
 }
 
 static uint64_t nbcolli_shm_pieces_of(uint64_t bytes, uint64_t piece)
@@ -362,7 +362,7 @@ static bool nbcolli_shm_request_serve(struct nbcolli_shm_end *e, int peer, const
         unsigned char *to = r->data + written % r->places * r->piece;
         void *from = (void *)(uintptr_t)(r->from + at);
         if (!r->asks)
-            nbcolli_shm_copy_in(e, peer, to, from, bytes);
+            nbcolli_shm_copy_in(&e->base, peer, to, from, bytes);
         bool is_there = !r->asks || nbcolli_shm_copy_asking(e->home, to, from, bytes, true);
         written = is_there ? written + 1 : NBCOLLI_SHM_UNREADABLE;
         atomic_store(&w->written, written); /* releases the piece; seq_cst for the bell */

@@ -224,6 +224,14 @@ static inline bool nbcolli_shm_take_line(struct nbcolli_shm_end *e, int peer, ui
     return true;
 }
 
+/* Another quarter of what this sender has put is handed out: the next give_back tells it. */
+static void nbcolli_shm_quarter_is_over(struct nbcolli_shm_end *e, int peer)
+{
+    if (!e->peer[peer].is_due)
+        e->due[e->dues++] = (uint8_t)peer;
+    e->peer[peer].is_due = true;
+}
+
 /* Hands out what is there of one sender, while this progress may bring more. */
 static void nbcolli_shm_take(struct nbcolli_shm_end *e, int peer)
 {
@@ -239,11 +247,8 @@ static void nbcolli_shm_take(struct nbcolli_shm_end *e, int peer)
             nbcolli_shm_distrust(e, peer);
             return;
         }
-        nbcolli_shm_advance(e, &p->from, p->in);
-        if (!(p->from.n & (e->quarter - 1)) && !p->is_due) {
-            p->is_due = true;
-            e->due[e->dues++] = (uint8_t)peer;
-        }
+        if (!(nbcolli_shm_advance(e, &p->from, p->in) & (e->quarter - 1)))
+            nbcolli_shm_quarter_is_over(e, peer);
     }
     e->seen[peer] = (uint8_t)p->from.n;
 }
@@ -263,15 +268,10 @@ static void nbcolli_shm_give_back(struct nbcolli_shm_end *e)
     }
 }
 
-/* Its entries before the next one are read, also those that were handed out. Returns `high`. */
-static __attribute__((noinline)) int32_t nbcolli_shm_quarter_is_over(struct nbcolli_shm_end *e, int peer, int32_t high)
+/* All entries before the next one are read, also those that were handed out: gives them back. Returns `high`. */
+static __attribute__((noinline)) int32_t nbcolli_shm_quarter_is_read(struct nbcolli_shm_end *e, int peer, int32_t high)
 {
-    struct nbcolli_shm_peer *p = &e->peer[peer];
-
-    if (!p->is_due) {
-        p->is_due = true;
-        e->due[e->dues++] = (uint8_t)peer;
-    }
+    nbcolli_shm_quarter_is_over(e, peer);
     nbcolli_shm_give_back(e);
     return high;
 }
@@ -297,7 +297,7 @@ static int32_t nbcolli_shm_line_take(nbcoll_endpoint *ep, int peer, uint32_t cha
     uint64_t n = nbcolli_shm_advance(e, &p->from, p->in);
     e->seen[peer] = (uint8_t)n;
     int32_t high = (int32_t)(found >> 48);
-    return n & (e->quarter - 1) ? high : nbcolli_shm_quarter_is_over(e, peer, high);
+    return n & (e->quarter - 1) ? high : nbcolli_shm_quarter_is_read(e, peer, high);
 }
 
 const nbcoll_lines nbcolli_shm_lines = {sizeof nbcolli_shm_lines, nbcolli_shm_line_post, nbcolli_shm_line_take};
@@ -316,7 +316,7 @@ static void nbcolli_shm_poll(struct nbcolli_shm_end *e)
     }
 }
 
-/* From now on among those that are looked at directly, in the place of the one that came in first. */
+/* From now on polls look at that sender directly, in place of the one that came in first. */
 static void nbcolli_shm_attend(struct nbcolli_shm_end *e, int peer)
 {
     if (e->peer[peer].is_polled)

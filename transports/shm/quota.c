@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Shared memory for the core: each rank takes from its own quota of the segment and from no other, so that no lock is
- * shared. What is taken is written down in the rank's own memory, in order of place; first fit. Room for a staging
- * buffer lies beside each quota, also of a rank that has none: such a one leaves it free.
+ * shared. The rank lists what it has taken in its own memory, in order of place, and takes the first gap that fits.
+ * Room for a staging buffer lies beside each quota. A rank without staging buffer leaves it free.
  */
 #include "shm.h"
 
@@ -59,11 +59,6 @@ static void *nbcolli_shm_quota_map(nbcoll_endpoint *ep, uint64_t at, size_t byte
     return h->segment + at;
 }
 
-static void nbcolli_shm_quota_copy_in(nbcoll_endpoint *ep, int peer, void *to, const void *from, size_t bytes)
-{
-    nbcolli_shm_copy_in(nbcolli_shm_end(ep), peer, to, from, bytes);
-}
-
 static size_t nbcolli_shm_quota_staging_part(nbcoll_endpoint *ep)
 {
     return nbcolli_shm_end(ep)->staging_part;
@@ -83,6 +78,6 @@ const nbcoll_shared nbcolli_shm_shared = {.size = sizeof nbcolli_shm_shared,
                                           .release = nbcolli_shm_quota_release,
                                           .map = nbcolli_shm_quota_map,
                                           .wake = nbcolli_shm_rouse,
-                                          .copy_in = nbcolli_shm_quota_copy_in,
+                                          .copy_in = nbcolli_shm_copy_in,
                                           .descriptor = nbcolli_shm_quota_descriptor,
                                           .staging_part = nbcolli_shm_quota_staging_part};

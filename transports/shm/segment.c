@@ -112,7 +112,8 @@ static void nbcolli_shm_layout_pools(const nbcoll_shm_config *c, struct nbcolli_
  * 2^26. */
 nbcoll_status nbcolli_shm_layout(const nbcoll_shm_config *c, struct nbcolli_shm_layout *out)
 {
-    struct nbcolli_shm_layout l = {.ranks = (uint32_t)c->ranks, .payload = c->payload, .depth = c->depth};
+    struct nbcolli_shm_layout l = {.magic = NBCOLLI_SHM_MAGIC, .abi = NBCOLL_ABI, .version = NBCOLLI_SHM_VERSION,
+                                   .ranks = (uint32_t)c->ranks, .payload = c->payload, .depth = c->depth};
 
     if ((l.payload && (l.payload < 256 || l.payload > 65536)) || l.depth > NBCOLLI_SHM_MOST_DEPTH ||
         c->quota > NBCOLLI_SHM_MOST_QUOTA || c->pool > NBCOLLI_SHM_MOST_POOL)
@@ -157,20 +158,6 @@ struct nbcolli_shm_ring *nbcolli_shm_ring(const struct nbcolli_shm_home *h, int 
 
 /* ---- homes ------------------------------------------------------------------------------------------------------- */
 
-static struct nbcolli_shm_head nbcolli_shm_head_of(const struct nbcolli_shm_layout *l)
-{
-    return (struct nbcolli_shm_head){.magic = NBCOLLI_SHM_MAGIC,
-                                     .abi = NBCOLL_ABI,
-                                     .version = NBCOLLI_SHM_VERSION,
-                                     .ranks = l->ranks,
-                                     .payload = l->payload,
-                                     .depth = l->depth,
-                                     .areas = l->areas,
-                                     .quota = l->quota,
-                                     .pool = l->pool,
-                                     .bytes = l->bytes};
-}
-
 /* Behind it lies the page of the token. */
 static size_t nbcolli_shm_home_bytes(uint32_t ranks)
 {
@@ -198,7 +185,6 @@ static struct nbcolli_shm_home *nbcolli_shm_home_map(const struct nbcolli_shm_sy
 nbcoll_status nbcolli_shm_home_make(const struct nbcolli_shm_system *os, const struct nbcolli_shm_layout *l, int fd,
                                     bool fresh, struct nbcolli_shm_home **out)
 {
-    struct nbcolli_shm_head head = nbcolli_shm_head_of(l);
     struct nbcolli_shm_home *h;
 
     if (!fresh && !os->is_whole(fd, l->bytes)) /* before mapping it */
@@ -212,9 +198,9 @@ nbcoll_status nbcolli_shm_home_make(const struct nbcolli_shm_system *os, const s
     for (uint32_t r = 0; r < l->ranks; r++)
         h->place[r] = (struct nbcolli_shm_place){.event = -1, .watch = -1};
     if (fresh)
-        memcpy(h->segment, &head, sizeof head);
+        memcpy(h->segment, l, sizeof *l);
     atomic_init(&h->users, 1);
-    if (!fresh && memcmp(h->segment, &head, sizeof head) != 0) {
+    if (!fresh && memcmp(h->segment, l, sizeof *l) != 0) {
         nbcolli_shm_home_leave(h);
         return NBCOLL_ERR_ABI;
     }

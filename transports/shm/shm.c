@@ -3,6 +3,8 @@
  * shm: the transport between ranks that share memory. Opening, the table, closing; see shm.h for the rest.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "socket.h"
 
@@ -57,17 +59,12 @@ static void nbcolli_shm_end_progress(nbcoll_endpoint *ep, nbcoll_completions *fo
     nbcolli_shm_serve(e);
     e->base.busy = e->gets_more | e->serves_more;
     found->completed = e->finished.first;
-    nbcolli_shm_clear(&e->finished);
+    nbcolli_works_clear(&e->finished);
     if (e->unreported) {
         found->lost = nbcolli_shm_end_report(e, NBCOLLI_SHM_LOST);
         if (found->lost < 0) /* losses come first: for them others may have left */
             found->departed = nbcolli_shm_end_report(e, NBCOLLI_SHM_AWAY);
     }
-}
-
-static void nbcolli_shm_end_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
-{
-    nbcolli_shm_get_cancel(nbcolli_shm_end(ep), work);
 }
 
 static size_t nbcolli_shm_end_bytes(int ranks)
@@ -131,7 +128,7 @@ static void nbcolli_shm_end_identify(nbcoll_endpoint *ep, uint64_t out[2])
 #define NBCOLLI_SHM_TABLE(bulk_group, shared_group, progress_safe)                                                     \
     {                                                                                                                  \
         .abi = NBCOLL_ABI, .size = sizeof(nbcoll_transport), .name = "shm", .post = nbcolli_shm_end_post,              \
-        .progress = nbcolli_shm_end_progress, .cancel = nbcolli_shm_end_cancel, .close = nbcolli_shm_end_close,        \
+        .progress = nbcolli_shm_end_progress, .cancel = nbcolli_shm_get_cancel, .close = nbcolli_shm_end_close,        \
         .bulk = bulk_group, .wakeup = &nbcolli_shm_wakeup, .shared = shared_group, .abandon = nbcolli_shm_end_abandon, \
         .give_up = nbcolli_shm_give_up, .lines = &nbcolli_shm_lines, .reason = nbcolli_shm_end_reason,                 \
         .signal_safe = NBCOLL_SAFE_POST | NBCOLL_SAFE_CANCEL | NBCOLL_SAFE_BULK | NBCOLL_SAFE_WAKE |                   \
@@ -160,19 +157,13 @@ nbcoll_status nbcolli_shm_random(const struct nbcolli_shm_system *os, void *to, 
 
 nbcoll_status nbcolli_shm_id_make(const struct nbcolli_shm_system *os, nbcoll_shm_id *out)
 {
-    static const char digit[] = "0123456789abcdef";
-    unsigned char random[16];
-    uint32_t space = os->space("net");
-
+    uint64_t random[2];
     nbcoll_status s = nbcolli_shm_random(os, random, sizeof random);
-    if (s != NBCOLL_OK)
-        return s;
-    for (int i = 0; i < 32; i++)
-        out->text[i] = digit[random[i / 2] >> 4 * (i % 2) & 15];
-    for (int i = 0; i < 8; i++)
-        out->text[32 + i] = digit[space >> (28 - 4 * i) & 15];
-    out->text[40] = 0;
-    return NBCOLL_OK;
+
+    if (s == NBCOLL_OK)
+        snprintf(out->text, sizeof out->text, "%016" PRIx64 "%016" PRIx64 "%08" PRIx32, random[0], random[1],
+                 os->space("net"));
+    return s;
 }
 
 nbcoll_status nbcoll_shm_id_make(nbcoll_shm_id *out)
@@ -180,30 +171,22 @@ nbcoll_status nbcoll_shm_id_make(nbcoll_shm_id *out)
     return out ? nbcolli_shm_id_make(&nbcolli_shm_system, out) : NBCOLL_ERR_NULL;
 }
 
-/* The random bits of an id that was checked: its first 32 digits. */
-static void nbcolli_shm_id_read(const nbcoll_shm_id *id, uint64_t identity[2])
+/* Reads the id's random bits. The socket of another network namespace would only never be found. */
+static nbcoll_status nbcolli_shm_id_read(const struct nbcolli_shm_system *os, const nbcoll_shm_id *id,
+                                         uint64_t identity[2])
 {
-    for (int i = 0; i < 32; i++) {
-        char c = id->text[i];
-        identity[i / 16] = identity[i / 16] << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
-    }
-}
-
-/* The socket of another network namespace would only never be found. */
-static nbcoll_status nbcolli_shm_id_check(const struct nbcolli_shm_system *os, const nbcoll_shm_id *id)
-{
-    uint32_t here = os->space("net"), there = 0;
+    uint64_t word[3] = {0}, here = os->space("net");
 
     for (int i = 0; i < 40; i++) {
         char c = id->text[i];
         if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
             return NBCOLL_ERR_CONFIG;
-        if (i >= 32)
-            there = there << 4 | (uint32_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+        word[i / 16] = word[i / 16] << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
     }
     if (id->text[40])
         return NBCOLL_ERR_CONFIG;
-    return here && there && here != there ? NBCOLL_ERR_NAMESPACE : NBCOLL_OK;
+    memcpy(identity, word, 2 * sizeof *identity);
+    return here && word[2] && here != word[2] ? NBCOLL_ERR_NAMESPACE : NBCOLL_OK;
 }
 
 static nbcoll_status nbcolli_shm_config_check(const nbcoll_shm_config *given, nbcoll_shm_config *c, nbcoll_host *host,
@@ -318,8 +301,8 @@ static nbcoll_status nbcolli_shm_end_make(const struct nbcolli_shm_boot *b, stru
     e->flags = c->flags;
     e->most = NBCOLL_PASS_BYTES;
     nbcolli_shm_stores_open(&e->stores);
-    nbcolli_shm_clear(&e->gets);
-    nbcolli_shm_clear(&e->finished);
+    nbcolli_works_clear(&e->gets);
+    nbcolli_works_clear(&e->finished);
     e->event = e->watch = e->ready = -1;
     *out = e;
     return NBCOLL_OK;
@@ -331,6 +314,7 @@ nbcoll_status nbcolli_shm_open(const struct nbcolli_shm_system *os, const nbcoll
     nbcoll_shm_config c = {0};
     nbcoll_host host = {0};
     nbcoll_shm_allgather ag = {0};
+    uint64_t identity[2];
     struct nbcolli_shm_boot b = {.os = os, .config = &c, .host = &host};
     struct nbcolli_shm_end *e = NULL;
     nbcoll_status s;
@@ -340,14 +324,14 @@ nbcoll_status nbcolli_shm_open(const struct nbcolli_shm_system *os, const nbcoll
     s = nbcolli_shm_config_check(config, &c, &host, &ag);
     if (s == NBCOLL_OK)
         s = nbcolli_shm_layout(&c, &b.layout);
-    if (s == NBCOLL_OK && !c.allgather)
-        s = nbcolli_shm_id_check(os, &c.id);
     if (s != NBCOLL_OK)
         return s;
     c.timeout = c.timeout ? c.timeout : NBCOLLI_SHM_TIMEOUT;
     b.deadline = nbcolli_deadline(&host, c.timeout);
     if (c.allgather)
         s = nbcolli_shm_agree(&b, &c.id);
+    if (s == NBCOLL_OK)
+        s = nbcolli_shm_id_read(os, &c.id, identity);
     if (s != NBCOLL_OK)
         return s;
     if (c.flags & NBCOLL_SHM_ALLOW_PTRACER)
@@ -355,7 +339,7 @@ nbcoll_status nbcolli_shm_open(const struct nbcolli_shm_system *os, const nbcoll
     s = nbcolli_shm_end_make(&b, &e);
     s = c.rank == 0 ? nbcolli_shm_host(&b, e, s) : nbcolli_shm_join(&b, e, s);
     if (s == NBCOLL_OK) {
-        nbcolli_shm_id_read(&c.id, e->identity);
+        memcpy(e->identity, identity, sizeof identity);
         nbcolli_shm_agree_on_barriers(e);
         nbcolli_shm_end_prices(e);
         *out = &e->base;

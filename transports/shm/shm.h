@@ -27,6 +27,7 @@
 #include "system.h"
 #include "../../src/host/host.h"
 #include "../../src/host/wakeup.h"
+#include "../../src/host/works.h"
 
 #define NBCOLLI_SHM_LINE                                                                                               \
     128 /* bytes between words that different ranks write: two cache lines, which are fetched together */
@@ -39,17 +40,25 @@
 #define NBCOLLI_SHM_RANK_WORDS (NBCOLL_SHM_RANKS / 64)
 
 /* Raised with every change of the segment's layout or of the control messages. */
-#define NBCOLLI_SHM_VERSION 8u
+#define NBCOLLI_SHM_VERSION 9u
 #define NBCOLLI_SHM_MAGIC UINT64_C(0x6e62636f6c6c7368) /* "nbcollsh" */
 
 /* ---- the segment ------------------------------------------------------------------------------------------------- */
 
-/* Constant from before the segment is shown to anyone. */
-struct nbcolli_shm_head {
+/* Where things are in it. Every rank computes this from its configuration; all ranks must come to the same. Offsets in
+ * bytes. Without padding, since it is compared as a whole. */
+struct nbcolli_shm_layout {
     uint64_t magic;
     uint32_t abi, version;
-    uint32_t ranks, payload, depth, areas;
-    uint64_t quota, pool, bytes;
+    uint32_t ranks, payload;
+    uint32_t depth, areas; /* of a ring: powers of two, at most as many areas as entries */
+    uint32_t rows_used;    /* each receiver has a row of bytes, NBCOLL_SHM_RANKS long: one for each sender */
+    uint32_t windows;      /* of a pool */
+    uint64_t quota, pool;
+    uint64_t stride, ring; /* bytes of an area, of a ring with its areas */
+    uint64_t window;       /* bytes of one, a power of two */
+    uint64_t pool_stride;  /* bytes of a pool with its words */
+    uint64_t seats, reach, rows, rings, pools, quotas, bytes;
 };
 
 /* Ways of large data, as the trial tries them. */
@@ -72,13 +81,13 @@ struct nbcolli_shm_trial {
 
 /* The segment's first page. */
 struct nbcolli_shm_front {
-    struct nbcolli_shm_head head;
+    struct nbcolli_shm_layout layout; /* constant from before the segment is shown to anyone */
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t looks; /* begun by anyone, at the processes' locks */
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint32_t sleepers; /* ranks that are armed, and those that died so */
     struct nbcolli_shm_trial trial;
 };
 
-/* BROKEN: what others read from it cannot be. It is lost to all, and may be alive; FAILED: it is not, or was abandoned.
+/* BROKEN: others have read what cannot be. It is lost to all, and may be alive. FAILED: it is dead, or was abandoned.
  */
 enum nbcolli_shm_state {
     NBCOLLI_SHM_ABSENT,
@@ -91,8 +100,8 @@ enum nbcolli_shm_state {
 /* What others look at in a rank. */
 struct nbcolli_shm_seat {
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint32_t armed; /* it is about to sleep (../../src/host/wakeup.h) */
-    _Atomic uint32_t state; /* nbcolli_shm_state: its own, but FAILED and BROKEN are written by whoever notices; on the
-                               line of `armed`, which posts read anyway */
+    _Atomic uint32_t state; /* nbcolli_shm_state: the rank writes it; a rank that notices writes FAILED and BROKEN. On
+                               the line of `armed`, since posts read that */
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t token; /* where its process has its token, for copy.c */
     _Atomic uint64_t cores[NBCOLLI_CORES / 64]; /* where the thread that opened it may run; constant once it is there */
     _Atomic uint32_t has_barriers; /* its process takes part in membarrier; constant, too */
@@ -117,22 +126,9 @@ _Static_assert(sizeof(nbcoll_header) == NBCOLL_LINE_PAYLOAD, "a header lies wher
  * behind the entries. So of `areas` entries under way each has an area, and more can be without payload only. */
 struct nbcolli_shm_ring {
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t head; /* the receiver's: entries done with, as it tells now and then */
-    _Atomic uint32_t hungry; /* the sender sleeps until there is room: who makes it sets this back to 0 and wakes it.
-                                Read when head was written, so on its line */
+    _Atomic uint32_t hungry; /* the sender sleeps until there is room: the receiver that makes it sets this to 0 and
+                                wakes the sender. Read when head was written, so on its line */
     _Alignas(NBCOLLI_SHM_LINE) struct nbcolli_shm_line line[];
-};
-
-/* Where things are, computed by every rank from what the ranks agreed on. Offsets in bytes. */
-struct nbcolli_shm_layout {
-    uint32_t ranks, payload;
-    uint32_t depth, areas; /* of a ring: powers of two, at most as many areas as entries */
-    size_t quota, pool;
-    size_t stride, ring; /* bytes of an area, of a ring with its areas */
-    bool rows_used;      /* each receiver has a row of bytes, NBCOLL_SHM_RANKS long: one for each sender */
-    uint32_t windows;    /* of a pool */
-    size_t window;       /* bytes of one, a power of two */
-    size_t pool_stride;  /* bytes of a pool with its words */
-    size_t seats, reach, rows, rings, pools, quotas, bytes;
 };
 
 /* ---- a process's view -------------------------------------------------------------------------------------------- */
@@ -206,13 +202,9 @@ struct nbcolli_shm_taken {
     size_t at, bytes;
 };
 
-struct nbcolli_shm_works {
-    nbcoll_work *first, **end;
-};
-
-/* Scratch of a get under way: what is left of it. WHO: the peer; above it whether its memory is read in place, comes by
- * pieces, and that in these owner and receiver ask the kernel whether their memory can be touched; and the number + 1
- * of the window that was granted for it. */
+/* Scratch of a get under way: what is left of it. WHO: the peer. The bits above it say: its memory is read in place; it
+ * comes by pieces; owner and receiver ask the kernel whether they can touch the buffers. Then the number + 1 of the
+ * window that was granted for it. */
 enum { NBCOLLI_SHM_GET_WHO, NBCOLLI_SHM_GET_FROM, NBCOLLI_SHM_GET_TO, NBCOLLI_SHM_GET_LEFT };
 #define NBCOLLI_SHM_GET_HERE 16
 #define NBCOLLI_SHM_GET_PIECES 17
@@ -254,7 +246,8 @@ struct nbcolli_shm_end {
     int ready;             /* epoll descriptor: our eventfd, and the pidfds of those not known to have ended */
     uint32_t flags;
     uint64_t identity[2]; /* the random bits of its id */
-    bool sleepers_pay; /* with a barrier for all (../../src/host/wakeup.h); the same on all ranks */
+    bool sleepers_pay; /* by a barrier for all cores, which posts then need not (../../src/host/wakeup.h); the same on
+                          all ranks */
     int unreported;   /* peers that are gone and not reported */
     int refusals;     /* peers to which a post was refused since the last progress */
     nbcolli_sleeper sleeper;
@@ -264,7 +257,7 @@ struct nbcolli_shm_end {
     size_t copied;    /* bytes of gets, in this progress and since */
     size_t most;      /* of these */
     bool gets_more, serves_more; /* but for the bytes of a progress: of base.busy */
-    struct nbcolli_shm_works gets, finished;
+    struct nbcolli_works gets, finished;
     size_t meets_from; /* bytes from which on owner and receiver together are faster than pieces alone */
     struct nbcolli_shm_stores stores;
     size_t staging_part;      /* bytes of the longest that goes to a staging buffer: a get of more is faster; 0: any */
@@ -318,19 +311,6 @@ static inline void nbcolli_shm_close(const struct nbcolli_shm_system *os, int *f
     if (*fd >= 0)
         os->close(*fd);
     *fd = -1;
-}
-
-static inline void nbcolli_shm_clear(struct nbcolli_shm_works *r)
-{
-    r->first = NULL;
-    r->end = &r->first;
-}
-
-static inline void nbcolli_shm_append(struct nbcolli_shm_works *r, nbcoll_work *work)
-{
-    work->next = NULL;
-    *r->end = work;
-    r->end = &work->next;
 }
 
 /* segment.c */
@@ -387,11 +367,11 @@ nbcoll_posted nbcolli_shm_put(struct nbcolli_shm_end *e, int peer, const nbcoll_
 /* Gives back what was handed out, and hands out what is there, at most NBCOLLI_SHM_ARRIVALS of a kind and about
  * NBCOLL_PASS_BYTES. */
 void nbcolli_shm_deliver(struct nbcolli_shm_end *e, nbcoll_completions *found);
-/* Is something there that was not handed out, or so much to be given back that its sender may have no room to post, and
- * wake us? */
+/* Has an entry come that was not handed out? Or is so much to be given back that a sender may have no room to post, and
+ * so to wake this rank? */
 bool nbcolli_shm_waiting(struct nbcolli_shm_end *e);
-/* Is what stands in the place of this peer's next entry that one, or the one of the lap before, which was taken? Else
- * it has overwritten what was not, by a damaged head, and nothing of it would be found any more. */
+/* Does the place of this peer's next entry hold that one, or the one of the lap before, which was taken? Else a damaged
+ * head has let the peer overwrite entries that were not taken, and this rank would find none any more. */
 bool nbcolli_shm_can_be(const struct nbcolli_shm_end *e, int peer);
 /* Is everything taken that this peer has put? */
 bool nbcolli_shm_has_taken(struct nbcolli_shm_end *e, int peer);
@@ -427,11 +407,10 @@ void nbcolli_shm_copy_some(struct nbcolli_shm_end *e);
 /* The peer may still read our memory, and shall know that it is not what it was. */
 void nbcolli_shm_give_up(nbcoll_endpoint *ep, int peer);
 /* The core takes a get back. */
-void nbcolli_shm_get_cancel(struct nbcolli_shm_end *e, nbcoll_work *work);
+void nbcolli_shm_get_cancel(nbcoll_endpoint *ep, nbcoll_work *work);
 nbcoll_shm_path nbcolli_shm_path(const struct nbcolli_shm_end *e, int peer);
 bool nbcolli_shm_is_given_up_by(const struct nbcolli_shm_end *e, int peer);
 const char *nbcolli_shm_why(const struct nbcolli_shm_end *e, int peer);
-uint64_t nbcolli_shm_mix(uint64_t z);
 /* Reads memory of the peer's process to `to`: OK, PENDING (given up), ERR_PEER_LOST; AGAIN: not in this way. */
 nbcoll_status nbcolli_shm_fetch(struct nbcolli_shm_end *e, int peer, uint64_t from, void *to, size_t bytes);
 /* Copies from the segment to memory of the process's own, or the other way, by the kernel. False: that memory cannot be
@@ -457,12 +436,12 @@ bool nbcolli_shm_large_can_go_on(struct nbcolli_shm_end *e);
 
 /* stores.c */
 void nbcolli_shm_stores_open(struct nbcolli_shm_stores *s);
-/* How the beginning of the next copy of so many bytes is to be stored, whose bytes this returns: what that took is to
- * be told. The rest, or all where it returns 0, is stored as `past` of `s` then says. */
+/* Of the next copy, of so many bytes: returns how many at its beginning are to be timed, and sets *past for them. The
+ * caller tells stores_took their time. It stores the rest, or all after a 0, as `past` of `s` then says. */
 size_t nbcolli_shm_stores_look(struct nbcolli_shm_stores *s, size_t bytes, bool *past);
 void nbcolli_shm_stores_took(struct nbcolli_shm_stores *s, bool past, size_t bytes, uint64_t ns);
 /* Copies to memory that `reader` will read, and may have read; -1: several ranks. */
-void nbcolli_shm_copy_in(struct nbcolli_shm_end *e, int reader, void *to, const void *from, size_t bytes);
+void nbcolli_shm_copy_in(nbcoll_endpoint *ep, int reader, void *to, const void *from, size_t bytes);
 
 /* trial.c */
 /* The part of this rank in the trial, if it has one. */

@@ -18,19 +18,13 @@ union nbcolli_shm_ancillary {
 struct nbcolli_shm_control nbcolli_shm_control(const struct nbcolli_shm_boot *b, enum nbcolli_shm_stage stage,
                                              nbcoll_status status)
 {
-    const struct nbcolli_shm_layout *l = &b->layout;
     return (struct nbcolli_shm_control){.magic = NBCOLLI_SHM_MAGIC,
                                        .abi = NBCOLL_ABI,
                                        .version = NBCOLLI_SHM_VERSION,
                                        .stage = stage,
                                        .status = status,
                                        .rank = b->config->rank,
-                                       .ranks = l->ranks,
-                                       .payload = l->payload,
-                                       .depth = l->depth,
-                                       .areas = l->areas,
-                                       .quota = l->quota,
-                                       .pool = l->pool};
+                                       .layout = b->layout};
 }
 
 nbcoll_status nbcolli_shm_await(struct nbcolli_shm_boot *b, struct pollfd *fds, nfds_t n, int longest)

@@ -26,8 +26,7 @@ struct nbcolli_shm_control {
     uint32_t stage;  /* nbcolli_shm_stage */
     uint32_t status; /* nbcoll_status: how it went for the writer; from rank 0: for all */
     int32_t rank;    /* HELLO: the writer's; WELCOME: the first of pid[] */
-    uint32_t ranks, payload, depth, areas;
-    uint64_t quota, pool;
+    struct nbcolli_shm_layout layout; /* the writer's */
     uint32_t pid_space; /* HELLO: the writer's PID namespace; 0: unknown */
     int32_t self;       /* HELLO: the writer's process in it */
     uint64_t secret;    /* WELCOME */

@@ -98,8 +98,9 @@ static bool nbcolli_shm_is_just_behind(const void *to, const void *from, size_t 
     return bytes >= NBCOLLI_SHM_STORES_LEAST && ((uintptr_t)to - (uintptr_t)from) % 4096 - 1 < 63;
 }
 
-void nbcolli_shm_copy_in(struct nbcolli_shm_end *e, int reader, void *to, const void *from, size_t bytes)
+void nbcolli_shm_copy_in(nbcoll_endpoint *ep, int reader, void *to, const void *from, size_t bytes)
 {
+    struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
     bool beside = reader >= 0 && e->peer[reader].beside, is_behind = nbcolli_shm_is_just_behind(to, from, bytes);
     size_t done = beside || is_behind ? 0 : nbcolli_shm_store_timed(e, to, from, bytes);
 

@@ -3,8 +3,8 @@
  * Which way large data goes is measured, once, while the ranks open: the first rank of another process than rank 0's
  * gets from rank 0 by process_vm_readv, by pieces, and from both sides, at two sizes. It takes about a millisecond;
  * what it has found stands in the segment, and all ranks choose by it, also what is copied to a staging buffer. Where
- * one of the two does not come in time nothing is measured, and pieces are taken from 32 KiB on. Nor is it where ranks
- * take turns on a core: there process_vm_readv is taken, since each piece would cost a switch between ranks.
+ * one of the two does not come in time nothing is measured, and pieces are taken from 32 KiB on. Ranks that take turns
+ * on a core measure nothing either: they take process_vm_readv, since each piece would cost a switch between them.
  */
 #include "shm.h"
 

@@ -18,18 +18,12 @@ void nbcolli_shm_agree_on_barriers(struct nbcolli_shm_end *e)
     }
 }
 
-/* What a rank has stored before is visible to those that look from now on, or it sees our word. */
-static bool nbcolli_shm_barrier(const struct nbcolli_shm_end *e)
-{
-    return !e->sleepers_pay || e->os->barrier();
-}
-
 static _Atomic uint32_t *nbcolli_shm_sleepers(const struct nbcolli_shm_end *e)
 {
     return &((struct nbcolli_shm_front *)(void *)e->home->segment)->sleepers;
 }
 
-/* Who shows something to many looks at one line, and not at a seat of each, when nobody sleeps. */
+/* A rank that shows something to many looks at this one line, and not at each seat, while nobody sleeps. */
 void nbcolli_shm_rouse(nbcoll_endpoint *ep, int peer)
 {
     struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
@@ -81,7 +75,9 @@ static nbcoll_status nbcolli_shm_wakeup_arm(nbcoll_endpoint *ep)
     if (!e->sleeper.armed)
         atomic_fetch_add(nbcolli_shm_sleepers(e), 1); /* seq_cst: before the second look */
     nbcolli_wakeup_arm(&e->sleeper, &nbcolli_shm_seat(e->home, ep->rank)->armed);
-    bool all_see = nbcolli_shm_barrier(e); /* not where a filter of system calls has come since the opening */
+    /* What a rank has stored before is visible to those that look from now on, or it sees our word: but not where a
+     * filter of system calls has come since the opening. */
+    bool all_see = !e->sleepers_pay || e->os->barrier();
     nbcolli_shm_look_at_seats(e);
     if (all_see && !nbcolli_shm_waiting(e) && !nbcolli_shm_has_room(e) && !nbcolli_shm_large_can_go_on(e) &&
         !e->finished.first && !e->unreported)
