@@ -295,6 +295,30 @@ void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header 
     nbcolli_control(link, source, &where);
 }
 
+static int nbcolli_run_waits_for(const nbcolli_run *run, int rank)
+{
+    for (uint32_t i = 0; i < run->schedule->ops; i++) {
+        int awaited;
+        uint64_t tag;
+        if (nbcolli_op_waits(&run->op[i], &awaited, &tag) && awaited == rank && tag == run->tag)
+            return 1;
+    }
+    return 0;
+}
+
+/* The lowest tag from `from` on in which a stuck run waits for the rank: 1 + that, or 0. */
+static uint64_t nbcolli_next_wanted(const nbcoll_comm *comm, int rank, uint64_t from)
+{
+    uint64_t lowest = 0;
+    for (uint32_t i = 0; i < comm->config.slots; i++) {
+        const nbcolli_run *run = comm->slot[i].active;
+        if (run && run->status == NBCOLL_OK && run->stuck && run->tag >= from && (!lowest || run->tag < lowest - 1) &&
+            nbcolli_run_waits_for(run, rank))
+            lowest = run->tag + 1;
+    }
+    return lowest;
+}
+
 /* ---- executors --------------------------------------------------------------------------------------------------- */
 
 #define NBCOLLI_ASK_FREED (UINT64_MAX - 1) /* no tag: only whether it has the communicator */
@@ -351,6 +375,9 @@ void nbcolli_where_in(nbcoll_comm *comm, nbcolli_incoming *in)
     told->late = !p.freeing && h->number <= (uint32_t)comm->size ? (int)h->number : 0;
     if (!comm->context->ticks.is_under_way)
         nbcolli_where_judge(comm, h, &p);
+    uint64_t next = nbcolli_next_wanted(comm, rank, h->tag + 1);
+    if (next && !told->asked)
+        nbcolli_ask_peer(comm, rank, next - 1);
 }
 
 /* ---- rounds ------------------------------------------------------------------------------------------------------ */
