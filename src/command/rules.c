@@ -58,18 +58,10 @@ void command_add_parameters(char *text, size_t room, const char *before, const n
     COMMAND_PARAMETERS(SAY)
 }
 
-/* Appends rules. */
-static int rules_add(const command *self, command_rules *rules, const nbcoll_rule *more, size_t n)
+static int rules_add(const command *self, command_rules *rules, const nbcoll_rule *one)
 {
-    nbcoll_rule *all = realloc(rules->rules, (rules->count + n + 1) * sizeof *all);
-
-    if (!all)
-        return command_fail_status(self, NBCOLL_ERR_MEMORY);
-    if (n)
-        memcpy(all + rules->count, more, n * sizeof *all);
-    rules->rules = all;
-    rules->count += n;
-    return 0;
+    int failed = command_append(&rules->rules, &rules->count, &rules->room, one, sizeof *one);
+    return command_fail_status(self, failed ? NBCOLL_ERR_MEMORY : NBCOLL_OK);
 }
 
 static int rules_of_file(const command *self, command_rules *rules)
@@ -79,11 +71,13 @@ static int rules_of_file(const command *self, command_rules *rules)
     nbcoll_tuning *tuning;
     size_t n;
     const nbcoll_algorithm *const *brought = catalogue_brought(&n);
+    int status = 0;
 
     if (nbcoll_tuning_read_with(NULL, rules->file, brought, n, &tuning, &problem) != NBCOLL_OK)
         return problem.line ? command_refuse(self, "%s:%u: %s", rules->file, problem.line, problem.text)
                             : command_refuse(self, "%s: %s", rules->file, problem.text);
-    int status = rules_add(self, rules, tuning->rules, tuning->count);
+    for (size_t i = 0; i < tuning->count && !status; i++)
+        status = rules_add(self, rules, &tuning->rules[i]);
     nbcoll_tuning_free(tuning);
     return status;
 #else
@@ -113,7 +107,7 @@ int command_rules_read(const command *self, command_rules *rules, nbcoll_operati
         if (!status)
             status = refuse_unread(self, &rule);
         if (!status)
-            status = rules_add(self, rules, &rule, 1);
+            status = rules_add(self, rules, &rule);
     }
     return status || !rules->file ? status : rules_of_file(self, rules);
 }
@@ -122,7 +116,7 @@ void command_rules_free(command_rules *rules)
 {
     free(rules->rules);
     rules->rules = NULL;
-    rules->count = 0;
+    rules->count = rules->room = 0;
 }
 
 int command_rules_words(const command *self, command_rules *rules, command_cases *cases, int words, char *word[])

@@ -20,7 +20,7 @@ typedef struct command_rules {
     const char *algorithm, *file; /* null: not given */
     nbcoll_choice given;          /* the parameters */
     nbcoll_rule *rules; /* from here on: command_rules_read's */
-    size_t count;
+    size_t count, room;
 } command_rules;
 
 /* The rows that set them, in tables of commands whose struct has them as `rules`. `marks`: of the parameters. */

@@ -48,15 +48,11 @@ static nbcoll_status add_all(tune_point *p, const nbcoll_algorithm *algorithm, s
     return NBCOLL_OK;
 }
 
-/* The arguments of a call at the point. */
-static nbcoll_status complete(const tune *t, const tune_point *p, nbcoll_args *a)
+static nbcoll_case case_of(const tune *t, const tune_point *p)
 {
-    int ranks = (int)t->ranks[p->row];
-    for (int i = 0; i < ranks; i++)
-        t->counts[i] = p->count;
-    *a = (nbcoll_args){.size = sizeof *a, .operation = p->operation, .count = p->count,
-                       .reduction = t->plan.reduction, .counts = t->counts};
-    return nbcoll_args_complete(a, 0, ranks);
+    return (nbcoll_case){.size = sizeof(nbcoll_case), .operation = p->operation, .ranks = (int)t->ranks[p->row],
+                         .count = p->count, .reduction = t->plan.reduction, .known = 1, .node = NBCOLL_CASE_BY_NODE,
+                         .nodes = t->nodes[p->row]};
 }
 
 static nbcoll_status choose(const tune *t, tune_point *p, const nbcoll_args *a, tune_chooser who)
@@ -90,7 +86,8 @@ static nbcoll_status list_candidates(const tune *t, tune_point *p)
     const nbcoll_algorithm *algorithm;
     nbcoll_args a;
     uint64_t ns;
-    nbcoll_status status = complete(t, p, &a);
+    nbcoll_case at = case_of(t, p);
+    nbcoll_status status = command_case_args(&at, t->counts, &a);
     for (unsigned i = 0; status == NBCOLL_OK && (algorithm = catalogue_at(p->operation, i)); i++)
         if (is_candidate(&t->terms[p->row], algorithm) &&
             nbcoll_predict(&t->terms[p->row], &a, algorithm, &ns) != NBCOLL_ERR_OP)
@@ -104,9 +101,12 @@ int tune_choose_made(tune *t)
 {
     nbcoll_status status = NBCOLL_OK;
     nbcoll_args a;
-    for (tune_point *p = t->point; p < t->point + t->points && status == NBCOLL_OK; p++)
-        if ((status = complete(t, p, &a)) == NBCOLL_OK)
+    for (tune_point *p = t->point; p < t->point + t->points && status == NBCOLL_OK; p++) {
+        nbcoll_case at = case_of(t, p);
+        status = command_case_args(&at, t->counts, &a);
+        if (status == NBCOLL_OK)
             status = choose(t, p, &a, TUNE_MADE);
+    }
     return command_fail_status(t->self, status);
 }
 
@@ -201,9 +201,7 @@ static int simulate(const tune *t, tune_point *p)
                                 .nodes = t->nodes[p->row]};
     for (size_t i = 0; i < p->times; i++) {
         tune_time *time = &p->time[i];
-        nbcoll_case at = {.size = sizeof at, .operation = p->operation, .ranks = config.ranks, .count = p->count,
-                          .reduction = t->plan.reduction, .known = 1, .node = NBCOLL_CASE_BY_NODE,
-                          .nodes = t->nodes[p->row]};
+        nbcoll_case at = case_of(t, p);
         sim_case one;
         command_set_parameters(&at, &time->choice);
         nbcoll_sim_result result = {.size = sizeof result};
