@@ -139,7 +139,7 @@ void world_settle(world *w, size_t n, nbcoll_request requests[], nbcoll_status s
         if (statuses)
             statuses[i] = NBCOLL_PENDING;
     for (int rounds = 0; left; rounds++) {
-        world_watchdog(w, rounds < 1000000); /* nothing here takes that long */
+        world_watchdog(w, rounds < 10000000); /* 0.7 s at least: more than a few rounds of asking, of 40 ms each */
         left = 0;
         for (size_t k = 0, at = (size_t)(world_random(&w->random) % n); k < n; k++, at = (at + 1) % n) {
             if (!requests[at].at)
