@@ -287,6 +287,7 @@ void bulk_give_up(nbcoll_endpoint *ep, int address)
     end *e = (end *)ep;
     int peer = e->who[address];
     e->given_up[peer] = true;
+    e->gave_up_at = e->storm->now;
     storm_note(e->storm, e->rank, NOTE_GIVEN_UP, (uint64_t)peer, (uint64_t)e->number);
 }
 

@@ -292,6 +292,8 @@ void judge_given_up(actor *a, const nbcoll_context *context)
     if (s->plan.nets < NETS || s->plan.is_over_shm || s->ends || a->is_dead || s->bad_anywhere & BAD_HEADER)
         return;
     const end *home = a->end[HOME], *near = a->end[NEAR];
+    if (s->now < home->gave_up_at + SECOND || s->now < near->gave_up_at + SECOND)
+        return; /* something may still be in flight between them */
     for (int r = 0; r < s->plan.ranks; r++)
         if (r != a->rank && wire_reaches(near, r) && counters_is_met(context, &near->base, near->net.at[r].rank) &&
             home->given_up[r] != near->given_up[r] && !home->has_seen[r] && !near->has_seen[r] &&

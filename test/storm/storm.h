@@ -531,7 +531,8 @@ void judge_says(actor *a, int to, const nbcoll_header *header);
 void judge_goes_back(const actor *a);
 void judge_blamed(actor *a, const nbcoll_failure *f);
 
-/* It leaves: whom it has given up on one endpoint it has given up on all on which it has met that rank. */
+/* It leaves: whom it has given up on one endpoint it has given up, a second later, on all on which it has met that
+ * rank. */
 void judge_given_up(actor *a, const nbcoll_context *context);
 
 /* May survivors go on without it? */

@@ -13,7 +13,7 @@ typedef struct message {
     } as;
     bool is_line;
     int from;
-    void *cut; /* it has lost its end: where its pages are, of which the last one cannot be read */
+    void *cut;   /* it has lost its end: where its pages are, of which the last one cannot be read */
     uint64_t at; /* from then on it can be seen */
     uint64_t data[];
 } message;
@@ -47,7 +47,8 @@ struct end {
     uint64_t seen_at[RANKS_MOST];      /* when that rank sees that this one has closed, or is gone */
     bool has_seen[RANKS_MOST];         /* this one has reported that one */
     bool given_up[RANKS_MOST];
-    bool said_lost[RANKS_MOST]; /* the answer to a post: it touches nothing here any more */
+    uint64_t gave_up_at;            /* the last one */
+    bool said_lost[RANKS_MOST];     /* the answer to a post: it touches nothing here any more */
     uint32_t under_way[RANKS_MOST]; /* messages to that one */
     unsigned last_type;             /* of message that came: for the table of what was met */
 };
