@@ -172,8 +172,6 @@ NBCOLLI_ALWAYS_INLINE int nbcolli_look_at_links(nbcoll_context *c)
     c->ticks.is_armed = 0;
     for (nbcolli_link *link = c->links; link; link = link->next) {
         nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
-        if (link->backlog) /* before what answers take the room that there is now */
-            nbcolli_backlog_retry(link);
         link->transport.progress(link->endpoint, &found);
         moved |= found.lines || found.arrived || found.completed;
         for (nbcoll_line_arrival *l = found.lines; l; l = l->next)
