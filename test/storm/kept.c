@@ -257,5 +257,13 @@ const kept storm_kept[] = {
     /* Ranks that differ twice, behind tags of 2^31, learn of it. */
     {847003090,
      {.edition = 16, .items = 18, .faults = 2, .only = 1 + FAULT_DIFFERS, .n_skipped = 4, .skipped = {16, 15, 6, 5}}},
+    /* Answers to questions took the only room in a channel, pass after pass, from what waited in the backlog. */
+    {63166003,
+     {.edition = 17, .items = 38, .faults = 2, .is_over_shm = true, .n_skipped = 30, .skipped = {21, 20, 19, 18, 17,
+                                                                                                 16, 15, 14, 13, 12,
+                                                                                                 11, 10, 9,  8,  7,
+                                                                                                 6,  29, 28, 27, 26,
+                                                                                                 1,  0,  31, 30, 3,
+                                                                                                 2,  32, 25, 22, 4}}},
 };
 const size_t storm_kept_count = sizeof storm_kept / sizeof *storm_kept;

@@ -57,6 +57,7 @@ struct nbcolli_pair {
     /* Progress. Of its stalls: the last one that has come; up to which none waits any more. Of its messages: those that
      * are kept here; how often one has been let go. */
     uint32_t seen, over, kept, let_go;
+    uint32_t refused; /* posts to it in the link's backlog */
 };
 
 typedef struct nbcolli_peer {

@@ -22,6 +22,7 @@ static void nbcolli_backlog_add(nbcolli_post *post)
     nbcolli_link *link = post->link;
 
     post->where = NBCOLLI_BACKLOG;
+    link->pair[post->peer].refused++;
     post->next = NULL;
     post->at = link->backlog_end;
     *post->at = post;
@@ -34,6 +35,7 @@ void nbcolli_backlog_remove(nbcolli_post *post)
     *(post->next ? &post->next->at : &post->link->backlog_end) = post->at;
     post->at = NULL;
     post->where = NBCOLLI_FREE;
+    post->link->pair[post->peer].refused--;
 }
 
 void nbcolli_post_is(nbcolli_post *post, nbcoll_posted said)
@@ -123,7 +125,10 @@ int nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer, const
     post->wire = nbcolli_pack(h);
     post->link = link;
     post->peer = peer;
-    nbcolli_post_send(post);
+    if (link->pair[peer].refused && !nbcolli_is_dead(link, peer))
+        nbcolli_backlog_add(post); /* answers would take the only room from what waits, pass after pass */
+    else
+        nbcolli_post_send(post);
     int sent = post->where != NBCOLLI_STUCK;
     nbcolli_control_is(post);
     return sent;
