@@ -187,7 +187,7 @@ void storm_step(storm *s, actor *a)
     if (a != s->turn->actor || s->ends)
         return;
     maybe_die(s, a);
-    if (s->plan.is_preempted && a->preempted < PREEMPTED_MOST && storm_chance(s, 2)) {
+    if (s->plan.is_preempted && !s->met_at_words && a->preempted < PREEMPTED_MOST && storm_chance(s, 2)) {
         a->preempted++;
         storm_away(s, storm_random(s, 300 * MILLISECOND));
     } else if (storm_chance(s, s->plan.switches))
