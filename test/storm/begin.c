@@ -118,9 +118,7 @@ static void advance_counters(rank *r)
 
 /* ---- the first communicator -------------------------------------------------------------------------------------- */
 
-/* The context gets an endpoint without a descriptor, and gives it back: it does not say who has it, and is not the last
- * one. What the others can do is as before. */
-static void begin_with_stray(rank *r, nbcoll_endpoint *other, const nbcoll_comm_config *terms)
+static void refuse_stray(rank *r, nbcoll_endpoint *other, const nbcoll_comm_config *terms)
 {
     end stray;
     nbcoll_endpoint *two[] = {wire_stray(r->actor, &stray), other};
@@ -129,6 +127,21 @@ static void begin_with_stray(rank *r, nbcoll_endpoint *other, const nbcoll_comm_
     if (status != NBCOLL_ERR_UNSUPPORTED && status != NBCOLL_ERR_MEMORY)
         storm_find(r->storm, "rank %d: an endpoint that does not say who has it is taken: %s", r->actor->rank,
                    nbcoll_status_name(status));
+}
+
+/* The context gets an endpoint without a descriptor, and gives it back: it does not say who has it, and is not the last
+ * one. What the others can do is as before. However often that is tried, it holds no more memory than after the first
+ * time. */
+static void begin_with_stray(rank *r, nbcoll_endpoint *other, const nbcoll_comm_config *terms)
+{
+    int more = r->storm->plan.edition >= EDITION_OF_CORES ? 2 : 0;
+    refuse_stray(r, other, terms);
+    size_t bytes = r->actor->bytes;
+    while (more--)
+        refuse_stray(r, other, terms);
+    if (r->actor->bytes > bytes && !(r->storm->bad[r->actor->rank] & BAD_MEMORY))
+        storm_find(r->storm, "rank %d: an endpoint is refused, and %zu bytes of memory more are held each time",
+                   r->actor->rank, (r->actor->bytes - bytes) / 2);
 }
 
 static bool create(rank *r)

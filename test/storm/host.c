@@ -66,6 +66,7 @@ static void host_free(void *user, void *memory, size_t bytes)
         storm_find(a->storm, "rank %d: free of %zu bytes: a block of another size, or written beyond", a->rank, bytes);
         return;
     }
+    judge_freed(a, memory, bytes);
     *b->at = b->next;
     if (b->next)
         b->next->at = b->at;

@@ -147,8 +147,9 @@ static bool leaves_behind(const rank *r, int n)
     const plan *p = &r->storm->plan;
     bool leaves = false;
     for (int k = 0; k < p->faults; k++)
-        leaves |= p->fault[k].kind == FAULT_LEAVE && p->fault[k].rank == r->actor->rank &&
-                  p->fault[k].at == (uint64_t)n + 1;
+        leaves |= (p->fault[k].kind == FAULT_LEAVE ||
+                   (p->fault[k].kind == FAULT_ABANDON && p->edition >= EDITION_OF_CORES)) &&
+                  p->fault[k].rank == r->actor->rank && p->fault[k].at == (uint64_t)n + 1;
     return leaves && n + 1 < p->items && p->edition >= EDITION_OF_ENDS;
 }
 

@@ -386,6 +386,22 @@ static void cancel_before(plan *p, const fault *f)
             p->item[n].cancels = 1 + f->rank;
 }
 
+/* Others wait for it there, while all make another communicator, and use that at once. */
+static void make_behind(plan *p, const fault *f)
+{
+    int n = (int)f->at + 1;
+    if (p->edition < EDITION_OF_CORES || mix(p->seed, 55) % 2 || n + 2 >= p->items || p->comms == COMMS_MOST)
+        return;
+    for (int k = n; k < n + 3; k++)
+        if (p->item[k].kind != ITEM_CALL)
+            return;
+    p->item[n].kind = ITEM_DUP;
+    p->item[n].comm = 0;
+    p->item[n].made = p->item[n + 1].comm = p->item[n + 2].comm = p->comms++;
+    place_made(p, &p->item[n]);
+    p->window = p->window < 4 ? 4 : p->window;
+}
+
 /* Then all go on without who has left, on the communicator that was to be shrunk. */
 static void cancel_shrink(plan *p, const fault *f)
 {
@@ -433,11 +449,14 @@ static void draw_fault(plan *p, uint64_t *r, fault_kind kind)
         f->at = draw(r, calls);
         while (f->at < calls && (p->item[f->at].kind != ITEM_CALL || !p->item[f->at].comm))
             f->at++;
+        make_behind(p, f);
         break;
     default:
         f->at = draw(r, calls);
     }
     if (p->edition >= EDITION_OF_ENDS && kind == FAULT_LEAVE && f->late)
+        leave_after_shrink(p, f);
+    if (p->edition >= EDITION_OF_CORES && kind == FAULT_ABANDON && f->late)
         leave_after_shrink(p, f);
     if (p->edition >= EDITION_OF_KINDS && kind == FAULT_FREES && f->late)
         cancel_before(p, f);
@@ -598,6 +617,7 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
                  mix(p->seed, 30) % 6 == 0;
     if (p->is_bare && p->latest > SECOND)
         p->latest = SECOND;
+    p->is_preempted = p->edition >= EDITION_OF_CORES && !p->is_patient && p->ranks <= 9 && mix(p->seed, 56) % 4 == 0;
     skip_chains(p);
     p->has_stray = p->edition >= EDITION_OF_ENDS && !p->has_agents && !p->is_over_shm && mix(p->seed, 28) % 4 == 0;
     if (c->items >= 0 && c->items < p->items)
@@ -693,7 +713,7 @@ void plan_print(const plan *p)
            (unsigned long long)(p->latest / MICROSECOND));
     for (int n = 0; n < p->nets; n++)
         print_net(p, &p->net[n]);
-    printf("%s%s%s%s%s",
+    printf("%s%s%s%s%s%s", p->is_preempted ? "  ranks lose their cores for long\n" : "",
            p->has_stray ? "  an endpoint is refused at first\n" : "", p->is_over_shm ? "  over shm\n" : "",
            p->is_patient ? "  time heals nothing\n" : "", p->is_bare ? "  hosts without pause\n" : "",
            p->is_observed ? "  each step is observed\n" : "");

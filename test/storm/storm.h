@@ -172,6 +172,7 @@ typedef struct plan {
     int late_tags; /* near which end counters begin: counters.h; 0: at 0 */
     int few_serials; /* 1 + so many communicators each rank can still make; 0: enough: counters.h */
     bool is_over_shm; /* shm joins the ranks */
+    bool is_preempted; /* ranks lose their cores at hooks, for longer than it takes till they are asked */
     bool is_alike; /* elements that pack take the same room, whatever travels of them */
     bool is_mixed; /* limits and hooks differ by rank as far as the headers let them: begin.c, ends.c */
     bool is_skipped[ITEMS_MOST];
@@ -188,7 +189,8 @@ enum {
     EDITION_OF_MEMORY = 15,
     EDITION_OF_KINDS = 16,
     EDITION_OF_LINES = 17,
-    EDITION = 17
+    EDITION_OF_CORES = 18,
+    EDITION = 18
 };
 
 /* What of a seed is to be left out, for shrinking. */
@@ -282,6 +284,7 @@ struct actor {
     bool was_out_of_step; /* an operation that it has started has ended so */
     bool is_ticking; /* it is inside a tick */
     int stage;       /* of its beginning: begin.c */
+    int preempted;   /* so often */
     uint64_t turns, skew; /* of its clock */
     end *end[NETS];
     nbcoll_host host;
@@ -530,6 +533,9 @@ void judge_says(actor *a, int to, const nbcoll_header *header);
 /* It has left. */
 void judge_goes_back(const actor *a);
 void judge_blamed(actor *a, const nbcoll_failure *f);
+
+/* It frees that: a finding, if its transport holds work requests, or what they name, there. */
+void judge_freed(actor *a, const void *memory, size_t bytes);
 
 /* It leaves: whom it has given up on one endpoint it has given up, a second later, on all on which it has met that
  * rank. */

@@ -200,6 +200,29 @@ nbcoll_posted wire_lend(end *e, order o)
     return NBCOLL_POST_IN_FLIGHT;
 }
 
+static bool lies_in(const void *at, const void *memory, size_t bytes)
+{
+    return (uintptr_t)at - (uintptr_t)memory < bytes;
+}
+
+/* Also of one that abandons its context: they never come back, and stay as they are (transport.h). */
+void judge_freed(actor *a, const void *memory, size_t bytes)
+{
+    const struct wire *w = a->storm->wire;
+    if (a->storm->plan.is_over_shm || a->is_dead || a->storm->ends)
+        return;
+    for (size_t i = 0; i < w->n_orders; i++) {
+        const order *o = &w->orders[i];
+        if (o->end->actor == a && (lies_in(o->work, memory, bytes) || lies_in(o->header, memory, bytes) ||
+                                   lies_in(o->kind == ORDER_GET ? o->to : o->from, memory, bytes)))
+            storm_find(a->storm, "rank %d frees %zu bytes that its transport holds", a->rank, bytes);
+    }
+    for (int n = 0; n < a->storm->plan.nets; n++)
+        for (size_t i = 0; a->end[n] && i < a->end[n]->n_backs; i++)
+            if (lies_in(a->end[n]->backs[i].work, memory, bytes))
+                storm_find(a->storm, "rank %d frees a work request that has not come back", a->rank);
+}
+
 /* How it ends. */
 static nbcoll_status carry_out(storm *s, order *o)
 {

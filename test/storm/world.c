@@ -16,6 +16,7 @@
 #define LONGEST (120 * SECOND) /* after the last cause, lateness or end of a call: then something hangs */
 #define LATEST (2 * SECOND) /* likewise, for bad news: 0.2 s are promised for a difference, and then looks take time */
 #define STEPS_MOST 8000000ull    /* likewise, or after something has ended: then the ranks only turn round */
+#define PREEMPTED_MOST 20 /* times each rank: others look, and lose their cores, meanwhile */
 
 static storm *running; /* while a rank has its turn */
 
@@ -186,7 +187,10 @@ void storm_step(storm *s, actor *a)
     if (a != s->turn->actor || s->ends)
         return;
     maybe_die(s, a);
-    if (storm_chance(s, s->plan.switches))
+    if (s->plan.is_preempted && !s->met_at_words && a->preempted < PREEMPTED_MOST && storm_chance(s, 2)) {
+        a->preempted++;
+        storm_away(s, storm_random(s, 300 * MILLISECOND));
+    } else if (storm_chance(s, s->plan.switches))
         storm_stay(s, storm_random(s, storm_chance(s, 30) ? MILLISECOND : 3 * MICROSECOND));
     else
         maybe_tick(s, a);
