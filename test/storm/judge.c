@@ -60,6 +60,8 @@ static bool is_of_another(const plan *p, int comm)
 {
     if (p->faults != 1 || p->fault[0].kind != FAULT_FREES || p->fault[0].at >= (uint64_t)p->items)
         return false;
+    if (p->few_serials) /* a rank that can make no more leaves, each at a time of its own */
+        return false;
     for (int n = 0; n < p->items; n++)
         if (p->item[n].cancels || p->item[n].differs || p->item[n].kind == ITEM_CHAIN)
             return false;
