@@ -21,8 +21,8 @@
  * and a later one is out of step at once.
  *
  * A rank that is making communicators does not know their ids. A QUERY says which operation has made the one that it is
- * about: if the rank asked is not in the middle of that, it has freed that communicator,
- * and answers what it has kept of it. So a failed run that waits for answers asks, too.
+ * about: if the rank asked is not in the middle of that, it has freed that communicator, and answers what it has kept
+ * of it. So a failed run that waits for answers asks, too.
  *
  * The clock is looked at before a sleep and from passes: after twice as many each time, till these are 1024 (4 where
  * the host has a pause, which may take long) or have taken 10 ms, and then it begins with one. An operation that goes
