@@ -391,6 +391,13 @@ static void judge_failures(rank *r)
         }
 }
 
+/* Does a rank stop before its end, as one whose relays do not open? Then the others wait for its calls, and it is not to
+ * wait for them. */
+static bool one_quits(const storm *s)
+{
+    return s->bad_anywhere & BAD_QUITS;
+}
+
 /* All have come to their end, and nothing is under way: each message has given its credit back. Where each rank comes
  * there, whatever is cancelled. */
 static void count_credits(rank *r)
@@ -405,7 +412,7 @@ static void count_credits(rank *r)
     if (!is_whole)
         return;
     s->at_end++;
-    for (int looks = 0; looks < 30; looks += s->at_end == p->ranks) {
+    for (int looks = 0; looks < 30 && !one_quits(s); looks += s->at_end == p->ranks) {
         nbcoll_progress(r->context);
         storm_sleep(s, 1 + rank_choose(r, (s->at_end == p->ranks ? 40 : 400) * MILLISECOND));
     }
@@ -416,14 +423,14 @@ static void count_credits(rank *r)
             s->out[n][me][q] = w.out;
             s->owed[n][me][q] = w.owed;
         }
-    s->counted++;
+    s->counted += !one_quits(s);
     for (int n = 0; n < p->nets && s->counted == p->ranks; n++)
         for (int a = 0; a < p->ranks; a++)
             for (int b = 0; b < p->ranks; b++)
                 if (a != b && s->out[n][a][b] >= 0 && s->owed[n][b][a] >= 0 && s->out[n][a][b] != s->owed[n][b][a])
                     storm_find(s, "rank %d misses %d credits of rank %d, which owes %d", a, (int)s->out[n][a][b], b,
                                (int)s->owed[n][b][a]);
-    while (s->counted < p->ranks) {
+    while (s->counted < p->ranks && !one_quits(s)) {
         nbcoll_progress(r->context);
         storm_sleep(s, MILLISECOND);
     }
