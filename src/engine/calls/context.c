@@ -230,14 +230,6 @@ nbcoll_status nbcolli_links_open(nbcoll_context *c, int n, nbcoll_endpoint *cons
     return NBCOLL_OK;
 }
 
-void nbcolli_links_drop(nbcolli_link *first)
-{
-    for (nbcolli_link *next; first; first = next) {
-        next = first->beside;
-        nbcolli_link_drop(first);
-    }
-}
-
 static void nbcolli_unexpected_clear(nbcolli_unexpected **list)
 {
     while (*list) {
@@ -247,7 +239,7 @@ static void nbcolli_unexpected_clear(nbcolli_unexpected **list)
     }
 }
 
-void nbcolli_link_drop(nbcolli_link *link)
+static void nbcolli_link_drop(nbcolli_link *link)
 {
     nbcoll_context *c = link->context;
     nbcoll_endpoint *ep = link->endpoint;
@@ -274,6 +266,14 @@ void nbcolli_link_drop(nbcolli_link *link)
         c->silent_links--;
     ep->owner = NULL;
     nbcolli_free(&c->host, link, nbcolli_link_memory(ep->ranks));
+}
+
+void nbcolli_links_drop(nbcolli_link *first)
+{
+    for (nbcolli_link *next; first; first = next) {
+        next = first->beside;
+        nbcolli_link_drop(first);
+    }
 }
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */

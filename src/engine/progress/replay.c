@@ -94,7 +94,7 @@ nbcoll_status nbcolli_replay_start(nbcolli_request *r)
         return nbcolli_replay_begins(r, how);
     nbcolli_replay_over(r);
     nbcolli_list_end(r->context, r);
-    r->status = r->outcome = NBCOLL_OK;
+    r->status = NBCOLL_OK;
     atomic_store_explicit(&r->state, nbcolli_ended_state(r), memory_order_release); /* publishes the buffers */
     nbcolli_replay_leave(r->context);
     return NBCOLL_OK;

@@ -106,7 +106,8 @@ static int nbcolli_expose_fill(nbcolli_op *op)
     return s == NBCOLL_OK;
 }
 
-void nbcolli_expose_next(nbcolli_op *op)
+/* Takes a REUSING, STAGING or EXPOSED op as far as it can go now. */
+static void nbcolli_expose_next(nbcolli_op *op)
 {
     int reader;
 
@@ -281,7 +282,8 @@ static int nbcolli_fetch_look(nbcolli_op *op)
     return 1; /* if the get is over */
 }
 
-int nbcolli_fetch_next(nbcolli_op *op)
+/* Takes a LOOKING or USING op as far as this pass goes, or a FETCHING one whose get is over. May it go on? */
+static int nbcolli_fetch_next(nbcolli_op *op)
 {
     if (op->phase == NBCOLLI_LOOKING)
         return nbcolli_fetch_look(op);

@@ -31,7 +31,6 @@ void nbcolli_request_end(nbcoll_context *c, nbcolli_request *r)
     if (!(c->flags & NBCOLL_ANY_THREAD))
         nbcolli_list_end(c, r);
     int is_over = r->persistent && !r->done && !(c->flags & NBCOLL_ANY_THREAD);
-    r->outcome = r->status;
     atomic_store_explicit(&r->state, is_over ? NBCOLLI_REQUEST_OVER : NBCOLLI_REQUEST_ENDED,
                           memory_order_release); /* publishes the buffers */
 }
