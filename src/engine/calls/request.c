@@ -175,8 +175,8 @@ static nbcoll_status nbcolli_request_expired(nbcolli_request *r)
     return s;
 }
 
-/* Of a wait: polls, before it enters, of what replays, since then nothing has to be unfolded: while spinning is right, or
- * after yields to the ranks of this core. */
+/* Of a wait: polls of what replays, before it enters and that has to be unfolded: while spinning is right, or after
+ * yields to the ranks of this core. */
 static uint64_t nbcolli_replay_looks(const nbcoll_context *c, uint64_t timeout)
 {
     if (!timeout || c->host.pause || (nbcolli_takes_turns(c) && timeout <= NBCOLLI_ROUND))

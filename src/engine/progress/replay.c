@@ -38,10 +38,7 @@ static __attribute__((noinline)) void nbcolli_replay_unfold(nbcoll_context *c, n
     nbcolli_run *run = r->kept;
 
     c->replaying = NULL;
-    run->comm->active++;
-    c->active++;
-    r->status = NBCOLL_PENDING;
-    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* of one thread */
+    nbcolli_request_taken(r);
     r->run = run;
     if (run->is_worn)
         nbcolli_run_restore(run);

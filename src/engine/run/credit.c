@@ -16,7 +16,7 @@ void nbcolli_is_short(nbcolli_op *op)
 
 void nbcolli_stall(nbcolli_op *op)
 {
-    nbcolli_pair *pair = nbcolli_op_pair(op);
+    nbcolli_pair *pair = op->pair;
 
     op->phase = NBCOLLI_STALLING;
     nbcolli_list_add(&pair->stalling, &op->item);

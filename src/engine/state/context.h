@@ -123,6 +123,15 @@ static inline void nbcolli_list_end(nbcoll_context *c, nbcolli_request *r)
     c->unreported_end = &r->next_unreported;
 }
 
+/* The request, which is started, is progress's from now on. */
+static inline void nbcolli_request_taken(nbcolli_request *r)
+{
+    r->comm->active++;
+    r->comm->context->active++;
+    r->status = NBCOLL_PENDING;
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
+}
+
 /* The drain settles the run. */
 static inline void nbcolli_to_settle(nbcolli_run *run)
 {
