@@ -52,9 +52,9 @@ void nbcolli_wants_drop(const nbcolli_run *run)
 
     for (nbcolli_link *link = comm->link->first; link; link = link->beside) {
         nbcolli_post *next;
-        for (nbcolli_post *post = link->backlog; post; post = next) {
+        for (nbcolli_post *post = nbcolli_post_of(link->backlog.first); post; post = next) {
             nbcolli_header h = nbcolli_unpack(&post->wire);
-            next = post->next;
+            next = nbcolli_post_of(post->item.next);
             if (!post->op && h.type == NBCOLLI_WANT && h.comm == comm->id && h.tag == run->tag)
                 nbcolli_want_drop(post, &h);
         }

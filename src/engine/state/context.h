@@ -55,7 +55,7 @@ struct nbcoll_context {
     atomic_int crowded; /* ranks take turns on our cores (nbcoll_limits.ranks_per_core): yield at once */
 
     /* Pools: calls and progress. */
-    nbcolli_post *controls;
+    nbcolli_list controls;                     /* posts */
     uint32_t posts;                            /* of that pool, used or not */
     nbcolli_unexpected *unexpected_pools[2];   /* with a small and a large payload */
     size_t stored;                             /* of those pools, in use */
