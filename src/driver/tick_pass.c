@@ -44,10 +44,7 @@ int nbcolli_tick_is_safe(const nbcoll_context *c)
 /* So many posts are there for what must be said. */
 static int nbcolli_tick_has_posts(const nbcoll_context *c, uint32_t wanted)
 {
-    const nbcolli_post *post = c->controls;
-    while (post && --wanted)
-        post = post->next;
-    return post != NULL;
+    return c->controls.count >= wanted;
 }
 
 /* What is to be drained is left to a call, but for what executors have, which others move. */
@@ -138,7 +135,7 @@ static void nbcolli_tick_look(nbcolli_link *link)
         ;
     if (rest.lines || rest.arrived || rest.completed || rest.lost >= 0 || rest.departed >= 0)
         nbcolli_tick_hold(link, &rest);
-    else if (link->backlog && !nbcolli_tick_has_news(link->context))
+    else if (link->backlog.first && !nbcolli_tick_has_news(link->context))
         nbcolli_backlog_retry(link);
 }
 

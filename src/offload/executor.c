@@ -134,9 +134,7 @@ static void nbcolli_offload_list(nbcolli_offload_executor *o, nbcolli_request *r
 
 static void nbcolli_offload_take(nbcolli_executor *e, nbcolli_request *r)
 {
-    nbcolli_executed_take(r);
-    r->status = NBCOLL_PENDING;
-    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
+    nbcolli_request_taken(r);
     nbcolli_offload_list(nbcolli_offload_of(e), r);
 }
 

@@ -178,7 +178,7 @@ nbcolli_request *nbcolli_relays_started_calls(nbcoll_relays *r)
         newest = q->next;
         q->next = first;
         first = q;
-        nbcolli_executed_take(q);
+        nbcolli_request_taken(q);
     }
     nbcolli_unlock(r->context);
     return first;

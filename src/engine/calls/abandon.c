@@ -103,8 +103,8 @@ nbcoll_status nbcoll_context_abandon(nbcoll_context *c, nbcoll_lent *lent, void 
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
     int is_busy = nbcolli_context_busy(c);
     for (nbcolli_link *link = c->links; link; link = link->next)
-        for (nbcolli_post *post = link->backlog, *next; post; post = next) {
-            next = post->next;
+        for (nbcolli_post *post; (post = nbcolli_post_of(link->backlog.first)) != NULL;) {
+            nbcolli_list_leave(&post->item);
             if (!post->op)
                 nbcolli_control_free(c, post);
         }

@@ -142,10 +142,18 @@ static nbcoll_status nbcolli_posts_reserve(nbcoll_context *c, nbcolli_link *link
         nbcolli_post *post = nbcolli_alloc(&c->host, sizeof *post, 64);
         if (!post)
             return NBCOLL_ERR_MEMORY;
-        post->next = link->farewells;
-        link->farewells = post;
+        memset(post, 0, sizeof *post);
+        nbcolli_list_add(&link->farewells, &post->item);
     }
     return NBCOLL_OK;
+}
+
+static void nbcolli_posts_free(nbcoll_context *c, nbcolli_list *list)
+{
+    for (nbcolli_post *post; (post = nbcolli_post_of(list->first)) != NULL;) {
+        nbcolli_list_leave(&post->item);
+        nbcolli_free(&c->host, post, sizeof *post);
+    }
 }
 
 /* Do ranks take turns on this rank's cores? Where the transport does not know: if all its ranks needed these. */
@@ -171,7 +179,6 @@ static nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, n
     memset(link, 0, nbcolli_link_memory(ep->ranks));
     link->context = c;
     link->endpoint = ep;
-    link->backlog_end = &link->backlog;
     link->credits = c->credits;
     link->pair = (nbcolli_pair *)(void *)(link + 1);
     link->reason = (nbcoll_transport_error *)(void *)(link->pair + ep->ranks);
@@ -191,7 +198,7 @@ static nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, n
     if (s == NBCOLL_OK)
         s = nbcolli_wakeup_add(c, link);
     if (s != NBCOLL_OK) {
-        NBCOLLI_FREE_ALL(&c->host, link->farewells, sizeof *it)
+        nbcolli_posts_free(c, &link->farewells);
         nbcolli_free(&c->host, link, nbcolli_link_memory(ep->ranks));
         return s;
     }
@@ -230,14 +237,6 @@ nbcoll_status nbcolli_links_open(nbcoll_context *c, int n, nbcoll_endpoint *cons
     return NBCOLL_OK;
 }
 
-void nbcolli_links_drop(nbcolli_link *first)
-{
-    for (nbcolli_link *next; first; first = next) {
-        next = first->beside;
-        nbcolli_link_drop(first);
-    }
-}
-
 static void nbcolli_unexpected_clear(nbcolli_unexpected **list)
 {
     while (*list) {
@@ -247,7 +246,7 @@ static void nbcolli_unexpected_clear(nbcolli_unexpected **list)
     }
 }
 
-void nbcolli_link_drop(nbcolli_link *link)
+static void nbcolli_link_drop(nbcolli_link *link)
 {
     nbcoll_context *c = link->context;
     nbcoll_endpoint *ep = link->endpoint;
@@ -262,7 +261,7 @@ void nbcolli_link_drop(nbcolli_link *link)
     NBCOLLI_FREE_ALL(&c->host, link->tombstones, sizeof *it)
     NBCOLLI_FREE_ALL(&c->host, link->unmade, sizeof *it)
     nbcolli_shrinks_clear(link);
-    NBCOLLI_FREE_ALL(&c->host, link->farewells, sizeof *it)
+    nbcolli_posts_free(c, &link->farewells);
     nbcolli_channels_free(link);
     nbcolli_staging_close(link);
     /* Memory of areas itself stays the transport's: others may still use it. */
@@ -274,6 +273,14 @@ void nbcolli_link_drop(nbcolli_link *link)
         c->silent_links--;
     ep->owner = NULL;
     nbcolli_free(&c->host, link, nbcolli_link_memory(ep->ranks));
+}
+
+void nbcolli_links_drop(nbcolli_link *first)
+{
+    for (nbcolli_link *next; first; first = next) {
+        next = first->beside;
+        nbcolli_link_drop(first);
+    }
 }
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
@@ -334,7 +341,7 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
 
 static void nbcolli_pools_free(nbcoll_context *c)
 {
-    NBCOLLI_FREE_ALL(&c->host, c->controls, sizeof *it)
+    nbcolli_posts_free(c, &c->controls);
     for (int i = 0; i < 2; i++)
         NBCOLLI_FREE_ALL(&c->host, c->unexpected_pools[i], sizeof *it + it->capacity)
     for (uint32_t i = 0; i < c->chunks; i++)
@@ -373,7 +380,7 @@ int nbcolli_context_busy(const nbcoll_context *c)
 {
     int busy = c->active > 0;
     for (const nbcolli_link *link = c->links; link; link = link->next)
-        busy |= link->backlog != NULL || link->in_flight > 0;
+        busy |= link->backlog.first || link->in_flight > 0;
     return busy;
 }
 

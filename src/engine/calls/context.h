@@ -24,7 +24,4 @@ nbcoll_status nbcolli_links_open(nbcoll_context *c, int n, nbcoll_endpoint *cons
 /* Undoes that, from the home's first one on, and leaves the endpoints open. */
 void nbcolli_links_drop(nbcolli_link *first);
 
-/* The same of one of them. */
-void nbcolli_link_drop(nbcolli_link *link);
-
 #endif

@@ -286,10 +286,7 @@ static nbcoll_status nbcolli_create_survivors(nbcoll_comm *comm, const nbcoll_co
         nbcolli_comm_destroy(made);
         return s;
     }
-    r->creating = made;
     made->out = out;
-    r->status = NBCOLL_PENDING;
-    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* its handle is not out yet */
     *request = nbcolli_request_handle(r);
     nbcolli_drain(c);
     return s;

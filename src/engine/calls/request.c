@@ -33,7 +33,7 @@ static inline nbcoll_status nbcolli_request_said(const nbcolli_request *r, unsig
 {
     if (nbcolli_is_pending(state))
         return NBCOLL_PENDING;
-    return nbcolli_is_unreported(state) && !r->done ? (nbcoll_status)r->outcome : NBCOLL_OK;
+    return nbcolli_is_unreported(state) && !r->done ? r->status : NBCOLL_OK;
 }
 
 nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
@@ -175,26 +175,13 @@ static nbcoll_status nbcolli_request_expired(nbcolli_request *r)
     return s;
 }
 
-/* After a first poll that found nothing: further ones, while spinning is right, or after yields to the ranks of this
- * core, for which nothing has to be unfolded. PENDING: a call that enters is to see. */
-static nbcoll_status nbcolli_request_look_on(nbcoll_request *request, uint64_t timeout)
+/* Of a wait: polls of what replays, before it enters and that has to be unfolded: while spinning is right, or after
+ * yields to the ranks of this core. */
+static uint64_t nbcolli_replay_looks(const nbcoll_context *c, uint64_t timeout)
 {
-    nbcoll_context *c = nbcolli_context_of(*request);
-    uint64_t looks = nbcolli_takes_turns(c) ? NBCOLLI_REPLAY_YIELDS : NBCOLLI_REPLAY_LOOKS;
-    nbcoll_status s = NBCOLL_AGAIN;
-
     if (!timeout || c->host.pause || (nbcolli_takes_turns(c) && timeout <= NBCOLLI_ROUND))
-        return NBCOLL_PENDING;
-    for (; looks > 1; looks--) {
-        if (nbcolli_takes_turns(c))
-            nbcolli_pause(c, looks);
-        else
-            nbcolli_lock_relax(); /* no call: it would be longer than the look */
-        s = nbcolli_request_look(request);
-        if (s != NBCOLL_AGAIN)
-            return s;
-    }
-    return NBCOLL_PENDING;
+        return 1;
+    return nbcolli_takes_turns(c) ? NBCOLLI_REPLAY_YIELDS : NBCOLLI_REPLAY_LOOKS;
 }
 
 /* To be drained; then the executor, if it returns one, is to go. */
@@ -253,13 +240,16 @@ static nbcoll_status nbcolli_wait_expired(nbcoll_context *c, nbcoll_request requ
 static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_request *request, uint64_t timeout,
                                                                    nbcoll_status s, int leaves)
 {
-    if (s == NBCOLL_AGAIN)
-        s = nbcolli_request_look_on(request, timeout);
-    if (s == NBCOLL_PENDING)
-        s = request->at ? nbcolli_test(request, 0) : NBCOLL_OK;
+    nbcoll_context *c = nbcolli_context_of(*request);
+
+    for (uint64_t looks = 1; s == NBCOLL_AGAIN && looks < nbcolli_replay_looks(c, timeout); looks++) {
+        nbcolli_pause(c, looks);
+        s = nbcolli_request_look(request);
+    }
+    if (s == NBCOLL_AGAIN || s == NBCOLL_PENDING)
+        s = c ? nbcolli_test(request, 0) : NBCOLL_OK;
     if (s != NBCOLL_PENDING)
         return s;
-    nbcoll_context *c = nbcolli_context_of(*request);
     nbcolli_waiter w = {0}; /* which takes as long as a look */
     while (s == NBCOLL_PENDING) {
         if (!nbcolli_waiter_pause(&w, &c, 1, timeout))

@@ -93,21 +93,11 @@ int nbcolli_executors_look(nbcoll_context *c, int poller)
     return moves;
 }
 
-void nbcolli_executed_take(nbcolli_request *r)
-{
-    r->comm->active++;
-    r->comm->context->active++;
-}
-
 void nbcolli_executed_end(nbcolli_request *r, nbcoll_status status)
 {
-    nbcoll_comm *comm = r->comm;
     if (status != NBCOLL_OK && !r->detached) /* of that one its deadline has been noted */
-        nbcolli_note_failure(comm, status, -1, comm->taken);
-    comm->active--;
-    comm->context->active--;
-    r->status = status;
-    nbcolli_request_end(comm->context, r);
+        nbcolli_note_failure(r->comm, status, -1, r->comm->taken);
+    nbcolli_request_over(r, status);
 }
 
 void nbcolli_inner_end(nbcolli_run *run, nbcoll_status status)

@@ -34,8 +34,7 @@ void nbcolli_executors_go(nbcoll_comm *comm);
 int nbcolli_executors_drain(nbcoll_context *c);
 int nbcolli_executors_look(nbcoll_context *c, int poller);
 
-/* Of one that is all an executor's, inside: it is active from now on; it has ended, and nothing touches its buffers. */
-void nbcolli_executed_take(nbcolli_request *r);
+/* One that is all an executor's has ended, and nothing touches its buffers: inside. */
 void nbcolli_executed_end(nbcolli_request *r, nbcoll_status status);
 
 /* Inside: the inner part of a run has ended, or it has the memory for which it waited. It goes on, or settles. */

@@ -115,12 +115,11 @@ nbcoll_status nbcolli_stream_fill(nbcolli_op *op, int copies, int *reader)
 
 nbcoll_status nbcolli_stream_find(nbcolli_op *op, const nbcolli_found *found, size_t unit)
 {
-    nbcolli_run *run = op->run;
-    const nbcolli_peer *peer = &run->comm->peer[run->schedule->step[op->step].peer];
-    const nbcoll_bulk *bulk = peer->link->transport.bulk;
+    nbcoll_endpoint *ep = op->post.link->endpoint;
+    const nbcoll_bulk *bulk = op->post.link->transport.bulk;
     const nbcoll_key *key = &found->place.key;
-    const void *at = bulk->view ? bulk->view(peer->link->endpoint, peer->address, key, found->place.offset,
-                                             sizeof(nbcolli_stream)) : NULL;
+    const void *at = bulk->view ? bulk->view(ep, op->post.peer, key, found->place.offset, sizeof(nbcolli_stream))
+                                : NULL;
     nbcolli_stream *s = (nbcolli_stream *)(uintptr_t)at; /* it lies in memory that all ranks write */
 
     if (!s)
@@ -128,10 +127,10 @@ nbcoll_status nbcolli_stream_find(nbcolli_op *op, const nbcolli_found *found, si
     uint64_t window = s->window, place = s->at;
     if (!window || window % unit)
         return NBCOLL_ERR_MISMATCH;
-    op->found = bulk->view(peer->link->endpoint, peer->address, key, place, window);
+    op->found = bulk->view(ep, op->post.peer, key, place, window);
     op->window = window;
     op->ready = &s->ready;
-    op->stream = window < run->schedule->step[op->step].write.bytes ? s : NULL;
+    op->stream = window < op->run->schedule->step[op->step].write.bytes ? s : NULL;
     op->moved = 0;
     if (!op->found)
         return NBCOLL_ERR_MISMATCH;

@@ -6,6 +6,7 @@
 #include "../state/failure.h"
 #include "../wire/giveup.h"
 #include "../wire/control.h"
+#include "../run/queue.h"
 #include "../comm/area.h"
 #include "../comm/comm.h"
 #include "../comm/vote.h"
@@ -138,11 +139,7 @@ static void nbcolli_shrink_end(nbcolli_shrink *s, nbcoll_status state, nbcoll_st
         s->made = NULL;
     if (status != NBCOLL_OK)
         nbcolli_note_failure(comm, status, cause, comm->taken);
-    comm->active--;
-    comm->context->active--;
-    r->status = status;
-    r->next = comm->context->made;
-    comm->context->made = r;
+    nbcolli_request_over(r, status);
     nbcolli_shrink_tell_members(s);
 }
 
@@ -452,8 +449,8 @@ nbcoll_status nbcolli_shrink_start(nbcoll_comm *comm, nbcoll_comm *made, nbcolli
         s->vote->area = 0;
     }
     s->link->creating++;
-    comm->active++;
-    comm->context->active++;
+    r->creating = made;
+    nbcolli_request_taken(r);
     int left = -1;
     for (int i = 0; i < s->size; i++) { /* what is gone at the start is no change */
         uint8_t gone = i == s->rank ? NBCOLLI_GONE_NOT : nbcolli_shrink_gone_here(s->link, s->member[i].address);

@@ -43,11 +43,8 @@ static inline void nbcolli_take_over(nbcolli_request *r, uint64_t history)
     nbcolli_slot *slot = nbcolli_slot_of(comm, r->tag);
 
     comm->taken = r->tag + 1;
-    comm->active++;
-    comm->context->active++;
     nbcolli_note_started(comm, r->tag, history);
-    r->status = NBCOLL_PENDING;
-    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
+    nbcolli_request_taken(r);
     if (r->creating || comm->pending_revokes || nbcolli_broken(comm) != NBCOLL_OK || slot->active ||
         slot->waiting.first || !r->run)
         nbcolli_take_carefully(r);

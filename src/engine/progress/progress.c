@@ -47,7 +47,7 @@ void nbcolli_work_in(nbcolli_link *link, nbcoll_work *work)
     if (post->op)
         nbcolli_answered(post->op);
     else
-        nbcolli_control_returned(post);
+        nbcolli_control_free(link->context, post);
 }
 
 static void nbcolli_gone_in(nbcolli_link *link, const nbcoll_completions *found)
@@ -70,8 +70,10 @@ void nbcolli_backlog_retry(nbcolli_link *link)
 {
     const nbcolli_post *again = NULL; /* the first that is refused again: those behind it have been tried */
 
-    for (uint32_t refusals = 0; link->backlog && link->backlog != again && refusals < NBCOLLI_REFUSALS;) {
-        nbcolli_post *post = link->backlog;
+    for (uint32_t refusals = 0; refusals < NBCOLLI_REFUSALS;) {
+        nbcolli_post *post = nbcolli_post_of(link->backlog.first);
+        if (!post || post == again)
+            return;
         nbcolli_backlog_remove(post);
         if (post->op && nbcolli_op_copies(post->op))
             nbcolli_op_copy(post->op);
@@ -187,7 +189,7 @@ NBCOLLI_ALWAYS_INLINE int nbcolli_look_at_links(nbcoll_context *c)
         }
         if ((found.lost & found.departed) >= 0) /* one of them is not -1 */
             nbcolli_gone_in(link, &found);
-        if (link->backlog) {
+        if (link->backlog.first) {
             if (link->losses) /* before what fails now is taken for the cause */
                 nbcolli_bury(link);
             nbcolli_backlog_retry(link);

@@ -38,10 +38,7 @@ static __attribute__((noinline)) void nbcolli_replay_unfold(nbcoll_context *c, n
     nbcolli_run *run = r->kept;
 
     c->replaying = NULL;
-    run->comm->active++;
-    c->active++;
-    r->status = NBCOLL_PENDING;
-    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* of one thread */
+    nbcolli_request_taken(r);
     r->run = run;
     if (run->is_worn)
         nbcolli_run_restore(run);
@@ -94,7 +91,7 @@ nbcoll_status nbcolli_replay_start(nbcolli_request *r)
         return nbcolli_replay_begins(r, how);
     nbcolli_replay_over(r);
     nbcolli_list_end(r->context, r);
-    r->status = r->outcome = NBCOLL_OK;
+    r->status = NBCOLL_OK;
     atomic_store_explicit(&r->state, nbcolli_ended_state(r), memory_order_release); /* publishes the buffers */
     nbcolli_replay_leave(r->context);
     return NBCOLL_OK;

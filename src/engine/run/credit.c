@@ -16,7 +16,7 @@ void nbcolli_is_short(nbcolli_op *op)
 
 void nbcolli_stall(nbcolli_op *op)
 {
-    nbcolli_pair *pair = nbcolli_op_pair(op);
+    nbcolli_pair *pair = op->pair;
 
     op->phase = NBCOLLI_STALLING;
     nbcolli_list_add(&pair->stalling, &op->item);
@@ -52,9 +52,9 @@ void nbcolli_wants_drop(const nbcolli_run *run)
 
     for (nbcolli_link *link = comm->link->first; link; link = link->beside) {
         nbcolli_post *next;
-        for (nbcolli_post *post = link->backlog; post; post = next) {
+        for (nbcolli_post *post = nbcolli_post_of(link->backlog.first); post; post = next) {
             nbcolli_header h = nbcolli_unpack(&post->wire);
-            next = post->next;
+            next = nbcolli_post_of(post->item.next);
             if (!post->op && h.type == NBCOLLI_WANT && h.comm == comm->id && h.tag == run->tag)
                 nbcolli_want_drop(post, &h);
         }

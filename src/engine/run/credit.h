@@ -28,11 +28,6 @@ static inline int nbcolli_is_later(uint32_t a, uint32_t b)
     return (int32_t)(a - b) > 0; /* numbers of stalls come round */
 }
 
-static inline nbcolli_pair *nbcolli_op_pair(const nbcolli_op *op)
-{
-    return op->run->comm->peer[op->run->schedule->step[op->step].peer].pair;
-}
-
 /* The send has no credit, or is to look for an answer (channel.h). Before this call of the host's ends, a drain looks
  * what has come, and lets it go or stall. */
 void nbcolli_is_short(nbcolli_op *op);
@@ -64,7 +59,7 @@ void nbcolli_wants_drop(const nbcolli_run *run);
 /* If its peer has stalled, the message may be among those that wait. */
 static inline void nbcolli_want_stalled(nbcolli_op *op)
 {
-    const nbcolli_pair *pair = nbcolli_op_pair(op);
+    const nbcolli_pair *pair = op->pair;
     if (nbcolli_is_later(pair->seen, pair->over))
         nbcolli_want(op);
 }

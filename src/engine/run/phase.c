@@ -106,7 +106,8 @@ static int nbcolli_expose_fill(nbcolli_op *op)
     return s == NBCOLL_OK;
 }
 
-void nbcolli_expose_next(nbcolli_op *op)
+/* Takes a REUSING, STAGING or EXPOSED op as far as it can go now. */
+static void nbcolli_expose_next(nbcolli_op *op)
 {
     int reader;
 
@@ -252,8 +253,7 @@ static int nbcolli_fetch_look(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
-    const nbcolli_peer *peer = &run->comm->peer[v->peer];
-    const nbcoll_bulk *bulk = peer->link->transport.bulk;
+    const nbcoll_bulk *bulk = op->post.link->transport.bulk;
     nbcolli_found found = {.kind = NBCOLLI_INLINED};
     nbcoll_status s = nbcolli_look(op, v->write.bytes, &found);
 
@@ -266,7 +266,8 @@ static int nbcolli_fetch_look(nbcolli_op *op)
     const void *there = found.payload;
     run->is_worn |= !there || op->cell; /* a replay looks into first cells only */
     if (!there && (v->kind == NBCOLL_FETCH_REDUCE || found.kind == NBCOLLI_STAGED) && bulk->view)
-        there = bulk->view(peer->link->endpoint, peer->address, &found.place.key, found.place.offset, v->write.bytes);
+        there = bulk->view(op->post.link->endpoint, op->post.peer, &found.place.key, found.place.offset,
+                           v->write.bytes);
     if (v->write.bytes == 0) {
         nbcolli_fetch_end(op);
         return 0;
@@ -275,13 +276,12 @@ static int nbcolli_fetch_look(nbcolli_op *op)
         return nbcolli_fetch_found(op, there);
     op->phase = NBCOLLI_FETCHING;
     op->theirs = found.place;
-    op->post.link = peer->link;
-    op->post.peer = peer->address;
     nbcolli_op_copy(op);
     return 1; /* if the get is over */
 }
 
-int nbcolli_fetch_next(nbcolli_op *op)
+/* Takes a LOOKING or USING op as far as this pass goes, or a FETCHING one whose get is over. May it go on? */
+static int nbcolli_fetch_next(nbcolli_op *op)
 {
     if (op->phase == NBCOLLI_LOOKING)
         return nbcolli_fetch_look(op);
@@ -300,12 +300,11 @@ static void nbcolli_send_go(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
-    nbcolli_peer *peer = &run->comm->peer[v->peer];
     nbcoll_memory region = nbcolli_op_region(op);
     size_t bytes = region.bytes;
     void *memory = region.at;
 
-    if (bytes == 0 || (bytes <= run->comm->config.eager && bytes <= peer->pair->payload)) {
+    if (bytes == 0 || (bytes <= run->comm->config.eager && bytes <= op->pair->payload)) {
         op->phase = NBCOLLI_SENT_EAGER;
         nbcolli_spend(run, bytes);
         uint64_t channel = run->is_small ? nbcolli_channel_name(op) : 0;
@@ -314,15 +313,15 @@ static void nbcolli_send_go(nbcolli_op *op)
         nbcolli_run_deserted(run, v->peer);
     } else {
         op->phase = NBCOLLI_SENT_RTS;
-        op->lent = peer->pair->way == NBCOLLI_BY_GET && nbcolli_op_register(op, peer, NBCOLL_PEER_READS);
-        nbcolli_op_send(op, NBCOLLI_RTS, bytes, &op->mine, op->lent ? nbcolli_remote_bytes(peer->link) : 0);
+        op->lent = op->pair->way == NBCOLLI_BY_GET && nbcolli_op_register(op, NBCOLL_PEER_READS);
+        nbcolli_op_send(op, NBCOLLI_RTS, bytes, &op->mine, op->lent ? nbcolli_remote_bytes(op->post.link) : 0);
     }
 }
 
 /* Sends the next one of a SENT_DATA op, if there is one and the pass has bytes for it. */
 static int nbcolli_send_fragment(nbcolli_op *op, size_t bytes)
 {
-    size_t limit = nbcolli_op_pair(op)->payload, at = op->moved;
+    size_t limit = op->pair->payload, at = op->moved;
     size_t fragment = bytes - at < limit ? bytes - at : limit;
 
     if (fragment == 0)
@@ -356,7 +355,7 @@ static int nbcolli_op_turn(nbcolli_op *op)
         if (!op->cts)
             return 0;
         if (op->put) {
-            nbcolli_op_put_begin(op, &op->run->comm->peer[op->run->schedule->step[op->step].peer]);
+            nbcolli_op_put_begin(op);
             return 1;
         }
         /* fall through */
@@ -402,7 +401,7 @@ void nbcolli_send_start(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
     int rank = run->schedule->step[op->step].peer;
-    nbcolli_pair *pair = run->comm->peer[rank].pair;
+    nbcolli_pair *pair = op->pair;
 
     if (pair->credits > 0 && op->phase != NBCOLLI_SHORT && nbcolli_channel_is_overdue(op)) {
         nbcolli_is_short(op);
@@ -419,11 +418,11 @@ void nbcolli_send_start(nbcolli_op *op)
 }
 
 /* Does an RTS with this payload say where its data can be got? Then the op is prepared for that. */
-static int nbcolli_can_get(nbcolli_op *op, const nbcolli_peer *peer, const void *payload, size_t bytes)
+static int nbcolli_can_get(nbcolli_op *op, const void *payload, size_t bytes)
 {
-    const nbcoll_bulk *bulk = peer->link->transport.bulk;
+    const nbcoll_bulk *bulk = op->post.link->transport.bulk;
 
-    if (!bulk || !bulk->get || bytes != nbcolli_remote_bytes(peer->link) || !nbcolli_op_register_end(op, peer))
+    if (!bulk || !bulk->get || bytes != nbcolli_remote_bytes(op->post.link) || !nbcolli_op_register_end(op))
         return 0;
     op->theirs = (nbcolli_remote){0};
     memcpy(&op->theirs, payload, bytes);
@@ -432,18 +431,14 @@ static int nbcolli_can_get(nbcolli_op *op, const nbcolli_peer *peer, const void 
 
 void nbcolli_recv_accept(nbcolli_op *op, const nbcolli_header *m, const void *payload, size_t bytes)
 {
-    const nbcolli_peer *peer = &op->run->comm->peer[m->source];
-
-    op->post.link = peer->link;
-    op->post.peer = peer->address;
-    nbcolli_credit_back(peer->link, peer->address);
+    nbcolli_credit_back(op->post.link, op->post.peer);
     if (m->type == NBCOLLI_EAGER) {
         if (bytes) {
             memcpy(nbcolli_op_memory(op), payload, bytes);
             nbcolli_spend(op->run, bytes);
         }
         nbcolli_op_end(op);
-    } else if (nbcolli_can_get(op, peer, payload, bytes)) {
+    } else if (nbcolli_can_get(op, payload, bytes)) {
         op->phase = NBCOLLI_GETTING;
         nbcolli_op_copy(op);
         nbcolli_op_next(op);
@@ -451,8 +446,8 @@ void nbcolli_recv_accept(nbcolli_op *op, const nbcolli_header *m, const void *pa
         nbcolli_run_deserted(op->run, (int)m->source);
     } else {
         op->phase = NBCOLLI_SENT_CTS;
-        op->lent = peer->pair->way == NBCOLLI_BY_PUT && nbcolli_op_register(op, peer, NBCOLL_PEER_WRITES);
-        nbcolli_op_send(op, NBCOLLI_CTS, 0, &op->mine, op->lent ? nbcolli_remote_bytes(peer->link) : 0);
+        op->lent = op->pair->way == NBCOLLI_BY_PUT && nbcolli_op_register(op, NBCOLL_PEER_WRITES);
+        nbcolli_op_send(op, NBCOLLI_CTS, 0, &op->mine, op->lent ? nbcolli_remote_bytes(op->post.link) : 0);
     }
 }
 

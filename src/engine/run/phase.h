@@ -19,15 +19,8 @@ void nbcolli_send_start(nbcolli_op *op);
 /* A message meets its receive, which is ready. */
 void nbcolli_recv_accept(nbcolli_op *op, const nbcolli_header *m, const void *payload, size_t bytes);
 
-/* Takes a REUSING or EXPOSED op as far as it can go now. */
-void nbcolli_expose_next(nbcolli_op *op);
-
 /* [ASK] Asks the readers of what our cells lend to say when they will not read it (any more). */
 void nbcolli_exposure_recall(nbcolli_op *op);
-
-/* Takes a LOOKING or USING op as far as this pass goes, or a FETCHING one whose get is over. Returns whether it may go
- * on. */
-int nbcolli_fetch_next(nbcolli_op *op);
 
 /* Has a USING op used all that is there so far? */
 int nbcolli_fetch_waits(const nbcolli_op *op);

@@ -31,15 +31,28 @@ void nbcolli_request_end(nbcoll_context *c, nbcolli_request *r)
     if (!(c->flags & NBCOLL_ANY_THREAD))
         nbcolli_list_end(c, r);
     int is_over = r->persistent && !r->done && !(c->flags & NBCOLL_ANY_THREAD);
-    r->outcome = r->status;
     atomic_store_explicit(&r->state, is_over ? NBCOLLI_REQUEST_OVER : NBCOLLI_REQUEST_ENDED,
                           memory_order_release); /* publishes the buffers */
+}
+
+void nbcolli_request_over(nbcolli_request *r, nbcoll_status status)
+{
+    nbcoll_context *c = r->context;
+
+    r->comm->active--;
+    c->active--;
+    r->status = status;
+    if (r->creating) {
+        r->next = c->made;
+        c->made = r;
+        c->news = 1;
+    } else
+        nbcolli_request_end(c, r);
 }
 
 void nbcolli_operation_over(nbcolli_request *r, nbcoll_status status)
 {
     nbcoll_comm *comm = r->comm;
-    nbcoll_context *c = comm->context;
     nbcolli_slot *slot = nbcolli_slot_of(comm, r->tag);
     uint64_t turn = r->tag / comm->config.slots;
 
@@ -50,16 +63,8 @@ void nbcolli_operation_over(nbcolli_request *r, nbcoll_status status)
     /* relaxed: only we write it, and who starts wants a number, whatever its age */
     uint64_t ended = atomic_load_explicit(&comm->ended, memory_order_relaxed) + 1;
     atomic_store_explicit(&comm->ended, ended, memory_order_relaxed);
-    comm->active--;
-    c->active--;
-    r->status = status;
     r->run = NULL;
-    if (r->creating) {
-        r->next = c->made;
-        c->made = r;
-        c->news = 1;
-    } else
-        nbcolli_request_end(c, r);
+    nbcolli_request_over(r, status);
 }
 
 void nbcolli_runless_fail(nbcolli_request *r, nbcoll_status why, int cause, int tell)

@@ -22,6 +22,9 @@ void nbcolli_slot_free(nbcoll_comm *comm, nbcolli_slot *slot);
 /* Publishes the end of a request; its callback will run. */
 void nbcolli_request_end(nbcoll_context *c, nbcolli_request *r);
 
+/* An active request is over: it ends, or the communicator that it makes is made now. */
+void nbcolli_request_over(nbcolli_request *r, nbcoll_status status);
+
 /* The operation is over, its slot is another's or free. */
 void nbcolli_operation_over(nbcolli_request *r, nbcoll_status status);
 

@@ -216,19 +216,15 @@ void nbcolli_short_sends_go(nbcoll_context *c)
 
 void nbcolli_op_take_back(nbcolli_op *op)
 {
-    nbcolli_header h = nbcolli_unpack(&op->post.wire);
-
-    nbcolli_pair *pair = op->run->comm->peer[h.to].pair;
-
     nbcolli_backlog_remove(&op->post);
-    pair->owed += h.credits;
-    pair->told = pair->stalls - 1; /* which the post may have been to say */
+    op->pair->owed += nbcolli_unpack(&op->post.wire).credits;
+    op->pair->told = op->pair->stalls - 1; /* which the post may have been to say */
 }
 
 void nbcolli_stall_end(nbcolli_op *op)
 {
     nbcolli_list_leave(&op->item);
-    nbcolli_op_pair(op)->credits--;
+    op->pair->credits--;
     op->may_go = 1;
     if (op->post.where == NBCOLLI_BACKLOG)
         nbcolli_op_take_back(op);

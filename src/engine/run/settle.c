@@ -27,7 +27,7 @@ static void nbcolli_op_unsend(nbcolli_op *op)
     else
         op->phase = op->phase == NBCOLLI_SENT_CTS ? NBCOLLI_GETTING : NBCOLLI_SETTLED; /* so is an RTS */
     if (sends)
-        nbcolli_credits_in(nbcolli_op_pair(op), 1);
+        nbcolli_credits_in(op->pair, 1);
 }
 
 /* Once, when the run begins to settle: takes back what has not left, but for an owed FIN. */
@@ -41,7 +41,7 @@ static void nbcolli_op_stop(nbcolli_op *op)
         op->unexpected = NULL;
     }
     if (op->phase == NBCOLLI_STALLING && op->may_go)
-        nbcolli_credits_in(nbcolli_op_pair(op), 1);
+        nbcolli_credits_in(op->pair, 1);
     nbcolli_list_leave(&op->item);
     if (op->phase == NBCOLLI_EXPOSED)
         nbcolli_exposure_recall(op);
@@ -64,8 +64,7 @@ static void nbcolli_op_put_returned(nbcolli_op *op)
     if (op->phase != NBCOLLI_PUTTING || op->put ||
         (op->post.where != NBCOLLI_STUCK && op->post.work.status != NBCOLL_ERR_CANCELLED))
         return;
-    nbcolli_header h = nbcolli_unpack(&op->post.wire);
-    nbcolli_op_pair(op)->owed += h.credits;
+    op->pair->owed += nbcolli_unpack(&op->post.wire).credits;
     op->put = 1;
 }
 

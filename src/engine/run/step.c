@@ -68,19 +68,17 @@ static void nbcolli_op_write(nbcolli_op *op, nbcolli_type type, uint64_t field, 
 {
     nbcolli_run *run = op->run;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
-    const nbcolli_peer *peer = &run->comm->peer[v->peer];
+    nbcolli_pair *pair = op->pair;
     nbcolli_header h = nbcolli_header_to(run->comm, v->peer, type, run->tag);
 
     h.number = v->number;
     h.stamp = nbcolli_run_stamp(run);
     h.bytes = field;
     h.status = run->status == NBCOLL_OK ? op->status : NBCOLL_ERR_CANCELLED; /* of a FIN: it was not taken */
-    h.count = peer->pair->stalling.first && type != NBCOLLI_STALLED ? 0 : peer->pair->stalls;
+    h.count = pair->stalling.first && type != NBCOLLI_STALLED ? 0 : pair->stalls;
     if (type == NBCOLLI_EAGER || type == NBCOLLI_RTS)
-        peer->pair->told = h.count;
+        pair->told = h.count;
     op->post.wire = nbcolli_pack(&h);
-    op->post.link = peer->link;
-    op->post.peer = peer->address;
     op->post.payload = payload;
     op->post.bytes = bytes;
 }
@@ -98,11 +96,11 @@ void nbcolli_op_answer_put(nbcolli_op *op, nbcoll_status status)
     nbcolli_op_send(op, NBCOLLI_PUT, 0, NULL, 0);
 }
 
-void nbcolli_op_put_begin(nbcolli_op *op, const nbcolli_peer *peer)
+void nbcolli_op_put_begin(nbcolli_op *op)
 {
-    const nbcoll_bulk *bulk = peer->link->transport.bulk;
+    const nbcoll_bulk *bulk = op->post.link->transport.bulk;
 
-    if (!bulk || !bulk->put || !nbcolli_op_register_end(op, peer)) {
+    if (!bulk || !bulk->put || !nbcolli_op_register_end(op)) {
         op->phase = NBCOLLI_SENT_PUT;
         nbcolli_op_answer_put(op, NBCOLL_AGAIN);
         return;
@@ -124,16 +122,17 @@ static int nbcolli_op_lies_in_area(nbcolli_op *op, const nbcolli_link *link, nbc
     return area != NULL;
 }
 
-int nbcolli_op_register(nbcolli_op *op, const nbcolli_peer *peer, uint32_t access)
+int nbcolli_op_register(nbcolli_op *op, uint32_t access)
 {
-    const nbcoll_bulk *bulk = peer->link->transport.bulk;
+    const nbcolli_link *link = op->post.link;
+    const nbcoll_bulk *bulk = link->transport.bulk;
     nbcoll_memory region = nbcolli_op_region(op);
 
     nbcolli_op_deregister(op); /* a sender's, for a get that its peer could not do: it has asked for a put */
-    if (nbcolli_op_lies_in_area(op, peer->link, region))
+    if (nbcolli_op_lies_in_area(op, link, region))
         return 1;
     op->mine.offset = 0;
-    if (bulk->register_memory(peer->link->endpoint, peer->address, region.at, region.bytes, access,
+    if (bulk->register_memory(link->endpoint, op->post.peer, region.at, region.bytes, access,
                               &op->mine.registration) != NBCOLL_OK)
         return 0;
     op->registered = bulk->deregister_memory != NULL;

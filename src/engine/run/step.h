@@ -147,16 +147,16 @@ static inline size_t nbcolli_remote_bytes(const nbcolli_link *link)
 }
 
 /* Registers the op's memory for `access`; false if that cannot be. */
-int nbcolli_op_register(nbcolli_op *op, const nbcolli_peer *peer, uint32_t access);
+int nbcolli_op_register(nbcolli_op *op, uint32_t access);
 
 /* This rank's end of a get, with the same answer. */
-static inline int nbcolli_op_register_end(nbcolli_op *op, const nbcolli_peer *peer)
+static inline int nbcolli_op_register_end(nbcolli_op *op)
 {
-    return peer->link->transport.bulk->flags & NBCOLL_BULK_ANY_LOCAL || nbcolli_op_register(op, peer, NBCOLL_LOCAL_END);
+    return op->post.link->transport.bulk->flags & NBCOLL_BULK_ANY_LOCAL || nbcolli_op_register(op, NBCOLL_LOCAL_END);
 }
 
 /* Answers the CTS that has lent `theirs`: with a put, or where that cannot be by saying that DATA follows. */
-void nbcolli_op_put_begin(nbcolli_op *op, const nbcolli_peer *peer);
+void nbcolli_op_put_begin(nbcolli_op *op);
 
 /* Answers it without a put. */
 void nbcolli_op_answer_put(nbcolli_op *op, nbcoll_status status);

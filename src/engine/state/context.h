@@ -55,7 +55,7 @@ struct nbcoll_context {
     atomic_int crowded; /* ranks take turns on our cores (nbcoll_limits.ranks_per_core): yield at once */
 
     /* Pools: calls and progress. */
-    nbcolli_post *controls;
+    nbcolli_list controls;                     /* posts */
     uint32_t posts;                            /* of that pool, used or not */
     nbcolli_unexpected *unexpected_pools[2];   /* with a small and a large payload */
     size_t stored;                             /* of those pools, in use */
@@ -121,6 +121,15 @@ static inline void nbcolli_list_end(nbcoll_context *c, nbcolli_request *r)
     r->next_unreported = NULL;
     *c->unreported_end = r;
     c->unreported_end = &r->next_unreported;
+}
+
+/* The request, which is started, is progress's from now on. */
+static inline void nbcolli_request_taken(nbcolli_request *r)
+{
+    r->comm->active++;
+    r->comm->context->active++;
+    r->status = NBCOLL_PENDING;
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
 }
 
 /* The drain settles the run. */

@@ -80,9 +80,9 @@ struct nbcolli_link {
     nbcolli_staging staging; /* progress, which exposes; of a communicator that is freed, that call */
 
     /* Whoever sends adds to these, in a call or in progress; progress takes away. */
-    nbcolli_post *backlog, **backlog_end;
+    nbcolli_list backlog; /* posts that were refused with NOT_NOW */
     uint32_t in_flight; /* work requests that the transport has */
-    nbcolli_post *controls_in_flight; /* of those, the control messages */
+    nbcolli_list controls_in_flight; /* of those, the control messages */
 
     /* Progress adds; a start takes its own, and the end of a communicator all of that. */
     nbcolli_unexpected *unexpected[NBCOLLI_UNEXPECTED_BUCKETS]; /* by hash: messages of operations that do not run */
@@ -103,7 +103,7 @@ struct nbcolli_link {
     int untold;      /* ranks that are UNTOLD */
     int rejected;    /* a rank has given us up */
     int starved;     /* there was no memory for a message that another rank waits for: we have given us up */
-    nbcolli_post *farewells; /* reserved, one for each rank: what tells it */
+    nbcolli_list farewells; /* posts, reserved, one for each rank: what tells it */
 };
 
 /* Messages to that peer of which it has not given the credit back. */

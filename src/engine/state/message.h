@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "list.h"
 #include "nbcoll/transport.h"
 
 typedef struct nbcolli_link nbcolli_link;
@@ -119,13 +120,17 @@ typedef struct nbcolli_post {
     const void *payload;
     size_t bytes;
     nbcolli_link *link;
-    struct nbcolli_post *next; /* in a backlog, a pool, or, a control message, among those of its link in flight */
-    struct nbcolli_post **at; /* in a backlog, or among those: what points to it; else null */
+    nbcolli_list_item item; /* in a backlog, a pool, or, a control message, among those of its link in flight */
     nbcolli_op *op;            /* null: a control message, whose post returns to the pool */
     int peer;                  /* on the link */
     uint8_t where;             /* nbcolli_where */
     uint8_t recalled;          /* IN_FLIGHT: the transport was asked for it */
 } nbcolli_post;
+
+static inline nbcolli_post *nbcolli_post_of(const nbcolli_list_item *item)
+{
+    return NBCOLLI_HOLDER(nbcolli_post, item, item);
+}
 
 /* A message that came before its receive was ready, or before its operation or communicator existed here. */
 typedef struct nbcolli_unexpected {

@@ -27,7 +27,7 @@ struct nbcolli_request {
      * looks without a call makes OVER INACTIVE. The call that releases the request counts `generation` up. */
     _Atomic uint64_t generation;
     _Atomic uint32_t state;           /* nbcolli_request_state */
-    uint32_t outcome;                 /* progress */
+    nbcoll_status status;             /* progress */
     const volatile uint32_t *process; /* made */
     nbcoll_status (*restart)(nbcoll_start_block *at); /* the context's while it keeps a run, else null: as `kept` */
 
@@ -49,9 +49,6 @@ struct nbcolli_request {
                               there. Between these two, or replays are slower */
     nbcolli_run *kept;  /* its own, with which a start may replay; null: it takes one from the pool. A request that has
                            one is looked after by no callback, and by one thread */
-
-    /* Progress. */
-    nbcoll_status status;
 
     /* The call that opens it. */
     nbcolli_executor *executor; /* that carries it out, all or its inner part; null: runs do */
@@ -77,11 +74,11 @@ struct nbcolli_request {
 
 _Static_assert(offsetof(nbcolli_request, generation) == offsetof(nbcoll_request_head, generation) &&
                    offsetof(nbcolli_request, state) == offsetof(nbcoll_request_head, state) &&
-                   offsetof(nbcolli_request, outcome) == offsetof(nbcoll_request_head, outcome) &&
+                   offsetof(nbcolli_request, status) == offsetof(nbcoll_request_head, outcome) &&
                    offsetof(nbcolli_request, process) == offsetof(nbcoll_start_block, process) &&
                    offsetof(nbcolli_request, restart) == offsetof(nbcoll_start_block, restart) &&
                    offsetof(nbcolli_request, context) == sizeof(nbcoll_start_block) && sizeof(_Atomic uint64_t) == 8 &&
-                   sizeof(_Atomic uint32_t) == 4,
+                   sizeof(_Atomic uint32_t) == 4 && sizeof(nbcoll_status) == 4,
                "a request begins as it is published");
 
 /* Acquire: who sees its end sees the buffers, and how it ended. */

@@ -82,7 +82,7 @@ static void nbcolli_channel_answer(nbcoll_comm *comm, const nbcolli_header *m, u
 {
     nbcolli_header h;
 
-    if (!comm->context->controls || !comm->context->controls->next)
+    if (comm->context->controls.count < 2)
         return;
     h = nbcolli_header_to(comm, (int)m->source, NBCOLLI_CHANNEL, m->tag);
     h.number = m->number;

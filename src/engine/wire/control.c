@@ -23,17 +23,12 @@ static void nbcolli_backlog_add(nbcolli_post *post)
 
     post->where = NBCOLLI_BACKLOG;
     link->pair[post->peer].refused++;
-    post->next = NULL;
-    post->at = link->backlog_end;
-    *post->at = post;
-    link->backlog_end = &post->next;
+    nbcolli_list_add(&link->backlog, &post->item);
 }
 
 void nbcolli_backlog_remove(nbcolli_post *post)
 {
-    *post->at = post->next;
-    *(post->next ? &post->next->at : &post->link->backlog_end) = post->at;
-    post->at = NULL;
+    nbcolli_list_leave(&post->item);
     post->where = NBCOLLI_FREE;
     post->link->pair[post->peer].refused--;
 }
@@ -90,10 +85,9 @@ static void nbcolli_starve(const nbcolli_link *on)
 
 void nbcolli_control_free(nbcoll_context *c, nbcolli_post *post)
 {
-    if (post->payload)
-        return;
-    post->next = c->controls;
-    c->controls = post;
+    nbcolli_list_leave(&post->item);
+    if (!post->payload)
+        nbcolli_list_put(&c->controls, &c->controls.first, &post->item);
 }
 
 void nbcolli_control_is(nbcolli_post *post)
@@ -102,25 +96,13 @@ void nbcolli_control_is(nbcolli_post *post)
 
     if (post->where == NBCOLLI_FREE || post->where == NBCOLLI_STUCK)
         nbcolli_control_free(link->context, post);
-    else if (post->where == NBCOLLI_IN_FLIGHT) {
-        post->at = &link->controls_in_flight;
-        post->next = link->controls_in_flight;
-        if (post->next)
-            post->next->at = &post->next;
-        link->controls_in_flight = post;
-    }
-}
-
-void nbcolli_control_returned(nbcolli_post *post)
-{
-    *post->at = post->next;
-    if (post->next)
-        post->next->at = post->at;
-    nbcolli_control_free(post->link->context, post);
+    else if (post->where == NBCOLLI_IN_FLIGHT)
+        nbcolli_list_add(&link->controls_in_flight, &post->item);
 }
 
 int nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer, const nbcolli_header *h)
 {
+    nbcolli_list_leave(&post->item);
     memset(post, 0, sizeof *post);
     post->wire = nbcolli_pack(h);
     post->link = link;
@@ -140,7 +122,7 @@ int nbcolli_control_reserve(nbcoll_context *c, uint32_t n)
         nbcolli_post *post = nbcolli_alloc(&c->host, sizeof *post, 64);
         if (!post)
             return 0;
-        post->payload = NULL;
+        memset(post, 0, sizeof *post);
         nbcolli_control_free(c, post);
     }
     return 1;
@@ -154,9 +136,7 @@ void nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h)
         nbcolli_starve(link);
         return;
     }
-    nbcolli_post *post = c->controls;
-    c->controls = post->next;
-    nbcolli_control_with(post, link, peer, h);
+    nbcolli_control_with(nbcolli_post_of(c->controls.first), link, peer, h);
 }
 
 void nbcolli_answer(nbcolli_link *link, int peer, const nbcolli_header *m, nbcolli_type type, nbcoll_status status)
@@ -195,7 +175,7 @@ int nbcolli_revoke_joins(nbcolli_header *before, const nbcolli_header *h)
  * the operations. */
 static int nbcolli_revoke_waits(const nbcolli_peer *peer, const nbcolli_header *h)
 {
-    for (nbcolli_post *post = peer->link->backlog; post; post = post->next) {
+    for (nbcolli_post *post = nbcolli_post_of(peer->link->backlog.first); post; post = nbcolli_post_of(post->item.next)) {
         nbcolli_header before = nbcolli_unpack(&post->wire);
         if (!post->op && post->peer == peer->address && nbcolli_revoke_joins(&before, h)) {
             post->wire = nbcolli_pack(&before);

@@ -31,16 +31,13 @@ static inline void nbcolli_post_send(nbcolli_post *post)
 
 /* ---- control messages -------------------------------------------------------------------------------------------- */
 
-/* Gives a post back to the pool. One with a payload is not of the pool: its owner looks where it is. */
+/* Gives a post, also one that has come back, to the pool. One with a payload is its owner's, who looks where it is. */
 void nbcolli_control_free(nbcoll_context *c, nbcolli_post *post);
 
 /* The post of a control message has been handed over, or not. One that is in flight can be asked for. */
 void nbcolli_control_is(nbcolli_post *post);
 
-/* It has come back. */
-void nbcolli_control_returned(nbcolli_post *post);
-
-/* Sends a header alone with this post, which is the pool's then. 0: that cannot be, or not to a dead peer now. */
+/* Sends a header alone with this post, which goes to the pool then. 0: that cannot be, or not to a dead peer now. */
 int nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer, const nbcolli_header *h);
 
 /* So many more posts for the pool. 0: there is no memory for them all. */
@@ -54,7 +51,7 @@ void nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h);
 /* Is there memory for one that may be left out? */
 static inline int nbcolli_control_may(nbcoll_context *c)
 {
-    return c->controls || nbcolli_control_reserve(c, 1);
+    return c->controls.first || nbcolli_control_reserve(c, 1);
 }
 
 /* A header from this rank to another of the communicator, with the credits that we owe it. */

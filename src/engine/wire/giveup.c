@@ -84,17 +84,13 @@ static int nbcolli_may_read(const nbcolli_link *link, int peer)
 /* To one that is given up, and so takes nothing from the backlog, it is tried again till it is OVER. */
 static void nbcolli_say_farewell(nbcolli_link *link, int peer)
 {
-    nbcolli_post *post = link->farewells;
+    nbcolli_post *post = nbcolli_post_of(link->farewells.first);
     nbcolli_header h = {.comm = NBCOLLI_NO_COMM, .type = NBCOLLI_GIVE_UP, .bytes = !nbcolli_is_given_up(link, peer)};
 
-    if (!(link->loss[peer] & NBCOLLI_OVER)) {
-        link->farewells = post->next;
-        if (!nbcolli_control_with(post, link, peer, &h) && !h.bytes) {
-            link->context->controls = post->next; /* where it has gone first */
-            post->next = link->farewells;
-            link->farewells = post;
-            return;
-        }
+    if (!(link->loss[peer] & NBCOLLI_OVER) && !nbcolli_control_with(post, link, peer, &h) && !h.bytes) {
+        nbcolli_list_leave(&post->item); /* the pool */
+        nbcolli_list_add(&link->farewells, &post->item);
+        return;
     }
     link->loss[peer] &= (uint8_t)~NBCOLLI_UNTOLD;
     link->untold--;
@@ -109,7 +105,8 @@ void nbcolli_say_farewells(nbcolli_link *link)
 
 void nbcolli_recall_given_up(nbcolli_link *link)
 {
-    for (nbcolli_post *post = link->controls_in_flight; post; post = post->next)
+    for (nbcolli_post *post = nbcolli_post_of(link->controls_in_flight.first); post;
+         post = nbcolli_post_of(post->item.next))
         if (nbcolli_is_given_up(link, post->peer))
             nbcolli_post_recall(post);
 }
