@@ -105,14 +105,12 @@ ssize_t run_fork(pid_t *pid, void *said, size_t room, int (*become)(void *user, 
 /* Starts the ranks, and returns when they and all that they started have ended: with the exit status of the command. */
 int run_launch(const run_plan *plan);
 
-/* ---- run_timeline.c: what the ranks did ------------------------------------------------------------------------- */
+/* ---- run_timeline.c: what the ranks note ------------------------------------------------------------------------ */
 
 /* Before the ranks start. 0, or an exit status after saying why not. */
 int run_timeline_open(run_plan *plan);
 /* When they have ended, with this exit status, well or badly: writes the trace. Gives the exit status. */
 int run_timeline_close(const run_plan *plan, int status);
-
-/* ---- run_late.c -------------------------------------------------------------------------------------------------- */
 
 /* Before the ranks start: where they note what they do, or for whom they wait. 0, or -1 and errno: they do not. */
 int run_record(run_plan *plan);
