@@ -1,15 +1,367 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * `nbcoll bench --against`: nbcoll beside the MPIs of this machine, in one process with each. */
+ * `nbcoll bench --against`: nbcoll beside the MPIs of this machine, in one process with each. A *peer* is an MPI as its
+ * launcher is told to run it. The programs of bench/against hold nbcoll and one MPI; the command starts one for each
+ * peer, reads a line of JSON for each *cell* (an operation, a size, how buffers are used), and puts those of all peers
+ * together. */
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "against.h"
+#include "bench.h"
+
+enum { PEERS = 3, LINE = 4096 /* of a shell */ };
+
+/* ---- the peers --------------------------------------------------------------------------------------------------- */
+
+typedef struct against_peer {
+    const char *name;     /* as the user says it */
+    const char *suffix;   /* behind the MPI's name and version */
+    const char *program;  /* its name in bench/against */
+    const char *launcher; /* and if that is not installed, mpirun; */
+    const char *options;  /* what it is told */
+} against_peer;
+
+#define NO_CMA " --mca btl_vader_single_copy_mechanism none"
+#define OPEN_MPI "--oversubscribe --bind-to none"
+
+static const against_peer against_peers[PEERS] = {
+    {"openmpi", "", "openmpi", "mpirun.openmpi", OPEN_MPI},
+    {"openmpi-no-cma", " without CMA", "openmpi", "mpirun.openmpi", OPEN_MPI NO_CMA},
+    {"mpich", "", "mpich", "mpirun.mpich", "-bind-to none"},
+};
+
+/* Seen from this command, where it was built, or installed. 0 if it is not there. */
+static int find_program(const against_peer *peer, char file[4200])
+{
+    static const char *const places[] = {"bench/against", "../libexec/nbcoll"};
+    char self[4096];
+    int found = 0;
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length < 0)
+        return 0;
+    self[length] = 0;
+    *strrchr(self, '/') = 0;
+    for (size_t i = 0; i < sizeof places / sizeof *places && !found; i++) {
+        snprintf(file, 4200, "%s/%s/%s", self, places[i], peer->program);
+        found = access(file, X_OK) == 0;
+    }
+    return found;
+}
+
+static const char *launcher_of(const against_peer *peer)
+{
+    return command_is_installed(peer->launcher) ? peer->launcher : "mpirun";
+}
+
+/* Is its program built, and its launcher installed? */
+static int is_there(const against_peer *peer)
+{
+    char file[4200];
+    return find_program(peer, file) && command_is_installed(launcher_of(peer));
+}
+
+/* ---- starting ---------------------------------------------------------------------------------------------------- */
+
+/* What the shell is to run; $0 is the program. */
+static void write_line(char line[LINE], const benchmark *b, const against_peer *peer, int ranks)
+{
+    static const char *const buffers[] = {"reused", "changing", "both"};
+    snprintf(line, LINE, "exec %s %s -n %d \"$0\"", launcher_of(peer), peer->options, ranks);
+    for (int i = 0; i < b->operations; i++)
+        command_add(line, LINE, " -o %s", nbcoll_operation_name(b->operation[i]));
+    for (size_t i = 0; i < b->cases.counts; i++)
+        command_add(line, LINE, " -c %zu", b->cases.count[i]);
+    command_add(line, LINE, " -b %s -r %d -i %d%s%s", buffers[b->buffers - 1], b->plan.rounds, b->plan.iterations,
+                b->is_relaxed ? " -k" : "", b->has_parts ? " -x" : "");
+    if (b->latency)
+        command_add(line, LINE, " -l %s -h %s", *b->latency == 'X' ? "0.13" : *b->latency == 'C' ? "0.038" : "0",
+                    *b->latency == 'S' ? "0.038" : *b->latency == 'C' ? "0.13" : "1e9");
+}
+
+/* In the child. Open MPI's launcher takes ranks that outnumber what it calls slots for a reason to yield, and slots may
+ * be fewer than processors: so it is told. */
+static void become(const char *line, const char *program, const against_peer *peer, int ranks, int output)
+{
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (strcmp(peer->program, "openmpi") == 0) {
+        setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
+        setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
+        setenv("OMPI_MCA_mpi_yield_when_idle", ranks > bench_cores() ? "1" : "0", 0);
+    }
+    dup2(output, STDOUT_FILENO);
+    execl("/bin/sh", "sh", "-c", line, program, (char *)NULL);
+    _exit(127);
+}
+
+static int read_lines(FILE *from, int (*take)(void *user, json_t *line), void *user)
+{
+    char *text = NULL;
+    size_t size = 0;
+    int status = 0;
+    while (getline(&text, &size, from) > 0) {
+        json_t *object = status ? NULL : json_loads(text, 0, NULL); /* what it says else is not for us */
+        if (json_is_object(object))
+            status = take(user, object);
+        json_decref(object);
+    }
+    free(text);
+    return status;
+}
+
+/* Starts the program, and calls `take` with each line; what it returns ends the reading, if it is not 0. 0, or an exit
+ * status after naming what is wrong. */
+static int start(const benchmark *b, const against_peer *peer, int ranks, int (*take)(void *user, json_t *line),
+                 void *user)
+{
+    char program[4200], line[LINE];
+    int ends[2], how = 0, status = COMMAND_FAILED;
+    if (!find_program(peer, program) || pipe2(ends, O_CLOEXEC) < 0)
+        return COMMAND_FAILED;
+    write_line(line, b, peer, ranks);
+    pid_t pid = fork();
+    if (pid == 0)
+        become(line, program, peer, ranks, ends[1]);
+    close(ends[1]);
+    FILE *from = fdopen(ends[0], "r");
+    if (pid > 0 && from)
+        status = read_lines(from, take, user);
+    if (from)
+        fclose(from);
+    if (pid > 0 && waitpid(pid, &how, 0) == pid && how == 0)
+        return status;
+    return command_fail(b->self, "--against %s: %s did not end well", peer->name, launcher_of(peer));
+}
+
+/* ---- statistics -------------------------------------------------------------------------------------------------- */
+
+/* How many rounds of an entry there are, and how long they took. */
+static size_t read_rounds(const json_t *entry, double out[AGAINST_ROUNDS])
+{
+    const json_t *us = json_object_get(entry, "us");
+    size_t n = json_array_size(us) < AGAINST_ROUNDS ? json_array_size(us) : AGAINST_ROUNDS;
+    for (size_t i = 0; i < n; i++)
+        out[i] = json_number_value(json_array_get(us, i));
+    return n;
+}
+
+/* Gives each entry of a cell the median of its rounds, `median`. */
+static void take_medians(const json_t *cell)
+{
+    json_t *entry;
+    size_t i, n;
+    double us[AGAINST_ROUNDS];
+    json_array_foreach(json_object_get(cell, "entries"), i, entry)
+        if ((n = read_rounds(entry, us)) > 0)
+            json_object_set_new(entry, "median", json_real(bench_spread_of(us, n).median));
+}
+
+/* Of the entries of a library, a memory and a form, which both may be null for any, the one that is the fastest;
+ * null: none was timed. */
+static const json_t *fastest(const json_t *cell, const char *library, const char *memory, const char *form)
+{
+    const json_t *best = NULL, *entry;
+    size_t i;
+    json_array_foreach(json_object_get(cell, "entries"), i, entry)
+        if (row_is(entry, "library", library) && (!memory || row_is(entry, "memory", memory)) &&
+            (!form || row_is(entry, "form", form)) && json_object_get(entry, "median") &&
+            (!best || row_real(entry, "median") < row_real(best, "median")))
+            best = entry;
+    return best;
+}
+
+/* The parts of the time of a start and its wait, persistent or not, where they were measured. Calls: what they take
+ * where nobody waits and no line crosses, of 8 bytes; copies: the bare ones; lines: what is left of start and wait with
+ * a meeting between; waiting: what they take more without it. */
+static void add_parts(json_t *row, const json_t *cell, const char *memory, const char *form)
+{
+    int is_persistent = strcmp(form, "persistent") == 0;
+    const json_t *apart = fastest(cell, "nbcoll", memory, is_persistent ? "apart" : "started apart");
+    double calls = row_real(cell, is_persistent ? "calls" : "started_calls"), us = row_real(apart, "median");
+    double copies = row_real(row, "copies");
+    if (apart)
+        json_object_update_new(row, json_pack("{s:{s:f, s:f, s:f, s:f}}", "parts", "calls", calls, "copies", copies,
+                                              "lines", us - calls - copies, "waiting", row_real(row, "us") - us));
+}
+
+/* A form of nbcoll's beside the peer's fastest one. Null: there is nothing to compare. */
+static json_t *row_of(const json_t *cell, const char *memory, const char *form)
+{
+    const json_t *ours = fastest(cell, "nbcoll", memory, form), *theirs = fastest(cell, "mpi", NULL, NULL);
+    const json_t *copies = fastest(cell, "copies", memory, NULL);
+    double us[AGAINST_ROUNDS], peer_us[AGAINST_ROUNDS];
+    size_t n = read_rounds(ours, us);
+    if (n == 0 || read_rounds(theirs, peer_us) != n)
+        return NULL;
+    against_interval ratio = against_ratio(us, peer_us, n);
+    json_t *row = row_part(cell, "operation,ranks,bytes,peer,cores,line_us,retaken,preempted");
+    json_object_update_new(
+        row, json_pack("{s:s, s:s, s:s, s:f, s:f, s:s, s:f, s:f, s:f, s:f}", "buffers",
+                       row_number(cell, "turns") > 1 ? "in turn" : "reused", "memory", memory, "form", form, "us",
+                       row_real(ours, "median"), "p99", row_real(ours, "p99"), "peer_form", row_text(theirs, "form"),
+                       "peer_us", row_real(theirs, "median"), "ratio", ratio.median, "low", ratio.low, "high",
+                       ratio.high));
+    if (copies)
+        json_object_update_new(row, json_pack("{s:f, s:O}", "copies", row_real(copies, "median"), "copies_by",
+                                              json_object_get(copies, "form")));
+    if (strcmp(form, "blocking") != 0)
+        add_parts(row, cell, memory, form);
+    return row;
+}
+
+/* The row of the peer that is furthest ahead, or null. */
+static json_t *worst_row(json_t *const cells[PEERS], size_t i, const char *memory, const char *form)
+{
+    json_t *worst = NULL;
+    for (int p = 0; p < PEERS; p++) {
+        json_t *row = row_of(json_array_get(cells[p], i), memory, form);
+        int is_worse = row && row_real(row, "ratio") > row_real(worst, "ratio");
+        json_decref(is_worse ? worst : row);
+        worst = is_worse ? row : worst;
+    }
+    return worst;
+}
+
+/* Compares cell i of all peers, whose entries have medians: cells[p] are those of peer p, null if it was not run.
+ * Appends rows to `rows`, an array, one for each memory and form of nbcoll's. 0: nobody has a cell i. */
+static int compare_cell(json_t *const cells[PEERS], size_t i, json_t *rows)
+{
+    static const char *const memories[] = {"private", "shared"};
+    static const char *const forms[] = {"blocking", "nonblocking", "persistent"};
+    int is_there = 0;
+    for (int m = 0; m < 2; m++)
+        for (int f = 0; f < 3; f++)
+            json_array_append_new(rows, worst_row(cells, i, memories[m], forms[f])); /* null: nothing is appended */
+    for (int p = 0; p < PEERS; p++)
+        is_there |= i < json_array_size(cells[p]);
+    return is_there;
+}
+
+/* ---- a table, or CSV --------------------------------------------------------------------------------------------- */
+
+#define CSV                                                                                                            \
+    "operation,ranks,bytes,buffers,memory,form,us,p99,peer,peer_form,peer_us,ratio,low,high,copies,line_us.0,"         \
+    "line_us.1,retaken,preempted,parts.calls,parts.lines,parts.waiting"
+
+static void print_head(bench_format format)
+{
+    if (format == BENCH_TABLE)
+        puts(" memory  form              us     peer ratio  95% between     copies");
+    if (format == BENCH_CSV)
+        puts("operation,ranks,bytes,buffers,memory,form,us,p99,peer,peer_form,peer_us,ratio,low,high,copies,"
+             "line_before,line_after,retaken,preempted,calls,lines,waiting");
+}
+
+/* Below what a row is about, where that is not as in the row before. */
+static void print_table_row(const json_t *row, const json_t *before)
+{
+    if (!before || !row_same(before, row, "operation,ranks,bytes,buffers,peer,peer_form,line_us"))
+        row_print(row, "%s{operation}, %d{ranks} ranks, %d{bytes} bytes, buffers %s{buffers}; a line %.3f{line_us.0}, "
+                       "%.3f{line_us.1} us;\n  beside %s{peer}, %s{peer_form}\n");
+    row_print(row, " %-7s{memory} %-11s{form} %8.2f{us} %8.2f{peer_us} %5.2f{ratio} %5.2f{low} %5.2f{high}");
+    row_print(row, json_object_get(row, "copies") ? " %10t{copies}\n" : "\n");
+    if (json_object_get(row, "parts"))
+        row_print(row,
+                  "                       = %.2f{parts.calls} calls + %.2f{parts.copies} copies + %.2f{parts.lines} "
+                  "lines + %.2f{parts.waiting} waiting\n");
+    if (row_number(row, "preempted"))
+        row_print(row, "                       (%d{preempted} batches with a preempted rank)\n");
+}
+
+/* `before`: the row before, or null. */
+static void print_row(bench_format format, const json_t *row, const json_t *before)
+{
+    if (format == BENCH_TABLE)
+        print_table_row(row, before);
+    if (format == BENCH_CSV)
+        row_print_csv(row, CSV);
+    fflush(stdout);
+}
+
+/* ---- the summary ----------------------------------------------------------------------------------------------- */
+
+/* The rows of a group, by its name: how many there are, the median of their ratios, and the worst of them. */
+static void print_group(const char *name, const json_t *rows)
+{
+    size_t n = json_array_size(rows), i;
+    double *ratio = malloc(n * sizeof *ratio);
+    const json_t *row, *worst = NULL;
+    json_array_foreach(rows, i, row)
+    {
+        if (ratio)
+            ratio[i] = row_real(row, "ratio");
+        worst = !worst || row_real(row, "ratio") > row_real(worst, "ratio") ? row : worst;
+    }
+    if (ratio)
+        printf("%s %5zu %6.2f %5.2f %s %lld\n", name, n, bench_spread_of(ratio, n).median, row_real(worst, "ratio"),
+               row_text(worst, "operation"), row_number(worst, "bytes"));
+    free(ratio);
+}
+
+/* Rows that are alike in ranks, size or memory, kind of operation and form are a group. */
+static void print_summary(const json_t *rows)
+{
+    json_t *groups = json_object(), *row;
+    const char *name;
+    size_t i;
+    json_array_foreach(rows, i, row)
+    {
+        char group[64];
+        long long bytes = row_number(row, "bytes");
+        int is_shared = row_is(row, "memory", "shared");
+        snprintf(group, sizeof group, "%5lld %-8s %-6s %-11s", row_number(row, "ranks"),
+                 is_shared ? "shared" : bytes <= 1024 ? "to 1 K" : bytes < 262144 ? "16, 64 K" : "256 K up",
+                 strstr(row_text(row, "operation"), "reduce") ? "reduce" : "data", row_text(row, "form"));
+        if (!json_object_get(groups, group))
+            json_object_set_new(groups, group, json_array());
+        json_array_append(json_object_get(groups, group), row);
+    }
+    puts("\nranks bytes    kind   form        cells median worst ratio");
+    json_object_foreach(groups, name, row)
+        print_group(name, row);
+    json_decref(groups);
+}
+
+/* `wrong`: an object, of which the names say what was. */
+static void print_end(bench_format format, const json_t *rows, json_t *wrong)
+{
+    const char *what;
+    json_t *one;
+    if (format == BENCH_TABLE && json_array_size(rows))
+        print_summary(rows);
+    json_object_foreach(wrong, what, one)
+        fprintf(format == BENCH_TABLE ? stdout : stderr, "wrong, not timed: %s\n", what);
+}
+
+/* ---- a picture ------------------------------------------------------------------------------------------------- */
+
+/* nbcoll's lines, and behind the persistent one of each kind of buffers that of the best peer. */
+static int plot(const command *self, const char *file, const json_t *rows)
+{
+    json_t *pictures = json_object(), *row;
+    size_t i;
+    json_array_foreach(rows, i, row)
+    {
+        const char *buffers = row_text(row, "buffers");
+        bench_add_point(pictures, row, row_real(row, "us"), "nbcoll, %s, %s, %s", row_text(row, "form"),
+                        row_text(row, "memory"), buffers);
+        if (row_is(row, "form", "persistent") && !row_is(row, "memory", "shared"))
+            bench_add_point(pictures, row, row_real(row, "peer_us"), "best peer, %s", buffers);
+    }
+    return bench_draw(self, file, pictures);
+}
+
+/* ---- the comparison ---------------------------------------------------------------------------------------------- */
 
 typedef struct against {
     const benchmark *asked;
-    json_t *cells[AGAINST_PEERS]; /* arrays; null for a peer that is not compared */
-    char name[AGAINST_PEERS][128];
-    int is_compared[AGAINST_PEERS], peer, ranks, cores;
+    json_t *cells[PEERS]; /* arrays; null for a peer that is not compared */
+    char name[PEERS][128];
+    int is_compared[PEERS], peer, ranks, cores;
     json_t *rows, *wrong; /* an array; an object, whose names say what was wrong */
     int is_refuted;       /* something of nbcoll's own was wrong */
     command_bar bar;
@@ -55,7 +407,7 @@ static int take(void *user, json_t *object)
     json_object_update_new(object, json_pack("{s:s, s:i, s:i, s:O}", "peer", a->name[a->peer], "ranks", a->ranks,
                                              "cores", a->cores, "line_us", json_object_get(object, "latency")));
     take_wrong(a, object);
-    against_take_medians(object);
+    take_medians(object);
     json_array_append(a->cells[a->peer], object);
     command_bar_add(&a->bar, 1, a->name[a->peer]);
     return 0;
@@ -64,11 +416,11 @@ static int take(void *user, json_t *object)
 static void compare(against *a)
 {
     size_t before = json_array_size(a->rows);
-    for (size_t i = 0; against_compare(a->cells, i, a->rows); i++)
+    for (size_t i = 0; compare_cell(a->cells, i, a->rows); i++)
         ;
     command_bar_clear(&a->bar);
     for (size_t i = before; i < json_array_size(a->rows); i++)
-        against_print_row(a->asked->format, json_array_get(a->rows, i), json_array_get(a->rows, i - 1));
+        print_row(a->asked->format, json_array_get(a->rows, i), json_array_get(a->rows, i - 1));
 }
 
 /* All peers, one after the other. */
@@ -76,15 +428,15 @@ static int measure(against *a, int ranks)
 {
     int status = 0;
     a->ranks = ranks;
-    for (a->peer = 0; a->peer < AGAINST_PEERS && !status; a->peer++) {
+    for (a->peer = 0; a->peer < PEERS && !status; a->peer++) {
         if (!a->is_compared[a->peer])
             continue;
         a->cells[a->peer] = json_array();
-        status = against_start(a->asked, &against_peers[a->peer], ranks, take, a);
+        status = start(a->asked, &against_peers[a->peer], ranks, take, a);
     }
     if (!status)
         compare(a);
-    for (int p = 0; p < AGAINST_PEERS; p++) {
+    for (int p = 0; p < PEERS; p++) {
         json_decref(a->cells[p]);
         a->cells[p] = NULL;
     }
@@ -101,10 +453,10 @@ static int find_peers(against *a, int *peers)
         char name[COMMAND_WORD];
         int is_known = 0;
         at = command_next_name(at, name);
-        for (int p = 0; p < AGAINST_PEERS; p++)
+        for (int p = 0; p < PEERS; p++)
             if (strcmp(name, "mpi") == 0 || strcmp(name, against_peers[p].name) == 0) {
                 is_known = 1;
-                a->is_compared[p] = against_is_there(&against_peers[p]);
+                a->is_compared[p] = is_there(&against_peers[p]);
                 *peers += a->is_compared[p];
             }
         if (!is_known)
@@ -136,7 +488,7 @@ int against_run(const benchmark *b)
     if (!status) {
         int cells = b->operations * (int)b->cases.counts * (b->buffers == 3 ? 2 : 1);
         command_bar_begin(&a.bar, (double)peers * cells * (b->cases.most - b->cases.fewest + 1), 0);
-        against_print_head(b->format);
+        print_head(b->format);
     }
     for (int ranks = b->cases.fewest; ranks <= b->cases.most && !status; ranks++)
         status = measure(&a, ranks);
@@ -144,9 +496,9 @@ int against_run(const benchmark *b)
     if (!status && b->format == BENCH_JSON)
         print_all(&a);
     else if (!status)
-        against_print_end(b->format, a.rows, a.wrong);
+        print_end(b->format, a.rows, a.wrong);
     if (!status && b->plot)
-        status = against_plot(b->self, b->plot, a.rows);
+        status = plot(b->self, b->plot, a.rows);
     if (!status && a.is_refuted)
         status = COMMAND_REFUTED;
     json_decref(a.rows);

@@ -147,8 +147,17 @@ typedef struct bench_latency {
 
 bench_latency bench_probe(const command *self, const char *bind);
 int bench_cores(void); /* that this process may use */
-/* bench_spread.c: sorts n of them. */
-bench_spread bench_spread_of(double sample[], size_t n);
+
+/* ---- bench_spread.c ---------------------------------------------------------------------------------------------- */
+
+bench_spread bench_spread_of(double sample[], size_t n); /* sorts them */
+
+/* A median with the interval in which it lies at 95%. */
+typedef struct against_interval {
+    double median, low, high;
+} against_interval;
+#define AGAINST_ROUNDS 1000 /* at most */
+against_interval against_ratio(const double ours[], const double theirs[], size_t rounds);
 
 /* ---- what the user asked for ------------------------------------------------------------------------------------- */
 

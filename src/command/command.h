@@ -286,15 +286,18 @@ nbcoll_schedule **command_schedules(const command *self, const nbcoll_algorithm 
                                     int first, int count, nbcoll_status *status);
 void command_drop_schedules(nbcoll_schedule **schedules, int count);
 
-/* Compiles a case: the programs of ranks first..first + count - 1, to be freed. `config` may be null: the defaults.
- * *why: as nbcoll_compile says. */
-nbcoll_status command_programs(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
-                               const nbcoll_program_config *config, int first, int count, nbcoll_program *out[],
-                               nbcoll_refusal *why);
+/* A case, compiled: the schedules of all ranks, and the programs of some. */
+typedef struct command_compiled {
+    int ranks, count;
+    nbcoll_schedule **schedule;
+    nbcoll_program **program; /* [count] */
+    nbcoll_refusal why;       /* there are none, as nbcoll_compile says it */
+} command_compiled;
 
-/* Bytes of scratch memory that a case in three parts (config->in_parts) borrows of an agent that is a process: those of
- * the rank that borrows most, *most. Errors: those of nbcoll_compile. */
-nbcoll_status command_scratch(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
-                              const nbcoll_program_config *config, size_t *bytes, int *most);
+/* The programs of ranks first..first + count - 1. `config` may be null: the defaults. `out` is to be dropped, whatever
+ * is returned. Errors: those of nbcoll_build_case and nbcoll_compile. */
+nbcoll_status command_compile(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
+                              const nbcoll_program_config *config, int first, int count, command_compiled *out);
+void command_drop_compiled(command_compiled *c);
 
 #endif

@@ -141,46 +141,52 @@ static void print_late(const nbcoll_choice *choice)
         printf("        a rank that is late passes on nothing until it calls\n");
 }
 
-/* Of rank 0; or why there is none. Returns whether there is one. */
-static int print_compiled(const question *q, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
-                          const nbcoll_program_config *limits, const char *as, const char *not_as)
+/* Bytes of scratch memory that a case in three parts borrows of an agent that is a process: those of the rank that
+ * borrows most, *most. */
+static size_t scratch_of(const command_compiled *c, int *most)
 {
-    nbcoll_refusal why;
-    nbcoll_program *program = NULL;
-    nbcoll_program_info info = {.size = sizeof info};
-    nbcoll_status status = command_programs(q->self, algorithm, c, limits, 0, 1, &program, &why);
-    int is_one = nbcoll_program_query(program, &info) == NBCOLL_OK;
-
-    if (is_one)
-        printf("        %s: of rank 0 %" PRIu64 " tasks, %" PRIu64 " queue pairs, %" PRIu32 " eager buffers\n", as,
-               info.tasks, info.queue_pairs, info.buffers);
-    else
-        printf("        %s: %s\n", not_as,
-               why.reason != NBCOLL_REFUSAL_NONE ? why.text : nbcoll_status_text(status));
-    nbcoll_program_free(program);
-    return is_one;
+    size_t bytes = *most = 0;
+    for (int rank = 0; rank < c->count; rank++) {
+        nbcoll_program_info program = {.size = sizeof program};
+        nbcoll_schedule_info schedule = {.size = sizeof schedule};
+        nbcoll_schedule_query(c->schedule[rank], &schedule);
+        if (nbcoll_program_query(c->program[rank], &program) == NBCOLL_OK && program.tasks &&
+            schedule.extent[NBCOLL_BUFFER_SCRATCH] > bytes) {
+            bytes = schedule.extent[NBCOLL_BUFFER_SCRATCH];
+            *most = rank;
+        }
+    }
+    return bytes;
 }
 
-/* Within nodes by the ranks, which share memory there. Returns whether it can be run so. */
-static int print_parts(const question *q, const nbcoll_algorithm *algorithm, const nbcoll_case *c)
+/* The program of rank 0; or why there is none. In parts: within nodes by the ranks, which share memory there. Returns
+ * whether it can be run so. */
+static int print_compiled(const question *q, const nbcoll_algorithm *algorithm, const nbcoll_case *at, int in_parts)
 {
     nbcoll_program_config limits = q->limits;
-    size_t scratch;
-    int rank;
+    nbcoll_program_info info = {.size = sizeof info};
+    const char *way = in_parts ? "in three parts" : "as a program";
+    command_compiled c;
+    int rank = 0;
+    limits.in_parts = in_parts;
+    nbcoll_status status = command_compile(q->self, algorithm, at, &limits, 0, in_parts ? at->ranks : 1, &c);
+    size_t scratch = status || !in_parts ? 0 : scratch_of(&c, &rank);
+    int is_one = !status && (!q->scratch || scratch <= q->scratch);
 
-    limits.in_parts = 1;
-    command_scratch(q->self, algorithm, c, &limits, &scratch, &rank);
-    if (q->scratch && scratch > q->scratch) {
-        printf("        not in three parts: %s/%s: rank %d: %s: %zu, and %zu are allowed\n",
+    if (is_one && nbcoll_program_query(c.program[0], &info) == NBCOLL_OK)
+        printf("        %s%s: of rank 0 %" PRIu64 " tasks, %" PRIu64 " queue pairs, %" PRIu32 " eager buffers\n", way,
+               in_parts ? ", between nodes as a program" : "", info.tasks, info.queue_pairs, info.buffers);
+    else if (!status)
+        printf("        not %s: %s/%s: rank %d: %s: %zu, and %zu are allowed\n", way,
                nbcoll_operation_name(algorithm->operation), algorithm->name, rank,
                nbcoll_refusal_text(NBCOLL_REFUSAL_SCRATCH), scratch, q->scratch);
-        return 0;
-    }
-    if (!print_compiled(q, algorithm, c, &limits, "in three parts, between nodes as a program", "not in three parts"))
-        return 0;
-    if (scratch)
+    else
+        printf("        not %s: %s\n", way,
+               c.why.reason != NBCOLL_REFUSAL_NONE ? c.why.text : nbcoll_status_text(status));
+    if (is_one && scratch)
         printf("        if the agent is a process, with %zu bytes of scratch memory that it shares\n", scratch);
-    return 1;
+    command_drop_compiled(&c);
+    return is_one;
 }
 
 /* Could a NIC or an agent run it, and in how many parts? */
@@ -196,8 +202,8 @@ static void print_program(const question *q, const nbcoll_case *at, const nbcoll
     command_set_parameters(&shares, choice);
     shares.node = NBCOLL_CASE_BY_NODE;
     if (!at->nodes || at->node || !(choice->algorithm->flags & NBCOLL_ALGORITHM_NODES) ||
-        !print_parts(q, choice->algorithm, &shares))
-        print_compiled(q, choice->algorithm, &c, &q->limits, "as a program", "not as a program");
+        !print_compiled(q, choice->algorithm, &shares, 1))
+        print_compiled(q, choice->algorithm, &c, 0);
 }
 
 /* A call: equal blocks, also where their counts are given. */

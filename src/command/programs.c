@@ -22,45 +22,25 @@ void command_drop_schedules(nbcoll_schedule **schedules, int count)
     free(schedules);
 }
 
-nbcoll_status command_programs(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
-                               const nbcoll_program_config *config, int first, int count, nbcoll_program *out[],
-                               nbcoll_refusal *why)
+nbcoll_status command_compile(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
+                              const nbcoll_program_config *config, int first, int count, command_compiled *out)
 {
     const nbcoll_program_config usual = {.size = sizeof usual};
     nbcoll_status status;
-    nbcoll_schedule **schedules = command_schedules(self, algorithm, c, 0, c->ranks, &status);
-    *why = (nbcoll_refusal){.size = sizeof *why};
-    if (!status)
-        status = nbcoll_compile((const nbcoll_schedule *const *)schedules, c->ranks, config ? config : &usual, first,
-                                count, out, why);
-    command_drop_schedules(schedules, c->ranks);
-    return status;
+    *out = (command_compiled){.ranks = c->ranks, .count = count, .why.size = sizeof out->why,
+                              .program = calloc((size_t)count, sizeof *out->program)};
+    out->schedule = command_schedules(self, algorithm, c, 0, c->ranks, &status);
+    if (!out->program)
+        return NBCOLL_ERR_MEMORY;
+    return status ? status
+                  : nbcoll_compile((const nbcoll_schedule *const *)out->schedule, c->ranks, config ? config : &usual,
+                                   first, count, out->program, &out->why);
 }
 
-nbcoll_status command_scratch(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
-                              const nbcoll_program_config *config, size_t *bytes, int *most)
+void command_drop_compiled(command_compiled *c)
 {
-    nbcoll_status status;
-    nbcoll_schedule **schedules = command_schedules(self, algorithm, c, 0, c->ranks, &status);
-    nbcoll_program **programs = status ? NULL : calloc((size_t)c->ranks, sizeof *programs);
-    *bytes = 0;
-    *most = 0;
-    if (!status)
-        status = programs ? nbcoll_compile((const nbcoll_schedule *const *)schedules, c->ranks, config, 0, c->ranks,
-                                           programs, NULL)
-                          : NBCOLL_ERR_MEMORY;
-    for (int rank = 0; !status && rank < c->ranks; rank++) {
-        nbcoll_program_info program = {.size = sizeof program};
-        nbcoll_schedule_info schedule = {.size = sizeof schedule};
-        nbcoll_program_query(programs[rank], &program);
-        nbcoll_schedule_query(schedules[rank], &schedule);
-        if (program.tasks && schedule.extent[NBCOLL_BUFFER_SCRATCH] > *bytes) {
-            *bytes = schedule.extent[NBCOLL_BUFFER_SCRATCH];
-            *most = rank;
-        }
-        nbcoll_program_free(programs[rank]);
-    }
-    free(programs);
-    command_drop_schedules(schedules, c->ranks);
-    return status;
+    for (int i = 0; c->program && i < c->count; i++)
+        nbcoll_program_free(c->program[i]);
+    free(c->program);
+    command_drop_schedules(c->schedule, c->ranks);
 }

@@ -68,10 +68,6 @@ int run_agent_give(const run_agent *agent, int rank);
 void run_agent_given(run_agent *agent, int rank);
 void run_agent_free(run_agent *agent);
 
-/* run_agent_verbs.c, where nbcoll_verbs is built: opens the ends of all ranks over these devices, or, without a name,
- * over the first one. What lacks is also said to `host`'s log. */
-nbcoll_status run_agent_verbs(int ranks, const char *devices, const nbcoll_host *host, nbcoll_endpoint *end[]);
-
 /* ---- run_launch.c: the ranks from their start to their end ----------------------------------------------------- */
 
 typedef struct run_plan {
@@ -101,17 +97,20 @@ typedef struct run_plan {
 /* Sets a variable of the environment, of at most 63 letters: 0, or -1 and errno. */
 int run_set(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Forks a child that the kernel kills when this process ends, and calls `become` there, which gives its exit status.
+ * Waits until the child has written to `report`, or closed it, which a program that it becomes does: gives the bytes
+ * that are in `said` then; -1 and errno: there is no child. */
+ssize_t run_fork(pid_t *pid, void *said, size_t room, int (*become)(void *user, int report), void *user);
+
 /* Starts the ranks, and returns when they and all that they started have ended: with the exit status of the command. */
 int run_launch(const run_plan *plan);
 
-/* ---- run_timeline.c: what the ranks did ------------------------------------------------------------------------- */
+/* ---- run_timeline.c: what the ranks note ------------------------------------------------------------------------ */
 
 /* Before the ranks start. 0, or an exit status after saying why not. */
 int run_timeline_open(run_plan *plan);
 /* When they have ended, with this exit status, well or badly: writes the trace. Gives the exit status. */
 int run_timeline_close(const run_plan *plan, int status);
-
-/* ---- run_late.c -------------------------------------------------------------------------------------------------- */
 
 /* Before the ranks start: where they note what they do, or for whom they wait. 0, or -1 and errno: they do not. */
 int run_record(run_plan *plan);
@@ -120,26 +119,6 @@ int run_record(run_plan *plan);
  * bcast, operation 3), 2 (in ...); rank 3, ...". An operation's number is its tag. Empty where none is, or nothing is
  * noted. */
 const char *run_late(const run_plan *plan, char *text, size_t size);
-
-/* ---- run_family.c ---------------------------------------------------------------------------------------------- */
-
-/* Forks a child that the kernel kills when this process ends, and calls `become` there, which gives its exit status.
- * Waits until the child has written to `report`, or closed it, which a program that it becomes does: gives the bytes
- * that are in `said` then; -1 and errno: there is no child. */
-ssize_t run_fork(pid_t *pid, void *said, size_t room, int (*become)(void *user, int report), void *user);
-
-/* What a process does, as /proc says it: 'R' runs, 'S' sleeps. 0: nothing is known, nor its parent. */
-char run_family_state(pid_t pid, pid_t *parent);
-
-/* Those that have been sent a signal. */
-typedef struct run_told {
-    pid_t *pid;
-    size_t count, room;
-} run_told;
-
-/* Sends a signal to every process that descends from this one and was not told yet; null: to all. 0, or -1 where /proc
- * does not say which they are. */
-int run_family_signal(int signal, run_told *told);
 
 /* ---- run_output.c: whole lines --------------------------------------------------------------------------------- */
 

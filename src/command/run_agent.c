@@ -12,7 +12,9 @@
 
 #ifdef NBCOLL_HAVE_AGENT
 #include <nbcoll/loopback.h>
-#include <nbcoll/offload.h>
+#endif
+#ifdef NBCOLL_HAVE_VERBS
+#include <nbcoll/verbs.h>
 #endif
 
 #include "run.h"
@@ -57,13 +59,38 @@ static nbcoll_status open_memory(int ranks, nbcoll_loopback **world, nbcoll_endp
     return status;
 }
 
+#ifdef NBCOLL_HAVE_VERBS
+/* The ends of all ranks over these devices, or, without a name, over the first one. What lacks is also said to `host`'s
+ * log. */
+static nbcoll_status open_devices(int ranks, const char *devices, const nbcoll_host *host, nbcoll_endpoint *end[])
+{
+    nbcoll_verbs_address *all = calloc((size_t)ranks, sizeof *all);
+    nbcoll_verbs_config config = {.size = sizeof config, .ranks = ranks, .device = devices, .host = *host};
+    nbcoll_status status = all ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    for (; config.rank < ranks && status == NBCOLL_OK; config.rank++) {
+        status = nbcoll_verbs_open(&config, &all[config.rank], &end[config.rank]);
+        config.beside = end[0];
+    }
+    for (int i = 0; i < ranks && status == NBCOLL_OK; i++)
+        status = nbcoll_verbs_meet(end[i], all);
+    free(all);
+    if (status == NBCOLL_OK)
+        return status;
+    if (status != NBCOLL_ERR_UNSUPPORTED) /* which the transport explains */
+        host->log(host->user, status, nbcoll_status_text(status));
+    for (int i = 0; i < ranks; i++)
+        nbcoll_endpoint_close(end[i]);
+    return status;
+}
+#endif
+
 static nbcoll_status open_ends(const run_agent *a, nbcoll_loopback **world, nbcoll_endpoint *end[])
 {
     void *self = (void *)(uintptr_t)a->self;
 #ifdef NBCOLL_HAVE_VERBS
     nbcoll_host host = {.size = sizeof host, .user = self, .log = say};
     if (is_verbs(a->over))
-        return run_agent_verbs(a->ranks, a->over[strlen(VERBS)] ? a->over + strlen(VERBS) + 1 : NULL, &host, end);
+        return open_devices(a->ranks, a->over[strlen(VERBS)] ? a->over + strlen(VERBS) + 1 : NULL, &host, end);
 #endif
     nbcoll_status status = open_memory(a->ranks, world, end);
     if (status != NBCOLL_OK)

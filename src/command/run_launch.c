@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The launcher of `nbcoll run`: one loop that waits for signals, deaths and deadlines. It runs
- * until a rank fails, the time is over, a signal asks it to stop, or all ranks have ended; then what is left is asked
- * to stop, and after a grace period killed. */
+ * The launcher of `nbcoll run`: one loop that waits for signals, deaths and deadlines. It runs until a rank fails, the
+ * time is over, a signal asks it to stop, or all ranks have ended; then what is left is asked to stop, and after a grace
+ * period killed. Orphans among what they started are its children (PR_SET_CHILD_SUBREAPER), so that
+ * going up from any of them by parents leads here. */
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -19,6 +22,12 @@
 #define GRACE (2000 * MILLISECOND)
 #define AGAIN (100 * MILLISECOND) /* how often what does not die is killed */
 
+/* Those that have been sent a signal. */
+typedef struct run_told {
+    pid_t *pid;
+    size_t count, room;
+} run_told;
+
 typedef struct launch {
     const run_plan *plan;
     run_output *output;
@@ -33,11 +42,63 @@ typedef struct launch {
     int status;
 } launch;
 
+/* ---- the processes that descend from this one ------------------------------------------------------------------ */
+
+/* What a process does, as /proc says it: 'R' runs, 'S' sleeps. 0: nothing is known, nor its parent. */
+static char state_of(pid_t pid, pid_t *parent)
+{
+    char path[40], text[256], state = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    text[length < 0 ? 0 : length] = 0;
+    if (fd >= 0)
+        close(fd);
+    const char *end = strrchr(text, ')'); /* of the name, which may hold anything */
+    return end && sscanf(end + 1, " %c %d", &state, parent) == 2 ? state : 0;
+}
+
+static int is_family(pid_t pid)
+{
+    while (pid > 1 && state_of(pid, &pid))
+        if (pid == getpid())
+            return 1;
+    return 0;
+}
+
+/* Adds a process to those told; 0 when it is one. Without memory it is told again. */
+static int is_news(run_told *told, pid_t pid)
+{
+    for (size_t i = 0; i < told->count; i++)
+        if (told->pid[i] == pid)
+            return 0;
+    command_append(&told->pid, &told->count, &told->room, &pid, sizeof pid);
+    return 1;
+}
+
+/* Sends a signal to every process that descends from this one and was not told yet; null: to all. 0, or -1 where /proc
+ * does not say which they are. */
+static int signal_family(int signal, run_told *told)
+{
+    DIR *all = opendir("/proc");
+    if (!all)
+        return -1;
+    int seen = 0;
+    for (struct dirent *entry; (entry = readdir(all));) {
+        pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? (pid_t)strtol(entry->d_name, NULL, 10) : 0;
+        seen |= pid == getpid();
+        if (pid > 1 && is_family(pid) && (!told || is_news(told, pid)))
+            kill(pid, signal);
+    }
+    closedir(all);
+    return seen ? 0 : -1;
+}
+
 /* ---- stopping -------------------------------------------------------------------------------------------------- */
 
 static void signal_all(const launch *l, int signal, run_told *told)
 {
-    if (run_family_signal(signal, told) == 0)
+    if (signal_family(signal, told) == 0)
         return;
     for (int rank = 0; rank < l->plan->ranks; rank++)
         if (l->pids[rank])
@@ -78,7 +139,7 @@ static void sweep(launch *l)
 static const char *doing(pid_t pid, char text[96])
 {
     static const char *const states[] = {"Rruns", "Ssleeps", "Dwaits for a device", "Tis stopped", "tis traced"};
-    char path[64], name[64] = "", state = run_family_state(pid, &(pid_t){0});
+    char path[64], name[64] = "", state = state_of(pid, &(pid_t){0});
     snprintf(path, sizeof path, "/proc/%d/wchan", (int)pid);
     FILE *f = state == 'S' ? fopen(path, "r") : NULL;
     if (f && fscanf(f, "%63s", name) != 1)
@@ -157,6 +218,29 @@ int run_set(const char *name, const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     return setenv(name, text, 1);
+}
+
+ssize_t run_fork(pid_t *pid, void *said, size_t room, int (*become)(void *user, int report), void *user)
+{
+    int report[2];
+    pid_t self = getpid();
+    ssize_t bytes = -1;
+    if (pipe2(report, O_CLOEXEC) < 0)
+        return -1;
+    *pid = fork();
+    if (*pid == 0) {
+        close(report[0]);
+        /* We may have died before the kernel knew that the child is to follow. */
+        int is_orphan = prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != self;
+        _exit(is_orphan ? COMMAND_FAILED : become(user, report[1]));
+    }
+    close(report[1]);
+    while (*pid > 0 && (bytes = read(report[0], said, room)) < 0 && errno == EINTR)
+        ;
+    int error = errno;
+    close(report[0]);
+    errno = error;
+    return bytes;
 }
 
 /* In the child: gives it what a rank has, and becomes the program. Returns why it cannot. */

@@ -128,22 +128,17 @@ static nbcoll_status print(const picture *p, int n)
 /* The same ranks as programs. Or says why there are none. */
 static nbcoll_status print_programs(const picture *p, int n)
 {
-    nbcoll_program **programs = calloc((size_t)n, sizeof *programs);
-    nbcoll_refusal why = {.size = sizeof why};
-    nbcoll_status status = programs ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
-    if (!status)
-        status = command_programs(p->self, p->cases.algorithm, &p->at, NULL, p->first, n, programs, &why);
-    if (why.reason != NBCOLL_REFUSAL_NONE)
-        command_refuse(p->self, "%s", why.text);
+    command_compiled c;
+    nbcoll_status status = command_compile(p->self, p->cases.algorithm, &p->at, NULL, p->first, n, &c);
+    if (c.why.reason != NBCOLL_REFUSAL_NONE)
+        command_refuse(p->self, "%s", c.why.text);
     else
         command_fail_status(p->self, status);
     if (!status && p->dot)
-        status = nbcoll_show_programs_dot((const nbcoll_program *const *)programs, (size_t)n, command_write, stdout);
+        status = nbcoll_show_programs_dot((const nbcoll_program *const *)c.program, (size_t)n, command_write, stdout);
     for (int i = 0; i < n && !status && !p->dot; i++)
-        status = nbcoll_show_program(programs[i], command_write, stdout);
-    for (int i = 0; programs && i < n; i++)
-        nbcoll_program_free(programs[i]);
-    free(programs);
+        status = nbcoll_show_program(c.program[i], command_write, stdout);
+    command_drop_compiled(&c);
     return status;
 }
 

@@ -90,7 +90,7 @@ static nbcoll_region bind_block(void *user, int is_recv, int index)
 
 /* What is there for each rank. */
 typedef struct cast {
-    nbcoll_program **program;
+    command_compiled made;
     nbcoll_nic_rank *rank;
     uint64_t *compute;
     bound *bound;
@@ -106,7 +106,7 @@ static nbcoll_status play_programs(const sim_nic *nic, const cast *c, int ranks,
                                  .bind = bind,
                                  .bind_user = c->bind_user};
     nbcoll_nic_result result = {.size = sizeof result, .rank = c->rank};
-    const nbcoll_program *const *program = (const nbcoll_program *const *)c->program;
+    const nbcoll_program *const *program = (const nbcoll_program *const *)c->made.program;
     uint64_t cpu = 0;
     nbcoll_status status = nbcoll_nic_play(&config, program, &result);
     if (status != NBCOLL_OK)
@@ -130,25 +130,24 @@ static nbcoll_status play_nic(const sim_nic *nic, const sim_case *of, played *ou
     size_t ranks = (size_t)at->ranks;
     at->node = 0;
     nbcoll_meaning meaning = {.size = sizeof meaning};
-    cast c = {calloc(ranks, sizeof *c.program), calloc(ranks, sizeof *c.rank), calloc(ranks, sizeof *c.compute),
-              calloc(ranks, sizeof *c.bound), calloc(ranks, sizeof *c.bind_user)};
-    int is_whole = c.program && c.rank && c.compute && c.bound && c.bind_user;
+    cast c = {{0}, calloc(ranks, sizeof *c.rank), calloc(ranks, sizeof *c.compute), calloc(ranks, sizeof *c.bound),
+              calloc(ranks, sizeof *c.bind_user)};
+    int is_whole = c.rank && c.compute && c.bound && c.bind_user;
     nbcoll_status status = is_whole ? nbcoll_meaning_of(at, of->algorithm->flags, &meaning) : NBCOLL_ERR_MEMORY;
     for (size_t i = 0; is_whole && i < ranks; i++) {
         c.bound[i] = (bound){&meaning, (int)i};
         c.bind_user[i] = &c.bound[i];
     }
     if (status == NBCOLL_OK)
-        status = command_programs(of->self, of->algorithm, at, NULL, 0, at->ranks, c.program, &out->why);
+        status = command_compile(of->self, of->algorithm, at, NULL, 0, at->ranks, &c.made);
+    out->why = c.made.why;
     if (status == NBCOLL_OK)
         status = play_programs(nic, &c, at->ranks, meaning.block ? bind_block : NULL, out);
-    for (size_t i = 0; c.program && i < ranks; i++)
-        nbcoll_program_free(c.program[i]);
+    command_drop_compiled(&c.made);
     free(c.bind_user);
     free(c.bound);
     free(c.compute);
     free(c.rank);
-    free(c.program);
     return status;
 }
 
@@ -172,7 +171,7 @@ static json_t *row_of(const nbcoll_algorithm *algorithm, const nbcoll_case *at, 
 nbcoll_status sim_nic_row(const sim_nic *nic, const sim_case *of, const nbcoll_sim_config *host, int is_first,
                            json_t *rows)
 {
-    played p = {.why.size = sizeof p.why};
+    played p = {.nic = {0}};
     nbcoll_status status = play_engine(nic, of, host, &p.engine);
     if (status == NBCOLL_OK)
         status = play_nic(nic, of, &p);

@@ -6,10 +6,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/command/against_ratio.c"
 #include "../../src/command/bench_spread.c"
-#include "../../src/command/json.c"
-#include "../../src/command/options.c"
 
 static int is_near(double a, double b)
 {
