@@ -40,6 +40,12 @@ static void run(world *w, const operation *o)
     }
 }
 
+/* Its only schedule. */
+static nbcolli_cached *cached(const nbcoll_comm *comm)
+{
+    return NBCOLLI_HOLDER(nbcolli_cached, age, comm->cache.entries.first);
+}
+
 static int notes(const nbcoll_comm *comm)
 {
     int n = 0;
@@ -77,7 +83,7 @@ static void a_call_like_an_earlier_one_needs_no_look_into_the_cache(void **state
             run(&w, &o);
             for (int r = 0; r < RANKS; r++) {
                 assert_int_equal(notes(w.comm[r]), !is_v(o.what));
-                hidden[r] = w.comm[r]->cache.newest;
+                hidden[r] = cached(w.comm[r]);
                 hidden[r]->hash ^= !is_v(o.what); /* a look there would not find it, and build a second one */
             }
             for (uint64_t seed = 1; seed < 4; seed++) { /* other buffers, with other inputs */
@@ -86,7 +92,7 @@ static void a_call_like_an_earlier_one_needs_no_look_into_the_cache(void **state
             }
             for (int r = 0; r < RANKS; r++) {
                 hidden[r]->hash ^= !is_v(o.what);
-                assert_int_equal(w.comm[r]->cache.entries, 1);
+                assert_int_equal(w.comm[r]->cache.entries.count, 1);
             }
             world_close(&w);
         }
@@ -277,7 +283,7 @@ static void a_note_holds_no_schedule(void **state)
     for (int r = 0; r < RANKS; r++)
         EXPECT(OK, nbcoll_ibcast(&data[r], 1, NBCOLL_INT64, 0, w.comm[r], &request[r]));
     for (int r = 0; r < RANKS; r++) {
-        const nbcoll_schedule *first = w.comm[r]->cache.newest->schedule;
+        const nbcoll_schedule *first = cached(w.comm[r])->schedule;
         assert_int_equal(first->users, nbcoll_test(&request[r]) == NBCOLL_PENDING);
         EXPECT(OK, nbcoll_ibcast(&other[r], 1, NBCOLL_INT64, 1, w.comm[r], &second[r]));
         assert_false(has_noted(w.comm[r], NBCOLL_OPERATION_BCAST, 1));
@@ -286,8 +292,8 @@ static void a_note_holds_no_schedule(void **state)
     world_finish(&w, RANKS, second);
     for (int r = 0; r < RANKS; r++) {
         assert_int_equal(data[r], 5);
-        assert_int_equal(w.comm[r]->cache.entries, 1);
-        assert_int_equal(w.comm[r]->cache.newest->schedule->users, 0);
+        assert_int_equal(w.comm[r]->cache.entries.count, 1);
+        assert_int_equal(cached(w.comm[r])->schedule->users, 0);
     }
     world_close(&w);
 }

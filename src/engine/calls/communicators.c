@@ -118,7 +118,7 @@ nbcoll_status nbcoll_comm_schedules(nbcoll_comm *comm, nbcoll_schedules *out)
     if (s != NBCOLL_OK)
         return s;
     const nbcolli_cache *cache = &comm->cache;
-    nbcoll_schedules now = {0, cache->entries, cache->bytes, cache->most, comm->next_tag, cache->built,
+    nbcoll_schedules now = {0, cache->entries.count, cache->bytes, cache->most, comm->next_tag, cache->built,
                             cache->evicted};
     nbcolli_leave_caller(comm->context);
     return nbcolli_give_tagged(out, &now, sizeof now);

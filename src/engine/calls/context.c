@@ -323,7 +323,6 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
     c->flags = config.flags;
     c->credits = config.credits;
     c->poller = -1;
-    c->unreported_end = &c->unreported;
     c->serves = NBCOLLI_SERVES_ALL;
     c->failure.rank = -1;
     c->till_pass = NBCOLLI_REPLAY_PASSES;

@@ -72,15 +72,13 @@ static size_t nbcolli_several_listed(nbcolli_several *v, size_t places[], size_t
     size_t ended = 0;
 
     v->others = 0;
-    for (nbcolli_request **at = &c->unreported, *r; (r = *at) && ended < most && v->others <= v->n;) {
+    for (nbcolli_list_item *at = c->unreported.first, *next; at && ended < most && v->others <= v->n; at = next) {
+        const nbcolli_request *r = NBCOLLI_HOLDER(nbcolli_request, unreported, at);
+        next = at->next;
         if (!nbcolli_is_unreported(nbcolli_state_of(r))) {
-            *at = r->next_unreported;
-            r->is_listed = 0;
-            if (!*at)
-                c->unreported_end = at;
+            nbcolli_list_leave(at);
             continue;
         }
-        at = &r->next_unreported;
         size_t place = ((uintptr_t)r->seen_at - (uintptr_t)v->requests) / sizeof *v->requests, i = ended;
         if (place >= v->n || nbcolli_entry_of(v->requests[place]) != r ||
             !nbcolli_is_of(r, v->requests[place].generation)) {

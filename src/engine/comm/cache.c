@@ -123,24 +123,20 @@ static void nbcolli_stand_in_make(nbcolli_stand_in *in, nbcoll_reduction *how)
 
 /* ---- entries ----------------------------------------------------------------------------------------------------- */
 
-static void nbcolli_age_unlink(nbcolli_cache *cache, nbcolli_cached *e)
+static nbcolli_cached *nbcolli_cache_oldest(const nbcolli_cache *cache)
 {
-    *(e->newer ? &e->newer->older : &cache->newest) = e->older;
-    *(e->older ? &e->older->newer : &cache->oldest) = e->newer;
+    return NBCOLLI_HOLDER(nbcolli_cached, age, cache->entries.first);
 }
 
-static void nbcolli_age_newest(nbcolli_cache *cache, nbcolli_cached *e)
+static nbcolli_cached *nbcolli_cache_newer(const nbcolli_cached *e)
 {
-    e->newer = NULL;
-    e->older = cache->newest;
-    *(cache->newest ? &cache->newest->newer : &cache->oldest) = e;
-    cache->newest = e;
+    return NBCOLLI_HOLDER(nbcolli_cached, age, e->age.next);
 }
 
 void nbcolli_cache_renew(nbcolli_cache *cache, nbcolli_cached *e)
 {
-    nbcolli_age_unlink(cache, e);
-    nbcolli_age_newest(cache, e);
+    nbcolli_list_leave(&e->age);
+    nbcolli_list_add(&cache->entries, &e->age);
 }
 
 /* Bytes of an entry, all that its schedule has included. */
@@ -168,8 +164,7 @@ static void nbcolli_cache_evict(nbcoll_comm *comm, nbcolli_cached *e)
     while (*at != e)
         at = &(*at)->next;
     *at = e->next;
-    nbcolli_age_unlink(&comm->cache, e);
-    comm->cache.entries--;
+    nbcolli_list_leave(&e->age);
     comm->cache.bytes -= nbcolli_cached_bytes(e);
     e->schedule->cached = NULL;
     if (e->schedule->users)
@@ -184,13 +179,13 @@ static void nbcolli_cache_evict(nbcoll_comm *comm, nbcolli_cached *e)
 /* Of those used longest ago the one that is cheapest to build again. Those used before it weigh less the next time. */
 static nbcolli_cached *nbcolli_cache_choose(nbcolli_cache *cache)
 {
-    uint32_t looks = cache->entries / 8 < NBCOLLI_SPARED ? cache->entries / 8 : NBCOLLI_SPARED;
-    nbcolli_cached *chosen = cache->oldest, *e = chosen->newer;
+    size_t looks = cache->entries.count / 8 < NBCOLLI_SPARED ? cache->entries.count / 8 : NBCOLLI_SPARED;
+    nbcolli_cached *chosen = nbcolli_cache_oldest(cache), *e = nbcolli_cache_newer(chosen);
 
-    for (uint32_t i = 1; i < looks; i++, e = e->newer)
+    for (size_t i = 1; i < looks; i++, e = nbcolli_cache_newer(e))
         if (e->weight < chosen->weight)
             chosen = e;
-    for (e = cache->oldest; e != chosen; e = e->newer)
+    for (e = nbcolli_cache_oldest(cache); e != chosen; e = nbcolli_cache_newer(e))
         e->weight--; /* more than the chosen one's */
     return chosen;
 }
@@ -200,8 +195,8 @@ static void nbcolli_cache_trim(nbcoll_comm *comm)
 {
     nbcolli_cache *cache = &comm->cache;
 
-    while (cache->entries > 1 &&
-           (cache->entries > cache->limit || (cache->bytes > cache->most && cache->entries > cache->spared))) {
+    while (cache->entries.count > 1 && (cache->entries.count > cache->limit ||
+                                        (cache->bytes > cache->most && cache->entries.count > cache->spared))) {
         nbcolli_cache_evict(comm, nbcolli_cache_choose(cache));
         cache->evicted++;
     }
@@ -219,8 +214,8 @@ void nbcolli_cache_open(nbcoll_comm *comm, nbcolli_cached **bucket)
 
 void nbcolli_cache_clear(nbcoll_comm *comm)
 {
-    while (comm->cache.oldest)
-        nbcolli_cache_evict(comm, comm->cache.oldest);
+    while (comm->cache.entries.first)
+        nbcolli_cache_evict(comm, nbcolli_cache_oldest(&comm->cache));
 }
 
 _Static_assert(sizeof(nbcoll_type) == sizeof(size_t), "the three arrays have elements of one size");
@@ -332,8 +327,7 @@ static void nbcolli_cache_add(nbcoll_comm *comm, nbcolli_cached *e)
     e->next = *bucket;
     *bucket = e;
     e->weight = nbcolli_cached_weight(comm, e);
-    nbcolli_age_newest(cache, e);
-    cache->entries++;
+    nbcolli_list_add(&cache->entries, &e->age);
     cache->built++;
     cache->bytes += nbcolli_cached_bytes(e);
     e->schedule->cached = &cache->bytes;
@@ -350,7 +344,7 @@ nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, con
     while (e && !(e->hash == hash && nbcolli_key_same(&e->args, a, comm->size)))
         e = e->next;
     if (e) {
-        if (e->newer) {
+        if (e->age.next) {
             nbcolli_cache_renew(cache, e);
             e->weight = nbcolli_cached_weight(comm, e);
         }

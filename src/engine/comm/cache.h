@@ -81,7 +81,7 @@ static inline const nbcolli_cached *nbcolli_recall(nbcoll_comm *comm, uint64_t w
     nbcolli_cached *e = *nbcolli_note_at(comm, what, count);
     if (!e || e->what != what || e->args.count != count)
         return NULL;
-    if (e->newer)
+    if (e->age.next)
         nbcolli_cache_renew(&comm->cache, e);
     return e;
 }
@@ -89,7 +89,8 @@ static inline const nbcolli_cached *nbcolli_recall(nbcoll_comm *comm, uint64_t w
 /* Notes that the call with this word and count came to the newest entry. */
 static inline void nbcolli_memorise(nbcoll_comm *comm, uint64_t what, size_t count, size_t extent)
 {
-    nbcolli_cached *e = *nbcolli_note_at(comm, what, count) = comm->cache.newest;
+    nbcolli_cached *e = NBCOLLI_HOLDER(nbcolli_cached, age.next, comm->cache.entries.end);
+    *nbcolli_note_at(comm, what, count) = e;
     e->what = what;
     e->extent = extent;
 }

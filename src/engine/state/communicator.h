@@ -110,7 +110,7 @@ typedef struct nbcolli_told {
 
 typedef struct nbcolli_cached {
     struct nbcolli_cached *next; /* in its bucket */
-    struct nbcolli_cached *newer, *older;
+    nbcolli_list_item age; /* in its cache's `entries` */
     uint32_t hash;
     uint32_t weight;  /* how dear it is to build again, for what it takes; less for each time it was spared since */
     size_t memory;    /* of the entry and its copies of arrays */
@@ -124,11 +124,11 @@ typedef struct nbcolli_cached {
 
 typedef struct nbcolli_cache {
     nbcolli_cached **bucket; /* [buckets] */
-    uint32_t buckets, entries, limit;
+    nbcolli_list entries;    /* what was used longest ago comes first */
+    uint32_t buckets, limit;
     uint32_t spared;         /* so many entries are kept whatever they take */
     size_t bytes, most;      /* of entries, schedules and their runs; what they may take */
     uint64_t built, evicted;
-    nbcolli_cached *newest, *oldest;
     nbcolli_cached *memo[NBCOLLI_NOTES]; /* by words of calls (comm/cache.h) */
 } nbcolli_cache;
 

@@ -103,7 +103,7 @@ struct nbcoll_context {
 
     /* Calls and progress, in a context of one thread: each request that has ended and whose end has not been reported,
      * in the order of the ends, and some whose end has. They never move. Calls for several requests take those out. */
-    nbcolli_request *unreported, **unreported_end;
+    nbcolli_list unreported;
 
     /* Calls for several requests, in a context of one thread. */
     uint32_t looks; /* such calls for arrays that may be known */
@@ -115,12 +115,8 @@ struct nbcoll_context {
 /* A request has ended, in a context of one thread. */
 static inline void nbcolli_list_end(nbcoll_context *c, nbcolli_request *r)
 {
-    if (r->is_listed)
-        return;
-    r->is_listed = 1;
-    r->next_unreported = NULL;
-    *c->unreported_end = r;
-    c->unreported_end = &r->next_unreported;
+    if (!r->unreported.in)
+        nbcolli_list_add(&c->unreported, &r->unreported);
 }
 
 /* The request, which is started, is progress's from now on. */

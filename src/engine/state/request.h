@@ -39,7 +39,6 @@ struct nbcolli_request {
     uint8_t persistent; /* the call that opens it. It sets what follows, but for `next` */
     uint8_t detached; /* a call whose deadline is over: released by itself at its end */
     uint8_t calling;  /* in the list of callbacks to run: set by progress, cleared by the way out of a call */
-    uint8_t is_listed;    /* as `unreported` of its context: calls and progress */
 
     /* The start, before it hands the request over; then progress. */
     uint64_t tag;       /* of its last start */
@@ -68,7 +67,7 @@ struct nbcolli_request {
 
     nbcolli_executed executed; /* of one with an executor: that writes it */
 
-    nbcolli_request *next_unreported; /* if it is listed: as that */
+    nbcolli_list_item unreported;     /* as that list of its context: calls and progress */
     const nbcoll_request *seen_at;    /* where its handle was when a call for several looked at all: such a call */
 };
 

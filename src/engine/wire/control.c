@@ -175,7 +175,8 @@ int nbcolli_revoke_joins(nbcolli_header *before, const nbcolli_header *h)
  * the operations. */
 static int nbcolli_revoke_waits(const nbcolli_peer *peer, const nbcolli_header *h)
 {
-    for (nbcolli_post *post = nbcolli_post_of(peer->link->backlog.first); post; post = nbcolli_post_of(post->item.next)) {
+    for (nbcolli_list_item *at = peer->link->backlog.first; at; at = at->next) {
+        nbcolli_post *post = nbcolli_post_of(at);
         nbcolli_header before = nbcolli_unpack(&post->wire);
         if (!post->op && post->peer == peer->address && nbcolli_revoke_joins(&before, h)) {
             post->wire = nbcolli_pack(&before);
