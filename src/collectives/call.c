@@ -250,51 +250,52 @@ static __attribute__((noinline)) nbcoll_status nbcolli_plain_first(uint64_t what
     return s;
 }
 
-/* What a blocking call waits for is `mine`. */
-static inline nbcoll_status nbcolli_enter_call(nbcoll_comm *comm, nbcolli_manner *how, nbcoll_request *mine)
+/* The request is that of *at, which a blocking call has of its own, or else the one of the call. */
+static inline nbcoll_status nbcolli_enter_call(nbcoll_comm *comm, const nbcolli_manner *how, nbcoll_request **at)
 {
-    if (how->form == NBCOLLI_AND_WAIT)
-        how->request = mine;
-    return comm && how->request ? nbcolli_enter_caller(comm->context) : NBCOLL_ERR_NULL;
+    if (how->form != NBCOLLI_AND_WAIT)
+        *at = how->request;
+    return comm && *at ? nbcolli_enter_caller(comm->context) : NBCOLL_ERR_NULL;
 }
 
 /* With the status of its start. */
-static inline nbcoll_status nbcolli_leave_call(nbcoll_comm *comm, const nbcolli_manner *how, nbcoll_status s)
+static inline nbcoll_status nbcolli_leave_call(nbcoll_comm *comm, const nbcolli_manner *how, nbcoll_request *request,
+                                               nbcoll_status s)
 {
     s = nbcolli_start_over(comm, s);
-    return how->form == NBCOLLI_AND_WAIT ? nbcolli_wait_or_leave(s, how->request, how->timeout) : s;
+    return how->form == NBCOLLI_AND_WAIT ? nbcolli_wait_or_leave(s, request, how->timeout) : s;
 }
 
-nbcoll_status nbcolli_carry_out(nbcolli_collective_call *c, nbcoll_comm *comm, nbcolli_manner how)
+nbcoll_status nbcolli_carry_out(nbcolli_collective_call *c, nbcoll_comm *comm, const nbcolli_manner *how)
 {
-    nbcoll_request mine;
-    nbcoll_status s = nbcolli_enter_call(comm, &how, &mine);
+    nbcoll_request mine, *request = &mine;
+    nbcoll_status s = nbcolli_enter_call(comm, how, &request);
 
     if (s != NBCOLL_OK)
         return s;
-    return nbcolli_leave_call(comm, &how,
-                              nbcolli_call_begin(c, comm, how.among, how.form == NBCOLLI_LATER, how.request));
+    s = nbcolli_call_begin(c, comm, how->among, how->form == NBCOLLI_LATER, request);
+    return nbcolli_leave_call(comm, how, request, s);
 }
 
 nbcoll_status nbcolli_plain_slowly(nbcoll_args args, const void *send, void *recv, nbcoll_comm *comm,
-                                   nbcolli_manner how)
+                                   const nbcolli_manner *how)
 {
     nbcolli_collective_call c = {.args = args, .send = send, .recv = recv};
     return nbcolli_carry_out(&c, comm, how);
 }
 
 nbcoll_status nbcolli_plain_noted(uint64_t what, size_t count, const void *send, void *recv, nbcoll_comm *comm,
-                                  nbcolli_manner how)
+                                  const nbcolli_manner *how)
 {
-    nbcoll_request mine;
-    nbcoll_status s = nbcolli_enter_call(comm, &how, &mine);
+    nbcoll_request mine, *request = &mine;
+    nbcoll_status s = nbcolli_enter_call(comm, how, &request);
 
     if (s != NBCOLL_OK)
         return s;
     const nbcolli_cached *e = nbcolli_recall(comm, what, count);
     if (e)
-        s = nbcolli_begin(comm, nbcolli_request_open(comm, e->schedule, send, recv, e->extent), 0, how.request);
+        s = nbcolli_begin(comm, nbcolli_request_open(comm, e->schedule, send, recv, e->extent), 0, request);
     else
-        s = nbcolli_plain_first(what, count, send, recv, comm, how.request, how.among);
-    return nbcolli_leave_call(comm, &how, s);
+        s = nbcolli_plain_first(what, count, send, recv, comm, request, how->among);
+    return nbcolli_leave_call(comm, how, request, s);
 }

@@ -26,15 +26,15 @@ typedef struct nbcolli_manner {
 } nbcolli_manner;
 
 /* A call in any form. */
-nbcoll_status nbcolli_carry_out(nbcolli_collective_call *c, nbcoll_comm *comm, nbcolli_manner how);
+nbcoll_status nbcolli_carry_out(nbcolli_collective_call *c, nbcoll_comm *comm, const nbcolli_manner *how);
 
 /* One without arrays that has no word. */
 nbcoll_status nbcolli_plain_slowly(nbcoll_args args, const void *send, void *recv, nbcoll_comm *comm,
-                                   nbcolli_manner how);
+                                   const nbcolli_manner *how);
 
 /* One that has a word (engine/comm/cache.h), NOW and AND_WAIT. What is in place is not read: its address does not
  * matter. */
 nbcoll_status nbcolli_plain_noted(uint64_t what, size_t count, const void *send, void *recv, nbcoll_comm *comm,
-                                  nbcolli_manner how);
+                                  const nbcolli_manner *how);
 
 #endif

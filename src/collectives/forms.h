@@ -83,20 +83,20 @@ static inline nbcoll_status nbcolli_plain_handle(nbcolli_request *r, nbcoll_requ
 static inline __attribute__((always_inline)) nbcoll_status nbcolli_plain(nbcoll_operation operation, const void *send,
                                                                          void *recv, size_t count, nbcoll_type type,
                                                                          nbcoll_op op, int root, nbcoll_comm *comm,
-                                                                         nbcolli_manner how)
+                                                                         const nbcolli_manner *how)
 {
     uint64_t what = nbcolli_call_word(operation, type, op, root, send, recv);
-    int is_now = how.form == NBCOLLI_NOW, has_all = what && comm && (!is_now || how.request);
+    int is_now = how->form == NBCOLLI_NOW, has_all = what && comm && (!is_now || how->request);
 
-    if (how.form == NBCOLLI_LATER || !has_all)
+    if (how->form == NBCOLLI_LATER || !has_all)
         return nbcolli_plain_slowly((nbcoll_args){.operation = operation, .root = root, .count = count,
                                                   .reduction = {type, op}}, send, recv, comm,
-                                    (nbcolli_manner){how.form, how.request, how.timeout, how.among});
+                                    &(nbcolli_manner){how->form, how->request, how->timeout, how->among});
     nbcolli_request *r = nbcolli_plain_replay(what, count, send, recv, comm);
-    if (!r) /* a copy of how, member by member: else all of it would be stored above */
+    if (!r) /* a copy of how: else it would be stored above */
         return nbcolli_plain_noted(what, count, send, recv, comm,
-                                   (nbcolli_manner){how.form, how.request, how.timeout, how.among});
-    return is_now ? nbcolli_plain_handle(r, how.request) : nbcolli_wait_kept(r, how.timeout);
+                                   &(nbcolli_manner){how->form, how->request, how->timeout, how->among});
+    return is_now ? nbcolli_plain_handle(r, how->request) : nbcolli_wait_kept(r, how->timeout);
 }
 
 /* What those that move or combine data have in common: their parameters, and what these say. */
@@ -123,10 +123,10 @@ static inline __attribute__((always_inline)) nbcoll_status nbcolli_plain(nbcoll_
 
 /* The call is what the members say that follow the parameters. */
 #define NBCOLLI_FORMS(name, parameters, ...)                                                                           \
-    NBCOLLI_THREE_FORMS(name, parameters, nbcolli_carry_out(&(nbcolli_collective_call){__VA_ARGS__}, comm, how))
+    NBCOLLI_THREE_FORMS(name, parameters, nbcolli_carry_out(&(nbcolli_collective_call){__VA_ARGS__}, comm, &how))
 
 /* One without arrays: the parameters say so. */
 #define NBCOLLI_PLAIN_FORMS(name, parameters, ...)                                                                     \
-    NBCOLLI_THREE_FORMS(name, parameters, nbcolli_plain(__VA_ARGS__, comm, how))
+    NBCOLLI_THREE_FORMS(name, parameters, nbcolli_plain(__VA_ARGS__, comm, &how))
 
 #endif

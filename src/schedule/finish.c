@@ -157,14 +157,13 @@ static void nbcolli_finish_queues(nbcoll_schedule *s)
     }
     s->has_lanes = steps[NBCOLL_LANE_ANY] + NBCOLL_END + 1 < s->steps;
     for (uint32_t lane = 1; lane < NBCOLLI_LANES; lane++)
-        s->lane_at[lane] = s->lane_at[lane - 1] + steps[lane - 1];
+        s->lane[lane].head = s->lane[lane].tail = s->lane[lane - 1].head + steps[lane - 1];
     memset(s->ready, 0, s->steps * sizeof *s->ready);
     for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++) {
-        uint32_t lane = nbcolli_lane_of(&s->step[i]);
         if (!s->before[i])
-            s->ready[s->lane_at[lane] + s->lane_ready[lane]++] = i;
+            s->ready[s->lane[nbcolli_lane_of(&s->step[i])].tail++] = i;
     }
-    s->armed = s->steps * sizeof *s->before + (s->has_lanes ? s->steps : s->lane_ready[0]) * sizeof *s->ready;
+    s->armed = s->steps * sizeof *s->before + (s->has_lanes ? s->steps : s->lane[0].tail) * sizeof *s->ready;
 }
 
 /* Names the first steps of a cycle. Those that never became ready have steps to wait for left: following one of them

@@ -19,6 +19,12 @@ typedef struct nbcolli_run nbcolli_run;
 /* The lanes that a run has ready queues for: ANY, CALLER, PROGRESS. The others are hints, and count as ANY here. */
 #define NBCOLLI_LANES 3u
 
+/* The ready steps of one lane: ready[head..tail-1] of their run. Who serves the lane takes from the head. */
+typedef struct nbcolli_ready {
+    uint32_t head, tail;
+    size_t place; /* bytes done of the COPY or REDUCE at the head */
+} nbcolli_ready;
+
 /* The bytes that are shown at a time of a copy, or of a ring, of so many: each showing has a price of its own, and who
  * follows waits for the first and reads the last alone. */
 static inline size_t nbcolli_staging_piece(size_t bytes)
@@ -61,7 +67,7 @@ struct nbcoll_schedule {
     uint32_t *before;       /* [steps]: the initial counters of a run, step[i].before */
     nbcoll_step *ready;     /* [steps], behind them: the initial ready queues, one lane's behind the other's */
     size_t armed;           /* bytes of both that a run copies */
-    uint32_t lane_at[NBCOLLI_LANES], lane_ready[NBCOLLI_LANES]; /* where each lane's begins; how many are in it */
+    nbcolli_ready lane[NBCOLLI_LANES]; /* where those are */
     uint8_t is_small;
     uint32_t starting;      /* steps of the lane START */
     uint8_t has_lanes;      /* not all steps are on the lane ANY */

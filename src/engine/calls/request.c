@@ -77,7 +77,7 @@ NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_take_end(nbcoll_context *c, nbcoll_r
 }
 
 /* Of one that is not null. `passes`: also where a driver makes them. */
-static inline nbcoll_status nbcolli_test(nbcoll_request *request, int passes)
+NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_test(nbcoll_request *request, int passes)
 {
     nbcolli_request *r = nbcolli_entry_of(*request);
     nbcoll_context *c = r->context;
@@ -236,7 +236,25 @@ static nbcoll_status nbcolli_wait_expired(nbcoll_context *c, nbcoll_request requ
     return nbcolli_leave_cancelled(c, e, s);
 }
 
-/* After a first poll that was not enough. `leaves`: at the deadline it is left alone. */
+/* Of one that has not ended. `leaves`: at the deadline it is left alone. */
+static __attribute__((noinline)) nbcoll_status nbcolli_wait_on(nbcoll_request *request, uint64_t timeout, int leaves)
+{
+    nbcoll_context *c = nbcolli_context_of(*request);
+    nbcoll_status s = NBCOLL_PENDING;
+    nbcolli_waiter w = {0}; /* which takes as long as a look */
+
+    while (s == NBCOLL_PENDING) {
+        if (!nbcolli_waiter_pause(&w, &c, 1, timeout))
+            return nbcolli_wait_expired(c, *request, leaves);
+        s = nbcolli_request_look(request);
+        if (s == NBCOLL_PENDING || s == NBCOLL_AGAIN)
+            s = nbcolli_test(request, nbcolli_waiter_passes(&w));
+    }
+    nbcolli_waiter_end(&w);
+    return s;
+}
+
+/* After a first poll that was not enough. */
 static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_request *request, uint64_t timeout,
                                                                    nbcoll_status s, int leaves)
 {
@@ -248,16 +266,7 @@ static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_reques
     }
     if (s == NBCOLL_AGAIN || s == NBCOLL_PENDING)
         s = c ? nbcolli_test(request, 0) : NBCOLL_OK;
-    if (s != NBCOLL_PENDING)
-        return s;
-    nbcolli_waiter w = {0}; /* which takes as long as a look */
-    while (s == NBCOLL_PENDING) {
-        if (!nbcolli_waiter_pause(&w, &c, 1, timeout))
-            return nbcolli_wait_expired(c, *request, leaves);
-        s = nbcolli_waiter_passes(&w) ? nbcolli_test(request, 1) : nbcoll_test(request);
-    }
-    nbcolli_waiter_end(&w);
-    return s;
+    return s == NBCOLL_PENDING ? nbcolli_wait_on(request, timeout, leaves) : s;
 }
 
 nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)

@@ -96,7 +96,7 @@ void nbcolli_moves_aim(nbcolli_run *run, const void *send, void *recv)
 
 int nbcolli_moves_can_replay(const nbcolli_run *run)
 {
-    int can = run->is_small && !run->is_worn && run->status == NBCOLL_OK && run->schedule->widest <= 1;
+    int can = !run->is_worn && run->status == NBCOLL_OK && run->schedule->widest <= 1;
 
     for (const nbcolli_move *m = run->move; can && m->kind != NBCOLLI_MOVES_END; m++)
         can = m->kind != NBCOLL_RECV || m->op->post.link->lines.take;

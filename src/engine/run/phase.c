@@ -340,8 +340,6 @@ static int nbcolli_send_fragment(nbcolli_op *op, size_t bytes)
 /* Takes the op, whose post is free, one phase on. Returns whether it may go on. */
 static int nbcolli_op_turn(nbcolli_op *op)
 {
-    size_t bytes = nbcolli_op_bytes(op);
-
     switch (op->phase) {
     case NBCOLLI_STALLING:
         if (op->may_go)
@@ -363,7 +361,7 @@ static int nbcolli_op_turn(nbcolli_op *op)
         op->phase = NBCOLLI_SENT_DATA;
         /* fall through */
     case NBCOLLI_SENT_DATA:
-        return nbcolli_send_fragment(op, bytes);
+        return nbcolli_send_fragment(op, nbcolli_op_bytes(op));
     case NBCOLLI_REUSING:
     case NBCOLLI_STAGING:
     case NBCOLLI_EXPOSED:
@@ -378,7 +376,7 @@ static int nbcolli_op_turn(nbcolli_op *op)
         nbcolli_op_send(op, NBCOLLI_FIN, 0, NULL, 0);
         return 1;
     case NBCOLLI_SENT_CTS:
-        if (op->moved == bytes && (!op->lent || op->put))
+        if (op->moved == nbcolli_op_bytes(op) && (!op->lent || op->put))
             nbcolli_op_end(op);
         return 0;
     case NBCOLLI_PUTTING:
@@ -403,7 +401,7 @@ void nbcolli_send_start(nbcolli_op *op)
     int rank = run->schedule->step[op->step].peer;
     nbcolli_pair *pair = op->pair;
 
-    if (pair->credits > 0 && op->phase != NBCOLLI_SHORT && nbcolli_channel_is_overdue(op)) {
+    if (run->is_small && pair->credits > 0 && op->phase != NBCOLLI_SHORT && nbcolli_channel_is_overdue(op)) {
         nbcolli_is_short(op);
     } else if (pair->credits > 0) {
         pair->credits--;

@@ -197,8 +197,7 @@ void nbcolli_run_restore(nbcolli_run *run)
     run->remaining = s->steps - 2;
     if (!run->is_small)
         memcpy(run->before, s->before, s->armed); /* the ready queues, too */
-    for (uint32_t i = 0; i < NBCOLLI_LANES; i++)
-        run->lane[i] = (nbcolli_ready){s->lane_at[i], s->lane_at[i] + s->lane_ready[i], 0};
+    memcpy(run->lane, s->lane, sizeof run->lane);
     for (uint32_t i = 0; i < s->ops; i++) {
         nbcolli_op *op = &run->op[i];
         op->moved = 0;
@@ -241,9 +240,8 @@ nbcolli_run *nbcolli_run_arm_slowly(nbcolli_request *r)
 /* Does the request keep the run, which its next start can replay? Its end is to be nothing but a status. */
 static int nbcolli_finish_keeps(const nbcolli_run *run, const nbcolli_request *r)
 {
-    int is_plain = !r->creating && !r->done && !r->detached && !(r->context->flags & NBCOLL_ANY_THREAD);
-
-    return is_plain && !run->keeper && !r->kept && run->schedule->kept < NBCOLLI_KEPT && nbcolli_moves_can_replay(run);
+    return run->is_small && !run->keeper && !r->kept && run->schedule->kept < NBCOLLI_KEPT && !r->creating && !r->done &&
+           !r->detached && !(r->context->flags & NBCOLL_ANY_THREAD) && nbcolli_moves_can_replay(run);
 }
 
 void nbcolli_run_finish(nbcolli_run *run)

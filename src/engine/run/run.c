@@ -131,13 +131,12 @@ static void nbcolli_step_start(nbcolli_run *run, nbcolli_ready *lane, nbcoll_ste
     nbcolli_step_end(run, step);
 }
 
-/* The lane from which the next step is taken; null: none that is served has one. Steps of others wait for
- * nbcolli_serve. */
-static nbcolli_ready *nbcolli_next_lane(nbcolli_run *run)
+/* One of those that not everybody serves. */
+static __attribute__((noinline)) nbcolli_ready *nbcolli_next_served(nbcolli_run *run)
 {
     nbcoll_context *c = run->comm->context;
 
-    for (uint32_t i = 0; i < NBCOLLI_LANES; i++) {
+    for (uint32_t i = NBCOLL_LANE_ANY + 1; i < NBCOLLI_LANES; i++) {
         nbcolli_ready *lane = &run->lane[i];
         if (lane->head == lane->tail)
             continue;
@@ -149,6 +148,14 @@ static nbcolli_ready *nbcolli_next_lane(nbcolli_run *run)
             nbcolli_list_add(&c->unserved, &run->item);
     }
     return NULL;
+}
+
+/* The lane from which the next step is taken; null: none that is served has one. Steps of others wait for
+ * nbcolli_serve. */
+static inline nbcolli_ready *nbcolli_next_lane(nbcolli_run *run)
+{
+    nbcolli_ready *any = &run->lane[NBCOLL_LANE_ANY];
+    return any->head != any->tail ? any : run->schedule->has_lanes ? nbcolli_next_served(run) : NULL;
 }
 
 void nbcolli_advance(nbcolli_run *run)

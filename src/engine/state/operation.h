@@ -69,12 +69,12 @@ struct nbcolli_op {
                                 before it is copied */
     uint32_t cell;       /* exposure: its own; fetch: where it looks */
     uint32_t keys;       /* exposure: so many entries of the table may have keys of its own memory */
+    uint32_t turn;             /* exposure that is streamed: the entry whose ring comes next */
     uint8_t phase; /* nbcolli_phase */
     uint8_t fin, refused, cts; /* answers seen; of a receive, fin: its last one has been tried */
     uint8_t put;               /* send: a CTS has lent `theirs`, and is not answered; receive: its own has been */
     uint8_t lent;              /* the peer has got `mine` */
     uint8_t registered;        /* `mine` is to be deregistered */
-    uint32_t turn;             /* exposure that is streamed: the entry whose ring comes next */
     uint8_t may_go;            /* send: stalls no more, but for its post */
     uint8_t status;            /* send: of its EAGER or RTS, see the header */
     nbcolli_remote theirs;     /* what we get, or where we put */
@@ -88,12 +88,6 @@ typedef enum nbcolli_run_state {
 } nbcolli_run_state;
 
 #define NBCOLLI_STEP_OVER UINT32_MAX /* a step's counter after its end */
-
-/* The ready steps of one lane: ready[head..tail-1] of their run. Who serves the lane takes from the head. */
-typedef struct nbcolli_ready {
-    uint32_t head, tail;
-    size_t place; /* bytes done of the COPY or REDUCE at the head */
-} nbcolli_ready;
 
 #define NBCOLLI_MOVES_END NBCOLL_CALL /* the kind of what stands behind the last move: no other has it */
 

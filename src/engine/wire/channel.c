@@ -68,8 +68,7 @@ uint32_t nbcolli_channel_name(const nbcolli_op *op)
 
 int nbcolli_channel_is_overdue(const nbcolli_op *op)
 {
-    nbcolli_channel *c = op->run->is_small && nbcolli_channel_name(op) ? &op->pair->channels->out[op->channel]
-                                                                : NULL;
+    nbcolli_channel *c = nbcolli_channel_name(op) ? &op->pair->channels->out[op->channel] : NULL;
 
     if (!c || ++c->unheard < NBCOLLI_CHANNEL_UNHEARD)
         return 0;
