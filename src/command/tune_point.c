@@ -168,9 +168,7 @@ static int take_terms(tune *t, size_t row)
     *terms = (nbcoll_terms){.size = sizeof *terms, .ranks = (int)t->ranks[row], .large = NBCOLL_BY_COST};
     if (place(t, row) != NBCOLL_OK)
         return command_fail_status(t->self, NBCOLL_ERR_MEMORY);
-    sim_price(&t->model, t->nodes[row], terms);
-    terms->shared = t->nodes[row]->count == 1;
-    terms->nodes_share = 1;
+    nbcoll_sim_prices(&t->model, t->nodes[row], terms);
     say(&terms->between.alpha_ns, t->alpha);
     say(&terms->between.beta_ps, t->beta);
     say(&terms->between.overhead_ns, t->overhead);
@@ -197,17 +195,16 @@ int tune_list(tune *t)
 
 static int simulate(const tune *t, tune_point *p)
 {
+    const nbcoll_host host = command_host(t->self);
     nbcoll_sim_config config = {.size = sizeof config, .ranks = (int)t->ranks[p->row], .seed = 1, .model = &t->model,
-                                .nodes = t->nodes[p->row]};
+                                .nodes = t->nodes[p->row], .host = &host};
     for (size_t i = 0; i < p->times; i++) {
         tune_time *time = &p->time[i];
         nbcoll_case at = case_of(t, p);
-        sim_case one;
         command_set_parameters(&at, &time->choice);
         nbcoll_sim_result result = {.size = sizeof result};
-        nbcoll_status status = sim_case_set(&one, t->self, time->choice.algorithm, &at);
-        if (status == NBCOLL_OK)
-            status = sim_play(&one, &config, &result);
+        nbcoll_sim_case one = {time->choice.algorithm, &at};
+        nbcoll_status status = nbcoll_simulate_cases(&config, &one, &result);
         if (status != NBCOLL_OK)
             return command_fail(t->self, "%s %s: %s", nbcoll_operation_name(p->operation), time->choice.algorithm->name,
                                 nbcoll_status_text(status));
