@@ -63,6 +63,7 @@
 #define nbcoll_builder_open NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_builder_open)
 #define nbcoll_builder_parts NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_builder_parts)
 #define nbcoll_cancel NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_cancel)
+#define nbcoll_case_args NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_case_args)
 #define nbcoll_cells_bytes NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_cells_bytes)
 #define nbcoll_comm_active NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_comm_active)
 #define nbcoll_comm_cells NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_comm_cells)

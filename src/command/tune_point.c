@@ -87,7 +87,7 @@ static nbcoll_status list_candidates(const tune *t, tune_point *p)
     nbcoll_args a;
     uint64_t ns;
     nbcoll_case at = case_of(t, p);
-    nbcoll_status status = command_case_args(&at, t->counts, &a);
+    nbcoll_status status = nbcoll_case_args(&at, t->counts, &a);
     for (unsigned i = 0; status == NBCOLL_OK && (algorithm = catalogue_at(p->operation, i)); i++)
         if (is_candidate(&t->terms[p->row], algorithm) &&
             nbcoll_predict(&t->terms[p->row], &a, algorithm, &ns) != NBCOLL_ERR_OP)
@@ -103,7 +103,7 @@ int tune_choose_made(tune *t)
     nbcoll_args a;
     for (tune_point *p = t->point; p < t->point + t->points && status == NBCOLL_OK; p++) {
         nbcoll_case at = case_of(t, p);
-        status = command_case_args(&at, t->counts, &a);
+        status = nbcoll_case_args(&at, t->counts, &a);
         if (status == NBCOLL_OK)
             status = choose(t, p, &a, TUNE_MADE);
     }
