@@ -105,9 +105,9 @@ static void add_end(json_t *all, const nbcoll_endpoint *end)
     json_array_append_new(all, one);
 }
 
-/* Adds what ends of shm and loopback, of one rank, name as prices: objects with "transport", "payload" and members named
- * as in nbcoll_limits. Gives what a communicator keeps of schedules, by default, as one over loopback says it: an object
- * with the member "most", bytes; 0: none could be made. */
+/* Adds what ends of shm and loopback, of one rank, name as prices: objects with "transport", "payload" and members
+ * named as in nbcoll_limits. Gives what a communicator keeps of schedules, by default, as one over loopback says it: an
+ * object with the member "most", bytes; 0: none could be made. */
 static json_t *open_ends(json_t *prices)
 {
     nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = 1};
@@ -156,9 +156,9 @@ static json_t *caches_of(hwloc_topology_t topology)
 }
 #endif
 
-/* The machine, as hwloc sees it: an object with "packages", "memories" (NUMA nodes), "cores", "processors", and "caches",
- * an array of objects with "level", "count", "bytes" and "processors" (that share one). Empty in a build without hwloc;
- * with "why" alone where the system refuses what hwloc needs. */
+/* The machine, as hwloc sees it: an object with "packages", "memories" (NUMA nodes), "cores", "processors", and
+ * "caches", an array of objects with "level", "count", "bytes" and "processors" (that share one). Empty in a build
+ * without hwloc; with "why" alone where the system refuses what hwloc needs. */
 static json_t *machine(void)
 {
 #ifdef NBCOLL_HAVE_HWLOC
@@ -211,8 +211,8 @@ static void keep(void *user, nbcoll_status why, const char *text)
 #endif
 
 /* Where so many ranks and the drivers of their progress would run: an object with the members "ranks", "cores", "idle",
- * "why" and "places", an array of objects with "rank", "driver" (processors; -1: none) and "share" (what they share). Or
- * one with "why" alone. */
+ * "why" and "places", an array of objects with "rank", "driver" (processors; -1: none) and "share" (what they share).
+ * Or one with "why" alone. */
 static json_t *places_of(int ranks)
 {
 #ifdef NBCOLL_HAVE_AFFINITY

@@ -89,8 +89,8 @@ int tune_make_rules(tune *t);
 
 /* ---- tune_output.c ----------------------------------------------------------------------------------------------- */
 
-/* The journal is what is finished, so that an interrupted run can go on. Opens it beside the output, where there is one,
- * and reads what is there. */
+/* The journal is what is finished, so that an interrupted run can go on. Opens it beside the output, where there is
+ * one, and reads what is there. */
 int tune_journal_open(tune *t);
 int tune_journal_add(const tune *t, const tune_point *p);
 void tune_journal_close(tune *t, int is_through); /* then it is removed */

@@ -27,7 +27,7 @@ static void add_grid(const tune *t, char text[TEXT])
     add_numbers(text, "ranks", t->ranks, t->rows);
     add_numbers(text, "bytes", t->bytes, t->columns);
     command_add(text, TEXT, "%s %s; us: medians of start and wait on the slowest rank%s",
-                nbcoll_type_name(t->plan.reduction.type), nbcoll_op_name(t->plan.reduction.op),
+                nbcoll_type_name(t->cases.reduction.type), nbcoll_op_name(t->cases.reduction.op),
                 t->is_changing ? ", buffers changing" : "");
 }
 

@@ -51,7 +51,7 @@ static nbcoll_status add_all(tune_point *p, const nbcoll_algorithm *algorithm, s
 static nbcoll_case case_of(const tune *t, const tune_point *p)
 {
     return (nbcoll_case){.size = sizeof(nbcoll_case), .operation = p->operation, .ranks = (int)t->ranks[p->row],
-                         .count = p->count, .reduction = t->plan.reduction, .known = 1, .node = NBCOLL_CASE_BY_NODE,
+                         .count = p->count, .reduction = t->cases.reduction, .known = 1, .node = NBCOLL_CASE_BY_NODE,
                          .nodes = t->nodes[p->row]};
 }
 
@@ -115,8 +115,8 @@ int tune_choose_made(tune *t)
 /* Takes the elements that make the point's bytes, or fewer where that is not a whole number. Is it near? */
 static int take_count(const tune *t, tune_point *p)
 {
-    bench_plan one = {.operation = p->operation, .ranks = (int)t->ranks[p->row], .count = 1,
-                      .reduction = t->plan.reduction};
+    bench_plan one = {.at = case_of(t, p)};
+    one.at.count = 1;
     size_t element = bench_buffer_bytes(&one), bytes = t->bytes[p->column];
     if (p->operation == NBCOLL_OPERATION_BARRIER)
         return p->column == 0;
@@ -135,7 +135,7 @@ static int list_point(tune *t, size_t operation, size_t row, size_t column)
     t->points++;
     nbcoll_status status = list_candidates(t, p);
     if (status == NBCOLL_ERR_OP)
-        return command_refuse_case(t->self, &(nbcoll_case){.reduction = t->plan.reduction}, status);
+        return command_refuse_case(t->self, &(nbcoll_case){.reduction = t->cases.reduction}, status);
     return command_fail_status(t->self, status);
 }
 
@@ -160,7 +160,7 @@ static int take_terms(tune *t, size_t row)
     nbcoll_terms *terms = &t->terms[row];
     if (!t->is_simulated) {
         bench_plan plan = t->plan;
-        plan.ranks = (int)t->ranks[row];
+        plan.at.ranks = (int)t->ranks[row];
         plan.rounds = plan.iterations = 1;
         plan.terms = terms;
         return bench_run(t->self, &plan, NULL);
@@ -219,9 +219,7 @@ static int measure(const tune *t, tune_point *p)
 {
     bench_plan plan = t->plan;
     bench_result results[BENCH_ENTRIES];
-    plan.operation = p->operation;
-    plan.ranks = (int)t->ranks[p->row];
-    plan.count = p->count;
+    plan.at = case_of(t, p);
     plan.entries = p->times;
     if (t->bytes[p->column] > MANY) { /* about as many bytes for all of these */
         int fewer = (int)((double)plan.iterations * MANY / (double)t->bytes[p->column]);
