@@ -16,11 +16,6 @@ typedef struct machine {
     int ranks;
 } machine;
 
-typedef struct playing {
-    nbcoll_algorithm algorithm;
-    nbcoll_case c;
-} playing;
-
 static const nbcoll_algorithm *whole; /* what goes in pieces */
 static size_t cuts;                   /* how many */
 
@@ -70,13 +65,6 @@ static void build_pieces(nbcoll_builder *b, const nbcoll_args *a)
     }
 }
 
-static nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
-{
-    playing *p = user;
-    (void)operation;
-    return nbcoll_build_case(&p->algorithm, &p->c, rank, NULL, out);
-}
-
 /* Nanoseconds; all there are, where it cannot be played. */
 static uint64_t play(const machine *on, const nbcoll_nodes *nodes, const nbcoll_algorithm *algorithm, size_t bytes,
                      unsigned leaders)
@@ -86,19 +74,18 @@ static uint64_t play(const machine *on, const nbcoll_nodes *nodes, const nbcoll_
                      what == NBCOLL_OPERATION_ALLREDUCE || what == NBCOLL_OPERATION_SCAN;
     nbcoll_sim_model model = {.size = sizeof model};
     nbcoll_sim_result result = {.size = sizeof result};
-    playing p = {.algorithm = *algorithm};
-    p.c = (nbcoll_case){.size = sizeof p.c,
-                        .operation = what,
-                        .ranks = on->ranks,
-                        .node = NBCOLL_CASE_BY_NODE,
-                        .count = bytes / (has_vector ? 1 : (size_t)on->ranks),
-                        .reduction = {NBCOLL_BYTE, NBCOLL_BXOR},
-                        .leaders = leaders,
-                        .nodes = nodes};
+    const nbcoll_case c = {.size = sizeof c,
+                           .operation = what,
+                           .ranks = on->ranks,
+                           .node = NBCOLL_CASE_BY_NODE,
+                           .count = bytes / (has_vector ? 1 : (size_t)on->ranks),
+                           .reduction = {NBCOLL_BYTE, NBCOLL_BXOR},
+                           .leaders = leaders,
+                           .nodes = nodes};
     nbcoll_status status = nbcoll_sim_model_find(on->preset, &model);
     nbcoll_sim_config config = {.size = sizeof config, .ranks = on->ranks, .seed = 1, .model = &model, .nodes = nodes};
     if (status == NBCOLL_OK)
-        status = nbcoll_simulate(&config, build, &p, &result);
+        status = nbcoll_simulate_cases(&config, &(nbcoll_sim_case){algorithm, &c}, &result);
     return status == NBCOLL_OK ? result.last : UINT64_MAX;
 }
 

@@ -46,17 +46,12 @@ static int prove(nbcoll_case c)
     return fprintf(stderr, "up to %d ranks: %s\n", grid.most, s ? why.text : "proved") < 0 || s != NBCOLL_OK;
 }
 
-static nbcoll_status build(void *c, uint32_t operation, int rank, nbcoll_schedule **out)
-{
-    return operation ? NBCOLL_ERR_ARGUMENT : nbcoll_build_case(&algorithm, c, rank, NULL, out);
-}
-
 static int simulate(nbcoll_case c)
 {
     nbcoll_sim_model model = {.size = sizeof model, .between = {900, 99, 99, 50, 99}};
     nbcoll_sim_config config = {.size = sizeof config, .ranks = c.ranks = 1000, .model = &model};
     nbcoll_sim_result result = {.size = sizeof result};
-    nbcoll_status s = nbcoll_simulate(&config, build, &c, &result);
+    nbcoll_status s = nbcoll_simulate_cases(&config, &(nbcoll_sim_case){&algorithm, &c}, &result);
     return fprintf(stderr, "%d ranks: %.1f us\n", c.ranks, (double)result.last / 1000) < 0 || s != NBCOLL_OK;
 }
 
@@ -93,7 +88,7 @@ int main(void)
 {
     nbcoll_schedule *schedule[RANKS];
     for (int r = 0; r < RANKS; r++)
-        if (build(&five, 0, r, &schedule[r]) != NBCOLL_OK)
+        if (nbcoll_build_case(&algorithm, &five, r, NULL, &schedule[r]) != NBCOLL_OK)
             return 1;
     return nbcoll_show_dot((const nbcoll_schedule *const *)schedule, RANKS, print, stdout) != NBCOLL_OK ||
            prove(five) || simulate(five) || run(schedule);

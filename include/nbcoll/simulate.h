@@ -4,17 +4,13 @@
  * verifier does, and plays them in virtual time, in one thread: a million ranks fit into a laptop. Nothing is
  * transferred, so no engine and no transport takes part.
  *
- *     static nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
- *     {
- *         return nbcoll_build_case(nbcoll_algorithm_at(NBCOLL_OPERATION_BCAST, 0), user, rank, NULL, out);
- *     }
- *
  *     nbcoll_case c = {.size = sizeof c, .operation = NBCOLL_OPERATION_BCAST, .ranks = 1024, .count = 1000};
  *     nbcoll_sim_model model = {.size = sizeof model};
  *     nbcoll_sim_config config = {.size = sizeof config, .ranks = 1024, .model = &model};
  *     nbcoll_sim_result result = {.size = sizeof result};
  *     nbcoll_sim_model_find("cluster", &model);
- *     if (nbcoll_simulate(&config, build, &c, &result) == NBCOLL_OK)
+ *     nbcoll_sim_case one = {nbcoll_algorithm_at(NBCOLL_OPERATION_BCAST, 0), &c};
+ *     if (nbcoll_simulate_cases(&config, &one, &result) == NBCOLL_OK)
  *         printf("%" PRIu64 " ns\n", result.last);
  *
  * Time is in whole nanoseconds; all that is random comes from the seed. The same input gives the same output, to the
@@ -211,7 +207,7 @@ typedef struct nbcoll_sim_config {
     /* Null, or told now and then how much of a part is done: schedules built, or messages arrived. */
     void (*progress)(void *user, nbcoll_sim_part part, uint64_t done, uint64_t total);
     /* Null, or says how many bytes block `index` of the send buffer (is_recv: of the receive buffer) of a rank has as
-     * it travels, packed if its type packs, where a schedule has bound blocks. */
+     * it travels, packed if its type packs, where a schedule has bound blocks. Its `user` is that of `build`. */
     uint64_t (*block)(void *user, uint32_t operation, int rank, int is_recv, int index);
     const nbcoll_nodes *nodes; /* null, or which ranks are on which node, instead of the model's `node` */
     uint32_t preposted; /* number of operations that go on on a rank which has not started them; 0: none */
@@ -262,6 +258,27 @@ typedef nbcoll_status nbcoll_sim_build(void *user, uint32_t operation, int rank,
  * `build` returns. With an error *out is not touched; `rank` may be. */
 NBCOLL_API nbcoll_status nbcoll_simulate(const nbcoll_sim_config *config, nbcoll_sim_build *build, void *user,
                                          nbcoll_sim_result *out);
+
+/* An operation as all ranks call it together, by an algorithm. */
+struct nbcoll_case; /* nbcoll/verify.h */
+typedef struct nbcoll_sim_case {
+    const nbcoll_algorithm *algorithm;
+    const struct nbcoll_case *at;
+} nbcoll_sim_case;
+
+/* The same of cases[operations], whose schedules and blocks are those of nbcoll_build_case; `block` is not read. The
+ * words of a builder's error go to the host's log. Errors: those of both. */
+NBCOLL_API nbcoll_status nbcoll_simulate_cases(const nbcoll_sim_config *config, const nbcoll_sim_case cases[],
+                                               nbcoll_sim_result *out);
+
+/* ---- prices ------------------------------------------------------------------------------------------------------ */
+
+/* Sets of the terms by which algorithms are chosen (nbcoll/select.h) what a machine says whose ranks lie on these nodes
+ * and share their memory: what messages cost inside and between them. `nodes` must outlive the terms. Any thread.
+ * Errors: ERR_NULL, ERR_CONFIG (a size). */
+struct nbcoll_terms;
+NBCOLL_API nbcoll_status nbcoll_sim_prices(const nbcoll_sim_model *model, const nbcoll_nodes *nodes,
+                                           struct nbcoll_terms *terms);
 
 /* ---- presets ----------------------------------------------------------------------------------------------------- */
 

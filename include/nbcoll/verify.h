@@ -231,6 +231,11 @@ typedef struct nbcoll_case {
  * them, overflow). */
 NBCOLL_API nbcoll_status nbcoll_meaning_of(const nbcoll_case *c, uint32_t flags, nbcoll_meaning *out);
 
+/* What selection reads of a case: the arguments of rank 0, not in place, completed. counts[ranks] gets the elements of
+ * each block, which the arguments have but where they are bound in the call, and must stay as long as they do. Errors:
+ * ERR_NULL, those of nbcoll_meaning_of and nbcoll_args_complete. */
+NBCOLL_API nbcoll_status nbcoll_case_args(const nbcoll_case *c, size_t counts[], nbcoll_args *out);
+
 /* Builds the schedule of one rank of a case, for the caller to free. `host`: for memory, and for the words of a
  * builder's error (`log`); may be null; what its `user` means must outlive the schedule. Errors: those of
  * nbcoll_meaning_of and nbcoll_build_schedule. */

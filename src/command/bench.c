@@ -67,7 +67,6 @@ static int list_entries(benchmark *b, nbcoll_operation operation)
 {
     char name[COMMAND_WORD];
     int status = 0;
-    b->plan.operation = operation;
     b->plan.entries = 0;
     for (const char *at = command_next_name(b->rules.algorithm, name); *name && !status;
          at = command_next_name(at, name)) {
@@ -110,12 +109,11 @@ static int check_algorithms(const benchmark *b)
 /* Would the operation be refused in this size? */
 static int check_run(benchmark *b)
 {
-    nbcoll_case c = bench_case(&b->plan, NULL);
     nbcoll_meaning meaning = {.size = sizeof meaning};
-    nbcoll_status why = nbcoll_meaning_of(&c, 0, &meaning);
+    nbcoll_status why = nbcoll_meaning_of(&b->plan.at, 0, &meaning);
     b->bar.total++;
     if (why)
-        return command_refuse_case(b->self, &c, why);
+        return command_refuse_case(b->self, &b->plan.at, why);
     if (b->plan.is_checked && !bench_can_check(&b->plan))
         return command_refuse(b->self, "--check knows integers, FLOAT and DOUBLE, and no MINLOC and MAXLOC");
     return 0;
@@ -143,7 +141,7 @@ static int measure(benchmark *b, const bench_plan *plan, json_t *rows)
 static int measure_run(benchmark *b)
 {
     int status = measure(b, &b->plan, b->results);
-    command_bar_add(&b->bar, 1, nbcoll_operation_name(b->plan.operation));
+    command_bar_add(&b->bar, 1, nbcoll_operation_name(b->plan.at.operation));
     return status;
 }
 
@@ -167,8 +165,8 @@ static int one_run(benchmark *b, int ranks, int (*function)(benchmark *))
 {
     nbcoll_nodes *nodes;
     int status = command_fail_status(b->self, command_nodes(&b->cases, ranks, &nodes));
-    b->plan.ranks = ranks;
-    b->plan.nodes = nodes;
+    b->plan.at.ranks = ranks;
+    b->plan.at.nodes = nodes;
     if (!status)
         status = function(b);
     nbcoll_nodes_free(nodes);
@@ -179,14 +177,15 @@ static int one_run(benchmark *b, int ranks, int (*function)(benchmark *))
 static int each_run(benchmark *b, int (*function)(benchmark *))
 {
     int status = 0;
-    b->plan.reduction = b->cases.reduction;
     for (int i = 0; i < b->operations && !status; i++) {
         int is_barrier = b->operation[i] == NBCOLL_OPERATION_BARRIER;
-        b->plan.root = command_is(b->operation[i], COMMAND_ROOTED) ? b->cases.root : 0;
+        b->cases.operation = (int)b->operation[i];
+        b->plan.at = command_case(&b->cases, NULL);
+        b->plan.at.root = command_is(b->operation[i], COMMAND_ROOTED) ? b->cases.root : 0;
         status = list_entries(b, b->operation[i]);
         for (int ranks = b->cases.fewest; ranks <= b->cases.most && !status; ranks++)
             for (size_t c = 0; c < (is_barrier ? 1 : b->cases.counts) && !status; c++) {
-                b->plan.count = is_barrier ? 0 : b->cases.count[c];
+                b->plan.at.count = is_barrier ? 0 : b->cases.count[c];
                 status = one_run(b, ranks, function);
             }
     }
@@ -270,7 +269,6 @@ static int run(const command *self, int argc, char *argv[])
         return against_run(&b);
     command_rules chosen = {.file = b.rules.file};
     b.plan.rules = &chosen;
-    b.plan.known = b.cases.known;
     if (!status)
         status = command_rules_read(self, &chosen, b.operation[0]);
     if (!status)

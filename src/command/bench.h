@@ -32,13 +32,9 @@ typedef struct bench_entry {
 #define BENCH_ENTRIES 96
 
 typedef struct bench_plan {
-    nbcoll_operation operation;
-    int ranks, root, are_threads;
-    int known;                  /* gatherv, scatterv: the communicator has NBCOLL_COUNTS_KNOWN */
+    nbcoll_case at; /* the call. Of its nodes the communicators are told; known: these have NBCOLL_COUNTS_KNOWN */
+    int are_threads;
     const command_rules *rules; /* for the choice; not of what is forced */
-    const nbcoll_nodes *nodes;  /* that the communicators are told of; null: one */
-    size_t count; /* elements: of a block, or of the vector */
-    nbcoll_reduction reduction;
     size_t entries;
     bench_entry entry[BENCH_ENTRIES];
     int instances;          /* operations in flight at once */
@@ -83,8 +79,6 @@ void bench_call_close(bench_call *call);
 /* Starts the call of an entry; where `request` is null, it blocks instead. */
 nbcoll_status bench_perform(const bench_call *call, size_t entry, void *send, void *recv, nbcoll_request *request);
 
-/* The case that an algorithm (null: any) serves in a plan. */
-nbcoll_case bench_case(const bench_plan *plan, const nbcoll_algorithm *algorithm);
 /* The bytes of a send or a receive buffer that are enough for any rank. */
 size_t bench_buffer_bytes(const bench_plan *plan);
 

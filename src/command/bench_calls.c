@@ -5,9 +5,10 @@
 #include "bench.h"
 
 /* X(OPERATION, name, what goes before the communicator). */
-#define VECTOR c->plan->count, c->plan->reduction.type
-#define OP c->plan->reduction.op
-#define ROOT c->plan->root
+#define TYPE c->plan->at.reduction.type
+#define VECTOR c->plan->at.count, TYPE
+#define OP c->plan->at.reduction.op
+#define ROOT c->plan->at.root
 #define CALL_LIST(X)                                                                                                   \
     X(BARRIER, barrier, )                                                                                              \
     X(BCAST, bcast, recv, VECTOR, ROOT, )                                                                              \
@@ -17,12 +18,12 @@
     X(REDUCE, reduce, send, recv, VECTOR, OP, ROOT, )                                                                  \
     X(ALLREDUCE, allreduce, send, recv, VECTOR, OP, )                                                                  \
     X(SCATTERV, scatterv, send, c->counts, c->displs, recv, VECTOR, ROOT, )                                            \
-    X(GATHERV, gatherv, send, c->plan->count, recv, c->counts, c->displs, c->plan->reduction.type, ROOT, )             \
-    X(ALLGATHERV, allgatherv, send, recv, c->counts, c->displs, c->plan->reduction.type, )                             \
+    X(GATHERV, gatherv, send, c->plan->at.count, recv, c->counts, c->displs, TYPE, ROOT, )                             \
+    X(ALLGATHERV, allgatherv, send, recv, c->counts, c->displs, TYPE, )                                                \
     X(ALLTOALL, alltoall, send, recv, VECTOR, )                                                                        \
-    X(ALLTOALLV, alltoallv, send, c->counts, c->displs, recv, c->counts, c->displs, c->plan->reduction.type, )         \
+    X(ALLTOALLV, alltoallv, send, c->counts, c->displs, recv, c->counts, c->displs, TYPE, )                            \
     X(ALLTOALLW, alltoallw, send, c->counts, c->offsets, c->types, recv, c->counts, c->offsets, c->types, )            \
-    X(REDUCE_SCATTER, reduce_scatter, send, recv, c->counts, c->plan->reduction.type, OP, )                            \
+    X(REDUCE_SCATTER, reduce_scatter, send, recv, c->counts, TYPE, OP, )                                               \
     X(REDUCE_SCATTER_BLOCK, reduce_scatter_block, send, recv, VECTOR, OP, )                                            \
     X(SCAN, scan, send, recv, VECTOR, OP, )                                                                            \
     X(EXSCAN, exscan, send, recv, VECTOR, OP, )
@@ -34,7 +35,7 @@
 nbcoll_status bench_perform(const bench_call *c, size_t entry, void *send, void *recv, nbcoll_request *request)
 {
     nbcoll_comm *comm = c->comm[entry];
-    switch (c->plan->operation) {
+    switch (c->plan->at.operation) {
         CALL_LIST(CALL)
     default:
         return NBCOLL_ERR_ARGUMENT;
@@ -43,22 +44,11 @@ nbcoll_status bench_perform(const bench_call *c, size_t entry, void *send, void 
 
 size_t bench_buffer_bytes(const bench_plan *plan)
 {
-    size_t blocks = command_is(plan->operation, COMMAND_BLOCKS) ? (size_t)plan->ranks : 1;
-    return plan->count * nbcoll_type_size(plan->reduction.type) * blocks;
+    size_t blocks = command_is(plan->at.operation, COMMAND_BLOCKS) ? (size_t)plan->at.ranks : 1;
+    return plan->at.count * nbcoll_type_size(plan->at.reduction.type) * blocks;
 }
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
-
-nbcoll_case bench_case(const bench_plan *plan, const nbcoll_algorithm *algorithm)
-{
-    return (nbcoll_case){.size = sizeof(nbcoll_case),
-                         .operation = plan->operation,
-                         .ranks = plan->ranks,
-                         .root = plan->root,
-                         .count = plan->count,
-                         .reduction = plan->reduction,
-                         .known = plan->known || (algorithm && (algorithm->flags & NBCOLL_ALGORITHM_COUNTS))};
-}
 
 /* A communicator for the calls of an entry. */
 static nbcoll_status make_comm(const bench_plan *plan, const bench_entry *entry, nbcoll_comm *parent, nbcoll_comm **out,
@@ -66,11 +56,12 @@ static nbcoll_status make_comm(const bench_plan *plan, const bench_entry *entry,
 {
     const nbcoll_algorithm *algorithm = entry->choice.algorithm;
     nbcoll_rule forced = command_rule(&entry->choice);
-    nbcoll_case at = bench_case(plan, algorithm);
+    nbcoll_case at = plan->at;
     nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
     nbcoll_terms terms = {.size = sizeof terms};
     config.rules = algorithm ? &forced : plan->rules->rules;
     config.rule_count = algorithm ? 1 : plan->rules->count;
+    at.known |= algorithm && algorithm->flags & NBCOLL_ALGORITHM_COUNTS;
     config.flags = at.known ? NBCOLL_COUNTS_KNOWN : 0;
     nbcoll_status status = nbcoll_comm_dup_with(parent, &config, out, BENCH_TIMEOUT);
     if (status == NBCOLL_OK)
@@ -84,7 +75,7 @@ static nbcoll_status make_comm(const bench_plan *plan, const bench_entry *entry,
 
 nbcoll_status bench_call_open(bench_call *c, const bench_plan *plan, nbcoll_comm *comm, command_chosen chosen[])
 {
-    size_t ranks = (size_t)plan->ranks, element = nbcoll_type_size(plan->reduction.type);
+    size_t ranks = (size_t)plan->at.ranks, element = nbcoll_type_size(plan->at.reduction.type);
     command_chosen one;
     nbcoll_status status = NBCOLL_OK;
     *c = (bench_call){.plan = plan, .counts = calloc(3 * ranks, sizeof *c->counts),
@@ -94,10 +85,10 @@ nbcoll_status bench_call_open(bench_call *c, const bench_plan *plan, nbcoll_comm
     c->displs = c->counts + ranks;
     c->offsets = c->displs + ranks;
     for (size_t i = 0; i < ranks; i++) {
-        c->counts[i] = plan->count;
-        c->displs[i] = i * plan->count;
-        c->offsets[i] = i * plan->count * element;
-        c->types[i] = plan->reduction.type;
+        c->counts[i] = plan->at.count;
+        c->displs[i] = i * plan->at.count;
+        c->offsets[i] = i * plan->at.count * element;
+        c->types[i] = plan->at.reduction.type;
     }
     for (size_t e = 0; e < plan->entries && status == NBCOLL_OK; e++)
         status = make_comm(plan, &plan->entry[e], comm, &c->comm[e], chosen ? &chosen[e] : &one);

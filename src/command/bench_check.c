@@ -47,14 +47,14 @@ static int64_t combine(nbcoll_op op, int64_t left, int64_t right)
 /* What is looked at one by one: elements that are combined, or bytes. */
 static nbcoll_type unit_of(const bench_plan *plan)
 {
-    return command_is(plan->operation, COMMAND_REDUCES) ? plan->reduction.type : (nbcoll_type)NBCOLL_BYTE;
+    return command_is(plan->at.operation, COMMAND_REDUCES) ? plan->at.reduction.type : (nbcoll_type)NBCOLL_BYTE;
 }
 
 /* A rank's input at a place. Of what is combined, one, but for every 61st, which is two: a product of 256 ranks fits in
  * any type that is looked at. */
 static int64_t value_of(const bench_plan *plan, int rank, size_t at, unsigned round)
 {
-    if (command_is(plan->operation, COMMAND_REDUCES))
+    if (command_is(plan->at.operation, COMMAND_REDUCES))
         return 1 + ((at + 7 * (size_t)rank + 13 * (size_t)round) % 61 == 0);
     return (unsigned char)(at * 7 + (at >> 8) + (size_t)rank * 131 + (size_t)round * 29);
 }
@@ -63,18 +63,17 @@ int bench_can_check(const bench_plan *plan)
 {
     unsigned char any[16];
     return store(unit_of(plan), any, 0) > 0 &&
-           (!command_is(plan->operation, COMMAND_REDUCES) || plan->reduction.op < NBCOLL_MINLOC);
+           (!command_is(plan->at.operation, COMMAND_REDUCES) || plan->at.reduction.op < NBCOLL_MINLOC);
 }
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */
 
 void bench_fill(const bench_plan *plan, int rank, unsigned round, unsigned char *send, unsigned char *recv)
 {
-    nbcoll_case c = bench_case(plan, NULL);
     nbcoll_meaning meaning = {.size = sizeof meaning};
     nbcoll_type unit = unit_of(plan);
     memset(recv, BYTE_UNTOUCHED, bench_buffer_bytes(plan));
-    if (nbcoll_meaning_of(&c, 0, &meaning) != NBCOLL_OK)
+    if (nbcoll_meaning_of(&plan->at, 0, &meaning) != NBCOLL_OK)
         return; /* the calls will say so */
     nbcoll_region input = meaning.input(&meaning, rank);
     unsigned char *to = (input.at.buffer == NBCOLL_BUFFER_SEND ? send : recv) + input.at.offset;
@@ -92,7 +91,7 @@ static size_t wrong_byte(const bench_plan *plan, const nbcoll_claim *claim, unsi
         size_t element = (claim->from + at) / bytes;
         int64_t value = value_of(plan, claim->first, element, round);
         for (int rank = claim->first + 1; rank <= claim->last; rank++)
-            value = combine(plan->reduction.op, value, value_of(plan, rank, element, round));
+            value = combine(plan->at.reduction.op, value, value_of(plan, rank, element, round));
         store(unit, right, value);
         if (memcmp(recv + claim->offset + at, right, bytes) != 0)
             return claim->offset + at;
@@ -102,11 +101,10 @@ static size_t wrong_byte(const bench_plan *plan, const nbcoll_claim *claim, unsi
 
 size_t bench_wrong_at(const bench_plan *plan, int rank, unsigned round, const unsigned char *recv)
 {
-    nbcoll_case c = bench_case(plan, NULL);
     nbcoll_meaning meaning = {.size = sizeof meaning};
     nbcoll_claim claim = {0};
     size_t wrong = SIZE_MAX;
-    if (nbcoll_meaning_of(&c, 0, &meaning) == NBCOLL_OK)
+    if (nbcoll_meaning_of(&plan->at, 0, &meaning) == NBCOLL_OK)
         for (size_t i = 0; wrong == SIZE_MAX && meaning.claim(&meaning, rank, i, &claim); i++)
             wrong = wrong_byte(plan, &claim, round, recv);
     return wrong;

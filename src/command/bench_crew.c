@@ -20,14 +20,14 @@ typedef struct bench_crew {
 
 static nbcoll_status open_rank(const bench_crew *c, int rank, nbcoll_context **context, nbcoll_comm **comm)
 {
-    int ranks = c->plan->ranks;
+    int ranks = c->plan->at.ranks;
     nbcoll_shm_config config = {.size = sizeof config, .id = c->id, .rank = rank, .ranks = ranks,
                                 .timeout = BENCH_TIMEOUT};
     nbcoll_comm_config named = NBCOLL_COMM_DEFAULTS;
     nbcoll_endpoint *end = NULL;
-    const nbcoll_nodes *domains = c->plan->nodes ? nbcoll_nodes_domains(c->plan->nodes) : NULL;
-    if (c->plan->nodes)
-        named.node = 1 + (uint64_t)nbcoll_node_of(c->plan->nodes, rank);
+    const nbcoll_nodes *domains = c->plan->at.nodes ? nbcoll_nodes_domains(c->plan->at.nodes) : NULL;
+    if (c->plan->at.nodes)
+        named.node = 1 + (uint64_t)nbcoll_node_of(c->plan->at.nodes, rank);
     if (domains)
         named.domain = 1 + (uint64_t)nbcoll_node_of(domains, rank);
     config.quota = nbcoll_shm_quota(ranks) + c->plan->entries * nbcoll_cells_bytes(NULL, ranks); /* for each entry */
@@ -68,16 +68,17 @@ static int run_crew(const command *self, const bench_plan *plan, bench_result re
 {
     size_t bytes = bench_shared_bytes(plan);
     run_binding *binding = NULL;
-    int failed = run_bind_find(self, plan->bind, plan->ranks, &binding);
+    int failed = run_bind_find(self, plan->bind, plan->at.ranks, &binding);
     if (failed)
         return failed;
     bench_crew c = {.plan = plan, .binding = binding, .shared = crew_share(bytes)};
     *why = c.shared ? nbcoll_shm_id_make(&c.id) : NBCOLL_ERR_MEMORY;
     if (*why == NBCOLL_OK) {
-        c.shared->is_crowded = bench_cores() < plan->ranks;
+        c.shared->is_crowded = bench_cores() < plan->at.ranks;
         c.shared->terms.size = sizeof c.shared->terms;
-        *why = crew_run(&(crew){.ranks = plan->ranks, .together = plan->are_threads ? plan->ranks : 1, .live = live,
-                                .user = &c, .failed = &c.shared->failed}); /* nobody waits for a rank that died */
+        *why = crew_run(&(crew){.ranks = plan->at.ranks, .together = plan->are_threads ? plan->at.ranks : 1,
+                                .live = live, .user = &c, /* nobody waits for a rank that died: */
+                                .failed = &c.shared->failed});
         if (atomic_load(&c.shared->failed) != NBCOLL_OK)
             *why = (nbcoll_status)atomic_load(&c.shared->failed);
         memcpy(wrong, c.shared->wrong, BENCH_WRONG);
@@ -97,14 +98,14 @@ int bench_run(const command *self, const bench_plan *plan, bench_result results[
     if (failed || why == NBCOLL_OK)
         return failed;
     return command_fail(self, "%s of %d ranks, %zu elements: %s",
-                        plan->is_pair ? "point-to-point" : nbcoll_operation_name(plan->operation), plan->ranks,
-                        plan->count, why == NBCOLL_ERR_VERIFY ? wrong : nbcoll_status_text(why));
+                        plan->is_pair ? "point-to-point" : nbcoll_operation_name(plan->at.operation), plan->at.ranks,
+                        plan->at.count, why == NBCOLL_ERR_VERIFY ? wrong : nbcoll_status_text(why));
 }
 
 nbcoll_status command_terms_here(const command *self, int ranks, nbcoll_terms *out)
 {
     static const command_rules none = {0};
-    const bench_plan plan = {.ranks = ranks, .rules = &none, .rounds = 1, .iterations = 1, .terms = out};
+    const bench_plan plan = {.at.ranks = ranks, .rules = &none, .rounds = 1, .iterations = 1, .terms = out};
     char wrong[BENCH_WRONG];
     nbcoll_status why;
     if (ranks > NBCOLL_SHM_RANKS)

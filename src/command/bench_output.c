@@ -34,13 +34,14 @@ json_t *bench_row(const bench_plan *plan, size_t entry, const bench_result *resu
     const nbcoll_choice *choice = &result->chosen.choice;
     const nbcoll_algorithm *algorithm = e->choice.algorithm;
     double left = form[BENCH_OVERLAPPED].median - form[BENCH_COMPUTING].median;
-    size_t bytes = plan->count * nbcoll_type_size(plan->reduction.type);
+    size_t bytes = plan->at.count * nbcoll_type_size(plan->at.reduction.type);
     left = left > 0 ? left : 0; /* the difference of two medians */
     json_t *row =
         json_pack("{s:s, s:s, s:i, s:s, s:I, s:I, s:s, s:s, s:s, s:s, s:f, s:i, s:o, s:o}", "operation",
-                  nbcoll_operation_name(plan->operation), "algorithm", algorithm ? algorithm->name : "default", "ranks",
-                  plan->ranks, "kind", plan->are_threads ? "threads" : "processes", "count", (json_int_t)plan->count,
-                  "bytes", (json_int_t)bytes, "buffers", e->is_changing ? "changing" : "reused", "served_by",
+                  nbcoll_operation_name(plan->at.operation), "algorithm", algorithm ? algorithm->name : "default",
+                  "ranks", plan->at.ranks, "kind", plan->are_threads ? "threads" : "processes", "count",
+                  (json_int_t)plan->at.count, "bytes", (json_int_t)bytes, "buffers",
+                  e->is_changing ? "changing" : "reused", "served_by",
                   choice->algorithm->name, "reason", nbcoll_reason_name(choice->reason), "why", result->chosen.why,
                   "left", left, "iterations", plan->rounds * plan->iterations, "latency_before",
                   latency_object(&latency[0]), "latency_after", latency_object(&latency[1]));
@@ -63,7 +64,7 @@ json_t *bench_pair_row(const bench_plan *plan, const bench_result results[2], co
     return json_pack("{s:s, s:I, s:i, s:o, s:i, s:f, s:o, s:o}", "operation", POINT_TO_POINT, "bytes",
                      (json_int_t)bytes, "iterations", plan->rounds * plan->iterations, "latency",
                      spread_object(&half), "messages", bench_window(bytes), "megabytes_per_second",
-                     window->median > 0 ? (double)plan->count / window->median : 0, "latency_before",
+                     window->median > 0 ? (double)plan->at.count / window->median : 0, "latency_before",
                      latency_object(&latency[0]), "latency_after", latency_object(&latency[1]));
 }
 

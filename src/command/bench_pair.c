@@ -41,12 +41,10 @@ static const nbcoll_algorithm window = {sizeof window, "window", NBCOLL_OPERATIO
 
 void bench_pair_plan(bench_plan *plan, size_t bytes)
 {
-    plan->is_pair = 1;
-    plan->operation = NBCOLL_OPERATION_ALLGATHER; /* which has buffers for both */
-    plan->ranks = 2;
+    plan->is_pair = 1; /* an allgather has buffers for both */
+    plan->at = (nbcoll_case){.size = sizeof plan->at, .operation = NBCOLL_OPERATION_ALLGATHER, .ranks = 2,
+                             .count = bytes * (size_t)bench_window(bytes), .reduction.type = NBCOLL_BYTE};
     plan->instances = 1;
-    plan->count = bytes * (size_t)bench_window(bytes);
-    plan->reduction.type = NBCOLL_BYTE;
     plan->only = 1u << BENCH_NONBLOCKING;
     plan->entries = 2;
     plan->entry[0].choice = (nbcoll_choice){.algorithm = &round_trip, .segment = bytes};

@@ -44,14 +44,15 @@ static double *samples_at(const bench_plan *plan, bench_shared *s, int number, s
 
 size_t bench_shared_bytes(const bench_plan *plan)
 {
-    return sizeof(bench_shared) + (size_t)plan->ranks * plan->entries * BENCH_FORMS * samples_of(plan) * sizeof(double);
+    size_t samples = (size_t)plan->at.ranks * plan->entries * BENCH_FORMS * samples_of(plan);
+    return sizeof(bench_shared) + samples * sizeof(double);
 }
 
 /* Makes rank 0's samples those of the slowest rank in each iteration. */
 static double *slowest(const bench_plan *plan, bench_shared *s, size_t entry, bench_form form, size_t n)
 {
     double *most = samples_at(plan, s, 0, entry, form);
-    for (int r = 1; r < plan->ranks; r++) {
+    for (int r = 1; r < plan->at.ranks; r++) {
         const double *other = samples_at(plan, s, r, entry, form);
         for (size_t i = 0; i < n; i++)
             most[i] = other[i] > most[i] ? other[i] : most[i];
@@ -73,7 +74,7 @@ void bench_collect(const bench_plan *plan, bench_shared *s, bench_result results
 
 static nbcoll_status meet(rank *me)
 {
-    unsigned long all = ++me->meetings * (unsigned long)me->plan->ranks;
+    unsigned long all = ++me->meetings * (unsigned long)me->plan->at.ranks;
     nbcoll_status status = NBCOLL_OK;
     int looks = 0;
     atomic_fetch_add(&me->shared->met, 1);
@@ -109,7 +110,7 @@ static void spin(double us)
 static void dawdle(rank *me)
 {
     const bench_plan *plan = me->plan;
-    if (plan->late > 0 && me->meetings % (unsigned long)plan->ranks == (unsigned long)me->number)
+    if (plan->late > 0 && me->meetings % (unsigned long)plan->at.ranks == (unsigned long)me->number)
         spin(plan->late);
     if (plan->noise > 0) {
         me->random = me->random * 6364136223846793005u + 1442695040888963407u;
@@ -325,7 +326,7 @@ nbcoll_status bench_rank(const bench_plan *plan, bench_shared *s, nbcoll_context
     if (me.number == 0 && nbcoll_comm_terms(comm, &s->terms) == NBCOLL_OK) {
         s->terms.rules = NULL; /* these two: the communicator's, and of another process */
         s->terms.rule_count = 0;
-        s->terms.nodes = plan->nodes; /* as does its table */
+        s->terms.nodes = plan->at.nodes; /* as does its table */
     }
     nbcoll_status status = prepare(&me, comm);
     if (status == NBCOLL_OK)

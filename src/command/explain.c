@@ -216,7 +216,7 @@ static nbcoll_status answer(question *q, const nbcoll_case *at, size_t counts[])
     nbcoll_status status = command_choose(&q->rules, &terms, at, &chosen);
 
     if (status == NBCOLL_OK)
-        status = command_case_args(at, counts, &a);
+        status = nbcoll_case_args(at, counts, &a);
     if (status != NBCOLL_OK)
         return status;
     if (q->calls) {

@@ -3,8 +3,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command.h"
+#ifdef NBCOLL_HAVE_AFFINITY
+#include <nbcoll/affinity.h>
+#endif
+#ifdef NBCOLL_HAVE_HWLOC
+#include <hwloc.h>
+#endif
+#include <nbcoll/loopback.h>
+#include <nbcoll/shm.h>
+
 #include "info.h"
+#include "rules.h"
+#include "run.h"
 
 enum { INFO_RANKS = 4096 };
 
@@ -69,16 +79,178 @@ static json_t *reductions(void)
     return names;
 }
 
+/* ---- shared memory, schedules, and prices of messages ------------------------------------------------------------ */
+
+/* What the cells of communicators take of shared memory: an array, empty in a build without shm, of objects with the
+ * members "ranks", "bytes" (of each rank's memory, for a communicator with the default configuration), "quota" (of a
+ * rank, by default) and "communicators" (whose cells that has room for). */
+static json_t *cells(void)
+{
+    json_t *all = json_array();
+#ifdef NBCOLL_WITH_SHM
+    for (int ranks = 2; ranks <= NBCOLL_SHM_RANKS; ranks *= 2) {
+        json_int_t bytes = (json_int_t)nbcoll_cells_bytes(NULL, ranks), quota = (json_int_t)nbcoll_shm_quota(ranks);
+        json_array_append_new(all, json_pack("{s:i, s:I, s:I, s:I}", "ranks", ranks, "bytes", bytes, "quota", quota,
+                                             "communicators", quota / bytes));
+    }
+#endif
+    return all;
+}
+
+static void add_end(json_t *all, const nbcoll_endpoint *end)
+{
+    json_t *one = json_pack("{s:s, s:I}", "transport", end->transport->name, "payload",
+                            (json_int_t)end->limits.payload);
+    json_object_update_new(one, command_level_object(&end->limits.price));
+    json_array_append_new(all, one);
+}
+
+/* Adds what ends of shm and loopback, of one rank, name as prices: objects with "transport", "payload" and members
+ * named as in nbcoll_limits. Gives what a communicator keeps of schedules, by default, as one over loopback says it: an
+ * object with the member "most", bytes; 0: none could be made. */
+static json_t *open_ends(json_t *prices)
+{
+    nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = 1};
+    nbcoll_context_config config = {.size = sizeof config};
+    nbcoll_schedules is = {.size = sizeof is};
+    nbcoll_loopback *world = NULL;
+    nbcoll_endpoint *end = NULL;
+    nbcoll_context *context = NULL;
+    nbcoll_comm *comm;
+#ifdef NBCOLL_WITH_SHM
+    nbcoll_shm_config shm = {.size = sizeof shm, .ranks = 1};
+    if (nbcoll_shm_id_make(&shm.id) == NBCOLL_OK && nbcoll_shm_open(&shm, &end) == NBCOLL_OK)
+        add_end(prices, end);
+    nbcoll_endpoint_close(end);
+    end = NULL;
+#endif
+    if (nbcoll_loopback_create(&loopback, &world) == NBCOLL_OK && nbcoll_loopback_open(world, 0, &end) == NBCOLL_OK)
+        add_end(prices, end);
+    if (end && nbcoll_context_create(NBCOLL_ABI, &config, &context) == NBCOLL_OK &&
+        nbcoll_comm_create(context, end, NULL, &comm, NBCOLL_FOREVER) == NBCOLL_OK) {
+        end = NULL; /* the context's */
+        nbcoll_comm_schedules(comm, &is);
+    }
+    nbcoll_endpoint_close(end);
+    nbcoll_context_free(context);
+    nbcoll_loopback_free(world);
+    return json_pack("{s:I}", "most", (json_int_t)is.most);
+}
+
+/* ---- the machine, and where ranks run ---------------------------------------------------------------------------- */
+
+#ifdef NBCOLL_HAVE_HWLOC
+static json_t *caches_of(hwloc_topology_t topology)
+{
+    json_t *all = json_array();
+    for (int level = 1; level <= 4; level++) {
+        hwloc_obj_type_t kind = (hwloc_obj_type_t)(HWLOC_OBJ_L1CACHE + level - 1);
+        hwloc_obj_t first = hwloc_get_obj_by_type(topology, kind, 0);
+        if (first)
+            json_array_append_new(all, json_pack("{s:i, s:i, s:I, s:i}", "level", level, "count",
+                                                 hwloc_get_nbobjs_by_type(topology, kind), "bytes",
+                                                 (json_int_t)first->attr->cache.size, "processors",
+                                                 hwloc_bitmap_weight(first->cpuset)));
+    }
+    return all;
+}
+#endif
+
+/* The machine, as hwloc sees it: an object with "packages", "memories" (NUMA nodes), "cores", "processors", and
+ * "caches", an array of objects with "level", "count", "bytes" and "processors" (that share one). Empty in a build
+ * without hwloc; with "why" alone where the system refuses what hwloc needs. */
+static json_t *machine(void)
+{
+#ifdef NBCOLL_HAVE_HWLOC
+    hwloc_topology_t topology;
+    json_t *all = NULL;
+    if (run_bind_error())
+        return json_pack("{s:s}", "why", "sched_getaffinity is refused, without which hwloc finds nothing");
+    if (hwloc_topology_init(&topology) < 0)
+        return json_object();
+    if (hwloc_topology_load(topology) == 0)
+        all = json_pack("{s:i, s:i, s:i, s:i, s:o}", "packages",
+                        hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE), "memories",
+                        hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE), "cores",
+                        hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE), "processors",
+                        hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU), "caches", caches_of(topology));
+    hwloc_topology_destroy(topology);
+    return all ? all : json_object();
+#else
+    return json_object();
+#endif
+}
+
+/* Where --bind core, scatter and l3 put so many ranks: of each a list, empty where it is not known, of processors. */
+static json_t *bindings(int ranks)
+{
+    static const char *const ways[] = {"core", "scatter", "l3"};
+    json_t *all = json_object();
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        run_binding *binding;
+        json_t *places = json_array();
+        char text[128];
+        run_bind_find(NULL, ways[i], ranks, &binding);
+        for (int rank = 0; rank < ranks && binding; rank++)
+            json_array_append_new(places, json_string(run_bind_text(binding, rank, text, sizeof text)));
+        run_bind_free(binding);
+        json_object_set_new(all, ways[i], places);
+    }
+    return all;
+}
+
+#ifdef NBCOLL_HAVE_AFFINITY
+#define INFO_REASON 160
+
+/* Keeps the reason that is told beside a status. */
+static void keep(void *user, nbcoll_status why, const char *text)
+{
+    (void)why;
+    snprintf(user, INFO_REASON, "%s", text);
+}
+#endif
+
+/* Where so many ranks and the drivers of their progress would run: an object with the members "ranks", "cores", "idle",
+ * "why" and "places", an array of objects with "rank", "driver" (processors; -1: none) and "share" (what they share).
+ * Or one with "why" alone. */
+static json_t *places_of(int ranks)
+{
+#ifdef NBCOLL_HAVE_AFFINITY
+    char reason[INFO_REASON] = "";
+    const nbcoll_host host = {.size = sizeof host, .user = reason, .log = keep};
+    nbcoll_affinity_config config = {.size = sizeof config, .ranks = ranks};
+    nbcoll_affinity *found;
+    nbcoll_status status = nbcoll_affinity_find(&host, &config, &found);
+    if (status != NBCOLL_OK)
+        return json_pack("{s:s}", "why", *reason ? reason : nbcoll_status_text(status));
+    json_t *places = json_array();
+    for (int i = 0; i < ranks; i++)
+        json_array_append_new(places, json_pack("{s:i, s:i, s:s}", "rank", found->place[i].rank, "driver",
+                                                found->place[i].driver, "share",
+                                                nbcoll_affinity_near_name(found->place[i].near)));
+    json_t *all = json_pack("{s:i, s:i, s:i, s:s, s:o}", "ranks", ranks, "cores", found->cores, "idle", found->idle,
+                            "why", found->why, "places", places);
+    nbcoll_affinity_free(found);
+    return all;
+#else
+    (void)ranks;
+    return json_pack("{s:s}", "why", "this build is without nbcoll_affinity");
+#endif
+}
+
+/* ---- the object -------------------------------------------------------------------------------------------------- */
+
 static json_t *collect(int ranks)
 {
+    json_t *prices = json_array(), *schedules = open_ends(prices);
     json_t *all = json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version", NBCOLL_VERSION,
                             "abi", (int)NBCOLL_ABI, "operations", operations(), "types", types(), "reductions",
                             reductions(), "transports", words(NBCOLL_TRANSPORTS), "vectors", features(), "copy_paths",
-                            info_paths(), "cells", info_cells(), "schedules", info_schedules(), "machine",
-                            info_machine(), "prices", info_prices());
+                            info_paths(), "cells", cells(), "schedules", schedules, "machine",
+                            machine(), "prices", prices);
     if (ranks)
-        json_object_update_new(all, json_pack("{s:o, s:o}", "places", info_places(ranks), "bind",
-                                              info_bindings(ranks)));
+        json_object_update_new(all, json_pack("{s:o, s:o}", "places", places_of(ranks), "bind",
+                                              bindings(ranks)));
     return all;
 }
 

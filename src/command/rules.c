@@ -171,30 +171,6 @@ nbcoll_terms command_terms(const command_rules *rules, const nbcoll_case *c)
     return terms;
 }
 
-/* The elements of block i; of `count` and P it knows by these names. */
-static size_t elements(nbcoll_spread spread, size_t count, size_t i, size_t P)
-{
-    switch (spread) {
-#define SPREAD_CASE(name, number)                                                                                      \
-    case NBCOLL_SPREAD_##name:                                                                                         \
-        return number;
-        NBCOLL_SPREAD_LIST(SPREAD_CASE)
-    default:
-        return P;
-    }
-}
-
-nbcoll_status command_case_args(const nbcoll_case *c, size_t counts[], nbcoll_args *out)
-{
-    int is_bound = !c->known && (c->operation == NBCOLL_OPERATION_GATHERV || c->operation == NBCOLL_OPERATION_SCATTERV);
-
-    for (int i = 0; i < c->ranks; i++)
-        counts[i] = elements(c->spread, c->count, (size_t)i, (size_t)c->ranks);
-    *out = (nbcoll_args){.size = sizeof *out, .operation = c->operation, .root = c->root, .count = c->count,
-                         .reduction = c->reduction, .counts = is_bound ? NULL : counts};
-    return nbcoll_args_complete(out, 0, c->ranks);
-}
-
 static void explain_choice(const command_rules *rules, const nbcoll_terms *terms, const nbcoll_args *a,
                            command_chosen *chosen)
 {
@@ -216,7 +192,7 @@ nbcoll_status command_choose(const command_rules *rules, const nbcoll_terms *ter
 {
     size_t *counts = malloc((size_t)c->ranks * sizeof *counts);
     nbcoll_args a;
-    nbcoll_status status = counts ? command_case_args(c, counts, &a) : NBCOLL_ERR_MEMORY;
+    nbcoll_status status = counts ? nbcoll_case_args(c, counts, &a) : NBCOLL_ERR_MEMORY;
 
     out->choice = (nbcoll_choice){.size = sizeof out->choice};
     if (status == NBCOLL_OK)

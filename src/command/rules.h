@@ -64,10 +64,7 @@ nbcoll_terms command_terms(const command_rules *rules, const nbcoll_case *c);
  * ERR_MEMORY, what opening them returns. */
 nbcoll_status command_terms_here(const command *self, int ranks, nbcoll_terms *out);
 
-/* The arguments of a case, completed. counts[ranks] must stay as long as they do. Errors: nbcoll_args_complete's. */
-nbcoll_status command_case_args(const nbcoll_case *c, size_t counts[], nbcoll_args *out);
-
-/* What serves a case. Errors: those of command_case_args and nbcoll_select, ERR_MEMORY. */
+/* What serves a case. Errors: those of nbcoll_case_args and nbcoll_select, ERR_MEMORY. */
 nbcoll_status command_choose(const command_rules *rules, const nbcoll_terms *terms, const nbcoll_case *c,
                              command_chosen *out);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The launcher of `nbcoll run`: one loop that waits for signals, deaths and deadlines. It runs until a rank fails, the
- * time is over, a signal asks it to stop, or all ranks have ended; then what is left is asked to stop, and after a grace
- * period killed. Orphans among what they started are its children (PR_SET_CHILD_SUBREAPER), so that
- * going up from any of them by parents leads here. */
+ * time is over, a signal asks it to stop, or all ranks have ended; then what is left is asked to stop, and after a
+ * grace period killed. Orphans among what they started are its children (PR_SET_CHILD_SUBREAPER), so that going up from
+ * any of them by parents leads here. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>

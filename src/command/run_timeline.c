@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What the ranks of `nbcoll run` note, in a file that has no name.
  *
- * --timeline: all that they do, which becomes a trace at the end. A message is from the begin of its sender's step to the
- * end of its receiver's. Of a rank that waited when it ended a message ends there which nobody sent: of the kind JOIN.
+ * --timeline: all that they do, which becomes a trace at the end. A message is from the begin of its sender's step to
+ * the end of its receiver's. Of a rank that waited when it ended a message ends there which nobody sent: of the kind
+ * JOIN.
  *
  * --timeout: for whom they wait. Late is a rank that waits for nobody, and for which another one waits, itself or since
  * a third one that it waits for does; and a rank that has noted nothing, where others have. */

@@ -33,7 +33,9 @@ typedef struct simulation {
     sim_program program;
     int is_lowered;
     uint64_t compute, test_every; /* us, without a program */
-    sim_case started[SIM_STARTS];
+    nbcoll_case at[SIM_STARTS];
+    nbcoll_sim_case started[SIM_STARTS]; /* in these cases */
+    nbcoll_host host;                    /* says what builders refuse */
     timeline timeline;
     unsigned long reported;
     nbcoll_nodes *nodes; /* the machine's, which builders know */
@@ -139,7 +141,7 @@ static void entitle(simulation *s, const nbcoll_sim_result *r)
     timeline *t = &s->timeline;
     nbcoll_choice choice = s->chosen.choice;
     choice.algorithm = s->algorithm;
-    sim_entitle(t, &s->started[0].at, &choice);
+    sim_entitle(t, s->started[0].at, &choice);
     command_add(t->terms, sizeof t->terms, "; machine: %s", s->model_name);
     if (s->noise_name)
         command_add(t->terms, sizeof t->terms, "; noise: %s", s->noise_name);
@@ -196,9 +198,9 @@ static int simulate(simulation *s, size_t count)
     else if (s->fixed_cores)
         status = sim_fixed_work(&s->started[0], &s->config, s->fixed_cores, s->results);
     else if (s->marks & WITH_LATE)
-        status = sim_play_arrivals(s->started, &s->config, &result, &s->told);
+        status = sim_play_arrivals(&s->config, s->started, &result, &s->told);
     else
-        status = sim_play(s->started, &s->config, &result);
+        status = nbcoll_simulate_cases(&s->config, s->started, &result);
     command_bar_add(&s->bar, 1 - s->shown, s->algorithm->name);
     if (!status && s->marks & (WITH_CARD | WITH_FIXED))
         s->reported++;
@@ -226,6 +228,7 @@ static nbcoll_case case_of(const simulation *s, const nbcoll_algorithm *algorith
 /* The cases of all that the program starts; the algorithm at work is what it leaves open. */
 static int prepare(simulation *s, size_t count)
 {
+    nbcoll_meaning meaning = {.size = sizeof meaning};
     int status = 0;
     for (unsigned i = 0; i < s->program.starts && !status; i++) {
         const sim_start *start = &s->program.start[i];
@@ -233,11 +236,12 @@ static int prepare(simulation *s, size_t count)
         const nbcoll_algorithm *algorithm = start->algorithm;
         if (!algorithm)
             algorithm = is_other ? catalogue_at((nbcoll_operation)start->operation, 0) : s->algorithm;
-        nbcoll_case at = case_of(s, algorithm, algorithm->operation == NBCOLL_OPERATION_BARRIER ? 0 : count);
+        s->at[i] = case_of(s, algorithm, algorithm->operation == NBCOLL_OPERATION_BARRIER ? 0 : count);
         if (algorithm == s->algorithm)
-            command_set_parameters(&at, &s->chosen.choice);
-        nbcoll_status why = sim_case_set(&s->started[i], s->self, algorithm, &at);
-        status = why ? command_refuse_case(s->self, &at, why) : 0;
+            command_set_parameters(&s->at[i], &s->chosen.choice);
+        s->started[i] = (nbcoll_sim_case){algorithm, &s->at[i]};
+        nbcoll_status why = nbcoll_meaning_of(&s->at[i], algorithm->flags, &meaning);
+        status = why ? command_refuse_case(s->self, &s->at[i], why) : 0;
     }
     return status;
 }
@@ -255,8 +259,8 @@ static int one_chosen(simulation *s, size_t count, int only_check)
 {
     nbcoll_case at = case_of(s, NULL, count);
     nbcoll_terms terms = command_terms(&s->rules, &at);
-    sim_price(&s->model, s->nodes, &terms);
-    terms.shared = s->nodes->count == 1 && !s->is_lowered;
+    nbcoll_sim_prices(&s->model, s->nodes, &terms);
+    terms.shared &= !s->is_lowered;
     terms.nodes_share = !s->is_lowered;
     nbcoll_status status = command_choose(&s->rules, &terms, &at, &s->chosen);
     if (status)
@@ -349,8 +353,11 @@ static int run(const command *self, int argc, char *argv[])
                     .cases = {.operation = -1, .counts = 1, .count = {1000}, .reduction = {NBCOLL_INT32, NBCOLL_SUM}},
                     .config = {.size = sizeof s.config, .seed = 1, .progress = see_progress},
                     .model.size = sizeof s.model,
+                    .host = command_host(self),
+                    .nic.self = self,
                     .model_name = "cluster"};
     s.config.model = &s.model;
+    s.config.host = &s.host;
     int status = take_arguments(&s, argc, argv);
     s.chosen.choice = s.rules.given;
     set_program(&s);

@@ -8,24 +8,10 @@
 #include <jansson.h>
 
 #include <nbcoll/nic.h>
-#include <nbcoll/select.h>
 #include <nbcoll/simulate.h>
 
 #include "command.h"
 #include "timeline.h"
-
-/* What is played: one for each operation of a program. */
-typedef struct sim_case {
-    const command *self; /* says what builders refuse; or null */
-    const nbcoll_algorithm *algorithm;
-    nbcoll_case at;
-    nbcoll_meaning meaning;
-} sim_case;
-
-/* Errors: those of nbcoll_meaning_of. */
-nbcoll_status sim_case_set(sim_case *c, const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *at);
-/* As nbcoll_simulate; `block` is not read. */
-nbcoll_status sim_play(const sim_case cases[], const nbcoll_sim_config *config, nbcoll_sim_result *out);
 
 /* Plays one case on a machine on which a message takes TIMELINE_ROUND ns, and all else nothing, and whose nodes have so
  * many ranks. */
@@ -51,9 +37,6 @@ json_t *sim_numbers(const command_option names[], const void *of, int with_zeros
  * name is 0. `out` has its size. 0, or COMMAND_USAGE after naming what is wrong. */
 int sim_take_model(const command *self, const char *value, nbcoll_sim_model *out);
 
-/* What selection is told of a machine, whose ranks lie on these nodes: what messages cost inside and between them. */
-void sim_price(const nbcoll_sim_model *model, const nbcoll_nodes *nodes, nbcoll_terms *terms);
-
 /* What the value of --arrival says. 0, or COMMAND_USAGE after naming what is wrong. */
 int sim_take_arrival(const command *self, const char *value, nbcoll_sim_arrival *out);
 
@@ -68,8 +51,8 @@ typedef struct sim_arrivals {
     int ranks;
 } sim_arrivals;
 
-/* sim_play, which tells that, too: it plays twice. */
-nbcoll_status sim_play_arrivals(const sim_case cases[], const nbcoll_sim_config *config, nbcoll_sim_result *out,
+/* nbcoll_simulate_cases, which tells that, too: it plays twice. */
+nbcoll_status sim_play_arrivals(const nbcoll_sim_config *config, const nbcoll_sim_case cases[], nbcoll_sim_result *out,
                                 sim_arrivals *told);
 /* Percent of the bytes (of the messages, if these have none) that were there; -1: all ranks started at once. */
 int sim_came(const sim_arrivals *told);
@@ -95,10 +78,11 @@ int sim_take_program(const command *self, const char *value, sim_program *out);
 /* The benchmark of Denis et al. (nbcoll/split.h), of a tree that can be split: a computation that all `cores` ranks do
  * in as long as the operation blocks them; fewer ranks do the same work between start and wait, and leave their cores
  * to drivers. From half of the cores on, a row of the table for each number of ranks. */
-nbcoll_status sim_fixed_work(const sim_case *of, const nbcoll_sim_config *config, int cores, json_t *rows);
+nbcoll_status sim_fixed_work(const nbcoll_sim_case *of, const nbcoll_sim_config *config, int cores, json_t *rows);
 
 /* `nbcoll sim --nic`: collectives as programs on the nodes' NICs. */
 typedef struct sim_nic {
+    const command *self; /* says what builders refuse */
     nbcoll_nic_model model;
     uint64_t test_every; /* ns: the host's engine is tested so often, */
     uint64_t test_bytes; /* or once for so many bytes of a block; 0: not at all */
@@ -110,7 +94,7 @@ int sim_take_nic(const command *self, const char *words, const nbcoll_sim_model 
 
 /* A row of the table for a case, or into `rows` unless it is null; `is_first`: below the heads. `host`
  * has the machine. What is refused is a row, too. */
-nbcoll_status sim_nic_row(const sim_nic *nic, const sim_case *of, const nbcoll_sim_config *host, int is_first,
-                           json_t *rows);
+nbcoll_status sim_nic_row(const sim_nic *nic, const nbcoll_sim_case *of, const nbcoll_sim_config *host, int is_first,
+                          json_t *rows);
 
 #endif

@@ -58,7 +58,7 @@ static void tell(sim_arrivals *told, uint32_t operations)
     }
 }
 
-nbcoll_status sim_play_arrivals(const sim_case cases[], const nbcoll_sim_config *config, nbcoll_sim_result *out,
+nbcoll_status sim_play_arrivals(const nbcoll_sim_config *config, const nbcoll_sim_case cases[], nbcoll_sim_result *out,
                                 sim_arrivals *told)
 {
     nbcoll_sim_config again = *config;
@@ -67,14 +67,14 @@ nbcoll_status sim_play_arrivals(const sim_case cases[], const nbcoll_sim_config 
     told->rank = out->rank = calloc((size_t)config->ranks * config->operations, sizeof *out->rank);
     told->last = calloc(config->operations, sizeof *told->last);
     if (told->rank && told->last)
-        status = sim_play(cases, config, out);
+        status = nbcoll_simulate_cases(config, cases, out);
     if (status == NBCOLL_OK) {
         nbcoll_sim_result same = {.size = sizeof same};
         tell(told, config->operations);
         again.event = hear;
         again.user = told;
         again.progress = NULL;
-        status = sim_play(cases, &again, &same);
+        status = nbcoll_simulate_cases(&again, cases, &same);
     }
     free(told->last);
     free(out->rank);

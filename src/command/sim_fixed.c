@@ -12,7 +12,8 @@ static const char head[] = "ranks drivers'  us comp.  blocking     S = 0     S =
 typedef struct fixed {
     const nbcoll_sim_config *config;
     int cores;
-    sim_case of;
+    const nbcoll_algorithm *algorithm;
+    nbcoll_case at;
     nbcoll_sim_model model;
 } fixed;
 
@@ -25,8 +26,8 @@ static nbcoll_status play(fixed *f, int ranks, unsigned split, int drivers, uint
                                         {.act = NBCOLL_SIM_COMPUTE, .compute = compute}};
     nbcoll_sim_config config = *f->config;
     nbcoll_sim_result result = {.size = sizeof result};
-    f->of.at.ranks = ranks;
-    f->of.at.split = split;
+    f->at.ranks = ranks;
+    f->at.split = split;
     f->model.node = (uint32_t)ranks;
     f->model.progress = drivers ? (uint32_t)(f->cores - ranks) : 0;
     config.ranks = ranks;
@@ -34,7 +35,7 @@ static nbcoll_status play(fixed *f, int ranks, unsigned split, int drivers, uint
     config.progress = NULL;
     config.model = &f->model;
     config.program = (nbcoll_sim_program){action, 3};
-    nbcoll_status status = sim_play(&f->of, &config, &result);
+    nbcoll_status status = nbcoll_simulate_cases(&config, &(nbcoll_sim_case){f->algorithm, &f->at}, &result);
     *ns = result.waited;
     return status;
 }
@@ -43,7 +44,7 @@ static nbcoll_status play(fixed *f, int ranks, unsigned split, int drivers, uint
 static nbcoll_status add_row(fixed *f, int ranks, uint64_t work, json_t *rows)
 {
     uint64_t compute = work / (uint64_t)ranks, blocking, split[SPLITS];
-    unsigned best = 0, model = nbcoll_split_levels(f->of.at.operation, ranks, f->cores);
+    unsigned best = 0, model = nbcoll_split_levels(f->at.operation, ranks, f->cores);
     nbcoll_status status = play(f, ranks, 0, 0, 0, &blocking);
     for (unsigned i = 0; i < SPLITS && status == NBCOLL_OK; i++) {
         status = play(f, ranks, i, 1, compute, &split[i]);
@@ -61,13 +62,13 @@ static nbcoll_status add_row(fixed *f, int ranks, uint64_t work, json_t *rows)
     return NBCOLL_OK;
 }
 
-nbcoll_status sim_fixed_work(const sim_case *of, const nbcoll_sim_config *config, int cores, json_t *rows)
+nbcoll_status sim_fixed_work(const nbcoll_sim_case *of, const nbcoll_sim_config *config, int cores, json_t *rows)
 {
-    fixed f = {config, cores, *of, *config->model};
+    fixed f = {config, cores, of->algorithm, *of->at, *config->model};
     uint64_t blocking = 0;
 
-    f.of.at.nodes = NULL;
-    f.of.at.node = 0;
+    f.at.nodes = NULL;
+    f.at.node = 0;
     f.model.cores = 0;
     f.model.lanes = f.model.pool = 1;
     nbcoll_status status = play(&f, cores, 0, 0, 0, &blocking);

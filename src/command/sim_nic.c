@@ -56,22 +56,23 @@ static double overlap_of(const outcome *o)
     return o->time ? 100 * (1 - ((double)o->with - (double)o->time) / (double)o->time) : 100;
 }
 
-static nbcoll_status play_engine(const sim_nic *nic, const sim_case *of, const nbcoll_sim_config *given, outcome *out)
+static nbcoll_status play_engine(const sim_nic *nic, const nbcoll_sim_case *of, const nbcoll_sim_config *given,
+                                 outcome *out)
 {
     nbcoll_sim_action action[] = {{.act = NBCOLL_SIM_START}, {.act = NBCOLL_SIM_COMPUTE}};
     nbcoll_sim_config config = *given;
     nbcoll_sim_result result = {.size = sizeof result};
-    uint64_t tests = nic->test_bytes ? of->at.count * nbcoll_type_size(of->at.reduction.type) / nic->test_bytes : 0;
+    uint64_t tests = nic->test_bytes ? of->at->count * nbcoll_type_size(of->at->reduction.type) / nic->test_bytes : 0;
     config.operations = 1;
     config.program = (nbcoll_sim_program){action, 2};
     config.progress = NULL;
-    nbcoll_status status = sim_play(of, &config, &result);
+    nbcoll_status status = nbcoll_simulate_cases(&config, of, &result);
     if (status != NBCOLL_OK)
         return status;
     out->time = action[1].compute = result.waited;
     out->cpu = result.cpu / (uint64_t)config.ranks;
     action[1].test_every = tests ? result.waited / tests : nic->test_every;
-    status = sim_play(of, &config, &result);
+    status = nbcoll_simulate_cases(&config, of, &result);
     out->with = result.waited;
     return status;
 }
@@ -124,9 +125,9 @@ static nbcoll_status play_programs(const sim_nic *nic, const cast *c, int ranks,
     return status;
 }
 
-static nbcoll_status play_nic(const sim_nic *nic, const sim_case *of, played *out)
+static nbcoll_status play_nic(const sim_nic *nic, const nbcoll_sim_case *of, played *out)
 {
-    nbcoll_case lowered = of->at, *at = &lowered;
+    nbcoll_case lowered = *of->at, *at = &lowered;
     size_t ranks = (size_t)at->ranks;
     at->node = 0;
     nbcoll_meaning meaning = {.size = sizeof meaning};
@@ -139,7 +140,7 @@ static nbcoll_status play_nic(const sim_nic *nic, const sim_case *of, played *ou
         c.bind_user[i] = &c.bound[i];
     }
     if (status == NBCOLL_OK)
-        status = command_compile(of->self, of->algorithm, at, NULL, 0, at->ranks, &c.made);
+        status = command_compile(nic->self, of->algorithm, at, NULL, 0, at->ranks, &c.made);
     out->why = c.made.why;
     if (status == NBCOLL_OK)
         status = play_programs(nic, &c, at->ranks, meaning.block ? bind_block : NULL, out);
@@ -168,8 +169,8 @@ static json_t *row_of(const nbcoll_algorithm *algorithm, const nbcoll_case *at, 
     return row;
 }
 
-nbcoll_status sim_nic_row(const sim_nic *nic, const sim_case *of, const nbcoll_sim_config *host, int is_first,
-                           json_t *rows)
+nbcoll_status sim_nic_row(const sim_nic *nic, const nbcoll_sim_case *of, const nbcoll_sim_config *host, int is_first,
+                          json_t *rows)
 {
     played p = {.nic = {0}};
     nbcoll_status status = play_engine(nic, of, host, &p.engine);
@@ -178,7 +179,7 @@ nbcoll_status sim_nic_row(const sim_nic *nic, const sim_case *of, const nbcoll_s
     if (status != NBCOLL_OK && p.why.reason == NBCOLL_REFUSAL_NONE)
         return status;
     int is_refused = p.why.reason != NBCOLL_REFUSAL_NONE;
-    sim_add_row(rows, row_of(of->algorithm, &of->at, &p),
+    sim_add_row(rows, row_of(of->algorithm, of->at, &p),
                 is_first ? "algorithm              count       us  free us core  us NIC  free us core pairs" : NULL,
                 is_refused ? "%-20n{algorithm} %7d{count} %8u{engine} %4.0f{engine_overlap}%% %7u{engine_cpu}\n"
                            : "%-20n{algorithm} %7d{count} %8u{engine} %4.0f{engine_overlap}%% %7u{engine_cpu} "

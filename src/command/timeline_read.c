@@ -22,31 +22,29 @@ static int refuse(const reading *r, const char *what)
     return command_refuse(r->self, "%s: event %zu: %s", r->file, r->at, what);
 }
 
-/* What an event says, as it is there. */
-typedef struct said {
-    const char *phase, *category, *name, *kind, *of;
-    double begin, length, end; /* us */
-    json_int_t rank, peer, operation, step, bytes;
-} said;
+enum { RANK, PEER, OPERATION, STEP, BYTES, BEGIN, LENGTH, END, NUMBERS };
 
-/* 0, or COMMAND_USAGE after saying which one cannot be. */
-static int check_numbers(const reading *r, const said *e)
+/* The numbers of an event, as they are there; times in us. 0, or COMMAND_USAGE after saying which one cannot be. */
+static int take_numbers(const reading *r, const json_t *event, int is_message, double is[NUMBERS])
 {
+    const double ranks = r->t->ranks;
     const struct {
         const char *name;
-        double value, low, high;
-    } numbers[] = {{"tid", (double)e->rank, 0, r->t->ranks - 1},
-                   {"peer", (double)e->peer, *e->phase == 's' ? 0 : -1, r->t->ranks - 1},
-                   {"operation", (double)e->operation, 0, MOST_OPERATIONS},
-                   {"step", (double)e->step, 0, UINT32_MAX},
-                   {"bytes", (double)e->bytes, 0, 9e18},
-                   {"ts", e->begin, 0, TIMELINE_US},
-                   {"dur", e->length, 0, TIMELINE_US},
-                   {"end", e->end, 0, TIMELINE_US}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (!(numbers[i].value >= numbers[i].low && numbers[i].value <= numbers[i].high))
+        double usual, low, high; /* usual: where it is not there */
+    } numbers[NUMBERS] = {
+        [RANK] = {"tid", -1, 0, ranks - 1},      [PEER] = {"peer", -1, is_message ? 0 : -1, ranks - 1},
+        [STEP] = {"step", 0, 0, UINT32_MAX},     [OPERATION] = {"operation", -1, 0, MOST_OPERATIONS},
+        [BYTES] = {"bytes", 0, 0, 9e18},         [BEGIN] = {"ts", -1, 0, TIMELINE_US},
+        [LENGTH] = {"dur", 0, 0, TIMELINE_US},   [END] = {"end", 0, 0, TIMELINE_US}};
+    for (int i = 0; i < NUMBERS; i++) {
+        const json_t *there = json_object_get(event, numbers[i].name);
+        if (!there)
+            there = json_object_get(json_object_get(event, "args"), numbers[i].name);
+        is[i] = !there ? numbers[i].usual : json_is_number(there) ? json_number_value(there) : NAN;
+        if (!(is[i] >= numbers[i].low && is[i] <= numbers[i].high))
             return command_refuse(r->self, "%s: event %zu: \"%s\" is missing, or no number of %.0f..%.0f", r->file,
                                   r->at, numbers[i].name, numbers[i].low, numbers[i].high);
+    }
     return 0;
 }
 
@@ -70,18 +68,32 @@ static void take_name(timeline *t, uint32_t operation, const char *name)
     snprintf(t->name[operation], sizeof t->name[operation], "%.*s", TIMELINE_NAME - 1, name);
 }
 
-/* Adds an event that is right, as far as its numbers go. */
-static int add(const reading *r, const said *e)
+static const char *text_of(const json_t *of, const char *name)
 {
-    int is_mark = *e->phase == 'i', is_start = strcmp(e->name, "start") == 0, kind = 0;
-    nbcoll_sim_event it = {.what = *e->phase == 'X' ? NBCOLL_SIM_STEP : NBCOLL_SIM_MESSAGE, .rank = (int)e->rank,
-                           .peer = (int)e->peer, .step = (nbcoll_step)e->step, .bytes = (uint64_t)e->bytes,
-                           .begin = ns(e->begin), .operation = (uint32_t)e->operation};
-    it.end = *e->phase == 's' ? ns(e->end) : it.begin + ns(e->length);
-    while (kind < NBCOLL_KIND_COUNT && strcmp(e->kind, nbcoll_kind_name((nbcoll_kind)kind)) != 0)
+    const char *text = json_string_value(json_object_get(of, name));
+    return text ? text : "";
+}
+
+/* Others than these are names, the other ends of arrows, waits, which are found again, and what others add. */
+static int take_event(const reading *r, const json_t *event)
+{
+    const json_t *arguments = json_object_get(event, "args");
+    const char *phase = text_of(event, "ph"), *name = text_of(event, "name"), *of = text_of(arguments, "of");
+    int is_mark = *phase == 'i', is_message = *phase == 's', is_start = strcmp(name, "start") == 0, kind = 0;
+    double is[NUMBERS];
+    if (!(is_mark || is_message || *phase == 'X') || phase[1] || strcmp(text_of(event, "cat"), "wait") == 0)
+        return 0;
+    int status = take_numbers(r, event, is_message, is);
+    if (status)
+        return status;
+    nbcoll_sim_event it = {.what = is_message ? NBCOLL_SIM_MESSAGE : NBCOLL_SIM_STEP, .rank = (int)is[RANK],
+                           .peer = (int)is[PEER], .step = (nbcoll_step)is[STEP], .bytes = (uint64_t)is[BYTES],
+                           .begin = ns(is[BEGIN]), .operation = (uint32_t)is[OPERATION]};
+    it.end = is_message ? ns(is[END]) : it.begin + ns(is[LENGTH]);
+    while (kind < NBCOLL_KIND_COUNT && strcmp(text_of(arguments, "kind"), nbcoll_kind_name((nbcoll_kind)kind)) != 0)
         kind++;
     it.kind = (nbcoll_kind)kind;
-    if (is_mark && !is_start && strcmp(e->name, "end") != 0)
+    if (is_mark && !is_start && strcmp(name, "end") != 0)
         return refuse(r, "a mark that is neither start nor end");
     if (is_mark)
         it.what = is_start ? NBCOLL_SIM_STARTED : NBCOLL_SIM_ENDED;
@@ -89,27 +101,10 @@ static int add(const reading *r, const said *e)
         return refuse(r, "no such kind of step");
     if (it.end < it.begin)
         return refuse(r, "a message that comes before it is sent");
-    if (is_mark && e->of)
-        take_name(r->t, it.operation, e->of);
+    if (is_mark && *of)
+        take_name(r->t, it.operation, of);
     timeline_add(r->t, &it);
     return 0;
-}
-
-/* Others than these are names, the other ends of arrows, waits, which are found again, and what others add. */
-static int take_event(const reading *r, json_t *event)
-{
-    said e = {.phase = "", .category = "", .name = "", .kind = "", .rank = -1, .peer = -1, .operation = -1};
-    json_error_t error;
-    if (json_unpack_ex(event, &error, 0, "{s?s, s?s}", "ph", &e.phase, "cat", &e.category))
-        return refuse(r, error.text);
-    if (!*e.phase || !strstr("X i s", e.phase) || strcmp(e.category, "wait") == 0)
-        return 0;
-    if (json_unpack_ex(event, &error, 0, "{s?I, s:F, s?F, s?s, s:{s?I, s?I, s?I, s?I, s?F, s?s, s?s}}", "tid", &e.rank,
-                       "ts", &e.begin, "dur", &e.length, "name", &e.name, "args", "operation", &e.operation, "step",
-                       &e.step, "bytes", &e.bytes, "peer", &e.peer, "end", &e.end, "kind", &e.kind, "of", &e.of))
-        return refuse(r, error.text);
-    int status = check_numbers(r, &e);
-    return status ? status : add(r, &e);
 }
 
 static int take_all(reading *r, json_t *all)

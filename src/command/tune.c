@@ -87,9 +87,7 @@ static int take_options(tune *t, int argc, char *argv[])
 {
     unsigned marks = 0;
     int operations = 0;
-    t->cases.reduction = t->plan.reduction;
     int status = command_take_options(t->self, &argc, &argv, t, &marks);
-    t->plan.reduction = t->cases.reduction;
     t->within /= 100;
     if (!status)
         status = command_take_operations(t->self, argc, argv, COMMAND_TUNABLE, t->operation,
@@ -174,8 +172,9 @@ static int run(const command *self, int argc, char *argv[])
     tune t = {.self = self, .argument = argv, .model_name = "cluster",
               .bytes_words = "8,64,512,4096,32768,262144,2097152", .alpha = -1, .beta = -1, .overhead = -1,
               .within = 3,
-              .plan = {.rules = &none, .reduction = {NBCOLL_FLOAT, NBCOLL_SUM}, .instances = 1, .rounds = 15,
-                       .iterations = 20, .only = 1u << BENCH_NONBLOCKING}};
+              .cases.reduction = {NBCOLL_FLOAT, NBCOLL_SUM},
+              .plan = {.rules = &none, .instances = 1, .rounds = 15, .iterations = 20,
+                       .only = 1u << BENCH_NONBLOCKING}};
     t.model.size = sizeof t.model;
     int status = take_options(&t, argc, argv);
     if (!status)

@@ -81,24 +81,20 @@ int tune_take(const tune *t, tune_point *p);
 /* Which rules, of those made, decide where? */
 int tune_choose_made(tune *t);
 
-/* ---- tune_journal.c: what is finished, so that an interrupted run can go on ------------------------------------- */
-
-/* Opens it beside the output, where there is one, and reads what is there. */
-int tune_journal_open(tune *t);
-int tune_journal_add(const tune *t, const tune_point *p);
-void tune_journal_close(tune *t, int is_through); /* then it is removed */
-
-/* ---- tune_rules.c, tune_file.c, tune_report.c -------------------------------------------------------------------- */
+/* ---- tune_rules.c ------------------------------------------------------------------------------------------------ */
 
 /* The first number that is nearer, by ratio, to the higher one. */
 size_t tune_border(size_t low, size_t high);
 int tune_make_rules(tune *t);
+
+/* ---- tune_output.c ----------------------------------------------------------------------------------------------- */
+
+/* The journal is what is finished, so that an interrupted run can go on. Opens it beside the output, where there is
+ * one, and reads what is there. */
+int tune_journal_open(tune *t);
+int tune_journal_add(const tune *t, const tune_point *p);
+void tune_journal_close(tune *t, int is_through); /* then it is removed */
 int tune_write(const tune *t); /* the tuning file */
-/* Appends what is tuned: the ranks and bytes, of which elements, and how. */
-#define TUNE_TEXT 4096
-void tune_add_grid(const tune *t, char text[TUNE_TEXT]);
 void tune_report(const tune *t);
-json_t *tune_time_object(const tune_time *time);
-json_t *tune_point_object(const tune *t, const tune_point *p); /* and its times */
 
 #endif

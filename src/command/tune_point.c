@@ -51,7 +51,7 @@ static nbcoll_status add_all(tune_point *p, const nbcoll_algorithm *algorithm, s
 static nbcoll_case case_of(const tune *t, const tune_point *p)
 {
     return (nbcoll_case){.size = sizeof(nbcoll_case), .operation = p->operation, .ranks = (int)t->ranks[p->row],
-                         .count = p->count, .reduction = t->plan.reduction, .known = 1, .node = NBCOLL_CASE_BY_NODE,
+                         .count = p->count, .reduction = t->cases.reduction, .known = 1, .node = NBCOLL_CASE_BY_NODE,
                          .nodes = t->nodes[p->row]};
 }
 
@@ -87,7 +87,7 @@ static nbcoll_status list_candidates(const tune *t, tune_point *p)
     nbcoll_args a;
     uint64_t ns;
     nbcoll_case at = case_of(t, p);
-    nbcoll_status status = command_case_args(&at, t->counts, &a);
+    nbcoll_status status = nbcoll_case_args(&at, t->counts, &a);
     for (unsigned i = 0; status == NBCOLL_OK && (algorithm = catalogue_at(p->operation, i)); i++)
         if (is_candidate(&t->terms[p->row], algorithm) &&
             nbcoll_predict(&t->terms[p->row], &a, algorithm, &ns) != NBCOLL_ERR_OP)
@@ -103,7 +103,7 @@ int tune_choose_made(tune *t)
     nbcoll_args a;
     for (tune_point *p = t->point; p < t->point + t->points && status == NBCOLL_OK; p++) {
         nbcoll_case at = case_of(t, p);
-        status = command_case_args(&at, t->counts, &a);
+        status = nbcoll_case_args(&at, t->counts, &a);
         if (status == NBCOLL_OK)
             status = choose(t, p, &a, TUNE_MADE);
     }
@@ -115,8 +115,8 @@ int tune_choose_made(tune *t)
 /* Takes the elements that make the point's bytes, or fewer where that is not a whole number. Is it near? */
 static int take_count(const tune *t, tune_point *p)
 {
-    bench_plan one = {.operation = p->operation, .ranks = (int)t->ranks[p->row], .count = 1,
-                      .reduction = t->plan.reduction};
+    bench_plan one = {.at = case_of(t, p)};
+    one.at.count = 1;
     size_t element = bench_buffer_bytes(&one), bytes = t->bytes[p->column];
     if (p->operation == NBCOLL_OPERATION_BARRIER)
         return p->column == 0;
@@ -135,7 +135,7 @@ static int list_point(tune *t, size_t operation, size_t row, size_t column)
     t->points++;
     nbcoll_status status = list_candidates(t, p);
     if (status == NBCOLL_ERR_OP)
-        return command_refuse_case(t->self, &(nbcoll_case){.reduction = t->plan.reduction}, status);
+        return command_refuse_case(t->self, &(nbcoll_case){.reduction = t->cases.reduction}, status);
     return command_fail_status(t->self, status);
 }
 
@@ -160,7 +160,7 @@ static int take_terms(tune *t, size_t row)
     nbcoll_terms *terms = &t->terms[row];
     if (!t->is_simulated) {
         bench_plan plan = t->plan;
-        plan.ranks = (int)t->ranks[row];
+        plan.at.ranks = (int)t->ranks[row];
         plan.rounds = plan.iterations = 1;
         plan.terms = terms;
         return bench_run(t->self, &plan, NULL);
@@ -168,9 +168,7 @@ static int take_terms(tune *t, size_t row)
     *terms = (nbcoll_terms){.size = sizeof *terms, .ranks = (int)t->ranks[row], .large = NBCOLL_BY_COST};
     if (place(t, row) != NBCOLL_OK)
         return command_fail_status(t->self, NBCOLL_ERR_MEMORY);
-    sim_price(&t->model, t->nodes[row], terms);
-    terms->shared = t->nodes[row]->count == 1;
-    terms->nodes_share = 1;
+    nbcoll_sim_prices(&t->model, t->nodes[row], terms);
     say(&terms->between.alpha_ns, t->alpha);
     say(&terms->between.beta_ps, t->beta);
     say(&terms->between.overhead_ns, t->overhead);
@@ -197,17 +195,16 @@ int tune_list(tune *t)
 
 static int simulate(const tune *t, tune_point *p)
 {
+    const nbcoll_host host = command_host(t->self);
     nbcoll_sim_config config = {.size = sizeof config, .ranks = (int)t->ranks[p->row], .seed = 1, .model = &t->model,
-                                .nodes = t->nodes[p->row]};
+                                .nodes = t->nodes[p->row], .host = &host};
     for (size_t i = 0; i < p->times; i++) {
         tune_time *time = &p->time[i];
         nbcoll_case at = case_of(t, p);
-        sim_case one;
         command_set_parameters(&at, &time->choice);
         nbcoll_sim_result result = {.size = sizeof result};
-        nbcoll_status status = sim_case_set(&one, t->self, time->choice.algorithm, &at);
-        if (status == NBCOLL_OK)
-            status = sim_play(&one, &config, &result);
+        nbcoll_sim_case one = {time->choice.algorithm, &at};
+        nbcoll_status status = nbcoll_simulate_cases(&config, &one, &result);
         if (status != NBCOLL_OK)
             return command_fail(t->self, "%s %s: %s", nbcoll_operation_name(p->operation), time->choice.algorithm->name,
                                 nbcoll_status_text(status));
@@ -222,9 +219,7 @@ static int measure(const tune *t, tune_point *p)
 {
     bench_plan plan = t->plan;
     bench_result results[BENCH_ENTRIES];
-    plan.operation = p->operation;
-    plan.ranks = (int)t->ranks[p->row];
-    plan.count = p->count;
+    plan.at = case_of(t, p);
     plan.entries = p->times;
     if (t->bytes[p->column] > MANY) { /* about as many bytes for all of these */
         int fewer = (int)((double)plan.iterations * MANY / (double)t->bytes[p->column]);

@@ -77,7 +77,7 @@ static uint64_t nbcolli_shape_region(const nbcoll_schedule *s, nbcolli_sim_block
 {
     if (!nbcolli_is_block(r->at))
         return r->bytes;
-    return blocks.config->block(blocks.config->user, blocks.operation, s->rank, nbcolli_is_recv_block(r->at),
+    return blocks.config->block(blocks.user, blocks.operation, s->rank, nbcolli_is_recv_block(r->at),
                                 (int)r->at.offset);
 }
 

@@ -106,7 +106,7 @@ static nbcoll_status nbcolli_simulate_gather_one(nbcolli_sim *s, uint32_t operat
     if (!schedule)
         return NBCOLL_ERR_NULL;
     status = schedule->rank == rank && schedule->ranks == c->ranks
-                 ? nbcolli_shapes_add(&s->shapes, schedule, (nbcolli_sim_blocks){c, operation}, &run->shape)
+                 ? nbcolli_shapes_add(&s->shapes, schedule, (nbcolli_sim_blocks){c, user, operation}, &run->shape)
                  : NBCOLL_ERR_RANK;
     nbcoll_schedule_free(schedule);
     return status == NBCOLL_OK ? nbcolli_simulate_count(s, run->shape) : status;

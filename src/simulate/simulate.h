@@ -77,6 +77,7 @@ typedef struct nbcolli_shapes {
 /* How long bound blocks are. */
 typedef struct nbcolli_sim_blocks {
     const nbcoll_sim_config *config;
+    void *user;
     uint32_t operation;
 } nbcolli_sim_blocks;
 

@@ -266,3 +266,20 @@ nbcoll_status nbcoll_build_case(const nbcoll_algorithm *algorithm, const nbcoll_
         return NBCOLL_ERR_RANK;
     return nbcolli_case_build_some(algorithm, &taken, rank, rank, host, out);
 }
+
+nbcoll_status nbcoll_case_args(const nbcoll_case *c, size_t counts[], nbcoll_args *out)
+{
+    nbcoll_case taken;
+    if (!c || !counts || !out)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status status = nbcolli_case_take(c, &taken);
+    if (status != NBCOLL_OK)
+        return status;
+    for (int i = 0; i < taken.ranks; i++)
+        counts[i] = nbcolli_case_spread(&taken, (size_t)i);
+    *out = (nbcoll_args){.size = sizeof *out, .operation = taken.operation, .root = taken.root, .count = taken.count,
+                         .reduction = taken.reduction};
+    if (nbcolli_kind_of(taken.operation)->blocks != NBCOLLI_PROMISED || taken.known)
+        out->counts = counts;
+    return nbcoll_args_complete(out, 0, taken.ranks);
+}

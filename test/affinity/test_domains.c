@@ -159,28 +159,17 @@ static void a_communicator_has_the_domains_that_each_machine_finds_and_so_has_wh
 
 /* ---- in the simulator -------------------------------------------------------------------------------------------- */
 
-typedef struct play {
-    const nbcoll_algorithm *algorithm;
-    nbcoll_case at;
-} play;
-
-static nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
-{
-    const play *p = user;
-    (void)operation;
-    return nbcoll_build_case(p->algorithm, &p->at, rank, NULL, out);
-}
-
 static uint64_t time_of(nbcoll_operation operation, const char *algorithm, nbcoll_nodes *nodes,
                         const nbcoll_sim_model *model)
 {
-    play p = {nbcoll_algorithm_find(operation, algorithm),
-              {.size = sizeof p.at, .operation = operation, .ranks = nodes->ranks, .count = 128,
-               .reduction = {NBCOLL_DOUBLE, NBCOLL_SUM}, .known = 1, .node = NBCOLL_CASE_BY_NODE, .nodes = nodes}};
+    const nbcoll_case at = {.size = sizeof at, .operation = operation, .ranks = nodes->ranks, .count = 128,
+                            .reduction = {NBCOLL_DOUBLE, NBCOLL_SUM}, .known = 1, .node = NBCOLL_CASE_BY_NODE,
+                            .nodes = nodes};
+    const nbcoll_sim_case one = {nbcoll_algorithm_find(operation, algorithm), &at};
     nbcoll_sim_config config = {
         .size = sizeof config, .ranks = nodes->ranks, .seed = 1, .model = model, .nodes = nodes};
     nbcoll_sim_result result = {.size = sizeof result};
-    assert_int_equal(nbcoll_simulate(&config, build, &p, &result), NBCOLL_OK);
+    assert_int_equal(nbcoll_simulate_cases(&config, &one, &result), NBCOLL_OK);
     return result.last;
 }
 

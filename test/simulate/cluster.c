@@ -15,36 +15,10 @@ cluster cluster_of(const char *preset, int room, int ranks)
 {
     const nbcoll_placement placement = {sizeof placement, &room, 1, NBCOLL_NUMBERING_BLOCK, 0, 0};
     cluster c = {.model.size = sizeof c.model, .ranks = ranks};
-    const nbcoll_sim_model *m = &c.model;
     assert_int_equal(nbcoll_nodes_place(&placement, ranks, NULL, &c.nodes), NBCOLL_OK);
     assert_int_equal(nbcoll_sim_model_find(preset, &c.model), NBCOLL_OK);
-    const nbcoll_sim_link *link = c.nodes->count > 1 ? &m->between : &m->inside;
-    uint32_t interfaces = c.nodes->count > 1 ? m->interfaces : 0;
-    uint32_t post = (uint32_t)(link->o_send + m->step), gap = (uint32_t)link->gap;
-    c.terms = (nbcoll_terms){.size = sizeof c.terms,
-                             .ranks = ranks,
-                             .large = NBCOLL_BY_COST,
-                             .between = {.alpha_ns = (uint32_t)link->latency,
-                                         .beta_ps = (uint32_t)link->byte,
-                                         .overhead_ns = interfaces || post > gap ? post : gap,
-                                         .gamma_ps = (uint32_t)m->reduce,
-                                         .copy_ps = (uint32_t)m->copy,
-                                         .eager = m->eager,
-                                         .eager_ps = c.nodes->count > 1 ? 0 : (uint32_t)m->copy,
-                                         .fetch_ns = (uint32_t)m->inside.latency,
-                                         .gap_ns = interfaces ? gap : 0},
-                             .table_ns = (uint32_t)m->table,
-                             .nodes = c.nodes,
-                             .shared = c.nodes->count == 1,
-                             .nodes_share = 1,
-                             .interfaces = interfaces};
-    c.terms.inside = (nbcoll_level){.alpha_ns = (uint32_t)m->inside.latency,
-                                    .beta_ps = (uint32_t)m->inside.byte,
-                                    .overhead_ns = (uint32_t)(m->inside.o_send + m->step),
-                                    .fetch_ns = (uint32_t)m->inside.latency,
-                                    .gap_ns = (uint32_t)m->inside.gap,
-                                    .eager_ps = (uint32_t)m->copy, /* in; out is the message's byte */
-                                    .eager = m->eager};
+    c.terms = (nbcoll_terms){.size = sizeof c.terms, .ranks = ranks, .large = NBCOLL_BY_COST};
+    assert_int_equal(nbcoll_sim_prices(&c.model, c.nodes, &c.terms), NBCOLL_OK);
     return c;
 }
 

@@ -207,27 +207,30 @@ static void nodes_share_and_the_rest_is_sent(void **state)
 
 static uint64_t block(void *user, uint32_t operation, int rank, int is_recv, int index)
 {
-    const nbcoll_meaning *m = user;
+    const scene *s = user;
+    nbcoll_meaning m = {.size = sizeof m};
     (void)operation;
-    return m->block(m, rank, is_recv, index).bytes;
+    assert_int_equal(nbcoll_meaning_of(&s->c, 0, &m), NBCOLL_OK);
+    return m.block(&m, rank, is_recv, index).bytes;
 }
 
 /* Two ranks; the block from 0 to 1 has one byte more. */
 static void bound_blocks_have_their_lengths(void **state)
 {
     (void)state;
-    nbcoll_meaning m = {.size = sizeof m};
     scene s = scene_of(NBCOLL_OPERATION_ALLTOALLV, "flat", 2, 1000);
     set_machine(&s, 1);
     s.model.copy = 0;
     s.c.spread = NBCOLL_SPREAD_RISING;
-    assert_int_equal(nbcoll_meaning_of(&s.c, 0, &m), NBCOLL_OK);
     assert_int_equal(scene_simulate(&s, scene_build, &s), NBCOLL_ERR_UNSUPPORTED);
     s.config.block = block;
-    s.config.user = &m;
     assert_int_equal(scene_play(&s), O + L + 1000 * G + O);
     assert_int_equal(s.result.first, O + L + 999 * G + O);
     assert_int_equal(s.result.bytes, 2001);
+    nbcoll_sim_result same = {.size = sizeof same};
+    s.config.block = NULL;
+    assert_int_equal(nbcoll_simulate_cases(&s.config, &(nbcoll_sim_case){s.algorithm, &s.c}, &same), NBCOLL_OK);
+    assert_memory_equal(&same, &s.result, sizeof same);
 }
 
 static nbcoll_status copy(void *user, const void *from, void *to, size_t count)
@@ -241,15 +244,12 @@ static void bound_blocks_that_pack_travel_packed(void **state)
 {
     (void)state;
     static const nbcoll_host_type type = {sizeof type, 1, 1, NULL, copy, copy};
-    nbcoll_meaning m = {.size = sizeof m};
     scene s = scene_of(NBCOLL_OPERATION_ALLTOALLV, "flat", 2, 1000);
     set_machine(&s, 1);
     s.c.reduction.type = nbcoll_type_of(&type);
     s.c.spread = NBCOLL_SPREAD_RISING; /* 0 to 0: 1000 bytes, 0 to 1: 1001, 1 to 0: 1000, 1 to 1: 1001 */
-    assert_int_equal(nbcoll_meaning_of(&s.c, 0, &m), NBCOLL_OK);
     assert_int_equal(scene_simulate(&s, scene_build, &s), NBCOLL_ERR_UNSUPPORTED);
     s.config.block = block;
-    s.config.user = &m;
     scene_play(&s);
     assert_int_equal(s.result.bytes, 2001);
     assert_int_equal(s.result.cpu, COPY * (4002 + 2001 + 4002) + 4 * O); /* all are packed, some kept, all unpacked */
