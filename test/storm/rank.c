@@ -392,7 +392,8 @@ static void judge_failures(rank *r)
 }
 
 /* All have come to their end, and nothing is under way: each message has given its credit back. Where each rank comes
- * there, whatever is cancelled. */
+ * there, whatever is cancelled: who has opened no relays, since that was cancelled, has quit, and others wait for it
+ * elsewhere. */
 static void count_credits(rank *r)
 {
     storm *s = r->storm;
@@ -402,10 +403,10 @@ static void count_credits(rank *r)
                     p->late_tags != COUNTER_ENDS && !p->is_over_shm && !p->is_patient && !p->ticks && p->ranks <= 9;
     for (int n = 0; n < p->items; n++)
         is_whole &= !p->item[n].differs;
-    if (!is_whole)
-        return;
-    s->at_end++;
+    s->at_end += is_whole;
     for (int looks = 0; looks < 30; looks += s->at_end == p->ranks) {
+        if (!is_whole || s->bad_anywhere & BAD_QUITS)
+            return;
         nbcoll_progress(r->context);
         storm_sleep(s, 1 + rank_choose(r, (s->at_end == p->ranks ? 40 : 400) * MILLISECOND));
     }
