@@ -385,6 +385,15 @@ static void cancel_before(plan *p, const fault *f)
             p->item[n].cancels = 1 + f->rank;
 }
 
+/* A rank frees its communicator instead: it has one that is not the first. */
+static bool frees_at(const plan *p, int n)
+{
+    bool frees = false;
+    for (int k = 0; k < p->faults; k++)
+        frees |= p->fault[k].kind == FAULT_FREES && p->fault[k].at == (uint64_t)n;
+    return frees;
+}
+
 /* Others wait for it there, while all make another communicator, and use that at once. */
 static void make_behind(plan *p, const fault *f)
 {
@@ -392,7 +401,7 @@ static void make_behind(plan *p, const fault *f)
     if (p->edition < EDITION_OF_CORES || mix(p->seed, 55) % 2 || n + 2 >= p->items || p->comms == COMMS_MOST)
         return;
     for (int k = n; k < n + 3; k++)
-        if (p->item[k].kind != ITEM_CALL)
+        if (p->item[k].kind != ITEM_CALL || frees_at(p, k))
             return;
     p->item[n].kind = ITEM_DUP;
     p->item[n].comm = 0;

@@ -98,12 +98,12 @@ NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_test(nbcoll_request *request, int pa
     }
     if (is_pending)
         nbcolli_pass(c);
-    int reports = c->ended != NULL;
-    s = nbcolli_leave_reporting(c, nbcolli_take_end(c, request));
-    if (!reports || s != NBCOLL_PENDING || nbcolli_enter(c) != NBCOLL_OK)
-        return s;
-    /* Its callbacks may have ended the request: whoever hears that it is pending may sleep. */
-    return nbcolli_leave(c, nbcolli_take_end(c, request));
+    int reports;
+    do { /* again: callbacks may have ended the request, and whoever hears that it is pending may sleep */
+        reports = c->ended != NULL;
+        s = nbcolli_leave_reporting(c, nbcolli_take_end(c, request));
+    } while (reports && s == NBCOLL_PENDING && nbcolli_enter(c) == NBCOLL_OK);
+    return s;
 }
 
 /* Reports the end, which was `s`, of a request that keeps a run. That is read again: its register is wanted for

@@ -2,6 +2,7 @@
  * Who waits for whom, and where that rank is: see ask.h. */
 #include "ask.h"
 
+#include "news.h"
 #include "../state/failure.h"
 #include "../wire/control.h"
 #include "../exposures/cells.h"
@@ -232,11 +233,10 @@ static void nbcolli_ask_judge(nbcolli_op *op, int rank, uint64_t tag, const nbco
         return; /* FREED_TOLD: word of that is on its way */
     else if (p->freeing == NBCOLLI_FREED_FAILED)
         nbcolli_run_deserted(run, rank);
-    else {
-        if (p->position == NBCOLL_POSITION_FREED)
-            nbcolli_called_freed(run->comm, rank);
+    else if (p->position == NBCOLL_POSITION_FREED)
+        nbcolli_member_freed(run->comm, rank, run->tag);
+    else
         nbcolli_run_out_of_step(run, rank);
-    }
 }
 
 /* ---- the messages ------------------------------------------------------------------------------------------------ */

@@ -102,6 +102,14 @@ static void nbcolli_freed_tell(nbcoll_comm *comm, uint64_t tag, int rank)
     nbcolli_tell_all(comm, NBCOLLI_LOST, tag, NBCOLL_ERR_MISMATCH, rank, 0);
 }
 
+void nbcolli_member_freed(nbcoll_comm *comm, int rank, uint64_t tag)
+{
+    nbcolli_called_freed(comm, rank);
+    nbcolli_comm_break(comm, rank, NBCOLL_ERR_MISMATCH, tag);
+    nbcolli_runs_fail(comm, tag, UINT64_MAX, NBCOLL_ERR_MISMATCH, rank);
+    nbcolli_freed_tell(comm, tag, rank);
+}
+
 void nbcolli_lost_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;

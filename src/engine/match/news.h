@@ -24,6 +24,9 @@ void nbcolli_revoke_rest(nbcoll_comm *comm, int left);
  * `tag` or later ones. */
 void nbcolli_lost_in(nbcoll_comm *comm, nbcolli_incoming *in);
 
+/* The rank has freed the communicator, and never starts `tag`, nor a later one: these end on all ranks. */
+void nbcolli_member_freed(nbcoll_comm *comm, int rank, uint64_t tag);
+
 /* The agent of another rank has failed: that of this one is to end what it has, whatever its queue pairs say. */
 void nbcolli_agent_failed_in(nbcoll_comm *comm, nbcolli_incoming *in);
 
