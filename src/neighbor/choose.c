@@ -58,8 +58,8 @@ static uint64_t nbcolli_cost_combining(const nbcolli_around *a, const nbcoll_lev
 nbcolli_neighbor_choice nbcolli_neighbor_choose(const nbcolli_around *a, const nbcolli_neighbor_call *c,
                                                 const nbcoll_terms *terms)
 {
-    nbcolli_neighbor_choice choice = {nbcolli_neighbor_peers,
-                                      terms->shared ? NBCOLLI_NEIGHBOR_JOINED : terms->between.eager};
+    nbcolli_neighbor_choice choice = {
+        nbcolli_neighbor_peers, terms->shared ? NBCOLLI_NEIGHBOR_JOINED : terms->between.eager, terms->between.eager};
     int is_equal = c->kind == NBCOLLI_NEIGHBOR_ALLGATHER || c->kind == NBCOLLI_NEIGHBOR_ALLTOALL;
 
     if (!is_equal || !a->dims || terms->shared)

@@ -114,7 +114,10 @@ typedef struct nbcolli_exchange {
     int gathers;   /* what leaves is one block */
     size_t bytes;  /* of each block, where all are equal */
     size_t joined; /* so many bytes of several blocks for one rank at most are put together */
+    size_t sent;   /* so many for one rank, or less, are rather a message than exposed, unless cells hold them */
 } nbcolli_exchange;
+
+#define NBCOLLI_NEIGHBOR_CELL 80 /* bytes in a cell */
 
 typedef void nbcolli_neighbor_algorithm(nbcoll_builder *b, nbcolli_exchange *x);
 nbcolli_neighbor_algorithm nbcolli_neighbor_linear, nbcolli_neighbor_peers, nbcolli_neighbor_combining;
@@ -131,7 +134,7 @@ int nbcolli_same_peer(const nbcolli_ends *ends, int from);
 /* choose.c: what all ranks choose alike. */
 typedef struct nbcolli_neighbor_choice {
     nbcolli_neighbor_algorithm *algorithm;
-    size_t joined;
+    size_t joined, sent;
 } nbcolli_neighbor_choice;
 nbcolli_neighbor_choice nbcolli_neighbor_choose(const nbcolli_around *a, const nbcolli_neighbor_call *c,
                                                 const nbcoll_terms *terms);

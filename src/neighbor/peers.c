@@ -22,6 +22,12 @@ static nbcolli_bundle nbcolli_bundle_of(const nbcolli_edge edges[], const int so
     return all;
 }
 
+/* Does a part go as a message? Where cells do not hold it, and a message does. */
+static int nbcolli_peers_sent(const nbcolli_exchange *x, size_t bytes)
+{
+    return bytes > NBCOLLI_NEIGHBOR_CELL && bytes <= x->sent;
+}
+
 /* The part for one peer; `shown` waits for what it needs. */
 static nbcoll_region nbcolli_peers_out(nbcoll_builder *b, nbcolli_exchange *x, const int sorted[], int n,
                                        nbcoll_step shown)
@@ -46,7 +52,8 @@ static void nbcolli_peers_in(nbcoll_builder *b, nbcolli_exchange *x, const int s
 {
     nbcolli_bundle all = nbcolli_bundle_of(x->in, sorted, x->gathers ? 1 : n);
     nbcoll_addr at = all.is_one ? x->in[sorted[0]].at.at : nbcoll_add_scratch(b, all.bytes);
-    nbcoll_step come = nbcoll_add_fetch(b, x->around->in.peer[sorted[0]], at, all.bytes);
+    nbcoll_step come = (nbcolli_peers_sent(x, all.bytes) ? nbcoll_add_recv : nbcoll_add_fetch)(
+        b, x->around->in.peer[sorted[0]], at, all.bytes);
 
     for (int i = 0; i < n; i++) {
         nbcolli_edge *e = &x->in[sorted[i]];
@@ -76,10 +83,18 @@ void nbcolli_neighbor_peers(nbcoll_builder *b, nbcolli_exchange *x)
         int peer = out->peer[out->sorted[i]];
         if (peer == x->around->rank)
             continue;
-        if (nbcolli_peers_apart(x, x->out, &out->sorted[i], n))
+        if (nbcolli_peers_apart(x, x->out, &out->sorted[i], n)) {
             nbcolli_linear_out(b, x, &out->sorted[i], n);
+            continue;
+        }
+        size_t bytes = nbcolli_bundle_of(x->out, &out->sorted[i], x->gathers ? 1 : n).bytes;
+        int is_sent = nbcolli_peers_sent(x, bytes);
+        nbcoll_step put = is_sent ? nbcoll_add_join(b) : shown;
+        nbcoll_region at = nbcolli_peers_out(b, x, &out->sorted[i], n, put);
+        if (is_sent)
+            nbcoll_after(b, nbcoll_add_send(b, peer, at.at, at.bytes), put);
         else
-            part[parts++] = (nbcoll_part){peer, 0, nbcolli_peers_out(b, x, &out->sorted[i], n, shown)};
+            part[parts++] = (nbcoll_part){peer, 0, at};
     }
     if (parts)
         nbcoll_after(b, nbcoll_add_expose(b, parts, part), shown);
