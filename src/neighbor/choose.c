@@ -4,8 +4,9 @@
 #include "../reduce/packed.h"
 #include "neighbor.h"
 
-/* Bytes of several blocks for one rank that are rather copied twice than sent one by one, where ranks share memory. */
-#define NBCOLLI_NEIGHBOR_JOINED ((size_t)16 << 10)
+/* Bytes of several blocks for one rank that are rather copied twice than announced and got one by one, where ranks share
+ * memory. */
+#define NBCOLLI_NEIGHBOR_JOINED ((size_t)1 << 20)
 
 /* What the longest path through messages takes: of so many at a time, after each other. */
 static uint64_t nbcolli_neighbor_cost(const nbcoll_level *price, uint64_t rounds, uint64_t messages, uint64_t bytes)
