@@ -9,7 +9,8 @@
  * which needs libibverbs (-libverbs). -DNBCOLL_WITH_OFFLOAD=1 brings the component offload: programs, agents, relays,
  * loopback's queue pairs. -DNBCOLL_WITH_LAB=1 brings offload and the component lab: verifier, simulator, printers, the
  * model of split trees, and the transports fault and trace. -DNBCOLL_WITH_DRIVER=1 brings the component driver:
- * drivers and ticks; -DNBCOLL_WITH_WIDE=1 wide: kernels of reductions for AVX2 and AVX-512. NBCOLL_PREFIX needs what
+ * drivers and ticks; -DNBCOLL_WITH_NEIGHBOR=1 neighbor: neighbourhood collectives; -DNBCOLL_WITH_WIDE=1 wide: kernels
+ * of reductions for AVX2 and AVX-512. NBCOLL_PREFIX needs what
  * src/amalgamate.awk makes of this file: there private functions are static. All symbols are hidden in what the file
  * is linked into; -DNBCOLL_EXPORT exports the public functions (nbcoll/nbcoll.h). What else needs a library of its own
  * is not here: tuning files are src/tuning/tuning.c, affinity is src/affinity/affinity.c, what starts ranks on
@@ -35,6 +36,9 @@
 #endif
 #ifndef NBCOLL_WITH_LAB
 #define NBCOLL_WITH_LAB 0
+#endif
+#ifndef NBCOLL_WITH_NEIGHBOR
+#define NBCOLL_WITH_NEIGHBOR 0
 #endif
 #ifndef NBCOLL_WITH_OFFLOAD
 #define NBCOLL_WITH_OFFLOAD NBCOLL_WITH_LAB /* which needs it */
@@ -182,6 +186,22 @@
 #include "driver/run.c"
 #include "driver/tick.c"
 #include "driver/tick_pass.c"
+#endif
+
+#if NBCOLL_WITH_NEIGHBOR
+#include "neighbor/around.c"
+#include "neighbor/build.c"
+#include "neighbor/cached.c"
+#include "neighbor/calls.c"
+#include "neighbor/check.c"
+#include "neighbor/choose.c"
+#include "neighbor/combining.c"
+#include "neighbor/create.c"
+#include "neighbor/graph.c"
+#include "neighbor/grid.c"
+#include "neighbor/linear.c"
+#include "neighbor/peers.c"
+#include "neighbor/reorder.c"
 #endif
 
 #if NBCOLL_WITH_OFFLOAD

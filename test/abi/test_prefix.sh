@@ -5,7 +5,7 @@
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-with='-DNBCOLL_WITH_LOOPBACK -DNBCOLL_WITH_SHM -DNBCOLL_WITH_LAB -DNBCOLL_WITH_DRIVER -DNBCOLL_WITH_WIDE'
+with='-DNBCOLL_WITH_LOOPBACK -DNBCOLL_WITH_SHM -DNBCOLL_WITH_LAB -DNBCOLL_WITH_DRIVER -DNBCOLL_WITH_NEIGHBOR -DNBCOLL_WITH_WIDE'
 
 # compare tree: what is listed there with what a copy made from there defines.
 compare()

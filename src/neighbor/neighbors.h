@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Neighbours on a communicator, with the schedules of the last calls. */
+#ifndef NBCOLLI_NEIGHBORS_H
+#define NBCOLLI_NEIGHBORS_H
+
+#include "neighbor.h"
+
+/* A call, with copies of its arrays and of the descriptors of its types behind it. */
+typedef struct nbcolli_cached_call {
+    struct nbcolli_cached_call *next;
+    size_t memory;
+    nbcoll_schedule *schedule;
+    nbcolli_neighbor_call call;
+    size_t sent, received; /* how far it reaches into the buffers */
+} nbcolli_cached_call;
+
+struct nbcoll_neighbors {
+    nbcoll_host host;
+    nbcoll_comm *comm, *own; /* own: made for them; else null */
+    nbcolli_around *around;
+    nbcoll_terms terms;
+    nbcolli_cached_call *cached; /* the one used last first */
+};
+
+/* cached.c: the call's schedule, built where none of the last calls was like it. */
+nbcoll_status nbcolli_cached_find(nbcoll_neighbors *n, const nbcolli_neighbor_call *c, nbcolli_cached_call **out);
+/* All of them. ERR_BUSY: some are in use, and stay. */
+nbcoll_status nbcolli_cached_free(nbcoll_neighbors *n);
+
+#endif
