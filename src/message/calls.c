@@ -67,7 +67,6 @@ static nbcoll_status nbcolli_message_open(const nbcolli_message_call *c, size_t 
     r->executed.turn = c->is;
     r->executed.bytes = bytes;
     r->executed.root = c->peer;
-    r->executed.is_cancelled = 0;
     atomic_store_explicit(&r->executed.awaited, c->peer, memory_order_relaxed); /* nobody knows it yet */
     *request = nbcolli_request_handle(r);
     if (persistent)

@@ -51,7 +51,7 @@ static void nbcolli_message_take(nbcolli_executor *e, nbcolli_request *r)
 
 static nbcoll_status nbcolli_message_start(nbcolli_executor *e, nbcolli_request *r)
 {
-    r->executed.is_cancelled = 0;
+    atomic_store_explicit(&r->executed.is_cancelled, 0, memory_order_relaxed); /* as the state: */
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_HANDED, memory_order_relaxed); /* handed over below */
     if (r->context->flags & NBCOLL_ANY_THREAD)
         nbcolli_hand(r->context, r);
@@ -225,7 +225,7 @@ static void nbcolli_message_cancel(nbcolli_executor *e, nbcolli_request *r, int 
         nbcolli_list_leave(&r->queued);
         nbcolli_message_end(m, r, NBCOLL_ERR_CANCELLED, m->comm->rank);
     } else if (t && t->phase == NBCOLLI_TRANSFER_ANNOUNCED && !r->executed.is_cancelled) {
-        r->executed.is_cancelled = 1;
+        atomic_store_explicit(&r->executed.is_cancelled, 1, memory_order_relaxed); /* the lock orders it */
         nbcolli_letter_say(m, t->rank, NBCOLLI_LETTER_WITHDRAW, t->number, 0);
     } else if (!t && r->executed.turn != NBCOLLI_IS_RECV && r->executed.root == m->comm->rank)
         nbcolli_cancel_to_self(m, r);
