@@ -9,8 +9,8 @@
 # (nbcoll/nbcoll.h). With -v headers=1 it is what NBCOLL_IMPLEMENTATION includes where the public headers lie beside it: an installation's
 # nbcoll/implementation.c. With -v offload=1 it holds the component offload, too, which -DNBCOLL_WITH_OFFLOAD=1 brings,
 # with -v lab=1 lab and offload, which lab needs, with -v verbs=1 that transport, and with -v prefix=1 the names that
-# NBCOLL_PREFIX renames. The components wide, driver and neighbor, which -DNBCOLL_WITH_WIDE=1, -DNBCOLL_WITH_DRIVER=1
-# and -DNBCOLL_WITH_NEIGHBOR=1 bring, it always holds.
+# NBCOLL_PREFIX renames; with -v message=1 and -v neighbor=1 the components of these names. The components wide and
+# driver, which -DNBCOLL_WITH_WIDE=1 and -DNBCOLL_WITH_DRIVER=1 bring, it always holds.
 #
 # Each #include of a file of the tree is replaced by that file; but one with a guard is left out where it has come
 # before, unless it had been under an #if that does not hold here; so have headers of the system. A private header that
@@ -245,13 +245,16 @@ function write(i, k, name)
 }
 
 BEGIN {
-    components = split("wide driver neighbor offload lab verbs", component, " ")
-    wanted["wide"] = wanted["driver"] = wanted["neighbor"] = 1
+    components = split("wide driver message neighbor offload lab verbs", component, " ")
+    wanted["wide"] = wanted["driver"] = 1
+    wanted["message"] = message
+    wanted["neighbor"] = neighbor
     wanted["offload"] = offload || lab
     wanted["lab"] = lab
     wanted["verbs"] = verbs
     condition["wide"] = "wide:"
     condition["driver"] = "driver:"
+    condition["message"] = "message:"
     condition["neighbor"] = "neighbor:"
     condition["offload"] = "offload:"
     condition["lab"] = "offload:lab:" # it brings offload

@@ -9,8 +9,9 @@
  * which needs libibverbs (-libverbs). -DNBCOLL_WITH_OFFLOAD=1 brings the component offload: programs, agents, relays,
  * loopback's queue pairs. -DNBCOLL_WITH_LAB=1 brings offload and the component lab: verifier, simulator, printers, the
  * model of split trees, and the transports fault and trace. -DNBCOLL_WITH_DRIVER=1 brings the component driver:
- * drivers and ticks; -DNBCOLL_WITH_NEIGHBOR=1 neighbor: neighbourhood collectives; -DNBCOLL_WITH_WIDE=1 wide: kernels
- * of reductions for AVX2 and AVX-512. NBCOLL_PREFIX needs what
+ * drivers and ticks; -DNBCOLL_WITH_MESSAGE=1 message: messages between two ranks; -DNBCOLL_WITH_NEIGHBOR=1
+ * neighbor: neighbourhood collectives; -DNBCOLL_WITH_WIDE=1 wide: kernels of reductions for AVX2 and AVX-512.
+ * NBCOLL_PREFIX needs what
  * src/amalgamate.awk makes of this file: there private functions are static. All symbols are hidden in what the file
  * is linked into; -DNBCOLL_EXPORT exports the public functions (nbcoll/nbcoll.h). What else needs a library of its own
  * is not here: tuning files are src/tuning/tuning.c, affinity is src/affinity/affinity.c, what starts ranks on
@@ -36,6 +37,9 @@
 #endif
 #ifndef NBCOLL_WITH_LAB
 #define NBCOLL_WITH_LAB 0
+#endif
+#ifndef NBCOLL_WITH_MESSAGE
+#define NBCOLL_WITH_MESSAGE 0
 #endif
 #ifndef NBCOLL_WITH_NEIGHBOR
 #define NBCOLL_WITH_NEIGHBOR 0
@@ -256,6 +260,16 @@
 #include "topology/topology_rounds.c"
 #include "topology/topology_builder.c"
 #include "topology/topology.c"
+#endif
+
+#if NBCOLL_WITH_MESSAGE
+#include "message/calls.c"
+#include "message/events.c"
+#include "message/match.c"
+#include "message/memory.c"
+#include "message/open.c"
+#include "message/transfer.c"
+#include "message/wire.c"
 #endif
 
 #if NBCOLL_WITH_WIDE

@@ -28,8 +28,9 @@
  * The library. Link it; or define NBCOLL_IMPLEMENTATION in one C file that includes nbcoll before all system headers,
  * and that file brings it along: `pkg-config --cflags nbcoll` is enough. It brings the transports loopback and shm;
  * -DNBCOLL_WITH_LOOPBACK=0 and -DNBCOLL_WITH_SHM=0 leave them out. Components are libraries of their own, whose
- * functions the core does not call: -DNBCOLL_WITH_DRIVER=1 brings nbcoll_driver (driver.h), -DNBCOLL_WITH_NEIGHBOR=1
- * nbcoll_neighbor (neighbor.h), -DNBCOLL_WITH_OFFLOAD=1 nbcoll_offload (offload.h, launch_agent.h, relay.h),
+ * functions the core does not call: -DNBCOLL_WITH_DRIVER=1 brings nbcoll_driver (driver.h), -DNBCOLL_WITH_MESSAGE=1
+ * nbcoll_message (message.h), -DNBCOLL_WITH_NEIGHBOR=1 nbcoll_neighbor (neighbor.h), -DNBCOLL_WITH_OFFLOAD=1
+ * nbcoll_offload (offload.h, launch_agent.h, relay.h),
  * -DNBCOLL_WITH_LAB=1 that and nbcoll_lab (verify.h, simulate.h, nic.h, split.h, show.h, fault.h, trace.h),
  * -DNBCOLL_WITH_WIDE=1, which the flags of pkg-config ask for, nbcoll_wide (wide.h). Every name that it defines begins
  * with nbcoll_, nbcolli_, NBCOLL_ or NBCOLLI_. The one-file form (src/amalgamate.awk, with -v prefix=1), and headers
@@ -135,7 +136,9 @@ NBCOLLI_BEGIN
     X(ERR_NAMESPACE, "the other side lives in another network or PID namespace")                   \
     X(ERR_DUPLICATE, "the rank is taken")                                                          \
     X(ERR_LAUNCH, "started without a launcher: use nbcoll run -n N PROGRAM; on a cluster, what starts ranks there") \
-    X(ERR_FAULT, "memory that a rank named as a buffer cannot be read or written")
+    X(ERR_FAULT, "memory that a rank named as a buffer cannot be read or written")                 \
+    X(ERR_TAG, "a tag is out of its range")                                                        \
+    X(ERR_TRUNCATED, "a message is longer than the buffer of its receive")
 
 typedef enum nbcoll_status {
 #define NBCOLLI_STATUS_ENUM(name, text) NBCOLL_##name,
@@ -281,10 +284,11 @@ typedef struct nbcoll_call {
  * operation, if one is known, else the lowest; `position` says where it is. After ERR_NO_SLOT `rank` is such a rank of
  * the operation `tag`, which holds the slot. A waiting rank asks about every 40 ms. It reads the answer in shared
  * memory; where ranks share none, they answer from inside calls. */
+#define NBCOLL_FAILURE_MESSAGE (UINT64_C(1) << 63)
 typedef struct nbcoll_failure {
     nbcoll_status status;
     int rank;
-    uint64_t tag;
+    uint64_t tag; /* of a message (message.h): NBCOLL_FAILURE_MESSAGE + its tag */
     const nbcoll_comm *comm; /* compare only: it may have been freed */
     nbcoll_position position;
     uint64_t next;           /* the tag that `rank` starts next; 0 when it is not known */

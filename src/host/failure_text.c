@@ -27,6 +27,7 @@ static const char *nbcolli_deed_text(nbcoll_status status)
     case NBCOLL_ERR_CALL: return "had a host function that failed in";
     case NBCOLL_ERR_MEMORY: return "had no memory in";
     case NBCOLL_ERR_FAULT: return "named memory that cannot be read or written as a buffer of";
+    case NBCOLL_ERR_TRUNCATED: return "sent more than the buffer holds:";
     default: return NULL;
     }
 }
@@ -106,23 +107,26 @@ size_t nbcoll_failure_text(const nbcoll_failure *failure, char *text, size_t byt
 {
     nbcoll_failure f = failure ? *failure : (nbcoll_failure){0};
     const char *begin = f.status == NBCOLL_ERR_NO_SLOT ? "no slot is free: " : "", *deed = nbcolli_deed_text(f.status);
-    unsigned long long tag = f.tag;
-    char reason[160];
+    char reason[160], what[40];
     int n;
 
     nbcolli_reason_text(&f, reason, sizeof reason);
+    snprintf(what, sizeof what, !(f.tag & NBCOLL_FAILURE_MESSAGE)    ? "operation %llu"
+                                : (uint32_t)f.tag == UINT32_MAX ? "a message with any tag"
+                                                                : "a message with tag %llu",
+             (unsigned long long)(f.tag & ~NBCOLL_FAILURE_MESSAGE));
     if (f.status == NBCOLL_ERR_TIMEOUT || f.status == NBCOLL_ERR_NO_SLOT) {
         if (f.rank < 0)
-            n = snprintf(text, bytes, "%soperation %llu has not ended", begin, tag);
+            n = snprintf(text, bytes, "%s%s has not ended", begin, what);
         else if (f.position == NBCOLL_POSITION_NOT_STARTED)
-            n = snprintf(text, bytes, "%srank %d has not started operation %llu", begin, f.rank, tag);
+            n = snprintf(text, bytes, "%srank %d has not started %s", begin, f.rank, what);
         else
-            n = snprintf(text, bytes, "%soperation %llu waits for rank %d, which %s", begin, tag, f.rank,
+            n = snprintf(text, bytes, "%s%s waits for rank %d, which %s", begin, what, f.rank,
                          nbcolli_position_text(f.position));
     } else if (f.status == NBCOLL_ERR_MISMATCH && f.rank >= 0)
         return nbcolli_mismatch_text(&f, text, bytes);
     else if (deed && f.rank >= 0)
-        n = snprintf(text, bytes, "rank %d %s operation %llu%s", f.rank, deed, tag, reason);
+        n = snprintf(text, bytes, "rank %d %s %s%s", f.rank, deed, what, reason);
     else
         n = snprintf(text, bytes, "%s", failure ? nbcoll_status_text(f.status) : "");
     return n < 0 ? 0 : (size_t)n;

@@ -43,6 +43,9 @@ by_pkg_config()
     "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/proved.c" -o "$output.proved" \
         $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_lab)
     # shellcheck disable=SC2046
+    "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/messaged.c" -o "$output.messaged" \
+        $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_message)
+    # shellcheck disable=SC2046
     "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/offloaded.c" -o "$output.offloaded" \
         $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_offload)
     # shellcheck disable=SC2046
@@ -61,7 +64,7 @@ by_pkg_config()
 # runs program: program, program.clustered, program.wire and, if they are there, program.tuned and program.placed
 runs()
 {
-    "$1" && "$1.proved" && "$1.offloaded" && "$1.clustered" && wire_passes "$1.wire" && { [ $tuning = OFF ] || "$1.tuned" "$work/rules"; } &&
+    "$1" && "$1.proved" && "$1.messaged" && "$1.offloaded" && "$1.clustered" && wire_passes "$1.wire" && { [ $tuning = OFF ] || "$1.tuned" "$work/rules"; } &&
         { [ $affinity = OFF ] || "$1.placed"; }
 }
 
@@ -134,6 +137,7 @@ by_find_package()
     "$work/package/program"
     "$work/package/clustered"
     "$work/package/proved"
+    "$work/package/messaged"
     wire_passes "$work/package/wire"
     [ $tuning = OFF ] || "$work/package/tuned" "$work/rules"
     [ $affinity = OFF ] || "$work/package/placed"

@@ -30,6 +30,10 @@ END
     -o "$work/offloaded"
 "$work/offloaded"
 
+"$CC" -O1 -w -DNBCOLL_WITH_MESSAGE -I"$NBCOLL_SOURCE/include" "$unity" "$NBCOLL_SOURCE/test/consumer/messaged.c" \
+    -o "$work/messaged"
+"$work/messaged"
+
 mkdir "$work/alone"
 (cd "$NBCOLL_SOURCE" && awk -f src/amalgamate.awk) >"$work/alone/nbcoll.h"
 cd "$work/alone"
@@ -60,6 +64,7 @@ while read -r flag part; do
 done <<END
 -DNBCOLL_WITH_OFFLOAD offload
 -DNBCOLL_WITH_LAB lab
+-DNBCOLL_WITH_MESSAGE message
 -DNBCOLL_PREFIX=acme_ the names of a prefix
 END
 [ -z "$(gcc -w -c nbcoll.c -o nbcoll.o && nm nbcoll.o | grep 'nbcoll_agent_open\|nbcoll_relays_open\|nbcoll_topology_make')" ]
@@ -70,6 +75,11 @@ gcc -std=c11 $strict -DNBCOLL_WITH_OFFLOAD=1 nbcoll.c offloaded.c -o offloaded
 ./offloaded
 # shellcheck disable=SC2086
 clang -std=gnu11 $strict -fsyntax-only nbcoll.c
+(cd "$NBCOLL_SOURCE" && awk -v message=1 -v neighbor=1 -f src/amalgamate.awk) >nbcoll.h
+sed 's|^#include <nbcoll/.*|#include "nbcoll.h"|' "$NBCOLL_SOURCE/test/consumer/messaged.c" >messaged.c
+# shellcheck disable=SC2086
+gcc -std=c11 $strict -DNBCOLL_WITH_MESSAGE=1 nbcoll.c messaged.c -o messaged
+./messaged
 (cd "$NBCOLL_SOURCE" && awk -v lab=1 -f src/amalgamate.awk) >nbcoll.h
 sed 's|^#include <nbcoll/.*|#include "nbcoll.h"|' "$NBCOLL_SOURCE/test/consumer/proved.c" >proved.c
 # shellcheck disable=SC2086

@@ -162,7 +162,7 @@ static nbcoll_status nbcolli_request_expired(nbcolli_request *r)
         nbcolli_note_failure(r->comm, s, nbcolli_shrink_awaited(r), r->comm->taken);
     else if (nbcolli_is_active(r) && nbcolli_is_executed(r)) /* relaxed: for itself */
         nbcolli_note_failure(r->comm, s, atomic_load_explicit(&r->executed.awaited, memory_order_relaxed),
-                             r->comm->taken);
+                             r->tag ? r->tag : r->comm->taken);
     else if (!run && nbcolli_is_active(r))
         holder = nbcolli_slot_of(r->comm, r->tag)->active;
     if (holder) {

@@ -21,7 +21,7 @@ typedef enum nbcolli_carries {
     NBCOLLI_ITS_BYTES, /* as many as the lower half of `bytes` says */
     NBCOLLI_A_KEY,     /* nothing, or an nbcolli_remote: to a rank without a bulk group with a key of any length */
     NBCOLLI_SOME,      /* at least one; with `bytes` before them */
-    NBCOLLI_A_VOTE     /* an agreement's, whose length agree.c knows */
+    NBCOLLI_A_VOTE     /* an agreement's, or an executor's: who takes it knows its length */
 } nbcolli_carries;
 
 /* Of whom it is. What concerns neither credits, channels nor memory of a pair may also come at HOME, from a rank that
@@ -29,7 +29,7 @@ typedef enum nbcolli_carries {
 typedef enum nbcolli_belongs {
     NBCOLLI_OF_PAIR,
     NBCOLLI_OF_HOME,
-    NBCOLLI_OF_SHRINK, /* likewise; and perhaps the communicator is not known here */
+    NBCOLLI_OF_SHRINK, /* likewise, or an executor's; and perhaps the communicator is not known here */
     NBCOLLI_OF_ENDPOINT
 } nbcolli_belongs;
 
@@ -49,13 +49,36 @@ static void nbcolli_credit_in(nbcoll_comm *comm, nbcolli_incoming *in)
     nbcolli_stalls_over(&in->link->pair[in->source], &in->header);
 }
 
+/* The peer has sent what may not be. */
+static void nbcolli_invalid_from(nbcolli_link *link, int peer)
+{
+    if (nbcolli_is_given_up(link, peer))
+        return;
+    nbcolli_give_up(link, peer);
+    link->reason[peer] = (nbcoll_transport_error){0, "it has sent a message that no rank of this version sends"};
+}
+
+/* MESSAGE: to its executor, if that is here. */
+static void nbcolli_executed_in(nbcoll_comm *comm, nbcolli_incoming *in)
+{
+    const nbcolli_header *h = &in->header;
+    uint32_t channel = h->status == NBCOLLI_MESSAGE_REFUSED ? (uint32_t)(h->tag >> 32) : h->count;
+    nbcolli_executor *e = comm ? comm->executors : NULL;
+    while (e && !(e->does->message && e->channel == channel))
+        e = e->next;
+    if (e && !e->does->message(e, in))
+        nbcolli_invalid_from(in->link, in->source);
+    else if (!e && h->status == NBCOLLI_MESSAGE_ANNOUNCED)
+        nbcolli_answer(in->link, in->source, h, NBCOLLI_MESSAGE, (nbcoll_status)NBCOLLI_MESSAGE_REFUSED);
+}
+
 #define NBCOLLI_BIT(n) (UINT64_C(1) << (n))
 #define NBCOLLI_ANY UINT64_MAX
 #define NBCOLLI_WELL NBCOLLI_BIT(NBCOLL_OK)
 #define NBCOLLI_ERRORS (NBCOLLI_BIT(NBCOLL_STATUS_COUNT) - NBCOLLI_BIT(NBCOLL_AGAIN + 1))
 #define NBCOLLI_REFUSES (NBCOLLI_BIT(NBCOLL_ERR_CANCELLED) | NBCOLLI_BIT(NBCOLL_ERR_MISMATCH))
 #define NBCOLLI_ANSWERS (NBCOLLI_WELL | NBCOLLI_BIT(NBCOLL_AGAIN) | NBCOLLI_BIT(NBCOLL_ERR_CANCELLED))
-#define NBCOLLI_TYPES (NBCOLLI_CALL + 1)
+#define NBCOLLI_TYPES (NBCOLLI_MESSAGE + 1)
 
 _Static_assert(NBCOLL_STATUS_COUNT < 64, "they fit their masks");
 
@@ -87,6 +110,7 @@ static const struct nbcolli_rule {
     [NBCOLLI_CALL] = {nbcolli_called_in, NBCOLLI_OF_HOME, NBCOLLI_NO_PAYLOAD, 0,
                       NBCOLLI_BIT(NBCOLLI_CALLED_LONG_AGO + 1) - 1, 0, UINT64_MAX},
     [NBCOLLI_AGENT] = {nbcolli_agent_failed_in, NBCOLLI_OF_HOME, NBCOLLI_NO_PAYLOAD, 0, NBCOLLI_ANY, 0, UINT64_MAX},
+    [NBCOLLI_MESSAGE] = {nbcolli_executed_in, NBCOLLI_OF_SHRINK, NBCOLLI_A_VOTE, 0, NBCOLLI_ANY, 0, UINT64_MAX},
 };
 
 /* ---- what may be said -------------------------------------------------------------------------------------------- */
@@ -104,7 +128,7 @@ static int nbcolli_is_valid_payload(uint8_t carries, const nbcolli_incoming *in)
     case NBCOLLI_SOME:
         return in->bytes && in->bytes <= UINT64_MAX - in->header.bytes;
     default:
-        return in->bytes > sizeof(nbcolli_vote);
+        return in->header.type == NBCOLLI_MESSAGE || in->bytes > sizeof(nbcolli_vote);
     }
 }
 
@@ -150,15 +174,6 @@ static int nbcolli_is_valid_line(const nbcolli_link *link, const nbcoll_line_arr
 
     return all && line->channel < all->ins && line->bytes <= NBCOLL_LINE_PAYLOAD &&
            nbcolli_is_valid_credit(link, line->source, line->turn >> NBCOLLI_TURN_BITS);
-}
-
-/* The peer has sent what may not be. */
-static void nbcolli_invalid_from(nbcolli_link *link, int peer)
-{
-    if (nbcolli_is_given_up(link, peer))
-        return;
-    nbcolli_give_up(link, peer);
-    link->reason[peer] = (nbcoll_transport_error){0, "it has sent a message that no rank of this version sends"};
 }
 
 static int nbcolli_is_member(const nbcoll_comm *comm, const nbcolli_incoming *in)
@@ -277,6 +292,15 @@ int nbcolli_line_is_plain(nbcolli_link *link, const nbcoll_line_arrival *line)
     return nbcolli_receives_plainly(&in);
 }
 
+/* Not one of the engine's. */
+static void nbcolli_executed_line_in(nbcolli_link *link, const nbcoll_line_arrival *line)
+{
+    nbcolli_executor *e = link->home->hears[line->channel % NBCOLLI_HEARING];
+    int is_there = e && e->channel == line->channel, was = line->channel - NBCOLLI_CHANNELS < link->home->heard;
+    if (is_there ? !e->does->line(e, link, line) : !was)
+        nbcolli_invalid_from(link, line->source);
+}
+
 void nbcolli_line_in(nbcolli_link *link, const nbcoll_line_arrival *line)
 {
     nbcolli_pair *pair = &link->pair[line->source];
@@ -284,7 +308,7 @@ void nbcolli_line_in(nbcolli_link *link, const nbcoll_line_arrival *line)
     uint32_t credits = (uint32_t)(line->turn >> NBCOLLI_TURN_BITS);
 
     if (!nbcolli_is_valid_line(link, line)) {
-        nbcolli_invalid_from(link, line->source);
+        nbcolli_executed_line_in(link, line);
         return;
     }
     nbcolli_channel_end *end = &all->in[line->channel];

@@ -200,6 +200,9 @@ void nbcolli_member_gone(nbcoll_comm *comm, int rank)
         comm->departed = 1;
         nbcolli_called_heard(comm);
     }
+    for (nbcolli_executor *e = comm->executors; e; e = e->next)
+        if (e->does->gone)
+            e->does->gone(e, rank);
     nbcolli_failed_to_settle(comm);
     for (uint32_t i = 0; i < comm->config.slots; i++)
         if (comm->slot[i].active && comm->slot[i].active->status == NBCOLL_OK)

@@ -34,11 +34,12 @@ static void nbcolli_fault_in(nbcolli_op *op, nbcoll_work *work)
 void nbcolli_work_in(nbcolli_link *link, nbcoll_work *work)
 {
     nbcolli_post *post = (nbcolli_post *)(void *)work;
+    int is_fault = work->status == NBCOLL_ERR_BUFFER || work->status == NBCOLL_ERR_FAULT;
 
     link->in_flight--;
-    if (post->op && (work->status == NBCOLL_ERR_BUFFER || work->status == NBCOLL_ERR_FAULT))
+    if (post->op && is_fault)
         nbcolli_fault_in(post->op, work);
-    if (work->status == NBCOLL_OK || (work->status == NBCOLL_ERR_CANCELLED && post->recalled))
+    if (work->status == NBCOLL_OK || (work->status == NBCOLL_ERR_CANCELLED && post->recalled) || is_fault)
         post->where = NBCOLLI_FREE;
     else {
         nbcolli_mark_lost(link, post->peer, work->status == NBCOLL_ERR_PEER_LOST ? NBCOLLI_DEAD : NBCOLLI_CUT);

@@ -9,10 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "nbcoll/transport.h"
+#include "message.h"
 
 struct nbcoll_args;
-struct nbcolli_request;
 struct nbcolli_run;
 
 /* What a look finds. */
@@ -76,6 +75,11 @@ typedef struct nbcolli_executor_table {
      * and will not start a later one. May be null, both. */
     int (*look_after)(nbcolli_executor *e);
     void (*freed)(nbcolli_executor *e, int rank, uint64_t called);
+    /* A MESSAGE, or a line on its channel, has come. 0: no rank may have sent that. And: that member is lost, or has
+     * left; perhaps said again. May be null, all three. */
+    int (*message)(nbcolli_executor *e, const struct nbcolli_incoming *in);
+    int (*line)(nbcolli_executor *e, const struct nbcolli_link *link, const nbcoll_line_arrival *line);
+    void (*gone)(nbcolli_executor *e, int rank);
     /* With its communicator, which has it. Null: that never has it then. */
     void (*free)(nbcolli_executor *e);
 } nbcolli_executor_table;
@@ -86,6 +90,7 @@ struct nbcolli_executor {
     struct nbcoll_comm *comm;
     nbcolli_executor *next;   /* in its communicator's list: calls, on the caller's side and inside */
     nbcolli_executor *beside; /* in its context's, at which passes look: calls that open and close it */
+    uint32_t channel;         /* where it has messages and lines: from NBCOLLI_CHANNELS on; else 0 */
     uint64_t called;          /* starts: so many of its numbered ones, on all ranks alike */
     uint32_t hash;            /* what ranks say of it when they make the communicator; 0: nothing */
     atomic_uint over;         /* OK; or why it starts nothing more. Read by starts, for itself */

@@ -6,6 +6,7 @@
 #include "communicator.h"
 
 #define NBCOLLI_COMM_BUCKETS 256u
+#define NBCOLLI_HEARING 32u
 #define NBCOLLI_UNEXPECTED_BUCKETS 1024u /* with more messages than that, some share one */
 
 /* What happened to a rank, in bits. One that is CUT off may be alive, hear us, and touch what we have announced to it:
@@ -73,6 +74,8 @@ struct nbcolli_link {
     nbcolli_area *areas;  /* of freed communicators, which others may still use */
     nbcolli_area *memory; /* the program's */
     nbcolli_tombstone *tombstones;
+    uint32_t heard;                           /* of a home: how many have been; */
+    nbcolli_executor *hears[NBCOLLI_HEARING]; /* those that hear lines, by their channel */
     uint64_t executed_comm;   /* the last one that was freed of those with an agent, or NBCOLLI_NO_COMM; */
     uint64_t executed_called; /* numbered operations that this rank has started there, of its executor */
     nbcoll_comm *bucket[NBCOLLI_COMM_BUCKETS]; /* communicators, by id */

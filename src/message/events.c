@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What happens to messages from outside: starts, letters that come, ranks that are gone, cancelling. */
+#include "message.h"
+
+#include "../engine/progress/handed.h"
+
+/* ---- starts ------------------------------------------------------------------------------------------------------ */
+
+/* To this rank itself. */
+static void nbcolli_message_to_self(nbcoll_messages *m, nbcolli_request *r)
+{
+    nbcolli_correspondent *p = &m->at[m->comm->rank];
+    int is_short = r->executed.turn == NBCOLLI_IS_SEND && r->executed.bytes <= m->config.eager && p->credits > 0;
+    nbcolli_letter l = {m->comm->rank, 0,       (int32_t)(uint32_t)r->tag, NBCOLLI_LETTER_SHORT, r->executed.bytes,
+                        r->send,       is_short ? r->executed.bytes : 0,   is_short ? NULL : r};
+
+    if (is_short)
+        p->credits--;
+    else
+        l.kind = NBCOLLI_LETTER_ANNOUNCED;
+    nbcolli_letter_deliver(m, &l);
+    if (is_short)
+        nbcolli_message_end(m, r, NBCOLL_OK, m->comm->rank);
+}
+
+static void nbcolli_message_take(nbcolli_executor *e, nbcolli_request *r)
+{
+    nbcoll_messages *m = nbcolli_messages_of(e);
+    int rank = r->executed.root;
+
+    nbcolli_executed_take(r);
+    m->active++;
+    r->status = NBCOLL_PENDING;
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
+    if (r->executed.turn == NBCOLLI_IS_RECV) {
+        nbcolli_receive_post(m, r);
+        return;
+    }
+    const nbcolli_correspondent *p = &m->at[rank];
+    if (rank == m->comm->rank)
+        nbcolli_message_to_self(m, r);
+    else if (p->is_gone)
+        nbcolli_message_end(m, r, NBCOLL_ERR_PEER_LOST, rank);
+    else if (r->executed.bytes <= NBCOLL_LINE_PAYLOAD && r->executed.bytes <= p->eager && p->has_lines &&
+             p->credits > 0 && r->executed.turn == NBCOLLI_IS_SEND &&
+             nbcolli_letter_line(m, rank, (int32_t)(uint32_t)r->tag, r->send, r->executed.bytes))
+        nbcolli_message_end(m, r, NBCOLL_OK, rank);
+    else
+        nbcolli_transfer_send(m, r);
+}
+
+static nbcoll_status nbcolli_message_start(nbcolli_executor *e, nbcolli_request *r)
+{
+    atomic_store_explicit(&r->executed.is_cancelled, 0, memory_order_relaxed); /* as the state: */
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_HANDED, memory_order_relaxed); /* handed over below */
+    if (r->context->flags & NBCOLL_ANY_THREAD)
+        nbcolli_hand(r->context, r);
+    else
+        nbcolli_message_take(e, r);
+    return NBCOLL_OK;
+}
+
+/* ---- letters ----------------------------------------------------------------------------------------------------- */
+
+static int nbcolli_letter_credits(nbcolli_correspondent *p, uint32_t credits)
+{
+    if (credits > (uint32_t)(p->most - p->credits))
+        return 0;
+    p->credits += (int32_t)credits;
+    return 1;
+}
+
+/* A part of what was asked for. */
+static int nbcolli_part_in(nbcoll_messages *m, nbcolli_transfer *t, const nbcolli_incoming *in)
+{
+    uint64_t at = in->header.bytes;
+
+    if (!t || t->phase != NBCOLLI_TRANSFER_ASKED || t->is_over)
+        return 1; /* it has been given up */
+    if (at > t->bytes || in->bytes > t->bytes - at || in->bytes > t->bytes - t->moved)
+        return 0;
+    memcpy(t->memory + at, in->payload, in->bytes);
+    t->moved += in->bytes;
+    m->context->bytes_left -= (ptrdiff_t)in->bytes;
+    if (t->moved == t->bytes)
+        nbcolli_transfer_over(m, t, NBCOLL_OK);
+    return 1;
+}
+
+/* An answer to what this rank has announced, if it still waits for one. */
+static void nbcolli_answer_to_send(nbcoll_messages *m, nbcolli_transfer *t, const nbcolli_header *h)
+{
+    if (!t || t->phase != NBCOLLI_TRANSFER_ANNOUNCED || t->is_over)
+        return;
+    switch (h->status) {
+    case NBCOLLI_LETTER_TAKEN:
+        nbcolli_transfer_over(m, t, h->bytes == NBCOLL_ERR_FAULT ? NBCOLL_ERR_FAULT : NBCOLL_OK);
+        return;
+    case NBCOLLI_LETTER_ASK:
+        nbcolli_transfer_ask(m, t);
+        return;
+    case NBCOLLI_LETTER_TOO_EARLY:
+        nbcolli_letter_say(m, t->rank, NBCOLLI_LETTER_WITHDRAW, t->number, 0);
+        return;
+    default: /* WITHDRAWN, REFUSED */
+        nbcolli_transfer_over(m, t, NBCOLL_ERR_CANCELLED);
+    }
+}
+
+static int nbcolli_message_arrives(nbcolli_executor *e, const nbcolli_incoming *in)
+{
+    nbcoll_messages *m = nbcolli_messages_of(e);
+    const nbcolli_header *h = &in->header;
+    nbcolli_correspondent *p = &m->at[h->source];
+    int is_short = h->status == NBCOLLI_LETTER_SHORT;
+
+    if (!p->channel)
+        p->channel = (uint32_t)(h->tag >> 32);
+    if (h->status != NBCOLLI_LETTER_REFUSED && !nbcolli_letter_credits(p, h->stamp))
+        return 0;
+    switch (h->status) {
+    case NBCOLLI_LETTER_SHORT:
+    case NBCOLLI_LETTER_ANNOUNCED:
+        if ((uint32_t)h->tag > NBCOLL_TAG_MOST || (is_short ? in->bytes != h->bytes || in->bytes > m->config.eager
+                                                            : in->bytes > sizeof(nbcolli_remote)))
+            return 0;
+        return nbcolli_letter_in(m, &(nbcolli_letter){(int)h->source, h->number, (int32_t)h->tag, h->status,
+                                                      h->bytes, in->payload, in->bytes, NULL});
+    case NBCOLLI_LETTER_PART:
+        return nbcolli_part_in(m, nbcolli_transfer_find(&p->receives, h->number), in);
+    case NBCOLLI_LETTER_WITHDRAW:
+        nbcolli_letter_withdraw(m, (int)h->source, h->number);
+        return 1;
+    case NBCOLLI_LETTER_CREDIT:
+        return 1;
+    default:
+        nbcolli_answer_to_send(m, nbcolli_transfer_find(&p->sends, h->number), h);
+        return h->status < NBCOLLI_LETTER_KINDS;
+    }
+}
+
+/* The rank behind an address of an endpoint, or -1. */
+static int nbcolli_line_rank(const nbcoll_messages *m, const nbcolli_link *link, int address)
+{
+    const int *of = m->rank_of;
+
+    for (const nbcolli_link *l = m->comm->link->first; l != link; l = l->beside)
+        of += l->endpoint->ranks;
+    return of[address];
+}
+
+static int nbcolli_message_line(nbcolli_executor *e, const nbcolli_link *link, const nbcoll_line_arrival *line)
+{
+    nbcoll_messages *m = nbcolli_messages_of(e);
+    int rank = nbcolli_line_rank(m, link, line->source);
+
+    if (nbcolli_is_given_up(link, line->source))
+        return 1;
+    if (rank < 0 || line->bytes > NBCOLL_LINE_PAYLOAD ||
+        !nbcolli_letter_credits(&m->at[rank], (uint32_t)(line->turn >> 48)))
+        return 0;
+    if (line->turn & NBCOLLI_LINE_IS_CREDIT)
+        return 1;
+    uint32_t expected = m->at[rank].expected;
+    uint32_t number = expected + (uint32_t)(int16_t)(uint16_t)((line->turn >> 32) - expected);
+    return nbcolli_letter_in(m, &(nbcolli_letter){rank, number, (int32_t)(line->turn & NBCOLL_TAG_MOST),
+                                                  NBCOLLI_LETTER_SHORT, line->bytes, line->payload, line->bytes, NULL});
+}
+
+/* ---- ranks that are gone, and cancelling ------------------------------------------------------------------------- */
+
+static void nbcolli_receives_end(nbcoll_messages *m, const nbcolli_list *list, int rank)
+{
+    while (list->first) {
+        nbcolli_request *r = NBCOLLI_HOLDER(nbcolli_request, queued, list->first);
+        nbcolli_list_leave(&r->queued);
+        nbcolli_message_end(m, r, NBCOLL_ERR_PEER_LOST, rank);
+    }
+}
+
+static void nbcolli_transfers_lose(nbcoll_messages *m, const nbcolli_list *list)
+{
+    for (nbcolli_list_item *item = list->first, *next; item; item = next) {
+        next = item->next;
+        nbcolli_transfer_over(m, NBCOLLI_HOLDER(nbcolli_transfer, beside, item), NBCOLL_ERR_PEER_LOST);
+    }
+}
+
+static void nbcolli_message_gone(nbcolli_executor *e, int rank)
+{
+    nbcoll_messages *m = nbcolli_messages_of(e);
+    nbcolli_correspondent *p = &m->at[rank];
+    const nbcolli_peer *peer = nbcolli_message_peer(m, rank);
+    int is_first = !p->is_gone, others = 0;
+
+    p->is_gone = 1;
+    nbcolli_receives_end(m, &p->posted, rank);
+    nbcolli_transfers_lose(m, &p->sends);
+    nbcolli_transfers_lose(m, &p->receives);
+    for (int i = 0; i < m->comm->size; i++)
+        others += !m->at[i].is_gone && i != m->comm->rank;
+    if (is_first && (!others || peer->link->loss[peer->address] & NBCOLLI_CUT))
+        nbcolli_receives_end(m, &m->posted, rank);
+}
+
+/* This rank's own send, which is kept. */
+static void nbcolli_cancel_to_self(nbcoll_messages *m, nbcolli_request *r)
+{
+    for (nbcolli_list_item *item = m->at[m->comm->rank].in_turn.first; item; item = item->next)
+        if (((nbcolli_kept *)item)->letter.self == r) {
+            nbcolli_kept_free(m, (nbcolli_kept *)item);
+            nbcolli_message_end(m, r, NBCOLL_ERR_CANCELLED, m->comm->rank);
+            return;
+        }
+}
+
+/* What has been matched goes on to its end. */
+static void nbcolli_message_cancel(nbcolli_executor *e, nbcolli_request *r, int tell)
+{
+    nbcoll_messages *m = nbcolli_messages_of(e);
+    const nbcolli_transfer *t = r->executed.work;
+    (void)tell;
+
+    if (r->queued.in) {
+        nbcolli_list_leave(&r->queued);
+        nbcolli_message_end(m, r, NBCOLL_ERR_CANCELLED, m->comm->rank);
+    } else if (t && t->phase == NBCOLLI_TRANSFER_ANNOUNCED && !r->executed.is_cancelled) {
+        atomic_store_explicit(&r->executed.is_cancelled, 1, memory_order_relaxed); /* the lock orders it */
+        nbcolli_letter_say(m, t->rank, NBCOLLI_LETTER_WITHDRAW, t->number, 0);
+    } else if (!t && r->executed.turn != NBCOLLI_IS_RECV && r->executed.root == m->comm->rank)
+        nbcolli_cancel_to_self(m, r);
+}
+
+/* ---- passes ------------------------------------------------------------------------------------------------------ */
+
+/* What is under way in a transport ends a sleep. */
+static nbcolli_sight nbcolli_message_look(nbcolli_executor *e, int poller)
+{
+    (void)poller;
+    return nbcolli_transfers_go_on(nbcolli_messages_of(e)) ? NBCOLLI_SIGHT_MOVES : NBCOLLI_SIGHT_QUIET;
+}
+
+const nbcolli_executor_table nbcolli_messages_do = {.start = nbcolli_message_start,
+                                                    .take = nbcolli_message_take,
+                                                    .cancel = nbcolli_message_cancel,
+                                                    .look = nbcolli_message_look,
+                                                    .message = nbcolli_message_arrives,
+                                                    .line = nbcolli_message_line,
+                                                    .gone = nbcolli_message_gone};

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Matching. Letters of a rank are taken in the order of their numbers; each goes to the receive that was posted first
+ * among those that fit, or is kept. A receive takes the first kept letter that fits. test/model/matching.pml has the
+ * rules. */
+#include "message.h"
+
+#include "../engine/run/fail.h"
+
+static int nbcolli_tag_fits(uint32_t wanted, int32_t tag)
+{
+    return wanted == NBCOLLI_TAG_ANY || wanted == (uint32_t)tag;
+}
+
+/* ---- a letter and its receive ------------------------------------------------------------------------------------ */
+
+/* This rank's own, which is announced: it lies in its buffer. */
+static void nbcolli_letter_copy_own(nbcoll_messages *m, nbcolli_request *r, const nbcolli_letter *l)
+{
+    if (l->bytes)
+        memcpy(r->recv, l->self->send, l->bytes);
+    nbcolli_message_end(m, r, NBCOLL_OK, l->source);
+}
+
+static void nbcolli_letter_meets(nbcoll_messages *m, nbcolli_request *r, const nbcolli_letter *l)
+{
+    nbcoll_message_info *info = (nbcoll_message_info *)(uintptr_t)r->send; /* the program's */
+    int is_longer = l->bytes > r->executed.bytes;
+
+    if (info)
+        *info = (nbcoll_message_info){l->source, l->tag, l->bytes};
+    if (l->kind == NBCOLLI_LETTER_SHORT)
+        nbcolli_letter_credit(m, l->source);
+    else if (is_longer && !l->self)
+        nbcolli_letter_say(m, l->source, NBCOLLI_LETTER_TAKEN, l->number, 0);
+    if (is_longer)
+        nbcolli_message_end(m, r, NBCOLL_ERR_TRUNCATED, l->source);
+    else if (l->kind == NBCOLLI_LETTER_SHORT) {
+        if (l->bytes)
+            memcpy(r->recv, l->payload, l->bytes);
+        nbcolli_message_end(m, r, NBCOLL_OK, l->source);
+    } else if (l->self)
+        nbcolli_letter_copy_own(m, r, l);
+    else
+        nbcolli_transfer_receive(m, r, l);
+    if (l->self)
+        nbcolli_message_end(m, l->self, NBCOLL_OK, l->source);
+}
+
+/* ---- letters ----------------------------------------------------------------------------------------------------- */
+
+/* The first receive of a list that fits, or null. */
+static nbcolli_request *nbcolli_receive_find(const nbcolli_list *list, int32_t tag)
+{
+    for (nbcolli_list_item *item = list->first; item; item = item->next) {
+        nbcolli_request *r = NBCOLLI_HOLDER(nbcolli_request, queued, item);
+        if (nbcolli_tag_fits((uint32_t)r->tag, tag))
+            return r;
+    }
+    return NULL;
+}
+
+/* Without memory to keep it this rank cannot go on. */
+static void nbcolli_letter_starves(nbcoll_messages *m, const nbcolli_letter *l)
+{
+    if (l->kind == NBCOLLI_LETTER_ANNOUNCED && !l->self)
+        nbcolli_letter_say(m, l->source, NBCOLLI_LETTER_REFUSED, l->number, 0);
+    nbcolli_comm_break(m->comm, m->comm->rank, NBCOLL_ERR_MEMORY, m->comm->taken);
+}
+
+void nbcolli_letter_deliver(nbcoll_messages *m, const nbcolli_letter *l)
+{
+    nbcolli_request *r = nbcolli_receive_find(&m->at[l->source].posted, l->tag);
+    nbcolli_request *any = m->posted.first ? nbcolli_receive_find(&m->posted, l->tag) : NULL;
+
+    if (!r || (any && any->executed.number < r->executed.number))
+        r = any;
+    if (r) {
+        nbcolli_list_leave(&r->queued);
+        nbcolli_letter_meets(m, r, l);
+        return;
+    }
+    nbcolli_kept *k = nbcolli_keep(m, l);
+    if (!k) {
+        nbcolli_letter_starves(m, l);
+        return;
+    }
+    nbcolli_list_add(&m->at[l->source].in_turn, &k->beside);
+    nbcolli_list_add(&m->in_turn, &k->among);
+}
+
+/* Out of turn, one before it is missing. 0: there is one of that number. */
+static int nbcolli_letter_is_early(nbcoll_messages *m, const nbcolli_letter *l)
+{
+    nbcolli_list *early = &m->at[l->source].early;
+    nbcolli_list_item **at = &early->first;
+
+    while (*at && (int32_t)(((nbcolli_kept *)*at)->letter.number - l->number) < 0)
+        at = &(*at)->next;
+    if (*at && ((nbcolli_kept *)*at)->letter.number == l->number)
+        return 0;
+    nbcolli_kept *k = nbcolli_keep(m, l);
+    if (k)
+        nbcolli_list_put(early, at, &k->beside);
+    else
+        nbcolli_letter_starves(m, l);
+    return 1;
+}
+
+int nbcolli_letter_in(nbcoll_messages *m, const nbcolli_letter *l)
+{
+    nbcolli_correspondent *p = &m->at[l->source];
+    nbcolli_kept *k;
+
+    if (l->number != p->expected)
+        return (int32_t)(l->number - p->expected) > 0 && nbcolli_letter_is_early(m, l);
+    p->expected++;
+    nbcolli_letter_deliver(m, l);
+    while ((k = (nbcolli_kept *)p->early.first) && k->letter.number == p->expected) {
+        p->expected++;
+        if (k->letter.kind != NBCOLLI_LETTER_WITHDRAWN)
+            nbcolli_letter_deliver(m, &k->letter);
+        nbcolli_kept_free(m, k);
+    }
+    return 1;
+}
+
+/* ---- receives ---------------------------------------------------------------------------------------------------- */
+
+nbcolli_kept *nbcolli_kept_find(const nbcoll_messages *m, int source, uint32_t tag)
+{
+    if (source != NBCOLL_ANY_SOURCE) {
+        for (nbcolli_list_item *item = m->at[source].in_turn.first; item; item = item->next)
+            if (nbcolli_tag_fits(tag, ((nbcolli_kept *)item)->letter.tag))
+                return (nbcolli_kept *)item;
+        return NULL;
+    }
+    for (nbcolli_list_item *item = m->in_turn.first; item; item = item->next) {
+        nbcolli_kept *k = NBCOLLI_HOLDER(nbcolli_kept, among, item);
+        if (nbcolli_tag_fits(tag, k->letter.tag))
+            return k;
+    }
+    return NULL;
+}
+
+int nbcolli_receive_is_deserted(const nbcoll_messages *m, int source)
+{
+    if (source != NBCOLL_ANY_SOURCE)
+        return m->at[source].is_gone;
+    for (int rank = 0; rank < m->comm->size; rank++)
+        if (!m->at[rank].is_gone && (rank != m->comm->rank || m->comm->size == 1))
+            return 0;
+    return 1;
+}
+
+void nbcolli_receive_post(nbcoll_messages *m, nbcolli_request *r)
+{
+    int source = r->executed.root;
+    nbcolli_kept *k = m->in_turn.first ? nbcolli_kept_find(m, source, (uint32_t)r->tag) : NULL;
+
+    if (k) {
+        nbcolli_list_leave(&k->beside);
+        nbcolli_list_leave(&k->among);
+        nbcolli_letter_meets(m, r, &k->letter);
+        nbcolli_kept_free(m, k);
+    } else if (nbcolli_receive_is_deserted(m, source))
+        nbcolli_message_end(m, r, NBCOLL_ERR_PEER_LOST, source);
+    else {
+        r->executed.number = m->posts++;
+        nbcolli_list_add(source == NBCOLL_ANY_SOURCE ? &m->posted : &m->at[source].posted, &r->queued);
+    }
+}
+
+/* ---- withdrawing ------------------------------------------------------------------------------------------------- */
+
+void nbcolli_letter_withdraw(nbcoll_messages *m, int source, uint32_t number)
+{
+    nbcolli_correspondent *p = &m->at[source];
+    int is_later = (int32_t)(number - p->expected) >= 0;
+    nbcolli_list_item *item = is_later ? p->early.first : p->in_turn.first;
+
+    while (item && ((nbcolli_kept *)item)->letter.number != number)
+        item = item->next;
+    if (item && is_later) /* its place stays */
+        ((nbcolli_kept *)item)->letter.kind = NBCOLLI_LETTER_WITHDRAWN;
+    else if (item)
+        nbcolli_kept_free(m, (nbcolli_kept *)item);
+    if (item || is_later)
+        nbcolli_letter_say(m, source, item ? NBCOLLI_LETTER_WITHDRAWN : NBCOLLI_LETTER_TOO_EARLY, number, 0);
+}
+
+static void nbcolli_kept_refuse_list(nbcoll_messages *m, const nbcolli_list *list)
+{
+    for (nbcolli_list_item *item = list->first; item; item = item->next) {
+        const nbcolli_letter *l = &((nbcolli_kept *)item)->letter;
+        if (l->kind == NBCOLLI_LETTER_ANNOUNCED && !l->self)
+            nbcolli_letter_say(m, l->source, NBCOLLI_LETTER_REFUSED, l->number, 0);
+    }
+}
+
+void nbcolli_kept_refuse(nbcoll_messages *m)
+{
+    for (int rank = 0; rank < m->comm->size; rank++) {
+        nbcolli_kept_refuse_list(m, &m->at[rank].in_turn);
+        nbcolli_kept_refuse_list(m, &m->at[rank].early);
+    }
+}

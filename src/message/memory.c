@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Transfers and letters that are kept come from pools, which only grow. */
+#include "message.h"
+
+#include "../engine/state/caller.h"
+#include "../host/host.h"
+
+nbcolli_transfer *nbcolli_transfer_new(nbcoll_messages *m, nbcolli_request *r, int rank)
+{
+    nbcolli_transfer *t = m->transfers;
+
+    if (t)
+        m->transfers = t->next;
+    else if (!(t = nbcolli_alloc(&m->context->host, sizeof *t, 64)))
+        return NULL;
+    memset(t, 0, sizeof *t);
+    t->request = r;
+    t->rank = rank;
+    t->bytes = r->executed.bytes;
+    r->executed.work = t;
+    return t;
+}
+
+void nbcolli_transfer_free(nbcoll_messages *m, nbcolli_transfer *t)
+{
+    if (t->registered)
+        t->post.link->transport.bulk->deregister_memory(t->post.link->endpoint, &t->mine.registration);
+    nbcolli_list_leave(&t->among);
+    nbcolli_list_leave(&t->beside);
+    t->request->executed.work = NULL;
+    t->next = m->transfers;
+    m->transfers = t;
+}
+
+static int nbcolli_kept_is_large(size_t bytes)
+{
+    return bytes > sizeof(nbcolli_remote);
+}
+
+nbcolli_kept *nbcolli_keep(nbcoll_messages *m, const nbcolli_letter *l)
+{
+    int is_large = nbcolli_kept_is_large(l->held);
+    size_t capacity = is_large ? m->config.eager : sizeof(nbcolli_remote);
+    nbcolli_kept *k = m->kept[is_large];
+
+    if (k)
+        m->kept[is_large] = k->next;
+    else if (!(k = nbcolli_alloc(&m->context->host, sizeof *k + capacity, 64)))
+        return NULL;
+    k->capacity = capacity;
+    k->beside.in = k->among.in = NULL;
+    k->letter = *l;
+    k->letter.payload = k->payload;
+    if (l->held)
+        memcpy(k->payload, l->payload, l->held);
+    return k;
+}
+
+void nbcolli_kept_free(nbcoll_messages *m, nbcolli_kept *k)
+{
+    nbcolli_kept **pool = &m->kept[nbcolli_kept_is_large(k->capacity)];
+
+    nbcolli_list_leave(&k->beside);
+    nbcolli_list_leave(&k->among);
+    k->next = *pool;
+    *pool = k;
+}
+
+void nbcolli_messages_clear(nbcoll_messages *m)
+{
+    const nbcoll_host *host = &m->context->host;
+
+    for (int rank = 0; rank < m->comm->size; rank++) {
+        nbcolli_correspondent *p = &m->at[rank];
+        while (p->in_turn.first)
+            nbcolli_kept_free(m, (nbcolli_kept *)p->in_turn.first);
+        while (p->early.first)
+            nbcolli_kept_free(m, (nbcolli_kept *)p->early.first);
+    }
+    for (int i = 0; i < 2; i++)
+        NBCOLLI_FREE_ALL(host, m->kept[i], sizeof *it + it->capacity)
+    NBCOLLI_FREE_ALL(host, m->transfers, sizeof *it)
+}

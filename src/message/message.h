@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Messages as an executor of their communicator (../engine/state/executor.h): a request for one is all theirs, without
+ * a schedule, tag or slot. The receiver matches, in the order of its senders' numbers (nbcoll/message.h).
+ *
+ * A line, or a MESSAGE of the wire, is of one of these kinds. Of its header `tag` has the message's tag below and its
+ * sender's channel above, `number` the message's number, `count` the receiver's channel, `stamp` returned credits.
+ *
+ *   SHORT      carries its data, and has taken a credit
+ *   ANNOUNCED  `bytes` long; its payload says where the receiver can get it, or is empty
+ *   TAKEN      the answer: the receiver has got it, or needs nothing of it; `bytes` is a status, for its sender
+ *   ASK        the answer: its sender is to send it, in PARTs
+ *   PART       bytes from `bytes` on
+ *   WITHDRAW   of one that is announced, from its sender: answered by WITHDRAWN, unless it has been matched; or by
+ *              TOO_EARLY if it has not come yet, and then said again
+ *   CREDIT     only credits
+ *   REFUSED    the answer where the receiver has closed: the engine's
+ *
+ * A line has channel and length; its turn, from above: 16 bits of credits, 16 of the number, 1 that says CREDIT, 31 of
+ * the tag. A number of which only the lower bits travel is the one that is nearest to what is expected: fewer than
+ * 2^15 messages are on their way between two ranks, by the bounds of credits and announcements.
+ *
+ * All is progress's, under the context's lock, but for what calls write into requests. In a context of one thread a
+ * start is inside anyway, and sends at once; else it hands the request over. */
+#ifndef NBCOLLI_MESSAGE_MESSAGE_H
+#define NBCOLLI_MESSAGE_MESSAGE_H
+
+#include "nbcoll/message.h"
+#include "../engine/comm/executors.h"
+#include "../engine/comm/requests.h"
+#include "../engine/run/queue.h"
+#include "../engine/state/failure.h"
+#include "../engine/wire/control.h"
+
+typedef enum nbcolli_letter_kind {
+    NBCOLLI_LETTER_ANNOUNCED = NBCOLLI_MESSAGE_ANNOUNCED,
+    NBCOLLI_LETTER_REFUSED = NBCOLLI_MESSAGE_REFUSED,
+    NBCOLLI_LETTER_SHORT = NBCOLLI_MESSAGE_OWN,
+    NBCOLLI_LETTER_TAKEN,
+    NBCOLLI_LETTER_ASK,
+    NBCOLLI_LETTER_PART,
+    NBCOLLI_LETTER_WITHDRAW,
+    NBCOLLI_LETTER_WITHDRAWN, /* also one that is kept in its place, out of turn */
+    NBCOLLI_LETTER_TOO_EARLY,
+    NBCOLLI_LETTER_CREDIT,
+    NBCOLLI_LETTER_KINDS
+} nbcolli_letter_kind;
+
+/* A message that has come: SHORT, ANNOUNCED, or WITHDRAWN. */
+typedef struct nbcolli_letter {
+    int source;
+    uint32_t number;
+    int32_t tag;
+    uint8_t kind;
+    size_t bytes;
+    const void *payload;
+    size_t held;           /* bytes of the payload */
+    nbcolli_request *self; /* this rank's own, announced: it is in its buffer */
+} nbcolli_letter;
+
+/* One that is kept: its payload lies behind it. */
+typedef struct nbcolli_kept {
+    nbcolli_list_item beside; /* its sender's: in turn, or out of turn. First */
+    nbcolli_list_item among;  /* all that are in turn */
+    struct nbcolli_kept *next;
+    size_t capacity;
+    nbcolli_letter letter;
+    _Alignas(8) unsigned char payload[];
+} nbcolli_kept;
+
+typedef enum nbcolli_transfer_phase {
+    NBCOLLI_TRANSFER_SHORT,     /* its post is under way */
+    NBCOLLI_TRANSFER_ANNOUNCED, /* then the answer */
+    NBCOLLI_TRANSFER_PARTS,     /* they are sent */
+    NBCOLLI_TRANSFER_GETTING,
+    NBCOLLI_TRANSFER_ASKED /* parts come */
+} nbcolli_transfer_phase;
+
+/* A message whose data is under way. */
+typedef struct nbcolli_transfer {
+    nbcolli_post post;
+    nbcolli_list_item among;  /* those at which passes look */
+    nbcolli_list_item beside; /* its peer's: sends, or receives */
+    struct nbcolli_transfer *next;
+    nbcolli_request *request;
+    unsigned char *memory;
+    size_t bytes, moved;
+    int rank;
+    uint32_t number;
+    uint8_t phase; /* nbcolli_transfer_phase */
+    uint8_t is_over;    /* it ends with `status` when its post is free */
+    uint8_t is_begun;   /* GETTING: the transport has taken it */
+    uint8_t registered; /* `mine` is to be deregistered */
+    nbcoll_status status;
+    nbcolli_registered mine;
+    nbcolli_remote theirs;
+} nbcolli_transfer;
+
+/* What a rank says when it opens. */
+typedef struct nbcolli_hello {
+    uint32_t magic, channel, credits, eager, hears, unused;
+} nbcolli_hello;
+
+#define NBCOLLI_HELLO 0x6d657373u
+
+typedef struct nbcolli_correspondent {
+    /* To it. */
+    uint32_t next; /* number */
+    int32_t credits, most;
+    uint32_t channel, eager;
+    uint32_t announced;
+    uint8_t has_lines, is_gone;
+    nbcolli_list sends; /* transfers */
+
+    /* From it. */
+    uint32_t expected; /* number */
+    uint32_t owed;     /* credits */
+    nbcolli_list posted;   /* requests, by `queued`: receives from it, in their order */
+    nbcolli_list in_turn;  /* kept, and matched by no receive */
+    nbcolli_list early;    /* kept, by number: one before them is missing */
+    nbcolli_list receives; /* transfers */
+} nbcolli_correspondent;
+
+struct nbcoll_messages {
+    nbcolli_executor head;
+    nbcoll_context *context;
+    nbcoll_comm *comm;
+    nbcoll_messages_config config;
+    size_t memory;
+    nbcolli_correspondent *at; /* [size] */
+    nbcolli_hello *hello;      /* [size], then this rank's own: the opening's */
+    nbcoll_request opening;
+    int is_ready;   /* the caller's side */
+    int is_watched; /* passes look at `moving` */
+    int *rank_of;  /* by endpoint, then address there: the rank in the communicator, or -1 */
+    uint64_t posts; /* of receives: the next one's number */
+    size_t active;
+    nbcolli_list posted;  /* receives from any source */
+    nbcolli_list in_turn; /* kept, of all */
+    nbcolli_list moving;  /* transfers at which passes look */
+    nbcolli_kept *kept[2]; /* free: with a small and a large payload */
+    nbcolli_transfer *transfers; /* free */
+};
+
+/* In a request: `send` is a send's buffer, or a receive's info; `recv` a receive's buffer; `tag` the message's, with
+ * NBCOLL_FAILURE_MESSAGE; and of `executed` number is a receive's place in the order of posting, turn what it is, bytes
+ * its length, root its peer or NBCOLL_ANY_SOURCE, work its transfer. */
+typedef enum nbcolli_message_is { NBCOLLI_IS_SEND, NBCOLLI_IS_SSEND, NBCOLLI_IS_RECV } nbcolli_message_is;
+
+#define NBCOLLI_TAG_ANY UINT32_MAX /* as a request has it */
+#define NBCOLLI_LINE_IS_CREDIT (UINT64_C(1) << 31)
+
+static inline nbcoll_messages *nbcolli_messages_of(nbcolli_executor *e)
+{
+    return (nbcoll_messages *)(void *)e;
+}
+
+static inline const nbcolli_peer *nbcolli_message_peer(const nbcoll_messages *m, int rank)
+{
+    return &m->comm->peer[rank];
+}
+
+/* Its end, of which this rank is the cause if it is no good one. */
+static inline void nbcolli_message_end(nbcoll_messages *m, nbcolli_request *r, nbcoll_status status, int rank)
+{
+    if (status != NBCOLL_OK && !r->detached)
+        nbcolli_note_failure(m->comm, status, rank, r->tag);
+    m->comm->active--;
+    m->context->active--;
+    m->active--;
+    r->status = status;
+    nbcolli_request_end(m->context, r);
+}
+
+/* ---- memory.c ---------------------------------------------------------------------------------------------------- */
+
+/* A new one for the rank, of which nothing is under way; null: no memory. Back: inside. */
+nbcolli_transfer *nbcolli_transfer_new(nbcoll_messages *m, nbcolli_request *r, int rank);
+void nbcolli_transfer_free(nbcoll_messages *m, nbcolli_transfer *t);
+/* A copy of a letter; null: no memory. */
+nbcolli_kept *nbcolli_keep(nbcoll_messages *m, const nbcolli_letter *l);
+void nbcolli_kept_free(nbcoll_messages *m, nbcolli_kept *k);
+/* All of them. */
+void nbcolli_messages_clear(nbcoll_messages *m);
+
+/* ---- wire.c ------------------------------------------------------------------------------------------------------ */
+
+/* The header of a kind to the rank, with the credits that it is owed. */
+nbcolli_header nbcolli_letter_header(nbcoll_messages *m, int rank, nbcolli_letter_kind kind, uint32_t number);
+/* A header alone. `bytes` as its kind has it. */
+void nbcolli_letter_say(nbcoll_messages *m, int rank, nbcolli_letter_kind kind, uint32_t number, uint64_t bytes);
+/* The transfer's post goes, with this payload. */
+void nbcolli_letter_post(nbcolli_transfer *t, const nbcolli_peer *peer, const nbcolli_header *h, const void *payload,
+                         size_t bytes);
+/* A short message as a line. 0: it is to be a MESSAGE. */
+int nbcolli_letter_line(nbcoll_messages *m, int rank, int32_t tag, const void *payload, size_t bytes);
+/* A short message of the rank's has been matched. */
+void nbcolli_letter_credit(nbcoll_messages *m, int rank);
+
+/* ---- transfer.c -------------------------------------------------------------------------------------------------- */
+
+/* A send that no line has taken begins. */
+void nbcolli_transfer_send(nbcoll_messages *m, nbcolli_request *r);
+/* A receive has been matched with an announced message, which fits. */
+void nbcolli_transfer_receive(nbcoll_messages *m, nbcolli_request *r, const nbcolli_letter *l);
+/* Its send is to go in parts; it ends so, when its post is free. */
+void nbcolli_transfer_ask(nbcoll_messages *m, nbcolli_transfer *t);
+void nbcolli_transfer_over(nbcoll_messages *m, nbcolli_transfer *t, nbcoll_status status);
+/* All goes on. Has something moved? */
+int nbcolli_transfers_go_on(nbcoll_messages *m);
+/* The one of that number in a rank's sends or receives, or null. */
+nbcolli_transfer *nbcolli_transfer_find(const nbcolli_list *list, uint32_t number);
+
+/* ---- match.c ----------------------------------------------------------------------------------------------------- */
+
+/* A letter has come; out of turn it is kept. 0: it may not have been sent. */
+int nbcolli_letter_in(nbcoll_messages *m, const nbcolli_letter *l);
+/* One of this rank's own. */
+void nbcolli_letter_deliver(nbcoll_messages *m, const nbcolli_letter *l);
+/* The rank withdraws one: is it there, not yet, or not any more? */
+void nbcolli_letter_withdraw(nbcoll_messages *m, int source, uint32_t number);
+/* A receive is posted. */
+void nbcolli_receive_post(nbcoll_messages *m, nbcolli_request *r);
+/* The first kept letter that fits a receive, or null. */
+nbcolli_kept *nbcolli_kept_find(const nbcoll_messages *m, int source, uint32_t tag);
+/* Can nobody send what a receive from there waits for any more? */
+int nbcolli_receive_is_deserted(const nbcoll_messages *m, int source);
+/* Whoever has announced something that is kept is told that nobody takes it. */
+void nbcolli_kept_refuse(nbcoll_messages *m);
+
+/* ---- events.c ---------------------------------------------------------------------------------------------------- */
+
+extern const nbcolli_executor_table nbcolli_messages_do;
+
+/* ---- open.c ------------------------------------------------------------------------------------------------------ */
+
+/* On the caller's side: may messages be sent? ERR_BUSY, ERR_CANCELLED. */
+nbcoll_status nbcolli_messages_get_ready(nbcoll_messages *m);
+
+#endif

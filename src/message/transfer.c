@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Transfers: messages whose data does not go as a line. A receiver gets what is announced with a key, and asks for what
+ * is announced without. Each announcement is answered once: by TAKEN, or by ASK, or its sender has withdrawn it. */
+#include "message.h"
+
+/* ---- their end --------------------------------------------------------------------------------------------------- */
+
+static int nbcolli_transfer_is_out(const nbcolli_transfer *t)
+{
+    return t->post.where == NBCOLLI_IN_FLIGHT || t->post.where == NBCOLLI_BACKLOG;
+}
+
+static void nbcolli_transfer_end(nbcoll_messages *m, nbcolli_transfer *t)
+{
+    nbcolli_request *r = t->request;
+    nbcoll_status status = t->status;
+    int rank = t->rank, announced = t->phase != NBCOLLI_TRANSFER_SHORT && t->beside.in == &m->at[rank].sends;
+
+    m->at[rank].announced -= (uint32_t)announced;
+    nbcolli_transfer_free(m, t);
+    if (status == NBCOLL_ERR_CANCELLED && r->executed.is_cancelled)
+        rank = m->comm->rank;
+    nbcolli_message_end(m, r, status, rank);
+}
+
+/* A later pass looks. */
+static void nbcolli_transfer_move(nbcoll_messages *m, nbcolli_transfer *t)
+{
+    if (t->among.in)
+        return;
+    if (!m->is_watched)
+        nbcolli_executor_watch(&m->head);
+    m->is_watched = 1;
+    nbcolli_list_add(&m->moving, &t->among);
+}
+
+void nbcolli_transfer_over(nbcoll_messages *m, nbcolli_transfer *t, nbcoll_status status)
+{
+    if (!t->is_over)
+        t->status = status;
+    t->is_over = 1;
+    if (status != NBCOLL_OK && t->post.where == NBCOLLI_BACKLOG)
+        nbcolli_backlog_remove(&t->post);
+    if (status != NBCOLL_OK && t->post.where == NBCOLLI_IN_FLIGHT)
+        nbcolli_post_recall(&t->post);
+    if (nbcolli_transfer_is_out(t))
+        nbcolli_transfer_move(m, t);
+    else
+        nbcolli_transfer_end(m, t);
+}
+
+/* Its post is free, or stuck. */
+static void nbcolli_transfer_sent(nbcoll_messages *m, nbcolli_transfer *t)
+{
+    nbcolli_transfer_over(m, t, t->post.where == NBCOLLI_STUCK ? NBCOLL_ERR_PEER_LOST : NBCOLL_OK);
+}
+
+nbcolli_transfer *nbcolli_transfer_find(const nbcolli_list *list, uint32_t number)
+{
+    for (nbcolli_list_item *item = list->first; item; item = item->next) {
+        nbcolli_transfer *t = NBCOLLI_HOLDER(nbcolli_transfer, beside, item);
+        if (t->number == number)
+            return t;
+    }
+    return NULL;
+}
+
+/* ---- sends ------------------------------------------------------------------------------------------------------- */
+
+static int nbcolli_transfer_register(nbcolli_transfer *t, const nbcolli_peer *peer, uint32_t access)
+{
+    const nbcoll_bulk *bulk = peer->link->transport.bulk;
+
+    if (bulk->register_memory(peer->link->endpoint, peer->address, t->memory, t->bytes, access,
+                              &t->mine.registration) != NBCOLL_OK)
+        return 0;
+    t->mine.offset = 0;
+    t->post.link = peer->link;
+    t->registered = bulk->deregister_memory != NULL;
+    return 1;
+}
+
+static void nbcolli_transfer_announce(nbcoll_messages *m, nbcolli_transfer *t, nbcolli_header *h,
+                                      const nbcolli_peer *peer)
+{
+    int lends = t->bytes && peer->pair->way == NBCOLLI_BY_GET &&
+                nbcolli_transfer_register(t, peer, NBCOLL_PEER_READS);
+
+    h->status = NBCOLLI_LETTER_ANNOUNCED;
+    t->phase = NBCOLLI_TRANSFER_ANNOUNCED;
+    nbcolli_list_add(&m->at[t->rank].sends, &t->beside);
+    m->at[t->rank].announced++;
+    nbcolli_letter_post(t, peer, h, &t->mine, lends ? offsetof(nbcolli_remote, key) + peer->link->limits.key_bytes : 0);
+    if (t->post.where == NBCOLLI_STUCK)
+        nbcolli_transfer_over(m, t, NBCOLL_ERR_PEER_LOST);
+    else if (nbcolli_transfer_is_out(t))
+        nbcolli_transfer_move(m, t);
+}
+
+void nbcolli_transfer_send(nbcoll_messages *m, nbcolli_request *r)
+{
+    int rank = r->executed.root;
+    nbcolli_correspondent *p = &m->at[rank];
+    const nbcolli_peer *peer = nbcolli_message_peer(m, rank);
+    size_t bytes = r->executed.bytes;
+    int is_short = r->executed.turn == NBCOLLI_IS_SEND && p->credits > 0 && bytes <= p->eager &&
+                   bytes <= peer->pair->payload;
+    int may = is_short || p->announced < m->config.announced;
+    nbcolli_transfer *t = may ? nbcolli_transfer_new(m, r, rank) : NULL;
+
+    if (!t) {
+        nbcolli_message_end(m, r, may ? NBCOLL_ERR_MEMORY : NBCOLL_ERR_LIMIT, m->comm->rank);
+        return;
+    }
+    nbcolli_header h = nbcolli_letter_header(m, rank, NBCOLLI_LETTER_SHORT, p->next++);
+    h.tag |= (uint32_t)r->tag;
+    h.bytes = bytes;
+    t->number = h.number;
+    t->memory = (unsigned char *)(uintptr_t)r->send; /* read only */
+    if (!is_short) {
+        nbcolli_transfer_announce(m, t, &h, peer);
+        return;
+    }
+    p->credits--;
+    t->phase = NBCOLLI_TRANSFER_SHORT;
+    nbcolli_list_add(&p->sends, &t->beside);
+    nbcolli_letter_post(t, peer, &h, t->memory, bytes);
+    if (nbcolli_transfer_is_out(t))
+        nbcolli_transfer_move(m, t);
+    else
+        nbcolli_transfer_sent(m, t);
+}
+
+/* As many as the pass has bytes for, but at least one. Returns whether one has gone. */
+static int nbcolli_transfer_parts(nbcoll_messages *m, nbcolli_transfer *t)
+{
+    const nbcolli_peer *peer = nbcolli_message_peer(m, t->rank);
+    size_t limit = peer->pair->payload;
+    int went = 0;
+
+    while (t->post.where == NBCOLLI_FREE && t->moved < t->bytes && (!went || m->context->bytes_left > 0)) {
+        size_t part = t->bytes - t->moved < limit ? t->bytes - t->moved : limit;
+        nbcolli_header h = nbcolli_letter_header(m, t->rank, NBCOLLI_LETTER_PART, t->number);
+        h.bytes = t->moved;
+        nbcolli_letter_post(t, peer, &h, t->memory + t->moved, part);
+        t->moved += part;
+        m->context->bytes_left -= (ptrdiff_t)part;
+        went = 1;
+    }
+    if (t->post.where == NBCOLLI_STUCK || (t->post.where == NBCOLLI_FREE && t->moved == t->bytes))
+        nbcolli_transfer_sent(m, t);
+    else
+        nbcolli_transfer_move(m, t);
+    return went;
+}
+
+void nbcolli_transfer_ask(nbcoll_messages *m, nbcolli_transfer *t)
+{
+    t->phase = NBCOLLI_TRANSFER_PARTS;
+    nbcolli_transfer_move(m, t); /* the post of the announcement may be under way */
+}
+
+/* ---- receives ---------------------------------------------------------------------------------------------------- */
+
+/* A get is over, or could not begin. Its sender may change its buffer. */
+static void nbcolli_transfer_got(nbcoll_messages *m, nbcolli_transfer *t)
+{
+    nbcoll_status work = t->post.work.status;
+    nbcoll_status status = t->post.where == NBCOLLI_STUCK ? NBCOLL_ERR_PEER_LOST
+                           : work == NBCOLL_OK            ? NBCOLL_OK
+                                                          : NBCOLL_ERR_FAULT;
+
+    if (status != NBCOLL_ERR_PEER_LOST)
+        nbcolli_letter_say(m, t->rank, NBCOLLI_LETTER_TAKEN, t->number, work == NBCOLL_ERR_FAULT ? work : 0);
+    nbcolli_transfer_over(m, t, status);
+}
+
+/* Begins the get; with NOT_NOW a later pass does. */
+static void nbcolli_transfer_get(nbcoll_messages *m, nbcolli_transfer *t)
+{
+    nbcolli_link *link = t->post.link;
+    const nbcoll_bulk *bulk = link->transport.bulk;
+    const nbcoll_registration *local = bulk->flags & NBCOLL_BULK_ANY_LOCAL ? NULL : &t->mine.registration;
+
+    t->post.work.status = NBCOLL_OK;
+    nbcoll_posted said = bulk->get(link->endpoint, t->post.peer, &t->theirs.key, t->theirs.offset, local, t->memory,
+                                   t->bytes, &t->post.work);
+    t->is_begun = said != NBCOLL_POST_NOT_NOW;
+    if (t->is_begun) {
+        nbcolli_post_is(&t->post, said);
+        nbcolli_control_is(&t->post);
+    }
+    if (t->is_begun && !nbcolli_transfer_is_out(t))
+        nbcolli_transfer_got(m, t);
+    else
+        nbcolli_transfer_move(m, t);
+}
+
+void nbcolli_transfer_receive(nbcoll_messages *m, nbcolli_request *r, const nbcolli_letter *l)
+{
+    const nbcolli_peer *peer = nbcolli_message_peer(m, l->source);
+    const nbcoll_bulk *bulk = peer->link->transport.bulk;
+    nbcolli_transfer *t = l->bytes && !m->at[l->source].is_gone ? nbcolli_transfer_new(m, r, l->source) : NULL;
+
+    if (!t) {
+        nbcolli_letter_say(m, l->source, NBCOLLI_LETTER_TAKEN, l->number, 0);
+        nbcolli_message_end(m, r, !l->bytes ? NBCOLL_OK : m->at[l->source].is_gone ? NBCOLL_ERR_PEER_LOST
+                                                                                   : NBCOLL_ERR_MEMORY, l->source);
+        return;
+    }
+    t->number = l->number;
+    t->bytes = l->bytes;
+    t->memory = r->recv;
+    t->post.link = peer->link;
+    t->post.peer = peer->address;
+    t->post.payload = t; /* as of those with one */
+    nbcolli_list_add(&m->at[l->source].receives, &t->beside);
+    if (l->held && bulk && bulk->get &&
+        (bulk->flags & NBCOLL_BULK_ANY_LOCAL || nbcolli_transfer_register(t, peer, NBCOLL_LOCAL_END))) {
+        t->phase = NBCOLLI_TRANSFER_GETTING;
+        memcpy(&t->theirs, l->payload, l->held);
+        nbcolli_transfer_get(m, t);
+    } else {
+        t->phase = NBCOLLI_TRANSFER_ASKED;
+        nbcolli_letter_say(m, l->source, NBCOLLI_LETTER_ASK, l->number, 0);
+    }
+}
+
+/* ---- in passes --------------------------------------------------------------------------------------------------- */
+
+/* It was taken out of the list, and comes back if it is to be looked at again. */
+static int nbcolli_transfer_go_on(nbcoll_messages *m, nbcolli_transfer *t)
+{
+    if (nbcolli_transfer_is_out(t)) {
+        nbcolli_transfer_move(m, t);
+        return 0;
+    }
+    if (t->is_over) {
+        nbcolli_transfer_end(m, t);
+        return 1;
+    }
+    switch (t->phase) {
+    case NBCOLLI_TRANSFER_PARTS:
+        return nbcolli_transfer_parts(m, t);
+    case NBCOLLI_TRANSFER_GETTING:
+        if (t->is_begun)
+            nbcolli_transfer_got(m, t);
+        else
+            nbcolli_transfer_get(m, t);
+        return 1;
+    default:
+        if (t->phase == NBCOLLI_TRANSFER_SHORT || t->post.where == NBCOLLI_STUCK)
+            nbcolli_transfer_sent(m, t);
+        return 1;
+    }
+}
+
+int nbcolli_transfers_go_on(nbcoll_messages *m)
+{
+    int moved = 0;
+
+    for (size_t n = m->moving.count; n && m->moving.first; n--) {
+        nbcolli_transfer *t = NBCOLLI_HOLDER(nbcolli_transfer, among, m->moving.first);
+        nbcolli_list_leave(&t->among);
+        moved |= nbcolli_transfer_go_on(m, t);
+    }
+    if (!m->moving.first) { /* at the end: passes are in that list */
+        nbcolli_executor_unwatch(&m->head);
+        m->is_watched = 0;
+    }
+    return moved;
+}

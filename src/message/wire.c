@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Letters leave: as lines, or as MESSAGEs with a payload or without. */
+#include "message.h"
+
+nbcolli_header nbcolli_letter_header(nbcoll_messages *m, int rank, nbcolli_letter_kind kind, uint32_t number)
+{
+    nbcolli_correspondent *p = &m->at[rank];
+    nbcolli_header h = nbcolli_header_to(m->comm, rank, NBCOLLI_MESSAGE, (uint64_t)m->head.channel << 32);
+
+    h.status = (uint8_t)kind;
+    h.number = number;
+    h.count = p->channel;
+    h.stamp = p->owed;
+    p->owed = 0;
+    return h;
+}
+
+void nbcolli_letter_say(nbcoll_messages *m, int rank, nbcolli_letter_kind kind, uint32_t number, uint64_t bytes)
+{
+    nbcolli_header h = nbcolli_letter_header(m, rank, kind, number);
+
+    h.bytes = bytes;
+    nbcolli_control_to(m->comm, rank, &h);
+}
+
+void nbcolli_letter_post(nbcolli_transfer *t, const nbcolli_peer *peer, const nbcolli_header *h, const void *payload,
+                         size_t bytes)
+{
+    t->post.wire = nbcolli_pack(h);
+    t->post.link = peer->link;
+    t->post.peer = peer->address;
+    t->post.payload = payload ? payload : t; /* so that it is no post of the pool */
+    t->post.bytes = bytes;
+    nbcolli_post_send(&t->post);
+    nbcolli_control_is(&t->post);
+}
+
+static int nbcolli_letter_as_line(nbcoll_messages *m, int rank, uint64_t what, const void *payload, size_t bytes)
+{
+    nbcolli_correspondent *p = &m->at[rank];
+    const nbcolli_peer *peer = nbcolli_message_peer(m, rank);
+    nbcolli_link *link = peer->link;
+
+    if (!p->has_lines || link->lines.post(link->endpoint, peer->address, p->channel, (uint64_t)p->owed << 48 | what,
+                                          payload, bytes) != NBCOLL_POST_DONE)
+        return 0;
+    p->owed = 0;
+    return 1;
+}
+
+int nbcolli_letter_line(nbcoll_messages *m, int rank, int32_t tag, const void *payload, size_t bytes)
+{
+    nbcolli_correspondent *p = &m->at[rank];
+
+    if (!nbcolli_letter_as_line(m, rank, (uint64_t)(p->next & 0xffff) << 32 | (uint32_t)tag, payload, bytes))
+        return 0;
+    p->next++;
+    p->credits--;
+    return 1;
+}
+
+void nbcolli_letter_credit(nbcoll_messages *m, int rank)
+{
+    nbcolli_correspondent *p = &m->at[rank];
+
+    if (rank == m->comm->rank)
+        p->credits++;
+    else if (++p->owed > m->config.credits / 2 && !nbcolli_letter_as_line(m, rank, NBCOLLI_LINE_IS_CREDIT, NULL, 0))
+        nbcolli_letter_say(m, rank, NBCOLLI_LETTER_CREDIT, 0, 0);
+}
