@@ -151,13 +151,14 @@ static void our_window(size_t bytes, int iterations)
 static void their_window(size_t bytes, int iterations)
 {
     MPI_Request q[WINDOW];
+    MPI_Status ended[WINDOW];
     for (int i = 0; i < iterations; i++) {
         for (int k = 0; k < WINDOW; k++)
             if (rank == 0)
                 MPI_Isend(out, (int)bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &q[k]);
             else
                 MPI_Irecv(in, (int)bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &q[k]);
-        MPI_Waitall(WINDOW, q, MPI_STATUSES_IGNORE);
+        MPI_Waitall(WINDOW, q, ended);
         if (rank == 0)
             MPI_Recv(in, 4, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         else
