@@ -28,10 +28,8 @@ static void nbcolli_message_take(nbcolli_executor *e, nbcolli_request *r)
     nbcoll_messages *m = nbcolli_messages_of(e);
     int rank = r->executed.root;
 
-    nbcolli_executed_take(r);
+    nbcolli_request_taken(r);
     m->active++;
-    r->status = NBCOLL_PENDING;
-    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
     if (r->executed.turn == NBCOLLI_IS_RECV) {
         nbcolli_receive_post(m, r);
         return;
