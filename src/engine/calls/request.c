@@ -77,7 +77,7 @@ NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_take_end(nbcoll_context *c, nbcoll_r
 }
 
 /* Of one that is not null. `passes`: also where a driver makes them. */
-NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_test(nbcoll_request *request, int passes)
+NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_test_inline(nbcoll_request *request, int passes)
 {
     nbcolli_request *r = nbcolli_entry_of(*request);
     nbcoll_context *c = r->context;
@@ -104,6 +104,11 @@ NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_test(nbcoll_request *request, int pa
         s = nbcolli_leave_reporting(c, nbcolli_take_end(c, request));
     } while (reports && s == NBCOLL_PENDING && nbcolli_enter(c) == NBCOLL_OK);
     return s;
+}
+
+static __attribute__((noinline)) nbcoll_status nbcolli_test(nbcoll_request *request, int passes)
+{
+    return nbcolli_test_inline(request, passes);
 }
 
 /* Reports the end, which was `s`, of a request that keeps a run. That is read again: its register is wanted for
@@ -265,7 +270,7 @@ static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_reques
         s = nbcolli_request_look(request);
     }
     if (s == NBCOLL_AGAIN || s == NBCOLL_PENDING)
-        s = c ? nbcolli_test(request, 0) : NBCOLL_OK;
+        s = c ? nbcolli_test_inline(request, 0) : NBCOLL_OK;
     return s == NBCOLL_PENDING ? nbcolli_wait_on(request, timeout, leaves) : s;
 }
 
