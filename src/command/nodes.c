@@ -39,6 +39,8 @@ int command_take_nodes(const command *self, void *user, const char *value)
     unsigned long long domain = 0;
     int is_right = take_sizes(cases, &at);
     cases->nodes_said = value;
+    if (!cases->most) /* which --ranks behind this changes */
+        cases->fewest = cases->most = cases->placed;
     if (is_right && *at == '/') {
         at++;
         is_right = command_number_at(&at, 1, MOST_ROOM, &domain);

@@ -65,11 +65,6 @@ uint64_t timeline_given(const timeline *t, size_t message)
 
 /* ---- Chrome's trace format ------------------------------------------------------------------------------------- */
 
-static double us(uint64_t ns)
-{
-    return (double)ns / 1e3;
-}
-
 /* What JSON takes as it is. */
 static char *plain(char *text)
 {
@@ -85,7 +80,7 @@ __attribute__((format(printf, 8, 9))) static void write_line(const timeline *t, 
 {
     va_list arguments;
     fprintf(out, ",\n{\"ph\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"cat\":\"%s\",\"name\":\"%s\",", phase,
-            t->nodes ? nbcoll_node_of(t->nodes, rank) : 0, rank, us(ns), category, name);
+            t->nodes ? nbcoll_node_of(t->nodes, rank) : 0, rank, in_us(ns), category, name);
     va_start(arguments, more);
     vfprintf(out, more, arguments);
     va_end(arguments);
@@ -103,12 +98,12 @@ static void write_event(const timeline *t, FILE *out, const nbcoll_sim_event *e)
              (unsigned)e->operation, kind, (unsigned)e->step, (unsigned long long)e->bytes, e->peer);
     switch (e->what) {
     case NBCOLL_SIM_STEP:
-        write_line(t, out, "X", e->rank, e->begin, "step", kind, "\"dur\":%.3f,\"args\":{%s}", us(e->end - e->begin),
+        write_line(t, out, "X", e->rank, e->begin, "step", kind, "\"dur\":%.3f,\"args\":{%s}", in_us(e->end - e->begin),
                    arguments);
         break;
     case NBCOLL_SIM_MESSAGE: /* an arrow */
         write_line(t, out, "s", e->rank, e->begin, "message", name, "\"id\":%zu,\"args\":{%s,\"end\":%.3f}", id,
-                   arguments, us(e->end));
+                   arguments, in_us(e->end));
         write_line(t, out, "f", e->peer, e->end, "message", name, "\"id\":%zu,\"bp\":\"e\"", id);
         break;
     default:
@@ -124,7 +119,7 @@ static void write_wait(const timeline *t, FILE *out, const timeline_wait *w)
     if (w->message >= 0)
         command_add(name, sizeof name, " for rank %d", t->event[w->message].rank);
     write_line(t, out, "X", w->rank, w->begin, "wait", name, "\"dur\":%.3f,\"args\":{\"operation\":%u}",
-               us(w->end - w->begin), (unsigned)w->operation);
+               in_us(w->end - w->begin), (unsigned)w->operation);
 }
 
 nbcoll_status timeline_chrome(void *user, FILE *out)

@@ -20,7 +20,6 @@
 #include "../../src/command/nodes.c"
 #include "../../src/command/options.c"
 #include "../../src/command/rules.c"
-#include "../../src/command/programs.c"
 #include "../../src/command/show.c"
 #include "../../src/command/timeline_svg.c"
 #include "../../src/command/sim_play.c"
