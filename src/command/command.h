@@ -174,6 +174,7 @@ int command_is(nbcoll_operation operation, unsigned what);
 
 /* ---- which cases ------------------------------------------------------------------------------------------------- */
 
+#define COMMAND_MOST_RANKS 65536
 #define COMMAND_COUNTS 64
 #define COMMAND_ROOMS 64
 
