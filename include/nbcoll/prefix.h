@@ -93,6 +93,7 @@
 #define nbcoll_comm_split_shared NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_comm_split_shared)
 #define nbcoll_comm_terms NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_comm_terms)
 #define nbcoll_compile NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_compile)
+#define nbcoll_compile_case NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_compile_case)
 #define nbcoll_context_abandon NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_context_abandon)
 #define nbcoll_context_create NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_context_create)
 #define nbcoll_context_free NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_context_free)

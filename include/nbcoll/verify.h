@@ -242,6 +242,12 @@ NBCOLL_API nbcoll_status nbcoll_case_args(const nbcoll_case *c, size_t counts[],
 NBCOLL_API nbcoll_status nbcoll_build_case(const nbcoll_algorithm *algorithm, const nbcoll_case *c, int rank,
                                            const nbcoll_host *host, nbcoll_schedule **out);
 
+/* Compiles a case: nbcoll_compile of the schedules of all of its ranks. `config` may be null: no limits, as zeros say.
+ * Errors: those of both. */
+NBCOLL_API nbcoll_status nbcoll_compile_case(const nbcoll_algorithm *algorithm, const nbcoll_case *c,
+                                             const nbcoll_host *host, const nbcoll_program_config *config, int first,
+                                             int count, nbcoll_program *out[], nbcoll_refusal *why);
+
 /* ---- placing ranks ----------------------------------------------------------------------------------------------- */
 
 /* How ranks are numbered over the nodes. */

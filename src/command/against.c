@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench.h"
+#include "crew.h"
 
 enum { PEERS = 3, LINE = 4096 /* of a shell */ };
 
@@ -87,7 +87,6 @@ static void write_line(char line[LINE], const benchmark *b, const against_peer *
  * be fewer than processors: so it is told. */
 static void become(const char *line, const char *program, const against_peer *peer, int ranks, int output)
 {
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (strcmp(peer->program, "openmpi") == 0) {
         setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
         setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
@@ -123,7 +122,7 @@ static int start(const benchmark *b, const against_peer *peer, int ranks, int (*
     if (!find_program(peer, program) || pipe2(ends, O_CLOEXEC) < 0)
         return COMMAND_FAILED;
     write_line(line, b, peer, ranks);
-    pid_t pid = fork();
+    pid_t pid = crew_fork(SIGTERM);
     if (pid == 0)
         become(line, program, peer, ranks, ends[1]);
     close(ends[1]);

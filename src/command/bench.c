@@ -17,7 +17,7 @@ static int take_arguments(benchmark *b, int argc, char *argv[])
 {
     int status = command_take_options(b->self, &argc, &argv, b, &b->marks);
     if (b->cases.most == 0)
-        b->cases.fewest = b->cases.most = b->cases.placed ? b->cases.placed : 2;
+        b->cases.fewest = b->cases.most = 2;
     if (!status && b->cases.most > NBCOLL_SHM_RANKS)
         status = command_refuse(b->self, "--ranks: there are at most %d over shared memory", NBCOLL_SHM_RANKS);
     if (!status)

@@ -192,8 +192,6 @@ void bench_print_row(bench_format format, const json_t *row, const json_t *befor
 /* What the letters of a table's column mean, in a line below it. */
 void bench_explain_latency(void);
 
-/* ---- bench_plot.c: pictures by gnuplot --------------------------------------------------------------------------- */
-
 int bench_can_plot(const command *self, const char *file);
 /* Draws the medians of all rows. 0, or an exit status after naming what is wrong. */
 int bench_plot(const command *self, const char *file, const json_t *rows);

@@ -174,6 +174,7 @@ int command_is(nbcoll_operation operation, unsigned what);
 
 /* ---- which cases ------------------------------------------------------------------------------------------------- */
 
+#define COMMAND_MOST_RANKS 65536
 #define COMMAND_COUNTS 64
 #define COMMAND_ROOMS 64
 
@@ -278,26 +279,5 @@ const char *command_spread_name(int spread);
 
 /* An nbcoll_write to the FILE that `user` is. */
 int command_write(void *user, const char *text, size_t bytes);
-
-/* ---- programs.c: programs of an algorithm, for the commands that show and explain them --------------------------- */
-
-/* Builds those of ranks first..first + count - 1, whatever *status then is. Null: there is no memory. */
-nbcoll_schedule **command_schedules(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
-                                    int first, int count, nbcoll_status *status);
-void command_drop_schedules(nbcoll_schedule **schedules, int count);
-
-/* A case, compiled: the schedules of all ranks, and the programs of some. */
-typedef struct command_compiled {
-    int ranks, count;
-    nbcoll_schedule **schedule;
-    nbcoll_program **program; /* [count] */
-    nbcoll_refusal why;       /* there are none, as nbcoll_compile says it */
-} command_compiled;
-
-/* The programs of ranks first..first + count - 1. `config` may be null: the defaults. `out` is to be dropped, whatever
- * is returned. Errors: those of nbcoll_build_case and nbcoll_compile. */
-nbcoll_status command_compile(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
-                              const nbcoll_program_config *config, int first, int count, command_compiled *out);
-void command_drop_compiled(command_compiled *c);
 
 #endif

@@ -43,14 +43,20 @@ static void live_together(const crew *c, int first)
     free(all);
 }
 
-static pid_t start(const crew *c, int first)
+pid_t crew_fork(int signal)
 {
     pid_t parent = getpid(), pid = fork();
+    if (pid == 0 && (prctl(PR_SET_PDEATHSIG, signal) < 0 || getppid() != parent))
+        kill(getpid(), signal); /* it was gone before the kernel knew */
+    return pid;
+}
+
+static pid_t start(const crew *c, int first)
+{
+    pid_t pid = crew_fork(SIGKILL);
     if (pid != 0)
         return pid;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() == parent) /* else it was gone before the kernel knew */
-        live_together(c, first);
+    live_together(c, first);
     _exit(0);
 }
 

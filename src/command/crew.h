@@ -7,6 +7,7 @@
 #define CREW_H
 
 #include <stdatomic.h>
+#include <sys/types.h>
 
 #include <nbcoll/nbcoll.h>
 
@@ -22,6 +23,9 @@ typedef struct crew {
 /* Runs all ranks, and returns when they have ended; they die with the command. Errors: ERR_MEMORY (a process or a
  * thread could not be made: the others were killed, or may have waited for it in vain), ERR_PEER_LOST (one died). */
 nbcoll_status crew_run(const crew *c);
+
+/* fork(), to whose child the kernel sends this signal when the process that calls it ends. */
+pid_t crew_fork(int signal);
 
 /* Memory that the command and its crew have in common, zeroed; null when there is none. */
 void *crew_share(size_t bytes);

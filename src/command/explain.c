@@ -57,8 +57,6 @@ static int take_arguments(question *q, int argc, char *argv[])
     if (!status)
         status = argc ? command_take_operation(q->self, *argv, &q->cases.operation)
                       : command_refuse(q->self, "it takes an operation");
-    if (!status && q->cases.fewest == 0 && q->cases.placed)
-        q->cases.fewest = q->cases.most = q->cases.placed;
     if (!status && q->cases.fewest == 0)
         status = command_refuse(q->self, "--ranks is missing");
     q->asks_here = !q->has_messages && !q->cases.node && !q->cases.placed;
@@ -143,16 +141,20 @@ static void print_late(const nbcoll_choice *choice)
 
 /* Bytes of scratch memory that a case in three parts borrows of an agent that is a process: those of the rank that
  * borrows most, *most. */
-static size_t scratch_of(const command_compiled *c, int *most)
+static size_t scratch_of(const nbcoll_algorithm *algorithm, const nbcoll_case *at, nbcoll_program *const program[],
+                         int *most)
 {
     size_t bytes = *most = 0;
-    for (int rank = 0; rank < c->count; rank++) {
-        nbcoll_program_info program = {.size = sizeof program};
-        nbcoll_schedule_info schedule = {.size = sizeof schedule};
-        nbcoll_schedule_query(c->schedule[rank], &schedule);
-        if (nbcoll_program_query(c->program[rank], &program) == NBCOLL_OK && program.tasks &&
-            schedule.extent[NBCOLL_BUFFER_SCRATCH] > bytes) {
-            bytes = schedule.extent[NBCOLL_BUFFER_SCRATCH];
+    for (int rank = 0; rank < at->ranks; rank++) {
+        nbcoll_program_info info = {.size = sizeof info};
+        nbcoll_schedule_info needs = {.size = sizeof needs};
+        nbcoll_schedule *schedule = NULL;
+        nbcoll_build_case(algorithm, at, rank, NULL, &schedule);
+        nbcoll_schedule_query(schedule, &needs);
+        nbcoll_schedule_free(schedule);
+        if (nbcoll_program_query(program[rank], &info) == NBCOLL_OK && info.tasks &&
+            needs.extent[NBCOLL_BUFFER_SCRATCH] > bytes) {
+            bytes = needs.extent[NBCOLL_BUFFER_SCRATCH];
             *most = rank;
         }
     }
@@ -166,14 +168,18 @@ static int print_compiled(const question *q, const nbcoll_algorithm *algorithm, 
     nbcoll_program_config limits = q->limits;
     nbcoll_program_info info = {.size = sizeof info};
     const char *way = in_parts ? "in three parts" : "as a program";
-    command_compiled c;
-    int rank = 0;
+    nbcoll_refusal why = {.size = sizeof why};
+    nbcoll_host host = command_host(q->self);
+    nbcoll_program **program = calloc((size_t)at->ranks, sizeof *program);
+    int rank = 0, ranks = in_parts ? at->ranks : 1;
+    nbcoll_status status = NBCOLL_ERR_MEMORY;
     limits.in_parts = in_parts;
-    nbcoll_status status = command_compile(q->self, algorithm, at, &limits, 0, in_parts ? at->ranks : 1, &c);
-    size_t scratch = status || !in_parts ? 0 : scratch_of(&c, &rank);
+    if (program)
+        status = nbcoll_compile_case(algorithm, at, &host, &limits, 0, ranks, program, &why);
+    size_t scratch = status || !in_parts ? 0 : scratch_of(algorithm, at, program, &rank);
     int is_one = !status && (!q->scratch || scratch <= q->scratch);
 
-    if (is_one && nbcoll_program_query(c.program[0], &info) == NBCOLL_OK)
+    if (is_one && nbcoll_program_query(program[0], &info) == NBCOLL_OK)
         printf("        %s%s: of rank 0 %" PRIu64 " tasks, %" PRIu64 " queue pairs, %" PRIu32 " eager buffers\n", way,
                in_parts ? ", between nodes as a program" : "", info.tasks, info.queue_pairs, info.buffers);
     else if (!status)
@@ -182,10 +188,12 @@ static int print_compiled(const question *q, const nbcoll_algorithm *algorithm, 
                nbcoll_refusal_text(NBCOLL_REFUSAL_SCRATCH), scratch, q->scratch);
     else
         printf("        not %s: %s\n", way,
-               c.why.reason != NBCOLL_REFUSAL_NONE ? c.why.text : nbcoll_status_text(status));
+               why.reason != NBCOLL_REFUSAL_NONE ? why.text : nbcoll_status_text(status));
     if (is_one && scratch)
         printf("        if the agent is a process, with %zu bytes of scratch memory that it shares\n", scratch);
-    command_drop_compiled(&c);
+    for (int i = 0; program && i < ranks; i++)
+        nbcoll_program_free(program[i]);
+    free(program);
     return is_one;
 }
 

@@ -287,13 +287,7 @@ void command_help(const command *self)
 
 int command_is_installed(const char *name)
 {
-    char file[4096];
-    const char *path = getenv("PATH");
-    for (size_t length; path && *path; path += length + (path[length] == ':')) {
-        length = strcspn(path, ":");
-        if (snprintf(file, sizeof file, "%.*s/%s", (int)length, path, name) < (int)sizeof file &&
-            access(file, X_OK) == 0)
-            return 1;
-    }
-    return 0;
+    char line[128];
+    snprintf(line, sizeof line, "command -v %s >/dev/null 2>&1", name);
+    return system(line) == 0;
 }

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "crew.h"
 #include "rules.h"
 #include "run.h"
 
@@ -108,17 +108,12 @@ static int launch_guarded(run_plan *plan)
 {
     sigset_t signals;
     block_signals(plan, &signals);
-    pid_t self = getpid(), launcher = fork();
+    pid_t launcher = crew_fork(SIGTERM);
     if (launcher > 0) {
         int status = guard(plan, launcher);
         return plan->timeline ? run_timeline_close(plan, status) : status;
     }
-    if (launcher < 0)
-        return command_fail(plan->self, "%s", strerror(errno));
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != self)
-        kill(getpid(), SIGTERM); /* the guard was gone before the kernel knew; it is taken from the queue */
-    return run_launch(plan);
+    return launcher < 0 ? command_fail(plan->self, "%s", strerror(errno)) : run_launch(plan);
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */

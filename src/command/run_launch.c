@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "crew.h"
 #include "run.h"
 
 #define MILLISECOND UINT64_C(1000000)
@@ -223,16 +224,13 @@ int run_set(const char *name, const char *format, ...)
 ssize_t run_fork(pid_t *pid, void *said, size_t room, int (*become)(void *user, int report), void *user)
 {
     int report[2];
-    pid_t self = getpid();
     ssize_t bytes = -1;
     if (pipe2(report, O_CLOEXEC) < 0)
         return -1;
-    *pid = fork();
+    *pid = crew_fork(SIGKILL);
     if (*pid == 0) {
         close(report[0]);
-        /* We may have died before the kernel knew that the child is to follow. */
-        int is_orphan = prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != self;
-        _exit(is_orphan ? COMMAND_FAILED : become(user, report[1]));
+        _exit(become(user, report[1]));
     }
     close(report[1]);
     while (*pid > 0 && (bytes = read(report[0], said, room)) < 0 && errno == EINTR)

@@ -28,10 +28,8 @@ static int check(const command *self, picture *p)
     const command_cases *c = &p->cases;
     if (!c->algorithm && !c->is_default)
         return command_refuse(self, "it takes an operation and an algorithm");
-    if (c->fewest == 0 && !c->placed)
-        return command_refuse(self, "--ranks is missing");
     if (c->fewest == 0)
-        p->cases.fewest = p->cases.most = c->placed;
+        return command_refuse(self, "--ranks is missing");
     if (c->fewest != c->most || c->counts != 1)
         return command_refuse(self, "it takes one number of %s", c->counts != 1 ? "elements" : "ranks");
     if (p->last >= c->most && !p->is_all)
@@ -115,30 +113,41 @@ static nbcoll_status draw_picture(void *user, FILE *out)
 
 static nbcoll_status print(const picture *p, int n)
 {
-    nbcoll_status status;
-    nbcoll_schedule **schedules = command_schedules(p->self, p->cases.algorithm, &p->at, p->first, n, &status);
+    nbcoll_host host = command_host(p->self);
+    nbcoll_schedule **schedules = calloc((size_t)n, sizeof *schedules);
+    nbcoll_status status = schedules ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    for (int i = 0; i < n && !status; i++)
+        status = nbcoll_build_case(p->cases.algorithm, &p->at, p->first + i, &host, &schedules[i]);
     if (!status && p->dot)
         status = nbcoll_show_dot((const nbcoll_schedule *const *)schedules, (size_t)n, command_write, stdout);
     for (int i = 0; i < n && !status && !p->dot; i++)
         status = nbcoll_show_text(schedules[i], command_write, stdout);
-    command_drop_schedules(schedules, n);
+    for (int i = 0; schedules && i < n; i++)
+        nbcoll_schedule_free(schedules[i]);
+    free(schedules);
     return status;
 }
 
 /* The same ranks as programs. Or says why there are none. */
 static nbcoll_status print_programs(const picture *p, int n)
 {
-    command_compiled c;
-    nbcoll_status status = command_compile(p->self, p->cases.algorithm, &p->at, NULL, p->first, n, &c);
-    if (c.why.reason != NBCOLL_REFUSAL_NONE)
-        command_refuse(p->self, "%s", c.why.text);
+    nbcoll_host host = command_host(p->self);
+    nbcoll_refusal why = {.size = sizeof why};
+    nbcoll_program **program = calloc((size_t)n, sizeof *program);
+    nbcoll_status status = NBCOLL_ERR_MEMORY;
+    if (program)
+        status = nbcoll_compile_case(p->cases.algorithm, &p->at, &host, NULL, p->first, n, program, &why);
+    if (why.reason != NBCOLL_REFUSAL_NONE)
+        command_refuse(p->self, "%s", why.text);
     else
         command_fail_status(p->self, status);
     if (!status && p->dot)
-        status = nbcoll_show_programs_dot((const nbcoll_program *const *)c.program, (size_t)n, command_write, stdout);
+        status = nbcoll_show_programs_dot((const nbcoll_program *const *)program, (size_t)n, command_write, stdout);
     for (int i = 0; i < n && !status && !p->dot; i++)
-        status = nbcoll_show_program(c.program[i], command_write, stdout);
-    command_drop_compiled(&c);
+        status = nbcoll_show_program(program[i], command_write, stdout);
+    for (int i = 0; program && i < n; i++)
+        nbcoll_program_free(program[i]);
+    free(program);
     return status;
 }
 

@@ -96,7 +96,7 @@ static int take_arguments(simulation *s, int argc, char *argv[])
 {
     int status = command_take_options(s->self, &argc, &argv, s, &s->marks);
     if (!s->cases.most)
-        s->cases.most = s->fixed_cores ? s->fixed_cores : s->cases.placed ? s->cases.placed : 16;
+        s->cases.most = s->fixed_cores ? s->fixed_cores : 16;
     s->cases.fewest = s->cases.most;
     if (s->noise_name)
         nbcoll_sim_noise_find(s->noise_name, &s->config.noise);
@@ -354,7 +354,6 @@ static int run(const command *self, int argc, char *argv[])
                     .config = {.size = sizeof s.config, .seed = 1, .progress = see_progress},
                     .model.size = sizeof s.model,
                     .host = command_host(self),
-                    .nic.self = self,
                     .model_name = "cluster"};
     s.config.model = &s.model;
     s.config.host = &s.host;

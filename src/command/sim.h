@@ -82,7 +82,6 @@ nbcoll_status sim_fixed_work(const nbcoll_sim_case *of, const nbcoll_sim_config 
 
 /* `nbcoll sim --nic`: collectives as programs on the nodes' NICs. */
 typedef struct sim_nic {
-    const command *self; /* says what builders refuse */
     nbcoll_nic_model model;
     uint64_t test_every; /* ns: the host's engine is tested so often, */
     uint64_t test_bytes; /* or once for so many bytes of a block; 0: not at all */

@@ -91,7 +91,7 @@ static nbcoll_region bind_block(void *user, int is_recv, int index)
 
 /* What is there for each rank. */
 typedef struct cast {
-    command_compiled made;
+    nbcoll_program **program;
     nbcoll_nic_rank *rank;
     uint64_t *compute;
     bound *bound;
@@ -107,7 +107,7 @@ static nbcoll_status play_programs(const sim_nic *nic, const cast *c, int ranks,
                                  .bind = bind,
                                  .bind_user = c->bind_user};
     nbcoll_nic_result result = {.size = sizeof result, .rank = c->rank};
-    const nbcoll_program *const *program = (const nbcoll_program *const *)c->made.program;
+    const nbcoll_program *const *program = (const nbcoll_program *const *)c->program;
     uint64_t cpu = 0;
     nbcoll_status status = nbcoll_nic_play(&config, program, &result);
     if (status != NBCOLL_OK)
@@ -125,30 +125,32 @@ static nbcoll_status play_programs(const sim_nic *nic, const cast *c, int ranks,
     return status;
 }
 
-static nbcoll_status play_nic(const sim_nic *nic, const nbcoll_sim_case *of, played *out)
+static nbcoll_status play_nic(const sim_nic *nic, const nbcoll_sim_case *of, const nbcoll_sim_config *given,
+                              played *out)
 {
     nbcoll_case lowered = *of->at, *at = &lowered;
     size_t ranks = (size_t)at->ranks;
     at->node = 0;
     nbcoll_meaning meaning = {.size = sizeof meaning};
-    cast c = {{0}, calloc(ranks, sizeof *c.rank), calloc(ranks, sizeof *c.compute), calloc(ranks, sizeof *c.bound),
-              calloc(ranks, sizeof *c.bind_user)};
-    int is_whole = c.rank && c.compute && c.bound && c.bind_user;
+    cast c = {calloc(ranks, sizeof *c.program), calloc(ranks, sizeof *c.rank), calloc(ranks, sizeof *c.compute),
+              calloc(ranks, sizeof *c.bound), calloc(ranks, sizeof *c.bind_user)};
+    int is_whole = c.program && c.rank && c.compute && c.bound && c.bind_user;
     nbcoll_status status = is_whole ? nbcoll_meaning_of(at, of->algorithm->flags, &meaning) : NBCOLL_ERR_MEMORY;
     for (size_t i = 0; is_whole && i < ranks; i++) {
         c.bound[i] = (bound){&meaning, (int)i};
         c.bind_user[i] = &c.bound[i];
     }
     if (status == NBCOLL_OK)
-        status = command_compile(nic->self, of->algorithm, at, NULL, 0, at->ranks, &c.made);
-    out->why = c.made.why;
+        status = nbcoll_compile_case(of->algorithm, at, given->host, NULL, 0, at->ranks, c.program, &out->why);
     if (status == NBCOLL_OK)
         status = play_programs(nic, &c, at->ranks, meaning.block ? bind_block : NULL, out);
-    command_drop_compiled(&c.made);
+    for (size_t i = 0; c.program && i < ranks; i++)
+        nbcoll_program_free(c.program[i]);
     free(c.bind_user);
     free(c.bound);
     free(c.compute);
     free(c.rank);
+    free(c.program);
     return status;
 }
 
@@ -172,10 +174,10 @@ static json_t *row_of(const nbcoll_algorithm *algorithm, const nbcoll_case *at, 
 nbcoll_status sim_nic_row(const sim_nic *nic, const nbcoll_sim_case *of, const nbcoll_sim_config *host, int is_first,
                           json_t *rows)
 {
-    played p = {.nic = {0}};
+    played p = {.why.size = sizeof p.why};
     nbcoll_status status = play_engine(nic, of, host, &p.engine);
     if (status == NBCOLL_OK)
-        status = play_nic(nic, of, &p);
+        status = play_nic(nic, of, host, &p);
     if (status != NBCOLL_OK && p.why.reason == NBCOLL_REFUSAL_NONE)
         return status;
     int is_refused = p.why.reason != NBCOLL_REFUSAL_NONE;

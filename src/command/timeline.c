@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Timelines: gathered, and written as a trace for Chrome and Perfetto. */
-#include "timeline.h"
-
+ * Timelines: gathered, written as a trace for Chrome and Perfetto, and read from one. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <jansson.h>
+
+#include "timeline.h"
 
 void timeline_add(timeline *t, const nbcoll_sim_event *event)
 {
@@ -65,11 +68,6 @@ uint64_t timeline_given(const timeline *t, size_t message)
 
 /* ---- Chrome's trace format ------------------------------------------------------------------------------------- */
 
-static double us(uint64_t ns)
-{
-    return (double)ns / 1e3;
-}
-
 /* What JSON takes as it is. */
 static char *plain(char *text)
 {
@@ -85,7 +83,7 @@ __attribute__((format(printf, 8, 9))) static void write_line(const timeline *t, 
 {
     va_list arguments;
     fprintf(out, ",\n{\"ph\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"cat\":\"%s\",\"name\":\"%s\",", phase,
-            t->nodes ? nbcoll_node_of(t->nodes, rank) : 0, rank, us(ns), category, name);
+            t->nodes ? nbcoll_node_of(t->nodes, rank) : 0, rank, in_us(ns), category, name);
     va_start(arguments, more);
     vfprintf(out, more, arguments);
     va_end(arguments);
@@ -103,12 +101,12 @@ static void write_event(const timeline *t, FILE *out, const nbcoll_sim_event *e)
              (unsigned)e->operation, kind, (unsigned)e->step, (unsigned long long)e->bytes, e->peer);
     switch (e->what) {
     case NBCOLL_SIM_STEP:
-        write_line(t, out, "X", e->rank, e->begin, "step", kind, "\"dur\":%.3f,\"args\":{%s}", us(e->end - e->begin),
+        write_line(t, out, "X", e->rank, e->begin, "step", kind, "\"dur\":%.3f,\"args\":{%s}", in_us(e->end - e->begin),
                    arguments);
         break;
     case NBCOLL_SIM_MESSAGE: /* an arrow */
         write_line(t, out, "s", e->rank, e->begin, "message", name, "\"id\":%zu,\"args\":{%s,\"end\":%.3f}", id,
-                   arguments, us(e->end));
+                   arguments, in_us(e->end));
         write_line(t, out, "f", e->peer, e->end, "message", name, "\"id\":%zu,\"bp\":\"e\"", id);
         break;
     default:
@@ -124,7 +122,7 @@ static void write_wait(const timeline *t, FILE *out, const timeline_wait *w)
     if (w->message >= 0)
         command_add(name, sizeof name, " for rank %d", t->event[w->message].rank);
     write_line(t, out, "X", w->rank, w->begin, "wait", name, "\"dur\":%.3f,\"args\":{\"operation\":%u}",
-               us(w->end - w->begin), (unsigned)w->operation);
+               in_us(w->end - w->begin), (unsigned)w->operation);
 }
 
 nbcoll_status timeline_chrome(void *user, FILE *out)
@@ -144,4 +142,140 @@ nbcoll_status timeline_chrome(void *user, FILE *out)
     timeline_waits_free(&waits);
     fputs("\n]}\n", out);
     return NBCOLL_OK;
+}
+
+/* ---- reading what is written so ---------------------------------------------------------------------------------- */
+
+enum { MOST_OPERATIONS = 1 << 24 };
+
+typedef struct reading {
+    const command *self;
+    const char *file;
+    timeline *t;
+    size_t at; /* the event that is read */
+} reading;
+
+static int refuse(const reading *r, const char *what)
+{
+    return command_refuse(r->self, "%s: event %zu: %s", r->file, r->at, what);
+}
+
+enum { RANK, PEER, OPERATION, STEP, BYTES, BEGIN, LENGTH, END, NUMBERS };
+
+/* The numbers of an event, as they are there; times in us. 0, or COMMAND_USAGE after saying which one cannot be. */
+static int take_numbers(const reading *r, const json_t *event, int is_message, double is[NUMBERS])
+{
+    const double ranks = r->t->ranks;
+    const struct {
+        const char *name;
+        double usual, low, high; /* usual: where it is not there */
+    } numbers[NUMBERS] = {
+        [RANK] = {"tid", -1, 0, ranks - 1},      [PEER] = {"peer", -1, is_message ? 0 : -1, ranks - 1},
+        [STEP] = {"step", 0, 0, UINT32_MAX},     [OPERATION] = {"operation", -1, 0, MOST_OPERATIONS},
+        [BYTES] = {"bytes", 0, 0, 9e18},         [BEGIN] = {"ts", -1, 0, TIMELINE_US},
+        [LENGTH] = {"dur", 0, 0, TIMELINE_US},   [END] = {"end", 0, 0, TIMELINE_US}};
+    for (int i = 0; i < NUMBERS; i++) {
+        const json_t *there = json_object_get(event, numbers[i].name);
+        if (!there)
+            there = json_object_get(json_object_get(event, "args"), numbers[i].name);
+        is[i] = !there ? numbers[i].usual : json_is_number(there) ? json_number_value(there) : NAN;
+        if (!(is[i] >= numbers[i].low && is[i] <= numbers[i].high))
+            return command_refuse(r->self, "%s: event %zu: \"%s\" is missing, or no number of %.0f..%.0f", r->file,
+                                  r->at, numbers[i].name, numbers[i].low, numbers[i].high);
+    }
+    return 0;
+}
+
+static uint64_t ns(double us)
+{
+    return (uint64_t)llround(us * 1e3);
+}
+
+static void take_name(timeline *t, uint32_t operation, const char *name)
+{
+    if (operation >= t->operations) {
+        size_t operations = 2 * ((size_t)operation + 1);
+        void *more = realloc(t->name, operations * sizeof *t->name);
+        t->has_failed |= !more;
+        if (!more)
+            return;
+        t->name = more;
+        memset(t->name + t->operations, 0, (operations - t->operations) * sizeof *t->name);
+        t->operations = operations;
+    }
+    snprintf(t->name[operation], sizeof t->name[operation], "%.*s", TIMELINE_NAME - 1, name);
+}
+
+static const char *text_of(const json_t *of, const char *name)
+{
+    const char *text = json_string_value(json_object_get(of, name));
+    return text ? text : "";
+}
+
+/* Others than these are names, the other ends of arrows, waits, which are found again, and what others add. */
+static int take_event(const reading *r, const json_t *event)
+{
+    const json_t *arguments = json_object_get(event, "args");
+    const char *phase = text_of(event, "ph"), *name = text_of(event, "name"), *of = text_of(arguments, "of");
+    int is_mark = *phase == 'i', is_message = *phase == 's', is_start = strcmp(name, "start") == 0, kind = 0;
+    double is[NUMBERS];
+    if (!(is_mark || is_message || *phase == 'X') || phase[1] || strcmp(text_of(event, "cat"), "wait") == 0)
+        return 0;
+    int status = take_numbers(r, event, is_message, is);
+    if (status)
+        return status;
+    nbcoll_sim_event it = {.what = is_message ? NBCOLL_SIM_MESSAGE : NBCOLL_SIM_STEP, .rank = (int)is[RANK],
+                           .peer = (int)is[PEER], .step = (nbcoll_step)is[STEP], .bytes = (uint64_t)is[BYTES],
+                           .begin = ns(is[BEGIN]), .operation = (uint32_t)is[OPERATION]};
+    it.end = is_message ? ns(is[END]) : it.begin + ns(is[LENGTH]);
+    while (kind < NBCOLL_KIND_COUNT && strcmp(text_of(arguments, "kind"), nbcoll_kind_name((nbcoll_kind)kind)) != 0)
+        kind++;
+    it.kind = (nbcoll_kind)kind;
+    if (is_mark && !is_start && strcmp(name, "end") != 0)
+        return refuse(r, "a mark that is neither start nor end");
+    if (is_mark)
+        it.what = is_start ? NBCOLL_SIM_STARTED : NBCOLL_SIM_ENDED;
+    else if (kind == NBCOLL_KIND_COUNT)
+        return refuse(r, "no such kind of step");
+    if (it.end < it.begin)
+        return refuse(r, "a message that comes before it is sent");
+    if (is_mark && *of)
+        take_name(r->t, it.operation, of);
+    timeline_add(r->t, &it);
+    return 0;
+}
+
+static int take_all(reading *r, json_t *all)
+{
+    json_t *events = NULL;
+    const char *title = "";
+    json_int_t ranks = 0;
+    int status = json_unpack(all, "{s:o, s:{s:I, s?s}}", "traceEvents", &events, "otherData", "ranks", &ranks, "title",
+                             &title);
+    if (status || !json_is_array(events) || ranks < 1 || ranks > COMMAND_MOST_RANKS)
+        return command_refuse(r->self, "%s: no timeline: \"traceEvents\", or \"ranks\" of \"otherData\", is missing",
+                              r->file);
+    r->t->ranks = (int)ranks;
+    snprintf(r->t->title, sizeof r->t->title, "%s", title);
+    for (r->at = 0; r->at < json_array_size(events) && !status; r->at++)
+        status = take_event(r, json_array_get(events, r->at));
+    if (!status && r->t->has_failed)
+        status = command_fail(r->self, "no memory");
+    timeline_sort(r->t);
+    return status;
+}
+
+int timeline_read(const command *self, const char *file, timeline *out)
+{
+    reading r = {.self = self, .file = file, .t = out};
+    json_error_t error;
+    json_t *all = json_load_file(file, 0, &error);
+    *out = (timeline){0};
+    if (!all && error.line < 0)
+        return command_refuse(self, "%s", error.text);
+    if (!all)
+        return command_refuse(self, "%s:%d:%d: %s", file, error.line, error.column, error.text);
+    int status = take_all(&r, all);
+    json_decref(all);
+    return status;
 }

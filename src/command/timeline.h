@@ -32,6 +32,11 @@ static inline int timeline_is_missing(const nbcoll_sim_event *e)
     return e->what == NBCOLL_SIM_MESSAGE && e->kind == NBCOLL_JOIN;
 }
 
+static inline double in_us(uint64_t ns)
+{
+    return (double)ns / 1e3;
+}
+
 void timeline_add(timeline *t, const nbcoll_sim_event *event);
 void timeline_free(timeline *t);
 /* Rising by `begin`; at the same time a start comes first, then steps, messages, an end. */

@@ -13,11 +13,6 @@ typedef struct asked {
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
-static double us(uint64_t ns)
-{
-    return (double)ns / 1e3;
-}
-
 static void print_rank(const timeline_waits *w, int rank)
 {
     const timeline_rank *r = &w->rank[rank];
@@ -29,9 +24,10 @@ static void print_rank(const timeline_waits *w, int rank)
             most = cause[other].late + cause[other].busy;
             whom = other;
         }
-    printf("%4d  %10zu  %11.1f  %11.1f  %11.1f  ", rank, r->operations, us(r->inside), us(r->waited), us(r->way));
+    printf("%4d  %10zu  %11.1f  %11.1f  %11.1f  ", rank, r->operations, in_us(r->inside), in_us(r->waited),
+           in_us(r->way));
     if (whom >= 0)
-        printf("rank %d, %.1f", whom, us(most));
+        printf("rank %d, %.1f", whom, in_us(most));
     puts(whom < 0 ? "-" : "");
 }
 
@@ -57,8 +53,8 @@ static void print_longest(const timeline_waits *w)
         const timeline_wait *x = list[i];
         const char *why, *name = x->operation < w->t->operations ? w->t->name[x->operation] : "";
         int whom = timeline_waits_reason(w, x, &why);
-        printf("%10.1f  from %.1f%s: rank %d in %s (operation %u):\n            rank %d %s\n", us(x->end - x->begin),
-               us(x->begin), timeline_is_missing(&w->t->event[x->message]) ? " to the end" : "", x->rank,
+        printf("%10.1f  from %.1f%s: rank %d in %s (operation %u):\n            rank %d %s\n", in_us(x->end - x->begin),
+               in_us(x->begin), timeline_is_missing(&w->t->event[x->message]) ? " to the end" : "", x->rank,
                *name ? name : "the operation", (unsigned)x->operation, whom, why);
     }
     free(list);
@@ -74,7 +70,7 @@ static int print(const timeline *t)
     for (size_t i = 0; i < t->used; i++)
         last = t->event[i].end > last ? t->event[i].end : last;
     if (!status) {
-        printf("%s, %.1f us\n\n", *t->title ? t->title : "a run", us(last));
+        printf("%s, %.1f us\n\n", *t->title ? t->title : "a run", in_us(last));
         puts("                         us in                   of that on\n"
              "rank  operations         them       waited     its way  mostly for");
         for (int rank = 0; rank < t->ranks; rank++)
@@ -119,7 +115,7 @@ static int run(const command *self, int argc, char *argv[])
         status = command_fail(self, "no memory");
     if (!status && a.svg) {
         cut(&t, from, to);
-        snprintf(t.terms, sizeof t.terms, "recorded; from %.1f us on", us(from));
+        snprintf(t.terms, sizeof t.terms, "recorded; from %.1f us on", in_us(from));
         status = command_write_file(self, a.svg, timeline_svg, &t);
     }
     timeline_free(&t);

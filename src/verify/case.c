@@ -283,3 +283,32 @@ nbcoll_status nbcoll_case_args(const nbcoll_case *c, size_t counts[], nbcoll_arg
         out->counts = counts;
     return nbcoll_args_complete(out, 0, taken.ranks);
 }
+
+nbcoll_status nbcoll_compile_case(const nbcoll_algorithm *algorithm, const nbcoll_case *c, const nbcoll_host *host,
+                                  const nbcoll_program_config *config, int first, int count, nbcoll_program *out[],
+                                  nbcoll_refusal *why)
+{
+    const nbcoll_program_config usual = {.size = sizeof usual};
+    nbcoll_case taken;
+    nbcoll_host memory = {0};
+    if (!algorithm || !c || !out)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status status = nbcolli_case_take(c, &taken);
+    if (status == NBCOLL_OK && host && host->size)
+        status = nbcolli_copy_tagged(&memory, host, sizeof memory);
+    if (status != NBCOLL_OK)
+        return status;
+    size_t bytes = (size_t)taken.ranks * sizeof(nbcoll_schedule *);
+    nbcoll_schedule **schedules = nbcolli_alloc(&memory, bytes, sizeof *schedules);
+    if (!schedules)
+        return NBCOLL_ERR_MEMORY;
+    memset(schedules, 0, bytes);
+    status = nbcolli_case_build(algorithm, &taken, host, schedules);
+    if (status == NBCOLL_OK)
+        status = nbcoll_compile((const nbcoll_schedule *const *)schedules, taken.ranks, config ? config : &usual, first,
+                                count, out, why);
+    for (int rank = 0; rank < taken.ranks; rank++)
+        nbcoll_schedule_free(schedules[rank]);
+    nbcolli_free(&memory, schedules, bytes);
+    return status;
+}

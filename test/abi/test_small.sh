@@ -39,5 +39,5 @@ within 'its text' $(($(text "$work/one.o") / 1000)) KB 445
 within 'hello, static' $(($(text "$work/hello") / 1000)) KB 347
 within 'src/engine' "$(find src/engine -name '*.[ch]' -exec cat {} + | wc -l)" lines 14300
 within 'src/engine without comments' "$(code_lines src/engine)" lines 10950
-within 'src/command' "$(find src/command -name '*.[ch]' -exec cat {} + | wc -l)" lines 11470
+within 'src/command' "$(find src/command -name '*.[ch]' -exec cat {} + | wc -l)" lines 11290
 exit $failed

@@ -17,10 +17,8 @@
 
 #include "../../src/command/cases.c"
 #include "../../src/command/json.c"
-#include "../../src/command/nodes.c"
 #include "../../src/command/options.c"
 #include "../../src/command/rules.c"
-#include "../../src/command/programs.c"
 #include "../../src/command/show.c"
 #include "../../src/command/timeline_svg.c"
 #include "../../src/command/sim_play.c"

@@ -19,7 +19,6 @@
 #include "../../src/command/bar.c"
 #include "../../src/command/cases.c"
 #include "../../src/command/json.c"
-#include "../../src/command/nodes.c"
 #include "../../src/command/options.c"
 #include "../../src/command/rules.c"
 #include "../../src/command/verify.c"

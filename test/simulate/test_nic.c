@@ -31,17 +31,9 @@ typedef struct programs {
 static void programs_open(programs *p, const char *name)
 {
     const nbcoll_algorithm *algorithm = nbcoll_algorithm_find(p->c.operation, name);
-    nbcoll_program_config compiled = {.size = sizeof compiled};
-    nbcoll_schedule *schedules[MOST] = {NULL};
     p->meaning.size = sizeof p->meaning;
     assert_int_equal(nbcoll_meaning_of(&p->c, algorithm->flags, &p->meaning), NBCOLL_OK);
-    for (int rank = 0; rank < p->c.ranks; rank++)
-        assert_int_equal(nbcoll_build_case(algorithm, &p->c, rank, NULL, &schedules[rank]), NBCOLL_OK);
-    assert_int_equal(nbcoll_compile((const nbcoll_schedule *const *)schedules, p->c.ranks, &compiled, 0, p->c.ranks,
-                                    p->of, NULL),
-                     NBCOLL_OK);
-    for (int rank = 0; rank < p->c.ranks; rank++)
-        nbcoll_schedule_free(schedules[rank]);
+    assert_int_equal(nbcoll_compile_case(algorithm, &p->c, NULL, NULL, 0, p->c.ranks, p->of, NULL), NBCOLL_OK);
 }
 
 static void programs_close(programs *p)
