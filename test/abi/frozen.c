@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include <nbcoll/nbcoll.h>
+#include <nbcoll/neighbor.h>
 #include <nbcoll/nodes.h>
 #include <nbcoll/schedule.h>
 #include <nbcoll/pattern.h>
@@ -555,6 +556,39 @@ OFFSET(nbcoll_driver_counts, sleeps, 16);
 OFFSET(nbcoll_driver_counts, rings, 24);
 OFFSET(nbcoll_driver_counts, looks, 32);
 OFFSET(nbcoll_driver_counts, left, 40);
+
+/* ---- neighbor.h -------------------------------------------------------------------------------------------------- */
+VALUE(NBCOLL_NEIGHBOR_DIMS, 8);
+VALUE(NBCOLL_NEIGHBOR_OFFSETS_MOST, 1024);
+VALUE(NBCOLL_NEIGHBORS_MOST, 65536);
+
+SIZE(nbcoll_neighbor_graph, 40);
+OFFSET(nbcoll_neighbor_graph, size, 0);
+OFFSET(nbcoll_neighbor_graph, sources, 8);
+OFFSET(nbcoll_neighbor_graph, destinations, 12);
+OFFSET(nbcoll_neighbor_graph, source, 16);
+OFFSET(nbcoll_neighbor_graph, destination, 24);
+OFFSET(nbcoll_neighbor_graph, host, 32);
+
+SIZE(nbcoll_neighbor_grid, 64);
+OFFSET(nbcoll_neighbor_grid, size, 0);
+OFFSET(nbcoll_neighbor_grid, dims, 8);
+OFFSET(nbcoll_neighbor_grid, extent, 16);
+OFFSET(nbcoll_neighbor_grid, periodic, 24);
+OFFSET(nbcoll_neighbor_grid, neighbors, 32);
+OFFSET(nbcoll_neighbor_grid, offset, 40);
+OFFSET(nbcoll_neighbor_grid, reorder, 48);
+OFFSET(nbcoll_neighbor_grid, host, 56);
+
+SIZE(nbcoll_neighborhood, 56);
+OFFSET(nbcoll_neighborhood, size, 0);
+OFFSET(nbcoll_neighborhood, comm, 8);
+OFFSET(nbcoll_neighborhood, sources, 16);
+OFFSET(nbcoll_neighborhood, destinations, 20);
+OFFSET(nbcoll_neighborhood, source, 24);
+OFFSET(nbcoll_neighborhood, destination, 32);
+OFFSET(nbcoll_neighborhood, dims, 40);
+OFFSET(nbcoll_neighborhood, coordinate, 48);
 
 /* ---- tuning.h ---------------------------------------------------------------------------------------------------- */
 SIZE(nbcoll_tuning, 16);

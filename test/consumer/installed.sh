@@ -27,7 +27,7 @@ affinity=OFF
 echo '#include <hwloc.h>' | "$CC" -E - >/dev/null 2>&1 && affinity=ON
 
 # by_pkg_config program flags-of-pkg-config...: makes program, of wire.c program.wire, of proved.c program.proved, of clustered.c program.clustered,
-# of offloaded.c program.offloaded
+# of offloaded.c program.offloaded, of around.c program.around
 # and, of tuned.c, program.tuned
 by_pkg_config()
 {
@@ -49,6 +49,9 @@ by_pkg_config()
     "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/offloaded.c" -o "$output.offloaded" \
         $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_offload)
     # shellcheck disable=SC2046
+    "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/around.c" -o "$output.around" \
+        $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_neighbor)
+    # shellcheck disable=SC2046
     "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/clustered.c" -o "$output.clustered" \
         $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_cluster)
     [ $tuning = OFF ] ||
@@ -64,7 +67,7 @@ by_pkg_config()
 # runs program: program, program.clustered, program.wire and, if they are there, program.tuned and program.placed
 runs()
 {
-    "$1" && "$1.proved" && "$1.messaged" && "$1.offloaded" && "$1.clustered" && wire_passes "$1.wire" && { [ $tuning = OFF ] || "$1.tuned" "$work/rules"; } &&
+    "$1" && "$1.proved" && "$1.messaged" && "$1.offloaded" && "$1.around" && "$1.clustered" && wire_passes "$1.wire" && { [ $tuning = OFF ] || "$1.tuned" "$work/rules"; } &&
         { [ $affinity = OFF ] || "$1.placed"; }
 }
 
@@ -135,6 +138,7 @@ by_find_package()
         -DCMAKE_C_COMPILER="$CC" -DTUNING=$tuning -DAFFINITY=$affinity
     cmake --build "$work/package"
     "$work/package/program"
+    "$work/package/around"
     "$work/package/clustered"
     "$work/package/proved"
     "$work/package/messaged"

@@ -135,12 +135,13 @@ static void differ(world *w, int rank, void *user)
     size_t count[] = {(size_t)rank + 1}, one[] = {1}, at[] = {0};
     nbcoll_neighbors *n;
     EXPECT(OK, graph_of(w->comm[rank], 1, next, 1, next, &n));
-    if (*(int *)user)
-        EXPECT(ERR_MISMATCH,
-               nbcoll_neighbor_alltoallv(send, one, at, recv, count, at, NBCOLL_INT32, n, NBCOLL_FOREVER));
-    else if (rank)
+    if (*(int *)user) { /* rank 1 wants more than it is sent; rank 0 may have ended well before that is known */
+        nbcoll_status s = nbcoll_neighbor_alltoallv(send, one, at, recv, count, at, NBCOLL_INT32, n, NBCOLL_FOREVER);
+        assert_true(s == NBCOLL_ERR_MISMATCH || (s == NBCOLL_OK && rank == 0));
+    }
+    if (!*(int *)user && rank)
         EXPECT(ERR_MISMATCH, nbcoll_neighbor_alltoall(send, recv, 1, NBCOLL_INT32, n, NBCOLL_FOREVER));
-    else
+    if (!*(int *)user && !rank)
         EXPECT(ERR_MISMATCH, nbcoll_neighbor_allgather(send, recv, 1, NBCOLL_INT32, n, NBCOLL_FOREVER));
     EXPECT(OK, nbcoll_neighbors_free(n));
 }
@@ -171,7 +172,8 @@ static void late(world *w, int rank, void *user)
     } else {
         while (!atomic_load(&is_over))
             EXPECT(OK, nbcoll_progress(w->context[rank]));
-        EXPECT(ERR_CANCELLED, nbcoll_neighbor_alltoall(send, recv, 1, NBCOLL_INT32, n, NBCOLL_FOREVER));
+        nbcoll_status s = nbcoll_neighbor_alltoall(send, recv, 1, NBCOLL_INT32, n, NBCOLL_FOREVER);
+        assert_true(s == NBCOLL_ERR_CANCELLED || s == NBCOLL_OK); /* OK: what rank 0 gave was there before */
     }
     EXPECT(OK, nbcoll_neighbor_alltoall(send, recv, 1, NBCOLL_INT32, n, NBCOLL_FOREVER));
     assert_int_equal(recv[0], next[0]);
