@@ -89,9 +89,33 @@ static nbcoll_status nbcolli_message_call_in(const nbcolli_message_call *c, int 
     return s;
 }
 
+/* Of a blocking call in a context of one thread, without a request: a line is sent, or one that is awaited comes soon.
+ * 0: nothing has happened. */
+static int nbcolli_message_at_once(const nbcolli_message_call *c, size_t bytes)
+{
+    nbcoll_messages *m = c->m;
+    int is_over = 0;
+
+    if (nbcolli_messages_get_ready(m) != NBCOLL_OK)
+        return 0;
+    if (c->is == NBCOLLI_IS_SEND)
+        return nbcolli_letter_is_line(m, c->peer, bytes) && nbcolli_letter_line(m, c->peer, c->tag, c->send, bytes);
+    if (c->is == NBCOLLI_IS_RECV)
+        is_over = nbcolli_letter_take_soon(m, c->peer, (uint32_t)c->tag, c->recv, bytes);
+    if (is_over && c->info)
+        *c->info = (nbcoll_message_info){c->peer, c->tag, bytes};
+    return is_over;
+}
+
 static nbcoll_status nbcolli_message_and_wait(const nbcolli_message_call *c, uint64_t timeout)
 {
     nbcoll_request request;
+    size_t bytes;
+
+    if (c->m && timeout && !(c->m->context->flags & NBCOLL_ANY_THREAD) &&
+        nbcolli_message_check(c, &bytes) == NBCOLL_OK && nbcolli_enter(c->m->context) == NBCOLL_OK &&
+        nbcolli_leave(c->m->context, nbcolli_message_at_once(c, bytes) ? NBCOLL_OK : NBCOLL_AGAIN) == NBCOLL_OK)
+        return NBCOLL_OK;
     return nbcolli_wait_or_leave(nbcolli_message_call_in(c, 0, &request), &request, timeout);
 }
 

@@ -2,7 +2,8 @@
  * What happens to messages from outside: starts, letters that come, ranks that are gone, cancelling. */
 #include "message.h"
 
-#include "../engine/progress/handed.h"
+#include "../engine/progress/lock.h"
+#include "../engine/wire/giveup.h"
 
 /* ---- starts ------------------------------------------------------------------------------------------------------ */
 
@@ -39,8 +40,7 @@ static void nbcolli_message_take(nbcolli_executor *e, nbcolli_request *r)
         nbcolli_message_to_self(m, r);
     else if (p->is_gone)
         nbcolli_message_end(m, r, NBCOLL_ERR_PEER_LOST, rank);
-    else if (r->executed.bytes <= NBCOLL_LINE_PAYLOAD && r->executed.bytes <= p->eager && p->has_lines &&
-             p->credits > 0 && r->executed.turn == NBCOLLI_IS_SEND &&
+    else if (r->executed.turn == NBCOLLI_IS_SEND && nbcolli_letter_is_line(m, rank, r->executed.bytes) &&
              nbcolli_letter_line(m, rank, (int32_t)(uint32_t)r->tag, r->send, r->executed.bytes))
         nbcolli_message_end(m, r, NBCOLL_OK, rank);
     else
@@ -165,6 +165,84 @@ static int nbcolli_message_line(nbcolli_executor *e, const nbcolli_link *link, c
                                                   NBCOLLI_LETTER_SHORT, line->bytes, line->payload, line->bytes, NULL});
 }
 
+/* ---- waits ------------------------------------------------------------------------------------------------------- */
+
+#define NBCOLLI_AWAIT_LOOKS 200 /* a few microseconds */
+
+#define NBCOLLI_AWAIT_PASS 64 /* so many waits may end so in a row, and then there is a pass */
+
+/* Polls for what comes next from a rank. 1: that was a line of this turn and so many bytes, which has been taken; 0: it
+ * is something else, for which a pass is to look, or nothing has come. Inside, in a context of one thread. */
+static int nbcolli_letter_poll(nbcoll_messages *m, int rank, uint64_t turn, void *to, size_t bytes)
+{
+    nbcolli_correspondent *p = &m->at[rank];
+    const nbcolli_peer *peer = nbcolli_message_peer(m, rank);
+    nbcolli_link *link = peer->link;
+    int32_t said = -1;
+
+    for (int looks = 0; looks < NBCOLLI_AWAIT_LOOKS && said == -1; looks++) {
+        said = link->lines.take(link->endpoint, peer->address, m->head.channel, turn, to, bytes);
+        if (said == -1)
+            nbcolli_lock_relax();
+    }
+    if (said < 0)
+        return 0;
+    if (!nbcolli_letter_credits(p, (uint32_t)said))
+        nbcolli_give_up(link, peer->address); /* it has sent what may not be */
+    p->expected++;
+    nbcolli_letter_credit(m, rank);
+    return 1;
+}
+
+/* Is it worth it? */
+static int nbcolli_letter_may_poll(nbcoll_messages *m, int rank)
+{
+    if (rank == NBCOLL_ANY_SOURCE || !m->at[rank].may_take || nbcolli_takes_turns(m->context) || m->context->host.pause)
+        return 0;
+    m->polls = m->polls == NBCOLLI_AWAIT_PASS ? 0 : m->polls + 1;
+    return m->polls;
+}
+
+/* Can the next message of the rank be met by a receive from there that is posted first, or by none? */
+static int nbcolli_letter_is_next(const nbcoll_messages *m, int rank, uint32_t tag, size_t bytes)
+{
+    return tag != NBCOLLI_TAG_ANY && bytes <= NBCOLL_LINE_PAYLOAD && !m->posted.first && !m->at[rank].early.first;
+}
+
+static uint64_t nbcolli_line_turn(const nbcoll_messages *m, int rank, uint32_t tag)
+{
+    return (uint64_t)(m->at[rank].expected & 0xffff) << 32 | tag;
+}
+
+static void nbcolli_message_await(nbcolli_executor *e, nbcolli_request *r)
+{
+    nbcoll_messages *m = nbcolli_messages_of(e);
+    int rank = r->executed.root, is_first = r->executed.turn == NBCOLLI_IS_RECV && rank != NBCOLL_ANY_SOURCE &&
+                                            m->at[rank].posted.first == &r->queued;
+    uint32_t tag = (uint32_t)r->tag;
+    size_t bytes = r->executed.bytes;
+
+    if (!nbcolli_letter_may_poll(m, rank) || !nbcolli_try_lock(m->context))
+        return;
+    if (!is_first || !nbcolli_letter_is_next(m, rank, tag, bytes)) /* no line has this turn and that length */
+        nbcolli_letter_poll(m, rank, NBCOLLI_LINE_IS_CREDIT, NULL, NBCOLL_LINE_PAYLOAD);
+    else if (nbcolli_letter_poll(m, rank, nbcolli_line_turn(m, rank, tag), r->recv, bytes)) {
+        nbcoll_message_info *info = (nbcoll_message_info *)(uintptr_t)r->send; /* the program's */
+        if (info)
+            *info = (nbcoll_message_info){rank, (int)tag, bytes};
+        nbcolli_list_leave(&r->queued);
+        nbcolli_message_end(m, r, NBCOLL_OK, rank);
+    }
+    nbcolli_unlock(m->context);
+}
+
+int nbcolli_letter_take_soon(nbcoll_messages *m, int rank, uint32_t tag, void *to, size_t bytes)
+{
+    return nbcolli_letter_may_poll(m, rank) && nbcolli_letter_is_next(m, rank, tag, bytes) &&
+           !m->at[rank].posted.first && !m->at[rank].in_turn.first &&
+           nbcolli_letter_poll(m, rank, nbcolli_line_turn(m, rank, tag), to, bytes);
+}
+
 /* ---- ranks that are gone, and cancelling ------------------------------------------------------------------------- */
 
 static void nbcolli_receives_end(nbcoll_messages *m, const nbcolli_list *list, int rank)
@@ -244,4 +322,5 @@ const nbcolli_executor_table nbcolli_messages_do = {.start = nbcolli_message_sta
                                                     .look = nbcolli_message_look,
                                                     .message = nbcolli_message_arrives,
                                                     .line = nbcolli_message_line,
-                                                    .gone = nbcolli_message_gone};
+                                                    .gone = nbcolli_message_gone,
+                                                    .await = nbcolli_message_await};

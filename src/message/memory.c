@@ -13,10 +13,17 @@ nbcolli_transfer *nbcolli_transfer_new(nbcoll_messages *m, nbcolli_request *r, i
         m->transfers = t->next;
     else if (!(t = nbcolli_alloc(&m->context->host, sizeof *t, 64)))
         return NULL;
-    memset(t, 0, sizeof *t);
+    t->post.item.in = NULL;
+    t->post.op = NULL;
+    t->post.where = NBCOLLI_FREE;
+    t->among.in = t->beside.in = NULL;
     t->request = r;
     t->rank = rank;
     t->bytes = r->executed.bytes;
+    t->moved = 0;
+    t->is_over = t->is_begun = t->registered = 0;
+    memset(&t->mine, 0, sizeof t->mine);
+    memset(&t->theirs, 0, sizeof t->theirs);
     r->executed.work = t;
     return t;
 }

@@ -109,6 +109,7 @@ typedef struct nbcolli_correspondent {
     uint32_t channel, eager;
     uint32_t announced;
     uint8_t has_lines, is_gone;
+    uint8_t may_take; /* its lines, without a pass: in a context of one thread */
     nbcolli_list sends; /* transfers */
 
     /* From it. */
@@ -133,6 +134,7 @@ struct nbcoll_messages {
     int is_watched; /* passes look at `moving` */
     int *rank_of;  /* by endpoint, then address there: the rank in the communicator, or -1 */
     uint64_t posts; /* of receives: the next one's number */
+    uint32_t polls; /* waits that have polled, since a pass */
     size_t active;
     nbcolli_list posted;  /* receives from any source */
     nbcolli_list in_turn; /* kept, of all */
@@ -164,11 +166,8 @@ static inline void nbcolli_message_end(nbcoll_messages *m, nbcolli_request *r, n
 {
     if (status != NBCOLL_OK && !r->detached)
         nbcolli_note_failure(m->comm, status, rank, r->tag);
-    m->comm->active--;
-    m->context->active--;
     m->active--;
-    r->status = status;
-    nbcolli_request_end(m->context, r);
+    nbcolli_request_over(r, status);
 }
 
 /* ---- memory.c ---------------------------------------------------------------------------------------------------- */
@@ -193,6 +192,12 @@ void nbcolli_letter_post(nbcolli_transfer *t, const nbcolli_peer *peer, const nb
                          size_t bytes);
 /* A short message as a line. 0: it is to be a MESSAGE. */
 int nbcolli_letter_line(nbcoll_messages *m, int rank, int32_t tag, const void *payload, size_t bytes);
+/* May one of so many bytes be a line? */
+static inline int nbcolli_letter_is_line(const nbcoll_messages *m, int rank, size_t bytes)
+{
+    const nbcolli_correspondent *p = &m->at[rank];
+    return bytes <= NBCOLL_LINE_PAYLOAD && bytes <= p->eager && p->has_lines && p->credits > 0 && !p->is_gone;
+}
 /* A short message of the rank's has been matched. */
 void nbcolli_letter_credit(nbcoll_messages *m, int rank);
 
@@ -230,6 +235,10 @@ void nbcolli_kept_refuse(nbcoll_messages *m);
 /* ---- events.c ---------------------------------------------------------------------------------------------------- */
 
 extern const nbcolli_executor_table nbcolli_messages_do;
+
+/* Inside, in a context of one thread. A receive without a request: of the next message, if nothing else may meet that,
+ * and it comes soon. 0: it has not. */
+int nbcolli_letter_take_soon(nbcoll_messages *m, int rank, uint32_t tag, void *to, size_t bytes);
 
 /* ---- open.c ------------------------------------------------------------------------------------------------------ */
 

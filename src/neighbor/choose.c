@@ -4,8 +4,8 @@
 #include "../reduce/packed.h"
 #include "neighbor.h"
 
-/* Bytes of several blocks for one rank that are rather copied twice than announced and got one by one, where ranks share
- * memory. */
+/* Bytes of several blocks for one rank that are rather copied twice than announced and got one by one, where ranks
+ * share memory. */
 #define NBCOLLI_NEIGHBOR_JOINED ((size_t)1 << 20)
 
 /* What the longest path through messages takes: of so many at a time, after each other. */

@@ -391,8 +391,8 @@ static void judge_failures(rank *r)
         }
 }
 
-/* Does a rank stop before its end, as one whose relays do not open? Then the others wait for its calls, and it is not to
- * wait for them. */
+/* Does a rank stop before its end, as one whose relays do not open? Then the others wait for its calls, and it is not
+ * to wait for them. */
 static bool one_quits(const storm *s)
 {
     return s->bad_anywhere & BAD_QUITS;

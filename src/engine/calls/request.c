@@ -259,6 +259,16 @@ static __attribute__((noinline)) nbcoll_status nbcolli_wait_on(nbcoll_request *r
     return s;
 }
 
+/* An executor may have a shorter way to what a wait is for than a pass. */
+static void nbcolli_await(const nbcoll_request *request, const nbcoll_context *c)
+{
+    nbcolli_request *r = nbcolli_entry_of(*request);
+
+    if (r && !(c->flags & NBCOLL_ANY_THREAD) && !nbcolli_is_forked(c) && nbcolli_is_of(r, request->generation) &&
+        nbcolli_is_active(r) && nbcolli_is_executed(r) && r->executor->does->await)
+        r->executor->does->await(r->executor, r);
+}
+
 /* After a first poll that was not enough. */
 static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_request *request, uint64_t timeout,
                                                                    nbcoll_status s, int leaves)
@@ -269,6 +279,8 @@ static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_reques
         nbcolli_pause(c, looks);
         s = nbcolli_request_look(request);
     }
+    if (s == NBCOLL_PENDING && timeout)
+        nbcolli_await(request, c);
     if (s == NBCOLL_AGAIN || s == NBCOLL_PENDING)
         s = c ? nbcolli_test_inline(request, 0) : NBCOLL_OK;
     return s == NBCOLL_PENDING ? nbcolli_wait_on(request, timeout, leaves) : s;

@@ -13,7 +13,8 @@ void nbcolli_moves_make(nbcolli_run *run);
 /* They are for these buffers from now on. */
 void nbcolli_moves_aim(nbcolli_run *run, const void *send, void *recv);
 
-/* Can the next start replay the run, which is small, and over? Then all has gone at once, by lines, one part of each owner's. */
+/* Can the next start replay the run, which is small, and over? Then all has gone at once, by lines, one part of each
+ * owner's. */
 int nbcolli_moves_can_replay(const nbcolli_run *run);
 
 /* Has the step ended? */

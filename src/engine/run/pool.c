@@ -240,8 +240,8 @@ nbcolli_run *nbcolli_run_arm_slowly(nbcolli_request *r)
 /* Does the request keep the run, which its next start can replay? Its end is to be nothing but a status. */
 static int nbcolli_finish_keeps(const nbcolli_run *run, const nbcolli_request *r)
 {
-    return run->is_small && !run->keeper && !r->kept && run->schedule->kept < NBCOLLI_KEPT && !r->creating && !r->done &&
-           !r->detached && !(r->context->flags & NBCOLL_ANY_THREAD) && nbcolli_moves_can_replay(run);
+    return run->is_small && !run->keeper && !r->kept && run->schedule->kept < NBCOLLI_KEPT && !r->creating &&
+           !r->done && !r->detached && !(r->context->flags & NBCOLL_ANY_THREAD) && nbcolli_moves_can_replay(run);
 }
 
 void nbcolli_run_finish(nbcolli_run *run)

@@ -80,6 +80,8 @@ typedef struct nbcolli_executor_table {
     int (*message)(nbcolli_executor *e, const struct nbcolli_incoming *in);
     int (*line)(nbcolli_executor *e, const struct nbcolli_link *link, const nbcoll_line_arrival *line);
     void (*gone)(nbcolli_executor *e, int rank);
+    /* From a wait in a context of one thread, outside: polls for this active one alone, for a short time. Or null. */
+    void (*await)(nbcolli_executor *e, struct nbcolli_request *r);
     /* With its communicator, which has it. Null: that never has it then. */
     void (*free)(nbcolli_executor *e);
 } nbcolli_executor_table;

@@ -16,7 +16,7 @@
 #include <nbcoll/neighbor.h>
 #include <nbcoll/shm.h>
 
-#include "../against/against.h"
+#include "against.h"
 
 enum { ENTRIES_HERE = 5, EDGES = 26, SIZES = 7, WARM = 3 };
 #define DEADLINE UINT64_C(60000000000)
