@@ -145,7 +145,7 @@ static uint64_t nbcolli_play_span(const nbcoll_sim_link *link, uint64_t bytes)
 static uint64_t nbcolli_play_wire(const nbcolli_sim *s, uint32_t rank, uint32_t peer, const nbcolli_node *n,
                                   uint32_t kind)
 {
-    int is_wired = kind == NBCOLLI_MESSAGE && !nbcolli_play_is_copied(s, rank, peer);
+    int is_wired = kind == NBCOLLI_ARRIVES && !nbcolli_play_is_copied(s, rank, peer);
     return is_wired ? nbcolli_play_span(nbcolli_play_link(s, rank, peer), n->bytes) : 0;
 }
 
@@ -160,7 +160,7 @@ static nbcolli_interface *nbcolli_play_interface(nbcolli_sim *s, uint32_t rank, 
     if (!shared)
         return &s->interface[rank];
     uint32_t turn = (nbcolli_sim_place(s, rank) % shared + *messages % shared) % shared;
-    *messages += kind == NBCOLLI_MESSAGE;
+    *messages += kind == NBCOLLI_ARRIVES;
     return &s->interface[(uint64_t)nbcolli_sim_node(s, rank) * shared + turn];
 }
 
@@ -175,7 +175,7 @@ static nbcoll_status nbcolli_play_leave(nbcolli_sim *s, uint32_t run, const nbco
     uint64_t begin = nbcolli_later(t, *free_at), span = nbcolli_play_wire(s, rank, peer, n, kind);
     uint64_t end = begin + span + link->latency;
     *free_at = begin + span + link->gap;
-    if (kind == NBCOLLI_MESSAGE || (kind == NBCOLLI_ASK && nbcolli_play_is_copied(s, rank, peer)))
+    if (kind == NBCOLLI_ARRIVES || (kind == NBCOLLI_ASK && nbcolli_play_is_copied(s, rank, peer)))
         nbcolli_tell(s, NBCOLL_SIM_MESSAGE, run, n, to, begin, end);
     return nbcolli_put(s, end, run - rank + peer, to, kind);
 }
@@ -252,17 +252,17 @@ static nbcoll_status nbcolli_play_send(nbcolli_sim *s, uint32_t run, nbcolli_nod
 {
     nbcolli_sim_run *r = &s->run[run];
     uint32_t rank = nbcolli_rank_of(s, run), to, peer = nbcolli_peer_of(s, rank, n);
-    uint32_t kind = nbcolli_play_is_long(s, n) ? NBCOLLI_ASK : NBCOLLI_MESSAGE;
+    uint32_t kind = nbcolli_play_is_long(s, n) ? NBCOLLI_ASK : NBCOLLI_ARRIVES;
     nbcoll_status status = nbcolli_play_mate(s, run - rank + peer, n, &to);
     if (status != NBCOLL_OK)
         return status;
     nbcolli_play_deepen(s, run - rank + peer, to, r->state[step].depth);
     const nbcoll_sim_link *link = nbcolli_play_link(s, rank, peer);
-    uint64_t copying = kind == NBCOLLI_MESSAGE && nbcolli_play_is_copied(s, rank, peer)
+    uint64_t copying = kind == NBCOLLI_ARRIVES && nbcolli_play_is_copied(s, rank, peer)
                            ? nbcolli_price(n->bytes, s->model.copy)
                            : 0;
     uint64_t end = nbcolli_play_serve(s, run, t, s->model.step + link->o_send + copying, n);
-    if (kind == NBCOLLI_MESSAGE)
+    if (kind == NBCOLLI_ARRIVES)
         status = nbcolli_play_ended(s, r, step);
     return status == NBCOLL_OK ? nbcolli_play_post(s, run, n, to, end, kind) : status;
 }
@@ -364,7 +364,7 @@ static nbcoll_status nbcolli_play_expose(nbcolli_sim *s, uint32_t run, const nbc
         nbcolli_play_deepen(s, run - rank + peer, to, r->state[step].depth);
         uint64_t seen = end + nbcolli_play_link(s, rank, peer)->latency;
         nbcolli_tell(s, NBCOLL_SIM_MESSAGE, run, part, to, end, seen);
-        status = nbcolli_put(s, seen, run - rank + peer, to, NBCOLLI_MESSAGE);
+        status = nbcolli_put(s, seen, run - rank + peer, to, NBCOLLI_ARRIVES);
         if (status != NBCOLL_OK)
             return status;
     }
@@ -549,7 +549,7 @@ static nbcoll_status nbcolli_play_answered(nbcolli_sim *s, uint32_t run, nbcolli
     uint64_t end = nbcolli_play_serve(s, run, t, link->o_recv + (is_over ? 0 : link->o_send), n);
     if (status == NBCOLL_OK)
         status = nbcolli_play_ended(s, &s->run[run], step);
-    return status == NBCOLL_OK && !is_over ? nbcolli_play_post(s, run, n, to, end, NBCOLLI_MESSAGE) : status;
+    return status == NBCOLL_OK && !is_over ? nbcolli_play_post(s, run, n, to, end, NBCOLLI_ARRIVES) : status;
 }
 
 /* The message of node `step` gets to the interface. */
@@ -581,7 +581,7 @@ nbcoll_status nbcolli_play_arrival(nbcolli_sim *s, nbcolli_happening h, int *is_
         status = nbcolli_play_fetched(s, h.run, step, h.time);
     else if (kind == NBCOLLI_ANSWER)
         status = nbcolli_play_answered(s, h.run, n, step, h.time);
-    else if (kind == NBCOLLI_MESSAGE && !is_shared && nbcolli_play_is_long(s, n))
+    else if (kind == NBCOLLI_ARRIVES && !is_shared && nbcolli_play_is_long(s, n))
         status = nbcolli_play_received(s, h.run, n, step, h.time, &(uint64_t){0});
     else {
         nbcolli_preposted *state = &r->state[step];

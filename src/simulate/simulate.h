@@ -218,7 +218,7 @@ typedef struct nbcolli_sim {
  * arrives, and is TAKEN by an interface that was not free; a step that it waited for has ENDED. */
 enum {
     NBCOLLI_GO_ON,
-    NBCOLLI_MESSAGE,
+    NBCOLLI_ARRIVES,
     NBCOLLI_ASK,
     NBCOLLI_ANSWER,
     NBCOLLI_KINDS = 4,
