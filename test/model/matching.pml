@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How messages meet receives (src/message/match.c) for the model checker spin: two senders, of which the first one sends
+ * FIRST messages and the second one SECOND, and a receiver that posts RECEIVES receives. Tags, sources and wildcards are
+ * any of all. The wire delivers in any order. A message is short, if its sender has one of CREDITS credits, or
+ * announced; an announced one may be withdrawn. One step is a call of one rank, or what it does with one letter. It is
+ * checked that
+ *
+ *     order     no message is matched while an earlier one of its sender fits the same receive, nor with a receive
+ *               while one that was posted earlier fits the message
+ *     bound     never more short messages are kept of a sender than it has credits
+ *     once      what was withdrawn is not matched
+ *     meet      when nothing is under way no receive is left that fits a message that is left
+ *
+ * A BROKEN_... leaves one rule out; test_matching.sh expects an error of each. */
+
+#ifndef FIRST
+#define FIRST 2 /* at most 3; so is SECOND */
+#endif
+#ifndef SECOND
+#define SECOND 1
+#endif
+#ifndef RECEIVES
+#define RECEIVES 2
+#endif
+#ifndef CREDITS
+#define CREDITS 1
+#endif
+#define SENDERS 2
+#define MOST 3
+#define COUNT(s) (s == 0 -> FIRST : SECOND)
+#define ANY 2 /* source, or tag */
+#define NONE 255
+
+#define UNSENT 0
+#define SENT 1 /* on its way */
+#define EARLY 2  /* kept out of turn */
+#define HOLE 3   /* likewise, withdrawn */
+#define KEPT 4   /* in turn */
+#define MATCHED 5
+#define WITHDRAWN 6
+
+#define AT(s, i) ((s) * MOST + (i))
+byte state[SENDERS * MOST], tag[SENDERS * MOST], came[SENDERS * MOST];
+bool small[SENDERS * MOST];
+bool asks[SENDERS * MOST], told[SENDERS * MOST]; /* a WITHDRAW is on its way; its sender takes it for withdrawn */
+byte credits[SENDERS] = CREDITS, expected[SENDERS], sent[SENDERS];
+byte arrivals;
+
+byte from[RECEIVES], wants[RECEIVES];
+bool posted[RECEIVES];
+byte posts;
+
+#define FITS(r, s, i) ((from[r] == ANY || from[r] == s) && (wants[r] == ANY || wants[r] == tag[AT(s, i)]))
+
+/* They meet: r and message i of s. */
+inline meet(r, s, i)
+{
+    k = 0;
+    do
+    :: k < i -> assert(state[AT(s, k)] == MATCHED || state[AT(s, k)] == WITHDRAWN || !FITS(r, s, k)); k++
+    :: else -> break
+    od;
+    k = 0;
+    do
+    :: k < r -> assert(!posted[k] || !FITS(k, s, i)); k++
+    :: else -> break
+    od;
+    assert(!told[AT(s, i)]);
+    posted[r] = 0;
+    state[AT(s, i)] = MATCHED;
+    if
+    :: small[AT(s, i)] -> credits[s]++
+    :: else
+    fi;
+    /* what means nothing any more */
+    came[AT(s, i)] = 0; tag[AT(s, i)] = 0; small[AT(s, i)] = 0;
+    from[r] = 0; wants[r] = 0
+}
+
+/* A letter in turn: to the first of its sender's receives that fits, or of those from any source, whichever was posted
+ * earlier; or it is kept. */
+inline deliver(s, i)
+{
+    one = NONE;
+    any = NONE;
+    k = 0;
+    do
+    :: k < posts ->
+        if
+        :: posted[k] && FITS(k, s, i) && from[k] != ANY && one == NONE -> one = k
+        :: posted[k] && FITS(k, s, i) && from[k] == ANY && any == NONE -> any = k
+        :: else
+        fi;
+        k++
+    :: else -> break
+    od;
+#ifdef BROKEN_EXACT_FIRST
+    if
+    :: one == NONE -> one = any
+    :: else
+    fi;
+#else
+    if
+    :: any < one -> one = any
+    :: else
+    fi;
+#endif
+    r = one;
+    if
+    :: r != NONE -> meet(r, s, i)
+    :: else -> state[AT(s, i)] = KEPT; came[AT(s, i)] = arrivals; arrivals++
+    fi
+}
+
+#define NEXT_IS(what) (expected[s] < COUNT(s) && state[AT(s, expected[s])] == what)
+
+/* A letter has come. */
+inline arrive(s, i)
+{
+#ifdef BROKEN_NO_NUMBERS
+    deliver(s, i);
+#else
+    if
+    :: i == expected[s] ->
+        expected[s]++;
+        deliver(s, i);
+        do
+        :: NEXT_IS(EARLY) -> j = expected[s]; expected[s]++; deliver(s, j)
+        :: NEXT_IS(HOLE) -> state[AT(s, expected[s])] = WITHDRAWN; expected[s]++
+        :: else -> break
+        od
+    :: else -> state[AT(s, i)] = EARLY
+    fi;
+#endif
+    k = 0; j = 0;
+    do
+    :: k < COUNT(s) ->
+        j = j + (small[AT(s, k)] && (state[AT(s, k)] == KEPT || state[AT(s, k)] == EARLY));
+        k++
+    :: else -> break
+    od;
+    assert(j <= CREDITS);
+    j = 0
+}
+
+/* A receive is posted: it takes the first kept letter that fits, of its source, or of all as they came. */
+inline post(r)
+{
+    one = NONE;
+    i = 0;
+    do
+    :: i < SENDERS * MOST ->
+        if
+        :: state[i] == KEPT && FITS(r, i / MOST, i % MOST) && (one == NONE || came[i] < came[one]) -> one = i
+        :: else
+        fi;
+        i++
+    :: else -> break
+    od;
+    posted[r] = 1;
+    posts++;
+#ifdef BROKEN_KEPT_ARE_PASSED_OVER
+    if
+    :: one != NONE && from[r] != ANY -> s = one / MOST; i = one % MOST; meet(r, s, i)
+    :: else
+    fi;
+#else
+    if
+    :: one != NONE -> s = one / MOST; i = one % MOST; meet(r, s, i)
+    :: else
+    fi;
+#endif
+    i = 0; s = 0; one = 0
+}
+
+/* A WITHDRAW has come. What is on its way is asked for again; what has been matched has been answered. */
+inline withdraw(s, i)
+{
+    if
+    :: state[AT(s, i)] == KEPT -> state[AT(s, i)] = WITHDRAWN; came[AT(s, i)] = 0; tag[AT(s, i)] = 0; asks[AT(s, i)] = 0; told[AT(s, i)] = 1
+#ifdef BROKEN_NO_HOLE
+    :: state[AT(s, i)] == EARLY -> state[AT(s, i)] = WITHDRAWN; came[AT(s, i)] = 0; tag[AT(s, i)] = 0; asks[AT(s, i)] = 0; told[AT(s, i)] = 1
+#else
+    :: state[AT(s, i)] == EARLY -> state[AT(s, i)] = HOLE; asks[AT(s, i)] = 0; told[AT(s, i)] = 1
+#endif
+#ifdef BROKEN_MATCHED_WITHDRAWN
+    :: state[AT(s, i)] == MATCHED -> asks[AT(s, i)] = 0; told[AT(s, i)] = 1
+#else
+    :: state[AT(s, i)] == MATCHED -> asks[AT(s, i)] = 0
+#endif
+    :: else
+    fi
+}
+
+proctype sender(byte me)
+{
+    do
+    :: sent[me] < COUNT(me) ->
+        atomic {
+            if
+            :: tag[AT(me, sent[me])] = 0
+            :: tag[AT(me, sent[me])] = 1
+            fi;
+            if
+            :: credits[me] > 0 -> credits[me]--; small[AT(me, sent[me])] = 1
+#ifdef BROKEN_ANNOUNCED_WAIT
+            :: credits[me] > 1 -> skip
+#else
+            :: skip /* announced */
+#endif
+            fi;
+            state[AT(me, sent[me])] = SENT;
+            sent[me]++
+        }
+    :: else -> break
+    od
+}
+
+/* Somebody withdraws an announced message, once. */
+proctype withdrawer()
+{
+    byte w;
+    do
+    :: atomic { state[AT(0, w)] != UNSENT && !small[AT(0, w)] -> asks[AT(0, w)] = 1; break }
+    :: atomic { w < FIRST - 1 -> w++ }
+    :: break
+    od
+}
+
+#define IS(n) (state[n] == SENT)
+#define QUIET (!IS(0) && !IS(1) && !IS(2) && !IS(3) && !IS(4) && !IS(5) && !asks[0] && !asks[1] && !asks[2])
+
+active proctype receiver()
+{
+    byte s, i, j, k, r, one, any;
+
+    atomic {
+        run sender(0);
+        run sender(1);
+        run withdrawer()
+    }
+    do
+    :: atomic {
+        posts < RECEIVES ->
+        if
+        :: from[posts] = 0
+        :: from[posts] = 1
+        :: from[posts] = ANY
+        fi;
+        if
+        :: wants[posts] = 0
+        :: wants[posts] = 1
+        :: wants[posts] = ANY
+        fi;
+        r = posts;
+        d_step { post(r); r = 0; k = 0 }
+       }
+    :: atomic {
+        if /* any that is on its way */
+        :: IS(0) -> s = 0; i = 0
+        :: IS(1) -> s = 0; i = 1
+        :: IS(2) -> s = 0; i = 2
+        :: IS(3) -> s = 1; i = 0
+        :: IS(4) -> s = 1; i = 1
+        :: IS(5) -> s = 1; i = 2
+        fi;
+        d_step { arrive(s, i); s = 0; i = 0; k = 0; r = 0; one = 0; any = 0 }
+       }
+    :: atomic {
+        asks[0] || asks[1] || asks[2] ->
+        i = 0;
+        do
+        :: asks[AT(0, i)] -> break
+        :: else -> i++
+        od;
+        d_step { withdraw(0, i); i = 0 }
+       }
+    :: atomic { posts == RECEIVES && _nr_pr == 1 && QUIET -> break }
+    od;
+    i = 0;
+    d_step {
+        do
+        :: i < SENDERS * MOST ->
+            assert(state[i] != EARLY && state[i] != HOLE);
+            assert(!told[i] || state[i] == WITHDRAWN);
+            k = 0;
+            do
+            :: k < RECEIVES -> assert(!(posted[k] && state[i] == KEPT && FITS(k, i / MOST, i % MOST))); k++
+            :: else -> break
+            od;
+            i++
+        :: else -> break
+        od
+    }
+}

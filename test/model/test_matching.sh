@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# How messages meet receives, model checked (matching.pml says what is checked): each rule has a variant without it that
+# fails.
+set -eu
+model=matching.pml
+. "$NBCOLL_SOURCE/test/model/search.sh"
+
+holds
+holds -DCREDITS=2
+holds -DFIRST=3 -DSECOND=0
+breaks EXACT_FIRST "$bytes"
+breaks NO_NUMBERS "$bytes"
+breaks KEPT_ARE_PASSED_OVER "$bytes"
+breaks ANNOUNCED_WAIT "$sleeps"
+breaks NO_HOLE "$bytes"
+breaks MATCHED_WITHDRAWN "$bytes"
