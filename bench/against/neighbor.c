@@ -106,6 +106,27 @@ static void progress(void *user)
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
 }
 
+/* Has our call brought each block from its neighbour's opposite edge? */
+static void check_ours(grid *g, form f)
+{
+    nbcoll_neighborhood about = {.size = sizeof about};
+    want((int)nbcoll_neighbors_query(g->ours, &about), "neighbours");
+    for (int i = 0; i < g->edges; i++)
+        memset(g->send + (size_t)i * g->bytes, 1 + (g->gathers ? w.rank : w.rank * g->edges + i), g->bytes);
+    memset(g->recv, 0, (size_t)g->edges * g->bytes);
+    meet(&w, progress, context);
+    call_ours(g, f);
+    for (int i = 0; i < g->edges; i++) {
+        int opposite = g->edges == EDGES ? EDGES - 1 - i : i ^ 1;
+        int is = 1 + (g->gathers ? about.source[i] : about.source[i] * g->edges + opposite);
+        const unsigned char *at = g->recv + (size_t)i * g->bytes;
+        if (at[0] != (unsigned char)is || at[g->bytes / 2] != (unsigned char)is ||
+            at[g->bytes - 1] != (unsigned char)is)
+            give_up("rank %d: %s of %zu B: block %d is wrong", w.rank, g->name, g->bytes, i);
+    }
+    meet(&w, progress, context);
+}
+
 /* us of a call, on average over the ranks. */
 static double batch(grid *g, int which, long iterations)
 {
@@ -147,6 +168,7 @@ static void measure(grid *g)
     static double us[ENTRIES_HERE][ROUNDS_MOST], ratio[ROUNDS_MOST];
     long iterations[ENTRIES_HERE];
 
+    check_ours(g, NONBLOCKING);
     for (int e = 0; e < ENTRIES_HERE; e++) {
         double once = batch(g, e, 4);
         iterations[e] = once > 250 ? 2 : once < 1 ? 500 : (long)(500 / once);

@@ -6,7 +6,7 @@
 
 /* Bytes of several blocks for one rank that are rather copied twice than announced and got one by one, where ranks
  * share memory. */
-#define NBCOLLI_NEIGHBOR_JOINED ((size_t)1 << 20)
+#define NBCOLLI_NEIGHBOR_JOINED ((size_t)1280 << 10)
 
 /* What the longest path through messages takes: of so many at a time, after each other. */
 static uint64_t nbcolli_neighbor_cost(const nbcoll_level *price, uint64_t rounds, uint64_t messages, uint64_t bytes)
