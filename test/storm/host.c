@@ -90,7 +90,7 @@ static uint64_t host_now(void *user)
 {
     actor *a = user;
     storm_not_in_tick(a, "now");
-    storm_step(a->storm, a);
+    storm_look(a->storm, a);
     rank_frees_inside(a);
     return (a->storm->plan.is_patient ? SECOND : a->storm->now) + a->skew;
 }

@@ -310,6 +310,12 @@ static void draw_whole_lines(const plan *p, item *i)
     i->o.count = 64 * (1 + mix(i->salt, 52) % 3) / i->packed + (size_t)around[mix(i->salt, 53) % 5];
 }
 
+/* In an eighth of the jobs every other call is a schedule of the program's own. */
+static bool is_own_instead(const plan *p, const item *i)
+{
+    return p->edition >= EDITION_OF_LOOKS && mix(p->seed, 58) % 8 == 0 && mix(i->salt, 59) % 2;
+}
+
 static void draw_items(plan *p, int items)
 {
     bool is_free[COMMS_MOST] = {false};
@@ -348,7 +354,7 @@ static void draw_items(plan *p, int items)
         } else if (p->edition >= 4 && kind >= 6 && kind <= 8 && p->comms < COMMS_MOST) {
             draw_chain(p, i);
             is_free[i->made] = is_free[i->made + i->moves] = true; /* to the others */
-        } else if (p->edition >= 4 && kind == 9) {
+        } else if ((p->edition >= 4 && kind == 9) || is_own_instead(p, i)) {
             i->kind = ITEM_OWN;
             i->times = i->times > 6 ? 6 : i->times;
         } else if (kind == 3 && i->comm) {
@@ -626,6 +632,8 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
     if (p->is_bare && p->latest > SECOND)
         p->latest = SECOND;
     p->is_preempted = p->edition >= EDITION_OF_CORES && !p->is_patient && p->ranks <= 9 && mix(p->seed, 56) % 4 == 0;
+    p->at_looks = p->is_preempted && p->edition >= EDITION_OF_LOOKS && mix(p->seed, 57) % 2;
+    p->is_preempted &= !p->at_looks;
     skip_chains(p);
     p->has_stray = p->edition >= EDITION_OF_ENDS && !p->has_agents && !p->is_over_shm && mix(p->seed, 28) % 4 == 0;
     if (c->items >= 0 && c->items < p->items)

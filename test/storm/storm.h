@@ -173,6 +173,7 @@ typedef struct plan {
     int few_serials; /* 1 + so many communicators each rank can still make; 0: enough: counters.h */
     bool is_over_shm; /* shm joins the ranks */
     bool is_preempted; /* ranks lose their cores at hooks, for longer than it takes till they are asked */
+    bool at_looks;     /* likewise, but at looks at the clock, until another one has ended something */
     bool is_alike; /* elements that pack take the same room, whatever travels of them */
     bool is_mixed; /* limits and hooks differ by rank as far as the headers let them: begin.c, ends.c */
     bool is_skipped[ITEMS_MOST];
@@ -190,7 +191,8 @@ enum {
     EDITION_OF_KINDS = 16,
     EDITION_OF_LINES = 17,
     EDITION_OF_CORES = 18,
-    EDITION = 18
+    EDITION_OF_LOOKS = 19,
+    EDITION = 19
 };
 
 /* What of a seed is to be left out, for shrinking. */
@@ -314,6 +316,7 @@ struct actor {
 struct storm {
     plan plan;
     uint64_t now, random, hash, steps, last_cause;
+    uint64_t over; /* so many calls have ended, and communicators have been freed */
     uint64_t steps_moved; /* when something has ended last, or somebody was away, or has slept in an opening */
     uint64_t words, met_at_words; /* until others have a turn; how often they had */
     actor actor[RANKS_MOST];
@@ -410,6 +413,8 @@ void system_has_found(storm *s);
 void storm_spawn(actor *a, int which, void (*main)(void *user), void *user);
 /* At a hook or a slot: time passes, and perhaps others have a turn. */
 void storm_step(storm *s, actor *a);
+/* At a look at the clock, likewise. */
+void storm_look(storm *s, actor *a);
 /* At an atomic access, likewise: where the engine is compiled to say so (atomics.c). */
 void storm_word(void);
 /* A finding, if a tick calls that. */

@@ -58,6 +58,7 @@ void storm_note(storm *s, int rank, note what, uint64_t a, uint64_t b)
         met.faults[a]++;
     if (what == NOTE_ENDS || what == NOTE_OVER)
         s->steps_moved = s->steps;
+    s->over += what == NOTE_ENDS || what == NOTE_FREED;
     if (what == NOTE_ENDS)
         judge_time(s, rank, a, b);
     if (what == NOTE_ENDS && s->last_cause < s->now) /* each step of an operation may have slept for some time */
@@ -180,6 +181,13 @@ static void maybe_die(storm *s, actor *a)
     yield_until(s, UINT64_MAX, false);
 }
 
+static bool loses_its_core(storm *s, actor *a, unsigned per_mille)
+{
+    bool loses = !s->met_at_words && a->preempted < PREEMPTED_MOST && storm_chance(s, per_mille);
+    a->preempted += loses;
+    return loses;
+}
+
 void storm_step(storm *s, actor *a)
 {
     s->now += 20 + storm_random(s, 64);
@@ -187,13 +195,22 @@ void storm_step(storm *s, actor *a)
     if (a != s->turn->actor || s->ends)
         return;
     maybe_die(s, a);
-    if (s->plan.is_preempted && !s->met_at_words && a->preempted < PREEMPTED_MOST && storm_chance(s, 2)) {
-        a->preempted++;
+    if (s->plan.is_preempted && loses_its_core(s, a, 2)) {
         storm_away(s, storm_random(s, 300 * MILLISECOND));
     } else if (storm_chance(s, s->plan.switches))
         storm_stay(s, storm_random(s, storm_chance(s, 30) ? MILLISECOND : 3 * MICROSECOND));
     else
         maybe_tick(s, a);
+}
+
+void storm_look(storm *s, actor *a)
+{
+    storm_step(s, a);
+    if (!s->plan.at_looks || a != s->turn->actor || a->is_ticking || s->ends || !loses_its_core(s, a, 50))
+        return;
+    uint64_t over = s->over, till = s->now + storm_random(s, 300 * MILLISECOND);
+    while (s->now < till && (s->over == over || storm_chance(s, 500))) /* and perhaps till that one has done more */
+        storm_away(s, storm_random(s, 2 * MILLISECOND));
 }
 
 /* At how many of them others are let in follows from the seed: from all to one of some thousands. */
