@@ -133,6 +133,25 @@ void nbcolli_comm_register(nbcoll_comm *comm)
     comm->listed = 1;
 }
 
+nbcoll_comm *nbcolli_comm_find(const nbcolli_link *link, uint64_t id)
+{
+    nbcoll_comm *comm = link->home->bucket[(id ^ id >> 32) % NBCOLLI_COMM_BUCKETS];
+    while (comm && comm->id != id)
+        comm = comm->next;
+    return comm;
+}
+
+void nbcolli_comm_join(nbcoll_comm *comm, int place, const nbcolli_peer *peer)
+{
+    nbcolli_link *link = peer->link;
+    comm->peer[place] = (nbcolli_peer){.link = link, .address = peer->address, .home = peer->home,
+                                       .pair = &link->pair[peer->address], .is_near = peer->is_near};
+    if (comm->link->starved || link->loss[peer->address] != NBCOLLI_HERE) {
+        link->losses++; /* the communicator is to learn of what happened before */
+        comm->context->news = 1;
+    }
+}
+
 static void nbcolli_comm_unregister(nbcoll_comm *comm)
 {
     nbcoll_comm **at = &comm->link->bucket[(comm->id ^ comm->id >> 32) % NBCOLLI_COMM_BUCKETS];

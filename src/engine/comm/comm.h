@@ -28,8 +28,22 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
 /* Makes it known to its link, under its id. */
 void nbcolli_comm_register(nbcoll_comm *comm);
 
+/* That one of a link, or null. */
+nbcoll_comm *nbcolli_comm_find(const nbcolli_link *link, uint64_t id);
+
+/* Its rank `place` is such a peer. */
+void nbcolli_comm_join(nbcoll_comm *comm, int place, const nbcolli_peer *peer);
+
 /* Its making has failed, and it is to be destroyed: its vote is remembered. */
 void nbcolli_comm_unmade(nbcoll_comm *comm);
+
+/* Groups (src/group): hidden communicators of ranks that a call lists, over which these vote for what they make. Who
+ * lists the same ranks under the same tag finds the same id, which is that tag and a hash, so that they need not meet
+ * before. `vote_comm` is the communicator whose ranks they are. */
+static inline int nbcolli_is_group(uint64_t id)
+{
+    return id >> 63 && id != NBCOLLI_NO_COMM;
+}
 
 /* Are its ranks those of its last endpoint, in order? */
 int nbcolli_has_ranks_of_endpoint(const nbcoll_comm *comm);

@@ -368,7 +368,6 @@ void nbcolli_shrinks_go(nbcolli_link *link)
     }
 }
 
-/* One that the transport still has messages of is leaked: its context is abandoned. */
 void nbcolli_shrinks_clear(nbcolli_link *link)
 {
     while (link->shrinks) {

@@ -7,6 +7,7 @@
 #include "../wire/control.h"
 #include "../exposures/cells.h"
 #include "../exposures/stream.h"
+#include "../comm/comm.h"
 #include "../run/called.h"
 #include "../run/phase.h"
 #include "../run/fail.h"
@@ -264,6 +265,25 @@ static int nbcolli_is_quiet(const nbcoll_comm *comm, const nbcolli_header *where
     return told->let_go == comm->peer[where->source].pair->let_go && where->count >> 1 <= told->kept;
 }
 
+/* If it is of a group (comm.h), and not started here, perhaps one of another list is, with the same tag and also with
+ * the rank that asks, which runs or has failed: the WHERE names that, and how many were started there. */
+static void nbcolli_where_rival(const nbcolli_link *link, int source, const nbcolli_header *query,
+                                nbcolli_header *where)
+{
+    const nbcoll_comm *g = link->context->comms;
+
+    if (!nbcolli_is_group(query->comm) || where->status != NBCOLL_POSITION_NOT_STARTED)
+        return;
+    while (g && !(g->link == link->home && g->id >> 32 == query->comm >> 32 && g->id != query->comm &&
+                  g->vote_comm == query->bytes && (g->active || g->failed_floor == g->taken) &&
+                  nbcolli_member_at(g, link->member[source]) >= 0))
+        g = g->sister;
+    if (g) {
+        where->stamp = (uint32_t)g->id;
+        where->count = g->taken << 1;
+    }
+}
+
 void nbcolli_ask_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     uint64_t tag = in->header.tag;
@@ -278,6 +298,7 @@ void nbcolli_ask_in(nbcoll_comm *comm, nbcolli_incoming *in)
     h.bytes = comm->taken;
     const nbcolli_run *run = nbcolli_find_run(comm, tag);
     h.number = p.position == NBCOLL_POSITION_ACTIVE && run ? (uint32_t)nbcolli_late_in(run) : 0;
+    nbcolli_where_rival(in->link, in->source, &in->header, &h);
     nbcolli_control_to(comm, rank, &h); /* always: who asks does not ask again before it has an answer */
 }
 
@@ -292,6 +313,7 @@ void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header 
         where.number = freeing ? freeing : NBCOLLI_FREED_WELL;
         where.count = nbcolli_credits_out(link, &link->pair[source]) << 1;
     }
+    nbcolli_where_rival(link, source, h, &where);
     nbcolli_control(link, source, &where);
 }
 
@@ -334,6 +356,15 @@ int nbcolli_ask_freed(nbcoll_comm *comm, int rank)
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
+/* Do the two list others? Not if this rank has started as much of that list: then that comes first. */
+static int nbcolli_lists_differ(const nbcoll_comm *comm, const nbcolli_header *where)
+{
+    if (!nbcolli_is_group(comm->id) || where->status != NBCOLL_POSITION_NOT_STARTED)
+        return 0;
+    const nbcoll_comm *rival = nbcolli_comm_find(comm->link, comm->id >> 32 << 32 | where->stamp);
+    return (rival ? rival->taken : 0) < where->count >> 1;
+}
+
 /* The rank that has sent this WHERE is in this place. */
 static void nbcolli_where_judge(nbcoll_comm *comm, const nbcolli_header *h, nbcolli_rank_place *p)
 {
@@ -349,6 +380,8 @@ static void nbcolli_where_judge(nbcoll_comm *comm, const nbcolli_header *h, nbco
         p->is_final = op->phase == NBCOLLI_STALLING || (op->refused && p->freeing) ||
                       (op->phase == NBCOLLI_POSTED && nbcolli_is_quiet(comm, h));
         nbcolli_ask_judge(op, rank, tag, p);
+        if (nbcolli_lists_differ(comm, h))
+            nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, rank, 1);
     }
     int is_news = p->position == NBCOLL_POSITION_FREED && p->freeing != NBCOLLI_FREED_TOLD;
     for (nbcolli_executor *e = is_news ? comm->executors : NULL; e; e = e->next)

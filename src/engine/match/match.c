@@ -10,6 +10,7 @@
 #include "../wire/channel.h"
 #include "../wire/control.h"
 #include "../wire/giveup.h"
+#include "../comm/comm.h"
 #include "../run/called.h"
 #include "../run/credit.h"
 #include "../run/small.h"
@@ -188,18 +189,9 @@ static int nbcolli_is_member(const nbcoll_comm *comm, const nbcolli_incoming *in
 
 /* ---- in a tick --------------------------------------------------------------------------------------------------- */
 
-/* The communicator of that id, of which a message on the link speaks; or null. */
-static nbcoll_comm *nbcolli_find_comm(const nbcolli_link *link, uint64_t id)
-{
-    nbcoll_comm *comm = link->home->bucket[(id ^ id >> 32) % NBCOLLI_COMM_BUCKETS];
-    while (comm && comm->id != id)
-        comm = comm->next;
-    return comm;
-}
-
 int nbcolli_receives_plainly(const nbcolli_incoming *in)
 {
-    nbcoll_comm *comm = nbcolli_find_comm(in->link, in->header.comm);
+    nbcoll_comm *comm = nbcolli_comm_find(in->link, in->header.comm);
 
     if (nbcolli_is_given_up(in->link, in->source) || !nbcolli_is_valid(in))
         return 0;
@@ -222,7 +214,7 @@ int nbcolli_receives_plainly(const nbcolli_incoming *in)
 static int nbcolli_hand_on(nbcolli_incoming *in)
 {
     const struct nbcolli_rule *rule = &nbcolli_rules[in->header.type];
-    nbcoll_comm *comm = nbcolli_find_comm(in->link, in->header.comm);
+    nbcoll_comm *comm = nbcolli_comm_find(in->link, in->header.comm);
     int is_member = comm && nbcolli_is_member(comm, in);
 
     if (in->header.credits)

@@ -58,7 +58,7 @@ static nbcolli_freeing nbcolli_orphan_freeing(const nbcolli_incoming *in)
         made = made->sister;
     if (tombstone)
         return query->tag < tombstone->failed_floor ? NBCOLLI_FREED_TOLD : NBCOLLI_FREED_FAILED;
-    if (made)
+    if (made || nbcolli_is_group(query->comm))
         return (nbcolli_freeing)0;
     if (nbcolli_is_unmade(home, query->bytes, tag))
         return NBCOLLI_FREED_TOLD;
@@ -83,7 +83,7 @@ static void nbcolli_orphan_settle(nbcolli_incoming *in, int is_freed)
         nbcolli_stalls_seen(&in->link->pair[in->source], m);
     else if (!is_freed && nbcolli_orphan_keep(in))
         return;
-    int is_never_started = is_freed && !tombstone && !home->unmade; /* for certain */
+    int is_never_started = is_freed && !tombstone && !home->unmade && !nbcolli_is_group(m->comm); /* for certain */
     nbcoll_status why = !is_never_started                          ? NBCOLL_ERR_CANCELLED
                         : nbcolli_is_cut_off(in->link, in->source) ? NBCOLL_ERR_PEER_LOST
                                                                    : NBCOLL_ERR_MISMATCH;
@@ -101,13 +101,14 @@ static void nbcolli_orphan_settle(nbcolli_incoming *in, int is_freed)
     nbcolli_done_with(in);
 }
 
-/* It is known now that the communicator has been freed: what was kept of it goes the way of what comes later. */
-static void nbcolli_orphans_settle(nbcolli_link *home, uint64_t id)
+/* It is known now that the communicator has been freed, or the operation revoked: what was kept of it goes the way of
+ * what comes later. */
+static void nbcolli_orphans_settle(nbcolli_link *home, uint64_t id, uint64_t first, uint64_t last)
 {
     nbcolli_unexpected **at = &home->orphans, *s;
 
     while ((s = *at)) {
-        if (s->header.comm != id) {
+        if (s->header.comm != id || s->header.tag < first || s->header.tag > last) {
             at = &s->next;
             continue;
         }
@@ -117,18 +118,20 @@ static void nbcolli_orphans_settle(nbcolli_link *home, uint64_t id)
     }
 }
 
-/* While something is being made only a question tells whether that is what it is about. */
 void nbcolli_orphan_in(nbcolli_incoming *in)
 {
     const nbcolli_header *m = &in->header;
     nbcolli_link *home = in->link->home;
 
+    if (m->type == NBCOLLI_REVOKE && nbcolli_is_group(m->comm)) /* which may never be here */
+        nbcolli_orphans_settle(home, m->comm, m->tag, m->tag + m->count);
     if (m->type != NBCOLLI_QUERY) {
-        nbcolli_orphan_settle(in, !home->creating || nbcolli_find_tombstone(home, m->comm));
+        int may_come = home->creating || nbcolli_is_group(m->comm);
+        nbcolli_orphan_settle(in, !may_come || nbcolli_find_tombstone(home, m->comm));
         return;
     }
     nbcolli_freeing freeing = nbcolli_orphan_freeing(in);
     if (freeing)
-        nbcolli_orphans_settle(home, m->comm);
+        nbcolli_orphans_settle(home, m->comm, 0, UINT64_MAX);
     nbcolli_ask_elsewhere(in->link, in->source, m, freeing);
 }

@@ -6,7 +6,8 @@
 
 #include "../wire/unexpected.h"
 
-/* While something is being made only a question tells whether that is what it is about. */
+/* While something is being made only a question tells whether that is what it is about. A group (comm/comm.h) may be
+ * called for at any time: of that all is kept, but for what is of an operation that was revoked. */
 void nbcolli_orphan_in(nbcolli_incoming *in);
 
 #endif

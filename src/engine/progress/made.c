@@ -99,32 +99,20 @@ static void nbcolli_settle_members(nbcoll_comm *comm)
         if (votes[i].colour != votes[mine].colour)
             continue;
         int place = nbcolli_settle_place(comm, i);
-        const nbcolli_peer *peer = &parent->peer[i];
-        comm->peer[place] = (nbcolli_peer){.link = peer->link,
-                                           .address = peer->address,
-                                           .home = peer->home,
-                                           .pair = peer->pair,
-                                           .is_near = peer->is_near};
+        nbcolli_comm_join(comm, place, &parent->peer[i]);
         nbcolli_voters(comm)[place] = i;
         if (comm->config.cells)
             nbcolli_area_find(comm, place, comm->eldest ? *nbcolli_ballot_area(comm, i) : votes[i].area, parent->size);
-        if (i == mine)
-            comm->rank = place;
-        if (place == 0)
-            first = i;
+        comm->rank = i == mine ? place : comm->rank;
+        first = place ? first : i;
         comm->size++;
-        if (comm->link->starved || peer->link->loss[peer->address] != NBCOLLI_HERE) {
-            peer->link->losses++; /* the communicator is to learn of what happened before */
-            comm->context->news = 1;
-        }
     }
     nbcolli_settle_nodes(comm);
     comm->id = (uint64_t)votes[first].address << 32 | (votes[first].serial + comm->number);
     nbcolli_area_take(comm);
 }
 
-/* Messages that came before this rank knew the communicator. */
-static void nbcolli_made_adopt(nbcolli_link *link)
+void nbcolli_made_adopt(nbcolli_link *link)
 {
     nbcolli_unexpected *list = link->orphans;
 

@@ -5,6 +5,9 @@
 
 #include "../state/context.h"
 
+/* Takes messages that came before this rank knew the communicator. */
+void nbcolli_made_adopt(nbcolli_link *link);
+
 /* Ends a communicator's creation. */
 void nbcolli_comm_made(nbcolli_request *r);
 
