@@ -8,8 +8,9 @@
 # library: to be copied into a host, included by its files, and by one of them behind #define NBCOLL_IMPLEMENTATION
 # (nbcoll/nbcoll.h). With -v headers=1 it is what NBCOLL_IMPLEMENTATION includes where the public headers lie beside it: an installation's
 # nbcoll/implementation.c. With -v offload=1 it holds the component offload, too, which -DNBCOLL_WITH_OFFLOAD=1 brings,
-# with -v lab=1 lab and offload, which lab needs, with -v verbs=1 that transport, and with -v prefix=1 the names that
-# NBCOLL_PREFIX renames; with -v group=1, -v message=1 and -v neighbor=1 the components of these names. The components wide and
+# with -v lab=1 lab and offload, which lab needs, with -v verbs=1 and -v ofi=1 these transports, and with -v prefix=1 the
+# names that NBCOLL_PREFIX renames; with -v group=1, -v message=1 and -v neighbor=1 the components of these names. The
+# components wide and
 # driver, which -DNBCOLL_WITH_WIDE=1 and -DNBCOLL_WITH_DRIVER=1 bring, it always holds.
 #
 # Each #include of a file of the tree is replaced by that file; but one with a guard is left out where it has come
@@ -245,7 +246,7 @@ function write(i, k, name)
 }
 
 BEGIN {
-    components = split("wide driver group message neighbor offload lab verbs", component, " ")
+    components = split("wide driver group message neighbor offload lab verbs ofi", component, " ")
     wanted["wide"] = wanted["driver"] = 1
     wanted["group"] = group
     wanted["message"] = message
@@ -253,6 +254,7 @@ BEGIN {
     wanted["offload"] = offload || lab
     wanted["lab"] = lab
     wanted["verbs"] = verbs
+    wanted["ofi"] = ofi
     condition["wide"] = "wide:"
     condition["driver"] = "driver:"
     condition["group"] = "group:"
@@ -261,6 +263,7 @@ BEGIN {
     condition["offload"] = "offload:"
     condition["lab"] = "offload:lab:" # it brings offload
     condition["verbs"] = "verbs:"
+    condition["ofi"] = "ofi:"
     if (!load("include/nbcoll/nbcoll.h")) {
         print "amalgamate.awk: not in the root of nbcoll's tree" >"/dev/stderr"
         exit 1

@@ -6,7 +6,8 @@
  *     cc -O2 -I nbcoll/include -c nbcoll/src/nbcoll.c
  *
  * Of the transports it has loopback and shm; -DNBCOLL_WITH_SHM=0 leaves one out, -DNBCOLL_WITH_VERBS=1 brings one in,
- * which needs libibverbs (-libverbs). -DNBCOLL_WITH_OFFLOAD=1 brings the component offload: programs, agents, relays,
+ * which needs libibverbs (-libverbs), -DNBCOLL_WITH_OFI=1 another one, which needs libfabric (-lfabric).
+ * -DNBCOLL_WITH_OFFLOAD=1 brings the component offload: programs, agents, relays,
  * loopback's queue pairs. -DNBCOLL_WITH_LAB=1 brings offload and the component lab: verifier, simulator, printers, the
  * model of split trees, and the transports fault and trace. -DNBCOLL_WITH_DRIVER=1 brings the component driver:
  * drivers and ticks; -DNBCOLL_WITH_GROUP=1 group; -DNBCOLL_WITH_MESSAGE=1 message: messages between two ranks;
@@ -48,6 +49,9 @@
 #endif
 #ifndef NBCOLL_WITH_LOOPBACK
 #define NBCOLL_WITH_LOOPBACK 1
+#endif
+#ifndef NBCOLL_WITH_OFI
+#define NBCOLL_WITH_OFI 0
 #endif
 #ifndef NBCOLL_WITH_SHM
 #define NBCOLL_WITH_SHM 1
@@ -91,6 +95,21 @@
 #if NBCOLL_WITH_VERBS
 #include <arpa/inet.h>
 #include <infiniband/verbs.h>
+#endif
+#if NBCOLL_WITH_OFI
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <sys/ioctl.h>
 #endif
 
 #pragma GCC diagnostic push
@@ -370,6 +389,16 @@
 #include "../transports/verbs/shared.c"
 #include "../transports/verbs/trial.c"
 #include "../transports/verbs/verbs.c"
+#endif
+
+#if NBCOLL_WITH_OFI
+#include "../transports/ofi/bulk.c"
+#include "../transports/ofi/messages.c"
+#include "../transports/ofi/open.c"
+#include "../transports/ofi/progress.c"
+#include "../transports/ofi/provider.c"
+#include "../transports/ofi/trial.c"
+#include "../transports/ofi/watch.c"
 #endif
 
 /* Algorithms are compiled for their size: they take most of their time in the builder. Behind the others, which have

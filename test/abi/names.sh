@@ -16,7 +16,7 @@ touch "$work/core" "$work/components" "$work/used"
 for file in "$root"/src/*/*.c "$root"/src/engine/*/*.c "$root"/transports/*/*.c; do
     part=core
     case $file in
-    */src/command/* | */src/conformance/* | */src/affinity/* | */src/tuning/* | */transports/verbs/* | */src/cluster/* | \
+    */src/command/* | */src/conformance/* | */src/affinity/* | */src/tuning/* | */transports/verbs/* | */transports/ofi/* | */src/cluster/* | \
         */src/pmix/*) continue ;;
     */src/driver/* | */src/group/* | */src/message/* | */src/neighbor/* | */src/offload/* | */src/relay/* | */src/topology/* | */transports/loopback_pairs/* | */src/show/* | \
         */src/simulate/* | */src/verify/* | */src/wide/* | */src/wrap/* | */transports/fault/* | */transports/trace/*) part=components ;;

@@ -32,5 +32,5 @@ for header in $(grep -l '^#if defined NBCOLL_WITH_[A-Z]* && !NBCOLL_WITH_' "$wor
     rm "$header"
 done
 sed -n 's/^NBCOLL_API [^(]*[ *]\(nbcoll_[a-z0-9_]*\)(.*/\1/p' "$work"/*.h |
-    grep -v '^nbcoll_\(tuning\|affinity\|verbs\|cluster\|tcp\|pmix\|conformance\)_' | LC_ALL=C sort >"$work/declared"
+    grep -v '^nbcoll_\(tuning\|affinity\|verbs\|ofi\|cluster\|tcp\|pmix\|conformance\)_' | LC_ALL=C sort >"$work/declared"
 diff "$work/declared" "$work/listed"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # A build that cannot read tuning files has its command, which says so to whoever gives it one; and its package says that
-# the component is missing. One without hwloc says that it binds no ranks. One without libibverbs and libpmix still opens
+# the component is missing. One without hwloc says that it binds no ranks. One without libibverbs, libfabric and libpmix still opens
 # the endpoints of ranks on one machine. clang builds it, optimised and without a warning.
 set -eu
 work=$(mktemp -d)
@@ -14,7 +14,7 @@ case "$*" in *hwloc*) exit 1 ;; esac
 exec pkg-config "$@"
 END
 chmod +x "$work/pkg-config"
-installed OFF -DNBCOLL_TUNING=OFF -DNBCOLL_AFFINITY=OFF -DNBCOLL_VERBS=OFF -DNBCOLL_PMIX=OFF \
+installed OFF -DNBCOLL_TUNING=OFF -DNBCOLL_AFFINITY=OFF -DNBCOLL_VERBS=OFF -DNBCOLL_OFI=OFF -DNBCOLL_PMIX=OFF \
     -DPKG_CONFIG_EXECUTABLE="$work/pkg-config" -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Release -DNBCOLL_WERROR=ON
 nbcoll=$work/moved/bin/nbcoll
 for arguments in 'explain bcast --ranks 4' 'show bcast default --ranks 4' 'verify bcast default' 'sim bcast default' \
@@ -38,12 +38,12 @@ status=0
 
 tuning=OFF affinity=OFF
 by_find_package
-for component in tuning affinity verbs pmix; do
+for component in tuning affinity verbs ofi pmix; do
     [ ! -e "$packages/nbcoll_$component.pc" ]
 done
 by_pkg_config "$work/program" --static
 runs "$work/program"
-if ldd "$work/program.clustered" | grep 'verbs\|pmix'; then
+if ldd "$work/program.clustered" | grep 'verbs\|fabric\|pmix'; then
     echo "it needs libraries that the build was to do without" && exit 1
 fi
 if cmake -S "$NBCOLL_SOURCE/test/consumer/package" -B "$work/missing" -DCMAKE_PREFIX_PATH="$work/moved" -DTUNING=ON \

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * ofi: the transport between ranks on any network that libfabric knows: TCP, and whatever else is there (EFA,
+ * Slingshot, Omni-Path, RDMA).
+ *
+ *     nbcoll_ofi_config config = {.size = sizeof config, .rank = rank, .ranks = ranks};
+ *     nbcoll_ofi_address mine, all[ranks];
+ *     nbcoll_ofi_open(&config, &mine, &endpoint);
+ *     ... each rank's address to all ranks: by the host's allgather, a key-value store, a file ...
+ *     nbcoll_ofi_meet(endpoint, all);
+ *     nbcoll_comm_create(context, endpoint, NULL, &comm, NBCOLL_FOREVER);
+ *
+ * libfabric's providers drive the networks. The transport takes the first one, in its order of preference, that has
+ * reliable datagrams (FI_EP_RDM) and keeps the order of messages; the host's log names it. It never takes `sockets`,
+ * and `shm` only where the host names that. Messages are copied at both ends, and acknowledged by the rank that takes
+ * them: a post is in flight until then. A provider that writes to the memory of peers (FI_RMA) is given large data;
+ * with others the core sends that in fragments. A waiting rank can sleep where the provider has a descriptor for that
+ * (tcp;ofi_rxm has): else the endpoint has no wakeup group, and a waiting rank spins.
+ *
+ * Most providers cannot tell a rank that has died from one that computes. So each pair of ranks that talks has a TCP
+ * connection of its own, which carries no data: the kernels keep it alive, whatever the ranks do. A rank whose process
+ * has ended is lost at once, one whose machine has vanished after `lost_ms`, and a link that is down for less is
+ * survived. A rank that closes its endpoint says so there to all others.
+ *
+ * An endpoint, with its domain, belongs to one thread at a time. A child of fork must not use it, and should call exec
+ * or end soon: while it lives, and its parent has died, the others do not hear of that. libfabric reads environment
+ * variables of its own (FI_LOG_LEVEL, FI_TCP_IFACE and others: fi_info -e lists them); nbcoll reads none.
+ *
+ * This part of nbcoll is optional: a library of its own that needs libfabric, 1.17 or later (pkg-config: nbcoll_ofi;
+ * CMake: the component `ofi`, target nbcoll::ofi). The core knows nothing of it. Its memory comes from the host's
+ * hooks, but for what libfabric takes.
+ */
+#include "transport.h"
+
+#ifndef NBCOLL_OFI_H
+#define NBCOLL_OFI_H
+
+#ifdef NBCOLL_PREFIX /* not among the names of every copy */
+#define nbcoll_ofi_open NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_ofi_open)
+#define nbcoll_ofi_meet NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_ofi_meet)
+#define nbcoll_ofi_provider NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_ofi_provider)
+#endif
+
+NBCOLLI_BEGIN
+
+/* What 0 or null means stands in brackets. All but rank, domain, address and host must be the same on all ranks. */
+typedef struct nbcoll_ofi_config {
+    size_t size;
+    int rank, ranks;
+    const char *provider; /* as fi_info -l names it: "tcp;ofi_rxm", "net", "efa" [the first that is there of efa, cxi,
+                             psm3, verbs;ofi_rxm, tcp, tcp;ofi_rxm, net; else any other one] */
+    const char *domain;   /* as fi_info names it: of a provider over TCP the interface, "eth0" [any but the loopback,
+                             if there is another one] */
+    const char *address;  /* of this machine, by which the others reach it: "10.0.0.1" [that of the domain] */
+    uint32_t credits;     /* messages under way from one rank to another, 2 to 128 [16] */
+    uint32_t payload;     /* of a buffer for a message, a multiple of 8 from 256 to 65536 [4096]: limits.payload */
+    uint32_t lost_ms; /* a machine from which nothing has come for so long is lost, 1000 to 600000 [6000]. The kernel
+                         counts in seconds: it may take up to one more, and never takes less than two */
+    nbcoll_host host; /* its alloc, free, log and now */
+} nbcoll_ofi_config;
+
+/* Where a rank is found. To be copied as bytes; it means nothing to the host. */
+typedef struct nbcoll_ofi_address {
+    uint64_t word[40];
+} nbcoll_ofi_address;
+
+/* Opens an endpoint of the provider. *mine is to reach all ranks; before nbcoll_ofi_meet the endpoint can only be
+ * closed. From any thread. Errors, with nothing left: NULL; CONFIG (size, or a value out of its range); RANK;
+ * UNSUPPORTED: there is no such provider or domain: the host's log says so; MEMORY; TRANSPORT: libfabric, or the
+ * system, refused a call, as where the address is another machine's: the host's log names it. */
+NBCOLL_API nbcoll_status nbcoll_ofi_open(const nbcoll_ofi_config *config, nbcoll_ofi_address *mine,
+                                         nbcoll_endpoint **out);
+
+/* Tells the endpoint the addresses of all ranks, its own among them: all[ranks], copied. Once, before it is used. From
+ * then on its limits hold the prices that each rank has measured when it opened, the dearest of all ranks. Does not
+ * wait for anybody; every rank must have opened its endpoint by then, which it has if its address is here. Errors, with
+ * nothing changed: NULL; ARGUMENT: the endpoint is another transport's or has met, one of these is not an address, or
+ * its provider, credits, payload or number of ranks differ from this rank's; TRANSPORT: the provider takes no such
+ * address. */
+NBCOLL_API nbcoll_status nbcoll_ofi_meet(nbcoll_endpoint *endpoint, const nbcoll_ofi_address all[]);
+
+/* The provider that an endpoint has, as libfabric names it; null for another transport's. Lives as long as the
+ * endpoint. */
+NBCOLL_API const char *nbcoll_ofi_provider(const nbcoll_endpoint *endpoint);
+
+NBCOLLI_END
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * See board.h. */
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#include <nbcoll/ofi.h>
+
+#include "board.h"
+
+struct board {
+    nbcoll_ofi_address all[BOARD_RANKS];
+    atomic_int written;
+};
+
+board *board_make(void)
+{
+    board *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return b == MAP_FAILED ? NULL : b;
+}
+
+void board_free(board *b)
+{
+    munmap(b, sizeof *b);
+}
+
+nbcoll_endpoint *board_open(board *b, const nbcoll_ofi_config *config)
+{
+    nbcoll_endpoint *ep = NULL;
+
+    if (nbcoll_ofi_open(config, &b->all[config->rank], &ep) != NBCOLL_OK)
+        return NULL;
+    for (atomic_fetch_add(&b->written, 1); atomic_load(&b->written) < config->ranks;)
+        sched_yield();
+    return nbcoll_ofi_meet(ep, b->all) == NBCOLL_OK ? ep : NULL;
+}

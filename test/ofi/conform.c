@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * See conform.h. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <nbcoll/conformance.h>
+#include <nbcoll/ofi.h>
+
+#include "board.h"
+#include "conform.h"
+
+enum { RANKS = 9, LOST_MS = 2000 };
+
+static nbcoll_ofi_config config_of(const nbcoll_conformance *c, int rank, int ranks)
+{
+    nbcoll_ofi_config config = *(const nbcoll_ofi_config *)c->user;
+    config.rank = rank;
+    config.ranks = ranks;
+    return config;
+}
+
+/* ---- one process ------------------------------------------------------------------------------------------------- */
+
+static void *make_here(const nbcoll_conformance *c, int ranks, nbcoll_endpoint *end[])
+{
+    nbcoll_ofi_address all[RANKS];
+
+    for (int rank = 0; rank < ranks; rank++) {
+        nbcoll_ofi_config config = config_of(c, rank, ranks);
+        if (nbcoll_ofi_open(&config, &all[rank], &end[rank]) != NBCOLL_OK)
+            return NULL;
+    }
+    for (int rank = 0; rank < ranks; rank++)
+        if (nbcoll_ofi_meet(end[rank], all) != NBCOLL_OK)
+            return NULL;
+    return malloc(1);
+}
+
+static void destroy_here(const nbcoll_conformance *c, void *made)
+{
+    (void)c;
+    free(made);
+}
+
+/* ---- processes --------------------------------------------------------------------------------------------------- */
+
+static void *make_board(const nbcoll_conformance *c, int ranks, nbcoll_endpoint *end[])
+{
+    (void)c, (void)ranks, (void)end;
+    return board_make();
+}
+
+static nbcoll_endpoint *open_end(const nbcoll_conformance *c, void *made, int rank, int ranks)
+{
+    nbcoll_ofi_config config = config_of(c, rank, ranks);
+    return board_open(made, &config);
+}
+
+static void destroy_board(const nbcoll_conformance *c, void *made)
+{
+    (void)c;
+    board_free(made);
+}
+
+/* ---- both -------------------------------------------------------------------------------------------------------- */
+
+int conform(const nbcoll_ofi_config *usual, uint32_t promises, bool in_one_process, const char *only)
+{
+    nbcoll_conformance here = {.size = sizeof here,
+                               .name = usual->provider,
+                               .promises = promises,
+                               .user = usual,
+                               .only = only,
+                               .make = make_here,
+                               .destroy = destroy_here,
+                               .result = nbcoll_conformance_print};
+    nbcoll_conformance processes = here;
+    nbcoll_ofi_config config = *usual;
+    nbcoll_ofi_address mine;
+    nbcoll_endpoint *ep = NULL;
+    char name[64];
+
+    config.ranks = 1;
+    nbcoll_status status = nbcoll_ofi_open(&config, &mine, &ep);
+    nbcoll_endpoint_close(ep);
+    if (status == NBCOLL_ERR_UNSUPPORTED)
+        return 77;
+    snprintf(name, sizeof name, "%s, processes", usual->provider);
+    processes.name = name;
+    processes.make = make_board;
+    processes.destroy = destroy_board;
+    processes.open = open_end;
+    processes.payload = usual->payload ? usual->payload : 4096;
+    processes.lost_ms = LOST_MS;
+    int failed_here = in_one_process ? nbcoll_conformance_run(&here) : 0, failed = nbcoll_conformance_run(&processes);
+    return (failed_here > 0) + (failed > 0) + (failed_here < 0 && failed < 0);
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Messages: each is copied into a buffer, which the provider sends, and kept until the peer says that it has arrived;
+ * so a post is in flight. What the provider says of delivery is not enough: of messages that tcp;ofi_rxm had
+ * acknowledged some were lost when their sender closed its endpoint at once. As many messages may be under way to a
+ * peer as there are buffers for it, its credits; the peer has receives for that many, which all ranks share. A rank
+ * acknowledges in the progress in which a message arrives, since its host may not come back for long. See ofi.h. */
+#include <string.h>
+
+#include "ofi.h"
+
+/* ---- buffers ----------------------------------------------------------------------------------------------------- */
+
+/* For sending, for the transport's own messages, and to receive from it. */
+static void nbcolli_ofi_make(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
+{
+    uint32_t receives = e->credits + NBCOLLI_OFI_EXTRA;
+    nbcolli_ofi_buffer *all = nbcolli_ofi_cut(e, e->credits + NBCOLLI_OFI_QUIET + receives, &p->slab);
+
+    if (!all)
+        return;
+    p->spare = nbcolli_ofi_split(&all, e->credits);
+    p->quiet = nbcolli_ofi_split(&all, NBCOLLI_OFI_QUIET);
+    for (nbcolli_ofi_buffer *b = p->spare; b; b = b->next)
+        b->peer = p;
+    for (nbcolli_ofi_buffer *b = p->quiet; b; b = b->next) {
+        b->peer = p;
+        b->is_quiet = true;
+    }
+    p->flight_last = &p->flight;
+    p->next_known = e->known;
+    e->known = p;
+    nbcolli_ofi_receive(e, all);
+}
+
+nbcolli_ofi_peer *nbcolli_ofi_know(nbcolli_ofi_end *e, int peer)
+{
+    nbcolli_ofi_peer *p = &e->peer[peer];
+
+    if (!p->slab.at)
+        nbcolli_ofi_make(e, p);
+    return p;
+}
+
+void nbcolli_ofi_idle(nbcolli_ofi_buffer *b)
+{
+    nbcolli_ofi_peer *p = b->peer;
+    nbcolli_ofi_buffer **list = b->is_quiet ? &p->quiet : &p->spare;
+
+    b->doing = NBCOLLI_OFI_IDLE;
+    b->work = NULL;
+    b->from = NULL;
+    b->is_cancelled = b->is_under_way = b->is_taken = false;
+    b->next = *list;
+    *list = b;
+}
+
+/* ---- sending ----------------------------------------------------------------------------------------------------- */
+
+static int nbcolli_ofi_launch_send(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
+{
+    nbcolli_ofi_peer *p = b->peer;
+
+    ((nbcolli_ofi_front *)(void *)b->wire)->taken = p->taken;
+    ssize_t said = fi_send(e->messages, b->wire, b->bytes, b->desc, p->to, &b->context);
+    if (said != 0)
+        return (int)said;
+    p->told_taken = p->taken;
+    b->is_under_way = true;
+    if (!b->is_quiet) {
+        b->next = NULL;
+        *p->flight_last = b;
+        p->flight_last = &b->next;
+    }
+    return 0;
+}
+
+void nbcolli_ofi_sent(nbcolli_ofi_buffer *b)
+{
+    b->is_under_way = false;
+    if (b->is_quiet || b->is_taken)
+        nbcolli_ofi_idle(b);
+}
+
+static int nbcolli_ofi_launch_write(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
+{
+    size_t most = e->info->ep_attr->max_msg_size;
+
+    b->piece = b->left < most ? b->left : most;
+    b->moves = b->peer->moves;
+    return nbcolli_ofi_write(e, b->from, b->piece, b->local, b->peer->bulk_to, b->at, b->key, &b->context);
+}
+
+int nbcolli_ofi_launch(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
+{
+    int said = b->doing == NBCOLLI_OFI_SENDS ? nbcolli_ofi_launch_send(e, b) : nbcolli_ofi_launch_write(e, b);
+
+    if (said)
+        e->error = -said;
+    else
+        e->refused = 0;
+    return said;
+}
+
+void nbcolli_ofi_launch_or_wait(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
+{
+    int said = nbcolli_ofi_launch(e, b);
+
+    if (said == 0)
+        return;
+    b->next = NULL;
+    if (said == -FI_EAGAIN) {
+        *e->again_last = b;
+        e->again_last = &b->next;
+        return;
+    }
+    b->until = nbcolli_now(&e->host) + NBCOLLI_OFI_GRACE;
+    b->next_doubtful = e->doubtful;
+    e->doubtful = b;
+}
+
+void nbcolli_ofi_launch_again(nbcolli_ofi_end *e)
+{
+    nbcolli_ofi_buffer *b = e->again, *next;
+
+    e->again = NULL;
+    e->again_last = &e->again;
+    for (; b; b = next) {
+        next = b->next;
+        if (nbcolli_ofi_is_gone(b->peer)) /* its work request is back */
+            nbcolli_ofi_idle(b);
+        else
+            nbcolli_ofi_launch_or_wait(e, b);
+    }
+}
+
+static nbcolli_ofi_front nbcolli_ofi_front_of(const nbcolli_ofi_end *e, nbcolli_ofi_kind kind)
+{
+    return (nbcolli_ofi_front){.nonce = e->nonce, .rank_and_kind = (uint32_t)e->base.rank << 8 | (uint32_t)kind};
+}
+
+static void nbcolli_ofi_write_front(const nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, nbcolli_ofi_kind kind)
+{
+    *(nbcolli_ofi_front *)(void *)b->wire = nbcolli_ofi_front_of(e, kind);
+}
+
+bool nbcolli_ofi_say(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, nbcolli_ofi_kind kind, const void *payload, size_t bytes)
+{
+    nbcolli_ofi_buffer *b = p->quiet;
+
+    if (!b)
+        return false;
+    nbcolli_ofi_write_front(e, b, kind);
+    if (bytes)
+        memcpy(b->wire + sizeof(nbcolli_ofi_front), payload, bytes);
+    b->bytes = sizeof(nbcolli_ofi_front) + bytes;
+    b->doing = NBCOLLI_OFI_SENDS;
+    nbcolli_ofi_buffer *next = b->next;
+    if (nbcolli_ofi_launch(e, b) != 0) {
+        nbcolli_ofi_is_refused_now(e);
+        b->doing = NBCOLLI_OFI_IDLE;
+        return false;
+    }
+    p->quiet = next;
+    return true;
+}
+
+/* ---- to this rank itself ----------------------------------------------------------------------------------------- */
+
+static nbcoll_posted nbcolli_ofi_post_own(nbcolli_ofi_end *e, const nbcoll_header *header, const void *payload,
+                                          size_t bytes)
+{
+    nbcolli_ofi_buffer *b = e->own;
+
+    if (!b)
+        return NBCOLL_POST_NOT_NOW;
+    e->own = b->next;
+    memcpy(b->wire, header, sizeof *header);
+    if (bytes)
+        memcpy(b->wire + sizeof *header, payload, bytes);
+    b->arrival.bytes = bytes;
+    b->next = NULL;
+    *e->own_last = b;
+    e->own_last = &b->next;
+    return NBCOLL_POST_DONE;
+}
+
+void nbcolli_ofi_own_arrive(nbcolli_ofi_end *e, nbcoll_arrival ***last)
+{
+    for (nbcolli_ofi_buffer *b = e->own_first, *next; b; b = next) {
+        next = b->next;
+        b->arrival.next = NULL;
+        b->arrival.source = e->base.rank;
+        b->arrival.payload = b->wire + sizeof(nbcoll_header);
+        memcpy(&b->arrival.header, b->wire, sizeof(nbcoll_header));
+        **last = &b->arrival;
+        *last = &b->arrival.next;
+        b->next = e->arrived;
+        e->arrived = b;
+    }
+    e->own_first = NULL;
+    e->own_last = &e->own_first;
+}
+
+/* ---- posts ------------------------------------------------------------------------------------------------------- */
+
+nbcoll_posted nbcolli_ofi_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
+                               size_t bytes, nbcoll_work *work)
+{
+    nbcolli_ofi_end *e = nbcolli_ofi_end_of(ep);
+
+    if (peer == ep->rank)
+        return nbcolli_ofi_post_own(e, header, payload, bytes);
+    nbcolli_ofi_peer *p = nbcolli_ofi_know(e, peer);
+    nbcolli_ofi_buffer *b = p->spare;
+    if (nbcolli_ofi_is_gone(p))
+        return p->state == NBCOLLI_OFI_LEFT ? NBCOLL_POST_DONE : NBCOLL_POST_LOST;
+    nbcolli_ofi_watch(e, p);
+    if (!p->slab.at || !nbcolli_ofi_tell_move(e, p))
+        nbcolli_ofi_is_refused_now(e);
+    else if (b) {
+        nbcolli_ofi_buffer *next = b->next;
+        nbcolli_ofi_write_front(e, b, NBCOLLI_OFI_MESSAGE);
+        memcpy(b->wire + sizeof(nbcolli_ofi_front), header, sizeof *header);
+        if (bytes)
+            memcpy(b->wire + NBCOLLI_OFI_FRONT, payload, bytes);
+        b->bytes = NBCOLLI_OFI_FRONT + bytes;
+        b->doing = NBCOLLI_OFI_SENDS;
+        if (nbcolli_ofi_launch(e, b) == 0) {
+            p->spare = next;
+            b->work = work;
+            work->scratch[0] = (uintptr_t)b;
+            return NBCOLL_POST_IN_FLIGHT;
+        }
+        b->doing = NBCOLLI_OFI_IDLE;
+        nbcolli_ofi_is_refused_now(e); /* also where the connection has failed: the watch says what is the matter */
+    }
+    return NBCOLL_POST_NOT_NOW;
+}
+
+/* The bytes of a message are in a buffer of ours: it is on its way, or not, without its work request. A put goes on to
+ * the end of the piece that is under way. */
+void nbcolli_ofi_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
+{
+    nbcolli_ofi_end *e = nbcolli_ofi_end_of(ep);
+    nbcolli_ofi_buffer *b = (nbcolli_ofi_buffer *)(uintptr_t)work->scratch[0];
+
+    if (!b || b->work != work)
+        return;
+    if (b->doing == NBCOLLI_OFI_WRITES || b->from)
+        b->is_cancelled = true;
+    else
+        nbcolli_ofi_give_back(e, b, NBCOLL_ERR_CANCELLED);
+}
+
+/* ---- receiving --------------------------------------------------------------------------------------------------- */
+
+void nbcolli_ofi_receive(nbcolli_ofi_end *e, nbcolli_ofi_buffer *first)
+{
+    while (first) {
+        nbcolli_ofi_buffer *b = first;
+        first = b->next;
+        b->doing = NBCOLLI_OFI_RECEIVES;
+        b->peer = NULL;
+        if (fi_recv(e->messages, b->wire, NBCOLLI_OFI_FRONT + e->payload, b->desc, FI_ADDR_UNSPEC, &b->context) != 0) {
+            b->next = e->unposted;
+            e->unposted = b;
+        }
+    }
+}
+
+/* By a message that the provider copies, where it can do that. */
+static bool nbcolli_ofi_acknowledge_one(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
+{
+    nbcolli_ofi_front front = nbcolli_ofi_front_of(e, NBCOLLI_OFI_TAKEN);
+
+    if (e->info->tx_attr->inject_size < sizeof front)
+        return nbcolli_ofi_say(e, p, NBCOLLI_OFI_TAKEN, NULL, 0);
+    front.taken = p->taken;
+    if (fi_inject(e->messages, &front, sizeof front, p->to) != 0) {
+        nbcolli_ofi_is_refused_now(e);
+        return false;
+    }
+    p->told_taken = p->taken;
+    return true;
+}
+
+void nbcolli_ofi_acknowledge(nbcolli_ofi_end *e)
+{
+    nbcolli_ofi_peer *due = e->due, *next;
+
+    e->due = NULL;
+    for (; due; due = next) {
+        next = due->next_due;
+        due->is_due = false;
+        if (due->state != NBCOLLI_OFI_HERE || due->told_taken == due->taken || nbcolli_ofi_acknowledge_one(e, due))
+            continue;
+        due->is_due = true;
+        due->next_due = e->due;
+        e->due = due;
+    }
+}
+
+static void nbcolli_ofi_is_taken(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, uint32_t taken)
+{
+    for (nbcolli_ofi_buffer *b; p->taken_by_it != taken && (b = p->flight) != NULL; p->taken_by_it++) {
+        p->flight = b->next;
+        if (!p->flight)
+            p->flight_last = &p->flight;
+        b->is_taken = true;
+        nbcolli_ofi_give_back(e, b, NBCOLL_OK);
+        if (!b->is_under_way)
+            nbcolli_ofi_idle(b);
+    }
+}
+
+void nbcolli_ofi_release(nbcolli_ofi_end *e)
+{
+    nbcolli_ofi_buffer *again = e->unposted;
+
+    e->unposted = NULL;
+    nbcolli_ofi_receive(e, again);
+    for (nbcolli_ofi_buffer *b = e->arrived, *next; b; b = next) {
+        next = b->next;
+        b->next = NULL;
+        if (b->arrival.source == e->base.rank) {
+            b->next = e->own;
+            e->own = b;
+            continue;
+        }
+        nbcolli_ofi_receive(e, b);
+    }
+    e->arrived = NULL;
+}
+
+/* From whom it is; null: from nobody of this set of ranks. */
+static nbcolli_ofi_peer *nbcolli_ofi_sender(nbcolli_ofi_end *e, const nbcolli_ofi_front *front, size_t bytes)
+{
+    uint32_t rank = front->rank_and_kind >> 8;
+
+    if (!e->is_met || bytes < sizeof *front || rank >= (uint32_t)e->base.ranks || front->nonce != e->peer_nonce[rank] ||
+        (int)rank == e->base.rank)
+        return NULL;
+    return nbcolli_ofi_know(e, (int)rank);
+}
+
+void nbcolli_ofi_took(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, size_t bytes, nbcoll_arrival ***last)
+{
+    nbcolli_ofi_front front;
+    nbcolli_ofi_name moved;
+
+    memcpy(&front, b->wire, sizeof front);
+    nbcolli_ofi_peer *p = nbcolli_ofi_sender(e, &front, bytes);
+    uint32_t kind = front.rank_and_kind & 0xff;
+    b->next = NULL;
+    if (p && !nbcolli_ofi_is_gone(p)) {
+        nbcolli_ofi_is_taken(e, p, front.taken);
+        if (kind == NBCOLLI_OFI_MOVED && bytes == sizeof front + sizeof moved) {
+            memcpy(&moved, b->wire + sizeof front, sizeof moved);
+            nbcolli_ofi_moved(e, p, &moved);
+        }
+    }
+    if (!p || nbcolli_ofi_is_gone(p) || kind != NBCOLLI_OFI_MESSAGE || bytes < NBCOLLI_OFI_FRONT) {
+        nbcolli_ofi_receive(e, b);
+        return;
+    }
+    p->taken++;
+    if (!p->is_due) {
+        p->is_due = true;
+        p->next_due = e->due;
+        e->due = p;
+    }
+    b->peer = p;
+    b->arrival =
+        (nbcoll_arrival){.source = p->rank, .payload = b->wire + NBCOLLI_OFI_FRONT, .bytes = bytes - NBCOLLI_OFI_FRONT};
+    memcpy(&b->arrival.header, b->wire + sizeof front, sizeof(nbcoll_header));
+    b->next = e->arrived;
+    e->arrived = b;
+    **last = &b->arrival;
+    *last = &b->arrival.next;
+}

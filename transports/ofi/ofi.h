@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the files of the ofi transport share.
+ *
+ *     provider.c    which provider; what an endpoint has of it
+ *     messages.c    posts, receives, acknowledgements
+ *     bulk.c        registration; puts; the endpoint that takes them, and its moves
+ *     watch.c       TCP connections by which ranks hear of each other's ends
+ *     progress.c    completions, deaths, departures, sleeping
+ *     trial.c       what the provider takes, measured
+ *     open.c        opening, the table, closing
+ *
+ * README.md says what is assumed of each provider.
+ */
+#ifndef NBCOLLI_OFI_H
+#define NBCOLLI_OFI_H
+
+#include <netinet/in.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <stdbool.h>
+
+#include "nbcoll/ofi.h"
+#include "names.h"
+#include "../../src/host/host.h"
+
+#define NBCOLLI_OFI_MAGIC 0x6f6601u /* raised with every change of addresses, fronts, hellos or goodbyes */
+#define NBCOLLI_OFI_VERSION FI_VERSION(1, 17)
+#define NBCOLLI_OFI_NAME 112u  /* bytes of a provider's address, at most */
+#define NBCOLLI_OFI_BATCH 32   /* completions of a progress, at most */
+#define NBCOLLI_OFI_QUIET 4u   /* buffers for messages of the transport's own to a peer */
+#define NBCOLLI_OFI_EXTRA 4u   /* receives for a peer beside its credits, for such messages and for acknowledgements */
+#define NBCOLLI_OFI_GUESTS 16u /* connections that have not said whose they are, at most */
+#define NBCOLLI_OFI_MS UINT64_C(1000000)
+#define NBCOLLI_OFI_GRACE (1000 * NBCOLLI_OFI_MS) /* what a failure waits for: perhaps the peer has ended */
+
+/* ---- what travels ------------------------------------------------------------------------------------------------ */
+
+/* Measured, as in nbcoll_limits; all 0: not. */
+typedef struct nbcolli_ofi_prices {
+    uint32_t alpha_ns, beta_ps, put_ns, overhead_ns;
+} nbcolli_ofi_prices;
+
+/* An address of the provider's. */
+typedef struct nbcolli_ofi_name {
+    uint64_t bytes;
+    unsigned char at[NBCOLLI_OFI_NAME];
+} nbcolli_ofi_name;
+
+/* What nbcoll_ofi_address holds. */
+typedef struct nbcolli_ofi_place {
+    uint32_t magic, ranks, credits, payload;
+    uint64_t nonce;    /* of this endpoint */
+    uint64_t provider; /* a hash of its name */
+    nbcolli_ofi_prices prices;
+    struct sockaddr_in6 watch; /* an IPv4 address is mapped */
+    uint32_t unused;
+    nbcolli_ofi_name messages, bulk; /* bulk.bytes 0: takes no puts */
+} nbcolli_ofi_place;
+
+_Static_assert(sizeof(nbcolli_ofi_place) <= sizeof(nbcoll_ofi_address), "an address holds a place");
+
+typedef enum nbcolli_ofi_kind {
+    NBCOLLI_OFI_MESSAGE,
+    NBCOLLI_OFI_TAKEN, /* only acknowledges */
+    NBCOLLI_OFI_MOVED  /* puts to its sender go elsewhere: the payload is a nbcolli_ofi_name */
+} nbcolli_ofi_kind;
+
+/* The beginning of everything that is sent. */
+typedef struct nbcolli_ofi_front {
+    uint64_t nonce; /* the sender's: what comes from another set of ranks is not read */
+    uint32_t rank_and_kind;
+    uint32_t taken; /* so many messages of the peer's have arrived, modulo 2^32 */
+} nbcolli_ofi_front;
+
+/* What the ranks say on their connections. */
+typedef struct nbcolli_ofi_hello {
+    uint64_t nonce; /* of the endpoint that it is for */
+    uint32_t rank, magic;
+} nbcolli_ofi_hello;
+
+typedef struct nbcolli_ofi_goodbye {
+    uint64_t nonce; /* the sender's */
+} nbcolli_ofi_goodbye;
+
+/* ---- buffers ----------------------------------------------------------------------------------------------------- */
+
+typedef struct nbcolli_ofi_peer nbcolli_ofi_peer;
+
+typedef enum nbcolli_ofi_doing {
+    NBCOLLI_OFI_IDLE,
+    NBCOLLI_OFI_RECEIVES,
+    NBCOLLI_OFI_SENDS,
+    NBCOLLI_OFI_WRITES /* a put: then its notice is sent, which lies in the buffer */
+} nbcolli_ofi_doing;
+
+/* Of an operation of the provider's, and of the message that it sends or receives. */
+typedef struct nbcolli_ofi_buffer {
+    struct fi_context2 context; /* first; the provider's while the operation is under way */
+    nbcoll_arrival arrival;
+    struct nbcolli_ofi_buffer *next; /* free; to be posted again; sent and not acknowledged; arrived */
+    struct nbcolli_ofi_buffer *next_doubtful;
+    nbcolli_ofi_peer *peer; /* of one that sends, or has arrived */
+    nbcoll_work *work;      /* of one that sends; null: given back already, or the transport's own */
+    nbcolli_ofi_doing doing;
+    bool is_quiet;     /* the transport's own: nobody acknowledges it */
+    bool is_under_way; /* the provider has it */
+    bool is_taken;     /* the peer has acknowledged it */
+    bool is_cancelled; /* a put that goes no further */
+    void *desc;
+    size_t bytes;                      /* of `wire` that are sent */
+    const char *from;                  /* of a put: what is left of it, and where it goes */
+    size_t left, piece;                /* piece: under way */
+    uint64_t at, key, moves;           /* moves: of its peer when it was posted */
+    void *local;                       /* the descriptor of `from` */
+    uint64_t until;                    /* when its failure is believed */
+    _Alignas(64) unsigned char wire[]; /* front, header, payload */
+} nbcolli_ofi_buffer;
+
+#define NBCOLLI_OFI_FRONT (sizeof(nbcolli_ofi_front) + sizeof(nbcoll_header)) /* of a message: 64 */
+
+typedef struct nbcolli_ofi_slab {
+    void *at;
+    size_t bytes;
+    struct fid_mr *mr; /* where the provider wants that */
+} nbcolli_ofi_slab;
+
+/* ---- ranks ------------------------------------------------------------------------------------------------------- */
+
+typedef enum nbcolli_ofi_state {
+    NBCOLLI_OFI_HERE,
+    NBCOLLI_OFI_LEFT, /* has said goodbye */
+    NBCOLLI_OFI_LOST
+} nbcolli_ofi_state;
+
+struct nbcolli_ofi_peer {
+    nbcolli_ofi_peer *next_known; /* of all that have buffers */
+    nbcolli_ofi_peer *next_due;   /* who is owed an acknowledgement */
+    int rank;
+    nbcolli_ofi_state state;
+    bool is_due, is_reported;
+    bool is_given_up;
+    bool is_watched, is_suspect; /* has been connected to; a connection of it has ended */
+    fi_addr_t to, bulk_to;
+    nbcolli_ofi_slab slab;
+    nbcolli_ofi_buffer *spare, *quiet;         /* free ones */
+    nbcolli_ofi_buffer *flight, **flight_last; /* sent, and not acknowledged, in their order */
+    uint32_t taken_by_it, taken, told_taken;   /* messages, modulo 2^32; from it; as it was told */
+    uint64_t moves, told;                      /* of its bulk endpoint; of this rank's, as far as it was told */
+    uint64_t connect_until, connect_at;        /* when to give up, and to try again; 0: it is not to be connected */
+    int error;                                 /* why it is lost: an FI_E... or errno */
+};
+
+/* One that is registered for a peer, or for all (-1). */
+typedef struct nbcolli_ofi_lent {
+    struct nbcolli_ofi_lent *next, **back;
+    struct fid_mr *mr; /* null: the peer was given up */
+    int peer;
+} nbcolli_ofi_lent;
+
+/* A connection of watch.c. Those that this rank has made stand at the rank of their peer. */
+typedef struct nbcolli_ofi_line {
+    int fd;   /* -1: none */
+    int rank; /* -1: has not said so */
+    bool is_connecting;
+    uint32_t got; /* bytes of `in` */
+    unsigned char in[sizeof(nbcolli_ofi_hello) + sizeof(nbcolli_ofi_goodbye)];
+} nbcolli_ofi_line;
+
+/* ---- an endpoint ------------------------------------------------------------------------------------------------- */
+
+typedef struct nbcolli_ofi_end {
+    nbcoll_endpoint base; /* first */
+    nbcoll_host host;
+    size_t bytes;
+    uint32_t credits, payload;
+    uint64_t lost_ns, nonce;
+    struct fi_info *info;
+    struct fid_fabric *fabric;
+    struct fid_domain *domain;
+    struct fid_av *av;
+    struct fid_cq *cq;
+    struct fid_ep *messages, *bulk; /* bulk takes puts, if there is one; messages does all else */
+    int cq_fd;
+    struct fi_cq_msg_entry stash[NBCOLLI_OFI_BATCH]; /* what has been read */
+    ssize_t stashed;                                 /* so many, by arming; or an error of libfabric */
+    bool is_met, is_armed, is_closing;
+    uint64_t refused;                        /* since when the provider has refused posts; 0: it has not */
+    int lines_epoll, listener, epoll, timer; /* watch.c; all together; what is due */
+    nbcolli_ofi_line *line;                  /* [2 * ranks + GUESTS] */
+    nbcolli_ofi_peer *peer;                  /* [ranks] */
+    nbcolli_ofi_prices agreed;
+    uint64_t *peer_nonce;          /* [ranks] */
+    struct sockaddr_in6 *watch_at; /* [ranks] */
+    nbcolli_ofi_peer *known, *due;
+    nbcolli_ofi_slab own_slab, first_slab; /* messages to this rank itself; the first receives */
+    nbcolli_ofi_buffer *own, *own_first, **own_last;
+    nbcolli_ofi_buffer *arrived;             /* reported by the last progress */
+    nbcolli_ofi_buffer *unposted;            /* receives for which the provider had no room */
+    nbcolli_ofi_buffer *again, **again_last; /* to be posted, which the provider has refused */
+    nbcolli_ofi_buffer *doubtful;            /* that have failed */
+    nbcoll_work *back;                       /* to be given back */
+    nbcolli_ofi_lent *lent;
+    uint64_t keys, moves;              /* the last key that was asked for; of the bulk endpoint */
+    uint64_t now, looked;              /* of the last tick; when the lines were last looked at */
+    uint32_t passes, ends, connecting; /* ends to report; peers */
+    int error;                         /* of the last refused call */
+} nbcolli_ofi_end;
+
+static inline nbcolli_ofi_end *nbcolli_ofi_end_of(nbcoll_endpoint *ep)
+{
+    return (nbcolli_ofi_end *)(void *)ep;
+}
+
+static inline bool nbcolli_ofi_is_gone(const nbcolli_ofi_peer *p)
+{
+    return p->state == NBCOLLI_OFI_LEFT || p->state == NBCOLLI_OFI_LOST;
+}
+
+/* ---- provider.c -------------------------------------------------------------------------------------------------- */
+
+/* Tells the host's log that a call was refused: TRANSPORT. */
+nbcoll_status nbcolli_ofi_refused(const nbcolli_ofi_end *e, const char *call, int error);
+
+nbcoll_status nbcolli_ofi_find(nbcolli_ofi_end *e, const nbcoll_ofi_config *config);
+nbcoll_status nbcolli_ofi_equip(nbcolli_ofi_end *e, nbcolli_ofi_place *mine);
+
+/* Opens one more endpoint of the provider's, and says where it is. Or an error of libfabric. */
+int nbcolli_ofi_endpoint(nbcolli_ofi_end *e, struct fid_ep **out, nbcolli_ofi_name *name);
+
+/* `count` buffers; null: there is no memory for them. */
+nbcolli_ofi_buffer *nbcolli_ofi_cut(nbcolli_ofi_end *e, uint32_t count, nbcolli_ofi_slab *slab);
+
+/* Takes the first so many of a list. */
+nbcolli_ofi_buffer *nbcolli_ofi_split(nbcolli_ofi_buffer **list, uint32_t count);
+uint64_t nbcolli_ofi_provider_hash(const nbcolli_ofi_end *e);
+
+/* All of it ends. */
+void nbcolli_ofi_strip(nbcolli_ofi_end *e);
+
+/* ---- messages.c -------------------------------------------------------------------------------------------------- */
+
+nbcoll_posted nbcolli_ofi_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
+                               size_t bytes, nbcoll_work *work);
+void nbcolli_ofi_cancel(nbcoll_endpoint *ep, nbcoll_work *work);
+
+/* Has buffers for this peer, or tries to. */
+nbcolli_ofi_peer *nbcolli_ofi_know(nbcolli_ofi_end *e, int peer);
+
+/* Posts what a buffer is doing. */
+int nbcolli_ofi_launch(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b);
+
+/* The same; what the provider has no room for is posted later. */
+void nbcolli_ofi_launch_or_wait(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b);
+void nbcolli_ofi_launch_again(nbcolli_ofi_end *e);
+
+/* The provider has no room, or is connecting. */
+static inline void nbcolli_ofi_is_refused_now(nbcolli_ofi_end *e)
+{
+    if (!e->refused)
+        e->refused = nbcolli_now(&e->host);
+}
+
+/* A message of the transport's own. False: there is no room now. */
+bool nbcolli_ofi_say(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, nbcolli_ofi_kind kind, const void *payload, size_t bytes);
+
+/* Back to the free ones. */
+void nbcolli_ofi_idle(nbcolli_ofi_buffer *b);
+void nbcolli_ofi_receive(nbcolli_ofi_end *e, nbcolli_ofi_buffer *first);
+void nbcolli_ofi_release(nbcolli_ofi_end *e);
+void nbcolli_ofi_took(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, size_t bytes, nbcoll_arrival ***last);
+
+/* The provider has done with it. */
+void nbcolli_ofi_sent(nbcolli_ofi_buffer *b);
+
+/* Tells those from whom messages have come that they have, if no message has told them meanwhile. */
+void nbcolli_ofi_acknowledge(nbcolli_ofi_end *e);
+void nbcolli_ofi_own_arrive(nbcolli_ofi_end *e, nbcoll_arrival ***last);
+
+/* ---- bulk.c ------------------------------------------------------------------------------------------------------ */
+
+extern const nbcoll_bulk nbcolli_ofi_bulk;
+void nbcolli_ofi_give_up(nbcoll_endpoint *ep, int peer);
+int nbcolli_ofi_touches(nbcoll_endpoint *ep, int peer);
+
+/* Tells a peer where puts to this rank go, if it does not know. False: not now. */
+bool nbcolli_ofi_tell_move(nbcolli_ofi_end *e, nbcolli_ofi_peer *p);
+void nbcolli_ofi_moved(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, const nbcolli_ofi_name *name);
+
+/* A piece of a put has been written. True: that was the last one, and the notice is to follow. */
+bool nbcolli_ofi_wrote(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b);
+
+/* A write of the provider's, which is to complete when it can be read there. */
+int nbcolli_ofi_write(nbcolli_ofi_end *e, const void *from, size_t bytes, void *desc, fi_addr_t to, uint64_t at,
+                      uint64_t key, void *context);
+
+/* Registers memory, with a key that the provider or the endpoint chooses. Or an error of libfabric. */
+int nbcolli_ofi_register(nbcolli_ofi_end *e, void *memory, size_t bytes, uint64_t access, struct fid_mr **out);
+
+/* ---- watch.c ----------------------------------------------------------------------------------------------------- */
+
+nbcoll_status nbcolli_ofi_watch_open(nbcolli_ofi_end *e, const nbcolli_ofi_name *name, struct sockaddr_in6 *at);
+void nbcolli_ofi_watch_close(nbcolli_ofi_end *e);
+
+/* Has a connection to this peer. */
+void nbcolli_ofi_watch(nbcolli_ofi_end *e, nbcolli_ofi_peer *p);
+
+/* What the connections say. */
+void nbcolli_ofi_watch_look(nbcolli_ofi_end *e);
+
+/* Tells all ranks that this one leaves, and waits until their machines have acknowledged that. */
+void nbcolli_ofi_watch_leave(nbcolli_ofi_end *e);
+
+/* ---- progress.c -------------------------------------------------------------------------------------------------- */
+
+extern const nbcoll_wakeup nbcolli_ofi_wakeup;
+void nbcolli_ofi_progress(nbcoll_endpoint *ep, nbcoll_completions *found);
+
+/* The peer has ended, as `state` says: what was sent to it comes back. */
+void nbcolli_ofi_over(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, nbcolli_ofi_state state, int error);
+
+/* A work request comes back with the next progress. */
+void nbcolli_ofi_give_back(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, nbcoll_status status);
+
+/* ---- trial.c ----------------------------------------------------------------------------------------------------- */
+
+nbcolli_ofi_prices nbcolli_ofi_try(nbcolli_ofi_end *e, const nbcolli_ofi_place *mine);
+void nbcolli_ofi_agree(nbcolli_ofi_end *e, const nbcolli_ofi_place *place);
+
+/* ---- open.c ------------------------------------------------------------------------------------------------------ */
+
+bool nbcolli_ofi_is_one(const nbcoll_endpoint *ep);
+
+#endif

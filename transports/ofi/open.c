@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The ofi transport: opening, the table, closing. See ofi.h. */
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/timerfd.h>
+
+#include "ofi.h"
+
+static void nbcolli_ofi_free(nbcolli_ofi_end *e)
+{
+    nbcoll_host host = e->host;
+    size_t bytes = e->bytes;
+
+    nbcolli_ofi_watch_close(e);
+    nbcolli_ofi_strip(e);
+    nbcolli_free(&host, e, bytes);
+}
+
+static void nbcolli_ofi_abandon(nbcoll_endpoint *ep)
+{
+    nbcolli_ofi_free(nbcolli_ofi_end_of(ep));
+}
+
+static void nbcolli_ofi_close(nbcoll_endpoint *ep)
+{
+    nbcolli_ofi_end *e = nbcolli_ofi_end_of(ep);
+
+    if (e->is_met)
+        nbcolli_ofi_watch_leave(e);
+    nbcolli_ofi_free(e);
+}
+
+static void nbcolli_ofi_reason(nbcoll_endpoint *ep, int peer, nbcoll_transport_error *out)
+{
+    const nbcolli_ofi_peer *p = &nbcolli_ofi_end_of(ep)->peer[peer];
+
+    out->code = p->error;
+    out->text = p->error == ETIMEDOUT ? "its machine has not answered" : p->error ? fi_strerror(p->error) : "";
+    if (p->error == ECONNRESET || p->error == ECONNREFUSED)
+        out->text = "its process has ended";
+}
+
+/* Of the random numbers of all ranks, in their order. */
+static void nbcolli_ofi_identify(nbcoll_endpoint *ep, uint64_t out[2])
+{
+    const nbcolli_ofi_end *e = nbcolli_ofi_end_of(ep);
+
+    out[0] = out[1] = 0;
+    for (int rank = 0; e->is_met && rank < ep->ranks; rank++)
+        for (int i = 0; i < 2; i++)
+            out[i] = nbcolli_splitmix(out[i] ^ e->peer_nonce[rank] ^ (uint64_t)i);
+}
+
+/* With puts and a descriptor to sleep on, or without either. */
+#define NBCOLLI_OFI_TABLE(bulk_group, wakeup_group)                                                                    \
+    {                                                                                                                  \
+        .abi = NBCOLL_ABI, .size = sizeof(nbcoll_transport), .name = "ofi", .post = nbcolli_ofi_post,                  \
+        .progress = nbcolli_ofi_progress, .cancel = nbcolli_ofi_cancel, .close = nbcolli_ofi_close,                    \
+        .bulk = bulk_group, .wakeup = wakeup_group, .abandon = nbcolli_ofi_abandon, .give_up = nbcolli_ofi_give_up,    \
+        .reason = nbcolli_ofi_reason, .identify = nbcolli_ofi_identify, .touches = nbcolli_ofi_touches                 \
+    }
+static const nbcoll_transport nbcolli_ofi_table[4] = {
+    NBCOLLI_OFI_TABLE(NULL, NULL), NBCOLLI_OFI_TABLE(&nbcolli_ofi_bulk, NULL),
+    NBCOLLI_OFI_TABLE(NULL, &nbcolli_ofi_wakeup), NBCOLLI_OFI_TABLE(&nbcolli_ofi_bulk, &nbcolli_ofi_wakeup)};
+
+bool nbcolli_ofi_is_one(const nbcoll_endpoint *ep)
+{
+    return ep->transport >= nbcolli_ofi_table && ep->transport < nbcolli_ofi_table + 4;
+}
+
+const char *nbcoll_ofi_provider(const nbcoll_endpoint *endpoint)
+{
+    if (!endpoint || !nbcolli_ofi_is_one(endpoint))
+        return NULL;
+    return ((const nbcolli_ofi_end *)(const void *)endpoint)->info->fabric_attr->prov_name;
+}
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+static nbcoll_status nbcolli_ofi_settings(nbcolli_ofi_end *e, const nbcoll_ofi_config *c)
+{
+    uint32_t lost_ms = c->lost_ms ? c->lost_ms : 6000;
+
+    e->credits = c->credits ? c->credits : 16;
+    e->payload = c->payload ? c->payload : 4096;
+    e->lost_ns = lost_ms * NBCOLLI_OFI_MS;
+    if (e->credits < 2 || e->credits > 128 || e->payload < 256 || e->payload > 65536 || e->payload % 8 ||
+        lost_ms < 1000 || lost_ms > 600000)
+        return NBCOLL_ERR_CONFIG;
+    /* Of the order of TCP's on a fast network, where nothing could be measured. */
+    e->base.limits = (nbcoll_limits){.size = sizeof(nbcoll_limits),
+                                     .payload = e->payload,
+                                     .key_bytes = 32,
+                                     .price = {.alpha_ns = 15000,
+                                               .overhead_ns = 3000,
+                                               .beta_ps = 800,
+                                               .gamma_ps = 200,
+                                               .copy_ps = 100,
+                                               .eager_ps = 200,
+                                               .put_ns = 15000}};
+    return NBCOLL_OK;
+}
+
+static bool nbcolli_ofi_join_descriptors(nbcolli_ofi_end *e)
+{
+    const int fd[] = {e->cq_fd, e->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC), e->lines_epoll};
+    struct epoll_event event = {.events = EPOLLIN};
+
+    e->epoll = epoll_create1(EPOLL_CLOEXEC);
+    for (int i = 0; i < 3; i++)
+        if (fd[i] < 0 || epoll_ctl(e->epoll, EPOLL_CTL_ADD, fd[i], &event) != 0)
+            return false;
+    return true;
+}
+
+/* All that an endpoint has, and where that is. */
+static nbcoll_status nbcolli_ofi_build(nbcolli_ofi_end *e, const nbcoll_ofi_config *c, nbcolli_ofi_place *mine)
+{
+    nbcoll_status status = nbcolli_ofi_find(e, c);
+
+    *mine = (nbcolli_ofi_place){
+        .magic = NBCOLLI_OFI_MAGIC, .ranks = (uint32_t)c->ranks, .credits = e->credits, .payload = e->payload};
+    if (status == NBCOLL_OK && getrandom(&e->nonce, sizeof e->nonce, 0) != sizeof e->nonce)
+        status = nbcolli_ofi_refused(e, "getrandom", errno);
+    if (status == NBCOLL_OK)
+        status = nbcolli_ofi_equip(e, mine);
+    if (status == NBCOLL_OK)
+        status = nbcolli_ofi_watch_open(e, &mine->messages, &mine->watch);
+    if (status != NBCOLL_OK)
+        return status;
+    mine->nonce = e->nonce;
+    mine->provider = nbcolli_ofi_provider_hash(e);
+    mine->prices = nbcolli_ofi_try(e, mine);
+    bool sleeps = e->cq_fd >= 0;
+    if (sleeps && !nbcolli_ofi_join_descriptors(e))
+        return nbcolli_ofi_refused(e, "epoll_ctl", errno);
+    e->base.transport = &nbcolli_ofi_table[(e->bulk ? 1 : 0) + (sleeps ? 2 : 0)];
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_ofi_open(const nbcoll_ofi_config *config, nbcoll_ofi_address *mine, nbcoll_endpoint **out)
+{
+    nbcoll_ofi_config c = {0};
+    nbcolli_ofi_end draft = {.cq_fd = -1, .lines_epoll = -1, .listener = -1, .epoll = -1, .timer = -1}, *e;
+    nbcolli_ofi_place place;
+
+    if (!config || !mine || !out)
+        return NBCOLL_ERR_NULL;
+    if (nbcolli_copy_tagged(&c, config, sizeof c) != NBCOLL_OK || nbcolli_ofi_settings(&draft, &c) != NBCOLL_OK ||
+        nbcolli_host_read(&draft.host, &c.host) != NBCOLL_OK)
+        return NBCOLL_ERR_CONFIG;
+    if (c.ranks < 1 || c.ranks > 1 << 20 || c.rank < 0 || c.rank >= c.ranks)
+        return NBCOLL_ERR_RANK;
+    size_t ranks = (size_t)c.ranks, lines = 2 * ranks + NBCOLLI_OFI_GUESTS;
+    size_t peers = nbcolli_lines(sizeof *e), nonces = peers + ranks * sizeof *e->peer;
+    size_t watches = nonces + ranks * sizeof *e->peer_nonce, line = watches + ranks * sizeof *e->watch_at;
+    draft.bytes = line + lines * sizeof *e->line;
+    draft.base.rank = c.rank;
+    draft.base.ranks = c.ranks;
+    e = nbcolli_alloc(&draft.host, draft.bytes, 64);
+    if (!e)
+        return NBCOLL_ERR_MEMORY;
+    memset((void *)e, 0, draft.bytes);
+    *e = draft;
+    e->peer = (nbcolli_ofi_peer *)(void *)((char *)e + peers);
+    e->peer_nonce = (uint64_t *)(void *)((char *)e + nonces);
+    e->watch_at = (struct sockaddr_in6 *)(void *)((char *)e + watches);
+    e->line = (nbcolli_ofi_line *)(void *)((char *)e + line);
+    e->own_last = &e->own_first;
+    e->again_last = &e->again;
+    for (size_t i = 0; i < lines; i++)
+        e->line[i] = (nbcolli_ofi_line){.fd = -1, .rank = -1};
+    nbcoll_status status = nbcolli_ofi_build(e, &c, &place);
+    if (status != NBCOLL_OK) {
+        nbcolli_ofi_free(e);
+        return status;
+    }
+    memset(mine, 0, sizeof *mine);
+    memcpy(mine, &place, sizeof place);
+    *out = &e->base;
+    return NBCOLL_OK;
+}
+
+/* ---- meeting ----------------------------------------------------------------------------------------------------- */
+
+static bool nbcolli_ofi_fits(const nbcolli_ofi_end *e, const nbcolli_ofi_place *place)
+{
+    return place->magic == NBCOLLI_OFI_MAGIC && place->ranks == (uint32_t)e->base.ranks &&
+           place->credits == e->credits && place->payload == e->payload &&
+           place->provider == nbcolli_ofi_provider_hash(e) && !place->bulk.bytes == !e->bulk;
+}
+
+static bool nbcolli_ofi_meet_one(nbcolli_ofi_end *e, int rank, const nbcolli_ofi_place *place)
+{
+    nbcolli_ofi_peer *p = &e->peer[rank];
+
+    *p = (nbcolli_ofi_peer){.rank = rank};
+    e->peer_nonce[rank] = place->nonce;
+    e->watch_at[rank] = place->watch;
+    return fi_av_insert(e->av, place->messages.at, 1, &p->to, 0, NULL) == 1 &&
+           (!e->bulk || fi_av_insert(e->av, place->bulk.at, 1, &p->bulk_to, 0, NULL) == 1);
+}
+
+nbcoll_status nbcoll_ofi_meet(nbcoll_endpoint *endpoint, const nbcoll_ofi_address all[])
+{
+    nbcolli_ofi_end *e = nbcolli_ofi_end_of(endpoint);
+    const nbcoll_ofi_address *last;
+    nbcolli_ofi_place place;
+
+    if (!endpoint || !all)
+        return NBCOLL_ERR_NULL;
+    if (!nbcolli_ofi_is_one(endpoint) || e->is_met)
+        return NBCOLL_ERR_ARGUMENT;
+    last = all + endpoint->ranks;
+    for (const nbcoll_ofi_address *a = all; a < last; a++) {
+        memcpy(&place, a, sizeof place);
+        if (!nbcolli_ofi_fits(e, &place))
+            return NBCOLL_ERR_ARGUMENT;
+    }
+    for (const nbcoll_ofi_address *a = all; a < last; a++) {
+        memcpy(&place, a, sizeof place);
+        if (!nbcolli_ofi_meet_one(e, (int)(a - all), &place))
+            return NBCOLL_ERR_TRANSPORT;
+        nbcolli_ofi_agree(e, &place);
+    }
+    e->is_met = true;
+    return NBCOLL_OK;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Completions, and what follows from them: arrivals, work requests that come back, ends of peers; and sleeping. See
+ * ofi.h. */
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "ofi.h"
+
+#define NBCOLLI_OFI_TICK 64u /* passes that find something, between two looks at the clock */
+#define NBCOLLI_OFI_PATIENCE                                                                                           \
+    (10 * NBCOLLI_OFI_MS) /* with a provider that has no room, or connects: from then on it is                         \
+                             looked at that often only */
+
+/* ---- ends -------------------------------------------------------------------------------------------------------- */
+
+void nbcolli_ofi_give_back(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, nbcoll_status status)
+{
+    nbcoll_work *work = b->work;
+
+    b->work = NULL;
+    if (!work)
+        return;
+    work->status = status;
+    work->next = e->back;
+    e->back = work;
+}
+
+/* All buffers for sending to this peer, from the first of its slab. */
+static nbcolli_ofi_buffer *nbcolli_ofi_buffer_at(const nbcolli_ofi_end *e, const nbcolli_ofi_peer *p, uint32_t i)
+{
+    size_t stride = nbcolli_lines(sizeof(nbcolli_ofi_buffer) + NBCOLLI_OFI_FRONT + e->payload);
+    return (nbcolli_ofi_buffer *)(void *)((char *)p->slab.at + i * stride);
+}
+
+void nbcolli_ofi_over(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, nbcolli_ofi_state state, int error)
+{
+    if (nbcolli_ofi_is_gone(p))
+        return;
+    if (p->connect_until)
+        e->connecting--;
+    p->connect_until = 0;
+    p->state = state;
+    p->error = error;
+    e->ends++;
+    for (uint32_t i = 0; p->slab.at && i < e->credits; i++) {
+        nbcolli_ofi_buffer *b = nbcolli_ofi_buffer_at(e, p, i);
+        bool goes_nowhere = state == NBCOLLI_OFI_LEFT && !b->from;
+        nbcolli_ofi_give_back(e, b, goes_nowhere ? NBCOLL_OK : NBCOLL_ERR_PEER_LOST);
+    }
+}
+
+static void nbcolli_ofi_report(nbcolli_ofi_end *e, nbcoll_completions *found)
+{
+    for (int rank = 0; rank < e->base.ranks && e->ends; rank++) {
+        nbcolli_ofi_peer *p = &e->peer[rank];
+        int *report = p->state == NBCOLLI_OFI_LOST ? &found->lost : &found->departed;
+        if (!nbcolli_ofi_is_gone(p) || p->is_reported || *report >= 0)
+            continue;
+        *report = p->rank;
+        p->is_reported = true;
+        e->ends--;
+    }
+}
+
+/* ---- failures ---------------------------------------------------------------------------------------------------- */
+
+/* It may be the first sign of the peer's end; or that the peer takes puts elsewhere. What it is, the peer's connection
+ * or a message says soon. */
+static void nbcolli_ofi_doubt(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, int error)
+{
+    nbcolli_ofi_peer *p = b->peer;
+
+    b->is_under_way = false;
+    if (b->is_quiet || b->is_taken || nbcolli_ofi_is_gone(p) || b->is_cancelled) {
+        nbcolli_ofi_give_back(e, b, NBCOLL_ERR_CANCELLED); /* of one that is gone it is back */
+        nbcolli_ofi_idle(b);
+        return;
+    }
+    p->error = error;
+    if (b->doing == NBCOLLI_OFI_WRITES && b->moves != p->moves) {
+        nbcolli_ofi_launch_or_wait(e, b);
+        return;
+    }
+    b->until = nbcolli_now(&e->host) + NBCOLLI_OFI_GRACE;
+    b->next_doubtful = e->doubtful;
+    e->doubtful = b;
+}
+
+/* Nobody has explained it. A put has failed alone; of a message nobody knows whether it has arrived. */
+static void nbcolli_ofi_believe(nbcolli_ofi_end *e)
+{
+    for (nbcolli_ofi_buffer **at = &e->doubtful; *at;) {
+        nbcolli_ofi_buffer *b = *at;
+        if (!nbcolli_ofi_is_gone(b->peer) && e->now < b->until) {
+            at = &b->next_doubtful;
+            continue;
+        }
+        *at = b->next_doubtful;
+        if (b->doing == NBCOLLI_OFI_SENDS)
+            nbcolli_ofi_over(e, b->peer, NBCOLLI_OFI_LOST, b->peer->error);
+        else {
+            nbcolli_ofi_give_back(e, b, NBCOLL_ERR_FAULT);
+            nbcolli_ofi_idle(b);
+        }
+    }
+}
+
+/* ---- completions ------------------------------------------------------------------------------------------------- */
+
+static void nbcolli_ofi_complete(nbcolli_ofi_end *e, const struct fi_cq_msg_entry *c, nbcoll_arrival ***last)
+{
+    nbcolli_ofi_buffer *b = c->op_context;
+
+    switch (b->doing) {
+    case NBCOLLI_OFI_RECEIVES:
+        nbcolli_ofi_took(e, b, c->len, last);
+        break;
+    case NBCOLLI_OFI_SENDS:
+        nbcolli_ofi_sent(b);
+        break;
+    case NBCOLLI_OFI_WRITES:
+        nbcolli_ofi_wrote(e, b);
+        break;
+    case NBCOLLI_OFI_IDLE:
+        break;
+    }
+}
+
+static void nbcolli_ofi_fails(nbcolli_ofi_end *e)
+{
+    struct fi_cq_err_entry said = {0};
+
+    if (fi_cq_readerr(e->cq, &said, 0) != 1 || !said.op_context)
+        return;
+    nbcolli_ofi_buffer *b = said.op_context;
+    e->error = said.err;
+    if (b->doing == NBCOLLI_OFI_RECEIVES)
+        nbcolli_ofi_receive(e, b);
+    else if (b->doing != NBCOLLI_OFI_IDLE)
+        nbcolli_ofi_doubt(e, b, said.err);
+}
+
+static int nbcolli_ofi_poll(nbcolli_ofi_end *e, nbcoll_arrival ***last)
+{
+    ssize_t n = e->stashed ? e->stashed : fi_cq_read(e->cq, e->stash, NBCOLLI_OFI_BATCH);
+
+    e->stashed = 0;
+    if (n == -FI_EAVAIL) {
+        nbcolli_ofi_fails(e);
+        return 1;
+    }
+    for (ssize_t i = 0; i < n; i++)
+        nbcolli_ofi_complete(e, &e->stash[i], last);
+    return n > 0 ? (int)n : 0;
+}
+
+/* ---- the clock --------------------------------------------------------------------------------------------------- */
+
+static void nbcolli_ofi_tick(nbcolli_ofi_end *e)
+{
+    e->now = nbcolli_now(&e->host);
+    if (e->now - e->looked >= NBCOLLI_OFI_MS) {
+        e->looked = e->now;
+        nbcolli_ofi_watch_look(e);
+    }
+    if (e->doubtful)
+        nbcolli_ofi_believe(e);
+}
+
+/* ---- progress ---------------------------------------------------------------------------------------------------- */
+
+static void nbcolli_ofi_disarm(nbcolli_ofi_end *e)
+{
+    uint64_t expirations;
+
+    e->is_armed = false;
+    e->looked = 0; /* perhaps a connection has woken it */
+    (void)!read(e->timer, &expirations, sizeof expirations);
+}
+
+void nbcolli_ofi_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
+{
+    nbcolli_ofi_end *e = nbcolli_ofi_end_of(ep);
+    nbcoll_arrival **last = &found->arrived;
+
+    if (e->is_armed)
+        nbcolli_ofi_disarm(e);
+    nbcolli_ofi_release(e);
+    if (e->own_first)
+        nbcolli_ofi_own_arrive(e, &last);
+    if (e->again)
+        nbcolli_ofi_launch_again(e);
+    int n = nbcolli_ofi_poll(e, &last);
+    if (e->due)
+        nbcolli_ofi_acknowledge(e);
+    ep->busy = n == NBCOLLI_OFI_BATCH;
+    if (n == 0 || ++e->passes % NBCOLLI_OFI_TICK == 0)
+        nbcolli_ofi_tick(e);
+    found->completed = e->back;
+    e->back = NULL;
+    if (e->ends)
+        nbcolli_ofi_report(e, found);
+}
+
+/* ---- sleeping ---------------------------------------------------------------------------------------------------- */
+
+static int nbcolli_ofi_fd(nbcoll_endpoint *ep)
+{
+    return nbcolli_ofi_end_of(ep)->epoll;
+}
+
+/* What the clock ends, or what nothing else may end; 0: nothing. */
+static uint64_t nbcolli_ofi_longest(const nbcolli_ofi_end *e)
+{
+    if (e->refused || e->again || e->unposted || e->due)
+        return NBCOLLI_OFI_PATIENCE;
+    return e->doubtful || e->connecting ? 100 * NBCOLLI_OFI_MS : 0;
+}
+
+static nbcoll_status nbcolli_ofi_arm(nbcoll_endpoint *ep)
+{
+    nbcolli_ofi_end *e = nbcolli_ofi_end_of(ep);
+    struct fid *cq = &e->cq->fid;
+
+    if (e->own_first || e->back || e->ends || (e->refused && nbcolli_now(&e->host) - e->refused < NBCOLLI_OFI_PATIENCE))
+        return NBCOLL_AGAIN;
+    e->is_armed = true;
+    if (!e->stashed) /* what has come already, which a provider may only find when it is asked */
+        e->stashed = fi_cq_read(e->cq, e->stash, NBCOLLI_OFI_BATCH);
+    if (e->stashed != -FI_EAGAIN)
+        return NBCOLL_AGAIN;
+    e->stashed = 0;
+    if (fi_trywait(e->fabric, &cq, 1) != 0)
+        return NBCOLL_AGAIN;
+    uint64_t in = nbcolli_ofi_longest(e);
+    struct itimerspec when = {.it_value = {(time_t)(in / 1000000000), (long)(in % 1000000000)}};
+    return timerfd_settime(e->timer, 0, &when, NULL) == 0 ? NBCOLL_OK : NBCOLL_AGAIN;
+}
+
+const nbcoll_wakeup nbcolli_ofi_wakeup = {sizeof nbcolli_ofi_wakeup, nbcolli_ofi_fd, nbcolli_ofi_arm};

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * How ranks hear of each other's ends: TCP connections that carry a hello, and at the end a goodbye. Nothing else is
+ * said on them. The kernels keep them alive, so a rank that computes is not taken for a dead one; the end of a process
+ * closes them; a machine that answers nothing is found by the kernel's own probes. A rank connects to those that it
+ * sends to, if they have not connected before, and at its end to all others. See ofi.h. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <linux/sockios.h>
+#include <unistd.h>
+
+#include "ofi.h"
+
+#define NBCOLLI_OFI_LISTENER UINT32_MAX
+#define NBCOLLI_OFI_RECONNECT (100 * NBCOLLI_OFI_MS)
+#define NBCOLLI_OFI_BACKLOG 4096
+
+static int nbcolli_ofi_lines(const nbcolli_ofi_end *e)
+{
+    return 2 * e->base.ranks + (int)NBCOLLI_OFI_GUESTS;
+}
+
+/* ---- where this rank is ------------------------------------------------------------------------------------------ */
+
+static void nbcolli_ofi_map(struct sockaddr_in6 *to, const struct sockaddr *from)
+{
+    const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)from;
+
+    if (from->sa_family == AF_INET6) {
+        memcpy(to, from, sizeof *to);
+        return;
+    }
+    *to = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = in->sin_port};
+    to->sin6_addr.s6_addr[10] = to->sin6_addr.s6_addr[11] = 0xff;
+    memcpy(&to->sin6_addr.s6_addr[12], &in->sin_addr, 4);
+}
+
+/* An interface that is up: the first one with an IPv4 address, but the loopback only if there is no other. */
+static bool nbcolli_ofi_interface(struct sockaddr_in6 *at)
+{
+    struct ifaddrs *all = NULL;
+    bool found = false;
+
+    if (getifaddrs(&all) != 0)
+        return false;
+    for (int is_loopback = 0; is_loopback < 2 && !found; is_loopback++)
+        for (const struct ifaddrs *i = all; i && !found; i = i->ifa_next)
+            if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET && i->ifa_flags & IFF_UP &&
+                !(i->ifa_flags & IFF_LOOPBACK) == !is_loopback) {
+                nbcolli_ofi_map(at, i->ifa_addr);
+                found = true;
+            }
+    freeifaddrs(all);
+    return found;
+}
+
+/* ---- sockets ----------------------------------------------------------------------------------------------------- */
+
+static void nbcolli_ofi_option(int fd, int option, int value)
+{
+    (void)setsockopt(fd, IPPROTO_TCP, option, &value, sizeof value);
+}
+
+/* The kernel asks each second, and ends the connection when nothing has come for so long, or what is sent was not
+ * acknowledged. */
+static void nbcolli_ofi_keep_alive(const nbcolli_ofi_end *e, int fd)
+{
+    int on = 1, ms = (int)(e->lost_ns / NBCOLLI_OFI_MS);
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    nbcolli_ofi_option(fd, TCP_KEEPIDLE, 1);
+    nbcolli_ofi_option(fd, TCP_KEEPINTVL, 1);
+    nbcolli_ofi_option(fd, TCP_USER_TIMEOUT, ms < 2000 ? 1000 : ms - 1000);
+    nbcolli_ofi_option(fd, TCP_NODELAY, 1);
+}
+
+static bool nbcolli_ofi_hear(const nbcolli_ofi_end *e, int fd, uint32_t index, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data.u32 = index};
+    return epoll_ctl(e->lines_epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static bool nbcolli_ofi_say_line(int fd, const void *what, size_t bytes)
+{
+    return send(fd, what, bytes, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)bytes;
+}
+
+static void nbcolli_ofi_say_goodbye(const nbcolli_ofi_end *e, const nbcolli_ofi_line *line)
+{
+    nbcolli_ofi_goodbye goodbye = {e->nonce};
+    nbcolli_ofi_say_line(line->fd, &goodbye, sizeof goodbye);
+}
+
+static void nbcolli_ofi_hang_up(const nbcolli_ofi_end *e, nbcolli_ofi_line *line)
+{
+    if (line->fd >= 0) {
+        epoll_ctl(e->lines_epoll, EPOLL_CTL_DEL, line->fd, NULL); /* a child of fork may have it, too */
+        close(line->fd);
+    }
+    *line = (nbcolli_ofi_line){.fd = -1, .rank = -1};
+}
+
+/* ---- hearing ----------------------------------------------------------------------------------------------------- */
+
+/* The connection has ended: perhaps another one of that rank says goodbye. */
+static void nbcolli_ofi_line_ends(nbcolli_ofi_end *e, nbcolli_ofi_line *line, int error)
+{
+    if (line->rank >= 0 && e->peer[line->rank].state == NBCOLLI_OFI_HERE) {
+        e->peer[line->rank].is_suspect = true;
+        e->peer[line->rank].error = error;
+    }
+    nbcolli_ofi_hang_up(e, line);
+}
+
+static bool nbcolli_ofi_hello_read(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
+{
+    nbcolli_ofi_hello hello;
+
+    memcpy(&hello, line->in, sizeof hello);
+    if (hello.magic != NBCOLLI_OFI_MAGIC || hello.nonce != e->nonce || hello.rank >= (uint32_t)e->base.ranks)
+        return false;
+    line->rank = (int)hello.rank;
+    if (e->is_closing)
+        nbcolli_ofi_say_goodbye(e, line);
+    return true;
+}
+
+/* All its messages have been acknowledged, so they have arrived. */
+static void nbcolli_ofi_goodbye_read(nbcolli_ofi_end *e, nbcolli_ofi_line *line, const unsigned char *at)
+{
+    nbcolli_ofi_goodbye goodbye;
+
+    memcpy(&goodbye, at, sizeof goodbye);
+    if (goodbye.nonce != e->peer_nonce[line->rank])
+        return;
+    e->peer[line->rank].is_suspect = false;
+    nbcolli_ofi_over(e, &e->peer[line->rank], NBCOLLI_OFI_LEFT, 0);
+}
+
+/* Reads what is there. Of its own connections a rank hears no hello. */
+static void nbcolli_ofi_read_line(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
+{
+    bool is_own = line < e->line + e->base.ranks;
+    size_t most = sizeof(nbcolli_ofi_goodbye) + (is_own ? 0 : sizeof(nbcolli_ofi_hello));
+    ssize_t n = 1;
+
+    while (line->fd >= 0 && line->got < most && n > 0) {
+        n = recv(line->fd, line->in + line->got, most - line->got, MSG_DONTWAIT);
+        line->got += n > 0 ? (uint32_t)n : 0;
+        if (line->rank < 0 && line->got >= sizeof(nbcolli_ofi_hello) && !nbcolli_ofi_hello_read(e, line))
+            nbcolli_ofi_hang_up(e, line); /* a stranger */
+    }
+    if (line->fd < 0)
+        return;
+    if (line->got == most) {
+        nbcolli_ofi_goodbye_read(e, line, line->in + most - sizeof(nbcolli_ofi_goodbye));
+        nbcolli_ofi_hang_up(e, line);
+    } else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+        nbcolli_ofi_line_ends(e, line, n ? errno : ECONNRESET);
+}
+
+static void nbcolli_ofi_accept(nbcolli_ofi_end *e)
+{
+    for (int fd; (fd = accept4(e->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0;) {
+        uint32_t i = (uint32_t)e->base.ranks, all = (uint32_t)nbcolli_ofi_lines(e);
+        while (i < all && e->line[i].fd >= 0)
+            i++;
+        if (i == all || !nbcolli_ofi_hear(e, fd, i, EPOLLIN)) {
+            for (i = (uint32_t)e->base.ranks; i < all; i++) /* strangers are sent away */
+                if (e->line[i].rank < 0)
+                    nbcolli_ofi_hang_up(e, &e->line[i]);
+            close(fd);
+            continue;
+        }
+        nbcolli_ofi_keep_alive(e, fd);
+        e->line[i] = (nbcolli_ofi_line){.fd = fd, .rank = -1};
+        nbcolli_ofi_read_line(e, &e->line[i]);
+    }
+}
+
+/* Somebody's connection has ended without a goodbye. What was said on others before is read first. */
+static void nbcolli_ofi_settle(nbcolli_ofi_end *e)
+{
+    nbcolli_ofi_accept(e);
+    for (int i = 0; i < nbcolli_ofi_lines(e); i++)
+        if (e->line[i].fd >= 0 && !e->line[i].is_connecting)
+            nbcolli_ofi_read_line(e, &e->line[i]);
+    for (int rank = 0; rank < e->base.ranks; rank++)
+        if (e->peer[rank].is_suspect) {
+            e->peer[rank].is_suspect = false;
+            nbcolli_ofi_over(e, &e->peer[rank], NBCOLLI_OFI_LOST, e->peer[rank].error);
+        }
+}
+
+/* ---- connecting -------------------------------------------------------------------------------------------------- */
+
+static void nbcolli_ofi_connected(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.u32 = (uint32_t)(line - e->line)};
+    nbcolli_ofi_hello hello = {e->peer_nonce[line->rank], (uint32_t)e->base.rank, NBCOLLI_OFI_MAGIC};
+    nbcolli_ofi_peer *p = &e->peer[line->rank];
+
+    line->is_connecting = false;
+    e->connecting -= p->connect_until != 0;
+    p->connect_until = 0;
+    if (!nbcolli_ofi_say_line(line->fd, &hello, sizeof hello) ||
+        epoll_ctl(e->lines_epoll, EPOLL_CTL_MOD, line->fd, &event) != 0)
+        nbcolli_ofi_line_ends(e, line, ECONNRESET);
+    else if (e->is_closing)
+        nbcolli_ofi_say_goodbye(e, line);
+}
+
+/* Nobody listens there: the rank has ended. Else the way is tried again until `connect_until`. */
+static void nbcolli_ofi_connect_fails(nbcolli_ofi_end *e, nbcolli_ofi_line *line, int error)
+{
+    nbcolli_ofi_peer *p = &e->peer[line->rank];
+
+    if (error == ECONNREFUSED || error == ECONNRESET || nbcolli_now(&e->host) >= p->connect_until)
+        nbcolli_ofi_line_ends(e, line, error);
+    else
+        nbcolli_ofi_hang_up(e, line);
+    p->connect_at = nbcolli_now(&e->host) + NBCOLLI_OFI_RECONNECT;
+}
+
+static void nbcolli_ofi_connect(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
+{
+    const struct sockaddr_in6 *to = &e->watch_at[p->rank];
+    nbcolli_ofi_line *line = &e->line[p->rank];
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    *line = (nbcolli_ofi_line){.fd = fd, .rank = p->rank, .is_connecting = true};
+    if (fd < 0) {
+        nbcolli_ofi_connect_fails(e, line, errno);
+        return;
+    }
+    nbcolli_ofi_keep_alive(e, fd);
+    if (connect(fd, (const struct sockaddr *)to, sizeof *to) != 0 && errno != EINPROGRESS)
+        nbcolli_ofi_connect_fails(e, line, errno);
+    else if (!nbcolli_ofi_hear(e, fd, (uint32_t)p->rank, EPOLLOUT))
+        nbcolli_ofi_connect_fails(e, line, ENOMEM);
+}
+
+static bool nbcolli_ofi_has_line(const nbcolli_ofi_end *e, int rank)
+{
+    for (int i = 0; i < nbcolli_ofi_lines(e); i++)
+        if (e->line[i].fd >= 0 && e->line[i].rank == rank)
+            return true;
+    return false;
+}
+
+void nbcolli_ofi_watch(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
+{
+    if (p->is_watched || p->state != NBCOLLI_OFI_HERE)
+        return;
+    p->is_watched = true;
+    nbcolli_ofi_accept(e);
+    if (nbcolli_ofi_has_line(e, p->rank) || p->state != NBCOLLI_OFI_HERE)
+        return;
+    p->connect_until = nbcolli_now(&e->host) + e->lost_ns;
+    e->connecting++;
+    nbcolli_ofi_connect(e, p);
+}
+
+static void nbcolli_ofi_connect_again(nbcolli_ofi_end *e)
+{
+    uint64_t now = nbcolli_now(&e->host);
+
+    for (int rank = 0; rank < e->base.ranks; rank++) {
+        nbcolli_ofi_peer *p = &e->peer[rank];
+        nbcolli_ofi_line *line = &e->line[rank];
+        if (!p->connect_until)
+            continue;
+        if (line->fd >= 0 && now >= p->connect_until)
+            nbcolli_ofi_line_ends(e, line, ETIMEDOUT);
+        else if (line->fd < 0 && now >= p->connect_until)
+            p->is_suspect = true;
+        else if (line->fd < 0 && now >= p->connect_at)
+            nbcolli_ofi_connect(e, p);
+    }
+}
+
+/* ---- looking ----------------------------------------------------------------------------------------------------- */
+
+static void nbcolli_ofi_line_is_ready(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
+{
+    int error = 0;
+    socklen_t bytes = sizeof error;
+
+    if (line->fd < 0)
+        return;
+    if (!line->is_connecting)
+        nbcolli_ofi_read_line(e, line);
+    else if (getsockopt(line->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0 || error)
+        nbcolli_ofi_connect_fails(e, line, error ? error : errno);
+    else
+        nbcolli_ofi_connected(e, line);
+}
+
+static void nbcolli_ofi_look_for(nbcolli_ofi_end *e, int ms)
+{
+    struct epoll_event event[16];
+    int n = epoll_wait(e->lines_epoll, event, 16, ms);
+
+    for (int i = 0; i < n; i++)
+        if (event[i].data.u32 == NBCOLLI_OFI_LISTENER)
+            nbcolli_ofi_accept(e);
+        else
+            nbcolli_ofi_line_is_ready(e, &e->line[event[i].data.u32]);
+    if (e->connecting)
+        nbcolli_ofi_connect_again(e);
+    for (int rank = 0; rank < e->base.ranks && (n > 0 || e->connecting); rank++)
+        if (e->peer[rank].is_suspect) {
+            nbcolli_ofi_settle(e);
+            break;
+        }
+}
+
+void nbcolli_ofi_watch_look(nbcolli_ofi_end *e)
+{
+    if (e->is_met)
+        nbcolli_ofi_look_for(e, 0);
+}
+
+/* ---- the beginning and the end ----------------------------------------------------------------------------------- */
+
+nbcoll_status nbcolli_ofi_watch_open(nbcolli_ofi_end *e, const nbcolli_ofi_name *name, struct sockaddr_in6 *at)
+{
+    const struct sockaddr *its = (const struct sockaddr *)(const void *)name->at;
+    socklen_t bytes = sizeof *at;
+    int off = 0;
+
+    if (e->info->addr_format == FI_SOCKADDR_IN || e->info->addr_format == FI_SOCKADDR_IN6)
+        nbcolli_ofi_map(at, its);
+    else if (strstr(e->info->fabric_attr->prov_name, "shm")) /* one machine */
+        nbcolli_ofi_map(at, (const struct sockaddr *)&(struct sockaddr_in){.sin_family = AF_INET,
+                                                                           .sin_addr = {htonl(INADDR_LOOPBACK)}});
+    else if (!nbcolli_ofi_interface(at))
+        return nbcolli_ofi_refused(e, "looking for an interface", ENODEV);
+    at->sin6_port = 0;
+    e->lines_epoll = epoll_create1(EPOLL_CLOEXEC);
+    e->listener = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (e->lines_epoll < 0 || e->listener < 0 ||
+        setsockopt(e->listener, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) != 0 ||
+        bind(e->listener, (const struct sockaddr *)at, sizeof *at) != 0 ||
+        listen(e->listener, NBCOLLI_OFI_BACKLOG) != 0 || getsockname(e->listener, (struct sockaddr *)at, &bytes) != 0 ||
+        !nbcolli_ofi_hear(e, e->listener, NBCOLLI_OFI_LISTENER, EPOLLIN))
+        return nbcolli_ofi_refused(e, "a socket by which ranks watch each other", errno);
+    return NBCOLL_OK;
+}
+
+void nbcolli_ofi_watch_close(nbcolli_ofi_end *e)
+{
+    for (int i = 0; e->line && i < nbcolli_ofi_lines(e); i++)
+        nbcolli_ofi_hang_up(e, &e->line[i]);
+    if (e->listener >= 0)
+        close(e->listener);
+    if (e->lines_epoll >= 0)
+        close(e->lines_epoll);
+}
+
+/* Has every machine what was said to it? */
+static bool nbcolli_ofi_all_is_said(const nbcolli_ofi_end *e)
+{
+    for (int i = 0; i < nbcolli_ofi_lines(e); i++) {
+        const nbcolli_ofi_line *line = &e->line[i];
+        int left = 0;
+        if (line->fd >= 0 && (line->is_connecting || (ioctl(line->fd, SIOCOUTQ, &left) == 0 && left > 0)))
+            return false;
+    }
+    return true;
+}
+
+void nbcolli_ofi_watch_leave(nbcolli_ofi_end *e)
+{
+    nbcolli_ofi_look_for(e, 0);
+    e->is_closing = true;
+    for (int i = 0; i < nbcolli_ofi_lines(e); i++)
+        if (e->line[i].fd >= 0 && e->line[i].rank >= 0 && !e->line[i].is_connecting)
+            nbcolli_ofi_say_goodbye(e, &e->line[i]);
+    for (int rank = 0; rank < e->base.ranks; rank++)
+        if (rank != e->base.rank && e->peer[rank].state == NBCOLLI_OFI_HERE && !nbcolli_ofi_has_line(e, rank)) {
+            e->peer[rank].is_watched = false;
+            nbcolli_ofi_watch(e, &e->peer[rank]);
+        }
+    uint64_t until = nbcolli_now(&e->host) + e->lost_ns;
+    while (!nbcolli_ofi_all_is_said(e) && nbcolli_now(&e->host) < until)
+        nbcolli_ofi_look_for(e, 1);
+}
