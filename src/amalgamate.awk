@@ -10,8 +10,7 @@
 # nbcoll/implementation.c. With -v offload=1 it holds the component offload, too, which -DNBCOLL_WITH_OFFLOAD=1 brings,
 # with -v lab=1 lab and offload, which lab needs, with -v verbs=1 and -v ofi=1 these transports, and with -v prefix=1 the
 # names that NBCOLL_PREFIX renames; with -v group=1, -v message=1 and -v neighbor=1 the components of these names. The
-# components wide and
-# driver, which -DNBCOLL_WITH_WIDE=1 and -DNBCOLL_WITH_DRIVER=1 bring, it always holds.
+# components wide and driver, which -DNBCOLL_WITH_WIDE=1 and -DNBCOLL_WITH_DRIVER=1 bring, it always holds.
 #
 # Each #include of a file of the tree is replaced by that file; but one with a guard is left out where it has come
 # before, unless it had been under an #if that does not hold here; so have headers of the system. A private header that
