@@ -57,10 +57,8 @@ static void nbcolli_abandon_op(nbcolli_abandon_loan *l, const nbcolli_op *op)
 
     if (op->post.where == NBCOLLI_IN_FLIGHT) {
         l->is_kept = 1; /* its work request */
-        if (op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING)
+        if (nbcolli_op_copies(op))
             nbcolli_abandon_lend(l, run, nbcolli_get_to(op), nbcolli_op_bytes(op));
-        else if (op->phase == NBCOLLI_PUTTING)
-            nbcolli_abandon_lend(l, run, nbcolli_op_memory(op), nbcolli_op_bytes(op));
         else
             nbcolli_abandon_lend(l, run, op->post.payload, op->post.bytes);
     }

@@ -34,18 +34,6 @@ void nbcolli_want(nbcolli_op *op)
     nbcolli_control_to(op->run->comm, v->peer, &h);
 }
 
-/* A WANT that still waits for room, and whose operation needs no message any more. */
-static void nbcolli_want_drop(nbcolli_post *post, const nbcolli_header *h)
-{
-    nbcolli_pair *pair = &post->link->pair[post->peer];
-
-    nbcolli_backlog_remove(post);
-    nbcolli_control_free(post->link->context, post);
-    pair->owed += h->credits;
-    if (pair->owed > pair->most_owed)
-        nbcolli_credits_send(post->link, post->peer);
-}
-
 void nbcolli_wants_drop(const nbcolli_run *run)
 {
     const nbcoll_comm *comm = run->comm;
@@ -55,8 +43,12 @@ void nbcolli_wants_drop(const nbcolli_run *run)
         for (nbcolli_post *post = nbcolli_post_of(link->backlog.first); post; post = next) {
             nbcolli_header h = nbcolli_unpack(&post->wire);
             next = nbcolli_post_of(post->item.next);
-            if (!post->op && h.type == NBCOLLI_WANT && h.comm == comm->id && h.tag == run->tag)
-                nbcolli_want_drop(post, &h);
+            if (post->op || h.type != NBCOLLI_WANT || h.comm != comm->id || h.tag != run->tag)
+                continue;
+            nbcolli_backlog_remove(post);
+            nbcolli_control_free(comm->context, post);
+            if ((link->pair[post->peer].owed += h.credits) > link->pair[post->peer].most_owed)
+                nbcolli_credits_send(link, post->peer);
         }
     }
 }

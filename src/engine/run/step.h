@@ -164,10 +164,4 @@ void nbcolli_op_answer_put(nbcolli_op *op, nbcoll_status status);
 /* Starts the put of a PUTTING op, whose notice is written, or another one's get of `theirs`. */
 void nbcolli_op_copy(nbcolli_op *op);
 
-/* Is it a get or a put of the op that is under way, or to be? */
-static inline int nbcolli_op_copies(const nbcolli_op *op)
-{
-    return op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING || op->phase == NBCOLLI_PUTTING;
-}
-
 #endif

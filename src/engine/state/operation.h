@@ -81,6 +81,12 @@ struct nbcolli_op {
     nbcolli_registered mine;   /* what we lend, or our end of a get or put */
 };
 
+/* Is it a get or a put of the op that is under way, or to be? */
+static inline int nbcolli_op_copies(const nbcolli_op *op)
+{
+    return op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING || op->phase == NBCOLLI_PUTTING;
+}
+
 typedef enum nbcolli_run_state {
     NBCOLLI_RUN_POOLED,
     NBCOLLI_RUN_ACTIVE,

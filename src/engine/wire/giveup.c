@@ -55,8 +55,8 @@ static int nbcolli_copies_with(const nbcolli_run *run, int home)
 {
     for (uint32_t n = 0; run && n < run->schedule->ops; n++) {
         const nbcolli_op *op = &run->op[n];
-        int copies = op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING || op->phase == NBCOLLI_PUTTING;
-        if (copies && op->post.where == NBCOLLI_IN_FLIGHT && op->post.link->member[op->post.peer] == home)
+        if (nbcolli_op_copies(op) && op->post.where == NBCOLLI_IN_FLIGHT &&
+            op->post.link->member[op->post.peer] == home)
             return 1;
     }
     return 0;
