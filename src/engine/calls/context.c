@@ -148,7 +148,7 @@ static nbcoll_status nbcolli_posts_reserve(nbcoll_context *c, nbcolli_link *link
     return NBCOLL_OK;
 }
 
-static void nbcolli_posts_free(nbcoll_context *c, nbcolli_list *list)
+static __attribute__((noinline)) void nbcolli_posts_free(nbcoll_context *c, nbcolli_list *list)
 {
     for (nbcolli_post *post; (post = nbcolli_post_of(list->first)) != NULL;) {
         nbcolli_list_leave(&post->item);

@@ -77,7 +77,7 @@ NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_take_end(nbcoll_context *c, nbcoll_r
 }
 
 /* Of one that is not null. `passes`: also where a driver makes them. */
-NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_test_inline(nbcoll_request *request, int passes)
+static __attribute__((noinline)) nbcoll_status nbcolli_test(nbcoll_request *request, int passes)
 {
     nbcolli_request *r = nbcolli_entry_of(*request);
     nbcoll_context *c = r->context;
@@ -104,11 +104,6 @@ NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_test_inline(nbcoll_request *request,
         s = nbcolli_leave_reporting(c, nbcolli_take_end(c, request));
     } while (reports && s == NBCOLL_PENDING && nbcolli_enter(c) == NBCOLL_OK);
     return s;
-}
-
-static __attribute__((noinline)) nbcoll_status nbcolli_test(nbcoll_request *request, int passes)
-{
-    return nbcolli_test_inline(request, passes);
 }
 
 /* Reports the end, which was `s`, of a request that keeps a run. That is read again: its register is wanted for
@@ -147,7 +142,7 @@ static inline nbcoll_status nbcolli_request_look(nbcoll_request *request)
     return nbcolli_kept_end(request, r->status);
 }
 
-nbcoll_status nbcoll_test(nbcoll_request *request)
+__attribute__((noinline)) nbcoll_status nbcoll_test(nbcoll_request *request)
 {
     if (!request || !request->at)
         return request ? NBCOLL_OK : NBCOLL_ERR_NULL;
@@ -251,9 +246,7 @@ static __attribute__((noinline)) nbcoll_status nbcolli_wait_on(nbcoll_request *r
     while (s == NBCOLL_PENDING) {
         if (!nbcolli_waiter_pause(&w, &c, 1, timeout))
             return nbcolli_wait_expired(c, *request, leaves);
-        s = nbcolli_request_look(request);
-        if (s == NBCOLL_PENDING || s == NBCOLL_AGAIN)
-            s = nbcolli_test(request, nbcolli_waiter_passes(&w));
+        s = nbcolli_waiter_passes(&w) ? nbcolli_test(request, 1) : nbcoll_test(request);
     }
     nbcolli_waiter_end(&w);
     return s;
@@ -282,7 +275,7 @@ static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_reques
     if (s == NBCOLL_PENDING && timeout)
         nbcolli_await(request, c);
     if (s == NBCOLL_AGAIN || s == NBCOLL_PENDING)
-        s = c ? nbcolli_test_inline(request, 0) : NBCOLL_OK;
+        s = c ? nbcolli_test(request, 0) : NBCOLL_OK;
     return s == NBCOLL_PENDING ? nbcolli_wait_on(request, timeout, leaves) : s;
 }
 

@@ -90,7 +90,7 @@ void nbcolli_raise_to(nbcoll_comm *comm, int owner, uint64_t tag, uint64_t count
     _Atomic uint64_t *word = nbcolli_word(comm, nbcolli_slot_of(comm, tag), comm->rank, owner);
     uint64_t raised = nbcolli_word_of(comm, tag, count);
 
-    if (!nbcolli_may_fetch(comm, owner) ||
+    if (owner == comm->rank || !comm->area[owner] || (comm->leader >= 0 && owner != comm->leader) ||
         atomic_load_explicit(word, memory_order_relaxed) >= raised) /* only we write it */
         return;
     atomic_store(word, raised);
@@ -330,7 +330,8 @@ int nbcolli_exposure_is_held(const nbcolli_op *op, int *reader)
         int excused = run->status != NBCOLL_OK && nbcolli_has_left_part(run->comm, *reader);
         if (!excused && !nbcolli_has_fetched(run, &v->parts[i]))
             return 1;
-        if (run->status == NBCOLL_OK && nbcolli_has_raised(run, *reader))
+        uint64_t word = atomic_load(nbcolli_word(run->comm, run->slot, *reader, run->comm->rank));
+        if (run->status == NBCOLL_OK && word == run->none + NBCOLLI_ALL_FETCHED) /* it has failed, and will say so */
             return 1;
     }
     return 0;

@@ -143,12 +143,6 @@ static inline _Atomic uint64_t *nbcolli_own_word(const nbcoll_comm *comm, const 
     return nbcolli_word(comm, slot, rank, comm->leader < 0 ? rank : comm->leader + 1);
 }
 
-/* May this rank fetch what that one shows, and hear of it by its words? */
-static inline int nbcolli_may_fetch(const nbcoll_comm *comm, int owner)
-{
-    return owner != comm->rank && comm->area[owner] && (comm->leader < 0 || owner == comm->leader);
-}
-
 /* What `owner` writes in a slot: its table, who reads the entries of that, its cells. */
 static inline nbcolli_cell_part *nbcolli_table(const nbcoll_comm *comm, const nbcolli_slot *slot, int owner)
 {
@@ -189,12 +183,6 @@ static inline uint64_t nbcolli_word_of(const nbcoll_comm *comm, uint64_t tag, ui
 static inline int nbcolli_has_fetched(const nbcolli_run *run, const nbcoll_part *part)
 {
     return atomic_load(nbcolli_word(run->comm, run->slot, part->peer, run->comm->rank)) > run->none + part->number;
-}
-
-/* Has `reader` failed there, and not gone on to later ones? Word of that is on its way. */
-static inline int nbcolli_has_raised(const nbcolli_run *run, int reader)
-{
-    return atomic_load(nbcolli_word(run->comm, run->slot, reader, run->comm->rank)) == run->none + NBCOLLI_ALL_FETCHED;
 }
 
 static inline void nbcolli_shared_wake(const nbcoll_comm *comm, int rank)

@@ -30,11 +30,4 @@ nbcoll_status nbcolli_stream_fill(nbcolli_op *op, int copies, int *reader);
  * its owner has given this rank up. ERR_MISMATCH: there is no such ring of elements of `unit` bytes. */
 nbcoll_status nbcolli_stream_find(nbcolli_op *op, const nbcolli_found *found, size_t unit);
 
-/* [THROUGH] The reader needs what it has used no more. */
-static inline void nbcolli_stream_used(const nbcolli_op *op)
-{
-    atomic_store(&op->stream->through, op->moved);
-    nbcolli_shared_wake(op->run->comm, op->run->schedule->step[op->step].peer);
-}
-
 #endif

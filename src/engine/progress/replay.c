@@ -92,7 +92,8 @@ nbcoll_status nbcolli_replay_start(nbcolli_request *r)
     nbcolli_replay_over(r);
     nbcolli_list_end(r->context, r);
     r->status = NBCOLL_OK;
-    atomic_store_explicit(&r->state, nbcolli_ended_state(r), memory_order_release); /* publishes the buffers */
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ENDED + (uint32_t)r->persistent, /* or OVER */
+                          memory_order_release);                                      /* publishes the buffers */
     nbcolli_replay_leave(r->context);
     return NBCOLL_OK;
 }

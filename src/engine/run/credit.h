@@ -56,12 +56,4 @@ void nbcolli_want(nbcolli_op *op);
  * backlog does not grow with the operations that are cancelled. */
 void nbcolli_wants_drop(const nbcolli_run *run);
 
-/* If its peer has stalled, the message may be among those that wait. */
-static inline void nbcolli_want_stalled(nbcolli_op *op)
-{
-    const nbcolli_pair *pair = op->pair;
-    if (nbcolli_is_later(pair->seen, pair->over))
-        nbcolli_want(op);
-}
-
 #endif

@@ -192,8 +192,10 @@ static int nbcolli_fetch_use(nbcolli_op *op)
                               bytes / unit))
         return 0;
     op->moved += bytes;
-    if (op->stream)
-        nbcolli_stream_used(op);
+    if (op->stream) { /* [THROUGH] the reader needs what it has used no more */
+        atomic_store(&op->stream->through, op->moved);
+        nbcolli_shared_wake(run->comm, v->peer);
+    }
     return 1;
 }
 
@@ -457,8 +459,8 @@ static void nbcolli_recv_start(nbcolli_op *op)
         op->unexpected = NULL;
         nbcolli_recv_accept(op, &s->header, s->payload, s->bytes);
         nbcolli_unexpected_free(s);
-    } else
-        nbcolli_want_stalled(op);
+    } else if (nbcolli_is_later(op->pair->seen, op->pair->over)) /* it may be among those that stall */
+        nbcolli_want(op);
 }
 
 void nbcolli_op_start(nbcolli_op *op)

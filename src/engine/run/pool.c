@@ -269,8 +269,12 @@ void nbcolli_run_finish(nbcolli_run *run)
     nbcolli_slot_free(comm, slot);
     nbcolli_raise_failed(comm, slot);
     nbcoll_status status = run->status;
-    if (nbcolli_finish_keeps(run, r))
-        nbcolli_run_keep(run, r);
+    if (nbcolli_finish_keeps(run, r)) { /* for its further starts, and when it is free */
+        run->schedule->kept++;
+        run->keeper = r;
+        r->kept = run;
+        r->restart = r->context->restart;
+    }
     nbcolli_run_give(run);
     nbcolli_operation_over(r, status);
 }

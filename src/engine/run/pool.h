@@ -61,15 +61,6 @@ static inline void nbcolli_run_pool(nbcolli_run *run)
 
 #define NBCOLLI_KEPT 8u /* runs of a schedule that requests keep, at most */
 
-/* The request keeps the run, which has ended and belongs to nobody, for its further starts, and when it is free. */
-static inline void nbcolli_run_keep(nbcolli_run *run, nbcolli_request *r)
-{
-    run->schedule->kept++;
-    run->keeper = r;
-    r->kept = run;
-    r->restart = r->context->restart;
-}
-
 /* It keeps none any more; also while that runs. */
 void nbcolli_run_drop(nbcolli_request *r);
 

@@ -295,12 +295,6 @@ static inline int nbcolli_has_cells_of(const nbcoll_comm *comm, int rank)
     return comm->area && comm->area[rank];
 }
 
-/* Spreads what is found by tag: tags in use may be multiples of a power of two. */
-static inline size_t nbcolli_hash(uint64_t tag)
-{
-    return (size_t)(tag * UINT64_C(0x9e3779b97f4a7c15) >> 32);
-}
-
 static inline nbcolli_slot *nbcolli_slot_of(const nbcoll_comm *comm, uint64_t tag)
 {
     return &comm->slot[tag % comm->config.slots];

@@ -112,13 +112,6 @@ static inline int nbcolli_inner_lacks_room(const nbcolli_run *run)
     return room != NBCOLL_START && run->before[room] != NBCOLLI_STEP_OVER;
 }
 
-/* What it is when it has ended, in a context of one thread, and no callback reports that. */
-static inline uint32_t nbcolli_ended_state(const nbcolli_request *r)
-{
-    _Static_assert(NBCOLLI_REQUEST_OVER == NBCOLLI_REQUEST_ENDED + 1, "what a persistent one is");
-    return NBCOLLI_REQUEST_ENDED + (uint32_t)r->persistent;
-}
-
 /* Has it ended, and has that not been reported? */
 static inline int nbcolli_is_unreported(unsigned state)
 {

@@ -17,7 +17,7 @@ void nbcolli_mark_lost(nbcolli_link *link, int peer, nbcolli_loss how)
     link->context->news = 1;
 }
 
-static void nbcolli_backlog_add(nbcolli_post *post)
+static __attribute__((noinline)) void nbcolli_backlog_add(nbcolli_post *post)
 {
     nbcolli_link *link = post->link;
 
@@ -26,7 +26,7 @@ static void nbcolli_backlog_add(nbcolli_post *post)
     nbcolli_list_add(&link->backlog, &post->item);
 }
 
-void nbcolli_backlog_remove(nbcolli_post *post)
+__attribute__((noinline)) void nbcolli_backlog_remove(nbcolli_post *post)
 {
     nbcolli_list_leave(&post->item);
     post->where = NBCOLLI_FREE;
@@ -83,7 +83,7 @@ static void nbcolli_starve(const nbcolli_link *on)
     on->context->news = 1;
 }
 
-void nbcolli_control_free(nbcoll_context *c, nbcolli_post *post)
+__attribute__((noinline)) void nbcolli_control_free(nbcoll_context *c, nbcolli_post *post)
 {
     nbcolli_list_leave(&post->item);
     if (!post->payload)

@@ -50,10 +50,11 @@ static inline void nbcolli_done_with(nbcolli_incoming *in)
  * ERR_CANCELLED if the operation is revoked, of which the sender is told too; ERR_MISMATCH if there is no such one. */
 void nbcolli_refuse(nbcolli_link *link, int peer, const nbcolli_header *m, nbcoll_status why);
 
-/* Where those of an operation are, among others. */
+/* Where those of an operation are, among others. Tags in use may be multiples of a power of two. */
 static inline nbcolli_unexpected **nbcolli_unexpected_at(const nbcoll_comm *comm, uint64_t tag)
 {
-    return &comm->link->unexpected[nbcolli_hash(tag ^ comm->id) % NBCOLLI_UNEXPECTED_BUCKETS];
+    uint64_t hash = (tag ^ comm->id) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+    return &comm->link->unexpected[hash % NBCOLLI_UNEXPECTED_BUCKETS];
 }
 
 /* What points to one that is stored for an operation from `first` to `last`; null: there is none. */
