@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Letters leave: as lines, or as MESSAGEs with a payload or without. */
+ * Letters leave: as lines, or as EXECUTED ones with a payload or without. */
 #include "message.h"
 
 nbcolli_header nbcolli_letter_header(nbcoll_messages *m, int rank, nbcolli_letter_kind kind, uint32_t number)
 {
     nbcolli_correspondent *p = &m->at[rank];
-    nbcolli_header h = nbcolli_header_to(m->comm, rank, NBCOLLI_MESSAGE, (uint64_t)m->head.channel << 32);
+    nbcolli_header h = nbcolli_header_to(m->comm, rank, NBCOLLI_EXECUTED, (uint64_t)m->head.channel << 32);
 
     h.status = (uint8_t)kind;
     h.number = number;
