@@ -54,7 +54,7 @@ static nbcoll_status nbcolli_message_open(const nbcolli_message_call *c, size_t 
 {
     nbcoll_messages *m = c->m;
     int receives = c->is == NBCOLLI_IS_RECV;
-    nbcoll_status s = nbcolli_messages_get_ready(m);
+    nbcoll_status s = m->is_ready ? NBCOLL_OK : nbcolli_messages_get_ready(m);
     if (s != NBCOLL_OK)
         return s;
     nbcolli_request *r = nbcolli_request_open(m->comm, NULL, receives ? c->info : c->send, c->recv,
@@ -96,7 +96,7 @@ static int nbcolli_message_at_once(const nbcolli_message_call *c, size_t bytes)
     nbcoll_messages *m = c->m;
     int is_over = 0;
 
-    if (nbcolli_messages_get_ready(m) != NBCOLL_OK)
+    if (!m->is_ready && nbcolli_messages_get_ready(m) != NBCOLL_OK)
         return 0;
     if (c->is == NBCOLLI_IS_SEND)
         return nbcolli_letter_is_line(m, c->peer, bytes) && nbcolli_letter_line(m, c->peer, c->tag, c->send, bytes);

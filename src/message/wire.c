@@ -20,6 +20,8 @@ void nbcolli_letter_say(nbcoll_messages *m, int rank, nbcolli_letter_kind kind, 
     nbcolli_header h = nbcolli_letter_header(m, rank, kind, number);
 
     h.bytes = bytes;
+    if (kind == NBCOLLI_LETTER_REFUSED) /* as the engine says it: of that the channel is its receiver's */
+        h.tag = (uint64_t)h.count << 32;
     nbcolli_control_to(m->comm, rank, &h);
 }
 
