@@ -21,7 +21,7 @@ typedef struct nbcolli_message_call {
 
 /* ---- checks ------------------------------------------------------------------------------------------------------ */
 
-static nbcoll_status nbcolli_message_check_name(const nbcoll_messages *m, int peer, int tag, int receives)
+NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_message_check_name(const nbcoll_messages *m, int peer, int tag, int receives)
 {
     int least = receives ? NBCOLL_ANY_TAG : 0;
 
@@ -30,7 +30,7 @@ static nbcoll_status nbcolli_message_check_name(const nbcoll_messages *m, int pe
     return tag < least ? NBCOLL_ERR_TAG : NBCOLL_OK;
 }
 
-static nbcoll_status nbcolli_message_check(const nbcolli_message_call *c, size_t *bytes)
+NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_message_check(const nbcolli_message_call *c, size_t *bytes)
 {
     int receives = c->is == NBCOLLI_IS_RECV;
     const void *buffer = receives ? c->recv : c->send;
@@ -49,8 +49,8 @@ static nbcoll_status nbcolli_message_check(const nbcolli_message_call *c, size_t
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
 /* On the caller's side. */
-static nbcoll_status nbcolli_message_open(const nbcolli_message_call *c, size_t bytes, int persistent,
-                                          nbcoll_request *request)
+NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_message_open(const nbcolli_message_call *c, size_t bytes, int persistent,
+                                                         nbcoll_request *request)
 {
     nbcoll_messages *m = c->m;
     int receives = c->is == NBCOLLI_IS_RECV;
@@ -76,7 +76,9 @@ static nbcoll_status nbcolli_message_open(const nbcolli_message_call *c, size_t 
     return NBCOLL_OK;
 }
 
-static nbcoll_status nbcolli_message_call_in(const nbcolli_message_call *c, int persistent, nbcoll_request *request)
+/* Inline: for what a call has of it when it is compiled. */
+NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_message_call_in(const nbcolli_message_call *c, int persistent,
+                                                            nbcoll_request *request)
 {
     size_t bytes;
     nbcoll_status s = c->m && request ? nbcolli_message_check(c, &bytes) : NBCOLL_ERR_NULL;
