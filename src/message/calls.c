@@ -21,7 +21,8 @@ typedef struct nbcolli_message_call {
 
 /* ---- checks ------------------------------------------------------------------------------------------------------ */
 
-NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_message_check_name(const nbcoll_messages *m, int peer, int tag, int receives)
+NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_message_check_name(const nbcoll_messages *m, int peer, int tag,
+                                                               int receives)
 {
     int least = receives ? NBCOLL_ANY_TAG : 0;
 

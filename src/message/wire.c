@@ -37,7 +37,8 @@ void nbcolli_letter_post(nbcolli_transfer *t, const nbcolli_peer *peer, const nb
     nbcolli_control_is(&t->post);
 }
 
-NBCOLLI_ALWAYS_INLINE int nbcolli_letter_as_line(nbcoll_messages *m, int rank, uint64_t what, const void *payload, size_t bytes)
+NBCOLLI_ALWAYS_INLINE int nbcolli_letter_as_line(nbcoll_messages *m, int rank, uint64_t what, const void *payload,
+                                                 size_t bytes)
 {
     nbcolli_correspondent *p = &m->at[rank];
     const nbcolli_peer *peer = nbcolli_message_peer(m, rank);
