@@ -21,7 +21,8 @@ typedef struct nbcolli_message_call {
 
 /* ---- checks ------------------------------------------------------------------------------------------------------ */
 
-static nbcoll_status nbcolli_message_check_name(const nbcoll_messages *m, int peer, int tag, int receives)
+NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_message_check_name(const nbcoll_messages *m, int peer, int tag,
+                                                               int receives)
 {
     int least = receives ? NBCOLL_ANY_TAG : 0;
 
@@ -30,7 +31,7 @@ static nbcoll_status nbcolli_message_check_name(const nbcoll_messages *m, int pe
     return tag < least ? NBCOLL_ERR_TAG : NBCOLL_OK;
 }
 
-static nbcoll_status nbcolli_message_check(const nbcolli_message_call *c, size_t *bytes)
+NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_message_check(const nbcolli_message_call *c, size_t *bytes)
 {
     int receives = c->is == NBCOLLI_IS_RECV;
     const void *buffer = receives ? c->recv : c->send;
@@ -49,12 +50,12 @@ static nbcoll_status nbcolli_message_check(const nbcolli_message_call *c, size_t
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
 /* On the caller's side. */
-static nbcoll_status nbcolli_message_open(const nbcolli_message_call *c, size_t bytes, int persistent,
-                                          nbcoll_request *request)
+NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_message_open(const nbcolli_message_call *c, size_t bytes, int persistent,
+                                                         nbcoll_request *request)
 {
     nbcoll_messages *m = c->m;
     int receives = c->is == NBCOLLI_IS_RECV;
-    nbcoll_status s = nbcolli_messages_get_ready(m);
+    nbcoll_status s = m->is_ready ? NBCOLL_OK : nbcolli_messages_get_ready(m);
     if (s != NBCOLL_OK)
         return s;
     nbcolli_request *r = nbcolli_request_open(m->comm, NULL, receives ? c->info : c->send, c->recv,
@@ -76,7 +77,9 @@ static nbcoll_status nbcolli_message_open(const nbcolli_message_call *c, size_t 
     return NBCOLL_OK;
 }
 
-static nbcoll_status nbcolli_message_call_in(const nbcolli_message_call *c, int persistent, nbcoll_request *request)
+/* Inline: for what a call has of it when it is compiled. */
+NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_message_call_in(const nbcolli_message_call *c, int persistent,
+                                                            nbcoll_request *request)
 {
     size_t bytes;
     nbcoll_status s = c->m && request ? nbcolli_message_check(c, &bytes) : NBCOLL_ERR_NULL;
@@ -96,7 +99,7 @@ static int nbcolli_message_at_once(const nbcolli_message_call *c, size_t bytes)
     nbcoll_messages *m = c->m;
     int is_over = 0;
 
-    if (nbcolli_messages_get_ready(m) != NBCOLL_OK)
+    if (!m->is_ready && nbcolli_messages_get_ready(m) != NBCOLL_OK)
         return 0;
     if (c->is == NBCOLLI_IS_SEND)
         return nbcolli_letter_is_line(m, c->peer, bytes) && nbcolli_letter_line(m, c->peer, c->tag, c->send, bytes);

@@ -206,7 +206,8 @@ static int nbcolli_letter_may_poll(nbcoll_messages *m, int rank)
 /* Can the next message of the rank be met by a receive from there that is posted first, or by none? */
 static int nbcolli_letter_is_next(const nbcoll_messages *m, int rank, uint32_t tag, size_t bytes)
 {
-    return tag != NBCOLLI_TAG_ANY && bytes <= NBCOLL_LINE_PAYLOAD && !m->posted.first && !m->at[rank].early.first;
+    return tag != NBCOLLI_TAG_ANY && bytes <= NBCOLL_LINE_PAYLOAD && !m->posted.first && !m->at[rank].early.first &&
+           !m->at[rank].is_gone;
 }
 
 static uint64_t nbcolli_line_turn(const nbcoll_messages *m, int rank, uint32_t tag)

@@ -5,6 +5,7 @@
 #include "message.h"
 
 #include "../engine/run/fail.h"
+#include "../engine/wire/giveup.h"
 
 static int nbcolli_tag_fits(uint32_t wanted, int32_t tag)
 {
@@ -59,12 +60,17 @@ static nbcolli_request *nbcolli_receive_find(const nbcolli_list *list, int32_t t
     return NULL;
 }
 
-/* Without memory to keep it this rank cannot go on. */
+/* There is no memory to keep it: what its sender says cannot be heard any more. */
 static void nbcolli_letter_starves(nbcoll_messages *m, const nbcolli_letter *l)
 {
-    if (l->kind == NBCOLLI_LETTER_ANNOUNCED && !l->self)
-        nbcolli_letter_say(m, l->source, NBCOLLI_LETTER_REFUSED, l->number, 0);
-    nbcolli_comm_break(m->comm, m->comm->rank, NBCOLL_ERR_MEMORY, m->comm->taken);
+    const nbcolli_peer *peer = nbcolli_message_peer(m, l->source);
+
+    if (l->self)
+        nbcolli_message_end(m, l->self, NBCOLL_ERR_MEMORY, l->source);
+    else if (l->source == m->comm->rank)
+        nbcolli_comm_break(m->comm, l->source, NBCOLL_ERR_MEMORY, m->comm->taken);
+    else
+        nbcolli_give_up(peer->link, peer->address);
 }
 
 void nbcolli_letter_deliver(nbcoll_messages *m, const nbcolli_letter *l)

@@ -2,7 +2,7 @@
  * Messages as an executor of their communicator (../engine/state/executor.h): a request for one is all theirs, without
  * a schedule, tag or slot. The receiver matches, in the order of its senders' numbers (nbcoll/message.h).
  *
- * A line, or a MESSAGE of the wire, is of one of these kinds. Of its header `tag` has the message's tag below and its
+ * A line, or an EXECUTED of the wire, is of one of these kinds. Of its header `tag` has the message's tag below and its
  * sender's channel above, `number` the message's number, `count` the receiver's channel, `stamp` returned credits.
  *
  *   SHORT      carries its data, and has taken a credit
@@ -190,7 +190,7 @@ void nbcolli_letter_say(nbcoll_messages *m, int rank, nbcolli_letter_kind kind, 
 /* The transfer's post goes, with this payload. */
 void nbcolli_letter_post(nbcolli_transfer *t, const nbcolli_peer *peer, const nbcolli_header *h, const void *payload,
                          size_t bytes);
-/* A short message as a line. 0: it is to be a MESSAGE. */
+/* A short message as a line. 0: it is to be an EXECUTED. */
 int nbcolli_letter_line(nbcoll_messages *m, int rank, int32_t tag, const void *payload, size_t bytes);
 /* May one of so many bytes be a line? */
 static inline int nbcolli_letter_is_line(const nbcoll_messages *m, int rank, size_t bytes)

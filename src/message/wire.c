@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Letters leave: as lines, or as MESSAGEs with a payload or without. */
+ * Letters leave: as lines, or as EXECUTED ones with a payload or without. */
 #include "message.h"
 
 nbcolli_header nbcolli_letter_header(nbcoll_messages *m, int rank, nbcolli_letter_kind kind, uint32_t number)
 {
     nbcolli_correspondent *p = &m->at[rank];
-    nbcolli_header h = nbcolli_header_to(m->comm, rank, NBCOLLI_MESSAGE, (uint64_t)m->head.channel << 32);
+    nbcolli_header h = nbcolli_header_to(m->comm, rank, NBCOLLI_EXECUTED, (uint64_t)m->head.channel << 32);
 
     h.status = (uint8_t)kind;
     h.number = number;
@@ -20,6 +20,8 @@ void nbcolli_letter_say(nbcoll_messages *m, int rank, nbcolli_letter_kind kind, 
     nbcolli_header h = nbcolli_letter_header(m, rank, kind, number);
 
     h.bytes = bytes;
+    if (kind == NBCOLLI_LETTER_REFUSED) /* as the engine says it: of that the channel is its receiver's */
+        h.tag = (uint64_t)h.count << 32;
     nbcolli_control_to(m->comm, rank, &h);
 }
 
@@ -35,7 +37,8 @@ void nbcolli_letter_post(nbcolli_transfer *t, const nbcolli_peer *peer, const nb
     nbcolli_control_is(&t->post);
 }
 
-static int nbcolli_letter_as_line(nbcoll_messages *m, int rank, uint64_t what, const void *payload, size_t bytes)
+NBCOLLI_ALWAYS_INLINE int nbcolli_letter_as_line(nbcoll_messages *m, int rank, uint64_t what, const void *payload,
+                                                 size_t bytes)
 {
     nbcolli_correspondent *p = &m->at[rank];
     const nbcolli_peer *peer = nbcolli_message_peer(m, rank);

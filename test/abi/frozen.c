@@ -14,6 +14,7 @@
 #include <nbcoll/select.h>
 #include <nbcoll/split.h>
 #include <nbcoll/driver.h>
+#include <nbcoll/message.h>
 #include <nbcoll/tuning.h>
 #include <nbcoll/affinity.h>
 #include <nbcoll/verify.h>
@@ -94,6 +95,9 @@ VALUE(NBCOLL_ERR_NAMESPACE, 30);
 VALUE(NBCOLL_ERR_DUPLICATE, 31);
 VALUE(NBCOLL_ERR_LAUNCH, 32);
 VALUE(NBCOLL_ERR_FAULT, 33);
+VALUE(NBCOLL_ERR_TAG, 34);
+VALUE(NBCOLL_ERR_TRUNCATED, 35);
+VALUE(NBCOLL_FAILURE_MESSAGE, 9223372036854775808u);
 VALUE(NBCOLL_BYTE, 0);
 VALUE(NBCOLL_INT8, 1);
 VALUE(NBCOLL_INT16, 2);
@@ -556,6 +560,23 @@ OFFSET(nbcoll_driver_counts, sleeps, 16);
 OFFSET(nbcoll_driver_counts, rings, 24);
 OFFSET(nbcoll_driver_counts, looks, 32);
 OFFSET(nbcoll_driver_counts, left, 40);
+
+/* ---- message.h --------------------------------------------------------------------------------------------------- */
+VALUE(NBCOLL_ANY_SOURCE, 18446744073709551615u);
+VALUE(NBCOLL_ANY_TAG, 18446744073709551615u);
+VALUE(NBCOLL_TAG_MOST, 2147483647);
+VALUE(NBCOLL_MESSAGE_CREDITS, 64);
+VALUE(NBCOLL_MESSAGE_EAGER, 4096);
+VALUE(NBCOLL_MESSAGE_ANNOUNCED, 4096);
+SIZE(nbcoll_messages_config, 24);
+OFFSET(nbcoll_messages_config, size, 0);
+OFFSET(nbcoll_messages_config, credits, 8);
+OFFSET(nbcoll_messages_config, eager, 12);
+OFFSET(nbcoll_messages_config, announced, 16);
+SIZE(nbcoll_message_info, 16);
+OFFSET(nbcoll_message_info, source, 0);
+OFFSET(nbcoll_message_info, tag, 4);
+OFFSET(nbcoll_message_info, bytes, 8);
 
 /* ---- neighbor.h -------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_NEIGHBOR_DIMS, 8);

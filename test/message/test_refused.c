@@ -201,6 +201,37 @@ static void who_sends_to_a_rank_that_has_closed_is_told(void **state)
         }
 }
 
+/* The ranks hear on channels of different numbers: rank 1 has had messages of its own before. */
+static void who_announces_to_a_rank_that_closes_is_told_by_its_own_number(void **state)
+{
+    nbcoll_comm *own[2];
+    nbcoll_messages *m[2], *before;
+    nbcoll_request q[2];
+    world w;
+    (void)state;
+    world_open(&w, 2, NULL, NULL, NULL);
+    for (int r = 0; r < 2; r++)
+        EXPECT(OK, nbcoll_comm_isplit(w.comm[r], r, 0, &own[r], &q[r]));
+    world_finish(&w, 2, q);
+    EXPECT(OK, nbcoll_messages_open(own[1], NULL, &before, NBCOLL_FOREVER));
+    for (int r = 0; r < 2; r++)
+        EXPECT(OK, nbcoll_messages_iopen(w.comm[r], NULL, &m[r], &q[r]));
+    world_finish(&w, 2, q);
+    for (int when = 0; when < 2; when++) {
+        EXPECT(OK, nbcoll_isend(long_one, sizeof long_one, NBCOLL_BYTE, 1, 0, m[0], &q[0]));
+        for (int i = 0; i < 20; i++)
+            world_step(&w);
+        if (when == 0)
+            EXPECT(OK, nbcoll_messages_close(m[1]));
+        nbcoll_status s;
+        world_settle(&w, 1, q, &s);
+        assert_int_equal(s, NBCOLL_ERR_CANCELLED);
+    }
+    EXPECT(OK, nbcoll_messages_close(m[0]));
+    EXPECT(OK, nbcoll_messages_close(before));
+    world_close(&w);
+}
+
 static void a_persistent_request_outlives_its_messages(void **state)
 {
     nbcoll_request q;
@@ -251,6 +282,7 @@ int main(void)
         cmocka_unit_test(what_this_rank_sends_itself_can_be_cancelled),
         cmocka_unit_test(announcements_are_bounded),
         cmocka_unit_test(who_sends_to_a_rank_that_has_closed_is_told),
+        cmocka_unit_test(who_announces_to_a_rank_that_closes_is_told_by_its_own_number),
         cmocka_unit_test(a_persistent_request_outlives_its_messages),
         cmocka_unit_test(a_deadline_names_the_rank_and_the_tag),
     };

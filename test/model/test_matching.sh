@@ -13,5 +13,5 @@ breaks EXACT_FIRST "$bytes"
 breaks NO_NUMBERS "$bytes"
 breaks KEPT_ARE_PASSED_OVER "$bytes"
 breaks ANNOUNCED_WAIT "$sleeps"
-breaks NO_HOLE "$bytes"
+breaks NO_HOLE "$bytes" -DFIRST=3 -DSECOND=0
 breaks MATCHED_WITHDRAWN "$bytes"

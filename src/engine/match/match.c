@@ -59,7 +59,7 @@ static void nbcolli_invalid_from(nbcolli_link *link, int peer)
     link->reason[peer] = (nbcoll_transport_error){0, "it has sent a message that no rank of this version sends"};
 }
 
-/* MESSAGE: to its executor, if that is here. */
+/* EXECUTED: to its executor, if that is here. */
 static void nbcolli_executed_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
@@ -70,7 +70,7 @@ static void nbcolli_executed_in(nbcoll_comm *comm, nbcolli_incoming *in)
     if (e && !e->does->message(e, in))
         nbcolli_invalid_from(in->link, in->source);
     else if (!e && h->status == NBCOLLI_MESSAGE_ANNOUNCED)
-        nbcolli_answer(in->link, in->source, h, NBCOLLI_MESSAGE, (nbcoll_status)NBCOLLI_MESSAGE_REFUSED);
+        nbcolli_answer(in->link, in->source, h, NBCOLLI_EXECUTED, (nbcoll_status)NBCOLLI_MESSAGE_REFUSED);
 }
 
 #define NBCOLLI_BIT(n) (UINT64_C(1) << (n))
@@ -79,7 +79,7 @@ static void nbcolli_executed_in(nbcoll_comm *comm, nbcolli_incoming *in)
 #define NBCOLLI_ERRORS (NBCOLLI_BIT(NBCOLL_STATUS_COUNT) - NBCOLLI_BIT(NBCOLL_AGAIN + 1))
 #define NBCOLLI_REFUSES (NBCOLLI_BIT(NBCOLL_ERR_CANCELLED) | NBCOLLI_BIT(NBCOLL_ERR_MISMATCH))
 #define NBCOLLI_ANSWERS (NBCOLLI_WELL | NBCOLLI_BIT(NBCOLL_AGAIN) | NBCOLLI_BIT(NBCOLL_ERR_CANCELLED))
-#define NBCOLLI_TYPES (NBCOLLI_MESSAGE + 1)
+#define NBCOLLI_TYPES (NBCOLLI_EXECUTED + 1)
 
 _Static_assert(NBCOLL_STATUS_COUNT < 64, "they fit their masks");
 
@@ -111,7 +111,7 @@ static const struct nbcolli_rule {
     [NBCOLLI_CALL] = {nbcolli_called_in, NBCOLLI_OF_HOME, NBCOLLI_NO_PAYLOAD, 0,
                       NBCOLLI_BIT(NBCOLLI_CALLED_LONG_AGO + 1) - 1, 0, UINT64_MAX},
     [NBCOLLI_AGENT] = {nbcolli_agent_failed_in, NBCOLLI_OF_HOME, NBCOLLI_NO_PAYLOAD, 0, NBCOLLI_ANY, 0, UINT64_MAX},
-    [NBCOLLI_MESSAGE] = {nbcolli_executed_in, NBCOLLI_OF_SHRINK, NBCOLLI_A_VOTE, 0, NBCOLLI_ANY, 0, UINT64_MAX},
+    [NBCOLLI_EXECUTED] = {nbcolli_executed_in, NBCOLLI_OF_SHRINK, NBCOLLI_A_VOTE, 0, NBCOLLI_ANY, 0, UINT64_MAX},
 };
 
 /* ---- what may be said -------------------------------------------------------------------------------------------- */
@@ -129,7 +129,7 @@ static int nbcolli_is_valid_payload(uint8_t carries, const nbcolli_incoming *in)
     case NBCOLLI_SOME:
         return in->bytes && in->bytes <= UINT64_MAX - in->header.bytes;
     default:
-        return in->header.type == NBCOLLI_MESSAGE || in->bytes > sizeof(nbcolli_vote);
+        return in->header.type == NBCOLLI_EXECUTED || in->bytes > sizeof(nbcolli_vote);
     }
 }
 

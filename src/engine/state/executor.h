@@ -75,7 +75,7 @@ typedef struct nbcolli_executor_table {
      * and will not start a later one. May be null, both. */
     int (*look_after)(nbcolli_executor *e);
     void (*freed)(nbcolli_executor *e, int rank, uint64_t called);
-    /* A MESSAGE, or a line on its channel, has come. 0: no rank may have sent that. And: that member is lost, or has
+    /* An EXECUTED, or a line on its channel, has come. 0: no rank may have sent that. And: that member is lost, or has
      * left; perhaps said again. May be null, all three. */
     int (*message)(nbcolli_executor *e, const struct nbcolli_incoming *in);
     int (*line)(nbcolli_executor *e, const struct nbcolli_link *link, const nbcoll_line_arrival *line);

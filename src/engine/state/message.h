@@ -28,7 +28,7 @@ typedef struct nbcolli_slot nbcolli_slot;
  * WHERE says it (ask.h): once for each QUERY. CALL says what its sender has called as an operation (called.h).
  *
  * AGENT says that the communicator's agent has failed at its sender: no program of it ends well there any more.
- * MESSAGE is for the executor whose channel is `count`; the upper half of `tag` is that of its sender's (src/message).
+ * EXECUTED is for the executor whose channel is `count`; the upper half of `tag` is that of its sender's (src/message).
  *
  * An EAGER that fits into a line may open a channel for its likes; CHANNEL says that its receiver knows it (channel.h).
  *
@@ -53,10 +53,10 @@ typedef enum nbcolli_type {
     NBCOLLI_CHANNEL,
     NBCOLLI_AGENT,
     NBCOLLI_CALL,
-    NBCOLLI_MESSAGE
+    NBCOLLI_EXECUTED
 } nbcolli_type;
 
-/* `status` of a MESSAGE: where its executor is not there ANNOUNCED is answered by REFUSED. Others are theirs. */
+/* `status` of an EXECUTED: where its executor is not there ANNOUNCED is answered by REFUSED. Others are theirs. */
 enum { NBCOLLI_MESSAGE_ANNOUNCED, NBCOLLI_MESSAGE_REFUSED, NBCOLLI_MESSAGE_OWN };
 
 /* nbcoll_header as the core reads it; copied in and out of the words, never cast. */

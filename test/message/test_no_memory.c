@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Ranks whose allocator has nothing left, from some moment on: opening says so, and all that was started ends. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "party.h"
+
+enum { COUNT = 6, LONG = 9000 };
+
+static int left; /* allocations that the ranks still get; -1: all */
+
+static void *take(void *user, size_t bytes, size_t align)
+{
+    (void)user;
+    if (left == 0)
+        return NULL;
+    left -= left > 0;
+    return aligned_alloc(align, (bytes + align - 1) / align * align);
+}
+
+static void give(void *user, void *memory, size_t bytes)
+{
+    (void)user, (void)bytes;
+    free(memory);
+}
+
+static int is_an_end(nbcoll_status s)
+{
+    return s == NBCOLL_OK || s == NBCOLL_ERR_MEMORY || s == NBCOLL_ERR_PEER_LOST || s == NBCOLL_ERR_CANCELLED;
+}
+
+/* Both directions, short and long, of which half come before their receives. */
+static int exchange(party *p, int allowed)
+{
+    static unsigned char in[2][COUNT][LONG], out[2][COUNT][LONG];
+    nbcoll_request q[4 * COUNT];
+    int n = 0, ends_well = 1;
+
+    left = allowed;
+    for (int half = 0; half < 2; half++)
+        for (int i = half * COUNT / 2; i < (half + 1) * COUNT / 2; i++) {
+            size_t bytes = i % 3 == 0 ? 8 : i % 3 == 1 ? 300 : LONG;
+            for (int r = 0; r < 2; r++) {
+                nbcoll_status sent = nbcoll_isend(in[r][i], bytes, NBCOLL_BYTE, !r, i, p->m[r], &q[n]);
+                n += sent == NBCOLL_OK;
+            }
+            for (int k = 0; half == 0 && k < 10; k++)
+                world_step(&p->w);
+        }
+    for (int i = 0; i < COUNT; i++)
+        for (int r = 0; r < 2; r++)
+            n += nbcoll_irecv(out[r][i], LONG, NBCOLL_BYTE, !r, i, p->m[r], NULL, &q[n]) == NBCOLL_OK;
+    for (int k = 0; k < 400; k++)
+        world_step(&p->w);
+    for (int i = 0; i < n; i++) {
+        nbcoll_status ended = nbcoll_test(&q[i]);
+        if (ended == NBCOLL_PENDING) { /* its partner could not be started */
+            nbcoll_cancel(q[i]);
+            world_settle(&p->w, 1, &q[i], &ended);
+        }
+        if (!is_an_end(ended))
+            fail_msg("%s", nbcoll_status_name(ended));
+        ends_well &= ended == NBCOLL_OK;
+    }
+    left = -1;
+    return ends_well && n == 4 * COUNT;
+}
+
+static void what_was_started_ends(void **state)
+{
+    nbcoll_context_config config = {.size = sizeof config, .host = {.size = sizeof config.host, .alloc = take,
+                                                                    .free = give}};
+    (void)state;
+    for (int variant = 0; variant < WORLD_VARIANTS; variant += 3) {
+        int ends_well = 0;
+        for (int allowed = 0; !ends_well; allowed++) {
+            party p;
+            left = -1;
+            party_open(&p, 2, variant, &config, NULL);
+            ends_well = exchange(&p, allowed);
+            party_close(&p);
+            assert_true(allowed < 200);
+        }
+    }
+}
+
+static void opening_says_so(void **state)
+{
+    nbcoll_context_config config = {.size = sizeof config, .host = {.size = sizeof config.host, .alloc = take,
+                                                                    .free = give}};
+    nbcoll_messages *m;
+    nbcoll_status s = NBCOLL_ERR_MEMORY;
+    (void)state;
+    for (int allowed = 0; s == NBCOLL_ERR_MEMORY; allowed++) {
+        world w;
+        left = -1;
+        world_open(&w, 1, NULL, &config, NULL);
+        left = allowed;
+        s = nbcoll_messages_open(w.comm[0], NULL, &m, NBCOLL_FOREVER);
+        left = -1;
+        assert_true(s == NBCOLL_ERR_MEMORY || (s == NBCOLL_OK && allowed > 0));
+        if (s == NBCOLL_OK)
+            EXPECT(OK, nbcoll_messages_close(m));
+        world_close(&w);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_started_ends),
+        cmocka_unit_test(opening_says_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
