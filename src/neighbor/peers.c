@@ -8,7 +8,12 @@
 #include "neighbor.h"
 
 /* How the edges between two ranks go. */
-typedef enum nbcolli_bundling { NBCOLLI_JOINED, NBCOLLI_SENT, NBCOLLI_PAIRED, NBCOLLI_APART } nbcolli_bundling;
+typedef enum nbcolli_bundling {
+    NBCOLLI_GOES_JOINED,
+    NBCOLLI_GOES_SENT,
+    NBCOLLI_GOES_PAIRED,
+    NBCOLLI_GOES_APART
+} nbcolli_bundling;
 
 enum { NBCOLLI_EXPOSURES = 3 }; /* of what is joined; of the first and the second of pairs */
 
@@ -22,7 +27,7 @@ typedef struct nbcolli_bundle {
 static nbcolli_bundle nbcolli_bundle_of(const nbcolli_exchange *x, const nbcolli_edge edges[], const int sorted[],
                                         int n)
 {
-    nbcolli_bundle all = {0, 1, NBCOLLI_JOINED};
+    nbcolli_bundle all = {0, 1, NBCOLLI_GOES_JOINED};
 
     n = x->gathers ? 1 : n;
     for (int i = 0; i < n; i++) {
@@ -31,9 +36,9 @@ static nbcolli_bundle nbcolli_bundle_of(const nbcolli_exchange *x, const nbcolli
         all.bytes += at->bytes;
     }
     if (n > 1 && all.bytes > x->joined)
-        all.goes = n == 2 && x->pairs ? NBCOLLI_PAIRED : NBCOLLI_APART;
+        all.goes = n == 2 && x->pairs ? NBCOLLI_GOES_PAIRED : NBCOLLI_GOES_APART;
     else if (all.bytes > NBCOLLI_NEIGHBOR_CELL && all.bytes <= x->sent)
-        all.goes = NBCOLLI_SENT;
+        all.goes = NBCOLLI_GOES_SENT;
     return all;
 }
 
@@ -68,17 +73,17 @@ static void nbcolli_peers_out(nbcoll_builder *b, nbcolli_exchange *x, const int 
     nbcolli_bundle all = nbcolli_bundle_of(x, x->out, sorted, n);
     int peer = x->around->out.peer[sorted[0]];
 
-    if (all.goes == NBCOLLI_APART)
+    if (all.goes == NBCOLLI_GOES_APART)
         nbcolli_linear_out(b, x, sorted, n);
-    for (int i = 0; i < n && all.goes == NBCOLLI_PAIRED; i++) {
+    for (int i = 0; i < n && all.goes == NBCOLLI_GOES_PAIRED; i++) {
         const nbcolli_edge *e = &x->out[sorted[i]];
         shown->part[1 + i][shown->parts[1 + i]++] = (nbcoll_part){peer, 0, e->at};
         nbcoll_after(b, shown->put[1 + i], e->there);
     }
-    if (all.goes == NBCOLLI_JOINED)
+    if (all.goes == NBCOLLI_GOES_JOINED)
         shown->part[0][shown->parts[0]++] =
             (nbcoll_part){peer, 0, nbcolli_peers_join(b, x, sorted, n, all, shown->put[0])};
-    if (all.goes == NBCOLLI_SENT) {
+    if (all.goes == NBCOLLI_GOES_SENT) {
         nbcoll_step put = nbcoll_add_join(b);
         nbcoll_region at = nbcolli_peers_join(b, x, sorted, n, all, put);
         nbcoll_after(b, nbcoll_add_send(b, peer, at.at, at.bytes), put);
@@ -90,16 +95,16 @@ static void nbcolli_peers_in(nbcoll_builder *b, nbcolli_exchange *x, const int s
     nbcolli_bundle all = nbcolli_bundle_of(x, x->in, sorted, n);
     int peer = x->around->in.peer[sorted[0]];
 
-    if (all.goes == NBCOLLI_APART)
+    if (all.goes == NBCOLLI_GOES_APART)
         nbcolli_linear_in(b, x, sorted, n);
-    for (int i = 0; i < n && all.goes == NBCOLLI_PAIRED; i++) {
+    for (int i = 0; i < n && all.goes == NBCOLLI_GOES_PAIRED; i++) {
         nbcolli_edge *e = &x->in[sorted[i]];
         e->there = nbcoll_add_fetch(b, peer, e->at.at, e->at.bytes);
     }
-    if (all.goes == NBCOLLI_APART || all.goes == NBCOLLI_PAIRED)
+    if (all.goes == NBCOLLI_GOES_APART || all.goes == NBCOLLI_GOES_PAIRED)
         return;
     nbcoll_addr at = all.is_one ? x->in[sorted[0]].at.at : nbcoll_add_scratch(b, all.bytes);
-    nbcoll_step come = (all.goes == NBCOLLI_SENT ? nbcoll_add_recv : nbcoll_add_fetch)(b, peer, at, all.bytes);
+    nbcoll_step come = (all.goes == NBCOLLI_GOES_SENT ? nbcoll_add_recv : nbcoll_add_fetch)(b, peer, at, all.bytes);
     for (int i = 0; i < n; i++) {
         nbcolli_edge *e = &x->in[sorted[i]];
         e->there = come;
