@@ -638,6 +638,7 @@ typedef struct nbcoll_cells {
                      cells, the transport of some rank shares no memory) */
     size_t bytes; /* of each rank's shared memory that its part takes, or would take. In one made by split: room for all
                      ranks of the parent */
+    uint32_t exposures; /* of an operation and rank, at most, as the ranks agreed (nbcoll_comm_config.cells) */
 } nbcoll_cells;
 /* Set out->size before. Any thread. Errors: ERR_NULL, ERR_CONFIG (out->size). */
 NBCOLL_API nbcoll_status nbcoll_comm_cells(const nbcoll_comm *comm, nbcoll_cells *out);
