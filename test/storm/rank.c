@@ -477,6 +477,9 @@ static void leave(rank *r)
             made_free(r, c);
     linger(r);
     if (s->plan.edition >= EDITION_OF_KINDS) {
+        if (s->plan.edition >= EDITION_OF_LOOKS && s->plan.nets > 1 && s->bad_anywhere & BAD_DECLARED &&
+            rank_choose(r, 2))
+            look_on(r, 2 * SECOND); /* whom it has given up on one endpoint it gives up on the other */
         nbcoll_progress(r->context);
         judge_given_up(r->actor, r->context);
         count_credits(r);
