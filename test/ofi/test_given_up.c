@@ -14,9 +14,10 @@
 
 #include "crew.h"
 
-enum { RANKS = 3, OWNER = 0, GIVEN_UP = 1, OTHER = 2, BYTES = 1 << 20, PATIENCE_S = 20 };
+enum { RANKS = 3, OWNER = 0, GIVEN_UP = 1, OTHER = 2, BYTES = 1 << 24, PATIENCE_S = 20 };
 
 static nbcoll_endpoint *end[RANKS];
+/* More than the system takes off a writer that waits. */
 static unsigned char room[RANKS][BYTES], from[RANKS][BYTES]; /* of the owner, for each; of each */
 static nbcoll_registration lent[RANKS], mine[RANKS];
 static int notices[RANKS], back[RANKS]; /* that came from each; works that came back to each */
@@ -123,8 +124,8 @@ static void is_put(int rank)
 
 static void is_blank(int rank)
 {
-    for (size_t i = 0; i < BYTES; i++)
-        assert_int_equal(room[rank][i], 0);
+    assert_int_equal(room[rank][0], 0);
+    assert_memory_equal(room[rank], room[rank] + 1, BYTES - 1);
 }
 
 static void a_put_begun_afterwards_arrives(void **state)
@@ -162,11 +163,41 @@ static void a_put_begun_before_begins_again(void **state)
     is_blank(GIVEN_UP);
 }
 
+/* How much has been written, from the beginning. */
+static size_t written(int rank)
+{
+    size_t bytes = 0;
+    while (bytes < BYTES && room[rank][bytes])
+        bytes++;
+    return bytes;
+}
+
+static void who_is_amid_a_put_writes_no_more(void **state)
+{
+    nbcoll_work work = {0};
+
+    (void)state;
+    start_put(GIVEN_UP, &work);
+    for (uint64_t since = clock_ns(); !room[GIVEN_UP][0];) { /* the owner alone: it takes what has come */
+        nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
+        end[OWNER]->transport->progress(end[OWNER], &found);
+        assert_true(clock_ns() - since < PATIENCE_S * SECOND);
+    }
+    end[OWNER]->transport->give_up(end[OWNER], GIVEN_UP);
+    size_t bytes = written(GIVEN_UP);
+    assert_true(bytes < BYTES);
+    await(&back[GIVEN_UP], 1);
+    assert_int_not_equal(status[GIVEN_UP], NBCOLL_OK);
+    assert_int_equal(written(GIVEN_UP), bytes);
+    assert_int_equal(notices[GIVEN_UP], 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_put_begun_afterwards_arrives, open_all, close_all),
         cmocka_unit_test_setup_teardown(a_put_begun_before_begins_again, open_all, close_all),
+        cmocka_unit_test_setup_teardown(who_is_amid_a_put_writes_no_more, open_all, close_all),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
