@@ -20,9 +20,9 @@
  *     nbcoll_tcp_close(tcp);
  *
  * This part of nbcoll is optional: a library of its own (pkg-config: nbcoll_cluster; CMake: the component `cluster`,
- * target nbcoll::cluster). It has verbs if nbcoll_verbs is built, and ofi if nbcoll_ofi is. Its memory comes from the host's hooks, except what
- * the C library and libibverbs take. All its calls may block, for the timeout and a few seconds in which they tell
- * others.
+ * target nbcoll::cluster). It has verbs if nbcoll_verbs is built, and ofi if nbcoll_ofi is. Its memory comes from the
+ * host's hooks, except what the C library, libibverbs and libfabric take. All its calls may block, for the timeout and
+ * a few seconds in which they tell others.
  */
 #include "ofi.h"
 #include "shm.h"
