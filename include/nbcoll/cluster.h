@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * cluster: the endpoints of ranks on one or many machines, opened together. Ranks on one machine get shared memory
- * (shm), ranks on several ones that and, for all of them, RDMA devices (verbs): what nbcoll_comm_create_over takes.
+ * (shm), ranks on several ones that and, for all of them, RDMA devices (verbs), or, where not all have these, any
+ * network that libfabric knows (ofi): what nbcoll_comm_create_over takes.
  *
  *     nbcoll_cluster_config config = {.size = sizeof config, .rank = rank, .ranks = ranks,
  *                                     .exchange = exchange, .user = user};
@@ -19,10 +20,11 @@
  *     nbcoll_tcp_close(tcp);
  *
  * This part of nbcoll is optional: a library of its own (pkg-config: nbcoll_cluster; CMake: the component `cluster`,
- * target nbcoll::cluster). It has verbs if nbcoll_verbs is built. Its memory comes from the host's hooks, except what
- * the C library and libibverbs take. All its calls may block, for the timeout and a few seconds in which they tell
- * others.
+ * target nbcoll::cluster). It has verbs if nbcoll_verbs is built, and ofi if nbcoll_ofi is. Its memory comes from the
+ * host's hooks, except what the C library, libibverbs and libfabric take. All its calls may block, for the timeout and
+ * a few seconds in which they tell others.
  */
+#include "ofi.h"
 #include "shm.h"
 #include "transport.h"
 #include "verbs.h"
@@ -44,12 +46,14 @@ NBCOLLI_BEGIN
 
 /* Cluster flags, the same on all ranks. */
 #define NBCOLL_CLUSTER_NO_VERBS 1u /* do not look for RDMA devices: all ranks are on one machine */
-#define NBCOLL_CLUSTER_NO_SHM 2u   /* no shared memory: RDMA devices also inside a machine */
+#define NBCOLL_CLUSTER_NO_SHM 2u   /* no shared memory: RDMA devices, or a network, also inside a machine */
+#define NBCOLL_CLUSTER_NO_OFI 4u   /* no network where there are no RDMA devices */
 
 typedef struct nbcoll_cluster_config {
     size_t size;
     int rank, ranks;
-    /* The host's allgather, called once: all[r * bytes ..) becomes rank r's mine[0..bytes). Its errors are returned. */
+    /* The host's allgather, called once, and once more if ofi is needed: all[r * bytes ..) becomes rank r's
+     * mine[0..bytes). Its errors are returned. */
     nbcoll_status (*exchange)(void *user, const void *mine, void *all, size_t bytes);
     void *user;
     const nbcoll_shm_config *shm;     /* may be null; its id, allgather, rank, ranks, host and timeout are not read */
@@ -58,15 +62,17 @@ typedef struct nbcoll_cluster_config {
     uint64_t part; /* ranks with different ones share no memory, also on one machine: [0] for all of them */
     uint32_t flags;
     nbcoll_host host; /* may be all 0; copied */
+    const nbcoll_ofi_config *ofi; /* may be null; its rank, ranks and host are not read */
 } nbcoll_cluster_config;
 
 /* Opens this rank's endpoints: end[0..*n). One, shm, where all ranks are on one machine (and of one `part`, one network
- * and PID namespace); else two, shm and verbs; with NO_SHM verbs alone. Collective; all ranks get the same *n.
+ * and PID namespace); else two, shm and verbs, or shm and ofi if a rank has no active RDMA device, which the host's log
+ * is told; with NO_SHM verbs or ofi alone. Collective; all ranks get the same *n, and the same transports.
  *
  * Errors, with nothing left open. Of the arguments, found here and told nobody: NULL, RANK, CONFIG. On all ranks:
- * UNSUPPORTED (there are several machines, and a rank has no active RDMA device, or this library has no verbs), LIMIT
- * (more than NBCOLL_SHM_RANKS ranks on a machine), and what opening verbs said on any rank. Others: MEMORY, those of
- * nbcoll_shm_open, of nbcoll_verbs_meet, and of the exchange. */
+ * UNSUPPORTED (there are several machines, and a rank has neither, or this library has neither), LIMIT (more than
+ * NBCOLL_SHM_RANKS ranks on a machine), and what opening verbs or ofi said on any rank. Others: MEMORY, those of
+ * nbcoll_shm_open, of nbcoll_verbs_meet and nbcoll_ofi_meet, and of the exchange. */
 NBCOLL_API nbcoll_status nbcoll_cluster_open(const nbcoll_cluster_config *config, nbcoll_endpoint *end[2], int *n);
 
 /* ---- an allgather by TCP ----------------------------------------------------------------------------------------- */

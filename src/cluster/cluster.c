@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Opening the endpoints of a rank: each tells all others where it is, and how it is reached by RDMA. See cluster.h. */
+ * Opening the endpoints of a rank: each tells all others where it is, and how it is reached by RDMA; then, where ranks
+ * are on several machines and not all have that, by libfabric. See cluster.h. */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
@@ -15,11 +16,17 @@ typedef struct nbcolli_cluster_entry {
         char boot[40]; /* of the machine: new with each start of it */
         uint64_t network, processes, part;
     } place;
-    uint64_t status; /* of opening verbs */
-    uint64_t order;  /* how many ranks before it share memory with it; found out by each rank */
+    uint64_t status;  /* of opening verbs */
+    uint64_t order;   /* how many ranks before it share memory with it; found out by each rank */
     nbcoll_shm_id id; /* of the shared memory, if it is the first one there */
     nbcoll_verbs_address address;
 } nbcolli_cluster_entry;
+
+/* The same of libfabric. */
+typedef struct nbcolli_cluster_network {
+    uint64_t status; /* of opening ofi */
+    nbcoll_ofi_address address;
+} nbcolli_cluster_network;
 
 static uint64_t nbcolli_cluster_inode(const char *path)
 {
@@ -82,6 +89,68 @@ static nbcoll_status nbcolli_cluster_meet(nbcoll_endpoint *verbs, const nbcolli_
 #endif
 }
 
+static nbcoll_status nbcolli_cluster_ofi(const nbcoll_cluster_config *c, nbcoll_ofi_address *mine,
+                                         nbcoll_endpoint **out)
+{
+#ifdef NBCOLLI_CLUSTER_OFI
+    nbcoll_ofi_config config = {0};
+
+    if (c->ofi && nbcolli_copy_tagged(&config, c->ofi, sizeof config) != NBCOLL_OK)
+        return NBCOLL_ERR_CONFIG;
+    config.size = sizeof config;
+    config.rank = c->rank;
+    config.ranks = c->ranks;
+    config.host = c->host;
+    return nbcoll_ofi_open(&config, mine, out);
+#else
+    (void)c, (void)mine, (void)out;
+    return NBCOLL_ERR_UNSUPPORTED;
+#endif
+}
+
+static nbcoll_status nbcolli_cluster_ofi_meet(nbcoll_endpoint *ofi, const nbcolli_cluster_network *network, int ranks,
+                                              nbcoll_ofi_address *all)
+{
+    nbcoll_status status = NBCOLL_OK;
+
+    for (int i = 0; i < ranks; i++) {
+        status = status == NBCOLL_OK ? nbcolli_ended_as(network[i].status) : status;
+        all[i] = network[i].address;
+    }
+#ifdef NBCOLLI_CLUSTER_OFI
+    return status == NBCOLL_OK ? nbcoll_ofi_meet(ofi, all) : status;
+#else
+    (void)ofi;
+    return status;
+#endif
+}
+
+/* All ranks do this, or none. */
+static nbcoll_status nbcolli_cluster_network_open(const nbcoll_cluster_config *c, nbcoll_endpoint **out)
+{
+    size_t ranks = (size_t)c->ranks, networks = (ranks + 1) * sizeof(nbcolli_cluster_network);
+    size_t bytes = networks + ranks * sizeof(nbcoll_ofi_address);
+    nbcolli_cluster_network *network = nbcolli_alloc(&c->host, bytes, 64);
+    nbcoll_endpoint *ofi = NULL;
+
+    if (!network)
+        return NBCOLL_ERR_MEMORY;
+    memset((void *)network, 0, bytes);
+    nbcolli_cluster_network *mine = network + ranks;
+    mine->status = (uint64_t)nbcolli_cluster_ofi(c, &mine->address, &ofi);
+    nbcoll_status status = c->exchange(c->user, mine, network, sizeof *network);
+    if (status == NBCOLL_OK)
+        status = nbcolli_cluster_ofi_meet(ofi, network, c->ranks,
+                                          (nbcoll_ofi_address *)(void *)((char *)network + networks));
+    nbcolli_free(&c->host, network, bytes);
+    if (status != NBCOLL_OK) {
+        nbcoll_endpoint_close(ofi);
+        return status;
+    }
+    *out = ofi;
+    return NBCOLL_OK;
+}
+
 static nbcoll_status nbcolli_cluster_shm(const nbcoll_cluster_config *c, const nbcolli_cluster_entry *entry,
                                          nbcoll_endpoint **out)
 {
@@ -107,7 +176,7 @@ static nbcoll_status nbcolli_cluster_shm(const nbcoll_cluster_config *c, const n
 
 /* ---- what all ranks see alike ------------------------------------------------------------------------------------ */
 
-/* Whether, and with how many endpoints, all can go on. */
+/* Whether, and with how many endpoints, all can go on: by verbs, if they need it. */
 static nbcoll_status nbcolli_cluster_judge(const nbcoll_cluster_config *c, nbcolli_cluster_entry *entry, int *n)
 {
     nbcoll_status verbs = NBCOLL_OK;
@@ -127,26 +196,37 @@ static nbcoll_status nbcolli_cluster_judge(const nbcoll_cluster_config *c, nbcol
     return is_one && !(c->flags & NBCOLL_CLUSTER_NO_SHM) ? NBCOLL_OK : verbs;
 }
 
+/* Opens what joins the machines, in *between: verbs, which is there, or else ofi. */
+static nbcoll_status nbcolli_cluster_join(const nbcoll_cluster_config *c, const nbcolli_cluster_entry *entry,
+                                          nbcoll_status verbs, nbcoll_verbs_address *all, nbcoll_endpoint **between)
+{
+    if (verbs == NBCOLL_OK)
+        return nbcolli_cluster_meet(*between, entry, c->ranks, all);
+    nbcoll_endpoint_close(*between); /* where others have none */
+    *between = NULL;
+    if (c->host.log)
+        c->host.log(c->host.user, NBCOLL_OK, "cluster: ofi joins the machines, since not all ranks have verbs");
+    return nbcolli_cluster_network_open(c, between);
+}
+
 /* Opens what comes to those that all have told their entries. */
 static nbcoll_status nbcolli_cluster_settle(const nbcoll_cluster_config *c, nbcolli_cluster_entry *entry,
-                                            nbcoll_verbs_address *all, nbcoll_endpoint **verbs, nbcoll_endpoint *end[2],
-                                            int *n)
+                                            nbcoll_verbs_address *all, nbcoll_endpoint **between,
+                                            nbcoll_endpoint *end[2], int *n)
 {
     bool shares = !(c->flags & NBCOLL_CLUSTER_NO_SHM);
-    nbcoll_status status = nbcolli_cluster_judge(c, entry, n);
+    nbcoll_status status = NBCOLL_OK, verbs = nbcolli_cluster_judge(c, entry, n);
+    bool may_go_on = verbs == NBCOLL_ERR_UNSUPPORTED && !(c->flags & NBCOLL_CLUSTER_NO_OFI);
 
-    if (status != NBCOLL_OK)
-        return status;
-    if (*n > shares) { /* there are others, not on this machine */
-        status = nbcolli_cluster_meet(*verbs, entry, c->ranks, all);
-        if (status != NBCOLL_OK)
-            return status;
-    }
-    if (shares)
+    if (verbs != NBCOLL_OK && !may_go_on)
+        return verbs;
+    if (*n > shares) /* there are others, not on this machine */
+        status = nbcolli_cluster_join(c, entry, verbs, all, between);
+    if (status == NBCOLL_OK && shares)
         status = nbcolli_cluster_shm(c, entry, &end[0]);
     if (status == NBCOLL_OK && *n > shares) {
-        end[shares] = *verbs;
-        *verbs = NULL;
+        end[shares] = *between;
+        *between = NULL;
     }
     return status;
 }
@@ -154,7 +234,7 @@ static nbcoll_status nbcolli_cluster_settle(const nbcoll_cluster_config *c, nbco
 nbcoll_status nbcoll_cluster_open(const nbcoll_cluster_config *config, nbcoll_endpoint *end[2], int *n)
 {
     nbcoll_cluster_config c = {0};
-    nbcoll_endpoint *verbs = NULL;
+    nbcoll_endpoint *between = NULL;
 
     if (!config || !end || !n)
         return NBCOLL_ERR_NULL;
@@ -172,14 +252,14 @@ nbcoll_status nbcoll_cluster_open(const nbcoll_cluster_config *config, nbcoll_en
     memset((void *)entry, 0, bytes);
     mine = entry + ranks;
     nbcolli_cluster_place(&c, mine);
-    mine->status = (uint64_t)nbcolli_cluster_verbs(&c, &mine->address, &verbs);
+    mine->status = (uint64_t)nbcolli_cluster_verbs(&c, &mine->address, &between);
     nbcoll_status status = nbcoll_shm_id_make(&mine->id);
     if (status == NBCOLL_OK)
         status = c.exchange(c.user, mine, entry, sizeof *entry);
     nbcoll_verbs_address *all = (nbcoll_verbs_address *)(void *)((char *)entry + entries);
     if (status == NBCOLL_OK)
-        status = nbcolli_cluster_settle(&c, entry, all, &verbs, end, n);
-    nbcoll_endpoint_close(verbs);
+        status = nbcolli_cluster_settle(&c, entry, all, &between, end, n);
+    nbcoll_endpoint_close(between);
     nbcolli_free(&c.host, entry, bytes);
     return status;
 }

@@ -29,6 +29,7 @@
 #include <nbcoll/timeline.h>
 #include <nbcoll/shm.h>
 #include <nbcoll/simulate.h>
+#include <nbcoll/ofi.h>
 #include <nbcoll/verbs.h>
 #include <nbcoll/cluster.h>
 #include <nbcoll/pmix.h>
@@ -726,11 +727,28 @@ OFFSET(nbcoll_verbs_count, inlined, 32);
 OFFSET(nbcoll_verbs_count, peers, 40);
 OFFSET(nbcoll_verbs_count, peer_bytes, 48);
 
+/* ---- ofi.h ------------------------------------------------------------------------------------------------------- */
+SIZE(nbcoll_ofi_config, 120);
+OFFSET(nbcoll_ofi_config, size, 0);
+OFFSET(nbcoll_ofi_config, rank, 8);
+OFFSET(nbcoll_ofi_config, ranks, 12);
+OFFSET(nbcoll_ofi_config, provider, 16);
+OFFSET(nbcoll_ofi_config, domain, 24);
+OFFSET(nbcoll_ofi_config, address, 32);
+OFFSET(nbcoll_ofi_config, credits, 40);
+OFFSET(nbcoll_ofi_config, payload, 44);
+OFFSET(nbcoll_ofi_config, lost_ms, 48);
+OFFSET(nbcoll_ofi_config, host, 56);
+
+SIZE(nbcoll_ofi_address, 320);
+OFFSET(nbcoll_ofi_address, word, 0);
+
 /* ---- cluster.h, pmix.h ------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_CLUSTER_NO_VERBS, 1);
 VALUE(NBCOLL_CLUSTER_NO_SHM, 2);
+VALUE(NBCOLL_CLUSTER_NO_OFI, 4);
 
-SIZE(nbcoll_cluster_config, 136);
+SIZE(nbcoll_cluster_config, 144);
 OFFSET(nbcoll_cluster_config, size, 0);
 OFFSET(nbcoll_cluster_config, rank, 8);
 OFFSET(nbcoll_cluster_config, ranks, 12);
@@ -742,6 +760,7 @@ OFFSET(nbcoll_cluster_config, timeout, 48);
 OFFSET(nbcoll_cluster_config, part, 56);
 OFFSET(nbcoll_cluster_config, flags, 64);
 OFFSET(nbcoll_cluster_config, host, 72);
+OFFSET(nbcoll_cluster_config, ofi, 136);
 
 SIZE(nbcoll_tcp_id, 448);
 OFFSET(nbcoll_tcp_id, text, 0);

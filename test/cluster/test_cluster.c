@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks open their endpoints together: shared memory inside a machine. Without RDMA devices they are refused, all of
- * them, when they are on several machines.
+ * Ranks open their endpoints together: shared memory inside a machine, a network between machines without RDMA
+ * devices. Without either they are refused, all of them, when they are on several machines.
  */
 #include <sched.h>
 #include <setjmp.h>
@@ -29,7 +29,7 @@ typedef struct table {
 
 typedef struct seat {
     table *table;
-    int rank;
+    int rank, exchanges;
 } seat;
 
 static nbcoll_status exchange(void *user, const void *mine, void *all, size_t bytes)
@@ -40,15 +40,18 @@ static nbcoll_status exchange(void *user, const void *mine, void *all, size_t by
     if (s->table->fails)
         return NBCOLL_ERR_PEER_LOST;
     memcpy(s->table->all + (size_t)s->rank * bytes, mine, bytes);
-    for (atomic_fetch_add(&s->table->come, 1); atomic_load(&s->table->come) < RANKS;)
+    for (atomic_fetch_add(&s->table->come, 1); atomic_load(&s->table->come) < (2 * s->exchanges + 1) * RANKS;)
         sched_yield();
     memcpy(all, s->table->all, RANKS * bytes);
+    s->exchanges++;
+    for (atomic_fetch_add(&s->table->come, 1); atomic_load(&s->table->come) < 2 * s->exchanges * RANKS;)
+        sched_yield();
     return NBCOLL_OK;
 }
 
 static nbcoll_status open_ends(int rank, table *t, nbcoll_endpoint *end[2], int *n)
 {
-    seat s = {t, rank};
+    seat s = {.table = t, .rank = rank};
     nbcoll_cluster_config config = {.size = sizeof config,
                                     .rank = rank,
                                     .ranks = RANKS,
@@ -59,15 +62,12 @@ static nbcoll_status open_ends(int rank, table *t, nbcoll_endpoint *end[2], int 
     return nbcoll_cluster_open(&config, end, n);
 }
 
-static void sum(int rank, void *user)
+static void sum_over(int rank, nbcoll_endpoint *end[2], int n)
 {
-    nbcoll_endpoint *end[2];
     nbcoll_context *context;
     nbcoll_comm *comm;
-    int n = 0, sum = 0;
+    int sum = 0;
 
-    CHECK_STATUS(NBCOLL_OK, open_ends(rank, user, end, &n));
-    CHECK(n == 1 && end[0]->ranks == RANKS && strcmp(end[0]->transport->name, "shm") == 0);
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, &context));
     CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create_over(context, n, end, NULL, &comm, 30 * SECOND));
     CHECK_STATUS(NBCOLL_OK, nbcoll_allreduce(&rank, &sum, 1, NBCOLL_INT32, NBCOLL_SUM, comm, 30 * SECOND));
@@ -75,10 +75,51 @@ static void sum(int rank, void *user)
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_free(context));
 }
 
+static void share(int rank, void *user)
+{
+    nbcoll_endpoint *end[2];
+    int n = 0;
+
+    CHECK_STATUS(NBCOLL_OK, open_ends(rank, user, end, &n));
+    CHECK(n == 1 && end[0]->ranks == RANKS && strcmp(end[0]->transport->name, "shm") == 0);
+    sum_over(rank, end, n);
+}
+
+/* Over shm and ofi, or ofi alone. */
+static void are_joined(int rank, void *user)
+{
+    const table *t = user;
+    nbcoll_endpoint *end[2];
+    int n = 0, shares = !(t->flags & NBCOLL_CLUSTER_NO_SHM);
+
+    CHECK_STATUS(NBCOLL_OK, open_ends(rank, user, end, &n));
+    CHECK(n == 1 + shares && strcmp(end[n - 1]->transport->name, "ofi") == 0 && end[n - 1]->ranks == RANKS);
+    CHECK(!shares || end[0]->ranks == (t->part[rank] ? 1 : RANKS - 1));
+    sum_over(rank, end, n);
+}
+
+static void ranks_of_several_machines_are_joined_by_a_network(void **state)
+{
+    table *t = shared_memory(sizeof *t);
+    nbcoll_endpoint *ep = NULL;
+    nbcoll_ofi_address mine;
+
+    (void)state;
+    if (nbcoll_ofi_open(&(nbcoll_ofi_config){.size = sizeof(nbcoll_ofi_config), .ranks = 1}, &mine, &ep) != NBCOLL_OK)
+        skip();
+    nbcoll_endpoint_close(ep);
+    t->flags = NBCOLL_CLUSTER_NO_VERBS;
+    t->part[RANKS - 1] = 1; /* as if it were on another one */
+    crew_succeeds(&PROCESSES_3, are_joined, t);
+    atomic_store(&t->come, 0);
+    t->flags |= NBCOLL_CLUSTER_NO_SHM;
+    crew_succeeds(&PROCESSES_3, are_joined, t);
+}
+
 static void ranks_of_one_machine_share_memory(void **state)
 {
     (void)state;
-    crew_succeeds(&PROCESSES_3, sum, shared_memory(sizeof(table)));
+    crew_succeeds(&PROCESSES_3, share, shared_memory(sizeof(table)));
 }
 
 static void are_refused(int rank, void *user)
@@ -93,11 +134,11 @@ static void ranks_of_several_machines_are_refused_without_devices(void **state)
     table *t = shared_memory(sizeof *t);
     (void)state;
     t->part[RANKS - 1] = 1; /* as if it were on another one */
-    t->flags = NBCOLL_CLUSTER_NO_VERBS;
+    t->flags = NBCOLL_CLUSTER_NO_VERBS | NBCOLL_CLUSTER_NO_OFI;
     crew_succeeds(&PROCESSES_3, are_refused, t);
     atomic_store(&t->come, 0);
     t->part[RANKS - 1] = 0;
-    t->flags = NBCOLL_CLUSTER_NO_VERBS | NBCOLL_CLUSTER_NO_SHM;
+    t->flags |= NBCOLL_CLUSTER_NO_SHM;
     crew_succeeds(&PROCESSES_3, are_refused, t);
 }
 
@@ -130,6 +171,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_of_one_machine_share_memory),
+        cmocka_unit_test(ranks_of_several_machines_are_joined_by_a_network),
         cmocka_unit_test(ranks_of_several_machines_are_refused_without_devices),
         cmocka_unit_test(errors_of_the_exchange_are_returned),
         cmocka_unit_test(bad_arguments_are_refused),

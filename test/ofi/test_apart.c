@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Two machines, as two network namespaces that a veth pair joins: what their ranks do while they are joined, when the
- * link is down for two seconds, and when one of them vanishes without a word. Skipped where namespaces are refused.
+ * Two machines, as two network namespaces that a veth pair joins: how their ranks find each other, and what they do
+ * when the link is down for two seconds, when one computes for long, and when one of them vanishes without a word.
+ * Skipped where namespaces are refused.
  */
 #include <sched.h>
 #include <setjmp.h>
@@ -16,16 +17,20 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <nbcoll/cluster.h>
 #include <nbcoll/ofi.h>
 
 #include "board.h"
 #include "crew.h"
 
-enum { DOWN_S = 2, LOST_MS = 6000, LATE_MS = 1500, COUNT = 100000 };
+enum { DOWN_S = 2, COMPUTES_S = 4, LOST_MS = 6000, SHORT_MS = 1000, LATE_MS = 1500, COUNT = 100000 };
 
 /* What the two ranks and their parent tell each other. */
 typedef struct pair {
     board *board;
+    uint32_t lost_ms; /* 0: as it is by default */
+    nbcoll_tcp_id id;
+    atomic_int is_named;      /* the id */
     atomic_int alone, joined; /* ranks in namespaces of their own; 1: the link is there */
     atomic_uint_fast64_t vanished;
 } pair;
@@ -44,21 +49,28 @@ static void must_run(const char *format, ...)
 
 /* ---- a rank ------------------------------------------------------------------------------------------------------ */
 
+/* This process is a machine of its own, at *address. */
+static void be_apart(pair *p, int rank, char address[32])
+{
+    CHECK(unshare(CLONE_NEWNET) == 0);
+    atomic_fetch_add(&p->alone, 1);
+    while (!atomic_load(&p->joined))
+        usleep(1000);
+    snprintf(address, 32, "10.99.0.%d", rank + 1);
+    must_run("ip link set lo up && ip addr add %s/24 dev nb%d && ip link set nb%d up", address, rank, rank);
+    atomic_fetch_add(&p->joined, 1);
+    while (atomic_load(&p->joined) < 3)
+        usleep(1000);
+}
+
 static nbcoll_comm *join(pair *p, int rank, nbcoll_context **context)
 {
     char address[32];
     nbcoll_comm *comm;
 
-    CHECK(unshare(CLONE_NEWNET) == 0);
-    atomic_fetch_add(&p->alone, 1);
-    while (!atomic_load(&p->joined))
-        usleep(1000);
-    snprintf(address, sizeof address, "10.99.0.%d", rank + 1);
-    must_run("ip link set lo up && ip addr add %s/24 dev nb%d && ip link set nb%d up", address, rank, rank);
-    atomic_fetch_add(&p->joined, 1);
-    while (atomic_load(&p->joined) < 3)
-        usleep(1000);
-    const nbcoll_ofi_config config = {.size = sizeof config, .rank = rank, .ranks = 2, .address = address};
+    be_apart(p, rank, address);
+    const nbcoll_ofi_config config = {
+        .size = sizeof config, .rank = rank, .ranks = 2, .address = address, .lost_ms = p->lost_ms};
     nbcoll_endpoint *endpoint = board_open(p->board, &config);
     CHECK(endpoint);
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, context));
@@ -79,6 +91,41 @@ static void sum_some(nbcoll_comm *comm)
     }
 }
 
+/* With what a program on two machines has: no memory that they share, but an id that somebody brings from one to the
+ * other. */
+static void find_each_other(pair *p, int rank)
+{
+    nbcoll_tcp_config way = {.size = sizeof way, .rank = rank, .ranks = 2};
+    nbcoll_endpoint *end[2];
+    nbcoll_context *context;
+    nbcoll_tcp *tcp;
+    nbcoll_comm *comm;
+    char address[32];
+    int n = 0;
+
+    be_apart(p, rank, address);
+    if (rank == 0)
+        CHECK_STATUS(NBCOLL_OK, nbcoll_tcp_create(&way, &p->id, &tcp));
+    atomic_fetch_add(&p->is_named, rank == 0);
+    while (!atomic_load(&p->is_named))
+        usleep(1000);
+    if (rank == 1)
+        CHECK_STATUS(NBCOLL_OK, nbcoll_tcp_join(&way, &p->id, &tcp));
+    const nbcoll_cluster_config config = {.size = sizeof config,
+                                          .rank = rank,
+                                          .ranks = 2,
+                                          .exchange = nbcoll_tcp_exchange,
+                                          .user = tcp,
+                                          .flags = NBCOLL_CLUSTER_NO_VERBS};
+    CHECK_STATUS(NBCOLL_OK, nbcoll_cluster_open(&config, end, &n));
+    CHECK(n == 2);
+    nbcoll_tcp_close(tcp);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, &context));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create_over(context, n, end, NULL, &comm, 30 * SECOND));
+    sum_some(comm);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_context_free(context));
+}
+
 static void lose_the_link_for_a_while(pair *p, int rank)
 {
     nbcoll_context *context;
@@ -90,6 +137,19 @@ static void lose_the_link_for_a_while(pair *p, int rank)
         sleep(DOWN_S);
         must_run("ip link set nb1 up");
     }
+    sum_some(comm);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_context_free(context));
+}
+
+/* It calls nothing meanwhile: its machine answers for it. */
+static void wait_for_one_that_computes(pair *p, int rank)
+{
+    nbcoll_context *context;
+    nbcoll_comm *comm = join(p, rank, &context);
+
+    sum_some(comm);
+    if (rank == 1)
+        sleep(COMPUTES_S);
     sum_some(comm);
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_free(context));
 }
@@ -110,9 +170,10 @@ static void wait_for_one_that_vanishes(pair *p, int rank)
     }
     nbcoll_status status = nbcoll_allreduce(&own, &sum, 1, NBCOLL_INT64, NBCOLL_SUM, comm, 30 * SECOND);
     uint64_t ms = (clock_ns() - atomic_load(&p->vanished)) / 1000000;
-    printf("a machine that vanished is lost after %u ms\n", (unsigned)ms);
+    unsigned most = p->lost_ms ? 2000 : LOST_MS;
+    printf("a machine that vanished is lost after %u ms, at most %u\n", (unsigned)ms, most);
     CHECK_STATUS(NBCOLL_ERR_PEER_LOST, status);
-    CHECK(ms < LOST_MS + LATE_MS);
+    CHECK(ms < most + LATE_MS);
     nbcoll_comm_failure(comm, &failure);
     CHECK(failure.rank == 1);
     CHECK(failure.reason.text);
@@ -134,12 +195,13 @@ static pid_t rank_starts(void (*main)(pair *p, int rank), pair *p, int rank)
 }
 
 /* Runs two ranks, of which the second one is killed, if it is to vanish, when the first has ended. */
-static void apart(void (*main)(pair *p, int rank), bool vanishes)
+static void apart(void (*main)(pair *p, int rank), uint32_t lost_ms, bool vanishes)
 {
     pair *p = shared_memory(sizeof *p);
     pid_t pid[2];
     int status;
 
+    p->lost_ms = lost_ms;
     p->board = board_make();
     assert_non_null(p->board);
     for (int rank = 0; rank < 2; rank++)
@@ -157,16 +219,29 @@ static void apart(void (*main)(pair *p, int rank), bool vanishes)
     board_free(p->board);
 }
 
+static void ranks_of_two_machines_find_each_other(void **state)
+{
+    (void)state;
+    apart(find_each_other, 0, false);
+}
+
+static void a_rank_that_computes_for_long_is_not_lost(void **state)
+{
+    (void)state;
+    apart(wait_for_one_that_computes, SHORT_MS, false);
+}
+
 static void two_seconds_without_a_link_are_survived(void **state)
 {
     (void)state;
-    apart(lose_the_link_for_a_while, false);
+    apart(lose_the_link_for_a_while, 0, false);
 }
 
 static void a_machine_that_vanishes_is_named(void **state)
 {
     (void)state;
-    apart(wait_for_one_that_vanishes, true);
+    apart(wait_for_one_that_vanishes, 0, true);
+    apart(wait_for_one_that_vanishes, SHORT_MS, true);
 }
 
 /* Can this process make a namespace and a link in it? */
@@ -183,6 +258,8 @@ static bool is_allowed(void)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_of_two_machines_find_each_other),
+        cmocka_unit_test(a_rank_that_computes_for_long_is_not_lost),
         cmocka_unit_test(two_seconds_without_a_link_are_survived),
         cmocka_unit_test(a_machine_that_vanishes_is_named),
     };

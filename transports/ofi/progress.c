@@ -7,6 +7,7 @@
 
 #include "ofi.h"
 
+#define NBCOLLI_OFI_TRIES 64 /* to acknowledge, in a progress */
 #define NBCOLLI_OFI_TICK 64u /* passes that find something, between two looks at the clock */
 #define NBCOLLI_OFI_PATIENCE                                                                                           \
     (10 * NBCOLLI_OFI_MS) /* with a provider that has no room, or connects: from then on it is                         \
@@ -192,8 +193,11 @@ void nbcolli_ofi_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
     if (e->again)
         nbcolli_ofi_launch_again(e);
     int n = nbcolli_ofi_poll(e, &last);
-    if (e->due)
+    nbcolli_ofi_acknowledge(e);
+    for (int i = 0; e->due && i < NBCOLLI_OFI_TRIES; i++) { /* the host may not come back for long */
+        nbcolli_ofi_poll(e, &last);
         nbcolli_ofi_acknowledge(e);
+    }
     ep->busy = n == NBCOLLI_OFI_BATCH;
     if (n == 0 || ++e->passes % NBCOLLI_OFI_TICK == 0)
         nbcolli_ofi_tick(e);

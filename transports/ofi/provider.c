@@ -202,6 +202,8 @@ static int nbcolli_ofi_queue(nbcolli_ofi_end *e)
     struct fi_cq_attr how = {.format = FI_CQ_FORMAT_MSG, .wait_obj = FI_WAIT_FD};
 
     how.size = each * (ranks < 64 ? ranks + 1 : 64);
+    if (strcmp(e->info->fabric_attr->prov_name, "net") == 0) /* it would start a thread for a descriptor */
+        how.wait_obj = FI_WAIT_NONE;
     int error = fi_cq_open(e->domain, &how, &e->cq, NULL);
     if (!error && fi_control(&e->cq->fid, FI_GETWAIT, &e->cq_fd) == 0)
         return 0;
