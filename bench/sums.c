@@ -10,7 +10,7 @@
 #include "nbcoll/sums.h"
 #include "stepped.h"
 
-enum { MOST = 1 << 20, ROUNDS = 9, STRIDE = 8 };
+enum { MOST = 1 << 20, ROUNDS = 100, STRIDE = 8 };
 
 static double mine[2][MOST * STRIDE], sum[2][MOST * STRIDE];
 
@@ -23,7 +23,7 @@ typedef struct call {
 
 static double timed(stepped *const rank[], const call *c, size_t n)
 {
-    size_t times = n > 4096 ? 1 + MOST / 4 / n : 256;
+    size_t times = n < 1024 ? 1024 / n : 1; /* short enough to run undisturbed now and then */
     double at = now();
     for (size_t i = 0; i < times; i++) {
         for (int r = 0; r < 2; r++)
@@ -38,7 +38,7 @@ static double timed(stepped *const rank[], const call *c, size_t n)
 static void compare(stepped *const rank[], const call calls[], size_t n_calls, size_t n)
 {
     double least[8];
-    for (int round = 0; round <= ROUNDS; round++)
+    for (int round = 0; round <= (n < MOST ? ROUNDS : ROUNDS / 10); round++)
         for (size_t k = 0; k < n_calls; k++) {
             double us = timed(rank, &calls[k], n);
             least[k] = round < 2 || us < least[k] ? us : least[k];

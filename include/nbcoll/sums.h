@@ -50,8 +50,9 @@ NBCOLL_API nbcoll_op nbcoll_sum_wide(void);
  * lower digits are dropped. Integers are added in any order alike. At the end the state is rounded once, to the nearest
  * (ties to even). With n numbers, the largest of magnitude M, the result is off by n * M * 2^-56 before that at most.
  * It is exact where all numbers fit three places. There may be 2^35 numbers in all. The sum of infinities of both
- * signs, and of a NaN, is a NaN; always the same one. A sum of -0 alone is -0. Of a number, 32 bytes travel
- * (bench/sums.c measures what that costs). Any thread. */
+ * signs, and of a NaN, is a NaN; always the same one. A sum of -0 alone is -0. Of a number, 32 bytes travel. An
+ * allreduce of 32 DOUBLE takes 6 times as long as SUM, of 1,024 35 times (two ranks over shm: bench/sums.c; averages
+ * 2.5 and 4 times); a number added to bins by the rank 2.6 ns, 2 ns more than plainly. Any thread. */
 NBCOLL_API nbcoll_op nbcoll_sum_reproducible(void);
 
 /* The state of such a sum, for what a rank adds up by itself. A sum of numbers that lie on many ranks has the same bits

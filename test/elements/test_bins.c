@@ -103,7 +103,7 @@ static void sums_that_fit_are_rounded_once(void **state)
             unsigned up = (unsigned)(world_random(&random) % 8);
             int64_t whole = (int64_t)world_random(&random) >> 11; /* 53 bits */
             double number = ldexp((double)whole, (int)up - 20);
-            exact += (wide)whole << up;
+            exact += (wide)whole * (1 << up);
             nbcoll_bins_add(&bins, &number, 1);
         }
         assert_int_equal(bits_of(nbcoll_bins_value(&bins)), bits_of(ldexp((double)exact, -20)));

@@ -251,6 +251,7 @@ static void a_face_of_a_field_is_broadcast(void **state)
 static void elements_at_one_place_are_sent_to_many_and_received_once(void **state)
 {
     static const size_t one[2] = {1, 1}, two[2] = {2, 2}, none[2] = {0, 0}, apart[2] = {0, 2};
+    static const size_t places[2] = {0, 4 * sizeof(int64_t)};
     int64_t send[2][2] = {{1, 2}, {3, 4}}, recv[2][8] = {{0}};
     nbcoll_strided same, plain;
     nbcoll_request request[2];
@@ -263,8 +264,7 @@ static void elements_at_one_place_are_sent_to_many_and_received_once(void **stat
     plains[0] = plains[1] = nbcoll_type_of(&plain.type);
     world_open(&w, 2, NULL, NULL, NULL);
     for (int r = 0; r < 2; r++)
-        EXPECT(OK, nbcoll_ialltoallw(send[r], two, none, types, recv[r], two,
-                                     (const size_t[]){0, 4 * sizeof(int64_t)}, plains, w.comm[r], &request[r]));
+        EXPECT(OK, nbcoll_ialltoallw(send[r], two, none, types, recv[r], two, places, plains, w.comm[r], &request[r]));
     world_finish(&w, 2, request);
     for (int r = 0; r < 2; r++)
         for (int i = 0; i < 8; i++)
@@ -273,8 +273,7 @@ static void elements_at_one_place_are_sent_to_many_and_received_once(void **stat
         EXPECT(OK, nbcoll_ibcast(recv[r], 1, type, 1, w.comm[r], &request[r]));
     world_finish(&w, 2, request);
     for (int r = 0; r < 2; r++)
-        EXPECT(OK, nbcoll_ialltoallw(send[r], one, none, types, recv[r], one,
-                                     (const size_t[]){0, 4 * sizeof(int64_t)}, types, w.comm[r], &request[r]));
+        EXPECT(OK, nbcoll_ialltoallw(send[r], one, none, types, recv[r], one, places, types, w.comm[r], &request[r]));
     world_finish(&w, 2, request);
     assert_true(recv[1][0] == 1 && recv[1][1] == 2 && recv[1][4] == 3 && recv[1][5] == 4);
     EXPECT(ERR_TYPE, nbcoll_ibcast(recv[0], 2, type, 1, w.comm[0], &request[0]));
@@ -283,7 +282,7 @@ static void elements_at_one_place_are_sent_to_many_and_received_once(void **stat
     EXPECT(ERR_TYPE, nbcoll_ialltoallw(send[0], two, none, types, recv[0], two, none, types, w.comm[0], &request[0]));
     EXPECT(ERR_TYPE, nbcoll_ialltoallv(send[0], two, apart, recv[0], two, apart, type, w.comm[0], &request[0]));
     EXPECT(OK, nbcoll_igather(send[1], NULL, 2, type, 0, w.comm[1], &request[1])); /* it sends */
-    EXPECT(OK, nbcoll_igather(send[0], recv[0], 2, plains[0], 0, w.comm[0], &request[0])) /* reads on, from send[1] */;
+    EXPECT(OK, nbcoll_igather(send[0], recv[0], 2, plains[0], 0, w.comm[0], &request[0]));
     world_finish(&w, 2, request);
     assert_true(recv[0][4] == 3 && recv[0][5] == 4 && recv[0][6] == 3 && recv[0][7] == 4);
     world_close(&w);
