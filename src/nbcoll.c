@@ -7,15 +7,16 @@
  *
  * Of the transports it has loopback and shm; -DNBCOLL_WITH_SHM=0 leaves one out, -DNBCOLL_WITH_VERBS=1 brings one in,
  * which needs libibverbs (-libverbs), -DNBCOLL_WITH_OFI=1 another one, which needs libfabric (-lfabric).
- * -DNBCOLL_WITH_OFFLOAD=1 brings the component offload: programs, agents, relays,
- * loopback's queue pairs. -DNBCOLL_WITH_LAB=1 brings offload and the component lab: verifier, simulator, printers, the
- * model of split trees, and the transports fault and trace. -DNBCOLL_WITH_DRIVER=1 brings the component driver:
- * drivers and ticks; -DNBCOLL_WITH_GROUP=1 group, -DNBCOLL_WITH_LISTS=1 lists; -DNBCOLL_WITH_MESSAGE=1 message:
- * messages between two ranks; -DNBCOLL_WITH_NEIGHBOR=1 neighbor: neighbourhood collectives; -DNBCOLL_WITH_WIDE=1 wide:
- * kernels of reductions for AVX2 and AVX-512. NBCOLL_PREFIX needs what src/amalgamate.awk makes of this file: there
- * private functions are static. All symbols are hidden in what the file is linked into; -DNBCOLL_EXPORT exports the
- * public functions (nbcoll/nbcoll.h). What else needs a library of its own is not here: tuning files are
- * src/tuning/tuning.c, affinity is src/affinity/affinity.c, what starts ranks on clusters src/cluster and src/pmix.
+ * -DNBCOLL_WITH_OFFLOAD=1 brings the component offload: programs, agents, relays, loopback's queue pairs.
+ * -DNBCOLL_WITH_LAB=1 brings offload and the component lab: verifier, simulator, printers, the model of split trees,
+ * and the transports fault and trace. -DNBCOLL_WITH_DRIVER=1 brings the component driver: drivers and ticks;
+ * -DNBCOLL_WITH_ELEMENTS=1 elements: sums and strided data; -DNBCOLL_WITH_GROUP=1 group; -DNBCOLL_WITH_LISTS=1 lists:
+ * lists of buffers; -DNBCOLL_WITH_MESSAGE=1 message: messages between two ranks; -DNBCOLL_WITH_NEIGHBOR=1 neighbor:
+ * neighbourhood collectives; -DNBCOLL_WITH_WIDE=1 wide: kernels of reductions for AVX2 and AVX-512. NBCOLL_PREFIX needs
+ * what src/amalgamate.awk makes of this file: there private functions are static. All symbols are hidden in what the
+ * file is linked into; -DNBCOLL_EXPORT exports the public functions (nbcoll/nbcoll.h). What else needs a library of its
+ * own is not here: tuning files are src/tuning/tuning.c, affinity is src/affinity/affinity.c, what starts ranks on
+ * clusters src/cluster and src/pmix.
  */
 #ifndef NBCOLLI_NBCOLL_C
 #define NBCOLLI_NBCOLL_C
@@ -34,6 +35,9 @@
 
 #ifndef NBCOLL_WITH_DRIVER
 #define NBCOLL_WITH_DRIVER 0
+#endif
+#ifndef NBCOLL_WITH_ELEMENTS
+#define NBCOLL_WITH_ELEMENTS 0
 #endif
 #ifndef NBCOLL_WITH_LAB
 #define NBCOLL_WITH_LAB 0
@@ -284,6 +288,12 @@
 #include "topology/topology_rounds.c"
 #include "topology/topology_builder.c"
 #include "topology/topology.c"
+#endif
+
+#if NBCOLL_WITH_ELEMENTS
+#include "elements/bins.c"
+#include "elements/strided.c"
+#include "elements/sums.c"
 #endif
 
 #if NBCOLL_WITH_GROUP

@@ -28,8 +28,8 @@
  * The library. Link it; or define NBCOLL_IMPLEMENTATION in one C file that includes nbcoll before all system headers,
  * and that file brings it along: `pkg-config --cflags nbcoll` is enough. It brings the transports loopback and shm;
  * -DNBCOLL_WITH_LOOPBACK=0 and -DNBCOLL_WITH_SHM=0 leave them out. Components are libraries of their own, whose
- * functions the core does not call: -DNBCOLL_WITH_DRIVER=1 brings nbcoll_driver (driver.h), -DNBCOLL_WITH_GROUP=1
- * nbcoll_group (group.h), -DNBCOLL_WITH_LISTS=1 nbcoll_lists (lists.h), -DNBCOLL_WITH_MESSAGE=1 nbcoll_message
+ * functions the core does not call: -DNBCOLL_WITH_DRIVER=1 brings nbcoll_driver (driver.h), -DNBCOLL_WITH_ELEMENTS=1
+ * nbcoll_elements (sums.h, strided.h), -DNBCOLL_WITH_GROUP=1 nbcoll_group (group.h), -DNBCOLL_WITH_LISTS=1 nbcoll_lists (lists.h), -DNBCOLL_WITH_MESSAGE=1 nbcoll_message
  * (message.h), -DNBCOLL_WITH_NEIGHBOR=1 nbcoll_neighbor (neighbor.h), -DNBCOLL_WITH_OFFLOAD=1 nbcoll_offload
  * (offload.h, launch_agent.h, relay.h), -DNBCOLL_WITH_LAB=1 that and nbcoll_lab (verify.h, simulate.h, nic.h, split.h,
  * show.h, fault.h, trace.h), -DNBCOLL_WITH_WIDE=1, which the flags of pkg-config ask for, nbcoll_wide (wide.h). Every
@@ -224,9 +224,8 @@ NBCOLL_API nbcoll_status nbcoll_context_free(nbcoll_context *context);
 
 /* A start, test or progress is short, however large the data. In one such call the library copies, combines and sends
  * about so many bytes, in pieces, and the context's transports copy as many; that takes tens of microseconds. The rest
- * goes on in later calls, by turns among the operations. A wait goes on until it ends. Functions of the host (pack,
- * unpack, CALL steps) are not counted and not divided; `combine` of a host's operation is called for pieces of at least
- * one element. */
+ * goes on in later calls, by turns among the operations. A wait goes on until it ends. The functions of host types and
+ * operations are called for pieces of at least one element, or unit; CALL steps are not divided. */
 #define NBCOLL_PASS_BYTES (256 * 1024)
 
 /* Frees a context that nbcoll_context_free cannot free, because a peer does not answer and may still touch buffers of
@@ -701,6 +700,8 @@ typedef struct nbcoll_long_int { long value; int index; } nbcoll_long_int;
 typedef struct nbcoll_int_int { int value; int index; } nbcoll_int_int;
 typedef struct nbcoll_short_int { short value; int index; } nbcoll_short_int;
 typedef struct nbcoll_long_double_int { long double value; int index; } nbcoll_long_double_int;
+typedef struct nbcoll_double_int64 { double value; int64_t index; } nbcoll_double_int64;
+typedef struct nbcoll_int64_int64 { int64_t value; int64_t index; } nbcoll_int64_int64;
 
 /* Append-only: X(name, C type, class). HALF is IEEE binary16, BFLOAT16 the upper half of a float; both as their bits.
  * A type's class says which operations it has:
@@ -735,7 +736,9 @@ typedef struct nbcoll_long_double_int { long double value; int index; } nbcoll_l
     X(LONG_INT, nbcoll_long_int, PAIR)                                                                                 \
     X(INT_INT, nbcoll_int_int, PAIR)                                                                                   \
     X(SHORT_INT, nbcoll_short_int, PAIR)                                                                               \
-    X(LONG_DOUBLE_INT, nbcoll_long_double_int, PAIR)
+    X(LONG_DOUBLE_INT, nbcoll_long_double_int, PAIR)                                                                   \
+    X(DOUBLE_INT64, nbcoll_double_int64, PAIR)                                                                         \
+    X(INT64_INT64, nbcoll_int64_int64, PAIR)
 enum {
 #define NBCOLLI_TYPE_ENUM(name, ctype, kind) NBCOLL_##name,
     NBCOLL_TYPE_LIST(NBCOLLI_TYPE_ENUM)
@@ -803,7 +806,13 @@ enum {
  *
  * Of an element, `packed` bytes travel, or else `extent`: ranks may pass different types that have this in common, say
  * elements with gaps here and without them there. A type whose extent and packed are 0 has elements without bytes: any
- * number of them may be passed, nothing is moved, and buffers may be null.
+ * number of them may be passed, nothing is moved, and buffers may be null. If only its extent is 0, all elements lie at
+ * one place; a call that receives more than one (or has counts of blocks to receive) gets ERR_TYPE.
+ *
+ * With pack_units and unpack_units, which then serve in place of the other two, packed elements consist of units:
+ * elements of the predefined type `of`, whose operations combine them. These functions move `count` units, from unit
+ * `first` of all `elements` on, which lies at `units`: elements of any length are packed in pieces.
+ *
  * ERR_TYPE, where a type is taken: `size` too small, or packed > 0 without both functions. */
 typedef struct nbcoll_host_type {
     size_t size;
@@ -812,20 +821,29 @@ typedef struct nbcoll_host_type {
     void *user; /* passed to each function */
     nbcoll_status (*pack)(void *user, const void *elements, void *packed, size_t count);
     nbcoll_status (*unpack)(void *user, const void *packed, void *elements, size_t count);
+    nbcoll_type of;
+    nbcoll_status (*pack_units)(void *user, const void *elements, void *units, size_t first, size_t count);
+    nbcoll_status (*unpack_units)(void *user, const void *units, void *elements, size_t first, size_t count);
 } nbcoll_host_type;
 
 /* An operation of the host's: result[i] = left[i] op right[i] for `count` elements, packed ones if `type` packs. It is
  * associative, but perhaps for rounding (see NBCOLL_REPRODUCIBLE). `result` may be `left` or `right` itself; otherwise
  * they do not overlap. It applies to every type that is passed with it. `commutative` is 0 if the order of the operands
  * matters: they are then combined in rank order. It returns NBCOLL_OK, or an error, as above; ownership and calls are
- * as above too.
- * ERR_OP, where an operation is taken: `size` too small, or no function. */
+ * as above too. If `combine` is null, each call asks `resolve` for another type and operation in their places. It
+ * completes *states, which has the extent of `type`, and sets *by, which combines what *states packs elements to; the
+ * result is unpacked (sums.h). A result here is made of the elements of `operands` ranks: in a scan rank + 1, in an
+ * exscan rank. States have the same size on all ranks. *states is copied; what it and *by point to lives as long as the
+ * request. Where resolve fails, the call returns its status. Steps of schedules cannot combine so (ERR_OP).
+ *
+ * ERR_OP, where an operation is taken: `size` too small, or neither function. */
 typedef struct nbcoll_host_op {
     size_t size;
-    void *user; /* passed to the function */
+    void *user; /* passed to the functions */
     nbcoll_status (*combine)(void *user, void *result, const void *left, const void *right, size_t count,
                              nbcoll_type type);
     int commutative;
+    nbcoll_status (*resolve)(void *user, nbcoll_type type, int operands, nbcoll_host_type *states, nbcoll_op *by);
 } nbcoll_host_op;
 
 /* The type or operation that a descriptor describes; an unknown one for null. Any thread. */
@@ -848,8 +866,8 @@ NBCOLL_API size_t nbcoll_type_size(nbcoll_type type);
 /* "FLOAT", "SUM"; "HOST" for a host's; "?" for an unknown one. */
 NBCOLL_API const char *nbcoll_type_name(nbcoll_type type);
 NBCOLL_API const char *nbcoll_op_name(nbcoll_op op);
-/* 1 if elements of the type can be combined by the operation, else 0. A host's operation applies to every known type, a
- * predefined one to no host's type. */
+/* 1 if elements of the type can be combined by the operation, else 0. A host's operation applies to every known type
+ * that its `resolve` takes, a predefined one to units that have it. */
 NBCOLL_API int nbcoll_op_applies(nbcoll_op op, nbcoll_type type);
 
 /* ---- collectives ------------------------------------------------------------------------------------------------- */

@@ -122,7 +122,7 @@ static nbcoll_status nbcolli_args_measure(nbcoll_args *a, const nbcolli_kind *ki
     a->bytes = 0;
     if (typed && !nbcolli_is_type(a->reduction.type))
         return NBCOLL_ERR_TYPE;
-    if (kind->reduces && !nbcoll_op_applies(a->reduction.op, a->reduction.type))
+    if (kind->reduces && !nbcolli_combines(a->reduction.op, a->reduction.type))
         return NBCOLL_ERR_OP;
     if (a->counts)
         return nbcolli_args_sum(a, ranks, loose);
@@ -198,9 +198,11 @@ uint32_t nbcolli_fingerprint(const nbcoll_args *a, int ranks)
     const nbcolli_kind *kind = &nbcolli_args_kinds[a->operation];
     uint64_t hash = nbcolli_args_hash(1, (uint64_t)a->operation << 32 | (uint32_t)a->root);
 
-    if (kind->reduces) /* one of the host's operations may have other types on other ranks */
-        hash = nbcolli_args_hash(hash, (uint64_t)nbcolli_op_number(a->reduction.op) << 32 |
-                                           (a->reduction.op < NBCOLL_OP_COUNT ? a->reduction.type : a->element));
+    if (kind->reduces) { /* one of the host's operations may have other types on other ranks */
+        nbcoll_type type = a->reduction.op < NBCOLL_OP_COUNT ? nbcolli_unit_type(a->reduction.type) : 0;
+        hash = nbcolli_args_hash(hash, (uint64_t)nbcolli_op_number(a->reduction.op) << 32 | type);
+        hash = nbcolli_args_hash(hash, a->element);
+    }
     if (kind->blocks != NBCOLLI_OWN)
         hash = nbcolli_args_hash(hash, a->bytes);
     for (int i = 0; a->counts && kind->blocks != NBCOLLI_OWN && i < ranks; i++)

@@ -55,12 +55,10 @@ static nbcoll_status nbcolli_take_counts(nbcolli_collective_call *c, const nbcol
     return NBCOLL_OK;
 }
 
-static nbcoll_status nbcolli_check_types(const nbcolli_blocks *blocks, int ranks)
+/* Would several elements of the type lie at one place? */
+static int nbcolli_piles(nbcoll_type type, size_t count)
 {
-    for (int i = 0; i < ranks; i++)
-        if (!nbcolli_is_type(nbcolli_type_at(blocks->types, blocks->counts, (size_t)i)))
-            return NBCOLL_ERR_TYPE;
-    return NBCOLL_OK;
+    return count > 1 && nbcolli_packs(type) && !nbcoll_type_size(type);
 }
 
 /* Is one of the blocks of an alltoallw of a type that packs? */
@@ -84,25 +82,25 @@ static size_t nbcolli_widest(nbcoll_type type)
 
 /* Bound blocks of a buffer: *all is their bytes. */
 static nbcoll_status nbcolli_check_blocks(const nbcolli_blocks *blocks, nbcolli_part part, int ranks, int is_w,
-                                          size_t *all)
+                                          int is_recv, size_t *all)
 {
-    size_t one = is_w ? 0 : nbcolli_widest(blocks->type), bytes;
+    size_t bytes, place, end;
 
     *all = 0;
     if (part == NBCOLLI_ONE)
-        return __builtin_mul_overflow(blocks->count, one, all) ? NBCOLL_ERR_COUNT : NBCOLL_OK;
+        return __builtin_mul_overflow(blocks->count, nbcolli_widest(blocks->type), all) ? NBCOLL_ERR_COUNT : NBCOLL_OK;
     if (!blocks->counts || !blocks->displs || (is_w && !blocks->types))
         return NBCOLL_ERR_NULL;
-    nbcoll_status s = is_w ? nbcolli_check_types(blocks, ranks) : NBCOLL_OK;
-    for (int i = 0; s == NBCOLL_OK && i < ranks; i++) {
-        size_t element = is_w ? nbcolli_widest(nbcolli_type_at(blocks->types, blocks->counts, (size_t)i)) : one;
-        size_t place, end;
-        if (__builtin_mul_overflow(blocks->counts[i], element, &bytes) ||
-            __builtin_mul_overflow(blocks->displs[i], is_w ? 1 : element, &place) ||
+    for (int i = 0; i < ranks; i++) {
+        nbcoll_type type = is_w ? nbcolli_type_at(blocks->types, blocks->counts, (size_t)i) : blocks->type;
+        if (!nbcolli_is_type(type) || (is_recv && nbcolli_piles(type, blocks->counts[i])))
+            return NBCOLL_ERR_TYPE;
+        if (__builtin_mul_overflow(blocks->counts[i], nbcolli_widest(type), &bytes) ||
+            __builtin_mul_overflow(blocks->displs[i], is_w ? 1 : nbcolli_widest(type), &place) ||
             __builtin_add_overflow(place, bytes, &end) || __builtin_add_overflow(*all, bytes, all))
-            s = NBCOLL_ERR_COUNT;
+            return NBCOLL_ERR_COUNT;
     }
-    return s;
+    return NBCOLL_OK;
 }
 
 /* Bytes of a buffer whose blocks are not bound, as they travel; only whether there are any matters. */
@@ -132,7 +130,7 @@ static nbcoll_status nbcolli_check_side(nbcolli_collective_call *c, const nbcoll
         c->blocks[is_recv].type = c->args.reduction.type;
         c->blocks[is_recv].element = nbcoll_type_size(c->args.reduction.type);
         nbcoll_status s = nbcolli_check_blocks(&c->blocks[is_recv], part, comm->size,
-                                               c->args.operation == NBCOLL_OPERATION_ALLTOALLW, &bytes);
+                                               c->args.operation == NBCOLL_OPERATION_ALLTOALLW, is_recv, &bytes);
         if (s != NBCOLL_OK)
             return s;
     }
@@ -175,6 +173,13 @@ static size_t nbcolli_recv_elements(const nbcolli_collective_call *c, const nbco
     return kind->blocks == NBCOLLI_EQUAL || a->counts ? nbcolli_block_count(a, comm->rank) : c->blocks[1].count;
 }
 
+/* Ranks whose elements a result here is made of. */
+static int nbcolli_operands(const nbcoll_args *a, const nbcoll_comm *comm)
+{
+    int before = a->operation == NBCOLL_OPERATION_EXSCAN, within = a->operation == NBCOLL_OPERATION_SCAN;
+    return before || within ? comm->rank + within : comm->size;
+}
+
 /* All that can be said before the ranks meet. */
 static nbcoll_status nbcolli_check(nbcolli_collective_call *c, const nbcoll_comm *comm)
 {
@@ -190,6 +195,8 @@ static nbcoll_status nbcolli_check(nbcolli_collective_call *c, const nbcoll_comm
     if (s == NBCOLL_OK && c->args.operation == NBCOLL_OPERATION_ALLTOALLW)
         c->args.packs = nbcolli_packs_some(c, comm->size);
     if (s == NBCOLL_OK)
+        s = nbcolli_resolve_op(&c->args.reduction, nbcolli_operands(&c->args, comm), c->states);
+    if (s == NBCOLL_OK)
         s = nbcoll_args_complete(&c->args, comm->rank, comm->size);
     for (int is_recv = 0; s == NBCOLL_OK && is_recv < 2; is_recv++)
         s = nbcolli_check_side(c, kind, is_recv, comm);
@@ -198,6 +205,8 @@ static nbcoll_status nbcolli_check(nbcolli_collective_call *c, const nbcoll_comm
     c->blocks[1].type = c->args.reduction.type;
     c->blocks[1].element = nbcoll_type_size(c->args.reduction.type);
     c->extent = s == NBCOLL_OK ? nbcolli_recv_elements(c, kind, comm) : 0;
+    if (nbcolli_piles(c->args.reduction.type, c->extent))
+        return NBCOLL_ERR_TYPE;
     if (c->extent != NBCOLLI_AS_COUNTED)
         c->extent *= c->blocks[1].element;
     if (kind->blocks == NBCOLLI_OWN && c->args.in_place && !c->args.counts) { /* bound: packed from where it is */
@@ -214,6 +223,9 @@ static nbcoll_status nbcolli_call_begin(nbcolli_collective_call *c, nbcoll_comm 
                                         int persistent, nbcoll_request *request)
 {
     nbcoll_schedule *schedule = NULL;
+    nbcoll_host_type states;
+
+    c->states = &states;
     nbcoll_status s = nbcolli_check(c, comm);
     nbcolli_executor *e = s == NBCOLL_OK ? nbcolli_executor_taking(comm, &c->args) : NULL;
 
@@ -225,6 +237,10 @@ static nbcoll_status nbcolli_call_begin(nbcolli_collective_call *c, nbcoll_comm 
     if (r) {
         memcpy(r->blocks, c->blocks, sizeof r->blocks);
         r->op = c->args.reduction.op;
+        if (r->blocks[1].type == nbcoll_type_of(&states)) {
+            r->states = states;
+            r->blocks[1].type = nbcoll_type_of(&r->states);
+        }
     }
     if (r && e) {
         r->executor = e;

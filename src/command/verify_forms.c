@@ -23,9 +23,10 @@ static nbcoll_status never_combines(void *user, void *result, const void *left, 
 }
 
 static const nbcoll_host_type host_type = {.size = sizeof host_type, .extent = 12};
-static const nbcoll_host_type packed_type = {sizeof packed_type, 20, 12, NULL, never_packs, never_packs};
-static const nbcoll_host_op ordered_op = {sizeof ordered_op, NULL, never_combines, 0};
-static const nbcoll_host_op commuting_op = {sizeof commuting_op, NULL, never_combines, 1};
+static const nbcoll_host_type packed_type = {
+    .size = sizeof packed_type, .extent = 20, .packed = 12, .pack = never_packs, .unpack = never_packs};
+static const nbcoll_host_op ordered_op = {sizeof ordered_op, NULL, never_combines, 0, NULL};
+static const nbcoll_host_op commuting_op = {sizeof commuting_op, NULL, never_combines, 1, NULL};
 
 enum { ELEMENTS_GIVEN, ELEMENTS_BYTES, ELEMENTS_HOST, ELEMENTS_PACKED };
 

@@ -2,22 +2,11 @@
  * From a call to a schedule: the ends of all edges, packed where their types ask for it, and the algorithm between. */
 #include "../host/host.h"
 #include "../reduce/packed.h"
+#include "../select/select.h"
 #include "neighbor.h"
 
 static const char *const nbcolli_neighbor_names[NBCOLLI_NEIGHBOR_KINDS] = {
     "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw"};
-
-static nbcoll_status nbcolli_edge_pack(void *user, const nbcoll_memory memory[])
-{
-    const nbcoll_host_type *t = user;
-    return t->pack(t->user, memory[0].at, memory[1].at, memory[1].bytes / t->packed);
-}
-
-static nbcoll_status nbcolli_edge_unpack(void *user, const nbcoll_memory memory[])
-{
-    const nbcoll_host_type *t = user;
-    return t->unpack(t->user, memory[0].at, memory[1].at, memory[0].bytes / t->packed);
-}
 
 static nbcolli_edge nbcolli_edge_out(nbcoll_builder *b, const nbcolli_blocks_side *s, int i)
 {
@@ -28,7 +17,7 @@ static nbcolli_edge nbcolli_edge_out(nbcoll_builder *b, const nbcolli_blocks_sid
         return (nbcolli_edge){at, NBCOLL_START};
     size_t bytes = nbcolli_count_at(s, i) * nbcolli_packed_size(type);
     nbcoll_region packed = nbcoll_span(nbcoll_add_scratch(b, bytes), bytes);
-    return (nbcolli_edge){packed, nbcoll_add_call(b, nbcolli_edge_pack, (void *)type, 1, &at, 1, &packed)};
+    return (nbcolli_edge){packed, nbcoll_add_call(b, nbcolli_pack_call, (void *)type, 1, &at, 1, &packed)};
 }
 
 static void nbcolli_edges_open(nbcoll_builder *b, const nbcolli_neighbor_call *c, nbcolli_exchange *x)
@@ -60,7 +49,7 @@ static void nbcolli_edges_close(nbcoll_builder *b, const nbcolli_neighbor_call *
         if (in->peer[i] < 0 || !nbcolli_packs(type))
             continue;
         nbcoll_region at = nbcolli_edge_at(&c->side[1], NBCOLL_BUFFER_RECV, i);
-        nbcoll_after(b, nbcoll_add_call(b, nbcolli_edge_unpack, (void *)type, 1, &x->in[i].at, 1, &at), x->in[i].there);
+        nbcoll_after(b, nbcoll_add_call(b, nbcolli_unpack_call, (void *)type, 1, &x->in[i].at, 1, &at), x->in[i].there);
     }
 }
 

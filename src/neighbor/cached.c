@@ -18,7 +18,10 @@ static int nbcolli_types_alike(nbcoll_type one, nbcoll_type other)
     if (!mine || !theirs)
         return one == other;
     return mine->extent == theirs->extent && mine->packed == theirs->packed && mine->user == theirs->user &&
-           mine->pack == theirs->pack && mine->unpack == theirs->unpack;
+           mine->pack == theirs->pack && mine->unpack == theirs->unpack &&
+           nbcolli_unit_type(one) == nbcolli_unit_type(other) &&
+           (!nbcolli_has_units(mine) ||
+            (mine->pack_units == theirs->pack_units && mine->unpack_units == theirs->unpack_units));
 }
 
 static int nbcolli_sides_alike(const nbcolli_blocks_side *one, const nbcolli_blocks_side *other, size_t blocks)
@@ -48,7 +51,10 @@ static void *nbcolli_cached_place(char *block, size_t *used, const void *from, s
 static nbcoll_type nbcolli_cached_type(char *block, size_t *used, nbcoll_type type)
 {
     const nbcoll_host_type *host = nbcolli_host_type(type);
-    return host ? (nbcoll_type)nbcolli_cached_place(block, used, host, sizeof *host) : type;
+    void *copy = host ? nbcolli_cached_place(block, used, NULL, sizeof *host) : NULL;
+    if (copy)
+        nbcolli_copy_tagged(copy, host, sizeof *host);
+    return host ? (nbcoll_type)copy : type;
 }
 
 static void nbcolli_cached_side(char *block, size_t *used, const nbcolli_blocks_side *from, nbcolli_blocks_side *to,

@@ -38,6 +38,10 @@
                                 NBCOLLI_REDUCE_LANES_64)                                                               \
     NBCOLLI_REDUCE_PAIR_KERNELS(long_int, NBCOLLI_REDUCE_NAME(lanes_64), int64_t, NBCOLLI_REDUCE_VALUE_WHOLE, 32,      \
                                 NBCOLLI_REDUCE_LANES_64)                                                               \
+    NBCOLLI_REDUCE_PAIR_KERNELS(double_int64, NBCOLLI_REDUCE_NAME(double_lanes), int64_t, NBCOLLI_REDUCE_VALUE_REAL,   \
+                                0, NBCOLLI_REDUCE_LANES_64)                                                            \
+    NBCOLLI_REDUCE_PAIR_KERNELS(int64_int64, NBCOLLI_REDUCE_NAME(lanes_64), int64_t, NBCOLLI_REDUCE_VALUE_WHOLE, 0,    \
+                                NBCOLLI_REDUCE_LANES_64)                                                               \
     NBCOLLI_REDUCE_PAIR_KERNELS(int_int, NBCOLLI_REDUCE_NAME(lanes_32), int32_t, NBCOLLI_REDUCE_VALUE_WHOLE, 0,        \
                                 NBCOLLI_REDUCE_LANES_32)                                                               \
     NBCOLLI_REDUCE_PAIR_KERNELS(short_int, NBCOLLI_REDUCE_NAME(lanes_32), int32_t, NBCOLLI_REDUCE_VALUE_SHORT, 0,      \
@@ -142,6 +146,8 @@
         [NBCOLL_SHORT_INT] = NBCOLLI_REDUCE_PAIR_ROW(short_int, 4),                                                    \
         [NBCOLL_LONG_DOUBLE_INT] = {[NBCOLL_MINLOC] = nbcolli_reduce_minloc_long_double_int,                           \
                                     [NBCOLL_MAXLOC] = nbcolli_reduce_maxloc_long_double_int},                          \
+        [NBCOLL_DOUBLE_INT64] = NBCOLLI_REDUCE_PAIR_ROW(double_int64, 8),                                              \
+        [NBCOLL_INT64_INT64] = NBCOLLI_REDUCE_PAIR_ROW(int64_int64, 8),                                                \
     }};
 
 /* All of them. `halves`: one of the two above. */

@@ -43,16 +43,38 @@ const char *nbcoll_op_name(nbcoll_op op)
 #define NBCOLLI_OPS_SIGNED (NBCOLLI_OPS_FLOATING | NBCOLLI_OPS_BYTES | NBCOLLI_OPS_LOGICAL)
 #define NBCOLLI_OPS_UNSIGNED NBCOLLI_OPS_SIGNED
 
-int nbcoll_op_applies(nbcoll_op op, nbcoll_type type)
+int nbcolli_combines(nbcoll_op op, nbcoll_type type)
 {
     static const uint16_t ops[] = {
 #define NBCOLLI_TYPE_OPS(name, ctype, class) NBCOLLI_OPS_##class,
         NBCOLL_TYPE_LIST(NBCOLLI_TYPE_OPS)
 #undef NBCOLLI_TYPE_OPS
     };
+    const nbcoll_host_op *host = nbcolli_host_op(op);
     if (op < NBCOLL_OP_COUNT)
-        return type < NBCOLL_TYPE_COUNT && ops[type] >> op & 1;
-    return nbcolli_host_op(op) && nbcolli_is_type(type);
+        return nbcolli_unit_type(type) < NBCOLL_TYPE_COUNT && ops[nbcolli_unit_type(type)] >> op & 1;
+    return host && host->combine && nbcolli_is_type(type);
+}
+
+nbcoll_status nbcolli_resolve_op(nbcoll_reduction *how, int operands, nbcoll_host_type *states)
+{
+    const nbcoll_host_op *host = nbcolli_host_op(how->op);
+    if (!host || host->combine)
+        return NBCOLL_OK;
+    *states = (nbcoll_host_type){.size = sizeof *states, .extent = nbcoll_type_size(how->type)};
+    how->op = NBCOLL_OP_COUNT;
+    nbcoll_status s = nbcolli_is_type(how->type)
+                          ? host->resolve(host->user, how->type, operands, states, &how->op)
+                          : NBCOLL_ERR_TYPE;
+    how->type = nbcoll_type_of(states);
+    return s;
+}
+
+int nbcoll_op_applies(nbcoll_op op, nbcoll_type type)
+{
+    nbcoll_reduction how = {type, op};
+    nbcoll_host_type states;
+    return nbcolli_resolve_op(&how, 1, &states) == NBCOLL_OK && nbcolli_combines(how.op, how.type);
 }
 
 nbcoll_status nbcolli_reduce(const nbcoll_reducers *by, nbcoll_reduction how, void *result, const void *left,
@@ -61,6 +83,8 @@ nbcoll_status nbcolli_reduce(const nbcoll_reducers *by, nbcoll_reduction how, vo
     const nbcoll_host_op *host = nbcolli_host_op(how.op);
     if (host)
         return host->combine(host->user, result, left, right, count, how.type);
-    by->kernel[how.type][how.op](result, left, right, count * nbcoll_type_size(how.type));
+    const nbcoll_host_type *units = how.type < NBCOLL_TYPE_COUNT ? NULL : (const nbcoll_host_type *)how.type;
+    by->kernel[units ? units->of : how.type][how.op](result, left, right,
+                                                     count * (units ? units->packed : nbcoll_type_size(how.type)));
     return NBCOLL_OK;
 }

@@ -8,6 +8,13 @@
 /* Below this no descriptor can lie. */
 #define NBCOLLI_FIRST_ADDRESS 4096u
 
+/* Do its packed elements consist of units? */
+static inline int nbcolli_has_units(const nbcoll_host_type *t)
+{
+    return t->packed && t->size >= offsetof(nbcoll_host_type, unpack_units) + sizeof t->unpack_units && t->pack_units &&
+           t->unpack_units && t->of < NBCOLL_TYPE_COUNT;
+}
+
 /* The host's descriptor of a known type or operation; null for a predefined or an unknown one. */
 static inline const nbcoll_host_type *nbcolli_host_type(nbcoll_type type)
 {
@@ -15,7 +22,7 @@ static inline const nbcoll_host_type *nbcolli_host_type(nbcoll_type type)
     if (type < NBCOLLI_FIRST_ADDRESS || type % _Alignof(nbcoll_host_type))
         return NULL;
     int is_whole = t->size >= offsetof(nbcoll_host_type, unpack) + sizeof t->unpack;
-    return is_whole && (!t->packed || (t->pack && t->unpack)) ? t : NULL;
+    return is_whole && (!t->packed || (t->pack && t->unpack) || nbcolli_has_units(t)) ? t : NULL;
 }
 
 static inline const nbcoll_host_op *nbcolli_host_op(nbcoll_op op)
@@ -23,8 +30,9 @@ static inline const nbcoll_host_op *nbcolli_host_op(nbcoll_op op)
     const nbcoll_host_op *o = (const nbcoll_host_op *)op;
     if (op < NBCOLLI_FIRST_ADDRESS || op % _Alignof(nbcoll_host_op))
         return NULL;
+    int resolves = o->size >= offsetof(nbcoll_host_op, resolve) + sizeof o->resolve && o->resolve;
     int is_whole = o->size >= offsetof(nbcoll_host_op, commutative) + sizeof o->commutative;
-    return is_whole && o->combine ? o : NULL;
+    return is_whole && (o->combine || resolves) ? o : NULL;
 }
 
 /* Is the type known? One of the host's may have no bytes. */
@@ -46,6 +54,13 @@ static inline int nbcolli_packs(nbcoll_type type)
     return t && t->packed;
 }
 
+/* The predefined type whose operations combine elements of a known type; NBCOLL_TYPE_COUNT: there is none. */
+static inline nbcoll_type nbcolli_unit_type(nbcoll_type type)
+{
+    const nbcoll_host_type *t = type < NBCOLL_TYPE_COUNT ? NULL : nbcolli_host_type(type);
+    return !t ? type : nbcolli_has_units(t) ? t->of : (nbcoll_type)NBCOLL_TYPE_COUNT;
+}
+
 /* May operands change places? 0 for an unknown operation. */
 static inline int nbcolli_commutes(nbcoll_op op)
 {
@@ -58,6 +73,12 @@ static inline uint32_t nbcolli_op_number(nbcoll_op op)
 {
     return op < NBCOLL_OP_COUNT ? (uint32_t)op : NBCOLL_OP_COUNT + (uint32_t)nbcolli_commutes(op);
 }
+
+/* Can elements of the type be combined by the operation, as they travel? */
+int nbcolli_combines(nbcoll_op op, nbcoll_type type);
+
+/* An operation that resolves gives way, in the call of which *how is. */
+nbcoll_status nbcolli_resolve_op(nbcoll_reduction *how, int operands, nbcoll_host_type *states);
 
 /* A kernel computes a predefined operation, with bytes in place of elements; null where that does not apply to the
  * type. Those of all tables compute the same bits. */

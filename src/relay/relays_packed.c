@@ -3,7 +3,7 @@
  * elements in a buffer may be shorter than what travels, or have gaps that are not to be touched: so blocks are put
  * together in memory of their own. The host's functions are called inside the context, which refuses their calls. */
 #include "../engine/progress/lock.h"
-#include "../reduce/reduce.h"
+#include "../select/select.h"
 #include "relays.h"
 
 /* Of one operation. */
@@ -34,7 +34,6 @@ static char *nbcolli_relays_tight(const nbcolli_relays_operation *o, int rank)
 nbcoll_status nbcolli_relays_pack(const nbcoll_relays *r, nbcolli_relays_operation *o)
 {
     const nbcolli_blocks *blocks = &o->request->blocks[1];
-    const nbcoll_host_type *type = nbcolli_host_type(blocks->type);
     size_t at = (size_t)((r->last + 1) % r->config.at_once);
     nbcoll_status s;
     const void *from = o->request->send ? o->request->send : nbcolli_relays_loose(o, r->rank);
@@ -43,7 +42,9 @@ nbcoll_status nbcolli_relays_pack(const nbcoll_relays *r, nbcolli_relays_operati
         return NBCOLL_OK;
     if ((s = nbcolli_enter(r->context)) != NBCOLL_OK)
         return s;
-    s = type->pack(type->user, from, nbcolli_relays_tight(o, r->rank), blocks->count);
+    nbcoll_memory both[] = {{(void *)(uintptr_t)from, 0, blocks->type},
+                            {nbcolli_relays_tight(o, r->rank), o->bytes, NBCOLL_BYTE}};
+    s = nbcolli_pack_call(NULL, both);
     nbcolli_unlock(r->context);
     return s == NBCOLL_OK ? s : NBCOLL_ERR_CALL;
 }
@@ -52,13 +53,15 @@ nbcoll_status nbcolli_relays_pack(const nbcoll_relays *r, nbcolli_relays_operati
 nbcoll_status nbcolli_relays_unpack(const nbcoll_relays *r, const nbcolli_relays_operation *o)
 {
     const nbcolli_request *q = o->request;
-    const nbcoll_host_type *type = nbcolli_host_type(q->blocks[1].type);
     nbcoll_status s = nbcolli_enter(r->context);
     if (s != NBCOLL_OK)
         return s;
     for (int i = 0; i < r->ranks && s == NBCOLL_OK && o->bytes; i++)
-        if (nbcolli_relays_contributes(o, i) && (i != r->rank || q->send))
-            s = type->unpack(type->user, nbcolli_relays_tight(o, i), nbcolli_relays_loose(o, i), q->blocks[1].count);
+        if (nbcolli_relays_contributes(o, i) && (i != r->rank || q->send)) {
+            nbcoll_memory both[] = {{nbcolli_relays_tight(o, i), o->bytes, q->blocks[1].type},
+                                    {nbcolli_relays_loose(o, i), 0, NBCOLL_BYTE}};
+            s = nbcolli_unpack_call(NULL, both);
+        }
     nbcolli_unlock(r->context);
     return s == NBCOLL_OK ? s : NBCOLL_ERR_CALL;
 }

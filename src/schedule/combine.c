@@ -11,7 +11,7 @@ static int nbcolli_builder_elements(nbcolli_builder *b, size_t count, nbcoll_red
     b->reducers = nbcolli_reducers;
     return NBCOLLI_BUILDER_REQUIRE(b, nbcolli_is_type(how.type), NBCOLL_ERR_TYPE, "unknown data type %zu",
                                    (size_t)how.type) &&
-           NBCOLLI_BUILDER_REQUIRE(b, nbcoll_op_applies(how.op, how.type), NBCOLL_ERR_OP,
+           NBCOLLI_BUILDER_REQUIRE(b, nbcolli_combines(how.op, how.type), NBCOLL_ERR_OP,
                                    "%s (%zu) is no reduction of %s", nbcoll_op_name(how.op), (size_t)how.op,
                                    nbcoll_type_name(how.type)) &&
            NBCOLLI_BUILDER_REQUIRE(b, !__builtin_mul_overflow(count, size, bytes), NBCOLL_ERR_COUNT,

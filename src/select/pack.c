@@ -3,31 +3,56 @@
  * combines packed elements there, and what arrived is unpacked. Of bound blocks the run knows place, length, type. */
 #include <string.h>
 
-#include "../reduce/reduce.h"
+#include "../reduce/packed.h"
 #include "select.h"
 
-/* The type is `user`, or, of a bound block, the run's: in an alltoallw that need not pack. */
-static nbcoll_status nbcolli_pack_memory(const nbcoll_host_type *type, const nbcoll_memory memory[], int unpacks)
+static const nbcoll_host_type *nbcolli_pack_type(void *user, const nbcoll_memory memory[])
 {
-    size_t bytes = memory[!unpacks].bytes; /* packed */
+    const nbcoll_host_type *type = user ? user : nbcolli_host_type(memory[0].type);
+    return type && type->packed ? type : NULL;
+}
 
-    type = type ? type : nbcolli_host_type(memory[0].type);
+size_t nbcolli_pack_unit(nbcoll_host_call *call, void *user, const nbcoll_memory memory[])
+{
+    if (call != nbcolli_pack_call && call != nbcolli_unpack_call)
+        return 0;
+    const nbcoll_host_type *t = nbcolli_pack_type(user, memory);
+    return !t ? 1 : nbcolli_has_units(t) ? nbcoll_type_size(t->of) : t->packed;
+}
+
+nbcoll_status nbcolli_pack_piece(void *user, const nbcoll_memory memory[], int unpacks, size_t place, size_t bytes)
+{
+    const nbcoll_host_type *t = nbcolli_pack_type(user, memory);
+    char *loose = memory[unpacks].at, *tight = (char *)memory[!unpacks].at + place;
+    size_t unit = nbcolli_pack_unit(nbcolli_pack_call, user, memory), first = place / unit, count = bytes / unit;
+
     if (!bytes)
         return NBCOLL_OK;
-    if (type && type->packed)
-        return (unpacks ? type->unpack : type->pack)(type->user, memory[0].at, memory[1].at, bytes / type->packed);
-    memcpy(memory[1].at, memory[0].at, bytes);
+    if (t && nbcolli_has_units(t))
+        return unpacks ? t->unpack_units(t->user, tight, loose, first, count)
+                       : t->pack_units(t->user, loose, tight, first, count);
+    loose += first * (t ? t->extent : 1);
+    if (t)
+        return unpacks ? t->unpack(t->user, tight, loose, count) : t->pack(t->user, loose, tight, count);
+    memcpy(unpacks ? loose : tight, unpacks ? tight : loose, bytes);
     return NBCOLL_OK;
 }
 
-static nbcoll_status nbcolli_pack_call(void *user, const nbcoll_memory memory[])
+nbcoll_status nbcolli_pack_call(void *user, const nbcoll_memory memory[])
 {
-    return nbcolli_pack_memory(user, memory, 0);
+    return nbcolli_pack_piece(user, memory, 0, 0, memory[1].bytes);
 }
 
-static nbcoll_status nbcolli_unpack_call(void *user, const nbcoll_memory memory[])
+nbcoll_status nbcolli_unpack_call(void *user, const nbcoll_memory memory[])
 {
-    return nbcolli_pack_memory(user, memory, 1);
+    return nbcolli_pack_piece(user, memory, 1, 0, memory[0].bytes);
+}
+
+static nbcoll_step nbcolli_pack_step(nbcoll_builder *b, const nbcoll_host_type *type, nbcoll_region loose,
+                                     nbcoll_region tight, int unpacks)
+{
+    return nbcoll_add_call(b, unpacks ? nbcolli_unpack_call : nbcolli_pack_call, (void *)(uintptr_t)type, 1,
+                           unpacks ? &tight : &loose, 1, unpacks ? &loose : &tight);
 }
 
 /* `count` elements between a buffer of the caller's, from element `first` on, and packed ones. */
@@ -36,9 +61,7 @@ static nbcoll_step nbcolli_pack_part(nbcoll_builder *b, const nbcoll_args *a, nb
 {
     const nbcoll_host_type *type = nbcolli_host_type(a->reduction.type);
     nbcoll_region loose = nbcoll_span(nbcoll_at(buffer, first * type->extent), count * type->extent);
-    nbcoll_region tight = nbcoll_span(packed, count * type->packed);
-    return unpacks ? nbcoll_add_call(b, nbcolli_unpack_call, (void *)(uintptr_t)type, 1, &tight, 1, &loose)
-                   : nbcoll_add_call(b, nbcolli_pack_call, (void *)(uintptr_t)type, 1, &loose, 1, &tight);
+    return nbcolli_pack_step(b, type, loose, nbcoll_span(packed, count * type->packed), unpacks);
 }
 
 /* The elements of `part`, packed ones all together. */
@@ -91,10 +114,7 @@ static void nbcolli_pack_blocks(nbcoll_builder *b, const nbcoll_args *a, int is_
         loose.at.offset = tight.at.offset = (size_t)i;
         if (stays && i == b->rank)
             continue;
-        nbcoll_after(b,
-                     is_recv ? nbcoll_add_call(b, nbcolli_unpack_call, NULL, 1, &tight, 1, &loose)
-                             : nbcoll_add_call(b, nbcolli_pack_call, NULL, 1, &loose, 1, &tight),
-                     after);
+        nbcoll_after(b, nbcolli_pack_step(b, NULL, loose, tight, is_recv), after);
     }
 }
 

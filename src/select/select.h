@@ -58,4 +58,14 @@ const nbcoll_algorithm *nbcolli_algorithm_relays(nbcoll_operation operation);
 /* Has the algorithm build between packing and unpacking, for a type that packs. */
 void nbcolli_build_packed(nbcoll_builder *b, const nbcoll_algorithm *algorithm, const nbcoll_args *a);
 
+/* CALL steps: elements become packed ones, or these become elements. The type is `user`, or, of a bound block, the
+ * run's: in an alltoallw that need not pack. */
+nbcoll_status nbcolli_pack_call(void *user, const nbcoll_memory memory[]);
+nbcoll_status nbcolli_unpack_call(void *user, const nbcoll_memory memory[]);
+
+/* Bytes of packed elements that are not divided, if that is what the CALL moves; else 0. The same call for a piece of
+ * them. */
+size_t nbcolli_pack_unit(nbcoll_host_call *call, void *user, const nbcoll_memory memory[]);
+nbcoll_status nbcolli_pack_piece(void *user, const nbcoll_memory memory[], int unpacks, size_t place, size_t bytes);
+
 #endif

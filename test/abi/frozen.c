@@ -15,6 +15,8 @@
 #include <nbcoll/split.h>
 #include <nbcoll/driver.h>
 #include <nbcoll/message.h>
+#include <nbcoll/strided.h>
+#include <nbcoll/sums.h>
 #include <nbcoll/tuning.h>
 #include <nbcoll/affinity.h>
 #include <nbcoll/verify.h>
@@ -123,6 +125,8 @@ VALUE(NBCOLL_LONG_INT, 20);
 VALUE(NBCOLL_INT_INT, 21);
 VALUE(NBCOLL_SHORT_INT, 22);
 VALUE(NBCOLL_LONG_DOUBLE_INT, 23);
+VALUE(NBCOLL_DOUBLE_INT64, 24);
+VALUE(NBCOLL_INT64_INT64, 25);
 VALUE(NBCOLL_SUM, 0);
 VALUE(NBCOLL_PROD, 1);
 VALUE(NBCOLL_MIN, 2);
@@ -268,20 +272,30 @@ OFFSET(nbcoll_short_int, index, 4);
 SIZE(nbcoll_long_double_int, 2 * sizeof(long double));
 OFFSET(nbcoll_long_double_int, value, 0);
 OFFSET(nbcoll_long_double_int, index, sizeof(long double));
+SIZE(nbcoll_double_int64, 16);
+OFFSET(nbcoll_double_int64, value, 0);
+OFFSET(nbcoll_double_int64, index, 8);
+SIZE(nbcoll_int64_int64, 16);
+OFFSET(nbcoll_int64_int64, value, 0);
+OFFSET(nbcoll_int64_int64, index, 8);
 
-SIZE(nbcoll_host_type, 48);
+SIZE(nbcoll_host_type, 72);
 OFFSET(nbcoll_host_type, size, 0);
 OFFSET(nbcoll_host_type, extent, 8);
 OFFSET(nbcoll_host_type, packed, 16);
 OFFSET(nbcoll_host_type, user, 24);
 OFFSET(nbcoll_host_type, pack, 32);
 OFFSET(nbcoll_host_type, unpack, 40);
+OFFSET(nbcoll_host_type, of, 48);
+OFFSET(nbcoll_host_type, pack_units, 56);
+OFFSET(nbcoll_host_type, unpack_units, 64);
 
-SIZE(nbcoll_host_op, 32);
+SIZE(nbcoll_host_op, 40);
 OFFSET(nbcoll_host_op, size, 0);
 OFFSET(nbcoll_host_op, user, 8);
 OFFSET(nbcoll_host_op, combine, 16);
 OFFSET(nbcoll_host_op, commutative, 24);
+OFFSET(nbcoll_host_op, resolve, 32);
 
 /* ---- schedule.h -------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_START, 0);
@@ -612,6 +626,19 @@ OFFSET(nbcoll_neighborhood, source, 24);
 OFFSET(nbcoll_neighborhood, destination, 32);
 OFFSET(nbcoll_neighborhood, dims, 40);
 OFFSET(nbcoll_neighborhood, coordinate, 48);
+/* ---- strided.h and sums.h ---------------------------------------------------------------------------------------- */
+SIZE(nbcoll_steps, 16);
+OFFSET(nbcoll_steps, count, 0);
+OFFSET(nbcoll_steps, stride, 8);
+SIZE(nbcoll_strided, 112);
+OFFSET(nbcoll_strided, type, 0);
+OFFSET(nbcoll_strided, block, 72);
+OFFSET(nbcoll_strided, inner, 80);
+OFFSET(nbcoll_strided, outer, 96);
+SIZE(nbcoll_bins, 32);
+OFFSET(nbcoll_bins, digit, 0);
+OFFSET(nbcoll_bins, place, 24);
+OFFSET(nbcoll_bins, seen, 28);
 
 /* ---- tuning.h ---------------------------------------------------------------------------------------------------- */
 SIZE(nbcoll_tuning, 16);

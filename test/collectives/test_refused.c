@@ -123,8 +123,9 @@ static nbcoll_status pack(void *user, const void *from, void *to, size_t count)
     return NBCOLL_OK;
 }
 
-static const nbcoll_host_type packing = {sizeof packing, 8, 4, NULL, pack, pack},
-                              growing = {sizeof growing, 1, 8, NULL, pack, pack};
+static const nbcoll_host_type
+    packing = {.size = sizeof packing, .extent = 8, .packed = 4, .pack = pack, .unpack = pack},
+    growing = {.size = sizeof growing, .extent = 1, .packed = 8, .pack = pack, .unpack = pack};
 
 static void packed_bytes_that_overflow_are_refused(void **state)
 {

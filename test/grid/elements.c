@@ -378,6 +378,8 @@ void element_combine(int type, int op, void *result, const void *left, const voi
     case NBCOLL_INT_INT: COMBINE_PAIR(nbcoll_int_int); break;
     case NBCOLL_SHORT_INT: COMBINE_PAIR(nbcoll_short_int); break;
     case NBCOLL_LONG_DOUBLE_INT: COMBINE_PAIR(nbcoll_long_double_int); break;
+    case NBCOLL_DOUBLE_INT64: COMBINE_PAIR(nbcoll_double_int64); break;
+    case NBCOLL_INT64_INT64: COMBINE_PAIR(nbcoll_int64_int64); break;
     default: combine_narrow(type, op, result, left, right);
     }
 }

@@ -107,6 +107,8 @@ static void put_pair(int type, uint64_t h, void *at)
         PUT(long_int, LONG_INT, value)
         PUT(int_int, INT_INT, value)
         PUT(short_int, SHORT_INT, (short)value)
+        PUT(double_int64, DOUBLE_INT64, (double)real)
+        PUT(int64_int64, INT64_INT64, value)
     }
 #undef PUT
 }
@@ -148,7 +150,7 @@ static int is_same_bytes(int type, const char *a, const char *b)
     case NBCOLL_##NAME:                                                                                                \
         number = bytes;                                                                                                \
         second = offsetof(nbcoll_##name, index);                                                                       \
-        second_bytes = sizeof(int);                                                                                    \
+        second_bytes = sizeof ((nbcoll_##name *)0)->index;                                                             \
         break;
         CASE(FLOAT_INT, float_int, sizeof(float))
         CASE(DOUBLE_INT, double_int, sizeof(double))
@@ -156,6 +158,8 @@ static int is_same_bytes(int type, const char *a, const char *b)
         CASE(INT_INT, int_int, sizeof(int))
         CASE(SHORT_INT, short_int, sizeof(short))
         CASE(LONG_DOUBLE_INT, long_double_int, long_double_bytes)
+        CASE(DOUBLE_INT64, double_int64, sizeof(double))
+        CASE(INT64_INT64, int64_int64, sizeof(int64_t))
 #undef CASE
     }
     return !memcmp(a, b, number) && !memcmp(a + second, b + second, second_bytes);

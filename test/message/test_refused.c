@@ -19,7 +19,7 @@ static nbcoll_status packs(void *user, const void *from, void *to, size_t count)
 
 static void arguments_are_checked_at_the_call(void **state)
 {
-    const nbcoll_host_type packing = {sizeof packing, 8, 4, NULL, packs, packs};
+    const nbcoll_host_type packing = {.size = sizeof packing, .extent = 8, .packed = 4, .pack = packs, .unpack = packs};
     int value = 0;
     nbcoll_request q;
     party p;

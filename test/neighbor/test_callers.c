@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The three callers at the top of neighbor.h: a halo by types of the host, an irregular mesh, and all neighbours in a
- * cube, over places that are dealt by nodes. */
+ * The three callers at the top of neighbor.h: a halo of rows and strided columns, an irregular mesh, and all neighbours
+ * in a cube, over places that are dealt by nodes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,27 +8,11 @@
 #include <string.h>
 
 #include "nbcoll/neighbor.h"
+#include "nbcoll/strided.h"
 #include "joined.h"
 #include "world.h"
 
 enum { ROWS = 4, COLUMNS = 3, WIDTH = COLUMNS + 2 };
-
-/* A column of a field, as one element. */
-static nbcoll_status pack_column(void *user, const void *elements, void *packed, size_t count)
-{
-    (void)user;
-    for (size_t i = 0; i < ROWS; i++)
-        ((double *)packed)[i] = ((const double *)elements)[i * WIDTH];
-    return count == 1 ? NBCOLL_OK : NBCOLL_ERR_ARGUMENT;
-}
-
-static nbcoll_status unpack_column(void *user, const void *packed, void *elements, size_t count)
-{
-    (void)user;
-    for (size_t i = 0; i < ROWS; i++)
-        ((double *)elements)[i * WIDTH] = ((const double *)packed)[i];
-    return count == 1 ? NBCOLL_OK : NBCOLL_ERR_ARGUMENT;
-}
 
 static double cell_of(int rank, int round, int i)
 {
@@ -43,16 +27,12 @@ static size_t place(int row, int column)
 /* The grid is 3 x 2, periodic downwards. */
 static void halo(world *w, int rank, void *user)
 {
-    static const nbcoll_host_type column = {.size = sizeof column,
-                                            .extent = sizeof(double) * ((ROWS - 1) * WIDTH + 1),
-                                            .packed = sizeof(double) * ROWS,
-                                            .pack = pack_column,
-                                            .unpack = unpack_column};
+    nbcoll_strided column;
     nbcoll_neighbor_grid grid = {.size = sizeof grid, .dims = 2, .extent = (int[]){3, 2}, .periodic = (int[]){1, 0}};
     size_t counts[4] = {COLUMNS, COLUMNS, 1, 1};
     size_t inner[4] = {place(1, 1), place(ROWS, 1), place(1, 1), place(1, COLUMNS)};
     size_t outer[4] = {place(0, 1), place(ROWS + 1, 1), place(1, 0), place(1, COLUMNS + 1)};
-    nbcoll_type types[4] = {NBCOLL_DOUBLE, NBCOLL_DOUBLE, nbcoll_type_of(&column), nbcoll_type_of(&column)};
+    nbcoll_type types[4] = {NBCOLL_DOUBLE, NBCOLL_DOUBLE, nbcoll_type_of(&column.type), nbcoll_type_of(&column.type)};
     int above = (rank + 4) % 6, below = (rank + 2) % 6, is_right = rank % 2;
     double field[(ROWS + 2) * WIDTH];
     nbcoll_neighborhood about = {.size = sizeof about};
@@ -60,6 +40,7 @@ static void halo(world *w, int rank, void *user)
     nbcoll_request request;
 
     (void)user;
+    EXPECT(OK, nbcoll_strided_make(&column, NBCOLL_DOUBLE, 1, (nbcoll_steps){ROWS, WIDTH}, NBCOLL_ONCE, 1));
     EXPECT(OK, nbcoll_neighbors_of_grid(w->comm[rank], &grid, &around, NBCOLL_FOREVER));
     EXPECT(OK, nbcoll_neighbors_query(around, &about));
     assert_int_equal(about.sources, 4);

@@ -31,8 +31,10 @@ static nbcoll_status unpack(void *user, const void *packed, void *elements, size
     return NBCOLL_OK;
 }
 
-static const nbcoll_host_type with_gaps = {sizeof with_gaps, LOOSE, TIGHT, NULL, pack, unpack};
-static const nbcoll_host_type failing = {sizeof failing, LOOSE, TIGHT, &packing_fails, pack, unpack};
+static const nbcoll_host_type with_gaps = {.size = sizeof with_gaps, .extent = LOOSE, .packed = TIGHT, .pack = pack,
+                                          .unpack = unpack};
+static const nbcoll_host_type failing = {.size = sizeof failing, .extent = LOOSE, .packed = TIGHT,
+                                        .user = &packing_fails, .pack = pack, .unpack = unpack};
 
 static unsigned char loose[RANKS][RANKS][ELEMENTS][LOOSE];
 

@@ -4,7 +4,7 @@
 # file of src, need not have read those that are built upon it. No circle is allowed between the folders of src and
 # transports, nor between the files of a folder of src (in src/engine x.h and x.c are one); and a folder of the engine
 # uses only itself and those above it in src/engine/README.md, whose headings "## <folder>" name them all. What every
-# program needs uses nothing of the components driver, group, lists, message, neighbor, offload and wide, nor their public headers: it reaches these by the
+# program needs uses nothing of the components driver, elements, group, lists, message, neighbor, offload and wide, nor their public headers: it reaches these by the
 # tables of objects that the host passes in (src/engine/state/executor.h and driven.h, transports/loopback/world.h); and a public header that is of no
 # component includes none of these. A file uses what it includes, and the files whose functions it
 # names (or whose names it makes by nbcolli_##). A header uses no function by declaring it. Functions of other names than
@@ -59,7 +59,7 @@ function is_core(file) {
     return file ~ /^(src\/(algorithms|arguments|collectives|engine|host|reduce|schedule|select|timeline)|transports\/(loopback|shm))\//
 }
 function executes(file) {
-    return file ~ /^(src\/(driver|group|lists|message|neighbor|offload|relay|wide|topology)\/|transports\/loopback_pairs\/|nbcoll\/(driver|group|lists|launch_agent|message|neighbor|offload|relay|wide)\.h$)/
+    return file ~ /^(src\/(driver|elements|group|lists|message|neighbor|offload|relay|wide|topology)\/|transports\/loopback_pairs\/|nbcoll\/(driver|elements|group|lists|launch_agent|message|neighbor|offload|relay|wide)\.h$)/
 }
 # file uses something that is called `what` of another file
 function uses(file, what, other) {

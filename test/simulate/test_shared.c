@@ -243,7 +243,7 @@ static nbcoll_status copy(void *user, const void *from, void *to, size_t count)
 static void bound_blocks_that_pack_travel_packed(void **state)
 {
     (void)state;
-    static const nbcoll_host_type type = {sizeof type, 1, 1, NULL, copy, copy};
+    static const nbcoll_host_type type = {.size = sizeof type, .extent = 1, .packed = 1, .pack = copy, .unpack = copy};
     scene s = scene_of(NBCOLL_OPERATION_ALLTOALLV, "flat", 2, 1000);
     set_machine(&s, 1);
     s.c.reduction.type = nbcoll_type_of(&type);

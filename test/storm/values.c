@@ -208,14 +208,14 @@ static void describe_own(buffers *b, const item *i)
         if (packs && b->actor->storm->plan.is_alike)
             b->extent = PACKED_MOST + 1;
         b->type = malloc(sizeof *b->type);
-        *b->type = (nbcoll_host_type){sizeof *b->type,      b->extent, packs ? b->packed : 0, b, packs ? pack : NULL,
-                                      packs ? unpack : NULL};
+        *b->type = (nbcoll_host_type){.size = sizeof *b->type, .extent = b->extent, .packed = packs ? b->packed : 0,
+                                      .user = b, .pack = packs ? pack : NULL, .unpack = packs ? unpack : NULL};
         b->o.how.type = nbcoll_type_of(b->type);
     } else
         b->packed = b->extent = nbcoll_type_size(b->o.how.type);
     if (b->own_op) {
         b->op = malloc(sizeof *b->op);
-        *b->op = (nbcoll_host_op){sizeof *b->op, b, op_combine, b->own_op == 1};
+        *b->op = (nbcoll_host_op){sizeof *b->op, b, op_combine, b->own_op == 1, NULL};
         b->o.how.op = nbcoll_op_of(b->op);
     }
 }

@@ -250,7 +250,8 @@ static nbcoll_status no_packing(void *user, const void *from, void *to, size_t c
 
 static void packed_forms_of_bound_blocks_say_so(void **state)
 {
-    static const nbcoll_host_type packing = {sizeof packing, 16, 8, NULL, no_packing, no_packing};
+    static const nbcoll_host_type packing = {.size = sizeof packing, .extent = 16, .packed = 8, .pack = no_packing,
+                                            .unpack = no_packing};
     nbcoll_args a = args(NBCOLL_OPERATION_ALLTOALLV);
     text t;
 

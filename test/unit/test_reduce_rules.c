@@ -157,6 +157,9 @@ static void pairs_go_by_value_then_by_the_lower_index(void **state)
     PAIR_EXAMPLE(INT_INT, nbcoll_int_int, MINLOC, 3, INT32_MAX, 3, INT32_MIN, 3, INT32_MIN);
     PAIR_EXAMPLE(SHORT_INT, nbcoll_short_int, MINLOC, -1, 2, 1, 1, -1, 2);
     PAIR_EXAMPLE(LONG_DOUBLE_INT, nbcoll_long_double_int, MAXLOC, 0.5L, 2, 0.25L, 1, 0.5L, 2);
+    PAIR_EXAMPLE(DOUBLE_INT64, nbcoll_double_int64, MINLOC, -1, INT64_MAX, -1, INT64_MAX - 1, -1, INT64_MAX - 1);
+    PAIR_EXAMPLE(INT64_INT64, nbcoll_int64_int64, MAXLOC, INT64_MAX, 1, INT64_MAX, INT64_MIN, INT64_MAX, INT64_MIN);
+    PAIR_EXAMPLE(INT64_INT64, nbcoll_int64_int64, MINLOC, INT64_MIN, 7, INT64_MAX, 0, INT64_MIN, 7);
 }
 
 static void pairs_pass_over_nan_and_take_zeros_for_equal(void **state)

@@ -176,7 +176,7 @@ static void incomplete_descriptors_are_refused(void **state)
     EXPECT(ERR_OP, nbcoll_iallreduce(in, out, 1, NBCOLL_INT32, op, w.comm[0], &request));
     j->type.packed = 8;
     EXPECT(ERR_TYPE, nbcoll_ibcast(in, 1, type, 0, w.comm[0], &request));
-    j->type.size = sizeof j->type - 1;
+    j->type.size = offsetof(nbcoll_host_type, of) - 1;
     j->type.packed = 0;
     EXPECT(ERR_TYPE, nbcoll_ibcast(in, 1, type, 0, w.comm[0], &request));
     EXPECT(ERR_TYPE, nbcoll_ibcast(in, 1, nbcoll_type_of(NULL), 0, w.comm[0], &request));

@@ -41,9 +41,11 @@ static nbcoll_status combine(void *user, void *result, const void *left, const v
 }
 
 static const nbcoll_host_type plain = {.size = sizeof plain, .extent = ELEMENT};
-static const nbcoll_host_type tight = {sizeof tight, ELEMENT, ELEMENT, NULL, pack, pack};
-static const nbcoll_host_type loose = {sizeof loose, 3 * ELEMENT, ELEMENT, NULL, pack, pack};
-static const nbcoll_host_op op = {sizeof op, NULL, combine, 1};
+static const nbcoll_host_type tight = {.size = sizeof tight, .extent = ELEMENT, .packed = ELEMENT, .pack = pack,
+                                      .unpack = pack};
+static const nbcoll_host_type loose = {.size = sizeof loose, .extent = 3 * ELEMENT, .packed = ELEMENT, .pack = pack,
+                                      .unpack = pack};
+static const nbcoll_host_op op = {.size = sizeof op, .combine = combine, .commutative = 1};
 
 /* ---- a whole proof --------------------------------------------------------------------------------------------- */
 

@@ -10,9 +10,9 @@
 #include "../../host/host.h"
 
 /* ---- keys -------------------------------------------------------------------------------------------------------- *
- * What the schedule of a call depends on. Of a host's type that is its extent and what travels of it, of a host's
- * operation whether it commutes. Their addresses, functions and `user` belong to the call: a request keeps them, and a
- * schedule has stand-ins in their place (schedule/schedule.h). */
+ * What the schedule of a call depends on. Of a host's type that is its extent, what travels of it, and of what units,
+ * of a host's operation whether it commutes. Their addresses, functions and `user` belong to the call: a request keeps
+ * them, and a schedule has stand-ins in their place (schedule/schedule.h). */
 
 static uint32_t nbcolli_key_mix(uint32_t hash, uint64_t value)
 {
@@ -29,8 +29,8 @@ static uint32_t nbcolli_mix_array(uint32_t hash, const size_t *array, int n)
 
 static uint32_t nbcolli_mix_type(uint32_t hash, nbcoll_type type)
 {
-    const nbcoll_host_type *host = type < NBCOLL_TYPE_COUNT ? NULL : nbcolli_host_type(type);
-    return host ? nbcolli_key_mix(nbcolli_key_mix(hash, host->extent), host->packed) : nbcolli_key_mix(hash, type);
+    hash = nbcolli_key_mix(nbcolli_key_mix(hash, nbcoll_type_size(type)), nbcolli_packed_size(type));
+    return nbcolli_key_mix(hash, nbcolli_unit_type(type));
 }
 
 /* Of complete arguments. */
@@ -59,10 +59,8 @@ static int nbcolli_same_types(const nbcoll_type *kept, const nbcoll_args *a, int
 
 static int nbcolli_same_type(nbcoll_type kept, nbcoll_type type)
 {
-    if (kept < NBCOLL_TYPE_COUNT || type < NBCOLL_TYPE_COUNT)
-        return kept == type;
-    const nbcoll_host_type *a = nbcolli_host_type(kept), *b = nbcolli_host_type(type);
-    return a->extent == b->extent && a->packed == b->packed;
+    return nbcoll_type_size(kept) == nbcoll_type_size(type) && nbcolli_packed_size(kept) == nbcolli_packed_size(type) &&
+           nbcolli_unit_type(kept) == nbcolli_unit_type(type);
 }
 
 /* Does the schedule that was built for `kept` serve `a`? `kept` has stand-ins, and what nbcolli_key_types makes. */
@@ -87,38 +85,21 @@ static void nbcolli_key_types(nbcoll_type *types, const nbcoll_args *a, int rank
 
 /* ---- stand-ins --------------------------------------------------------------------------------------------------- */
 
-/* Does the call name a descriptor of the host's? */
-static int nbcolli_needs_stand_in(nbcoll_reduction how)
-{
-    return how.type >= NBCOLL_TYPE_COUNT || how.op >= NBCOLL_OP_COUNT;
-}
-
-static nbcoll_status nbcolli_stand_in_pack(void *user, const void *from, void *to, size_t count)
-{
-    (void)user, (void)from, (void)to, (void)count;
-    return NBCOLL_ERR_CALL;
-}
-
-static nbcoll_status nbcolli_stand_in_combine(void *user, void *result, const void *left, const void *right,
-                                              size_t count, nbcoll_type type)
-{
-    (void)user, (void)result, (void)left, (void)right, (void)count, (void)type;
-    return NBCOLL_ERR_CALL;
-}
-
-/* Stand-ins for what the host's are, which then take their places in *how. */
+/* Stand-ins for what the host's are, which then take their places in *how: asked for sizes, never called. */
 static void nbcolli_stand_in_make(nbcolli_stand_in *in, nbcoll_reduction *how)
 {
     const nbcoll_host_type *type = nbcolli_host_type(how->type);
+    const nbcoll_host_op *op = nbcolli_host_op(how->op);
 
-    *in = (nbcolli_stand_in){
-        .type = {sizeof in->type, type ? type->extent : 0, type ? type->packed : 0, NULL, nbcolli_stand_in_pack,
-                 nbcolli_stand_in_pack},
-        .op = {sizeof in->op, NULL, nbcolli_stand_in_combine, nbcolli_commutes(how->op)}};
-    if (type)
+    *in = (nbcolli_stand_in){.type.size = sizeof in->type, .op.size = sizeof in->op};
+    if (type) {
+        nbcolli_copy_tagged(&in->type, type, sizeof in->type);
         how->type = nbcoll_type_of(&in->type);
-    if (nbcolli_host_op(how->op))
+    }
+    if (op) {
+        nbcolli_copy_tagged(&in->op, op, sizeof in->op);
         how->op = nbcoll_op_of(&in->op);
+    }
 }
 
 /* ---- entries ----------------------------------------------------------------------------------------------------- */
@@ -303,7 +284,7 @@ static nbcoll_status nbcolli_cache_build(nbcoll_comm *comm, nbcolli_cached *e, c
     nbcoll_args args = *a;
     nbcolli_stand_in *in = NULL;
 
-    if (nbcolli_needs_stand_in(a->reduction)) {
+    if (a->reduction.type >= NBCOLL_TYPE_COUNT || a->reduction.op >= NBCOLL_OP_COUNT) {
         in = nbcolli_alloc(host, sizeof *in, _Alignof(nbcolli_stand_in));
         if (!in)
             return NBCOLL_ERR_MEMORY;

@@ -41,7 +41,8 @@ static nbcolli_move nbcolli_move_of(const nbcolli_run *run, nbcoll_step step)
         .peer = v->peer,
         .number = v->number,
         .op = s->op[step] != UINT32_MAX ? &run->op[s->op[step]] : NULL,
-        .combines = combines ? s->owner->reducers->kernel[v->reduction.type][v->reduction.op] : NULL,
+        .combines =
+            combines ? s->owner->reducers->kernel[nbcolli_unit_type(v->reduction.type)][v->reduction.op] : NULL,
         .readers = readers,
         .cells = (uint8_t)(readers ? 1 : shows ? nbcolli_spread(v, s->rank, s->ranks) : 0),
     };

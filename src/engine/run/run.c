@@ -10,22 +10,9 @@
 #include "step.h"
 #include "../wire/control.h"
 #include "../exposures/cells.h"
+#include "../../select/select.h"
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
-
-static void nbcolli_call_start(nbcolli_run *run, nbcoll_step step)
-{
-    const nbcoll_step_view *v = &run->schedule->step[step];
-
-    for (uint32_t i = 0; i < v->part_count; i++) {
-        run->regions[i] = nbcolli_resolve(run, v->parts[i].region);
-        nbcolli_spend(run, run->regions[i].bytes);
-    }
-    if (v->call(nbcolli_call_user(run, v), run->regions) != NBCOLL_OK)
-        nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
-    else
-        nbcolli_step_end(run, step);
-}
 
 /* The step at the head has been worked off up to `place` of `all` bytes: it ends, or stays there. */
 static void nbcolli_step_reached(nbcolli_run *run, nbcolli_ready *lane, nbcoll_step step, size_t place, size_t all)
@@ -40,6 +27,32 @@ static void nbcolli_step_reached(nbcolli_run *run, nbcolli_ready *lane, nbcoll_s
 static unsigned char *nbcolli_behind(nbcoll_memory region, size_t place)
 {
     return place ? (unsigned char *)region.at + place : region.at; /* nothing may lie nowhere */
+}
+
+/* Elements are packed in pieces, as a COPY copies. */
+static void nbcolli_call_on(nbcolli_run *run, nbcolli_ready *lane, nbcoll_step step)
+{
+    const nbcoll_step_view *v = &run->schedule->step[step];
+    void *user = nbcolli_call_user(run, v);
+    int unpacks = v->call == nbcolli_unpack_call;
+    nbcoll_status s;
+
+    for (uint32_t i = 0; i < v->part_count; i++)
+        run->regions[i] = nbcolli_resolve(run, v->parts[i].region);
+    size_t unit = nbcolli_pack_unit(v->call, user, run->regions), place = lane->place, all = 0, bytes = 0;
+    if (unit) {
+        all = run->regions[!unpacks].bytes;
+        bytes = nbcolli_spend_piece(run, all - place, unit);
+        s = nbcolli_pack_piece(user, run->regions, unpacks, place, bytes);
+    } else {
+        for (uint32_t i = 0; i < v->part_count; i++)
+            nbcolli_spend(run, run->regions[i].bytes);
+        s = v->call(user, run->regions);
+    }
+    if (s == NBCOLL_OK)
+        nbcolli_step_reached(run, lane, step, place + bytes, all);
+    else
+        nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
 }
 
 static void nbcolli_reduce_on(nbcolli_run *run, nbcolli_ready *lane, nbcoll_step step)
@@ -95,7 +108,7 @@ static void nbcolli_copy_on(nbcolli_run *run, nbcolli_ready *lane, nbcoll_step s
     nbcolli_step_reached(run, lane, step, place + bytes, to.bytes);
 }
 
-/* Starts a step that was at the head of this lane, or goes on with a COPY or REDUCE. */
+/* Starts a step that was at the head of this lane, or goes on with a CALL, COPY or REDUCE. */
 static void nbcolli_step_start(nbcolli_run *run, nbcolli_ready *lane, nbcoll_step step)
 {
     const nbcoll_step_view *v = &run->schedule->step[step];
@@ -112,7 +125,7 @@ static void nbcolli_step_start(nbcolli_run *run, nbcolli_ready *lane, nbcoll_ste
         if (nbcolli_tick_leaves(run))
             lane->head--;
         else
-            nbcolli_call_start(run, step);
+            nbcolli_call_on(run, lane, step);
         return;
     case NBCOLL_COPY:
         nbcolli_copy_on(run, lane, step);

@@ -64,6 +64,7 @@ struct nbcolli_request {
     nbcolli_list_item queued; /* in a slot's list of those that wait: progress, and a call that cancels */
     nbcolli_blocks blocks[2]; /* of the send and the receive buffer, if the call has such: the call that opens it */
     nbcoll_op op;             /* that the call named, if its schedule has stand-ins: likewise */
+    nbcoll_host_type states;  /* of an operation that resolves, the type of its blocks: likewise */
 
     nbcolli_executed executed; /* of one with an executor: that writes it */
 
@@ -134,9 +135,10 @@ static inline nbcoll_memory nbcolli_block(const nbcolli_blocks *blocks, unsigned
 {
     nbcoll_type type = blocks->types ? nbcolli_type_at(blocks->types, blocks->counts, i) : blocks->type;
     size_t element = blocks->types ? nbcoll_type_size(type) : blocks->element;
-    size_t bytes = (blocks->counts ? blocks->counts[i] : blocks->count) * element;
+    size_t count = blocks->counts ? blocks->counts[i] : blocks->count;
     size_t place = blocks->counts ? blocks->displs[i] * (blocks->types ? 1 : element) : 0;
-    return (nbcoll_memory){bytes ? base + place : base, bytes, type}; /* nothing may lie nowhere */
+    int is_somewhere = count && (element || nbcolli_packs(type)); /* nothing may lie nowhere */
+    return (nbcoll_memory){is_somewhere ? base + place : base, count * element, type};
 }
 
 /* Where a region of the schedule lies in this run, and its bytes. */
