@@ -143,8 +143,9 @@ nbcoll_status nbcoll_lists_make(nbcoll_context *context, nbcoll_type type, nbcol
         return NBCOLL_ERR_MEMORY;
     *l = (nbcolli_lists){.host = context->host, .context = context, .how = {type, op}, .memory = memory,
                          .pieces = {recvs, sends}};
-    l->type = (nbcoll_host_type){sizeof l->type, size, size, l, nbcolli_lists_pack, nbcolli_lists_unpack};
-    l->op = (nbcoll_host_op){sizeof l->op, l, nbcolli_lists_combine, 1};
+    l->type = (nbcoll_host_type){.size = sizeof l->type, .extent = size, .packed = size, .user = l,
+                                 .pack = nbcolli_lists_pack, .unpack = nbcolli_lists_unpack};
+    l->op = (nbcoll_host_op){.size = sizeof l->op, .user = l, .combine = nbcolli_lists_combine, .commutative = 1};
     l->given.received = nbcolli_lists_take(l->piece, recvs, recv);
     l->given.sent = nbcolli_lists_take(l->piece + recvs, sends, send);
     l->given.type = nbcoll_type_of(&l->type);
