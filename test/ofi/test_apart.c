@@ -61,6 +61,7 @@ static void be_apart(pair *p, int rank, char address[32])
     atomic_fetch_add(&p->joined, 1);
     while (atomic_load(&p->joined) < 3)
         usleep(1000);
+    must_run("until ip link show nb%d | grep -q 'state UP'; do sleep 0.02; done", rank); /* else libfabric skips it */
 }
 
 static nbcoll_comm *join(pair *p, int rank, nbcoll_context **context)
