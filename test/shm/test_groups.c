@@ -3,6 +3,7 @@
  * call is named, one that dies ends it. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -21,7 +22,7 @@ static const int members[MEMBERS] = {3, 0, 2};
 /* What two buffers have, added: they arrive one after the other. */
 static void add_lists(nbcoll_comm *comm, nbcoll_context *context)
 {
-    static double brief[SHORT], large[LONG];
+    double brief[SHORT], *large = malloc(LONG * sizeof *large);
     const nbcoll_piece pieces[3] = {{brief, SHORT}, {NULL, 0}, {large, LONG}};
     nbcoll_request request;
     nbcoll_lists *l;
@@ -38,6 +39,7 @@ static void add_lists(nbcoll_comm *comm, nbcoll_context *context)
     for (int i = 0; i < SHORT; i++)
         CHECK(brief[i] == MEMBERS * i);
     nbcoll_lists_free(l);
+    free(large);
 }
 
 static int is_member(int rank)
@@ -59,7 +61,7 @@ static void make_and_add(int rank, void *user)
         add_lists(made, m.context);
         CHECK_STATUS(NBCOLL_OK, nbcoll_comm_free(made));
     }
-    CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(m.comm, 10 * SECOND));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(m.comm, NBCOLL_FOREVER));
     member_leave(&m);
 }
 
@@ -76,29 +78,36 @@ static void members_alone_make_and_use_it(void **state)
     munmap(config, sizeof *config);
 }
 
+typedef struct plan {
+    nbcoll_shm_config config;
+    atomic_int waited, through; /* members that have waited in vain, and that have found it lost */
+} plan;
+
 /* Rank 2 does not call; then it dies. */
 static void wait_for_the_other(int rank, void *user)
 {
-    nbcoll_shm_config config = *(nbcoll_shm_config *)user;
+    plan *p = user;
+    nbcoll_shm_config config = p->config;
     nbcoll_failure failure;
     nbcoll_comm *made;
     member m;
 
     config.rank = rank;
     member_join(&m, &config, NULL);
-    if (rank == 2) {
-        for (uint64_t end = clock_ns() + 3 * SECOND / 2; clock_ns() < end;)
+    if (rank == 1 || rank == 2) /* it answers, and all have made the first one */
+        while (atomic_load(&p->waited) < MEMBERS - 1)
             CHECK_STATUS(NBCOLL_OK, nbcoll_progress(m.context));
-        _exit(0);
-    }
-    if (is_member(rank)) {
+    else {
         nbcoll_status s = nbcoll_comm_create_group(m.comm, MEMBERS, members, 0, &made, SECOND / 2);
         CHECK(s == NBCOLL_ERR_TIMEOUT || s == NBCOLL_ERR_CANCELLED); /* as the other one was first */
         CHECK_STATUS(NBCOLL_OK, nbcoll_last_failure(m.context, &failure));
         CHECK(failure.rank == (s == NBCOLL_ERR_TIMEOUT ? 2 : failure.rank));
+        atomic_fetch_add(&p->waited, 1);
         CHECK_STATUS(NBCOLL_ERR_PEER_LOST, nbcoll_comm_create_group(m.comm, MEMBERS, members, 0, &made, 10 * SECOND));
         CHECK_STATUS(NBCOLL_OK, nbcoll_last_failure(m.context, &failure));
         CHECK(failure.rank == 2);
+        for (atomic_fetch_add(&p->through, 1); atomic_load(&p->through) < MEMBERS - 1;) /* alive for the other one */
+            CHECK_STATUS(NBCOLL_OK, nbcoll_progress(m.context));
     }
     _exit(0);
 }
@@ -106,12 +115,12 @@ static void wait_for_the_other(int rank, void *user)
 static void who_does_not_call_is_named_and_who_dies_ends_it(void **state)
 {
     const crew processes = CREW(1, 1, 1, 1);
-    nbcoll_shm_config *config = shared_memory(sizeof *config);
+    plan *p = shared_memory(sizeof *p);
     (void)state;
 
-    *config = (nbcoll_shm_config){.size = sizeof *config, .id = fresh_id(), .ranks = RANKS};
-    crew_succeeds(&processes, wait_for_the_other, config);
-    munmap(config, sizeof *config);
+    p->config = (nbcoll_shm_config){.size = sizeof p->config, .id = fresh_id(), .ranks = RANKS};
+    crew_succeeds(&processes, wait_for_the_other, p);
+    munmap(p, sizeof *p);
 }
 
 int main(void)
