@@ -9,7 +9,7 @@
 # (nbcoll/nbcoll.h). With -v headers=1 it is what NBCOLL_IMPLEMENTATION includes where the public headers lie beside it: an installation's
 # nbcoll/implementation.c. With -v offload=1 it holds the component offload, too, which -DNBCOLL_WITH_OFFLOAD=1 brings,
 # with -v lab=1 lab and offload, which lab needs, with -v verbs=1 and -v ofi=1 these transports, and with -v prefix=1 the
-# names that NBCOLL_PREFIX renames; with -v group=1, -v message=1 and -v neighbor=1 the components of these names. The
+# names that NBCOLL_PREFIX renames; with -v group=1, -v lists=1, -v message=1 and -v neighbor=1 the components of these names. The
 # components wide and driver, which -DNBCOLL_WITH_WIDE=1 and -DNBCOLL_WITH_DRIVER=1 bring, it always holds.
 #
 # Each #include of a file of the tree is replaced by that file; but one with a guard is left out where it has come
@@ -245,9 +245,10 @@ function write(i, k, name)
 }
 
 BEGIN {
-    components = split("wide driver group message neighbor offload lab verbs ofi", component, " ")
+    components = split("wide driver group lists message neighbor offload lab verbs ofi", component, " ")
     wanted["wide"] = wanted["driver"] = 1
     wanted["group"] = group
+    wanted["lists"] = lists
     wanted["message"] = message
     wanted["neighbor"] = neighbor
     wanted["offload"] = offload || lab
@@ -257,6 +258,7 @@ BEGIN {
     condition["wide"] = "wide:"
     condition["driver"] = "driver:"
     condition["group"] = "group:"
+    condition["lists"] = "lists:"
     condition["message"] = "message:"
     condition["neighbor"] = "neighbor:"
     condition["offload"] = "offload:"

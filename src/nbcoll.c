@@ -10,12 +10,12 @@
  * -DNBCOLL_WITH_OFFLOAD=1 brings the component offload: programs, agents, relays,
  * loopback's queue pairs. -DNBCOLL_WITH_LAB=1 brings offload and the component lab: verifier, simulator, printers, the
  * model of split trees, and the transports fault and trace. -DNBCOLL_WITH_DRIVER=1 brings the component driver:
- * drivers and ticks; -DNBCOLL_WITH_GROUP=1 group; -DNBCOLL_WITH_MESSAGE=1 message: messages between two ranks;
- * -DNBCOLL_WITH_NEIGHBOR=1 neighbor: neighbourhood collectives; -DNBCOLL_WITH_WIDE=1 wide: kernels of reductions for
- * AVX2 and AVX-512. NBCOLL_PREFIX needs what src/amalgamate.awk makes of this file: there private functions are static.
- * All symbols are hidden in what the file is linked into; -DNBCOLL_EXPORT exports the public functions
- * (nbcoll/nbcoll.h). What else needs a library of its own is not here: tuning files are src/tuning/tuning.c, affinity
- * is src/affinity/affinity.c, what starts ranks on clusters src/cluster and src/pmix.
+ * drivers and ticks; -DNBCOLL_WITH_GROUP=1 group, -DNBCOLL_WITH_LISTS=1 lists; -DNBCOLL_WITH_MESSAGE=1 message:
+ * messages between two ranks; -DNBCOLL_WITH_NEIGHBOR=1 neighbor: neighbourhood collectives; -DNBCOLL_WITH_WIDE=1 wide:
+ * kernels of reductions for AVX2 and AVX-512. NBCOLL_PREFIX needs what src/amalgamate.awk makes of this file: there
+ * private functions are static. All symbols are hidden in what the file is linked into; -DNBCOLL_EXPORT exports the
+ * public functions (nbcoll/nbcoll.h). What else needs a library of its own is not here: tuning files are
+ * src/tuning/tuning.c, affinity is src/affinity/affinity.c, what starts ranks on clusters src/cluster and src/pmix.
  */
 #ifndef NBCOLLI_NBCOLL_C
 #define NBCOLLI_NBCOLL_C
@@ -61,6 +61,9 @@
 #endif
 #ifndef NBCOLL_WITH_GROUP
 #define NBCOLL_WITH_GROUP 0
+#endif
+#ifndef NBCOLL_WITH_LISTS
+#define NBCOLL_WITH_LISTS 0
 #endif
 #ifndef NBCOLL_WITH_WIDE
 #define NBCOLL_WITH_WIDE 0
@@ -285,6 +288,10 @@
 
 #if NBCOLL_WITH_GROUP
 #include "group/group.c"
+#endif
+
+#if NBCOLL_WITH_LISTS
+#include "lists/lists.c"
 #endif
 
 #if NBCOLL_WITH_MESSAGE

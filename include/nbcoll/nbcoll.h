@@ -29,13 +29,13 @@
  * and that file brings it along: `pkg-config --cflags nbcoll` is enough. It brings the transports loopback and shm;
  * -DNBCOLL_WITH_LOOPBACK=0 and -DNBCOLL_WITH_SHM=0 leave them out. Components are libraries of their own, whose
  * functions the core does not call: -DNBCOLL_WITH_DRIVER=1 brings nbcoll_driver (driver.h), -DNBCOLL_WITH_GROUP=1
- * nbcoll_group (group.h), -DNBCOLL_WITH_MESSAGE=1 nbcoll_message (message.h), -DNBCOLL_WITH_NEIGHBOR=1 nbcoll_neighbor
- * (neighbor.h), -DNBCOLL_WITH_OFFLOAD=1 nbcoll_offload (offload.h, launch_agent.h, relay.h), -DNBCOLL_WITH_LAB=1 that
- * and nbcoll_lab (verify.h, simulate.h, nic.h, split.h, show.h, fault.h, trace.h), -DNBCOLL_WITH_WIDE=1, which the
- * flags of pkg-config ask for, nbcoll_wide (wide.h). Every name that it defines begins with nbcoll_, nbcolli_, NBCOLL_
- * or NBCOLLI_. The one-file form (src/amalgamate.awk, with -v prefix=1), and headers that are installed, take
- * -DNBCOLL_PREFIX=acme_: given to all files that include nbcoll it makes the linker see acme_nbcoll_ibcast, so that
- * several copies can be linked into one program.
+ * nbcoll_group (group.h), -DNBCOLL_WITH_LISTS=1 nbcoll_lists (lists.h), -DNBCOLL_WITH_MESSAGE=1 nbcoll_message
+ * (message.h), -DNBCOLL_WITH_NEIGHBOR=1 nbcoll_neighbor (neighbor.h), -DNBCOLL_WITH_OFFLOAD=1 nbcoll_offload
+ * (offload.h, launch_agent.h, relay.h), -DNBCOLL_WITH_LAB=1 that and nbcoll_lab (verify.h, simulate.h, nic.h, split.h,
+ * show.h, fault.h, trace.h), -DNBCOLL_WITH_WIDE=1, which the flags of pkg-config ask for, nbcoll_wide (wide.h). Every
+ * name that it defines begins with nbcoll_, nbcolli_, NBCOLL_ or NBCOLLI_. The one-file form (src/amalgamate.awk, with
+ * -v prefix=1), and headers that are installed, take -DNBCOLL_PREFIX=acme_: given to all files that include nbcoll it
+ * makes the linker see acme_nbcoll_ibcast, so that several copies can be linked into one program.
  *
  * An embedded copy (NBCOLL_IMPLEMENTATION, or src/nbcoll.c compiled by the host) is hidden: a program or shared library
  * that holds one exports no symbol of it, so that several can be loaded into one process. With -DNBCOLL_EXPORT in the
@@ -638,6 +638,7 @@ typedef struct nbcoll_cells {
                      cells, the transport of some rank shares no memory) */
     size_t bytes; /* of each rank's shared memory that its part takes, or would take. In one made by split: room for all
                      ranks of the parent */
+    uint32_t exposures; /* of an operation and rank, at most, as the ranks agreed (nbcoll_comm_config.cells) */
 } nbcoll_cells;
 /* Set out->size before. Any thread. Errors: ERR_NULL, ERR_CONFIG (out->size). */
 NBCOLL_API nbcoll_status nbcoll_comm_cells(const nbcoll_comm *comm, nbcoll_cells *out);

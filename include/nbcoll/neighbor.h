@@ -47,14 +47,15 @@
  *
  *   linear      a message for each edge
  *   peers       a message, or a part of an exposure, for each rank that is a neighbour: its blocks lie in it one behind
- *               the other. An allgather sends each rank one block, however often it is a neighbour
+ *               the other. Two long ones are exposed apart, more are linear. An allgather sends each rank one block,
+ *               however often it is a neighbour
  *   combining   in grids, equal blocks: dimension by dimension, in one message for each distance in that dimension.
  *               26 neighbours of a cube take 6 messages instead of 26 (Traeff, Luebbe, Rougier, Hunold, "Isomorphic,
  *               sparse MPI-like collective communication operations for parallel stencil computations", 2015)
  *
- * All ranks choose the same, by the prices on which the communicator's ranks agreed (select.h): linear where several
- * blocks for one rank are long, combining where ranks share no memory and its messages cost less. CHECKED and rules of
- * communicators do not apply.
+ * All ranks choose the same, by the prices on which the communicator's ranks agreed (select.h): combining where ranks
+ * share no memory and its messages cost less, else peers. CHECKED and rules of communicators do not apply, and agents
+ * leave these operations to the ranks.
  *
  * Threads: as for the communicator; but of an ANY_THREAD context, too, one thread at a time may be inside calls with
  * the same neighbours.

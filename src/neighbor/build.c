@@ -82,8 +82,12 @@ nbcoll_status nbcolli_neighbor_build(const nbcolli_around *a, const nbcolli_neig
     if (s != NBCOLL_OK)
         return s;
     size_t bytes = c->side[0].count * nbcolli_packed_size(c->side[0].type);
-    nbcolli_exchange x = {
-        .around = a, .gathers = nbcolli_gathers(c), .bytes = bytes, .joined = choice.joined, .sent = choice.sent};
+    nbcolli_exchange x = {.around = a,
+                          .gathers = nbcolli_gathers(c),
+                          .bytes = bytes,
+                          .joined = choice.joined,
+                          .sent = choice.sent,
+                          .pairs = choice.pairs};
     x.out = nbcoll_builder_memory(b, (size_t)a->out.count + (size_t)a->in.count + 1, sizeof *x.out);
     x.in = x.out ? x.out + a->out.count : NULL;
     nbcolli_neighbor_check_apart(b, a, c);

@@ -135,7 +135,7 @@ static nbcoll_status nbcolli_cached_build(nbcoll_neighbors *n, nbcolli_cached_ca
                                     .shares_user = n->comm,
                                     .nodes = nbcoll_comm_nodes(n->comm)};
     nbcoll_schedule_info info = {.size = sizeof info};
-    nbcolli_neighbor_choice choice = nbcolli_neighbor_choose(n->around, &e->call, &n->terms);
+    nbcolli_neighbor_choice choice = nbcolli_neighbor_choose(n->around, &e->call, &n->terms, n->exposures);
     nbcoll_status s = nbcolli_neighbor_build(n->around, &e->call, choice, &config, &e->schedule);
 
     if (s == NBCOLL_OK)

@@ -8,6 +8,9 @@
  * share memory. */
 #define NBCOLLI_NEIGHBOR_JOINED ((size_t)1280 << 10)
 
+/* Up to so many ranks a rank's exposures have two parts for each (schedule.h). */
+#define NBCOLLI_NEIGHBOR_TWO_PARTS 32
+
 /* What the longest path through messages takes: of so many at a time, after each other. */
 static uint64_t nbcolli_neighbor_cost(const nbcoll_level *price, uint64_t rounds, uint64_t messages, uint64_t bytes)
 {
@@ -57,10 +60,13 @@ static uint64_t nbcolli_cost_combining(const nbcolli_around *a, const nbcoll_lev
 }
 
 nbcolli_neighbor_choice nbcolli_neighbor_choose(const nbcolli_around *a, const nbcolli_neighbor_call *c,
-                                                const nbcoll_terms *terms)
+                                                const nbcoll_terms *terms, uint32_t exposures)
 {
-    nbcolli_neighbor_choice choice = {
-        nbcolli_neighbor_peers, terms->shared ? NBCOLLI_NEIGHBOR_JOINED : terms->between.eager, terms->between.eager};
+    nbcolli_neighbor_choice choice = {.algorithm = nbcolli_neighbor_peers,
+                                      .joined = terms->shared ? NBCOLLI_NEIGHBOR_JOINED : terms->between.eager,
+                                      .sent = terms->between.eager,
+                                      .pairs =
+                                          terms->shared && exposures >= 3 && a->ranks <= NBCOLLI_NEIGHBOR_TWO_PARTS};
     int is_equal = c->kind == NBCOLLI_NEIGHBOR_ALLGATHER || c->kind == NBCOLLI_NEIGHBOR_ALLTOALL;
 
     if (!is_equal || !a->dims || terms->shared)

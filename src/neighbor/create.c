@@ -78,8 +78,13 @@ static nbcoll_status nbcolli_grid_agree(nbcoll_neighbors *n, nbcoll_comm *comm, 
 /* The end of both: a failure leaves nothing. */
 static nbcoll_status nbcolli_neighbors_made(nbcoll_neighbors *n, nbcoll_status s, nbcoll_neighbors **out)
 {
+    nbcoll_cells cells = {.size = sizeof cells};
+
     if (s == NBCOLL_OK)
         s = nbcoll_comm_terms(n->comm, &n->terms);
+    if (s == NBCOLL_OK)
+        s = nbcoll_comm_cells(n->comm, &cells);
+    n->exposures = cells.exposures;
     if (s == NBCOLL_OK)
         *out = n;
     else

@@ -34,9 +34,10 @@ nbcoll_status nbcolli_graph_open(const nbcoll_neighbor_graph *graph, const nbcol
         a->out.peer[i] = graph->destination[i];
     for (int i = 0; i < graph->sources; i++)
         a->in.peer[i] = graph->source[i];
-    *out = a;
     nbcoll_status s = nbcolli_around_sort(host, a);
-    if (s != NBCOLL_OK)
+    if (s == NBCOLL_OK)
+        *out = a;
+    else
         nbcolli_around_close(host, a);
     return s;
 }

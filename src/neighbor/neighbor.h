@@ -115,6 +115,7 @@ typedef struct nbcolli_exchange {
     size_t bytes;  /* of each block, where all are equal */
     size_t joined; /* so many bytes of several blocks for one rank at most are put together */
     size_t sent;   /* so many for one rank, or less, are rather a message than exposed, unless cells hold them */
+    int pairs;     /* two blocks for one rank that are not put together are exposed, each in another exposure */
 } nbcolli_exchange;
 
 #define NBCOLLI_NEIGHBOR_CELL 80 /* bytes in a cell */
@@ -135,9 +136,10 @@ int nbcolli_same_peer(const nbcolli_ends *ends, int from);
 typedef struct nbcolli_neighbor_choice {
     nbcolli_neighbor_algorithm *algorithm;
     size_t joined, sent;
+    int pairs;
 } nbcolli_neighbor_choice;
 nbcolli_neighbor_choice nbcolli_neighbor_choose(const nbcolli_around *a, const nbcolli_neighbor_call *c,
-                                                const nbcoll_terms *terms);
+                                                const nbcoll_terms *terms, uint32_t exposures);
 
 /* build.c: the call's types must live as long as the schedule. */
 nbcoll_status nbcolli_neighbor_build(const nbcolli_around *a, const nbcolli_neighbor_call *c,

@@ -19,6 +19,7 @@ struct nbcoll_neighbors {
     nbcoll_comm *comm, *own; /* own: made for them; else null */
     nbcolli_around *around;
     nbcoll_terms terms;
+    uint32_t exposures;          /* that an operation may make on a rank */
     nbcolli_cached_call *cached; /* the one used last first */
 };
 

@@ -1,38 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * One exposure, with a part for each rank that is a destination, however often it is: its blocks one behind the other,
- * or the one block of an allgather. Ranks fetch from their sources, the next rank's first. Several long blocks for one
- * rank go one by one, as both ends know. Source: the slots of Ramos et al., "Nonblocking collectives for scalable Java
- * communications", section 3.4, for the ranks that are neighbours. */
+ * or the one block of an allgather. Ranks fetch from their sources, the next rank's first. A part that cells do not
+ * hold but a message does is sent. Several long blocks for one rank are not copied: two are exposed, in two more
+ * exposures, which have the first and the second blocks of all such ranks; more go one by one. Both ends know the same.
+ * Source: the slots of Ramos et al., "Nonblocking collectives for scalable Java communications", section 3.4, for the
+ * ranks that are neighbours. */
 #include "neighbor.h"
+
+/* How the edges between two ranks go. */
+typedef enum nbcolli_bundling {
+    NBCOLLI_GOES_JOINED,
+    NBCOLLI_GOES_SENT,
+    NBCOLLI_GOES_PAIRED,
+    NBCOLLI_GOES_APART
+} nbcolli_bundling;
+
+enum { NBCOLLI_EXPOSURES = 3 }; /* of what is joined; of the first and the second of pairs */
 
 /* The bytes of several edges, and whether these lie one behind the other. */
 typedef struct nbcolli_bundle {
     size_t bytes;
     int is_one;
+    nbcolli_bundling goes;
 } nbcolli_bundle;
 
-static nbcolli_bundle nbcolli_bundle_of(const nbcolli_edge edges[], const int sorted[], int n)
+static nbcolli_bundle nbcolli_bundle_of(const nbcolli_exchange *x, const nbcolli_edge edges[], const int sorted[],
+                                        int n)
 {
-    nbcolli_bundle all = {0, 1};
+    nbcolli_bundle all = {0, 1, NBCOLLI_GOES_JOINED};
+
+    n = x->gathers ? 1 : n;
     for (int i = 0; i < n; i++) {
         const nbcoll_region *first = &edges[sorted[0]].at, *at = &edges[sorted[i]].at;
         all.is_one &= at->at.buffer == first->at.buffer && at->at.offset == first->at.offset + all.bytes;
         all.bytes += at->bytes;
     }
+    if (n > 1 && all.bytes > x->joined)
+        all.goes = n == 2 && x->pairs ? NBCOLLI_GOES_PAIRED : NBCOLLI_GOES_APART;
+    else if (all.bytes > NBCOLLI_NEIGHBOR_CELL && all.bytes <= x->sent)
+        all.goes = NBCOLLI_GOES_SENT;
     return all;
 }
 
-/* Does a part go as a message? Where cells do not hold it, and a message does. */
-static int nbcolli_peers_sent(const nbcolli_exchange *x, size_t bytes)
+/* The blocks for one peer, together; `put` waits for what they need. */
+static nbcoll_region nbcolli_peers_join(nbcoll_builder *b, nbcolli_exchange *x, const int sorted[], int n,
+                                        nbcolli_bundle all, nbcoll_step put)
 {
-    return bytes > NBCOLLI_NEIGHBOR_CELL && bytes <= x->sent;
-}
-
-/* The part for one peer; `shown` waits for what it needs. */
-static nbcoll_region nbcolli_peers_out(nbcoll_builder *b, nbcolli_exchange *x, const int sorted[], int n,
-                                       nbcoll_step shown)
-{
-    nbcolli_bundle all = nbcolli_bundle_of(x->out, sorted, x->gathers ? 1 : n);
     nbcoll_addr at = all.is_one ? x->out[sorted[0]].at.at : nbcoll_add_scratch(b, all.bytes), to = at;
 
     for (int i = 0; i < n; i++) {
@@ -43,18 +56,55 @@ static nbcoll_region nbcolli_peers_out(nbcoll_builder *b, nbcolli_exchange *x, c
             nbcoll_after(b, there, e->there);
             to = nbcoll_at(to, e->at.bytes);
         }
-        nbcoll_after(b, shown, there);
+        nbcoll_after(b, put, there);
     }
     return nbcoll_span(at, all.bytes);
 }
 
+/* The three exposures while their parts are gathered, and what these wait for. */
+typedef struct nbcolli_shown {
+    nbcoll_part *part[NBCOLLI_EXPOSURES];
+    size_t parts[NBCOLLI_EXPOSURES];
+    nbcoll_step put[NBCOLLI_EXPOSURES];
+} nbcolli_shown;
+
+static void nbcolli_peers_out(nbcoll_builder *b, nbcolli_exchange *x, const int sorted[], int n, nbcolli_shown *shown)
+{
+    nbcolli_bundle all = nbcolli_bundle_of(x, x->out, sorted, n);
+    int peer = x->around->out.peer[sorted[0]];
+
+    if (all.goes == NBCOLLI_GOES_APART)
+        nbcolli_linear_out(b, x, sorted, n);
+    for (int i = 0; i < n && all.goes == NBCOLLI_GOES_PAIRED; i++) {
+        const nbcolli_edge *e = &x->out[sorted[i]];
+        shown->part[1 + i][shown->parts[1 + i]++] = (nbcoll_part){peer, 0, e->at};
+        nbcoll_after(b, shown->put[1 + i], e->there);
+    }
+    if (all.goes == NBCOLLI_GOES_JOINED)
+        shown->part[0][shown->parts[0]++] =
+            (nbcoll_part){peer, 0, nbcolli_peers_join(b, x, sorted, n, all, shown->put[0])};
+    if (all.goes == NBCOLLI_GOES_SENT) {
+        nbcoll_step put = nbcoll_add_join(b);
+        nbcoll_region at = nbcolli_peers_join(b, x, sorted, n, all, put);
+        nbcoll_after(b, nbcoll_add_send(b, peer, at.at, at.bytes), put);
+    }
+}
+
 static void nbcolli_peers_in(nbcoll_builder *b, nbcolli_exchange *x, const int sorted[], int n)
 {
-    nbcolli_bundle all = nbcolli_bundle_of(x->in, sorted, x->gathers ? 1 : n);
-    nbcoll_addr at = all.is_one ? x->in[sorted[0]].at.at : nbcoll_add_scratch(b, all.bytes);
-    nbcoll_step come = (nbcolli_peers_sent(x, all.bytes) ? nbcoll_add_recv : nbcoll_add_fetch)(
-        b, x->around->in.peer[sorted[0]], at, all.bytes);
+    nbcolli_bundle all = nbcolli_bundle_of(x, x->in, sorted, n);
+    int peer = x->around->in.peer[sorted[0]];
 
+    if (all.goes == NBCOLLI_GOES_APART)
+        nbcolli_linear_in(b, x, sorted, n);
+    for (int i = 0; i < n && all.goes == NBCOLLI_GOES_PAIRED; i++) {
+        nbcolli_edge *e = &x->in[sorted[i]];
+        e->there = nbcoll_add_fetch(b, peer, e->at.at, e->at.bytes);
+    }
+    if (all.goes == NBCOLLI_GOES_APART || all.goes == NBCOLLI_GOES_PAIRED)
+        return;
+    nbcoll_addr at = all.is_one ? x->in[sorted[0]].at.at : nbcoll_add_scratch(b, all.bytes);
+    nbcoll_step come = (all.goes == NBCOLLI_GOES_SENT ? nbcoll_add_recv : nbcoll_add_fetch)(b, peer, at, all.bytes);
     for (int i = 0; i < n; i++) {
         nbcolli_edge *e = &x->in[sorted[i]];
         e->there = come;
@@ -66,45 +116,23 @@ static void nbcolli_peers_in(nbcoll_builder *b, nbcolli_exchange *x, const int s
     }
 }
 
-/* Do these go one by one? */
-static int nbcolli_peers_apart(const nbcolli_exchange *x, const nbcolli_edge edges[], const int sorted[], int n)
-{
-    return n > 1 && !x->gathers && nbcolli_bundle_of(edges, sorted, n).bytes > x->joined;
-}
-
 void nbcolli_neighbor_peers(nbcoll_builder *b, nbcolli_exchange *x)
 {
     const nbcolli_ends *out = &x->around->out, *in = &x->around->in;
-    nbcoll_part *part = nbcoll_builder_parts(b, (size_t)out->count);
-    nbcoll_step shown = nbcoll_add_join(b);
-    size_t parts = 0;
+    nbcolli_shown shown = {.parts = {0}};
 
-    for (int i = 0, n; part && (n = nbcolli_same_peer(out, i)) > 0; i += n) {
-        int peer = out->peer[out->sorted[i]];
-        if (peer == x->around->rank)
-            continue;
-        if (nbcolli_peers_apart(x, x->out, &out->sorted[i], n)) {
-            nbcolli_linear_out(b, x, &out->sorted[i], n);
-            continue;
-        }
-        size_t bytes = nbcolli_bundle_of(x->out, &out->sorted[i], x->gathers ? 1 : n).bytes;
-        int is_sent = nbcolli_peers_sent(x, bytes);
-        nbcoll_step put = is_sent ? nbcoll_add_join(b) : shown;
-        nbcoll_region at = nbcolli_peers_out(b, x, &out->sorted[i], n, put);
-        if (is_sent)
-            nbcoll_after(b, nbcoll_add_send(b, peer, at.at, at.bytes), put);
-        else
-            part[parts++] = (nbcoll_part){peer, 0, at};
+    for (int k = 0; k < NBCOLLI_EXPOSURES; k++) {
+        shown.part[k] = nbcoll_builder_parts(b, (size_t)out->count);
+        shown.put[k] = nbcoll_add_join(b);
     }
-    if (parts)
-        nbcoll_after(b, nbcoll_add_expose(b, parts, part), shown);
-    for (int i = 0, n; (n = nbcolli_same_peer(in, i)) > 0; i += n) {
-        if (in->peer[in->sorted[i]] == x->around->rank)
-            continue;
-        if (nbcolli_peers_apart(x, x->in, &in->sorted[i], n))
-            nbcolli_linear_in(b, x, &in->sorted[i], n);
-        else
+    for (int i = 0, n; shown.part[2] && (n = nbcolli_same_peer(out, i)) > 0; i += n)
+        if (out->peer[out->sorted[i]] != x->around->rank)
+            nbcolli_peers_out(b, x, &out->sorted[i], n, &shown);
+    for (int k = 0; k < NBCOLLI_EXPOSURES; k++)
+        if (shown.parts[k])
+            nbcoll_after(b, nbcoll_add_expose(b, shown.parts[k], shown.part[k]), shown.put[k]);
+    for (int i = 0, n; (n = nbcolli_same_peer(in, i)) > 0; i += n)
+        if (in->peer[in->sorted[i]] != x->around->rank)
             nbcolli_peers_in(b, x, &in->sorted[i], n);
-    }
     nbcolli_linear_own(b, x);
 }

@@ -214,11 +214,12 @@ OFFSET(nbcoll_schedules, operations, 32);
 OFFSET(nbcoll_schedules, built, 40);
 OFFSET(nbcoll_schedules, evicted, 48);
 
-SIZE(nbcoll_cells, 24);
+SIZE(nbcoll_cells, 32);
 OFFSET(nbcoll_cells, size, 0);
 OFFSET(nbcoll_cells, present, 8);
 OFFSET(nbcoll_cells, lacking, 12);
 OFFSET(nbcoll_cells, bytes, 16);
+OFFSET(nbcoll_cells, exposures, 24);
 
 SIZE(nbcoll_comm_config, 104);
 OFFSET(nbcoll_comm_config, size, 0);

@@ -18,7 +18,7 @@ for file in "$root"/src/*/*.c "$root"/src/engine/*/*.c "$root"/transports/*/*.c;
     case $file in
     */src/command/* | */src/conformance/* | */src/affinity/* | */src/tuning/* | */transports/verbs/* | */transports/ofi/* | */src/cluster/* | \
         */src/pmix/*) continue ;;
-    */src/driver/* | */src/group/* | */src/message/* | */src/neighbor/* | */src/offload/* | */src/relay/* | */src/topology/* | */transports/loopback_pairs/* | */src/show/* | \
+    */src/driver/* | */src/group/* | */src/lists/* | */src/message/* | */src/neighbor/* | */src/offload/* | */src/relay/* | */src/topology/* | */transports/loopback_pairs/* | */src/show/* | \
         */src/simulate/* | */src/verify/* | */src/wide/* | */src/wrap/* | */transports/fault/* | */transports/trace/*) part=components ;;
     esac
     "${CC:-cc}" -std=c11 -w -D_GNU_SOURCE= -I"$root/include" -c "$file" -o "$work/one.o"

@@ -55,7 +55,7 @@ static nbcolli_neighbor_choice chosen(scene *s, const nbcoll_sim_model *model, i
     assert_int_equal(nbcoll_sim_prices(model, nodes, &terms), NBCOLL_OK);
     terms.shared = is_shared;
     assert_int_equal(nbcolli_grid_open(&s->grid, &host, 0, s->ranks, &a), NBCOLL_OK);
-    nbcolli_neighbor_choice choice = nbcolli_neighbor_choose(a, &s->call, &terms);
+    nbcolli_neighbor_choice choice = nbcolli_neighbor_choose(a, &s->call, &terms, 8);
     nbcolli_around_close(&host, a);
     nbcoll_nodes_free(nodes);
     return choice;

@@ -4,7 +4,7 @@
 # file of src, need not have read those that are built upon it. No circle is allowed between the folders of src and
 # transports, nor between the files of a folder of src (in src/engine x.h and x.c are one); and a folder of the engine
 # uses only itself and those above it in src/engine/README.md, whose headings "## <folder>" name them all. What every
-# program needs uses nothing of the components driver, group, message, neighbor, offload and wide, nor their public headers: it reaches these by the
+# program needs uses nothing of the components driver, group, lists, message, neighbor, offload and wide, nor their public headers: it reaches these by the
 # tables of objects that the host passes in (src/engine/state/executor.h and driven.h, transports/loopback/world.h); and a public header that is of no
 # component includes none of these. A file uses what it includes, and the files whose functions it
 # names (or whose names it makes by nbcolli_##). A header uses no function by declaring it. Functions of other names than
@@ -24,7 +24,7 @@ for folder in $(echo "$files" | sed -n 's,^src/engine/\([^/]*\)/.*,\1,p' | uniq)
 done
 
 for header in $(find include -name '*.h' -exec grep -L '^#if defined NBCOLL_WITH_[A-Z]* && !NBCOLL_WITH_' {} + 2>/dev/null); do
-    sed -n "s,^#include \"\(driver\|group\|launch_agent\|message\|offload\|relay\)\.h\".*,$header: includes \1.h\, which is of a component,p" "$header"
+    sed -n "s,^#include \"\(driver\|group\|launch_agent\|lists\|message\|offload\|relay\)\.h\".*,$header: includes \1.h\, which is of a component,p" "$header"
 done
 
 echo "$files" | xargs -r awk -v order="$order" '
@@ -59,7 +59,7 @@ function is_core(file) {
     return file ~ /^(src\/(algorithms|arguments|collectives|engine|host|reduce|schedule|select|timeline)|transports\/(loopback|shm))\//
 }
 function executes(file) {
-    return file ~ /^(src\/(driver|group|message|neighbor|offload|relay|wide|topology)\/|transports\/loopback_pairs\/|nbcoll\/(driver|group|launch_agent|message|neighbor|offload|relay|wide)\.h$)/
+    return file ~ /^(src\/(driver|group|lists|message|neighbor|offload|relay|wide|topology)\/|transports\/loopback_pairs\/|nbcoll\/(driver|group|lists|launch_agent|message|neighbor|offload|relay|wide)\.h$)/
 }
 # file uses something that is called `what` of another file
 function uses(file, what, other) {

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The host's memory: whichever piece of it there is not, the call says so and leaves nothing; and all of it comes back.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "nbcoll/neighbor.h"
+#include "world.h"
+
+typedef struct heap_of {
+    int left;  /* pieces that are given until one is refused; negative: all are */
+    long held; /* bytes */
+} heap_of;
+
+static void *take(void *user, size_t bytes, size_t align)
+{
+    heap_of *h = user;
+    if (h->left == 0)
+        return NULL;
+    h->left--;
+    h->held += (long)bytes;
+    return aligned_alloc(align, (bytes + align - 1) / align * align);
+}
+
+static void give(void *user, void *memory, size_t bytes)
+{
+    ((heap_of *)user)->held -= (long)bytes;
+    free(memory);
+}
+
+/* One rank, its own neighbour to all sides. */
+static nbcoll_status make(nbcoll_comm *comm, int is_graph, const nbcoll_host *host, nbcoll_neighbors **out)
+{
+    nbcoll_neighbor_graph graph = {.size = sizeof graph,
+                                   .sources = 4,
+                                   .source = (int[4]){0},
+                                   .destinations = 4,
+                                   .destination = (int[4]){0},
+                                   .host = host};
+    nbcoll_neighbor_grid grid = {
+        .size = sizeof grid, .dims = 2, .extent = (int[]){1, 1}, .periodic = (int[]){1, 1}, .reorder = 1, .host = host};
+    return is_graph ? nbcoll_neighbors_of_graph(comm, &graph, out, NBCOLL_FOREVER)
+                    : nbcoll_neighbors_of_grid(comm, &grid, out, NBCOLL_FOREVER);
+}
+
+static nbcoll_status call(nbcoll_neighbors *n)
+{
+    int send[4] = {1, 2, 3, 4}, recv[4];
+    size_t ones[4] = {1, 1, 1, 1}, at[4] = {0, 4, 8, 12};
+    nbcoll_type types[4] = {NBCOLL_INT32, NBCOLL_INT32, NBCOLL_INT32, NBCOLL_INT32};
+    return nbcoll_neighbor_alltoallw(send, ones, at, types, recv, ones, at, types, n, NBCOLL_FOREVER);
+}
+
+static void each_piece_that_there_is_not(void **state)
+{
+    world w;
+    (void)state;
+    world_open(&w, 1, NULL, NULL, NULL);
+    for (int is_graph = 0; is_graph < 2; is_graph++) {
+        nbcoll_status made = NBCOLL_ERR_MEMORY, called = NBCOLL_ERR_MEMORY;
+        int refused = 0;
+        for (int pieces = 0; called != NBCOLL_OK; pieces++) {
+            heap_of h = {.left = pieces};
+            nbcoll_host host = {.size = sizeof host, .user = &h, .alloc = take, .free = give};
+            nbcoll_neighbors *n;
+            if ((made = make(w.comm[0], is_graph, &host, &n)) == NBCOLL_OK) {
+                called = call(n);
+                refused += called == NBCOLL_ERR_MEMORY;
+                assert_true(called == NBCOLL_OK || called == NBCOLL_ERR_MEMORY);
+                EXPECT(OK, nbcoll_neighbors_free(n));
+            } else
+                assert_int_equal(made, NBCOLL_ERR_MEMORY);
+            assert_int_equal(h.held, 0);
+            assert_true(pieces < 100);
+        }
+        assert_true(refused >= 3); /* the call's copy, the builder's pieces, the schedule */
+    }
+    world_close(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_piece_that_there_is_not)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
