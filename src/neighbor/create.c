@@ -31,48 +31,63 @@ static nbcoll_status nbcolli_neighbors_open(nbcoll_comm *comm, const nbcoll_host
     return NBCOLL_OK;
 }
 
-/* How many ranks say that something is wrong, and a number for what all have said together. */
-static nbcoll_status nbcolli_neighbors_agree(nbcoll_comm *comm, int is_wrong, uint64_t *hash, uint64_t timeout)
+/* What all ranks have says it, in one operation: where that is refused nothing has happened, and the rank may call
+ * again. Its buffers are the caller's: it is over at the timeout, too. */
+static nbcoll_status nbcolli_neighbors_sum(nbcoll_comm *comm, const uint64_t mine[2], uint64_t all[2], uint64_t timeout)
 {
-    uint64_t mine[2] = {(uint64_t)is_wrong, *hash}, all[2];
-    nbcoll_status s = nbcoll_allreduce(mine, all, 2, NBCOLL_UINT64, NBCOLL_SUM, comm, timeout);
+    nbcoll_request request;
+    nbcoll_status s = nbcoll_iallreduce(mine, all, 2, NBCOLL_UINT64, NBCOLL_SUM, comm, &request);
 
-    *hash = all[1];
-    return s == NBCOLL_OK && all[0] ? NBCOLL_ERR_MISMATCH : s;
-}
-
-/* Tells each rank how often it is a destination of this one. Is each source one as often as it is named? */
-static nbcoll_status nbcolli_graph_agree(nbcoll_neighbors *n, nbcoll_comm *comm, uint64_t timeout)
-{
-    nbcolli_around *a = n->around;
-    size_t ranks = (size_t)a->ranks, bytes = 3 * ranks * sizeof(uint32_t);
-    uint32_t *out = nbcolli_alloc(&n->host, bytes, 64), *in = out + ranks, *named = in + ranks;
-    uint64_t hash = nbcolli_splitmix((uint64_t)a->rank + 1);
-
-    if (!out)
-        return NBCOLL_ERR_MEMORY;
-    memset(out, 0, bytes);
-    for (int i = 0; i < a->out.count; i++) {
-        out[a->out.peer[i]]++;
-        hash = nbcolli_splitmix(hash + (uint64_t)a->out.peer[i]);
+    if (s != NBCOLL_OK)
+        return s;
+    s = nbcoll_wait(&request, timeout);
+    if (request.at) {
+        nbcoll_cancel(request);
+        nbcoll_wait(&request, NBCOLL_FOREVER);
     }
-    for (int i = 0; i < a->in.count; i++)
-        named[a->in.peer[i]]++;
-    nbcoll_status s = nbcoll_alltoall(out, in, 1, NBCOLL_UINT32, comm, timeout);
-    int is_wrong = memcmp(in, named, ranks * sizeof *in) != 0;
-    if (s == NBCOLL_OK)
-        s = nbcolli_neighbors_agree(comm, is_wrong, &hash, timeout);
-    a->fingerprint = (uint32_t)hash;
-    nbcolli_free(&n->host, out, bytes);
     return s;
 }
 
-static nbcoll_status nbcolli_grid_agree(nbcoll_neighbors *n, nbcoll_comm *comm, int is_reordered, uint64_t timeout)
+static uint64_t nbcolli_edge_number(int from, int to)
 {
-    uint64_t mine = nbcolli_splitmix(nbcolli_grid_hash(n->around) + (uint64_t)is_reordered), all = mine;
-    nbcoll_status s = nbcolli_neighbors_agree(comm, 0, &all, timeout);
+    return nbcolli_splitmix(nbcolli_splitmix((uint64_t)from + 1) + (uint64_t)to);
+}
 
-    return s == NBCOLL_OK && all != mine * (uint64_t)n->around->ranks ? NBCOLL_ERR_MISMATCH : s;
+/* Edges are added where they leave, and taken away where they come: all ranks' sum is 0 if each is named as often at
+ * one end as at the other, and else by a chance of 2^-64. */
+static nbcoll_status nbcolli_graph_agree(nbcoll_neighbors *n, nbcoll_comm *comm, uint64_t timeout)
+{
+    nbcolli_around *a = n->around;
+    uint64_t mine[2] = {0, nbcolli_splitmix((uint64_t)a->rank + 1)}, all[2] = {0};
+
+    for (int i = 0; i < a->out.count; i++) {
+        mine[0] += nbcolli_edge_number(a->rank, a->out.peer[i]);
+        mine[1] = nbcolli_splitmix(mine[1] + (uint64_t)a->out.peer[i]);
+    }
+    for (int i = 0; i < a->in.count; i++)
+        mine[0] -= nbcolli_edge_number(a->in.peer[i], a->rank);
+    nbcoll_status s = nbcolli_neighbors_sum(comm, mine, all, timeout);
+    a->fingerprint = (uint32_t)all[1];
+    return s == NBCOLL_OK && all[0] ? NBCOLL_ERR_MISMATCH : s;
+}
+
+static nbcoll_status nbcolli_grid_agree(nbcoll_neighbors *n, nbcoll_comm *comm, uint64_t timeout)
+{
+    const uint64_t mine[2] = {nbcolli_grid_hash(n->around), 0};
+    uint64_t all[2];
+    nbcoll_status s = nbcolli_neighbors_sum(comm, mine, all, timeout);
+
+    return s == NBCOLL_OK && all[0] != mine[0] * (uint64_t)n->around->ranks ? NBCOLL_ERR_MISMATCH : s;
+}
+
+/* Ranks of one grid split off together. */
+static nbcoll_status nbcolli_grid_reorder(nbcoll_neighbors *n, nbcoll_comm *comm, uint64_t timeout)
+{
+    const nbcolli_around *a = n->around;
+    nbcoll_status s = nbcoll_comm_split(comm, (int)(nbcolli_grid_hash(a) >> 33), a->rank, &n->own, timeout);
+
+    n->comm = n->own;
+    return s == NBCOLL_OK && nbcoll_comm_size(n->own) != a->ranks ? NBCOLL_ERR_MISMATCH : s;
 }
 
 /* The end of both: a failure leaves nothing. */
@@ -134,9 +149,7 @@ nbcoll_status nbcoll_neighbors_of_grid(nbcoll_comm *comm, const nbcoll_neighbor_
         rank = nbcolli_grid_place(&given, nbcoll_comm_nodes(comm), rank);
     s = nbcolli_grid_open(&given, &n->host, rank, ranks, &n->around);
     if (s == NBCOLL_OK)
-        s = nbcolli_grid_agree(n, comm, given.reorder != 0, timeout);
-    if (s == NBCOLL_OK && given.reorder && (s = nbcoll_comm_split(comm, 0, rank, &n->own, timeout)) == NBCOLL_OK)
-        n->comm = n->own;
+        s = (given.reorder ? nbcolli_grid_reorder : nbcolli_grid_agree)(n, comm, timeout);
     return nbcolli_neighbors_made(n, s, out);
 }
 

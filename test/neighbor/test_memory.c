@@ -81,8 +81,90 @@ static void each_piece_that_there_is_not(void **state)
     world_close(&w);
 }
 
+/* ---- refused on one rank, which calls again ---------------------------------------------------------------------- */
+
+enum { RANKS = 3 };
+
+typedef struct again {
+    int kind; /* a graph, a grid, a reordered one */
+    int pieces, refused;
+    nbcoll_status ended[RANKS];
+} again;
+
+static _Thread_local int left_here = -1; /* pieces that this thread gets; negative: all */
+
+static void *take_here(void *user, size_t bytes, size_t align)
+{
+    (void)user;
+    if (left_here == 0)
+        return NULL;
+    left_here -= left_here > 0;
+    return aligned_alloc(align, (bytes + align - 1) / align * align);
+}
+
+static void give_here(void *user, void *memory, size_t bytes)
+{
+    (void)user, (void)bytes;
+    free(memory);
+}
+
+static nbcoll_status make_ring(nbcoll_comm *comm, int kind, nbcoll_neighbors **out)
+{
+    const uint64_t timeout = UINT64_C(20000000000);
+    int rank = nbcoll_comm_rank(comm);
+    nbcoll_neighbor_graph graph = {.size = sizeof graph,
+                                   .sources = 1,
+                                   .source = (int[]){(rank + RANKS - 1) % RANKS},
+                                   .destinations = 1,
+                                   .destination = (int[]){(rank + 1) % RANKS}};
+    nbcoll_neighbor_grid grid = {
+        .size = sizeof grid, .dims = 1, .extent = (int[]){RANKS}, .periodic = (int[]){1}, .reorder = kind == 2};
+    return kind ? nbcoll_neighbors_of_grid(comm, &grid, out, timeout)
+                : nbcoll_neighbors_of_graph(comm, &graph, out, timeout);
+}
+
+static void make_and_again(world *w, int rank, void *user)
+{
+    again *a = user;
+    nbcoll_neighbors *n = NULL;
+
+    left_here = rank == 0 ? a->pieces : -1;
+    a->ended[rank] = make_ring(w->comm[rank], a->kind, &n);
+    left_here = -1;
+    if (rank == 0)
+        a->refused = a->ended[rank] == NBCOLL_ERR_MEMORY;
+    if (a->ended[rank] == NBCOLL_ERR_MEMORY)
+        a->ended[rank] = make_ring(w->comm[rank], a->kind, &n);
+    if (a->ended[rank] == NBCOLL_OK)
+        EXPECT(OK, nbcoll_neighbors_free(n));
+}
+
+/* What an operation lacks after its start may break the communicator: that is no matter of neighbours. */
+static void a_rank_that_is_refused_calls_again(void **state)
+{
+    nbcoll_host host = {.size = sizeof host, .alloc = take_here, .free = give_here};
+    nbcoll_context_config config = {.size = sizeof config, .host = host};
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        again a = {.kind = kind, .refused = 1};
+        int well = 0;
+        for (; a.refused; a.pieces++) {
+            world w;
+            world_open(&w, RANKS, NULL, &config, NULL);
+            world_threads(&w, make_and_again, &a);
+            for (int r = 0; r < RANKS; r++)
+                assert_true(a.ended[r] == a.ended[0] &&
+                            (a.ended[r] == NBCOLL_OK || a.ended[r] == NBCOLL_ERR_PEER_LOST));
+            well += a.refused && a.ended[0] == NBCOLL_OK;
+            world_close(&w);
+        }
+        assert_true(well >= 3);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_piece_that_there_is_not)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_piece_that_there_is_not),
+                                       cmocka_unit_test(a_rank_that_is_refused_calls_again)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
