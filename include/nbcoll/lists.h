@@ -6,7 +6,7 @@
  *
  * Gradients, added in place, each used as soon as it is there:
  *
- *     nbcoll_piece gradients[n];                  {address, elements} each
+ *     nbcoll_list_piece gradients[n];                  {address, elements} each
  *     nbcoll_lists *l;
  *     nbcoll_lists_make(context, NBCOLL_FLOAT, NBCOLL_SUM, 0, NULL, n, gradients, &l);
  *     nbcoll_iallreduce(l->send, l->recv, l->received, l->type, l->op, comm, &request);
@@ -39,10 +39,10 @@
 NBCOLLI_BEGIN
 
 /* A buffer of so many elements. Without elements it may be null. */
-typedef struct nbcoll_piece {
+typedef struct nbcoll_list_piece {
     void *at;
     size_t count;
-} nbcoll_piece;
+} nbcoll_list_piece;
 
 /* To be read only. The type and the operation are for calls with these buffers alone. */
 typedef struct nbcoll_lists {
@@ -58,7 +58,7 @@ typedef struct nbcoll_lists {
  * other. Errors: ERR_NULL, ERR_TYPE, ERR_OP, ERR_BUFFER (a piece with elements is null, or pieces overlap), ERR_COUNT
  * (bytes overflow), ERR_MEMORY. */
 NBCOLL_API nbcoll_status nbcoll_lists_make(nbcoll_context *context, nbcoll_type type, nbcoll_op op, size_t sends,
-                                           const nbcoll_piece send[], size_t recvs, const nbcoll_piece recv[],
+                                           const nbcoll_list_piece send[], size_t recvs, const nbcoll_list_piece recv[],
                                            nbcoll_lists **out);
 
 /* Frees them, when no operation and no persistent request uses them any more, before the context. Null is accepted. */

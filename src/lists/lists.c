@@ -86,19 +86,19 @@ static nbcoll_status nbcolli_lists_combine(void *user, void *result, const void 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
 /* Do two pieces have a byte in common? */
-static int nbcolli_pieces_overlap(const nbcoll_piece *a, const nbcoll_piece *b, size_t size)
+static int nbcolli_pieces_overlap(const nbcoll_list_piece *a, const nbcoll_list_piece *b, size_t size)
 {
     uintptr_t at = (uintptr_t)a->at, other = (uintptr_t)b->at;
     return a->count && b->count && (at < other ? other - at < a->count * size : at - other < b->count * size);
 }
 
-static nbcoll_status nbcolli_lists_check(size_t size, size_t sends, const nbcoll_piece send[], size_t recvs,
-                                         const nbcoll_piece recv[])
+static nbcoll_status nbcolli_lists_check(size_t size, size_t sends, const nbcoll_list_piece send[], size_t recvs,
+                                         const nbcoll_list_piece recv[])
 {
     size_t left = SIZE_MAX / 4 / size;
 
     for (size_t i = 0; i < recvs + sends; i++) {
-        const nbcoll_piece *p = i < recvs ? &recv[i] : &send[i - recvs];
+        const nbcoll_list_piece *p = i < recvs ? &recv[i] : &send[i - recvs];
         if (p->count && !p->at)
             return NBCOLL_ERR_BUFFER;
         if (p->count > left)
@@ -113,7 +113,7 @@ static nbcoll_status nbcolli_lists_check(size_t size, size_t sends, const nbcoll
 }
 
 /* Those of one list; returns its elements. */
-static size_t nbcolli_lists_take(nbcolli_list_piece to[], size_t n, const nbcoll_piece from[])
+static size_t nbcolli_lists_take(nbcolli_list_piece to[], size_t n, const nbcoll_list_piece from[])
 {
     size_t first = 0;
 
@@ -123,7 +123,8 @@ static size_t nbcolli_lists_take(nbcolli_list_piece to[], size_t n, const nbcoll
 }
 
 nbcoll_status nbcoll_lists_make(nbcoll_context *context, nbcoll_type type, nbcoll_op op, size_t sends,
-                                const nbcoll_piece send[], size_t recvs, const nbcoll_piece recv[], nbcoll_lists **out)
+                                const nbcoll_list_piece send[], size_t recvs, const nbcoll_list_piece recv[],
+                                nbcoll_lists **out)
 {
     if (!context || !out || (sends && !send) || (recvs && !recv))
         return NBCOLL_ERR_NULL;

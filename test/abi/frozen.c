@@ -14,6 +14,8 @@
 #include <nbcoll/select.h>
 #include <nbcoll/split.h>
 #include <nbcoll/driver.h>
+#include <nbcoll/group.h>
+#include <nbcoll/lists.h>
 #include <nbcoll/message.h>
 #include <nbcoll/strided.h>
 #include <nbcoll/sums.h>
@@ -584,6 +586,16 @@ VALUE(NBCOLL_TAG_MOST, 2147483647);
 VALUE(NBCOLL_MESSAGE_CREDITS, 64);
 VALUE(NBCOLL_MESSAGE_EAGER, 4096);
 VALUE(NBCOLL_MESSAGE_ANNOUNCED, 4096);
+SIZE(nbcoll_list_piece, 16);
+OFFSET(nbcoll_list_piece, at, 0);
+OFFSET(nbcoll_list_piece, count, 8);
+SIZE(nbcoll_lists, 48);
+OFFSET(nbcoll_lists, type, 0);
+OFFSET(nbcoll_lists, op, 8);
+OFFSET(nbcoll_lists, send, 16);
+OFFSET(nbcoll_lists, recv, 24);
+OFFSET(nbcoll_lists, sent, 32);
+OFFSET(nbcoll_lists, received, 40);
 SIZE(nbcoll_messages_config, 24);
 OFFSET(nbcoll_messages_config, size, 0);
 OFFSET(nbcoll_messages_config, credits, 8);

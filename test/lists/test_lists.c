@@ -23,14 +23,14 @@ enum { ELEMENTS = 3 + 1 + 4000 + 17 };
 /* The pieces of a rank: buffers of their own, `times` of each, in turn. */
 typedef struct pieces {
     size_t n;
-    nbcoll_piece one[MOST];
+    nbcoll_list_piece one[MOST];
 } pieces;
 
 static pieces pieces_make(int times)
 {
     pieces p = {.n = (size_t)times * PIECES};
     for (size_t i = 0; i < p.n; i++)
-        p.one[i] = (nbcoll_piece){counts[i % PIECES] ? malloc(counts[i % PIECES] * sizeof(int32_t)) : NULL,
+        p.one[i] = (nbcoll_list_piece){counts[i % PIECES] ? malloc(counts[i % PIECES] * sizeof(int32_t)) : NULL,
                                   counts[i % PIECES]};
     return p;
 }
@@ -49,7 +49,7 @@ static void pieces_fill(pieces *p, int32_t first, int32_t step)
 }
 
 /* Elements first, first + step, ... from there on; returns the one behind them. */
-static int32_t piece_is(const nbcoll_piece *p, int32_t first, int32_t step)
+static int32_t piece_is(const nbcoll_list_piece *p, int32_t first, int32_t step)
 {
     for (size_t k = 0; k < p->count; k++, first += step)
         assert_int_equal(((int32_t *)p->at)[k], first);
@@ -229,8 +229,9 @@ static void each_piece_says_that_it_has_arrived(void **state)
 static void what_cannot_be_is_refused_by_name(void **state)
 {
     int32_t x[20];
-    const nbcoll_piece apart[2] = {{x, 5}, {x + 5, 5}}, over[2] = {{x + 4, 3}, {x, 5}}, null[1] = {{NULL, 1}};
-    const nbcoll_piece within[2] = {{x, 10}, {x + 3, 2}}, huge[1] = {{x, SIZE_MAX / 8}}, none[2] = {{x, 5}, {x + 2, 0}};
+    const nbcoll_list_piece apart[2] = {{x, 5}, {x + 5, 5}}, over[2] = {{x + 4, 3}, {x, 5}}, null[1] = {{NULL, 1}};
+    const nbcoll_list_piece within[2] = {{x, 10}, {x + 3, 2}}, huge[1] = {{x, SIZE_MAX / 8}};
+    const nbcoll_list_piece none[2] = {{x, 5}, {x + 2, 0}};
     nbcoll_lists *l;
     world w;
     (void)state;

@@ -23,7 +23,7 @@ static const int members[MEMBERS] = {3, 0, 2};
 static void add_lists(nbcoll_comm *comm, nbcoll_context *context)
 {
     double brief[SHORT], *large = malloc(LONG * sizeof *large);
-    const nbcoll_piece pieces[3] = {{brief, SHORT}, {NULL, 0}, {large, LONG}};
+    const nbcoll_list_piece pieces[3] = {{brief, SHORT}, {NULL, 0}, {large, LONG}};
     nbcoll_request request;
     nbcoll_lists *l;
 
