@@ -29,13 +29,14 @@
  * and that file brings it along: `pkg-config --cflags nbcoll` is enough. It brings the transports loopback and shm;
  * -DNBCOLL_WITH_LOOPBACK=0 and -DNBCOLL_WITH_SHM=0 leave them out. Components are libraries of their own, whose
  * functions the core does not call: -DNBCOLL_WITH_DRIVER=1 brings nbcoll_driver (driver.h), -DNBCOLL_WITH_ELEMENTS=1
- * nbcoll_elements (sums.h, strided.h), -DNBCOLL_WITH_GROUP=1 nbcoll_group (group.h), -DNBCOLL_WITH_LISTS=1 nbcoll_lists (lists.h), -DNBCOLL_WITH_MESSAGE=1 nbcoll_message
- * (message.h), -DNBCOLL_WITH_NEIGHBOR=1 nbcoll_neighbor (neighbor.h), -DNBCOLL_WITH_OFFLOAD=1 nbcoll_offload
- * (offload.h, launch_agent.h, relay.h), -DNBCOLL_WITH_LAB=1 that and nbcoll_lab (verify.h, simulate.h, nic.h, split.h,
- * show.h, fault.h, trace.h), -DNBCOLL_WITH_WIDE=1, which the flags of pkg-config ask for, nbcoll_wide (wide.h). Every
- * name that it defines begins with nbcoll_, nbcolli_, NBCOLL_ or NBCOLLI_. The one-file form (src/amalgamate.awk, with
- * -v prefix=1), and headers that are installed, take -DNBCOLL_PREFIX=acme_: given to all files that include nbcoll it
- * makes the linker see acme_nbcoll_ibcast, so that several copies can be linked into one program.
+ * nbcoll_elements (sums.h, strided.h), -DNBCOLL_WITH_GROUP=1 nbcoll_group (group.h), -DNBCOLL_WITH_LISTS=1 nbcoll_lists
+ * (lists.h), -DNBCOLL_WITH_MESSAGE=1 nbcoll_message (message.h), -DNBCOLL_WITH_NEIGHBOR=1 nbcoll_neighbor (neighbor.h),
+ * -DNBCOLL_WITH_OFFLOAD=1 nbcoll_offload (offload.h, launch_agent.h, relay.h), -DNBCOLL_WITH_LAB=1 that and nbcoll_lab
+ * (verify.h, simulate.h, nic.h, split.h, show.h, fault.h, trace.h), -DNBCOLL_WITH_WIDE=1, which the flags of pkg-config
+ * ask for, nbcoll_wide (wide.h). Every name that it defines begins with nbcoll_, nbcolli_, NBCOLL_ or NBCOLLI_. The
+ * one-file form (src/amalgamate.awk, with -v prefix=1), and headers that are installed, take -DNBCOLL_PREFIX=acme_:
+ * given to all files that include nbcoll it makes the linker see acme_nbcoll_ibcast, so that several copies can be
+ * linked into one program.
  *
  * An embedded copy (NBCOLL_IMPLEMENTATION, or src/nbcoll.c compiled by the host) is hidden: a program or shared library
  * that holds one exports no symbol of it, so that several can be loaded into one process. With -DNBCOLL_EXPORT in the
