@@ -179,6 +179,7 @@
 #include "host/wakeup.h" /* of several parts below */
 #include "host/word.c"
 #include "reduce/names.c"
+#include "reduce/units.c"
 #include "reduce/reduce.c"
 #include "schedule/small.c"
 #include "schedule/builder.c"

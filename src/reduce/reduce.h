@@ -3,26 +3,12 @@
 #ifndef NBCOLL_INLINE_REDUCE_H
 #define NBCOLL_INLINE_REDUCE_H
 
-#include "nbcoll/schedule.h"
-
-/* Below this no descriptor can lie. */
-#define NBCOLLI_FIRST_ADDRESS 4096u
-
-/* Do its packed elements consist of units? */
-static inline int nbcolli_has_units(const nbcoll_host_type *t)
-{
-    return t->packed && t->size >= offsetof(nbcoll_host_type, unpack_units) + sizeof t->unpack_units && t->pack_units &&
-           t->unpack_units && t->of < NBCOLL_TYPE_COUNT;
-}
+#include "units.h"
 
 /* The host's descriptor of a known type or operation; null for a predefined or an unknown one. */
 static inline const nbcoll_host_type *nbcolli_host_type(nbcoll_type type)
 {
-    const nbcoll_host_type *t = (const nbcoll_host_type *)type;
-    if (type < NBCOLLI_FIRST_ADDRESS || type % _Alignof(nbcoll_host_type))
-        return NULL;
-    int is_whole = t->size >= offsetof(nbcoll_host_type, unpack) + sizeof t->unpack;
-    return is_whole && (!t->packed || (t->pack && t->unpack) || nbcolli_has_units(t)) ? t : NULL;
+    return type < NBCOLLI_FIRST_ADDRESS ? NULL : nbcolli_host_type_at(type);
 }
 
 static inline const nbcoll_host_op *nbcolli_host_op(nbcoll_op op)
@@ -52,13 +38,6 @@ static inline int nbcolli_packs(nbcoll_type type)
 {
     const nbcoll_host_type *t = nbcolli_host_type(type);
     return t && t->packed;
-}
-
-/* The predefined type whose operations combine elements of a known type; NBCOLL_TYPE_COUNT: there is none. */
-static inline nbcoll_type nbcolli_unit_type(nbcoll_type type)
-{
-    const nbcoll_host_type *t = type < NBCOLL_TYPE_COUNT ? NULL : nbcolli_host_type(type);
-    return !t ? type : nbcolli_has_units(t) ? t->of : (nbcoll_type)NBCOLL_TYPE_COUNT;
 }
 
 /* May operands change places? 0 for an unknown operation. */
