@@ -2,6 +2,8 @@
  * Letters leave: as lines, or as EXECUTED ones with a payload or without. */
 #include "message.h"
 
+#include "../host/host.h"
+
 nbcolli_header nbcolli_letter_header(nbcoll_messages *m, int rank, nbcolli_letter_kind kind, uint32_t number)
 {
     nbcolli_correspondent *p = &m->at[rank];

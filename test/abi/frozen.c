@@ -1571,6 +1571,9 @@ OFFSET(nbcoll_sim_event, begin, 32);
 OFFSET(nbcoll_sim_event, end, 40);
 OFFSET(nbcoll_sim_event, operation, 48);
 
+SIZE(nbcoll_sim_case, 16);
+OFFSET(nbcoll_sim_case, algorithm, 0);
+OFFSET(nbcoll_sim_case, at, 8);
 SIZE(nbcoll_sim_config, 152);
 OFFSET(nbcoll_sim_config, size, 0);
 OFFSET(nbcoll_sim_config, host, 8);
