@@ -106,9 +106,9 @@ typedef struct nbcoll_neighbor_grid {
 /* Make neighbours. Collective: all ranks of `comm` call one of them, the same, with or without `reorder`; it is one
  * operation of `comm`: an allreduce, with `reorder` a split. Errors at the call: ERR_NULL, ERR_CONFIG (a size),
  * ERR_RANK (a neighbour outside the communicator; extents whose product is not the number of ranks), ERR_ARGUMENT (a
- * negative number; more dimensions; an offset without its opposite), ERR_LIMIT (more neighbours), ERR_MEMORY (the others
- * wait: call again). On all ranks together: ERR_MISMATCH (a rank names another as destination more or fewer times than
- * that names it as source; grids differ), ERR_MEMORY, and what allreduces and splits return. */
+ * negative number; more dimensions; an offset without its opposite), ERR_LIMIT (more neighbours), ERR_MEMORY (the
+ * others wait: call again). On all ranks together: ERR_MISMATCH (a rank names another as destination more or fewer
+ * times than that names it as source; grids differ), ERR_MEMORY, and what allreduces and splits return. */
 NBCOLL_API nbcoll_status nbcoll_neighbors_of_graph(nbcoll_comm *comm, const nbcoll_neighbor_graph *graph,
                                                    nbcoll_neighbors **out, uint64_t timeout);
 NBCOLL_API nbcoll_status nbcoll_neighbors_of_grid(nbcoll_comm *comm, const nbcoll_neighbor_grid *grid,
