@@ -127,7 +127,8 @@ FINDS(a_killed_peer_that_is_not_reported, NBCOLL_FAULT_LOSS_UNREPORTED, PROCESSE
       "a_killed_rank_is_reported_lost_to_all", "the loss of rank 1 is not reported in time")
 FINDS(a_leave_that_is_not_reported, NBCOLL_FAULT_LEAVE_UNREPORTED, KIND,
       "a_leave_is_reported_once_after_the_last_message", "waited for the report that rank 0 has left")
-FINDS(an_arm_that_is_always_ok, NBCOLL_FAULT_ARM_ALWAYS_OK, KIND, "arm_tells_what_waits", "player_is_rung")
+FINDS(an_arm_that_is_always_ok, NBCOLL_FAULT_ARM_ALWAYS_OK, KIND, "arm_tells_what_waits",
+      "waited for a message to wake a rank")
 FINDS(a_work_request_that_does_not_come_back, NBCOLL_FAULT_WORK_DROPPED, LENDS,
       "a_lent_work_request_comes_back_once_with_everything_intact", "work requests do not come back")
 FINDS(a_work_request_that_comes_back_twice, NBCOLL_FAULT_WORK_TWICE, LENDS,

@@ -176,7 +176,7 @@ static void whatever_field_is_damaged_all_operations_end(void **state)
 
 /* ---- copies that come at any time -------------------------------------------------------------------------------- */
 
-enum { TYPES = NBCOLLI_CALL + 1, MS = 1000000, TURNS = 40, AGAIN = 4 };
+enum { TYPES = NBCOLLI_EXECUTED + 1, MS = 1000000, TURNS = 40, AGAIN = 4 };
 
 static uint64_t clock_now(void *user)
 {
@@ -357,7 +357,7 @@ static void what_no_rank_may_send_is_the_loss_of_its_sender(void **state)
         nbcolli_header header;
         size_t bytes;
     } wrong[] = {
-        {{.type = NBCOLLI_CALL + 1}, 0},
+        {{.type = NBCOLLI_EXECUTED + 1}, 0},
         {{.type = 255}, 0},
         {{.type = NBCOLLI_EAGER, .bytes = 9}, 8},
         {{.type = NBCOLLI_EAGER, .bytes = 8, .status = NBCOLL_ERR_MISMATCH}, 8},
