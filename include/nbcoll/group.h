@@ -26,11 +26,14 @@
  * The end. A member that does not call is waited for, and a timeout names it; ranks of such a failure are places in the
  * list. If a member is lost all that call get ERR_PEER_LOST. A creation that has failed is over for all members: who
  * calls later gets its status, and meets the others in the next creation with that list and tag. Or take another tag.
+ * Where what a member said comes before the news that it has given up, the status is OK: of a communicator that not all
+ * ranks have (nbcoll_comm_idup), whose operations end with ERR_CANCELLED.
  *
  * Memory. A list with its tag takes about 6 KB and 600 bytes for each rank. Of a communicator that is freed it is given
  * back by the next of these calls on the context, of an endpoint with the context: use few tags. What a member says
  * before another one calls is kept there; so are more than 1024 groups that were given up before it called, but it
- * then may wait for one of them till its own timeout.
+ * then may wait for one of them till its own timeout. A member for whose words there is no memory is given up, as if
+ * it were lost.
  */
 #include "nbcoll.h"
 

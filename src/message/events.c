@@ -15,13 +15,14 @@ static void nbcolli_message_to_self(nbcoll_messages *m, nbcolli_request *r)
     nbcolli_letter l = {m->comm->rank, 0,       (int32_t)(uint32_t)r->tag, NBCOLLI_LETTER_SHORT, r->executed.bytes,
                         r->send,       is_short ? r->executed.bytes : 0,   is_short ? NULL : r};
 
-    if (is_short)
-        p->credits--;
-    else
+    if (!is_short)
         l.kind = NBCOLLI_LETTER_ANNOUNCED;
-    nbcolli_letter_deliver(m, &l);
-    if (is_short)
-        nbcolli_message_end(m, r, NBCOLL_OK, m->comm->rank);
+    p->credits -= is_short;
+    int is_there = nbcolli_letter_deliver(m, &l);
+    if (!is_there)
+        p->credits += is_short;
+    if (is_short || !is_there)
+        nbcolli_message_end(m, r, is_there ? NBCOLL_OK : NBCOLL_ERR_MEMORY, m->comm->rank);
 }
 
 static void nbcolli_message_take(nbcolli_executor *e, nbcolli_request *r)

@@ -4,7 +4,6 @@
  * rules. */
 #include "message.h"
 
-#include "../engine/run/fail.h"
 #include "../engine/wire/giveup.h"
 
 static int nbcolli_tag_fits(uint32_t wanted, int32_t tag)
@@ -65,15 +64,11 @@ static void nbcolli_letter_starves(nbcoll_messages *m, const nbcolli_letter *l)
 {
     const nbcolli_peer *peer = nbcolli_message_peer(m, l->source);
 
-    if (l->self)
-        nbcolli_message_end(m, l->self, NBCOLL_ERR_MEMORY, l->source);
-    else if (l->source == m->comm->rank)
-        nbcolli_comm_break(m->comm, l->source, NBCOLL_ERR_MEMORY, m->comm->taken);
-    else
+    if (l->source != m->comm->rank)
         nbcolli_give_up(peer->link, peer->address);
 }
 
-void nbcolli_letter_deliver(nbcoll_messages *m, const nbcolli_letter *l)
+int nbcolli_letter_deliver(nbcoll_messages *m, const nbcolli_letter *l)
 {
     nbcolli_request *r = nbcolli_receive_find(&m->at[l->source].posted, l->tag);
     nbcolli_request *any = m->posted.first ? nbcolli_receive_find(&m->posted, l->tag) : NULL;
@@ -83,15 +78,16 @@ void nbcolli_letter_deliver(nbcoll_messages *m, const nbcolli_letter *l)
     if (r) {
         nbcolli_list_leave(&r->queued);
         nbcolli_letter_meets(m, r, l);
-        return;
+        return 1;
     }
     nbcolli_kept *k = nbcolli_keep(m, l);
     if (!k) {
         nbcolli_letter_starves(m, l);
-        return;
+        return 0;
     }
     nbcolli_list_add(&m->at[l->source].in_turn, &k->beside);
     nbcolli_list_add(&m->in_turn, &k->among);
+    return 1;
 }
 
 /* Out of turn, one before it is missing. 0: there is one of that number. */

@@ -219,8 +219,8 @@ nbcolli_transfer *nbcolli_transfer_find(const nbcolli_list *list, uint32_t numbe
 
 /* A letter has come; out of turn it is kept. 0: it may not have been sent. */
 int nbcolli_letter_in(nbcoll_messages *m, const nbcolli_letter *l);
-/* One of this rank's own. */
-void nbcolli_letter_deliver(nbcoll_messages *m, const nbcolli_letter *l);
+/* One of this rank's own. 0: there is no memory to keep it. */
+int nbcolli_letter_deliver(nbcoll_messages *m, const nbcolli_letter *l);
 /* The rank withdraws one: is it there, not yet, or not any more? */
 void nbcolli_letter_withdraw(nbcoll_messages *m, int source, uint32_t number);
 /* A receive is posted. */

@@ -89,6 +89,34 @@ static void what_was_started_ends(void **state)
     }
 }
 
+/* And nothing breaks: with memory the next one goes. */
+static void a_send_to_oneself_says_so(void **state)
+{
+    nbcoll_context_config config = {.size = sizeof config, .host = {.size = sizeof config.host, .alloc = take,
+                                                                    .free = give}};
+    const nbcoll_messages_config one = {.size = sizeof one, .credits = 1};
+    static unsigned char in[LONG], out[LONG];
+    party p;
+    (void)state;
+    left = -1;
+    party_open(&p, 1, 0, &config, &one);
+    for (int i = 0; i < 4; i++) {
+        size_t bytes = i % 2 ? LONG : 8;
+        nbcoll_request q[2];
+        left = i < 2 ? 0 : -1;
+        EXPECT(OK, nbcoll_isend(in, bytes, NBCOLL_BYTE, 0, i, p.m[0], &q[0]));
+        left = -1;
+        if (i < 2) {
+            assert_int_equal(party_end(&p, &q[0]), NBCOLL_ERR_MEMORY);
+            continue;
+        }
+        EXPECT(OK, nbcoll_irecv(out, bytes, NBCOLL_BYTE, 0, i, p.m[0], NULL, &q[1]));
+        world_finish(&p.w, 2, q);
+    }
+    EXPECT(OK, nbcoll_barrier(p.w.comm[0], NBCOLL_FOREVER));
+    party_close(&p);
+}
+
 static void opening_says_so(void **state)
 {
     nbcoll_context_config config = {.size = sizeof config, .host = {.size = sizeof config.host, .alloc = take,
@@ -114,6 +142,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_started_ends),
+        cmocka_unit_test(a_send_to_oneself_says_so),
         cmocka_unit_test(opening_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

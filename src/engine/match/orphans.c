@@ -5,6 +5,7 @@
 #include "ask.h"
 #include "news.h"
 #include "../wire/control.h"
+#include "../wire/giveup.h"
 #include "../run/credit.h"
 #include "../run/queue.h"
 #include "../comm/comm.h"
@@ -35,6 +36,8 @@ static int nbcolli_orphan_keep(nbcolli_incoming *in)
         home->orphans = s;
         return 1;
     }
+    if (may && nbcolli_is_group(in->header.comm)) /* nobody here knows that it will be missed */
+        nbcolli_give_up(link, in->source);
     for (nbcoll_comm *comm = link->context->comms; comm; comm = comm->sister)
         if (comm->link == home && comm->making && comm->spoiled == NBCOLL_OK) {
             comm->spoiled = may ? NBCOLL_ERR_MEMORY : NBCOLL_ERR_LIMIT;
