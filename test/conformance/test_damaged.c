@@ -176,7 +176,8 @@ static void whatever_field_is_damaged_all_operations_end(void **state)
 
 /* ---- copies that come at any time -------------------------------------------------------------------------------- */
 
-enum { TYPES = NBCOLLI_EXECUTED /* but those of executors, which nobody sends here */, MS = 1000000, TURNS = 40, AGAIN = 4 };
+/* Without those of executors, which nobody sends here. */
+enum { TYPES = NBCOLLI_EXECUTED, MS = 1000000, TURNS = 40, AGAIN = 4 };
 
 static uint64_t clock_now(void *user)
 {
