@@ -11,10 +11,9 @@
  * Rank 0 has the launcher's standard input, and, where that is a terminal and no prefix is asked for, its standard
  * error: it may draw there. Whatever else the ranks write passes through the launcher, a whole line at a time.
  *
- * The variables: NBCOLL_RANK and NBCOLL_RANKS, decimal numbers; NBCOLL_ID, an nbcoll_shm_id as text (several machines:
- * launch_cluster.h); perhaps NBCOLL_TUNING, the path of a tuning file, NBCOLL_TIMELINE, that of a recording
- * (timeline.h), NBCOLL_WAITS, that of one into which ranks note for whom they wait long, and NBCOLL_AGENT, the number
- * of a socket (launch_agent.h).
+ * The variables: NBCOLL_RANK and NBCOLL_RANKS, decimal numbers; NBCOLL_ID, an nbcoll_shm_id as text; perhaps
+ * NBCOLL_TUNING, the path of a tuning file, NBCOLL_TIMELINE, that of a recording (timeline.h), NBCOLL_WAITS, that of
+ * one into which ranks note for whom they wait long, and NBCOLL_AGENT, the number of a socket (launch_agent.h).
  */
 #include "shm.h"
 #include "timeline.h"
@@ -56,12 +55,10 @@ static inline nbcoll_status nbcoll_launch_read(nbcoll_shm_config *config)
         return NBCOLL_ERR_NULL;
     if (!rank_text && !ranks_text && !id)
         return NBCOLL_ERR_LAUNCH;
-    if (id && strlen(id) > 40 && id[32] == '-')
-        return NBCOLL_ERR_UNSUPPORTED; /* an nbcoll_tcp_id */
     if (!rank_text || !ranks_text || !id || !*id || strlen(id) >= sizeof config->id.text ||
         nbcolli_launch_number(ranks_text, 1, NBCOLL_SHM_RANKS, &ranks) != NBCOLL_OK ||
-        nbcolli_launch_number(rank_text, 0, ranks - 1, &rank) != NBCOLL_OK)
-        return NBCOLL_ERR_CONFIG;
+        nbcolli_launch_number(rank_text, 0, ranks - 1, &rank) != NBCOLL_OK) /* of an nbcoll_tcp_id, or what is none */
+        return id && strlen(id) > 40 && id[32] == '-' ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_ERR_CONFIG;
     config->rank = rank;
     config->ranks = ranks;
     memset(&config->id, 0, sizeof config->id);

@@ -123,7 +123,8 @@ for victims in guard launcher both; do
     until [ "$(grep -c begun "$work/out")" -eq 4 ]; do sleep 0.1; done
     launcher=$(pgrep -P $guard)
     cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' '\n' >"$work/lines"
-    id=$(tr '\0' '\n' <"/proc/$(pgrep -n -x sleep)/environ" | sed -n 's/^NBCOLL_ID=\([0-9a-f]*\)-.*/\1/p')
+    id=$(for process in $(ip netns pids $a); do tr '\0' '\n' <"/proc/$process/environ"; done 2>"$work/gone" |
+        sed -n 's/^NBCOLL_ID=\([0-9a-f]*\)-.*/\1/p' | sort -u)
     [ ${#id} -eq 32 ] && ! grep -q "$id" "$work/lines" || fail "the secret '$id' is on a command line"
     for process in $guard $launcher; do
         ! grep -q "$id" /proc/$process/environ || fail 'the launcher has the secret in its environment'
