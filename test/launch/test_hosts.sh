@@ -116,6 +116,7 @@ kill -HUP $! && wait $! || status=$?
 ended 129 'a signal'
 [ "$(grep -c heard "$work/out")" -eq 4 ] || fail 'a signal:'
 for victims in guard launcher both; do
+    : >"$work/out" # what was begun before
     # shellcheck disable=SC2016
     "$nbcoll" run --launcher "$work/launcher" --hosts a:2,b:2 \
         sh -c 'trap "" TERM; echo begun; sleep 100; sleep 100' >"$work/out" 2>"$work/err" &
