@@ -201,7 +201,7 @@ function public_headers(out, n, i, inside, all, list, name, folder, of, later, l
     close(list)
     for (i = 1; i <= later_count; i++) {
         name = later[i]
-        gsub(/.*\/|\.h$/, "", name)
+        gsub(/.*\/(launch_)?|\.h$/, "", name) # launch_cluster.h is cluster's, too
         if (!(name in folder) || index(inside, "\"" name "/"))
             out[++n] = later[i]
     }

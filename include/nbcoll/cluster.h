@@ -35,6 +35,7 @@
 #ifdef NBCOLL_PREFIX /* not among the names of every copy */
 #define nbcoll_cluster_open NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_cluster_open)
 #define nbcoll_tcp_create NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_tcp_create)
+#define nbcoll_tcp_listener NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_tcp_listener)
 #define nbcoll_tcp_join NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_tcp_join)
 #define nbcoll_tcp_exchange NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_tcp_exchange)
 #define nbcoll_tcp_close NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_tcp_close)
@@ -92,6 +93,7 @@ typedef struct nbcoll_tcp_config {
     uint32_t port;    /* of nbcoll_tcp_create [any] */
     uint64_t timeout; /* ns that an exchange takes at most [a minute]; NBCOLL_FOREVER */
     nbcoll_host host; /* may be all 0; copied */
+    int listener; /* of nbcoll_tcp_join: a descriptor above 0 that nbcoll_tcp_listener gave [none] */
 } nbcoll_tcp_config;
 
 /* Listens, on all interfaces, and says where in *id. The rank that calls it may have any number; it needs a descriptor
@@ -99,8 +101,14 @@ typedef struct nbcoll_tcp_config {
  * gives no random bits), TRANSPORT (it cannot listen there, or has no interface). */
 NBCOLL_API nbcoll_status nbcoll_tcp_create(const nbcoll_tcp_config *config, nbcoll_tcp_id *id, nbcoll_tcp **out);
 
-/* Of the other ranks. Reads the id, and connects to nobody yet. Errors: NULL, CONFIG (size), RANK, MEMORY, ARGUMENT: it
- * is not an id. */
+/* The descriptor on which nbcoll_tcp_create listens, for a launcher that makes the id and lets a process that it starts
+ * be the rank that others find: that inherits it, and names it to nbcoll_tcp_join. It is closed by nbcoll_tcp_close and
+ * by exec. -1: null, or joined without one. */
+NBCOLL_API int nbcoll_tcp_listener(const nbcoll_tcp *tcp);
+
+/* Of the other ranks. Reads the id, and connects to nobody yet. With a `listener`, which becomes its own, this rank is
+ * the one that others find. Errors, which leave that open: NULL, CONFIG (size), RANK, MEMORY, ARGUMENT: it is not an
+ * id. */
 NBCOLL_API nbcoll_status nbcoll_tcp_join(const nbcoll_tcp_config *config, const nbcoll_tcp_id *id, nbcoll_tcp **out);
 
 /* all[r * bytes ..) becomes rank r's mine[0..bytes), bytes > 0. Collective over the ranks; may be called again. All

@@ -45,7 +45,7 @@ static inline nbcoll_status nbcolli_launch_number(const char *text, int low, int
 
 /* Sets rank, ranks and id of a configuration for nbcoll_shm_open, and leaves its other members. Errors, which leave all
  * of it: ERR_NULL, ERR_LAUNCH (none of the variables is set: not started by `nbcoll run`, as its text says), ERR_CONFIG
- * (one is missing or malformed). Not while another thread changes the environment. */
+ * (one is missing or malformed), ERR_UNSUPPORTED (several machines). Not while a thread changes the environment. */
 static inline nbcoll_status nbcoll_launch_read(nbcoll_shm_config *config)
 {
     const char *rank_text = getenv("NBCOLL_RANK"), *ranks_text = getenv("NBCOLL_RANKS"), *id = getenv("NBCOLL_ID");
@@ -57,8 +57,8 @@ static inline nbcoll_status nbcoll_launch_read(nbcoll_shm_config *config)
         return NBCOLL_ERR_LAUNCH;
     if (!rank_text || !ranks_text || !id || !*id || strlen(id) >= sizeof config->id.text ||
         nbcolli_launch_number(ranks_text, 1, NBCOLL_SHM_RANKS, &ranks) != NBCOLL_OK ||
-        nbcolli_launch_number(rank_text, 0, ranks - 1, &rank) != NBCOLL_OK)
-        return NBCOLL_ERR_CONFIG;
+        nbcolli_launch_number(rank_text, 0, ranks - 1, &rank) != NBCOLL_OK) /* of an nbcoll_tcp_id, or what is none */
+        return id && strlen(id) > 40 && id[32] == '-' ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_ERR_CONFIG;
     config->rank = rank;
     config->ranks = ranks;
     memset(&config->id, 0, sizeof config->id);
@@ -125,8 +125,8 @@ static inline nbcoll_status nbcolli_launch_join(nbcoll_status (*opens)(nbcoll_en
                                                 nbcoll_comm **comm)
 {
     const nbcoll_observer *observer = nbcoll_launch_observer(), *watcher = nbcoll_launch_watcher();
-    nbcoll_endpoint *endpoint = NULL;
-    nbcoll_status opened = opens(&endpoint), status = opened;
+    nbcoll_endpoint *end[2] = {NULL, NULL}; /* the second one between machines */
+    nbcoll_status opened = opens(end), status = opened;
     nbcoll_context_config config;
 
     memset(&config, 0, sizeof config);
@@ -136,11 +136,11 @@ static inline nbcoll_status nbcolli_launch_join(nbcoll_status (*opens)(nbcoll_en
     *context = NULL;
     *comm = NULL;
     if (status == NBCOLL_OK && (status = nbcoll_context_create(NBCOLL_ABI, &config, context)) == NBCOLL_OK)
-        status = nbcoll_comm_create(*context, endpoint, NULL, comm, NBCOLL_FOREVER);
+        status = nbcoll_comm_create_over(*context, end[1] ? 2 : 1, end, NULL, comm, NBCOLL_FOREVER);
     if (status == NBCOLL_OK)
         return status;
-    if (opened == NBCOLL_OK)
-        nbcoll_endpoint_close(endpoint); /* unless the context has it */
+    for (int i = 0; opened == NBCOLL_OK && i < 2; i++)
+        nbcoll_endpoint_close(end[i]); /* unless the context has it */
     if (nbcoll_context_free(*context) == NBCOLL_ERR_BUSY)
         nbcoll_context_abandon(*context, NULL, NULL); /* nobody waits for what is still on its way */
     *context = NULL;

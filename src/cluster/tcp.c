@@ -197,8 +197,15 @@ nbcoll_status nbcoll_tcp_join(const nbcoll_tcp_config *config, const nbcoll_tcp_
         nbcoll_tcp_close(t);
         return NBCOLL_ERR_ARGUMENT;
     }
+    if (c.listener > 0)
+        t->listener = c.listener;
     *out = t;
     return NBCOLL_OK;
+}
+
+int nbcoll_tcp_listener(const nbcoll_tcp *tcp)
+{
+    return tcp ? tcp->listener : -1;
 }
 
 nbcoll_status nbcoll_tcp_exchange(void *tcp, const void *mine, void *all, size_t bytes)

@@ -35,7 +35,9 @@ static int take_options(run_plan *plan, int argc, char *argv[])
     int status = command_take_options(plan->self, &argc, &argv, plan, NULL);
     if (status)
         return status;
-    if (!plan->ranks)
+    if (plan->part)
+        plan->ranks = plan->part;
+    if (!plan->ranks && !plan->hosts && !plan->hostfile)
         return command_refuse(plan->self, "-n is missing: how many ranks?");
     if (plan->seconds > 0)
         plan->timeout = (uint64_t)(plan->seconds * 1e9);
@@ -44,7 +46,7 @@ static int take_options(run_plan *plan, int argc, char *argv[])
     if (!argc)
         return command_refuse(plan->self, "which program?");
     plan->program = argv;
-    return 0;
+    return (plan->hosts || plan->hostfile) && !plan->part ? run_hosts_take(plan) : 0;
 }
 
 /* Can the ranks read the file? */
@@ -56,11 +58,11 @@ static int check_tuning(const run_plan *plan)
     return status;
 }
 
-/* Two pipes for each rank, perhaps a pair of sockets, and some more. */
+/* Two pipes for each rank, perhaps a pair of sockets, or a line to a part, and some more. */
 static int check_limit(const run_plan *plan)
 {
     struct rlimit limit;
-    unsigned long long needed = (plan->agent ? 4 : 2) * (unsigned long long)plan->ranks + 16;
+    unsigned long long needed = (plan->agent || plan->host ? 4 : 2) * (unsigned long long)plan->ranks + 16;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= needed)
         return 0;
     return command_fail(plan->self, "%d ranks need %llu file descriptors, and the limit is %llu (ulimit -n)",
@@ -121,7 +123,11 @@ static int launch_guarded(run_plan *plan)
 static int run(const command *self, int argc, char *argv[])
 {
     run_plan plan = {.self = self, .timeout = NBCOLL_FOREVER, .recording = -1};
-    int status = take_options(&plan, argc, argv), fd;
+    int status = 0, fd;
+    if (argc == 2 && strcmp(argv[1], RUN_PART) == 0)
+        status = run_part_read(&plan, &argc, &argv);
+    if (!status)
+        status = take_options(&plan, argc, argv);
     if (status)
         return status;
 
@@ -136,14 +142,14 @@ static int run(const command *self, int argc, char *argv[])
     if (status)
         return status;
     run_binding *binding;
-    status = run_bind_find(self, plan.where, plan.ranks, &binding);
+    status = run_bind_find(self, plan.host ? "none" : plan.where, plan.ranks, &binding);
     if (status)
         return status;
     plan.binding = binding;
     run_bind_say(self, binding);
     if (plan.timeline)
         status = run_timeline_open(&plan);
-    else if (plan.timeout != NBCOLL_FOREVER)
+    else if (plan.timeout != NBCOLL_FOREVER && !plan.total)
         run_record(&plan); /* without room for it nobody is named as late */
     if (!status)
         status = launch_guarded(&plan);
@@ -154,6 +160,13 @@ static int run(const command *self, int argc, char *argv[])
 static const command_option options[] = {
     {"n", "N", "", 0, sizeof(run_plan), .take = take_ranks},
     {.help = "  -n N, -np N       ranks, 1..256"},
+    {"hosts", "A:N,B:N", "", COMMAND_IN(run_plan, hosts)},
+    {"hostfile", "FILE", "", COMMAND_IN(run_plan, hostfile)},
+    {.help =
+    "  --hosts A:N,B:N   N ranks (1) on each of these hosts, for programs that begin with nbcoll_launch_cluster_join;\n"
+    "  --hostfile FILE   the same in lines \"A:N\", \"A slots=N\" or \"A\". With -n no more than that. nbcoll, the\n"
+    "                    program and files have the same paths there. No rank has our standard input"},
+    {"launcher", "CMD", "what starts a command on a host: CMD HOST COMMAND... (ssh)", COMMAND_IN(run_plan, launcher)},
     {"bind", "W",
      "core: rank i runs on core i, modulo the cores that may be used; the default where each rank can have one, and "
      "the build has hwloc. scatter: rank i of N runs on core i * C / N of the C that may be used, so that those "
@@ -190,7 +203,8 @@ const command command_run = {
     .name = "run",
     .purpose = "starts a program as several ranks",
     .help =
-    "usage: nbcoll run -n N [OPTION...] PROGRAM [ARGUMENT...]\n\n"
+    "usage: nbcoll run -n N [OPTION...] PROGRAM [ARGUMENT...]\n"
+    "       nbcoll run --hosts A:N,B:N [OPTION...] PROGRAM [ARGUMENT...]\n\n"
     "Starts N processes of a program, ranks 0 to N-1, that find each other by nbcoll/launch.h. Rank 0 has our\n"
     "standard input, the others an empty one. Lines of output come whole, those of up to 64 KiB at least; but a\n"
     "terminal as our standard error is also rank 0's, which may draw there (not with --prefix). When a rank\n"

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <nbcoll/cluster.h>
 #include <nbcoll/shm.h>
 #include <nbcoll/timeline.h>
 
@@ -70,9 +71,18 @@ void run_agent_free(run_agent *agent);
 
 /* ---- run_launch.c: the ranks from their start to their end ----------------------------------------------------- */
 
+typedef struct run_host {
+    char name[64];
+    int first, ranks, line; /* the rank of its first one; how many; where we write to its part */
+} run_host;
+
 typedef struct run_plan {
     const command *self;
-    int ranks;
+    int ranks; /* here; of --hosts the hosts */
+    const char *hosts, *hostfile, *launcher; /* the options; then */
+    run_host *host;         /* [ranks]: what is started are shells there; or null */
+    int first, part, total; /* of ranks on several machines: of a part its first and its ranks; all. Else 0 */
+    const char *id;         /* of a part: what the launcher said, "": it makes the id */
     int is_prefixed;
     const char *agent; /* what its programs go over; null: there is none */
     size_t scratch;    /* bytes that it shares with each rank; 0: the usual */
@@ -105,6 +115,26 @@ ssize_t run_fork(pid_t *pid, void *said, size_t room, int (*become)(void *user, 
 /* Starts the ranks, and returns when they and all that they started have ended: with the exit status of the command. */
 int run_launch(const run_plan *plan);
 
+/* ---- run_hosts.c: ranks on several machines ---------------------------------------------------------------------- */
+
+#define RUN_PART "--part-of-hosts"   /* the one argument of a part */
+#define RUN_HAS_ID "nbcoll run: id " /* begins the line in which a part says it */
+enum { RUN_ID = sizeof(nbcoll_tcp_id) };
+
+/* Finds the hosts in the options. 0, or an exit status after naming what is wrong. */
+int run_hosts_take(run_plan *plan);
+/* In a child: becomes the shell of a host; or returns, with errno. */
+void run_hosts_become(const run_plan *plan, int host);
+/* Tells a part what it is to do, unless it has ended. */
+void run_hosts_tell(const run_plan *plan, int host, const char *id);
+
+/* In a part: reads what it is to do, and its command line. 0, or an exit status after saying why not. */
+int run_part_read(run_plan *plan, int *argc, char **argv[]);
+/* The id; with *tcp, if it makes it. 0, or an exit status after saying why not. */
+int run_part_id(const run_plan *plan, char text[RUN_ID], nbcoll_tcp **tcp);
+/* From now on the signals that the launcher passes come to this process; SIGTERM when it has ended. 0, or an errno. */
+int run_part_hear(void);
+
 /* ---- run_timeline.c: what the ranks note ------------------------------------------------------------------------ */
 
 /* Before the ranks start. 0, or an exit status after saying why not. */
@@ -125,7 +155,8 @@ const char *run_late(const run_plan *plan, char *text, size_t size);
 /* What the ranks write, on its way to our standard output and standard error, a line at a time. */
 typedef struct run_output run_output;
 
-run_output *run_output_new(int ranks, int is_prefixed);
+/* Ranks are numbered from `first`; below 0: they are hosts, whose lines have prefixes. */
+run_output *run_output_new(int ranks, int is_prefixed, int first);
 void run_output_free(run_output *output);
 
 /* Makes the pipe for what a rank writes to `descriptor` (1 or 2). Gives the rank's end, which for rank 0's standard
@@ -137,6 +168,8 @@ void run_output_say(run_output *output, const char *format, ...) __attribute__((
 
 /* Begins to pass lines: a signal SIGCHLD to this process says that there is news of the two below. 0, or an errno. */
 int run_output_start(run_output *output);
+/* The id that the first host has said; null: not yet. SIGCHLD tells of it. */
+const char *run_output_id(const run_output *output);
 /* Could our output not be written? That has been said, if it can; what follows is dropped. */
 int run_output_has_failed(const run_output *output);
 /* To be called again and again once all writers are gone: has everything been written? */

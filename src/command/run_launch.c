@@ -32,7 +32,8 @@ typedef struct run_told {
 typedef struct launch {
     const run_plan *plan;
     run_output *output;
-    char id[64]; /* of this set of ranks */
+    char id[RUN_ID];  /* of this set of ranks */
+    nbcoll_tcp *tcp; /* or null: it listens for the ranks of several machines */
     pid_t pids[NBCOLL_SHM_RANKS]; /* 0: not started, or ended */
     run_agent *agent; /* or null */
     int is_childless;
@@ -106,9 +107,31 @@ static void signal_all(const launch *l, int signal, run_told *told)
             kill(l->pids[rank], signal);
 }
 
+/* Passes a signal to the parts, also a terminal's, which has not reached them. Those that have not been told what to do
+ * find that their input ends. */
+static void tell_parts(const launch *l, int signal)
+{
+    for (int i = 0; l->plan->host && i < l->plan->ranks; i++)
+        if (l->pids[i] && i && !*l->id)
+            close(l->plan->host[i].line);
+        else if (l->pids[i] && write(l->plan->host[i].line, &(char){(char)signal}, 1) < 0)
+            kill(l->pids[i], SIGKILL); /* nobody hears it there */
+}
+
+/* How many have not ended. */
+static int has_ranks(const launch *l)
+{
+    int ranks = 0;
+    for (int rank = 0; rank < l->plan->ranks; rank++)
+        ranks += l->pids[rank] != 0;
+    return ranks;
+}
+
 /* Asks whoever was not asked yet: a process that was being born escapes a first look. */
 static void ask(launch *l)
 {
+    if (l->plan->host && has_ranks(l))
+        return;
     if (l->stage == STOPPING && l->signal && !l->is_childless)
         signal_all(l, l->signal, &l->told);
 }
@@ -119,9 +142,10 @@ static void stop(launch *l, int status, int signal)
     if (l->stage != RUNNING)
         return;
     l->stage = STOPPING;
-    l->deadline = command_ns() + GRACE;
+    l->deadline = command_ns() + (l->plan->host ? 2 : 1) * GRACE; /* parts have theirs */
     l->status = status;
     l->signal = signal;
+    tell_parts(l, signal ? signal : status - RUN_SIGNAL);
     ask(l);
 }
 
@@ -155,18 +179,29 @@ static const char *doing(pid_t pid, char text[96])
     return text;
 }
 
+static const char *kind_of(const run_plan *plan)
+{
+    return plan->host ? "host" : "rank";
+}
+
+/* A rank's number among all, or a host's name. */
+static const char *name_of(const run_plan *plan, int rank, char text[12])
+{
+    snprintf(text, 12, "%d", plan->first + rank);
+    return plan->host ? plan->host[rank].name : text;
+}
+
 /* "rank 3", "ranks 0, 2": those that have not ended; with `tells`, also what they do. */
 static const char *living(const launch *l, int tells, char *text, size_t size)
 {
-    char does[96] = "";
-    int ranks = 0;
-    for (int rank = 0; rank < l->plan->ranks; rank++)
-        ranks += l->pids[rank] != 0;
-    const char *before = ranks == 1 ? "rank " : "ranks ";
-    *text = 0;
+    char does[96] = "", name[12];
+    int ranks = has_ranks(l);
+    const char *before = "";
+    snprintf(text, size, "%s%s ", kind_of(l->plan), ranks == 1 ? "" : "s");
     for (int rank = 0; rank < l->plan->ranks; rank++)
         if (l->pids[rank]) {
-            command_add(text, size, "%s%d%s", before, rank, tells ? doing(l->pids[rank], does) : does);
+            command_add(text, size, "%s%s%s", before, name_of(l->plan, rank, name),
+                        tells ? doing(l->pids[rank], does) : does);
             before = ", ";
         }
     return ranks ? text : "no rank, but what ranks have left";
@@ -189,7 +224,8 @@ static void pass_deadline(launch *l)
         return;
     }
     if (l->stage == STOPPING)
-        run_output_say(l->output, "killed, since it did not end within %g s: %s", (double)GRACE / 1e9,
+        run_output_say(l->output, "killed, since it did not end within %g s: %s",
+                       (double)(l->plan->host ? 2 : 1) * GRACE / 1e9,
                        living(l, 0, text, sizeof text));
     l->stage = KILLING;
     l->deadline = command_ns() + AGAIN;
@@ -204,10 +240,12 @@ typedef struct refusal {
     int status;
 } refusal;
 
-static refusal refuse_rank(const char *what, int rank, int error)
+static refusal refuse_rank(const launch *l, const char *what, int rank, int error)
 {
     refusal why = {.status = COMMAND_FAILED};
-    snprintf(why.text, sizeof why.text, "%s rank %d: %s", what, rank, strerror(error));
+    char name[12];
+    snprintf(why.text, sizeof why.text, "%s %s %s: %s", what, kind_of(l->plan), name_of(l->plan, rank, name),
+             strerror(error));
     return why;
 }
 
@@ -241,47 +279,61 @@ ssize_t run_fork(pid_t *pid, void *said, size_t room, int (*become)(void *user, 
     return bytes;
 }
 
-/* In the child: gives it what a rank has, and becomes the program. Returns why it cannot. */
-static refusal become_rank(const launch *l, int rank, const int ends[2])
+/* In a child that becomes a rank's program. 0, or -1 and errno. */
+static int set_variables(const launch *l, int rank)
 {
     const run_plan *plan = l->plan;
-    int error = run_bind_here(plan->binding, rank);
-    if (error)
-        return refuse_rank("binding", rank, error);
-    int input = rank ? open("/dev/null", O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
-    if (input < 0 || (rank && dup2(input, STDIN_FILENO) < 0) || dup2(ends[0], STDOUT_FILENO) < 0 ||
-        dup2(ends[1], STDERR_FILENO) < 0)
-        return refuse_rank("starting", rank, errno);
-    run_set("NBCOLL_RANK", "%d", rank);
-    run_set("NBCOLL_RANKS", "%d", plan->ranks);
+    run_set("NBCOLL_RANK", "%d", plan->first + rank);
+    run_set("NBCOLL_RANKS", "%d", plan->total ? plan->total : plan->ranks);
     setenv("NBCOLL_ID", l->id, 1);
     if (plan->tuning)
         setenv("NBCOLL_TUNING", plan->tuning, 1);
     else
         unsetenv("NBCOLL_TUNING");
+    unsetenv("NBCOLL_LISTENER");
     unsetenv("NBCOLL_TIMELINE");
     unsetenv("NBCOLL_WAITS");
     if (plan->recording >= 0) /* where the ranks, and what they start, find the launcher's descriptor */
         run_set(plan->timeline ? "NBCOLL_TIMELINE" : "NBCOLL_WAITS", "/proc/%d/fd/%d", (int)getppid(), plan->recording);
-    if (run_agent_give(l->agent, rank) < 0)
-        return refuse_rank("starting", rank, errno);
+#ifdef NBCOLL_HAVE_CLUSTER
+    int listener = rank ? -1 : nbcoll_tcp_listener(l->tcp);
+    if (listener >= 0 && (fcntl(listener, F_SETFD, 0) < 0 || run_set("NBCOLL_LISTENER", "%d", listener) < 0))
+        return -1;
+#endif
+    return run_agent_give(l->agent, rank);
+}
+
+/* In the child: gives it what a rank has, and becomes the program. Returns why it cannot. */
+static refusal become_rank(const launch *l, int rank, const int ends[2], int line)
+{
+    const run_plan *plan = l->plan;
+    int error = run_bind_here(plan->binding, rank);
+    if (error)
+        return refuse_rank(l, "binding", rank, error);
+    int input = line ? line : rank || plan->part ? open("/dev/null", O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+    if (input < 0 || (input && dup2(input, STDIN_FILENO) < 0) || dup2(ends[0], STDOUT_FILENO) < 0 ||
+        dup2(ends[1], STDERR_FILENO) < 0 || (!plan->host && set_variables(l, rank) < 0))
+        return refuse_rank(l, "starting", rank, errno);
     sigaction(SIGPIPE, &plan->pipe, NULL);
     sigprocmask(SIG_SETMASK, &plan->mask, NULL);
-    execvp(plan->program[0], plan->program);
+    if (plan->host)
+        run_hosts_become(plan, rank);
+    else
+        execvp(plan->program[0], plan->program);
     refusal why = {.status = errno == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE};
-    snprintf(why.text, sizeof why.text, "%.400s: %s", plan->program[0], strerror(errno));
+    snprintf(why.text, sizeof why.text, "%.400s: %s", plan->host ? plan->launcher : plan->program[0], strerror(errno));
     return why;
 }
 
 typedef struct birth {
     const launch *l;
-    int rank, ends[2];
+    int rank, ends[2], line; /* 0, or the end of a part's line from which it reads */
 } birth;
 
 static int become(void *user, int report)
 {
     const birth *b = user;
-    refusal why = become_rank(b->l, b->rank, b->ends);
+    refusal why = become_rank(b->l, b->rank, b->ends, b->line);
     return write(report, &why, sizeof why) == sizeof why ? 1 : 2;
 }
 
@@ -289,15 +341,21 @@ static int become(void *user, int report)
 static int start(launch *l, int rank)
 {
     birth b = {l, rank, {run_output_open(l->output, rank, STDOUT_FILENO),
-                         run_output_open(l->output, rank, STDERR_FILENO)}};
+                         run_output_open(l->output, rank, STDERR_FILENO)}, 0};
     refusal why;
     pid_t pid = 0;
-    ssize_t bytes = b.ends[0] < 0 || b.ends[1] < 0 ? -1 : run_fork(&pid, &why, sizeof why, become, &b);
+    int line[2] = {0, 0}, lacks = l->plan->host && pipe2(line, O_CLOEXEC) < 0;
+    b.line = line[0];
+    ssize_t bytes = lacks || b.ends[0] < 0 || b.ends[1] < 0 ? -1 : run_fork(&pid, &why, sizeof why, become, &b);
     if (bytes < 0)
-        why = refuse_rank("starting", rank, errno);
+        why = refuse_rank(l, "starting", rank, errno);
     if (bytes)
         run_output_say(l->output, "%s", why.text);
     l->pids[rank] = bytes ? 0 : pid;
+    if (line[0]) {
+        close(line[0]);
+        l->plan->host[rank].line = line[1];
+    }
     run_agent_given(l->agent, rank);
     for (int i = 0; i < 2; i++)
         if (b.ends[i] >= 0)
@@ -315,9 +373,9 @@ static int exit_status(int how)
 /* `rank` below 0: the agent. */
 static void report(const launch *l, int rank, pid_t pid, int how)
 {
-    char who[32] = "the agent";
+    char who[256] = "the agent", number[12];
     if (rank >= 0)
-        snprintf(who, sizeof who, "rank %d", rank);
+        snprintf(who, sizeof who, "%s %.200s", kind_of(l->plan), name_of(l->plan, rank, number));
     if (WIFEXITED(how)) {
         run_output_say(l->output, "%s (process %d) failed: exit status %d", who, (int)pid, WEXITSTATUS(how));
         return;
@@ -331,7 +389,7 @@ static void report(const launch *l, int rank, pid_t pid, int how)
  * same time, the first one killed by a signal is to blame, since the others may have failed for lack of it. */
 static void reap(launch *l)
 {
-    int failed = 0, living_ranks = 0, how;
+    int failed = 0, how;
     pid_t pid;
     while ((pid = waitpid(-1, &how, WNOHANG)) > 0) {
         int rank = 0;
@@ -349,6 +407,9 @@ static void reap(launch *l)
             report(l, rank, pid, how);
             if (!failed || (WIFEXITED(failed) && !WIFEXITED(how)))
                 failed = how;
+        } else if (l->plan->host && l->stage == STOPPING && l->status < RUN_SIGNAL && WIFEXITED(how) &&
+                   WEXITSTATUS(how) > RUN_SIGNAL + l->signal) { /* a signal killed a rank there, and that is to blame */
+            l->status = WEXITSTATUS(how);
         }
         l->pids[rank] = 0;
         if (l->plan->timeline)
@@ -359,11 +420,9 @@ static void reap(launch *l)
         if (l->stage == KILLING)
             l->deadline = command_ns() + GRACE; /* for the output */
     }
-    for (int rank = 0; rank < l->plan->ranks; rank++)
-        living_ranks += l->pids[rank] != 0;
     if (failed)
         stop(l, exit_status(failed), SIGTERM);
-    else if (!living_ranks && !l->is_childless)
+    else if (!has_ranks(l) && !l->is_childless)
         sweep(l);
     ask(l);
 }
@@ -380,6 +439,17 @@ static int await(const launch *l, siginfo_t *info)
     return sigtimedwait(l->plan->signals, info, &(struct timespec){(time_t)(left / second), (long)(left % second)});
 }
 
+/* The first part has said the id: now the others can start. */
+static void tell_others(launch *l)
+{
+    const char *id = l->plan->host && !*l->id && l->stage == RUNNING ? run_output_id(l->output) : NULL;
+    if (!id)
+        return;
+    snprintf(l->id, sizeof l->id, "%s", id);
+    for (int i = 1; i < l->plan->ranks; i++)
+        run_hosts_tell(l->plan, i, id);
+}
+
 /* A signal that the terminal sent has reached the ranks without us. */
 static void attend(launch *l)
 {
@@ -388,31 +458,51 @@ static void attend(launch *l)
     if (signal > 0 && signal != SIGCHLD)
         stop(l, RUN_SIGNAL + signal, info.si_code == SI_KERNEL ? 0 : signal);
     reap(l);
+    tell_others(l);
     if (run_output_has_failed(l->output))
         stop(l, COMMAND_FAILED, SIGTERM);
     if (command_ns() >= l->deadline)
         pass_deadline(l);
 }
 
+/* What the ranks find each other by. 0, or an exit status after saying why there is none. */
+static int make_id(launch *l)
+{
+    nbcoll_status status = NBCOLL_OK;
+    if (l->plan->part)
+        return run_part_id(l->plan, l->id, &l->tcp);
+#ifdef NBCOLL_WITH_SHM
+    nbcoll_shm_id id = {""};
+    status = l->plan->host ? NBCOLL_OK : nbcoll_shm_id_make(&id);
+    snprintf(l->id, sizeof l->id, "%s", id.text);
+#endif
+    return command_fail_status(l->plan->self, status);
+}
+
 static int run_ranks(launch *l)
 {
     const run_plan *plan = l->plan;
-#ifdef NBCOLL_WITH_SHM
-    nbcoll_shm_id id;
-    nbcoll_status made = nbcoll_shm_id_make(&id);
-    if (made)
-        return command_fail_status(plan->self, made);
-    snprintf(l->id, sizeof l->id, "%s", id.text);
-#endif
+    int status = make_id(l);
+    if (status)
+        return status;
     l->deadline = plan->timeout == NBCOLL_FOREVER ? NBCOLL_FOREVER : command_ns() + plan->timeout;
+    if (plan->host && plan->timeout != NBCOLL_FOREVER)
+        l->deadline += GRACE; /* parts say who is late */
     if (plan->agent && !(l->agent = run_agent_start(plan->self, plan->ranks, plan->agent, plan->scratch)))
         return COMMAND_FAILED;
-    for (int rank = 0, status = 0; rank < plan->ranks && !status; rank++)
+    for (int rank = 0; rank < plan->ranks && !status; rank++)
         if ((status = start(l, rank)))
             stop(l, status, SIGTERM);
+    if (!status && plan->host)
+        run_hosts_tell(plan, 0, "");
     for (int rank = 0; rank < plan->ranks; rank++) /* those that have not started: the agent would wait for them */
         run_agent_given(l->agent, rank);
+#ifdef NBCOLL_HAVE_CLUSTER
+    nbcoll_tcp_close(l->tcp); /* rank 0 has it */
+#endif
     int error = run_output_start(l->output);
+    if (!error && plan->part)
+        error = run_part_hear();
     if (error) {
         command_refuse(plan->self, "%s", strerror(error));
         stop(l, COMMAND_FAILED, SIGTERM);
@@ -425,7 +515,8 @@ static int run_ranks(launch *l)
 
 int run_launch(const run_plan *plan)
 {
-    launch l = {.plan = plan, .output = run_output_new(plan->ranks, plan->is_prefixed), .status = COMMAND_OK};
+    run_output *output = run_output_new(plan->ranks, plan->is_prefixed, plan->host ? -1 : plan->first);
+    launch l = {.plan = plan, .output = output, .status = COMMAND_OK};
     int status = COMMAND_FAILED;
     if (l.output && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0)
         status = run_ranks(&l);

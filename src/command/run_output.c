@@ -47,7 +47,9 @@ typedef struct sink {
 struct run_output {
     int sinks;
     sink sink[2];
-    int is_prefixed;
+    int is_prefixed, first;
+    _Atomic int has_id;
+    char id[RUN_ID]; /* which is complete with that */
     int is_shared; /* rank 0 writes to our standard error itself */
 };
 
@@ -68,12 +70,13 @@ static int open_stream(stream *s)
     return ends[1];
 }
 
-run_output *run_output_new(int ranks, int is_prefixed)
+run_output *run_output_new(int ranks, int is_prefixed, int first)
 {
     run_output *o = calloc(1, sizeof *o);
     if (!o)
         return NULL;
-    *o = (run_output){.is_prefixed = is_prefixed, .is_shared = !is_prefixed && isatty(STDERR_FILENO)};
+    *o = (run_output){
+        .is_prefixed = is_prefixed, .first = first, .is_shared = !is_prefixed && first == 0 && isatty(STDERR_FILENO)};
     for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO - is_same_file(STDOUT_FILENO, STDERR_FILENO); fd++) {
         sink *k = &o->sink[o->sinks++];
         *k = (sink){.fd = fd, .output = o, .streams = 1 + 2 * ranks, .own = -1};
@@ -119,8 +122,8 @@ int run_output_open(run_output *o, int rank, int descriptor)
     if (o->is_shared && rank == 0 && descriptor == STDERR_FILENO)
         return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
     stream *s = &o->sink[descriptor == STDERR_FILENO ? o->sinks - 1 : 0].stream[2 * rank + descriptor];
-    if (o->is_prefixed)
-        snprintf(s->prefix, sizeof s->prefix, "[%d] ", rank);
+    if (o->is_prefixed && o->first >= 0)
+        snprintf(s->prefix, sizeof s->prefix, "[%d] ", o->first + rank);
     return open_stream(s);
 }
 
@@ -173,10 +176,26 @@ static size_t next_line(const char *data, size_t used, int is_closed)
     return used == LINE || is_closed ? used : 0;
 }
 
+/* Keeps the line of the first host, and no other, that says the id: it is not for our output. */
+static int keeps_id(sink *k, const stream *s, const char *line, size_t bytes)
+{
+    const size_t begin = sizeof RUN_HAS_ID - 1;
+    run_output *o = k->output;
+    if (o->first >= 0 || o->has_id || s != &o->sink[0].stream[1] || bytes <= begin || bytes - begin > sizeof o->id ||
+        memcmp(line, RUN_HAS_ID, begin) != 0)
+        return 0;
+    memcpy(o->id, line + begin, bytes - begin - 1);
+    o->has_id = 1;
+    kill(getpid(), SIGCHLD);
+    return 1;
+}
+
 static void pass_lines(sink *k, stream *s)
 {
     size_t from = 0, bytes;
     for (; (bytes = next_line(s->data + from, s->used - from, s->fd < 0)); from += bytes) {
+        if (keeps_id(k, s, s->data + from, bytes))
+            continue;
         if (sizeof k->data - k->used < bytes + PREFIX + 1)
             flush(k);
         if (k->unfinished && k->unfinished != s)
@@ -233,6 +252,11 @@ int run_output_start(run_output *o)
         k->is_started = !error;
     }
     return error;
+}
+
+const char *run_output_id(const run_output *o)
+{
+    return o->has_id ? o->id : NULL;
 }
 
 int run_output_has_failed(const run_output *o)

@@ -804,13 +804,14 @@ OFFSET(nbcoll_cluster_config, ofi, 136);
 SIZE(nbcoll_tcp_id, 448);
 OFFSET(nbcoll_tcp_id, text, 0);
 
-SIZE(nbcoll_tcp_config, 96);
+SIZE(nbcoll_tcp_config, 104);
 OFFSET(nbcoll_tcp_config, size, 0);
 OFFSET(nbcoll_tcp_config, rank, 8);
 OFFSET(nbcoll_tcp_config, ranks, 12);
 OFFSET(nbcoll_tcp_config, port, 16);
 OFFSET(nbcoll_tcp_config, timeout, 24);
 OFFSET(nbcoll_tcp_config, host, 32);
+OFFSET(nbcoll_tcp_config, listener, 96);
 
 SIZE(nbcoll_pmix_config, 88);
 OFFSET(nbcoll_pmix_config, size, 0);

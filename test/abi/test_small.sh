@@ -40,5 +40,5 @@ within 'its text' $(($(text "$work/one.o") / 1000)) KB 449
 within 'hello, static' $(($(text "$work/hello") / 1000)) KB 352
 within 'src/engine' "$(find src/engine -name '*.[ch]' -exec cat {} + | wc -l)" lines 14250
 within 'src/engine without comments' "$(code_lines src/engine)" lines 10900
-within 'src/command' "$(find src/command -name '*.[ch]' -exec cat {} + | wc -l)" lines 11290
+within 'src/command' "$(find src/command -name '*.[ch]' -exec cat {} + | wc -l)" lines 11449
 exit $failed

@@ -23,7 +23,7 @@ echo "$files" | grep -v '^src/command/\|^src/conformance/' | xargs -r awk -v nev
             sub(/\|sigaction$/, "", never_here)
             return never_here "|" environment
         }
-        if (file ~ /^include\/nbcoll\/launch(_agent)?\.h$/) # compiled into programs
+        if (file ~ /^include\/nbcoll\/launch(_agent|_cluster)?\.h$/) # compiled into programs
             return never "|" hooks
         if (file ~ /^transports\/shm\// && file != "transports/shm/system.c")
             return never "|" environment "|" hooks "|" calls
