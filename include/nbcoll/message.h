@@ -58,6 +58,13 @@
  * A cancelled receive ends with ERR_CANCELLED, unless it has been matched: then it ends as the message does. So does a
  * send that has been announced: it ends when its receiver has answered, with OK if the message had been matched.
  *
+ * Tasks of any length, which several threads take: what one has probed no other one gets:
+ *
+ *     nbcoll_message task;
+ *     while (nbcoll_improbe(MASTER, NBCOLL_ANY_TAG, m, &what, &task) == NBCOLL_PENDING)
+ *         ;
+ *     nbcoll_imrecv(malloc(what.bytes), what.bytes, NBCOLL_BYTE, &task, &request);
+ *
  * Agents (offload.h), relays and ticks (driver.h) carry no messages; drivers do.
  */
 #include "nbcoll.h"
@@ -157,6 +164,21 @@ NBCOLL_API nbcoll_status nbcoll_sendrecv(const void *send, size_t send_count, nb
 /* Is there a message that fits, which no receive has got? OK: it is described, and stays where it is. PENDING: there is
  * none; the call makes a pass, as nbcoll_test does. Errors as of nbcoll_irecv; ERR_PEER_LOST: none can come. */
 NBCOLL_API nbcoll_status nbcoll_iprobe(int from, int tag, nbcoll_messages *m, nbcoll_message_info *info);
+
+/* A message that a call has taken out of the queue. */
+typedef struct nbcoll_message {
+    nbcoll_messages *of;
+    uint64_t number;
+} nbcoll_message;
+
+/* The same, but OK takes the message out of the queue: no other receive gets it, no other probe finds it, whichever
+ * thread calls. `message` names it, until nbcoll_imrecv receives it, which sets `of` to null; a further call with a
+ * copy gets ERR_REQUEST. Till then its sender's credit, or announcement, is not given back. One that is not received is
+ * dropped by nbcoll_messages_close, as those in the queue. The errors of nbcoll_irecv. */
+NBCOLL_API nbcoll_status nbcoll_improbe(int from, int tag, nbcoll_messages *m, nbcoll_message_info *info,
+                                        nbcoll_message *message);
+NBCOLL_API nbcoll_status nbcoll_imrecv(void *buffer, size_t count, nbcoll_type type, nbcoll_message *message,
+                                       nbcoll_request *request);
 
 NBCOLLI_END
 

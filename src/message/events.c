@@ -48,6 +48,14 @@ static void nbcolli_message_take(nbcolli_executor *e, nbcolli_request *r)
         nbcolli_transfer_send(m, r);
 }
 
+void nbcolli_message_receives(nbcoll_messages *m, nbcolli_request *r, nbcolli_kept *k)
+{
+    atomic_store_explicit(&r->executed.is_cancelled, 0, memory_order_relaxed); /* nobody knows it yet */
+    nbcolli_request_taken(r);
+    m->active++;
+    nbcolli_kept_receive(m, r, k);
+}
+
 static nbcoll_status nbcolli_message_start(nbcolli_executor *e, nbcolli_request *r)
 {
     atomic_store_explicit(&r->executed.is_cancelled, 0, memory_order_relaxed); /* as the state: */

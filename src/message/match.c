@@ -144,6 +144,30 @@ nbcolli_kept *nbcolli_kept_find(const nbcoll_messages *m, int source, uint32_t t
     return NULL;
 }
 
+void nbcolli_kept_probe(nbcoll_messages *m, nbcolli_kept *k)
+{
+    nbcolli_list_leave(&k->beside);
+    nbcolli_list_leave(&k->among);
+    nbcolli_list_add(&m->probed, &k->among);
+    k->number = ++m->probes;
+}
+
+nbcolli_kept *nbcolli_probed_find(const nbcoll_messages *m, uint64_t number)
+{
+    for (nbcolli_list_item *item = m->probed.first; item; item = item->next)
+        if (NBCOLLI_HOLDER(nbcolli_kept, among, item)->number == number)
+            return NBCOLLI_HOLDER(nbcolli_kept, among, item);
+    return NULL;
+}
+
+void nbcolli_kept_receive(nbcoll_messages *m, nbcolli_request *r, nbcolli_kept *k)
+{
+    nbcolli_list_leave(&k->beside);
+    nbcolli_list_leave(&k->among);
+    nbcolli_letter_meets(m, r, &k->letter);
+    nbcolli_kept_free(m, k);
+}
+
 int nbcolli_receive_is_deserted(const nbcoll_messages *m, int source)
 {
     if (source != NBCOLL_ANY_SOURCE)
@@ -159,12 +183,9 @@ void nbcolli_receive_post(nbcoll_messages *m, nbcolli_request *r)
     int source = r->executed.root;
     nbcolli_kept *k = m->in_turn.first ? nbcolli_kept_find(m, source, (uint32_t)r->tag) : NULL;
 
-    if (k) {
-        nbcolli_list_leave(&k->beside);
-        nbcolli_list_leave(&k->among);
-        nbcolli_letter_meets(m, r, &k->letter);
-        nbcolli_kept_free(m, k);
-    } else if (nbcolli_receive_is_deserted(m, source))
+    if (k)
+        nbcolli_kept_receive(m, r, k);
+    else if (nbcolli_receive_is_deserted(m, source))
         nbcolli_message_end(m, r, NBCOLL_ERR_PEER_LOST, source);
     else {
         r->executed.number = m->posts++;
@@ -190,19 +211,19 @@ void nbcolli_letter_withdraw(nbcoll_messages *m, int source, uint32_t number)
         nbcolli_letter_say(m, source, item ? NBCOLLI_LETTER_WITHDRAWN : NBCOLLI_LETTER_TOO_EARLY, number, 0);
 }
 
-static void nbcolli_kept_refuse_list(nbcoll_messages *m, const nbcolli_list *list)
+static void nbcolli_letter_refuse(nbcoll_messages *m, const nbcolli_letter *l)
 {
-    for (nbcolli_list_item *item = list->first; item; item = item->next) {
-        const nbcolli_letter *l = &((nbcolli_kept *)item)->letter;
-        if (l->kind == NBCOLLI_LETTER_ANNOUNCED && !l->self)
-            nbcolli_letter_say(m, l->source, NBCOLLI_LETTER_REFUSED, l->number, 0);
-    }
+    if (l->kind == NBCOLLI_LETTER_ANNOUNCED && !l->self)
+        nbcolli_letter_say(m, l->source, NBCOLLI_LETTER_REFUSED, l->number, 0);
 }
 
 void nbcolli_kept_refuse(nbcoll_messages *m)
 {
-    for (int rank = 0; rank < m->comm->size; rank++) {
-        nbcolli_kept_refuse_list(m, &m->at[rank].in_turn);
-        nbcolli_kept_refuse_list(m, &m->at[rank].early);
-    }
+    for (nbcolli_list_item *item = m->in_turn.first; item; item = item->next)
+        nbcolli_letter_refuse(m, &NBCOLLI_HOLDER(nbcolli_kept, among, item)->letter);
+    for (nbcolli_list_item *item = m->probed.first; item; item = item->next)
+        nbcolli_letter_refuse(m, &NBCOLLI_HOLDER(nbcolli_kept, among, item)->letter);
+    for (int rank = 0; rank < m->comm->size; rank++)
+        for (nbcolli_list_item *item = m->at[rank].early.first; item; item = item->next)
+            nbcolli_letter_refuse(m, &((nbcolli_kept *)item)->letter);
 }

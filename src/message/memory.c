@@ -84,6 +84,8 @@ void nbcolli_messages_clear(nbcoll_messages *m)
         while (p->early.first)
             nbcolli_kept_free(m, (nbcolli_kept *)p->early.first);
     }
+    while (m->probed.first)
+        nbcolli_kept_free(m, NBCOLLI_HOLDER(nbcolli_kept, among, m->probed.first));
     for (int i = 0; i < 2; i++)
         NBCOLLI_FREE_ALL(host, m->kept[i], sizeof *it + it->capacity)
     NBCOLLI_FREE_ALL(host, m->transfers, sizeof *it)

@@ -60,9 +60,10 @@ typedef struct nbcolli_letter {
 /* One that is kept: its payload lies behind it. */
 typedef struct nbcolli_kept {
     nbcolli_list_item beside; /* its sender's: in turn, or out of turn. First */
-    nbcolli_list_item among;  /* all that are in turn */
+    nbcolli_list_item among;  /* all that are in turn; or all that are probed */
     struct nbcolli_kept *next;
     size_t capacity;
+    uint64_t number; /* probed: that of its handle */
     nbcolli_letter letter;
     _Alignas(8) unsigned char payload[];
 } nbcolli_kept;
@@ -138,6 +139,8 @@ struct nbcoll_messages {
     size_t active;
     nbcolli_list posted;  /* receives from any source */
     nbcolli_list in_turn; /* kept, of all */
+    nbcolli_list probed;  /* kept, each with a handle */
+    uint64_t probes;      /* the last one's number */
     nbcolli_list moving;  /* transfers at which passes look */
     nbcolli_kept *kept[2]; /* free: with a small and a large payload */
     nbcolli_transfer *transfers; /* free */
@@ -227,6 +230,11 @@ void nbcolli_letter_withdraw(nbcoll_messages *m, int source, uint32_t number);
 void nbcolli_receive_post(nbcoll_messages *m, nbcolli_request *r);
 /* The first kept letter that fits a receive, or null. */
 nbcolli_kept *nbcolli_kept_find(const nbcoll_messages *m, int source, uint32_t tag);
+/* It is a probed one from now on. And that of a number, or null. */
+void nbcolli_kept_probe(nbcoll_messages *m, nbcolli_kept *k);
+nbcolli_kept *nbcolli_probed_find(const nbcoll_messages *m, uint64_t number);
+/* A receive gets a kept letter. */
+void nbcolli_kept_receive(nbcoll_messages *m, nbcolli_request *r, nbcolli_kept *k);
 /* Can nobody send what a receive from there waits for any more? */
 int nbcolli_receive_is_deserted(const nbcoll_messages *m, int source);
 /* Whoever has announced something that is kept is told that nobody takes it. */
@@ -235,6 +243,9 @@ void nbcolli_kept_refuse(nbcoll_messages *m);
 /* ---- events.c ---------------------------------------------------------------------------------------------------- */
 
 extern const nbcolli_executor_table nbcolli_messages_do;
+
+/* A receive is started, and gets a kept letter. */
+void nbcolli_message_receives(nbcoll_messages *m, nbcolli_request *r, nbcolli_kept *k);
 
 /* Inside, in a context of one thread. A receive without a request: of the next message, if nothing else may meet that,
  * and it comes soon. 0: it has not. */
