@@ -11,11 +11,14 @@
  *     nbcoll_sendrecv(&mine, 1, NBCOLL_INT, right, TAG, &theirs, 1, NBCOLL_INT, left, TAG, m, NULL, NBCOLL_FOREVER);
  *     nbcoll_messages_close(m);                                      before the communicator, or the context, is freed
  *
- * A halo exchange, whose requests are made once and started in each step:
+ * A halo exchange of the columns of double a[rows][columns], whose requests are made once and started in each step:
  *
+ *     nbcoll_strided column;                                                                       strided.h
+ *     nbcoll_strided_make(&column, NBCOLL_DOUBLE, 1, (nbcoll_steps){rows, columns}, NBCOLL_ONCE, 1);
+ *     nbcoll_type type = nbcoll_type_of(&column.type);
  *     for (int side = 0; side < 2; side++) {
- *         nbcoll_recv_init(ghost[side], n, NBCOLL_DOUBLE, neighbour[side], !side, m, NULL, &request[side]);
- *         nbcoll_send_init(edge[side], n, NBCOLL_DOUBLE, neighbour[side], side, m, &request[2 + side]);
+ *         nbcoll_recv_init(&a[0][side ? columns - 1 : 0], 1, type, neighbour[side], !side, m, NULL, &request[side]);
+ *         nbcoll_send_init(&a[0][side ? columns - 2 : 1], 1, type, neighbour[side], side, m, &request[2 + side]);
  *     }
  *     for (;;) {
  *         for (int i = 0; i < 4; i++)
@@ -129,10 +132,16 @@ typedef struct nbcoll_message_info {
  * message is taken, and its send ends well. A rank may send to itself.
  *
  * Errors at the call: ERR_NULL (m, request), ERR_BUFFER (null, with elements), ERR_COUNT (the bytes overflow),
- * ERR_TYPE, ERR_UNSUPPORTED (a type that packs), ERR_RANK (outside the communicator; any source, of a send), ERR_TAG
- * (below 0, or any tag, of a send; below NBCOLL_ANY_TAG), ERR_BUSY (the opening is not over), ERR_CANCELLED (it has
- * failed), ERR_LIMIT or ERR_MEMORY (no request), ERR_FORKED. A message ends with: OK, ERR_TRUNCATED, ERR_CANCELLED,
- * ERR_PEER_LOST, ERR_LIMIT (see above), ERR_FAULT, ERR_MEMORY. */
+ * ERR_TYPE (also: to receive several elements at one place), ERR_RANK (outside the communicator; any source, of a
+ * send), ERR_TAG (below 0, or any tag, of a send; below NBCOLL_ANY_TAG), ERR_BUSY (the opening is not over),
+ * ERR_CANCELLED (it has failed), ERR_LIMIT or ERR_MEMORY (no request), ERR_FORKED. A message ends with: OK,
+ * ERR_TRUNCATED, ERR_CANCELLED, ERR_PEER_LOST, ERR_LIMIT (see above), ERR_FAULT, ERR_MEMORY, ERR_CALL, ERR_COUNT.
+ *
+ * Of a type that packs (nbcoll.h, strided.h) packed elements travel. Each side that has such a type keeps all of them
+ * in memory of the library's while they are under way, and packs them in pieces, between which it sends and answers. If
+ * the sender's type fails both sides end with ERR_CALL, if the receiver's does only its receive. A message that is no
+ * whole number of the receiver's packed elements, or units, is taken: its receive ends with ERR_COUNT, and its buffer
+ * is unchanged. */
 NBCOLL_API nbcoll_status nbcoll_isend(const void *buffer, size_t count, nbcoll_type type, int to, int tag,
                                       nbcoll_messages *m, nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_issend(const void *buffer, size_t count, nbcoll_type type, int to, int tag,

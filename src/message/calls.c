@@ -5,6 +5,7 @@
 #include "../engine/calls/request.h"
 #include "../engine/progress/lock.h"
 #include "../engine/progress/progress.h"
+#include "../reduce/packed.h"
 #include "../host/sleep.h"
 
 /* What a program passed. */
@@ -38,10 +39,14 @@ NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_message_check(const nbcolli_message_
 
     if (!nbcolli_is_type(c->type))
         return NBCOLL_ERR_TYPE;
-    if (nbcolli_packs(c->type))
-        return NBCOLL_ERR_UNSUPPORTED;
     if (__builtin_mul_overflow(c->count, nbcoll_type_size(c->type), bytes))
         return NBCOLL_ERR_COUNT;
+    if (nbcolli_packs(c->type)) {
+        if (receives && c->count > 1 && !*bytes) /* all of them lie at one place */
+            return NBCOLL_ERR_TYPE;
+        if (__builtin_mul_overflow(c->count, nbcolli_packed_size(c->type), bytes))
+            return NBCOLL_ERR_COUNT;
+    }
     if ((!buffer && *bytes) || buffer == NBCOLL_IN_PLACE)
         return NBCOLL_ERR_BUFFER;
     return nbcolli_message_check_name(c->m, c->peer, c->tag, receives);
@@ -63,6 +68,7 @@ NBCOLLI_ALWAYS_INLINE nbcolli_request *nbcolli_message_request(const nbcolli_mes
     r->executed.work = NULL;
     r->executed.turn = c->is;
     r->executed.bytes = bytes;
+    r->executed.room = nbcolli_packs(c->type) ? c->type : 0;
     r->executed.root = c->peer;
     atomic_store_explicit(&r->executed.awaited, c->peer, memory_order_relaxed); /* nobody knows it yet */
     return r;
@@ -107,7 +113,7 @@ static int nbcolli_message_at_once(const nbcolli_message_call *c, size_t bytes)
     nbcoll_messages *m = c->m;
     int is_over = 0;
 
-    if (!m->is_ready && nbcolli_messages_get_ready(m) != NBCOLL_OK)
+    if (nbcolli_packs(c->type) || (!m->is_ready && nbcolli_messages_get_ready(m) != NBCOLL_OK))
         return 0;
     if (c->is == NBCOLLI_IS_SEND)
         return nbcolli_letter_is_line(m, c->peer, bytes) && nbcolli_letter_line(m, c->peer, c->tag, c->send, bytes);
@@ -238,7 +244,7 @@ static nbcoll_status nbcolli_message_probe(int from, int tag, nbcoll_messages *m
         k = nbcolli_kept_find(m, from, (uint32_t)tag);
     }
     if (k)
-        *info = (nbcoll_message_info){k->letter.source, k->letter.tag, k->letter.bytes};
+        *info = nbcolli_letter_info(&k->letter);
     else
         s = nbcolli_receive_is_deserted(m, from) ? NBCOLL_ERR_PEER_LOST : NBCOLL_PENDING;
     if (k && message) {

@@ -5,6 +5,7 @@
 #include "message.h"
 
 #include "../engine/wire/giveup.h"
+#include "../select/select.h"
 
 static int nbcolli_tag_fits(uint32_t wanted, int32_t tag)
 {
@@ -13,37 +14,49 @@ static int nbcolli_tag_fits(uint32_t wanted, int32_t tag)
 
 /* ---- a letter and its receive ------------------------------------------------------------------------------------ */
 
-/* This rank's own, which is announced: it lies in its buffer. */
-static void nbcolli_letter_copy_own(nbcoll_messages *m, nbcolli_request *r, const nbcolli_letter *l)
+/* Does it fit? Else the receive ends so; the message is taken, and nothing of it is written. */
+static nbcoll_status nbcolli_letter_suits(const nbcolli_request *r, const nbcolli_letter *l)
 {
-    if (l->bytes)
-        memcpy(r->recv, l->self->send, l->bytes);
-    nbcolli_message_end(m, r, NBCOLL_OK, l->source);
+    void *type = (void *)(uintptr_t)r->executed.room;
+
+    if (l->bytes == NBCOLLI_FAILED_TO_PACK)
+        return NBCOLL_ERR_CALL;
+    if (l->bytes > r->executed.bytes)
+        return NBCOLL_ERR_TRUNCATED;
+    return type && l->bytes % nbcolli_pack_unit(nbcolli_pack_call, type, NULL) ? NBCOLL_ERR_COUNT : NBCOLL_OK;
+}
+
+nbcoll_message_info nbcolli_letter_info(const nbcolli_letter *l)
+{
+    return (nbcoll_message_info){l->source, l->tag, l->bytes == NBCOLLI_FAILED_TO_PACK ? 0 : l->bytes};
 }
 
 static void nbcolli_letter_meets(nbcoll_messages *m, nbcolli_request *r, const nbcolli_letter *l)
 {
     nbcoll_message_info *info = (nbcoll_message_info *)(uintptr_t)r->send; /* the program's */
-    int is_longer = l->bytes > r->executed.bytes;
+    nbcoll_status suits = nbcolli_letter_suits(r, l);
 
     if (info)
-        *info = (nbcoll_message_info){l->source, l->tag, l->bytes};
+        *info = nbcolli_letter_info(l);
     if (l->kind == NBCOLLI_LETTER_SHORT)
         nbcolli_letter_credit(m, l->source);
-    else if (is_longer && !l->self)
+    else if (suits != NBCOLL_OK && l->self)
+        nbcolli_message_end(m, l->self, NBCOLL_OK, l->source);
+    else if (suits != NBCOLL_OK)
         nbcolli_letter_say(m, l->source, NBCOLLI_LETTER_TAKEN, l->number, 0);
-    if (is_longer)
-        nbcolli_message_end(m, r, NBCOLL_ERR_TRUNCATED, l->source);
-    else if (l->kind == NBCOLLI_LETTER_SHORT) {
+    if (suits != NBCOLL_OK)
+        nbcolli_message_end(m, r, suits, l->source);
+    else if (l->self)
+        nbcolli_transfer_own(m, r, l->self);
+    else if (l->kind != NBCOLLI_LETTER_SHORT)
+        nbcolli_transfer_receive(m, r, l);
+    else if (r->executed.room)
+        nbcolli_transfer_short(m, r, l);
+    else {
         if (l->bytes)
             memcpy(r->recv, l->payload, l->bytes);
         nbcolli_message_end(m, r, NBCOLL_OK, l->source);
-    } else if (l->self)
-        nbcolli_letter_copy_own(m, r, l);
-    else
-        nbcolli_transfer_receive(m, r, l);
-    if (l->self)
-        nbcolli_message_end(m, l->self, NBCOLL_OK, l->source);
+    }
 }
 
 /* ---- letters ----------------------------------------------------------------------------------------------------- */
