@@ -9,7 +9,7 @@
  *     nbcoll_messages *m;
  *     nbcoll_messages_open(comm, NULL, &m, NBCOLL_FOREVER);          all ranks of comm
  *     nbcoll_sendrecv(&mine, 1, NBCOLL_INT, right, TAG, &theirs, 1, NBCOLL_INT, left, TAG, m, NULL, NBCOLL_FOREVER);
- *     nbcoll_messages_close(m);                                      before the communicator, or the context, is freed
+ *     nbcoll_messages_close(m);                                      before the communicator is freed
  *
  * A halo exchange of the columns of double a[rows][columns], whose requests are made once and started in each step:
  *
@@ -100,8 +100,9 @@ typedef struct nbcoll_messages_config {
 
 /* All ranks of the communicator call it, in the same order as their collectives: it is one (an allgather). Messages may
  * be sent and received when the request has ended well. A communicator may have several: messages of one do not meet
- * receives of another. `comm` and its context cannot be freed before they are closed. nbcoll_messages_open waits: at
- * the timeout it closes, and returns ERR_TIMEOUT or ERR_NO_SLOT.
+ * receives of another. `comm` cannot be freed before they are closed; with its context they are, too, as communicators
+ * are, and nbcoll_context_abandon takes care of messages under way. nbcoll_messages_open waits: at the timeout it
+ * closes, and returns ERR_TIMEOUT or ERR_NO_SLOT.
  * Errors: ERR_NULL, ERR_CONFIG, ERR_MEMORY, and those of nbcoll_iallgather. */
 NBCOLL_API nbcoll_status nbcoll_messages_iopen(nbcoll_comm *comm, const nbcoll_messages_config *config,
                                                nbcoll_messages **out, nbcoll_request *request);

@@ -353,4 +353,6 @@ const nbcolli_executor_table nbcolli_messages_do = {.start = nbcolli_message_sta
                                                     .message = nbcolli_message_arrives,
                                                     .line = nbcolli_message_line,
                                                     .gone = nbcolli_message_gone,
-                                                    .await = nbcolli_message_await};
+                                                    .await = nbcolli_message_await,
+                                                    .abandon = nbcolli_messages_abandon,
+                                                    .free = nbcolli_messages_free_with};

@@ -142,6 +142,7 @@ struct nbcoll_messages {
     nbcoll_request opening;
     int is_ready;   /* the caller's side */
     int is_watched; /* passes look at `moving` */
+    int is_kept;    /* abandoned while it was being opened: its memory is lent */
     int *rank_of;  /* by endpoint, then address there: the rank in the communicator, or -1 */
     uint64_t posts; /* of receives: the next one's number */
     uint32_t polls; /* waits that have polled, since a pass */
@@ -232,6 +233,8 @@ void nbcolli_transfer_ask(nbcoll_messages *m, nbcolli_transfer *t);
 void nbcolli_transfer_over(nbcoll_messages *m, nbcolli_transfer *t, nbcoll_status status);
 /* All goes on. Has something moved? */
 int nbcolli_transfers_go_on(nbcoll_messages *m);
+/* What others, or a transport, may still touch of one is kept for good; the host's memory is named. */
+void nbcolli_transfers_abandon(nbcoll_messages *m, nbcolli_lend *lend, void *loan);
 /* The one of that number in a rank's sends or receives, or null. */
 nbcolli_transfer *nbcolli_transfer_find(const nbcolli_list *list, uint32_t number);
 
@@ -272,6 +275,9 @@ int nbcolli_letter_take_soon(nbcoll_messages *m, int rank, uint32_t tag, void *t
 
 /* ---- open.c ------------------------------------------------------------------------------------------------------ */
 
+void nbcolli_messages_abandon(nbcolli_executor *e, nbcolli_lend *lend, void *loan);
+/* With its context. */
+void nbcolli_messages_free_with(nbcolli_executor *e);
 /* On the caller's side: may messages be sent? ERR_BUSY, ERR_CANCELLED. */
 nbcoll_status nbcolli_messages_get_ready(nbcoll_messages *m);
 

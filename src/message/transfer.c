@@ -398,3 +398,38 @@ int nbcolli_transfers_go_on(nbcoll_messages *m)
     }
     return moved;
 }
+
+/* ---- abandoning -------------------------------------------------------------------------------------------------- */
+
+/* May its peer get what it has announced? */
+static int nbcolli_transfer_is_announced(const nbcoll_messages *m, const nbcolli_transfer *t)
+{
+    const nbcolli_peer *peer = nbcolli_message_peer(m, t->rank);
+    return t->phase == NBCOLLI_TRANSFER_ANNOUNCED && peer->pair->way == NBCOLLI_BY_GET &&
+           t->post.where != NBCOLLI_BACKLOG && !(peer->link->loss[peer->address] & NBCOLLI_OVER);
+}
+
+static void nbcolli_transfers_lend(nbcoll_messages *m, const nbcolli_list *list, nbcolli_lend *lend, void *loan)
+{
+    for (nbcolli_list_item *item = list->first, *next; item; item = next) {
+        nbcolli_transfer *t = NBCOLLI_HOLDER(nbcolli_transfer, beside, item);
+        next = item->next;
+        if (t->post.where == NBCOLLI_IN_FLIGHT || nbcolli_transfer_is_announced(m, t)) {
+            if (!t->packs)
+                lend(loan, t->memory, t->bytes);
+            nbcolli_list_leave(&t->among);
+            nbcolli_list_leave(&t->beside);
+        } else
+            nbcolli_transfer_free(m, t);
+    }
+}
+
+void nbcolli_transfers_abandon(nbcoll_messages *m, nbcolli_lend *lend, void *loan)
+{
+    for (int rank = 0; rank < m->comm->size; rank++) {
+        nbcolli_transfers_lend(m, &m->at[rank].sends, lend, loan);
+        nbcolli_transfers_lend(m, &m->at[rank].receives, lend, loan);
+    }
+    while (m->moving.first) /* they are copied here */
+        nbcolli_transfer_free(m, NBCOLLI_HOLDER(nbcolli_transfer, among, m->moving.first));
+}
