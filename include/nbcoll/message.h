@@ -9,13 +9,16 @@
  *     nbcoll_messages *m;
  *     nbcoll_messages_open(comm, NULL, &m, NBCOLL_FOREVER);          all ranks of comm
  *     nbcoll_sendrecv(&mine, 1, NBCOLL_INT, right, TAG, &theirs, 1, NBCOLL_INT, left, TAG, m, NULL, NBCOLL_FOREVER);
- *     nbcoll_messages_close(m);                                      before the communicator, or the context, is freed
+ *     nbcoll_messages_close(m);                                      before the communicator is freed
  *
- * A halo exchange, whose requests are made once and started in each step:
+ * A halo exchange of the columns of double a[rows][columns], whose requests are made once and started in each step:
  *
+ *     nbcoll_strided column;                                                                       strided.h
+ *     nbcoll_strided_make(&column, NBCOLL_DOUBLE, 1, (nbcoll_steps){rows, columns}, NBCOLL_ONCE, 1);
+ *     nbcoll_type type = nbcoll_type_of(&column.type);
  *     for (int side = 0; side < 2; side++) {
- *         nbcoll_recv_init(ghost[side], n, NBCOLL_DOUBLE, neighbour[side], !side, m, NULL, &request[side]);
- *         nbcoll_send_init(edge[side], n, NBCOLL_DOUBLE, neighbour[side], side, m, &request[2 + side]);
+ *         nbcoll_recv_init(&a[0][side ? columns - 1 : 0], 1, type, neighbour[side], !side, m, NULL, &request[side]);
+ *         nbcoll_send_init(&a[0][side ? columns - 2 : 1], 1, type, neighbour[side], side, m, &request[2 + side]);
  *     }
  *     for (;;) {
  *         for (int i = 0; i < 4; i++)
@@ -58,6 +61,13 @@
  * A cancelled receive ends with ERR_CANCELLED, unless it has been matched: then it ends as the message does. So does a
  * send that has been announced: it ends when its receiver has answered, with OK if the message had been matched.
  *
+ * Tasks of any length, which several threads take: what one has probed no other one gets:
+ *
+ *     nbcoll_message task;
+ *     while (nbcoll_improbe(MASTER, NBCOLL_ANY_TAG, m, &what, &task) == NBCOLL_PENDING)
+ *         ;
+ *     nbcoll_imrecv(malloc(what.bytes), what.bytes, NBCOLL_BYTE, &task, &request);
+ *
  * Agents (offload.h), relays and ticks (driver.h) carry no messages; drivers do.
  */
 #include "nbcoll.h"
@@ -90,8 +100,9 @@ typedef struct nbcoll_messages_config {
 
 /* All ranks of the communicator call it, in the same order as their collectives: it is one (an allgather). Messages may
  * be sent and received when the request has ended well. A communicator may have several: messages of one do not meet
- * receives of another. `comm` and its context cannot be freed before they are closed. nbcoll_messages_open waits: at
- * the timeout it closes, and returns ERR_TIMEOUT or ERR_NO_SLOT.
+ * receives of another. `comm` cannot be freed before they are closed; with its context they are, too, as communicators
+ * are, and nbcoll_context_abandon takes care of messages under way. nbcoll_messages_open waits: at the timeout it
+ * closes, and returns ERR_TIMEOUT or ERR_NO_SLOT.
  * Errors: ERR_NULL, ERR_CONFIG, ERR_MEMORY, and those of nbcoll_iallgather. */
 NBCOLL_API nbcoll_status nbcoll_messages_iopen(nbcoll_comm *comm, const nbcoll_messages_config *config,
                                                nbcoll_messages **out, nbcoll_request *request);
@@ -122,10 +133,16 @@ typedef struct nbcoll_message_info {
  * message is taken, and its send ends well. A rank may send to itself.
  *
  * Errors at the call: ERR_NULL (m, request), ERR_BUFFER (null, with elements), ERR_COUNT (the bytes overflow),
- * ERR_TYPE, ERR_UNSUPPORTED (a type that packs), ERR_RANK (outside the communicator; any source, of a send), ERR_TAG
- * (below 0, or any tag, of a send; below NBCOLL_ANY_TAG), ERR_BUSY (the opening is not over), ERR_CANCELLED (it has
- * failed), ERR_LIMIT or ERR_MEMORY (no request), ERR_FORKED. A message ends with: OK, ERR_TRUNCATED, ERR_CANCELLED,
- * ERR_PEER_LOST, ERR_LIMIT (see above), ERR_FAULT, ERR_MEMORY. */
+ * ERR_TYPE (also: to receive several elements at one place), ERR_RANK (outside the communicator; any source, of a
+ * send), ERR_TAG (below 0, or any tag, of a send; below NBCOLL_ANY_TAG), ERR_BUSY (the opening is not over),
+ * ERR_CANCELLED (it has failed), ERR_LIMIT or ERR_MEMORY (no request), ERR_FORKED. A message ends with: OK,
+ * ERR_TRUNCATED, ERR_CANCELLED, ERR_PEER_LOST, ERR_LIMIT (see above), ERR_FAULT, ERR_MEMORY, ERR_CALL, ERR_COUNT.
+ *
+ * Of a type that packs (nbcoll.h, strided.h) packed elements travel. Each side that has such a type keeps all of them
+ * in memory of the library's while they are under way, and packs them in pieces, between which it sends and answers. If
+ * the sender's type fails both sides end with ERR_CALL, if the receiver's does only its receive. A message that is no
+ * whole number of the receiver's packed elements, or units, is taken: its receive ends with ERR_COUNT, and its buffer
+ * is unchanged. */
 NBCOLL_API nbcoll_status nbcoll_isend(const void *buffer, size_t count, nbcoll_type type, int to, int tag,
                                       nbcoll_messages *m, nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_issend(const void *buffer, size_t count, nbcoll_type type, int to, int tag,
@@ -157,6 +174,21 @@ NBCOLL_API nbcoll_status nbcoll_sendrecv(const void *send, size_t send_count, nb
 /* Is there a message that fits, which no receive has got? OK: it is described, and stays where it is. PENDING: there is
  * none; the call makes a pass, as nbcoll_test does. Errors as of nbcoll_irecv; ERR_PEER_LOST: none can come. */
 NBCOLL_API nbcoll_status nbcoll_iprobe(int from, int tag, nbcoll_messages *m, nbcoll_message_info *info);
+
+/* A message that a call has taken out of the queue. */
+typedef struct nbcoll_message {
+    nbcoll_messages *of;
+    uint64_t number;
+} nbcoll_message;
+
+/* The same, but OK takes the message out of the queue: no other receive gets it, no other probe finds it, whichever
+ * thread calls. `message` names it, until nbcoll_imrecv receives it, which sets `of` to null; a further call with a
+ * copy gets ERR_REQUEST. Till then its sender's credit, or announcement, is not given back. One that is not received is
+ * dropped by nbcoll_messages_close, as those in the queue. The errors of nbcoll_irecv. */
+NBCOLL_API nbcoll_status nbcoll_improbe(int from, int tag, nbcoll_messages *m, nbcoll_message_info *info,
+                                        nbcoll_message *message);
+NBCOLL_API nbcoll_status nbcoll_imrecv(void *buffer, size_t count, nbcoll_type type, nbcoll_message *message,
+                                       nbcoll_request *request);
 
 NBCOLLI_END
 

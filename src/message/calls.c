@@ -5,6 +5,7 @@
 #include "../engine/calls/request.h"
 #include "../engine/progress/lock.h"
 #include "../engine/progress/progress.h"
+#include "../reduce/packed.h"
 #include "../host/sleep.h"
 
 /* What a program passed. */
@@ -38,10 +39,14 @@ NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_message_check(const nbcolli_message_
 
     if (!nbcolli_is_type(c->type))
         return NBCOLL_ERR_TYPE;
-    if (nbcolli_packs(c->type))
-        return NBCOLL_ERR_UNSUPPORTED;
     if (__builtin_mul_overflow(c->count, nbcoll_type_size(c->type), bytes))
         return NBCOLL_ERR_COUNT;
+    if (nbcolli_packs(c->type)) {
+        if (receives && c->count > 1 && !*bytes) /* all of them lie at one place */
+            return NBCOLL_ERR_TYPE;
+        if (__builtin_mul_overflow(c->count, nbcolli_packed_size(c->type), bytes))
+            return NBCOLL_ERR_COUNT;
+    }
     if ((!buffer && *bytes) || buffer == NBCOLL_IN_PLACE)
         return NBCOLL_ERR_BUFFER;
     return nbcolli_message_check_name(c->m, c->peer, c->tag, receives);
@@ -49,26 +54,35 @@ NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_message_check(const nbcolli_message_
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
-/* On the caller's side. */
-NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_message_open(const nbcolli_message_call *c, size_t bytes, int persistent,
-                                                         nbcoll_request *request)
+/* On the caller's side. Null: there is none to be had. */
+NBCOLLI_ALWAYS_INLINE nbcolli_request *nbcolli_message_request(const nbcolli_message_call *c, size_t bytes)
 {
     nbcoll_messages *m = c->m;
     int receives = c->is == NBCOLLI_IS_RECV;
-    nbcoll_status s = m->is_ready ? NBCOLL_OK : nbcolli_messages_get_ready(m);
-    if (s != NBCOLL_OK)
-        return s;
     nbcolli_request *r = nbcolli_request_open(m->comm, NULL, receives ? c->info : c->send, c->recv,
                                               receives ? bytes : 0);
     if (!r)
-        return nbcolli_request_refused(m->context);
+        return NULL;
     r->executor = &m->head;
     r->tag = NBCOLL_FAILURE_MESSAGE | (uint32_t)c->tag;
     r->executed.work = NULL;
     r->executed.turn = c->is;
     r->executed.bytes = bytes;
+    r->executed.room = nbcolli_packs(c->type) ? c->type : 0;
     r->executed.root = c->peer;
     atomic_store_explicit(&r->executed.awaited, c->peer, memory_order_relaxed); /* nobody knows it yet */
+    return r;
+}
+
+/* On the caller's side. */
+NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_message_open(const nbcolli_message_call *c, size_t bytes, int persistent,
+                                                         nbcoll_request *request)
+{
+    nbcoll_messages *m = c->m;
+    nbcoll_status s = m->is_ready ? NBCOLL_OK : nbcolli_messages_get_ready(m);
+    nbcolli_request *r = s == NBCOLL_OK ? nbcolli_message_request(c, bytes) : NULL;
+    if (!r)
+        return s == NBCOLL_OK ? nbcolli_request_refused(m->context) : s;
     *request = nbcolli_request_handle(r);
     if (persistent)
         nbcolli_request_list(m->comm, r);
@@ -99,7 +113,7 @@ static int nbcolli_message_at_once(const nbcolli_message_call *c, size_t bytes)
     nbcoll_messages *m = c->m;
     int is_over = 0;
 
-    if (!m->is_ready && nbcolli_messages_get_ready(m) != NBCOLL_OK)
+    if (nbcolli_packs(c->type) || (!m->is_ready && nbcolli_messages_get_ready(m) != NBCOLL_OK))
         return 0;
     if (c->is == NBCOLLI_IS_SEND)
         return nbcolli_letter_is_line(m, c->peer, bytes) && nbcolli_letter_line(m, c->peer, c->tag, c->send, bytes);
@@ -207,9 +221,13 @@ nbcoll_status nbcoll_sendrecv(const void *send, size_t send_count, nbcoll_type s
     return begun != NBCOLL_OK || received == NBCOLL_OK ? s : received;
 }
 
-nbcoll_status nbcoll_iprobe(int from, int tag, nbcoll_messages *m, nbcoll_message_info *info)
+/* ---- looking first ----------------------------------------------------------------------------------------------- */
+
+/* With a handle: the message is taken out of the queue. */
+static nbcoll_status nbcolli_message_probe(int from, int tag, nbcoll_messages *m, nbcoll_message_info *info,
+                                           nbcoll_message *message)
 {
-    nbcoll_status s = m && info ? nbcolli_message_check_name(m, from, tag, 1) : NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_message_check_name(m, from, tag, 1);
     if (s == NBCOLL_OK)
         s = nbcolli_enter_caller(m->context);
     if (s != NBCOLL_OK)
@@ -220,14 +238,68 @@ nbcoll_status nbcoll_iprobe(int from, int tag, nbcoll_messages *m, nbcoll_messag
         s = nbcolli_enter(m->context);
     if (s != NBCOLL_OK)
         return s;
-    const nbcolli_kept *k = nbcolli_kept_find(m, from, (uint32_t)tag);
+    nbcolli_kept *k = nbcolli_kept_find(m, from, (uint32_t)tag);
     if (!k) {
         nbcolli_pass(m->context);
         k = nbcolli_kept_find(m, from, (uint32_t)tag);
     }
     if (k)
-        *info = (nbcoll_message_info){k->letter.source, k->letter.tag, k->letter.bytes};
+        *info = nbcolli_letter_info(&k->letter);
     else
         s = nbcolli_receive_is_deserted(m, from) ? NBCOLL_ERR_PEER_LOST : NBCOLL_PENDING;
+    if (k && message) {
+        nbcolli_kept_probe(m, k);
+        *message = (nbcoll_message){m, k->number};
+    }
     return nbcolli_leave_reporting(m->context, s);
+}
+
+nbcoll_status nbcoll_iprobe(int from, int tag, nbcoll_messages *m, nbcoll_message_info *info)
+{
+    return m && info ? nbcolli_message_probe(from, tag, m, info, NULL) : NBCOLL_ERR_NULL;
+}
+
+nbcoll_status nbcoll_improbe(int from, int tag, nbcoll_messages *m, nbcoll_message_info *info, nbcoll_message *message)
+{
+    return m && info && message ? nbcolli_message_probe(from, tag, m, info, message) : NBCOLL_ERR_NULL;
+}
+
+/* Inside: whoever takes the message out of the probed ones has it. */
+static nbcoll_status nbcolli_message_receive_probed(nbcolli_message_call *c, size_t bytes, uint64_t number,
+                                                    nbcoll_request *request)
+{
+    nbcoll_messages *m = c->m;
+    nbcolli_kept *k = nbcolli_probed_find(m, number);
+    if (!k)
+        return NBCOLL_ERR_REQUEST;
+    c->peer = k->letter.source;
+    c->tag = k->letter.tag;
+    nbcolli_caller_lock(m->context);
+    nbcolli_request *r = nbcolli_message_request(c, bytes);
+    nbcoll_status s = r ? NBCOLL_OK : nbcolli_request_refused(m->context);
+    nbcolli_caller_unlock(m->context);
+    if (!r)
+        return s;
+    *request = nbcolli_request_handle(r);
+    nbcolli_message_receives(m, r, k);
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_imrecv(void *buffer, size_t count, nbcoll_type type, nbcoll_message *message,
+                            nbcoll_request *request)
+{
+    if (!message || !request)
+        return NBCOLL_ERR_NULL;
+    nbcolli_message_call c = {NBCOLLI_IS_RECV, NULL, buffer, count, type, NBCOLL_ANY_SOURCE, NBCOLL_ANY_TAG,
+                              message->of, NULL};
+    size_t bytes;
+    nbcoll_status s = c.m ? nbcolli_message_check(&c, &bytes) : NBCOLL_ERR_REQUEST;
+    if (s == NBCOLL_OK)
+        s = nbcolli_enter(c.m->context);
+    if (s != NBCOLL_OK)
+        return s;
+    s = nbcolli_message_receive_probed(&c, bytes, message->number, request);
+    if (s == NBCOLL_OK)
+        message->of = NULL;
+    return nbcolli_leave(c.m->context, s);
 }

@@ -4,6 +4,7 @@
 
 #include "../engine/progress/lock.h"
 #include "../engine/wire/giveup.h"
+#include "../select/select.h"
 
 /* ---- starts ------------------------------------------------------------------------------------------------------ */
 
@@ -11,7 +12,8 @@
 static void nbcolli_message_to_self(nbcoll_messages *m, nbcolli_request *r)
 {
     nbcolli_correspondent *p = &m->at[m->comm->rank];
-    int is_short = r->executed.turn == NBCOLLI_IS_SEND && r->executed.bytes <= m->config.eager && p->credits > 0;
+    int is_short = r->executed.turn == NBCOLLI_IS_SEND && r->executed.bytes <= m->config.eager && p->credits > 0 &&
+                   !r->executed.room;
     nbcolli_letter l = {m->comm->rank, 0,       (int32_t)(uint32_t)r->tag, NBCOLLI_LETTER_SHORT, r->executed.bytes,
                         r->send,       is_short ? r->executed.bytes : 0,   is_short ? NULL : r};
 
@@ -23,6 +25,21 @@ static void nbcolli_message_to_self(nbcoll_messages *m, nbcolli_request *r)
         p->credits += is_short;
     if (is_short || !is_there)
         nbcolli_message_end(m, r, is_there ? NBCOLL_OK : NBCOLL_ERR_MEMORY, m->comm->rank);
+}
+
+/* A short message goes as a line, if it may. */
+static int nbcolli_message_as_line(nbcoll_messages *m, const nbcolli_request *r, int rank)
+{
+    _Alignas(64) unsigned char tight[NBCOLL_LINE_PAYLOAD];
+    void *type = (void *)(uintptr_t)r->executed.room;
+    const nbcoll_memory memory[2] = {{(void *)(uintptr_t)r->send, 0, NBCOLL_BYTE},
+                                     {tight, r->executed.bytes, NBCOLL_BYTE}};
+
+    if (r->executed.turn != NBCOLLI_IS_SEND || !nbcolli_letter_is_line(m, rank, r->executed.bytes))
+        return 0;
+    if (type && nbcolli_pack_call(type, memory) != NBCOLL_OK)
+        return 0; /* a transfer says so */
+    return nbcolli_letter_line(m, rank, (int32_t)(uint32_t)r->tag, type ? tight : r->send, r->executed.bytes);
 }
 
 static void nbcolli_message_take(nbcolli_executor *e, nbcolli_request *r)
@@ -41,11 +58,18 @@ static void nbcolli_message_take(nbcolli_executor *e, nbcolli_request *r)
         nbcolli_message_to_self(m, r);
     else if (p->is_gone)
         nbcolli_message_end(m, r, NBCOLL_ERR_PEER_LOST, rank);
-    else if (r->executed.turn == NBCOLLI_IS_SEND && nbcolli_letter_is_line(m, rank, r->executed.bytes) &&
-             nbcolli_letter_line(m, rank, (int32_t)(uint32_t)r->tag, r->send, r->executed.bytes))
+    else if (nbcolli_message_as_line(m, r, rank))
         nbcolli_message_end(m, r, NBCOLL_OK, rank);
     else
         nbcolli_transfer_send(m, r);
+}
+
+void nbcolli_message_receives(nbcoll_messages *m, nbcolli_request *r, nbcolli_kept *k)
+{
+    atomic_store_explicit(&r->executed.is_cancelled, 0, memory_order_relaxed); /* nobody knows it yet */
+    nbcolli_request_taken(r);
+    m->active++;
+    nbcolli_kept_receive(m, r, k);
 }
 
 static nbcoll_status nbcolli_message_start(nbcolli_executor *e, nbcolli_request *r)
@@ -82,7 +106,7 @@ static int nbcolli_part_in(nbcoll_messages *m, nbcolli_transfer *t, const nbcoll
     t->moved += in->bytes;
     m->context->bytes_left -= (ptrdiff_t)in->bytes;
     if (t->moved == t->bytes)
-        nbcolli_transfer_over(m, t, NBCOLL_OK);
+        nbcolli_transfer_whole(m, t);
     return 1;
 }
 
@@ -120,8 +144,9 @@ static int nbcolli_message_arrives(nbcolli_executor *e, const nbcolli_incoming *
     switch (h->status) {
     case NBCOLLI_LETTER_SHORT:
     case NBCOLLI_LETTER_ANNOUNCED:
-        if ((uint32_t)h->tag > NBCOLL_TAG_MOST || (is_short ? in->bytes != h->bytes || in->bytes > m->config.eager
-                                                            : in->bytes > sizeof(nbcolli_remote)))
+        if ((uint32_t)h->tag > NBCOLL_TAG_MOST || in->bytes > (is_short ? m->config.eager : sizeof(nbcolli_remote)))
+            return 0;
+        if (is_short && in->bytes != (h->bytes == NBCOLLI_FAILED_TO_PACK ? 0 : h->bytes))
             return 0;
         return nbcolli_letter_in(m, &(nbcolli_letter){(int)h->source, h->number, (int32_t)h->tag, h->status,
                                                       h->bytes, in->payload, in->bytes, NULL});
@@ -220,7 +245,8 @@ static void nbcolli_message_await(nbcolli_executor *e, nbcolli_request *r)
 {
     nbcoll_messages *m = nbcolli_messages_of(e);
     int rank = r->executed.root, is_first = r->executed.turn == NBCOLLI_IS_RECV && rank != NBCOLL_ANY_SOURCE &&
-                                            m->at[rank].posted.first == &r->queued;
+                                            m->at[rank].posted.first == &r->queued &&
+                                            !r->executed.room;
     uint32_t tag = (uint32_t)r->tag;
     size_t bytes = r->executed.bytes;
 
@@ -302,9 +328,11 @@ static void nbcolli_message_cancel(nbcolli_executor *e, nbcolli_request *r, int 
     if (r->queued.in) {
         nbcolli_list_leave(&r->queued);
         nbcolli_message_end(m, r, NBCOLL_ERR_CANCELLED, m->comm->rank);
-    } else if (t && t->phase == NBCOLLI_TRANSFER_ANNOUNCED && !r->executed.is_cancelled) {
+    } else if (t && (t->phase == NBCOLLI_TRANSFER_ANNOUNCED || t->phase == NBCOLLI_TRANSFER_PACKING) &&
+               !r->executed.is_cancelled) {
         atomic_store_explicit(&r->executed.is_cancelled, 1, memory_order_relaxed); /* the lock orders it */
-        nbcolli_letter_say(m, t->rank, NBCOLLI_LETTER_WITHDRAW, t->number, 0);
+        if (t->phase == NBCOLLI_TRANSFER_ANNOUNCED)
+            nbcolli_letter_say(m, t->rank, NBCOLLI_LETTER_WITHDRAW, t->number, 0);
     } else if (!t && r->executed.turn != NBCOLLI_IS_RECV && r->executed.root == m->comm->rank)
         nbcolli_cancel_to_self(m, r);
 }
@@ -325,4 +353,6 @@ const nbcolli_executor_table nbcolli_messages_do = {.start = nbcolli_message_sta
                                                     .message = nbcolli_message_arrives,
                                                     .line = nbcolli_message_line,
                                                     .gone = nbcolli_message_gone,
-                                                    .await = nbcolli_message_await};
+                                                    .await = nbcolli_message_await,
+                                                    .abandon = nbcolli_messages_abandon,
+                                                    .free = nbcolli_messages_free_with};

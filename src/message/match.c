@@ -5,6 +5,7 @@
 #include "message.h"
 
 #include "../engine/wire/giveup.h"
+#include "../select/select.h"
 
 static int nbcolli_tag_fits(uint32_t wanted, int32_t tag)
 {
@@ -13,37 +14,49 @@ static int nbcolli_tag_fits(uint32_t wanted, int32_t tag)
 
 /* ---- a letter and its receive ------------------------------------------------------------------------------------ */
 
-/* This rank's own, which is announced: it lies in its buffer. */
-static void nbcolli_letter_copy_own(nbcoll_messages *m, nbcolli_request *r, const nbcolli_letter *l)
+/* Does it fit? Else the receive ends so; the message is taken, and nothing of it is written. */
+static nbcoll_status nbcolli_letter_suits(const nbcolli_request *r, const nbcolli_letter *l)
 {
-    if (l->bytes)
-        memcpy(r->recv, l->self->send, l->bytes);
-    nbcolli_message_end(m, r, NBCOLL_OK, l->source);
+    void *type = (void *)(uintptr_t)r->executed.room;
+
+    if (l->bytes == NBCOLLI_FAILED_TO_PACK)
+        return NBCOLL_ERR_CALL;
+    if (l->bytes > r->executed.bytes)
+        return NBCOLL_ERR_TRUNCATED;
+    return type && l->bytes % nbcolli_pack_unit(nbcolli_pack_call, type, NULL) ? NBCOLL_ERR_COUNT : NBCOLL_OK;
+}
+
+nbcoll_message_info nbcolli_letter_info(const nbcolli_letter *l)
+{
+    return (nbcoll_message_info){l->source, l->tag, l->bytes == NBCOLLI_FAILED_TO_PACK ? 0 : l->bytes};
 }
 
 static void nbcolli_letter_meets(nbcoll_messages *m, nbcolli_request *r, const nbcolli_letter *l)
 {
     nbcoll_message_info *info = (nbcoll_message_info *)(uintptr_t)r->send; /* the program's */
-    int is_longer = l->bytes > r->executed.bytes;
+    nbcoll_status suits = nbcolli_letter_suits(r, l);
 
     if (info)
-        *info = (nbcoll_message_info){l->source, l->tag, l->bytes};
+        *info = nbcolli_letter_info(l);
     if (l->kind == NBCOLLI_LETTER_SHORT)
         nbcolli_letter_credit(m, l->source);
-    else if (is_longer && !l->self)
+    else if (suits != NBCOLL_OK && l->self)
+        nbcolli_message_end(m, l->self, NBCOLL_OK, l->source);
+    else if (suits != NBCOLL_OK)
         nbcolli_letter_say(m, l->source, NBCOLLI_LETTER_TAKEN, l->number, 0);
-    if (is_longer)
-        nbcolli_message_end(m, r, NBCOLL_ERR_TRUNCATED, l->source);
-    else if (l->kind == NBCOLLI_LETTER_SHORT) {
+    if (suits != NBCOLL_OK)
+        nbcolli_message_end(m, r, suits, l->source);
+    else if (l->self)
+        nbcolli_transfer_own(m, r, l->self);
+    else if (l->kind != NBCOLLI_LETTER_SHORT)
+        nbcolli_transfer_receive(m, r, l);
+    else if (r->executed.room)
+        nbcolli_transfer_short(m, r, l);
+    else {
         if (l->bytes)
             memcpy(r->recv, l->payload, l->bytes);
         nbcolli_message_end(m, r, NBCOLL_OK, l->source);
-    } else if (l->self)
-        nbcolli_letter_copy_own(m, r, l);
-    else
-        nbcolli_transfer_receive(m, r, l);
-    if (l->self)
-        nbcolli_message_end(m, l->self, NBCOLL_OK, l->source);
+    }
 }
 
 /* ---- letters ----------------------------------------------------------------------------------------------------- */
@@ -144,6 +157,30 @@ nbcolli_kept *nbcolli_kept_find(const nbcoll_messages *m, int source, uint32_t t
     return NULL;
 }
 
+void nbcolli_kept_probe(nbcoll_messages *m, nbcolli_kept *k)
+{
+    nbcolli_list_leave(&k->beside);
+    nbcolli_list_leave(&k->among);
+    nbcolli_list_add(&m->probed, &k->among);
+    k->number = ++m->probes;
+}
+
+nbcolli_kept *nbcolli_probed_find(const nbcoll_messages *m, uint64_t number)
+{
+    for (nbcolli_list_item *item = m->probed.first; item; item = item->next)
+        if (NBCOLLI_HOLDER(nbcolli_kept, among, item)->number == number)
+            return NBCOLLI_HOLDER(nbcolli_kept, among, item);
+    return NULL;
+}
+
+void nbcolli_kept_receive(nbcoll_messages *m, nbcolli_request *r, nbcolli_kept *k)
+{
+    nbcolli_list_leave(&k->beside);
+    nbcolli_list_leave(&k->among);
+    nbcolli_letter_meets(m, r, &k->letter);
+    nbcolli_kept_free(m, k);
+}
+
 int nbcolli_receive_is_deserted(const nbcoll_messages *m, int source)
 {
     if (source != NBCOLL_ANY_SOURCE)
@@ -159,12 +196,9 @@ void nbcolli_receive_post(nbcoll_messages *m, nbcolli_request *r)
     int source = r->executed.root;
     nbcolli_kept *k = m->in_turn.first ? nbcolli_kept_find(m, source, (uint32_t)r->tag) : NULL;
 
-    if (k) {
-        nbcolli_list_leave(&k->beside);
-        nbcolli_list_leave(&k->among);
-        nbcolli_letter_meets(m, r, &k->letter);
-        nbcolli_kept_free(m, k);
-    } else if (nbcolli_receive_is_deserted(m, source))
+    if (k)
+        nbcolli_kept_receive(m, r, k);
+    else if (nbcolli_receive_is_deserted(m, source))
         nbcolli_message_end(m, r, NBCOLL_ERR_PEER_LOST, source);
     else {
         r->executed.number = m->posts++;
@@ -190,19 +224,19 @@ void nbcolli_letter_withdraw(nbcoll_messages *m, int source, uint32_t number)
         nbcolli_letter_say(m, source, item ? NBCOLLI_LETTER_WITHDRAWN : NBCOLLI_LETTER_TOO_EARLY, number, 0);
 }
 
-static void nbcolli_kept_refuse_list(nbcoll_messages *m, const nbcolli_list *list)
+static void nbcolli_letter_refuse(nbcoll_messages *m, const nbcolli_letter *l)
 {
-    for (nbcolli_list_item *item = list->first; item; item = item->next) {
-        const nbcolli_letter *l = &((nbcolli_kept *)item)->letter;
-        if (l->kind == NBCOLLI_LETTER_ANNOUNCED && !l->self)
-            nbcolli_letter_say(m, l->source, NBCOLLI_LETTER_REFUSED, l->number, 0);
-    }
+    if (l->kind == NBCOLLI_LETTER_ANNOUNCED && !l->self)
+        nbcolli_letter_say(m, l->source, NBCOLLI_LETTER_REFUSED, l->number, 0);
 }
 
 void nbcolli_kept_refuse(nbcoll_messages *m)
 {
-    for (int rank = 0; rank < m->comm->size; rank++) {
-        nbcolli_kept_refuse_list(m, &m->at[rank].in_turn);
-        nbcolli_kept_refuse_list(m, &m->at[rank].early);
-    }
+    for (nbcolli_list_item *item = m->in_turn.first; item; item = item->next)
+        nbcolli_letter_refuse(m, &NBCOLLI_HOLDER(nbcolli_kept, among, item)->letter);
+    for (nbcolli_list_item *item = m->probed.first; item; item = item->next)
+        nbcolli_letter_refuse(m, &NBCOLLI_HOLDER(nbcolli_kept, among, item)->letter);
+    for (int rank = 0; rank < m->comm->size; rank++)
+        for (nbcolli_list_item *item = m->at[rank].early.first; item; item = item->next)
+            nbcolli_letter_refuse(m, &((nbcolli_kept *)item)->letter);
 }

@@ -5,23 +5,31 @@
 #include "../engine/state/caller.h"
 #include "../host/host.h"
 
-nbcolli_transfer *nbcolli_transfer_new(nbcoll_messages *m, nbcolli_request *r, int rank)
+nbcolli_transfer *nbcolli_transfer_new(nbcoll_messages *m, nbcolli_request *r, int rank, size_t bytes, int packs)
 {
     nbcolli_transfer *t = m->transfers;
 
-    if (t)
-        m->transfers = t->next;
-    else if (!(t = nbcolli_alloc(&m->context->host, sizeof *t, 64)))
+    if (!t && !(t = nbcolli_alloc(&m->context->host, sizeof *t, 64)))
         return NULL;
+    if (t == m->transfers)
+        m->transfers = t->next;
+    t->memory = packs && bytes > sizeof t->few ? nbcolli_alloc(&m->context->host, bytes, 64) : t->few;
+    if (!t->memory) {
+        t->next = m->transfers;
+        m->transfers = t;
+        return NULL;
+    }
     t->post.item.in = NULL;
     t->post.op = NULL;
     t->post.where = NBCOLLI_FREE;
     t->among.in = t->beside.in = NULL;
     t->request = r;
     t->rank = rank;
-    t->bytes = r->executed.bytes;
+    t->self = NULL;
+    t->bytes = bytes;
     t->moved = 0;
-    t->is_over = t->is_begun = t->registered = 0;
+    t->packs = packs != 0;
+    t->is_over = t->is_begun = t->registered = t->is_short = t->has_failed = 0;
     memset(&t->mine, 0, sizeof t->mine);
     memset(&t->theirs, 0, sizeof t->theirs);
     r->executed.work = t;
@@ -32,6 +40,8 @@ void nbcolli_transfer_free(nbcoll_messages *m, nbcolli_transfer *t)
 {
     if (t->registered)
         t->post.link->transport.bulk->deregister_memory(t->post.link->endpoint, &t->mine.registration);
+    if (t->packs && t->memory != t->few)
+        nbcolli_free(&m->context->host, t->memory, t->bytes);
     nbcolli_list_leave(&t->among);
     nbcolli_list_leave(&t->beside);
     t->request->executed.work = NULL;
@@ -84,6 +94,8 @@ void nbcolli_messages_clear(nbcoll_messages *m)
         while (p->early.first)
             nbcolli_kept_free(m, (nbcolli_kept *)p->early.first);
     }
+    while (m->probed.first)
+        nbcolli_kept_free(m, NBCOLLI_HOLDER(nbcolli_kept, among, m->probed.first));
     for (int i = 0; i < 2; i++)
         NBCOLLI_FREE_ALL(host, m->kept[i], sizeof *it + it->capacity)
     NBCOLLI_FREE_ALL(host, m->transfers, sizeof *it)

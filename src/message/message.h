@@ -60,28 +60,34 @@ typedef struct nbcolli_letter {
 /* One that is kept: its payload lies behind it. */
 typedef struct nbcolli_kept {
     nbcolli_list_item beside; /* its sender's: in turn, or out of turn. First */
-    nbcolli_list_item among;  /* all that are in turn */
+    nbcolli_list_item among;  /* all that are in turn; or all that are probed */
     struct nbcolli_kept *next;
     size_t capacity;
+    uint64_t number; /* probed: that of its handle */
     nbcolli_letter letter;
     _Alignas(8) unsigned char payload[];
 } nbcolli_kept;
 
+#define NBCOLLI_FAILED_TO_PACK SIZE_MAX /* as the length of a message whose sender's type has failed */
+
 typedef enum nbcolli_transfer_phase {
+    NBCOLLI_TRANSFER_PACKING,   /* by pieces; then SHORT, or ANNOUNCED; or, to this rank itself, UNPACKING */
     NBCOLLI_TRANSFER_SHORT,     /* its post is under way */
     NBCOLLI_TRANSFER_ANNOUNCED, /* then the answer */
     NBCOLLI_TRANSFER_PARTS,     /* they are sent */
     NBCOLLI_TRANSFER_GETTING,
-    NBCOLLI_TRANSFER_ASKED /* parts come */
+    NBCOLLI_TRANSFER_ASKED,    /* parts come */
+    NBCOLLI_TRANSFER_UNPACKING /* all has come */
 } nbcolli_transfer_phase;
 
-/* A message whose data is under way. */
+/* A message whose data is under way. Of a type that packs `memory` is the transfer's own: `few`, or allocated. */
 typedef struct nbcolli_transfer {
     nbcolli_post post;
     nbcolli_list_item among;  /* those at which passes look */
     nbcolli_list_item beside; /* its peer's: sends, or receives */
     struct nbcolli_transfer *next;
     nbcolli_request *request;
+    nbcolli_request *self; /* of a receive: this rank's own send, which is copied; else null */
     unsigned char *memory;
     size_t bytes, moved;
     int rank;
@@ -90,9 +96,13 @@ typedef struct nbcolli_transfer {
     uint8_t is_over;    /* it ends with `status` when its post is free */
     uint8_t is_begun;   /* GETTING: the transport has taken it */
     uint8_t registered; /* `mine` is to be deregistered */
+    uint8_t packs;      /* `memory` is its own */
+    uint8_t is_short;   /* of a send: it has a credit. Else it is counted among the announced ones */
+    uint8_t has_failed; /* of a send: to pack */
     nbcoll_status status;
     nbcolli_registered mine;
     nbcolli_remote theirs;
+    _Alignas(64) unsigned char few[64];
 } nbcolli_transfer;
 
 /* What a rank says when it opens. */
@@ -132,12 +142,15 @@ struct nbcoll_messages {
     nbcoll_request opening;
     int is_ready;   /* the caller's side */
     int is_watched; /* passes look at `moving` */
+    int is_kept;    /* abandoned while it was being opened: its memory is lent */
     int *rank_of;  /* by endpoint, then address there: the rank in the communicator, or -1 */
     uint64_t posts; /* of receives: the next one's number */
     uint32_t polls; /* waits that have polled, since a pass */
     size_t active;
     nbcolli_list posted;  /* receives from any source */
     nbcolli_list in_turn; /* kept, of all */
+    nbcolli_list probed;  /* kept, each with a handle */
+    uint64_t probes;      /* the last one's number */
     nbcolli_list moving;  /* transfers at which passes look */
     nbcolli_kept *kept[2]; /* free: with a small and a large payload */
     nbcolli_transfer *transfers; /* free */
@@ -145,7 +158,8 @@ struct nbcoll_messages {
 
 /* In a request: `send` is a send's buffer, or a receive's info; `recv` a receive's buffer; `tag` the message's, with
  * NBCOLL_FAILURE_MESSAGE; and of `executed` number is a receive's place in the order of posting, turn what it is, bytes
- * its length, root its peer or NBCOLL_ANY_SOURCE, work its transfer. */
+ * its length as it travels, root its peer or NBCOLL_ANY_SOURCE, work its transfer, room its type if that packs, else
+ * 0. */
 typedef enum nbcolli_message_is { NBCOLLI_IS_SEND, NBCOLLI_IS_SSEND, NBCOLLI_IS_RECV } nbcolli_message_is;
 
 #define NBCOLLI_TAG_ANY UINT32_MAX /* as a request has it */
@@ -172,8 +186,9 @@ static inline void nbcolli_message_end(nbcoll_messages *m, nbcolli_request *r, n
 
 /* ---- memory.c ---------------------------------------------------------------------------------------------------- */
 
-/* A new one for the rank, of which nothing is under way; null: no memory. Back: inside. */
-nbcolli_transfer *nbcolli_transfer_new(nbcoll_messages *m, nbcolli_request *r, int rank);
+/* A new one of so many bytes for the rank, of which nothing is under way, with memory of its own if it `packs`; null:
+ * no memory. Back: inside. */
+nbcolli_transfer *nbcolli_transfer_new(nbcoll_messages *m, nbcolli_request *r, int rank, size_t bytes, int packs);
 void nbcolli_transfer_free(nbcoll_messages *m, nbcolli_transfer *t);
 /* A copy of a letter; null: no memory. */
 nbcolli_kept *nbcolli_keep(nbcoll_messages *m, const nbcolli_letter *l);
@@ -207,16 +222,26 @@ void nbcolli_letter_credit(nbcoll_messages *m, int rank);
 void nbcolli_transfer_send(nbcoll_messages *m, nbcolli_request *r);
 /* A receive has been matched with an announced message, which fits. */
 void nbcolli_transfer_receive(nbcoll_messages *m, nbcolli_request *r, const nbcolli_letter *l);
+/* The same with this rank's own send. */
+void nbcolli_transfer_own(nbcoll_messages *m, nbcolli_request *r, nbcolli_request *self);
+/* A receive of a type that packs has been matched with a short message. */
+void nbcolli_transfer_short(nbcoll_messages *m, nbcolli_request *r, const nbcolli_letter *l);
+/* All of a receive has come. */
+void nbcolli_transfer_whole(nbcoll_messages *m, nbcolli_transfer *t);
 /* Its send is to go in parts; it ends so, when its post is free. */
 void nbcolli_transfer_ask(nbcoll_messages *m, nbcolli_transfer *t);
 void nbcolli_transfer_over(nbcoll_messages *m, nbcolli_transfer *t, nbcoll_status status);
 /* All goes on. Has something moved? */
 int nbcolli_transfers_go_on(nbcoll_messages *m);
+/* What others, or a transport, may still touch of one is kept for good; the host's memory is named. */
+void nbcolli_transfers_abandon(nbcoll_messages *m, nbcolli_lend *lend, void *loan);
 /* The one of that number in a rank's sends or receives, or null. */
 nbcolli_transfer *nbcolli_transfer_find(const nbcolli_list *list, uint32_t number);
 
 /* ---- match.c ----------------------------------------------------------------------------------------------------- */
 
+/* What a receive, or a probe, is told. */
+nbcoll_message_info nbcolli_letter_info(const nbcolli_letter *l);
 /* A letter has come; out of turn it is kept. 0: it may not have been sent. */
 int nbcolli_letter_in(nbcoll_messages *m, const nbcolli_letter *l);
 /* One of this rank's own. 0: there is no memory to keep it. */
@@ -227,6 +252,11 @@ void nbcolli_letter_withdraw(nbcoll_messages *m, int source, uint32_t number);
 void nbcolli_receive_post(nbcoll_messages *m, nbcolli_request *r);
 /* The first kept letter that fits a receive, or null. */
 nbcolli_kept *nbcolli_kept_find(const nbcoll_messages *m, int source, uint32_t tag);
+/* It is a probed one from now on. And that of a number, or null. */
+void nbcolli_kept_probe(nbcoll_messages *m, nbcolli_kept *k);
+nbcolli_kept *nbcolli_probed_find(const nbcoll_messages *m, uint64_t number);
+/* A receive gets a kept letter. */
+void nbcolli_kept_receive(nbcoll_messages *m, nbcolli_request *r, nbcolli_kept *k);
 /* Can nobody send what a receive from there waits for any more? */
 int nbcolli_receive_is_deserted(const nbcoll_messages *m, int source);
 /* Whoever has announced something that is kept is told that nobody takes it. */
@@ -236,12 +266,18 @@ void nbcolli_kept_refuse(nbcoll_messages *m);
 
 extern const nbcolli_executor_table nbcolli_messages_do;
 
+/* A receive is started, and gets a kept letter. */
+void nbcolli_message_receives(nbcoll_messages *m, nbcolli_request *r, nbcolli_kept *k);
+
 /* Inside, in a context of one thread. A receive without a request: of the next message, if nothing else may meet that,
  * and it comes soon. 0: it has not. */
 int nbcolli_letter_take_soon(nbcoll_messages *m, int rank, uint32_t tag, void *to, size_t bytes);
 
 /* ---- open.c ------------------------------------------------------------------------------------------------------ */
 
+void nbcolli_messages_abandon(nbcolli_executor *e, nbcolli_lend *lend, void *loan);
+/* With its context. */
+void nbcolli_messages_free_with(nbcolli_executor *e);
 /* On the caller's side: may messages be sent? ERR_BUSY, ERR_CANCELLED. */
 nbcoll_status nbcolli_messages_get_ready(nbcoll_messages *m);
 

@@ -80,28 +80,35 @@ static int nbcolli_messages_listen(nbcoll_messages *m)
     return hears;
 }
 
-/* Is known to the communicator from now on; or, `by` -1, not any more. */
+/* Is known to the communicator from now on, which cannot be freed; or, `by` -1, not any more. */
 static void nbcolli_messages_join(nbcoll_messages *m, int by)
 {
     nbcolli_caller_lock(m->context);
     (by > 0 ? nbcolli_executor_join : nbcolli_executor_leave)(&m->head);
     nbcolli_caller_unlock(m->context);
     m->comm->holders += (uint32_t)by;
-    m->context->holders += (uint32_t)by;
+}
+
+void nbcolli_messages_free_with(nbcolli_executor *e)
+{
+    nbcoll_messages *m = nbcolli_messages_of(e);
+    nbcolli_link *home = m->comm->link;
+
+    if (home->hears[m->head.channel % NBCOLLI_HEARING] == &m->head)
+        home->hears[m->head.channel % NBCOLLI_HEARING] = NULL;
+    nbcolli_messages_clear(m);
+    if (!m->is_kept)
+        nbcolli_free(&m->context->host, m, m->memory);
 }
 
 /* With the lock, which it gives back. */
 static void nbcolli_messages_free(nbcoll_messages *m)
 {
     nbcoll_context *c = m->context;
-    nbcolli_link *home = m->comm->link;
 
-    if (home->hears[m->head.channel % NBCOLLI_HEARING] == &m->head)
-        home->hears[m->head.channel % NBCOLLI_HEARING] = NULL;
     nbcolli_messages_join(m, -1);
-    nbcolli_messages_clear(m);
+    nbcolli_messages_free_with(&m->head);
     nbcolli_unlock(c);
-    nbcolli_free(&c->host, m, m->memory);
 }
 
 nbcoll_status nbcoll_messages_iopen(nbcoll_comm *comm, const nbcoll_messages_config *config, nbcoll_messages **out,
@@ -153,6 +160,14 @@ static int nbcolli_messages_opens(const nbcoll_messages *m)
 {
     const nbcolli_request *r = nbcolli_request_find(m->opening);
     return r && nbcolli_is_pending(nbcolli_state_of(r));
+}
+
+void nbcolli_messages_abandon(nbcolli_executor *e, nbcolli_lend *lend, void *loan)
+{
+    nbcoll_messages *m = nbcolli_messages_of(e);
+
+    m->is_kept = nbcolli_messages_opens(m); /* its operation names that */
+    nbcolli_transfers_abandon(m, lend, loan);
 }
 
 nbcoll_status nbcolli_messages_get_ready(nbcoll_messages *m)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Transfers: messages whose data does not go as a line. A receiver gets what is announced with a key, and asks for what
- * is announced without. Each announcement is answered once: by TAKEN, or by ASK, or its sender has withdrawn it. */
+ * is announced without. Each announcement is answered once: by TAKEN, or by ASK, or its sender has withdrawn it. Of
+ * types that pack a transfer has all packed elements in memory of its own; they are packed in pieces, by passes. */
 #include "message.h"
+
+#include "../select/select.h"
 
 /* ---- their end --------------------------------------------------------------------------------------------------- */
 
@@ -14,10 +17,16 @@ static void nbcolli_transfer_end(nbcoll_messages *m, nbcolli_transfer *t)
 {
     nbcolli_request *r = t->request;
     nbcoll_status status = t->status;
-    int rank = t->rank, announced = t->phase != NBCOLLI_TRANSFER_SHORT && t->beside.in == &m->at[rank].sends;
+    int rank = t->rank, announced = !t->is_short && t->beside.in == &m->at[rank].sends;
 
     m->at[rank].announced -= (uint32_t)announced;
+    int has_failed = t->has_failed;
+    nbcolli_request *self = t->self;
+    if (has_failed && status == NBCOLL_OK)
+        status = NBCOLL_ERR_CALL;
     nbcolli_transfer_free(m, t);
+    if (self)
+        nbcolli_message_end(m, self, has_failed ? NBCOLL_ERR_CALL : NBCOLL_OK, rank);
     if (status == NBCOLL_ERR_CANCELLED && r->executed.is_cancelled)
         rank = m->comm->rank;
     nbcolli_message_end(m, r, status, rank);
@@ -65,6 +74,72 @@ nbcolli_transfer *nbcolli_transfer_find(const nbcolli_list *list, uint32_t numbe
     return NULL;
 }
 
+/* ---- packing ----------------------------------------------------------------------------------------------------- */
+
+#define NBCOLLI_PIECE_LEAST 4096 /* bytes, also of a pass that has none left */
+
+/* Goes on with it, for one of its requests. */
+static nbcoll_status nbcolli_transfer_piece(nbcoll_messages *m, nbcolli_transfer *t, const nbcolli_request *r,
+                                            int unpacks)
+{
+    void *type = (void *)(uintptr_t)r->executed.room, *loose = unpacks ? r->recv : (void *)(uintptr_t)r->send;
+    const nbcoll_memory tight = {t->memory, t->bytes, NBCOLL_BYTE}, of_host = {loose, 0, NBCOLL_BYTE};
+    const nbcoll_memory memory[2] = {unpacks ? tight : of_host, unpacks ? of_host : tight};
+    size_t unit = nbcolli_pack_unit(nbcolli_pack_call, type, memory), bytes = t->bytes - t->moved;
+    ptrdiff_t left = m->context->bytes_left;
+    size_t most = left > NBCOLLI_PIECE_LEAST ? (size_t)left : NBCOLLI_PIECE_LEAST;
+
+    if (bytes > most)
+        bytes = most > unit ? most / unit * unit : unit;
+    nbcoll_status s = nbcolli_pack_piece(type, memory, unpacks, t->moved, bytes);
+    t->moved += bytes;
+    m->context->bytes_left -= (ptrdiff_t)bytes;
+    return s == NBCOLL_OK ? NBCOLL_OK : NBCOLL_ERR_CALL;
+}
+
+static void nbcolli_transfer_unpack(nbcoll_messages *m, nbcolli_transfer *t)
+{
+    nbcoll_status s = nbcolli_transfer_piece(m, t, t->request, 1);
+
+    if (s != NBCOLL_OK || t->moved == t->bytes)
+        nbcolli_transfer_over(m, t, s);
+    else
+        nbcolli_transfer_move(m, t);
+}
+
+void nbcolli_transfer_whole(nbcoll_messages *m, nbcolli_transfer *t)
+{
+    if (!t->packs) {
+        nbcolli_transfer_over(m, t, NBCOLL_OK);
+        return;
+    }
+    nbcolli_list_leave(&t->beside); /* its sender may go */
+    t->phase = NBCOLLI_TRANSFER_UNPACKING;
+    t->moved = 0;
+    nbcolli_transfer_unpack(m, t);
+}
+
+static void nbcolli_transfer_begin(nbcoll_messages *m, nbcolli_transfer *t);
+
+static void nbcolli_transfer_pack(nbcoll_messages *m, nbcolli_transfer *t)
+{
+    t->phase = NBCOLLI_TRANSFER_PACKING;
+    nbcoll_status s = nbcolli_transfer_piece(m, t, t->self ? t->self : t->request, 0);
+
+    if (s == NBCOLL_OK && t->moved < t->bytes)
+        nbcolli_transfer_move(m, t);
+    else {
+        t->has_failed = s != NBCOLL_OK;
+        t->moved = 0;
+        if (!t->self)
+            nbcolli_transfer_begin(m, t);
+        else if (s == NBCOLL_OK)
+            nbcolli_transfer_whole(m, t);
+        else
+            nbcolli_transfer_over(m, t, s);
+    }
+}
+
 /* ---- sends ------------------------------------------------------------------------------------------------------- */
 
 static int nbcolli_transfer_register(nbcolli_transfer *t, const nbcolli_peer *peer, uint32_t access)
@@ -83,18 +158,37 @@ static int nbcolli_transfer_register(nbcolli_transfer *t, const nbcolli_peer *pe
 static void nbcolli_transfer_announce(nbcoll_messages *m, nbcolli_transfer *t, nbcolli_header *h,
                                       const nbcolli_peer *peer)
 {
-    int lends = t->bytes && peer->pair->way == NBCOLLI_BY_GET &&
+    int lends = h->bytes && !t->has_failed && peer->pair->way == NBCOLLI_BY_GET &&
                 nbcolli_transfer_register(t, peer, NBCOLL_PEER_READS);
 
     h->status = NBCOLLI_LETTER_ANNOUNCED;
     t->phase = NBCOLLI_TRANSFER_ANNOUNCED;
-    nbcolli_list_add(&m->at[t->rank].sends, &t->beside);
-    m->at[t->rank].announced++;
     nbcolli_letter_post(t, peer, h, &t->mine, lends ? offsetof(nbcolli_remote, key) + peer->link->limits.key_bytes : 0);
     if (t->post.where == NBCOLLI_STUCK)
         nbcolli_transfer_over(m, t, NBCOLL_ERR_PEER_LOST);
     else if (nbcolli_transfer_is_out(t))
         nbcolli_transfer_move(m, t);
+    if (t->request->executed.is_cancelled && t->post.where != NBCOLLI_STUCK) /* while it was packed */
+        nbcolli_letter_say(m, t->rank, NBCOLLI_LETTER_WITHDRAW, t->number, 0);
+}
+
+static void nbcolli_transfer_begin(nbcoll_messages *m, nbcolli_transfer *t)
+{
+    const nbcolli_peer *peer = nbcolli_message_peer(m, t->rank);
+    nbcolli_header h = nbcolli_letter_header(m, t->rank, NBCOLLI_LETTER_SHORT, t->number);
+
+    h.tag |= (uint32_t)t->request->tag;
+    h.bytes = t->has_failed ? NBCOLLI_FAILED_TO_PACK : t->bytes;
+    if (!t->is_short) {
+        nbcolli_transfer_announce(m, t, &h, peer);
+        return;
+    }
+    t->phase = NBCOLLI_TRANSFER_SHORT;
+    nbcolli_letter_post(t, peer, &h, t->memory, t->has_failed ? 0 : t->bytes);
+    if (nbcolli_transfer_is_out(t))
+        nbcolli_transfer_move(m, t);
+    else
+        nbcolli_transfer_sent(m, t);
 }
 
 void nbcolli_transfer_send(nbcoll_messages *m, nbcolli_request *r)
@@ -106,29 +200,24 @@ void nbcolli_transfer_send(nbcoll_messages *m, nbcolli_request *r)
     int is_short = r->executed.turn == NBCOLLI_IS_SEND && p->credits > 0 && bytes <= p->eager &&
                    bytes <= peer->pair->payload;
     int may = is_short || p->announced < m->config.announced;
-    nbcolli_transfer *t = may ? nbcolli_transfer_new(m, r, rank) : NULL;
+    int packs = bytes && r->executed.room;
+    nbcolli_transfer *t = may ? nbcolli_transfer_new(m, r, rank, bytes, packs) : NULL;
 
     if (!t) {
         nbcolli_message_end(m, r, may ? NBCOLL_ERR_MEMORY : NBCOLL_ERR_LIMIT, m->comm->rank);
         return;
     }
-    nbcolli_header h = nbcolli_letter_header(m, rank, NBCOLLI_LETTER_SHORT, p->next++);
-    h.tag |= (uint32_t)r->tag;
-    h.bytes = bytes;
-    t->number = h.number;
-    t->memory = (unsigned char *)(uintptr_t)r->send; /* read only */
-    if (!is_short) {
-        nbcolli_transfer_announce(m, t, &h, peer);
+    t->number = p->next++;
+    t->is_short = (uint8_t)is_short;
+    p->credits -= is_short;
+    p->announced += (uint32_t)!is_short;
+    nbcolli_list_add(&p->sends, &t->beside);
+    if (packs) {
+        nbcolli_transfer_pack(m, t);
         return;
     }
-    p->credits--;
-    t->phase = NBCOLLI_TRANSFER_SHORT;
-    nbcolli_list_add(&p->sends, &t->beside);
-    nbcolli_letter_post(t, peer, &h, t->memory, bytes);
-    if (nbcolli_transfer_is_out(t))
-        nbcolli_transfer_move(m, t);
-    else
-        nbcolli_transfer_sent(m, t);
+    t->memory = (unsigned char *)(uintptr_t)r->send; /* read only */
+    nbcolli_transfer_begin(m, t);
 }
 
 /* As many as the pass has bytes for, but at least one. Returns whether one has gone. */
@@ -172,7 +261,10 @@ static void nbcolli_transfer_got(nbcoll_messages *m, nbcolli_transfer *t)
 
     if (status != NBCOLL_ERR_PEER_LOST)
         nbcolli_letter_say(m, t->rank, NBCOLLI_LETTER_TAKEN, t->number, work == NBCOLL_ERR_FAULT ? work : 0);
-    nbcolli_transfer_over(m, t, status);
+    if (status == NBCOLL_OK)
+        nbcolli_transfer_whole(m, t);
+    else
+        nbcolli_transfer_over(m, t, status);
 }
 
 /* Begins the get; with NOT_NOW a later pass does. */
@@ -200,7 +292,8 @@ void nbcolli_transfer_receive(nbcoll_messages *m, nbcolli_request *r, const nbco
 {
     const nbcolli_peer *peer = nbcolli_message_peer(m, l->source);
     const nbcoll_bulk *bulk = peer->link->transport.bulk;
-    nbcolli_transfer *t = l->bytes && !m->at[l->source].is_gone ? nbcolli_transfer_new(m, r, l->source) : NULL;
+    int goes = l->bytes && !m->at[l->source].is_gone, packs = r->executed.room != 0;
+    nbcolli_transfer *t = goes ? nbcolli_transfer_new(m, r, l->source, l->bytes, packs) : NULL;
 
     if (!t) {
         nbcolli_letter_say(m, l->source, NBCOLLI_LETTER_TAKEN, l->number, 0);
@@ -209,8 +302,8 @@ void nbcolli_transfer_receive(nbcoll_messages *m, nbcolli_request *r, const nbco
         return;
     }
     t->number = l->number;
-    t->bytes = l->bytes;
-    t->memory = r->recv;
+    if (!packs)
+        t->memory = r->recv;
     t->post.link = peer->link;
     t->post.peer = peer->address;
     t->post.payload = t; /* as of those with one */
@@ -224,6 +317,35 @@ void nbcolli_transfer_receive(nbcoll_messages *m, nbcolli_request *r, const nbco
         t->phase = NBCOLLI_TRANSFER_ASKED;
         nbcolli_letter_say(m, l->source, NBCOLLI_LETTER_ASK, l->number, 0);
     }
+}
+
+void nbcolli_transfer_short(nbcoll_messages *m, nbcolli_request *r, const nbcolli_letter *l)
+{
+    nbcolli_transfer *t = l->bytes ? nbcolli_transfer_new(m, r, l->source, l->bytes, 1) : NULL;
+
+    if (!t) {
+        nbcolli_message_end(m, r, l->bytes ? NBCOLL_ERR_MEMORY : NBCOLL_OK, m->comm->rank);
+        return;
+    }
+    memcpy(t->memory, l->payload, l->bytes);
+    nbcolli_transfer_whole(m, t);
+}
+
+void nbcolli_transfer_own(nbcoll_messages *m, nbcolli_request *r, nbcolli_request *self)
+{
+    size_t bytes = self->executed.bytes;
+    int packs = r->executed.room || self->executed.room;
+    nbcolli_transfer *t = bytes && packs ? nbcolli_transfer_new(m, r, m->comm->rank, bytes, 1) : NULL;
+
+    if (t) {
+        t->self = self;
+        nbcolli_transfer_pack(m, t);
+        return;
+    }
+    if (bytes && !packs)
+        memcpy(r->recv, self->send, bytes);
+    nbcolli_message_end(m, r, bytes && packs ? NBCOLL_ERR_MEMORY : NBCOLL_OK, m->comm->rank);
+    nbcolli_message_end(m, self, NBCOLL_OK, m->comm->rank);
 }
 
 /* ---- in passes --------------------------------------------------------------------------------------------------- */
@@ -240,6 +362,12 @@ static int nbcolli_transfer_go_on(nbcoll_messages *m, nbcolli_transfer *t)
         return 1;
     }
     switch (t->phase) {
+    case NBCOLLI_TRANSFER_PACKING:
+        nbcolli_transfer_pack(m, t);
+        return 1;
+    case NBCOLLI_TRANSFER_UNPACKING:
+        nbcolli_transfer_unpack(m, t);
+        return 1;
     case NBCOLLI_TRANSFER_PARTS:
         return nbcolli_transfer_parts(m, t);
     case NBCOLLI_TRANSFER_GETTING:
@@ -269,4 +397,39 @@ int nbcolli_transfers_go_on(nbcoll_messages *m)
         m->is_watched = 0;
     }
     return moved;
+}
+
+/* ---- abandoning -------------------------------------------------------------------------------------------------- */
+
+/* May its peer get what it has announced? */
+static int nbcolli_transfer_is_announced(const nbcoll_messages *m, const nbcolli_transfer *t)
+{
+    const nbcolli_peer *peer = nbcolli_message_peer(m, t->rank);
+    return t->phase == NBCOLLI_TRANSFER_ANNOUNCED && peer->pair->way == NBCOLLI_BY_GET &&
+           t->post.where != NBCOLLI_BACKLOG && !(peer->link->loss[peer->address] & NBCOLLI_OVER);
+}
+
+static void nbcolli_transfers_lend(nbcoll_messages *m, const nbcolli_list *list, nbcolli_lend *lend, void *loan)
+{
+    for (nbcolli_list_item *item = list->first, *next; item; item = next) {
+        nbcolli_transfer *t = NBCOLLI_HOLDER(nbcolli_transfer, beside, item);
+        next = item->next;
+        if (t->post.where == NBCOLLI_IN_FLIGHT || nbcolli_transfer_is_announced(m, t)) {
+            if (!t->packs)
+                lend(loan, t->memory, t->bytes);
+            nbcolli_list_leave(&t->among);
+            nbcolli_list_leave(&t->beside);
+        } else
+            nbcolli_transfer_free(m, t);
+    }
+}
+
+void nbcolli_transfers_abandon(nbcoll_messages *m, nbcolli_lend *lend, void *loan)
+{
+    for (int rank = 0; rank < m->comm->size; rank++) {
+        nbcolli_transfers_lend(m, &m->at[rank].sends, lend, loan);
+        nbcolli_transfers_lend(m, &m->at[rank].receives, lend, loan);
+    }
+    while (m->moving.first) /* they are copied here */
+        nbcolli_transfer_free(m, NBCOLLI_HOLDER(nbcolli_transfer, among, m->moving.first));
 }

@@ -605,6 +605,9 @@ SIZE(nbcoll_message_info, 16);
 OFFSET(nbcoll_message_info, source, 0);
 OFFSET(nbcoll_message_info, tag, 4);
 OFFSET(nbcoll_message_info, bytes, 8);
+SIZE(nbcoll_message, 16);
+OFFSET(nbcoll_message, of, 0);
+OFFSET(nbcoll_message, number, 8);
 
 /* ---- neighbor.h -------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_NEIGHBOR_DIMS, 8);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "joined_shm.h"
+#include "nbcoll/strided.h"
 
 static const crew crews[] = {{{1, 1}}, {{1, 1, 1}}, {{2, 2}}, {{1, 3, 1}}};
 enum { CREWS = sizeof crews / sizeof *crews, TAG = 4, TASK = 1, END = 2, RESULT = 3 };
@@ -57,33 +58,57 @@ static void a_ring_passes_on(void **state)
 
 /* ---- a halo exchange ----------------------------------------------------------------------------------------- */
 
+enum { MOST_ROWS = 4000, COLUMNS = 5 };
+
+static double cell(int rank, int step, size_t row, int column)
+{
+    return rank * 1e8 + step * 1e6 + (double)row * 10 + column;
+}
+
+/* Also where the halo lies, from which nothing may be left. */
+static void fill(double (*a)[COLUMNS], size_t rows, int rank, int step)
+{
+    for (size_t i = 0; i < rows; i++)
+        for (int k = 0; k < COLUMNS; k++)
+            a[i][k] = cell(rank, step, i, k);
+}
+
+static void halo_is(double (*a)[COLUMNS], size_t rows, const int neighbour[2], int rank, int step)
+{
+    for (size_t i = 0; i < rows; i++) {
+        CHECK(a[i][0] == cell(neighbour[0], step, i, COLUMNS - 2));
+        CHECK(a[i][COLUMNS - 1] == cell(neighbour[1], step, i, 1));
+        for (int k = 1; k < COLUMNS - 1; k++)
+            CHECK(a[i][k] == cell(rank, step, i, k));
+    }
+}
+
 static void exchange(int rank, void *user)
 {
-    static const size_t lengths[] = {4, 200, 4000};
-    static _Thread_local double edge[2][4000], ghost[2][4000];
+    static const size_t lengths[] = {4, 200, MOST_ROWS};
+    static _Thread_local double a[MOST_ROWS][COLUMNS];
     mate me;
 
     mate_join(&me, user, rank);
     const int neighbour[2] = {(rank + me.ranks - 1) % me.ranks, (rank + 1) % me.ranks};
     for (int k = 0; k < 3; k++) {
-        size_t n = lengths[k];
         nbcoll_request request[4];
+        nbcoll_strided column;
+        CHECK_STATUS(NBCOLL_OK, nbcoll_strided_make(&column, NBCOLL_DOUBLE, 1, (nbcoll_steps){lengths[k], COLUMNS},
+                                                    NBCOLL_ONCE, 1));
+        nbcoll_type type = nbcoll_type_of(&column.type);
         for (int side = 0; side < 2; side++) {
-            CHECK_STATUS(NBCOLL_OK, nbcoll_recv_init(ghost[side], n, NBCOLL_DOUBLE, neighbour[side], !side, me.m, NULL,
-                                                     &request[side]));
-            CHECK_STATUS(NBCOLL_OK, nbcoll_send_init(edge[side], n, NBCOLL_DOUBLE, neighbour[side], side, me.m,
-                                                     &request[2 + side]));
+            CHECK_STATUS(NBCOLL_OK, nbcoll_recv_init(&a[0][side ? COLUMNS - 1 : 0], 1, type, neighbour[side], !side,
+                                                     me.m, NULL, &request[side]));
+            CHECK_STATUS(NBCOLL_OK, nbcoll_send_init(&a[0][side ? COLUMNS - 2 : 1], 1, type, neighbour[side], side,
+                                                     me.m, &request[2 + side]));
         }
         for (int step = 0; step < 30; step++) {
-            for (int side = 0; side < 2; side++)
-                for (size_t i = 0; i < n; i++)
-                    edge[side][i] = rank * 1e6 + step * 1e4 + side * 5e3 + (double)i;
+            fill(a, lengths[k], rank, step);
             for (int i = 0; i < 4; i++)
                 CHECK_STATUS(NBCOLL_OK, nbcoll_start(&request[i]));
             CHECK_STATUS(NBCOLL_OK, nbcoll_wait_all(4, request, NULL, 30 * SECOND));
-            for (int side = 0; side < 2; side++)
-                for (size_t i = 0; i < n; i++)
-                    CHECK(ghost[side][i] == neighbour[side] * 1e6 + step * 1e4 + !side * 5e3 + (double)i);
+            halo_is(a, lengths[k], neighbour, rank, step);
         }
         for (int i = 0; i < 4; i++)
             CHECK_STATUS(NBCOLL_OK, nbcoll_request_free(&request[i]));

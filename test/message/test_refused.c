@@ -20,6 +20,7 @@ static nbcoll_status packs(void *user, const void *from, void *to, size_t count)
 static void arguments_are_checked_at_the_call(void **state)
 {
     const nbcoll_host_type packing = {.size = sizeof packing, .extent = 8, .packed = 4, .pack = packs, .unpack = packs};
+    const nbcoll_host_type piling = {.size = sizeof piling, .packed = 4, .pack = packs, .unpack = packs};
     int value = 0;
     nbcoll_request q;
     party p;
@@ -33,7 +34,8 @@ static void arguments_are_checked_at_the_call(void **state)
     EXPECT(ERR_BUFFER, nbcoll_isend(NBCOLL_IN_PLACE, 1, NBCOLL_INT, 1, 0, m, &q));
     EXPECT(ERR_COUNT, nbcoll_isend(&value, SIZE_MAX, NBCOLL_INT, 1, 0, m, &q));
     EXPECT(ERR_TYPE, nbcoll_isend(&value, 1, NBCOLL_TYPE_COUNT, 1, 0, m, &q));
-    EXPECT(ERR_UNSUPPORTED, nbcoll_isend(&value, 1, nbcoll_type_of(&packing), 1, 0, m, &q));
+    EXPECT(ERR_COUNT, nbcoll_isend(&value, SIZE_MAX / 6, nbcoll_type_of(&packing), 1, 0, m, &q));
+    EXPECT(ERR_TYPE, nbcoll_irecv(&value, 2, nbcoll_type_of(&piling), 1, 0, m, NULL, &q));
     EXPECT(ERR_RANK, nbcoll_isend(&value, 1, NBCOLL_INT, 2, 0, m, &q));
     EXPECT(ERR_RANK, nbcoll_isend(&value, 1, NBCOLL_INT, NBCOLL_ANY_SOURCE, 0, m, &q));
     EXPECT(ERR_RANK, nbcoll_irecv(&value, 1, NBCOLL_INT, -2, 0, m, NULL, &q));

@@ -14,6 +14,7 @@
 typedef struct nbcolli_abandon_loan {
     nbcoll_lent *lent;
     void *user;
+    const nbcolli_link *home;
     int is_kept; /* memory of the run itself is lent */
 } nbcolli_abandon_loan;
 
@@ -32,14 +33,20 @@ static int nbcolli_abandon_is_shared(const nbcolli_link *home, const void *at)
     return 0;
 }
 
+static void nbcolli_abandon_name(void *loan, const void *at, size_t bytes)
+{
+    const nbcolli_abandon_loan *l = loan;
+    if (bytes && l->lent && !nbcolli_abandon_is_shared(l->home, at))
+        l->lent(l->user, (void *)(uintptr_t)at, bytes);
+}
+
 static void nbcolli_abandon_lend(nbcolli_abandon_loan *l, const nbcolli_run *run, const void *at, size_t bytes)
 {
-    if (!bytes)
-        return;
-    if (nbcolli_abandon_lies_in(at, run, run->memory) || nbcolli_abandon_lies_in(at, run->room, run->room_bytes))
+    if (bytes &&
+        (nbcolli_abandon_lies_in(at, run, run->memory) || nbcolli_abandon_lies_in(at, run->room, run->room_bytes)))
         l->is_kept = 1;
-    else if (l->lent && !nbcolli_abandon_is_shared(run->comm->link, at))
-        l->lent(l->user, (void *)(uintptr_t)at, bytes);
+    else
+        nbcolli_abandon_name(l, at, bytes);
 }
 
 /* May a peer get what this op has announced, or put where it said? */
@@ -71,7 +78,7 @@ static void nbcolli_abandon_op(nbcolli_abandon_loan *l, const nbcolli_op *op)
 /* The run goes back to its schedule, with which it is freed; or nobody knows it any more. */
 static void nbcolli_abandon_run(nbcolli_run *run, nbcoll_lent *lent, void *user)
 {
-    nbcolli_abandon_loan loan = {lent, user, 0};
+    nbcolli_abandon_loan loan = {lent, user, run->comm->link, 0};
 
     for (uint32_t i = 0; i < run->schedule->ops; i++) {
         nbcolli_op *op = &run->op[i];
@@ -87,6 +94,18 @@ static void nbcolli_abandon_run(nbcolli_run *run, nbcoll_lent *lent, void *user)
     run->state = NBCOLLI_RUN_POOLED;
     if (!run->keeper)
         nbcolli_run_pool(run);
+}
+
+static void nbcolli_abandon_comm(nbcoll_comm *comm, nbcoll_lent *lent, void *user)
+{
+    nbcolli_abandon_loan loan = {lent, user, comm->link, 0};
+
+    for (nbcolli_executor *e = comm->executors; e; e = e->next)
+        if (e->does->abandon)
+            e->does->abandon(e, nbcolli_abandon_name, &loan);
+    for (uint32_t i = 0; i < comm->config.slots; i++)
+        if (comm->slot[i].active)
+            nbcolli_abandon_run(comm->slot[i].active, lent, user);
 }
 
 nbcoll_status nbcoll_context_abandon(nbcoll_context *c, nbcoll_lent *lent, void *user)
@@ -107,9 +126,7 @@ nbcoll_status nbcoll_context_abandon(nbcoll_context *c, nbcoll_lent *lent, void 
                 nbcolli_control_free(c, post);
         }
     for (nbcoll_comm *comm = c->comms; comm; comm = comm->sister)
-        for (uint32_t i = 0; i < comm->config.slots; i++)
-            if (comm->slot[i].active)
-                nbcolli_abandon_run(comm->slot[i].active, lent, user);
+        nbcolli_abandon_comm(comm, lent, user);
     nbcolli_context_end(c, is_busy);
     return NBCOLL_OK;
 }

@@ -39,6 +39,7 @@ typedef struct nbcolli_executed {
 } nbcolli_executed;
 
 typedef struct nbcolli_executor nbcolli_executor;
+typedef void nbcolli_lend(void *loan, const void *at, size_t bytes);
 
 /* An operation is all an executor's, or its schedule is cut: then runs do it, but for its inner part. Where it says so
  * a function may be null. */
@@ -82,6 +83,9 @@ typedef struct nbcolli_executor_table {
     void (*gone)(nbcolli_executor *e, int rank);
     /* From a wait in a context of one thread, outside: polls for this active one alone, for a short time. Or null. */
     void (*await)(nbcolli_executor *e, struct nbcolli_request *r);
+    /* Its context is abandoned: names to `lend` what others or a transport may still touch of the host's memory, and
+     * keeps for good what they may of its own. Null: it has no such. */
+    void (*abandon)(nbcolli_executor *e, nbcolli_lend *lend, void *loan);
     /* With its communicator, which has it. Null: that never has it then. */
     void (*free)(nbcolli_executor *e);
 } nbcolli_executor_table;
