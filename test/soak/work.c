@@ -309,7 +309,8 @@ static void execute(uint64_t seed, int ranks)
     p->flags = flags;
     for (int n = 0; n < p->items && w.status == NBCOLL_OK; n++) {
         const item *i = &p->item[n];
-        if (i->kind == ITEM_CHAIN || i->kind == ITEM_OWN || i->kind == ITEM_SHRINK || !w.comm[i->comm])
+        if (i->kind == ITEM_CHAIN || i->kind == ITEM_OWN || i->kind == ITEM_SHRINK || i->kind >= ITEM_MESSAGES ||
+            !w.comm[i->comm])
             continue;
         if (i->kind == ITEM_CALL)
             call_item(n);

@@ -9,6 +9,12 @@
 #include "counters.h"
 #include "wire.h"
 
+/* Who has no memory to keep a message gives its sender up. */
+static bool may_be_given_up(const storm *s)
+{
+    return s->has_messages && s->bad_anywhere & BAD_MEMORY;
+}
+
 /* What must have happened to the rank that is named. One that has left in good order is lost only once it has closed
  * its end, and if it went without what failed. */
 static bool may_be_named(const storm *s, int rank, nbcoll_status status)
@@ -16,7 +22,7 @@ static bool may_be_named(const storm *s, int rank, nbcoll_status status)
     unsigned bad = s->bad[rank];
     switch (status) {
     case NBCOLL_ERR_PEER_LOST:
-        return bad & (BAD_DEAD | BAD_DECLARED | BAD_WIRE | BAD_MEMORY) ||
+        return bad & (BAD_DEAD | BAD_DECLARED | BAD_WIRE | BAD_MEMORY) || may_be_given_up(s) ||
                bad & BAD_FREED ||                           /* of one on which something had failed */
                (s->plan.has_agents && bad & BAD_CANCELS) || /* all that its agent has is cancelled */
                ((bad & (BAD_LEFT | BAD_ENDED) || s->bad_anywhere & BAD_DIFFERS) && s->medium->is_shut(&s->actor[rank]));
@@ -37,7 +43,8 @@ static bool may_be_named(const storm *s, int rank, nbcoll_status status)
 
 bool judge_is_gone(const storm *s, int rank)
 {
-    return s->bad[rank] & (BAD_DEAD | BAD_DECLARED | BAD_WIRE | BAD_MEMORY) || s->medium->is_shut(&s->actor[rank]);
+    return may_be_given_up(s) || s->bad[rank] & (BAD_DEAD | BAD_DECLARED | BAD_WIRE | BAD_MEMORY) ||
+           s->medium->is_shut(&s->actor[rank]);
 }
 
 /* Does it know what was called? Else it names whoever has shown that the ranks are out of step. */
@@ -67,7 +74,7 @@ static bool is_of_another(const plan *p, int comm)
             return false;
     for (int of = comm, n = p->items - 1; n >= 0; n--)
         if (p->item[n].kind != ITEM_CALL && p->item[n].kind != ITEM_OWN && p->item[n].kind != ITEM_FREE &&
-            p->item[n].made == of) {
+            p->item[n].kind != ITEM_MESSAGES && p->item[n].made == of) {
             of = p->item[n].comm;
             if (of == p->item[p->fault[0].at].comm)
                 return false;
@@ -114,8 +121,8 @@ static const char *is_without_cause(const actor *a, const item *i, nbcoll_status
     }
     if (status == NBCOLL_ERR_MISMATCH && i && is_of_another(&s->plan, i->comm))
         return "somebody has freed another communicator";
-    if (!failure || !i || failure->status != status) /* a later one may have taken its place */
-        return NULL;
+    if (!failure || !i || failure->status != status || failure->tag & NBCOLL_FAILURE_MESSAGE)
+        return NULL;       /* a later one may have taken its place, or a message */
     if (failure->rank < 0) /* on one that not all have made: somebody of the parent */
         return i->comm || s->plan.has_agents ? NULL : "nobody is named";
     if (s->plan.place[i->comm][a->rank].group < 0) /* nobody has said yet who is in it */
@@ -132,6 +139,26 @@ static const char *is_without_cause(const actor *a, const item *i, nbcoll_status
     return may_be_named(s, named, status) || may_be_named(s, other, status)
                ? NULL
                : "to the one that is named nothing of the kind has happened";
+}
+
+/* This rank may be the one that is lost: to the other one, which it cannot hear. */
+const char *judge_message(const actor *a, const item *i, int peer, nbcoll_status status, bool is_cancelled)
+{
+    const storm *s = a->storm;
+    bool may = may_be_named(s, a->rank, status);
+    for (int r = 0; r < s->plan.ranks; r++)
+        may |= s->plan.place[i->comm][r].group == s->plan.place[i->comm][a->rank].group && may_be_named(s, r, status) &&
+               (peer < 0 || s->plan.place[i->comm][r].rank == peer);
+    switch (status) {
+    case NBCOLL_ERR_PEER_LOST:
+    case NBCOLL_ERR_MEMORY:
+    case NBCOLL_ERR_FAULT:
+        return may ? NULL : "to none of its ends anything of the kind has happened";
+    case NBCOLL_ERR_CANCELLED: /* the other one has closed; it had given up */
+        return is_cancelled || s->bad_anywhere ? NULL : "nobody has cancelled it";
+    default:
+        return "no message ends like that";
+    }
 }
 
 /* Something has ended badly for it there, other than that the ranks were out of step: then who waits for it is told

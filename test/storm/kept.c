@@ -272,5 +272,9 @@ const kept storm_kept[] = {
     {3500887, {.edition = 18, .items = 35, .only = 1 + FAULT_FREES}},
     /* storm's own: who has opened no relays comes to no end at which credits are counted. */
     {1795830143439738, {.edition = 18, .items = 13, .faults = 2, .n_skipped = 2, .skipped = {11, 10}}},
+    /* storm's own: a copy for a communicator that another rank has not freed yet holds the staging buffer. */
+    {715754, {.edition = 19, .items = 31, .faults = 3, .n_skipped = 22, .skipped = {22, 21, 20, 19, 18, 17, 16, 15,
+                                                                                    26, 25, 24, 23, 14, 13, 12, 11,
+                                                                                    28, 27, 8,  7,  2,  0}}},
 };
 const size_t storm_kept_count = sizeof storm_kept / sizeof *storm_kept;

@@ -357,6 +357,9 @@ static void draw_items(plan *p, int items)
         } else if ((p->edition >= 4 && kind == 9) || is_own_instead(p, i)) {
             i->kind = ITEM_OWN;
             i->times = i->times > 6 ? 6 : i->times;
+        } else if (p->edition >= EDITION_OF_MESSAGES && (kind == 10 || kind == 11)) {
+            i->kind = ITEM_MESSAGES;
+            i->times = 1 + i->times % 3;
         } else if (kind == 3 && i->comm) {
             i->kind = ITEM_FREE;
             is_free[i->comm] = true;
@@ -509,8 +512,8 @@ static void draw_faults(plan *p, const cut *c)
             i = freed_behind(p, i);
         if (kind != FAULT_CANCELS && kind != FAULT_DIFFERS)
             draw_fault(p, &r, (fault_kind)kind);
-        else if (kind == FAULT_CANCELS &&
-                 (i->kind == ITEM_CALL || (p->edition >= 3 && i->kind != ITEM_FREE && i->kind != ITEM_OWN)))
+        else if (kind == FAULT_CANCELS && (i->kind == ITEM_CALL || (p->edition >= 3 && i->kind != ITEM_FREE &&
+                                                                    i->kind != ITEM_OWN && i->kind < ITEM_MESSAGES)))
             i->cancels = whose;
         else if (i->kind == ITEM_CALL && !i->own_op)
             i->differs = whose;

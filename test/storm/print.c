@@ -34,12 +34,13 @@ static void print_item(const plan *p, int n)
     printf("  item %d on communicator %d: ", n, i->comm);
     if (i->kind != ITEM_CALL) {
         printf("%s %d",
-               i->kind == ITEM_DUP     ? "dup to"
-               : i->kind == ITEM_SPLIT ? "split to"
-               : i->kind == ITEM_FREE  ? "free"
-               : i->kind == ITEM_CHAIN ? "chain on"
-               : i->kind == ITEM_OWN   ? "its own schedule"
-                                       : "shrink to",
+               i->kind == ITEM_DUP        ? "dup to"
+               : i->kind == ITEM_SPLIT    ? "split to"
+               : i->kind == ITEM_FREE     ? "free"
+               : i->kind == ITEM_CHAIN    ? "chain on"
+               : i->kind == ITEM_OWN      ? "its own schedule"
+               : i->kind == ITEM_MESSAGES ? "messages"
+                                          : "shrink to",
                i->kind == ITEM_FREE ? i->comm : i->made);
         if (i->kind == ITEM_CHAIN)
             printf(": %s, count %zu, %d times", nbcoll_operation_name(i->o.what), i->o.count, i->times);
@@ -95,7 +96,8 @@ void plan_print(const plan *p)
            (unsigned long long)(p->latest / MICROSECOND));
     for (int n = 0; n < p->nets; n++)
         print_net(p, &p->net[n]);
-    printf("%s%s%s%s%s%s", p->is_preempted ? "  ranks lose their cores for long\n"
+    printf("%s%s%s%s%s%s",
+           p->is_preempted ? "  ranks lose their cores for long\n"
            : p->at_looks   ? "  ranks lose their cores for long at looks at the clock\n"
                            : "",
            p->has_stray ? "  an endpoint is refused at first\n" : "", p->is_over_shm ? "  over shm\n" : "",

@@ -325,6 +325,8 @@ static void run_item(rank *r, int n)
         chain_begin(r, n);
     else if (i->kind == ITEM_OWN)
         own_run(r, n);
+    else if (i->kind == ITEM_MESSAGES)
+        messages_run(r, n);
     else if (i->kind == ITEM_FREE)
         made_free(r, i->comm);
     else

@@ -136,4 +136,8 @@ void chain_forget_all(rank *r);
 
 void own_run(rank *r, int n);
 
+/* ---- messages.c -------------------------------------------------------------------------------------------------- */
+
+void messages_run(rank *r, int n);
+
 #endif

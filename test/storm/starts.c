@@ -56,7 +56,8 @@ bool rank_is_full(rank *r, int n, nbcoll_status status)
 bool rank_is_numberless(rank *r, int n, nbcoll_status status)
 {
     const item *i = &r->storm->plan.item[n];
-    if (status != NBCOLL_ERR_LIMIT || !r->storm->plan.few_serials || i->kind == ITEM_CALL || i->kind == ITEM_OWN)
+    if (status != NBCOLL_ERR_LIMIT || !r->storm->plan.few_serials || i->kind == ITEM_CALL || i->kind == ITEM_OWN ||
+        i->kind == ITEM_MESSAGES)
         return false;
     uint32_t left = counters_left(r->comm[i->comm]);
     if (left > (i->kind == ITEM_SHRINK ? (uint32_t)nbcoll_comm_size(r->comm[i->comm]) : 0))
@@ -78,7 +79,7 @@ bool rank_is_refused(rank *r, int n, nbcoll_status status, int tries)
         return false;
     nbcoll_failure failure = rank_failure(r, i->comm);
     judge_end(r->actor, i, n, status, &failure, NULL);
-    if (r->agent && !i->comm && i->kind == ITEM_CALL && status != NBCOLL_ERR_MEMORY)
+    if (r->agent && !i->comm && (i->kind == ITEM_CALL || i->kind == ITEM_MESSAGES) && status != NBCOLL_ERR_MEMORY)
         return false; /* its agent has failed: what is no program goes on */
     r->is_broken[i->comm] = true;
     if (status == NBCOLL_ERR_MEMORY)

@@ -27,6 +27,7 @@
  *     relays.c   relays over one of them
  *     chain.c    calls that follow each other in callbacks, and what else those may do
  *     own.c      schedules of the program's own
+ *     messages.c messages between two ranks
  *     judge.c    which outcomes are allowed, given what has happened
  *     ways.c     and which ways of parts and questions
  *     atomics.c  where the engine is compiled for that: each atomic access is a place where others may have a turn
@@ -72,7 +73,8 @@ enum {
     HAS_BOUND = 1024 /* limits.receives */
 };
 
-typedef enum item_kind { ITEM_CALL, ITEM_DUP, ITEM_SPLIT, ITEM_FREE, ITEM_SHRINK, ITEM_CHAIN, ITEM_OWN } item_kind;
+typedef enum item_kind { ITEM_CALL, ITEM_DUP, ITEM_SPLIT, ITEM_FREE, ITEM_SHRINK, ITEM_CHAIN, ITEM_OWN,
+    ITEM_MESSAGES } item_kind;
 typedef enum element { ELEMENT_PREDEFINED, ELEMENT_PLAIN, ELEMENT_PACKED } element;
 
 typedef struct item {
@@ -192,7 +194,8 @@ enum {
     EDITION_OF_LINES = 17,
     EDITION_OF_CORES = 18,
     EDITION_OF_LOOKS = 19,
-    EDITION = 19
+    EDITION_OF_MESSAGES = 20,
+    EDITION = 20
 };
 
 /* What of a seed is to be left out, for shrinking. */
@@ -327,6 +330,7 @@ struct storm {
     bool is_loud;
     int full_at;       /* 1 + the item at which the first communicator had no tag left */
     int survived[COMMS_MOST]; /* of survivors: how many there are, says who was the first to have it; 0: nobody has */
+    bool has_messages; /* a rank has opened some */
     bool is_different; /* a rank has called something that must be equal otherwise */
     unsigned failed[RANKS_MOST], freed[RANKS_MOST], deserted[RANKS_MOST]; /* bits: the communicators on which something
                                                   has ended badly for a rank; that it has freed; both, in turn */
@@ -382,7 +386,7 @@ void tally_print(const tally *t);
     X(POST)                                                                                                            \
     X(LINE) X(REFUSED) X(IN_FLIGHT) X(ARRIVES) X(TAKEN) X(BACK) X(CANCEL) X(CLOSE) X(REGISTER) X(UNREGISTER) X(GET)    \
         X(PUT) X(COPIED) X(RESERVE) X(WAKE) X(ARM) X(STARTS) X(ENDS) X(FAULT) X(DEPARTED) X(LOST) X(MADE) X(FREED)     \
-            X(LATE) X(OVER) X(GIVEN_UP) X(RELEASE) X(OF_TYPE) X(TICK)
+            X(LATE) X(OVER) X(GIVEN_UP) X(RELEASE) X(OF_TYPE) X(TICK) X(MESSAGE)
 typedef enum note {
 #define NOTE(name) NOTE_##name,
     NOTES(NOTE)
@@ -508,6 +512,10 @@ bool rank_shows(const actor *a, const void *at);
 
 /* A call has ended so, on a communicator: a finding, unless it may. */
 void judge_end(actor *a, const item *i, int index, nbcoll_status status, const nbcoll_failure *failure, buffers *b);
+
+/* A message from or to that number, or any, has ended so, badly: what is wrong, or null. `is_cancelled`: by this rank.
+ */
+const char *judge_message(const actor *a, const item *i, int peer, nbcoll_status status, bool is_cancelled);
 
 /* The rank frees the communicator, which has that number. */
 void judge_frees(actor *a, int number, const nbcoll_comm *comm);

@@ -112,13 +112,27 @@ static bool exposes(const nbcoll_comm *comm, const buffers *b)
     return false;
 }
 
+/* What a communicator leaves in the staging buffer lies there until all its ranks have freed it, and what came later
+ * lies behind it (staging.h). */
+static bool lies_behind_freed(const actor *owner)
+{
+    const storm *s = owner->storm;
+    for (int c = 0; c < COMMS_MOST; c++)
+        for (int q = 0; q < s->plan.ranks && s->freed[owner->rank] >> c & 1; q++) {
+            const rank *r = s->actor[q].program;
+            if (r && !s->actor[q].is_over && r->comm[c])
+                return true;
+        }
+    return false;
+}
+
 void ways_got(const actor *a, const actor *owner, const void *from)
 {
     const storm *s = a->storm;
     const plan *p = &s->plan;
     const buffers *b = rank_buffers_at(owner, from);
     if (!b || p->nets > 1 || p->is_mixed || p->has_agents || p->has_drivers || s->bad_anywhere ||
-        !is_worth_copies(b, from))
+        !is_worth_copies(b, from) || lies_behind_freed(owner))
         return;
     const nbcoll_comm *comm = ((const rank *)owner->program)->comm[p->item[b->item].comm];
     size_t room = comm && comm->agreed.staging ? p->net[HOME].staging : 0, most = p->net[HOME].part;

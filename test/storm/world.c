@@ -56,12 +56,13 @@ void storm_note(storm *s, int rank, note what, uint64_t a, uint64_t b)
     s->hash ^= s->hash >> 29;
     if (what == NOTE_FAULT)
         met.faults[a]++;
-    if (what == NOTE_ENDS || what == NOTE_OVER)
+    if (what == NOTE_ENDS || what == NOTE_OVER || what == NOTE_MESSAGE)
         s->steps_moved = s->steps;
     s->over += what == NOTE_ENDS || what == NOTE_FREED;
     if (what == NOTE_ENDS)
         judge_time(s, rank, a, b);
-    if (what == NOTE_ENDS && s->last_cause < s->now) /* each step of an operation may have slept for some time */
+    /* each step of an operation may have slept for some time */
+    if ((what == NOTE_ENDS || what == NOTE_MESSAGE) && s->last_cause < s->now)
         s->last_cause = s->now;
     if (s->is_loud)
         printf("%12llu rank %d %s %llu %llu\n", (unsigned long long)s->now, rank, note_name[what],
