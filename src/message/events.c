@@ -282,11 +282,21 @@ static void nbcolli_receives_end(nbcoll_messages *m, const nbcolli_list *list, i
     }
 }
 
+/* Who has left may have got what is in flight, or has come back and was not looked at: that says whether it went. */
+static int nbcolli_transfer_goes_on(const nbcoll_messages *m, const nbcolli_transfer *t)
+{
+    int has_gone = t->phase == NBCOLLI_TRANSFER_SHORT || (t->phase == NBCOLLI_TRANSFER_PARTS && t->moved == t->bytes);
+    return has_gone && (t->post.where == NBCOLLI_IN_FLIGHT || t->post.where == NBCOLLI_FREE) &&
+           nbcolli_has_departed(m->comm, t->rank);
+}
+
 static void nbcolli_transfers_lose(nbcoll_messages *m, const nbcolli_list *list)
 {
     for (nbcolli_list_item *item = list->first, *next; item; item = next) {
+        nbcolli_transfer *t = NBCOLLI_HOLDER(nbcolli_transfer, beside, item);
         next = item->next;
-        nbcolli_transfer_over(m, NBCOLLI_HOLDER(nbcolli_transfer, beside, item), NBCOLL_ERR_PEER_LOST);
+        if (!nbcolli_transfer_goes_on(m, t))
+            nbcolli_transfer_over(m, t, NBCOLL_ERR_PEER_LOST);
     }
 }
 
