@@ -277,6 +277,7 @@ const kept storm_kept[] = {
                                                                                     26, 25, 24, 23, 14, 13, 12, 11,
                                                                                     28, 27, 8,  7,  2,  0}}},
     /* A message had gone whole to a rank that left, and its send was told that the rank was lost. */
-    {9212524, {.edition = 20, .items = 40, .faults = 3, .n_skipped = 11, .skipped = {15, 14, 13, 12, 3, 2, 1, 0, 31, 30, 9}}},
+    {9212524, {.edition = 20, .items = 40, .faults = 3, .n_skipped = 11, .skipped = {15, 14, 13, 12, 3, 2, 1, 0, 31, 30,
+                                                                                     9}}},
 };
 const size_t storm_kept_count = sizeof storm_kept / sizeof *storm_kept;
