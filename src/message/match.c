@@ -121,13 +121,27 @@ static int nbcolli_letter_is_early(nbcoll_messages *m, const nbcolli_letter *l)
     return 1;
 }
 
+/* Each short one that is kept has a credit of its sender's, and so has each that is owed one; whatever else this rank
+ * keeps is announced, and its sender waits for an answer. */
+static int nbcolli_letter_may_come(const nbcoll_messages *m, const nbcolli_letter *l)
+{
+    const nbcolli_correspondent *p = &m->at[l->source];
+
+    if ((uint32_t)(l->number - p->expected) >= NBCOLLI_AHEAD_MOST)
+        return 0;
+    return l->kind == NBCOLLI_LETTER_SHORT ? p->kept[1] + p->owed < m->config.credits
+                                           : p->kept[0] < NBCOLLI_ANNOUNCED_MOST;
+}
+
 int nbcolli_letter_in(nbcoll_messages *m, const nbcolli_letter *l)
 {
     nbcolli_correspondent *p = &m->at[l->source];
     nbcolli_kept *k;
 
+    if (!nbcolli_letter_may_come(m, l))
+        return 0;
     if (l->number != p->expected)
-        return (int32_t)(l->number - p->expected) > 0 && nbcolli_letter_is_early(m, l);
+        return nbcolli_letter_is_early(m, l);
     p->expected++;
     nbcolli_letter_deliver(m, l);
     while ((k = (nbcolli_kept *)p->early.first) && k->letter.number == p->expected) {
@@ -216,9 +230,11 @@ void nbcolli_letter_withdraw(nbcoll_messages *m, int source, uint32_t number)
 
     while (item && ((nbcolli_kept *)item)->letter.number != number)
         item = item->next;
-    if (item && is_later) /* its place stays */
+    if (item && is_later) { /* its place stays */
+        p->kept[0] -= ((nbcolli_kept *)item)->letter.kind == NBCOLLI_LETTER_ANNOUNCED;
+        p->kept[1] -= ((nbcolli_kept *)item)->letter.kind == NBCOLLI_LETTER_SHORT;
         ((nbcolli_kept *)item)->letter.kind = NBCOLLI_LETTER_WITHDRAWN;
-    else if (item)
+    } else if (item)
         nbcolli_kept_free(m, (nbcolli_kept *)item);
     if (item || is_later)
         nbcolli_letter_say(m, source, item ? NBCOLLI_LETTER_WITHDRAWN : NBCOLLI_LETTER_TOO_EARLY, number, 0);

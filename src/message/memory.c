@@ -68,6 +68,7 @@ nbcolli_kept *nbcolli_keep(nbcoll_messages *m, const nbcolli_letter *l)
     k->beside.in = k->among.in = NULL;
     k->letter = *l;
     k->letter.payload = k->payload;
+    m->at[l->source].kept[l->kind == NBCOLLI_LETTER_SHORT]++;
     if (l->held)
         memcpy(k->payload, l->payload, l->held);
     return k;
@@ -77,6 +78,8 @@ void nbcolli_kept_free(nbcoll_messages *m, nbcolli_kept *k)
 {
     nbcolli_kept **pool = &m->kept[nbcolli_kept_is_large(k->capacity)];
 
+    if (k->letter.kind != NBCOLLI_LETTER_WITHDRAWN)
+        m->at[k->letter.source].kept[k->letter.kind == NBCOLLI_LETTER_SHORT]--;
     nbcolli_list_leave(&k->beside);
     nbcolli_list_leave(&k->among);
     k->next = *pool;

@@ -17,7 +17,8 @@
  *
  * A line has channel and length; its turn, from above: 16 bits of credits, 16 of the number, 1 that says CREDIT, 31 of
  * the tag. A number of which only the lower bits travel is the one that is nearest to what is expected: fewer than
- * 2^15 messages are on their way between two ranks, by the bounds of credits and announcements.
+ * 2^15 messages are on their way between two ranks, by the bounds of credits and announcements. A receiver holds its
+ * senders to these bounds: who sends more is given up, as one that sends what no rank may.
  *
  * All is progress's, under the context's lock, but for what calls write into requests. In a context of one thread a
  * start is inside anyway, and sends at once; else it hands the request over. */
@@ -125,6 +126,7 @@ typedef struct nbcolli_correspondent {
     /* From it. */
     uint32_t expected; /* number */
     uint32_t owed;     /* credits */
+    uint32_t kept[2];  /* announced ones that have not been withdrawn, and short ones: see nbcolli_letter_may_come */
     nbcolli_list posted;   /* requests, by `queued`: receives from it, in their order */
     nbcolli_list in_turn;  /* kept, and matched by no receive */
     nbcolli_list early;    /* kept, by number: one before them is missing */
@@ -162,6 +164,8 @@ struct nbcoll_messages {
  * 0. */
 typedef enum nbcolli_message_is { NBCOLLI_IS_SEND, NBCOLLI_IS_SSEND, NBCOLLI_IS_RECV } nbcolli_message_is;
 
+#define NBCOLLI_ANNOUNCED_MOST 16384u /* of a configuration */
+#define NBCOLLI_AHEAD_MOST 32768u     /* numbers */
 #define NBCOLLI_TAG_ANY UINT32_MAX /* as a request has it */
 #define NBCOLLI_LINE_IS_CREDIT (UINT64_C(1) << 31)
 
