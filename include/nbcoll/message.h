@@ -49,7 +49,8 @@
  * receiver keeps the announcement only, and when it has matched it gets the data from the sender's memory, or asks for
  * it. An announced message needs no credit: so a receive and a send that fit always meet, whatever else is under way
  * between the two ranks. At most `announced` messages to a rank may be announced and not taken; a further one ends with
- * ERR_LIMIT. So a rank stores, for each other one, at most `credits` short messages and `announced` announcements.
+ * ERR_LIMIT. So a rank stores, for each other one, at most `credits` short messages and `announced` announcements; a
+ * peer that sends more of the first, or announces more than 16,384, is lost (ERR_PEER_LOST).
  *
  * The end of a send says that its buffer may be changed; that of a synchronous send (ssend) that it has been matched,
  * too. Who is lost, or has left: what was matched with it, and receives from it that no arrived message fits, end with

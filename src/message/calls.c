@@ -116,9 +116,10 @@ static int nbcolli_message_at_once(const nbcolli_message_call *c, size_t bytes)
     if (nbcolli_packs(c->type) || (!m->is_ready && nbcolli_messages_get_ready(m) != NBCOLL_OK))
         return 0;
     if (c->is == NBCOLLI_IS_SEND)
-        return nbcolli_letter_is_line(m, c->peer, bytes) && nbcolli_letter_line(m, c->peer, c->tag, c->send, bytes);
+        return nbcolli_message_fits_line(m, c->peer, bytes) &&
+               nbcolli_message_send_line(m, c->peer, c->tag, c->send, bytes);
     if (c->is == NBCOLLI_IS_RECV)
-        is_over = nbcolli_letter_take_soon(m, c->peer, (uint32_t)c->tag, c->recv, bytes);
+        is_over = nbcolli_arrival_take_soon(m, c->peer, (uint32_t)c->tag, c->recv, bytes);
     if (is_over && c->info)
         *c->info = (nbcoll_message_info){c->peer, c->tag, bytes};
     return is_over;
@@ -244,7 +245,7 @@ static nbcoll_status nbcolli_message_probe(int from, int tag, nbcoll_messages *m
         k = nbcolli_kept_find(m, from, (uint32_t)tag);
     }
     if (k)
-        *info = nbcolli_letter_info(&k->letter);
+        *info = nbcolli_arrival_info(&k->arrival);
     else
         s = nbcolli_receive_is_deserted(m, from) ? NBCOLL_ERR_PEER_LOST : NBCOLL_PENDING;
     if (k && message) {
@@ -272,8 +273,8 @@ static nbcoll_status nbcolli_message_receive_probed(nbcolli_message_call *c, siz
     nbcolli_kept *k = nbcolli_probed_find(m, number);
     if (!k)
         return NBCOLL_ERR_REQUEST;
-    c->peer = k->letter.source;
-    c->tag = k->letter.tag;
+    c->peer = k->arrival.source;
+    c->tag = k->arrival.tag;
     nbcolli_caller_lock(m->context);
     nbcolli_request *r = nbcolli_message_request(c, bytes);
     nbcoll_status s = r ? NBCOLL_OK : nbcolli_request_refused(m->context);

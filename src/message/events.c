@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What happens to messages from outside: starts, letters that come, ranks that are gone, cancelling. */
+ * What happens to messages from outside: starts, messages that come, ranks that are gone, cancelling. */
 #include "message.h"
 
 #include "../engine/progress/lock.h"
@@ -14,13 +14,13 @@ static void nbcolli_message_to_self(nbcoll_messages *m, nbcolli_request *r)
     nbcolli_correspondent *p = &m->at[m->comm->rank];
     int is_short = r->executed.turn == NBCOLLI_IS_SEND && r->executed.bytes <= m->config.eager && p->credits > 0 &&
                    !r->executed.room;
-    nbcolli_letter l = {m->comm->rank, 0,       (int32_t)(uint32_t)r->tag, NBCOLLI_LETTER_SHORT, r->executed.bytes,
-                        r->send,       is_short ? r->executed.bytes : 0,   is_short ? NULL : r};
+    nbcolli_arrival l = {m->comm->rank,     0,       (int32_t)(uint32_t)r->tag,        NBCOLLI_MSG_SHORT,
+                         r->executed.bytes, r->send, is_short ? r->executed.bytes : 0, is_short ? NULL : r};
 
     if (!is_short)
-        l.kind = NBCOLLI_LETTER_ANNOUNCED;
+        l.kind = NBCOLLI_MSG_ANNOUNCED;
     p->credits -= is_short;
-    int is_there = nbcolli_letter_deliver(m, &l);
+    int is_there = nbcolli_arrival_deliver(m, &l);
     if (!is_there)
         p->credits += is_short;
     if (is_short || !is_there)
@@ -35,11 +35,11 @@ static int nbcolli_message_as_line(nbcoll_messages *m, const nbcolli_request *r,
     const nbcoll_memory memory[2] = {{(void *)(uintptr_t)r->send, 0, NBCOLL_BYTE},
                                      {tight, r->executed.bytes, NBCOLL_BYTE}};
 
-    if (r->executed.turn != NBCOLLI_IS_SEND || !nbcolli_letter_is_line(m, rank, r->executed.bytes))
+    if (r->executed.turn != NBCOLLI_IS_SEND || !nbcolli_message_fits_line(m, rank, r->executed.bytes))
         return 0;
     if (type && nbcolli_pack_call(type, memory) != NBCOLL_OK)
         return 0; /* a transfer says so */
-    return nbcolli_letter_line(m, rank, (int32_t)(uint32_t)r->tag, type ? tight : r->send, r->executed.bytes);
+    return nbcolli_message_send_line(m, rank, (int32_t)(uint32_t)r->tag, type ? tight : r->send, r->executed.bytes);
 }
 
 static void nbcolli_message_take(nbcolli_executor *e, nbcolli_request *r)
@@ -83,9 +83,9 @@ static nbcoll_status nbcolli_message_start(nbcolli_executor *e, nbcolli_request 
     return NBCOLL_OK;
 }
 
-/* ---- letters ----------------------------------------------------------------------------------------------------- */
+/* ---- arrivals ---------------------------------------------------------------------------------------------------- */
 
-static int nbcolli_letter_credits(nbcolli_correspondent *p, uint32_t credits)
+static int nbcolli_message_credits(nbcolli_correspondent *p, uint32_t credits)
 {
     if (credits > (uint32_t)(p->most - p->credits))
         return 0;
@@ -116,14 +116,14 @@ static void nbcolli_answer_to_send(nbcoll_messages *m, nbcolli_transfer *t, cons
     if (!t || t->phase != NBCOLLI_TRANSFER_ANNOUNCED || t->is_over)
         return;
     switch (h->status) {
-    case NBCOLLI_LETTER_TAKEN:
+    case NBCOLLI_MSG_TAKEN:
         nbcolli_transfer_over(m, t, h->bytes == NBCOLL_ERR_FAULT ? NBCOLL_ERR_FAULT : NBCOLL_OK);
         return;
-    case NBCOLLI_LETTER_ASK:
+    case NBCOLLI_MSG_ASK:
         nbcolli_transfer_ask(m, t);
         return;
-    case NBCOLLI_LETTER_TOO_EARLY:
-        nbcolli_letter_say(m, t->rank, NBCOLLI_LETTER_WITHDRAW, t->number, 0);
+    case NBCOLLI_MSG_TOO_EARLY:
+        nbcolli_message_say(m, t->rank, NBCOLLI_MSG_WITHDRAW, t->number, 0);
         return;
     default: /* WITHDRAWN, REFUSED */
         nbcolli_transfer_over(m, t, NBCOLL_ERR_CANCELLED);
@@ -135,31 +135,31 @@ static int nbcolli_message_arrives(nbcolli_executor *e, const nbcolli_incoming *
     nbcoll_messages *m = nbcolli_messages_of(e);
     const nbcolli_header *h = &in->header;
     nbcolli_correspondent *p = &m->at[h->source];
-    int is_short = h->status == NBCOLLI_LETTER_SHORT;
+    int is_short = h->status == NBCOLLI_MSG_SHORT;
 
     if (!p->channel)
         p->channel = (uint32_t)(h->tag >> 32);
-    if (h->status != NBCOLLI_LETTER_REFUSED && !nbcolli_letter_credits(p, h->stamp))
+    if (h->status != NBCOLLI_MSG_REFUSED && !nbcolli_message_credits(p, h->stamp))
         return 0;
     switch (h->status) {
-    case NBCOLLI_LETTER_SHORT:
-    case NBCOLLI_LETTER_ANNOUNCED:
+    case NBCOLLI_MSG_SHORT:
+    case NBCOLLI_MSG_ANNOUNCED:
         if ((uint32_t)h->tag > NBCOLL_TAG_MOST || in->bytes > (is_short ? m->config.eager : sizeof(nbcolli_remote)))
             return 0;
         if (is_short && in->bytes != (h->bytes == NBCOLLI_FAILED_TO_PACK ? 0 : h->bytes))
             return 0;
-        return nbcolli_letter_in(m, &(nbcolli_letter){(int)h->source, h->number, (int32_t)h->tag, h->status,
-                                                      h->bytes, in->payload, in->bytes, NULL});
-    case NBCOLLI_LETTER_PART:
+        return nbcolli_arrival_in(m, &(nbcolli_arrival){(int)h->source, h->number, (int32_t)h->tag, h->status, h->bytes,
+                                                        in->payload, in->bytes, NULL});
+    case NBCOLLI_MSG_PART:
         return nbcolli_part_in(m, nbcolli_transfer_find(&p->receives, h->number), in);
-    case NBCOLLI_LETTER_WITHDRAW:
-        nbcolli_letter_withdraw(m, (int)h->source, h->number);
+    case NBCOLLI_MSG_WITHDRAW:
+        nbcolli_arrival_withdraw(m, (int)h->source, h->number);
         return 1;
-    case NBCOLLI_LETTER_CREDIT:
+    case NBCOLLI_MSG_CREDIT:
         return 1;
     default:
         nbcolli_answer_to_send(m, nbcolli_transfer_find(&p->sends, h->number), h);
-        return h->status < NBCOLLI_LETTER_KINDS;
+        return h->status < NBCOLLI_MSG_KINDS;
     }
 }
 
@@ -181,14 +181,14 @@ static int nbcolli_message_line(nbcolli_executor *e, const nbcolli_link *link, c
     if (nbcolli_is_given_up(link, line->source))
         return 1;
     if (rank < 0 || line->bytes > NBCOLL_LINE_PAYLOAD ||
-        !nbcolli_letter_credits(&m->at[rank], (uint32_t)(line->turn >> 48)))
+        !nbcolli_message_credits(&m->at[rank], (uint32_t)(line->turn >> 48)))
         return 0;
     if (line->turn & NBCOLLI_LINE_IS_CREDIT)
         return 1;
     uint32_t expected = m->at[rank].expected;
     uint32_t number = expected + (uint32_t)(int16_t)(uint16_t)((line->turn >> 32) - expected);
-    return nbcolli_letter_in(m, &(nbcolli_letter){rank, number, (int32_t)(line->turn & NBCOLL_TAG_MOST),
-                                                  NBCOLLI_LETTER_SHORT, line->bytes, line->payload, line->bytes, NULL});
+    return nbcolli_arrival_in(m, &(nbcolli_arrival){rank, number, (int32_t)(line->turn & NBCOLL_TAG_MOST),
+                                                    NBCOLLI_MSG_SHORT, line->bytes, line->payload, line->bytes, NULL});
 }
 
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
@@ -199,7 +199,7 @@ static int nbcolli_message_line(nbcolli_executor *e, const nbcolli_link *link, c
 
 /* Polls for what comes next from a rank. 1: that was a line of this turn and so many bytes, which has been taken; 0: it
  * is something else, for which a pass is to look, or nothing has come. Inside, in a context of one thread. */
-static int nbcolli_letter_poll(nbcoll_messages *m, int rank, uint64_t turn, void *to, size_t bytes)
+static int nbcolli_arrival_poll(nbcoll_messages *m, int rank, uint64_t turn, void *to, size_t bytes)
 {
     nbcolli_correspondent *p = &m->at[rank];
     const nbcolli_peer *peer = nbcolli_message_peer(m, rank);
@@ -213,15 +213,15 @@ static int nbcolli_letter_poll(nbcoll_messages *m, int rank, uint64_t turn, void
     }
     if (said < 0)
         return 0;
-    if (!nbcolli_letter_credits(p, (uint32_t)said))
+    if (!nbcolli_message_credits(p, (uint32_t)said))
         nbcolli_give_up(link, peer->address); /* it has sent what may not be */
     p->expected++;
-    nbcolli_letter_credit(m, rank);
+    nbcolli_message_credit(m, rank);
     return 1;
 }
 
 /* Is it worth it? */
-static int nbcolli_letter_may_poll(nbcoll_messages *m, int rank)
+static int nbcolli_arrival_may_poll(nbcoll_messages *m, int rank)
 {
     if (rank == NBCOLL_ANY_SOURCE || !m->at[rank].may_take || nbcolli_takes_turns(m->context) || m->context->host.pause)
         return 0;
@@ -230,7 +230,7 @@ static int nbcolli_letter_may_poll(nbcoll_messages *m, int rank)
 }
 
 /* Can the next message of the rank be met by a receive from there that is posted first, or by none? */
-static int nbcolli_letter_is_next(const nbcoll_messages *m, int rank, uint32_t tag, size_t bytes)
+static int nbcolli_arrival_is_next(const nbcoll_messages *m, int rank, uint32_t tag, size_t bytes)
 {
     return tag != NBCOLLI_TAG_ANY && bytes <= NBCOLL_LINE_PAYLOAD && !m->posted.first && !m->at[rank].early.first &&
            !m->at[rank].is_gone;
@@ -250,11 +250,11 @@ static void nbcolli_message_await(nbcolli_executor *e, nbcolli_request *r)
     uint32_t tag = (uint32_t)r->tag;
     size_t bytes = r->executed.bytes;
 
-    if (!nbcolli_letter_may_poll(m, rank) || !nbcolli_try_lock(m->context))
+    if (!nbcolli_arrival_may_poll(m, rank) || !nbcolli_try_lock(m->context))
         return;
-    if (!is_first || !nbcolli_letter_is_next(m, rank, tag, bytes)) /* no line has this turn and that length */
-        nbcolli_letter_poll(m, rank, NBCOLLI_LINE_IS_CREDIT, NULL, NBCOLL_LINE_PAYLOAD);
-    else if (nbcolli_letter_poll(m, rank, nbcolli_line_turn(m, rank, tag), r->recv, bytes)) {
+    if (!is_first || !nbcolli_arrival_is_next(m, rank, tag, bytes)) /* no line has this turn and that length */
+        nbcolli_arrival_poll(m, rank, NBCOLLI_LINE_IS_CREDIT, NULL, NBCOLL_LINE_PAYLOAD);
+    else if (nbcolli_arrival_poll(m, rank, nbcolli_line_turn(m, rank, tag), r->recv, bytes)) {
         nbcoll_message_info *info = (nbcoll_message_info *)(uintptr_t)r->send; /* the program's */
         if (info)
             *info = (nbcoll_message_info){rank, (int)tag, bytes};
@@ -264,11 +264,11 @@ static void nbcolli_message_await(nbcolli_executor *e, nbcolli_request *r)
     nbcolli_unlock(m->context);
 }
 
-int nbcolli_letter_take_soon(nbcoll_messages *m, int rank, uint32_t tag, void *to, size_t bytes)
+int nbcolli_arrival_take_soon(nbcoll_messages *m, int rank, uint32_t tag, void *to, size_t bytes)
 {
-    return nbcolli_letter_may_poll(m, rank) && nbcolli_letter_is_next(m, rank, tag, bytes) &&
+    return nbcolli_arrival_may_poll(m, rank) && nbcolli_arrival_is_next(m, rank, tag, bytes) &&
            !m->at[rank].posted.first && !m->at[rank].in_turn.first &&
-           nbcolli_letter_poll(m, rank, nbcolli_line_turn(m, rank, tag), to, bytes);
+           nbcolli_arrival_poll(m, rank, nbcolli_line_turn(m, rank, tag), to, bytes);
 }
 
 /* ---- ranks that are gone, and cancelling ------------------------------------------------------------------------- */
@@ -321,7 +321,7 @@ static void nbcolli_message_gone(nbcolli_executor *e, int rank)
 static void nbcolli_cancel_to_self(nbcoll_messages *m, nbcolli_request *r)
 {
     for (nbcolli_list_item *item = m->at[m->comm->rank].in_turn.first; item; item = item->next)
-        if (((nbcolli_kept *)item)->letter.self == r) {
+        if (((nbcolli_kept *)item)->arrival.self == r) {
             nbcolli_kept_free(m, (nbcolli_kept *)item);
             nbcolli_message_end(m, r, NBCOLL_ERR_CANCELLED, m->comm->rank);
             return;
@@ -342,7 +342,7 @@ static void nbcolli_message_cancel(nbcolli_executor *e, nbcolli_request *r, int 
                !r->executed.is_cancelled) {
         atomic_store_explicit(&r->executed.is_cancelled, 1, memory_order_relaxed); /* the lock orders it */
         if (t->phase == NBCOLLI_TRANSFER_ANNOUNCED)
-            nbcolli_letter_say(m, t->rank, NBCOLLI_LETTER_WITHDRAW, t->number, 0);
+            nbcolli_message_say(m, t->rank, NBCOLLI_MSG_WITHDRAW, t->number, 0);
     } else if (!t && r->executed.turn != NBCOLLI_IS_RECV && r->executed.root == m->comm->rank)
         nbcolli_cancel_to_self(m, r);
 }

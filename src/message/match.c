@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Matching. Letters of a rank are taken in the order of their numbers; each goes to the receive that was posted first
- * among those that fit, or is kept. A receive takes the first kept letter that fits. test/model/matching.pml has the
+ * Matching. Messages of a rank are taken in the order of their numbers; each goes to the receive that was posted first
+ * among those that fit, or is kept. A receive takes the first kept message that fits. test/model/matching.pml has the
  * rules. */
 #include "message.h"
 
@@ -12,10 +12,10 @@ static int nbcolli_tag_fits(uint32_t wanted, int32_t tag)
     return wanted == NBCOLLI_TAG_ANY || wanted == (uint32_t)tag;
 }
 
-/* ---- a letter and its receive ------------------------------------------------------------------------------------ */
+/* ---- an arrival and its receive ---------------------------------------------------------------------------------- */
 
 /* Does it fit? Else the receive ends so; the message is taken, and nothing of it is written. */
-static nbcoll_status nbcolli_letter_suits(const nbcolli_request *r, const nbcolli_letter *l)
+static nbcoll_status nbcolli_arrival_suits(const nbcolli_request *r, const nbcolli_arrival *l)
 {
     void *type = (void *)(uintptr_t)r->executed.room;
 
@@ -26,29 +26,29 @@ static nbcoll_status nbcolli_letter_suits(const nbcolli_request *r, const nbcoll
     return type && l->bytes % nbcolli_pack_unit(nbcolli_pack_call, type, NULL) ? NBCOLL_ERR_COUNT : NBCOLL_OK;
 }
 
-nbcoll_message_info nbcolli_letter_info(const nbcolli_letter *l)
+nbcoll_message_info nbcolli_arrival_info(const nbcolli_arrival *l)
 {
     return (nbcoll_message_info){l->source, l->tag, l->bytes == NBCOLLI_FAILED_TO_PACK ? 0 : l->bytes};
 }
 
-static void nbcolli_letter_meets(nbcoll_messages *m, nbcolli_request *r, const nbcolli_letter *l)
+static void nbcolli_arrival_meets(nbcoll_messages *m, nbcolli_request *r, const nbcolli_arrival *l)
 {
     nbcoll_message_info *info = (nbcoll_message_info *)(uintptr_t)r->send; /* the program's */
-    nbcoll_status suits = nbcolli_letter_suits(r, l);
+    nbcoll_status suits = nbcolli_arrival_suits(r, l);
 
     if (info)
-        *info = nbcolli_letter_info(l);
-    if (l->kind == NBCOLLI_LETTER_SHORT)
-        nbcolli_letter_credit(m, l->source);
+        *info = nbcolli_arrival_info(l);
+    if (l->kind == NBCOLLI_MSG_SHORT)
+        nbcolli_message_credit(m, l->source);
     else if (suits != NBCOLL_OK && l->self)
         nbcolli_message_end(m, l->self, NBCOLL_OK, l->source);
     else if (suits != NBCOLL_OK)
-        nbcolli_letter_say(m, l->source, NBCOLLI_LETTER_TAKEN, l->number, 0);
+        nbcolli_message_say(m, l->source, NBCOLLI_MSG_TAKEN, l->number, 0);
     if (suits != NBCOLL_OK)
         nbcolli_message_end(m, r, suits, l->source);
     else if (l->self)
         nbcolli_transfer_own(m, r, l->self);
-    else if (l->kind != NBCOLLI_LETTER_SHORT)
+    else if (l->kind != NBCOLLI_MSG_SHORT)
         nbcolli_transfer_receive(m, r, l);
     else if (r->executed.room)
         nbcolli_transfer_short(m, r, l);
@@ -59,7 +59,7 @@ static void nbcolli_letter_meets(nbcoll_messages *m, nbcolli_request *r, const n
     }
 }
 
-/* ---- letters ----------------------------------------------------------------------------------------------------- */
+/* ---- arrivals ---------------------------------------------------------------------------------------------------- */
 
 /* The first receive of a list that fits, or null. */
 static nbcolli_request *nbcolli_receive_find(const nbcolli_list *list, int32_t tag)
@@ -73,7 +73,7 @@ static nbcolli_request *nbcolli_receive_find(const nbcolli_list *list, int32_t t
 }
 
 /* There is no memory to keep it: what its sender says cannot be heard any more. */
-static void nbcolli_letter_starves(nbcoll_messages *m, const nbcolli_letter *l)
+static void nbcolli_arrival_starves(nbcoll_messages *m, const nbcolli_arrival *l)
 {
     const nbcolli_peer *peer = nbcolli_message_peer(m, l->source);
 
@@ -81,7 +81,7 @@ static void nbcolli_letter_starves(nbcoll_messages *m, const nbcolli_letter *l)
         nbcolli_give_up(peer->link, peer->address);
 }
 
-int nbcolli_letter_deliver(nbcoll_messages *m, const nbcolli_letter *l)
+int nbcolli_arrival_deliver(nbcoll_messages *m, const nbcolli_arrival *l)
 {
     nbcolli_request *r = nbcolli_receive_find(&m->at[l->source].posted, l->tag);
     nbcolli_request *any = m->posted.first ? nbcolli_receive_find(&m->posted, l->tag) : NULL;
@@ -90,12 +90,12 @@ int nbcolli_letter_deliver(nbcoll_messages *m, const nbcolli_letter *l)
         r = any;
     if (r) {
         nbcolli_list_leave(&r->queued);
-        nbcolli_letter_meets(m, r, l);
+        nbcolli_arrival_meets(m, r, l);
         return 1;
     }
     nbcolli_kept *k = nbcolli_keep(m, l);
     if (!k) {
-        nbcolli_letter_starves(m, l);
+        nbcolli_arrival_starves(m, l);
         return 0;
     }
     nbcolli_list_add(&m->at[l->source].in_turn, &k->beside);
@@ -104,36 +104,50 @@ int nbcolli_letter_deliver(nbcoll_messages *m, const nbcolli_letter *l)
 }
 
 /* Out of turn, one before it is missing. 0: there is one of that number. */
-static int nbcolli_letter_is_early(nbcoll_messages *m, const nbcolli_letter *l)
+static int nbcolli_arrival_is_early(nbcoll_messages *m, const nbcolli_arrival *l)
 {
     nbcolli_list *early = &m->at[l->source].early;
     nbcolli_list_item **at = &early->first;
 
-    while (*at && (int32_t)(((nbcolli_kept *)*at)->letter.number - l->number) < 0)
+    while (*at && (int32_t)(((nbcolli_kept *)*at)->arrival.number - l->number) < 0)
         at = &(*at)->next;
-    if (*at && ((nbcolli_kept *)*at)->letter.number == l->number)
+    if (*at && ((nbcolli_kept *)*at)->arrival.number == l->number)
         return 0;
     nbcolli_kept *k = nbcolli_keep(m, l);
     if (k)
         nbcolli_list_put(early, at, &k->beside);
     else
-        nbcolli_letter_starves(m, l);
+        nbcolli_arrival_starves(m, l);
     return 1;
 }
 
-int nbcolli_letter_in(nbcoll_messages *m, const nbcolli_letter *l)
+/* Each short one that is kept has a credit of its sender's, and so has each that is owed one; whatever else this rank
+ * keeps is announced, and its sender waits for an answer. */
+static int nbcolli_arrival_may_come(const nbcoll_messages *m, const nbcolli_arrival *l)
+{
+    const nbcolli_correspondent *p = &m->at[l->source];
+
+    if ((uint32_t)(l->number - p->expected) >= NBCOLLI_AHEAD_MOST)
+        return 0;
+    return l->kind == NBCOLLI_MSG_SHORT ? p->kept[1] + p->owed < m->config.credits
+                                        : p->kept[0] < NBCOLLI_ANNOUNCED_MOST;
+}
+
+int nbcolli_arrival_in(nbcoll_messages *m, const nbcolli_arrival *l)
 {
     nbcolli_correspondent *p = &m->at[l->source];
     nbcolli_kept *k;
 
+    if (!nbcolli_arrival_may_come(m, l))
+        return 0;
     if (l->number != p->expected)
-        return (int32_t)(l->number - p->expected) > 0 && nbcolli_letter_is_early(m, l);
+        return nbcolli_arrival_is_early(m, l);
     p->expected++;
-    nbcolli_letter_deliver(m, l);
-    while ((k = (nbcolli_kept *)p->early.first) && k->letter.number == p->expected) {
+    nbcolli_arrival_deliver(m, l);
+    while ((k = (nbcolli_kept *)p->early.first) && k->arrival.number == p->expected) {
         p->expected++;
-        if (k->letter.kind != NBCOLLI_LETTER_WITHDRAWN)
-            nbcolli_letter_deliver(m, &k->letter);
+        if (k->arrival.kind != NBCOLLI_MSG_WITHDRAWN)
+            nbcolli_arrival_deliver(m, &k->arrival);
         nbcolli_kept_free(m, k);
     }
     return 1;
@@ -145,13 +159,13 @@ nbcolli_kept *nbcolli_kept_find(const nbcoll_messages *m, int source, uint32_t t
 {
     if (source != NBCOLL_ANY_SOURCE) {
         for (nbcolli_list_item *item = m->at[source].in_turn.first; item; item = item->next)
-            if (nbcolli_tag_fits(tag, ((nbcolli_kept *)item)->letter.tag))
+            if (nbcolli_tag_fits(tag, ((nbcolli_kept *)item)->arrival.tag))
                 return (nbcolli_kept *)item;
         return NULL;
     }
     for (nbcolli_list_item *item = m->in_turn.first; item; item = item->next) {
         nbcolli_kept *k = NBCOLLI_HOLDER(nbcolli_kept, among, item);
-        if (nbcolli_tag_fits(tag, k->letter.tag))
+        if (nbcolli_tag_fits(tag, k->arrival.tag))
             return k;
     }
     return NULL;
@@ -177,7 +191,7 @@ void nbcolli_kept_receive(nbcoll_messages *m, nbcolli_request *r, nbcolli_kept *
 {
     nbcolli_list_leave(&k->beside);
     nbcolli_list_leave(&k->among);
-    nbcolli_letter_meets(m, r, &k->letter);
+    nbcolli_arrival_meets(m, r, &k->arrival);
     nbcolli_kept_free(m, k);
 }
 
@@ -208,35 +222,37 @@ void nbcolli_receive_post(nbcoll_messages *m, nbcolli_request *r)
 
 /* ---- withdrawing ------------------------------------------------------------------------------------------------- */
 
-void nbcolli_letter_withdraw(nbcoll_messages *m, int source, uint32_t number)
+void nbcolli_arrival_withdraw(nbcoll_messages *m, int source, uint32_t number)
 {
     nbcolli_correspondent *p = &m->at[source];
     int is_later = (int32_t)(number - p->expected) >= 0;
     nbcolli_list_item *item = is_later ? p->early.first : p->in_turn.first;
 
-    while (item && ((nbcolli_kept *)item)->letter.number != number)
+    while (item && ((nbcolli_kept *)item)->arrival.number != number)
         item = item->next;
-    if (item && is_later) /* its place stays */
-        ((nbcolli_kept *)item)->letter.kind = NBCOLLI_LETTER_WITHDRAWN;
-    else if (item)
+    if (item && is_later) { /* its place stays */
+        p->kept[0] -= ((nbcolli_kept *)item)->arrival.kind == NBCOLLI_MSG_ANNOUNCED;
+        p->kept[1] -= ((nbcolli_kept *)item)->arrival.kind == NBCOLLI_MSG_SHORT;
+        ((nbcolli_kept *)item)->arrival.kind = NBCOLLI_MSG_WITHDRAWN;
+    } else if (item)
         nbcolli_kept_free(m, (nbcolli_kept *)item);
     if (item || is_later)
-        nbcolli_letter_say(m, source, item ? NBCOLLI_LETTER_WITHDRAWN : NBCOLLI_LETTER_TOO_EARLY, number, 0);
+        nbcolli_message_say(m, source, item ? NBCOLLI_MSG_WITHDRAWN : NBCOLLI_MSG_TOO_EARLY, number, 0);
 }
 
-static void nbcolli_letter_refuse(nbcoll_messages *m, const nbcolli_letter *l)
+static void nbcolli_arrival_refuse(nbcoll_messages *m, const nbcolli_arrival *l)
 {
-    if (l->kind == NBCOLLI_LETTER_ANNOUNCED && !l->self)
-        nbcolli_letter_say(m, l->source, NBCOLLI_LETTER_REFUSED, l->number, 0);
+    if (l->kind == NBCOLLI_MSG_ANNOUNCED && !l->self)
+        nbcolli_message_say(m, l->source, NBCOLLI_MSG_REFUSED, l->number, 0);
 }
 
 void nbcolli_kept_refuse(nbcoll_messages *m)
 {
     for (nbcolli_list_item *item = m->in_turn.first; item; item = item->next)
-        nbcolli_letter_refuse(m, &NBCOLLI_HOLDER(nbcolli_kept, among, item)->letter);
+        nbcolli_arrival_refuse(m, &NBCOLLI_HOLDER(nbcolli_kept, among, item)->arrival);
     for (nbcolli_list_item *item = m->probed.first; item; item = item->next)
-        nbcolli_letter_refuse(m, &NBCOLLI_HOLDER(nbcolli_kept, among, item)->letter);
+        nbcolli_arrival_refuse(m, &NBCOLLI_HOLDER(nbcolli_kept, among, item)->arrival);
     for (int rank = 0; rank < m->comm->size; rank++)
         for (nbcolli_list_item *item = m->at[rank].early.first; item; item = item->next)
-            nbcolli_letter_refuse(m, &((nbcolli_kept *)item)->letter);
+            nbcolli_arrival_refuse(m, &((nbcolli_kept *)item)->arrival);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Transfers and letters that are kept come from pools, which only grow. */
+ * Transfers and messages that are kept come from pools, which only grow. */
 #include "message.h"
 
 #include "../engine/state/caller.h"
@@ -54,7 +54,7 @@ static int nbcolli_kept_is_large(size_t bytes)
     return bytes > sizeof(nbcolli_remote);
 }
 
-nbcolli_kept *nbcolli_keep(nbcoll_messages *m, const nbcolli_letter *l)
+nbcolli_kept *nbcolli_keep(nbcoll_messages *m, const nbcolli_arrival *l)
 {
     int is_large = nbcolli_kept_is_large(l->held);
     size_t capacity = is_large ? m->config.eager : sizeof(nbcolli_remote);
@@ -66,8 +66,9 @@ nbcolli_kept *nbcolli_keep(nbcoll_messages *m, const nbcolli_letter *l)
         return NULL;
     k->capacity = capacity;
     k->beside.in = k->among.in = NULL;
-    k->letter = *l;
-    k->letter.payload = k->payload;
+    k->arrival = *l;
+    k->arrival.payload = k->payload;
+    m->at[l->source].kept[l->kind == NBCOLLI_MSG_SHORT]++;
     if (l->held)
         memcpy(k->payload, l->payload, l->held);
     return k;
@@ -77,6 +78,8 @@ void nbcolli_kept_free(nbcoll_messages *m, nbcolli_kept *k)
 {
     nbcolli_kept **pool = &m->kept[nbcolli_kept_is_large(k->capacity)];
 
+    if (k->arrival.kind != NBCOLLI_MSG_WITHDRAWN)
+        m->at[k->arrival.source].kept[k->arrival.kind == NBCOLLI_MSG_SHORT]--;
     nbcolli_list_leave(&k->beside);
     nbcolli_list_leave(&k->among);
     k->next = *pool;

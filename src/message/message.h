@@ -17,7 +17,8 @@
  *
  * A line has channel and length; its turn, from above: 16 bits of credits, 16 of the number, 1 that says CREDIT, 31 of
  * the tag. A number of which only the lower bits travel is the one that is nearest to what is expected: fewer than
- * 2^15 messages are on their way between two ranks, by the bounds of credits and announcements.
+ * 2^15 messages are on their way between two ranks, by the bounds of credits and announcements. A receiver holds its
+ * senders to these bounds: who sends more is given up, as one that sends what no rank may.
  *
  * All is progress's, under the context's lock, but for what calls write into requests. In a context of one thread a
  * start is inside anyway, and sends at once; else it hands the request over. */
@@ -31,22 +32,22 @@
 #include "../engine/state/failure.h"
 #include "../engine/wire/control.h"
 
-typedef enum nbcolli_letter_kind {
-    NBCOLLI_LETTER_ANNOUNCED = NBCOLLI_MESSAGE_ANNOUNCED,
-    NBCOLLI_LETTER_REFUSED = NBCOLLI_MESSAGE_REFUSED,
-    NBCOLLI_LETTER_SHORT = NBCOLLI_MESSAGE_OWN,
-    NBCOLLI_LETTER_TAKEN,
-    NBCOLLI_LETTER_ASK,
-    NBCOLLI_LETTER_PART,
-    NBCOLLI_LETTER_WITHDRAW,
-    NBCOLLI_LETTER_WITHDRAWN, /* also one that is kept in its place, out of turn */
-    NBCOLLI_LETTER_TOO_EARLY,
-    NBCOLLI_LETTER_CREDIT,
-    NBCOLLI_LETTER_KINDS
-} nbcolli_letter_kind;
+typedef enum nbcolli_message_kind {
+    NBCOLLI_MSG_ANNOUNCED = NBCOLLI_MESSAGE_ANNOUNCED,
+    NBCOLLI_MSG_REFUSED = NBCOLLI_MESSAGE_REFUSED,
+    NBCOLLI_MSG_SHORT = NBCOLLI_MESSAGE_OWN,
+    NBCOLLI_MSG_TAKEN,
+    NBCOLLI_MSG_ASK,
+    NBCOLLI_MSG_PART,
+    NBCOLLI_MSG_WITHDRAW,
+    NBCOLLI_MSG_WITHDRAWN, /* also one that is kept in its place, out of turn */
+    NBCOLLI_MSG_TOO_EARLY,
+    NBCOLLI_MSG_CREDIT,
+    NBCOLLI_MSG_KINDS
+} nbcolli_message_kind;
 
 /* A message that has come: SHORT, ANNOUNCED, or WITHDRAWN. */
-typedef struct nbcolli_letter {
+typedef struct nbcolli_arrival {
     int source;
     uint32_t number;
     int32_t tag;
@@ -55,7 +56,7 @@ typedef struct nbcolli_letter {
     const void *payload;
     size_t held;           /* bytes of the payload */
     nbcolli_request *self; /* this rank's own, announced: it is in its buffer */
-} nbcolli_letter;
+} nbcolli_arrival;
 
 /* One that is kept: its payload lies behind it. */
 typedef struct nbcolli_kept {
@@ -64,7 +65,7 @@ typedef struct nbcolli_kept {
     struct nbcolli_kept *next;
     size_t capacity;
     uint64_t number; /* probed: that of its handle */
-    nbcolli_letter letter;
+    nbcolli_arrival arrival;
     _Alignas(8) unsigned char payload[];
 } nbcolli_kept;
 
@@ -125,6 +126,7 @@ typedef struct nbcolli_correspondent {
     /* From it. */
     uint32_t expected; /* number */
     uint32_t owed;     /* credits */
+    uint32_t kept[2];  /* announced ones that have not been withdrawn, and short ones: see nbcolli_arrival_may_come */
     nbcolli_list posted;   /* requests, by `queued`: receives from it, in their order */
     nbcolli_list in_turn;  /* kept, and matched by no receive */
     nbcolli_list early;    /* kept, by number: one before them is missing */
@@ -162,6 +164,8 @@ struct nbcoll_messages {
  * 0. */
 typedef enum nbcolli_message_is { NBCOLLI_IS_SEND, NBCOLLI_IS_SSEND, NBCOLLI_IS_RECV } nbcolli_message_is;
 
+#define NBCOLLI_ANNOUNCED_MOST 16384u /* of a configuration */
+#define NBCOLLI_AHEAD_MOST 32768u     /* numbers */
 #define NBCOLLI_TAG_ANY UINT32_MAX /* as a request has it */
 #define NBCOLLI_LINE_IS_CREDIT (UINT64_C(1) << 31)
 
@@ -190,8 +194,8 @@ static inline void nbcolli_message_end(nbcoll_messages *m, nbcolli_request *r, n
  * no memory. Back: inside. */
 nbcolli_transfer *nbcolli_transfer_new(nbcoll_messages *m, nbcolli_request *r, int rank, size_t bytes, int packs);
 void nbcolli_transfer_free(nbcoll_messages *m, nbcolli_transfer *t);
-/* A copy of a letter; null: no memory. */
-nbcolli_kept *nbcolli_keep(nbcoll_messages *m, const nbcolli_letter *l);
+/* A copy of an arrival; null: no memory. */
+nbcolli_kept *nbcolli_keep(nbcoll_messages *m, const nbcolli_arrival *l);
 void nbcolli_kept_free(nbcoll_messages *m, nbcolli_kept *k);
 /* All of them. */
 void nbcolli_messages_clear(nbcoll_messages *m);
@@ -199,33 +203,33 @@ void nbcolli_messages_clear(nbcoll_messages *m);
 /* ---- wire.c ------------------------------------------------------------------------------------------------------ */
 
 /* The header of a kind to the rank, with the credits that it is owed. */
-nbcolli_header nbcolli_letter_header(nbcoll_messages *m, int rank, nbcolli_letter_kind kind, uint32_t number);
+nbcolli_header nbcolli_message_header(nbcoll_messages *m, int rank, nbcolli_message_kind kind, uint32_t number);
 /* A header alone. `bytes` as its kind has it. */
-void nbcolli_letter_say(nbcoll_messages *m, int rank, nbcolli_letter_kind kind, uint32_t number, uint64_t bytes);
+void nbcolli_message_say(nbcoll_messages *m, int rank, nbcolli_message_kind kind, uint32_t number, uint64_t bytes);
 /* The transfer's post goes, with this payload. */
-void nbcolli_letter_post(nbcolli_transfer *t, const nbcolli_peer *peer, const nbcolli_header *h, const void *payload,
-                         size_t bytes);
+void nbcolli_message_post(nbcolli_transfer *t, const nbcolli_peer *peer, const nbcolli_header *h, const void *payload,
+                          size_t bytes);
 /* A short message as a line. 0: it is to be an EXECUTED. */
-int nbcolli_letter_line(nbcoll_messages *m, int rank, int32_t tag, const void *payload, size_t bytes);
+int nbcolli_message_send_line(nbcoll_messages *m, int rank, int32_t tag, const void *payload, size_t bytes);
 /* May one of so many bytes be a line? */
-static inline int nbcolli_letter_is_line(const nbcoll_messages *m, int rank, size_t bytes)
+static inline int nbcolli_message_fits_line(const nbcoll_messages *m, int rank, size_t bytes)
 {
     const nbcolli_correspondent *p = &m->at[rank];
     return bytes <= NBCOLL_LINE_PAYLOAD && bytes <= p->eager && p->has_lines && p->credits > 0 && !p->is_gone;
 }
 /* A short message of the rank's has been matched. */
-void nbcolli_letter_credit(nbcoll_messages *m, int rank);
+void nbcolli_message_credit(nbcoll_messages *m, int rank);
 
 /* ---- transfer.c -------------------------------------------------------------------------------------------------- */
 
 /* A send that no line has taken begins. */
 void nbcolli_transfer_send(nbcoll_messages *m, nbcolli_request *r);
 /* A receive has been matched with an announced message, which fits. */
-void nbcolli_transfer_receive(nbcoll_messages *m, nbcolli_request *r, const nbcolli_letter *l);
+void nbcolli_transfer_receive(nbcoll_messages *m, nbcolli_request *r, const nbcolli_arrival *l);
 /* The same with this rank's own send. */
 void nbcolli_transfer_own(nbcoll_messages *m, nbcolli_request *r, nbcolli_request *self);
 /* A receive of a type that packs has been matched with a short message. */
-void nbcolli_transfer_short(nbcoll_messages *m, nbcolli_request *r, const nbcolli_letter *l);
+void nbcolli_transfer_short(nbcoll_messages *m, nbcolli_request *r, const nbcolli_arrival *l);
 /* All of a receive has come. */
 void nbcolli_transfer_whole(nbcoll_messages *m, nbcolli_transfer *t);
 /* Its send is to go in parts; it ends so, when its post is free. */
@@ -241,21 +245,21 @@ nbcolli_transfer *nbcolli_transfer_find(const nbcolli_list *list, uint32_t numbe
 /* ---- match.c ----------------------------------------------------------------------------------------------------- */
 
 /* What a receive, or a probe, is told. */
-nbcoll_message_info nbcolli_letter_info(const nbcolli_letter *l);
-/* A letter has come; out of turn it is kept. 0: it may not have been sent. */
-int nbcolli_letter_in(nbcoll_messages *m, const nbcolli_letter *l);
+nbcoll_message_info nbcolli_arrival_info(const nbcolli_arrival *l);
+/* A message has come; out of turn it is kept. 0: it may not have been sent. */
+int nbcolli_arrival_in(nbcoll_messages *m, const nbcolli_arrival *l);
 /* One of this rank's own. 0: there is no memory to keep it. */
-int nbcolli_letter_deliver(nbcoll_messages *m, const nbcolli_letter *l);
+int nbcolli_arrival_deliver(nbcoll_messages *m, const nbcolli_arrival *l);
 /* The rank withdraws one: is it there, not yet, or not any more? */
-void nbcolli_letter_withdraw(nbcoll_messages *m, int source, uint32_t number);
+void nbcolli_arrival_withdraw(nbcoll_messages *m, int source, uint32_t number);
 /* A receive is posted. */
 void nbcolli_receive_post(nbcoll_messages *m, nbcolli_request *r);
-/* The first kept letter that fits a receive, or null. */
+/* The first kept message that fits a receive, or null. */
 nbcolli_kept *nbcolli_kept_find(const nbcoll_messages *m, int source, uint32_t tag);
 /* It is a probed one from now on. And that of a number, or null. */
 void nbcolli_kept_probe(nbcoll_messages *m, nbcolli_kept *k);
 nbcolli_kept *nbcolli_probed_find(const nbcoll_messages *m, uint64_t number);
-/* A receive gets a kept letter. */
+/* A receive gets a kept message. */
 void nbcolli_kept_receive(nbcoll_messages *m, nbcolli_request *r, nbcolli_kept *k);
 /* Can nobody send what a receive from there waits for any more? */
 int nbcolli_receive_is_deserted(const nbcoll_messages *m, int source);
@@ -266,12 +270,12 @@ void nbcolli_kept_refuse(nbcoll_messages *m);
 
 extern const nbcolli_executor_table nbcolli_messages_do;
 
-/* A receive is started, and gets a kept letter. */
+/* A receive is started, and gets a kept message. */
 void nbcolli_message_receives(nbcoll_messages *m, nbcolli_request *r, nbcolli_kept *k);
 
 /* Inside, in a context of one thread. A receive without a request: of the next message, if nothing else may meet that,
  * and it comes soon. 0: it has not. */
-int nbcolli_letter_take_soon(nbcoll_messages *m, int rank, uint32_t tag, void *to, size_t bytes);
+int nbcolli_arrival_take_soon(nbcoll_messages *m, int rank, uint32_t tag, void *to, size_t bytes);
 
 /* ---- open.c ------------------------------------------------------------------------------------------------------ */
 

@@ -22,7 +22,8 @@ static nbcoll_status nbcolli_messages_config(const nbcoll_messages_config *given
     c->credits = c->credits ? c->credits : NBCOLL_MESSAGE_CREDITS;
     c->eager = c->eager ? c->eager : NBCOLL_MESSAGE_EAGER;
     c->announced = c->announced ? c->announced : NBCOLL_MESSAGE_ANNOUNCED;
-    return c->credits <= 8192 && c->eager <= 1u << 30 && c->announced <= 16384 ? NBCOLL_OK : NBCOLL_ERR_CONFIG;
+    int is_right = c->credits <= 8192 && c->eager <= 1u << 30 && c->announced <= NBCOLLI_ANNOUNCED_MOST;
+    return is_right ? NBCOLL_OK : NBCOLL_ERR_CONFIG;
 }
 
 static void nbcolli_messages_map(nbcoll_messages *m)

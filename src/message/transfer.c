@@ -161,21 +161,22 @@ static void nbcolli_transfer_announce(nbcoll_messages *m, nbcolli_transfer *t, n
     int lends = h->bytes && !t->has_failed && peer->pair->way == NBCOLLI_BY_GET &&
                 nbcolli_transfer_register(t, peer, NBCOLL_PEER_READS);
 
-    h->status = NBCOLLI_LETTER_ANNOUNCED;
+    h->status = NBCOLLI_MSG_ANNOUNCED;
     t->phase = NBCOLLI_TRANSFER_ANNOUNCED;
-    nbcolli_letter_post(t, peer, h, &t->mine, lends ? offsetof(nbcolli_remote, key) + peer->link->limits.key_bytes : 0);
+    nbcolli_message_post(t, peer, h, &t->mine,
+                         lends ? offsetof(nbcolli_remote, key) + peer->link->limits.key_bytes : 0);
     if (t->post.where == NBCOLLI_STUCK)
         nbcolli_transfer_over(m, t, NBCOLL_ERR_PEER_LOST);
     else if (nbcolli_transfer_is_out(t))
         nbcolli_transfer_move(m, t);
     if (t->request->executed.is_cancelled && t->post.where != NBCOLLI_STUCK) /* while it was packed */
-        nbcolli_letter_say(m, t->rank, NBCOLLI_LETTER_WITHDRAW, t->number, 0);
+        nbcolli_message_say(m, t->rank, NBCOLLI_MSG_WITHDRAW, t->number, 0);
 }
 
 static void nbcolli_transfer_begin(nbcoll_messages *m, nbcolli_transfer *t)
 {
     const nbcolli_peer *peer = nbcolli_message_peer(m, t->rank);
-    nbcolli_header h = nbcolli_letter_header(m, t->rank, NBCOLLI_LETTER_SHORT, t->number);
+    nbcolli_header h = nbcolli_message_header(m, t->rank, NBCOLLI_MSG_SHORT, t->number);
 
     h.tag |= (uint32_t)t->request->tag;
     h.bytes = t->has_failed ? NBCOLLI_FAILED_TO_PACK : t->bytes;
@@ -184,7 +185,7 @@ static void nbcolli_transfer_begin(nbcoll_messages *m, nbcolli_transfer *t)
         return;
     }
     t->phase = NBCOLLI_TRANSFER_SHORT;
-    nbcolli_letter_post(t, peer, &h, t->memory, t->has_failed ? 0 : t->bytes);
+    nbcolli_message_post(t, peer, &h, t->memory, t->has_failed ? 0 : t->bytes);
     if (nbcolli_transfer_is_out(t))
         nbcolli_transfer_move(m, t);
     else
@@ -229,9 +230,9 @@ static int nbcolli_transfer_parts(nbcoll_messages *m, nbcolli_transfer *t)
 
     while (t->post.where == NBCOLLI_FREE && t->moved < t->bytes && (!went || m->context->bytes_left > 0)) {
         size_t part = t->bytes - t->moved < limit ? t->bytes - t->moved : limit;
-        nbcolli_header h = nbcolli_letter_header(m, t->rank, NBCOLLI_LETTER_PART, t->number);
+        nbcolli_header h = nbcolli_message_header(m, t->rank, NBCOLLI_MSG_PART, t->number);
         h.bytes = t->moved;
-        nbcolli_letter_post(t, peer, &h, t->memory + t->moved, part);
+        nbcolli_message_post(t, peer, &h, t->memory + t->moved, part);
         t->moved += part;
         m->context->bytes_left -= (ptrdiff_t)part;
         went = 1;
@@ -260,7 +261,7 @@ static void nbcolli_transfer_got(nbcoll_messages *m, nbcolli_transfer *t)
                                                           : NBCOLL_ERR_FAULT;
 
     if (status != NBCOLL_ERR_PEER_LOST)
-        nbcolli_letter_say(m, t->rank, NBCOLLI_LETTER_TAKEN, t->number, work == NBCOLL_ERR_FAULT ? work : 0);
+        nbcolli_message_say(m, t->rank, NBCOLLI_MSG_TAKEN, t->number, work == NBCOLL_ERR_FAULT ? work : 0);
     if (status == NBCOLL_OK)
         nbcolli_transfer_whole(m, t);
     else
@@ -288,7 +289,7 @@ static void nbcolli_transfer_get(nbcoll_messages *m, nbcolli_transfer *t)
         nbcolli_transfer_move(m, t);
 }
 
-void nbcolli_transfer_receive(nbcoll_messages *m, nbcolli_request *r, const nbcolli_letter *l)
+void nbcolli_transfer_receive(nbcoll_messages *m, nbcolli_request *r, const nbcolli_arrival *l)
 {
     const nbcolli_peer *peer = nbcolli_message_peer(m, l->source);
     const nbcoll_bulk *bulk = peer->link->transport.bulk;
@@ -296,7 +297,7 @@ void nbcolli_transfer_receive(nbcoll_messages *m, nbcolli_request *r, const nbco
     nbcolli_transfer *t = goes ? nbcolli_transfer_new(m, r, l->source, l->bytes, packs) : NULL;
 
     if (!t) {
-        nbcolli_letter_say(m, l->source, NBCOLLI_LETTER_TAKEN, l->number, 0);
+        nbcolli_message_say(m, l->source, NBCOLLI_MSG_TAKEN, l->number, 0);
         nbcolli_message_end(m, r, !l->bytes ? NBCOLL_OK : m->at[l->source].is_gone ? NBCOLL_ERR_PEER_LOST
                                                                                    : NBCOLL_ERR_MEMORY, l->source);
         return;
@@ -315,11 +316,11 @@ void nbcolli_transfer_receive(nbcoll_messages *m, nbcolli_request *r, const nbco
         nbcolli_transfer_get(m, t);
     } else {
         t->phase = NBCOLLI_TRANSFER_ASKED;
-        nbcolli_letter_say(m, l->source, NBCOLLI_LETTER_ASK, l->number, 0);
+        nbcolli_message_say(m, l->source, NBCOLLI_MSG_ASK, l->number, 0);
     }
 }
 
-void nbcolli_transfer_short(nbcoll_messages *m, nbcolli_request *r, const nbcolli_letter *l)
+void nbcolli_transfer_short(nbcoll_messages *m, nbcolli_request *r, const nbcolli_arrival *l)
 {
     nbcolli_transfer *t = l->bytes ? nbcolli_transfer_new(m, r, l->source, l->bytes, 1) : NULL;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Letters leave: as lines, or as EXECUTED ones with a payload or without. */
+ * Messages leave: as lines, or as EXECUTED ones with a payload or without. */
 #include "message.h"
 
 #include "../host/host.h"
 
-nbcolli_header nbcolli_letter_header(nbcoll_messages *m, int rank, nbcolli_letter_kind kind, uint32_t number)
+nbcolli_header nbcolli_message_header(nbcoll_messages *m, int rank, nbcolli_message_kind kind, uint32_t number)
 {
     nbcolli_correspondent *p = &m->at[rank];
     nbcolli_header h = nbcolli_header_to(m->comm, rank, NBCOLLI_EXECUTED, (uint64_t)m->head.channel << 32);
@@ -17,18 +17,18 @@ nbcolli_header nbcolli_letter_header(nbcoll_messages *m, int rank, nbcolli_lette
     return h;
 }
 
-void nbcolli_letter_say(nbcoll_messages *m, int rank, nbcolli_letter_kind kind, uint32_t number, uint64_t bytes)
+void nbcolli_message_say(nbcoll_messages *m, int rank, nbcolli_message_kind kind, uint32_t number, uint64_t bytes)
 {
-    nbcolli_header h = nbcolli_letter_header(m, rank, kind, number);
+    nbcolli_header h = nbcolli_message_header(m, rank, kind, number);
 
     h.bytes = bytes;
-    if (kind == NBCOLLI_LETTER_REFUSED) /* as the engine says it: of that the channel is its receiver's */
+    if (kind == NBCOLLI_MSG_REFUSED) /* as the engine says it: of that the channel is its receiver's */
         h.tag = (uint64_t)h.count << 32;
     nbcolli_control_to(m->comm, rank, &h);
 }
 
-void nbcolli_letter_post(nbcolli_transfer *t, const nbcolli_peer *peer, const nbcolli_header *h, const void *payload,
-                         size_t bytes)
+void nbcolli_message_post(nbcolli_transfer *t, const nbcolli_peer *peer, const nbcolli_header *h, const void *payload,
+                          size_t bytes)
 {
     t->post.wire = nbcolli_pack(h);
     t->post.link = peer->link;
@@ -39,8 +39,8 @@ void nbcolli_letter_post(nbcolli_transfer *t, const nbcolli_peer *peer, const nb
     nbcolli_control_is(&t->post);
 }
 
-NBCOLLI_ALWAYS_INLINE int nbcolli_letter_as_line(nbcoll_messages *m, int rank, uint64_t what, const void *payload,
-                                                 size_t bytes)
+NBCOLLI_ALWAYS_INLINE int nbcolli_message_put_line(nbcoll_messages *m, int rank, uint64_t what, const void *payload,
+                                                   size_t bytes)
 {
     nbcolli_correspondent *p = &m->at[rank];
     const nbcolli_peer *peer = nbcolli_message_peer(m, rank);
@@ -53,23 +53,23 @@ NBCOLLI_ALWAYS_INLINE int nbcolli_letter_as_line(nbcoll_messages *m, int rank, u
     return 1;
 }
 
-int nbcolli_letter_line(nbcoll_messages *m, int rank, int32_t tag, const void *payload, size_t bytes)
+int nbcolli_message_send_line(nbcoll_messages *m, int rank, int32_t tag, const void *payload, size_t bytes)
 {
     nbcolli_correspondent *p = &m->at[rank];
 
-    if (!nbcolli_letter_as_line(m, rank, (uint64_t)(p->next & 0xffff) << 32 | (uint32_t)tag, payload, bytes))
+    if (!nbcolli_message_put_line(m, rank, (uint64_t)(p->next & 0xffff) << 32 | (uint32_t)tag, payload, bytes))
         return 0;
     p->next++;
     p->credits--;
     return 1;
 }
 
-void nbcolli_letter_credit(nbcoll_messages *m, int rank)
+void nbcolli_message_credit(nbcoll_messages *m, int rank)
 {
     nbcolli_correspondent *p = &m->at[rank];
 
     if (rank == m->comm->rank)
         p->credits++;
-    else if (++p->owed > m->config.credits / 2 && !nbcolli_letter_as_line(m, rank, NBCOLLI_LINE_IS_CREDIT, NULL, 0))
-        nbcolli_letter_say(m, rank, NBCOLLI_LETTER_CREDIT, 0, 0);
+    else if (++p->owed > m->config.credits / 2 && !nbcolli_message_put_line(m, rank, NBCOLLI_LINE_IS_CREDIT, NULL, 0))
+        nbcolli_message_say(m, rank, NBCOLLI_MSG_CREDIT, 0, 0);
 }
