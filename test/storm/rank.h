@@ -140,4 +140,8 @@ void own_run(rank *r, int n);
 
 void messages_run(rank *r, int n);
 
+/* ---- neighbors.c ------------------------------------------------------------------------------------------------- */
+
+void neighbors_run(rank *r, int n);
+
 #endif
