@@ -363,6 +363,9 @@ static void draw_items(plan *p, int items)
         } else if (p->edition >= EDITION_OF_MESSAGES && kind == 12) {
             i->kind = ITEM_NEIGHBORS;
             i->times = 1 + i->times % 3;
+        } else if (p->edition >= EDITION_OF_MESSAGES && kind == 13) {
+            i->kind = ITEM_ELEMENTS;
+            i->times = 1 + i->times % 3;
         } else if (kind == 3 && i->comm) {
             i->kind = ITEM_FREE;
             is_free[i->comm] = true;

@@ -41,6 +41,7 @@ static void print_item(const plan *p, int n)
                : i->kind == ITEM_OWN       ? "its own schedule"
                : i->kind == ITEM_MESSAGES  ? "messages"
                : i->kind == ITEM_NEIGHBORS ? "neighbours"
+               : i->kind == ITEM_ELEMENTS  ? "elements"
                                            : "shrink to",
                i->kind == ITEM_FREE ? i->comm : i->made);
         if (i->kind == ITEM_CHAIN)

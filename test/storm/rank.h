@@ -144,4 +144,8 @@ void messages_run(rank *r, int n);
 
 void neighbors_run(rank *r, int n);
 
+/* ---- elements.c -------------------------------------------------------------------------------------------------- */
+
+void elements_run(rank *r, int n);
+
 #endif
