@@ -74,7 +74,7 @@ static bool is_of_another(const plan *p, int comm)
             return false;
     for (int of = comm, n = p->items - 1; n >= 0; n--)
         if (p->item[n].kind != ITEM_CALL && p->item[n].kind != ITEM_OWN && p->item[n].kind != ITEM_FREE &&
-            p->item[n].kind != ITEM_MESSAGES && p->item[n].made == of) {
+            p->item[n].kind < ITEM_MESSAGES && p->item[n].made == of) {
             of = p->item[n].comm;
             if (of == p->item[p->fault[0].at].comm)
                 return false;

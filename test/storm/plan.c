@@ -360,6 +360,12 @@ static void draw_items(plan *p, int items)
         } else if (p->edition >= EDITION_OF_MESSAGES && (kind == 10 || kind == 11)) {
             i->kind = ITEM_MESSAGES;
             i->times = 1 + i->times % 3;
+        } else if (p->edition >= EDITION_OF_MESSAGES && kind == 12) {
+            i->kind = ITEM_NEIGHBORS;
+            i->times = 1 + i->times % 3;
+        } else if (p->edition >= EDITION_OF_MESSAGES && kind == 13) {
+            i->kind = ITEM_ELEMENTS;
+            i->times = 1 + i->times % 3;
         } else if (kind == 3 && i->comm) {
             i->kind = ITEM_FREE;
             is_free[i->comm] = true;
@@ -571,6 +577,17 @@ static void draw_agents(plan *p, const cut *c)
     p->net[HOME].quota = (3 * nbcoll_cells_bytes(&config, p->ranks) + p->net[HOME].staging + 127) / 128 * 128;
 }
 
+/* A call that makes neighbours and has no memory does not say whether the others wait for it; and agents leave what
+ * neighbours do to the ranks, but not the making. */
+static void skip_neighbors(plan *p)
+{
+    bool skips = p->has_agents;
+    for (int k = 0; k < p->faults; k++)
+        skips |= p->fault[k].kind == FAULT_MEMORY;
+    for (int i = 0; i < p->items && skips; i++)
+        p->is_skipped[i] |= p->item[i].kind == ITEM_NEIGHBORS;
+}
+
 /* How many communicators a rank can still make. Who cannot make one leaves. Not where others than the program make
  * some: chains and relays. */
 static void draw_serials(plan *p)
@@ -638,6 +655,7 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
     p->at_looks = p->is_preempted && p->edition >= EDITION_OF_LOOKS && mix(p->seed, 57) % 2;
     p->is_preempted &= !p->at_looks;
     skip_chains(p);
+    skip_neighbors(p);
     p->has_stray = p->edition >= EDITION_OF_ENDS && !p->has_agents && !p->is_over_shm && mix(p->seed, 28) % 4 == 0;
     if (c->items >= 0 && c->items < p->items)
         p->items = c->items;

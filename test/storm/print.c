@@ -34,13 +34,15 @@ static void print_item(const plan *p, int n)
     printf("  item %d on communicator %d: ", n, i->comm);
     if (i->kind != ITEM_CALL) {
         printf("%s %d",
-               i->kind == ITEM_DUP        ? "dup to"
-               : i->kind == ITEM_SPLIT    ? "split to"
-               : i->kind == ITEM_FREE     ? "free"
-               : i->kind == ITEM_CHAIN    ? "chain on"
-               : i->kind == ITEM_OWN      ? "its own schedule"
-               : i->kind == ITEM_MESSAGES ? "messages"
-                                          : "shrink to",
+               i->kind == ITEM_DUP         ? "dup to"
+               : i->kind == ITEM_SPLIT     ? "split to"
+               : i->kind == ITEM_FREE      ? "free"
+               : i->kind == ITEM_CHAIN     ? "chain on"
+               : i->kind == ITEM_OWN       ? "its own schedule"
+               : i->kind == ITEM_MESSAGES  ? "messages"
+               : i->kind == ITEM_NEIGHBORS ? "neighbours"
+               : i->kind == ITEM_ELEMENTS  ? "elements"
+                                           : "shrink to",
                i->kind == ITEM_FREE ? i->comm : i->made);
         if (i->kind == ITEM_CHAIN)
             printf(": %s, count %zu, %d times", nbcoll_operation_name(i->o.what), i->o.count, i->times);

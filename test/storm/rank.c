@@ -327,6 +327,10 @@ static void run_item(rank *r, int n)
         own_run(r, n);
     else if (i->kind == ITEM_MESSAGES)
         messages_run(r, n);
+    else if (i->kind == ITEM_NEIGHBORS)
+        neighbors_run(r, n);
+    else if (i->kind == ITEM_ELEMENTS)
+        elements_run(r, n);
     else if (i->kind == ITEM_FREE)
         made_free(r, i->comm);
     else

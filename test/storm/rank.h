@@ -140,4 +140,12 @@ void own_run(rank *r, int n);
 
 void messages_run(rank *r, int n);
 
+/* ---- neighbors.c ------------------------------------------------------------------------------------------------- */
+
+void neighbors_run(rank *r, int n);
+
+/* ---- elements.c -------------------------------------------------------------------------------------------------- */
+
+void elements_run(rank *r, int n);
+
 #endif

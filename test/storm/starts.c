@@ -57,7 +57,7 @@ bool rank_is_numberless(rank *r, int n, nbcoll_status status)
 {
     const item *i = &r->storm->plan.item[n];
     if (status != NBCOLL_ERR_LIMIT || !r->storm->plan.few_serials || i->kind == ITEM_CALL || i->kind == ITEM_OWN ||
-        i->kind == ITEM_MESSAGES)
+        i->kind >= ITEM_MESSAGES)
         return false;
     uint32_t left = counters_left(r->comm[i->comm]);
     if (left > (i->kind == ITEM_SHRINK ? (uint32_t)nbcoll_comm_size(r->comm[i->comm]) : 0))

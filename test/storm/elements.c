@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Operations and types of components: averages, sums in more bits and sums whose bits are the same in any order, of
+ * which the results are known to the bit; strided columns, where each rank has a stride of its own; lists of buffers,
+ * which each rank cuts otherwise. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rank.h"
+#include "nbcoll/lists.h"
+#include "nbcoll/strided.h"
+#include "nbcoll/sums.h"
+
+typedef enum elements_kind { AVERAGE, WIDE, REPRODUCIBLE, COLUMNS, LISTS, ELEMENTS_KINDS } elements_kind;
+
+enum { ROWS_MOST = 40, WORDS_MOST = 1200, PIECES = 4 };
+
+typedef struct elements {
+    rank *rank;
+    const item *item;
+    int index, at, ranks, root;
+    elements_kind what;
+    size_t count, stride; /* of COLUMNS: rows, and words from one to the next */
+    nbcoll_strided column;
+    nbcoll_lists *lists;
+    double doubles[2][WORDS_MOST]; /* SEND, RECV */
+    float floats[2][WORDS_MOST];
+    int32_t ints[WORDS_MOST * 2];
+} elements;
+
+/* What a rank has of number k: small, so that sums are exact; or anything. */
+static int32_t small_of(const elements *x, int whose, size_t k)
+{
+    return (int32_t)(mix(x->item->salt + k, (uint64_t)whose) % 1000) - 500;
+}
+
+static double double_of(const elements *x, int whose, size_t k)
+{
+    uint64_t bits = mix(x->item->salt + k, (uint64_t)whose);
+    double number = (double)(int64_t)bits;
+    for (uint64_t n = bits % 40; n; n--)
+        number /= 3;
+    return number;
+}
+
+/* ---- inputs and results ------------------------------------------------------------------------------------------ */
+
+static void fill(elements *x)
+{
+    memset(x->ints, 0xee, sizeof x->ints);
+    for (size_t k = 0; k < x->count; k++) {
+        x->doubles[0][k] = double_of(x, x->at, k);
+        x->floats[0][k] = (float)small_of(x, x->at, k);
+        if (x->what == LISTS)
+            x->ints[k + k * PIECES / x->count] = small_of(x, x->at, k);
+        else if (x->what == COLUMNS && x->at == x->root)
+            x->ints[k * x->stride] = small_of(x, x->root, k);
+    }
+}
+
+static bool is_right(const elements *x, size_t k)
+{
+    nbcoll_bins bins = {0};
+    int32_t sum = 0;
+    for (int q = 0; q < x->ranks; q++) {
+        double number = double_of(x, q, k);
+        nbcoll_bins_add(&bins, &number, 1);
+        sum += small_of(x, q, k);
+    }
+    double expected = nbcoll_bins_value(&bins);
+    switch (x->what) {
+    case AVERAGE:
+        return x->floats[1][k] == (float)sum / (float)x->ranks;
+    case WIDE:
+        return x->floats[1][k] == (float)sum;
+    case REPRODUCIBLE:
+        return memcmp(&x->doubles[1][k], &expected, sizeof expected) == 0;
+    case COLUMNS:
+        return x->ints[k * x->stride] == small_of(x, x->root, k);
+    default:
+        return x->ints[k + k * PIECES / x->count] == sum;
+    }
+}
+
+static void check(elements *x)
+{
+    size_t touched = 0, all = sizeof x->ints / sizeof *x->ints;
+    for (size_t k = 0; k < x->count; k++)
+        if (!is_right(x, k)) {
+            storm_find(x->rank->storm, "rank %d, item %d: element %zu of %zu, of kind %d, is wrong",
+                       x->rank->actor->rank, x->index, k, x->count, (int)x->what);
+            return;
+        }
+    for (size_t k = 0; k < all; k++)
+        touched += x->ints[k] != (int32_t)0xeeeeeeee;
+    if (x->what >= COLUMNS && touched > x->count)
+        storm_find(x->rank->storm, "rank %d, item %d: what lies between its elements was touched", x->rank->actor->rank,
+                   x->index);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+/* Pieces of consecutive numbers, with a word between them. */
+static nbcoll_status make_lists(elements *x)
+{
+    nbcoll_list_piece piece[PIECES];
+    size_t next = 0;
+    for (size_t p = 0; p < PIECES; p++) {
+        size_t first = next;
+        while (next < x->count && next * PIECES / x->count == p)
+            next++;
+        piece[p] = (nbcoll_list_piece){next > first ? &x->ints[first + p] : NULL, next - first};
+    }
+    return nbcoll_lists_make(x->rank->context, NBCOLL_INT32, NBCOLL_SUM, 0, NULL, PIECES, piece, &x->lists);
+}
+
+static nbcoll_status make(elements *x)
+{
+    if (x->what == COLUMNS)
+        return nbcoll_strided_make(&x->column, NBCOLL_INT32, 1, (nbcoll_steps){x->count, x->stride}, NBCOLL_ONCE, 1);
+    return x->what == LISTS ? make_lists(x) : NBCOLL_OK;
+}
+
+static nbcoll_status start(elements *x, nbcoll_request *request)
+{
+    nbcoll_comm *comm = x->rank->comm[x->item->comm];
+    switch (x->what) {
+    case AVERAGE:
+    case WIDE:
+        return nbcoll_iallreduce(x->floats[0], x->floats[1], x->count, NBCOLL_FLOAT,
+                                 x->what == WIDE ? nbcoll_sum_wide() : nbcoll_average(), comm, request);
+    case REPRODUCIBLE:
+        return nbcoll_iallreduce(x->doubles[0], x->doubles[1], x->count, NBCOLL_DOUBLE, nbcoll_sum_reproducible(), comm,
+                                 request);
+    case COLUMNS:
+        return nbcoll_ibcast(x->ints, 1, nbcoll_type_of(&x->column.type), x->root, comm, request);
+    default:
+        return nbcoll_iallreduce(x->lists->send, x->lists->recv, x->lists->received, x->lists->type, x->lists->op, comm,
+                                 request);
+    }
+}
+
+static void execute(elements *x)
+{
+    rank *r = x->rank;
+    nbcoll_request request;
+    nbcoll_status status;
+    int tries = 0;
+
+    fill(x);
+    while ((status = start(x, &request)) != NBCOLL_OK)
+        if (!rank_is_refused(r, x->index, status, tries++))
+            return;
+    storm_note(r->storm, r->actor->rank, NOTE_STARTS, (uint64_t)x->index, 8);
+    status = rank_wait(r, &request);
+    nbcoll_failure failure = rank_failure(r, x->item->comm);
+    storm_note(r->storm, r->actor->rank, NOTE_ENDS, (uint64_t)x->index, status);
+    judge_end(r->actor, x->item, x->index, status, &failure, NULL);
+    if (status == NBCOLL_OK && !r->actor->is_dead && !r->storm->ends &&
+        !(r->storm->bad_anywhere & (BAD_DIFFERS | BAD_HEADER)))
+        check(x);
+}
+
+void elements_run(rank *r, int n)
+{
+    const item *i = &r->storm->plan.item[n];
+    place_in at = r->storm->plan.place[i->comm][r->actor->rank];
+    uint64_t random = mix(i->salt, 80);
+    nbcoll_status status;
+    int tries = 0;
+    elements *x = calloc(1, sizeof *x);
+
+    *x = (elements){.rank = r, .item = i, .index = n, .at = at.rank, .ranks = at.size};
+    x->what = (elements_kind)(next_random(&random) % ELEMENTS_KINDS);
+    x->root = (int)(next_random(&random) % (uint64_t)at.size);
+    x->count = 1 + next_random(&random) % (x->what == COLUMNS || next_random(&random) % 4 ? ROWS_MOST : WORDS_MOST);
+    x->stride = 1 + (size_t)r->actor->rank % 20;
+    r->builds = true; /* outside of its context */
+    while ((status = make(x)) != NBCOLL_OK && rank_is_refused(r, n, status, tries++))
+        ;
+    r->builds = false;
+    for (int t = 0; t < i->times && status == NBCOLL_OK && !r->is_broken[i->comm]; t++)
+        execute(x);
+    nbcoll_lists_free(x->lists);
+    free(x);
+}
