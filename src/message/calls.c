@@ -79,16 +79,25 @@ NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_message_open(const nbcolli_message_c
                                                          nbcoll_request *request)
 {
     nbcoll_messages *m = c->m;
-    nbcoll_status s = m->is_ready ? NBCOLL_OK : nbcolli_messages_get_ready(m);
-    nbcolli_request *r = s == NBCOLL_OK ? nbcolli_message_request(c, bytes) : NULL;
+    nbcolli_request *r = nbcolli_message_request(c, bytes);
     if (!r)
-        return s == NBCOLL_OK ? nbcolli_request_refused(m->context) : s;
+        return nbcolli_request_refused(m->context);
     *request = nbcolli_request_handle(r);
     if (persistent)
         nbcolli_request_list(m->comm, r);
     else
         m->head.does->start(&m->head, r);
     return NBCOLL_OK;
+}
+
+/* From the caller's side, to which it comes back: once inside, where they get ready. */
+static nbcoll_status nbcolli_message_first(nbcoll_messages *m)
+{
+    nbcolli_leave_caller(m->context);
+    nbcoll_status s = nbcolli_enter(m->context);
+    if (s == NBCOLL_OK)
+        s = nbcolli_leave(m->context, nbcolli_messages_get_ready(m));
+    return s == NBCOLL_OK ? nbcolli_enter_caller(m->context) : s;
 }
 
 /* Inline: for what a call has of it when it is compiled. */
@@ -99,6 +108,8 @@ NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_message_call_in(const nbcolli_messag
     nbcoll_status s = c->m && request ? nbcolli_message_check(c, &bytes) : NBCOLL_ERR_NULL;
     if (s == NBCOLL_OK)
         s = nbcolli_enter_caller(c->m->context);
+    if (s == NBCOLL_OK && !c->m->is_ready)
+        s = nbcolli_message_first(c->m);
     if (s != NBCOLL_OK)
         return s;
     s = nbcolli_message_open(c, bytes, persistent, request);
@@ -230,15 +241,12 @@ static nbcoll_status nbcolli_message_probe(int from, int tag, nbcoll_messages *m
 {
     nbcoll_status s = nbcolli_message_check_name(m, from, tag, 1);
     if (s == NBCOLL_OK)
-        s = nbcolli_enter_caller(m->context);
-    if (s != NBCOLL_OK)
-        return s;
-    s = nbcolli_messages_get_ready(m);
-    nbcolli_leave_caller(m->context);
-    if (s == NBCOLL_OK)
         s = nbcolli_enter(m->context);
     if (s != NBCOLL_OK)
         return s;
+    s = nbcolli_messages_get_ready(m);
+    if (s != NBCOLL_OK)
+        return nbcolli_leave(m->context, s);
     nbcolli_kept *k = nbcolli_kept_find(m, from, (uint32_t)tag);
     if (!k) {
         nbcolli_pass(m->context);

@@ -282,7 +282,8 @@ int nbcolli_arrival_take_soon(nbcoll_messages *m, int rank, uint32_t tag, void *
 void nbcolli_messages_abandon(nbcolli_executor *e, nbcolli_lend *lend, void *loan);
 /* With its context. */
 void nbcolli_messages_free_with(nbcolli_executor *e);
-/* On the caller's side: may messages be sent? ERR_BUSY, ERR_CANCELLED. */
+/* Inside: may messages be sent, from now on? ERR_BUSY, ERR_CANCELLED. What it writes is progress's, and callers look at
+ * `is_ready` on their side. */
 nbcoll_status nbcolli_messages_get_ready(nbcoll_messages *m);
 
 #endif

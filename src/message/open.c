@@ -175,7 +175,10 @@ nbcoll_status nbcolli_messages_get_ready(nbcoll_messages *m)
 {
     if (m->is_ready)
         return NBCOLL_OK;
-    if (nbcolli_messages_opens(m))
+    nbcolli_caller_lock(m->context);
+    int is_early = nbcolli_messages_opens(m);
+    nbcolli_caller_unlock(m->context);
+    if (is_early)
         return NBCOLL_ERR_BUSY;
     for (int rank = 0; rank < m->comm->size; rank++)
         if (m->hello[rank].magic != NBCOLLI_HELLO)
@@ -191,7 +194,9 @@ nbcoll_status nbcolli_messages_get_ready(nbcoll_messages *m)
         p->may_take = p->has_lines && link->transport.lines->take && !(m->context->flags & NBCOLL_ANY_THREAD);
         p->is_gone |= nbcolli_has_departed(m->comm, rank);
     }
+    nbcolli_caller_lock(m->context);
     m->is_ready = 1;
+    nbcolli_caller_unlock(m->context);
     return NBCOLL_OK;
 }
 
