@@ -3,7 +3,8 @@
 # nbcoll is small: the one-file form with loopback and shm, the machine code that it becomes, the program that calls
 # one collective, the engine and the command are no larger than the bars below. Who makes something smaller lowers its
 # bar. A bar rises only by what a new function of the core takes: types of units and operations that are resolved took
-# 145 lines of the one file, 5 KB of its text and 5 KB of hello; `nbcoll run --hosts` took 325 of the command.
+# 145 lines of the one file, 5 KB of its text and 5 KB of hello; messages that are abandoned 20 of the engine, and
+# `nbcoll run --hosts` 325 of the command.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -35,10 +36,10 @@ printf '#define NBCOLL_IMPLEMENTATION\n#include "nbcoll.h"\n' >"$work/one.c"
 "$CC" -w -O2 -Iinclude examples/hello/*.c "$NBCOLL_BINARY/libnbcoll.a" -pthread -lm -o "$work/hello"
 strip "$work/hello"
 
-within 'one file' "$(wc -l <"$work/nbcoll.h")" lines 33735
+within 'one file' "$(wc -l <"$work/nbcoll.h")" lines 33755
 within 'its text' $(($(text "$work/one.o") / 1000)) KB 449
 within 'hello, static' $(($(text "$work/hello") / 1000)) KB 352
-within 'src/engine' "$(find src/engine -name '*.[ch]' -exec cat {} + | wc -l)" lines 14250
-within 'src/engine without comments' "$(code_lines src/engine)" lines 10900
+within 'src/engine' "$(find src/engine -name '*.[ch]' -exec cat {} + | wc -l)" lines 14265
+within 'src/engine without comments' "$(code_lines src/engine)" lines 10915
 within 'src/command' "$(find src/command -name '*.[ch]' -exec cat {} + | wc -l)" lines 11620
 exit $failed
