@@ -173,8 +173,8 @@ static const char *what_is_wrong(exchange *x, post *p)
         return "memory was touched";
     if (p->status == NBCOLL_OK || (is_got && p->status == NBCOLL_ERR_TRUNCATED))
         return NULL;
-    /* what it waited for another receive has got, or will get */
-    if (p->status == NBCOLL_ERR_PEER_LOST && !p->sends && x->mode != EXACT && has_left(x, p->peer))
+    /* what a receive waited for another one has got, or will get; and of a send see README.md */
+    if (p->status == NBCOLL_ERR_PEER_LOST && (p->sends || x->mode != EXACT) && has_left(x, p->peer))
         return NULL;
     return judge_message(x->rank->actor, x->item, p->peer, p->status, p->is_cancelled);
 }
