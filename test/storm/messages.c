@@ -173,8 +173,8 @@ static const char *what_is_wrong(exchange *x, post *p)
         return "memory was touched";
     if (p->status == NBCOLL_OK || (is_got && p->status == NBCOLL_ERR_TRUNCATED))
         return NULL;
-    /* what it waited for another receive has got, or will get */
-    if (p->status == NBCOLL_ERR_PEER_LOST && !p->sends && x->mode != EXACT && has_left(x, p->peer))
+    /* what a receive waited for another one has got, or will get; else see README.md */
+    if (p->status == NBCOLL_ERR_PEER_LOST && has_left(x, p->peer))
         return NULL;
     return judge_message(x->rank->actor, x->item, p->peer, p->status, p->is_cancelled);
 }
@@ -403,7 +403,8 @@ static void wait_all(exchange *x)
     uint64_t looks = 0;
 
     x->since = s->now;
-    while (count_open(x, true, false) || count_open(x, false, false) || (x->received < x->mine && !x->gives_up)) {
+    while (count_open(x, true, false) || count_open(x, false, false) || 
+           (x->mode != EXACT && x->received < x->mine && !x->gives_up)) {
         if (x->blocks && rank_choose(r, 2)) { /* each ends by itself */
             for (int k = 0; k < x->posts; k++)
                 if (x->post[k].is_open)

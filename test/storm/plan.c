@@ -366,6 +366,8 @@ static void draw_items(plan *p, int items)
         } else if (p->edition >= EDITION_OF_MESSAGES && kind == 13) {
             i->kind = ITEM_ELEMENTS;
             i->times = 1 + i->times % 3;
+        } else if (p->edition >= EDITION_OF_MESSAGES && kind == 14) {
+            i->kind = ITEM_GROUP;
         } else if (kind == 3 && i->comm) {
             i->kind = ITEM_FREE;
             is_free[i->comm] = true;
@@ -584,8 +586,9 @@ static void skip_neighbors(plan *p)
     bool skips = p->has_agents;
     for (int k = 0; k < p->faults; k++)
         skips |= p->fault[k].kind == FAULT_MEMORY;
-    for (int i = 0; i < p->items && skips; i++)
-        p->is_skipped[i] |= p->item[i].kind == ITEM_NEIGHBORS;
+    for (int i = 0; i < p->items; i++) /* and groups take numbers of communicators */
+        p->is_skipped[i] |= (p->item[i].kind == ITEM_NEIGHBORS && skips) ||
+                            (p->item[i].kind == ITEM_GROUP && p->few_serials);
 }
 
 /* How many communicators a rank can still make. Who cannot make one leaves. Not where others than the program make

@@ -42,6 +42,7 @@ static void print_item(const plan *p, int n)
                : i->kind == ITEM_MESSAGES  ? "messages"
                : i->kind == ITEM_NEIGHBORS ? "neighbours"
                : i->kind == ITEM_ELEMENTS  ? "elements"
+               : i->kind == ITEM_GROUP     ? "a group of"
                                            : "shrink to",
                i->kind == ITEM_FREE ? i->comm : i->made);
         if (i->kind == ITEM_CHAIN)

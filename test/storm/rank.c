@@ -331,6 +331,8 @@ static void run_item(rank *r, int n)
         neighbors_run(r, n);
     else if (i->kind == ITEM_ELEMENTS)
         elements_run(r, n);
+    else if (i->kind == ITEM_GROUP)
+        groups_run(r, n);
     else if (i->kind == ITEM_FREE)
         made_free(r, i->comm);
     else

@@ -148,4 +148,8 @@ void neighbors_run(rank *r, int n);
 
 void elements_run(rank *r, int n);
 
+/* ---- groups.c ---------------------------------------------------------------------------------------------------- */
+
+void groups_run(rank *r, int n);
+
 #endif

@@ -30,6 +30,7 @@
  *     messages.c messages between two ranks
  *     neighbors.c neighbourhood collectives
  *     elements.c sums, strided types and lists
+ *     groups.c   communicators that their members alone make
  *     judge.c    which outcomes are allowed, given what has happened
  *     ways.c     and which ways of parts and questions
  *     atomics.c  where the engine is compiled for that: each atomic access is a place where others may have a turn
@@ -76,7 +77,7 @@ enum {
 };
 
 typedef enum item_kind { ITEM_CALL, ITEM_DUP, ITEM_SPLIT, ITEM_FREE, ITEM_SHRINK, ITEM_CHAIN, ITEM_OWN,
-    ITEM_MESSAGES, ITEM_NEIGHBORS, ITEM_ELEMENTS } item_kind;
+    ITEM_MESSAGES, ITEM_NEIGHBORS, ITEM_ELEMENTS, ITEM_GROUP } item_kind;
 typedef enum element { ELEMENT_PREDEFINED, ELEMENT_PLAIN, ELEMENT_PACKED } element;
 
 typedef struct item {
