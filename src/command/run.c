@@ -120,40 +120,47 @@ static int launch_guarded(run_plan *plan)
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
-static int run(const command *self, int argc, char *argv[])
+static int run_planned(run_plan *plan)
 {
-    run_plan plan = {.self = self, .timeout = NBCOLL_FOREVER, .recording = -1};
-    int status = 0, fd;
-    if (argc == 2 && strcmp(argv[1], RUN_PART) == 0)
-        status = run_part_read(&plan, &argc, &argv);
-    if (!status)
-        status = take_options(&plan, argc, argv);
-    if (status)
-        return status;
+    int status, fd;
 
     /* Pipes must not take the numbers of standard streams that our caller closed. */
     while ((fd = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && fd <= STDERR_FILENO)
         fcntl(fd, F_SETFD, 0);
     if (fd >= 0)
         close(fd);
-    status = check_tuning(&plan);
+    status = check_tuning(plan);
     if (!status)
-        status = check_limit(&plan);
+        status = check_limit(plan);
     if (status)
         return status;
     run_binding *binding;
-    status = run_bind_find(self, plan.host ? "none" : plan.where, plan.ranks, &binding);
+    status = run_bind_find(plan->self, plan->host ? "none" : plan->where, plan->ranks, &binding);
     if (status)
         return status;
-    plan.binding = binding;
-    run_bind_say(self, binding);
-    if (plan.timeline)
-        status = run_timeline_open(&plan);
-    else if (plan.timeout != NBCOLL_FOREVER && !plan.total)
-        run_record(&plan); /* without room for it nobody is named as late */
+    plan->binding = binding;
+    run_bind_say(plan->self, binding);
+    if (plan->timeline)
+        status = run_timeline_open(plan);
+    else if (plan->timeout != NBCOLL_FOREVER && !plan->total)
+        run_record(plan); /* without room for it nobody is named as late */
     if (!status)
-        status = launch_guarded(&plan);
+        status = launch_guarded(plan);
     run_bind_free(binding);
+    return status;
+}
+
+static int run(const command *self, int argc, char *argv[])
+{
+    run_plan plan = {.self = self, .timeout = NBCOLL_FOREVER, .recording = -1};
+    int status = 0;
+    if (argc == 2 && strcmp(argv[1], RUN_PART) == 0)
+        status = run_part_read(&plan, &argc, &argv);
+    if (!status)
+        status = take_options(&plan, argc, argv);
+    if (!status)
+        status = run_planned(&plan);
+    free(plan.host);
     return status;
 }
 

@@ -44,21 +44,25 @@ static int take_hosts(run_plan *plan, char *text)
 
 int run_hosts_take(run_plan *plan)
 {
-    int wanted = plan->ranks, status;
-    char *text = plan->hosts ? strdup(plan->hosts) : NULL;
+    int wanted = plan->ranks, status = 0;
     size_t room = 0, bytes = 0;
-    FILE *f = plan->hosts ? NULL : fopen(plan->hostfile, "r");
     if (plan->timeline || plan->agent)
         return command_refuse(plan->self, "--timeline and --agent are for one machine, without --hosts");
     for (char **word = plan->words; *word; word++)
         bytes += strlen(*word) + 1;
     if (bytes > WORDS)
         return command_refuse(plan->self, "with --hosts the arguments have at most %d bytes", WORDS);
-    if ((!plan->hosts && (!f || getdelim(&text, &room, 0, f) < 0)) || !(plan->host = calloc(257, sizeof *plan->host)))
-        return command_fail(plan->self, "%s: %s", plan->hostfile, f ? "it is empty" : strerror(errno));
     plan->ranks = 0;
     plan->launcher = plan->launcher ? plan->launcher : "ssh";
-    status = take_hosts(plan, text);
+    char *text = plan->hosts ? strdup(plan->hosts) : NULL;
+    FILE *f = plan->hosts ? NULL : fopen(plan->hostfile, "r");
+    if ((!plan->hosts && (!f || getdelim(&text, &room, 0, f) < 0)) || !(plan->host = calloc(257, sizeof *plan->host)))
+        status = command_fail(plan->self, "%s: %s", plan->hostfile, f ? "it is empty" : strerror(errno));
+    else
+        status = take_hosts(plan, text);
+    if (f)
+        fclose(f);
+    free(text);
     for (int i = 0; i < plan->ranks && !status; i++) {
         run_host *h = &plan->host[i];
         h->first = plan->total;
