@@ -161,6 +161,7 @@ static int run(const command *self, int argc, char *argv[])
     if (!status)
         status = run_planned(&plan);
     free(plan.host);
+    free(plan.heard);
     return status;
 }
 

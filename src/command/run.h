@@ -76,11 +76,14 @@ typedef struct run_host {
     int first, ranks, line; /* the rank of its first one; how many; where we write to its part */
 } run_host;
 
+typedef struct run_heard run_heard;
+
 typedef struct run_plan {
     const command *self;
     int ranks; /* here; of --hosts the hosts */
     const char *hosts, *hostfile, *launcher; /* the options; then */
     run_host *host;         /* [ranks]: what is started are shells there; or null */
+    run_heard *heard;       /* of a part: its options and program; or null */
     int first, part, total; /* of ranks on several machines: of a part its first and its ranks; all. Else 0 */
     const char *id;         /* of a part: what the launcher said, "": it makes the id */
     int is_prefixed;

@@ -107,25 +107,34 @@ void run_hosts_become(const run_plan *plan, int host)
 
 /* ---- the part ---------------------------------------------------------------------------------------------------- */
 
-static char *next_word(void)
+/* What the launcher has written, and its words. */
+struct run_heard {
+    char text[WORDS + PATH + 2 * RUN_ID], *argv[WORDS + 1];
+    size_t bytes;
+};
+
+static char *next_word(run_heard *h)
 {
-    char *word = NULL;
-    size_t room = 0;
-    return getdelim(&word, &room, 0, stdin) > 0 ? word : NULL;
+    char *word = h->text + h->bytes;
+    for (int c; h->bytes < sizeof h->text && (c = getchar()) != EOF;)
+        if (!(h->text[h->bytes++] = (char)c))
+            return word;
+    return NULL;
 }
 
 int run_part_read(run_plan *plan, int *argc, char **argv[])
 {
     setvbuf(stdin, NULL, _IONBF, 0); /* what follows the words is for run_part_hear */
-    char *head = next_word(), *dir = next_word();
-    plan->id = next_word();
+    run_heard *h = plan->heard = calloc(1, sizeof *h);
+    char *head = h ? next_word(h) : NULL, *dir = head ? next_word(h) : NULL;
+    plan->id = dir ? next_word(h) : NULL;
     if (!plan->id)
         return COMMAND_FAILED; /* the launcher has ended, or has nothing for us to do */
-    if (sscanf(head, HEAD, &plan->first, &plan->part, &plan->total, argc) != 4)
+    if (sscanf(head, HEAD, &plan->first, &plan->part, &plan->total, argc) != 4 || *argc < 0 || *argc > WORDS)
         return command_refuse(plan->self, "no launcher of this version has started this");
-    *argv = calloc((size_t)*argc + 1, sizeof **argv);
+    *argv = h->argv;
     for (int i = 0; i < *argc; i++)
-        if (!*argv || !((*argv)[i] = next_word()))
+        if (!(h->argv[i] = next_word(h)))
             return COMMAND_FAILED;
     for (int i = 0; i < 3; i++)
         signal((int[]){SIGINT, SIGQUIT, SIGHUP}[i], SIG_DFL);
