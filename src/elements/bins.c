@@ -56,7 +56,7 @@ static uint64_t nbcolli_bins_bits(double number)
     return bits;
 }
 
-inline void nbcolli_bins_add(nbcoll_bins *bins, double number)
+void nbcolli_bins_add(nbcoll_bins *bins, double number)
 {
     uint64_t bits = nbcolli_bins_bits(number), m = bits & (UINT64_MAX >> 12);
     uint32_t exponent = bits >> 52 & 0x7ff;

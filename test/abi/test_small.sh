@@ -4,7 +4,7 @@
 # one collective, the engine and the command are no larger than the bars below. Who makes something smaller lowers its
 # bar. A bar rises only by what a new function of the core takes: types of units and operations that are resolved took
 # 145 lines of the one file, 5 KB of its text and 5 KB of hello; messages that are abandoned 20 of the engine, and
-# `nbcoll run --hosts` 325 of the command.
+# `nbcoll run --hosts` 349 of the command.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -41,5 +41,5 @@ within 'its text' $(($(text "$work/one.o") / 1000)) KB 449
 within 'hello, static' $(($(text "$work/hello") / 1000)) KB 352
 within 'src/engine' "$(find src/engine -name '*.[ch]' -exec cat {} + | wc -l)" lines 14265
 within 'src/engine without comments' "$(code_lines src/engine)" lines 10915
-within 'src/command' "$(find src/command -name '*.[ch]' -exec cat {} + | wc -l)" lines 11620
+within 'src/command' "$(find src/command -name '*.[ch]' -exec cat {} + | wc -l)" lines 11640
 exit $failed

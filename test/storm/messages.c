@@ -174,7 +174,7 @@ static const char *what_is_wrong(exchange *x, post *p)
     if (p->status == NBCOLL_OK || (is_got && p->status == NBCOLL_ERR_TRUNCATED))
         return NULL;
     /* what a receive waited for another one has got, or will get; else see README.md */
-    if (p->status == NBCOLL_ERR_PEER_LOST && has_left(x, p->peer))
+    if (p->status == NBCOLL_ERR_PEER_LOST && !p->sends && has_left(x, p->peer))
         return NULL;
     return judge_message(x->rank->actor, x->item, p->peer, p->status, p->is_cancelled);
 }

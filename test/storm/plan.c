@@ -500,6 +500,16 @@ static int draw_kind(const plan *p, uint64_t *r)
     return kind < FAULT_COUNT ? kind : FAULT_DAMAGE;
 }
 
+/* In jobs in which a rank is cut off from a living one, messages are calls: see README.md. */
+static void leave_out_messages(plan *p)
+{
+    for (int k = 0; k < p->faults; k++)
+        if (p->fault[k].kind == FAULT_GET || p->fault[k].kind == FAULT_PUT || p->fault[k].kind == FAULT_POST)
+            for (int n = 0; n < p->items; n++)
+                if (p->item[n].kind == ITEM_MESSAGES)
+                    p->item[n].kind = ITEM_CALL;
+}
+
 static void draw_faults(plan *p, const cut *c)
 {
     uint64_t r = mix(p->seed, 2), n = draw(&r, 2) ? 0 : draw(&r, 3) ? 1 : 2;
@@ -526,6 +536,7 @@ static void draw_faults(plan *p, const cut *c)
         else if (i->kind == ITEM_CALL && !i->own_op)
             i->differs = whose;
     }
+    leave_out_messages(p);
 }
 
 /* Who calls something else may wait for ever where others shrink: that waits for it. And who cannot learn who is left
