@@ -97,6 +97,7 @@ void groups_run(rank *r, int n)
     draw_list(&x, at.rank);
     if (x.me < 0)
         return;
+    r->storm->keeps_early = true;
     while ((status = nbcoll_comm_icreate_group(r->comm[i->comm], x.members, x.list, n, &made, &request)) != NBCOLL_OK)
         if (!rank_is_refused(r, n, status, tries++))
             return;

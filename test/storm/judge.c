@@ -9,10 +9,10 @@
 #include "counters.h"
 #include "wire.h"
 
-/* Who has no memory to keep a message gives its sender up. */
+/* Who has no memory to keep a message, or a vote for a group that it has not called yet, gives its sender up. */
 static bool may_be_given_up(const storm *s)
 {
-    return s->has_messages && s->bad_anywhere & BAD_MEMORY;
+    return s->keeps_early && s->bad_anywhere & BAD_MEMORY;
 }
 
 /* What must have happened to the rank that is named. One that has left in good order is lost only once it has closed

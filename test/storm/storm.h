@@ -333,7 +333,7 @@ struct storm {
     bool is_loud;
     int full_at;       /* 1 + the item at which the first communicator had no tag left */
     int survived[COMMS_MOST]; /* of survivors: how many there are, says who was the first to have it; 0: nobody has */
-    bool has_messages; /* a rank has opened some */
+    bool keeps_early;  /* a rank has opened messages, or called a group */
     bool is_different; /* a rank has called something that must be equal otherwise */
     unsigned failed[RANKS_MOST], freed[RANKS_MOST], deserted[RANKS_MOST]; /* bits: the communicators on which something
                                                   has ended badly for a rank; that it has freed; both, in turn */
