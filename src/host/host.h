@@ -3,6 +3,8 @@
 #ifndef NBCOLL_INLINE_HOST_H
 #define NBCOLL_INLINE_HOST_H
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -51,6 +53,22 @@ static inline uint64_t nbcolli_now(const nbcoll_host *host)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 #endif
+
+/* A line of the host's log, which says why there is this status: that is returned. */
+__attribute__((format(printf, 3, 4))) static inline nbcoll_status nbcolli_log(const nbcoll_host *host,
+                                                                              nbcoll_status why,
+                                                                              const char *format, ...)
+{
+    char text[240];
+    va_list words;
+
+    va_start(words, format);
+    vsnprintf(text, sizeof text, format, words);
+    va_end(words);
+    if (host->log)
+        host->log(host->user, why, text);
+    return why;
+}
 
 /* What somebody else says of how his part has ended; ERR_ABI: nothing ends so. */
 static inline nbcoll_status nbcolli_ended_as(uint64_t said)

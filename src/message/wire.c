@@ -24,7 +24,7 @@ void nbcolli_message_say(nbcoll_messages *m, int rank, nbcolli_message_kind kind
     h.bytes = bytes;
     if (kind == NBCOLLI_MSG_REFUSED) /* as the engine says it: of that the channel is its receiver's */
         h.tag = (uint64_t)h.count << 32;
-    nbcolli_control_to(m->comm, rank, &h);
+    nbcolli_control(m->comm->peer[rank].link, m->comm->peer[rank].address, &h);
 }
 
 void nbcolli_message_post(nbcolli_transfer *t, const nbcolli_peer *peer, const nbcolli_header *h, const void *payload,

@@ -14,7 +14,6 @@
  * may have been one of the silent, since a busy machine did not let it speak: the answer is ERR_BUSY, and it connects
  * again.
  */
-#include <stdio.h>
 
 #include "socket.h"
 
@@ -106,12 +105,7 @@ static void nbcolli_shm_hall_send_away(struct nbcolli_shm_hall *hall, struct nbc
 static void nbcolli_shm_hall_say(const struct nbcolli_shm_hall *hall, const struct nbcolli_shm_guest *g,
                                  nbcoll_status why, const char *what)
 {
-    const nbcoll_host *host = hall->boot->host;
-    char text[120];
-
-    snprintf(text, sizeof text, "process %d has connected to rank 0 and %s", g->pid, what);
-    if (host->log)
-        host->log(host->user, why, text);
+    nbcolli_log(hall->boot->host, why, "process %d has connected to rank 0 and %s", g->pid, what);
 }
 
 /* It is no rank, as far as is known. */

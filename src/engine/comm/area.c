@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The memory of a communicator's cells: see area.h. */
-#include <stdio.h>
-
 #include "area.h"
 
 #include "../exposures/cells.h"
@@ -204,26 +202,16 @@ void nbcolli_area_keep(nbcoll_comm *comm)
     comm->offered = NULL;
 }
 
-static void nbcolli_area_log_lack(const nbcoll_comm *comm)
-{
-    const nbcoll_host *host = &comm->context->host;
-    char text[160];
-
-    if (!host->log)
-        return;
-    snprintf(text, sizeof text,
-             "a communicator of %d ranks has no cells and works by messages: rank %d has no %zu bytes of shared memory",
-             comm->size, comm->lacking, comm->offered_bytes);
-    host->log(host->user, NBCOLL_ERR_MEMORY, text);
-}
-
 void nbcolli_area_take(nbcoll_comm *comm)
 {
     /* whether this rank has a part it knows itself: the votes came by messages */
     if (!comm->agreed.shares || comm->lacking >= 0 || !comm->offered) {
         nbcolli_area_return(comm);
         if (comm->lacking >= 0)
-            nbcolli_area_log_lack(comm);
+            nbcolli_log(&comm->context->host, NBCOLL_ERR_MEMORY,
+                        "a communicator of %d ranks has no cells and works by messages: rank %d has no %zu bytes of "
+                        "shared memory",
+                        comm->size, comm->lacking, comm->offered_bytes);
         return;
     }
     comm->parts[comm->rank] = comm->offered->base;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Communicators over several endpoints: see sides.h. */
-#include <stdio.h>
-
 #include "sides.h"
 
 #include "../wire/channel.h"
@@ -207,29 +205,16 @@ static void nbcolli_sides_meet(nbcoll_comm *comm, int rank)
     }
 }
 
-static void nbcolli_sides_log(const nbcoll_comm *comm, int rank, int side)
-{
-    const nbcoll_host *host = &comm->context->host;
-    char text[160];
-
-    if (!host->log)
-        return;
-    snprintf(text, sizeof text,
-             "no communicator is made: endpoint %d of rank %d is not one of its ranks alone, each once, with as many "
-             "credits",
-             side, rank);
-    host->log(host->user, NBCOLL_ERR_MISMATCH, text);
-}
-
 nbcoll_status nbcolli_sides_settle(nbcoll_comm *comm)
 {
     if (!comm->ballot)
         return NBCOLL_OK;
     uint32_t unsound = nbcolli_sides_look(comm, nbcolli_sides_sort(comm)), sides = (uint32_t)nbcolli_sides(comm);
-    if (unsound != UINT32_MAX) {
-        nbcolli_sides_log(comm, (int)(unsound / sides), (int)(unsound % sides));
-        return NBCOLL_ERR_MISMATCH;
-    }
+    if (unsound != UINT32_MAX)
+        return nbcolli_log(&comm->context->host, NBCOLL_ERR_MISMATCH,
+                           "no communicator is made: endpoint %d of rank %d is not one of its ranks alone, each once, "
+                           "with as many credits",
+                           (int)(unsound % sides), (int)(unsound / sides));
     nbcolli_channels_forget(comm); /* those of the vote */
     for (int rank = 0; rank < comm->size; rank++)
         nbcolli_sides_meet(comm, rank);

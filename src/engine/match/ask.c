@@ -246,14 +246,12 @@ static void nbcolli_ask_peer(nbcoll_comm *comm, int rank, uint64_t tag)
 {
     if (!nbcolli_control_may(comm->context))
         return;
-    nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_QUERY, tag);
-    h.bytes = comm->vote_comm;
-    h.stamp = (uint32_t)comm->vote_tag;
-    h.number = (uint32_t)(comm->vote_tag >> 32);
     comm->told[rank].asked = 1;
     comm->told[rank].kept = comm->peer[rank].pair->kept;
     comm->told[rank].let_go = comm->peer[rank].pair->let_go;
-    nbcolli_control_to(comm, rank, &h);
+    nbcolli_say(comm, rank, (nbcolli_header){.type = NBCOLLI_QUERY, .tag = tag, .bytes = comm->vote_comm,
+                                             .stamp = (uint32_t)comm->vote_tag,
+                                             .number = (uint32_t)(comm->vote_tag >> 32)});
 }
 
 /* Had all messages that it had sent come here, when it answered? Each holds a credit until it has met its receive. With
@@ -289,32 +287,29 @@ void nbcolli_ask_in(nbcoll_comm *comm, nbcolli_incoming *in)
     uint64_t tag = in->header.tag;
     int rank = (int)in->header.source;
     nbcolli_rank_place p = nbcolli_place_here(comm, tag);
+    const nbcolli_run *run = p.position == NBCOLL_POSITION_ACTIVE ? nbcolli_find_run(comm, tag) : NULL;
+    nbcolli_header h = {.type = NBCOLLI_WHERE, .tag = tag, .status = (uint8_t)p.position, .stamp = p.fold,
+                        .count = (p.is_known ? NBCOLLI_WHERE_KNOWN : 0) |
+                                 nbcolli_credits_out(comm->peer[rank].link, comm->peer[rank].pair) << 1,
+                        .bytes = comm->taken, .number = run ? (uint32_t)nbcolli_late_in(run) : 0};
 
-    nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_WHERE, tag);
-    h.status = (uint8_t)p.position;
-    h.stamp = p.fold;
-    h.count = p.is_known ? NBCOLLI_WHERE_KNOWN : 0;
-    h.count |= nbcolli_credits_out(comm->peer[rank].link, comm->peer[rank].pair) << 1;
-    h.bytes = comm->taken;
-    const nbcolli_run *run = nbcolli_find_run(comm, tag);
-    h.number = p.position == NBCOLL_POSITION_ACTIVE && run ? (uint32_t)nbcolli_late_in(run) : 0;
     nbcolli_where_rival(in->link, in->source, &in->header, &h);
-    nbcolli_control_to(comm, rank, &h); /* always: who asks does not ask again before it has an answer */
+    nbcolli_say(comm, rank, h); /* always: who asks does not ask again before it has an answer */
 }
 
 void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, nbcolli_freeing freeing)
 {
-    nbcolli_header where = {.comm = h->comm, .tag = h->tag, .source = h->to, .to = h->source, .type = NBCOLLI_WHERE};
     int had_agent = link->home->executed_comm == h->comm;
+    nbcolli_header where = {.type = NBCOLLI_WHERE,
+                            .status = freeing || had_agent ? NBCOLL_POSITION_FREED : NBCOLL_POSITION_NOT_STARTED};
 
-    where.status = freeing || had_agent ? NBCOLL_POSITION_FREED : NBCOLL_POSITION_NOT_STARTED;
     if (where.status == NBCOLL_POSITION_FREED) {
         where.bytes = had_agent ? link->home->executed_called : UINT64_MAX;
         where.number = freeing ? freeing : NBCOLLI_FREED_WELL;
         where.count = nbcolli_credits_out(link, &link->pair[source]) << 1;
     }
     nbcolli_where_rival(link, source, h, &where);
-    nbcolli_control(link, source, &where);
+    nbcolli_answer(link, source, h, where);
 }
 
 static int nbcolli_run_waits_for(const nbcolli_run *run, int rank)

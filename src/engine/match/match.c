@@ -70,7 +70,9 @@ static void nbcolli_executed_in(nbcoll_comm *comm, nbcolli_incoming *in)
     if (e && !e->does->message(e, in))
         nbcolli_invalid_from(in->link, in->source);
     else if (!e && h->status == NBCOLLI_MESSAGE_ANNOUNCED)
-        nbcolli_answer(in->link, in->source, h, NBCOLLI_EXECUTED, (nbcoll_status)NBCOLLI_MESSAGE_REFUSED);
+        nbcolli_answer(in->link, in->source, h,
+                       (nbcolli_header){.type = NBCOLLI_EXECUTED, .status = NBCOLLI_MESSAGE_REFUSED,
+                                        .number = h->number});
 }
 
 #define NBCOLLI_BIT(n) (UINT64_C(1) << (n))

@@ -232,7 +232,8 @@ void nbcolli_answer_in(nbcoll_comm *comm, nbcolli_incoming *in)
                    (h->status == NBCOLL_ERR_MISMATCH || (h->status == NBCOLL_OK && op && !op->lent));
 
     if (lends && !op) /* to a send that is not there: it is told so, as its sender waits for an answer */
-        nbcolli_answer(in->link, in->source, h, NBCOLLI_PUT, NBCOLL_ERR_CANCELLED);
+        nbcolli_answer(in->link, in->source, h,
+                       (nbcolli_header){.type = NBCOLLI_PUT, .status = NBCOLL_ERR_CANCELLED, .number = h->number});
     if (m.fit != NBCOLLI_FITS)
         return;
     if (h->type == NBCOLLI_CTS)

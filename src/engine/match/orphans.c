@@ -93,12 +93,12 @@ static void nbcolli_orphan_settle(nbcolli_incoming *in, int is_freed)
     if (is_message)
         nbcolli_refuse(in->link, in->source, m, why);
     if (m->type == NBCOLLI_CTS && in->bytes) /* it lends memory */
-        nbcolli_answer(in->link, in->source, m, NBCOLLI_PUT, NBCOLL_ERR_CANCELLED);
-    if (is_message && is_never_started) {
-        nbcolli_header lost = {.comm = m->comm, .tag = m->tag, .source = m->to, .to = m->source, .number = m->to,
-                               .type = NBCOLLI_LOST, .status = (uint8_t)why, .count = why == NBCOLL_ERR_MISMATCH};
-        nbcolli_control(in->link, in->source, &lost);
-    }
+        nbcolli_answer(in->link, in->source, m,
+                       (nbcolli_header){.type = NBCOLLI_PUT, .status = NBCOLL_ERR_CANCELLED, .number = m->number});
+    if (is_message && is_never_started)
+        nbcolli_answer(in->link, in->source, m,
+                       (nbcolli_header){.type = NBCOLLI_LOST, .status = (uint8_t)why, .number = m->to,
+                                        .count = why == NBCOLL_ERR_MISMATCH});
     if (m->type == NBCOLLI_STALLED)
         nbcolli_credits_send(in->link, in->source);
     nbcolli_done_with(in);

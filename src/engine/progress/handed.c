@@ -3,7 +3,7 @@
 #include "handed.h"
 
 #include "progress.h"
-#include "../state/failure.h"
+#include "../run/fail.h"
 #include "../run/run.h"
 #include "../run/pool.h"
 #include "../run/queue.h"
@@ -32,7 +32,7 @@ static void nbcolli_take_carefully(nbcolli_request *r)
         nbcolli_run_give(r->run);
     r->run = NULL;
     if (is_over)
-        nbcolli_runless_fail(r, why, cause, 0);
+        nbcolli_request_fail(r, why, cause, 0);
     else
         nbcolli_list_add(&slot->waiting, &r->queued); /* behind those that were started before */
 }

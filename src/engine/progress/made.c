@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The end of a creation: see made.h. */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "made.h"
 
@@ -15,6 +14,7 @@
 #include "../match/agree.h"
 #include "../match/news.h"
 #include "../match/match.h"
+#include "../../host/host.h"
 
 /* Whose vote is each rank's: behind where the table of nodes is begun. */
 static int *nbcolli_voters(const nbcoll_comm *comm)
@@ -147,23 +147,18 @@ static nbcoll_status nbcolli_votes_compare(const nbcoll_comm *comm, int voters)
 {
     const nbcolli_vote *first = &comm->votes[0];
     const nbcoll_host *host = &comm->context->host;
-    char text[160];
 
     for (int i = 0; i < voters; i++) {
         const nbcolli_vote *v = &comm->votes[i];
         const char *differs = nbcolli_vote_differs(v, first);
         if (v->abi != NBCOLL_ABI)
             return NBCOLL_ERR_ABI;
-        if (!differs && v->credits == first->credits)
-            continue;
         if (differs)
-            snprintf(text, sizeof text, "no communicator is made: rank %d %s", i, differs);
-        else
-            snprintf(text, sizeof text, "no communicator is made: rank %d gives %" PRIu32 " credits, rank 0 %" PRIu32,
-                     i, v->credits, first->credits);
-        if (host->log)
-            host->log(host->user, NBCOLL_ERR_MISMATCH, text);
-        return NBCOLL_ERR_MISMATCH;
+            return nbcolli_log(host, NBCOLL_ERR_MISMATCH, "no communicator is made: rank %d %s", i, differs);
+        if (v->credits != first->credits)
+            return nbcolli_log(host, NBCOLL_ERR_MISMATCH,
+                               "no communicator is made: rank %d gives %" PRIu32 " credits, rank 0 %" PRIu32, i,
+                               v->credits, first->credits);
     }
     return NBCOLL_OK;
 }

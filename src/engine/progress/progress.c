@@ -119,7 +119,7 @@ void nbcolli_take_slot(nbcolli_request *r)
     if (r->run)
         nbcolli_activate(r->run);
     else
-        nbcolli_runless_fail(r, NBCOLL_ERR_MEMORY, r->comm->rank, 1);
+        nbcolli_request_fail(r, NBCOLL_ERR_MEMORY, r->comm->rank, 1);
 }
 
 /* Gives a free slot to the next operation that waits for it. Without memory for its run that one ends, on all ranks. */

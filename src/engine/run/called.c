@@ -88,14 +88,10 @@ static void nbcolli_called_say(nbcoll_comm *comm, int rank, const nbcolli_called
 
     if (peer->given_up || !nbcolli_control_may(comm->context))
         return;
-    nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_CALL, c->tag - 1);
-    h.stamp = c->before;
-    h.number = c->fingerprint;
-    h.count = c->root;
-    h.status = c->kind;
-    h.bytes = c->what;
     comm->told[rank].spoken = c->tag;
-    nbcolli_control_to(comm, rank, &h);
+    nbcolli_say(comm, rank, (nbcolli_header){.type = NBCOLLI_CALL, .tag = c->tag - 1, .stamp = c->before,
+                                             .number = c->fingerprint, .count = c->root, .status = c->kind,
+                                             .bytes = c->what});
 }
 
 static void nbcolli_called_say_all(nbcoll_comm *comm, uint64_t tag)

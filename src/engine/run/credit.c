@@ -28,10 +28,8 @@ void nbcolli_stall(nbcolli_op *op)
 void nbcolli_want(nbcolli_op *op)
 {
     const nbcoll_step_view *v = &op->run->schedule->step[op->step];
-    nbcolli_header h = nbcolli_header_to(op->run->comm, v->peer, NBCOLLI_WANT, op->run->tag);
-
-    h.number = v->number;
-    nbcolli_control_to(op->run->comm, v->peer, &h);
+    nbcolli_say(op->run->comm, v->peer,
+                (nbcolli_header){.type = NBCOLLI_WANT, .tag = op->run->tag, .number = v->number});
 }
 
 void nbcolli_wants_drop(const nbcolli_run *run)

@@ -8,34 +8,49 @@
 #include "../wire/control.h"
 #include "../wire/giveup.h"
 #include "../wire/unexpected.h"
+#include "../exposures/cells.h"
 
-void nbcolli_run_fail(nbcolli_run *run, nbcoll_status why, int cause, int tell)
+/* It waits for its slot, or has not come to that, or there was no memory for its run: it is over. */
+static void nbcolli_runless_end(nbcolli_request *r, nbcoll_status why)
 {
-    if (run->status != NBCOLL_OK)
+    nbcoll_comm *comm = r->comm;
+    nbcolli_slot *slot = nbcolli_slot_of(comm, r->tag);
+    const nbcoll_observer *o = comm->context->observer;
+
+    nbcolli_list_leave(&r->queued);
+    nbcolli_unexpected_drop(comm, r->tag, r->tag, NBCOLL_ERR_CANCELLED);
+    if (o)
+        o->event(o->user, &(nbcoll_event){NBCOLL_STEP_ENDED, comm, r->tag, r->schedule, NBCOLL_END, 0});
+    if (comm->area && slot->failed <= r->tag)
+        slot->failed = r->tag + 1; /* it never had the slot: it is raised when that is free */
+    nbcolli_raise_failed(comm, slot);
+    nbcolli_operation_over(r, why);
+}
+
+void nbcolli_request_fail(nbcolli_request *r, nbcoll_status why, int cause, int tell)
+{
+    nbcolli_run *run = r->run;
+
+    if (run && run->status != NBCOLL_OK)
         return;
-    run->status = why;
-    run->is_worn = 1;
-    run->cause = cause;
-    nbcolli_note_failure(run->comm, why, cause, run->tag);
-    nbcolli_executed_fail(run->request, tell);
-    if (tell || run->request->creating)
-        nbcolli_tell_all(run->comm, NBCOLLI_REVOKE, run->tag, why, cause, 0);
-    nbcolli_to_settle(run);
+    if (run) {
+        run->status = why;
+        run->is_worn = 1;
+        run->cause = cause;
+    }
+    nbcolli_note_failure(r->comm, why, cause, r->tag);
+    nbcolli_executed_fail(r, tell);
+    if (tell || r->creating)
+        nbcolli_tell_all(r->comm, NBCOLLI_REVOKE, r->tag, why, cause, 0);
+    if (run)
+        nbcolli_to_settle(run);
+    else
+        nbcolli_runless_end(r, why);
 }
 
 void nbcolli_run_deserted(nbcolli_run *run, int rank)
 {
     nbcolli_run_fail(run, NBCOLL_ERR_PEER_LOST, nbcolli_who_is_lost(run->comm, rank), 1);
-}
-
-void nbcolli_request_fail(nbcolli_request *r, nbcoll_status why, int cause, int tell)
-{
-    if (r->run) {
-        nbcolli_run_fail(r->run, why, cause, tell);
-        return;
-    }
-    nbcolli_list_leave(&r->queued);
-    nbcolli_runless_fail(r, why, cause, tell);
 }
 
 void nbcolli_runs_fail(nbcoll_comm *comm, uint64_t from, uint64_t to, nbcoll_status why, int rank)

@@ -5,16 +5,18 @@
 
 #include "../state/context.h"
 
-/* The run will end with `why`. `tell`: the other ranks do not know yet. Of a vote each rank tells: those that have
- * ended it well have a communicator that this one will not have, and must learn of that whoever dies. Settling happens
- * later, from the drain. */
-void nbcolli_run_fail(nbcolli_run *run, nbcoll_status why, int cause, int tell);
+/* An active request will end with `why`, or, where it has no run, ends. `tell`: the other ranks do not know yet. Of a
+ * vote each rank tells: those that have ended it well have a communicator that this one will not have, and must learn
+ * of that whoever dies. A run settles later, from the drain. */
+void nbcolli_request_fail(nbcolli_request *r, nbcoll_status why, int cause, int tell);
+
+static inline void nbcolli_run_fail(nbcolli_run *run, nbcoll_status why, int cause, int tell)
+{
+    nbcolli_request_fail(run->request, why, cause, tell);
+}
 
 /* It needs a rank that has left, or has given this one up, which names itself then. */
 void nbcolli_run_deserted(nbcolli_run *run, int rank);
-
-/* An active request ends with `why`, whether it runs or waits for its slot. */
-void nbcolli_request_fail(nbcolli_request *r, nbcoll_status why, int cause, int tell);
 
 /* Ends all that was started, from this tag on; all ranks know, or are told of it otherwise. */
 void nbcolli_runs_fail(nbcoll_comm *comm, uint64_t from, uint64_t to, nbcoll_status why, int rank);

@@ -137,14 +137,10 @@ void nbcolli_exposure_recall(nbcolli_op *op)
     const nbcoll_step_view *v = &run->schedule->step[op->step];
 
     for (uint32_t i = 0; i < v->part_count; i++) {
-        int reader = v->parts[i].peer;
-        if (nbcolli_has_fetched(run, &v->parts[i]))
-            continue;
-        nbcolli_header h = nbcolli_header_to(run->comm, reader, NBCOLLI_REVOKE, run->tag);
-        h.number = (uint32_t)run->cause;
-        h.status = (uint8_t)run->status;
-        h.bytes = 1;
-        nbcolli_control_to(run->comm, reader, &h);
+        if (!nbcolli_has_fetched(run, &v->parts[i]))
+            nbcolli_say(run->comm, v->parts[i].peer,
+                        (nbcolli_header){.type = NBCOLLI_REVOKE, .tag = run->tag, .number = (uint32_t)run->cause,
+                                         .status = (uint8_t)run->status, .bytes = 1});
     }
 }
 

@@ -2,10 +2,6 @@
  * Operations without a run: see queue.h. */
 #include "queue.h"
 
-#include "../state/failure.h"
-#include "../wire/control.h"
-#include "../wire/unexpected.h"
-#include "../exposures/cells.h"
 #include "../../host/host.h"
 
 void nbcolli_slot_free(nbcoll_comm *comm, nbcolli_slot *slot)
@@ -65,25 +61,6 @@ void nbcolli_operation_over(nbcolli_request *r, nbcoll_status status)
     atomic_store_explicit(&comm->ended, ended, memory_order_relaxed);
     r->run = NULL;
     nbcolli_request_over(r, status);
-}
-
-void nbcolli_runless_fail(nbcolli_request *r, nbcoll_status why, int cause, int tell)
-{
-    nbcoll_comm *comm = r->comm;
-    nbcolli_slot *slot = nbcolli_slot_of(comm, r->tag);
-    const nbcoll_observer *o = comm->context->observer;
-
-    nbcolli_note_failure(comm, why, cause, r->tag);
-    nbcolli_executed_fail(r, tell);
-    if (tell || r->creating) /* as nbcolli_run_fail */
-        nbcolli_tell_all(comm, NBCOLLI_REVOKE, r->tag, why, cause, 0);
-    nbcolli_unexpected_drop(comm, r->tag, r->tag, NBCOLL_ERR_CANCELLED);
-    if (o)
-        o->event(o->user, &(nbcoll_event){NBCOLL_STEP_ENDED, comm, r->tag, r->schedule, NBCOLL_END, 0});
-    if (comm->area && slot->failed <= r->tag)
-        slot->failed = r->tag + 1; /* it never had the slot: it is raised when that is free */
-    nbcolli_raise_failed(comm, slot);
-    nbcolli_operation_over(r, why);
 }
 
 /* ---- revoked before they are started ----------------------------------------------------------------------------- */

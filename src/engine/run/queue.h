@@ -28,9 +28,6 @@ void nbcolli_request_over(nbcolli_request *r, nbcoll_status status);
 /* The operation is over, its slot is another's or free. */
 void nbcolli_operation_over(nbcolli_request *r, nbcoll_status status);
 
-/* An operation that has got no run ends with `why`. `tell`: the other ranks do not know yet. */
-void nbcolli_runless_fail(nbcolli_request *r, nbcoll_status why, int cause, int tell);
-
 /* Have others revoked the operation, which is not started here? */
 static inline int nbcolli_is_revoked(const nbcoll_comm *comm, uint64_t tag)
 {

@@ -79,14 +79,9 @@ int nbcolli_channel_is_overdue(const nbcolli_op *op)
 /* Only if that leaves posts for what must be said. */
 static void nbcolli_channel_answer(nbcoll_comm *comm, const nbcolli_header *m, uint32_t name)
 {
-    nbcolli_header h;
-
-    if (comm->context->controls.count < 2)
-        return;
-    h = nbcolli_header_to(comm, (int)m->source, NBCOLLI_CHANNEL, m->tag);
-    h.number = m->number;
-    h.bytes = name;
-    nbcolli_control_to(comm, (int)m->source, &h);
+    if (comm->context->controls.count >= 2)
+        nbcolli_say(comm, (int)m->source, (nbcolli_header){.type = NBCOLLI_CHANNEL, .tag = m->tag, .number = m->number,
+                                                           .bytes = name});
 }
 
 void nbcolli_channel_opened(nbcoll_comm *comm, const nbcolli_header *h, uint32_t name, uint32_t fingerprint)

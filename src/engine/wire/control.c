@@ -128,24 +128,60 @@ int nbcolli_control_reserve(nbcoll_context *c, uint32_t n)
     return 1;
 }
 
+int nbcolli_revoke_joins(nbcolli_header *before, const nbcolli_header *h)
+{
+    if (before->type != NBCOLLI_REVOKE || h->type != NBCOLLI_REVOKE || before->comm != h->comm || before->to != h->to ||
+        before->number != h->number || before->status != h->status || before->bytes || h->bytes ||
+        before->tag + before->count + 1 != h->tag || h->count >= UINT32_MAX - before->count)
+        return 0;
+    before->count += 1 + h->count;
+    return 1;
+}
+
+/* Joins it to the one before that still waits for room, so that what is said to a rank that does not listen does not
+ * grow with the operations. */
+static int nbcolli_revoke_waits(nbcolli_link *link, int peer, const nbcolli_header *h)
+{
+    for (nbcolli_list_item *at = link->backlog.first; at; at = at->next) {
+        nbcolli_post *post = nbcolli_post_of(at);
+        nbcolli_header before = nbcolli_unpack(&post->wire);
+        if (!post->op && post->peer == peer && nbcolli_revoke_joins(&before, h)) {
+            before.credits += h->credits;
+            post->wire = nbcolli_pack(&before);
+            return 1;
+        }
+    }
+    return 0;
+}
+
 void nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h)
 {
     nbcoll_context *c = link->context;
 
-    if (!nbcolli_control_may(c)) {
-        nbcolli_starve(link);
+    if (h->type == NBCOLLI_REVOKE && nbcolli_revoke_waits(link, peer, h))
         return;
-    }
-    nbcolli_control_with(nbcolli_post_of(c->controls.first), link, peer, h);
+    if (nbcolli_control_may(c))
+        nbcolli_control_with(nbcolli_post_of(c->controls.first), link, peer, h);
+    else
+        nbcolli_starve(link);
 }
 
-void nbcolli_answer(nbcolli_link *link, int peer, const nbcolli_header *m, nbcolli_type type, nbcoll_status status)
+void nbcolli_say(nbcoll_comm *comm, int rank, nbcolli_header what)
 {
-    nbcolli_header answer = {.comm = m->comm, .tag = m->tag, .source = m->to, .to = m->source, .number = m->number,
-                             .type = (uint8_t)type, .status = (uint8_t)status,
-                             .credits = (uint16_t)link->pair[peer].owed};
-    link->pair[peer].owed -= answer.credits;
-    nbcolli_control(link, peer, &answer);
+    const nbcolli_peer *peer = &comm->peer[rank];
+    const nbcolli_header to = {.comm = comm->id, .source = (uint32_t)rank, .to = (uint32_t)comm->rank, .tag = what.tag};
+    nbcolli_answer(peer->link, peer->address, &to, what);
+}
+
+void nbcolli_answer(nbcolli_link *link, int peer, const nbcolli_header *m, nbcolli_header what)
+{
+    what.comm = m->comm;
+    what.tag = m->tag;
+    what.source = m->to;
+    what.to = m->source;
+    what.credits = (uint16_t)link->pair[peer].owed; /* a peer has no more of them */
+    link->pair[peer].owed -= what.credits;
+    nbcolli_control(link, peer, &what);
 }
 
 void nbcolli_credits_send(nbcolli_link *link, int peer)
@@ -161,47 +197,12 @@ void nbcolli_credits_send(nbcolli_link *link, int peer)
     nbcolli_control(link, peer, &h);
 }
 
-int nbcolli_revoke_joins(nbcolli_header *before, const nbcolli_header *h)
-{
-    if (before->type != NBCOLLI_REVOKE || h->type != NBCOLLI_REVOKE || before->comm != h->comm || before->to != h->to ||
-        before->number != h->number || before->status != h->status || before->bytes || h->bytes ||
-        before->tag + before->count + 1 != h->tag || h->count >= UINT32_MAX - before->count)
-        return 0;
-    before->count += 1 + h->count;
-    return 1;
-}
-
-/* To the one before that still waits for room, so that what is said to a rank that does not listen does not grow with
- * the operations. */
-static int nbcolli_revoke_waits(const nbcolli_peer *peer, const nbcolli_header *h)
-{
-    for (nbcolli_list_item *at = peer->link->backlog.first; at; at = at->next) {
-        nbcolli_post *post = nbcolli_post_of(at);
-        nbcolli_header before = nbcolli_unpack(&post->wire);
-        if (!post->op && post->peer == peer->address && nbcolli_revoke_joins(&before, h)) {
-            post->wire = nbcolli_pack(&before);
-            return 1;
-        }
-    }
-    return 0;
-}
-
 void nbcolli_tell_others(nbcoll_comm *comm, nbcolli_header what)
 {
     for (int i = 1; i < comm->size; i++) {
         int rank = (comm->rank + i) % comm->size;
-        nbcolli_peer *peer = &comm->peer[rank];
-        if (nbcolli_is_given_up(peer->link, peer->address)) /* it is told last, and otherwise (giveup.h) */
-            continue;
-        nbcolli_header h = nbcolli_header_to(comm, rank, (nbcolli_type)what.type, what.tag);
-        h.number = what.number;
-        h.status = what.status;
-        h.bytes = what.bytes;
-        h.count = what.count;
-        if (h.type == NBCOLLI_REVOKE && nbcolli_revoke_waits(peer, &h))
-            peer->pair->owed += h.credits;
-        else
-            nbcolli_control(peer->link, peer->address, &h);
+        if (!nbcolli_is_given_up(comm->peer[rank].link, comm->peer[rank].address)) /* else it is told last (giveup.h) */
+            nbcolli_say(comm, rank, what);
     }
 }
 

@@ -65,13 +65,11 @@ static inline nbcolli_header nbcolli_header_to(nbcoll_comm *comm, int rank, nbco
     return h;
 }
 
-/* Answers a message from that peer, with the credits that we owe it. */
-void nbcolli_answer(nbcolli_link *link, int peer, const nbcolli_header *m, nbcolli_type type, nbcoll_status status);
+/* Says to a rank of the communicator what a header says but for whom it is, with the credits that we owe it. */
+void nbcolli_say(nbcoll_comm *comm, int rank, nbcolli_header what);
 
-static inline void nbcolli_control_to(nbcoll_comm *comm, int rank, const nbcolli_header *h)
-{
-    nbcolli_control(comm->peer[rank].link, comm->peer[rank].address, h);
-}
+/* Answers a message from that peer likewise: what it is about, the answer is about. */
+void nbcolli_answer(nbcolli_link *link, int peer, const nbcolli_header *m, nbcolli_header what);
 
 /* Joins a REVOKE to that of the operations right before. 0: that is none, or not of the same kind. */
 int nbcolli_revoke_joins(nbcolli_header *before, const nbcolli_header *h);

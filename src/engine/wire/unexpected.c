@@ -55,7 +55,8 @@ void nbcolli_refuse(nbcolli_link *link, int peer, const nbcolli_header *m, nbcol
 {
     nbcolli_credit_back(link, peer);
     if (m->type == NBCOLLI_RTS)
-        nbcolli_answer(link, peer, m, NBCOLLI_FIN, why);
+        nbcolli_answer(link, peer, m,
+                       (nbcolli_header){.type = NBCOLLI_FIN, .status = (uint8_t)why, .number = m->number});
 }
 
 nbcolli_unexpected **nbcolli_unexpected_find(const nbcoll_comm *comm, uint64_t first, uint64_t last)
