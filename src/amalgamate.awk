@@ -7,10 +7,10 @@
 # That file is all public headers (but those of libraries of their own) and, where NBCOLL_IMPLEMENTATION is defined, the
 # library: to be copied into a host, included by its files, and by one of them behind #define NBCOLL_IMPLEMENTATION
 # (nbcoll/nbcoll.h). With -v headers=1 it is what NBCOLL_IMPLEMENTATION includes where the public headers lie beside it: an installation's
-# nbcoll/implementation.c. With -v offload=1 it holds the component offload, too, which -DNBCOLL_WITH_OFFLOAD=1 brings,
-# with -v lab=1 lab and offload, which lab needs, with -v verbs=1 and -v ofi=1 these transports, and with -v prefix=1 the
-# names that NBCOLL_PREFIX renames; with -v elements=1, -v group=1, -v lists=1, -v message=1 and -v neighbor=1 the components of these names. The
-# components wide and driver, which -DNBCOLL_WITH_WIDE=1 and -DNBCOLL_WITH_DRIVER=1 bring, it always holds.
+# nbcoll/implementation.c. Of the components (src/components.txt) it always
+# holds wide and driver, which -DNBCOLL_WITH_WIDE=1 and -DNBCOLL_WITH_DRIVER=1 bring; with -v with=offload that one, too;
+# with -v with="lab verbs" several, and what these need; with -v with=all all. With -v prefix=1 it has the names that
+# NBCOLL_PREFIX renames.
 #
 # Each #include of a file of the tree is replaced by that file; but one with a guard is left out where it has come
 # before, unless it had been under an #if that does not hold here; so have headers of the system. A private header that
@@ -133,7 +133,7 @@ function expand(path, where, i, line, file, depth, held, outer, is_bare)
             where = held[depth--]
         if (asked(line) && !wanted[asked(line)]) {
             say(line)
-            say("#error \"this file is without " asked(line) ": awk -v " asked(line) "=1 -f src/amalgamate.awk\"")
+            say("#error \"this file is without " asked(line) ": awk -v with=" asked(line) " -f src/amalgamate.awk\"")
             say("#endif")
             for (outer = depth - 1; depth > outer; depth += (lines[path, i] ~ /^#if/) - (lines[path, i] == "#endif"))
                 i++
@@ -163,49 +163,40 @@ function expand(path, where, i, line, file, depth, held, outer, is_bare)
     }
 }
 
-# The component that a public header is of, or "".
-function of_component(header, i, name)
+# The public headers of the tree, without those of components: nbcoll.h, which includes what it needs, and the others.
+function public_headers(out, n, list, name)
 {
-    load(header)
-    for (i = 1; i <= count[header]; i++)
-        if (lines[header, i] ~ /^#if defined NBCOLL_WITH_[A-Z]+ && !NBCOLL_WITH_/) {
-            name = substr(lines[header, i], length("#if defined NBCOLL_WITH_") + 1)
-            sub(/ .*/, "", name)
-            return tolower(name)
-        }
-    return ""
+    list = "LC_ALL=C ls include/nbcoll/*.h"
+    out[n = 1] = "include/nbcoll/nbcoll.h"
+    while ((list | getline name) > 0)
+        if (!(name in of_component) && name !~ /\/(nbcoll|prefix|inline)\.h$/)
+            out[++n] = name
+    close(list)
+    return n
 }
 
-# The public headers of the tree, without those of components: nbcoll.h, which includes what it needs, and after it all
-# but the headers of libraries of their own. Such a library has a folder of the header's name, of which src/nbcoll.c
-# includes nothing. Those of a component are theirs[component, 1], theirs[component, 2], ...
-function public_headers(out, n, i, inside, all, list, name, folder, of, later, later_count)
+# Reads the table: component[1], component[2], ..., of each the headers theirs[name, 1], ..., whether it is wanted, and
+# the #if that holds where it is there: inside that of what it needs.
+function read_components(i, k, n, column, header)
 {
-    load("src/nbcoll.c")
-    for (i = 1; i <= count["src/nbcoll.c"]; i++)
-        inside = inside lines["src/nbcoll.c", i]
-    list = "LC_ALL=C ls -d src/*/ include/nbcoll/*.h"
-    out[n = 1] = "include/nbcoll/nbcoll.h"
-    while ((list | getline all) > 0) {
-        name = all
-        sub(/^src\/|^include\/nbcoll\//, "", name)
-        sub(/\/$|\.h$/, "", name)
-        of = all ~ /^src/ ? "" : name in wanted ? name : of_component(all)
-        if (all ~ /^src/)
-            folder[name]
-        else if (of != "")
-            theirs[of, ++theirs[of]] = all
-        else if (name !~ /^(nbcoll|prefix|inline)$/)
-            later[++later_count] = all
+    load("src/components.txt")
+    for (i = 1; i <= count["src/components.txt"]; i++) {
+        if (lines["src/components.txt", i] ~ /^#/)
+            continue
+        split(lines["src/components.txt", i], column, / *[|] */)
+        n = split(column[4], header, " ")
+        for (k = 1; k <= n; k++)
+            of_component["include/nbcoll/" header[k] ".h"] = column[1]
+        if (column[2] == "never")
+            continue
+        component[++components] = column[1]
+        for (theirs[column[1]] = k = 0; k++ < n;)
+            theirs[column[1], ++theirs[column[1]]] = "include/nbcoll/" header[k] ".h"
+        wanted[column[1]] = column[2] == "always" || with == "all" || index(" " with " ", " " column[1] " ")
+        condition[column[1]] = condition[column[5]] column[1] ":"
+        if (wanted[column[1]] && column[5] != "")
+            wanted[column[5]] = 1
     }
-    close(list)
-    for (i = 1; i <= later_count; i++) {
-        name = later[i]
-        gsub(/.*\/(launch_)?|\.h$/, "", name) # launch_cluster.h is cluster's, too
-        if (!(name in folder) || index(inside, "\"" name "/"))
-            out[++n] = later[i]
-    }
-    return n
 }
 
 # All files, from the public headers on.
@@ -245,32 +236,11 @@ function write(i, k, name)
 }
 
 BEGIN {
-    components = split("wide driver elements group lists message neighbor offload lab verbs ofi", component, " ")
-    wanted["wide"] = wanted["driver"] = 1
-    wanted["elements"] = elements
-    wanted["group"] = group
-    wanted["lists"] = lists
-    wanted["message"] = message
-    wanted["neighbor"] = neighbor
-    wanted["offload"] = offload || lab
-    wanted["lab"] = lab
-    wanted["verbs"] = verbs
-    wanted["ofi"] = ofi
-    condition["wide"] = "wide:"
-    condition["driver"] = "driver:"
-    condition["elements"] = "elements:"
-    condition["group"] = "group:"
-    condition["lists"] = "lists:"
-    condition["message"] = "message:"
-    condition["neighbor"] = "neighbor:"
-    condition["offload"] = "offload:"
-    condition["lab"] = "offload:lab:" # it brings offload
-    condition["verbs"] = "verbs:"
-    condition["ofi"] = "ofi:"
     if (!load("include/nbcoll/nbcoll.h")) {
         print "amalgamate.awk: not in the root of nbcoll's tree" >"/dev/stderr"
         exit 1
     }
+    read_components()
     load("LICENSE")
     print "/* nbcoll in one file, written by src/amalgamate.awk: to change it change the tree.\n *"
     for (i = 1; i <= count["LICENSE"]; i++)

@@ -5,18 +5,11 @@
  *
  *     cc -O2 -I nbcoll/include -c nbcoll/src/nbcoll.c
  *
- * Of the transports it has loopback and shm; -DNBCOLL_WITH_SHM=0 leaves one out, -DNBCOLL_WITH_VERBS=1 brings one in,
- * which needs libibverbs (-libverbs), -DNBCOLL_WITH_OFI=1 another one, which needs libfabric (-lfabric).
- * -DNBCOLL_WITH_OFFLOAD=1 brings the component offload: programs, agents, relays, loopback's queue pairs.
- * -DNBCOLL_WITH_LAB=1 brings offload and the component lab: verifier, simulator, printers, the model of split trees,
- * and the transports fault and trace. -DNBCOLL_WITH_DRIVER=1 brings the component driver: drivers and ticks;
- * -DNBCOLL_WITH_ELEMENTS=1 elements: sums and strided data; -DNBCOLL_WITH_GROUP=1 group; -DNBCOLL_WITH_LISTS=1 lists:
- * lists of buffers; -DNBCOLL_WITH_MESSAGE=1 message: messages between two ranks; -DNBCOLL_WITH_NEIGHBOR=1 neighbor:
- * neighbourhood collectives; -DNBCOLL_WITH_WIDE=1 wide: kernels of reductions for AVX2 and AVX-512. NBCOLL_PREFIX needs
- * what src/amalgamate.awk makes of this file: there private functions are static. All symbols are hidden in what the
- * file is linked into; -DNBCOLL_EXPORT exports the public functions (nbcoll/nbcoll.h). What else needs a library of its
- * own is not here: tuning files are src/tuning/tuning.c, affinity is src/affinity/affinity.c, what starts ranks on
- * clusters src/cluster and src/pmix.
+ * Of the transports it has loopback and shm; -DNBCOLL_WITH_SHM=0 leaves one out. -DNBCOLL_WITH_<COMPONENT>=1 brings
+ * in a component that src/components.txt does not call `never`, with what that needs: LAB=1 also offload. VERBS=1 needs
+ * -libverbs, OFI=1 -lfabric. NBCOLL_PREFIX needs what src/amalgamate.awk makes of this file: there private functions
+ * are static. All symbols are hidden in what the file is linked into; -DNBCOLL_EXPORT exports the public functions
+ * (nbcoll/nbcoll.h).
  */
 #ifndef NBCOLLI_NBCOLL_C
 #define NBCOLLI_NBCOLL_C
@@ -33,44 +26,11 @@
 #define NBCOLLI_LIBRARY /* without what is for the host's code */
 #endif
 
-#ifndef NBCOLL_WITH_DRIVER
-#define NBCOLL_WITH_DRIVER 0
-#endif
-#ifndef NBCOLL_WITH_ELEMENTS
-#define NBCOLL_WITH_ELEMENTS 0
-#endif
-#ifndef NBCOLL_WITH_LAB
-#define NBCOLL_WITH_LAB 0
-#endif
-#ifndef NBCOLL_WITH_MESSAGE
-#define NBCOLL_WITH_MESSAGE 0
-#endif
-#ifndef NBCOLL_WITH_NEIGHBOR
-#define NBCOLL_WITH_NEIGHBOR 0
-#endif
-#ifndef NBCOLL_WITH_OFFLOAD
-#define NBCOLL_WITH_OFFLOAD NBCOLL_WITH_LAB /* which needs it */
-#endif
 #ifndef NBCOLL_WITH_LOOPBACK
 #define NBCOLL_WITH_LOOPBACK 1
 #endif
-#ifndef NBCOLL_WITH_OFI
-#define NBCOLL_WITH_OFI 0
-#endif
 #ifndef NBCOLL_WITH_SHM
 #define NBCOLL_WITH_SHM 1
-#endif
-#ifndef NBCOLL_WITH_VERBS
-#define NBCOLL_WITH_VERBS 0
-#endif
-#ifndef NBCOLL_WITH_GROUP
-#define NBCOLL_WITH_GROUP 0
-#endif
-#ifndef NBCOLL_WITH_LISTS
-#define NBCOLL_WITH_LISTS 0
-#endif
-#ifndef NBCOLL_WITH_WIDE
-#define NBCOLL_WITH_WIDE 0
 #endif
 
 /* What the sources use of the system: before what they define is hidden, since that is not. */
@@ -99,25 +59,7 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
-#if NBCOLL_WITH_VERBS
-#include <arpa/inet.h>
-#include <infiniband/verbs.h>
-#endif
-#if NBCOLL_WITH_OFI
-#include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <linux/sockios.h>
-#include <net/if.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <rdma/fabric.h>
-#include <rdma/fi_cm.h>
-#include <rdma/fi_domain.h>
-#include <rdma/fi_endpoint.h>
-#include <rdma/fi_errno.h>
-#include <rdma/fi_rma.h>
-#include <sys/ioctl.h>
-#endif
+#include "components.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function" /* what no transport or component brought here calls */
@@ -211,170 +153,11 @@
 #include "select/split.c"
 #include "timeline/timeline.c"
 
-#if NBCOLL_WITH_DRIVER
-#include "driver/calls.c"
-#include "driver/drive.c"
-#include "driver/driver.c"
-#include "driver/lock.c"
-#include "driver/run.c"
-#include "driver/tick.c"
-#include "driver/tick_pass.c"
-#endif
-
-#if NBCOLL_WITH_NEIGHBOR
-#include "neighbor/around.c"
-#include "neighbor/build.c"
-#include "neighbor/cached.c"
-#include "neighbor/calls.c"
-#include "neighbor/check.c"
-#include "neighbor/choose.c"
-#include "neighbor/combining.c"
-#include "neighbor/create.c"
-#include "neighbor/graph.c"
-#include "neighbor/grid.c"
-#include "neighbor/linear.c"
-#include "neighbor/peers.c"
-#include "neighbor/reorder.c"
-#endif
-
-#if NBCOLL_WITH_OFFLOAD
-#include "offload/agent.c"
-#include "offload/agent_compile.c"
-#include "offload/agent_cut.c"
-#include "offload/agent_drive.c"
-#include "offload/agent_pairs.c"
-#include "offload/agent_run.c"
-#include "offload/alarm.c"
-#include "offload/attached.c"
-#include "offload/bound.c"
-#include "offload/branch.c"
-#include "offload/calls.c"
-#include "offload/connect.c"
-#include "offload/cut.c"
-#include "offload/commands.c"
-#include "offload/emit.c"
-#include "offload/executor.c"
-#include "offload/program_bytes.c"
-#include "offload/level.c"
-#include "offload/inners.c"
-#include "offload/node_attached.c"
-#include "offload/node_bytes.c"
-#include "offload/node_relays.c"
-#include "offload/node_relays_run.c"
-#include "offload/node_store.c"
-#include "offload/order.c"
-#include "offload/place.c"
-#include "offload/program.c"
-#include "offload/rank.c"
-#include "offload/refuse.c"
-#include "offload/serve.c"
-#include "offload/server.c"
-#include "relay/relays_agents.c"
-#include "relay/relays_begin.c"
-#include "relay/relays_calls.c"
-#include "relay/relays_calls_taken.c"
-#include "relay/relays_carry.c"
-#include "relay/relays_close.c"
-#include "relay/relays_end.c"
-#include "relay/relays_lead.c"
-#include "relay/relays_listen.c"
-#include "relay/relays_nodes.c"
-#include "relay/relays_open.c"
-#include "relay/relays_packed.c"
-#include "relay/relays_operation.c"
-#include "relay/relays_run.c"
-#include "relay/relays_store.c"
-#include "topology/topology_cayley.c"
-#include "topology/topology_nodes.c"
-#include "topology/topology_rounds.c"
-#include "topology/topology_builder.c"
-#include "topology/topology.c"
-#endif
-
-#if NBCOLL_WITH_ELEMENTS
-#include "elements/bins.c"
-#include "elements/strided.c"
-#include "elements/sums.c"
-#endif
-
-#if NBCOLL_WITH_GROUP
-#include "group/group.c"
-#endif
-
-#if NBCOLL_WITH_LISTS
-#include "lists/lists.c"
-#endif
-
-#if NBCOLL_WITH_MESSAGE
-#include "message/calls.c"
-#include "message/events.c"
-#include "message/match.c"
-#include "message/memory.c"
-#include "message/open.c"
-#include "message/transfer.c"
-#include "message/wire.c"
-#endif
-
-#if NBCOLL_WITH_WIDE
-#include "wide/wide.c"
-#endif
-
-#if NBCOLL_WITH_LAB
-#include "show/dot.c"
-#include "show/print.c"
-#include "show/program.c"
-#include "show/program_dot.c"
-#include "show/text.c"
-#include "show/topology.c"
-#include "simulate/nic.c"
-#include "simulate/cases.c"
-#include "simulate/contend.c"
-#include "simulate/events.c"
-#include "simulate/noise.c"
-#include "simulate/play.c"
-#include "simulate/presets.c"
-#include "simulate/prices.c"
-#include "simulate/program.c"
-#include "simulate/queue.c"
-#include "simulate/shape.c"
-#include "simulate/simulate.c"
-#include "simulate/split.c"
-#include "simulate/stand.c"
-#include "simulate/tell.c"
-#include "verify/barrier.c"
-#include "verify/bind.c"
-#include "verify/case.c"
-#include "verify/circle.c"
-#include "verify/claims.c"
-#include "verify/end.c"
-#include "verify/grid.c"
-#include "verify/map.c"
-#include "verify/matching.c"
-#include "verify/meaning.c"
-#include "verify/place.c"
-#include "verify/programs.c"
-#include "verify/race.c"
-#include "verify/refute.c"
-#include "verify/result.c"
-#include "verify/translate.c"
-#include "verify/value.c"
-#include "verify/verify.c"
-#include "verify/topologies.c"
-#include "verify/topologies_play.c"
-#include "wrap/wrapper.c"
-#include "../transports/fault/fault.c"
-#include "../transports/trace/trace.c"
-#endif
-
 #include "host/works.h" /* the transports' */
 #if NBCOLL_WITH_LOOPBACK
 #include "../transports/loopback/bulk.c"
 #include "../transports/loopback/loopback.c"
 #include "../transports/loopback/shared.c"
-#if NBCOLL_WITH_OFFLOAD
-#include "../transports/loopback_pairs/pairs.c"
-#include "../transports/loopback_pairs/receives.c"
-#endif
 #endif
 
 #if NBCOLL_WITH_SHM
@@ -393,31 +176,7 @@
 #include "../transports/shm/trial.c"
 #endif
 
-#if NBCOLL_WITH_VERBS
-#include "../transports/verbs/bulk.c"
-#include "../transports/verbs/cache.c"
-#include "../transports/verbs/connect.c"
-#include "../transports/verbs/device.c"
-#include "../transports/verbs/limits.c"
-#include "../transports/verbs/messages.c"
-#include "../transports/verbs/pairs.c"
-#include "../transports/verbs/programs.c"
-#include "../transports/verbs/progress.c"
-#include "../transports/verbs/receives.c"
-#include "../transports/verbs/shared.c"
-#include "../transports/verbs/trial.c"
-#include "../transports/verbs/verbs.c"
-#endif
-
-#if NBCOLL_WITH_OFI
-#include "../transports/ofi/bulk.c"
-#include "../transports/ofi/messages.c"
-#include "../transports/ofi/open.c"
-#include "../transports/ofi/progress.c"
-#include "../transports/ofi/provider.c"
-#include "../transports/ofi/trial.c"
-#include "../transports/ofi/watch.c"
-#endif
+#include "components.c"
 
 /* Algorithms are compiled for their size: they take most of their time in the builder. Behind the others, which have
  * seen all headers. */

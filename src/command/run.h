@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <nbcoll/cluster.h>
+#include <nbcoll/cluster.h> /* types; functions with NBCOLL_HAVE_CLUSTER */
 #include <nbcoll/shm.h>
 #include <nbcoll/timeline.h>
 

@@ -13,14 +13,16 @@ trap 'rm -rf "$work"' EXIT
 # Components have libraries of their own: of them a map names what they use of the core's private
 # functions, under a version that no program asks for.
 touch "$work/core" "$work/components" "$work/used"
+components=$root/src/components.sh
+# shellcheck disable=SC2046 # words
+parts=" $(sh "$components" folders $(sh "$components" names parts) | tr '\n' ' ')"
+# shellcheck disable=SC2046
+others=" $(sh "$components" folders $(sh "$components" names) | tr '\n' ' ') src/command "
 for file in "$root"/src/*/*.c "$root"/src/engine/*/*.c "$root"/transports/*/*.c; do
+    folder=${file#"$root"/}
     part=core
-    case $file in
-    */src/command/* | */src/conformance/* | */src/affinity/* | */src/tuning/* | */transports/verbs/* | */transports/ofi/* | */src/cluster/* | \
-        */src/pmix/*) continue ;;
-    */src/driver/* | */src/elements/* | */src/group/* | */src/lists/* | */src/message/* | */src/neighbor/* | */src/offload/* | */src/relay/* | */src/topology/* | */transports/loopback_pairs/* | */src/show/* | \
-        */src/simulate/* | */src/verify/* | */src/wide/* | */src/wrap/* | */transports/fault/* | */transports/trace/*) part=components ;;
-    esac
+    case $parts in *" ${folder%/*} "*) part=components ;; esac
+    case $part$others in core*" ${folder%/*} "*) continue ;; esac
     "${CC:-cc}" -std=c11 -w -D_GNU_SOURCE= -I"$root/include" -c "$file" -o "$work/one.o"
     nm -g --defined-only "$work/one.o" | awk 'NF == 3 { print $3 }' >>"$work/$part"
     [ $part = core ] || nm -u "$work/one.o" | awk '{ print $2 }' >>"$work/used"

@@ -25,12 +25,12 @@ nm -D --defined-only --without-symbol-versions "$work/libnbcoll.so" | awk '$2 !=
     LC_ALL=C sort >"$work/exported"
 diff "$work/listed" "$work/exported"
 
-# What the headers declare: the name before the first parenthesis of each NBCOLL_API declaration. Tuning files,
-# affinity, the conformance suite and components have libraries of their own; the headers of components say so.
+# What the headers declare: the name before the first parenthesis of each NBCOLL_API declaration. Components have
+# libraries of their own.
 cp "$NBCOLL_SOURCE"/include/nbcoll/*.h "$work"
-for header in $(grep -l '^#if defined NBCOLL_WITH_[A-Z]* && !NBCOLL_WITH_' "$work"/*.h); do
-    rm "$header"
+# shellcheck disable=SC2046 # words
+for header in $(sh "$NBCOLL_SOURCE/src/components.sh" headers $(sh "$NBCOLL_SOURCE/src/components.sh" names)); do
+    rm "$work/$header.h"
 done
-sed -n 's/^NBCOLL_API [^(]*[ *]\(nbcoll_[a-z0-9_]*\)(.*/\1/p' "$work"/*.h |
-    grep -v '^nbcoll_\(tuning\|affinity\|verbs\|ofi\|cluster\|tcp\|pmix\|conformance\)_' | LC_ALL=C sort >"$work/declared"
+sed -n 's/^NBCOLL_API [^(]*[ *]\(nbcoll_[a-z0-9_]*\)(.*/\1/p' "$work"/*.h | LC_ALL=C sort >"$work/declared"
 diff "$work/declared" "$work/listed"

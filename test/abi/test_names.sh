@@ -6,9 +6,10 @@
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-with='-DNBCOLL_WITH_LOOPBACK -DNBCOLL_WITH_SHM -DNBCOLL_WITH_LAB -DNBCOLL_WITH_DRIVER -DNBCOLL_WITH_ELEMENTS -DNBCOLL_WITH_GROUP -DNBCOLL_WITH_LISTS -DNBCOLL_WITH_MESSAGE -DNBCOLL_WITH_NEIGHBOR -DNBCOLL_WITH_WIDE'
+# shellcheck disable=SC2046 # words
+with=$(sh "$NBCOLL_SOURCE/src/components.sh" flags $(sh "$NBCOLL_SOURCE/src/components.sh" names parts))
 
-(cd "$NBCOLL_SOURCE" && awk -v elements=1 -v group=1 -v lists=1 -v message=1 -v neighbor=1 -v lab=1 -f src/amalgamate.awk) >"$work/nbcoll.h"
+(cd "$NBCOLL_SOURCE" && awk -v with=all -f src/amalgamate.awk) >"$work/nbcoll.h"
 cat >"$work/bare.h" <<'END'
 #define BARE_MACRO
 struct bare_tag { int member; };

@@ -5,13 +5,14 @@
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-with='-DNBCOLL_WITH_LOOPBACK -DNBCOLL_WITH_SHM -DNBCOLL_WITH_LAB -DNBCOLL_WITH_DRIVER -DNBCOLL_WITH_ELEMENTS -DNBCOLL_WITH_GROUP -DNBCOLL_WITH_LISTS -DNBCOLL_WITH_MESSAGE -DNBCOLL_WITH_NEIGHBOR -DNBCOLL_WITH_WIDE'
+# shellcheck disable=SC2046 # words
+with=$(sh "$NBCOLL_SOURCE/src/components.sh" flags $(sh "$NBCOLL_SOURCE/src/components.sh" names parts))
 
 # compare tree: what is listed there with what a copy made from there defines.
 compare()
 {
     sed -n 's/^#define \(nbcoll[a-z0-9_]*\) .*/acme_\1/p' "$1/include/nbcoll/prefix.h" >"$work/listed"
-    (cd "$1" && awk -v elements=1 -v group=1 -v lists=1 -v message=1 -v neighbor=1 -v lab=1 -v prefix=1 -f src/amalgamate.awk) >"$work/nbcoll.h"
+    (cd "$1" && awk -v with=all -v prefix=1 -f src/amalgamate.awk) >"$work/nbcoll.h"
     printf '#define NBCOLL_IMPLEMENTATION\n#include "nbcoll.h"\n' >"$work/nbcoll.c"
     # shellcheck disable=SC2086 # words
     "$CC" -w -O0 -DNBCOLL_PREFIX=acme_ $with -c "$work/nbcoll.c" -o "$work/copy.o"

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Read by the tests of the installed library: installs it (installed ON|OFF option..., for shared or static), moves what
-# was installed elsewhere, and builds program.c there, by pkg-config and by find_package; wire.c, which tests a
-# transport; clustered.c, which opens endpoints; proved.c, which proves and draws; tuned.c and placed.c, where inih and hwloc are there for them.
+# was installed elsewhere, and builds program.c and the programs of components there, by pkg-config and by find_package.
 installed()
 {
     shared=$1
@@ -26,9 +25,12 @@ printf '[bcast]\nbinomial =\n' >"$work/rules"
 affinity=OFF
 echo '#include <hwloc.h>' | "$CC" -E - >/dev/null 2>&1 && affinity=ON
 
-# by_pkg_config program flags-of-pkg-config...: makes program, of wire.c program.wire, of proved.c program.proved, of clustered.c program.clustered,
-# of offloaded.c program.offloaded, of around.c program.around
-# and, of tuned.c, program.tuned
+# Programs of test/consumer and the component that each is linked with.
+consumers='wire:conformance proved:lab messaged:message offloaded:offload around:neighbor clustered:cluster'
+[ $tuning = OFF ] || consumers="$consumers tuned:tuning"
+[ $affinity = OFF ] || consumers="$consumers placed:affinity"
+
+# by_pkg_config program flags-of-pkg-config...: makes program of program.c, and program.<consumer> of the others
 by_pkg_config()
 {
     output=$1
@@ -36,39 +38,24 @@ by_pkg_config()
     # shellcheck disable=SC2046 # the flags are words
     "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/program.c" -o "$output" \
         $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll)
-    # shellcheck disable=SC2046
-    "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/wire.c" -o "$output.wire" \
-        $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_conformance)
-    # shellcheck disable=SC2046
-    "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/proved.c" -o "$output.proved" \
-        $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_lab)
-    # shellcheck disable=SC2046
-    "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/messaged.c" -o "$output.messaged" \
-        $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_message)
-    # shellcheck disable=SC2046
-    "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/offloaded.c" -o "$output.offloaded" \
-        $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_offload)
-    # shellcheck disable=SC2046
-    "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/around.c" -o "$output.around" \
-        $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_neighbor)
-    # shellcheck disable=SC2046
-    "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/clustered.c" -o "$output.clustered" \
-        $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_cluster)
-    [ $tuning = OFF ] ||
+    for consumer in $consumers; do
         # shellcheck disable=SC2046
-        "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/tuned.c" -o "$output.tuned" \
-            $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_tuning)
-    [ $affinity = OFF ] ||
-        # shellcheck disable=SC2046
-        "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/placed.c" -o "$output.placed" \
-            $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_affinity)
+        "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/${consumer%:*}.c" \
+            -o "$output.${consumer%:*}" $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" "nbcoll_${consumer#*:}")
+    done
 }
 
-# runs program: program, program.clustered, program.wire and, if they are there, program.tuned and program.placed
+# runs program, and with it those of the consumers, which lie beside it as program.<consumer>
 runs()
 {
-    "$1" && "$1.proved" && "$1.messaged" && "$1.offloaded" && "$1.around" && "$1.clustered" && wire_passes "$1.wire" && { [ $tuning = OFF ] || "$1.tuned" "$work/rules"; } &&
-        { [ $affinity = OFF ] || "$1.placed"; }
+    "$1" || return 1
+    for consumer in $consumers; do
+        case $consumer in
+        wire:*) wire_passes "$1.wire" || return 1 ;;
+        tuned:*) "$1.tuned" "$work/rules" || return 1 ;;
+        *) "$1.${consumer%:*}" || return 1 ;;
+        esac
+    done
 }
 
 wire_passes()
@@ -135,14 +122,11 @@ refuses()
 by_find_package()
 {
     cmake -S "$NBCOLL_SOURCE/test/consumer/package" -B "$work/package" -DCMAKE_PREFIX_PATH="$work/moved" \
-        -DCMAKE_C_COMPILER="$CC" -DTUNING=$tuning -DAFFINITY=$affinity
+        -DCMAKE_C_COMPILER="$CC" -DCONSUMERS="$(echo "$consumers" | tr ' ' ';')"
     cmake --build "$work/package"
-    "$work/package/program"
-    "$work/package/around"
-    "$work/package/clustered"
-    "$work/package/proved"
-    "$work/package/messaged"
-    wire_passes "$work/package/wire"
-    [ $tuning = OFF ] || "$work/package/tuned" "$work/rules"
-    [ $affinity = OFF ] || "$work/package/placed"
+    mv "$work/package/program" "$work/found"
+    for consumer in $consumers; do
+        mv "$work/package/${consumer%:*}" "$work/found.${consumer%:*}"
+    done
+    runs "$work/found"
 }

@@ -26,9 +26,9 @@ sed -n 's/^ *\(nbcoll_[a-z0-9_]*\);$/\1/p' "$NBCOLL_SOURCE/src/nbcoll.map" >"$wo
     'nbcoll_affinity_domains nbcoll_affinity_find nbcoll_affinity_free nbcoll_affinity_near_name ' ]
 [ "$(nm -D --defined-only "$library/libnbcoll_conformance.so" | awk '{ print $3 }' | LC_ALL=C sort | tr '\n' ' ')" = \
     'nbcoll_conformance_print nbcoll_conformance_run ' ]
-for component in wide driver elements group lists message neighbor offload lab; do
-    upper=$(echo $component | tr a-z A-Z)
-    grep -ho '\bnbcoll_[a-z0-9_]*(' $(grep -l "^#if defined NBCOLL_WITH_$upper && !" "$NBCOLL_SOURCE"/include/nbcoll/*.h) >"$work/named"
+for component in $(sh "$NBCOLL_SOURCE/src/components.sh" names parts); do
+    sh "$NBCOLL_SOURCE/src/components.sh" headers "$component" | sed "s,.*,$NBCOLL_SOURCE/include/nbcoll/&.h," |
+        xargs grep -ho '\bnbcoll_[a-z0-9_]*(' >"$work/named"
     nm -D --defined-only "$library/libnbcoll_$component.so" | awk '{ print $3 }' >"$work/$component"
     while read -r name; do
         grep -qF "$name(" "$work/named" || { echo "libnbcoll_$component.so exports $name" && exit 1; }

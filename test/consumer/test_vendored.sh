@@ -68,19 +68,19 @@ done <<END
 -DNBCOLL_PREFIX=acme_ the names of a prefix
 END
 [ -z "$(gcc -w -c nbcoll.c -o nbcoll.o && nm nbcoll.o | grep 'nbcoll_agent_open\|nbcoll_relays_open\|nbcoll_topology_make')" ]
-(cd "$NBCOLL_SOURCE" && awk -v offload=1 -f src/amalgamate.awk) >nbcoll.h
+(cd "$NBCOLL_SOURCE" && awk -v with=offload -f src/amalgamate.awk) >nbcoll.h
 sed 's|^#include <nbcoll/.*|#include "nbcoll.h"|' "$NBCOLL_SOURCE/test/consumer/offloaded.c" >offloaded.c
 # shellcheck disable=SC2086
 gcc -std=c11 $strict -DNBCOLL_WITH_OFFLOAD=1 nbcoll.c offloaded.c -o offloaded
 ./offloaded
 # shellcheck disable=SC2086
 clang -std=gnu11 $strict -fsyntax-only nbcoll.c
-(cd "$NBCOLL_SOURCE" && awk -v message=1 -v neighbor=1 -f src/amalgamate.awk) >nbcoll.h
+(cd "$NBCOLL_SOURCE" && awk -v with="message neighbor" -f src/amalgamate.awk) >nbcoll.h
 sed 's|^#include <nbcoll/.*|#include "nbcoll.h"|' "$NBCOLL_SOURCE/test/consumer/messaged.c" >messaged.c
 # shellcheck disable=SC2086
 gcc -std=c11 $strict -DNBCOLL_WITH_MESSAGE=1 nbcoll.c messaged.c -o messaged
 ./messaged
-(cd "$NBCOLL_SOURCE" && awk -v lab=1 -f src/amalgamate.awk) >nbcoll.h
+(cd "$NBCOLL_SOURCE" && awk -v with=lab -f src/amalgamate.awk) >nbcoll.h
 sed 's|^#include <nbcoll/.*|#include "nbcoll.h"|' "$NBCOLL_SOURCE/test/consumer/proved.c" >proved.c
 # shellcheck disable=SC2086
 gcc -std=c11 $strict -DNBCOLL_WITH_LAB=1 nbcoll.c proved.c -o proved

@@ -23,7 +23,7 @@ gcc -std=c11 $strict -I"$NBCOLL_SOURCE/include" "$NBCOLL_SOURCE/src/nbcoll.c" "$
 "$work/program"
 
 mkdir "$work/alone"
-(cd "$NBCOLL_SOURCE" && awk -v verbs=1 -v prefix=1 -f src/amalgamate.awk) >"$work/alone/nbcoll.h"
+(cd "$NBCOLL_SOURCE" && awk -v with=verbs -v prefix=1 -f src/amalgamate.awk) >"$work/alone/nbcoll.h"
 cd "$work/alone"
 printf '#define NBCOLL_IMPLEMENTATION\n#include "nbcoll.h"\n' >nbcoll.c
 sed 's|^#include <nbcoll/.*|#include "nbcoll.h"|' ../program.c >program.c

@@ -36,7 +36,8 @@ status=0
 [ "$(cat "$work/said")" = "nbcoll run: --bind scatter: this build is without hwloc and knows only --bind none" ]
 "$nbcoll" info --ranks 2 | grep -x 'places  *why this build is without nbcoll_affinity'
 
-tuning=OFF affinity=OFF
+consumers=${consumers%% tuned:*}
+consumers=${consumers%% placed:*}
 by_find_package
 for component in tuning affinity verbs ofi pmix; do
     [ ! -e "$packages/nbcoll_$component.pc" ]
@@ -46,7 +47,7 @@ runs "$work/program"
 if ldd "$work/program.clustered" | grep 'verbs\|fabric\|pmix'; then
     echo "it needs libraries that the build was to do without" && exit 1
 fi
-if cmake -S "$NBCOLL_SOURCE/test/consumer/package" -B "$work/missing" -DCMAKE_PREFIX_PATH="$work/moved" -DTUNING=ON \
+if cmake -S "$NBCOLL_SOURCE/test/consumer/package" -B "$work/missing" -DCMAKE_PREFIX_PATH="$work/moved" -DCONSUMERS=tuned:tuning \
     2>"$work/said"; then
     echo "a component that is not there is found" && exit 1
 fi

@@ -28,7 +28,7 @@ find include src transports examples bench -name '*.[ch]' 2>/dev/null | LC_ALL=C
             return what ~ /^nbcoll\/[a-z_]+\.h$/ || own(what) || file ~ /^bench/ && what ~ /^\.\.\/examples\//
         if (file ~ /^include\/nbcoll\/[a-z_]+\.h$/)
             return what ~ /^[a-z_]+\.h$/ || what == "implementation.c" && file == "include/nbcoll/nbcoll.h"
-        return what !~ /transports\// && what !~ /\.c$/ || file == "src/nbcoll.c" || file == "include/nbcoll/implementation.c"
+        return what !~ /transports\// && what !~ /\.c$/ || file ~ /^src\/(nbcoll|components)\.c$/ || file == "include/nbcoll/implementation.c"
     }
     # A file beside it: not one of another folder, nor one of ours by its installed name.
     function own(what) {

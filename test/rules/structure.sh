@@ -4,16 +4,21 @@
 # file of src, need not have read those that are built upon it. No circle is allowed between the folders of src and
 # transports, nor between the files of a folder of src (in src/engine x.h and x.c are one); and a folder of the engine
 # uses only itself and those above it in src/engine/README.md, whose headings "## <folder>" name them all. What every
-# program needs uses nothing of the components driver, elements, group, lists, message, neighbor, offload and wide, nor their public headers: it reaches these by the
-# tables of objects that the host passes in (src/engine/state/executor.h and driven.h, transports/loopback/world.h); and a public header that is of no
-# component includes none of these. A file uses what it includes, and the files whose functions it
-# names (or whose names it makes by nbcolli_##). A header uses no function by declaring it. Functions of other names than
-# nbcoll... are a file's own; the public headers are nobody's, and belong to everybody. A tree without files, and a folder
-# of the engine without a heading, are said, too.
+# program needs uses nothing of the components (src/components.txt), nor their public headers: it reaches these by the
+# tables of objects that the host passes in (src/engine/state/executor.h and driven.h, transports/loopback/world.h); and
+# a public header that is of no component, but for inline.h, includes none of these. A file uses what it includes, and the files whose
+# functions it names (or whose names it makes by nbcolli_##). A header uses no function by declaring it. Functions of
+# other names than nbcoll... are a file's own; the public headers are nobody's, and belong to everybody. A tree without
+# files, and a folder of the engine without a heading, are said, too.
 set -eu
+components=$(dirname "$0")/../../src/components.sh
+# shellcheck disable=SC2046 # words
+folders=$(sh "$components" folders $(sh "$components" names) | tr '\n' ' ')
+# shellcheck disable=SC2046
+headers=$(sh "$components" headers $(sh "$components" names) | tr '\n' ' ')
 cd "$1"
 
-files=$(find src transports -name '*.[ch]' ! -path src/nbcoll.c 2>/dev/null | LC_ALL=C sort)
+files=$(find src transports -name '*.[ch]' ! -path src/nbcoll.c ! -path src/components.c 2>/dev/null | LC_ALL=C sort)
 [ -n "$files" ] || echo "nothing to check"
 order=$(sed -n 's/^## //p' src/engine/README.md 2>/dev/null | tr '\n' ' ')
 for folder in $(echo "$files" | sed -n 's,^src/engine/\([^/]*\)/.*,\1,p' | uniq); do
@@ -23,15 +28,22 @@ for folder in $(echo "$files" | sed -n 's,^src/engine/\([^/]*\)/.*,\1,p' | uniq)
     esac
 done
 
-for header in $(find include -name '*.h' -exec grep -L '^#if defined NBCOLL_WITH_[A-Z]* && !NBCOLL_WITH_' {} + 2>/dev/null); do
-    sed -n "s,^#include \"\(driver\|group\|launch_agent\|lists\|message\|offload\|relay\)\.h\".*,$header: includes \1.h\, which is of a component,p" "$header"
+for header in $(find include -name '*.h' 2>/dev/null); do
+    case " inline $headers" in *" $(basename "$header" .h) "*) continue ;; esac
+    for theirs in $headers; do
+        grep -q "^#include \"$theirs\.h\"" "$header" && echo "$header: includes $theirs.h, which is of a component"
+    done
 done
 
-echo "$files" | xargs -r awk -v order="$order" '
+echo "$files" | xargs -r awk -v order="$order" -v folders="src/command $folders" -v headers="$headers" '
 BEGIN {
     layers = split(order, layer_name, " ")
     for (i = 1; i <= layers; i++)
         height[layer_name[i]] = i
+    for (i = split(folders, list, " "); i > 0; i--)
+        beside[list[i]]
+    for (i = split(headers, list, " "); i > 0; i--)
+        beside["nbcoll/" list[i] ".h"]
 }
 # The folder that a file belongs to, and its module: the file, in the engine without its ending.
 function folder(file, part) {
@@ -54,16 +66,13 @@ function resolved(file, path) {
         ;
     return path
 }
-# Is the file of what every program needs? Of a component?
-function is_core(file) {
-    return file ~ /^(src\/(algorithms|arguments|collectives|engine|host|reduce|schedule|select|timeline)|transports\/(loopback|shm))\//
-}
-function executes(file) {
-    return file ~ /^(src\/(driver|elements|group|lists|message|neighbor|offload|relay|wide|topology)\/|transports\/loopback_pairs\/|nbcoll\/(driver|elements|group|lists|launch_agent|message|neighbor|offload|relay|wide)\.h$)/
+# Is the file of what every program needs? Or of a component?
+function is_beside(file) {
+    return folder(file) in beside || file in beside
 }
 # file uses something that is called `what` of another file
 function uses(file, what, other) {
-    if (is_core(file) && executes(other))
+    if (!is_beside(file) && is_beside(other))
         print file ": uses " what " of " other
     if (folder(file) != folder(other))
         edge(folder(file), folder(other), file, what, other)
@@ -112,7 +121,7 @@ FNR == 1 { comment = depth = macro = 0; head = "" }
     if (sub(/\/\*.*/, "", line))
         comment = 1
 }
-is_core(FILENAME) && executes(include) { uses(FILENAME, "#include", include) }
+!is_beside(FILENAME) && is_beside(include) { uses(FILENAME, "#include", include) }
 include != "" && include !~ /^nbcoll\// { included[FILENAME, resolved(FILENAME, include)] = 1 }
 # What a function is called stands before the first parenthesis of the lines in front of its body.
 line ~ /^[A-Za-z]/ && line !~ /[;]$/ { head = "" }
