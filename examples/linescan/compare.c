@@ -3,7 +3,9 @@
  * Both forms by turns, so that what else the machine does falls on both; which comes first changes from round to round.
  */
 #include "compare.h"
+#include "clock.h"
 #include "interval.h"
+#include "machine.h"
 #include "options.h"
 #include "picture.h"
 #include "ranks.h"
@@ -11,7 +13,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Of each job. */
 typedef struct record {
@@ -47,7 +48,7 @@ static int typical(const record *r, int rounds, double median)
 }
 
 /* Gathers the waits of one round, and draws them. */
-static void draw(scan *s, const record *r, int round)
+static void draw(scan *s, const record *r, int round, const comparison *c)
 {
     bool is_root = nbcoll_comm_rank(s->comm) == 0;
     waits *all[FORMS] = {0};
@@ -59,39 +60,62 @@ static void draw(scan *s, const record *r, int round)
              "gather");
     }
     if (is_root)
-        picture_draw(s->options->picture, s->ranks, all);
+        picture_draw(s->options->picture, c, all);
     for (enum form f = 0; f < FORMS; f++)
         free(all[f]);
 }
 
 /* All ranks count sequences of the same length, which rank 0 chooses where none was asked for. */
-static void choose_work(scan *s, const list *files)
+static void choose_work(scan *s, const list *files, int processors)
 {
     uint32_t grams = s->options->grams;
     if (grams == GRAMS_OF_MACHINE && nbcoll_comm_rank(s->comm) == 0)
-        grams = work_for(files, s->ranks, (int)sysconf(_SC_NPROCESSORS_ONLN));
+        grams = work_for(files, s->ranks, processors);
     must(nbcoll_bcast(&grams, 1, NBCOLL_UINT32, 0, s->comm, NBCOLL_FOREVER), "bcast");
     s->grams = grams;
+}
+
+/* Rank 0 decides, by the time alone and not by what was measured, so that the interval stays what it is. */
+static bool is_late(scan *s, double began)
+{
+    int late = seconds_now() - began > COMPARE_SECONDS;
+    must(nbcoll_bcast(&late, 1, NBCOLL_INT32, 0, s->comm, NBCOLL_FOREVER), "bcast");
+    return late;
+}
+
+/* Returns how many rounds there were. */
+static int go_round(scan *s, const list *files, outcome *out, record *r)
+{
+    double began = seconds_now();
+    int round = 0;
+    for (bool go_on = true; go_on && round < s->options->compare; round++) {
+        enum form first = round % 2 ? NONBLOCKING : BLOCKING;
+        go_on = run_one(s, files, out, r, round, first) && run_one(s, files, out, r, round, 1 - first) &&
+                (round + 1 < COMPARE_LEAST || !is_late(s, began));
+    }
+    return round;
 }
 
 void compare_run(scan *s, const list *files, outcome *out, comparison *c)
 {
     record *r = calloc(1, sizeof *r);
-    int rounds = s->options->compare, round = 0;
+    machine m;
     for (enum form f = 0; f < FORMS; f++)
-        if (!r || !(r->waits[f] = calloc((size_t)rounds, sizeof *r->waits[f])))
+        if (!r || !(r->waits[f] = calloc((size_t)s->options->compare, sizeof *r->waits[f])))
             fatal("comparison", "no memory");
-    choose_work(s, files);
-    for (bool go_on = true; go_on && round < rounds; round++) {
-        enum form first = round % 2 ? NONBLOCKING : BLOCKING;
-        go_on = run_one(s, files, out, r, round, first) && run_one(s, files, out, r, round, 1 - first);
+    machine_begin(&m, s->comm);
+    choose_work(s, files, m.count);
+    machine_begin(&m, s->comm);
+    int rounds = go_round(s, files, out, r);
+    *c =
+        (comparison){.rounds = rounds, .ranks = s->ranks, .processors = m.count, .others = machine_others(&m, s->comm)};
+    if (!out->interrupted) {
+        for (int i = 0; i < rounds; i++)
+            r->ratio[i] = r->seconds[BLOCKING][i] / r->seconds[NONBLOCKING][i];
+        c->gain = interval_of(r->ratio, rounds);
+        if (s->options->picture)
+            draw(s, r, typical(r, rounds, c->gain.middle), c);
     }
-    *c = (comparison){.rounds = rounds};
-    for (int i = 0; i < rounds; i++)
-        r->ratio[i] = r->seconds[BLOCKING][i] / r->seconds[NONBLOCKING][i];
-    c->gain = interval_of(r->ratio, rounds);
-    if (s->options->picture && !out->interrupted)
-        draw(s, r, typical(r, rounds, c->gain.middle));
     for (enum form f = 0; f < FORMS; f++) {
         c->waited[f] = r->waited[f] / rounds;
         c->seconds[f] = interval_sorted(r->seconds[f], rounds);

@@ -19,13 +19,13 @@ enum {
     EXIT_INTERRUPTED = 130 /* SIGINT: no totals */
 };
 
-enum { COMPARE_LEAST = 6, COMPARE_MOST = 99 }; /* rounds */
+enum { COMPARE_LEAST = 6, COMPARE_MOST = 99, COMPARE_SECONDS = 20 }; /* rounds; when no more are begun */
 
 #define GRAMS_OF_MACHINE UINT_MAX
 
 typedef struct options {
     int ranks;      /* as threads, unless this process was launched as one of several */
-    int compare;    /* rounds in which both forms are compared; 0: one job */
+    int compare;    /* most rounds in which both forms are compared; 0: one job */
     int concurrent; /* scatters in flight; 1 with `blocking` */
     bool blocking;
     bool driver;    /* of each rank: a thread that progresses the scatters */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Two panels under each other on one scale of time: a row for each rank, dark where it read and counted, light where it
- * waited for others.
+ * Two panels under each other on one scale of time: a row for each rank with bars where it works, and a red ground
+ * where fewer ranks work than there are processors: what blocking scatters lose.
  */
 #include "picture.h"
 #include "options.h"
@@ -10,61 +10,144 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WIDTH = 1000, LEFT = 80, RIGHT = 20, ROW = 16, HEAD = 64, GAP = 44 };
+enum { WIDTH = 1000, LEFT = 70, RIGHT = 30, MOST = WIDTH - LEFT - RIGHT, HEAD = 96, HEIGHT = 128, GAP = 52 };
 
-static const char *const title[FORMS] = {"blocking scatter", "nonblocking scatters"};
+#define READS "#1d4e89"
+#define COUNTS "#5fa8d3"
+#define IDLE "#e63946"
 
-static double length(int ranks, waits *const of[FORMS])
+static const char *const title[FORMS] = {"Blocking scatter", "Nonblocking scatters"};
+
+typedef struct panel {
+    FILE *out;
+    enum form form;
+    int ranks, processors;
+    const waits *of;
+    double y, scale, row; /* pixels: of its top, of a second, of a rank */
+} panel;
+
+static void bar(const panel *p, double from, double to, double y, double height, const char *colour, double opacity)
 {
-    double most = 0;
-    for (enum form f = 0; f < FORMS; f++)
-        for (int i = 0; i < ranks; i++)
-            most = of[f][i].ended > most ? of[f][i].ended : most;
-    return most;
+    if (to - from < 0.02)
+        return;
+    fprintf(p->out, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\" fill-opacity=\"%.2f\"/>\n",
+            LEFT + from, y, to - from, height, colour, opacity);
 }
 
-static void bar(FILE *out, double from, double to, double y, const char *colour)
+static void write_text(const panel *p, double x, double y, const char *style, const char *text)
 {
-    fprintf(out, "<rect x=\"%.1f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\" fill=\"%s\"/>\n", from, y, to - from,
-            ROW - 3, colour);
+    fprintf(p->out, "<text x=\"%.1f\" y=\"%.1f\" %s>%s</text>\n", LEFT + x, y, style, text);
 }
 
-static void row(FILE *out, const waits *w, double y, double scale)
+/* How many ranks work at this moment. */
+static int working(const panel *p, double at)
 {
-    bar(out, LEFT, LEFT + w->ended * scale, y, "#2a6f97");
-    for (size_t i = 0; i < w->count; i++)
-        bar(out, LEFT + w->at[i].from * scale, LEFT + w->at[i].to * scale, y, "#f4d58d");
+    int all = 0;
+    for (int i = 0; i < p->ranks; i++) {
+        const waits *w = &p->of[i];
+        bool works = at < w->ended;
+        for (size_t j = 0; j < w->count && works; j++)
+            works = w->at[j].counts || at < w->at[j].from || at >= w->at[j].to;
+        all += works;
+    }
+    return all;
 }
 
-static void panel(FILE *out, enum form f, int ranks, const waits *w, double y, double scale)
+/* The ground, pixel by pixel. Returns the share of the time, 0 to 1, in which the processors have nothing to do. */
+static double ground(const panel *p)
 {
-    fprintf(out, "<text x=\"%d\" y=\"%.0f\">%s: %.2f s</text>\n", LEFT, y - 8, title[f], w[0].ended);
-    for (int i = 0; i < ranks; i++) {
-        fprintf(out, "<text x=\"%d\" y=\"%.0f\" text-anchor=\"end\">rank %d</text>\n", LEFT - 8, y + i * ROW + ROW - 5,
-                i);
-        row(out, &w[i], y + i * ROW, scale);
+    double end = p->of[0].ended * p->scale, lost = 0;
+    int before = 0, from = 0;
+    for (int x = 0; x <= (int)end + 1; x++) {
+        int idle = x < (int)end ? p->processors - working(p, (x + 0.5) / p->scale) : 0;
+        idle = idle > 0 ? idle : 0;
+        lost += idle;
+        if (idle == before)
+            continue;
+        if (before > 0)
+            bar(p, from, x, p->y, HEIGHT, IDLE, (double)before / p->processors);
+        before = idle;
+        from = x;
+    }
+    return lost / (end * p->processors);
+}
+
+static void row(const panel *p, int rank)
+{
+    const waits *w = &p->of[rank];
+    double y = p->y + rank * p->row, height = p->row * 0.75, at = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        double from = w->at[i].from, to = w->at[i].to;
+        bar(p, at * p->scale, from * p->scale, y, height, rank == 0 ? READS : COUNTS, 1);
+        if (w->at[i].counts)
+            bar(p, from * p->scale, to * p->scale, y, height, COUNTS, 1);
+        at = to;
     }
 }
 
-void picture_draw(const char *file, int ranks, waits *const of[FORMS])
+static void draw_panel(const panel *p, double saved)
 {
-    FILE *out = fopen(file, "w");
-    double scale = (WIDTH - LEFT - RIGHT) / length(ranks, of);
-    int panels = ranks * ROW + GAP;
-    if (!out)
-        fatal(file, strerror(errno));
-    fprintf(out,
+    char text[120];
+    double end = p->of[0].ended, lost;
+    bar(p, 0, end * p->scale, p->y, HEIGHT, "#eeeeee", 1);
+    lost = ground(p);
+    for (int i = 0; i < p->ranks; i++) {
+        row(p, i);
+        snprintf(text, sizeof text, "rank %d", i);
+        if (p->row >= 12 || i == 0)
+            write_text(p, -8, p->y + i * p->row + (p->row >= 12 ? 11 : 9), "text-anchor=\"end\" font-size=\"12\"",
+                       text);
+    }
+    snprintf(text, sizeof text, "%s: %.2f s; %.0f%% of the processors' time is not used", title[p->form], end,
+             100 * lost);
+    write_text(p, 0, p->y - 9, "font-size=\"16\" font-weight=\"bold\"", text);
+    if (saved * p->scale > 110) { /* as wide as the text */
+        snprintf(text, sizeof text, "%.2f s saved", saved);
+        write_text(p, (end + saved / 2) * p->scale, p->y + HEIGHT / 2 + 6,
+                   "text-anchor=\"middle\" font-size=\"16\" font-weight=\"bold\" fill=\"#2a9d4a\"", text);
+    }
+}
+
+static void draw_head(const panel *p, int height)
+{
+    static const struct {
+        int x;
+        const char *colour, *text;
+    } key[] = {{0, READS, "rank 0 decompresses"},
+               {190, COUNTS, "a rank counts"},
+               {330, IDLE, "fewer ranks work than there are processors"}};
+    char text[160];
+    fprintf(p->out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" "
-            "font-size=\"13\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
-            WIDTH, HEAD + FORMS * panels);
-    fprintf(out, "<text x=\"%d\" y=\"22\">rank 0 decompresses, all ranks count: </text>\n", LEFT);
-    bar(out, 330, 354, 11, "#2a6f97");
-    fprintf(out, "<text x=\"360\" y=\"22\">working</text>\n");
-    bar(out, 430, 454, 11, "#f4d58d");
-    fprintf(out, "<text x=\"460\" y=\"22\">waiting for another rank</text>\n");
-    for (enum form f = 0; f < FORMS; f++)
-        panel(out, f, ranks, of[f], HEAD + (int)f * panels, scale);
-    fprintf(out, "</svg>\n");
-    if (fclose(out))
+            "font-size=\"14\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+            WIDTH, height);
+    snprintf(text, sizeof text,
+             "%d ranks on %d processor%s: rank 0 decompresses text and scatters it, all ranks count it", p->ranks,
+             p->processors, p->processors == 1 ? "" : "s");
+    write_text(p, 0, 24, "font-size=\"16\"", text);
+    for (size_t i = 0; i < sizeof key / sizeof *key; i++) {
+        bar(p, key[i].x, key[i].x + 24, 38, 13, key[i].colour, 1);
+        write_text(p, key[i].x + 30, 49, "", key[i].text);
+    }
+}
+
+void picture_draw(const char *file, const comparison *c, waits *const of[FORMS])
+{
+    double blocking = of[BLOCKING][0].ended, other = of[NONBLOCKING][0].ended;
+    panel p = {.out = fopen(file, "w"),
+               .ranks = c->ranks,
+               .processors = c->processors,
+               .y = HEAD,
+               .scale = MOST / (blocking > other ? blocking : other),
+               .row = (double)HEIGHT / c->ranks};
+    if (!p.out)
+        fatal(file, strerror(errno));
+    draw_head(&p, HEAD + FORMS * (HEIGHT + GAP) - GAP / 2);
+    for (; p.form < FORMS; p.form++, p.y += HEIGHT + GAP) {
+        p.of = of[p.form];
+        draw_panel(&p, p.form == NONBLOCKING && c->gain.low > 1 ? blocking - other : 0);
+    }
+    fprintf(p.out, "</svg>\n");
+    if (fclose(p.out))
         fatal(file, "cannot be written");
 }

@@ -8,6 +8,6 @@
 #include "compare.h"
 
 /* `of`: [form][rank]. */
-void picture_draw(const char *file, int ranks, waits *const of[FORMS]);
+void picture_draw(const char *file, const comparison *c, waits *const of[FORMS]);
 
 #endif

@@ -3,6 +3,7 @@
  * The final table, or the JSON object.
  */
 #include "report.h"
+#include "verdict.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -37,36 +38,25 @@ static void print_table(const outcome *out)
 
 static void print_form(const char *name, const spread *seconds, double waited)
 {
-    printf("  %-26s %7.2f s  [%.2f, %.2f]   rank 0 waits %.0f%% of the time\n", name, seconds->middle, seconds->low,
+    printf("  %-22s %7.2f s  [%.2f, %.2f]   rank 0 waits %.0f%% of the time\n", name, seconds->middle, seconds->low,
            seconds->high, 100 * waited);
-}
-
-/* What the comparison says, or that it says nothing. */
-static void print_gain(const options *o, const comparison *c)
-{
-    const spread *g = &c->gain;
-    if (g->low <= 1 && g->high >= 1)
-        printf("No difference to be seen (95%% interval of blocking / nonblocking: %.2f to %.2f): this machine is too\n"
-               "busy to tell, or has nothing to gain, as with two ranks or one processor (linescan --help).\n",
-               g->low, g->high);
-    else
-        printf("Nonblocking is %.2f times as fast as blocking (95%% interval %.2f to %.2f).\n", g->middle, g->low,
-               g->high);
-    if (o->picture)
-        printf("Who waited when: %s\n", o->picture);
 }
 
 static void print_comparison(const options *o, const outcome *out, const comparison *c)
 {
-    printf("%.0f MB of text in %zu files: rank 0 of %d decompresses and scatters it, all ranks count\n",
-           1e-6 * (double)out->total.bytes, out->files, out->ranks);
-    printf("its words and sequences of bytes. %d rounds of both forms by turns; medians [least, most]:\n", c->rounds);
-    if (out->checked)
-        printf("  %-26s %7.2f s%s\n", "one process alone", out->sequential_seconds,
-               out->agrees ? "  (all have the same totals)" : "  OTHER TOTALS");
+    char text[VERDICT_BYTES];
+    printf("%.0f MB of text: rank 0 of %d decompresses and scatters it, all ranks count its words and\n"
+           "sequences of bytes, on %d processor%s. Medians of %d rounds by turns [least, most]:\n",
+           1e-6 * (double)out->total.bytes, out->ranks, c->processors, c->processors == 1 ? "" : "s", c->rounds);
     print_form("blocking scatter", &c->seconds[BLOCKING], c->waited[BLOCKING]);
     print_form("nonblocking scatters", &c->seconds[NONBLOCKING], c->waited[NONBLOCKING]);
-    print_gain(o, c);
+    if (out->checked)
+        printf("  %-22s %7.2f s%s\n", "one process alone", out->sequential_seconds,
+               out->agrees ? "  (all have the same totals)" : "  OTHER TOTALS");
+    verdict(c, text);
+    printf("%s\n", text);
+    if (o->picture)
+        printf("Who waited when: %s\n", o->picture);
 }
 
 static json_t *json_spread(const spread *s)
@@ -76,8 +66,9 @@ static json_t *json_spread(const spread *s)
 
 static json_t *json_comparison(const comparison *c)
 {
-    return json_pack("{s:i, s:o, s:o, s:o}", "rounds", c->rounds, "blocking", json_spread(&c->seconds[BLOCKING]),
-                     "nonblocking", json_spread(&c->seconds[NONBLOCKING]), "gain", json_spread(&c->gain));
+    return json_pack("{s:i, s:i, s:f, s:o, s:o, s:o}", "rounds", c->rounds, "processors", c->processors, "others",
+                     c->others, "blocking", json_spread(&c->seconds[BLOCKING]), "nonblocking",
+                     json_spread(&c->seconds[NONBLOCKING]), "gain", json_spread(&c->gain));
 }
 
 static void print_json(const options *o, const outcome *out, const comparison *c)

@@ -12,7 +12,8 @@
 enum form { BLOCKING, NONBLOCKING, FORMS };
 
 typedef struct comparison {
-    int rounds;
+    int rounds, ranks, processors;
+    double others; /* the share of the processors that other programs took, 0 to 1; below 0: unknown */
     spread seconds[FORMS]; /* the least, the median, the most */
     double waited[FORMS];  /* mean share of the time that rank 0 waited for others */
     spread gain;           /* blocking / nonblocking: the median of the rounds, and an interval that holds the true

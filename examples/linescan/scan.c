@@ -20,11 +20,13 @@ enum { SLICE = 16 << 10 }; /* bytes that are counted between two looks at the li
 void scan_block(scan *s, const block *b)
 {
     const unsigned char *text = b->text;
+    double began = seconds_now();
     for (size_t left = b->used, slice; left > 0 && !interrupted(); left -= slice, text += slice) {
         slice = left < SLICE ? left : SLICE;
         count_text(&s->count, text, slice);
         must(nbcoll_progress(s->context), "progress");
     }
+    waits_add(&s->waits, true, began);
 }
 
 void scan_scatter(scan *s, size_t i, const void *send, void *recv)
@@ -36,7 +38,7 @@ void scan_scatter(scan *s, size_t i, const void *send, void *recv)
     }
     double began = seconds_now();
     must(nbcoll_scatter(send, recv, o->buffer, NBCOLL_BYTE, 0, s->comm, NBCOLL_FOREVER), "scatter");
-    waits_add(&s->waits, began);
+    waits_add(&s->waits, false, began);
 }
 
 size_t scan_wait(scan *s)
@@ -44,7 +46,7 @@ size_t scan_wait(scan *s)
     size_t index = 0;
     double began = seconds_now();
     must(nbcoll_wait_any(s->in_flight, s->requests, &index, NBCOLL_FOREVER), "scatter");
-    waits_add(&s->waits, began);
+    waits_add(&s->waits, false, began);
     return index;
 }
 
@@ -72,7 +74,7 @@ static void wait_for_all(scan *s)
 {
     double began = seconds_now();
     must(nbcoll_barrier(s->comm, NBCOLL_FOREVER), "barrier");
-    waits_add(&s->waits, began);
+    waits_add(&s->waits, false, began);
 }
 
 static void reduce_classes(scan *s)
@@ -108,7 +110,9 @@ static void work(scan *s, reader *r, outcome *out)
     else
         scan_worker(s);
     wait_for_all(s);
+    double began = seconds_now();
     reduce(s, out);
+    waits_add(&s->waits, false, began);
     out->ranks = s->ranks;
     out->seconds = s->waits.ended = seconds_now() - s->waits.began;
     double share = out->seconds > 0 ? s->waits.seconds / out->seconds : 0;

@@ -4,22 +4,29 @@
  * need (D + C) / c of each processor: both are the same at C = D (c - 1) / (1 - c / P).
  */
 #include "work.h"
-#include "clock.h"
 #include "count.h"
 #include "options.h"
 #include "reader.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { SAMPLE = 8 << 20 };
+
+/* Of this thread: what else runs on the machine does not count. */
+static double processor_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 /* Seconds for decompressing up to SAMPLE bytes of text into `text`. */
 static double decompress(const list *files, unsigned char *text, size_t *bytes)
 {
     reader *r = reader_open(files, &(reader_events){0});
-    double began = seconds_now();
+    double began = processor_seconds();
     *bytes = 0;
     while (*bytes < SAMPLE && reader_next(r)) {
         size_t got;
@@ -30,7 +37,7 @@ static double decompress(const list *files, unsigned char *text, size_t *bytes)
             reader_take(r, got);
         }
     }
-    double seconds = seconds_now() - began;
+    double seconds = processor_seconds() - began;
     reader_close(r);
     return seconds;
 }
@@ -39,9 +46,9 @@ static double count(const unsigned char *text, size_t bytes, unsigned grams)
 {
     counter c;
     count_init(&c, 0, grams);
-    double began = seconds_now();
+    double began = processor_seconds();
     count_text(&c, text, bytes);
-    double seconds = seconds_now() - began;
+    double seconds = processor_seconds() - began;
     count_free(&c);
     return seconds;
 }
@@ -53,15 +60,10 @@ unsigned work_for(const list *files, int ranks, int processors)
         fatal("sample", "no memory");
     size_t bytes;
     double reading = decompress(files, text, &bytes), share = (double)processors / ranks;
-    double wanted = reading * (processors - 1) / (share < 0.75 ? 1 - share : 0.25), best = INFINITY;
+    double wanted = reading * (processors - 1) / (share < 0.75 ? 1 - share : 0.25);
     unsigned grams = 1;
-    for (unsigned n = 1; n <= GRAMS_MOST; n++) {
-        double far = fabs(count(text, bytes, n) - wanted);
-        if (far < best) {
-            best = far;
-            grams = n;
-        }
-    }
+    while (grams < GRAMS_MOST && count(text, bytes, grams + 1) <= wanted)
+        grams++;
     free(text);
     return grams;
 }
