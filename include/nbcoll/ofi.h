@@ -12,15 +12,16 @@
  *
  * libfabric's providers drive the networks. The transport takes the first one, in its order of preference, that has
  * reliable datagrams (FI_EP_RDM) and keeps the order of messages; the host's log names it. It never takes `sockets`,
- * and `shm` only where the host names that. Messages are copied at both ends, and acknowledged by the rank that takes
- * them: a post is in flight until then. A provider that writes to the memory of peers (FI_RMA) is given large data;
- * with others the core sends that in fragments. A waiting rank can sleep where the provider has a descriptor for that
- * (tcp;ofi_rxm has): else the endpoint has no wakeup group, and a waiting rank spins.
+ * and `shm` only where the host names that. Messages are copied at both ends: a post is done at once. They are kept
+ * until the peer has taken them; who closes its endpoint leaves those to the kernel that may not have arrived. A
+ * provider that writes to the memory of peers (FI_RMA) is given large data; with others the core sends that in
+ * fragments. A waiting rank can sleep where the provider has a descriptor for that (tcp;ofi_rxm has): else the endpoint
+ * has no wakeup group, and a waiting rank spins.
  *
  * Most providers cannot tell a rank that has died from one that computes. So each pair of ranks that talks has a TCP
- * connection of its own, which carries no data: the kernels keep it alive, whatever the ranks do. A rank whose process
- * has ended is lost at once, one whose machine has vanished after `lost_ms`, and a link that is down for less is
- * survived. A rank that closes its endpoint says so there to all others.
+ * connection of its own, which carries no data before the end: the kernels keep it alive, whatever the ranks do. A rank
+ * whose process has ended is lost at once, one whose machine has vanished after `lost_ms`, and a link that is down for
+ * less is survived. A rank that closes its endpoint says so there to all others.
  *
  * An endpoint, with its domain, belongs to one thread at a time. A child of fork must not use it, and should call exec
  * or end soon: while it lives, and its parent has died, the others do not hear of that. libfabric reads environment
@@ -52,7 +53,8 @@ typedef struct nbcoll_ofi_config {
     const char *domain;   /* as fi_info names it: of a provider over TCP the interface, "eth0" [any but the loopback,
                              if there is another one] */
     const char *address;  /* of this machine, by which the others reach it: "10.0.0.1" [that of the domain] */
-    uint32_t credits;     /* messages under way from one rank to another, 2 to 128 [16] */
+    uint32_t credits;     /* messages under way from one rank to another, 2 to 128 [16]; fewer where they would have
+                             more than 132 KiB */
     uint32_t payload;     /* of a buffer for a message, a multiple of 8 from 256 to 65536 [4096]: limits.payload */
     uint32_t lost_ms; /* a machine from which nothing has come for so long is lost, 1000 to 600000 [6000]. The kernel
                          counts in seconds: it may take up to one more, and never takes less than two */

@@ -53,7 +53,7 @@ static void send_to_all(void)
         while (end[OWNER]->transport->post(end[OWNER], rank, &(nbcoll_header){{1}}, NULL, 0, &work[rank]) ==
                NBCOLL_POST_NOT_NOW)
             progress_all();
-    await(&back[OWNER], RANKS - 1);
+    await(&notices[OWNER], RANKS - 1); /* at each of them */
 }
 
 static int open_all(void **state)

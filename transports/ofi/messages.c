@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Messages: each is copied into a buffer, which the provider sends, and kept until the peer says that it has arrived;
- * so a post is in flight. What the provider says of delivery is not enough: of messages that tcp;ofi_rxm had
- * acknowledged some were lost when their sender closed its endpoint at once. As many messages may be under way to a
- * peer as there are buffers for it, its credits; the peer has receives for that many, which all ranks share. A rank
- * acknowledges in the progress in which a message arrives, since its host may not come back for long. See ofi.h. */
+ * Messages: each is copied into a buffer, which the provider sends, and kept until the peer says that it has arrived.
+ * What the provider says of delivery is not enough: of messages that tcp;ofi_rxm had completed some were lost when
+ * their sender closed its endpoint at once. So the goodbye of who closes, for which the kernels care, carries those
+ * once more that may not have arrived (watch.c), and a post is done at once. As many messages may be under way to a
+ * peer as there are buffers for it, its credits; the peer has receives for that many, which all ranks share. Every
+ * message says how many have arrived; half of the credits are told apart. See ofi.h. */
+#include <errno.h>
 #include <string.h>
 
 #include "ofi.h"
@@ -60,16 +62,20 @@ static int nbcolli_ofi_launch_send(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
 {
     nbcolli_ofi_peer *p = b->peer;
 
-    ((nbcolli_ofi_front *)(void *)b->wire)->taken = p->taken;
+    nbcolli_ofi_front *front = (nbcolli_ofi_front *)(void *)b->wire;
+    front->taken = p->taken;
+    front->number = (uint16_t)(p->sent + 1);
     ssize_t said = fi_send(e->messages, b->wire, b->bytes, b->desc, p->to, &b->context);
     if (said != 0)
         return (int)said;
     p->told_taken = p->taken;
     b->is_under_way = true;
     if (!b->is_quiet) {
+        p->sent++;
         b->next = NULL;
         *p->flight_last = b;
         p->flight_last = &b->next;
+        nbcolli_ofi_give_back(e, b, NBCOLL_OK); /* of a put */
     }
     return 0;
 }
@@ -208,6 +214,7 @@ nbcoll_posted nbcolli_ofi_post(nbcoll_endpoint *ep, int peer, const nbcoll_heade
 {
     nbcolli_ofi_end *e = nbcolli_ofi_end_of(ep);
 
+    (void)work;
     if (peer == ep->rank)
         return nbcolli_ofi_post_own(e, header, payload, bytes);
     nbcolli_ofi_peer *p = nbcolli_ofi_know(e, peer);
@@ -227,9 +234,7 @@ nbcoll_posted nbcolli_ofi_post(nbcoll_endpoint *ep, int peer, const nbcoll_heade
         b->doing = NBCOLLI_OFI_SENDS;
         if (nbcolli_ofi_launch(e, b) == 0) {
             p->spare = next;
-            b->work = work;
-            work->scratch[0] = (uintptr_t)b;
-            return NBCOLL_POST_IN_FLIGHT;
+            return NBCOLL_POST_DONE;
         }
         b->doing = NBCOLLI_OFI_IDLE;
         nbcolli_ofi_is_refused_now(e); /* also where the connection has failed: the watch says what is the matter */
@@ -237,19 +242,14 @@ nbcoll_posted nbcolli_ofi_post(nbcoll_endpoint *ep, int peer, const nbcoll_heade
     return NBCOLL_POST_NOT_NOW;
 }
 
-/* The bytes of a message are in a buffer of ours: it is on its way, or not, without its work request. A put goes on to
- * the end of the piece that is under way. */
+/* A put goes on to the end of the piece that is under way. */
 void nbcolli_ofi_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
 {
-    nbcolli_ofi_end *e = nbcolli_ofi_end_of(ep);
     nbcolli_ofi_buffer *b = (nbcolli_ofi_buffer *)(uintptr_t)work->scratch[0];
 
-    if (!b || b->work != work)
-        return;
-    if (b->doing == NBCOLLI_OFI_WRITES || b->from)
+    (void)ep;
+    if (b && b->work == work)
         b->is_cancelled = true;
-    else
-        nbcolli_ofi_give_back(e, b, NBCOLL_ERR_CANCELLED);
 }
 
 /* ---- receiving --------------------------------------------------------------------------------------------------- */
@@ -284,6 +284,11 @@ static bool nbcolli_ofi_acknowledge_one(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
     return true;
 }
 
+static bool nbcolli_ofi_is_owed(const nbcolli_ofi_end *e, const nbcolli_ofi_peer *p)
+{
+    return 2u * (uint16_t)(p->taken - p->told_taken) >= e->credits;
+}
+
 void nbcolli_ofi_acknowledge(nbcolli_ofi_end *e)
 {
     nbcolli_ofi_peer *due = e->due, *next;
@@ -292,7 +297,7 @@ void nbcolli_ofi_acknowledge(nbcolli_ofi_end *e)
     for (; due; due = next) {
         next = due->next_due;
         due->is_due = false;
-        if (due->state != NBCOLLI_OFI_HERE || due->told_taken == due->taken || nbcolli_ofi_acknowledge_one(e, due))
+        if (due->state != NBCOLLI_OFI_HERE || !nbcolli_ofi_is_owed(e, due) || nbcolli_ofi_acknowledge_one(e, due))
             continue;
         due->is_due = true;
         due->next_due = e->due;
@@ -300,14 +305,13 @@ void nbcolli_ofi_acknowledge(nbcolli_ofi_end *e)
     }
 }
 
-static void nbcolli_ofi_is_taken(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, uint32_t taken)
+static void nbcolli_ofi_is_taken(nbcolli_ofi_peer *p, uint16_t taken)
 {
     for (nbcolli_ofi_buffer *b; p->taken_by_it != taken && (b = p->flight) != NULL; p->taken_by_it++) {
         p->flight = b->next;
         if (!p->flight)
             p->flight_last = &p->flight;
         b->is_taken = true;
-        nbcolli_ofi_give_back(e, b, NBCOLL_OK);
         if (!b->is_under_way)
             nbcolli_ofi_idle(b);
     }
@@ -343,6 +347,34 @@ static nbcolli_ofi_peer *nbcolli_ofi_sender(nbcolli_ofi_end *e, const nbcolli_of
     return nbcolli_ofi_know(e, (int)rank);
 }
 
+static void nbcolli_ofi_fill(nbcoll_arrival *a, const nbcolli_ofi_peer *p, const unsigned char *wire, size_t bytes)
+{
+    *a = (nbcoll_arrival){.source = p->rank, .payload = wire + NBCOLLI_OFI_FRONT, .bytes = bytes - NBCOLLI_OFI_FRONT};
+    memcpy(&a->header, wire + sizeof(nbcolli_ofi_front), sizeof(nbcoll_header));
+}
+
+void nbcolli_ofi_late_arrive(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
+{
+    nbcoll_arrival *a = p->late.at, **last = &e->late;
+    const unsigned char *at = (const unsigned char *)(a + e->credits), *end = (unsigned char *)a + p->late.bytes;
+    uint64_t bytes;
+
+    while (*last)
+        last = &(*last)->next;
+    for (; at < end; at += sizeof bytes + (bytes + 7) / 8 * 8) {
+        memcpy(&bytes, at, sizeof bytes);
+        const unsigned char *wire = at + sizeof bytes;
+        if (bytes < NBCOLLI_OFI_FRONT || bytes > (size_t)(end - wire))
+            return;
+        if (((const nbcolli_ofi_front *)(const void *)wire)->number != (uint16_t)(p->taken + 1))
+            continue;
+        p->taken++;
+        nbcolli_ofi_fill(a, p, wire, bytes);
+        *last = a;
+        last = &a++->next;
+    }
+}
+
 void nbcolli_ofi_took(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, size_t bytes, nbcoll_arrival ***last)
 {
     nbcolli_ofi_front front;
@@ -353,7 +385,7 @@ void nbcolli_ofi_took(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, size_t bytes, n
     uint32_t kind = front.rank_and_kind & 0xff;
     b->next = NULL;
     if (p && !nbcolli_ofi_is_gone(p)) {
-        nbcolli_ofi_is_taken(e, p, front.taken);
+        nbcolli_ofi_is_taken(p, front.taken);
         if (kind == NBCOLLI_OFI_MOVED && bytes == sizeof front + sizeof moved) {
             memcpy(&moved, b->wire + sizeof front, sizeof moved);
             nbcolli_ofi_moved(e, p, &moved);
@@ -363,16 +395,19 @@ void nbcolli_ofi_took(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, size_t bytes, n
         nbcolli_ofi_receive(e, b);
         return;
     }
+    if (front.number != (uint16_t)(p->taken + 1)) { /* the provider has lost one, as where the peer closes at once */
+        nbcolli_ofi_watch_doubt(e, p, EBADMSG);
+        nbcolli_ofi_receive(e, b);
+        return;
+    }
     p->taken++;
-    if (!p->is_due) {
+    if (!p->is_due && nbcolli_ofi_is_owed(e, p)) {
         p->is_due = true;
         p->next_due = e->due;
         e->due = p;
     }
     b->peer = p;
-    b->arrival =
-        (nbcoll_arrival){.source = p->rank, .payload = b->wire + NBCOLLI_OFI_FRONT, .bytes = bytes - NBCOLLI_OFI_FRONT};
-    memcpy(&b->arrival.header, b->wire + sizeof front, sizeof(nbcoll_header));
+    nbcolli_ofi_fill(&b->arrival, p, b->wire, bytes);
     b->next = e->arrived;
     e->arrived = b;
     **last = &b->arrival;

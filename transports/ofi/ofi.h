@@ -28,13 +28,16 @@
 #include "names.h"
 #include "../../src/host/host.h"
 
-#define NBCOLLI_OFI_MAGIC 0x6f6601u /* raised with every change of addresses, fronts, hellos or goodbyes */
+#define NBCOLLI_OFI_MAGIC 0x6f6602u /* raised with every change of addresses, fronts, hellos or goodbyes */
 #define NBCOLLI_OFI_VERSION FI_VERSION(1, 17)
 #define NBCOLLI_OFI_NAME 112u  /* bytes of a provider's address, at most */
 #define NBCOLLI_OFI_BATCH 32   /* completions of a progress, at most */
 #define NBCOLLI_OFI_QUIET 4u   /* buffers for messages of the transport's own to a peer */
 #define NBCOLLI_OFI_EXTRA 4u   /* receives for a peer beside its credits, for such messages and for acknowledgements */
 #define NBCOLLI_OFI_GUESTS 16u /* connections that have not said whose they are, at most */
+#define NBCOLLI_OFI_KEPT                                                                                               \
+    (132u << 10) /* bytes of messages to a peer that may not have arrived, at most: a goodbye says                     \
+                    them once more, and they must fit the kernel's buffers of a connection */
 #define NBCOLLI_OFI_MS UINT64_C(1000000)
 #define NBCOLLI_OFI_GRACE (1000 * NBCOLLI_OFI_MS) /* what a failure waits for: perhaps the peer has ended */
 
@@ -74,7 +77,8 @@ typedef enum nbcolli_ofi_kind {
 typedef struct nbcolli_ofi_front {
     uint64_t nonce; /* the sender's: what comes from another set of ranks is not read */
     uint32_t rank_and_kind;
-    uint32_t taken; /* so many messages of the peer's have arrived, modulo 2^32 */
+    uint16_t taken;  /* so many messages of the peer's have arrived, modulo 2^16 */
+    uint16_t number; /* of a message; the first one's is 1 */
 } nbcolli_ofi_front;
 
 /* What the ranks say on their connections. */
@@ -83,8 +87,9 @@ typedef struct nbcolli_ofi_hello {
     uint32_t rank, magic;
 } nbcolli_ofi_hello;
 
+/* All messages follow that may not have arrived: each behind its length, a uint64_t, and filled up to 8 bytes. */
 typedef struct nbcolli_ofi_goodbye {
-    uint64_t nonce; /* the sender's */
+    uint64_t nonce, bytes; /* the sender's; of the messages */
 } nbcolli_ofi_goodbye;
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */
@@ -105,7 +110,7 @@ typedef struct nbcolli_ofi_buffer {
     struct nbcolli_ofi_buffer *next; /* free; to be posted again; sent and not acknowledged; arrived */
     struct nbcolli_ofi_buffer *next_doubtful;
     nbcolli_ofi_peer *peer; /* of one that sends, or has arrived */
-    nbcoll_work *work;      /* of one that sends; null: given back already, or the transport's own */
+    nbcoll_work *work;      /* of a put; null: given back already, or a message's */
     nbcolli_ofi_doing doing;
     bool is_quiet;     /* the transport's own: nobody acknowledges it */
     bool is_under_way; /* the provider has it */
@@ -149,7 +154,9 @@ struct nbcolli_ofi_peer {
     nbcolli_ofi_slab slab;
     nbcolli_ofi_buffer *spare, *quiet;         /* free ones */
     nbcolli_ofi_buffer *flight, **flight_last; /* sent, and not acknowledged, in their order */
-    uint32_t taken_by_it, taken, told_taken;   /* messages, modulo 2^32; from it; as it was told */
+    uint16_t sent, taken_by_it;                /* messages to it, modulo 2^16 */
+    uint16_t taken, told_taken;                /* from it; as it was told */
+    nbcolli_ofi_slab late;                     /* arrivals that came with its goodbye, and behind them its messages */
     uint64_t moves, told;                      /* of its bulk endpoint; of this rank's, as far as it was told */
     uint64_t connect_until, connect_at;        /* when to give up, and to try again; 0: it is not to be connected */
     int error;                                 /* why it is lost: an FI_E... or errno */
@@ -167,7 +174,9 @@ typedef struct nbcolli_ofi_line {
     int fd;   /* -1: none */
     int rank; /* -1: has not said so */
     bool is_connecting;
-    uint32_t got; /* bytes of `in` */
+    size_t got;            /* bytes */
+    size_t said, left;     /* bytes of the goodbye and what follows it; of these, still to be said */
+    nbcolli_ofi_slab late; /* as the peer's, until all is there */
     unsigned char in[sizeof(nbcolli_ofi_hello) + sizeof(nbcolli_ofi_goodbye)];
 } nbcolli_ofi_line;
 
@@ -199,6 +208,7 @@ typedef struct nbcolli_ofi_end {
     nbcolli_ofi_peer *known, *due;
     nbcolli_ofi_slab own_slab, first_slab; /* messages to this rank itself; the first receives */
     nbcolli_ofi_buffer *own, *own_first, **own_last;
+    nbcoll_arrival *late;                    /* to be reported: of ranks that have left */
     nbcolli_ofi_buffer *arrived;             /* reported by the last progress */
     nbcolli_ofi_buffer *unposted;            /* receives for which the provider had no room */
     nbcolli_ofi_buffer *again, **again_last; /* to be posted, which the provider has refused */
@@ -277,9 +287,12 @@ void nbcolli_ofi_took(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, size_t bytes, n
 /* The provider has done with it. */
 void nbcolli_ofi_sent(nbcolli_ofi_buffer *b);
 
-/* Tells those from whom messages have come that they have, if no message has told them meanwhile. */
+/* Tells those of whom half a window of messages has come that these have, if no message has told them meanwhile. */
 void nbcolli_ofi_acknowledge(nbcolli_ofi_end *e);
 void nbcolli_ofi_own_arrive(nbcolli_ofi_end *e, nbcoll_arrival ***last);
+
+/* Messages that came with a peer's goodbye, in its `late`: those that have not arrived do now. */
+void nbcolli_ofi_late_arrive(nbcolli_ofi_end *e, nbcolli_ofi_peer *p);
 
 /* ---- bulk.c ------------------------------------------------------------------------------------------------------ */
 
@@ -308,6 +321,9 @@ void nbcolli_ofi_watch_close(nbcolli_ofi_end *e);
 
 /* Has a connection to this peer. */
 void nbcolli_ofi_watch(nbcolli_ofi_end *e, nbcolli_ofi_peer *p);
+
+/* The peer is lost for this reason, unless a connection says that it has left. */
+void nbcolli_ofi_watch_doubt(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, int error);
 
 /* What the connections say. */
 void nbcolli_ofi_watch_look(nbcolli_ofi_end *e);

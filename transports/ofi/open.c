@@ -85,10 +85,12 @@ static nbcoll_status nbcolli_ofi_settings(nbcolli_ofi_end *e, const nbcoll_ofi_c
 
     e->credits = c->credits ? c->credits : 16;
     e->payload = c->payload ? c->payload : 4096;
+    const uint32_t fit = NBCOLLI_OFI_KEPT / (uint32_t)(NBCOLLI_OFI_FRONT + e->payload);
     e->lost_ns = lost_ms * NBCOLLI_OFI_MS;
     if (e->credits < 2 || e->credits > 128 || e->payload < 256 || e->payload > 65536 || e->payload % 8 ||
         lost_ms < 1000 || lost_ms > 600000)
         return NBCOLL_ERR_CONFIG;
+    e->credits = e->credits < fit ? e->credits : fit;
     /* Of the order of TCP's on a fast network, where nothing could be measured. */
     e->base.limits = (nbcoll_limits){.size = sizeof(nbcoll_limits),
                                      .payload = e->payload,

@@ -7,7 +7,6 @@
 
 #include "ofi.h"
 
-#define NBCOLLI_OFI_TRIES 64 /* to acknowledge, in a progress */
 #define NBCOLLI_OFI_TICK 64u /* passes that find something, between two looks at the clock */
 #define NBCOLLI_OFI_PATIENCE                                                                                           \
     (10 * NBCOLLI_OFI_MS) /* with a provider that has no room, or connects: from then on it is                         \
@@ -46,8 +45,7 @@ void nbcolli_ofi_over(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, nbcolli_ofi_state
     e->ends++;
     for (uint32_t i = 0; p->slab.at && i < e->credits; i++) {
         nbcolli_ofi_buffer *b = nbcolli_ofi_buffer_at(e, p, i);
-        bool goes_nowhere = state == NBCOLLI_OFI_LEFT && !b->from;
-        nbcolli_ofi_give_back(e, b, goes_nowhere ? NBCOLL_OK : NBCOLL_ERR_PEER_LOST);
+        nbcolli_ofi_give_back(e, b, NBCOLL_ERR_PEER_LOST);
     }
 }
 
@@ -73,7 +71,7 @@ static void nbcolli_ofi_doubt(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, int err
     nbcolli_ofi_peer *p = b->peer;
 
     b->is_under_way = false;
-    if (b->is_quiet || b->is_taken || nbcolli_ofi_is_gone(p) || b->is_cancelled) {
+    if (b->is_quiet || b->is_taken || nbcolli_ofi_is_gone(p) || (b->is_cancelled && b->doing == NBCOLLI_OFI_WRITES)) {
         nbcolli_ofi_give_back(e, b, NBCOLL_ERR_CANCELLED); /* of one that is gone it is back */
         nbcolli_ofi_idle(b);
         return;
@@ -193,14 +191,13 @@ void nbcolli_ofi_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
     if (e->again)
         nbcolli_ofi_launch_again(e);
     int n = nbcolli_ofi_poll(e, &last);
-    nbcolli_ofi_acknowledge(e);
-    for (int i = 0; e->due && i < NBCOLLI_OFI_TRIES; i++) { /* the host may not come back for long */
-        nbcolli_ofi_poll(e, &last);
+    if (e->due)
         nbcolli_ofi_acknowledge(e);
-    }
     ep->busy = n == NBCOLLI_OFI_BATCH;
     if (n == 0 || ++e->passes % NBCOLLI_OFI_TICK == 0)
         nbcolli_ofi_tick(e);
+    *last = e->late; /* behind what the provider has brought */
+    e->late = NULL;
     found->completed = e->back;
     e->back = NULL;
     if (e->ends)
@@ -227,7 +224,8 @@ static nbcoll_status nbcolli_ofi_arm(nbcoll_endpoint *ep)
     nbcolli_ofi_end *e = nbcolli_ofi_end_of(ep);
     struct fid *cq = &e->cq->fid;
 
-    if (e->own_first || e->back || e->ends || (e->refused && nbcolli_now(&e->host) - e->refused < NBCOLLI_OFI_PATIENCE))
+    if (e->own_first || e->late || e->back || e->ends ||
+        (e->refused && nbcolli_now(&e->host) - e->refused < NBCOLLI_OFI_PATIENCE))
         return NBCOLL_AGAIN;
     e->is_armed = true;
     if (!e->stashed) /* what has come already, which a provider may only find when it is asked */

@@ -108,7 +108,7 @@ nbcoll_status nbcolli_ofi_find(nbcolli_ofi_end *e, const nbcoll_ofi_config *c)
         nbcolli_ofi_log(e, NBCOLL_ERR_UNSUPPORTED, text);
         return NBCOLL_ERR_UNSUPPORTED;
     }
-    e->info->tx_attr->op_flags = FI_DELIVERY_COMPLETE; /* which it need not have repeated */
+    e->info->tx_attr->op_flags = 0; /* writes ask for delivery, messages do not */
     snprintf(text, sizeof text, "ofi: provider %.60s, domain %.60s", e->info->fabric_attr->prov_name,
              e->info->domain_attr->name);
     nbcolli_ofi_log(e, NBCOLL_OK, text);
@@ -262,8 +262,12 @@ void nbcolli_ofi_strip(nbcolli_ofi_end *e)
     NBCOLLI_FREE_ALL(&e->host, e->lent, sizeof *it)
     nbcolli_ofi_close_fid(e->bulk ? &e->bulk->fid : NULL);
     nbcolli_ofi_close_fid(e->messages ? &e->messages->fid : NULL);
-    for (nbcolli_ofi_peer *p = e->known; p; p = p->next_known)
+    for (nbcolli_ofi_peer *p = e->peer; p && p < e->peer + e->base.ranks; p++) {
+        for (nbcolli_ofi_buffer *b = p->flight; b; b = b->next) /* who still reads them, as shm does, reads nothing */
+            memset(b->wire, 0, sizeof(nbcolli_ofi_front));
         nbcolli_ofi_free_slab(e, &p->slab);
+        nbcolli_ofi_free_slab(e, &p->late);
+    }
     nbcolli_ofi_free_slab(e, &e->own_slab);
     nbcolli_ofi_free_slab(e, &e->first_slab);
     nbcolli_ofi_close_fid(e->av ? &e->av->fid : NULL);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * How ranks hear of each other's ends: TCP connections that carry a hello, and at the end a goodbye. Nothing else is
- * said on them. The kernels keep them alive, so a rank that computes is not taken for a dead one; the end of a process
- * closes them; a machine that answers nothing is found by the kernel's own probes. A rank connects to those that it
- * sends to, if they have not connected before, and at its end to all others. See ofi.h. */
+ * How ranks hear of each other's ends: TCP connections that carry a hello, and at the end a goodbye, with the messages
+ * that may not have arrived. Nothing else is said on them. The kernels keep them alive, so a rank that computes is not
+ * taken for a dead one; the end of a process closes them, but what was said before still comes; a machine that answers
+ * nothing is found by the kernel's own probes. A rank connects to those that it sends to, if they have not connected
+ * before, and at its end to all others. See ofi.h. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
@@ -80,6 +81,15 @@ static void nbcolli_ofi_keep_alive(const nbcolli_ofi_end *e, int fd)
     nbcolli_ofi_option(fd, TCP_NODELAY, 1);
 }
 
+/* A goodbye fits, also where nobody reads it: before the connection is made. */
+static void nbcolli_ofi_make_room(int fd)
+{
+    int bytes = 2 * NBCOLLI_OFI_KEPT;
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+}
+
 static bool nbcolli_ofi_hear(const nbcolli_ofi_end *e, int fd, uint32_t index, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.u32 = index};
@@ -91,10 +101,42 @@ static bool nbcolli_ofi_say_line(int fd, const void *what, size_t bytes)
     return send(fd, what, bytes, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)bytes;
 }
 
-static void nbcolli_ofi_say_goodbye(const nbcolli_ofi_end *e, const nbcolli_ofi_line *line)
+/* Of what follows the first *at bytes of a goodbye, so much as there is room for. */
+static void nbcolli_ofi_say_part(nbcolli_ofi_line *line, size_t *at, const void *what, size_t bytes)
 {
-    nbcolli_ofi_goodbye goodbye = {e->nonce};
-    nbcolli_ofi_say_line(line->fd, &goodbye, sizeof goodbye);
+    size_t done = line->said > *at ? line->said - *at : 0;
+
+    if (line->said >= *at && done < bytes) {
+        ssize_t n = send(line->fd, (const char *)what + done, bytes - done, MSG_NOSIGNAL | MSG_DONTWAIT | MSG_MORE);
+        line->said += n > 0 ? (size_t)n : 0;
+    }
+    *at += bytes;
+}
+
+static size_t nbcolli_ofi_eights(size_t bytes)
+{
+    return (bytes + 7) / 8 * 8;
+}
+
+/* The goodbye, or what is left of it. */
+static void nbcolli_ofi_say_goodbye(const nbcolli_ofi_end *e, nbcolli_ofi_line *line)
+{
+    nbcolli_ofi_buffer *flight = e->peer[line->rank].flight;
+    nbcolli_ofi_goodbye goodbye = {e->nonce, 0};
+    size_t at = 0;
+
+    for (nbcolli_ofi_buffer *b = flight; b; b = b->next)
+        goodbye.bytes += sizeof(uint64_t) + nbcolli_ofi_eights(b->bytes);
+    nbcolli_ofi_say_part(line, &at, &goodbye, sizeof goodbye);
+    for (nbcolli_ofi_buffer *b = flight; b; b = b->next) {
+        uint64_t bytes = b->bytes;
+        memset(b->wire + b->bytes, 0, nbcolli_ofi_eights(b->bytes) - b->bytes);
+        nbcolli_ofi_say_part(line, &at, &bytes, sizeof bytes);
+        nbcolli_ofi_say_part(line, &at, b->wire, nbcolli_ofi_eights(b->bytes));
+    }
+    line->left = at - line->said;
+    if (!line->left)
+        nbcolli_ofi_option(line->fd, TCP_NODELAY, 1); /* sends what waited for more */
 }
 
 static void nbcolli_ofi_hang_up(const nbcolli_ofi_end *e, nbcolli_ofi_line *line)
@@ -103,6 +145,7 @@ static void nbcolli_ofi_hang_up(const nbcolli_ofi_end *e, nbcolli_ofi_line *line
         epoll_ctl(e->lines_epoll, EPOLL_CTL_DEL, line->fd, NULL); /* a child of fork may have it, too */
         close(line->fd);
     }
+    nbcolli_free(&e->host, line->late.at, line->late.bytes);
     *line = (nbcolli_ofi_line){.fd = -1, .rank = -1};
 }
 
@@ -131,37 +174,74 @@ static bool nbcolli_ofi_hello_read(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
     return true;
 }
 
-/* All its messages have been acknowledged, so they have arrived. */
-static void nbcolli_ofi_goodbye_read(nbcolli_ofi_end *e, nbcolli_ofi_line *line, const unsigned char *at)
+/* Room for the messages behind the goodbye, and their arrivals. */
+static bool nbcolli_ofi_goodbye_read(const nbcolli_ofi_end *e, nbcolli_ofi_line *line, const unsigned char *at)
 {
+    size_t each = sizeof(uint64_t) + NBCOLLI_OFI_FRONT + e->payload;
     nbcolli_ofi_goodbye goodbye;
 
     memcpy(&goodbye, at, sizeof goodbye);
-    if (goodbye.nonce != e->peer_nonce[line->rank])
-        return;
-    e->peer[line->rank].is_suspect = false;
-    nbcolli_ofi_over(e, &e->peer[line->rank], NBCOLLI_OFI_LEFT, 0);
+    if (goodbye.nonce != e->peer_nonce[line->rank] || goodbye.bytes > e->credits * each)
+        return false;
+    line->late.bytes = e->credits * sizeof(nbcoll_arrival) + goodbye.bytes;
+    line->late.at = nbcolli_alloc(&e->host, line->late.bytes, 64);
+    return line->late.at;
+}
+
+static void nbcolli_ofi_leaves(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
+{
+    nbcolli_ofi_peer *p = &e->peer[line->rank];
+
+    if (p->state == NBCOLLI_OFI_HERE) {
+        p->late = line->late;
+        line->late = (nbcolli_ofi_slab){0};
+        p->is_suspect = false;
+        nbcolli_ofi_late_arrive(e, p);
+        nbcolli_ofi_over(e, p, NBCOLLI_OFI_LEFT, 0);
+    }
+    nbcolli_ofi_hang_up(e, line);
+}
+
+/* How much may come next, and where it goes: a hello and a goodbye, then what follows that. */
+static size_t nbcolli_ofi_room(const nbcolli_ofi_end *e, nbcolli_ofi_line *line, size_t head, void **to)
+{
+    size_t skip = e->credits * sizeof(nbcoll_arrival);
+
+    *to = line->in + line->got;
+    if (!line->late.at)
+        return head - line->got;
+    *to = (char *)line->late.at + skip + (line->got - head);
+    return line->late.bytes - skip - (line->got - head);
+}
+
+/* Looks at what there is now. False: it makes no sense, or there is no memory for what follows. */
+static bool nbcolli_ofi_line_heard(nbcolli_ofi_end *e, nbcolli_ofi_line *line, size_t head)
+{
+    if (line->rank < 0 && line->got >= sizeof(nbcolli_ofi_hello) && !nbcolli_ofi_hello_read(e, line))
+        return false;
+    return line->late.at || line->got < head ||
+           nbcolli_ofi_goodbye_read(e, line, line->in + head - sizeof(nbcolli_ofi_goodbye));
 }
 
 /* Reads what is there. Of its own connections a rank hears no hello. */
 static void nbcolli_ofi_read_line(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
 {
     bool is_own = line < e->line + e->base.ranks;
-    size_t most = sizeof(nbcolli_ofi_goodbye) + (is_own ? 0 : sizeof(nbcolli_ofi_hello));
+    size_t head = sizeof(nbcolli_ofi_goodbye) + (is_own ? 0 : sizeof(nbcolli_ofi_hello)), room;
     ssize_t n = 1;
+    void *to;
 
-    while (line->fd >= 0 && line->got < most && n > 0) {
-        n = recv(line->fd, line->in + line->got, most - line->got, MSG_DONTWAIT);
-        line->got += n > 0 ? (uint32_t)n : 0;
-        if (line->rank < 0 && line->got >= sizeof(nbcolli_ofi_hello) && !nbcolli_ofi_hello_read(e, line))
-            nbcolli_ofi_hang_up(e, line); /* a stranger */
+    while ((room = nbcolli_ofi_room(e, line, head, &to)) > 0 && n > 0) {
+        n = recv(line->fd, to, room, MSG_DONTWAIT);
+        line->got += n > 0 ? (size_t)n : 0;
+        if (n > 0 && !nbcolli_ofi_line_heard(e, line, head)) {
+            nbcolli_ofi_line_ends(e, line, EPROTO);
+            return;
+        }
     }
-    if (line->fd < 0)
-        return;
-    if (line->got == most) {
-        nbcolli_ofi_goodbye_read(e, line, line->in + most - sizeof(nbcolli_ofi_goodbye));
-        nbcolli_ofi_hang_up(e, line);
-    } else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+    if (room == 0)
+        nbcolli_ofi_leaves(e, line);
+    else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
         nbcolli_ofi_line_ends(e, line, n ? errno : ECONNRESET);
 }
 
@@ -196,6 +276,13 @@ static void nbcolli_ofi_settle(nbcolli_ofi_end *e)
             e->peer[rank].is_suspect = false;
             nbcolli_ofi_over(e, &e->peer[rank], NBCOLLI_OFI_LOST, e->peer[rank].error);
         }
+}
+
+void nbcolli_ofi_watch_doubt(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, int error)
+{
+    p->is_suspect = true;
+    p->error = error;
+    nbcolli_ofi_settle(e);
 }
 
 /* ---- connecting -------------------------------------------------------------------------------------------------- */
@@ -240,6 +327,7 @@ static void nbcolli_ofi_connect(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
         return;
     }
     nbcolli_ofi_keep_alive(e, fd);
+    nbcolli_ofi_make_room(fd);
     if (connect(fd, (const struct sockaddr *)to, sizeof *to) != 0 && errno != EINPROGRESS)
         nbcolli_ofi_connect_fails(e, line, errno);
     else if (!nbcolli_ofi_hear(e, fd, (uint32_t)p->rank, EPOLLOUT))
@@ -345,6 +433,7 @@ nbcoll_status nbcolli_ofi_watch_open(nbcolli_ofi_end *e, const nbcolli_ofi_name 
     at->sin6_port = 0;
     e->lines_epoll = epoll_create1(EPOLL_CLOEXEC);
     e->listener = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    nbcolli_ofi_make_room(e->listener);
     if (e->lines_epoll < 0 || e->listener < 0 ||
         setsockopt(e->listener, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) != 0 ||
         bind(e->listener, (const struct sockaddr *)at, sizeof *at) != 0 ||
@@ -370,7 +459,8 @@ static bool nbcolli_ofi_all_is_said(const nbcolli_ofi_end *e)
     for (int i = 0; i < nbcolli_ofi_lines(e); i++) {
         const nbcolli_ofi_line *line = &e->line[i];
         int left = 0;
-        if (line->fd >= 0 && (line->is_connecting || (ioctl(line->fd, SIOCOUTQ, &left) == 0 && left > 0)))
+        if (line->fd >= 0 &&
+            (line->is_connecting || line->left > 0 || (ioctl(line->fd, SIOCOUTQ, &left) == 0 && left > 0)))
             return false;
     }
     return true;
@@ -389,6 +479,10 @@ void nbcolli_ofi_watch_leave(nbcolli_ofi_end *e)
             nbcolli_ofi_watch(e, &e->peer[rank]);
         }
     uint64_t until = nbcolli_now(&e->host) + e->lost_ns;
-    while (!nbcolli_ofi_all_is_said(e) && nbcolli_now(&e->host) < until)
+    while (!nbcolli_ofi_all_is_said(e) && nbcolli_now(&e->host) < until) {
         nbcolli_ofi_look_for(e, 1);
+        for (int i = 0; i < nbcolli_ofi_lines(e); i++)
+            if (e->line[i].left > 0)
+                nbcolli_ofi_say_goodbye(e, &e->line[i]);
+    }
 }
