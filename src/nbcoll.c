@@ -74,7 +74,6 @@
 #include "engine/wire/unexpected.c"
 #include "engine/exposures/cells.c"
 #include "engine/exposures/staging.c"
-#include "engine/exposures/stream.c"
 #include "engine/run/small.c"
 #include "engine/run/called.c"
 #include "engine/run/credit.c"

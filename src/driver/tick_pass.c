@@ -26,7 +26,7 @@ int nbcolli_tick_reserve(nbcoll_context *c)
     for (nbcolli_link *link = c->links; link; link = link->next)
         if (!nbcolli_unexpected_reserve(link, NBCOLLI_TICK_KEEPS))
             return 0;
-    return nbcolli_control_reserve(c, nbcolli_tick_posts(c));
+    return nbcolli_posts_reserve(c, &c->controls, nbcolli_tick_posts(c));
 }
 
 int nbcolli_tick_is_safe(const nbcoll_context *c)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Streams (src/engine/exposures/stream.h) for the model checker spin: an owner that writes TAGS parts of PIECES pieces, one
+ * Streams (src/engine/exposures/staging.h) for the model checker spin: an owner that writes TAGS parts of PIECES pieces, one
  * after the other, into one ring of WINDOW pieces, and two readers, who take out whole elements of UNIT pieces. The
  * second one may fail at any moment: it raises its word and reads no more. What the cells say (cells.pml) is one step
  * here: that the part of a tag is shown, and the readers' words. Each rank sleeps when it has nothing to do, without a

@@ -130,22 +130,15 @@ static size_t nbcolli_link_memory(int ranks)
 
 /* What bad news needs is there before there can be any: for each link some posts in the pool, and for each of its ranks
  * one that says the last thing. */
-static nbcoll_status nbcolli_posts_reserve(nbcoll_context *c, nbcolli_link *link)
+static nbcoll_status nbcolli_link_reserve(nbcoll_context *c, nbcolli_link *link)
 {
     uint32_t wanted = NBCOLLI_POSTS_OF_A_LINK;
 
     for (const nbcolli_link *other = c->links; other; other = other->next)
         wanted += NBCOLLI_POSTS_OF_A_LINK;
-    if (c->posts < wanted && !nbcolli_control_reserve(c, wanted - c->posts))
-        return NBCOLL_ERR_MEMORY;
-    for (int peer = 0; peer < link->endpoint->ranks; peer++) {
-        nbcolli_post *post = nbcolli_alloc(&c->host, sizeof *post, 64);
-        if (!post)
-            return NBCOLL_ERR_MEMORY;
-        memset(post, 0, sizeof *post);
-        nbcolli_list_add(&link->farewells, &post->item);
-    }
-    return NBCOLL_OK;
+    int has_all = (c->posts >= wanted || nbcolli_posts_reserve(c, &c->controls, wanted - c->posts)) &&
+                  nbcolli_posts_reserve(c, &link->farewells, (uint32_t)link->endpoint->ranks);
+    return has_all ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
 }
 
 static __attribute__((noinline)) void nbcolli_posts_free(nbcoll_context *c, nbcolli_list *list)
@@ -194,7 +187,7 @@ static nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, n
     if (s == NBCOLL_OK)
         nbcolli_pairs_make(link);
     if (s == NBCOLL_OK)
-        s = nbcolli_posts_reserve(c, link);
+        s = nbcolli_link_reserve(c, link);
     if (s == NBCOLL_OK)
         s = nbcolli_wakeup_add(c, link);
     if (s != NBCOLL_OK) {

@@ -39,8 +39,8 @@ typedef enum nbcolli_cell_kind {
     NBCOLLI_INLINED,  /* they lie in the payload of this cell, and of those behind it: no table is needed */
     NBCOLLI_STAGED,   /* as REFERRED, but they lie in the owner's staging buffer, which is read also when the owner has
                          left */
-    NBCOLLI_STREAMED  /* they go through rings in the owner's staging buffer (stream.h): the keys are those of its place
-                         there */
+    NBCOLLI_STREAMED  /* they go through rings in the owner's staging buffer (staging.h): the keys are those of its
+                         place there */
 } nbcolli_cell_kind;
 
 /* Alone on its lines: 128 bytes, for what different ranks write. */
@@ -72,7 +72,7 @@ _Static_assert(sizeof(nbcolli_cell) == NBCOLLI_APART, "a cell fills its lines");
 
 _Static_assert(NBCOLLI_STARTED * sizeof(uint64_t) % NBCOLLI_APART == 0, "what a rank has started fills its lines");
 
-/* Of one reader, at the beginning of a STREAMED exposure's place in the staging buffer: see stream.h. */
+/* Of one reader, at the beginning of a STREAMED exposure's place in the staging buffer: see staging.h. */
 struct nbcolli_stream {
     _Alignas(NBCOLLI_APART) _Atomic uint64_t ready; /* the owner: bytes of the part that it has written */
     uint64_t window; /* the owner: bytes of the ring, whole elements; */

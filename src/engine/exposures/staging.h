@@ -7,17 +7,27 @@
  * communicator have a staging buffer: these see others' in place. A rank that has to get a copy could not get it any
  * more.
  *
- * A long copy that is alike for all readers is shown before it is made, and followed (stream.h).
- *
  * What was put there last lies last, and what lies first goes first: when its readers have said that they are through,
  * by the words that also say when a cell may be used again (cells.h). Nobody waits for that: where there is no room the
  * memory is lent as if there were no staging buffer. What is longer than the exposure's share of the staging buffer,
  * which is as much for each that the operation makes, goes through a part of it by rings, whose owner waits for its
- * readers (stream.h). What a freed communicator leaves goes with its part of the cells. */
+ * readers. What a freed communicator leaves goes with its part of the cells.
+ *
+ * Streams: how an exposure that is longer than the staging buffer goes through it, and how a long copy that is alike
+ * for all readers is followed while it is made. Each of an exposure's parts gets a ring on the staging buffer. The
+ * owner copies pieces into the ring, and its readers take them out. In front of the rings stands one nbcolli_stream for
+ * each reader. There the owner says how many bytes of the part it has written, and the reader how many it needs no
+ * more: the owner writes over no others. A word of either has one writer.
+ *
+ * The owner waits for its readers, as it does where it lends. A ring with several readers waits for the last of them,
+ * and the others with it. So a part that several get is streamed only by algorithms whose ranks come to such a part
+ * without waiting for another one (NBCOLL_ALGORITHM_TOGETHER); other ranks might wait for each other in a circle. A
+ * reader that has failed has raised its word (cells.h), and is waited for no longer. A ring that holds all of its part
+ * waits for nobody: that is a copy which is followed. */
 #ifndef NBCOLLI_ENGINE_EXPOSURES_STAGING_H
 #define NBCOLLI_ENGINE_EXPOSURES_STAGING_H
 
-#include "../state/context.h"
+#include "cells.h"
 
 /* Takes the memory from the transport, if that offers any and has it. */
 void nbcolli_staging_open(nbcolli_link *link);
@@ -28,8 +38,14 @@ void nbcolli_staging_close(nbcolli_link *link);
 /* Room for all parts of an exposure whose slot is the run's; op->copy is where, or null: they are to be lent. */
 void nbcolli_staging_take(nbcolli_op *op);
 
-/* Of an op that is not streamed: copies as much as the pass has left. Returns whether all is there. */
-int nbcolli_staging_fill(nbcolli_op *op);
+/* Copies as much as the pass has left, which is nothing without `copies`, and [STREAM] as there is room for. OK: all
+ * has been copied. AGAIN: the pass has nothing left. PENDING: the rings are full, and *reader is one that they wait
+ * for. */
+nbcoll_status nbcolli_staging_fill(nbcolli_op *op, int copies, int *reader);
+
+/* Finds the ring that `found` leads to, and has the op use it. Its owner waits for op->stream, if that is set. PENDING:
+ * its owner has given this rank up. ERR_MISMATCH: there is no such ring of elements of `unit` bytes. */
+nbcoll_status nbcolli_stream_find(nbcolli_op *op, const nbcolli_found *found, size_t unit);
 
 /* The communicator is freed, with its part of the cells, if it has one. */
 void nbcolli_staging_leave(nbcoll_comm *comm);

@@ -6,7 +6,7 @@
 #include "../state/failure.h"
 #include "../wire/control.h"
 #include "../exposures/cells.h"
-#include "../exposures/stream.h"
+#include "../exposures/staging.h"
 #include "../comm/comm.h"
 #include "../run/called.h"
 #include "../run/phase.h"
@@ -122,7 +122,7 @@ static int nbcolli_op_waits(nbcolli_op *op, int *rank, uint64_t *tag)
     case NBCOLLI_USING:
         return nbcolli_fetch_waits(op);
     case NBCOLLI_STAGING:
-        return op->stream && nbcolli_stream_fill(op, 0, rank) == NBCOLL_PENDING;
+        return op->copy && nbcolli_staging_fill(op, 0, rank) == NBCOLL_PENDING;
     case NBCOLLI_SETTLED:
         return 0;
     case NBCOLLI_REUSING:

@@ -10,7 +10,6 @@
 #include "../wire/unexpected.h"
 #include "../exposures/cells.h"
 #include "../exposures/staging.h"
-#include "../exposures/stream.h"
 
 /* The op waits for what `peer` shows, or reads. Of a rank that has left nothing more can come. */
 static void nbcolli_wait_for(nbcolli_op *op, int peer)
@@ -96,8 +95,7 @@ static int nbcolli_expose_show(nbcolli_op *op)
 static int nbcolli_expose_fill(nbcolli_op *op)
 {
     int reader;
-    nbcoll_status s = !op->stream ? (nbcolli_staging_fill(op) ? NBCOLL_OK : NBCOLL_AGAIN)
-                                  : nbcolli_stream_fill(op, 1, &reader);
+    nbcoll_status s = nbcolli_staging_fill(op, 1, &reader);
 
     if (s == NBCOLL_AGAIN)
         nbcolli_op_delay(op);

@@ -32,7 +32,7 @@ typedef enum nbcolli_phase {
     NBCOLLI_SETTLED     /* over, well or not */
 } nbcolli_phase;
 
-typedef struct nbcolli_stream nbcolli_stream; /* exposures/stream.h */
+typedef struct nbcolli_stream nbcolli_stream; /* exposures/cells.h */
 typedef struct nbcolli_move nbcolli_move;
 
 struct nbcolli_op {

@@ -116,14 +116,15 @@ int nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer, const
     return sent;
 }
 
-int nbcolli_control_reserve(nbcoll_context *c, uint32_t n)
+int nbcolli_posts_reserve(nbcoll_context *c, nbcolli_list *list, uint32_t n)
 {
-    for (; n; n--, c->posts++) {
+    for (; n; n--) {
         nbcolli_post *post = nbcolli_alloc(&c->host, sizeof *post, 64);
         if (!post)
             return 0;
         memset(post, 0, sizeof *post);
-        nbcolli_control_free(c, post);
+        nbcolli_list_add(list, &post->item);
+        c->posts += list == &c->controls;
     }
     return 1;
 }

@@ -40,8 +40,8 @@ void nbcolli_control_is(nbcolli_post *post);
 /* Sends a header alone with this post, which goes to the pool then. 0: that cannot be, or not to a dead peer now. */
 int nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer, const nbcolli_header *h);
 
-/* So many more posts for the pool. 0: there is no memory for them all. */
-int nbcolli_control_reserve(nbcoll_context *c, uint32_t n);
+/* So many more posts for the list: the pool, or farewells. 0: there is no memory for them all. */
+int nbcolli_posts_reserve(nbcoll_context *c, nbcolli_list *list, uint32_t n);
 
 /* Sends a header alone. Some posts are there since the link was opened; with all of them under way and
  * no memory for one more the peer would wait for ever, and others that we owe something: this rank gives itself up
@@ -51,7 +51,7 @@ void nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h);
 /* Is there memory for one that may be left out? */
 static inline int nbcolli_control_may(nbcoll_context *c)
 {
-    return c->controls.first || nbcolli_control_reserve(c, 1);
+    return c->controls.first || nbcolli_posts_reserve(c, &c->controls, 1);
 }
 
 /* A header from this rank to another of the communicator, with the credits that we owe it. */
