@@ -97,7 +97,6 @@
 #include "engine/match/match.c"
 #include "engine/match/news.c"
 #include "engine/match/operations.c"
-#include "engine/match/orphans.c"
 #include "engine/progress/handed.c"
 #include "engine/progress/lock.c"
 #include "engine/progress/made.c"

@@ -3,7 +3,7 @@
  * of the ranks that a call lists, which has no vote: its id is the tag and a hash of the list (engine/comm/comm.h).
  * What is made is its duplicate, by the vote that any duplicate has; so the n-th creation of one member is the n-th of
  * the others, and what ends a creation is what ends an operation. Of a group that is not here yet the engine keeps
- * what comes (match/orphans.h); who asks about it is told what this rank votes in instead (match/ask.h). */
+ * what comes (match/match.c); who asks about it is told what this rank votes in instead (match/ask.h). */
 #include "nbcoll/group.h"
 
 #include "../engine/calls/context.h"
