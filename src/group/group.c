@@ -46,18 +46,23 @@ static uint64_t nbcolli_group_id(uint64_t of, int n, const int ranks[], int tag)
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 /* Its nodes and domains are those of the communicator. */
-static void nbcolli_group_place(nbcoll_comm *group, const nbcoll_comm *of, const int ranks[])
+static nbcoll_status nbcolli_group_place(nbcoll_comm *group, const nbcoll_comm *of, const int ranks[])
 {
     const nbcoll_nodes *domains = nbcoll_nodes_domains(&of->nodes);
     int *voter = group->node + group->size;
+    nbcoll_status s = nbcolli_ballot_open(group);
 
+    if (s != NBCOLL_OK)
+        return s;
     for (int i = 0; i < group->size; i++) {
         voter[i] = i;
-        group->votes[i].node = (uint64_t)nbcoll_node_of(&of->nodes, ranks[i]);
-        group->votes[i].domain = domains ? 1 + (uint64_t)nbcoll_node_of(domains, ranks[i]) : 0;
+        nbcolli_vote_by(group, i)->node = (uint64_t)nbcoll_node_of(&of->nodes, ranks[i]);
+        nbcolli_vote_by(group, i)->domain = domains ? 1 + (uint64_t)nbcoll_node_of(domains, ranks[i]) : 0;
     }
     group->has_named = of->has_named;
     nbcolli_comm_place(group, voter);
+    nbcolli_ballot_free(group);
+    return s;
 }
 
 /* The group of ranks of `of`, or, if that is null, of the home's endpoint, with what has come for it. */
@@ -74,7 +79,7 @@ static nbcoll_status nbcolli_group_open(nbcolli_link *home, const nbcoll_comm *o
     uint64_t id = nbcolli_group_id(from, n, ranks, tag);
     nbcoll_comm *group = nbcolli_comm_find(home, id);
     int is_known = group != NULL;
-    if (!is_known && (s = nbcolli_comm_open(home, &config, n, NULL, &group)) != NBCOLL_OK)
+    if (!is_known && (s = nbcolli_comm_open(home, &config, n, &group)) != NBCOLL_OK)
         return s;
     for (int i = 0; i < n; i++) {
         nbcolli_peer peer = {.link = home, .address = ranks[i], .home = ranks[i], .is_near = 1};
@@ -94,8 +99,10 @@ static nbcoll_status nbcolli_group_open(nbcolli_link *home, const nbcoll_comm *o
     group->size = n;
     group->vote_comm = from;
     group->vote_tag = UINT64_MAX;
-    if (of)
-        nbcolli_group_place(group, of, ranks);
+    if (of && (s = nbcolli_group_place(group, of, ranks)) != NBCOLL_OK) {
+        nbcolli_comm_destroy(group);
+        return s;
+    }
     nbcolli_comm_register(group);
     nbcolli_made_adopt(home);
     return NBCOLL_OK;

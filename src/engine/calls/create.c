@@ -76,10 +76,9 @@ static nbcoll_status nbcolli_create_cast(nbcoll_comm *over, nbcolli_create_wish 
 
     comm->making = 1;
     comm->out = twin[0].out;
-    comm->votes[over->rank] = nbcolli_vote_of(comm, over, mine.creation, mine.colour, mine.key);
-    nbcolli_ballot_write(comm);
-    nbcoll_status s =
-        nbcolli_create_ballot(over, comm->ballot ? nbcolli_ballot_record(comm) : sizeof(nbcolli_vote), &schedule);
+    *nbcolli_vote_by(comm, over->rank) = nbcolli_vote_of(comm, over, mine.creation, mine.colour, mine.key);
+    nbcolli_sides_write(comm);
+    nbcoll_status s = nbcolli_create_ballot(over, comm->record, &schedule);
     if (s != NBCOLL_OK)
         return s;
     for (int i = 1; i < n; i++)
@@ -89,8 +88,7 @@ static nbcoll_status nbcolli_create_cast(nbcoll_comm *over, nbcolli_create_wish 
     link->serial += serials;
     link->creating++;
     nbcolli_caller_lock(comm->context);
-    nbcolli_request *r =
-        nbcolli_request_open(over, schedule, NULL, comm->ballot ? (void *)comm->ballot : comm->votes, 0);
+    nbcolli_request *r = nbcolli_request_open(over, schedule, NULL, comm->ballot, 0);
     if (r) {
         nbcolli_schedule_own(schedule, comm->context);
         r->creating = comm;
@@ -143,7 +141,7 @@ static nbcoll_status nbcolli_create_first(nbcolli_link *home, const nbcoll_comm_
 {
     const nbcoll_endpoint *ep = home->endpoint;
     nbcoll_comm *comm;
-    nbcoll_status s = nbcolli_comm_open(home, config, ep->ranks, NULL, &comm);
+    nbcoll_status s = nbcolli_comm_open(home, config, ep->ranks, &comm);
 
     if (s != NBCOLL_OK)
         return s;
@@ -216,7 +214,7 @@ nbcoll_status nbcoll_comm_create(nbcoll_context *context, nbcoll_endpoint *endpo
 
 static nbcoll_status nbcolli_twin_open(nbcoll_comm *parent, nbcoll_comm *eldest, nbcolli_twin *twin)
 {
-    nbcoll_status s = nbcolli_comm_open(parent->link, &twin->config, parent->size, eldest, &twin->made);
+    nbcoll_status s = nbcolli_comm_open(parent->link, &twin->config, parent->size, &twin->made);
 
     if (s != NBCOLL_OK)
         return s;
@@ -271,7 +269,7 @@ static nbcoll_status nbcolli_create_survivors(nbcoll_comm *comm, const nbcoll_co
 
     if (!nbcolli_shrink_fits(comm) || UINT32_MAX - comm->link->serial <= (uint32_t)comm->size)
         return NBCOLL_ERR_LIMIT;
-    nbcoll_status s = nbcolli_comm_open(comm->link, config, comm->size, NULL, &made);
+    nbcoll_status s = nbcolli_comm_open(comm->link, config, comm->size, &made);
     if (s != NBCOLL_OK)
         return s;
     nbcolli_caller_lock(c);

@@ -57,16 +57,14 @@ static nbcoll_status nbcolli_comm_serve(nbcoll_comm *comm)
     return NBCOLL_OK;
 }
 
-nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int most, nbcoll_comm *eldest,
-                                nbcoll_comm **out)
+nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int most, nbcoll_comm **out)
 {
     nbcoll_context *c = link->context;
     int has_shared = link->first->transport.shared != NULL && config->cells > 0;
     size_t slots = nbcolli_lines(sizeof(nbcoll_comm));
     size_t peers = slots + nbcolli_lines(config->slots * sizeof(nbcolli_slot));
     size_t told = peers + nbcolli_lines((size_t)most * sizeof(nbcolli_peer));
-    size_t ballot = told + nbcolli_lines((size_t)most * sizeof(nbcolli_told));
-    size_t cache = ballot + nbcolli_lines(eldest ? 0 : (size_t)most * sizeof(nbcolli_vote));
+    size_t cache = told + nbcolli_lines((size_t)most * sizeof(nbcolli_told));
     size_t exposed = cache + nbcolli_lines(nbcolli_cache_buckets(config->schedules) * sizeof(nbcolli_cached *));
     size_t counts = has_shared ? (size_t)config->slots * (size_t)most : 0;
     size_t rules = exposed + nbcolli_lines(counts * sizeof(uint16_t));
@@ -98,7 +96,6 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     comm->peer = (nbcolli_peer *)(void *)(block + peers);
     comm->told = (nbcolli_told *)(void *)(block + told);
     comm->started = comm->started_here;
-    comm->votes = eldest ? eldest->votes : (nbcolli_vote *)(void *)(block + ballot);
     nbcolli_cache_open(comm, (nbcolli_cached **)(void *)(block + cache));
     comm->exposed = (uint16_t *)(void *)(block + exposed);
     comm->parts = (unsigned char **)(void *)(block + parts);

@@ -20,10 +20,8 @@ static inline int nbcolli_slots_are_possible(uint32_t slots, uint32_t cells)
 /* The configuration given, over the defaults; null: those. ERR_CONFIG, or an error of nbcoll_rules_check. */
 nbcoll_status nbcolli_comm_config_read(const nbcoll_comm_config *given, nbcoll_comm_config *config);
 
-/* A new, empty one, with room for `most` ranks and for their votes, unless it goes by the eldest's; not known to its
- * link yet. */
-nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int most, nbcoll_comm *eldest,
-                                nbcoll_comm **out);
+/* A new, empty one, with room for `most` ranks; not known to its link yet. */
+nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int most, nbcoll_comm **out);
 
 /* Makes it known to its link, under its id. */
 void nbcolli_comm_register(nbcoll_comm *comm);

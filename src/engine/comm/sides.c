@@ -17,23 +17,14 @@ static int nbcolli_sides(const nbcoll_comm *comm)
     return n;
 }
 
-static int nbcolli_ballots(const nbcoll_comm *comm)
-{
-    return comm->parent ? comm->parent->size : comm->size;
-}
-
-size_t nbcolli_ballot_record(const nbcoll_comm *comm)
-{
-    return sizeof(nbcolli_vote) + (comm->parent ? comm->twins * sizeof(uint64_t)
-                                                : (size_t)nbcolli_sides(comm) * sizeof(nbcolli_side));
-}
-
 nbcoll_status nbcolli_ballot_open(nbcoll_comm *comm)
 {
-    if (nbcolli_ballot_record(comm) == sizeof(nbcolli_vote))
-        return NBCOLL_OK;
-    size_t sorted = comm->parent ? 0 : 2 * (size_t)nbcolli_sides(comm) * sizeof(nbcolli_entry); /* nbcolli_sides_sort */
-    comm->ballot_bytes = (size_t)nbcolli_ballots(comm) * (nbcolli_ballot_record(comm) + sorted);
+    size_t sides = comm->parent ? 0 : (size_t)nbcolli_sides(comm), ranks = (size_t)comm->size;
+
+    if (comm->parent)
+        ranks = (size_t)comm->parent->size;
+    comm->record = sizeof(nbcolli_vote) + comm->twins * sizeof(uint64_t) + sides * sizeof(nbcolli_side);
+    comm->ballot_bytes = ranks * (comm->record + 2 * sides * sizeof(nbcolli_entry)); /* nbcolli_sides_sort */
     comm->ballot = nbcolli_alloc(&comm->context->host, comm->ballot_bytes, 64);
     return comm->ballot ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
 }
@@ -45,24 +36,16 @@ void nbcolli_ballot_free(nbcoll_comm *comm)
     comm->ballot = NULL;
 }
 
-static unsigned char *nbcolli_record_of(const nbcoll_comm *comm, int rank)
-{
-    return comm->ballot + (size_t)rank * nbcolli_ballot_record(comm);
-}
-
 static nbcolli_side *nbcolli_sides_of(const nbcoll_comm *comm, int rank)
 {
-    return (nbcolli_side *)(void *)(nbcolli_record_of(comm, rank) + sizeof(nbcolli_vote));
+    return (nbcolli_side *)(void *)(nbcolli_vote_by(comm, rank) + 1);
 }
 
-void nbcolli_ballot_write(nbcoll_comm *comm)
+void nbcolli_sides_write(nbcoll_comm *comm)
 {
-    if (!comm->ballot)
-        return;
-    int rank = comm->parent ? comm->parent->rank : comm->rank;
-    nbcolli_side *side = nbcolli_sides_of(comm, rank);
-    memcpy(nbcolli_record_of(comm, rank), &comm->votes[rank], sizeof(nbcolli_vote));
-    for (nbcolli_link *link = comm->link->first; !comm->parent && link != comm->link; link = link->beside, side++) {
+    nbcolli_side *side = comm->parent ? NULL : nbcolli_sides_of(comm, comm->rank);
+
+    for (nbcolli_link *link = comm->link->first; side && link != comm->link; link = link->beside, side++) {
         *side = (nbcolli_side){.address = (uint32_t)link->endpoint->rank,
                                .ranks = (uint32_t)link->endpoint->ranks,
                                .credits = link->credits};
@@ -70,15 +53,9 @@ void nbcolli_ballot_write(nbcoll_comm *comm)
     }
 }
 
-void nbcolli_ballot_read(nbcoll_comm *comm)
-{
-    for (int rank = 0; comm->ballot && rank < nbcolli_ballots(comm); rank++)
-        memcpy(&comm->votes[rank], nbcolli_record_of(comm, rank), sizeof(nbcolli_vote));
-}
-
 uint64_t *nbcolli_ballot_area(const nbcoll_comm *twin, int rank)
 {
-    return (uint64_t *)(void *)(nbcolli_record_of(twin->eldest, rank) + sizeof(nbcolli_vote)) + twin->number - 1;
+    return (uint64_t *)(void *)(nbcolli_vote_by(twin, rank) + 1) + twin->number - 1;
 }
 
 /* ---- who has which ----------------------------------------------------------------------------------------------- */
@@ -99,7 +76,7 @@ static const nbcolli_side *nbcolli_side_at(const nbcoll_comm *comm, uint32_t num
 static const nbcolli_entry *nbcolli_sides_sort(const nbcoll_comm *comm)
 {
     size_t n = (size_t)comm->size * (size_t)nbcolli_sides(comm);
-    nbcolli_entry *e = (nbcolli_entry *)(void *)nbcolli_record_of(comm, comm->size);
+    nbcolli_entry *e = (nbcolli_entry *)(void *)nbcolli_vote_by(comm, comm->size);
 
     for (size_t i = 0; i < n; i++)
         e[i] = (nbcolli_entry){.key = nbcolli_side_at(comm, (uint32_t)i)->address, .value = (uint32_t)i};
@@ -138,20 +115,18 @@ static int nbcolli_side_is_sound(const nbcoll_comm *comm, const nbcolli_entry *e
 }
 
 /* The lowest rank that is known to be on the node. */
-static uint64_t nbcolli_sides_lowest(nbcolli_vote *votes, uint64_t rank)
+static uint64_t nbcolli_sides_lowest(const nbcoll_comm *comm, uint64_t rank)
 {
-    while (votes[rank].node != rank) {
-        votes[rank].node = votes[votes[rank].node].node;
-        rank = votes[rank].node;
-    }
+    for (nbcolli_vote *v; (v = nbcolli_vote_by(comm, (int)rank))->node != rank; rank = v->node)
+        v->node = nbcolli_vote_by(comm, (int)v->node)->node;
     return rank;
 }
 
-static void nbcolli_sides_join(nbcolli_vote *votes, uint64_t a, uint64_t b)
+static void nbcolli_sides_join(const nbcoll_comm *comm, uint64_t a, uint64_t b)
 {
-    a = nbcolli_sides_lowest(votes, a);
-    b = nbcolli_sides_lowest(votes, b);
-    votes[a > b ? a : b].node = a < b ? a : b;
+    a = nbcolli_sides_lowest(comm, a);
+    b = nbcolli_sides_lowest(comm, b);
+    nbcolli_vote_by(comm, (int)(a > b ? a : b))->node = a < b ? a : b;
 }
 
 /* Looks at all endpoints. Who has one in common with somebody on a node is on it, unless the host has named those.
@@ -161,22 +136,21 @@ static uint32_t nbcolli_sides_look(nbcoll_comm *comm, const nbcolli_entry *e)
 {
     uint32_t sides = (uint32_t)nbcolli_sides(comm), worst = UINT32_MAX;
     size_t n = (size_t)comm->size * sides;
-    nbcolli_vote *votes = comm->votes;
-    int nodes = votes[0].node ? 0 : comm->size; /* that are to be found */
+    int nodes = nbcolli_vote_by(comm, 0)->node ? 0 : comm->size; /* that are to be found */
 
     for (int rank = 0; rank < nodes; rank++)
-        votes[rank].node = (uint64_t)rank;
+        nbcolli_vote_by(comm, rank)->node = (uint64_t)rank;
     for (size_t of_one; n; e += of_one, n -= of_one) {
         of_one = nbcolli_sides_of_one(comm, e, n);
         int is_sound = nbcolli_side_is_sound(comm, e, of_one);
         for (size_t i = 0; i < of_one; i++) {
             worst = !is_sound && e[i].value < worst ? e[i].value : worst;
             if (nodes)
-                nbcolli_sides_join(votes, e[0].value / sides, e[i].value / sides);
+                nbcolli_sides_join(comm, e[0].value / sides, e[i].value / sides);
         }
     }
     for (int rank = 0; rank < nodes; rank++)
-        votes[rank].node = nbcolli_sides_lowest(votes, (uint64_t)rank);
+        nbcolli_vote_by(comm, rank)->node = nbcolli_sides_lowest(comm, (uint64_t)rank);
     return worst;
 }
 
@@ -207,7 +181,7 @@ static void nbcolli_sides_meet(nbcoll_comm *comm, int rank)
 
 nbcoll_status nbcolli_sides_settle(nbcoll_comm *comm)
 {
-    if (!comm->ballot)
+    if (comm->link->first == comm->link)
         return NBCOLL_OK;
     uint32_t unsound = nbcolli_sides_look(comm, nbcolli_sides_sort(comm)), sides = (uint32_t)nbcolli_sides(comm);
     if (unsound != UINT32_MAX)
@@ -228,7 +202,7 @@ nbcoll_status nbcolli_sides_settle(nbcoll_comm *comm)
 
 /* Whose votes, and what of them. */
 typedef struct nbcolli_placing {
-    const nbcolli_vote *votes;
+    const nbcoll_comm *comm;
     const int *voter;
     int by_domain;
 } nbcolli_placing;
@@ -236,15 +210,15 @@ typedef struct nbcolli_placing {
 static uint64_t nbcolli_placing_number(const void *placing, int rank)
 {
     const nbcolli_placing *p = placing;
-    const nbcolli_vote *vote = &p->votes[p->voter[rank]];
+    const nbcolli_vote *vote = nbcolli_vote_by(p->comm, p->voter[rank]);
     return p->by_domain ? vote->domain : vote->node;
 }
 
 /* The voters stand in the first table's room, behind where it begins. */
 void nbcolli_comm_place(nbcoll_comm *comm, int voter[])
 {
-    const nbcolli_placing by_node = {comm->votes, voter, 0}, by_domain = {comm->votes, voter, 1};
-    int has_domains = comm->votes[voter[0]].domain != 0, size = comm->size;
+    const nbcolli_placing by_node = {comm, voter, 0}, by_domain = {comm, voter, 1};
+    int has_domains = nbcolli_vote_by(comm, voter[0])->domain != 0, size = comm->size;
 
     if (has_domains)
         nbcolli_nodes_number(size, nbcolli_placing_number, &by_domain, comm->domain, comm->domain + size);

@@ -6,24 +6,18 @@
 
 #include "../state/context.h"
 
-/* Memory for votes that have something behind them: the first one over several endpoints, which has sides there; and
- * that of an eldest, which has the parts of its twins' cells there (area.h). */
+/* Memory for what all ranks say when the communicator is made: their votes; behind the first one over several endpoints
+ * their sides, and behind that of an eldest the parts of its twins' cells (area.h). */
 nbcoll_status nbcolli_ballot_open(nbcoll_comm *comm);
 void nbcolli_ballot_free(nbcoll_comm *comm);
 
-/* Bytes that each rank says in that vote. */
-size_t nbcolli_ballot_record(const nbcoll_comm *comm);
-
-/* Where that vote says what `rank` of its parent gives for its part of the twin's cells. The twin has cells. */
+/* Where an eldest's ballot says what `rank` of its parent gives for its part of the twin's cells. The twin has some. */
 uint64_t *nbcolli_ballot_area(const nbcoll_comm *twin, int rank);
 
-/* What this rank says: its vote, and its sides. */
-void nbcolli_ballot_write(nbcoll_comm *comm);
+/* This rank says what its sides are. */
+void nbcolli_sides_write(nbcoll_comm *comm);
 
-/* All have said it: what they say of themselves becomes votes[]. */
-void nbcolli_ballot_read(nbcoll_comm *comm);
-
-/* From now on each pair talks by the first endpoint that both have, in the order of the lower rank; votes[] say the
+/* From now on each pair talks by the first endpoint that both have, in the order of the lower rank; the votes say the
  * nodes. ERR_MISMATCH, on all ranks, and a word to the host's log: some endpoint is not one of ranks of this
  * communicator alone, each once. */
 nbcoll_status nbcolli_sides_settle(nbcoll_comm *comm);

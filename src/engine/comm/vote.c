@@ -45,13 +45,13 @@ static void nbcolli_agree_config(nbcoll_comm *comm)
     comm->config.progress_cores = a->progress_cores;
 }
 
-void nbcolli_votes_agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
+void nbcolli_votes_agree(nbcoll_comm *comm, int n)
 {
     nbcolli_vote *a = &comm->agreed;
 
-    *a = votes[0];
+    *a = *nbcolli_vote_by(comm, 0);
     for (int i = 1; i < n; i++) {
-        const nbcolli_vote *v = &votes[i];
+        const nbcolli_vote *v = nbcolli_vote_by(comm, i);
         nbcolli_agree_level(&a->near, &v->near);
         nbcolli_agree_level(&a->far, &v->far);
         nbcolli_agree_dearest(&a->ranks_per_core, v->ranks_per_core);

@@ -5,8 +5,8 @@
 
 #include "../state/context.h"
 
-/* The terms that all go by, from all votes. */
-void nbcolli_votes_agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n);
+/* The terms that all go by, from the votes of `n` ranks. */
+void nbcolli_votes_agree(nbcoll_comm *comm, int n);
 
 /* Those of a twin: its eldest's, but for what its configuration says, which is the same on all ranks. */
 void nbcolli_votes_agree_twin(nbcoll_comm *comm);

@@ -9,6 +9,7 @@
 #include "../run/queue.h"
 #include "../comm/area.h"
 #include "../comm/comm.h"
+#include "../comm/sides.h"
 #include "../comm/vote.h"
 #include "../../host/host.h"
 
@@ -147,7 +148,7 @@ static void nbcolli_shrink_end(nbcolli_shrink *s, nbcoll_status state, nbcoll_st
 static void nbcolli_shrink_conclude(nbcolli_shrink *s)
 {
     for (int i = 0; i < s->size; i++) {
-        nbcolli_vote *v = &s->made->votes[i];
+        nbcolli_vote *v = nbcolli_vote_by(s->made, i);
         *v = *s->vote;
         v->colour = nbcolli_shrink_gone(s, i) ? -1 : 0;
         v->key = 0;
@@ -177,20 +178,19 @@ int nbcolli_shrink_awaited(const nbcolli_request *r)
 
 static void nbcolli_shrink_decide(nbcolli_shrink *s)
 {
-    nbcolli_vote *votes = s->made->votes, agreed;
     int first = s->rank;
 
-    votes[s->rank] = *s->vote;
+    *nbcolli_vote_by(s->made, s->rank) = *s->vote;
     for (int i = s->size - 1; i >= 0; i--) {
         if (nbcolli_shrink_gone(s, i))
-            votes[i] = *s->vote;
+            *nbcolli_vote_by(s->made, i) = *s->vote;
         else
             first = i;
         if (s->area)
-            s->area[i] = nbcolli_shrink_gone(s, i) ? 0 : votes[i].area;
+            s->area[i] = nbcolli_shrink_gone(s, i) ? 0 : nbcolli_vote_by(s->made, i)->area;
     }
-    agreed = votes[first];
-    nbcolli_votes_agree(s->made, votes, s->size);
+    const nbcolli_vote agreed = *nbcolli_vote_by(s->made, first);
+    nbcolli_votes_agree(s->made, s->size);
     *s->vote = s->made->agreed;
     s->vote->address = agreed.address;
     s->vote->serial = agreed.serial;
@@ -256,7 +256,7 @@ static void nbcolli_shrink_agree_in(nbcolli_shrink *s, const nbcolli_incoming *i
         if (!nbcolli_shrink_gone(s, i) != !nbcolli_shrink_payload_gone(in->payload, in->bytes, s->size, i))
             return; /* it does not know yet what we know */
     from->agrees = 1;
-    memcpy(&s->made->votes[in->header.source], in->payload, sizeof(nbcolli_vote));
+    memcpy(nbcolli_vote_by(s->made, (int)in->header.source), in->payload, sizeof(nbcolli_vote));
 }
 
 static void nbcolli_shrink_decided_in(nbcolli_shrink *s, const nbcolli_incoming *in)
@@ -425,8 +425,8 @@ static nbcolli_shrink *nbcolli_shrink_make(nbcoll_comm *comm)
 
 nbcoll_status nbcolli_shrink_start(nbcoll_comm *comm, nbcoll_comm *made, nbcolli_request *r)
 {
-    nbcolli_shrink *s = nbcolli_shrink_make(comm);
-
+    made->parent = comm;
+    nbcolli_shrink *s = nbcolli_ballot_open(made) == NBCOLL_OK ? nbcolli_shrink_make(comm) : NULL;
     if (!s)
         return NBCOLL_ERR_MEMORY;
     s->tag = UINT64_MAX - ++comm->shrinks;
@@ -435,7 +435,6 @@ nbcoll_status nbcolli_shrink_start(nbcoll_comm *comm, nbcoll_comm *made, nbcolli
     s->made = made;
     s->state = NBCOLL_AGAIN;
     made->shrink = s;
-    made->parent = comm;
     made->making = 1;
     made->vote_comm = comm->id;
     made->vote_tag = s->tag;

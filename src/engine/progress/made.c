@@ -31,20 +31,20 @@ static void nbcolli_settle_sharing(nbcoll_comm *comm)
     comm->nodes_share = comm->leader < 0 && comm->agreed.shares == NBCOLLI_SHARES_WITH_ALL &&
                         (first == comm->link || (first->beside == comm->link && !comm->has_named));
     for (int rank = 0; rank < comm->size; rank++)
-        comm->nodes_share &= comm->votes[nbcolli_voters(comm)[rank]].area != 0;
+        comm->nodes_share &= nbcolli_vote_by(comm, nbcolli_voters(comm)[rank])->area != 0;
 }
 
 /* The first communicator of its endpoints: its members are known, only the terms change, and who talks by which. */
 static nbcoll_status nbcolli_settle_first(nbcoll_comm *comm)
 {
-    comm->has_named = comm->votes[0].node != 0;
+    comm->has_named = nbcolli_vote_by(comm, 0)->node != 0;
     nbcoll_status s = nbcolli_sides_settle(comm);
 
     if (s != NBCOLL_OK)
         return s;
-    nbcolli_votes_agree(comm, comm->votes, comm->size);
+    nbcolli_votes_agree(comm, comm->size);
     for (int i = 0; i < comm->size; i++) {
-        nbcolli_area_find(comm, i, comm->votes[i].area, comm->size);
+        nbcolli_area_find(comm, i, nbcolli_vote_by(comm, i)->area, comm->size);
         nbcolli_voters(comm)[i] = i;
     }
     nbcolli_settle_sharing(comm);
@@ -57,14 +57,14 @@ static nbcoll_status nbcolli_settle_first(nbcoll_comm *comm)
 static void nbcolli_settle_nodes(nbcoll_comm *comm)
 {
     const nbcoll_nodes *nodes = &comm->parent->nodes, *domains = nbcoll_nodes_domains(nodes);
-    int is_named = comm->votes[0].node != 0, has_domains = comm->votes[0].domain != 0;
+    int is_named = nbcolli_vote_by(comm, 0)->node != 0, has_domains = nbcolli_vote_by(comm, 0)->domain != 0;
 
     comm->has_named = is_named || comm->parent->has_named;
     nbcolli_settle_sharing(comm);
     for (int i = 0; !is_named && i < comm->parent->size; i++)
-        comm->votes[i].node = (uint64_t)nbcoll_node_of(nodes, i);
+        nbcolli_vote_by(comm, i)->node = (uint64_t)nbcoll_node_of(nodes, i);
     for (int i = 0; domains && !has_domains && i < comm->parent->size; i++)
-        comm->votes[i].domain = 1 + (uint64_t)nbcoll_node_of(domains, i);
+        nbcolli_vote_by(comm, i)->domain = 1 + (uint64_t)nbcoll_node_of(domains, i);
     nbcolli_comm_place(comm, nbcolli_voters(comm));
 }
 
@@ -72,14 +72,15 @@ static void nbcolli_settle_nodes(nbcoll_comm *comm)
  * counted. */
 static int nbcolli_settle_place(const nbcoll_comm *comm, int rank)
 {
-    const nbcolli_vote *votes = comm->votes, *mine = &votes[rank];
+    const nbcolli_vote *mine = nbcolli_vote_by(comm, rank);
     int place = 0;
 
     if (mine->creation == NBCOLLI_DUP)
         return rank;
-    for (int i = 0; i < comm->parent->size; i++)
-        place += votes[i].colour == mine->colour &&
-                 (votes[i].key < mine->key || (votes[i].key == mine->key && i < rank));
+    for (int i = 0; i < comm->parent->size; i++) {
+        const nbcolli_vote *v = nbcolli_vote_by(comm, i);
+        place += v->colour == mine->colour && (v->key < mine->key || (v->key == mine->key && i < rank));
+    }
     return place;
 }
 
@@ -87,28 +88,30 @@ static int nbcolli_settle_place(const nbcoll_comm *comm, int rank)
 static void nbcolli_settle_members(nbcoll_comm *comm)
 {
     const nbcoll_comm *parent = comm->parent;
-    const nbcolli_vote *votes = comm->votes;
-    int mine = parent->rank, first = -1;
+    const nbcolli_vote *mine = nbcolli_vote_by(comm, parent->rank);
+    int first = -1;
 
     if (comm->eldest)
         nbcolli_votes_agree_twin(comm);
     else
-        nbcolli_votes_agree(comm, votes, parent->size); /* its parent's, whatever the colour */
+        nbcolli_votes_agree(comm, parent->size); /* its parent's, whatever the colour */
     comm->size = 0;
     for (int i = 0; i < parent->size; i++) {
-        if (votes[i].colour != votes[mine].colour)
+        const nbcolli_vote *v = nbcolli_vote_by(comm, i);
+        if (v->colour != mine->colour)
             continue;
         int place = nbcolli_settle_place(comm, i);
         nbcolli_comm_join(comm, place, &parent->peer[i]);
         nbcolli_voters(comm)[place] = i;
         if (comm->config.cells)
-            nbcolli_area_find(comm, place, comm->eldest ? *nbcolli_ballot_area(comm, i) : votes[i].area, parent->size);
-        comm->rank = i == mine ? place : comm->rank;
+            nbcolli_area_find(comm, place, comm->eldest ? *nbcolli_ballot_area(comm, i) : v->area, parent->size);
+        comm->rank = v == mine ? place : comm->rank;
         first = place ? first : i;
         comm->size++;
     }
     nbcolli_settle_nodes(comm);
-    comm->id = (uint64_t)votes[first].address << 32 | (votes[first].serial + comm->number);
+    const nbcolli_vote *eldest = nbcolli_vote_by(comm, first);
+    comm->id = (uint64_t)eldest->address << 32 | (eldest->serial + comm->number);
     nbcolli_area_take(comm);
 }
 
@@ -145,11 +148,11 @@ static const char *nbcolli_vote_differs(const nbcolli_vote *v, const nbcolli_vot
 
 static nbcoll_status nbcolli_votes_compare(const nbcoll_comm *comm, int voters)
 {
-    const nbcolli_vote *first = &comm->votes[0];
+    const nbcolli_vote *first = nbcolli_vote_by(comm, 0);
     const nbcoll_host *host = &comm->context->host;
 
     for (int i = 0; i < voters; i++) {
-        const nbcolli_vote *v = &comm->votes[i];
+        const nbcolli_vote *v = nbcolli_vote_by(comm, i);
         const char *differs = nbcolli_vote_differs(v, first);
         if (v->abi != NBCOLL_ABI)
             return NBCOLL_ERR_ABI;
@@ -179,12 +182,10 @@ static nbcoll_status nbcolli_made_conclude(nbcoll_comm *comm, nbcoll_status s)
             nbcolli_tell_all(over, NBCOLLI_REVOKE, comm->vote_tag, s, cause, 0);
     }
     if (s == NBCOLL_OK)
-        nbcolli_ballot_read(comm);
-    if (s == NBCOLL_OK)
         s = nbcolli_votes_compare(comm, voters);
     if (s == NBCOLL_OK && !comm->parent)
         s = nbcolli_settle_first(comm);
-    else if (s == NBCOLL_OK && comm->votes[comm->parent->rank].colour >= 0)
+    else if (s == NBCOLL_OK && nbcolli_vote_by(comm, comm->parent->rank)->colour >= 0)
         for (; comm; comm = comm->twin) {
             nbcolli_settle_members(comm);
             nbcolli_comm_register(comm);

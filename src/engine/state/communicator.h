@@ -276,9 +276,9 @@ struct nbcoll_comm {
     nbcoll_comm *twin;     /* the next one that the same vote makes */
     uint32_t number;       /* of these, the eldest's 0 */
     uint32_t twins;        /* an eldest's: those with cells, which have the lowest numbers */
-    nbcolli_vote *votes; /* [parent's size], of a twin the eldest's */
-    unsigned char *ballot;  /* votes, each with what is behind it; null: nothing is (comm/sides.h) */
-    size_t ballot_bytes;    /* of all of them */
+    unsigned char *ballot; /* what each rank of its parent says: its vote, and what is behind that (comm/sides.h). Null:
+                              it is the eldest's, or there is none any more */
+    size_t record, ballot_bytes; /* of one rank; of all of them */
     nbcolli_shrink *shrink; /* that makes it */
     nbcoll_comm **out;     /* a call whose deadline is over clears it */
 };
@@ -287,6 +287,13 @@ struct nbcoll_comm {
 static inline nbcoll_status nbcolli_broken(const nbcoll_comm *comm)
 {
     return (nbcoll_status)atomic_load_explicit(&comm->broken, memory_order_relaxed); /* for itself */
+}
+
+/* The vote of a rank of the parent, or of the first communicator: while it is being made. */
+static inline nbcolli_vote *nbcolli_vote_by(const nbcoll_comm *comm, int rank)
+{
+    const nbcoll_comm *eldest = comm->eldest ? comm->eldest : comm;
+    return (nbcolli_vote *)(void *)(eldest->ballot + (size_t)rank * eldest->record);
 }
 
 /* Does this rank see the cells of that one? They lie in memory of the first endpoint, if that is the first of both. */
