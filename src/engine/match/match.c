@@ -230,11 +230,8 @@ static int nbcolli_orphan_keep(nbcolli_incoming *in)
         revokes += s->header.type == NBCOLLI_REVOKE;
     }
     int may = revokes < NBCOLLI_PENDING_REVOKES;
-    nbcolli_unexpected *s = in->kept;
-    if (!s && may)
-        s = nbcolli_unexpected_keep(link, in->source, &in->header, in->payload, in->bytes);
-    if (s && may) {
-        in->kept = NULL;
+    nbcolli_unexpected *s = may ? nbcolli_unexpected_keep(in) : NULL;
+    if (s) {
         s->header.credits = 0; /* they have been counted */
         s->next = home->orphans;
         home->orphans = s;

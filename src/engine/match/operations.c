@@ -91,14 +91,11 @@ static nbcolli_meaning nbcolli_meant(nbcoll_comm *comm, const nbcolli_incoming *
 /* The message as a stored one. Without memory the communicator cannot go on: null. */
 static nbcolli_unexpected *nbcolli_hold(nbcoll_comm *comm, nbcolli_incoming *in)
 {
-    nbcolli_unexpected *s = in->kept;
-    if (!s)
-        s = nbcolli_unexpected_keep(in->link, in->source, &in->header, in->payload, in->bytes);
+    nbcolli_unexpected *s = nbcolli_unexpected_keep(in);
     if (!s) {
         nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MEMORY, comm->taken);
         nbcolli_refuse(in->link, in->source, &in->header, NBCOLL_ERR_CANCELLED); /* its sender must be able to end */
     }
-    in->kept = NULL;
     return s;
 }
 

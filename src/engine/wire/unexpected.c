@@ -27,27 +27,30 @@ int nbcolli_unexpected_reserve(nbcolli_link *link, uint32_t n)
     return 1;
 }
 
-nbcolli_unexpected *nbcolli_unexpected_keep(nbcolli_link *link, int source, const nbcolli_header *h,
-                                            const void *payload, size_t bytes)
+nbcolli_unexpected *nbcolli_unexpected_keep(nbcolli_incoming *in)
 {
-    nbcoll_context *c = link->context;
-    int is_large = bytes > NBCOLLI_UNEXPECTED_SMALL;
-    nbcolli_unexpected **pool = &c->unexpected_pools[is_large], *s = *pool;
-    size_t limit = is_large ? link->limits.payload : NBCOLLI_UNEXPECTED_SMALL, capacity = bytes < limit ? limit : bytes;
+    nbcolli_link *link = in->link;
+    int is_large = in->bytes > NBCOLLI_UNEXPECTED_SMALL;
+    nbcolli_unexpected **pool = &link->context->unexpected_pools[is_large], *s = in->kept;
+    size_t limit = is_large ? link->limits.payload : NBCOLLI_UNEXPECTED_SMALL;
 
-    if (s && s->capacity >= bytes)
+    in->kept = NULL;
+    if (s)
+        return s;
+    if (*pool && (*pool)->capacity >= in->bytes) {
+        s = *pool;
         *pool = s->next;
-    else if (!(s = nbcolli_unexpected_new(link, capacity)))
+    } else if (!(s = nbcolli_unexpected_new(link, in->bytes < limit ? limit : in->bytes)))
         return NULL;
-    c->stored++;
+    link->context->stored++;
     s->next = NULL;
     s->link = link;
-    s->source = source;
-    s->header = *h;
-    s->bytes = bytes;
-    link->pair[source].kept += nbcolli_is_message(h);
-    if (bytes)
-        memcpy(s->payload, payload, bytes);
+    s->source = in->source;
+    s->header = in->header;
+    s->bytes = in->bytes;
+    link->pair[in->source].kept += nbcolli_is_message(&in->header);
+    if (in->bytes)
+        memcpy(s->payload, in->payload, in->bytes);
     return s;
 }
 

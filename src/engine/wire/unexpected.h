@@ -7,9 +7,8 @@
 
 #define NBCOLLI_UNEXPECTED_SMALL sizeof(nbcolli_remote) /* bytes of payload: announcements, and what is as short */
 
-/* Keeps a copy. The message took a credit, so that what a peer can make us store is bounded. */
-nbcolli_unexpected *nbcolli_unexpected_keep(nbcolli_link *link, int source, const nbcolli_header *h,
-                                            const void *payload, size_t bytes);
+/* Keeps it, or a copy; null: no memory. It took a credit, so that what a peer can make us store is bounded. */
+nbcolli_unexpected *nbcolli_unexpected_keep(nbcolli_incoming *in);
 
 /* Makes room for so many short ones, and as many long ones. 0: no memory. */
 int nbcolli_unexpected_reserve(nbcolli_link *link, uint32_t n);
