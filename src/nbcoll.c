@@ -90,7 +90,6 @@
 #include "engine/comm/comm.c"
 #include "engine/comm/executors.c"
 #include "engine/comm/requests.c"
-#include "engine/comm/sides.c"
 #include "engine/comm/vote.c"
 #include "engine/match/agree.c"
 #include "engine/match/ask.c"

@@ -9,7 +9,7 @@
 #include "../engine/calls/context.h"
 #include "../engine/calls/request.h"
 #include "../engine/comm/comm.h"
-#include "../engine/comm/sides.h"
+#include "../engine/comm/vote.h"
 #include "../engine/progress/lock.h"
 #include "../engine/progress/made.h"
 #include "../engine/run/fail.h"

@@ -13,7 +13,6 @@
 #include "../comm/area.h"
 #include "../comm/comm.h"
 #include "../comm/requests.h"
-#include "../comm/sides.h"
 #include "../comm/vote.h"
 #include "../match/agree.h"
 #include "../progress/lock.h"
@@ -76,8 +75,7 @@ static nbcoll_status nbcolli_create_cast(nbcoll_comm *over, nbcolli_create_wish 
 
     comm->making = 1;
     comm->out = twin[0].out;
-    *nbcolli_vote_by(comm, over->rank) = nbcolli_vote_of(comm, over, mine.creation, mine.colour, mine.key);
-    nbcolli_sides_write(comm);
+    nbcolli_vote_cast(comm, over, mine.creation, mine.colour, mine.key);
     nbcoll_status s = nbcolli_create_ballot(over, comm->record, &schedule);
     if (s != NBCOLL_OK)
         return s;

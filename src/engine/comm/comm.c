@@ -7,7 +7,7 @@
 #include "cache.h"
 #include "executors.h"
 #include "requests.h"
-#include "sides.h"
+#include "vote.h"
 #include "../wire/channel.h"
 #include "../run/queue.h"
 #include "../../host/host.h"

@@ -9,7 +9,6 @@
 #include "../run/queue.h"
 #include "../comm/area.h"
 #include "../comm/comm.h"
-#include "../comm/sides.h"
 #include "../comm/vote.h"
 #include "../../host/host.h"
 
@@ -439,7 +438,8 @@ nbcoll_status nbcolli_shrink_start(nbcoll_comm *comm, nbcoll_comm *made, nbcolli
     made->vote_comm = comm->id;
     made->vote_tag = s->tag;
     s->link->serial++;
-    *s->vote = nbcolli_vote_of(made, comm, NBCOLLI_SHRINK, 0, 0);
+    nbcolli_vote_cast(made, comm, NBCOLLI_SHRINK, 0, 0);
+    *s->vote = *nbcolli_vote_by(made, comm->rank);
     s->vote->serial = s->link->serial;
     if (!s->area) { /* a decision could not name the parts */
         nbcolli_area_return(made);

@@ -9,7 +9,6 @@
 #include "../run/queue.h"
 #include "../comm/area.h"
 #include "../comm/comm.h"
-#include "../comm/sides.h"
 #include "../comm/vote.h"
 #include "../match/agree.h"
 #include "../match/news.h"

@@ -276,7 +276,7 @@ struct nbcoll_comm {
     nbcoll_comm *twin;     /* the next one that the same vote makes */
     uint32_t number;       /* of these, the eldest's 0 */
     uint32_t twins;        /* an eldest's: those with cells, which have the lowest numbers */
-    unsigned char *ballot; /* what each rank of its parent says: its vote, and what is behind that (comm/sides.h). Null:
+    unsigned char *ballot; /* what each rank of its parent says: its vote, and what is behind that (comm/vote.h). Null:
                               it is the eldest's, or there is none any more */
     size_t record, ballot_bytes; /* of one rank; of all of them */
     nbcolli_shrink *shrink; /* that makes it */
