@@ -59,7 +59,6 @@ static void nbcolli_twin_join(nbcoll_comm *elder, nbcolli_twin *twin)
     elder->twin = comm;
     comm->number = elder->number + 1;
     comm->making = 1;
-    comm->out = twin->out;
     if (comm->config.cells)
         *nbcolli_ballot_area(comm, comm->parent->rank) = nbcolli_area_offer(comm, comm->parent->size);
 }
@@ -74,7 +73,6 @@ static nbcoll_status nbcolli_create_cast(nbcoll_comm *over, nbcolli_create_wish 
     nbcoll_schedule *schedule;
 
     comm->making = 1;
-    comm->out = twin[0].out;
     nbcolli_vote_cast(comm, over, mine.creation, mine.colour, mine.key);
     nbcoll_status s = nbcolli_create_ballot(over, comm->record, &schedule);
     if (s != NBCOLL_OK)
@@ -178,6 +176,7 @@ nbcoll_status nbcoll_comm_icreate_over(nbcoll_context *c, int n, nbcoll_endpoint
         return nbcolli_leave(c, s);
     s = nbcolli_create_first(home, &config, &one.made);
     if (s == NBCOLL_OK) {
+        one.made->out = out;
         s = nbcolli_create_cast(one.made, (nbcolli_create_wish){.creation = NBCOLLI_CREATE, .key = one.made->rank}, 1,
                                 &one, request);
         if (s != NBCOLL_OK)
@@ -219,6 +218,30 @@ static nbcoll_status nbcolli_twin_open(nbcoll_comm *parent, nbcoll_comm *eldest,
     twin->made->parent = parent;
     twin->made->eldest = eldest;
     twin->made->leader = twin->leader - 1;
+    twin->made->out = twin->out;
+    return s;
+}
+
+/* A shrink begins without a vote: the survivors exchange theirs by messages of their own. */
+static nbcoll_status nbcolli_create_survivors(nbcoll_comm *comm, const nbcolli_twin *twin, nbcoll_request *request)
+{
+    nbcoll_context *c = comm->context;
+
+    if (!nbcolli_shrink_fits(comm) || UINT32_MAX - comm->link->serial <= (uint32_t)comm->size)
+        return NBCOLL_ERR_LIMIT;
+    nbcolli_caller_lock(c);
+    nbcolli_request *r = nbcolli_request_open(comm, NULL, NULL, NULL, 0);
+    nbcoll_status s = r ? NBCOLL_OK : nbcolli_request_refused(c);
+    nbcolli_caller_unlock(c);
+    if (!r)
+        return s;
+    s = nbcolli_shrink_start(comm, twin->made, r);
+    if (s != NBCOLL_OK) {
+        nbcolli_request_release(c, r);
+        return s;
+    }
+    *request = nbcolli_request_handle(r);
+    nbcolli_drain(c);
     return s;
 }
 
@@ -241,7 +264,8 @@ static nbcoll_status nbcolli_create_derive(nbcoll_comm *parent, nbcolli_create_w
     if (mine.creation == NBCOLLI_DUP)
         mine.key = parent->rank;
     if (s == NBCOLL_OK)
-        s = nbcolli_create_cast(parent, mine, n, twin, request);
+        s = mine.creation == NBCOLLI_SHRINK ? nbcolli_create_survivors(parent, twin, request)
+                                            : nbcolli_create_cast(parent, mine, n, twin, request);
     if (s != NBCOLL_OK)
         nbcolli_twins_undo(opened, twin);
     return s;
@@ -256,36 +280,6 @@ static int nbcolli_memory_colour(const nbcoll_comm *comm)
     while (!comm->peer[rank].is_near)
         rank++;
     return comm->peer[comm->rank].link->transport.shared ? rank : comm->size + comm->rank;
-}
-
-/* A shrink begins without a vote: the survivors exchange theirs by messages of their own. */
-static nbcoll_status nbcolli_create_survivors(nbcoll_comm *comm, const nbcoll_comm_config *config, nbcoll_comm **out,
-                                              nbcoll_request *request)
-{
-    nbcoll_context *c = comm->context;
-    nbcoll_comm *made;
-
-    if (!nbcolli_shrink_fits(comm) || UINT32_MAX - comm->link->serial <= (uint32_t)comm->size)
-        return NBCOLL_ERR_LIMIT;
-    nbcoll_status s = nbcolli_comm_open(comm->link, config, comm->size, &made);
-    if (s != NBCOLL_OK)
-        return s;
-    nbcolli_caller_lock(c);
-    nbcolli_request *r = nbcolli_request_open(comm, NULL, NULL, NULL, 0);
-    s = r ? NBCOLL_OK : nbcolli_request_refused(c);
-    nbcolli_caller_unlock(c);
-    if (r)
-        s = nbcolli_shrink_start(comm, made, r);
-    if (s != NBCOLL_OK) {
-        if (r)
-            nbcolli_request_release(c, r);
-        nbcolli_comm_destroy(made);
-        return s;
-    }
-    made->out = out;
-    *request = nbcolli_request_handle(r);
-    nbcolli_drain(c);
-    return s;
 }
 
 static nbcoll_status nbcolli_create_of(nbcoll_comm *parent, nbcolli_create_wish mine, nbcoll_comm **out,
@@ -305,8 +299,7 @@ static nbcoll_status nbcolli_create_of(nbcoll_comm *parent, nbcolli_create_wish 
     if (mine.creation == NBCOLLI_SPLIT_SHARED)
         mine.colour = nbcolli_memory_colour(parent);
     if (s == NBCOLL_OK)
-        s = mine.creation == NBCOLLI_SHRINK ? nbcolli_create_survivors(parent, &one.config, out, request)
-                                            : nbcolli_create_derive(parent, mine, 1, &one, request);
+        s = nbcolli_create_derive(parent, mine, 1, &one, request);
     if (s == NBCOLL_OK && one.config.agent)
         nbcolli_agent_does(one.config.agent)->hold(one.config.agent);
     return nbcolli_leave(parent->context, s);

@@ -424,8 +424,8 @@ static nbcolli_shrink *nbcolli_shrink_make(nbcoll_comm *comm)
 
 nbcoll_status nbcolli_shrink_start(nbcoll_comm *comm, nbcoll_comm *made, nbcolli_request *r)
 {
-    made->parent = comm;
-    nbcolli_shrink *s = nbcolli_ballot_open(made) == NBCOLL_OK ? nbcolli_shrink_make(comm) : NULL;
+    nbcolli_shrink *s = nbcolli_shrink_make(comm);
+
     if (!s)
         return NBCOLL_ERR_MEMORY;
     s->tag = UINT64_MAX - ++comm->shrinks;
