@@ -3,13 +3,11 @@
  * samples go. */
 #include <string.h>
 
+#include <nbcoll/shm.h>
+
 #include "bench.h"
 #include "crew.h"
 #include "run.h"
-
-#ifdef NBCOLL_WITH_SHM
-
-#include <nbcoll/shm.h>
 
 typedef struct bench_crew {
     const bench_plan *plan;
@@ -112,20 +110,3 @@ nbcoll_status command_terms_here(const command *self, int ranks, nbcoll_terms *o
         return NBCOLL_ERR_LIMIT;
     return run_crew(self, &plan, NULL, &why, wrong) ? NBCOLL_ERR_MEMORY : why;
 }
-
-#else
-
-int bench_run(const command *self, const bench_plan *plan, bench_result results[])
-{
-    (void)plan;
-    (void)results;
-    return command_fail(self, "this build is without the transport shm, over which the ranks would run");
-}
-
-nbcoll_status command_terms_here(const command *self, int ranks, nbcoll_terms *out)
-{
-    (void)self, (void)ranks, (void)out;
-    return NBCOLL_ERR_UNSUPPORTED;
-}
-
-#endif

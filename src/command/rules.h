@@ -60,8 +60,8 @@ typedef struct command_chosen {
 nbcoll_terms command_terms(const command_rules *rules, const nbcoll_case *c);
 
 /* bench_crew.c: those of ranks that `nbcoll run` would start on this machine, without rules, from so many processes
- * that meet for it. Errors: ERR_LIMIT (more ranks than can share memory), ERR_UNSUPPORTED (a build without shm),
- * ERR_MEMORY, what opening them returns. */
+ * that meet for it. Errors: ERR_LIMIT (more ranks than can share memory), ERR_MEMORY, what opening them
+ * returns. */
 nbcoll_status command_terms_here(const command *self, int ranks, nbcoll_terms *out);
 
 /* What serves a case. Errors: those of nbcoll_case_args and nbcoll_select, ERR_MEMORY. */

@@ -10,9 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifdef NBCOLL_HAVE_AGENT
 #include <nbcoll/loopback.h>
-#endif
 #ifdef NBCOLL_HAVE_VERBS
 #include <nbcoll/verbs.h>
 #endif
@@ -43,7 +41,6 @@ static void close_ends(run_agent *a, int side)
 
 /* ---- in the child ---------------------------------------------------------------------------------------------- */
 
-#ifdef NBCOLL_HAVE_AGENT
 static void say(void *user, nbcoll_status status, const char *text)
 {
     (void)status;
@@ -120,13 +117,6 @@ static nbcoll_status serve(const run_agent *a, int ready)
     free(end);
     return status;
 }
-#else
-static nbcoll_status serve(const run_agent *a, int ready)
-{
-    (void)a, (void)ready;
-    return NBCOLL_ERR_UNSUPPORTED;
-}
-#endif
 
 static int become(void *user, int ready)
 {
@@ -141,9 +131,6 @@ int run_agent_take(const command *self, void *user, const char *value)
 {
     const char **over = user;
     *over = value ? value : "memory";
-#ifndef NBCOLL_HAVE_AGENT
-    return command_refuse(self, "--agent needs a build with the transports shm and loopback");
-#endif
     if (strcmp(*over, "memory") != 0 && !is_verbs(*over))
         return command_refuse(self, "--agent is memory, verbs or verbs:DEVICES, not '%s'", *over);
 #ifndef NBCOLL_HAVE_VERBS

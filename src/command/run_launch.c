@@ -471,11 +471,9 @@ static int make_id(launch *l)
     nbcoll_status status = NBCOLL_OK;
     if (l->plan->part)
         return run_part_id(l->plan, l->id, &l->tcp);
-#ifdef NBCOLL_WITH_SHM
     nbcoll_shm_id id = {""};
     status = l->plan->host ? NBCOLL_OK : nbcoll_shm_id_make(&id);
     snprintf(l->id, sizeof l->id, "%s", id.text);
-#endif
     return command_fail_status(l->plan->self, status);
 }
 

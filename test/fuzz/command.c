@@ -44,9 +44,7 @@ FAILS(ENOENT, NULL, void *, dlopen, (const char *name, int flags), (name, flags)
 FAILS(ENOENT, NULL, FILE *, popen, (const char *what, const char *mode), (what, mode))
 FAILS(ENOENT, -1, int, unlink, (const char *name), (name))
 FAILS(ENOENT, -1, int, rename, (const char *name, const char *other), (name, other))
-#ifdef NBCOLL_HAVE_HWLOC
 FAILS(ENOSYS, -1, int, hwloc_topology_load, (void *topology), (topology))
-#endif
 REFUSES(nbcoll_simulate, (const nbcoll_sim_config *c, nbcoll_sim_build *build, void *user, nbcoll_sim_result *out),
         (c, build, user, out))
 REFUSES(nbcoll_build_case, (const nbcoll_algorithm *a, const nbcoll_case *c, int rank, const nbcoll_host *h,
