@@ -3,16 +3,12 @@
  * launcher is told to run it. The programs of bench/against hold nbcoll and one MPI; the command starts one for each
  * peer, reads a line of JSON for each *cell* (an operation, a size, how buffers are used), and puts those of all peers
  * together. */
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench.h"
-#include "crew.h"
 
 enum { PEERS = 3, LINE = 4096 /* of a shell */ };
 
@@ -67,11 +63,19 @@ static int is_there(const against_peer *peer)
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
-/* What the shell is to run; $0 is the program. */
+/* For Open MPI's launcher, where nothing else is said. It takes ranks that outnumber what it calls slots for a reason to
+ * yield, and slots may be fewer than processors: so it is told. */
+#define UNLESS_SAID(name) name "=${" name "-"
+#define VARIABLES                                                                                                      \
+    "export " UNLESS_SAID("OMPI_ALLOW_RUN_AS_ROOT") "1} " UNLESS_SAID("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM") "1} "          \
+    UNLESS_SAID("OMPI_MCA_mpi_yield_when_idle") "%d}; "
+
+/* What the shell is to run, and what ends with this command. */
 static void write_line(char line[LINE], const benchmark *b, const against_peer *peer, int ranks)
 {
     static const char *const buffers[] = {"reused", "changing", "both"};
-    snprintf(line, LINE, "exec %s %s -n %d \"$0\"", launcher_of(peer), peer->options, ranks);
+    snprintf(line, LINE, VARIABLES "exec setpriv --pdeathsig TERM %s %s -n %d \"$NBCOLL_AGAINST\"",
+             ranks > bench_cores(), launcher_of(peer), peer->options, ranks);
     for (int i = 0; i < b->operations; i++)
         command_add(line, LINE, " -o %s", nbcoll_operation_name(b->operation[i]));
     for (size_t i = 0; i < b->cases.counts; i++)
@@ -83,55 +87,27 @@ static void write_line(char line[LINE], const benchmark *b, const against_peer *
                     *b->latency == 'S' ? "0.038" : *b->latency == 'C' ? "0.13" : "1e9");
 }
 
-/* In the child. Open MPI's launcher takes ranks that outnumber what it calls slots for a reason to yield, and slots may
- * be fewer than processors: so it is told. */
-static void become(const char *line, const char *program, const against_peer *peer, int ranks, int output)
+/* Starts the program, and calls `take` with each line; what it returns ends the reading, if it is not 0. 0, or an exit
+ * status after naming what is wrong. */
+static int start(const benchmark *b, const against_peer *peer, int ranks, int (*take)(void *user, json_t *line),
+                 void *user)
 {
-    if (strcmp(peer->program, "openmpi") == 0) {
-        setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
-        setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
-        setenv("OMPI_MCA_mpi_yield_when_idle", ranks > bench_cores() ? "1" : "0", 0);
-    }
-    dup2(output, STDOUT_FILENO);
-    execl("/bin/sh", "sh", "-c", line, program, (char *)NULL);
-    _exit(127);
-}
-
-static int read_lines(FILE *from, int (*take)(void *user, json_t *line), void *user)
-{
-    char *text = NULL;
+    char program[4200], line[LINE], *text = NULL;
     size_t size = 0;
     int status = 0;
-    while (getline(&text, &size, from) > 0) {
+    if (!find_program(peer, program))
+        return COMMAND_FAILED;
+    setenv("NBCOLL_AGAINST", program, 1);
+    write_line(line, b, peer, ranks);
+    FILE *from = popen(line, "r");
+    while (from && getline(&text, &size, from) > 0) {
         json_t *object = status ? NULL : json_loads(text, 0, NULL); /* what it says else is not for us */
         if (json_is_object(object))
             status = take(user, object);
         json_decref(object);
     }
     free(text);
-    return status;
-}
-
-/* Starts the program, and calls `take` with each line; what it returns ends the reading, if it is not 0. 0, or an exit
- * status after naming what is wrong. */
-static int start(const benchmark *b, const against_peer *peer, int ranks, int (*take)(void *user, json_t *line),
-                 void *user)
-{
-    char program[4200], line[LINE];
-    int ends[2], how = 0, status = COMMAND_FAILED;
-    if (!find_program(peer, program) || pipe2(ends, O_CLOEXEC) < 0)
-        return COMMAND_FAILED;
-    write_line(line, b, peer, ranks);
-    pid_t pid = crew_fork(SIGTERM);
-    if (pid == 0)
-        become(line, program, peer, ranks, ends[1]);
-    close(ends[1]);
-    FILE *from = fdopen(ends[0], "r");
-    if (pid > 0 && from)
-        status = read_lines(from, take, user);
-    if (from)
-        fclose(from);
-    if (pid > 0 && waitpid(pid, &how, 0) == pid && how == 0)
+    if (from && pclose(from) == 0)
         return status;
     return command_fail(b->self, "--against %s: %s did not end well", peer->name, launcher_of(peer));
 }

@@ -148,8 +148,8 @@ static json_t *caches_of(hwloc_topology_t topology)
 }
 
 /* The machine, as hwloc sees it: an object with "packages", "memories" (NUMA nodes), "cores", "processors", and
- * "caches", an array of objects with "level", "count", "bytes" and "processors" (that share one). With "why" alone where
- * the system refuses what hwloc needs. */
+ * "caches", an array of objects with "level", "count", "bytes" and "processors" (that share one). With "why" alone
+ * where the system refuses what hwloc needs. */
 static json_t *machine(void)
 {
     hwloc_topology_t topology;
