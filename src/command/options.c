@@ -212,7 +212,7 @@ static int is_end(const command_option *o)
 static void list_options(const command *self, struct option list[], char letters[])
 {
     size_t n = 0;
-    strcpy(letters, self->has_program ? "+:h" : ":h");
+    strcpy(letters, self->has_program ? "+h" : "h");
     for (int i = 0; !is_end(&self->options[i]); i++) {
         const command_option *o = &self->options[i];
         int has = !o->value ? no_argument : *o->value == '[' ? optional_argument : required_argument;
@@ -225,38 +225,29 @@ static void list_options(const command *self, struct option list[], char letters
     list[n] = (struct option){NULL, 0, NULL, 0};
 }
 
-static int refuse_option(const command *self, int option, const char *word)
-{
-    if (option == ':')
-        return command_refuse(self, "%s lacks its value", word);
-    if (strncmp(word, "--", 2) != 0)
-        return command_refuse(self, "unknown option -%c", optopt);
-    if (optopt)
-        return command_refuse(self, "the option takes no value: %s", word);
-    return command_refuse(self, "unknown or ambiguous option %s", word);
-}
-
 int command_take_options(const command *self, int *argc, char **argv[], void *user, unsigned *marks)
 {
     struct option list[MOST_ROWS];
-    char letters[MOST_ROWS];
+    char letters[MOST_ROWS], name[32], *word = **argv;
     int option, status = 0;
     list_options(self, list, letters);
-    opterr = 0;
+    snprintf(name, sizeof name, "nbcoll %s", self->name);
+    **argv = name; /* getopt says what is wrong */
     while (!status && (option = getopt_long(*argc, *argv, letters, list, NULL)) != -1) {
-        if (option == ':' || option == '?')
-            return refuse_option(self, option, (*argv)[optind - 1]);
-        if (option == 'h') {
-            command_help(self);
-            return COMMAND_HELPED;
-        }
         const command_option *o = self->options + (option >= ROW ? option - ROW : 0);
+        if (option == '?' || option == 'h') {
+            status = option == 'h' ? COMMAND_HELPED : COMMAND_USAGE;
+            continue;
+        }
         while (option < ROW && (!o->name || o->name[0] != option || o->name[1]))
             o++;
         if (marks)
             *marks |= o->marks;
         status = take_row(self, o, user, optarg);
     }
+    if (status == COMMAND_HELPED)
+        command_help(self);
+    **argv = word;
     *argc -= optind;
     *argv += optind;
     return status;
