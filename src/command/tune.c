@@ -125,26 +125,23 @@ static int say_interrupted(const tune *t, size_t done)
 static int take_points(tune *t)
 {
     command_bar bar;
-    size_t done = t->resumed;
+    size_t i = t->resumed;
     int status = 0;
-    command_bar_begin(&bar, (double)t->points, (double)done);
+    command_bar_begin(&bar, (double)t->points, (double)i);
     hear_interrupts();
-    for (size_t i = 0; i < t->points && !status && !is_interrupted; i++) {
+    for (; i < t->points && !status && !is_interrupted; i += !status) {
         tune_point *p = &t->point[i];
         char what[80];
-        if (p->is_done)
-            continue;
         snprintf(what, sizeof what, "%s, %zu ranks, %zu bytes", nbcoll_operation_name(p->operation), t->ranks[p->row],
                  t->bytes[p->column]);
         command_bar_add(&bar, 0, what);
         status = tune_take(t, p);
         if (!status)
             status = tune_journal_add(t, p);
-        done += !status;
         command_bar_add(&bar, 1, what);
     }
     command_bar_clear(&bar);
-    return !status && is_interrupted && done < t->points ? say_interrupted(t, done) : status;
+    return !status && i < t->points ? say_interrupted(t, i) : status;
 }
 
 static int tune_all_points(tune *t)

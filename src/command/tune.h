@@ -29,7 +29,6 @@ typedef enum tune_chooser {
 } tune_chooser;
 
 typedef struct tune_point {
-    int is_done;
     nbcoll_operation operation;
     size_t row, column; /* of the grid: its ranks, its bytes */
     size_t count;       /* elements: of a block, or of the vector */

@@ -239,7 +239,5 @@ static int measure(const tune *t, tune_point *p)
 
 int tune_take(const tune *t, tune_point *p)
 {
-    int status = t->is_simulated ? simulate(t, p) : measure(t, p);
-    p->is_done = !status;
-    return status;
+    return t->is_simulated ? simulate(t, p) : measure(t, p);
 }
