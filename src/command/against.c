@@ -63,8 +63,8 @@ static int is_there(const against_peer *peer)
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
-/* For Open MPI's launcher, where nothing else is said. It takes ranks that outnumber what it calls slots for a reason to
- * yield, and slots may be fewer than processors: so it is told. */
+/* For Open MPI's launcher, where nothing else is said. It takes ranks that outnumber what it calls slots for a reason
+ * to yield, and slots may be fewer than processors: so it is told. */
 #define UNLESS_SAID(name) name "=${" name "-"
 #define VARIABLES                                                                                                      \
     "export " UNLESS_SAID("OMPI_ALLOW_RUN_AS_ROOT") "1} " UNLESS_SAID("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM") "1} "          \

@@ -76,11 +76,29 @@ static json_t *model_object(const nbcoll_terms *t)
     return all;
 }
 
-/* What the cost model says of all algorithms of the operation. */
-static void print_costs(const nbcoll_terms *t, int is_here, const nbcoll_args *a)
+/* A call, with what the cost model says of all algorithms of the operation; null where that is nothing. */
+static json_t *call_object(const nbcoll_terms *t, const nbcoll_case *at, const nbcoll_args *a,
+                           const command_chosen *chosen)
 {
+    const nbcoll_choice *c = &chosen->choice;
     const nbcoll_algorithm *algorithm;
-    json_t *model = model_object(t), *inside = json_object_get(model, "inside");
+    json_t *costs = json_object();
+
+    for (unsigned i = 0; (algorithm = catalogue_at(a->operation, i)); i++) {
+        uint64_t ns;
+        int is_known = nbcoll_predict(t, a, algorithm, &ns) == NBCOLL_OK;
+        json_object_set_new(costs, algorithm->name, is_known ? json_integer((json_int_t)ns) : json_null());
+    }
+    return json_pack("{s:i, s:I, s:I, s:s, s:s, s:s, s:o, s:o, s:o}", "ranks", at->ranks, "count",
+                     (json_int_t)at->count, "bytes", (json_int_t)c->bytes, "algorithm", c->algorithm->name, "reason",
+                     nbcoll_reason_name(c->reason), "why", chosen->why, "parameters", command_parameters_object(c),
+                     "model", model_object(t), "costs", costs);
+}
+
+static void print_costs(json_t *call, const nbcoll_terms *t, int is_here)
+{
+    json_t *model = json_object_get(call, "model"), *inside = json_object_get(model, "inside"), *ns;
+    const char *name;
 
     printf("\nthe cost model%s (ps: a byte):\n    ", is_here ? ", as this machine's ranks find it" : "");
     row_print_members(model);
@@ -90,40 +108,11 @@ static void print_costs(const nbcoll_terms *t, int is_here, const nbcoll_args *a
         row_print_members(inside);
     }
     puts("");
-    json_decref(model);
-    for (unsigned i = 0; (algorithm = catalogue_at(a->operation, i)); i++) {
-        uint64_t ns;
-        nbcoll_status status = nbcoll_predict(t, a, algorithm, &ns);
-        if (status == NBCOLL_OK)
-            printf("  %-32s %14" PRIu64 " ns\n", algorithm->name, ns);
+    json_object_foreach(json_object_get(call, "costs"), name, ns)
+        if (json_is_null(ns))
+            printf("  %-32s %14s\n", name, "not known");
         else
-            printf("  %-32s %14s\n", algorithm->name,
-                   status == NBCOLL_ERR_OP ? "not for this op" : "not known");
-    }
-}
-
-/* The same as an object; null where the model says nothing. */
-static json_t *costs_object(const nbcoll_terms *t, const nbcoll_args *a)
-{
-    const nbcoll_algorithm *algorithm;
-    json_t *all = json_object();
-
-    for (unsigned i = 0; (algorithm = catalogue_at(a->operation, i)); i++) {
-        uint64_t ns;
-        int is_known = nbcoll_predict(t, a, algorithm, &ns) == NBCOLL_OK;
-        json_object_set_new(all, algorithm->name, is_known ? json_integer((json_int_t)ns) : json_null());
-    }
-    return all;
-}
-
-static json_t *call_object(const nbcoll_terms *t, const nbcoll_case *at, const nbcoll_args *a,
-                           const command_chosen *chosen)
-{
-    const nbcoll_choice *c = &chosen->choice;
-    return json_pack("{s:i, s:I, s:I, s:s, s:s, s:s, s:o, s:o, s:o}", "ranks", at->ranks, "count",
-                     (json_int_t)at->count, "bytes", (json_int_t)c->bytes, "algorithm", c->algorithm->name, "reason",
-                     nbcoll_reason_name(c->reason), "why", chosen->why, "parameters", command_parameters_object(c),
-                     "model", model_object(t), "costs", costs_object(t, a));
+            printf("  %-32s %14" PRIu64 " ns\n", name, (uint64_t)json_integer_value(ns));
 }
 
 /* What does a rank do that is late? */
@@ -227,20 +216,23 @@ static nbcoll_status answer(question *q, const nbcoll_case *at, size_t counts[])
         status = nbcoll_case_args(at, counts, &a);
     if (status != NBCOLL_OK)
         return status;
+    json_t *call = call_object(&terms, at, &a, &chosen);
     if (q->calls) {
-        json_array_append_new(q->calls, call_object(&terms, at, &a, &chosen));
+        json_array_append_new(q->calls, call);
         return NBCOLL_OK;
     }
     if (q->answers++ == 0)
         printf("%7s %12s %14s  %-32s %s\n", "ranks", "count", "bytes", "algorithm", "why");
-    printf("%7d %12zu %14zu  %-32s %-7s %s\n", at->ranks, at->count, chosen.choice.bytes,
-           command_algorithm_text(&chosen.choice, name), nbcoll_reason_name(chosen.choice.reason), chosen.why);
+    row_print(call, "%7d{ranks} %12d{count} %14d{bytes}  ");
+    printf("%-32s ", command_algorithm_text(&chosen.choice, name));
+    row_print(call, "%-7s{reason} %s{why}\n");
     if (q->flags & NBCOLL_ARRIVAL_TOLERANT)
         print_late(&chosen.choice);
     if (q->is_offloaded)
         print_program(q, at, &chosen.choice);
     if (q->cases.fewest == q->cases.most && q->cases.counts == 1)
-        print_costs(&terms, q->asks_here, &a);
+        print_costs(call, &terms, q->asks_here);
+    json_decref(call);
     return NBCOLL_OK;
 }
 

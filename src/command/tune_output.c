@@ -140,8 +140,8 @@ int tune_journal_open(tune *t)
     size_t lines = read_lines(t, &good);
     t->resumed = lines ? lines - 1 : 0;
     if (!lines && ftello(t->journal) > 0)
-        return command_refuse(t->self, "%s was begun with other settings, or by another version; remove it to begin anew",
-                              t->journal_name);
+        return command_refuse(t->self, "%s was begun with other settings, or by another version; remove it to begin "
+                              "anew", t->journal_name);
     if (fseeko(t->journal, good, SEEK_SET) != 0 || ftruncate(fd, good) != 0)
         return command_fail(t->self, "%s: %s", t->journal_name, strerror(errno));
     return lines ? 0 : write_line(t, settings_of(t));
