@@ -127,8 +127,8 @@ void bench_pair_plan(bench_plan *plan, size_t bytes);
 
 /* ---- bench_crew.c: the ranks as processes or threads ------------------------------------------------------------- */
 
-/* Runs a crew; results[plan->entries]. 0, or an exit status after naming what is wrong. */
-int bench_run(const command *self, const bench_plan *plan, bench_result results[]);
+/* Runs a crew; results[plan->entries]. */
+void bench_run(const command *self, const bench_plan *plan, bench_result results[]);
 
 /* ---- bench_latency.c --------------------------------------------------------------------------------------------- */
 
@@ -178,7 +178,7 @@ typedef struct benchmark {
     const char *latency; /* S, C or X, which is waited for a little; null: any */
 } benchmark;
 
-/* against.c: runs the comparison, and prints it. */
+/* against.c: runs the comparison, and prints it. Gives the exit status. */
 int against_run(const benchmark *b);
 
 /* ---- bench_output.c ---------------------------------------------------------------------------------------------- */
@@ -192,13 +192,13 @@ void bench_print_row(bench_format format, const json_t *row, const json_t *befor
 /* What the letters of a table's column mean, in a line below it. */
 void bench_explain_latency(void);
 
-int bench_can_plot(const command *self, const char *file);
-/* Draws the medians of all rows. 0, or an exit status after naming what is wrong. */
-int bench_plot(const command *self, const char *file, const json_t *rows);
+void bench_can_plot(const command *self, const char *file);
+/* Draws the medians of all rows. */
+void bench_plot(const command *self, const char *file, const json_t *rows);
 /* Pictures, to begin with an empty object: adds a row's time to that of its operation and ranks, in a line of this
  * title. The scales know no 0. bench_draw has gnuplot draw them, and gives them up. */
 void bench_add_point(json_t *pictures, const json_t *row, double us, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-int bench_draw(const command *self, const char *file, json_t *pictures);
+void bench_draw(const command *self, const char *file, json_t *pictures);
 
 #endif

@@ -59,45 +59,39 @@ static void live(void *user, int rank)
         atomic_compare_exchange_strong(&c->shared->failed, &(int){NBCOLL_OK}, (int)status);
 }
 
-/* What the crew measures, or *why it could not; `wrong`: which result, where that is ERR_VERIFY. 0, or an exit status
- * after saying why it cannot be bound as the plan says. */
-static int run_crew(const command *self, const bench_plan *plan, bench_result results[], nbcoll_status *why,
-                    char wrong[BENCH_WRONG])
+/* What the crew measures, or why it could not; `wrong`: which result, where that is ERR_VERIFY. */
+static nbcoll_status run_crew(const command *self, const bench_plan *plan, bench_result results[],
+                              char wrong[BENCH_WRONG])
 {
     size_t bytes = bench_shared_bytes(plan);
-    run_binding *binding = NULL;
-    int failed = run_bind_find(self, plan->bind, plan->at.ranks, &binding);
-    if (failed)
-        return failed;
+    run_binding *binding = run_bind_find(self, plan->bind, plan->at.ranks);
     bench_crew c = {.plan = plan, .binding = binding, .shared = crew_share(bytes)};
-    *why = c.shared ? nbcoll_shm_id_make(&c.id) : NBCOLL_ERR_MEMORY;
-    if (*why == NBCOLL_OK) {
+    nbcoll_status why = c.shared ? nbcoll_shm_id_make(&c.id) : NBCOLL_ERR_MEMORY;
+    if (why == NBCOLL_OK) {
         c.shared->is_crowded = bench_cores() < plan->at.ranks;
         c.shared->terms.size = sizeof c.shared->terms;
-        *why = crew_run(&(crew){.ranks = plan->at.ranks, .together = plan->are_threads ? plan->at.ranks : 1,
-                                .live = live, .user = &c, /* nobody waits for a rank that died: */
-                                .failed = &c.shared->failed});
+        why = crew_run(&(crew){.ranks = plan->at.ranks, .together = plan->are_threads ? plan->at.ranks : 1,
+                               .live = live, .user = &c, /* nobody waits for a rank that died: */
+                               .failed = &c.shared->failed});
         if (atomic_load(&c.shared->failed) != NBCOLL_OK)
-            *why = (nbcoll_status)atomic_load(&c.shared->failed);
+            why = (nbcoll_status)atomic_load(&c.shared->failed);
         memcpy(wrong, c.shared->wrong, BENCH_WRONG);
     }
-    if (*why == NBCOLL_OK)
+    if (why == NBCOLL_OK)
         bench_collect(plan, c.shared, results);
     crew_unshare(c.shared, bytes);
     run_bind_free(binding);
-    return 0;
+    return why;
 }
 
-int bench_run(const command *self, const bench_plan *plan, bench_result results[])
+void bench_run(const command *self, const bench_plan *plan, bench_result results[])
 {
     char wrong[BENCH_WRONG];
-    nbcoll_status why;
-    int failed = run_crew(self, plan, results, &why, wrong);
-    if (failed || why == NBCOLL_OK)
-        return failed;
-    return command_fail(self, "%s of %d ranks, %zu elements: %s",
-                        plan->is_pair ? "point-to-point" : nbcoll_operation_name(plan->at.operation), plan->at.ranks,
-                        plan->at.count, why == NBCOLL_ERR_VERIFY ? wrong : nbcoll_status_text(why));
+    nbcoll_status why = run_crew(self, plan, results, wrong);
+    if (why != NBCOLL_OK)
+        command_fail(self, "%s of %d ranks, %zu elements: %s",
+                     plan->is_pair ? "point-to-point" : nbcoll_operation_name(plan->at.operation), plan->at.ranks,
+                     plan->at.count, why == NBCOLL_ERR_VERIFY ? wrong : nbcoll_status_text(why));
 }
 
 nbcoll_status command_terms_here(const command *self, int ranks, nbcoll_terms *out)
@@ -105,8 +99,5 @@ nbcoll_status command_terms_here(const command *self, int ranks, nbcoll_terms *o
     static const command_rules none = {0};
     const bench_plan plan = {.at.ranks = ranks, .rules = &none, .rounds = 1, .iterations = 1, .terms = out};
     char wrong[BENCH_WRONG];
-    nbcoll_status why;
-    if (ranks > NBCOLL_SHM_RANKS)
-        return NBCOLL_ERR_LIMIT;
-    return run_crew(self, &plan, NULL, &why, wrong) ? NBCOLL_ERR_MEMORY : why;
+    return ranks > NBCOLL_SHM_RANKS ? NBCOLL_ERR_LIMIT : run_crew(self, &plan, NULL, wrong);
 }

@@ -45,24 +45,23 @@ static nbcoll_terms terms_of(const question *q, const nbcoll_case *at)
     return t;
 }
 
-static int take_arguments(question *q, int argc, char *argv[])
+static void take_arguments(question *q, int argc, char *argv[])
 {
-    int status = command_take_options(q->self, &argc, &argv, q, &q->marks);
-
+    command_take_options(q->self, &argc, &argv, q, &q->marks);
     q->flags = (q->marks & EXPLAIN_REPRODUCIBLE ? NBCOLL_REPRODUCIBLE : 0) |
                (q->marks & EXPLAIN_TOLERANT ? NBCOLL_ARRIVAL_TOLERANT : 0);
     q->is_offloaded = (q->marks & EXPLAIN_PROGRAM) != 0;
-    if (!status && argc > 1)
-        return command_refuse(q->self, "one word too many: '%s'", argv[1]);
-    if (!status)
-        status = argc ? command_take_operation(q->self, *argv, &q->cases.operation)
-                      : command_refuse(q->self, "it takes an operation");
-    if (!status && q->cases.fewest == 0)
-        status = command_refuse(q->self, "--ranks is missing");
+    if (argc > 1)
+        command_refuse(q->self, "one word too many: '%s'", argv[1]);
+    if (!argc)
+        command_refuse(q->self, "it takes an operation");
+    q->cases.operation = (int)command_operation(q->self, *argv);
+    if (q->cases.fewest == 0)
+        command_refuse(q->self, "--ranks is missing");
     q->asks_here = !q->has_messages && !q->cases.node && !q->cases.placed;
     if (q->asks_here)
         q->cases.node = NBCOLL_CASE_BY_NODE; /* all share memory */
-    return status ? status : command_rules_read(q->self, &q->rules, (nbcoll_operation)q->cases.operation);
+    command_rules_read(q->self, &q->rules, (nbcoll_operation)q->cases.operation);
 }
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
@@ -236,7 +235,7 @@ static nbcoll_status answer(question *q, const nbcoll_case *at, size_t counts[])
     return NBCOLL_OK;
 }
 
-static int answer_all(question *q)
+static void answer_all(question *q)
 {
     const command_cases *c = &q->cases;
     size_t *counts = malloc((size_t)c->most * sizeof *counts);
@@ -258,11 +257,10 @@ static int answer_all(question *q)
     }
     free(counts);
     if (status == NBCOLL_ERR_OP)
-        return command_refuse_case(q->self, &at, status);
-    if (status == NBCOLL_OK)
-        return COMMAND_OK;
-    return command_fail(q->self, "%s%s", nbcoll_status_text(status),
-                        q->asks_here && !q->here.size ? " (here; --messages and --native ask no ranks)" : "");
+        command_refuse_case(q->self, &at, status);
+    if (status != NBCOLL_OK)
+        command_fail(q->self, "%s%s", nbcoll_status_text(status),
+                     q->asks_here && !q->here.size ? " (here; --messages and --native ask no ranks)" : "");
 }
 
 static void print_calls(const question *q)
@@ -279,17 +277,15 @@ static int run(const command *self, int argc, char *argv[])
     question q = {.self = self,
                   .limits = {.size = sizeof q.limits},
                   .cases = {.operation = -1, .counts = 1, .count = {1000}, .reduction = {NBCOLL_INT32, NBCOLL_SUM}}};
-    int status = take_arguments(&q, argc, argv);
-
-    if (!status && q.has_json)
+    take_arguments(&q, argc, argv);
+    if (q.has_json)
         q.calls = json_array();
-    if (!status)
-        status = answer_all(&q);
-    if (!status && q.calls)
+    answer_all(&q);
+    if (q.calls)
         print_calls(&q);
     json_decref(q.calls);
     command_rules_free(&q.rules);
-    return status;
+    return COMMAND_OK;
 }
 
 #define TERM(bit, name, value, help, member, high)                                                                     \

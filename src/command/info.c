@@ -174,10 +174,9 @@ static json_t *bindings(int ranks)
     static const char *const ways[] = {"core", "scatter", "l3"};
     json_t *all = json_object();
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        run_binding *binding;
+        run_binding *binding = run_bind_find(NULL, ways[i], ranks);
         json_t *places = json_array();
         char text[128];
-        run_bind_find(NULL, ways[i], ranks, &binding);
         for (int rank = 0; rank < ranks && binding; rank++)
             json_array_append_new(places, json_string(run_bind_text(binding, rank, text, sizeof text)));
         run_bind_free(binding);
@@ -274,13 +273,11 @@ typedef struct wish {
 static int run(const command *self, int argc, char *argv[])
 {
     wish w = {0};
-    int status = command_take_options(self, &argc, &argv, &w, NULL);
-    if (status)
-        return status;
+    command_take_options(self, &argc, &argv, &w, NULL);
     if (argc)
-        return command_refuse(self, "it takes no words: '%s'", *argv);
+        command_refuse(self, "it takes no words: '%s'", *argv);
     if (w.has_algorithms && (w.has_json || w.ranks))
-        return command_refuse(self, "--algorithms stands alone");
+        command_refuse(self, "--algorithms stands alone");
     if (w.has_algorithms)
         return print_catalogue(self);
     json_t *all = collect(w.ranks);

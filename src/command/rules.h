@@ -41,11 +41,11 @@ typedef struct command_rules {
 
 /* Takes the words [OPERATION [ALGORITHM]]; the second one may be `default`, or stand behind --algorithm instead; reads
  * the rules for the one, and refuses them with others. */
-int command_rules_words(const command *self, command_rules *rules, command_cases *cases, int words, char *word[]);
+void command_rules_words(const command *self, command_rules *rules, command_cases *cases, int words, char *word[]);
 
-/* Makes the rules, to be freed by command_rules_free: --algorithm for an operation, which is stronger, and the file.
- * 0, or an exit status after naming what is wrong. */
-int command_rules_read(const command *self, command_rules *rules, nbcoll_operation operation);
+/* Makes the rules, to be freed by command_rules_free: --algorithm for an operation, which is stronger, and the
+ * file. */
+void command_rules_read(const command *self, command_rules *rules, nbcoll_operation operation);
 void command_rules_free(command_rules *rules);
 
 /* ---- what they choose ------------------------------------------------------------------------------------------ */

@@ -44,7 +44,7 @@ static void close_ends(run_agent *a, int side)
 static void say(void *user, nbcoll_status status, const char *text)
 {
     (void)status;
-    command_refuse(user, "--agent: %s", text);
+    command_say(user, "--agent: %s", text);
 }
 
 static nbcoll_status open_memory(int ranks, nbcoll_loopback **world, nbcoll_endpoint *end[])
@@ -127,17 +127,16 @@ static int become(void *user, int ready)
 
 /* ---- the launcher ---------------------------------------------------------------------------------------------- */
 
-int run_agent_take(const command *self, void *user, const char *value)
+void run_agent_take(const command *self, void *user, const char *value)
 {
     const char **over = user;
     *over = value ? value : "memory";
     if (strcmp(*over, "memory") != 0 && !is_verbs(*over))
-        return command_refuse(self, "--agent is memory, verbs or verbs:DEVICES, not '%s'", *over);
+        command_refuse(self, "--agent is memory, verbs or verbs:DEVICES, not '%s'", *over);
 #ifndef NBCOLL_HAVE_VERBS
     if (is_verbs(*over))
-        return command_refuse(self, "--agent=verbs needs a build with nbcoll_verbs");
+        command_refuse(self, "--agent=verbs needs a build with nbcoll_verbs");
 #endif
-    return 0;
 }
 
 static int make_ends(run_agent *a)
@@ -164,9 +163,9 @@ run_agent *run_agent_start(const command *self, int ranks, const char *over, siz
         bytes = make_ends(a) ? run_fork(&a->pid, &ready, sizeof ready, become, a) : -1;
     }
     if (bytes < 0)
-        command_refuse(self, "--agent: %s", strerror(errno));
+        command_say(self, "--agent: %s", strerror(errno));
     else if (bytes == 0 && waitpid(a->pid, &how, 0) > 0 && WIFSIGNALED(how))
-        command_refuse(self, "--agent: its process was killed by signal %d", WTERMSIG(how));
+        command_say(self, "--agent: its process was killed by signal %d", WTERMSIG(how));
     if (bytes > 0) {
         close_ends(a, 1);
         return a;

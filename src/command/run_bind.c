@@ -60,26 +60,22 @@ static hwloc_const_bitmap_t place_of(const run_binding *b, int rank)
     return hwloc_get_obj_by_type(b->topology, b->kind, (unsigned)place)->cpuset;
 }
 
-int run_bind_find(const command *self, const char *where, int ranks, run_binding **out)
+run_binding *run_bind_find(const command *self, const char *where, int ranks)
 {
     int is_l3 = where && strcmp(where, "l3") == 0;
-    *out = NULL;
     if (where && strcmp(where, "none") == 0)
-        return 0;
-
+        return NULL;
     run_binding *b = calloc(1, sizeof *b);
     int error = b ? find_places(b, where, ranks) : ENOMEM;
-    if (!error && places_of(b) >= (where ? 1 : ranks)) {
-        *out = b;
-        return 0;
-    }
+    if (!error && places_of(b) >= (where ? 1 : ranks))
+        return b;
+    if (where && self && !error)
+        command_refuse(self, "--bind %s: no %s of this machine is known", where, is_l3 ? "L3 cache" : "core");
+    if (where && self)
+        command_fail(self, "--bind %s: %s%s", where, run_bind_error() ? "sched_getaffinity is refused: " : "",
+                     strerror(error));
     run_bind_free(b);
-    if (!where || !self)
-        return 0;
-    if (!error)
-        return command_refuse(self, "--bind %s: no %s of this machine is known", where, is_l3 ? "L3 cache" : "core");
-    return command_fail(self, "--bind %s: %s%s", where, run_bind_error() ? "sched_getaffinity is refused: " : "",
-                        strerror(error));
+    return NULL;
 }
 
 /* "2 ranks on 4 cores: 2 idle for drivers, 1 on each; ranks on processors 0,2, drivers on 1,3" */
@@ -96,20 +92,18 @@ void run_bind_say(const command *self, const run_binding *b)
         }
         hwloc_bitmap_list_snprintf(on, sizeof on, ranks);
         hwloc_bitmap_list_snprintf(beside, sizeof beside, drivers);
-        command_refuse(self, "--bind scatter: %s; ranks on processors %s%s%s", found->why, on,
-                       *beside ? ", drivers on " : "", beside);
+        command_say(self, "--bind scatter: %s; ranks on processors %s%s%s", found->why, on,
+                    *beside ? ", drivers on " : "", beside);
     }
     hwloc_bitmap_free(ranks);
     hwloc_bitmap_free(drivers);
 }
 
-int run_bind_tell(const command *self, const char *where, int ranks)
+void run_bind_tell(const command *self, const char *where, int ranks)
 {
-    run_binding *binding = NULL;
-    int status = where && strcmp(where, "scatter") == 0 ? run_bind_find(self, where, ranks, &binding) : 0;
+    run_binding *binding = where && strcmp(where, "scatter") == 0 ? run_bind_find(self, where, ranks) : NULL;
     run_bind_say(self, binding);
     run_bind_free(binding);
-    return status;
 }
 
 const char *run_bind_text(const run_binding *b, int rank, char *text, size_t room)

@@ -502,7 +502,7 @@ static int run_ranks(launch *l)
     if (!error && plan->part)
         error = run_part_hear();
     if (error) {
-        command_refuse(plan->self, "%s", strerror(error));
+        command_say(plan->self, "%s", strerror(error));
         stop(l, COMMAND_FAILED, SIGTERM);
     }
     reap(l);
@@ -519,7 +519,7 @@ int run_launch(const run_plan *plan)
     if (l.output && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0)
         status = run_ranks(&l);
     else
-        command_refuse(plan->self, "%s", strerror(errno));
+        command_say(plan->self, "%s", strerror(errno));
     run_agent_free(l.agent);
     free(l.told.pid);
     run_output_free(l.output);

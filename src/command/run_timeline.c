@@ -249,36 +249,35 @@ int run_record(run_plan *plan)
 }
 
 /* The file keeps what is in it until there is something to write. */
-int run_timeline_open(run_plan *plan)
+void run_timeline_open(run_plan *plan)
 {
     int file = open(plan->timeline, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     plan->trace = file >= 0 ? fdopen(file, "w") : NULL;
     if (!plan->trace)
-        return command_fail(plan->self, "--timeline %s: %s", plan->timeline, strerror(errno));
+        command_fail(plan->self, "--timeline %s: %s", plan->timeline, strerror(errno));
     plan->begun = command_ns();
     plan->ended = mmap(NULL, (size_t)plan->ranks * sizeof *plan->ended, PROT_READ | PROT_WRITE,
                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (plan->ended != MAP_FAILED && run_record(plan) == 0)
-        return 0;
-    return command_fail(plan->self, "--timeline: no room to record into: %s", strerror(errno));
+    if (plan->ended == MAP_FAILED || run_record(plan) < 0)
+        command_fail(plan->self, "--timeline: no room to record into: %s", strerror(errno));
 }
 
 /* Says what is missing of a rank's part. */
 static void say(const run_plan *plan, int rank, uint64_t told, uint64_t opened)
 {
     if (!told)
-        command_refuse(plan->self,
-                       "--timeline: rank %d has recorded nothing: it did not come to nbcoll_launch_join, nor to\n"
-                       "nbcoll_launch_observer for contexts of its own (nbcoll/launch.h), or could not record there",
-                       rank);
+        command_say(plan->self,
+                    "--timeline: rank %d has recorded nothing: it did not come to nbcoll_launch_join, nor to\n"
+                    "nbcoll_launch_observer for contexts of its own (nbcoll/launch.h), or could not record there",
+                    rank);
     else if (told == opened)
-        command_refuse(plan->self,
-                       "--timeline: rank %d has begun no operation; the first ones are those of nbcoll_launch_join,\n"
-                       "which begin when all ranks have come to it",
-                       rank);
+        command_say(plan->self,
+                    "--timeline: rank %d has begun no operation; the first ones are those of nbcoll_launch_join,\n"
+                    "which begin when all ranks have come to it",
+                    rank);
     else if (told > NBCOLL_TIMELINE_EVENTS)
-        command_refuse(plan->self, "--timeline: of the %llu events of rank %d the last %u are kept",
-                       (unsigned long long)told, rank, NBCOLL_TIMELINE_EVENTS);
+        command_say(plan->self, "--timeline: of the %llu events of rank %d the last %u are kept",
+                    (unsigned long long)told, rank, NBCOLL_TIMELINE_EVENTS);
 }
 
 static int gather(const run_plan *plan, gathering *g)
@@ -308,7 +307,7 @@ static int write_trace(const run_plan *plan, timeline *t)
     failed |= ferror(plan->trace);
     failed |= fclose(plan->trace);
     if (failed)
-        command_refuse(plan->self, "%s: %s", plan->timeline, strerror(errno));
+        command_say(plan->self, "%s: %s", plan->timeline, strerror(errno));
     return failed;
 }
 
@@ -319,7 +318,7 @@ int run_timeline_close(const run_plan *plan, int status)
     snprintf(g.t.title, sizeof g.t.title, "%d ranks of %.100s", plan->ranks, name ? name + 1 : plan->program[0]);
     int failed = gather(plan, &g);
     if (failed)
-        command_refuse(plan->self, "--timeline: no memory");
+        command_say(plan->self, "--timeline: no memory");
     else
         failed = write_trace(plan, &g.t);
     timeline_free(&g.t);

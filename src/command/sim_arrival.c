@@ -8,7 +8,7 @@
 #define MOST_US (NBCOLL_SIM_MOST_NS / 1000)
 
 /* late:RANK:US, rising:US or scattered:US */
-int sim_take_arrival(const command *self, const char *value, nbcoll_sim_arrival *a)
+void sim_take_arrival(const command *self, const char *value, nbcoll_sim_arrival *a)
 {
     char rank[16] = "0", after[16] = "";
     unsigned long long number, us;
@@ -22,10 +22,9 @@ int sim_take_arrival(const command *self, const char *value, nbcoll_sim_arrival 
     int is_right = end && !value[end] && command_number(rank, 0, MOST_RANKS, &number) &&
                    command_number(after, 0, MOST_US, &us);
     if (!is_right)
-        return command_refuse(self, "--arrival is late:RANK:US, rising:US or scattered:US, not '%s'", value);
+        command_refuse(self, "--arrival is late:RANK:US, rising:US or scattered:US, not '%s'", value);
     a->rank = (int)number;
     a->spread = us * 1000;
-    return 0;
 }
 
 static void hear(void *user, const nbcoll_sim_event *e)

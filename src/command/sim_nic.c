@@ -33,19 +33,18 @@ typedef struct played {
 
 /* ---- the NIC ----------------------------------------------------------------------------------------------------- */
 
-int sim_take_nic(const command *self, const char *words, const nbcoll_sim_model *machine, nbcoll_nic_model *out)
+void sim_take_nic(const command *self, const char *words, const nbcoll_sim_model *machine, nbcoll_nic_model *out)
 {
     char word[COMMAND_WORD];
     *out = (nbcoll_nic_model){.size = sizeof *out};
-    int status = command_fail_status(self, nbcoll_nic_of(machine, out));
-    while (words && *words && !status) {
+    command_fail_status(self, nbcoll_nic_of(machine, out));
+    while (words && *words) {
         words = command_next_name(words, word);
         char *value = strchr(word, '=');
         if (value)
             *value++ = '\0';
-        status = sim_take_named(self, "--nic", names, word, value, out);
+        sim_take_named(self, "--nic", names, word, value, out);
     }
-    return status;
 }
 
 /* ---- playing ----------------------------------------------------------------------------------------------------- */

@@ -52,8 +52,8 @@ uint64_t timeline_given(const timeline *t, size_t message);
 /* Write a timeline, which the first argument is (command_write_file). A trace for Chrome and Perfetto: a row for each
  * rank, with steps and waits, and arrows for messages; and a drawing. */
 command_writer timeline_chrome, timeline_svg;
-/* Reads such a file: 0, or an exit status after saying what is wrong, and where. */
-int timeline_read(const command *self, const char *file, timeline *out);
+/* Reads such a file, or says what is wrong, and where. */
+void timeline_read(const command *self, const char *file, timeline *out);
 
 /* ---- timeline_waits.c -------------------------------------------------------------------------------------------- */
 

@@ -73,16 +73,18 @@ static json_t *settings_of(const tune *t)
     return all;
 }
 
-static int write_line(const tune *t, json_t *line)
+static void write_line(const tune *t, json_t *line)
 {
     int failed = json_dumpf(line, t->journal, JSON_COMPACT) || fputc('\n', t->journal) == EOF || fflush(t->journal);
     json_decref(line);
-    return failed ? command_fail(t->self, "%s: it could not be written", t->journal_name) : 0;
+    if (failed)
+        command_fail(t->self, "%s: it could not be written", t->journal_name);
 }
 
-int tune_journal_add(const tune *t, const tune_point *p)
+void tune_journal_add(const tune *t, const tune_point *p)
 {
-    return t->journal ? write_line(t, point_object(t, p)) : 0;
+    if (t->journal)
+        write_line(t, point_object(t, p));
 }
 
 /* Takes the times of a point, if this is its line, with the candidates that it has now. */
@@ -124,35 +126,36 @@ static size_t read_lines(const tune *t, off_t *good)
     return lines;
 }
 
-int tune_journal_open(tune *t)
+void tune_journal_open(tune *t)
 {
     off_t good;
     if (!t->output)
-        return 0;
+        return;
     if (asprintf(&t->journal_name, "%s.journal", t->output) < 0)
-        return command_fail_status(t->self, NBCOLL_ERR_MEMORY);
+        command_fail_status(t->self, NBCOLL_ERR_MEMORY);
     int fd = open(t->journal_name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     t->journal = fd < 0 ? NULL : fdopen(fd, "r+");
     if (!t->journal)
-        return command_fail(t->self, "%s: %s", t->journal_name, strerror(errno));
+        command_fail(t->self, "%s: %s", t->journal_name, strerror(errno));
     if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-        return command_fail(t->self, "%s: another nbcoll tune is at work on it", t->journal_name);
+        command_fail(t->self, "%s: another nbcoll tune is at work on it", t->journal_name);
     size_t lines = read_lines(t, &good);
     t->resumed = lines ? lines - 1 : 0;
     if (!lines && ftello(t->journal) > 0)
-        return command_refuse(t->self, "%s was begun with other settings, or by another version; remove it to begin "
-                              "anew", t->journal_name);
+        command_refuse(t->self, "%s was begun with other settings, or by another version; remove it to begin anew",
+                       t->journal_name);
     if (fseeko(t->journal, good, SEEK_SET) != 0 || ftruncate(fd, good) != 0)
-        return command_fail(t->self, "%s: %s", t->journal_name, strerror(errno));
-    return lines ? 0 : write_line(t, settings_of(t));
+        command_fail(t->self, "%s: %s", t->journal_name, strerror(errno));
+    if (!lines)
+        write_line(t, settings_of(t));
 }
 
-void tune_journal_close(tune *t, int is_through)
+void tune_journal_close(tune *t)
 {
-    if (is_through && t->journal)
+    if (t->journal) {
         unlink(t->journal_name);
-    if (t->journal)
         fclose(t->journal);
+    }
     free(t->journal_name);
 }
 
@@ -283,19 +286,19 @@ static int write_all(const tune *t, FILE *out)
     return fclose(out) != 0 || failed;
 }
 
-int tune_write(const tune *t)
+void tune_write(const tune *t)
 {
     char *beside;
     if (asprintf(&beside, "%s.new", t->output) < 0)
-        return command_fail_status(t->self, NBCOLL_ERR_MEMORY);
+        command_fail_status(t->self, NBCOLL_ERR_MEMORY);
     FILE *out = fopen(beside, "w");
-    int failed = !out || write_all(t, out) || rename(beside, t->output) != 0;
-    if (failed)
-        command_fail(t->self, "%s: %s", t->output, strerror(errno));
-    if (failed && out)
-        unlink(beside);
+    if (!out || write_all(t, out) || rename(beside, t->output) != 0) {
+        int error = errno;
+        if (out)
+            unlink(beside);
+        command_fail(t->self, "%s: %s", t->output, strerror(error));
+    }
     free(beside);
-    return failed ? COMMAND_FAILED : 0;
 }
 
 /* ---- the penalty of what is chosen ------------------------------------------------------------------------------- */

@@ -97,7 +97,7 @@ static nbcoll_status list_candidates(const tune *t, tune_point *p)
     return status;
 }
 
-int tune_choose_made(tune *t)
+void tune_choose_made(tune *t)
 {
     nbcoll_status status = NBCOLL_OK;
     nbcoll_args a;
@@ -107,7 +107,7 @@ int tune_choose_made(tune *t)
         if (status == NBCOLL_OK)
             status = choose(t, p, &a, TUNE_MADE);
     }
-    return command_fail_status(t->self, status);
+    command_fail_status(t->self, status);
 }
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */
@@ -125,18 +125,18 @@ static int take_count(const tune *t, tune_point *p)
     return p->column ? p->bytes >= tune_border(t->bytes[p->column - 1], bytes) : p->count || !bytes;
 }
 
-static int list_point(tune *t, size_t operation, size_t row, size_t column)
+static void list_point(tune *t, size_t operation, size_t row, size_t column)
 {
     tune_point *p = &t->point[t->points];
     *p = (tune_point){.operation = t->operation[operation], .row = row, .column = column, .latency = '-'};
     if (!take_count(t, p))
-        return 0;
+        return;
     t->at[(operation * t->rows + row) * t->columns + column] = p;
     t->points++;
     nbcoll_status status = list_candidates(t, p);
     if (status == NBCOLL_ERR_OP)
-        return command_refuse_case(t->self, &(nbcoll_case){.reduction = t->cases.reduction}, status);
-    return command_fail_status(t->self, status);
+        command_refuse_case(t->self, &(nbcoll_case){.reduction = t->cases.reduction}, status);
+    command_fail_status(t->self, status);
 }
 
 /* What was said instead. */
@@ -155,7 +155,7 @@ static nbcoll_status place(tune *t, size_t row)
 }
 
 /* What the choice reads: simulated, what the model's dearest links cost; measured, what the ranks agree on. */
-static int take_terms(tune *t, size_t row)
+static void take_terms(tune *t, size_t row)
 {
     nbcoll_terms *terms = &t->terms[row];
     if (!t->is_simulated) {
@@ -163,37 +163,35 @@ static int take_terms(tune *t, size_t row)
         plan.at.ranks = (int)t->ranks[row];
         plan.rounds = plan.iterations = 1;
         plan.terms = terms;
-        return bench_run(t->self, &plan, NULL);
+        bench_run(t->self, &plan, NULL);
+        return;
     }
     *terms = (nbcoll_terms){.size = sizeof *terms, .ranks = (int)t->ranks[row], .large = NBCOLL_BY_COST};
-    if (place(t, row) != NBCOLL_OK)
-        return command_fail_status(t->self, NBCOLL_ERR_MEMORY);
+    command_fail_status(t->self, place(t, row));
     nbcoll_sim_prices(&t->model, t->nodes[row], terms);
     say(&terms->between.alpha_ns, t->alpha);
     say(&terms->between.beta_ps, t->beta);
     say(&terms->between.overhead_ns, t->overhead);
-    return 0;
 }
 
-int tune_list(tune *t)
+void tune_list(tune *t)
 {
     size_t all = t->operations * t->rows * t->columns;
     t->counts = malloc(t->ranks[t->rows - 1] * sizeof *t->counts);
     t->point = calloc(all, sizeof *t->point);
     t->at = calloc(all, sizeof *t->at);
-    int status = command_fail_status(t->self, t->counts && t->point && t->at ? NBCOLL_OK : NBCOLL_ERR_MEMORY);
-    for (size_t row = 0; row < t->rows && !status; row++)
-        status = take_terms(t, row);
-    for (size_t o = 0; o < t->operations && !status; o++)
-        for (size_t row = 0; row < t->rows && !status; row++)
-            for (size_t column = 0; column < t->columns && !status; column++)
-                status = list_point(t, o, row, column);
-    return status;
+    command_fail_status(t->self, t->counts && t->point && t->at ? NBCOLL_OK : NBCOLL_ERR_MEMORY);
+    for (size_t row = 0; row < t->rows; row++)
+        take_terms(t, row);
+    for (size_t o = 0; o < t->operations; o++)
+        for (size_t row = 0; row < t->rows; row++)
+            for (size_t column = 0; column < t->columns; column++)
+                list_point(t, o, row, column);
 }
 
 /* ---- times ------------------------------------------------------------------------------------------------------- */
 
-static int simulate(const tune *t, tune_point *p)
+static void simulate(const tune *t, tune_point *p)
 {
     const nbcoll_host host = command_host(t->self);
     nbcoll_sim_config config = {.size = sizeof config, .ranks = (int)t->ranks[p->row], .seed = 1, .model = &t->model,
@@ -206,16 +204,15 @@ static int simulate(const tune *t, tune_point *p)
         nbcoll_sim_case one = {time->choice.algorithm, &at};
         nbcoll_status status = nbcoll_simulate_cases(&config, &one, &result);
         if (status != NBCOLL_OK)
-            return command_fail(t->self, "%s %s: %s", nbcoll_operation_name(p->operation), time->choice.algorithm->name,
-                                nbcoll_status_text(status));
+            command_fail(t->self, "%s %s: %s", nbcoll_operation_name(p->operation), time->choice.algorithm->name,
+                         nbcoll_status_text(status));
         time->us = (double)result.last / 1e3;
     }
-    return 0;
 }
 
 /* The noise is half of what McGill's notch of a box plot is wide, batches being the samples: iterations of one batch
  * are alike for other reasons, too. */
-static int measure(const tune *t, tune_point *p)
+static void measure(const tune *t, tune_point *p)
 {
     bench_plan plan = t->plan;
     bench_result results[BENCH_ENTRIES];
@@ -228,16 +225,15 @@ static int measure(const tune *t, tune_point *p)
     for (size_t i = 0; i < p->times; i++)
         plan.entry[i] = (bench_entry){.choice = p->time[i].choice, .is_changing = t->is_changing};
     p->latency = bench_probe(t->self, plan.bind).letter;
-    int status = bench_run(t->self, &plan, results);
-    for (size_t i = 0; i < p->times && !status; i++) {
+    bench_run(t->self, &plan, results);
+    for (size_t i = 0; i < p->times; i++) {
         const bench_spread *s = &results[i].form[BENCH_NONBLOCKING];
         p->time[i].us = s->median;
         p->time[i].noise = 1.57 * (s->upper - s->lower) / sqrt(plan.rounds);
     }
-    return status;
 }
 
-int tune_take(const tune *t, tune_point *p)
+void tune_take(const tune *t, tune_point *p)
 {
-    return t->is_simulated ? simulate(t, p) : measure(t, p);
+    (t->is_simulated ? simulate : measure)(t, p);
 }

@@ -107,6 +107,17 @@ static int split(char *text, char *word[])
     return words;
 }
 
+typedef struct line {
+    int words;
+    char **word;
+} line;
+
+static int run(void *user)
+{
+    const line *l = user;
+    return nbcoll_main(l->words, l->word);
+}
+
 FUZZ(command)
 {
     static char name[] = "nbcoll";
@@ -118,7 +129,7 @@ FUZZ(command)
     optind = 0; /* from the beginning again */
     fuzz_quiet();
     is_confined = 1;
-    int status = nbcoll_main(1 + words, word);
+    int status = fuzz_run(run, &(line){1 + words, word});
     is_confined = 0;
     fuzz_loud();
     FUZZ_NEVER(status < COMMAND_OK || status > COMMAND_FAILED);
