@@ -75,14 +75,16 @@ int command_fail_status(const command *self, nbcoll_status why);
 /* Appends to a text of `room` bytes, as much as there is room for. */
 void command_add(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Appends a thing of so many bytes to the list that the pointer at `list` is, with room for some: 0; -1: no memory. */
-int command_append(void *list, size_t *used, size_t *room, const void *one, size_t bytes);
+/* Memory for n things of so many bytes, zeroed. Without memory the command ends, here and in the next. */
+void *command_alloc(size_t n, size_t bytes);
+/* Appends a thing of so many bytes to the list that the pointer at `list` is, with room for some. */
+void command_append(void *list, size_t *used, size_t *room, const void *one, size_t bytes);
 
 /* Ends the command, if its output was written. */
 _Noreturn void command_exit(int status);
 
 /* Writes a file of this name by `write`. */
-typedef nbcoll_status command_writer(void *user, FILE *out);
+typedef void command_writer(void *user, FILE *out);
 void command_write_file(const command *self, const char *name, command_writer *write, void *user);
 
 /* Prints `begin`, padded to `indent`, and then the words of a text, in lines of `width` characters, of which others

@@ -158,12 +158,10 @@ static int print_compiled(const question *q, const nbcoll_algorithm *algorithm, 
     const char *way = in_parts ? "in three parts" : "as a program";
     nbcoll_refusal why = {.size = sizeof why};
     nbcoll_host host = command_host(q->self);
-    nbcoll_program **program = calloc((size_t)at->ranks, sizeof *program);
+    nbcoll_program **program = command_alloc((size_t)at->ranks, sizeof *program);
     int rank = 0, ranks = in_parts ? at->ranks : 1;
-    nbcoll_status status = NBCOLL_ERR_MEMORY;
     limits.in_parts = in_parts;
-    if (program)
-        status = nbcoll_compile_case(algorithm, at, &host, &limits, 0, ranks, program, &why);
+    nbcoll_status status = nbcoll_compile_case(algorithm, at, &host, &limits, 0, ranks, program, &why);
     size_t scratch = status || !in_parts ? 0 : scratch_of(algorithm, at, program, &rank);
     int is_one = !status && (!q->scratch || scratch <= q->scratch);
 
@@ -179,7 +177,7 @@ static int print_compiled(const question *q, const nbcoll_algorithm *algorithm, 
                why.reason != NBCOLL_REFUSAL_NONE ? why.text : nbcoll_status_text(status));
     if (is_one && scratch)
         printf("        if the agent is a process, with %zu bytes of scratch memory that it shares\n", scratch);
-    for (int i = 0; program && i < ranks; i++)
+    for (int i = 0; i < ranks; i++)
         nbcoll_program_free(program[i]);
     free(program);
     return is_one;
@@ -238,9 +236,9 @@ static nbcoll_status answer(question *q, const nbcoll_case *at, size_t counts[])
 static void answer_all(question *q)
 {
     const command_cases *c = &q->cases;
-    size_t *counts = malloc((size_t)c->most * sizeof *counts);
+    size_t *counts = command_alloc((size_t)c->most, sizeof *counts);
     nbcoll_case at = command_case(c, NULL);
-    nbcoll_status status = counts ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    nbcoll_status status = NBCOLL_OK;
 
     for (at.ranks = c->fewest; at.ranks <= c->most && status == NBCOLL_OK; at.ranks++) {
         nbcoll_nodes *nodes;

@@ -51,21 +51,27 @@ void command_add(char *text, size_t room, const char *format, ...)
     va_end(arguments);
 }
 
-int command_append(void *list, size_t *used, size_t *room, const void *one, size_t bytes)
+void *command_alloc(size_t n, size_t bytes)
+{
+    void *memory = calloc(n + !n, bytes);
+    if (!memory)
+        command_fail_status(NULL, NBCOLL_ERR_MEMORY);
+    return memory;
+}
+
+void command_append(void *list, size_t *used, size_t *room, const void *one, size_t bytes)
 {
     char *all;
     memcpy(&all, list, sizeof all);
     if (*used == *room) {
-        size_t more = *room ? 2 * *room : 256;
-        all = realloc(all, more * bytes);
+        *room = *room ? 2 * *room : 256;
+        all = realloc(all, *room * bytes);
         if (!all)
-            return -1;
-        *room = more;
+            command_fail_status(NULL, NBCOLL_ERR_MEMORY);
         memcpy(list, &all, sizeof all);
     }
     memcpy(all + *used * bytes, one, bytes);
     ++*used;
-    return 0;
 }
 
 void command_exit(int status)
@@ -80,11 +86,11 @@ void command_write_file(const command *self, const char *name, command_writer *w
     FILE *out = fopen(name, "w");
     if (!out)
         command_fail(self, "%s: %s", name, strerror(errno));
-    nbcoll_status status = write(user, out);
+    write(user, out);
     int failed = ferror(out);
     failed |= fclose(out);
-    if (failed || status)
-        command_fail(self, "%s: %s", name, status ? nbcoll_status_text(status) : "it could not be written");
+    if (failed)
+        command_fail(self, "%s: it could not be written", name);
 }
 
 void command_print_words(FILE *out, const char *begin, const char *again, int indent, int width, const char *words)

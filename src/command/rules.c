@@ -58,12 +58,6 @@ void command_add_parameters(char *text, size_t room, const char *before, const n
     COMMAND_PARAMETERS(SAY)
 }
 
-static void rules_add(const command *self, command_rules *rules, const nbcoll_rule *one)
-{
-    if (command_append(&rules->rules, &rules->count, &rules->room, one, sizeof *one) < 0)
-        command_fail_status(self, NBCOLL_ERR_MEMORY);
-}
-
 static void rules_of_file(const command *self, command_rules *rules)
 {
 #ifdef NBCOLL_HAVE_TUNING
@@ -79,7 +73,7 @@ static void rules_of_file(const command *self, command_rules *rules)
     if (status)
         command_refuse(self, "%s: %s", rules->file, problem.text);
     for (size_t i = 0; i < tuning->count; i++)
-        rules_add(self, rules, &tuning->rules[i]);
+        command_append(&rules->rules, &rules->count, &rules->room, &tuning->rules[i], sizeof *rules->rules);
     nbcoll_tuning_free(tuning);
 #else
     command_refuse(self, "--tuning %s: this build cannot read tuning files", rules->file);
@@ -104,7 +98,7 @@ void command_rules_read(const command *self, command_rules *rules, nbcoll_operat
         if (!rule.algorithm)
             rule.algorithm = command_find_algorithm(self, operation, rules->algorithm);
         refuse_unread(self, &rule);
-        rules_add(self, rules, &rule);
+        command_append(&rules->rules, &rules->count, &rules->room, &rule, sizeof rule);
     }
     if (rules->file)
         rules_of_file(self, rules);
@@ -187,9 +181,9 @@ static void explain_choice(const command_rules *rules, const nbcoll_terms *terms
 nbcoll_status command_choose(const command_rules *rules, const nbcoll_terms *terms, const nbcoll_case *c,
                              command_chosen *out)
 {
-    size_t *counts = malloc((size_t)c->ranks * sizeof *counts);
+    size_t *counts = command_alloc((size_t)c->ranks, sizeof *counts);
     nbcoll_args a;
-    nbcoll_status status = counts ? nbcoll_case_args(c, counts, &a) : NBCOLL_ERR_MEMORY;
+    nbcoll_status status = nbcoll_case_args(c, counts, &a);
 
     out->choice = (nbcoll_choice){.size = sizeof out->choice};
     if (status == NBCOLL_OK)

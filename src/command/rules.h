@@ -64,7 +64,7 @@ nbcoll_terms command_terms(const command_rules *rules, const nbcoll_case *c);
  * returns. */
 nbcoll_status command_terms_here(const command *self, int ranks, nbcoll_terms *out);
 
-/* What serves a case. Errors: those of nbcoll_case_args and nbcoll_select, ERR_MEMORY. */
+/* What serves a case. Errors: those of nbcoll_case_args and nbcoll_select. */
 nbcoll_status command_choose(const command_rules *rules, const nbcoll_terms *terms, const nbcoll_case *c,
                              command_chosen *out);
 

@@ -68,7 +68,7 @@ static int is_family(pid_t pid)
     return 0;
 }
 
-/* Adds a process to those told; 0 when it is one. Without memory it is told again. */
+/* Adds a process to those told; 0 when it is one. */
 static int is_news(run_told *told, pid_t pid)
 {
     for (size_t i = 0; i < told->count; i++)

@@ -86,7 +86,7 @@ static void see_event(void *user, const nbcoll_sim_event *e)
 }
 
 /* Ranks by rounds. */
-static nbcoll_status draw_picture(void *user, FILE *out)
+static void draw_picture(void *user, FILE *out)
 {
     picture *p = user;
     timeline *t = &p->drawn;
@@ -96,21 +96,19 @@ static nbcoll_status draw_picture(void *user, FILE *out)
     if (p->has_rank)
         command_add(t->terms, sizeof t->terms, ": what rank %d has a part in", p->first);
     /* Who shares memory has been settled by who built the schedules. */
-    nbcoll_status status = sim_play_rounds(p->cases.algorithm, c, c->ranks, see_event, p, &result);
+    command_fail_status(p->self, sim_play_rounds(p->cases.algorithm, c, c->ranks, see_event, p, &result));
     if (p->rounds > TIMELINE_ROUNDS)
         command_add(t->terms, sizeof t->terms, "; %d more rounds are left out", p->rounds - TIMELINE_ROUNDS);
     t->rounds = p->rounds > TIMELINE_ROUNDS ? TIMELINE_ROUNDS : p->rounds ? p->rounds : 1;
-    if (status == NBCOLL_OK)
-        status = t->has_failed ? NBCOLL_ERR_MEMORY : timeline_svg(t, out);
+    timeline_svg(t, out);
     timeline_free(t);
-    return status;
 }
 
 static void print(const picture *p, int n)
 {
     nbcoll_host host = command_host(p->self);
-    nbcoll_schedule **schedules = calloc((size_t)n, sizeof *schedules);
-    nbcoll_status status = schedules ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    nbcoll_schedule **schedules = command_alloc((size_t)n, sizeof *schedules);
+    nbcoll_status status = NBCOLL_OK;
     for (int i = 0; i < n && !status; i++)
         status = nbcoll_build_case(p->cases.algorithm, &p->at, p->first + i, &host, &schedules[i]);
     if (!status && p->dot)
@@ -128,10 +126,8 @@ static void print_programs(const picture *p, int n)
 {
     nbcoll_host host = command_host(p->self);
     nbcoll_refusal why = {.size = sizeof why};
-    nbcoll_program **program = calloc((size_t)n, sizeof *program);
-    nbcoll_status status = NBCOLL_ERR_MEMORY;
-    if (program)
-        status = nbcoll_compile_case(p->cases.algorithm, &p->at, &host, NULL, p->first, n, program, &why);
+    nbcoll_program **program = command_alloc((size_t)n, sizeof *program);
+    nbcoll_status status = nbcoll_compile_case(p->cases.algorithm, &p->at, &host, NULL, p->first, n, program, &why);
     if (why.reason != NBCOLL_REFUSAL_NONE)
         command_fail(p->self, "%s", why.text);
     if (!status && p->dot)

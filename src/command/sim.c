@@ -317,8 +317,6 @@ static void simulate_all(simulation *s)
                        nbcoll_operation_name((nbcoll_operation)s->cases.operation));
     if (s->has_json)
         print_results(s);
-    if (s->timeline.has_failed)
-        command_fail_status(s->self, NBCOLL_ERR_MEMORY);
     if (s->chrome)
         command_write_file(s->self, s->chrome, timeline_chrome, &s->timeline);
     if (s->svg)

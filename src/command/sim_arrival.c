@@ -61,12 +61,10 @@ nbcoll_status sim_play_arrivals(const nbcoll_sim_config *config, const nbcoll_si
                                 sim_arrivals *told)
 {
     nbcoll_sim_config again = *config;
-    nbcoll_status status = NBCOLL_ERR_MEMORY;
     *told = (sim_arrivals){.ranks = config->ranks};
-    told->rank = out->rank = calloc((size_t)config->ranks * config->operations, sizeof *out->rank);
-    told->last = calloc(config->operations, sizeof *told->last);
-    if (told->rank && told->last)
-        status = nbcoll_simulate_cases(config, cases, out);
+    told->rank = out->rank = command_alloc((size_t)config->ranks * config->operations, sizeof *out->rank);
+    told->last = command_alloc(config->operations, sizeof *told->last);
+    nbcoll_status status = nbcoll_simulate_cases(config, cases, out);
     if (status == NBCOLL_OK) {
         nbcoll_sim_result same = {.size = sizeof same};
         tell(told, config->operations);

@@ -131,11 +131,11 @@ static nbcoll_status play_nic(const sim_nic *nic, const nbcoll_sim_case *of, con
     size_t ranks = (size_t)at->ranks;
     at->node = 0;
     nbcoll_meaning meaning = {.size = sizeof meaning};
-    cast c = {calloc(ranks, sizeof *c.program), calloc(ranks, sizeof *c.rank), calloc(ranks, sizeof *c.compute),
-              calloc(ranks, sizeof *c.bound), calloc(ranks, sizeof *c.bind_user)};
-    int is_whole = c.program && c.rank && c.compute && c.bound && c.bind_user;
-    nbcoll_status status = is_whole ? nbcoll_meaning_of(at, of->algorithm->flags, &meaning) : NBCOLL_ERR_MEMORY;
-    for (size_t i = 0; is_whole && i < ranks; i++) {
+    cast c = {command_alloc(ranks, sizeof *c.program), command_alloc(ranks, sizeof *c.rank),
+              command_alloc(ranks, sizeof *c.compute), command_alloc(ranks, sizeof *c.bound),
+              command_alloc(ranks, sizeof *c.bind_user)};
+    nbcoll_status status = nbcoll_meaning_of(at, of->algorithm->flags, &meaning);
+    for (size_t i = 0; i < ranks; i++) {
         c.bound[i] = (bound){&meaning, (int)i};
         c.bind_user[i] = &c.bound[i];
     }
@@ -143,7 +143,7 @@ static nbcoll_status play_nic(const sim_nic *nic, const nbcoll_sim_case *of, con
         status = nbcoll_compile_case(of->algorithm, at, given->host, NULL, 0, at->ranks, c.program, &out->why);
     if (status == NBCOLL_OK)
         status = play_programs(nic, &c, at->ranks, meaning.block ? bind_block : NULL, out);
-    for (size_t i = 0; c.program && i < ranks; i++)
+    for (size_t i = 0; i < ranks; i++)
         nbcoll_program_free(c.program[i]);
     free(c.bind_user);
     free(c.bound);

@@ -11,7 +11,7 @@
 
 void timeline_add(timeline *t, const nbcoll_sim_event *event)
 {
-    t->has_failed |= command_append(&t->event, &t->used, &t->room, event, sizeof *event) < 0;
+    command_append(&t->event, &t->used, &t->room, event, sizeof *event);
 }
 
 void timeline_free(timeline *t)
@@ -125,7 +125,7 @@ static void write_wait(const timeline *t, FILE *out, const timeline_wait *w)
                in_us(w->end - w->begin), (unsigned)w->operation);
 }
 
-nbcoll_status timeline_chrome(void *user, FILE *out)
+void timeline_chrome(void *user, FILE *out)
 {
     timeline *t = user;
     timeline_waits waits;
@@ -136,12 +136,11 @@ nbcoll_status timeline_chrome(void *user, FILE *out)
         write_line(t, out, "M", rank, 0, "name", "thread_name", "\"args\":{\"name\":\"rank %d\"}", rank);
     for (size_t i = 0; i < t->used; i++)
         write_event(t, out, &t->event[i]);
-    if (timeline_waits_find(t, &waits) == 0)
-        for (size_t i = 0; i < waits.waits; i++)
-            write_wait(t, out, &waits.wait[i]);
+    timeline_waits_find(t, &waits);
+    for (size_t i = 0; i < waits.waits; i++)
+        write_wait(t, out, &waits.wait[i]);
     timeline_waits_free(&waits);
     fputs("\n]}\n", out);
-    return NBCOLL_OK;
 }
 
 /* ---- reading what is written so ---------------------------------------------------------------------------------- */
@@ -192,16 +191,9 @@ static uint64_t ns(double us)
 
 static void take_name(timeline *t, uint32_t operation, const char *name)
 {
-    if (operation >= t->operations) {
-        size_t operations = 2 * ((size_t)operation + 1);
-        void *more = realloc(t->name, operations * sizeof *t->name);
-        t->has_failed |= !more;
-        if (!more)
-            return;
-        t->name = more;
-        memset(t->name + t->operations, 0, (operations - t->operations) * sizeof *t->name);
-        t->operations = operations;
-    }
+    static const char none[TIMELINE_NAME];
+    while (operation >= t->operations)
+        command_append(&t->name, &t->operations, &t->names, none, sizeof none);
     snprintf(t->name[operation], sizeof t->name[operation], "%.*s", TIMELINE_NAME - 1, name);
 }
 
@@ -254,8 +246,6 @@ static void take_all(reading *r, json_t *all)
     snprintf(r->t->title, sizeof r->t->title, "%s", title);
     for (r->at = 0; r->at < json_array_size(events); r->at++)
         take_event(r, json_array_get(events, r->at));
-    if (r->t->has_failed)
-        command_fail(r->self, "no memory");
     timeline_sort(r->t);
 }
 

@@ -47,10 +47,10 @@ static void take_arguments(wanted *w, int argc, char *argv[])
 static void prove_and_print(const wanted *w)
 {
     int ranks = (int)w->ranks;
-    nbcoll_topology **topology = calloc(w->ranks, sizeof *topology);
+    nbcoll_topology **topology = command_alloc(w->ranks, sizeof *topology);
     nbcoll_relay_refutation why = {.size = sizeof why};
     nbcoll_nodes *nodes = NULL;
-    nbcoll_status status = topology ? command_nodes(&w->cases, ranks, &nodes) : NBCOLL_ERR_MEMORY;
+    nbcoll_status status = command_nodes(&w->cases, ranks, &nodes);
     for (int rank = 0; rank < ranks && !status; rank++)
         status = nodes ? nbcoll_topology_make_nodes(w->kind, (unsigned)w->ports, nodes, rank, NULL, &topology[rank])
                        : nbcoll_topology_make(w->kind, (unsigned)w->ports, ranks, rank, NULL, &topology[rank]);
@@ -58,7 +58,7 @@ static void prove_and_print(const wanted *w)
         status = nbcoll_verify_topologies((const nbcoll_topology *const *)topology, ranks, NULL, &why);
     for (int rank = w->all ? 0 : w->rank; rank < (w->all ? ranks : w->rank + 1) && !status; rank++)
         status = nbcoll_show_topology(topology[rank], command_write, stdout);
-    for (int rank = 0; topology && rank < ranks; rank++)
+    for (int rank = 0; rank < ranks; rank++)
         nbcoll_topology_free(topology[rank]);
     free(topology);
     nbcoll_nodes_free(nodes);

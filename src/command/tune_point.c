@@ -177,10 +177,9 @@ static void take_terms(tune *t, size_t row)
 void tune_list(tune *t)
 {
     size_t all = t->operations * t->rows * t->columns;
-    t->counts = malloc(t->ranks[t->rows - 1] * sizeof *t->counts);
-    t->point = calloc(all, sizeof *t->point);
-    t->at = calloc(all, sizeof *t->at);
-    command_fail_status(t->self, t->counts && t->point && t->at ? NBCOLL_OK : NBCOLL_ERR_MEMORY);
+    t->counts = command_alloc(t->ranks[t->rows - 1], sizeof *t->counts);
+    t->point = command_alloc(all, sizeof *t->point);
+    t->at = command_alloc(all, sizeof *t->at);
     for (size_t row = 0; row < t->rows; row++)
         take_terms(t, row);
     for (size_t o = 0; o < t->operations; o++)

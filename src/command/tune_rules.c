@@ -151,9 +151,7 @@ static void make_rules(tune *t, size_t operation, winners *w)
 
 void tune_make_rules(tune *t)
 {
-    t->made = calloc(t->operations * t->rows * t->columns, sizeof *t->made);
-    if (!t->made)
-        command_fail_status(t->self, NBCOLL_ERR_MEMORY);
+    t->made = command_alloc(t->operations * t->rows * t->columns, sizeof *t->made);
     for (tune_point *p = t->point; p < t->point + t->points; p++)
         for (size_t k = 1; k < p->times; k++)
             if (p->time[k].us < p->time[p->best].us)
