@@ -154,8 +154,7 @@ static void each_run(benchmark *b, void (*function)(benchmark *))
         b->plan.at.root = command_is(b->operation[i], COMMAND_ROOTED) ? b->cases.root : 0;
         list_entries(b, b->operation[i]);
         for (int ranks = b->cases.fewest; ranks <= b->cases.most; ranks++) {
-            nbcoll_nodes *nodes;
-            command_fail_status(b->self, command_nodes(&b->cases, ranks, &nodes));
+            nbcoll_nodes *nodes = command_nodes(b->self, &b->cases, ranks);
             b->plan.at.ranks = ranks;
             b->plan.at.nodes = nodes;
             for (size_t c = 0; c < (is_barrier ? 1 : b->cases.counts); c++) {

@@ -235,12 +235,14 @@ void command_take_numbering(const command *self, void *user, const char *value)
     cases->numbering_said = value;
 }
 
-nbcoll_status command_nodes(const command_cases *cases, int ranks, nbcoll_nodes **out)
+nbcoll_nodes *command_nodes(const command *self, const command_cases *cases, int ranks)
 {
     nbcoll_placement placement = cases->placement;
-    *out = NULL;
+    nbcoll_nodes *nodes = NULL;
     placement.room = cases->room;
-    return placement.rooms ? nbcoll_nodes_place(&placement, ranks, NULL, out) : NBCOLL_OK;
+    if (placement.rooms)
+        command_fail_status(self, nbcoll_nodes_place(&placement, ranks, NULL, &nodes));
+    return nodes;
 }
 
 char *command_nodes_text(const command_cases *cases, char text[COMMAND_NODES_TEXT])

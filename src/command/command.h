@@ -265,7 +265,7 @@ const char *command_next_name(const char *at, char name[COMMAND_WORD]);
 nbcoll_case command_case(const command_cases *cases, const nbcoll_algorithm *algorithm);
 
 /* Makes the table of nodes of so many ranks; null, where no nodes were said. */
-nbcoll_status command_nodes(const command_cases *cases, int ranks, nbcoll_nodes **out);
+nbcoll_nodes *command_nodes(const command *self, const command_cases *cases, int ranks);
 
 /* The options that say the nodes again, " --nodes 3,1,4 --numbering random:7", or "". Returns `text`. */
 #define COMMAND_NODES_TEXT 320

@@ -201,7 +201,7 @@ static void print_program(const question *q, const nbcoll_case *at, const nbcoll
 }
 
 /* A call: equal blocks, also where their counts are given. */
-static nbcoll_status answer(question *q, const nbcoll_case *at, size_t counts[])
+static void answer(question *q, const nbcoll_case *at, size_t counts[])
 {
     char name[COMMAND_NAME];
     command_chosen chosen;
@@ -212,11 +212,11 @@ static nbcoll_status answer(question *q, const nbcoll_case *at, size_t counts[])
     if (status == NBCOLL_OK)
         status = nbcoll_case_args(at, counts, &a);
     if (status != NBCOLL_OK)
-        return status;
+        command_refuse_case(q->self, at, status);
     json_t *call = call_object(&terms, at, &a, &chosen);
     if (q->calls) {
         json_array_append_new(q->calls, call);
-        return NBCOLL_OK;
+        return;
     }
     if (q->answers++ == 0)
         printf("%7s %12s %14s  %-32s %s\n", "ranks", "count", "bytes", "algorithm", "why");
@@ -230,7 +230,6 @@ static nbcoll_status answer(question *q, const nbcoll_case *at, size_t counts[])
     if (q->cases.fewest == q->cases.most && q->cases.counts == 1)
         print_costs(call, &terms, q->asks_here);
     json_decref(call);
-    return NBCOLL_OK;
 }
 
 static void answer_all(question *q)
@@ -238,27 +237,20 @@ static void answer_all(question *q)
     const command_cases *c = &q->cases;
     size_t *counts = command_alloc((size_t)c->most, sizeof *counts);
     nbcoll_case at = command_case(c, NULL);
-    nbcoll_status status = NBCOLL_OK;
 
-    for (at.ranks = c->fewest; at.ranks <= c->most && status == NBCOLL_OK; at.ranks++) {
-        nbcoll_nodes *nodes;
-        status = command_nodes(c, at.ranks, &nodes);
+    for (at.ranks = c->fewest; at.ranks <= c->most; at.ranks++) {
+        nbcoll_nodes *nodes = command_nodes(q->self, c, at.ranks);
         at.nodes = nodes;
-        q->here.size = 0;
-        if (status == NBCOLL_OK && q->asks_here)
-            status = command_terms_here(q->self, at.ranks, &q->here);
-        for (size_t i = 0; i < c->counts && status == NBCOLL_OK; i++) {
+        nbcoll_status status = q->asks_here ? command_terms_here(q->self, at.ranks, &q->here) : NBCOLL_OK;
+        if (status != NBCOLL_OK)
+            command_fail(q->self, "%s (here; --messages and --native ask no ranks)", nbcoll_status_text(status));
+        for (size_t i = 0; i < c->counts; i++) {
             at.count = c->count[i];
-            status = answer(q, &at, counts);
+            answer(q, &at, counts);
         }
         nbcoll_nodes_free(nodes);
     }
     free(counts);
-    if (status == NBCOLL_ERR_OP)
-        command_refuse_case(q->self, &at, status);
-    if (status != NBCOLL_OK)
-        command_fail(q->self, "%s%s", nbcoll_status_text(status),
-                     q->asks_here && !q->here.size ? " (here; --messages and --native ask no ranks)" : "");
 }
 
 static void print_calls(const question *q)

@@ -256,14 +256,14 @@ static void print_part(int indent, const char *name, json_t *part)
             print_part(indent + 2, below, value);
 }
 
-static int print_catalogue(const command *self)
+static void print_catalogue(void)
 {
     puts("# The algorithms\n\n"
          "Made by `nbcoll info --algorithms` from the source: what each does, from the comment of its file; what it\n"
          "costs 8 ranks (rounds: messages that wait for each other); who sends to whom (in shared memory: is read by\n"
          "whom) in which round, as far as a line goes; and when a communicator with the defaults chooses it, by ranks\n"
          "and bytes as rules count them: of the vector, or of the block.");
-    return command_fail_status(self, info_algorithms());
+    info_algorithms();
 }
 
 typedef struct wish {
@@ -278,8 +278,10 @@ static int run(const command *self, int argc, char *argv[])
         command_refuse(self, "it takes no words: '%s'", *argv);
     if (w.has_algorithms && (w.has_json || w.ranks))
         command_refuse(self, "--algorithms stands alone");
-    if (w.has_algorithms)
-        return print_catalogue(self);
+    if (w.has_algorithms) {
+        print_catalogue();
+        return COMMAND_OK;
+    }
     json_t *all = collect(w.ranks);
     if (w.has_json)
         command_print_json(all);

@@ -20,7 +20,7 @@ typedef struct info_idea {
 } info_idea;
 extern const info_idea info_ideas[];
 
-/* Prints the catalogue. Errors: those of nbcoll_simulate and nbcoll_select. */
-nbcoll_status info_algorithms(void);
+/* Prints the catalogue. */
+void info_algorithms(void);
 
 #endif

@@ -144,7 +144,6 @@ static int run(const command *self, int argc, char *argv[])
 {
     picture p = {.self = self,
                  .cases = {.operation = -1, .counts = 1, .count = {1000}, .reduction = {NBCOLL_INT32, NBCOLL_SUM}}};
-    nbcoll_nodes *nodes = NULL;
     nbcoll_meaning meaning = {.size = sizeof meaning};
     take_arguments(&p, argc, argv);
     p.at = command_case(&p.cases, p.cases.algorithm);
@@ -152,7 +151,7 @@ static int run(const command *self, int argc, char *argv[])
     if (status)
         command_refuse_case(self, &p.at, status);
     choose(&p, &p.at);
-    command_fail_status(self, command_nodes(&p.cases, p.at.ranks, &nodes));
+    nbcoll_nodes *nodes = command_nodes(self, &p.cases, p.at.ranks);
     p.at.nodes = nodes;
     if (p.svg)
         command_write_file(self, p.svg, draw_picture, &p);

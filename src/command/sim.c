@@ -325,7 +325,7 @@ static void simulate_all(simulation *s)
 }
 
 /* Where nobody says it, nodes have as many ranks as the machine's. */
-static nbcoll_status place(simulation *s)
+static void place(simulation *s)
 {
     nbcoll_placement *p = &s->cases.placement;
     if (!p->rooms) {
@@ -333,7 +333,7 @@ static nbcoll_status place(simulation *s)
         p->rooms = 1;
         s->cases.room[0] = s->model.node ? (int)s->model.node : 1;
     }
-    return command_nodes(&s->cases, s->cases.most, &s->nodes);
+    s->nodes = command_nodes(s->self, &s->cases, s->cases.most);
 }
 
 static int run(const command *self, int argc, char *argv[])
@@ -349,7 +349,7 @@ static int run(const command *self, int argc, char *argv[])
     take_arguments(&s, argc, argv);
     s.chosen.choice = s.rules.given;
     set_program(&s);
-    command_fail_status(self, place(&s));
+    place(&s);
     for_each(&s, 1);
     simulate_all(&s);
     nbcoll_nodes_free(s.nodes);

@@ -49,8 +49,8 @@ static void prove_and_print(const wanted *w)
     int ranks = (int)w->ranks;
     nbcoll_topology **topology = command_alloc(w->ranks, sizeof *topology);
     nbcoll_relay_refutation why = {.size = sizeof why};
-    nbcoll_nodes *nodes = NULL;
-    nbcoll_status status = command_nodes(&w->cases, ranks, &nodes);
+    nbcoll_nodes *nodes = command_nodes(w->self, &w->cases, ranks);
+    nbcoll_status status = NBCOLL_OK;
     for (int rank = 0; rank < ranks && !status; rank++)
         status = nodes ? nbcoll_topology_make_nodes(w->kind, (unsigned)w->ports, nodes, rank, NULL, &topology[rank])
                        : nbcoll_topology_make(w->kind, (unsigned)w->ports, ranks, rank, NULL, &topology[rank]);

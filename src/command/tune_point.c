@@ -32,7 +32,7 @@ static size_t add(tune_point *p, const nbcoll_choice *c)
 }
 
 /* An algorithm with its own parameters, and with others that mean something at this size. */
-static nbcoll_status add_all(tune_point *p, const nbcoll_algorithm *algorithm, size_t ranks, size_t bytes)
+static void add_all(const tune *t, tune_point *p, const nbcoll_algorithm *algorithm, size_t ranks, size_t bytes)
 {
     static const size_t segments[] = {0, 4096, 16384, 262144};
     static const unsigned arities[] = {0, 2, 8}, ports[] = {0, 1, 3}, leaders[] = {0, 2, 4};
@@ -43,9 +43,8 @@ static nbcoll_status add_all(tune_point *p, const nbcoll_algorithm *algorithm, s
                     nbcoll_choice c = {.algorithm = algorithm, .segment = segments[i], .arity = arities[k],
                                        .ports = ports[l], .leaders = leaders[m]};
                     if (add(p, &c) == BENCH_ENTRIES)
-                        return NBCOLL_ERR_LIMIT;
+                        command_fail_status(t->self, NBCOLL_ERR_LIMIT);
                 }
-    return NBCOLL_OK;
 }
 
 static nbcoll_case case_of(const tune *t, const tune_point *p)
@@ -55,19 +54,17 @@ static nbcoll_case case_of(const tune *t, const tune_point *p)
                          .nodes = t->nodes[p->row]};
 }
 
-static nbcoll_status choose(const tune *t, tune_point *p, const nbcoll_args *a, tune_chooser who)
+static void choose(const tune *t, tune_point *p, const nbcoll_args *a, tune_chooser who)
 {
     nbcoll_terms terms = t->terms[p->row];
     nbcoll_choice c = {.size = sizeof c};
     terms.rules = who == TUNE_GIVEN ? t->rules.rules : who == TUNE_MADE ? t->made : NULL;
     terms.rule_count = who == TUNE_GIVEN ? t->rules.count : who == TUNE_MADE ? t->made_count : 0;
-    nbcoll_status status = nbcoll_select(&terms, a, &c);
-    if (status != NBCOLL_OK)
-        return status;
+    command_fail_status(t->self, nbcoll_select(&terms, a, &c));
     p->choice[who] = add(p, &c);
     if (who == TUNE_MADE)
         p->rule = c.rule;
-    return p->choice[who] < BENCH_ENTRIES ? NBCOLL_OK : NBCOLL_ERR_LIMIT;
+    command_fail_status(t->self, p->choice[who] < BENCH_ENTRIES ? NBCOLL_OK : NBCOLL_ERR_LIMIT);
 }
 
 /* Where ranks do not share memory, algorithms that expose it are no candidates, but by nodes those of several. */
@@ -81,33 +78,32 @@ static int is_candidate(const nbcoll_terms *terms, const nbcoll_algorithm *algor
 }
 
 /* In the same order whatever is chosen, since what was measured before is found by it. */
-static nbcoll_status list_candidates(const tune *t, tune_point *p)
+static void list_candidates(const tune *t, tune_point *p)
 {
     const nbcoll_algorithm *algorithm;
     nbcoll_args a;
     uint64_t ns;
     nbcoll_case at = case_of(t, p);
     nbcoll_status status = nbcoll_case_args(&at, t->counts, &a);
-    for (unsigned i = 0; status == NBCOLL_OK && (algorithm = catalogue_at(p->operation, i)); i++)
+    if (status == NBCOLL_ERR_OP)
+        command_refuse_case(t->self, &at, status);
+    command_fail_status(t->self, status);
+    for (unsigned i = 0; (algorithm = catalogue_at(p->operation, i)); i++)
         if (is_candidate(&t->terms[p->row], algorithm) &&
             nbcoll_predict(&t->terms[p->row], &a, algorithm, &ns) != NBCOLL_ERR_OP)
-            status = add_all(p, algorithm, t->ranks[p->row], t->bytes[p->column]);
-    for (int who = TUNE_COMPILED; who <= TUNE_GIVEN && status == NBCOLL_OK; who++)
-        status = choose(t, p, &a, (tune_chooser)who);
-    return status;
+            add_all(t, p, algorithm, t->ranks[p->row], t->bytes[p->column]);
+    for (int who = TUNE_COMPILED; who <= TUNE_GIVEN; who++)
+        choose(t, p, &a, (tune_chooser)who);
 }
 
 void tune_choose_made(tune *t)
 {
-    nbcoll_status status = NBCOLL_OK;
     nbcoll_args a;
-    for (tune_point *p = t->point; p < t->point + t->points && status == NBCOLL_OK; p++) {
+    for (tune_point *p = t->point; p < t->point + t->points; p++) {
         nbcoll_case at = case_of(t, p);
-        status = nbcoll_case_args(&at, t->counts, &a);
-        if (status == NBCOLL_OK)
-            status = choose(t, p, &a, TUNE_MADE);
+        command_fail_status(t->self, nbcoll_case_args(&at, t->counts, &a));
+        choose(t, p, &a, TUNE_MADE);
     }
-    command_fail_status(t->self, status);
 }
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */
@@ -133,10 +129,7 @@ static void list_point(tune *t, size_t operation, size_t row, size_t column)
         return;
     t->at[(operation * t->rows + row) * t->columns + column] = p;
     t->points++;
-    nbcoll_status status = list_candidates(t, p);
-    if (status == NBCOLL_ERR_OP)
-        command_refuse_case(t->self, &(nbcoll_case){.reduction = t->cases.reduction}, status);
-    command_fail_status(t->self, status);
+    list_candidates(t, p);
 }
 
 /* What was said instead. */
@@ -146,18 +139,12 @@ static void say(uint32_t *term, int64_t said)
         *term = (uint32_t)said;
 }
 
-/* Nodes of the machine are full, but for the last. */
-static nbcoll_status place(tune *t, size_t row)
-{
-    const int room = t->model.node ? (int)t->model.node : 1;
-    const nbcoll_placement placement = {.size = sizeof placement, .room = &room, .rooms = 1};
-    return nbcoll_nodes_place(&placement, (int)t->ranks[row], NULL, &t->nodes[row]);
-}
-
 /* What the choice reads: simulated, what the model's dearest links cost; measured, what the ranks agree on. */
 static void take_terms(tune *t, size_t row)
 {
     nbcoll_terms *terms = &t->terms[row];
+    const int room = t->model.node ? (int)t->model.node : 1; /* nodes of the machine are full, but for the last */
+    const nbcoll_placement placement = {.size = sizeof placement, .room = &room, .rooms = 1};
     if (!t->is_simulated) {
         bench_plan plan = t->plan;
         plan.at.ranks = (int)t->ranks[row];
@@ -167,7 +154,7 @@ static void take_terms(tune *t, size_t row)
         return;
     }
     *terms = (nbcoll_terms){.size = sizeof *terms, .ranks = (int)t->ranks[row], .large = NBCOLL_BY_COST};
-    command_fail_status(t->self, place(t, row));
+    command_fail_status(t->self, nbcoll_nodes_place(&placement, (int)t->ranks[row], NULL, &t->nodes[row]));
     nbcoll_sim_prices(&t->model, t->nodes[row], terms);
     say(&terms->between.alpha_ns, t->alpha);
     say(&terms->between.beta_ps, t->beta);

@@ -97,23 +97,29 @@ static void see_all_forms(const verification *v, verify_seen *seen)
 
 /* ---- the failing case ------------------------------------------------------------------------------------------ */
 
+/* Ends where something of an algorithm failed. */
+static void must(verification *v, const failing_case *f, nbcoll_status status)
+{
+    if (!status)
+        return;
+    command_bar_clear(&v->bar);
+    command_fail(v->self, "%s %s: %s%s%s", nbcoll_operation_name(v->algorithm->operation), v->algorithm->name,
+                 nbcoll_status_text(status), *f->why.text ? ". " : "", f->why.text);
+}
+
 /* Adds the schedule of a rank as text. */
-static nbcoll_status add_rank(const verification *v, const failing_case *f, int rank, json_t *schedules)
+static void add_rank(verification *v, const failing_case *f, int rank, json_t *schedules)
 {
     nbcoll_schedule *schedule;
     char *text = NULL;
     size_t bytes;
-    nbcoll_status status = nbcoll_build_case(v->algorithm, &f->at, rank, NULL, &schedule);
-    if (status)
-        return status;
+    must(v, f, nbcoll_build_case(v->algorithm, &f->at, rank, NULL, &schedule));
     FILE *out = open_memstream(&text, &bytes);
-    status = out ? nbcoll_show_text(schedule, command_write, out) : NBCOLL_ERR_MEMORY;
-    if (out)
-        fclose(out);
+    must(v, f, out ? nbcoll_show_text(schedule, command_write, out) : NBCOLL_ERR_MEMORY);
+    fclose(out);
     json_array_append_new(schedules, json_string(text));
     free(text);
     nbcoll_schedule_free(schedule);
-    return status;
 }
 
 static json_t *place_object(const nbcoll_place *place)
@@ -137,24 +143,22 @@ static int is_new_rank(const nbcoll_refutation *why, uint32_t i)
     return 1;
 }
 
-static nbcoll_status refutation_object(const verification *v, const failing_case *f, json_t **out)
+static json_t *refutation_object(verification *v, const failing_case *f)
 {
-    nbcoll_status status = NBCOLL_OK;
     json_t *places = json_array(), *schedules = json_array();
-    for (uint32_t i = 0; i < f->why.places && i < NBCOLL_PLACES && !status; i++) {
+    for (uint32_t i = 0; i < f->why.places && i < NBCOLL_PLACES; i++) {
         json_array_append_new(places, place_object(&f->why.place[i]));
         if (is_new_rank(&f->why, i))
-            status = add_rank(v, f, f->why.place[i].rank, schedules);
+            add_rank(v, f, f->why.place[i].rank, schedules);
     }
     json_t *parameters = command_parameters_object(&(nbcoll_choice){COMMAND_PARAMETERS_OF(&f->at)});
     char form[VERIFY_TEXT];
-    *out = json_pack("{s:s, s:s, s:i, s:i, s:I, s:s, s:b, s:b, s:s, s:o, s:o, s:o}", //
+    return json_pack("{s:s, s:s, s:i, s:i, s:I, s:s, s:b, s:b, s:s, s:o, s:o, s:o}", //
                      "flaw", nbcoll_flaw_name(f->why.flaw), "text", f->why.text, "ranks", f->at.ranks, //
                      "root", f->at.root, "count", (json_int_t)f->at.count,                             //
                      "blocks", command_spread_name(f->at.spread), "apart", f->at.apart,                //
                      "known", f->at.known, "options", verify_form_text(&f->at, form),                  //
                      "parameters", parameters, "places", places, "schedules", schedules);
-    return status;
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
@@ -189,26 +193,21 @@ static void print_row(verification *v, const json_t *row)
         print_refutation(v, refutation);
 }
 
-static nbcoll_status report(verification *v, const failing_case *f)
+static void report(verification *v, const failing_case *f)
 {
     int is_proved = f->why.flaw == NBCOLL_FLAW_NONE;
-    nbcoll_status status = NBCOLL_OK;
     v->refuted += !is_proved;
-    json_t *refutation, *row = json_pack("{s:s, s:s, s:I, s:b}", "operation",
-                                         nbcoll_operation_name(v->algorithm->operation), "algorithm",
-                                         v->algorithm->name, "cases", (json_int_t)v->seen, "proved", is_proved);
+    json_t *row = json_pack("{s:s, s:s, s:I, s:b}", "operation", nbcoll_operation_name(v->algorithm->operation),
+                            "algorithm", v->algorithm->name, "cases", (json_int_t)v->seen, "proved", is_proved);
     if (v->cases.is_default)
         json_object_update_new(row, json_pack("{s:i, s:I, s:s, s:s}", "ranks", v->now.most, "count",
                                               (json_int_t)v->now.count[0], "reason",
                                               nbcoll_reason_name(v->chosen.choice.reason), "why", v->chosen.why));
-    if (!is_proved) {
-        status = refutation_object(v, f, &refutation);
-        json_object_set_new(row, "refutation", refutation);
-    }
+    if (!is_proved)
+        json_object_set_new(row, "refutation", refutation_object(v, f));
     if (!v->results)
         print_row(v, row);
     json_array_append_new(v->results, row);
-    return status;
 }
 
 /* Calls `each` for every algorithm that is meant. */
@@ -269,16 +268,11 @@ static void verify(verification *v)
     failing_case f = {.at = {.ranks = 0}};
     nbcoll_nodes *nodes = NULL;
     nbcoll_status status = walk(v, &f, 0);
-    if (status == NBCOLL_ERR_VERIFY && command_nodes(&v->now, f.at.ranks, &nodes) == NBCOLL_OK)
-        f.at.nodes = nodes; /* to draw it */
-    if (!status || status == NBCOLL_ERR_VERIFY)
-        status = report(v, &f);
+    if (status == NBCOLL_ERR_VERIFY)
+        f.at.nodes = nodes = command_nodes(v->self, &v->now, f.at.ranks); /* to draw it */
+    must(v, &f, status == NBCOLL_ERR_VERIFY ? NBCOLL_OK : status);
+    report(v, &f);
     nbcoll_nodes_free(nodes);
-    if (!status)
-        return;
-    command_bar_clear(&v->bar);
-    command_fail(v->self, "%s %s: %s%s%s", nbcoll_operation_name(v->algorithm->operation), v->algorithm->name,
-                 nbcoll_status_text(status), *f.why.text ? ". " : "", f.why.text);
 }
 
 /* ---- the command ----------------------------------------------------------------------------------------------- */
