@@ -110,9 +110,9 @@ typedef struct run_plan {
 int run_set(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Forks a child that the kernel kills when this process ends, and calls `become` there, which gives its exit status.
- * Waits until the child has written to `report`, or closed it, which a program that it becomes does: gives the bytes
- * that are in `said` then; -1 and errno: there is no child. */
-ssize_t run_fork(pid_t *pid, void *said, size_t room, int (*become)(void *user, int report), void *user);
+ * Waits until the child has written a byte to `report`: 1; or closed it, which a program that it becomes does: 0; -1
+ * and errno: there is no child. */
+ssize_t run_fork(pid_t *pid, int (*become)(void *user, int report), void *user);
 
 /* Starts the ranks, and returns when they and all that they started have ended: with the exit status of the command. */
 int run_launch(const run_plan *plan);

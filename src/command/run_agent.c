@@ -156,11 +156,10 @@ run_agent *run_agent_start(const command *self, int ranks, const char *over, siz
 {
     run_agent *a = calloc(1, sizeof *a);
     ssize_t bytes = -1;
-    char ready;
     int how;
     if (a) {
         *a = (run_agent){.self = self, .over = over, .ranks = ranks, .scratch = scratch};
-        bytes = make_ends(a) ? run_fork(&a->pid, &ready, sizeof ready, become, a) : -1;
+        bytes = make_ends(a) ? run_fork(&a->pid, become, a) : -1;
     }
     if (bytes < 0)
         command_say(self, "--agent: %s", strerror(errno));
