@@ -69,12 +69,12 @@ run_binding *run_bind_find(const command *self, const char *where, int ranks)
     int error = b ? find_places(b, where, ranks) : ENOMEM;
     if (!error && places_of(b) >= (where ? 1 : ranks))
         return b;
+    run_bind_free(b);
     if (where && self && !error)
         command_refuse(self, "--bind %s: no %s of this machine is known", where, is_l3 ? "L3 cache" : "core");
     if (where && self)
         command_fail(self, "--bind %s: %s%s", where, run_bind_error() ? "sched_getaffinity is refused: " : "",
                      strerror(error));
-    run_bind_free(b);
     return NULL;
 }
 

@@ -15,12 +15,14 @@ static size_t count, room;
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t n, size_t bytes);
+void *__real_aligned_alloc(size_t align, size_t bytes);
 void *__real_realloc(void *memory, size_t bytes);
 void __real_free(void *memory);
 char *__real_strdup(const char *text);
 _Noreturn void __real_exit(int status);
 void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t n, size_t bytes);
+void *__wrap_aligned_alloc(size_t align, size_t bytes);
 void *__wrap_realloc(void *memory, size_t bytes);
 void __wrap_free(void *memory);
 char *__wrap_strdup(const char *text);
@@ -56,6 +58,11 @@ void *__wrap_malloc(size_t bytes)
 void *__wrap_calloc(size_t n, size_t bytes)
 {
     return hold(__real_calloc(n, bytes));
+}
+
+void *__wrap_aligned_alloc(size_t align, size_t bytes)
+{
+    return hold(__real_aligned_alloc(align, bytes));
 }
 
 void *__wrap_realloc(void *memory, size_t bytes)
