@@ -87,27 +87,6 @@ static void write_line(char line[LINE], const benchmark *b, const against_peer *
                     *b->latency == 'S' ? "0.038" : *b->latency == 'C' ? "0.13" : "1e9");
 }
 
-/* Starts the program, and calls `take` with each line. */
-static void start(const benchmark *b, const against_peer *peer, int ranks, void (*take)(void *user, json_t *line),
-                  void *user)
-{
-    char program[4200], line[LINE], *text = NULL;
-    size_t size = 0;
-    find_program(peer, program);
-    setenv("NBCOLL_AGAINST", program, 1);
-    write_line(line, b, peer, ranks);
-    FILE *from = popen(line, "r");
-    while (from && getline(&text, &size, from) > 0) {
-        json_t *object = json_loads(text, 0, NULL); /* what it says else is not for us */
-        if (json_is_object(object))
-            take(user, object);
-        json_decref(object);
-    }
-    free(text);
-    if (!from || pclose(from) != 0)
-        command_fail(b->self, "--against %s: %s did not end well", peer->name, launcher_of(peer));
-}
-
 /* ---- statistics -------------------------------------------------------------------------------------------------- */
 
 /* How many rounds of an entry there are, and how long they took. */
@@ -360,12 +339,11 @@ static void take_wrong(against *a, const json_t *cell)
 }
 
 /* The first line says who is there; each other one is a cell. */
-static void take(void *user, json_t *object)
+static void take(against *a, json_t *object)
 {
-    against *a = user;
     const against_peer *peer = &against_peers[a->peer];
     const char *mpi = row_text(object, "mpi");
-    if (mpi) {
+    if (*mpi) {
         a->cores = (int)row_number(object, "cores");
         snprintf(a->name[a->peer], sizeof a->name[0], "%s%s", mpi, peer->suffix);
         if (row_number(object, "ranks") != a->ranks)
@@ -392,6 +370,28 @@ static void compare(against *a)
         print_row(a->asked->format, json_array_get(a->rows, i), json_array_get(a->rows, i - 1));
 }
 
+/* Starts a peer's program, and takes its lines. */
+static void run_peer(against *a)
+{
+    const benchmark *b = a->asked;
+    const against_peer *peer = &against_peers[a->peer];
+    char program[4200], line[LINE], *text = NULL;
+    size_t size = 0;
+    find_program(peer, program);
+    setenv("NBCOLL_AGAINST", program, 1);
+    write_line(line, b, peer, a->ranks);
+    FILE *from = popen(line, "r");
+    while (from && getline(&text, &size, from) > 0) {
+        json_t *object = json_loads(text, 0, NULL); /* what it says else is not for us */
+        if (json_is_object(object))
+            take(a, object);
+        json_decref(object);
+    }
+    free(text);
+    if (!from || pclose(from) != 0)
+        command_fail(b->self, "--against %s: %s did not end well", peer->name, launcher_of(peer));
+}
+
 /* All peers, one after the other. */
 static void measure(against *a, int ranks)
 {
@@ -400,7 +400,7 @@ static void measure(against *a, int ranks)
         if (!a->is_compared[a->peer])
             continue;
         a->cells[a->peer] = json_array();
-        start(a->asked, &against_peers[a->peer], ranks, take, a);
+        run_peer(a);
     }
     compare(a);
     for (int p = 0; p < PEERS; p++) {

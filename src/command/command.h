@@ -141,7 +141,7 @@ void row_print_csv(const json_t *row, const char *keys);
 /* "name value, name value": the members that are no objects or arrays, and not empty. Or the values of an array. */
 void row_print_members(json_t *row);
 
-/* Members of a row; of an object or array in it, by "object.member", "array.0". */
+/* Members of a row; of an object or array in it, by "object.member", "array.0". Of one that is not there: "", or 0. */
 const char *row_text(const json_t *row, const char *key);
 int row_is(const json_t *row, const char *key, const char *text);
 long long row_number(const json_t *row, const char *key);

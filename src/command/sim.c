@@ -187,12 +187,12 @@ static void report(simulation *s, size_t count, const nbcoll_sim_result *r)
 static void simulate(simulation *s, size_t count)
 {
     nbcoll_sim_result result = {.size = sizeof result};
-    nbcoll_status status;
+    nbcoll_status status = NBCOLL_OK;
     s->shown = 0;
     if (s->marks & WITH_CARD)
         status = sim_nic_row(&s->nic, &s->started[0], &s->config, !s->reported, s->results);
     else if (s->fixed_cores)
-        status = sim_fixed_work(&s->started[0], &s->config, s->fixed_cores, s->results);
+        sim_fixed_work(&s->started[0], &s->config, s->fixed_cores, s->results);
     else if (s->marks & WITH_LATE)
         status = sim_play_arrivals(&s->config, s->started, &result, &s->told);
     else

@@ -78,7 +78,7 @@ void sim_take_program(const command *self, const char *value, sim_program *out);
 /* The benchmark of Denis et al. (nbcoll/split.h), of a tree that can be split: a computation that all `cores` ranks do
  * in as long as the operation blocks them; fewer ranks do the same work between start and wait, and leave their cores
  * to drivers. From half of the cores on, a row of the table for each number of ranks. */
-nbcoll_status sim_fixed_work(const nbcoll_sim_case *of, const nbcoll_sim_config *config, int cores, json_t *rows);
+void sim_fixed_work(const nbcoll_sim_case *of, const nbcoll_sim_config *config, int cores, json_t *rows);
 
 /* `nbcoll sim --nic`: collectives as programs on the nodes' NICs. */
 typedef struct sim_nic {

@@ -197,27 +197,20 @@ static void take_name(timeline *t, uint32_t operation, const char *name)
     snprintf(t->name[operation], sizeof t->name[operation], "%.*s", TIMELINE_NAME - 1, name);
 }
 
-static const char *text_of(const json_t *of, const char *name)
-{
-    const char *text = json_string_value(json_object_get(of, name));
-    return text ? text : "";
-}
-
 /* Others than these are names, the other ends of arrows, waits, which are found again, and what others add. */
 static void take_event(const reading *r, const json_t *event)
 {
-    const json_t *arguments = json_object_get(event, "args");
-    const char *phase = text_of(event, "ph"), *name = text_of(event, "name"), *of = text_of(arguments, "of");
+    const char *phase = row_text(event, "ph"), *name = row_text(event, "name"), *of = row_text(event, "args.of");
     int is_mark = *phase == 'i', is_message = *phase == 's', is_start = strcmp(name, "start") == 0, kind = 0;
     double is[NUMBERS];
-    if (!(is_mark || is_message || *phase == 'X') || phase[1] || strcmp(text_of(event, "cat"), "wait") == 0)
+    if (!(is_mark || is_message || *phase == 'X') || phase[1] || row_is(event, "cat", "wait"))
         return;
     take_numbers(r, event, is_message, is);
     nbcoll_sim_event it = {.what = is_message ? NBCOLL_SIM_MESSAGE : NBCOLL_SIM_STEP, .rank = (int)is[RANK],
                            .peer = (int)is[PEER], .step = (nbcoll_step)is[STEP], .bytes = (uint64_t)is[BYTES],
                            .begin = ns(is[BEGIN]), .operation = (uint32_t)is[OPERATION]};
     it.end = is_message ? ns(is[END]) : it.begin + ns(is[LENGTH]);
-    while (kind < NBCOLL_KIND_COUNT && strcmp(text_of(arguments, "kind"), nbcoll_kind_name((nbcoll_kind)kind)) != 0)
+    while (kind < NBCOLL_KIND_COUNT && !row_is(event, "args.kind", nbcoll_kind_name((nbcoll_kind)kind)))
         kind++;
     it.kind = (nbcoll_kind)kind;
     if (is_mark && !is_start && strcmp(name, "end") != 0)

@@ -91,8 +91,7 @@ void tune_journal_add(const tune *t, const tune_point *p)
 static int take_line(const tune *t, tune_point *p, const json_t *line)
 {
     const tune_point before = *p;
-    const char *latency = row_text(line, "latency");
-    p->latency = latency ? *latency : '-';
+    p->latency = *row_text(line, "latency");
     for (size_t i = 0; i < p->times; i++) {
         const json_t *row = json_array_get(json_object_get(line, "times"), i);
         p->time[i].us = row_real(row, "us");
