@@ -59,8 +59,7 @@ typedef struct run_agent {
 
 /* Takes into a const char * what --agent says programs go over: "memory", "verbs", "verbs:DEVICES"; null: memory. */
 void run_agent_take(const command *self, void *over, const char *value);
-/* Before the ranks start; returns when it has what programs go over. `scratch`: of nbcoll_serve_config. Null after
- * saying why not. */
+/* Before the ranks start; returns when it has what programs go over. `scratch`: of nbcoll_serve_config. */
 run_agent *run_agent_start(const command *self, int ranks, const char *over, size_t scratch);
 /* In a rank's process: gives the program its end, or says that there is none. 0, or -1 and errno. */
 int run_agent_give(const run_agent *agent, int rank);

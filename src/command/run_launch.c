@@ -474,8 +474,8 @@ static int run_ranks(launch *l)
     l->deadline = plan->timeout == NBCOLL_FOREVER ? NBCOLL_FOREVER : command_ns() + plan->timeout;
     if (plan->host && plan->timeout != NBCOLL_FOREVER)
         l->deadline += GRACE; /* parts say who is late */
-    if (plan->agent && !(l->agent = run_agent_start(plan->self, plan->ranks, plan->agent, plan->scratch)))
-        return COMMAND_FAILED;
+    if (plan->agent)
+        l->agent = run_agent_start(plan->self, plan->ranks, plan->agent, plan->scratch);
     for (int rank = 0; rank < plan->ranks && !status; rank++)
         if ((status = start(l, rank)))
             stop(l, status, SIGTERM);
