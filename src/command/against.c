@@ -447,7 +447,7 @@ static void print_all(const against *a)
                                  "results", a->rows, "wrong", wrong));
 }
 
-int against_run(const benchmark *b)
+void against_run(const benchmark *b)
 {
     against a = {.asked = b, .rows = json_array(), .wrong = json_object()};
     int peers = find_peers(&a), cells = b->operations * (int)b->cases.counts * (b->buffers == 3 ? 2 : 1);
@@ -464,5 +464,5 @@ int against_run(const benchmark *b)
         plot(b->self, b->plot, a.rows);
     json_decref(a.rows);
     json_decref(a.wrong);
-    return a.is_refuted ? COMMAND_REFUTED : COMMAND_OK;
+    command_exit(a.is_refuted ? COMMAND_REFUTED : COMMAND_OK);
 }

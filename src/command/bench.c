@@ -225,7 +225,7 @@ static void check(const benchmark *b)
     check_algorithms(b);
 }
 
-static int run(const command *self, int argc, char *argv[])
+static void run(const command *self, int argc, char *argv[])
 {
     benchmark b = {.self = self,
                    .cases = {.spread = -1, .reduction = {NBCOLL_FLOAT, NBCOLL_SUM}},
@@ -236,14 +236,13 @@ static int run(const command *self, int argc, char *argv[])
     take_defaults(&b);
     check(&b);
     if (b.against)
-        return against_run(&b);
+        against_run(&b);
     command_rules chosen = {.file = b.rules.file};
     b.plan.rules = &chosen;
     command_rules_read(self, &chosen, b.operation[0]);
     each_run(&b, check_run);
     measure_all(&b);
     command_rules_free(&chosen);
-    return COMMAND_OK;
 }
 
 static const command_option options[] = {

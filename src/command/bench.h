@@ -178,8 +178,8 @@ typedef struct benchmark {
     const char *latency; /* S, C or X, which is waited for a little; null: any */
 } benchmark;
 
-/* against.c: runs the comparison, and prints it. Gives the exit status. */
-int against_run(const benchmark *b);
+/* against.c: runs the comparison, and prints it. */
+_Noreturn void against_run(const benchmark *b);
 
 /* ---- bench_output.c ---------------------------------------------------------------------------------------------- */
 

@@ -52,7 +52,7 @@ struct command {
     const char *name;
     const char *purpose; /* one line */
     const char *help;    /* its usage, and what stands above the options */
-    int (*run)(const command *self, int argc, char *argv[]); /* argv[0] is the subcommand's name */
+    void (*run)(const command *self, int argc, char *argv[]); /* argv[0] is the subcommand's name */
     const command_option *options;
     int has_program;  /* the words behind the options are a program with options of its own */
     const char *more; /* below the options; or null */

@@ -262,7 +262,7 @@ static void print_calls(const question *q)
     command_print_json(all);
 }
 
-static int run(const command *self, int argc, char *argv[])
+static void run(const command *self, int argc, char *argv[])
 {
     question q = {.self = self,
                   .limits = {.size = sizeof q.limits},
@@ -275,7 +275,6 @@ static int run(const command *self, int argc, char *argv[])
         print_calls(&q);
     json_decref(q.calls);
     command_rules_free(&q.rules);
-    return COMMAND_OK;
 }
 
 #define TERM(bit, name, value, help, member, high)                                                                     \

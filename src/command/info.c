@@ -270,7 +270,7 @@ typedef struct wish {
     int ranks, has_json, has_algorithms;
 } wish;
 
-static int run(const command *self, int argc, char *argv[])
+static void run(const command *self, int argc, char *argv[])
 {
     wish w = {0};
     command_take_options(self, &argc, &argv, &w, NULL);
@@ -280,7 +280,7 @@ static int run(const command *self, int argc, char *argv[])
         command_refuse(self, "--algorithms stands alone");
     if (w.has_algorithms) {
         print_catalogue();
-        return COMMAND_OK;
+        return;
     }
     json_t *all = collect(w.ranks);
     if (w.has_json)
@@ -292,7 +292,6 @@ static int run(const command *self, int argc, char *argv[])
             print_part(0, name, part);
         json_decref(all);
     }
-    return COMMAND_OK;
 }
 
 static const command_option options[] = {

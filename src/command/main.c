@@ -56,5 +56,6 @@ int main(int argc, char *argv[])
         command_exit(COMMAND_OK);
     }
     const command *c = find(argv[1]);
-    command_exit(c->run(c, argc - 1, argv + 1));
+    c->run(c, argc - 1, argv + 1);
+    command_exit(COMMAND_OK);
 }

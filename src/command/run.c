@@ -139,7 +139,7 @@ static int run_planned(run_plan *plan)
     return status;
 }
 
-static int run(const command *self, int argc, char *argv[])
+static void run(const command *self, int argc, char *argv[])
 {
     run_plan plan = {.self = self, .timeout = NBCOLL_FOREVER, .recording = -1};
     int status = 0;
@@ -151,7 +151,7 @@ static int run(const command *self, int argc, char *argv[])
     }
     free(plan.host);
     free(plan.heard);
-    return status;
+    command_exit(status);
 }
 
 static const command_option options[] = {

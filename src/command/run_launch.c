@@ -503,11 +503,9 @@ int run_launch(const run_plan *plan)
 {
     run_output *output = run_output_new(plan->ranks, plan->is_prefixed, plan->host ? -1 : plan->first);
     launch l = {.plan = plan, .output = output, .status = COMMAND_OK};
-    int status = COMMAND_FAILED;
-    if (l.output && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0)
-        status = run_ranks(&l);
-    else
-        command_say(plan->self, "%s", strerror(errno));
+    if (!output || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+        command_fail(plan->self, "%s", strerror(errno));
+    int status = run_ranks(&l);
     run_agent_free(l.agent);
     free(l.told.pid);
     run_output_free(l.output);

@@ -140,7 +140,7 @@ static void print_programs(const picture *p, int n)
     free(program);
 }
 
-static int run(const command *self, int argc, char *argv[])
+static void run(const command *self, int argc, char *argv[])
 {
     picture p = {.self = self,
                  .cases = {.operation = -1, .counts = 1, .count = {1000}, .reduction = {NBCOLL_INT32, NBCOLL_SUM}}};
@@ -159,7 +159,6 @@ static int run(const command *self, int argc, char *argv[])
         (p.is_program ? print_programs : print)(&p, p.last - p.first + 1);
     nbcoll_nodes_free(nodes);
     command_rules_free(&p.rules);
-    return COMMAND_OK;
 }
 
 static const command_option options[] = {

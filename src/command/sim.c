@@ -336,7 +336,7 @@ static void place(simulation *s)
     s->nodes = command_nodes(s->self, &s->cases, s->cases.most);
 }
 
-static int run(const command *self, int argc, char *argv[])
+static void run(const command *self, int argc, char *argv[])
 {
     simulation s = {.self = self,
                     .cases = {.operation = -1, .counts = 1, .count = {1000}, .reduction = {NBCOLL_INT32, NBCOLL_SUM}},
@@ -354,7 +354,6 @@ static int run(const command *self, int argc, char *argv[])
     simulate_all(&s);
     nbcoll_nodes_free(s.nodes);
     command_rules_free(&s.rules);
-    return COMMAND_OK;
 }
 
 static const command_option options[] = {

@@ -94,7 +94,7 @@ static void cut(timeline *t, uint64_t from, uint64_t to)
     t->used = used;
 }
 
-static int run(const command *self, int argc, char *argv[])
+static void run(const command *self, int argc, char *argv[])
 {
     asked a = {0};
     timeline t = {0};
@@ -112,7 +112,6 @@ static int run(const command *self, int argc, char *argv[])
         command_write_file(self, a.svg, timeline_svg, &t);
     }
     timeline_free(&t);
-    return COMMAND_OK;
 }
 
 static const command_option options[] = {

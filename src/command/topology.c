@@ -80,7 +80,7 @@ static void list_kinds(void)
         printf("%-9s %s\n", nbcoll_topology_name((nbcoll_topology_kind)kind), ideas[kind]);
 }
 
-static int run(const command *self, int argc, char *argv[])
+static void run(const command *self, int argc, char *argv[])
 {
     wanted w = {.self = self};
     take_arguments(&w, argc, argv);
@@ -88,7 +88,6 @@ static int run(const command *self, int argc, char *argv[])
         list_kinds();
     else
         prove_and_print(&w);
-    return COMMAND_OK;
 }
 
 static const command_option options[] = {

@@ -138,7 +138,7 @@ static void tune_all_points(tune *t)
     tune_report(t);
 }
 
-static int run(const command *self, int argc, char *argv[])
+static void run(const command *self, int argc, char *argv[])
 {
     static const command_rules none = {0};
     tune t = {.self = self, .argument = argv, .model_name = "cluster",
@@ -159,7 +159,6 @@ static int run(const command *self, int argc, char *argv[])
     free(t.at);
     free(t.counts);
     free(t.made);
-    return COMMAND_OK;
 }
 
 static const command_option options[] = {

@@ -312,7 +312,7 @@ static void verify_all(verification *v)
     }
 }
 
-static int run(const command *self, int argc, char *argv[])
+static void run(const command *self, int argc, char *argv[])
 {
     verification v = {.self = self,
                       .cases = {.operation = -1, .fewest = 1, .most = 16, .root = -1, .counts = 4, .spread = -1,
@@ -321,7 +321,8 @@ static int run(const command *self, int argc, char *argv[])
     for_each(&v, measure);
     verify_all(&v);
     command_rules_free(&v.rules);
-    return v.refuted ? COMMAND_REFUTED : COMMAND_OK;
+    if (v.refuted)
+        command_exit(COMMAND_REFUTED);
 }
 
 static const command_option options[] = {
