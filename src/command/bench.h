@@ -63,6 +63,8 @@ typedef struct bench_result {
 
 /* ---- bench_calls.c: the call of an operation --------------------------------------------------------------------- */
 
+struct bench_shared;
+
 /* An operation as one rank calls it: of each entry in a communicator of its own, whose rules force the algorithm. */
 typedef struct bench_call {
     const bench_plan *plan;
@@ -71,9 +73,9 @@ typedef struct bench_call {
     nbcoll_type *types;
 } bench_call;
 
-/* Collective over `comm`. Fills chosen[entries] with what serves the calls, unless it is null. Errors: those of the
- * library; ERR_UNSUPPORTED: an algorithm cannot serve the call. */
-nbcoll_status bench_call_open(bench_call *call, const bench_plan *plan, nbcoll_comm *comm, command_chosen chosen[]);
+/* Collective over `comm`. Fills chosen[entries] with what serves the calls, unless it is null. */
+void bench_call_open(bench_call *call, const bench_plan *plan, struct bench_shared *shared, nbcoll_comm *comm,
+                     command_chosen chosen[]);
 void bench_call_close(bench_call *call);
 
 /* Starts the call of an entry; where `request` is null, it blocks instead. */
@@ -112,8 +114,11 @@ typedef struct bench_shared {
 } bench_shared;
 
 size_t bench_shared_bytes(const bench_plan *plan);
+/* A rank that fails tells the others, and ends with its process: peers may still read what is lent to them, and that
+ * takes all with it. */
+void bench_must(bench_shared *shared, nbcoll_status status);
 /* The life of a rank, between opening its end and closing it. */
-nbcoll_status bench_rank(const bench_plan *plan, bench_shared *shared, nbcoll_context *context, nbcoll_comm *comm);
+void bench_rank(const bench_plan *plan, bench_shared *shared, nbcoll_context *context, nbcoll_comm *comm);
 /* Once, when the crew has ended. */
 void bench_collect(const bench_plan *plan, bench_shared *shared, bench_result results[]);
 

@@ -16,47 +16,33 @@ typedef struct bench_crew {
     const run_binding *binding;
 } bench_crew;
 
-static nbcoll_status open_rank(const bench_crew *c, int rank, nbcoll_context **context, nbcoll_comm **comm)
+static void live(void *user, int rank)
 {
+    const bench_crew *c = user;
     int ranks = c->plan->at.ranks;
+    const nbcoll_nodes *nodes = c->plan->at.nodes, *domains = nodes ? nbcoll_nodes_domains(nodes) : NULL;
+    nbcoll_transport_open *transport = c->plan->transport;
     nbcoll_shm_config config = {.size = sizeof config, .id = c->id, .rank = rank, .ranks = ranks,
                                 .timeout = BENCH_TIMEOUT};
     nbcoll_comm_config named = NBCOLL_COMM_DEFAULTS;
     nbcoll_endpoint *end = NULL;
-    const nbcoll_nodes *domains = c->plan->at.nodes ? nbcoll_nodes_domains(c->plan->at.nodes) : NULL;
-    if (c->plan->at.nodes)
-        named.node = 1 + (uint64_t)nbcoll_node_of(c->plan->at.nodes, rank);
+    nbcoll_context *context;
+    nbcoll_comm *comm;
+    nbcoll_status status;
+    run_bind_here(c->binding, rank); /* where it cannot be, the rank runs anywhere */
+    if (nodes)
+        named.node = 1 + (uint64_t)nbcoll_node_of(nodes, rank);
     if (domains)
         named.domain = 1 + (uint64_t)nbcoll_node_of(domains, rank);
     config.quota = nbcoll_shm_quota(ranks) + c->plan->entries * nbcoll_cells_bytes(NULL, ranks); /* for each entry */
-    nbcoll_transport_open *transport = c->plan->transport;
-    nbcoll_status status = transport ? transport(c->id.text, rank, ranks, &end) : nbcoll_shm_open(&config, &end);
-    if (status == NBCOLL_OK)
-        status = nbcoll_context_create(NBCOLL_ABI, NULL, context);
-    return status == NBCOLL_OK ? nbcoll_comm_create(*context, end, &named, comm, BENCH_TIMEOUT) : status;
-}
-
-static nbcoll_status close_rank(nbcoll_context *context, nbcoll_comm *comm)
-{
-    nbcoll_status status = nbcoll_barrier(comm, BENCH_TIMEOUT);
-    while (status == NBCOLL_OK && (status = nbcoll_context_free(context)) == NBCOLL_ERR_BUSY)
-        status = nbcoll_progress(context);
-    return status;
-}
-
-static void live(void *user, int rank)
-{
-    const bench_crew *c = user;
-    nbcoll_context *context;
-    nbcoll_comm *comm;
-    run_bind_here(c->binding, rank); /* where it cannot be, the rank runs anywhere */
-    nbcoll_status status = open_rank(c, rank, &context, &comm);
-    if (status == NBCOLL_OK)
-        status = bench_rank(c->plan, c->shared, context, comm);
-    if (status == NBCOLL_OK)
-        status = close_rank(context, comm);
-    if (status != NBCOLL_OK)
-        atomic_compare_exchange_strong(&c->shared->failed, &(int){NBCOLL_OK}, (int)status);
+    bench_must(c->shared, transport ? transport(c->id.text, rank, ranks, &end) : nbcoll_shm_open(&config, &end));
+    bench_must(c->shared, nbcoll_context_create(NBCOLL_ABI, NULL, &context));
+    bench_must(c->shared, nbcoll_comm_create(context, end, &named, &comm, BENCH_TIMEOUT));
+    bench_rank(c->plan, c->shared, context, comm);
+    bench_must(c->shared, nbcoll_barrier(comm, BENCH_TIMEOUT));
+    while ((status = nbcoll_context_free(context)) == NBCOLL_ERR_BUSY)
+        bench_must(c->shared, nbcoll_progress(context));
+    bench_must(c->shared, status);
 }
 
 /* What the crew measures, or why it could not; `wrong`: which result, where that is ERR_VERIFY. */
