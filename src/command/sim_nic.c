@@ -97,7 +97,7 @@ typedef struct cast {
     void **bind_user;
 } cast;
 
-static nbcoll_status play_programs(const sim_nic *nic, const cast *c, int ranks, nbcoll_bind *bind, played *out)
+static void play_programs(const sim_nic *nic, const cast *c, int ranks, nbcoll_bind *bind, played *out)
 {
     nbcoll_nic_config config = {.size = sizeof config,
                                  .ranks = ranks,
@@ -108,9 +108,7 @@ static nbcoll_status play_programs(const sim_nic *nic, const cast *c, int ranks,
     nbcoll_nic_result result = {.size = sizeof result, .rank = c->rank};
     const nbcoll_program *const *program = (const nbcoll_program *const *)c->program;
     uint64_t cpu = 0;
-    nbcoll_status status = nbcoll_nic_play(&config, program, &result);
-    if (status != NBCOLL_OK)
-        return status;
+    command_fail_status(&command_sim, nbcoll_nic_play(&config, program, &result));
     out->nic.time = result.last;
     out->tasks = result.tasks;
     out->queue_pairs = result.queue_pairs;
@@ -119,9 +117,8 @@ static nbcoll_status play_programs(const sim_nic *nic, const cast *c, int ranks,
         cpu += c->rank[i].cpu;
     }
     out->nic.cpu = cpu / (uint64_t)ranks;
-    status = nbcoll_nic_play(&config, program, &result);
+    command_fail_status(&command_sim, nbcoll_nic_play(&config, program, &result));
     out->nic.with = result.last;
-    return status;
 }
 
 static nbcoll_status play_nic(const sim_nic *nic, const nbcoll_sim_case *of, const nbcoll_sim_config *given,
@@ -142,7 +139,7 @@ static nbcoll_status play_nic(const sim_nic *nic, const nbcoll_sim_case *of, con
     if (status == NBCOLL_OK)
         status = nbcoll_compile_case(of->algorithm, at, given->host, NULL, 0, at->ranks, c.program, &out->why);
     if (status == NBCOLL_OK)
-        status = play_programs(nic, &c, at->ranks, meaning.block ? bind_block : NULL, out);
+        play_programs(nic, &c, at->ranks, meaning.block ? bind_block : NULL, out);
     for (size_t i = 0; i < ranks; i++)
         nbcoll_program_free(c.program[i]);
     free(c.bind_user);

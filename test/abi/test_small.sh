@@ -41,5 +41,5 @@ within 'its text' $(($(text "$work/one.o") / 1000)) KB 449
 within 'hello, static' $(($(text "$work/hello") / 1000)) KB 352
 within 'src/engine' "$(find src/engine -name '*.[ch]' -exec cat {} + | wc -l)" lines 14265
 within 'src/engine without comments' "$(code_lines src/engine)" lines 10915
-within 'src/command' "$(find src/command -name '*.[ch]' -exec cat {} + | wc -l)" lines 11085
+within 'src/command' "$(find src/command -name '*.[ch]' -exec cat {} + | wc -l)" lines 11082
 exit $failed
