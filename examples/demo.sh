@@ -40,7 +40,7 @@ update_lists() {
 
 install_missing() {
     missing=
-    for package in gcc libc6-dev cmake make pkg-config zlib1g-dev libjansson-dev; do
+    for package in gcc libc6-dev cmake make pkg-config zlib1g-dev libjansson-dev libhwloc-dev; do
         dpkg-query -W -f '${db:Status-Status}\n' $package 2>/dev/null | grep -qx installed ||
             missing="$missing $package"
     done

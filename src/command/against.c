@@ -3,16 +3,12 @@
  * launcher is told to run it. The programs of bench/against hold nbcoll and one MPI; the command starts one for each
  * peer, reads a line of JSON for each *cell* (an operation, a size, how buffers are used), and puts those of all peers
  * together. */
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench.h"
-#include "crew.h"
 
 enum { PEERS = 3, LINE = 4096 /* of a shell */ };
 
@@ -67,11 +63,19 @@ static int is_there(const against_peer *peer)
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
-/* What the shell is to run; $0 is the program. */
+/* For Open MPI's launcher, where nothing else is said. It takes ranks that outnumber what it calls slots for a reason
+ * to yield, and slots may be fewer than processors: so it is told. */
+#define UNLESS_SAID(name) name "=${" name "-"
+#define VARIABLES                                                                                                      \
+    "export " UNLESS_SAID("OMPI_ALLOW_RUN_AS_ROOT") "1} " UNLESS_SAID("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM") "1} "          \
+    UNLESS_SAID("OMPI_MCA_mpi_yield_when_idle") "%d}; "
+
+/* What the shell is to run, and what ends with this command. */
 static void write_line(char line[LINE], const benchmark *b, const against_peer *peer, int ranks)
 {
     static const char *const buffers[] = {"reused", "changing", "both"};
-    snprintf(line, LINE, "exec %s %s -n %d \"$0\"", launcher_of(peer), peer->options, ranks);
+    snprintf(line, LINE, VARIABLES "exec setpriv --pdeathsig TERM %s %s -n %d \"$NBCOLL_AGAINST\"",
+             ranks > bench_cores(), launcher_of(peer), peer->options, ranks);
     for (int i = 0; i < b->operations; i++)
         command_add(line, LINE, " -o %s", nbcoll_operation_name(b->operation[i]));
     for (size_t i = 0; i < b->cases.counts; i++)
@@ -81,59 +85,6 @@ static void write_line(char line[LINE], const benchmark *b, const against_peer *
     if (b->latency)
         command_add(line, LINE, " -l %s -h %s", *b->latency == 'X' ? "0.13" : *b->latency == 'C' ? "0.038" : "0",
                     *b->latency == 'S' ? "0.038" : *b->latency == 'C' ? "0.13" : "1e9");
-}
-
-/* In the child. Open MPI's launcher takes ranks that outnumber what it calls slots for a reason to yield, and slots may
- * be fewer than processors: so it is told. */
-static void become(const char *line, const char *program, const against_peer *peer, int ranks, int output)
-{
-    if (strcmp(peer->program, "openmpi") == 0) {
-        setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
-        setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
-        setenv("OMPI_MCA_mpi_yield_when_idle", ranks > bench_cores() ? "1" : "0", 0);
-    }
-    dup2(output, STDOUT_FILENO);
-    execl("/bin/sh", "sh", "-c", line, program, (char *)NULL);
-    _exit(127);
-}
-
-static int read_lines(FILE *from, int (*take)(void *user, json_t *line), void *user)
-{
-    char *text = NULL;
-    size_t size = 0;
-    int status = 0;
-    while (getline(&text, &size, from) > 0) {
-        json_t *object = status ? NULL : json_loads(text, 0, NULL); /* what it says else is not for us */
-        if (json_is_object(object))
-            status = take(user, object);
-        json_decref(object);
-    }
-    free(text);
-    return status;
-}
-
-/* Starts the program, and calls `take` with each line; what it returns ends the reading, if it is not 0. 0, or an exit
- * status after naming what is wrong. */
-static int start(const benchmark *b, const against_peer *peer, int ranks, int (*take)(void *user, json_t *line),
-                 void *user)
-{
-    char program[4200], line[LINE];
-    int ends[2], how = 0, status = COMMAND_FAILED;
-    if (!find_program(peer, program) || pipe2(ends, O_CLOEXEC) < 0)
-        return COMMAND_FAILED;
-    write_line(line, b, peer, ranks);
-    pid_t pid = crew_fork(SIGTERM);
-    if (pid == 0)
-        become(line, program, peer, ranks, ends[1]);
-    close(ends[1]);
-    FILE *from = fdopen(ends[0], "r");
-    if (pid > 0 && from)
-        status = read_lines(from, take, user);
-    if (from)
-        fclose(from);
-    if (pid > 0 && waitpid(pid, &how, 0) == pid && how == 0)
-        return status;
-    return command_fail(b->self, "--against %s: %s did not end well", peer->name, launcher_of(peer));
 }
 
 /* ---- statistics -------------------------------------------------------------------------------------------------- */
@@ -339,7 +290,7 @@ static void print_end(bench_format format, const json_t *rows, json_t *wrong)
 /* ---- a picture ------------------------------------------------------------------------------------------------- */
 
 /* nbcoll's lines, and behind the persistent one of each kind of buffers that of the best peer. */
-static int plot(const command *self, const char *file, const json_t *rows)
+static void plot(const command *self, const char *file, const json_t *rows)
 {
     json_t *pictures = json_object(), *row;
     size_t i;
@@ -351,7 +302,7 @@ static int plot(const command *self, const char *file, const json_t *rows)
         if (row_is(row, "form", "persistent") && !row_is(row, "memory", "shared"))
             bench_add_point(pictures, row, row_real(row, "peer_us"), "best peer, %s", buffers);
     }
-    return bench_draw(self, file, pictures);
+    bench_draw(self, file, pictures);
 }
 
 /* ---- the comparison ---------------------------------------------------------------------------------------------- */
@@ -388,28 +339,25 @@ static void take_wrong(against *a, const json_t *cell)
 }
 
 /* The first line says who is there; each other one is a cell. */
-static int take(void *user, json_t *object)
+static void take(against *a, json_t *object)
 {
-    against *a = user;
     const against_peer *peer = &against_peers[a->peer];
     const char *mpi = row_text(object, "mpi");
-    if (mpi) {
+    if (*mpi) {
         a->cores = (int)row_number(object, "cores");
         snprintf(a->name[a->peer], sizeof a->name[0], "%s%s", mpi, peer->suffix);
         if (row_number(object, "ranks") != a->ranks)
-            return command_fail(a->asked->self, "--against %s: %s is the launcher of another MPI", peer->name,
-                                peer->launcher);
-        return 0;
+            command_fail(a->asked->self, "--against %s: %s is the launcher of another MPI", peer->name,
+                         peer->launcher);
     }
     if (!json_object_get(object, "operation"))
-        return 0;
+        return;
     json_object_update_new(object, json_pack("{s:s, s:i, s:i, s:O}", "peer", a->name[a->peer], "ranks", a->ranks,
                                              "cores", a->cores, "line_us", json_object_get(object, "latency")));
     take_wrong(a, object);
     take_medians(object);
     json_array_append(a->cells[a->peer], object);
     command_bar_add(&a->bar, 1, a->name[a->peer]);
-    return 0;
 }
 
 static void compare(against *a)
@@ -422,32 +370,51 @@ static void compare(against *a)
         print_row(a->asked->format, json_array_get(a->rows, i), json_array_get(a->rows, i - 1));
 }
 
-/* All peers, one after the other. */
-static int measure(against *a, int ranks)
+/* Starts a peer's program, and takes its lines. */
+static void run_peer(against *a)
 {
-    int status = 0;
+    const benchmark *b = a->asked;
+    const against_peer *peer = &against_peers[a->peer];
+    char program[4200], line[LINE], *text = NULL;
+    size_t size = 0;
+    find_program(peer, program);
+    setenv("NBCOLL_AGAINST", program, 1);
+    write_line(line, b, peer, a->ranks);
+    FILE *from = popen(line, "r");
+    while (from && getline(&text, &size, from) > 0) {
+        json_t *object = json_loads(text, 0, NULL); /* what it says else is not for us */
+        if (json_is_object(object))
+            take(a, object);
+        json_decref(object);
+    }
+    free(text);
+    if (!from || pclose(from) != 0)
+        command_fail(b->self, "--against %s: %s did not end well", peer->name, launcher_of(peer));
+}
+
+/* All peers, one after the other. */
+static void measure(against *a, int ranks)
+{
     a->ranks = ranks;
-    for (a->peer = 0; a->peer < PEERS && !status; a->peer++) {
+    for (a->peer = 0; a->peer < PEERS; a->peer++) {
         if (!a->is_compared[a->peer])
             continue;
         a->cells[a->peer] = json_array();
-        status = start(a->asked, &against_peers[a->peer], ranks, take, a);
+        run_peer(a);
     }
-    if (!status)
-        compare(a);
+    compare(a);
     for (int p = 0; p < PEERS; p++) {
         json_decref(a->cells[p]);
         a->cells[p] = NULL;
     }
-    return status;
 }
 
-/* Which peers are compared, and how many? 0, or an exit status after naming what is wrong. */
-static int find_peers(against *a, int *peers)
+/* Which peers are compared, and how many? */
+static int find_peers(against *a)
 {
     const benchmark *b = a->asked;
     const char *at = b->against;
-    *peers = 0;
+    int peers = 0;
     do {
         char name[COMMAND_WORD];
         int is_known = 0;
@@ -456,18 +423,18 @@ static int find_peers(against *a, int *peers)
             if (strcmp(name, "mpi") == 0 || strcmp(name, against_peers[p].name) == 0) {
                 is_known = 1;
                 a->is_compared[p] = is_there(&against_peers[p]);
-                *peers += a->is_compared[p];
+                peers += a->is_compared[p];
             }
         if (!is_known)
-            return command_refuse(b->self, "--against is mpi, openmpi, openmpi-no-cma or mpich, not '%s'", b->against);
+            command_refuse(b->self, "--against is mpi, openmpi, openmpi-no-cma or mpich, not '%s'", b->against);
     } while (*at);
     for (int i = 0; i < b->operations; i++)
         if (!command_is(b->operation[i], COMMAND_COMPARED))
-            return command_refuse(b->self, "--against does not compare %s", nbcoll_operation_name(b->operation[i]));
-    if (*peers)
-        return 0;
-    return command_fail(b->self, "--against %s: neither Open MPI nor MPICH was there when this was built, or its "
-                        "mpirun is not installed", b->against);
+            command_refuse(b->self, "--against does not compare %s", nbcoll_operation_name(b->operation[i]));
+    if (!peers)
+        command_fail(b->self, "--against %s: neither Open MPI nor MPICH was there when this was built, or its mpirun "
+                     "is not installed", b->against);
+    return peers;
 }
 
 static void print_all(const against *a)
@@ -480,27 +447,22 @@ static void print_all(const against *a)
                                  "results", a->rows, "wrong", wrong));
 }
 
-int against_run(const benchmark *b)
+void against_run(const benchmark *b)
 {
     against a = {.asked = b, .rows = json_array(), .wrong = json_object()};
-    int peers, status = find_peers(&a, &peers);
-    if (!status) {
-        int cells = b->operations * (int)b->cases.counts * (b->buffers == 3 ? 2 : 1);
-        command_bar_begin(&a.bar, (double)peers * cells * (b->cases.most - b->cases.fewest + 1), 0);
-        print_head(b->format);
-    }
-    for (int ranks = b->cases.fewest; ranks <= b->cases.most && !status; ranks++)
-        status = measure(&a, ranks);
+    int peers = find_peers(&a), cells = b->operations * (int)b->cases.counts * (b->buffers == 3 ? 2 : 1);
+    command_bar_begin(&a.bar, (double)peers * cells * (b->cases.most - b->cases.fewest + 1), 0);
+    print_head(b->format);
+    for (int ranks = b->cases.fewest; ranks <= b->cases.most; ranks++)
+        measure(&a, ranks);
     command_bar_clear(&a.bar);
-    if (!status && b->format == BENCH_JSON)
+    if (b->format == BENCH_JSON)
         print_all(&a);
-    else if (!status)
+    else
         print_end(b->format, a.rows, a.wrong);
-    if (!status && b->plot)
-        status = plot(b->self, b->plot, a.rows);
-    if (!status && a.is_refuted)
-        status = COMMAND_REFUTED;
+    if (b->plot)
+        plot(b->self, b->plot, a.rows);
     json_decref(a.rows);
     json_decref(a.wrong);
-    return status;
+    command_exit(a.is_refuted ? COMMAND_REFUTED : COMMAND_OK);
 }

@@ -13,45 +13,41 @@ enum { NOT_AGAINST = 1 }; /* marks options that do not go with --against */
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
-static int take_arguments(benchmark *b, int argc, char *argv[])
+static void take_arguments(benchmark *b, int argc, char *argv[])
 {
-    int status = command_take_options(b->self, &argc, &argv, b, &b->marks);
+    command_take_options(b->self, &argc, &argv, b, &b->marks);
     if (b->cases.most == 0)
         b->cases.fewest = b->cases.most = 2;
-    if (!status && b->cases.most > NBCOLL_SHM_RANKS)
-        status = command_refuse(b->self, "--ranks: there are at most %d over shared memory", NBCOLL_SHM_RANKS);
-    if (!status)
-        status = command_take_operations(b->self, argc, argv, b->against ? COMMAND_COMPARED : 0,
-                                         b->operation, &b->operations);
-    if (!status && b->plot)
-        status = bench_can_plot(b->self, b->plot);
-    if (!status && b->transport && !(b->plan.transport = catalogue_transport(b->transport)))
-        status = COMMAND_USAGE;
-    if (!status && !b->operations && !b->has_pairs)
-        status = command_refuse(b->self, "it takes operations; nbcoll info lists them");
-    return status;
+    if (b->cases.most > NBCOLL_SHM_RANKS)
+        command_refuse(b->self, "--ranks: there are at most %d over shared memory", NBCOLL_SHM_RANKS);
+    b->operations = command_take_operations(b->self, argc, argv, b->against ? COMMAND_COMPARED : 0, b->operation);
+    if (b->plot)
+        bench_can_plot(b->self, b->plot);
+    if (b->transport)
+        b->plan.transport = catalogue_transport(b->transport);
+    if (!b->operations && !b->has_pairs)
+        command_refuse(b->self, "it takes operations; nbcoll info lists them");
 }
 
 /* What was not said. */
-static int take_defaults(benchmark *b)
+static void take_defaults(benchmark *b)
 {
     b->plan.rounds = b->plan.rounds ? b->plan.rounds : b->against ? 30 : 20;
     b->plan.iterations = b->plan.iterations || b->against ? b->plan.iterations : 50;
-    if (b->cases.counts)
-        return 0;
-    return command_take_count(b->self, &b->cases, b->against ? "2,256,4096,16384,65536,262144,1048576"
-                                                             : "2,256,4096,16384,262144");
+    if (!b->cases.counts)
+        command_take_count(b->self, &b->cases, b->against ? "2,256,4096,16384,65536,262144,1048576"
+                                                          : "2,256,4096,16384,262144");
 }
 
 /* ---- what is compared -------------------------------------------------------------------------------------------- */
 
-static int add_entry(benchmark *b, const nbcoll_algorithm *algorithm)
+static void add_entry(benchmark *b, const nbcoll_algorithm *algorithm)
 {
     for (int is_changing = 0; is_changing < 2; is_changing++) {
         if (!(b->buffers & 1 << is_changing))
             continue;
         if (b->plan.entries == BENCH_ENTRIES)
-            return command_refuse(b->self, "--algorithm: too many of them");
+            command_refuse(b->self, "--algorithm: too many of them");
         bench_entry *entry = &b->plan.entry[b->plan.entries++];
         *entry = (bench_entry){.is_changing = is_changing};
         if (!algorithm)
@@ -59,33 +55,28 @@ static int add_entry(benchmark *b, const nbcoll_algorithm *algorithm)
         entry->choice = b->rules.given;
         entry->choice.algorithm = algorithm;
     }
-    return 0;
 }
 
 /* Makes the entries of an operation: of the algorithms named, those that it has. */
-static int list_entries(benchmark *b, nbcoll_operation operation)
+static void list_entries(benchmark *b, nbcoll_operation operation)
 {
     char name[COMMAND_WORD];
-    int status = 0;
     b->plan.entries = 0;
-    for (const char *at = command_next_name(b->rules.algorithm, name); *name && !status;
-         at = command_next_name(at, name)) {
+    for (const char *at = command_next_name(b->rules.algorithm, name); *name; at = command_next_name(at, name)) {
         const nbcoll_algorithm *algorithm = catalogue_find(operation, name);
         int is_default = strcmp(name, "default") == 0;
         if (algorithm || is_default)
-            status = add_entry(b, algorithm);
+            add_entry(b, algorithm);
     }
-    if (!status && !b->plan.entries)
-        status = command_refuse(b->self, "%s has no algorithm '%s'; nbcoll info lists them",
-                                nbcoll_operation_name(operation), b->rules.algorithm);
-    return status;
+    if (!b->plan.entries)
+        command_refuse(b->self, "%s has no algorithm '%s'; nbcoll info lists them", nbcoll_operation_name(operation),
+                       b->rules.algorithm);
 }
 
 /* Each algorithm named is one of an operation named; and what else is said of algorithms goes with those named. */
-static int check_algorithms(const benchmark *b)
+static void check_algorithms(const benchmark *b)
 {
     char name[COMMAND_WORD];
-    const nbcoll_algorithm *none;
     int has_default = 0, has_others = 0;
     for (const char *at = command_next_name(b->rules.algorithm, name); *name; at = command_next_name(at, name)) {
         int is_known = strcmp(name, "default") == 0;
@@ -94,112 +85,95 @@ static int check_algorithms(const benchmark *b)
         for (int i = 0; i < b->operations; i++)
             is_known |= catalogue_find(b->operation[i], name) != NULL;
         if (!is_known && b->operations > 1)
-            return command_refuse(b->self, "none of the operations has an algorithm '%s'; nbcoll info lists them",
-                                  name);
+            command_refuse(b->self, "none of the operations has an algorithm '%s'; nbcoll info lists them", name);
         if (!is_known)
-            return command_find_algorithm(b->self, b->operation[0], name, &none);
+            command_find_algorithm(b->self, b->operation[0], name);
     }
     if (b->rules.file && !has_default)
-        return command_refuse(b->self, "--tuning goes with the algorithm default");
+        command_refuse(b->self, "--tuning goes with the algorithm default");
     if (command_rules_have_parameters(&b->rules) && !has_others)
-        return command_refuse(b->self, "--segment, --arity, --ports, --split and --leaders go with an algorithm");
-    return 0;
+        command_refuse(b->self, "--segment, --arity, --ports, --split and --leaders go with an algorithm");
 }
 
 /* Would the operation be refused in this size? */
-static int check_run(benchmark *b)
+static void check_run(benchmark *b)
 {
     nbcoll_meaning meaning = {.size = sizeof meaning};
     nbcoll_status why = nbcoll_meaning_of(&b->plan.at, 0, &meaning);
     b->bar.total++;
     if (why)
-        return command_refuse_case(b->self, &b->plan.at, why);
+        command_refuse_case(b->self, &b->plan.at, why);
     if (b->plan.is_checked && !bench_can_check(&b->plan))
-        return command_refuse(b->self, "--check knows integers, FLOAT and DOUBLE, and no MINLOC and MAXLOC");
-    return 0;
+        command_refuse(b->self, "--check knows integers, FLOAT and DOUBLE, and no MINLOC and MAXLOC");
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
 /* Measures what the plan says, and adds a row for each entry. */
-static int measure(benchmark *b, const bench_plan *plan, json_t *rows)
+static void measure(benchmark *b, const bench_plan *plan, json_t *rows)
 {
     bench_result results[BENCH_ENTRIES];
     bench_latency latency[2];
     latency[0] = bench_probe(b->self, plan->bind);
-    int status = bench_run(b->self, plan, results);
+    bench_run(b->self, plan, results);
     latency[1] = bench_probe(b->self, plan->bind);
     command_bar_clear(&b->bar);
-    for (size_t e = 0; e < (plan->is_pair ? 1 : plan->entries) && !status; e++) {
+    for (size_t e = 0; e < (plan->is_pair ? 1 : plan->entries); e++) {
         json_t *row = plan->is_pair ? bench_pair_row(plan, results, latency) : bench_row(plan, e, &results[e], latency);
         bench_print_row(b->format, row, json_array_get(rows, json_array_size(rows) - 1));
         json_array_append_new(rows, row);
     }
-    return status;
 }
 
-static int measure_run(benchmark *b)
+static void measure_run(benchmark *b)
 {
-    int status = measure(b, &b->plan, b->results);
+    measure(b, &b->plan, b->results);
     command_bar_add(&b->bar, 1, nbcoll_operation_name(b->plan.at.operation));
-    return status;
 }
 
 /* The point-to-point baseline, in each size. */
-static int measure_pairs(benchmark *b)
+static void measure_pairs(benchmark *b)
 {
     bench_plan plan = {.rules = b->plan.rules, .rounds = b->plan.rounds, .iterations = b->plan.iterations,
                        .bind = b->plan.bind, .transport = b->plan.transport, .are_threads = b->plan.are_threads};
-    int status = 0;
-    for (size_t c = 0; c < b->cases.counts && !status; c++) {
+    for (size_t c = 0; c < b->cases.counts; c++) {
         bench_pair_plan(&plan, b->cases.count[c] * nbcoll_type_size(b->cases.reduction.type));
-        status = measure(b, &plan, b->pairs);
+        measure(b, &plan, b->pairs);
     }
-    if (!status && b->operations && b->format != BENCH_JSON)
+    if (b->operations && b->format != BENCH_JSON)
         puts("");
-    return status;
 }
 
-/* Calls a function for a run of so many ranks, which are where they are said to be. */
-static int one_run(benchmark *b, int ranks, int (*function)(benchmark *))
+/* Calls a function for each run; its ranks are where they are said to be. */
+static void each_run(benchmark *b, void (*function)(benchmark *))
 {
-    nbcoll_nodes *nodes;
-    int status = command_fail_status(b->self, command_nodes(&b->cases, ranks, &nodes));
-    b->plan.at.ranks = ranks;
-    b->plan.at.nodes = nodes;
-    if (!status)
-        status = function(b);
-    nbcoll_nodes_free(nodes);
-    return status;
-}
-
-/* Calls a function for each run. */
-static int each_run(benchmark *b, int (*function)(benchmark *))
-{
-    int status = 0;
-    for (int i = 0; i < b->operations && !status; i++) {
+    for (int i = 0; i < b->operations; i++) {
         int is_barrier = b->operation[i] == NBCOLL_OPERATION_BARRIER;
         b->cases.operation = (int)b->operation[i];
         b->plan.at = command_case(&b->cases, NULL);
         b->plan.at.root = command_is(b->operation[i], COMMAND_ROOTED) ? b->cases.root : 0;
-        status = list_entries(b, b->operation[i]);
-        for (int ranks = b->cases.fewest; ranks <= b->cases.most && !status; ranks++)
-            for (size_t c = 0; c < (is_barrier ? 1 : b->cases.counts) && !status; c++) {
+        list_entries(b, b->operation[i]);
+        for (int ranks = b->cases.fewest; ranks <= b->cases.most; ranks++) {
+            nbcoll_nodes *nodes = command_nodes(b->self, &b->cases, ranks);
+            b->plan.at.ranks = ranks;
+            b->plan.at.nodes = nodes;
+            for (size_t c = 0; c < (is_barrier ? 1 : b->cases.counts); c++) {
                 b->plan.at.count = is_barrier ? 0 : b->cases.count[c];
-                status = one_run(b, ranks, function);
+                function(b);
             }
+            nbcoll_nodes_free(nodes);
+        }
     }
-    return status;
 }
 
 /* Of each number of ranks once, before anything is measured. */
-static int tell_places(benchmark *b)
+static void tell_places(benchmark *b)
 {
-    int status = b->has_pairs ? run_bind_tell(b->self, b->plan.bind, 2) : 0;
-    for (int ranks = b->cases.fewest; b->operations && ranks <= b->cases.most && !status; ranks++)
+    if (b->has_pairs)
+        run_bind_tell(b->self, b->plan.bind, 2);
+    for (int ranks = b->cases.fewest; b->operations && ranks <= b->cases.most; ranks++)
         if (!b->has_pairs || ranks != 2)
-            status = run_bind_tell(b->self, b->plan.bind, ranks);
-    return status;
+            run_bind_tell(b->self, b->plan.bind, ranks);
 }
 
 static void print_results(benchmark *b)
@@ -213,70 +187,62 @@ static void print_results(benchmark *b)
     command_print_json(all);
 }
 
-static int measure_all(benchmark *b)
+static void measure_all(benchmark *b)
 {
     b->results = json_array();
     b->pairs = json_array();
-    int status = tell_places(b);
-    if (!status && b->has_pairs)
-        status = measure_pairs(b);
+    tell_places(b);
+    if (b->has_pairs)
+        measure_pairs(b);
     command_bar_begin(&b->bar, b->bar.total, 0);
-    if (!status && b->operations)
+    if (b->operations)
         bench_print_head(b->format);
-    if (!status)
-        status = each_run(b, measure_run);
+    each_run(b, measure_run);
     command_bar_clear(&b->bar);
-    if (!status && b->format == BENCH_TABLE && b->operations)
+    if (b->format == BENCH_TABLE && b->operations)
         bench_explain_latency();
-    if (!status && b->format == BENCH_JSON)
+    if (b->format == BENCH_JSON)
         print_results(b);
-    if (!status && b->plot)
-        status = bench_plot(b->self, b->plot, b->results);
+    if (b->plot)
+        bench_plot(b->self, b->plot, b->results);
     json_decref(b->results);
     json_decref(b->pairs);
-    return status;
 }
 
 /* What does not go together. */
-static int check(const benchmark *b)
+static void check(const benchmark *b)
 {
     if (b->against && b->marks & NOT_AGAINST)
-        return command_refuse(b->self, "with --against go only --ranks, --count, --buffers, --rounds, --iterations, "
-                                       "--latency, --parts, --relaxed, --csv, --json and --plot");
+        command_refuse(b->self, "with --against go only --ranks, --count, --buffers, --rounds, --iterations, "
+                                "--latency, --parts, --relaxed, --csv, --json and --plot");
     if (b->against)
-        return 0;
+        return;
     if (b->latency || b->has_parts || b->is_relaxed)
-        return command_refuse(b->self, "--%s goes with --against",
-                              b->latency ? "latency" : b->has_parts ? "parts" : "relaxed");
+        command_refuse(b->self, "--%s goes with --against",
+                       b->latency ? "latency" : b->has_parts ? "parts" : "relaxed");
     if (b->has_pairs && b->format == BENCH_CSV)
-        return command_refuse(b->self, "--point-to-point has no --csv");
-    return check_algorithms(b);
+        command_refuse(b->self, "--point-to-point has no --csv");
+    check_algorithms(b);
 }
 
-static int run(const command *self, int argc, char *argv[])
+static void run(const command *self, int argc, char *argv[])
 {
     benchmark b = {.self = self,
                    .cases = {.spread = -1, .reduction = {NBCOLL_FLOAT, NBCOLL_SUM}},
                    .plan = {.instances = 1, .tests = 8, .compute = 1},
                    .rules = {.algorithm = "default"},
                    .buffers = 1};
-    int status = take_arguments(&b, argc, argv);
-    if (!status)
-        status = take_defaults(&b);
-    if (!status)
-        status = check(&b);
-    if (!status && b.against)
-        return against_run(&b);
+    take_arguments(&b, argc, argv);
+    take_defaults(&b);
+    check(&b);
+    if (b.against)
+        against_run(&b);
     command_rules chosen = {.file = b.rules.file};
     b.plan.rules = &chosen;
-    if (!status)
-        status = command_rules_read(self, &chosen, b.operation[0]);
-    if (!status)
-        status = each_run(&b, check_run);
-    if (!status)
-        status = measure_all(&b);
+    command_rules_read(self, &chosen, b.operation[0]);
+    each_run(&b, check_run);
+    measure_all(&b);
     command_rules_free(&chosen);
-    return status;
 }
 
 static const command_option options[] = {

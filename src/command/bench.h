@@ -63,6 +63,8 @@ typedef struct bench_result {
 
 /* ---- bench_calls.c: the call of an operation --------------------------------------------------------------------- */
 
+struct bench_shared;
+
 /* An operation as one rank calls it: of each entry in a communicator of its own, whose rules force the algorithm. */
 typedef struct bench_call {
     const bench_plan *plan;
@@ -71,9 +73,9 @@ typedef struct bench_call {
     nbcoll_type *types;
 } bench_call;
 
-/* Collective over `comm`. Fills chosen[entries] with what serves the calls, unless it is null. Errors: those of the
- * library; ERR_UNSUPPORTED: an algorithm cannot serve the call. */
-nbcoll_status bench_call_open(bench_call *call, const bench_plan *plan, nbcoll_comm *comm, command_chosen chosen[]);
+/* Collective over `comm`. Fills chosen[entries] with what serves the calls, unless it is null. */
+void bench_call_open(bench_call *call, const bench_plan *plan, struct bench_shared *shared, nbcoll_comm *comm,
+                     command_chosen chosen[]);
 void bench_call_close(bench_call *call);
 
 /* Starts the call of an entry; where `request` is null, it blocks instead. */
@@ -112,8 +114,11 @@ typedef struct bench_shared {
 } bench_shared;
 
 size_t bench_shared_bytes(const bench_plan *plan);
+/* A rank that fails tells the others, and ends with its process: peers may still read what is lent to them, and that
+ * takes all with it. */
+void bench_must(bench_shared *shared, nbcoll_status status);
 /* The life of a rank, between opening its end and closing it. */
-nbcoll_status bench_rank(const bench_plan *plan, bench_shared *shared, nbcoll_context *context, nbcoll_comm *comm);
+void bench_rank(const bench_plan *plan, bench_shared *shared, nbcoll_context *context, nbcoll_comm *comm);
 /* Once, when the crew has ended. */
 void bench_collect(const bench_plan *plan, bench_shared *shared, bench_result results[]);
 
@@ -127,8 +132,8 @@ void bench_pair_plan(bench_plan *plan, size_t bytes);
 
 /* ---- bench_crew.c: the ranks as processes or threads ------------------------------------------------------------- */
 
-/* Runs a crew; results[plan->entries]. 0, or an exit status after naming what is wrong. */
-int bench_run(const command *self, const bench_plan *plan, bench_result results[]);
+/* Runs a crew; results[plan->entries]. */
+void bench_run(const command *self, const bench_plan *plan, bench_result results[]);
 
 /* ---- bench_latency.c --------------------------------------------------------------------------------------------- */
 
@@ -179,7 +184,7 @@ typedef struct benchmark {
 } benchmark;
 
 /* against.c: runs the comparison, and prints it. */
-int against_run(const benchmark *b);
+_Noreturn void against_run(const benchmark *b);
 
 /* ---- bench_output.c ---------------------------------------------------------------------------------------------- */
 
@@ -192,13 +197,13 @@ void bench_print_row(bench_format format, const json_t *row, const json_t *befor
 /* What the letters of a table's column mean, in a line below it. */
 void bench_explain_latency(void);
 
-int bench_can_plot(const command *self, const char *file);
-/* Draws the medians of all rows. 0, or an exit status after naming what is wrong. */
-int bench_plot(const command *self, const char *file, const json_t *rows);
+void bench_can_plot(const command *self, const char *file);
+/* Draws the medians of all rows. */
+void bench_plot(const command *self, const char *file, const json_t *rows);
 /* Pictures, to begin with an empty object: adds a row's time to that of its operation and ranks, in a line of this
  * title. The scales know no 0. bench_draw has gnuplot draw them, and gives them up. */
 void bench_add_point(json_t *pictures, const json_t *row, double us, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-int bench_draw(const command *self, const char *file, json_t *pictures);
+void bench_draw(const command *self, const char *file, json_t *pictures);
 
 #endif

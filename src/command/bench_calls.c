@@ -51,37 +51,36 @@ size_t bench_buffer_bytes(const bench_plan *plan)
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
 /* A communicator for the calls of an entry. */
-static nbcoll_status make_comm(const bench_plan *plan, const bench_entry *entry, nbcoll_comm *parent, nbcoll_comm **out,
-                               command_chosen *chosen)
+static nbcoll_comm *make_comm(const bench_plan *plan, bench_shared *shared, const bench_entry *entry,
+                              nbcoll_comm *parent, command_chosen *chosen)
 {
     const nbcoll_algorithm *algorithm = entry->choice.algorithm;
     nbcoll_rule forced = command_rule(&entry->choice);
     nbcoll_case at = plan->at;
     nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
     nbcoll_terms terms = {.size = sizeof terms};
+    nbcoll_comm *comm;
     config.rules = algorithm ? &forced : plan->rules->rules;
     config.rule_count = algorithm ? 1 : plan->rules->count;
     at.known |= algorithm && algorithm->flags & NBCOLL_ALGORITHM_COUNTS;
     config.flags = at.known ? NBCOLL_COUNTS_KNOWN : 0;
-    nbcoll_status status = nbcoll_comm_dup_with(parent, &config, out, BENCH_TIMEOUT);
-    if (status == NBCOLL_OK)
-        status = nbcoll_comm_terms(*out, &terms);
-    if (status == NBCOLL_OK)
-        status = command_choose(plan->rules, &terms, &at, chosen);
-    if (status == NBCOLL_OK && algorithm && chosen->choice.algorithm != algorithm)
-        status = NBCOLL_ERR_UNSUPPORTED;
-    return status;
+    bench_must(shared, nbcoll_comm_dup_with(parent, &config, &comm, BENCH_TIMEOUT));
+    bench_must(shared, nbcoll_comm_terms(comm, &terms));
+    bench_must(shared, command_choose(plan->rules, &terms, &at, chosen));
+    if (algorithm && chosen->choice.algorithm != algorithm)
+        bench_must(shared, NBCOLL_ERR_UNSUPPORTED); /* it cannot serve the call */
+    return comm;
 }
 
-nbcoll_status bench_call_open(bench_call *c, const bench_plan *plan, nbcoll_comm *comm, command_chosen chosen[])
+void bench_call_open(bench_call *c, const bench_plan *plan, bench_shared *shared, nbcoll_comm *comm,
+                     command_chosen chosen[])
 {
     size_t ranks = (size_t)plan->at.ranks, element = nbcoll_type_size(plan->at.reduction.type);
     command_chosen one;
-    nbcoll_status status = NBCOLL_OK;
     *c = (bench_call){.plan = plan, .counts = calloc(3 * ranks, sizeof *c->counts),
                       .types = calloc(ranks, sizeof *c->types)};
     if (!c->counts || !c->types)
-        return NBCOLL_ERR_MEMORY;
+        bench_must(shared, NBCOLL_ERR_MEMORY);
     c->displs = c->counts + ranks;
     c->offsets = c->displs + ranks;
     for (size_t i = 0; i < ranks; i++) {
@@ -90,9 +89,8 @@ nbcoll_status bench_call_open(bench_call *c, const bench_plan *plan, nbcoll_comm
         c->offsets[i] = i * plan->at.count * element;
         c->types[i] = plan->at.reduction.type;
     }
-    for (size_t e = 0; e < plan->entries && status == NBCOLL_OK; e++)
-        status = make_comm(plan, &plan->entry[e], comm, &c->comm[e], chosen ? &chosen[e] : &one);
-    return status;
+    for (size_t e = 0; e < plan->entries; e++)
+        c->comm[e] = make_comm(plan, shared, &plan->entry[e], comm, chosen ? &chosen[e] : &one);
 }
 
 void bench_call_close(bench_call *c)

@@ -3,13 +3,11 @@
  * samples go. */
 #include <string.h>
 
+#include <nbcoll/shm.h>
+
 #include "bench.h"
 #include "crew.h"
 #include "run.h"
-
-#ifdef NBCOLL_WITH_SHM
-
-#include <nbcoll/shm.h>
 
 typedef struct bench_crew {
     const bench_plan *plan;
@@ -18,88 +16,68 @@ typedef struct bench_crew {
     const run_binding *binding;
 } bench_crew;
 
-static nbcoll_status open_rank(const bench_crew *c, int rank, nbcoll_context **context, nbcoll_comm **comm)
+static void live(void *user, int rank)
 {
+    const bench_crew *c = user;
     int ranks = c->plan->at.ranks;
+    const nbcoll_nodes *nodes = c->plan->at.nodes, *domains = nodes ? nbcoll_nodes_domains(nodes) : NULL;
+    nbcoll_transport_open *transport = c->plan->transport;
     nbcoll_shm_config config = {.size = sizeof config, .id = c->id, .rank = rank, .ranks = ranks,
                                 .timeout = BENCH_TIMEOUT};
     nbcoll_comm_config named = NBCOLL_COMM_DEFAULTS;
     nbcoll_endpoint *end = NULL;
-    const nbcoll_nodes *domains = c->plan->at.nodes ? nbcoll_nodes_domains(c->plan->at.nodes) : NULL;
-    if (c->plan->at.nodes)
-        named.node = 1 + (uint64_t)nbcoll_node_of(c->plan->at.nodes, rank);
+    nbcoll_context *context;
+    nbcoll_comm *comm;
+    nbcoll_status status;
+    run_bind_here(c->binding, rank); /* where it cannot be, the rank runs anywhere */
+    if (nodes)
+        named.node = 1 + (uint64_t)nbcoll_node_of(nodes, rank);
     if (domains)
         named.domain = 1 + (uint64_t)nbcoll_node_of(domains, rank);
     config.quota = nbcoll_shm_quota(ranks) + c->plan->entries * nbcoll_cells_bytes(NULL, ranks); /* for each entry */
-    nbcoll_transport_open *transport = c->plan->transport;
-    nbcoll_status status = transport ? transport(c->id.text, rank, ranks, &end) : nbcoll_shm_open(&config, &end);
-    if (status == NBCOLL_OK)
-        status = nbcoll_context_create(NBCOLL_ABI, NULL, context);
-    return status == NBCOLL_OK ? nbcoll_comm_create(*context, end, &named, comm, BENCH_TIMEOUT) : status;
+    bench_must(c->shared, transport ? transport(c->id.text, rank, ranks, &end) : nbcoll_shm_open(&config, &end));
+    bench_must(c->shared, nbcoll_context_create(NBCOLL_ABI, NULL, &context));
+    bench_must(c->shared, nbcoll_comm_create(context, end, &named, &comm, BENCH_TIMEOUT));
+    bench_rank(c->plan, c->shared, context, comm);
+    bench_must(c->shared, nbcoll_barrier(comm, BENCH_TIMEOUT));
+    while ((status = nbcoll_context_free(context)) == NBCOLL_ERR_BUSY)
+        bench_must(c->shared, nbcoll_progress(context));
+    bench_must(c->shared, status);
 }
 
-static nbcoll_status close_rank(nbcoll_context *context, nbcoll_comm *comm)
-{
-    nbcoll_status status = nbcoll_barrier(comm, BENCH_TIMEOUT);
-    while (status == NBCOLL_OK && (status = nbcoll_context_free(context)) == NBCOLL_ERR_BUSY)
-        status = nbcoll_progress(context);
-    return status;
-}
-
-static void live(void *user, int rank)
-{
-    const bench_crew *c = user;
-    nbcoll_context *context;
-    nbcoll_comm *comm;
-    run_bind_here(c->binding, rank); /* where it cannot be, the rank runs anywhere */
-    nbcoll_status status = open_rank(c, rank, &context, &comm);
-    if (status == NBCOLL_OK)
-        status = bench_rank(c->plan, c->shared, context, comm);
-    if (status == NBCOLL_OK)
-        status = close_rank(context, comm);
-    if (status != NBCOLL_OK)
-        atomic_compare_exchange_strong(&c->shared->failed, &(int){NBCOLL_OK}, (int)status);
-}
-
-/* What the crew measures, or *why it could not; `wrong`: which result, where that is ERR_VERIFY. 0, or an exit status
- * after saying why it cannot be bound as the plan says. */
-static int run_crew(const command *self, const bench_plan *plan, bench_result results[], nbcoll_status *why,
-                    char wrong[BENCH_WRONG])
+/* What the crew measures, or why it could not; `wrong`: which result, where that is ERR_VERIFY. */
+static nbcoll_status run_crew(const command *self, const bench_plan *plan, bench_result results[],
+                              char wrong[BENCH_WRONG])
 {
     size_t bytes = bench_shared_bytes(plan);
-    run_binding *binding = NULL;
-    int failed = run_bind_find(self, plan->bind, plan->at.ranks, &binding);
-    if (failed)
-        return failed;
+    run_binding *binding = run_bind_find(self, plan->bind, plan->at.ranks);
     bench_crew c = {.plan = plan, .binding = binding, .shared = crew_share(bytes)};
-    *why = c.shared ? nbcoll_shm_id_make(&c.id) : NBCOLL_ERR_MEMORY;
-    if (*why == NBCOLL_OK) {
+    nbcoll_status why = c.shared ? nbcoll_shm_id_make(&c.id) : NBCOLL_ERR_MEMORY;
+    if (why == NBCOLL_OK) {
         c.shared->is_crowded = bench_cores() < plan->at.ranks;
         c.shared->terms.size = sizeof c.shared->terms;
-        *why = crew_run(&(crew){.ranks = plan->at.ranks, .together = plan->are_threads ? plan->at.ranks : 1,
-                                .live = live, .user = &c, /* nobody waits for a rank that died: */
-                                .failed = &c.shared->failed});
+        why = crew_run(&(crew){.ranks = plan->at.ranks, .together = plan->are_threads ? plan->at.ranks : 1,
+                               .live = live, .user = &c, /* nobody waits for a rank that died: */
+                               .failed = &c.shared->failed});
         if (atomic_load(&c.shared->failed) != NBCOLL_OK)
-            *why = (nbcoll_status)atomic_load(&c.shared->failed);
+            why = (nbcoll_status)atomic_load(&c.shared->failed);
         memcpy(wrong, c.shared->wrong, BENCH_WRONG);
     }
-    if (*why == NBCOLL_OK)
+    if (why == NBCOLL_OK)
         bench_collect(plan, c.shared, results);
     crew_unshare(c.shared, bytes);
     run_bind_free(binding);
-    return 0;
+    return why;
 }
 
-int bench_run(const command *self, const bench_plan *plan, bench_result results[])
+void bench_run(const command *self, const bench_plan *plan, bench_result results[])
 {
     char wrong[BENCH_WRONG];
-    nbcoll_status why;
-    int failed = run_crew(self, plan, results, &why, wrong);
-    if (failed || why == NBCOLL_OK)
-        return failed;
-    return command_fail(self, "%s of %d ranks, %zu elements: %s",
-                        plan->is_pair ? "point-to-point" : nbcoll_operation_name(plan->at.operation), plan->at.ranks,
-                        plan->at.count, why == NBCOLL_ERR_VERIFY ? wrong : nbcoll_status_text(why));
+    nbcoll_status why = run_crew(self, plan, results, wrong);
+    if (why != NBCOLL_OK)
+        command_fail(self, "%s of %d ranks, %zu elements: %s",
+                     plan->is_pair ? "point-to-point" : nbcoll_operation_name(plan->at.operation), plan->at.ranks,
+                     plan->at.count, why == NBCOLL_ERR_VERIFY ? wrong : nbcoll_status_text(why));
 }
 
 nbcoll_status command_terms_here(const command *self, int ranks, nbcoll_terms *out)
@@ -107,25 +85,5 @@ nbcoll_status command_terms_here(const command *self, int ranks, nbcoll_terms *o
     static const command_rules none = {0};
     const bench_plan plan = {.at.ranks = ranks, .rules = &none, .rounds = 1, .iterations = 1, .terms = out};
     char wrong[BENCH_WRONG];
-    nbcoll_status why;
-    if (ranks > NBCOLL_SHM_RANKS)
-        return NBCOLL_ERR_LIMIT;
-    return run_crew(self, &plan, NULL, &why, wrong) ? NBCOLL_ERR_MEMORY : why;
+    return ranks > NBCOLL_SHM_RANKS ? NBCOLL_ERR_LIMIT : run_crew(self, &plan, NULL, wrong);
 }
-
-#else
-
-int bench_run(const command *self, const bench_plan *plan, bench_result results[])
-{
-    (void)plan;
-    (void)results;
-    return command_fail(self, "this build is without the transport shm, over which the ranks would run");
-}
-
-nbcoll_status command_terms_here(const command *self, int ranks, nbcoll_terms *out)
-{
-    (void)self, (void)ranks, (void)out;
-    return NBCOLL_ERR_UNSUPPORTED;
-}
-
-#endif

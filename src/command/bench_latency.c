@@ -50,8 +50,8 @@ int bench_cores(void)
 
 bench_latency bench_probe(const command *self, const char *bind)
 {
-    run_binding *binding = NULL;
-    ping_pong *p = bench_cores() < 2 || run_bind_find(self, bind, 2, &binding) != 0 ? NULL : crew_share(sizeof *p);
+    run_binding *binding = bench_cores() < 2 ? NULL : run_bind_find(self, bind, 2);
+    ping_pong *p = bench_cores() < 2 ? NULL : crew_share(sizeof *p);
     bench_latency latency = {'-', 0};
     if (p) {
         p->binding = binding;

@@ -171,13 +171,12 @@ static const terminal *terminal_of(const char *file)
     return NULL;
 }
 
-int bench_can_plot(const command *self, const char *file)
+void bench_can_plot(const command *self, const char *file)
 {
     if (!terminal_of(file))
-        return command_refuse(self, "--plot takes a file that ends in .svg, .png or .pdf, not '%s'", file);
-    if (command_is_installed("gnuplot"))
-        return 0;
-    return command_fail(self, "--plot %s: gnuplot is not installed", file);
+        command_refuse(self, "--plot takes a file that ends in .svg, .png or .pdf, not '%s'", file);
+    if (!command_is_installed("gnuplot"))
+        command_fail(self, "--plot %s: gnuplot is not installed", file);
 }
 
 /* The pictures stand one below the other. */
@@ -223,12 +222,11 @@ static void write_picture(FILE *out, const char *title, json_t *lines)
             title, json_object_size(lines) - 1);
 }
 
-int bench_draw(const command *self, const char *file, json_t *pictures)
+void bench_draw(const command *self, const char *file, json_t *pictures)
 {
     FILE *out = popen("exec gnuplot", "w");
     const char *title;
     json_t *lines;
-    int status = 0;
     if (out) {
         write_head(out, file, json_object_size(pictures));
         json_object_foreach(pictures, title, lines)
@@ -236,12 +234,11 @@ int bench_draw(const command *self, const char *file, json_t *pictures)
         fputs("unset multiplot\n", out);
     }
     if (!out || pclose(out) != 0)
-        status = command_fail(self, "--plot %s: gnuplot failed", file);
+        command_fail(self, "--plot %s: gnuplot failed", file);
     json_decref(pictures);
-    return status;
 }
 
-int bench_plot(const command *self, const char *file, const json_t *rows)
+void bench_plot(const command *self, const char *file, const json_t *rows)
 {
     static const char *const titles[] = {"blocking", "start + wait", "left under computation"};
     static const char *const keys[] = {"blocking.median", "nonblocking.median", "left"};
@@ -251,5 +248,5 @@ int bench_plot(const command *self, const char *file, const json_t *rows)
         for (int form = 0; form < BENCH_COMPUTING; form++)
             bench_add_point(pictures, row, row_real(row, keys[form]), "%s, %s, %s",
                             row_text(row, "algorithm"), row_text(row, "buffers"), titles[form]);
-    return bench_draw(self, file, pictures);
+    bench_draw(self, file, pictures);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench.h"
 
@@ -72,20 +73,25 @@ void bench_collect(const bench_plan *plan, bench_shared *s, bench_result results
     }
 }
 
-static nbcoll_status meet(rank *me)
+void bench_must(bench_shared *s, nbcoll_status status)
+{
+    if (status == NBCOLL_OK)
+        return;
+    atomic_compare_exchange_strong(&s->failed, &(int){NBCOLL_OK}, (int)status);
+    _exit(0);
+}
+
+static void meet(rank *me)
 {
     unsigned long all = ++me->meetings * (unsigned long)me->plan->at.ranks;
-    nbcoll_status status = NBCOLL_OK;
     int looks = 0;
     atomic_fetch_add(&me->shared->met, 1);
-    while (atomic_load_explicit(&me->shared->met, memory_order_acquire) < all && status == NBCOLL_OK) {
-        status = nbcoll_progress(me->context);
-        if (status == NBCOLL_OK)
-            status = (nbcoll_status)atomic_load(&me->shared->failed);
+    while (atomic_load_explicit(&me->shared->met, memory_order_acquire) < all) {
+        bench_must(me->shared, nbcoll_progress(me->context));
+        bench_must(me->shared, (nbcoll_status)atomic_load(&me->shared->failed));
         if (me->shared->is_crowded || ++looks > PATIENCE)
             sched_yield();
     }
-    return status;
 }
 
 /* ---- one iteration --------------------------------------------------------------------------------------------- */
@@ -129,24 +135,23 @@ static size_t take_buffers(rank *me, size_t entry)
     return first;
 }
 
-static nbcoll_status call_all(rank *me, size_t entry, bench_form form, size_t buffer)
+static void call_all(rank *me, size_t entry, bench_form form, size_t buffer)
 {
-    nbcoll_status status = NBCOLL_OK;
-    for (int i = 0; i < me->plan->instances && status == NBCOLL_OK; i++, buffer++)
-        status = bench_perform(&me->call, entry, me->send + buffer * me->stride, me->recv + buffer * me->stride,
-                               form == BENCH_BLOCKING ? NULL : &me->request[i]);
-    return status;
+    for (int i = 0; i < me->plan->instances; i++, buffer++)
+        bench_must(me->shared,
+                   bench_perform(&me->call, entry, me->send + buffer * me->stride, me->recv + buffer * me->stride,
+                                 form == BENCH_BLOCKING ? NULL : &me->request[i]));
 }
 
-static nbcoll_status wait_all(rank *me)
+static void wait_all(rank *me)
 {
-    if (me->plan->instances == 1)
-        return nbcoll_wait(me->request, BENCH_DEADLINE);
-    return nbcoll_wait_all((size_t)me->plan->instances, me->request, NULL, BENCH_DEADLINE);
+    bench_must(me->shared, me->plan->instances == 1 ? nbcoll_wait(me->request, BENCH_DEADLINE)
+                                                    : nbcoll_wait_all((size_t)me->plan->instances, me->request, NULL,
+                                                                      BENCH_DEADLINE));
 }
 
 /* Computes, and tests in between if asked to. */
-static nbcoll_status compute(rank *me, int is_testing)
+static void compute(rank *me, int is_testing)
 {
     uint64_t parts = (uint64_t)me->plan->tests + 1;
     nbcoll_status status = NBCOLL_PENDING;
@@ -157,36 +162,34 @@ static nbcoll_status compute(rank *me, int is_testing)
                          ? nbcoll_test(me->request)
                          : nbcoll_test_all((size_t)me->plan->instances, me->request, NULL);
     }
-    return status == NBCOLL_PENDING ? NBCOLL_OK : status;
+    bench_must(me->shared, status == NBCOLL_PENDING ? NBCOLL_OK : status);
 }
 
-static nbcoll_status perform(rank *me, size_t entry, bench_form form, size_t buffer)
+static void perform(rank *me, size_t entry, bench_form form, size_t buffer)
 {
-    nbcoll_status status = form == BENCH_COMPUTING ? NBCOLL_OK : call_all(me, entry, form, buffer);
-    if (status == NBCOLL_OK && (form == BENCH_OVERLAPPED || form == BENCH_COMPUTING))
-        status = compute(me, form == BENCH_OVERLAPPED);
-    if (status == NBCOLL_OK && (form == BENCH_NONBLOCKING || form == BENCH_OVERLAPPED))
-        status = wait_all(me);
-    return status;
+    if (form != BENCH_COMPUTING)
+        call_all(me, entry, form, buffer);
+    if (form == BENCH_OVERLAPPED || form == BENCH_COMPUTING)
+        compute(me, form == BENCH_OVERLAPPED);
+    if (form == BENCH_NONBLOCKING || form == BENCH_OVERLAPPED)
+        wait_all(me);
 }
 
-static nbcoll_status iterate(rank *me, size_t entry, bench_form form, double *us)
+/* How many microseconds it took. */
+static double iterate(rank *me, size_t entry, bench_form form)
 {
     size_t buffer = take_buffers(me, entry);
-    nbcoll_status status = meet(me);
-    if (status != NBCOLL_OK)
-        return status;
+    meet(me);
     dawdle(me);
     double at = command_now();
-    status = perform(me, entry, form, buffer);
-    *us = command_now() - at;
-    return status;
+    perform(me, entry, form, buffer);
+    return command_now() - at;
 }
 
 /* ---- are the results right? ------------------------------------------------------------------------------------ */
 
 /* The first rank that finds something wrong says what. */
-static nbcoll_status tell_wrong(rank *me, size_t entry, bench_form form, size_t at)
+static void tell_wrong(rank *me, size_t entry, bench_form form, size_t at)
 {
     static const char *const names[] = {"blocking", "start + wait", "start + compute + wait"};
     const nbcoll_algorithm *algorithm = me->plan->entry[entry].choice.algorithm;
@@ -194,40 +197,36 @@ static nbcoll_status tell_wrong(rank *me, size_t entry, bench_form form, size_t 
     if (atomic_compare_exchange_strong(&me->shared->is_told, &nobody, 1))
         snprintf(me->shared->wrong, sizeof me->shared->wrong, "%s, %s: rank %d has a wrong byte %zu",
                  algorithm ? algorithm->name : "default", names[form], me->number, at);
-    return NBCOLL_ERR_VERIFY;
+    bench_must(me->shared, NBCOLL_ERR_VERIFY);
 }
 
-static nbcoll_status check_once(rank *me, size_t entry, bench_form form, unsigned round)
+static void check_once(rank *me, size_t entry, bench_form form, unsigned round)
 {
     size_t first = take_buffers(me, entry), end = first + (size_t)me->plan->instances;
     for (size_t b = first; b < end; b++)
         bench_fill(me->plan, me->number, round + (unsigned)b, me->send + b * me->stride, me->recv + b * me->stride);
-    nbcoll_status status = meet(me);
-    if (status == NBCOLL_OK)
-        status = perform(me, entry, form, first);
-    for (size_t b = first; b < end && status == NBCOLL_OK; b++) {
+    meet(me);
+    perform(me, entry, form, first);
+    for (size_t b = first; b < end; b++) {
         size_t at = bench_wrong_at(me->plan, me->number, round + (unsigned)b, me->recv + b * me->stride);
         if (at != SIZE_MAX)
-            status = tell_wrong(me, entry, form, at);
+            tell_wrong(me, entry, form, at);
     }
-    return status;
 }
 
 /* Each form of each entry, a few times on other data. */
-static nbcoll_status check(rank *me)
+static void check(rank *me)
 {
-    nbcoll_status status = NBCOLL_OK;
     for (size_t e = 0; e < me->plan->entries && me->plan->is_checked; e++)
         for (int form = 0; form < BENCH_COMPUTING; form++)
-            for (unsigned round = 0; round < CHECKS && status == NBCOLL_OK; round++)
-                status = check_once(me, e, (bench_form)form, round);
-    return status;
+            for (unsigned round = 0; round < CHECKS; round++)
+                check_once(me, e, (bench_form)form, round);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------------------------- */
 
 /* How fast work() is, while all ranks do it; rank 0's is taken. */
-static nbcoll_status time_work(rank *me)
+static void time_work(rank *me)
 {
     double sample[5];
     for (int i = 0; i < 5; i++) {
@@ -237,33 +236,29 @@ static nbcoll_status time_work(rank *me)
     }
     if (me->number == 0)
         me->shared->loops = CALIBRATION / bench_spread_of(sample, 5).least;
-    return meet(me);
+    meet(me);
 }
 
 /* Warms an entry up, and then measures it. */
-static nbcoll_status batch(rank *me, size_t entry, bench_form form, int warm, int iterations, double *to)
+static void batch(rank *me, size_t entry, bench_form form, int warm, int iterations, double *to)
 {
-    double us = 0;
-    nbcoll_status status = NBCOLL_OK;
-    for (int i = -warm; i < iterations && status == NBCOLL_OK; i++)
-        status = iterate(me, entry, form, i < 0 ? &us : &to[i]);
-    return status;
+    for (int i = -warm; i < iterations; i++) {
+        double us = iterate(me, entry, form);
+        if (i >= 0)
+            to[i] = us;
+    }
 }
 
 /* Warms all up, and gives the computation its length, the same on all ranks, after the slowest entry. */
-static nbcoll_status calibrate(rank *me)
+static void calibrate(rank *me)
 {
     const bench_plan *plan = me->plan;
     int n = samples_of(plan) < WARM ? (int)samples_of(plan) : WARM;
     double us = 0;
-    nbcoll_status status = NBCOLL_OK;
-    for (size_t e = 0; e < plan->entries && status == NBCOLL_OK; e++) {
-        double *to = samples_at(plan, me->shared, me->number, e, BENCH_NONBLOCKING);
-        status = batch(me, e, BENCH_NONBLOCKING, n, n, to);
-    }
-    if (status == NBCOLL_OK)
-        status = meet(me);
-    if (status == NBCOLL_OK && me->number == 0) {
+    for (size_t e = 0; e < plan->entries; e++)
+        batch(me, e, BENCH_NONBLOCKING, n, n, samples_at(plan, me->shared, me->number, e, BENCH_NONBLOCKING));
+    meet(me);
+    if (me->number == 0) {
         for (size_t e = 0; e < plan->entries; e++) {
             double *most = slowest(plan, me->shared, e, BENCH_NONBLOCKING, (size_t)n);
             double median = bench_spread_of(most, (size_t)n).median;
@@ -271,34 +266,31 @@ static nbcoll_status calibrate(rank *me)
         }
         me->shared->loops *= us * plan->compute;
     }
-    if (status == NBCOLL_OK)
-        status = meet(me);
+    meet(me);
     me->loops = (uint64_t)me->shared->loops;
-    return status;
 }
 
-static nbcoll_status measure(rank *me)
+static void measure(rank *me)
 {
     const bench_plan *plan = me->plan;
-    nbcoll_status status = plan->entries ? time_work(me) : NBCOLL_OK;
-    if (status == NBCOLL_OK && plan->entries)
-        status = calibrate(me);
-    if (status == NBCOLL_OK)
-        status = check(me);
+    if (plan->entries) {
+        time_work(me);
+        calibrate(me);
+    }
+    check(me);
     for (int round = 0; round < plan->rounds; round++)
         for (size_t e = 0; e < plan->entries; e++)
-            for (int i = 0; i < BENCH_FORMS && status == NBCOLL_OK; i++) { /* each comes first in its turn */
+            for (int i = 0; i < BENCH_FORMS; i++) { /* each comes first in its turn */
                 bench_form form = (bench_form)((i + round) % BENCH_FORMS);
                 double *to = samples_at(plan, me->shared, me->number, e, form) + round * plan->iterations;
                 if (!plan->only || plan->only & 1u << form)
-                    status = batch(me, e, form, WARM_BATCH, plan->iterations, to);
+                    batch(me, e, form, WARM_BATCH, plan->iterations, to);
             }
-    if (status == NBCOLL_OK)
-        status = check(me);
-    return status == NBCOLL_OK ? meet(me) : status;
+    check(me);
+    meet(me);
 }
 
-static nbcoll_status prepare(rank *me, nbcoll_comm *comm)
+static void prepare(rank *me, nbcoll_comm *comm)
 {
     const bench_plan *plan = me->plan;
     size_t instances = (size_t)plan->instances, bytes = bench_buffer_bytes(plan);
@@ -308,18 +300,18 @@ static nbcoll_status prepare(rank *me, nbcoll_comm *comm)
         if (plan->entry[e].is_changing)
             me->buffers = POOL / me->stride > 2 * instances ? POOL / me->stride : 2 * instances;
     if (me->buffers > SIZE_MAX / 2 / me->stride)
-        return NBCOLL_ERR_MEMORY;
+        bench_must(me->shared, NBCOLL_ERR_MEMORY);
     me->request = calloc(instances, sizeof *me->request);
     me->send = aligned_alloc(128, me->buffers * me->stride);
     me->recv = aligned_alloc(128, me->buffers * me->stride);
     if (!me->request || !me->send || !me->recv)
-        return NBCOLL_ERR_MEMORY;
+        bench_must(me->shared, NBCOLL_ERR_MEMORY);
     memset(me->send, 0x3c, me->buffers * me->stride); /* a page that was never written is no memory yet */
     memset(me->recv, 0x3c, me->buffers * me->stride);
-    return bench_call_open(&me->call, plan, comm, me->number == 0 ? me->shared->chosen : NULL);
+    bench_call_open(&me->call, plan, me->shared, comm, me->number == 0 ? me->shared->chosen : NULL);
 }
 
-nbcoll_status bench_rank(const bench_plan *plan, bench_shared *s, nbcoll_context *context, nbcoll_comm *comm)
+void bench_rank(const bench_plan *plan, bench_shared *s, nbcoll_context *context, nbcoll_comm *comm)
 {
     rank me = {.plan = plan, .shared = s, .context = context, .number = nbcoll_comm_rank(comm)};
     me.random = (uint64_t)me.number + 1;
@@ -328,14 +320,10 @@ nbcoll_status bench_rank(const bench_plan *plan, bench_shared *s, nbcoll_context
         s->terms.rule_count = 0;
         s->terms.nodes = plan->at.nodes; /* as does its table */
     }
-    nbcoll_status status = prepare(&me, comm);
-    if (status == NBCOLL_OK)
-        status = measure(&me);
-    if (status != NBCOLL_OK)
-        return status; /* peers may still read what is lent to them: the process ends, and takes all with it */
+    prepare(&me, comm);
+    measure(&me);
     bench_call_close(&me.call);
     free(me.request);
     free(me.send);
     free(me.recv);
-    return NBCOLL_OK;
 }

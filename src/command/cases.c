@@ -35,65 +35,61 @@ int command_is(nbcoll_operation operation, unsigned what)
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
-int command_take_type(const command *self, void *user, const char *name)
+void command_take_type(const command *self, void *user, const char *name)
 {
     nbcoll_reduction *reduction = &((command_cases *)user)->reduction;
     for (int type = 0; type < NBCOLL_TYPE_COUNT; type++)
         if (strcasecmp(name, nbcoll_type_name(reduction->type = (nbcoll_type)type)) == 0)
-            return 0;
-    return command_refuse(self, "unknown type '%s'; nbcoll info lists them", name);
+            return;
+    command_refuse(self, "unknown type '%s'; nbcoll info lists them", name);
 }
 
-int command_take_op(const command *self, void *user, const char *name)
+void command_take_op(const command *self, void *user, const char *name)
 {
     nbcoll_reduction *reduction = &((command_cases *)user)->reduction;
     for (int op = 0; op < NBCOLL_OP_COUNT; op++)
         if (strcasecmp(name, nbcoll_op_name(reduction->op = (nbcoll_op)op)) == 0)
-            return 0;
-    return command_refuse(self, "unknown reduction '%s'; nbcoll info lists them", name);
+            return;
+    command_refuse(self, "unknown reduction '%s'; nbcoll info lists them", name);
 }
 
-int command_find_algorithm(const command *self, nbcoll_operation operation, const char *name,
-                           const nbcoll_algorithm **out)
+const nbcoll_algorithm *command_find_algorithm(const command *self, nbcoll_operation operation, const char *name)
 {
-    *out = catalogue_find(operation, name);
-    if (*out)
-        return 0;
-    return command_refuse(self, "%s has no algorithm '%s'; nbcoll info lists them", nbcoll_operation_name(operation),
-                          name);
+    const nbcoll_algorithm *found = catalogue_find(operation, name);
+    if (!found)
+        command_refuse(self, "%s has no algorithm '%s'; nbcoll info lists them", nbcoll_operation_name(operation),
+                       name);
+    return found;
 }
 
-int command_take_operation(const command *self, const char *word, int *out)
+nbcoll_operation command_operation(const command *self, const char *word)
 {
-    for (*out = 0; *out < NBCOLL_OPERATION_COUNT; ++*out)
-        if (strcmp(word, nbcoll_operation_name((nbcoll_operation)*out)) == 0)
-            return 0;
-    return command_refuse(self, "unknown operation '%s'; nbcoll info lists them", word);
+    for (int o = 0; o < NBCOLL_OPERATION_COUNT; o++)
+        if (strcmp(word, nbcoll_operation_name((nbcoll_operation)o)) == 0)
+            return (nbcoll_operation)o;
+    command_refuse(self, "unknown operation '%s'; nbcoll info lists them", word);
 }
 
-int command_take_operations(const command *self, int words, char *word[], unsigned otherwise, nbcoll_operation list[],
-                            int *n)
+int command_take_operations(const command *self, int words, char *word[], unsigned otherwise, nbcoll_operation list[])
 {
-    *n = 0;
+    int n = 0;
     for (int o = 0; o < NBCOLL_OPERATION_COUNT && !words; o++)
         if (command_is((nbcoll_operation)o, otherwise))
-            list[(*n)++] = (nbcoll_operation)o;
+            list[n++] = (nbcoll_operation)o;
     for (int i = 0; i < words; i++) {
-        int one, status = command_take_operation(self, word[i], &one);
-        for (int k = 0; k < i && !status; k++)
-            if (list[k] == (nbcoll_operation)one)
-                status = command_refuse(self, "'%s' stands there twice", word[i]);
-        if (status)
-            return status;
-        list[(*n)++] = (nbcoll_operation)one;
+        list[n] = command_operation(self, word[i]);
+        for (int k = 0; k < n; k++)
+            if (list[k] == list[n])
+                command_refuse(self, "'%s' stands there twice", word[i]);
+        n++;
     }
-    return 0;
+    return n;
 }
 
 /* ---- numbers --------------------------------------------------------------------------------------------------- */
 
 /* "7", or "2..16". */
-int command_take_ranks(const command *self, void *user, const char *value)
+void command_take_ranks(const command *self, void *user, const char *value)
 {
     command_cases *cases = user;
     const char *at = value;
@@ -105,23 +101,21 @@ int command_take_ranks(const command *self, void *user, const char *value)
         is_right = command_number_at(&at, low, COMMAND_MOST_RANKS, &high);
     }
     if (!is_right || *at)
-        return command_refuse(self, "--ranks takes a number or a range like 2..16, of 1..%d, not '%s'",
-                              COMMAND_MOST_RANKS, value);
+        command_refuse(self, "--ranks takes a number or a range like 2..16, of 1..%d, not '%s'", COMMAND_MOST_RANKS,
+                       value);
     cases->fewest = (int)low;
     cases->most = (int)high;
-    return 0;
 }
 
 /* "0,1,1000" */
-int command_take_count(const command *self, void *user, const char *value)
+void command_take_count(const command *self, void *user, const char *value)
 {
     command_cases *cases = user;
     const char *at = value;
     if (!command_numbers(&at, 0, SIZE_MAX, cases->count, COMMAND_COUNTS, &cases->counts) || *at)
-        return command_refuse(self, "--count takes numbers like 0,1,1000, not '%s'", value);
+        command_refuse(self, "--count takes numbers like 0,1,1000, not '%s'", value);
     if (cases->counts > COMMAND_COUNTS)
-        return command_refuse(self, "--count takes at most %d numbers", COMMAND_COUNTS);
-    return 0;
+        command_refuse(self, "--count takes at most %d numbers", COMMAND_COUNTS);
 }
 
 const char *command_spread_name(int spread)
@@ -151,20 +145,20 @@ nbcoll_case command_case(const command_cases *cases, const nbcoll_algorithm *alg
 int command_refuse_case(const command *self, const nbcoll_case *c, nbcoll_status why)
 {
     if (why == NBCOLL_ERR_ROOT)
-        return command_refuse(self, "--root %d: %s of %d ranks has no such root", c->root,
-                              nbcoll_operation_name(c->operation), c->ranks);
+        command_refuse(self, "--root %d: %s of %d ranks has no such root", c->root, nbcoll_operation_name(c->operation),
+                       c->ranks);
     if (why == NBCOLL_ERR_OP)
-        return command_refuse(self, "--op %s: %s has no such reduction", nbcoll_op_name(c->reduction.op),
-                              nbcoll_type_name(c->reduction.type));
+        command_refuse(self, "--op %s: %s has no such reduction", nbcoll_op_name(c->reduction.op),
+                       nbcoll_type_name(c->reduction.type));
     if (why == NBCOLL_ERR_COUNT)
-        return command_refuse(self, "--count %zu: too many bytes for %d ranks", c->count, c->ranks);
-    return command_refuse(self, "%s", nbcoll_status_text(why));
+        command_refuse(self, "--count %zu: too many bytes for %d ranks", c->count, c->ranks);
+    command_refuse(self, "%s", nbcoll_status_text(why));
 }
 
 static void say_error(void *user, nbcoll_status why, const char *text)
 {
     (void)why;
-    command_refuse(user, "%s", text);
+    command_say(user, "%s", text);
 }
 
 nbcoll_host command_host(const command *self)
@@ -204,7 +198,7 @@ static int take_sizes(command_cases *cases, const char **at)
     return 1;
 }
 
-int command_take_nodes(const command *self, void *user, const char *value)
+void command_take_nodes(const command *self, void *user, const char *value)
 {
     command_cases *cases = user;
     const char *at = value;
@@ -219,13 +213,12 @@ int command_take_nodes(const command *self, void *user, const char *value)
     }
     cases->placement.size = sizeof cases->placement;
     cases->placement.domain = (int)domain;
-    if (is_right && !*at)
-        return 0;
-    return command_refuse(self, "--nodes takes sizes like 4x8 or 3,1,4, at most %d of them, or 4x8/2 with domains of "
-                          "two ranks, not '%s'", COMMAND_ROOMS, value);
+    if (!is_right || *at)
+        command_refuse(self, "--nodes takes sizes like 4x8 or 3,1,4, at most %d of them, or 4x8/2 with domains of two "
+                       "ranks, not '%s'", COMMAND_ROOMS, value);
 }
 
-int command_take_numbering(const command *self, void *user, const char *value)
+void command_take_numbering(const command *self, void *user, const char *value)
 {
     command_cases *cases = user;
     static const char *const names[] = {"block", "round-robin", "random"};
@@ -236,19 +229,20 @@ int command_take_numbering(const command *self, void *user, const char *value)
         numbering++;
     if (numbering == 3 || (value[length] && (numbering != NBCOLL_NUMBERING_RANDOM ||
                                              !command_number(value + length + 1, 0, UINT64_MAX, &seed))))
-        return command_refuse(self, "--numbering is block, round-robin or random[:SEED], not '%s'", value);
+        command_refuse(self, "--numbering is block, round-robin or random[:SEED], not '%s'", value);
     cases->placement.numbering = (nbcoll_numbering)numbering;
     cases->placement.seed = seed;
     cases->numbering_said = value;
-    return 0;
 }
 
-nbcoll_status command_nodes(const command_cases *cases, int ranks, nbcoll_nodes **out)
+nbcoll_nodes *command_nodes(const command *self, const command_cases *cases, int ranks)
 {
     nbcoll_placement placement = cases->placement;
-    *out = NULL;
+    nbcoll_nodes *nodes = NULL;
     placement.room = cases->room;
-    return placement.rooms ? nbcoll_nodes_place(&placement, ranks, NULL, out) : NBCOLL_OK;
+    if (placement.rooms)
+        command_fail_status(self, nbcoll_nodes_place(&placement, ranks, NULL, &nodes));
+    return nodes;
 }
 
 char *command_nodes_text(const command_cases *cases, char text[COMMAND_NODES_TEXT])

@@ -11,7 +11,7 @@ enum { CATALOGUE_MOST = 256 };
 static const nbcoll_algorithm *brought[CATALOGUE_MOST];
 static size_t brought_count;
 
-/* A name in a file, which is here unless its path says otherwise. Null after naming what is wrong. */
+/* A name in a file, which is here unless its path says otherwise. */
 static void *symbol_of(const char *file, const char *name)
 {
     char path[4096];
@@ -21,7 +21,7 @@ static void *symbol_of(const char *file, const char *name)
     const char *why = object ? NULL : dlerror();
     if (!object)
         command_refuse(NULL, "%s: %s", file, why ? why : "it cannot be opened");
-    else if (!symbol)
+    if (!symbol)
         command_refuse(NULL, "%s: it has no %s", file, name);
     return symbol;
 }
@@ -54,30 +54,25 @@ const nbcoll_algorithm *const *catalogue_brought(size_t *n)
     return brought;
 }
 
-static int add(const char *file, uint32_t i, const nbcoll_algorithm *algorithm)
+static void add(const char *file, uint32_t i, const nbcoll_algorithm *algorithm)
 {
     if (nbcoll_rules_check(&(nbcoll_rule){.algorithm = algorithm}, 1, NULL) != NBCOLL_OK)
-        return command_refuse(NULL, "%s: its algorithm %u lacks its size, name, operation or function", file,
-                              (unsigned)i);
+        command_refuse(NULL, "%s: its algorithm %u lacks its size, name, operation or function", file, (unsigned)i);
     const char *operation = nbcoll_operation_name(algorithm->operation);
     if (strcmp(algorithm->name, "default") == 0 || catalogue_find(algorithm->operation, algorithm->name))
-        return command_refuse(NULL, "%s: %s has an algorithm '%s' already", file, operation, algorithm->name);
+        command_refuse(NULL, "%s: %s has an algorithm '%s' already", file, operation, algorithm->name);
     if (brought_count == CATALOGUE_MOST)
-        return command_refuse(NULL, "%s: there are more than %d algorithms", file, CATALOGUE_MOST);
+        command_refuse(NULL, "%s: there are more than %d algorithms", file, CATALOGUE_MOST);
     brought[brought_count++] = algorithm;
-    return 0;
 }
 
-int catalogue_load(const char *file)
+void catalogue_load(const char *file)
 {
     const nbcoll_algorithm_list *list = symbol_of(file, "nbcoll_algorithms");
-    int status = list ? 0 : COMMAND_USAGE;
-    if (list && list->abi != NBCOLL_ABI)
-        return command_refuse(NULL, "%s: it was built for ABI %u of nbcoll, not %u", file, (unsigned)list->abi,
-                              NBCOLL_ABI);
-    for (uint32_t i = 0; !status && i < list->count; i++)
-        status = add(file, i, list->algorithm[i]);
-    return status;
+    if (list->abi != NBCOLL_ABI)
+        command_refuse(NULL, "%s: it was built for ABI %u of nbcoll, not %u", file, (unsigned)list->abi, NBCOLL_ABI);
+    for (uint32_t i = 0; i < list->count; i++)
+        add(file, i, list->algorithm[i]);
 }
 
 nbcoll_transport_open *catalogue_transport(const char *file)

@@ -23,7 +23,6 @@
 
 /* Exit statuses. */
 enum {
-    COMMAND_HELPED = -1, /* 0, without more to do */
     COMMAND_OK = 0,
     COMMAND_REFUTED = 1,
     COMMAND_USAGE = 2,  /* a bad argument, which was named on standard error */
@@ -45,7 +44,7 @@ typedef struct command_option {
     double most;                  /* a real number of 0..most, a double */
     const char *words;            /* "a, b or c": one of these; a number gets its place, which begins with `low` */
     int without;       /* what "[=V]" is, left out */
-    int (*take)(const command *self, void *at, const char *value); /* by a function: 0, or an exit status */
+    void (*take)(const command *self, void *at, const char *value); /* by a function */
 } command_option;
 #define COMMAND_IN(type, member) .offset = offsetof(type, member), .size = sizeof((type *)0)->member
 
@@ -53,7 +52,7 @@ struct command {
     const char *name;
     const char *purpose; /* one line */
     const char *help;    /* its usage, and what stands above the options */
-    int (*run)(const command *self, int argc, char *argv[]); /* argv[0] is the subcommand's name */
+    void (*run)(const command *self, int argc, char *argv[]); /* argv[0] is the subcommand's name */
     const command_option *options;
     int has_program;  /* the words behind the options are a program with options of its own */
     const char *more; /* below the options; or null */
@@ -62,32 +61,39 @@ struct command {
 extern const command command_verify, command_show, command_sim, command_explain, command_bench, command_tune,
     command_run, command_timeline, command_info, command_topology;
 
-/* Says "nbcoll verify: ..." on standard error, or "nbcoll: ..." where `self` is null, and returns the exit status. */
-int command_say(const command *self, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
-#define command_refuse(self, ...) command_say(self, COMMAND_USAGE, __VA_ARGS__)
-#define command_fail(self, ...) command_say(self, COMMAND_FAILED, __VA_ARGS__)
-/* Says the text of a status, unless it is OK: then 0. */
+/* Says "nbcoll verify: ..." on standard error, or "nbcoll: ..." where `self` is null. */
+void command_say(const command *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Says it, and ends the command with this status, which is its value where one is wanted. Functions that name what is
+ * wrong so return only where nothing is. */
+_Noreturn int command_end(const command *self, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+#define command_refuse(self, ...) command_end(self, COMMAND_USAGE, __VA_ARGS__)
+#define command_fail(self, ...) command_end(self, COMMAND_FAILED, __VA_ARGS__)
+/* The same with the text of a status, unless it is OK: then 0. */
 int command_fail_status(const command *self, nbcoll_status why);
 
 /* Appends to a text of `room` bytes, as much as there is room for. */
 void command_add(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Appends a thing of so many bytes to the list that the pointer at `list` is, with room for some: 0; -1: no memory. */
-int command_append(void *list, size_t *used, size_t *room, const void *one, size_t bytes);
+/* Memory for n things of so many bytes, zeroed. Without memory the command ends, here and in the next. */
+void *command_alloc(size_t n, size_t bytes);
+/* Appends a thing of so many bytes to the list that the pointer at `list` is, with room for some. */
+void command_append(void *list, size_t *used, size_t *room, const void *one, size_t bytes);
 
-/* Writes a file of this name by `write`, which gives 0 or a status. 0, or COMMAND_FAILED after naming what is wrong. */
-typedef nbcoll_status command_writer(void *user, FILE *out);
-int command_write_file(const command *self, const char *name, command_writer *write, void *user);
+/* Ends the command, if its output was written. */
+_Noreturn void command_exit(int status);
+
+/* Writes a file of this name by `write`. */
+typedef void command_writer(void *user, FILE *out);
+void command_write_file(const command *self, const char *name, command_writer *write, void *user);
 
 /* Prints `begin`, padded to `indent`, and then the words of a text, in lines of `width` characters, of which others
  * begin with `again`, padded alike. */
 enum { COMMAND_COLUMNS = 80 };
 void command_print_words(FILE *out, const char *begin, const char *again, int indent, int width, const char *words);
 
-/* Reads the options into the command's own struct, and leaves the words behind them. 0; COMMAND_USAGE, or what a
- * function of the table returned, after naming what is wrong; COMMAND_HELPED after printing the help. `marks`: null is
- * accepted. */
-int command_take_options(const command *self, int *argc, char **argv[], void *user, unsigned *marks);
+/* Reads the options into the command's own struct, and leaves the words behind them. `marks`: null is accepted. */
+void command_take_options(const command *self, int *argc, char **argv[], void *user, unsigned *marks);
 void command_help(const command *self);
 /* Stores a number where a row says; and gives what is there. */
 void command_store(const command_option *o, void *user, uint64_t number);
@@ -135,7 +141,7 @@ void row_print_csv(const json_t *row, const char *keys);
 /* "name value, name value": the members that are no objects or arrays, and not empty. Or the values of an array. */
 void row_print_members(json_t *row);
 
-/* Members of a row; of an object or array in it, by "object.member", "array.0". */
+/* Members of a row; of an object or array in it, by "object.member", "array.0". Of one that is not there: "", or 0. */
 const char *row_text(const json_t *row, const char *key);
 int row_is(const json_t *row, const char *key, const char *text);
 long long row_number(const json_t *row, const char *key);
@@ -147,8 +153,8 @@ int row_same(const json_t *a, const json_t *b, const char *keys);
 
 /* ---- catalogue.c: the algorithms of the library, and behind them those that shared objects have brought ---------- */
 
-/* Adds those of a file (--algorithms FILE before the subcommand). 0, or COMMAND_USAGE after naming what is wrong. */
-int catalogue_load(const char *file);
+/* Adds those of a file (--algorithms FILE before the subcommand). */
+void catalogue_load(const char *file);
 
 /* As nbcoll_algorithm_at and nbcoll_algorithm_find. */
 const nbcoll_algorithm *catalogue_at(nbcoll_operation operation, unsigned i);
@@ -157,8 +163,7 @@ const nbcoll_algorithm *catalogue_find(nbcoll_operation operation, const char *n
 /* Those that were brought. */
 const nbcoll_algorithm *const *catalogue_brought(size_t *n);
 
-/* What opens the ends of a file's transport, of which an object brings one; null after naming what is wrong on standard
- * error. */
+/* What opens the ends of a file's transport, of which an object brings one. */
 nbcoll_transport_open *catalogue_transport(const char *file);
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
@@ -228,24 +233,22 @@ typedef struct command_cases {
         {COMMAND_KNOWN(type, "gatherv, scatterv: all ranks pass all counts (always, where the algorithm reads them)")}
 
 /* `take` of those rows; `cases` is a command_cases. */
-int command_take_ranks(const command *self, void *cases, const char *value);
-int command_take_count(const command *self, void *cases, const char *value);
-int command_take_type(const command *self, void *cases, const char *value);
-int command_take_op(const command *self, void *cases, const char *value);
-int command_take_nodes(const command *self, void *cases, const char *value);
-int command_take_numbering(const command *self, void *cases, const char *value);
+void command_take_ranks(const command *self, void *cases, const char *value);
+void command_take_count(const command *self, void *cases, const char *value);
+void command_take_type(const command *self, void *cases, const char *value);
+void command_take_op(const command *self, void *cases, const char *value);
+void command_take_nodes(const command *self, void *cases, const char *value);
+void command_take_numbering(const command *self, void *cases, const char *value);
 
-/* Takes the word OPERATION. 0, or COMMAND_USAGE after naming what is wrong. */
-int command_take_operation(const command *self, const char *word, int *out);
+/* The word OPERATION. */
+nbcoll_operation command_operation(const command *self, const char *word);
 
-/* Takes operations, each once: words, or where there are none, all that are `otherwise` (command_is). list[*n] has room
- * for all. 0, or COMMAND_USAGE after naming what is wrong. */
-int command_take_operations(const command *self, int words, char *word[], unsigned otherwise, nbcoll_operation list[],
-                            int *n);
+/* Operations, each once: words, or where there are none, all that are `otherwise` (command_is). Gives how many are in
+ * the list, which has room for all. */
+int command_take_operations(const command *self, int words, char *word[], unsigned otherwise, nbcoll_operation list[]);
 
-/* Finds an algorithm by name. 0, or COMMAND_USAGE after saying that the operation has none of that name. */
-int command_find_algorithm(const command *self, nbcoll_operation operation, const char *name,
-                           const nbcoll_algorithm **out);
+/* An algorithm by name. */
+const nbcoll_algorithm *command_find_algorithm(const command *self, nbcoll_operation operation, const char *name);
 
 /* A whole number of low..high in decimal digits at *at, which is moved behind it. 0 when it is none. */
 int command_number_at(const char **at, unsigned long long low, unsigned long long high, unsigned long long *out);
@@ -262,14 +265,14 @@ const char *command_next_name(const char *at, char name[COMMAND_WORD]);
 nbcoll_case command_case(const command_cases *cases, const nbcoll_algorithm *algorithm);
 
 /* Makes the table of nodes of so many ranks; null, where no nodes were said. */
-nbcoll_status command_nodes(const command_cases *cases, int ranks, nbcoll_nodes **out);
+nbcoll_nodes *command_nodes(const command *self, const command_cases *cases, int ranks);
 
 /* The options that say the nodes again, " --nodes 3,1,4 --numbering random:7", or "". Returns `text`. */
 #define COMMAND_NODES_TEXT 320
 char *command_nodes_text(const command_cases *cases, char text[COMMAND_NODES_TEXT]);
 
-/* Says why a case cannot be: COMMAND_USAGE. */
-int command_refuse_case(const command *self, const nbcoll_case *c, nbcoll_status why);
+/* Says why a case cannot be. */
+_Noreturn int command_refuse_case(const command *self, const nbcoll_case *c, nbcoll_status why);
 
 /* A host that says the errors of builders, in words, as the command refuses. `self` must outlive its use. */
 nbcoll_host command_host(const command *self);

@@ -45,24 +45,23 @@ static nbcoll_terms terms_of(const question *q, const nbcoll_case *at)
     return t;
 }
 
-static int take_arguments(question *q, int argc, char *argv[])
+static void take_arguments(question *q, int argc, char *argv[])
 {
-    int status = command_take_options(q->self, &argc, &argv, q, &q->marks);
-
+    command_take_options(q->self, &argc, &argv, q, &q->marks);
     q->flags = (q->marks & EXPLAIN_REPRODUCIBLE ? NBCOLL_REPRODUCIBLE : 0) |
                (q->marks & EXPLAIN_TOLERANT ? NBCOLL_ARRIVAL_TOLERANT : 0);
     q->is_offloaded = (q->marks & EXPLAIN_PROGRAM) != 0;
-    if (!status && argc > 1)
-        return command_refuse(q->self, "one word too many: '%s'", argv[1]);
-    if (!status)
-        status = argc ? command_take_operation(q->self, *argv, &q->cases.operation)
-                      : command_refuse(q->self, "it takes an operation");
-    if (!status && q->cases.fewest == 0)
-        status = command_refuse(q->self, "--ranks is missing");
+    if (argc > 1)
+        command_refuse(q->self, "one word too many: '%s'", argv[1]);
+    if (!argc)
+        command_refuse(q->self, "it takes an operation");
+    q->cases.operation = (int)command_operation(q->self, *argv);
+    if (q->cases.fewest == 0)
+        command_refuse(q->self, "--ranks is missing");
     q->asks_here = !q->has_messages && !q->cases.node && !q->cases.placed;
     if (q->asks_here)
         q->cases.node = NBCOLL_CASE_BY_NODE; /* all share memory */
-    return status ? status : command_rules_read(q->self, &q->rules, (nbcoll_operation)q->cases.operation);
+    command_rules_read(q->self, &q->rules, (nbcoll_operation)q->cases.operation);
 }
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
@@ -76,11 +75,29 @@ static json_t *model_object(const nbcoll_terms *t)
     return all;
 }
 
-/* What the cost model says of all algorithms of the operation. */
-static void print_costs(const nbcoll_terms *t, int is_here, const nbcoll_args *a)
+/* A call, with what the cost model says of all algorithms of the operation; null where that is nothing. */
+static json_t *call_object(const nbcoll_terms *t, const nbcoll_case *at, const nbcoll_args *a,
+                           const command_chosen *chosen)
 {
+    const nbcoll_choice *c = &chosen->choice;
     const nbcoll_algorithm *algorithm;
-    json_t *model = model_object(t), *inside = json_object_get(model, "inside");
+    json_t *costs = json_object();
+
+    for (unsigned i = 0; (algorithm = catalogue_at(a->operation, i)); i++) {
+        uint64_t ns;
+        int is_known = nbcoll_predict(t, a, algorithm, &ns) == NBCOLL_OK;
+        json_object_set_new(costs, algorithm->name, is_known ? json_integer((json_int_t)ns) : json_null());
+    }
+    return json_pack("{s:i, s:I, s:I, s:s, s:s, s:s, s:o, s:o, s:o}", "ranks", at->ranks, "count",
+                     (json_int_t)at->count, "bytes", (json_int_t)c->bytes, "algorithm", c->algorithm->name, "reason",
+                     nbcoll_reason_name(c->reason), "why", chosen->why, "parameters", command_parameters_object(c),
+                     "model", model_object(t), "costs", costs);
+}
+
+static void print_costs(json_t *call, const nbcoll_terms *t, int is_here)
+{
+    json_t *model = json_object_get(call, "model"), *inside = json_object_get(model, "inside"), *ns;
+    const char *name;
 
     printf("\nthe cost model%s (ps: a byte):\n    ", is_here ? ", as this machine's ranks find it" : "");
     row_print_members(model);
@@ -90,40 +107,11 @@ static void print_costs(const nbcoll_terms *t, int is_here, const nbcoll_args *a
         row_print_members(inside);
     }
     puts("");
-    json_decref(model);
-    for (unsigned i = 0; (algorithm = catalogue_at(a->operation, i)); i++) {
-        uint64_t ns;
-        nbcoll_status status = nbcoll_predict(t, a, algorithm, &ns);
-        if (status == NBCOLL_OK)
-            printf("  %-32s %14" PRIu64 " ns\n", algorithm->name, ns);
+    json_object_foreach(json_object_get(call, "costs"), name, ns)
+        if (json_is_null(ns))
+            printf("  %-32s %14s\n", name, "not known");
         else
-            printf("  %-32s %14s\n", algorithm->name,
-                   status == NBCOLL_ERR_OP ? "not for this op" : "not known");
-    }
-}
-
-/* The same as an object; null where the model says nothing. */
-static json_t *costs_object(const nbcoll_terms *t, const nbcoll_args *a)
-{
-    const nbcoll_algorithm *algorithm;
-    json_t *all = json_object();
-
-    for (unsigned i = 0; (algorithm = catalogue_at(a->operation, i)); i++) {
-        uint64_t ns;
-        int is_known = nbcoll_predict(t, a, algorithm, &ns) == NBCOLL_OK;
-        json_object_set_new(all, algorithm->name, is_known ? json_integer((json_int_t)ns) : json_null());
-    }
-    return all;
-}
-
-static json_t *call_object(const nbcoll_terms *t, const nbcoll_case *at, const nbcoll_args *a,
-                           const command_chosen *chosen)
-{
-    const nbcoll_choice *c = &chosen->choice;
-    return json_pack("{s:i, s:I, s:I, s:s, s:s, s:s, s:o, s:o, s:o}", "ranks", at->ranks, "count",
-                     (json_int_t)at->count, "bytes", (json_int_t)c->bytes, "algorithm", c->algorithm->name, "reason",
-                     nbcoll_reason_name(c->reason), "why", chosen->why, "parameters", command_parameters_object(c),
-                     "model", model_object(t), "costs", costs_object(t, a));
+            printf("  %-32s %14" PRIu64 " ns\n", name, (uint64_t)json_integer_value(ns));
 }
 
 /* What does a rank do that is late? */
@@ -170,12 +158,10 @@ static int print_compiled(const question *q, const nbcoll_algorithm *algorithm, 
     const char *way = in_parts ? "in three parts" : "as a program";
     nbcoll_refusal why = {.size = sizeof why};
     nbcoll_host host = command_host(q->self);
-    nbcoll_program **program = calloc((size_t)at->ranks, sizeof *program);
+    nbcoll_program **program = command_alloc((size_t)at->ranks, sizeof *program);
     int rank = 0, ranks = in_parts ? at->ranks : 1;
-    nbcoll_status status = NBCOLL_ERR_MEMORY;
     limits.in_parts = in_parts;
-    if (program)
-        status = nbcoll_compile_case(algorithm, at, &host, &limits, 0, ranks, program, &why);
+    nbcoll_status status = nbcoll_compile_case(algorithm, at, &host, &limits, 0, ranks, program, &why);
     size_t scratch = status || !in_parts ? 0 : scratch_of(algorithm, at, program, &rank);
     int is_one = !status && (!q->scratch || scratch <= q->scratch);
 
@@ -191,7 +177,7 @@ static int print_compiled(const question *q, const nbcoll_algorithm *algorithm, 
                why.reason != NBCOLL_REFUSAL_NONE ? why.text : nbcoll_status_text(status));
     if (is_one && scratch)
         printf("        if the agent is a process, with %zu bytes of scratch memory that it shares\n", scratch);
-    for (int i = 0; program && i < ranks; i++)
+    for (int i = 0; i < ranks; i++)
         nbcoll_program_free(program[i]);
     free(program);
     return is_one;
@@ -215,7 +201,7 @@ static void print_program(const question *q, const nbcoll_case *at, const nbcoll
 }
 
 /* A call: equal blocks, also where their counts are given. */
-static nbcoll_status answer(question *q, const nbcoll_case *at, size_t counts[])
+static void answer(question *q, const nbcoll_case *at, size_t counts[])
 {
     char name[COMMAND_NAME];
     command_chosen chosen;
@@ -226,51 +212,45 @@ static nbcoll_status answer(question *q, const nbcoll_case *at, size_t counts[])
     if (status == NBCOLL_OK)
         status = nbcoll_case_args(at, counts, &a);
     if (status != NBCOLL_OK)
-        return status;
+        command_refuse_case(q->self, at, status);
+    json_t *call = call_object(&terms, at, &a, &chosen);
     if (q->calls) {
-        json_array_append_new(q->calls, call_object(&terms, at, &a, &chosen));
-        return NBCOLL_OK;
+        json_array_append_new(q->calls, call);
+        return;
     }
     if (q->answers++ == 0)
         printf("%7s %12s %14s  %-32s %s\n", "ranks", "count", "bytes", "algorithm", "why");
-    printf("%7d %12zu %14zu  %-32s %-7s %s\n", at->ranks, at->count, chosen.choice.bytes,
-           command_algorithm_text(&chosen.choice, name), nbcoll_reason_name(chosen.choice.reason), chosen.why);
+    row_print(call, "%7d{ranks} %12d{count} %14d{bytes}  ");
+    printf("%-32s ", command_algorithm_text(&chosen.choice, name));
+    row_print(call, "%-7s{reason} %s{why}\n");
     if (q->flags & NBCOLL_ARRIVAL_TOLERANT)
         print_late(&chosen.choice);
     if (q->is_offloaded)
         print_program(q, at, &chosen.choice);
     if (q->cases.fewest == q->cases.most && q->cases.counts == 1)
-        print_costs(&terms, q->asks_here, &a);
-    return NBCOLL_OK;
+        print_costs(call, &terms, q->asks_here);
+    json_decref(call);
 }
 
-static int answer_all(question *q)
+static void answer_all(question *q)
 {
     const command_cases *c = &q->cases;
-    size_t *counts = malloc((size_t)c->most * sizeof *counts);
+    size_t *counts = command_alloc((size_t)c->most, sizeof *counts);
     nbcoll_case at = command_case(c, NULL);
-    nbcoll_status status = counts ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
 
-    for (at.ranks = c->fewest; at.ranks <= c->most && status == NBCOLL_OK; at.ranks++) {
-        nbcoll_nodes *nodes;
-        status = command_nodes(c, at.ranks, &nodes);
+    for (at.ranks = c->fewest; at.ranks <= c->most; at.ranks++) {
+        nbcoll_nodes *nodes = command_nodes(q->self, c, at.ranks);
         at.nodes = nodes;
-        q->here.size = 0;
-        if (status == NBCOLL_OK && q->asks_here)
-            status = command_terms_here(q->self, at.ranks, &q->here);
-        for (size_t i = 0; i < c->counts && status == NBCOLL_OK; i++) {
+        nbcoll_status status = q->asks_here ? command_terms_here(q->self, at.ranks, &q->here) : NBCOLL_OK;
+        if (status != NBCOLL_OK)
+            command_fail(q->self, "%s (here; --messages and --native ask no ranks)", nbcoll_status_text(status));
+        for (size_t i = 0; i < c->counts; i++) {
             at.count = c->count[i];
-            status = answer(q, &at, counts);
+            answer(q, &at, counts);
         }
         nbcoll_nodes_free(nodes);
     }
     free(counts);
-    if (status == NBCOLL_ERR_OP)
-        return command_refuse_case(q->self, &at, status);
-    if (status == NBCOLL_OK)
-        return COMMAND_OK;
-    return command_fail(q->self, "%s%s", nbcoll_status_text(status),
-                        q->asks_here && !q->here.size ? " (here; --messages and --native ask no ranks)" : "");
 }
 
 static void print_calls(const question *q)
@@ -282,22 +262,19 @@ static void print_calls(const question *q)
     command_print_json(all);
 }
 
-static int run(const command *self, int argc, char *argv[])
+static void run(const command *self, int argc, char *argv[])
 {
     question q = {.self = self,
                   .limits = {.size = sizeof q.limits},
                   .cases = {.operation = -1, .counts = 1, .count = {1000}, .reduction = {NBCOLL_INT32, NBCOLL_SUM}}};
-    int status = take_arguments(&q, argc, argv);
-
-    if (!status && q.has_json)
+    take_arguments(&q, argc, argv);
+    if (q.has_json)
         q.calls = json_array();
-    if (!status)
-        status = answer_all(&q);
-    if (!status && q.calls)
+    answer_all(&q);
+    if (q.calls)
         print_calls(&q);
     json_decref(q.calls);
     command_rules_free(&q.rules);
-    return status;
 }
 
 #define TERM(bit, name, value, help, member, high)                                                                     \

@@ -3,12 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#ifdef NBCOLL_HAVE_AFFINITY
-#include <nbcoll/affinity.h>
-#endif
-#ifdef NBCOLL_HAVE_HWLOC
 #include <hwloc.h>
-#endif
+
+#include <nbcoll/affinity.h>
 #include <nbcoll/loopback.h>
 #include <nbcoll/shm.h>
 
@@ -81,19 +78,17 @@ static json_t *reductions(void)
 
 /* ---- shared memory, schedules, and prices of messages ------------------------------------------------------------ */
 
-/* What the cells of communicators take of shared memory: an array, empty in a build without shm, of objects with the
- * members "ranks", "bytes" (of each rank's memory, for a communicator with the default configuration), "quota" (of a
- * rank, by default) and "communicators" (whose cells that has room for). */
+/* What the cells of communicators take of shared memory: an array of objects with the members "ranks", "bytes" (of each
+ * rank's memory, for a communicator with the default configuration), "quota" (of a rank, by default) and
+ * "communicators" (whose cells that has room for). */
 static json_t *cells(void)
 {
     json_t *all = json_array();
-#ifdef NBCOLL_WITH_SHM
     for (int ranks = 2; ranks <= NBCOLL_SHM_RANKS; ranks *= 2) {
         json_int_t bytes = (json_int_t)nbcoll_cells_bytes(NULL, ranks), quota = (json_int_t)nbcoll_shm_quota(ranks);
         json_array_append_new(all, json_pack("{s:i, s:I, s:I, s:I}", "ranks", ranks, "bytes", bytes, "quota", quota,
                                              "communicators", quota / bytes));
     }
-#endif
     return all;
 }
 
@@ -117,13 +112,11 @@ static json_t *open_ends(json_t *prices)
     nbcoll_endpoint *end = NULL;
     nbcoll_context *context = NULL;
     nbcoll_comm *comm;
-#ifdef NBCOLL_WITH_SHM
     nbcoll_shm_config shm = {.size = sizeof shm, .ranks = 1};
     if (nbcoll_shm_id_make(&shm.id) == NBCOLL_OK && nbcoll_shm_open(&shm, &end) == NBCOLL_OK)
         add_end(prices, end);
     nbcoll_endpoint_close(end);
     end = NULL;
-#endif
     if (nbcoll_loopback_create(&loopback, &world) == NBCOLL_OK && nbcoll_loopback_open(world, 0, &end) == NBCOLL_OK)
         add_end(prices, end);
     if (end && nbcoll_context_create(NBCOLL_ABI, &config, &context) == NBCOLL_OK &&
@@ -139,7 +132,6 @@ static json_t *open_ends(json_t *prices)
 
 /* ---- the machine, and where ranks run ---------------------------------------------------------------------------- */
 
-#ifdef NBCOLL_HAVE_HWLOC
 static json_t *caches_of(hwloc_topology_t topology)
 {
     json_t *all = json_array();
@@ -154,14 +146,12 @@ static json_t *caches_of(hwloc_topology_t topology)
     }
     return all;
 }
-#endif
 
 /* The machine, as hwloc sees it: an object with "packages", "memories" (NUMA nodes), "cores", "processors", and
- * "caches", an array of objects with "level", "count", "bytes" and "processors" (that share one). Empty in a build
- * without hwloc; with "why" alone where the system refuses what hwloc needs. */
+ * "caches", an array of objects with "level", "count", "bytes" and "processors" (that share one). With "why" alone
+ * where the system refuses what hwloc needs. */
 static json_t *machine(void)
 {
-#ifdef NBCOLL_HAVE_HWLOC
     hwloc_topology_t topology;
     json_t *all = NULL;
     if (run_bind_error())
@@ -176,9 +166,6 @@ static json_t *machine(void)
                         hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU), "caches", caches_of(topology));
     hwloc_topology_destroy(topology);
     return all ? all : json_object();
-#else
-    return json_object();
-#endif
 }
 
 /* Where --bind core, scatter and l3 put so many ranks: of each a list, empty where it is not known, of processors. */
@@ -187,10 +174,9 @@ static json_t *bindings(int ranks)
     static const char *const ways[] = {"core", "scatter", "l3"};
     json_t *all = json_object();
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        run_binding *binding;
+        run_binding *binding = run_bind_find(NULL, ways[i], ranks);
         json_t *places = json_array();
         char text[128];
-        run_bind_find(NULL, ways[i], ranks, &binding);
         for (int rank = 0; rank < ranks && binding; rank++)
             json_array_append_new(places, json_string(run_bind_text(binding, rank, text, sizeof text)));
         run_bind_free(binding);
@@ -199,7 +185,6 @@ static json_t *bindings(int ranks)
     return all;
 }
 
-#ifdef NBCOLL_HAVE_AFFINITY
 #define INFO_REASON 160
 
 /* Keeps the reason that is told beside a status. */
@@ -208,14 +193,12 @@ static void keep(void *user, nbcoll_status why, const char *text)
     (void)why;
     snprintf(user, INFO_REASON, "%s", text);
 }
-#endif
 
 /* Where so many ranks and the drivers of their progress would run: an object with the members "ranks", "cores", "idle",
  * "why" and "places", an array of objects with "rank", "driver" (processors; -1: none) and "share" (what they share).
  * Or one with "why" alone. */
 static json_t *places_of(int ranks)
 {
-#ifdef NBCOLL_HAVE_AFFINITY
     char reason[INFO_REASON] = "";
     const nbcoll_host host = {.size = sizeof host, .user = reason, .log = keep};
     nbcoll_affinity_config config = {.size = sizeof config, .ranks = ranks};
@@ -232,10 +215,6 @@ static json_t *places_of(int ranks)
                             "why", found->why, "places", places);
     nbcoll_affinity_free(found);
     return all;
-#else
-    (void)ranks;
-    return json_pack("{s:s}", "why", "this build is without nbcoll_affinity");
-#endif
 }
 
 /* ---- the object -------------------------------------------------------------------------------------------------- */
@@ -277,32 +256,32 @@ static void print_part(int indent, const char *name, json_t *part)
             print_part(indent + 2, below, value);
 }
 
-static int print_catalogue(const command *self)
+static void print_catalogue(void)
 {
     puts("# The algorithms\n\n"
          "Made by `nbcoll info --algorithms` from the source: what each does, from the comment of its file; what it\n"
          "costs 8 ranks (rounds: messages that wait for each other); who sends to whom (in shared memory: is read by\n"
          "whom) in which round, as far as a line goes; and when a communicator with the defaults chooses it, by ranks\n"
          "and bytes as rules count them: of the vector, or of the block.");
-    return command_fail_status(self, info_algorithms());
+    info_algorithms();
 }
 
 typedef struct wish {
     int ranks, has_json, has_algorithms;
 } wish;
 
-static int run(const command *self, int argc, char *argv[])
+static void run(const command *self, int argc, char *argv[])
 {
     wish w = {0};
-    int status = command_take_options(self, &argc, &argv, &w, NULL);
-    if (status)
-        return status;
+    command_take_options(self, &argc, &argv, &w, NULL);
     if (argc)
-        return command_refuse(self, "it takes no words: '%s'", *argv);
+        command_refuse(self, "it takes no words: '%s'", *argv);
     if (w.has_algorithms && (w.has_json || w.ranks))
-        return command_refuse(self, "--algorithms stands alone");
-    if (w.has_algorithms)
-        return print_catalogue(self);
+        command_refuse(self, "--algorithms stands alone");
+    if (w.has_algorithms) {
+        print_catalogue();
+        return;
+    }
     json_t *all = collect(w.ranks);
     if (w.has_json)
         command_print_json(all);
@@ -313,7 +292,6 @@ static int run(const command *self, int argc, char *argv[])
             print_part(0, name, part);
         json_decref(all);
     }
-    return COMMAND_OK;
 }
 
 static const command_option options[] = {

@@ -10,7 +10,7 @@
 #include <nbcoll/nbcoll.h>
 
 /* How large data moves over shared memory on this machine: an object with the members "threads", "processes" and
- * "mem_alloc" (from memory of nbcoll_mem_alloc), empty in a build without shm. Each is an object of a "path" (null
+ * "mem_alloc" (from memory of nbcoll_mem_alloc). Each is an object of a "path" (null
  * where none could be found) and a "why", which says why it is not a better one and is empty if there is none. */
 json_t *info_paths(void);
 
@@ -20,7 +20,7 @@ typedef struct info_idea {
 } info_idea;
 extern const info_idea info_ideas[];
 
-/* Prints the catalogue. Errors: those of nbcoll_simulate and nbcoll_select. */
-nbcoll_status info_algorithms(void);
+/* Prints the catalogue. */
+void info_algorithms(void);
 
 #endif

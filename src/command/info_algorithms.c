@@ -69,7 +69,7 @@ static nbcoll_case case_of(const nbcoll_algorithm *algorithm, int is_shared)
 }
 
 /* One of which nodes are of interest runs on two, and these have two domains each where it goes by domains. */
-static nbcoll_status print_costs(const nbcoll_algorithm *algorithm)
+static void print_costs(const nbcoll_algorithm *algorithm)
 {
     int exposes = algorithm->flags >> 16 != 0, hierarchical = (algorithm->flags & NBCOLL_ALGORITHM_NODES) != 0;
     const int room = hierarchical ? CATALOGUE_RANKS / 2 : CATALOGUE_RANKS;
@@ -80,14 +80,11 @@ static nbcoll_status print_costs(const nbcoll_algorithm *algorithm)
     picture p = {.rounds = 0};
     nbcoll_sim_result result = {.size = sizeof result};
     nbcoll_nodes *nodes = NULL;
-    nbcoll_status status = nbcoll_nodes_place(&placement, CATALOGUE_RANKS, NULL, &nodes);
+    command_fail_status(&command_info, nbcoll_nodes_place(&placement, CATALOGUE_RANKS, NULL, &nodes));
     at.nodes = nodes;
     at.node = hierarchical && exposes ? NBCOLL_CASE_BY_NODE : at.node;
-    if (status == NBCOLL_OK)
-        status = sim_play_rounds(algorithm, &at, room, see, &p, &result);
+    command_fail_status(&command_info, sim_play_rounds(algorithm, &at, room, see, &p, &result));
     nbcoll_nodes_free(nodes);
-    if (status != NBCOLL_OK)
-        return status;
     printf("\n%d ranks%s%s", CATALOGUE_RANKS, hierarchical ? " on 2 nodes" : "", by_domains ? " of 2 domains" : "");
     if (algorithm->operation != NBCOLL_OPERATION_BARRIER)
         printf(", %d bytes", CATALOGUE_BYTES);
@@ -100,7 +97,6 @@ static nbcoll_status print_costs(const nbcoll_algorithm *algorithm)
         printf("; at most %" PRIu32 " peers", result.peers);
     puts(".");
     print_picture(&p);
-    return NBCOLL_OK;
 }
 
 /* ---- when it is chosen ------------------------------------------------------------------------------------------- */
@@ -111,23 +107,21 @@ static const int choice_ranks[] = {2, 3, 4, 8, 16, 32, 64, 128};
 enum { CHOICE_RANKS = sizeof choice_ranks / sizeof *choice_ranks };
 
 /* For which of the sizes the compiled-in choice takes the algorithm, one bit each. */
-static nbcoll_status choose(const nbcoll_algorithm *algorithm, int ranks, int is_shared, uint32_t *sizes)
+static uint32_t choose(const nbcoll_algorithm *algorithm, int ranks, int is_shared)
 {
     const command_rules none = {.algorithm = NULL};
     command_chosen chosen;
-    *sizes = 0;
+    uint32_t sizes = 0;
     for (int i = 0; i < CHOICE_SIZES; i++) {
         nbcoll_case at = case_of(algorithm, 0);
         at.ranks = ranks;
         at.node = is_shared ? ranks : 0;
         at.count = algorithm->operation == NBCOLL_OPERATION_BARRIER ? 0 : (size_t)1 << i;
         nbcoll_terms terms = command_terms(&none, &at);
-        nbcoll_status status = command_choose(&none, &terms, &at, &chosen);
-        if (status != NBCOLL_OK)
-            return status;
-        *sizes |= (uint32_t)(chosen.choice.algorithm == algorithm) << i;
+        command_fail_status(&command_info, command_choose(&none, &terms, &at, &chosen));
+        sizes |= (uint32_t)(chosen.choice.algorithm == algorithm) << i;
     }
-    return NBCOLL_OK;
+    return sizes;
 }
 
 static const char *bytes_text(int power, char text[16])
@@ -158,15 +152,12 @@ static void add_sizes(char *text, size_t room, uint32_t sizes)
 }
 
 /* For which numbers of ranks, and for which sizes at each. */
-static nbcoll_status add_choice(const nbcoll_algorithm *algorithm, int is_shared, char *text, size_t room)
+static void add_choice(const nbcoll_algorithm *algorithm, int is_shared, char *text, size_t room)
 {
     uint32_t sizes[CHOICE_RANKS];
     const char *before = is_shared ? "in shared memory at " : "over messages at ";
-    for (int i = 0; i < CHOICE_RANKS; i++) {
-        nbcoll_status status = choose(algorithm, choice_ranks[i], is_shared, &sizes[i]);
-        if (status != NBCOLL_OK)
-            return status;
-    }
+    for (int i = 0; i < CHOICE_RANKS; i++)
+        sizes[i] = choose(algorithm, choice_ranks[i], is_shared);
     for (int i = 0; i < CHOICE_RANKS; i++) {
         int end = i;
         while (end + 1 < CHOICE_RANKS && sizes[end + 1] == sizes[i])
@@ -182,21 +173,16 @@ static nbcoll_status add_choice(const nbcoll_algorithm *algorithm, int is_shared
         }
         i = end;
     }
-    return NBCOLL_OK;
 }
 
-static nbcoll_status print_choice(const nbcoll_algorithm *algorithm)
+static void print_choice(const nbcoll_algorithm *algorithm)
 {
     char text[4096] = "";
-    nbcoll_status status = add_choice(algorithm, 0, text, sizeof text);
-    if (status == NBCOLL_OK)
-        status = add_choice(algorithm, 1, text, sizeof text);
-    if (status != NBCOLL_OK)
-        return status;
+    add_choice(algorithm, 0, text, sizeof text);
+    add_choice(algorithm, 1, text, sizeof text);
     puts("");
     command_add(text, sizeof text, *text ? "." : "Chosen by rules only.");
     command_print_words(stdout, "", "", 0, CATALOGUE_WIDTH, text);
-    return NBCOLL_OK;
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
@@ -224,7 +210,7 @@ static void print_parameters(const nbcoll_algorithm *algorithm)
         puts(".");
 }
 
-nbcoll_status info_algorithms(void)
+void info_algorithms(void)
 {
     for (int operation = 0; operation < NBCOLL_OPERATION_COUNT; operation++) {
         const nbcoll_algorithm *algorithm;
@@ -238,12 +224,8 @@ nbcoll_status info_algorithms(void)
                 command_print_words(stdout, "Source: ", "", 0, CATALOGUE_WIDTH, idea->source);
             }
             print_parameters(algorithm);
-            nbcoll_status status = print_costs(algorithm);
-            if (status == NBCOLL_OK)
-                status = print_choice(algorithm);
-            if (status != NBCOLL_OK)
-                return status;
+            print_costs(algorithm);
+            print_choice(algorithm);
         }
     }
-    return NBCOLL_OK;
 }

@@ -5,13 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <nbcoll/shm.h>
+
 #include "command.h"
 #include "crew.h"
 #include "info.h"
-
-#ifdef NBCOLL_WITH_SHM
-
-#include <nbcoll/shm.h>
 
 #define TIMEOUT UINT64_C(5000000000) /* ns to find each other: for a machine under load */
 
@@ -130,12 +128,3 @@ json_t *info_paths(void)
     crew_unshare(t, sizeof *t);
     return all;
 }
-
-#else
-
-json_t *info_paths(void)
-{
-    return json_object();
-}
-
-#endif

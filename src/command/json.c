@@ -26,13 +26,13 @@ static const json_t *find(const json_t *row, const char *key)
 
 const char *row_text(const json_t *row, const char *key)
 {
-    return json_string_value(find(row, key));
+    const char *text = json_string_value(find(row, key));
+    return text ? text : "";
 }
 
 int row_is(const json_t *row, const char *key, const char *text)
 {
-    const char *value = row_text(row, key);
-    return value && strcmp(value, text) == 0;
+    return strcmp(row_text(row, key), text) == 0;
 }
 
 long long row_number(const json_t *row, const char *key)
@@ -76,7 +76,7 @@ static int fitting(double us, int width)
 static void print_member(const json_t *row, const char *key, char kind, int width, int digits)
 {
     double real = row_real(row, key) / (kind == 'u' ? 1e3 : 1);
-    const char *text = row_text(row, key) ? row_text(row, key) : "";
+    const char *text = row_text(row, key);
     if (kind == 'p')
         real = real < -9.99 ? -999 : 100 * real;
     if (kind == 'p')

@@ -31,55 +31,31 @@ static const command *find(const char *name)
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i];
     command_refuse(NULL, "unknown command '%s'; see nbcoll --help", name);
-    return NULL;
-}
-
-static int help(const char *name)
-{
-    const command *c = name ? find(name) : NULL;
-    if (c)
-        command_help(c);
-    else if (!name)
-        usage(stdout);
-    return name && !c ? COMMAND_USAGE : COMMAND_OK;
-}
-
-/* Takes the options before the command. 0, or an exit status after naming what is wrong; *words are left out then. */
-static int take_algorithms(int argc, char *argv[], int *words)
-{
-    int status = 0;
-    for (*words = 0; !status && argc > *words + 1 && strcmp(argv[*words + 1], "--algorithms") == 0; *words += 2) {
-        if (argc < *words + 3)
-            return command_refuse(NULL, "--algorithms lacks its file");
-        status = catalogue_load(argv[*words + 2]);
-    }
-    return status;
-}
-
-static int run(int argc, char *argv[])
-{
-    int words, failed = take_algorithms(argc, argv, &words);
-    if (failed)
-        return failed;
-    argc -= words;
-    argv += words;
-    if (argc < 2) {
-        usage(stderr);
-        return COMMAND_USAGE;
-    }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
-        return help(argc > 2 ? argv[2] : NULL);
-    if (strcmp(argv[1], "--version") == 0) {
-        printf("nbcoll %s, ABI %u\n", NBCOLL_VERSION, NBCOLL_ABI);
-        return COMMAND_OK;
-    }
-    const command *c = find(argv[1]);
-    int status = c ? c->run(c, argc - 1, argv + 1) : COMMAND_USAGE;
-    return status == COMMAND_HELPED ? COMMAND_OK : status;
 }
 
 int main(int argc, char *argv[])
 {
-    int status = run(argc, argv);
-    return fflush(stdout) || ferror(stdout) ? command_fail(NULL, "the output could not be written") : status;
+    for (; argc > 1 && strcmp(argv[1], "--algorithms") == 0; argc -= 2, argv += 2) {
+        if (argc < 3)
+            command_refuse(NULL, "--algorithms lacks its file");
+        catalogue_load(argv[2]);
+    }
+    if (argc < 2) {
+        usage(stderr);
+        return COMMAND_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+        if (argc > 2)
+            command_help(find(argv[2]));
+        else
+            usage(stdout);
+        command_exit(COMMAND_OK);
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("nbcoll %s, ABI %u\n", NBCOLL_VERSION, NBCOLL_ABI);
+        command_exit(COMMAND_OK);
+    }
+    const command *c = find(argv[1]);
+    c->run(c, argc - 1, argv + 1);
+    command_exit(COMMAND_OK);
 }

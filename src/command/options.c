@@ -13,15 +13,28 @@
 
 #include "command.h"
 
-int command_say(const command *self, int status, const char *format, ...)
+static void say(const command *self, const char *format, va_list arguments)
 {
-    va_list arguments;
-    va_start(arguments, format);
     fprintf(stderr, self ? "nbcoll %s: " : "nbcoll: ", self ? self->name : "");
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
+}
+
+void command_say(const command *self, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say(self, format, arguments);
     va_end(arguments);
-    return status;
+}
+
+int command_end(const command *self, int status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say(self, format, arguments);
+    va_end(arguments);
+    exit(status);
 }
 
 int command_fail_status(const command *self, nbcoll_status why)
@@ -38,34 +51,46 @@ void command_add(char *text, size_t room, const char *format, ...)
     va_end(arguments);
 }
 
-int command_append(void *list, size_t *used, size_t *room, const void *one, size_t bytes)
+void *command_alloc(size_t n, size_t bytes)
+{
+    void *memory = calloc(n + !n, bytes);
+    if (!memory)
+        command_fail_status(NULL, NBCOLL_ERR_MEMORY);
+    return memory;
+}
+
+void command_append(void *list, size_t *used, size_t *room, const void *one, size_t bytes)
 {
     char *all;
     memcpy(&all, list, sizeof all);
     if (*used == *room) {
-        size_t more = *room ? 2 * *room : 256;
-        all = realloc(all, more * bytes);
+        *room = *room ? 2 * *room : 256;
+        all = realloc(all, *room * bytes);
         if (!all)
-            return -1;
-        *room = more;
+            command_fail_status(NULL, NBCOLL_ERR_MEMORY);
         memcpy(list, &all, sizeof all);
     }
     memcpy(all + *used * bytes, one, bytes);
     ++*used;
-    return 0;
 }
 
-int command_write_file(const command *self, const char *name, command_writer *write, void *user)
+void command_exit(int status)
+{
+    if (fflush(stdout) || ferror(stdout))
+        command_fail(NULL, "the output could not be written");
+    exit(status);
+}
+
+void command_write_file(const command *self, const char *name, command_writer *write, void *user)
 {
     FILE *out = fopen(name, "w");
     if (!out)
-        return command_fail(self, "%s: %s", name, strerror(errno));
-    nbcoll_status status = write(user, out);
+        command_fail(self, "%s: %s", name, strerror(errno));
+    write(user, out);
     int failed = ferror(out);
     failed |= fclose(out);
-    if (!failed && !status)
-        return 0;
-    return command_fail(self, "%s: %s", name, status ? nbcoll_status_text(status) : "it could not be written");
+    if (failed)
+        command_fail(self, "%s: it could not be written", name);
 }
 
 void command_print_words(FILE *out, const char *begin, const char *again, int indent, int width, const char *words)
@@ -147,7 +172,7 @@ static const char *dashes(const command_option *o)
     return o->name[1] ? "--" : "-";
 }
 
-static int take_word(const command *self, const command_option *o, void *user, const char *value)
+static void take_word(const command *self, const command_option *o, void *user, const char *value)
 {
     uint64_t number = o->low;
     int is_text = o->size == sizeof value;
@@ -155,53 +180,48 @@ static int take_word(const command *self, const command_option *o, void *user, c
         size_t length = strcspn(word, ", ");
         if (strlen(value) == length && (is_text ? strncmp : strncasecmp)(word, value, length) == 0) {
             command_store(o, user, is_text ? (uintptr_t)value : number);
-            return 0;
+            return;
         }
         word += length;
         word += strncmp(word, " or ", 4) == 0 ? 4 : strspn(word, ", ");
     }
-    return command_refuse(self, "--%s is %s, not '%s'", o->name, o->words, value);
+    command_refuse(self, "--%s is %s, not '%s'", o->name, o->words, value);
 }
 
-static int take_real(const command *self, const command_option *o, void *user, const char *value)
+static void take_real(const command *self, const command_option *o, void *user, const char *value)
 {
     char *end;
     double number = strtod(value, &end);
     if (end == value || *end || !(number >= 0 && number <= o->most))
-        return command_refuse(self, "--%s takes a number of 0..%.0f, not '%s'", o->name, o->most, value);
+        command_refuse(self, "--%s takes a number of 0..%.0f, not '%s'", o->name, o->most, value);
     memcpy((char *)user + o->offset, &number, sizeof number);
-    return 0;
 }
 
-static int take_number(const command *self, const command_option *o, void *user, const char *value)
+static void take_number(const command *self, const command_option *o, void *user, const char *value)
 {
     unsigned long long number;
-    if (command_number(value, o->low, o->high, &number)) {
-        command_store(o, user, number);
-        return 0;
-    }
-    if (o->high >= INT_MAX)
-        return command_refuse(self, "%s%s takes a number from %llu on, not '%s'", dashes(o), o->name, o->low, value);
-    return command_refuse(self, "%s%s takes a number of %llu..%llu, not '%s'", dashes(o), o->name, o->low, o->high,
-                          value);
+    int is_right = command_number(value, o->low, o->high, &number);
+    if (!is_right && o->high >= INT_MAX)
+        command_refuse(self, "%s%s takes a number from %llu on, not '%s'", dashes(o), o->name, o->low, value);
+    if (!is_right)
+        command_refuse(self, "%s%s takes a number of %llu..%llu, not '%s'", dashes(o), o->name, o->low, o->high, value);
+    command_store(o, user, number);
 }
 
-static int take_row(const command *self, const command_option *o, void *user, const char *value)
+static void take_row(const command *self, const command_option *o, void *user, const char *value)
 {
     if (o->take)
-        return o->take(self, (char *)user + o->offset, value);
-    if (o->value && !value) {
+        o->take(self, (char *)user + o->offset, value);
+    else if (o->value && !value)
         command_store(o, user, (uint64_t)o->without);
-        return 0;
-    }
-    if (o->words)
-        return take_word(self, o, user, value);
-    if (o->most > 0)
-        return take_real(self, o, user, value);
-    if (o->value && o->high)
-        return take_number(self, o, user, value);
-    command_store(o, user, o->value ? (uintptr_t)value : o->low ? o->low : 1);
-    return 0;
+    else if (o->words)
+        take_word(self, o, user, value);
+    else if (o->most > 0)
+        take_real(self, o, user, value);
+    else if (o->value && o->high)
+        take_number(self, o, user, value);
+    else
+        command_store(o, user, o->value ? (uintptr_t)value : o->low ? o->low : 1);
 }
 
 static int is_end(const command_option *o)
@@ -212,7 +232,7 @@ static int is_end(const command_option *o)
 static void list_options(const command *self, struct option list[], char letters[])
 {
     size_t n = 0;
-    strcpy(letters, self->has_program ? "+:h" : ":h");
+    strcpy(letters, self->has_program ? "+h" : "h");
     for (int i = 0; !is_end(&self->options[i]); i++) {
         const command_option *o = &self->options[i];
         int has = !o->value ? no_argument : *o->value == '[' ? optional_argument : required_argument;
@@ -225,41 +245,30 @@ static void list_options(const command *self, struct option list[], char letters
     list[n] = (struct option){NULL, 0, NULL, 0};
 }
 
-static int refuse_option(const command *self, int option, const char *word)
-{
-    if (option == ':')
-        return command_refuse(self, "%s lacks its value", word);
-    if (strncmp(word, "--", 2) != 0)
-        return command_refuse(self, "unknown option -%c", optopt);
-    if (optopt)
-        return command_refuse(self, "the option takes no value: %s", word);
-    return command_refuse(self, "unknown or ambiguous option %s", word);
-}
-
-int command_take_options(const command *self, int *argc, char **argv[], void *user, unsigned *marks)
+void command_take_options(const command *self, int *argc, char **argv[], void *user, unsigned *marks)
 {
     struct option list[MOST_ROWS];
-    char letters[MOST_ROWS];
-    int option, status = 0;
+    char letters[MOST_ROWS], name[32], *word = **argv;
     list_options(self, list, letters);
-    opterr = 0;
-    while (!status && (option = getopt_long(*argc, *argv, letters, list, NULL)) != -1) {
-        if (option == ':' || option == '?')
-            return refuse_option(self, option, (*argv)[optind - 1]);
+    snprintf(name, sizeof name, "nbcoll %s", self->name);
+    **argv = name; /* getopt says what is wrong */
+    for (int option; (option = getopt_long(*argc, *argv, letters, list, NULL)) != -1;) {
+        const command_option *o = self->options + (option >= ROW ? option - ROW : 0);
+        if (option == '?')
+            exit(COMMAND_USAGE);
         if (option == 'h') {
             command_help(self);
-            return COMMAND_HELPED;
+            command_exit(COMMAND_OK);
         }
-        const command_option *o = self->options + (option >= ROW ? option - ROW : 0);
         while (option < ROW && (!o->name || o->name[0] != option || o->name[1]))
             o++;
         if (marks)
             *marks |= o->marks;
-        status = take_row(self, o, user, optarg);
+        take_row(self, o, user, optarg);
     }
+    **argv = word;
     *argc -= optind;
     *argv += optind;
-    return status;
 }
 
 /* Those without a text of their own are explained together with the next one. */

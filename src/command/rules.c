@@ -58,58 +58,50 @@ void command_add_parameters(char *text, size_t room, const char *before, const n
     COMMAND_PARAMETERS(SAY)
 }
 
-static int rules_add(const command *self, command_rules *rules, const nbcoll_rule *one)
-{
-    int failed = command_append(&rules->rules, &rules->count, &rules->room, one, sizeof *one);
-    return command_fail_status(self, failed ? NBCOLL_ERR_MEMORY : NBCOLL_OK);
-}
-
-static int rules_of_file(const command *self, command_rules *rules)
+static void rules_of_file(const command *self, command_rules *rules)
 {
 #ifdef NBCOLL_HAVE_TUNING
     nbcoll_tuning_problem problem = {.size = sizeof problem};
     nbcoll_tuning *tuning;
     size_t n;
     const nbcoll_algorithm *const *brought = catalogue_brought(&n);
-    int status = 0;
 
-    if (nbcoll_tuning_read_with(NULL, rules->file, brought, n, &tuning, &problem) != NBCOLL_OK)
-        return problem.line ? command_refuse(self, "%s:%u: %s", rules->file, problem.line, problem.text)
-                            : command_refuse(self, "%s: %s", rules->file, problem.text);
-    for (size_t i = 0; i < tuning->count && !status; i++)
-        status = rules_add(self, rules, &tuning->rules[i]);
+    nbcoll_status status = nbcoll_tuning_read_with(NULL, rules->file, brought, n, &tuning, &problem);
+
+    if (status && problem.line)
+        command_refuse(self, "%s:%u: %s", rules->file, problem.line, problem.text);
+    if (status)
+        command_refuse(self, "%s: %s", rules->file, problem.text);
+    for (size_t i = 0; i < tuning->count; i++)
+        command_append(&rules->rules, &rules->count, &rules->room, &tuning->rules[i], sizeof *rules->rules);
     nbcoll_tuning_free(tuning);
-    return status;
 #else
-    return command_refuse(self, "--tuning %s: this build cannot read tuning files", rules->file);
+    command_refuse(self, "--tuning %s: this build cannot read tuning files", rules->file);
 #endif
 }
 
-static int refuse_unread(const command *self, const nbcoll_rule *rule)
+static void refuse_unread(const command *self, const nbcoll_rule *rule)
 {
-    if (nbcoll_rules_check(rule, 1, NULL) != NBCOLL_ERR_UNSUPPORTED)
-        return 0;
-    return command_refuse(self, "%s %s does not read one of these parameters; see nbcoll info --algorithms",
-                          nbcoll_operation_name(rule->algorithm->operation), rule->algorithm->name);
+    if (nbcoll_rules_check(rule, 1, NULL) == NBCOLL_ERR_UNSUPPORTED)
+        command_refuse(self, "%s %s does not read one of these parameters; see nbcoll info --algorithms",
+                       nbcoll_operation_name(rule->algorithm->operation), rule->algorithm->name);
 }
 
-int command_rules_read(const command *self, command_rules *rules, nbcoll_operation operation)
+void command_rules_read(const command *self, command_rules *rules, nbcoll_operation operation)
 {
     nbcoll_rule rule = command_rule(&rules->given);
-    int status = 0;
 
     if (!rules->algorithm && command_rules_have_parameters(rules))
-        return command_refuse(self, "--segment, --arity, --ports, --split and --leaders go with an algorithm");
+        command_refuse(self, "--segment, --arity, --ports, --split and --leaders go with an algorithm");
     if (rules->algorithm) {
         rule.algorithm = nbcoll_algorithm_find(operation, rules->algorithm); /* relays, too, which no list has */
         if (!rule.algorithm)
-            status = command_find_algorithm(self, operation, rules->algorithm, &rule.algorithm);
-        if (!status)
-            status = refuse_unread(self, &rule);
-        if (!status)
-            status = rules_add(self, rules, &rule);
+            rule.algorithm = command_find_algorithm(self, operation, rules->algorithm);
+        refuse_unread(self, &rule);
+        command_append(&rules->rules, &rules->count, &rules->room, &rule, sizeof rule);
     }
-    return status || !rules->file ? status : rules_of_file(self, rules);
+    if (rules->file)
+        rules_of_file(self, rules);
 }
 
 void command_rules_free(command_rules *rules)
@@ -119,30 +111,29 @@ void command_rules_free(command_rules *rules)
     rules->count = rules->room = 0;
 }
 
-int command_rules_words(const command *self, command_rules *rules, command_cases *cases, int words, char *word[])
+void command_rules_words(const command *self, command_rules *rules, command_cases *cases, int words, char *word[])
 {
     const char *algorithm = rules->algorithm ? rules->algorithm : words > 1 ? word[1] : "";
-    int is_default = strcmp(algorithm, "default") == 0, status;
+    int is_default = strcmp(algorithm, "default") == 0;
 
     if (words > 2 || (words > 1 && rules->algorithm))
-        return command_refuse(self, "one word too many: '%s'", word[rules->algorithm ? 1 : 2]);
+        command_refuse(self, "one word too many: '%s'", word[rules->algorithm ? 1 : 2]);
     if (words < 1 && rules->algorithm)
-        return command_refuse(self, "--algorithm goes with an operation");
-    status = words ? command_take_operation(self, *word, &cases->operation) : 0;
-    if (!status && *algorithm && !is_default)
-        status = command_find_algorithm(self, (nbcoll_operation)cases->operation, algorithm, &cases->algorithm);
-    if (!status && *algorithm && !is_default) {
+        command_refuse(self, "--algorithm goes with an operation");
+    if (words)
+        cases->operation = (int)command_operation(self, *word);
+    if (*algorithm && !is_default) {
         nbcoll_rule rule = command_rule(&rules->given);
-        rule.algorithm = cases->algorithm;
-        status = refuse_unread(self, &rule);
+        rule.algorithm = cases->algorithm = command_find_algorithm(self, (nbcoll_operation)cases->operation, algorithm);
+        refuse_unread(self, &rule);
     }
-    if (!status && rules->file && !is_default)
-        status = command_refuse(self, "--tuning goes with the algorithm default");
-    if (status || !is_default)
-        return status;
+    if (rules->file && !is_default)
+        command_refuse(self, "--tuning goes with the algorithm default");
+    if (!is_default)
+        return;
     cases->is_default = 1;
     rules->algorithm = NULL;
-    return command_rules_read(self, rules, (nbcoll_operation)cases->operation);
+    command_rules_read(self, rules, (nbcoll_operation)cases->operation);
 }
 
 /* ---- what they choose -------------------------------------------------------------------------------------------- */
@@ -190,9 +181,9 @@ static void explain_choice(const command_rules *rules, const nbcoll_terms *terms
 nbcoll_status command_choose(const command_rules *rules, const nbcoll_terms *terms, const nbcoll_case *c,
                              command_chosen *out)
 {
-    size_t *counts = malloc((size_t)c->ranks * sizeof *counts);
+    size_t *counts = command_alloc((size_t)c->ranks, sizeof *counts);
     nbcoll_args a;
-    nbcoll_status status = counts ? nbcoll_case_args(c, counts, &a) : NBCOLL_ERR_MEMORY;
+    nbcoll_status status = nbcoll_case_args(c, counts, &a);
 
     out->choice = (nbcoll_choice){.size = sizeof out->choice};
     if (status == NBCOLL_OK)

@@ -41,11 +41,11 @@ typedef struct command_rules {
 
 /* Takes the words [OPERATION [ALGORITHM]]; the second one may be `default`, or stand behind --algorithm instead; reads
  * the rules for the one, and refuses them with others. */
-int command_rules_words(const command *self, command_rules *rules, command_cases *cases, int words, char *word[]);
+void command_rules_words(const command *self, command_rules *rules, command_cases *cases, int words, char *word[]);
 
-/* Makes the rules, to be freed by command_rules_free: --algorithm for an operation, which is stronger, and the file.
- * 0, or an exit status after naming what is wrong. */
-int command_rules_read(const command *self, command_rules *rules, nbcoll_operation operation);
+/* Makes the rules, to be freed by command_rules_free: --algorithm for an operation, which is stronger, and the
+ * file. */
+void command_rules_read(const command *self, command_rules *rules, nbcoll_operation operation);
 void command_rules_free(command_rules *rules);
 
 /* ---- what they choose ------------------------------------------------------------------------------------------ */
@@ -60,11 +60,11 @@ typedef struct command_chosen {
 nbcoll_terms command_terms(const command_rules *rules, const nbcoll_case *c);
 
 /* bench_crew.c: those of ranks that `nbcoll run` would start on this machine, without rules, from so many processes
- * that meet for it. Errors: ERR_LIMIT (more ranks than can share memory), ERR_UNSUPPORTED (a build without shm),
- * ERR_MEMORY, what opening them returns. */
+ * that meet for it. Errors: ERR_LIMIT (more ranks than can share memory), ERR_MEMORY, what opening them
+ * returns. */
 nbcoll_status command_terms_here(const command *self, int ranks, nbcoll_terms *out);
 
-/* What serves a case. Errors: those of nbcoll_case_args and nbcoll_select, ERR_MEMORY. */
+/* What serves a case. Errors: those of nbcoll_case_args and nbcoll_select. */
 nbcoll_status command_choose(const command_rules *rules, const nbcoll_terms *terms, const nbcoll_case *c,
                              command_chosen *out);
 

@@ -17,56 +17,52 @@
 /* ---- the options ------------------------------------------------------------------------------------------------- */
 
 /* -np N is -n N. */
-static int take_ranks(const command *self, void *user, const char *value)
+static void take_ranks(const command *self, void *user, const char *value)
 {
     run_plan *plan = user;
     unsigned long long number;
     if (strcmp(value, "p") == 0 && plan->words[optind])
         value = plan->words[optind++];
     if (!command_number(value, 1, NBCOLL_SHM_RANKS, &number))
-        return command_refuse(self, "-n takes a number of 1..%d, not '%s'", NBCOLL_SHM_RANKS, value);
+        command_refuse(self, "-n takes a number of 1..%d, not '%s'", NBCOLL_SHM_RANKS, value);
     plan->ranks = (int)number;
-    return 0;
 }
 
-static int take_options(run_plan *plan, int argc, char *argv[])
+static void take_options(run_plan *plan, int argc, char *argv[])
 {
     plan->words = argv;
-    int status = command_take_options(plan->self, &argc, &argv, plan, NULL);
-    if (status)
-        return status;
+    command_take_options(plan->self, &argc, &argv, plan, NULL);
     if (plan->part)
         plan->ranks = plan->part;
     if (!plan->ranks && !plan->hosts && !plan->hostfile)
-        return command_refuse(plan->self, "-n is missing: how many ranks?");
+        command_refuse(plan->self, "-n is missing: how many ranks?");
     if (plan->seconds > 0)
         plan->timeout = (uint64_t)(plan->seconds * 1e9);
     if (plan->scratch && !plan->agent)
-        return command_refuse(plan->self, "--agent-scratch goes with --agent");
+        command_refuse(plan->self, "--agent-scratch goes with --agent");
     if (!argc)
-        return command_refuse(plan->self, "which program?");
+        command_refuse(plan->self, "which program?");
     plan->program = argv;
-    return (plan->hosts || plan->hostfile) && !plan->part ? run_hosts_take(plan) : 0;
+    if ((plan->hosts || plan->hostfile) && !plan->part)
+        run_hosts_take(plan);
 }
 
 /* Can the ranks read the file? */
-static int check_tuning(const run_plan *plan)
+static void check_tuning(const run_plan *plan)
 {
     command_rules rules = {.file = plan->tuning};
-    int status = command_rules_read(plan->self, &rules, NBCOLL_OPERATION_BARRIER);
+    command_rules_read(plan->self, &rules, NBCOLL_OPERATION_BARRIER);
     command_rules_free(&rules);
-    return status;
 }
 
 /* Two pipes for each rank, perhaps a pair of sockets, or a line to a part, and some more. */
-static int check_limit(const run_plan *plan)
+static void check_limit(const run_plan *plan)
 {
     struct rlimit limit;
     unsigned long long needed = (plan->agent || plan->host ? 4 : 2) * (unsigned long long)plan->ranks + 16;
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= needed)
-        return 0;
-    return command_fail(plan->self, "%d ranks need %llu file descriptors, and the limit is %llu (ulimit -n)",
-                        plan->ranks, needed, (unsigned long long)limit.rlim_cur);
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < needed)
+        command_fail(plan->self, "%d ranks need %llu file descriptors, and the limit is %llu (ulimit -n)", plan->ranks,
+                     needed, (unsigned long long)limit.rlim_cur);
 }
 
 /* ---- the guard --------------------------------------------------------------------------------------------------- */
@@ -101,7 +97,7 @@ static int guard(const run_plan *plan, pid_t launcher)
             continue;
         if (WIFEXITED(how))
             return WEXITSTATUS(how);
-        command_refuse(plan->self, "the launcher was killed by signal %d, and the ranks with it", WTERMSIG(how));
+        command_say(plan->self, "the launcher was killed by signal %d, and the ranks with it", WTERMSIG(how));
         return RUN_SIGNAL + WTERMSIG(how);
     }
 }
@@ -122,47 +118,40 @@ static int launch_guarded(run_plan *plan)
 
 static int run_planned(run_plan *plan)
 {
-    int status, fd;
+    int fd;
 
     /* Pipes must not take the numbers of standard streams that our caller closed. */
     while ((fd = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && fd <= STDERR_FILENO)
         fcntl(fd, F_SETFD, 0);
     if (fd >= 0)
         close(fd);
-    status = check_tuning(plan);
-    if (!status)
-        status = check_limit(plan);
-    if (status)
-        return status;
-    run_binding *binding;
-    status = run_bind_find(plan->self, plan->host ? "none" : plan->where, plan->ranks, &binding);
-    if (status)
-        return status;
+    check_tuning(plan);
+    check_limit(plan);
+    run_binding *binding = run_bind_find(plan->self, plan->host ? "none" : plan->where, plan->ranks);
     plan->binding = binding;
     run_bind_say(plan->self, binding);
     if (plan->timeline)
-        status = run_timeline_open(plan);
+        run_timeline_open(plan);
     else if (plan->timeout != NBCOLL_FOREVER && !plan->total)
         run_record(plan); /* without room for it nobody is named as late */
-    if (!status)
-        status = launch_guarded(plan);
+    int status = launch_guarded(plan);
     run_bind_free(binding);
     return status;
 }
 
-static int run(const command *self, int argc, char *argv[])
+static void run(const command *self, int argc, char *argv[])
 {
     run_plan plan = {.self = self, .timeout = NBCOLL_FOREVER, .recording = -1};
     int status = 0;
     if (argc == 2 && strcmp(argv[1], RUN_PART) == 0)
         status = run_part_read(&plan, &argc, &argv);
-    if (!status)
-        status = take_options(&plan, argc, argv);
-    if (!status)
+    if (!status) {
+        take_options(&plan, argc, argv);
         status = run_planned(&plan);
+    }
     free(plan.host);
     free(plan.heard);
-    return status;
+    command_exit(status);
 }
 
 static const command_option options[] = {

@@ -28,13 +28,13 @@ typedef struct run_binding run_binding;
 /* The row of --bind in tables of options. */
 #define RUN_BIND(type, member) COMMAND_IN(type, member), .words = "core, scatter, l3 or none"
 /* Finds places for the ranks: `where` is "core", "scatter", "l3", "none", or null for cores if each rank can have one.
- * *out is null when they are not to be bound. 0, or an exit status after naming what is wrong. `self` null: who only
- * asks gets null, and no word, also where something is wrong. */
-int run_bind_find(const command *self, const char *where, int ranks, run_binding **out);
+ * Null when they are not to be bound. `self` null: who only asks gets null, and no word, also where something is
+ * wrong. */
+run_binding *run_bind_find(const command *self, const char *where, int ranks);
 /* Says what was chosen for ranks that are scattered, and why, also that no core is to spare; of others nothing. */
 void run_bind_say(const command *self, const run_binding *binding);
-/* The same for who binds so many ranks later. 0, or an exit status after naming what is wrong. */
-int run_bind_tell(const command *self, const char *where, int ranks);
+/* The same for who binds so many ranks later. */
+void run_bind_tell(const command *self, const char *where, int ranks);
 /* 0, or the errno with which the system refuses to say on which processors this process may run. Then hwloc must not be
  * asked: it would ask the system for ever, each time with room for twice as many. Without hwloc it is not there. */
 int run_bind_error(void);
@@ -57,11 +57,9 @@ typedef struct run_agent {
 
 #define RUN_SCRATCH (1u << 30) /* bytes at most */
 
-/* Takes into a const char * what --agent says programs go over: "memory", "verbs", "verbs:DEVICES"; null: memory. 0, or
- * COMMAND_USAGE after naming what is wrong, or not in this build. */
-int run_agent_take(const command *self, void *over, const char *value);
-/* Before the ranks start; returns when it has what programs go over. `scratch`: of nbcoll_serve_config. Null after
- * saying why not. */
+/* Takes into a const char * what --agent says programs go over: "memory", "verbs", "verbs:DEVICES"; null: memory. */
+void run_agent_take(const command *self, void *over, const char *value);
+/* Before the ranks start; returns when it has what programs go over. `scratch`: of nbcoll_serve_config. */
 run_agent *run_agent_start(const command *self, int ranks, const char *over, size_t scratch);
 /* In a rank's process: gives the program its end, or says that there is none. 0, or -1 and errno. */
 int run_agent_give(const run_agent *agent, int rank);
@@ -111,9 +109,9 @@ typedef struct run_plan {
 int run_set(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Forks a child that the kernel kills when this process ends, and calls `become` there, which gives its exit status.
- * Waits until the child has written to `report`, or closed it, which a program that it becomes does: gives the bytes
- * that are in `said` then; -1 and errno: there is no child. */
-ssize_t run_fork(pid_t *pid, void *said, size_t room, int (*become)(void *user, int report), void *user);
+ * Waits until the child has written a byte to `report`: 1; or closed it, which a program that it becomes does: 0; -1
+ * and errno: there is no child. */
+ssize_t run_fork(pid_t *pid, int (*become)(void *user, int report), void *user);
 
 /* Starts the ranks, and returns when they and all that they started have ended: with the exit status of the command. */
 int run_launch(const run_plan *plan);
@@ -140,8 +138,8 @@ int run_part_hear(void);
 
 /* ---- run_timeline.c: what the ranks note ------------------------------------------------------------------------ */
 
-/* Before the ranks start. 0, or an exit status after saying why not. */
-int run_timeline_open(run_plan *plan);
+/* Before the ranks start. */
+void run_timeline_open(run_plan *plan);
 /* When they have ended, with this exit status, well or badly: writes the trace. Gives the exit status. */
 int run_timeline_close(const run_plan *plan, int status);
 

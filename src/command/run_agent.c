@@ -10,9 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifdef NBCOLL_HAVE_AGENT
 #include <nbcoll/loopback.h>
-#endif
 #ifdef NBCOLL_HAVE_VERBS
 #include <nbcoll/verbs.h>
 #endif
@@ -43,114 +41,84 @@ static void close_ends(run_agent *a, int side)
 
 /* ---- in the child ---------------------------------------------------------------------------------------------- */
 
-#ifdef NBCOLL_HAVE_AGENT
+static void must(const run_agent *a, nbcoll_status status)
+{
+    if (status == NBCOLL_ERR_UNSUPPORTED && is_verbs(a->over)) /* which the transport has explained */
+        exit(COMMAND_FAILED);
+    if (status != NBCOLL_OK)
+        command_fail(a->self, "--agent: %s", nbcoll_status_text(status));
+}
+
+#ifdef NBCOLL_HAVE_VERBS
 static void say(void *user, nbcoll_status status, const char *text)
 {
     (void)status;
-    command_refuse(user, "--agent: %s", text);
+    command_say(user, "--agent: %s", text);
 }
 
-static nbcoll_status open_memory(int ranks, nbcoll_loopback **world, nbcoll_endpoint *end[])
+/* The ends of all ranks over the devices that are named, or, without a name, over the first one. */
+static void open_devices(const run_agent *a, nbcoll_endpoint *end[])
 {
-    nbcoll_loopback_config config = {.size = sizeof config, .ranks = ranks, .pairs = nbcoll_loopback_pairs()};
-    nbcoll_status status = nbcoll_loopback_create(&config, world);
-    for (int i = 0; i < ranks && status == NBCOLL_OK; i++)
-        status = nbcoll_loopback_open(*world, i, &end[i]);
-    return status;
-}
-
-#ifdef NBCOLL_HAVE_VERBS
-/* The ends of all ranks over these devices, or, without a name, over the first one. What lacks is also said to `host`'s
- * log. */
-static nbcoll_status open_devices(int ranks, const char *devices, const nbcoll_host *host, nbcoll_endpoint *end[])
-{
-    nbcoll_verbs_address *all = calloc((size_t)ranks, sizeof *all);
-    nbcoll_verbs_config config = {.size = sizeof config, .ranks = ranks, .device = devices, .host = *host};
-    nbcoll_status status = all ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
-    for (; config.rank < ranks && status == NBCOLL_OK; config.rank++) {
-        status = nbcoll_verbs_open(&config, &all[config.rank], &end[config.rank]);
+    const char *devices = a->over + strlen(VERBS);
+    nbcoll_verbs_address *all = command_alloc((size_t)a->ranks, sizeof *all);
+    nbcoll_verbs_config config = {.size = sizeof config, .ranks = a->ranks, .device = *devices ? devices + 1 : NULL,
+                                  .host = {sizeof(nbcoll_host), .user = (void *)(uintptr_t)a->self, .log = say}};
+    for (; config.rank < a->ranks; config.rank++) {
+        must(a, nbcoll_verbs_open(&config, &all[config.rank], &end[config.rank]));
         config.beside = end[0];
     }
-    for (int i = 0; i < ranks && status == NBCOLL_OK; i++)
-        status = nbcoll_verbs_meet(end[i], all);
+    for (int i = 0; i < a->ranks; i++)
+        must(a, nbcoll_verbs_meet(end[i], all));
     free(all);
-    if (status == NBCOLL_OK)
-        return status;
-    if (status != NBCOLL_ERR_UNSUPPORTED) /* which the transport explains */
-        host->log(host->user, status, nbcoll_status_text(status));
-    for (int i = 0; i < ranks; i++)
-        nbcoll_endpoint_close(end[i]);
-    return status;
 }
 #endif
 
-static nbcoll_status open_ends(const run_agent *a, nbcoll_loopback **world, nbcoll_endpoint *end[])
+static nbcoll_loopback *open_memory(const run_agent *a, nbcoll_endpoint *end[])
 {
-    void *self = (void *)(uintptr_t)a->self;
-#ifdef NBCOLL_HAVE_VERBS
-    nbcoll_host host = {.size = sizeof host, .user = self, .log = say};
-    if (is_verbs(a->over))
-        return open_devices(a->ranks, a->over[strlen(VERBS)] ? a->over + strlen(VERBS) + 1 : NULL, &host, end);
-#endif
-    nbcoll_status status = open_memory(a->ranks, world, end);
-    if (status != NBCOLL_OK)
-        say(self, status, nbcoll_status_text(status));
-    return status;
+    nbcoll_loopback_config config = {.size = sizeof config, .ranks = a->ranks, .pairs = nbcoll_loopback_pairs()};
+    nbcoll_loopback *world;
+    must(a, nbcoll_loopback_create(&config, &world));
+    for (int i = 0; i < a->ranks; i++)
+        must(a, nbcoll_loopback_open(world, i, &end[i]));
+    return world;
 }
 
 /* Tells the launcher that it has all that it needs, and serves. */
-static nbcoll_status serve(const run_agent *a, int ready)
-{
-    nbcoll_endpoint **end = calloc((size_t)a->ranks, sizeof *end);
-    nbcoll_loopback *world = NULL;
-    nbcoll_status status = end ? open_ends(a, &world, end) : NBCOLL_ERR_MEMORY;
-    if (status == NBCOLL_OK && write(ready, "", 1) != 1)
-        status = NBCOLL_ERR_TRANSPORT;
-    close(ready);
-    if (status == NBCOLL_OK) {
-        nbcoll_serve_config served = {.size = sizeof served,
-                                      .endpoints = end,
-                                      .sockets = a->end[1],
-                                      .count = a->ranks,
-                                      .scratch = a->scratch,
-                                      .flags = is_verbs(a->over) ? NBCOLL_SERVE_OUTSIDE : 0};
-        status = nbcoll_agent_serve(&served);
-    }
-    nbcoll_loopback_free(world);
-    free(end);
-    return status;
-}
-#else
-static nbcoll_status serve(const run_agent *a, int ready)
-{
-    (void)a, (void)ready;
-    return NBCOLL_ERR_UNSUPPORTED;
-}
-#endif
-
 static int become(void *user, int ready)
 {
     run_agent *a = user;
+    nbcoll_endpoint **end = command_alloc((size_t)a->ranks, sizeof *end);
+    nbcoll_loopback *world = NULL;
+    nbcoll_serve_config served = {.size = sizeof served, .endpoints = end, .sockets = a->end[1], .count = a->ranks,
+                                  .scratch = a->scratch, .flags = is_verbs(a->over) ? NBCOLL_SERVE_OUTSIDE : 0};
     close_ends(a, 0);
-    return serve(a, ready) == NBCOLL_OK ? COMMAND_OK : COMMAND_FAILED;
+    if (!is_verbs(a->over))
+        world = open_memory(a, end);
+#ifdef NBCOLL_HAVE_VERBS
+    else
+        open_devices(a, end);
+#endif
+    if (write(ready, "", 1) != 1)
+        return COMMAND_FAILED;
+    close(ready);
+    nbcoll_status status = nbcoll_agent_serve(&served);
+    nbcoll_loopback_free(world);
+    free(end);
+    return status == NBCOLL_OK ? COMMAND_OK : COMMAND_FAILED;
 }
 
 /* ---- the launcher ---------------------------------------------------------------------------------------------- */
 
-int run_agent_take(const command *self, void *user, const char *value)
+void run_agent_take(const command *self, void *user, const char *value)
 {
     const char **over = user;
     *over = value ? value : "memory";
-#ifndef NBCOLL_HAVE_AGENT
-    return command_refuse(self, "--agent needs a build with the transports shm and loopback");
-#endif
     if (strcmp(*over, "memory") != 0 && !is_verbs(*over))
-        return command_refuse(self, "--agent is memory, verbs or verbs:DEVICES, not '%s'", *over);
+        command_refuse(self, "--agent is memory, verbs or verbs:DEVICES, not '%s'", *over);
 #ifndef NBCOLL_HAVE_VERBS
     if (is_verbs(*over))
-        return command_refuse(self, "--agent=verbs needs a build with nbcoll_verbs");
+        command_refuse(self, "--agent=verbs needs a build with nbcoll_verbs");
 #endif
-    return 0;
 }
 
 static int make_ends(run_agent *a)
@@ -168,24 +136,18 @@ static int make_ends(run_agent *a)
 /* What ends before it can serve has said why, unless it was killed. */
 run_agent *run_agent_start(const command *self, int ranks, const char *over, size_t scratch)
 {
-    run_agent *a = calloc(1, sizeof *a);
-    ssize_t bytes = -1;
-    char ready;
+    run_agent *a = command_alloc(1, sizeof *a);
+    *a = (run_agent){.self = self, .over = over, .ranks = ranks, .scratch = scratch};
+    ssize_t bytes = make_ends(a) ? run_fork(&a->pid, become, a) : -1;
     int how;
-    if (a) {
-        *a = (run_agent){.self = self, .over = over, .ranks = ranks, .scratch = scratch};
-        bytes = make_ends(a) ? run_fork(&a->pid, &ready, sizeof ready, become, a) : -1;
-    }
     if (bytes < 0)
-        command_refuse(self, "--agent: %s", strerror(errno));
-    else if (bytes == 0 && waitpid(a->pid, &how, 0) > 0 && WIFSIGNALED(how))
-        command_refuse(self, "--agent: its process was killed by signal %d", WTERMSIG(how));
-    if (bytes > 0) {
-        close_ends(a, 1);
-        return a;
-    }
-    run_agent_free(a);
-    return NULL;
+        command_fail(self, "--agent: %s", strerror(errno));
+    if (bytes == 0 && waitpid(a->pid, &how, 0) > 0 && WIFSIGNALED(how))
+        command_fail(self, "--agent: its process was killed by signal %d", WTERMSIG(how));
+    if (bytes == 0)
+        exit(COMMAND_FAILED);
+    close_ends(a, 1);
+    return a;
 }
 
 int run_agent_give(const run_agent *a, int rank)

@@ -68,7 +68,7 @@ static int is_family(pid_t pid)
     return 0;
 }
 
-/* Adds a process to those told; 0 when it is one. Without memory it is told again. */
+/* Adds a process to those told; 0 when it is one. */
 static int is_news(run_told *told, pid_t pid)
 {
     for (size_t i = 0; i < told->count; i++)
@@ -234,19 +234,9 @@ static void pass_deadline(launch *l)
 
 /* ---- starting -------------------------------------------------------------------------------------------------- */
 
-/* Why a child did not become a rank: what failed, and the exit status of `nbcoll run`. */
-typedef struct refusal {
-    char text[512];
-    int status;
-} refusal;
-
-static refusal refuse_rank(const launch *l, const char *what, int rank, int error)
+static int exit_status(int how)
 {
-    refusal why = {.status = COMMAND_FAILED};
-    char name[12];
-    snprintf(why.text, sizeof why.text, "%s %s %s: %s", what, kind_of(l->plan), name_of(l->plan, rank, name),
-             strerror(error));
-    return why;
+    return WIFEXITED(how) ? WEXITSTATUS(how) : RUN_SIGNAL + WTERMSIG(how);
 }
 
 int run_set(const char *name, const char *format, ...)
@@ -259,9 +249,10 @@ int run_set(const char *name, const char *format, ...)
     return setenv(name, text, 1);
 }
 
-ssize_t run_fork(pid_t *pid, void *said, size_t room, int (*become)(void *user, int report), void *user)
+ssize_t run_fork(pid_t *pid, int (*become)(void *user, int report), void *user)
 {
     int report[2];
+    char said;
     ssize_t bytes = -1;
     if (pipe2(report, O_CLOEXEC) < 0)
         return -1;
@@ -271,7 +262,7 @@ ssize_t run_fork(pid_t *pid, void *said, size_t room, int (*become)(void *user, 
         _exit(become(user, report[1]));
     }
     close(report[1]);
-    while (*pid > 0 && (bytes = read(report[0], said, room)) < 0 && errno == EINTR)
+    while (*pid > 0 && (bytes = read(report[0], &said, 1)) < 0 && errno == EINTR)
         ;
     int error = errno;
     close(report[0]);
@@ -303,38 +294,39 @@ static int set_variables(const launch *l, int rank)
     return run_agent_give(l->agent, rank);
 }
 
-/* In the child: gives it what a rank has, and becomes the program. Returns why it cannot. */
-static refusal become_rank(const launch *l, int rank, const int ends[2], int line)
+typedef struct birth {
+    const launch *l;
+    int rank, ends[2], line; /* 0, or the end of a part's line from which it reads */
+} birth;
+
+/* In the child: gives it what a rank has, and becomes the program. Says what it cannot; the exit status. */
+static int become_rank(const birth *b)
 {
-    const run_plan *plan = l->plan;
-    int error = run_bind_here(plan->binding, rank);
-    if (error)
-        return refuse_rank(l, "binding", rank, error);
-    int input = line ? line : rank || plan->part ? open("/dev/null", O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
-    if (input < 0 || (input && dup2(input, STDIN_FILENO) < 0) || dup2(ends[0], STDOUT_FILENO) < 0 ||
-        dup2(ends[1], STDERR_FILENO) < 0 || (!plan->host && set_variables(l, rank) < 0))
-        return refuse_rank(l, "starting", rank, errno);
+    const run_plan *plan = b->l->plan;
+    char name[12];
+    int rank = b->rank, error = run_bind_here(plan->binding, rank);
+    int input = b->line ? b->line : rank || plan->part ? open("/dev/null", O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+    if (error || input < 0 || (input && dup2(input, STDIN_FILENO) < 0) || dup2(b->ends[0], STDOUT_FILENO) < 0 ||
+        dup2(b->ends[1], STDERR_FILENO) < 0 || (!plan->host && set_variables(b->l, rank) < 0)) {
+        command_say(plan->self, "%s %s %s: %s", error ? "binding" : "starting", kind_of(plan),
+                    name_of(plan, rank, name), strerror(error ? error : errno));
+        return COMMAND_FAILED;
+    }
     sigaction(SIGPIPE, &plan->pipe, NULL);
     sigprocmask(SIG_SETMASK, &plan->mask, NULL);
     if (plan->host)
         run_hosts_become(plan, rank);
     else
         execvp(plan->program[0], plan->program);
-    refusal why = {.status = errno == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE};
-    snprintf(why.text, sizeof why.text, "%.400s: %s", plan->host ? plan->launcher : plan->program[0], strerror(errno));
-    return why;
+    error = errno;
+    command_say(plan->self, "%.400s: %s", plan->host ? plan->launcher : plan->program[0], strerror(error));
+    return error == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
 }
-
-typedef struct birth {
-    const launch *l;
-    int rank, ends[2], line; /* 0, or the end of a part's line from which it reads */
-} birth;
 
 static int become(void *user, int report)
 {
-    const birth *b = user;
-    refusal why = become_rank(b->l, b->rank, b->ends, b->line);
-    return write(report, &why, sizeof why) == sizeof why ? 1 : 2;
+    int status = become_rank(user);
+    return write(report, "", 1) == 1 ? status : COMMAND_FAILED;
 }
 
 /* Returns when the child has become the program, or has said why not: 0, or the exit status of `nbcoll run`. */
@@ -342,15 +334,16 @@ static int start(launch *l, int rank)
 {
     birth b = {l, rank, {run_output_open(l->output, rank, STDOUT_FILENO),
                          run_output_open(l->output, rank, STDERR_FILENO)}, 0};
-    refusal why;
+    char name[12];
     pid_t pid = 0;
-    int line[2] = {0, 0}, lacks = l->plan->host && pipe2(line, O_CLOEXEC) < 0;
+    int line[2] = {0, 0}, lacks = l->plan->host && pipe2(line, O_CLOEXEC) < 0, how = 0;
     b.line = line[0];
-    ssize_t bytes = lacks || b.ends[0] < 0 || b.ends[1] < 0 ? -1 : run_fork(&pid, &why, sizeof why, become, &b);
+    ssize_t bytes = lacks || b.ends[0] < 0 || b.ends[1] < 0 ? -1 : run_fork(&pid, become, &b);
     if (bytes < 0)
-        why = refuse_rank(l, "starting", rank, errno);
-    if (bytes)
-        run_output_say(l->output, "%s", why.text);
+        run_output_say(l->output, "starting %s %s: %s", kind_of(l->plan), name_of(l->plan, rank, name),
+                       strerror(errno));
+    else if (bytes)
+        waitpid(pid, &how, 0);
     l->pids[rank] = bytes ? 0 : pid;
     if (line[0]) {
         close(line[0]);
@@ -360,15 +353,10 @@ static int start(launch *l, int rank)
     for (int i = 0; i < 2; i++)
         if (b.ends[i] >= 0)
             close(b.ends[i]);
-    return bytes ? why.status : 0;
+    return bytes < 0 ? COMMAND_FAILED : exit_status(how);
 }
 
 /* ---- deaths and signals ---------------------------------------------------------------------------------------- */
-
-static int exit_status(int how)
-{
-    return WIFEXITED(how) ? WEXITSTATUS(how) : RUN_SIGNAL + WTERMSIG(how);
-}
 
 /* `rank` below 0: the agent. */
 static void report(const launch *l, int rank, pid_t pid, int how)
@@ -471,11 +459,9 @@ static int make_id(launch *l)
     nbcoll_status status = NBCOLL_OK;
     if (l->plan->part)
         return run_part_id(l->plan, l->id, &l->tcp);
-#ifdef NBCOLL_WITH_SHM
     nbcoll_shm_id id = {""};
     status = l->plan->host ? NBCOLL_OK : nbcoll_shm_id_make(&id);
     snprintf(l->id, sizeof l->id, "%s", id.text);
-#endif
     return command_fail_status(l->plan->self, status);
 }
 
@@ -488,8 +474,8 @@ static int run_ranks(launch *l)
     l->deadline = plan->timeout == NBCOLL_FOREVER ? NBCOLL_FOREVER : command_ns() + plan->timeout;
     if (plan->host && plan->timeout != NBCOLL_FOREVER)
         l->deadline += GRACE; /* parts say who is late */
-    if (plan->agent && !(l->agent = run_agent_start(plan->self, plan->ranks, plan->agent, plan->scratch)))
-        return COMMAND_FAILED;
+    if (plan->agent)
+        l->agent = run_agent_start(plan->self, plan->ranks, plan->agent, plan->scratch);
     for (int rank = 0; rank < plan->ranks && !status; rank++)
         if ((status = start(l, rank)))
             stop(l, status, SIGTERM);
@@ -504,7 +490,7 @@ static int run_ranks(launch *l)
     if (!error && plan->part)
         error = run_part_hear();
     if (error) {
-        command_refuse(plan->self, "%s", strerror(error));
+        command_say(plan->self, "%s", strerror(error));
         stop(l, COMMAND_FAILED, SIGTERM);
     }
     reap(l);
@@ -517,11 +503,9 @@ int run_launch(const run_plan *plan)
 {
     run_output *output = run_output_new(plan->ranks, plan->is_prefixed, plan->host ? -1 : plan->first);
     launch l = {.plan = plan, .output = output, .status = COMMAND_OK};
-    int status = COMMAND_FAILED;
-    if (l.output && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0)
-        status = run_ranks(&l);
-    else
-        command_refuse(plan->self, "%s", strerror(errno));
+    if (!output || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+        command_fail(plan->self, "%s", strerror(errno));
+    int status = run_ranks(&l);
     run_agent_free(l.agent);
     free(l.told.pid);
     run_output_free(l.output);

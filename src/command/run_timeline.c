@@ -57,7 +57,6 @@ typedef struct gathering {
     size_t opens;    /* and its open steps */
     started open[OPEN_STEPS];
     ends from, to;
-    int has_failed;
 } gathering;
 
 /* ---- the first look: which operations there are ------------------------------------------------------------------ */
@@ -79,7 +78,7 @@ static void note_operation(void *user, const nbcoll_timeline_event *e)
         return;
     known one = {e->comm, e->tag, ""};
     memcpy(one.name, e->name, sizeof one.name - 1);
-    g->has_failed |= command_append(&g->known, &g->knowns, &g->room, &one, sizeof one) < 0;
+    command_append(&g->known, &g->knowns, &g->room, &one, sizeof one);
 }
 
 /* Each once: the ranks' operations by communicator and tag. */
@@ -92,18 +91,17 @@ static void number_operations(gathering *g)
         if (!n || by_call(&g->known[n - 1], &g->known[i]) != 0)
             g->known[n++] = g->known[i];
     g->knowns = n;
-    g->t.name = malloc((n + 1) * sizeof *g->t.name);
-    g->has_failed |= !g->t.name;
-    for (size_t i = 0; i < n && g->t.name; i++)
+    g->t.name = command_alloc(n, sizeof *g->t.name);
+    for (size_t i = 0; i < n; i++)
         memcpy(g->t.name[i], g->known[i].name, TIMELINE_NAME);
-    g->t.operations = g->t.name ? n : 0;
+    g->t.operations = n;
 }
 
 /* ---- the second look: what happened in them ---------------------------------------------------------------------- */
 
-static void add_end(gathering *g, ends *list, end one)
+static void add_end(ends *list, end one)
 {
-    g->has_failed |= command_append(&list->end, &list->used, &list->room, &one, sizeof one) < 0;
+    command_append(&list->end, &list->used, &list->room, &one, sizeof one);
 }
 
 static int is_reading(nbcoll_kind kind)
@@ -163,10 +161,10 @@ static void close_step(gathering *g, uint32_t operation, const nbcoll_timeline_e
     if (kind != NBCOLL_JOIN)
         timeline_add(&g->t, &step);
     if (kind == NBCOLL_SEND || kind == NBCOLL_EXPOSE)
-        add_end(g, &g->from, one);
+        add_end(&g->from, one);
     one.ns = now;
     if (is_reading(kind))
-        add_end(g, &g->to, one);
+        add_end(&g->to, one);
 }
 
 /* A rank may have written anything; and what was there at the first look may have been overwritten since. */
@@ -186,7 +184,7 @@ static void note_event(void *user, const nbcoll_timeline_event *e)
         return;
     g->last = e->ns;
     const known *k = g->knowns ? bsearch(&wanted, g->known, g->knowns, sizeof wanted, by_call) : NULL;
-    if (!k || g->has_failed)
+    if (!k)
         return; /* its begin has been overwritten on all ranks */
     uint32_t operation = (uint32_t)(k - g->known);
     nbcoll_sim_event mark = {NBCOLL_SIM_STARTED, NBCOLL_JOIN,      g->rank,  -1, 0, 0,
@@ -249,36 +247,35 @@ int run_record(run_plan *plan)
 }
 
 /* The file keeps what is in it until there is something to write. */
-int run_timeline_open(run_plan *plan)
+void run_timeline_open(run_plan *plan)
 {
     int file = open(plan->timeline, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     plan->trace = file >= 0 ? fdopen(file, "w") : NULL;
     if (!plan->trace)
-        return command_fail(plan->self, "--timeline %s: %s", plan->timeline, strerror(errno));
+        command_fail(plan->self, "--timeline %s: %s", plan->timeline, strerror(errno));
     plan->begun = command_ns();
     plan->ended = mmap(NULL, (size_t)plan->ranks * sizeof *plan->ended, PROT_READ | PROT_WRITE,
                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (plan->ended != MAP_FAILED && run_record(plan) == 0)
-        return 0;
-    return command_fail(plan->self, "--timeline: no room to record into: %s", strerror(errno));
+    if (plan->ended == MAP_FAILED || run_record(plan) < 0)
+        command_fail(plan->self, "--timeline: no room to record into: %s", strerror(errno));
 }
 
 /* Says what is missing of a rank's part. */
 static void say(const run_plan *plan, int rank, uint64_t told, uint64_t opened)
 {
     if (!told)
-        command_refuse(plan->self,
-                       "--timeline: rank %d has recorded nothing: it did not come to nbcoll_launch_join, nor to\n"
-                       "nbcoll_launch_observer for contexts of its own (nbcoll/launch.h), or could not record there",
-                       rank);
+        command_say(plan->self,
+                    "--timeline: rank %d has recorded nothing: it did not come to nbcoll_launch_join, nor to\n"
+                    "nbcoll_launch_observer for contexts of its own (nbcoll/launch.h), or could not record there",
+                    rank);
     else if (told == opened)
-        command_refuse(plan->self,
-                       "--timeline: rank %d has begun no operation; the first ones are those of nbcoll_launch_join,\n"
-                       "which begin when all ranks have come to it",
-                       rank);
+        command_say(plan->self,
+                    "--timeline: rank %d has begun no operation; the first ones are those of nbcoll_launch_join,\n"
+                    "which begin when all ranks have come to it",
+                    rank);
     else if (told > NBCOLL_TIMELINE_EVENTS)
-        command_refuse(plan->self, "--timeline: of the %llu events of rank %d the last %u are kept",
-                       (unsigned long long)told, rank, NBCOLL_TIMELINE_EVENTS);
+        command_say(plan->self, "--timeline: of the %llu events of rank %d the last %u are kept",
+                    (unsigned long long)told, rank, NBCOLL_TIMELINE_EVENTS);
 }
 
 static int gather(const run_plan *plan, gathering *g)
@@ -291,14 +288,14 @@ static int gather(const run_plan *plan, gathering *g)
         say(plan, g->rank, told, g->opened);
     }
     number_operations(g);
-    for (g->rank = 0; g->rank < plan->ranks && status == NBCOLL_OK && !g->has_failed; g->rank++) {
+    for (g->rank = 0; g->rank < plan->ranks && status == NBCOLL_OK; g->rank++) {
         g->opens = 0;
         status = nbcoll_timeline_read(plan->recording, g->rank, NULL, note_event, g);
         add_last_wait(g, plan);
     }
     add_messages(g);
     timeline_sort(&g->t);
-    return status != NBCOLL_OK || g->has_failed || g->t.has_failed;
+    return status != NBCOLL_OK;
 }
 
 static int write_trace(const run_plan *plan, timeline *t)
@@ -308,7 +305,7 @@ static int write_trace(const run_plan *plan, timeline *t)
     failed |= ferror(plan->trace);
     failed |= fclose(plan->trace);
     if (failed)
-        command_refuse(plan->self, "%s: %s", plan->timeline, strerror(errno));
+        command_say(plan->self, "%s: %s", plan->timeline, strerror(errno));
     return failed;
 }
 
@@ -319,7 +316,7 @@ int run_timeline_close(const run_plan *plan, int status)
     snprintf(g.t.title, sizeof g.t.title, "%d ranks of %.100s", plan->ranks, name ? name + 1 : plan->program[0]);
     int failed = gather(plan, &g);
     if (failed)
-        command_refuse(plan->self, "--timeline: no memory");
+        command_say(plan->self, "--timeline: the recording cannot be read");
     else
         failed = write_trace(plan, &g.t);
     timeline_free(&g.t);
@@ -366,7 +363,7 @@ static void note(void *user, const nbcoll_timeline_event *e)
     if (i < w->count)
         w->pending[i] = one;
     else
-        command_append(&w->pending, &w->count, &w->room, &one, sizeof one); /* without memory it is not told */
+        command_append(&w->pending, &w->count, &w->room, &one, sizeof one);
 }
 
 static void read_rank(waits *w, const run_plan *plan, int rank)

@@ -23,53 +23,48 @@ typedef struct picture {
 } picture;
 
 /* What the options say together. */
-static int check(const command *self, picture *p)
+static void check(const command *self, picture *p)
 {
     const command_cases *c = &p->cases;
     if (!c->algorithm && !c->is_default)
-        return command_refuse(self, "it takes an operation and an algorithm");
+        command_refuse(self, "it takes an operation and an algorithm");
     if (c->fewest == 0)
-        return command_refuse(self, "--ranks is missing");
+        command_refuse(self, "--ranks is missing");
     if (c->fewest != c->most || c->counts != 1)
-        return command_refuse(self, "it takes one number of %s", c->counts != 1 ? "elements" : "ranks");
+        command_refuse(self, "it takes one number of %s", c->counts != 1 ? "elements" : "ranks");
     if (p->last >= c->most && !p->is_all)
-        return command_refuse(self, "--rank %d: there are %d ranks", p->last, c->most);
+        command_refuse(self, "--rank %d: there are %d ranks", p->last, c->most);
     if (p->is_program && p->svg)
-        return command_refuse(self, "--program is text or a graph");
+        command_refuse(self, "--program is text or a graph");
     if (p->is_all) {
         p->first = 0;
         p->last = c->most - 1;
     }
-    return 0;
 }
 
-static int take_arguments(picture *p, int argc, char *argv[])
+static void take_arguments(picture *p, int argc, char *argv[])
 {
-    int status = command_take_options(p->self, &argc, &argv, p, &p->has_rank);
+    command_take_options(p->self, &argc, &argv, p, &p->has_rank);
     p->last = p->first;
-    if (!status)
-        status = command_rules_words(p->self, &p->rules, &p->cases, argc, argv);
-    return status ? status : check(p->self, p);
+    command_rules_words(p->self, &p->rules, &p->cases, argc, argv);
+    check(p->self, p);
 }
 
 /* Sets the algorithm of the case, and its parameters; says which one, where it was left to be chosen. */
-static nbcoll_status choose(picture *p, nbcoll_case *c)
+static void choose(picture *p, nbcoll_case *c)
 {
     nbcoll_terms terms = command_terms(&p->rules, c);
     char why[288], name[COMMAND_NAME];
     p->chosen.choice = p->rules.given;
     p->chosen.choice.algorithm = p->cases.algorithm;
     if (p->cases.is_default) {
-        nbcoll_status status = command_choose(&p->rules, &terms, c, &p->chosen);
-        if (status)
-            return status;
+        command_fail_status(p->self, command_choose(&p->rules, &terms, c, &p->chosen));
         p->cases.algorithm = p->chosen.choice.algorithm;
         *c = command_case(&p->cases, p->cases.algorithm);
         printf("%sdefault: %s, %s\n", p->dot ? "// " : "", command_algorithm_text(&p->chosen.choice, name),
                command_chosen_text(&p->chosen, why));
     }
     command_set_parameters(c, &p->chosen.choice);
-    return NBCOLL_OK;
 }
 
 /* Keeps the messages that are to be drawn, and the work of ranks. */
@@ -91,7 +86,7 @@ static void see_event(void *user, const nbcoll_sim_event *e)
 }
 
 /* Ranks by rounds. */
-static nbcoll_status draw_picture(void *user, FILE *out)
+static void draw_picture(void *user, FILE *out)
 {
     picture *p = user;
     timeline *t = &p->drawn;
@@ -101,90 +96,69 @@ static nbcoll_status draw_picture(void *user, FILE *out)
     if (p->has_rank)
         command_add(t->terms, sizeof t->terms, ": what rank %d has a part in", p->first);
     /* Who shares memory has been settled by who built the schedules. */
-    nbcoll_status status = sim_play_rounds(p->cases.algorithm, c, c->ranks, see_event, p, &result);
+    command_fail_status(p->self, sim_play_rounds(p->cases.algorithm, c, c->ranks, see_event, p, &result));
     if (p->rounds > TIMELINE_ROUNDS)
         command_add(t->terms, sizeof t->terms, "; %d more rounds are left out", p->rounds - TIMELINE_ROUNDS);
     t->rounds = p->rounds > TIMELINE_ROUNDS ? TIMELINE_ROUNDS : p->rounds ? p->rounds : 1;
-    if (status == NBCOLL_OK)
-        status = t->has_failed ? NBCOLL_ERR_MEMORY : timeline_svg(t, out);
+    timeline_svg(t, out);
     timeline_free(t);
-    return status;
 }
 
-static nbcoll_status print(const picture *p, int n)
+static void print(const picture *p, int n)
 {
     nbcoll_host host = command_host(p->self);
-    nbcoll_schedule **schedules = calloc((size_t)n, sizeof *schedules);
-    nbcoll_status status = schedules ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    nbcoll_schedule **schedules = command_alloc((size_t)n, sizeof *schedules);
+    nbcoll_status status = NBCOLL_OK;
     for (int i = 0; i < n && !status; i++)
         status = nbcoll_build_case(p->cases.algorithm, &p->at, p->first + i, &host, &schedules[i]);
     if (!status && p->dot)
         status = nbcoll_show_dot((const nbcoll_schedule *const *)schedules, (size_t)n, command_write, stdout);
     for (int i = 0; i < n && !status && !p->dot; i++)
         status = nbcoll_show_text(schedules[i], command_write, stdout);
-    for (int i = 0; schedules && i < n; i++)
+    command_fail_status(p->self, status);
+    for (int i = 0; i < n; i++)
         nbcoll_schedule_free(schedules[i]);
     free(schedules);
-    return status;
 }
 
 /* The same ranks as programs. Or says why there are none. */
-static nbcoll_status print_programs(const picture *p, int n)
+static void print_programs(const picture *p, int n)
 {
     nbcoll_host host = command_host(p->self);
     nbcoll_refusal why = {.size = sizeof why};
-    nbcoll_program **program = calloc((size_t)n, sizeof *program);
-    nbcoll_status status = NBCOLL_ERR_MEMORY;
-    if (program)
-        status = nbcoll_compile_case(p->cases.algorithm, &p->at, &host, NULL, p->first, n, program, &why);
+    nbcoll_program **program = command_alloc((size_t)n, sizeof *program);
+    nbcoll_status status = nbcoll_compile_case(p->cases.algorithm, &p->at, &host, NULL, p->first, n, program, &why);
     if (why.reason != NBCOLL_REFUSAL_NONE)
-        command_refuse(p->self, "%s", why.text);
-    else
-        command_fail_status(p->self, status);
+        command_fail(p->self, "%s", why.text);
     if (!status && p->dot)
         status = nbcoll_show_programs_dot((const nbcoll_program *const *)program, (size_t)n, command_write, stdout);
     for (int i = 0; i < n && !status && !p->dot; i++)
         status = nbcoll_show_program(program[i], command_write, stdout);
-    for (int i = 0; program && i < n; i++)
+    command_fail_status(p->self, status);
+    for (int i = 0; i < n; i++)
         nbcoll_program_free(program[i]);
     free(program);
-    return status;
 }
 
-static int show(picture *p)
-{
-    int n = p->last - p->first + 1, failed = 0;
-    nbcoll_nodes *nodes = NULL;
-    nbcoll_meaning meaning = {.size = sizeof meaning};
-    p->at = command_case(&p->cases, p->cases.algorithm);
-    nbcoll_status status = nbcoll_meaning_of(&p->at, 0, &meaning);
-    if (status)
-        return command_refuse_case(p->self, &p->at, status);
-    status = choose(p, &p->at);
-    if (!status)
-        status = command_nodes(&p->cases, p->at.ranks, &nodes);
-    p->at.nodes = nodes;
-    if (status)
-        failed = command_fail_status(p->self, status);
-    else if (p->svg)
-        failed = command_write_file(p->self, p->svg, draw_picture, p);
-    else if (p->is_program)
-        failed = print_programs(p, n) ? COMMAND_FAILED : COMMAND_OK;
-    else
-        failed = command_fail_status(p->self, print(p, n));
-    nbcoll_nodes_free(nodes);
-    return failed;
-}
-
-static int run(const command *self, int argc, char *argv[])
+static void run(const command *self, int argc, char *argv[])
 {
     picture p = {.self = self,
                  .cases = {.operation = -1, .counts = 1, .count = {1000}, .reduction = {NBCOLL_INT32, NBCOLL_SUM}}};
-    int status = take_arguments(&p, argc, argv);
-    if (!status)
-        status = show(&p);
+    nbcoll_meaning meaning = {.size = sizeof meaning};
+    take_arguments(&p, argc, argv);
+    p.at = command_case(&p.cases, p.cases.algorithm);
+    nbcoll_status status = nbcoll_meaning_of(&p.at, 0, &meaning);
+    if (status)
+        command_refuse_case(self, &p.at, status);
+    choose(&p, &p.at);
+    nbcoll_nodes *nodes = command_nodes(self, &p.cases, p.at.ranks);
+    p.at.nodes = nodes;
+    if (p.svg)
+        command_write_file(self, p.svg, draw_picture, &p);
+    else
+        (p.is_program ? print_programs : print)(&p, p.last - p.first + 1);
+    nbcoll_nodes_free(nodes);
     command_rules_free(&p.rules);
-    return status;
 }
 
 static const command_option options[] = {

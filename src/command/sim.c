@@ -52,65 +52,61 @@ enum {
 };
 
 /* What --nic and others say together. */
-static int check_nic(simulation *s)
+static void check_nic(simulation *s)
 {
     if (s->nic.test_bytes && (!(s->marks & WITH_CARD) || s->test_every))
-        return command_refuse(s->self, "--test-bytes goes with --nic, and without --test-every");
+        command_refuse(s->self, "--test-bytes goes with --nic, and without --test-every");
     if (!(s->marks & WITH_CARD))
-        return 0;
+        return;
     if (s->marks & NOT_WITH_CARD)
-        return command_refuse(s->self, "--nic says what is computed, and knows no noise, arrivals, progress cores or "
-                                       "drawings");
+        command_refuse(s->self, "--nic says what is computed, and knows no noise, arrivals, progress cores or "
+                       "drawings");
     if (s->cases.placement.rooms > 1 || s->cases.placement.numbering != NBCOLL_NUMBERING_BLOCK)
-        return command_refuse(s->self, "--nic: all nodes have as many ranks, one after the other");
+        command_refuse(s->self, "--nic: all nodes have as many ranks, one after the other");
     s->nic.test_every = 1000 * s->test_every;
-    int status = sim_take_nic(s->self, s->nic_words, &s->model, &s->nic.model);
+    sim_take_nic(s->self, s->nic_words, &s->model, &s->nic.model);
     if (s->cases.placement.rooms)
         s->nic.model.node = (uint32_t)s->cases.room[0];
-    return status;
 }
 
 /* What the options say together. */
-static int check(simulation *s)
+static void check(simulation *s)
 {
     if (s->marks & WITH_DRAWING && ((!s->cases.algorithm && !s->cases.is_default) || s->cases.counts != 1))
-        return command_refuse(s->self, "a timeline takes one algorithm and one number of elements");
+        command_refuse(s->self, "a timeline takes one algorithm and one number of elements");
     if (s->config.arrival.pattern == NBCOLL_SIM_ONE_LATE && s->config.arrival.rank >= s->cases.most)
-        return command_refuse(s->self, "--arrival: there are %d ranks", s->cases.most);
+        command_refuse(s->self, "--arrival: there are %d ranks", s->cases.most);
     if (s->progress)
         s->model.progress = s->progress;
     if (s->model.cores && s->model.cores <= s->model.progress)
-        return command_refuse(s->self, "--model: no core of a node is left to compute");
+        command_refuse(s->self, "--model: no core of a node is left to compute");
     if (s->marks & WITH_PROGRAM && s->marks & (WITH_COMPUTE | WITH_TESTS))
-        return command_refuse(s->self, "--program says what is computed, not --compute or --test-every");
+        command_refuse(s->self, "--program says what is computed, not --compute or --test-every");
     if (s->fixed_cores && (!s->cases.algorithm || !(s->cases.algorithm->flags & NBCOLL_ALGORITHM_SPLIT)))
-        return command_refuse(s->self, "--fixed-work takes an algorithm whose tree can be split, like binomial");
+        command_refuse(s->self, "--fixed-work takes an algorithm whose tree can be split, like binomial");
     if (s->fixed_cores && (s->marks & NOT_WITH_FIXED || s->cases.placement.rooms || s->cases.counts != 1 ||
                            s->cases.most != s->fixed_cores))
-        return command_refuse(s->self, "--fixed-work says the ranks, their one node and what is computed, and draws "
-                                       "nothing");
-    return check_nic(s);
+        command_refuse(s->self, "--fixed-work says the ranks, their one node and what is computed, and draws nothing");
+    check_nic(s);
 }
 
-static int take_arguments(simulation *s, int argc, char *argv[])
+static void take_arguments(simulation *s, int argc, char *argv[])
 {
-    int status = command_take_options(s->self, &argc, &argv, s, &s->marks);
+    command_take_options(s->self, &argc, &argv, s, &s->marks);
     if (!s->cases.most)
         s->cases.most = s->fixed_cores ? s->fixed_cores : 16;
     s->cases.fewest = s->cases.most;
     if (s->noise_name)
         nbcoll_sim_noise_find(s->noise_name, &s->config.noise);
-    if (!status)
-        status = sim_take_model(s->self, s->model_name, &s->model);
-    if (!status && s->arrival_name)
-        status = sim_take_arrival(s->self, s->arrival_name, &s->config.arrival);
-    if (!status && s->program_words)
-        status = sim_take_program(s->self, s->program_words, &s->program);
-    if (!status && !argc)
-        status = command_refuse(s->self, "it takes an operation");
-    if (!status)
-        status = command_rules_words(s->self, &s->rules, &s->cases, argc, argv);
-    return status ? status : check(s);
+    sim_take_model(s->self, s->model_name, &s->model);
+    if (s->arrival_name)
+        sim_take_arrival(s->self, s->arrival_name, &s->config.arrival);
+    if (s->program_words)
+        sim_take_program(s->self, s->program_words, &s->program);
+    if (!argc)
+        command_refuse(s->self, "it takes an operation");
+    command_rules_words(s->self, &s->rules, &s->cases, argc, argv);
+    check(s);
 }
 
 /* ---- simulating -------------------------------------------------------------------------------------------------- */
@@ -188,15 +184,15 @@ static void report(simulation *s, size_t count, const nbcoll_sim_result *r)
 }
 
 /* One algorithm and count. Those that cannot be simulated are left out. */
-static int simulate(simulation *s, size_t count)
+static void simulate(simulation *s, size_t count)
 {
     nbcoll_sim_result result = {.size = sizeof result};
-    nbcoll_status status;
+    nbcoll_status status = NBCOLL_OK;
     s->shown = 0;
     if (s->marks & WITH_CARD)
         status = sim_nic_row(&s->nic, &s->started[0], &s->config, !s->reported, s->results);
     else if (s->fixed_cores)
-        status = sim_fixed_work(&s->started[0], &s->config, s->fixed_cores, s->results);
+        sim_fixed_work(&s->started[0], &s->config, s->fixed_cores, s->results);
     else if (s->marks & WITH_LATE)
         status = sim_play_arrivals(&s->config, s->started, &result, &s->told);
     else
@@ -209,10 +205,10 @@ static int simulate(simulation *s, size_t count)
         report(s, count, &result);
     }
     if (!status || status == NBCOLL_ERR_UNSUPPORTED || (!s->cases.algorithm && status == NBCOLL_ERR_OP))
-        return 0;
+        return;
     command_bar_clear(&s->bar);
-    return command_fail(s->self, "%s %s: %s", nbcoll_operation_name(s->algorithm->operation), s->algorithm->name,
-                        nbcoll_status_text(status));
+    command_fail(s->self, "%s %s: %s", nbcoll_operation_name(s->algorithm->operation), s->algorithm->name,
+                 nbcoll_status_text(status));
 }
 
 static nbcoll_case case_of(const simulation *s, const nbcoll_algorithm *algorithm, size_t count)
@@ -226,11 +222,10 @@ static nbcoll_case case_of(const simulation *s, const nbcoll_algorithm *algorith
 }
 
 /* The cases of all that the program starts; the algorithm at work is what it leaves open. */
-static int prepare(simulation *s, size_t count)
+static void prepare(simulation *s, size_t count)
 {
     nbcoll_meaning meaning = {.size = sizeof meaning};
-    int status = 0;
-    for (unsigned i = 0; i < s->program.starts && !status; i++) {
+    for (unsigned i = 0; i < s->program.starts; i++) {
         const sim_start *start = &s->program.start[i];
         int is_other = start->operation >= 0 && start->operation != s->cases.operation;
         const nbcoll_algorithm *algorithm = start->algorithm;
@@ -241,21 +236,22 @@ static int prepare(simulation *s, size_t count)
             command_set_parameters(&s->at[i], &s->chosen.choice);
         s->started[i] = (nbcoll_sim_case){algorithm, &s->at[i]};
         nbcoll_status why = nbcoll_meaning_of(&s->at[i], algorithm->flags, &meaning);
-        status = why ? command_refuse_case(s->self, &s->at[i], why) : 0;
+        if (why)
+            command_refuse_case(s->self, &s->at[i], why);
     }
-    return status;
 }
 
 /* Checks (or simulates) a case of the algorithm at work. */
-static int one_case(simulation *s, size_t count, int only_check)
+static void one_case(simulation *s, size_t count, int only_check)
 {
-    int status = prepare(s, count);
+    prepare(s, count);
     s->bar.total += only_check;
-    return status || only_check ? status : simulate(s, count);
+    if (!only_check)
+        simulate(s, count);
 }
 
 /* The same of the algorithm that rules and cost model choose, which knows of the machine what its messages cost. */
-static int one_chosen(simulation *s, size_t count, int only_check)
+static void one_chosen(simulation *s, size_t count, int only_check)
 {
     nbcoll_case at = case_of(s, NULL, count);
     nbcoll_terms terms = command_terms(&s->rules, &at);
@@ -264,26 +260,24 @@ static int one_chosen(simulation *s, size_t count, int only_check)
     terms.nodes_share = !s->is_lowered;
     nbcoll_status status = command_choose(&s->rules, &terms, &at, &s->chosen);
     if (status)
-        return command_refuse_case(s->self, &at, status);
+        command_refuse_case(s->self, &at, status);
     s->algorithm = s->chosen.choice.algorithm;
-    return one_case(s, count, only_check);
+    one_case(s, count, only_check);
 }
 
 /* Checks (or simulates) all cases. */
-static int for_each(simulation *s, int only_check)
+static void for_each(simulation *s, int only_check)
 {
     const command_cases *c = &s->cases;
     nbcoll_operation operation = (nbcoll_operation)c->operation;
     int is_alone = operation == NBCOLL_OPERATION_BARRIER && s->program.starts == 1; /* moves no elements */
     size_t counts = is_alone ? 1 : c->counts;
-    int status = 0;
-    for (size_t k = 0; k < counts && !status && c->is_default; k++)
-        status = one_chosen(s, is_alone ? 0 : c->count[k], only_check);
-    for (unsigned i = 0; !c->is_default && !status && (s->algorithm = catalogue_at(operation, i)); i++)
-        for (size_t k = 0; k < counts && !status; k++)
+    for (size_t k = 0; k < counts && c->is_default; k++)
+        one_chosen(s, is_alone ? 0 : c->count[k], only_check);
+    for (unsigned i = 0; !c->is_default && (s->algorithm = catalogue_at(operation, i)); i++)
+        for (size_t k = 0; k < counts; k++)
             if (!c->algorithm || c->algorithm == s->algorithm)
-                status = one_case(s, is_alone ? 0 : c->count[k], only_check);
-    return status;
+                one_case(s, is_alone ? 0 : c->count[k], only_check);
 }
 
 /* The results as JSON. */
@@ -308,7 +302,7 @@ static void set_program(simulation *s)
     s->config.program = (nbcoll_sim_program){p->action, p->actions};
 }
 
-static int simulate_all(simulation *s)
+static void simulate_all(simulation *s)
 {
     s->config.ranks = s->cases.most;
     s->config.nodes = s->timeline.nodes = s->nodes;
@@ -316,27 +310,22 @@ static int simulate_all(simulation *s)
     s->config.event = s->marks & WITH_DRAWING ? see_event : NULL;
     command_bar_begin(&s->bar, s->bar.total, 0);
     s->results = s->has_json ? json_array() : NULL;
-    int status = for_each(s, 0);
+    for_each(s, 0);
     command_bar_clear(&s->bar);
-    if (s->has_json && s->reported)
+    if (!s->reported)
+        command_refuse(s->self, "%s: that algorithm wants counts that nobody knows",
+                       nbcoll_operation_name((nbcoll_operation)s->cases.operation));
+    if (s->has_json)
         print_results(s);
-    else
-        json_decref(s->results);
-    if (!status && !s->reported)
-        status = command_refuse(s->self, "%s: that algorithm wants counts that nobody knows",
-                                nbcoll_operation_name((nbcoll_operation)s->cases.operation));
-    if (!status && s->timeline.has_failed)
-        status = command_fail_status(s->self, NBCOLL_ERR_MEMORY);
-    if (!status && s->chrome)
-        status = command_write_file(s->self, s->chrome, timeline_chrome, &s->timeline);
-    if (!status && s->svg)
-        status = command_write_file(s->self, s->svg, timeline_svg, &s->timeline);
-    free(s->timeline.event);
-    return status;
+    if (s->chrome)
+        command_write_file(s->self, s->chrome, timeline_chrome, &s->timeline);
+    if (s->svg)
+        command_write_file(s->self, s->svg, timeline_svg, &s->timeline);
+    timeline_free(&s->timeline);
 }
 
 /* Where nobody says it, nodes have as many ranks as the machine's. */
-static nbcoll_status place(simulation *s)
+static void place(simulation *s)
 {
     nbcoll_placement *p = &s->cases.placement;
     if (!p->rooms) {
@@ -344,10 +333,10 @@ static nbcoll_status place(simulation *s)
         p->rooms = 1;
         s->cases.room[0] = s->model.node ? (int)s->model.node : 1;
     }
-    return command_nodes(&s->cases, s->cases.most, &s->nodes);
+    s->nodes = command_nodes(s->self, &s->cases, s->cases.most);
 }
 
-static int run(const command *self, int argc, char *argv[])
+static void run(const command *self, int argc, char *argv[])
 {
     simulation s = {.self = self,
                     .cases = {.operation = -1, .counts = 1, .count = {1000}, .reduction = {NBCOLL_INT32, NBCOLL_SUM}},
@@ -357,18 +346,14 @@ static int run(const command *self, int argc, char *argv[])
                     .model_name = "cluster"};
     s.config.model = &s.model;
     s.config.host = &s.host;
-    int status = take_arguments(&s, argc, argv);
+    take_arguments(&s, argc, argv);
     s.chosen.choice = s.rules.given;
     set_program(&s);
-    if (!status)
-        status = command_fail_status(self, place(&s));
-    if (!status)
-        status = for_each(&s, 1);
-    if (!status)
-        status = simulate_all(&s);
+    place(&s);
+    for_each(&s, 1);
+    simulate_all(&s);
     nbcoll_nodes_free(s.nodes);
     command_rules_free(&s.rules);
-    return status;
 }
 
 static const command_option options[] = {

@@ -27,18 +27,18 @@ void sim_entitle(timeline *t, const nbcoll_case *c, const nbcoll_choice *choice)
 
 /* The numbers of a machine, as files name them. */
 extern const command_option sim_model_names[];
-/* Stores a number that has one of these names. 0, or COMMAND_USAGE after naming what is wrong, and where. */
-int sim_take_named(const command *self, const char *where, const command_option names[], const char *name,
-                   const char *value, void *out);
+/* Stores a number that has one of these names. */
+void sim_take_named(const command *self, const char *where, const command_option names[], const char *name,
+                    const char *value, void *out);
 /* Numbers of a struct, by their names. */
 json_t *sim_numbers(const command_option names[], const void *of, int with_zeros);
 
 /* A preset's name, or a file: lines of a name and a number, which the help of the command lists; what a file does not
- * name is 0. `out` has its size. 0, or COMMAND_USAGE after naming what is wrong. */
-int sim_take_model(const command *self, const char *value, nbcoll_sim_model *out);
+ * name is 0. `out` has its size. */
+void sim_take_model(const command *self, const char *value, nbcoll_sim_model *out);
 
-/* What the value of --arrival says. 0, or COMMAND_USAGE after naming what is wrong. */
-int sim_take_arrival(const command *self, const char *value, nbcoll_sim_arrival *out);
+/* What the value of --arrival says. */
+void sim_take_arrival(const command *self, const char *value, nbcoll_sim_arrival *out);
 
 /* What it costs that ranks are late, and what came before the last one, per operation. */
 typedef struct sim_arrivals {
@@ -72,13 +72,13 @@ typedef struct sim_program {
     unsigned actions, starts;
 } sim_program;
 
-/* A program, which the help of the command describes. 0, or COMMAND_USAGE after naming what is wrong. */
-int sim_take_program(const command *self, const char *value, sim_program *out);
+/* A program, which the help of the command describes. */
+void sim_take_program(const command *self, const char *value, sim_program *out);
 
 /* The benchmark of Denis et al. (nbcoll/split.h), of a tree that can be split: a computation that all `cores` ranks do
  * in as long as the operation blocks them; fewer ranks do the same work between start and wait, and leave their cores
  * to drivers. From half of the cores on, a row of the table for each number of ranks. */
-nbcoll_status sim_fixed_work(const nbcoll_sim_case *of, const nbcoll_sim_config *config, int cores, json_t *rows);
+void sim_fixed_work(const nbcoll_sim_case *of, const nbcoll_sim_config *config, int cores, json_t *rows);
 
 /* `nbcoll sim --nic`: collectives as programs on the nodes' NICs. */
 typedef struct sim_nic {
@@ -87,9 +87,8 @@ typedef struct sim_nic {
     uint64_t test_bytes; /* or once for so many bytes of a block; 0: not at all */
 } sim_nic;
 
-/* Sets the model: the NIC of `machine`, and what `words` (null: nothing) say, "nics=2,task=100". 0, or COMMAND_USAGE
- * after naming what is wrong. */
-int sim_take_nic(const command *self, const char *words, const nbcoll_sim_model *machine, nbcoll_nic_model *out);
+/* Sets the model: the NIC of `machine`, and what `words` (null: nothing) say, "nics=2,task=100". */
+void sim_take_nic(const command *self, const char *words, const nbcoll_sim_model *machine, nbcoll_nic_model *out);
 
 /* A row of the table for a case, or into `rows` unless it is null; `is_first`: below the heads. `host`
  * has the machine. What is refused is a row, too. */

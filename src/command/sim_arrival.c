@@ -8,7 +8,7 @@
 #define MOST_US (NBCOLL_SIM_MOST_NS / 1000)
 
 /* late:RANK:US, rising:US or scattered:US */
-int sim_take_arrival(const command *self, const char *value, nbcoll_sim_arrival *a)
+void sim_take_arrival(const command *self, const char *value, nbcoll_sim_arrival *a)
 {
     char rank[16] = "0", after[16] = "";
     unsigned long long number, us;
@@ -22,10 +22,9 @@ int sim_take_arrival(const command *self, const char *value, nbcoll_sim_arrival 
     int is_right = end && !value[end] && command_number(rank, 0, MOST_RANKS, &number) &&
                    command_number(after, 0, MOST_US, &us);
     if (!is_right)
-        return command_refuse(self, "--arrival is late:RANK:US, rising:US or scattered:US, not '%s'", value);
+        command_refuse(self, "--arrival is late:RANK:US, rising:US or scattered:US, not '%s'", value);
     a->rank = (int)number;
     a->spread = us * 1000;
-    return 0;
 }
 
 static void hear(void *user, const nbcoll_sim_event *e)
@@ -62,12 +61,10 @@ nbcoll_status sim_play_arrivals(const nbcoll_sim_config *config, const nbcoll_si
                                 sim_arrivals *told)
 {
     nbcoll_sim_config again = *config;
-    nbcoll_status status = NBCOLL_ERR_MEMORY;
     *told = (sim_arrivals){.ranks = config->ranks};
-    told->rank = out->rank = calloc((size_t)config->ranks * config->operations, sizeof *out->rank);
-    told->last = calloc(config->operations, sizeof *told->last);
-    if (told->rank && told->last)
-        status = nbcoll_simulate_cases(config, cases, out);
+    told->rank = out->rank = command_alloc((size_t)config->ranks * config->operations, sizeof *out->rank);
+    told->last = command_alloc(config->operations, sizeof *told->last);
+    nbcoll_status status = nbcoll_simulate_cases(config, cases, out);
     if (status == NBCOLL_OK) {
         nbcoll_sim_result same = {.size = sizeof same};
         tell(told, config->operations);

@@ -19,7 +19,7 @@ typedef struct fixed {
 
 /* When the last wait returns. `drivers`: the cores that the ranks leave progress; else the operation blocks, and what
  * is computed is added by whoever asks. */
-static nbcoll_status play(fixed *f, int ranks, unsigned split, int drivers, uint64_t compute, uint64_t *ns)
+static uint64_t play(fixed *f, int ranks, unsigned split, int drivers, uint64_t compute)
 {
     const nbcoll_sim_action action[] = {{.act = NBCOLL_SIM_START},
                                         {.act = NBCOLL_SIM_WAIT_STARTED}, /* their blocking calls do that */
@@ -35,23 +35,20 @@ static nbcoll_status play(fixed *f, int ranks, unsigned split, int drivers, uint
     config.progress = NULL;
     config.model = &f->model;
     config.program = (nbcoll_sim_program){action, 3};
-    nbcoll_status status = nbcoll_simulate_cases(&config, &(nbcoll_sim_case){f->algorithm, &f->at}, &result);
-    *ns = result.waited;
-    return status;
+    command_fail_status(&command_sim,
+                        nbcoll_simulate_cases(&config, &(nbcoll_sim_case){f->algorithm, &f->at}, &result));
+    return result.waited;
 }
 
 /* A row: what so many ranks take. */
-static nbcoll_status add_row(fixed *f, int ranks, uint64_t work, json_t *rows)
+static void add_row(fixed *f, int ranks, uint64_t work, json_t *rows)
 {
-    uint64_t compute = work / (uint64_t)ranks, blocking, split[SPLITS];
+    uint64_t compute = work / (uint64_t)ranks, blocking = play(f, ranks, 0, 0, 0), split[SPLITS];
     unsigned best = 0, model = nbcoll_split_levels(f->at.operation, ranks, f->cores);
-    nbcoll_status status = play(f, ranks, 0, 0, 0, &blocking);
-    for (unsigned i = 0; i < SPLITS && status == NBCOLL_OK; i++) {
-        status = play(f, ranks, i, 1, compute, &split[i]);
+    for (unsigned i = 0; i < SPLITS; i++) {
+        split[i] = play(f, ranks, i, 1, compute);
         best = split[i] < split[best] ? i : best;
     }
-    if (status != NBCOLL_OK)
-        return status;
     json_t *row = json_pack("{s:i, s:I, s:I, s:[I, I, I, I], s:i, s:i, s:i}", "ranks", ranks, "compute",
                             (json_int_t)compute, "blocking", (json_int_t)(compute + blocking), "split",
                             (json_int_t)split[0], (json_int_t)split[1], (json_int_t)split[2], (json_int_t)split[3],
@@ -59,20 +56,17 @@ static nbcoll_status add_row(fixed *f, int ranks, uint64_t work, json_t *rows)
     sim_add_row(rows, row, ranks == (f->cores + 1) / 2 ? head : NULL,
                 "%5d{ranks} %7d{drivers} %9.1u{compute} %9.1u{blocking} %9.1u{split.0} %9.1u{split.1} %9.1u{split.2} "
                 "%9.1u{split.3} %4d{best} %5d{model}\n");
-    return NBCOLL_OK;
 }
 
-nbcoll_status sim_fixed_work(const nbcoll_sim_case *of, const nbcoll_sim_config *config, int cores, json_t *rows)
+void sim_fixed_work(const nbcoll_sim_case *of, const nbcoll_sim_config *config, int cores, json_t *rows)
 {
     fixed f = {config, cores, of->algorithm, *of->at, *config->model};
-    uint64_t blocking = 0;
 
     f.at.nodes = NULL;
     f.at.node = 0;
     f.model.cores = 0;
     f.model.lanes = f.model.pool = 1;
-    nbcoll_status status = play(&f, cores, 0, 0, 0, &blocking);
-    for (int ranks = (cores + 1) / 2; ranks < cores && status == NBCOLL_OK; ranks++)
-        status = add_row(&f, ranks, blocking * (uint64_t)cores, rows);
-    return status;
+    uint64_t work = play(&f, cores, 0, 0, 0) * (uint64_t)cores;
+    for (int ranks = (cores + 1) / 2; ranks < cores; ranks++)
+        add_row(&f, ranks, work, rows);
 }

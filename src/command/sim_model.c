@@ -41,18 +41,17 @@ const command_option sim_model_names[] = {
     {0},
 };
 
-int sim_take_named(const command *self, const char *where, const command_option names[], const char *name,
-                   const char *value, void *out)
+void sim_take_named(const command *self, const char *where, const command_option names[], const char *name,
+                    const char *value, void *out)
 {
     unsigned long long number;
     while (names->name && strcmp(names->name, name) != 0)
         names++;
     if (!names->name)
-        return command_refuse(self, "%s: unknown name '%s'; see nbcoll help sim", where, name);
+        command_refuse(self, "%s: unknown name '%s'; see nbcoll help sim", where, name);
     if (!value || !command_number(value, 0, names->high, &number))
-        return command_refuse(self, "%s: %s takes a number of 0..%llu", where, name, names->high);
+        command_refuse(self, "%s: %s takes a number of 0..%llu", where, name, names->high);
     command_store(names, out, number);
-    return 0;
 }
 
 json_t *sim_numbers(const command_option names[], const void *of, int with_zeros)
@@ -64,36 +63,33 @@ json_t *sim_numbers(const command_option names[], const void *of, int with_zeros
     return all;
 }
 
-static int take_line(const command *self, const char *where, char *line, nbcoll_sim_model *model)
+static void take_line(const command *self, const char *where, char *line, nbcoll_sim_model *model)
 {
     char *rest, *name, *word;
     line[strcspn(line, "#\n")] = '\0';
     name = strtok_r(line, " \t\r", &rest);
     word = name ? strtok_r(NULL, " \t\r", &rest) : NULL;
     int is_right = word && !strtok_r(NULL, " \t\r", &rest);
-    return name ? sim_take_named(self, where, sim_model_names, name, is_right ? word : NULL, model) : 0;
+    if (name)
+        sim_take_named(self, where, sim_model_names, name, is_right ? word : NULL, model);
 }
 
-int sim_take_model(const command *self, const char *value, nbcoll_sim_model *out)
+void sim_take_model(const command *self, const char *value, nbcoll_sim_model *out)
 {
     char *line = NULL, where[160];
     size_t room = 0;
-    int number = 0, status = 0;
-    nbcoll_sim_model model = {.size = sizeof model};
+    int number = 0;
     if (nbcoll_sim_model_find(value, out) == NBCOLL_OK)
-        return 0;
+        return;
     FILE *file = fopen(value, "r");
     if (!file)
-        return command_refuse(self, "--model '%s' is no preset, and as a file: %s", value, strerror(errno));
-    while (!status && getline(&line, &room, file) >= 0) {
+        command_refuse(self, "--model '%s' is no preset, and as a file: %s", value, strerror(errno));
+    while (getline(&line, &room, file) >= 0) {
         snprintf(where, sizeof where, "%s:%d", value, ++number);
-        status = take_line(self, where, line, &model);
+        take_line(self, where, line, out);
     }
-    if (!status && ferror(file))
-        status = command_refuse(self, "--model %s: it cannot be read", value);
+    if (ferror(file))
+        command_refuse(self, "--model %s: it cannot be read", value);
     free(line);
     fclose(file);
-    if (!status)
-        *out = model;
-    return status;
 }

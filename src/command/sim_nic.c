@@ -33,19 +33,18 @@ typedef struct played {
 
 /* ---- the NIC ----------------------------------------------------------------------------------------------------- */
 
-int sim_take_nic(const command *self, const char *words, const nbcoll_sim_model *machine, nbcoll_nic_model *out)
+void sim_take_nic(const command *self, const char *words, const nbcoll_sim_model *machine, nbcoll_nic_model *out)
 {
     char word[COMMAND_WORD];
     *out = (nbcoll_nic_model){.size = sizeof *out};
-    int status = command_fail_status(self, nbcoll_nic_of(machine, out));
-    while (words && *words && !status) {
+    command_fail_status(self, nbcoll_nic_of(machine, out));
+    while (words && *words) {
         words = command_next_name(words, word);
         char *value = strchr(word, '=');
         if (value)
             *value++ = '\0';
-        status = sim_take_named(self, "--nic", names, word, value, out);
+        sim_take_named(self, "--nic", names, word, value, out);
     }
-    return status;
 }
 
 /* ---- playing ----------------------------------------------------------------------------------------------------- */
@@ -98,7 +97,7 @@ typedef struct cast {
     void **bind_user;
 } cast;
 
-static nbcoll_status play_programs(const sim_nic *nic, const cast *c, int ranks, nbcoll_bind *bind, played *out)
+static void play_programs(const sim_nic *nic, const cast *c, int ranks, nbcoll_bind *bind, played *out)
 {
     nbcoll_nic_config config = {.size = sizeof config,
                                  .ranks = ranks,
@@ -109,9 +108,7 @@ static nbcoll_status play_programs(const sim_nic *nic, const cast *c, int ranks,
     nbcoll_nic_result result = {.size = sizeof result, .rank = c->rank};
     const nbcoll_program *const *program = (const nbcoll_program *const *)c->program;
     uint64_t cpu = 0;
-    nbcoll_status status = nbcoll_nic_play(&config, program, &result);
-    if (status != NBCOLL_OK)
-        return status;
+    command_fail_status(&command_sim, nbcoll_nic_play(&config, program, &result));
     out->nic.time = result.last;
     out->tasks = result.tasks;
     out->queue_pairs = result.queue_pairs;
@@ -120,9 +117,8 @@ static nbcoll_status play_programs(const sim_nic *nic, const cast *c, int ranks,
         cpu += c->rank[i].cpu;
     }
     out->nic.cpu = cpu / (uint64_t)ranks;
-    status = nbcoll_nic_play(&config, program, &result);
+    command_fail_status(&command_sim, nbcoll_nic_play(&config, program, &result));
     out->nic.with = result.last;
-    return status;
 }
 
 static nbcoll_status play_nic(const sim_nic *nic, const nbcoll_sim_case *of, const nbcoll_sim_config *given,
@@ -132,19 +128,19 @@ static nbcoll_status play_nic(const sim_nic *nic, const nbcoll_sim_case *of, con
     size_t ranks = (size_t)at->ranks;
     at->node = 0;
     nbcoll_meaning meaning = {.size = sizeof meaning};
-    cast c = {calloc(ranks, sizeof *c.program), calloc(ranks, sizeof *c.rank), calloc(ranks, sizeof *c.compute),
-              calloc(ranks, sizeof *c.bound), calloc(ranks, sizeof *c.bind_user)};
-    int is_whole = c.program && c.rank && c.compute && c.bound && c.bind_user;
-    nbcoll_status status = is_whole ? nbcoll_meaning_of(at, of->algorithm->flags, &meaning) : NBCOLL_ERR_MEMORY;
-    for (size_t i = 0; is_whole && i < ranks; i++) {
+    cast c = {command_alloc(ranks, sizeof *c.program), command_alloc(ranks, sizeof *c.rank),
+              command_alloc(ranks, sizeof *c.compute), command_alloc(ranks, sizeof *c.bound),
+              command_alloc(ranks, sizeof *c.bind_user)};
+    nbcoll_status status = nbcoll_meaning_of(at, of->algorithm->flags, &meaning);
+    for (size_t i = 0; i < ranks; i++) {
         c.bound[i] = (bound){&meaning, (int)i};
         c.bind_user[i] = &c.bound[i];
     }
     if (status == NBCOLL_OK)
         status = nbcoll_compile_case(of->algorithm, at, given->host, NULL, 0, at->ranks, c.program, &out->why);
     if (status == NBCOLL_OK)
-        status = play_programs(nic, &c, at->ranks, meaning.block ? bind_block : NULL, out);
-    for (size_t i = 0; c.program && i < ranks; i++)
+        play_programs(nic, &c, at->ranks, meaning.block ? bind_block : NULL, out);
+    for (size_t i = 0; i < ranks; i++)
         nbcoll_program_free(c.program[i]);
     free(c.bind_user);
     free(c.bound);

@@ -11,7 +11,7 @@
 
 void timeline_add(timeline *t, const nbcoll_sim_event *event)
 {
-    t->has_failed |= command_append(&t->event, &t->used, &t->room, event, sizeof *event) < 0;
+    command_append(&t->event, &t->used, &t->room, event, sizeof *event);
 }
 
 void timeline_free(timeline *t)
@@ -125,7 +125,7 @@ static void write_wait(const timeline *t, FILE *out, const timeline_wait *w)
                in_us(w->end - w->begin), (unsigned)w->operation);
 }
 
-nbcoll_status timeline_chrome(void *user, FILE *out)
+void timeline_chrome(void *user, FILE *out)
 {
     timeline *t = user;
     timeline_waits waits;
@@ -136,12 +136,11 @@ nbcoll_status timeline_chrome(void *user, FILE *out)
         write_line(t, out, "M", rank, 0, "name", "thread_name", "\"args\":{\"name\":\"rank %d\"}", rank);
     for (size_t i = 0; i < t->used; i++)
         write_event(t, out, &t->event[i]);
-    if (timeline_waits_find(t, &waits) == 0)
-        for (size_t i = 0; i < waits.waits; i++)
-            write_wait(t, out, &waits.wait[i]);
+    timeline_waits_find(t, &waits);
+    for (size_t i = 0; i < waits.waits; i++)
+        write_wait(t, out, &waits.wait[i]);
     timeline_waits_free(&waits);
     fputs("\n]}\n", out);
-    return NBCOLL_OK;
 }
 
 /* ---- reading what is written so ---------------------------------------------------------------------------------- */
@@ -155,15 +154,15 @@ typedef struct reading {
     size_t at; /* the event that is read */
 } reading;
 
-static int refuse(const reading *r, const char *what)
+static _Noreturn void refuse(const reading *r, const char *what)
 {
-    return command_refuse(r->self, "%s: event %zu: %s", r->file, r->at, what);
+    command_refuse(r->self, "%s: event %zu: %s", r->file, r->at, what);
 }
 
 enum { RANK, PEER, OPERATION, STEP, BYTES, BEGIN, LENGTH, END, NUMBERS };
 
-/* The numbers of an event, as they are there; times in us. 0, or COMMAND_USAGE after saying which one cannot be. */
-static int take_numbers(const reading *r, const json_t *event, int is_message, double is[NUMBERS])
+/* The numbers of an event, as they are there; times in us. */
+static void take_numbers(const reading *r, const json_t *event, int is_message, double is[NUMBERS])
 {
     const double ranks = r->t->ranks;
     const struct {
@@ -180,10 +179,9 @@ static int take_numbers(const reading *r, const json_t *event, int is_message, d
             there = json_object_get(json_object_get(event, "args"), numbers[i].name);
         is[i] = !there ? numbers[i].usual : json_is_number(there) ? json_number_value(there) : NAN;
         if (!(is[i] >= numbers[i].low && is[i] <= numbers[i].high))
-            return command_refuse(r->self, "%s: event %zu: \"%s\" is missing, or no number of %.0f..%.0f", r->file,
-                                  r->at, numbers[i].name, numbers[i].low, numbers[i].high);
+            command_refuse(r->self, "%s: event %zu: \"%s\" is missing, or no number of %.0f..%.0f", r->file, r->at,
+                           numbers[i].name, numbers[i].low, numbers[i].high);
     }
-    return 0;
 }
 
 static uint64_t ns(double us)
@@ -193,89 +191,67 @@ static uint64_t ns(double us)
 
 static void take_name(timeline *t, uint32_t operation, const char *name)
 {
-    if (operation >= t->operations) {
-        size_t operations = 2 * ((size_t)operation + 1);
-        void *more = realloc(t->name, operations * sizeof *t->name);
-        t->has_failed |= !more;
-        if (!more)
-            return;
-        t->name = more;
-        memset(t->name + t->operations, 0, (operations - t->operations) * sizeof *t->name);
-        t->operations = operations;
-    }
+    static const char none[TIMELINE_NAME];
+    while (operation >= t->operations)
+        command_append(&t->name, &t->operations, &t->names, none, sizeof none);
     snprintf(t->name[operation], sizeof t->name[operation], "%.*s", TIMELINE_NAME - 1, name);
 }
 
-static const char *text_of(const json_t *of, const char *name)
-{
-    const char *text = json_string_value(json_object_get(of, name));
-    return text ? text : "";
-}
-
 /* Others than these are names, the other ends of arrows, waits, which are found again, and what others add. */
-static int take_event(const reading *r, const json_t *event)
+static void take_event(const reading *r, const json_t *event)
 {
-    const json_t *arguments = json_object_get(event, "args");
-    const char *phase = text_of(event, "ph"), *name = text_of(event, "name"), *of = text_of(arguments, "of");
+    const char *phase = row_text(event, "ph"), *name = row_text(event, "name"), *of = row_text(event, "args.of");
     int is_mark = *phase == 'i', is_message = *phase == 's', is_start = strcmp(name, "start") == 0, kind = 0;
     double is[NUMBERS];
-    if (!(is_mark || is_message || *phase == 'X') || phase[1] || strcmp(text_of(event, "cat"), "wait") == 0)
-        return 0;
-    int status = take_numbers(r, event, is_message, is);
-    if (status)
-        return status;
+    if (!(is_mark || is_message || *phase == 'X') || phase[1] || row_is(event, "cat", "wait"))
+        return;
+    take_numbers(r, event, is_message, is);
     nbcoll_sim_event it = {.what = is_message ? NBCOLL_SIM_MESSAGE : NBCOLL_SIM_STEP, .rank = (int)is[RANK],
                            .peer = (int)is[PEER], .step = (nbcoll_step)is[STEP], .bytes = (uint64_t)is[BYTES],
                            .begin = ns(is[BEGIN]), .operation = (uint32_t)is[OPERATION]};
     it.end = is_message ? ns(is[END]) : it.begin + ns(is[LENGTH]);
-    while (kind < NBCOLL_KIND_COUNT && strcmp(text_of(arguments, "kind"), nbcoll_kind_name((nbcoll_kind)kind)) != 0)
+    while (kind < NBCOLL_KIND_COUNT && !row_is(event, "args.kind", nbcoll_kind_name((nbcoll_kind)kind)))
         kind++;
     it.kind = (nbcoll_kind)kind;
     if (is_mark && !is_start && strcmp(name, "end") != 0)
-        return refuse(r, "a mark that is neither start nor end");
+        refuse(r, "a mark that is neither start nor end");
     if (is_mark)
         it.what = is_start ? NBCOLL_SIM_STARTED : NBCOLL_SIM_ENDED;
     else if (kind == NBCOLL_KIND_COUNT)
-        return refuse(r, "no such kind of step");
+        refuse(r, "no such kind of step");
     if (it.end < it.begin)
-        return refuse(r, "a message that comes before it is sent");
+        refuse(r, "a message that comes before it is sent");
     if (is_mark && *of)
         take_name(r->t, it.operation, of);
     timeline_add(r->t, &it);
-    return 0;
 }
 
-static int take_all(reading *r, json_t *all)
+static void take_all(reading *r, json_t *all)
 {
     json_t *events = NULL;
     const char *title = "";
     json_int_t ranks = 0;
-    int status = json_unpack(all, "{s:o, s:{s:I, s?s}}", "traceEvents", &events, "otherData", "ranks", &ranks, "title",
+    int failed = json_unpack(all, "{s:o, s:{s:I, s?s}}", "traceEvents", &events, "otherData", "ranks", &ranks, "title",
                              &title);
-    if (status || !json_is_array(events) || ranks < 1 || ranks > COMMAND_MOST_RANKS)
-        return command_refuse(r->self, "%s: no timeline: \"traceEvents\", or \"ranks\" of \"otherData\", is missing",
-                              r->file);
+    if (failed || !json_is_array(events) || ranks < 1 || ranks > COMMAND_MOST_RANKS)
+        command_refuse(r->self, "%s: no timeline: \"traceEvents\", or \"ranks\" of \"otherData\", is missing", r->file);
     r->t->ranks = (int)ranks;
     snprintf(r->t->title, sizeof r->t->title, "%s", title);
-    for (r->at = 0; r->at < json_array_size(events) && !status; r->at++)
-        status = take_event(r, json_array_get(events, r->at));
-    if (!status && r->t->has_failed)
-        status = command_fail(r->self, "no memory");
+    for (r->at = 0; r->at < json_array_size(events); r->at++)
+        take_event(r, json_array_get(events, r->at));
     timeline_sort(r->t);
-    return status;
 }
 
-int timeline_read(const command *self, const char *file, timeline *out)
+void timeline_read(const command *self, const char *file, timeline *out)
 {
     reading r = {.self = self, .file = file, .t = out};
     json_error_t error;
     json_t *all = json_load_file(file, 0, &error);
     *out = (timeline){0};
     if (!all && error.line < 0)
-        return command_refuse(self, "%s", error.text);
+        command_refuse(self, "%s", error.text);
     if (!all)
-        return command_refuse(self, "%s:%d:%d: %s", file, error.line, error.column, error.text);
-    int status = take_all(&r, all);
+        command_refuse(self, "%s:%d:%d: %s", file, error.line, error.column, error.text);
+    take_all(&r, all);
     json_decref(all);
-    return status;
 }

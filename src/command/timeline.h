@@ -17,13 +17,12 @@ enum { TIMELINE_ROUND = 1000, TIMELINE_ROUNDS = 64 }; /* ns; so many are drawn a
 typedef struct timeline {
     nbcoll_sim_event *event;
     size_t used, room;
-    int has_failed; /* there was no memory */
     int ranks;
     const nbcoll_nodes *nodes;
     char title[160], terms[224]; /* of a drawing: what is shown, on what machine */
     int rounds;                  /* 0, or it is one of so many rounds: of what is sent, copied and combined in them */
     char (*name)[TIMELINE_NAME]; /* [operations]: what they are; null: the title says it */
-    size_t operations;
+    size_t operations, names; /* room for so many */
 } timeline;
 
 /* A message for which its receiver waited to its end, which is there: nobody has sent it. */
@@ -52,8 +51,8 @@ uint64_t timeline_given(const timeline *t, size_t message);
 /* Write a timeline, which the first argument is (command_write_file). A trace for Chrome and Perfetto: a row for each
  * rank, with steps and waits, and arrows for messages; and a drawing. */
 command_writer timeline_chrome, timeline_svg;
-/* Reads such a file: 0, or an exit status after saying what is wrong, and where. */
-int timeline_read(const command *self, const char *file, timeline *out);
+/* Reads such a file, or says what is wrong, and where. */
+void timeline_read(const command *self, const char *file, timeline *out);
 
 /* ---- timeline_waits.c -------------------------------------------------------------------------------------------- */
 
@@ -94,9 +93,9 @@ typedef struct timeline_waits {
     timeline_cause *cause; /* [rank that waited][rank that it waited for] */
 } timeline_waits;
 
-/* Only the waits themselves; and what they were for. 0, or -1 without memory. */
-int timeline_waits_find(const timeline *t, timeline_waits *out);
-int timeline_waits_explain(timeline_waits *w);
+/* Only the waits themselves; and what they were for. */
+void timeline_waits_find(const timeline *t, timeline_waits *out);
+void timeline_waits_explain(timeline_waits *w);
 void timeline_waits_free(timeline_waits *w);
 /* The rank that most of one wait was for, and the reason in words. */
 int timeline_waits_reason(const timeline_waits *w, const timeline_wait *wait, const char **why);

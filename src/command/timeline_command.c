@@ -40,9 +40,9 @@ static int by_length(const void *a, const void *b)
 
 static void print_longest(const timeline_waits *w)
 {
-    const timeline_wait **list = malloc((w->waits + 1) * sizeof *list);
+    const timeline_wait **list = command_alloc(w->waits, sizeof *list);
     size_t n = 0;
-    for (size_t i = 0; list && i < w->waits; i++)
+    for (size_t i = 0; i < w->waits; i++)
         if (w->wait[i].message >= 0)
             list[n++] = &w->wait[i];
     if (n)
@@ -60,25 +60,21 @@ static void print_longest(const timeline_waits *w)
     free(list);
 }
 
-static int print(const timeline *t)
+static void print(const timeline *t)
 {
     timeline_waits w;
     uint64_t last = 0;
-    int status = timeline_waits_find(t, &w);
-    if (!status)
-        status = timeline_waits_explain(&w);
+    timeline_waits_find(t, &w);
+    timeline_waits_explain(&w);
     for (size_t i = 0; i < t->used; i++)
         last = t->event[i].end > last ? t->event[i].end : last;
-    if (!status) {
-        printf("%s, %.1f us\n\n", *t->title ? t->title : "a run", in_us(last));
-        puts("                         us in                   of that on\n"
-             "rank  operations         them       waited     its way  mostly for");
-        for (int rank = 0; rank < t->ranks; rank++)
-            print_rank(&w, rank);
-        print_longest(&w);
-    }
+    printf("%s, %.1f us\n\n", *t->title ? t->title : "a run", in_us(last));
+    puts("                         us in                   of that on\n"
+         "rank  operations         them       waited     its way  mostly for");
+    for (int rank = 0; rank < t->ranks; rank++)
+        print_rank(&w, rank);
+    print_longest(&w);
     timeline_waits_free(&w);
-    return status;
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
@@ -98,28 +94,24 @@ static void cut(timeline *t, uint64_t from, uint64_t to)
     t->used = used;
 }
 
-static int run(const command *self, int argc, char *argv[])
+static void run(const command *self, int argc, char *argv[])
 {
     asked a = {0};
     timeline t = {0};
-    int status = command_take_options(self, &argc, &argv, &a, NULL);
-    if (status)
-        return status;
+    command_take_options(self, &argc, &argv, &a, NULL);
     uint64_t from = (uint64_t)(a.from_us * 1e3), to = (uint64_t)(a.to_us * 1e3); /* 0, 0: all */
     if (argc != 1)
-        return command_refuse(self, !argc ? "which file?" : "one file at a time");
+        command_refuse(self, !argc ? "which file?" : "one file at a time");
     if (to && to <= from)
-        return command_refuse(self, "--to is not behind --from");
-    status = timeline_read(self, *argv, &t);
-    if (!status && print(&t))
-        status = command_fail(self, "no memory");
-    if (!status && a.svg) {
+        command_refuse(self, "--to is not behind --from");
+    timeline_read(self, *argv, &t);
+    print(&t);
+    if (a.svg) {
         cut(&t, from, to);
         snprintf(t.terms, sizeof t.terms, "recorded; from %.1f us on", in_us(from));
-        status = command_write_file(self, a.svg, timeline_svg, &t);
+        command_write_file(self, a.svg, timeline_svg, &t);
     }
     timeline_free(&t);
-    return status;
 }
 
 static const command_option options[] = {

@@ -36,22 +36,21 @@ static moment moment_of(const timeline *t, size_t i)
     return (moment){e->what == NBCOLL_SIM_MESSAGE ? e->end : e->begin, order[e->what], i};
 }
 
-static int add_wait(timeline_waits *w, const nbcoll_sim_event *e, const row *s)
+static void add_wait(timeline_waits *w, const nbcoll_sim_event *e, const row *s)
 {
     uint32_t operation = s->arrived >= 0 ? w->t->event[s->arrived].operation : e->operation;
     timeline_wait one = {e->rank, operation, s->last, e->begin, s->arrived};
-    return command_append(&w->wait, &w->waits, &w->room, &one, sizeof one);
+    command_append(&w->wait, &w->waits, &w->room, &one, sizeof one);
 }
 
 /* A step begins, or an operation starts or ends. */
-static int pass(timeline_waits *w, const nbcoll_sim_event *e, row *s)
+static void pass(timeline_waits *w, const nbcoll_sim_event *e, row *s)
 {
     timeline_rank *r = &w->rank[e->rank];
-    int status = 0;
     if (s->active && e->begin > s->last) {
         r->inside += e->begin - s->last;
         if (e->what != NBCOLL_SIM_STARTED)
-            status = add_wait(w, e, s);
+            add_wait(w, e, s);
     }
     if (e->what == NBCOLL_SIM_STEP && s->active && e->end > s->last)
         r->inside += e->end - (s->last > e->begin ? s->last : e->begin);
@@ -61,7 +60,6 @@ static int pass(timeline_waits *w, const nbcoll_sim_event *e, row *s)
         s->active++, r->operations++;
     else if (e->what == NBCOLL_SIM_ENDED && s->active)
         s->active--;
-    return status;
 }
 
 /* Waits of a rank do not overlap: so they rise by their ends as by their begins. */
@@ -71,45 +69,42 @@ static int by_rank(const void *a, const void *b)
     return timeline_order((uint64_t[]){(uint64_t)x->rank, x->end}, (uint64_t[]){(uint64_t)y->rank, y->end}, 2);
 }
 
-static int sweep(timeline_waits *w, moment *moments, row *states)
+static void sweep(timeline_waits *w, moment *moments, row *states)
 {
     const timeline *t = w->t;
-    int status = 0;
     for (int rank = 0; rank < t->ranks; rank++)
         states[rank].arrived = -1;
     for (size_t i = 0; i < t->used; i++)
         moments[i] = moment_of(t, i);
     qsort(moments, t->used, sizeof *moments, by_time);
-    for (size_t i = 0; i < t->used && !status; i++) {
+    for (size_t i = 0; i < t->used; i++) {
         const nbcoll_sim_event *e = &t->event[moments[i].event];
         if (e->what == NBCOLL_SIM_MESSAGE)
             states[e->peer].arrived = (ptrdiff_t)moments[i].event;
         else
-            status = pass(w, e, &states[e->rank]);
+            pass(w, e, &states[e->rank]);
     }
-    for (int rank = 0; rank < t->ranks && !status; rank++) {
+    for (int rank = 0; rank < t->ranks; rank++) {
         const row *s = &states[rank];
         const nbcoll_sim_event *e = s->arrived >= 0 ? &t->event[s->arrived] : NULL;
         if (!e || !s->active || !timeline_is_missing(e) || e->end <= s->last)
             continue;
         w->rank[rank].inside += e->end - s->last;
-        status = add_wait(w, &(nbcoll_sim_event){.rank = rank, .begin = e->end}, s);
+        add_wait(w, &(nbcoll_sim_event){.rank = rank, .begin = e->end}, s);
     }
-    return status;
 }
 
-int timeline_waits_find(const timeline *t, timeline_waits *out)
+void timeline_waits_find(const timeline *t, timeline_waits *out)
 {
     size_t ranks = (size_t)t->ranks;
-    moment *moments = malloc((t->used + 1) * sizeof *moments);
-    row *states = calloc(ranks + 1, sizeof *states);
-    *out = (timeline_waits){.t = t, .rank = calloc(ranks + 1, sizeof *out->rank)};
-    int status = moments && states && out->rank ? sweep(out, moments, states) : -1;
+    moment *moments = command_alloc(t->used, sizeof *moments);
+    row *states = command_alloc(ranks, sizeof *states);
+    *out = (timeline_waits){.t = t, .rank = command_alloc(ranks, sizeof *out->rank)};
+    sweep(out, moments, states);
     free(moments);
     free(states);
-    if (!status && out->waits)
+    if (out->waits)
         qsort(out->wait, out->waits, sizeof *out->wait, by_rank);
-    return status;
 }
 
 /* ---- what they were for ------------------------------------------------------------------------------------------ */
@@ -169,14 +164,12 @@ static uint64_t explain(const timeline_waits *w, ptrdiff_t message, uint64_t a, 
     return way;
 }
 
-int timeline_waits_explain(timeline_waits *w)
+void timeline_waits_explain(timeline_waits *w)
 {
     const timeline *t = w->t;
     size_t ranks = (size_t)t->ranks;
-    w->begin = malloc((t->used + 1) * sizeof *w->begin);
-    w->cause = calloc(ranks * ranks + 1, sizeof *w->cause);
-    if (!w->begin || !w->cause)
-        return -1;
+    w->begin = command_alloc(t->used, sizeof *w->begin);
+    w->cause = command_alloc(ranks * ranks, sizeof *w->cause);
     for (size_t i = 0; i < t->used; i++)
         if (t->event[i].what == NBCOLL_SIM_STARTED)
             w->begin[w->begins++] = (timeline_begin){t->event[i].operation, t->event[i].rank, t->event[i].begin};
@@ -189,17 +182,16 @@ int timeline_waits_explain(timeline_waits *w)
         rank->waited += wait->end - wait->begin;
         rank->way += explain(w, wait->message, wait->begin, wait->end, 0, w->cause + (size_t)wait->rank * ranks);
     }
-    return 0;
 }
 
 int timeline_waits_reason(const timeline_waits *w, const timeline_wait *wait, const char **why)
 {
-    timeline_cause *cause = calloc((size_t)w->t->ranks, sizeof *cause);
-    uint64_t most = cause ? explain(w, wait->message, wait->begin, wait->end, 0, cause) : 0;
+    timeline_cause *cause = command_alloc((size_t)w->t->ranks, sizeof *cause);
+    uint64_t most = explain(w, wait->message, wait->begin, wait->end, 0, cause);
     int rank = w->t->event[wait->message].rank;
     int is_missing = timeline_is_missing(&w->t->event[wait->message]);
     *why = "had sent: on its way, or not looked for here";
-    for (int r = 0; cause && r < w->t->ranks; r++) {
+    for (int r = 0; r < w->t->ranks; r++) {
         if (cause[r].late > most) {
             most = cause[r].late;
             rank = r;

@@ -19,38 +19,38 @@ typedef struct wanted {
     command_cases cases; /* of which the nodes are used */
 } wanted;
 
-static int take_arguments(wanted *w, int argc, char *argv[])
+static void take_arguments(wanted *w, int argc, char *argv[])
 {
+    int kind = 0;
     w->lists_kinds = argc == 1;
-    int status = command_take_options(w->self, &argc, &argv, w, NULL), kind = 0;
-    if (status || w->lists_kinds)
-        return status;
+    command_take_options(w->self, &argc, &argv, w, NULL);
+    if (w->lists_kinds)
+        return;
     if (argc != 1)
-        return command_refuse(w->self, "it takes one kind of topology");
+        command_refuse(w->self, "it takes one kind of topology");
     while (kind < NBCOLL_TOPOLOGY_COUNT && strcmp(nbcoll_topology_name((nbcoll_topology_kind)kind), *argv) != 0)
         kind++;
     if (kind == NBCOLL_TOPOLOGY_COUNT)
-        return command_refuse(w->self, "unknown topology '%s'", *argv);
+        command_refuse(w->self, "unknown topology '%s'", *argv);
     if (!w->ranks)
         w->ranks = (uint64_t)w->cases.placed;
     if (w->ranks > 4096)
-        return command_refuse(w->self, "there are at most 4096 ranks");
+        command_refuse(w->self, "there are at most 4096 ranks");
     if (!w->ranks)
-        return command_refuse(w->self, "--ranks is missing");
+        command_refuse(w->self, "--ranks is missing");
     if ((uint64_t)w->rank >= w->ranks)
-        return command_refuse(w->self, "--rank %d: there are %d ranks", w->rank, (int)w->ranks);
+        command_refuse(w->self, "--rank %d: there are %d ranks", w->rank, (int)w->ranks);
     w->kind = (nbcoll_topology_kind)kind;
-    return 0;
 }
 
 /* Of all ranks: a topology is proved together with those that it is joined to. */
-static int prove_and_print(const wanted *w)
+static void prove_and_print(const wanted *w)
 {
     int ranks = (int)w->ranks;
-    nbcoll_topology **topology = calloc(w->ranks, sizeof *topology);
+    nbcoll_topology **topology = command_alloc(w->ranks, sizeof *topology);
     nbcoll_relay_refutation why = {.size = sizeof why};
-    nbcoll_nodes *nodes = NULL;
-    nbcoll_status status = topology ? command_nodes(&w->cases, ranks, &nodes) : NBCOLL_ERR_MEMORY;
+    nbcoll_nodes *nodes = command_nodes(w->self, &w->cases, ranks);
+    nbcoll_status status = NBCOLL_OK;
     for (int rank = 0; rank < ranks && !status; rank++)
         status = nodes ? nbcoll_topology_make_nodes(w->kind, (unsigned)w->ports, nodes, rank, NULL, &topology[rank])
                        : nbcoll_topology_make(w->kind, (unsigned)w->ports, ranks, rank, NULL, &topology[rank]);
@@ -58,13 +58,13 @@ static int prove_and_print(const wanted *w)
         status = nbcoll_verify_topologies((const nbcoll_topology *const *)topology, ranks, NULL, &why);
     for (int rank = w->all ? 0 : w->rank; rank < (w->all ? ranks : w->rank + 1) && !status; rank++)
         status = nbcoll_show_topology(topology[rank], command_write, stdout);
-    for (int rank = 0; topology && rank < ranks; rank++)
+    for (int rank = 0; rank < ranks; rank++)
         nbcoll_topology_free(topology[rank]);
     free(topology);
     nbcoll_nodes_free(nodes);
-    if (status)
-        command_refuse(w->self, "%s", status == NBCOLL_ERR_VERIFY ? why.text : nbcoll_status_text(status));
-    return status == NBCOLL_OK ? COMMAND_OK : status == NBCOLL_ERR_VERIFY ? COMMAND_REFUTED : COMMAND_FAILED;
+    if (status == NBCOLL_ERR_VERIFY)
+        command_end(w->self, COMMAND_REFUTED, "%s", why.text);
+    command_fail_status(w->self, status);
 }
 
 static void list_kinds(void)
@@ -80,13 +80,14 @@ static void list_kinds(void)
         printf("%-9s %s\n", nbcoll_topology_name((nbcoll_topology_kind)kind), ideas[kind]);
 }
 
-static int run(const command *self, int argc, char *argv[])
+static void run(const command *self, int argc, char *argv[])
 {
     wanted w = {.self = self};
-    int status = take_arguments(&w, argc, argv);
-    if (!status && w.lists_kinds)
+    take_arguments(&w, argc, argv);
+    if (w.lists_kinds)
         list_kinds();
-    return status || w.lists_kinds ? status : prove_and_print(&w);
+    else
+        prove_and_print(&w);
 }
 
 static const command_option options[] = {

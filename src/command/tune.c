@@ -27,77 +27,60 @@ static void interrupt(int number)
 /* ---- options --------------------------------------------------------------------------------------------------- */
 
 /* "2,4,8": rising. */
-static int take_list(const command *self, const char *option, const char *value, unsigned long long low,
-                     unsigned long long high, size_t list[], size_t *n)
+static void take_list(const command *self, const char *option, const char *value, unsigned long long low,
+                      unsigned long long high, size_t list[], size_t *n)
 {
     const char *at = value;
     int is_rising = command_numbers(&at, low, high, list, TUNE_MOST, n) && !*at;
     for (size_t i = 1; i < *n && i < TUNE_MOST; i++)
         is_rising &= list[i] > list[i - 1];
     if (!is_rising)
-        return command_refuse(self, "--%s takes rising numbers of %llu..%llu, like 2,4,8, not '%s'", option, low, high,
-                              value);
+        command_refuse(self, "--%s takes rising numbers of %llu..%llu, like 2,4,8, not '%s'", option, low, high, value);
     if (*n > TUNE_MOST)
-        return command_refuse(self, "--%s takes at most %d numbers", option, TUNE_MOST);
-    return 0;
+        command_refuse(self, "--%s takes at most %d numbers", option, TUNE_MOST);
 }
 
 /* The grid; what was not said of it is usual. */
-static int take_grid(tune *t)
+static void take_grid(tune *t)
 {
     int cores = bench_cores();
-    int status = take_list(t->self, "bytes", t->bytes_words, 0, (unsigned long long)1 << 40, t->bytes, &t->columns);
-    if (!status && !t->ranks_words && !t->is_simulated)
+    take_list(t->self, "bytes", t->bytes_words, 0, (unsigned long long)1 << 40, t->bytes, &t->columns);
+    if (!t->ranks_words && !t->is_simulated)
         t->ranks[t->rows++] = cores < 2 ? 2 : cores < MOST_MEASURED ? (size_t)cores : MOST_MEASURED;
-    else if (!status)
-        status = take_list(t->self, "ranks", t->ranks_words ? t->ranks_words : "2,3,4,8,16,32,64,128", 1,
-                           MOST_SIMULATED, t->ranks, &t->rows);
-    return status;
+    else
+        take_list(t->self, "ranks", t->ranks_words ? t->ranks_words : "2,3,4,8,16,32,64,128", 1, MOST_SIMULATED,
+                  t->ranks, &t->rows);
 }
 
-/* The tuning file takes the place of a file, and of nothing else. */
-static int check_place(const tune *t)
+/* What does not go together. The tuning file takes the place of a file, and of nothing else. */
+static void check(const tune *t, unsigned marks)
 {
     struct stat there;
-    if (!t->output || stat(t->output, &there) != 0 || S_ISREG(there.st_mode))
-        return 0;
-    return command_refuse(t->self, "--output %s: what is there is no file", t->output);
-}
-
-/* What does not go together. */
-static int check(const tune *t, unsigned marks)
-{
     if (marks & DESCRIBES_MODEL && !t->is_simulated)
-        return command_refuse(t->self, "--model, --alpha, --beta and --overhead go with --simulate");
+        command_refuse(t->self, "--model, --alpha, --beta and --overhead go with --simulate");
     if (marks & DESCRIBES_RUN && t->is_simulated)
-        return command_refuse(t->self, "--threads, --bind, --buffers, --rounds and --iterations do not go with "
-                                       "--simulate");
+        command_refuse(t->self, "--threads, --bind, --buffers, --rounds and --iterations do not go with --simulate");
     if (!t->is_simulated && t->ranks[t->rows - 1] > MOST_MEASURED)
-        return command_refuse(t->self, "--ranks: there are at most %d over shared memory", MOST_MEASURED);
+        command_refuse(t->self, "--ranks: there are at most %d over shared memory", MOST_MEASURED);
     for (size_t i = 0; i < t->operations; i++)
         if (!command_is(t->operation[i], COMMAND_TUNABLE))
-            return command_refuse(t->self, "%s binds its blocks when it is called: their size is not known before",
-                                  nbcoll_operation_name(t->operation[i]));
+            command_refuse(t->self, "%s binds its blocks when it is called: their size is not known before",
+                           nbcoll_operation_name(t->operation[i]));
     if (t->model.cores && t->model.cores <= t->model.progress)
-        return command_refuse(t->self, "--model: no core of a node is left to compute");
-    return check_place(t);
+        command_refuse(t->self, "--model: no core of a node is left to compute");
+    if (t->output && stat(t->output, &there) == 0 && !S_ISREG(there.st_mode))
+        command_refuse(t->self, "--output %s: what is there is no file", t->output);
 }
 
-static int take_options(tune *t, int argc, char *argv[])
+static void take_options(tune *t, int argc, char *argv[])
 {
     unsigned marks = 0;
-    int operations = 0;
-    int status = command_take_options(t->self, &argc, &argv, t, &marks);
+    command_take_options(t->self, &argc, &argv, t, &marks);
     t->within /= 100;
-    if (!status)
-        status = command_take_operations(t->self, argc, argv, COMMAND_TUNABLE, t->operation,
-                                         &operations);
-    t->operations = (size_t)operations;
-    if (!status)
-        status = sim_take_model(t->self, t->model_name, &t->model);
-    if (!status)
-        status = take_grid(t);
-    return status ? status : check(t, marks);
+    t->operations = (size_t)command_take_operations(t->self, argc, argv, COMMAND_TUNABLE, t->operation);
+    sim_take_model(t->self, t->model_name, &t->model);
+    take_grid(t);
+    check(t, marks);
 }
 
 /* ---- the command ----------------------------------------------------------------------------------------------- */
@@ -112,61 +95,50 @@ static void hear_interrupts(void)
             sigaction(numbers[i], &action, NULL);
 }
 
-static int say_interrupted(const tune *t, size_t done)
+static void say_interrupted(const tune *t, size_t done)
 {
     if (!t->output)
-        return command_fail(t->self, "interrupted after %zu of %zu points; with --output it could go on", done,
-                            t->points);
-    return command_fail(t->self, "interrupted after %zu of %zu points, which are in %s.journal: the same command goes "
-                        "on", done, t->points, t->output);
+        command_fail(t->self, "interrupted after %zu of %zu points; with --output it could go on", done, t->points);
+    command_fail(t->self, "interrupted after %zu of %zu points, which are in %s.journal: the same command goes on",
+                 done, t->points, t->output);
 }
 
 /* Takes all points that are not in the journal. */
-static int take_points(tune *t)
+static void take_points(tune *t)
 {
     command_bar bar;
-    size_t done = t->resumed;
-    int status = 0;
-    command_bar_begin(&bar, (double)t->points, (double)done);
+    size_t i = t->resumed;
+    command_bar_begin(&bar, (double)t->points, (double)i);
     hear_interrupts();
-    for (size_t i = 0; i < t->points && !status && !is_interrupted; i++) {
+    for (; i < t->points && !is_interrupted; i++) {
         tune_point *p = &t->point[i];
         char what[80];
-        if (p->is_done)
-            continue;
         snprintf(what, sizeof what, "%s, %zu ranks, %zu bytes", nbcoll_operation_name(p->operation), t->ranks[p->row],
                  t->bytes[p->column]);
         command_bar_add(&bar, 0, what);
-        status = tune_take(t, p);
-        if (!status)
-            status = tune_journal_add(t, p);
-        done += !status;
+        tune_take(t, p);
+        tune_journal_add(t, p);
         command_bar_add(&bar, 1, what);
     }
     command_bar_clear(&bar);
-    return !status && is_interrupted && done < t->points ? say_interrupted(t, done) : status;
+    if (i < t->points)
+        say_interrupted(t, i);
 }
 
-static int tune_all_points(tune *t)
+static void tune_all_points(tune *t)
 {
-    int status = 0;
-    for (size_t row = 0; row < t->rows && !status; row++)
-        status = run_bind_tell(t->self, t->plan.bind, (int)t->ranks[row]);
-    if (!status)
-        status = tune_journal_open(t);
-    if (!status)
-        status = take_points(t);
-    if (!status)
-        status = tune_make_rules(t);
-    if (!status && t->output)
-        status = tune_write(t);
-    tune_journal_close(t, !status);
-    if (!status)
-        tune_report(t);
-    return status;
+    for (size_t row = 0; row < t->rows; row++)
+        run_bind_tell(t->self, t->plan.bind, (int)t->ranks[row]);
+    tune_journal_open(t);
+    take_points(t);
+    tune_make_rules(t);
+    if (t->output)
+        tune_write(t);
+    tune_journal_close(t);
+    tune_report(t);
 }
 
-static int run(const command *self, int argc, char *argv[])
+static void run(const command *self, int argc, char *argv[])
 {
     static const command_rules none = {0};
     tune t = {.self = self, .argument = argv, .model_name = "cluster",
@@ -176,13 +148,10 @@ static int run(const command *self, int argc, char *argv[])
               .plan = {.rules = &none, .instances = 1, .rounds = 15, .iterations = 20,
                        .only = 1u << BENCH_NONBLOCKING}};
     t.model.size = sizeof t.model;
-    int status = take_options(&t, argc, argv);
-    if (!status)
-        status = command_rules_read(self, &t.rules, NBCOLL_OPERATION_BARRIER);
-    if (!status)
-        status = tune_list(&t);
-    if (!status)
-        status = tune_all_points(&t);
+    take_options(&t, argc, argv);
+    command_rules_read(self, &t.rules, NBCOLL_OPERATION_BARRIER);
+    tune_list(&t);
+    tune_all_points(&t);
     command_rules_free(&t.rules);
     for (size_t row = 0; row < t.rows; row++)
         nbcoll_nodes_free(t.nodes[row]);
@@ -190,7 +159,6 @@ static int run(const command *self, int argc, char *argv[])
     free(t.at);
     free(t.counts);
     free(t.made);
-    return status;
 }
 
 static const command_option options[] = {

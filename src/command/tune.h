@@ -29,7 +29,6 @@ typedef enum tune_chooser {
 } tune_chooser;
 
 typedef struct tune_point {
-    int is_done;
     nbcoll_operation operation;
     size_t row, column; /* of the grid: its ranks, its bytes */
     size_t count;       /* elements: of a block, or of the vector */
@@ -74,27 +73,27 @@ tune_point *tune_at(const tune *t, size_t operation, size_t row, size_t column);
 
 /* ---- tune_point.c ------------------------------------------------------------------------------------------------ */
 
-/* These return 0, or an exit status after naming what is wrong. Lists the points, their candidates and choices. */
-int tune_list(tune *t);
+/* Lists the points, their candidates and choices. */
+void tune_list(tune *t);
 /* Fills in the times. */
-int tune_take(const tune *t, tune_point *p);
+void tune_take(const tune *t, tune_point *p);
 /* Which rules, of those made, decide where? */
-int tune_choose_made(tune *t);
+void tune_choose_made(tune *t);
 
 /* ---- tune_rules.c ------------------------------------------------------------------------------------------------ */
 
 /* The first number that is nearer, by ratio, to the higher one. */
 size_t tune_border(size_t low, size_t high);
-int tune_make_rules(tune *t);
+void tune_make_rules(tune *t);
 
 /* ---- tune_output.c ----------------------------------------------------------------------------------------------- */
 
 /* The journal is what is finished, so that an interrupted run can go on. Opens it beside the output, where there is
  * one, and reads what is there. */
-int tune_journal_open(tune *t);
-int tune_journal_add(const tune *t, const tune_point *p);
-void tune_journal_close(tune *t, int is_through); /* then it is removed */
-int tune_write(const tune *t); /* the tuning file */
+void tune_journal_open(tune *t);
+void tune_journal_add(const tune *t, const tune_point *p);
+void tune_journal_close(tune *t); /* all is done: removes it */
+void tune_write(const tune *t); /* the tuning file */
 void tune_report(const tune *t);
 
 #endif

@@ -50,9 +50,10 @@ static json_t *point_object(const tune *t, const tune_point *p)
                      "times", times);
 }
 
-/* ---- the journal: a line of JSON with the settings, then one for each finished point ----------------------------- */
+/* ---- the journal: a line of JSON with the settings, then one for each finished point, in their order ------------- */
 
-/* What a kill left of the last line is dropped; a point whose candidates are others now is taken again. */
+/* A line that is another point's, or a part of one, which a kill left, is dropped with all behind it: they are taken
+ * again. */
 
 /* All that times and points depend on. */
 static json_t *settings_of(const tune *t)
@@ -72,104 +73,88 @@ static json_t *settings_of(const tune *t)
     return all;
 }
 
-static int write_line(const tune *t, json_t *line)
+static void write_line(const tune *t, json_t *line)
 {
     int failed = json_dumpf(line, t->journal, JSON_COMPACT) || fputc('\n', t->journal) == EOF || fflush(t->journal);
     json_decref(line);
-    return failed ? command_fail(t->self, "%s: it could not be written", t->journal_name) : 0;
+    if (failed)
+        command_fail(t->self, "%s: it could not be written", t->journal_name);
 }
 
-int tune_journal_add(const tune *t, const tune_point *p)
+void tune_journal_add(const tune *t, const tune_point *p)
 {
-    return t->journal ? write_line(t, point_object(t, p)) : 0;
+    if (t->journal)
+        write_line(t, point_object(t, p));
 }
 
-/* The point of a line, or null. */
-static tune_point *find_point(const tune *t, const json_t *line)
+/* Takes the times of a point, if this is its line, with the candidates that it has now. */
+static int take_line(const tune *t, tune_point *p, const json_t *line)
 {
-    const char *operation = row_text(line, "operation");
-    for (tune_point *p = t->point; operation && p < t->point + t->points; p++)
-        if ((long long)t->ranks[p->row] == row_number(line, "ranks") &&
-            (long long)t->bytes[p->column] == row_number(line, "bytes") &&
-            strcmp(nbcoll_operation_name(p->operation), operation) == 0)
-            return p;
-    return NULL;
-}
-
-/* The settings, or a point. 0, or COMMAND_USAGE after naming what is wrong. */
-static int take_line(tune *t, const json_t *line, size_t number)
-{
-    const char *latency = row_text(line, "latency"), *other = "was begun with other settings, or by another version";
-    if (number == 1) {
-        json_t *settings = settings_of(t);
-        int is_same = json_equal(settings, line);
-        json_decref(settings);
-        return is_same ? 0 : command_refuse(t->self, "%s %s; remove it to begin anew", t->journal_name, other);
-    }
-    tune_point *p = latency && *latency ? find_point(t, line) : NULL;
-    if (!p)
-        return command_refuse(t->self, "%s:%zu: no line of a journal; remove it to begin anew", t->journal_name,
-                              number);
-    json_t *times = json_object_get(line, "times");
-    p->is_done = json_array_size(times) == p->times;
+    const tune_point before = *p;
+    p->latency = *row_text(line, "latency");
     for (size_t i = 0; i < p->times; i++) {
-        const json_t *row = json_array_get(times, i);
+        const json_t *row = json_array_get(json_object_get(line, "times"), i);
         p->time[i].us = row_real(row, "us");
         p->time[i].noise = row_real(row, "noise");
-        json_t *wanted = time_object(&p->time[i]);
-        p->is_done &= json_equal(wanted, row);
-        json_decref(wanted);
     }
-    p->latency = *latency;
-    return 0;
+    json_t *wanted = point_object(t, p);
+    int is_it = json_equal(wanted, line);
+    json_decref(wanted);
+    if (!is_it)
+        *p = before;
+    return is_it;
 }
 
-/* Reads all lines; *lines of them are good. The file then ends behind them. */
-static int read_lines(tune *t, size_t *lines)
+/* How many lines are good, and their bytes. */
+static size_t read_lines(const tune *t, off_t *good)
 {
     char *text = NULL;
-    size_t room = 0;
-    ssize_t length;
-    off_t good = 0;
-    int status = 0;
-    for (*lines = 0; !status && (length = getline(&text, &room, t->journal)) > 0; good += length) {
+    size_t room = 0, lines = 0;
+    int is_good = 1;
+    json_t *settings = settings_of(t);
+    *good = 0;
+    for (ssize_t length; is_good && lines <= t->points && (length = getline(&text, &room, t->journal)) > 0;) {
         json_t *line = text[length - 1] == '\n' ? json_loadb(text, (size_t)length, 0, NULL) : NULL;
-        if (!line && getc(t->journal) == EOF)
-            break; /* the last one, and only a part of it */
-        status = take_line(t, line, ++*lines);
+        is_good = lines ? take_line(t, &t->point[lines - 1], line) : json_equal(settings, line);
+        lines += (size_t)is_good;
+        *good += is_good ? length : 0;
         json_decref(line);
     }
+    json_decref(settings);
     free(text);
-    if (!status && (fseeko(t->journal, good, SEEK_SET) != 0 || ftruncate(fileno(t->journal), good) != 0))
-        status = command_fail(t->self, "%s: %s", t->journal_name, strerror(errno));
-    return status;
+    return lines;
 }
 
-int tune_journal_open(tune *t)
+void tune_journal_open(tune *t)
 {
-    size_t lines;
+    off_t good;
     if (!t->output)
-        return 0;
+        return;
     if (asprintf(&t->journal_name, "%s.journal", t->output) < 0)
-        return command_fail_status(t->self, NBCOLL_ERR_MEMORY);
+        command_fail_status(t->self, NBCOLL_ERR_MEMORY);
     int fd = open(t->journal_name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     t->journal = fd < 0 ? NULL : fdopen(fd, "r+");
     if (!t->journal)
-        return command_fail(t->self, "%s: %s", t->journal_name, strerror(errno));
+        command_fail(t->self, "%s: %s", t->journal_name, strerror(errno));
     if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-        return command_fail(t->self, "%s: another nbcoll tune is at work on it", t->journal_name);
-    int status = read_lines(t, &lines);
-    for (size_t i = 0; i < t->points; i++)
-        t->resumed += t->point[i].is_done != 0;
-    return !status && lines == 0 ? write_line(t, settings_of(t)) : status;
+        command_fail(t->self, "%s: another nbcoll tune is at work on it", t->journal_name);
+    size_t lines = read_lines(t, &good);
+    t->resumed = lines ? lines - 1 : 0;
+    if (!lines && ftello(t->journal) > 0)
+        command_refuse(t->self, "%s was begun with other settings, or by another version; remove it to begin anew",
+                       t->journal_name);
+    if (fseeko(t->journal, good, SEEK_SET) != 0 || ftruncate(fd, good) != 0)
+        command_fail(t->self, "%s: %s", t->journal_name, strerror(errno));
+    if (!lines)
+        write_line(t, settings_of(t));
 }
 
-void tune_journal_close(tune *t, int is_through)
+void tune_journal_close(tune *t)
 {
-    if (is_through && t->journal)
+    if (t->journal) {
         unlink(t->journal_name);
-    if (t->journal)
         fclose(t->journal);
+    }
     free(t->journal_name);
 }
 
@@ -300,19 +285,19 @@ static int write_all(const tune *t, FILE *out)
     return fclose(out) != 0 || failed;
 }
 
-int tune_write(const tune *t)
+void tune_write(const tune *t)
 {
     char *beside;
     if (asprintf(&beside, "%s.new", t->output) < 0)
-        return command_fail_status(t->self, NBCOLL_ERR_MEMORY);
+        command_fail_status(t->self, NBCOLL_ERR_MEMORY);
     FILE *out = fopen(beside, "w");
-    int failed = !out || write_all(t, out) || rename(beside, t->output) != 0;
-    if (failed)
-        command_fail(t->self, "%s: %s", t->output, strerror(errno));
-    if (failed && out)
-        unlink(beside);
+    if (!out || write_all(t, out) || rename(beside, t->output) != 0) {
+        int error = errno;
+        if (out)
+            unlink(beside);
+        command_fail(t->self, "%s: %s", t->output, strerror(error));
+    }
     free(beside);
-    return failed ? COMMAND_FAILED : 0;
 }
 
 /* ---- the penalty of what is chosen ------------------------------------------------------------------------------- */

@@ -32,7 +32,7 @@ static size_t add(tune_point *p, const nbcoll_choice *c)
 }
 
 /* An algorithm with its own parameters, and with others that mean something at this size. */
-static nbcoll_status add_all(tune_point *p, const nbcoll_algorithm *algorithm, size_t ranks, size_t bytes)
+static void add_all(const tune *t, tune_point *p, const nbcoll_algorithm *algorithm, size_t ranks, size_t bytes)
 {
     static const size_t segments[] = {0, 4096, 16384, 262144};
     static const unsigned arities[] = {0, 2, 8}, ports[] = {0, 1, 3}, leaders[] = {0, 2, 4};
@@ -43,9 +43,8 @@ static nbcoll_status add_all(tune_point *p, const nbcoll_algorithm *algorithm, s
                     nbcoll_choice c = {.algorithm = algorithm, .segment = segments[i], .arity = arities[k],
                                        .ports = ports[l], .leaders = leaders[m]};
                     if (add(p, &c) == BENCH_ENTRIES)
-                        return NBCOLL_ERR_LIMIT;
+                        command_fail_status(t->self, NBCOLL_ERR_LIMIT);
                 }
-    return NBCOLL_OK;
 }
 
 static nbcoll_case case_of(const tune *t, const tune_point *p)
@@ -55,19 +54,17 @@ static nbcoll_case case_of(const tune *t, const tune_point *p)
                          .nodes = t->nodes[p->row]};
 }
 
-static nbcoll_status choose(const tune *t, tune_point *p, const nbcoll_args *a, tune_chooser who)
+static void choose(const tune *t, tune_point *p, const nbcoll_args *a, tune_chooser who)
 {
     nbcoll_terms terms = t->terms[p->row];
     nbcoll_choice c = {.size = sizeof c};
     terms.rules = who == TUNE_GIVEN ? t->rules.rules : who == TUNE_MADE ? t->made : NULL;
     terms.rule_count = who == TUNE_GIVEN ? t->rules.count : who == TUNE_MADE ? t->made_count : 0;
-    nbcoll_status status = nbcoll_select(&terms, a, &c);
-    if (status != NBCOLL_OK)
-        return status;
+    command_fail_status(t->self, nbcoll_select(&terms, a, &c));
     p->choice[who] = add(p, &c);
     if (who == TUNE_MADE)
         p->rule = c.rule;
-    return p->choice[who] < BENCH_ENTRIES ? NBCOLL_OK : NBCOLL_ERR_LIMIT;
+    command_fail_status(t->self, p->choice[who] < BENCH_ENTRIES ? NBCOLL_OK : NBCOLL_ERR_LIMIT);
 }
 
 /* Where ranks do not share memory, algorithms that expose it are no candidates, but by nodes those of several. */
@@ -81,33 +78,32 @@ static int is_candidate(const nbcoll_terms *terms, const nbcoll_algorithm *algor
 }
 
 /* In the same order whatever is chosen, since what was measured before is found by it. */
-static nbcoll_status list_candidates(const tune *t, tune_point *p)
+static void list_candidates(const tune *t, tune_point *p)
 {
     const nbcoll_algorithm *algorithm;
     nbcoll_args a;
     uint64_t ns;
     nbcoll_case at = case_of(t, p);
     nbcoll_status status = nbcoll_case_args(&at, t->counts, &a);
-    for (unsigned i = 0; status == NBCOLL_OK && (algorithm = catalogue_at(p->operation, i)); i++)
+    if (status == NBCOLL_ERR_OP)
+        command_refuse_case(t->self, &at, status);
+    command_fail_status(t->self, status);
+    for (unsigned i = 0; (algorithm = catalogue_at(p->operation, i)); i++)
         if (is_candidate(&t->terms[p->row], algorithm) &&
             nbcoll_predict(&t->terms[p->row], &a, algorithm, &ns) != NBCOLL_ERR_OP)
-            status = add_all(p, algorithm, t->ranks[p->row], t->bytes[p->column]);
-    for (int who = TUNE_COMPILED; who <= TUNE_GIVEN && status == NBCOLL_OK; who++)
-        status = choose(t, p, &a, (tune_chooser)who);
-    return status;
+            add_all(t, p, algorithm, t->ranks[p->row], t->bytes[p->column]);
+    for (int who = TUNE_COMPILED; who <= TUNE_GIVEN; who++)
+        choose(t, p, &a, (tune_chooser)who);
 }
 
-int tune_choose_made(tune *t)
+void tune_choose_made(tune *t)
 {
-    nbcoll_status status = NBCOLL_OK;
     nbcoll_args a;
-    for (tune_point *p = t->point; p < t->point + t->points && status == NBCOLL_OK; p++) {
+    for (tune_point *p = t->point; p < t->point + t->points; p++) {
         nbcoll_case at = case_of(t, p);
-        status = nbcoll_case_args(&at, t->counts, &a);
-        if (status == NBCOLL_OK)
-            status = choose(t, p, &a, TUNE_MADE);
+        command_fail_status(t->self, nbcoll_case_args(&at, t->counts, &a));
+        choose(t, p, &a, TUNE_MADE);
     }
-    return command_fail_status(t->self, status);
 }
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */
@@ -125,18 +121,15 @@ static int take_count(const tune *t, tune_point *p)
     return p->column ? p->bytes >= tune_border(t->bytes[p->column - 1], bytes) : p->count || !bytes;
 }
 
-static int list_point(tune *t, size_t operation, size_t row, size_t column)
+static void list_point(tune *t, size_t operation, size_t row, size_t column)
 {
     tune_point *p = &t->point[t->points];
     *p = (tune_point){.operation = t->operation[operation], .row = row, .column = column, .latency = '-'};
     if (!take_count(t, p))
-        return 0;
+        return;
     t->at[(operation * t->rows + row) * t->columns + column] = p;
     t->points++;
-    nbcoll_status status = list_candidates(t, p);
-    if (status == NBCOLL_ERR_OP)
-        return command_refuse_case(t->self, &(nbcoll_case){.reduction = t->cases.reduction}, status);
-    return command_fail_status(t->self, status);
+    list_candidates(t, p);
 }
 
 /* What was said instead. */
@@ -146,54 +139,45 @@ static void say(uint32_t *term, int64_t said)
         *term = (uint32_t)said;
 }
 
-/* Nodes of the machine are full, but for the last. */
-static nbcoll_status place(tune *t, size_t row)
-{
-    const int room = t->model.node ? (int)t->model.node : 1;
-    const nbcoll_placement placement = {.size = sizeof placement, .room = &room, .rooms = 1};
-    return nbcoll_nodes_place(&placement, (int)t->ranks[row], NULL, &t->nodes[row]);
-}
-
 /* What the choice reads: simulated, what the model's dearest links cost; measured, what the ranks agree on. */
-static int take_terms(tune *t, size_t row)
+static void take_terms(tune *t, size_t row)
 {
     nbcoll_terms *terms = &t->terms[row];
+    const int room = t->model.node ? (int)t->model.node : 1; /* nodes of the machine are full, but for the last */
+    const nbcoll_placement placement = {.size = sizeof placement, .room = &room, .rooms = 1};
     if (!t->is_simulated) {
         bench_plan plan = t->plan;
         plan.at.ranks = (int)t->ranks[row];
         plan.rounds = plan.iterations = 1;
         plan.terms = terms;
-        return bench_run(t->self, &plan, NULL);
+        bench_run(t->self, &plan, NULL);
+        return;
     }
     *terms = (nbcoll_terms){.size = sizeof *terms, .ranks = (int)t->ranks[row], .large = NBCOLL_BY_COST};
-    if (place(t, row) != NBCOLL_OK)
-        return command_fail_status(t->self, NBCOLL_ERR_MEMORY);
+    command_fail_status(t->self, nbcoll_nodes_place(&placement, (int)t->ranks[row], NULL, &t->nodes[row]));
     nbcoll_sim_prices(&t->model, t->nodes[row], terms);
     say(&terms->between.alpha_ns, t->alpha);
     say(&terms->between.beta_ps, t->beta);
     say(&terms->between.overhead_ns, t->overhead);
-    return 0;
 }
 
-int tune_list(tune *t)
+void tune_list(tune *t)
 {
     size_t all = t->operations * t->rows * t->columns;
-    t->counts = malloc(t->ranks[t->rows - 1] * sizeof *t->counts);
-    t->point = calloc(all, sizeof *t->point);
-    t->at = calloc(all, sizeof *t->at);
-    int status = command_fail_status(t->self, t->counts && t->point && t->at ? NBCOLL_OK : NBCOLL_ERR_MEMORY);
-    for (size_t row = 0; row < t->rows && !status; row++)
-        status = take_terms(t, row);
-    for (size_t o = 0; o < t->operations && !status; o++)
-        for (size_t row = 0; row < t->rows && !status; row++)
-            for (size_t column = 0; column < t->columns && !status; column++)
-                status = list_point(t, o, row, column);
-    return status;
+    t->counts = command_alloc(t->ranks[t->rows - 1], sizeof *t->counts);
+    t->point = command_alloc(all, sizeof *t->point);
+    t->at = command_alloc(all, sizeof *t->at);
+    for (size_t row = 0; row < t->rows; row++)
+        take_terms(t, row);
+    for (size_t o = 0; o < t->operations; o++)
+        for (size_t row = 0; row < t->rows; row++)
+            for (size_t column = 0; column < t->columns; column++)
+                list_point(t, o, row, column);
 }
 
 /* ---- times ------------------------------------------------------------------------------------------------------- */
 
-static int simulate(const tune *t, tune_point *p)
+static void simulate(const tune *t, tune_point *p)
 {
     const nbcoll_host host = command_host(t->self);
     nbcoll_sim_config config = {.size = sizeof config, .ranks = (int)t->ranks[p->row], .seed = 1, .model = &t->model,
@@ -206,16 +190,15 @@ static int simulate(const tune *t, tune_point *p)
         nbcoll_sim_case one = {time->choice.algorithm, &at};
         nbcoll_status status = nbcoll_simulate_cases(&config, &one, &result);
         if (status != NBCOLL_OK)
-            return command_fail(t->self, "%s %s: %s", nbcoll_operation_name(p->operation), time->choice.algorithm->name,
-                                nbcoll_status_text(status));
+            command_fail(t->self, "%s %s: %s", nbcoll_operation_name(p->operation), time->choice.algorithm->name,
+                         nbcoll_status_text(status));
         time->us = (double)result.last / 1e3;
     }
-    return 0;
 }
 
 /* The noise is half of what McGill's notch of a box plot is wide, batches being the samples: iterations of one batch
  * are alike for other reasons, too. */
-static int measure(const tune *t, tune_point *p)
+static void measure(const tune *t, tune_point *p)
 {
     bench_plan plan = t->plan;
     bench_result results[BENCH_ENTRIES];
@@ -228,18 +211,15 @@ static int measure(const tune *t, tune_point *p)
     for (size_t i = 0; i < p->times; i++)
         plan.entry[i] = (bench_entry){.choice = p->time[i].choice, .is_changing = t->is_changing};
     p->latency = bench_probe(t->self, plan.bind).letter;
-    int status = bench_run(t->self, &plan, results);
-    for (size_t i = 0; i < p->times && !status; i++) {
+    bench_run(t->self, &plan, results);
+    for (size_t i = 0; i < p->times; i++) {
         const bench_spread *s = &results[i].form[BENCH_NONBLOCKING];
         p->time[i].us = s->median;
         p->time[i].noise = 1.57 * (s->upper - s->lower) / sqrt(plan.rounds);
     }
-    return status;
 }
 
-int tune_take(const tune *t, tune_point *p)
+void tune_take(const tune *t, tune_point *p)
 {
-    int status = t->is_simulated ? simulate(t, p) : measure(t, p);
-    p->is_done = !status;
-    return status;
+    (t->is_simulated ? simulate : measure)(t, p);
 }

@@ -149,11 +149,9 @@ static void make_rules(tune *t, size_t operation, winners *w)
         }
 }
 
-int tune_make_rules(tune *t)
+void tune_make_rules(tune *t)
 {
-    t->made = calloc(t->operations * t->rows * t->columns, sizeof *t->made);
-    if (!t->made)
-        return command_fail_status(t->self, NBCOLL_ERR_MEMORY);
+    t->made = command_alloc(t->operations * t->rows * t->columns, sizeof *t->made);
     for (tune_point *p = t->point; p < t->point + t->points; p++)
         for (size_t k = 1; k < p->times; k++)
             if (p->time[k].us < p->time[p->best].us)
@@ -163,8 +161,8 @@ int tune_make_rules(tune *t)
         find_winners(t, o, &w);
         make_rules(t, o, &w);
     }
-    if (t->made_count <= NBCOLL_RULES)
-        return tune_choose_made(t);
-    return command_fail(t->self, "%zu rules, and a communicator takes %d: take a coarser grid", t->made_count,
-                        NBCOLL_RULES);
+    if (t->made_count > NBCOLL_RULES)
+        command_fail(t->self, "%zu rules, and a communicator takes %d: take a coarser grid", t->made_count,
+                     NBCOLL_RULES);
+    tune_choose_made(t);
 }

@@ -97,23 +97,29 @@ static void see_all_forms(const verification *v, verify_seen *seen)
 
 /* ---- the failing case ------------------------------------------------------------------------------------------ */
 
+/* Ends where something of an algorithm failed. */
+static void must(verification *v, const failing_case *f, nbcoll_status status)
+{
+    if (!status)
+        return;
+    command_bar_clear(&v->bar);
+    command_fail(v->self, "%s %s: %s%s%s", nbcoll_operation_name(v->algorithm->operation), v->algorithm->name,
+                 nbcoll_status_text(status), *f->why.text ? ". " : "", f->why.text);
+}
+
 /* Adds the schedule of a rank as text. */
-static nbcoll_status add_rank(const verification *v, const failing_case *f, int rank, json_t *schedules)
+static void add_rank(verification *v, const failing_case *f, int rank, json_t *schedules)
 {
     nbcoll_schedule *schedule;
     char *text = NULL;
     size_t bytes;
-    nbcoll_status status = nbcoll_build_case(v->algorithm, &f->at, rank, NULL, &schedule);
-    if (status)
-        return status;
+    must(v, f, nbcoll_build_case(v->algorithm, &f->at, rank, NULL, &schedule));
     FILE *out = open_memstream(&text, &bytes);
-    status = out ? nbcoll_show_text(schedule, command_write, out) : NBCOLL_ERR_MEMORY;
-    if (out)
-        fclose(out);
+    must(v, f, out ? nbcoll_show_text(schedule, command_write, out) : NBCOLL_ERR_MEMORY);
+    fclose(out);
     json_array_append_new(schedules, json_string(text));
     free(text);
     nbcoll_schedule_free(schedule);
-    return status;
 }
 
 static json_t *place_object(const nbcoll_place *place)
@@ -137,24 +143,22 @@ static int is_new_rank(const nbcoll_refutation *why, uint32_t i)
     return 1;
 }
 
-static nbcoll_status refutation_object(const verification *v, const failing_case *f, json_t **out)
+static json_t *refutation_object(verification *v, const failing_case *f)
 {
-    nbcoll_status status = NBCOLL_OK;
     json_t *places = json_array(), *schedules = json_array();
-    for (uint32_t i = 0; i < f->why.places && i < NBCOLL_PLACES && !status; i++) {
+    for (uint32_t i = 0; i < f->why.places && i < NBCOLL_PLACES; i++) {
         json_array_append_new(places, place_object(&f->why.place[i]));
         if (is_new_rank(&f->why, i))
-            status = add_rank(v, f, f->why.place[i].rank, schedules);
+            add_rank(v, f, f->why.place[i].rank, schedules);
     }
     json_t *parameters = command_parameters_object(&(nbcoll_choice){COMMAND_PARAMETERS_OF(&f->at)});
     char form[VERIFY_TEXT];
-    *out = json_pack("{s:s, s:s, s:i, s:i, s:I, s:s, s:b, s:b, s:s, s:o, s:o, s:o}", //
+    return json_pack("{s:s, s:s, s:i, s:i, s:I, s:s, s:b, s:b, s:s, s:o, s:o, s:o}", //
                      "flaw", nbcoll_flaw_name(f->why.flaw), "text", f->why.text, "ranks", f->at.ranks, //
                      "root", f->at.root, "count", (json_int_t)f->at.count,                             //
                      "blocks", command_spread_name(f->at.spread), "apart", f->at.apart,                //
                      "known", f->at.known, "options", verify_form_text(&f->at, form),                  //
                      "parameters", parameters, "places", places, "schedules", schedules);
-    return status;
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
@@ -189,47 +193,40 @@ static void print_row(verification *v, const json_t *row)
         print_refutation(v, refutation);
 }
 
-static nbcoll_status report(verification *v, const failing_case *f)
+static void report(verification *v, const failing_case *f)
 {
     int is_proved = f->why.flaw == NBCOLL_FLAW_NONE;
-    nbcoll_status status = NBCOLL_OK;
     v->refuted += !is_proved;
-    json_t *refutation, *row = json_pack("{s:s, s:s, s:I, s:b}", "operation",
-                                         nbcoll_operation_name(v->algorithm->operation), "algorithm",
-                                         v->algorithm->name, "cases", (json_int_t)v->seen, "proved", is_proved);
+    json_t *row = json_pack("{s:s, s:s, s:I, s:b}", "operation", nbcoll_operation_name(v->algorithm->operation),
+                            "algorithm", v->algorithm->name, "cases", (json_int_t)v->seen, "proved", is_proved);
     if (v->cases.is_default)
         json_object_update_new(row, json_pack("{s:i, s:I, s:s, s:s}", "ranks", v->now.most, "count",
                                               (json_int_t)v->now.count[0], "reason",
                                               nbcoll_reason_name(v->chosen.choice.reason), "why", v->chosen.why));
-    if (!is_proved) {
-        status = refutation_object(v, f, &refutation);
-        json_object_set_new(row, "refutation", refutation);
-    }
+    if (!is_proved)
+        json_object_set_new(row, "refutation", refutation_object(v, f));
     if (!v->results)
         print_row(v, row);
     json_array_append_new(v->results, row);
-    return status;
 }
 
-/* Calls `each` for every algorithm that is meant, until one call does not give 0. */
-static int for_each_algorithm(verification *v, int (*each)(verification *v))
+/* Calls `each` for every algorithm that is meant. */
+static void for_each_algorithm(verification *v, void (*each)(verification *v))
 {
     const command_cases *c = &v->cases;
-    int status = 0;
     v->now = v->cases;
     v->chosen.choice = v->rules.given;
-    for (int operation = 0; operation < NBCOLL_OPERATION_COUNT && !status; operation++) {
+    for (int operation = 0; operation < NBCOLL_OPERATION_COUNT; operation++) {
         if (c->operation >= 0 && c->operation != operation)
             continue;
-        for (unsigned i = 0; (v->algorithm = catalogue_at((nbcoll_operation)operation, i)) && !status; i++)
+        for (unsigned i = 0; (v->algorithm = catalogue_at((nbcoll_operation)operation, i)); i++)
             if (!c->algorithm || c->algorithm == v->algorithm)
-                status = each(v);
+                each(v);
     }
-    return status;
 }
 
 /* The cases of so many ranks and elements, by the algorithm that is chosen for them. */
-static int one_chosen(verification *v, int (*each)(verification *v), int ranks, size_t count)
+static void one_chosen(verification *v, void (*each)(verification *v), int ranks, size_t count)
 {
     v->now = v->cases;
     v->now.fewest = v->now.most = ranks;
@@ -240,76 +237,69 @@ static int one_chosen(verification *v, int (*each)(verification *v), int ranks, 
     at.root = 0;
     nbcoll_status status = command_choose(&v->rules, &terms, &at, &v->chosen);
     if (status)
-        return command_refuse_case(v->self, &at, status);
+        command_refuse_case(v->self, &at, status);
     v->algorithm = v->chosen.choice.algorithm;
-    return each(v);
+    each(v);
 }
 
-static int for_each(verification *v, int (*each)(verification *v))
+static void for_each(verification *v, void (*each)(verification *v))
 {
     const command_cases *c = &v->cases;
-    int status = 0;
+    size_t counts = c->operation == NBCOLL_OPERATION_BARRIER ? 1 : c->counts;
     if (!c->is_default)
-        return for_each_algorithm(v, each);
-    for (int ranks = c->fewest; ranks <= c->most && !status; ranks++)
-        for (size_t i = 0; i < (c->operation == NBCOLL_OPERATION_BARRIER ? 1 : c->counts) && !status; i++)
-            status = one_chosen(v, each, ranks, c->count[i]);
-    return status;
+        for_each_algorithm(v, each);
+    for (int ranks = c->fewest; ranks <= c->most && c->is_default; ranks++)
+        for (size_t i = 0; i < counts; i++)
+            one_chosen(v, each, ranks, c->count[i]);
 }
 
 /* Are the options possible for the algorithm, and how much work is it? */
-static int measure(verification *v)
+static void measure(verification *v)
 {
     failing_case f = {.at = {.ranks = 0}};
     nbcoll_status status = walk(v, &f, 1);
     see_all_forms(v, &v->possible);
-    return status ? command_refuse_case(v->self, &f.at, status) : 0;
+    if (status)
+        command_refuse_case(v->self, &f.at, status);
 }
 
-static int verify(verification *v)
+static void verify(verification *v)
 {
     failing_case f = {.at = {.ranks = 0}};
     nbcoll_nodes *nodes = NULL;
     nbcoll_status status = walk(v, &f, 0);
-    if (status == NBCOLL_ERR_VERIFY && command_nodes(&v->now, f.at.ranks, &nodes) == NBCOLL_OK)
-        f.at.nodes = nodes; /* to draw it */
-    if (!status || status == NBCOLL_ERR_VERIFY)
-        status = report(v, &f);
+    if (status == NBCOLL_ERR_VERIFY)
+        f.at.nodes = nodes = command_nodes(v->self, &v->now, f.at.ranks); /* to draw it */
+    must(v, &f, status == NBCOLL_ERR_VERIFY ? NBCOLL_OK : status);
+    report(v, &f);
     nbcoll_nodes_free(nodes);
-    if (!status)
-        return 0;
-    command_bar_clear(&v->bar);
-    return command_fail(v->self, "%s %s: %s%s%s", nbcoll_operation_name(v->algorithm->operation), v->algorithm->name,
-                        nbcoll_status_text(status), *f.why.text ? ". " : "", f.why.text);
 }
 
 /* ---- the command ----------------------------------------------------------------------------------------------- */
 
-static int take_arguments(verification *v, int argc, char *argv[])
+static void take_arguments(verification *v, int argc, char *argv[])
 {
-    int status = command_take_options(v->self, &argc, &argv, v, &v->fixed);
-    if (!status)
-        status = command_rules_words(v->self, &v->rules, &v->cases, argc, argv);
-    if (!status && v->cases.root >= v->cases.most)
-        status = command_refuse(v->self, "--root %d: there are at most %d ranks", v->cases.root, v->cases.most);
+    command_take_options(v->self, &argc, &argv, v, &v->fixed);
+    command_rules_words(v->self, &v->rules, &v->cases, argc, argv);
+    if (v->cases.root >= v->cases.most)
+        command_refuse(v->self, "--root %d: there are at most %d ranks", v->cases.root, v->cases.most);
     v->cases.placement.room = v->cases.room;
     if (v->cases.is_default) /* what is chosen depends on the call: so one form */
         v->fixed = VERIFY_ALL;
-    return status;
 }
 
-static int verify_all(verification *v)
+static void verify_all(verification *v)
 {
+    verify_coverage coverage;
     command_bar_begin(&v->bar, v->bar.total, 0);
     if (v->has_json)
         v->results = json_array();
     else
         printf("%-20s %-20s %7s  %s\n", "operation", "algorithm", "cases", "result");
-    int status = for_each(v, verify);
-    verify_coverage coverage;
+    for_each(v, verify);
     verify_cover(&v->cases, &v->proved, &v->possible, &coverage);
     command_bar_clear(&v->bar);
-    if (!v->has_json && !status && !v->refuted) {
+    if (!v->has_json && !v->refuted) {
         puts("");
         command_print_words(stdout, "covered: ", "", 0, COMMAND_COLUMNS, coverage.covered);
         command_print_words(stdout, "not covered: ", "", 0, COMMAND_COLUMNS, coverage.left_out);
@@ -320,21 +310,19 @@ static int verify_all(verification *v)
                                 "results", v->results);
         command_print_json(all);
     }
-    return status ? status : v->refuted ? COMMAND_REFUTED : COMMAND_OK;
 }
 
-static int run(const command *self, int argc, char *argv[])
+static void run(const command *self, int argc, char *argv[])
 {
     verification v = {.self = self,
                       .cases = {.operation = -1, .fewest = 1, .most = 16, .root = -1, .counts = 4, .spread = -1,
                                 .count = {0, 1, 7, 1000}, .reduction = {NBCOLL_INT32, NBCOLL_SUM}}};
-    int status = take_arguments(&v, argc, argv);
-    if (!status)
-        status = for_each(&v, measure);
-    if (!status)
-        status = verify_all(&v);
+    take_arguments(&v, argc, argv);
+    for_each(&v, measure);
+    verify_all(&v);
     command_rules_free(&v.rules);
-    return status;
+    if (v.refuted)
+        command_exit(COMMAND_REFUTED);
 }
 
 static const command_option options[] = {

@@ -52,22 +52,22 @@ static const char *op_text(nbcoll_op op)
                                                : nbcoll_op_name(op);
 }
 
-int verify_take_type(const command *self, void *cases, const char *value)
+void verify_take_type(const command *self, void *cases, const char *value)
 {
     int is_host = strcasecmp(value, "host") == 0;
-    if (!is_host && strcasecmp(value, "packed") != 0)
-        return command_take_type(self, cases, value);
-    ((command_cases *)cases)->reduction.type = nbcoll_type_of(is_host ? &host_type : &packed_type);
-    return 0;
+    if (is_host || strcasecmp(value, "packed") == 0)
+        ((command_cases *)cases)->reduction.type = nbcoll_type_of(is_host ? &host_type : &packed_type);
+    else
+        command_take_type(self, cases, value);
 }
 
-int verify_take_op(const command *self, void *cases, const char *value)
+void verify_take_op(const command *self, void *cases, const char *value)
 {
     int is_ordered = strcasecmp(value, "ordered") == 0;
-    if (!is_ordered && strcasecmp(value, "commuting") != 0)
-        return command_take_op(self, cases, value);
-    ((command_cases *)cases)->reduction.op = nbcoll_op_of(is_ordered ? &ordered_op : &commuting_op);
-    return 0;
+    if (is_ordered || strcasecmp(value, "commuting") == 0)
+        ((command_cases *)cases)->reduction.op = nbcoll_op_of(is_ordered ? &ordered_op : &commuting_op);
+    else
+        command_take_op(self, cases, value);
 }
 
 /* ---- forms ----------------------------------------------------------------------------------------------------- */

@@ -18,8 +18,8 @@
 
 /* As command_take_type and command_take_op, but these also know what only proofs do: --type host, packed; --op ordered,
  * commuting. */
-int verify_take_type(const command *self, void *cases, const char *value);
-int verify_take_op(const command *self, void *cases, const char *value);
+void verify_take_type(const command *self, void *cases, const char *value);
+void verify_take_op(const command *self, void *cases, const char *value);
 
 /* The case of the i-th form of an algorithm, else as in command_case. The first is plain: INT32 and SUM, out of place,
  * as messages, with default parameters, unless options say otherwise. 0 beyond the last. `given`: the parameters. */

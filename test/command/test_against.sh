@@ -115,7 +115,7 @@ sed -i 's/"ranks":2/"ranks":1/' "$work/path/mpirun.openmpi"
 run bench bcast --against openmpi --count 16384
 [ "$status" -eq 3 ] || fail "another MPI: exit status $status"
 grep -q "^nbcoll bench: --against openmpi: mpirun.openmpi is the launcher of another MPI" "$work/err" || fail "another MPI:"
-echo 'exit 3' >>"$work/path/mpirun.openmpi"
+sed -i 's/"ranks":1/"ranks":2/; $a exit 3' "$work/path/mpirun.openmpi"
 run bench bcast --against openmpi --count 16384
 [ "$status" -eq 3 ] || fail "a failed launcher: exit status $status"
 grep -q "^nbcoll bench: --against openmpi: mpirun.openmpi did not end well" "$work/err" || fail "a failed launcher:"

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -47,20 +48,21 @@ static void rank_step_and_call_are_named_on_standard_error(void **state)
 {
     (void)state;
     char text[4096], *argv[] = {"show", "bcast", "beyond", "--ranks", "4", "--rank", "2", NULL};
+    int how;
     FILE *file = tmpfile();
     assert_non_null(file);
-    fflush(stderr);
-    int saved = dup(STDERR_FILENO);
-    dup2(fileno(file), STDERR_FILENO);
-    optind = 0;
-    int status = command_show.run(&command_show, 7, argv);
-    fflush(stderr);
-    dup2(saved, STDERR_FILENO);
-    close(saved);
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(fileno(file), STDERR_FILENO);
+        command_show.run(&command_show, 7, argv);
+        _exit(COMMAND_OK);
+    }
+    assert_int_equal(waitpid(pid, &how, 0), pid);
     rewind(file);
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     fclose(file);
-    assert_int_equal(status, COMMAND_FAILED);
+    assert_true(WIFEXITED(how));
+    assert_int_equal(WEXITSTATUS(how), COMMAND_FAILED);
     if (!strstr(text, "nbcoll show: bcast/beyond: rank 2 of 4, step 3, nbcoll_add_send: peer 4 is outside 0..3\n"))
         fail_msg("%s", text);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -115,25 +116,26 @@ const nbcoll_algorithm *catalogue_find(nbcoll_operation operation, const char *n
 /* Runs verify with these arguments, up to a null; its standard output goes to `text`. Returns the exit status. */
 static int verify_with(char *text, size_t most, char *argv[])
 {
-    int argc = 0;
+    int argc = 0, how;
     while (argv[argc])
         argc++;
     fflush(stdout);
     FILE *file = tmpfile();
     assert_non_null(file);
-    int saved = dup(STDOUT_FILENO);
-    dup2(fileno(file), STDOUT_FILENO);
-    if (has_mistake)
-        dup2(fileno(file), STDERR_FILENO);
-    optind = 0;
-    int status = command_verify.run(&command_verify, argc, argv);
-    fflush(stdout);
-    dup2(saved, STDOUT_FILENO);
-    close(saved);
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(fileno(file), STDOUT_FILENO);
+        if (has_mistake)
+            dup2(fileno(file), STDERR_FILENO);
+        command_verify.run(&command_verify, argc, argv);
+        exit(COMMAND_OK);
+    }
+    assert_int_equal(waitpid(pid, &how, 0), pid);
     rewind(file);
     text[fread(text, 1, most - 1, file)] = '\0';
     fclose(file);
-    return status;
+    assert_true(WIFEXITED(how));
+    return WEXITSTATUS(how);
 }
 
 static void assert_says(const char *text, const char *part)

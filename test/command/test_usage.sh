@@ -38,10 +38,10 @@ refuses "nbcoll show: it takes an operation and an algorithm" show bcast --ranks
 refuses "nbcoll info: it takes no words: 'bcast'" info bcast
 
 # options
-refuses "nbcoll verify: unknown or ambiguous option --rank-count" verify --rank-count
-refuses "nbcoll verify: unknown option -x" verify -x
-refuses "nbcoll verify: the option takes no value: --json=3" verify --json=3
-refuses "nbcoll verify: --ranks lacks its value" verify --ranks
+refuses "nbcoll verify: unrecognized option '--rank-count'" verify --rank-count
+refuses "nbcoll verify: invalid option -- 'x'" verify -x
+refuses "nbcoll verify: option '--json' doesn't allow an argument" verify --json=3
+refuses "nbcoll verify: option '--ranks' requires an argument" verify --ranks
 refuses "nbcoll show: --ranks is missing" show bcast binomial
 refuses "nbcoll show: it takes one number of ranks" show bcast binomial --ranks 2..4
 refuses "nbcoll show: it takes one number of elements" show bcast binomial --ranks 4 --count 1,2

@@ -44,9 +44,7 @@ FAILS(ENOENT, NULL, void *, dlopen, (const char *name, int flags), (name, flags)
 FAILS(ENOENT, NULL, FILE *, popen, (const char *what, const char *mode), (what, mode))
 FAILS(ENOENT, -1, int, unlink, (const char *name), (name))
 FAILS(ENOENT, -1, int, rename, (const char *name, const char *other), (name, other))
-#ifdef NBCOLL_HAVE_HWLOC
 FAILS(ENOSYS, -1, int, hwloc_topology_load, (void *topology), (topology))
-#endif
 REFUSES(nbcoll_simulate, (const nbcoll_sim_config *c, nbcoll_sim_build *build, void *user, nbcoll_sim_result *out),
         (c, build, user, out))
 REFUSES(nbcoll_build_case, (const nbcoll_algorithm *a, const nbcoll_case *c, int rank, const nbcoll_host *h,
@@ -109,6 +107,17 @@ static int split(char *text, char *word[])
     return words;
 }
 
+typedef struct line {
+    int words;
+    char **word;
+} line;
+
+static int run(void *user)
+{
+    const line *l = user;
+    return nbcoll_main(l->words, l->word);
+}
+
 FUZZ(command)
 {
     static char name[] = "nbcoll";
@@ -120,7 +129,7 @@ FUZZ(command)
     optind = 0; /* from the beginning again */
     fuzz_quiet();
     is_confined = 1;
-    int status = nbcoll_main(1 + words, word);
+    int status = fuzz_run(run, &(line){1 + words, word});
     is_confined = 0;
     fuzz_loud();
     FUZZ_NEVER(status < COMMAND_OK || status > COMMAND_FAILED);

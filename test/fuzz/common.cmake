@@ -18,11 +18,7 @@ list(TRANSFORM fuzz_targets REPLACE "(.+)" "fuzz/\\1.c" OUTPUT_VARIABLE fuzz_sou
 set(fuzz_waiting poll ppoll)
 set(fuzz_doing fork pthread_create dlopen popen unlink rename fopen open json_load_file nbcoll_simulate
     nbcoll_build_case nbcoll_shm_open nbcoll_loopback_create nbcoll_verify_grid nbcoll_select nbcoll_topology_make
-    nbcoll_topology_make_nodes)
-
-if(TARGET PkgConfig::hwloc)
-    list(APPEND fuzz_doing hwloc_topology_load)
-endif()
+    nbcoll_topology_make_nodes hwloc_topology_load)
 
 # Of a program with some of the targets: stand-ins, and what they stand for.
 function(fuzz_flags target)
@@ -32,6 +28,10 @@ function(fuzz_flags target)
         set_source_files_properties(${PROJECT_SOURCE_DIR}/src/command/main.c PROPERTIES
             COMPILE_DEFINITIONS main=nbcoll_main)
         list(APPEND wrapped ${fuzz_doing})
+    endif()
+    if(TARGET nbcoll_command_parts)
+        target_sources(${target} PRIVATE fuzz/ends.c)
+        list(APPEND wrapped exit malloc calloc aligned_alloc realloc free strdup asprintf)
     endif()
     list(TRANSFORM wrapped PREPEND LINKER:--wrap=)
     target_sources(${target} PRIVATE fuzz/standins.c)

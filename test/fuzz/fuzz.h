@@ -72,6 +72,9 @@ const char *fuzz_file(const uint8_t *data, size_t bytes);
 void fuzz_quiet(void);
 void fuzz_loud(void);
 
+/* Calls what may end the program (ends.c): its value, or the exit status. */
+int fuzz_run(int (*what)(void *user), void *user);
+
 /* While this is set nobody waits: who would is told what is there when the other side has acted once more. */
 extern void (*fuzz_other_side)(void *user);
 extern void *fuzz_other_user;

@@ -22,14 +22,14 @@ refuses "nbcoll run: -n is missing: how many ranks?" run
 refuses "nbcoll run: -n is missing: how many ranks?" run true
 refuses "nbcoll run: which program?" run -n 2
 refuses "nbcoll run: which program?" run -n 2 --
-refuses "nbcoll run: -n lacks its value" run -n
-refuses "nbcoll run: --bind lacks its value" run -n 2 --bind
-refuses "nbcoll run: unknown option -x" run -x
-refuses "nbcoll run: unknown or ambiguous option --ranks" run --ranks 2 true
+refuses "nbcoll run: option requires an argument -- 'n'" run -n
+refuses "nbcoll run: option '--bind' requires an argument" run -n 2 --bind
+refuses "nbcoll run: invalid option -- 'x'" run -x
+refuses "nbcoll run: unrecognized option '--ranks'" run --ranks 2 true
 refuses "nbcoll run: x/y: it cannot be opened" run -n 2 --tuning x/y true
 printf '[bcast]\nfast =\n' >"$work/rules"
 refuses "nbcoll run: $work/rules:2: bcast has no algorithm 'fast'" run -n 2 --tuning "$work/rules" true
-refuses "nbcoll run: the option takes no value: --prefix=1" run -n 2 --prefix=1 true
+refuses "nbcoll run: option '--prefix' doesn't allow an argument" run -n 2 --prefix=1 true
 for over in loopback verbs, verbsx ''; do
     refuses "nbcoll run: --agent is memory, verbs or verbs:DEVICES, not '$over'" run -n 2 "--agent=$over" true
 done

@@ -16,13 +16,6 @@ cores=$(lscpu -p=CORE,ONLINE 2>/dev/null | grep -v '^#' | sort -u | wc -l)
 places -n 3 --bind none
 [ "$(sort -u "$work/places")" = "$ours" ] || fail "--bind none binds:"
 
-run run -n 1 --bind core true
-if [ "$status" -eq 2 ]; then
-    grep -qx 'nbcoll run: --bind core: this build is without hwloc and knows only --bind none' "$work/err" ||
-        fail "core:"
-    exit 77
-fi
-
 # taskset -c: the first of our processors
 first=${ours%%[,-]*}
 one()
@@ -37,15 +30,13 @@ run run -n 2 --bind l3 true
 [ "$status" -eq 0 ] || grep -qx 'nbcoll run: --bind l3: no L3 cache of this machine is known' "$work/err" || fail "l3:"
 
 # what scatter has chosen, and why, is said, also that no core is to spare; of a machine that hwloc makes up
-if "$nbcoll" info --ranks 1 | grep -q "^places: 1 ranks"; then
-    says()
-    {
-        HWLOC_SYNTHETIC='l3:2 l2:2 core:1 pu:1' run run -n "$1" --bind scatter true
-        [ "$status" -eq 0 ] && [ "$(cat "$work/err")" = "nbcoll run: --bind scatter: $2" ] || fail "scatter says:"
-    }
-    says 2 '2 ranks on 4 cores: 2 idle for drivers, 1 on each; ranks on processors 0,2, drivers on 1,3'
-    says 4 '4 ranks on 4 cores: no core to spare, drivers run where their ranks do; ranks on processors 0-3'
-fi
+says()
+{
+    HWLOC_SYNTHETIC='l3:2 l2:2 core:1 pu:1' run run -n "$1" --bind scatter true
+    [ "$status" -eq 0 ] && [ "$(cat "$work/err")" = "nbcoll run: --bind scatter: $2" ] || fail "scatter says:"
+}
+says 2 '2 ranks on 4 cores: 2 idle for drivers, 1 on each; ranks on processors 0,2, drivers on 1,3'
+says 4 '4 ranks on 4 cores: no core to spare, drivers run where their ranks do; ranks on processors 0-3'
 
 [ "$cores" -ge 2 ] && [ "$ours" = "$(cat /sys/devices/system/cpu/online)" ] || exit 0
 
@@ -59,12 +50,10 @@ places -n $((2 * cores)) --bind core
 [ "$(head -n "$cores" "$work/places")" = "$(tail -n "$cores" "$work/places")" ] || fail "the order of cores differs:"
 
 # scattered over all cores, one each
-if "$nbcoll" info --ranks 1 | grep -q "^places: 1 ranks"; then
-    run run -n "$cores" --bind scatter sh -c 'echo $NBCOLL_RANK $(grep Cpus_allowed_list /proc/self/status)'
-    [ "$status" -eq 0 ] || fail "--bind scatter: exit status $status"
-    sort -n "$work/out" | sed 's/.* //' >"$work/places"
-    [ "$(sort -u "$work/places" | wc -l)" -eq "$cores" ] || fail "--bind scatter: not a core for each rank:"
-fi
+run run -n "$cores" --bind scatter sh -c 'echo $NBCOLL_RANK $(grep Cpus_allowed_list /proc/self/status)'
+[ "$status" -eq 0 ] || fail "--bind scatter: exit status $status"
+sort -n "$work/out" | sed 's/.* //' >"$work/places"
+[ "$(sort -u "$work/places" | wc -l)" -eq "$cores" ] || fail "--bind scatter: not a core for each rank:"
 
 # more ranks than cores: not bound by default
 places -n $((cores + 1))
