@@ -35,6 +35,7 @@ typedef struct launch {
     char id[RUN_ID];  /* of this set of ranks */
     nbcoll_tcp *tcp; /* or null: it listens for the ranks of several machines */
     pid_t pids[NBCOLL_SHM_RANKS]; /* 0: not started, or ended */
+    int line[NBCOLL_SHM_RANKS];   /* of hosts: where we write to their parts */
     run_agent *agent; /* or null */
     int is_childless;
     enum { RUNNING, STOPPING, KILLING, OVER } stage;
@@ -113,8 +114,8 @@ static void tell_parts(const launch *l, int signal)
 {
     for (int i = 0; l->plan->host && i < l->plan->ranks; i++)
         if (l->pids[i] && i && !*l->id)
-            close(l->plan->host[i].line);
-        else if (l->pids[i] && write(l->plan->host[i].line, &(char){(char)signal}, 1) < 0)
+            close(l->line[i]);
+        else if (l->pids[i] && write(l->line[i], &(char){(char)signal}, 1) < 0)
             kill(l->pids[i], SIGKILL); /* nobody hears it there */
 }
 
@@ -179,30 +180,34 @@ static const char *doing(pid_t pid, char text[96])
     return text;
 }
 
-static const char *kind_of(const run_plan *plan)
+/* "host b, ranks 2..3", in a part "rank 2 on b", else "rank 2". */
+static const char *who_is(const run_plan *plan, int rank, char text[600])
 {
-    return plan->host ? "host" : "rank";
-}
-
-/* A rank's number among all, or a host's name. */
-static const char *name_of(const run_plan *plan, int rank, char text[12])
-{
-    snprintf(text, 12, "%d", plan->first + rank);
-    return plan->host ? plan->host[rank].name : text;
+    const nbcoll_cluster_place *h = plan->host ? &plan->host[rank] : NULL;
+    *text = 0;
+    if (h)
+        command_add(text, 600, "host %s, rank%s ", h->name, h->ranks > 1 ? "s" : "");
+    command_add(text, 600, "%s%d", h ? "" : "rank ", h ? h->first : plan->first + rank);
+    if (h && h->ranks > 1)
+        command_add(text, 600, "..%d", h->first + h->ranks - 1);
+    if (*plan->on)
+        command_add(text, 600, " on %s", plan->on);
+    return text;
 }
 
 /* "rank 3", "ranks 0, 2": those that have not ended; with `tells`, also what they do. */
 static const char *living(const launch *l, int tells, char *text, size_t size)
 {
-    char does[96] = "", name[12];
-    int ranks = has_ranks(l);
-    const char *before = "";
-    snprintf(text, size, "%s%s ", kind_of(l->plan), ranks == 1 ? "" : "s");
+    char does[96] = "", who[600];
+    int ranks = has_ranks(l), is_host = l->plan->host != NULL;
+    const char *before = ranks == 1 || is_host ? "" : "ranks ";
+    *text = 0;
     for (int rank = 0; rank < l->plan->ranks; rank++)
         if (l->pids[rank]) {
-            command_add(text, size, "%s%s%s", before, name_of(l->plan, rank, name),
+            const char *name = who_is(l->plan, rank, who);
+            command_add(text, size, "%s%s%s", before, ranks == 1 || is_host ? name : name + sizeof "rank",
                         tells ? doing(l->pids[rank], does) : does);
-            before = ", ";
+            before = is_host ? "; " : ", ";
         }
     return ranks ? text : "no rank, but what ranks have left";
 }
@@ -243,9 +248,8 @@ typedef struct refusal {
 static refusal refuse_rank(const launch *l, const char *what, int rank, int error)
 {
     refusal why = {.status = COMMAND_FAILED};
-    char name[12];
-    snprintf(why.text, sizeof why.text, "%s %s %s: %s", what, kind_of(l->plan), name_of(l->plan, rank, name),
-             strerror(error));
+    char who[600];
+    snprintf(why.text, sizeof why.text, "%s %.400s: %s", what, who_is(l->plan, rank, who), strerror(error));
     return why;
 }
 
@@ -343,6 +347,7 @@ static int start(launch *l, int rank)
     birth b = {l, rank, {run_output_open(l->output, rank, STDOUT_FILENO),
                          run_output_open(l->output, rank, STDERR_FILENO)}, 0};
     refusal why;
+    char who[600];
     pid_t pid = 0;
     int line[2] = {0, 0}, lacks = l->plan->host && pipe2(line, O_CLOEXEC) < 0;
     b.line = line[0];
@@ -350,11 +355,12 @@ static int start(launch *l, int rank)
     if (bytes < 0)
         why = refuse_rank(l, "starting", rank, errno);
     if (bytes)
-        run_output_say(l->output, "%s", why.text);
+        run_output_say(l->output, "%s%s%s", *l->plan->on ? who_is(l->plan, rank, who) : "",
+                       *l->plan->on ? ": " : "", why.text);
     l->pids[rank] = bytes ? 0 : pid;
     if (line[0]) {
         close(line[0]);
-        l->plan->host[rank].line = line[1];
+        l->line[rank] = line[1];
     }
     run_agent_given(l->agent, rank);
     for (int i = 0; i < 2; i++)
@@ -373,9 +379,9 @@ static int exit_status(int how)
 /* `rank` below 0: the agent. */
 static void report(const launch *l, int rank, pid_t pid, int how)
 {
-    char who[256] = "the agent", number[12];
+    char who[600] = "the agent";
     if (rank >= 0)
-        snprintf(who, sizeof who, "%s %.200s", kind_of(l->plan), name_of(l->plan, rank, number));
+        who_is(l->plan, rank, who);
     if (WIFEXITED(how)) {
         run_output_say(l->output, "%s (process %d) failed: exit status %d", who, (int)pid, WEXITSTATUS(how));
         return;
@@ -447,7 +453,7 @@ static void tell_others(launch *l)
         return;
     snprintf(l->id, sizeof l->id, "%s", id);
     for (int i = 1; i < l->plan->ranks; i++)
-        run_hosts_tell(l->plan, i, id);
+        run_hosts_tell(l->plan, i, l->line[i], id);
 }
 
 /* A signal that the terminal sent has reached the ranks without us. */
@@ -494,7 +500,7 @@ static int run_ranks(launch *l)
         if ((status = start(l, rank)))
             stop(l, status, SIGTERM);
     if (!status && plan->host)
-        run_hosts_tell(plan, 0, "");
+        run_hosts_tell(plan, 0, l->line[0], "");
     for (int rank = 0; rank < plan->ranks; rank++) /* those that have not started: the agent would wait for them */
         run_agent_given(l->agent, rank);
 #ifdef NBCOLL_HAVE_CLUSTER
