@@ -34,7 +34,9 @@
 
 #ifdef NBCOLL_PREFIX /* not among the names of every copy */
 #define nbcoll_cluster_open NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_cluster_open)
+#define nbcoll_cluster_read NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_cluster_read)
 #define nbcoll_tcp_create NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_tcp_create)
+#define nbcoll_tcp_meet NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_tcp_meet)
 #define nbcoll_tcp_listener NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_tcp_listener)
 #define nbcoll_tcp_join NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_tcp_join)
 #define nbcoll_tcp_exchange NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_tcp_exchange)
@@ -76,6 +78,26 @@ typedef struct nbcoll_cluster_config {
  * nbcoll_shm_open, of nbcoll_verbs_meet and nbcoll_ofi_meet, and of the exchange. */
 NBCOLL_API nbcoll_status nbcoll_cluster_open(const nbcoll_cluster_config *config, nbcoll_endpoint *end[2], int *n);
 
+/* ---- lists of hosts ---------------------------------------------------------------------------------------------- */
+
+/* A machine, and how many ranks it gets. */
+typedef struct nbcoll_cluster_place {
+    char name[256];
+    int first, ranks; /* the number of its first one; how many */
+} nbcoll_cluster_place;
+
+/* Reads a list of hosts into place[0..*n), at most place[room], in the order in which they come first. Commas or ends
+ * of lines separate its entries: "a:4", "a slots=4", or "a" for one rank; a name that comes again gets ranks in
+ * addition; `#` begins a comment. So --hosts of `nbcoll run`, hostfiles and PBS's file ($PBS_NODEFILE) are written.
+ * Slurm's brackets are numbers in names: "rack[1-2]n[01-03,7]" ($SLURM_JOB_NODELIST); `counts`, unless null, are its
+ * ranks of the hosts in turn, "4(x2),3" ($SLURM_TASKS_PER_NODE), and those of the list are not read. Of `most` ranks,
+ * unless 0, no more are placed.
+ *
+ * Errors, with *wrong, unless null, at the entry: NULL, ARGUMENT (it is none; a name begins with '-'; counts are none,
+ * or for more or fewer hosts; there is no host), LIMIT (more than `room` hosts, or NBCOLL_SHM_RANKS ranks on one). */
+NBCOLL_API nbcoll_status nbcoll_cluster_read(const char *list, const char *counts, int most,
+                                             nbcoll_cluster_place *place, int room, int *n, const char **wrong);
+
 /* ---- an allgather by TCP ----------------------------------------------------------------------------------------- */
 
 /* Names the rank that has made it: the addresses of all its interfaces that are up, a port, and 128 secret bits, as
@@ -90,7 +112,7 @@ typedef struct nbcoll_tcp nbcoll_tcp;
 typedef struct nbcoll_tcp_config {
     size_t size;
     int rank, ranks;
-    uint32_t port;    /* of nbcoll_tcp_create [any] */
+    uint32_t port;    /* of nbcoll_tcp_create [any], and of nbcoll_tcp_meet */
     uint64_t timeout; /* ns that an exchange takes at most [a minute]; NBCOLL_FOREVER */
     nbcoll_host host; /* may be all 0; copied */
     int listener; /* of nbcoll_tcp_join: a descriptor above 0 that nbcoll_tcp_listener gave [none] */
@@ -110,6 +132,22 @@ NBCOLL_API int nbcoll_tcp_listener(const nbcoll_tcp *tcp);
  * the one that others find. Errors, which leave that open: NULL, CONFIG (size), RANK, MEMORY, ARGUMENT: it is not an
  * id. */
 NBCOLL_API nbcoll_status nbcoll_tcp_join(const nbcoll_tcp_config *config, const nbcoll_tcp_id *id, nbcoll_tcp **out);
+
+/* Where ranks meet that nobody brings an id, since a batch system has started each of them by itself. */
+typedef struct nbcoll_tcp_place {
+    size_t size;
+    const char *host;   /* a name or an address of rank 0's machine, for the others */
+    const char *secret; /* the path of a file of at least 16 bytes, which other users may not read */
+    const char *job;    /* what names these ranks, and no others that have the same secret; null: nothing */
+} nbcoll_tcp_place;
+
+/* Of all ranks. Rank 0 listens, on all interfaces, at config->port, which must not be 0; the others look its machine up
+ * by name, until it has one, or the timeout. An exchange waits for a rank 0 that does not listen yet until its timeout.
+ * The secret is in no variable and on no command line; each rank reads its file. The strings are read here only.
+ * Errors: NULL, CONFIG (sizes, port), RANK, MEMORY, ARGUMENT (there is no such file, or it is too short, or others may
+ * read it, or members of its group write it), TRANSPORT (rank 0 cannot listen there), TIMEOUT (the name is unknown). */
+NBCOLL_API nbcoll_status nbcoll_tcp_meet(const nbcoll_tcp_config *config, const nbcoll_tcp_place *place,
+                                         nbcoll_tcp **out);
 
 /* all[r * bytes ..) becomes rank r's mine[0..bytes), bytes > 0. Collective over the ranks; may be called again. All
  * addresses of the id are tried at once, and again, until the timeout. A process that connects must prove within a few

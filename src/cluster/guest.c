@@ -97,7 +97,8 @@ static bool nbcolli_tcp_enter(const nbcolli_tcp_way *w, nbcolli_tcp_door *d)
             return false;
         if (d->done == sizeof d->proof)
             d->progress = NBCOLLI_TCP_SURE;
-        return d->done < sizeof d->proof || d->proof == nbcolli_tcp_proof_of_host(w->t, &d->hello, &d->reply);
+        return d->done < sizeof d->proof ||
+               nbcolli_tcp_is_proof(d->proof, nbcolli_tcp_proof_of_host(w->t, &d->hello, &d->reply));
     }
 }
 
@@ -118,7 +119,7 @@ static int nbcolli_tcp_try(nbcolli_tcp_way *w)
         refused += d->was_refused;
     }
     if (open == 0) {
-        w->refusals = refused == n ? w->refusals + 1 : 0;
+        w->refusals = refused == n && !w->t->is_patient ? w->refusals + 1 : 0;
         poll(NULL, 0, NBCOLLI_TCP_REFUSED_MS);
         for (int i = 0; i < n; i++)
             nbcolli_tcp_knock(&w->t->address[i], &w->door[i]);

@@ -120,7 +120,8 @@ static bool nbcolli_tcp_admit(nbcolli_tcp_hall *h, nbcolli_tcp_visitor *v)
     uint64_t proof = nbcolli_tcp_proof_of_host(h->t, &v->hello, r);
     size_t done = 0;
 
-    if (r->magic != NBCOLLI_TCP_MAGIC || r->proof != nbcolli_tcp_proof_of_guest(h->t, &v->hello, r) ||
+    if (r->magic != NBCOLLI_TCP_MAGIC ||
+        !nbcolli_tcp_is_proof(r->proof, nbcolli_tcp_proof_of_guest(h->t, &v->hello, r)) ||
         !nbcolli_tcp_write(v->fd, &proof, sizeof proof, &done) || done < sizeof proof)
         return false;
     v->stage = NBCOLLI_TCP_GUEST;

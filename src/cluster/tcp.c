@@ -12,7 +12,7 @@
 /* ---- listening --------------------------------------------------------------------------------------------------- */
 
 /* One socket for both families, where the system has IPv6. */
-static int nbcolli_tcp_listen(uint16_t port, int *family)
+int nbcolli_tcp_listen(uint16_t port, int *family)
 {
     struct sockaddr_in6 any6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
     struct sockaddr_in any = {.sin_family = AF_INET, .sin_port = htons(port)};
@@ -142,7 +142,7 @@ static bool nbcolli_tcp_read_id(nbcoll_tcp *t, const nbcoll_tcp_id *id)
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
-static nbcoll_status nbcolli_tcp_new(const nbcoll_tcp_config *config, nbcoll_tcp_config *c, nbcoll_tcp **out)
+nbcoll_status nbcolli_tcp_new(const nbcoll_tcp_config *config, nbcoll_tcp_config *c, nbcoll_tcp **out)
 {
     nbcoll_tcp t = {.listener = -1};
 

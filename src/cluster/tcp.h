@@ -9,6 +9,7 @@
  *     host.c   the host's side of an exchange
  *     guest.c  a guest's side of it
  *     tcp.c    ids, opening and closing
+ *     meet.c   opening without an id
  */
 #ifndef NBCOLLI_TCP_H
 #define NBCOLLI_TCP_H
@@ -45,15 +46,21 @@ struct nbcoll_tcp {
     int rank, ranks;
     uint64_t timeout, round;
     uint64_t secret[2];
-    int listener; /* of the host; else -1 */
+    int listener;    /* of the host; else -1 */
+    bool is_patient; /* the host may not listen yet */
     int addresses;
     nbcolli_tcp_address address[NBCOLLI_TCP_ADDRESSES];
 };
+
+nbcoll_status nbcolli_tcp_new(const nbcoll_tcp_config *config, nbcoll_tcp_config *c, nbcoll_tcp **out);
+int nbcolli_tcp_listen(uint16_t port, int *family);
 
 /* Proofs that sender and receiver know the secret, of a guest and of the host. */
 uint64_t nbcolli_tcp_proof_of_guest(const nbcoll_tcp *t, const nbcolli_tcp_hello *said,
                                     const nbcolli_tcp_reply *reply);
 uint64_t nbcolli_tcp_proof_of_host(const nbcoll_tcp *t, const nbcolli_tcp_hello *said, const nbcolli_tcp_reply *reply);
+/* In a time that tells nothing of the two. */
+bool nbcolli_tcp_is_proof(uint64_t said, uint64_t right);
 uint64_t nbcolli_tcp_hash(const uint64_t key[2], const uint64_t *word, size_t words);
 
 bool nbcolli_tcp_nonce(uint64_t nonce[2]);

@@ -71,6 +71,15 @@ uint64_t nbcolli_tcp_proof_of_host(const nbcoll_tcp *t, const nbcolli_tcp_hello 
     return nbcolli_tcp_proof(t, said, reply, 2);
 }
 
+bool nbcolli_tcp_is_proof(uint64_t said, uint64_t right)
+{
+    volatile uint32_t differs = 0; /* no half is left out where a word is two registers */
+
+    differs |= (uint32_t)(said ^ right);
+    differs |= (uint32_t)((said ^ right) >> 32);
+    return differs == 0;
+}
+
 bool nbcolli_tcp_nonce(uint64_t nonce[2])
 {
     return getrandom(nonce, 16, 0) == 16;

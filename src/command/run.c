@@ -32,6 +32,7 @@ static void take_options(run_plan *plan, int argc, char *argv[])
 {
     plan->words = argv;
     command_take_options(plan->self, &argc, &argv, plan, NULL);
+    run_hosts_find(plan);
     if (plan->part)
         plan->ranks = plan->part;
     if (!plan->ranks && !plan->hosts && !plan->hostfile)
@@ -162,8 +163,10 @@ static const command_option options[] = {
     {.help =
     "  --hosts A:N,B:N   N ranks (1) on each of these hosts, for programs that begin with nbcoll_launch_cluster_join;\n"
     "  --hostfile FILE   the same in lines \"A:N\", \"A slots=N\" or \"A\". With -n no more than that. nbcoll, the\n"
-    "                    program and files have the same paths there. No rank has our standard input"},
-    {"launcher", "CMD", "what starts a command on a host: CMD HOST COMMAND... (ssh)", COMMAND_IN(run_plan, launcher)},
+    "                    program and files have the same paths there. No rank has our standard input. In an\n"
+    "                    allocation of Slurm or PBS, without -n, its hosts are the default"},
+    {"launcher", "CMD", "what starts a command on a host: CMD HOST COMMAND... (ssh; in Slurm's allocation srun)",
+     COMMAND_IN(run_plan, launcher)},
     {"bind", "W",
      "core: rank i runs on core i, modulo the cores that may be used; the default where each rank can have one, and "
      "the build has hwloc. scatter: rank i of N runs on core i * C / N of the C that may be used, so that those "
@@ -201,7 +204,7 @@ const command command_run = {
     .purpose = "starts a program as several ranks",
     .help =
     "usage: nbcoll run -n N [OPTION...] PROGRAM [ARGUMENT...]\n"
-    "       nbcoll run --hosts A:N,B:N [OPTION...] PROGRAM [ARGUMENT...]\n\n"
+    "       nbcoll run [--hosts A:N,B:N] [OPTION...] PROGRAM [ARGUMENT...]\n\n"
     "Starts N processes of a program, ranks 0 to N-1, that find each other by nbcoll/launch.h. Rank 0 has our\n"
     "standard input, the others an empty one. Lines of output come whole, those of up to 64 KiB at least; but a\n"
     "terminal as our standard error is also rank 0's, which may draw there (not with --prefix). When a rank\n"

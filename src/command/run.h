@@ -69,21 +69,18 @@ void run_agent_free(run_agent *agent);
 
 /* ---- run_launch.c: the ranks from their start to their end ----------------------------------------------------- */
 
-typedef struct run_host {
-    char name[64];
-    int first, ranks, line; /* the rank of its first one; how many; where we write to its part */
-} run_host;
-
 typedef struct run_heard run_heard;
 
 typedef struct run_plan {
     const command *self;
     int ranks; /* here; of --hosts the hosts */
-    const char *hosts, *hostfile, *launcher; /* the options; then */
-    run_host *host;         /* [ranks]: what is started are shells there; or null */
+    const char *hosts, *hostfile, *launcher; /* the options, or what a batch system says; then */
+    const char *counts;         /* ranks of the hosts, in Slurm's words, or null */
+    nbcoll_cluster_place *host; /* [ranks]: what is started are shells there; or null */
     run_heard *heard;       /* of a part: its options and program; or null */
     int first, part, total; /* of ranks on several machines: of a part its first and its ranks; all. Else 0 */
     const char *id;         /* of a part: what the launcher said, "": it makes the id */
+    char on[256];           /* of a part: the host */
     int is_prefixed;
     const char *agent; /* what its programs go over; null: there is none */
     size_t scratch;    /* bytes that it shares with each rank; 0: the usual */
@@ -122,12 +119,14 @@ int run_launch(const run_plan *plan);
 #define RUN_HAS_ID "nbcoll run: id " /* begins the line in which a part says it */
 enum { RUN_ID = sizeof(nbcoll_tcp_id) };
 
+/* Without -n, --hosts and --hostfile: sets what a batch system has given us. */
+void run_hosts_find(run_plan *plan);
 /* Finds the hosts in the options. 0, or an exit status after naming what is wrong. */
 int run_hosts_take(run_plan *plan);
 /* In a child: becomes the shell of a host; or returns, with errno. */
 void run_hosts_become(const run_plan *plan, int host);
-/* Tells a part what it is to do, unless it has ended. */
-void run_hosts_tell(const run_plan *plan, int host, const char *id);
+/* Tells a part, by its line, what it is to do, unless it has ended. */
+void run_hosts_tell(const run_plan *plan, int host, int line, const char *id);
 
 /* In a part: reads what it is to do, and its command line. 0, or an exit status after saying why not. */
 int run_part_read(run_plan *plan, int *argc, char **argv[]);

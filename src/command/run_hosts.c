@@ -14,37 +14,29 @@
 
 #include "run.h"
 
-#define HEAD "nbcoll run 1: %d %d %d %d" /* rank of the first, ranks there and in all, words; raised with its meaning */
+/* Rank of the first, ranks there and in all, words, the host; raised with its meaning. */
+#define HEAD "nbcoll run 2: %d %d %d %d on %"
 enum { WORDS = 50000, PATH = 4096 }; /* bytes of a command line: an empty pipe takes them all */
 
 /* ---- the launcher ------------------------------------------------------------------------------------------------ */
 
-/* Takes hosts from "a:4,b" or lines "a:4", "a slots=4", "a": each time so many ranks more. */
-static int take_hosts(run_plan *plan, char *text)
+void run_hosts_find(run_plan *plan)
 {
-    for (char *word, *next; (word = strtok_r(text, ",\n", &next)); text = NULL) {
-        char name[64] = "", more[16] = ":1";
-        unsigned long long ranks;
-        int i = 0, fields = sscanf(word, " %63[^ \t\r:#] %15[^# \t\r]", name, more);
-        while (i < plan->ranks && strcmp(plan->host[i].name, name) != 0)
-            i++;
-        if (fields <= 0) /* blank, or a comment */
-            continue;
-        if (!command_number(more + (*more == ':' ? 1 : strncmp(more, "slots=", 6) == 0 ? 6 : 0), 1, NBCOLL_SHM_RANKS,
-                            &ranks) ||
-            *name == '-' || i == NBCOLL_SHM_RANKS || plan->host[i].ranks + (int)ranks > NBCOLL_SHM_RANKS)
-            return command_refuse(plan->self, "'%s': hosts are at most %d names, each with :1..:%d", word,
-                                  NBCOLL_SHM_RANKS, NBCOLL_SHM_RANKS);
-        snprintf(plan->host[i].name, sizeof name, "%s", name);
-        plan->host[i].ranks += (int)ranks;
-        plan->ranks += i == plan->ranks;
-    }
-    return 0;
+    const char *slurm = getenv("SLURM_JOB_NODELIST");
+    if (plan->ranks || plan->hosts || plan->hostfile || plan->part)
+        return;
+    plan->hosts = slurm;
+    plan->hostfile = slurm ? NULL : getenv("PBS_NODEFILE");
+    if (slurm && !plan->launcher)
+        plan->launcher = "srun --nodes=1 --ntasks=1 --overlap --unbuffered --nodelist";
+    plan->counts = slurm ? getenv("SLURM_TASKS_PER_NODE") : NULL;
 }
 
 int run_hosts_take(run_plan *plan)
 {
     int wanted = plan->ranks, status = 0;
+    const char *wrong = "", *hosts = plan->hosts;
+    char *text = NULL;
     size_t room = 0, bytes = 0;
     if (plan->timeline || plan->agent)
         return command_refuse(plan->self, "--timeline and --agent are for one machine, without --hosts");
@@ -52,42 +44,39 @@ int run_hosts_take(run_plan *plan)
         bytes += strlen(*word) + 1;
     if (bytes > WORDS)
         return command_refuse(plan->self, "with --hosts the arguments have at most %d bytes", WORDS);
-    plan->ranks = 0;
     plan->launcher = plan->launcher ? plan->launcher : "ssh";
-    char *text = plan->hosts ? strdup(plan->hosts) : NULL;
-    FILE *f = plan->hosts ? NULL : fopen(plan->hostfile, "r");
-    if ((!plan->hosts && (!f || getdelim(&text, &room, 0, f) < 0)) || !(plan->host = calloc(257, sizeof *plan->host)))
+    FILE *f = hosts ? fmemopen((char *)(uintptr_t)hosts, strlen(hosts) + 1, "r") : fopen(plan->hostfile, "r");
+    if (!f || getdelim(&text, &room, 0, f) < 0 || !(plan->host = calloc(NBCOLL_SHM_RANKS, sizeof *plan->host)))
         status = command_fail(plan->self, "%s: %s", plan->hostfile, f ? "it is empty" : strerror(errno));
+#ifdef NBCOLL_HAVE_CLUSTER
+    else if (nbcoll_cluster_read(text, plan->counts, wanted, plan->host, NBCOLL_SHM_RANKS, &plan->ranks, &wrong))
+        status = command_refuse(plan->self, "'%.*s': hosts are 1..%d names, each with :1..:%d",
+                                (int)strcspn(wrong, ",\n"), wrong, NBCOLL_SHM_RANKS, NBCOLL_SHM_RANKS);
+#else
     else
-        status = take_hosts(plan, text);
+        status = command_fail(plan->self, "--hosts needs a build with nbcoll_cluster");
+#endif
+    const nbcoll_cluster_place *last = plan->host && plan->ranks ? &plan->host[plan->ranks - 1] : NULL;
+    if (!status && (plan->total = last->first + last->ranks) < wanted)
+        status = command_refuse(plan->self, "the hosts have places for %d ranks", plan->total);
     if (f)
         fclose(f);
     free(text);
-    for (int i = 0; i < plan->ranks && !status; i++) {
-        run_host *h = &plan->host[i];
-        h->first = plan->total;
-        if (wanted && wanted - plan->total <= h->ranks) {
-            h->ranks = wanted - plan->total;
-            plan->ranks = i + 1;
-        }
-        plan->total += h->ranks;
-    }
-    if (status || (plan->ranks && plan->total >= wanted))
-        return status;
-    return command_refuse(plan->self, "the hosts have places for %d ranks", plan->total);
+    return status;
 }
 
-void run_hosts_tell(const run_plan *plan, int host, const char *id)
+void run_hosts_tell(const run_plan *plan, int host, int line, const char *id)
 {
-    const run_host *h = &plan->host[host];
+    const nbcoll_cluster_place *h = &plan->host[host];
     char text[WORDS + PATH + 2 * RUN_ID], path[PATH], *dir = getcwd(path, sizeof path);
     int words = 0, used;
     while (plan->words[words])
         words++;
-    used = sprintf(text, HEAD "%c%s%c%s", h->first, h->ranks, plan->total, words, 0, dir ? dir : "/", 0, id) + 1;
+    used = sprintf(text, HEAD "s%c%s%c%s", h->first, h->ranks, plan->total, words, h->name, 0, dir ? dir : "/", 0, id);
+    used++;
     for (int i = 0; i < words; i++)
         used += sprintf(text + used, "%s", plan->words[i]) + 1;
-    if (write(h->line, text, (size_t)used) < 0)
+    if (write(line, text, (size_t)used) < 0)
         return; /* that it has ended is reported */
 }
 
@@ -130,7 +119,8 @@ int run_part_read(run_plan *plan, int *argc, char **argv[])
     plan->id = dir ? next_word(h) : NULL;
     if (!plan->id)
         return COMMAND_FAILED; /* the launcher has ended, or has nothing for us to do */
-    if (sscanf(head, HEAD, &plan->first, &plan->part, &plan->total, argc) != 4 || *argc < 0 || *argc > WORDS)
+    if (sscanf(head, HEAD "255s", &plan->first, &plan->part, &plan->total, argc, plan->on) != 5 || *argc < 0 ||
+        *argc > WORDS)
         return command_refuse(plan->self, "no launcher of this version has started this");
     *argv = h->argv;
     for (int i = 0; i < *argc; i++)
@@ -146,7 +136,7 @@ int run_part_id(const run_plan *plan, char text[RUN_ID], nbcoll_tcp **tcp)
     snprintf(text, RUN_ID, "%s", plan->id);
     if (*plan->id)
         return 0;
-#ifdef NBCOLL_HAVE_CLUSTER
+#ifdef NBCOLL_HAVE_CLUSTER /* else --hosts is refused */
     nbcoll_tcp_config config = {.size = sizeof config, .ranks = plan->total};
     nbcoll_tcp_id id = {""};
     nbcoll_status status = nbcoll_tcp_create(&config, &id, tcp);

@@ -32,10 +32,11 @@ typedef struct run_told {
 typedef struct launch {
     const run_plan *plan;
     run_output *output;
-    char id[RUN_ID];  /* of this set of ranks */
-    nbcoll_tcp *tcp; /* or null: it listens for the ranks of several machines */
+    char id[RUN_ID];              /* of this set of ranks */
+    nbcoll_tcp *tcp;              /* or null: it listens for the ranks of several machines */
     pid_t pids[NBCOLL_SHM_RANKS]; /* 0: not started, or ended */
-    run_agent *agent; /* or null */
+    int line[NBCOLL_SHM_RANKS];   /* of hosts: where we write to their parts */
+    run_agent *agent;             /* or null */
     int is_childless;
     enum { RUNNING, STOPPING, KILLING, OVER } stage;
     uint64_t deadline; /* of the stage */
@@ -113,8 +114,8 @@ static void tell_parts(const launch *l, int signal)
 {
     for (int i = 0; l->plan->host && i < l->plan->ranks; i++)
         if (l->pids[i] && i && !*l->id)
-            close(l->plan->host[i].line);
-        else if (l->pids[i] && write(l->plan->host[i].line, &(char){(char)signal}, 1) < 0)
+            close(l->line[i]);
+        else if (l->pids[i] && write(l->line[i], &(char){(char)signal}, 1) < 0)
             kill(l->pids[i], SIGKILL); /* nobody hears it there */
 }
 
@@ -179,30 +180,34 @@ static const char *doing(pid_t pid, char text[96])
     return text;
 }
 
-static const char *kind_of(const run_plan *plan)
+/* "host b, ranks 2..3", in a part "rank 2 on b", else "rank 2". */
+static const char *who_is(const run_plan *plan, int rank, char text[600])
 {
-    return plan->host ? "host" : "rank";
-}
-
-/* A rank's number among all, or a host's name. */
-static const char *name_of(const run_plan *plan, int rank, char text[12])
-{
-    snprintf(text, 12, "%d", plan->first + rank);
-    return plan->host ? plan->host[rank].name : text;
+    const nbcoll_cluster_place *h = plan->host ? &plan->host[rank] : NULL;
+    *text = 0;
+    if (h)
+        command_add(text, 600, "host %s, rank%s ", h->name, h->ranks > 1 ? "s" : "");
+    command_add(text, 600, "%s%d", h ? "" : "rank ", h ? h->first : plan->first + rank);
+    if (h && h->ranks > 1)
+        command_add(text, 600, "..%d", h->first + h->ranks - 1);
+    if (*plan->on)
+        command_add(text, 600, " on %s", plan->on);
+    return text;
 }
 
 /* "rank 3", "ranks 0, 2": those that have not ended; with `tells`, also what they do. */
 static const char *living(const launch *l, int tells, char *text, size_t size)
 {
-    char does[96] = "", name[12];
-    int ranks = has_ranks(l);
-    const char *before = "";
-    snprintf(text, size, "%s%s ", kind_of(l->plan), ranks == 1 ? "" : "s");
+    char does[96] = "", who[600];
+    int ranks = has_ranks(l), is_host = l->plan->host != NULL;
+    const char *before = ranks == 1 || is_host ? "" : "ranks ";
+    *text = 0;
     for (int rank = 0; rank < l->plan->ranks; rank++)
         if (l->pids[rank]) {
-            command_add(text, size, "%s%s%s", before, name_of(l->plan, rank, name),
+            const char *name = who_is(l->plan, rank, who);
+            command_add(text, size, "%s%s%s", before, ranks == 1 || is_host ? name : name + sizeof "rank",
                         tells ? doing(l->pids[rank], does) : does);
-            before = ", ";
+            before = is_host ? "; " : ", ";
         }
     return ranks ? text : "no rank, but what ranks have left";
 }
@@ -225,8 +230,7 @@ static void pass_deadline(launch *l)
     }
     if (l->stage == STOPPING)
         run_output_say(l->output, "killed, since it did not end within %g s: %s",
-                       (double)(l->plan->host ? 2 : 1) * GRACE / 1e9,
-                       living(l, 0, text, sizeof text));
+                       (double)(l->plan->host ? 2 : 1) * GRACE / 1e9, living(l, 0, text, sizeof text));
     l->stage = KILLING;
     l->deadline = command_ns() + AGAIN;
     signal_all(l, SIGKILL, NULL);
@@ -303,13 +307,14 @@ typedef struct birth {
 static int become_rank(const birth *b)
 {
     const run_plan *plan = b->l->plan;
-    char name[12];
-    int rank = b->rank, error = run_bind_here(plan->binding, rank);
+    char who[600];
+    int rank = b->rank, error = run_bind_here(plan->binding, rank), bound = !error;
     int input = b->line ? b->line : rank || plan->part ? open("/dev/null", O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
     if (error || input < 0 || (input && dup2(input, STDIN_FILENO) < 0) || dup2(b->ends[0], STDOUT_FILENO) < 0 ||
         dup2(b->ends[1], STDERR_FILENO) < 0 || (!plan->host && set_variables(b->l, rank) < 0)) {
-        command_say(plan->self, "%s %s %s: %s", error ? "binding" : "starting", kind_of(plan),
-                    name_of(plan, rank, name), strerror(error ? error : errno));
+        error = error ? error : errno;
+        command_say(plan->self, "%s %.400s: %s", bound ? "starting" : "binding", who_is(plan, rank, who),
+                    strerror(error));
         return COMMAND_FAILED;
     }
     sigaction(SIGPIPE, &plan->pipe, NULL);
@@ -319,7 +324,8 @@ static int become_rank(const birth *b)
     else
         execvp(plan->program[0], plan->program);
     error = errno;
-    command_say(plan->self, "%.400s: %s", plan->host ? plan->launcher : plan->program[0], strerror(error));
+    command_say(plan->self, "%s%s%.400s: %s", *plan->on ? who_is(plan, rank, who) : "", *plan->on ? ": " : "",
+                plan->host ? plan->launcher : plan->program[0], strerror(error));
     return error == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
 }
 
@@ -332,22 +338,21 @@ static int become(void *user, int report)
 /* Returns when the child has become the program, or has said why not: 0, or the exit status of `nbcoll run`. */
 static int start(launch *l, int rank)
 {
-    birth b = {l, rank, {run_output_open(l->output, rank, STDOUT_FILENO),
-                         run_output_open(l->output, rank, STDERR_FILENO)}, 0};
-    char name[12];
+    birth b = {
+        l, rank, {run_output_open(l->output, rank, STDOUT_FILENO), run_output_open(l->output, rank, STDERR_FILENO)}, 0};
+    char who[600];
     pid_t pid = 0;
     int line[2] = {0, 0}, lacks = l->plan->host && pipe2(line, O_CLOEXEC) < 0, how = 0;
     b.line = line[0];
     ssize_t bytes = lacks || b.ends[0] < 0 || b.ends[1] < 0 ? -1 : run_fork(&pid, become, &b);
     if (bytes < 0)
-        run_output_say(l->output, "starting %s %s: %s", kind_of(l->plan), name_of(l->plan, rank, name),
-                       strerror(errno));
+        run_output_say(l->output, "starting %.400s: %s", who_is(l->plan, rank, who), strerror(errno));
     else if (bytes)
         waitpid(pid, &how, 0);
     l->pids[rank] = bytes ? 0 : pid;
     if (line[0]) {
         close(line[0]);
-        l->plan->host[rank].line = line[1];
+        l->line[rank] = line[1];
     }
     run_agent_given(l->agent, rank);
     for (int i = 0; i < 2; i++)
@@ -361,9 +366,9 @@ static int start(launch *l, int rank)
 /* `rank` below 0: the agent. */
 static void report(const launch *l, int rank, pid_t pid, int how)
 {
-    char who[256] = "the agent", number[12];
+    char who[600] = "the agent";
     if (rank >= 0)
-        snprintf(who, sizeof who, "%s %.200s", kind_of(l->plan), name_of(l->plan, rank, number));
+        who_is(l->plan, rank, who);
     if (WIFEXITED(how)) {
         run_output_say(l->output, "%s (process %d) failed: exit status %d", who, (int)pid, WEXITSTATUS(how));
         return;
@@ -435,7 +440,7 @@ static void tell_others(launch *l)
         return;
     snprintf(l->id, sizeof l->id, "%s", id);
     for (int i = 1; i < l->plan->ranks; i++)
-        run_hosts_tell(l->plan, i, id);
+        run_hosts_tell(l->plan, i, l->line[i], id);
 }
 
 /* A signal that the terminal sent has reached the ranks without us. */
@@ -480,7 +485,7 @@ static int run_ranks(launch *l)
         if ((status = start(l, rank)))
             stop(l, status, SIGTERM);
     if (!status && plan->host)
-        run_hosts_tell(plan, 0, "");
+        run_hosts_tell(plan, 0, l->line[0], "");
     for (int rank = 0; rank < plan->ranks; rank++) /* those that have not started: the agent would wait for them */
         run_agent_given(l->agent, rank);
 #ifdef NBCOLL_HAVE_CLUSTER

@@ -804,6 +804,17 @@ OFFSET(nbcoll_cluster_config, flags, 64);
 OFFSET(nbcoll_cluster_config, host, 72);
 OFFSET(nbcoll_cluster_config, ofi, 136);
 
+SIZE(nbcoll_cluster_place, 264);
+OFFSET(nbcoll_cluster_place, name, 0);
+OFFSET(nbcoll_cluster_place, first, 256);
+OFFSET(nbcoll_cluster_place, ranks, 260);
+
+SIZE(nbcoll_tcp_place, 32);
+OFFSET(nbcoll_tcp_place, size, 0);
+OFFSET(nbcoll_tcp_place, host, 8);
+OFFSET(nbcoll_tcp_place, secret, 16);
+OFFSET(nbcoll_tcp_place, job, 24);
+
 SIZE(nbcoll_tcp_id, 448);
 OFFSET(nbcoll_tcp_id, text, 0);
 

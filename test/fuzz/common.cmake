@@ -3,7 +3,7 @@
 # What the targets of test/fuzz need, one by one under libFuzzer (targets.cmake) and all together in fuzz/test_corpus.
 set(fuzz_targets packed commands shm)
 if(TARGET nbcoll_cluster)
-    list(APPEND fuzz_targets tcp)
+    list(APPEND fuzz_targets tcp hosts)
 endif()
 if(TARGET nbcoll_command_parts)
     list(APPEND fuzz_targets timeline recording launch command)

@@ -4,17 +4,10 @@
 # lines, exit statuses and signals come back, and whatever ends the launcher, no process is left on either. The secret
 # by which they find each other is on no command line.
 . "$NBCOLL_SOURCE/test/command/check.sh"
+. "$NBCOLL_SOURCE/test/launch/hosts.sh"
 cluster=$NBCOLL_BINARY/examples/cluster/cluster
 "$nbcoll" info | grep -q '^transports.* shm' && [ -x "$cluster" ] || exit 77
-a=nbcoll-$$-a
-b=nbcoll-$$-b
-ip netns add $a 2>/dev/null && ip netns add $b || exit 77
-trap 'ip netns del $a; ip netns del $b; rm -rf "$work"' EXIT
-ip link add one netns $a type veth peer name other netns $b || exit 77
-ip -n $a addr add 10.99.0.1/24 dev one && ip -n $b addr add 10.99.0.2/24 dev other
-ip -n $a link set lo up && ip -n $b link set lo up
-ip -n $a link set one up && ip -n $b link set other up
-while { ip -n $a -6 addr; ip -n $b -6 addr; } | grep -q tentative; do sleep 0.1; done # until the links are settled
+machines
 
 # As a remote shell it is a parent that stays, and says so if there is no such host.
 cat >"$work/shell" <<END
@@ -34,33 +27,6 @@ chmod +x "$work/launcher"
 hosts()
 {
     run run --launcher "$work/launcher" --timeout 60 "$@"
-}
-
-is_left()
-{
-    ip netns pids $a | grep -q . || ip netns pids $b | grep -q .
-}
-
-# nothing_left what: after so many tenths of a second no process is left on a host.
-nothing_left()
-{
-    tenths=0
-    while is_left; do
-        [ $((tenths += 1)) -lt 80 ] || fail "$1: left on a host: $(ip netns pids $a; ip netns pids $b)"
-        sleep 0.1
-    done
-}
-
-# ended status what: with this exit status, and nothing is left.
-ended()
-{
-    [ "$status" -eq "$1" ] || fail "$2: exit status $status instead of $1"
-    nothing_left "$2"
-}
-
-said()
-{
-    grep -qx -- "$1" "$work/err" || fail "not said: '$1'"
 }
 
 # Ranks, their numbers and words, and the network.
@@ -89,22 +55,23 @@ said 'hello: not supported by this transport or build'
 # The deaths of ranks and hosts.
 hosts --hosts a:2,b:2 sh -c '[ $NBCOLL_RANK = 2 ] && exit 7; sleep 100'
 ended 7 'a rank fails'
-said 'nbcoll run: rank 2 (process [0-9]*) failed: exit status 7'
-said 'nbcoll run: host b (process [0-9]*) failed: exit status 7'
+said 'nbcoll run: rank 2 on b (process [0-9]*) failed: exit status 7'
+said 'nbcoll run: host b, ranks 2..3 (process [0-9]*) failed: exit status 7'
 hosts --hosts a:2,b:2 sh -c '[ $NBCOLL_RANK = 1 ] && kill -SEGV $$; sleep 100'
 ended 139 'a rank dies'
-said 'nbcoll run: rank 1 (process [0-9]*) was killed by signal 11 (SIGSEGV: .*'
+said 'nbcoll run: rank 1 on a (process [0-9]*) was killed by signal 11 (SIGSEGV: .*'
 for list in a,nowhere nowhere,a; do
     hosts --hosts $list sleep 100
     ended 255 "no host in $list"
     said 'no host nowhere'
-    said 'nbcoll run: host nowhere (process [0-9]*) failed: exit status 255'
+    said 'nbcoll run: host nowhere, rank [01] (process [0-9]*) failed: exit status 255'
 done
 hosts --hosts a,b no-such-program
 ended 127 'no program'
+grep -q 'nbcoll run: rank [01] on [ab]: no-such-program: No such file or directory' "$work/err" || fail 'no program:'
 hosts --hosts a:2,b:2 --timeout 0.5 sleep 100
 ended 124 'its time is over'
-grep -q 'nbcoll run: the time of 0.5 s is over; still running: ranks [0-3] (.*), [0-3] (' "$work/err" ||
+grep -q 'nbcoll run: the time of 0.5 s is over; still running: ranks [0-3] on [ab] (.*), [0-3] on [ab] (' "$work/err" ||
     fail 'its time is over:'
 
 # A signal reaches every rank; the launcher's death, by whatever, ends all.
@@ -140,6 +107,6 @@ for victims in guard launcher both; do
 done
 
 # What is refused.
-refuses "nbcoll run: 'b:x': hosts are at most 256 names, each with :1..:256" run --hosts a:1,b:x true
+refuses "nbcoll run: 'b:x': hosts are 1..256 names, each with :1..:256" run --hosts a:1,b:x true
 refuses 'nbcoll run: the hosts have places for 2 ranks' run -n 3 --hosts a,b true
 refuses 'nbcoll run: --timeline and --agent are for one machine, without --hosts' run --hosts a --agent true
