@@ -151,14 +151,14 @@ static int nbcolli_message_arrives(nbcolli_executor *e, const nbcolli_incoming *
         return nbcolli_arrival_in(m, &(nbcolli_arrival){(int)h->source, h->number, (int32_t)h->tag, h->status, h->bytes,
                                                         in->payload, in->bytes, NULL});
     case NBCOLLI_MSG_PART:
-        return nbcolli_part_in(m, nbcolli_transfer_find(&p->receives, h->number), in);
+        return nbcolli_part_in(m, nbcolli_transfer_find(m, (int)h->source, 1, h->number), in);
     case NBCOLLI_MSG_WITHDRAW:
         nbcolli_arrival_withdraw(m, (int)h->source, h->number);
         return 1;
     case NBCOLLI_MSG_CREDIT:
         return 1;
     default:
-        nbcolli_answer_to_send(m, nbcolli_transfer_find(&p->sends, h->number), h);
+        nbcolli_answer_to_send(m, nbcolli_transfer_find(m, (int)h->source, 0, h->number), h);
         return h->status < NBCOLLI_MSG_KINDS;
     }
 }
@@ -229,10 +229,10 @@ static int nbcolli_arrival_may_poll(nbcoll_messages *m, int rank)
     return m->polls;
 }
 
-/* Can the next message of the rank be met by a receive from there that is posted first, or by none? */
+/* Can the next message of the rank, if it has this tag, be met by no receive but the first for just these? */
 static int nbcolli_arrival_is_next(const nbcoll_messages *m, int rank, uint32_t tag, size_t bytes)
 {
-    return tag != NBCOLLI_TAG_ANY && bytes <= NBCOLL_LINE_PAYLOAD && !m->posted.first && !m->at[rank].early.first &&
+    return tag != NBCOLLI_TAG_ANY && bytes <= NBCOLL_LINE_PAYLOAD && !m->wild && !m->at[rank].early.first &&
            !m->at[rank].is_gone;
 }
 
@@ -245,20 +245,20 @@ static void nbcolli_message_await(nbcolli_executor *e, nbcolli_request *r)
 {
     nbcoll_messages *m = nbcolli_messages_of(e);
     int rank = r->executed.root, is_first = r->executed.turn == NBCOLLI_IS_RECV && rank != NBCOLL_ANY_SOURCE &&
-                                            m->at[rank].posted.first == &r->queued &&
-                                            !r->executed.room;
+                                            r->queued.in && !r->executed.room;
     uint32_t tag = (uint32_t)r->tag;
     size_t bytes = r->executed.bytes;
 
     if (!nbcolli_arrival_may_poll(m, rank) || !nbcolli_try_lock(m->context))
         return;
+    is_first = is_first && nbcolli_receive_first(m, rank, tag) == r;
     if (!is_first || !nbcolli_arrival_is_next(m, rank, tag, bytes)) /* no line has this turn and that length */
         nbcolli_arrival_poll(m, rank, NBCOLLI_LINE_IS_CREDIT, NULL, NBCOLL_LINE_PAYLOAD);
     else if (nbcolli_arrival_poll(m, rank, nbcolli_line_turn(m, rank, tag), r->recv, bytes)) {
         nbcoll_message_info *info = (nbcoll_message_info *)(uintptr_t)r->send; /* the program's */
         if (info)
             *info = (nbcoll_message_info){rank, (int)tag, bytes};
-        nbcolli_list_leave(&r->queued);
+        nbcolli_receive_leave(m, r);
         nbcolli_message_end(m, r, NBCOLL_OK, rank);
     }
     nbcolli_unlock(m->context);
@@ -267,19 +267,24 @@ static void nbcolli_message_await(nbcolli_executor *e, nbcolli_request *r)
 int nbcolli_arrival_take_soon(nbcoll_messages *m, int rank, uint32_t tag, void *to, size_t bytes)
 {
     return nbcolli_arrival_may_poll(m, rank) && nbcolli_arrival_is_next(m, rank, tag, bytes) &&
-           !m->at[rank].posted.first && !m->at[rank].in_turn.first &&
+           !nbcolli_receive_first(m, rank, tag) && !m->at[rank].in_turn.first &&
            nbcolli_arrival_poll(m, rank, nbcolli_line_turn(m, rank, tag), to, bytes);
 }
 
 /* ---- ranks that are gone, and cancelling ------------------------------------------------------------------------- */
 
-static void nbcolli_receives_end(nbcoll_messages *m, const nbcolli_list *list, int rank)
+/* Those from that rank, or from any source. */
+static void nbcolli_receives_end(nbcoll_messages *m, int source, int rank)
 {
-    while (list->first) {
-        nbcolli_request *r = NBCOLLI_HOLDER(nbcolli_request, queued, list->first);
-        nbcolli_list_leave(&r->queued);
-        nbcolli_message_end(m, r, NBCOLL_ERR_PEER_LOST, rank);
-    }
+    for (uint32_t i = 0; m->posted.count && i < 1u << m->posted.bits; i++)
+        for (nbcolli_list_item *item = m->posted.bucket[i].first, *next; item; item = next) {
+            nbcolli_request *r = NBCOLLI_HOLDER(nbcolli_request, queued, item);
+            next = item->next;
+            if (r->executed.root != source)
+                continue;
+            nbcolli_receive_leave(m, r);
+            nbcolli_message_end(m, r, NBCOLL_ERR_PEER_LOST, rank);
+        }
 }
 
 /* Who has left may have got what is in flight, or has come back and was not looked at: that says whether it went. */
@@ -308,13 +313,13 @@ static void nbcolli_message_gone(nbcolli_executor *e, int rank)
     int is_first = !p->is_gone, others = 0;
 
     p->is_gone = 1;
-    nbcolli_receives_end(m, &p->posted, rank);
+    nbcolli_receives_end(m, rank, rank);
     nbcolli_transfers_lose(m, &p->sends);
     nbcolli_transfers_lose(m, &p->receives);
     for (int i = 0; i < m->comm->size; i++)
         others += !m->at[i].is_gone && i != m->comm->rank;
     if (is_first && (!others || peer->link->loss[peer->address] & NBCOLLI_CUT))
-        nbcolli_receives_end(m, &m->posted, rank);
+        nbcolli_receives_end(m, NBCOLL_ANY_SOURCE, rank);
 }
 
 /* This rank's own send, which is kept. */
@@ -336,7 +341,7 @@ static void nbcolli_message_cancel(nbcolli_executor *e, nbcolli_request *r, int 
     (void)tell;
 
     if (r->queued.in) {
-        nbcolli_list_leave(&r->queued);
+        nbcolli_receive_leave(m, r);
         nbcolli_message_end(m, r, NBCOLL_ERR_CANCELLED, m->comm->rank);
     } else if (t && (t->phase == NBCOLLI_TRANSFER_ANNOUNCED || t->phase == NBCOLLI_TRANSFER_PACKING) &&
                !r->executed.is_cancelled) {

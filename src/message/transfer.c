@@ -64,16 +64,6 @@ static void nbcolli_transfer_sent(nbcoll_messages *m, nbcolli_transfer *t)
     nbcolli_transfer_over(m, t, t->post.where == NBCOLLI_STUCK ? NBCOLL_ERR_PEER_LOST : NBCOLL_OK);
 }
 
-nbcolli_transfer *nbcolli_transfer_find(const nbcolli_list *list, uint32_t number)
-{
-    for (nbcolli_list_item *item = list->first; item; item = item->next) {
-        nbcolli_transfer *t = NBCOLLI_HOLDER(nbcolli_transfer, beside, item);
-        if (t->number == number)
-            return t;
-    }
-    return NULL;
-}
-
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
 #define NBCOLLI_PIECE_LEAST 4096 /* bytes, also of a pass that has none left */
@@ -113,7 +103,7 @@ void nbcolli_transfer_whole(nbcoll_messages *m, nbcolli_transfer *t)
         nbcolli_transfer_over(m, t, NBCOLL_OK);
         return;
     }
-    nbcolli_list_leave(&t->beside); /* its sender may go */
+    nbcolli_transfer_leave(m, t); /* its sender may go */
     t->phase = NBCOLLI_TRANSFER_UNPACKING;
     t->moved = 0;
     nbcolli_transfer_unpack(m, t);
@@ -146,6 +136,7 @@ static int nbcolli_transfer_register(nbcolli_transfer *t, const nbcolli_peer *pe
 {
     const nbcoll_bulk *bulk = peer->link->transport.bulk;
 
+    memset(&t->mine, 0, sizeof t->mine);
     if (bulk->register_memory(peer->link->endpoint, peer->address, t->memory, t->bytes, access,
                               &t->mine.registration) != NBCOLL_OK)
         return 0;
@@ -212,7 +203,7 @@ void nbcolli_transfer_send(nbcoll_messages *m, nbcolli_request *r)
     t->is_short = (uint8_t)is_short;
     p->credits -= is_short;
     p->announced += (uint32_t)!is_short;
-    nbcolli_list_add(&p->sends, &t->beside);
+    nbcolli_transfer_join(m, t, 0);
     if (packs) {
         nbcolli_transfer_pack(m, t);
         return;
@@ -308,10 +299,11 @@ void nbcolli_transfer_receive(nbcoll_messages *m, nbcolli_request *r, const nbco
     t->post.link = peer->link;
     t->post.peer = peer->address;
     t->post.payload = t; /* as of those with one */
-    nbcolli_list_add(&m->at[l->source].receives, &t->beside);
+    nbcolli_transfer_join(m, t, 1);
     if (l->held && bulk && bulk->get &&
         (bulk->flags & NBCOLL_BULK_ANY_LOCAL || nbcolli_transfer_register(t, peer, NBCOLL_LOCAL_END))) {
         t->phase = NBCOLLI_TRANSFER_GETTING;
+        memset(&t->theirs, 0, sizeof t->theirs);
         memcpy(&t->theirs, l->payload, l->held);
         nbcolli_transfer_get(m, t);
     } else {
@@ -419,7 +411,7 @@ static void nbcolli_transfers_lend(nbcoll_messages *m, const nbcolli_list *list,
             if (!t->packs)
                 lend(loan, t->memory, t->bytes);
             nbcolli_list_leave(&t->among);
-            nbcolli_list_leave(&t->beside);
+            nbcolli_transfer_leave(m, t);
         } else
             nbcolli_transfer_free(m, t);
     }
