@@ -30,12 +30,14 @@ static void nbcolli_message_to_self(nbcoll_messages *m, nbcolli_request *r)
 /* A short message goes as a line, if it may. */
 static int nbcolli_message_as_line(nbcoll_messages *m, const nbcolli_request *r, int rank)
 {
-    _Alignas(64) unsigned char tight[NBCOLL_LINE_PAYLOAD];
+    _Alignas(64) unsigned char tight[NBCOLL_LINE_PAYLOAD]; /* longer ones are packed by transfers */
     void *type = (void *)(uintptr_t)r->executed.room;
     const nbcoll_memory memory[2] = {{(void *)(uintptr_t)r->send, 0, NBCOLL_BYTE},
                                      {tight, r->executed.bytes, NBCOLL_BYTE}};
 
     if (r->executed.turn != NBCOLLI_IS_SEND || !nbcolli_message_fits_line(m, rank, r->executed.bytes))
+        return 0;
+    if (type && r->executed.bytes > sizeof tight)
         return 0;
     if (type && nbcolli_pack_call(type, memory) != NBCOLL_OK)
         return 0; /* a transfer says so */
@@ -148,6 +150,9 @@ static int nbcolli_message_arrives(nbcolli_executor *e, const nbcolli_incoming *
             return 0;
         if (is_short && in->bytes != (h->bytes == NBCOLLI_FAILED_TO_PACK ? 0 : h->bytes))
             return 0;
+        if (is_short && in->bytes == h->bytes &&
+            nbcolli_arrival_at_once(m, (int)h->source, h->number, (int32_t)h->tag, in->payload, in->bytes))
+            return 1;
         return nbcolli_arrival_in(m, &(nbcolli_arrival){(int)h->source, h->number, (int32_t)h->tag, h->status, h->bytes,
                                                         in->payload, in->bytes, NULL});
     case NBCOLLI_MSG_PART:
@@ -180,15 +185,17 @@ static int nbcolli_message_line(nbcolli_executor *e, const nbcolli_link *link, c
 
     if (nbcolli_is_given_up(link, line->source))
         return 1;
-    if (rank < 0 || line->bytes > NBCOLL_LINE_PAYLOAD ||
+    if (rank < 0 || line->bytes > m->config.eager ||
         !nbcolli_message_credits(&m->at[rank], (uint32_t)(line->turn >> 48)))
         return 0;
     if (line->turn & NBCOLLI_LINE_IS_CREDIT)
         return 1;
     uint32_t expected = m->at[rank].expected;
     uint32_t number = expected + (uint32_t)(int16_t)(uint16_t)((line->turn >> 32) - expected);
-    return nbcolli_arrival_in(m, &(nbcolli_arrival){rank, number, (int32_t)(line->turn & NBCOLL_TAG_MOST),
-                                                    NBCOLLI_MSG_SHORT, line->bytes, line->payload, line->bytes, NULL});
+    int32_t tag = (int32_t)(line->turn & NBCOLL_TAG_MOST);
+    return nbcolli_arrival_at_once(m, rank, number, tag, line->payload, line->bytes) ||
+           nbcolli_arrival_in(m, &(nbcolli_arrival){rank, number, tag, NBCOLLI_MSG_SHORT, line->bytes, line->payload,
+                                                    line->bytes, NULL});
 }
 
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
@@ -232,7 +239,7 @@ static int nbcolli_arrival_may_poll(nbcoll_messages *m, int rank)
 /* Can the next message of the rank, if it has this tag, be met by no receive but the first for just these? */
 static int nbcolli_arrival_is_next(const nbcoll_messages *m, int rank, uint32_t tag, size_t bytes)
 {
-    return tag != NBCOLLI_TAG_ANY && bytes <= NBCOLL_LINE_PAYLOAD && !m->wild && !m->at[rank].early.first &&
+    return tag != NBCOLLI_TAG_ANY && bytes <= m->at[rank].line_most && !m->wild && !m->at[rank].early.first &&
            !m->at[rank].is_gone;
 }
 

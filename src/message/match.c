@@ -171,6 +171,22 @@ static int nbcolli_arrival_may_come(const nbcoll_messages *m, const nbcolli_arri
                                         : p->kept[0] < NBCOLLI_ANNOUNCED_MOST;
 }
 
+int nbcolli_arrival_at_once(nbcoll_messages *m, int rank, uint32_t number, int32_t tag, const void *payload,
+                            size_t bytes)
+{
+    nbcolli_correspondent *p = &m->at[rank];
+
+    if (m->wild || number != p->expected || p->early.first || p->kept[1] + p->owed >= m->config.credits)
+        return 0;
+    nbcolli_request *r = nbcolli_receive_first(m, rank, (uint32_t)tag);
+    if (!r || bytes > r->executed.bytes || r->executed.room)
+        return 0;
+    p->expected++;
+    nbcolli_table_leave(&m->posted, &r->queued);
+    nbcolli_receive_short(m, r, rank, tag, payload, bytes);
+    return 1;
+}
+
 int nbcolli_arrival_in(nbcoll_messages *m, const nbcolli_arrival *l)
 {
     nbcolli_correspondent *p = &m->at[l->source];

@@ -157,6 +157,7 @@ typedef struct nbcolli_correspondent {
     int32_t credits, most;
     uint32_t channel, eager;
     uint32_t announced;
+    size_t line_most; /* bytes of a line to or from it */
     uint8_t has_lines, is_gone;
     uint8_t may_take; /* its lines, without a pass: in a context of one thread */
     nbcolli_list sends; /* transfers */
@@ -271,7 +272,7 @@ int nbcolli_message_send_line(nbcoll_messages *m, int rank, int32_t tag, const v
 static inline int nbcolli_message_fits_line(const nbcoll_messages *m, int rank, size_t bytes)
 {
     const nbcolli_correspondent *p = &m->at[rank];
-    return bytes <= NBCOLL_LINE_PAYLOAD && bytes <= p->eager && p->has_lines && p->credits > 0 && !p->is_gone;
+    return bytes <= p->line_most && bytes <= p->eager && p->has_lines && p->credits > 0 && !p->is_gone;
 }
 /* A short message of the rank's has been matched. */
 void nbcolli_message_credit(nbcoll_messages *m, int rank);
@@ -304,6 +305,9 @@ nbcolli_transfer *nbcolli_transfer_find(const nbcoll_messages *m, int rank, int 
 nbcoll_message_info nbcolli_arrival_info(const nbcolli_arrival *l);
 /* A message has come; out of turn it is kept. 0: it may not have been sent. */
 int nbcolli_arrival_in(nbcoll_messages *m, const nbcolli_arrival *l);
+/* A short one, which is next, meets the first receive for just these, and fits it. 0: it is not as simple as that. */
+int nbcolli_arrival_at_once(nbcoll_messages *m, int rank, uint32_t number, int32_t tag, const void *payload,
+                            size_t bytes);
 /* One of this rank's own. 0: there is no memory to keep it. */
 int nbcolli_arrival_deliver(nbcoll_messages *m, const nbcolli_arrival *l);
 /* The rank withdraws one: is it there, not yet, or not any more? */

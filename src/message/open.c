@@ -198,6 +198,8 @@ nbcoll_status nbcolli_messages_get_ready(nbcoll_messages *m)
         p->eager = h->eager;
         p->channel = h->channel;
         p->has_lines = h->hears && rank != m->comm->rank && link->transport.lines && h->channel < link->limits.channels;
+        p->line_most = link->transport.lines && link->transport.lines->are_long ? link->limits.payload
+                                                                                 : NBCOLL_LINE_PAYLOAD;
         p->may_take = p->has_lines && link->transport.lines->take && !(m->context->flags & NBCOLL_ANY_THREAD);
         p->is_gone |= nbcolli_has_departed(m->comm, rank);
     }

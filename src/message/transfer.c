@@ -146,10 +146,14 @@ static int nbcolli_transfer_register(nbcolli_transfer *t, const nbcolli_peer *pe
     return 1;
 }
 
+/* Messages of up to so many parts go in parts where two copies through shared memory take no longer than a get. */
+#define NBCOLLI_PARTS 8
+
 static void nbcolli_transfer_announce(nbcoll_messages *m, nbcolli_transfer *t, nbcolli_header *h,
                                       const nbcolli_peer *peer)
 {
-    int lends = h->bytes && !t->has_failed && peer->pair->way == NBCOLLI_BY_GET &&
+    int is_copied = peer->link->limits.staging && t->bytes <= NBCOLLI_PARTS * peer->pair->payload;
+    int lends = h->bytes && !t->has_failed && !is_copied && peer->pair->way == NBCOLLI_BY_GET &&
                 nbcolli_transfer_register(t, peer, NBCOLL_PEER_READS);
 
     h->status = NBCOLLI_MSG_ANNOUNCED;
@@ -177,9 +181,11 @@ static void nbcolli_transfer_begin(nbcoll_messages *m, nbcolli_transfer *t)
     }
     t->phase = NBCOLLI_TRANSFER_SHORT;
     nbcolli_message_post(t, peer, &h, t->memory, t->has_failed ? 0 : t->bytes);
-    if (nbcolli_transfer_is_out(t))
+    if (nbcolli_transfer_is_out(t)) {
+        if (!t->beside.in)
+            nbcolli_transfer_join(m, t, 0);
         nbcolli_transfer_move(m, t);
-    else
+    } else
         nbcolli_transfer_sent(m, t);
 }
 
@@ -203,7 +209,8 @@ void nbcolli_transfer_send(nbcoll_messages *m, nbcolli_request *r)
     t->is_short = (uint8_t)is_short;
     p->credits -= is_short;
     p->announced += (uint32_t)!is_short;
-    nbcolli_transfer_join(m, t, 0);
+    if (!is_short || packs)
+        nbcolli_transfer_join(m, t, 0);
     if (packs) {
         nbcolli_transfer_pack(m, t);
         return;

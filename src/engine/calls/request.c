@@ -273,8 +273,10 @@ static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_reques
         nbcolli_pause(c, looks);
         s = nbcolli_request_look(request);
     }
-    if (s == NBCOLL_PENDING && timeout)
+    if (s == NBCOLL_PENDING && timeout) {
         nbcolli_await(request, c);
+        s = nbcolli_request_look(request);
+    }
     if (s == NBCOLL_AGAIN || s == NBCOLL_PENDING)
         s = c ? nbcolli_test(request, 0) : NBCOLL_OK;
     return s == NBCOLL_PENDING ? nbcolli_wait_on(request, timeout, leaves) : s;
