@@ -85,7 +85,7 @@ typedef struct nbcoll_line_arrival {
     struct nbcoll_line_arrival *next;
     int source;          /* rank of the sender on this endpoint */
     uint32_t channel;    /* as posted, and the others */
-    uint32_t bytes;      /* of the payload: at most NBCOLL_LINE_PAYLOAD */
+    uint32_t bytes;      /* of the payload: at most NBCOLL_LINE_PAYLOAD, but see are_long */
     uint64_t turn;
     const void *payload; /* aligned to 8 */
 } nbcoll_line_arrival;
@@ -249,7 +249,7 @@ typedef struct nbcoll_lines {
      * caller's again at the return: never IN_FLIGHT. DONE: it will be delivered, as nbcoll_posted says. NOT_NOW:
      * nothing happened. The core then posts the same as a message, and does not try the line again; arm wakes for the
      * room that it lacked as it does for a message's. LOST, as for a message. FAILED: the transport is broken, or there
-     * is no such channel (limits.channels or above), or `bytes` is more than NBCOLL_LINE_PAYLOAD: nothing happened. */
+     * is no such channel (limits.channels or above), or `bytes` is more than may be: nothing happened. */
     nbcoll_posted (*post)(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn, const void *payload,
                           size_t bytes);
     /* Optional: takes a line that is awaited, without a progress. If what comes next from `peer` is there, and is a
@@ -259,6 +259,9 @@ typedef struct nbcoll_lines {
      * something else is, or the transport cannot tell, and progress will. It reports nothing else, wakes nobody but for
      * room, and does not disarm. A core that waits calls it again and again, and progress now and then. */
     int32_t (*take)(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn, void *to, size_t bytes);
+    /* 1: a line may have as many bytes as limits.payload says, not NBCOLL_LINE_PAYLOAD alone. With more than these it
+     * fills no cache line, but asks less of a core than a message. */
+    int are_long;
 } nbcoll_lines;
 
 /* ---- programs (optional group) ----------------------------------------------------------------------------------- */

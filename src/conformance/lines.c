@@ -20,11 +20,20 @@ struct line_stream {
     unsigned char *arrived; /* of each: how often; of the posted ones */
     uint64_t of;            /* how many there are to be */
     uint32_t channels;
+    bool are_long; /* every fifth one is: its payload is longer than NBCOLL_LINE_PAYLOAD */
 };
 
-static size_t line_bytes(uint64_t n)
+enum { LINE_BYTES_MOST = 248 }; /* of the least payload of messages */
+
+static bool lines_may_be_long(const struct world *w)
 {
-    return n % (NBCOLL_LINE_PAYLOAD + 1);
+    const nbcoll_lines *lines = w->player[0].ep->transport->lines;
+    return lines->size > offsetof(nbcoll_lines, are_long) && lines->are_long;
+}
+
+static size_t line_bytes(const struct line_stream *s, uint64_t n)
+{
+    return s->are_long && n % 5 == 0 ? NBCOLL_LINE_PAYLOAD + 1 + n % 200 : n % (NBCOLL_LINE_PAYLOAD + 1);
 }
 
 static uint32_t line_channel(const struct line_stream *s, uint64_t n)
@@ -55,6 +64,7 @@ static struct line_stream stream_open(struct world *w, int to, uint64_t of)
 {
     struct line_stream s = {.w = w, .to = to, .arrived = calloc((size_t)of, 1), .of = of};
     s.channels = w->player[0].ep->limits.channels;
+    s.are_long = lines_may_be_long(w);
     CHECK(s.arrived);
     return s;
 }
@@ -63,9 +73,9 @@ static struct line_stream stream_open(struct world *w, int to, uint64_t of)
 static nbcoll_posted stream_post(struct line_stream *s)
 {
     nbcoll_endpoint *ep = s->w->player[0].ep;
-    unsigned char payload[NBCOLL_LINE_PAYLOAD + 1];
+    unsigned char payload[LINE_BYTES_MOST + 1];
     uint64_t n = s->posted;
-    size_t bytes = line_bytes(n), aside = n % 2; /* at any address */
+    size_t bytes = line_bytes(s, n), aside = n % 2; /* at any address */
 
     expected_payload(s->w, 0, n, payload + aside, bytes);
     nbcoll_posted said =
@@ -78,17 +88,17 @@ static nbcoll_posted stream_post(struct line_stream *s)
 
 static void stream_take(struct line_stream *s, const nbcoll_line_arrival *l)
 {
-    unsigned char wanted[NBCOLL_LINE_PAYLOAD];
+    unsigned char wanted[LINE_BYTES_MOST];
     uint64_t n = (l->turn & UINT64_MAX >> 16) - 1;
 
     CHECK_EQUAL(l->source, 0);
     CHECK(n < s->posted);
     CHECK(l->turn == line_turn(n));
     CHECK_EQUAL(l->channel, line_channel(s, n));
-    CHECK_EQUAL(l->bytes, line_bytes(n));
-    expected_payload(s->w, 0, n, wanted, line_bytes(n));
+    CHECK_EQUAL(l->bytes, line_bytes(s, n));
+    expected_payload(s->w, 0, n, wanted, line_bytes(s, n));
     CHECK((uintptr_t)l->payload % 8 == 0);
-    CHECK(memcmp(l->payload, wanted, line_bytes(n)) == 0);
+    CHECK(memcmp(l->payload, wanted, line_bytes(s, n)) == 0);
     CHECK_EQUAL(s->arrived[n]++, 0);
 }
 
@@ -169,16 +179,20 @@ static void a_line_that_cannot_be_fails(const nbcoll_conformance *c)
 {
     struct world *w = world_with_lines(c, 2);
     nbcoll_endpoint *ep = w->player[0].ep;
-    const unsigned char payload[NBCOLL_LINE_PAYLOAD + 1] = {0};
+    size_t most = lines_may_be_long(w) ? ep->limits.payload : NBCOLL_LINE_PAYLOAD;
+    unsigned char *payload = calloc(most + 1, 1);
     struct line_stream s = stream_open(w, 1, 1);
     nbcoll_posted said;
+
+    CHECK(payload);
 
     while ((said = ep->transport->lines->post(ep, 1, ep->limits.channels, 1, payload, 8)) == NBCOLL_POST_NOT_NOW)
         player_progress(&w->player[0]);
     CHECK_EQUAL(said, NBCOLL_POST_FAILED);
-    while ((said = ep->transport->lines->post(ep, 1, 0, 1, payload, sizeof payload)) == NBCOLL_POST_NOT_NOW)
+    while ((said = ep->transport->lines->post(ep, 1, 0, 1, payload, most + 1)) == NBCOLL_POST_NOT_NOW)
         player_progress(&w->player[0]);
     CHECK_EQUAL(said, NBCOLL_POST_FAILED);
+    free(payload);
     stream_close(&s); /* nothing has happened */
     world_close(w);
 }
@@ -229,8 +243,8 @@ static void lines_stay_readable_until_the_next_progress(const nbcoll_conformance
 static int stream_takes(struct line_stream *s, uint32_t channel, uint64_t turn, size_t bytes)
 {
     nbcoll_endpoint *ep = s->w->player[s->to].ep;
-    unsigned char to[NBCOLL_LINE_PAYLOAD + 3];
-    _Alignas(8) unsigned char payload[NBCOLL_LINE_PAYLOAD];
+    unsigned char to[LINE_BYTES_MOST + 3];
+    _Alignas(8) unsigned char payload[LINE_BYTES_MOST];
 
     memset(to, 0x5a, sizeof to);
     int32_t high = ep->transport->lines->take(ep, 0, channel, turn, to + 1, bytes);
@@ -271,7 +285,7 @@ static void an_awaited_line_is_taken_and_no_other_one(const nbcoll_conformance *
         player_send(p);
         for (uint64_t n; (n = stream_awaits(&s)) < s.posted;) {
             uint32_t channel = line_channel(&s, n);
-            size_t bytes = line_bytes(n);
+            size_t bytes = line_bytes(&s, n);
             CHECK(!stream_takes(&s, channel ? 0 : 1, n + 1, bytes));
             CHECK(!stream_takes(&s, channel, n + 2, bytes));
             CHECK(!stream_takes(&s, channel, n + 1, bytes ? bytes - 1 : 1));

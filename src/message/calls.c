@@ -258,7 +258,7 @@ static nbcoll_status nbcolli_message_probe(int from, int tag, nbcoll_messages *m
         s = nbcolli_receive_is_deserted(m, from) ? NBCOLL_ERR_PEER_LOST : NBCOLL_PENDING;
     if (k && message) {
         nbcolli_kept_probe(m, k);
-        *message = (nbcoll_message){m, k->number};
+        *message = (nbcoll_message){m, m->probes};
     }
     return nbcolli_leave_reporting(m->context, s);
 }

@@ -30,12 +30,14 @@ static void nbcolli_message_to_self(nbcoll_messages *m, nbcolli_request *r)
 /* A short message goes as a line, if it may. */
 static int nbcolli_message_as_line(nbcoll_messages *m, const nbcolli_request *r, int rank)
 {
-    _Alignas(64) unsigned char tight[NBCOLL_LINE_PAYLOAD];
+    _Alignas(64) unsigned char tight[NBCOLL_LINE_PAYLOAD]; /* longer ones are packed by transfers */
     void *type = (void *)(uintptr_t)r->executed.room;
     const nbcoll_memory memory[2] = {{(void *)(uintptr_t)r->send, 0, NBCOLL_BYTE},
                                      {tight, r->executed.bytes, NBCOLL_BYTE}};
 
     if (r->executed.turn != NBCOLLI_IS_SEND || !nbcolli_message_fits_line(m, rank, r->executed.bytes))
+        return 0;
+    if (type && r->executed.bytes > sizeof tight)
         return 0;
     if (type && nbcolli_pack_call(type, memory) != NBCOLL_OK)
         return 0; /* a transfer says so */
@@ -148,17 +150,20 @@ static int nbcolli_message_arrives(nbcolli_executor *e, const nbcolli_incoming *
             return 0;
         if (is_short && in->bytes != (h->bytes == NBCOLLI_FAILED_TO_PACK ? 0 : h->bytes))
             return 0;
+        if (is_short && in->bytes == h->bytes &&
+            nbcolli_arrival_at_once(m, (int)h->source, h->number, (int32_t)h->tag, in->payload, in->bytes))
+            return 1;
         return nbcolli_arrival_in(m, &(nbcolli_arrival){(int)h->source, h->number, (int32_t)h->tag, h->status, h->bytes,
                                                         in->payload, in->bytes, NULL});
     case NBCOLLI_MSG_PART:
-        return nbcolli_part_in(m, nbcolli_transfer_find(&p->receives, h->number), in);
+        return nbcolli_part_in(m, nbcolli_transfer_find(m, (int)h->source, 1, h->number), in);
     case NBCOLLI_MSG_WITHDRAW:
         nbcolli_arrival_withdraw(m, (int)h->source, h->number);
         return 1;
     case NBCOLLI_MSG_CREDIT:
         return 1;
     default:
-        nbcolli_answer_to_send(m, nbcolli_transfer_find(&p->sends, h->number), h);
+        nbcolli_answer_to_send(m, nbcolli_transfer_find(m, (int)h->source, 0, h->number), h);
         return h->status < NBCOLLI_MSG_KINDS;
     }
 }
@@ -180,15 +185,17 @@ static int nbcolli_message_line(nbcolli_executor *e, const nbcolli_link *link, c
 
     if (nbcolli_is_given_up(link, line->source))
         return 1;
-    if (rank < 0 || line->bytes > NBCOLL_LINE_PAYLOAD ||
+    if (rank < 0 || line->bytes > m->config.eager ||
         !nbcolli_message_credits(&m->at[rank], (uint32_t)(line->turn >> 48)))
         return 0;
     if (line->turn & NBCOLLI_LINE_IS_CREDIT)
         return 1;
     uint32_t expected = m->at[rank].expected;
     uint32_t number = expected + (uint32_t)(int16_t)(uint16_t)((line->turn >> 32) - expected);
-    return nbcolli_arrival_in(m, &(nbcolli_arrival){rank, number, (int32_t)(line->turn & NBCOLL_TAG_MOST),
-                                                    NBCOLLI_MSG_SHORT, line->bytes, line->payload, line->bytes, NULL});
+    int32_t tag = (int32_t)(line->turn & NBCOLL_TAG_MOST);
+    return nbcolli_arrival_at_once(m, rank, number, tag, line->payload, line->bytes) ||
+           nbcolli_arrival_in(m, &(nbcolli_arrival){rank, number, tag, NBCOLLI_MSG_SHORT, line->bytes, line->payload,
+                                                    line->bytes, NULL});
 }
 
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
@@ -229,10 +236,10 @@ static int nbcolli_arrival_may_poll(nbcoll_messages *m, int rank)
     return m->polls;
 }
 
-/* Can the next message of the rank be met by a receive from there that is posted first, or by none? */
+/* Can the next message of the rank, if it has this tag, be met by no receive but the first for just these? */
 static int nbcolli_arrival_is_next(const nbcoll_messages *m, int rank, uint32_t tag, size_t bytes)
 {
-    return tag != NBCOLLI_TAG_ANY && bytes <= NBCOLL_LINE_PAYLOAD && !m->posted.first && !m->at[rank].early.first &&
+    return tag != NBCOLLI_TAG_ANY && bytes <= m->at[rank].line_most && !m->wild && !m->at[rank].early.first &&
            !m->at[rank].is_gone;
 }
 
@@ -245,20 +252,20 @@ static void nbcolli_message_await(nbcolli_executor *e, nbcolli_request *r)
 {
     nbcoll_messages *m = nbcolli_messages_of(e);
     int rank = r->executed.root, is_first = r->executed.turn == NBCOLLI_IS_RECV && rank != NBCOLL_ANY_SOURCE &&
-                                            m->at[rank].posted.first == &r->queued &&
-                                            !r->executed.room;
+                                            r->queued.in && !r->executed.room;
     uint32_t tag = (uint32_t)r->tag;
     size_t bytes = r->executed.bytes;
 
     if (!nbcolli_arrival_may_poll(m, rank) || !nbcolli_try_lock(m->context))
         return;
+    is_first = is_first && nbcolli_receive_first(m, rank, tag) == r;
     if (!is_first || !nbcolli_arrival_is_next(m, rank, tag, bytes)) /* no line has this turn and that length */
         nbcolli_arrival_poll(m, rank, NBCOLLI_LINE_IS_CREDIT, NULL, NBCOLL_LINE_PAYLOAD);
     else if (nbcolli_arrival_poll(m, rank, nbcolli_line_turn(m, rank, tag), r->recv, bytes)) {
         nbcoll_message_info *info = (nbcoll_message_info *)(uintptr_t)r->send; /* the program's */
         if (info)
             *info = (nbcoll_message_info){rank, (int)tag, bytes};
-        nbcolli_list_leave(&r->queued);
+        nbcolli_receive_leave(m, r);
         nbcolli_message_end(m, r, NBCOLL_OK, rank);
     }
     nbcolli_unlock(m->context);
@@ -267,19 +274,24 @@ static void nbcolli_message_await(nbcolli_executor *e, nbcolli_request *r)
 int nbcolli_arrival_take_soon(nbcoll_messages *m, int rank, uint32_t tag, void *to, size_t bytes)
 {
     return nbcolli_arrival_may_poll(m, rank) && nbcolli_arrival_is_next(m, rank, tag, bytes) &&
-           !m->at[rank].posted.first && !m->at[rank].in_turn.first &&
+           !nbcolli_receive_first(m, rank, tag) && !m->at[rank].in_turn.first &&
            nbcolli_arrival_poll(m, rank, nbcolli_line_turn(m, rank, tag), to, bytes);
 }
 
 /* ---- ranks that are gone, and cancelling ------------------------------------------------------------------------- */
 
-static void nbcolli_receives_end(nbcoll_messages *m, const nbcolli_list *list, int rank)
+/* Those from that rank, or from any source. */
+static void nbcolli_receives_end(nbcoll_messages *m, int source, int rank)
 {
-    while (list->first) {
-        nbcolli_request *r = NBCOLLI_HOLDER(nbcolli_request, queued, list->first);
-        nbcolli_list_leave(&r->queued);
-        nbcolli_message_end(m, r, NBCOLL_ERR_PEER_LOST, rank);
-    }
+    for (uint32_t i = 0; m->posted.count && i < 1u << m->posted.bits; i++)
+        for (nbcolli_list_item *item = m->posted.bucket[i].first, *next; item; item = next) {
+            nbcolli_request *r = NBCOLLI_HOLDER(nbcolli_request, queued, item);
+            next = item->next;
+            if (r->executed.root != source)
+                continue;
+            nbcolli_receive_leave(m, r);
+            nbcolli_message_end(m, r, NBCOLL_ERR_PEER_LOST, rank);
+        }
 }
 
 /* Who has left may have got what is in flight, or has come back and was not looked at: that says whether it went. */
@@ -308,13 +320,13 @@ static void nbcolli_message_gone(nbcolli_executor *e, int rank)
     int is_first = !p->is_gone, others = 0;
 
     p->is_gone = 1;
-    nbcolli_receives_end(m, &p->posted, rank);
+    nbcolli_receives_end(m, rank, rank);
     nbcolli_transfers_lose(m, &p->sends);
     nbcolli_transfers_lose(m, &p->receives);
     for (int i = 0; i < m->comm->size; i++)
         others += !m->at[i].is_gone && i != m->comm->rank;
     if (is_first && (!others || peer->link->loss[peer->address] & NBCOLLI_CUT))
-        nbcolli_receives_end(m, &m->posted, rank);
+        nbcolli_receives_end(m, NBCOLL_ANY_SOURCE, rank);
 }
 
 /* This rank's own send, which is kept. */
@@ -336,7 +348,7 @@ static void nbcolli_message_cancel(nbcolli_executor *e, nbcolli_request *r, int 
     (void)tell;
 
     if (r->queued.in) {
-        nbcolli_list_leave(&r->queued);
+        nbcolli_receive_leave(m, r);
         nbcolli_message_end(m, r, NBCOLL_ERR_CANCELLED, m->comm->rank);
     } else if (t && (t->phase == NBCOLLI_TRANSFER_ANNOUNCED || t->phase == NBCOLLI_TRANSFER_PACKING) &&
                !r->executed.is_cancelled) {

@@ -7,11 +7,6 @@
 #include "../engine/wire/giveup.h"
 #include "../select/select.h"
 
-static int nbcolli_tag_fits(uint32_t wanted, int32_t tag)
-{
-    return wanted == NBCOLLI_TAG_ANY || wanted == (uint32_t)tag;
-}
-
 /* ---- an arrival and its receive ---------------------------------------------------------------------------------- */
 
 /* Does it fit? Else the receive ends so; the message is taken, and nothing of it is written. */
@@ -31,11 +26,27 @@ nbcoll_message_info nbcolli_arrival_info(const nbcolli_arrival *l)
     return (nbcoll_message_info){l->source, l->tag, l->bytes == NBCOLLI_FAILED_TO_PACK ? 0 : l->bytes};
 }
 
+void nbcolli_receive_short(nbcoll_messages *m, nbcolli_request *r, int source, int32_t tag, const void *payload,
+                           size_t bytes)
+{
+    nbcoll_message_info *info = (nbcoll_message_info *)(uintptr_t)r->send; /* the program's */
+
+    if (info)
+        *info = (nbcoll_message_info){source, tag, bytes};
+    nbcolli_small_copy(r->recv, payload, bytes);
+    nbcolli_message_credit(m, source);
+    nbcolli_message_end(m, r, NBCOLL_OK, source);
+}
+
 static void nbcolli_arrival_meets(nbcoll_messages *m, nbcolli_request *r, const nbcolli_arrival *l)
 {
     nbcoll_message_info *info = (nbcoll_message_info *)(uintptr_t)r->send; /* the program's */
     nbcoll_status suits = nbcolli_arrival_suits(r, l);
 
+    if (l->kind == NBCOLLI_MSG_SHORT && suits == NBCOLL_OK && !r->executed.room) {
+        nbcolli_receive_short(m, r, l->source, l->tag, l->payload, l->bytes);
+        return;
+    }
     if (info)
         *info = nbcolli_arrival_info(l);
     if (l->kind == NBCOLLI_MSG_SHORT)
@@ -50,26 +61,46 @@ static void nbcolli_arrival_meets(nbcoll_messages *m, nbcolli_request *r, const 
         nbcolli_transfer_own(m, r, l->self);
     else if (l->kind != NBCOLLI_MSG_SHORT)
         nbcolli_transfer_receive(m, r, l);
-    else if (r->executed.room)
+    else
         nbcolli_transfer_short(m, r, l);
-    else {
-        if (l->bytes)
-            memcpy(r->recv, l->payload, l->bytes);
-        nbcolli_message_end(m, r, NBCOLL_OK, l->source);
-    }
 }
 
 /* ---- arrivals ---------------------------------------------------------------------------------------------------- */
 
-/* The first receive of a list that fits, or null. */
-static nbcolli_request *nbcolli_receive_find(const nbcolli_list *list, int32_t tag)
+uint64_t nbcolli_key_of_receive(const nbcolli_list_item *item)
 {
-    for (nbcolli_list_item *item = list->first; item; item = item->next) {
-        nbcolli_request *r = NBCOLLI_HOLDER(nbcolli_request, queued, item);
-        if (nbcolli_tag_fits((uint32_t)r->tag, tag))
-            return r;
+    const nbcolli_request *r = NBCOLLI_HOLDER(const nbcolli_request, queued, item);
+    return nbcolli_key_by_name(r->executed.root, (uint32_t)r->tag);
+}
+
+nbcolli_request *nbcolli_receive_first(const nbcoll_messages *m, int source, uint32_t tag)
+{
+    uint64_t key = nbcolli_key_by_name(source, tag);
+    const nbcolli_list_item *item = nbcolli_table_bucket(&m->posted, key)->first;
+
+    while (item && nbcolli_key_of_receive(item) != key)
+        item = item->next;
+    return NBCOLLI_HOLDER(nbcolli_request, queued, item);
+}
+
+/* The receive that was posted first among those that fit, or null. */
+static nbcolli_request *nbcolli_receive_find(const nbcoll_messages *m, int source, int32_t tag)
+{
+    nbcolli_request *first = nbcolli_receive_first(m, source, (uint32_t)tag);
+
+    for (int i = 1; m->wild && i < 4; i++) {
+        nbcolli_request *r = nbcolli_receive_first(m, i & 1 ? NBCOLL_ANY_SOURCE : source,
+                                                   i & 2 ? NBCOLLI_TAG_ANY : (uint32_t)tag);
+        if (r && (!first || r->executed.number < first->executed.number))
+            first = r;
     }
-    return NULL;
+    return first;
+}
+
+void nbcolli_receive_leave(nbcoll_messages *m, nbcolli_request *r)
+{
+    m->wild -= (size_t)nbcolli_is_wild(r->executed.root, (uint32_t)r->tag);
+    nbcolli_table_leave(&m->posted, &r->queued);
 }
 
 /* There is no memory to keep it: what its sender says cannot be heard any more. */
@@ -81,15 +112,18 @@ static void nbcolli_arrival_starves(nbcoll_messages *m, const nbcolli_arrival *l
         nbcolli_give_up(peer->link, peer->address);
 }
 
+static void nbcolli_kept_add(nbcoll_messages *m, nbcolli_keyed *item, uint64_t key)
+{
+    item->key = key;
+    nbcolli_table_add(&m->context->host, &m->keyed, &item->item, key);
+}
+
 int nbcolli_arrival_deliver(nbcoll_messages *m, const nbcolli_arrival *l)
 {
-    nbcolli_request *r = nbcolli_receive_find(&m->at[l->source].posted, l->tag);
-    nbcolli_request *any = m->posted.first ? nbcolli_receive_find(&m->posted, l->tag) : NULL;
+    nbcolli_request *r = nbcolli_receive_find(m, l->source, l->tag);
 
-    if (!r || (any && any->executed.number < r->executed.number))
-        r = any;
     if (r) {
-        nbcolli_list_leave(&r->queued);
+        nbcolli_receive_leave(m, r);
         nbcolli_arrival_meets(m, r, l);
         return 1;
     }
@@ -100,6 +134,8 @@ int nbcolli_arrival_deliver(nbcoll_messages *m, const nbcolli_arrival *l)
     }
     nbcolli_list_add(&m->at[l->source].in_turn, &k->beside);
     nbcolli_list_add(&m->in_turn, &k->among);
+    nbcolli_kept_add(m, &k->exact, nbcolli_key_by_name(l->source, (uint32_t)l->tag));
+    nbcolli_kept_add(m, &k->tagged, nbcolli_key_by_name(NBCOLL_ANY_SOURCE, (uint32_t)l->tag));
     return 1;
 }
 
@@ -109,6 +145,8 @@ static int nbcolli_arrival_is_early(nbcoll_messages *m, const nbcolli_arrival *l
     nbcolli_list *early = &m->at[l->source].early;
     nbcolli_list_item **at = &early->first;
 
+    if (*at && (int32_t)(NBCOLLI_HOLDER(nbcolli_kept, beside.next, early->end)->arrival.number - l->number) < 0)
+        at = early->end; /* most come so */
     while (*at && (int32_t)(((nbcolli_kept *)*at)->arrival.number - l->number) < 0)
         at = &(*at)->next;
     if (*at && ((nbcolli_kept *)*at)->arrival.number == l->number)
@@ -131,6 +169,22 @@ static int nbcolli_arrival_may_come(const nbcoll_messages *m, const nbcolli_arri
         return 0;
     return l->kind == NBCOLLI_MSG_SHORT ? p->kept[1] + p->owed < m->config.credits
                                         : p->kept[0] < NBCOLLI_ANNOUNCED_MOST;
+}
+
+int nbcolli_arrival_at_once(nbcoll_messages *m, int rank, uint32_t number, int32_t tag, const void *payload,
+                            size_t bytes)
+{
+    nbcolli_correspondent *p = &m->at[rank];
+
+    if (m->wild || number != p->expected || p->early.first || p->kept[1] + p->owed >= m->config.credits)
+        return 0;
+    nbcolli_request *r = nbcolli_receive_first(m, rank, (uint32_t)tag);
+    if (!r || bytes > r->executed.bytes || r->executed.room)
+        return 0;
+    p->expected++;
+    nbcolli_table_leave(&m->posted, &r->queued);
+    nbcolli_receive_short(m, r, rank, tag, payload, bytes);
+    return 1;
 }
 
 int nbcolli_arrival_in(nbcoll_messages *m, const nbcolli_arrival *l)
@@ -157,40 +211,32 @@ int nbcolli_arrival_in(nbcoll_messages *m, const nbcolli_arrival *l)
 
 nbcolli_kept *nbcolli_kept_find(const nbcoll_messages *m, int source, uint32_t tag)
 {
-    if (source != NBCOLL_ANY_SOURCE) {
-        for (nbcolli_list_item *item = m->at[source].in_turn.first; item; item = item->next)
-            if (nbcolli_tag_fits(tag, ((nbcolli_kept *)item)->arrival.tag))
-                return (nbcolli_kept *)item;
-        return NULL;
-    }
-    for (nbcolli_list_item *item = m->in_turn.first; item; item = item->next) {
-        nbcolli_kept *k = NBCOLLI_HOLDER(nbcolli_kept, among, item);
-        if (nbcolli_tag_fits(tag, k->arrival.tag))
-            return k;
-    }
-    return NULL;
+    if (tag == NBCOLLI_TAG_ANY)
+        return source == NBCOLL_ANY_SOURCE ? NBCOLLI_HOLDER(nbcolli_kept, among, m->in_turn.first)
+                                           : (nbcolli_kept *)m->at[source].in_turn.first;
+    nbcolli_keyed *found = nbcolli_table_find(&m->keyed, nbcolli_key_by_name(source, tag));
+    return source == NBCOLL_ANY_SOURCE ? NBCOLLI_HOLDER(nbcolli_kept, tagged, found)
+                                       : NBCOLLI_HOLDER(nbcolli_kept, exact, found);
 }
+
+#define NBCOLLI_KEY_PROBED (UINT64_C(2) << 62) /* the number of none comes near to it; and it is of no name */
 
 void nbcolli_kept_probe(nbcoll_messages *m, nbcolli_kept *k)
 {
-    nbcolli_list_leave(&k->beside);
-    nbcolli_list_leave(&k->among);
+    nbcolli_kept_leave(m, k);
     nbcolli_list_add(&m->probed, &k->among);
-    k->number = ++m->probes;
+    nbcolli_kept_add(m, &k->exact, NBCOLLI_KEY_PROBED | ++m->probes);
 }
 
 nbcolli_kept *nbcolli_probed_find(const nbcoll_messages *m, uint64_t number)
 {
-    for (nbcolli_list_item *item = m->probed.first; item; item = item->next)
-        if (NBCOLLI_HOLDER(nbcolli_kept, among, item)->number == number)
-            return NBCOLLI_HOLDER(nbcolli_kept, among, item);
-    return NULL;
+    nbcolli_keyed *found = number > m->probes ? NULL : nbcolli_table_find(&m->keyed, NBCOLLI_KEY_PROBED | number);
+    return NBCOLLI_HOLDER(nbcolli_kept, exact, found);
 }
 
 void nbcolli_kept_receive(nbcoll_messages *m, nbcolli_request *r, nbcolli_kept *k)
 {
-    nbcolli_list_leave(&k->beside);
-    nbcolli_list_leave(&k->among);
+    nbcolli_kept_leave(m, k);
     nbcolli_arrival_meets(m, r, &k->arrival);
     nbcolli_kept_free(m, k);
 }
@@ -216,7 +262,8 @@ void nbcolli_receive_post(nbcoll_messages *m, nbcolli_request *r)
         nbcolli_message_end(m, r, NBCOLL_ERR_PEER_LOST, source);
     else {
         r->executed.number = m->posts++;
-        nbcolli_list_add(source == NBCOLL_ANY_SOURCE ? &m->posted : &m->at[source].posted, &r->queued);
+        m->wild += (size_t)nbcolli_is_wild(source, (uint32_t)r->tag);
+        nbcolli_table_add(&m->context->host, &m->posted, &r->queued, nbcolli_key_by_name(source, (uint32_t)r->tag));
     }
 }
 

@@ -22,7 +22,7 @@ nbcolli_transfer *nbcolli_transfer_new(nbcoll_messages *m, nbcolli_request *r, i
     t->post.item.in = NULL;
     t->post.op = NULL;
     t->post.where = NBCOLLI_FREE;
-    t->among.in = t->beside.in = NULL;
+    t->among.in = t->beside.in = t->numbered.item.in = NULL;
     t->request = r;
     t->rank = rank;
     t->self = NULL;
@@ -30,10 +30,34 @@ nbcolli_transfer *nbcolli_transfer_new(nbcoll_messages *m, nbcolli_request *r, i
     t->moved = 0;
     t->packs = packs != 0;
     t->is_over = t->is_begun = t->registered = t->is_short = t->has_failed = 0;
-    memset(&t->mine, 0, sizeof t->mine);
-    memset(&t->theirs, 0, sizeof t->theirs);
     r->executed.work = t;
     return t;
+}
+
+static uint64_t nbcolli_key_by_number(int rank, int receives, uint32_t number)
+{
+    return (uint64_t)(uint32_t)rank << 33 | (uint64_t)receives << 32 | number;
+}
+
+void nbcolli_transfer_join(nbcoll_messages *m, nbcolli_transfer *t, int receives)
+{
+    nbcolli_correspondent *p = &m->at[t->rank];
+
+    nbcolli_list_add(receives ? &p->receives : &p->sends, &t->beside);
+    t->numbered.key = nbcolli_key_by_number(t->rank, receives, t->number);
+    nbcolli_table_add(&m->context->host, &m->numbered, &t->numbered.item, t->numbered.key);
+}
+
+void nbcolli_transfer_leave(nbcoll_messages *m, nbcolli_transfer *t)
+{
+    nbcolli_list_leave(&t->beside);
+    nbcolli_table_leave(&m->numbered, &t->numbered.item);
+}
+
+nbcolli_transfer *nbcolli_transfer_find(const nbcoll_messages *m, int rank, int receives, uint32_t number)
+{
+    nbcolli_keyed *found = nbcolli_table_find(&m->numbered, nbcolli_key_by_number(rank, receives, number));
+    return NBCOLLI_HOLDER(nbcolli_transfer, numbered, found);
 }
 
 void nbcolli_transfer_free(nbcoll_messages *m, nbcolli_transfer *t)
@@ -43,7 +67,7 @@ void nbcolli_transfer_free(nbcoll_messages *m, nbcolli_transfer *t)
     if (t->packs && t->memory != t->few)
         nbcolli_free(&m->context->host, t->memory, t->bytes);
     nbcolli_list_leave(&t->among);
-    nbcolli_list_leave(&t->beside);
+    nbcolli_transfer_leave(m, t);
     t->request->executed.work = NULL;
     t->next = m->transfers;
     m->transfers = t;
@@ -65,7 +89,7 @@ nbcolli_kept *nbcolli_keep(nbcoll_messages *m, const nbcolli_arrival *l)
     else if (!(k = nbcolli_alloc(&m->context->host, sizeof *k + capacity, 64)))
         return NULL;
     k->capacity = capacity;
-    k->beside.in = k->among.in = NULL;
+    k->beside.in = k->among.in = k->exact.item.in = k->tagged.item.in = NULL;
     k->arrival = *l;
     k->arrival.payload = k->payload;
     m->at[l->source].kept[l->kind == NBCOLLI_MSG_SHORT]++;
@@ -74,14 +98,21 @@ nbcolli_kept *nbcolli_keep(nbcoll_messages *m, const nbcolli_arrival *l)
     return k;
 }
 
+void nbcolli_kept_leave(nbcoll_messages *m, nbcolli_kept *k)
+{
+    nbcolli_list_leave(&k->beside);
+    nbcolli_list_leave(&k->among);
+    nbcolli_table_leave(&m->keyed, &k->exact.item);
+    nbcolli_table_leave(&m->keyed, &k->tagged.item);
+}
+
 void nbcolli_kept_free(nbcoll_messages *m, nbcolli_kept *k)
 {
     nbcolli_kept **pool = &m->kept[nbcolli_kept_is_large(k->capacity)];
 
     if (k->arrival.kind != NBCOLLI_MSG_WITHDRAWN)
         m->at[k->arrival.source].kept[k->arrival.kind == NBCOLLI_MSG_SHORT]--;
-    nbcolli_list_leave(&k->beside);
-    nbcolli_list_leave(&k->among);
+    nbcolli_kept_leave(m, k);
     k->next = *pool;
     *pool = k;
 }
@@ -102,4 +133,7 @@ void nbcolli_messages_clear(nbcoll_messages *m)
     for (int i = 0; i < 2; i++)
         NBCOLLI_FREE_ALL(host, m->kept[i], sizeof *it + it->capacity)
     NBCOLLI_FREE_ALL(host, m->transfers, sizeof *it)
+    nbcolli_table_free(host, &m->posted);
+    nbcolli_table_free(host, &m->keyed);
+    nbcolli_table_free(host, &m->numbered);
 }

@@ -46,6 +46,42 @@ typedef enum nbcolli_message_kind {
     NBCOLLI_MSG_KINDS
 } nbcolli_message_kind;
 
+/* ---- table.c ----------------------------------------------------------------------------------------------------- */
+
+/* What is found by its key; of requests by `queued`, whose key follows from what they receive. */
+typedef struct nbcolli_keyed {
+    nbcolli_list_item item; /* first */
+    uint64_t key;
+} nbcolli_keyed;
+
+#define NBCOLLI_TABLE_BITS 4 /* of a new one, whose buckets are part of the messages */
+
+typedef struct nbcolli_table {
+    nbcolli_list *bucket; /* [1 << bits] */
+    uint32_t bits;
+    size_t count;
+    uint64_t (*key)(const nbcolli_list_item *item);
+} nbcolli_table;
+
+static inline nbcolli_list *nbcolli_table_bucket(const nbcolli_table *t, uint64_t key)
+{
+    return &t->bucket[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - t->bits)];
+}
+
+void nbcolli_table_add(const nbcoll_host *host, nbcolli_table *t, nbcolli_list_item *item, uint64_t key);
+static inline void nbcolli_table_leave(nbcolli_table *t, nbcolli_list_item *item)
+{
+    t->count -= item->in != NULL;
+    nbcolli_list_leave(item);
+}
+/* The first one that was added of those with this key, in a table of keyed ones; or null. */
+nbcolli_keyed *nbcolli_table_find(const nbcolli_table *t, uint64_t key);
+uint64_t nbcolli_key_of_keyed(const nbcolli_list_item *item);
+/* Its memory, whatever is in it. */
+void nbcolli_table_free(const nbcoll_host *host, nbcolli_table *t);
+
+/* ---- what there is ----------------------------------------------------------------------------------------------- */
+
 /* A message that has come: SHORT, ANNOUNCED, or WITHDRAWN. */
 typedef struct nbcolli_arrival {
     int source;
@@ -62,9 +98,10 @@ typedef struct nbcolli_arrival {
 typedef struct nbcolli_kept {
     nbcolli_list_item beside; /* its sender's: in turn, or out of turn. First */
     nbcolli_list_item among;  /* all that are in turn; or all that are probed */
+    nbcolli_keyed exact;      /* in turn: by its sender and tag; or probed: by its handle's number */
+    nbcolli_keyed tagged;     /* in turn: by its tag */
     struct nbcolli_kept *next;
     size_t capacity;
-    uint64_t number; /* probed: that of its handle */
     nbcolli_arrival arrival;
     _Alignas(8) unsigned char payload[];
 } nbcolli_kept;
@@ -86,6 +123,7 @@ typedef struct nbcolli_transfer {
     nbcolli_post post;
     nbcolli_list_item among;  /* those at which passes look */
     nbcolli_list_item beside; /* its peer's: sends, or receives */
+    nbcolli_keyed numbered;   /* by these and its number */
     struct nbcolli_transfer *next;
     nbcolli_request *request;
     nbcolli_request *self; /* of a receive: this rank's own send, which is copied; else null */
@@ -119,6 +157,7 @@ typedef struct nbcolli_correspondent {
     int32_t credits, most;
     uint32_t channel, eager;
     uint32_t announced;
+    size_t line_most; /* bytes of a line to or from it */
     uint8_t has_lines, is_gone;
     uint8_t may_take; /* its lines, without a pass: in a context of one thread */
     nbcolli_list sends; /* transfers */
@@ -127,7 +166,6 @@ typedef struct nbcolli_correspondent {
     uint32_t expected; /* number */
     uint32_t owed;     /* credits */
     uint32_t kept[2];  /* announced ones that have not been withdrawn, and short ones: see nbcolli_arrival_may_come */
-    nbcolli_list posted;   /* requests, by `queued`: receives from it, in their order */
     nbcolli_list in_turn;  /* kept, and matched by no receive */
     nbcolli_list early;    /* kept, by number: one before them is missing */
     nbcolli_list receives; /* transfers */
@@ -146,14 +184,17 @@ struct nbcoll_messages {
     int is_watched; /* passes look at `moving` */
     int is_kept;    /* abandoned while it was being opened: its memory is lent */
     int *rank_of;  /* by endpoint, then address there: the rank in the communicator, or -1 */
-    uint64_t posts; /* of receives: the next one's number */
+    nbcolli_table posted; /* receives, by `queued`: by what they wait for, wildcards as such */
+    size_t wild;          /* of them: with a wildcard */
+    uint64_t posts;       /* of receives: the next one's number */
     uint32_t polls; /* waits that have polled, since a pass */
     size_t active;
-    nbcolli_list posted;  /* receives from any source */
     nbcolli_list in_turn; /* kept, of all */
     nbcolli_list probed;  /* kept, each with a handle */
+    nbcolli_table keyed;  /* these kept ones */
     uint64_t probes;      /* the last one's number */
     nbcolli_list moving;  /* transfers at which passes look */
+    nbcolli_table numbered; /* transfers */
     nbcolli_kept *kept[2]; /* free: with a small and a large payload */
     nbcolli_transfer *transfers; /* free */
 };
@@ -168,6 +209,17 @@ typedef enum nbcolli_message_is { NBCOLLI_IS_SEND, NBCOLLI_IS_SSEND, NBCOLLI_IS_
 #define NBCOLLI_AHEAD_MOST 32768u     /* numbers */
 #define NBCOLLI_TAG_ANY UINT32_MAX /* as a request has it */
 #define NBCOLLI_LINE_IS_CREDIT (UINT64_C(1) << 31)
+
+/* Of a receive, or of what it may get: exactly, or with wildcards. */
+static inline uint64_t nbcolli_key_by_name(int source, uint32_t tag)
+{
+    return (uint64_t)(uint32_t)source << 32 | tag;
+}
+
+static inline int nbcolli_is_wild(int source, uint32_t tag)
+{
+    return source == NBCOLL_ANY_SOURCE || tag == NBCOLLI_TAG_ANY;
+}
 
 static inline nbcoll_messages *nbcolli_messages_of(nbcolli_executor *e)
 {
@@ -193,10 +245,15 @@ static inline void nbcolli_message_end(nbcoll_messages *m, nbcolli_request *r, n
 /* A new one of so many bytes for the rank, of which nothing is under way, with memory of its own if it `packs`; null:
  * no memory. Back: inside. */
 nbcolli_transfer *nbcolli_transfer_new(nbcoll_messages *m, nbcolli_request *r, int rank, size_t bytes, int packs);
+/* One of its rank's sends or receives, and out of them. */
+void nbcolli_transfer_join(nbcoll_messages *m, nbcolli_transfer *t, int receives);
+void nbcolli_transfer_leave(nbcoll_messages *m, nbcolli_transfer *t);
 void nbcolli_transfer_free(nbcoll_messages *m, nbcolli_transfer *t);
 /* A copy of an arrival; null: no memory. */
 nbcolli_kept *nbcolli_keep(nbcoll_messages *m, const nbcolli_arrival *l);
 void nbcolli_kept_free(nbcoll_messages *m, nbcolli_kept *k);
+/* Out of all that it is found by. */
+void nbcolli_kept_leave(nbcoll_messages *m, nbcolli_kept *k);
 /* All of them. */
 void nbcolli_messages_clear(nbcoll_messages *m);
 
@@ -215,7 +272,7 @@ int nbcolli_message_send_line(nbcoll_messages *m, int rank, int32_t tag, const v
 static inline int nbcolli_message_fits_line(const nbcoll_messages *m, int rank, size_t bytes)
 {
     const nbcolli_correspondent *p = &m->at[rank];
-    return bytes <= NBCOLL_LINE_PAYLOAD && bytes <= p->eager && p->has_lines && p->credits > 0 && !p->is_gone;
+    return bytes <= p->line_most && bytes <= p->eager && p->has_lines && p->credits > 0 && !p->is_gone;
 }
 /* A short message of the rank's has been matched. */
 void nbcolli_message_credit(nbcoll_messages *m, int rank);
@@ -239,8 +296,8 @@ void nbcolli_transfer_over(nbcoll_messages *m, nbcolli_transfer *t, nbcoll_statu
 int nbcolli_transfers_go_on(nbcoll_messages *m);
 /* What others, or a transport, may still touch of one is kept for good; the host's memory is named. */
 void nbcolli_transfers_abandon(nbcoll_messages *m, nbcolli_lend *lend, void *loan);
-/* The one of that number in a rank's sends or receives, or null. */
-nbcolli_transfer *nbcolli_transfer_find(const nbcolli_list *list, uint32_t number);
+/* The one of that number among a rank's sends or receives, or null. */
+nbcolli_transfer *nbcolli_transfer_find(const nbcoll_messages *m, int rank, int receives, uint32_t number);
 
 /* ---- match.c ----------------------------------------------------------------------------------------------------- */
 
@@ -248,12 +305,22 @@ nbcolli_transfer *nbcolli_transfer_find(const nbcolli_list *list, uint32_t numbe
 nbcoll_message_info nbcolli_arrival_info(const nbcolli_arrival *l);
 /* A message has come; out of turn it is kept. 0: it may not have been sent. */
 int nbcolli_arrival_in(nbcoll_messages *m, const nbcolli_arrival *l);
+/* A short one, which is next, meets the first receive for just these, and fits it. 0: it is not as simple as that. */
+int nbcolli_arrival_at_once(nbcoll_messages *m, int rank, uint32_t number, int32_t tag, const void *payload,
+                            size_t bytes);
 /* One of this rank's own. 0: there is no memory to keep it. */
 int nbcolli_arrival_deliver(nbcoll_messages *m, const nbcolli_arrival *l);
 /* The rank withdraws one: is it there, not yet, or not any more? */
 void nbcolli_arrival_withdraw(nbcoll_messages *m, int source, uint32_t number);
-/* A receive is posted. */
+/* A receive is posted; and it waits no more. */
 void nbcolli_receive_post(nbcoll_messages *m, nbcolli_request *r);
+void nbcolli_receive_leave(nbcoll_messages *m, nbcolli_request *r);
+/* The first receive that waits for just these, or null. */
+nbcolli_request *nbcolli_receive_first(const nbcoll_messages *m, int source, uint32_t tag);
+/* A short message has been matched with a receive that it fits, of a type that does not pack. */
+void nbcolli_receive_short(nbcoll_messages *m, nbcolli_request *r, int source, int32_t tag, const void *payload,
+                           size_t bytes);
+uint64_t nbcolli_key_of_receive(const nbcolli_list_item *item);
 /* The first kept message that fits a receive, or null. */
 nbcolli_kept *nbcolli_kept_find(const nbcoll_messages *m, int source, uint32_t tag);
 /* It is a probed one from now on. And that of a number, or null. */

@@ -47,7 +47,8 @@ static nbcoll_messages *nbcolli_messages_new(nbcoll_comm *comm, const nbcoll_mes
     for (const nbcolli_link *link = comm->link->first; link; link = link->beside)
         ranks += (size_t)link->endpoint->ranks;
     size_t at = nbcolli_lines(sizeof(nbcoll_messages)), hello = at + size * sizeof(nbcolli_correspondent);
-    size_t of = hello + (size + 1) * sizeof(nbcolli_hello), memory = of + ranks * sizeof(int);
+    size_t of = hello + (size + 1) * sizeof(nbcolli_hello), tables = nbcolli_lines(of + ranks * sizeof(int));
+    size_t buckets = sizeof(nbcolli_list) << NBCOLLI_TABLE_BITS, memory = tables + 3 * buckets;
     unsigned char *block = nbcolli_alloc(&comm->context->host, memory, 64);
     if (!block)
         return NULL;
@@ -56,6 +57,12 @@ static nbcoll_messages *nbcolli_messages_new(nbcoll_comm *comm, const nbcoll_mes
     m->at = (nbcolli_correspondent *)(void *)(block + at);
     m->hello = (nbcolli_hello *)(void *)(block + hello);
     m->rank_of = (int *)(void *)(block + of);
+    m->posted = (nbcolli_table){(nbcolli_list *)(void *)(block + tables), NBCOLLI_TABLE_BITS, 0,
+                                nbcolli_key_of_receive};
+    m->keyed = (nbcolli_table){(nbcolli_list *)(void *)(block + tables + buckets), NBCOLLI_TABLE_BITS, 0,
+                               nbcolli_key_of_keyed};
+    m->numbered = (nbcolli_table){(nbcolli_list *)(void *)(block + tables + 2 * buckets), NBCOLLI_TABLE_BITS, 0,
+                                  nbcolli_key_of_keyed};
     m->memory = memory;
     m->head.does = &nbcolli_messages_do;
     m->head.comm = m->comm = comm;
@@ -191,6 +198,8 @@ nbcoll_status nbcolli_messages_get_ready(nbcoll_messages *m)
         p->eager = h->eager;
         p->channel = h->channel;
         p->has_lines = h->hears && rank != m->comm->rank && link->transport.lines && h->channel < link->limits.channels;
+        p->line_most = link->transport.lines && link->transport.lines->are_long ? link->limits.payload
+                                                                                 : NBCOLL_LINE_PAYLOAD;
         p->may_take = p->has_lines && link->transport.lines->take && !(m->context->flags & NBCOLL_ANY_THREAD);
         p->is_gone |= nbcolli_has_departed(m->comm, rank);
     }

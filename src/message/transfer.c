@@ -64,16 +64,6 @@ static void nbcolli_transfer_sent(nbcoll_messages *m, nbcolli_transfer *t)
     nbcolli_transfer_over(m, t, t->post.where == NBCOLLI_STUCK ? NBCOLL_ERR_PEER_LOST : NBCOLL_OK);
 }
 
-nbcolli_transfer *nbcolli_transfer_find(const nbcolli_list *list, uint32_t number)
-{
-    for (nbcolli_list_item *item = list->first; item; item = item->next) {
-        nbcolli_transfer *t = NBCOLLI_HOLDER(nbcolli_transfer, beside, item);
-        if (t->number == number)
-            return t;
-    }
-    return NULL;
-}
-
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
 #define NBCOLLI_PIECE_LEAST 4096 /* bytes, also of a pass that has none left */
@@ -113,7 +103,7 @@ void nbcolli_transfer_whole(nbcoll_messages *m, nbcolli_transfer *t)
         nbcolli_transfer_over(m, t, NBCOLL_OK);
         return;
     }
-    nbcolli_list_leave(&t->beside); /* its sender may go */
+    nbcolli_transfer_leave(m, t); /* its sender may go */
     t->phase = NBCOLLI_TRANSFER_UNPACKING;
     t->moved = 0;
     nbcolli_transfer_unpack(m, t);
@@ -146,6 +136,7 @@ static int nbcolli_transfer_register(nbcolli_transfer *t, const nbcolli_peer *pe
 {
     const nbcoll_bulk *bulk = peer->link->transport.bulk;
 
+    memset(&t->mine, 0, sizeof t->mine);
     if (bulk->register_memory(peer->link->endpoint, peer->address, t->memory, t->bytes, access,
                               &t->mine.registration) != NBCOLL_OK)
         return 0;
@@ -155,10 +146,14 @@ static int nbcolli_transfer_register(nbcolli_transfer *t, const nbcolli_peer *pe
     return 1;
 }
 
+/* Messages of up to so many parts go in parts where two copies through shared memory take no longer than a get. */
+#define NBCOLLI_PARTS 8
+
 static void nbcolli_transfer_announce(nbcoll_messages *m, nbcolli_transfer *t, nbcolli_header *h,
                                       const nbcolli_peer *peer)
 {
-    int lends = h->bytes && !t->has_failed && peer->pair->way == NBCOLLI_BY_GET &&
+    int is_copied = peer->link->limits.staging && t->bytes <= NBCOLLI_PARTS * peer->pair->payload;
+    int lends = h->bytes && !t->has_failed && !is_copied && peer->pair->way == NBCOLLI_BY_GET &&
                 nbcolli_transfer_register(t, peer, NBCOLL_PEER_READS);
 
     h->status = NBCOLLI_MSG_ANNOUNCED;
@@ -186,9 +181,11 @@ static void nbcolli_transfer_begin(nbcoll_messages *m, nbcolli_transfer *t)
     }
     t->phase = NBCOLLI_TRANSFER_SHORT;
     nbcolli_message_post(t, peer, &h, t->memory, t->has_failed ? 0 : t->bytes);
-    if (nbcolli_transfer_is_out(t))
+    if (nbcolli_transfer_is_out(t)) {
+        if (!t->beside.in)
+            nbcolli_transfer_join(m, t, 0);
         nbcolli_transfer_move(m, t);
-    else
+    } else
         nbcolli_transfer_sent(m, t);
 }
 
@@ -212,7 +209,8 @@ void nbcolli_transfer_send(nbcoll_messages *m, nbcolli_request *r)
     t->is_short = (uint8_t)is_short;
     p->credits -= is_short;
     p->announced += (uint32_t)!is_short;
-    nbcolli_list_add(&p->sends, &t->beside);
+    if (!is_short || packs)
+        nbcolli_transfer_join(m, t, 0);
     if (packs) {
         nbcolli_transfer_pack(m, t);
         return;
@@ -308,10 +306,11 @@ void nbcolli_transfer_receive(nbcoll_messages *m, nbcolli_request *r, const nbco
     t->post.link = peer->link;
     t->post.peer = peer->address;
     t->post.payload = t; /* as of those with one */
-    nbcolli_list_add(&m->at[l->source].receives, &t->beside);
+    nbcolli_transfer_join(m, t, 1);
     if (l->held && bulk && bulk->get &&
         (bulk->flags & NBCOLL_BULK_ANY_LOCAL || nbcolli_transfer_register(t, peer, NBCOLL_LOCAL_END))) {
         t->phase = NBCOLLI_TRANSFER_GETTING;
+        memset(&t->theirs, 0, sizeof t->theirs);
         memcpy(&t->theirs, l->payload, l->held);
         nbcolli_transfer_get(m, t);
     } else {
@@ -419,7 +418,7 @@ static void nbcolli_transfers_lend(nbcoll_messages *m, const nbcolli_list *list,
             if (!t->packs)
                 lend(loan, t->memory, t->bytes);
             nbcolli_list_leave(&t->among);
-            nbcolli_list_leave(&t->beside);
+            nbcolli_transfer_leave(m, t);
         } else
             nbcolli_transfer_free(m, t);
     }

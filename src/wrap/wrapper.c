@@ -251,7 +251,8 @@ static void nbcolli_wrapper_groups_make(nbcolli_wrapper *w)
         nbcolli_copy_tagged(&w->inner_lines, w->call.lines, sizeof w->inner_lines);
         w->lines = (nbcoll_lines){.size = sizeof w->lines,
                                   .post = nbcolli_wrapper_line,
-                                  .take = w->inner_lines.take ? nbcolli_wrapper_take : NULL};
+                                  .take = w->inner_lines.take ? nbcolli_wrapper_take : NULL,
+                                  .are_long = w->inner_lines.are_long};
         w->table.lines = &w->lines;
     }
 }

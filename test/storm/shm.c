@@ -274,7 +274,7 @@ static void cover(process *p)
     p->table.cancel = slot_cancel;
     p->table.close = slot_close;
     p->table.abandon = slot_abandon;
-    p->lines = (nbcoll_lines){sizeof p->lines, slot_line, slot_take};
+    p->lines = (nbcoll_lines){sizeof p->lines, slot_line, slot_take, real->lines->are_long};
     p->table.lines = &p->lines;
     p->wakeup = (nbcoll_wakeup){sizeof p->wakeup, slot_fd, slot_arm};
     p->table.wakeup = &p->wakeup;

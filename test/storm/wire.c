@@ -567,5 +567,5 @@ static void wire_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
 }
 
 const nbcoll_transport wire_calls = {.post = wire_post, .progress = wire_progress, .cancel = wire_cancel};
-const nbcoll_lines wire_lines = {sizeof wire_lines, wire_line, NULL};
-const nbcoll_lines wire_lines_taken = {sizeof wire_lines_taken, wire_line, wire_take};
+const nbcoll_lines wire_lines = {sizeof wire_lines, wire_line, NULL, 0};
+const nbcoll_lines wire_lines_taken = {sizeof wire_lines_taken, wire_line, wire_take, 0};

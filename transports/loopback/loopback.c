@@ -429,7 +429,7 @@ static void nbcolli_loopback_identify(nbcoll_endpoint *ep, uint64_t out[2])
 static const nbcoll_wakeup nbcolli_loopback_wakeup = {sizeof nbcolli_loopback_wakeup, nbcolli_loopback_fd,
                                                       nbcolli_loopback_arm};
 static const nbcoll_lines nbcolli_loopback_lines = {sizeof nbcolli_loopback_lines, nbcolli_loopback_post_line,
-                                                    nbcolli_loopback_take_line};
+                                                    nbcolli_loopback_take_line, 0};
 
 /* A world's first message to a rank takes memory for a ring, so post is not promised to be safe in a signal handler. */
 static nbcoll_transport nbcolli_loopback_table(const nbcoll_loopback_config *c)

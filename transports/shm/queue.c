@@ -164,13 +164,34 @@ static __attribute__((noinline)) nbcoll_posted nbcolli_shm_line_retry(nbcoll_end
                : why;
 }
 
+/* One that does not fit a cache line, or cannot be. */
+static __attribute__((noinline)) nbcoll_posted nbcolli_shm_long_post(struct nbcolli_shm_end *e, int peer,
+                                                                     uint32_t channel, uint64_t turn,
+                                                                     const void *payload, uint64_t bytes)
+{
+    struct nbcolli_shm_peer *p = &e->peer[peer];
+    uint32_t most = e->home->layout.areas;
+    nbcoll_posted why;
+
+    if ((unsigned)peer >= (unsigned)e->base.ranks || channel >= NBCOLLI_SHM_CHANNELS || bytes > e->home->layout.payload)
+        return NBCOLL_POST_FAILED;
+    if (p->room <= e->depth - most && !nbcolli_shm_finds_room(e, peer, most, &why))
+        return why;
+    struct nbcolli_shm_line *line = p->to.line;
+    memcpy(nbcolli_shm_area(e, p->out, p->to.n), payload, bytes);
+    memcpy(line->payload, &bytes, sizeof bytes);
+    atomic_store_explicit(&line->turn, turn, memory_order_relaxed); /* published by the word */
+    return nbcolli_shm_publish(e, p, line,
+                               p->to.lap | (uint64_t)NBCOLLI_SHM_LONG << NBCOLLI_SHM_BYTES_SHIFT | channel);
+}
+
 static nbcoll_posted nbcolli_shm_line_post(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn,
                                            const void *payload, size_t bytes)
 {
     struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
 
     if ((unsigned)peer >= (unsigned)ep->ranks || channel >= NBCOLLI_SHM_CHANNELS || bytes > NBCOLL_LINE_PAYLOAD)
-        return NBCOLL_POST_FAILED;
+        return nbcolli_shm_long_post(e, peer, channel, turn, payload, bytes);
     struct nbcolli_shm_peer *p = &e->peers[peer];
     if (!p->room)
         return nbcolli_shm_line_retry(ep, peer, channel, turn, payload, bytes);
@@ -210,16 +231,33 @@ static bool nbcolli_shm_take_message(struct nbcolli_shm_end *e, int peer)
     return true;
 }
 
+/* Of a line whose payload lies in its area: read once, since it is not to be trusted. */
+static uint64_t nbcolli_shm_long_bytes(const struct nbcolli_shm_line *line)
+{
+    return *(const volatile uint64_t *)(const void *)line->payload;
+}
+
 static inline bool nbcolli_shm_take_line(struct nbcolli_shm_end *e, int peer, uint64_t word)
 {
     struct nbcolli_shm_line *line = e->peer[peer].from.line;
     uint32_t channel = (uint32_t)word, bytes = word >> NBCOLLI_SHM_BYTES_SHIFT & 0xff;
     nbcoll_line_arrival *a = &e->line[e->lines];
 
-    if (channel >= NBCOLLI_SHM_CHANNELS || bytes > NBCOLL_LINE_PAYLOAD)
+    const unsigned char *payload = line->payload;
+
+    if (bytes == NBCOLLI_SHM_LONG) {
+        uint64_t whole = nbcolli_shm_long_bytes(line);
+        payload = nbcolli_shm_area(e, e->peer[peer].in, e->peer[peer].from.n);
+        if (whole > e->home->layout.payload)
+            return false;
+        bytes = (uint32_t)whole;
+        e->bytes_left -= (ptrdiff_t)whole;
+    } else if (bytes > NBCOLL_LINE_PAYLOAD)
+        return false;
+    if (channel >= NBCOLLI_SHM_CHANNELS)
         return false;
     uint64_t turn = atomic_load_explicit(&line->turn, memory_order_relaxed);
-    *a = (nbcoll_line_arrival){a + 1, peer, channel, bytes, turn, line->payload};
+    *a = (nbcoll_line_arrival){a + 1, peer, channel, bytes, turn, payload};
     e->lines++;
     return true;
 }
@@ -286,21 +324,26 @@ static int32_t nbcolli_shm_line_take(nbcoll_endpoint *ep, int peer, uint32_t cha
     if ((unsigned)peer >= (unsigned)ep->ranks || p->gone != NBCOLLI_SHM_HERE)
         return -2;
     struct nbcolli_shm_line *line = p->from.line;
-    uint64_t word = p->from.lap | (uint64_t)bytes << NBCOLLI_SHM_BYTES_SHIFT | channel;
+    bool is_long = bytes > NBCOLL_LINE_PAYLOAD;
+    uint64_t told = is_long ? NBCOLLI_SHM_LONG : bytes;
+    uint64_t word = p->from.lap | told << NBCOLLI_SHM_BYTES_SHIFT | channel;
     uint64_t there = atomic_load_explicit(&line->word, memory_order_acquire); /* the entry */
     if (there != word)
         return (there ^ word) >> NBCOLLI_SHM_LAP_SHIFT ? -1 : -2;
     uint64_t found = atomic_load_explicit(&line->turn, memory_order_relaxed); /* once: it is not to be trusted */
-    if ((found ^ turn) << 16)
+    if ((found ^ turn) << 16 || (is_long && nbcolli_shm_long_bytes(line) != bytes))
         return -2;
-    nbcolli_shm_copy_line(to, line->payload, bytes);
+    if (is_long)
+        memcpy(to, nbcolli_shm_area(e, p->in, p->from.n), bytes);
+    else
+        nbcolli_shm_copy_line(to, line->payload, bytes);
     uint64_t n = nbcolli_shm_advance(e, &p->from, p->in);
     e->seen[peer] = (uint8_t)n;
     int32_t high = (int32_t)(found >> 48);
     return n & (e->quarter - 1) ? high : nbcolli_shm_quarter_is_read(e, peer, high);
 }
 
-const nbcoll_lines nbcolli_shm_lines = {sizeof nbcolli_shm_lines, nbcolli_shm_line_post, nbcolli_shm_line_take};
+const nbcoll_lines nbcolli_shm_lines = {sizeof nbcolli_shm_lines, nbcolli_shm_line_post, nbcolli_shm_line_take, 1};
 
 /* Begins with another sender each time, so that none can fill every progress. */
 static void nbcolli_shm_poll(struct nbcolli_shm_end *e)

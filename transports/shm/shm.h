@@ -116,6 +116,7 @@ struct nbcolli_shm_line {
 
 #define NBCOLLI_SHM_BYTES_SHIFT 32
 #define NBCOLLI_SHM_LAP_SHIFT 40
+#define NBCOLLI_SHM_LONG 0xffu /* in place of a line's bytes: its payload says them, and lies in its area */
 #define NBCOLLI_SHM_LAPS (UINT64_C(1) << 63) /* in each lap: it is never 0, as in a new segment */
 #define NBCOLLI_SHM_MESSAGE UINT32_MAX      /* in place of a channel */
 

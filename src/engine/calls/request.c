@@ -106,8 +106,8 @@ static __attribute__((noinline)) nbcoll_status nbcolli_test(nbcoll_request *requ
     return s;
 }
 
-/* Reports the end, which was `s`, of a request that keeps a run. That is read again: its register is wanted for
- * others till then. */
+/* Reports the end, which was `s`, of a request of one thread that no callback looks after. That is read again: its
+ * register is wanted for others till then. */
 static inline nbcoll_status nbcolli_kept_end(nbcoll_request *request, nbcoll_status s)
 {
     nbcolli_request *r = nbcolli_entry_of(*request);
@@ -121,17 +121,18 @@ static inline nbcoll_status nbcolli_kept_end(nbcoll_request *request, nbcoll_sta
     return s;
 }
 
-/* What a look is enough for, at a request that keeps a run: one that replays, or has ended. AGAIN: it replays, and its
- * line is not there; PENDING: a call that enters is to see. */
+/* What a look is enough for, at a request of one thread that keeps a run, or has no schedule: it replays, or has ended.
+ * AGAIN: it replays, and its line is not there; PENDING: a call that enters is to see. */
 static inline nbcoll_status nbcolli_request_look(nbcoll_request *request)
 {
     nbcolli_request *r = (nbcolli_request *)request->at;
 
-    /* relaxed, here and below: of one thread, if it keeps a run */
-    if (!r || !r->kept || atomic_load_explicit(&r->generation, memory_order_relaxed) != request->generation ||
-        *r->process != 1)
+    /* relaxed, here and below: of one thread */
+    if (!r || atomic_load_explicit(&r->generation, memory_order_relaxed) != request->generation || *r->process != 1)
         return NBCOLL_PENDING;
     const nbcoll_context *c = r->context;
+    if (!r->kept && (r->schedule || r->done || c->flags & NBCOLL_ANY_THREAD)) /* the host's functions take part */
+        return NBCOLL_PENDING;
     if (c->replaying == r) {
         nbcoll_status s = nbcolli_replay_look(r);
         return s == NBCOLL_OK ? nbcolli_kept_end(request, s) : s;
@@ -272,8 +273,10 @@ static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_reques
         nbcolli_pause(c, looks);
         s = nbcolli_request_look(request);
     }
-    if (s == NBCOLL_PENDING && timeout)
+    if (s == NBCOLL_PENDING && timeout) {
         nbcolli_await(request, c);
+        s = nbcolli_request_look(request);
+    }
     if (s == NBCOLL_AGAIN || s == NBCOLL_PENDING)
         s = c ? nbcolli_test(request, 0) : NBCOLL_OK;
     return s == NBCOLL_PENDING ? nbcolli_wait_on(request, timeout, leaves) : s;
