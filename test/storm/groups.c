@@ -77,8 +77,10 @@ static void use(gathering *x, nbcoll_comm *made)
         storm_stay(r->storm, 1 + rank_choose(r, 50 * MICROSECOND));
     if (status == NBCOLL_OK)
         status = finish(x, &request);
-    else
+    else {
         judge_end(r->actor, x->item, x->index, status, NULL, NULL);
+        storm_cause(r->storm, r->actor->rank, BAD_QUITS); /* it frees the group, in which the others have started */
+    }
     for (int k = 0; k < x->members && status == NBCOLL_OK; k++)
         if (all[k] != x->list[k] && !(r->storm->bad_anywhere & BAD_HEADER) && !r->storm->ends && !r->actor->is_dead)
             storm_find(r->storm, "rank %d, item %d: member %d is another one", r->actor->rank, x->index, k);
