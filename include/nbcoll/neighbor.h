@@ -38,8 +38,8 @@
  * sender's list of destinations is the n-th in the receiver's list of sources. In a grid offsets tell edges apart: what
  * is sent to offset o comes from offset -o, also where both lead to the same rank.
  *
- * They are operations of the communicator like all others (nbcoll.h, collectives): all its ranks start them, in one
- * order with its other operations, and the same requests test, wait, cancel and report. Components:
+ * They are operations of the neighbours' own communicator, like all others (nbcoll.h, collectives): all its ranks start
+ * them, in one order, and the same requests test, wait, cancel and report. Components:
  * -DNBCOLL_WITH_NEIGHBOR=1, or link nbcoll_neighbor. The core knows nothing of them: they are schedules of a program's
  * own (schedule.h).
  *
@@ -95,7 +95,7 @@ typedef struct nbcoll_neighbor_grid {
     const int *offset;   /* [neighbors][dims], which with each offset have its opposite, as often. Null: for each
                             dimension -1, then +1, as MPI has them */
     int reorder;         /* 1: the places are dealt so that ranks of a node are neighbours, as far as the nodes have as
-                            many ranks, and these fill a brick of the grid. Then there is a new communicator */
+                            many ranks, and these fill a brick of the grid */
     const nbcoll_host *host; /* for memory; may be null */
 } nbcoll_neighbor_grid;
 
@@ -103,12 +103,14 @@ typedef struct nbcoll_neighbor_grid {
 #define NBCOLL_NEIGHBOR_OFFSETS_MOST 1024
 #define NBCOLL_NEIGHBORS_MOST 65536 /* of a rank, in each list of a graph */
 
-/* Make neighbours. Collective: all ranks of `comm` call one of them, the same, with or without `reorder`; it is one
- * operation of `comm`: an allreduce, with `reorder` a split. Errors at the call: ERR_NULL, ERR_CONFIG (a size),
- * ERR_RANK (a neighbour outside the communicator; extents whose product is not the number of ranks), ERR_ARGUMENT (a
- * negative number; more dimensions; an offset without its opposite), ERR_LIMIT (more neighbours), ERR_MEMORY (the
- * others wait: call again). On all ranks together: ERR_MISMATCH (a rank names another as destination more or fewer
- * times than that names it as source; grids differ), ERR_MEMORY, and what allreduces and splits return. */
+/* Make neighbours, with a communicator of their own that has the configuration of `comm`. Collective: all ranks of
+ * `comm` call one of them, the same, with or without `reorder`; it is one operation of `comm`, a split. Errors at the
+ * call: ERR_NULL, ERR_CONFIG (a size), ERR_RANK (a neighbour outside the communicator; extents whose product is not the
+ * number of ranks), ERR_ARGUMENT (a negative number; more dimensions; an offset without its opposite), ERR_LIMIT (more
+ * neighbours). On all ranks together: ERR_MISMATCH (a rank names another as destination more or fewer times than that
+ * names it as source; grids differ). What splits return, and for graphs allreduces: ERR_MEMORY, where nothing has
+ * happened and the others wait, or they end badly, too. Where a rank fails when others have ended well already their
+ * operations with these neighbours end badly, with ERR_CANCELLED, ERR_PEER_LOST or ERR_MISMATCH; `comm` stays usable. */
 NBCOLL_API nbcoll_status nbcoll_neighbors_of_graph(nbcoll_comm *comm, const nbcoll_neighbor_graph *graph,
                                                    nbcoll_neighbors **out, uint64_t timeout);
 NBCOLL_API nbcoll_status nbcoll_neighbors_of_grid(nbcoll_comm *comm, const nbcoll_neighbor_grid *grid,
@@ -116,8 +118,7 @@ NBCOLL_API nbcoll_status nbcoll_neighbors_of_grid(nbcoll_comm *comm, const nbcol
 
 typedef struct nbcoll_neighborhood {
     size_t size;
-    nbcoll_comm *comm;               /* whose ranks these are: the given one, or, with `reorder`, one that ends with the
-                                        neighbours */
+    nbcoll_comm *comm;               /* whose ranks these are; it ends with the neighbours */
     int sources, destinations;       /* in grids both are the neighbours */
     const int *source, *destination; /* in grids -1, where there is none: the block there is neither read nor written */
     int dims;                        /* 0 for a graph */

@@ -9,7 +9,7 @@ static nbcoll_status nbcolli_neighbors_close(nbcoll_neighbors *n)
     nbcoll_status s = nbcolli_cached_free(n);
 
     if (s == NBCOLL_OK)
-        s = nbcoll_comm_free(n->own);
+        s = nbcoll_comm_free(n->comm);
     if (s != NBCOLL_OK)
         return s;
     nbcoll_host host = n->host;
@@ -18,7 +18,7 @@ static nbcoll_status nbcolli_neighbors_close(nbcoll_neighbors *n)
     return NBCOLL_OK;
 }
 
-static nbcoll_status nbcolli_neighbors_open(nbcoll_comm *comm, const nbcoll_host *given, nbcoll_neighbors **out)
+static nbcoll_status nbcolli_neighbors_open(const nbcoll_host *given, nbcoll_neighbors **out)
 {
     nbcoll_host host = {.size = sizeof host};
     nbcoll_status s = given ? nbcolli_host_read(&host, given) : NBCOLL_OK;
@@ -26,26 +26,9 @@ static nbcoll_status nbcolli_neighbors_open(nbcoll_comm *comm, const nbcoll_host
 
     if (!n)
         return s == NBCOLL_OK ? NBCOLL_ERR_MEMORY : s;
-    *n = (nbcoll_neighbors){.host = host, .comm = comm, .terms.size = sizeof n->terms};
+    *n = (nbcoll_neighbors){.host = host, .terms.size = sizeof n->terms};
     *out = n;
     return NBCOLL_OK;
-}
-
-/* What all ranks have says it, in one operation: where that is refused nothing has happened, and the rank may call
- * again. Its buffers are the caller's: it is over at the timeout, too. */
-static nbcoll_status nbcolli_neighbors_sum(nbcoll_comm *comm, const uint64_t mine[2], uint64_t all[2], uint64_t timeout)
-{
-    nbcoll_request request;
-    nbcoll_status s = nbcoll_iallreduce(mine, all, 2, NBCOLL_UINT64, NBCOLL_SUM, comm, &request);
-
-    if (s != NBCOLL_OK)
-        return s;
-    s = nbcoll_wait(&request, timeout);
-    if (request.at) {
-        nbcoll_cancel(request);
-        nbcoll_wait(&request, NBCOLL_FOREVER);
-    }
-    return s;
 }
 
 static uint64_t nbcolli_edge_number(int from, int to)
@@ -53,12 +36,22 @@ static uint64_t nbcolli_edge_number(int from, int to)
     return nbcolli_splitmix(nbcolli_splitmix((uint64_t)from + 1) + (uint64_t)to);
 }
 
+/* Neighbours have a communicator of their own. So a rank that fails while they are made, or behind that, can leave it:
+ * the others' operations there end. What has been refused has changed nothing, and the rank may call again. Ranks of
+ * one colour split off together. */
+static nbcoll_status nbcolli_neighbors_split(nbcoll_neighbors *n, nbcoll_comm *comm, int colour, uint64_t timeout)
+{
+    nbcoll_status s = nbcoll_comm_split(comm, colour, n->around->rank, &n->comm, timeout);
+    return s == NBCOLL_OK && nbcoll_comm_size(n->comm) != n->around->ranks ? NBCOLL_ERR_MISMATCH : s;
+}
+
 /* Edges are added where they leave, and taken away where they come: all ranks' sum is 0 if each is named as often at
  * one end as at the other, and else by a chance of 2^-64. */
-static nbcoll_status nbcolli_graph_agree(nbcoll_neighbors *n, nbcoll_comm *comm, uint64_t timeout)
+static nbcoll_status nbcolli_graph_agree(nbcoll_neighbors *n, uint64_t timeout)
 {
     nbcolli_around *a = n->around;
     uint64_t mine[2] = {0, nbcolli_splitmix((uint64_t)a->rank + 1)}, all[2] = {0};
+    nbcoll_request request = {0};
 
     for (int i = 0; i < a->out.count; i++) {
         mine[0] += nbcolli_edge_number(a->rank, a->out.peer[i]);
@@ -66,28 +59,15 @@ static nbcoll_status nbcolli_graph_agree(nbcoll_neighbors *n, nbcoll_comm *comm,
     }
     for (int i = 0; i < a->in.count; i++)
         mine[0] -= nbcolli_edge_number(a->in.peer[i], a->rank);
-    nbcoll_status s = nbcolli_neighbors_sum(comm, mine, all, timeout);
+    nbcoll_status s = nbcoll_iallreduce(mine, all, 2, NBCOLL_UINT64, NBCOLL_SUM, n->comm, &request);
+    if (s == NBCOLL_OK)
+        s = nbcoll_wait(&request, timeout);
+    if (request.at) { /* its buffers are here */
+        nbcoll_cancel(request);
+        nbcoll_wait(&request, NBCOLL_FOREVER);
+    }
     a->fingerprint = (uint32_t)all[1];
     return s == NBCOLL_OK && all[0] ? NBCOLL_ERR_MISMATCH : s;
-}
-
-static nbcoll_status nbcolli_grid_agree(nbcoll_neighbors *n, nbcoll_comm *comm, uint64_t timeout)
-{
-    const uint64_t mine[2] = {nbcolli_grid_hash(n->around), 0};
-    uint64_t all[2];
-    nbcoll_status s = nbcolli_neighbors_sum(comm, mine, all, timeout);
-
-    return s == NBCOLL_OK && all[0] != mine[0] * (uint64_t)n->around->ranks ? NBCOLL_ERR_MISMATCH : s;
-}
-
-/* Ranks of one grid split off together. */
-static nbcoll_status nbcolli_grid_reorder(nbcoll_neighbors *n, nbcoll_comm *comm, uint64_t timeout)
-{
-    const nbcolli_around *a = n->around;
-    nbcoll_status s = nbcoll_comm_split(comm, (int)(nbcolli_grid_hash(a) >> 33), a->rank, &n->own, timeout);
-
-    n->comm = n->own;
-    return s == NBCOLL_OK && nbcoll_comm_size(n->own) != a->ranks ? NBCOLL_ERR_MISMATCH : s;
 }
 
 /* The end of both: a failure leaves nothing. */
@@ -120,12 +100,14 @@ nbcoll_status nbcoll_neighbors_of_graph(nbcoll_comm *comm, const nbcoll_neighbor
     if (s == NBCOLL_OK)
         s = nbcolli_graph_check(&given, ranks);
     if (s == NBCOLL_OK)
-        s = nbcolli_neighbors_open(comm, given.host, &n);
+        s = nbcolli_neighbors_open(given.host, &n);
     if (s != NBCOLL_OK)
         return s;
     s = nbcolli_graph_open(&given, &n->host, rank, ranks, &n->around);
     if (s == NBCOLL_OK)
-        s = nbcolli_graph_agree(n, comm, timeout);
+        s = nbcolli_neighbors_split(n, comm, 0, timeout);
+    if (s == NBCOLL_OK)
+        s = nbcolli_graph_agree(n, timeout);
     return nbcolli_neighbors_made(n, s, out);
 }
 
@@ -142,14 +124,14 @@ nbcoll_status nbcoll_neighbors_of_grid(nbcoll_comm *comm, const nbcoll_neighbor_
     if (s == NBCOLL_OK)
         s = nbcolli_grid_check(&given, ranks);
     if (s == NBCOLL_OK)
-        s = nbcolli_neighbors_open(comm, given.host, &n);
+        s = nbcolli_neighbors_open(given.host, &n);
     if (s != NBCOLL_OK)
         return s;
     if (given.reorder)
         rank = nbcolli_grid_place(&given, nbcoll_comm_nodes(comm), rank);
     s = nbcolli_grid_open(&given, &n->host, rank, ranks, &n->around);
     if (s == NBCOLL_OK)
-        s = (given.reorder ? nbcolli_grid_reorder : nbcolli_grid_agree)(n, comm, timeout);
+        s = nbcolli_neighbors_split(n, comm, (int)(nbcolli_grid_hash(n->around) >> 33), timeout);
     return nbcolli_neighbors_made(n, s, out);
 }
 

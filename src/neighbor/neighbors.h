@@ -16,7 +16,7 @@ typedef struct nbcolli_cached_call {
 
 struct nbcoll_neighbors {
     nbcoll_host host;
-    nbcoll_comm *comm, *own; /* own: made for them; else null */
+    nbcoll_comm *comm; /* made for them */
     nbcolli_around *around;
     nbcoll_terms terms;
     uint32_t exposures;          /* that an operation may make on a rank */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Neighbourhood collectives on a communicator: all its ranks make a seeded graph, of which an edge may come twice or
- * lead to its own rank, or a grid of one or two dimensions, and exchange blocks with their neighbours. */
+ * lead to its own rank, or a grid of one or two dimensions, and exchange blocks with their neighbours. Who cannot make
+ * them does nothing: the others' exchanges end badly then. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,7 +158,7 @@ static void execute(around *x)
     nbcoll_request request = {0}, handle;
     bool persists = rank_choose(r, 2), is_made = false;
 
-    for (int round = 0; round < x->item->times && !r->is_broken[x->item->comm]; round++) {
+    for (int round = 0; round < x->item->times; round++) {
         nbcoll_status status = NBCOLL_OK;
         fill(x, round);
         for (int tries = 0;; tries++) {
@@ -174,9 +175,9 @@ static void execute(around *x)
         storm_note(r->storm, r->actor->rank, NOTE_STARTS, (uint64_t)x->index, 7);
         handle = request;
         status = rank_wait(r, &handle);
-        nbcoll_failure failure = rank_failure(r, x->item->comm);
         storm_note(r->storm, r->actor->rank, NOTE_ENDS, (uint64_t)x->index, status);
-        judge_end(r->actor, x->item, x->index, status, &failure, NULL);
+        if (status != NBCOLL_ERR_CANCELLED || !r->storm->bad_anywhere) /* who could not make them says so to the others */
+            judge_end(r->actor, x->item, x->index, status, NULL, NULL);
         if (status == NBCOLL_OK && !r->actor->is_dead && !r->storm->ends &&
             !(r->storm->bad_anywhere & (BAD_DIFFERS | BAD_HEADER)))
             check(x, round);
@@ -208,7 +209,10 @@ void neighbors_run(rank *r, int n)
                        nbcoll_status_name(status));
         free(x->send);
         free(x->recv);
-    } else
-        rank_is_refused(r, n, status, RETRIES);
+    } else if (!rank_is_full(r, n, status)) {
+        storm_cause(r->storm, r->actor->rank, BAD_LEFT | BAD_QUITS); /* others may have them */
+        if (status != NBCOLL_ERR_CANCELLED || !r->storm->bad_anywhere)
+            judge_end(r->actor, i, n, status, NULL, NULL);
+    }
     free(x);
 }

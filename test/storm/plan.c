@@ -597,8 +597,8 @@ static void skip_neighbors(plan *p)
     bool skips = p->has_agents;
     for (int k = 0; k < p->faults; k++)
         skips |= p->fault[k].kind == FAULT_MEMORY;
-    for (int i = 0; i < p->items; i++) /* and groups take numbers of communicators */
-        p->is_skipped[i] |= (p->item[i].kind == ITEM_NEIGHBORS && skips) ||
+    for (int i = 0; i < p->items; i++) /* and both take numbers of communicators */
+        p->is_skipped[i] |= (p->item[i].kind == ITEM_NEIGHBORS && (skips || p->few_serials)) ||
                             (p->item[i].kind == ITEM_GROUP && p->few_serials);
 }
 
