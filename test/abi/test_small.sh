@@ -41,5 +41,5 @@ within 'its text' $(($(text "$work/one.o") / 1000)) KB 448
 within 'hello, static' $(($(text "$work/hello") / 1000)) KB 349
 within 'src/engine' "$(find src/engine -name '*.[ch]' -exec cat {} + | wc -l)" lines 14107
 within 'src/engine without comments' "$(code_lines src/engine)" lines 10790
-within 'src/command' "$(find src/command -name '*.[ch]' -exec cat {} + | wc -l)" lines 11082
+within 'src/command' "$(find src/command -name '*.[ch]' -exec cat {} + | wc -l)" lines 11079
 exit $failed
