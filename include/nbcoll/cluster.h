@@ -69,8 +69,9 @@ typedef struct nbcoll_cluster_config {
 } nbcoll_cluster_config;
 
 /* Opens this rank's endpoints: end[0..*n). One, shm, where all ranks are on one machine (and of one `part`, one network
- * and PID namespace); else two, shm and verbs, or shm and ofi if a rank has no active RDMA device, which the host's log
- * is told; with NO_SHM verbs or ofi alone. Collective; all ranks get the same *n, and the same transports.
+ * and PID namespace); else two, shm and verbs, or shm and ofi if a rank has no active RDMA device; with NO_SHM verbs or
+ * ofi alone. The host's log is told what was chosen, and why. Collective; all ranks get the same *n, and the same
+ * transports.
  *
  * Errors, with nothing left open. Of the arguments, found here and told nobody: NULL, RANK, CONFIG. On all ranks:
  * UNSUPPORTED (there are several machines, and a rank has neither, or this library has neither), LIMIT (more than

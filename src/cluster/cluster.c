@@ -176,6 +176,29 @@ static nbcoll_status nbcolli_cluster_shm(const nbcoll_cluster_config *c, const n
 
 /* ---- what all ranks see alike ------------------------------------------------------------------------------------ */
 
+/* Tells the log what is chosen, and why; the same on all ranks. */
+static void nbcolli_cluster_say(const nbcoll_cluster_config *c, const nbcolli_cluster_entry *entry, bool is_one,
+                                nbcoll_status verbs)
+{
+    const char *within = c->flags & NBCOLL_CLUSTER_NO_SHM ? "" : "shm within machines, ";
+    int lacking = 0;
+
+    while (lacking < c->ranks - 1 && nbcolli_ended_as(entry[lacking].status) != verbs)
+        lacking++;
+    if (is_one)
+        nbcolli_log(&c->host, NBCOLL_OK, "cluster: shm: all %d ranks are on one machine", c->ranks);
+    else if (verbs == NBCOLL_OK)
+        nbcolli_log(&c->host, NBCOLL_OK, "cluster: %sverbs for all %d ranks: each has a device", within, c->ranks);
+    else if (verbs == NBCOLL_ERR_UNSUPPORTED && c->flags & NBCOLL_CLUSTER_NO_OFI)
+        nbcolli_log(&c->host, verbs, "cluster: nothing joins the machines: rank %d has no RDMA device, and ofi is not "
+                    "wanted", lacking);
+    else if (verbs == NBCOLL_ERR_UNSUPPORTED)
+        nbcolli_log(&c->host, NBCOLL_OK, "cluster: %sofi for all %d ranks: rank %d has no RDMA device%s", within,
+                    c->ranks, lacking, c->flags & NBCOLL_CLUSTER_NO_VERBS ? ", as is wanted" : "");
+    else
+        nbcolli_log(&c->host, verbs, "cluster: rank %d could not open its RDMA device", lacking);
+}
+
 /* Whether, and with how many endpoints, all can go on: by verbs, if they need it. */
 static nbcoll_status nbcolli_cluster_judge(const nbcoll_cluster_config *c, nbcolli_cluster_entry *entry, int *n)
 {
@@ -184,7 +207,9 @@ static nbcoll_status nbcolli_cluster_judge(const nbcoll_cluster_config *c, nbcol
 
     for (int i = 0; i < c->ranks; i++) {
         is_one = is_one && nbcolli_cluster_is_near(&entry[i], &entry[0]);
-        verbs = verbs == NBCOLL_OK ? nbcolli_ended_as(entry[i].status) : verbs;
+        nbcoll_status one = nbcolli_ended_as(entry[i].status);
+        if (verbs == NBCOLL_OK || one == NBCOLL_ERR_UNSUPPORTED) /* who has no device says it for all */
+            verbs = one;
         int j = i - 1;
         while (j >= 0 && !nbcolli_cluster_is_near(&entry[i], &entry[j]))
             j--;
@@ -193,6 +218,7 @@ static nbcoll_status nbcolli_cluster_judge(const nbcoll_cluster_config *c, nbcol
             return NBCOLL_ERR_LIMIT;
     }
     *n = c->flags & NBCOLL_CLUSTER_NO_SHM ? 1 : is_one ? 1 : 2;
+    nbcolli_cluster_say(c, entry, *n == 1 && !(c->flags & NBCOLL_CLUSTER_NO_SHM), verbs);
     return is_one && !(c->flags & NBCOLL_CLUSTER_NO_SHM) ? NBCOLL_OK : verbs;
 }
 
@@ -204,8 +230,6 @@ static nbcoll_status nbcolli_cluster_join(const nbcoll_cluster_config *c, const 
         return nbcolli_cluster_meet(*between, entry, c->ranks, all);
     nbcoll_endpoint_close(*between); /* where others have none */
     *between = NULL;
-    if (c->host.log)
-        c->host.log(c->host.user, NBCOLL_OK, "cluster: ofi joins the machines, since not all ranks have verbs");
     return nbcolli_cluster_network_open(c, between);
 }
 
