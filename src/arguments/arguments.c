@@ -104,6 +104,7 @@ static nbcoll_status nbcolli_args_sum(nbcoll_args *a, int ranks, size_t loose)
             return NBCOLL_ERR_TYPE;
         if (__builtin_mul_overflow(a->displs ? a->displs[i] : count, a->types ? 1 : widest, &place) ||
             __builtin_mul_overflow(a->counts[i], element, &length) || __builtin_add_overflow(place, length, &end) ||
+            (length && end > SIZE_MAX / 2) || /* a negative number is too large */
             __builtin_add_overflow(count, a->counts[i], &count) || __builtin_add_overflow(bytes, length, &bytes))
             return NBCOLL_ERR_COUNT;
     }
@@ -169,8 +170,8 @@ nbcoll_status nbcoll_args_complete(nbcoll_args *args, int rank, int ranks)
     const nbcolli_kind *kind = &nbcolli_args_kinds[a.operation];
     if (a.root < 0 || a.root >= (kind->has_root ? ranks : 1))
         return NBCOLL_ERR_ROOT;
-    a.in_place = a.in_place && (kind->in_place == NBCOLLI_EVERYWHERE ||
-                                (kind->in_place == NBCOLLI_AT_ROOT && rank == a.root));
+    a.in_place =
+        a.in_place && (kind->in_place == NBCOLLI_EVERYWHERE || (kind->in_place == NBCOLLI_AT_ROOT && rank == a.root));
     if (a.operation != NBCOLL_OPERATION_ALLTOALLW)
         a.packs = a.operation != NBCOLL_OPERATION_BARRIER && nbcolli_packs(a.reduction.type);
     status = nbcolli_args_arrays(&a, kind, rank);
