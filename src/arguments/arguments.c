@@ -170,8 +170,8 @@ nbcoll_status nbcoll_args_complete(nbcoll_args *args, int rank, int ranks)
     const nbcolli_kind *kind = &nbcolli_args_kinds[a.operation];
     if (a.root < 0 || a.root >= (kind->has_root ? ranks : 1))
         return NBCOLL_ERR_ROOT;
-    a.in_place =
-        a.in_place && (kind->in_place == NBCOLLI_EVERYWHERE || (kind->in_place == NBCOLLI_AT_ROOT && rank == a.root));
+    a.in_place = a.in_place && (kind->in_place == NBCOLLI_EVERYWHERE ||
+                                (kind->in_place == NBCOLLI_AT_ROOT && rank == a.root));
     if (a.operation != NBCOLL_OPERATION_ALLTOALLW)
         a.packs = a.operation != NBCOLL_OPERATION_BARRIER && nbcolli_packs(a.reduction.type);
     status = nbcolli_args_arrays(&a, kind, rank);

@@ -38,6 +38,11 @@ static inline size_t nbcolli_number_at(const size_t *numbers, size_t i)
     return nbcolli_are_ints(numbers) ? (size_t)((const int *)((uintptr_t)numbers - 1))[i] : numbers[i];
 }
 
+static inline size_t nbcolli_number_or(const size_t *numbers, size_t i, size_t other)
+{
+    return numbers ? nbcolli_number_at(numbers, i) : other;
+}
+
 /* The type of one of several blocks. Of one without elements it is not read. */
 static inline nbcoll_type nbcolli_type_at(const nbcoll_type *types, const size_t *counts, size_t i)
 {

@@ -123,16 +123,11 @@ static inline int nbcolli_is_unreported(unsigned state)
 #define NBCOLLI_REQUEST_CHUNK 64u
 #define NBCOLLI_REQUEST_CHUNKS 24u
 
-static inline size_t nbcolli_block_elements(const nbcolli_blocks *blocks, size_t i)
-{
-    return blocks->counts ? nbcolli_number_at(blocks->counts, i) : blocks->count;
-}
-
 /* Block i of a buffer as it travels, at `at`. */
 static inline nbcoll_memory nbcolli_block_packed(const nbcolli_blocks *blocks, unsigned char *at, size_t i)
 {
     nbcoll_type type = blocks->types ? nbcolli_type_at(blocks->types, blocks->counts, i) : blocks->type;
-    return (nbcoll_memory){at, nbcolli_block_elements(blocks, i) * nbcolli_packed_size(type), type};
+    return (nbcoll_memory){at, nbcolli_number_or(blocks->counts, i, blocks->count) * nbcolli_packed_size(type), type};
 }
 
 /* Where block i of a buffer lies. */
@@ -140,8 +135,8 @@ static inline nbcoll_memory nbcolli_block(const nbcolli_blocks *blocks, unsigned
 {
     nbcoll_type type = blocks->types ? nbcolli_type_at(blocks->types, blocks->counts, i) : blocks->type;
     size_t element = blocks->types ? nbcoll_type_size(type) : blocks->element;
-    size_t count = nbcolli_block_elements(blocks, i);
-    size_t place = blocks->counts ? nbcolli_number_at(blocks->displs, i) * (blocks->types ? 1 : element) : 0;
+    size_t count = nbcolli_number_or(blocks->counts, i, blocks->count);
+    size_t place = nbcolli_number_or(blocks->counts ? blocks->displs : NULL, i, 0) * (blocks->types ? 1 : element);
     int is_somewhere = count && (element || nbcolli_packs(type)); /* nothing may lie nowhere */
     return (nbcoll_memory){is_somewhere ? base + place : base, count * element, type};
 }
