@@ -30,6 +30,7 @@
 #include "message/match.c"
 #include "message/memory.c"
 #include "message/open.c"
+#include "message/table.c"
 #include "message/transfer.c"
 #include "message/wire.c"
 #endif

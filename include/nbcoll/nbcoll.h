@@ -931,6 +931,14 @@ NBCOLL_API int nbcoll_op_applies(nbcoll_op op, nbcoll_type type);
  * and the communicator goes on. If the library copies, the program gets SIGSEGV (see shm.h). */
 #define NBCOLL_IN_PLACE ((void *)(intptr_t)-1)
 
+/* 32-bit counts or displacements in the place of an array of these: nbcoll_iallgatherv(send, recv, nbcoll_ints(counts),
+ * nbcoll_ints(displs), ...). They stay where they are, and are the library's as long. Negative ones get
+ * ERR_COUNT. */
+static inline const size_t *nbcoll_ints(const int numbers[])
+{
+    return (const size_t *)((uintptr_t)numbers | (uintptr_t)(numbers != NULL));
+}
+
 /* Ends on a rank only after every rank has started it. */
 NBCOLL_API nbcoll_status nbcoll_ibarrier(nbcoll_comm *comm, nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_barrier_init(nbcoll_comm *comm, nbcoll_request *request);

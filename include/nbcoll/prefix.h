@@ -277,6 +277,7 @@
 #define nbcoll_status_name NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_status_name)
 #define nbcoll_status_text NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_status_text)
 #define nbcoll_strided_make NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_strided_make)
+#define nbcoll_strided_sum_make NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_strided_sum_make)
 #define nbcoll_sum_reproducible NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_sum_reproducible)
 #define nbcoll_sum_scaled NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_sum_scaled)
 #define nbcoll_sum_wide NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_sum_wide)

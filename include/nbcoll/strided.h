@@ -56,5 +56,27 @@ typedef struct nbcoll_strided {
 NBCOLL_API nbcoll_status nbcoll_strided_make(nbcoll_strided *out, nbcoll_type of, size_t block, nbcoll_steps inner,
                                              nbcoll_steps outer, size_t extent);
 
+/* An operation of sums.h for strided elements:
+ *
+ *     nbcoll_strided_sum mean;
+ *     nbcoll_strided_sum_make(&mean, &column, nbcoll_average());
+ *     nbcoll_iallreduce(&a[0][3], &b[0][3], 1, nbcoll_type_of(&column.type), nbcoll_op_of(&mean.op), comm, &request);
+ *
+ * Used by its address, and the host's as the type is. It is for calls with that type alone (else ERR_OP). Requests that
+ * have it at once are of one collective, on as many ranks. Other ranks may sum plain numbers, by the same operation of
+ * sums.h. The members are the library's but for `op`. */
+typedef struct nbcoll_strided_sum {
+    nbcoll_host_op op;
+    const nbcoll_strided *strided;
+    nbcoll_op sum;
+    nbcoll_host_type inner; /* of the last call: what one number becomes */
+    nbcoll_host_op by;      /* what combines its bins */
+    size_t item, state;     /* bytes of what one state is made of, and of that */
+} nbcoll_strided_sum;
+
+/* `sum` is copied where it is an address only: a factor's operation stays. Any thread. Errors: ERR_NULL, ERR_OP (not of
+ * sums.h). */
+NBCOLL_API nbcoll_status nbcoll_strided_sum_make(nbcoll_strided_sum *out, const nbcoll_strided *strided, nbcoll_op sum);
+
 NBCOLLI_END
 #endif

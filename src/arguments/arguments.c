@@ -104,6 +104,7 @@ static nbcoll_status nbcolli_args_sum(nbcoll_args *a, int ranks, size_t loose)
             return NBCOLL_ERR_TYPE;
         if (__builtin_mul_overflow(a->displs ? a->displs[i] : count, a->types ? 1 : widest, &place) ||
             __builtin_mul_overflow(a->counts[i], element, &length) || __builtin_add_overflow(place, length, &end) ||
+            (length && end > SIZE_MAX / 2) || /* a negative number is too large */
             __builtin_add_overflow(count, a->counts[i], &count) || __builtin_add_overflow(bytes, length, &bytes))
             return NBCOLL_ERR_COUNT;
     }

@@ -36,6 +36,14 @@ static nbcoll_status nbcolli_take_in_place(nbcolli_collective_call *c, const nbc
     return NBCOLL_OK;
 }
 
+/* The numbers, or a copy of 32-bit ones behind the `at` numbers of `to`. */
+static const size_t *nbcolli_widened(const size_t *numbers, size_t *to, size_t at, size_t n)
+{
+    for (size_t i = 0; nbcolli_are_ints(numbers) && i < n; i++)
+        to[at + i] = nbcolli_number_at(numbers, i);
+    return nbcolli_are_ints(numbers) ? to + at : numbers;
+}
+
 /* Decides which counts the schedule is built from; the others are bound. */
 static nbcoll_status nbcolli_take_counts(nbcolli_collective_call *c, const nbcolli_kind *kind, const nbcoll_comm *comm)
 {
@@ -44,13 +52,19 @@ static nbcoll_status nbcolli_take_counts(nbcolli_collective_call *c, const nbcol
                    (kind->blocks == NBCOLLI_PROMISED && (comm->config.flags & NBCOLL_COUNTS_KNOWN));
     int needs_displs = c->args.operation != NBCOLL_OPERATION_REDUCE_SCATTER &&
                        nbcolli_part_of(&c->args, comm->rank, !nbcolli_gives_out(kind)) == NBCOLLI_ALL;
+    size_t n = (size_t)comm->size;
 
     if (kind->blocks == NBCOLLI_EQUAL || !is_known)
         return NBCOLL_OK;
     if (!vector->counts || (needs_displs && !vector->displs))
         return NBCOLL_ERR_NULL;
-    c->args.counts = vector->counts;
-    c->args.displs = vector->displs;
+    if (nbcolli_are_ints(vector->counts) || nbcolli_are_ints(vector->displs)) {
+        c->wide = nbcolli_alloc(&comm->context->host, 2 * n * sizeof *c->wide, sizeof *c->wide);
+        if (!c->wide)
+            return NBCOLL_ERR_MEMORY;
+    }
+    c->args.counts = nbcolli_widened(vector->counts, c->wide, 0, n);
+    c->args.displs = nbcolli_widened(vector->displs, c->wide, n, n);
     c->args.types = vector->types;
     return NBCOLL_OK;
 }
@@ -93,11 +107,13 @@ static nbcoll_status nbcolli_check_blocks(const nbcolli_blocks *blocks, nbcolli_
         return NBCOLL_ERR_NULL;
     for (int i = 0; i < ranks; i++) {
         nbcoll_type type = is_w ? nbcolli_type_at(blocks->types, blocks->counts, (size_t)i) : blocks->type;
-        if (!nbcolli_is_type(type) || (is_recv && nbcolli_piles(type, blocks->counts[i])))
+        size_t count = nbcolli_number_at(blocks->counts, (size_t)i), widest = nbcolli_widest(type);
+        if (!nbcolli_is_type(type) || (is_recv && nbcolli_piles(type, count)))
             return NBCOLL_ERR_TYPE;
-        if (__builtin_mul_overflow(blocks->counts[i], nbcolli_widest(type), &bytes) ||
-            __builtin_mul_overflow(blocks->displs[i], is_w ? 1 : nbcolli_widest(type), &place) ||
-            __builtin_add_overflow(place, bytes, &end) || __builtin_add_overflow(*all, bytes, all))
+        if (__builtin_mul_overflow(count, widest, &bytes) ||
+            __builtin_mul_overflow(nbcolli_number_at(blocks->displs, (size_t)i), is_w ? 1 : widest, &place) ||
+            __builtin_add_overflow(place, bytes, &end) || (bytes && end > SIZE_MAX / 2) || /* or is negative */
+            __builtin_add_overflow(*all, bytes, all))
             return NBCOLL_ERR_COUNT;
     }
     return NBCOLL_OK;
@@ -290,6 +306,7 @@ nbcoll_status nbcolli_carry_out(nbcolli_collective_call *c, nbcoll_comm *comm, c
     if (s != NBCOLL_OK)
         return s;
     s = nbcolli_call_begin(c, comm, how->among, how->form == NBCOLLI_LATER, request);
+    nbcolli_free(&comm->context->host, c->wide, 2 * (size_t)comm->size * sizeof *c->wide);
     return nbcolli_leave_call(comm, how, request, s);
 }
 

@@ -13,6 +13,7 @@ typedef struct nbcolli_collective_call {
     void *recv;
     nbcolli_blocks blocks[2]; /* of the send and the receive buffer, in the v and w forms that may bind them */
     nbcoll_host_type *states; /* room for what an operation that resolves comes to */
+    size_t *wide;             /* copies of 32-bit counts and displacements, for the time of the call; null: none */
     size_t extent;            /* bytes of the receive buffer, or NBCOLLI_AS_COUNTED: what the check finds */
 } nbcolli_collective_call;
 

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "bins.h"
+
 /* Where blocks lie, one after the other: bytes from the first element on. */
 typedef struct nbcolli_strided_walk {
     size_t i, k; /* steps of the inner and the outer loop */
@@ -113,5 +115,108 @@ nbcoll_status nbcoll_strided_make(nbcoll_strided *out, nbcoll_type of, size_t bl
                                      .user = out, .of = of, .pack_units = nbcolli_strided_pack,
                                      .unpack_units = nbcolli_strided_unpack},
                             .block = block, .inner = inner, .outer = outer};
+    return NBCOLL_OK;
+}
+
+/* ---- sums of sums.h ----------------------------------------------------------------------------------------------- *
+ * The numbers are gathered piece by piece, and each piece becomes states, as if it were a vector of its own; and back.
+ * An item is what one state is made of: a real, or, where the states are bins, a number. */
+
+static nbcoll_status nbcolli_strided_sum_move(const nbcoll_strided_sum *m, char *loose, char *states, size_t first,
+                                              size_t items, int unpacks)
+{
+    const nbcoll_host_type *t = &m->inner;
+    _Alignas(64) char numbers[1024];
+    nbcoll_status s = NBCOLL_OK;
+
+    for (size_t n; s == NBCOLL_OK && items; first += n, items -= n, states += n * m->state) {
+        n = items < sizeof numbers / m->item ? items : sizeof numbers / m->item;
+        if (unpacks) {
+            s = t->unpack_units ? t->unpack_units(t->user, states, numbers, 0, n)
+                                : t->unpack(t->user, states, numbers, n);
+            if (s == NBCOLL_OK)
+                nbcolli_strided_move(m->strided, loose, numbers, first * m->item, n * m->item, 1);
+        } else {
+            nbcolli_strided_move(m->strided, loose, numbers, first * m->item, n * m->item, 0);
+            s = t->pack_units ? t->pack_units(t->user, numbers, states, 0, n) : t->pack(t->user, numbers, states, n);
+        }
+    }
+    return s;
+}
+
+static nbcoll_status nbcolli_strided_sum_pack(void *user, const void *elements, void *units, size_t first, size_t count)
+{
+    return nbcolli_strided_sum_move(user, (char *)(uintptr_t)elements, units, first, count, 0);
+}
+
+static nbcoll_status nbcolli_strided_sum_unpack(void *user, const void *units, void *elements, size_t first,
+                                                size_t count)
+{
+    return nbcolli_strided_sum_move(user, elements, (char *)(uintptr_t)units, first, count, 1);
+}
+
+/* Of whole elements. */
+static nbcoll_status nbcolli_strided_sum_pack_all(void *user, const void *elements, void *packed, size_t count)
+{
+    const nbcoll_strided_sum *m = user;
+    return nbcolli_strided_sum_pack(user, elements, packed, 0, count * (m->strided->type.packed / m->item));
+}
+
+static nbcoll_status nbcolli_strided_sum_unpack_all(void *user, const void *packed, void *elements, size_t count)
+{
+    const nbcoll_strided_sum *m = user;
+    return nbcolli_strided_sum_unpack(user, packed, elements, 0, count * (m->strided->type.packed / m->item));
+}
+
+static nbcoll_status nbcolli_strided_sum_resolve(void *user, nbcoll_type type, int operands, nbcoll_host_type *states,
+                                                 nbcoll_op *by)
+{
+    nbcoll_strided_sum *m = user;
+    const nbcoll_host_op *sum = (const nbcoll_host_op *)m->sum;
+    size_t number = nbcoll_type_size(m->strided->type.of), numbers = m->strided->type.packed / number;
+
+    if (type != nbcoll_type_of(&m->strided->type))
+        return NBCOLL_ERR_OP;
+    m->inner = (nbcoll_host_type){.size = sizeof m->inner, .extent = number};
+    nbcoll_status s = sum->resolve(sum->user, m->strided->type.of, operands, &m->inner, by);
+    if (s != NBCOLL_OK)
+        return s;
+    states->user = m;
+    states->of = m->inner.of;
+    if (__builtin_mul_overflow(numbers, m->inner.packed, &states->packed))
+        return NBCOLL_ERR_COUNT;
+    if (m->inner.pack_units) {
+        m->state = nbcoll_type_size(m->inner.of);
+        m->item = number * m->state / m->inner.packed;
+        states->pack_units = nbcolli_strided_sum_pack;
+        states->unpack_units = nbcolli_strided_sum_unpack;
+        return NBCOLL_OK;
+    }
+    if (*by != nbcoll_op_of(&nbcolli_bins_sums[0]) && *by != nbcoll_op_of(&nbcolli_bins_sums[1]))
+        return NBCOLL_ERR_OP;
+    m->state = m->inner.packed;
+    m->item = number;
+    m->by = *(const nbcoll_host_op *)*by;
+    m->by.user = (void *)(numbers * (uintptr_t)m->by.user); /* bins of an element */
+    *by = nbcoll_op_of(&m->by);
+    states->pack = nbcolli_strided_sum_pack_all;
+    states->unpack = nbcolli_strided_sum_unpack_all;
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_strided_sum_make(nbcoll_strided_sum *out, const nbcoll_strided *strided, nbcoll_op sum)
+{
+    const nbcoll_host_op *host = sum < NBCOLL_OP_COUNT ? NULL : (const nbcoll_host_op *)sum;
+
+    if (!out || !strided)
+        return NBCOLL_ERR_NULL;
+    if (!host || host->size < sizeof *host || host->combine || !host->resolve)
+        return NBCOLL_ERR_OP;
+    *out = (nbcoll_strided_sum){.op = {.size = sizeof out->op,
+                                       .user = out,
+                                       .commutative = host->commutative,
+                                       .resolve = nbcolli_strided_sum_resolve},
+                                .strided = strided,
+                                .sum = sum};
     return NBCOLL_OK;
 }

@@ -24,12 +24,22 @@ static int nbcolli_types_alike(nbcoll_type one, nbcoll_type other)
             (mine->pack_units == theirs->pack_units && mine->unpack_units == theirs->unpack_units));
 }
 
+static int nbcolli_numbers_alike(const size_t *kept, const size_t *numbers, size_t n)
+{
+    if (!nbcolli_are_ints(numbers))
+        return memcmp(kept, numbers, n * sizeof *kept) == 0;
+    while (n && kept[n - 1] == nbcolli_number_at(numbers, n - 1))
+        n--;
+    return !n;
+}
+
+/* `one` is kept. */
 static int nbcolli_sides_alike(const nbcolli_blocks_side *one, const nbcolli_blocks_side *other, size_t blocks)
 {
     if (one->count != other->count || !nbcolli_types_alike(one->type, other->type) || !one->counts != !other->counts)
         return 0;
-    if (one->counts && (memcmp(one->counts, other->counts, blocks * sizeof *one->counts) != 0 ||
-                        memcmp(one->displs, other->displs, blocks * sizeof *one->displs) != 0))
+    if (one->counts && !(nbcolli_numbers_alike(one->counts, other->counts, blocks) &&
+                         nbcolli_numbers_alike(one->displs, other->displs, blocks)))
         return 0;
     for (size_t i = 0; one->types && i < blocks; i++)
         if (one->counts[i] && !nbcolli_types_alike(one->types[i], other->types[i]))
@@ -38,12 +48,10 @@ static int nbcolli_sides_alike(const nbcolli_blocks_side *one, const nbcolli_blo
 }
 
 /* The next `bytes` of a block; only counted where there is none. */
-static void *nbcolli_cached_place(char *block, size_t *used, const void *from, size_t bytes)
+static void *nbcolli_cached_place(char *block, size_t *used, size_t bytes)
 {
     char *at = block ? block + *used : NULL;
     *used += (bytes + 15) / 16 * 16;
-    if (at && from)
-        memcpy(at, from, bytes);
     return at;
 }
 
@@ -51,10 +59,18 @@ static void *nbcolli_cached_place(char *block, size_t *used, const void *from, s
 static nbcoll_type nbcolli_cached_type(char *block, size_t *used, nbcoll_type type)
 {
     const nbcoll_host_type *host = nbcolli_host_type(type);
-    void *copy = host ? nbcolli_cached_place(block, used, NULL, sizeof *host) : NULL;
+    void *copy = host ? nbcolli_cached_place(block, used, sizeof *host) : NULL;
     if (copy)
         nbcolli_copy_tagged(copy, host, sizeof *host);
     return host ? (nbcoll_type)copy : type;
+}
+
+static const size_t *nbcolli_cached_numbers(char *block, size_t *used, const size_t *from, size_t n)
+{
+    size_t *copy = nbcolli_cached_place(block, used, n * sizeof *copy);
+    for (size_t i = 0; copy && i < n; i++)
+        copy[i] = nbcolli_number_at(from, i);
+    return copy;
 }
 
 static void nbcolli_cached_side(char *block, size_t *used, const nbcolli_blocks_side *from, nbcolli_blocks_side *to,
@@ -64,12 +80,12 @@ static void nbcolli_cached_side(char *block, size_t *used, const nbcolli_blocks_
     to->type = nbcolli_cached_type(block, used, from->type);
     if (!from->counts || !blocks)
         return;
-    to->counts = nbcolli_cached_place(block, used, from->counts, blocks * sizeof *to->counts);
-    to->displs = nbcolli_cached_place(block, used, from->displs, blocks * sizeof *to->displs);
-    nbcoll_type *types = from->types ? nbcolli_cached_place(block, used, NULL, blocks * sizeof *types) : NULL;
+    to->counts = nbcolli_cached_numbers(block, used, from->counts, blocks);
+    to->displs = nbcolli_cached_numbers(block, used, from->displs, blocks);
+    nbcoll_type *types = from->types ? nbcolli_cached_place(block, used, blocks * sizeof *types) : NULL;
     for (size_t i = 0; from->types && i < blocks; i++) {
-        nbcoll_type type =
-            from->counts[i] ? nbcolli_cached_type(block, used, from->types[i]) : (nbcoll_type)NBCOLL_BYTE;
+        nbcoll_type type = nbcolli_number_at(from->counts, i) ? nbcolli_cached_type(block, used, from->types[i])
+                                                              : (nbcoll_type)NBCOLL_BYTE;
         if (types)
             types[i] = type;
     }
@@ -87,7 +103,7 @@ static nbcolli_cached_call *nbcolli_cached_make(nbcoll_neighbors *n, const nbcol
         if (pass && (block = nbcolli_alloc(&n->host, memory, 64)) == NULL)
             return NULL;
         used = 0;
-        nbcolli_cached_place(block, &used, NULL, sizeof *made);
+        nbcolli_cached_place(block, &used, sizeof *made);
         made = block ? (nbcolli_cached_call *)block : made;
         *made = (nbcolli_cached_call){.memory = memory, .call.kind = c->kind};
         for (int i = 0; i < 2; i++)

@@ -15,7 +15,8 @@ static nbcoll_status nbcolli_sides_check(const nbcolli_blocks_side *s, int n, in
         if (!nbcolli_is_type(type))
             return NBCOLL_ERR_TYPE;
         if (__builtin_mul_overflow(nbcolli_count_at(s, i), packed > loose ? packed : loose, &bytes) ||
-            __builtin_mul_overflow(s->counts ? s->displs[i] : (size_t)i * s->count, is_w ? 1 : loose, &place) ||
+            __builtin_mul_overflow(s->counts ? nbcolli_number_at(s->displs, (size_t)i) : (size_t)i * s->count,
+                                   is_w ? 1 : loose, &place) ||
             __builtin_add_overflow(place, bytes, &end) || end > SIZE_MAX / 2)
             return NBCOLL_ERR_COUNT;
     }
@@ -25,7 +26,7 @@ static nbcoll_status nbcolli_sides_check(const nbcolli_blocks_side *s, int n, in
 nbcoll_region nbcolli_edge_at(const nbcolli_blocks_side *s, nbcoll_buffer buffer, int i)
 {
     size_t size = nbcoll_type_size(nbcolli_edge_type(s, i)), count = nbcolli_count_at(s, i);
-    size_t place = !s->counts ? (size_t)i * count * size : s->types ? s->displs[i] : s->displs[i] * size;
+    size_t place = !s->counts ? (size_t)i * count * size : s->displs[i] * (s->types ? 1 : size);
     return nbcoll_span((nbcoll_addr){buffer, place}, count * size);
 }
 

@@ -5,6 +5,7 @@
 #define NBCOLLI_NEIGHBOR_H
 
 #include "nbcoll/neighbor.h"
+#include "../reduce/reduce.h"
 #include "nbcoll/select.h"
 
 /* The ends of edges at one rank. */
@@ -80,7 +81,7 @@ static inline int nbcolli_gathers(const nbcolli_neighbor_call *c)
 
 static inline size_t nbcolli_count_at(const nbcolli_blocks_side *s, int i)
 {
-    return s->counts ? s->counts[i] : s->count;
+    return nbcolli_number_or(s->counts, (size_t)i, s->count);
 }
 
 /* The type of a block without elements is not read. */

@@ -27,10 +27,26 @@ static inline int nbcolli_is_type(nbcoll_type type)
     return type < NBCOLL_TYPE_COUNT || nbcolli_host_type(type);
 }
 
+/* Counts and displacements may be 32-bit ones (nbcoll_ints): then the address is odd. */
+static inline int nbcolli_are_ints(const size_t *numbers)
+{
+    return (uintptr_t)numbers & 1;
+}
+
+static inline size_t nbcolli_number_at(const size_t *numbers, size_t i)
+{
+    return nbcolli_are_ints(numbers) ? (size_t)((const int *)((uintptr_t)numbers - 1))[i] : numbers[i];
+}
+
+static inline size_t nbcolli_number_or(const size_t *numbers, size_t i, size_t other)
+{
+    return numbers ? nbcolli_number_at(numbers, i) : other;
+}
+
 /* The type of one of several blocks. Of one without elements it is not read. */
 static inline nbcoll_type nbcolli_type_at(const nbcoll_type *types, const size_t *counts, size_t i)
 {
-    return counts[i] ? types[i] : (nbcoll_type)NBCOLL_BYTE;
+    return nbcolli_number_at(counts, i) ? types[i] : (nbcoll_type)NBCOLL_BYTE;
 }
 
 /* Must elements of the type be packed before they travel? */

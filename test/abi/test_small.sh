@@ -3,8 +3,8 @@
 # nbcoll is small: the one-file form with loopback and shm, the machine code that it becomes, the program that calls
 # one collective, the engine and the command are no larger than the bars below. Who makes something smaller lowers its
 # bar. A bar rises only by what a new function of the core takes: types of units and operations that are resolved took
-# 145 lines of the one file, 5 KB of its text and 5 KB of hello; messages that are abandoned 20 of the engine, and
-# `nbcoll run --hosts` 349 of the command.
+# 145 lines of the one file, 5 KB of its text and 5 KB of hello; 32-bit counts (nbcoll_ints) 40 lines of the one file;
+# messages that are abandoned 20 of the engine, and `nbcoll run --hosts` 349 of the command.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -36,7 +36,7 @@ printf '#define NBCOLL_IMPLEMENTATION\n#include "nbcoll.h"\n' >"$work/one.c"
 "$CC" -w -O2 -Iinclude examples/hello/*.c "$NBCOLL_BINARY/libnbcoll.a" -pthread -lm -o "$work/hello"
 strip "$work/hello"
 
-within 'one file' "$(wc -l <"$work/nbcoll.h")" lines 33690
+within 'one file' "$(wc -l <"$work/nbcoll.h")" lines 33730
 within 'its text' $(($(text "$work/one.o") / 1000)) KB 448
 within 'hello, static' $(($(text "$work/hello") / 1000)) KB 349
 within 'src/engine' "$(find src/engine -name '*.[ch]' -exec cat {} + | wc -l)" lines 14107

@@ -26,7 +26,7 @@ affinity=OFF
 echo '#include <hwloc.h>' | "$CC" -E - >/dev/null 2>&1 && affinity=ON
 
 # Programs of test/consumer and the component that each is linked with.
-consumers='wire:conformance proved:lab messaged:message offloaded:offload around:neighbor clustered:cluster'
+consumers='wire:conformance proved:lab messaged:message offloaded:offload around:neighbor summed:elements clustered:cluster'
 [ $tuning = OFF ] || consumers="$consumers tuned:tuning"
 [ $affinity = OFF ] || consumers="$consumers placed:affinity"
 

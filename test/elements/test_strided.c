@@ -12,6 +12,7 @@
 #include "crew.h"
 #include "nbcoll/select.h"
 #include "nbcoll/strided.h"
+#include "nbcoll/sums.h"
 #include "world.h"
 
 enum { RANKS = 9, WHOLE = 60000 };
@@ -304,6 +305,87 @@ static void what_is_no_such_type_is_refused(void **state)
     assert_int_equal(nbcoll_type_size(nbcoll_type_of(&s.type)), 0);
 }
 
+/* ---- sums ---------------------------------------------------------------------------------------------------------
+ * Of columns they have the bits that they have of vectors. */
+
+enum { LENGTH = 700, COLUMNS = 3 };
+
+/* What of `what` rank r has: in `field` every third number, in `plain` one behind the other. Reals are floats. */
+static void reduce_column(world *w, nbcoll_type of, int sum, size_t length)
+{
+    static float field[RANKS][LENGTH * COLUMNS * 2], plain[RANKS][LENGTH * 2], wanted[RANKS][LENGTH * 2];
+    size_t reals = nbcoll_type_size(of) / sizeof(float);
+    const double factor = 0.3;
+    const nbcoll_host_op scaled = nbcoll_sum_scaled(&factor);
+    const nbcoll_op op = sum == 0   ? nbcoll_average()
+                         : sum == 1 ? nbcoll_op_of(&scaled)
+                         : sum == 2 ? nbcoll_sum_wide()
+                                    : nbcoll_sum_reproducible();
+    nbcoll_strided column;
+    nbcoll_strided_sum strided[RANKS];
+    nbcoll_request q[RANKS];
+
+    memset(field, 0x5a, sizeof field);
+    EXPECT(OK, nbcoll_strided_make(&column, of, 1, (nbcoll_steps){length, COLUMNS}, NBCOLL_ONCE, 1));
+    for (int r = 0; r < w->ranks; r++) {
+        for (size_t i = 0; i < length * reals; i++)
+            plain[r][i] = field[r][i / reals * COLUMNS * reals + i % reals] = (float)value(r, i) * 0x1p-20f;
+        EXPECT(OK, nbcoll_iallreduce(plain[r], wanted[r], length, of, op, w->comm[r], &q[r]));
+    }
+    world_finish(w, (size_t)w->ranks, q);
+    for (int r = 0; r < w->ranks; r++) {
+        EXPECT(OK, nbcoll_strided_sum_make(&strided[r], &column, op));
+        EXPECT(OK, nbcoll_iallreduce(NBCOLL_IN_PLACE, field[r], 1, nbcoll_type_of(&column.type),
+                                     nbcoll_op_of(&strided[r].op), w->comm[r], &q[r]));
+    }
+    world_finish(w, (size_t)w->ranks, q);
+    for (int r = 0; r < w->ranks; r++)
+        for (size_t i = 0; i < length * COLUMNS * reals; i++)
+            if (i / reals % COLUMNS == 0)
+                assert_memory_equal(&field[r][i], &wanted[r][i / (COLUMNS * reals) * reals + i % reals], sizeof(float));
+            else
+                assert_memory_equal(&field[r][i], "ZZZZ", sizeof(float));
+}
+
+static void columns_are_summed_as_vectors_are(void **state)
+{
+    (void)state;
+    for (int ranks = 1; ranks <= 4; ranks++) {
+        world w;
+        world_open(&w, ranks, NULL, NULL, NULL);
+        for (int sum = 0; sum < 4; sum++)
+            for (size_t length = 1; length <= LENGTH; length += length < 4 ? 1 : LENGTH - 4) {
+                reduce_column(&w, NBCOLL_FLOAT, sum, length);
+                reduce_column(&w, NBCOLL_FLOAT_COMPLEX, sum, length);
+            }
+        world_close(&w);
+    }
+}
+
+static void sums_of_other_types_are_refused(void **state)
+{
+    nbcoll_strided column, integers;
+    nbcoll_strided_sum sum;
+    nbcoll_request q;
+    double a[4] = {0};
+    world w;
+    (void)state;
+    world_open(&w, 1, NULL, NULL, NULL);
+    EXPECT(OK, nbcoll_strided_make(&column, NBCOLL_DOUBLE, 1, (nbcoll_steps){2, 2}, NBCOLL_ONCE, 1));
+    EXPECT(OK, nbcoll_strided_make(&integers, NBCOLL_INT32, 1, (nbcoll_steps){2, 2}, NBCOLL_ONCE, 1));
+    EXPECT(ERR_NULL, nbcoll_strided_sum_make(NULL, &column, nbcoll_average()));
+    EXPECT(ERR_NULL, nbcoll_strided_sum_make(&sum, NULL, nbcoll_average()));
+    EXPECT(ERR_OP, nbcoll_strided_sum_make(&sum, &column, NBCOLL_SUM));
+    EXPECT(OK, nbcoll_strided_sum_make(&sum, &integers, nbcoll_average()));
+    EXPECT(ERR_OP, nbcoll_iallreduce(NBCOLL_IN_PLACE, a, 1, nbcoll_type_of(&integers.type), nbcoll_op_of(&sum.op),
+                                     w.comm[0], &q));
+    EXPECT(OK, nbcoll_strided_sum_make(&sum, &column, nbcoll_average()));
+    EXPECT(ERR_OP, nbcoll_iallreduce(NBCOLL_IN_PLACE, a, 1, NBCOLL_DOUBLE, nbcoll_op_of(&sum.op), w.comm[0], &q));
+    EXPECT(ERR_OP,
+           nbcoll_iallreduce(NBCOLL_IN_PLACE, a, 1, nbcoll_type_of(&column.type), nbcoll_average(), w.comm[0], &q));
+    world_close(&w);
+}
+
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 /* One element of 8 MB: a test takes no more than a pass, so the start and each test are short; the barrier that was
@@ -348,6 +430,8 @@ int main(void)
         cmocka_unit_test(a_face_of_a_field_is_broadcast),
         cmocka_unit_test(elements_at_one_place_are_sent_to_many_and_received_once),
         cmocka_unit_test(what_is_no_such_type_is_refused),
+        cmocka_unit_test(columns_are_summed_as_vectors_are),
+        cmocka_unit_test(sums_of_other_types_are_refused),
         cmocka_unit_test(a_large_element_is_packed_in_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

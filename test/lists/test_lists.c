@@ -232,7 +232,7 @@ static void what_cannot_be_is_refused_by_name(void **state)
     const nbcoll_list_piece apart[2] = {{x, 5}, {x + 5, 5}}, over[2] = {{x + 4, 3}, {x, 5}}, null[1] = {{NULL, 1}};
     const nbcoll_list_piece within[2] = {{x, 10}, {x + 3, 2}}, huge[1] = {{x, SIZE_MAX / 8}};
     const nbcoll_list_piece none[2] = {{x, 5}, {x + 2, 0}};
-    nbcoll_lists *l;
+    nbcoll_lists *l = NULL;
     world w;
     (void)state;
 
@@ -246,6 +246,7 @@ static void what_cannot_be_is_refused_by_name(void **state)
     EXPECT(ERR_NULL, nbcoll_lists_make(c, NBCOLL_INT32, NBCOLL_SUM, 1, NULL, 1, apart, &l));
     EXPECT(ERR_TYPE, nbcoll_lists_make(c, NBCOLL_TYPE_COUNT, NBCOLL_SUM, 0, NULL, 1, apart, &l));
     EXPECT(ERR_OP, nbcoll_lists_make(c, NBCOLL_FLOAT, NBCOLL_BAND, 0, NULL, 1, apart, &l));
+    assert_null(l);
     EXPECT(OK, nbcoll_lists_make(c, NBCOLL_INT32, NBCOLL_SUM, 2, over, 0, NULL, &l));
     nbcoll_lists_free(l);
     EXPECT(OK, nbcoll_lists_make(c, NBCOLL_INT32, NBCOLL_SUM, 1, apart + 1, 2, none, &l));

@@ -21,8 +21,8 @@ static void arguments_are_checked_at_the_call(void **state)
 {
     const nbcoll_host_type packing = {.size = sizeof packing, .extent = 8, .packed = 4, .pack = packs, .unpack = packs};
     const nbcoll_host_type piling = {.size = sizeof piling, .packed = 4, .pack = packs, .unpack = packs};
-    int value = 0;
-    nbcoll_request q;
+    nbcoll_request q = NBCOLL_REQUEST_NULL, as_before = q;
+    int value = 7;
     party p;
     (void)state;
     party_open(&p, 2, 0, NULL, NULL);
@@ -45,6 +45,8 @@ static void arguments_are_checked_at_the_call(void **state)
     EXPECT(ERR_NULL, nbcoll_iprobe(0, 0, m, NULL));
     EXPECT(ERR_TAG, nbcoll_iprobe(0, -2, m, &(nbcoll_message_info){0}));
     assert_int_equal(nbcoll_comm_active(p.w.comm[0]), 0);
+    assert_memory_equal(&q, &as_before, sizeof q);
+    assert_int_equal(value, 7);
     party_close(&p);
 }
 

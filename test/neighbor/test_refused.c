@@ -34,7 +34,7 @@ static nbcoll_status grid_of(nbcoll_comm *comm, int dims, const int extent[], in
 static void at_the_creation(void **state)
 {
     int one[] = {1}, three[] = {3}, minus[] = {-1}, extent[] = {3, 1}, wrong[] = {2, 2}, lone[] = {1, 0};
-    nbcoll_neighbors *n;
+    nbcoll_neighbors *n = NULL;
     world w;
     (void)state;
     world_open(&w, RANKS, NULL, NULL, NULL);
@@ -57,6 +57,8 @@ static void at_the_creation(void **state)
     EXPECT(ERR_LIMIT, grid_of(comm, 2, extent, NBCOLL_NEIGHBOR_OFFSETS_MOST + 1, lone, &n));
     EXPECT(ERR_CONFIG, nbcoll_neighbors_of_graph(comm, &(nbcoll_neighbor_graph){.size = 4}, &n, NBCOLL_FOREVER));
     EXPECT(ERR_CONFIG, nbcoll_neighbors_of_grid(comm, &(nbcoll_neighbor_grid){.size = 4}, &n, NBCOLL_FOREVER));
+    assert_null(n);
+    assert_int_equal(nbcoll_comm_active(comm), 0);
     EXPECT(OK, nbcoll_neighbors_free(NULL));
     world_close(&w);
 }
@@ -94,8 +96,8 @@ static void calls(world *w, int rank, void *user)
     size_t ones[3] = {1, 1, 1}, at[3] = {0, 1, 2}, near[3] = {0, 1, 1}, huge[3] = {SIZE_MAX / 4, 1, 1},
            two[3] = {1, 1, 2};
     nbcoll_type types[3] = {NBCOLL_INT32, NBCOLL_INT32, NBCOLL_INT32}, none[3] = {NBCOLL_INT32, 999, NBCOLL_INT32};
+    nbcoll_request q = NBCOLL_REQUEST_NULL, as_before = q;
     nbcoll_neighbors *n;
-    nbcoll_request q;
     (void)user;
     EXPECT(OK, graph_of(w->comm[rank], 3, both, 3, both, &n));
     EXPECT(ERR_NULL, nbcoll_ineighbor_allgather(send, recv, 1, NBCOLL_INT32, NULL, &q));
@@ -114,6 +116,8 @@ static void calls(world *w, int rank, void *user)
     EXPECT(ERR_COUNT, nbcoll_ineighbor_alltoall(send, recv, SIZE_MAX / 4, NBCOLL_INT32, n, &q));
     EXPECT(ERR_COUNT, nbcoll_ineighbor_alltoallv(send, huge, at, recv, ones, at, NBCOLL_INT32, n, &q));
     EXPECT(ERR_COUNT, nbcoll_ineighbor_alltoallv(send, two, at, recv, ones, at, NBCOLL_INT32, n, &q)); /* its own */
+    assert_memory_equal(&q, &as_before, sizeof q);
+    assert_int_equal(nbcoll_comm_active(w->comm[rank]), 0);
     EXPECT(OK, nbcoll_neighbor_alltoall(send, recv, 1, NBCOLL_INT32, n, NBCOLL_FOREVER));
     EXPECT(OK, nbcoll_barrier(w->comm[rank], NBCOLL_FOREVER));
     EXPECT(OK, nbcoll_neighbors_free(n));

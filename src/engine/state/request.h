@@ -127,7 +127,7 @@ static inline int nbcolli_is_unreported(unsigned state)
 static inline nbcoll_memory nbcolli_block_packed(const nbcolli_blocks *blocks, unsigned char *at, size_t i)
 {
     nbcoll_type type = blocks->types ? nbcolli_type_at(blocks->types, blocks->counts, i) : blocks->type;
-    return (nbcoll_memory){at, (blocks->counts ? blocks->counts[i] : blocks->count) * nbcolli_packed_size(type), type};
+    return (nbcoll_memory){at, nbcolli_number_or(blocks->counts, i, blocks->count) * nbcolli_packed_size(type), type};
 }
 
 /* Where block i of a buffer lies. */
@@ -135,8 +135,8 @@ static inline nbcoll_memory nbcolli_block(const nbcolli_blocks *blocks, unsigned
 {
     nbcoll_type type = blocks->types ? nbcolli_type_at(blocks->types, blocks->counts, i) : blocks->type;
     size_t element = blocks->types ? nbcoll_type_size(type) : blocks->element;
-    size_t count = blocks->counts ? blocks->counts[i] : blocks->count;
-    size_t place = blocks->counts ? blocks->displs[i] * (blocks->types ? 1 : element) : 0;
+    size_t count = nbcolli_number_or(blocks->counts, i, blocks->count);
+    size_t place = nbcolli_number_or(blocks->counts ? blocks->displs : NULL, i, 0) * (blocks->types ? 1 : element);
     int is_somewhere = count && (element || nbcolli_packs(type)); /* nothing may lie nowhere */
     return (nbcoll_memory){is_somewhere ? base + place : base, count * element, type};
 }
