@@ -57,6 +57,7 @@ typedef struct nbcolli_keyed {
     uint64_t key;
 } nbcolli_keyed;
 
+#define NBCOLLI_TABLE_BITS_MOST 20
 #define NBCOLLI_TABLE_BITS 4 /* of a new one, whose buckets are part of the messages */
 
 typedef struct nbcolli_table {
@@ -71,7 +72,14 @@ static inline nbcolli_list *nbcolli_table_bucket(const nbcolli_table *t, uint64_
     return &t->bucket[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - t->bits)];
 }
 
-void nbcolli_table_add(const nbcoll_host *host, nbcolli_table *t, nbcolli_list_item *item, uint64_t key);
+void nbcolli_table_grow(const nbcoll_host *host, nbcolli_table *t);
+static inline void nbcolli_table_add(const nbcoll_host *host, nbcolli_table *t, nbcolli_list_item *item, uint64_t key)
+{
+    if (t->count >= (size_t)2 << t->bits && t->bits < NBCOLLI_TABLE_BITS_MOST)
+        nbcolli_table_grow(host, t);
+    t->count++;
+    nbcolli_list_add(nbcolli_table_bucket(t, key), item);
+}
 static inline void nbcolli_table_leave(nbcolli_table *t, nbcolli_list_item *item)
 {
     t->count -= item->in != NULL;

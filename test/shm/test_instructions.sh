@@ -3,7 +3,7 @@
 # What a start and a wait of 8 bytes over shm may take at each of two ranks when nobody waits, in instructions, with those
 # of the measuring program: 350 of a persistent request, 500 of another one, and of a blocking call no more than of that;
 # 5 % are allowed for other compilers. And what a scatter or gather of 8 bytes by cells takes of its root and of each other
-# rank, persistent, by start and tests, with the same 5 %. Of the release build alone.
+# rank, persistent, by start and tests, with the same 5 %. And a message (bench/message.c). Of the release build alone.
 grep -q '^CMAKE_BUILD_TYPE:[^=]*=RelWithDebInfo$' "$NBCOLL_BINARY/CMakeCache.txt" &&
     grep -q '^NBCOLL_SANITIZE:[^=]*=$' "$NBCOLL_BINARY/CMakeCache.txt" || {
     echo "not the release build"
