@@ -70,7 +70,10 @@
  *         ;
  *     nbcoll_imrecv(malloc(what.bytes), what.bytes, NBCOLL_BYTE, &task, &request);
  *
- * Agents (offload.h), relays and ticks (driver.h) carry no messages; drivers do.
+ * Agents (offload.h), relays and ticks (driver.h) carry no messages; drivers do. A rank whose context a driver has lets
+ * no sender wait while it computes. Who knows beforehand that two ranks exchange something may also have agents carry
+ * it: as a schedule of one step at each of them, compiled (bench/delay.c has both, and what a pause of the receiver
+ * passes on to the sender).
  */
 #include "nbcoll.h"
 

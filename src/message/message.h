@@ -15,6 +15,9 @@
  *   CREDIT     only credits
  *   REFUSED    the answer where the receiver has closed: the engine's
  *
+ * Over transports whose lines may be long a short message is always a line. Announced ones of few parts are asked for
+ * where two copies through shared memory cost no more than a get (nbcoll_limits.staging).
+ *
  * A line has channel and length; its turn, from above: 16 bits of credits, 16 of the number, 1 that says CREDIT, 31 of
  * the tag. A number of which only the lower bits travel is the one that is nearest to what is expected: fewer than
  * 2^15 messages are on their way between two ranks, by the bounds of credits and announcements. A receiver holds its
@@ -54,6 +57,7 @@ typedef struct nbcolli_keyed {
     uint64_t key;
 } nbcolli_keyed;
 
+#define NBCOLLI_TABLE_BITS_MOST 20
 #define NBCOLLI_TABLE_BITS 4 /* of a new one, whose buckets are part of the messages */
 
 typedef struct nbcolli_table {
@@ -68,7 +72,14 @@ static inline nbcolli_list *nbcolli_table_bucket(const nbcolli_table *t, uint64_
     return &t->bucket[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - t->bits)];
 }
 
-void nbcolli_table_add(const nbcoll_host *host, nbcolli_table *t, nbcolli_list_item *item, uint64_t key);
+void nbcolli_table_grow(const nbcoll_host *host, nbcolli_table *t);
+static inline void nbcolli_table_add(const nbcoll_host *host, nbcolli_table *t, nbcolli_list_item *item, uint64_t key)
+{
+    if (t->count >= (size_t)2 << t->bits && t->bits < NBCOLLI_TABLE_BITS_MOST)
+        nbcolli_table_grow(host, t);
+    t->count++;
+    nbcolli_list_add(nbcolli_table_bucket(t, key), item);
+}
 static inline void nbcolli_table_leave(nbcolli_table *t, nbcolli_list_item *item)
 {
     t->count -= item->in != NULL;

@@ -6,14 +6,12 @@
 
 #include "../host/host.h"
 
-#define NBCOLLI_TABLE_BITS_MOST 20
-
 static size_t nbcolli_table_bytes(uint32_t bits)
 {
     return sizeof(nbcolli_list) << bits;
 }
 
-static void nbcolli_table_grow(const nbcoll_host *host, nbcolli_table *t)
+__attribute__((noinline)) void nbcolli_table_grow(const nbcoll_host *host, nbcolli_table *t)
 {
     nbcolli_table wider = {.bits = t->bits + 2, .key = t->key};
 
@@ -28,14 +26,6 @@ static void nbcolli_table_grow(const nbcoll_host *host, nbcolli_table *t)
         }
     nbcolli_table_free(host, t);
     *t = wider;
-}
-
-void nbcolli_table_add(const nbcoll_host *host, nbcolli_table *t, nbcolli_list_item *item, uint64_t key)
-{
-    if (t->count >= (size_t)2 << t->bits && t->bits < NBCOLLI_TABLE_BITS_MOST)
-        nbcolli_table_grow(host, t);
-    t->count++;
-    nbcolli_list_add(nbcolli_table_bucket(t, key), item);
 }
 
 nbcolli_keyed *nbcolli_table_find(const nbcolli_table *t, uint64_t key)

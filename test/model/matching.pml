@@ -3,13 +3,14 @@
  * How messages meet receives (src/message/match.c) for the model checker spin: two senders, of which the first one sends
  * FIRST messages and the second one SECOND, and a receiver that posts RECEIVES receives. Tags, sources and wildcards are
  * any of all. The wire delivers in any order. A message is short, if its sender has one of CREDITS credits, or
- * announced; an announced one may be withdrawn. One step is a call of one rank, or what it does with one letter. It is
- * checked that
+ * announced; an announced one may be withdrawn. Credits are owed before they come back. The receiver probes PROBES times,
+ * and receives later what it has got so. One step is a call of one rank, or what it does with one letter. It is checked
+ * that
  *
  *     order     no message is matched while an earlier one of its sender fits the same receive, nor with a receive
  *               while one that was posted earlier fits the message
- *     bound     never more short messages are kept of a sender than it has credits
- *     once      what was withdrawn is not matched
+ *     bound     never more short messages are kept of a sender, or credits owed to it, than it has credits
+ *     once      what was withdrawn is not matched, and what was probed by its probe's receive alone
  *     meet      when nothing is under way no receive is left that fits a message that is left
  *
  * A BROKEN_... leaves one rule out; test_matching.sh expects an error of each. */
@@ -26,6 +27,9 @@
 #ifndef CREDITS
 #define CREDITS 1
 #endif
+#ifndef PROBES
+#define PROBES 0
+#endif
 #define SENDERS 2
 #define MOST 3
 #define COUNT(s) (s == 0 -> FIRST : SECOND)
@@ -39,17 +43,19 @@
 #define KEPT 4   /* in turn */
 #define MATCHED 5
 #define WITHDRAWN 6
+#define PROBED 7
+#define IS_TAKEN(n) (state[n] == MATCHED || state[n] == WITHDRAWN || state[n] == PROBED)
 
 #define AT(s, i) ((s) * MOST + (i))
 byte state[SENDERS * MOST], tag[SENDERS * MOST], came[SENDERS * MOST];
 bool small[SENDERS * MOST];
 bool asks[SENDERS * MOST], told[SENDERS * MOST]; /* a WITHDRAW is on its way; its sender takes it for withdrawn */
-byte credits[SENDERS] = CREDITS, expected[SENDERS], sent[SENDERS];
+byte credits[SENDERS] = CREDITS, owed[SENDERS], expected[SENDERS], sent[SENDERS];
 byte arrivals;
 
-byte from[RECEIVES], wants[RECEIVES];
-bool posted[RECEIVES];
-byte posts;
+byte from[RECEIVES + 1], wants[RECEIVES + 1]; /* the last ones: a probe's */
+bool posted[RECEIVES + 1];
+byte posts, probes, held = NONE; /* which has got that one */
 
 #define FITS(r, s, i) ((from[r] == ANY || from[r] == s) && (wants[r] == ANY || wants[r] == tag[AT(s, i)]))
 
@@ -58,7 +64,7 @@ inline meet(r, s, i)
 {
     k = 0;
     do
-    :: k < i -> assert(state[AT(s, k)] == MATCHED || state[AT(s, k)] == WITHDRAWN || !FITS(r, s, k)); k++
+    :: k < i -> assert(IS_TAKEN(AT(s, k)) || !FITS(r, s, k)); k++
     :: else -> break
     od;
     k = 0;
@@ -70,7 +76,7 @@ inline meet(r, s, i)
     posted[r] = 0;
     state[AT(s, i)] = MATCHED;
     if
-    :: small[AT(s, i)] -> credits[s]++
+    :: small[AT(s, i)] -> owed[s]++
     :: else
     fi;
     /* what means nothing any more */
@@ -136,11 +142,11 @@ inline arrive(s, i)
     k = 0; j = 0;
     do
     :: k < COUNT(s) ->
-        j = j + (small[AT(s, k)] && (state[AT(s, k)] == KEPT || state[AT(s, k)] == EARLY));
+        j = j + (small[AT(s, k)] && (state[AT(s, k)] == KEPT || state[AT(s, k)] == EARLY || state[AT(s, k)] == PROBED));
         k++
     :: else -> break
     od;
-    assert(j <= CREDITS);
+    assert(j + owed[s] <= CREDITS);
     j = 0
 }
 
@@ -174,6 +180,58 @@ inline post(r)
     i = 0; s = 0; one = 0
 }
 
+/* A probe takes the first kept letter that fits out of the queue. Till it is received its credit is not given back. */
+inline probe()
+{
+    one = NONE;
+    i = 0;
+    do
+    :: i < SENDERS * MOST ->
+        if
+        :: state[i] == KEPT && FITS(RECEIVES, i / MOST, i % MOST) && (one == NONE || came[i] < came[one]) -> one = i
+        :: else
+        fi;
+        i++
+    :: else -> break
+    od;
+    if
+    :: one != NONE ->
+        s = one / MOST;
+        i = one % MOST;
+        k = 0;
+        do
+        :: k < i -> assert(IS_TAKEN(AT(s, k)) || !FITS(RECEIVES, s, k)); k++
+        :: else -> break
+        od;
+        held = one;
+        came[one] = 0;
+#ifdef BROKEN_PROBED_STAYS
+        came[one] = 1;
+#else
+        state[one] = PROBED;
+#endif
+#ifdef BROKEN_CREDIT_OF_A_PROBE
+        owed[s] = owed[s] + small[one]
+#endif
+    :: else
+    fi;
+    probes++;
+    from[RECEIVES] = 0; wants[RECEIVES] = 0;
+    i = 0; s = 0; one = 0; k = 0
+}
+
+/* What it has got is received. */
+inline receive_probed()
+{
+    assert(state[held] == PROBED && !told[held]);
+    state[held] = MATCHED;
+#ifndef BROKEN_CREDIT_OF_A_PROBE
+    owed[held / MOST] = owed[held / MOST] + small[held];
+#endif
+    tag[held] = 0; small[held] = 0;
+    held = NONE
+}
+
 /* A WITHDRAW has come. What is on its way is asked for again; what has been matched has been answered. */
 inline withdraw(s, i)
 {
@@ -188,6 +246,11 @@ inline withdraw(s, i)
     :: state[AT(s, i)] == MATCHED -> asks[AT(s, i)] = 0; told[AT(s, i)] = 1
 #else
     :: state[AT(s, i)] == MATCHED -> asks[AT(s, i)] = 0
+#endif
+#ifdef BROKEN_PROBED_WITHDRAWN
+    :: state[AT(s, i)] == PROBED -> asks[AT(s, i)] = 0; told[AT(s, i)] = 1
+#else
+    :: state[AT(s, i)] == PROBED -> asks[AT(s, i)] = 0
 #endif
     :: else
     fi
@@ -231,6 +294,13 @@ proctype withdrawer()
 #define IS(n) (state[n] == SENT)
 #define QUIET (!IS(0) && !IS(1) && !IS(2) && !IS(3) && !IS(4) && !IS(5) && !asks[0] && !asks[1] && !asks[2])
 
+/* Credits go back, with a letter or by themselves. */
+#ifdef BROKEN_CREDITS_GROW
+#define GIVE(s) credits[s] = credits[s] + owed[s] + 1; owed[s] = 0
+#else
+#define GIVE(s) credits[s] = credits[s] + owed[s]; owed[s] = 0
+#endif
+
 active proctype receiver()
 {
     byte s, i, j, k, r, one, any;
@@ -257,6 +327,23 @@ active proctype receiver()
         d_step { post(r); r = 0; k = 0 }
        }
     :: atomic {
+        probes < PROBES && held == NONE ->
+        if
+        :: from[RECEIVES] = 0
+        :: from[RECEIVES] = 1
+        :: from[RECEIVES] = ANY
+        fi;
+        if
+        :: wants[RECEIVES] = 0
+        :: wants[RECEIVES] = 1
+        :: wants[RECEIVES] = ANY
+        fi;
+        d_step { probe() }
+       }
+    :: d_step { held != NONE -> receive_probed() }
+    :: d_step { owed[0] > 0 -> GIVE(0) }
+    :: d_step { owed[1] > 0 -> GIVE(1) }
+    :: atomic {
         if /* any that is on its way */
         :: IS(0) -> s = 0; i = 0
         :: IS(1) -> s = 0; i = 1
@@ -276,7 +363,7 @@ active proctype receiver()
         od;
         d_step { withdraw(0, i); i = 0 }
        }
-    :: atomic { posts == RECEIVES && _nr_pr == 1 && QUIET -> break }
+    :: atomic { posts == RECEIVES && _nr_pr == 1 && QUIET && held == NONE && !owed[0] && !owed[1] -> break }
     od;
     i = 0;
     d_step {

@@ -3,7 +3,7 @@
 # What a start and a wait of 8 bytes over shm may take at each of two ranks when nobody waits, in instructions, with those
 # of the measuring program: 350 of a persistent request, 500 of another one, and of a blocking call no more than of that;
 # 5 % are allowed for other compilers. And what a scatter or gather of 8 bytes by cells takes of its root and of each other
-# rank, persistent, by start and tests, with the same 5 %. Of the release build alone.
+# rank, persistent, by start and tests, with the same 5 %. And a message (bench/message.c). Of the release build alone.
 grep -q '^CMAKE_BUILD_TYPE:[^=]*=RelWithDebInfo$' "$NBCOLL_BINARY/CMakeCache.txt" &&
     grep -q '^NBCOLL_SANITIZE:[^=]*=$' "$NBCOLL_BINARY/CMakeCache.txt" || {
     echo "not the release build"
@@ -58,6 +58,27 @@ cells()
     echo "$2 by cells, $1 ranks, $3: $count of at most $4"
     [ "$count" -gt 0 ] && [ "$count" -le "$4" ] || failed=1
 }
+# message FORM BYTES SIDE MOST
+message()
+{
+    counts=
+    for n in 1 3; do
+        counts="$counts $(valgrind --tool=callgrind --collect-atstart=no "--toggle-collect=measured_$3*" \
+            --callgrind-out-file="$work/out" "$NBCOLL_BINARY/bench/message" "$1" "$2" "$n" 2>&1 |
+            sed -n 's/.*Collected : *\([0-9]*\).*/\1/p')"
+    done
+    set -- "$@" $counts
+    count=$((($6 - $5) / 2048))
+    echo "message of $2 bytes, $1, rank $3: $count of at most $4"
+    [ "$count" -gt 0 ] && [ "$count" -le "$4" ] || failed=1
+}
+message blocking 8 0 260
+message blocking 8 1 385
+message posted 1024 0 710
+message posted 1024 1 1080
+message window 8 0 630
+message window 8 1 900
+
 cells 4 scatter root 572
 cells 4 scatter leaf 371
 cells 16 scatter root 1048

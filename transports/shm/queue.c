@@ -315,16 +315,11 @@ static __attribute__((noinline)) int32_t nbcolli_shm_quarter_is_read(struct nbco
 }
 
 /* The whole word of the line that is awaited is known, with its lap. */
-static int32_t nbcolli_shm_line_take(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn, void *to,
-                                     size_t bytes)
+NBCOLLI_ALWAYS_INLINE int32_t nbcolli_shm_awaited_take(struct nbcolli_shm_end *e, int peer, uint32_t channel,
+                                                       uint64_t turn, void *to, size_t bytes, bool is_long)
 {
-    struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
     struct nbcolli_shm_peer *p = &e->peers[peer];
-
-    if ((unsigned)peer >= (unsigned)ep->ranks || p->gone != NBCOLLI_SHM_HERE)
-        return -2;
     struct nbcolli_shm_line *line = p->from.line;
-    bool is_long = bytes > NBCOLL_LINE_PAYLOAD;
     uint64_t told = is_long ? NBCOLLI_SHM_LONG : bytes;
     uint64_t word = p->from.lap | told << NBCOLLI_SHM_BYTES_SHIFT | channel;
     uint64_t there = atomic_load_explicit(&line->word, memory_order_acquire); /* the entry */
@@ -341,6 +336,24 @@ static int32_t nbcolli_shm_line_take(nbcoll_endpoint *ep, int peer, uint32_t cha
     e->seen[peer] = (uint8_t)n;
     int32_t high = (int32_t)(found >> 48);
     return n & (e->quarter - 1) ? high : nbcolli_shm_quarter_is_read(e, peer, high);
+}
+
+static __attribute__((noinline)) int32_t nbcolli_shm_long_take(struct nbcolli_shm_end *e, int peer, uint32_t channel,
+                                                               uint64_t turn, void *to, size_t bytes)
+{
+    return bytes > e->home->layout.payload ? -2 : nbcolli_shm_awaited_take(e, peer, channel, turn, to, bytes, true);
+}
+
+static int32_t nbcolli_shm_line_take(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn, void *to,
+                                     size_t bytes)
+{
+    struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
+
+    if ((unsigned)peer >= (unsigned)ep->ranks || e->peers[peer].gone != NBCOLLI_SHM_HERE)
+        return -2;
+    if (__builtin_expect(bytes > NBCOLL_LINE_PAYLOAD, 0))
+        return nbcolli_shm_long_take(e, peer, channel, turn, to, bytes);
+    return nbcolli_shm_awaited_take(e, peer, channel, turn, to, bytes, false);
 }
 
 const nbcoll_lines nbcolli_shm_lines = {sizeof nbcolli_shm_lines, nbcolli_shm_line_post, nbcolli_shm_line_take, 1};

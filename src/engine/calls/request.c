@@ -131,12 +131,12 @@ static inline nbcoll_status nbcolli_request_look(nbcoll_request *request)
     if (!r || atomic_load_explicit(&r->generation, memory_order_relaxed) != request->generation || *r->process != 1)
         return NBCOLL_PENDING;
     const nbcoll_context *c = r->context;
-    if (!r->kept && (r->schedule || r->done || c->flags & NBCOLL_ANY_THREAD)) /* the host's functions take part */
-        return NBCOLL_PENDING;
     if (c->replaying == r) {
         nbcoll_status s = nbcolli_replay_look(r);
         return s == NBCOLL_OK ? nbcolli_kept_end(request, s) : s;
     }
+    if (!r->kept && (r->schedule || r->done || c->flags & NBCOLL_ANY_THREAD)) /* the host's functions take part */
+        return NBCOLL_PENDING;
     if (c->ended || atomic_load_explicit(&c->lock, memory_order_relaxed) ||
         !nbcolli_is_unreported(nbcolli_state_of(r)))
         return NBCOLL_PENDING;
@@ -253,14 +253,16 @@ static __attribute__((noinline)) nbcoll_status nbcolli_wait_on(nbcoll_request *r
     return s;
 }
 
-/* An executor may have a shorter way to what a wait is for than a pass. */
-static void nbcolli_await(const nbcoll_request *request, const nbcoll_context *c)
+/* An executor may have a shorter way to what a wait is for than a pass. Has it gone it? */
+static int nbcolli_await(const nbcoll_request *request, const nbcoll_context *c)
 {
     nbcolli_request *r = nbcolli_entry_of(*request);
 
-    if (r && !(c->flags & NBCOLL_ANY_THREAD) && !nbcolli_is_forked(c) && nbcolli_is_of(r, request->generation) &&
-        nbcolli_is_active(r) && nbcolli_is_executed(r) && r->executor->does->await)
-        r->executor->does->await(r->executor, r);
+    if (!r || c->flags & NBCOLL_ANY_THREAD || nbcolli_is_forked(c) || !nbcolli_is_of(r, request->generation) ||
+        !nbcolli_is_active(r) || !nbcolli_is_executed(r) || !r->executor->does->await)
+        return 0;
+    r->executor->does->await(r->executor, r);
+    return 1;
 }
 
 /* After a first poll that was not enough. */
@@ -273,11 +275,9 @@ static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_reques
         nbcolli_pause(c, looks);
         s = nbcolli_request_look(request);
     }
-    if (s == NBCOLL_PENDING && timeout) {
-        nbcolli_await(request, c);
-        s = nbcolli_request_look(request);
-    }
-    if (s == NBCOLL_AGAIN || s == NBCOLL_PENDING)
+    if (s == NBCOLL_PENDING && timeout && nbcolli_await(request, c))
+        s = nbcoll_test(request);
+    else if (s == NBCOLL_AGAIN || s == NBCOLL_PENDING)
         s = c ? nbcolli_test(request, 0) : NBCOLL_OK;
     return s == NBCOLL_PENDING ? nbcolli_wait_on(request, timeout, leaves) : s;
 }

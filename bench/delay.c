@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What a pause of the receiver passes on to the sender of a message, and how much of a message hides behind computing:
+ * over loopback, two ranks that are threads, by three ways in turn:
+ *
+ *     host      a message (nbcoll/message.h) that only calls of its ranks move
+ *     driver    a message, and a driver that makes the receiver's passes (nbcoll/driver.h)
+ *     program   a schedule of one step at each rank, compiled, which an agent executes (nbcoll/offload.h)
+ *
+ *     passed    the receiver starts, pauses for so long without a call, then waits; the sender starts and waits. How
+ *               much longer that takes the sender than without a pause, in percent of the pause: medians
+ *     hidden    the receiver computes between start and wait, for twice as long as the message takes, and for 20 ms at
+ *               least: 1 - (what start and wait then take) / (what they take without): medians
+ *
+ * `delay [PAUSE_MS]`: 1000 without. The receiver has a core of its own; the sender, the driver, and the thread of both
+ * agents share another one.
+ *
+ * With 1 s, on two virtual cores, at real-time priority (the thesis, table 3.1 and figure 3.8: host 99 %, offloaded
+ * 2 %; 98 % hidden of 512 KB):
+ *
+ *               passed to 4 KB   from 12 KB on   hidden of 512 KB
+ *     host           0.0 %          100.0 %           none
+ *     driver         0.0 %        at most 0.1 %      98.3 %
+ *     program        0.0 %            0.0 %          98.8 %
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nbcoll/driver.h>
+#include <nbcoll/loopback.h>
+#include <nbcoll/message.h>
+#include <nbcoll/offload.h>
+
+#include "timing.h"
+
+enum { MOST = 512 << 10, ROUNDS = 5, TAG = 3, LEAST_NS = 20000000 };
+
+typedef enum way { HOST, DRIVER, PROGRAM, WAYS } way;
+static const char *const ways[WAYS] = {"host", "driver", "program"};
+
+typedef struct party {
+    pthread_barrier_t *meet;
+    nbcoll_endpoint *endpoint;
+    nbcoll_agent *agent;
+    nbcoll_program *program;
+    nbcoll_messages *m;
+    nbcoll_request request;
+    nbcoll_program_run *run;
+    unsigned char *data;
+    int rank;
+    size_t bytes;
+    way way;
+} party;
+
+static double pause_ns = 1e9;
+static atomic_int is_over;
+static nbcoll_agent *agents[2];
+static double took[2]; /* of the last round, by rank: from its start to its end, without the pause */
+
+static void rest(double ns)
+{
+    struct timespec t = {(time_t)(ns / 1e9), (long)(ns - (double)(time_t)(ns / 1e9) * 1e9)};
+    nanosleep(&t, NULL);
+}
+
+/* This thread, and those that it makes. */
+static void live_on(int core)
+{
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(core, &cores);
+    pthread_setaffinity_np(pthread_self(), sizeof cores, &cores); /* where there is no such core it lives anywhere */
+}
+
+/* ---- a message ----------------------------------------------------------------------------------------------- */
+
+static void start(party *p)
+{
+    if (p->way == PROGRAM)
+        must(nbcoll_agent_start(p->agent, p->program, p->data, p->data, &p->run));
+    else if (p->rank)
+        must(nbcoll_irecv(p->data, p->bytes, NBCOLL_BYTE, 0, TAG, p->m, NULL, &p->request));
+    else
+        must(nbcoll_isend(p->data, p->bytes, NBCOLL_BYTE, 1, TAG, p->m, &p->request));
+}
+
+static void end(party *p)
+{
+    nbcoll_status s;
+    if (p->way != PROGRAM) {
+        must(nbcoll_wait(&p->request, NBCOLL_FOREVER));
+        return;
+    }
+    while ((s = nbcoll_agent_test(p->run)) == NBCOLL_PENDING)
+        sched_yield();
+    must(s);
+}
+
+/* Both ranks; the receiver is away between start and end. */
+static void round_of(party *p, double away, int computes)
+{
+    memset(p->data, p->rank ? 0 : 5, p->bytes);
+    pthread_barrier_wait(p->meet);
+    double begin = now(), gone = 0;
+    start(p);
+    if (p->rank && away > 0) {
+        double left = now();
+        if (computes)
+            while (now() < left + away)
+                ;
+        else
+            rest(away);
+        gone = now() - left;
+    }
+    end(p);
+    took[p->rank] = now() - begin - gone;
+    if (p->rank && p->bytes && p->data[p->bytes - 1] != 5) {
+        fprintf(stderr, "wrong data\n");
+        exit(1);
+    }
+    pthread_barrier_wait(p->meet);
+}
+
+static double median_of(party *p, double away, int computes, int rank)
+{
+    double of[ROUNDS];
+    int rounds = away >= 1e9 && !computes ? 3 : ROUNDS;
+    for (int i = 0; i < rounds; i++) {
+        round_of(p, away, computes);
+        of[i] = took[rank];
+    }
+    qsort(of, (size_t)rounds, sizeof *of, by_value);
+    return of[rounds / 2];
+}
+
+/* ---- setting up ---------------------------------------------------------------------------------------------- */
+
+static nbcoll_program *compile(int rank, size_t bytes)
+{
+    nbcoll_program_config config = {.size = sizeof config};
+    nbcoll_schedule *schedule[2];
+    nbcoll_program *program;
+
+    for (int r = 0; r < 2; r++) {
+        nbcoll_builder_config made = {.size = sizeof made, .rank = r, .ranks = 2};
+        nbcoll_builder *b;
+        must(nbcoll_builder_open(&made, &b));
+        if (r)
+            nbcoll_add_recv(b, 0, (nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, bytes);
+        else
+            nbcoll_add_send(b, 1, (nbcoll_addr){NBCOLL_BUFFER_SEND, 0}, bytes);
+        must(nbcoll_builder_finish(b, &schedule[r]));
+    }
+    must(nbcoll_compile((const nbcoll_schedule *const *)schedule, 2, &config, rank, 1, &program, NULL));
+    nbcoll_schedule_free(schedule[0]);
+    nbcoll_schedule_free(schedule[1]);
+    return program;
+}
+
+/* Both agents'. */
+static void *execute(void *unused)
+{
+    (void)unused;
+    live_on(0);
+    while (!atomic_load(&is_over)) {
+        int moved = nbcoll_agent_progress(agents[0]);
+        moved |= nbcoll_agent_progress(agents[1]);
+        if (!moved)
+            sched_yield();
+    }
+    return NULL;
+}
+
+static void measure(party *p, way w, size_t bytes)
+{
+    p->way = w;
+    p->bytes = bytes;
+    p->program = w == PROGRAM ? compile(p->rank, bytes) : NULL;
+    round_of(p, 0, 0); /* opens queue pairs */
+    double without = median_of(p, 0, 0, 0), with = median_of(p, pause_ns, 0, 0);
+    double alone = median_of(p, 0, 0, 1), busy = 2 * alone > LEAST_NS ? 2 * alone : LEAST_NS;
+    double left = median_of(p, busy, 1, 1);
+    if (!p->rank)
+        printf("%-8s %7zu %9.1f us %8.1f %% passed", ways[w], bytes, without / 1e3, (with - without) / pause_ns * 100);
+    if (!p->rank && bytes == MOST)
+        printf(" %8.1f %% hidden", (1 - left / alone) * 100);
+    if (!p->rank)
+        printf("\n");
+    nbcoll_program_free(p->program);
+}
+
+static void *rank_runs(void *of)
+{
+    static const size_t sizes[] = {8, 1 << 10, 4 << 10, 12 << 10, 16 << 10, 64 << 10, MOST};
+    party *p = of;
+    nbcoll_context_config config = {.size = sizeof config, .flags = NBCOLL_ANY_THREAD};
+    nbcoll_context *context;
+    nbcoll_comm *comm;
+    nbcoll_driver *driver = NULL;
+    nbcoll_driver_config drives = {.size = sizeof drives};
+
+    live_on(p->rank);
+    must(nbcoll_context_create(NBCOLL_ABI, &config, &context));
+    must(nbcoll_comm_create(context, p->endpoint, NULL, &comm, NBCOLL_FOREVER));
+    must(nbcoll_messages_open(comm, NULL, &p->m, NBCOLL_FOREVER));
+    for (way w = HOST; w < WAYS; w++) {
+        if (w == DRIVER && p->rank) {
+            must(nbcoll_driver_create(&drives, &driver));
+            must(nbcoll_driver_add(driver, context));
+            live_on(0);
+            must(nbcoll_driver_start(driver));
+            live_on(p->rank);
+        }
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            measure(p, w, sizes[i]);
+        pthread_barrier_wait(p->meet);
+        if (w == DRIVER && p->rank)
+            must(nbcoll_driver_free(driver));
+    }
+    pthread_barrier_wait(p->meet);
+    must(nbcoll_messages_close(p->m));
+    if (!p->rank)
+        atomic_store(&is_over, 1);
+    return context;
+}
+
+int main(int argc, char **argv)
+{
+    nbcoll_loopback_config config = {.size = sizeof config, .ranks = 2, .pairs = nbcoll_loopback_pairs()};
+    nbcoll_agent_config serves = {.size = sizeof serves};
+    nbcoll_loopback *world;
+    pthread_barrier_t meet;
+    pthread_t thread[2], executes;
+    party p[2];
+    void *context[2];
+
+    pause_ns = (argc > 1 ? atof(argv[1]) : 1000) * 1e6;
+    must(nbcoll_loopback_create(&config, &world));
+    pthread_barrier_init(&meet, NULL, 2);
+    for (int r = 0; r < 2; r++) {
+        p[r] = (party){.meet = &meet, .rank = r, .data = aligned_alloc(4096, MOST)};
+        must(nbcoll_loopback_open(world, r, &p[r].endpoint));
+        must(nbcoll_agent_open(p[r].endpoint, &serves, &p[r].agent));
+        agents[r] = p[r].agent;
+    }
+    pthread_create(&executes, NULL, execute, NULL);
+    for (int r = 0; r < 2; r++)
+        pthread_create(&thread[r], NULL, rank_runs, &p[r]);
+    for (int r = 0; r < 2; r++)
+        pthread_join(thread[r], &context[r]);
+    pthread_join(executes, NULL);
+    for (int r = 0; r < 2; r++) {
+        must(nbcoll_agent_close(p[r].agent));
+        must(nbcoll_context_free(context[r]));
+        free(p[r].data);
+    }
+    must(nbcoll_loopback_free(world));
+    return 0;
+}
