@@ -36,12 +36,28 @@ static uint64_t nbcolli_edge_number(int from, int to)
     return nbcolli_splitmix(nbcolli_splitmix((uint64_t)from + 1) + (uint64_t)to);
 }
 
+/* The end of an operation, whose buffers are here: it is over at the timeout, too. ERR_MEMORY is left to what was
+ * refused and has changed nothing. */
+static nbcoll_status nbcolli_neighbors_wait(nbcoll_request *request, uint64_t timeout)
+{
+    nbcoll_status s = nbcoll_wait(request, timeout);
+
+    if (request->at) {
+        nbcoll_cancel(*request);
+        nbcoll_wait(request, NBCOLL_FOREVER);
+    }
+    return s == NBCOLL_ERR_MEMORY ? NBCOLL_ERR_CANCELLED : s;
+}
+
 /* Neighbours have a communicator of their own. So a rank that fails while they are made, or behind that, can leave it:
- * the others' operations there end. What has been refused has changed nothing, and the rank may call again. Ranks of
- * one colour split off together. */
+ * the others' operations there end. Ranks of one colour split off together. */
 static nbcoll_status nbcolli_neighbors_split(nbcoll_neighbors *n, nbcoll_comm *comm, int colour, uint64_t timeout)
 {
-    nbcoll_status s = nbcoll_comm_split(comm, colour, n->around->rank, &n->comm, timeout);
+    nbcoll_request request;
+    nbcoll_status s = nbcoll_comm_isplit(comm, colour, n->around->rank, &n->comm, &request);
+
+    if (s == NBCOLL_OK)
+        s = nbcolli_neighbors_wait(&request, timeout);
     return s == NBCOLL_OK && nbcoll_comm_size(n->comm) != n->around->ranks ? NBCOLL_ERR_MISMATCH : s;
 }
 
@@ -51,7 +67,7 @@ static nbcoll_status nbcolli_graph_agree(nbcoll_neighbors *n, uint64_t timeout)
 {
     nbcolli_around *a = n->around;
     uint64_t mine[2] = {0, nbcolli_splitmix((uint64_t)a->rank + 1)}, all[2] = {0};
-    nbcoll_request request = {0};
+    nbcoll_request request;
 
     for (int i = 0; i < a->out.count; i++) {
         mine[0] += nbcolli_edge_number(a->rank, a->out.peer[i]);
@@ -61,11 +77,9 @@ static nbcoll_status nbcolli_graph_agree(nbcoll_neighbors *n, uint64_t timeout)
         mine[0] -= nbcolli_edge_number(a->in.peer[i], a->rank);
     nbcoll_status s = nbcoll_iallreduce(mine, all, 2, NBCOLL_UINT64, NBCOLL_SUM, n->comm, &request);
     if (s == NBCOLL_OK)
-        s = nbcoll_wait(&request, timeout);
-    if (request.at) { /* its buffers are here */
-        nbcoll_cancel(request);
-        nbcoll_wait(&request, NBCOLL_FOREVER);
-    }
+        s = nbcolli_neighbors_wait(&request, timeout);
+    else if (s == NBCOLL_ERR_MEMORY) /* the split is over: who called again would be alone */
+        s = NBCOLL_ERR_CANCELLED;
     a->fingerprint = (uint32_t)all[1];
     return s == NBCOLL_OK && all[0] ? NBCOLL_ERR_MISMATCH : s;
 }

@@ -926,10 +926,11 @@ OFFSET(nbcoll_line_arrival, bytes, 16);
 OFFSET(nbcoll_line_arrival, turn, 24);
 OFFSET(nbcoll_line_arrival, payload, 32);
 
-SIZE(nbcoll_lines, 24);
+SIZE(nbcoll_lines, 32);
 OFFSET(nbcoll_lines, size, 0);
 OFFSET(nbcoll_lines, post, 8);
 OFFSET(nbcoll_lines, take, 16);
+OFFSET(nbcoll_lines, are_long, 24);
 
 SIZE(nbcoll_limits, 88);
 OFFSET(nbcoll_limits, size, 0);
