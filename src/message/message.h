@@ -60,36 +60,36 @@ typedef struct nbcolli_keyed {
 #define NBCOLLI_TABLE_BITS_MOST 20
 #define NBCOLLI_TABLE_BITS 4 /* of a new one, whose buckets are part of the messages */
 
-typedef struct nbcolli_table {
+typedef struct nbcolli_buckets {
     nbcolli_list *bucket; /* [1 << bits] */
     uint32_t bits;
     size_t count;
     uint64_t (*key)(const nbcolli_list_item *item);
-} nbcolli_table;
+} nbcolli_buckets;
 
-static inline nbcolli_list *nbcolli_table_bucket(const nbcolli_table *t, uint64_t key)
+static inline nbcolli_list *nbcolli_table_bucket(const nbcolli_buckets *t, uint64_t key)
 {
     return &t->bucket[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - t->bits)];
 }
 
-void nbcolli_table_grow(const nbcoll_host *host, nbcolli_table *t);
-static inline void nbcolli_table_add(const nbcoll_host *host, nbcolli_table *t, nbcolli_list_item *item, uint64_t key)
+void nbcolli_table_grow(const nbcoll_host *host, nbcolli_buckets *t);
+static inline void nbcolli_table_add(const nbcoll_host *host, nbcolli_buckets *t, nbcolli_list_item *item, uint64_t key)
 {
     if (t->count >= (size_t)2 << t->bits && t->bits < NBCOLLI_TABLE_BITS_MOST)
         nbcolli_table_grow(host, t);
     t->count++;
     nbcolli_list_add(nbcolli_table_bucket(t, key), item);
 }
-static inline void nbcolli_table_leave(nbcolli_table *t, nbcolli_list_item *item)
+static inline void nbcolli_table_leave(nbcolli_buckets *t, nbcolli_list_item *item)
 {
     t->count -= item->in != NULL;
     nbcolli_list_leave(item);
 }
 /* The first one that was added of those with this key, in a table of keyed ones; or null. */
-nbcolli_keyed *nbcolli_table_find(const nbcolli_table *t, uint64_t key);
+nbcolli_keyed *nbcolli_table_find(const nbcolli_buckets *t, uint64_t key);
 uint64_t nbcolli_key_of_keyed(const nbcolli_list_item *item);
 /* Its memory, whatever is in it. */
-void nbcolli_table_free(const nbcoll_host *host, nbcolli_table *t);
+void nbcolli_table_free(const nbcoll_host *host, nbcolli_buckets *t);
 
 /* ---- what there is ----------------------------------------------------------------------------------------------- */
 
@@ -195,17 +195,17 @@ struct nbcoll_messages {
     int is_watched; /* passes look at `moving` */
     int is_kept;    /* abandoned while it was being opened: its memory is lent */
     int *rank_of;  /* by endpoint, then address there: the rank in the communicator, or -1 */
-    nbcolli_table posted; /* receives, by `queued`: by what they wait for, wildcards as such */
+    nbcolli_buckets posted; /* receives, by `queued`: by what they wait for, wildcards as such */
     size_t wild;          /* of them: with a wildcard */
     uint64_t posts;       /* of receives: the next one's number */
     uint32_t polls; /* waits that have polled, since a pass */
     size_t active;
     nbcolli_list in_turn; /* kept, of all */
     nbcolli_list probed;  /* kept, each with a handle */
-    nbcolli_table keyed;  /* these kept ones */
+    nbcolli_buckets keyed;  /* these kept ones */
     uint64_t probes;      /* the last one's number */
     nbcolli_list moving;  /* transfers at which passes look */
-    nbcolli_table numbered; /* transfers */
+    nbcolli_buckets numbered; /* transfers */
     nbcolli_kept *kept[2]; /* free: with a small and a large payload */
     nbcolli_transfer *transfers; /* free */
 };

@@ -57,11 +57,11 @@ static nbcoll_messages *nbcolli_messages_new(nbcoll_comm *comm, const nbcoll_mes
     m->at = (nbcolli_correspondent *)(void *)(block + at);
     m->hello = (nbcolli_hello *)(void *)(block + hello);
     m->rank_of = (int *)(void *)(block + of);
-    m->posted = (nbcolli_table){(nbcolli_list *)(void *)(block + tables), NBCOLLI_TABLE_BITS, 0,
+    m->posted = (nbcolli_buckets){(nbcolli_list *)(void *)(block + tables), NBCOLLI_TABLE_BITS, 0,
                                 nbcolli_key_of_receive};
-    m->keyed = (nbcolli_table){(nbcolli_list *)(void *)(block + tables + buckets), NBCOLLI_TABLE_BITS, 0,
+    m->keyed = (nbcolli_buckets){(nbcolli_list *)(void *)(block + tables + buckets), NBCOLLI_TABLE_BITS, 0,
                                nbcolli_key_of_keyed};
-    m->numbered = (nbcolli_table){(nbcolli_list *)(void *)(block + tables + 2 * buckets), NBCOLLI_TABLE_BITS, 0,
+    m->numbered = (nbcolli_buckets){(nbcolli_list *)(void *)(block + tables + 2 * buckets), NBCOLLI_TABLE_BITS, 0,
                                   nbcolli_key_of_keyed};
     m->memory = memory;
     m->head.does = &nbcolli_messages_do;

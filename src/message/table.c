@@ -11,9 +11,9 @@ static size_t nbcolli_table_bytes(uint32_t bits)
     return sizeof(nbcolli_list) << bits;
 }
 
-__attribute__((noinline)) void nbcolli_table_grow(const nbcoll_host *host, nbcolli_table *t)
+__attribute__((noinline)) void nbcolli_table_grow(const nbcoll_host *host, nbcolli_buckets *t)
 {
-    nbcolli_table wider = {.bits = t->bits + 2, .key = t->key};
+    nbcolli_buckets wider = {.bits = t->bits + 2, .key = t->key};
 
     wider.bucket = nbcolli_alloc(host, nbcolli_table_bytes(wider.bits), 64);
     if (!wider.bucket)
@@ -28,7 +28,7 @@ __attribute__((noinline)) void nbcolli_table_grow(const nbcoll_host *host, nbcol
     *t = wider;
 }
 
-nbcolli_keyed *nbcolli_table_find(const nbcolli_table *t, uint64_t key)
+nbcolli_keyed *nbcolli_table_find(const nbcolli_buckets *t, uint64_t key)
 {
     nbcolli_list_item *item = nbcolli_table_bucket(t, key)->first;
 
@@ -42,7 +42,7 @@ uint64_t nbcolli_key_of_keyed(const nbcolli_list_item *item)
     return ((const nbcolli_keyed *)item)->key;
 }
 
-void nbcolli_table_free(const nbcoll_host *host, nbcolli_table *t)
+void nbcolli_table_free(const nbcoll_host *host, nbcolli_buckets *t)
 {
     if (t->bits > NBCOLLI_TABLE_BITS)
         nbcolli_free(host, t->bucket, nbcolli_table_bytes(t->bits));
