@@ -259,9 +259,7 @@ typedef struct nbcoll_lines {
      * something else is, or the transport cannot tell, and progress will. It reports nothing else, wakes nobody but for
      * room, and does not disarm. A core that waits calls it again and again, and progress now and then. */
     int32_t (*take)(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn, void *to, size_t bytes);
-    /* 1: a line may have as many bytes as limits.payload says, not NBCOLL_LINE_PAYLOAD alone. With more than these it
-     * fills no cache line, but asks less of a core than a message. */
-    int are_long;
+    int are_long; /* 1: a line may have as many bytes as limits.payload says, not NBCOLL_LINE_PAYLOAD alone */
 } nbcoll_lines;
 
 /* ---- programs (optional group) ----------------------------------------------------------------------------------- */

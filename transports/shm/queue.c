@@ -132,8 +132,10 @@ static inline nbcoll_posted nbcolli_shm_publish(struct nbcolli_shm_end *e, struc
     return atomic_load(p->armed) ? nbcolli_shm_post_and_wake(e, p) : NBCOLL_POST_DONE;
 }
 
-nbcoll_posted nbcolli_shm_put(struct nbcolli_shm_end *e, int peer, const nbcoll_header *header, const void *payload,
-                              size_t bytes)
+/* An entry with a payload in its area, and what lies in its line. */
+NBCOLLI_ALWAYS_INLINE nbcoll_posted nbcolli_shm_put_entry(struct nbcolli_shm_end *e, int peer, const void *head,
+                                                          size_t head_bytes, uint64_t turn, uint64_t what,
+                                                          const void *payload, size_t bytes)
 {
     struct nbcolli_shm_peer *p = &e->peer[peer];
     uint32_t most = bytes ? e->home->layout.areas : e->depth;
@@ -142,11 +144,17 @@ nbcoll_posted nbcolli_shm_put(struct nbcolli_shm_end *e, int peer, const nbcoll_
     if (p->room <= e->depth - most && !nbcolli_shm_finds_room(e, peer, most, &why))
         return why;
     struct nbcolli_shm_line *line = p->to.line;
-    memcpy(line->payload, header, sizeof *header);
-    atomic_store_explicit(&line->turn, bytes, memory_order_relaxed); /* published by the word */
+    memcpy(line->payload, head, head_bytes);
+    atomic_store_explicit(&line->turn, turn, memory_order_relaxed); /* published by the word */
     if (bytes)
         memcpy(nbcolli_shm_area(e, p->out, p->to.n), payload, bytes);
-    return nbcolli_shm_publish(e, p, line, p->to.lap | NBCOLLI_SHM_MESSAGE);
+    return nbcolli_shm_publish(e, p, line, p->to.lap | what);
+}
+
+nbcoll_posted nbcolli_shm_put(struct nbcolli_shm_end *e, int peer, const nbcoll_header *header, const void *payload,
+                              size_t bytes)
+{
+    return nbcolli_shm_put_entry(e, peer, header, sizeof *header, bytes, NBCOLLI_SHM_MESSAGE, payload, bytes);
 }
 
 static nbcoll_posted nbcolli_shm_line_post(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn,
@@ -169,20 +177,11 @@ static __attribute__((noinline)) nbcoll_posted nbcolli_shm_long_post(struct nbco
                                                                      uint32_t channel, uint64_t turn,
                                                                      const void *payload, uint64_t bytes)
 {
-    struct nbcolli_shm_peer *p = &e->peer[peer];
-    uint32_t most = e->home->layout.areas;
-    nbcoll_posted why;
+    uint64_t what = (uint64_t)NBCOLLI_SHM_LONG << NBCOLLI_SHM_BYTES_SHIFT | channel;
 
     if ((unsigned)peer >= (unsigned)e->base.ranks || channel >= NBCOLLI_SHM_CHANNELS || bytes > e->home->layout.payload)
         return NBCOLL_POST_FAILED;
-    if (p->room <= e->depth - most && !nbcolli_shm_finds_room(e, peer, most, &why))
-        return why;
-    struct nbcolli_shm_line *line = p->to.line;
-    memcpy(nbcolli_shm_area(e, p->out, p->to.n), payload, bytes);
-    memcpy(line->payload, &bytes, sizeof bytes);
-    atomic_store_explicit(&line->turn, turn, memory_order_relaxed); /* published by the word */
-    return nbcolli_shm_publish(e, p, line,
-                               p->to.lap | (uint64_t)NBCOLLI_SHM_LONG << NBCOLLI_SHM_BYTES_SHIFT | channel);
+    return nbcolli_shm_put_entry(e, peer, &bytes, sizeof bytes, turn, what, payload, bytes);
 }
 
 static nbcoll_posted nbcolli_shm_line_post(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn,
@@ -232,10 +231,7 @@ static bool nbcolli_shm_take_message(struct nbcolli_shm_end *e, int peer)
 }
 
 /* Of a line whose payload lies in its area: read once, since it is not to be trusted. */
-static uint64_t nbcolli_shm_long_bytes(const struct nbcolli_shm_line *line)
-{
-    return *(const volatile uint64_t *)(const void *)line->payload;
-}
+#define NBCOLLI_SHM_LONG_BYTES(line) (*(const volatile uint64_t *)(const void *)(line)->payload)
 
 static inline bool nbcolli_shm_take_line(struct nbcolli_shm_end *e, int peer, uint64_t word)
 {
@@ -243,21 +239,15 @@ static inline bool nbcolli_shm_take_line(struct nbcolli_shm_end *e, int peer, ui
     uint32_t channel = (uint32_t)word, bytes = word >> NBCOLLI_SHM_BYTES_SHIFT & 0xff;
     nbcoll_line_arrival *a = &e->line[e->lines];
 
-    const unsigned char *payload = line->payload;
+    bool is_long = bytes == NBCOLLI_SHM_LONG;
+    uint64_t whole = is_long ? NBCOLLI_SHM_LONG_BYTES(line) : bytes;
 
-    if (bytes == NBCOLLI_SHM_LONG) {
-        uint64_t whole = nbcolli_shm_long_bytes(line);
-        payload = nbcolli_shm_area(e, e->peer[peer].in, e->peer[peer].from.n);
-        if (whole > e->home->layout.payload)
-            return false;
-        bytes = (uint32_t)whole;
-        e->bytes_left -= (ptrdiff_t)whole;
-    } else if (bytes > NBCOLL_LINE_PAYLOAD)
+    if (channel >= NBCOLLI_SHM_CHANNELS || whole > (is_long ? e->home->layout.payload : NBCOLL_LINE_PAYLOAD))
         return false;
-    if (channel >= NBCOLLI_SHM_CHANNELS)
-        return false;
+    e->bytes_left -= is_long ? (ptrdiff_t)whole : 0;
+    const void *payload = is_long ? nbcolli_shm_area(e, e->peer[peer].in, e->peer[peer].from.n) : line->payload;
     uint64_t turn = atomic_load_explicit(&line->turn, memory_order_relaxed);
-    *a = (nbcoll_line_arrival){a + 1, peer, channel, bytes, turn, payload};
+    *a = (nbcoll_line_arrival){a + 1, peer, channel, (uint32_t)whole, turn, payload};
     e->lines++;
     return true;
 }
@@ -320,13 +310,12 @@ NBCOLLI_ALWAYS_INLINE int32_t nbcolli_shm_awaited_take(struct nbcolli_shm_end *e
 {
     struct nbcolli_shm_peer *p = &e->peers[peer];
     struct nbcolli_shm_line *line = p->from.line;
-    uint64_t told = is_long ? NBCOLLI_SHM_LONG : bytes;
-    uint64_t word = p->from.lap | told << NBCOLLI_SHM_BYTES_SHIFT | channel;
+    uint64_t word = p->from.lap | (is_long ? NBCOLLI_SHM_LONG : (uint64_t)bytes) << NBCOLLI_SHM_BYTES_SHIFT | channel;
     uint64_t there = atomic_load_explicit(&line->word, memory_order_acquire); /* the entry */
     if (there != word)
         return (there ^ word) >> NBCOLLI_SHM_LAP_SHIFT ? -1 : -2;
     uint64_t found = atomic_load_explicit(&line->turn, memory_order_relaxed); /* once: it is not to be trusted */
-    if ((found ^ turn) << 16 || (is_long && nbcolli_shm_long_bytes(line) != bytes))
+    if ((found ^ turn) << 16 || (is_long && NBCOLLI_SHM_LONG_BYTES(line) != bytes))
         return -2;
     if (is_long)
         memcpy(to, nbcolli_shm_area(e, p->in, p->from.n), bytes);

@@ -156,8 +156,6 @@ static int nbcolli_several_look_again(nbcolli_several *v)
     if (!v->all && nbcolli_several_listed(v, &v->first, 1))
         return 1;
     v->pending = nbcolli_next_active(v, v->pending); /* what a callback has reported is not in the list */
-    if (v->all && v->pending == v->n && (v->pending = nbcolli_next_active(v, 0)) == v->n)
-        return 1;
     return v->others == others && v->pending < v->n &&
            (!v->is_one || nbcolli_entry_of(v->requests[v->pending])->seen_at == &v->requests[v->pending]);
 }
