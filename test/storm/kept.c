@@ -277,9 +277,17 @@ const kept storm_kept[] = {
                                                                                     26, 25, 24, 23, 14, 13, 12, 11,
                                                                                     28, 27, 8,  7,  2,  0}}},
     /* A message had gone whole to a rank that left, and its send was told that the rank was lost. */
-    {9212524, {.edition = 20, .items = 40, .faults = 3, .n_skipped = 11, .skipped = {15, 14, 13, 12, 3, 2, 1, 0, 31, 30,
-                                                                                     9}}},
+    {9212524,
+     {.edition = 20, .items = 40, .faults = 3, .n_skipped = 11, .skipped = {15, 14, 13, 12, 3, 2, 1, 0, 31, 30, 9}}},
     /* storm's own: who has no memory to keep a vote for a group that it has not called gives its sender up. */
     {9724939, {.edition = 20, .items = 10, .faults = 2, .is_over_shm = true, .n_skipped = 3, .skipped = {6, 5, 3}}},
+    /* storm's own: who gives up sends nothing in the next round, and leaves: receives that wait there end so. */
+    {240936,
+     {.edition = 20,
+      .items = 40,
+      .faults = 2,
+      .is_over_shm = true,
+      .n_skipped = 19,
+      .skipped = {31, 30, 29, 28, 27, 26, 25, 24, 7, 6, 5, 4, 3, 2, 1, 0, 35, 22, 15}}},
 };
 const size_t storm_kept_count = sizeof storm_kept / sizeof *storm_kept;
