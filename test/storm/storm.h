@@ -198,7 +198,8 @@ enum {
     EDITION_OF_CORES = 18,
     EDITION_OF_LOOKS = 19,
     EDITION_OF_MESSAGES = 20,
-    EDITION = 20
+    EDITION_OF_CUTS = 21,
+    EDITION = 21
 };
 
 /* What of a seed is to be left out, for shrinking. */
