@@ -56,8 +56,9 @@
  * too. Who is lost, or has left: what was matched with it, and receives from it that no arrived message fits, end with
  * ERR_PEER_LOST, and so do later ones. Receives from any source end so when a rank is lost, since what they wait for
  * may have been its message; those that are posted afterwards wait for the others. When a rank has left they wait on,
- * while there is another one; and a send whose data has gone to it whole ends well. Messages between other ranks go on,
- * even where the communicator is broken.
+ * while there is another one; and a send whose data has gone to it whole ends well. A send whose buffer the other rank
+ * may still read ends when that has answered, or is gone. Messages between other ranks go on, even where the
+ * communicator is broken.
  * nbcoll_last_failure tells of a message: `tag` is then NBCOLL_FAILURE_MESSAGE plus the message's tag.
  *
  * A cancelled receive ends with ERR_CANCELLED, unless it has been matched: then it ends as the message does. So does a

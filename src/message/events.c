@@ -112,24 +112,32 @@ static int nbcolli_part_in(nbcoll_messages *m, nbcolli_transfer *t, const nbcoll
     return 1;
 }
 
-/* An answer to what this rank has announced, if it still waits for one. */
+/* What was asked for will not come. */
+static void nbcolli_asked_lost(nbcoll_messages *m, nbcolli_transfer *t)
+{
+    if (t && t->phase == NBCOLLI_TRANSFER_ASKED)
+        nbcolli_transfer_over(m, t, NBCOLL_ERR_PEER_LOST);
+}
+
+/* An answer to what this rank has announced, if it still waits for one. It may be over: then it ends as it was to. */
 static void nbcolli_answer_to_send(nbcoll_messages *m, nbcolli_transfer *t, const nbcolli_header *h)
 {
-    if (!t || t->phase != NBCOLLI_TRANSFER_ANNOUNCED || t->is_over)
+    nbcoll_status status = NBCOLL_ERR_CANCELLED; /* WITHDRAWN, REFUSED */
+
+    if (!t || t->phase != NBCOLLI_TRANSFER_ANNOUNCED)
         return;
-    switch (h->status) {
-    case NBCOLLI_MSG_TAKEN:
-        nbcolli_transfer_over(m, t, h->bytes == NBCOLL_ERR_FAULT ? NBCOLL_ERR_FAULT : NBCOLL_OK);
+    if (h->status == NBCOLLI_MSG_TOO_EARLY || (h->status == NBCOLLI_MSG_ASK && t->is_over))
+        nbcolli_message_say(m, t->rank, NBCOLLI_MSG_WITHDRAW, t->number, t->is_over);
+    if (h->status == NBCOLLI_MSG_TOO_EARLY)
         return;
-    case NBCOLLI_MSG_ASK:
+    if (h->status == NBCOLLI_MSG_ASK && !t->is_over) {
         nbcolli_transfer_ask(m, t);
         return;
-    case NBCOLLI_MSG_TOO_EARLY:
-        nbcolli_message_say(m, t->rank, NBCOLLI_MSG_WITHDRAW, t->number, 0);
-        return;
-    default: /* WITHDRAWN, REFUSED */
-        nbcolli_transfer_over(m, t, NBCOLL_ERR_CANCELLED);
     }
+    if (h->status == NBCOLLI_MSG_TAKEN)
+        status = h->bytes == NBCOLL_ERR_FAULT || h->bytes == NBCOLL_ERR_PEER_LOST ? (nbcoll_status)h->bytes : NBCOLL_OK;
+    t->phase = NBCOLLI_TRANSFER_SHORT; /* of which its post is left */
+    nbcolli_transfer_over(m, t, status);
 }
 
 static int nbcolli_message_arrives(nbcolli_executor *e, const nbcolli_incoming *in)
@@ -158,6 +166,8 @@ static int nbcolli_message_arrives(nbcolli_executor *e, const nbcolli_incoming *
     case NBCOLLI_MSG_PART:
         return nbcolli_part_in(m, nbcolli_transfer_find(m, (int)h->source, 1, h->number), in);
     case NBCOLLI_MSG_WITHDRAW:
+        if (h->bytes)
+            nbcolli_asked_lost(m, nbcolli_transfer_find(m, (int)h->source, 1, h->number));
         nbcolli_arrival_withdraw(m, (int)h->source, h->number);
         return 1;
     case NBCOLLI_MSG_CREDIT:

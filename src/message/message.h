@@ -10,8 +10,9 @@
  *   TAKEN      the answer: the receiver has got it, or needs nothing of it; `bytes` is a status, for its sender
  *   ASK        the answer: its sender is to send it, in PARTs
  *   PART       bytes from `bytes` on
- *   WITHDRAW   of one that is announced, from its sender: answered by WITHDRAWN, unless it has been matched; or by
- *              TOO_EARLY if it has not come yet, and then said again
+ *   WITHDRAW   of one that is announced, from its sender, who cancels it: answered by WITHDRAWN, unless it has been
+ *              matched; or by TOO_EARLY if it has not come yet, and then said again. With `bytes`: the sender does
+ *              without the receiver, and what that has asked for will not come
  *   CREDIT     only credits
  *   REFUSED    the answer where the receiver has closed: the engine's
  *
@@ -143,7 +144,7 @@ typedef struct nbcolli_transfer {
     int rank;
     uint32_t number;
     uint8_t phase; /* nbcolli_transfer_phase */
-    uint8_t is_over;    /* it ends with `status` when its post is free */
+    uint8_t is_over;    /* it ends with `status` when its post is free, and its peer gets it no more */
     uint8_t is_begun;   /* GETTING: the transport has taken it */
     uint8_t registered; /* `mine` is to be deregistered */
     uint8_t packs;      /* `memory` is its own */

@@ -13,12 +13,37 @@ static int nbcolli_transfer_is_out(const nbcolli_transfer *t)
     return t->post.where == NBCOLLI_IN_FLIGHT || t->post.where == NBCOLLI_BACKLOG;
 }
 
+/* Has it been announced, and not been answered? */
+static int nbcolli_transfer_is_open(const nbcolli_transfer *t)
+{
+    return t->phase == NBCOLLI_TRANSFER_ANNOUNCED &&
+           (t->post.where == NBCOLLI_FREE || t->post.where == NBCOLLI_IN_FLIGHT);
+}
+
+/* Does it wait for the answer, though it is over? Its peer may get it, or ask for it. */
+static int nbcolli_transfer_is_held(const nbcoll_messages *m, const nbcolli_transfer *t)
+{
+    return nbcolli_transfer_is_open(t) && !nbcolli_has_departed(m->comm, t->rank);
+}
+
+/* This rank gets nothing of it any more, or never will: its sender may change its buffer. */
+static void nbcolli_transfer_taken(nbcoll_messages *m, const nbcolli_transfer *t)
+{
+    nbcoll_status work = t->post.work.status;
+    int is_lost = t->is_over && t->status == NBCOLL_ERR_PEER_LOST;
+
+    if (t->phase == NBCOLLI_TRANSFER_GETTING && !nbcolli_has_departed(m->comm, t->rank))
+        nbcolli_message_say(m, t->rank, NBCOLLI_MSG_TAKEN, t->number,
+                            work == NBCOLL_ERR_FAULT ? work : is_lost ? NBCOLL_ERR_PEER_LOST : NBCOLL_OK);
+}
+
 static void nbcolli_transfer_end(nbcoll_messages *m, nbcolli_transfer *t)
 {
     nbcolli_request *r = t->request;
     nbcoll_status status = t->status;
     int rank = t->rank, announced = !t->is_short && t->beside.in == &m->at[rank].sends;
 
+    nbcolli_transfer_taken(m, t);
     m->at[rank].announced -= (uint32_t)announced;
     int has_failed = t->has_failed;
     nbcolli_request *self = t->self;
@@ -45,16 +70,24 @@ static void nbcolli_transfer_move(nbcoll_messages *m, nbcolli_transfer *t)
 
 void nbcolli_transfer_over(nbcoll_messages *m, nbcolli_transfer *t, nbcoll_status status)
 {
-    if (!t->is_over)
+    int was_over = t->is_over, is_taken = t->phase == NBCOLLI_TRANSFER_GETTING;
+
+    if (!was_over)
         t->status = status;
     t->is_over = 1;
-    if (status != NBCOLL_OK && t->post.where == NBCOLLI_BACKLOG)
+    if (status != NBCOLL_OK && t->post.where == NBCOLLI_BACKLOG) {
         nbcolli_backlog_remove(&t->post);
-    if (status != NBCOLL_OK && t->post.where == NBCOLLI_IN_FLIGHT)
+        t->phase = NBCOLLI_TRANSFER_SHORT; /* so that nobody can know it */
+    }
+    if (status != NBCOLL_OK && t->post.where == NBCOLLI_IN_FLIGHT &&
+        (is_taken || nbcolli_has_departed(m->comm, t->rank))) /* all else goes out, as in settle.c */
         nbcolli_post_recall(&t->post);
+    if (!was_over && status == NBCOLL_ERR_PEER_LOST && !nbcolli_has_departed(m->comm, t->rank) &&
+        (nbcolli_transfer_is_open(t) || t->phase == NBCOLLI_TRANSFER_PARTS))
+        nbcolli_message_say(m, t->rank, NBCOLLI_MSG_WITHDRAW, t->number, 1);
     if (nbcolli_transfer_is_out(t))
         nbcolli_transfer_move(m, t);
-    else
+    else if (!nbcolli_transfer_is_held(m, t))
         nbcolli_transfer_end(m, t);
 }
 
@@ -103,6 +136,7 @@ void nbcolli_transfer_whole(nbcoll_messages *m, nbcolli_transfer *t)
         nbcolli_transfer_over(m, t, NBCOLL_OK);
         return;
     }
+    nbcolli_transfer_taken(m, t);
     nbcolli_transfer_leave(m, t); /* its sender may go */
     t->phase = NBCOLLI_TRANSFER_UNPACKING;
     t->moved = 0;
@@ -250,7 +284,7 @@ void nbcolli_transfer_ask(nbcoll_messages *m, nbcolli_transfer *t)
 
 /* ---- receives ---------------------------------------------------------------------------------------------------- */
 
-/* A get is over, or could not begin. Its sender may change its buffer. */
+/* A get is over, or could not begin. */
 static void nbcolli_transfer_got(nbcoll_messages *m, nbcolli_transfer *t)
 {
     nbcoll_status work = t->post.work.status;
@@ -258,8 +292,6 @@ static void nbcolli_transfer_got(nbcoll_messages *m, nbcolli_transfer *t)
                            : work == NBCOLL_OK            ? NBCOLL_OK
                                                           : NBCOLL_ERR_FAULT;
 
-    if (status != NBCOLL_ERR_PEER_LOST)
-        nbcolli_message_say(m, t->rank, NBCOLLI_MSG_TAKEN, t->number, work == NBCOLL_ERR_FAULT ? work : 0);
     if (status == NBCOLL_OK)
         nbcolli_transfer_whole(m, t);
     else
@@ -295,9 +327,9 @@ void nbcolli_transfer_receive(nbcoll_messages *m, nbcolli_request *r, const nbco
     nbcolli_transfer *t = goes ? nbcolli_transfer_new(m, r, l->source, l->bytes, packs) : NULL;
 
     if (!t) {
-        nbcolli_message_say(m, l->source, NBCOLLI_MSG_TAKEN, l->number, 0);
-        nbcolli_message_end(m, r, !l->bytes ? NBCOLL_OK : m->at[l->source].is_gone ? NBCOLL_ERR_PEER_LOST
-                                                                                   : NBCOLL_ERR_MEMORY, l->source);
+        nbcoll_status status = goes ? NBCOLL_ERR_MEMORY : l->bytes ? NBCOLL_ERR_PEER_LOST : NBCOLL_OK;
+        nbcolli_message_say(m, l->source, NBCOLLI_MSG_TAKEN, l->number, status);
+        nbcolli_message_end(m, r, status, l->source);
         return;
     }
     t->number = l->number;
@@ -358,7 +390,8 @@ static int nbcolli_transfer_go_on(nbcoll_messages *m, nbcolli_transfer *t)
         return 0;
     }
     if (t->is_over) {
-        nbcolli_transfer_end(m, t);
+        if (!nbcolli_transfer_is_held(m, t))
+            nbcolli_transfer_end(m, t);
         return 1;
     }
     switch (t->phase) {
@@ -402,11 +435,11 @@ int nbcolli_transfers_go_on(nbcoll_messages *m)
 /* ---- abandoning -------------------------------------------------------------------------------------------------- */
 
 /* May its peer get what it has announced? */
-static int nbcolli_transfer_is_announced(const nbcoll_messages *m, const nbcolli_transfer *t)
+static int nbcolli_transfer_is_lent(const nbcoll_messages *m, const nbcolli_transfer *t)
 {
     const nbcolli_peer *peer = nbcolli_message_peer(m, t->rank);
-    return t->phase == NBCOLLI_TRANSFER_ANNOUNCED && peer->pair->way == NBCOLLI_BY_GET &&
-           t->post.where != NBCOLLI_BACKLOG && !(peer->link->loss[peer->address] & NBCOLLI_OVER);
+    return nbcolli_transfer_is_open(t) && peer->pair->way == NBCOLLI_BY_GET &&
+           !(peer->link->loss[peer->address] & NBCOLLI_OVER);
 }
 
 static void nbcolli_transfers_lend(nbcoll_messages *m, const nbcolli_list *list, nbcolli_lend *lend, void *loan)
@@ -414,7 +447,7 @@ static void nbcolli_transfers_lend(nbcoll_messages *m, const nbcolli_list *list,
     for (nbcolli_list_item *item = list->first, *next; item; item = next) {
         nbcolli_transfer *t = NBCOLLI_HOLDER(nbcolli_transfer, beside, item);
         next = item->next;
-        if (t->post.where == NBCOLLI_IN_FLIGHT || nbcolli_transfer_is_announced(m, t)) {
+        if (t->post.where == NBCOLLI_IN_FLIGHT || nbcolli_transfer_is_lent(m, t)) {
             if (!t->packs)
                 lend(loan, t->memory, t->bytes);
             nbcolli_list_leave(&t->among);

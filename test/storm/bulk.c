@@ -145,7 +145,7 @@ static bool covers(storm *s, end *e, uint64_t id, const char *memory, size_t byt
 static bool excuses(storm *s, const order *o)
 {
     const char *here = o->kind == ORDER_GET ? o->to : o->from;
-    return s->bad_anywhere & (BAD_DEAD | BAD_LEFT | BAD_DECLARED | BAD_WIRE | BAD_MEMORY) ||
+    return is_barred(o) || s->bad_anywhere & (BAD_DEAD | BAD_LEFT | BAD_DECLARED | BAD_MEMORY) ||
            (s->bad_anywhere & BAD_HEADER && covers(s, o->end, o->local, here, o->bytes));
 }
 

@@ -15,6 +15,13 @@ static bool may_be_given_up(const storm *s)
     return s->keeps_early && s->bad_anywhere & BAD_MEMORY;
 }
 
+/* May others be unable to hear it? */
+static bool is_cut_off(const storm *s, int rank)
+{
+    return s->bad[rank] & (BAD_DEAD | BAD_DECLARED | BAD_WIRE | BAD_MEMORY) || may_be_given_up(s) ||
+           (s->plan.has_agents && s->bad[rank] & BAD_CANCELS); /* all that its agent has is cancelled */
+}
+
 /* What must have happened to the rank that is named. One that has left in good order is lost only once it has closed
  * its end, and if it went without what failed. */
 static bool may_be_named(const storm *s, int rank, nbcoll_status status)
@@ -22,9 +29,7 @@ static bool may_be_named(const storm *s, int rank, nbcoll_status status)
     unsigned bad = s->bad[rank];
     switch (status) {
     case NBCOLL_ERR_PEER_LOST:
-        return bad & (BAD_DEAD | BAD_DECLARED | BAD_WIRE | BAD_MEMORY) || may_be_given_up(s) ||
-               bad & BAD_FREED ||                           /* of one on which something had failed */
-               (s->plan.has_agents && bad & BAD_CANCELS) || /* all that its agent has is cancelled */
+        return is_cut_off(s, rank) || bad & BAD_FREED || /* of one on which something had failed */
                ((bad & (BAD_LEFT | BAD_ENDED) || s->bad_anywhere & BAD_DIFFERS) && s->medium->is_shut(&s->actor[rank]));
     case NBCOLL_ERR_MEMORY:
         return bad & (BAD_MEMORY | BAD_KEY);
@@ -159,6 +164,12 @@ const char *judge_message(const actor *a, const item *i, int peer, nbcoll_status
     default:
         return "no message ends like that";
     }
+}
+
+bool judge_may_miss(const actor *a, const item *i, int from)
+{
+    const storm *s = a->storm;
+    return is_cut_off(s, a->rank) || is_cut_off(s, plan_member(&s->plan, i->comm, a->rank, from));
 }
 
 /* Something has ended badly for it there, other than that the ranks were out of step: then who waits for it is told

@@ -277,9 +277,34 @@ const kept storm_kept[] = {
                                                                                     26, 25, 24, 23, 14, 13, 12, 11,
                                                                                     28, 27, 8,  7,  2,  0}}},
     /* A message had gone whole to a rank that left, and its send was told that the rank was lost. */
-    {9212524, {.edition = 20, .items = 40, .faults = 3, .n_skipped = 11, .skipped = {15, 14, 13, 12, 3, 2, 1, 0, 31, 30,
-                                                                                     9}}},
+    {9212524,
+     {.edition = 20, .items = 40, .faults = 3, .n_skipped = 11, .skipped = {15, 14, 13, 12, 3, 2, 1, 0, 31, 30, 9}}},
     /* storm's own: who has no memory to keep a vote for a group that it has not called gives its sender up. */
     {9724939, {.edition = 20, .items = 10, .faults = 2, .is_over_shm = true, .n_skipped = 3, .skipped = {6, 5, 3}}},
+    /* storm's own: who gives up sends nothing in the next round, and leaves: receives that wait there end so. */
+    {240936,
+     {.edition = 20,
+      .items = 40,
+      .faults = 2,
+      .is_over_shm = true,
+      .n_skipped = 19,
+      .skipped = {31, 30, 29, 28, 27, 26, 25, 24, 7, 6, 5, 4, 3, 2, 1, 0, 35, 22, 15}}},
+    /* What was announced to a rank that is cut off, and lives, was given back while that still got it. */
+    {120877, {.edition = 21, .items = 18, .faults = 2, .n_skipped = 7, .skipped = {13, 12, 11, 10, 16, 5, 2}}},
+    {21141, {.edition = 21, .items = 10, .faults = 2, .only = 1 + FAULT_POST}},
+    {23926,
+     {.edition = 21, .items = 26, .faults = 2, .only = 1 + FAULT_POST, .n_skipped = 20, .skipped = {17, 16, 15, 14,
+                                                                                                    13, 12, 11, 10,
+                                                                                                    9,  8,  7,  6,
+                                                                                                    23, 22, 21, 20,
+                                                                                                    18, 4,  2,  0}}},
+    /* Word that what was announced has been taken was refused once: its sender waited for it for ever. */
+    {35758,
+     {.edition = 21,
+      .items = 24,
+      .faults = 2,
+      .only = 1 + FAULT_POST,
+      .n_skipped = 18,
+      .skipped = {15, 14, 13, 12, 7, 6, 5, 4, 21, 20, 17, 16, 9, 8, 22, 18, 11, 2}}},
 };
 const size_t storm_kept_count = sizeof storm_kept / sizeof *storm_kept;

@@ -11,7 +11,7 @@
 #include "rank.h"
 #include "nbcoll/message.h"
 
-enum { LETTERS_MOST = 32, POSTS_MOST = 8 * LETTERS_MOST, GUARDS = 32 };
+enum { LETTERS_MOST = 32, POSTS_MOST = 8 * LETTERS_MOST, GUARDS = 32, NONE = -2 };
 
 #define PATIENCE (3 * SECOND)
 
@@ -44,6 +44,7 @@ typedef struct exchange {
     letter letter[LETTERS_MOST];
     post post[POSTS_MOST];
     int letters, posts, mine, received; /* mine: letters to this rank */
+    int got[LETTERS_MOST];              /* so often has a receive been matched with it */
     int round;
     mode mode;
     int blocks;     /* 1: sends, 2: receives may */
@@ -173,10 +174,26 @@ static const char *what_is_wrong(exchange *x, post *p)
         return "memory was touched";
     if (p->status == NBCOLL_OK || (is_got && p->status == NBCOLL_ERR_TRUNCATED))
         return NULL;
-    /* what a receive waited for another one has got, or will get; else see README.md */
+    /* what a receive waited for another one has got, or will get, or was not sent: see judge_sent */
     if (p->status == NBCOLL_ERR_PEER_LOST && !p->sends && has_left(x, p->peer))
         return NULL;
     return judge_message(x->rank->actor, x->item, p->peer, p->status, p->is_cancelled);
+}
+
+static uint64_t *sent_by(const exchange *x, int number)
+{
+    storm *s = x->rank->storm;
+    return &s->sent[plan_member(&s->plan, x->item->comm, x->rank->actor->rank, number)][x->index];
+}
+
+/* It was sent, or a receive has been matched with it, whatever its end. */
+static void note_letter(exchange *x, const post *p)
+{
+    int k = p->sends ? p->letter : p->info.source >= 0 ? find_letter(x, &p->info) : -1;
+    if (p->sends && p->status == NBCOLL_OK)
+        *sent_by(x, x->at) += UINT64_C(1) << 2 * k;
+    else if (!p->sends && k >= 0)
+        x->got[k]++;
 }
 
 static void ended(exchange *x, post *p, nbcoll_status status)
@@ -187,6 +204,7 @@ static void ended(exchange *x, post *p, nbcoll_status status)
     x->since = s->now;
     storm_note(s, x->rank->actor->rank, NOTE_MESSAGE, (uint64_t)x->index, status);
     x->received += !p->sends && (status == NBCOLL_OK || status == NBCOLL_ERR_TRUNCATED);
+    note_letter(x, p);
     const char *wrong = is_judged(x) ? what_is_wrong(x, p) : NULL;
     if (wrong)
         storm_find(s, "rank %d, item %d: message %d, a %s (number %d, tag %d, %zu bytes): %s: %s", x->rank->actor->rank,
@@ -205,6 +223,22 @@ static void judge_order(exchange *x)
                 storm_find(x->rank->storm, "rank %d, item %d: receive %d got letter %d, and %d, posted before, %d",
                            x->rank->actor->rank, x->index, k, p->gets, e, earlier->gets);
         }
+}
+
+/* What a rank has sent that has left in good order has come: no receive that fits it ends without it. */
+static void judge_sent(exchange *x)
+{
+    for (int k = 0; k < x->letters && is_judged(x); k++) {
+        const letter *l = &x->letter[k];
+        if (l->to != x->at || judge_may_miss(x->rank->actor, x->item, l->from) ||
+            (int)(*sent_by(x, l->from) >> 2 * k & 3) <= x->got[k])
+            continue;
+        for (int n = 0; n < x->posts; n++)
+            if (!x->post[n].sends && x->post[n].status == NBCOLL_ERR_PEER_LOST && fits(&x->post[n], l))
+                storm_find(x->rank->storm,
+                           "rank %d, item %d: receive %d did not get letter %d, which number %d has sent",
+                           x->rank->actor->rank, x->index, n, k, l->from);
+    }
 }
 
 /* ---- starts ------------------------------------------------------------------------------------------------------ */
@@ -253,6 +287,7 @@ static void begin(exchange *x, post *p)
     bool is_synchronous = rank_choose(r, 3) == 0;
     nbcoll_status status;
 
+    p->info.source = NONE;
     for (int tries = 0;; tries++) {
         status = start(x, p, is_synchronous);
         if (status == NBCOLL_OK && p->persists) {
@@ -271,6 +306,7 @@ static void begin(exchange *x, post *p)
 
 static void block(exchange *x, post *p)
 {
+    p->info.source = NONE;
     nbcoll_status status =
         p->sends
             ? (rank_choose(x->rank, 3) ? nbcoll_send : nbcoll_ssend)(p->memory, p->bytes, NBCOLL_BYTE, p->peer, p->tag,
@@ -403,7 +439,7 @@ static void wait_all(exchange *x)
     uint64_t looks = 0;
 
     x->since = s->now;
-    while (count_open(x, true, false) || count_open(x, false, false) || 
+    while (count_open(x, true, false) || count_open(x, false, false) ||
            (x->mode != EXACT && x->received < x->mine && !x->gives_up)) {
         if (x->blocks && rank_choose(r, 2)) { /* each ends by itself */
             for (int k = 0; k < x->posts; k++)
@@ -502,6 +538,7 @@ void messages_run(rank *r, int n)
             begin_all(x);
             wait_all(x);
             judge_order(x);
+            judge_sent(x);
             if (x->round + 1 < rounds)
                 forget_posts(x);
         }

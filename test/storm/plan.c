@@ -500,11 +500,19 @@ static int draw_kind(const plan *p, uint64_t *r)
     return kind < FAULT_COUNT ? kind : FAULT_DAMAGE;
 }
 
-/* In jobs in which a rank is cut off from a living one, messages are calls: see README.md. */
+/* Is a rank cut off from a living one? From edition 21 on: so that it is told that this one is dead. */
+static bool is_cut_off(const plan *p, const fault *f)
+{
+    if (f->kind == FAULT_POST && !f->late)
+        return true;
+    return p->edition < EDITION_OF_CUTS && (f->kind == FAULT_GET || f->kind == FAULT_PUT || f->kind == FAULT_POST);
+}
+
+/* There messages are calls: see README.md. */
 static void leave_out_messages(plan *p)
 {
     for (int k = 0; k < p->faults; k++)
-        if (p->fault[k].kind == FAULT_GET || p->fault[k].kind == FAULT_PUT || p->fault[k].kind == FAULT_POST)
+        if (is_cut_off(p, &p->fault[k]))
             for (int n = 0; n < p->items; n++)
                 if (p->item[n].kind == ITEM_MESSAGES)
                     p->item[n].kind = ITEM_CALL;

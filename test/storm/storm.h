@@ -198,7 +198,8 @@ enum {
     EDITION_OF_CORES = 18,
     EDITION_OF_LOOKS = 19,
     EDITION_OF_MESSAGES = 20,
-    EDITION = 20
+    EDITION_OF_CUTS = 21,
+    EDITION = 21
 };
 
 /* What of a seed is to be left out, for shrinking. */
@@ -333,6 +334,7 @@ struct storm {
     bool is_loud;
     int full_at;       /* 1 + the item at which the first communicator had no tag left */
     int survived[COMMS_MOST]; /* of survivors: how many there are, says who was the first to have it; 0: nobody has */
+    uint64_t sent[RANKS_MOST][ITEMS_MOST]; /* of messages, two bits for each letter: so often it was sent well */
     bool keeps_early;  /* a rank has opened messages, or called a group */
     bool is_different; /* a rank has called something that must be equal otherwise */
     unsigned failed[RANKS_MOST], freed[RANKS_MOST], deserted[RANKS_MOST]; /* bits: the communicators on which something
@@ -519,6 +521,9 @@ void judge_end(actor *a, const item *i, int index, nbcoll_status status, const n
 /* A message from or to that number, or any, has ended so, badly: what is wrong, or null. `is_cancelled`: by this rank.
  */
 const char *judge_message(const actor *a, const item *i, int peer, nbcoll_status status, bool is_cancelled);
+
+/* May a message be lost that this number has sent well, before it left, to that rank? */
+bool judge_may_miss(const actor *a, const item *i, int from);
 
 /* The rank frees the communicator, which has that number. */
 void judge_frees(actor *a, int number, const nbcoll_comm *comm);

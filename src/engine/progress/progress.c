@@ -37,6 +37,7 @@ void nbcolli_work_in(nbcolli_link *link, nbcoll_work *work)
     int is_fault = work->status == NBCOLL_ERR_BUFFER || work->status == NBCOLL_ERR_FAULT;
 
     link->in_flight--;
+    nbcolli_list_leave(&post->item); /* a control message's */
     if (post->op && is_fault)
         nbcolli_fault_in(post->op, work);
     if (work->status == NBCOLL_OK || (work->status == NBCOLL_ERR_CANCELLED && post->recalled) || is_fault)
@@ -48,7 +49,7 @@ void nbcolli_work_in(nbcolli_link *link, nbcoll_work *work)
     if (post->op)
         nbcolli_answered(post->op);
     else
-        nbcolli_control_free(link->context, post);
+        nbcolli_control_is(post);
 }
 
 static void nbcolli_gone_in(nbcolli_link *link, const nbcoll_completions *found)

@@ -129,7 +129,7 @@ typedef struct nbcolli_post {
     nbcolli_op *op;            /* null: a control message, whose post returns to the pool */
     int peer;                  /* on the link */
     uint8_t where;             /* nbcolli_where */
-    uint8_t recalled;          /* IN_FLIGHT: the transport was asked for it */
+    uint8_t recalled, again;   /* IN_FLIGHT: the transport was asked for it; a control message: it has failed */
 } nbcolli_post;
 
 static inline nbcolli_post *nbcolli_post_of(const nbcolli_list_item *item)

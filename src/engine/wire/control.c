@@ -85,19 +85,18 @@ static void nbcolli_starve(const nbcolli_link *on)
 
 __attribute__((noinline)) void nbcolli_control_free(nbcoll_context *c, nbcolli_post *post)
 {
-    nbcolli_list_leave(&post->item);
     if (!post->payload)
         nbcolli_list_put(&c->controls, &c->controls.first, &post->item);
 }
 
 void nbcolli_control_is(nbcolli_post *post)
 {
-    nbcolli_link *link = post->link;
-
-    if (post->where == NBCOLLI_FREE || post->where == NBCOLLI_STUCK)
-        nbcolli_control_free(link->context, post);
+    if (post->where == NBCOLLI_STUCK && !post->payload && !nbcolli_is_dead(post->link, post->peer) && !post->again++)
+        nbcolli_backlog_add(post); /* its peer may be alive, and wait for it */
+    else if (post->where == NBCOLLI_FREE || post->where == NBCOLLI_STUCK)
+        nbcolli_control_free(post->link->context, post);
     else if (post->where == NBCOLLI_IN_FLIGHT)
-        nbcolli_list_add(&link->controls_in_flight, &post->item);
+        nbcolli_list_add(&post->link->controls_in_flight, &post->item);
 }
 
 int nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer, const nbcolli_header *h)
@@ -111,9 +110,8 @@ int nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer, const
         nbcolli_backlog_add(post); /* answers would take the only room from what waits, pass after pass */
     else
         nbcolli_post_send(post);
-    int sent = post->where != NBCOLLI_STUCK;
     nbcolli_control_is(post);
-    return sent;
+    return post->where != NBCOLLI_STUCK;
 }
 
 int nbcolli_posts_reserve(nbcoll_context *c, nbcolli_list *list, uint32_t n)
