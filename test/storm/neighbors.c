@@ -176,7 +176,7 @@ static void execute(around *x)
         handle = request;
         status = rank_wait(r, &handle);
         storm_note(r->storm, r->actor->rank, NOTE_ENDS, (uint64_t)x->index, status);
-        if (status != NBCOLL_ERR_CANCELLED || !r->storm->bad_anywhere) /* who could not make them says so to the others */
+        if (status != NBCOLL_ERR_CANCELLED || !r->storm->bad_anywhere) /* by who could not make them */
             judge_end(r->actor, x->item, x->index, status, NULL, NULL);
         if (status == NBCOLL_OK && !r->actor->is_dead && !r->storm->ends &&
             !(r->storm->bad_anywhere & (BAD_DIFFERS | BAD_HEADER)))
