@@ -70,7 +70,7 @@ static void choose_work(scan *s, const list *files, int processors)
 {
     uint32_t grams = s->options->grams;
     if (grams == GRAMS_OF_MACHINE && nbcoll_comm_rank(s->comm) == 0)
-        grams = work_for(files, s->ranks, processors);
+        grams = work_for(files, processors);
     must(nbcoll_bcast(&grams, 1, NBCOLL_UINT32, 0, s->comm, NBCOLL_FOREVER), "bcast");
     s->grams = grams;
 }

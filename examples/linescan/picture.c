@@ -10,11 +10,21 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WIDTH = 1000, LEFT = 70, RIGHT = 30, MOST = WIDTH - LEFT - RIGHT, HEAD = 96, HEIGHT = 128, GAP = 52 };
+enum {
+    WIDTH = 1000,
+    LEFT = 70,
+    RIGHT = 30,
+    MOST = WIDTH - LEFT - RIGHT,
+    HEAD = 96,
+    FIRST = 24,
+    HEIGHT = 144,
+    GAP = 52
+};
 
 #define READS "#1d4e89"
 #define COUNTS "#5fa8d3"
-#define IDLE "#e63946"
+#define WAITS "#f77f00"
+#define IDLE "#f28482"
 
 static const char *const title[FORMS] = {"Blocking scatter", "Nonblocking scatters"};
 
@@ -75,14 +85,19 @@ static double ground(const panel *p)
 static void row(const panel *p, int rank)
 {
     const waits *w = &p->of[rank];
-    double y = p->y + rank * p->row, height = p->row * 0.75, at = 0;
+    double y = p->y + (rank > 0) * FIRST + (rank - (rank > 0)) * p->row, at = 0;
+    double height = rank > 0 ? p->row * 0.75 : FIRST - 4;
+    char text[20];
     for (size_t i = 0; i < w->count; i++) {
         double from = w->at[i].from, to = w->at[i].to;
         bar(p, at * p->scale, from * p->scale, y, height, rank == 0 ? READS : COUNTS, 1);
-        if (w->at[i].counts)
-            bar(p, from * p->scale, to * p->scale, y, height, COUNTS, 1);
+        if (w->at[i].counts || rank == 0)
+            bar(p, from * p->scale, to * p->scale, y, height, w->at[i].counts ? COUNTS : WAITS, 1);
         at = to;
     }
+    snprintf(text, sizeof text, "rank %d", rank);
+    if (rank == 0 || p->row >= 12)
+        write_text(p, -8, y + height / 2 + 5, "text-anchor=\"end\" font-size=\"12\"", text);
 }
 
 static void draw_panel(const panel *p, double saved)
@@ -91,15 +106,10 @@ static void draw_panel(const panel *p, double saved)
     double end = p->of[0].ended, lost;
     bar(p, 0, end * p->scale, p->y, HEIGHT, "#eeeeee", 1);
     lost = ground(p);
-    for (int i = 0; i < p->ranks; i++) {
+    for (int i = 0; i < p->ranks; i++)
         row(p, i);
-        snprintf(text, sizeof text, "rank %d", i);
-        if (p->row >= 12 || i == 0)
-            write_text(p, -8, p->y + i * p->row + (p->row >= 12 ? 11 : 9), "text-anchor=\"end\" font-size=\"12\"",
-                       text);
-    }
-    snprintf(text, sizeof text, "%s: %.2f s; %.0f%% of the processors' time is not used", title[p->form], end,
-             100 * lost);
+    snprintf(text, sizeof text, "%s: %.2f s. Rank 0 waits %.0f%% of it; %.0f%% of the processors' time is not used.",
+             title[p->form], end, 100 * p->of[0].seconds / end, 100 * lost);
     write_text(p, 0, p->y - 9, "font-size=\"16\" font-weight=\"bold\"", text);
     if (saved * p->scale > 110) { /* as wide as the text */
         snprintf(text, sizeof text, "%.2f s saved", saved);
@@ -114,8 +124,9 @@ static void draw_head(const panel *p, int height)
         int x;
         const char *colour, *text;
     } key[] = {{0, READS, "rank 0 decompresses"},
-               {190, COUNTS, "a rank counts"},
-               {330, IDLE, "fewer ranks work than there are processors"}};
+               {190, WAITS, "rank 0 waits"},
+               {320, COUNTS, "a rank counts"},
+               {460, IDLE, "fewer ranks work than there are processors"}};
     char text[160];
     fprintf(p->out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" "
@@ -139,7 +150,7 @@ void picture_draw(const char *file, const comparison *c, waits *const of[FORMS])
                .processors = c->processors,
                .y = HEAD,
                .scale = MOST / (blocking > other ? blocking : other),
-               .row = (double)HEIGHT / c->ranks};
+               .row = (double)(HEIGHT - FIRST) / (c->ranks > 1 ? c->ranks - 1 : 1)};
     if (!p.out)
         fatal(file, strerror(errno));
     draw_head(&p, HEAD + FORMS * (HEIGHT + GAP) - GAP / 2);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * With D seconds of decompression and C of counting, P ranks and c processors, rank 0 needs D + C / P and all together
- * need (D + C) / c of each processor: both are the same at C = D (c - 1) / (1 - c / P).
+ * While rank 0 decompresses for D seconds, the other c - 1 of c processors have time to count for C = D (c - 1). With
+ * more counting rank 0, which counts, too, gets less of its processor; with less there is less to decompress behind.
  */
 #include "work.h"
 #include "count.h"
 #include "options.h"
 #include "reader.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -53,17 +54,21 @@ static double count(const unsigned char *text, size_t bytes, unsigned grams)
     return seconds;
 }
 
-unsigned work_for(const list *files, int ranks, int processors)
+unsigned work_for(const list *files, int processors)
 {
     unsigned char *text = malloc(SAMPLE);
     if (!text)
         fatal("sample", "no memory");
     size_t bytes;
-    double reading = decompress(files, text, &bytes), share = (double)processors / ranks;
-    double wanted = reading * (processors - 1) / (share < 0.75 ? 1 - share : 0.25);
+    double wanted = decompress(files, text, &bytes) * (processors - 1), best = INFINITY;
     unsigned grams = 1;
-    while (grams < GRAMS_MOST && count(text, bytes, grams + 1) <= wanted)
-        grams++;
+    for (unsigned n = 1; n <= GRAMS_MOST; n++) {
+        double far = fabs(count(text, bytes, n) - wanted);
+        if (far < best) {
+            best = far;
+            grams = n;
+        }
+    }
     free(text);
     return grams;
 }

@@ -10,7 +10,7 @@ same "status, totals" "0 $(wc_of text.gz)" "$status $lines_words_bytes"
 tr -d '\n ' <out | grep -Eq '"comparison":\{"rounds":6,"processors":[0-9]+,"others":[0-9.e-]+,("(blocking|nonblocking|gain)":\[[0-9.e-]+,[0-9.e-]+,[0-9.e-]+\],?){3}\}' ||
     fail "JSON: $(cat out)"
 [ "$(grep -c '>rank 0<' waits.svg)" -eq 2 ] || fail "not two panels"
-grep -q '>Blocking scatter: [0-9.]* s;' waits.svg && grep -q '>Nonblocking scatters: [0-9.]* s;' waits.svg ||
+grep -q '>Blocking scatter: [0-9.]* s\. Rank 0 waits' waits.svg && grep -q '>Nonblocking scatters: [0-9.]* s\. Rank 0 waits' waits.svg ||
     fail "no titles"
 python3 -c 'import sys, xml.etree.ElementTree as e; e.parse(sys.argv[1])' waits.svg || fail "no XML"
 
