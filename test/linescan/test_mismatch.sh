@@ -9,7 +9,7 @@ parts=$NBCOLL_SOURCE/examples/linescan
 "${CC:-cc}" -std=c11 -D_GNU_SOURCE -I"$parts" -I"$NBCOLL_SOURCE/include" -o play \
     "$NBCOLL_SOURCE/test/linescan/mismatch.c" \
     "$parts/check.c" "$parts/reader.c" "$parts/source.c" "$parts/list.c" "$parts/count.c" "$parts/interrupt.c" \
-    "$parts/options.c" "$parts/report.c" $(pkg-config --cflags --libs zlib jansson)
+    "$parts/options.c" "$parts/report.c" "$parts/verdict.c" $(pkg-config --cflags --libs zlib jansson)
 printf 'a b\nc\n' >text
 for wrong in none lines words bytes checksum sequences frequencies files skipped; do
     status=0
