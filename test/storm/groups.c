@@ -101,7 +101,11 @@ void groups_run(rank *r, int n)
         return;
     r->storm->keeps_early = true;
     while ((status = nbcoll_comm_icreate_group(r->comm[i->comm], x.members, x.list, n, &made, &request)) != NBCOLL_OK)
-        if (!rank_is_refused(r, n, status, tries++))
+        if (status == NBCOLL_ERR_PEER_LOST) { /* among the members, who have a communicator for their votes */
+            judge_end(r->actor, i, n, status, NULL, NULL);
+            storm_cause(r->storm, r->actor->rank, BAD_LEFT);
+            return;
+        } else if (!rank_is_refused(r, n, status, tries++))
             return;
     if (finish(&x, &request) != NBCOLL_OK)
         return;

@@ -227,7 +227,7 @@ void judge_freed(actor *a, const void *memory, size_t bytes)
 static nbcoll_status carry_out(storm *s, order *o)
 {
     if ((s->ends && o->peer != o->end->rank) || o->end->has_seen[o->peer])
-        return wire_end(o->end, o->peer)->is_closed ? NBCOLL_OK : NBCOLL_ERR_PEER_LOST;
+        return o->kind != ORDER_GET && wire_end(o->end, o->peer)->is_closed ? NBCOLL_OK : NBCOLL_ERR_PEER_LOST;
     if (o->fails)
         return o->fails;
     if (sum_of(o) != o->sum)
