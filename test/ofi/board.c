@@ -2,6 +2,7 @@
  * See board.h. */
 #include <sched.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include <nbcoll/ofi.h>
@@ -32,13 +33,21 @@ void board_free(board *b)
     munmap(b, sizeof *b);
 }
 
+void board_exchange(board *b, int rank, int ranks, nbcoll_ofi_address all[])
+{
+    b->all[rank] = all[rank];
+    for (atomic_fetch_add(&b->written, 1); atomic_load(&b->written) < ranks;)
+        sched_yield();
+    memcpy(all, b->all, (size_t)ranks * sizeof *all);
+}
+
 nbcoll_endpoint *board_open(board *b, const nbcoll_ofi_config *config)
 {
+    nbcoll_ofi_address all[BOARD_RANKS];
     nbcoll_endpoint *ep = NULL;
 
-    if (nbcoll_ofi_open(config, &b->all[config->rank], &ep) != NBCOLL_OK)
+    if (nbcoll_ofi_open(config, &all[config->rank], &ep) != NBCOLL_OK)
         return NULL;
-    for (atomic_fetch_add(&b->written, 1); atomic_load(&b->written) < config->ranks;)
-        sched_yield();
-    return nbcoll_ofi_meet(ep, b->all) == NBCOLL_OK ? ep : NULL;
+    board_exchange(b, config->rank, config->ranks, all);
+    return nbcoll_ofi_meet(ep, all) == NBCOLL_OK ? ep : NULL;
 }

@@ -13,6 +13,9 @@ typedef struct board board;
 board *board_make(void);
 void board_free(board *b);
 
+/* Writes this rank's element of all[ranks], waits for the others to do so, and reads theirs. */
+void board_exchange(board *b, int rank, int ranks, nbcoll_ofi_address all[]);
+
 /* Opens this rank's endpoint, and waits for the others to do so. Null: it was refused. */
 nbcoll_endpoint *board_open(board *b, const nbcoll_ofi_config *config);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Two machines, as two network namespaces that a veth pair joins: how their ranks find each other, and what they do
- * when the link is down for two seconds, when one computes for long, and when one of them vanishes without a word.
+ * Two machines, as two network namespaces that a veth pair joins: how their ranks find each other, also by a link that
+ * is not up yet, and what they do when the link is down for two seconds, when one computes for long, and when one of
+ * them vanishes without a word.
  * Skipped where namespaces are refused.
  */
 #include <sched.h>
@@ -29,6 +30,8 @@ enum { DOWN_S = 2, COMPUTES_S = 4, LOST_MS = 6000, SHORT_MS = 1000, LATE_MS = 15
 typedef struct pair {
     board *board;
     uint32_t lost_ms; /* 0: as it is by default */
+    bool is_v6;       /* by IPv6, whose addresses are tentative at first */
+    bool is_late;     /* the link is up a second after the ranks have begun */
     nbcoll_tcp_id id;
     atomic_int is_named;      /* the id */
     atomic_int alone, joined; /* ranks in namespaces of their own; 1: the link is there */
@@ -56,12 +59,12 @@ static void be_apart(pair *p, int rank, char address[32])
     atomic_fetch_add(&p->alone, 1);
     while (!atomic_load(&p->joined))
         usleep(1000);
-    snprintf(address, 32, "10.99.0.%d", rank + 1);
-    must_run("ip link set lo up && ip addr add %s/24 dev nb%d && ip link set nb%d up", address, rank, rank);
+    snprintf(address, 32, p->is_v6 ? "fd00::%d" : "10.99.0.%d", rank + 1);
+    must_run("ip link set lo up && ip addr add %s/%d dev nb%d", address, p->is_v6 ? 64 : 24, rank);
+    must_run(p->is_late && rank == 1 ? "(sleep 1; ip link set nb%d up) &" : "ip link set nb%d up", rank);
     atomic_fetch_add(&p->joined, 1);
     while (atomic_load(&p->joined) < 3)
         usleep(1000);
-    must_run("until ip link show nb%d | grep -q 'state UP'; do sleep 0.02; done", rank); /* else libfabric skips it */
 }
 
 static nbcoll_comm *join(pair *p, int rank, nbcoll_context **context)
@@ -123,6 +126,31 @@ static void find_each_other(pair *p, int rank)
     nbcoll_tcp_close(tcp);
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, &context));
     CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create_over(context, n, end, NULL, &comm, 30 * SECOND));
+    sum_some(comm);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_context_free(context));
+}
+
+/* One of them has nothing else: both are told so. */
+static void offer_the_loopback(pair *p, int rank)
+{
+    nbcoll_ofi_address all[2];
+    nbcoll_endpoint *endpoint;
+    char address[32];
+
+    be_apart(p, rank, address);
+    const nbcoll_ofi_config config = {
+        .size = sizeof config, .rank = rank, .ranks = 2, .address = rank ? "127.0.0.1" : address};
+    CHECK_STATUS(NBCOLL_OK, nbcoll_ofi_open(&config, &all[rank], &endpoint));
+    board_exchange(p->board, rank, 2, all);
+    CHECK_STATUS(NBCOLL_ERR_TRANSPORT, nbcoll_ofi_meet(endpoint, all));
+    nbcoll_endpoint_close(endpoint);
+}
+
+static void sum_by_the_address_that_is_named(pair *p, int rank)
+{
+    nbcoll_context *context;
+    nbcoll_comm *comm = join(p, rank, &context);
+
     sum_some(comm);
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_free(context));
 }
@@ -196,13 +224,11 @@ static pid_t rank_starts(void (*main)(pair *p, int rank), pair *p, int rank)
 }
 
 /* Runs two ranks, of which the second one is killed, if it is to vanish, when the first has ended. */
-static void apart(void (*main)(pair *p, int rank), uint32_t lost_ms, bool vanishes)
+static void apart_as(void (*main)(pair *p, int rank), pair *p, bool vanishes)
 {
-    pair *p = shared_memory(sizeof *p);
     pid_t pid[2];
     int status;
 
-    p->lost_ms = lost_ms;
     p->board = board_make();
     assert_non_null(p->board);
     for (int rank = 0; rank < 2; rank++)
@@ -220,10 +246,48 @@ static void apart(void (*main)(pair *p, int rank), uint32_t lost_ms, bool vanish
     board_free(p->board);
 }
 
+static void apart(void (*main)(pair *p, int rank), uint32_t lost_ms, bool vanishes)
+{
+    pair *p = shared_memory(sizeof *p);
+
+    p->lost_ms = lost_ms;
+    apart_as(main, p, vanishes);
+}
+
 static void ranks_of_two_machines_find_each_other(void **state)
 {
     (void)state;
     apart(find_each_other, 0, false);
+}
+
+static void a_link_that_is_not_up_yet_is_awaited(void **state)
+{
+    pair *p = shared_memory(sizeof *p);
+
+    (void)state;
+    p->is_late = true;
+    apart_as(find_each_other, p, false);
+    p = shared_memory(sizeof *p);
+    p->is_late = true;
+    apart_as(sum_by_the_address_that_is_named, p, false);
+}
+
+static void an_address_that_is_tentative_is_awaited(void **state)
+{
+    pair *p = shared_memory(sizeof *p);
+
+    (void)state;
+    p->is_v6 = true;
+    apart_as(find_each_other, p, false);
+    p = shared_memory(sizeof *p);
+    p->is_v6 = true;
+    apart_as(sum_by_the_address_that_is_named, p, false);
+}
+
+static void the_loopback_joins_no_machines(void **state)
+{
+    (void)state;
+    apart(offer_the_loopback, 0, false);
 }
 
 static void a_rank_that_computes_for_long_is_not_lost(void **state)
@@ -260,6 +324,9 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_of_two_machines_find_each_other),
+        cmocka_unit_test(a_link_that_is_not_up_yet_is_awaited),
+        cmocka_unit_test(an_address_that_is_tentative_is_awaited),
+        cmocka_unit_test(the_loopback_joins_no_machines),
         cmocka_unit_test(a_rank_that_computes_for_long_is_not_lost),
         cmocka_unit_test(two_seconds_without_a_link_are_survived),
         cmocka_unit_test(a_machine_that_vanishes_is_named),

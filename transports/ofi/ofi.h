@@ -3,6 +3,7 @@
  * What the files of the ofi transport share.
  *
  *     provider.c    which provider; what an endpoint has of it
+ *     address.c     addresses of this machine
  *     messages.c    posts, receives, acknowledgements
  *     bulk.c        registration; puts; the endpoint that takes them, and its moves
  *     watch.c       TCP connections by which ranks hear of each other's ends
@@ -28,7 +29,7 @@
 #include "names.h"
 #include "../../src/host/host.h"
 
-#define NBCOLLI_OFI_MAGIC 0x6f6602u /* raised with every change of addresses, fronts, hellos or goodbyes */
+#define NBCOLLI_OFI_MAGIC 0x6f6603u /* raised with every change of addresses, fronts, hellos or goodbyes */
 #define NBCOLLI_OFI_VERSION FI_VERSION(1, 17)
 #define NBCOLLI_OFI_NAME 112u  /* bytes of a provider's address, at most */
 #define NBCOLLI_OFI_BATCH 32   /* completions of a progress, at most */
@@ -60,8 +61,8 @@ typedef struct nbcolli_ofi_place {
     uint64_t nonce;    /* of this endpoint */
     uint64_t provider; /* a hash of its name */
     nbcolli_ofi_prices prices;
-    struct sockaddr_in6 watch; /* an IPv4 address is mapped */
-    uint32_t unused;
+    struct sockaddr_in6 watch;       /* an IPv4 address is mapped */
+    uint32_t machine;                /* a hash that ends with 1 if only this machine reaches the address, else with 0 */
     nbcolli_ofi_name messages, bulk; /* bulk.bytes 0: takes no puts */
 } nbcolli_ofi_place;
 
@@ -251,6 +252,20 @@ uint64_t nbcolli_ofi_provider_hash(const nbcolli_ofi_end *e);
 
 /* All of it ends. */
 void nbcolli_ofi_strip(nbcolli_ofi_end *e);
+
+/* ---- address.c --------------------------------------------------------------------------------------------------- */
+
+/* As an address of IPv6; false: it is neither that nor one of IPv4. */
+bool nbcolli_ofi_map(struct sockaddr_in6 *to, const void *from);
+
+/* An interface that is up: the first one with an IPv4 address, but the loopback only if there is no other. */
+bool nbcolli_ofi_interface(struct sockaddr_in6 *at);
+
+/* Has this machine something better in a moment than the address that was chosen (null: none)? */
+bool nbcolli_ofi_is_coming(const void *chosen, bool may_be_loopback);
+
+/* What place.machine holds. */
+uint32_t nbcolli_ofi_machine(const struct sockaddr_in6 *at);
 
 /* ---- messages.c -------------------------------------------------------------------------------------------------- */
 

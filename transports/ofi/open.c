@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The ofi transport: opening, the table, closing. See ofi.h. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
@@ -133,6 +134,7 @@ static nbcoll_status nbcolli_ofi_build(nbcolli_ofi_end *e, const nbcoll_ofi_conf
     if (status != NBCOLL_OK)
         return status;
     mine->nonce = e->nonce;
+    mine->machine = nbcolli_ofi_machine(&mine->watch);
     mine->provider = nbcolli_ofi_provider_hash(e);
     mine->prices = nbcolli_ofi_try(e, mine);
     bool sleeps = e->cq_fd >= 0;
@@ -194,6 +196,28 @@ static bool nbcolli_ofi_fits(const nbcolli_ofi_end *e, const nbcolli_ofi_place *
            place->provider == nbcolli_ofi_provider_hash(e) && !place->bulk.bytes == !e->bulk;
 }
 
+/* Of places of several machines each must be reached by the others. */
+static nbcoll_status nbcolli_ofi_reach(const nbcolli_ofi_end *e, const nbcoll_ofi_address all[])
+{
+    nbcolli_ofi_place first, place;
+    int alone = -1;
+    bool are_several = false;
+    char text[96];
+
+    memcpy(&first, all, sizeof first);
+    for (int rank = 0; rank < e->base.ranks; rank++) {
+        memcpy(&place, &all[rank], sizeof place);
+        are_several |= place.machine >> 1 != first.machine >> 1;
+        alone = place.machine & 1 ? rank : alone;
+    }
+    if (!are_several || alone < 0)
+        return NBCOLL_OK;
+    snprintf(text, sizeof text, "ofi: only its own machine reaches the address of rank %d", alone);
+    if (e->host.log)
+        e->host.log(e->host.user, NBCOLL_ERR_TRANSPORT, text);
+    return NBCOLL_ERR_TRANSPORT;
+}
+
 static bool nbcolli_ofi_meet_one(nbcolli_ofi_end *e, int rank, const nbcolli_ofi_place *place)
 {
     nbcolli_ofi_peer *p = &e->peer[rank];
@@ -221,6 +245,8 @@ nbcoll_status nbcoll_ofi_meet(nbcoll_endpoint *endpoint, const nbcoll_ofi_addres
         if (!nbcolli_ofi_fits(e, &place))
             return NBCOLL_ERR_ARGUMENT;
     }
+    if (nbcolli_ofi_reach(e, all) != NBCOLL_OK)
+        return NBCOLL_ERR_TRANSPORT;
     for (const nbcoll_ofi_address *a = all; a < last; a++) {
         memcpy(&place, a, sizeof place);
         if (!nbcolli_ofi_meet_one(e, (int)(a - all), &place))

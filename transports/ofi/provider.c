@@ -3,9 +3,12 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ofi.h"
+
+#define NBCOLLI_OFI_COMING (3000 * NBCOLLI_OFI_MS) /* an address, at most */
 
 /* ---- the log ----------------------------------------------------------------------------------------------------- */
 
@@ -79,11 +82,11 @@ static int nbcolli_ofi_ask(const nbcoll_ofi_config *c, uint64_t caps, struct fi_
     return error;
 }
 
-nbcoll_status nbcolli_ofi_find(nbcolli_ofi_end *e, const nbcoll_ofi_config *c)
+/* Null: there is none. Else to be freed. */
+static struct fi_info *nbcolli_ofi_choose(const nbcoll_ofi_config *c)
 {
     struct fi_info *all = NULL;
     const struct fi_info *best = NULL;
-    char text[256];
     int rank = 0;
 
     if (nbcolli_ofi_ask(c, FI_MSG | FI_RMA, &all) != 0)
@@ -97,11 +100,25 @@ nbcoll_status nbcolli_ofi_find(nbcolli_ofi_end *e, const nbcoll_ofi_config *c)
             rank = its;
         }
     }
-    e->info = best ? fi_dupinfo(best) : NULL;
+    struct fi_info *chosen = best ? fi_dupinfo(best) : NULL;
     fi_freeinfo(all);
-    if (best && !e->info)
-        return NBCOLL_ERR_MEMORY;
-    if (!best) {
+    return chosen;
+}
+
+nbcoll_status nbcolli_ofi_find(nbcolli_ofi_end *e, const nbcoll_ofi_config *c)
+{
+    const nbcoll_host real = {0};
+    uint64_t until = nbcolli_now(&real) + NBCOLLI_OFI_COMING;
+    bool is_named = c->address || c->domain;
+    char text[256];
+
+    while (!(e->info = nbcolli_ofi_choose(c)) || e->info->src_addr) {
+        if (!nbcolli_ofi_is_coming(e->info ? e->info->src_addr : NULL, is_named) || nbcolli_now(&real) >= until)
+            break;
+        fi_freeinfo(e->info);
+        nanosleep(&(struct timespec){0, 20000000}, NULL);
+    }
+    if (!e->info) {
         snprintf(text, sizeof text, "ofi: libfabric has no provider %.60s with domain %.60s and address %.60s",
                  c->provider ? c->provider : "at all", c->domain ? c->domain : "of any name",
                  c->address ? c->address : "of any kind");

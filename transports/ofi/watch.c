@@ -6,8 +6,6 @@
  * before, and at its end to all others. See ofi.h. */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -25,40 +23,6 @@
 static int nbcolli_ofi_lines(const nbcolli_ofi_end *e)
 {
     return 2 * e->base.ranks + (int)NBCOLLI_OFI_GUESTS;
-}
-
-/* ---- where this rank is ------------------------------------------------------------------------------------------ */
-
-static void nbcolli_ofi_map(struct sockaddr_in6 *to, const struct sockaddr *from)
-{
-    const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)from;
-
-    if (from->sa_family == AF_INET6) {
-        memcpy(to, from, sizeof *to);
-        return;
-    }
-    *to = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = in->sin_port};
-    to->sin6_addr.s6_addr[10] = to->sin6_addr.s6_addr[11] = 0xff;
-    memcpy(&to->sin6_addr.s6_addr[12], &in->sin_addr, 4);
-}
-
-/* An interface that is up: the first one with an IPv4 address, but the loopback only if there is no other. */
-static bool nbcolli_ofi_interface(struct sockaddr_in6 *at)
-{
-    struct ifaddrs *all = NULL;
-    bool found = false;
-
-    if (getifaddrs(&all) != 0)
-        return false;
-    for (int is_loopback = 0; is_loopback < 2 && !found; is_loopback++)
-        for (const struct ifaddrs *i = all; i && !found; i = i->ifa_next)
-            if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET && i->ifa_flags & IFF_UP &&
-                !(i->ifa_flags & IFF_LOOPBACK) == !is_loopback) {
-                nbcolli_ofi_map(at, i->ifa_addr);
-                found = true;
-            }
-    freeifaddrs(all);
-    return found;
 }
 
 /* ---- sockets ----------------------------------------------------------------------------------------------------- */
@@ -419,15 +383,14 @@ void nbcolli_ofi_watch_look(nbcolli_ofi_end *e)
 
 nbcoll_status nbcolli_ofi_watch_open(nbcolli_ofi_end *e, const nbcolli_ofi_name *name, struct sockaddr_in6 *at)
 {
-    const struct sockaddr *its = (const struct sockaddr *)(const void *)name->at;
+    const struct sockaddr_in loopback = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t bytes = sizeof *at;
     int off = 0;
 
     if (e->info->addr_format == FI_SOCKADDR_IN || e->info->addr_format == FI_SOCKADDR_IN6)
-        nbcolli_ofi_map(at, its);
+        nbcolli_ofi_map(at, name->at);
     else if (strstr(e->info->fabric_attr->prov_name, "shm")) /* one machine */
-        nbcolli_ofi_map(at, (const struct sockaddr *)&(struct sockaddr_in){.sin_family = AF_INET,
-                                                                           .sin_addr = {htonl(INADDR_LOOPBACK)}});
+        nbcolli_ofi_map(at, &loopback);
     else if (!nbcolli_ofi_interface(at))
         return nbcolli_ofi_refused(e, "looking for an interface", ENODEV);
     at->sin6_port = 0;
