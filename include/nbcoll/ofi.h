@@ -67,9 +67,10 @@ typedef struct nbcoll_ofi_address {
 } nbcoll_ofi_address;
 
 /* Opens an endpoint of the provider. *mine is to reach all ranks; before nbcoll_ofi_meet the endpoint can only be
- * closed. From any thread. Errors, with nothing left: NULL; CONFIG (size, or a value out of its range); RANK;
- * UNSUPPORTED: there is no such provider or domain: the host's log says so; MEMORY; TRANSPORT: libfabric, or the
- * system, refused a call, as where the address is another machine's: the host's log names it. */
+ * closed. It waits, at most 5 s, for a link that is not up yet if there is none but the loopback, and for an IPv6
+ * address that is still tentative. From any thread. Errors, with nothing left: NULL; CONFIG (size, or a value out of
+ * its range); RANK; UNSUPPORTED: there is no such provider or domain: the host's log says so; MEMORY; TRANSPORT:
+ * libfabric, or the system, refused a call, as where the address is another machine's: the host's log names it. */
 NBCOLL_API nbcoll_status nbcoll_ofi_open(const nbcoll_ofi_config *config, nbcoll_ofi_address *mine,
                                          nbcoll_endpoint **out);
 

@@ -7,9 +7,12 @@
 
 #include "tcp.h"
 
-#define NBCOLLI_TCP_REFUSALS 5      /* of all addresses, one after the other: then nobody listens there any more */
+#define NBCOLLI_TCP_REFUSALS 5     /* of all addresses, one after the other: then nobody listens there any more */
 #define NBCOLLI_TCP_REFUSED_MS 200 /* from one to the next */
-#define NBCOLLI_TCP_DROPPED_MS 10   /* until one that has let us in, and sent us away without a word, is tried again */
+#define NBCOLLI_TCP_UNANSWERED_MS                                                                                      \
+    2000                          /* until an address is tried again, perhaps from another one of this machine: its    \
+                                     own IPv6 address may have been tentative before */
+#define NBCOLLI_TCP_DROPPED_MS 10 /* until one that has let us in, and sent us away without a word, is tried again */
 
 typedef enum nbcolli_tcp_progress {
     NBCOLLI_TCP_CONNECTS,
@@ -22,6 +25,7 @@ typedef struct nbcolli_tcp_door {
     int fd; /* -1: closed */
     nbcolli_tcp_progress progress;
     bool was_refused, was_dropped;
+    uint64_t since;
     nbcolli_tcp_hello hello;
     nbcolli_tcp_reply reply;
     uint64_t proof;
@@ -45,10 +49,10 @@ static void nbcolli_tcp_shut(nbcolli_tcp_door *d)
 
 /* ---- finding the host -------------------------------------------------------------------------------------------- */
 
-static void nbcolli_tcp_knock(const nbcolli_tcp_address *address, nbcolli_tcp_door *d)
+static void nbcolli_tcp_knock(const nbcolli_tcp_way *w, const nbcolli_tcp_address *address, nbcolli_tcp_door *d)
 {
-    *d = (nbcolli_tcp_door){
-        .fd = socket(address->at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    *d = (nbcolli_tcp_door){.fd = socket(address->at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
+                            .since = nbcolli_now(&w->t->host)};
     nbcolli_tcp_watch(d->fd);
     if (d->fd < 0 || connect(d->fd, (const struct sockaddr *)&address->at, address->bytes) == 0 || errno == EINPROGRESS)
         return;
@@ -102,6 +106,11 @@ static bool nbcolli_tcp_enter(const nbcolli_tcp_way *w, nbcolli_tcp_door *d)
     }
 }
 
+static bool nbcolli_tcp_is_unanswered(const nbcolli_tcp_way *w, const nbcolli_tcp_door *d)
+{
+    return nbcolli_now(&w->t->host) - d->since > NBCOLLI_TCP_UNANSWERED_MS * UINT64_C(1000000);
+}
+
 /* One look at all doors. The host's socket, or -1. */
 static int nbcolli_tcp_try(nbcolli_tcp_way *w)
 {
@@ -112,7 +121,11 @@ static int nbcolli_tcp_try(nbcolli_tcp_way *w)
         nbcolli_tcp_door *d = &w->door[i];
         if (d->was_dropped) { /* a host to whom too many came */
             poll(NULL, 0, NBCOLLI_TCP_DROPPED_MS);
-            nbcolli_tcp_knock(&w->t->address[i], d);
+            nbcolli_tcp_knock(w, &w->t->address[i], d);
+        }
+        if (d->fd >= 0 && d->progress == NBCOLLI_TCP_CONNECTS && nbcolli_tcp_is_unanswered(w, d)) {
+            nbcolli_tcp_shut(d);
+            nbcolli_tcp_knock(w, &w->t->address[i], d);
         }
         poll_these[i] = (struct pollfd){.fd = d->fd, .events = d->progress == NBCOLLI_TCP_CONNECTS ? POLLOUT : POLLIN};
         open += d->fd >= 0;
@@ -122,7 +135,7 @@ static int nbcolli_tcp_try(nbcolli_tcp_way *w)
         w->refusals = refused == n && !w->t->is_patient ? w->refusals + 1 : 0;
         poll(NULL, 0, NBCOLLI_TCP_REFUSED_MS);
         for (int i = 0; i < n; i++)
-            nbcolli_tcp_knock(&w->t->address[i], &w->door[i]);
+            nbcolli_tcp_knock(w, &w->t->address[i], &w->door[i]);
         return -1;
     }
     if (poll(poll_these, (nfds_t)n, NBCOLLI_TCP_LOOK_MS) <= 0)
@@ -147,7 +160,7 @@ static nbcoll_status nbcolli_tcp_find(nbcolli_tcp_way *w, int *host)
 {
     *host = -1;
     for (int i = 0; i < w->t->addresses; i++)
-        nbcolli_tcp_knock(&w->t->address[i], &w->door[i]);
+        nbcolli_tcp_knock(w, &w->t->address[i], &w->door[i]);
     while (*host < 0 && w->refusals < NBCOLLI_TCP_REFUSALS && nbcolli_now(&w->t->host) < w->until)
         *host = nbcolli_tcp_try(w);
     for (int i = 0; i < w->t->addresses; i++)

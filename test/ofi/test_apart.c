@@ -67,14 +67,25 @@ static void be_apart(pair *p, int rank, char address[32])
         usleep(1000);
 }
 
+static void print_log(void *user, nbcoll_status status, const char *text)
+{
+    (void)user;
+    if (status != NBCOLL_OK)
+        fprintf(stderr, "%s\n", text);
+}
+
 static nbcoll_comm *join(pair *p, int rank, nbcoll_context **context)
 {
     char address[32];
     nbcoll_comm *comm;
 
     be_apart(p, rank, address);
-    const nbcoll_ofi_config config = {
-        .size = sizeof config, .rank = rank, .ranks = 2, .address = address, .lost_ms = p->lost_ms};
+    const nbcoll_ofi_config config = {.size = sizeof config,
+                                      .rank = rank,
+                                      .ranks = 2,
+                                      .address = address,
+                                      .lost_ms = p->lost_ms,
+                                      .host = {.size = sizeof config.host, .log = print_log}};
     nbcoll_endpoint *endpoint = board_open(p->board, &config);
     CHECK(endpoint);
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, context));
@@ -217,6 +228,7 @@ static pid_t rank_starts(void (*main)(pair *p, int rank), pair *p, int rank)
 
     assert_true(pid >= 0);
     if (pid == 0) {
+        alarm(RANKS_SECONDS); /* also for one whose peer has failed */
         main(p, rank);
         exit(0); /* a leak checker looks */
     }

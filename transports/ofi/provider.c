@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Which provider of libfabric, and what an endpoint has of it. See ofi.h. */
 #include <arpa/inet.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "ofi.h"
 
-#define NBCOLLI_OFI_COMING (3000 * NBCOLLI_OFI_MS) /* an address, at most */
+#define NBCOLLI_OFI_COMING (5000 * NBCOLLI_OFI_MS) /* an address, at most */
 
 /* ---- the log ----------------------------------------------------------------------------------------------------- */
 
@@ -116,7 +116,7 @@ nbcoll_status nbcolli_ofi_find(nbcolli_ofi_end *e, const nbcoll_ofi_config *c)
         if (!nbcolli_ofi_is_coming(e->info ? e->info->src_addr : NULL, is_named) || nbcolli_now(&real) >= until)
             break;
         fi_freeinfo(e->info);
-        nanosleep(&(struct timespec){0, 20000000}, NULL);
+        poll(NULL, 0, 20);
     }
     if (!e->info) {
         snprintf(text, sizeof text, "ofi: libfabric has no provider %.60s with domain %.60s and address %.60s",
