@@ -168,6 +168,7 @@
 #include "../transports/verbs/verbs.c"
 #endif
 #if NBCOLL_WITH_OFI
+#include "../transports/ofi/address.c"
 #include "../transports/ofi/bulk.c"
 #include "../transports/ofi/messages.c"
 #include "../transports/ofi/open.c"

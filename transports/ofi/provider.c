@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Which provider of libfabric, and what an endpoint has of it. See ofi.h. */
 #include <arpa/inet.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "ofi.h"
+#include "../../src/host/sleep.h"
 
 #define NBCOLLI_OFI_COMING (5000 * NBCOLLI_OFI_MS) /* an address, at most */
 
@@ -107,16 +107,15 @@ static struct fi_info *nbcolli_ofi_choose(const nbcoll_ofi_config *c)
 
 nbcoll_status nbcolli_ofi_find(nbcolli_ofi_end *e, const nbcoll_ofi_config *c)
 {
-    const nbcoll_host real = {0};
-    uint64_t until = nbcolli_now(&real) + NBCOLLI_OFI_COMING;
+    uint64_t until = nbcolli_now(&e->host) + NBCOLLI_OFI_COMING, looks = 0;
     bool is_named = c->address || c->domain;
     char text[256];
 
     while (!(e->info = nbcolli_ofi_choose(c)) || e->info->src_addr) {
-        if (!nbcolli_ofi_is_coming(e->info ? e->info->src_addr : NULL, is_named) || nbcolli_now(&real) >= until)
+        if (!nbcolli_ofi_is_coming(e->info ? e->info->src_addr : NULL, is_named) || nbcolli_now(&e->host) >= until)
             break;
         fi_freeinfo(e->info);
-        poll(NULL, 0, 20);
+        nbcolli_sleep(&e->host, NULL, 0, 20 * NBCOLLI_OFI_MS, &looks);
     }
     if (!e->info) {
         snprintf(text, sizeof text, "ofi: libfabric has no provider %.60s with domain %.60s and address %.60s",
