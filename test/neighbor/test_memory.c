@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "nbcoll/neighbor.h"
@@ -88,6 +89,7 @@ enum { RANKS = 3 };
 typedef struct again {
     int kind; /* a graph, a grid, a reordered one */
     int pieces, refused;
+    atomic_int through; /* ranks */
     nbcoll_status ended[RANKS];
 } again;
 
@@ -137,6 +139,8 @@ static void make_and_again(world *w, int rank, void *user)
         a->ended[rank] = make_ring(w->comm[rank], a->kind, &n);
     if (a->ended[rank] == NBCOLL_OK)
         EXPECT(OK, nbcoll_neighbors_free(n));
+    for (atomic_fetch_add(&a->through, 1); atomic_load(&a->through) < RANKS;) /* others may ask where this one is */
+        nbcoll_progress(w->context[rank]);
 }
 
 /* Who lacks memory behind its start gets ERR_CANCELLED; of a grid others may have their neighbours then. */
@@ -158,6 +162,7 @@ static void a_rank_that_is_refused_calls_again(void **state)
         int well = 0;
         for (; a.refused; a.pieces++) {
             world w;
+            a.through = 0;
             world_open(&w, RANKS, NULL, &config, NULL);
             world_threads(&w, make_and_again, &a);
             for (int r = 0; r < RANKS; r++)
