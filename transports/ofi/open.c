@@ -159,8 +159,8 @@ nbcoll_status nbcoll_ofi_open(const nbcoll_ofi_config *config, nbcoll_ofi_addres
         return NBCOLL_ERR_RANK;
     size_t ranks = (size_t)c.ranks, lines = 2 * ranks + NBCOLLI_OFI_GUESTS;
     size_t peers = nbcolli_lines(sizeof *e), nonces = peers + ranks * sizeof *e->peer;
-    size_t watches = nonces + ranks * sizeof *e->peer_nonce, line = watches + ranks * sizeof *e->watch_at;
-    draft.bytes = line + lines * sizeof *e->line;
+    size_t line = nonces + ranks * sizeof *e->peer_nonce, watches = line + lines * sizeof *e->line;
+    draft.bytes = watches + ranks * sizeof *e->watch_at; /* which are aligned to 4 only */
     draft.base.rank = c.rank;
     draft.base.ranks = c.ranks;
     e = nbcolli_alloc(&draft.host, draft.bytes, 64);
