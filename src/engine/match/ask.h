@@ -48,13 +48,6 @@ static inline void nbcolli_note_started(const nbcoll_comm *comm, uint64_t tag, u
  * some time after it is over. Runs may fail by it: drain afterwards. */
 void nbcolli_look_at_clock(nbcoll_context *c, int64_t slots);
 
-/* A pass has been made. */
-static inline void nbcolli_count_pass(nbcoll_context *c)
-{
-    if (c->passes_left-- == 0)
-        nbcolli_look_at_clock(c, NBCOLLI_ROUND_SLOTS);
-}
-
 /* Whom the run waits for, and where that rank is as far as this one knows: what a deadline has to say. */
 nbcoll_failure nbcolli_awaited(const nbcolli_run *run);
 

@@ -305,14 +305,14 @@ static void nbcolli_orphan_settle(nbcolli_incoming *in, int is_freed)
     nbcolli_done_with(in);
 }
 
-/* It is known now that the communicator has been freed, or the operation revoked: what was kept of it goes the way of
- * what comes later. */
-static void nbcolli_orphans_settle(nbcolli_link *home, uint64_t id, uint64_t first, uint64_t last)
+/* It is known now that the communicator has been freed, or that the group is not made: what was kept of it goes the way
+ * of what comes later. */
+static void nbcolli_orphans_settle(nbcolli_link *home, uint64_t id)
 {
     nbcolli_unexpected **at = &home->orphans, *s;
 
     while ((s = *at)) {
-        if (s->header.comm != id || s->header.tag < first || s->header.tag > last) {
+        if (s->header.comm != id) {
             at = &s->next;
             continue;
         }
@@ -322,23 +322,32 @@ static void nbcolli_orphans_settle(nbcolli_link *home, uint64_t id, uint64_t fir
     }
 }
 
+/* News by which a group, which makes one vote, is not made. Kept: a call for it here shall end, too. */
+static int nbcolli_ends_group(const nbcolli_header *m)
+{
+    return nbcolli_is_group(m->comm) && (m->type == NBCOLLI_REVOKE || m->type == NBCOLLI_LOST);
+}
+
 /* While something is being made only a question tells whether that is what it is about. A group (comm/comm.h) may be
- * called for at any time: of that all is kept, but for what is of an operation that was revoked. */
+ * called for at any time, or never: of that all is kept, but for messages of one that is not made. */
 static void nbcolli_orphan_in(nbcolli_incoming *in)
 {
     const nbcolli_header *m = &in->header;
     nbcolli_link *home = in->link->home;
 
-    if (m->type == NBCOLLI_REVOKE && nbcolli_is_group(m->comm)) /* which may never be here */
-        nbcolli_orphans_settle(home, m->comm, m->tag, m->tag + m->count);
     if (m->type != NBCOLLI_QUERY) {
-        int may_come = home->creating || nbcolli_is_group(m->comm);
-        nbcolli_orphan_settle(in, !may_come || nbcolli_find_tombstone(home, m->comm));
+        const nbcolli_unexpected *end = home->orphans;
+        while (end && !(end->header.comm == m->comm && nbcolli_ends_group(&end->header)))
+            end = end->next;
+        int is_over = nbcolli_is_group(m->comm) ? end && nbcolli_is_message(m) : !home->creating;
+        if (nbcolli_ends_group(m))
+            nbcolli_orphans_settle(home, m->comm);
+        nbcolli_orphan_settle(in, is_over || nbcolli_find_tombstone(home, m->comm));
         return;
     }
     nbcolli_freeing freeing = nbcolli_orphan_freeing(in);
     if (freeing)
-        nbcolli_orphans_settle(home, m->comm, 0, UINT64_MAX);
+        nbcolli_orphans_settle(home, m->comm);
     nbcolli_ask_elsewhere(in->link, in->source, m, freeing);
 }
 

@@ -246,7 +246,8 @@ int nbcolli_pass(nbcoll_context *c)
     int moved = nbcolli_look_at_links(c);
     if (c->watched.first)
         moved |= nbcolli_look_again(c, NBCOLLI_LOOKS);
-    nbcolli_count_pass(c);
+    if (c->passes_left-- == 0)
+        nbcolli_look_at_clock(c, NBCOLLI_ROUND_SLOTS);
     nbcolli_drain(c);
     if (c->delayed.first) {
         nbcolli_go_on(c);
