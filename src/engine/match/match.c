@@ -212,8 +212,6 @@ int nbcolli_receives_plainly(const nbcolli_incoming *in)
 
 /* ---- unknown communicators --------------------------------------------------------------------------------------- */
 
-/* Of one that is being made they are kept, of one that was freed, or not made, they are answered. */
-
 /* Stores a message of a communicator that is perhaps being made. 0: without it none of those can be. Of REVOKEs a peer
  * may send any number, since they take no credit. Those of operations in a row, with one cause, are kept as one; of the
  * others so many as there may be ranges of pending revokes. */
@@ -311,15 +309,14 @@ static void nbcolli_orphans_settle(nbcolli_link *home, uint64_t id)
 {
     nbcolli_unexpected **at = &home->orphans, *s;
 
-    while ((s = *at)) {
-        if (s->header.comm != id) {
+    while ((s = *at))
+        if (s->header.comm != id)
             at = &s->next;
-            continue;
+        else {
+            *at = s->next;
+            nbcolli_incoming in = nbcolli_incoming_kept(s);
+            nbcolli_orphan_settle(&in, 1);
         }
-        *at = s->next;
-        nbcolli_incoming in = nbcolli_incoming_kept(s);
-        nbcolli_orphan_settle(&in, 1);
-    }
 }
 
 /* News by which a group, which makes one vote, is not made. Kept: a call for it here shall end, too. */
