@@ -152,6 +152,13 @@ static nbcoll_status start(around *x, bool persists, nbcoll_request *request)
     }
 }
 
+/* What ends with ERR_CANCELLED was so by who could not make neighbours. */
+static void judge_exchange(const around *x, nbcoll_status status)
+{
+    if (status != NBCOLL_ERR_CANCELLED || !x->rank->storm->bad_anywhere)
+        judge_end(x->rank->actor, x->item, x->index, status, NULL, NULL);
+}
+
 static void execute(around *x)
 {
     rank *r = x->rank;
@@ -167,17 +174,18 @@ static void execute(around *x)
             is_made |= status == NBCOLL_OK;
             if (persists && status == NBCOLL_OK)
                 status = nbcoll_start(&request);
-            if (status == NBCOLL_OK || !rank_is_refused(r, x->index, status, tries))
+            if (status != NBCOLL_ERR_MEMORY || !rank_is_refused(r, x->index, status, tries))
                 break;
         }
+        if (status != NBCOLL_OK && status != NBCOLL_ERR_MEMORY) /* their communicator's, not the item's */
+            judge_exchange(x, status);
         if (status != NBCOLL_OK)
             break;
         storm_note(r->storm, r->actor->rank, NOTE_STARTS, (uint64_t)x->index, 7);
         handle = request;
         status = rank_wait(r, &handle);
         storm_note(r->storm, r->actor->rank, NOTE_ENDS, (uint64_t)x->index, status);
-        if (status != NBCOLL_ERR_CANCELLED || !r->storm->bad_anywhere) /* by who could not make them */
-            judge_end(r->actor, x->item, x->index, status, NULL, NULL);
+        judge_exchange(x, status);
         if (status == NBCOLL_OK && !r->actor->is_dead && !r->storm->ends &&
             !(r->storm->bad_anywhere & (BAD_DIFFERS | BAD_HEADER)))
             check(x, round);
@@ -211,8 +219,7 @@ void neighbors_run(rank *r, int n)
         free(x->recv);
     } else if (!rank_is_full(r, n, status)) {
         storm_cause(r->storm, r->actor->rank, BAD_LEFT | BAD_QUITS); /* others may have them */
-        if (status != NBCOLL_ERR_CANCELLED || !r->storm->bad_anywhere)
-            judge_end(r->actor, i, n, status, NULL, NULL);
+        judge_exchange(x, status);
     }
     free(x);
 }
