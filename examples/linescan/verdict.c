@@ -9,6 +9,7 @@
 #include <string.h>
 
 static const double busy = 0.1;  /* share of the processors: more of them, and others had a hand in the result */
+static const double full = 0.33; /* more, and it is theirs */
 static const double alike = 1.2; /* both ends of the interval: farther apart, and it says nothing */
 
 /* Where nothing can be gained, however quiet the machine is; else null. */
@@ -21,7 +22,7 @@ static const char *why_nothing(const comparison *c)
     return NULL;
 }
 
-/* Says what is there where the interval holds 1. */
+/* Says what is there where the interval holds 1, or tells of others. */
 static void say_no_gain(const comparison *c, bool is_busy, char text[VERDICT_BYTES])
 {
     const char *why = why_nothing(c);
@@ -36,14 +37,14 @@ static void say_no_gain(const comparison *c, bool is_busy, char text[VERDICT_BYT
 void verdict(const comparison *c, char text[VERDICT_BYTES])
 {
     const spread *g = &c->gain;
-    bool is_busy = c->others > busy;
-    if (g->low > 1)
+    bool is_busy = c->others > busy, is_full = c->others > full;
+    if (g->low > 1 && !is_full)
         snprintf(
             text, VERDICT_BYTES, "Nonblocking is %.2f times as fast as blocking (95%% interval %.2f to %.2f): rank 0%s",
             g->middle, g->low, g->high,
             is_busy ? " waits less."
                     : "\ndecompresses the next blocks instead of waiting until all ranks have taken the last one.");
-    else if (g->high < 1)
+    else if (g->high < 1 && !is_full)
         snprintf(text, VERDICT_BYTES,
                  "Nonblocking is SLOWER here: %.2f times as fast as blocking (95%% interval %.2f to %.2f).", g->middle,
                  g->low, g->high);
