@@ -46,6 +46,9 @@ end_slurm()
     for file in "$work"/*.pid; do
         [ ! -s "$file" ] || kill "$(cat "$file")" 2>/dev/null || true
     done
+    for step in $(pgrep slurmstepd); do # of the job whose launcher was killed
+        case $(readlink "/proc/$step/cwd") in "$work"*) kill -9 "$step" 2>/dev/null || true ;; esac
+    done
     tenths=0
     until rm -rf "$work" 2>/dev/null || [ $((tenths += 1)) -gt 100 ]; do # they write once more
         sleep 0.1
