@@ -932,8 +932,8 @@ NBCOLL_API int nbcoll_op_applies(nbcoll_op op, nbcoll_type type);
 #define NBCOLL_IN_PLACE ((void *)(intptr_t)-1)
 
 /* 32-bit counts or displacements in the place of an array of these: nbcoll_iallgatherv(send, recv, nbcoll_ints(counts),
- * nbcoll_ints(displs), ...). They stay where they are, and are the library's as long. Negative ones get
- * ERR_COUNT. */
+ * nbcoll_ints(displs), ...). They are the library's for as long as the array that they stand for. Error, at the call:
+ * ERR_COUNT (a negative number). */
 static inline const size_t *nbcoll_ints(const int numbers[])
 {
     return (const size_t *)((uintptr_t)numbers | (uintptr_t)(numbers != NULL));
