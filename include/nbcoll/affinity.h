@@ -82,7 +82,7 @@ typedef struct nbcoll_affinity {
  * Any thread, while no other changes `topology`. Errors: ERR_NULL (config, out), ERR_CONFIG
  * (size), ERR_RANK (ranks < 1), ERR_ARGUMENT (a processor in a list that is not there, or may not be used; the machine
  * has none), ERR_MEMORY, ERR_UNSUPPORTED (hwloc cannot read the machine; or the system refuses sched_getaffinity,
- * without which hwloc never comes back: with a `topology` all processors that it allows are then taken). */
+ * without which hwloc never returns: with a `topology` all processors that it allows are then taken). */
 NBCOLL_API nbcoll_status nbcoll_affinity_find(const nbcoll_host *host, const nbcoll_affinity_config *config,
                                                nbcoll_affinity **out);
 
@@ -90,9 +90,9 @@ NBCOLL_API nbcoll_status nbcoll_affinity_find(const nbcoll_host *host, const nbc
  * with others at this level, from L2 to PACKAGE; domains are numbered from 0 by their first ranks. A rank whose core
  * has none is in one of its own, or, where no core has it, all are in one.
  *
- * Each machine finds those of its own ranks: 1 + domain[i] is the domain of rank i there for a communicator of any
- * machines (nbcoll_comm_config.domain), whose algorithms by domains then go by caches or memory, and by machines;
- * nbcoll_nodes_make_with_domains makes of all of them the table for builders and for the simulator. Any thread. Errors:
+ * Each machine numbers the domains of its own ranks. A communicator, also of several machines, gets 1 + domain[i] as
+ * nbcoll_comm_config.domain of rank i; its algorithms by domains then follow caches or memory.
+ * nbcoll_nodes_make_with_domains makes of all domains the table for builders and for the simulator. Any thread. Errors:
  * ERR_NULL, ERR_ARGUMENT (another level). */
 NBCOLL_API nbcoll_status nbcoll_affinity_domains(const nbcoll_affinity *affinity, nbcoll_near level, int domain[]);
 

@@ -102,7 +102,7 @@ NBCOLL_API nbcoll_status nbcoll_cluster_read(const char *list, const char *count
 /* ---- an allgather by TCP ----------------------------------------------------------------------------------------- */
 
 /* Names the rank that has made it: the addresses of all its interfaces that are up, a port, and 128 secret bits, as
- * text of printable characters without blanks. Whoever knows it can take part. */
+ * text of printable characters without blanks. A process that knows it can take part. */
 typedef struct nbcoll_tcp_id {
     char text[448];
 } nbcoll_tcp_id;
@@ -134,7 +134,7 @@ NBCOLL_API int nbcoll_tcp_listener(const nbcoll_tcp *tcp);
  * id. */
 NBCOLL_API nbcoll_status nbcoll_tcp_join(const nbcoll_tcp_config *config, const nbcoll_tcp_id *id, nbcoll_tcp **out);
 
-/* Where ranks meet that nobody brings an id, since a batch system has started each of them by itself. */
+/* Where ranks meet without an id: a batch system has started each of them by itself. */
 typedef struct nbcoll_tcp_place {
     size_t size;
     const char *host;   /* a name or an address of rank 0's machine, for the others */

@@ -85,7 +85,7 @@ struct nbcoll_conformance {
      * opens the end of its rank, perhaps together with the others; null when that failed. */
     nbcoll_endpoint *(*open)(const nbcoll_conformance *c, void *made, int rank, int ranks);
     size_t payload;   /* with open: limits.payload of the ends */
-    uint32_t lost_ms; /* with open: who is killed, or calls exec, is reported lost to all others within that */
+    uint32_t lost_ms; /* with open: a rank that is killed, or calls exec, is reported lost within this time */
     /* Told of each case as it ends; null: nobody is. 0: go on; else no further case is run. */
     int (*result)(const nbcoll_conformance *c, const nbcoll_conformance_result *r);
 };

@@ -42,7 +42,7 @@ typedef enum nbcoll_fault_breach {
     NBCOLL_FAULT_MESSAGE_TWICE,     /* a message or a line arrives twice */
     NBCOLL_FAULT_PAYLOAD_TRUNCATED, /* a payload arrives without its last byte: a message's or a line's */
     NBCOLL_FAULT_CANCEL_WRITES,     /* a cancelled get writes after its work request has come back */
-    NBCOLL_FAULT_CLOSE_DROPS,       /* what a rank has posted is gone where it had not arrived before its close */
+    NBCOLL_FAULT_CLOSE_DROPS,       /* a rank's close drops what it has posted and has not arrived */
     NBCOLL_FAULT_NOT_NOW_FOREVER    /* when one post to a peer was refused, all are, of messages and lines */
 } nbcoll_fault_breach;
 

@@ -56,10 +56,10 @@ NBCOLL_API nbcoll_status nbcoll_comm_icreate_group(nbcoll_comm *comm, int n, con
 NBCOLL_API nbcoll_status nbcoll_comm_create_group(nbcoll_comm *comm, int n, const int ranks[], int tag,
                                                   nbcoll_comm **out, uint64_t timeout);
 
-/* The same of ranks of an endpoint, without a parent. The endpoint is the caller's, and then the context's unless the
- * call is refused; or this context has it already, alone. Ranks may open theirs later. `config` as in
- * nbcoll_comm_create. Errors: those of nbcoll_comm_create, but ERR_BUSY, and of nbcoll_comm_icreate_group;
- * ERR_UNSUPPORTED (communicators of the context have this endpoint beside others). */
+/* The same of ranks of an endpoint, without a parent. The context takes the endpoint from the caller, unless the call
+ * is refused; or it has it already, alone. Ranks may open theirs later. `config` as in nbcoll_comm_create. Errors:
+ * those of nbcoll_comm_create, but ERR_BUSY, and of nbcoll_comm_icreate_group; ERR_UNSUPPORTED (communicators of the
+ * context have this endpoint beside others). */
 NBCOLL_API nbcoll_status nbcoll_comm_icreate_among(nbcoll_context *context, nbcoll_endpoint *endpoint, int n,
                                                    const int ranks[], int tag, const nbcoll_comm_config *config,
                                                    nbcoll_comm **out, nbcoll_request *request);

@@ -25,7 +25,7 @@
 NBCOLLI_BEGIN
 
 #ifdef NBCOLL_INLINE
-/* What a look at the request is enough for; NBCOLL_PENDING: a call. */
+/* The status, if one look at the request tells it; NBCOLL_PENDING: call the library. */
 static inline nbcoll_status nbcolli_inline_look(const nbcoll_request *request)
 {
     nbcoll_request_head *at;

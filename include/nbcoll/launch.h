@@ -57,7 +57,7 @@ static inline nbcoll_status nbcoll_launch_read(nbcoll_shm_config *config)
         return NBCOLL_ERR_LAUNCH;
     if (!rank_text || !ranks_text || !id || !*id || strlen(id) >= sizeof config->id.text ||
         nbcolli_launch_number(ranks_text, 1, NBCOLL_SHM_RANKS, &ranks) != NBCOLL_OK ||
-        nbcolli_launch_number(rank_text, 0, ranks - 1, &rank) != NBCOLL_OK) /* of an nbcoll_tcp_id, or what is none */
+        nbcolli_launch_number(rank_text, 0, ranks - 1, &rank) != NBCOLL_OK) /* an nbcoll_tcp_id: several machines */
         return id && strlen(id) > 40 && id[32] == '-' ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_ERR_CONFIG;
     config->rank = rank;
     config->ranks = ranks;
@@ -98,8 +98,8 @@ static inline nbcoll_status nbcoll_launch_open_or_alone(nbcoll_endpoint **out)
     return status != NBCOLL_OK ? status : nbcoll_shm_open(&config, out);
 }
 
-/* The watcher for contexts of a program under `nbcoll run --timeout`, whose launcher then says at the end of the time
- * who was late; the two below pass it by themselves. Null without that, or where the recording cannot be opened. Each
+/* The watcher for contexts of a program under `nbcoll run --timeout`, whose launcher then says at the timeout which
+ * ranks were late; the two functions below pass it. Null without that, or where the recording cannot be opened. Each
  * source file that calls this has its own, which is never closed; those of a process record together. Not on two
  * threads at once. */
 static inline const nbcoll_observer *nbcoll_launch_watcher(void)

@@ -56,7 +56,7 @@ static inline nbcoll_status nbcolli_launch_numbers(const char *rank, const char 
     return NBCOLL_OK;
 }
 
-/* Is this a task of srun, and no child of one that numbers its own? */
+/* Is this a task of srun, and not a child of one that numbers its children itself? */
 static inline int nbcolli_launch_is_task(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
@@ -70,7 +70,7 @@ static inline int nbcolli_launch_is_task(void)
     return task && getenv("SLURM_STEP_NUM_TASKS") && getenv("SLURM_STEP_NODELIST");
 }
 
-/* Where tasks of srun meet: on the first host of the step, which *host gets, at a port of its own. */
+/* Where tasks of srun meet: *host becomes the first host of the step; the port is this step's own. */
 static inline nbcoll_status nbcolli_launch_task(nbcoll_cluster_place *host, char job[64], int *port)
 {
     const char *id = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID"), *again = getenv("SLURM_RESTART_COUNT");
@@ -88,11 +88,11 @@ static inline nbcoll_status nbcolli_launch_task(nbcoll_cluster_place *host, char
     }
     job[length - 1] = 0;
     *port = 20000 + sum;
-    return status == NBCOLL_ERR_LIMIT ? NBCOLL_OK : status; /* there are more */
+    return status == NBCOLL_ERR_LIMIT ? NBCOLL_OK : status; /* there are more hosts */
 }
 
-/* Of ranks that were not started by `nbcoll run`. Errors: ERR_LAUNCH, they were not by what is known here either, or
- * have no secret; ERR_CONFIG, and those of nbcoll_tcp_meet. */
+/* For ranks that `nbcoll run` has not started. Errors: ERR_LAUNCH (nothing that is known here has started them, or they
+ * have no secret), ERR_CONFIG, and those of nbcoll_tcp_meet. */
 static inline nbcoll_status nbcolli_launch_meet(nbcoll_cluster_config *config, nbcoll_tcp **tcp)
 {
     const char *own = getenv("NBCOLL_HOST"), *file = getenv("NBCOLL_SECRET_FILE"), *home = getenv("HOME");
@@ -123,10 +123,10 @@ static inline nbcoll_status nbcolli_launch_meet(nbcoll_cluster_config *config, n
     place.secret = file;
     place.job = job;
     nbcoll_status status = nbcoll_tcp_meet(&tcp_config, &place, tcp);
-    return status == NBCOLL_ERR_ARGUMENT ? NBCOLL_ERR_CONFIG : status; /* of the secret */
+    return status == NBCOLL_ERR_ARGUMENT ? NBCOLL_ERR_CONFIG : status; /* of the secret's file */
 }
 
-/* Of those that it has started. */
+/* For ranks that it has started. */
 static inline nbcoll_status nbcolli_launch_join_id(nbcoll_cluster_config *config, const char *text, nbcoll_tcp **tcp)
 {
     const char *rank = getenv("NBCOLL_RANK"), *ranks = getenv("NBCOLL_RANKS"), *listener = getenv("NBCOLL_LISTENER");
@@ -143,9 +143,9 @@ static inline nbcoll_status nbcolli_launch_join_id(nbcoll_cluster_config *config
 
 /* Opens this rank's endpoints, and sets those that it does not need to null: as nbcoll_cluster_open does for ranks that
  * `nbcoll run --hosts` or, as said above, something else has started, as nbcoll_launch_open does for those of
- * `nbcoll run -n`. `config` may be null; its ranks and exchange are not read. Collective. Once: the first rank listens
- * no more when all have come. Errors: those of nbcoll_launch_open, nbcoll_tcp_join, nbcoll_tcp_meet (its ARGUMENT is
- * ERR_CONFIG) and nbcoll_cluster_open. */
+ * `nbcoll run -n`. `config` may be null; its ranks and exchange are not read. Collective. Call it once: the first rank
+ * stops listening when all have come. Errors: those of nbcoll_launch_open, nbcoll_tcp_join, nbcoll_tcp_meet (its
+ * ARGUMENT is ERR_CONFIG) and nbcoll_cluster_open. */
 static inline nbcoll_status nbcoll_launch_cluster_open(const nbcoll_cluster_config *config, nbcoll_endpoint *end[2])
 {
     const char *text = getenv("NBCOLL_ID");

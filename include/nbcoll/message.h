@@ -115,9 +115,9 @@ NBCOLL_API nbcoll_status nbcoll_messages_iopen(nbcoll_comm *comm, const nbcoll_m
 NBCOLL_API nbcoll_status nbcoll_messages_open(nbcoll_comm *comm, const nbcoll_messages_config *config,
                                               nbcoll_messages **out, uint64_t timeout);
 
-/* A call of this rank alone. Messages that have come and were not received are dropped; who has announced one, or sends
- * one later, gets ERR_CANCELLED. Persistent requests cannot be started any more (ERR_REQUEST). Null is accepted.
- * Errors: ERR_BUSY (a request is active, or the opening is not over), ERR_FORKED. */
+/* A call of this rank alone. Messages that have come and were not received are dropped; a rank that has announced one,
+ * or sends one later, gets ERR_CANCELLED. Persistent requests cannot be started any more (ERR_REQUEST). Null is
+ * accepted. Errors: ERR_BUSY (a request is active, or the opening is not over), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_messages_close(nbcoll_messages *m);
 
 /* ---- send and receive -------------------------------------------------------------------------------------------- */

@@ -46,8 +46,8 @@
  * Structs that begin with `size` are size-tagged: set it to sizeof the struct (the *_DEFAULTS initialisers do), so that
  * fields can be appended. Fields beyond `size` take their defaults.
  */
-/* The other public headers include theirs before their guards: what follows is complete when they begin, and so are
- * they when NBCOLL_IMPLEMENTATION includes them from here. */
+/* Each other public header includes this one before its own guard: so this one is complete where it begins, and it is
+ * complete where NBCOLL_IMPLEMENTATION includes it from here. */
 #ifndef NBCOLL_H
 #define NBCOLL_H
 
@@ -337,7 +337,7 @@ typedef enum nbcolli_request_state {
     NBCOLLI_REQUEST_HANDED,   /* started */
     NBCOLLI_REQUEST_ACTIVE,   /* the same, and taken by progress */
     NBCOLLI_REQUEST_ENDED, /* its end has not been reported */
-    NBCOLLI_REQUEST_OVER   /* the same, persistent, without callback, of one thread: any look may report it */
+    NBCOLLI_REQUEST_OVER   /* ENDED and persistent, no callback, one thread: any look may report it */
 } nbcolli_request_state;
 
 /* One run of a schedule. A plain value: copy it, compare its members, keep it anywhere. The library recognises a
@@ -417,9 +417,9 @@ NBCOLL_API nbcoll_status nbcoll_cancel(nbcoll_request request);
 
 /* Has this part of the receive buffer got its final bytes? `offset` and `bytes` are bytes of the receive buffer, as the
  * call describes it (of a schedule of the program's own: as far as it is used). OK or PENDING. After OK the bytes may
- * be read, although the operation still runs. Of a program (offload.h) only long messages (rendezvous) can be told so.
- * Its short messages, and all of a program that another process executes, count as arrived when the operation ends.
- * Errors: ERR_REQUEST, ERR_COUNT (beyond the buffer). */
+ * be read, although the operation still runs. Of a program (offload.h) it tells long messages (rendezvous) only. Its
+ * short messages, and all of a program that another process executes, count as arrived when the operation ends. Errors:
+ * ERR_REQUEST, ERR_COUNT (beyond the buffer). */
 NBCOLL_API nbcoll_status nbcoll_arrived(nbcoll_request request, size_t offset, size_t bytes);
 
 /* Releases an inactive persistent request and sets it to null; also inside its own `done`. Errors: ERR_NULL,
@@ -436,8 +436,8 @@ NBCOLL_API nbcoll_status nbcoll_request_free(nbcoll_request *request);
  *                  exscan: 0..r-1) that splits n ranks behind the largest power of two below n. Holds if any rank asks
  *   COUNTS_KNOWN   in gatherv and scatterv every rank passes the counts of all ranks, so that trees can serve them.
  *                  Holds only if all ranks promise it; nbcoll_comm_flags tells. Changes nothing in alltoallv and
- *                  alltoallw: there a rank passes its own row of counts, and who forwards blocks would need those of
- *                  all pairs
+ *                  alltoallw: there a rank passes its own row of counts, and a rank that forwards blocks would need
+ *                  those of all pairs
  *   ARRIVAL_TOLERANT   allgather, allgatherv and bcast are served by algorithms in which each block travels by itself,
  *                  and waits for nothing but its own way (schedule.h: NBCOLL_ALGORITHM_ARRIVAL_TOLERANT). Rules that
  *                  name others are passed over. Holds if any rank asks
@@ -445,13 +445,13 @@ NBCOLL_API nbcoll_status nbcoll_request_free(nbcoll_request *request);
  *                  must be equal is compared among all ranks before data moves; a difference ends the operation itself
  *                  with ERR_MISMATCH on all ranks, with their buffers as they were. For looking for mistakes: it costs
  *                  that barrier, no rank ends before all have started, and agents and relays carry out nothing. Holds
- *                  if any rank asks */
+ * if any rank asks */
 #define NBCOLL_REPRODUCIBLE 1u
 #define NBCOLL_COUNTS_KNOWN 2u
 #define NBCOLL_ARRIVAL_TOLERANT 4u
 #define NBCOLL_CHECKED 8u
 
-/* A limit between small and large data that stands for none: the cost model decides (select.h). */
+/* For `large`: no fixed limit; the cost model decides (select.h). */
 #define NBCOLL_BY_COST SIZE_MAX
 
 /* All ranks of a communicator must start its operations in the same order. Threads that share a communicator agree on
@@ -461,9 +461,9 @@ typedef struct nbcoll_comm_config {
     uint32_t slots;        /* K: operations in flight. Further ones wait, at less than 1 KiB each, and take their memory
                               when a slot becomes free (if there is none they end with ERR_MEMORY on all ranks).
                               1..65536 */
-    uint32_t cells;        /* L: exposures an operation and rank, where memory is shared. 1..256. Each rank's transport
-                              gives nbcoll_cells_bytes for them, about K * (34 * ranks + 128 * L) bytes, or the
-                              communicator works by messages alone: nbcoll_comm_cells tells */
+    uint32_t cells;        /* L: exposures of a rank in an operation, where memory is shared. 1..256. Each rank's
+                              transport gives nbcoll_cells_bytes for them, about K * (34 * ranks + 128 * L) bytes, or
+                              the communicator works by messages alone: nbcoll_comm_cells tells */
     uint32_t schedules;    /* cached schedules, at most: a count beside `schedule_bytes`. 1..65536 */
     size_t eager;          /* bytes up to which a payload travels with its header; clipped to the transport's limit */
     size_t large;          /* NBCOLL_BY_COST: the cheapest algorithm of the cost model. Else bytes from which the
@@ -587,12 +587,11 @@ NBCOLL_API nbcoll_status nbcoll_comm_free(nbcoll_comm *comm);
  * up as well. This cannot be taken back. Declaring the same rank again, or a dead one, changes nothing.
  *
  * The rank itself, if it goes on, is told as soon as it can be: its operations then end with ERR_PEER_LOST, naming
- * itself. Two ranks that declare each other lost, each before it hears of the other, are each right for those that
- * hear it first.
+ * itself. If two ranks declare each other lost at the same time, each other rank believes the one that it hears first.
  *
  * Until the endpoint of that rank is closed, or it is dead, it may still read, never write, the buffers that were
- * lent when it was declared lost. If it is another process what it reads then is no result, and harmless; but memory
- * of nbcoll_mem_alloc, and all memory where it is a thread of this process, must stay as it is that long.
+ * lent when it was declared lost. If it is another process, that does no harm. But memory of nbcoll_mem_alloc must stay
+ * as it is that long; so must all memory, if it is a thread of this process.
  *
  * Errors: ERR_NULL, ERR_RANK (outside the communicator, or this rank itself), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_comm_declare_lost(nbcoll_comm *comm, int rank);
@@ -600,10 +599,10 @@ NBCOLL_API nbcoll_status nbcoll_comm_declare_lost(nbcoll_comm *comm, int rank);
 /* Makes a communicator of the ranks of `comm` that are not lost, ordered by their ranks there, with its configuration.
  * `comm` may be broken, by a death or because its ranks are out of step; not all ranks need have noticed. Collective
  * over the survivors: each calls it, as often and in the same order as the others, and it ends when all have called. It
- * is no operation of `comm`: operations there go on, or end with ERR_PEER_LOST naming a lost rank. Where one has left,
- * those that a rank has not started when it shrinks end so on all ranks: they might wait for each other. Without losses
- * the result is a duplicate. Ranks may die at any time: all survivors get the same communicator. A rank that dies after
- * they have decided is a dead member of it; they shrink that one again.
+ * is no operation of `comm`: operations there go on, or end with ERR_PEER_LOST naming a lost rank. If a rank has left,
+ * operations that another rank has not started when it shrinks end so on all ranks, too. Without losses the result is a
+ * duplicate. Ranks may die at any time: all survivors get the same communicator. A rank that dies after they have
+ * decided is a dead member of it; they shrink that one again.
  *
  * A rank that is lost to one survivor, or has left, is lost to all. If it is alive it gets ERR_PEER_LOST, naming
  * itself, and so do its later calls on `comm`. Where two halves of the ranks declare each other lost, each gets a
@@ -627,9 +626,9 @@ NBCOLL_API int nbcoll_comm_size(const nbcoll_comm *comm);
 /* The flags that the ranks agreed on. Never fails; any thread. */
 NBCOLL_API uint32_t nbcoll_comm_flags(const nbcoll_comm *comm);
 
-/* The cells of a communicator: memory of all its ranks, through which exposures run in place. If ranks share memory,
- * but one of them has no room left for its part, the communicator works by messages alone; a line in each host's log
- * says so at the creation. */
+/* The cells of a communicator: memory of all its ranks, in which they expose in place. If ranks share memory, but one
+ * of them has no room left for its part, the communicator works by messages alone; a line in each host's log says so at
+ * the creation. */
 typedef struct nbcoll_cells {
     size_t size;
     int present;  /* 1 if the communicator has cells, 0 if it works by messages alone; over several endpoints, on this
@@ -638,7 +637,7 @@ typedef struct nbcoll_cells {
                      cells, the transport of some rank shares no memory) */
     size_t bytes; /* of each rank's shared memory that its part takes, or would take. In one made by split: room for all
                      ranks of the parent */
-    uint32_t exposures; /* of an operation and rank, at most, as the ranks agreed (nbcoll_comm_config.cells) */
+    uint32_t exposures; /* of a rank in an operation, at most, as the ranks agreed (nbcoll_comm_config.cells) */
 } nbcoll_cells;
 /* Set out->size before. Any thread. Errors: ERR_NULL, ERR_CONFIG (out->size). */
 NBCOLL_API nbcoll_status nbcoll_comm_cells(const nbcoll_comm *comm, nbcoll_cells *out);
@@ -774,7 +773,7 @@ enum {
  *   SUM, PROD        of integers wrap modulo 2^bits. Of floating types they are rounded once, in the caller's rounding
  *                    mode; of narrow ones they are computed in float, and that is rounded to the nearest, ties to even.
  *                    A complex product is (a c - b d) + (a d + b c) i, each product, difference and sum rounded:
- *                    infinities are not mended. Which NaN a result is, is not said
+ *                    infinities are not repaired. Which NaN results is unspecified
  *   MIN, MAX         -0 is less than +0. The other operand when one is NaN, the left one when both are
  *   LAND, LOR, LXOR  0 or 1; an operand that is not zero is true
  *   BAND, BOR, BXOR  bit by bit
@@ -1113,7 +1112,7 @@ NBCOLLI_END
 #include "implementation.c"
 #endif
 
-/* What is for the host's code. */
+/* For the host's code only. */
 #if (defined NBCOLL_INLINE || (defined NBCOLL_WITH_WIDE && NBCOLL_WITH_WIDE)) && !defined NBCOLLI_LIBRARY
 #include "inline.h"
 #endif

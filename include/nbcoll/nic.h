@@ -40,11 +40,11 @@ typedef struct nbcoll_nic_model {
     size_t size;
     uint64_t post;               /* ns of the host a task */
     uint64_t task;               /* ns of the NIC a task */
-    uint64_t miss;               /* ns more of a task whose queue pair is not at hand */
+    uint64_t miss;               /* ns more of a task whose queue pair is not cached */
     uint64_t latency, gap;       /* ns */
     uint64_t byte;               /* picoseconds a byte at a port, */
     uint64_t calc, copy;         /* and of the NIC's calculations and the host's copies */
-    uint32_t cached;             /* queue pairs at hand; 0: all */
+    uint32_t cached;             /* queue pairs that it caches; 0: all */
     uint32_t ports, nics, node; /* of a NIC; of a node; ranks of a node, dealt over its NICs by turns. 0: 1 */
     uint64_t memory;             /* picoseconds of a node's memory for each byte that is copied; 0: it is no limit */
     uint64_t cache;              /* bytes that the ranks of a node can copy without passing its memory */
@@ -85,9 +85,8 @@ typedef struct nbcoll_nic_result {
 /* The NIC that the nodes of a simulated machine have (nbcoll_sim_model_find: "cluster_a", "cluster_b", ...): links
  * between nodes, ranks of a node and copies are the machine's, and each of a node's interfaces that ranks share is a
  * port. A rank writes a task in a quarter of `o_send`. The NIC's own times are round numbers of a ConnectX-2's kind,
- * not measurements: 250 ns a task, 700 more where the queue pair is not among 128 at hand, a calculation twice as dear
- * as the host's. `out` has its size, as much is written, and all may be changed then. Errors: ERR_NULL, ERR_CONFIG (a
- * size). */
+ * not measurements: 250 ns a task, 700 more if the queue pair is not among the 128 cached, and a calculation costs
+ * twice the host's. The caller sets out->size; so much is written. Errors: ERR_NULL, ERR_CONFIG (a size). */
 NBCOLL_API nbcoll_status nbcoll_nic_of(const nbcoll_sim_model *machine, nbcoll_nic_model *out);
 
 /* Plays one operation: programs[r] is that of rank r. Errors: ERR_NULL, ERR_CONFIG (a size), ERR_RANK (ranks < 1;

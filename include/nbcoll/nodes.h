@@ -25,8 +25,8 @@ NBCOLLI_BEGIN
 typedef struct nbcoll_nodes {
     size_t size;
     int ranks, count;  /* of all nodes; nodes */
-    int are_blocks;    /* every rank of a node is below all ranks of the next: what ranks of a node have to do with, in
-                          rank order, lies together */
+    int are_blocks;    /* every rank of a node is below all ranks of the next: blocks of a node's ranks, in rank order,
+                          lie together */
     const int *node;   /* [ranks]: the node of each; null, like the others, where there is one node */
     const int *place;  /* [ranks]: how many ranks of its node are below it */
     const int *begins; /* [count + 1]: where in `member` those of each node begin */

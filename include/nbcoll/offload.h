@@ -342,7 +342,7 @@ typedef struct nbcoll_serve_config {
  * So 1 MiB are enough for one reduction of 512 KB, for one gather or allgather of 40 KB at least (the plain ones take
  * 16 B, so 64 KB), for one reduce_scatter of 32 KB, for one alltoall of 2.8 KB. Twice the bytes need twice the memory,
  * as do two operations at a time. Longer ones are not refused: they are programs as a whole (SCRATCH, says
- * nbcoll_comm_offloads), on memory of the process's own. So more is for those who have measured that it pays. */
+ * nbcoll_comm_offloads), on memory of the process's own. Ask for more only where you have measured that it pays. */
 
 /* Executes the programs of these ranks, until all have gone; sleeps while there is nothing to do. While relays are open
  * and nothing moves, it looks again after 20 us to 1 ms, since ranks do not wake it when they hand data over. It owns

@@ -94,8 +94,8 @@ static inline int nbcoll_binomial_unwrapped(int relative, int root, int ranks)
 /* ---- minimum spanning tree ------------------------------------------------------------------------------------- */
 
 /* The ranks low .. high - 1, and who stands for them. The tree over ranks, whatever the root's number: a group is
- * halved again and again, and each time its root stands for its half, the end that is farther off for the other one;
- * these two have a message. Source: as above; MST in Ramos et al., "Nonblocking collectives for scalable Java
+ * halved again and again, and each time its root stands for its half, and the end farthest from it for the other half;
+ * a message joins these two. Source: as above; MST in Ramos et al., "Nonblocking collectives for scalable Java
  * communications", 3.3. */
 typedef struct nbcoll_group {
     int low, high, root;

@@ -235,17 +235,17 @@ NBCOLL_API void nbcoll_topology_free(nbcoll_topology *topology);
  *     not of this rank of the communicator's last endpoint; the transport has no shared receives; ranks of its node, or
  *     the agent's process, share no memory), ERR_MEMORY, ERR_LIMIT (1024 connections from one node to another; tables
  *     that the agent's process has no room for; or the device has no queue pairs for so many messages, or not so many:
- *     the transport's log says its limit); then what an agent comes to as it opens its queue pairs: also ERR_LIMIT
- *     (others have what the device had left: the log says of what), ERR_TRANSPORT, and ERR_DUPLICATE (relays are still
- *     open that the same rank led 2^20 openings ago). An agent's process is asked only then: also ERR_UNSUPPORTED,
- *     ERR_LIMIT (the device; or it has as many relays of this rank as it takes), ERR_PEER_LOST (it has ended);
+ *     the transport's log says its limit); then errors of an agent as it opens its queue pairs: also ERR_LIMIT (others
+ *     have what the device had left: the log says of what), ERR_TRANSPORT, and ERR_DUPLICATE (relays are still open
+ *     that the same rank led 2^20 openings ago). An agent's process is asked only then: also ERR_UNSUPPORTED, ERR_LIMIT
+ *     (the device; or it has as many relays of this rank as it takes), ERR_PEER_LOST (it has ended);
  *   - with `carries` calls move in passes over the context, also those of a driver, which look at the node's store.
  *     Waits for them sleep as others do, and nbcoll_fd tells of arrivals. Ticks do not move these calls. A cancelled
  *     call counts among the F under way until all ranks have started it, or have said that it is cancelled;
  *   - an agent that fails, is cancelled or closed ends them like a rank that is lost: on its node with that status,
- *     elsewhere with ERR_PEER_LOST. So does a rank that finds that ranks differ (there ERR_MISMATCH). Its programs are
- *     not touched, nor are these by what its programs come to, but for nbcoll_agent_cancel. The agent's memory may go
- *     before relays are closed, the endpoint may not.
+ *     elsewhere with ERR_PEER_LOST. So does a rank that finds that ranks differ (there ERR_MISMATCH). Its programs go
+ *     on. Errors of programs do not end relays, but nbcoll_agent_cancel does. The agent's memory may go before relays
+ *     are closed, the endpoint may not.
  *
  * An agent that is a process (nbcoll_agent_attach) moves them also while all ranks of its node are stopped: the node
  * still receives and forwards, and sends what its ranks have contributed. What differs:
@@ -291,8 +291,8 @@ typedef struct nbcoll_relays_config {
     uint32_t fragment;  /* bytes of a block in one. 1..2^30 */
     size_t carries;     /* bytes of a block up to which they carry out the communicator's calls. 0: they have calls of
                            their own only. Up to f * fragment */
-    struct nbcoll_agent *agent; /* this rank's own, with `by_agents`. Of ranks that are not their node's first one only
-                                   those are looked at that are processes */
+    struct nbcoll_agent *agent; /* this rank's own, with `by_agents`. On ranks that are not their node's first, only an
+                                   agent that is a process counts */
     uint32_t by_agents;         /* 1: agents move them, 0: the ranks' engines */
     uint32_t hierarchical;      /* 1: they go by the nodes of the communicator, as by agents they do anyway. 0: as if
                                each rank were a node */

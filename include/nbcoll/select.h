@@ -118,8 +118,8 @@ typedef struct nbcoll_terms {
     uint32_t interfaces;       /* of a node, to others, that its ranks share; 0: each rank has its own */
     nbcoll_level domain;       /* inside a domain of a node; eager 0: as inside the node */
     uint32_t progress_cores;   /* of drivers, beside the ranks' own (nbcoll_comm_config); 0: none are known */
-    uint32_t table_ns;         /* of finding a part of a cell in which each reader has another one; 0: five posts. A
-                                  communicator's is 0: no transport has a price for it */
+    uint32_t table_ns;         /* of finding a reader's own part in a cell; 0: five posts. A communicator's is 0: no
+                                  transport has a price for it */
     size_t carries;            /* 1 + the bytes of a rank's block (of the root's) up to which relays carry out calls; 0:
                                   none are open */
     uint32_t staging_part;     /* bytes of a part in the staging buffer, at most (nbcoll_shared.staging_part); 0: any */

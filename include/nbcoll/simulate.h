@@ -108,7 +108,7 @@ typedef struct nbcoll_sim_model {
                                         rank that shares it and has steps for it under way: drivers that are gathered
                                         on a core look in turn. Ranks of a pool are taken as dealt evenly over it */
     nbcoll_sim_link domain;          /* in a domain of a node, if the config's `nodes` have any; all 0: as `inside` */
-    uint64_t table;                  /* ns more of the core for a part of a cell in which each reader has another one */
+    uint64_t table;                  /* ns more of the core for finding a reader's own part in a cell */
     uint64_t task;                   /* ns: progress cores are NICs, which work so long for each message that they
                                         send, receive, ask for or answer, whatever `step`, o_send and o_recv are, and to
                                         which no noise comes; 0: they are cores */
@@ -273,9 +273,9 @@ NBCOLL_API nbcoll_status nbcoll_simulate_cases(const nbcoll_sim_config *config, 
 
 /* ---- prices ------------------------------------------------------------------------------------------------------ */
 
-/* Sets of the terms by which algorithms are chosen (nbcoll/select.h) what a machine says whose ranks lie on these nodes
- * and share their memory: what messages cost inside and between them. `nodes` must outlive the terms. Any thread.
- * Errors: ERR_NULL, ERR_CONFIG (a size). */
+/* Sets, in the terms of selection (nbcoll/select.h), the prices of a machine whose ranks lie on these nodes and share
+ * their memory: of messages inside nodes and between them. `nodes` must outlive the terms. Any thread. Errors:
+ * ERR_NULL, ERR_CONFIG (a size). */
 struct nbcoll_terms;
 NBCOLL_API nbcoll_status nbcoll_sim_prices(const nbcoll_sim_model *model, const nbcoll_nodes *nodes,
                                            struct nbcoll_terms *terms);

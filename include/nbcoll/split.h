@@ -34,7 +34,7 @@ NBCOLLI_BEGIN
 
 typedef enum nbcoll_split_part {
     NBCOLL_SPLIT_BLOCKING,    /* equation 1: the whole tree by the ranks */
-    NBCOLL_SPLIT_COMPUTATION, /* equation 2: what on all cores takes as long as the blocking operation on all */
+    NBCOLL_SPLIT_COMPUTATION, /* equation 2: a computation on all cores that takes as long as the blocking operation */
     NBCOLL_SPLIT_STARTED,     /* equation 4: a start and its wait, with nothing between */
     NBCOLL_SPLIT_OVERLAPPED   /* equation 5: a start, that computation, a wait */
 } nbcoll_split_part;

@@ -420,8 +420,8 @@ typedef struct nbcoll_limits {
      * private memory, for which the owner has to wait. If that depends on the length, nbcoll_shared.staging_part says
      * so. 0: no copies. */
     uint32_t staging;
-    /* How many ways to other machines the ranks of one share: where several ranks send at a time their messages go one
-     * after the other, price.gap_ns apart. 0: each rank has its own. */
+    /* Interfaces to other machines that the ranks of a machine share. If several of them send at a time, their messages
+     * go one after the other, price.gap_ns apart. 0: each rank has its own. */
     uint32_t interfaces;
 } nbcoll_limits;
 
