@@ -15,7 +15,7 @@
 
 #include "context.h"
 
-/* Who takes a lock. An address that each thread has of its own tells threads apart without a thread function. */
+/* The mark of the thread that takes a lock: an address that differs by thread, without a thread function. */
 static inline uintptr_t nbcolli_holder(const nbcoll_context *c)
 {
     return c->flags & NBCOLL_ANY_THREAD ? (uintptr_t)&errno : 1;
@@ -26,21 +26,21 @@ static inline int nbcolli_caller_try(nbcoll_context *c)
 {
     uintptr_t nobody = 0;
     return atomic_compare_exchange_strong_explicit(&c->caller, &nobody, nbcolli_holder(c), memory_order_acquire,
-                                                   memory_order_relaxed); /* acquire: sees what the last one did */
+                                                   memory_order_relaxed); /* acquire: sees what the last holder did */
 }
 
-/* The caller's side, for one who is inside: without the host's pause, which could come back in. */
+/* The caller's side, for a holder of the lock: without the host's pause, which could call the library. */
 static inline void nbcolli_caller_lock(nbcoll_context *c)
 {
     while (c->flags & NBCOLL_ANY_THREAD && !nbcolli_caller_try(c))
-        if (!c->host.pause) /* a host that has it wants no thread function called */
+        if (!c->host.pause) /* a host with this hook wants no thread function called */
             sched_yield();
 }
 
 static inline void nbcolli_caller_unlock(nbcoll_context *c)
 {
     if (c->flags & NBCOLL_ANY_THREAD)
-        atomic_store_explicit(&c->caller, 0, memory_order_release); /* shows it to the next */
+        atomic_store_explicit(&c->caller, 0, memory_order_release); /* shows it to the next holder */
 }
 
 #endif

@@ -17,7 +17,7 @@ typedef struct nbcolli_pending_revoke {
 
 #define NBCOLLI_PENDING_REVOKES 1024u /* such ranges, at most: with more the communicator breaks */
 
-/* Index = tag modulo K: at most one operation of those runs; the later ones wait (queue.h). */
+/* Index = tag modulo K: at most one operation of a slot runs; later ones wait (queue.h). */
 struct nbcolli_slot {
     nbcolli_run *active; /* a start that finds it free, or the drain; progress, when the run is over */
 
@@ -26,12 +26,12 @@ struct nbcolli_slot {
     struct nbcolli_slot *next_free; /* in the context's list */
     nbcoll_comm *comm;              /* while listed there; else null */
     uint64_t exposed; /* 1 + the last tag that wrote our cells */
-    uint64_t failed;  /* 1 + the last tag that failed here without the slot, and is to be raised; 0: none */
+    uint64_t failed;  /* 1 + the last tag that failed here without the slot; its words are to be raised. 0: none */
     uint64_t well_since; /* the turn after the last one that failed here */
-    _Atomic uint64_t *own_word; /* made, with the cells: what this rank would acknowledge to itself; without them the
+    _Atomic uint64_t *own_word; /* made, with the cells: this rank's word for its own parts; without cells the
                                    communicator's `nothing` */
-    size_t at, row;             /* made, with the cells, too: where it, and its row of words, lie in each rank's part */
-    uint16_t *shown_to;         /* likewise: who reads what it shows, where one word says that; else 0 there */
+    size_t at, row;             /* made, with the cells: offsets in each rank's part: of it, of its row of words */
+    uint16_t *shown_to;         /* likewise: readers of what it shows, if one word tells them; else 0 */
 };
 
 /* How large data comes to and goes from a peer: in fragments, by gets of the receiver, or by puts of the sender. */
@@ -42,20 +42,20 @@ struct nbcolli_pair {
     /* Made. */
     size_t payload; /* bytes that a message may carry beside its header */
     uint8_t way;    /* nbcolli_way */
-    uint32_t most_owed; /* then they are given back without a message that goes there anyway */
+    uint32_t most_owed; /* at this many, a CREDIT gives them back alone */
 
-    /* Whoever sends to it takes, in a call or in progress; what comes from it gives, in progress. */
-    int32_t credits; /* messages that we may still send unasked; below 0: those that were asked for beyond that */
+    /* Senders, in a call or in progress, take credits; arrivals, in progress, give them back. */
+    int32_t credits; /* messages that may be sent unasked; below 0: sent because the peer asked */
     nbcolli_list stalling; /* sends that wait for a credit */
     uint32_t stalls;     /* the number of the last one to it */
-    uint32_t told;       /* up to which it has been told that none waits any more */
+    uint32_t told;       /* it knows that no stall up to this one waits any more */
     nbcolli_channels *channels; /* both ways; null: none yet */
     uint32_t owed;              /* credits to give back */
     uint32_t epoch;      /* from 1 on: channels of earlier ones mean nothing any more */
-    uint32_t version;    /* of the channels from it: 1 + how many have been opened */
+    uint32_t version;    /* of the channels from it: 1 + those opened */
 
-    /* Progress. Of its stalls: the last one that has come; up to which none waits any more. Of its messages: those that
-     * are kept here; how often one has been let go. */
+    /* Progress. Of its stalls: the last that came; up to which none waits. Of its messages: how many are kept here; how
+     * often one was let go. */
     uint32_t seen, over, kept, let_go;
     uint32_t refused; /* posts to it in the link's backlog */
 };
@@ -64,27 +64,27 @@ typedef struct nbcolli_peer {
     /* Made. */
     nbcolli_link *link;
     int address;        /* rank on the link */
-    int home;           /* and on the communicator's */
+    int home;           /* rank on the communicator's home */
     nbcolli_pair *pair; /* the link's, of that rank */
 
     /* Progress. */
     uint8_t given_up; /* the other members have been told so */
     uint8_t is_near;  /* made: the first endpoint of both is the same one */
-    uint8_t absent;   /* it has not made this communicator, and holds nothing of ours */
+    uint8_t absent;   /* it has not made this communicator, and holds no memory of ours */
 } nbcolli_peer;
 
 #define NBCOLLI_STARTED 64u /* operations that a rank remembers to have started */
 
 /* What is known of a call: an nbcoll_operation, or one of these. */
 typedef enum nbcolli_called_kind {
-    NBCOLLI_CALLED_OWN = NBCOLL_OPERATION_COUNT, /* its fingerprint is all: as of a program's schedule */
+    NBCOLLI_CALLED_OWN = NBCOLL_OPERATION_COUNT, /* only its fingerprint is known: a program's schedule */
     NBCOLLI_CALLED_NOTHING,                      /* yet */
     NBCOLLI_CALLED_LONG_AGO                      /* it is forgotten */
 } nbcolli_called_kind;
 
 /* What a rank has called as an operation (run/called.h). */
 typedef struct nbcolli_called {
-    uint64_t tag;  /* 1 + its tag; 0: this says nothing */
+    uint64_t tag;  /* 1 + its tag; 0: nothing is known */
     uint64_t what; /* the count, 48 bits; above them op and type, as they are predefined; else 255 */
     uint32_t before, fingerprint; /* the upper half of the history before it; its schedule's */
     uint32_t root;                /* UINT32_MAX: it has none */
@@ -93,30 +93,30 @@ typedef struct nbcolli_called {
 
 #define NBCOLLI_CALLS 64u
 
-/* What a rank knows of where another one is. Progress writes it: rounds of asking, and what is heard of the other. */
+/* What this rank knows of another one's place. Progress writes it: in rounds of asking, and when answers come. */
 typedef struct nbcolli_told {
     uint64_t want; /* 1 + the tag of which it is asked in this round; 0: none */
     uint64_t tag;  /* of its last answer */
-    uint64_t next; /* as it said then: the tag that it starts next; 0: not known */
-    int late;      /* 1 + a rank that has not started `tag`, as it said then, or 0 */
+    uint64_t next; /* the tag that it starts next, by that answer; 0: not known */
+    int late;      /* 1 + a rank that has not started `tag`, by that answer, or 0 */
     uint8_t position; /* nbcoll_position: its own, in `tag` */
     uint8_t asked;    /* it has still to answer */
-    uint64_t spoken;  /* 1 + the lowest tag of which we have told it our call; 0: none */
-    uint8_t is_through; /* it has no more to say of its calls */
+    uint64_t spoken;  /* 1 + the lowest tag whose call we have told it; 0: none */
+    uint8_t is_through; /* it will tell no more calls */
     uint8_t has_freed;  /* the communicator */
     uint32_t kept, let_go; /* of its pair, when it was asked */
-    nbcolli_called called; /* what it has said: of the lowest such tag */
+    nbcolli_called called; /* what it has told: the call of the lowest tag */
 } nbcolli_told;
 
 typedef struct nbcolli_cached {
     struct nbcolli_cached *next; /* in its bucket */
     nbcolli_list_item age; /* in its cache's `entries` */
     uint32_t hash;
-    uint32_t weight;  /* how dear it is to build again, for what it takes; less for each time it was spared since */
+    uint32_t weight;  /* cost of building it again, for its size; falls each time it is spared */
     size_t memory;    /* of the entry and its copies of arrays */
     nbcoll_args args; /* its arrays are copies */
     nbcoll_schedule *schedule;
-    uint64_t what; /* the word of the last call that is noted to have come to it; its receive buffer's bytes */
+    uint64_t what; /* the word of the last call that found it by its note; that call's receive bytes */
     size_t extent;
 } nbcolli_cached;
 
@@ -136,7 +136,7 @@ typedef struct nbcolli_cache {
 typedef enum nbcolli_creation { NBCOLLI_CREATE, NBCOLLI_DUP, NBCOLLI_SPLIT, NBCOLLI_SPLIT_SHARED,
                                 NBCOLLI_SHRINK } nbcolli_creation;
 
-/* What each rank says when a communicator is made, and what all of them then go by. */
+/* What each rank says when a communicator is made, and the terms that follow for all. */
 typedef struct nbcolli_vote {
     uint32_t abi, address, serial;
     int32_t colour, key;
@@ -146,7 +146,7 @@ typedef struct nbcolli_vote {
     uint32_t shares; /* see comm/area.h */
     uint32_t rules;  /* their hash: the same in all votes; so are the credits */
     uint32_t creation; /* the call: the same in all votes */
-    uint32_t staging, staging_part; /* bytes of copies of what it exposes; of a part: see nbcoll_shared */
+    uint32_t staging, staging_part; /* bytes of its staging buffer; of a part there: see nbcoll_shared */
     uint32_t progress_cores, ranks_per_core, unused; /* nothing lies between members: all of a vote is sent */
     nbcoll_level near, far; /* prices of the first endpoint, and of the last */
     uint64_t large;
@@ -168,8 +168,8 @@ typedef struct nbcolli_area {
     size_t bytes;
     nbcoll_registration registration; /* of the program's, where the transport shares no memory */
     int room;           /* of address[] */
-    int ranks;          /* that will leave it, once its communicator is freed */
-    uint32_t address[]; /* of those, on the link; UINT32_MAX: of one that does not know of it */
+    int ranks;          /* that must leave it, when its communicator is freed */
+    uint32_t address[]; /* their addresses on the link; UINT32_MAX: a rank that does not know of it */
 } nbcolli_area;
 
 /* Where things are in each rank's part of the cells: offsets in bytes (cells.h). */
@@ -180,7 +180,7 @@ typedef struct nbcolli_layout {
     size_t cells;          /* in a slot */
 } nbcolli_layout;
 
-/* What is left of a freed communicator where an operation failed: others may not know yet. */
+/* Kept of a freed communicator on which an operation failed: others may not know yet. */
 typedef struct nbcolli_tombstone {
     struct nbcolli_tombstone *next;
     uint64_t id, failed_floor;
@@ -190,8 +190,8 @@ typedef struct nbcolli_tombstone {
 typedef enum nbcolli_freeing {
     NBCOLLI_FREED_WELL = 1, /* all that its rank started there ended well */
     NBCOLLI_FREED_FAILED,   /* not all */
-    NBCOLLI_FREED_TOLD      /* it was broken, not made, or what is asked about has failed: the others have been told; or
-                               its rank leaves, which they will see */
+    NBCOLLI_FREED_TOLD      /* the others know or will see: it was broken, was not made, the operation in question
+                               failed, or its rank leaves */
 } nbcolli_freeing;
 
 struct nbcoll_comm {
@@ -199,14 +199,14 @@ struct nbcoll_comm {
     nbcoll_context *context;
     nbcolli_link *link; /* a home */
     uint64_t id; /* the first rank's address, then its serial number there; NBCOLLI_NO_COMM until it is known */
-    uint64_t vote_comm, vote_tag; /* the operation that made it; of the first of a link its own first one; of a shrink
-                                     a tag that no operation has */
+    uint64_t vote_comm, vote_tag; /* the operation that made it; for the first of a link, its own first one; for a
+                                     shrink, a tag that no operation has */
     size_t memory;
     int rank, size;
     uint32_t holders;     /* relays that need it until they are closed */
     int listed;           /* known to its link, under its id */
     nbcolli_tombstone *tombstone;   /* its own, empty */
-    nbcolli_slot *slot; /* [config.slots]; who writes in them, and in the next two, is said there */
+    nbcolli_slot *slot; /* [config.slots]; those three structs say who writes their members */
     nbcolli_peer *peer; /* [size] */
     nbcolli_told *told; /* [size] */
     nbcoll_comm_config config;
@@ -215,10 +215,10 @@ struct nbcoll_comm {
     int has_named;      /* nodes that the host has named, here or where they come from */
     int *node, *domain;
     unsigned char **area;  /* [size]: the part of the cells of each rank that is near; null: there are none */
-    unsigned char **parts; /* [size]: of those, what has been found */
+    unsigned char **parts; /* [size]: of those, the ones that were found */
     nbcolli_layout layout; /* of each part */
     uint64_t reader_bit;   /* this rank's in `readers` of a cell (nbcolli_reader_bit) */
-    int leader;            /* only leaders show anything, to the others of their node: this rank's; -1: anybody may */
+    int leader;            /* this rank's leader, if only leaders show anything, to their nodes; -1: all may show */
     int shared;            /* all are near: exposures between any two of its ranks need no messages */
     int nodes_share;       /* those of each node are near each other, and have cells */
     int lacking;           /* the lowest rank that had no memory for its part, or -1 */
@@ -234,11 +234,11 @@ struct nbcoll_comm {
     uint64_t history;  /* what went before that (history.h) */
     nbcolli_list persistent; /* requests */
     nbcolli_cache cache;
-    nbcolli_executor *executors; /* relays first, then the agent's. Who changes them is inside, too */
+    nbcolli_executor *executors; /* relays first, then the agent's. Changed by calls that also hold the lock */
     atomic_size_t carries;       /* as in terms, which any thread reads, for itself */
 
-    nbcolli_called calls[NBCOLLI_CALLS]; /* by fingerprint, without tags: the last ones that schedules were built for */
-    nbcolli_called refused; /* the last start that was refused since ranks are out of step */
+    nbcolli_called calls[NBCOLLI_CALLS]; /* by fingerprint, without tags: calls that schedules were built for */
+    nbcolli_called refused; /* the last start that was refused because ranks are out of step */
 
     /* Progress, when it takes over what starts have handed to it. */
     uint64_t taken; /* tags below it have been taken */
@@ -249,41 +249,41 @@ struct nbcoll_comm {
 
     /* Progress, and a call that cancels. */
     size_t active;
-    _Atomic uint64_t ended; /* operations that are over; read by starts, to which an older number is as good */
+    _Atomic uint64_t ended; /* operations that are over; read by starts, for which an older number will do */
 
     /* Progress adds, takes those of what is handed over, and at the end of the communicator all. */
-    nbcolli_pending_revoke *pending_revokes; /* the newest range first; of a tag in several the oldest says why */
+    nbcolli_pending_revoke *pending_revokes; /* the newest range first; of several with a tag the oldest counts */
     uint32_t pending_count;
 
     /* Progress. Calls that cancel, and deadlines, note a failure, too. */
-    uint16_t *exposed;     /* [slots][size]: parts that a slot's cells last showed to each reader. At this rank's own
-                              place 0; or NBCOLLI_SHOWN_ALL or 1 + the only reader, of one part: then no count counts */
-    uint64_t failed_floor; /* tags below it may have left messages behind */
+    uint16_t *exposed;     /* [slots][size]: parts that a slot's cells last showed to each reader. This rank's own entry
+                              is 0; or, of one part, NBCOLLI_SHOWN_ALL or 1 + the only reader: then no count is read */
+    uint64_t failed_floor; /* tags below it may have left unexpected messages */
     atomic_uint broken; /* OK; ERR_PEER_LOST; ERR_CANCELLED if not all ranks have made it; or ERR_MISMATCH when the
                            ranks are out of step. Read by starts, for itself */
     nbcoll_failure failure; /* what broke it, or its last failed operation */
-    uint32_t hears;       /* rounds of asking for which runs that fail as the ranks are out of step still wait for what
-                             others called */
+    uint32_t hears;       /* ranks are out of step: failing runs wait so many more rounds of asking to hear what others
+                             called */
     int departed;         /* some of its ranks have departed */
-    uint64_t freed_told;  /* 1 + the lowest tag of which all were told that a rank has freed it before that; 0: none */
+    uint64_t freed_told;  /* 1 + the lowest tag that all know will not start, since a rank freed it; 0: none */
 
     /* While it is being made: the call that begins it, then progress. */
     int making;            /* and it stays so if that fails */
-    nbcoll_status spoiled; /* why it will not be made though its vote ended well here */
-    int spoiler;           /* the rank that is the cause of that, by its address at home; -1: it is not known */
+    nbcoll_status spoiled; /* why it will not be made, though its vote ended well here */
+    int spoiler;           /* the rank that caused that, by its address at home; -1: not known */
     nbcoll_comm *parent;   /* null: the first of its link */
     nbcoll_comm *eldest;   /* whose vote makes it, too; null: it has its own */
     nbcoll_comm *twin;     /* the next one that the same vote makes */
     uint32_t number;       /* of these, the eldest's 0 */
     uint32_t twins;        /* an eldest's: those with cells, which have the lowest numbers */
-    unsigned char *ballot; /* what each rank of its parent says: its vote, and what is behind that (comm/vote.h). Null:
-                              it is the eldest's, or there is none any more */
+    unsigned char *ballot; /* what each rank of its parent says: its vote and what follows (comm/vote.h). Null: the
+                              eldest has it, or it is gone */
     size_t record, ballot_bytes; /* of one rank; of all of them */
     nbcolli_shrink *shrink; /* that makes it */
     nbcoll_comm **out;     /* a call whose deadline is over clears it */
 };
 
-/* Why nothing starts on it any more, or OK. For a start it is one look: what comes later ends what was started. */
+/* Why nothing starts on it any more, or OK. A start looks once: news that comes later ends what was started. */
 static inline nbcoll_status nbcolli_broken(const nbcoll_comm *comm)
 {
     return (nbcoll_status)atomic_load_explicit(&comm->broken, memory_order_relaxed); /* for itself */

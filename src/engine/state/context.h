@@ -16,7 +16,7 @@
 typedef struct nbcolli_ticks {
     int are_on, has_timer;
     timer_t timer;
-    int is_armed; /* the program has armed: till the next pass, or till the sleep is over, it is about to sleep */
+    int is_armed; /* the program has armed, and is about to sleep, until the next pass or the sleep's end */
     int is_under_way;     /* what is inside is a tick */
     uint64_t ended, took; /* ns: when the last one ended, and how long that was */
 } nbcolli_ticks;
@@ -29,7 +29,7 @@ typedef struct nbcolli_ticks {
  * `handed`. Where another word passes something on, it is named. *Made*: written before anybody else knows the object,
  * and only read from then on. */
 struct nbcoll_context {
-    nbcolli_users users; /* first: whoever has an endpoint finds it by its owner */
+    nbcolli_users users; /* first: an endpoint's owner points to it */
 
     /* Made. */
     nbcoll_host host;
@@ -72,20 +72,20 @@ struct nbcoll_context {
     /* Progress. */
     nbcolli_list watched; /* ops that wait for shared memory: the first was looked at longest ago */
     nbcolli_executor *executors; /* at which passes look. Calls that open and close them */
-    size_t executing;            /* operations, or their inner parts, with which those go on in drains */
-    int executed;                /* one that has ended outside of a pass is to be looked at before a sleep */
-    int is_unheard;              /* when it was armed last one of the executors was */
+    size_t executing;            /* operations, or inner parts, that executors advance in drains */
+    int executed;                /* one has ended outside of a pass: look before a sleep */
+    int is_unheard;              /* at the last arming, an executor was unheard */
     nbcolli_list delayed;  /* runs with work for which a pass had no bytes left, in order of turns */
     nbcolli_list unserved; /* runs with ready steps of lanes that are not served */
     uint32_t serves;       /* lanes, as bits: what who is inside serves (run/run.h) */
-    ptrdiff_t bytes_left; /* that this pass may still copy, combine or send; below zero by a small step's at most */
+    ptrdiff_t bytes_left; /* this pass may still copy, combine or send; below 0 by a small step at most */
     size_t armed_at_ends;        /* requests that had ended when the program armed last; that call */
     uint32_t passes, passes_left; /* between two looks at the clock; before the next one */
     uint64_t looked_at;           /* the clock then */
     uint64_t round_at;            /* when the next round of asking is due */
-    uint32_t till_pass;           /* replays that may still end before a pass is due (progress/replay.h) */
-    nbcoll_comm *round;           /* where a round of asking is (match/ask.h); null: there is none under way. The end of
-                                     a communicator takes that out of it */
+    uint32_t till_pass;           /* replays before the next pass is due (progress/replay.h) */
+    nbcoll_comm *round;           /* the next communicator of a round of asking (match/ask.h); null: no round. A
+                                     communicator's end removes it here */
 
     /* The caller's side: schedules whose runs are pooled for the context, and the request table. */
     nbcoll_schedule *schedules;
@@ -98,11 +98,11 @@ struct nbcoll_context {
     nbcolli_request *replaying; /* what waits so (progress/replay.h); null: nothing does */
 
     /* Calls and progress. */
-    size_t active; /* requests, but for those handed over and not taken, and for the one that is replaying */
+    size_t active; /* requests, without those handed over and not taken, and without the replaying one */
     nbcoll_failure failure;
 
-    /* Calls and progress, in a context of one thread: each request that has ended and whose end has not been reported,
-     * in the order of the ends, and some whose end has. They never move. Calls for several requests take those out. */
+    /* Calls and progress, in a context of one thread: each request whose end has not been reported, in the order of the
+     * ends, and some reported ones. They never move. Calls for several requests remove the reported ones. */
     nbcolli_list unreported;
 
     /* Calls for several requests, in a context of one thread. */
@@ -119,7 +119,7 @@ static inline void nbcolli_list_end(nbcoll_context *c, nbcolli_request *r)
         nbcolli_list_add(&c->unreported, &r->unreported);
 }
 
-/* The request, which is started, is progress's from now on. */
+/* Progress owns the started request from now on. */
 static inline void nbcolli_request_taken(nbcolli_request *r)
 {
     r->comm->active++;
@@ -140,7 +140,7 @@ static inline void nbcolli_to_settle(nbcolli_run *run)
     c->news = 1;
 }
 
-/* What all failed runs of the communicator wait for may have come. */
+/* Failed runs of the communicator look again: what they wait for may have come. */
 static inline void nbcolli_failed_to_settle(nbcoll_comm *comm)
 {
     for (uint32_t i = 0; i < comm->config.slots; i++)
@@ -174,9 +174,9 @@ static inline void nbcolli_spend(const nbcolli_run *run, size_t bytes)
     run->comm->context->bytes_left -= (ptrdiff_t)bytes;
 }
 
-/* Spends as much of `bytes`, which are whole elements of `unit` bytes, as shall be worked off now: what this pass has
- * left, but so much that it is worth it, and all if less than a quarter of that would be left over. Less than all of it
- * only when the pass then has about nothing left. */
+/* How many of `bytes`, whole elements of `unit` bytes, to process now: what this pass has left, but at least a
+ * worthwhile piece, and all if less than a quarter of that would remain. If it is not all, the pass then has about
+ * nothing left. */
 static inline size_t nbcolli_spend_piece(const nbcolli_run *run, size_t bytes, size_t unit)
 {
     ptrdiff_t left = run->comm->context->bytes_left;

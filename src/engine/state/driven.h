@@ -13,7 +13,7 @@
 typedef enum nbcolli_drive {
     NBCOLLI_DRIVE_NONE, /* no driver runs it */
     NBCOLLI_DRIVE_AWAKE,    /* before it sleeps it makes a pass and arms */
-    NBCOLLI_DRIVE_UNARMED,  /* asleep, and what comes may not wake it: a call has made a pass since, or is about to */
+    NBCOLLI_DRIVE_UNARMED,  /* asleep, but arrivals may not wake it: a call has made a pass since, or will */
     NBCOLLI_DRIVE_IDLE,     /* asleep until something comes */
     NBCOLLI_DRIVE_ARMED     /* the same, and it looks now and then: operations are outstanding */
 } nbcolli_drive;
@@ -26,20 +26,20 @@ typedef struct nbcolli_driver_calls {
 } nbcolli_driver_calls;
 
 typedef struct nbcolli_driven {
-    const nbcolli_driver_calls *driver; /* it is in one, whether that runs or not; null: in none */
+    const nbcolli_driver_calls *driver; /* of the driver that has the context, running or not; null: none has */
     int bell;   /* a descriptor that wakes it */
     int polled; /* the context's poller when it was added to the driver's; -1: it was not */
-    int looked; /* transports have been asked since the arming */
+    int looked; /* a call has asked transports since the arming */
     int fresh;  /* starts have been taken over, or a drain has found messages, since its last pass looked */
-    size_t ended, told;  /* requests; of these, those of which sleepers know */
+    size_t ended, told;  /* requests that have ended; of these, those that sleepers know */
     uint64_t left_steps; /* of the lane START, when the start returned */
 
     atomic_uint state;       /* nbcolli_drive. Awake: the driver, on waking, without the lock */
     atomic_uintptr_t runner; /* the mark of its thread (caller.h); 0: no driver runs it */
     int is_driving;          /* that thread only: it is in a pass of the driver's, not in a callback */
-    int is_crowded;          /* that thread only, as it saw it inside: helpers yield their core between passes, */
-    unsigned seen, stalled;  /* and what it knew of `helped`, and how often it has looked since */
-    atomic_uint left;        /* lanes, as bits: they have steps that who is inside does not serve */
+    int is_crowded;          /* that thread only: helpers yielded their core between passes when it looked, */
+    unsigned seen, stalled;  /* the value of `helped` then, and its looks since */
+    atomic_uint left;        /* lanes, as bits: with ready steps that the thread inside does not serve */
 
     /* Any thread. */
     atomic_uint helpers;   /* waits that make passes: the driver leaves the context to them */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Executors: what carries out operations of a communicator in place of runs. The engine knows them by the tables below
- * alone, and reaches those from what the host passes in: an agent in nbcoll_comm_config, relays that are opened over a
+ * Executors carry out operations of a communicator in place of runs. The engine knows them by the tables below alone,
+ * and reaches those from what the host passes in: an agent in nbcoll_comm_config, relays that are opened over a
  * communicator (src/offload, src/relay). A communicator without such touches none. */
 #ifndef NBCOLLI_ENGINE_STATE_EXECUTOR_H
 #define NBCOLLI_ENGINE_STATE_EXECUTOR_H
@@ -28,7 +28,7 @@ typedef struct nbcolli_loan {
     size_t begin, end;
 } nbcolli_loan;
 
-/* What an executor notes of a request: its own affair, but for the last one. */
+/* What an executor notes of a request. Only it reads these, but for the last. */
 typedef struct nbcolli_executed {
     void *work;                  /* what it has made of it; null: nothing yet */
     uint64_t number, turn, room; /* its places in orders of the executor's */
@@ -41,24 +41,25 @@ typedef struct nbcolli_executed {
 typedef struct nbcolli_executor nbcolli_executor;
 typedef void nbcolli_lend(void *loan, const void *at, size_t bytes);
 
-/* An operation is all an executor's, or its schedule is cut: then runs do it, but for its inner part. Where it says so
- * a function may be null. */
+/* An executor has a whole operation, or, of a *cut* schedule, the inner part: a run does the rest. A function may be
+ * null where its comment says so. */
 typedef struct nbcolli_executor_table {
     /* On the caller's side. Does it take a call of these complete arguments without a schedule? Null: none. Then `open`
      * completes the request for one. */
     int (*takes)(nbcolli_executor *e, const struct nbcoll_args *args);
     nbcoll_status (*open)(nbcolli_executor *e, struct nbcolli_request *r, const struct nbcoll_args *args);
-    /* A schedule for such calls, which names the executor; ERR_UNSUPPORTED: runs do them. Null: as that. */
+    /* A schedule for such calls, which names the executor; ERR_UNSUPPORTED, or null: runs do them. */
     nbcoll_status (*plan)(nbcolli_executor *e, const struct nbcoll_args *args, struct nbcoll_schedule **out);
-    /* Starts it, all or a cut one. AGAIN: it is started, and `go` follows, outside. Else nothing has happened. */
+    /* Starts an operation, whole or cut. AGAIN: started, and `go` follows without the lock. Else nothing has
+     * happened. */
     nbcoll_status (*start)(nbcolli_executor *e, struct nbcolli_request *r);
 
-    /* Outside: operations have been started, or one is cancelled. May be null. */
+    /* Without the lock: operations have been started, or one is cancelled. May be null. */
     void (*go)(nbcolli_executor *e);
 
-    /* Inside, as what follows: it is progress's, if it was handed over, and all the executor's. */
+    /* With the lock, as all below: progress hands it a whole operation, if a start has handed that over. */
     void (*take)(nbcolli_executor *e, struct nbcolli_request *r);
-    /* A cut one has come to its inner part, or to where it needs memory of the executor's; the run is over. */
+    /* A cut one has come to its inner part, or needs memory of the executor; the run is over. */
     void (*begin_inner)(nbcolli_executor *e, struct nbcolli_run *run);
     void (*give_back)(nbcolli_executor *e, struct nbcolli_run *run);
     /* It is cancelled, or a cut one has failed. `tell`: the other ranks do not know yet. */
@@ -67,13 +68,13 @@ typedef struct nbcolli_executor_table {
     void (*refused)(nbcolli_executor *e, nbcoll_status why);
     /* Have these bytes of the receive buffer their final values, before the end? Null: that is not known. */
     int (*has_arrived)(const nbcolli_executor *e, const struct nbcolli_request *r, size_t offset, size_t bytes);
-    /* Goes on, in the drain, with all that it has. Has something moved? May be null. */
+    /* Goes on, in the drain, with all its operations. Has something moved? May be null. */
     int (*drain)(nbcolli_executor *e);
-    /* Of a pass, which is none for -1, or of who is about to sleep on that poller. May be null: there is no such. */
+    /* The look of a pass (-1), or of a thread that is about to sleep on that poller. May be null. */
     nbcolli_sight (*look)(nbcolli_executor *e, int poller);
-    /* In a round of asking: asks for whom its first operation waits (nbcolli_ask_freed). Is there somebody? Then such a
-     * rank has freed the communicator, when it had started so many operations, as `called` counts: it has ended those,
-     * and will not start a later one. May be null, both. */
+    /* In a round of asking: asks about ranks for which its first operation waits (nbcolli_ask_freed). Are there any?
+     * And: such a rank has freed the communicator, after so many operations, as `called` counts: it has ended those,
+     * and will start no later one. Both may be null. */
     int (*look_after)(nbcolli_executor *e);
     void (*freed)(nbcolli_executor *e, int rank, uint64_t called);
     /* An EXECUTED, or a line on its channel, has come. 0: no rank may have sent that. And: that member is lost, or has
@@ -83,10 +84,10 @@ typedef struct nbcolli_executor_table {
     void (*gone)(nbcolli_executor *e, int rank);
     /* From a wait in a context of one thread, outside: polls for this active one alone, for a short time. Or null. */
     void (*await)(nbcolli_executor *e, struct nbcolli_request *r);
-    /* Its context is abandoned: names to `lend` what others or a transport may still touch of the host's memory, and
-     * keeps for good what they may of its own. Null: it has no such. */
+    /* Its context is abandoned: names to `lend` the host's memory that others or a transport may still touch, and never
+     * frees its own such memory. Null: it has none. */
     void (*abandon)(nbcolli_executor *e, nbcolli_lend *lend, void *loan);
-    /* With its communicator, which has it. Null: that never has it then. */
+    /* Frees it with its communicator. Null: the communicator never has it then. */
     void (*free)(nbcolli_executor *e);
 } nbcolli_executor_table;
 
@@ -96,9 +97,9 @@ struct nbcolli_executor {
     struct nbcoll_comm *comm;
     nbcolli_executor *next;   /* in its communicator's list: calls, on the caller's side and inside */
     nbcolli_executor *beside; /* in its context's, at which passes look: calls that open and close it */
-    uint32_t channel;         /* where it has messages and lines: from NBCOLLI_CHANNELS on; else 0 */
+    uint32_t channel;         /* its channel for messages and lines, NBCOLLI_CHANNELS or above; else 0 */
     uint64_t called;          /* starts: so many of its numbered ones, on all ranks alike */
-    uint32_t hash;            /* what ranks say of it when they make the communicator; 0: nothing */
+    uint32_t hash;            /* compared among ranks when they make the communicator; 0: nothing */
     atomic_uint over;         /* OK; or why it starts nothing more. Read by starts, for itself */
 };
 

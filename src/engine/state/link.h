@@ -14,7 +14,7 @@
  * nothing any more, and only what still needs it ends. DEAD is both. OVER: the transport has said so.
  *
  * One that is GIVEN_UP counts as dead, but may be alive: it is not heard any more, and may still write what it could
- * write before, until it is OVER. Of one that has REJECTED us the same is true, and it is we who are lost. UNTOLD: it
+ * write before, until it is OVER. A rank that has REJECTED us is treated the same, but we are the lost one. UNTOLD: it
  * does not know yet that it is given up, or that this rank is starved. */
 typedef enum nbcolli_loss {
     NBCOLLI_HERE = 0,
@@ -32,7 +32,7 @@ typedef enum nbcolli_loss {
 /* Of one exposure, which lies on the staging buffer. */
 typedef struct nbcolli_staged {
     nbcoll_comm *comm;  /* null: it is freed */
-    nbcolli_area *area; /* then: its part of the cells, as long as others may use that; null: nobody reads here */
+    nbcolli_area *area; /* then: its part of the cells, while others may use it; null: nobody reads here */
     uint64_t tag;
     size_t begin, end;
 } nbcolli_staged;
@@ -47,9 +47,8 @@ typedef struct nbcolli_staging {
     nbcolli_staged one[NBCOLLI_MOST_STAGED];
 } nbcolli_staging;
 
-/* An endpoint in a context. Those of one communicator belong together, and with it all that are made of it: the last
- * one, their *home*, reaches all ranks, and has what is kept of communicators. An endpoint that is alone is its own
- * home. */
+/* An endpoint in a context. The endpoints of a communicator, and of all made from it, belong together. The last, their
+ * *home*, reaches all ranks, and keeps all about communicators. A single endpoint is its own home. */
 struct nbcolli_link {
     nbcolli_link *next; /* calls that make and free */
 
@@ -66,7 +65,7 @@ struct nbcolli_link {
     nbcoll_wakeup wakeup;
     nbcoll_shared shared;
     nbcoll_lines lines;
-    nbcoll_completions held; /* a tick writes, and the next pass takes: what that has left (src/driver/tick.h) */
+    nbcoll_completions held; /* what a tick has left for the next pass (src/driver/tick.h) */
     uint32_t credits;   /* that each rank gives to each other one */
     nbcolli_pair *pair; /* [ranks] */
 
@@ -74,21 +73,21 @@ struct nbcolli_link {
     nbcolli_area *areas;  /* of freed communicators, which others may still use */
     nbcolli_area *memory; /* the program's */
     nbcolli_tombstone *tombstones;
-    uint32_t heard;                           /* of a home: how many have been; */
-    nbcolli_executor *hears[NBCOLLI_HEARING]; /* those that hear lines, by their channel */
+    uint32_t heard;                           /* of a home: channels given so far; */
+    nbcolli_executor *hears[NBCOLLI_HEARING]; /* executors that receive lines, by channel */
     uint64_t executed_comm;   /* the last one that was freed of those with an agent, or NBCOLLI_NO_COMM; */
     uint64_t executed_called; /* numbered operations that this rank has started there, of its executor */
     nbcoll_comm *bucket[NBCOLLI_COMM_BUCKETS]; /* communicators, by id */
 
     nbcolli_staging staging; /* progress, which exposes; of a communicator that is freed, that call */
 
-    /* Whoever sends adds to these, in a call or in progress; progress takes away. */
+    /* Senders, in a call or in progress, add to these; progress removes. */
     nbcolli_list backlog; /* posts that were refused with NOT_NOW */
     uint32_t in_flight; /* work requests that the transport has */
     nbcolli_list controls_in_flight; /* of those, the control messages */
 
     /* Progress adds; a start takes its own, and the end of a communicator all of that. */
-    nbcolli_unexpected *unexpected[NBCOLLI_UNEXPECTED_BUCKETS]; /* by hash: messages of operations that do not run */
+    nbcolli_unexpected *unexpected[NBCOLLI_UNEXPECTED_BUCKETS]; /* by hash: messages of operations without a run */
 
     /* A call begins to make a communicator; progress ends it. */
     uint32_t creating; /* communicators that are being made */
@@ -99,14 +98,14 @@ struct nbcolli_link {
                                   `failed_floor` are the communicator and the tag of the vote */
     nbcolli_unexpected *orphans; /* messages of communicators that are being made */
 
-    /* Whoever learns of it, mostly progress; a call that declares a rank lost. Progress tells the communicators. */
+    /* Written by progress, or by a call that declares a rank lost. Progress tells the communicators. */
     uint8_t *loss;   /* [ranks]: nbcolli_loss */
     nbcoll_transport_error *reason; /* [ranks]: what the transport said when it lost one */
     int losses;      /* changes there, of which the communicators have not been told */
     int untold;      /* ranks that are UNTOLD */
     int rejected;    /* a rank has given us up */
-    int starved;     /* there was no memory for a message that another rank waits for: we have given us up */
-    nbcolli_list farewells; /* posts, reserved, one for each rank: what tells it */
+    int starved;     /* no memory for a message that another rank waits for: this rank has given itself up */
+    nbcolli_list farewells; /* reserved posts, one for each rank, to tell it */
 };
 
 /* Messages to that peer of which it has not given the credit back. */
@@ -131,8 +130,8 @@ static inline int nbcolli_has_departed(const nbcoll_comm *comm, int rank)
     return peer->absent || peer->link->loss[peer->address] & NBCOLLI_DEPARTED;
 }
 
-/* Will it certainly read nothing of ours any more? Who is given up may still be at it, until the transport says that it
- * is gone. */
+/* Will it certainly read no memory of ours any more? A rank that is given up may, until the transport says that it is
+ * gone. */
 static inline int nbcolli_reads_no_more(const nbcoll_comm *comm, int rank)
 {
     const nbcolli_peer *peer = &comm->peer[rank];
@@ -144,7 +143,7 @@ static inline int nbcolli_has_rejected(const nbcolli_link *link, int address)
     return (link->loss[address] & NBCOLLI_REJECTED) == NBCOLLI_REJECTED;
 }
 
-/* Which of us is lost, where this rank does without that one. */
+/* Which rank is lost, this one or that one, when this rank goes on without that one? */
 static inline int nbcolli_who_is_lost(const nbcoll_comm *comm, int rank)
 {
     const nbcolli_peer *peer = &comm->peer[rank];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Lists of operations' steps with a peer, of runs, and of requests. What is listed has an item for its place: a step or
- * a run, which is in one list at most, at its beginning. The item says in which list it is. */
+ * Lists of ops (steps with a peer), of runs, and of requests. Each of these has an item for its place in a list; an op
+ * or a run, in one list at most, begins with it. The item says in which list it is. */
 #ifndef NBCOLLI_ENGINE_STATE_LIST_H
 #define NBCOLLI_ENGINE_STATE_LIST_H
 
@@ -20,7 +20,7 @@ struct nbcolli_list {
     size_t count;
 };
 
-/* What has the item as that member; of null null. */
+/* The struct that has the item as that member; null for null. */
 #define NBCOLLI_HOLDER(type, member, item)                                                                             \
     ((item) ? (type *)(void *)((char *)(item)-offsetof(type, member)) : (type *)NULL)
 

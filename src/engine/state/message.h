@@ -56,7 +56,7 @@ typedef enum nbcolli_type {
     NBCOLLI_EXECUTED
 } nbcolli_type;
 
-/* `status` of an EXECUTED: where its executor is not there ANNOUNCED is answered by REFUSED. Others are theirs. */
+/* `status` of an EXECUTED: without its executor here, ANNOUNCED is answered by REFUSED. Executors define the others. */
 enum { NBCOLLI_MESSAGE_ANNOUNCED, NBCOLLI_MESSAGE_REFUSED, NBCOLLI_MESSAGE_OWN };
 
 /* nbcoll_header as the core reads it; copied in and out of the words, never cast. */
@@ -129,7 +129,7 @@ typedef struct nbcolli_post {
     nbcolli_op *op;            /* null: a control message, whose post returns to the pool */
     int peer;                  /* on the link */
     uint8_t where;             /* nbcolli_where */
-    uint8_t recalled, again;   /* IN_FLIGHT: the transport was asked for it; a control message: it has failed */
+    uint8_t recalled, again;   /* IN_FLIGHT: the transport was asked to cancel it; a control message: it has failed */
 } nbcolli_post;
 
 static inline nbcolli_post *nbcolli_post_of(const nbcolli_list_item *item)

@@ -12,7 +12,7 @@
 /* What a step with a peer is doing. The phase ends when its post is free and, where noted, an answer has come. */
 typedef enum nbcolli_phase {
     NBCOLLI_IDLE,       /* its step is not ready */
-    NBCOLLI_SHORT,      /* send: had no credit, or misses an answer; before it stalls or goes, it looks what has come */
+    NBCOLLI_SHORT,      /* send: without a credit, or an answer; looks at arrivals, then stalls or goes */
     NBCOLLI_STALLING,   /* send: waits for a credit, or to be asked for */
     NBCOLLI_SENT_EAGER, /* send */
     NBCOLLI_SENT_RTS,   /* send; then FIN or CTS */
@@ -40,48 +40,47 @@ struct nbcolli_op {
                                a credit; its run's of those in the middle of something; its pair's of those that stall.
                                First: the list's item is the op */
 
-    /* Made with the run; the post's rest: whoever sends it, then, by `where`, the transport, till it returns it. */
+    /* Made with the run. The rest of the post belongs to its sender, or, as `where` says, to the transport. */
     nbcolli_post post;
     nbcolli_run *run;
     nbcoll_step step;
     nbcolli_move *move; /* of a small schedule */
 
-    /* Found at the first send of the run on its communicator: the line that sends the same again (channel.h); of a
-     * receive, at the first line that it met. */
+    /* The channel (channel.h): a send finds it at the run's first send on its communicator, a receive at its first
+     * line. */
     uint32_t channel;
-    uint32_t epoch;   /* of a send: the pair's then; 0: it has found none */
-    uint32_t opened;  /* send: the epoch in which a line has gone; receive: the pair's version when one came. Where that
-                         is the pair's, the channel is open. 0: none has */
+    uint32_t epoch;   /* send: the pair's epoch then; 0: no channel found */
+    uint32_t opened;  /* send: the pair's epoch when a line went; receive: its version when one came. While both are
+                         equal the channel is open. 0: no line yet */
     nbcolli_pair *pair;
 
     /* Set back when the run is taken; then progress: the phases of the step. */
     nbcolli_unexpected *unexpected; /* the message, if it came before the RECV was ready */
     size_t moved;                   /* bytes of fragments sent or arrived; pieces shown; bytes used */
     const unsigned char *found;     /* what is being used */
-    const unsigned char *with;      /* fetch: what it is combined with, if that was not copied to its result; or null */
+    const unsigned char *with;      /* fetch: the other operand, if it was not copied to the result; or null */
     unsigned char *copy; /* exposure, from STAGING on: its parts in the staging buffer; null: they are lent */
     size_t copied;                  /* bytes of these, so far */
-    const _Atomic uint64_t *ready;  /* fetch, while USING: bytes of what was found that lie there so far; null: all */
+    const _Atomic uint64_t *ready;  /* fetch, while USING: bytes of the part that its owner has copied; null: all */
     size_t window;           /* fetch, while USING: `found` is a ring of so many bytes; 0: it is all of them. Exposure
                                 that is streamed: the bytes of each of its rings */
-    nbcolli_stream *stream;  /* fetch, while USING: where it says how far it is; null: nobody waits for that. Exposure:
-                                the first of its readers'; null: it is not streamed. One that is has its cell shown
-                                before it is copied */
+    nbcolli_stream *stream;  /* fetch, while USING: where it says how far it is; null: nobody waits. Exposure: the first
+                                of its readers'; null: not streamed. A streamed one shows its cell before it copies */
     uint32_t cell;       /* exposure: its own; fetch: where it looks */
     uint32_t keys;       /* exposure: so many entries of the table may have keys of its own memory */
     uint32_t turn;             /* exposure that is streamed: the entry whose ring comes next */
     uint8_t phase; /* nbcolli_phase */
-    uint8_t fin, refused, cts; /* answers seen; of a receive, fin: its last one has been tried */
-    uint8_t put;               /* send: a CTS has lent `theirs`, and is not answered; receive: its own has been */
+    uint8_t fin, refused, cts; /* answers seen; in a receive, fin: its last answer has been tried */
+    uint8_t put;               /* send: a CTS has lent `theirs`, not answered yet; receive: its CTS has been answered */
     uint8_t lent;              /* the peer has got `mine` */
     uint8_t registered;        /* `mine` is to be deregistered */
-    uint8_t may_go;            /* send: stalls no more, but for its post */
-    uint8_t status;            /* send: of its EAGER or RTS, see the header */
+    uint8_t may_go;            /* send: stalls no more, but waits for its post */
+    uint8_t status;            /* `status` of the headers that it sends */
     nbcolli_remote theirs;     /* what we get, or where we put */
     nbcolli_registered mine;   /* what we lend, or our end of a get or put */
 };
 
-/* Is it a get or a put of the op that is under way, or to be? */
+/* Is a get or a put of the op under way, or about to be? */
 static inline int nbcolli_op_copies(const nbcolli_op *op)
 {
     return op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING || op->phase == NBCOLLI_PUTTING;
@@ -95,9 +94,9 @@ typedef enum nbcolli_run_state {
 
 #define NBCOLLI_STEP_OVER UINT32_MAX /* a step's counter after its end */
 
-#define NBCOLLI_MOVES_END NBCOLL_CALL /* the kind of what stands behind the last move: no other has it */
+#define NBCOLLI_MOVES_END NBCOLL_CALL /* the kind of the end mark behind the last move: no move has it */
 
-/* A step of a small schedule as its runs work it off (run/moves.h). First what every one of them looks at. */
+/* A step of a small schedule, as its runs execute it (run/moves.h). First the members that every run reads. */
 struct nbcolli_move {
     uint8_t kind;    /* nbcoll_kind */
     uint8_t is_left; /* of a FETCH_REDUCE: what is fetched is the left operand */
@@ -118,9 +117,9 @@ struct nbcolli_move {
 struct nbcolli_run {
     nbcolli_list_item item;    /* progress: in its context's list of those with work for which a pass had no bytes
                                   left, of those with steps of lanes not served, or of those to settle. First */
-    nbcolli_run *next;         /* in a pool: whoever takes it from there, or gives it back */
-    nbcolli_request *keeper;   /* holds it also while it does not run; null: the pool does, or whoever runs it. Who ends
-                                  it, and who releases the request */
+    nbcolli_run *next;         /* in a pool: written by who takes it, or gives it back */
+    nbcolli_request *keeper;   /* the request that keeps it between runs; null: none. Written at the run's end, and when
+                                  the request is released */
 
     /* Made: one block, with what the pointers point to. */
     nbcoll_schedule *schedule;
@@ -134,20 +133,20 @@ struct nbcolli_run {
     unsigned char *bounce; /* where a FETCH_REDUCE gets what it cannot read in place */
     nbcoll_memory *packed[2]; /* of the send and the receive buffer: bound blocks as they travel, in `room` */
 
-    /* Whoever takes it from the pool: a start, or the drain when the operation gets its slot. */
+    /* Written when it is taken from the pool: by a start, or by the drain when the operation gets its slot. */
     nbcoll_comm *comm;
     uint64_t bound;            /* the id that it had when the ops found their pairs and channels */
     nbcolli_request *request;
     uint64_t tag;
     nbcolli_slot *slot; /* these two: the tag's on `comm`. Null: not known yet */
-    uint64_t none;      /* a reader's word that has fetched nothing of it */
-    const nbcolli_move *at;                   /* while it replays, or has come to where it cannot: the next one */
+    uint64_t none;      /* the word of a reader that has fetched none of its parts */
+    const nbcolli_move *at;                   /* while it replays, or where its replay stopped: the next move */
     unsigned char *base[NBCOLL_BUFFER_COUNT]; /* the scratch buffer's: made */
     unsigned char *room;     /* grows as the counts of a start demand */
     size_t room_bytes;
 
-    /* Who takes it sets these, and what the pointers above point to, back. From the moment when it has its slot all is
-     * progress's. */
+    /* Taking it from the pool resets these, and what the pointers above point to. Once it has its slot, progress owns
+     * all. */
     uint32_t remaining;  /* steps not ended; START and END not counted */
     nbcolli_ready lane[NBCOLLI_LANES];
     nbcolli_list unfinished; /* ops in the middle of what needs more bytes than a pass had left */
@@ -157,20 +156,20 @@ struct nbcolli_run {
     uint64_t left, begun; /* of a small run: moves that have not ended; that have begun */
 
     uint8_t
-        is_executed;   /* its inner part is its executor's, which may have its buffers; or it waits there for memory */
+        is_executed;   /* its executor has its inner part, perhaps its buffers; or it waits for memory there */
     nbcolli_loan loan; /* of its scratch memory, from the schedule's step `room` on until the run is over */
 
     uint8_t is_small; /* its steps are worked off as moves (run/small.h) */
-    uint8_t is_worn;  /* what only other paths touch is to be set back */
+    uint8_t is_worn;  /* members that only other paths touch must be reset */
 
-    /* Likewise, but whoever ends it sets them first: progress, or a call that cancels. */
+    /* Likewise. Progress, or a call that cancels, sets them when it ends the run. */
     nbcoll_status status;
     int cause;
 
     /* Likewise: progress, in its rounds of asking (ask.h). */
     uint32_t stuck; /* it had not moved in the last round */
     uint64_t mark;  /* how far it had come in the last round */
-    int awaited;    /* 1 + the rank for which it waits, as the watcher was told; 0: it was not. The end sets it back */
+    int awaited;    /* 1 + the rank for which it waits, as the watcher was told; 0: not told. The end resets it */
 };
 
 #endif

@@ -18,13 +18,13 @@ typedef struct nbcolli_blocks {
     size_t count;
 } nbcolli_blocks;
 
-#define NBCOLLI_AS_COUNTED SIZE_MAX /* bytes of a buffer: what the counts and displacements of its blocks say */
+#define NBCOLLI_AS_COUNTED SIZE_MAX /* bytes of a buffer: follow from the counts and displacements of its blocks */
 
 struct nbcolli_request {
-    /* As nbcoll_request_head and nbcoll_start_block. Written inside, read by losers of the try-lock and by those who
-     * look without a call. `state` is the word by which the rest, and the program's buffers, change hands: a start
-     * stores HANDED, progress ACTIVE, then ENDED or OVER with release, a call that takes the end stores the others; who
-     * looks without a call makes OVER INACTIVE. The call that releases the request counts `generation` up. */
+    /* As nbcoll_request_head and nbcoll_start_block. Written under the lock, read without it: inline, and after a
+     * failed try-lock. `state` hands the rest, and the program's buffers, over: a start stores HANDED; progress ACTIVE,
+     * then ENDED or OVER with release; a call that reports the end the others; an inline look turns OVER into INACTIVE.
+     * The call that releases the request counts `generation` up. */
     _Atomic uint64_t generation;
     _Atomic uint32_t state;           /* nbcolli_request_state */
     nbcoll_status status;             /* progress */
@@ -43,11 +43,12 @@ struct nbcolli_request {
     /* The start, before it hands the request over; then progress. */
     uint64_t tag;       /* of its last start */
     nbcolli_run *run;   /* taken for it, if a slot seemed free; then while active and not waiting for its slot */
-    uint64_t history;   /* of its communicator, before that tag (history.h). Not beside it: gcc would join the stores */
-    nbcolli_request *next; /* in the free list or its schedule's, or of those handed over or ended: whoever has it
-                              there. Between these two, or replays are slower */
-    nbcolli_run *kept;  /* its own, with which a start may replay; null: it takes one from the pool. A request that has
-                           one is looked after by no callback, and by one thread */
+    uint64_t history;   /* of its communicator, before that tag (history.h). Apart from it, or gcc would join the
+                           stores */
+    nbcolli_request *next; /* in the free list or its schedule's, or of those handed over or ended: written by the
+                              list's owner. Here, or replays are slower */
+    nbcolli_run *kept;  /* its own, which a start may replay; null: a start takes one from the pool. A request with its
+                           own run has no callback, and its context one thread */
 
     /* The call that opens it. */
     nbcolli_executor *executor; /* that carries it out, all or its inner part; null: runs do */
@@ -69,7 +70,7 @@ struct nbcolli_request {
     nbcolli_executed executed; /* of one with an executor: that writes it */
 
     nbcolli_list_item unreported;     /* as that list of its context: calls and progress */
-    const nbcoll_request *seen_at;    /* where its handle was when a call for several looked at all: such a call */
+    const nbcoll_request *seen_at;    /* where its handle was at the last look at all: calls for several */
 };
 
 _Static_assert(offsetof(nbcolli_request, generation) == offsetof(nbcoll_request_head, generation) &&
@@ -93,7 +94,7 @@ static inline int nbcolli_is_pending(unsigned state)
     return state == NBCOLLI_REQUEST_ACTIVE || state == NBCOLLI_REQUEST_HANDED;
 }
 
-/* Is all of it an executor's? */
+/* Does an executor have all of it? */
 static inline int nbcolli_is_executed(const nbcolli_request *r)
 {
     return r->executor && !(r->schedule && r->schedule->is_cut);
@@ -106,7 +107,7 @@ static inline void nbcolli_executed_fail(nbcolli_request *r, int tell)
         r->executor->does->cancel(r->executor, r, tell);
 }
 
-/* Of a cut one whose part before the inner part has ended: does it wait for memory of its executor's? */
+/* Does a cut one, which has come to its inner part, wait for its executor's memory? */
 static inline int nbcolli_inner_lacks_room(const nbcolli_run *run)
 {
     nbcoll_step room = run->schedule->room;
@@ -137,7 +138,7 @@ static inline nbcoll_memory nbcolli_block(const nbcolli_blocks *blocks, unsigned
     size_t element = blocks->types ? nbcoll_type_size(type) : blocks->element;
     size_t count = nbcolli_number_or(blocks->counts, i, blocks->count);
     size_t place = nbcolli_number_or(blocks->counts ? blocks->displs : NULL, i, 0) * (blocks->types ? 1 : element);
-    int is_somewhere = count && (element || nbcolli_packs(type)); /* nothing may lie nowhere */
+    int is_somewhere = count && (element || nbcolli_packs(type)); /* no bytes: null is allowed */
     return (nbcoll_memory){is_somewhere ? base + place : base, count * element, type};
 }
 
@@ -153,7 +154,7 @@ static inline nbcoll_memory nbcolli_resolve(const nbcolli_run *run, nbcoll_regio
                          r.at.offset);
 }
 
-/* By what a step combines: the descriptors of the call, where the schedule has stand-ins for them. */
+/* The reduction of a step: the call's descriptors, where the schedule has stand-ins. */
 static inline nbcoll_reduction nbcolli_reduction_of(const nbcolli_run *run, const nbcoll_step_view *v)
 {
     const nbcolli_stand_in *in = run->schedule->stand_in;
