@@ -40,7 +40,7 @@ int nbcolli_area_is_left(const nbcolli_link *link, const nbcolli_area *area)
 
     for (int rank = 0; rank < area->ranks; rank++)
         if (area->address[rank] != UINT32_MAX &&
-            !atomic_load_explicit(&left[rank], memory_order_acquire) && /* after all it did there */
+            !atomic_load_explicit(&left[rank], memory_order_acquire) && /* acquire: after its last access */
             !(link->loss[area->address[rank]] & NBCOLLI_OVER))
             return 0;
     return 1;
@@ -78,7 +78,7 @@ void nbcolli_acknowledge(nbcolli_run *run, int owner)
 
 int nbcolli_has_ended(const nbcoll_comm *comm, uint64_t tag, int rank)
 {
-    /* acquire: before what is looked at next */
+    /* acquire: before the next loads */
     _Atomic uint64_t *own = nbcolli_own_word(comm, nbcolli_slot_of(comm, tag), rank);
     uint64_t word = atomic_load_explicit(own, memory_order_acquire);
     uint64_t turn = tag / comm->config.slots, last = word >> 16;
@@ -131,7 +131,7 @@ int nbcolli_first_reading(const nbcoll_comm *comm, const nbcolli_slot *slot, uin
     return -1;
 }
 
-/* From now on `exposed` says who reads what the slot shows. */
+/* From now on `exposed` has the readers of the slot's cells. */
 static void nbcolli_count_readers(const nbcoll_comm *comm, const nbcolli_slot *slot)
 {
     uint16_t shown_to = *slot->shown_to, *exposed = slot->shown_to - comm->rank;
@@ -234,7 +234,7 @@ static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
         reader[i] = is_led ? NBCOLLI_EVERY_READER : (nbcolli_cell_reader)v->parts[i].peer;
         part[i] = (nbcolli_cell_part){(uint64_t)bytes << (64 - NBCOLLI_CELL_BYTES) | v->parts[i].number, {0}};
         if (!bytes)
-            continue; /* perhaps there is no memory either */
+            continue; /* perhaps without memory, too */
         if (bytes >> NBCOLLI_CELL_BYTES)
             return NBCOLL_ERR_LIMIT;
         nbcoll_registration lent;
@@ -247,7 +247,7 @@ static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
                                                                       bytes, NBCOLL_PEER_READS, &lent);
         if (s != NBCOLL_OK)
             return s;
-        memcpy(part[i].key, &lent.key, sizeof part[i].key); /* nothing is to be deregistered */
+        memcpy(part[i].key, &lent.key, sizeof part[i].key); /* such keys need no deregistration */
         op->keys = op->copy ? 0 : i + 1;
     }
     cell->mark = nbcolli_run_stamp(run);
@@ -298,7 +298,7 @@ void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece)
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     nbcolli_cell *at = nbcolli_cell_at(comm, run->slot, comm->rank, cell);
 
-    nbcolli_cell_promise(run, v); /* before it is shown: by then it may be acknowledged */
+    nbcolli_cell_promise(run, v); /* before it is shown: readers may acknowledge it at once */
     if (piece)
         atomic_store(&at->ready, piece + 1);
     else
@@ -331,7 +331,7 @@ int nbcolli_exposure_is_held(const nbcolli_op *op, int *reader)
         if (!excused && !nbcolli_has_fetched(run, &v->parts[i]))
             return 1;
         uint64_t word = atomic_load(nbcolli_word(run->comm, run->slot, *reader, run->comm->rank));
-        if (run->status == NBCOLL_OK && word == run->none + NBCOLLI_ALL_FETCHED) /* it has failed, and will say so */
+        if (run->status == NBCOLL_OK && word == run->none + NBCOLLI_ALL_FETCHED) /* that reader has failed */
             return 1;
     }
     return 0;

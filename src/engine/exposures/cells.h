@@ -57,7 +57,7 @@ struct nbcolli_cell {
 
 #define NBCOLLI_CELL_KEY 2 /* words of a key: transports with longer ones have no cells */
 
-/* What one reader may fetch. Who that is stands beside: `readers` of the table, looked through by those who fetch. */
+/* What one reader may fetch. The table's `readers` name that reader; fetchers search them. */
 typedef struct nbcolli_cell_part {
     uint64_t extent; /* bytes of all pieces, 48 bits, then the number of the first piece */
     uint64_t key[NBCOLLI_CELL_KEY];
@@ -75,8 +75,8 @@ _Static_assert(NBCOLLI_STARTED * sizeof(uint64_t) % NBCOLLI_APART == 0, "what a 
 /* Of one reader, at the beginning of a STREAMED exposure's place in the staging buffer: see staging.h. */
 struct nbcolli_stream {
     _Alignas(NBCOLLI_APART) _Atomic uint64_t ready; /* the owner: bytes of the part that it has written */
-    uint64_t window; /* the owner: bytes of the ring, whole elements; */
-    uint64_t at;     /* where that begins, behind the first reader's stream */
+    uint64_t window; /* the owner: bytes of the ring, whole elements, */
+    uint64_t at;     /* and its offset from the first reader's stream */
     _Alignas(NBCOLLI_APART) _Atomic uint64_t through; /* the reader: bytes of the part that it needs no more */
 };
 
@@ -92,10 +92,10 @@ static inline size_t nbcolli_apart(size_t bytes)
     return (bytes + NBCOLLI_APART - 1) / NBCOLLI_APART * NBCOLLI_APART;
 }
 
-/* Of a communicator of `ranks` ranks: who has left the part, what this rank has started, then the slots. */
+/* For `ranks` ranks: who has left the part, what its rank has started, then the slots. */
 nbcolli_layout nbcolli_layout_of(size_t ranks, size_t cells);
 
-/* Of one of so many slots in which only leaders show anything, for the ranks of one's node. */
+/* For so many slots, if only leaders show anything, to their nodes. */
 nbcolli_layout nbcolli_layout_led(size_t ranks, size_t slots, int leader);
 
 /* Bytes of a rank's part, with room for what it shows or without. */
@@ -119,7 +119,7 @@ static inline _Atomic uint32_t *nbcolli_area_departed(const nbcoll_comm *comm, i
     return (_Atomic uint32_t *)(void *)comm->area[owner] + rank;
 }
 
-/* Has a reader of ours left, or freed the communicator? Then it needs nothing that we show. */
+/* Has a reader of ours left, or freed the communicator? Then it will read nothing more of ours. */
 static inline int nbcolli_has_left_part(const nbcoll_comm *comm, int rank)
 {
     return nbcolli_has_departed(comm, rank) ||
@@ -137,13 +137,13 @@ static inline _Atomic uint64_t *nbcolli_word(const nbcoll_comm *comm, const nbco
     return (_Atomic uint64_t *)(void *)(comm->area[reader] + slot->row) + owner;
 }
 
-/* What `rank` would acknowledge to itself. */
+/* The word of `rank` for its own parts: it tells what that rank has ended (nbcolli_mark_end). */
 static inline _Atomic uint64_t *nbcolli_own_word(const nbcoll_comm *comm, const nbcolli_slot *slot, int rank)
 {
     return nbcolli_word(comm, slot, rank, comm->leader < 0 ? rank : comm->leader + 1);
 }
 
-/* What `owner` writes in a slot: its table, who reads the entries of that, its cells. */
+/* What `owner` writes in a slot: its table, the readers of the entries, its cells. */
 static inline nbcolli_cell_part *nbcolli_table(const nbcoll_comm *comm, const nbcolli_slot *slot, int owner)
 {
     return (nbcolli_cell_part *)(void *)(comm->area[owner] + slot->at + comm->layout.parts);
@@ -167,7 +167,8 @@ static inline size_t nbcolli_spread_at(int owner, int reader, size_t bytes)
            (i & (((size_t)1 << shift) - 1)) * (64u >> shift);
 }
 
-/* Are a run's exposures spread that can be? [WRITE] None writes the payload of a cell that another one takes. */
+/* May runs spread exposures over several cells? [WRITE] Then none writes the payload of a cell that another one
+ * takes. */
 static inline int nbcolli_spreads(const nbcoll_comm *comm, const nbcoll_schedule *s)
 {
     return s->wide <= comm->config.cells;
@@ -191,12 +192,12 @@ static inline void nbcolli_shared_wake(const nbcoll_comm *comm, int rank)
     peer->link->transport.shared->wake(peer->link->endpoint, peer->address);
 }
 
-/* [ACK] Says how far this rank has come with the owner's parts. Only the last one of a gap shows what is behind it. */
+/* [ACK] Says how many of the owner's parts this rank has read. Parts read out of order count once the gap closes. */
 void nbcolli_acknowledge(nbcolli_run *run, int owner);
 
-/* What this rank would acknowledge to itself says which operations it has ended well: in its slot that of the turn
- * written, and those of the turns before, as many as the count says. Whoever waits for it in one of those is out of
- * step with it; what failed here may be on its way to fail there, too. */
+/* This rank's word for its own parts tells which operations it has ended well: in that slot, the one of the turn
+ * written, and as many turns back as the count says. A rank that waits for this one in one of these is out of step. An
+ * operation that failed here may still be about to fail there. */
 static inline void nbcolli_mark_end(const nbcoll_comm *comm, nbcolli_slot *slot, uint64_t tag)
 {
     uint64_t turn = tag / comm->config.slots, turns = turn + 1 - slot->well_since;
@@ -234,10 +235,10 @@ static inline void nbcolli_raise_failed(nbcoll_comm *comm, nbcolli_slot *slot)
 /* [REUSE] May this rank write for `tag`? Else *reader is one that is not through with *before, and may still read. */
 int nbcolli_may_reuse(nbcoll_comm *comm, uint64_t tag, uint64_t *before, int *reader);
 
-/* Who is not through with what the slot's cells last showed, under that tag, and may still read it; -1: nobody. */
+/* A rank that may still read what the slot's cells last showed, under that tag; -1: none. */
 int nbcolli_first_reading(const nbcoll_comm *comm, const nbcolli_slot *slot, uint64_t tag);
 
-/* The part of the cell's first piece is that of all: the bytes that its readers will get in the end. */
+/* A first piece has the part of all pieces: the bytes that its readers get in the end. */
 static inline size_t nbcolli_part_bytes(const nbcoll_step_view *v, uint32_t i)
 {
     return v->grows ? v->whole : v->parts[i].region.bytes;
@@ -250,7 +251,7 @@ size_t nbcolli_copy_at(const nbcoll_step_view *v, uint32_t i, size_t *end);
 /* The entries of an exposure from `i` on that are one region: behind the last one. */
 uint32_t nbcolli_copy_group(const nbcoll_step_view *v, uint32_t i);
 
-/* Copies bytes of the region of the entries from `i` to `end`, from `from` on, to `to` of the op's copy. */
+/* Copies bytes of the region of entries `i` to `end`, from `from` on, to `to` in the op's copy. */
 void nbcolli_copy_in(const nbcolli_op *op, uint32_t i, uint32_t end, size_t to, size_t from, size_t bytes);
 
 /* How many cells an INLINED exposure takes, and its `readers`; 0: it is not one. */
@@ -277,18 +278,19 @@ static inline void nbcolli_cell_inline(const nbcolli_run *run, nbcolli_cell *cel
 /* [WRITE] Fills the run's next cell. Without growing, and with no keys, it then holds all that its readers need. */
 nbcoll_status nbcolli_cell_write(nbcolli_op *op);
 
-/* Its readers are now waited for before their cells, or what lies in the staging buffer, are written again. */
+/* From now on the owner waits for its readers before it writes their cells, or their place in the staging buffer,
+ * again. */
 void nbcolli_cell_promise(const nbcolli_run *run, const nbcoll_step_view *v);
 
 /* [PUBLISH], or [GROW] when the cell is shown already. The readers are told. */
 void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece);
 
-/* [FAIL] The run failed, and reads no more. Its readers may still be looking through its cells: before they are written
- * again, each must have raised its word. */
+/* [FAIL] The run failed, and reads no more. Its readers may still search its cells: each must raise its word before the
+ * cells are written again. */
 void nbcolli_cells_failed(nbcolli_run *run);
 
-/* [COMPLETE] Does a reader still need the memory, or has one failed, so that the run will? Of a failed run, one that
- * has left, or has freed the communicator, does not. Else *reader is the first that does. */
+/* [COMPLETE] 1: *reader, the first such, still needs the memory; or has failed, and so will the run. Readers that have
+ * left, or have freed the communicator, do not hold a failed run. */
 int nbcolli_exposure_is_held(const nbcolli_op *op, int *reader);
 
 /* [LOOK] PENDING; OK, with *found; or ERR_MISMATCH: there is no such part, or it is another one. */

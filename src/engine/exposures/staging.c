@@ -24,7 +24,7 @@ static int nbcolli_staged_is_over(const nbcolli_link *link, const nbcolli_staged
     if (!comm)
         return !one->area || nbcolli_area_is_left(link, one->area);
     const nbcolli_run *active = nbcolli_slot_of(comm, one->tag)->active;
-    if (active && active->tag == one->tag) /* it may still be copied, though its readers have failed */
+    if (active && active->tag == one->tag) /* its copying may go on, though its readers have failed */
         return 0;
     const nbcolli_slot *slot = nbcolli_slot_of(comm, one->tag);
     return slot->exposed != one->tag + 1 || nbcolli_first_reading(comm, slot, one->tag) < 0;
@@ -47,9 +47,9 @@ void nbcolli_staging_close(nbcolli_link *link)
         link->shared.release(link->endpoint, link->staging.at);
 }
 
-/* On an empty staging buffer: behind the last copy, so that the cache of who read that holds others when it is
- * overwritten, where a shared cache still has these. Large copies are beyond such a cache by themselves; and ranks that
- * take turns on a core find in its cache what another one has just stored. */
+/* On an empty staging buffer the next copy goes behind the last, not over it: readers' caches still hold those lines.
+ * Not so for copies larger than such caches, nor if ranks take turns on a core, whose cache then has what another rank
+ * has just stored. */
 #define NBCOLLI_STAGING_ROUND ((size_t)2 << 20)
 static size_t nbcolli_staging_next(const nbcolli_staging *s, size_t bytes, int crowded)
 {
@@ -81,24 +81,24 @@ static int nbcolli_only_exposes(const nbcolli_run *run)
     return run->schedule->steps == NBCOLL_END + 2;
 }
 
-/* Where a get takes less time than both copies, long parts are worth it if their owner has less to do than its readers:
- * if these combine the parts, or read those of all ranks; or if it does nothing but expose, and the parts are beyond
- * the caches, where two cores copy faster than one. */
+/* If a get takes less time than both copies, copying a long part pays only if its owner has less to do than its
+ * readers: these combine the parts, or read those of all ranks; or the owner only exposes, and the parts exceed the
+ * caches, where two cores copy faster than one. */
 static int nbcolli_is_worth_both(const nbcolli_run *run, size_t part)
 {
     return part <= run->comm->link->first->staging.part || run->schedule->converges ||
            (nbcolli_only_exposes(run) && part >= NBCOLLI_STAGING_BEYOND);
 }
 
-/* Is it worth rings? Both sides copy at the same time there, and what several readers get is copied once. An owner with
- * copies of its own to make lends what its only reader gets: that copies meanwhile. */
+/* Do rings pay? Both sides copy at the same time, and a part for several readers is copied once. An owner that has
+ * copies of its own to make lends to an only reader, which copies meanwhile. */
 static int nbcolli_is_worth_rings(const nbcolli_run *run, const nbcoll_step_view *v)
 {
     return v->part_count > 1 || run->schedule->converges || nbcolli_only_exposes(run);
 }
 
-/* Of different parts a copy is worth it only if their readers are not the only ones who copy: those would all wait for
- * their owner, who copies alone what each of them could get for itself. */
+/* Copying parts that differ does not pay if only their readers would copy otherwise: all would wait for their owner,
+ * who copies alone what each of them could get for itself. */
 static int nbcolli_is_worth_copying(const nbcolli_run *run, const nbcoll_step_view *v, size_t *bytes)
 {
     size_t one = v->parts[0].region.bytes, all = 0;
@@ -112,8 +112,8 @@ static int nbcolli_is_worth_copying(const nbcolli_run *run, const nbcoll_step_vi
            (*bytes < one + 64 || run->schedule->fetches);
 }
 
-/* Do readers follow the copy while it is made? Not those of a rank that fetches, too: there all copy at first, and
- * would read what others are writing. */
+/* Do readers follow the copy while it is made? Not if the owner fetches, too: then all ranks copy first, and would read
+ * what others are writing. */
 static int nbcolli_is_followed(const nbcolli_run *run, const nbcoll_step_view *v, size_t bytes)
 {
     return bytes >= NBCOLLI_STAGING_FILLS && bytes < v->parts[0].region.bytes + 64 && !run->schedule->fetches;
@@ -121,8 +121,8 @@ static int nbcolli_is_followed(const nbcolli_run *run, const nbcoll_step_view *v
 
 #define NBCOLLI_STREAM_LEAST ((size_t)8 << 10) /* bytes of a ring: with a shorter one ranks would wait for each other */
 
-/* The bytes of the staging buffer for the streams of an exposure, at most `most`; 0: it is not to be streamed. *window
- * is how long each ring is. */
+/* The bytes of the staging buffer for an exposure's streams, at most `most`; 0: it is not streamed. *window: bytes of
+ * each ring. */
 static size_t nbcolli_stream_bytes(const nbcolli_run *run, const nbcoll_step_view *v, size_t most, size_t *window)
 {
     size_t unit = run->schedule->unit, heads = v->part_count * sizeof(nbcolli_stream), rings = 0, each = 0;
@@ -168,7 +168,7 @@ void nbcolli_staging_take(nbcolli_op *op)
     size_t bytes, window = 0;
 
     if (v->grows != NBCOLL_START || !run->comm->agreed.staging || !nbcolli_is_worth_copying(run, v, &bytes) ||
-        nbcolli_area_around(link, nbcolli_resolve(run, v->parts[0].region))) /* all readers find it in place already */
+        nbcolli_area_around(link, nbcolli_resolve(run, v->parts[0].region))) /* all readers read it in place already */
         return;
     size_t share = s->bytes / (run->schedule->cells ? run->schedule->cells : 1), half = s->bytes / 2;
     size_t heads = v->part_count * sizeof(nbcolli_stream);
@@ -178,7 +178,7 @@ void nbcolli_staging_take(nbcolli_op *op)
     } else if (bytes > share)
         bytes = nbcolli_is_worth_rings(run, v)
                     ? nbcolli_stream_bytes(run, v, share < half ? share : half, &window) : 0;
-    size_t room = nbcolli_apart(bytes); /* what comes behind it may be a stream */
+    size_t room = nbcolli_apart(bytes); /* the next copy may be a stream */
     nbcolli_staging_clear(link);
     size_t begin = room ? nbcolli_staging_room(s, room, nbcolli_takes_turns(run->comm->context)) : SIZE_MAX;
     if (begin == SIZE_MAX)
@@ -189,10 +189,10 @@ void nbcolli_staging_take(nbcolli_op *op)
     op->copied = 0;
     if (window)
         nbcolli_streams_begin(op, window);
-    nbcolli_cell_promise(run, v); /* from now on its readers are waited for, also if the run fails before it is shown */
+    nbcolli_cell_promise(run, v); /* from now on its readers count, also if the run fails before it is shown */
 }
 
-/* Bytes that may be written to the ring of the entries from `i` to `end` now, of `left`; if none, *reader is why. */
+/* Bytes, of `left`, that fit the ring of entries `i` to `end` now; if none, *reader holds it up. */
 static size_t nbcolli_stream_room(const nbcolli_op *op, uint32_t i, uint32_t end, size_t ready, int *reader)
 {
     const nbcolli_run *run = op->run;
@@ -210,8 +210,8 @@ static size_t nbcolli_stream_room(const nbcolli_op *op, uint32_t i, uint32_t end
     return room;
 }
 
-/* The next piece into the ring of the entries from `i` to `end`: its bytes; 0: there is no room, and *reader is why, or
- * all has been written, and *reader is as it was. */
+/* Writes the next piece into the ring of entries `i` to `end`: its bytes. 0: there is no room, and *reader holds it up;
+ * or all has been written, and *reader is as it was. */
 static size_t nbcolli_stream_piece(const nbcolli_op *op, uint32_t i, uint32_t end, size_t *ready, int *reader)
 {
     const nbcoll_step_view *v = &op->run->schedule->step[op->step];

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The staging buffer of a link: shared memory where this rank puts copies of what it exposes, so that its readers find
- * it in place, and its own memory is not lent. What readers would get from private memory otherwise waits for each of
- * them, and takes a get; and a rank that waits hands its core over, where others take turns on it.
+ * it in place, and its own memory is not lent. Readers of private memory need a get each, and the owner waits for them;
+ * where ranks take turns on a core, it hands its core over to wait.
  *
- * The owner does not wait for readers, and may have left before they look. So it copies only where all ranks of the
- * communicator have a staging buffer: these see others' in place. A rank that has to get a copy could not get it any
- * more.
+ * The owner does not wait for readers, and may have left before they look. So it copies only if all ranks of the
+ * communicator have a staging buffer: these read others' in place. A rank that must get the copy could not, once the
+ * owner has left.
  *
- * What was put there last lies last, and what lies first goes first: when its readers have said that they are through,
- * by the words that also say when a cell may be used again (cells.h). Nobody waits for that: where there is no room the
- * memory is lent as if there were no staging buffer. What is longer than the exposure's share of the staging buffer,
- * which is as much for each that the operation makes, goes through a part of it by rings, whose owner waits for its
- * readers. What a freed communicator leaves goes with its part of the cells.
+ * The buffer is a queue: the oldest copy is dropped when its readers are through, by the words that also say when a
+ * cell may be used again (cells.h). Nobody waits for that: without room the owner lends its memory instead. An
+ * operation's exposures have equal shares of the buffer. A longer one goes through its share by rings, and its owner
+ * waits for its readers. Copies of a freed communicator go with its part of the cells.
  *
- * Streams: how an exposure that is longer than the staging buffer goes through it, and how a long copy that is alike
- * for all readers is followed while it is made. Each of an exposure's parts gets a ring on the staging buffer. The
- * owner copies pieces into the ring, and its readers take them out. In front of the rings stands one nbcolli_stream for
- * each reader. There the owner says how many bytes of the part it has written, and the reader how many it needs no
- * more: the owner writes over no others. A word of either has one writer.
+ * Streams carry an exposure that is longer than the staging buffer; and readers follow by one a long copy, the same for
+ * all, while it is made. Each of an exposure's parts gets a ring on the staging buffer. The owner copies pieces into
+ * the ring, and its readers take them out. In front of the rings stands one nbcolli_stream for each reader. There the
+ * owner says how many bytes of the part it has written, and the reader how many it needs no more: the owner writes over
+ * no others. A word of either has one writer.
  *
  * The owner waits for its readers, as it does where it lends. A ring with several readers waits for the last of them,
  * and the others with it. So a part that several get is streamed only by algorithms whose ranks come to such a part
  * without waiting for another one (NBCOLL_ALGORITHM_TOGETHER); other ranks might wait for each other in a circle. A
- * reader that has failed has raised its word (cells.h), and is waited for no longer. A ring that holds all of its part
- * waits for nobody: that is a copy which is followed. */
+ * reader that has failed has raised its word (cells.h), and is waited for no longer. A ring that holds all of its part,
+ * a copy that is followed, waits for nobody. */
 #ifndef NBCOLLI_ENGINE_EXPOSURES_STAGING_H
 #define NBCOLLI_ENGINE_EXPOSURES_STAGING_H
 
@@ -32,15 +31,14 @@
 /* Takes the memory from the transport, if that offers any and has it. */
 void nbcolli_staging_open(nbcolli_link *link);
 
-/* Gives it back, if nobody reads there any more; else it stays the transport's. */
+/* Gives it back to the transport, unless somebody may still read there. */
 void nbcolli_staging_close(nbcolli_link *link);
 
 /* Room for all parts of an exposure whose slot is the run's; op->copy is where, or null: they are to be lent. */
 void nbcolli_staging_take(nbcolli_op *op);
 
-/* Copies as much as the pass has left, which is nothing without `copies`, and [STREAM] as there is room for. OK: all
- * has been copied. AGAIN: the pass has nothing left. PENDING: the rings are full, and *reader is one that they wait
- * for. */
+/* Copies what the pass has left (nothing without `copies`) and, [STREAM], what there is room for. OK: all is copied.
+ * AGAIN: the pass has nothing left. PENDING: the rings are full, and wait for *reader. */
 nbcoll_status nbcolli_staging_fill(nbcolli_op *op, int copies, int *reader);
 
 /* Finds the ring that `found` leads to, and has the op use it. Its owner waits for op->stream, if that is set. PENDING:

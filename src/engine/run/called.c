@@ -6,7 +6,7 @@
 #include "../wire/control.h"
 #include "../../arguments/arguments.h"
 
-#define NBCOLLI_HEARS 3         /* rounds: so long a failing operation waits for what others have called, at most */
+#define NBCOLLI_HEARS 3         /* rounds that a failing operation waits, at most, to hear the others' calls */
 #define NBCOLLI_COUNT_BITS 48   /* see nbcolli_called */
 #define NBCOLLI_COUNT ((UINT64_C(1) << NBCOLLI_COUNT_BITS) - 1)
 #define NBCOLLI_OF_PROGRAM 255u /* no predefined type or operation */
@@ -33,7 +33,7 @@ void nbcolli_called_note(nbcoll_comm *comm, const nbcoll_schedule *s, const nbco
                          .kind = (uint8_t)a->operation};
 }
 
-/* That of an operation with this fingerprint. The caller's side is held. */
+/* The call of an operation with this fingerprint. The caller's side is held. */
 static nbcolli_called nbcolli_called_as(const nbcoll_comm *comm, uint64_t tag, uint32_t before, uint32_t fingerprint)
 {
     nbcolli_called c = comm->calls[fingerprint % NBCOLLI_CALLS];
@@ -47,7 +47,7 @@ static nbcolli_called nbcolli_called_as(const nbcoll_comm *comm, uint64_t tag, u
 
 void nbcolli_called_refuse(nbcoll_comm *comm, const nbcoll_schedule *s)
 {
-    if (comm->refused.tag != comm->next_tag + 1) /* the first call is the one that takes its place */
+    if (comm->refused.tag != comm->next_tag + 1) /* the first refused call counts */
         comm->refused = nbcolli_called_as(comm, comm->next_tag, (uint32_t)(comm->history >> 32), s->fingerprint);
 }
 
@@ -127,11 +127,11 @@ static nbcolli_likeness nbcolli_called_compare(nbcoll_comm *comm, int rank)
                                                     : NBCOLLI_ALIKE_SO_FAR;
 }
 
-/* Of the first operation in which a rank is known to differ from this one: who called what there. */
+/* Which ranks called what, in the first operation in which one is known to differ from this rank. */
 typedef struct nbcolli_split_minds {
     uint64_t tag;      /* 1 + the first operation in which one differs; 0: none does */
-    int mine;          /* ranks that are known to have called there what this one has, with it */
-    int most, most_at; /* others of one mind, at most, and the lowest of those */
+    int mine;          /* ranks, this one included, known to have made this rank's call there */
+    int most, most_at; /* the largest number of other ranks with equal calls; the lowest of these */
     int lowest;        /* of those that differ */
     int before;        /* the lowest that differed before anything that is remembered, or -1 */
 } nbcolli_split_minds;
@@ -163,7 +163,8 @@ static nbcolli_split_minds nbcolli_called_sides(nbcoll_comm *comm)
     for (int rank = comm->size - 1; rank >= 0; rank--) {
         const nbcolli_called *c = &comm->told[rank].called;
         nbcolli_likeness is = nbcolli_called_compare(comm, rank);
-        if ((is != NBCOLLI_ALIKE_SO_FAR && is != NBCOLLI_DIFFERS) || c->tag < s.tag) /* it may not have come there */
+        if ((is != NBCOLLI_ALIKE_SO_FAR && is != NBCOLLI_DIFFERS) || c->tag < s.tag) /* it may not have reached the
+                                                                                        operation */
             continue;
         if (is == NBCOLLI_ALIKE_SO_FAR || c->tag > s.tag) {
             s.mine++;
@@ -191,18 +192,18 @@ static nbcoll_call nbcolli_call_of(const nbcolli_called *c)
     return call;
 }
 
-/* Names, in the communicator's failure, whoever differs from most ranks, or else both sides. */
+/* Names, in the communicator's failure, the rank that differs from most, or else both sides. */
 static void nbcolli_called_judge(nbcoll_comm *comm)
 {
     nbcoll_failure *f = &comm->failure;
     int is_last = comm->context->failure.comm == comm && comm->context->failure.status == NBCOLL_ERR_MISMATCH;
     nbcolli_split_minds s = nbcolli_called_sides(comm);
 
-    if (s.tag || s.before >= 0) /* it is not that a rank has freed the communicator */
+    if (s.tag || s.before >= 0) /* else a rank has freed the communicator */
         f->position = NBCOLL_POSITION_UNKNOWN;
     if (s.tag) {
         nbcolli_called own = nbcolli_called_here(comm, s.tag - 1);
-        int is_mine = 2 * s.most > comm->size; /* most ranks call the same, which this one does not */
+        int is_mine = 2 * s.most > comm->size; /* most ranks agree, and this one differs */
         f->tag = s.tag - 1;
         f->rank = is_mine ? comm->rank : s.lowest;
         f->other = is_mine || 2 * s.mine > comm->size ? -1 : comm->rank;

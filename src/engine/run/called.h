@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What ranks that are out of step have called, so that the failure names the right one. Histories tell it: from two
- * words in a row follows an operation's fingerprint, and from that, by what schedules were built for, the call. So a
- * start writes nothing for this.
+ * What ranks that are out of step have called, so that the failure names the right one. Two successive histories give
+ * an operation's fingerprint, and the schedules built for that give the call. So a start writes nothing for this.
  *
- * Whoever learns that the ranks are out of step says by CALL to each other one what it has called as the operation that
- * showed it, and with which history before that. Where these histories differ the difference lies further back, and
- * both go on with the operation before, till their histories meet, or one of them has forgotten. Operations that fail
- * by it end when all who may have something to say have said it, or a little later: nobody waits for a rank that
- * computes. All this needs no memory; a CALL for which there is no post is left out. */
+ * A rank that learns that ranks are out of step tells each other one by CALL what it has called as the operation that
+ * showed it, and its history before that. If two histories differ the difference lies further back: both go on with the
+ * operation before, till their histories meet, or one has forgotten. Operations that fail by it end when all ranks that
+ * may tell something have told it, or a little later: nobody waits for a rank that computes. All this needs no memory;
+ * a CALL for which there is no post is left out. */
 #ifndef NBCOLLI_ENGINE_RUN_CALLED_H
 #define NBCOLLI_ENGINE_RUN_CALLED_H
 
@@ -19,7 +18,7 @@ void nbcolli_called_note(nbcoll_comm *comm, const nbcoll_schedule *s, const nbco
 /* Its start is refused, since the ranks are out of step: on the caller's side. */
 void nbcolli_called_refuse(nbcoll_comm *comm, const nbcoll_schedule *s);
 
-/* Says so to all; inside. */
+/* Tells all ranks; inside. */
 void nbcolli_called_late(nbcoll_comm *comm);
 
 /* The communicator has just broken: the ranks are out of step, as the operation of its failure showed. */
@@ -28,10 +27,10 @@ void nbcolli_called_tell(nbcoll_comm *comm);
 /* Something has been heard, or a rank has left, which says no more. */
 void nbcolli_called_heard(nbcoll_comm *comm);
 
-/* No more is waited for: the failure is made of what has been heard. Before a loss takes that failure's place. */
+/* Ends the waiting: the failure is made of what has been heard. Called before a loss replaces that failure. */
 void nbcolli_called_over(nbcoll_comm *comm);
 
-/* The rank has freed the communicator: it has nothing to say. */
+/* The rank has freed the communicator: it will tell nothing. */
 static inline void nbcolli_called_freed(nbcoll_comm *comm, int rank)
 {
     comm->told[rank].is_through = comm->told[rank].has_freed = 1;

@@ -4,20 +4,19 @@
  * receive, or is refused or dropped, whatever has become of its communicator; so nobody can make a rank store more than
  * that, and no communicator loses what another one needs.
  *
- * Who has no credit first looks at what has come: credits are often there already, and one-way traffic, which meets no
- * other message on its way, needs no more than that. A send for which none is there waits here, at its sender, in the
- * order of coming, and says so once, by STALLED: of that the receiver keeps only that this peer has stalled. Credits
- * alone could deadlock, since they may all be held by messages whose receives depend on the one that waits, perhaps in
- * another communicator. So the receiver pulls: a receive that is ready, and whose peer has stalled, asks for its
- * message by WANT, and the message then takes a credit before there is one: it is not stored. So the credits that are
- * not home are the messages that are out, at any time. STALLED finds the receive ready and is answered, or comes before
- * it; then the receive asks when it is ready. WANT finds the send waiting, or not ready; then
- * its STALLED will find the receive ready. Stalls are numbered, and EAGER, RTS and CREDIT say up to which none waits
- * any more: in whatever order messages arrive, a stall that lasts is not taken for over. The sends that waited may all
- * have been cancelled: a WANT that finds none is answered so, once.
+ * A sender without a credit first looks at arrivals: credits are often there already, and for one-way traffic that
+ * suffices. Without any the send waits here, at its sender, in order, and says so once, by STALLED; the receiver notes
+ * only that this peer has stalled. Credits alone could deadlock, since they may all be held by messages whose receives
+ * depend on the one that waits, perhaps in another communicator. So the receiver pulls: a receive that is ready, and
+ * whose peer has stalled, asks for its message by WANT, and the message then takes a credit before there is one: it is
+ * not stored. So the credits that are not home are the messages that are out, at any time. A STALLED that finds the
+ * receive ready is answered; one that comes earlier is noted, and the receive asks when it is ready. A WANT finds the
+ * send waiting; or not ready, and then its STALLED will find the receive ready. Stalls are numbered, and EAGER, RTS and
+ * CREDIT say up to which none waits any more: in whatever order messages arrive, a stall that lasts is not taken for
+ * over. The sends that waited may all have been cancelled: a WANT that finds none is answered so, once.
  *
- * What stalls on a communicator that its receiver has freed, or not made, goes with the next credit, and is refused; or
- * its sender finds out where the other one is (ask.h). Inline: what every message and every receive asks. */
+ * A send that stalls on a communicator that its receiver has freed, or not made, goes with the next credit, and is
+ * refused; or its sender asks where the other rank is (ask.h). Inline: what every message and every receive asks. */
 #ifndef NBCOLLI_ENGINE_RUN_CREDIT_H
 #define NBCOLLI_ENGINE_RUN_CREDIT_H
 
@@ -25,24 +24,24 @@
 
 static inline int nbcolli_is_later(uint32_t a, uint32_t b)
 {
-    return (int32_t)(a - b) > 0; /* numbers of stalls come round */
+    return (int32_t)(a - b) > 0; /* numbers of stalls wrap */
 }
 
-/* The send has no credit, or is to look for an answer (channel.h). Before this call of the host's ends, a drain looks
- * what has come, and lets it go or stall. */
+/* The send has no credit, or must look for an answer (channel.h). Before this call of the host ends, a drain looks at
+ * arrivals, and lets it go or stall. */
 void nbcolli_is_short(nbcolli_op *op);
 
 /* The send waits for a credit, or to be asked for. */
 void nbcolli_stall(nbcolli_op *op);
 
-/* What an EAGER or RTS says of the sends that wait. */
+/* Handles what an EAGER or RTS says of the sends that wait. */
 static inline void nbcolli_stalls_over(nbcolli_pair *pair, const nbcolli_header *h)
 {
     if (h->count && nbcolli_is_later(h->count, pair->over))
         pair->over = h->count;
 }
 
-/* What a STALLED says. */
+/* Handles a STALLED. */
 static inline void nbcolli_stalls_seen(nbcolli_pair *pair, const nbcolli_header *h)
 {
     if (nbcolli_is_later(h->count, pair->seen))
@@ -52,8 +51,8 @@ static inline void nbcolli_stalls_seen(nbcolli_pair *pair, const nbcolli_header 
 /* Asks for the message of a receive that is ready. */
 void nbcolli_want(nbcolli_op *op);
 
-/* The operation has failed: what it has asked for by messages that still wait for room is not asked for, so that a
- * backlog does not grow with the operations that are cancelled. */
+/* The operation has failed: takes back its WANTs that still wait for room, so that a backlog does not grow with
+ * cancelled operations. */
 void nbcolli_wants_drop(const nbcolli_run *run);
 
 #endif

@@ -10,7 +10,7 @@
 #include "../wire/unexpected.h"
 #include "../exposures/cells.h"
 
-/* It waits for its slot, or has not come to that, or there was no memory for its run: it is over. */
+/* Ends an operation without a run: it waits for its slot, is still on its way there, or found no memory. */
 static void nbcolli_runless_end(nbcolli_request *r, nbcoll_status why)
 {
     nbcoll_comm *comm = r->comm;
@@ -22,7 +22,7 @@ static void nbcolli_runless_end(nbcolli_request *r, nbcoll_status why)
     if (o)
         o->event(o->user, &(nbcoll_event){NBCOLL_STEP_ENDED, comm, r->tag, r->schedule, NBCOLL_END, 0});
     if (comm->area && slot->failed <= r->tag)
-        slot->failed = r->tag + 1; /* it never had the slot: it is raised when that is free */
+        slot->failed = r->tag + 1; /* it never had the slot: its words are raised when that is free */
     nbcolli_raise_failed(comm, slot);
     nbcolli_operation_over(r, why);
 }
@@ -86,7 +86,7 @@ void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why, uint64_t
         (nbcolli_broken(comm) != NBCOLL_OK && nbcolli_broken(comm) != NBCOLL_ERR_MISMATCH))
         return;
     nbcolli_called_over(comm);
-    atomic_store_explicit(&comm->broken, broken, memory_order_relaxed); /* starts read nothing else by it */
+    atomic_store_explicit(&comm->broken, broken, memory_order_relaxed); /* orders nothing for starts */
     comm->failure =
         nbcolli_failure_of(comm, why, rank, why == NBCOLL_ERR_MISMATCH ? tag : nbcolli_first_under_way(comm));
     comm->context->failure = comm->failure;
@@ -99,6 +99,7 @@ void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why, uint64_t
 
 void nbcolli_run_out_of_step(nbcolli_run *run, int rank)
 {
-    nbcolli_comm_break(run->comm, rank, NBCOLL_ERR_MISMATCH, run->tag); /* first, so that it waits for others' calls */
+    nbcolli_comm_break(run->comm, rank, NBCOLL_ERR_MISMATCH, run->tag); /* first, so that the run waits to hear others'
+                                                                           calls */
     nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, rank, 1);
 }

@@ -15,27 +15,27 @@ static inline void nbcolli_run_fail(nbcolli_run *run, nbcoll_status why, int cau
     nbcolli_request_fail(run->request, why, cause, tell);
 }
 
-/* It needs a rank that has left, or has given this one up, which names itself then. */
+/* It needs a rank that has left; or that has given this one up: then this rank names itself. */
 void nbcolli_run_deserted(nbcolli_run *run, int rank);
 
 /* Ends all that was started, from this tag on; all ranks know, or are told of it otherwise. */
 void nbcolli_runs_fail(nbcoll_comm *comm, uint64_t from, uint64_t to, nbcoll_status why, int rank);
 
-/* Nothing starts on it any more, as ERR_MISMATCH, ERR_CANCELLED or ERR_PEER_LOST then says. By a loss, or if not all
- * ranks have made it, all that runs ends, too, with `why`. Where the ranks are out of step it goes on: an operation
- * that they have all started alike can end; one that they have not is found by itself, or ends since somebody will not
- * start it (nbcolli_lost_in). Each rank that learns of it tells all others, so that the news outlives its bearer.
- * `tag`: where they are out of step, the operation that showed it; a loss names the first that is under way. */
+/* Breaks the communicator: starts get ERR_MISMATCH, ERR_CANCELLED or ERR_PEER_LOST from now on. After a loss, or if not
+ * all ranks have made it, all that runs ends, too, with `why`. If ranks are out of step, operations go on: one that all
+ * have started alike can end; any other is found by itself, or ends since some rank will not start it
+ * (nbcolli_lost_in). Each rank that learns of it tells all others, so that the news outlives its first bearer. `tag`:
+ * the operation that showed ranks out of step; a loss names the first under way. */
 void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why, uint64_t tag);
 
-/* `rank` does something else under this tag: nobody can say what the ranks will do next. */
+/* `rank` does something else under this tag: the ranks are out of step. */
 void nbcolli_run_out_of_step(nbcolli_run *run, int rank);
 
 /* [SETTLE] Called for a failed run when something about it changed. */
 void nbcolli_settle(nbcolli_run *run);
 
-/* Of a failed run: has a rank still to say that it touches the op's memory no more? All that settling waits for from
- * other ranks is said here, so that it is asked for, too (match/ask.h). A rank that has left says nothing. */
+/* In a failed run: must a rank still say that it touches the op's memory no more? Settling waits for other ranks only
+ * where this is true, so that rounds ask there, too (match/ask.h). A rank that has left says nothing. */
 int nbcolli_op_is_held_by(const nbcolli_op *op, int *rank);
 
 #endif

@@ -7,7 +7,7 @@ static int nbcolli_kind_waits(nbcoll_kind kind)
     return kind == NBCOLL_RECV || kind == NBCOLL_FETCH || kind == NBCOLL_FETCH_REDUCE;
 }
 
-/* The next step: of those that wait for no other one any more one that waits for no peer, if there is any. */
+/* The next step among those that wait for no other step: one that waits for no peer, if there is any. */
 static nbcoll_step nbcolli_moves_choose(const nbcoll_schedule *s, const uint32_t *before)
 {
     nbcoll_step chosen = NBCOLL_START;
@@ -85,7 +85,7 @@ static inline unsigned char *nbcolli_move_at(const nbcolli_run *run, nbcoll_regi
 
 void nbcolli_moves_aim(nbcolli_run *run, const void *send, void *recv)
 {
-    run->base[NBCOLL_BUFFER_SEND] = (unsigned char *)(uintptr_t)send; /* the builder refused to write to it */
+    run->base[NBCOLL_BUFFER_SEND] = (unsigned char *)(uintptr_t)send; /* the builder refuses writes to it */
     run->base[NBCOLL_BUFFER_RECV] = recv;
     for (nbcolli_move *m = run->move; m->kind != NBCOLLI_MOVES_END; m++) {
         const nbcoll_step_view *v = &run->schedule->step[m->step];

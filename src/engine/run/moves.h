@@ -7,14 +7,14 @@
 
 #include "../state/context.h"
 
-/* Makes them in the memory at run->move; of a schedule that is not small their end alone. */
+/* Makes them in the memory at run->move; for a schedule that is not small, the end mark alone. */
 void nbcolli_moves_make(nbcolli_run *run);
 
-/* They are for these buffers from now on. */
+/* Binds them to these buffers. */
 void nbcolli_moves_aim(nbcolli_run *run, const void *send, void *recv);
 
-/* Can the next start replay the run, which is small, and over? Then all has gone at once, by lines, one part of each
- * owner's. */
+/* Can the next start replay this small run, which is over? Only if every message was a line, and no owner showed it
+ * more than one part. */
 int nbcolli_moves_can_replay(const nbcolli_run *run);
 
 /* Has the step ended? */

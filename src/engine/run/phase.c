@@ -11,7 +11,7 @@
 #include "../exposures/cells.h"
 #include "../exposures/staging.h"
 
-/* The op waits for what `peer` shows, or reads. Of a rank that has left nothing more can come. */
+/* The op waits until `peer` shows, or has read, a part. A rank that has left does neither. */
 static void nbcolli_wait_for(nbcolli_op *op, int peer)
 {
     if (nbcolli_has_departed(op->run->comm, peer))
@@ -22,7 +22,7 @@ static void nbcolli_wait_for(nbcolli_op *op, int peer)
 
 /* ---- exposures --------------------------------------------------------------------------------------------------- */
 
-/* Ends the run if a part that it is about to show is for a rank that has left: nobody would fetch it. */
+/* Ends the run if it is about to show a part to a rank that has left: nobody would fetch it. */
 static int nbcolli_expose_deserted(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
@@ -36,7 +36,7 @@ static int nbcolli_expose_deserted(nbcolli_op *op)
     return 0;
 }
 
-/* The op whose cell this one's piece goes into, and which piece of that it is. */
+/* The op whose cell this one's piece goes into, and the piece's number there. */
 static nbcolli_op *nbcolli_expose_first(nbcolli_op *op, uint32_t *piece)
 {
     const nbcolli_run *run = op->run;
@@ -46,7 +46,7 @@ static nbcolli_op *nbcolli_expose_first(nbcolli_op *op, uint32_t *piece)
     return *piece ? &run->op[run->schedule->op[v->grows]] : op;
 }
 
-/* Takes a REUSING op to STAGING, if that can be now. */
+/* Takes a REUSING op to STAGING, if that is possible now. */
 static void nbcolli_expose_begin(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
@@ -72,7 +72,7 @@ static void nbcolli_expose_begin(nbcolli_op *op)
         nbcolli_staging_take(op);
 }
 
-/* Shows the cell of a STAGING op whose copy, if any, is there, or is streamed. Returns whether that went well. */
+/* Shows the cell of a STAGING op whose copy, if any, is complete, or streamed. Returns whether that went well. */
 static int nbcolli_expose_show(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
@@ -91,7 +91,7 @@ static int nbcolli_expose_show(nbcolli_op *op)
     return 1;
 }
 
-/* Copies what a STAGING op puts in the staging buffer, as far as that can be now. Returns whether all is there. */
+/* Copies a STAGING op's parts to the staging buffer, as far as possible now. Returns whether all are there. */
 static int nbcolli_expose_fill(nbcolli_op *op)
 {
     int reader;
@@ -148,10 +148,10 @@ static size_t nbcolli_fetch_unit(const nbcolli_op *op)
 {
     const nbcoll_step_view *v = &op->run->schedule->step[op->step];
     size_t size = v->kind == NBCOLL_FETCH ? 1 : nbcolli_packed_size(v->reduction.type);
-    return size ? size : 1; /* elements without bytes: there is nothing to cut */
+    return size ? size : 1; /* elements without bytes: nothing to cut */
 }
 
-/* Of what a USING op has not used, the bytes of whole elements that are there. */
+/* The bytes, in whole elements, that are there for a USING op and not used yet. */
 static size_t nbcolli_fetch_there(const nbcolli_op *op)
 {
     size_t left = op->run->schedule->step[op->step].write.bytes - op->moved, unit = nbcolli_fetch_unit(op);
@@ -168,8 +168,8 @@ int nbcolli_fetch_waits(const nbcolli_op *op)
     return nbcolli_fetch_there(op) == 0;
 }
 
-/* [READ] A piece of what a FETCH_REDUCE got or found, or of what a FETCH found, becomes its result. 0: the host's
- * operation failed, and the run with it. */
+/* [READ] Combines, for a FETCH_REDUCE, or copies, for a FETCH, a piece to its result. 0: the host's operation failed,
+ * and the run with it. */
 static int nbcolli_fetch_use(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
@@ -200,7 +200,7 @@ static void nbcolli_fetch_end(nbcolli_op *op)
     nbcolli_acknowledge(op->run, op->run->schedule->step[op->step].peer);
 }
 
-/* Of a USING op: as far as this pass goes, or to where its owner has come with the copy that it reads. */
+/* Takes a USING op as far as this pass goes, or as its owner has copied. */
 static int nbcolli_fetch_go_on(nbcolli_op *op)
 {
     const nbcoll_step_view *v = &op->run->schedule->step[op->step];
@@ -231,7 +231,7 @@ static int nbcolli_fetch_found(nbcolli_op *op, const void *found)
     return 1;
 }
 
-/* Nothing can be used yet, as this status says: it is not there, or something else is. */
+/* There is nothing to use, for this reason: the part is not there, or another one is. */
 static int nbcolli_fetch_misses(nbcolli_op *op, nbcoll_status why)
 {
     int owner = op->run->schedule->step[op->step].peer;
@@ -276,7 +276,7 @@ static int nbcolli_fetch_look(nbcolli_op *op)
     return 1; /* if the get is over */
 }
 
-/* Takes a LOOKING or USING op as far as this pass goes, or a FETCHING one whose get is over. May it go on? */
+/* Takes a LOOKING or USING op, or a FETCHING one whose get is over, as far as this pass goes. May it go on? */
 static int nbcolli_fetch_next(nbcolli_op *op)
 {
     if (op->phase == NBCOLLI_LOOKING)
@@ -291,7 +291,7 @@ static int nbcolli_fetch_next(nbcolli_op *op)
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-/* Sends what the SEND says, or announces it. */
+/* Sends the SEND's message, or announces it. */
 static void nbcolli_send_go(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
@@ -326,7 +326,7 @@ static int nbcolli_send_fragment(nbcolli_op *op, size_t bytes)
         nbcolli_op_delay(op);
     else {
         nbcolli_spend(op->run, fragment);
-        op->moved = at + fragment; /* only what is posted as DATA has moved */
+        op->moved = at + fragment; /* only posted DATA has moved */
         nbcolli_op_send(op, NBCOLLI_DATA, at, nbcolli_op_memory(op) + at, fragment);
         return 1;
     }
@@ -411,7 +411,7 @@ void nbcolli_send_start(nbcolli_op *op)
     nbcolli_op_next(op);
 }
 
-/* Does an RTS with this payload say where its data can be got? Then the op is prepared for that. */
+/* Can the data of an RTS with this payload be got? Then prepares the op for that. */
 static int nbcolli_can_get(nbcolli_op *op, const void *payload, size_t bytes)
 {
     const nbcoll_bulk *bulk = op->post.link->transport.bulk;

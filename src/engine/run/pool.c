@@ -32,7 +32,7 @@ nbcoll_status nbcolli_schedule_own(nbcoll_schedule *s, nbcoll_context *c)
     if (s->owner)
         return s->owner == c ? NBCOLL_OK : NBCOLL_ERR_FOREIGN;
     s->owner = c;
-    if (!c->reducers) /* else others read it */
+    if (!c->reducers) /* if set, others read it */
         c->reducers = s->reducers;
     s->serial = ++c->serial;
     s->owned_at = &c->schedules;
@@ -227,7 +227,7 @@ nbcolli_run *nbcolli_run_arm_slowly(nbcolli_request *r)
     if (!run->keeper)
         s->idle = run->next;
     if ((s->extent[NBCOLL_BUFFER_SEND_PACKED] || s->extent[NBCOLL_BUFFER_RECV_PACKED]) && !nbcolli_run_pack(run, r)) {
-        nbcolli_run_pool(run); /* of such a schedule none is kept */
+        nbcolli_run_pool(run); /* no run of such a schedule is kept */
         return NULL;
     }
     if (run->comm != r->comm || run->bound != r->comm->id)
@@ -237,7 +237,7 @@ nbcolli_run *nbcolli_run_arm_slowly(nbcolli_request *r)
     return run;
 }
 
-/* Does the request keep the run, which its next start can replay? Its end is to be nothing but a status. */
+/* Does the request keep the run, for its next start to replay? Then its end must be a status only. */
 static int nbcolli_finish_keeps(const nbcolli_run *run, const nbcolli_request *r)
 {
     return run->is_small && !run->keeper && !r->kept && run->schedule->kept < NBCOLLI_KEPT && !r->creating &&
@@ -250,7 +250,7 @@ void nbcolli_run_finish(nbcolli_run *run)
     nbcolli_request *r = run->request;
     nbcolli_slot *slot = run->slot;
 
-    if (run->awaited && nbcolli_tick_leaves(run)) { /* the watcher is to hear of it */
+    if (run->awaited && nbcolli_tick_leaves(run)) { /* the watcher must be told */
         nbcolli_run_delay(run);
         return;
     }
@@ -269,7 +269,7 @@ void nbcolli_run_finish(nbcolli_run *run)
     nbcolli_slot_free(comm, slot);
     nbcolli_raise_failed(comm, slot);
     nbcoll_status status = run->status;
-    if (nbcolli_finish_keeps(run, r)) { /* for its further starts, and when it is free */
+    if (nbcolli_finish_keeps(run, r)) { /* for its own further starts */
         run->schedule->kept++;
         run->keeper = r;
         r->kept = run;

@@ -14,13 +14,13 @@ void nbcolli_schedule_release(nbcoll_schedule *s);
 /* The context pools the schedule's runs from now on; ERR_FOREIGN if another one does. */
 nbcoll_status nbcolli_schedule_own(nbcoll_schedule *s, nbcoll_context *c);
 
-/* Ends that, and frees the pooled runs. */
+/* Ends that pooling, and frees the pooled runs. */
 void nbcolli_schedule_disown(nbcoll_schedule *s);
 
 /* Frees a schedule that nobody uses, with its pooled runs. */
 void nbcolli_schedule_drop(nbcoll_schedule *s);
 
-/* It is one of the operation with this tag. */
+/* The run is now that of this tag's operation. */
 static inline void nbcolli_run_is_of(nbcolli_run *run, uint64_t tag)
 {
     if (run->tag == tag && run->slot)
@@ -30,7 +30,7 @@ static inline void nbcolli_run_is_of(nbcolli_run *run, uint64_t tag)
     run->none = nbcolli_word_of(run->comm, tag, 0);
 }
 
-/* What every start sets. */
+/* Sets what every start sets. */
 static inline void nbcolli_run_begin(nbcolli_run *run, nbcolli_request *r)
 {
     run->request = r;
@@ -42,14 +42,14 @@ static inline void nbcolli_run_begin(nbcolli_run *run, nbcolli_request *r)
     run->begun = 0;
 }
 
-/* Sets back what a small run changes where all goes well. */
+/* Resets what a small run changes if all goes well. */
 static inline void nbcolli_run_rewind(nbcolli_run *run)
 {
     for (uint32_t i = 0; i < run->schedule->ops; i++)
         run->op[i].phase = NBCOLLI_IDLE;
 }
 
-/* Sets back what any path of a run changes. */
+/* Resets what any path of a run changes. */
 void nbcolli_run_restore(nbcolli_run *run);
 
 /* A run that nobody keeps goes to the pool. */
@@ -61,7 +61,7 @@ static inline void nbcolli_run_pool(nbcolli_run *run)
 
 #define NBCOLLI_KEPT 8u /* runs of a schedule that requests keep, at most */
 
-/* It keeps none any more; also while that runs. */
+/* The request gives up its run, also while that is active. */
 void nbcolli_run_drop(nbcolli_request *r);
 
 /* A run for the request, or null without memory: on the caller's side. */
@@ -80,7 +80,7 @@ static inline nbcolli_run *nbcolli_run_arm(nbcolli_request *r)
     return run;
 }
 
-/* It goes back to its schedule, from one who is inside. */
+/* The run goes back to its schedule; inside. */
 static inline void nbcolli_run_give(nbcolli_run *run)
 {
     nbcoll_context *c = run->comm->context;

@@ -56,7 +56,7 @@ void nbcolli_operation_over(nbcolli_request *r, nbcoll_status status)
         comm->failed_floor = r->tag + 1;
     if (status != NBCOLL_OK && slot->well_since <= turn)
         slot->well_since = turn + 1;
-    /* relaxed: only we write it, and who starts wants a number, whatever its age */
+    /* relaxed: only we write it, and a start may use an older number */
     uint64_t ended = atomic_load_explicit(&comm->ended, memory_order_relaxed) + 1;
     atomic_store_explicit(&comm->ended, ended, memory_order_relaxed);
     r->run = NULL;
@@ -83,7 +83,7 @@ nbcoll_status nbcolli_pending_add(nbcoll_comm *comm, uint64_t first, uint64_t la
             d->first = first < d->first ? first : d->first;
             d->last = last > d->last ? last : d->last;
             return NBCOLL_OK;
-        } else if (d->first <= first && last <= d->last) /* that it was revoked before says all */
+        } else if (d->first <= first && last <= d->last) /* the earlier revocation covers it */
             return NBCOLL_OK;
     if (comm->pending_count == NBCOLLI_PENDING_REVOKES)
         return NBCOLL_ERR_LIMIT;

@@ -6,8 +6,8 @@
 
 #include "../state/context.h"
 
-/* The request of a tag if it waits for its slot, or null. Whoever is asked about is among the first: a peer that has
- * come to that operation has ended those before it in the slot. */
+/* The request of a tag if it waits for its slot, or null. It is near the head: a peer that asks has come to that
+ * operation, and so has ended those before it in the slot. */
 static inline nbcolli_request *nbcolli_queue_find(const nbcoll_comm *comm, uint64_t tag)
 {
     nbcolli_request *r = nbcolli_first_waiting(nbcolli_slot_of(comm, tag));
@@ -28,7 +28,7 @@ void nbcolli_request_over(nbcolli_request *r, nbcoll_status status);
 /* The operation is over, its slot is another's or free. */
 void nbcolli_operation_over(nbcolli_request *r, nbcoll_status status);
 
-/* Have others revoked the operation, which is not started here? */
+/* Have others revoked this operation before its start here? */
 static inline int nbcolli_is_revoked(const nbcoll_comm *comm, uint64_t tag)
 {
     const nbcolli_pending_revoke *d = comm->pending_revokes;
@@ -43,7 +43,7 @@ void nbcolli_pending_drop(nbcoll_comm *comm, nbcolli_pending_revoke **at);
 /* Notes that operations that are not started here are revoked. Tags in a row with one cause share a range. */
 nbcoll_status nbcolli_pending_add(nbcoll_comm *comm, uint64_t first, uint64_t last, nbcoll_status why, int cause);
 
-/* The next operation starts: was it revoked, as *why and *cause then say? Forgets what there was of it. */
+/* The next operation starts. Was it revoked, for *why, by *cause? Forgets the revocation. */
 int nbcolli_pending_take(nbcoll_comm *comm, uint64_t tag, nbcoll_status *why, int *cause);
 
 #endif

@@ -71,8 +71,8 @@ static void nbcolli_reduce_on(nbcolli_run *run, nbcolli_ready *lane, nbcoll_step
         nbcolli_step_reached(run, lane, step, place + bytes, all);
 }
 
-/* The FETCH_REDUCE that combines what the COPY at the head is about to bring, and nothing else comes before it: it can
- * do so from where that is, which saves a pass over the memory. Null: there is none. */
+/* The FETCH_REDUCE that directly follows the COPY at the head and combines its bytes: it reads them from the COPY's
+ * source, which saves a pass over the memory. Null: there is none. */
 static nbcolli_op *nbcolli_copy_spared(nbcolli_run *run, const nbcoll_step_view *v)
 {
     const nbcoll_schedule *s = run->schedule;
@@ -144,7 +144,7 @@ static void nbcolli_step_start(nbcolli_run *run, nbcolli_ready *lane, nbcoll_ste
     nbcolli_step_end(run, step);
 }
 
-/* One of those that not everybody serves. */
+/* A lane that not every thread serves. */
 static __attribute__((noinline)) nbcolli_ready *nbcolli_next_served(nbcolli_run *run)
 {
     nbcoll_context *c = run->comm->context;
@@ -155,16 +155,15 @@ static __attribute__((noinline)) nbcolli_ready *nbcolli_next_served(nbcolli_run 
             continue;
         if (c->serves >> i & 1)
             return lane;
-        if (c->driven.driver) /* relaxed: the lock orders it, and who looks without comes in */
+        if (c->driven.driver) /* relaxed: the lock orders it, and a reader without it takes it next */
             atomic_fetch_or_explicit(&c->driven.left, 1u << i, memory_order_relaxed);
-        if (!run->item.in) /* else it is delayed, and looked at by and by */
+        if (!run->item.in) /* else it is delayed, and gets its turn */
             nbcolli_list_add(&c->unserved, &run->item);
     }
     return NULL;
 }
 
-/* The lane from which the next step is taken; null: none that is served has one. Steps of others wait for
- * nbcolli_serve. */
+/* The lane of the next step; null: no served lane has one. Steps of other lanes wait for nbcolli_serve. */
 static inline nbcolli_ready *nbcolli_next_lane(nbcolli_run *run)
 {
     nbcolli_ready *any = &run->lane[NBCOLL_LANE_ANY];
@@ -205,7 +204,7 @@ void nbcolli_run_go_on(nbcolli_run *run)
     nbcolli_list_leave(&run->item);
     if (run->status != NBCOLL_OK)
         nbcolli_to_settle(run);
-    for (int own = 0; own <= 1 && run->unfinished.first; own++) { /* what others wait for, before its own steps */
+    for (int own = 0; own <= 1 && run->unfinished.first; own++) { /* first ops that others wait for */
         nbcolli_op *op;
         if (own)
             nbcolli_advance(run);
@@ -224,7 +223,7 @@ void nbcolli_run_go_on(nbcolli_run *run)
 
 void nbcolli_short_sends_go(nbcoll_context *c)
 {
-    for (size_t n = c->short_sends.count; n && c->short_sends.first; n--) { /* not what comes meanwhile */
+    for (size_t n = c->short_sends.count; n && c->short_sends.first; n--) { /* not sends that come meanwhile */
         nbcolli_op *op = (nbcolli_op *)c->short_sends.first;
         nbcolli_list_leave(&op->item);
         if (op->run->status != NBCOLL_OK) /* it settles as it is */
@@ -238,7 +237,7 @@ void nbcolli_op_take_back(nbcolli_op *op)
 {
     nbcolli_backlog_remove(&op->post);
     op->pair->owed += nbcolli_unpack(&op->post.wire).credits;
-    op->pair->told = op->pair->stalls - 1; /* which the post may have been to say */
+    op->pair->told = op->pair->stalls - 1; /* the post may have been meant for that */
 }
 
 void nbcolli_stall_end(nbcolli_op *op)
@@ -282,7 +281,7 @@ int nbcolli_look_again(nbcoll_context *c, size_t looks)
             run->begun &= ~op->move->bit;
         else
             nbcolli_op_next(op);
-        if (!op->item.in || run->comm->departed) /* then all final fetches are to begin */
+        if (!op->item.in || run->comm->departed) /* then all final fetches must begin */
             nbcolli_advance(run);
         moved += !op->item.in;
     }

@@ -23,14 +23,14 @@ static void nbcolli_op_unsend(nbcolli_op *op)
     }
     nbcolli_op_take_back(op);
     if (op->phase == NBCOLLI_PUTTING)
-        op->put = 1; /* it is still to be answered */
+        op->put = 1; /* it still must be answered */
     else
         op->phase = op->phase == NBCOLLI_SENT_CTS ? NBCOLLI_GETTING : NBCOLLI_SETTLED; /* so is an RTS */
     if (sends)
         nbcolli_credits_in(op->pair, 1);
 }
 
-/* Once, when the run begins to settle: takes back what has not left, but for an owed FIN. */
+/* Called once, when the run begins to settle: takes back posts that have not left, except an owed FIN. */
 static void nbcolli_op_stop(nbcolli_op *op)
 {
     nbcolli_unexpected *s = op->unexpected;
@@ -57,8 +57,8 @@ static int nbcolli_op_owes_fin(const nbcolli_op *op)
                         (stuck && (op->phase == NBCOLLI_SENT_CTS || op->phase == NBCOLLI_SENT_FIN)));
 }
 
-/* A put whose notice has not been and will not be delivered: the CTS is still to be answered, and the credits that were
- * to go with it are ours again. */
+/* A put whose notice was not and will not be delivered: the CTS still needs an answer, and the notice's credits are
+ * ours again. */
 static void nbcolli_op_put_returned(nbcolli_op *op)
 {
     if (op->phase != NBCOLLI_PUTTING || op->put ||
@@ -90,8 +90,8 @@ static int nbcolli_op_held(nbcolli_op *op)
 {
     int rank;
 
-    /* A get or put is recalled, or what a peer that has left will not take. All else goes out: of a cancelled message
-     * nobody could say whether its credits arrived. */
+    /* Recalls a get or put, or a post that a peer which has left will not take. All else goes out: a cancelled message
+     * might have lost its credits. */
     if (op->post.where == NBCOLLI_IN_FLIGHT &&
         (nbcolli_op_copies(op) || op->post.link->loss[op->post.peer] & NBCOLLI_DEPARTED))
         nbcolli_post_recall(&op->post);
@@ -113,7 +113,7 @@ static int nbcolli_op_held(nbcolli_op *op)
             nbcolli_watch(op);
         return 1;
     }
-    nbcolli_list_leave(&op->item); /* its turn may not have come since its readers are through */
+    nbcolli_list_leave(&op->item); /* it may still be listed, though its readers are through */
     nbcolli_op_settled(op);
     return 0;
 }
@@ -133,7 +133,7 @@ void nbcolli_settle(nbcolli_run *run)
         held += nbcolli_op_held(&run->op[i]);
         reads |= run->op[i].phase == NBCOLLI_FETCHING;
     }
-    if (run->comm->area && !reads) /* before the others are through: each may wait for all */
+    if (run->comm->area && !reads) /* before the others are done: each may wait for all */
         nbcolli_cells_failed(run);
     if (!held && !nbcolli_called_hears(run))
         nbcolli_run_finish(run);

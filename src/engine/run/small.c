@@ -25,7 +25,7 @@ static inline int nbcolli_wakes_all(const nbcoll_comm *comm, int one, ptrdiff_t 
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-/* As a line, if one has gone before, since the channels of its pair began anew. */
+/* Sends it as a line, if one has gone before in the pair's epoch. */
 static inline nbcolli_replay nbcolli_move_send(const nbcolli_move *m, uint64_t history)
 {
     nbcolli_pair *pair = m->op->pair;
@@ -35,13 +35,13 @@ static inline nbcolli_replay nbcolli_move_send(const nbcolli_move *m, uint64_t h
                ? NBCOLLI_REPLAY_GOES : NBCOLLI_REPLAY_STOPS;
 }
 
-/* Of a run that others know: what does not go at once goes on by its op, with the phases of all others. */
+/* For a run that is no replay: a move that does not go at once goes on as an op, with the phases of all ops. */
 static __attribute__((noinline)) nbcolli_replay nbcolli_move_start(nbcolli_run *run, const nbcolli_move *m,
                                                                    nbcolli_replay how)
 {
     nbcolli_op *op = m->op;
 
-    if (how == NBCOLLI_REPLAY_WAITS && !run->comm->departed) { /* a fetch, of what is not shown */
+    if (how == NBCOLLI_REPLAY_WAITS && !run->comm->departed) { /* a fetch of a part not shown yet */
         op->phase = NBCOLLI_LOOKING;
         op->cell = 0;
         nbcolli_watch(op);
@@ -60,7 +60,7 @@ static __attribute__((noinline)) nbcolli_replay nbcolli_move_start(nbcolli_run *
     return NBCOLLI_REPLAY_WAITS;
 }
 
-/* Of a replay: takes its line out of the one ring from which it will come. */
+/* In a replay: takes its line from the sender's ring. */
 static inline nbcolli_replay nbcolli_recv_take(const nbcolli_move *m, uint64_t history)
 {
     const nbcolli_op *op = m->op;
@@ -80,8 +80,8 @@ static inline nbcolli_replay nbcolli_recv_take(const nbcolli_move *m, uint64_t h
 
 /* ---- owners ------------------------------------------------------------------------------------------------------ */
 
-/* May the run write its cells, whose readers now get one part each? Then notes these, before they are shown anything:
- * by then it may be acknowledged. */
+/* May the run write its cells, with one part for each reader? Then notes the readers, before it shows them anything:
+ * they may acknowledge at once. */
 static inline int nbcolli_small_reuse(nbcolli_run *run, nbcolli_slot *slot, const nbcoll_step_view *v)
 {
     nbcoll_comm *comm = run->comm;
@@ -130,7 +130,7 @@ static __attribute__((noinline)) nbcolli_replay nbcolli_move_show(nbcolli_run *r
 
 /* ---- readers ----------------------------------------------------------------------------------------------------- */
 
-/* What the move fetches, if the cell, which is the owner's first and shown, holds that; else null. */
+/* The bytes that the move fetches, if the owner's first cell, which is shown, holds them; else null. */
 static inline const unsigned char *nbcolli_small_found(const nbcolli_run *run, const nbcolli_cell *cell,
                                                        const nbcolli_move *m)
 {
@@ -146,7 +146,7 @@ static inline const unsigned char *nbcolli_small_found(const nbcolli_run *run, c
     return at < comm->config.cells * sizeof *cell ? (const unsigned char *)cell + at : NULL;
 }
 
-/* Uses what the move fetches, if it stands in the owner's first cell. It is still to be acknowledged. */
+/* Uses the part that the move fetches, if the owner's first cell holds it. The caller acknowledges it. */
 NBCOLLI_ALWAYS_INLINE nbcolli_replay nbcolli_move_fetch(nbcolli_run *run, const nbcolli_move *m)
 {
     const nbcolli_cell *cell = nbcolli_cell_at(run->comm, run->slot, m->peer, 0);
@@ -165,7 +165,7 @@ NBCOLLI_ALWAYS_INLINE nbcolli_replay nbcolli_move_fetch(nbcolli_run *run, const 
     return NBCOLLI_REPLAY_GOES;
 }
 
-/* Says of these moves' parts, one of each owner's, that they are fetched. */
+/* Acknowledges these moves' parts, one of each owner. */
 static __attribute__((noinline)) void nbcolli_acknowledge_all(const nbcolli_run *run, uint64_t fetched)
 {
     const nbcoll_comm *comm = run->comm;
@@ -180,7 +180,7 @@ static __attribute__((noinline)) void nbcolli_acknowledge_all(const nbcolli_run 
             nbcolli_shared_wake(comm, run->move[__builtin_ctzll(fetched)].peer);
 }
 
-/* After the last look: an acknowledgement would hold up the looks behind it, of which each may miss the cache. */
+/* After the last look: an acknowledgement would hold up later looks, each of which may miss the cache. */
 static inline void nbcolli_moves_acknowledge(const nbcolli_run *run, uint64_t fetched)
 {
     const nbcoll_comm *comm = run->comm;
@@ -197,7 +197,7 @@ static inline void nbcolli_moves_acknowledge(const nbcolli_run *run, uint64_t fe
 /* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
 /* The first move that can begin, or the end. Of the final fetches only one is watched at a time, so that a pass in vain
- * looks once, however many are missing; all of them once a rank has left, since some may be in vain for ever. */
+ * looks once, however many are missing; once a rank has left all are watched, since some may never come. */
 static inline const nbcolli_move *nbcolli_moves_next(nbcolli_run *run)
 {
     uint64_t may = run->status == NBCOLL_OK ? run->left & ~run->begun : 0;
@@ -222,8 +222,8 @@ static inline int nbcolli_move_fetches(const nbcolli_move *m)
     return m->kind == NBCOLL_FETCH || m->kind == NBCOLL_FETCH_REDUCE;
 }
 
-/* Works moves off, from `m` on, as far as they go; says how the last one went. A replay's run is the one that the
- * request keeps. One that begins looks for nothing that comes from others: it waits there. Without `cells` the loop
+/* Executes moves, from `m` on, as far as possible; returns how the last one went. A replay uses the run that its
+ * request keeps. When it begins it does not look for anything from others: it waits there. Without `cells` the loop
  * leaves the moves from the first exposure or fetch on to a function with them, so that it needs fewer registers. */
 NBCOLLI_ALWAYS_INLINE nbcolli_replay nbcolli_moves_go(nbcolli_request *r, const nbcolli_move *m, int is_replay,
                                                       int looks, int cells)
@@ -278,7 +278,7 @@ NBCOLLI_ALWAYS_INLINE nbcolli_replay nbcolli_moves_go(nbcolli_request *r, const 
 
 static __attribute__((noinline)) nbcolli_replay nbcolli_replay_cells(nbcolli_request *r, const nbcolli_move *m)
 {
-    nbcolli_run_is_of(r->kept, r->tag); /* which the run does not know yet */
+    nbcolli_run_is_of(r->kept, r->tag); /* tells the run its tag */
     return nbcolli_moves_go(r, m, 1, 0, 1);
 }
 

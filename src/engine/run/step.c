@@ -48,7 +48,7 @@ void nbcolli_op_delay(nbcolli_op *op)
 {
     nbcolli_list_item **at = &op->run->unfinished.first;
 
-    while (nbcolli_is_own(op) && *at && !nbcolli_is_own((nbcolli_op *)*at)) /* what others wait for goes first */
+    while (nbcolli_is_own(op) && *at && !nbcolli_is_own((nbcolli_op *)*at)) /* ops that others wait for go first */
         at = &(*at)->next;
     nbcolli_list_put(&op->run->unfinished, at, &op->item);
     nbcolli_run_delay(op->run);
@@ -74,7 +74,7 @@ static void nbcolli_op_write(nbcolli_op *op, nbcolli_type type, uint64_t field, 
     h.number = v->number;
     h.stamp = nbcolli_run_stamp(run);
     h.bytes = field;
-    h.status = run->status == NBCOLL_OK ? op->status : NBCOLL_ERR_CANCELLED; /* of a FIN: it was not taken */
+    h.status = run->status == NBCOLL_OK ? op->status : NBCOLL_ERR_CANCELLED; /* a FIN: the message was not taken */
     h.count = pair->stalling.first && type != NBCOLLI_STALLED ? 0 : pair->stalls;
     if (type == NBCOLLI_EAGER || type == NBCOLLI_RTS)
         pair->told = h.count;
@@ -128,7 +128,7 @@ int nbcolli_op_register(nbcolli_op *op, uint32_t access)
     const nbcoll_bulk *bulk = link->transport.bulk;
     nbcoll_memory region = nbcolli_op_region(op);
 
-    nbcolli_op_deregister(op); /* a sender's, for a get that its peer could not do: it has asked for a put */
+    nbcolli_op_deregister(op); /* a sender's for a get: its peer could not get, and asks for a put */
     if (nbcolli_op_lies_in_area(op, link, region))
         return 1;
     op->mine.offset = 0;
@@ -139,7 +139,7 @@ int nbcolli_op_register(nbcolli_op *op, uint32_t access)
     return 1;
 }
 
-/* Is its peer gone, so that nothing can be got from there or put there? Then the op is stuck. */
+/* Is its peer gone? Then it can neither get nor put, and is stuck. */
 static int nbcolli_op_is_cut(nbcolli_op *op)
 {
     uint8_t loss = op->post.link->loss[op->post.peer];

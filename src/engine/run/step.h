@@ -23,15 +23,15 @@ void nbcolli_observe_wait(nbcolli_run *run, int rank);
 void nbcolli_observe_start(nbcolli_run *run);
 void nbcolli_observe_end(nbcolli_run *run);
 
-/* The op waits for a change of shared memory: passes look again. It was just looked at. */
+/* The op, which has just looked, waits for a change of shared memory: passes look again. */
 static inline void nbcolli_watch(nbcolli_op *op)
 {
     if (!op->item.in)
         nbcolli_list_add(&op->run->comm->context->watched, &op->item);
 }
 
-/* Is this a tick, which leaves to a call of the program's what calls the host's functions or tells its watcher? Then it
- * works off nothing more in this turn: the run is delayed. */
+/* Is this a tick? Ticks leave the host's functions, and its watcher, to a call of the program. Then the run does no
+ * more in this turn: it is delayed. */
 static inline int nbcolli_tick_leaves(const nbcolli_run *run)
 {
     nbcoll_context *c = run->comm->context;
@@ -41,7 +41,7 @@ static inline int nbcolli_tick_leaves(const nbcolli_run *run)
     return c->ticks.is_under_way;
 }
 
-/* Is what an unfinished op still has to do for this rank alone? For others is what is to be shown, or sent. */
+/* Does the rest of an unfinished op serve this rank alone? Parts to be shown or sent serve others. */
 static inline int nbcolli_is_own(const nbcolli_op *op)
 {
     return op->phase == NBCOLLI_USING;
@@ -67,7 +67,7 @@ static inline void nbcolli_push(nbcolli_run *run, nbcoll_step step)
     nbcolli_observe(run, NBCOLL_STEP_READY, step);
 }
 
-/* A step has ended: those behind it may be ready. */
+/* A step has ended: steps that wait for it may be ready. */
 static inline void nbcolli_step_end(nbcolli_run *run, nbcoll_step step)
 {
     const nbcoll_step_view *v = &run->schedule->step[step];
@@ -155,13 +155,13 @@ static inline int nbcolli_op_register_end(nbcolli_op *op)
     return op->post.link->transport.bulk->flags & NBCOLL_BULK_ANY_LOCAL || nbcolli_op_register(op, NBCOLL_LOCAL_END);
 }
 
-/* Answers the CTS that has lent `theirs`: with a put, or where that cannot be by saying that DATA follows. */
+/* Answers the CTS that has lent `theirs`: with a put, or, if that is impossible, by saying that DATA follows. */
 void nbcolli_op_put_begin(nbcolli_op *op);
 
 /* Answers it without a put. */
 void nbcolli_op_answer_put(nbcolli_op *op, nbcoll_status status);
 
-/* Starts the put of a PUTTING op, whose notice is written, or another one's get of `theirs`. */
+/* Starts the put of a PUTTING op, whose notice is written; or, for any other op, a get of `theirs`. */
 void nbcolli_op_copy(nbcolli_op *op);
 
 #endif

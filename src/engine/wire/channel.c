@@ -14,7 +14,7 @@ static nbcolli_channels *nbcolli_channels_of(nbcoll_context *c, nbcolli_pair *pa
     return pair->channels;
 }
 
-/* The number of the channel, old or new; `outs` if there is no room. */
+/* The channel's number, found or new; `outs` if there is no room. */
 static uint32_t nbcolli_channel_look_up(nbcolli_link *link, nbcolli_pair *pair, const nbcolli_channel *wanted)
 {
     nbcolli_channels *all = pair->channels;
@@ -36,7 +36,7 @@ static uint32_t nbcolli_channel_look_up(nbcolli_link *link, nbcolli_pair *pair, 
     return all->outs++;
 }
 
-/* A channel as messages name it, which is not 0: with its epoch, since they may come late. */
+/* A channel's name in messages, not 0: it has the epoch, since messages may come late. */
 static uint32_t nbcolli_channel_named(const nbcolli_pair *pair, uint32_t channel)
 {
     return pair->epoch << NBCOLLI_CHANNEL_BITS | (channel + 1);
@@ -48,8 +48,8 @@ void nbcolli_channel_find(nbcolli_op *op)
     nbcolli_channel wanted = {.comm = run->comm->id, .number = run->schedule->step[op->step].number,
                               .fingerprint = run->schedule->fingerprint};
 
-    op->epoch = op->opened = 0; /* so far there is none */
-    if (run->comm->context->ticks.is_under_way) /* which takes no memory: it goes as a message */
+    op->epoch = op->opened = 0; /* no channel so far */
+    if (run->comm->context->ticks.is_under_way) /* a tick takes no memory: the op sends a message */
         return;
     if (!op->post.link->transport.lines || !run->comm->listed || !nbcolli_channels_of(run->comm->context, op->pair))
         return;
@@ -76,7 +76,7 @@ int nbcolli_channel_is_overdue(const nbcolli_op *op)
     return 1;
 }
 
-/* Only if that leaves posts for what must be said. */
+/* Only if posts remain for messages that must go. */
 static void nbcolli_channel_answer(nbcoll_comm *comm, const nbcolli_header *m, uint32_t name)
 {
     if (comm->context->controls.count >= 2)

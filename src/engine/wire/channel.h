@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Channels: what the headers of small messages say again and again, agreed on once by sender and receiver, so that such
- * a message travels as a line (transport.h). A channel stands for a communicator, a pair of its ranks, a message's
- * number and the fingerprint; a line's turn adds the tag with some of the history before it, and the credits that its
- * sender gives back. So a line is an EAGER in short, and its receiver can make it one again: nothing is matched
- * otherwise.
+ * Channels. Sender and receiver agree once on the header of a small message that repeats, which then travels as a line
+ * (transport.h). A channel stands for a communicator, a pair of its ranks, a message's number and the fingerprint; a
+ * line's turn adds the tag with some of the history before it, and the credits that its sender gives back. So a line is
+ * an EAGER in short, and its receiver can make it one again: nothing is matched otherwise.
  *
- * The sender counts the channels to a rank and opens one by an EAGER, which says its number, as long as the receiver
- * has not answered by CHANNEL; from then on its likes are lines. The receiver answers when it has memory for it, or
- * not, and then they stay messages. With all numbers used the sender begins anew, in the pair's next epoch, once all
- * its credits are home: then no line of it is under way, and no EAGER that names a channel. Inline: the way of a line.
- */
+ * The sender numbers the channels to a rank. An EAGER opens one: it names the number until the receiver answers by
+ * CHANNEL; later messages are lines. A receiver without memory does not answer, and they stay messages. When all
+ * numbers are used the sender begins anew, in the pair's next epoch, once all its credits are home: then no line of it
+ * is under way, and no EAGER that names a channel. Inline: the way of a line. */
 #ifndef NBCOLLI_ENGINE_WIRE_CHANNEL_H
 #define NBCOLLI_ENGINE_WIRE_CHANNEL_H
 
@@ -22,12 +20,12 @@ typedef struct nbcolli_channel {
     uint64_t comm;
     uint32_t number, fingerprint;
     uint8_t is_known; /* to the receiver */
-    uint8_t unheard;  /* EAGERs that have named it since its sender last looked for the answer */
+    uint8_t unheard;  /* EAGERs that named it since its sender last looked for the answer */
 } nbcolli_channel;
 
 /* As its receiver knows it. */
 typedef struct nbcolli_channel_end {
-    nbcoll_comm *comm; /* null: it is gone, */
+    nbcoll_comm *comm; /* null: it has ended, */
     uint64_t taken;    /* and the next tag was that */
     uint64_t id;
     uint32_t number, fingerprint;
@@ -36,7 +34,7 @@ typedef struct nbcolli_channel_end {
     uint64_t serial;
 } nbcolli_channel_end;
 
-/* Of a pair, which has them from its first one on. What lies behind those used is not touched. */
+/* Of a pair, from its first channel on. Entries behind those in use are not touched. */
 struct nbcolli_channels {
     uint32_t outs, ins;
     nbcolli_channel out[NBCOLLI_CHANNELS];
@@ -46,15 +44,14 @@ struct nbcolli_channels {
 /* Finds the channel for what the op sends, which it keeps, or makes it one. */
 void nbcolli_channel_find(nbcolli_op *op);
 
-/* What an EAGER of the op is to say: the name of its channel, if the receiver is not known to know it, or 0. */
+/* The channel's name for an EAGER of the op, unless the receiver has answered that it knows it; then 0. */
 uint32_t nbcolli_channel_name(const nbcolli_op *op);
 
-/* Is the sender to look whether the answer has come, before it names the channel once more? One that only sends, and
- * has credits, does not look by itself: however many it has, its messages are soon lines. */
+/* Is the sender to look for the answer before it names the channel once more? A rank that only sends, and has credits,
+ * would not look: so its messages soon become lines, however many credits it has. */
 int nbcolli_channel_is_overdue(const nbcolli_op *op);
 
-/* May the op's message go as a line? It has been opened, its receiver knows it, and there is nothing to say but what a
- * line can. */
+/* May the op's message go as a line? Its channel is open, the receiver knows it, and a line can say all of it. */
 static inline int nbcolli_channel_is_open(const nbcolli_op *op, const nbcolli_pair *pair)
 {
     return op->epoch == pair->epoch && pair->credits > 0 && pair->stalls == pair->told &&
@@ -78,7 +75,7 @@ static inline int nbcolli_channel_send(nbcolli_op *op, nbcolli_pair *pair, uint6
 /* An EAGER of an operation with this fingerprint opens a channel of that name. */
 void nbcolli_channel_opened(nbcoll_comm *comm, const nbcolli_header *h, uint32_t name, uint32_t fingerprint);
 
-/* A CHANNEL has come. */
+/* Handles a CHANNEL. */
 void nbcolli_channel_known(nbcoll_comm *comm, nbcolli_incoming *in);
 
 /* The end of a communicator here, and of a link. */

@@ -50,7 +50,7 @@ void nbcolli_post_is(nbcolli_post *post, nbcoll_posted said)
         else
             nbcolli_backlog_add(post);
         break;
-    default: /* a broken transport is, to this rank, the loss of the peers behind it */
+    default: /* a broken transport counts as the loss of the peers behind it */
         post->where = NBCOLLI_STUCK;
         nbcolli_mark_lost(post->link, post->peer, said == NBCOLL_POST_LOST ? NBCOLLI_DEAD : NBCOLLI_CUT);
     }
@@ -66,7 +66,8 @@ void nbcolli_post_recall(nbcolli_post *post)
 
 /* ---- control messages -------------------------------------------------------------------------------------------- */
 
-/* This rank has no memory to say what it must: it is lost to all. They are told when the communicators have broken. */
+/* This rank has no memory for a message that it owes: it is lost to all. They are told when its communicators have
+ * broken. */
 static void nbcolli_starve(const nbcolli_link *on)
 {
     if (on->home->starved)
@@ -107,7 +108,7 @@ int nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer, const
     post->link = link;
     post->peer = peer;
     if (link->pair[peer].refused && !nbcolli_is_dead(link, peer))
-        nbcolli_backlog_add(post); /* answers would take the only room from what waits, pass after pass */
+        nbcolli_backlog_add(post); /* else answers would take the room from waiting posts, pass after pass */
     else
         nbcolli_post_send(post);
     nbcolli_control_is(post);
@@ -137,8 +138,7 @@ int nbcolli_revoke_joins(nbcolli_header *before, const nbcolli_header *h)
     return 1;
 }
 
-/* Joins it to the one before that still waits for room, so that what is said to a rank that does not listen does not
- * grow with the operations. */
+/* Joins it to the one before that still waits for room: so messages to a rank that takes none do not pile up. */
 static int nbcolli_revoke_waits(nbcolli_link *link, int peer, const nbcolli_header *h)
 {
     for (nbcolli_list_item *at = link->backlog.first; at; at = at->next) {

@@ -14,14 +14,14 @@ void nbcolli_mark_lost(nbcolli_link *link, int peer, nbcolli_loss how);
 /* Takes back a post that waits there. */
 void nbcolli_backlog_remove(nbcolli_post *post);
 
-/* Where a post is, as the transport has said. */
+/* Notes where a post is, as the transport has answered. */
 void nbcolli_post_is(nbcolli_post *post, nbcoll_posted said);
 
 /* Asks the transport for a post that is in flight, once. That it comes back cancelled then says nothing of its peer. */
 void nbcolli_post_recall(nbcolli_post *post);
 
-/* Hands a message to its transport; where it then is stands in the post. It is tried once even with a peer that is lost
- * to us: we may not be lost to it, and then it waits for our answers. */
+/* Hands a message to its transport; the post says where it then is. A message for a peer that is lost to us is tried
+ * once, too: to that peer we may be alive, and it then waits for our answers. */
 static inline void nbcolli_post_send(nbcolli_post *post)
 {
     nbcolli_link *link = post->link;
@@ -31,24 +31,25 @@ static inline void nbcolli_post_send(nbcolli_post *post)
 
 /* ---- control messages -------------------------------------------------------------------------------------------- */
 
-/* Gives a post, also one that has come back, to the pool. One with a payload is its owner's, who looks where it is. */
+/* Gives a post, also one that has come back, to the pool. A post with a payload stays its owner's, who looks where it
+ * is. */
 void nbcolli_control_free(nbcoll_context *c, nbcolli_post *post);
 
 /* The post of a control message has been handed over, or not. One that is in flight can be asked for. */
 void nbcolli_control_is(nbcolli_post *post);
 
-/* Sends a header alone with this post, which goes to the pool then. 0: that cannot be, or not to a dead peer now. */
+/* Sends a header alone with this post, which then goes to the pool. 0: impossible, or the peer is dead and it cannot go
+ * now. */
 int nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer, const nbcolli_header *h);
 
-/* So many more posts for the list: the pool, or farewells. 0: there is no memory for them all. */
+/* Adds so many posts to the list: the pool, or farewells. 0: no memory for them all. */
 int nbcolli_posts_reserve(nbcoll_context *c, nbcolli_list *list, uint32_t n);
 
-/* Sends a header alone. Some posts are there since the link was opened; with all of them under way and
- * no memory for one more the peer would wait for ever, and others that we owe something: this rank gives itself up
- * (giveup.h). */
+/* Sends a header alone. Each link has some posts from its opening. If all are under way, and there is no memory for one
+ * more, the peer would wait for ever: this rank then gives itself up (giveup.h). */
 void nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h);
 
-/* Is there memory for one that may be left out? */
+/* Is there a post for a message that may be left out? */
 static inline int nbcolli_control_may(nbcoll_context *c)
 {
     return c->controls.first || nbcolli_posts_reserve(c, &c->controls, 1);
@@ -65,27 +66,27 @@ static inline nbcolli_header nbcolli_header_to(nbcoll_comm *comm, int rank, nbco
     return h;
 }
 
-/* Says to a rank of the communicator what a header says but for whom it is, with the credits that we owe it. */
+/* Sends a header to a rank of the communicator: fills in the receiver, and the credits that we owe it. */
 void nbcolli_say(nbcoll_comm *comm, int rank, nbcolli_header what);
 
-/* Answers a message from that peer likewise: what it is about, the answer is about. */
+/* Answers a message from that peer likewise: the answer is about the same operation. */
 void nbcolli_answer(nbcolli_link *link, int peer, const nbcolli_header *m, nbcolli_header what);
 
-/* Joins a REVOKE to that of the operations right before. 0: that is none, or not of the same kind. */
+/* Joins a REVOKE to that of the operations right before. 0: there is none, or not of the same kind. */
 int nbcolli_revoke_joins(nbcolli_header *before, const nbcolli_header *h);
 
-/* Tells every other rank what a header says but for whom it is. */
+/* Sends a header to every other rank. */
 void nbcolli_tell_others(nbcoll_comm *comm, nbcolli_header what);
 
 /* REVOKE of one operation, or LOST for the communicator. `bytes` is as the header says. */
 void nbcolli_tell_all(nbcoll_comm *comm, nbcolli_type type, uint64_t tag, nbcoll_status why, int cause, uint64_t bytes);
 
-/* Sends the credits that we owe, if any, and says that none of our sends to it waits any more, if that is so and was
- * not said: it need not ask for them. */
+/* Sends the credits that we owe, if any. Says that none of our sends to it waits any more, if that is so and new to the
+ * peer: it need not ask for them. */
 void nbcolli_credits_send(nbcolli_link *link, int peer);
 
-/* A message has met its receive, or is refused: its credit goes back. Credits travel with whatever goes
- * that way; alone only when half of them are owed, so that one-way traffic does not stop, or when the peer stalls. */
+/* A message has met its receive, or is refused: its credit goes back. Any message that way carries credits. They go
+ * alone when half of them are owed, so that one-way traffic does not stop, or when the peer stalls. */
 static inline void nbcolli_credit_back(nbcolli_link *link, int peer)
 {
     if (++link->pair[peer].owed > link->pair[peer].most_owed)

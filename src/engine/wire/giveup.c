@@ -11,7 +11,7 @@ void nbcolli_give_up(nbcolli_link *link, int peer)
     if (link->transport.give_up)
         link->transport.give_up(link->endpoint, peer);
     nbcolli_mark_lost(link, peer, link->starved ? NBCOLLI_GIVEN_UP : NBCOLLI_GIVEN_UP | NBCOLLI_UNTOLD);
-    link->untold += !link->starved; /* else it is told, or has been, that this rank is lost */
+    link->untold += !link->starved; /* else it learns, or knows, that this rank is lost */
 }
 
 void nbcolli_rejected_by(nbcolli_link *link, int peer)
@@ -62,8 +62,8 @@ static int nbcolli_copies_with(const nbcolli_run *run, int home)
     return 0;
 }
 
-/* May something of ours still read its memory, by whichever endpoint? Where this rank is starved only what the
- * transport has does: its communicators have broken. */
+/* May a get of ours still read its memory, by any endpoint? If this rank is starved only posts in flight count: its
+ * communicators have broken. */
 static int nbcolli_may_read(const nbcolli_link *link, int peer)
 {
     int home = link->member[peer], is_starved = link->starved;
@@ -81,7 +81,7 @@ static int nbcolli_may_read(const nbcolli_link *link, int peer)
     return 0;
 }
 
-/* To one that is given up, and so takes nothing from the backlog, it is tried again till it is OVER. */
+/* A rank that is given up gets nothing from the backlog: the farewell is tried again till that rank is OVER. */
 static void nbcolli_say_farewell(nbcolli_link *link, int peer)
 {
     nbcolli_post *post = nbcolli_post_of(link->farewells.first);

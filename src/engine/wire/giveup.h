@@ -14,17 +14,16 @@ void nbcolli_give_up(nbcolli_link *link, int peer);
 /* It has given us up. */
 void nbcolli_rejected_by(nbcolli_link *link, int peer);
 
-/* Who is cut off on this endpoint is so on all that belong to it: alive it may be there, and is given up; so nobody
- * goes on with it half. What has only left one of them is still to be reported by the others. */
+/* A rank that is cut off on this endpoint is cut off on all that belong to it: it may be alive there, and is given up,
+ * so that nobody goes on with it by half. A rank that left one of them is reported by each other one itself. */
 void nbcolli_spread_losses(nbcolli_link *link);
 
 /* LOST: that `rank` is lost, and perhaps to be given up; or that it is out of step. -1: no member is the cause. */
 void nbcolli_tell_lost(nbcoll_comm *comm, int rank, nbcoll_status why);
 
-/* Tells each rank that is UNTOLD, once nothing of ours reads its memory, that it is given up, or that this one is: then
- * the communicators have broken, and no more gets begin; who hears it gives us up, and says so in turn when it reads
- * nothing of our memory any more. A rank is told one of these once, by a post that is there since the link was
- * opened. */
+/* Tells each rank that is UNTOLD that it is given up, or that this one is, once nothing of ours reads its memory: the
+ * communicators have broken then, and no more gets begin. That rank then gives us up, and says so when it reads nothing
+ * of our memory any more. Each rank is told once, by a post that the link has from its opening. */
 void nbcolli_say_farewells(nbcolli_link *link);
 
 /* Asks for the control messages that the transport has for such ranks: they may never take them. */

@@ -7,7 +7,7 @@
 
 #define NBCOLLI_UNEXPECTED_SMALL sizeof(nbcolli_remote) /* bytes of payload: announcements, and what is as short */
 
-/* Keeps it, or a copy; null: no memory. It took a credit, so that what a peer can make us store is bounded. */
+/* Keeps it, or a copy; null: no memory. Each took a credit: so a peer can make us store so many only. */
 nbcolli_unexpected *nbcolli_unexpected_keep(nbcolli_incoming *in);
 
 /* Makes room for so many short ones, and as many long ones. 0: no memory. */
@@ -37,7 +37,7 @@ static inline nbcolli_incoming nbcolli_incoming_kept(nbcolli_unexpected *s)
     return (nbcolli_incoming){s->link, s->header, s->payload, s->bytes, s, s->source};
 }
 
-/* Nothing more is needed of the message. */
+/* The message is not needed any more. */
 static inline void nbcolli_done_with(nbcolli_incoming *in)
 {
     if (in->kept)
@@ -45,18 +45,18 @@ static inline void nbcolli_done_with(nbcolli_incoming *in)
     in->kept = NULL;
 }
 
-/* The answer to a message of that peer's which nobody here will read: its sender must be able to end. `why`:
- * ERR_CANCELLED if the operation is revoked, of which the sender is told too; ERR_MISMATCH if there is no such one. */
+/* Refuses a message of that peer's which nobody here will read, so that its sender can end. `why`: ERR_CANCELLED if the
+ * operation is revoked, which the sender also learns; ERR_MISMATCH if there is no such operation. */
 void nbcolli_refuse(nbcolli_link *link, int peer, const nbcolli_header *m, nbcoll_status why);
 
-/* Where those of an operation are, among others. Tags in use may be multiples of a power of two. */
+/* The bucket of an operation's messages. Tags in use may be multiples of a power of two. */
 static inline nbcolli_unexpected **nbcolli_unexpected_at(const nbcoll_comm *comm, uint64_t tag)
 {
     uint64_t hash = (tag ^ comm->id) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
     return &comm->link->unexpected[hash % NBCOLLI_UNEXPECTED_BUCKETS];
 }
 
-/* What points to one that is stored for an operation from `first` to `last`; null: there is none. */
+/* The pointer to a message stored for an operation from `first` to `last`; null: there is none. */
 nbcolli_unexpected **nbcolli_unexpected_find(const nbcoll_comm *comm, uint64_t first, uint64_t last);
 
 /* Refuses and frees all of those; returns whether there were any. */
