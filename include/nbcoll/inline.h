@@ -38,7 +38,7 @@ static inline nbcoll_status nbcolli_inline_look(const nbcoll_request *request)
         return NBCOLL_OK;
     state = __atomic_load_n(&at->state, __ATOMIC_ACQUIRE); /* sees the buffers of an ended one */
     if ((state != NBCOLLI_REQUEST_INACTIVE && state != NBCOLLI_REQUEST_OVER) ||
-        __atomic_load_n(&at->generation, __ATOMIC_RELAXED) != request->generation || /* for itself */
+        __atomic_load_n(&at->generation, __ATOMIC_RELAXED) != request->generation || /* orders nothing */
         *((const nbcoll_start_block *)at)->process != 1)
         return NBCOLL_PENDING;
     if (state == NBCOLLI_REQUEST_INACTIVE)
@@ -68,7 +68,7 @@ static inline nbcoll_status nbcolli_inline_start(nbcoll_request *request)
         return nbcoll_start(request);
     at = (nbcoll_start_block *)request->at;
     if (__atomic_load_n(&at->head.state, __ATOMIC_RELAXED) == NBCOLLI_REQUEST_INACTIVE && /* of one thread, or below */
-        __atomic_load_n(&at->head.generation, __ATOMIC_RELAXED) == request->generation && /* for itself */
+        __atomic_load_n(&at->head.generation, __ATOMIC_RELAXED) == request->generation && /* orders nothing */
         at->restart && *at->process == 1)
         s = at->restart(at);
     return s == NBCOLL_AGAIN ? nbcoll_start(request) : s;

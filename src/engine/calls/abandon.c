@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Leaving without the answers of others: a context ends, and what they or a transport may still touch is kept for good.
- * The host keeps its buffers; the library's own memory of that kind is leaked. */
+ * Leaving without answers of other ranks: a context ends, and memory that they or a transport may still touch is never
+ * freed. The host keeps its own buffers; the library leaks its own. */
 #include "context.h"
 #include "../wire/control.h"
 #include "../wire/unexpected.h"
@@ -15,7 +15,7 @@ typedef struct nbcolli_abandon_loan {
     nbcoll_lent *lent;
     void *user;
     const nbcolli_link *home;
-    int is_kept; /* memory of the run itself is lent */
+    int is_kept; /* the run's own memory is lent */
 } nbcolli_abandon_loan;
 
 static int nbcolli_abandon_lies_in(const void *at, const void *block, size_t bytes)
@@ -23,7 +23,7 @@ static int nbcolli_abandon_lies_in(const void *at, const void *block, size_t byt
     return (uintptr_t)at - (uintptr_t)block < bytes;
 }
 
-/* What nbcoll_mem_alloc gave is the transport's, and stays where others read it. */
+/* Memory of nbcoll_mem_alloc is the transport's, and stays where others read it. */
 static int nbcolli_abandon_is_shared(const nbcolli_link *home, const void *at)
 {
     for (const nbcolli_link *link = home->first; link; link = link->beside)
@@ -71,11 +71,11 @@ static void nbcolli_abandon_op(nbcolli_abandon_loan *l, const nbcolli_op *op)
     }
     if (nbcolli_abandon_is_announced(op))
         nbcolli_abandon_lend(l, run, nbcolli_op_memory(op), nbcolli_op_bytes(op));
-    for (uint32_t i = 0; i < op->keys; i++) /* parts of a cell: all of them, whoever has read his */
+    for (uint32_t i = 0; i < op->keys; i++) /* parts of a cell: all, read or not */
         nbcolli_abandon_lend(l, run, nbcolli_resolve(run, v->parts[i].region).at, nbcolli_part_bytes(v, i));
 }
 
-/* The run goes back to its schedule, with which it is freed; or nobody knows it any more. */
+/* Returns the run to its schedule, which frees it; or leaks it. */
 static void nbcolli_abandon_run(nbcolli_run *run, nbcoll_lent *lent, void *user)
 {
     nbcolli_abandon_loan loan = {lent, user, run->comm->link, 0};
@@ -113,9 +113,9 @@ nbcoll_status nbcoll_context_abandon(nbcoll_context *c, nbcoll_lent *lent, void 
     nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_OK;
     if (!c || s != NBCOLL_OK)
         return s;
-    if (nbcolli_is_held(c) || atomic_load_explicit(&c->outside, memory_order_acquire) > 0) /* after all that they did */
+    if (nbcolli_is_held(c) || atomic_load_explicit(&c->outside, memory_order_acquire) > 0) /* after all they did */
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
-    nbcolli_pass(c); /* what can end by itself does */
+    nbcolli_pass(c); /* lets operations end that can */
     if (c->executing)
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
     int is_busy = nbcolli_context_busy(c);

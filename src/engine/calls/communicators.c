@@ -19,13 +19,13 @@ nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
     nbcoll_status s = nbcolli_enter(c);
     if (s != NBCOLL_OK)
         return s;
-    nbcolli_drain(c); /* what a tick has left to be done names communicators: one that is made over this, for one */
+    nbcolli_drain(c); /* work left by a tick names communicators, such as one made over this */
     int busy = comm->active > 0 || comm->holders;
     for (const nbcolli_request *r = c->ended; r; r = r->next)
         busy |= r->persistent && r->comm == comm; /* its callback is still to be told */
     if (busy)
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
-    /* somebody waits for what will not be started here; after a failure it asks, and learns that this rank has left */
+    /* others may wait for operations not started here; after a failure they ask, and learn that this rank has left */
     nbcoll_status why = comm->failed_floor ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_MISMATCH;
     if (nbcolli_unexpected_drop(comm, 0, UINT64_MAX, why) && why == NBCOLL_ERR_MISMATCH) {
         nbcolli_called_freed(comm, comm->rank);
@@ -58,7 +58,7 @@ nbcoll_status nbcolli_comm_withdraw(nbcoll_comm *comm)
     nbcolli_runs_fail(comm, 0, UINT64_MAX, NBCOLL_ERR_CANCELLED, comm->rank);
     comm->failure = failure;
     c->failure = last;
-    nbcolli_drain(c); /* may find a failure, of any communicator, which stays */
+    nbcolli_drain(c); /* may find a failure of any communicator, which stays */
     comm->failed_floor = floor;
     return nbcolli_leave(c, NBCOLL_OK);
 }

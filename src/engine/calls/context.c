@@ -30,7 +30,7 @@
 
 #define NBCOLLI_POSTS_OF_A_LINK 16 /* control messages that wait for room, or are in flight */
 
-/* As much of a table or group as both sides know. */
+/* Copies as much of a table or group as both sides know. */
 static void nbcolli_table_copy(void *to, size_t room, const void *from, size_t size)
 {
     memcpy(to, from, size < room ? size : room);
@@ -68,7 +68,7 @@ static nbcoll_status nbcolli_table_read(nbcolli_link *link)
     return has_all ? NBCOLL_OK : NBCOLL_ERR_ABI;
 }
 
-/* What differs by peer. */
+/* Sets limits that differ by peer. */
 static void nbcolli_pairs_make(nbcolli_link *link)
 {
     const nbcoll_transport *t = &link->transport;
@@ -82,7 +82,7 @@ static void nbcolli_pairs_make(nbcolli_link *link)
         link->pair[peer].most_owed = link->credits / 2;
         link->pair[peer].epoch = link->pair[peer].version = 1;
         link->pair[peer].payload = l.payload > link->limits.payload ? l.payload : link->limits.payload;
-        if (link->pair[peer].payload > UINT32_MAX) /* what an EAGER's header can say */
+        if (link->pair[peer].payload > UINT32_MAX) /* the most that an EAGER's header can hold */
             link->pair[peer].payload = UINT32_MAX;
         link->pair[peer].way = !t->bulk                                                 ? NBCOLLI_BY_FRAGMENTS
                                : !t->bulk->get || (t->bulk->put && l.price.put_ns < l.price.get_ns)
@@ -122,14 +122,14 @@ static nbcoll_status nbcolli_wakeup_add(nbcoll_context *c, nbcolli_link *link)
 
 #define NBCOLLI_LINK_RANK (sizeof(nbcolli_pair) + sizeof(nbcoll_transport_error) + sizeof(int) + 1)
 
-/* Of a link and what lies behind it: the pairs, and what is known of each rank. */
+/* Bytes of a link and the arrays behind it: pairs, and notes about each rank. */
 static size_t nbcolli_link_memory(int ranks)
 {
     return sizeof(nbcolli_link) + (size_t)ranks * NBCOLLI_LINK_RANK;
 }
 
-/* What bad news needs is there before there can be any: for each link some posts in the pool, and for each of its ranks
- * one that says the last thing. */
+/* Takes the memory for bad news beforehand: for each link some posts in the pool, and for each of its ranks one for the
+ * farewell. */
 static nbcoll_status nbcolli_link_reserve(nbcoll_context *c, nbcolli_link *link)
 {
     uint32_t wanted = NBCOLLI_POSTS_OF_A_LINK;
@@ -149,7 +149,7 @@ static __attribute__((noinline)) void nbcolli_posts_free(nbcoll_context *c, nbco
     }
 }
 
-/* Do ranks take turns on this rank's cores? Where the transport does not know: if all its ranks needed these. */
+/* Do ranks take turns on this rank's cores? If the transport does not know, assumes that all its ranks share them. */
 static int nbcolli_is_crowded(const nbcolli_link *link)
 {
     if (link->limits.ranks_per_core)
@@ -200,7 +200,7 @@ static nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, n
     link->next = c->links;
     c->links = link;
     if (nbcolli_is_crowded(link))
-        atomic_store_explicit(&c->crowded, 1, memory_order_relaxed); /* for itself */
+        atomic_store_explicit(&c->crowded, 1, memory_order_relaxed); /* orders nothing */
     c->driven.looked = 1; /* it is not armed */
     *out = link;
     return NBCOLL_OK;
@@ -343,7 +343,7 @@ static void nbcolli_pools_free(nbcoll_context *c)
 void nbcolli_context_end(nbcoll_context *c, int abandons)
 {
     c->is_ending = 1;
-    nbcolli_requests_clear(c); /* ends that nobody asked for */
+    nbcolli_requests_clear(c); /* ends that nobody has asked for */
     while (c->comms)
         nbcolli_comm_destroy(c->comms);
     while (c->links) {
@@ -392,9 +392,9 @@ nbcoll_status nbcoll_context_free(nbcoll_context *c)
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
     nbcolli_pass(c);
     for (nbcolli_link *link = c->links; link; link = link->next)
-        nbcolli_recall_given_up(link); /* what that pass could not deliver */
+        nbcolli_recall_given_up(link); /* posts that the pass could not deliver */
     int busy = nbcolli_context_busy(c) || c->ended;
-    busy |= atomic_load_explicit(&c->outside, memory_order_acquire) > 0; /* after all that those calls did */
+    busy |= atomic_load_explicit(&c->outside, memory_order_acquire) > 0; /* after all their accesses */
     if (busy)
         return nbcolli_leave_reporting(c, NBCOLL_ERR_BUSY);
     nbcolli_context_end(c, 0);
@@ -410,7 +410,7 @@ nbcoll_status nbcoll_progress(nbcoll_context *c)
     if (nbcolli_is_forked(c))
         return NBCOLL_ERR_FORKED;
     if (!nbcolli_try_lock(c))
-        return nbcolli_is_inside(c) ? NBCOLL_ERR_BUSY : NBCOLL_OK; /* somebody else is progressing it */
+        return nbcolli_is_inside(c) ? NBCOLL_ERR_BUSY : NBCOLL_OK; /* another thread is progressing it */
     nbcolli_pass(c);
     return nbcolli_leave_reporting(c, NBCOLL_OK);
 }
@@ -428,7 +428,7 @@ nbcoll_status nbcoll_fd(nbcoll_context *c, int *fd)
 
 nbcoll_status nbcolli_arm_all(nbcoll_context *c)
 {
-    c->driven.looked = 1; /* who is refused is not armed any more */
+    c->driven.looked = 1; /* a refused caller is not armed any more */
     if (c->poller < 0 || c->silent_links)
         return NBCOLL_ERR_UNSUPPORTED;
     if (c->active)
@@ -444,7 +444,7 @@ nbcoll_status nbcolli_arm_all(nbcoll_context *c)
         if (s != NBCOLL_OK)
             return s;
     }
-    /* [SLEEP] the second look of the sleeper's bargain */
+    /* [SLEEP] the sleeper's second look (transport.h) */
     int has_come = nbcolli_look_again(c, SIZE_MAX) || c->delayed.first ||
                    (c->executors && nbcolli_executors_look(c, c->poller));
     if (!has_come) {
@@ -461,7 +461,7 @@ nbcoll_status nbcoll_arm(nbcoll_context *c)
     if (s != NBCOLL_OK)
         return s;
     s = nbcolli_arm_all(c);
-    if (s == NBCOLL_OK && c->driven.ended != c->armed_at_ends) { /* perhaps in a look at another request */
+    if (s == NBCOLL_OK && c->driven.ended != c->armed_at_ends) { /* perhaps seen by a look at another request */
         c->ticks.is_armed = 0;
         s = NBCOLL_AGAIN;
     }

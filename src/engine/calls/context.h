@@ -5,23 +5,23 @@
 
 #include "../state/context.h"
 
-/* Frees a context where nothing is; or `abandons` it, when its runs are taken care of. */
+/* Frees a context without operations; or `abandons` it, after its runs were handled. */
 void nbcolli_context_end(nbcoll_context *c, int abandons);
 
 /* Is an operation active, or something still to be sent? */
 int nbcolli_context_busy(const nbcoll_context *c);
 
-/* Is it in use by what must be ended first: a driver, ticks, relays, an agent? */
+/* Does a driver, ticks, relays or an agent use it, which must end first? */
 int nbcolli_is_held(const nbcoll_context *c);
 
-/* Announces that this rank is about to sleep on its poller: as nbcoll_arm, for one who is inside. OK also where
- * executors are unheard, of which nothing ends that sleep. */
+/* Announces that this rank is about to sleep on its poller: nbcoll_arm for a thread inside. OK also if executors are
+ * unheard, whose arrivals do not end that sleep. */
 nbcoll_status nbcolli_arm_all(nbcoll_context *c);
 
-/* Takes endpoints that are to belong together into the context, which then closes them. The last one is their home. */
+/* Takes endpoints that will belong together into the context, which then owns them. The last one is their home. */
 nbcoll_status nbcolli_links_open(nbcoll_context *c, int n, nbcoll_endpoint *const ep[], nbcolli_link **home);
 
-/* Undoes that, from the home's first one on, and leaves the endpoints open. */
+/* Undoes that, from the home's first link on, and leaves the endpoints open. */
 void nbcolli_links_drop(nbcolli_link *first);
 
 #endif

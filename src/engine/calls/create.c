@@ -38,17 +38,17 @@ static nbcoll_status nbcolli_create_ballot(nbcoll_comm *over, size_t bytes, nbco
     nbcoll_status s = nbcoll_build_schedule(&bruck, &a, &config, out);
     if (s == NBCOLL_OK) {
         (*out)->evicted = 1; /* freed with its request */
-        /* unlike an allgather of the program's that happens to be as long */
+        /* differs from a program's allgather of the same length */
         nbcolli_schedule_mark(*out, (*out)->fingerprint ^ 0x5eedc0deu);
     }
     return s;
 }
 
-/* What a rank passes. */
+/* What a rank passes to a creation. */
 typedef struct nbcolli_create_wish {
     nbcolli_creation creation;
-    int colour, key; /* the colour of a duplicate: its purpose, or 0. Its key is the rank in its parent */
-    const nbcoll_comm_config *config; /* null: its parent's, but for the agent, which serves that one */
+    int colour, key; /* of a duplicate: colour, its purpose or 0; key, its rank in the parent */
+    const nbcoll_comm_config *config; /* null: its parent's, without the agent */
 } nbcolli_create_wish;
 
 /* The eldest's vote makes it, too. */
@@ -63,7 +63,7 @@ static void nbcolli_twin_join(nbcoll_comm *elder, nbcolli_twin *twin)
         *nbcolli_ballot_area(comm, comm->parent->rank) = nbcolli_area_offer(comm, comm->parent->size);
 }
 
-/* Casts this rank's vote, by an operation of `over`, for all of `twin`. On an error they are to be undone. */
+/* Casts this rank's vote, by an operation of `over`, for all of `twin`. On an error the caller undoes them. */
 static nbcoll_status nbcolli_create_cast(nbcoll_comm *over, nbcolli_create_wish mine, int n, nbcolli_twin twin[],
                                          nbcoll_request *request)
 {
@@ -99,7 +99,7 @@ static nbcoll_status nbcolli_create_cast(nbcoll_comm *over, nbcolli_create_wish 
     if (s == nbcolli_broken(over))
         nbcolli_start_refused(over);
     link->creating--;
-    link->serial -= serials; /* nobody has seen them */
+    link->serial -= serials; /* no other rank has seen them */
     return s;
 }
 
@@ -113,7 +113,7 @@ static void nbcolli_twins_undo(int n, const nbcolli_twin twin[])
 
 /* ---- the calls --------------------------------------------------------------------------------------------------- */
 
-/* Of an endpoint that is given: is it the caller's, and no other one? */
+/* Is a given endpoint the caller's own, and given once? */
 static nbcoll_status nbcolli_create_check(const nbcoll_context *c, int n, nbcoll_endpoint *const ep[])
 {
     if (n < 1)
@@ -132,7 +132,7 @@ static nbcoll_status nbcolli_create_check(const nbcoll_context *c, int n, nbcoll
     return NBCOLL_OK;
 }
 
-/* A communicator of all ranks of the home, which talk by that for now. */
+/* Makes a communicator of all ranks of the home, by which they talk for now. */
 static nbcoll_status nbcolli_create_first(nbcolli_link *home, const nbcoll_comm_config *config, nbcoll_comm **out)
 {
     const nbcoll_endpoint *ep = home->endpoint;
@@ -245,7 +245,7 @@ static nbcoll_status nbcolli_create_survivors(nbcoll_comm *comm, const nbcolli_t
     return s;
 }
 
-/* All or, refused, none. */
+/* Starts all or, if refused, none. */
 static nbcoll_status nbcolli_create_derive(nbcoll_comm *parent, nbcolli_create_wish mine, int n, nbcolli_twin twin[],
                                            nbcoll_request *request)
 {
@@ -307,8 +307,8 @@ static nbcoll_status nbcolli_create_of(nbcoll_comm *parent, nbcolli_create_wish 
 
 static const nbcoll_comm_config nbcolli_comm_defaults = NBCOLL_COMM_DEFAULTS;
 
-/* The two forms of a call that makes one of a communicator: with the parameters, which have their last comma, it wishes
- * what follows them. */
+/* Both forms of a call that makes a communicator of another one: PARAMETERS end with a comma; the rest gives its
+ * wish. */
 #define NBCOLLI_PARAMETERS(...) __VA_ARGS__
 #define NBCOLLI_MAKE(name, parameters, ...)                                                                            \
     nbcoll_status nbcoll_comm_i##name(nbcoll_comm *comm, NBCOLLI_PARAMETERS parameters nbcoll_comm **out,              \

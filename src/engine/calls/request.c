@@ -22,13 +22,13 @@ static int nbcolli_is_active(const nbcolli_request *r)
 
 /* ---- one look ---------------------------------------------------------------------------------------------------- */
 
-/* What a handle says of which the request is gone. The lock is held. */
+/* The status for a handle whose request is gone. The lock is held. */
 static nbcoll_status nbcolli_request_gone(nbcoll_request request)
 {
     return nbcolli_was_reported(request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST;
 }
 
-/* What a request in this state has come to; a callback reports how it ended. */
+/* The status of a request in this state; a callback reports its end. */
 static inline nbcoll_status nbcolli_request_said(const nbcolli_request *r, unsigned state)
 {
     if (nbcolli_is_pending(state))
@@ -55,7 +55,7 @@ nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
     return s == NBCOLL_OK ? nbcolli_leave(c, nbcolli_request_gone(*request)) : s;
 }
 
-/* What has become of the request; that reports its end. The lock is held. */
+/* The status of the request; if it has ended, reports the end. The lock is held. */
 NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_take_end(nbcoll_context *c, nbcoll_request *request)
 {
     nbcolli_request *r = nbcolli_request_find(*request);
@@ -70,13 +70,13 @@ NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_take_end(nbcoll_context *c, nbcoll_r
             atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_release); /* for its next start */
         return s;
     }
-    if (r && !r->calling) /* else released after its callback */
+    if (r && !r->calling) /* else it is released after its callback */
         nbcolli_request_release(c, r);
     *request = (nbcoll_request){0};
     return s;
 }
 
-/* Of one that is not null. `passes`: also where a driver makes them. */
+/* For a handle that is not null. `passes`: makes passes also if a driver does. */
 static __attribute__((noinline)) nbcoll_status nbcolli_test(nbcoll_request *request, int passes)
 {
     nbcolli_request *r = nbcolli_entry_of(*request);
@@ -87,10 +87,10 @@ static __attribute__((noinline)) nbcoll_status nbcolli_test(nbcoll_request *requ
         return NBCOLL_ERR_FORKED;
     int is_pending = nbcolli_is_of(r, request->generation) && nbcolli_is_pending(nbcolli_state_of(r));
     if (is_pending && !passes && nbcolli_is_driven(c) && !nbcolli_driven_has_steps(c))
-        return NBCOLL_PENDING; /* the passes are left to a driver, and it has left nothing for a call */
+        return NBCOLL_PENDING; /* a driver makes the passes, and has left no steps to calls */
     if (!nbcolli_try_lock(c)) {
-        /* Another thread is inside, and advances what is pending. But what has ended is reported when that one is out:
-         * a wait that was woken for it is not told again. */
+        /* Another thread is inside, and advances pending operations. An end is reported once that thread is out: a wait
+         * that was woken for it would not be woken again. */
         if (is_pending && !nbcolli_is_inside(c))
             return NBCOLL_PENDING;
         if ((s = nbcolli_enter(c)) != NBCOLL_OK)
@@ -99,15 +99,15 @@ static __attribute__((noinline)) nbcoll_status nbcolli_test(nbcoll_request *requ
     if (is_pending)
         nbcolli_pass(c);
     int reports;
-    do { /* again: callbacks may have ended the request, and whoever hears that it is pending may sleep */
+    do { /* again: callbacks may have ended the request, and a caller that gets PENDING may sleep */
         reports = c->ended != NULL;
         s = nbcolli_leave_reporting(c, nbcolli_take_end(c, request));
     } while (reports && s == NBCOLL_PENDING && nbcolli_enter(c) == NBCOLL_OK);
     return s;
 }
 
-/* Reports the end, which was `s`, of a request of one thread that no callback looks after. That is read again: its
- * register is wanted for others till then. */
+/* Reports the end of a request without a callback, in a context of one thread. It reads the outcome again, which saves
+ * a register until then. */
 static inline nbcoll_status nbcolli_kept_end(nbcoll_request *request, nbcoll_status s)
 {
     nbcolli_request *r = nbcolli_entry_of(*request);
@@ -121,8 +121,8 @@ static inline nbcoll_status nbcolli_kept_end(nbcoll_request *request, nbcoll_sta
     return s;
 }
 
-/* What a look is enough for, at a request of one thread that keeps a run, or has no schedule: it replays, or has ended.
- * AGAIN: it replays, and its line is not there; PENDING: a call that enters is to see. */
+/* A look without entering, for a request of one thread that keeps a run or has no schedule, and replays or has ended.
+ * AGAIN: it replays, and its line is not there; PENDING: enter to see. */
 static inline nbcoll_status nbcolli_request_look(nbcoll_request *request)
 {
     nbcolli_request *r = (nbcolli_request *)request->at;
@@ -135,7 +135,7 @@ static inline nbcoll_status nbcolli_request_look(nbcoll_request *request)
         nbcoll_status s = nbcolli_replay_look(r);
         return s == NBCOLL_OK ? nbcolli_kept_end(request, s) : s;
     }
-    if (!r->kept && (r->schedule || r->done || c->flags & NBCOLL_ANY_THREAD)) /* the host's functions take part */
+    if (!r->kept && (r->schedule || r->done || c->flags & NBCOLL_ANY_THREAD)) /* the general path is needed */
         return NBCOLL_PENDING;
     if (c->ended || atomic_load_explicit(&c->lock, memory_order_relaxed) ||
         !nbcolli_is_unreported(nbcolli_state_of(r)))
@@ -153,7 +153,7 @@ __attribute__((noinline)) nbcoll_status nbcoll_test(nbcoll_request *request)
 
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
-/* Why the request is not over, if it is not: it waits for its slot, or for its peers. The lock is held. */
+/* Why the request has not ended: it waits for its slot, or for its peers. The lock is held. */
 static nbcoll_status nbcolli_request_expired(nbcolli_request *r)
 {
     nbcoll_status s = NBCOLL_ERR_TIMEOUT;
@@ -161,7 +161,7 @@ static nbcoll_status nbcolli_request_expired(nbcolli_request *r)
 
     if (nbcolli_is_shrink(r))
         nbcolli_note_failure(r->comm, s, nbcolli_shrink_awaited(r), r->comm->taken);
-    else if (nbcolli_is_active(r) && nbcolli_is_executed(r)) /* relaxed: for itself */
+    else if (nbcolli_is_active(r) && nbcolli_is_executed(r)) /* relaxed: orders nothing */
         nbcolli_note_failure(r->comm, s, atomic_load_explicit(&r->executed.awaited, memory_order_relaxed),
                              r->tag ? r->tag : r->comm->taken);
     else if (!run && nbcolli_is_active(r))
@@ -176,8 +176,8 @@ static nbcoll_status nbcolli_request_expired(nbcolli_request *r)
     return s;
 }
 
-/* Of a wait: polls of what replays, before it enters and that has to be unfolded: while spinning is right, or after
- * yields to the ranks of this core. */
+/* Polls a replaying request in a wait, before entering, which would make it an ordinary run: while spinning pays, or
+ * between yields to the ranks of this core. */
 static uint64_t nbcolli_replay_looks(const nbcoll_context *c, uint64_t timeout)
 {
     if (!timeout || c->host.pause || (nbcolli_takes_turns(c) && timeout <= NBCOLLI_ROUND))
@@ -185,7 +185,7 @@ static uint64_t nbcolli_replay_looks(const nbcoll_context *c, uint64_t timeout)
     return nbcolli_takes_turns(c) ? NBCOLLI_REPLAY_YIELDS : NBCOLLI_REPLAY_LOOKS;
 }
 
-/* To be drained; then the executor, if it returns one, is to go. */
+/* Cancels it. The caller drains, then calls `go` of the executor that this returns, unless null. */
 static nbcolli_executor *nbcolli_request_cancel(nbcolli_request *r)
 {
     if (nbcolli_is_executed(r)) {
@@ -199,7 +199,7 @@ static nbcolli_executor *nbcolli_request_cancel(nbcolli_request *r)
     return NULL;
 }
 
-/* Out of a call that has cancelled. */
+/* Leaves a call that has cancelled. */
 static nbcoll_status nbcolli_leave_cancelled(nbcoll_context *c, nbcolli_executor *e, nbcoll_status s)
 {
     nbcolli_unlock(c);
@@ -208,7 +208,7 @@ static nbcoll_status nbcolli_leave_cancelled(nbcoll_context *c, nbcolli_executor
     return s;
 }
 
-/* The deadline is over. `leaves`: nobody else has got the handle, and the request is left to itself, cancelled. */
+/* The deadline is over. `leaves`: a blocking call's own request, which is cancelled and releases itself. */
 static nbcoll_status nbcolli_wait_expired(nbcoll_context *c, nbcoll_request request, int leaves)
 {
     if (nbcolli_enter(c) != NBCOLL_OK)
@@ -218,14 +218,14 @@ static nbcoll_status nbcolli_wait_expired(nbcoll_context *c, nbcoll_request requ
     nbcolli_request *r = nbcolli_request_find(request);
     if (!r || !leaves)
         return nbcolli_leave(c, r ? nbcolli_request_expired(r) : NBCOLL_ERR_TIMEOUT);
-    if (!nbcolli_is_active(r)) { /* it has ended since */
+    if (!nbcolli_is_active(r)) { /* it has ended meanwhile */
         nbcoll_status ended = r->status;
         nbcolli_request_release(c, r);
         return nbcolli_leave(c, ended);
     }
     nbcoll_comm *comm = r->comm;
     nbcoll_status s = nbcolli_request_expired(r);
-    nbcoll_failure failure = c->failure; /* that of the deadline, which cancelling does not replace */
+    nbcoll_failure failure = c->failure; /* the deadline's, which cancelling must not replace */
     nbcolli_run_drop(r);
     r->detached = 1;
     if (r->creating)
@@ -237,12 +237,12 @@ static nbcoll_status nbcolli_wait_expired(nbcoll_context *c, nbcoll_request requ
     return nbcolli_leave_cancelled(c, e, s);
 }
 
-/* Of one that has not ended. `leaves`: at the deadline it is left alone. */
+/* Waits for a request that has not ended. `leaves`: as above. */
 static __attribute__((noinline)) nbcoll_status nbcolli_wait_on(nbcoll_request *request, uint64_t timeout, int leaves)
 {
     nbcoll_context *c = nbcolli_context_of(*request);
     nbcoll_status s = NBCOLL_PENDING;
-    nbcolli_waiter w = {0}; /* which takes as long as a look */
+    nbcolli_waiter w = {0}; /* takes as long as a look */
 
     while (s == NBCOLL_PENDING) {
         if (!nbcolli_waiter_pause(&w, &c, 1, timeout))
@@ -253,7 +253,7 @@ static __attribute__((noinline)) nbcoll_status nbcolli_wait_on(nbcoll_request *r
     return s;
 }
 
-/* An executor may have a shorter way to what a wait is for than a pass. Has it gone it? */
+/* Lets an executor poll for this request alone, which is shorter than a pass. Did one? */
 static int nbcolli_await(const nbcoll_request *request, const nbcoll_context *c)
 {
     nbcolli_request *r = nbcolli_entry_of(*request);
@@ -265,7 +265,7 @@ static int nbcolli_await(const nbcoll_request *request, const nbcoll_context *c)
     return 1;
 }
 
-/* After a first poll that was not enough. */
+/* The rest of a wait, after its first poll. */
 static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_request *request, uint64_t timeout,
                                                                    nbcoll_status s, int leaves)
 {
@@ -315,7 +315,7 @@ static nbcoll_status nbcolli_started_look(const nbcoll_request *request, nbcoll_
     if (nbcolli_is_forked(c))
         return NBCOLL_ERR_FORKED;
     if (!nbcolli_try_lock(c))
-        return nbcolli_is_inside(c) ? NBCOLL_ERR_BUSY : NBCOLL_PENDING; /* somebody else is advancing it */
+        return nbcolli_is_inside(c) ? NBCOLL_ERR_BUSY : NBCOLL_PENDING; /* another thread is advancing it */
     nbcolli_request *r = nbcolli_request_find(*request);
     if (!r)
         return nbcolli_leave(c, nbcolli_request_gone(*request));
@@ -333,7 +333,7 @@ nbcoll_status nbcoll_wait_started(const nbcoll_request *request, uint64_t timeou
     nbcoll_status s = c ? nbcolli_started_look(request, c) : NBCOLL_OK;
 
     while (s == NBCOLL_PENDING && nbcolli_waiter_pause(&w, &c, 1, timeout)) {
-        /* Sleepers of a driven context are not told of steps: it yields, and passes go on. */
+        /* Steps do not wake sleepers of a driven context: so this yields, and makes passes. */
         if (nbcolli_is_driven(c) && (nbcolli_takes_turns(c) || w.vain > NBCOLLI_SPINS))
             w.vain = nbcolli_takes_turns(c) ? 1 : NBCOLLI_SPINS;
         s = nbcolli_started_look(request, c);
@@ -344,7 +344,7 @@ nbcoll_status nbcoll_wait_started(const nbcoll_request *request, uint64_t timeou
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
-/* Into the context of a request that exists. */
+/* Enters the context of a request that exists. */
 static nbcoll_status nbcolli_enter_request(nbcoll_request request, nbcolli_request **out)
 {
     nbcoll_context *c = nbcolli_context_of(request);
@@ -374,7 +374,7 @@ nbcoll_status nbcoll_start(nbcoll_request *request)
 {
     nbcolli_request *r = request ? (nbcolli_request *)request->at : NULL;
 
-    /* relaxed: of one thread, if it keeps a run */
+    /* relaxed: a request with a run is of one thread */
     if (r && r->kept && nbcolli_state_of(r) == NBCOLLI_REQUEST_INACTIVE &&
         atomic_load_explicit(&r->generation, memory_order_relaxed) == request->generation && *r->process == 1 &&
         nbcolli_can_replay(r->context, r->comm))
@@ -395,7 +395,7 @@ nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *done, void *us
     r->user = user;
     if (nbcolli_is_unreported(nbcolli_state_of(r)))
         nbcolli_request_end(r->context, r);
-    nbcolli_unlock(r->context); /* the callback runs from the next progress */
+    nbcolli_unlock(r->context); /* the next progress calls it */
     return NBCOLL_OK;
 }
 
@@ -405,7 +405,7 @@ nbcoll_status nbcoll_cancel(nbcoll_request request)
     nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_ERR_REQUEST;
     if (s != NBCOLL_OK)
         return s;
-    nbcolli_drain(c); /* what a tick has left: a communicator whose vote is over */
+    nbcolli_drain(c); /* work left by a tick: a communicator whose vote is over */
     nbcolli_request *r = nbcolli_request_find(request);
     if (!r)
         return nbcolli_leave(c, nbcolli_request_gone(request));
@@ -414,7 +414,7 @@ nbcoll_status nbcoll_cancel(nbcoll_request request)
     return nbcolli_leave_cancelled(c, e, NBCOLL_OK);
 }
 
-/* Does the region lie, in part, in these bytes of the receive buffer? */
+/* Does the region overlap these bytes of the receive buffer? */
 static int nbcolli_request_overlaps(const nbcolli_run *run, nbcoll_region region, size_t offset, size_t bytes)
 {
     if (region.at.buffer == NBCOLL_BUFFER_RECV_BLOCK) {
@@ -426,8 +426,8 @@ static int nbcolli_request_overlaps(const nbcolli_run *run, nbcoll_region region
     return region.bytes && region.at.offset < offset + bytes && offset < region.at.offset + region.bytes;
 }
 
-/* Bytes of the receive buffer: those of the call, whether steps write them or not; of a schedule of the program's own,
- * those that it touches. */
+/* Bytes of the receive buffer: as the call says, whether steps write them or not; for a program's own schedule, those
+ * that it touches. */
 static size_t nbcolli_recv_extent(const nbcolli_request *r)
 {
     size_t extent = r->schedule ? r->schedule->extent[NBCOLL_BUFFER_RECV] : 0; /* a shrink has none */
@@ -453,7 +453,7 @@ static nbcoll_status nbcolli_region_final(const nbcolli_run *run, size_t offset,
 {
     const nbcoll_schedule *s = run->schedule;
 
-    if (s->inner && run->before[s->inner] != NBCOLLI_STEP_OVER && /* what that writes no step says */
+    if (s->inner && run->before[s->inner] != NBCOLLI_STEP_OVER && /* no step tells what that writes */
         !nbcolli_executed_has_arrived(run->request, offset, bytes))
         return NBCOLL_PENDING;
     for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++) {

@@ -5,14 +5,14 @@
 
 #include "../state/context.h"
 
-/* What test would say now; it changes nothing, and makes no pass. `idle`: there is nothing to wait for. */
+/* What test would return now; changes nothing, and makes no pass. `idle`: there is nothing to wait for. */
 nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle);
 
-/* Of a blocking call: waits for the request that it has `started`, unless that was refused: returns so. Nobody else has
- * got its handle. It is released, or, at the timeout, left to itself, cancelled, so that the caller can forget it. */
+/* For a blocking call, whose start returned `started`: returns that if it is an error; else waits. Nobody else has the
+ * handle. The request is released; at the timeout it is cancelled, and releases itself later. */
 nbcoll_status nbcolli_wait_or_leave(nbcoll_status started, nbcoll_request *request, uint64_t timeout);
 
-/* The same for one that keeps a run, of which there is no handle yet. */
+/* The same for a request that keeps a run, and has no handle yet. */
 nbcoll_status nbcolli_wait_kept(nbcolli_request *r, uint64_t timeout);
 
 #endif

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Several requests at once. A look at all of them is made where they are not known, and now and then. It notes in each
- * request where its handle is. From then on those of one context, of one thread, that have ended are found in the
- * context's list of them. Of an array one such request that is active is enough to know that it has been looked at: its
- * handle is where it was. */
+ * Several requests at once. A look at all is made for an unknown array, and now and then. It notes in each request
+ * where its handle is. From then on ended requests, of one context of one thread, are found in that context's list. An
+ * array is known if one of its active requests has its handle where it was noted. */
 #include "request.h"
 #include "wait.h"
 #include "../comm/requests.h"
 #include "../progress/lock.h"
 
-#define NBCOLLI_LISTED_LEAST 8u   /* requests of an array for which the list is worth it, if one has ended */
-#define NBCOLLI_LISTED_MOST 64u   /* that are sorted; if more have ended all are looked at */
-#define NBCOLLI_AGAIN_LOOKS 16u   /* in vain, of a call: then all are looked at, and when their number has doubled */
-#define NBCOLLI_AGAIN_CALLS 1024u /* of a context: then all are looked at */
+#define NBCOLLI_LISTED_LEAST 8u   /* with so many requests the list pays, if one has ended */
+#define NBCOLLI_LISTED_MOST 64u   /* ended ones that are sorted; with more, all are looked at */
+#define NBCOLLI_AGAIN_LOOKS 16u   /* vain looks of a call till all are looked at; again at twice that */
+#define NBCOLLI_AGAIN_CALLS 1024u /* calls of a context until all are looked at */
 
-/* What is awaited, and what the last look has found. */
+/* What a call awaits, and what its last look has found. */
 typedef struct nbcolli_several {
     size_t n;
     nbcoll_request *requests;
     int all; /* all are awaited, else one */
     nbcolli_waiter waiter;
     int is_one;      /* all are of context[0], which is of one thread */
-    size_t pending;  /* where one is active; n: none is */
-    size_t first;    /* where one has ended; or n */
-    size_t others;   /* in that context's list, but not known to be in the array */
-    size_t contexts; /* of active ones; those beyond the room are counted once each time they are met */
+    size_t pending;  /* index of an active one; n: none */
+    size_t first;    /* index of an ended one; or n */
+    size_t others;   /* entries of that context's list that are not known to be in the array */
+    size_t contexts; /* of active ones; beyond the room, each is counted whenever it is met */
     nbcoll_context *context[NBCOLLI_SLEEP_ON];
 } nbcolli_several;
 
@@ -53,7 +52,7 @@ static void nbcolli_several_progress(const nbcolli_several *v, nbcoll_context *c
         nbcoll_progress(c);
 }
 
-/* The first from `at` on that has not ended, or n. */
+/* The first request from `at` on that has not ended, or n. */
 static size_t nbcolli_next_active(const nbcolli_several *v, size_t at)
 {
     int idle;
@@ -64,8 +63,8 @@ static size_t nbcolli_next_active(const nbcolli_several *v, size_t at)
 
 /* ---- looks ------------------------------------------------------------------------------------------------------- */
 
-/* The places of those of the list that are in the array, at most `most` of them, in rising order. Takes out of the list
- * those whose end has been reported. */
+/* The indices of listed requests that are in the array, at most `most`, in rising order. Removes from the list those
+ * whose end has been reported. */
 static size_t nbcolli_several_listed(nbcolli_several *v, size_t places[], size_t most)
 {
     nbcoll_context *c = v->context[0];
@@ -125,8 +124,8 @@ static void nbcolli_several_look(nbcolli_several *v)
             nbcolli_entry_of(v->requests[i])->seen_at = v->is_one ? &v->requests[i] : NULL;
 }
 
-/* May the list be enough, before a look at all? The context is that of one near an end: programs take from one of
- * them. */
+/* May the list suffice, without a look at all? Tries the context of a request near either end of the array: programs
+ * take requests from there. */
 static int nbcolli_several_may_know(nbcolli_several *v)
 {
     nbcoll_context *c = NULL;
@@ -160,9 +159,8 @@ static int nbcolli_several_look_again(nbcolli_several *v)
            (!v->is_one || nbcolli_entry_of(v->requests[v->pending])->seen_at == &v->requests[v->pending]);
 }
 
-/* Waits until what is awaited has come, or nothing is active, or the time is over: 0. Contexts of which nothing is left
- * beside others, requests that callbacks have started again, and what else has come into the array, are known after a
- * while. */
+/* Waits until what is awaited has ended, or nothing is active; 0: the time is over. Requests that callbacks started
+ * again, other changes of the array, and contexts with nothing left in it, are noticed after a while. */
 static int nbcolli_several_wait(nbcolli_several *v, uint64_t timeout)
 {
     int again = nbcolli_several_may_know(v), is_over = 0, is_late = 0;
@@ -174,7 +172,7 @@ static int nbcolli_several_wait(nbcolli_several *v, uint64_t timeout)
             nbcolli_several_look(v);
         is_over = (!v->all && v->first < v->n) || v->pending == v->n;
         is_late = !is_over && !nbcolli_waiter_pause(&v->waiter, v->context, v->contexts, timeout);
-        if (is_late && is_known && !v->all) { /* one that has ended may have been missed */
+        if (is_late && is_known && !v->all) { /* an end may have been missed */
             nbcolli_several_look(v);
             is_over = v->first < v->n || v->pending == v->n;
         }
@@ -184,8 +182,8 @@ static int nbcolli_several_wait(nbcolli_several *v, uint64_t timeout)
     return is_over;
 }
 
-/* Tests those at `places`, null: all, and returns the first error; or, `late`, says what test would, where nothing is
- * to be released yet, and returns that. */
+/* Tests those at `places` (null: all) and returns the first error. If `late`, gives what test would, releases nothing,
+ * and returns `late`. */
 static nbcoll_status nbcolli_several_take(const nbcolli_several *v, size_t n, const size_t places[],
                                           nbcoll_status statuses[], nbcoll_status late)
 {
@@ -215,8 +213,8 @@ static nbcoll_status nbcolli_wait_all(size_t n, nbcoll_request requests[], nbcol
     nbcolli_several_begin(&v, n, requests, 1);
     int is_over = nbcolli_several_wait(&v, timeout);
     nbcoll_status s = nbcolli_several_take(&v, n, NULL, statuses, is_over ? NBCOLL_OK : late);
-    /* The last may have ended since it was looked at: by a look at a later one, or on another thread. They are taken
-     * then: where all statuses say an end the call does. */
+    /* The last may have ended since its look: by a look at a later one, or on another thread. If all statuses are ends,
+     * the call takes them and returns an end. */
     if (!is_over && statuses && nbcolli_next_active(&v, 0) == n)
         s = nbcolli_several_take(&v, n, NULL, statuses, NBCOLL_OK);
     return s;
@@ -232,7 +230,7 @@ nbcoll_status nbcoll_wait_all(size_t n, nbcoll_request requests[], nbcoll_status
     return nbcolli_wait_all(n, requests, statuses, timeout, NBCOLL_ERR_TIMEOUT);
 }
 
-/* The places of all that have ended, or of the one that was found. */
+/* The indices of all that have ended, or of the one that was found. */
 static size_t nbcolli_several_places(const nbcolli_several *v, size_t places[], size_t most, nbcoll_status statuses[])
 {
     size_t ended = 0;
@@ -248,7 +246,7 @@ static size_t nbcolli_several_places(const nbcolli_several *v, size_t places[], 
     return ended;
 }
 
-/* At most so many of them. */
+/* The same, at most `most` of them. */
 static nbcoll_status nbcolli_wait_some(size_t n, nbcoll_request requests[], size_t most, size_t *ended,
                                        size_t indices[], nbcoll_status statuses[], uint64_t timeout)
 {
@@ -258,7 +256,7 @@ static nbcoll_status nbcolli_wait_some(size_t n, nbcoll_request requests[], size
     if (!requests && n)
         return NBCOLL_ERR_NULL;
     nbcolli_several_begin(&v, n, requests, 0);
-    do { /* again where a callback has reported the end that was found */
+    do { /* again, if a callback has reported the end that was found */
         if (!nbcolli_several_wait(&v, timeout))
             return nbcolli_several_take(&v, n, NULL, statuses, NBCOLL_ERR_TIMEOUT);
         if (!statuses && v.is_one && most > 1)

@@ -14,10 +14,10 @@
 #include "../progress/lock.h"
 #include "../progress/progress.h"
 
-/* A start block of a request is all that a start reads and writes: of the request its state, tag and run; of the
- * communicator `broken` and `ended`, which progress writes, `next_tag` and the number of slots; the pool of its
- * schedule's runs; and the context's `handed`. With fewer operations under way than slots it takes a run, since it may
- * get its slot at once. Else progress will find it one, or end it on all ranks. */
+/* A start reads and writes: the request's state, tag and run; the communicator's `broken` and `ended`, which progress
+ * writes, `next_tag` and number of slots; the pool of its schedule's runs; and the context's `handed`. With fewer
+ * operations under way than slots it takes a run, since it may get its slot at once. Else progress finds it one, or
+ * ends it on all ranks. */
 nbcoll_status nbcolli_request_start(nbcolli_request *r)
 {
     nbcoll_comm *comm = r->comm;
@@ -27,7 +27,7 @@ nbcoll_status nbcolli_request_start(nbcolli_request *r)
         nbcolli_called_refuse(comm, r->schedule);
     if (broken != NBCOLL_OK)
         return broken;
-    if (comm->next_tag >> 48 >= comm->config.slots) /* a reader's word has 48 bits for the tag's turn in its slot */
+    if (comm->next_tag >> 48 >= comm->config.slots) /* readers' words have 48 bits for the tag's turn in its slot */
         return NBCOLL_ERR_LIMIT;
     r->tag = comm->next_tag;
     r->history = comm->history;
@@ -37,7 +37,7 @@ nbcoll_status nbcolli_request_start(nbcolli_request *r)
         return NBCOLL_ERR_MEMORY;
     comm->next_tag++;
     comm->history = nbcolli_history_after(r->history, r->schedule->raised);
-    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_HANDED, memory_order_relaxed); /* its handle is not out yet */
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_HANDED, memory_order_relaxed); /* nobody has its handle yet */
     nbcolli_hand(comm->context, r);
     return NBCOLL_OK;
 }
@@ -85,7 +85,7 @@ nbcoll_status nbcolli_begin(nbcoll_comm *comm, nbcolli_request *r, int persisten
         nbcolli_request_discard(r->context, r);
         return s;
     }
-    *request = nbcolli_request_handle(r); /* whoever takes it over while the caller's side is held cannot release it */
+    *request = nbcolli_request_handle(r); /* progress cannot release it while the caller's side is held */
     return s;
 }
 

@@ -5,12 +5,12 @@
 
 #include "../progress/lock.h"
 
-/* Starts it: it is handed over to progress. Nothing has happened on an error. Touches the caller's side only, which is
+/* Starts it: hands it over to progress. On an error nothing has happened. Touches the caller's side only, which is
  * held. `go`: the same, or its executor starts it. */
 nbcoll_status nbcolli_request_start(nbcolli_request *r);
 nbcoll_status nbcolli_request_go(nbcolli_request *r);
 
-/* Out of the caller's side, with the status of a start there. AGAIN: its executors have to go. */
+/* Leaves the caller's side, with a start's status. AGAIN: calls `go` of its executors. */
 nbcoll_status nbcolli_start_failed(nbcoll_comm *comm, nbcoll_status s);
 static inline nbcoll_status nbcolli_start_over(nbcoll_comm *comm, nbcoll_status s)
 {
@@ -18,7 +18,7 @@ static inline nbcoll_status nbcolli_start_over(nbcoll_comm *comm, nbcoll_status 
     return s == NBCOLL_OK ? s : nbcolli_start_failed(comm, s);
 }
 
-/* Notes why nothing starts any more on it, for one who is inside. */
+/* Notes the refusal of a start on a broken communicator; inside. */
 void nbcolli_start_refused(nbcoll_comm *comm);
 
 /* On the caller's side: a request that was just opened, for a schedule that suits the communicator or an executor, is

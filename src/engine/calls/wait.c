@@ -16,9 +16,9 @@
 #include "../../host/word.h"
 
 #define NBCOLLI_WAIT_YIELDS 100u     /* then, before the first sleep */
-#define NBCOLLI_VAIN_YIELDS 8u       /* as many in a row, and the next pause is a sleep */
-#define NBCOLLI_SHORT_SLEEP 1000000u /* ns: where another thread may take the wake-up, and end what we wait for */
-#define NBCOLLI_HELPING_YIELDS 4u    /* the same beside a driver, where ranks take turns on a core */
+#define NBCOLLI_VAIN_YIELDS 8u       /* so many in vain in a row, and the next pause is a sleep */
+#define NBCOLLI_SHORT_SLEEP 1000000u /* ns: if another thread may take our wake-up */
+#define NBCOLLI_HELPING_YIELDS 4u    /* yields beside a driver, where ranks take turns on a core */
 #define NBCOLLI_NAP 100000000u       /* ns: on the news of driven contexts, before a look at their drivers */
 
 /* Sleeps on the contexts' wakeups, at most `longest` nanoseconds, unless one of them cannot sleep, or has something to
@@ -39,7 +39,7 @@ static void nbcolli_sleep_on(nbcolli_waiter *w, nbcoll_context *const c[], size_
     sleeps = sleeps && !(w->has_come && w->has_come(w));
     if (w->longest && w->longest < most)
         most = w->longest;
-    if (sleeps) /* without a pause hook, which would be called instead of this */
+    if (sleeps) /* without a pause hook, which would replace this */
         nbcolli_sleep(&c[0]->host, fds, n, longest < most ? longest : most, NULL);
     else
         sched_yield();
@@ -48,7 +48,7 @@ static void nbcolli_sleep_on(nbcolli_waiter *w, nbcoll_context *const c[], size_
             c[i]->ticks.is_armed = 0;
 }
 
-/* Were the last few yields in vain? A system that does not tell a thread's switches is taken for one that switches. */
+/* Were the last few yields in vain? A system that does not count a thread's switches is assumed to switch. */
 static int nbcolli_yields_in_vain(nbcolli_waiter *w, const nbcoll_context *c)
 {
     struct rusage usage;
@@ -61,9 +61,9 @@ static int nbcolli_yields_in_vain(nbcolli_waiter *w, const nbcoll_context *c)
     return w->in_vain;
 }
 
-/* Is there something to do at once, for which the last pass had no bytes left? A rank that copies keeps its core until
- * it is done: ranks that take turns on a core would otherwise all be slowed down by each other's copies. Transports may
- * do more of it in a progress then, since nobody waits for its end. */
+/* Is there work for which the last pass had no bytes left? A rank that copies keeps its core until it is done: else
+ * ranks that take turns on a core would slow each other's copies down. Transports may then do more in one progress,
+ * since nobody waits for its end. */
 static int nbcolli_has_more(nbcoll_context *const c[], size_t n)
 {
     int more = 0;
@@ -99,14 +99,14 @@ void nbcolli_waiter_end(nbcolli_waiter *w)
     if (!c)
         return;
     w->helps = NULL;
-    /* seq_cst, both: either the driver sees that nobody helps, before it sleeps, or it is seen here that it sleeps */
+    /* seq_cst, both: either the driver sees before it sleeps that nobody helps, or this sees that it sleeps */
     atomic_fetch_sub(&c->driven.helpers, 1);
     if (atomic_load(&c->driven.state) > NBCOLLI_DRIVE_AWAKE && nbcolli_enter(c) == NBCOLL_OK)
-        nbcolli_unlock(c); /* rings if it is to */
+        nbcolli_unlock(c); /* rings the driver if needed */
 }
 
-/* On the news of all, in which who sleeps has been counted; on the first one's for a short time, where another has no
- * driver or the system knows no such sleep. 0: for so long. */
+/* Sleeps on the `news` of all contexts; on the first one's, and for a short time, if another has no driver or the
+ * system cannot sleep on several words. 0: the time is over. */
 static int nbcolli_sleep_on_news(const nbcolli_waiter *w, nbcoll_context *const c[], size_t n, uint64_t longest)
 {
     _Atomic uint32_t *words[NBCOLLI_SLEEP_ON];
@@ -136,25 +136,25 @@ static void nbcolli_sleep_beside(nbcolli_waiter *w, nbcoll_context *const c[], s
     w->slept = 1;
     w->stale = 0;
     if (w->has_come && longest > NBCOLLI_SHORT_SLEEP)
-        longest = NBCOLLI_SHORT_SLEEP; /* of that the driver does not know */
+        longest = NBCOLLI_SHORT_SLEEP; /* the driver does not know of that */
     for (size_t i = 0; i < n; i++)
-        atomic_fetch_add(&c[i]->driven.sleepers, 1); /* seq_cst: before the look at the word, which the system makes */
+        atomic_fetch_add(&c[i]->driven.sleepers, 1); /* seq_cst: before the kernel's look at the word */
     int is_over = !nbcolli_sleep_on_news(w, c, n, longest);
     for (size_t i = 0; i < n; i++) {
-        /* Awake, and yet nothing: it may be held up in a callback. Idle: it does not know that something is there */
+        /* Awake without news: it may be held up in a callback. Idle: it does not know that something is there */
         unsigned state = atomic_load_explicit(&c[i]->driven.state, memory_order_relaxed); /* a look */
         w->stale |= is_over && (state == NBCOLLI_DRIVE_AWAKE || state == NBCOLLI_DRIVE_IDLE);
-        atomic_fetch_sub_explicit(&c[i]->driven.sleepers, 1, memory_order_relaxed); /* too high a number is no harm */
+        atomic_fetch_sub_explicit(&c[i]->driven.sleepers, 1, memory_order_relaxed); /* a number too high does no harm */
     }
 }
 
-/* Of contexts of which the first is driven. */
+/* Passes time when the first context is driven. */
 static void nbcolli_pause_beside(nbcolli_waiter *w, nbcoll_context *const c[], size_t n, uint64_t left, int sleeps)
 {
     int is_same = w->at == c[0] && w->among == n;
 
     for (size_t i = 0; i < n; i++)
-        sleeps &= !nbcolli_driven_has_steps(c[i]); /* else its holder is about to leave the lock */
+        sleeps &= !nbcolli_driven_has_steps(c[i]); /* else the lock's holder is about to leave */
     if (n > 1 || !is_same)
         nbcolli_waiter_end(w);
     if (sleeps && is_same)
@@ -201,7 +201,7 @@ int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], si
         w->vain = 0;
     int sleeps = !c->host.pause && (w->vain > spins + yields || nbcolli_yields_in_vain(w, c));
     for (size_t i = 0; i < n; i++)
-        if (nbcolli_is_inside(contexts[i])) /* there nothing can go on */
+        if (nbcolli_is_inside(contexts[i])) /* nothing can go on there */
             timeout = 0;
     if (timeout == 0)
         left = 0;

@@ -7,10 +7,10 @@
 #include "../../host/word.h"
 
 /* Passes some time between two looks: spin, then yield, then sleep; from the beginning again when data has moved, since
- * the next piece is near then, and going to sleep may stop the core that copies it (../../host/wakeup.h). 0 when
- * `timeout`, from the first pause on, is over. Where ranks take turns on a core a yield hands the core to another one,
- * unless each has a scheduling group of its own (login sessions, containers): then it returns at once, and only a sleep
- * lets the others run. So a few yields by which the thread was not switched away are in vain, and sleeps follow. */
+ * the next piece is near then, and going to sleep may stop the core that copies it (../../host/wakeup.h). Returns 0
+ * when `timeout`, from the first pause on, is over. Where ranks take turns on a core a yield hands the core to another
+ * one, unless each has a scheduling group of its own (login sessions, containers): then it returns at once, and only a
+ * sleep lets the others run. So after a few yields that did not switch the thread away it sleeps. */
 typedef struct nbcolli_waiter {
     uint64_t deadline, looks;
     uint64_t vain;      /* looks since something has moved, by which it spins, yields or sleeps */
@@ -18,25 +18,25 @@ typedef struct nbcolli_waiter {
     int in_vain;
 
     /* Where a driver runs the context. */
-    nbcoll_context *at; /* the first that it was at last, */
-    size_t among;       /* of so many */
-    uint32_t seen;      /* the sum of their news, before the last look */
-    nbcoll_context *helps; /* there it is counted: it makes passes, and the driver does not; null: nowhere */
-    /* Where what is awaited is not the context's: has it come? Asked when a sleep has been armed, which what comes from
-     * then on ends; where nothing would, it sets `longest`. Null: it is the context's. */
+    nbcoll_context *at; /* at its last pause: the first context, */
+    size_t among;       /* of so many contexts */
+    uint32_t seen;      /* the sum of their `news` before the last look */
+    nbcoll_context *helps; /* it counts as a helper there: it makes the passes, not the driver; null: nowhere */
+    /* Has the awaited event come? Asked after arming: later arrivals end the sleep; if they would not, it sets
+     * `longest`. Null: the wait is for operations of the context. */
     int (*has_come)(struct nbcolli_waiter *waiter);
     void *user;
     uint64_t longest; /* ns: a sleep; 0: as long as others */
 
-    uint8_t has_others; /* beside those on which it sleeps */
+    uint8_t has_others; /* there are contexts beside those on which it sleeps */
     uint8_t slept; /* it will not help any more */
-    uint8_t stale; /* it slept to the end: the driver may be kept from coming, and the next look is a pass */
+    uint8_t stale; /* its sleep timed out: the driver may be held up, and the next look is a pass */
 } nbcolli_waiter;
 
-#define NBCOLLI_SLEEP_ON NBCOLLI_WORDS_MOST /* contexts on which a waiter sleeps; with more of them only shortly */
+#define NBCOLLI_SLEEP_ON NBCOLLI_WORDS_MOST /* contexts on which a waiter sleeps; with more its sleeps are short */
 
-/* The clock and the hooks are those of the first one. One that waits on a single context helps its driver while it does
- * not sleep. */
+/* Clock and hooks are the first context's. A waiter on one context makes passes in its driver's place until it
+ * sleeps. */
 int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], size_t n, uint64_t timeout);
 
 /* Is the next look of a waiter in a driven context to be a pass? */

@@ -14,8 +14,8 @@ static int nbcolli_area_reaches(const nbcolli_link *link, int address)
     return !bulk->reaches || bulk->reaches(link->endpoint, address);
 }
 
-/* Can communicators whose first endpoint this is have cells? Those hold short keys of what is registered once and for
- * all, and who fetches has nothing to register. */
+/* Can communicators with this first endpoint have cells? Cells need short keys that need no deregistration, and fetches
+ * that register nothing. */
 static int nbcolli_area_is_possible(const nbcolli_link *link)
 {
     const nbcoll_bulk *bulk = link->transport.bulk;
@@ -35,8 +35,7 @@ int nbcolli_area_suits(const nbcoll_comm *comm)
 uint32_t nbcolli_area_shares(const nbcoll_comm *over)
 {
     const nbcolli_link *link = over->link->first;
-    /* of one that is being made nobody knows yet who has this rank's first endpoint, only that they all are its
-     * ranks */
+    /* while it is being made nobody knows which of its ranks have this rank's first endpoint */
     int all = over->ballot != NULL, n = all ? link->endpoint->ranks : over->size;
 
     if (!nbcolli_area_is_possible(link))
@@ -157,13 +156,13 @@ uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most)
     comm->offered = nbcolli_area_reserve(link, comm->offered_bytes, most);
     if (!comm->offered)
         return 0;
-    /* release: zeroed, for those that take it. The vote says so too, but to threads perhaps by way of other processes,
+    /* release: readers see it zeroed. The vote orders that, too, but between threads perhaps through other processes,
      * where no checker can follow. */
     atomic_store_explicit((_Atomic uint32_t *)(void *)comm->offered->base, 0, memory_order_release);
     return comm->offered->at;
 }
 
-/* Has this rank to do with the part of that one? Where leaders show, both have their ranks in the parent. */
+/* Does this rank use the part of that one? If leaders show, both numbers are ranks in the parent. */
 static int nbcolli_area_concerns(const nbcoll_comm *comm, int rank)
 {
     int mine = comm->leader < 0 ? -1 : comm->parent->rank;
@@ -204,7 +203,7 @@ void nbcolli_area_keep(nbcoll_comm *comm)
 
 void nbcolli_area_take(nbcoll_comm *comm)
 {
-    /* whether this rank has a part it knows itself: the votes came by messages */
+    /* this rank knows whether it has a part itself: votes came by messages */
     if (!comm->agreed.shares || comm->lacking >= 0 || !comm->offered) {
         nbcolli_area_return(comm);
         if (comm->lacking >= 0)

@@ -8,13 +8,13 @@
 
 #include "../state/context.h"
 
-/* What a rank says of its shared memory in a vote: the ranks' common bits count. */
+/* What a rank's vote says of its shared memory: bits that all ranks have count. */
 typedef enum nbcolli_shared { NBCOLLI_SHARES_WITH_SOME = 1, NBCOLLI_SHARES_WITH_ALL = 3 } nbcolli_shared;
 
-/* What the vote over it says of this rank's shared memory. */
+/* The bits of this rank's vote for it. */
 uint32_t nbcolli_area_shares(const nbcoll_comm *over);
 
-/* Does this one ask for cells, and can it have them, as far as this rank knows? */
+/* Does this communicator ask for cells, and can it have them, as far as this rank knows? */
 int nbcolli_area_suits(const nbcoll_comm *comm);
 
 /* Ends what area_reserve or area_register began. */
@@ -23,7 +23,7 @@ void nbcolli_area_release(nbcolli_link *link, nbcolli_area *area);
 /* Memory of the host's, zeroed and registered for every use and peer. ERR_MEMORY, or what the transport says. */
 nbcoll_status nbcolli_area_register(nbcolli_link *link, size_t bytes, nbcolli_area **out);
 
-/* Shared memory of this rank's, for a communicator of at most `most` ranks, or null. */
+/* Shared memory of this rank, for a communicator of at most `most` ranks, or null. */
 nbcolli_area *nbcolli_area_reserve(nbcolli_link *link, size_t bytes, int most);
 
 /* Reserves this rank's part of the cells of a communicator of at most `most` ranks: what the vote says, 0 for none. */
@@ -35,10 +35,10 @@ void nbcolli_area_find(nbcoll_comm *comm, int rank, uint64_t at, int most);
 /* Gives the own part back. */
 void nbcolli_area_return(nbcoll_comm *comm);
 
-/* What it offered stays reserved, whatever is decided. */
+/* The part that it offered stays reserved, whatever the survivors decide. */
 void nbcolli_area_keep(nbcoll_comm *comm);
 
-/* Takes all parts that were found, or none if one is missing, which is logged. */
+/* Takes all parts that were found; if one is missing takes none, and logs it. */
 void nbcolli_area_take(nbcoll_comm *comm);
 
 /* The communicator ends: this rank touches no part any more. */

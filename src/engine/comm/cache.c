@@ -63,7 +63,8 @@ static int nbcolli_same_type(nbcoll_type kept, nbcoll_type type)
            nbcolli_unit_type(kept) == nbcolli_unit_type(type);
 }
 
-/* Does the schedule that was built for `kept` serve `a`? `kept` has stand-ins, and what nbcolli_key_types makes. */
+/* Does the schedule that was built for `kept` serve `a`? `kept` has stand-ins, and the types that nbcolli_key_types
+ * makes. */
 static int nbcolli_key_same(const nbcoll_args *kept, const nbcoll_args *a, int ranks)
 {
     size_t bytes = (size_t)ranks * sizeof(size_t);
@@ -75,8 +76,8 @@ static int nbcolli_key_same(const nbcoll_args *kept, const nbcoll_args *a, int r
            nbcolli_same_types(kept->types, a, ranks);
 }
 
-/* Replaces the types of the blocks of an alltoallw in place by the bytes of an element of each, which are all that a
- * schedule has of them. */
+/* Replaces the types of the blocks of an alltoallw in place by the bytes of an element: a schedule reads nothing else
+ * of them. */
 static void nbcolli_key_types(nbcoll_type *types, const nbcoll_args *a, int ranks)
 {
     for (int i = 0; i < ranks; i++)
@@ -85,7 +86,7 @@ static void nbcolli_key_types(nbcoll_type *types, const nbcoll_args *a, int rank
 
 /* ---- stand-ins --------------------------------------------------------------------------------------------------- */
 
-/* Stand-ins for what the host's are, which then take their places in *how: asked for sizes, never called. */
+/* Puts stand-ins for the host's types and operation in *how: asked for sizes, never called. */
 static void nbcolli_stand_in_make(nbcolli_stand_in *in, nbcoll_reduction *how)
 {
     const nbcoll_host_type *type = nbcolli_host_type(how->type);
@@ -120,13 +121,13 @@ void nbcolli_cache_renew(nbcolli_cache *cache, nbcolli_cached *e)
     nbcolli_list_add(&cache->entries, &e->age);
 }
 
-/* Bytes of an entry, all that its schedule has included. */
+/* Bytes of an entry, its schedule and runs included. */
 static size_t nbcolli_cached_bytes(const nbcolli_cached *e)
 {
     return e->memory + e->schedule->memory + (e->schedule->stand_in ? sizeof(nbcolli_stand_in) : 0) + e->schedule->held;
 }
 
-/* What building it again takes, by its steps, for each KiB that it takes: a power of two. */
+/* The cost of building it again, by its steps, for each KiB of its memory: a power of two. */
 static uint32_t nbcolli_cached_weight(const nbcoll_comm *comm, const nbcolli_cached *e)
 {
     uint64_t built = (uint64_t)e->schedule->steps * (comm->config.agent ? (uint64_t)comm->size : 1); /* of all ranks */
@@ -157,7 +158,7 @@ static void nbcolli_cache_evict(nbcoll_comm *comm, nbcolli_cached *e)
 
 #define NBCOLLI_SPARED 8u /* of the oldest eighth at most so many are looked at */
 
-/* Of those used longest ago the one that is cheapest to build again. Those used before it weigh less the next time. */
+/* The cheapest to build again among the entries used longest ago. Those used before it weigh less the next time. */
 static nbcolli_cached *nbcolli_cache_choose(nbcolli_cache *cache)
 {
     size_t looks = cache->entries.count / 8 < NBCOLLI_SPARED ? cache->entries.count / 8 : NBCOLLI_SPARED;
@@ -167,7 +168,7 @@ static nbcolli_cached *nbcolli_cache_choose(nbcolli_cache *cache)
         if (e->weight < chosen->weight)
             chosen = e;
     for (e = nbcolli_cache_oldest(cache); e != chosen; e = nbcolli_cache_newer(e))
-        e->weight--; /* more than the chosen one's */
+        e->weight--; /* its weight is above the chosen one's */
     return chosen;
 }
 
@@ -211,7 +212,7 @@ static const void *nbcolli_keep_array(const void *array, size_t bytes, unsigned 
     return copy;
 }
 
-/* An entry for these arguments, without a schedule yet. */
+/* An entry for these arguments, still without a schedule. */
 static nbcolli_cached *nbcolli_entry_make(nbcoll_comm *comm, const nbcoll_args *a, uint32_t hash)
 {
     size_t array = (size_t)comm->size * sizeof(size_t);
@@ -253,7 +254,7 @@ static nbcoll_status nbcolli_cache_make(nbcoll_comm *comm, nbcoll_args args, con
             return planned == NBCOLL_OK ? nbcolli_schedule_own(*out, comm->context) : planned;
     }
     nbcoll_comm_terms(comm, &terms);
-    terms.carries = 0; /* those relays do not come here */
+    terms.carries = 0; /* calls for relays do not come here */
     nbcoll_status s = nbcolli_select(&terms, &args, among, &choice);
     if (s != NBCOLL_OK)
         return s;
@@ -276,7 +277,7 @@ static nbcoll_status nbcolli_cache_make(nbcoll_comm *comm, nbcoll_args args, con
     return nbcolli_schedule_own(*out, comm->context);
 }
 
-/* With stand-ins for what is the host's, which lives no longer than the call's request. */
+/* With stand-ins for the host's descriptors, which live no longer than the call's request. */
 static nbcoll_status nbcolli_cache_build(nbcoll_comm *comm, nbcolli_cached *e, const nbcoll_args *a,
                                          const nbcolli_algorithms *among)
 {
@@ -299,7 +300,7 @@ static nbcoll_status nbcolli_cache_build(nbcoll_comm *comm, nbcolli_cached *e, c
     return s;
 }
 
-/* It is there from now on: the newest one. */
+/* Adds the entry, as the newest. */
 static void nbcolli_cache_add(nbcoll_comm *comm, nbcolli_cached *e)
 {
     nbcolli_cache *cache = &comm->cache;
@@ -330,7 +331,7 @@ nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, con
             e->weight = nbcolli_cached_weight(comm, e);
         }
         if (cache->bytes > cache->most)
-            nbcolli_cache_trim(comm); /* runs have been made since */
+            nbcolli_cache_trim(comm); /* new runs have grown it */
         *out = e->schedule;
         return NBCOLL_OK;
     }

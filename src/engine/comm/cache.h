@@ -3,11 +3,11 @@
  * bytes than the host allows, one of those used longest ago makes room: of the last few the one that is cheapest to
  * build again. If a request still holds it, that request frees it.
  *
- * Before it, a memo of calls: one without arrays, of a predefined type and op, is told from all others by two numbers,
- * its word and its count, and whatever was checked and computed for the first such call holds for all.
- * A host's type is an address, whose descriptor may have been another one's, and arrays may have other contents: calls
- * with these are never noted. A note is an entry of the cache, which has the word of the last such call, and goes with
- * it; using it counts as using the entry. All this is the caller's side's. Inline: what a call that is found costs. */
+ * A memo of calls comes first: two numbers, its word and its count, identify a call without arrays, of a predefined
+ * type and op; checks and results of the first such call hold for all. Calls with a host's type, whose address may now
+ * have another descriptor, or with arrays, whose contents may change, are never noted. A note is an entry of the cache
+ * with the word of its last call, and goes with the entry; using it counts as using the entry. All this is the caller's
+ * side's. Inline: what a call that is found costs. */
 #ifndef NBCOLLI_ENGINE_COMM_CACHE_H
 #define NBCOLLI_ENGINE_COMM_CACHE_H
 
@@ -17,7 +17,7 @@
 #define NBCOLLI_CACHE_BYTES ((size_t)32 << 20) /* where the host names no bound; */
 #define NBCOLLI_CACHE_KEPT 128u                /* then so many entries are kept whatever they take */
 
-/* Of a cache of so many entries at most: a power of two, and few where it is not known that there will be many. */
+/* Buckets for a cache of at most so many entries: about an eighth as many, 16 to 512. */
 static inline uint32_t nbcolli_cache_buckets(uint32_t schedules)
 {
     uint32_t buckets = 16;
@@ -32,8 +32,8 @@ void nbcolli_cache_open(nbcoll_comm *comm, nbcolli_cached **bucket);
 /* Empties it. */
 void nbcolli_cache_clear(nbcoll_comm *comm);
 
-/* The schedule of a collective, from the communicator's cache or built by one of these algorithms; its entry is the
- * newest one then. */
+/* The schedule of a collective, from the communicator's cache or built by one of these algorithms. Its entry becomes
+ * the newest. */
 nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, const nbcolli_algorithms *among,
                                     nbcoll_schedule **out);
 
@@ -43,14 +43,14 @@ void nbcolli_cache_renew(nbcolli_cache *cache, nbcolli_cached *e);
 _Static_assert(NBCOLL_OPERATION_COUNT < 255 && NBCOLL_TYPE_COUNT <= 256 && NBCOLL_OP_COUNT <= 256,
                "a byte each, and no call's word is 0");
 
-/* Of a buffer a call's word tells whether it is in place, null, or something. */
+/* A call's word says of a buffer: in place, null, or another one. */
 static inline uint32_t nbcolli_buffer_word(const void *buffer)
 {
     uintptr_t word = (uintptr_t)buffer - (uintptr_t)NBCOLL_IN_PLACE;
     return word < 2 ? (uint32_t)word : 2;
 }
 
-/* All of a call without arrays but its count; 0: it has no word, and is not noted. */
+/* The word of a call without arrays: all but its count. 0: it has none, and is not noted. */
 static inline uint64_t nbcolli_call_word(nbcoll_operation operation, nbcoll_type type, nbcoll_op op, int root,
                                          const void *send, const void *recv)
 {
@@ -75,7 +75,7 @@ static inline nbcolli_cached **nbcolli_note_at(nbcoll_comm *comm, uint64_t what,
     return &comm->cache.memo[(hash >> 32) % NBCOLLI_NOTES];
 }
 
-/* What an earlier call with this word and count came to, or null. It is the newest entry then. */
+/* The schedule that an earlier call with this word and count found, or null. Its entry becomes the newest. */
 static inline const nbcolli_cached *nbcolli_recall(nbcoll_comm *comm, uint64_t what, size_t count)
 {
     nbcolli_cached *e = *nbcolli_note_at(comm, what, count);
@@ -86,7 +86,7 @@ static inline const nbcolli_cached *nbcolli_recall(nbcoll_comm *comm, uint64_t w
     return e;
 }
 
-/* Notes that the call with this word and count came to the newest entry. */
+/* Notes that the call with this word and count found the newest entry. */
 static inline void nbcolli_memorise(nbcoll_comm *comm, uint64_t what, size_t count, size_t extent)
 {
     nbcolli_cached *e = NBCOLLI_HOLDER(nbcolli_cached, age.next, comm->cache.entries.end);

@@ -144,7 +144,7 @@ void nbcolli_comm_join(nbcoll_comm *comm, int place, const nbcolli_peer *peer)
     comm->peer[place] = (nbcolli_peer){.link = link, .address = peer->address, .home = peer->home,
                                        .pair = &link->pair[peer->address], .is_near = peer->is_near};
     if (comm->link->starved || link->loss[peer->address] != NBCOLLI_HERE) {
-        link->losses++; /* the communicator is to learn of what happened before */
+        link->losses++; /* the communicator must learn of earlier losses */
         comm->context->news = 1;
     }
 }
@@ -157,7 +157,7 @@ static void nbcolli_comm_unregister(nbcoll_comm *comm)
     *at = comm->next;
 }
 
-/* Where all went well nothing can come any more. Of a first one that was not made nothing will be started. */
+/* If all went well no message can come any more. On a first one that was not made nothing will be started. */
 static void nbcolli_comm_bury(nbcoll_comm *comm)
 {
     nbcolli_tombstone *tombstone = comm->tombstone;

@@ -5,7 +5,7 @@
 
 #include "../state/context.h"
 
-/* What is left of a freed communicator of that id, or null. */
+/* The tombstone of a freed communicator of that id, or null. */
 const nbcolli_tombstone *nbcolli_find_tombstone(const nbcolli_link *link, uint64_t id);
 
 /* Has the making of the communicator of that vote failed here? */
@@ -20,24 +20,24 @@ static inline int nbcolli_slots_are_possible(uint32_t slots, uint32_t cells)
 /* The configuration given, over the defaults; null: those. ERR_CONFIG, or an error of nbcoll_rules_check. */
 nbcoll_status nbcolli_comm_config_read(const nbcoll_comm_config *given, nbcoll_comm_config *config);
 
-/* A new, empty one, with room for `most` ranks; not known to its link yet. */
+/* A new, empty communicator, with room for `most` ranks; not known to its link yet. */
 nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int most, nbcoll_comm **out);
 
 /* Makes it known to its link, under its id. */
 void nbcolli_comm_register(nbcoll_comm *comm);
 
-/* That one of a link, or null. */
+/* The communicator of that id on a link, or null. */
 nbcoll_comm *nbcolli_comm_find(const nbcolli_link *link, uint64_t id);
 
-/* Its rank `place` is such a peer. */
+/* Sets its rank `place`. */
 void nbcolli_comm_join(nbcoll_comm *comm, int place, const nbcolli_peer *peer);
 
-/* Its making has failed, and it is to be destroyed: its vote is remembered. */
+/* Its making has failed, and it will be destroyed: notes its vote. */
 void nbcolli_comm_unmade(nbcoll_comm *comm);
 
-/* Groups (src/group): hidden communicators of ranks that a call lists, over which these vote for what they make. Who
- * lists the same ranks under the same tag finds the same id, which is that tag and a hash, so that they need not meet
- * before. `vote_comm` is the communicator whose ranks they are. */
+/* Groups (src/group): a call lists ranks, which vote over a hidden communicator for the one that they make. Its id is
+ * the call's tag and a hash of the list, so that all find it without meeting before. `vote_comm` is the communicator of
+ * which they are ranks. */
 static inline int nbcolli_is_group(uint64_t id)
 {
     return id >> 63 && id != NBCOLLI_NO_COMM;

@@ -41,7 +41,7 @@ void nbcolli_executors_free(nbcoll_comm *comm)
 {
     for (nbcolli_executor *e = comm->executors, *next; e; e = next) {
         next = e->next;
-        if (!comm->making) { /* one at a time has such: all have freed those before */
+        if (!comm->making) { /* one at a time has an agent: all ranks have freed the one before */
             comm->link->executed_comm = comm->id;
             comm->link->executed_called = e->called;
         }
@@ -72,7 +72,7 @@ void nbcolli_executors_go(nbcoll_comm *comm)
 int nbcolli_executors_drain(nbcoll_context *c)
 {
     int moved = 0;
-    c->driven.looked = 1; /* nothing of theirs wakes a driver that sleeps: no new one and, from here on, no other */
+    c->driven.looked = 1; /* executors never wake a sleeping driver: it must look */
     for (nbcolli_executor *e = c->executors; e; e = e->beside)
         if (e->does->drain)
             moved |= e->does->drain(e);
@@ -95,7 +95,7 @@ int nbcolli_executors_look(nbcoll_context *c, int poller)
 
 void nbcolli_executed_end(nbcolli_request *r, nbcoll_status status)
 {
-    if (status != NBCOLL_OK && !r->detached) /* of that one its deadline has been noted */
+    if (status != NBCOLL_OK && !r->detached) /* its deadline has noted the failure */
         nbcolli_note_failure(r->comm, status, -1, r->comm->taken);
     nbcolli_request_over(r, status);
 }

@@ -5,17 +5,17 @@
 
 #include "../state/context.h"
 
-/* Into its communicator's list, in front of others, and out of it: inside, with the caller's side. Into its context's
- * list, at which passes look, and out of it, if it is there: inside. */
+/* Adds it to the front of its communicator's list, and removes it: inside, with the caller's side. Adds it to its
+ * context's list, at which passes look, and removes it, if it is there: inside. */
 void nbcolli_executor_join(nbcolli_executor *e);
 void nbcolli_executor_leave(nbcolli_executor *e);
 void nbcolli_executor_watch(nbcolli_executor *e);
 void nbcolli_executor_unwatch(nbcolli_executor *e);
 
-/* The end of a communicator that has no others than it has to free. */
+/* Frees the executors of a communicator that ends. */
 void nbcolli_executors_free(nbcoll_comm *comm);
 
-/* Who takes a call of these complete arguments without a schedule, on the caller's side; null: nobody. */
+/* The executor that takes a call of these complete arguments without a schedule, on the caller's side; null: none. */
 static inline nbcolli_executor *nbcolli_executor_taking(const nbcoll_comm *comm, const nbcoll_args *args)
 {
     nbcolli_executor *e = comm->executors;
@@ -30,11 +30,11 @@ nbcoll_status nbcolli_executors_plan(const nbcoll_comm *comm, const nbcoll_args 
 /* Outside: see `go`. */
 void nbcolli_executors_go(nbcoll_comm *comm);
 
-/* All of the context go on; return whether one has moved. `poller`: on which this rank is about to sleep, or -1. */
+/* All of the context go on; returns whether one has moved. `poller`: on which this rank is about to sleep, or -1. */
 int nbcolli_executors_drain(nbcoll_context *c);
 int nbcolli_executors_look(nbcoll_context *c, int poller);
 
-/* One that is all an executor's has ended, and nothing touches its buffers: inside. */
+/* An operation that an executor has whole has ended, and nothing touches its buffers: inside. */
 void nbcolli_executed_end(nbcolli_request *r, nbcoll_status status);
 
 /* Inside: the inner part of a run has ended, or it has the memory for which it waited. It goes on, or settles. */

@@ -19,15 +19,15 @@ static inline nbcoll_context *nbcolli_context_of(nbcoll_request request)
 /* Is the entry the request of a handle with this generation? */
 static inline int nbcolli_is_of(const nbcolli_request *r, uint64_t generation)
 {
-    return atomic_load_explicit(&r->generation, memory_order_relaxed) == generation && /* for itself */
-           atomic_load_explicit(&r->state, memory_order_acquire) != NBCOLLI_REQUEST_FREE; /* sees its run */
+    return atomic_load_explicit(&r->generation, memory_order_relaxed) == generation && /* orders nothing */
+           atomic_load_explicit(&r->state, memory_order_acquire) != NBCOLLI_REQUEST_FREE; /* acquire: sees its run */
 }
 
 /* The request of a handle that is not null, or null if it is stale. */
 nbcolli_request *nbcolli_request_find(nbcoll_request request);
 
-/* Is it one that has been released by its callback, whose end that has reported? The lock is held. Known of the last 63
- * that had the entry; of older ones, whether it was so of any. */
+/* Was it released by a callback, which reported its end? The lock is held. Exact for the last 63 requests that had the
+ * entry; for older ones: was any of them so? */
 int nbcolli_was_reported(nbcoll_request request);
 
 /* The handle of a request. */
@@ -37,12 +37,12 @@ static inline nbcoll_request nbcolli_request_handle(nbcolli_request *r)
 }
 
 /* An inactive request that holds `s`, or null: nbcolli_request_refused says why. `extent`: bytes of the receive buffer
- * that the call named. The caller of a schedule with bound blocks, or of an extent as counted, sets `blocks`. The
+ * that the call named. For a schedule with bound blocks, or an extent as counted, the caller sets `blocks`. The
  * caller's side is held, here and for the next three. */
 nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, const void *send, void *recv,
                                       size_t extent);
 
-/* It is persistent, and one of the communicator's. */
+/* Makes it a persistent request of the communicator. */
 static inline void nbcolli_request_list(nbcoll_comm *comm, nbcolli_request *r)
 {
     r->persistent = 1;
@@ -52,14 +52,14 @@ static inline void nbcolli_request_list(nbcoll_comm *comm, nbcolli_request *r)
 /* Why there is none: ERR_LIMIT where the table is full, else ERR_MEMORY. */
 nbcoll_status nbcolli_request_refused(const nbcoll_context *c);
 
-/* Undoes that, before anybody has its handle: the entry is free. */
+/* Undoes request_open, before anybody has the handle: the entry is free. */
 void nbcolli_request_discard(nbcoll_context *c, nbcolli_request *r);
 
 /* Ends what request_open began. The lock is held, too. */
 void nbcolli_request_retire(nbcoll_context *c, nbcolli_request *r);
 
-/* One that the schedule has had before on this communicator, for these buffers; null: none is free. It is inactive, and
- * keeps a run; its extent is that of the schedule's last call. */
+/* A free request of an earlier call of this schedule on this communicator, for these buffers; null: none. It is
+ * inactive, and keeps a run; its extent is the last call's. */
 void nbcolli_request_aim(nbcolli_request *r, const void *send, void *recv);
 static inline nbcolli_request *nbcolli_request_reopen(nbcoll_schedule *s, const void *send, void *recv)
 {
@@ -68,13 +68,13 @@ static inline nbcolli_request *nbcolli_request_reopen(nbcoll_schedule *s, const 
         return NULL;
     s->requests = r->next;
     s->users++;
-    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed); /* nobody knows it yet */
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed); /* nobody has its handle yet */
     if (r->send != send || r->recv != recv)
         nbcolli_request_aim(r, send, recv);
     return r;
 }
 
-/* The same for one who is inside, and does not hold the caller's side. */
+/* Ends what request_open began, for a thread inside that does not hold the caller's side. */
 void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r);
 
 /* Releases all of a context that runs nothing. */

@@ -106,7 +106,7 @@ void nbcolli_vote_cast(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creation cr
 
 /* ---- terms ------------------------------------------------------------------------------------------------------- */
 
-/* One rank is enough to ask, all are needed to promise. */
+/* Flags that any rank asks for, and flags that all promise. */
 static uint32_t nbcolli_agree_flags(uint32_t a, uint32_t b)
 {
     return ((a | b) & (NBCOLL_REPRODUCIBLE | NBCOLL_ARRIVAL_TOLERANT | NBCOLL_CHECKED)) | (a & b & NBCOLL_COUNTS_KNOWN);
@@ -117,13 +117,13 @@ static void nbcolli_agree_dearest(uint32_t *agreed, uint32_t price)
     *agreed = *agreed > price ? *agreed : price;
 }
 
-/* The fewest that any ranks share. */
+/* The smallest number that any rank names. */
 static uint32_t nbcolli_agree_interfaces(uint32_t a, uint32_t b)
 {
     return a && b ? (a < b ? a : b) : a | b;
 }
 
-/* The dearest prices, which are all words before `eager`. */
+/* The highest prices: the words before `eager`. */
 static void nbcolli_agree_level(nbcoll_level *a, const nbcoll_level *v)
 {
     uint32_t *agreed = (uint32_t *)(void *)a;
@@ -181,7 +181,7 @@ void nbcolli_votes_agree_twin(nbcoll_comm *comm)
     nbcolli_agree_config(comm);
 }
 
-/* What a communicator says of itself to those who choose and build its schedules. */
+/* The terms of a communicator, for choosing and building its schedules. */
 nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)
 {
     if (!comm || !out)
@@ -202,8 +202,8 @@ nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)
                           .nodes_share = comm->nodes_share,
                           .progress_cores = comm->agreed.progress_cores,
                           .ranks_per_core = comm->agreed.ranks_per_core,
-                          .carries = atomic_load_explicit(&comm->carries, memory_order_relaxed)}; /* for itself */
-    terms.between.eager += !terms.between.eager; /* 0 would be the default, or not known */
+                          .carries = atomic_load_explicit(&comm->carries, memory_order_relaxed)}; /* orders nothing */
+    terms.between.eager += !terms.between.eager; /* 0 would mean the default, or unknown */
     terms.inside.eager += !terms.inside.eager;
     return nbcolli_give_tagged(out, &terms, sizeof terms);
 }
@@ -248,7 +248,7 @@ static size_t nbcolli_sides_of_one(const nbcoll_comm *comm, const nbcolli_entry 
     return i;
 }
 
-/* Has it as many ranks as it says, each at its place and with the same credits, and does none name it twice? */
+/* Do as many ranks name it as it has, each at its place, with the same credits, and once? */
 static int nbcolli_side_is_sound(const nbcoll_comm *comm, const nbcolli_entry *e, size_t n)
 {
     const nbcolli_side *first = nbcolli_side_at(comm, e[0].value);
@@ -279,9 +279,9 @@ static void nbcolli_sides_join(const nbcoll_comm *comm, uint64_t a, uint64_t b)
     nbcolli_vote_by(comm, (int)(a > b ? a : b))->node = a < b ? a : b;
 }
 
-/* Looks at all endpoints. Who has one in common with somebody on a node is on it, unless the host has named those.
- * Returns the first side of an endpoint that is not one of ranks of this communicator, each of which has it once, and
- * of nobody else; UINT32_MAX: there is none. */
+/* Looks at all endpoints. Ranks that have one in common are on one node, unless the host has named nodes. Returns the
+ * first side of a wrong endpoint: one that has a rank outside this communicator, or one twice. UINT32_MAX: there is
+ * none. */
 static uint32_t nbcolli_sides_look(nbcoll_comm *comm, const nbcolli_entry *e)
 {
     uint32_t sides = (uint32_t)nbcolli_sides(comm), worst = UINT32_MAX;
@@ -304,7 +304,7 @@ static uint32_t nbcolli_sides_look(nbcoll_comm *comm, const nbcolli_entry *e)
     return worst;
 }
 
-/* By which the two talk: the lower one's first side that the other one has, too. All that both have lead to it. */
+/* The endpoint by which the two talk: the lower one's first side that the other has, too. */
 static void nbcolli_sides_meet(nbcoll_comm *comm, int rank)
 {
     int n = nbcolli_sides(comm), is_lower = comm->rank <= rank, is_met = 0;
@@ -339,11 +339,11 @@ nbcoll_status nbcolli_sides_settle(nbcoll_comm *comm)
                            "no communicator is made: endpoint %d of rank %d is not one of its ranks alone, each once, "
                            "with as many credits",
                            (int)(unsound % sides), (int)(unsound / sides));
-    nbcolli_channels_forget(comm); /* those of the vote */
+    nbcolli_channels_forget(comm); /* the vote's channels */
     for (int rank = 0; rank < comm->size; rank++)
         nbcolli_sides_meet(comm, rank);
     for (nbcolli_link *link = comm->link->first; link != comm->link; link = link->beside)
-        link->losses++; /* what was lost before could not be told to the others */
+        link->losses++; /* earlier losses could not be told to the others */
     comm->context->news = 1;
     return NBCOLL_OK;
 }
@@ -364,7 +364,7 @@ static uint64_t nbcolli_placing_number(const void *placing, int rank)
     return p->by_domain ? vote->domain : vote->node;
 }
 
-/* The voters stand in the first table's room, behind where it begins. */
+/* The voters' array lies in the first table's room. */
 void nbcolli_comm_place(nbcoll_comm *comm, int voter[])
 {
     const nbcolli_placing by_node = {comm, voter, 0}, by_domain = {comm, voter, 1};

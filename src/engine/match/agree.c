@@ -12,31 +12,31 @@
 #include "../comm/vote.h"
 #include "../../host/host.h"
 
-/* Why a rank is gone. Of one that is given up somebody has only said so: it may be alive, and may have decided
- * otherwise before it was lost. */
+/* Why a rank is gone. One that is given up was only declared so: it may be alive, and may have decided otherwise
+ * before. */
 enum { NBCOLLI_GONE_NOT, NBCOLLI_GONE_GIVEN_UP, NBCOLLI_GONE_LEFT, NBCOLLI_GONE_DEAD };
 
 typedef struct nbcolli_agreement_member {
     nbcolli_post post;
     unsigned char *payload; /* of the post */
     int address;
-    uint8_t agrees; /* it has said what we say now */
+    uint8_t agrees; /* it says what we say now */
     uint8_t heard;  /* it has said anything */
     uint8_t untold; /* something is to be sent to it */
-    uint8_t knows;  /* that was that it has decided, or cancelled */
+    uint8_t knows;  /* it knows that we have decided, or cancelled */
 } nbcolli_agreement_member;
 
 struct nbcolli_shrink {
     nbcolli_shrink *next; /* of its link */
     nbcolli_link *link;
     uint64_t id, tag;         /* of the communicator; of the vote, which no operation has */
-    nbcolli_request *request; /* these two: while the ranks agree */
+    nbcolli_request *request; /* these two are set while the ranks agree */
     nbcoll_comm *comm;
     nbcoll_comm *made; /* until the request has ended */
     size_t memory, bytes; /* its own; of a payload */
     int size, rank;       /* in the communicator */
     int canceller;        /* likewise, where it is cancelled */
-    nbcoll_status state;  /* as AGREE says it; ERR_PEER_LOST: others do without this rank, which says no more */
+    nbcoll_status state;  /* as in AGREE; ERR_PEER_LOST: others go on without this rank, which says no more */
     unsigned char *said; /* what this rank says, as a payload; in it: */
     nbcolli_vote *vote;  /* ours; OK: the terms of the new communicator, with the address and serial of its id */
     uint64_t *area;      /* [size]: OK: the parts of its cells. Null: a message has no room for them */
@@ -68,7 +68,7 @@ static uint8_t nbcolli_shrink_gone(const nbcolli_shrink *s, int rank)
     return nbcolli_shrink_payload_gone(s->said, s->bytes, s->size, rank);
 }
 
-/* Of one that is not. */
+/* For a rank that is not gone. */
 static void nbcolli_shrink_note_gone(nbcolli_shrink *s, int rank, uint8_t gone)
 {
     s->said[s->bytes - nbcolli_shrink_gone_bytes(s->size) + (size_t)rank / 4] |= (unsigned char)(gone << rank % 4 * 2);
@@ -76,22 +76,22 @@ static void nbcolli_shrink_note_gone(nbcolli_shrink *s, int rank, uint8_t gone)
 
 /* ---- who is gone ------------------------------------------------------------------------------------------------- */
 
-/* What another says of a rank counts on the whole endpoint, unless it has only left. That it is dead the other one's
- * transport has found: it may be alive to this rank, and read its memory. */
+/* Another rank's word that a rank is gone counts on the whole endpoint, unless that has only left. Found dead by the
+ * other's transport, it may be alive to this rank, and read its memory. */
 static void nbcolli_shrink_learn(nbcolli_link *link, int address, uint8_t gone)
 {
     if ((gone == NBCOLLI_GONE_GIVEN_UP || gone == NBCOLLI_GONE_DEAD) && !nbcolli_is_dead(link, address))
         nbcolli_give_up(link, address);
 }
 
-/* How this rank sees another. One that is cut off is given up now, unless its end was reported: all will do without
+/* This rank's view of another. One that is cut off is given up now, unless its end was reported: all go on without
  * it. */
 static uint8_t nbcolli_shrink_gone_here(nbcolli_link *link, int address)
 {
     int loss = link->loss[address];
 
     if (loss == NBCOLLI_HERE || nbcolli_has_rejected(link, address))
-        return NBCOLLI_GONE_NOT; /* or it is we */
+        return NBCOLLI_GONE_NOT; /* or this rank is */
     if (!(loss & NBCOLLI_CUT))
         return NBCOLLI_GONE_LEFT;
     if (loss & NBCOLLI_OVER)
@@ -106,8 +106,8 @@ static void nbcolli_shrink_tell_members(nbcolli_shrink *s)
         s->member[i].untold = i != s->rank && !nbcolli_shrink_gone(s, i);
 }
 
-/* One more is gone: all that was heard is of a smaller set. Should it be alive it may have decided upon what we have
- * said until now: the new communicator gets another id, and no memory that it might write. */
+/* One more is gone: what was heard so far is void. If it is alive it may have decided upon our old words: the new
+ * communicator gets another id, and no memory that it might write. */
 static void nbcolli_shrink_add_gone(nbcolli_shrink *s, int rank, uint8_t gone)
 {
     nbcolli_shrink_note_gone(s, rank, gone);
@@ -130,7 +130,7 @@ static void nbcolli_shrink_end(nbcolli_shrink *s, nbcoll_status state, nbcoll_st
 
     s->state = state;
     s->canceller = cause;
-    if (!s->area || !s->area[s->rank]) /* who has been given up since it was offered may write there */
+    if (!s->area || !s->area[s->rank]) /* a rank given up since it was offered may write there */
         nbcolli_area_keep(s->made);
     s->made->shrink = NULL;
     s->request = NULL;
@@ -156,7 +156,7 @@ static void nbcolli_shrink_conclude(nbcolli_shrink *s)
     nbcolli_shrink_end(s, NBCOLL_OK, NBCOLL_OK, -1);
 }
 
-/* The lowest rank that does not say yet what we say, or -1. */
+/* The lowest rank that does not yet say what we say, or -1. */
 static int nbcolli_shrink_awaits(const nbcolli_shrink *s)
 {
     for (int i = 0; i < s->size; i++)
@@ -228,7 +228,7 @@ int nbcolli_shrink_made(const nbcoll_comm *made)
     return 1;
 }
 
-/* What a rank that is not gone says of others, and perhaps of us: 0 if we are lost. */
+/* Adopts what a rank that is not gone says of others, and perhaps of us. 0: we are lost. */
 static int nbcolli_shrink_hear(nbcolli_shrink *s, const nbcolli_incoming *in)
 {
     if (nbcolli_shrink_payload_gone(in->payload, in->bytes, s->size, s->rank)) {
@@ -253,7 +253,7 @@ static void nbcolli_shrink_agree_in(nbcolli_shrink *s, const nbcolli_incoming *i
         return;
     for (int i = 0; i < s->size; i++)
         if (!nbcolli_shrink_gone(s, i) != !nbcolli_shrink_payload_gone(in->payload, in->bytes, s->size, i))
-            return; /* it does not know yet what we know */
+            return; /* it does not yet know what we know */
     from->agrees = 1;
     memcpy(nbcolli_vote_by(s->made, (int)in->header.source), in->payload, sizeof(nbcolli_vote));
 }
@@ -269,9 +269,9 @@ void nbcolli_shrink_in(nbcoll_comm *comm, nbcolli_incoming *in)
     const nbcolli_header *h = &in->header;
     nbcolli_shrink *s = nbcolli_shrink_find(in->link, h->comm, h->tag);
 
-    if (h->status == NBCOLL_ERR_CANCELLED) /* what is being made, or is made, will not be there on all ranks */
+    if (h->status == NBCOLL_ERR_CANCELLED) /* not all ranks will have the communicator */
         nbcolli_vote_revoked(comm, in, NBCOLL_ERR_CANCELLED);
-    if (!s) { /* not here yet, or not any more */
+    if (!s) { /* not started here yet, or over */
         int size = comm ? comm->size : 0, knows = comm && in->bytes >= nbcolli_shrink_payload_bytes(size, 0);
         for (int i = 0; knows && i < size; i++)
             if (i != comm->rank)
@@ -301,7 +301,7 @@ static void nbcolli_shrink_send(nbcolli_shrink *s, int to)
     memcpy(m->payload, s->said, s->bytes);
     m->post.wire = nbcolli_pack(&h);
     m->untold = 0;
-    if (m->post.where == NBCOLLI_BACKLOG) /* what waits there has been written anew */
+    if (m->post.where == NBCOLLI_BACKLOG) /* it has been written anew there */
         return;
     nbcolli_post_send(&m->post);
     nbcolli_control_is(&m->post);
@@ -329,10 +329,10 @@ static int nbcolli_shrink_tell(nbcolli_shrink *s)
 
 /* ---- working ----------------------------------------------------------------------------------------------------- */
 
-/* What has this rank found out? 0 when the shrink is over. */
+/* Takes the shrink as far as this rank knows. 0: it is over. */
 static int nbcolli_shrink_look(nbcolli_shrink *s)
 {
-    if (s->made->spoiled != NBCOLL_OK) { /* something that was sent to it is missing, here or to one that had decided */
+    if (s->made->spoiled != NBCOLL_OK) { /* a message to it is lost, here or at a rank that had decided */
         int spoiler = nbcolli_member_at(s->comm, s->made->spoiler);
         nbcolli_shrink_end(s, NBCOLL_ERR_CANCELLED, s->made->spoiled, spoiler < 0 ? s->rank : spoiler);
         return 0;
@@ -450,7 +450,7 @@ nbcoll_status nbcolli_shrink_start(nbcoll_comm *comm, nbcoll_comm *made, nbcolli
     r->creating = made;
     nbcolli_request_taken(r);
     int left = -1;
-    for (int i = 0; i < s->size; i++) { /* what is gone at the start is no change */
+    for (int i = 0; i < s->size; i++) { /* ranks gone at the start are no change */
         uint8_t gone = i == s->rank ? NBCOLLI_GONE_NOT : nbcolli_shrink_gone_here(s->link, s->member[i].address);
         nbcolli_shrink_note_gone(s, i, gone);
         left = gone == NBCOLLI_GONE_LEFT ? i : left;

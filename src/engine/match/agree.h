@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The survivors of a communicator agree on who they are, and make a new one. The messages are the endpoint's, not
- * operations of the communicator: that is broken, and who takes part is what is to be found out.
+ * operations of the communicator: that is broken, and who takes part is not known yet.
  *
- * All is said by one kind of message, AGREE, and its status. Each rank says who is gone, as far as it knows, and casts
- * its vote (AGAIN), to all that are not gone, again whenever it learns of more: by itself, or from what another says
- * that is not gone itself. Once it has heard the same from each of them it decides: they are the members. It tells them
- * (OK) and ends.
- * Who hears a decision of a rank that is not gone takes it over, and passes it on before it ends. So if one survivor
+ * One type of message, AGREE, does all, by its status. Each rank tells all that are not gone who is gone, as far as it
+ * knows, with its vote (AGAIN); it repeats that whenever it learns of more, by itself or from a rank that is not gone.
+ * Once it has heard the same from each of them it decides: they are the members. It tells them (OK) and ends. A rank
+ * that hears a decision, of a rank that is not gone, adopts it, and passes it on before it ends. So if one survivor
  * decides, all others decide the same, or hear of it: nobody can decide something else without that rank's word. A rank
- * that is cancelled, or cannot make the communicator, says that (ERR_CANCELLED), and so does who hears of it.
+ * that is cancelled, or cannot make the communicator, says that (ERR_CANCELLED), and each rank that hears it does, too.
  *
- * A rank that has not come here yet takes note of who is gone, and nothing else: what others say is said again to whom
- * they hear for the first time. All memory is taken at the start; what cannot be sent now waits in the backlog, and
- * says what is so when it goes. A decision is kept until all members are known to have it.
+ * A rank that has not started its shrink notes only who is gone: others repeat their words when they first hear of it.
+ * All memory is taken at the start; a message that cannot go now waits in the backlog, and is written anew when it
+ * goes. A decision is kept until all members are known to have it.
  *
  * A loss breaks the communicator, a departure does not: a rank that has not looked yet at an operation that failed may
  * wait, in a later one, for one that shrinks already. So a rank that shrinks without one that has left revokes all
@@ -28,17 +27,17 @@ int nbcolli_shrink_awaited(const nbcolli_request *r);
 /* Ends it, on all ranks that have not decided. */
 void nbcolli_shrink_cancel(nbcolli_request *r);
 
-/* What it has decided upon is made here; or, if it is spoiled, is not, which the members learn as if it were cancelled,
- * whether or not they know of the decision. 0: it is not a shrink that has decided. */
+/* Makes the communicator of the decision; or not, if that is spoiled: then members learn it as a cancellation, whether
+ * or not they know of the decision. 0: no shrink, or it has not decided. */
 int nbcolli_shrink_made(const nbcoll_comm *made);
 
-/* AGREE. `comm`: null if it is not known here. */
+/* Handles an AGREE. `comm`: null if it is not known here. */
 void nbcolli_shrink_in(nbcoll_comm *comm, nbcolli_incoming *in);
 
 /* Takes the shrinks of an endpoint as far as they can go now. */
 void nbcolli_shrinks_go(nbcolli_link *link);
 
-/* One that the transport still has messages of is leaked: its context is abandoned. */
+/* Frees a shrink; leaks it if the transport still has messages of it: its context is abandoned. */
 void nbcolli_shrinks_clear(nbcolli_link *link);
 
 /* Is a vote of this communicator's ranks small enough for a message? */

@@ -15,24 +15,24 @@
 #include "../run/queue.h"
 #include "../../host/host.h"
 
-#define NBCOLLI_ASK_LOOK 10000000u /* ns between two looks at the clock, at most, where passes come evenly */
+#define NBCOLLI_ASK_LOOK 10000000u /* ns between two looks at the clock, at most, if passes come evenly */
 #define NBCOLLI_PASSES 1023u       /* between two, at most; */
 #define NBCOLLI_PASSES_PAUSING 3u  /* where the host has a pause, which may take as long as it likes */
 
 /* Where a rank is in an operation. */
 typedef struct nbcolli_rank_place {
     nbcoll_position position;
-    int is_known;  /* its history behind the operation is: */
-    uint32_t fold; /* the upper half of that */
-    int is_final;           /* ENDED, FREED: nothing that is awaited from there is under way, or will be */
+    int is_known;  /* its history behind the operation is known: */
+    uint32_t fold; /* its upper half */
+    int is_final;           /* ENDED, FREED: nothing more will come from there */
     nbcolli_freeing freeing; /* FREED: how the communicator was then */
 } nbcolli_rank_place;
 
-#define NBCOLLI_WHERE_KNOWN 1u /* in the count of a WHERE; above it: messages whose credits its receiver has */
+#define NBCOLLI_WHERE_KNOWN 1u /* bit of a WHERE's count; the other bits: messages whose credits the receiver has */
 
 /* ---- where ranks are --------------------------------------------------------------------------------------------- */
 
-/* What a rank's words say of an operation: below 0 it has not been started, above 0 it is forgotten. */
+/* Looks an operation up in a rank's words: below 0: not started; above 0: forgotten. */
 static int nbcolli_ask_recall(const _Atomic uint64_t *started, uint64_t tag, uint32_t *fold)
 {
     uint64_t word = atomic_load_explicit(&started[tag % NBCOLLI_STARTED], memory_order_acquire); /* see note_started */
@@ -62,17 +62,17 @@ static nbcolli_rank_place nbcolli_place_here(nbcoll_comm *comm, uint64_t tag)
                                                 : nbcolli_fold_behind(run->request->history, run->schedule)};
     else {
         if (run || tag / comm->config.slots < nbcolli_slot_of(comm, tag)->well_since)
-            p.position = NBCOLL_POSITION_FAILED; /* or a later one of its slot has */
+            p.position = NBCOLL_POSITION_FAILED; /* or a later one of its slot failed */
         p.is_known = nbcolli_ask_recall(comm->started, tag, &p.fold) == 0;
     }
     return p;
 }
 
-/* By the words of a rank that shares memory. UNKNOWN: they do not say. */
+/* A place by the words of a rank that shares memory. UNKNOWN: they do not tell. */
 static nbcolli_rank_place nbcolli_place_by_words(const nbcoll_comm *comm, int rank, uint64_t tag)
 {
     nbcolli_rank_place p = {.position = NBCOLL_POSITION_UNKNOWN};
-    /* acquire: what it has started before it left is seen */
+    /* acquire: sees its starts before it left */
     uint32_t freeing = atomic_load_explicit(nbcolli_area_departed(comm, comm->rank, rank), memory_order_acquire);
     int ahead = nbcolli_ask_recall(nbcolli_area_started(comm, rank), tag, &p.fold);
 
@@ -95,7 +95,7 @@ static uint64_t nbcolli_next_by_words(const nbcoll_comm *comm, int rank, uint64_
     uint64_t next = 0;
 
     for (uint32_t i = 0; i < NBCOLLI_STARTED; i++) {
-        uint64_t word = atomic_load_explicit(&started[i], memory_order_relaxed); /* for itself */
+        uint64_t word = atomic_load_explicit(&started[i], memory_order_relaxed); /* orders nothing */
         uint64_t tag = nbcolli_history_tag(word, near);
         if (word && tag > next)
             next = tag;
@@ -105,7 +105,7 @@ static uint64_t nbcolli_next_by_words(const nbcoll_comm *comm, int rank, uint64_
 
 /* ---- who is waited for ------------------------------------------------------------------------------------------- */
 
-/* Whom the op waits for, and in which operation; 0: for nobody. */
+/* The rank for which the op waits, and the operation; 0: for nobody. */
 static int nbcolli_op_waits(nbcolli_op *op, int *rank, uint64_t *tag)
 {
     const nbcolli_run *run = op->run;
@@ -134,7 +134,7 @@ static int nbcolli_op_waits(nbcolli_op *op, int *rank, uint64_t *tag)
     }
 }
 
-/* Where the rank is, by its words, or else as it has said. */
+/* The rank's place, by its words, or else by its last answer. */
 static nbcoll_position nbcolli_position_known(const nbcoll_comm *comm, int rank, uint64_t tag)
 {
     if (nbcolli_has_cells_of(comm, rank))
@@ -142,8 +142,8 @@ static nbcoll_position nbcolli_position_known(const nbcoll_comm *comm, int rank,
     return comm->told[rank].tag == tag ? (nbcoll_position)comm->told[rank].position : NBCOLL_POSITION_UNKNOWN;
 }
 
-/* 1 + a rank that has not started the operation, as far as this one knows, or 0: one for which it waits itself, or else
- * one that is waited for by those. */
+/* 1 + a rank that, as far as this one knows, has not started the operation, or 0. It is one for which this rank waits,
+ * or else one for which those wait. */
 static int nbcolli_late_in(const nbcolli_run *run)
 {
     const nbcoll_comm *comm = run->comm;
@@ -165,7 +165,7 @@ static int nbcolli_late_in(const nbcolli_run *run)
     return direct ? direct : other;
 }
 
-/* Says where `rank` is in the operation. */
+/* Writes the rank's place in the operation into the failure. */
 static nbcoll_failure nbcolli_ask_describe(const nbcoll_comm *comm, nbcoll_status s, int rank, uint64_t tag)
 {
     nbcoll_failure f = nbcolli_failure_of(comm, s, rank, tag);
@@ -195,15 +195,15 @@ nbcoll_failure nbcolli_awaited(const nbcolli_run *run)
     }
     if (late || lowest >= 0)
         f = nbcolli_ask_describe(run->comm, f.status, late ? late - 1 : lowest, run->tag);
-    if (late) /* perhaps only another rank has said so */
+    if (late) /* perhaps known from another rank only */
         f.position = NBCOLL_POSITION_NOT_STARTED;
     return f;
 }
 
 /* ---- comparing --------------------------------------------------------------------------------------------------- */
 
-/* Can what the op waits for, in `tag`, never come from a rank in this place? Of what is shown in cells, and read there,
- * it is looked once more: it may have come before the rank was seen to be there. */
+/* Can the op wait in vain, in `tag`, for a rank in this place? Looks at cells, and at words of readers, once more: the
+ * rank may have written them before its place was read. */
 static int nbcolli_never_comes(nbcolli_op *op, uint64_t tag, const nbcolli_rank_place *p)
 {
     int by_cells = op->phase >= NBCOLLI_REUSING && op->phase <= NBCOLLI_USING && op->phase != NBCOLLI_FETCHING, rank;
@@ -213,15 +213,15 @@ static int nbcolli_never_comes(nbcolli_op *op, uint64_t tag, const nbcolli_rank_
         return p->is_final;
     if (p->position != NBCOLL_POSITION_ENDED || (tag != op->run->tag && !by_cells))
         return 0;
-    /* The same operation: it has sent, or shown, what is awaited; if that was overwritten, it has given this rank up,
-     * and will say so. A fingerprint of 0 says nothing: it is what schedules of a program's own have. */
+    /* The same operation: that rank has sent, or shown, what is awaited. If that was overwritten, it has given this
+     * rank up, and will say so. A fingerprint of 0, of a program's own schedule, proves nothing. */
     if (p->is_known && tag == op->run->tag && op->run->schedule->fingerprint)
         return 0;
     return by_cells ? nbcolli_op_waits(op, &rank, &again) && again == tag : p->is_final;
 }
 
-/* `rank`, for which the op waits in `tag`, is in this place. That it has not come there, or that what it has sent has
- * not come here, is no difference, however long it takes. */
+/* `rank`, for which the op waits in `tag`, is in this place. A rank that is late, or a message still under way, is no
+ * difference, however long it takes. */
 static void nbcolli_ask_judge(nbcolli_op *op, int rank, uint64_t tag, const nbcolli_rank_place *p)
 {
     nbcolli_run *run = op->run;
@@ -231,7 +231,7 @@ static void nbcolli_ask_judge(nbcolli_op *op, int rank, uint64_t tag, const nbco
     if (is_known && p->fold != mine)
         nbcolli_run_out_of_step(run, rank);
     else if (!nbcolli_never_comes(op, tag, p) || p->freeing == NBCOLLI_FREED_TOLD)
-        return; /* FREED_TOLD: word of that is on its way */
+        return; /* FREED_TOLD: the news is on its way */
     else if (p->freeing == NBCOLLI_FREED_FAILED)
         nbcolli_run_deserted(run, rank);
     else if (p->position == NBCOLL_POSITION_FREED)
@@ -254,17 +254,17 @@ static void nbcolli_ask_peer(nbcoll_comm *comm, int rank, uint64_t tag)
                                              .number = (uint32_t)(comm->vote_tag >> 32)});
 }
 
-/* Had all messages that it had sent come here, when it answered? Each holds a credit until it has met its receive. With
- * the question all credits went there that were owed; those that it missed then are no more than the messages that were
- * kept here all the time: so no other message was under way, nor a credit. */
+/* Had all its messages come here when it answered? Each holds a credit until it meets its receive, and the question
+ * carried all credits owed. If it then missed no more credits than messages were kept here all the time, no other
+ * message or credit was under way. */
 static int nbcolli_is_quiet(const nbcoll_comm *comm, const nbcolli_header *where)
 {
     const nbcolli_told *told = &comm->told[where->source];
     return told->let_go == comm->peer[where->source].pair->let_go && where->count >> 1 <= told->kept;
 }
 
-/* If it is of a group (comm.h), and not started here, perhaps one of another list is, with the same tag and also with
- * the rank that asks, which runs or has failed: the WHERE names that, and how many were started there. */
+/* The question may be about a group (comm.h) that is not started here, while one of another list with the same tag,
+ * which also has the asking rank, runs or has failed: then the WHERE names that group, and its number of starts. */
 static void nbcolli_where_rival(const nbcolli_link *link, int source, const nbcolli_header *query,
                                 nbcolli_header *where)
 {
@@ -294,7 +294,7 @@ void nbcolli_ask_in(nbcoll_comm *comm, nbcolli_incoming *in)
                         .bytes = comm->taken, .number = run ? (uint32_t)nbcolli_late_in(run) : 0};
 
     nbcolli_where_rival(in->link, in->source, &in->header, &h);
-    nbcolli_say(comm, rank, h); /* always: who asks does not ask again before it has an answer */
+    nbcolli_say(comm, rank, h); /* always: the other rank does not ask again before it has an answer */
 }
 
 void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, nbcolli_freeing freeing)
@@ -338,7 +338,7 @@ static uint64_t nbcolli_next_wanted(const nbcoll_comm *comm, int rank, uint64_t 
 
 /* ---- executors --------------------------------------------------------------------------------------------------- */
 
-#define NBCOLLI_ASK_FREED (UINT64_MAX - 1) /* no tag: only whether it has the communicator */
+#define NBCOLLI_ASK_FREED (UINT64_MAX - 1) /* no tag: asks only whether it has the communicator */
 
 int nbcolli_ask_freed(nbcoll_comm *comm, int rank)
 {
@@ -351,7 +351,7 @@ int nbcolli_ask_freed(nbcoll_comm *comm, int rank)
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
-/* Do the two list others? Not if this rank has started as much of that list: then that comes first. */
+/* Do the two lists differ? Not if this rank has started as many of that list: that one is older. */
 static int nbcolli_lists_differ(const nbcoll_comm *comm, const nbcolli_header *where)
 {
     if (!nbcolli_is_group(comm->id) || where->status != NBCOLL_POSITION_NOT_STARTED)
@@ -360,7 +360,7 @@ static int nbcolli_lists_differ(const nbcoll_comm *comm, const nbcolli_header *w
     return (rival ? rival->taken : 0) < where->count >> 1;
 }
 
-/* The rank that has sent this WHERE is in this place. */
+/* Acts on a WHERE: its sender is in this place. */
 static void nbcolli_where_judge(nbcoll_comm *comm, const nbcolli_header *h, nbcolli_rank_place *p)
 {
     nbcolli_run *run = nbcolli_find_run(comm, h->tag);
@@ -371,7 +371,7 @@ static void nbcolli_where_judge(nbcoll_comm *comm, const nbcolli_header *h, nbco
         nbcolli_op *op = &run->op[i];
         if (!nbcolli_op_waits(op, &awaited, &tag) || awaited != rank || tag != run->tag)
             continue;
-        /* A send that stalls has gone nowhere: who is through there did not wait for it. */
+        /* A send that stalls has not left: a rank that has ended there did not wait for it. */
         p->is_final = op->phase == NBCOLLI_STALLING || (op->refused && p->freeing) ||
                       (op->phase == NBCOLLI_POSTED && nbcolli_is_quiet(comm, h));
         nbcolli_ask_judge(op, rank, tag, p);
@@ -416,11 +416,11 @@ static uint64_t nbcolli_mark_of(const nbcolli_run *run)
     uint64_t mark = run->is_small ? run->left : run->remaining;
     for (uint32_t i = 0; i < run->schedule->ops; i++)
         mark = mark * 0x9e3779b97f4a7c15u + run->op[i].moved * 16 + run->op[i].phase + run->op[i].copied;
-    return mark | 1; /* not that of a run which no round has seen */
+    return mark | 1; /* 0 is for runs that no round has seen */
 }
 
-/* In this round the rank is to be asked of the operation, unless another one comes before it: in turn, from the first
- * behind that of the last answer on. */
+/* Asks the rank about the operation in this round, unless another operation comes first: they take turns, from the one
+ * after the last answer's on. */
 static void nbcolli_ask_wants(nbcoll_comm *comm, int rank, uint64_t tag)
 {
     nbcolli_told *told = &comm->told[rank];
@@ -428,9 +428,9 @@ static void nbcolli_ask_wants(nbcoll_comm *comm, int rank, uint64_t tag)
         told->want = tag + 1;
 }
 
-/* Looks where all are for whom a run waits that has not moved. One that has failed waits for answers: a rank that has
- * freed the communicator, and is making another one, keeps what they are to until it is asked (match.c). Returns
- * whether somebody is to be asked. */
+/* Looks up all ranks for which a run waits that has not moved. A failed run waits for answers: a rank that has freed
+ * the communicator, and is making another one, keeps the messages until it is asked (match.c). Returns whether to ask
+ * somebody. */
 static int nbcolli_look_after(nbcolli_run *run)
 {
     nbcoll_comm *comm = run->comm;
@@ -445,7 +445,7 @@ static int nbcolli_look_after(nbcolli_run *run)
         nbcolli_rank_place p = {.position = NBCOLL_POSITION_UNKNOWN};
         if (!settles && nbcolli_has_cells_of(comm, rank))
             p = nbcolli_place_by_words(comm, rank, tag);
-        /* Words pass by messages that are under way: of an end that no fingerprint tells it is asked. */
+        /* Words may overtake messages: an end that no fingerprint proves is asked about. */
         int is_doubtful = p.position == NBCOLL_POSITION_ENDED && op->phase == NBCOLLI_POSTED &&
                           !(p.is_known && run->schedule->fingerprint);
         if (p.position != NBCOLL_POSITION_UNKNOWN && !is_doubtful)
@@ -458,13 +458,13 @@ static int nbcolli_look_after(nbcolli_run *run)
     return wants;
 }
 
-/* Has the run moved since the last round? Returns whether somebody is to be asked. */
+/* Has the run moved since the last round? Returns whether to ask somebody. */
 static int nbcolli_round_of(nbcolli_run *run)
 {
     uint64_t mark = nbcolli_mark_of(run);
     int is_stuck = mark == run->mark;
 
-    run->is_worn = 1; /* what rounds note is of this operation */
+    run->is_worn = 1; /* rounds' notes are of this operation only */
     run->mark = mark;
     run->stuck = is_stuck;
     int wants = is_stuck && nbcolli_look_after(run);
@@ -476,7 +476,7 @@ static int nbcolli_round_of(nbcolli_run *run)
     return wants;
 }
 
-/* Asks what the round over a communicator wants to know. */
+/* Sends the questions of a round over a communicator. */
 static void nbcolli_round_ask(nbcoll_comm *comm)
 {
     for (int rank = 0; rank < comm->size; rank++) {

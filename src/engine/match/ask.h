@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Who waits for whom, and where that rank is. A run that has not moved for a round (40 ms) is stuck: it wants to know
- * of each rank that it waits for whether that runs the same operation. Where memory is shared it reads that rank's
- * words; else it sends a QUERY, which whoever is inside the library answers with a WHERE, from its next pass. At most
- * one QUERY to a rank and communicator is unanswered, so that nothing piles up at a rank that computes for hours.
+ * Who waits for whom, and where that rank is. A run that has not moved for a round (40 ms) is stuck: for each rank that
+ * it waits for it finds out whether that runs the same operation. It reads that rank's words in shared memory; without
+ * that it sends a QUERY, which the rank answers with a WHERE in its next pass. At most one QUERY to a rank and
+ * communicator is unanswered, so that nothing piles up at a rank that computes for hours.
  *
  *   it has not started the operation   that is no mistake, however long it takes; a timeout will name it
  *   it has, with another fingerprint   the ranks are out of step
@@ -26,41 +26,41 @@
  *
  * The clock is looked at before a sleep and from passes: after twice as many each time, till these are 1024 (4 where
  * the host has a pause, which may take long) or have taken 10 ms, and then it begins with one. An operation that goes
- * well asks nobody. Nor does one of a pre-posted schedule, which is to wait, until it has failed. Inline: what every
- * start and every pass does for that. */
+ * well asks nobody. Nor does one of a pre-posted schedule, which waits by design, until it has failed. Inline: what
+ * every start and every pass does for that. */
 #ifndef NBCOLLI_ENGINE_MATCH_ASK_H
 #define NBCOLLI_ENGINE_MATCH_ASK_H
 
 #include "../state/context.h"
 
-#define NBCOLLI_ROUND 40000000u /* ns: so long a waiting rank may sleep */
+#define NBCOLLI_ROUND 40000000u /* ns: the longest sleep of a waiting rank */
 
-/* A rank that starts an operation notes the history behind it, for those who ask, or look. */
+/* A rank that starts an operation notes the history behind it, for ranks that ask or look. */
 static inline void nbcolli_note_started(const nbcoll_comm *comm, uint64_t tag, uint64_t history)
 {
-    /* release: who finds it sees the rank's words of earlier operations as they were */
+    /* release: readers also see the rank's words of earlier operations */
     atomic_store_explicit(&comm->started[tag % NBCOLLI_STARTED], history, memory_order_release);
 }
 
 #define NBCOLLI_ROUND_SLOTS 256 /* that a pass looks at in a round: of all communicators up to there */
 
-/* Looks at the clock, begins a round if one is due, and goes on with it, over about so many slots. The next one is due
- * some time after it is over. Runs may fail by it: drain afterwards. */
+/* Looks at the clock, begins a round if one is due, and goes on with it, over about so many slots. The next round is
+ * due some time after this one's end. Runs may fail by it: drain afterwards. */
 void nbcolli_look_at_clock(nbcoll_context *c, int64_t slots);
 
-/* Whom the run waits for, and where that rank is as far as this one knows: what a deadline has to say. */
+/* For a deadline's failure: the rank for which the run waits, and its place as far as this one knows. */
 nbcoll_failure nbcolli_awaited(const nbcolli_run *run);
 
 /* In this round the rank is asked whether it has freed the communicator, unless it is lost. 1: it is. */
 int nbcolli_ask_freed(nbcoll_comm *comm, int rank);
 
-/* A QUERY has come. */
+/* Handles a QUERY. */
 void nbcolli_ask_in(nbcoll_comm *comm, nbcolli_incoming *in);
 
 /* A QUERY about a communicator that is unknown here: freed so, or (0) not made yet. */
 void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, nbcolli_freeing freeing);
 
-/* A WHERE has come. */
+/* Handles a WHERE. */
 void nbcolli_where_in(nbcoll_comm *comm, nbcolli_incoming *in);
 
 #endif

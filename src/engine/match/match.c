@@ -19,18 +19,18 @@
 
 typedef enum nbcolli_carries {
     NBCOLLI_NO_PAYLOAD,
-    NBCOLLI_ITS_BYTES, /* as many as the lower half of `bytes` says */
-    NBCOLLI_A_KEY,     /* nothing, or an nbcolli_remote: to a rank without a bulk group with a key of any length */
+    NBCOLLI_ITS_BYTES, /* as the lower half of `bytes` says */
+    NBCOLLI_A_KEY,     /* none, or an nbcolli_remote; without a bulk group here, its key may have any length */
     NBCOLLI_SOME,      /* at least one; with `bytes` before them */
-    NBCOLLI_A_VOTE     /* an agreement's, or an executor's: who takes it knows its length */
+    NBCOLLI_A_VOTE     /* an agreement's, or an executor's: its receiver knows the length */
 } nbcolli_carries;
 
-/* Of whom it is. What concerns neither credits, channels nor memory of a pair may also come at HOME, from a rank that
- * has not made the communicator yet, and does not know by which endpoint it is to talk. */
+/* Whose message it is. One that concerns no credits, channels or memory of a pair may also come at HOME, from a rank
+ * that has not made the communicator yet, and does not know its endpoint for us. */
 typedef enum nbcolli_belongs {
     NBCOLLI_OF_PAIR,
     NBCOLLI_OF_HOME,
-    NBCOLLI_OF_SHRINK, /* likewise, or an executor's; and perhaps the communicator is not known here */
+    NBCOLLI_OF_SHRINK, /* likewise, or an executor's; the communicator may be unknown here */
     NBCOLLI_OF_ENDPOINT
 } nbcolli_belongs;
 
@@ -43,14 +43,14 @@ static void nbcolli_give_up_in(nbcoll_comm *comm, nbcolli_incoming *in)
         nbcolli_rejected_by(in->link, in->source);
 }
 
-/* Its credits have been counted, as any message's. */
+/* Its credits have been counted, as for any message. */
 static void nbcolli_credit_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     (void)comm;
     nbcolli_stalls_over(&in->link->pair[in->source], &in->header);
 }
 
-/* The peer has sent what may not be. */
+/* The peer has sent a message that no rank may send. */
 static void nbcolli_invalid_from(nbcolli_link *link, int peer)
 {
     if (nbcolli_is_given_up(link, peer))
@@ -86,7 +86,7 @@ static void nbcolli_executed_in(nbcoll_comm *comm, nbcolli_incoming *in)
 _Static_assert(NBCOLL_STATUS_COUNT < 64, "they fit their masks");
 
 static const struct nbcolli_rule {
-    void (*in)(nbcoll_comm *comm, nbcolli_incoming *in); /* which takes it */
+    void (*in)(nbcoll_comm *comm, nbcolli_incoming *in); /* handles it */
     uint8_t belongs, carries;
     uint8_t names_rank; /* `number` is a rank, or UINT32_MAX */
     uint64_t statuses;
@@ -141,7 +141,7 @@ static int nbcolli_is_valid_credit(const nbcolli_link *link, int peer, uint64_t 
     return !credits || credits <= nbcolli_credits_out(link, &link->pair[peer]);
 }
 
-/* It tells of an operation that may be; and who has freed a communicator is a rank, which is out of step. */
+/* Is its tag valid? And `count` is 1 only with ERR_MISMATCH and a rank, which has freed the communicator. */
 static int nbcolli_is_valid_lost(const nbcolli_header *h)
 {
     int may_have_freed = h->status == NBCOLL_ERR_MISMATCH && h->number != UINT32_MAX;
@@ -212,9 +212,9 @@ int nbcolli_receives_plainly(const nbcolli_incoming *in)
 
 /* ---- unknown communicators --------------------------------------------------------------------------------------- */
 
-/* Stores a message of a communicator that is perhaps being made. 0: without it none of those can be. Of REVOKEs a peer
- * may send any number, since they take no credit. Those of operations in a row, with one cause, are kept as one; of the
- * others so many as there may be ranges of pending revokes. */
+/* Stores a message of a communicator that is perhaps being made. 0: no memory, so that none of these can be made. A
+ * peer may send any number of REVOKEs, which take no credit: those of operations in a row, with one cause, are kept as
+ * one; of others, as many as there may be ranges of pending revokes. */
 static int nbcolli_orphan_keep(nbcolli_incoming *in)
 {
     nbcolli_link *link = in->link, *home = link->home;
@@ -235,7 +235,7 @@ static int nbcolli_orphan_keep(nbcolli_incoming *in)
         home->orphans = s;
         return 1;
     }
-    if (may && nbcolli_is_group(in->header.comm)) /* nobody here knows that it will be missed */
+    if (may && nbcolli_is_group(in->header.comm)) /* nobody here will miss it */
         nbcolli_give_up(link, in->source);
     for (nbcoll_comm *comm = link->context->comms; comm; comm = comm->sister)
         if (comm->link == home && comm->making && comm->spoiled == NBCOLL_OK) {
@@ -245,9 +245,9 @@ static int nbcolli_orphan_keep(nbcolli_incoming *in)
     return 0;
 }
 
-/* How the communicator that this QUERY is about was freed here, or 0: it is still being made. Who asks has it: so this
- * rank has voted. Of an operation that has failed here, and of what was not made, all have been told. To a rank that is
- * cut off it has failed: a shrink that this rank has ended without that one is not known here. */
+/* How the communicator that this QUERY is about was freed here, or 0: it is still being made. The asking rank has it:
+ * so this rank has voted. All were told of operations that failed here, and of communicators not made. To a rank that
+ * is cut off it failed: a shrink that ended without it is not known here. */
 static nbcolli_freeing nbcolli_orphan_freeing(const nbcolli_incoming *in)
 {
     const nbcolli_link *home = in->link->home;
@@ -267,17 +267,17 @@ static nbcolli_freeing nbcolli_orphan_freeing(const nbcolli_incoming *in)
     return nbcolli_is_cut_off(in->link, in->source) ? NBCOLLI_FREED_FAILED : NBCOLLI_FREED_WELL;
 }
 
-/* A message of a communicator that is unknown here: one that is being made, that was not made, or that was freed. What
- * wants an answer gets it at once: its sender may join in the making only when it has got that. An operation that was
- * not started here before it was freed ends there: it never will be. Where something had failed, or where it may be of
- * one that was not made, its sender has been told so, or asks where the operation is (ask.h), which names the vote. So
- * it does where something stalls while one is being made: of that nothing is kept. */
+/* A message of a communicator that is unknown here: one that is being made, that was not made, or that was freed. A
+ * message that wants an answer gets it at once: its sender may need that before it joins the making. An operation that
+ * was not started here before the communicator was freed ends at its sender: it never will be. After a failure, or if
+ * the communicator may not have been made, the sender has been told, or asks where the operation is (ask.h), naming the
+ * vote. A STALLED while one is being made is not kept: its sender asks, too. */
 static void nbcolli_orphan_settle(nbcolli_incoming *in, int is_freed)
 {
     const nbcolli_header *m = &in->header;
     const nbcolli_link *home = in->link->home;
     const nbcolli_tombstone *tombstone = nbcolli_find_tombstone(home, m->comm);
-    int is_message = nbcolli_is_message(m); /* a STALLED may be late: what waited has come before it, and has ended */
+    int is_message = nbcolli_is_message(m); /* a STALLED may be late: its send has come before, and ended */
 
     if (m->type == NBCOLLI_REVOKE)
         nbcolli_vote_revoked(NULL, in, (nbcoll_status)m->status);
@@ -303,8 +303,8 @@ static void nbcolli_orphan_settle(nbcolli_incoming *in, int is_freed)
     nbcolli_done_with(in);
 }
 
-/* It is known now that the communicator has been freed, or that the group is not made: what was kept of it goes the way
- * of what comes later. */
+/* The communicator is now known to be freed, or the group not to be made: kept messages are handled as later ones would
+ * be. */
 static void nbcolli_orphans_settle(nbcolli_link *home, uint64_t id)
 {
     nbcolli_unexpected **at = &home->orphans, *s;
@@ -319,14 +319,14 @@ static void nbcolli_orphans_settle(nbcolli_link *home, uint64_t id)
         }
 }
 
-/* News by which a group, which makes one vote, is not made. Kept: a call for it here shall end, too. */
+/* News by which a group, which has one vote, is not made. Kept, so that a later call for it here ends, too. */
 static int nbcolli_ends_group(const nbcolli_header *m)
 {
     return nbcolli_is_group(m->comm) && (m->type == NBCOLLI_REVOKE || m->type == NBCOLLI_LOST);
 }
 
-/* While something is being made only a question tells whether that is what it is about. A group (comm/comm.h) may be
- * called for at any time, or never: of that all is kept, but for messages of one that is not made. */
+/* While a communicator is being made only a question tells whether a message is about that one. A group (comm/comm.h)
+ * may be called for at any time, or never: all its messages are kept, unless it is not made. */
 static void nbcolli_orphan_in(nbcolli_incoming *in)
 {
     const nbcolli_header *m = &in->header;
@@ -350,7 +350,7 @@ static void nbcolli_orphan_in(nbcolli_incoming *in)
 
 /* ---- everywhere -------------------------------------------------------------------------------------------------- */
 
-/* Hands the message to whoever takes it. 0: nobody may have sent it. */
+/* Hands the message to its handler. 0: no rank may send it. */
 static int nbcolli_hand_on(nbcolli_incoming *in)
 {
     const struct nbcolli_rule *rule = &nbcolli_rules[in->header.type];
@@ -384,8 +384,8 @@ static inline uint64_t nbcolli_line_tag(const nbcoll_line_arrival *line, const n
     return nbcolli_history_tag(line->turn, end->comm ? end->comm->taken : end->taken);
 }
 
-/* The run of the line's tag, if it is a small one that goes well, of the same history, and of a schedule that has such
- * a message: end->op is its receive. */
+/* The run of the line's tag, if it is small, goes well, has the same history, and its schedule has such a message:
+ * end->op is its receive. */
 static inline nbcolli_run *nbcolli_line_run(const nbcoll_line_arrival *line, nbcolli_channel_end *end)
 {
     nbcolli_run *run = end->comm ? nbcolli_slot_of(end->comm, nbcolli_line_tag(line, end))->active : NULL;
@@ -419,12 +419,12 @@ static nbcolli_incoming nbcolli_line_message(nbcolli_link *link, const nbcoll_li
 int nbcolli_line_is_plain(nbcolli_link *link, const nbcoll_line_arrival *line)
 {
     if (!nbcolli_is_valid_line(link, line))
-        return nbcolli_is_given_up(link, line->source); /* then it is not heeded */
+        return nbcolli_is_given_up(link, line->source); /* then it is ignored */
     nbcolli_incoming in = nbcolli_line_message(link, line, &link->pair[line->source].channels->in[line->channel]);
     return nbcolli_receives_plainly(&in);
 }
 
-/* Not one of the engine's. */
+/* A line for an executor. */
 static void nbcolli_executed_line_in(nbcolli_link *link, const nbcoll_line_arrival *line)
 {
     nbcolli_executor *e = link->home->hears[line->channel % NBCOLLI_HEARING];

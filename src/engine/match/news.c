@@ -20,8 +20,8 @@ int nbcolli_member_at(const nbcoll_comm *comm, int home)
     return -1;
 }
 
-/* Rank `source` of its home does not have the communicator, for a reason of which `cause` there, if it is known
- * (else -1), is the cause: it holds and reads nothing of ours there, and nothing can be done with it. */
+/* Rank `source` of its home does not have the communicator, and holds and reads no memory of ours there. `cause`: the
+ * rank that caused that; -1: not known. Nothing can be done with the communicator. */
 static void nbcolli_comm_half(nbcoll_comm *comm, int source, int cause, nbcoll_status why)
 {
     int absent = nbcolli_member_at(comm, source);
@@ -41,7 +41,7 @@ void nbcolli_vote_revoked(nbcoll_comm *comm, const nbcolli_incoming *in, nbcoll_
     if (h->number == h->source)
         cause = source;
     else if (comm && h->number < (uint32_t)comm->size)
-        cause = comm->peer[h->number].home; /* where the parent is freed nobody knows who that is */
+        cause = comm->peer[h->number].home; /* once the parent is freed, nobody knows that rank */
     for (nbcoll_comm *made = in->link->context->comms, *next; made; made = next) {
         next = made->sister;
         if (made->link != in->link->home || made->vote_comm != h->comm || made->vote_tag - h->tag > h->count ||
@@ -69,7 +69,7 @@ void nbcolli_revoke_rest(nbcoll_comm *comm, int left)
 {
     uint64_t first = comm->taken;
 
-    if (nbcolli_broken(comm) != NBCOLL_OK) /* they know */
+    if (nbcolli_broken(comm) != NBCOLL_OK) /* all know */
         return;
     nbcolli_tell_others(comm, (nbcolli_header){.tag = first, .number = (uint32_t)left, .type = NBCOLLI_REVOKE,
                                                .status = NBCOLL_ERR_PEER_LOST, .count = UINT32_MAX});
@@ -87,13 +87,13 @@ void nbcolli_revokes_in(nbcoll_comm *comm, nbcolli_incoming *in)
     nbcolli_runs_fail(comm, h->tag, last, why, (int)h->number);
     if (last >= comm->taken)
         nbcolli_revoke_later(comm, first, last, why, (int)h->number);
-    /* [ANSWER] It waits for nothing that we may still read in the slot. With a run our words say when that is over. */
+    /* [ANSWER] It need not wait for our reads in the slot. If we have a run, our words say when they are over. */
     if (h->bytes && nbcolli_has_cells_of(comm, (int)h->source) && !nbcolli_find_run(comm, h->tag))
         nbcolli_raise_to(comm, (int)h->source, h->tag, NBCOLLI_ALL_FETCHED);
 }
 
-/* A rank that has freed the communicator says so to whoever sends it something. Who waits for one that has ended this
- * operation by that must learn of it, too. Each rank tells only of earlier ones than it has told of. */
+/* A rank that has freed the communicator tells ranks that send to it. Others may wait for a rank whose operation ended
+ * by that: they are told, too. Each rank tells a tag only if it is lower than those told before. */
 static void nbcolli_freed_tell(nbcoll_comm *comm, uint64_t tag, int rank)
 {
     if (comm->freed_told && comm->freed_told <= tag + 1)
@@ -113,7 +113,7 @@ void nbcolli_member_freed(nbcoll_comm *comm, int rank, uint64_t tag)
 void nbcolli_lost_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
-    int cause = (int)h->number; /* perhaps this rank, which others have lost: who says so may have heard it only */
+    int cause = (int)h->number; /* perhaps this rank, which others have lost: the sender may only have heard so */
 
     if (h->status == NBCOLL_ERR_MISMATCH) {
         if (cause == comm->rank)
@@ -126,7 +126,7 @@ void nbcolli_lost_in(nbcoll_comm *comm, nbcolli_incoming *in)
             nbcolli_freed_tell(comm, h->tag, cause);
     } else if (h->bytes && cause == comm->rank)
         nbcolli_rejected_by(comm->peer[h->source].link, comm->peer[h->source].address);
-    else if (h->bytes && h->number < (uint32_t)comm->size) /* the communicators learn of it from the drain */
+    else if (h->bytes && h->number < (uint32_t)comm->size) /* the drain tells the communicators */
         nbcolli_give_up(comm->peer[cause].link, comm->peer[cause].address);
     else
         nbcolli_comm_break(comm, cause, h->status == NBCOLL_ERR_CANCELLED ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_PEER_LOST,
@@ -136,7 +136,7 @@ void nbcolli_lost_in(nbcoll_comm *comm, nbcolli_incoming *in)
 void nbcolli_agent_failed_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     (void)in;
-    /* relaxed, both: for itself. What is under way is looked at in the drain. */
+    /* relaxed, both: orders nothing. The drain looks at runs under way. */
     for (nbcolli_executor *e = comm->executors; e; e = e->next)
         if (atomic_load_explicit(&e->over, memory_order_relaxed) == NBCOLL_OK)
             atomic_store_explicit(&e->over, NBCOLL_ERR_PEER_LOST, memory_order_relaxed);
@@ -144,7 +144,7 @@ void nbcolli_agent_failed_in(nbcoll_comm *comm, nbcolli_incoming *in)
 
 /* ---- ranks that are gone ----------------------------------------------------------------------------------------- */
 
-/* Does the op wait for a message of its peer's? Not asked of exposures and fetches: they look for themselves. */
+/* Does the op wait for a message of its peer? Not asked for exposures and fetches: they look themselves. */
 static int nbcolli_op_awaits(const nbcolli_op *op)
 {
     switch (op->phase) {
@@ -175,13 +175,13 @@ void nbcolli_run_miss(nbcolli_run *run)
     }
 }
 
-/* A member is given up, or has given us up, and its communicator may break by that. Returns which of us is lost. */
+/* A member is given up, or has given us up, and its communicator may break by that. Returns the lost one of the two. */
 static int nbcolli_member_given_up(nbcoll_comm *comm, int rank)
 {
     nbcolli_peer *peer = &comm->peer[rank];
     int lost = nbcolli_who_is_lost(comm, rank);
 
-    if (!peer->given_up && nbcolli_broken(comm) == NBCOLL_ERR_PEER_LOST) { /* else it will break, which tells */
+    if (!peer->given_up && nbcolli_broken(comm) == NBCOLL_ERR_PEER_LOST) { /* else it breaks, which tells them */
         peer->given_up = 1;
         nbcolli_tell_lost(comm, lost, NBCOLL_ERR_PEER_LOST);
     }

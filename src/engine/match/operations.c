@@ -15,7 +15,7 @@
 
 typedef enum nbcolli_fit {
     NBCOLLI_FITS,
-    NBCOLLI_UNWANTED, /* nothing awaits it (any more) */
+    NBCOLLI_UNWANTED, /* no step awaits it (any more) */
     NBCOLLI_WRONG     /* the ranks do not run the same schedule */
 } nbcolli_fit;
 
@@ -26,7 +26,7 @@ typedef struct nbcolli_meaning {
     nbcolli_fit fit;  /* what the op is doing */
 } nbcolli_meaning;
 
-/* The step of the run that the message is from, or to. */
+/* The run's step at the other end of the message. */
 static nbcolli_op *nbcolli_op_meant(nbcolli_run *run, const nbcolli_header *h)
 {
     const nbcoll_schedule *s = run->schedule;
@@ -72,7 +72,7 @@ static nbcolli_fit nbcolli_op_fits(const nbcolli_op *op, const nbcolli_incoming 
     }
 }
 
-/* Answers to what has been lent are awaited also where the run has failed. */
+/* A failed run, too, awaits answers about memory that it has lent. */
 static nbcolli_meaning nbcolli_meant(nbcoll_comm *comm, const nbcolli_incoming *in)
 {
     nbcolli_type type = (nbcolli_type)in->header.type;
@@ -111,7 +111,7 @@ static void nbcolli_store(nbcoll_comm *comm, nbcolli_incoming *in)
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
-/* An EAGER that opens a channel, once it has met its run; from now on it is one like others. */
+/* Opens the channel of an EAGER that has met its run; from then on it is an ordinary EAGER. */
 static void nbcolli_eager_opens(const nbcolli_run *run, nbcolli_incoming *in)
 {
     nbcolli_channel_opened(run->comm, &in->header, (uint32_t)(in->header.bytes >> 32), run->schedule->fingerprint);
@@ -160,7 +160,7 @@ void nbcolli_message_in(nbcoll_comm *comm, nbcolli_incoming *in)
         nbcolli_store(comm, in);
         return;
     }
-    /* Did the operation end well here without this message? Then nobody knows what the ranks are doing. */
+    /* Did the operation end well here without this message? Then the ranks are out of step. */
     int stray = !m.run && tag < comm->taken && tag >= comm->failed_floor;
     if (stray) {
         nbcolli_comm_break(comm, (int)in->header.source, NBCOLL_ERR_MISMATCH, tag); /* first, as in run/fail.c */
@@ -169,7 +169,7 @@ void nbcolli_message_in(nbcoll_comm *comm, nbcolli_incoming *in)
     nbcolli_refuse(in->link, in->source, &in->header, stray ? NBCOLL_ERR_MISMATCH : NBCOLL_ERR_CANCELLED);
 }
 
-/* The op that it means, if it fits; else null. Where the ranks do not run the same schedule the run fails. */
+/* The op that it means, if it fits; else null. If the ranks do not run the same schedule the run fails. */
 static nbcolli_op *nbcolli_fitting(nbcoll_comm *comm, const nbcolli_incoming *in)
 {
     nbcolli_meaning m = nbcolli_meant(comm, in);
@@ -194,7 +194,7 @@ void nbcolli_stalled_in(nbcoll_comm *comm, nbcolli_incoming *in)
     nbcolli_credits_send(in->link, in->source);
 }
 
-/* The peer asks for what stalls, or has gone in the meantime, or will find out by itself that it is awaited. */
+/* The peer asks for a send: it stalls, or has gone meanwhile, or will learn by itself that it is awaited. */
 void nbcolli_want_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     nbcolli_op *op = nbcolli_fitting(comm, in);
@@ -224,11 +224,11 @@ void nbcolli_answer_in(nbcoll_comm *comm, nbcolli_incoming *in)
     int lends = h->type == NBCOLLI_CTS && in->bytes;
     nbcolli_meaning m = nbcolli_meant(comm, in);
     nbcolli_op *op = m.op;
-    /* it cannot have got what was not lent */
+    /* it cannot have got memory that was not lent */
     int is_wrong = h->type == NBCOLLI_FIN &&
                    (h->status == NBCOLL_ERR_MISMATCH || (h->status == NBCOLL_OK && op && !op->lent));
 
-    if (lends && !op) /* to a send that is not there: it is told so, as its sender waits for an answer */
+    if (lends && !op) /* to a send that is not there: refuses it, as its sender waits for an answer */
         nbcolli_answer(in->link, in->source, h,
                        (nbcolli_header){.type = NBCOLLI_PUT, .status = NBCOLL_ERR_CANCELLED, .number = h->number});
     if (m.fit != NBCOLLI_FITS)
@@ -238,7 +238,7 @@ void nbcolli_answer_in(nbcoll_comm *comm, nbcolli_incoming *in)
     else if (h->status == NBCOLL_OK)
         op->fin = 1;
     else
-        op->refused = 1; /* if it is revoked, word of that is on its way */
+        op->refused = 1; /* if it is revoked, that news is on its way */
     if (lends) {
         op->put = 1;
         op->theirs = (nbcolli_remote){0};
@@ -257,7 +257,7 @@ void nbcolli_put_in(nbcoll_comm *comm, nbcolli_incoming *in)
     if (!op)
         return;
     op->put = 1;
-    if (in->header.status == NBCOLL_OK) /* what else has come was not asked for */
+    if (in->header.status == NBCOLL_OK) /* other lengths were not asked for */
         op->moved = nbcolli_op_bytes(op);
     nbcolli_answered(op);
 }

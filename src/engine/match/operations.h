@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Messages of operations: which run and which step of it each means, and what comes of it.
+ * Messages of operations: finds the run and the step that each means, and hands it over.
  *
- * The key {communicator, tag, source, number} is exact, so matching needs no order of delivery and no search. What
- * comes too early is stored; what comes too late is refused, so that its sender can end. */
+ * The key {communicator, tag, source, number} is exact, so matching needs no order of delivery and no search. Early
+ * messages are stored; late ones are refused, so that their sender can end. */
 #ifndef NBCOLLI_ENGINE_MATCH_OPERATIONS_H
 #define NBCOLLI_ENGINE_MATCH_OPERATIONS_H
 
 #include "../run/run.h"
 #include "../wire/unexpected.h"
 
-/* EAGER or RTS; FIN or CTS, which answer our RTS; PUT, which answers our CTS; then as they are called. */
+/* Each handles its types: EAGER or RTS; FIN or CTS, which answer our RTS; PUT, which answers our CTS; the others by
+ * name. */
 void nbcolli_message_in(nbcoll_comm *comm, nbcolli_incoming *in);
 void nbcolli_answer_in(nbcoll_comm *comm, nbcolli_incoming *in);
 void nbcolli_put_in(nbcoll_comm *comm, nbcolli_incoming *in);
@@ -20,7 +21,7 @@ void nbcolli_want_in(nbcoll_comm *comm, nbcolli_incoming *in);
 /* Is that possible without taking memory and without failing anything? */
 int nbcolli_operation_takes_plainly(nbcoll_comm *comm, const nbcolli_incoming *in);
 
-/* The op has what it waited for, or its post has come back: it goes on, or settles. */
+/* The op's message, memory or post has come: it goes on, or settles. */
 void nbcolli_answered(nbcolli_op *op);
 
 /* The run gets its slot. It may be over afterwards. Out of line: where it meets messages, losses or an observer. */

@@ -10,14 +10,14 @@
 #include "../match/ask.h"
 #include "../match/operations.h"
 
-/* It was revoked before it came, or the communicator broke between its start and now; or it gets its slot, or waits for
- * it. A start armed a run if a slot was free as far as it could see. */
+/* Takes an operation over. It was revoked before, or its communicator broke since its start: it ends; or it gets its
+ * slot, or waits for it. Its start has taken a run if it saw a free slot. */
 static void nbcolli_take_carefully(nbcolli_request *r)
 {
     nbcoll_comm *comm = r->comm;
     nbcolli_slot *slot = nbcolli_slot_of(comm, r->tag);
     nbcoll_status why = nbcolli_broken(comm);
-    int cause = comm->failure.rank; /* of a communicator that is broken */
+    int cause = comm->failure.rank; /* if the communicator is broken */
 
     for (nbcoll_comm *made = r->creating; made; made = made->twin) {
         made->vote_comm = comm->id;
@@ -59,14 +59,14 @@ uint32_t nbcolli_starting_left(const nbcolli_request *r)
 
     if (!s || !s->starting || nbcolli_is_executed(r) || !nbcolli_is_pending(nbcolli_state_of(r)))
         return 0;
-    if (!r->run) /* it has not been taken, or has no slot */
+    if (!r->run) /* not taken over, or without a slot */
         return s->starting;
     for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++)
         left += s->step[i].lane == NBCOLL_LANE_START && !nbcolli_is_step_over(r->run, i);
     return left;
 }
 
-#define NBCOLLI_START_BYTES 8192 /* that a call copies, combines and sends beside a driver */
+#define NBCOLLI_START_BYTES 8192 /* bytes of a call beside a driver */
 
 void nbcolli_take_handed(nbcoll_context *c)
 {
@@ -89,10 +89,10 @@ void nbcolli_take_handed(nbcoll_context *c)
             continue;
         }
         uint32_t starting = r->schedule->starting;
-        if (c->serves == NBCOLLI_SERVES_CALLER) /* data that takes long is the driver's, but for the lane START */
+        if (c->serves == NBCOLLI_SERVES_CALLER) /* the driver moves long data, except for the lane START */
             c->bytes_left = starting ? NBCOLL_PASS_BYTES : NBCOLLI_START_BYTES;
         nbcolli_take_over(r, nbcolli_history_after(r->history, r->schedule->raised));
-        if (c->driven.driver && starting) /* where a driver takes it the start has come to none */
+        if (c->driven.driver && starting) /* if a driver takes it, the start has done none */
             c->driven.left_steps += c->serves == NBCOLLI_SERVES_PROGRESS ? starting : nbcolli_starting_left(r);
     }
     nbcolli_drain(c);
@@ -104,7 +104,7 @@ __attribute__((always_inline)) void nbcolli_take_own(nbcoll_context *c, nbcolli_
 {
     atomic_store_explicit(&c->handed, NULL, memory_order_relaxed); /* of one thread */
     c->bytes_left = NBCOLL_PASS_BYTES;
-    nbcolli_take_over(r, r->comm->history); /* nothing has been started since */
+    nbcolli_take_over(r, r->comm->history); /* no start has come since */
     nbcolli_drain(c);
 }
 

@@ -5,8 +5,8 @@
 
 #include "../state/context.h"
 
-/* Hands an operation over: from now on it is progress's. The caller's side is held, so tags come in their order, and
- * nobody else hands over meanwhile; progress may take those before it. */
+/* Hands an operation over to progress. The caller's side is held, so tags come in order, and no other thread hands over
+ * meanwhile; progress may take earlier ones. */
 static inline void nbcolli_hand(nbcoll_context *c, nbcolli_request *r)
 {
     nbcolli_request *before = NULL;
@@ -17,7 +17,7 @@ static inline void nbcolli_hand(nbcoll_context *c, nbcolli_request *r)
         while (!atomic_compare_exchange_strong_explicit(&c->handed, &before, r, memory_order_seq_cst, /* shows them, */
                                                         memory_order_seq_cst)); /* before the look at the lock */
     } else
-        atomic_store_explicit(&c->handed, r, memory_order_release); /* shows the request, the run in it, its tag */
+        atomic_store_explicit(&c->handed, r, memory_order_release); /* shows request, run and tag */
 }
 
 /* Has something been handed over? */
@@ -29,7 +29,7 @@ static inline int nbcolli_is_handed(nbcoll_context *c)
 /* Steps of the lane START that have not ended. The lock is held. */
 uint32_t nbcolli_starting_left(const nbcolli_request *r);
 
-/* Takes what has been handed over, as far as it goes. The lock is held. */
+/* Takes handed-over operations, and advances them. The lock is held. */
 void nbcolli_take_handed(nbcoll_context *c);
 
 /* The same in a context of one thread, where a start hands over one operation, and takes it on its way out. */

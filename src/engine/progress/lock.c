@@ -56,7 +56,7 @@ void nbcolli_leave_caller_shared(nbcoll_context *c)
 
 void nbcolli_report_ended(nbcoll_context *c)
 {
-    nbcolli_request *over = NULL; /* its callback has run, and it is to be released */
+    nbcolli_request *over = NULL; /* its callback has run, and it will be released */
 
     while (nbcolli_enter(c) == NBCOLL_OK) {
         nbcolli_request *r = c->ended;

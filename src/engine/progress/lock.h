@@ -11,8 +11,8 @@
 
 /* ---- beside a driver --------------------------------------------------------------------------------------------- */
 
-/* Does a driver run the context, and not on this thread? A call that finds so leaves the passes to it. Without the lock
- * it may just have ended: then those that sleep are woken. */
+/* Does a driver run the context, and not on this thread? Then a call leaves the passes to it. Read without the lock,
+ * the driver may just have ended: it wakes sleeping waits then. */
 static inline int nbcolli_is_driven(const nbcoll_context *c)
 {
     return atomic_load_explicit(&c->driven.state, memory_order_relaxed) != NBCOLLI_DRIVE_NONE && /* see above */
@@ -25,10 +25,10 @@ static inline int nbcolli_driven_has_steps(const nbcoll_context *c)
     return atomic_load_explicit(&c->driven.left, memory_order_relaxed) >> NBCOLL_LANE_CALLER & 1; /* a look */
 }
 
-/* Wakes the waits that sleep: they are to look again. */
+/* Wakes the waits that sleep: they look again. */
 static inline void nbcolli_driven_tell(nbcoll_context *c)
 {
-    /* seq_cst, both: who is about to sleep has counted itself before it looks at the word again */
+    /* seq_cst, both: a wait counts itself before it looks at the word again and sleeps */
     atomic_fetch_add(&c->driven.news, 1);
     if (atomic_load(&c->driven.sleepers))
         nbcolli_word_wake(&c->driven.news);
@@ -38,19 +38,20 @@ static inline void nbcolli_driven_tell(nbcoll_context *c)
 
 #define NBCOLLI_SPINS 5000u /* looks before the first yield */
 
-/* The lock, or 0, where any thread may come: not for one who has come back from inside the caller's side. */
+/* Takes the lock where any thread may come, or returns 0: also for a thread that comes from inside the caller's
+ * side. */
 static inline int nbcolli_try_lock_shared(nbcoll_context *c)
 {
     uintptr_t nobody = 0, me = nbcolli_holder(c);
 
     if (atomic_load_explicit(&c->caller, memory_order_relaxed) == me) /* only we store our mark */
         return 0;
-    /* seq_cst: sees what the last holder did; after what was handed over (see unlock) */
+    /* seq_cst: sees what the last holder did; comes after a handing over (see unlock) */
     return atomic_compare_exchange_strong_explicit(&c->lock, &nobody, me, memory_order_seq_cst, memory_order_seq_cst);
 }
 
-/* Contexts of one thread have the lock, too: it keeps out calls from inside the host's functions. Who gets it takes
- * what other threads have handed over. */
+/* Contexts of one thread have the lock, too: it keeps out calls from inside host functions. The holder takes operations
+ * that other threads have handed over. */
 NBCOLLI_ALWAYS_INLINE int nbcolli_try_lock(nbcoll_context *c)
 {
     if (c->flags & NBCOLL_ANY_THREAD) {
@@ -71,8 +72,8 @@ NBCOLLI_ALWAYS_INLINE int nbcolli_try_lock(nbcoll_context *c)
     return 1;
 }
 
-/* Where any thread may come. A start that found the lock taken leaves its operation to its holder: either that one sees
- * it here, or the start saw the lock free (both are seq_cst). */
+/* Where any thread may come. A start that found the lock taken leaves its operation to the holder: either the holder
+ * sees it here, or the start saw the lock free (both are seq_cst). */
 void nbcolli_unlock_shared(nbcoll_context *c);
 
 NBCOLLI_ALWAYS_INLINE void nbcolli_unlock(nbcoll_context *c)
@@ -86,9 +87,9 @@ NBCOLLI_ALWAYS_INLINE void nbcolli_unlock(nbcoll_context *c)
 }
 
 /* Is this thread inside the library, on this context: does it hold the lock, or the caller's side? Then a host function
- * that the library called has called it back, or a signal handler has interrupted it. Two loads, from words that only
- * this thread sets to its mark and takes back: a signal handler may ask, and then call, unless it is so. While a `done`
- * or `pause` runs it is not. */
+ * that the library called has called it back, or a signal handler has interrupted it. Two loads, of words that only
+ * this thread sets to its mark and resets: a signal handler may ask, and call if it is not inside. While a `done` or
+ * `pause` runs the thread is not inside. */
 static inline int nbcolli_is_inside(const nbcoll_context *c)
 {
     uintptr_t me = nbcolli_holder(c);
@@ -113,7 +114,7 @@ void nbcolli_lock_relax(void);
 /* Between two looks, when sleeping is not (yet) worth it. */
 void nbcolli_pause(nbcoll_context *c, uint64_t looks);
 
-/* Into a context, for a call that must get in. Holders never wait, so this is short. */
+/* Enters a context, for a call that must get in. Holders never wait, so this is short. */
 NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_enter(nbcoll_context *c)
 {
     if (nbcolli_is_forked(c))
@@ -126,8 +127,8 @@ NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_enter(nbcoll_context *c)
     return NBCOLL_OK;
 }
 
-/* To the caller's side, for a start; and out of it: what was handed over is taken at once, unless another thread is
- * inside, which then takes it. */
+/* Enters the caller's side, for a start; and leaves it: takes handed-over operations at once, unless another thread is
+ * inside, which then takes them. */
 nbcoll_status nbcolli_enter_caller_shared(nbcoll_context *c);
 void nbcolli_leave_caller_shared(nbcoll_context *c);
 
@@ -148,7 +149,7 @@ NBCOLLI_ALWAYS_INLINE void nbcolli_leave_caller(nbcoll_context *c)
     nbcolli_unlock(c);
 }
 
-/* Out of it, with the status of the call. */
+/* Leaves it, with the status of the call. */
 static inline nbcoll_status nbcolli_leave(nbcoll_context *c, nbcoll_status status)
 {
     nbcolli_unlock(c);

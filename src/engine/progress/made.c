@@ -15,14 +15,14 @@
 #include "../match/match.h"
 #include "../../host/host.h"
 
-/* Whose vote is each rank's: behind where the table of nodes is begun. */
+/* The array of each rank's voter, in the room behind the table of nodes. */
 static int *nbcolli_voters(const nbcoll_comm *comm)
 {
     return comm->node + (comm->parent ? comm->parent->size : comm->size);
 }
 
-/* Do the ranks of each node have cells in common? All must find the same: so only what the votes show counts, and of
- * more than one endpoint only two, which leave no doubt about what a node is. */
+/* Do the ranks of each node have cells in common? All ranks must find the same: so only the votes count, and at most
+ * two endpoints, with which nodes are unambiguous. */
 static void nbcolli_settle_sharing(nbcoll_comm *comm)
 {
     const nbcolli_link *first = comm->link->first;
@@ -33,7 +33,7 @@ static void nbcolli_settle_sharing(nbcoll_comm *comm)
         comm->nodes_share &= nbcolli_vote_by(comm, nbcolli_voters(comm)[rank])->area != 0;
 }
 
-/* The first communicator of its endpoints: its members are known, only the terms change, and who talks by which. */
+/* The first communicator of its endpoints: its members are known; terms, and each pair's endpoint, change. */
 static nbcoll_status nbcolli_settle_first(nbcoll_comm *comm)
 {
     comm->has_named = nbcolli_vote_by(comm, 0)->node != 0;
@@ -52,7 +52,7 @@ static nbcoll_status nbcolli_settle_first(nbcoll_comm *comm)
     return NBCOLL_OK;
 }
 
-/* Where the host has named no nodes, or domains, they stay what they were. */
+/* Nodes, or domains, that the host has not named stay as they were. */
 static void nbcolli_settle_nodes(nbcoll_comm *comm)
 {
     const nbcoll_nodes *nodes = &comm->parent->nodes, *domains = nbcoll_nodes_domains(nodes);
@@ -67,8 +67,7 @@ static void nbcolli_settle_nodes(nbcoll_comm *comm)
     nbcolli_comm_place(comm, nbcolli_voters(comm));
 }
 
-/* Of the ranks of one colour by key, then by rank in the parent. Duplicates keep their ranks: there it need not be
- * counted. */
+/* This rank's number among those of its colour, by key, then by rank in the parent. Duplicates keep their ranks. */
 static int nbcolli_settle_place(const nbcoll_comm *comm, int rank)
 {
     const nbcolli_vote *mine = nbcolli_vote_by(comm, rank);
@@ -83,7 +82,7 @@ static int nbcolli_settle_place(const nbcoll_comm *comm, int rank)
     return place;
 }
 
-/* The members: those of my colour. */
+/* The members: ranks of this rank's colour. */
 static void nbcolli_settle_members(nbcoll_comm *comm)
 {
     const nbcoll_comm *parent = comm->parent;
@@ -127,7 +126,7 @@ void nbcolli_made_adopt(nbcolli_link *link)
     }
 }
 
-/* What must be the same in all votes, and what none can have; null: all is well. Duplicates have a purpose. */
+/* A text on what differs among votes and must not, or is impossible; null: all is well. Duplicates have a purpose. */
 static const char *nbcolli_vote_differs(const nbcolli_vote *v, const nbcolli_vote *first)
 {
     int is_other = v->creation == NBCOLLI_DUP && v->colour != first->colour;
@@ -170,9 +169,9 @@ static nbcoll_status nbcolli_made_conclude(nbcoll_comm *comm, nbcoll_status s)
 {
     int voters = comm->parent ? comm->parent->size : comm->size;
 
-    int is_shrink = s == NBCOLL_OK && nbcolli_shrink_made(comm); /* which tells the others what follows */
+    int is_shrink = s == NBCOLL_OK && nbcolli_shrink_made(comm); /* which tells the other ranks the result */
 
-    if (s == NBCOLL_OK && comm->spoiled != NBCOLL_OK) { /* those that have it must learn that this rank has not */
+    if (s == NBCOLL_OK && comm->spoiled != NBCOLL_OK) { /* ranks that have it must learn that this rank has not */
         nbcoll_comm *over = comm->parent ? comm->parent : comm;
         int cause = nbcolli_member_at(over, comm->spoiler);
         s = comm->spoiled;
@@ -194,7 +193,7 @@ static nbcoll_status nbcolli_made_conclude(nbcoll_comm *comm, nbcoll_status s)
     return s;
 }
 
-/* The call gets it, or it ends. */
+/* Gives it to the call, or ends it. */
 static void nbcolli_made_give(nbcolli_request *r, nbcoll_comm *comm)
 {
     nbcoll_comm **out = comm->out;
@@ -205,7 +204,7 @@ static void nbcolli_made_give(nbcolli_request *r, nbcoll_comm *comm)
         if (r->comm == comm)
             r->comm = NULL;
         nbcolli_unexpected_drop(comm, 0, UINT64_MAX,
-                                NBCOLL_ERR_CANCELLED); /* of those that have it, and send already */
+                                NBCOLL_ERR_CANCELLED); /* from ranks that have it already */
         nbcolli_comm_destroy(comm);
         comm = NULL;
     }

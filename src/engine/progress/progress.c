@@ -19,8 +19,8 @@
 #include "../match/operations.h"
 #include "../../host/host.h"
 
-/* A get or put could not touch memory of this rank's, or of its peer's: that is the end of the operation, and of
- * nothing else. The work request has moved nothing, as if it were cancelled. */
+/* A get or put could not touch memory of this rank, or of its peer: that ends the operation, and nothing else. The work
+ * request has moved nothing, as if it were cancelled. */
 static void nbcolli_fault_in(nbcolli_op *op, nbcoll_work *work)
 {
     nbcolli_run *run = op->run;
@@ -66,11 +66,11 @@ static void nbcolli_gone_in(nbcolli_link *link, const nbcoll_completions *found)
         nbcolli_mark_lost(link, found->departed, NBCOLLI_DEPARTED | NBCOLLI_OVER);
 }
 
-#define NBCOLLI_REFUSALS 64u /* in a pass, then the rest of the backlog waits for the next one */
+#define NBCOLLI_REFUSALS 64u /* in a pass; the rest of the backlog waits for the next one */
 
 void nbcolli_backlog_retry(nbcolli_link *link)
 {
-    const nbcolli_post *again = NULL; /* the first that is refused again: those behind it have been tried */
+    const nbcolli_post *again = NULL; /* the first that is refused again: all behind it have been tried */
 
     for (uint32_t refusals = 0; refusals < NBCOLLI_REFUSALS;) {
         nbcolli_post *post = nbcolli_post_of(link->backlog.first);
@@ -90,8 +90,8 @@ void nbcolli_backlog_retry(nbcolli_link *link)
     }
 }
 
-/* Tells every communicator that this rank has given itself up, whose members are lost, then those whose members have
- * left: they may have left because of the losses. */
+/* Tells every communicator that this rank has given itself up, then which members are lost, then which have left: they
+ * may have left because of the losses. */
 static void nbcolli_bury(nbcolli_link *link)
 {
     link->losses = 0;
@@ -123,14 +123,15 @@ void nbcolli_take_slot(nbcolli_request *r)
         nbcolli_request_fail(r, NBCOLL_ERR_MEMORY, r->comm->rank, 1);
 }
 
-/* Gives a free slot to the next operation that waits for it. Without memory for its run that one ends, on all ranks. */
+/* Gives a free slot to the next operation that waits for it. Without memory for its run the operation ends, on all
+ * ranks. */
 static void nbcolli_slot_fill(nbcolli_slot *slot)
 {
     nbcoll_comm *comm = slot->comm;
     nbcolli_request *r = nbcolli_first_waiting(slot);
 
     slot->comm = NULL;
-    if (!r || slot->active) /* a start has taken it, if all that waited have failed */
+    if (!r || slot->active) /* a start has the slot, or all that waited have failed */
         return;
     nbcolli_list_leave(&r->queued);
     nbcolli_take_slot(r);
@@ -138,8 +139,8 @@ static void nbcolli_slot_fill(nbcolli_slot *slot)
         nbcolli_slot_free(comm, slot);
 }
 
-/* What has happened to ranks is told to the communicators, and to those that agree on who is left. By that one endpoint
- * may learn of losses from another one, behind it in the list. */
+/* Tells communicators, and shrinks, what has happened to ranks. An endpoint may so learn of losses from another one,
+ * behind it in the list. */
 static void nbcolli_losses(nbcoll_context *c)
 {
     int losses;
@@ -157,7 +158,7 @@ static void nbcolli_losses(nbcoll_context *c)
     } while (losses);
 }
 
-/* Says what this rank has still to say to others, and notes whether there is news for later drains. */
+/* Sends what this rank still has to tell others, and notes whether there is news for later drains. */
 static void nbcolli_news_left(nbcoll_context *c)
 {
     c->news = c->executing ? NBCOLLI_NEWS_OF_EXECUTORS : 0;
@@ -167,7 +168,7 @@ static void nbcolli_news_left(nbcoll_context *c)
     }
 }
 
-/* Handles what the transports have found. Was it anything that moves operations? */
+/* Handles what the transports report. Did that move operations? */
 NBCOLLI_ALWAYS_INLINE int nbcolli_look_at_links(nbcoll_context *c)
 {
     int moved = 0;
@@ -192,7 +193,7 @@ NBCOLLI_ALWAYS_INLINE int nbcolli_look_at_links(nbcoll_context *c)
         if ((found.lost & found.departed) >= 0) /* one of them is not -1 */
             nbcolli_gone_in(link, &found);
         if (link->backlog.first) {
-            if (link->losses) /* before what fails now is taken for the cause */
+            if (link->losses) /* before a failure that follows is taken for the cause */
                 nbcolli_bury(link);
             nbcolli_backlog_retry(link);
         }

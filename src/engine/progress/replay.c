@@ -9,7 +9,7 @@
 #include "../comm/requests.h"
 #include "../match/ask.h"
 
-/* Of one thread; a signal handler sees it around all that is done inside (lock.h). */
+/* In a context of one thread. A signal handler sees it set around all work inside (lock.h). */
 static inline void nbcolli_replay_enter(nbcoll_context *c)
 {
     atomic_store_explicit(&c->lock, 1, memory_order_relaxed);
@@ -32,7 +32,7 @@ static inline void nbcolli_replay_over(const nbcolli_request *r)
                           memory_order_relaxed);
 }
 
-/* Sets the run to where the replay has brought it, as the general way would have. */
+/* Sets the run to where the replay has come, as the general path would have left it. */
 static __attribute__((noinline)) void nbcolli_replay_unfold(nbcoll_context *c, nbcolli_request *r)
 {
     nbcolli_run *run = r->kept;
@@ -58,7 +58,7 @@ static __attribute__((noinline)) void nbcolli_replay_unfold(nbcoll_context *c, n
     nbcolli_drain(c);
 }
 
-/* A start that waits, or cannot go on. */
+/* A start whose replay waits, or cannot go on. */
 static inline nbcoll_status nbcolli_replay_begins(nbcolli_request *r, nbcolli_replay how)
 {
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* of one thread */

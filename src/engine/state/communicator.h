@@ -235,7 +235,7 @@ struct nbcoll_comm {
     nbcolli_list persistent; /* requests */
     nbcolli_cache cache;
     nbcolli_executor *executors; /* relays first, then the agent's. Changed by calls that also hold the lock */
-    atomic_size_t carries;       /* as in terms, which any thread reads, for itself */
+    atomic_size_t carries;       /* as in terms; any thread reads it, relaxed */
 
     nbcolli_called calls[NBCOLLI_CALLS]; /* by fingerprint, without tags: calls that schedules were built for */
     nbcolli_called refused; /* the last start that was refused because ranks are out of step */
@@ -260,7 +260,7 @@ struct nbcoll_comm {
                               is 0; or, of one part, NBCOLLI_SHOWN_ALL or 1 + the only reader: then no count is read */
     uint64_t failed_floor; /* tags below it may have left unexpected messages */
     atomic_uint broken; /* OK; ERR_PEER_LOST; ERR_CANCELLED if not all ranks have made it; or ERR_MISMATCH when the
-                           ranks are out of step. Read by starts, for itself */
+                           ranks are out of step. Read by starts, relaxed */
     nbcoll_failure failure; /* what broke it, or its last failed operation */
     uint32_t hears;       /* ranks are out of step: failing runs wait so many more rounds of asking to hear what others
                              called */
@@ -286,7 +286,7 @@ struct nbcoll_comm {
 /* Why nothing starts on it any more, or OK. A start looks once: news that comes later ends what was started. */
 static inline nbcoll_status nbcolli_broken(const nbcoll_comm *comm)
 {
-    return (nbcoll_status)atomic_load_explicit(&comm->broken, memory_order_relaxed); /* for itself */
+    return (nbcoll_status)atomic_load_explicit(&comm->broken, memory_order_relaxed); /* orders nothing */
 }
 
 /* The vote of a rank of the parent, or of the first communicator: while it is being made. */

@@ -151,7 +151,7 @@ static inline void nbcolli_failed_to_settle(nbcoll_comm *comm)
 /* Do ranks take turns on our cores? Also for threads that wait for the lock. */
 static inline int nbcolli_takes_turns(const nbcoll_context *c)
 {
-    return atomic_load_explicit(&c->crowded, memory_order_relaxed); /* for itself */
+    return atomic_load_explicit(&c->crowded, memory_order_relaxed); /* orders nothing */
 }
 
 /* Is this the process that made the context? One load: fork has wiped the page in a child. */

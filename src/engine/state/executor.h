@@ -35,7 +35,7 @@ typedef struct nbcolli_executed {
     size_t bytes;
     int root;
     atomic_int is_cancelled;
-    atomic_int awaited; /* a rank that has not come; -1: not known. Read for itself, when a deadline is over */
+    atomic_int awaited; /* a rank that has not come; -1: not known. Read relaxed, when a deadline is over */
 } nbcolli_executed;
 
 typedef struct nbcolli_executor nbcolli_executor;
@@ -100,7 +100,7 @@ struct nbcolli_executor {
     uint32_t channel;         /* its channel for messages and lines, NBCOLLI_CHANNELS or above; else 0 */
     uint64_t called;          /* starts: so many of its numbered ones, on all ranks alike */
     uint32_t hash;            /* compared among ranks when they make the communicator; 0: nothing */
-    atomic_uint over;         /* OK; or why it starts nothing more. Read by starts, for itself */
+    atomic_uint over;         /* OK; or why it starts nothing more. Read by starts, relaxed */
 };
 
 typedef enum nbcolli_agent_rest {
