@@ -14,8 +14,7 @@ struct nbcolli_fault_end {
     nbcolli_wrapper wrap;
     nbcoll_fault_config config;
     uint64_t random, calls, progresses;
-    bool awake; /* since the last progress: something that only our next progress brings about, and nobody wakes us for
-                 */
+    bool awake; /* since the last progress: work that only our next progress does, and nobody wakes us for */
     nbcoll_work *held, **held_end; /* scratch: progresses still to pass << 32 | peer, header, payload, bytes */
     /* for breaches */
     nbcoll_arrival twice;
@@ -129,7 +128,7 @@ static void nbcolli_fault_repeat_arrivals(struct nbcolli_fault_end *e, nbcoll_co
     }
 }
 
-/* What the endpoint inside has found becomes what a broken one would report. */
+/* Turns the inner endpoint's reports into those of a broken one. */
 static void nbcolli_fault_break_report(struct nbcolli_fault_end *e, nbcoll_completions *found)
 {
     if (nbcolli_fault_breaks(e, NBCOLL_FAULT_LOSS_UNREPORTED))
@@ -335,7 +334,7 @@ static void nbcolli_fault_changes(nbcolli_wrapper *w)
     NBCOLLI_WRAPPER_CHANGES(w->bulk.put, nbcolli_fault_put);
     NBCOLLI_WRAPPER_CHANGES(w->wakeup.arm, nbcolli_fault_arm);
     NBCOLLI_WRAPPER_CHANGES(w->lines.post, nbcolli_fault_line);
-    w->lines.take = NULL; /* what is to be lost or broken comes by progress */
+    w->lines.take = NULL; /* losses and breaches need progress */
 }
 
 /* Completes and checks a configuration, which may be null. */

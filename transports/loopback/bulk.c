@@ -6,7 +6,7 @@
  */
 #include "world.h"
 
-/* What one rank does to another's memory, and whether that one still lets it. */
+/* What one rank does to another's memory, and whether the other still permits it. */
 enum nbcolli_loopback_between { NBCOLLI_LOOPBACK_GIVEN_UP = 1, NBCOLLI_LOOPBACK_WRITES = 2 };
 
 static _Atomic unsigned char *nbcolli_loopback_between(const nbcoll_endpoint *ep, int owner, int other)
@@ -19,7 +19,7 @@ static _Atomic unsigned char *nbcolli_loopback_between(const nbcoll_endpoint *ep
 void nbcolli_loopback_give_up(nbcoll_endpoint *ep, int peer)
 {
     _Atomic unsigned char *between = nbcolli_loopback_between(ep, ep->rank, peer);
-    atomic_fetch_or(between, NBCOLLI_LOOPBACK_GIVEN_UP); /* before our core does with its memory what it wants */
+    atomic_fetch_or(between, NBCOLLI_LOOPBACK_GIVEN_UP); /* before our core reuses its memory */
     while (atomic_load(between) & NBCOLLI_LOOPBACK_WRITES)
         ;
 }
@@ -59,7 +59,7 @@ static const void *nbcolli_loopback_view(nbcoll_endpoint *ep, int peer, const nb
 
 /* ---- copying --------------------------------------------------------------------------------------------------- */
 
-/* A piece of a get or put. False if the peer does not let us any more. */
+/* Copies a piece of a get or put. False if the peer does not permit it any more. */
 static bool nbcolli_loopback_copy_piece(struct nbcolli_loopback_end *e, const struct nbcolli_loopback_order *o,
                                         size_t bytes)
 {
@@ -76,7 +76,7 @@ static bool nbcolli_loopback_copy_piece(struct nbcolli_loopback_end *e, const st
     bool has_left = atomic_load_explicit(&e->world->port[o->peer].state, memory_order_acquire) >= NBCOLLI_LOOPBACK_LEFT;
     if (may && !has_left)
         memcpy(o->to, o->from, bytes);
-    atomic_fetch_and(between, (unsigned char)~NBCOLLI_LOOPBACK_WRITES); /* what was written comes before */
+    atomic_fetch_and(between, (unsigned char)~NBCOLLI_LOOPBACK_WRITES); /* after the writes */
     return may;
 }
 

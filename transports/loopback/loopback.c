@@ -81,7 +81,7 @@ static struct nbcolli_loopback_ring *nbcolli_loopback_ring_to(struct nbcolli_loo
     return e->ring[peer] = r;
 }
 
-/* Writes into a ring that has this one writer now; false without room. Without header it is a line. */
+/* Writes into a ring of which this is the only writer now; false without room. Without a header, a line. */
 static bool nbcolli_loopback_ring_write(struct nbcolli_loopback_end *e, struct nbcolli_loopback_ring *r,
                                         const nbcoll_header *header, const void *payload, size_t bytes)
 {
@@ -101,7 +101,7 @@ static bool nbcolli_loopback_ring_write(struct nbcolli_loopback_end *e, struct n
     return true;
 }
 
-/* The same with the ring that is shared, if nobody else writes there just now. */
+/* The same with the shared ring, if no other sender is writing there. */
 static bool nbcolli_loopback_common_write(struct nbcolli_loopback_end *e, int peer, const nbcoll_header *header,
                                           const void *payload, size_t bytes)
 {
@@ -123,7 +123,7 @@ nbcoll_posted nbcolli_loopback_write(struct nbcolli_loopback_end *e, int peer, c
         nbcolli_loopback_wake(port);
         return NBCOLL_POST_DONE;
     }
-    if (atomic_load_explicit(&port->state, memory_order_relaxed) >= NBCOLLI_LOOPBACK_LEFT) /* guards nothing */
+    if (atomic_load_explicit(&port->state, memory_order_relaxed) >= NBCOLLI_LOOPBACK_LEFT) /* orders nothing */
         return NBCOLL_POST_DONE;
     if (r) {
         e->refusals += !r->refused;
@@ -153,8 +153,8 @@ static nbcoll_posted nbcolli_loopback_carry_out(struct nbcolli_loopback_end *e, 
     return nbcolli_loopback_write(e, (int)o.peer, o.header, o.from, o.bytes);
 }
 
-/* Carries out what was deferred. A message without room stays deferred, and so does what is left of a get or put,
- * behind those that had no turn. */
+/* Carries out deferred work. A message without room stays deferred, and so does the rest of a get or put, behind those
+ * that had no turn. */
 static void nbcolli_loopback_carry_out_deferred(struct nbcolli_loopback_end *e)
 {
     nbcoll_work *work = e->deferred.first;
@@ -215,7 +215,7 @@ static void nbcolli_loopback_give_back(struct nbcolli_loopback_ring *r)
         nbcolli_loopback_wake(r->sender);
 }
 
-/* What has arrived as lines: a list that grows at its end or, since lines overtake each other, at its beginning. */
+/* The list of arrived lines: it grows at its end or, since lines may overtake each other, at its beginning. */
 struct nbcolli_loopback_lines {
     nbcoll_line_arrival *first, **end;
 };
@@ -231,7 +231,7 @@ static void nbcolli_loopback_deliver_line(struct nbcolli_loopback_lines *lines, 
         lines->end = &line->arrival.next;
 }
 
-/* Deals all that is visible onto piles and stacks them; without a seed there is one pile, in order. */
+/* Deals all visible arrivals onto piles, and stacks these; without a seed there is one pile, in order. */
 static nbcoll_arrival *nbcolli_loopback_deliver(struct nbcolli_loopback_end *e, nbcoll_line_arrival **found)
 {
     const nbcoll_loopback *w = e->world;
@@ -265,7 +265,7 @@ static nbcoll_arrival *nbcolli_loopback_deliver(struct nbcolli_loopback_end *e, 
     return all;
 }
 
-/* With a seed nothing can be told of what comes next. */
+/* With a seed the next arrival is unknown. */
 static int32_t nbcolli_loopback_take_line(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn, void *to,
                                           size_t bytes)
 {
@@ -307,7 +307,7 @@ static int nbcolli_loopback_next_left(struct nbcolli_loopback_end *e)
     return -1;
 }
 
-/* What was refused is tried again, or given up. */
+/* The core tries refused posts again, or gives them up. */
 static void nbcolli_loopback_forget_refusals(struct nbcolli_loopback_end *e)
 {
     for (int i = 0; i < e->base.ranks; i++)
@@ -319,8 +319,8 @@ static void nbcolli_loopback_forget_refusals(struct nbcolli_loopback_end *e)
 static void nbcolli_loopback_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
 {
     struct nbcolli_loopback_end *e = nbcolli_loopback_end_of(ep);
-    if (atomic_load_explicit(&e->world->departed, memory_order_relaxed) != e->departed) /* the states say who */
-        found->departed = nbcolli_loopback_next_left(e); /* before we look what it had posted: deliver takes all */
+    if (atomic_load_explicit(&e->world->departed, memory_order_relaxed) != e->departed) /* the states tell which */
+        found->departed = nbcolli_loopback_next_left(e); /* before we look at its posts: deliver takes all */
     if (found->departed >= 0 && e->world->port[found->departed].is_abandoned) {
         found->lost = found->departed;
         found->departed = -1;
@@ -382,8 +382,8 @@ static int nbcolli_loopback_fd(nbcoll_endpoint *ep)
     return nbcolli_loopback_end_of(ep)->port->fd;
 }
 
-/* Also a ring full of arrivals that our core may still read: its sender could not post, and so not wake us, before the
- * next progress. seq_cst loads: the second look of nbcolli_loopback_wake's bargain. */
+/* Also true for a ring full of arrivals that our core may still read: its sender cannot post, and so not wake us,
+ * before the next progress. The seq_cst loads are the second look that nbcolli_loopback_wake relies on. */
 static bool nbcolli_loopback_something_waits(struct nbcolli_loopback_end *e)
 {
     for (struct nbcolli_loopback_ring *r = atomic_load(&e->port->rings); r; r = r->next) {
@@ -395,7 +395,7 @@ static bool nbcolli_loopback_something_waits(struct nbcolli_loopback_end *e)
     return e->untried || e->finished.first || atomic_load(&e->world->departed) != e->departed;
 }
 
-/* Asks to be woken wherever there was no room. True if there is some: the second look of give_back's bargain. */
+/* Asks to be woken wherever there was no room. True if there is some: the second look that give_back relies on. */
 static bool nbcolli_loopback_has_room(struct nbcolli_loopback_end *e)
 {
     bool room = false;
@@ -415,7 +415,7 @@ static nbcoll_status nbcolli_loopback_arm(nbcoll_endpoint *ep)
     struct nbcolli_loopback_end *e = nbcolli_loopback_end_of(ep);
     nbcolli_wakeup_arm(&e->sleeper, &e->port->armed);
     if (!nbcolli_loopback_something_waits(e) && !nbcolli_loopback_has_room(e) &&
-        !e->ringless) /* who shares a ring is not woken */
+        !e->ringless) /* a sender that shares a ring is not woken */
         return NBCOLL_OK;
     nbcolli_wakeup_disarm(&e->sleeper, &e->port->armed, e->port->fd, nbcolli_bell_hush);
     return NBCOLL_AGAIN;
@@ -488,7 +488,7 @@ nbcoll_status nbcoll_loopback_create(const nbcoll_loopback_config *config, nbcol
     if (!w)
         return NBCOLL_ERR_MEMORY;
     if (getrandom(w->identity, sizeof w->identity, GRND_NONBLOCK) != (ssize_t)sizeof w->identity) {
-        w->identity[0] = (uintptr_t)w; /* still no other's in this process */
+        w->identity[0] = (uintptr_t)w; /* unique in this process */
         w->identity[1] = (uint64_t)getpid();
     }
     w->config = c;

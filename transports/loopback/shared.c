@@ -5,7 +5,7 @@
  */
 #include "world.h"
 
-/* Before what is reserved. `at` is the address behind it: all ranks are in one process. */
+/* The head of reserved memory. `at` is the address behind it: all ranks are in one process. */
 struct nbcolli_loopback_area {
     _Alignas(NBCOLLI_LOOPBACK_LINE) struct nbcolli_loopback_area *next;
     size_t bytes;

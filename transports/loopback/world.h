@@ -31,7 +31,7 @@ struct nbcolli_loopback_ring {
         *next; /* of the rings of the same receiver; constant once published, as is the sender */
     struct nbcolli_loopback_port *sender;
     size_t depth;
-    _Atomic int taken_by_one; /* of those that share it one is writing */
+    _Atomic int taken_by_one; /* one of the senders that share it is writing */
     bool refused; /* the sender's: it found no room since its last progress */
     _Alignas(NBCOLLI_LOOPBACK_LINE) _Atomic uint64_t tail;
     _Atomic uint32_t hungry; /* the sender sleeps until there is room: the receiver sets this to 0 and wakes it */
@@ -40,7 +40,7 @@ struct nbcolli_loopback_ring {
     _Alignas(NBCOLLI_LOOPBACK_LINE) unsigned char places[];
 };
 
-/* LEFT: closing, and not done yet with the world. */
+/* LEFT: closing, and still using the world. */
 enum nbcolli_loopback_state {
     NBCOLLI_LOOPBACK_UNOPENED,
     NBCOLLI_LOOPBACK_OPEN,
@@ -48,7 +48,7 @@ enum nbcolli_loopback_state {
     NBCOLLI_LOOPBACK_CLOSED
 };
 
-/* What others may touch of a rank. */
+/* The part of a rank that others may touch. */
 struct nbcolli_loopback_port {
     _Alignas(NBCOLLI_LOOPBACK_LINE) _Atomic(struct nbcolli_loopback_ring *)
         rings; /* to this rank, the newest first; only grows */
@@ -64,7 +64,7 @@ struct nbcolli_loopback_port {
 struct nbcoll_loopback_queues {
     const nbcoll_offload *offload;
     void (*miss)(nbcoll_loopback *w, int rank); /* the rank has left: pairs with it that it has not opened are lost */
-    void (*free)(nbcoll_loopback *w, int rank); /* those of a rank that have stayed, with the world */
+    void (*free)(nbcoll_loopback *w, int rank); /* frees a rank's remaining pairs, with the world */
 };
 
 struct nbcoll_loopback {
@@ -90,11 +90,11 @@ struct nbcolli_loopback_end {
     size_t copied;                    /* bytes of gets and puts, in this progress and since */
     nbcolli_sleeper sleeper;
     int watched;  /* readable while one of our shared receives is low; -1: nobody has watched */
-    uint32_t low; /* how many are, which nobody has heard of; under the lock */
+    uint32_t low; /* how many are low and not yet reported; under the lock */
     int departed;                     /* ranks whose leaving we have reported */
     bool untried;                     /* something was deferred since the last progress, or a get or put goes on */
     int refusals;                     /* rings without room, since the last progress */
-    bool ringless;                    /* no room for want of a ring of our own, since then */
+    bool ringless;                    /* a post failed since then without a ring of our own */
     unsigned char *has_departed;      /* [ranks]: which; behind the rings */
     struct nbcolli_loopback_ring *ring[]; /* to each rank; null before the first message */
 };
@@ -164,7 +164,7 @@ nbcoll_posted nbcolli_loopback_defer(struct nbcolli_loopback_end *e, struct nbco
 /* bulk.c */
 extern const nbcoll_bulk nbcolli_loopback_bulk, nbcolli_loopback_bulk_puts; /* the second one has no get */
 void nbcolli_loopback_give_up(nbcoll_endpoint *ep, int peer);
-/* Copies as much of a deferred get or put as this progress has left: NOT_NOW if that is not all. */
+/* Copies a deferred get or put as far as this progress may: NOT_NOW if not all of it. */
 nbcoll_posted nbcolli_loopback_copy(struct nbcolli_loopback_end *e, nbcoll_work *work);
 
 /* shared.c */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Queue pairs of loopback ranks: a send is copied by whoever brings together what it waited for. One lock of the world
- * covers all of them.
- */
+ * Queue pairs of loopback ranks: the call that completes a send's conditions copies it. One lock of the world covers
+ * all of them. */
 #include "pairs.h"
 
 #include "nbcoll/offload.h"
@@ -54,7 +53,7 @@ static nbcoll_posting *nbcolli_loopback_next(const struct nbcolli_loopback_pair 
     return &q->place[q->head % pair->depth];
 }
 
-/* Where the next message of a pair goes; null: it has no receive yet. */
+/* The receive for the next message of a pair; null: none yet. */
 static const nbcoll_posting *nbcolli_loopback_receive_for(struct nbcolli_loopback_pair *pair, nbcoll_posting *shared)
 {
     struct nbcolli_loopback_pair *mate = pair->mate;
@@ -68,7 +67,7 @@ static const nbcoll_posting *nbcolli_loopback_receive_for(struct nbcolli_loopbac
     return r ? shared : NULL;
 }
 
-/* What has not come yet never will. */
+/* Ends waits: missing entries never come. */
 static void nbcolli_loopback_pair_lose(const struct nbcolli_loopback_pair *pair, nbcoll_status why)
 {
     if (pair->send.completions)
@@ -181,7 +180,7 @@ static bool nbcolli_loopback_pair_enter(nbcoll_loopback *w, struct nbcolli_loopb
         nbcolli_loopback_pair_leave(w, old);
         nbcolli_loopback_pair_free(w, old);
     }
-    /* relaxed: who leaves takes the lock afterwards */
+    /* relaxed: a rank that leaves takes the lock afterwards */
     int has_left = atomic_load_explicit(&w->port[pair->peer].state, memory_order_relaxed) >= NBCOLLI_LOOPBACK_LEFT;
     if (mate ? mate->is_closed : has_left)
         nbcolli_loopback_pair_lose(pair, NBCOLL_ERR_PEER_LOST);
@@ -281,7 +280,7 @@ static nbcoll_status nbcolli_loopback_wait(nbcoll_endpoint *ep, nbcoll_completio
     return status;
 }
 
-/* Nobody is to wake it, and it waits for nobody. */
+/* Nobody wakes it, and it waits for nobody. */
 static void nbcolli_loopback_pair_forget(const struct nbcolli_loopback_pair *pair)
 {
     if (pair->mate && pair->mate->shared)

@@ -29,8 +29,8 @@ struct nbcolli_loopback_receives {
     struct nbcolli_loopback_end *end;
     uint64_t taken, head, tail;
     uint32_t depth, least;                         /* least: 0, or how many shall be left */
-    bool is_low;                                   /* said, and not yet heard */
-    struct nbcolli_loopback_pair *waiting, **last; /* senders, who waits longest first */
+    bool is_low;                                   /* reported, and not yet noticed */
+    struct nbcolli_loopback_pair *waiting, **last; /* waiting senders, the longest waiting first */
     struct nbcolli_loopback_receive {
         void *memory;
         size_t bytes;
@@ -43,10 +43,10 @@ struct nbcolli_loopback_pair {
     int rank, peer, is_ready;
     int has_met, is_closed; /* closed before its peer opened it: it stays, so that the peer learns of it */
     uint32_t number, depth;
-    bool is_over; /* a message of it did not fit: nothing goes any more */
+    bool is_over; /* a message of it did not fit: no other goes */
     struct nbcolli_loopback_queue send, receive;
     struct nbcolli_loopback_receives *shared;   /* or null */
-    struct nbcolli_loopback_pair *next_waiting; /* of those whose peer shares receives, and has none */
+    struct nbcolli_loopback_pair *next_waiting; /* of pairs whose peer shares receives, and has none left */
     bool is_waiting;
 };
 
@@ -69,7 +69,7 @@ static inline struct nbcolli_loopback_receives *nbcolli_loopback_receives_of(nbc
 /* pairs.c */
 void nbcolli_loopback_offload_lock(nbcoll_loopback *w);
 void nbcolli_loopback_offload_unlock(nbcoll_loopback *w);
-/* Moves what can move: this pair's sends, and what they let go. Under the lock, as all below. */
+/* Moves all that can move: this pair's sends, and sends that they release. Under the lock, as all below. */
 void nbcolli_loopback_pair_advance(struct nbcolli_loopback_pair *pair);
 
 /* receives.c */

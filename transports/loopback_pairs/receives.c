@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Receives that queue pairs of a loopback rank share. Who finds none waits in a line, and goes on as one is posted.
- */
+ * Receives that queue pairs of a loopback rank share. A pair that finds none waits in a list, and goes on when one is
+ * posted. */
 #include "pairs.h"
 #include "../../src/host/bell.h"
 

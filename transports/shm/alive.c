@@ -25,7 +25,7 @@ bool nbcolli_shm_seat_ends(const struct nbcolli_shm_end *e, int rank, enum nbcol
            (how != NBCOLLI_SHM_BROKEN && atomic_compare_exchange_strong(state, &broken, NBCOLLI_SHM_FAILED));
 }
 
-/* By its death, or one that `lives`, whose gets from us end well no more. The first may follow the second, and is
+/* Loses the peer: by its death, or while it `lives`, and its gets from us fail. Death may follow later, and is
  * reported, too. */
 static void nbcolli_shm_lose(struct nbcolli_shm_end *e, int peer, bool lives, int code, const char *text)
 {
@@ -88,14 +88,14 @@ static void nbcolli_shm_look_at_processes(struct nbcolli_shm_end *e)
     }
 }
 
-/* A look that another began after our last turn finds what went before that, and tells us. */
+/* A look that another rank began after our last turn also finds all earlier deaths, and tells us. */
 static void nbcolli_shm_look_at_locks(struct nbcolli_shm_end *e)
 {
     const struct nbcolli_shm_home *h = e->home;
     _Atomic uint64_t *looks = &((struct nbcolli_shm_front *)(void *)h->segment)->looks;
     uint64_t last = e->looks;
 
-    /* relaxed: the count itself says all */
+    /* relaxed: the count alone matters */
     if (!atomic_compare_exchange_strong_explicit(looks, &last, last + 1, memory_order_relaxed, memory_order_relaxed)) {
         e->looks = last;
         return;
@@ -107,7 +107,7 @@ static void nbcolli_shm_look_at_locks(struct nbcolli_shm_end *e)
             nbcolli_shm_is_no_more(e, peer, 0, "its process has called exec or ended");
 }
 
-/* A rank has left once all that it had posted is taken. */
+/* A rank has left once all its posts are taken. */
 void nbcolli_shm_look_at_seats(struct nbcolli_shm_end *e)
 {
     for (int peer = 0; peer < e->base.ranks; peer++) {
@@ -131,7 +131,7 @@ void nbcolli_shm_look(struct nbcolli_shm_end *e)
 
     if (!is_due && !e->sleeper.armed)
         return;
-    nbcolli_shm_look_at_seats(e); /* first: a rank that says what has become of it drops its lock, too */
+    nbcolli_shm_look_at_seats(e); /* first: a rank that has written its state drops its lock, too */
     if (is_due) {
         e->looked = now;
         for (int peer = 0; peer < e->base.ranks; peer++)

@@ -20,7 +20,7 @@
 #define NBCOLLI_SHM_SILENT 16 /* that have said nothing, at once, beside as many as there are ranks */
 
 struct nbcolli_shm_guest {
-    int socket; /* -1: it could not be told something, and is lost */
+    int socket; /* -1: a message to it failed, and it is lost */
     int rank; /* 0 until it has said hello */
     int pid;  /* as the kernel says */
     int number; /* in the order in which they came */
@@ -31,10 +31,10 @@ struct nbcolli_shm_guest {
 
 struct nbcolli_shm_hall {
     struct nbcolli_shm_boot *boot;
-    int listener, reserve; /* its place is for a guest to be told, when there are no more descriptors */
-    int dismissed;         /* guests that have been told that something went wrong; they are no longer among these: */
-    int guests, heard;     /* in the hall; of these, that have said hello, or what went wrong */
-    int came;              /* so far */
+    int listener, reserve; /* `reserve`: kept open, to make room for a guest when descriptors run out */
+    int dismissed;         /* guests that were told of an error, and have left the hall */
+    int guests, heard;     /* in the hall; of these, those that have said hello, or an error */
+    int came;              /* guests so far */
     nbcoll_status verdict; /* the first thing that went wrong */
     uint64_t secret;
     struct nbcolli_shm_guest guest[NBCOLL_SHM_RANKS + NBCOLLI_SHM_SILENT];
@@ -46,7 +46,7 @@ static void nbcolli_shm_close_all(const struct nbcolli_shm_system *os, int fd[],
         os->close(fd[--fds]);
 }
 
-/* Says why, and closes the connection. */
+/* Tells it why, and closes the connection. */
 static void nbcolli_shm_refuse(const struct nbcolli_shm_boot *b, int socket, nbcoll_status why)
 {
     struct nbcolli_shm_control l = nbcolli_shm_control(b, NBCOLLI_SHM_HELLO, why);
@@ -55,8 +55,8 @@ static void nbcolli_shm_refuse(const struct nbcolli_shm_boot *b, int socket, nbc
     b->os->close(socket);
 }
 
-/* Waits for the next control message, which is to be of that stage, with `most` descriptors or (if a home stands in it)
- * none; or says why it is not, or what it says went wrong. Then it has left no descriptors. */
+/* Waits for the next control message: of that stage, with `most` descriptors or (if it names a home) none. Else returns
+ * why it is not, or the error in it; then it leaves no descriptors. */
 static nbcoll_status nbcolli_shm_next_letter(struct nbcolli_shm_boot *b, int socket, enum nbcolli_shm_stage stage,
                                              struct nbcolli_shm_control *l, int fd[], int most)
 {
@@ -92,7 +92,7 @@ static void nbcolli_shm_guest_close(const struct nbcolli_shm_system *os, struct 
     nbcolli_shm_close(os, &g->watch);
 }
 
-/* It leaves the hall, is told why, and has its place taken by the last one. */
+/* Tells a guest why it must go; the last guest takes its place. */
 static void nbcolli_shm_hall_send_away(struct nbcolli_shm_hall *hall, struct nbcolli_shm_guest *g, nbcoll_status why)
 {
     nbcolli_shm_refuse(hall->boot, g->socket, why);
@@ -108,7 +108,7 @@ static void nbcolli_shm_hall_say(const struct nbcolli_shm_hall *hall, const stru
     nbcolli_log(hall->boot->host, why, "process %d has connected to rank 0 and %s", g->pid, what);
 }
 
-/* It is no rank, as far as is known. */
+/* Turns away a connection that, as far as is known, is no rank. */
 static void nbcolli_shm_hall_disown(struct nbcolli_shm_hall *hall, struct nbcolli_shm_guest *g, nbcoll_status why,
                                     const char *what)
 {
@@ -116,7 +116,7 @@ static void nbcolli_shm_hall_disown(struct nbcolli_shm_hall *hall, struct nbcoll
     nbcolli_shm_hall_send_away(hall, g, why);
 }
 
-/* The one that has been silent for longest, or null. */
+/* The guest that has been silent for longest, or null. */
 static struct nbcolli_shm_guest *nbcolli_shm_hall_silent(struct nbcolli_shm_hall *hall)
 {
     struct nbcolli_shm_guest *oldest = NULL;
@@ -127,7 +127,7 @@ static struct nbcolli_shm_guest *nbcolli_shm_hall_silent(struct nbcolli_shm_hall
     return oldest;
 }
 
-/* Those that are silent, when all ranks are there or are waited for no longer. */
+/* Turns silent guests away, when all ranks have come or the waiting is over. */
 static void nbcolli_shm_hall_clear(struct nbcolli_shm_hall *hall)
 {
     struct nbcolli_shm_guest *g;
@@ -146,7 +146,7 @@ static void nbcolli_shm_hall_dismiss(struct nbcolli_shm_hall *hall)
             nbcolli_shm_hall_send_away(hall, &hall->guest[i], hall->verdict);
 }
 
-/* No guest can come in: gives up one that is silent, else the reserve. */
+/* No descriptor for the next guest: gives up a silent guest, else the reserve. */
 static void nbcolli_shm_hall_make_room(struct nbcolli_shm_hall *hall, nbcoll_status s)
 {
     struct nbcolli_shm_guest *silent = s == NBCOLL_ERR_UNSUPPORTED ? NULL : nbcolli_shm_hall_silent(hall);
@@ -156,7 +156,7 @@ static void nbcolli_shm_hall_make_room(struct nbcolli_shm_hall *hall, nbcoll_sta
         return;
     }
     nbcolli_shm_hall_blame(hall, s);
-    if (s == NBCOLL_ERR_UNSUPPORTED) /* for good: the end of the listener is all that guests will see */
+    if (s == NBCOLL_ERR_UNSUPPORTED) /* for good: guests only see the listener close */
         hall->dismissed = (int)hall->boot->layout.ranks - 1;
     else if (hall->reserve < 0 && hall->guests == 0) /* others of this process have taken its place */
         nbcolli_shm_await(hall->boot, NULL, 0, 10);
@@ -175,7 +175,7 @@ static void nbcolli_shm_hall_accept(struct nbcolli_shm_hall *hall)
         nbcolli_shm_hall_make_room(hall, s);
         return;
     }
-    if (refused == NBCOLL_ERR_ACCESS) { /* a stranger: not one of those we wait for */
+    if (refused == NBCOLL_ERR_ACCESS) { /* a stranger: no rank of ours */
         nbcolli_shm_refuse(hall->boot, fd, refused);
         return;
     }
@@ -239,7 +239,7 @@ static void nbcolli_shm_hall_hear(struct nbcolli_shm_hall *hall, struct nbcolli_
     }
 }
 
-/* Until as many guests as there are other ranks have been heard, or dismissed. */
+/* Takes guests until as many as there are other ranks have been heard or dismissed. */
 static void nbcolli_shm_hall_gather(struct nbcolli_shm_hall *hall)
 {
     int others = (int)hall->boot->layout.ranks - 1;
@@ -257,7 +257,7 @@ static void nbcolli_shm_hall_gather(struct nbcolli_shm_hall *hall)
             nbcolli_shm_hall_blame(hall, s);
             break;
         }
-        for (int i = n; i-- > 0;) /* the last one takes the place of who goes */
+        for (int i = n; i-- > 0;) /* the last guest takes the place of one that goes */
             if (fd[i].revents)
                 nbcolli_shm_hall_hear(hall, &hall->guest[i]);
         if (fd[n].revents && hall->heard + hall->dismissed < others)
@@ -282,7 +282,7 @@ static void nbcolli_shm_hall_answer(struct nbcolli_shm_hall *hall, struct nbcoll
     nbcolli_shm_hall_blame(hall, s);
 }
 
-/* Returns why some guest could not be told. It finds its socket closed, and fails. */
+/* Returns why a message to some guest failed. That guest finds its socket closed, and fails. */
 static nbcoll_status nbcolli_shm_hall_tell(struct nbcolli_shm_hall *hall, enum nbcolli_shm_stage stage)
 {
     struct nbcolli_shm_control l = nbcolli_shm_control(hall->boot, stage, hall->verdict);
@@ -309,7 +309,7 @@ static nbcoll_status nbcolli_shm_take_seat(struct nbcolli_shm_end *e)
 
     if (s != NBCOLL_OK)
         return s;
-    for (int i = 0; i < NBCOLLI_CORES / 64; i++) /* relaxed: read when all have said that they are there */
+    for (int i = 0; i < NBCOLLI_CORES / 64; i++) /* relaxed: read when all have said that they have joined */
         atomic_store_explicit(&seat->cores[i], cores.word[i], memory_order_relaxed);
     atomic_store_explicit(&seat->has_barriers, e->os->join_barriers(), memory_order_relaxed);
     nbcolli_shm_rings(e);
@@ -406,11 +406,11 @@ static void nbcolli_shm_hall_join(struct nbcolli_shm_hall *hall, struct nbcolli_
     nbcolli_shm_measure(e);
     for (int i = 0; i < hall->guests; i++)
         nbcolli_shm_hall_answer(hall, &hall->guest[i], NBCOLLI_SHM_TRIED);
-    nbcolli_shm_hall_tell(hall, NBCOLLI_SHM_TRIED); /* the last word: who is not told fails alone */
+    nbcolli_shm_hall_tell(hall, NBCOLLI_SHM_TRIED); /* the last message: a guest that misses it fails alone */
     nbcolli_shm_tried(e);
 }
 
-/* Those that came too late, or once too often. */
+/* Turns away guests that came too late, or twice. */
 static void nbcolli_shm_hall_turn_away(struct nbcolli_shm_hall *hall)
 {
     nbcoll_status refused, all = hall->verdict == NBCOLL_OK ? NBCOLL_ERR_DUPLICATE : hall->verdict;
@@ -450,8 +450,8 @@ nbcoll_status nbcolli_shm_host(struct nbcolli_shm_boot *b, struct nbcolli_shm_en
 
 /* ---- a guest ----------------------------------------------------------------------------------------------------- */
 
-/* Should the host have turned us away already, that is found in its answer. Returns `own`, or why our descriptors could
- * not be sent, which tells the host, too. */
+/* If the host has already turned us away its answer says so. Returns `own`, or why our descriptors could not be sent,
+ * which the host learns, too. */
 static nbcoll_status nbcolli_shm_guest_hello(struct nbcolli_shm_boot *b, int socket, const struct nbcolli_shm_end *e,
                                              nbcoll_status own)
 {
@@ -485,7 +485,7 @@ static int nbcolli_shm_guest_batch(const struct nbcolli_shm_boot *b, int first)
     return 2 * (rest < NBCOLLI_SHM_BATCH ? rest : NBCOLLI_SHM_BATCH);
 }
 
-/* From the welcome to a home. */
+/* Makes a home from the welcome. */
 static nbcoll_status nbcolli_shm_guest_settle(struct nbcolli_shm_boot *b, int socket, struct nbcolli_shm_end *e)
 {
     int fd[NBCOLLI_SHM_CONTROL_FDS], batch = nbcolli_shm_guest_batch(b, 0);
@@ -520,7 +520,7 @@ static nbcoll_status nbcolli_shm_guest_settle(struct nbcolli_shm_boot *b, int so
     return nbcolli_shm_home_show(e->home, e->base.rank);
 }
 
-/* Says how a stage went here, and waits for the verdict on it. */
+/* Tells the host how a stage went here, and waits for its verdict. */
 static nbcoll_status nbcolli_shm_guest_stage(struct nbcolli_shm_boot *b, int socket, const struct nbcolli_shm_end *e,
                                              enum nbcolli_shm_stage stage, nbcoll_status own)
 {
@@ -568,7 +568,7 @@ nbcoll_status nbcolli_shm_join(struct nbcolli_shm_boot *b, struct nbcolli_shm_en
             return own == NBCOLL_OK ? s : own;
         if (own == NBCOLL_OK)
             own = refused == NBCOLL_OK && e->event < 0 ? nbcolli_shm_descriptors(e) : refused;
-        s = nbcolli_shm_guest_join(b, socket, e, own); /* which tells the host, too */
+        s = nbcolli_shm_guest_join(b, socket, e, own); /* the host learns it, too */
         b->os->close(socket);
     } while (s == NBCOLL_ERR_BUSY);
     return s;
@@ -596,7 +596,7 @@ static nbcoll_status nbcolli_shm_entry_check(const struct nbcolli_shm_entry *fir
     return c->net_space == first->net_space ? nbcolli_ended_as(c->status) : NBCOLL_ERR_NAMESPACE;
 }
 
-/* All ranks see the same entries, and come to the same end. */
+/* All ranks see the same entries, and find the same result. */
 nbcoll_status nbcolli_shm_agree(struct nbcolli_shm_boot *b, nbcoll_shm_id *id)
 {
     const nbcoll_shm_allgather *ag = b->config->allgather;

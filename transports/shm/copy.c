@@ -88,16 +88,16 @@ static bool nbcolli_shm_locate(struct nbcolli_shm_end *e, int peer, const nbcoll
     return true;
 }
 
-/* A peer that has given us up does with its memory what it wants. */
+/* A peer that has given us up may change its memory at will. */
 void nbcolli_shm_give_up(nbcoll_endpoint *ep, int peer)
 {
     atomic_fetch_or(nbcolli_shm_reach(nbcolli_shm_end(ep)->home, ep->rank, peer),
-                    NBCOLLI_SHM_GIVEN_UP); /* before it does */
+                    NBCOLLI_SHM_GIVEN_UP); /* before it reuses its memory */
 }
 
 bool nbcolli_shm_is_given_up_by(const struct nbcolli_shm_end *e, int peer)
 {
-    /* acquire: after what was read */
+    /* acquire: after the reads */
     return atomic_load_explicit(nbcolli_shm_reach(e->home, peer, e->base.rank), memory_order_acquire) &
            NBCOLLI_SHM_GIVEN_UP;
 }
@@ -120,8 +120,8 @@ uint64_t nbcolli_shm_token(const struct nbcolli_shm_home *h, int pid)
     return nbcolli_splitmix(h->secret ^ nbcolli_splitmix((uint64_t)pid));
 }
 
-/* Reads all of it, or says why not: 0 or an errno. ESRCH: the memory is not, or no more, that of the peer; EFAULT: some
- * of the bytes cannot be read there, or written here. */
+/* Reads all of it: 0, or an errno. ESRCH: the memory is not the peer's, or no longer; EFAULT: some bytes cannot be read
+ * there, or written here. */
 static int nbcolli_shm_read(const struct nbcolli_shm_end *e, int peer, uint64_t from, void *to, size_t bytes)
 {
     int pid = e->home->place[peer].pid, error = 0;
@@ -134,7 +134,7 @@ static int nbcolli_shm_read(const struct nbcolli_shm_end *e, int peer, uint64_t 
         ssize_t n = e->os->read_memory(pid, local, 2, remote, 2, 0);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 && errno == EFAULT && bytes) { /* the token is not there, or `to` no address of a program's: which? */
+        if (n < 0 && errno == EFAULT && bytes) { /* the token is gone, or `to` is no address of a program: which? */
             error = EFAULT;
             to = NULL;
             bytes = 0;
@@ -155,8 +155,8 @@ static int nbcolli_shm_read(const struct nbcolli_shm_end *e, int peer, uint64_t 
     }
 }
 
-/* A refusal is of the way, not of the peer, which lives: what this rank gets from it comes by pieces from now on, also
- * where a flag was against them. */
+/* The kernel refuses the call, but the peer lives: its data comes by pieces from now on, also if a flag forbade
+ * them. */
 nbcoll_status nbcolli_shm_fetch(struct nbcolli_shm_end *e, int peer, uint64_t from, void *to, size_t bytes)
 {
     struct nbcolli_shm_peer *p = &e->peer[peer];
@@ -205,13 +205,13 @@ static nbcoll_status nbcolli_shm_copy(struct nbcolli_shm_end *e, int peer, struc
     e->copied += bytes;
     if (!there.here)
         return nbcolli_shm_fetch(e, peer, there.address, to, bytes);
-    if (nbcolli_shm_is_given_up_by(e, peer)) /* of a thread's the memory may be gone */
+    if (nbcolli_shm_is_given_up_by(e, peer)) /* a thread's memory may be gone */
         return NBCOLL_PENDING;
     memcpy(to, (const void *)(uintptr_t)there.address, bytes);
     return nbcolli_shm_is_given_up_by(e, peer) ? NBCOLL_PENDING : NBCOLL_OK;
 }
 
-/* Of `left` bytes so many are copied now. If less than a quarter of that would be left, it is copied, too: each call of
+/* How many of `left` bytes to copy now. A rest of less than a quarter of that is included: each call of
  * process_vm_readv takes some microseconds before its first byte. */
 static size_t nbcolli_shm_at_once(const struct nbcolli_shm_end *e, size_t left)
 {
@@ -221,8 +221,8 @@ static size_t nbcolli_shm_at_once(const struct nbcolli_shm_end *e, size_t left)
 
 /* ---- gets -------------------------------------------------------------------------------------------------------- */
 
-/* process_vm_readv has not read it: the get goes on by pieces. If it may still read other memory of the peer's, one of
- * the two buffers is at fault, and pieces find out whose. */
+/* process_vm_readv has failed: the get goes on by pieces. If other memory of the peer is still readable, one of the two
+ * buffers is at fault, and pieces find out whose. */
 static void nbcolli_shm_get_by_pieces(struct nbcolli_shm_end *e, nbcoll_work *work)
 {
     uint64_t asks = e->peer[nbcolli_shm_who(work)].cma;
@@ -323,7 +323,7 @@ void nbcolli_shm_copy_some(struct nbcolli_shm_end *e)
     e->gets_more = (next || e->gets.first) && e->copied >= e->most;
     if (!next)
         return;
-    before.first = next; /* those that had no turn come first in the next progress */
+    before.first = next; /* gets without a turn come first in the next progress */
     nbcolli_works_join(&before, &e->gets);
     e->gets = before;
 }
@@ -348,7 +348,7 @@ static int nbcolli_shm_try_one(struct nbcolli_shm_end *e, int peer)
         return NBCOLLI_SHM_NOT_TRIED;
     if (e->flags & NBCOLL_SHM_NO_CMA)
         return e->home->place[peer].pid == e->home->pid ? 0 : NBCOLLI_SHM_NOT_TRIED;
-    /* once: what the segment says later does not count. acquire: the token is there */
+    /* read once: later values do not count. acquire: the token exists */
     e->peer[peer].token = atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->token, memory_order_acquire);
     int error = nbcolli_shm_read(e, peer, 0, NULL, 0);
     return e->home->place[peer].pid == e->home->pid ? 0 : error;
@@ -369,7 +369,7 @@ void nbcolli_shm_tried(struct nbcolli_shm_end *e)
 {
     for (int peer = 0; peer < e->base.ranks; peer++) {
         struct nbcolli_shm_peer *p = &e->peer[peer];
-        /* acquire: as they were written */
+        /* acquire: their values */
         uint8_t mine = atomic_load_explicit(nbcolli_shm_reach(e->home, e->base.rank, peer), memory_order_acquire);
         uint8_t other = atomic_load_explicit(nbcolli_shm_reach(e->home, peer, e->base.rank), memory_order_acquire);
         uint8_t both = mine & other;

@@ -3,8 +3,8 @@
  * Large data by pieces of the segment. Each rank has a pool there, which is divided into windows. A rank that gets from
  * another one's memory grants a window to it, with the request: what to copy. The owner of the memory, at its next
  * progress, copies piece after piece into the window as a ring, the receiver copies them out; the receiver closes the
- * window when it has all. Where it may read the owner's memory itself, and the owner does not come, or is slower than
- * both of them together, it takes pieces from the far end meanwhile: they meet in the middle.
+ * window when it has all. If it may read the owner's memory itself, and the owner does not come, or is slower than both
+ * together, it reads pieces from the far end meanwhile: they meet in the middle.
  *
  * The owner never writes to a window that was closed. It says first that it is writing under a grant, then looks
  * whether that grant still stands; the receiver takes the grant back first, then looks whether the owner is writing.
@@ -15,21 +15,20 @@
  * was damaged, or stands in a window that was closed, moves nothing. A rank that is gone, that was given up or with
  * which something has failed is not served: the core may have taken the memory back.
  *
- * Where process_vm_readv could not touch one of the two buffers (EFAULT), nobody knows whose: the owner's may be one
- * that only its own process reads (a device's, memfd_secret). Then both let the kernel copy, which tells them.
- */
+ * If process_vm_readv could not touch one of the two buffers (EFAULT), it does not say which: only its own process may
+ * be able to read the owner's (a device's, memfd_secret). Then both let the kernel copy, which tells them. */
 #include <errno.h>
 
 #include "shm.h"
 
-/* Of a grant: the owner + 1. Above them the grant's number, so that none comes twice. */
+/* Bits of a grant for 1 + the owner. Above them is the grant's number, so that none comes twice. */
 #define NBCOLLI_SHM_OWNER_BITS 9
 #define NBCOLLI_SHM_OWNER_MASK ((UINT64_C(1) << NBCOLLI_SHM_OWNER_BITS) - 1)
-#define NBCOLLI_SHM_SERVE_BYTES (NBCOLL_PASS_BYTES / 2) /* a progress, so that this rank's own gets go on beside */
-#define NBCOLLI_SHM_TURN_NS 50000u /* for an owner that does not come, while others could have its window */
+#define NBCOLLI_SHM_SERVE_BYTES (NBCOLL_PASS_BYTES / 2) /* in a progress, so that this rank's own gets go on, too */
+#define NBCOLLI_SHM_TURN_NS 50000u /* for an owner that does not come while other gets want its window */
 #define NBCOLLI_SHM_LEAST_PIECE 4096u
 #define NBCOLLI_SHM_ASKS 1u /* in the size of a piece: the owner asks the kernel whether it can read there */
-#define NBCOLLI_SHM_UNREADABLE UINT64_MAX /* in place of the pieces written: it cannot */
+#define NBCOLLI_SHM_UNREADABLE UINT64_MAX /* in place of the pieces written: the owner cannot read there */
 
 /* One rank's. */
 struct nbcolli_shm_pool {
@@ -37,7 +36,7 @@ struct nbcolli_shm_pool {
     /* A bit for each rank that has granted this one a window since this one looked. */
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t asked[NBCOLLI_SHM_RANK_WORDS];
     /* As an owner: the grant under which it is writing into another rank's window, with that rank in the owner's place;
-     * or 0. It is not the window's, since one that comes late would write over the mark of the next owner. */
+     * or 0. Not a word of the window, where a late owner would overwrite the next owner's mark. */
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t writing;
 };
 
@@ -45,11 +44,11 @@ struct nbcolli_shm_window {
     /* The request; the receiver's, complete before the grant is shown. */
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t from, bytes, piece, check;
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t read; /* the receiver's: pieces copied out */
-    _Atomic uint64_t end;                             /* from this piece on the receiver has them itself */
+    _Atomic uint64_t end;                             /* the receiver has read pieces from this one on itself */
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t written; /* the owner's: pieces copied in */
 };
 
-/* What the owner says while it writes under a grant of that receiver's. */
+/* The owner's mark while it writes under a grant of that receiver. */
 static uint64_t nbcolli_shm_writing_under(uint64_t grant, int receiver)
 {
     return (grant & ~NBCOLLI_SHM_OWNER_MASK) | (uint64_t)(receiver + 1);
@@ -99,7 +98,7 @@ static struct nbcolli_shm_transfer *nbcolli_shm_transfer_of(struct nbcolli_shm_e
     return number ? &e->transfer[number - 1] : NULL;
 }
 
-/* Does the owner that had it last perhaps still write there? */
+/* May its last owner still be writing there? */
 static bool nbcolli_shm_window_is_held(const struct nbcolli_shm_end *e, uint32_t i)
 {
     uint64_t last = e->transfer[i].grant;
@@ -111,7 +110,7 @@ static bool nbcolli_shm_window_is_held(const struct nbcolli_shm_end *e, uint32_t
     return atomic_load(&nbcolli_shm_pool(e->home, owner)->writing) == nbcolli_shm_writing_under(last, e->base.rank);
 }
 
-/* Small enough that owner and receiver work at once, large enough that a piece is worth its words. */
+/* Bytes of a piece: small enough for owner and receiver to work at once, large enough for the cost of its words. */
 static size_t nbcolli_shm_piece_for(const struct nbcolli_shm_end *e, size_t bytes)
 {
     size_t piece = nbcolli_shm_turns(e) > 1 ? 16384 : 32768;
@@ -188,14 +187,14 @@ void nbcolli_shm_pieces_close_all(struct nbcolli_shm_end *e)
 
 /* ---- receivers: pieces ----------------------------------------------------------------------------------------- */
 
-/* Bytes of the pieces [first, last) of what was asked for. */
+/* Bytes of the request's pieces [first, last). */
 static size_t nbcolli_shm_span(const struct nbcolli_shm_transfer *t, uint64_t first, uint64_t last)
 {
     size_t all = t->work->scratch[NBCOLLI_SHM_GET_LEFT];
     return (last * t->piece < all ? last * t->piece : all) - first * t->piece;
 }
 
-/* Copies out what the owner has written: `*taken` pieces. Or says why not, as pieces_go_on. */
+/* Copies out `*taken` pieces that the owner has written. Errors as of pieces_go_on. */
 static nbcoll_status nbcolli_shm_pieces_take(struct nbcolli_shm_end *e, struct nbcolli_shm_transfer *t,
                                              uint64_t *taken)
 {
@@ -241,7 +240,7 @@ static nbcoll_status nbcolli_shm_pieces_own(struct nbcolli_shm_end *e, struct nb
     size_t bytes = nbcolli_shm_span(t, end, t->end);
     const uint64_t *at = t->work->scratch;
 
-    atomic_store_explicit(&w->end, end, memory_order_relaxed); /* at worst the owner copies one that is not read */
+    atomic_store_explicit(&w->end, end, memory_order_relaxed); /* at worst the owner copies a piece that is not read */
     nbcoll_status s = nbcolli_shm_fetch(e, nbcolli_shm_who(t->work), at[NBCOLLI_SHM_GET_FROM] + end * t->piece,
                                         (void *)(uintptr_t)(at[NBCOLLI_SHM_GET_TO] + end * t->piece), bytes);
     e->copied += bytes;
@@ -250,11 +249,11 @@ static nbcoll_status nbcolli_shm_pieces_own(struct nbcolli_shm_end *e, struct nb
     return s;
 }
 
-/* Nothing has come. */
+/* No piece has come. */
 static nbcoll_status nbcolli_shm_pieces_wait(struct nbcolli_shm_end *e, struct nbcolli_shm_transfer *t)
 {
     bool reads = nbcolli_shm_may_read(e, t->work);
-    bool apart = t->end > t->written + 1; /* the far end is not what the owner is writing */
+    bool apart = t->end > t->written + 1; /* the owner is not writing the far end */
 
     if (reads && t->meets && apart)
         return nbcolli_shm_pieces_own(e, t, 2);
@@ -269,7 +268,7 @@ static nbcoll_status nbcolli_shm_pieces_wait(struct nbcolli_shm_end *e, struct n
         return nbcolli_shm_pieces_own(e, t, t->own < most ? t->own : most ? most : 1);
     }
     if (e->was_short && now - t->since >= NBCOLLI_SHM_TURN_NS * (uint64_t)nbcolli_shm_turns(e)) {
-        nbcolli_shm_pieces_close(e, t->work); /* it is asked for again, behind the others */
+        nbcolli_shm_pieces_close(e, t->work); /* the get asks again, behind the others */
         e->was_short = false;
     }
     return NBCOLL_OK;
@@ -302,7 +301,7 @@ nbcoll_status nbcolli_shm_pieces_go_on(struct nbcolli_shm_end *e, nbcoll_work *w
 
 /* ---- owners ---------------------------------------------------------------------------------------------------- */
 
-/* May its requests be served? Else what they name is perhaps not ours any more. */
+/* May its requests be served? Else they may name memory that is not ours any more. */
 static bool nbcolli_shm_is_served(const struct nbcolli_shm_end *e, int peer)
 {
     /* relaxed: only we write it */
@@ -327,7 +326,7 @@ static bool nbcolli_shm_request_read(const struct nbcolli_shm_end *e, int peer, 
 
     r->window = w;
     r->data = nbcolli_shm_window_data(h, peer, i);
-    /* relaxed: they came with the grant, and if not the check says so */
+    /* relaxed: they came with the grant; if not, the check fails */
     r->from = atomic_load_explicit(&w->from, memory_order_relaxed);
     r->bytes = atomic_load_explicit(&w->bytes, memory_order_relaxed);
     r->piece = atomic_load_explicit(&w->piece, memory_order_relaxed);
@@ -343,17 +342,17 @@ static bool nbcolli_shm_request_read(const struct nbcolli_shm_end *e, int peer, 
     return true;
 }
 
-/* Copies pieces while there is room for them. False: the counters cannot be. */
+/* Copies pieces while there is room for them. False: the counters are impossible. */
 static bool nbcolli_shm_request_serve(struct nbcolli_shm_end *e, int peer, const struct nbcolli_shm_request *r,
                                       size_t *most)
 {
     struct nbcolli_shm_window *w = r->window;
-    /* ours. acquire: what an earlier owner wrote there comes before, who may be another thread of this process: what
-     * passed on the window went through its receiver, where no checker can follow */
+    /* we are the owner. acquire: an earlier owner's writes come before; it may be another thread of this process, and
+     * the window passed between us through its receiver, where no checker can follow */
     uint64_t written = atomic_load_explicit(&w->written, memory_order_acquire);
 
     while (written < r->pieces && *most > 0) {
-        uint64_t read = atomic_load(&w->read); /* after what was there was read; seq_cst for arming */
+        uint64_t read = atomic_load(&w->read); /* after the reads there; seq_cst for arming */
         if (written - read > r->places || written > r->pieces)
             return false;
         if (written - read == r->places || written >= atomic_load_explicit(&w->end, memory_order_relaxed))
@@ -371,7 +370,7 @@ static bool nbcolli_shm_request_serve(struct nbcolli_shm_end *e, int peer, const
     return true;
 }
 
-/* Does the window of that peer's stand open for this rank? Then, with `most` bytes, it is served. */
+/* Serves a window of that peer, if it is open for this rank, with `most` bytes. */
 static bool nbcolli_shm_window_serve(struct nbcolli_shm_end *e, int peer, uint32_t i, size_t *most)
 {
     _Atomic uint64_t *grant = &nbcolli_shm_pool(e->home, peer)->grant[i];
@@ -384,7 +383,7 @@ static bool nbcolli_shm_window_serve(struct nbcolli_shm_end *e, int peer, uint32
         return false;
     atomic_store(writing, nbcolli_shm_writing_under(r.grant, peer)); /* seq_cst, both: see above */
     good = atomic_load(grant) != r.grant || nbcolli_shm_request_serve(e, peer, &r, most);
-    atomic_store_explicit(writing, 0, memory_order_release); /* what was written comes before */
+    atomic_store_explicit(writing, 0, memory_order_release); /* after the writes */
     if (!good)
         nbcolli_shm_distrust(e, peer);
     return good;
@@ -404,7 +403,7 @@ static void nbcolli_shm_serve_peer(struct nbcolli_shm_end *e, int peer, size_t *
         e->serving[peer / 64] &= ~(UINT64_C(1) << peer % 64);
 }
 
-/* The next rank from `peer` on that waits to be served; `ranks` if there is none. */
+/* The next rank to serve from `peer` on; `ranks` if there is none. */
 static int nbcolli_shm_next_served(const struct nbcolli_shm_end *e, int peer)
 {
     while (peer < e->base.ranks) {
@@ -416,12 +415,12 @@ static int nbcolli_shm_next_served(const struct nbcolli_shm_end *e, int peer)
     return e->base.ranks;
 }
 
-/* Has anybody asked, or is anybody served? What every progress looks at. */
+/* Has any rank asked, or is any served? Every progress looks. */
 static inline bool nbcolli_shm_has_to_serve(const struct nbcolli_shm_end *e, struct nbcolli_shm_pool *mine)
 {
     uint64_t any = 0;
     for (int i = 0; i < (e->base.ranks + 63) / 64; i++)
-        any |= e->serving[i] | atomic_load_explicit(&mine->asked[i], memory_order_relaxed); /* for itself */
+        any |= e->serving[i] | atomic_load_explicit(&mine->asked[i], memory_order_relaxed); /* orders nothing */
     return any != 0;
 }
 
@@ -442,7 +441,7 @@ void nbcolli_shm_serve(struct nbcolli_shm_end *e)
         for (int peer = nbcolli_shm_next_served(e, n ? 0 : first); peer < end && most > 0;
              peer = nbcolli_shm_next_served(e, peer + 1)) {
             nbcolli_shm_serve_peer(e, peer, &most);
-            e->served = peer; /* who has waited comes first next time */
+            e->served = peer; /* the longest waiting comes first next time */
         }
     }
     e->serves_more = most == 0;
@@ -450,8 +449,8 @@ void nbcolli_shm_serve(struct nbcolli_shm_end *e)
 
 /* ---- sleeping -------------------------------------------------------------------------------------------------- */
 
-/* Armings that are refused since the last piece moved, while a transfer is under way: the next piece is likely near,
- * and waking a sleeper on another core takes longer than a piece. */
+/* So many armings are refused after a piece moved, while a transfer is under way: the next piece is likely near, and
+ * waking a sleeper on another core takes longer than a piece. */
 #define NBCOLLI_SHM_IDLE_ARMS 100u
 
 /* Can this get go on? seq_cst, here and below: the sleeper's second look. */

@@ -2,18 +2,17 @@
  *
  * Rings of lines, one for each sender and receiver, which carry lines and messages in the order of their posts. Entry n
  * is one cache line whose last word is its flag: it holds the lap of the ring, which the receiver of entry n knows, so
- * what the last lap has left behind is not taken for it. One store of that word publishes the entry; the payload of a
- * message lies in an area beside the ring. `head` says which entries may be written again: the receiver moves it each
- * time when it is done with another quarter, and the sender looks at it when its last look showed no room.
+ * an entry of the last lap is not mistaken for it. One store of that word publishes the entry; the payload of a message
+ * lies in an area beside the ring. `head` says which entries may be written again: the receiver moves it each time when
+ * it is done with another quarter, and the sender looks at it when its last look showed no room.
  *
  * A rank with more than a few possible senders does not look at all of their rings: each sender also stores, into a
  * byte of its own in a row of the receiver's, how many entries it has put. That differs from how many were taken when
- * there are some, and only then. Only the rings of the few that were heard of last are looked at directly.
+ * there are some, and only then. Only the rings of the last few senders are looked at directly.
  *
- * Nobody trusts what another writes: a word, a length or a head is read once, and one that cannot be marks its writer
- * as lost. Of what arrives only the payload stays in the segment, where the core reads it; the next progress gives it
- * back.
- */
+ * No rank trusts what another writes: it reads a word, a length or a head once, and an impossible one makes its writer
+ * lost. Of an arrival only the payload stays in the segment, where the core reads it; the next progress gives it
+ * back. */
 #include "shm.h"
 
 static unsigned char *nbcolli_shm_area(const struct nbcolli_shm_end *e, struct nbcolli_shm_ring *r, uint64_t n)
@@ -86,8 +85,8 @@ static inline void nbcolli_shm_copy_line(unsigned char *to, const unsigned char 
     }
 }
 
-/* Is there room for another entry, when at most `most` may be under way? Looks; if there is none, *why is what a post
- * answers. */
+/* Is there room for another entry, when at most `most` may be under way? Looks; if there is none, *why is the post's
+ * answer. */
 static bool nbcolli_shm_finds_room(struct nbcolli_shm_end *e, int peer, uint32_t most, nbcoll_posted *why)
 {
     struct nbcolli_shm_peer *p = &e->peer[peer];
@@ -95,7 +94,7 @@ static bool nbcolli_shm_finds_room(struct nbcolli_shm_end *e, int peer, uint32_t
     *why = p->gone == NBCOLLI_SHM_AWAY ? NBCOLL_POST_DONE : NBCOLL_POST_LOST;
     if (p->gone != NBCOLLI_SHM_HERE)
         return false;
-    uint64_t head = atomic_load_explicit(&p->out->head, memory_order_acquire); /* the entries before it are read */
+    uint64_t head = atomic_load_explicit(&p->out->head, memory_order_acquire); /* acquire: earlier entries are read */
     if (head - p->done > p->to.n - p->done) {
         nbcolli_shm_distrust(e, peer);
         return false;
@@ -104,7 +103,7 @@ static bool nbcolli_shm_finds_room(struct nbcolli_shm_end *e, int peer, uint32_t
     p->room = e->depth - (uint32_t)(p->to.n - head);
     if (p->to.n - head < most)
         return true;
-    /* relaxed: nobody will take from a ring whose receiver has left, soon or late */
+    /* relaxed: nobody takes from a ring whose receiver has left */
     *why = NBCOLL_POST_DONE;
     if (atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->state, memory_order_relaxed) == NBCOLLI_SHM_LEFT)
         return false;
@@ -132,7 +131,7 @@ static inline nbcoll_posted nbcolli_shm_publish(struct nbcolli_shm_end *e, struc
     return atomic_load(p->armed) ? nbcolli_shm_post_and_wake(e, p) : NBCOLL_POST_DONE;
 }
 
-/* An entry with a payload in its area, and what lies in its line. */
+/* Writes an entry with a payload in its area. */
 NBCOLLI_ALWAYS_INLINE nbcoll_posted nbcolli_shm_put_entry(struct nbcolli_shm_end *e, int peer, const void *head,
                                                           size_t head_bytes, uint64_t turn, uint64_t what,
                                                           const void *payload, size_t bytes)
@@ -160,7 +159,7 @@ nbcoll_posted nbcolli_shm_put(struct nbcolli_shm_end *e, int peer, const nbcoll_
 static nbcoll_posted nbcolli_shm_line_post(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn,
                                            const void *payload, size_t bytes);
 
-/* With a look for room. Apart, since the compiler saves registers for it. */
+/* Posts after a look for room. A function of its own, since it makes the compiler save registers. */
 static __attribute__((noinline)) nbcoll_posted nbcolli_shm_line_retry(nbcoll_endpoint *ep, int peer, uint32_t channel,
                                                                       uint64_t turn, const void *payload, size_t bytes)
 {
@@ -172,7 +171,7 @@ static __attribute__((noinline)) nbcoll_posted nbcolli_shm_line_retry(nbcoll_end
                : why;
 }
 
-/* One that does not fit a cache line, or cannot be. */
+/* Posts a line that does not fit a cache line, or refuses an impossible one. */
 static __attribute__((noinline)) nbcoll_posted nbcolli_shm_long_post(struct nbcolli_shm_end *e, int peer,
                                                                      uint32_t channel, uint64_t turn,
                                                                      const void *payload, uint64_t bytes)
@@ -203,19 +202,19 @@ static nbcoll_posted nbcolli_shm_line_post(nbcoll_endpoint *ep, int peer, uint32
 
 /* ---- arrivals -------------------------------------------------------------------------------------------------- */
 
-/* The word of the next entry of this sender, or 0 while it is not there. */
+/* The word of this sender's next entry, or 0 while that has not come. */
 static inline uint64_t nbcolli_shm_next(const struct nbcolli_shm_peer *p, memory_order order)
 {
     uint64_t word = atomic_load_explicit(&p->from.line->word, order);
     return (word ^ p->from.lap) >> NBCOLLI_SHM_LAP_SHIFT ? 0 : word;
 }
 
-/* False: that cannot be a message. */
+/* False: impossible as a message. */
 static bool nbcolli_shm_take_message(struct nbcolli_shm_end *e, int peer)
 {
     struct nbcolli_shm_peer *p = &e->peer[peer];
     struct nbcolli_shm_line *line = p->from.line;
-    uint64_t bytes = atomic_load_explicit(&line->turn, memory_order_relaxed); /* once: it is not to be trusted */
+    uint64_t bytes = atomic_load_explicit(&line->turn, memory_order_relaxed); /* once: it is not trusted */
     nbcoll_arrival *a = &e->arrival[e->arrivals];
 
     if (bytes > e->home->layout.payload)
@@ -230,7 +229,7 @@ static bool nbcolli_shm_take_message(struct nbcolli_shm_end *e, int peer)
     return true;
 }
 
-/* Of a line whose payload lies in its area: read once, since it is not to be trusted. */
+/* The bytes of a line whose payload lies in its area: read once, since they are not trusted. */
 #define NBCOLLI_SHM_LONG_BYTES(line) (*(const volatile uint64_t *)(const void *)(line)->payload)
 
 static inline bool nbcolli_shm_take_line(struct nbcolli_shm_end *e, int peer, uint64_t word)
@@ -252,7 +251,7 @@ static inline bool nbcolli_shm_take_line(struct nbcolli_shm_end *e, int peer, ui
     return true;
 }
 
-/* Another quarter of what this sender has put is handed out: the next give_back tells it. */
+/* Another quarter of this sender's ring is handed out: the next give_back tells the sender. */
 static void nbcolli_shm_quarter_is_over(struct nbcolli_shm_end *e, int peer)
 {
     if (!e->peer[peer].is_due)
@@ -260,7 +259,7 @@ static void nbcolli_shm_quarter_is_over(struct nbcolli_shm_end *e, int peer)
     e->peer[peer].is_due = true;
 }
 
-/* Hands out what is there of one sender, while this progress may bring more. */
+/* Hands out one sender's entries, while this progress may bring more. */
 static void nbcolli_shm_take(struct nbcolli_shm_end *e, int peer)
 {
     struct nbcolli_shm_peer *p = &e->peer[peer];
@@ -281,9 +280,9 @@ static void nbcolli_shm_take(struct nbcolli_shm_end *e, int peer)
     e->seen[peer] = (uint8_t)p->from.n;
 }
 
-/* Gives back what was handed out, to those from whom that was another quarter. seq_cst on both sides: either we see
- * that the sender sleeps until there is room, or its second look sees the room. The exchange lets one waking suffice. A
- * quarter is enough for a sender without room: beyond the head that it knows lie entries of more than a quarter. */
+/* Gives places back to senders of which another quarter was handed out. seq_cst on both sides: either we see that the
+ * sender sleeps until there is room, or its second look sees the room. The exchange lets one waking suffice. A quarter
+ * is enough for a sender without room: beyond the head that it knows lie entries of more than a quarter. */
 static void nbcolli_shm_give_back(struct nbcolli_shm_end *e)
 {
     while (e->dues) {
@@ -304,7 +303,7 @@ static __attribute__((noinline)) int32_t nbcolli_shm_quarter_is_read(struct nbco
     return high;
 }
 
-/* The whole word of the line that is awaited is known, with its lap. */
+/* The whole word of the awaited line is known, with its lap. */
 NBCOLLI_ALWAYS_INLINE int32_t nbcolli_shm_awaited_take(struct nbcolli_shm_end *e, int peer, uint32_t channel,
                                                        uint64_t turn, void *to, size_t bytes, bool is_long)
 {
@@ -314,7 +313,7 @@ NBCOLLI_ALWAYS_INLINE int32_t nbcolli_shm_awaited_take(struct nbcolli_shm_end *e
     uint64_t there = atomic_load_explicit(&line->word, memory_order_acquire); /* the entry */
     if (there != word)
         return (there ^ word) >> NBCOLLI_SHM_LAP_SHIFT ? -1 : -2;
-    uint64_t found = atomic_load_explicit(&line->turn, memory_order_relaxed); /* once: it is not to be trusted */
+    uint64_t found = atomic_load_explicit(&line->turn, memory_order_relaxed); /* once: it is not trusted */
     if ((found ^ turn) << 16 || (is_long && NBCOLLI_SHM_LONG_BYTES(line) != bytes))
         return -2;
     if (is_long)
@@ -355,7 +354,7 @@ static void nbcolli_shm_poll(struct nbcolli_shm_end *e)
     e->next = i + 1;
     for (uint32_t left = e->polls; left; left--) {
         int peer = e->poll[i];
-        if (nbcolli_shm_next(&e->peer[peer], memory_order_relaxed)) /* taking looks again */
+        if (nbcolli_shm_next(&e->peer[peer], memory_order_relaxed)) /* taking loads it again, with acquire */
             nbcolli_shm_take(e, peer);
         i = i + 1 < e->polls ? i + 1 : 0;
     }
@@ -375,7 +374,7 @@ static void nbcolli_shm_attend(struct nbcolli_shm_end *e, int peer)
     e->oldest = (e->oldest + 1) % NBCOLLI_SHM_POLLED;
 }
 
-/* Takes from those of eight senders whose byte in our row says that there is something. */
+/* Takes from those of eight senders whose byte in our row shows new entries. */
 static void nbcolli_shm_hear_of(struct nbcolli_shm_end *e, int first)
 {
     for (int peer = first; peer < first + 8 && peer < e->base.ranks; peer++) {
@@ -383,7 +382,7 @@ static void nbcolli_shm_hear_of(struct nbcolli_shm_end *e, int first)
         if (told == e->seen[peer])
             continue;
         if (e->peer[peer].gone != NBCOLLI_SHM_HERE) {
-            e->seen[peer] = told; /* nobody will ask for that */
+            e->seen[peer] = told; /* not needed any more */
             continue;
         }
         nbcolli_shm_take(e, peer);
@@ -431,7 +430,7 @@ void nbcolli_shm_deliver(struct nbcolli_shm_end *e, nbcoll_completions *found)
 bool nbcolli_shm_can_be(const struct nbcolli_shm_end *e, int peer)
 {
     const struct nbcolli_shm_peer *p = &e->peer[peer];
-    uint64_t word = atomic_load_explicit(&p->from.line->word, memory_order_relaxed); /* for itself */
+    uint64_t word = atomic_load_explicit(&p->from.line->word, memory_order_relaxed); /* orders nothing */
     uint64_t before = (p->from.lap - (UINT64_C(1) << NBCOLLI_SHM_LAP_SHIFT)) | NBCOLLI_SHM_LAPS;
 
     if (!((word ^ p->from.lap) >> NBCOLLI_SHM_LAP_SHIFT))
@@ -441,13 +440,13 @@ bool nbcolli_shm_can_be(const struct nbcolli_shm_end *e, int peer)
 
 bool nbcolli_shm_has_taken(struct nbcolli_shm_end *e, int peer)
 {
-    /* relaxed: its state says that it puts nothing more, and was read before */
+    /* relaxed: its state, read before, says that it puts nothing more */
     return !nbcolli_shm_next(&e->peer[peer], memory_order_relaxed);
 }
 
 /* ---- sleep ----------------------------------------------------------------------------------------------------- */
 
-/* The seq_cst loads are the second look of the sleeper's bargain. */
+/* The seq_cst loads are the sleeper's second look (transport.h). */
 bool nbcolli_shm_waiting(struct nbcolli_shm_end *e)
 {
     for (int peer = 0; peer < e->base.ranks; peer++)
@@ -456,8 +455,7 @@ bool nbcolli_shm_waiting(struct nbcolli_shm_end *e)
     return e->dues;
 }
 
-/* The seq_cst loads are the second look of nbcolli_shm_give_back's bargain. A head that cannot be is a post's to find.
- */
+/* The seq_cst loads are the second look that nbcolli_shm_give_back relies on. Posts find an impossible head. */
 bool nbcolli_shm_has_room(struct nbcolli_shm_end *e)
 {
     bool room = false;

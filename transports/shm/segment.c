@@ -7,7 +7,7 @@
 
 #include "shm.h"
 
-/* For each rank, if the host says nothing: bytes of areas beside its rings. From 65 ranks on the rings, too. */
+/* For each rank, by default: bytes of areas beside its rings. From 65 ranks on the rings count, too. */
 #define NBCOLLI_SHM_RECEIVER (1u << 20)
 #define NBCOLLI_SHM_USUAL_DEPTH 128u /* entries of a ring, up to 64 ranks: room for 64 credits each way, and answers */
 #define NBCOLLI_SHM_USUAL_AREAS 64u
@@ -47,8 +47,8 @@ static uint32_t nbcolli_shm_power_of_two(size_t most)
     return n;
 }
 
-/* Depth, areas and payload: what the host says, or what makes about NBCOLLI_SHM_RECEIVER. The host's depth is that of
- * messages with payload, too, and rounded up. */
+/* Depth, areas and payload: as the host says, or so that a receiver's take about NBCOLLI_SHM_RECEIVER. The host's depth
+ * is that of messages with payload, too, and rounded up. */
 static void nbcolli_shm_layout_ring(struct nbcolli_shm_layout *l)
 {
     size_t share = NBCOLLI_SHM_RECEIVER / l->ranks, usual = share / (2 * sizeof(struct nbcolli_shm_line));
@@ -90,7 +90,7 @@ size_t nbcoll_shm_quota(int ranks)
     return nbcolli_shm_up(usual > least ? usual : least, NBCOLLI_SHM_PAGE);
 }
 
-/* The pools: what the host asks for, or what the segment leaves room for; and their windows. */
+/* The pools, as the host asks, or as large as the segment has room for; and their windows. */
 static void nbcolli_shm_layout_pools(const nbcoll_shm_config *c, struct nbcolli_shm_layout *l)
 {
     size_t rings = l->ranks * l->ring, words = nbcolli_shm_pool_bytes(0) + 2 * NBCOLLI_SHM_PAGE;
@@ -219,13 +219,13 @@ nbcoll_status nbcolli_shm_home_show(struct nbcolli_shm_home *h, int rank)
         for (h->place[r].first = 0; h->place[h->place[r].first].pid != h->place[r].pid;)
             h->place[r].first++;
     *h->token = nbcolli_shm_token(h, h->pid);
-    atomic_store_explicit(&h->users, 1, memory_order_release); /* the whole home to those that join */
+    atomic_store_explicit(&h->users, 1, memory_order_release); /* publishes the whole home */
     return NBCOLL_OK;
 }
 
 void nbcolli_shm_home_join(struct nbcolli_shm_home *h)
 {
-    atomic_fetch_add_explicit(&h->users, 1, memory_order_acq_rel); /* sees it complete */
+    atomic_fetch_add_explicit(&h->users, 1, memory_order_acq_rel); /* acquire: sees it complete */
 }
 
 void nbcolli_shm_home_leave(struct nbcolli_shm_home *h)
@@ -233,13 +233,13 @@ void nbcolli_shm_home_leave(struct nbcolli_shm_home *h)
     const struct nbcolli_shm_system *os = h->os;
     uint32_t ranks = h->layout.ranks;
 
-    if (atomic_fetch_sub_explicit(&h->users, 1, memory_order_acq_rel) != 1) /* what all did comes before the end */
+    if (atomic_fetch_sub_explicit(&h->users, 1, memory_order_acq_rel) != 1) /* all accesses come before the end */
         return;
     for (uint32_t r = 0; r < ranks; r++) {
         nbcolli_shm_close(os, &h->place[r].event);
         nbcolli_shm_close(os, &h->place[r].watch);
     }
-    nbcolli_shm_close(os, &h->memory); /* after the states of its ranks: who finds the lock gone looks at these */
+    nbcolli_shm_close(os, &h->memory); /* after its ranks' states: a rank that finds the lock gone reads these */
     os->unmap(h->segment, h->layout.bytes);
     os->unmap(h, nbcolli_shm_home_bytes(ranks) + NBCOLLI_SHM_PAGE);
 }

@@ -28,7 +28,7 @@ static nbcoll_posted nbcolli_shm_end_post(nbcoll_endpoint *ep, int peer, const n
 /* Progress calls between two looks at the clock, which costs as much as several of them. */
 #define NBCOLLI_SHM_LOOK_PASSES 32u
 
-/* One that is gone in this way and not reported yet, or -1. */
+/* A rank that is gone in this way and not reported yet, or -1. */
 static int nbcolli_shm_end_report(struct nbcolli_shm_end *e, enum nbcolli_shm_gone gone)
 {
     for (int peer = 0; peer < e->base.ranks; peer++)
@@ -62,7 +62,7 @@ static void nbcolli_shm_end_progress(nbcoll_endpoint *ep, nbcoll_completions *fo
     nbcolli_works_clear(&e->finished);
     if (e->unreported) {
         found->lost = nbcolli_shm_end_report(e, NBCOLLI_SHM_LOST);
-        if (found->lost < 0) /* losses come first: for them others may have left */
+        if (found->lost < 0) /* losses come first: others may have left because of them */
             found->departed = nbcolli_shm_end_report(e, NBCOLLI_SHM_AWAY);
     }
 }
@@ -79,7 +79,7 @@ static void nbcolli_shm_end_close_descriptors(struct nbcolli_shm_end *e)
     nbcolli_shm_close(e->os, &e->ready);
 }
 
-/* Frees what there is. `state`: what the others shall think; a child of fork is not the rank, and tells nothing. */
+/* Frees all parts. `state`: what to tell the others; a child of fork is not the rank, and tells nothing. */
 static void nbcolli_shm_end_free(struct nbcolli_shm_end *e, enum nbcolli_shm_state state)
 {
     nbcoll_host host = e->host;
@@ -124,7 +124,7 @@ static void nbcolli_shm_end_identify(nbcoll_endpoint *ep, uint64_t out[2])
     memcpy(out, nbcolli_shm_end(ep)->identity, 2 * sizeof *out);
 }
 
-/* Where progress reads a clock of the host's nobody knows what that calls. */
+/* A clock of the host's may call anything: then progress is not safe in signal handlers. */
 #define NBCOLLI_SHM_TABLE(bulk_group, shared_group, progress_safe)                                                     \
     {                                                                                                                  \
         .abi = NBCOLL_ABI, .size = sizeof(nbcoll_transport), .name = "shm", .post = nbcolli_shm_end_post,              \
@@ -149,7 +149,7 @@ nbcoll_status nbcolli_shm_random(const struct nbcolli_shm_system *os, void *to, 
 
     do
         n = os->random(to, bytes, 0);
-    while (n != (ssize_t)bytes && (n >= 0 || errno == EINTR)); /* a signal, before the system has any */
+    while (n != (ssize_t)bytes && (n >= 0 || errno == EINTR)); /* a signal came before the system had any */
     return n < 0 ? nbcolli_shm_status(errno) : NBCOLL_OK;
 }
 
@@ -171,7 +171,7 @@ nbcoll_status nbcoll_shm_id_make(nbcoll_shm_id *out)
     return out ? nbcolli_shm_id_make(&nbcolli_shm_system, out) : NBCOLL_ERR_NULL;
 }
 
-/* Reads the id's random bits. The socket of another network namespace would only never be found. */
+/* Reads the id's random bits. Else a rank of another network namespace would look for the socket in vain. */
 static nbcoll_status nbcolli_shm_id_read(const struct nbcolli_shm_system *os, const nbcoll_shm_id *id,
                                          uint64_t identity[2])
 {
@@ -218,13 +218,13 @@ nbcoll_status nbcolli_shm_descriptors(struct nbcolli_shm_end *e)
     if (e->event >= 0)
         e->watch = e->os->watch(e->pid);
     if (e->event >= 0 && e->watch < 0 && errno == ENOSYS) /* an old kernel: deaths are found by the locks alone */
-        e->watch = e->os->bell(); /* which nobody writes to */
+        e->watch = e->os->bell(); /* never written */
     if (e->watch >= 0)
         e->ready = e->os->gather();
     if (e->ready >= 0)
         return NBCOLL_OK;
     s = nbcolli_shm_status(errno);
-    nbcolli_shm_end_close_descriptors(e); /* telling the others takes one */
+    nbcolli_shm_end_close_descriptors(e); /* telling the others takes a descriptor */
     return s;
 }
 
@@ -232,7 +232,7 @@ static nbcolli_cores nbcolli_shm_cores(const struct nbcolli_shm_end *e, int rank
 {
     nbcolli_cores of;
 
-    for (int i = 0; i < NBCOLLI_CORES / 64; i++) /* relaxed: they were there before the rank said that it is */
+    for (int i = 0; i < NBCOLLI_CORES / 64; i++) /* relaxed: written before the rank said that it has joined */
         of.word[i] = atomic_load_explicit(&nbcolli_shm_seat(e->home, rank)->cores[i], memory_order_relaxed);
     return of;
 }
@@ -246,8 +246,8 @@ uint32_t nbcolli_shm_ranks_per_core(const struct nbcolli_shm_end *e, int asked)
     return nbcolli_ranks_per_core(of, e->base.ranks, asked);
 }
 
-/* Notes who is bound to this rank's core, and whether some rank is of another process: the memory of all others is read
- * in place. */
+/* Notes who is bound to this rank's core, and whether some rank is of another process: else all memory is read in
+ * place. */
 static bool nbcolli_shm_look_around(struct nbcolli_shm_end *e)
 {
     nbcolli_cores mine = nbcolli_shm_cores(e, e->base.rank);
@@ -262,7 +262,7 @@ static bool nbcolli_shm_look_around(struct nbcolli_shm_end *e)
 }
 
 /* Medians between two processes on two cores that share an L3 cache, of what was just written. Where ranks take turns
- * on a core, all that one does waits for the others of its core, and a message for two switches between them. */
+ * on a core, each waits for the others of its core, and a message for two switches between them. */
 static void nbcolli_shm_end_prices(struct nbcolli_shm_end *e)
 {
     nbcoll_limits *limits = &e->base.limits;

@@ -2,7 +2,7 @@
  *
  * What the files of the shm transport share. Three things are kept apart: the segment, which every rank can write and
  * nobody trusts (its fields are read once, then checked); the home, which is what one process knows of all ranks
- * (mapping, descriptors, process ids), shared by those of its threads that are ranks; and the end, one rank's own.
+ * (mapping, descriptors, process ids), shared by its threads that are ranks; and the end, one rank's own.
  *
  *     system.c      what shm asks the system for, as a table (system.h)
  *     segment.c     layout of the segment; homes, by which processes see it
@@ -12,12 +12,10 @@
  *     wakeup.c      waking and arming
  *     quota.c       each rank's memory in the segment
  *     copy.c        bulk data: keys, and copying by whoever gets it
- *     trial.c       which way large data goes, by what is measured at the opening
- *     pieces.c      bulk data by both: through windows of the receiver's part of the segment
- *     stores.c      copies to memory that another core reads: which stores are faster, measured as they are made
- *     alive.c       deaths, departures, and processes that have become another program
- *     shm.c         opening, the table, closing
- */
+ *     trial.c which way large data goes, by what is measured at the opening pieces.c bulk data by both: through windows
+ *     of the receiver's part of the segment stores.c copies to memory that another core reads: which stores are faster,
+ *     measured as they are made alive.c deaths, departures, and processes that have become another program
+ * shm.c         opening, the table, closing */
 #ifndef NBCOLLI_SHM_H
 #define NBCOLLI_SHM_H
 
@@ -33,9 +31,9 @@
     128 /* bytes between words that different ranks write: two cache lines, which are fetched together */
 #define NBCOLLI_SHM_PAGE 4096u
 #define NBCOLLI_SHM_ARRIVALS 64 /* at most, of one progress: messages, and as many lines */
-#define NBCOLLI_SHM_POLLED 8    /* senders whose rings a progress looks at without having heard of them */
+#define NBCOLLI_SHM_POLLED 8    /* senders whose rings each progress looks at */
 #define NBCOLLI_SHM_CHANNELS 65536u
-#define NBCOLLI_SHM_PATIENT_BYTES ((size_t)1 << 20) /* in place of NBCOLL_PASS_BYTES, of a caller who waits */
+#define NBCOLLI_SHM_PATIENT_BYTES ((size_t)1 << 20) /* replaces NBCOLL_PASS_BYTES while the caller waits */
 #define NBCOLLI_SHM_WINDOWS 8     /* at most, of one receiver's pool */
 #define NBCOLLI_SHM_RANK_WORDS (NBCOLL_SHM_RANKS / 64)
 
@@ -45,7 +43,7 @@
 
 /* ---- the segment ------------------------------------------------------------------------------------------------- */
 
-/* Where things are in it. Every rank computes this from its configuration; all ranks must come to the same. Offsets in
+/* Where things are in it. Every rank computes this from its configuration; all must get the same result. Offsets in
  * bytes. Without padding, since it is compared as a whole. */
 struct nbcolli_shm_layout {
     uint64_t magic;
@@ -71,7 +69,7 @@ enum nbcolli_shm_way {
 #define NBCOLLI_SHM_TRIAL_SIZES 2
 enum { NBCOLLI_SHM_TRIAL_ABSENT, NBCOLLI_SHM_TRIAL_HERE, NBCOLLI_SHM_TRIAL_OVER };
 
-/* The trial of these (trial.c): where its two ranks meet, and what they found. */
+/* The trial of these (trial.c): its two ranks meet here, and write their results. */
 struct nbcolli_shm_trial {
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint32_t owner;
     _Atomic uint64_t from; /* the owner's memory */
@@ -82,13 +80,12 @@ struct nbcolli_shm_trial {
 /* The segment's first page. */
 struct nbcolli_shm_front {
     struct nbcolli_shm_layout layout; /* constant from before the segment is shown to anyone */
-    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t looks; /* begun by anyone, at the processes' locks */
-    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint32_t sleepers; /* ranks that are armed, and those that died so */
+    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t looks; /* looks at the processes' locks that any rank has begun */
+    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint32_t sleepers; /* armed ranks, and ranks that died armed */
     struct nbcolli_shm_trial trial;
 };
 
-/* BROKEN: others have read what cannot be. It is lost to all, and may be alive. FAILED: it is dead, or was abandoned.
- */
+/* BROKEN: others have read impossible values. It is lost to all, and may be alive. FAILED: it is dead, or abandoned. */
 enum nbcolli_shm_state {
     NBCOLLI_SHM_ABSENT,
     NBCOLLI_SHM_PRESENT,
@@ -102,8 +99,8 @@ struct nbcolli_shm_seat {
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint32_t armed; /* it is about to sleep (../../src/host/wakeup.h) */
     _Atomic uint32_t state; /* nbcolli_shm_state: the rank writes it; a rank that notices writes FAILED and BROKEN. On
                                the line of `armed`, since posts read that */
-    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t token; /* where its process has its token, for copy.c */
-    _Atomic uint64_t cores[NBCOLLI_CORES / 64]; /* where the thread that opened it may run; constant once it is there */
+    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t token; /* address of its process's token, for copy.c */
+    _Atomic uint64_t cores[NBCOLLI_CORES / 64]; /* affinity of the thread that opened it; constant once it has joined */
     _Atomic uint32_t has_barriers; /* its process takes part in membarrier; constant, too */
 };
 
@@ -116,8 +113,8 @@ struct nbcolli_shm_line {
 
 #define NBCOLLI_SHM_BYTES_SHIFT 32
 #define NBCOLLI_SHM_LAP_SHIFT 40
-#define NBCOLLI_SHM_LONG 0xffu /* in place of a line's bytes: its payload says them, and lies in its area */
-#define NBCOLLI_SHM_LAPS (UINT64_C(1) << 63) /* in each lap: it is never 0, as in a new segment */
+#define NBCOLLI_SHM_LONG 0xffu /* in place of a line's bytes: its area has the payload, with its length */
+#define NBCOLLI_SHM_LAPS (UINT64_C(1) << 63) /* set in each lap: so no word is 0, as in a new segment */
 #define NBCOLLI_SHM_MESSAGE UINT32_MAX      /* in place of a channel */
 
 _Static_assert(sizeof(struct nbcolli_shm_line) == 64, "a line fills a cache line");
@@ -126,7 +123,7 @@ _Static_assert(sizeof(nbcoll_header) == NBCOLL_LINE_PAYLOAD, "a header lies wher
 /* From one rank to one other. Entry n % depth holds line or message n; the payload of a message lies in area n % areas,
  * behind the entries. So of `areas` entries under way each has an area, and more can be without payload only. */
 struct nbcolli_shm_ring {
-    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t head; /* the receiver's: entries done with, as it tells now and then */
+    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t head; /* the receiver's: entries it has finished, told now and then */
     _Atomic uint32_t hungry; /* the sender sleeps until there is room: the receiver that makes it sets this to 0 and
                                 wakes the sender. Read when head was written, so on its line */
     _Alignas(NBCOLLI_SHM_LINE) struct nbcolli_shm_line line[];
@@ -138,16 +135,17 @@ struct nbcolli_shm_place {
     int pid;
     int event; /* the eventfd of the rank */
     int watch; /* the pidfd of its process; -1 for this process */
-    int first; /* the lowest rank of its process, whose byte of the segment that has locked */
+    int first; /* the lowest rank of its process, which has locked that rank's byte */
 };
 
-/* One for each process. In memory of its own, since which rank of the process goes last is not known. The first rank
- * makes it and the last one frees it. Constant but for `users`. */
+/* One for each process. In memory of its own, since any rank of the process may close last. The first rank makes it,
+ * and the last one frees it. Constant but for `users`. */
 struct nbcolli_shm_home {
     const struct nbcolli_shm_system *os;
-    _Atomic uint32_t users; /* also shows what the first rank wrote to those that come after it */
+    _Atomic uint32_t users; /* also publishes the first rank's writes to later ranks */
     int pid;
-    int memory;      /* the segment's descriptor. Closing any such descriptor drops this process's lock: it has one */
+    int memory;      /* the segment's descriptor. Closing any descriptor of it drops the process's lock: so there is
+                        one */
     uint64_t secret; /* known to the ranks, and not in the segment */
     uint64_t *token; /* in a page of its own, which is empty in a child of fork */
     struct nbcolli_shm_layout layout;
@@ -176,24 +174,24 @@ struct nbcolli_shm_peer {
     struct nbcolli_shm_ring *out; /* that ring; constant, as are the next two */
     _Atomic uint32_t *armed;      /* of its seat */
     _Atomic uint8_t *told;        /* our byte in its row; null without rows */
-    uint64_t done;                /* entries put that it is done with, when we last looked */
-    uint32_t room;                /* for entries, without a look; 0: it is gone, or the next one looks */
+    uint64_t done;                /* entries that it had finished, at the last look */
+    uint32_t room;                /* entries that fit without a look; 0: it is gone, or look first */
     uint8_t gone;                 /* nbcolli_shm_gone */
     bool is_due;                  /* in `due` */
     bool is_polled;               /* in `poll`, where rows are used */
     uint8_t reported;             /* the core knows that it is gone */
-    uint32_t refused;        /* since the last progress a post had no room beside so many under way; 0: none */
-    struct nbcolli_shm_cursor from; /* in the ring from it: those before it were handed to our core */
+    uint32_t refused;        /* a post since the last progress had no room beside so many under way; 0: none */
+    struct nbcolli_shm_cursor from; /* in the ring from it: earlier entries were handed to our core */
     struct nbcolli_shm_ring *in;    /* that ring; constant */
     uint8_t here;            /* its memory is read in place: it is a thread of this process */
-    _Atomic uint8_t cma;     /* else: each of the two processes can read the other's memory; until that is refused us */
-    _Atomic uint8_t pieces;  /* large data also moves by windows, both ways; from a refusal on to us */
+    _Atomic uint8_t cma;     /* else: both processes can read each other's memory, until this rank is refused */
+    _Atomic uint8_t pieces;  /* windows also move large data, both ways; after a refusal, to us */
     uint8_t cut;             /* a failure with it was reported: it is not served */
     uint8_t beside;          /* it is bound to the core to which this one is bound */
-    uint8_t ended;           /* its process, or what that was, is no more */
-    uint8_t lives;           /* it is lost, and may be alive */
-    _Atomic int error;       /* errno of our trial, or of the refusal after it */
-    uint64_t token;          /* where its process has its token, as the trial has shown */
+    uint8_t ended;           /* its process, or the program in it, has ended */
+    uint8_t lives;           /* it is lost, but may be alive */
+    _Atomic int error;       /* errno of our trial, or of a later refusal */
+    uint64_t token;          /* address of its process's token, as the trial found */
     nbcoll_transport_error reason; /* why it is lost, or what failed last */
 };
 
@@ -203,9 +201,9 @@ struct nbcolli_shm_taken {
     size_t at, bytes;
 };
 
-/* Scratch of a get under way: what is left of it. WHO: the peer. The bits above it say: its memory is read in place; it
- * comes by pieces; owner and receiver ask the kernel whether they can touch the buffers. Then the number + 1 of the
- * window that was granted for it. */
+/* Scratch of a get under way: what is left of it. WHO: the peer. Bits above that: its memory is read in place; it comes
+ * by pieces; owner and receiver ask the kernel whether they can touch the buffers. Then 1 + the number of its
+ * window. */
 enum { NBCOLLI_SHM_GET_WHO, NBCOLLI_SHM_GET_FROM, NBCOLLI_SHM_GET_TO, NBCOLLI_SHM_GET_LEFT };
 #define NBCOLLI_SHM_GET_HERE 16
 #define NBCOLLI_SHM_GET_PIECES 17
@@ -222,13 +220,13 @@ struct nbcolli_shm_transfer {
     nbcoll_work *work; /* null: there is none */
     uint64_t grant;    /* the last one of the window */
     uint64_t read, end, written; /* pieces: as in the window; written: as last seen */
-    uint64_t since;    /* when nothing had come for the first time since the last piece; 0: something has */
-    bool meets;        /* the receiver reads meanwhile */
-    uint64_t own;      /* pieces of the last own reading, while nothing comes */
+    uint64_t since;    /* when a look after the last piece first found nothing; 0: none has */
+    bool meets;        /* the receiver reads, too, meanwhile */
+    uint64_t own;      /* pieces of its last own read, while nothing comes */
     size_t piece;
 };
 
-/* How an owner stores what another core reads (stores.c). */
+/* How an owner stores data that another core reads (stores.c). */
 struct nbcolli_shm_stores {
     bool past;         /* past the cache */
     uint32_t tries;    /* beginnings so far of the look under way */
@@ -247,28 +245,28 @@ struct nbcolli_shm_end {
     int ready;             /* epoll descriptor: our eventfd, and the pidfds of those not known to have ended */
     uint32_t flags;
     uint64_t identity[2]; /* the random bits of its id */
-    bool sleepers_pay; /* by a barrier for all cores, which posts then need not (../../src/host/wakeup.h); the same on
-                          all ranks */
+    bool sleepers_pay; /* a sleeper makes a barrier on all cores, so that posts need none (../../src/host/wakeup.h);
+                          equal on all ranks */
     int unreported;   /* peers that are gone and not reported */
     int refusals;     /* peers to which a post was refused since the last progress */
     nbcolli_sleeper sleeper;
     uint64_t passes;  /* progress calls */
     uint64_t looked;  /* when we last looked for deaths */
-    uint64_t looks;   /* begun by anyone, when we last thought of looking at the locks */
+    uint64_t looks;   /* begun by any rank, at our last turn to look at the locks */
     size_t copied;    /* bytes of gets, in this progress and since */
     size_t most;      /* of these */
-    bool gets_more, serves_more; /* but for the bytes of a progress: of base.busy */
+    bool gets_more, serves_more; /* more could move but for the byte limit: for base.busy */
     struct nbcolli_works gets, finished;
     size_t meets_from; /* bytes from which on owner and receiver together are faster than pieces alone */
     struct nbcolli_shm_stores stores;
-    size_t staging_part;      /* bytes of the longest that goes to a staging buffer: a get of more is faster; 0: any */
+    size_t staging_part;      /* bytes of the longest part for a staging buffer: a get of more is faster; 0: any */
     size_t by_pieces, by_cma; /* gets from the first to the second go by pieces, others by process_vm_readv */
-    uint64_t patience; /* ns until a receiver reads itself what the owner does not bring */
+    uint64_t patience; /* ns until a receiver reads data itself that the owner does not bring */
     uint64_t grants;  /* so far */
-    bool short_of_windows, was_short;         /* a get found none in this progress, in the last one */
-    uint32_t idle_arms; /* refused since a piece moved */
+    bool short_of_windows, was_short;         /* a get found no window in this progress, in the last one */
+    uint32_t idle_arms; /* armings refused since a piece moved */
     uint64_t serving[NBCOLLI_SHM_RANK_WORDS]; /* a bit for each rank that may have a window open for us */
-    int served;                               /* the rank that is served first in the next progress */
+    int served;                               /* the rank served first in the next progress */
     struct nbcolli_shm_transfer transfer[NBCOLLI_SHM_WINDOWS];
     struct nbcolli_shm_taken *taken; /* in order of place */
     /* queue.c */
@@ -276,14 +274,14 @@ struct nbcolli_shm_end {
     struct nbcolli_shm_peer *peers; /* constant: `peer`, where lines find theirs by one address */
     uint32_t arrivals, lines;       /* of this progress */
     ptrdiff_t bytes_left;           /* that it may bring */
-    uint32_t polls, next;           /* places used in `poll`, and the one that comes first in the next progress */
+    uint32_t polls, next;           /* places used in `poll`, and the first in the next progress */
     uint32_t dues;                  /* places used in `due` */
     uint32_t oldest;                /* place in `poll` of the one that came in first */
-    uint32_t turn, heard;           /* progress calls; the word of the row with which the last reading of it began */
+    uint32_t turn, heard;           /* progress calls; the word of the row where the last reading began */
     _Atomic uint64_t *row;          /* ours; null: all rings are in `poll` */
     uint8_t poll[NBCOLL_SHM_RANKS]; /* senders to look at directly */
     uint8_t due[NBCOLL_SHM_RANKS];  /* senders that the next progress tells of another quarter */
-    _Alignas(8) uint8_t seen[NBCOLL_SHM_RANKS]; /* what the row is if there is nothing to take: the end of `taken` */
+    _Alignas(8) uint8_t seen[NBCOLL_SHM_RANKS]; /* the row's bytes if there is nothing to take */
     nbcoll_arrival arrival[NBCOLLI_SHM_ARRIVALS];
     nbcoll_line_arrival line[NBCOLLI_SHM_ARRIVALS];
     struct nbcolli_shm_peer peer[];
@@ -295,7 +293,7 @@ static inline uint32_t nbcolli_shm_turns(const struct nbcolli_shm_end *e)
     return e->base.limits.ranks_per_core > 1 ? e->base.limits.ranks_per_core : 1;
 }
 
-/* May this rank read for the get, itself, in the memory of the other process? */
+/* May this rank read the other process's memory itself for this get? */
 static inline bool nbcolli_shm_may_read(const struct nbcolli_shm_end *e, const nbcoll_work *work)
 {
     return e->peer[nbcolli_shm_who(work)].cma && !(work->scratch[NBCOLLI_SHM_GET_WHO] >> NBCOLLI_SHM_GET_ASKS & 1);
@@ -321,7 +319,7 @@ uint32_t nbcolli_shm_staging(int ranks);
 struct nbcolli_shm_seat *nbcolli_shm_seat(const struct nbcolli_shm_home *h, int rank);
 struct nbcolli_shm_ring *nbcolli_shm_ring(const struct nbcolli_shm_home *h, int from, int to);
 _Atomic uint64_t *nbcolli_shm_row(const struct nbcolli_shm_home *h, int rank);
-/* What `rank` says of `of`, as bits: it can read its memory, it moves large data with it by windows, it has given it
+/* What `rank` says of `of`, in bits: it can read that rank's memory, moves large data with it by windows, has given it
  * up. Written by `rank`. */
 enum { NBCOLLI_SHM_READS = 1, NBCOLLI_SHM_GIVEN_UP = 2, NBCOLLI_SHM_PIECES = 4 };
 _Atomic uint8_t *nbcolli_shm_reach(const struct nbcolli_shm_home *h, int rank, int of);
@@ -329,8 +327,8 @@ _Atomic uint8_t *nbcolli_shm_reach(const struct nbcolli_shm_home *h, int rank, i
  * descriptors yet. `fresh`: writes the segment's head; else checks it. */
 nbcoll_status nbcolli_shm_home_make(const struct nbcolli_shm_system *os, const struct nbcolli_shm_layout *l, int fd,
                                     bool fresh, struct nbcolli_shm_home **out);
-/* By its first rank, when its descriptors and the secret are there: locks the byte of this rank. If OK, the home is
- * constant from now on, and other ranks of the process may join it. */
+/* Called by its first rank when descriptors and secret are set: locks this rank's byte. After OK the home is constant,
+ * and other ranks of the process may join it. */
 nbcoll_status nbcolli_shm_home_show(struct nbcolli_shm_home *h, int rank);
 void nbcolli_shm_home_join(struct nbcolli_shm_home *h);
 void nbcolli_shm_home_leave(struct nbcolli_shm_home *h);
@@ -356,29 +354,29 @@ nbcoll_status nbcolli_shm_join(struct nbcolli_shm_boot *b, struct nbcolli_shm_en
 uint32_t nbcolli_shm_ranks_per_core(const struct nbcolli_shm_end *e, int rank);
 nbcoll_status nbcolli_shm_random(const struct nbcolli_shm_system *os, void *to, size_t bytes);
 nbcoll_status nbcolli_shm_id_make(const struct nbcolli_shm_system *os, nbcoll_shm_id *out);
-/* Makes the descriptors of a rank's own; on failure there are none. */
+/* Makes a rank's own descriptors; on failure there are none. */
 nbcoll_status nbcolli_shm_descriptors(struct nbcolli_shm_end *e);
 
 /* queue.c */
 extern const nbcoll_lines nbcolli_shm_lines;
-/* Finds the rings in the segment. To be called before all else here. */
+/* Finds the rings in the segment. Called before all else here. */
 void nbcolli_shm_rings(struct nbcolli_shm_end *e);
 nbcoll_posted nbcolli_shm_put(struct nbcolli_shm_end *e, int peer, const nbcoll_header *header, const void *payload,
                               size_t bytes);
 /* Gives back what was handed out, and hands out what is there, at most NBCOLLI_SHM_ARRIVALS of a kind and about
  * NBCOLL_PASS_BYTES. */
 void nbcolli_shm_deliver(struct nbcolli_shm_end *e, nbcoll_completions *found);
-/* Has an entry come that was not handed out? Or is so much to be given back that a sender may have no room to post, and
- * so to wake this rank? */
+/* Has an entry come that was not handed out? Or are so many places not given back that a sender, without room, could
+ * not post and wake this rank? */
 bool nbcolli_shm_waiting(struct nbcolli_shm_end *e);
-/* Does the place of this peer's next entry hold that one, or the one of the lap before, which was taken? Else a damaged
- * head has let the peer overwrite entries that were not taken, and this rank would find none any more. */
+/* Does the place of this peer's next entry hold that entry, or the last lap's, which was taken? Else, misled by a
+ * damaged head, the peer has overwritten entries, and this rank would find none any more. */
 bool nbcolli_shm_can_be(const struct nbcolli_shm_end *e, int peer);
 /* Is everything taken that this peer has put? */
 bool nbcolli_shm_has_taken(struct nbcolli_shm_end *e, int peer);
 /* Asks to be woken wherever a post was refused. True if there is room already. */
 bool nbcolli_shm_has_room(struct nbcolli_shm_end *e);
-/* What was refused is tried again, or given up. */
+/* The core tries refused posts again, or gives them up. */
 void nbcolli_shm_forget_refusals(struct nbcolli_shm_end *e);
 
 /* quota.c */
@@ -387,7 +385,7 @@ void nbcolli_shm_release_all(struct nbcolli_shm_end *e);
 
 /* wakeup.c */
 extern const nbcoll_wakeup nbcolli_shm_wakeup;
-/* After all have said whether they take part in barriers: do all? */
+/* Called when all have said whether they take part in barriers: do all? */
 void nbcolli_shm_agree_on_barriers(struct nbcolli_shm_end *e);
 /* After a change of shared memory that `peer` may wait for. */
 void nbcolli_shm_rouse(nbcoll_endpoint *ep, int peer);
@@ -397,15 +395,15 @@ void nbcolli_shm_disarm(struct nbcolli_shm_end *e);
 
 /* copy.c */
 extern const nbcoll_bulk nbcolli_shm_bulk;
-/* What others read in a process to know that it is the one that has joined. */
+/* The token: others read it to know that the process is the one that has joined. */
 uint64_t nbcolli_shm_token(const struct nbcolli_shm_home *h, int pid);
-/* Tries to read from every rank, and writes down for all what it can. */
+/* Tries to read from every rank, and writes the results for all. */
 void nbcolli_shm_try(struct nbcolli_shm_end *e);
-/* After all have: what moves both ways. */
+/* Called when all have: finds what moves both ways. */
 void nbcolli_shm_tried(struct nbcolli_shm_end *e);
 /* Goes on with the gets that are under way, by turns. */
 void nbcolli_shm_copy_some(struct nbcolli_shm_end *e);
-/* The peer may still read our memory, and shall know that it is not what it was. */
+/* Gives the peer up: it may still read our memory, and must know that the data is not valid. */
 void nbcolli_shm_give_up(nbcoll_endpoint *ep, int peer);
 /* The core takes a get back. */
 void nbcolli_shm_get_cancel(nbcoll_endpoint *ep, nbcoll_work *work);
@@ -414,54 +412,53 @@ bool nbcolli_shm_is_given_up_by(const struct nbcolli_shm_end *e, int peer);
 const char *nbcolli_shm_why(const struct nbcolli_shm_end *e, int peer);
 /* Reads memory of the peer's process to `to`: OK, PENDING (given up), ERR_PEER_LOST; AGAIN: not in this way. */
 nbcoll_status nbcolli_shm_fetch(struct nbcolli_shm_end *e, int peer, uint64_t from, void *to, size_t bytes);
-/* Copies from the segment to memory of the process's own, or the other way, by the kernel. False: that memory cannot be
- * touched, upon which memcpy would end the process. */
+/* Copies from the segment to private memory, or the other way, by the kernel. False: that memory cannot be touched;
+ * memcpy would end the process. */
 bool nbcolli_shm_copy_asking(const struct nbcolli_shm_home *h, void *shared, void *own, size_t bytes, bool is_in);
 
 /* pieces.c */
 /* Bytes of a receiver's pool, with its words. */
 size_t nbcolli_shm_pool_bytes(size_t pool);
-/* Has the get a window? If it has none, and one is free, that is granted. */
+/* Has the get a window? Grants it a free one if it has none. */
 bool nbcolli_shm_pieces_ask(struct nbcolli_shm_end *e, nbcoll_work *work);
 /* Takes a get with a window as far as it goes in this progress: OK (it is complete), PENDING, AGAIN (as fetch),
- * ERR_PEER_LOST, ERR_BUFFER (what it writes to cannot be written), ERR_FAULT (what it reads cannot be read by its
- * owner). */
+ * ERR_PEER_LOST, ERR_BUFFER (its buffer cannot be written), ERR_FAULT (the owner cannot read its own). */
 nbcoll_status nbcolli_shm_pieces_go_on(struct nbcolli_shm_end *e, nbcoll_work *work);
-/* Takes its window back, if it has one. The work request says what is left. */
+/* Takes its window back, if it has one. The work request tells what is left. */
 void nbcolli_shm_pieces_close(struct nbcolli_shm_end *e, nbcoll_work *work);
 void nbcolli_shm_pieces_close_all(struct nbcolli_shm_end *e);
 /* Copies into the windows that others have granted this rank. */
 void nbcolli_shm_serve(struct nbcolli_shm_end *e);
-/* Is there something to do for a get of this rank's, or of others from it? */
+/* Is there work for a get of this rank, or for one from it? */
 bool nbcolli_shm_large_can_go_on(struct nbcolli_shm_end *e);
 
 /* stores.c */
 void nbcolli_shm_stores_open(struct nbcolli_shm_stores *s);
-/* Of the next copy, of so many bytes: returns how many at its beginning are to be timed, and sets *past for them. The
- * caller tells stores_took their time. It stores the rest, or all after a 0, as `past` of `s` then says. */
+/* For the next copy, of so many bytes: returns how many of its first bytes to time, and sets *past for them. The caller
+ * tells stores_took their time, and stores the rest, or all after a 0, as s->past says then. */
 size_t nbcolli_shm_stores_look(struct nbcolli_shm_stores *s, size_t bytes, bool *past);
 void nbcolli_shm_stores_took(struct nbcolli_shm_stores *s, bool past, size_t bytes, uint64_t ns);
-/* Copies to memory that `reader` will read, and may have read; -1: several ranks. */
+/* Copies to memory that `reader` will read, and may have read before; -1: several ranks. */
 void nbcolli_shm_copy_in(nbcoll_endpoint *ep, int reader, void *to, const void *from, size_t bytes);
 
 /* trial.c */
 /* The part of this rank in the trial, if it has one. */
 void nbcolli_shm_measure(struct nbcolli_shm_end *e);
-/* After all have: chooses ways and prices. */
+/* Called when all have: chooses ways and prices. */
 void nbcolli_shm_choose(struct nbcolli_shm_end *e);
 
 /* alive.c */
-/* From now on the endings of processes are seen, also in sleep. */
+/* From now on this rank sees processes end, also in sleep. */
 nbcoll_status nbcolli_shm_watch(struct nbcolli_shm_end *e);
-/* To be called now and then, and after each sleep: looks whose process has ended, who was found failed by others, who
- * has left; and whose process has become another program, but not after each sleep. */
+/* Called now and then, and after each sleep: finds ranks whose process has ended, that others have found failed, or
+ * that have left; and, not after each sleep, processes that have become another program. */
 void nbcolli_shm_look_at_seats(struct nbcolli_shm_end *e); /* not at the processes */
 void nbcolli_shm_look(struct nbcolli_shm_end *e);
-/* It is there no more, in this way; a BROKEN one has FAILED then. False: that was so before. */
+/* Notes that the peer is gone, in this way; a BROKEN one then has FAILED. False: that was known. */
 bool nbcolli_shm_seat_ends(const struct nbcolli_shm_end *e, int rank, enum nbcolli_shm_state how);
-/* The peer is lost by what stands where it writes: to be reported, and told to all. It may be alive. */
+/* Values that the peer writes are impossible: it is lost, reported, and told to all. It may be alive. */
 void nbcolli_shm_distrust(struct nbcolli_shm_end *e, int peer);
-/* The process of the peer, or its memory, is no more: the peer is lost unless it has left. */
+/* The peer's process, or its memory, is gone: the peer is lost unless it has left. */
 void nbcolli_shm_is_no_more(struct nbcolli_shm_end *e, int peer, int code, const char *text);
 
 #endif

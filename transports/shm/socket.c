@@ -95,8 +95,7 @@ nbcoll_status nbcolli_shm_connect(struct nbcolli_shm_boot *b, const nbcoll_shm_i
 
 /* ---- control messages -------------------------------------------------------------------------------------------- */
 
-/* A control message without descriptors goes by send: where a system call filter refuses sendmsg, that can still be
- * told. */
+/* A control message without descriptors goes by send: so it works also where a system call filter refuses sendmsg. */
 nbcoll_status nbcolli_shm_send(const struct nbcolli_shm_system *os, int socket, const struct nbcolli_shm_control *l,
                                const int *fd, int fds)
 {
@@ -114,7 +113,7 @@ nbcoll_status nbcolli_shm_send(const struct nbcolli_shm_system *os, int socket, 
         c->cmsg_len = CMSG_LEN((size_t)fds * sizeof fd[0]);
         memcpy(CMSG_DATA(c), fd, (size_t)fds * sizeof fd[0]);
     }
-    do /* without waiting: a control message has always room, since each is answered before the next */
+    do /* without waiting: there is always room, since each message is answered before the next */
         bytes = fds ? os->send_with(socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT)
                     : os->send(socket, l, sizeof *l, MSG_NOSIGNAL | MSG_DONTWAIT);
     while (bytes < 0 && errno == EINTR);
@@ -148,7 +147,7 @@ nbcoll_status nbcolli_shm_receive(const struct nbcolli_shm_system *os, int socke
     ssize_t bytes = os->receive(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     nbcoll_status s = NBCOLL_OK;
 
-    if (bytes < 0 && errno == ECONNRESET) /* closed without reading us; what it said before comes next */
+    if (bytes < 0 && errno == ECONNRESET) /* closed without reading us; its last message comes next */
         bytes = os->receive(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     *fds = 0;
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR))

@@ -10,7 +10,7 @@
 
 #define NBCOLLI_SHM_BATCH 64 /* ranks whose descriptors go in one control message: the system allows 253 descriptors */
 #define NBCOLLI_SHM_CONTROL_FDS                                                                                        \
-    (2 + 2 * NBCOLLI_SHM_BATCH) /* even: what comes with a control message can never be more */
+    (2 + 2 * NBCOLLI_SHM_BATCH) /* even: a control message never brings more */
 
 enum nbcolli_shm_stage {
     NBCOLLI_SHM_HELLO,   /* to rank 0: who I am, my eventfd and my pidfd. Back only if it is refused */
@@ -37,13 +37,13 @@ struct nbcolli_shm_control {
 struct nbcolli_shm_control nbcolli_shm_control(const struct nbcolli_shm_boot *b, enum nbcolli_shm_stage stage,
                                              nbcoll_status status);
 
-/* Waits for one of the descriptors (or none: passes some time), at most `longest` milliseconds and not beyond the
- * deadline. OK, PENDING, ERR_TIMEOUT, or what the system says. */
+/* Waits for one of the descriptors (none: passes some time), at most `longest` milliseconds and not beyond the
+ * deadline. OK, PENDING, ERR_TIMEOUT, or the system's error. */
 nbcoll_status nbcolli_shm_await(struct nbcolli_shm_boot *b, struct pollfd *fds, nfds_t n, int longest);
 
 /* The socket of rank 0. ERR_DUPLICATE if there is one of that name. */
 nbcoll_status nbcolli_shm_listen(const struct nbcolli_shm_system *os, const nbcoll_shm_id *id, int ranks, int *out);
-/* The next connection: OK, PENDING, or what the system says. One that must not be here has *refused set. */
+/* The next connection: OK, PENDING, or the system's error. *refused: why it must not join. */
 nbcoll_status nbcolli_shm_accept(const struct nbcolli_shm_system *os, int listener, int *out, int *pid,
                                  nbcoll_status *refused);
 /* Connects to rank 0, as soon as it is there. As accept. */

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Copies to memory that another core has just read: plainly, or by stores past the cache, which need not fetch the
- * lines from that core first. Where the cores are far apart that is the larger half of a copy; where they share a cache
- * it is cheaper to leave the lines there. Which of both a machine is may change while a program runs, since a virtual
- * one's cores are moved. So it is measured all the time: after each 4 MiB, and more often at first, the beginnings of
- * a few copies are made both ways, in turn, and what was faster by a tenth is taken from then on. Only beginnings:
- * where cores are far apart a large copy takes six times as long in the wrong way, and what looking costs is to be
- * little. The copy alone is timed: in 1300 comparisons by scatters on a machine of both kinds its verdict was that of
- * the whole transfers.
- */
+ * lines from that core first. If the cores are far apart that fetch is the larger half of a copy; if they share a cache
+ * it is cheaper to leave the lines there. The answer may change while a program runs, since a virtual machine's cores
+ * move. So it is measured all the time: after each 4 MiB, and more often at first, the beginnings of a few copies are
+ * made both ways, in turn, and and the way that was faster by a tenth serves from then on. Only beginnings, to keep
+ * looking cheap: if cores are far apart, a large copy takes six times as long in the wrong way. The copy alone is
+ * timed: in 1300 comparisons by scatters on a machine of both kinds its verdict was that of the whole transfers. */
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
 
 #include "shm.h"
 
-#define NBCOLLI_SHM_STORES_LEAST 4096u             /* bytes of a copy that tells something */
-#define NBCOLLI_SHM_STORES_BEGINNING 16384u        /* of one are timed */
+#define NBCOLLI_SHM_STORES_LEAST 4096u             /* bytes of the smallest copy that is timed */
+#define NBCOLLI_SHM_STORES_BEGINNING 16384u        /* of a copy are timed */
 #define NBCOLLI_SHM_STORES_FIRST ((size_t)1 << 18) /* bytes between the first two looks; then twice as many, to */
 #define NBCOLLI_SHM_STORES_MOST ((size_t)1 << 22)
 #define NBCOLLI_SHM_STORES_TRIES 6 /* copies of a look: three each way, so that a disturbed one does not count */
@@ -69,14 +67,14 @@ static void nbcolli_shm_store(unsigned char *to, const unsigned char *from, size
     for (; past && bytes - done >= 64; done += 64)
         for (size_t i = done; i < done + 64; i += 16)
             _mm_stream_si128((__m128i *)(void *)(to + i), _mm_loadu_si128((const __m128i *)(const void *)(from + i)));
-    _mm_sfence(); /* what follows shows them */
+    _mm_sfence(); /* later stores publish them */
 #else
     (void)past;
 #endif
     memcpy(to + done, from + done, bytes - done);
 }
 
-/* Stores the beginning of a copy as it is to be, and times it. Returns its bytes. */
+/* Stores the beginning of a copy in the way to be timed, and times it. Returns its bytes. */
 static size_t nbcolli_shm_store_timed(struct nbcolli_shm_end *e, void *to, const void *from, size_t bytes)
 {
     bool past;

@@ -66,7 +66,7 @@ static uint32_t nbcolli_shm_os_space(const char *name)
 
 static void nbcolli_shm_os_allow_ptracer(void)
 {
-    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* fails where there is no Yama, and no need */
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* fails without Yama, where it is not needed */
 }
 
 static bool nbcolli_shm_os_join_barriers(void)
@@ -91,7 +91,7 @@ static int nbcolli_shm_os_gather(void)
 
 /* ---- the segment ------------------------------------------------------------------------------------------------- */
 
-/* Would reserving so much end in the out-of-memory killer or a signal, which no status can tell? */
+/* Would reserving so much end in the out-of-memory killer, or a signal, instead of an error? */
 static nbcoll_status nbcolli_shm_os_is_too_much(size_t bytes)
 {
     struct sysinfo machine;
@@ -104,7 +104,7 @@ static nbcoll_status nbcolli_shm_os_is_too_much(size_t bytes)
     return NBCOLL_OK;
 }
 
-/* By and by, since a signal undoes the call that it interrupts. */
+/* In parts, since a signal undoes the call that it interrupts. */
 static nbcoll_status nbcolli_shm_os_reserve(int fd, size_t bytes)
 {
     size_t piece = bytes, done = 0;
@@ -213,7 +213,7 @@ static nbcoll_status nbcolli_shm_os_identify(int socket, int *pid)
     *pid = cred.pid;
     if (cred.uid != geteuid())
         return NBCOLL_ERR_ACCESS;
-    return cred.pid > 0 ? NBCOLL_OK : NBCOLL_ERR_NAMESPACE; /* 0: not to be seen from here */
+    return cred.pid > 0 ? NBCOLL_OK : NBCOLL_ERR_NAMESPACE; /* 0: not visible from here */
 }
 
 const struct nbcolli_shm_system nbcolli_shm_system = {

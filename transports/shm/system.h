@@ -21,11 +21,11 @@
 struct nbcolli_shm_system {
     /* the calling process */
     int (*pid)(void);
-    uint32_t (*space)(const char *name); /* inode of the thread's namespace ("net", "pid"); 0: not to be known */
+    uint32_t (*space)(const char *name); /* inode of the thread's namespace ("net", "pid"); 0: unknown */
     nbcolli_cores (*cores)(void);
     ssize_t (*random)(void *to, size_t bytes, unsigned flags);
     void (*allow_ptracer)(void);
-    bool (*join_barriers)(void); /* from now on it takes part in those of others; false: there are none */
+    bool (*join_barriers)(void); /* takes part in others' barriers from now on; false: there are none */
     bool (*barrier)(void);       /* on the cores of all that take part; false: it was refused */
     /* memory of a process, as process_vm_readv and process_vm_writev */
     ssize_t (*read_memory)(int pid, const struct iovec *to, unsigned long n, const struct iovec *from,
@@ -44,11 +44,11 @@ struct nbcolli_shm_system {
     /* the segment: a sealed memfd, its memory reserved */
     nbcoll_status (*make)(size_t bytes, int *fd);
     bool (*is_whole)(int fd, size_t bytes); /* is it so large, for good? */
-    /* of a descriptor, or (-1) of its own: then the last `wiped` bytes are empty in a child of fork */
+    /* of a descriptor, or (-1) anonymous: then the last `wiped` bytes are empty in a child of fork */
     void *(*map)(int fd, size_t bytes, size_t wiped);
     int (*unmap)(void *at, size_t bytes);
     int (*lock)(int fd, int byte);        /* until the process ends, calls exec, or closes it */
-    bool (*is_locked)(int fd, int byte); /* by another process; true also where that is not to be known */
+    bool (*is_locked)(int fd, int byte); /* by another process; true also if unknown */
     /* descriptors, and Unix sockets that keep the bounds of messages and never wait */
     int (*close)(int fd);
     int (*copy)(int fd);
@@ -65,8 +65,8 @@ struct nbcolli_shm_system {
 
 extern const struct nbcolli_shm_system nbcolli_shm_system;
 
-/* The status of a system call that failed so: ERR_UNSUPPORTED (not here, or not permitted), ERR_MEMORY, or
- * ERR_TRANSPORT (no descriptor, and all else). */
+/* The status of a system call that failed so: ERR_UNSUPPORTED (missing, or not permitted), ERR_MEMORY, or ERR_TRANSPORT
+ * (no descriptor, and all else). */
 nbcoll_status nbcolli_shm_status(int error);
 
 /* nbcoll_shm_open over another system: the table outlives the endpoint. */

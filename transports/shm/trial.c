@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Which way large data goes is measured, once, while the ranks open: the first rank of another process than rank 0's
- * gets from rank 0 by process_vm_readv, by pieces, and from both sides, at two sizes. It takes about a millisecond;
- * what it has found stands in the segment, and all ranks choose by it, also what is copied to a staging buffer. Where
- * one of the two does not come in time nothing is measured, and pieces are taken from 32 KiB on. Ranks that take turns
- * on a core measure nothing either: they take process_vm_readv, since each piece would cost a switch between them.
- */
+ * gets from rank 0 by process_vm_readv, by pieces, and from both sides, at two sizes. It takes about a millisecond, and
+ * writes its results to the segment; all ranks choose by them, also what to copy to a staging buffer. If one of the two
+ * does not come in time nothing is measured, and pieces serve from 32 KiB on. Ranks that take turns on a core measure
+ * nothing either: they take process_vm_readv, since each piece would cost a switch between them. */
 #include "shm.h"
 
 #define NBCOLLI_SHM_TRIAL_WAIT_NS 1000000u /* for the other rank */
@@ -56,10 +55,10 @@ static void nbcolli_shm_trial_own(struct nbcolli_shm_end *e, bool takes_part)
         return;
     }
     memset(memory, 1, NBCOLLI_SHM_TRIAL_MOST);
-    atomic_store_explicit(&t->from, (uintptr_t)memory, memory_order_relaxed); /* shown by the next */
+    atomic_store_explicit(&t->from, (uintptr_t)memory, memory_order_relaxed); /* the next store publishes it */
     atomic_store_explicit(&t->owner, NBCOLLI_SHM_TRIAL_HERE, memory_order_release);
     for (uint32_t looks = 0; looks < NBCOLLI_SHM_TRIAL_LOOKS && nbcolli_now(&e->host) - start < most; looks++) {
-        uint32_t receiver = atomic_load_explicit(&t->receiver, memory_order_acquire); /* what it has found */
+        uint32_t receiver = atomic_load_explicit(&t->receiver, memory_order_acquire); /* acquire: its results */
         if (receiver == NBCOLLI_SHM_TRIAL_OVER)
             break;
         if (receiver == NBCOLLI_SHM_TRIAL_HERE)
@@ -77,7 +76,7 @@ static uint64_t nbcolli_shm_trial_get(struct nbcolli_shm_end *e, enum nbcolli_sh
 {
     nbcoll_work work = {0};
     unsigned char *to = nbcolli_shm_trial_memory(e);
-    uint64_t from = atomic_load_explicit(&nbcolli_shm_trial(e)->from, memory_order_relaxed); /* it is there */
+    uint64_t from = atomic_load_explicit(&nbcolli_shm_trial(e)->from, memory_order_relaxed); /* the address is there */
     uint64_t start = nbcolli_now(&e->host);
     nbcoll_status s = NBCOLL_PENDING;
 
@@ -118,7 +117,7 @@ static void nbcolli_shm_trial_measure(struct nbcolli_shm_end *e)
                     least[way][i] = ns;
             }
     for (int way = 0; way < NBCOLLI_SHM_WAYS; way++)
-        for (int i = 0; i < NBCOLLI_SHM_TRIAL_SIZES; i++) /* shown when this rank says that it has tried */
+        for (int i = 0; i < NBCOLLI_SHM_TRIAL_SIZES; i++) /* published when this rank says that it has tried */
             atomic_store_explicit(&t->ns[way][i], least[way][i] < UINT32_MAX ? (uint32_t)least[way][i] : 0,
                                   memory_order_relaxed);
 }
@@ -132,7 +131,7 @@ static void nbcolli_shm_trial_take(struct nbcolli_shm_end *e, bool takes_part)
     for (uint32_t looks = 0; takes_part && looks < NBCOLLI_SHM_TRIAL_LOOKS && owner == NBCOLLI_SHM_TRIAL_ABSENT &&
                              nbcolli_now(&e->host) - start < NBCOLLI_SHM_TRIAL_WAIT_NS;
          looks++)
-        owner = atomic_load_explicit(&t->owner, memory_order_acquire); /* where its memory is */
+        owner = atomic_load_explicit(&t->owner, memory_order_acquire); /* acquire: its address */
     if (owner == NBCOLLI_SHM_TRIAL_HERE) {
         atomic_store_explicit(&t->receiver, NBCOLLI_SHM_TRIAL_HERE, memory_order_relaxed);
         nbcolli_shm_trial_measure(e);
@@ -153,7 +152,7 @@ void nbcolli_shm_measure(struct nbcolli_shm_end *e)
 
 /* ---- the choice -------------------------------------------------------------------------------------------------- */
 
-/* The line through the two points, in ns. */
+/* The line through the two measurements, in ns. */
 static uint64_t nbcolli_shm_trial_at(const uint64_t ns[NBCOLLI_SHM_TRIAL_SIZES], uint64_t bytes)
 {
     uint64_t apart = nbcolli_shm_trial_sizes[1] - nbcolli_shm_trial_sizes[0];
@@ -165,7 +164,7 @@ static uint64_t nbcolli_shm_trial_at(const uint64_t ns[NBCOLLI_SHM_TRIAL_SIZES],
 #define NBCOLLI_SHM_LEAST_CHOICE ((size_t)8192)
 #define NBCOLLI_SHM_MOST_CHOICE ((size_t)4 << 20)
 
-/* From the least to the most bytes of which pieces are faster by a twentieth, from both sides where the ranks meet. */
+/* The range of bytes in which pieces are faster by a twentieth; pieces from both sides, if the ranks meet. */
 static void nbcolli_shm_choose_sizes(struct nbcolli_shm_end *e, const uint64_t cma[], const uint64_t pieces[],
                                      const uint64_t both[])
 {
@@ -180,8 +179,8 @@ static void nbcolli_shm_choose_sizes(struct nbcolli_shm_end *e, const uint64_t c
     }
 }
 
-/* A copy into the staging buffer and one out of it take as long as those of pieces, which do not have to be asked for.
- * A part goes there unless process_vm_readv, which has to be called, is faster by a twentieth. */
+/* A copy into the staging buffer and one out of it take as long as those of pieces, without a request. A part goes
+ * there unless process_vm_readv, with its call, is faster by a twentieth. */
 static void nbcolli_shm_choose_staging(struct nbcolli_shm_end *e, const uint64_t cma[], const uint64_t pieces[])
 {
     size_t bytes = NBCOLLI_SHM_MOST_CHOICE;
@@ -201,7 +200,7 @@ static void nbcolli_shm_choose_defaults(struct nbcolli_shm_end *e)
     e->patience = NBCOLLI_SHM_PATIENCE_NS;
 }
 
-/* What was found, where all of it was. */
+/* The results, if all were measured. */
 static bool nbcolli_shm_trial_read(const struct nbcolli_shm_end *e, uint64_t ns[][NBCOLLI_SHM_TRIAL_SIZES])
 {
     struct nbcolli_shm_trial *t = nbcolli_shm_trial(e);
@@ -209,7 +208,7 @@ static bool nbcolli_shm_trial_read(const struct nbcolli_shm_end *e, uint64_t ns[
 
     for (int way = 0; way < NBCOLLI_SHM_WAYS; way++)
         for (int i = 0; i < NBCOLLI_SHM_TRIAL_SIZES; i++) {
-            ns[way][i] = atomic_load_explicit(&t->ns[way][i], memory_order_relaxed); /* the verdict came after them */
+            ns[way][i] = atomic_load_explicit(&t->ns[way][i], memory_order_relaxed); /* written before the verdict */
             all &= ns[way][i] != 0 || way == NBCOLLI_SHM_WAY_CMA;
         }
     return all;

@@ -6,14 +6,14 @@
  */
 #include "shm.h"
 
-/* All come to the same answer, by what all have written before they said that they are there. Where ranks take turns on
- * a core they sleep often, and a barrier for all costs more than the posts save. */
+/* All ranks compute the same answer, from what all wrote before they joined. Where ranks take turns on a core they
+ * sleep often, and a barrier for all costs more than the posts save. */
 void nbcolli_shm_agree_on_barriers(struct nbcolli_shm_end *e)
 {
     e->sleepers_pay = true;
     for (int peer = 0; peer < e->base.ranks && e->sleepers_pay; peer++) {
         const struct nbcolli_shm_seat *seat = nbcolli_shm_seat(e->home, peer);
-        e->sleepers_pay = atomic_load_explicit(&seat->has_barriers, memory_order_relaxed) == 1 && /* relaxed: as said */
+        e->sleepers_pay = atomic_load_explicit(&seat->has_barriers, memory_order_relaxed) == 1 && /* see above */
                           nbcolli_shm_ranks_per_core(e, peer) <= 1;
     }
 }
@@ -23,7 +23,7 @@ static _Atomic uint32_t *nbcolli_shm_sleepers(const struct nbcolli_shm_end *e)
     return &((struct nbcolli_shm_front *)(void *)e->home->segment)->sleepers;
 }
 
-/* A rank that shows something to many looks at this one line, and not at each seat, while nobody sleeps. */
+/* While nobody sleeps, a rank that shows something to many looks at this one line, and not at each seat. */
 void nbcolli_shm_rouse(nbcoll_endpoint *ep, int peer)
 {
     struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
@@ -39,7 +39,7 @@ void nbcolli_shm_rouse(nbcoll_endpoint *ep, int peer)
 void nbcolli_shm_wake(struct nbcolli_shm_end *e, int peer)
 {
     if (nbcolli_wakeup_take(&nbcolli_shm_seat(e->home, peer)->armed))
-        e->os->ring(e->home->place[peer].event); /* it is there: who arms has joined */
+        e->os->ring(e->home->place[peer].event); /* the descriptor exists: a rank that arms has joined */
 }
 
 void nbcolli_shm_wake_all(struct nbcolli_shm_end *e)
@@ -67,7 +67,7 @@ static nbcoll_status nbcolli_shm_wakeup_arm(nbcoll_endpoint *ep)
 {
     struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
 
-    if (nbcolli_shm_large_can_go_on(e)) { /* then no barrier, which would stop the core that copies */
+    if (nbcolli_shm_large_can_go_on(e)) { /* then no barrier: it would stop the core that copies */
         if (e->sleeper.armed)
             nbcolli_shm_disarm(e);
         return NBCOLL_AGAIN;
@@ -75,8 +75,8 @@ static nbcoll_status nbcolli_shm_wakeup_arm(nbcoll_endpoint *ep)
     if (!e->sleeper.armed)
         atomic_fetch_add(nbcolli_shm_sleepers(e), 1); /* seq_cst: before the second look */
     nbcolli_wakeup_arm(&e->sleeper, &nbcolli_shm_seat(e->home, ep->rank)->armed);
-    /* What a rank has stored before is visible to those that look from now on, or it sees our word: but not where a
-     * filter of system calls has come since the opening. */
+    /* Either we now see what a poster stored before, or it sees our word. Unless a system call filter, installed since
+     * the opening, has refused the barrier. */
     bool all_see = !e->sleepers_pay || e->os->barrier();
     nbcolli_shm_look_at_seats(e);
     if (all_see && !nbcolli_shm_waiting(e) && !nbcolli_shm_has_room(e) && !nbcolli_shm_large_can_go_on(e) &&

@@ -170,7 +170,7 @@ static nbcoll_posted nbcolli_trace_line(nbcoll_endpoint *ep, int peer, uint32_t 
     return posted;
 }
 
-/* What is not there is not told. */
+/* Calls that the inner endpoint lacks are not told. */
 static int32_t nbcolli_trace_take(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn, void *to,
                                   size_t bytes)
 {
@@ -201,14 +201,14 @@ static nbcoll_status nbcolli_trace_arm(nbcoll_endpoint *ep)
     return status;
 }
 
-/* What is constant, or about shared memory, is not told. */
+/* Constant answers, and calls about shared memory, are not told. */
 static void nbcolli_trace_changes(nbcolli_wrapper *w)
 {
     w->table.post = nbcolli_trace_post;
     w->table.progress = nbcolli_trace_progress;
     w->table.cancel = nbcolli_trace_cancel;
     w->table.close = nbcolli_trace_close;
-    w->table.signal_safe &= NBCOLL_SAFE_WAKE; /* of the host's function nothing is known */
+    w->table.signal_safe &= NBCOLL_SAFE_WAKE; /* the host's function may call anything */
     NBCOLLI_WRAPPER_CHANGES(w->table.abandon, nbcolli_trace_abandon);
     NBCOLLI_WRAPPER_CHANGES(w->table.reason, nbcolli_trace_reason);
     NBCOLLI_WRAPPER_CHANGES(w->bulk.register_memory, nbcolli_trace_register);
