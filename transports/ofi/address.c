@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Addresses of this machine: which one ranks watch each other by, and whether the provider's can be used yet. A link
- * that has just been set up is not running for a moment, and an IPv6 address is tentative for up to two seconds: what
- * was chosen then would be the loopback, or could not be bound. See ofi.h. */
+ * that has just been set up is not running for a moment, and an IPv6 address is tentative for up to two seconds: an
+ * address chosen then would be the loopback's, or could not be bound. See ofi.h. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <ifaddrs.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Messages: each is copied into a buffer, which the provider sends, and kept until the peer says that it has arrived.
- * What the provider says of delivery is not enough: of messages that tcp;ofi_rxm had completed some were lost when
- * their sender closed its endpoint at once. So the goodbye of who closes, for which the kernels care, carries those
- * once more that may not have arrived (watch.c), and a post is done at once. As many messages may be under way to a
- * peer as there are buffers for it, its credits; the peer has receives for that many, which all ranks share. Every
- * message says how many have arrived; half of the credits are told apart. See ofi.h. */
+ * The provider's completion does not suffice: some messages that tcp;ofi_rxm had completed were lost when their sender
+ * closed its endpoint at once. So the goodbye of a rank that closes, which the kernels deliver, repeats messages that
+ * may not have arrived (watch.c), and a post is done at once. As many messages may be under way to a peer as there are
+ * buffers for it, its credits; the peer has receives for that many, which all ranks share. Every message says how many
+ * have arrived; half of the credits are told apart. See ofi.h. */
 #include <errno.h>
 #include <string.h>
 
@@ -242,7 +242,7 @@ nbcoll_posted nbcolli_ofi_post(nbcoll_endpoint *ep, int peer, const nbcoll_heade
     return NBCOLL_POST_NOT_NOW;
 }
 
-/* A put goes on to the end of the piece that is under way. */
+/* A put goes on to the end of its current piece. */
 void nbcolli_ofi_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
 {
     nbcolli_ofi_buffer *b = (nbcolli_ofi_buffer *)(uintptr_t)work->scratch[0];
@@ -336,7 +336,7 @@ void nbcolli_ofi_release(nbcolli_ofi_end *e)
     e->arrived = NULL;
 }
 
-/* From whom it is; null: from nobody of this set of ranks. */
+/* The sender; null: no rank of this set. */
 static nbcolli_ofi_peer *nbcolli_ofi_sender(nbcolli_ofi_end *e, const nbcolli_ofi_front *front, size_t bytes)
 {
     uint32_t rank = front->rank_and_kind >> 8;
@@ -395,7 +395,7 @@ void nbcolli_ofi_took(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, size_t bytes, n
         nbcolli_ofi_receive(e, b);
         return;
     }
-    if (front.number != (uint16_t)(p->taken + 1)) { /* the provider has lost one, as where the peer closes at once */
+    if (front.number != (uint16_t)(p->taken + 1)) { /* the provider has lost one, as if the peer closes at once */
         nbcolli_ofi_watch_doubt(e, p, EBADMSG);
         nbcolli_ofi_receive(e, b);
         return;

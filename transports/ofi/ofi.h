@@ -234,13 +234,13 @@ static inline bool nbcolli_ofi_is_gone(const nbcolli_ofi_peer *p)
 
 /* ---- provider.c -------------------------------------------------------------------------------------------------- */
 
-/* Tells the host's log that a call was refused: TRANSPORT. */
+/* Logs a refused call: TRANSPORT. */
 nbcoll_status nbcolli_ofi_refused(const nbcolli_ofi_end *e, const char *call, int error);
 
 nbcoll_status nbcolli_ofi_find(nbcolli_ofi_end *e, const nbcoll_ofi_config *config);
 nbcoll_status nbcolli_ofi_equip(nbcolli_ofi_end *e, nbcolli_ofi_place *mine);
 
-/* Opens one more endpoint of the provider's, and says where it is. Or an error of libfabric. */
+/* Opens one more endpoint of the provider's, and gives its address. Or an error of libfabric. */
 int nbcolli_ofi_endpoint(nbcolli_ofi_end *e, struct fid_ep **out, nbcolli_ofi_name *name);
 
 /* `count` buffers; null: there is no memory for them. */
@@ -261,7 +261,7 @@ bool nbcolli_ofi_map(struct sockaddr_in6 *to, const void *from);
 /* An interface that is up: the first one with an IPv4 address, but the loopback only if there is no other. */
 bool nbcolli_ofi_interface(struct sockaddr_in6 *at);
 
-/* Has this machine something better in a moment than the address that was chosen (null: none)? */
+/* Will this machine soon have a better address than the chosen one (null: none)? */
 bool nbcolli_ofi_is_coming(const void *chosen, bool may_be_loopback);
 
 /* What place.machine holds. */
@@ -279,7 +279,7 @@ nbcolli_ofi_peer *nbcolli_ofi_know(nbcolli_ofi_end *e, int peer);
 /* Posts what a buffer is doing. */
 int nbcolli_ofi_launch(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b);
 
-/* The same; what the provider has no room for is posted later. */
+/* The same; without room in the provider it is posted later. */
 void nbcolli_ofi_launch_or_wait(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b);
 void nbcolli_ofi_launch_again(nbcolli_ofi_end *e);
 
@@ -302,11 +302,11 @@ void nbcolli_ofi_took(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, size_t bytes, n
 /* The provider has done with it. */
 void nbcolli_ofi_sent(nbcolli_ofi_buffer *b);
 
-/* Tells those of whom half a window of messages has come that these have, if no message has told them meanwhile. */
+/* Acknowledges to peers that have sent half a window, if no message has told them meanwhile. */
 void nbcolli_ofi_acknowledge(nbcolli_ofi_end *e);
 void nbcolli_ofi_own_arrive(nbcolli_ofi_end *e, nbcoll_arrival ***last);
 
-/* Messages that came with a peer's goodbye, in its `late`: those that have not arrived do now. */
+/* Delivers messages in `late`, of a peer's goodbye, that have not arrived. */
 void nbcolli_ofi_late_arrive(nbcolli_ofi_end *e, nbcolli_ofi_peer *p);
 
 /* ---- bulk.c ------------------------------------------------------------------------------------------------------ */
@@ -340,7 +340,7 @@ void nbcolli_ofi_watch(nbcolli_ofi_end *e, nbcolli_ofi_peer *p);
 /* The peer is lost for this reason, unless a connection says that it has left. */
 void nbcolli_ofi_watch_doubt(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, int error);
 
-/* What the connections say. */
+/* Reads the connections. */
 void nbcolli_ofi_watch_look(nbcolli_ofi_end *e);
 
 /* Tells all ranks that this one leaves, and waits until their machines have acknowledged that. */

@@ -64,15 +64,15 @@ static void nbcolli_ofi_report(nbcolli_ofi_end *e, nbcoll_completions *found)
 
 /* ---- failures ---------------------------------------------------------------------------------------------------- */
 
-/* It may be the first sign of the peer's end; or that the peer takes puts elsewhere. What it is, the peer's connection
- * or a message says soon. */
+/* It may be the first sign of the peer's end; or that the peer takes puts elsewhere. The peer's connection, or a
+ * message, soon tells which. */
 static void nbcolli_ofi_doubt(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, int error)
 {
     nbcolli_ofi_peer *p = b->peer;
 
     b->is_under_way = false;
     if (b->is_quiet || b->is_taken || nbcolli_ofi_is_gone(p) || (b->is_cancelled && b->doing == NBCOLLI_OFI_WRITES)) {
-        nbcolli_ofi_give_back(e, b, NBCOLL_ERR_CANCELLED); /* of one that is gone it is back */
+        nbcolli_ofi_give_back(e, b, NBCOLL_ERR_CANCELLED); /* of a rank that is gone it is back already */
         nbcolli_ofi_idle(b);
         return;
     }
@@ -86,7 +86,7 @@ static void nbcolli_ofi_doubt(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, int err
     e->doubtful = b;
 }
 
-/* Nobody has explained it. A put has failed alone; of a message nobody knows whether it has arrived. */
+/* The failure stays unexplained. A put fails alone; a message may or may not have arrived. */
 static void nbcolli_ofi_believe(nbcolli_ofi_end *e)
 {
     for (nbcolli_ofi_buffer **at = &e->doubtful; *at;) {
@@ -211,7 +211,7 @@ static int nbcolli_ofi_fd(nbcoll_endpoint *ep)
     return nbcolli_ofi_end_of(ep)->epoll;
 }
 
-/* What the clock ends, or what nothing else may end; 0: nothing. */
+/* The time until which to sleep, for clocks and events that wake nobody; 0: none. */
 static uint64_t nbcolli_ofi_longest(const nbcolli_ofi_end *e)
 {
     if (e->refused || e->again || e->unposted || e->due)

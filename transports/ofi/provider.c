@@ -211,7 +211,7 @@ int nbcolli_ofi_endpoint(nbcolli_ofi_end *e, struct fid_ep **out, nbcolli_ofi_na
     return error;
 }
 
-/* One that can be waited for by a descriptor, or else one that cannot. */
+/* Opens one with a descriptor to wait on, or else one without. */
 static int nbcolli_ofi_queue(nbcolli_ofi_end *e)
 {
     size_t ranks = (size_t)e->base.ranks, each = 2 * (e->credits + NBCOLLI_OFI_EXTRA + NBCOLLI_OFI_QUIET);
@@ -279,7 +279,7 @@ void nbcolli_ofi_strip(nbcolli_ofi_end *e)
     nbcolli_ofi_close_fid(e->bulk ? &e->bulk->fid : NULL);
     nbcolli_ofi_close_fid(e->messages ? &e->messages->fid : NULL);
     for (nbcolli_ofi_peer *p = e->peer; p && p < e->peer + e->base.ranks; p++) {
-        for (nbcolli_ofi_buffer *b = p->flight; b; b = b->next) /* who still reads them, as shm does, reads nothing */
+        for (nbcolli_ofi_buffer *b = p->flight; b; b = b->next) /* shm may still read them: nothing then */
             memset(b->wire, 0, sizeof(nbcolli_ofi_front));
         nbcolli_ofi_free_slab(e, &p->slab);
         nbcolli_ofi_free_slab(e, &p->late);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What the provider takes for a write, found when the endpoint is opened, by writes to its own endpoint for large data;
- * and what all ranks make of that: the dearest of each price, so that all choose alike. A provider that does not answer
- * soon, or does not write, keeps the prices that are assumed. See ofi.h. */
+ * and the prices of all ranks: the highest of each, so that all choose alike. A provider that does not answer soon, or
+ * does not write, keeps assumed prices. See ofi.h. */
 #include <string.h>
 
 #include "ofi.h"
@@ -45,8 +45,8 @@ static void nbcolli_ofi_trial_free(nbcolli_ofi_end *e, nbcolli_ofi_trial *t)
     nbcolli_free(&e->host, t->memory, 2 * NBCOLLI_OFI_TRIAL_BYTES);
 }
 
-/* One write, till it is acknowledged; 0: it is not. The buffer is one for messages to this rank itself, which nobody
- * uses yet: one that is not acknowledged stays out. */
+/* One write, till it is acknowledged; 0: it is not. The buffer is one for messages to this rank itself, still unused;
+ * without an acknowledgement it stays out. */
 static uint64_t nbcolli_ofi_trial_write(nbcolli_ofi_end *e, nbcolli_ofi_trial *t, size_t bytes)
 {
     uint64_t since = nbcolli_now(&nbcolli_ofi_clock), now = since;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * How ranks hear of each other's ends: TCP connections that carry a hello, and at the end a goodbye, with the messages
- * that may not have arrived. Nothing else is said on them. The kernels keep them alive, so a rank that computes is not
- * taken for a dead one; the end of a process closes them, but what was said before still comes; a machine that answers
- * nothing is found by the kernel's own probes. A rank connects to those that it sends to, if they have not connected
- * before, and at its end to all others. See ofi.h. */
+ * that may not have arrived. They carry nothing else. The kernels keep them alive, so a rank that computes is not
+ * mistaken for a dead one. A process's end closes them, after its last bytes have come. The kernel's probes find a
+ * machine that does not answer. A rank connects to those that it sends to, if they have not connected before, and at
+ * its end to all others. See ofi.h. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -32,7 +32,7 @@ static void nbcolli_ofi_option(int fd, int option, int value)
     (void)setsockopt(fd, IPPROTO_TCP, option, &value, sizeof value);
 }
 
-/* The kernel asks each second, and ends the connection when nothing has come for so long, or what is sent was not
+/* The kernel probes each second, and ends the connection when for so long nothing has come, or sent bytes were not
  * acknowledged. */
 static void nbcolli_ofi_keep_alive(const nbcolli_ofi_end *e, int fd)
 {
@@ -45,7 +45,7 @@ static void nbcolli_ofi_keep_alive(const nbcolli_ofi_end *e, int fd)
     nbcolli_ofi_option(fd, TCP_NODELAY, 1);
 }
 
-/* A goodbye fits, also where nobody reads it: before the connection is made. */
+/* Makes room for a goodbye that nobody reads: set before the connection is made. */
 static void nbcolli_ofi_make_room(int fd)
 {
     int bytes = 2 * NBCOLLI_OFI_KEPT;
@@ -65,7 +65,7 @@ static bool nbcolli_ofi_say_line(int fd, const void *what, size_t bytes)
     return send(fd, what, bytes, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)bytes;
 }
 
-/* Of what follows the first *at bytes of a goodbye, so much as there is room for. */
+/* Sends the bytes of a goodbye from *at on, as far as there is room. */
 static void nbcolli_ofi_say_part(nbcolli_ofi_line *line, size_t *at, const void *what, size_t bytes)
 {
     size_t done = line->said > *at ? line->said - *at : 0;
@@ -82,7 +82,7 @@ static size_t nbcolli_ofi_eights(size_t bytes)
     return (bytes + 7) / 8 * 8;
 }
 
-/* The goodbye, or what is left of it. */
+/* Sends the goodbye, or its rest. */
 static void nbcolli_ofi_say_goodbye(const nbcolli_ofi_end *e, nbcolli_ofi_line *line)
 {
     nbcolli_ofi_buffer *flight = e->peer[line->rank].flight;
@@ -100,7 +100,7 @@ static void nbcolli_ofi_say_goodbye(const nbcolli_ofi_end *e, nbcolli_ofi_line *
     }
     line->left = at - line->said;
     if (!line->left)
-        nbcolli_ofi_option(line->fd, TCP_NODELAY, 1); /* sends what waited for more */
+        nbcolli_ofi_option(line->fd, TCP_NODELAY, 1); /* sends held-back bytes */
 }
 
 static void nbcolli_ofi_hang_up(const nbcolli_ofi_end *e, nbcolli_ofi_line *line)
@@ -115,7 +115,7 @@ static void nbcolli_ofi_hang_up(const nbcolli_ofi_end *e, nbcolli_ofi_line *line
 
 /* ---- hearing ----------------------------------------------------------------------------------------------------- */
 
-/* The connection has ended: perhaps another one of that rank says goodbye. */
+/* The connection has ended: another one of that rank may still carry its goodbye. */
 static void nbcolli_ofi_line_ends(nbcolli_ofi_end *e, nbcolli_ofi_line *line, int error)
 {
     if (line->rank >= 0 && e->peer[line->rank].state == NBCOLLI_OFI_HERE) {
@@ -166,7 +166,7 @@ static void nbcolli_ofi_leaves(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
     nbcolli_ofi_hang_up(e, line);
 }
 
-/* How much may come next, and where it goes: a hello and a goodbye, then what follows that. */
+/* How many bytes may come next, and where they go: a hello, a goodbye, then its messages. */
 static size_t nbcolli_ofi_room(const nbcolli_ofi_end *e, nbcolli_ofi_line *line, size_t head, void **to)
 {
     size_t skip = e->credits * sizeof(nbcoll_arrival);
@@ -178,7 +178,7 @@ static size_t nbcolli_ofi_room(const nbcolli_ofi_end *e, nbcolli_ofi_line *line,
     return line->late.bytes - skip - (line->got - head);
 }
 
-/* Looks at what there is now. False: it makes no sense, or there is no memory for what follows. */
+/* Handles the bytes so far. False: they are invalid, or there is no memory for the messages. */
 static bool nbcolli_ofi_line_heard(nbcolli_ofi_end *e, nbcolli_ofi_line *line, size_t head)
 {
     if (line->rank < 0 && line->got >= sizeof(nbcolli_ofi_hello) && !nbcolli_ofi_hello_read(e, line))
@@ -187,7 +187,7 @@ static bool nbcolli_ofi_line_heard(nbcolli_ofi_end *e, nbcolli_ofi_line *line, s
            nbcolli_ofi_goodbye_read(e, line, line->in + head - sizeof(nbcolli_ofi_goodbye));
 }
 
-/* Reads what is there. Of its own connections a rank hears no hello. */
+/* Reads the bytes that have come. On its own connections a rank gets no hello. */
 static void nbcolli_ofi_read_line(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
 {
     bool is_own = line < e->line + e->base.ranks;
@@ -228,7 +228,7 @@ static void nbcolli_ofi_accept(nbcolli_ofi_end *e)
     }
 }
 
-/* Somebody's connection has ended without a goodbye. What was said on others before is read first. */
+/* A connection has ended without a goodbye. Reads the other connections first. */
 static void nbcolli_ofi_settle(nbcolli_ofi_end *e)
 {
     nbcolli_ofi_accept(e);
@@ -267,7 +267,7 @@ static void nbcolli_ofi_connected(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
         nbcolli_ofi_say_goodbye(e, line);
 }
 
-/* Nobody listens there: the rank has ended. Else the way is tried again until `connect_until`. */
+/* Nobody listens there: the rank has ended. Other errors: tries again until `connect_until`. */
 static void nbcolli_ofi_connect_fails(nbcolli_ofi_end *e, nbcolli_ofi_line *line, int error)
 {
     nbcolli_ofi_peer *p = &e->peer[line->rank];
@@ -416,7 +416,7 @@ void nbcolli_ofi_watch_close(nbcolli_ofi_end *e)
         close(e->lines_epoll);
 }
 
-/* Has every machine what was said to it? */
+/* Has every machine acknowledged all bytes? */
 static bool nbcolli_ofi_all_is_said(const nbcolli_ofi_end *e)
 {
     for (int i = 0; i < nbcolli_ofi_lines(e); i++) {

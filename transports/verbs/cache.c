@@ -16,14 +16,14 @@ static bool nbcolli_verbs_covers(const nbcolli_verbs_kept *k, const struct ibv_p
 
 static void nbcolli_verbs_lock(nbcolli_verbs_end *e)
 {
-    /* acquire: sees what the last holder has written */
+    /* acquire: sees the last holder's writes */
     while (atomic_flag_test_and_set_explicit(&e->kept_lock, memory_order_acquire))
         ;
 }
 
 static void nbcolli_verbs_unlock(nbcolli_verbs_end *e)
 {
-    atomic_flag_clear_explicit(&e->kept_lock, memory_order_release); /* what was written before is seen */
+    atomic_flag_clear_explicit(&e->kept_lock, memory_order_release); /* publishes the writes before */
 }
 
 /* Takes the registration out of its place; the caller, who holds the lock, ends it afterwards. */
@@ -40,7 +40,7 @@ static void nbcolli_verbs_end_of_registration(struct ibv_mr *mr)
         ibv_dereg_mr(mr);
 }
 
-/* Memory that a device may pin is limited: what is kept and not used makes room. */
+/* A device may pin limited memory: kept, unused registrations make room. */
 static void nbcolli_verbs_drop_unused(nbcolli_verbs_end *e)
 {
     for (nbcolli_verbs_kept *k = e->kept; k < e->kept + e->registrations; k++) {

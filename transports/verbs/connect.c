@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * How two ranks connect their queue pairs, when one of them first sends to the other. Each makes its own and tells the
- * other their numbers by a datagram. Who knows the other's numbers can receive; who also knows that the other can
- * receive may send. Datagrams are lost: who wants to send asks again. See verbs.h. */
+ * other their numbers by a datagram. A rank that knows the other's numbers can receive; once it knows that the other
+ * can receive, it may send. Datagrams may be lost: a rank that wants to send asks again. See verbs.h. */
 #include <errno.h>
 #include <string.h>
 
@@ -145,7 +145,7 @@ void nbcolli_verbs_listen(nbcolli_verbs_end *e, nbcolli_verbs_buffer *b)
     ibv_post_recv(e->datagrams, &wr, &bad);
 }
 
-/* What cannot be said now is said again, or asked for. */
+/* A datagram that cannot go now is sent again, or asked for. */
 static void nbcolli_verbs_tell(nbcolli_verbs_end *e, const nbcolli_verbs_peer *p, nbcolli_verbs_word word)
 {
     nbcolli_verbs_buffer *b = e->said;
@@ -262,11 +262,12 @@ void nbcolli_verbs_heard(nbcolli_verbs_end *e, nbcolli_verbs_buffer *b, uint32_t
         return;
     if (d.word == NBCOLLI_VERBS_CONNECT)
         nbcolli_verbs_connects(e, p, &d);
-    else /* who could not send yet has nothing under way to here */
+    else /* a rank that could not send yet has nothing under way to here */
         nbcolli_verbs_over(e, p, NBCOLLI_VERBS_LEFT);
 }
 
-/* To those that are not connected, which would never know: as often as there is room, since nobody will ask again. */
+/* Says goodbye to ranks that are not connected, and would never know: in rounds as room allows, since nobody asks
+ * again. */
 void nbcolli_verbs_goodbye_apart(nbcolli_verbs_end *e)
 {
     for (int rank = 0; e->place && rank < e->base.ranks; rank++) {

@@ -56,7 +56,7 @@ static bool nbcolli_verbs_gid_of(nbcolli_verbs_rail *rail, uint32_t wanted)
     return best > 0;
 }
 
-/* What is missing for a rail; of several devices, of the one that comes closest. */
+/* What a rail lacks; of several devices, the one that lacks least. */
 typedef enum nbcolli_verbs_lack {
     NBCOLLI_VERBS_LACKS_NOTHING,
     NBCOLLI_VERBS_LACKS_GID,
@@ -124,7 +124,7 @@ static void nbcolli_verbs_log_lack(const nbcoll_host *host, nbcolli_verbs_lack l
     host->log(host->user, NBCOLL_ERR_UNSUPPORTED, text);
 }
 
-/* The port behind a device's name, or what is said for all. */
+/* The port behind a device's name, or the one for all. */
 static uint32_t nbcolli_verbs_named_port(const char *name, size_t bytes, uint32_t usual)
 {
     uint32_t port = 0;
@@ -255,7 +255,7 @@ static bool nbcolli_verbs_sleeper(nbcolli_verbs_end *e)
     return is_ready;
 }
 
-/* What the others learn of it. */
+/* What the others learn of this rank. */
 static bool nbcolli_verbs_describe(nbcolli_verbs_end *e, nbcolli_verbs_place *mine)
 {
     bool is_known = true;

@@ -16,7 +16,7 @@ static uint32_t nbcolli_verbs_imm(const nbcolli_verbs_end *e, nbcolli_verbs_kind
     return htonl((uint32_t)kind << 30 | owed << 21 | (uint32_t)e->base.rank);
 }
 
-/* What is posted of a message: from where it is, if that goes inline; else from a registered buffer. */
+/* Posts a message: from its own memory, if it goes inline; else from a registered buffer. */
 static struct ibv_send_wr nbcolli_verbs_message(nbcolli_verbs_end *e, nbcolli_verbs_buffer *b, struct ibv_sge part[2],
                                                 const nbcoll_header *header, const void *payload, size_t bytes)
 {
@@ -132,8 +132,8 @@ nbcoll_posted nbcolli_verbs_post(nbcoll_endpoint *ep, int peer, const nbcoll_hea
     }
 }
 
-/* The bytes of a message are in a buffer of ours: it is on its way, or not, without its work request. What reads or
- * writes the caller's memory ends soon by itself, at the latest with the last retry. */
+/* The bytes of a message are in a buffer of ours, and need no work request any more. A get or put, on the caller's
+ * memory, ends soon by itself, at the latest with the last retry. */
 void nbcolli_verbs_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
 {
     nbcolli_verbs_end *e = nbcolli_verbs_end_of(ep);
@@ -174,7 +174,7 @@ static void nbcolli_verbs_owe(nbcolli_verbs_end *e, nbcolli_verbs_peer *p)
     }
 }
 
-/* Who has half of its credits to come is told, if no message has told it meanwhile. */
+/* Tells peers to which half of their credits are owed, if no message has told them meanwhile. */
 static void nbcolli_verbs_give_back(nbcolli_verbs_end *e)
 {
     nbcolli_verbs_peer *due = e->due, *next;
@@ -221,7 +221,7 @@ void nbcolli_verbs_took(nbcolli_verbs_end *e, nbcolli_verbs_buffer *b, const str
         return;
     }
     p->credits += imm >> 21 & 0x1ff;
-    if (p->state == NBCOLLI_VERBS_CONNECTING) /* it can send, so it knows that this rank can receive, and can itself */
+    if (p->state == NBCOLLI_VERBS_CONNECTING) /* it sends: so it can receive, and knows that this rank can */
         nbcolli_verbs_connected(e, p);
     if (imm >> 30 != NBCOLLI_VERBS_MESSAGE || wc->byte_len < sizeof(nbcoll_header)) {
         if (imm >> 30 == NBCOLLI_VERBS_LEAVES)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Queue pairs for programs, and how two ranks join theirs: as connect.c does it, but by datagrams of their own, since
- * another thread executes programs than progresses. Nobody is asked in vain for ever: an agent's program is ended by
- * its host, and a rank that the endpoint has found to be gone has no pairs any more. See verbs.h. */
+ * another thread executes programs than progresses. Asking ends: the host ends an agent's program, and a rank that the
+ * endpoint has found to be gone has no pairs any more. See verbs.h. */
 #include <string.h>
 
 #include "verbs.h"
@@ -46,7 +46,7 @@ bool nbcolli_verbs_prepare(nbcolli_verbs_end *e)
     return true;
 }
 
-/* What cannot be said now is said again, or asked for; but for a goodbye, which is news for who asks in vain. */
+/* A datagram that cannot go now is sent again, or asked for; a goodbye is kept as news for a peer that asks later. */
 static void nbcolli_verbs_offer_pair(nbcolli_verbs_end *e, const nbcoll_queue_pair *pair, nbcolli_verbs_word word)
 {
     nbcolli_verbs_programs *g = &e->programs;
@@ -105,7 +105,7 @@ static nbcolli_verbs_closed **nbcolli_verbs_closed_of(nbcolli_verbs_end *e, int 
     return at;
 }
 
-/* Returns whether there was such news; it is gone now. */
+/* Takes such news, and returns whether there was any. */
 static bool nbcolli_verbs_forget_closed(nbcolli_verbs_end *e, int peer, uint32_t number)
 {
     nbcolli_verbs_closed **at = nbcolli_verbs_closed_of(e, peer, number), *was = *at;
@@ -258,7 +258,7 @@ static nbcoll_queue_pair *nbcolli_verbs_pair_new(nbcolli_verbs_end *e, const nbc
         .shared = c->shared};
     if (c->shared) {
         pair->receive.completions = c->shared->completions;
-        pair->receive.gone = UINT64_MAX; /* so many may be sent, as the peer is told once */
+        pair->receive.gone = UINT64_MAX; /* the peer is told this number once: no limit */
     }
     return pair;
 }

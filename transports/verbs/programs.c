@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What is posted to queue pairs for programs. What a NIC would do by itself the calling thread does here: a send goes
- * to the device when it is enabled, the waits before it are over, and the peer has told of a receive for it, so that
- * no receiver is ever not ready; a peer that shares receives tells once of more than there ever can be. Data is sent
- * into the receive that is posted; a message of no bytes, as a clear-to-send is, is a write of no bytes with an
- * immediate. All completions of a pair come into a queue of its own. See verbs.h. */
+ * What is posted to queue pairs for programs. The calling thread does here what a NIC would do by itself: it gives a
+ * send to the device when that is enabled, the waits before it are over, and the peer has told of a receive for it. So
+ * receivers are always ready. A peer that shares receives tells once of more than there ever can be. Data is sent into
+ * the receive that is posted; a message of no bytes, as a clear-to-send is, is a write of no bytes with an immediate.
+ * All completions of a pair come into a queue of its own. See verbs.h. */
 #include <stdio.h>
 
 #include "verbs.h"
@@ -64,8 +64,8 @@ static bool nbcolli_verbs_give_receive(nbcoll_queue_pair *pair, const nbcolli_ve
     return true;
 }
 
-/* How many receives there are, is written to the peer; by one write, however many they are. What is not told now, since
- * there are enough writes under way, is told when one of them has ended. */
+/* Writes the number of receives to the peer, by one write. If too many writes are under way, does so when one of them
+ * has ended. */
 static void nbcolli_verbs_tell_receives(nbcoll_queue_pair *pair)
 {
     struct ibv_sge part = {(uintptr_t)&pair->told->ours, sizeof pair->told->ours, pair->mr->lkey};
@@ -153,7 +153,7 @@ static void nbcolli_verbs_count(nbcolli_verbs_line *q, bool is_entry)
         q->completions->entries++;
 }
 
-/* Who sends knows that its peer can. */
+/* A sender knows that its peer can receive. */
 void nbcolli_verbs_pair_hears(const nbcolli_verbs_end *e, nbcoll_queue_pair *pair)
 {
     pair->heard = nbcolli_now(&e->host);
@@ -192,7 +192,7 @@ void nbcolli_verbs_pair_poll(nbcolli_verbs_end *e, nbcoll_queue_pair *pair)
         nbcolli_verbs_shared_poll(e, pair);
 }
 
-/* A peer that says nothing is probed: told once more what it knows. */
+/* Probes a silent peer: tells it once more what it knows. */
 static void nbcolli_verbs_pair_probe(const nbcolli_verbs_end *e, nbcoll_queue_pair *pair, uint64_t now)
 {
     if (atomic_load_explicit(&e->peer[pair->peer].is_gone, memory_order_relaxed)) /* a word of its own */

@@ -39,8 +39,8 @@ static void nbcolli_verbs_report(nbcolli_verbs_end *e, nbcoll_completions *found
     }
 }
 
-/* What the peer's device did not acknowledge, or refused. On the queue pair of bulk data that may be for want of a
- * registration, or since this rank was given up. */
+/* A work request that the peer's device did not acknowledge, or refused. On the queue pair of bulk data, a registration
+ * may be missing, or this rank may be given up. */
 static void nbcolli_verbs_failed(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, const struct ibv_wc *wc)
 {
     if (wc->status != IBV_WC_WR_FLUSH_ERR) {
@@ -150,14 +150,14 @@ static int nbcolli_verbs_poll(nbcolli_verbs_end *e, nbcoll_completions *found, n
 /* ---- the clock --------------------------------------------------------------------------------------------------- */
 
 /* A device that cannot send does not always say so (rxe, while its link goes down): a probe that is not acknowledged
- * long after the last retry means the same. Only known where no completion waits to be looked at. */
+ * long after the last retry means the same. Known only when all completions have been read. */
 static bool nbcolli_verbs_is_stuck(const nbcolli_verbs_end *e, const nbcolli_verbs_peer *p)
 {
     uint64_t last_retry = (UINT64_C(4096) << e->timeout) * (e->retries + 1);
     return p->quiet && e->now > p->waits && e->now - p->waits > last_retry + last_retry / 2;
 }
 
-/* Does what is due: asks again who does not answer, probes who has not been heard of for long. */
+/* Does what is due: asks again where no answer came, probes peers that have long been silent. */
 static void nbcolli_verbs_tick(nbcolli_verbs_end *e, bool has_seen_all)
 {
     e->now = nbcolli_now(&e->host);
@@ -243,7 +243,7 @@ static int nbcolli_verbs_fd(nbcoll_endpoint *ep)
     return nbcolli_verbs_end_of(ep)->epoll;
 }
 
-/* What comes from now on says so; what came before is looked for. */
+/* Arms: later arrivals wake this rank; then looks for earlier ones. */
 static bool nbcolli_verbs_arm_rail(nbcolli_verbs_rail *rail)
 {
     if (rail->is_stashed || ibv_req_notify_cq(rail->cq, 0) != 0)
@@ -283,8 +283,8 @@ static bool nbcolli_verbs_is_quiet(const nbcolli_verbs_end *e)
     return true;
 }
 
-/* The devices of the peers acknowledge what they have receives for, whatever their ranks do; who has ended is found by
- * the last retry, and a device that does not find it is not waited for. */
+/* Peers' devices acknowledge messages for which they have receives, whatever their ranks do. The last retry finds a
+ * peer that has ended; if a device does not, this stops waiting. */
 void nbcolli_verbs_flush(nbcolli_verbs_end *e)
 {
     uint64_t last_retry = (UINT64_C(4096) << e->timeout) * 2 * (e->retries + 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Receives that several pairs of a rank share, for relays: on each rail a shared receive queue and a completion queue,
- * from which the pairs of that rail take. What comes too early is sent again by the sender's device, for ever. A device
- * says once when few are left (its limit); who watches sleeps on one descriptor, behind which are the devices' events,
- * which endpoints beside each other have in common, channels of completions, and a bell. See verbs.h. */
+ * from which the pairs of that rail take. If none is left the sender's device sends again, without limit. A device says
+ * once when few are left (its limit). A watcher sleeps on one descriptor for all: the devices' events, common to
+ * endpoints beside each other; channels of completions; and a bell. See verbs.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -46,7 +46,7 @@ static void nbcolli_verbs_shared_came(nbcolli_verbs_end *e, nbcoll_shared_receiv
     }
     if (pair)
         nbcolli_verbs_pair_fails(e, pair, wc);
-    if (nbcolli_verbs_give_shared(r, part, slot) != 0) /* for others; or it stays away until all are closed */
+    if (nbcolli_verbs_give_shared(r, part, slot) != 0) /* for other pairs; or it is missing until all are closed */
         part->left--;
 }
 
@@ -109,7 +109,7 @@ void nbcolli_verbs_share_pair(nbcolli_verbs_end *e, nbcoll_queue_pair *pair)
         nbcolli_verbs_shared_low(pair->shared);
 }
 
-/* An event belongs to who closes its queue only after it is acknowledged. */
+/* A queue can be closed only after its events are acknowledged. */
 static void nbcolli_verbs_hear_rail(struct ibv_context *device, struct ibv_comp_channel *channel)
 {
     struct ibv_async_event event;
@@ -180,7 +180,7 @@ static void nbcolli_verbs_shared_heard(nbcolli_verbs_end *e, nbcoll_shared_recei
     uint64_t rung;
 
     atomic_store(&r->is_low, false);
-    (void)!read(e->programs.bell, &rung, sizeof rung); /* before the look: who comes after it rings */
+    (void)!read(e->programs.bell, &rung, sizeof rung); /* before the look: later events ring again */
     for (nbcoll_shared_receives *other = e->programs.shared; other; other = other->next)
         if (atomic_load(&other->is_low))
             (void)!write(e->programs.bell, &one, sizeof one);
@@ -218,7 +218,7 @@ nbcoll_status nbcolli_verbs_watch_shared(nbcoll_endpoint *ep, nbcoll_shared_rece
         nbcolli_verbs_part_watch(e, r, &r->part[i]);
         left += r->part[i].left;
     }
-    if (left < least) /* whoever has pairs */
+    if (left < least) /* any rail with pairs */
         nbcolli_verbs_shared_low(r);
     *fd = e->programs.watched;
     return NBCOLL_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What endpoints of one process share if they are opened beside each other: the devices with their protection domains,
- * so that memory which is registered for every rank of one of them is that for all. Each such registration serves
- * whoever registers a part of it, until the last one has ended it. See verbs.h. */
+ * so that memory registered for every rank of one endpoint is registered for all. Such a registration serves each
+ * registration of a part of it, until the last user ends it. See verbs.h. */
 #include <errno.h>
 
 #include "verbs.h"
@@ -48,7 +48,7 @@ void nbcolli_verbs_unshare(nbcolli_verbs_end *e)
     nbcolli_verbs_shared *s = e->shared;
     nbcoll_host host = {0};
 
-    /* acq_rel: what others have done with the devices comes before their end */
+    /* acq_rel: others' use of the devices comes before their end */
     if (!s || atomic_fetch_sub_explicit(&s->users, 1, memory_order_acq_rel) > 1)
         return;
     for (uint32_t i = 0; i < s->rails; i++) {
@@ -64,14 +64,14 @@ void nbcolli_verbs_unshare(nbcolli_verbs_end *e)
 
 static void nbcolli_verbs_lock_shared(nbcolli_verbs_shared *s)
 {
-    /* acquire: sees what the last holder has written */
+    /* acquire: sees the last holder's writes */
     while (atomic_flag_test_and_set_explicit(&s->lock, memory_order_acquire))
         ;
 }
 
 static void nbcolli_verbs_unlock_shared(nbcolli_verbs_shared *s)
 {
-    atomic_flag_clear_explicit(&s->lock, memory_order_release); /* what was written before is seen */
+    atomic_flag_clear_explicit(&s->lock, memory_order_release); /* publishes the writes before */
 }
 
 static void nbcolli_verbs_for_all_free(nbcolli_verbs_shared *s, nbcolli_verbs_for_all *all)
@@ -81,7 +81,7 @@ static void nbcolli_verbs_for_all_free(nbcolli_verbs_shared *s, nbcolli_verbs_fo
     nbcolli_free(&s->host, all, sizeof *all);
 }
 
-/* One that has the memory for this use, with one user more; or null. */
+/* A registration of the memory for this use, with one user more; or null. */
 static nbcolli_verbs_for_all *nbcolli_verbs_find_for_all(nbcolli_verbs_shared *s, uintptr_t at, size_t bytes, int flags)
 {
     nbcolli_verbs_lock_shared(s);

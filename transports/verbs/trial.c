@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What the device takes for a write, a read and a registration, found when the endpoint is opened, between two queue
- * pairs of its own; and what all ranks make of that: the dearest of each price, so that all get or all put, and all
- * send up to the same length. A device that does not answer at once keeps the prices that it had. See verbs.h. */
+ * pairs of its own; and the prices of all ranks: the highest of each, so that all get or all put, and all send eagerly
+ * up to the same length. A device that does not answer at once keeps the prices that it had. See verbs.h. */
 #include <string.h>
 
 #include "verbs.h"
@@ -111,8 +111,8 @@ static uint32_t nbcolli_verbs_price(uint64_t value, uint32_t most)
     return value < 1 ? 1 : value > most ? most : (uint32_t)value;
 }
 
-/* Both ends register, at the same time; a byte costs what it does in the cheaper way, and the rest of the dearer one is
- * counted as its start. */
+/* Both ends register, at the same time. A byte has the cheaper way's price; the dearer one's excess counts as its
+ * start. */
 static nbcolli_verbs_prices nbcolli_verbs_trial_prices(nbcolli_verbs_end *e, const nbcolli_verbs_trial *t)
 {
     const uint32_t bytes = NBCOLLI_VERBS_TRIAL_BYTES, second = 1000000000;

@@ -117,7 +117,7 @@ typedef struct nbcolli_verbs_offer {
     uint32_t shares;                 /* 1: its receives are shared */
 } nbcolli_verbs_offer;
 
-/* What the devices write and read of a pair, in registered memory: how many receives there have been. */
+/* Memory of a pair that devices write and read: numbers of receives so far. */
 typedef struct nbcolli_verbs_told {
     _Atomic uint64_t theirs; /* the peer's: so much may be sent in all */
     uint64_t ours;           /* written there */
@@ -206,7 +206,7 @@ typedef struct nbcolli_verbs_closed {
     uint64_t serial;
 } nbcolli_verbs_closed;
 
-/* What belongs to who executes programs, in a thread of its own. */
+/* Owned by the thread that executes programs. */
 typedef struct nbcolli_verbs_programs {
     struct ibv_cq *cq; /* of the datagrams; each pair has one */
     struct ibv_qp *datagrams;
@@ -269,10 +269,10 @@ typedef struct nbcolli_verbs_peer {
     uint32_t owed;               /* what it may be told that it can send */
     uint32_t quiet, bulk_slots;
     uint64_t heard;                         /* when something that was sent to it was acknowledged, or a probe sent */
-    uint64_t waits;                         /* since when what is `quiet` is not acknowledged */
+    uint64_t waits;                         /* since when a `quiet` message is not acknowledged */
     uint64_t asked_at, wait_ns, asks_until; /* connecting: when it was asked, how long till again, and till given up */
     uint32_t error, vendor_error;           /* of the completion that ended it: ibv_wc_status */
-    atomic_bool is_gone;                    /* LEFT or LOST, for who executes programs */
+    atomic_bool is_gone;                    /* LEFT or LOST, for the thread that executes programs */
 } nbcolli_verbs_peer;
 
 /* ---- registrations -------------------------------------------------------------------------------------------------
@@ -304,7 +304,7 @@ typedef struct nbcolli_verbs_for_all {
     struct ibv_mr *mr[NBCOLLI_VERBS_RAILS];
 } nbcolli_verbs_for_all;
 
-/* What endpoints of a process have in common that were opened beside each other. */
+/* Shared by endpoints of a process that were opened beside each other. */
 typedef struct nbcolli_verbs_shared {
     nbcoll_host host; /* the first one's */
     atomic_int users; /* endpoints */
@@ -416,7 +416,7 @@ bool nbcolli_verbs_is_one(const nbcoll_endpoint *ep);
  */
 
 nbcoll_status nbcolli_verbs_find(nbcolli_verbs_end *e, const nbcoll_verbs_config *config);
-/* Beside another endpoint: what it has measured is not measured again. */
+/* Beside another endpoint: takes its measurements. */
 nbcoll_status nbcolli_verbs_equip(nbcolli_verbs_end *e, bool is_beside, nbcolli_verbs_place *mine);
 void nbcolli_verbs_strip(nbcolli_verbs_end *e);
 
@@ -455,13 +455,13 @@ nbcolli_verbs_peer *nbcolli_verbs_know(nbcolli_verbs_end *e, int rank);
  * memory, or the device refused (e->error). */
 bool nbcolli_verbs_want(nbcolli_verbs_end *e, nbcolli_verbs_peer *p);
 
-/* A datagram that has come. Posts its buffer again. */
+/* Handles a datagram, and posts its buffer again. */
 void nbcolli_verbs_heard(nbcolli_verbs_end *e, nbcolli_verbs_buffer *buffer, uint32_t bytes);
 
 /* This rank can send to it from now on. */
 void nbcolli_verbs_connected(nbcolli_verbs_end *e, nbcolli_verbs_peer *p);
 
-/* Asks again who has not answered. Returns when that is to be done next; UINT64_MAX: never. */
+/* Asks peers again that have not answered. Returns when to do so next; UINT64_MAX: never. */
 uint64_t nbcolli_verbs_ask_again(nbcolli_verbs_end *e, uint64_t now);
 
 void nbcolli_verbs_goodbye_apart(nbcolli_verbs_end *e);
@@ -502,7 +502,7 @@ nbcoll_posted nbcolli_verbs_send(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, st
                                  struct ibv_send_wr *before, uint32_t count, const nbcoll_header *header,
                                  const void *payload, size_t bytes, nbcoll_work *work);
 
-/* A message of the transport's own: credits, a goodbye, or (MESSAGE) a probe, which nobody is told of. */
+/* A message of the transport's own: credits, a goodbye, or (MESSAGE) a probe, which the core does not see. */
 bool nbcolli_verbs_say(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, nbcolli_verbs_kind kind);
 
 /* Gives back to the device what the last progress reported, and to peers the credits for it. */
@@ -511,7 +511,7 @@ void nbcolli_verbs_release(nbcolli_verbs_end *e);
 /* Puts buffers into the shared receive queue. */
 void nbcolli_verbs_receive(nbcolli_verbs_end *e, nbcolli_verbs_buffer *first);
 
-/* Something has come by a queue pair. */
+/* Handles an arrival on a queue pair. */
 void nbcolli_verbs_took(nbcolli_verbs_end *e, nbcolli_verbs_buffer *buffer, const struct ibv_wc *wc,
                         nbcoll_arrival ***last);
 
@@ -544,13 +544,13 @@ void nbcolli_verbs_progress(nbcoll_endpoint *ep, nbcoll_completions *found);
 /* The peer has ended, as `state` says: what was sent to it comes back. */
 void nbcolli_verbs_over(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, nbcolli_verbs_state state);
 
-/* Waits until what was said is acknowledged, at the end of the endpoint. */
+/* Waits until all sent messages are acknowledged, at the end of the endpoint. */
 void nbcolli_verbs_flush(nbcolli_verbs_end *e);
 
 /* ---- pairs.c -------------------------------------------------------------------------------------------------------
  */
 
-/* What an endpoint has for programs, before any is there; false: errno. And its end, with the pairs that are left. */
+/* Makes an endpoint's part for programs; false: errno. And frees it, with remaining pairs. */
 bool nbcolli_verbs_prepare(nbcolli_verbs_end *e);
 void nbcolli_verbs_unprepare(nbcolli_verbs_end *e);
 
@@ -566,13 +566,13 @@ void nbcolli_verbs_hear_offers(nbcolli_verbs_end *e);
 
 extern const nbcoll_offload nbcolli_verbs_offload;
 
-/* What the device has ended of a pair. */
+/* Handles completions of a pair. */
 void nbcolli_verbs_pair_poll(nbcolli_verbs_end *e, nbcoll_queue_pair *pair);
 
-/* Gives the device what may go, and tells the peer of new receives. */
+/* Gives the device all that may go, and tells the peer of new receives. */
 void nbcolli_verbs_pair_advance(nbcoll_queue_pair *pair);
 
-/* Nothing will come any more, for that reason; and for the one that a completion says, which the log is told. */
+/* Ends a pair for that reason; and for a completion's, which goes to the log. */
 void nbcolli_verbs_pair_lose(nbcoll_queue_pair *pair, nbcoll_status why);
 void nbcolli_verbs_pair_fails(const nbcolli_verbs_end *e, nbcoll_queue_pair *pair, const struct ibv_wc *wc);
 
@@ -585,7 +585,7 @@ void nbcolli_verbs_run(nbcolli_verbs_end *e);
 /* ---- limits.c ------------------------------------------------------------------------------------------------------
  */
 
-/* What a queue pair sends at a time, with what it tells its peer. */
+/* Sends under way on a queue pair, with those that tell its peer. */
 static inline uint64_t nbcolli_verbs_sends(uint32_t depth)
 {
     return (uint64_t)depth + NBCOLLI_VERBS_TELLS;
@@ -610,7 +610,7 @@ nbcoll_status nbcolli_verbs_admits(nbcoll_endpoint *ep, const nbcoll_queue_deman
 /* ---- receives.c ----------------------------------------------------------------------------------------------------
  */
 
-/* What has come by the rail of a pair that has them. */
+/* Handles arrivals on the rail of a pair that has them. */
 void nbcolli_verbs_shared_poll(nbcolli_verbs_end *e, const nbcoll_queue_pair *pair);
 
 /* A pair with shared receives, made or about to end. */
