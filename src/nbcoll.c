@@ -241,8 +241,6 @@
 #include "algorithms/scatter_slots.c"
 #include "algorithms/spanning_tree.c"
 #include "algorithms/sums.c"
-#include "algorithms/vblocks_binomial.c"
-#include "algorithms/vblocks_spanning_tree.c"
 #if defined __OPTIMIZE__ && !defined __clang__
 #pragma GCC pop_options
 #endif

@@ -36,8 +36,7 @@ static void nbcolli_gather_then_bcast(nbcoll_builder *b, const nbcoll_args *a, n
 
 void nbcolli_allgather_binomial(nbcoll_builder *b, const nbcoll_args *a)
 {
-    nbcolli_gather_then_bcast(b, a, a->counts ? nbcolli_gatherv_binomial : nbcolli_gather_binomial,
-                              nbcolli_bcast_binomial);
+    nbcolli_gather_then_bcast(b, a, nbcolli_gather_binomial, nbcolli_bcast_binomial);
 }
 
 void nbcolli_allgather_gather_bcast(nbcoll_builder *b, const nbcoll_args *a)

@@ -32,3 +32,17 @@ nbcoll_region nbcolli_rooted_place(const nbcolli_rooted *p, int rank)
 {
     return p->is_gather ? nbcoll_recv_block(p->b, p->a, rank) : nbcoll_send_block(p->b, p->a, rank);
 }
+
+nbcoll_step nbcolli_rooted_pack(const nbcolli_rooted *p, int peer, int first, int blocks)
+{
+    size_t bytes = nbcolli_blocks_bytes(p->b, p->a, first, blocks);
+    nbcoll_addr room = nbcoll_add_scratch(p->b, bytes);
+    nbcoll_step message = nbcolli_rooted_pass(p, peer, 0, room, bytes);
+
+    for (int i = 0; i < blocks; i++) {
+        nbcoll_region place = nbcolli_rooted_place(p, (first + i) % p->b->ranks);
+        nbcolli_rooted_order(p, message, nbcolli_rooted_copy(p, room, place.at, place.bytes));
+        room = nbcoll_at(room, place.bytes);
+    }
+    return message;
+}

@@ -104,7 +104,7 @@ void nbcolli_gather_hierarchical(nbcoll_builder *b, const nbcoll_args *a)
     }
     p.between.send = nbcoll_at(p.room, p.begin);
     p.between.recv = p.room;
-    have = nbcoll_between_nodes(b, p.t, a->root, &p.between, nbcolli_gatherv_binomial, have);
+    have = nbcoll_between_nodes(b, p.t, a->root, &p.between, nbcolli_gather_binomial, have);
     if (b->rank == a->root && !p.is_direct)
         nbcolli_blocks_nodes_sort(&p, have, 1);
 }
@@ -125,7 +125,7 @@ void nbcolli_scatter_hierarchical(nbcoll_builder *b, const nbcoll_args *a)
         have = nbcolli_blocks_nodes_sort(&p, have, 0);
     p.between.send = p.room;
     p.between.recv = nbcoll_at(p.room, p.begin);
-    nbcoll_step got = nbcoll_between_nodes(b, p.t, a->root, &p.between, nbcolli_scatterv_binomial, have);
+    nbcoll_step got = nbcoll_between_nodes(b, p.t, a->root, &p.between, nbcolli_scatter_binomial, have);
     have = b->rank == a->root ? have : got; /* the root need not wait for what it sends */
     for (int i = 0; parts && i < p.size; i++) {
         int rank = nbcoll_node_rank(p.t, p.node, i);

@@ -21,5 +21,5 @@ void nbcolli_reduce_scatter_binomial(nbcoll_builder *b, const nbcoll_args *a)
     scatter.operation = a->counts ? NBCOLL_OPERATION_SCATTERV : NBCOLL_OPERATION_SCATTER;
     scatter.send = reduce.recv;
     scatter.in_place = 0;
-    (a->counts ? nbcolli_scatterv_binomial : nbcolli_scatter_binomial)(b, &scatter);
+    nbcolli_scatter_binomial(b, &scatter);
 }

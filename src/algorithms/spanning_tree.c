@@ -6,11 +6,6 @@
  * "Collective communication: theory, practice, and experience" (2007); MST in Ramos et al., Table I and section 3.3. */
 #include "algorithms.h"
 
-static size_t nbcolli_spanning_bytes(const nbcoll_args *a, int first, int end)
-{
-    return (size_t)(end - first) * a->bytes;
-}
-
 void nbcolli_bcast_spanning_tree(nbcoll_builder *b, const nbcoll_args *a)
 {
     nbcoll_group mine = {0, b->ranks, a->root};
@@ -34,11 +29,11 @@ static void nbcolli_spanning_order(const nbcolli_rooted *p, nbcoll_step farther,
 }
 
 /* Blocks up the tree (gather), or down it (scatter), its mirror image: every message goes the other way, and every edge
- * is turned round. */
+ * is turned round. Where blocks have lengths of their own the root's may lie anywhere. */
 static void nbcolli_spanning_blocks(const nbcolli_rooted *p)
 {
     const nbcoll_args *a = p->a;
-    int me = p->b->rank, first = 0, is_placed = a->in_place;
+    int me = p->b->rank, first = 0, is_placed = a->in_place, packs = me == a->root && a->counts;
     nbcoll_group mine = {0, p->b->ranks, a->root};
     nbcoll_addr room = p->all; /* for the blocks of the ranks from `first` on */
     nbcoll_step above = NBCOLL_START;
@@ -46,12 +41,14 @@ static void nbcolli_spanning_blocks(const nbcolli_rooted *p)
     while (mine.high - mine.low > 1) {
         int had = mine.root == me;
         nbcoll_group other = nbcoll_group_halve(&mine, me);
-        if (had) {
-            nbcoll_addr half = nbcoll_at(room, nbcolli_spanning_bytes(a, first, other.low));
-            size_t bytes = nbcolli_spanning_bytes(a, other.low, other.high);
+        if (had && packs) {
+            nbcolli_rooted_pack(p, other.root, other.low, other.high - other.low);
+        } else if (had) {
+            nbcoll_addr half = nbcoll_at(room, nbcolli_blocks_bytes(p->b, a, first, other.low - first));
+            size_t bytes = nbcolli_blocks_bytes(p->b, a, other.low, other.high - other.low);
             nbcolli_spanning_order(p, nbcolli_rooted_pass(p, other.root, 0, half, bytes), above);
         } else if (mine.root == me) {
-            size_t bytes = nbcolli_spanning_bytes(a, mine.low, mine.high);
+            size_t bytes = nbcolli_blocks_bytes(p->b, a, mine.low, mine.high - mine.low);
             first = mine.low;
             is_placed = mine.high - mine.low == 1;
             room = is_placed ? p->own : nbcoll_add_scratch(p->b, bytes);
@@ -60,8 +57,9 @@ static void nbcolli_spanning_blocks(const nbcolli_rooted *p)
     }
     if (is_placed)
         return;
-    nbcoll_addr place = nbcoll_at(room, nbcolli_spanning_bytes(a, first, me));
-    nbcolli_spanning_order(p, nbcolli_rooted_copy(p, p->own, place, a->bytes), above);
+    nbcoll_addr place = packs ? nbcolli_rooted_place(p, me).at
+                              : nbcoll_at(room, nbcolli_blocks_bytes(p->b, a, first, me - first));
+    nbcolli_spanning_order(p, nbcolli_rooted_copy(p, p->own, place, nbcolli_blocks_bytes(p->b, a, me, 1)), above);
 }
 
 void nbcolli_scatter_spanning_tree(nbcoll_builder *b, const nbcoll_args *a)

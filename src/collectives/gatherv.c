@@ -3,11 +3,11 @@
 #include "forms.h"
 
 #define NBCOLLI_GATHERV_ALGORITHMS(X)                                                                                  \
-    X(GATHERV, gatherv_binomial, binomial, NBCOLLI_COUNTS,                                                             \
+    X(GATHERV, gather_binomial, binomial, NBCOLLI_COUNTS,                                                              \
       m * c->copy + nbcolli_cost_binomial(c, P, 0, m, 0, 1) + n * c->copy)                                             \
     X(GATHERV, gather_flat, flat, 0, nbcolli_cost_own_block(c, m) + nbcolli_cost_flat(c, m, NBCOLLI_COST_TAKES, 0))    \
     X(GATHERV, gather_flat_sequential, flat_sequential, 0, NBCOLLI_NO_COST)                                            \
-    X(GATHERV, gatherv_spanning_tree, spanning_tree, NBCOLLI_COUNTS,                                                   \
+    X(GATHERV, gather_spanning_tree, spanning_tree, NBCOLLI_COUNTS,                                                    \
       m * c->copy + nbcolli_cost_halves(c, m) + n * c->copy)                                                           \
     X(GATHERV, gather_hierarchical, hierarchical, NBCOLLI_COUNTS | NBCOLLI_BY_NODES, nbcolli_cost_nodes_gather(c))
 NBCOLLI_TABLE(gatherv, GATHERV)

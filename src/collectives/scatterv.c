@@ -3,11 +3,11 @@
 #include "forms.h"
 
 #define NBCOLLI_SCATTERV_ALGORITHMS(X)                                                                                 \
-    X(SCATTERV, scatterv_binomial, binomial, NBCOLLI_COUNTS,                                                           \
+    X(SCATTERV, scatter_binomial, binomial, NBCOLLI_COUNTS,                                                            \
       n * c->copy + nbcolli_cost_binomial(c, P, 0, m, 0, 0) + m * c->copy)                                             \
     X(SCATTERV, scatter_flat, flat, 0, nbcolli_cost_own_block(c, m) + nbcolli_cost_flat(c, m, NBCOLLI_COST_SENDS, 0))  \
     X(SCATTERV, scatter_flat_sequential, flat_sequential, 0, NBCOLLI_NO_COST)                                          \
-    X(SCATTERV, scatterv_spanning_tree, spanning_tree, NBCOLLI_COUNTS,                                                 \
+    X(SCATTERV, scatter_spanning_tree, spanning_tree, NBCOLLI_COUNTS,                                                  \
       n * c->copy + nbcolli_cost_halves(c, m) + m * c->copy)                                                           \
     X(SCATTERV, scatter_hierarchical, hierarchical, NBCOLLI_COUNTS | NBCOLLI_BY_NODES, nbcolli_cost_nodes_scatter(c))
 NBCOLLI_TABLE(scatterv, SCATTERV)

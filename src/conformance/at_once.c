@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-
 #include "player.h"
 #include "processes.h"
 
@@ -69,16 +68,6 @@ static void talk_and_close(struct player *p)
     p->ep = NULL;
 }
 
-static void write_random_messages(struct world *w, struct player *p, int messages)
-{
-    size_t most = w->payload;
-    for (int k = 0; k < messages; k++) {
-        uint64_t random = random_next(&w->random);
-        size_t bytes = random >> 32 & 15 ? random >> 40 & 127 : (random >> 40) % (most + 1);
-        player_write(p, (int)((random & 0xffff) % (unsigned)w->ranks), bytes);
-    }
-}
-
 static void ranks_at_once_exchange_random_messages(const nbcoll_conformance *c)
 {
     static const struct {
@@ -86,8 +75,7 @@ static void ranks_at_once_exchange_random_messages(const nbcoll_conformance *c)
     } runs[] = {{2, 3000}, {4, 1000}, {9, 200}};
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         struct world *w = world_open(c, runs[i].ranks);
-        for (int rank = 0; rank < w->ranks; rank++)
-            write_random_messages(w, &w->player[rank], runs[i].messages);
+        world_write_random(w, runs[i].messages);
         world_run(w, player_talk);
         world_close(w);
     }
@@ -125,8 +113,7 @@ static void talk_and_close_or_stay(struct player *p)
 static void who_stays_is_told_once_of_all_who_leave(const nbcoll_conformance *c)
 {
     struct world *w = world_open(c, 4);
-    for (int rank = 0; rank < w->ranks; rank++)
-        write_random_messages(w, &w->player[rank], 100);
+    world_write_random(w, 100);
     world_run(w, talk_and_close_or_stay);
     world_close(w);
 }
@@ -143,20 +130,10 @@ struct board {
 };
 static struct board *board;
 
-static void await_all(struct player *p, atomic_int *ranks)
-{
-    atomic_fetch_add(ranks, 1);
-    while (atomic_load(ranks) < p->world->ranks) {
-        player_progress(p);
-        case_waits("the other ranks");
-        sched_yield();
-    }
-}
-
 static void read_one(struct player *p, int from, size_t offset, size_t bytes, unsigned char *to,
                      const nbcoll_registration *local, unsigned char *wanted)
 {
-    struct loan loan = {.work.owner = 0x6c6f616eu};
+    struct loan loan = {.work.owner = OWNER};
     const nbcoll_bulk *bulk = p->ep->transport->bulk;
     nbcoll_posted said;
 
@@ -165,14 +142,8 @@ static void read_one(struct player *p, int from, size_t offset, size_t bytes, un
         player_progress(p);
         case_waits("a get that is not answered NOT_NOW");
     }
-    loan.lent = said == NBCOLL_POST_IN_FLIGHT;
-    p->lent += loan.lent;
-    if (said != NBCOLL_POST_DONE && said != NBCOLL_POST_IN_FLIGHT)
-        player_is_wrong(p, "get from rank %d said %d", from, (int)said);
-    while (p->lent) {
-        player_progress(p);
-        case_waits("a lent get to come back");
-    }
+    transfer_begins(p, &loan, said);
+    player_await_own_works(p);
     expected_payload(p->world, from, 1, wanted, EXPOSED_AT_ONCE);
     if (memcmp(to, wanted + offset, bytes) != 0)
         player_is_wrong(p, "%zu bytes from rank %d at %zu are wrong", bytes, from, offset);
@@ -193,7 +164,7 @@ static void expose_and_read(struct player *p)
             player_register(p, peer, to, EXPOSED_AT_ONCE, NBCOLL_LOCAL_END, &mine[peer]);
             memcpy(&board->key[p->rank][peer], &lent[peer].key, p->ep->limits.key_bytes);
         }
-    await_all(p, &board->shown);
+    await_ranks(p, &board->shown, ranks);
     if (!bulk && p->ep->transport->bulk)
         atomic_fetch_add(&board->reads, 1); /* it only puts */
     for (int k = 0; bulk && k < 40; k++) {
@@ -205,7 +176,7 @@ static void expose_and_read(struct player *p)
             atomic_fetch_add(&board->reads, 1);
         }
     }
-    await_all(p, &board->done);
+    await_ranks(p, &board->done, ranks);
     for (int peer = 0; bulk && peer < ranks; peer++)
         if (player_reaches(p, peer)) {
             player_deregister(p, &lent[peer]);

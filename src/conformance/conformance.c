@@ -24,10 +24,10 @@
 #include "lines.c"
 #include "signals.c"
 #include "shared.c"
+#include "queues.c"
 #include "shared_receives.c"
 #include "wakeup.c"
 #include "room.c"
-#include "queues.c"
 #include "at_once.c"
 #include "process_ends.c"
 
@@ -70,10 +70,10 @@ static const char *place(const char *file)
     return last ? last + 1 : file;
 }
 
-static void case_says(nbcoll_conformance_verdict is, const char *format, va_list list)
+static void case_says(nbcoll_conformance_verdict is, const char *why)
 {
     if (!atomic_exchange(&verdict->taken, true)) {
-        vsnprintf(verdict->why, sizeof verdict->why, format, list);
+        snprintf(verdict->why, sizeof verdict->why, "%s", why);
         atomic_store(&verdict->said, (int)is + 1);
     }
     while (!atomic_load(&verdict->said)) /* the end of this process would be that of who is saying it */
@@ -82,24 +82,18 @@ static void case_says(nbcoll_conformance_verdict is, const char *format, va_list
 
 static void case_fails(const char *format, ...)
 {
+    char why[sizeof verdict->why];
     va_list list;
     va_start(list, format);
-    case_says(NBCOLL_CONFORMANCE_FAILED, format, list);
+    vsnprintf(why, sizeof why, format, list);
     va_end(list);
+    case_says(NBCOLL_CONFORMANCE_FAILED, why);
     _exit(1);
-}
-
-static void case_says_text(nbcoll_conformance_verdict is, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    case_says(is, format, list);
-    va_end(list);
 }
 
 static void case_is_skipped(const char *why)
 {
-    case_says_text(NBCOLL_CONFORMANCE_SKIPPED, "%s", why);
+    case_says(NBCOLL_CONFORMANCE_SKIPPED, why);
     exit(0);
 }
 

@@ -52,10 +52,7 @@ static struct world *world_with_lines(const nbcoll_conformance *c, int ranks)
 {
     struct world *w = world_open(c, ranks);
 
-    if (!w->player[0].ep->transport->lines) {
-        world_close(w);
-        case_is_skipped("it has no lines");
-    }
+    world_needs(w, w->player[0].ep->transport->lines, "it has no lines", 0);
     CHECK(w->player[0].ep->limits.channels >= LINE_CHANNELS);
     return w;
 }
@@ -270,14 +267,10 @@ static uint64_t stream_awaits(const struct line_stream *s)
 static void an_awaited_line_is_taken_and_no_other_one(const nbcoll_conformance *c)
 {
     struct world *w = world_with_lines(c, 2);
+    world_needs(w, w->player[1].ep->transport->lines->take, "it takes no lines", 0);
     struct player *p = &w->player[0];
     struct line_stream s = stream_open(w, 1, LINES * (NBCOLL_LINE_PAYLOAD + 1));
 
-    if (!w->player[1].ep->transport->lines->take) {
-        free(s.arrived);
-        world_close(w);
-        case_is_skipped("it takes no lines");
-    }
     while (stream_awaits(&s) < s.of) {
         for (uint64_t k = s.posted % 7; k <= 7 && s.posted < s.of && stream_post(&s) == NBCOLL_POST_DONE; k++)
             if (s.posted % 50 == 0)
@@ -305,14 +298,10 @@ static void an_awaited_line_is_taken_and_no_other_one(const nbcoll_conformance *
 static void a_rank_without_room_for_lines_sleeps_until_there_is_some(const nbcoll_conformance *c)
 {
     struct world *w = world_with_lines(c, 2);
+    world_needs(w, w->player[0].ep->transport->wakeup, "it has no wakeup", 0);
     struct player *p = &w->player[0];
     struct line_stream s = stream_open(w, 1, LINES_IN_VAIN);
 
-    if (!p->ep->transport->wakeup) {
-        free(s.arrived);
-        world_close(w);
-        case_is_skipped("it has no wakeup");
-    }
     for (int round = 0; round < 20 && s.posted < s.of; round++) {
         do
             while (s.posted < s.of && stream_post(&s) == NBCOLL_POST_DONE)
@@ -336,14 +325,10 @@ static void a_rank_without_room_for_lines_sleeps_until_there_is_some(const nbcol
 static void a_line_ends_a_sleep(const nbcoll_conformance *c)
 {
     struct world *w = world_with_lines(c, 2);
+    world_needs(w, w->player[1].ep->transport->wakeup, "it has no wakeup", 0);
     struct player *sleeper = &w->player[1];
     struct line_stream s = stream_open(w, 1, 50);
 
-    if (!sleeper->ep->transport->wakeup) {
-        free(s.arrived);
-        world_close(w);
-        case_is_skipped("it has no wakeup");
-    }
     while (s.posted < s.of) {
         while (player_arm(sleeper) != NBCOLL_OK) {
             stream_progress(&s);
@@ -401,31 +386,12 @@ static void lines_to_one_who_has_left_go_nowhere(const nbcoll_conformance *c)
     world_close(w);
 }
 
-/* Rank 0 goes without having ended what it began: the others report it as lost, and can be asked why. */
+/* The others can be asked why. */
 static void why_an_abandoned_rank_is_lost_is_told(const nbcoll_conformance *c)
 {
-    struct world *w = world_open(c, 3);
-    struct player *p = &w->player[0];
-    const nbcoll_transport *t = p->ep->transport;
+    struct world *w = world_that_one_abandons(c);
 
-    if (!t->abandon || !t->reason) {
-        world_close(w);
-        case_is_skipped("it has no abandon, or tells no reason");
-    }
-    world_meet(w);
-    for (size_t k = p->messages, end = k + 6; k < end; k++) {
-        player_revoke(p, player_write(p, 1 + (int)k % 2, 16)); /* it may arrive, or not */
-        if (player_post(p, p->message[k]) != NBCOLL_POST_NOT_NOW)
-            p->message[k]->state = MESSAGE_REVOKED;
-    }
-    w->doomed = 0;
-    t->abandon(p->ep);
-    p->ep = NULL;
-    p->lent = 0;
-    for (; !w->player[1].knows_lost || !w->player[2].knows_lost; case_waits("the report that a rank is lost")) {
-        player_progress(&w->player[1]);
-        player_progress(&w->player[2]);
-    }
+    world_needs(w, w->player[1].ep->transport->reason, "it tells no reason", 0);
     for (int i = 1; i < 3; i++) {
         nbcoll_transport_error why = {0, NULL};
         nbcoll_endpoint *ep = w->player[i].ep;

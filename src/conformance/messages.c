@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <string.h>
 
-
 #include "player.h"
 
 static void the_table_and_the_endpoint_are_valid(const nbcoll_conformance *c)
@@ -43,8 +42,7 @@ static void an_idle_progress_reports_nothing(const nbcoll_conformance *c)
 {
     struct world *w = world_open(c, 2);
     for (int k = 0; k < 100; k++)
-        for (int i = 0; i < w->ranks; i++)
-            CHECK(!player_progress(&w->player[i]));
+        CHECK(!world_progress(w));
     world_close(w);
 }
 
@@ -76,16 +74,10 @@ static void every_length_arrives_whole(const nbcoll_conformance *c)
 static void many_random_messages_arrive_exactly_once(const nbcoll_conformance *c)
 {
     struct world *w = world_open(c, 5);
-    size_t most = w->player[0].ep->limits.payload;
-    for (int k = 0; k < 3000; k++) {
-        uint64_t random = random_next(&w->random);
-        size_t bytes = random >> 32 & 7 ? random >> 40 & 63 : (random >> 40) % (most + 1);
-        player_write(&w->player[random % 5], (int)((random >> 8) % 5), bytes);
-    }
+    world_write_random(w, 600);
     world_settle(w);
     for (int k = 0; k < 100; k++) /* nothing comes twice, later */
-        for (int i = 0; i < w->ranks; i++)
-            CHECK(!player_progress(&w->player[i]));
+        CHECK(!world_progress(w));
     world_close(w);
 }
 
@@ -94,10 +86,7 @@ static void receive_buffers_take_what_they_promise(const nbcoll_conformance *c)
     struct world *w = world_open(c, 3);
     const nbcoll_limits *limits = &w->player[0].ep->limits;
     uint32_t receives = limits->size > offsetof(nbcoll_limits, receives) ? limits->receives : 0;
-    if (!receives) {
-        world_close(w);
-        case_is_skipped("its receive buffers bound nothing");
-    }
+    world_needs(w, receives, "its receive buffers bound nothing", 0);
     for (int round = 0; round < 3; round++) { /* rank 0 does nothing before the settling */
         for (int from = 0; from < w->ranks; from++)
             for (uint32_t k = 0; k < receives; k++)
@@ -114,10 +103,7 @@ static void receive_buffers_take_what_they_promise(const nbcoll_conformance *c)
 static void promised_order_is_kept(const nbcoll_conformance *c)
 {
     struct world *w = world_open(c, 3);
-    if (!(w->c->promises & NBCOLL_CONFORMANCE_ORDERED)) {
-        world_close(w);
-        case_is_skipped("it does not promise order");
-    }
+    world_needs(w, c->promises & NBCOLL_CONFORMANCE_ORDERED, "it does not promise order", 0);
     for (int k = 0; k < 1000; k++)
         for (int from = 0; from < 3; from++)
             player_write(&w->player[from], k % 3, k % 7 ? 8 : w->player[0].ep->limits.payload);

@@ -11,10 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-
 #include "player.h"
 
-#define OWNER 0x6c6f616eu /* what the core wrote into a work request must come back */
 #define SCRUBBED 0xa5
 
 uint64_t random_next(uint64_t *state)
@@ -178,6 +176,18 @@ void player_receive(struct player *p, const nbcoll_arrival *a)
         p->arrived++;
 }
 
+void player_post_at_last(struct player *p, struct message *l)
+{
+    for (; player_post(p, l) == NBCOLL_POST_NOT_NOW; case_waits("a post that is not answered NOT_NOW"))
+        world_progress(p->world);
+}
+
+void player_cancel(struct player *p, struct loan *loan)
+{
+    loan->cancelled = true;
+    p->ep->transport->cancel(p->ep, &loan->work);
+}
+
 static void player_take_back(struct player *p, nbcoll_work *work)
 {
     struct loan *loan = (struct loan *)(void *)work;
@@ -271,6 +281,24 @@ struct world *world_open(const nbcoll_conformance *c, int ranks)
     return w;
 }
 
+void world_needs(struct world *w, bool has, const char *lack, uint32_t promise)
+{
+    CHECK(has || !(w->c->promises & promise));
+    if (has)
+        return;
+    world_close(w);
+    case_is_skipped(lack);
+}
+
+bool world_progress(struct world *w)
+{
+    bool moved = false;
+    for (int i = 0; i < w->ranks; i++)
+        if (w->player[i].ep)
+            moved |= player_progress(&w->player[i]);
+    return moved;
+}
+
 static size_t messages_unfinished(const struct world *w, size_t *lent)
 {
     size_t messages = 0;
@@ -304,27 +332,37 @@ void world_settle(struct world *w)
         if (!moved)
             sched_yield();
     }
-    for (int i = 0; i < w->ranks; i++) /* gives the last arrivals back */
-        if (w->player[i].ep)
-            player_progress(&w->player[i]);
+    world_progress(w); /* gives the last arrivals back */
+}
+
+void world_write(struct world *w, size_t bytes)
+{
+    for (int from = 0; from < w->ranks; from++)
+        for (int to = 0; to < w->ranks; to++)
+            player_write(&w->player[from], to, bytes);
+}
+
+void world_write_random(struct world *w, int each)
+{
+    for (int k = 0; k < each * w->ranks; k++) {
+        uint64_t random = random_next(&w->random);
+        size_t bytes = random >> 32 & 15 ? random >> 40 & 127 : (random >> 40) % (w->payload + 1);
+        player_write(&w->player[k % w->ranks], (int)((random & 0xffff) % (unsigned)w->ranks), bytes);
+    }
 }
 
 void world_meet(struct world *w)
 {
-    for (int from = 0; from < w->ranks; from++)
-        for (int to = 0; to < w->ranks; to++)
-            player_write(&w->player[from], to, 8);
+    world_write(w, 8);
     world_settle(w);
 }
 
 void player_await_works(struct player *p)
 {
-    struct world *w = p->world;
     for (unsigned round = 1; p->lent; round++) {
         player_progress(p);
-        for (int i = 0; round % 256 == 0 && i < w->ranks; i++)
-            if (w->player[i].ep)
-                player_progress(&w->player[i]);
+        if (round % 256 == 0)
+            world_progress(p->world);
         case_waits("lent work requests to come back");
     }
 }

@@ -12,6 +12,7 @@
 #include "case.h"
 
 #define MAX_RANKS 9
+#define OWNER 0x6c6f616eu /* what the core wrote into a work request must come back */
 
 /* A work request and what it was lent for. */
 struct loan {
@@ -62,6 +63,8 @@ static uint64_t random_next(uint64_t *state);
 
 /* A world of players without messages; without ends too where processes open them. */
 static struct world *world_open(const nbcoll_conformance *c, int ranks);
+/* Closes the world and skips the case unless its transport has what that needs; which it may not have promised. */
+static void world_needs(struct world *w, bool has, const char *lack, uint32_t promise);
 /* A world whose transport has the wakeup group; skips the case if it has not, and did not promise it. */
 static struct world *world_with_wakeups(const nbcoll_conformance *c, int ranks);
 /* Checks that every message not revoked has arrived once; closes and frees. */
@@ -72,14 +75,21 @@ static void world_close_end(struct world *w, int rank);
 static void world_run(struct world *w, void (*main)(struct player *p));
 /* For world_run: sends and receives until its messages have arrived and its work requests are back. */
 static void player_talk(struct player *p);
+/* One progress of each player that has an end. True when it brought something. */
+static bool world_progress(struct world *w);
 /* Steps all players until their messages have arrived and their work requests are back. */
 static void world_settle(struct world *w);
-/* One message from each to each: a transport that connects two ranks when they first talk has done so. */
+static void world_write(struct world *w, size_t bytes); /* one message from each to each */
+static void world_write_random(struct world *w, int each);
+/* One from each to each, sent: a transport that connects two ranks when they first talk has done so. */
 static void world_meet(struct world *w);
 
 static struct message *player_write(struct player *p, int to, size_t bytes);
 /* Posts one message, which becomes POSTED unless it was refused. */
 static nbcoll_posted player_post(struct player *p, struct message *l);
+/* Posts it when there is room: all go on meanwhile. */
+static void player_post_at_last(struct player *p, struct message *l);
+static void player_cancel(struct player *p, struct loan *loan);
 /* Posts what is still ready, up to the first refusal. */
 static void player_send(struct player *p);
 /* One progress, everything that it brought checked. True when it brought something. */
@@ -93,7 +103,8 @@ static _Noreturn void player_is_wrong(const struct player *p, const char *format
     __attribute__((format(printf, 2, 3)));
 /* Arms its wakeup. */
 static nbcoll_status player_arm(struct player *p);
-/* Waits so long for its descriptor. */
+/* Waits so long for a descriptor; for its wakeup's. */
+static bool is_rung(int fd, int timeout_ms);
 static bool player_is_rung(const struct player *p, int timeout_ms);
 /* Ends the case when the arrival is not the message that its header names; player_receive counts it too. */
 static struct message *player_check_arrival(struct player *p, const nbcoll_arrival *a);
@@ -111,6 +122,11 @@ struct transfer {
     nbcoll_key key;
     nbcoll_registration mine;
 };
+/* One with what is registered as `r` at `peer`: only so much of its key travels as is used. */
+static void transfer_open(struct player *p, int peer, const nbcoll_registration *r, void *memory, size_t bytes,
+                          struct transfer *out);
+/* A get or put was answered so, and was lent this. */
+static void transfer_begins(struct player *p, struct loan *loan, nbcoll_posted said);
 static bool player_reaches(const struct player *p, int peer);
 /* Registers; nothing, where the transport needs nothing for a local end: then player_local gives null. */
 static void player_register(struct player *p, int peer, void *memory, size_t bytes, uint32_t access,

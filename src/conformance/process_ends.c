@@ -12,7 +12,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-
 #include "player.h"
 #include "processes.h"
 
@@ -28,12 +27,6 @@ struct fate {
 };
 static struct fate *fate;
 
-static void await_others(atomic_int *count, int all)
-{
-    for (atomic_fetch_add(count, 1); atomic_load(count) < all; case_waits("the other ranks"))
-        sched_yield();
-}
-
 static void call_exec(void)
 {
     atomic_store(&fate->pid, getpid());
@@ -44,7 +37,7 @@ static void call_exec(void)
 /* Who comes last ends the program that the victim has become. */
 static void end_other_program(int survivors)
 {
-    await_others(&fate->known, survivors);
+    await_ranks(NULL, &fate->known, survivors);
     int pid = atomic_exchange(&fate->pid, 0);
     CHECK(pid == 0 || kill(pid, SIGKILL) == 0);
 }
@@ -73,7 +66,7 @@ static void lose_one(struct player *p)
     nbcoll_work work = {0};
 
     player_talk(p);
-    await_others(&fate->here, FATE_RANKS);
+    await_ranks(NULL, &fate->here, FATE_RANKS);
     if (p->rank == VICTIM) {
         atomic_store(&fate->end, now_ns());
         if (fate->is_by_exec)
@@ -95,9 +88,7 @@ static void run_fate(const nbcoll_conformance *c, void (*main)(struct player *p)
     *fate = how;
     w->doomed = doomed;
     w->killed = VICTIM;
-    for (int from = 0; from < FATE_RANKS; from++)
-        for (int to = 0; to < FATE_RANKS; to++)
-            player_write(&w->player[from], to, 100);
+    world_write(w, 100);
     world_run(w, main);
     munmap(fate, sizeof *fate);
     world_close(w);
@@ -151,7 +142,7 @@ static void lose_one_amid_lines(struct player *p)
     uint64_t lines = 0;
 
     player_talk(p);
-    await_others(&fate->here, FATE_RANKS);
+    await_ranks(NULL, &fate->here, FATE_RANKS);
     if (p->rank == VICTIM && !p->ep->transport->lines)
         kill(getpid(), SIGKILL);
     if (p->rank == VICTIM)
@@ -162,7 +153,7 @@ static void lose_one_amid_lines(struct player *p)
         lines += take_whole_lines(p);
         case_waits("lines of a rank that will be killed");
     }
-    await_others(&fate->known, FATE_RANKS - 1);
+    await_ranks(NULL, &fate->known, FATE_RANKS - 1);
     if (p->rank == 0) {
         atomic_store(&fate->end, now_ns());
         CHECK(kill(atomic_exchange(&fate->pid, 0), SIGKILL) == 0);
@@ -197,7 +188,7 @@ static void a_rank_that_calls_exec_is_reported_lost_to_all(const nbcoll_conforma
 static void leave_and_end(struct player *p)
 {
     player_talk(p);
-    await_others(&fate->here, FATE_RANKS); /* all is received: nobody needs them any more */
+    await_ranks(NULL, &fate->here, FATE_RANKS); /* all is received: nobody needs them any more */
     if (p->rank == VICTIM || p->rank == VICTIM + 1) {
         nbcoll_endpoint_close(p->ep);
         p->ep = NULL;

@@ -24,6 +24,15 @@ pid_t process_fork(void)
     return pid;
 }
 
+void await_ranks(struct player *p, atomic_int *count, int all)
+{
+    for (atomic_fetch_add(count, 1); atomic_load(count) < all; case_waits("the other ranks")) {
+        if (p)
+            player_progress(p);
+        sched_yield();
+    }
+}
+
 void *processes_share(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

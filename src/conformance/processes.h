@@ -12,6 +12,8 @@
 static void processes_run(struct world *w, void (*main)(struct player *p));
 /* Memory that a case and its processes share; zeroed. It lasts until the case ends. */
 static void *processes_share(size_t bytes);
+/* Waits in shared memory until so many ranks do; this one progresses meanwhile, if one is given. */
+static void await_ranks(struct player *p, atomic_int *count, int all);
 /* Forks; what runs in the child is killed when the thread that has forked it ends. */
 static pid_t process_fork(void);
 

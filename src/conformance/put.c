@@ -15,10 +15,7 @@ static struct world *put_world(const nbcoll_conformance *c, int ranks)
 {
     struct world *w = world_open(c, ranks);
     const nbcoll_bulk *bulk = w->player[0].ep->transport->bulk;
-    if (!bulk || !bulk->put) {
-        world_close(w);
-        case_is_skipped("it has no put");
-    }
+    world_needs(w, bulk && bulk->put, "it has no put", 0);
     return w;
 }
 
@@ -29,19 +26,14 @@ static struct message *put_start(struct player *p, int to, const nbcoll_registra
     struct message *l = player_write(p, to, 0);
     nbcoll_posted said;
 
-    memset(t, 0, sizeof *t);
-    memcpy(&t->key, &r->key, p->ep->limits.key_bytes);
-    player_register(p, to, from, bytes, NBCOLL_LOCAL_END, &t->mine);
+    transfer_open(p, to, r, from, bytes, t);
     while ((said = p->ep->transport->bulk->put(p->ep, to, &t->key, offset, player_local(p, &t->mine), from, bytes,
                                                &l->header, &l->loan.work)) == NBCOLL_POST_NOT_NOW) {
-        for (int i = 0; i < p->world->ranks; i++)
-            player_progress(&p->world->player[i]);
+        world_progress(p->world);
         case_waits("a put that is not answered NOT_NOW");
     }
-    CHECK(said == NBCOLL_POST_DONE || said == NBCOLL_POST_IN_FLIGHT);
+    transfer_begins(p, &l->loan, said);
     l->state = MESSAGE_POSTED;
-    l->loan.lent = said == NBCOLL_POST_IN_FLIGHT;
-    p->lent += l->loan.lent;
     p->posted++;
     return l;
 }
@@ -101,10 +93,8 @@ static void a_cancelled_put_writes_nothing_more(const nbcoll_conformance *c)
     for (int round = 0; round < 20; round++) {
         struct transfer t;
         struct message *notice = put_start(p, 1, &r, 0, from, PUT_ROOM, &t);
-        if (notice->loan.lent) {
-            notice->loan.cancelled = true;
-            p->ep->transport->cancel(p->ep, &notice->loan.work);
-        }
+        if (notice->loan.lent)
+            player_cancel(p, &notice->loan);
         player_await_works(p);
         player_deregister(p, &t.mine);
         bool is_over = notice->loan.work.status == NBCOLL_OK;
@@ -112,8 +102,7 @@ static void a_cancelled_put_writes_nothing_more(const nbcoll_conformance *c)
             player_progress(owner);
         memset(memory, PUT_BLANK, PUT_ROOM);
         for (int k = 0; k < 100; k++)
-            for (int i = 0; i < w->ranks; i++)
-                player_progress(&w->player[i]);
+            world_progress(w);
         CHECK(memcmp(memory, blank, PUT_ROOM) == 0);
         CHECK_EQUAL(notice->arrived, is_over);
         if (!is_over)
@@ -129,9 +118,10 @@ static void a_cancelled_put_writes_nothing_more(const nbcoll_conformance *c)
 /* What rank 0 was answered that rank 1 has given up: it does not end well, and nothing arrives. */
 static void put_or_get_is_in_vain(struct player *p, struct player *owner, struct loan *loan, nbcoll_posted said)
 {
-    CHECK(said != NBCOLL_POST_DONE);
-    p->lent += loan->lent = said == NBCOLL_POST_IN_FLIGHT;
     loan->is_in_vain = true;
+    if (said == NBCOLL_POST_IN_FLIGHT)
+        transfer_begins(p, loan, said);
+    CHECK(said != NBCOLL_POST_DONE);
     for (int k = 0; k < 1000; k++) {
         CHECK(!player_progress(owner));
         player_progress(p);
@@ -147,25 +137,20 @@ static void who_is_given_up_writes_nothing_more(const nbcoll_conformance *c)
     struct world *w = put_world(c, 2);
     struct player *p = &w->player[0], *owner = &w->player[1];
     unsigned char memory[500], from[500] = {1}, blank[500];
-    struct loan loan = {.work.owner = 0x6c6f616eu};
-    nbcoll_registration r, mine;
-    nbcoll_key key = {{0}};
+    nbcoll_registration r;
+    struct transfer t;
 
-    if (!owner->ep->transport->give_up) {
-        world_close(w);
-        case_is_skipped("it has no give_up");
-    }
+    world_needs(w, owner->ep->transport->give_up, "it has no give_up", 0);
     memset(memory, PUT_BLANK, sizeof memory);
     memset(blank, PUT_BLANK, sizeof blank);
     player_register(owner, 0, memory, sizeof memory, NBCOLL_PEER_WRITES, &r);
-    player_register(p, 1, from, sizeof from, NBCOLL_LOCAL_END, &mine);
-    memcpy(&key, &r.key, p->ep->limits.key_bytes);
+    transfer_open(p, 1, &r, from, sizeof from, &t);
     owner->ep->transport->give_up(owner->ep, 0);
-    put_or_get_is_in_vain(p, owner, &loan,
-                          p->ep->transport->bulk->put(p->ep, 1, &key, 0, player_local(p, &mine), from, sizeof from,
-                                                      &(nbcoll_header){{7}}, &loan.work));
+    put_or_get_is_in_vain(p, owner, &t.loan,
+                          p->ep->transport->bulk->put(p->ep, 1, &t.key, 0, player_local(p, &t.mine), from, sizeof from,
+                                                      &(nbcoll_header){{7}}, &t.loan.work));
     CHECK(memcmp(memory, blank, sizeof memory) == 0);
-    player_deregister(p, &mine);
+    player_deregister(p, &t.mine);
     player_deregister(owner, &r);
     CHECK(memcmp(memory, blank, sizeof memory) == 0);
     world_close(w);
@@ -177,27 +162,22 @@ static void who_is_given_up_gets_nothing_that_counts(const nbcoll_conformance *c
     for (int is_lent_before = 0; is_lent_before < 2; is_lent_before++) {
         struct world *w = bulk_world(c, 2);
         struct player *p = &w->player[0], *owner = &w->player[1];
+        world_needs(w, owner->ep->transport->give_up && player_reaches(p, 1),
+                    "it has no give_up, or nothing moves between two ranks", 0);
         unsigned char *memory = calloc(1, PUT_ROOM), *to = malloc(PUT_ROOM);
-        struct loan loan = {.work.owner = 0x6c6f616eu};
-        nbcoll_registration r, mine;
-        nbcoll_key key = {{0}};
+        nbcoll_registration r;
+        struct transfer t;
 
-        if (!owner->ep->transport->give_up || !player_reaches(p, 1)) {
-            world_close(w);
-            case_is_skipped("it has no give_up, or nothing moves between two ranks");
-        }
         player_register(owner, 0, memory, PUT_ROOM, NBCOLL_PEER_READS, &r);
-        player_register(p, 1, to, PUT_ROOM, NBCOLL_LOCAL_END, &mine);
-        memcpy(&key, &r.key, p->ep->limits.key_bytes);
+        transfer_open(p, 1, &r, to, PUT_ROOM, &t);
         if (!is_lent_before)
             owner->ep->transport->give_up(owner->ep, 0);
-        nbcoll_posted said =
-            p->ep->transport->bulk->get(p->ep, 1, &key, 0, player_local(p, &mine), to, PUT_ROOM, &loan.work);
+        nbcoll_posted said = get_post(p, 1, 0, to, PUT_ROOM, &t);
         if (is_lent_before)
             owner->ep->transport->give_up(owner->ep, 0);
         if (!is_lent_before || said == NBCOLL_POST_IN_FLIGHT)
-            put_or_get_is_in_vain(p, owner, &loan, said);
-        player_deregister(p, &mine);
+            put_or_get_is_in_vain(p, owner, &t.loan, said);
+        player_deregister(p, &t.mine);
         player_deregister(owner, &r);
         world_close(w);
         free(memory);

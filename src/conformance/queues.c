@@ -8,15 +8,76 @@
 
 enum { QUEUE_DEPTH = 4, QUEUE_TURNS = 500, QUEUE_NUMBER = 5 };
 
-/* The ends of a pair between ranks 0 and 1, and the bytes that travel there. */
+/* What ranks have for queue pairs: completion queues and the bytes that travel there. */
 struct queue_ends {
     struct world *w;
     const nbcoll_offload *call;
-    nbcoll_completion_queue *sent[2], *received[2];
-    nbcoll_queue_pair *pair[2];
-    nbcoll_registration mine[2];
-    char memory[2][64];
+    nbcoll_completion_queue *sent[3], *received[3];
+    nbcoll_registration local[3];
+    char memory[3][64];
+    nbcoll_queue_pair *pair[2];             /* between ranks 0 and 1 */
+    nbcoll_shared_receives *shared;         /* of rank 0 */
+    nbcoll_queue_pair *mine[3], *theirs[3]; /* which use them: of rank 0, and of the sender; by the sender */
 };
+
+static nbcoll_endpoint *queue_end(const struct queue_ends *e, int rank)
+{
+    return e->w->player[rank].ep;
+}
+
+static bool queue_needs_local(const struct queue_ends *e)
+{
+    const nbcoll_bulk *bulk = queue_end(e, 0)->transport->bulk;
+    return bulk && !(bulk->flags & NBCOLL_BULK_ANY_LOCAL);
+}
+
+static void ends_open(const nbcoll_conformance *c, struct queue_ends *e, int ranks)
+{
+    memset(e, 0, sizeof *e);
+    e->w = world_open(c, ranks);
+    e->call = queue_end(e, 0)->transport->offload;
+}
+
+static void ends_equip(struct queue_ends *e, uint32_t depth)
+{
+    for (int rank = 0; rank < e->w->ranks; rank++) {
+        if (queue_needs_local(e))
+            player_register(&e->w->player[rank], -1, e->memory[rank], sizeof e->memory[rank], NBCOLL_LOCAL_END,
+                            &e->local[rank]);
+        CHECK_EQUAL(e->call->open_cq(queue_end(e, rank), depth, &e->sent[rank]), NBCOLL_OK);
+        CHECK_EQUAL(e->call->open_cq(queue_end(e, rank), depth, &e->received[rank]), NBCOLL_OK);
+    }
+}
+
+static void ends_close(struct queue_ends *e)
+{
+    for (int rank = 0; rank < e->w->ranks; rank++) {
+        e->call->close(queue_end(e, rank), NULL, e->sent[rank]);
+        e->call->close(queue_end(e, rank), NULL, e->received[rank]);
+        if (queue_needs_local(e))
+            player_deregister(&e->w->player[rank], &e->local[rank]);
+    }
+    world_close(e->w);
+}
+
+static void pair_close(struct queue_ends *e, nbcoll_queue_pair **pair, int rank)
+{
+    if (*pair)
+        e->call->close(queue_end(e, rank), *pair, NULL);
+    *pair = NULL;
+}
+
+static nbcoll_posting queue_posting(const struct queue_ends *e, int rank, nbcoll_posting_kind kind, char *at,
+                                    size_t bytes)
+{
+    return (nbcoll_posting){.kind = kind,
+                            .signal = 1,
+                            .memory = bytes ? at : NULL,
+                            .bytes = bytes,
+                            .local = bytes && queue_needs_local(e) ? &e->local[rank] : NULL};
+}
+
+/* ---- a pair of its own ------------------------------------------------------------------------------------------- */
 
 static nbcoll_queue_config queue_config(const struct queue_ends *e, int rank, uint32_t held)
 {
@@ -29,63 +90,34 @@ static nbcoll_queue_config queue_config(const struct queue_ends *e, int rank, ui
                                  .received = e->received[rank]};
 }
 
-static bool queue_needs_local(const struct player *p)
-{
-    const nbcoll_bulk *bulk = p->ep->transport->bulk;
-    return bulk && !(bulk->flags & NBCOLL_BULK_ANY_LOCAL);
-}
-
 static void queues_open(const nbcoll_conformance *c, struct queue_ends *e, uint32_t held0, uint32_t held1)
 {
-    memset(e, 0, sizeof *e);
-    e->w = world_open(c, 2);
-    e->call = e->w->player[0].ep->transport->offload;
-    if (!e->call) {
-        CHECK(!(c->promises & NBCOLL_CONFORMANCE_QUEUES));
-        world_close(e->w);
-        case_is_skipped("it has no queue pairs");
-    }
+    ends_open(c, e, 2);
+    world_needs(e->w, e->call, "it has no queue pairs", NBCOLL_CONFORMANCE_QUEUES);
+    ends_equip(e, QUEUE_DEPTH);
     for (int rank = 0; rank < 2; rank++) {
-        struct player *p = &e->w->player[rank];
-        if (queue_needs_local(p))
-            player_register(p, -1, e->memory[rank], sizeof e->memory[rank], NBCOLL_LOCAL_END, &e->mine[rank]);
-        CHECK_EQUAL(e->call->open_cq(p->ep, QUEUE_DEPTH, &e->sent[rank]), NBCOLL_OK);
-        CHECK_EQUAL(e->call->open_cq(p->ep, QUEUE_DEPTH, &e->received[rank]), NBCOLL_OK);
         nbcoll_queue_config config = queue_config(e, rank, rank ? held1 : held0);
-        CHECK_EQUAL(e->call->open_queue(p->ep, &config, &e->pair[rank]), NBCOLL_OK);
+        CHECK_EQUAL(e->call->open_queue(queue_end(e, rank), &config, &e->pair[rank]), NBCOLL_OK);
     }
 }
 
 static void queues_close(struct queue_ends *e)
 {
     for (int rank = 0; rank < 2; rank++)
-        if (e->pair[rank])
-            e->call->close(e->w->player[rank].ep, e->pair[rank], NULL);
-    for (int rank = 0; rank < 2; rank++) {
-        e->call->close(e->w->player[rank].ep, NULL, e->sent[rank]);
-        e->call->close(e->w->player[rank].ep, NULL, e->received[rank]);
-        if (queue_needs_local(&e->w->player[rank]))
-            player_deregister(&e->w->player[rank], &e->mine[rank]);
-    }
-    world_close(e->w);
+        pair_close(e, &e->pair[rank], rank);
+    ends_close(e);
 }
 
 static nbcoll_status queue_post(struct queue_ends *e, int rank, nbcoll_posting_kind kind, size_t at, size_t bytes)
 {
-    struct player *p = &e->w->player[rank];
-    nbcoll_posting posting = {.kind = kind,
-                              .signal = 1,
-                              .memory = bytes ? e->memory[rank] + at : NULL,
-                              .bytes = bytes,
-                              .local = bytes && queue_needs_local(p) ? &e->mine[rank] : NULL};
-    return e->call->post(p->ep, e->pair[rank], &posting);
+    nbcoll_posting posting = queue_posting(e, rank, kind, e->memory[rank] + at, bytes);
+    return e->call->post(queue_end(e, rank), e->pair[rank], &posting);
 }
 
 /* Both ranks go on, the other one's queues by asking for more than there can be; what the queue then says. */
 static nbcoll_status queue_turn(struct queue_ends *e, int rank, nbcoll_completion_queue *completions, uint32_t count)
 {
-    for (int i = 0; i < 2; i++)
-        player_progress(&e->w->player[i]);
+    world_progress(e->w);
     e->call->wait(e->w->player[1 - rank].ep, e->received[1 - rank], QUEUE_DEPTH + 1);
     return e->call->wait(e->w->player[rank].ep, completions, count);
 }
@@ -211,8 +243,7 @@ static void a_closed_queue_pair_is_news_to_its_peer(const nbcoll_conformance *c)
     char before[sizeof e.memory[0]];
     queues_open(c, &e, 0, 0);
     CHECK_EQUAL(queue_post(&e, 0, NBCOLL_POSTING_RECEIVE, 0, 8), NBCOLL_OK);
-    e.call->close(e.w->player[0].ep, e.pair[0], NULL);
-    e.pair[0] = NULL;
+    pair_close(&e, &e.pair[0], 0);
     memcpy(before, e.memory[0], sizeof before);
     memcpy(e.memory[1], "late", 4);
     nbcoll_status posted = queue_post(&e, 1, NBCOLL_POSTING_SEND, 0, 4);

@@ -26,7 +26,6 @@
 #include <stdbool.h>
 
 #include "nbcoll/ofi.h"
-#include "names.h"
 #include "../../src/host/host.h"
 
 #define NBCOLLI_OFI_MAGIC 0x6f6603u /* raised with every change of addresses, fronts, hellos or goodbyes */

@@ -24,7 +24,6 @@
 #include <stdbool.h>
 
 #include "nbcoll/verbs.h"
-#include "names.h"
 #include "../../src/host/host.h"
 
 #define NBCOLLI_VERBS_MAGIC 0x6e627603u /* raised with every change of addresses, datagrams or immediates */
