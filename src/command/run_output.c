@@ -5,17 +5,11 @@
  * sink cannot be written its streams are not read: their ranks wait, and nothing else.
  *
  * A terminal is rank 0's own standard error, since a program draws (a bar, colours) only where it sees a terminal. */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "run.h"
 
