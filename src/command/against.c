@@ -3,11 +3,6 @@
  * launcher is told to run it. The programs of bench/against hold nbcoll and one MPI; the command starts one for each
  * peer, reads a line of JSON for each *cell* (an operation, a size, how buffers are used), and puts those of all peers
  * together. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "bench.h"
 
 enum { PEERS = 3, LINE = 4096 /* of a shell */ };

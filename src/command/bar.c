@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The progress bar: drawn anew when its percentage changes. */
-#include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "command.h"
 

@@ -6,9 +6,6 @@
 #ifndef BENCH_H
 #define BENCH_H
 
-#include <stdatomic.h>
-#include <stdio.h>
-
 #include "rules.h"
 
 /* ---- what is measured -------------------------------------------------------------------------------------------- */
@@ -61,79 +58,18 @@ typedef struct bench_result {
     command_chosen chosen; /* what served the calls, and why */
 } bench_result;
 
-/* ---- bench_calls.c: the call of an operation --------------------------------------------------------------------- */
-
-struct bench_shared;
-
-/* An operation as one rank calls it: of each entry in a communicator of its own, whose rules force the algorithm. */
-typedef struct bench_call {
-    const bench_plan *plan;
-    nbcoll_comm *comm[BENCH_ENTRIES];
-    size_t *counts, *displs, *offsets; /* of equal blocks; displs in elements, offsets in bytes */
-    nbcoll_type *types;
-} bench_call;
-
-/* Collective over `comm`. Fills chosen[entries] with what serves the calls, unless it is null. */
-void bench_call_open(bench_call *call, const bench_plan *plan, struct bench_shared *shared, nbcoll_comm *comm,
-                     command_chosen chosen[]);
-void bench_call_close(bench_call *call);
-
-/* Starts the call of an entry; where `request` is null, it blocks instead. */
-nbcoll_status bench_perform(const bench_call *call, size_t entry, void *send, void *recv, nbcoll_request *request);
+/* ---- bench_rank.c: what each rank does --------------------------------------------------------------------------- */
 
 /* The bytes of a send or a receive buffer that are enough for any rank. */
 size_t bench_buffer_bytes(const bench_plan *plan);
-
-/* ---- bench_check.c: are results right? --------------------------------------------------------------------------- */
-
 /* Does it know what the results of the plan must be? */
 int bench_can_check(const bench_plan *plan);
-/* Gives a rank the input of a round, and spoils its receive buffer. */
-void bench_fill(const bench_plan *plan, int rank, unsigned round, unsigned char *send, unsigned char *recv);
-/* The first wrong byte of its receive buffer, after that; SIZE_MAX: there is none. */
-size_t bench_wrong_at(const bench_plan *plan, int rank, unsigned round, const unsigned char *recv);
 
-/* ---- bench_rank.c: what each rank does --------------------------------------------------------------------------- */
-
-#define BENCH_DEADLINE UINT64_C(120000000000) /* ns for one operation, */
-#define BENCH_TIMEOUT UINT64_C(20000000000)   /* and to find each other, on a machine under load */
-#define BENCH_WRONG 120
-
-/* What the ranks of a crew share: each its own row of samples. */
-typedef struct bench_shared {
-    _Alignas(128) atomic_int failed; /* the first status by which a rank has failed: the others give up */
-    int is_crowded;                  /* fewer cores than ranks */
-    double loops;                    /* of the computation: in a microsecond; then in all of it */
-    command_chosen chosen[BENCH_ENTRIES]; /* rank 0's */
-    nbcoll_terms terms;                   /* of the crew's communicator, without rules */
-    /* Which result was wrong, where `failed` is ERR_VERIFY: "slots, start + wait: rank 1 has a wrong byte 8". */
-    char wrong[BENCH_WRONG];
-    atomic_int is_told;
-    _Alignas(128) atomic_ulong met;
-    _Alignas(128) double sample[]; /* [ranks][entries][BENCH_FORMS][rounds * iterations] */
-} bench_shared;
-
-size_t bench_shared_bytes(const bench_plan *plan);
-/* A rank that fails tells the others, and ends with its process: peers may still read what is lent to them, and that
- * takes all with it. */
-void bench_must(bench_shared *shared, nbcoll_status status);
-/* The life of a rank, between opening its end and closing it. */
-void bench_rank(const bench_plan *plan, bench_shared *shared, nbcoll_context *context, nbcoll_comm *comm);
-/* Once, when the crew has ended. */
-void bench_collect(const bench_plan *plan, bench_shared *shared, bench_result results[]);
-
-/* ---- bench_pair.c: the point-to-point baseline ------------------------------------------------------------------ */
-
-/* Messages of so many bytes that are in flight one way. */
-int bench_window(size_t bytes);
-/* Completes a plan of how to measure, for messages of so many bytes between two ranks: of its two entries, one is a
- * round trip, and the other one a window. */
-void bench_pair_plan(bench_plan *plan, size_t bytes);
-
-/* ---- bench_crew.c: the ranks as processes or threads ------------------------------------------------------------- */
-
-/* Runs a crew; results[plan->entries]. */
+/* Runs a crew over shared memory; results[plan->entries]. */
 void bench_run(const command *self, const bench_plan *plan, bench_result results[]);
+
+/* bench.c: messages of so many bytes that are in flight one way in the point-to-point baseline. */
+int bench_window(size_t bytes);
 
 /* ---- bench_latency.c --------------------------------------------------------------------------------------------- */
 

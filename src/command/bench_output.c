@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What `nbcoll bench` found: as a table, as CSV, as JSON, as the OSU benchmarks print it, and as pictures. */
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "bench.h"
 
 #define CSV_FORM(form) form ".min," form ".median," form ".max,"

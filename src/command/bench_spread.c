@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Medians and the like. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "bench.h"
 

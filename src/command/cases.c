@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The words and options that say which cases of which algorithms are meant, and how ranks are placed on nodes. */
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-#include <strings.h>
-
 #include "command.h"
 
 #define MOST_ROOM 65536 /* ranks of a node */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Algorithms and transports from shared objects, which stay open as long as the command runs. */
 #include <dlfcn.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "command.h"
 

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What the subcommands of `nbcoll` share: their table, their exit statuses, and the options that say which cases of
- * which algorithms are meant.
+ * which algorithms are meant. Also the headers of the C library and the system that most files need.
  */
 #ifndef COMMAND_H
 #define COMMAND_H
 
+#include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
 
 #include <jansson.h>
 

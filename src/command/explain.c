@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll explain`: says which algorithm serves a call, and why. */
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "rules.h"
 
 /* What options mark. */

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll info`: what this build of the library has, and what it finds on this machine. */
-#include <stdio.h>
-#include <string.h>
-
 #include <hwloc.h>
 
 #include <nbcoll/affinity.h>
 #include <nbcoll/loopback.h>
-#include <nbcoll/shm.h>
 
+#include "crew.h"
 #include "info.h"
 #include "rules.h"
 #include "run.h"
@@ -130,6 +127,129 @@ static json_t *open_ends(json_t *prices)
     return json_pack("{s:I}", "most", (json_int_t)is.most);
 }
 
+/* ---- the copy paths, found by trial ------------------------------------------------------------------------------- */
+
+/* Three ranks open shared memory and tell what each found out about the others. Two of them are threads of one process,
+ * the third is another one beside it, as those of `nbcoll run` are: a parent and its child may be allowed more. The
+ * third also takes some of the memory that all can read. */
+
+#define TIMEOUT UINT64_C(5000000000) /* ns to find each other: for a machine under load */
+
+enum { RANKS = 3, APART = 2 }; /* the last rank is a process of its own */
+
+/* What can be found out: between threads, between processes, and with memory of nbcoll_mem_alloc. */
+enum { THREADS, PROCESSES, ALLOCATED, MATTERS };
+
+/* What one rank found out. */
+typedef struct finding {
+    /* Of what several ranks say, the most telling: a rank that failed, rather than those that then lack it; a rank that
+     * could not read, rather than the one that it could not read. 0: nothing yet. */
+    int weight;
+    char path[32], why[256]; /* without a path: why there is none */
+} finding;
+
+typedef struct trial {
+    nbcoll_shm_id id;
+    finding found[RANKS][RANKS]; /* [rank][peer]; the last rank's own: ALLOCATED */
+} trial;
+
+static finding failed(nbcoll_status status)
+{
+    finding f = {.weight = status == NBCOLL_ERR_PEER_LOST || status == NBCOLL_ERR_TIMEOUT ? 3 : 4};
+    snprintf(f.why, sizeof f.why, "%s: %s", nbcoll_status_name(status), nbcoll_status_text(status));
+    return f;
+}
+
+static finding look(const nbcoll_endpoint *end, int peer)
+{
+    static const char *const names[] = {
+        [NBCOLL_SHM_BY_REFERENCE] = "by reference",
+        [NBCOLL_SHM_BY_CMA] = "process_vm_readv",
+        [NBCOLL_SHM_BY_FRAGMENTS] = "fragments",
+        [NBCOLL_SHM_BY_PIECES] = "pieces",
+        [NBCOLL_SHM_BY_EITHER] = "pieces or process_vm_readv",
+    };
+    nbcoll_shm_peer is = {.size = sizeof is};
+    nbcoll_status status = nbcoll_shm_describe(end, peer, &is);
+    finding f = {.weight = is.error ? 2 : 1};
+    if (status != NBCOLL_OK)
+        return failed(status);
+    snprintf(f.path, sizeof f.path, "%s", names[is.path]);
+    snprintf(f.why, sizeof f.why, "%s", is.why);
+    if (is.error)
+        command_add(f.why, sizeof f.why, " (%s)", strerror(is.error));
+    return f;
+}
+
+static finding reserve(nbcoll_endpoint *end)
+{
+    const nbcoll_shared *shared = end->transport->shared;
+    uint64_t at;
+    nbcoll_status status = shared ? shared->reserve(end, 1, &at) : NBCOLL_ERR_UNSUPPORTED;
+    if (status != NBCOLL_OK)
+        return failed(status);
+    shared->release(end, at);
+    return (finding){.weight = 1, .path = "in place"};
+}
+
+/* Notes what this rank finds, or, by an error, why it does not. */
+static void live(void *user, int rank)
+{
+    trial *t = user;
+    nbcoll_shm_config config = {.size = sizeof config, .id = t->id, .rank = rank, .ranks = RANKS, .timeout = TIMEOUT};
+    nbcoll_endpoint *end = NULL;
+    nbcoll_status status = nbcoll_shm_open(&config, &end);
+    for (int peer = 0; peer < RANKS; peer++) {
+        if (status != NBCOLL_OK)
+            t->found[rank][peer] = failed(status);
+        else if (peer != rank)
+            t->found[rank][peer] = look(end, peer);
+        else if (rank == APART)
+            t->found[rank][peer] = reserve(end);
+    }
+    if (end)
+        nbcoll_endpoint_close(end);
+}
+
+/* The most telling finding about a matter, or how the ranks ended without one. */
+static finding tell(const trial *t, int matter, nbcoll_status ended)
+{
+    finding told = {.why = "the ranks ended before they could tell"};
+    if (ended != NBCOLL_OK)
+        told = failed(ended);
+    told.weight = 0;
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int peer = 0; peer < RANKS; peer++) {
+            const finding *f = &t->found[rank][peer];
+            int is_pair = (rank == APART) != (peer == APART);
+            int about = rank != peer ? is_pair ? PROCESSES : THREADS : rank == APART ? ALLOCATED : MATTERS;
+            if (about == matter && f->weight > told.weight)
+                told = *f;
+        }
+    return told;
+}
+
+/* How large data moves over shared memory on this machine: an object with the members "threads", "processes" and
+ * "mem_alloc" (from memory of nbcoll_mem_alloc). Each is an object of a "path" (null where none could be found) and a
+ * "why", which says why it is not a better one and is empty if there is none. */
+static json_t *paths(void)
+{
+    static const char *const names[] = {[THREADS] = "threads", [PROCESSES] = "processes", [ALLOCATED] = "mem_alloc"};
+    static const trial nothing;
+    trial *t = crew_share(sizeof *t);
+    crew ranks = {.ranks = RANKS, .together = APART, .live = live, .user = t};
+    nbcoll_status status = t ? nbcoll_shm_id_make(&t->id) : NBCOLL_ERR_MEMORY;
+    if (status == NBCOLL_OK)
+        status = crew_run(&ranks);
+    json_t *all = json_object();
+    for (int i = 0; i < MATTERS; i++) {
+        finding f = tell(t ? t : &nothing, i, status);
+        json_object_set_new(all, names[i], json_pack("{s:s?, s:s}", "path", *f.path ? f.path : NULL, "why", f.why));
+    }
+    crew_unshare(t, sizeof *t);
+    return all;
+}
+
 /* ---- the machine, and where ranks run ---------------------------------------------------------------------------- */
 
 static json_t *caches_of(hwloc_topology_t topology)
@@ -225,7 +345,7 @@ static json_t *collect(int ranks)
     json_t *all = json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version", NBCOLL_VERSION,
                             "abi", (int)NBCOLL_ABI, "operations", operations(), "types", types(), "reductions",
                             reductions(), "transports", words(NBCOLL_TRANSPORTS), "vectors", features(), "copy_paths",
-                            info_paths(), "cells", cells(), "schedules", schedules, "machine",
+                            paths(), "cells", cells(), "schedules", schedules, "machine",
                             machine(), "prices", prices);
     if (ranks)
         json_object_update_new(all, json_pack("{s:o, s:o}", "places", places_of(ranks), "bind",

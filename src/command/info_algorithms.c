@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The catalogue: what each algorithm does, what it costs at a few ranks, who talks to whom in which round, and when it
  * is chosen. As text that is also a page of Markdown, which is installed as algorithms.md. */
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "info.h"
 #include "rules.h"
 #include "sim.h"

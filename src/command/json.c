@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Rows: JSON as all subcommands print it. */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "command.h"
 
 void command_print_json(json_t *all)

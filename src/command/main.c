@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The program `nbcoll`: finds the subcommand, runs it, and sees that its output was written. */
-#include <stdio.h>
-#include <string.h>
-
 #include "command.h"
 
 static const command *const commands[] = {&command_verify,  &command_show,     &command_sim,

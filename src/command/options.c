@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Reading the arguments of a subcommand, and refusing them. */
 #include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
-#include <limits.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
-#include <unistd.h>
 
 #include "command.h"
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Rules for selection from the arguments of a subcommand. */
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #ifdef NBCOLL_HAVE_TUNING
 #include <nbcoll/tuning.h>

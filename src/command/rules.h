@@ -6,8 +6,6 @@
 #ifndef RULES_H
 #define RULES_H
 
-#include <nbcoll/select.h>
-
 #include "command.h"
 
 /* X(name, flag of algorithms that read it): the parameters of an algorithm, which a choice, a rule and a case have. */

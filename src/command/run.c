@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll run`: starts a program as several ranks. Its options, and the guard. */
-#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "crew.h"
 #include "rules.h"

@@ -9,8 +9,6 @@
 #define RUN_H
 
 #include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
 
 #include <nbcoll/cluster.h> /* types; functions with NBCOLL_HAVE_CLUSTER */
 #include <nbcoll/shm.h>

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The process of `nbcoll run --agent` that executes the ranks' programs. It hears no signal that asks to stop: it ends
  * when all ranks have. */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <nbcoll/loopback.h>
 #ifdef NBCOLL_HAVE_VERBS

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Places for ranks: the cores, one after the other or scattered, or the groups of cores that share an L3 cache, as far
  * as this process may use them. */
-#include <errno.h>
 #include <hwloc.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <nbcoll/affinity.h>
 

@@ -4,13 +4,7 @@
  * with its secret, come by its standard input; then, a byte each, the signals that ask it to stop. The end of that
  * input asks likewise, whatever has ended it: so a part does not outlive the launcher. The first part makes the id, and
  * writes it to its standard output, before its ranks write anything; the others get it from the launcher. */
-#include <errno.h>
 #include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "run.h"
 

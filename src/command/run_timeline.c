@@ -7,14 +7,8 @@
  *
  * --timeout: for whom they wait. Late is a rank that waits for nobody, and for which another one waits, itself or since
  * a third one that it waits for does; and a rank that has noted nothing, where others have. */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
-
-#include <nbcoll/timeline.h>
 
 #include "run.h"
 #include "timeline.h"

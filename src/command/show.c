@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll show`: prints the schedules of an algorithm, as text or for Graphviz. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include <nbcoll/show.h>
 
 #include "rules.h"

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll sim`: simulates algorithms on a machine that is described, and tells what they cost there. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "rules.h"
 #include "sim.h"
-
-#define MOST_RANKS (1 << 24)
-#define MOST_US (NBCOLL_SIM_MOST_NS / 1000)
 
 typedef struct simulation {
     const command *self;
@@ -357,7 +350,7 @@ static void run(const command *self, int argc, char *argv[])
 }
 
 static const command_option options[] = {
-    {"ranks", "P", "number of ranks (16)", COMMAND_IN(simulation, cases.most), 1, MOST_RANKS},
+    {"ranks", "P", "number of ranks (16)", COMMAND_IN(simulation, cases.most), 1, SIM_RANKS},
     {COMMAND_ROOT(simulation, "the root (0)")},
     {COMMAND_COUNT(simulation, "elements: of one rank's block, or of the vector (1000)")},
     {COMMAND_TYPE(simulation, "their type (INT32)")},
@@ -396,8 +389,8 @@ static const command_option options[] = {
     {"progress", "N", "so many cores of each node do nothing but communication, whatever the model says",
      COMMAND_IN(simulation, progress), 1, 65536, WITH_PROGRESS},
     {"compute", "US", "each rank computes between start and wait",
-     COMMAND_IN(simulation, compute), 0, MOST_US, WITH_COMPUTE},
-    {"test-every", "US", "and tests so often meanwhile", COMMAND_IN(simulation, test_every), 0, MOST_US, WITH_TESTS},
+     COMMAND_IN(simulation, compute), 0, SIM_US, WITH_COMPUTE},
+    {"test-every", "US", "and tests so often meanwhile", COMMAND_IN(simulation, test_every), 0, SIM_US, WITH_TESTS},
     {"program", "P",
      "what each rank does instead, with ; between: compute TIME [test TIME], the second being how often it tests; "
      "start [OPERATION [ALGORITHM]], without words what the command line says, and without algorithm the operation's "

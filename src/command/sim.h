@@ -3,14 +3,8 @@
 #ifndef COMMAND_SIM_H
 #define COMMAND_SIM_H
 
-#include <stdio.h>
-
-#include <jansson.h>
-
 #include <nbcoll/nic.h>
-#include <nbcoll/simulate.h>
 
-#include "command.h"
 #include "timeline.h"
 
 /* Plays one case on a machine on which a message takes TIMELINE_ROUND ns, and all else nothing, and whose nodes have so
@@ -57,6 +51,8 @@ nbcoll_status sim_play_arrivals(const nbcoll_sim_config *config, const nbcoll_si
 /* Percent of the bytes (of the messages, if these have none) that were there; -1: all ranks started at once. */
 int sim_came(const sim_arrivals *told);
 
+#define SIM_RANKS (1 << 24) /* at most */
+#define SIM_US (NBCOLL_SIM_MOST_NS / 1000)
 #define SIM_STARTS 64
 #define SIM_ACTIONS 256
 

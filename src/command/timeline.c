@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Timelines: gathered, written as a trace for Chrome and Perfetto, and read from one. */
 #include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <jansson.h>
 
 #include "timeline.h"
 

@@ -3,8 +3,6 @@
 #ifndef COMMAND_TIMELINE_H
 #define COMMAND_TIMELINE_H
 
-#include <stdio.h>
-
 #include <nbcoll/simulate.h>
 
 #include "command.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll timeline`: what each rank of a recorded run waited for, as text and as a drawing. */
-#include <stdlib.h>
-
 #include "timeline.h"
 
 enum { LONGEST = 5 };

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * A timeline as a drawing: a row for each rank, time from left to right, or round after round. */
-#include <inttypes.h>
-#include <string.h>
-
 #include "sim.h"
 
 enum {

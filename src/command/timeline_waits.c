@@ -2,8 +2,6 @@
  * What ranks waited for. A wait ends when a message comes. Until its sender had sent it, the wait was for the sender:
  * which had not begun the operation, or did something else, or waited itself; then it was for whom the sender waited
  * for. */
-#include <stdlib.h>
-
 #include "timeline.h"
 
 enum { DEPTH = 64 };

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll topology`: proves the topologies of relays, and prints them. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <nbcoll/relay.h>
 #include <nbcoll/show.h>
-#include <nbcoll/verify.h>
 
 #include "command.h"
 

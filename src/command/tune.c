@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll tune`: finds which algorithm is fastest where, writes that as a tuning file, and judges what is chosen. */
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-
-#include <nbcoll/shm.h>
 
 #include "run.h"
 #include "sim.h"

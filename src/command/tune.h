@@ -6,11 +6,9 @@
 #ifndef TUNE_H
 #define TUNE_H
 
-#include <nbcoll/select.h>
 #include <nbcoll/simulate.h>
 
 #include "bench.h"
-#include "rules.h"
 
 #define TUNE_MOST 32 /* numbers of ranks, and sizes */
 

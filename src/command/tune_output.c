@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What `nbcoll tune` writes: its journal, which it reads again; the tuning file; and what it prints. */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "sim.h"
 #include "tune.h"

@@ -2,7 +2,6 @@
  * The points of `nbcoll tune`: which there are, their candidates, what is chosen there, and how long all of those
  * take. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "sim.h"
 #include "tune.h"

@@ -5,7 +5,6 @@
  * between them for a reason; else the rule ends at its point. Beyond the ranks of its points no rule reaches: what wins
  * with 16 ranks and loses little with 8 may lose much with 12. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "tune.h"
 

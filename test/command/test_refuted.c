@@ -23,7 +23,6 @@
 #include "../../src/command/options.c"
 #include "../../src/command/rules.c"
 #include "../../src/command/verify.c"
-#include "../../src/command/verify_forms.c"
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 

@@ -1,11 +1,138 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * `nbcoll sim --nic`: programs on the NICs of a machine that is described, beside the host's engine. */
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+ * What `nbcoll sim` has tables of its own for: ranks that come late (--arrival, --preposted) and what that costs the
+ * others; the benchmark of Denis et al. (--fixed-work); programs on NICs, beside the host's engine (--nic). */
+#include <nbcoll/split.h>
 
 #include "sim.h"
+
+/* ---- ranks that come late ------------------------------------------------------------------------------------------ */
+
+static void hear(void *user, const nbcoll_sim_event *e)
+{
+    sim_arrivals *told = user;
+    if (e->what != NBCOLL_SIM_MESSAGE)
+        return;
+    const nbcoll_sim_rank *rank = told->rank + (size_t)e->operation * (size_t)told->ranks;
+    if (rank[e->peer].started == told->last[e->operation])
+        return;
+    for (int by_then = 0; by_then <= (e->end <= told->last[e->operation]); by_then++) {
+        told->messages[by_then]++;
+        told->bytes[by_then] += e->bytes;
+    }
+}
+
+/* From what all ranks did. */
+static void tell(sim_arrivals *told, uint32_t operations)
+{
+    for (uint32_t i = 0; i < operations; i++) {
+        const nbcoll_sim_rank *rank = told->rank + (size_t)i * (size_t)told->ranks;
+        uint64_t ended = 0;
+        for (int k = 0; k < told->ranks; k++) {
+            told->last[i] = told->last[i] > rank[k].started ? told->last[i] : rank[k].started;
+            ended = ended > rank[k].ended ? ended : rank[k].ended;
+            told->mean += (double)(rank[k].ended - rank[k].started) / told->ranks / operations;
+        }
+        uint64_t after = ended > told->last[i] ? ended - told->last[i] : 0;
+        told->after = told->after > after ? told->after : after;
+    }
+}
+
+nbcoll_status sim_play_arrivals(const nbcoll_sim_config *config, const nbcoll_sim_case cases[], nbcoll_sim_result *out,
+                                sim_arrivals *told)
+{
+    nbcoll_sim_config again = *config;
+    *told = (sim_arrivals){.ranks = config->ranks};
+    told->rank = out->rank = command_alloc((size_t)config->ranks * config->operations, sizeof *out->rank);
+    told->last = command_alloc(config->operations, sizeof *told->last);
+    nbcoll_status status = nbcoll_simulate_cases(config, cases, out);
+    if (status == NBCOLL_OK) {
+        nbcoll_sim_result same = {.size = sizeof same};
+        tell(told, config->operations);
+        again.event = hear;
+        again.user = told;
+        again.progress = NULL;
+        status = nbcoll_simulate_cases(&again, cases, &same);
+    }
+    free(told->last);
+    free(out->rank);
+    told->last = NULL;
+    told->rank = out->rank = NULL;
+    return status;
+}
+
+int sim_came(const sim_arrivals *told)
+{
+    const uint64_t *of = told->bytes[0] ? told->bytes : told->messages;
+    return of[0] ? (int)(100 * (double)of[1] / (double)of[0]) : -1;
+}
+
+/* ---- fixed work ----------------------------------------------------------------------------------------------------- */
+
+#define SPLITS 4
+
+static const char head[] = "ranks drivers'  us comp.  blocking     S = 0     S = 1     S = 2     S = 3 best model";
+
+typedef struct fixed {
+    const nbcoll_sim_config *config;
+    int cores;
+    const nbcoll_algorithm *algorithm;
+    nbcoll_case at;
+    nbcoll_sim_model model;
+} fixed;
+
+/* When the last wait returns. `drivers`: the cores that the ranks leave progress; else the operation blocks, and what
+ * is computed is added by whoever asks. */
+static uint64_t play(fixed *f, int ranks, unsigned split, int drivers, uint64_t compute)
+{
+    const nbcoll_sim_action action[] = {{.act = NBCOLL_SIM_START},
+                                        {.act = NBCOLL_SIM_WAIT_STARTED}, /* their blocking calls do that */
+                                        {.act = NBCOLL_SIM_COMPUTE, .compute = compute}};
+    nbcoll_sim_config config = *f->config;
+    nbcoll_sim_result result = {.size = sizeof result};
+    f->at.ranks = ranks;
+    f->at.split = split;
+    f->model.node = (uint32_t)ranks;
+    f->model.progress = drivers ? (uint32_t)(f->cores - ranks) : 0;
+    config.ranks = ranks;
+    config.nodes = NULL;
+    config.progress = NULL;
+    config.model = &f->model;
+    config.program = (nbcoll_sim_program){action, 3};
+    command_fail_status(&command_sim,
+                        nbcoll_simulate_cases(&config, &(nbcoll_sim_case){f->algorithm, &f->at}, &result));
+    return result.waited;
+}
+
+/* A row: what so many ranks take. */
+static void add_row(fixed *f, int ranks, uint64_t work, json_t *rows)
+{
+    uint64_t compute = work / (uint64_t)ranks, blocking = play(f, ranks, 0, 0, 0), split[SPLITS];
+    unsigned best = 0, model = nbcoll_split_levels(f->at.operation, ranks, f->cores);
+    for (unsigned i = 0; i < SPLITS; i++) {
+        split[i] = play(f, ranks, i, 1, compute);
+        best = split[i] < split[best] ? i : best;
+    }
+    json_t *row = json_pack("{s:i, s:I, s:I, s:[I, I, I, I], s:i, s:i, s:i}", "ranks", ranks, "compute",
+                            (json_int_t)compute, "blocking", (json_int_t)(compute + blocking), "split",
+                            (json_int_t)split[0], (json_int_t)split[1], (json_int_t)split[2], (json_int_t)split[3],
+                            "best", (int)best, "model", (int)model, "drivers", f->cores - ranks);
+    sim_add_row(rows, row, ranks == (f->cores + 1) / 2 ? head : NULL,
+                "%5d{ranks} %7d{drivers} %9.1u{compute} %9.1u{blocking} %9.1u{split.0} %9.1u{split.1} %9.1u{split.2} "
+                "%9.1u{split.3} %4d{best} %5d{model}\n");
+}
+
+void sim_fixed_work(const nbcoll_sim_case *of, const nbcoll_sim_config *config, int cores, json_t *rows)
+{
+    fixed f = {config, cores, of->algorithm, *of->at, *config->model};
+
+    f.at.nodes = NULL;
+    f.at.node = 0;
+    f.model.cores = 0;
+    f.model.lanes = f.model.pool = 1;
+    uint64_t work = play(&f, cores, 0, 0, 0) * (uint64_t)cores;
+    for (int ranks = (cores + 1) / 2; ranks < cores; ranks++)
+        add_row(&f, ranks, work, rows);
+}
 
 #define NIC_NUMBER(name, most) {#name, "N", "", COMMAND_IN(nbcoll_nic_model, name), 0, most}
 
