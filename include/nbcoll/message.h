@@ -47,18 +47,19 @@
  * What is bounded. Short messages (`eager`) are sent at once, and take a credit of their sender's with this receiver,
  * which comes back when they are matched. Longer ones, and short ones for which there is no credit, are announced: the
  * receiver keeps the announcement only, and when it has matched it gets the data from the sender's memory, or asks for
- * it. An announced message needs no credit: so a receive and a send that fit always meet, whatever else is under way
- * between the two ranks. At most `announced` messages to a rank may be announced and not taken; a further one ends with
- * ERR_LIMIT. So a rank stores, for each other one, at most `credits` short messages and `announced` announcements; a
- * peer that sends more of the first, or announces more than 16,384, is lost (ERR_PEER_LOST).
+ * it, and its sender puts it there, or sends it. An announced message needs no credit: so a receive and a send that fit
+ * always meet, whatever else is under way between the two ranks. At most `announced` messages to a rank may be announced
+ * and not taken; a further one ends with ERR_LIMIT. So a rank stores, for each other one, at most `credits` short
+ * messages and `announced` announcements; a peer that sends more of the first, or announces more than 16,384, is lost
+ * (ERR_PEER_LOST).
  *
  * The end of a send says that its buffer may be changed; that of a synchronous send (ssend) that it has been matched,
  * too. Who is lost, or has left: what was matched with it, and receives from it that no arrived message fits, end with
  * ERR_PEER_LOST, and so do later ones. Receives from any source end so when a rank is lost, since what they wait for
  * may have been its message; those that are posted afterwards wait for the others. When a rank has left they wait on,
- * while there is another one; and a send whose data has gone to it whole ends well. A send whose buffer the other rank
- * may still read ends when that has answered, or is gone. Messages between other ranks go on, even where the
- * communicator is broken.
+ * while there is another one; and a send whose data has gone to it whole ends well. A message whose buffer the other
+ * rank may still read, or write, ends when that has answered, or is gone. Messages between other ranks go on, even
+ * where the communicator is broken.
  * nbcoll_last_failure tells of a message: `tag` is then NBCOLL_FAILURE_MESSAGE plus the message's tag.
  *
  * A cancelled receive ends with ERR_CANCELLED, unless it has been matched: then it ends as the message does. So does a

@@ -100,8 +100,13 @@ static int nbcolli_part_in(nbcoll_messages *m, nbcolli_transfer *t, const nbcoll
 {
     uint64_t at = in->header.bytes;
 
-    if (!t || t->phase != NBCOLLI_TRANSFER_ASKED || t->is_over)
+    if (!t || t->phase != NBCOLLI_TRANSFER_ASKED)
         return 1; /* it has been given up */
+    t->lends = 0; /* it is not put */
+    if (t->is_over) {
+        nbcolli_transfer_over(m, t, t->status);
+        return 1;
+    }
     if (at > t->bytes || in->bytes > t->bytes - at || in->bytes > t->bytes - t->moved)
         return 0;
     memcpy(t->memory + at, in->payload, in->bytes);
@@ -112,16 +117,23 @@ static int nbcolli_part_in(nbcoll_messages *m, nbcolli_transfer *t, const nbcoll
     return 1;
 }
 
-/* What was asked for will not come. */
-static void nbcolli_asked_lost(nbcoll_messages *m, nbcolli_transfer *t)
+/* What was asked for has been put, or will not come. */
+static void nbcolli_asked_ends(nbcoll_messages *m, nbcolli_transfer *t, uint64_t status)
 {
-    if (t && t->phase == NBCOLLI_TRANSFER_ASKED)
-        nbcolli_transfer_over(m, t, NBCOLL_ERR_PEER_LOST);
+    if (!t || t->phase != NBCOLLI_TRANSFER_ASKED)
+        return;
+    int is_put = t->lends && status == NBCOLL_OK && !t->is_over;
+    t->lends = 0;
+    if (is_put)
+        nbcolli_transfer_whole(m, t);
+    else
+        nbcolli_transfer_over(m, t, status == NBCOLL_ERR_FAULT ? NBCOLL_ERR_FAULT : NBCOLL_ERR_PEER_LOST);
 }
 
 /* An answer to what this rank has announced, if it still waits for one. It may be over: then it ends as it was to. */
-static void nbcolli_answer_to_send(nbcoll_messages *m, nbcolli_transfer *t, const nbcolli_header *h)
+static void nbcolli_answer_to_send(nbcoll_messages *m, nbcolli_transfer *t, const nbcolli_incoming *in)
 {
+    const nbcolli_header *h = &in->header;
     nbcoll_status status = NBCOLL_ERR_CANCELLED; /* WITHDRAWN, REFUSED */
 
     if (!t || t->phase != NBCOLLI_TRANSFER_ANNOUNCED)
@@ -131,7 +143,7 @@ static void nbcolli_answer_to_send(nbcoll_messages *m, nbcolli_transfer *t, cons
     if (h->status == NBCOLLI_MSG_TOO_EARLY)
         return;
     if (h->status == NBCOLLI_MSG_ASK && !t->is_over) {
-        nbcolli_transfer_ask(m, t);
+        nbcolli_transfer_ask(m, t, in->payload, in->bytes);
         return;
     }
     if (h->status == NBCOLLI_MSG_TAKEN)
@@ -167,13 +179,18 @@ static int nbcolli_message_arrives(nbcolli_executor *e, const nbcolli_incoming *
         return nbcolli_part_in(m, nbcolli_transfer_find(m, (int)h->source, 1, h->number), in);
     case NBCOLLI_MSG_WITHDRAW:
         if (h->bytes)
-            nbcolli_asked_lost(m, nbcolli_transfer_find(m, (int)h->source, 1, h->number));
+            nbcolli_asked_ends(m, nbcolli_transfer_find(m, (int)h->source, 1, h->number), NBCOLL_ERR_PEER_LOST);
         nbcolli_arrival_withdraw(m, (int)h->source, h->number);
+        return 1;
+    case NBCOLLI_MSG_PUT:
+        nbcolli_asked_ends(m, nbcolli_transfer_find(m, (int)h->source, 1, h->number), h->bytes);
         return 1;
     case NBCOLLI_MSG_CREDIT:
         return 1;
     default:
-        nbcolli_answer_to_send(m, nbcolli_transfer_find(m, (int)h->source, 0, h->number), h);
+        if (in->bytes > sizeof(nbcolli_remote))
+            return 0;
+        nbcolli_answer_to_send(m, nbcolli_transfer_find(m, (int)h->source, 0, h->number), in);
         return h->status < NBCOLLI_MSG_KINDS;
     }
 }
@@ -307,7 +324,10 @@ static void nbcolli_receives_end(nbcoll_messages *m, int source, int rank)
 /* Who has left may have got what is in flight, or has come back and was not looked at: that says whether it went. */
 static int nbcolli_transfer_goes_on(const nbcoll_messages *m, const nbcolli_transfer *t)
 {
-    int has_gone = t->phase == NBCOLLI_TRANSFER_SHORT || (t->phase == NBCOLLI_TRANSFER_PARTS && t->moved == t->bytes);
+    const nbcolli_peer *peer = nbcolli_message_peer(m, t->rank);
+    int is_cut = peer->link->loss[peer->address] & NBCOLLI_CUT;
+    int has_gone = t->phase == NBCOLLI_TRANSFER_SHORT || (t->phase == NBCOLLI_TRANSFER_PARTS && t->moved == t->bytes) ||
+                   (t->phase == NBCOLLI_TRANSFER_PUTTING && t->is_begun && !is_cut);
     return has_gone && (t->post.where == NBCOLLI_IN_FLIGHT || t->post.where == NBCOLLI_FREE) &&
            nbcolli_has_departed(m->comm, t->rank);
 }

@@ -29,7 +29,7 @@ nbcolli_transfer *nbcolli_transfer_new(nbcoll_messages *m, nbcolli_request *r, i
     t->bytes = bytes;
     t->moved = 0;
     t->packs = packs != 0;
-    t->is_over = t->is_begun = t->registered = t->is_short = t->has_failed = 0;
+    t->is_over = t->is_begun = t->lends = t->registered = t->is_short = t->has_failed = 0;
     r->executed.work = t;
     return t;
 }

@@ -8,8 +8,10 @@
  *   SHORT      carries its data, and has taken a credit
  *   ANNOUNCED  `bytes` long; its payload says where the receiver can get it, or is empty
  *   TAKEN      the answer: the receiver has got it, or needs nothing of it; `bytes` is a status, for its sender
- *   ASK        the answer: its sender is to send it, in PARTs
+ *   ASK        the answer: its sender is to send it, in PARTs; or to put it where its payload says, or send it in PARTs
+ *              all the same
  *   PART       bytes from `bytes` on
+ *   PUT        the notice of a put; or with a status as `bytes`: it has failed, and writes nothing any more
  *   WITHDRAW   of one that is announced, from its sender, who cancels it: answered by WITHDRAWN, unless it has been
  *              matched; or by TOO_EARLY if it has not come yet, and then said again. With `bytes`: the sender does
  *              without the receiver, and what that has asked for will not come
@@ -47,6 +49,7 @@ typedef enum nbcolli_message_kind {
     NBCOLLI_MSG_WITHDRAWN, /* also one that is kept in its place, out of turn */
     NBCOLLI_MSG_TOO_EARLY,
     NBCOLLI_MSG_CREDIT,
+    NBCOLLI_MSG_PUT,
     NBCOLLI_MSG_KINDS
 } nbcolli_message_kind;
 
@@ -126,7 +129,8 @@ typedef enum nbcolli_transfer_phase {
     NBCOLLI_TRANSFER_ANNOUNCED, /* then the answer */
     NBCOLLI_TRANSFER_PARTS,     /* they are sent */
     NBCOLLI_TRANSFER_GETTING,
-    NBCOLLI_TRANSFER_ASKED,    /* parts come */
+    NBCOLLI_TRANSFER_PUTTING,
+    NBCOLLI_TRANSFER_ASKED,    /* parts come, or it is put */
     NBCOLLI_TRANSFER_UNPACKING /* all has come */
 } nbcolli_transfer_phase;
 
@@ -145,7 +149,8 @@ typedef struct nbcolli_transfer {
     uint32_t number;
     uint8_t phase; /* nbcolli_transfer_phase */
     uint8_t is_over;    /* it ends with `status` when its post is free, and its peer gets it no more */
-    uint8_t is_begun;   /* GETTING: the transport has taken it */
+    uint8_t is_begun;   /* GETTING, PUTTING: the transport has taken it */
+    uint8_t lends;      /* ASKED: its memory is lent, for a put, and there is no answer */
     uint8_t registered; /* `mine` is to be deregistered */
     uint8_t packs;      /* `memory` is its own */
     uint8_t is_short;   /* of a send: it has a credit. Else it is counted among the announced ones */
@@ -153,6 +158,7 @@ typedef struct nbcolli_transfer {
     nbcoll_status status;
     nbcolli_registered mine;
     nbcolli_remote theirs;
+    nbcoll_header notice; /* of a put */
     _Alignas(64) unsigned char few[64];
 } nbcolli_transfer;
 
@@ -301,8 +307,8 @@ void nbcolli_transfer_own(nbcoll_messages *m, nbcolli_request *r, nbcolli_reques
 void nbcolli_transfer_short(nbcoll_messages *m, nbcolli_request *r, const nbcolli_arrival *l);
 /* All of a receive has come. */
 void nbcolli_transfer_whole(nbcoll_messages *m, nbcolli_transfer *t);
-/* Its send is to go in parts; it ends so, when its post is free. */
-void nbcolli_transfer_ask(nbcoll_messages *m, nbcolli_transfer *t);
+/* Its send is to be put there, or to go in parts; it ends so, when its post is free. */
+void nbcolli_transfer_ask(nbcoll_messages *m, nbcolli_transfer *t, const void *theirs, size_t bytes);
 void nbcolli_transfer_over(nbcoll_messages *m, nbcolli_transfer *t, nbcoll_status status);
 /* All goes on. Has something moved? */
 int nbcolli_transfers_go_on(nbcoll_messages *m);

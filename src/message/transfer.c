@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Transfers: messages whose data does not go as a line. A receiver gets what is announced with a key, and asks for what
- * is announced without. Each announcement is answered once: by TAKEN, or by ASK, or its sender has withdrawn it. Of
- * types that pack a transfer has all packed elements in memory of its own; they are packed in pieces, by passes. */
+ * is announced without: where ranks put it lends its memory with that, and the sender puts, or sends parts all the
+ * same. Each announcement is answered once: by TAKEN, or by ASK, or its sender has withdrawn it. So is what is lent: by
+ * PUT, the first PART, or WITHDRAW. Till then it is its sender's, whatever else happens, unless that is gone. Of types
+ * that pack a transfer has all packed elements in memory of its own; they are packed in pieces, by passes. */
 #include "message.h"
 
 #include "../select/select.h"
@@ -13,28 +15,34 @@ static int nbcolli_transfer_is_out(const nbcolli_transfer *t)
     return t->post.where == NBCOLLI_IN_FLIGHT || t->post.where == NBCOLLI_BACKLOG;
 }
 
-/* Has it been announced, and not been answered? */
+/* Has it been announced, and not been answered? Or has memory been lent for a put, of which nothing has come? */
 static int nbcolli_transfer_is_open(const nbcolli_transfer *t)
 {
-    return t->phase == NBCOLLI_TRANSFER_ANNOUNCED &&
+    return (t->phase == NBCOLLI_TRANSFER_ANNOUNCED || t->lends) &&
            (t->post.where == NBCOLLI_FREE || t->post.where == NBCOLLI_IN_FLIGHT);
 }
 
-/* Does it wait for the answer, though it is over? Its peer may get it, or ask for it. */
+/* Does it wait for the answer, though it is over? Its peer may get it, ask for it, or put it. */
 static int nbcolli_transfer_is_held(const nbcoll_messages *m, const nbcolli_transfer *t)
 {
     return nbcolli_transfer_is_open(t) && !nbcolli_has_departed(m->comm, t->rank);
 }
 
-/* This rank gets nothing of it any more, or never will: its sender may change its buffer. */
+/* This rank gets nothing of it any more, or never will: its sender may change its buffer. Or it puts nothing any more,
+ * and no notice has said so. */
 static void nbcolli_transfer_taken(nbcoll_messages *m, const nbcolli_transfer *t)
 {
     nbcoll_status work = t->post.work.status;
     int is_lost = t->is_over && t->status == NBCOLL_ERR_PEER_LOST;
 
-    if (t->phase == NBCOLLI_TRANSFER_GETTING && !nbcolli_has_departed(m->comm, t->rank))
+    if (nbcolli_has_departed(m->comm, t->rank))
+        return;
+    if (t->phase == NBCOLLI_TRANSFER_GETTING)
         nbcolli_message_say(m, t->rank, NBCOLLI_MSG_TAKEN, t->number,
                             work == NBCOLL_ERR_FAULT ? work : is_lost ? NBCOLL_ERR_PEER_LOST : NBCOLL_OK);
+    if (t->phase == NBCOLLI_TRANSFER_PUTTING && work != NBCOLL_OK)
+        nbcolli_message_say(m, t->rank, NBCOLLI_MSG_PUT, t->number,
+                            is_lost ? NBCOLL_ERR_PEER_LOST : NBCOLL_ERR_FAULT);
 }
 
 static void nbcolli_transfer_end(nbcoll_messages *m, nbcolli_transfer *t)
@@ -70,7 +78,8 @@ static void nbcolli_transfer_move(nbcoll_messages *m, nbcolli_transfer *t)
 
 void nbcolli_transfer_over(nbcoll_messages *m, nbcolli_transfer *t, nbcoll_status status)
 {
-    int was_over = t->is_over, is_taken = t->phase == NBCOLLI_TRANSFER_GETTING;
+    int was_over = t->is_over, is_put = t->phase == NBCOLLI_TRANSFER_PUTTING;
+    int is_copied = t->phase == NBCOLLI_TRANSFER_GETTING || (is_put && t->is_begun);
 
     if (!was_over)
         t->status = status;
@@ -78,12 +87,13 @@ void nbcolli_transfer_over(nbcoll_messages *m, nbcolli_transfer *t, nbcoll_statu
     if (status != NBCOLL_OK && t->post.where == NBCOLLI_BACKLOG) {
         nbcolli_backlog_remove(&t->post);
         t->phase = NBCOLLI_TRANSFER_SHORT; /* so that nobody can know it */
+        t->lends = 0;
     }
     if (status != NBCOLL_OK && t->post.where == NBCOLLI_IN_FLIGHT &&
-        (is_taken || nbcolli_has_departed(m->comm, t->rank))) /* all else goes out, as in settle.c */
+        (is_copied || nbcolli_has_departed(m->comm, t->rank))) /* all else goes out, as in settle.c */
         nbcolli_post_recall(&t->post);
     if (!was_over && status == NBCOLL_ERR_PEER_LOST && !nbcolli_has_departed(m->comm, t->rank) &&
-        (nbcolli_transfer_is_open(t) || t->phase == NBCOLLI_TRANSFER_PARTS))
+        ((nbcolli_transfer_is_open(t) && !t->lends) || t->phase == NBCOLLI_TRANSFER_PARTS || (is_put && !t->is_begun)))
         nbcolli_message_say(m, t->rank, NBCOLLI_MSG_WITHDRAW, t->number, 1);
     if (nbcolli_transfer_is_out(t))
         nbcolli_transfer_move(m, t);
@@ -140,7 +150,10 @@ void nbcolli_transfer_whole(nbcoll_messages *m, nbcolli_transfer *t)
     nbcolli_transfer_leave(m, t); /* its sender may go */
     t->phase = NBCOLLI_TRANSFER_UNPACKING;
     t->moved = 0;
-    nbcolli_transfer_unpack(m, t);
+    if (nbcolli_transfer_is_out(t)) /* what has asked for it */
+        nbcolli_transfer_move(m, t);
+    else
+        nbcolli_transfer_unpack(m, t);
 }
 
 static void nbcolli_transfer_begin(nbcoll_messages *m, nbcolli_transfer *t);
@@ -165,6 +178,12 @@ static void nbcolli_transfer_pack(nbcoll_messages *m, nbcolli_transfer *t)
 }
 
 /* ---- sends ------------------------------------------------------------------------------------------------------- */
+
+/* Of what says where its memory is. */
+static size_t nbcolli_key_bytes(const nbcolli_peer *peer)
+{
+    return offsetof(nbcolli_remote, key) + peer->link->limits.key_bytes;
+}
 
 static int nbcolli_transfer_register(nbcolli_transfer *t, const nbcolli_peer *peer, uint32_t access)
 {
@@ -193,7 +212,7 @@ static void nbcolli_transfer_announce(nbcoll_messages *m, nbcolli_transfer *t, n
     h->status = NBCOLLI_MSG_ANNOUNCED;
     t->phase = NBCOLLI_TRANSFER_ANNOUNCED;
     nbcolli_message_post(t, peer, h, &t->mine,
-                         lends ? offsetof(nbcolli_remote, key) + peer->link->limits.key_bytes : 0);
+                         lends ? nbcolli_key_bytes(peer) : 0);
     if (t->post.where == NBCOLLI_STUCK)
         nbcolli_transfer_over(m, t, NBCOLL_ERR_PEER_LOST);
     else if (nbcolli_transfer_is_out(t))
@@ -276,53 +295,101 @@ static int nbcolli_transfer_parts(nbcoll_messages *m, nbcolli_transfer *t)
     return went;
 }
 
-void nbcolli_transfer_ask(nbcoll_messages *m, nbcolli_transfer *t)
-{
-    t->phase = NBCOLLI_TRANSFER_PARTS;
-    nbcolli_transfer_move(m, t); /* the post of the announcement may be under way */
-}
+/* ---- gets and puts ----------------------------------------------------------------------------------------------- */
 
-/* ---- receives ---------------------------------------------------------------------------------------------------- */
-
-/* A get is over, or could not begin. */
-static void nbcolli_transfer_got(nbcoll_messages *m, nbcolli_transfer *t)
+/* One is over, or could not begin. */
+static void nbcolli_transfer_copied(nbcoll_messages *m, nbcolli_transfer *t)
 {
     nbcoll_status work = t->post.work.status;
     nbcoll_status status = t->post.where == NBCOLLI_STUCK ? NBCOLL_ERR_PEER_LOST
                            : work == NBCOLL_OK            ? NBCOLL_OK
                                                           : NBCOLL_ERR_FAULT;
 
-    if (status == NBCOLL_OK)
+    if (status == NBCOLL_OK && t->phase == NBCOLLI_TRANSFER_GETTING)
         nbcolli_transfer_whole(m, t);
     else
         nbcolli_transfer_over(m, t, status);
 }
 
-/* Begins the get; with NOT_NOW a later pass does. */
-static void nbcolli_transfer_get(nbcoll_messages *m, nbcolli_transfer *t)
+/* Begins it; with NOT_NOW a later pass does. */
+static void nbcolli_transfer_copy(nbcoll_messages *m, nbcolli_transfer *t)
 {
     nbcolli_link *link = t->post.link;
     const nbcoll_bulk *bulk = link->transport.bulk;
     const nbcoll_registration *local = bulk->flags & NBCOLL_BULK_ANY_LOCAL ? NULL : &t->mine.registration;
+    nbcolli_post *post = &t->post;
 
-    t->post.work.status = NBCOLL_OK;
-    nbcoll_posted said = bulk->get(link->endpoint, t->post.peer, &t->theirs.key, t->theirs.offset, local, t->memory,
-                                   t->bytes, &t->post.work);
+    if (link->loss[post->peer] != NBCOLLI_HERE) { /* its memory, or ours, may be lent no more */
+        nbcolli_transfer_over(m, t, NBCOLL_ERR_PEER_LOST);
+        return;
+    }
+    post->work.status = NBCOLL_OK;
+    nbcoll_posted said = t->phase == NBCOLLI_TRANSFER_GETTING
+                             ? bulk->get(link->endpoint, post->peer, &t->theirs.key, t->theirs.offset, local, t->memory,
+                                         t->bytes, &post->work)
+                             : bulk->put(link->endpoint, post->peer, &t->theirs.key, t->theirs.offset, local, t->memory,
+                                         t->bytes, &t->notice, &post->work);
     t->is_begun = said != NBCOLL_POST_NOT_NOW;
     if (t->is_begun) {
-        nbcolli_post_is(&t->post, said);
-        nbcolli_control_is(&t->post);
+        nbcolli_post_is(post, said);
+        nbcolli_control_is(post);
     }
     if (t->is_begun && !nbcolli_transfer_is_out(t))
-        nbcolli_transfer_got(m, t);
+        nbcolli_transfer_copied(m, t);
     else
+        nbcolli_transfer_move(m, t);
+}
+
+/* Can it be, with what the other rank has said of its memory? */
+static int nbcolli_transfer_may_copy(nbcolli_transfer *t, const nbcolli_peer *peer, const void *theirs, size_t bytes)
+{
+    const nbcoll_bulk *bulk = peer->link->transport.bulk;
+
+    if (!bytes || !bulk || !(t->phase == NBCOLLI_TRANSFER_GETTING ? bulk->get != NULL : bulk->put != NULL) ||
+        (!(bulk->flags & NBCOLL_BULK_ANY_LOCAL) && !nbcolli_transfer_register(t, peer, NBCOLL_LOCAL_END)))
+        return 0;
+    memset(&t->theirs, 0, sizeof t->theirs);
+    memcpy(&t->theirs, theirs, bytes);
+    return 1;
+}
+
+void nbcolli_transfer_ask(nbcoll_messages *m, nbcolli_transfer *t, const void *theirs, size_t bytes)
+{
+    const nbcolli_peer *peer = nbcolli_message_peer(m, t->rank);
+    nbcolli_header h = nbcolli_message_header(m, t->rank, NBCOLLI_MSG_PUT, t->number);
+
+    m->at[t->rank].owed += h.stamp; /* a put may come to nothing */
+    peer->pair->owed += h.credits;
+    h.stamp = h.credits = 0;
+    t->phase = NBCOLLI_TRANSFER_PUTTING;
+    if (t->registered || !nbcolli_transfer_may_copy(t, peer, theirs, bytes))
+        t->phase = NBCOLLI_TRANSFER_PARTS;
+    t->notice = nbcolli_pack(&h);
+    nbcolli_transfer_move(m, t); /* the post of the announcement may be under way */
+}
+
+/* ---- receives ---------------------------------------------------------------------------------------------------- */
+
+/* The data is asked for: to be put, where ranks do so and this memory can be lent; else in parts. */
+static void nbcolli_transfer_want(nbcoll_messages *m, nbcolli_transfer *t, const nbcolli_peer *peer)
+{
+    t->phase = NBCOLLI_TRANSFER_ASKED;
+    if (peer->pair->way != NBCOLLI_BY_PUT || !nbcolli_transfer_register(t, peer, NBCOLL_PEER_WRITES)) {
+        nbcolli_message_say(m, t->rank, NBCOLLI_MSG_ASK, t->number, 0);
+        return;
+    }
+    nbcolli_header h = nbcolli_message_header(m, t->rank, NBCOLLI_MSG_ASK, t->number);
+    t->lends = 1;
+    nbcolli_message_post(t, peer, &h, &t->mine, nbcolli_key_bytes(peer));
+    if (t->post.where == NBCOLLI_STUCK)
+        nbcolli_transfer_over(m, t, NBCOLL_ERR_PEER_LOST);
+    else if (nbcolli_transfer_is_out(t))
         nbcolli_transfer_move(m, t);
 }
 
 void nbcolli_transfer_receive(nbcoll_messages *m, nbcolli_request *r, const nbcolli_arrival *l)
 {
     const nbcolli_peer *peer = nbcolli_message_peer(m, l->source);
-    const nbcoll_bulk *bulk = peer->link->transport.bulk;
     int goes = l->bytes && !m->at[l->source].is_gone, packs = r->executed.room != 0;
     nbcolli_transfer *t = goes ? nbcolli_transfer_new(m, r, l->source, l->bytes, packs) : NULL;
 
@@ -339,16 +406,11 @@ void nbcolli_transfer_receive(nbcoll_messages *m, nbcolli_request *r, const nbco
     t->post.peer = peer->address;
     t->post.payload = t; /* as of those with one */
     nbcolli_transfer_join(m, t, 1);
-    if (l->held && bulk && bulk->get &&
-        (bulk->flags & NBCOLL_BULK_ANY_LOCAL || nbcolli_transfer_register(t, peer, NBCOLL_LOCAL_END))) {
-        t->phase = NBCOLLI_TRANSFER_GETTING;
-        memset(&t->theirs, 0, sizeof t->theirs);
-        memcpy(&t->theirs, l->payload, l->held);
-        nbcolli_transfer_get(m, t);
-    } else {
-        t->phase = NBCOLLI_TRANSFER_ASKED;
-        nbcolli_message_say(m, l->source, NBCOLLI_MSG_ASK, l->number, 0);
-    }
+    t->phase = NBCOLLI_TRANSFER_GETTING;
+    if (nbcolli_transfer_may_copy(t, peer, l->payload, l->held))
+        nbcolli_transfer_copy(m, t);
+    else
+        nbcolli_transfer_want(m, t, peer);
 }
 
 void nbcolli_transfer_short(nbcoll_messages *m, nbcolli_request *r, const nbcolli_arrival *l)
@@ -404,10 +466,11 @@ static int nbcolli_transfer_go_on(nbcoll_messages *m, nbcolli_transfer *t)
     case NBCOLLI_TRANSFER_PARTS:
         return nbcolli_transfer_parts(m, t);
     case NBCOLLI_TRANSFER_GETTING:
+    case NBCOLLI_TRANSFER_PUTTING:
         if (t->is_begun)
-            nbcolli_transfer_got(m, t);
+            nbcolli_transfer_copied(m, t);
         else
-            nbcolli_transfer_get(m, t);
+            nbcolli_transfer_copy(m, t);
         return 1;
     default:
         if (t->phase == NBCOLLI_TRANSFER_SHORT || t->post.where == NBCOLLI_STUCK)
@@ -434,11 +497,11 @@ int nbcolli_transfers_go_on(nbcoll_messages *m)
 
 /* ---- abandoning -------------------------------------------------------------------------------------------------- */
 
-/* May its peer get what it has announced? */
+/* May its peer get what it has announced, or put what it has asked for? */
 static int nbcolli_transfer_is_lent(const nbcoll_messages *m, const nbcolli_transfer *t)
 {
     const nbcolli_peer *peer = nbcolli_message_peer(m, t->rank);
-    return nbcolli_transfer_is_open(t) && peer->pair->way == NBCOLLI_BY_GET &&
+    return nbcolli_transfer_is_open(t) && (t->lends || peer->pair->way == NBCOLLI_BY_GET) &&
            !(peer->link->loss[peer->address] & NBCOLLI_OVER);
 }
 
@@ -463,6 +526,11 @@ void nbcolli_transfers_abandon(nbcoll_messages *m, nbcolli_lend *lend, void *loa
         nbcolli_transfers_lend(m, &m->at[rank].sends, lend, loan);
         nbcolli_transfers_lend(m, &m->at[rank].receives, lend, loan);
     }
-    while (m->moving.first) /* they are copied here */
-        nbcolli_transfer_free(m, NBCOLLI_HOLDER(nbcolli_transfer, among, m->moving.first));
+    while (m->moving.first) { /* they are copied here */
+        nbcolli_transfer *t = NBCOLLI_HOLDER(nbcolli_transfer, among, m->moving.first);
+        if (t->post.where == NBCOLLI_IN_FLIGHT)
+            nbcolli_list_leave(&t->among);
+        else
+            nbcolli_transfer_free(m, t);
+    }
 }

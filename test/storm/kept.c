@@ -308,5 +308,8 @@ const kept storm_kept[] = {
       .skipped = {15, 14, 13, 12, 7, 6, 5, 4, 21, 20, 17, 16, 9, 8, 22, 18, 11, 2}}},
     /* a group's vote waited at a rank that never called for it, after its sender had heard of a death */
     {1795830143823731, {.edition = 21, .items = 36, .faults = 2, .n_skipped = 4, .skipped = {33, 32, 31, 26}}},
+    /* Memory that a message's receiver had lent for a put was taken back before the answer of a sender that is cut off,
+     * and lives. */
+    {7001174, {.edition = 21, .items = 14, .faults = 2, .n_skipped = 3, .skipped = {10, 9, 6}}},
 };
 const size_t storm_kept_count = sizeof storm_kept / sizeof *storm_kept;
