@@ -29,7 +29,7 @@
 #include "names.h"
 #include "../../src/host/host.h"
 
-#define NBCOLLI_OFI_MAGIC 0x6f6603u /* raised with every change of addresses, fronts, hellos or goodbyes */
+#define NBCOLLI_OFI_MAGIC 0x6f6604u /* raised with every change of addresses, fronts, hellos or goodbyes */
 #define NBCOLLI_OFI_VERSION FI_VERSION(1, 17)
 #define NBCOLLI_OFI_NAME 112u  /* bytes of a provider's address, at most */
 #define NBCOLLI_OFI_BATCH 32   /* completions of a progress, at most */
@@ -82,10 +82,10 @@ typedef struct nbcolli_ofi_front {
     uint16_t number; /* of a message; the first one's is 1 */
 } nbcolli_ofi_front;
 
-/* What the ranks say on their connections. */
+/* What the ranks say on their connections, and `fill` bytes that mean nothing. */
 typedef struct nbcolli_ofi_hello {
     uint64_t nonce; /* of the endpoint that it is for */
-    uint32_t rank, magic;
+    uint32_t rank, magic, fill, zero;
 } nbcolli_ofi_hello;
 
 /* All messages follow that may not have arrived: each behind its length, a uint64_t, and filled up to 8 bytes. */
@@ -175,7 +175,8 @@ typedef struct nbcolli_ofi_line {
     int fd;   /* -1: none */
     int rank; /* -1: has not said so */
     bool is_connecting;
-    size_t got;            /* bytes */
+    size_t hello;          /* bytes of its own that were said */
+    size_t got, skip;      /* bytes that have come, without the filler; of that, still to come */
     size_t said, left;     /* bytes of the goodbye and what follows it; of these, still to be said */
     nbcolli_ofi_slab late; /* as the peer's, until all is there */
     unsigned char in[sizeof(nbcolli_ofi_hello) + sizeof(nbcolli_ofi_goodbye)];

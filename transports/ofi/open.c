@@ -39,6 +39,8 @@ static void nbcolli_ofi_reason(nbcoll_endpoint *ep, int peer, nbcoll_transport_e
 
     out->code = p->error;
     out->text = p->error == ETIMEDOUT ? "its machine has not answered" : p->error ? fi_strerror(p->error) : "";
+    if (p->error == EMSGSIZE)
+        out->text = "its machine acknowledges no packet of full length (MTU)";
     if (p->error == ECONNRESET || p->error == ECONNREFUSED)
         out->text = "its process has ended";
 }
@@ -196,23 +198,29 @@ static bool nbcolli_ofi_fits(const nbcolli_ofi_end *e, const nbcolli_ofi_place *
            place->provider == nbcolli_ofi_provider_hash(e) && !place->bulk.bytes == !e->bulk;
 }
 
-/* Of places of several machines each must be reached by the others. */
+/* Of places of several machines each must be reached by the others, and this rank's be no other one's. */
 static nbcoll_status nbcolli_ofi_reach(const nbcolli_ofi_end *e, const nbcoll_ofi_address all[])
 {
-    nbcolli_ofi_place first, place;
-    int alone = -1;
+    nbcolli_ofi_place mine, place;
+    int alone = -1, same = -1;
     bool are_several = false;
     char text[96];
 
-    memcpy(&first, all, sizeof first);
+    memcpy(&mine, &all[e->base.rank], sizeof mine);
     for (int rank = 0; rank < e->base.ranks; rank++) {
         memcpy(&place, &all[rank], sizeof place);
-        are_several |= place.machine >> 1 != first.machine >> 1;
+        bool is_apart = place.machine >> 1 != mine.machine >> 1;
+        are_several |= is_apart;
         alone = place.machine & 1 ? rank : alone;
+        if (is_apart && memcmp(&place.watch.sin6_addr, &mine.watch.sin6_addr, sizeof mine.watch.sin6_addr) == 0)
+            same = rank;
     }
-    if (!are_several || alone < 0)
+    if (!are_several || (alone < 0 && same < 0))
         return NBCOLL_OK;
-    snprintf(text, sizeof text, "ofi: only its own machine reaches the address of rank %d", alone);
+    snprintf(text, sizeof text,
+             alone < 0 ? "ofi: rank %d is on another machine, which has the same address"
+                       : "ofi: only its own machine reaches the address of rank %d",
+             alone < 0 ? same : alone);
     if (e->host.log)
         e->host.log(e->host.user, NBCOLL_ERR_TRANSPORT, text);
     return NBCOLL_ERR_TRANSPORT;
