@@ -14,14 +14,17 @@
  * reliable datagrams (FI_EP_RDM) and keeps the order of messages; the host's log names it. It never takes `sockets`,
  * and `shm` only where the host names that. Messages are copied at both ends: a post is done at once. They are kept
  * until the peer has taken them; who closes its endpoint leaves those to the kernel that may not have arrived. A
- * provider that writes to the memory of peers (FI_RMA) is given large data; with others the core sends that in
- * fragments. A waiting rank can sleep where the provider has a descriptor for that (tcp;ofi_rxm has): else the endpoint
- * has no wakeup group, and a waiting rank spins.
+ * provider that writes to the memory of peers (FI_RMA) is given large data; with others, and with keys of more than 32 bytes,
+ * the core sends that in fragments. A waiting rank sleeps until something comes where the provider has a descriptor for
+ * that (tcp;ofi_rxm has), else 200 us at a time between two looks. Messages are not matched by the provider's tags: it
+ * would save 0.6% of what the smallest takes (transports/ofi/README.md).
  *
  * Most providers cannot tell a rank that has died from one that computes. So each pair of ranks that talks has a TCP
  * connection of its own, which carries no data before the end: the kernels keep it alive, whatever the ranks do. A rank
  * whose process has ended is lost at once, one whose machine has vanished after `lost_ms`, and a link that is down for
- * less is survived. A rank that closes its endpoint says so there to all others.
+ * less is survived. A rank that closes its endpoint says so there to all others. One that no packet of the interface's
+ * full length reaches (a smaller MTU on the way, and a router or firewall that does not say so) is lost likewise;
+ * nbcoll_comm_failure tells it apart.
  *
  * An endpoint, with its domain, belongs to one thread at a time. A child of fork must not use it, and should call exec
  * or end soon: while it lives, and its parent has died, the others do not hear of that. libfabric reads environment
@@ -57,7 +60,8 @@ typedef struct nbcoll_ofi_config {
                              more than 132 KiB */
     uint32_t payload;     /* of a buffer for a message, a multiple of 8 from 256 to 65536 [4096]: limits.payload */
     uint32_t lost_ms; /* a machine from which nothing has come for so long is lost, 1000 to 600000 [6000]. The kernel
-                         counts in seconds: it may take up to one more, and never takes less than two */
+                         counts in seconds: it may take up to one more, and never takes less than two. Below
+                         3000 a single packet that the network drops is enough */
     nbcoll_host host; /* its alloc, free, log and now */
 } nbcoll_ofi_config;
 
@@ -79,7 +83,8 @@ NBCOLL_API nbcoll_status nbcoll_ofi_open(const nbcoll_ofi_config *config, nbcoll
  * wait for anybody; every rank must have opened its endpoint by then, which it has if its address is here. Errors, with
  * nothing changed: NULL; ARGUMENT: the endpoint is another transport's or has met, one of these is not an address, or
  * its provider, credits, payload or number of ranks differ from this rank's; TRANSPORT: the provider takes no such
- * address, or only its own machine reaches it (the host's log says whose it is). */
+ * address, only its own machine reaches it, or it is another machine's and this rank's as well (the host's log says
+ * whose it is). */
 NBCOLL_API nbcoll_status nbcoll_ofi_meet(nbcoll_endpoint *endpoint, const nbcoll_ofi_address all[]);
 
 /* The provider that an endpoint has, as libfabric names it; null for another transport's. Lives as long as the

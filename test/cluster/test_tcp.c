@@ -571,6 +571,21 @@ static void bad_arguments_are_refused(void **state)
     nbcoll_tcp_close(NULL);
 }
 
+static void a_port_that_is_taken_is_told(void **state)
+{
+    nbcoll_tcp_config config = config_of(0, 2, 0);
+    nbcoll_tcp_id id = {""};
+    nbcoll_tcp *taker, *tcp;
+
+    (void)state;
+    assert_int_equal(nbcoll_tcp_create(&config, &id, &taker), NBCOLL_OK);
+    config.port = (uint32_t)atoi(id.text + 33);
+    assert_int_equal(nbcoll_tcp_create(&config, &id, &tcp), NBCOLL_ERR_TRANSPORT);
+    nbcoll_tcp_close(taker);
+    assert_int_equal(nbcoll_tcp_create(&config, &id, &tcp), NBCOLL_OK);
+    nbcoll_tcp_close(tcp);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -592,6 +607,7 @@ int main(void)
         cmocka_unit_test(ranks_that_disagree_are_told),
         cmocka_unit_test(two_of_the_same_rank_are_told),
         cmocka_unit_test(bad_arguments_are_refused),
+        cmocka_unit_test(a_port_that_is_taken_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,6 +29,49 @@ int nbcolli_ofi_register(nbcolli_ofi_end *e, void *memory, size_t bytes, uint64_
     return error;
 }
 
+int nbcolli_ofi_tell_key(const nbcolli_ofi_end *e, struct fid_mr *mr, const void *memory, nbcoll_key *key)
+{
+    int mode = e->info->domain_attr->mr_mode;
+    size_t bytes = NBCOLLI_OFI_RAW_KEY;
+
+    key->word[0] = mode & FI_MR_VIRT_ADDR ? (uintptr_t)memory : 0;
+    key->word[1] = fi_mr_key(mr);
+    key->word[2] = NBCOLLI_OFI_KEY_IS_THERE;
+    key->word[3] = (uintptr_t)memory; /* for this rank itself */
+    return mode & FI_MR_RAW ? fi_mr_raw_attr(mr, &key->word[0], (uint8_t *)&key->word[4], &bytes, 0) : 0;
+}
+
+int nbcolli_ofi_map_key(const nbcolli_ofi_end *e, const nbcoll_key *key, uint64_t *out)
+{
+    nbcoll_key its = *key;
+
+    *out = key->word[1];
+    if (!(e->info->domain_attr->mr_mode & FI_MR_RAW))
+        return 0;
+    *out = FI_KEY_NOTAVAIL;
+    return fi_mr_map_raw(e->domain, its.word[0], (uint8_t *)&its.word[4], e->info->domain_attr->mr_key_size, out, 0);
+}
+
+void nbcolli_ofi_unmap_key(const nbcolli_ofi_end *e, uint64_t key)
+{
+    if (e->info->domain_attr->mr_mode & FI_MR_RAW && key != FI_KEY_NOTAVAIL)
+        (void)fi_mr_unmap_key(e->domain, key);
+}
+
+static void nbcolli_ofi_take_back(nbcoll_endpoint *ep, nbcoll_registration *registration)
+{
+    nbcolli_ofi_lent *lent = (nbcolli_ofi_lent *)(uintptr_t)registration->word[0];
+
+    if (!lent)
+        return;
+    if (lent->mr)
+        fi_close(&lent->mr->fid);
+    *lent->back = lent->next;
+    if (lent->next)
+        lent->next->back = lent->back;
+    nbcolli_free(&nbcolli_ofi_end_of(ep)->host, lent, sizeof *lent);
+}
+
 static nbcoll_status nbcolli_ofi_lend(nbcoll_endpoint *ep, int peer, void *memory, size_t bytes, uint32_t access,
                                       nbcoll_registration *out)
 {
@@ -54,27 +97,12 @@ static nbcoll_status nbcolli_ofi_lend(nbcoll_endpoint *ep, int peer, void *memor
         e->lent->back = &lent->next;
     e->lent = lent;
     out->word[0] = (uintptr_t)lent;
-    if (access & NBCOLL_PEER_WRITES) {
-        out->key.word[0] = e->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? (uintptr_t)memory : 0;
-        out->key.word[1] = fi_mr_key(lent->mr);
-        out->key.word[2] = NBCOLLI_OFI_KEY_IS_THERE;
-        out->key.word[3] = (uintptr_t)memory; /* for this rank itself */
-    }
-    return NBCOLL_OK;
-}
-
-static void nbcolli_ofi_take_back(nbcoll_endpoint *ep, nbcoll_registration *registration)
-{
-    nbcolli_ofi_lent *lent = (nbcolli_ofi_lent *)(uintptr_t)registration->word[0];
-
-    if (!lent)
-        return;
-    if (lent->mr)
-        fi_close(&lent->mr->fid);
-    *lent->back = lent->next;
-    if (lent->next)
-        lent->next->back = lent->back;
-    nbcolli_free(&nbcolli_ofi_end_of(ep)->host, lent, sizeof *lent);
+    if (!(access & NBCOLL_PEER_WRITES))
+        return NBCOLL_OK;
+    e->error = -nbcolli_ofi_tell_key(e, lent->mr, memory, &out->key);
+    if (e->error)
+        nbcolli_ofi_take_back(ep, out);
+    return e->error ? NBCOLL_ERR_TRANSPORT : NBCOLL_OK;
 }
 
 int nbcolli_ofi_write(nbcolli_ofi_end *e, const void *from, size_t bytes, void *desc, fi_addr_t to, uint64_t at,
@@ -141,14 +169,12 @@ static nbcoll_posted nbcolli_ofi_put(nbcoll_endpoint *ep, int peer, const nbcoll
     b->from = from;
     b->left = bytes;
     b->at = key->word[0] + offset;
-    b->key = key->word[1];
-    if (nbcolli_ofi_launch(e, b) != 0) {
-        b->doing = NBCOLLI_OFI_IDLE;
-        b->from = NULL;
+    p->spare = b->next;
+    if (nbcolli_ofi_map_key(e, key, &b->key) != 0 || nbcolli_ofi_launch(e, b) != 0) {
+        nbcolli_ofi_idle(e, b);
         nbcolli_ofi_is_refused_now(e);
         return NBCOLL_POST_NOT_NOW;
     }
-    p->spare = b->next;
     b->work = work;
     work->scratch[0] = (uintptr_t)b;
     return NBCOLL_POST_IN_FLIGHT;
@@ -163,7 +189,7 @@ bool nbcolli_ofi_wrote(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
     b->left -= b->piece;
     if (nbcolli_ofi_is_gone(p) || b->is_cancelled) {
         nbcolli_ofi_give_back(e, b, NBCOLL_ERR_CANCELLED); /* which a lost one's is already */
-        nbcolli_ofi_idle(b);
+        nbcolli_ofi_idle(e, b);
         return false;
     }
     if (b->left == 0)

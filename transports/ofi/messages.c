@@ -43,11 +43,13 @@ nbcolli_ofi_peer *nbcolli_ofi_know(nbcolli_ofi_end *e, int peer)
     return p;
 }
 
-void nbcolli_ofi_idle(nbcolli_ofi_buffer *b)
+void nbcolli_ofi_idle(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
 {
     nbcolli_ofi_peer *p = b->peer;
     nbcolli_ofi_buffer **list = b->is_quiet ? &p->quiet : &p->spare;
 
+    if (b->from)
+        nbcolli_ofi_unmap_key(e, b->key);
     b->doing = NBCOLLI_OFI_IDLE;
     b->work = NULL;
     b->from = NULL;
@@ -80,11 +82,11 @@ static int nbcolli_ofi_launch_send(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
     return 0;
 }
 
-void nbcolli_ofi_sent(nbcolli_ofi_buffer *b)
+void nbcolli_ofi_sent(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
 {
     b->is_under_way = false;
     if (b->is_quiet || b->is_taken)
-        nbcolli_ofi_idle(b);
+        nbcolli_ofi_idle(e, b);
 }
 
 static int nbcolli_ofi_launch_write(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
@@ -133,7 +135,7 @@ void nbcolli_ofi_launch_again(nbcolli_ofi_end *e)
     for (; b; b = next) {
         next = b->next;
         if (nbcolli_ofi_is_gone(b->peer)) /* its work request is back */
-            nbcolli_ofi_idle(b);
+            nbcolli_ofi_idle(e, b);
         else
             nbcolli_ofi_launch_or_wait(e, b);
     }
@@ -305,7 +307,7 @@ void nbcolli_ofi_acknowledge(nbcolli_ofi_end *e)
     }
 }
 
-static void nbcolli_ofi_is_taken(nbcolli_ofi_peer *p, uint16_t taken)
+static void nbcolli_ofi_is_taken(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, uint16_t taken)
 {
     for (nbcolli_ofi_buffer *b; p->taken_by_it != taken && (b = p->flight) != NULL; p->taken_by_it++) {
         p->flight = b->next;
@@ -313,7 +315,7 @@ static void nbcolli_ofi_is_taken(nbcolli_ofi_peer *p, uint16_t taken)
             p->flight_last = &p->flight;
         b->is_taken = true;
         if (!b->is_under_way)
-            nbcolli_ofi_idle(b);
+            nbcolli_ofi_idle(e, b);
     }
 }
 
@@ -385,7 +387,7 @@ void nbcolli_ofi_took(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, size_t bytes, n
     uint32_t kind = front.rank_and_kind & 0xff;
     b->next = NULL;
     if (p && !nbcolli_ofi_is_gone(p)) {
-        nbcolli_ofi_is_taken(p, front.taken);
+        nbcolli_ofi_is_taken(e, p, front.taken);
         if (kind == NBCOLLI_OFI_MOVED && bytes == sizeof front + sizeof moved) {
             memcpy(&moved, b->wire + sizeof front, sizeof moved);
             nbcolli_ofi_moved(e, p, &moved);

@@ -28,13 +28,14 @@
 #include "nbcoll/ofi.h"
 #include "../../src/host/host.h"
 
-#define NBCOLLI_OFI_MAGIC 0x6f6603u /* raised with every change of addresses, fronts, hellos or goodbyes */
+#define NBCOLLI_OFI_MAGIC 0x6f6604u /* raised with every change of addresses, fronts, hellos or goodbyes */
 #define NBCOLLI_OFI_VERSION FI_VERSION(1, 17)
-#define NBCOLLI_OFI_NAME 112u  /* bytes of a provider's address, at most */
-#define NBCOLLI_OFI_BATCH 32   /* completions of a progress, at most */
-#define NBCOLLI_OFI_QUIET 4u   /* buffers for messages of the transport's own to a peer */
-#define NBCOLLI_OFI_EXTRA 4u   /* receives for a peer beside its credits, for such messages and for acknowledgements */
-#define NBCOLLI_OFI_GUESTS 16u /* connections that have not said whose they are, at most */
+#define NBCOLLI_OFI_NAME 112u   /* bytes of a provider's address, at most */
+#define NBCOLLI_OFI_BATCH 32    /* completions of a progress, at most */
+#define NBCOLLI_OFI_QUIET 4u    /* buffers for messages of the transport's own to a peer */
+#define NBCOLLI_OFI_EXTRA 4u    /* receives for a peer beside its credits, for such messages and for acknowledgements */
+#define NBCOLLI_OFI_RAW_KEY 32u /* bytes of a raw key, at most */
+#define NBCOLLI_OFI_GUESTS 16u  /* connections that have not said whose they are, at most */
 #define NBCOLLI_OFI_KEPT                                                                                               \
     (132u << 10) /* bytes of messages to a peer that may not have arrived, at most: a goodbye says                     \
                     them once more, and they must fit the kernel's buffers of a connection */
@@ -81,10 +82,10 @@ typedef struct nbcolli_ofi_front {
     uint16_t number; /* of a message; the first one's is 1 */
 } nbcolli_ofi_front;
 
-/* What the ranks say on their connections. */
+/* What the ranks say on their connections, and `fill` bytes that mean nothing. */
 typedef struct nbcolli_ofi_hello {
     uint64_t nonce; /* of the endpoint that it is for */
-    uint32_t rank, magic;
+    uint32_t rank, magic, fill, zero;
 } nbcolli_ofi_hello;
 
 /* All messages follow that may not have arrived: each behind its length, a uint64_t, and filled up to 8 bytes. */
@@ -174,7 +175,8 @@ typedef struct nbcolli_ofi_line {
     int fd;   /* -1: none */
     int rank; /* -1: has not said so */
     bool is_connecting;
-    size_t got;            /* bytes */
+    size_t hello;          /* bytes of its own that were said */
+    size_t got, skip;      /* bytes that have come, without the filler; of that, still to come */
     size_t said, left;     /* bytes of the goodbye and what follows it; of these, still to be said */
     nbcolli_ofi_slab late; /* as the peer's, until all is there */
     unsigned char in[sizeof(nbcolli_ofi_hello) + sizeof(nbcolli_ofi_goodbye)];
@@ -293,13 +295,13 @@ static inline void nbcolli_ofi_is_refused_now(nbcolli_ofi_end *e)
 bool nbcolli_ofi_say(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, nbcolli_ofi_kind kind, const void *payload, size_t bytes);
 
 /* Back to the free ones. */
-void nbcolli_ofi_idle(nbcolli_ofi_buffer *b);
+void nbcolli_ofi_idle(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b);
 void nbcolli_ofi_receive(nbcolli_ofi_end *e, nbcolli_ofi_buffer *first);
 void nbcolli_ofi_release(nbcolli_ofi_end *e);
 void nbcolli_ofi_took(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, size_t bytes, nbcoll_arrival ***last);
 
 /* The provider has done with it. */
-void nbcolli_ofi_sent(nbcolli_ofi_buffer *b);
+void nbcolli_ofi_sent(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b);
 
 /* Acknowledges to peers that have sent half a window, if no message has told them meanwhile. */
 void nbcolli_ofi_acknowledge(nbcolli_ofi_end *e);
@@ -327,6 +329,12 @@ int nbcolli_ofi_write(nbcolli_ofi_end *e, const void *from, size_t bytes, void *
 
 /* Registers memory, with a key that the provider or the endpoint chooses. Or an error of libfabric. */
 int nbcolli_ofi_register(nbcolli_ofi_end *e, void *memory, size_t bytes, uint64_t access, struct fid_mr **out);
+
+/* What a peer needs for writes there; with raw keys (FI_MR_RAW) their bytes in the second half, which the peer maps to
+ * a key of its own while it writes. Or errors of libfabric. */
+int nbcolli_ofi_tell_key(const nbcolli_ofi_end *e, struct fid_mr *mr, const void *memory, nbcoll_key *key);
+int nbcolli_ofi_map_key(const nbcolli_ofi_end *e, const nbcoll_key *key, uint64_t *out);
+void nbcolli_ofi_unmap_key(const nbcolli_ofi_end *e, uint64_t key);
 
 /* ---- watch.c ----------------------------------------------------------------------------------------------------- */
 

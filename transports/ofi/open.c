@@ -39,6 +39,8 @@ static void nbcolli_ofi_reason(nbcoll_endpoint *ep, int peer, nbcoll_transport_e
 
     out->code = p->error;
     out->text = p->error == ETIMEDOUT ? "its machine has not answered" : p->error ? fi_strerror(p->error) : "";
+    if (p->error == EMSGSIZE)
+        out->text = "its machine acknowledges no packet of full length (MTU)";
     if (p->error == ECONNRESET || p->error == ECONNREFUSED)
         out->text = "its process has ended";
 }
@@ -54,21 +56,20 @@ static void nbcolli_ofi_identify(nbcoll_endpoint *ep, uint64_t out[2])
             out[i] = nbcolli_splitmix(out[i] ^ e->peer_nonce[rank] ^ (uint64_t)i);
 }
 
-/* With puts and a descriptor to sleep on, or without either. */
-#define NBCOLLI_OFI_TABLE(bulk_group, wakeup_group)                                                                    \
+/* With puts, or without. */
+#define NBCOLLI_OFI_TABLE(bulk_group)                                                                                  \
     {                                                                                                                  \
         .abi = NBCOLL_ABI, .size = sizeof(nbcoll_transport), .name = "ofi", .post = nbcolli_ofi_post,                  \
         .progress = nbcolli_ofi_progress, .cancel = nbcolli_ofi_cancel, .close = nbcolli_ofi_close,                    \
-        .bulk = bulk_group, .wakeup = wakeup_group, .abandon = nbcolli_ofi_abandon, .give_up = nbcolli_ofi_give_up,    \
-        .reason = nbcolli_ofi_reason, .identify = nbcolli_ofi_identify, .touches = nbcolli_ofi_touches                 \
+        .bulk = bulk_group, .wakeup = &nbcolli_ofi_wakeup, .abandon = nbcolli_ofi_abandon,                             \
+        .give_up = nbcolli_ofi_give_up, .reason = nbcolli_ofi_reason, .identify = nbcolli_ofi_identify,                \
+        .touches = nbcolli_ofi_touches                                                                                 \
     }
-static const nbcoll_transport nbcolli_ofi_table[4] = {
-    NBCOLLI_OFI_TABLE(NULL, NULL), NBCOLLI_OFI_TABLE(&nbcolli_ofi_bulk, NULL),
-    NBCOLLI_OFI_TABLE(NULL, &nbcolli_ofi_wakeup), NBCOLLI_OFI_TABLE(&nbcolli_ofi_bulk, &nbcolli_ofi_wakeup)};
+static const nbcoll_transport nbcolli_ofi_table[2] = {NBCOLLI_OFI_TABLE(NULL), NBCOLLI_OFI_TABLE(&nbcolli_ofi_bulk)};
 
 bool nbcolli_ofi_is_one(const nbcoll_endpoint *ep)
 {
-    return ep->transport >= nbcolli_ofi_table && ep->transport < nbcolli_ofi_table + 4;
+    return ep->transport >= nbcolli_ofi_table && ep->transport < nbcolli_ofi_table + 2;
 }
 
 const char *nbcoll_ofi_provider(const nbcoll_endpoint *endpoint)
@@ -113,9 +114,9 @@ static bool nbcolli_ofi_join_descriptors(nbcolli_ofi_end *e)
 
     e->epoll = epoll_create1(EPOLL_CLOEXEC);
     for (int i = 0; i < 3; i++)
-        if (fd[i] < 0 || epoll_ctl(e->epoll, EPOLL_CTL_ADD, fd[i], &event) != 0)
+        if (fd[i] >= 0 ? epoll_ctl(e->epoll, EPOLL_CTL_ADD, fd[i], &event) != 0 : i > 0)
             return false;
-    return true;
+    return e->epoll >= 0;
 }
 
 /* All that an endpoint has, and where that is. */
@@ -137,10 +138,11 @@ static nbcoll_status nbcolli_ofi_build(nbcolli_ofi_end *e, const nbcoll_ofi_conf
     mine->machine = nbcolli_ofi_machine(&mine->watch);
     mine->provider = nbcolli_ofi_provider_hash(e);
     mine->prices = nbcolli_ofi_try(e, mine);
-    bool sleeps = e->cq_fd >= 0;
-    if (sleeps && !nbcolli_ofi_join_descriptors(e))
+    if (!nbcolli_ofi_join_descriptors(e))
         return nbcolli_ofi_refused(e, "epoll_ctl", errno);
-    e->base.transport = &nbcolli_ofi_table[(e->bulk ? 1 : 0) + (sleeps ? 2 : 0)];
+    if (e->info->domain_attr->mr_mode & FI_MR_RAW)
+        e->base.limits.key_bytes = sizeof(nbcoll_key);
+    e->base.transport = &nbcolli_ofi_table[e->bulk ? 1 : 0];
     return NBCOLL_OK;
 }
 
@@ -196,23 +198,29 @@ static bool nbcolli_ofi_fits(const nbcolli_ofi_end *e, const nbcolli_ofi_place *
            place->provider == nbcolli_ofi_provider_hash(e) && !place->bulk.bytes == !e->bulk;
 }
 
-/* Of places of several machines each must be reached by the others. */
+/* Of places of several machines each must be reached by the others, and this rank's be no other one's. */
 static nbcoll_status nbcolli_ofi_reach(const nbcolli_ofi_end *e, const nbcoll_ofi_address all[])
 {
-    nbcolli_ofi_place first, place;
-    int alone = -1;
+    nbcolli_ofi_place mine, place;
+    int alone = -1, same = -1;
     bool are_several = false;
     char text[96];
 
-    memcpy(&first, all, sizeof first);
+    memcpy(&mine, &all[e->base.rank], sizeof mine);
     for (int rank = 0; rank < e->base.ranks; rank++) {
         memcpy(&place, &all[rank], sizeof place);
-        are_several |= place.machine >> 1 != first.machine >> 1;
+        bool is_apart = place.machine >> 1 != mine.machine >> 1;
+        are_several |= is_apart;
         alone = place.machine & 1 ? rank : alone;
+        if (is_apart && memcmp(&place.watch.sin6_addr, &mine.watch.sin6_addr, sizeof mine.watch.sin6_addr) == 0)
+            same = rank;
     }
-    if (!are_several || alone < 0)
+    if (!are_several || (alone < 0 && same < 0))
         return NBCOLL_OK;
-    snprintf(text, sizeof text, "ofi: only its own machine reaches the address of rank %d", alone);
+    snprintf(text, sizeof text,
+             alone < 0 ? "ofi: rank %d is on another machine, which has the same address"
+                       : "ofi: only its own machine reaches the address of rank %d",
+             alone < 0 ? same : alone);
     if (e->host.log)
         e->host.log(e->host.user, NBCOLL_ERR_TRANSPORT, text);
     return NBCOLL_ERR_TRANSPORT;

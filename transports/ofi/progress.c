@@ -9,8 +9,9 @@
 
 #define NBCOLLI_OFI_TICK 64u /* passes that find something, between two looks at the clock */
 #define NBCOLLI_OFI_PATIENCE                                                                                           \
-    (10 * NBCOLLI_OFI_MS) /* with a provider that has no room, or connects: from then on it is                         \
-                             looked at that often only */
+    (10 * NBCOLLI_OFI_MS)                /* with a provider that has no room, or connects: from then on it is          \
+                                            looked at that often only */
+#define NBCOLLI_OFI_NAP UINT64_C(200000) /* between two looks, where the provider has no descriptor */
 
 /* ---- ends -------------------------------------------------------------------------------------------------------- */
 
@@ -73,7 +74,7 @@ static void nbcolli_ofi_doubt(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, int err
     b->is_under_way = false;
     if (b->is_quiet || b->is_taken || nbcolli_ofi_is_gone(p) || (b->is_cancelled && b->doing == NBCOLLI_OFI_WRITES)) {
         nbcolli_ofi_give_back(e, b, NBCOLL_ERR_CANCELLED); /* of a rank that is gone it is back already */
-        nbcolli_ofi_idle(b);
+        nbcolli_ofi_idle(e, b);
         return;
     }
     p->error = error;
@@ -100,7 +101,7 @@ static void nbcolli_ofi_believe(nbcolli_ofi_end *e)
             nbcolli_ofi_over(e, b->peer, NBCOLLI_OFI_LOST, b->peer->error);
         else {
             nbcolli_ofi_give_back(e, b, NBCOLL_ERR_FAULT);
-            nbcolli_ofi_idle(b);
+            nbcolli_ofi_idle(e, b);
         }
     }
 }
@@ -116,7 +117,7 @@ static void nbcolli_ofi_complete(nbcolli_ofi_end *e, const struct fi_cq_msg_entr
         nbcolli_ofi_took(e, b, c->len, last);
         break;
     case NBCOLLI_OFI_SENDS:
-        nbcolli_ofi_sent(b);
+        nbcolli_ofi_sent(e, b);
         break;
     case NBCOLLI_OFI_WRITES:
         nbcolli_ofi_wrote(e, b);
@@ -211,9 +212,12 @@ static int nbcolli_ofi_fd(nbcoll_endpoint *ep)
     return nbcolli_ofi_end_of(ep)->epoll;
 }
 
-/* The time until which to sleep, for clocks and events that wake nobody; 0: none. */
+/* The time until which to sleep, for clocks and events that wake nobody (without a descriptor of the provider's: each
+ * message); 0: none. */
 static uint64_t nbcolli_ofi_longest(const nbcolli_ofi_end *e)
 {
+    if (e->cq_fd < 0)
+        return NBCOLLI_OFI_NAP;
     if (e->refused || e->again || e->unposted || e->due)
         return NBCOLLI_OFI_PATIENCE;
     return e->doubtful || e->connecting ? 100 * NBCOLLI_OFI_MS : 0;
@@ -224,6 +228,7 @@ static nbcoll_status nbcolli_ofi_arm(nbcoll_endpoint *ep)
     nbcolli_ofi_end *e = nbcolli_ofi_end_of(ep);
     struct fid *cq = &e->cq->fid;
 
+    nbcolli_ofi_watch_look(e); /* a connection that has come about is no reason to wake */
     if (e->own_first || e->late || e->back || e->ends ||
         (e->refused && nbcolli_now(&e->host) - e->refused < NBCOLLI_OFI_PATIENCE))
         return NBCOLL_AGAIN;
@@ -233,7 +238,7 @@ static nbcoll_status nbcolli_ofi_arm(nbcoll_endpoint *ep)
     if (e->stashed != -FI_EAGAIN)
         return NBCOLL_AGAIN;
     e->stashed = 0;
-    if (fi_trywait(e->fabric, &cq, 1) != 0)
+    if (e->cq_fd >= 0 && fi_trywait(e->fabric, &cq, 1) != 0)
         return NBCOLL_AGAIN;
     uint64_t in = nbcolli_ofi_longest(e);
     struct itimerspec when = {.it_value = {(time_t)(in / 1000000000), (long)(in % 1000000000)}};

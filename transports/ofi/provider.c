@@ -74,7 +74,8 @@ static int nbcolli_ofi_ask(const nbcoll_ofi_config *c, uint64_t caps, struct fi_
     hints->domain_attr->threading = FI_THREAD_DOMAIN;
     hints->domain_attr->control_progress = hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
     hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
-    hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+    hints->domain_attr->mr_mode =
+        FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT | FI_MR_RAW;
     hints->fabric_attr->prov_name = (char *)(uintptr_t)c->provider; /* read only; the host's */
     int error = fi_getinfo(NBCOLLI_OFI_VERSION, c->address, NULL, c->address ? FI_SOURCE : 0, hints, out);
     hints->fabric_attr->prov_name = NULL;
@@ -245,7 +246,9 @@ static const char *nbcolli_ofi_open_all(nbcolli_ofi_end *e, nbcolli_ofi_place *m
         return "fi_av_open";
     if ((e->error = nbcolli_ofi_endpoint(e, &e->messages, &mine->messages)) != 0)
         return "fi_endpoint";
-    if (e->info->caps & FI_RMA && (e->error = nbcolli_ofi_endpoint(e, &e->bulk, &mine->bulk)) != 0)
+    bool is_known =
+        !(e->info->domain_attr->mr_mode & FI_MR_RAW) || e->info->domain_attr->mr_key_size <= NBCOLLI_OFI_RAW_KEY;
+    if (e->info->caps & FI_RMA && is_known && (e->error = nbcolli_ofi_endpoint(e, &e->bulk, &mine->bulk)) != 0)
         return "fi_endpoint, for large data,";
     return NULL;
 }

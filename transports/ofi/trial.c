@@ -21,6 +21,7 @@ typedef struct nbcolli_ofi_trial {
 static bool nbcolli_ofi_trial_make(nbcolli_ofi_end *e, const nbcolli_ofi_place *mine, nbcolli_ofi_trial *t)
 {
     uint64_t mode = (uint64_t)e->info->domain_attr->mr_mode;
+    nbcoll_key key = {{0}};
 
     t->memory = nbcolli_alloc(&e->host, 2 * NBCOLLI_OFI_TRIAL_BYTES, 4096);
     if (!t->memory)
@@ -30,14 +31,16 @@ static bool nbcolli_ofi_trial_make(nbcolli_ofi_end *e, const nbcolli_ofi_place *
         (mode & FI_MR_LOCAL && nbcolli_ofi_register(e, t->memory + NBCOLLI_OFI_TRIAL_BYTES, NBCOLLI_OFI_TRIAL_BYTES,
                                                     FI_WRITE, &t->local) != 0))
         return false;
-    t->at = mode & FI_MR_VIRT_ADDR ? (uintptr_t)t->memory : 0;
-    t->key = fi_mr_key(t->mr);
     t->call = UINT64_MAX;
+    if (nbcolli_ofi_tell_key(e, t->mr, t->memory, &key) != 0 || nbcolli_ofi_map_key(e, &key, &t->key) != 0)
+        return false;
+    t->at = key.word[0];
     return fi_av_insert(e->av, mine->bulk.at, 1, &t->to, 0, NULL) == 1;
 }
 
 static void nbcolli_ofi_trial_free(nbcolli_ofi_end *e, nbcolli_ofi_trial *t)
 {
+    nbcolli_ofi_unmap_key(e, t->key);
     if (t->mr)
         fi_close(&t->mr->fid);
     if (t->local)
@@ -96,7 +99,7 @@ static uint32_t nbcolli_ofi_price(uint64_t value)
 nbcolli_ofi_prices nbcolli_ofi_try(nbcolli_ofi_end *e, const nbcolli_ofi_place *mine)
 {
     nbcolli_ofi_prices prices = {0};
-    nbcolli_ofi_trial t = {0};
+    nbcolli_ofi_trial t = {.key = FI_KEY_NOTAVAIL};
 
     if (e->bulk && nbcolli_ofi_trial_make(e, mine, &t)) {
         uint64_t shortest = nbcolli_ofi_trial_of(e, &t, 8);

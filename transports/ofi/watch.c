@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * How ranks hear of each other's ends: TCP connections that carry a hello, and at the end a goodbye, with the messages
- * that may not have arrived. They carry nothing else. The kernels keep them alive, so a rank that computes is not
- * mistaken for a dead one. A process's end closes them, after its last bytes have come. The kernel's probes find a
- * machine that does not answer. A rank connects to those that it sends to, if they have not connected before, and at
- * its end to all others. See ofi.h. */
+ * How ranks hear of each other's ends: TCP connections that carry a hello each way, and at the end a goodbye, with the
+ * messages that may not have arrived. They carry nothing else. The kernels keep them alive, so a rank that computes is
+ * not mistaken for a dead one. A process's end closes them, after its last bytes have come. The kernel's probes find a
+ * machine that does not answer. A hello fills a packet of the interface's full length: where the path takes shorter
+ * ones only, and nobody says so, the provider would wait for minutes, and this connection ends. A rank connects to
+ * those that it sends to, if they have not connected before, and at its end to all others. See ofi.h. */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <linux/sockios.h>
+#include <linux/tcp.h> /* its tcp_info counts what was acknowledged */
 #include <unistd.h>
 
 #include "ofi.h"
@@ -19,6 +20,7 @@
 #define NBCOLLI_OFI_LISTENER UINT32_MAX
 #define NBCOLLI_OFI_RECONNECT (100 * NBCOLLI_OFI_MS)
 #define NBCOLLI_OFI_BACKLOG 4096
+#define NBCOLLI_OFI_FILL 16384u /* of a hello, at most */
 
 static int nbcolli_ofi_lines(const nbcolli_ofi_end *e)
 {
@@ -60,9 +62,21 @@ static bool nbcolli_ofi_hear(const nbcolli_ofi_end *e, int fd, uint32_t index, u
     return epoll_ctl(e->lines_epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-static bool nbcolli_ofi_say_line(int fd, const void *what, size_t bytes)
+/* Who leaves tries no path any more. */
+static bool nbcolli_ofi_say_hello(const nbcolli_ofi_end *e, nbcolli_ofi_line *line)
 {
-    return send(fd, what, bytes, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)bytes;
+    static const unsigned char filler[NBCOLLI_OFI_FILL];
+    nbcolli_ofi_hello hello = {
+        .nonce = e->peer_nonce[line->rank], .rank = (uint32_t)e->base.rank, .magic = NBCOLLI_OFI_MAGIC};
+    int packet = 0;
+    socklen_t length = sizeof packet;
+
+    if (!e->is_closing && getsockopt(line->fd, IPPROTO_TCP, TCP_MAXSEG, &packet, &length) == 0 && packet > 0)
+        hello.fill = (uint32_t)packet < sizeof filler ? (uint32_t)packet : (uint32_t)sizeof filler;
+    struct iovec part[2] = {{&hello, sizeof hello}, {(void *)(uintptr_t)filler, hello.fill}};
+    const struct msghdr all = {.msg_iov = part, .msg_iovlen = 2};
+    line->hello = sizeof hello + hello.fill;
+    return sendmsg(line->fd, &all, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)line->hello;
 }
 
 /* Sends the bytes of a goodbye from *at on, as far as there is room. */
@@ -115,24 +129,40 @@ static void nbcolli_ofi_hang_up(const nbcolli_ofi_end *e, nbcolli_ofi_line *line
 
 /* ---- hearing ----------------------------------------------------------------------------------------------------- */
 
+/* Was all of the hello acknowledged? */
+static bool nbcolli_ofi_is_through(const nbcolli_ofi_line *line)
+{
+    struct tcp_info info = {0};
+    socklen_t bytes = sizeof info;
+
+    return getsockopt(line->fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0 || info.tcpi_bytes_acked >= line->hello;
+}
+
 /* The connection has ended: another one of that rank may still carry its goodbye. */
 static void nbcolli_ofi_line_ends(nbcolli_ofi_end *e, nbcolli_ofi_line *line, int error)
 {
     if (line->rank >= 0 && e->peer[line->rank].state == NBCOLLI_OFI_HERE) {
         e->peer[line->rank].is_suspect = true;
-        e->peer[line->rank].error = error;
+        e->peer[line->rank].error = error == ETIMEDOUT && !nbcolli_ofi_is_through(line) ? EMSGSIZE : error;
     }
     nbcolli_ofi_hang_up(e, line);
 }
 
 static bool nbcolli_ofi_hello_read(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
 {
+    bool is_own = line < e->line + e->base.ranks;
     nbcolli_ofi_hello hello;
 
     memcpy(&hello, line->in, sizeof hello);
-    if (hello.magic != NBCOLLI_OFI_MAGIC || hello.nonce != e->nonce || hello.rank >= (uint32_t)e->base.ranks)
+    if (hello.magic != NBCOLLI_OFI_MAGIC || hello.nonce != e->nonce || hello.rank >= (uint32_t)e->base.ranks ||
+        (is_own && (int)hello.rank != line->rank))
         return false;
+    line->skip = hello.fill;
+    if (is_own)
+        return true;
     line->rank = (int)hello.rank;
+    if (!nbcolli_ofi_say_hello(e, line))
+        return false;
     if (e->is_closing)
         nbcolli_ofi_say_goodbye(e, line);
     return true;
@@ -166,39 +196,44 @@ static void nbcolli_ofi_leaves(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
     nbcolli_ofi_hang_up(e, line);
 }
 
-/* How many bytes may come next, and where they go: a hello, a goodbye, then its messages. */
-static size_t nbcolli_ofi_room(const nbcolli_ofi_end *e, nbcolli_ofi_line *line, size_t head, void **to)
+/* How many bytes may come next, and where they go: a hello, its filler (nowhere), a goodbye, then its messages. */
+static size_t nbcolli_ofi_room(const nbcolli_ofi_end *e, nbcolli_ofi_line *line, void **to)
 {
     size_t skip = e->credits * sizeof(nbcoll_arrival);
 
-    *to = line->in + line->got;
+    *to = line->skip ? NULL : line->in + line->got;
+    if (line->skip)
+        return line->skip;
     if (!line->late.at)
-        return head - line->got;
-    *to = (char *)line->late.at + skip + (line->got - head);
-    return line->late.bytes - skip - (line->got - head);
+        return (line->got < sizeof(nbcolli_ofi_hello) ? sizeof(nbcolli_ofi_hello) : sizeof line->in) - line->got;
+    *to = (char *)line->late.at + skip + (line->got - sizeof line->in);
+    return line->late.bytes - skip - (line->got - sizeof line->in);
 }
 
-/* Handles the bytes so far. False: they are invalid, or there is no memory for the messages. */
-static bool nbcolli_ofi_line_heard(nbcolli_ofi_end *e, nbcolli_ofi_line *line, size_t head)
+/* Handles the bytes that have come. False: they are invalid, or there is no memory for the messages. */
+static bool nbcolli_ofi_line_heard(nbcolli_ofi_end *e, nbcolli_ofi_line *line, size_t bytes)
 {
-    if (line->rank < 0 && line->got >= sizeof(nbcolli_ofi_hello) && !nbcolli_ofi_hello_read(e, line))
-        return false;
-    return line->late.at || line->got < head ||
-           nbcolli_ofi_goodbye_read(e, line, line->in + head - sizeof(nbcolli_ofi_goodbye));
+    if (line->skip) {
+        line->skip -= bytes;
+        return true;
+    }
+    line->got += bytes;
+    if (line->got == sizeof(nbcolli_ofi_hello))
+        return nbcolli_ofi_hello_read(e, line);
+    return line->late.at || line->got < sizeof line->in ||
+           nbcolli_ofi_goodbye_read(e, line, line->in + sizeof(nbcolli_ofi_hello));
 }
 
-/* Reads the bytes that have come. On its own connections a rank gets no hello. */
+/* Reads the bytes that have come. */
 static void nbcolli_ofi_read_line(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
 {
-    bool is_own = line < e->line + e->base.ranks;
-    size_t head = sizeof(nbcolli_ofi_goodbye) + (is_own ? 0 : sizeof(nbcolli_ofi_hello)), room;
     ssize_t n = 1;
+    size_t room;
     void *to;
 
-    while ((room = nbcolli_ofi_room(e, line, head, &to)) > 0 && n > 0) {
-        n = recv(line->fd, to, room, MSG_DONTWAIT);
-        line->got += n > 0 ? (size_t)n : 0;
-        if (n > 0 && !nbcolli_ofi_line_heard(e, line, head)) {
+    while ((room = nbcolli_ofi_room(e, line, &to)) > 0 && n > 0) {
+        n = recv(line->fd, to, room, MSG_DONTWAIT | (to ? 0 : MSG_TRUNC));
+        if (n > 0 && !nbcolli_ofi_line_heard(e, line, (size_t)n)) {
             nbcolli_ofi_line_ends(e, line, EPROTO);
             return;
         }
@@ -254,14 +289,12 @@ void nbcolli_ofi_watch_doubt(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, int error)
 static void nbcolli_ofi_connected(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = (uint32_t)(line - e->line)};
-    nbcolli_ofi_hello hello = {e->peer_nonce[line->rank], (uint32_t)e->base.rank, NBCOLLI_OFI_MAGIC};
     nbcolli_ofi_peer *p = &e->peer[line->rank];
 
     line->is_connecting = false;
     e->connecting -= p->connect_until != 0;
     p->connect_until = 0;
-    if (!nbcolli_ofi_say_line(line->fd, &hello, sizeof hello) ||
-        epoll_ctl(e->lines_epoll, EPOLL_CTL_MOD, line->fd, &event) != 0)
+    if (!nbcolli_ofi_say_hello(e, line) || epoll_ctl(e->lines_epoll, EPOLL_CTL_MOD, line->fd, &event) != 0)
         nbcolli_ofi_line_ends(e, line, ECONNRESET);
     else if (e->is_closing)
         nbcolli_ofi_say_goodbye(e, line);
