@@ -48,10 +48,10 @@
  * which comes back when they are matched. Longer ones, and short ones for which there is no credit, are announced: the
  * receiver keeps the announcement only, and when it has matched it gets the data from the sender's memory, or asks for
  * it, and its sender puts it there, or sends it. An announced message needs no credit: so a receive and a send that fit
- * always meet, whatever else is under way between the two ranks. At most `announced` messages to a rank may be announced
- * and not taken; a further one ends with ERR_LIMIT. So a rank stores, for each other one, at most `credits` short
- * messages and `announced` announcements; a peer that sends more of the first, or announces more than 16,384, is lost
- * (ERR_PEER_LOST).
+ * always meet, whatever else is under way between the two ranks. At most `announced` messages to a rank may be
+ * announced and not taken; a further one ends with ERR_LIMIT. So a rank stores, for each other one, at most `credits`
+ * short messages and `announced` announcements; a peer that sends more of the first, or announces more than 16,384, is
+ * lost (ERR_PEER_LOST).
  *
  * The end of a send says that its buffer may be changed; that of a synchronous send (ssend) that it has been matched,
  * too. Who is lost, or has left: what was matched with it, and receives from it that no arrived message fits, end with
@@ -92,7 +92,7 @@ NBCOLLI_BEGIN
 
 typedef struct nbcoll_messages nbcoll_messages; /* a rank's end of the messages of a communicator */
 
-#define NBCOLL_MESSAGE_CREDITS 64u     /* the defaults */
+#define NBCOLL_MESSAGE_CREDITS 64u /* the defaults */
 #define NBCOLL_MESSAGE_EAGER 4096u
 #define NBCOLL_MESSAGE_ANNOUNCED 4096u
 

@@ -26,14 +26,15 @@ nbcoll_build nbcolli_allgather_binomial, nbcolli_allgather_bruck, nbcolli_allgat
     nbcolli_bcast_scatter_ring, nbcolli_bcast_slots, nbcolli_bcast_slots_chain, nbcolli_bcast_spanning_tree,
     nbcolli_bcast_tree, nbcolli_bcast_tree_pipelined, nbcolli_combine_flat, nbcolli_combine_flat_sequential,
     nbcolli_exscan_linear, nbcolli_gather_binomial, nbcolli_gather_flat, nbcolli_gather_flat_sequential,
-    nbcolli_gather_hierarchical, nbcolli_gather_slots, nbcolli_gather_spanning_tree, nbcolli_reduce_binomial, nbcolli_reduce_hierarchical,
-    nbcolli_reduce_hierarchical_domains, nbcolli_reduce_hierarchical_ordered, nbcolli_reduce_pairwise,
-    nbcolli_reduce_scatter_binomial, nbcolli_reduce_scatter_halving, nbcolli_reduce_scatter_halving_sequential,
-    nbcolli_reduce_scatter_hierarchical, nbcolli_reduce_scatter_hierarchical_ordered, nbcolli_reduce_scatter_owners,
-    nbcolli_reduce_scatter_ring, nbcolli_reduce_scatter_ring_sequential, nbcolli_reduce_slots,
-    nbcolli_reduce_spanning_tree, nbcolli_scan_hierarchical, nbcolli_scan_linear, nbcolli_scan_recursive_doubling,
-    nbcolli_scatter_binomial, nbcolli_scatter_flat, nbcolli_scatter_flat_sequential, nbcolli_scatter_hierarchical,
-    nbcolli_scatter_slots, nbcolli_scatter_spanning_tree;
+    nbcolli_gather_hierarchical, nbcolli_gather_slots, nbcolli_gather_spanning_tree, nbcolli_reduce_binomial,
+    nbcolli_reduce_hierarchical, nbcolli_reduce_hierarchical_domains, nbcolli_reduce_hierarchical_ordered,
+    nbcolli_reduce_pairwise, nbcolli_reduce_scatter_binomial, nbcolli_reduce_scatter_halving,
+    nbcolli_reduce_scatter_halving_sequential, nbcolli_reduce_scatter_hierarchical,
+    nbcolli_reduce_scatter_hierarchical_ordered, nbcolli_reduce_scatter_owners, nbcolli_reduce_scatter_ring,
+    nbcolli_reduce_scatter_ring_sequential, nbcolli_reduce_slots, nbcolli_reduce_spanning_tree,
+    nbcolli_scan_hierarchical, nbcolli_scan_linear, nbcolli_scan_recursive_doubling, nbcolli_scatter_binomial,
+    nbcolli_scatter_flat, nbcolli_scatter_flat_sequential, nbcolli_scatter_hierarchical, nbcolli_scatter_slots,
+    nbcolli_scatter_spanning_tree;
 
 /* Block i of a vector that is cut into a block for each rank. */
 nbcoll_region nbcolli_vector_block(const nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr vector, int i);
