@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The README, followed by somebody who has nothing else: nbcoll is built and installed as it says, its program is
-# compiled and run, an algorithm proved and drawn, a transport tested and run. Says how long each command took; such a
-# clock is written down in docs/walk.md. Here the library is compiled without optimisation, which is faster, unless
+# compiled and run, an algorithm proved and drawn, a transport tested and run. Says how long each command took; the
+# README has the sum. Here the library is compiled without optimisation, which is faster, unless
 # CMAKE_BUILD_TYPE says otherwise.
 . "$NBCOLL_SOURCE/test/manual/page.sh"
 grep -q . /usr/include/jansson.h 2>/dev/null || exit 77 # the command needs it
