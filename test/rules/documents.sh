@@ -10,7 +10,8 @@ words=$(wc -w <docs/design.md)
 [ "$words" -le 4000 ] || echo "docs/design.md: $words words"
 lines=$(awk '/^## / { on = /Words$/ } on && /^- \*\*/' docs/design.md | wc -l)
 [ "$lines" -le 25 ] && [ "$lines" -gt 0 ] || echo "docs/design.md: $lines lines of the glossary"
-bytes=$(find docs src/offload src/relay test/storm test/model -maxdepth 1 -name '*.md' -exec cat {} + 2>/dev/null | wc -c)
+bytes=$(find docs src/offload src/relay test/storm test/model -maxdepth 1 -name '*.md' -exec cat {} + 2>/dev/null |
+    wc -c)
 [ "$bytes" -le $((180 * 1024)) ] || echo "docs: $bytes bytes"
 for folder in src/*/; do
     name=$(basename "$folder")
