@@ -11,7 +11,7 @@
  * Ranks are scattered: of C cores that may be used, rank i of N gets core i * C / N, in the order of the machine, in
  * which cores that share a cache are neighbours. The P cores without a rank are idle; each rank's driver gets one of
  * them, so that no core has more than one driver more than another has, the nearest one first: one that shares the L2
- * cache, the L3 cache, the NUMA node, the package. Without an idle core no driver gets one, which is said.
+ * cache, the L3 cache, the NUMA node, the package. Without an idle core no driver gets one; `why` says so.
  *
  * Source: Denis, Jaeger, Jeannot, Perache, Taboada, "Dynamic placement of progress thread for overlapping MPI
  * non-blocking collectives on manycore processor" (2018), section 5, which scatters ranks and binds threads to the

@@ -19,21 +19,21 @@
  *     nbcoll_comm_create_group(broken, n, living, 0, &mended, timeout);
  *
  * Tags. Groups may overlap and be made at once in any order if their tags differ. Under one tag, groups that have two
- * members or more in common come in the same order at these. Where they do not, or the lists differ, all that call get
+ * members or more in common come in the same order at these. If they do not, or the lists differ, all that call get
  * ERR_MISMATCH; nbcoll_last_failure names a rank that lists others. Lists differ if their order does. Tags of groups of
  * two communicators have nothing to do with each other.
  *
  * The end. A member that does not call is waited for, and a timeout names it; ranks of such a failure are places in the
- * list. If a member is lost all that call get ERR_PEER_LOST. A creation that has failed is over for all members: who
- * calls later gets its status, and meets the others in the next creation with that list and tag. Or take another tag.
- * Where what a member said comes before the news that it has given up, the status is OK: of a communicator that not all
- * ranks have (nbcoll_comm_idup), whose operations end with ERR_CANCELLED.
+ * list. If a member is lost all that call get ERR_PEER_LOST. A creation that has failed is over for all members: a
+ * member that calls later gets its status, and meets the others in the next creation with that list and tag. Or take
+ * another tag. If a member's vote arrives before the news that it has given up, the status is OK: but not all ranks
+ * have that communicator (nbcoll_comm_idup), and its operations end with ERR_CANCELLED.
  *
- * Memory. A list with its tag takes about 6 KB and 600 bytes for each rank. Of a communicator that is freed it is given
- * back by the next of these calls on the context, of an endpoint with the context: use few tags. What a member says
- * before another one calls is kept there; so are more than 1024 groups that were given up before it called, but it
- * then may wait for one of them till its own timeout. A member for whose words there is no memory is given up, as if
- * it were lost.
+ * Memory. A list with its tag takes about 6 KB and 600 bytes for each rank. The next of these calls on the context
+ * gives it back, if its communicator was freed; that of an endpoint goes with the context: use few tags. What a member
+ * says before another one calls is kept there; so are more than 1024 groups that were given up before it called, but it
+ * then may wait for one of them till its own timeout. A member whose messages find no memory is given up, as if it were
+ * lost.
  */
 #include "nbcoll.h"
 

@@ -54,18 +54,18 @@
  * lost (ERR_PEER_LOST).
  *
  * The end of a send says that its buffer may be changed; that of a synchronous send (ssend) that it has been matched,
- * too. Who is lost, or has left: what was matched with it, and receives from it that no arrived message fits, end with
- * ERR_PEER_LOST, and so do later ones. Receives from any source end so when a rank is lost, since what they wait for
- * may have been its message; those that are posted afterwards wait for the others. When a rank has left they wait on,
- * while there is another one; and a send whose data has gone to it whole ends well. A message whose buffer the other
- * rank may still read, or write, ends when that has answered, or is gone. Messages between other ranks go on, even
- * where the communicator is broken.
- * nbcoll_last_failure tells of a message: `tag` is then NBCOLL_FAILURE_MESSAGE plus the message's tag.
+ * too. When a rank is lost, or has left, messages matched with it, and receives from it that no arrived message fits,
+ * end with ERR_PEER_LOST, and so do later ones. Receives from any source end so when a rank is lost, since they may
+ * have waited for its message; later ones wait for the other ranks. When a rank has left they wait on, while there is
+ * another one; and a send whose data has gone to it whole ends well. A message whose buffer the other rank may still
+ * read, or write, ends when that has answered, or is gone. Messages between other ranks go on, even where the
+ * communicator is broken. nbcoll_last_failure tells of a message: `tag` is then NBCOLL_FAILURE_MESSAGE plus the
+ * message's tag.
  *
  * A cancelled receive ends with ERR_CANCELLED, unless it has been matched: then it ends as the message does. So does a
  * send that has been announced: it ends when its receiver has answered, with OK if the message had been matched.
  *
- * Tasks of any length, which several threads take: what one has probed no other one gets:
+ * Tasks of any length, for several threads: no thread gets a message that another has probed:
  *
  *     nbcoll_message task;
  *     while (nbcoll_improbe(MASTER, NBCOLL_ANY_TAG, m, &what, &task) == NBCOLL_PENDING)
@@ -73,9 +73,9 @@
  *     nbcoll_imrecv(malloc(what.bytes), what.bytes, NBCOLL_BYTE, &task, &request);
  *
  * Agents (offload.h), relays and ticks (driver.h) carry no messages; drivers do. A rank whose context a driver has lets
- * no sender wait while it computes. Who knows beforehand that two ranks exchange something may also have agents carry
- * it: as a schedule of one step at each of them, compiled (bench/delay.c has both, and what a pause of the receiver
- * passes on to the sender).
+ * no sender wait while it computes. If an exchange of two ranks is known beforehand, agents can also carry it: as a
+ * schedule of one step at each of them, compiled (bench/delay.c has both, and what a pause of the receiver passes on to
+ * the sender).
  */
 #include "nbcoll.h"
 

@@ -12,12 +12,12 @@
  * The core of a rank works `post` for each task that it posts. Then it is free: it computes for `compute`, waits for
  * the NIC if that is not done, and makes the program's copies. A NIC does one task at a time, first come first
  * served: what stands next in a management queue, or a send that is enabled, takes `task`, a calculation also `calc`
- * a byte. Of the queue pairs in use on a NIC `cached` are at hand: where `pairs` of them are in use, each task of a
- * queue pair takes `miss` * (pairs - cached) / pairs longer, what it costs on average to fetch one that is not. A
- * send's bytes then leave by one of the NIC's ports, by turns, or by that of their queue pair (`port` below), when it
- * is free: n bytes keep it for n `byte`, or for `gap` if that is longer; they arrive `latency` after they have left, or
- * later where the receiver's port is not free; the sender's completion is there `latency` after that. Receives have
- * been posted before, by a rank that comes late, too.
+ * a byte. A NIC caches `cached` of its queue pairs: with `pairs` in use, each task of a queue pair takes `miss` *
+ * (pairs - cached) / pairs longer, the average cost of fetching one that is not cached. A send's bytes then leave by
+ * one of the NIC's ports, by turns, or by that of their queue pair (`port` below), when it is free: n bytes keep it for
+ * n `byte`, or for `gap` if that is longer; they arrive `latency` after they have left, or later where the receiver's
+ * port is not free; the sender's completion is there `latency` after that. Receives have been posted before, by a rank
+ * that comes late, too.
  *
  * The ranks of a node make their copies at the same time. If they are of more than `cache` bytes together, all as many
  * as this rank has, they share the memory: a byte then takes `node` times `memory`, or `copy` if that is longer.

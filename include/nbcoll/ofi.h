@@ -13,9 +13,9 @@
  * libfabric's providers drive the networks. The transport takes the first one, in its order of preference, that has
  * reliable datagrams (FI_EP_RDM) and keeps the order of messages; the host's log names it. It never takes `sockets`,
  * and `shm` only where the host names that. Messages are copied at both ends: a post is done at once. They are kept
- * until the peer has taken them; who closes its endpoint leaves those to the kernel that may not have arrived. A
- * provider that writes to the memory of peers (FI_RMA) is given large data; with others, and with keys of more than 32
- * bytes, the core sends that in fragments. A waiting rank sleeps until something comes where the provider has a
+ * until the peer has taken them; a rank that closes its endpoint leaves to the kernel those that may not have arrived.
+ * A provider that writes to the memory of peers (FI_RMA) is given large data; with others, and with keys of more than
+ * 32 bytes, the core sends that in fragments. A waiting rank sleeps until something comes where the provider has a
  * descriptor for that (tcp;ofi_rxm has), else 200 us at a time between two looks. Messages are not matched by the
  * provider's tags: it would save 0.6% of what the smallest takes (transports/ofi/README.md).
  *

@@ -21,8 +21,8 @@
  *   store        a rank that has not started an operation keeps what has come of it. F f fragments of each other rank
  *                are all that can be there: F f (P - 1) on P ranks, each once
  *   credits      a connection by which the blocks of n ranks come has F f n credits, each the right to one fragment. It
- *                goes back when the fragment is copied out here and sent on. Who has none waits, and keeps what it
- *                holds
+ *                goes back when the fragment is copied out here and sent on. A sender without one waits, and keeps its
+ *                fragments
  *   window       a rank contributes to operation t when all of operation t - F has come to it. Else a rank that is
  *                ahead would fill the store of one that is late, and others would find no room there
  *   promise      of the first F operations that a rank has not started, all that other ranks contribute comes to all

@@ -13,7 +13,7 @@
  *
  * A type that an operation does not have is refused by the call: ERR_OP. These are operations of the host's, which
  * differ from one another for the library by the size of their states only: a rank that averages while another one
- * sums may go unnoticed. Agents do not carry them out, as other operations of the host's.
+ * sums may go unnoticed. Agents do not carry them out, as they carry out no operations of the host's.
  *
  * A component, a library of its own: nbcoll_elements (pkg-config: nbcoll_elements; CMake: nbcoll::elements). In an
  * embedded copy -DNBCOLL_WITH_ELEMENTS=1 brings it along.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Making communicators. One mechanism for the first of an endpoint, for dup and for split: every rank votes, an
- * allgather (an operation of the parent, or of the new communicator itself when it is the first) shows all votes to
- * all, and each rank computes the same from them. All memory is taken before the vote, so that no rank can fail alone
- * afterwards. The id is the first rank's address and a serial number of that rank's: unique without a server.
- * Duplicates that the library makes together, *twins*, have one vote, that of the first of them, the *eldest*: theirs
- * are its terms, and the serial numbers behind its own. */
+ * Making communicators. The first of an endpoint, dup and split work alike: every rank votes; an allgather (an
+ * operation of the parent, or of the new communicator itself if it is the first) gives all votes to all; each rank
+ * computes the same from them. All memory is taken before the vote, so that no rank can fail alone afterwards. The id
+ * is the first rank's address and a serial number of that rank's: unique without a server. Duplicates that the library
+ * makes together, *twins*, have one vote, that of the first of them, the *eldest*: theirs are its terms, and the serial
+ * numbers behind its own. */
 #include "create.h"
 #include "context.h"
 #include "request.h"

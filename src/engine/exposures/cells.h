@@ -9,22 +9,21 @@
  *     L cells                as an owner. A generation (tag + 1), the entries, how many pieces are readable, a small
  *                            payload
  *
- * A small exposure needs no table. Its cell says what the part is, and whose, and has the bytes: once, where all
- * readers get the same; else, where each other rank gets as many of its own, in order of the ranks, also in the payload
- * of the cells behind it, as far as it takes. Those belong to its generation, and nothing but their payload is used.
- * Other parts have entries.
+ * A small exposure needs no table. Its cell names the part and its readers, and has the bytes: once, if all readers get
+ * the same. If each other rank gets as many bytes of its own, these stand in order of the ranks, also in the payloads
+ * of as many following cells as needed. Other parts have entries.
  *
- * Where only the leaders of nodes show anything, the same to all others of their node (create.h), a part is less. A row
- * is two words, of the leader and of the rank itself; so that they are found as always, at the owner's place, rows
- * overlap. All of them come first, and only a leader's part has slots behind them: one cell each, whose payload is the
+ * If only the leaders of nodes show anything, the same to all others of their node (create.h), a part is smaller. A row
+ * is two words, for the leader and for the rank itself; rows overlap, so that each word is found as always, at its
+ * owner's place. All rows come first. Only a leader's part has slots behind them: one cell each, whose payload is the
  * table, of one entry for all.
  *
  * An owner fills a cell, then writes its generation; a reader that finds the generation of its tag reads the payload,
  * or gets it by its key, then writes its word. Before the owner writes for tag t it looks whether the readers of the
  * last tag that used the slot are through: reuse is paid for when the slot comes round. The words in brackets at the
  * functions are the transitions of the model in test/model. What is read from shared memory is read once and checked.
- * All generations, counts and words are seq_cst: they are the posters' side of the sleeper's bargain (transport.h).
- * Inline: where things are, and what every exposure and fetch looks at. */
+ * All generations, counts and words are seq_cst, as a poster's stores are for a sleeper (transport.h). Inline: where
+ * things are, and what every exposure and fetch looks at. */
 #ifndef NBCOLLI_ENGINE_EXPOSURES_CELLS_H
 #define NBCOLLI_ENGINE_EXPOSURES_CELLS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Operations without a run. Those that wait for their slot are in a list of that, in the order of their tags, which is
- * that of their starts. Those that others have revoked before they are started here are noted as ranges of tags. */
+ * Operations without a run. Each slot lists those that wait for it, in the order of their tags, which is that of their
+ * starts. Operations that others have revoked before their start here are noted as ranges of tags. */
 #ifndef NBCOLLI_ENGINE_RUN_QUEUE_H
 #define NBCOLLI_ENGINE_RUN_QUEUE_H
 

@@ -9,9 +9,10 @@
 #define NBCOLLI_HEARING 32u
 #define NBCOLLI_UNEXPECTED_BUCKETS 1024u /* with more messages than that, some share one */
 
-/* What happened to a rank, in bits. One that is CUT off may be alive, hear us, and touch what we have announced to it:
- * communicators with it break. One that LEFT has closed its end, and all that it sent has been handled: it touches
- * nothing any more, and only what still needs it ends. DEAD is both. OVER: the transport has said so.
+/* What happened to a rank, in bits. A rank that is CUT off may be alive, hear us, and touch memory that we have
+ * announced to it: communicators with it break. One that LEFT has closed its end, and all its messages have been
+ * handled: it touches nothing any more, and only operations that still need it end. DEAD is both. OVER: the transport
+ * has said so.
  *
  * One that is GIVEN_UP counts as dead, but may be alive: it is not heard any more, and may still write what it could
  * write before, until it is OVER. A rank that has REJECTED us is treated the same, but we are the lost one. UNTOLD: it

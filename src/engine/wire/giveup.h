@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Ranks that are given up: the host, or another rank, has declared them lost, and they may be alive all the same.
- * They count as dead; nothing of them is heard. The other members are told at once. The rank itself is told last,
- * when this one reads nothing of its memory any more: from then on it need not wait for us, its own calls say that it
- * is lost, and it tells others the same. A rank without memory for what it must say gives itself up, too. */
+ * Ranks that are given up: the host, or another rank, has declared them lost, though they may be alive. They count as
+ * dead; their messages are ignored. The other members are told at once. The rank itself is told last, when this one
+ * reads nothing of its memory any more: from then on it need not wait for us, its own calls say that it is lost, and it
+ * tells others the same. A rank without memory for what it must say gives itself up, too. */
 #ifndef NBCOLLI_ENGINE_WIRE_GIVEUP_H
 #define NBCOLLI_ENGINE_WIRE_GIVEUP_H
 
