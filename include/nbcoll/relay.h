@@ -109,11 +109,12 @@ typedef struct nbcoll_topology {
 NBCOLL_API nbcoll_status nbcoll_topology_make(nbcoll_topology_kind kind, unsigned ports, int ranks, int rank,
                                             const nbcoll_host *host, nbcoll_topology **out);
 
-/* The same by nodes, whose first ranks lead them. Leaders are joined by the topology of that kind over the nodes, as if
- * each node were one rank. Every other rank has relay 0, to its leader, and relay 1, for all that comes from there; the
- * leader has a relay more for each of them, behind those of the kind, which sends what that rank contributes to the
- * other leaders, like its own, and to the others of the node. So nodes are joined by as few connections as if there
- * were no other ranks. `nodes` is read during the call. Errors: those of nbcoll_topology_make. */
+/* The same, hierarchical: the first rank of a node leads it. Leaders are joined by the topology of that kind over the
+ * nodes, as if each node were one rank. Every other rank has relay 0, to its leader, and relay 1, for all that comes
+ * from there; the leader has a relay more for each of them, behind those of the kind, which sends what that rank
+ * contributes to the other leaders, like its own, and to the others of the node. So nodes are joined by as few
+ * connections as if there were no other ranks. `nodes` is read during the call. Errors: those of
+ * nbcoll_topology_make. */
 NBCOLL_API nbcoll_status nbcoll_topology_make_nodes(nbcoll_topology_kind kind, unsigned ports,
                                                     const nbcoll_nodes *nodes, int rank, const nbcoll_host *host,
                                                     nbcoll_topology **out);
