@@ -9,7 +9,8 @@
  *
  * Domains are a further level: ranks of one node that share a cache or near memory. They are a table of the same kind,
  * of all ranks, whose "nodes" are parts of nodes. An algorithm by domains goes by that table, and builds a hierarchical
- * algorithm between the leaders of domains (nbcoll_within). */
+ * algorithm between the leaders of domains (nbcoll_within).
+ */
 #include "nbcoll.h"
 
 #ifndef NBCOLL_NODES_H
