@@ -65,6 +65,7 @@ static void must(const bench_rank *me, nbcoll_status status)
 #define VECTOR me->plan->at.count, TYPE
 #define OP me->plan->at.reduction.op
 #define ROOT me->plan->at.root
+#define ARRAYS me->counts, me->offsets, me->types
 #define CALL_LIST(X)                                                                                                   \
     X(BARRIER, barrier, )                                                                                              \
     X(BCAST, bcast, recv, VECTOR, ROOT, )                                                                              \
@@ -73,13 +74,13 @@ static void must(const bench_rank *me, nbcoll_status status)
     X(ALLGATHER, allgather, send, recv, VECTOR, )                                                                      \
     X(REDUCE, reduce, send, recv, VECTOR, OP, ROOT, )                                                                  \
     X(ALLREDUCE, allreduce, send, recv, VECTOR, OP, )                                                                  \
-    X(SCATTERV, scatterv, send, me->counts, me->displs, recv, VECTOR, ROOT, )                                            \
-    X(GATHERV, gatherv, send, me->plan->at.count, recv, me->counts, me->displs, TYPE, ROOT, )                             \
-    X(ALLGATHERV, allgatherv, send, recv, me->counts, me->displs, TYPE, )                                                \
+    X(SCATTERV, scatterv, send, me->counts, me->displs, recv, VECTOR, ROOT, )                                          \
+    X(GATHERV, gatherv, send, me->plan->at.count, recv, me->counts, me->displs, TYPE, ROOT, )                          \
+    X(ALLGATHERV, allgatherv, send, recv, me->counts, me->displs, TYPE, )                                              \
     X(ALLTOALL, alltoall, send, recv, VECTOR, )                                                                        \
-    X(ALLTOALLV, alltoallv, send, me->counts, me->displs, recv, me->counts, me->displs, TYPE, )                            \
-    X(ALLTOALLW, alltoallw, send, me->counts, me->offsets, me->types, recv, me->counts, me->offsets, me->types, )            \
-    X(REDUCE_SCATTER, reduce_scatter, send, recv, me->counts, TYPE, OP, )                                               \
+    X(ALLTOALLV, alltoallv, send, me->counts, me->displs, recv, me->counts, me->displs, TYPE, )                        \
+    X(ALLTOALLW, alltoallw, send, ARRAYS, recv, ARRAYS, )                                                              \
+    X(REDUCE_SCATTER, reduce_scatter, send, recv, me->counts, TYPE, OP, )                                              \
     X(REDUCE_SCATTER_BLOCK, reduce_scatter_block, send, recv, VECTOR, OP, )                                            \
     X(SCAN, scan, send, recv, VECTOR, OP, )                                                                            \
     X(EXSCAN, exscan, send, recv, VECTOR, OP, )
@@ -108,7 +109,8 @@ size_t bench_buffer_bytes(const bench_plan *plan)
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
 /* A communicator for the calls of an entry. */
-static nbcoll_comm *make_comm(const bench_rank *me, const bench_entry *entry, nbcoll_comm *parent, command_chosen *chosen)
+static nbcoll_comm *make_comm(const bench_rank *me, const bench_entry *entry, nbcoll_comm *parent,
+                              command_chosen *chosen)
 {
     const nbcoll_algorithm *algorithm = entry->choice.algorithm;
     nbcoll_rule forced = command_rule(&entry->choice);
@@ -144,7 +146,7 @@ static void open_calls(bench_rank *me, nbcoll_comm *comm)
         me->comm[e] = make_comm(me, &me->plan->entry[e], comm, me->number ? &one : &me->shared->chosen[e]);
 }
 
-/* ---- are results right? --------------------------------------------------------------------------------------------- */
+/* ---- are results right? ------------------------------------------------------------------------------------------ */
 
 /* Each rank's input is made of its number, the place in it and a round, so that each part of a result can be computed
  * where it is looked at. What it must be, the operation's meaning says. */

@@ -127,7 +127,7 @@ static json_t *open_ends(json_t *prices)
     return json_pack("{s:I}", "most", (json_int_t)is.most);
 }
 
-/* ---- the copy paths, found by trial ------------------------------------------------------------------------------- */
+/* ---- the copy paths, found by trial ------------------------------------------------------------------------------ */
 
 /* Three ranks open shared memory and tell what each found out about the others. Two of them are threads of one process,
  * the third is another one beside it, as those of `nbcoll run` are: a parent and its child may be allowed more. The

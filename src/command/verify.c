@@ -7,8 +7,8 @@
 
 /* ---- forms: what is combined or moved, where buffers lie, who shares memory, with which parameters --------------- */
 
-/* What options have fixed; of everything else all forms are proved. Roots and blocks are not of this: nbcoll_verify_grid
- * goes through them. */
+/* What options have fixed; of everything else all forms are proved. (Roots and blocks are not of this:
+ * nbcoll_verify_grid goes through them.) */
 #define VERIFY_ELEMENTS 1u /* --type or --op */
 #define VERIFY_IN_PLACE 2u
 #define VERIFY_NATIVE 4u
