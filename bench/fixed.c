@@ -58,24 +58,13 @@ static void once(rank *me, int form)
     pthread_barrier_wait(&b->meeting);
 }
 
-/* From the first beginning to the last end. */
-static double span(const bench *b)
-{
-    double from = b->from[0], to = b->to[0];
-    for (int r = 1; r < b->ranks; r++) {
-        from = b->from[r] < from ? b->from[r] : from;
-        to = b->to[r] > to ? b->to[r] : to;
-    }
-    return to - from;
-}
-
 static void measure(rank *me, int first, int last)
 {
     for (int i = -1; i < me->b->rounds; i++)
         for (int form = first; form <= last; form++) {
             once(me, form);
             if (me->number == 0 && i >= 0)
-                me->b->took[form][i] = span(me->b);
+                me->b->took[form][i] = span_of(me->b->from, me->b->to, me->b->ranks);
         }
 }
 

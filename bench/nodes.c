@@ -81,13 +81,9 @@ static double once(rank *me, int way, size_t bytes, form f, uint64_t loops)
     must(nbcoll_wait(&q, NBCOLL_FOREVER));
     to[me->number] = now();
     meet(&me->meets);
-    double first = from[0], last = to[0];
-    for (int r = 1; r < RANKS; r++) {
-        first = from[r] < first ? from[r] : first;
-        last = to[r] > last ? to[r] : last;
-    }
+    double took = span_of(from, to, RANKS);
     meet(&me->meets);
-    return last - first;
+    return took;
 }
 
 static double batch(rank *me, int way, size_t bytes, form f, uint64_t loops)

@@ -66,12 +66,7 @@ static void once(rank *me, int up, int split, way how)
 
 static void note(bench *b, int up, int split, way how, int round)
 {
-    double from = b->from[0], to = b->to[0];
-    for (int r = 1; r < b->ranks; r++) {
-        from = b->from[r] < from ? b->from[r] : from;
-        to = b->to[r] > to ? b->to[r] : to;
-    }
-    b->total[up][split][how][round] = to - from;
+    b->total[up][split][how][round] = span_of(b->from, b->to, b->ranks);
     b->in_start[up][split][how][round] = b->started;
 }
 

@@ -40,6 +40,17 @@ static inline double median(double *sample, int n)
     return sample[n / 2];
 }
 
+/* From the first beginning to the last end. */
+static inline double span_of(const double from[], const double to[], int n)
+{
+    double first = from[0], last = to[0];
+    for (int i = 1; i < n; i++) {
+        first = from[i] < first ? from[i] : first;
+        last = to[i] > last ? to[i] : last;
+    }
+    return last - first;
+}
+
 /* A computation that touches no memory. */
 static inline uint64_t work(uint64_t loops)
 {
