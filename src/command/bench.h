@@ -6,7 +6,7 @@
 #ifndef BENCH_H
 #define BENCH_H
 
-#include "rules.h"
+#include "command.h"
 
 /* ---- what is measured -------------------------------------------------------------------------------------------- */
 

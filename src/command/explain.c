@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll explain`: says which algorithm serves a call, and why. */
-#include "rules.h"
+#include "command.h"
 
 /* What options mark. */
 enum { EXPLAIN_REPRODUCIBLE = 1, EXPLAIN_TOLERANT = 2, EXPLAIN_PROGRAM = 4, EXPLAIN_CARRIES = 8, EXPLAIN_TERM = 8 };

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- *
- * What the files of `nbcoll info` share.
- */
+ * What ideas.awk makes for `nbcoll info`. */
 #ifndef INFO_H
 #define INFO_H
 
@@ -10,8 +8,5 @@ typedef struct info_idea {
     const char *operation, *name, *idea, *source;
 } info_idea;
 extern const info_idea info_ideas[];
-
-/* Prints the catalogue. */
-void info_algorithms(void);
 
 #endif

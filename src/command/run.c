@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 
 #include "crew.h"
-#include "rules.h"
 #include "run.h"
 
 /* ---- the options ------------------------------------------------------------------------------------------------- */

@@ -2,7 +2,6 @@
  * `nbcoll show`: prints the schedules of an algorithm, as text or for Graphviz. */
 #include <nbcoll/show.h>
 
-#include "rules.h"
 #include "sim.h"
 
 typedef struct picture {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll sim`: simulates algorithms on a machine that is described, and tells what they cost there. */
-#include "rules.h"
 #include "sim.h"
 
 typedef struct simulation {

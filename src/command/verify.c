@@ -3,7 +3,7 @@
  * case that fails. */
 #include <nbcoll/show.h>
 
-#include "rules.h"
+#include "command.h"
 
 /* ---- forms: what is combined or moved, where buffers lie, who shares memory, with which parameters --------------- */
 
