@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The words and options that say which cases of which algorithms are meant, how ranks are placed on nodes, and the rules
- * for selection. */
+ * The words and options that say which cases of which algorithms are meant, how ranks are placed on nodes, and the
+ * rules for selection. */
 #ifdef NBCOLL_HAVE_TUNING
 #include <nbcoll/tuning.h>
 #endif
@@ -33,7 +33,7 @@ int command_is(nbcoll_operation operation, unsigned what)
     return (unsigned)operation < NBCOLL_OPERATION_COUNT && (all[operation] & what) != 0;
 }
 
-/* ---- names ----------------------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 void command_take_type(const command *self, void *user, const char *name)
 {
@@ -86,7 +86,7 @@ int command_take_operations(const command *self, int words, char *word[], unsign
     return n;
 }
 
-/* ---- numbers --------------------------------------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 /* "7", or "2..16". */
 void command_take_ranks(const command *self, void *user, const char *value)
@@ -422,8 +422,8 @@ static void explain_choice(const command_rules *rules, const nbcoll_terms *terms
                  c->reason == NBCOLL_REASON_RULE ? "--algorithm" : nbcoll_reason_text(c->reason));
 }
 
-nbcoll_status command_choose(const command_rules *rules, const nbcoll_terms *terms, const nbcoll_case *c,
-                             command_chosen *out)
+nbcoll_status command_choose(const command *self, const command_rules *rules, const nbcoll_terms *terms,
+                             const nbcoll_case *c, command_chosen *out)
 {
     size_t *counts = command_alloc((size_t)c->ranks, sizeof *counts);
     nbcoll_args a;
@@ -435,6 +435,8 @@ nbcoll_status command_choose(const command_rules *rules, const nbcoll_terms *ter
     if (status == NBCOLL_OK)
         explain_choice(rules, terms, &a, out);
     free(counts);
+    if (status && self)
+        command_refuse_case(self, c, status);
     return status;
 }
 

@@ -132,7 +132,7 @@ void command_bar_add(command_bar *bar, double part, const char *what);
 /* Takes the bar off the screen, so that lines can be printed; the next command_bar_add draws it again. */
 void command_bar_clear(command_bar *bar);
 
-/* ---- json.c: rows, which all subcommands print ------------------------------------------------------------------ */
+/* ---- json.c: rows, which all subcommands print ------------------------------------------------------------------- */
 
 /* Prints an object, whose figures have six digits where they are not whole numbers, and gives it up. */
 void command_print_json(json_t *all);
@@ -193,7 +193,7 @@ int command_is(nbcoll_operation operation, unsigned what);
 typedef struct command_cases {
     int operation;                     /* -1: all */
     const nbcoll_algorithm *algorithm; /* null: all of the operation, or */
-    int is_default;                    /* what rules and cost model choose (rules.h) */
+    int is_default;                    /* what rules and cost model choose */
     int fewest, most;                  /* ranks; 0: not given */
     int root;                          /* -1: all */
     int node;                          /* so many neighbouring ranks share memory; 0: none do; -1: all, or those of each
@@ -292,8 +292,8 @@ int command_write(void *user, const char *text, size_t bytes);
 
 /* ---- rules for selection ----------------------------------------------------------------------------------------- */
 
-/* Of the arguments: --tuning FILE, and --algorithm with its parameters. Also what they are for: the algorithm `default`,
- * which stands for the one that rules and cost model choose for a call. */
+/* Of the arguments: --tuning FILE, and --algorithm with its parameters. Also what they are for: the algorithm
+ * `default`, which stands for the one that rules and cost model choose for a call. */
 
 /* X(name, flag of algorithms that read it): the parameters of an algorithm, which a choice, a rule and a case have. */
 #define COMMAND_PARAMETERS(X) X(segment, SEGMENT) X(arity, ARITY) X(ports, PORTS) X(split, SPLIT) X(leaders, LEADERS)
@@ -333,7 +333,7 @@ void command_rules_words(const command *self, command_rules *rules, command_case
 void command_rules_read(const command *self, command_rules *rules, nbcoll_operation operation);
 void command_rules_free(command_rules *rules);
 
-/* ---- what they choose ------------------------------------------------------------------------------------------ */
+/* ---- what they choose -------------------------------------------------------------------------------------------- */
 
 typedef struct command_chosen {
     nbcoll_choice choice;
@@ -344,14 +344,14 @@ typedef struct command_chosen {
  * ranks share memory, those that the shm transport names. */
 nbcoll_terms command_terms(const command_rules *rules, const nbcoll_case *c);
 
-/* bench_crew.c: those of ranks that `nbcoll run` would start on this machine, without rules, from so many processes
+/* bench_rank.c: those of ranks that `nbcoll run` would start on this machine, without rules, from so many processes
  * that meet for it. Errors: ERR_LIMIT (more ranks than can share memory), ERR_MEMORY, what opening them
  * returns. */
 nbcoll_status command_terms_here(const command *self, int ranks, nbcoll_terms *out);
 
-/* What serves a case. Errors: those of nbcoll_case_args and nbcoll_select. */
-nbcoll_status command_choose(const command_rules *rules, const nbcoll_terms *terms, const nbcoll_case *c,
-                             command_chosen *out);
+/* What serves a case. Errors: those of nbcoll_case_args and nbcoll_select; with `self` it is refused. */
+nbcoll_status command_choose(const command *self, const command_rules *rules, const nbcoll_terms *terms,
+                             const nbcoll_case *c, command_chosen *out);
 
 /* Is one of the parameters given? */
 int command_rules_have_parameters(const command_rules *rules);

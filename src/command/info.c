@@ -6,7 +6,6 @@
 #include <nbcoll/loopback.h>
 
 #include "crew.h"
-#include "info.h"
 #include "run.h"
 #include "sim.h"
 
@@ -337,7 +336,7 @@ static json_t *places_of(int ranks)
     return all;
 }
 
-/* ---- the catalogue ------------------------------------------------------------------------------------------------ */
+/* ---- the catalogue ----------------------------------------------------------------------------------------------- */
 
 /* What each algorithm does, what it costs at a few ranks, who talks to whom in which round, and when it is chosen. As
  * text that is also a page of Markdown, which is installed as algorithms.md. */
@@ -345,13 +344,16 @@ static json_t *places_of(int ranks)
 enum { CATALOGUE_RANKS = 8, CATALOGUE_BYTES = 1024, CATALOGUE_ROUNDS = 32 };
 enum { CATALOGUE_LINE = 104, CATALOGUE_WIDTH = 116 }; /* characters */
 
-static const info_idea *idea_of(const nbcoll_algorithm *algorithm)
+/* What ideas.awk finds in the source of an algorithm: operation, name, idea, source. Null where that is nothing. */
+extern const char *const info_ideas[][4];
+
+static const char *const *idea_of(const nbcoll_algorithm *algorithm)
 {
-    const info_idea *idea = info_ideas;
-    while (idea->name && (strcmp(idea->operation, nbcoll_operation_name(algorithm->operation)) != 0 ||
-                          strcmp(idea->name, algorithm->name) != 0))
-        idea++;
-    return idea->name ? idea : NULL;
+    for (int i = 0; info_ideas[i][0]; i++)
+        if (strcmp(info_ideas[i][0], nbcoll_operation_name(algorithm->operation)) == 0 &&
+            strcmp(info_ideas[i][1], algorithm->name) == 0)
+            return info_ideas[i];
+    return NULL;
 }
 
 /* ---- who talks to whom ------------------------------------------------------------------------------------------- */
@@ -451,7 +453,7 @@ static uint32_t choose(const nbcoll_algorithm *algorithm, int ranks, int is_shar
         at.node = is_shared ? ranks : 0;
         at.count = algorithm->operation == NBCOLL_OPERATION_BARRIER ? 0 : (size_t)1 << i;
         nbcoll_terms terms = command_terms(&none, &at);
-        command_fail_status(&command_info, command_choose(&none, &terms, &at, &chosen));
+        command_choose(&command_info, &none, &terms, &at, &chosen);
         sizes |= (uint32_t)(chosen.choice.algorithm == algorithm) << i;
     }
     return sizes;
@@ -549,12 +551,12 @@ static void list_algorithms(void)
         const nbcoll_algorithm *algorithm;
         printf("\n## %s\n", nbcoll_operation_name((nbcoll_operation)operation));
         for (unsigned i = 0; (algorithm = catalogue_at((nbcoll_operation)operation, i)); i++) {
-            const info_idea *idea = idea_of(algorithm);
+            const char *const *idea = idea_of(algorithm);
             printf("\n### %s %s\n\n", nbcoll_operation_name((nbcoll_operation)operation), algorithm->name);
-            command_print_words(stdout, "", "", 0, CATALOGUE_WIDTH, idea ? idea->idea : "");
-            if (idea && *idea->source) {
+            command_print_words(stdout, "", "", 0, CATALOGUE_WIDTH, idea ? idea[2] : "");
+            if (idea && *idea[3]) {
                 puts("");
-                command_print_words(stdout, "Source: ", "", 0, CATALOGUE_WIDTH, idea->source);
+                command_print_words(stdout, "Source: ", "", 0, CATALOGUE_WIDTH, idea[3]);
             }
             print_parameters(algorithm);
             print_costs(algorithm);

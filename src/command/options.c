@@ -140,7 +140,7 @@ const char *command_next_name(const char *at, char name[COMMAND_WORD])
     return at + length + (at[length] == ',');
 }
 
-/* ---- tables of options ----------------------------------------------------------------------------------------- */
+/* ---- tables of options ------------------------------------------------------------------------------------------- */
 
 enum { HELP_INDENT = 20, HELP_WIDTH = 112 };
 enum { ROW = 256, MOST_ROWS = 64 }; /* what getopt gives for a row of the table: ROW and its number */
@@ -294,7 +294,7 @@ int command_is_installed(const char *name)
     return system(line) == 0;
 }
 
-/* ---- the progress bar: drawn anew when its percentage changes --------------------------------------------------- */
+/* ---- the progress bar: drawn anew when its percentage changes ---------------------------------------------------- */
 
 #define CELLS 30
 

@@ -111,7 +111,7 @@ void run_output_say(run_output *o, const char *format, ...)
         return; /* nobody takes our output */
 }
 
-/* ---- the threads ----------------------------------------------------------------------------------------------- */
+/* ---- the threads ------------------------------------------------------------------------------------------------- */
 
 static void put(run_output *o, sink *k, const char *data, size_t bytes)
 {

@@ -61,7 +61,7 @@ uint64_t timeline_given(const timeline *t, size_t message)
     return m->begin;
 }
 
-/* ---- Chrome's trace format ------------------------------------------------------------------------------------- */
+/* ---- Chrome's trace format --------------------------------------------------------------------------------------- */
 
 /* What JSON takes as it is. */
 static char *plain(char *text)
@@ -251,7 +251,7 @@ void timeline_read(const command *self, const char *file, timeline *out)
     json_decref(all);
 }
 
-/* ---- what the subcommands that simulate share ------------------------------------------------------------------ */
+/* ---- what the subcommands that simulate share -------------------------------------------------------------------- */
 
 nbcoll_status sim_play_rounds(const nbcoll_algorithm *algorithm, const nbcoll_case *at, int node,
                               void (*event)(void *user, const nbcoll_sim_event *event), void *user,
