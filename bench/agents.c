@@ -11,23 +11,15 @@
  *     hidden   two ranks, of which one computes, for twice as long as the communication takes, and for 20 ms at least,
  *              between start and wait: 1 - (what start and wait then take) / (what they take without). What the agent
  *              takes of the processors is not in it. Medians, of 15 */
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdbool.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <nbcoll/offload.h>
 #include <nbcoll/select.h>
-#include <nbcoll/shm.h>
 #include <nbcoll/transport.h>
 #include <nbcoll/verbs.h>
 
-#include "processes.h"
-#include "timing.h"
+#include "ranks.h"
 
 enum { RANKS = 4, MOST = 256 << 10, ROUNDS = 9, OVERLAPS = 15, LEAST_NS = 20000000, LOOK_US = 100 };
 
@@ -71,20 +63,13 @@ typedef struct shared {
 typedef struct rank {
     shared *s;
     int number;
-    unsigned meetings;
+    meeting meets;
     nbcoll_context *context[WAYS];
     nbcoll_comm *comm[WAYS];
     nbcoll_agent *agent[WAYS];
     char *send[WAYS], *recv[WAYS];
     atomic_int way; /* the thread sleeps in others than its own; -1: it ends */
 } rank;
-
-static void meet(rank *me)
-{
-    unsigned all = ++me->meetings * (unsigned)me->s->job->ranks;
-    for (atomic_fetch_add(&me->s->here, 1); atomic_load(&me->s->here) < all;)
-        usleep(LOOK_US);
-}
 
 /* ---- the three ways ---------------------------------------------------------------------------------------------- */
 
@@ -130,7 +115,7 @@ static nbcoll_endpoint *open_end(rank *me, way w)
     }
     const nbcoll_verbs_config config = {.size = sizeof config, .rank = me->number, .ranks = s->job->ranks};
     must(nbcoll_verbs_open(&config, &s->all[w][me->number], &end));
-    meet(me);
+    meet(&me->meets);
     must(nbcoll_verbs_meet(end, s->all[w]));
     const nbcoll_limits l = end->limits;
     if (w == ENGINE && me->number == 0 && s->job == jobs) /* which of both ends the engine needs last */
@@ -169,13 +154,12 @@ static void close_ways(rank *me, pthread_t thread)
     atomic_store(&me->way, THREAD); /* for the barrier's program */
     for (way w = 0; w < WAYS; w++)
         must(nbcoll_barrier(me->comm[w], NBCOLL_FOREVER));
-    meet(me);
+    meet(&me->meets);
     atomic_store(&me->way, -1);
     pthread_join(thread, NULL);
     for (way w = 0; w < WAYS; w++) {
         must(nbcoll_agent_close(me->agent[w]));
-        while (nbcoll_context_free(me->context[w]) == NBCOLL_ERR_BUSY)
-            nbcoll_progress(me->context[w]);
+        close_context(me->context[w]);
     }
 }
 
@@ -194,12 +178,6 @@ static void must_offload(rank *me, way w, size_t bytes)
         .size = sizeof args, .operation = me->s->job->operation, .count = bytes, .reduction = {NBCOLL_BYTE, 0}};
     if (w != ENGINE)
         must(nbcoll_comm_offloads(me->comm[w], &args, NULL));
-}
-
-static double median(double *sample, int n)
-{
-    qsort(sample, (size_t)n, sizeof *sample, by_value);
-    return sample[n / 2];
 }
 
 static void pause_for(double ns)
@@ -232,7 +210,7 @@ static double once(rank *me, way w, size_t bytes, double pause_ns)
     double longest = 0;
 
     atomic_store(&me->way, (int)w);
-    meet(me);
+    meet(&me->meets);
     if (pauses && j->is_late)
         pause_for(pause_ns);
     double since = now();
@@ -247,11 +225,11 @@ static double once(rank *me, way w, size_t bytes, double pause_ns)
         if (!has)
             me->s->took[me->number] = now() - since;
     }
-    meet(me);
+    meet(&me->meets);
     for (int r = 0; r < j->ranks; r++)
         if (j->asked >> r & 1 && me->s->took[r] > longest)
             longest = me->s->took[r];
-    meet(me);
+    meet(&me->meets);
     return longest;
 }
 
@@ -282,7 +260,7 @@ static double communicate(rank *me, way w, int root, size_t bytes, double comput
     nbcoll_request q;
 
     atomic_store(&me->way, (int)w);
-    meet(me);
+    meet(&me->meets);
     double since = now(), computed = 0;
     start(me, w, root, bytes, &q);
     if (me->number == 0 && compute_ns > 0) {
@@ -323,6 +301,7 @@ static void measure_overlap(rank *me, int root, size_t bytes)
 static void run_rank(void *memory, int number)
 {
     rank me = {.s = memory, .number = number};
+    me.meets = (meeting){&me.s->here, (unsigned)me.s->job->ranks, 0, LOOK_US};
     pthread_t thread;
 
     if (number == me.s->job->ranks) {
@@ -360,7 +339,7 @@ static int run_job(shared *s, const job *j)
 
 int main(int argc, char *argv[])
 {
-    shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    shared *s = share(sizeof *s);
     bool is_brief = argc > 1 && strcmp(argv[1], "brief") == 0;
     int is_wrong = 0, only = argc > 1 + is_brief ? atoi(argv[1 + is_brief]) : 0;
 

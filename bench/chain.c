@@ -2,13 +2,10 @@
  * Chain broadcast as graph and as rounds, the builders of examples/chain, on loopback with ranks as threads. The two
  * are interleaved, sample by sample; a sample is the time from a barrier to the end on the last rank. Prints medians
  * and their ratio. Arguments: [ranks [samples]]. */
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-
 #include "../examples/chain/chain.h"
 #include "nbcoll/loopback.h"
+
+#include "ranks.h"
 
 enum { MOST_RANKS = 16, MOST_SAMPLES = 10000 };
 
@@ -18,28 +15,13 @@ enum { SIZES = 3, PIECES = 16 };
 typedef struct bench {
     int ranks, samples;
     nbcoll_loopback *world;
-    double took[SIZES][2][MOST_SAMPLES]; /* by rank 0: microseconds */
+    double took[SIZES][2][MOST_SAMPLES]; /* by rank 0 */
 } bench;
 
 typedef struct rank {
     bench *bench;
     int rank;
 } rank;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
-static void must(nbcoll_status s)
-{
-    if (s != NBCOLL_OK) {
-        fprintf(stderr, "%s\n", nbcoll_status_text(s));
-        exit(1);
-    }
-}
 
 static double once(nbcoll_schedule *s, void *data, nbcoll_comm *comm)
 {
@@ -85,27 +67,13 @@ static void *rank_main(void *argument)
     must(nbcoll_comm_create(context, ep, NULL, &comm, NBCOLL_FOREVER));
     for (int size = 0; size < SIZES; size++)
         measure(me, comm, size);
-    while (nbcoll_context_free(context) == NBCOLL_ERR_BUSY)
-        ;
+    close_context(context);
     return NULL;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double median(double *v, int n)
-{
-    qsort(v, (size_t)n, sizeof *v, by_value);
-    return v[n / 2];
 }
 
 int main(int argc, char **argv)
 {
     static bench b;
-    pthread_t thread[MOST_RANKS];
     rank ranks[MOST_RANKS];
 
     b.ranks = argc > 1 ? atoi(argv[1]) : 2;
@@ -116,17 +84,14 @@ int main(int argc, char **argv)
     }
     nbcoll_loopback_config config = {.size = sizeof config, .ranks = b.ranks};
     must(nbcoll_loopback_create(&config, &b.world));
-    for (int r = 0; r < b.ranks; r++) {
-        ranks[r] = (rank){&b, r};
-        pthread_create(&thread[r], NULL, rank_main, &ranks[r]);
-    }
     for (int r = 0; r < b.ranks; r++)
-        pthread_join(thread[r], NULL);
+        ranks[r] = (rank){&b, r};
+    run_threads(b.ranks, rank_main, ranks, sizeof *ranks);
     must(nbcoll_loopback_free(b.world));
     printf("%d ranks, %d pieces, median of %d, microseconds\n%10s %10s %10s %14s\n", b.ranks, PIECES, b.samples,
            "bytes", "graph", "rounds", "rounds/graph");
     for (int size = 0; size < SIZES; size++) {
-        double graph = median(b.took[size][0], b.samples), rounds = median(b.took[size][1], b.samples);
+        double graph = median(b.took[size][0], b.samples) / 1e3, rounds = median(b.took[size][1], b.samples) / 1e3;
         printf("%10zu %10.1f %10.1f %14.2f\n", sizes[size], graph, rounds, rounds / graph);
     }
     return 0;

@@ -4,9 +4,6 @@
  * bytes. Nanoseconds of one operation, of both ranks, the least of rounds in which all take turns; the ratio; and what
  * the communicator has of schedules. With a number: 8 rounds in turn of so many counts, for callgrind, which is to
  * collect in measured_round. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "stepped.h"
 
 enum { MOST = 2000, ROUNDS = 7, REPEATED = 8 };

@@ -17,24 +17,14 @@
  *     ended     from rank 0's start to rank 1's end, over that of manual
  *
  * Medians of rounds in which all take turns. openblas, one thread. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* sched_setaffinity */
-#endif
 #include <cblas.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "../examples/chain/chain.h"
 #include "nbcoll/driver.h"
-#include "nbcoll/shm.h"
 
-#include "processes.h"
-#include "timing.h"
+#include "ranks.h"
 
 enum { RANKS = 2, ROUNDS = 11, PIECES = 16, SIZES = 3, MATRIX = 96, WAIT_US = 5000, PERIOD_US = 100 };
 static const size_t sizes[SIZES] = {12500, 125000, 1250000}; /* bytes; the paper's */
@@ -52,20 +42,13 @@ typedef struct shared {
 typedef struct rank {
     shared *s;
     int number;
-    unsigned meetings;
+    meeting meets;
     nbcoll_context *context[2]; /* for any thread, and for one */
     nbcoll_comm *comm[2];
     nbcoll_driver *driver[POLLS + 1]; /* those that never sleep: while it is their turn */
 } rank;
 
 static double a[MATRIX * MATRIX], b[MATRIX * MATRIX], c[MATRIX * MATRIX];
-
-static void meet(rank *me)
-{
-    unsigned all = ++me->meetings * RANKS;
-    for (atomic_fetch_add(&me->s->here, 1); atomic_load(&me->s->here) < all;)
-        ;
-}
 
 static void multiply(void)
 {
@@ -147,7 +130,7 @@ static void receive_once(rank *me, nbcoll_schedule *s, void *data, way how, doub
 
     atomic_store(&me->s->ended, 0);
     begin(me, how);
-    meet(me);
+    meet(&me->meets);
     double from = now();
     must(nbcoll_schedule_start(s, NULL, data, me->comm[how > POLLS], &q));
     if (how <= POLLS)
@@ -163,21 +146,21 @@ static void receive_once(rank *me, nbcoll_schedule *s, void *data, way how, doub
     for (int i = 0; i < products; i++)
         multiply();
     alone = now() - alone;
-    meet(me);
+    meet(&me->meets);
     *lost = 1 - alone / (to - from);
     *took = (ended > 0 ? ended : to) - atomic_load(&me->s->begun);
 }
 
 static void send_once(rank *me, nbcoll_schedule *s, void *data, way how)
 {
-    meet(me);
+    meet(&me->meets);
     for (double until = now() + WAIT_US * 1e3; now() < until;)
         ;
     nbcoll_request q;
     atomic_store(&me->s->begun, now());
     must(nbcoll_schedule_start(s, NULL, data, me->comm[how > POLLS], &q));
     must(nbcoll_wait(&q, NBCOLL_FOREVER));
-    meet(me);
+    meet(&me->meets);
 }
 
 static void measure(rank *me, size_t bytes)
@@ -202,26 +185,16 @@ static void measure(rank *me, size_t bytes)
     for (int i = 0; i < 2; i++)
         must(nbcoll_schedule_free(s[i]));
     free(data);
-    for (int how = 0; how < WAYS && me->number == 1; how++) {
-        qsort(lost[how], ROUNDS, sizeof(double), by_value);
-        qsort(took[how], ROUNDS, sizeof(double), by_value);
-    }
     for (int how = 0; how < WAYS && me->number == 1; how++)
-        printf("%8zu  %-10s %7.1f%% %9.1f %9.2f\n", bytes, ways[how], 100 * lost[how][ROUNDS / 2],
-               took[how][ROUNDS / 2] / 1e3, took[how][ROUNDS / 2] / took[MANUAL][ROUNDS / 2]);
+        printf("%8zu  %-10s %7.1f%% %9.1f %9.2f\n", bytes, ways[how], 100 * median(lost[how], ROUNDS),
+               median(took[how], ROUNDS) / 1e3, median(took[how], ROUNDS) / median(took[MANUAL], ROUNDS));
     fflush(stdout);
 }
 
 static void open_rank(rank *me)
 {
-    for (int i = 0; i < 2; i++) {
-        nbcoll_shm_config shm = {.size = sizeof shm, .id = me->s->id[i], .rank = me->number, .ranks = RANKS};
-        nbcoll_context_config context = {.size = sizeof context, .flags = i ? 0 : NBCOLL_ANY_THREAD};
-        nbcoll_endpoint *ep;
-        must(nbcoll_shm_open(&shm, &ep));
-        must(nbcoll_context_create(NBCOLL_ABI, &context, &me->context[i]));
-        must(nbcoll_comm_create(me->context[i], ep, NULL, &me->comm[i], NBCOLL_FOREVER));
-    }
+    for (int i = 0; i < 2; i++)
+        me->comm[i] = open_shm(&me->s->id[i], me->number, RANKS, i ? 0 : NBCOLL_ANY_THREAD, NULL, &me->context[i]);
     for (int how = 0; how < YIELDS && me->number == 1; how++)
         start_driver(me, (way)how);
 }
@@ -230,16 +203,10 @@ static void run_rank(void *memory, int number)
 {
     shared *s = memory;
     struct sigaction action = {.sa_sigaction = on_tick, .sa_flags = SA_SIGINFO | SA_RESTART};
-    rank me = {.s = s, .number = number};
-    cpu_set_t set;
+    rank me = {.s = s, .number = number, .meets = {&s->here, RANKS, 0, 0}};
 
-    CPU_ZERO(&set);
-    CPU_SET(number, &set);
     sigaction(SIGRTMIN, &action, NULL);
-    if (sched_setaffinity(0, sizeof set, &set) != 0) {
-        perror("core");
-        _exit(1);
-    }
+    bind_to(number);
     for (int i = 0; i < MATRIX * MATRIX; i++)
         a[i] = b[i] = 1e-3 * i;
     open_rank(&me);
@@ -250,13 +217,12 @@ static void run_rank(void *memory, int number)
     for (int how = 0; how < YIELDS && number == 1; how++)
         must(nbcoll_driver_free(me.driver[how]));
     for (int i = 0; i < 2; i++)
-        while (nbcoll_context_free(me.context[i]) == NBCOLL_ERR_BUSY)
-            nbcoll_progress(me.context[i]);
+        close_context(me.context[i]);
 }
 
 int main(void)
 {
-    shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    shared *s = share(sizeof *s);
 
     for (int i = 0; i < 2; i++)
         must(nbcoll_shm_id_make(&s->id[i]));

@@ -10,14 +10,6 @@
  * Microseconds, medians of rounds in which all take turns; the model is nbcoll_split_levels. Warning: with more CORES
  * than there are, threads take turns on them, and figures show what switching costs, not what a tree would take. What
  * that is the simulator says: nbcoll sim bcast binomial --fixed-work 64. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* pthread_setaffinity_np */
-#endif
-#include <pthread.h>
-#include <sched.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "nbcoll/driver.h"
 #include "nbcoll/split.h"
 
@@ -43,18 +35,6 @@ typedef struct rank {
     double *send, *recv;
 } rank;
 
-static double loops_a_ns(void)
-{
-    double best = 0;
-    for (int i = 0; i < 20; i++) {
-        double at = now();
-        work(1000000);
-        double loops = 1e6 / (now() - at);
-        best = loops > best ? loops : best;
-    }
-    return best;
-}
-
 /* The operation, and the computation with its start or behind it; which of them, the form says. */
 static void once(rank *me, int form)
 {
@@ -78,24 +58,13 @@ static void once(rank *me, int form)
     pthread_barrier_wait(&b->meeting);
 }
 
-/* From the first beginning to the last end. */
-static double span(const bench *b)
-{
-    double from = b->from[0], to = b->to[0];
-    for (int r = 1; r < b->ranks; r++) {
-        from = b->from[r] < from ? b->from[r] : from;
-        to = b->to[r] > to ? b->to[r] : to;
-    }
-    return to - from;
-}
-
 static void measure(rank *me, int first, int last)
 {
     for (int i = -1; i < me->b->rounds; i++)
         for (int form = first; form <= last; form++) {
             once(me, form);
             if (me->number == 0 && i >= 0)
-                me->b->took[form][i] = span(me->b);
+                me->b->took[form][i] = span_of(me->b->from, me->b->to, me->b->ranks);
         }
 }
 
@@ -112,11 +81,8 @@ static void *run_rank(void *argument)
 {
     rank *me = argument;
     int drivers = me->b->cores - me->b->ranks;
-    cpu_set_t set;
 
-    CPU_ZERO(&set);
-    CPU_SET((size_t)(me->number % sysconf(_SC_NPROCESSORS_ONLN)), &set);
-    pthread_setaffinity_np(pthread_self(), sizeof set, &set); /* where it may not run there, it runs anywhere */
+    bind_to((int)(me->number % sysconf(_SC_NPROCESSORS_ONLN)));
     open_rank(me);
     measure(me, BLOCKING, COMPUTING);
     if (drivers) {
@@ -125,8 +91,7 @@ static void *run_rank(void *argument)
         measure(me, 0, SPLITS - 1);
         must(nbcoll_driver_remove(driver, me->context));
     }
-    while (nbcoll_context_free(me->context) == NBCOLL_ERR_BUSY)
-        nbcoll_progress(me->context);
+    close_context(me->context);
     free(me->send);
     free(me->recv);
     return NULL;
@@ -136,7 +101,6 @@ static void *run_rank(void *argument)
 static void run(bench *b, int ranks)
 {
     static rank all[MOST];
-    pthread_t thread[MOST];
     int there = (int)sysconf(_SC_NPROCESSORS_ONLN);
 
     b->ranks = ranks;
@@ -148,22 +112,12 @@ static void run(bench *b, int ranks)
         must(nbcoll_driver_create(&config, &b->driver[d]));
         must(nbcoll_driver_start(b->driver[d]));
     }
-    for (int r = 0; r < ranks; r++) {
-        all[r] = (rank){.b = b, .number = r};
-        if (pthread_create(&thread[r], NULL, run_rank, &all[r]) != 0)
-            must(NBCOLL_ERR_MEMORY);
-    }
     for (int r = 0; r < ranks; r++)
-        pthread_join(thread[r], NULL);
+        all[r] = (rank){.b = b, .number = r};
+    run_threads(ranks, run_rank, all, sizeof *all);
     for (int d = 0; d < b->cores - ranks; d++)
         must(nbcoll_driver_free(b->driver[d]));
     pthread_barrier_destroy(&b->meeting);
-}
-
-static double median(bench *b, int form)
-{
-    qsort(b->took[form], (size_t)b->rounds, sizeof b->took[form][0], by_value);
-    return b->took[form][b->rounds / 2];
 }
 
 static void tell(bench *b)
@@ -171,7 +125,7 @@ static void tell(bench *b)
     double us[FORMS];
     int best = 0;
     for (int form = 0; form < FORMS; form++)
-        us[form] = median(b, form) / 1e3;
+        us[form] = median(b->took[form], b->rounds) / 1e3;
     for (int s = 1; s < SPLITS; s++)
         best = us[s] < us[best] ? s : best;
     printf("%5d %8d %9.0f %9.0f %9.0f %9.0f %9.0f %9.0f %4d %5u\n", b->ranks, b->cores - b->ranks, us[COMPUTING],
@@ -196,7 +150,7 @@ int main(int argc, char *argv[])
     if (b.cores > there)
         printf("%d of %d cores are there: figures are of switching, not of trees\n", there, b.cores);
     run(&b, b.cores);
-    double all = median(&b, BLOCKING) * b.cores * loops_a_ns();
+    double all = median(b.took[BLOCKING], b.rounds) * b.cores * loops_a_ns();
     printf("%5s %8s %9s %9s %9s %9s %9s %9s %4s %5s\n", "ranks", "drivers'", "us comp.", "blocking", "S = 0", "S = 1",
            "S = 2", "S = 3", "best", "model");
     for (int ranks = b.cores - 1; ranks >= (b.cores + 1) / 2; ranks--) {

@@ -3,18 +3,7 @@
  * to 4 MiB, with each path forced (process_vm_readv, pieces, both sides at once) and as shm chooses. All four are open
  * in the same two processes; their batches are interleaved. Microseconds, the least of the batches' means. The roots of
  * the broadcasts take turns; buffers are reused. With the argument `apart` each process is bound to a core. */
-#define _GNU_SOURCE
-#include <sched.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-#include "nbcoll/shm.h"
+#include "ranks.h"
 
 enum { PATHS = 4, SIZES = 6, ROUNDS = 40, MOST = 4 << 20, BATCH_BYTES = 8 << 20, KINDS = 3 };
 
@@ -37,39 +26,18 @@ typedef struct way {
 } way;
 
 typedef struct shared {
+    int is_apart;
     nbcoll_shm_id id[PATHS][2];
-    _Atomic int turn[2];
+    atomic_uint here;
 } shared;
 
 typedef struct side {
     int rank;
     shared *s;
+    meeting meets; /* in which none of the paths has a part */
     way way[PATHS];
     float *from, *to;
 } side;
-
-static void must(nbcoll_status s)
-{
-    if (s != NBCOLL_OK) {
-        fprintf(stderr, "%s\n", nbcoll_status_text(s));
-        _exit(1);
-    }
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
-/* A barrier that none of the paths has a part in. */
-static void meet(side *me)
-{
-    int turn = atomic_fetch_add(&me->s->turn[me->rank], 1) + 1;
-    while (atomic_load(&me->s->turn[1 - me->rank]) < turn)
-        sched_yield();
-}
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
@@ -169,10 +137,10 @@ static void row(side *me, int kind, size_t bytes)
         least[path] = 1e9;
     for (int round = 0; round < ROUNDS; round++)
         for (int path = 0; path < PATHS; path++) {
-            meet(me);
+            meet(&me->meets);
             double at = now();
             batch(me, kind, path, bytes, n);
-            double t = (now() - at) / n;
+            double t = (now() - at) / n / 1e3;
             least[path] = t < least[path] ? t : least[path];
         }
     if (me->rank == 0)
@@ -184,8 +152,13 @@ static void row(side *me, int kind, size_t bytes)
     fflush(stdout);
 }
 
-static void live(side *me)
+static void live(void *memory, int rank)
 {
+    shared *s = memory;
+    side one = {.rank = rank, .s = s, .meets = {&s->here, 2, 0, 0}}, *me = &one;
+
+    if (s->is_apart)
+        bind_to(rank);
     me->from = aligned_alloc(4096, MOST);
     me->to = aligned_alloc(4096, MOST);
     memset(me->from, 0, MOST);
@@ -203,28 +176,16 @@ static void live(side *me)
     for (int kind = 0; kind < KINDS; kind++)
         for (int i = 0; i < SIZES; i++)
             row(me, kind, sizes[i]);
-    meet(me);
+    meet(&me->meets);
 }
 
 int main(int argc, char **argv)
 {
-    shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    side me = {.s = s};
-    int status = 0;
+    shared *s = share(sizeof *s);
 
+    s->is_apart = argc > 1 && strcmp(argv[1], "apart") == 0;
     for (int path = 0; path < PATHS; path++)
         for (int which = 0; which < 2; which++)
             must(nbcoll_shm_id_make(&s->id[path][which]));
-    me.rank = fork() == 0;
-    if (argc > 1 && strcmp(argv[1], "apart") == 0) {
-        cpu_set_t core;
-        CPU_ZERO(&core);
-        CPU_SET(me.rank, &core);
-        sched_setaffinity(0, sizeof core, &core);
-    }
-    live(&me);
-    if (me.rank == 1)
-        _exit(0);
-    wait(&status);
-    return status != 0;
+    return run_ranks(2, live, s);
 }

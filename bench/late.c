@@ -9,22 +9,14 @@
  *              ranks the longest, of rounds the median
  *     passed   that in percent of the lateness: how much of it is passed on to ranks that need nothing of the late one
  *     late     until the late rank has all, from its start */
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
-#include <string.h>
-#include <sys/mman.h>
-
 #include "nbcoll/driver.h"
 #include "nbcoll/loopback.h"
 #include "nbcoll/offload.h"
 #include "nbcoll/relay.h"
 #include "nbcoll/schedule.h"
 #include "nbcoll/select.h"
-#include "nbcoll/shm.h"
 
-#include "processes.h"
-#include "timing.h"
+#include "ranks.h"
 
 enum { RANKS = 8, NODE = 4, NODES = RANKS / NODE, ROUNDS = 9, MOST = 1 << 20 };
 
@@ -70,18 +62,11 @@ typedef struct shared {
 typedef struct rank {
     shared *s;
     int number;
-    unsigned meetings;
+    meeting meets;
     nbcoll_comm *comm;
     nbcoll_relays *relays;
     char *send, *recv;
 } rank;
-
-static void meet(rank *me)
-{
-    unsigned all = ++me->meetings * RANKS;
-    for (atomic_fetch_add(&me->s->here, 1); atomic_load(&me->s->here) < all;)
-        sched_yield();
-}
 
 /* Have the blocks of all who are in time come? */
 static int others_have_come(const rank *me, nbcoll_request q, uint64_t operation)
@@ -102,7 +87,7 @@ static void once(rank *me)
     nbcoll_request q = NBCOLL_REQUEST_NULL;
     uint64_t operation = 0;
     nbcoll_status s;
-    meet(me);
+    meet(&me->meets);
     for (double from = now(); me->number == me->s->late && now() - from < me->s->late_ns;)
         work(1000);
     me->s->started[me->number] = now();
@@ -121,7 +106,7 @@ static void once(rank *me)
     me->s->ended[me->number] = now();
     if (me->s->others[me->number] == 0)
         me->s->others[me->number] = me->s->ended[me->number];
-    meet(me);
+    meet(&me->meets);
 }
 
 /* Of rank 0: what the last round took. */
@@ -168,12 +153,11 @@ static void run_way(rank *me, nbcoll_comm *all, const way *how)
         once(me);
         read_round(me->s, &others[i < 0 ? 0 : i], &late[i < 0 ? 0 : i]);
     }
-    qsort(others, ROUNDS, sizeof *others, by_value);
-    qsort(late, ROUNDS, sizeof *late, by_value);
+    double waited = median(others, ROUNDS);
     if (me->number == 0)
         printf("%-10s %-20s %10.1f %6.0f%% %10.1f\n", how->algorithm ? "allgather" : movers[how->by],
-               how->algorithm ? how->algorithm : nbcoll_topology_name(how->topology), others[ROUNDS / 2] / 1e3,
-               100 * others[ROUNDS / 2] / me->s->late_ns, late[ROUNDS / 2] / 1e3);
+               how->algorithm ? how->algorithm : nbcoll_topology_name(how->topology), waited / 1e3,
+               100 * waited / me->s->late_ns, median(late, ROUNDS) / 1e3);
     if (me->relays)
         must(nbcoll_relays_close(me->relays, NBCOLL_FOREVER));
     must(nbcoll_comm_free(me->comm));
@@ -182,13 +166,13 @@ static void run_way(rank *me, nbcoll_comm *all, const way *how)
 /* Before the endpoints go over which they are. */
 static void close_agents(rank *me)
 {
-    meet(me);
+    meet(&me->meets);
     if (me->number == 0) {
         must(nbcoll_driver_free(me->s->driver));
         for (int n = 0; n < NODES; n++)
             must(nbcoll_agent_close(me->s->agent[n]));
     }
-    meet(me);
+    meet(&me->meets);
 }
 
 /* By agents, or in all other ways. */
@@ -215,8 +199,7 @@ static void run_ways(rank *me, nbcoll_endpoint *ep, int by_agents)
         close_agents(me);
     else
         must(nbcoll_driver_free(driver));
-    while (nbcoll_context_free(context) == NBCOLL_ERR_BUSY)
-        nbcoll_progress(context);
+    close_context(context);
     free(me->recv);
     free(me->send);
 }
@@ -224,7 +207,7 @@ static void run_ways(rank *me, nbcoll_endpoint *ep, int by_agents)
 static void run_process(void *memory, int number)
 {
     shared *s = memory;
-    rank me = {.s = s, .number = number};
+    rank me = {.s = s, .number = number, .meets = {&s->here, RANKS, 0, 0}};
     nbcoll_shm_config shm = {.size = sizeof shm, .id = s->id, .rank = number, .ranks = RANKS};
     nbcoll_endpoint *ep;
     must(nbcoll_shm_open(&shm, &ep));
@@ -238,12 +221,11 @@ static void *run_thread(void *of)
     return NULL;
 }
 
-static void run_threads(shared *s)
+static void run_by_agents(shared *s)
 {
     nbcoll_loopback_config loopback = {
         .size = sizeof loopback, .ranks = RANKS, .flags = NBCOLL_LOOPBACK_SHARED, .pairs = nbcoll_loopback_pairs()};
     nbcoll_agent_config config = {.size = sizeof config};
-    pthread_t thread[RANKS];
     rank me[RANKS];
     atomic_store(&s->here, 0);
     must(nbcoll_loopback_create(&loopback, &s->world));
@@ -255,19 +237,15 @@ static void run_threads(shared *s)
         must(nbcoll_driver_add_agent(s->driver, s->agent[n]));
     }
     must(nbcoll_driver_start(s->driver));
-    for (int r = 0; r < RANKS; r++) {
-        me[r] = (rank){.s = s, .number = r};
-        if (pthread_create(&thread[r], NULL, run_thread, &me[r]))
-            exit(EXIT_FAILURE);
-    }
     for (int r = 0; r < RANKS; r++)
-        pthread_join(thread[r], NULL);
+        me[r] = (rank){.s = s, .number = r, .meets = {&s->here, RANKS, 0, 0}};
+    run_threads(RANKS, run_thread, me, sizeof *me);
     must(nbcoll_loopback_free(s->world));
 }
 
 int main(int argc, char *argv[])
 {
-    shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    shared *s = share(sizeof *s);
 
     s->bytes = argc > 1 ? strtoul(argv[1], NULL, 10) : 1024;
     s->late_ns = argc > 2 ? strtod(argv[2], NULL) * 1e3 : 2e8;
@@ -281,6 +259,6 @@ int main(int argc, char *argv[])
     fflush(stdout);
     if (run_ranks(RANKS, run_process, s))
         return EXIT_FAILURE;
-    run_threads(s);
+    run_by_agents(s);
     return 0;
 }

@@ -5,29 +5,13 @@
  * count, where the tool knows pidfd_open:
  *
  *     valgrind --tool=callgrind --collect-atstart=no "--toggle-collect=measured_*" bench/lines post8 */
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include "nbcoll/shm.h"
+#include "ranks.h"
 
 enum { BATCH = 1000, BATCHES = 201, MOST = 256 };
 
-static void must(int ok)
+static void expect(int ok)
 {
-    if (!ok) {
-        fprintf(stderr, "a call of the transport failed\n");
-        exit(1);
-    }
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+    must(ok ? NBCOLL_OK : NBCOLL_ERR_TRANSPORT);
 }
 
 /* ---- ends: opening is collective, so each is opened by a thread ------------------------------------------------ */
@@ -40,26 +24,23 @@ typedef struct opening {
 static void *open_one(void *argument)
 {
     opening *o = argument;
-    must(nbcoll_shm_open(&o->config, &o->end) == NBCOLL_OK);
+    must(nbcoll_shm_open(&o->config, &o->end));
     return NULL;
 }
 
 static void open_ends(int ranks, nbcoll_endpoint *end[])
 {
     static opening o[MOST];
-    pthread_t thread[MOST];
     nbcoll_shm_config config = {.size = sizeof config, .ranks = ranks, .quota = 4096};
 
-    must(nbcoll_shm_id_make(&config.id) == NBCOLL_OK);
+    must(nbcoll_shm_id_make(&config.id));
     for (int i = 0; i < ranks; i++) {
         o[i] = (opening){config, NULL};
         o[i].config.rank = i;
-        must(pthread_create(&thread[i], NULL, open_one, &o[i]) == 0);
     }
-    for (int i = 0; i < ranks; i++) {
-        pthread_join(thread[i], NULL);
+    run_threads(ranks, open_one, o, sizeof *o);
+    for (int i = 0; i < ranks; i++)
         end[i] = o[i].end;
-    }
 }
 
 static void close_ends(int ranks, nbcoll_endpoint *end[])
@@ -77,7 +58,7 @@ static const unsigned char payload[NBCOLL_LINE_PAYLOAD] = {1};
 static __attribute__((noinline)) void measured_lines(nbcoll_endpoint *ep, size_t bytes, int n)
 {
     for (int i = 0; i < n; i++)
-        must(ep->transport->lines->post(ep, 1, 7, 1, payload, bytes) == NBCOLL_POST_DONE);
+        expect(ep->transport->lines->post(ep, 1, 7, 1, payload, bytes) == NBCOLL_POST_DONE);
 }
 
 static __attribute__((noinline)) void measured_messages(nbcoll_endpoint *ep, int n)
@@ -85,16 +66,16 @@ static __attribute__((noinline)) void measured_messages(nbcoll_endpoint *ep, int
     nbcoll_header header = {{1}};
     nbcoll_work work = {0};
     for (int i = 0; i < n; i++)
-        must(ep->transport->post(ep, 1, &header, payload, 8, &work) == NBCOLL_POST_DONE);
+        expect(ep->transport->post(ep, 1, &header, payload, 8, &work) == NBCOLL_POST_DONE);
 }
 
 static __attribute__((noinline)) void measured_takes(nbcoll_endpoint *from, nbcoll_endpoint *to, int n)
 {
     for (int i = 0; i < n; i++) {
         nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
-        must(from->transport->lines->post(from, 1, 7, 1, payload, 8) == NBCOLL_POST_DONE);
+        expect(from->transport->lines->post(from, 1, 7, 1, payload, 8) == NBCOLL_POST_DONE);
         to->transport->progress(to, &found);
-        must(found.lines && !found.lines->next);
+        expect(found.lines && !found.lines->next);
     }
 }
 
@@ -103,7 +84,7 @@ static __attribute__((noinline)) void measured_empty_passes(nbcoll_endpoint *ep,
     for (int i = 0; i < n; i++) {
         nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
         ep->transport->progress(ep, &found);
-        must(!found.lines && !found.arrived);
+        expect(!found.lines && !found.arrived);
     }
 }
 
@@ -137,12 +118,6 @@ static double batch(enum part part, nbcoll_endpoint *end[])
     return sum / BATCH;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static void measure(const char *name, enum part part, int ranks, int once)
 {
     nbcoll_endpoint *end[MOST];
@@ -152,8 +127,8 @@ static void measure(const char *name, enum part part, int ranks, int once)
     open_ends(ranks, end);
     for (int i = 0; i < batches; i++)
         took[i] = batch(part, end);
-    qsort(took, (size_t)batches, sizeof took[0], by_value);
-    printf("%-12s %4d ranks %8.1f ns (min %.1f)%s\n", name, ranks, took[batches / 2], took[0],
+    double usual = median(took, batches);
+    printf("%-12s %4d ranks %8.1f ns (min %.1f)%s\n", name, ranks, usual, took[0],
            part == TAKE ? ", with the post" : "");
     close_ends(ranks, end);
 }

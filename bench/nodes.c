@@ -15,18 +15,14 @@
  * From the first rank's beginning to the last one's end: of nine in a row the least, since what else runs on the
  * machine only adds, of 21 rounds the median. Before and after, how long a line takes from one core to the other: the
  * latency class. */
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "nbcoll/driver.h"
 #include "nbcoll/loopback.h"
 #include "nbcoll/offload.h"
 #include "nbcoll/select.h"
 
-#include "timing.h"
+#include "ranks.h"
 
 enum { RANKS = 4, NODE = 2, ROUNDS = 21, BATCH = 9, MOST = 256 << 10, LEAST_NS = 200000, PASSES = 20000, CHUNK = 100 };
 
@@ -50,77 +46,20 @@ typedef struct world {
 
 static world worlds[WAYS];
 static atomic_uint here; /* ranks that have come to a meeting, of all meetings */
-static double from[RANKS], to[RANKS], loops_a_ns;
+static double from[RANKS], to[RANKS], speed; /* speed: loops a ns */
 static size_t only; /* bytes of a block; 0: several */
-static size_t rounds = ROUNDS;
+static int rounds = ROUNDS;
 
 typedef struct rank {
     int number;
-    unsigned meetings;
+    meeting meets;
     nbcoll_comm *comm[WAYS];
     char *send, *recv;
 } rank;
 
-static void bind_to(int core)
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(core, &set);
-    if (pthread_setaffinity_np(pthread_self(), sizeof set, &set)) {
-        fprintf(stderr, "there is no core %d\n", core);
-        exit(EXIT_FAILURE);
-    }
-}
-
-static void meet(rank *me)
-{
-    unsigned all = ++me->meetings * RANKS;
-    for (atomic_fetch_add(&here, 1); atomic_load(&here) < all;)
-        sched_yield();
-}
-
-/* ---- the latency class ------------------------------------------------------------------------------------------- */
-
-static atomic_int line;
-
-static void *answer(void *unused)
-{
-    bind_to(1);
-    for (int i = 1; i < 2 * PASSES; i += 2) {
-        while (atomic_load(&line) != i)
-            ;
-        atomic_store(&line, i + 1);
-    }
-    return unused;
-}
-
-static void *ask(void *ns)
-{
-    bind_to(0);
-    *(double *)ns = 1e9;
-    for (int i = 0; i < 2 * PASSES;) {
-        double begun = now(), took;
-        for (int k = 0; k < CHUNK; k++, i += 2) {
-            atomic_store(&line, i + 1);
-            while (atomic_load(&line) != i + 2)
-                ;
-        }
-        took = (now() - begun) / (2 * CHUNK);
-        *(double *)ns = took < *(double *)ns ? took : *(double *)ns;
-    }
-    return NULL;
-}
-
 static void print_latency(void)
 {
-    pthread_t thread[2];
-    double ns = 0;
-    atomic_store(&line, 0);
-    if (pthread_create(&thread[0], NULL, answer, NULL) || pthread_create(&thread[1], NULL, ask, &ns))
-        exit(EXIT_FAILURE);
-    pthread_join(thread[0], NULL);
-    pthread_join(thread[1], NULL);
-    printf("a line takes %.0f ns from core to core\n", ns);
+    printf("a line takes %.0f ns from core to core\n", line_ns(0, 1));
     fflush(stdout);
 }
 
@@ -129,11 +68,11 @@ static void print_latency(void)
 static double once(rank *me, int way, size_t bytes, form f, uint64_t loops)
 {
     nbcoll_request q = NBCOLL_REQUEST_NULL;
-    meet(me);
+    meet(&me->meets);
     from[me->number] = now();
     if (f != COMPUTE)
         must(nbcoll_iallgather(me->send, me->recv, bytes, NBCOLL_BYTE, me->comm[way], &q));
-    meet(me);
+    meet(&me->meets);
     nbcoll_status s = nbcoll_test(&q);
     if (s != NBCOLL_PENDING)
         must(s);
@@ -141,14 +80,10 @@ static double once(rank *me, int way, size_t bytes, form f, uint64_t loops)
         work(loops);
     must(nbcoll_wait(&q, NBCOLL_FOREVER));
     to[me->number] = now();
-    meet(me);
-    double first = from[0], last = to[0];
-    for (int r = 1; r < RANKS; r++) {
-        first = from[r] < first ? from[r] : first;
-        last = to[r] > last ? to[r] : last;
-    }
-    meet(me);
-    return last - first;
+    meet(&me->meets);
+    double took = span_of(from, to, RANKS);
+    meet(&me->meets);
+    return took;
 }
 
 static double batch(rank *me, int way, size_t bytes, form f, uint64_t loops)
@@ -161,12 +96,6 @@ static double batch(rank *me, int way, size_t bytes, form f, uint64_t loops)
     return least;
 }
 
-static double median(double v[ROUNDS])
-{
-    qsort(v, rounds, sizeof *v, by_value);
-    return v[rounds / 2];
-}
-
 static void measure(rank *me, size_t bytes)
 {
     static double took[RANKS][WAYS][FORMS][ROUNDS];
@@ -174,18 +103,18 @@ static void measure(rank *me, size_t bytes)
     double engines = 0;
     for (int w = 0; w < WAYS; w++) {
         double warm[ROUNDS];
-        for (size_t i = 0; i < rounds; i++)
+        for (int i = 0; i < rounds; i++)
             warm[i] = batch(me, w, bytes, PURE, 0);
-        double all = 2 * median(warm);
-        loops[w] = (uint64_t)((all > LEAST_NS ? all : LEAST_NS) * loops_a_ns / RANKS);
+        double all = 2 * median(warm, rounds);
+        loops[w] = (uint64_t)((all > LEAST_NS ? all : LEAST_NS) * speed / RANKS);
     }
-    for (size_t i = 0; i < rounds; i++)
+    for (int i = 0; i < rounds; i++)
         for (int w = 0; w < WAYS; w++)
             for (int f = 0; f < FORMS; f++)
                 took[me->number][w][f][i] = batch(me, w, bytes, (form)f, loops[w]);
     for (int w = 0; w < WAYS && me->number == 0; w++) {
-        double pure = median(took[0][w][PURE]), compute = median(took[0][w][COMPUTE]);
-        double left = median(took[0][w][TOTAL]) - compute;
+        double pure = median(took[0][w][PURE], rounds), compute = median(took[0][w][COMPUTE], rounds);
+        double left = median(took[0][w][TOTAL], rounds) - compute;
         engines = w ? engines : left;
         printf("%8zu  %-16s %9.1f %9.1f %9.1f %8.0f%% %8.2f\n", bytes, ways[w].name, pure / 1e3, compute / 1e3,
                left / 1e3, 100 * (1 - left / pure), left / engines);
@@ -234,10 +163,10 @@ static void open_comm(rank *me, int way)
     config.node = 1 + (uint64_t)me->number / NODE;
     config.agent = w->agent[me->number];
     must(nbcoll_context_create(NBCOLL_ABI, &contexts, &w->context[me->number]));
-    meet(me);
+    meet(&me->meets);
     if (me->number == 0 && (ways[way].has_agents || ways[way].has_contexts))
         start_driver(w, way);
-    meet(me);
+    meet(&me->meets);
     must(nbcoll_comm_create(w->context[me->number], w->endpoint[me->number], &config, &me->comm[way], NBCOLL_FOREVER));
 }
 
@@ -245,17 +174,16 @@ static void close_comm(rank *me, int way)
 {
     world *w = &worlds[way];
     must(nbcoll_comm_free(me->comm[way]));
-    meet(me);
+    meet(&me->meets);
     if (me->number == 0 && w->driver)
         must(nbcoll_driver_free(w->driver));
-    meet(me);
+    meet(&me->meets);
     if (w->agent[me->number]) {
         nbcoll_agent_progress(w->agent[me->number]); /* frees what has been reported */
         must(nbcoll_agent_close(w->agent[me->number]));
     }
-    while (nbcoll_context_free(w->context[me->number]) == NBCOLL_ERR_BUSY)
-        nbcoll_progress(w->context[me->number]);
-    meet(me);
+    close_context(w->context[me->number]);
+    meet(&me->meets);
 }
 
 static void *run_rank(void *of)
@@ -281,31 +209,21 @@ static void *run_rank(void *of)
 
 int main(int argc, char *argv[])
 {
-    pthread_t thread[RANKS];
     rank me[RANKS];
     only = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
-    rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : ROUNDS;
+    rounds = argc > 2 ? atoi(argv[2]) : ROUNDS;
     if ((argc > 1 && (only < 1 || only > MOST)) || rounds < 1 || rounds > ROUNDS) {
         fprintf(stderr, "usage: nodes [BYTES [ROUNDS]]: 1..%d bytes of a block, 1..%d\n", MOST, ROUNDS);
         return 2;
     }
-    for (int i = 0; i < 1000; i++) {
-        double begun = now();
-        work(100000);
-        double speed = 1e5 / (now() - begun);
-        loops_a_ns = speed > loops_a_ns ? speed : loops_a_ns;
-    }
+    speed = loops_a_ns();
     print_latency();
     printf("%8s  %-16s %9s %9s %9s %9s %8s\n", "bytes", "", "pure, us", "compute", "left", "hidden", "ratio");
     for (int w = 0; w < WAYS; w++)
         open_world(&worlds[w], w);
-    for (int r = 0; r < RANKS; r++) {
-        me[r] = (rank){.number = r};
-        if (pthread_create(&thread[r], NULL, run_rank, &me[r]))
-            return EXIT_FAILURE;
-    }
     for (int r = 0; r < RANKS; r++)
-        pthread_join(thread[r], NULL);
+        me[r] = (rank){.number = r, .meets = {&here, RANKS, 0, 0}};
+    run_threads(RANKS, run_rank, me, sizeof *me);
     for (int w = 0; w < WAYS; w++)
         must(nbcoll_loopback_free(worlds[w].loopback));
     print_latency();

@@ -6,10 +6,6 @@
  * "some" and a number: only as many operations, and as many waits for any or some of them, each behind the start of the
  * root; with "ended": as many waits for any when all have ended; for callgrind, which is to collect in measured_turn
  * (requests/test_in_turn.sh). */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "nbcoll/loopback.h"
 #include "nbcoll/select.h"
 #include "timing.h"

@@ -5,10 +5,6 @@
  * With an argument only that part runs, once, for an instruction count:
  *
  *     valgrind --tool=callgrind --collect-atstart=no "--toggle-collect=measured_test*" bench/overhead test */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "nbcoll/loopback.h"
 #include "nbcoll/schedule.h"
 #include "timing.h"
@@ -144,8 +140,8 @@ static __attribute__((noinline)) void measured_blocking(ranks *r)
 
 static void report(const char *what, double *took, int n)
 {
-    qsort(took, (size_t)n, sizeof *took, by_value);
-    printf("%-44s %8.1f ns (min %.1f, max %.1f)\n", what, took[n / 2], took[0], took[n - 1]);
+    double usual = median(took, n);
+    printf("%-44s %8.1f ns (min %.1f, max %.1f)\n", what, usual, took[0], took[n - 1]);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------------------------- */

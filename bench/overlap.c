@@ -19,23 +19,13 @@
  * else runs on the machine only adds. A rank computes for twice the pure time, in which both cores may take part, and
  * for 200 us at least. At first what a tick costs the computation: one that finds nothing outstanding, and one that
  * makes a pass in vain. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* sched_setaffinity */
-#endif
 #include <getopt.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "nbcoll/driver.h"
-#include "nbcoll/shm.h"
 
-#include "processes.h"
-#include "timing.h"
+#include "calls.h"
+#include "ranks.h"
 
 enum { RANKS = 2, ROUNDS = 7, BATCH = 3, SIZES = 4 };
 static const size_t sizes[SIZES] = {64 << 10, 256 << 10, 1 << 20, 4 << 20};
@@ -53,8 +43,10 @@ typedef struct span {
     double ns, starts, wait;
 } span;
 
-typedef enum kind { BCAST, REDUCE, ALLREDUCE, ALLGATHER, ALLTOALL, KINDS } kind;
-static const char *const kinds[KINDS] = {"bcast", "reduce", "allreduce", "allgather", "alltoall"};
+enum { KINDS = 5 };
+static const nbcoll_operation kinds[KINDS] = {NBCOLL_OPERATION_BCAST, NBCOLL_OPERATION_REDUCE,
+                                              NBCOLL_OPERATION_ALLREDUCE, NBCOLL_OPERATION_ALLGATHER,
+                                              NBCOLL_OPERATION_ALLTOALL};
 
 /* What the ranks share. */
 typedef struct shared {
@@ -71,31 +63,13 @@ typedef struct shared {
 typedef struct rank {
     shared *s;
     int number;
-    unsigned meetings;
+    meeting meets;
     nbcoll_context *contexts[2]; /* for any thread, which drivers are given; for one, which ticks interrupt */
     nbcoll_comm *comms[2], *comm; /* in them; that of the place */
     nbcoll_driver *driver; /* that of the place: another one that spins would have its core */
     int at;                /* a place */
     char *send, *recv;
 } rank;
-
-static void bind_to(int core)
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(core, &set);
-    if (sched_setaffinity(0, sizeof set, &set) != 0) {
-        perror("core");
-        _exit(1);
-    }
-}
-
-static void meet(rank *me)
-{
-    unsigned all = ++me->meetings * RANKS;
-    for (atomic_fetch_add(&me->s->here, 1); atomic_load(&me->s->here) < all;)
-        sched_yield();
-}
 
 static volatile unsigned came; /* ticks */
 
@@ -106,24 +80,19 @@ static void on_tick(int number, siginfo_t *info, void *machine)
     came++;
 }
 
-static void start(rank *me, kind k, size_t bytes, nbcoll_request *q)
+static void start(rank *me, nbcoll_operation k, size_t bytes, nbcoll_request *q)
 {
-    size_t n = bytes / sizeof(double), block = n / RANKS;
-    switch (k) {
-    case BCAST: must(nbcoll_ibcast(me->recv, n, NBCOLL_DOUBLE, 0, me->comm, q)); break;
-    case REDUCE: must(nbcoll_ireduce(me->send, me->recv, n, NBCOLL_DOUBLE, NBCOLL_SUM, 0, me->comm, q)); break;
-    case ALLREDUCE: must(nbcoll_iallreduce(me->send, me->recv, n, NBCOLL_DOUBLE, NBCOLL_SUM, me->comm, q)); break;
-    case ALLGATHER: must(nbcoll_iallgather(me->send, me->recv, block, NBCOLL_DOUBLE, me->comm, q)); break;
-    default: must(nbcoll_ialltoall(me->send, me->recv, block, NBCOLL_DOUBLE, me->comm, q)); break;
-    }
+    int has_blocks = k == NBCOLL_OPERATION_ALLGATHER || k == NBCOLL_OPERATION_ALLTOALL;
+    const call c = {k, me->send, me->recv, bytes / sizeof(double) / (has_blocks ? RANKS : 1), NBCOLL_DOUBLE, me->comm};
+    must(call_start(&c, q));
 }
 
 /* From the first beginning to the last end. */
-static span once(rank *me, kind k, size_t bytes, form f, uint64_t loops)
+static span once(rank *me, nbcoll_operation k, size_t bytes, form f, uint64_t loops)
 {
     nbcoll_request q = NBCOLL_REQUEST_NULL;
 
-    meet(me);
+    meet(&me->meets);
     me->s->from[me->number] = now();
     if (f != COMPUTE)
         start(me, k, bytes, &q);
@@ -133,7 +102,7 @@ static span once(rank *me, kind k, size_t bytes, form f, uint64_t loops)
     me->s->computed[me->number] = now();
     must(nbcoll_wait(&q, NBCOLL_FOREVER));
     me->s->to[me->number] = now();
-    meet(me);
+    meet(&me->meets);
     double from = me->s->from[0], to = me->s->to[0], computed = 0;
     span took = {0};
     for (int r = 0; r < RANKS; r++) {
@@ -142,7 +111,7 @@ static span once(rank *me, kind k, size_t bytes, form f, uint64_t loops)
         computed = me->s->computed[r] > computed ? me->s->computed[r] : computed;
         took.starts += me->s->started[r] - me->s->from[r];
     }
-    meet(me);
+    meet(&me->meets);
     took.ns = to - from;
     took.wait = to - computed;
     return took;
@@ -185,7 +154,7 @@ static span least(const span v[ROUNDS])
 }
 
 /* Several in a row: what came before leaves its traces in caches and in the shares of the core. */
-static span batch(rank *me, kind k, size_t bytes, form f, uint64_t loops)
+static span batch(rank *me, nbcoll_operation k, size_t bytes, form f, uint64_t loops)
 {
     span best = once(me, k, bytes, f, loops);
     for (int i = 1; i < BATCH; i++) {
@@ -206,7 +175,7 @@ static void name_place(const shared *s, int at, char name[32])
         snprintf(name, 32, "%llu ms", (unsigned long long)s->period[at] / 1000000);
 }
 
-static void measure(rank *me, kind k, size_t bytes)
+static void measure(rank *me, nbcoll_operation k, size_t bytes)
 {
     static span took[MOST_PLACES][FORMS][ROUNDS];
     uint64_t loops[MOST_PLACES];
@@ -231,8 +200,8 @@ static void measure(rank *me, kind k, size_t bytes)
         double pure = least(took[p][PURE]).ns, compute = least(took[p][COMPUTE]).ns;
         span total = least(took[p][TOTAL]);
         name_place(me->s, p, name);
-        printf("%-10s %7zu  %-7s %9.1f %9.1f %9.1f %8.0f%% %7.1f %7.1f\n", kinds[k], bytes, name, pure / 1e3,
-               compute / 1e3, total.ns / 1e3, 100 * (1 - (total.ns - compute) / pure), total.starts / 1e3,
+        printf("%-10s %7zu  %-7s %9.1f %9.1f %9.1f %8.0f%% %7.1f %7.1f\n", nbcoll_operation_name(k), bytes, name,
+               pure / 1e3, compute / 1e3, total.ns / 1e3, 100 * (1 - (total.ns - compute) / pure), total.starts / 1e3,
                total.wait / 1e3);
     }
     if (me->number == 0)
@@ -250,7 +219,7 @@ static void measure_ticks(rank *me)
 
     for (int i = 0; i < ROUNDS * 3; i++) {
         int how = i % 3;
-        meet(me);
+        meet(&me->meets);
         if (me->number == 0) {
             if (how)
                 must(nbcoll_tick_start(me->contexts[1], SIGRTMIN, IDLE_PERIOD));
@@ -274,7 +243,7 @@ static void measure_ticks(rank *me)
         }
         if (how == 2)
             must(nbcoll_wait(&q, NBCOLL_FOREVER));
-        meet(me);
+        meet(&me->meets);
     }
     for (int how = 1; how < 3 && me->number == 0; how++)
         printf("a tick that %s takes %.2f us of the computation\n",
@@ -285,14 +254,8 @@ static void measure_ticks(rank *me)
 
 static void open_rank(rank *me)
 {
-    for (int i = 0; i < 2; i++) {
-        nbcoll_shm_config shm = {.size = sizeof shm, .id = me->s->id[i], .rank = me->number, .ranks = RANKS};
-        nbcoll_context_config context = {.size = sizeof context, .flags = i ? 0 : NBCOLL_ANY_THREAD};
-        nbcoll_endpoint *ep;
-        must(nbcoll_shm_open(&shm, &ep));
-        must(nbcoll_context_create(NBCOLL_ABI, &context, &me->contexts[i]));
-        must(nbcoll_comm_create(me->contexts[i], ep, NULL, &me->comms[i], NBCOLL_FOREVER));
-    }
+    for (int i = 0; i < 2; i++)
+        me->comms[i] = open_shm(&me->s->id[i], me->number, RANKS, i ? 0 : NBCOLL_ANY_THREAD, NULL, &me->contexts[i]);
     me->at = me->s->places - 1;
     me->send = aligned_alloc(128, MOST);
     me->recv = aligned_alloc(128, MOST);
@@ -304,7 +267,7 @@ static void run_rank(void *memory, int number)
 {
     shared *s = memory;
     struct sigaction action = {.sa_sigaction = on_tick, .sa_flags = SA_SIGINFO | SA_RESTART};
-    rank me = {.s = s, .number = number};
+    rank me = {.s = s, .number = number, .meets = {&s->here, RANKS, 0, 0}};
 
     sigaction(SIGRTMIN, &action, NULL);
     open_rank(&me);
@@ -315,11 +278,10 @@ static void run_rank(void *memory, int number)
     for (int k = 0; k < KINDS; k++)
         for (int i = 0; i < SIZES; i++)
             if (!s->bytes || s->bytes == sizes[i])
-                measure(&me, (kind)k, sizes[i]);
+                measure(&me, kinds[k], sizes[i]);
     go_to(&me, s->places - 1);
     for (int i = 0; i < 2; i++)
-        while (nbcoll_context_free(me.contexts[i]) == NBCOLL_ERR_BUSY)
-            nbcoll_progress(me.contexts[i]);
+        close_context(me.contexts[i]);
 }
 
 /* "100,1000": of ticks, in microseconds. Then there is nothing. Is it right? */
@@ -359,18 +321,13 @@ static int take_arguments(shared *s, int argc, char *argv[])
 
 int main(int argc, char *argv[])
 {
-    shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    shared *s = share(sizeof *s);
 
     bind_to(0);
     if (!take_arguments(s, argc, argv))
         return 2;
     for (int i = 0; i < 2; i++)
         must(nbcoll_shm_id_make(&s->id[i]));
-    for (int i = 0; i < 20; i++) {
-        double at = now();
-        work(1000000);
-        double loops = 1e6 / (now() - at);
-        s->loops = loops > s->loops ? loops : s->loops;
-    }
+    s->loops = loops_a_ns();
     return run_ranks(RANKS, run_rank, s);
 }

@@ -8,10 +8,7 @@
  * form nonblocking, persistent or blocking. A blocking barrier or allreduce comes last: the other rank, which is not
  * counted then, has started its own without blocking. Without arguments: nanoseconds of both ranks' work, medians of
  * batches of 1000, without those two. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "calls.h"
 #include "stepped.h"
 
 enum { BATCH = 1000, BATCHES = 51 };
@@ -31,16 +28,10 @@ typedef struct member {
 
 static void initialise(member *m)
 {
-    switch (m->operation) {
-    case BCAST:
-        must(nbcoll_bcast_init(&m->data, 1, NBCOLL_DOUBLE, 0, m->at.comm, &m->at.request));
-        break;
-    case BARRIER:
-        must(nbcoll_barrier_init(m->at.comm, &m->at.request));
-        break;
-    default:
-        must(nbcoll_allreduce_init(&m->data, &m->result, 1, NBCOLL_DOUBLE, NBCOLL_SUM, m->at.comm, &m->at.request));
-    }
+    static const nbcoll_operation of[] = {NBCOLL_OPERATION_BCAST, NBCOLL_OPERATION_BARRIER, NBCOLL_OPERATION_ALLREDUCE};
+    const call c = {of[m->operation], &m->data, m->operation == BCAST ? &m->data : &m->result, 1, NBCOLL_DOUBLE,
+                    m->at.comm};
+    must(call_init(&c, &m->at.request));
 }
 
 static inline void start(member *m)
@@ -61,7 +52,7 @@ static inline void start(member *m)
     }
 }
 
-static inline void call(member *m)
+static inline void call_it(member *m)
 {
     switch (m->operation) {
     case BCAST:
@@ -102,17 +93,17 @@ static __attribute__((noinline)) void measured_1_wait(member *m)
 static __attribute__((noinline)) void measured_0_call(member *m)
 {
     __asm__ volatile("# rank 0"); /* so that it is not made one with the other rank's */
-    call(m);
+    call_it(m);
 }
 
 static __attribute__((noinline)) void measured_1_call(member *m)
 {
     __asm__ volatile("# rank 1"); /* so that it is not made one with the other rank's */
-    call(m);
+    call_it(m);
 }
 
 /* Each rank comes last in its turn, when the other one has started. */
-static void meet(member m[2])
+static void call_in_turn(member m[2])
 {
     start(&m[0]);
     measured_1_call(&m[1]);
@@ -142,7 +133,7 @@ static void batch(member m[2])
         if (m->form != BLOCKING) {
             started_and_awaited(m);
         } else if (m->operation != BCAST) {
-            meet(m);
+            call_in_turn(m);
         } else {
             measured_0_call(&m[0]);
             measured_1_call(&m[1]);
@@ -181,8 +172,8 @@ static void report(member m[2], operation o, form f)
         batch(m);
         took[b] = (now() - at) / BATCH;
     }
-    qsort(took, BATCHES, sizeof *took, by_value);
-    printf("%-10s %-12s %8.1f ns (min %.1f, max %.1f)\n", operation_name[o], form_name[f], took[BATCHES / 2], took[0],
+    double usual = median(took, BATCHES);
+    printf("%-10s %-12s %8.1f ns (min %.1f, max %.1f)\n", operation_name[o], form_name[f], usual, took[0],
            took[BATCHES - 1]);
     done_with(m);
 }

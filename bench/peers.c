@@ -7,11 +7,9 @@
  *     valgrind --tool=callgrind --collect-atstart=no "--toggle-collect=measured_*" bench/peers 8 bcast slots
  *
  * measured_root* is rank 0 alone, measured_leaf* all others. Arguments: [ranks [operation algorithm]]. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "nbcoll/select.h"
+
+#include "calls.h"
 #include "stepped.h"
 
 enum { BATCH = 1000, BATCHES = 21, MOST = STEPPED_MOST, WARM = 100 };
@@ -63,38 +61,6 @@ static nbcoll_status duplicate(const contest *c, int ranks, nbcoll_comm *of[])
         must(nbcoll_comm_idup_with(m[i].at.comm, &config, &of[i], &m[i].at.request));
     stepped_finish(rank_of, ranks);
     return NBCOLL_OK;
-}
-
-static void initialise(nbcoll_operation operation, member *one, nbcoll_comm *comm)
-{
-    double *data = one->data, *result = one->result;
-    nbcoll_request *r = &one->at.request;
-
-    switch (operation) {
-    case NBCOLL_OPERATION_BCAST:
-        must(nbcoll_bcast_init(data, 1, NBCOLL_DOUBLE, 0, comm, r));
-        break;
-    case NBCOLL_OPERATION_SCATTER:
-        must(nbcoll_scatter_init(data, result, 1, NBCOLL_DOUBLE, 0, comm, r));
-        break;
-    case NBCOLL_OPERATION_GATHER:
-        must(nbcoll_gather_init(data, result, 1, NBCOLL_DOUBLE, 0, comm, r));
-        break;
-    case NBCOLL_OPERATION_REDUCE:
-        must(nbcoll_reduce_init(data, result, 1, NBCOLL_DOUBLE, NBCOLL_SUM, 0, comm, r));
-        break;
-    case NBCOLL_OPERATION_BARRIER:
-        must(nbcoll_barrier_init(comm, r));
-        break;
-    case NBCOLL_OPERATION_ALLREDUCE:
-        must(nbcoll_allreduce_init(data, result, 1, NBCOLL_DOUBLE, NBCOLL_SUM, comm, r));
-        break;
-    case NBCOLL_OPERATION_ALLGATHER:
-        must(nbcoll_allgather_init(data, result, 1, NBCOLL_DOUBLE, comm, r));
-        break;
-    default:
-        must(nbcoll_alltoall_init(data, result, 1, NBCOLL_DOUBLE, comm, r));
-    }
 }
 
 /* Pairs of ranks that an operation joins, where it is done directly. */
@@ -162,8 +128,10 @@ static void run(const contest *c, int ranks, int times_it)
 
     if (duplicate(c, ranks, comm) != NBCOLL_OK)
         return;
-    for (int i = 0; i < ranks; i++)
-        initialise(c->operation, &m[i], comm[i]);
+    for (int i = 0; i < ranks; i++) {
+        double *result = c->operation == NBCOLL_OPERATION_BCAST ? m[i].data : m[i].result;
+        must(call_init(&(call){c->operation, m[i].data, result, 1, NBCOLL_DOUBLE, comm[i]}, &m[i].at.request));
+    }
     if (!times_it) {
         batch(ranks, BATCH);
     } else {
@@ -173,9 +141,9 @@ static void run(const contest *c, int ranks, int times_it)
             batch(ranks, BATCH);
             took[b] = (now() - at) / BATCH / pairs(c->operation, ranks);
         }
-        qsort(took, BATCHES, sizeof *took, by_value);
+        double usual = median(took, BATCHES);
         printf("%-10s %-20s %3d ranks %8.1f ns a pair (min %.1f)\n", nbcoll_operation_name(c->operation), c->algorithm,
-               ranks, took[BATCHES / 2], took[0]);
+               ranks, usual, took[0]);
     }
     for (int i = 0; i < ranks; i++) {
         must(nbcoll_request_free(&m[i].at.request));

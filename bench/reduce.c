@@ -7,16 +7,10 @@
  *
  *     reduce [ROUNDS]       21 unless given
  */
-#define _POSIX_C_SOURCE 200809L
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
 #include <nbcoll/loopback.h>
-#include <nbcoll/nbcoll.h>
 #include <nbcoll/schedule.h>
+
+#include "timing.h"
 
 #define MOST_ROUNDS 1001
 #define LARGEST (16u << 20)
@@ -83,33 +77,6 @@ typedef struct bench {
     int rounds;
 } bench;
 
-static void must(nbcoll_status status, const char *what)
-{
-    if (status == NBCOLL_OK)
-        return;
-    fprintf(stderr, "reduce: %s: %s\n", what, nbcoll_status_text(status));
-    exit(1);
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int ascending(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
-static double median(double *sample, int n)
-{
-    qsort(sample, (size_t)n, sizeof *sample, ascending);
-    return sample[n / 2];
-}
-
 /* A request for so many REDUCE steps in a row, recv = recv op send, from `offset` on in both buffers. */
 static nbcoll_request make(const bench *e, nbcoll_reduction how, size_t offset, size_t count, int steps,
                            nbcoll_schedule **schedule)
@@ -119,21 +86,21 @@ static nbcoll_request make(const bench *e, nbcoll_reduction how, size_t offset, 
     nbcoll_builder *b;
     nbcoll_request request;
     nbcoll_step last = NBCOLL_START;
-    must(nbcoll_builder_open(&config, &b), "builder");
+    must(nbcoll_builder_open(&config, &b));
     for (int i = 0; i < steps; i++) {
         nbcoll_step step = nbcoll_add_combine(b, recv, recv, send, count, how);
         nbcoll_after(b, step, last);
         last = step;
     }
-    must(nbcoll_builder_finish(b, schedule), "schedule");
-    must(nbcoll_schedule_init(*schedule, e->send, e->recv, e->comm, &request), "request");
+    must(nbcoll_builder_finish(b, schedule));
+    must(nbcoll_schedule_init(*schedule, e->send, e->recv, e->comm, &request));
     return request;
 }
 
 static void run(nbcoll_request *request)
 {
-    must(nbcoll_start(request), "start");
-    must(nbcoll_wait(request, NBCOLL_FOREVER), "wait");
+    must(nbcoll_start(request));
+    must(nbcoll_wait(request, NBCOLL_FOREVER));
 }
 
 /* Measures one reduction at one size; prints a line; returns how many times faster the aligned library is. */
@@ -158,8 +125,8 @@ static double measure(const bench *e, const subject *s, size_t bytes)
             sample[k][round] = (now() - begin) / steps;
         }
     for (int k = 0; k < 2; k++) {
-        must(nbcoll_request_free(&request[k]), "free");
-        must(nbcoll_schedule_free(schedule[k]), "free");
+        must(nbcoll_request_free(&request[k]));
+        must(nbcoll_schedule_free(schedule[k]));
     }
     double loop = median(sample[0], e->rounds), aligned = median(sample[1], e->rounds);
     double shifted = median(sample[2], e->rounds);
@@ -183,10 +150,10 @@ int main(int argc, char *argv[])
     }
     memset(e.send, 0, LARGEST + 64);
     memset(e.recv, 0, LARGEST + 64);
-    must(nbcoll_loopback_create(&config, &world), "loopback");
-    must(nbcoll_loopback_open(world, 0, &endpoint), "endpoint");
-    must(nbcoll_context_create(NBCOLL_ABI, NULL, &e.context), "context");
-    must(nbcoll_comm_create(e.context, endpoint, NULL, &e.comm, NBCOLL_FOREVER), "communicator");
+    must(nbcoll_loopback_create(&config, &world));
+    must(nbcoll_loopback_open(world, 0, &endpoint));
+    must(nbcoll_context_create(NBCOLL_ABI, NULL, &e.context));
+    must(nbcoll_comm_create(e.context, endpoint, NULL, &e.comm, NBCOLL_FOREVER));
 
     puts("nanoseconds a reduction, and how many times the loop over elements\n\n"
          "                         bytes        loop     aligned     shifted  aligned  shifted");
@@ -198,8 +165,8 @@ int main(int argc, char *argv[])
         }
     printf("\nFLOAT SUM in the level 1 cache: %.1f times\n", best);
 
-    must(nbcoll_context_free(e.context), "context");
-    must(nbcoll_loopback_free(world), "loopback");
+    must(nbcoll_context_free(e.context));
+    must(nbcoll_loopback_free(world));
     free(e.send);
     free(e.recv);
     return 0;

@@ -3,10 +3,6 @@
  * copied from one place, or in fragments of 1024 bytes from places in no order, each after a look at its flag; into a
  * buffer that is used again. Both in turn, medians of 301, and quartiles of how many times as long fragments take.
  * `scattered ROUNDS`: of fewer. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "timing.h"
 
 enum { FRAGMENT = 1024, MOST = 1 << 20, POOL = 64 << 20, ROUNDS = 301, LINE = 64 };
@@ -70,7 +66,7 @@ int main(int argc, char *argv[])
 {
     enum { SLOTS = POOL / FRAGMENT };
     static double whole[ROUNDS], apart[ROUNDS], ratio[ROUNDS];
-    size_t rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : ROUNDS;
+    int rounds = argc > 1 ? atoi(argv[1]) : ROUNDS;
     if (rounds < 1 || rounds > ROUNDS) {
         fprintf(stderr, "usage: scattered [ROUNDS]: 1..%d\n", ROUNDS);
         return 2;
@@ -83,16 +79,14 @@ int main(int argc, char *argv[])
     printf("%8s %10s %10s %s\n", "bytes", "whole, ns", "apart, ns", "ratio");
     for (size_t bytes = 4096; bytes <= MOST; bytes *= 4) {
         size_t count = bytes / FRAGMENT, first = 0;
-        for (size_t i = 0; i < rounds; i++, first = (first + count) % (SLOTS - MOST / FRAGMENT)) {
+        for (int i = 0; i < rounds; i++, first = (first + count) % (SLOTS - MOST / FRAGMENT)) {
             whole[i] = copy_whole(to, pool + first * FRAGMENT, bytes);
             apart[i] = copy_fragments(to, s + first, count);
             ratio[i] = apart[i] / whole[i];
         }
-        qsort(whole, rounds, sizeof *whole, by_value);
-        qsort(apart, rounds, sizeof *apart, by_value);
-        qsort(ratio, rounds, sizeof *ratio, by_value);
-        printf("%8zu %10.0f %10.0f %.2f (%.2f to %.2f)\n", bytes, whole[rounds / 2], apart[rounds / 2],
-               ratio[rounds / 2], ratio[rounds / 4], ratio[rounds - 1 - rounds / 4]);
+        double usual = median(ratio, rounds);
+        printf("%8zu %10.0f %10.0f %.2f (%.2f to %.2f)\n", bytes, median(whole, rounds), median(apart, rounds), usual,
+               ratio[rounds / 4], ratio[rounds - 1 - rounds / 4]);
     }
     free(s);
     free(to);

@@ -3,19 +3,9 @@
  * processes and as threads; the bytes of a rank and of a communicator. The roots of the broadcasts take turns. Batches
  * of the four crews are interleaved; medians, of rank 0. Before each round two bare threads hand a line to and fro,
  * which says how far apart the cores are today. */
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
+#include "ranks.h"
 
-#include "nbcoll/shm.h"
-
-enum { ROUNDS = 15, BATCH = 2000, BATCHES = 5, WARM = 200, MOST = 8, CREWS = 4, LINES = 20000, COMMS = 64 };
+enum { ROUNDS = 15, BATCH = 2000, BATCHES = 5, WARM = 200, MOST = 8, CREWS = 4, COMMS = 64 };
 
 typedef struct crew {
     const char *name;
@@ -43,21 +33,6 @@ typedef struct rank {
     int rank;
     size_t bytes;
 } rank;
-
-static void must(nbcoll_status s)
-{
-    if (s != NBCOLL_OK) {
-        fprintf(stderr, "%s\n", nbcoll_status_text(s));
-        _exit(1);
-    }
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static void *take(void *user, size_t bytes, size_t align)
 {
@@ -175,9 +150,13 @@ static void *rank_main(void *argument)
     must(nbcoll_comm_create(context, endpoint, NULL, &comm, NBCOLL_FOREVER));
     measure(me, comm);
     must(nbcoll_barrier(comm, NBCOLL_FOREVER));
-    while (nbcoll_context_free(context) == NBCOLL_ERR_BUSY)
-        ;
+    close_context(context);
     return NULL;
+}
+
+static void run_process(void *ranks, int r)
+{
+    rank_main((rank *)ranks + r);
 }
 
 /* ---- crews ----------------------------------------------------------------------------------------------------- */
@@ -186,75 +165,29 @@ static void run(const crew *c, findings *found)
 {
     plan p = {c, {{0}}, found};
     rank ranks[MOST];
-    pthread_t thread[MOST];
-    int status;
 
     must(nbcoll_shm_id_make(&p.id));
-    for (int r = 0; r < c->ranks; r++) {
-        ranks[r] = (rank){&p, r, 0};
-        if (c->threads)
-            pthread_create(&thread[r], NULL, rank_main, &ranks[r]);
-        else if (fork() == 0) {
-            rank_main(&ranks[r]);
-            _exit(0);
-        }
-    }
     for (int r = 0; r < c->ranks; r++)
-        if (c->threads)
-            pthread_join(thread[r], NULL);
-        else if (wait(&status) < 0 || status != 0)
-            exit(1);
-}
-
-static _Alignas(128) atomic_int line;
-
-static void *hand_back(void *unused)
-{
-    (void)unused;
-    for (int i = 0; i < LINES; i++) {
-        while (atomic_load(&line) != 2 * i + 1)
-            ;
-        atomic_store(&line, 2 * i + 2);
-    }
-    return NULL;
-}
-
-/* Nanoseconds of a line from one core to the other. */
-static double handover(void)
-{
-    pthread_t thread;
-    double at = now();
-
-    atomic_store(&line, 0);
-    pthread_create(&thread, NULL, hand_back, NULL);
-    for (int i = 0; i < LINES; i++) {
-        atomic_store(&line, 2 * i + 1);
-        while (atomic_load(&line) != 2 * i + 2)
-            ;
-    }
-    pthread_join(thread, NULL);
-    return (now() - at) / (2 * LINES);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
+        ranks[r] = (rank){&p, r, 0};
+    if (c->threads)
+        run_threads(c->ranks, rank_main, ranks, sizeof *ranks);
+    else if (run_ranks(c->ranks, run_process, ranks))
+        exit(1);
 }
 
 static void report(const char *what, double *took, int n, double unit)
 {
-    qsort(took, (size_t)n, sizeof *took, by_value);
-    printf("  %-24s %8.2f (min %.2f, max %.2f)\n", what, took[n / 2] / unit, took[0] / unit, took[n - 1] / unit);
+    double usual = median(took, n);
+    printf("  %-24s %8.2f (min %.2f, max %.2f)\n", what, usual / unit, took[0] / unit, took[n - 1] / unit);
 }
 
 int main(void)
 {
     static double bcast[CREWS][ROUNDS * BATCHES], allreduce[CREWS][ROUNDS * BATCHES], lines[ROUNDS];
-    findings *f = mmap(NULL, CREWS * sizeof *f, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    findings *f = share(CREWS * sizeof *f);
 
     for (int round = 0; round < ROUNDS; round++) {
-        lines[round] = handover();
+        lines[round] = line_ns(-1, -1);
         for (int i = 0; i < CREWS; i++) {
             run(&crews[i], &f[i]);
             memcpy(&bcast[i][round * BATCHES], f[i].bcast, sizeof f[i].bcast);

@@ -12,15 +12,6 @@
  * Medians of rounds in which all take turns. Warning: with fewer cores than ranks and a driver, ranks take turns on
  * them, and S shows what switching costs, not what a tree on as many cores would take. What that is the simulator says:
  * nbcoll sim. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* sched_setaffinity */
-#endif
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "nbcoll/driver.h"
 
 #include "splits.h"
@@ -75,12 +66,7 @@ static void once(rank *me, int up, int split, way how)
 
 static void note(bench *b, int up, int split, way how, int round)
 {
-    double from = b->from[0], to = b->to[0];
-    for (int r = 1; r < b->ranks; r++) {
-        from = b->from[r] < from ? b->from[r] : from;
-        to = b->to[r] > to ? b->to[r] : to;
-    }
-    b->total[up][split][how][round] = to - from;
+    b->total[up][split][how][round] = span_of(b->from, b->to, b->ranks);
     b->in_start[up][split][how][round] = b->started;
 }
 
@@ -116,15 +102,13 @@ static void *run_rank(void *argument)
     pthread_barrier_wait(&me->b->meeting);
     measure(me);
     must(nbcoll_driver_remove(me->b->driver, me->context));
-    while (nbcoll_context_free(me->context) == NBCOLL_ERR_BUSY)
-        nbcoll_progress(me->context);
+    close_context(me->context);
     return NULL;
 }
 
-static double median(double *v)
+static double us(double *v)
 {
-    qsort(v, ROUNDS, sizeof *v, by_value);
-    return v[ROUNDS / 2] / 1e3;
+    return median(v, ROUNDS) / 1e3;
 }
 
 static void tell(bench *b)
@@ -132,9 +116,9 @@ static void tell(bench *b)
     for (int up = 0; up < 2; up++)
         for (int s = 0; s < SPLITS; s++)
             printf("%-7s %5d %2d %9.0f %9.0f %9.0f %9.0f %9.0f %6.1f\n", up ? "reduce" : "bcast", b->ranks, s,
-                   median(b->total[up][s][TOGETHER]), median(b->total[up][s][LATE]),
-                   median(b->total[up][s][LATE_AWAITED]), median(b->in_start[up][s][LATE]),
-                   median(b->in_start[up][s][LATE_AWAITED]), (double)b->left[up][s] / ROUNDS);
+                   us(b->total[up][s][TOGETHER]), us(b->total[up][s][LATE]),
+                   us(b->total[up][s][LATE_AWAITED]), us(b->in_start[up][s][LATE]),
+                   us(b->in_start[up][s][LATE_AWAITED]), (double)b->left[up][s] / ROUNDS);
     fflush(stdout);
 }
 
@@ -143,7 +127,6 @@ int main(void)
     int cores = (int)sysconf(_SC_NPROCESSORS_ONLN), last = cores - 1;
     nbcoll_driver_config config = {.size = sizeof config, .cores = &last, .core_count = 1};
     static rank ranks[MOST];
-    pthread_t thread[MOST];
     static bench b;
 
     printf("%d cores: where ranks and driver share them, figures are of switching, not of trees\n", cores);
@@ -158,11 +141,8 @@ int main(void)
         for (int r = 0; r < b.ranks; r++) {
             ranks[r].b = &b;
             ranks[r].number = r;
-            if (pthread_create(&thread[r], NULL, run_rank, &ranks[r]) != 0)
-                return 1;
         }
-        for (int r = 0; r < b.ranks; r++)
-            pthread_join(thread[r], NULL);
+        run_threads(b.ranks, run_rank, ranks, sizeof *ranks);
         pthread_barrier_destroy(&b.meeting);
         must(nbcoll_driver_free(b.driver));
         tell(&b);

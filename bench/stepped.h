@@ -3,10 +3,7 @@
 #ifndef BENCH_STEPPED_H
 #define BENCH_STEPPED_H
 
-#include <pthread.h>
-
-#include "nbcoll/shm.h"
-#include "timing.h"
+#include "ranks.h"
 
 enum { STEPPED_MOST = 64 };
 

@@ -8,11 +8,10 @@
  *     nbcoll run -n 4 bench/steps [most bytes of a rank's vector or block [operation ...]]
  *
  * The most is 256 MiB unless it is said. Where other programs need the cores, too, runs of SCHED_FIFO tell more. */
-#include <string.h>
-
 #include <nbcoll/launch.h>
 #include <nbcoll/select.h>
 
+#include "calls.h"
 #include "timing.h"
 
 enum { KINDS = 7, PLACES = 400, SEEDED = 40, BATCHES = 3, LEAST = 7, MOST = 61, BUDGET = 12000000 /* ns */ };
@@ -43,33 +42,14 @@ static uint64_t next_random(bench *b)
     return x ^ x >> 31;
 }
 
-/* ---- one call ---------------------------------------------------------------------------------------------------- */
-
-static nbcoll_status call(bench *b, nbcoll_operation o, size_t bytes)
-{
-    size_t n = bytes / sizeof(float);
-    void *from = b->send, *to = b->recv;
-
-    switch (o) {
-    case NBCOLL_OPERATION_BCAST: return nbcoll_bcast(to, n, NBCOLL_FLOAT, 0, b->comm, NBCOLL_FOREVER);
-    case NBCOLL_OPERATION_REDUCE:
-        return nbcoll_reduce(from, to, n, NBCOLL_FLOAT, NBCOLL_SUM, 0, b->comm, NBCOLL_FOREVER);
-    case NBCOLL_OPERATION_ALLREDUCE:
-        return nbcoll_allreduce(from, to, n, NBCOLL_FLOAT, NBCOLL_SUM, b->comm, NBCOLL_FOREVER);
-    case NBCOLL_OPERATION_ALLGATHER: return nbcoll_allgather(from, to, n, NBCOLL_FLOAT, b->comm, NBCOLL_FOREVER);
-    case NBCOLL_OPERATION_SCATTER: return nbcoll_scatter(from, to, n, NBCOLL_FLOAT, 0, b->comm, NBCOLL_FOREVER);
-    case NBCOLL_OPERATION_GATHER: return nbcoll_gather(from, to, n, NBCOLL_FLOAT, 0, b->comm, NBCOLL_FOREVER);
-    default: return nbcoll_alltoall(from, to, n, NBCOLL_FLOAT, b->comm, NBCOLL_FOREVER);
-    }
-}
-
 /* Of the slowest rank. */
 static double timed(bench *b, nbcoll_operation o, size_t bytes)
 {
+    const call c = {o, b->send, b->recv, bytes / sizeof(float), NBCOLL_FLOAT, b->comm};
     double most;
     must(nbcoll_barrier(b->comm, NBCOLL_FOREVER));
     double mine = now();
-    must(call(b, o, bytes));
+    must(call_blocking(&c, NBCOLL_FOREVER));
     mine = now() - mine;
     must(nbcoll_allreduce(&mine, &most, 1, NBCOLL_DOUBLE, NBCOLL_MAX, b->comm, NBCOLL_FOREVER));
     return most;
@@ -89,10 +69,8 @@ static double ratio(bench *b, nbcoll_operation o, size_t a, size_t z, double us[
             int which = (i + j) % 2;
             took[which][i] = timed(b, o, which ? z : a);
         }
-    for (int i = 0; i < 2; i++) {
-        qsort(took[i], (size_t)times, sizeof **took, by_value);
-        us[i] = took[i][times / 2] / 1000;
-    }
+    for (int i = 0; i < 2; i++)
+        us[i] = median(took[i], times) / 1000;
     return us[1] / us[0];
 }
 

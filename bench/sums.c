@@ -3,9 +3,6 @@
  * FLOAT, by two ranks over shm that one thread steps, which take turns. Microseconds of one operation, of both ranks,
  * the least of rounds; and the ratio. Then what a rank takes to add up numbers of its own, and what a strided element
  * takes beside one without strides. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "nbcoll/strided.h"
 #include "nbcoll/sums.h"
 #include "stepped.h"

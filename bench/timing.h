@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "nbcoll/nbcoll.h"
@@ -32,6 +33,24 @@ static inline int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Sorts them. */
+static inline double median(double *sample, int n)
+{
+    qsort(sample, (size_t)n, sizeof *sample, by_value);
+    return sample[n / 2];
+}
+
+/* From the first beginning to the last end. */
+static inline double span_of(const double from[], const double to[], int n)
+{
+    double first = from[0], last = to[0];
+    for (int i = 1; i < n; i++) {
+        first = from[i] < first ? from[i] : first;
+        last = to[i] > last ? to[i] : last;
+    }
+    return last - first;
+}
+
 /* A computation that touches no memory. */
 static inline uint64_t work(uint64_t loops)
 {
@@ -41,6 +60,19 @@ static inline uint64_t work(uint64_t loops)
         __asm__ volatile("" : "+r"(x));
     }
     return x;
+}
+
+/* How many of its loops a nanosecond has, where nothing disturbs it. */
+static inline double loops_a_ns(void)
+{
+    double best = 0;
+    for (int i = 0; i < 100; i++) {
+        double at = now();
+        work(200000);
+        double loops = 2e5 / (now() - at);
+        best = loops > best ? loops : best;
+    }
+    return best;
 }
 
 #endif

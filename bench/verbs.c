@@ -2,17 +2,10 @@
  * What verbs costs between two processes: a message to and fro, bytes got and put, registering memory that is kept or
  * not, a broadcast from such memory, the memory of a peer. Medians, of rank 0. bench/verbs.sh runs it in an emulated
  * machine, beside the device's own tools. */
-#include <sched.h>
-#include <stdatomic.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <nbcoll/transport.h>
 #include <nbcoll/verbs.h>
 
-#include "timing.h"
+#include "ranks.h"
 
 enum { RANKS = 2, TURNS = 101, BYTES = 1 << 20, KEPT = 16 };
 
@@ -26,12 +19,6 @@ static void together(board *b, int times)
 {
     for (atomic_fetch_add(&b->come, 1); atomic_load(&b->come) < times * RANKS;)
         sched_yield();
-}
-
-static double median(double *sample, int n)
-{
-    qsort(sample, (size_t)n, sizeof *sample, by_value);
-    return sample[n / 2];
 }
 
 static nbcoll_endpoint *open_end(board *b, int rank, uint32_t registrations, int times)
@@ -148,8 +135,9 @@ static double broadcast(nbcoll_comm *comm, char *memory, size_t bytes)
     return median(sample, TURNS);
 }
 
-static void run(int rank, board *b)
+static void run(void *memory_of_all, int rank)
 {
+    board *b = memory_of_all;
     char *memory = aligned_alloc(4096, BYTES);
     nbcoll_verbs_count count = {.size = sizeof count};
 
@@ -200,14 +188,6 @@ static void run(int rank, board *b)
 
 int main(void)
 {
-    board *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    int status;
-
     setbuf(stdout, NULL);
-    pid_t child = fork();
-    run(child == 0, b);
-    if (child == 0)
-        return 0;
-    waitpid(child, &status, 0);
-    return status != 0;
+    return run_ranks(RANKS, run, share(sizeof(board)));
 }

@@ -11,22 +11,11 @@
  *     fifo         the driver under SCHED_FIFO (CAP_SYS_NICE, or RLIMIT_RTPRIO)
  *
  * What the system refuses is said. The ways take turns. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* sched_setaffinity */
-#endif
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "nbcoll/driver.h"
-#include "nbcoll/shm.h"
 
-#include "processes.h"
-#include "timing.h"
+#include "ranks.h"
 
 enum { RANKS = 2, ROUNDS = 20, EACH = 25, GAP_US = 1500 };
 
@@ -42,17 +31,6 @@ typedef struct shared {
 
 static _Atomic int driver_tid;
 static _Atomic double called; /* the callback; 0: not yet */
-
-static void bind_to(int thread, int core)
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(core, &set);
-    if (sched_setaffinity(thread, sizeof set, &set) != 0) {
-        perror("core");
-        _exit(1);
-    }
-}
 
 static void *drive(void *driver)
 {
@@ -76,7 +54,10 @@ static int go(way how)
     schedule(0, SCHED_OTHER, 0);
     setpriority(PRIO_PROCESS, (id_t)driver, 0);
     setpriority(PRIO_PROCESS, (id_t)gettid(), 0);
-    bind_to(driver, how == OTHER_CORE);
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(how == OTHER_CORE, &set);
+    sched_setaffinity(driver, sizeof set, &set);
     switch (how) {
     case BATCHED: return schedule(0, SCHED_BATCH, 0) == 0;
     case NICE: return setpriority(PRIO_PROCESS, (id_t)gettid(), 19) == 0;
@@ -96,17 +77,14 @@ static void on_done(nbcoll_request request, nbcoll_status status, void *user)
 static double receive_once(shared *s, nbcoll_comm *comm)
 {
     nbcoll_request q;
-    uint64_t value, x = 1;
+    uint64_t value;
 
     atomic_store(&called, 0);
     must(nbcoll_ibcast(&value, 1, NBCOLL_UINT64, 1, comm, &q));
     must(nbcoll_on_done(q, on_done, NULL));
     atomic_fetch_add(&s->computes, 1);
     while (atomic_load_explicit(&called, memory_order_relaxed) == 0)
-        for (int i = 0; i < 1000; i++) {
-            x = x * 6364136223846793005u + 1442695040888963407u;
-            __asm__ volatile("" : "+r"(x));
-        }
+        work(1000);
     must(nbcoll_wait(&q, NBCOLL_FOREVER));
     return atomic_load(&called) - atomic_load(&s->begun);
 }
@@ -164,28 +142,21 @@ static void receive_all(shared *s, nbcoll_context *context, nbcoll_comm *comm)
 static void run_rank(void *memory, int rank)
 {
     shared *s = memory;
-    nbcoll_shm_config shm = {.size = sizeof shm, .id = s->id, .rank = rank, .ranks = RANKS};
-    nbcoll_context_config config = {.size = sizeof config, .flags = NBCOLL_ANY_THREAD};
     nbcoll_context *context;
-    nbcoll_endpoint *ep;
-    nbcoll_comm *comm;
     uint64_t random = 1;
 
-    bind_to(0, rank);
-    must(nbcoll_shm_open(&shm, &ep));
-    must(nbcoll_context_create(NBCOLL_ABI, &config, &context));
-    must(nbcoll_comm_create(context, ep, NULL, &comm, NBCOLL_FOREVER));
+    bind_to(rank);
+    nbcoll_comm *comm = open_shm(&s->id, rank, RANKS, NBCOLL_ANY_THREAD, NULL, &context);
     if (rank == 0)
         receive_all(s, context, comm);
     for (unsigned n = 1; rank == 1 && n <= WAYS * ROUNDS * EACH; n++)
         send_once(s, comm, n, &random);
-    while (nbcoll_context_free(context) == NBCOLL_ERR_BUSY)
-        nbcoll_progress(context);
+    close_context(context);
 }
 
 int main(void)
 {
-    shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    shared *s = share(sizeof *s);
 
     must(nbcoll_shm_id_make(&s->id));
     return run_ranks(RANKS, run_rank, s);

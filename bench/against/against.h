@@ -47,6 +47,7 @@ double world_sum(world *w, double mine);
 /* Microseconds of a line from rank 0's core to rank 1's; 0 where they have one. */
 double world_latency(world *w);
 double now(void); /* us */
+int ascending(const void *a, const void *b); /* two doubles, for qsort */
 _Noreturn void give_up(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- cells and entries ------------------------------------------------------------------------------------------- */

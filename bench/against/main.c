@@ -200,17 +200,11 @@ static void batch(bench *b, entry *e, int round)
     e->us[round] = world_sum(w, sum / (double)e->iterations) / w->ranks;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static void take_p99(bench *b, entry *e)
 {
     double *sample = b->sample + (e - b->entry) * (long)b->plan->rounds * ITERATIONS_MOST;
     size_t n = (size_t)(e->iterations * b->plan->rounds);
-    qsort(sample, n, sizeof *sample, by_value);
+    qsort(sample, n, sizeof *sample, ascending);
     e->p99 = world_most(&b->world, sample[(n - 1) * 99 / 100]);
 }
 

@@ -6,6 +6,7 @@
 
 #include <nbcoll/shm.h>
 
+#include "../calls.h"
 #include "against.h"
 
 #define DEADLINE UINT64_C(60000000000) /* ns for one operation */
@@ -15,10 +16,10 @@ struct ours {
     nbcoll_comm *comm;
 };
 
-typedef struct call {
+typedef struct job {
     ours *ours;
     nbcoll_request request[TURNS]; /* persistent, or what was started */
-} call;
+} job;
 
 const char *const form_names[ALL_FORMS] = {"blocking", "nonblocking", "persistent", "apart", "started apart"};
 
@@ -74,112 +75,73 @@ void ours_free(ours *o, void *memory)
     nbcoll_mem_free(o->comm, memory);
 }
 
-/* X(OPERATION, name, what goes before the communicator) */
-#define VECTOR c->count, NBCOLL_FLOAT
-#define CALL_LIST(X)                                                                                                   \
-    X(BARRIER, barrier, )                                                                                              \
-    X(BCAST, bcast, recv, VECTOR, 0, )                                                                                 \
-    X(SCATTER, scatter, send, recv, VECTOR, 0, )                                                                       \
-    X(GATHER, gather, send, recv, VECTOR, 0, )                                                                         \
-    X(ALLGATHER, allgather, send, recv, VECTOR, )                                                                      \
-    X(REDUCE, reduce, send, recv, VECTOR, NBCOLL_SUM, 0, )                                                             \
-    X(ALLREDUCE, allreduce, send, recv, VECTOR, NBCOLL_SUM, )                                                          \
-    X(ALLTOALL, alltoall, send, recv, VECTOR, )
-
-#define BLOCK_CASE(OPERATION, name, ...)                                                                               \
-    case NBCOLL_OPERATION_##OPERATION:                                                                                 \
-        return nbcoll_##name(__VA_ARGS__ o->comm, DEADLINE);
-#define START_CASE(OPERATION, name, ...)                                                                               \
-    case NBCOLL_OPERATION_##OPERATION:                                                                                 \
-        return nbcoll_i##name(__VA_ARGS__ o->comm, request);
-#define INIT_CASE(OPERATION, name, ...)                                                                                \
-    case NBCOLL_OPERATION_##OPERATION:                                                                                 \
-        return nbcoll_##name##_init(__VA_ARGS__ o->comm, request);
-
-static nbcoll_status block(const ours *o, const cell *c, float *send, float *recv)
+static call call_of(const entry *e, int turn)
 {
-    switch (c->operation) {
-        CALL_LIST(BLOCK_CASE)
-    default:
-        return NBCOLL_ERR_ARGUMENT;
-    }
+    const job *k = e->user;
+    return (call){e->cell->operation, e->buffers->send[turn], e->buffers->recv[turn], e->cell->count, NBCOLL_FLOAT,
+                  k->ours->comm};
 }
 
-static nbcoll_status start(const ours *o, const cell *c, float *send, float *recv, nbcoll_request *request)
+static int call_at_once(entry *e, int turn)
 {
-    switch (c->operation) {
-        CALL_LIST(START_CASE)
-    default:
-        return NBCOLL_ERR_ARGUMENT;
-    }
-}
-
-static nbcoll_status init(const ours *o, const cell *c, float *send, float *recv, nbcoll_request *request)
-{
-    switch (c->operation) {
-        CALL_LIST(INIT_CASE)
-    default:
-        return NBCOLL_ERR_ARGUMENT;
-    }
-}
-
-static int call_blocking(entry *e, int turn)
-{
-    const call *k = e->user;
-    return (int)block(k->ours, e->cell, e->buffers->send[turn], e->buffers->recv[turn]);
+    const call c = call_of(e, turn);
+    return (int)call_blocking(&c, DEADLINE);
 }
 
 static int call_nonblocking(entry *e, int turn)
 {
-    const call *k = e->user;
+    const call c = call_of(e, turn);
     nbcoll_request request;
-    nbcoll_status status = start(k->ours, e->cell, e->buffers->send[turn], e->buffers->recv[turn], &request);
+    nbcoll_status status = call_start(&c, &request);
     return (int)(status == NBCOLL_OK ? nbcoll_wait(&request, DEADLINE) : status);
 }
 
 static int call_persistent(entry *e, int turn)
 {
-    call *k = e->user;
+    job *k = e->user;
     nbcoll_status status = nbcoll_start(&k->request[turn]);
     return (int)(status == NBCOLL_OK ? nbcoll_wait(&k->request[turn], DEADLINE) : status);
 }
 
-static int call_start(entry *e, int turn)
+static int call_start_again(entry *e, int turn)
 {
-    call *k = e->user;
+    job *k = e->user;
     return (int)nbcoll_start(&k->request[turn]);
 }
 
 static int call_start_new(entry *e, int turn)
 {
-    call *k = e->user;
-    return (int)start(k->ours, e->cell, e->buffers->send[turn], e->buffers->recv[turn], &k->request[turn]);
+    const call c = call_of(e, turn);
+    job *k = e->user;
+    return (int)call_start(&c, &k->request[turn]);
 }
 
 static int call_wait(entry *e, int turn)
 {
-    call *k = e->user;
+    job *k = e->user;
     return (int)nbcoll_wait(&k->request[turn], DEADLINE);
 }
 
 int ours_test(entry *e, int turn)
 {
-    call *k = e->user;
+    job *k = e->user;
     return (int)nbcoll_test(&k->request[turn]);
 }
 
 static int open_requests(entry *e)
 {
-    call *k = e->user;
+    job *k = e->user;
     nbcoll_status status = NBCOLL_OK;
-    for (int i = 0; i < e->cell->turns && status == NBCOLL_OK; i++)
-        status = init(k->ours, e->cell, e->buffers->send[i], e->buffers->recv[i], &k->request[i]);
+    for (int i = 0; i < e->cell->turns && status == NBCOLL_OK; i++) {
+        const call c = call_of(e, i);
+        status = call_init(&c, &k->request[i]);
+    }
     return (int)status;
 }
 
 static void close_call(entry *e)
 {
-    call *k = e->user;
+    job *k = e->user;
     for (int i = 0; e->open && i < e->cell->turns; i++)
         nbcoll_request_free(&k->request[i]);
     free(k);
@@ -187,15 +149,15 @@ static void close_call(entry *e)
 
 static void progress_call(void *user)
 {
-    const call *k = user;
+    const job *k = user;
     progress(k->ours);
 }
 
 int ours_entry(ours *o, entry *e, form which)
 {
-    static int (*const calls[ALL_FORMS])(entry *, int) = {call_blocking, call_nonblocking, call_persistent, call_start,
-                                                          call_start_new};
-    call *k = calloc(1, sizeof *k);
+    static int (*const calls[ALL_FORMS])(entry *, int) = {call_at_once, call_nonblocking, call_persistent,
+                                                          call_start_again, call_start_new};
+    job *k = calloc(1, sizeof *k);
     if (!k)
         return -1;
     k->ours = o;

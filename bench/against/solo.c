@@ -54,12 +54,6 @@ static void step(solo all[], int ranks)
         }
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 double solo_measure(int ranks, nbcoll_operation operation, form which)
 {
     solo *all = calloc((size_t)ranks, sizeof *all);
@@ -91,6 +85,6 @@ double solo_measure(int ranks, nbcoll_operation operation, form which)
         free(all[r].buffers.recv[0]);
     }
     free(all);
-    qsort(batch, BATCHES, sizeof *batch, by_value);
+    qsort(batch, BATCHES, sizeof *batch, ascending);
     return batch[BATCHES / 2];
 }

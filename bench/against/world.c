@@ -177,7 +177,7 @@ double world_sum(world *w, double mine)
 
 /* ---- the latency class ------------------------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
+int ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return x < y ? -1 : x > y;
@@ -209,6 +209,6 @@ double world_latency(world *w)
         }
         window[i] = (now() - at) / (2 * TRIPS);
     }
-    qsort(window, WINDOWS, sizeof *window, by_value);
+    qsort(window, WINDOWS, sizeof *window, ascending);
     return world_most(w, w->rank == 0 ? window[WINDOWS / 2] : 0);
 }

@@ -7,31 +7,16 @@
  *     mpirun.openmpi -n 2 --bind-to none overlap_openmpi apart    (4.1 has no progress thread for collectives)
  *
  * What is measured is said there. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* sched_setaffinity */
-#endif
 #include <mpi.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+
+#include "../ranks.h"
 
 enum { ROUNDS = 7, BATCH = 3, SIZES = 3, KINDS = 5, MOST = 1 << 20 };
 static const int sizes[SIZES] = {64 << 10, 256 << 10, 1 << 20};
 static const char *const kinds[KINDS] = {"bcast", "reduce", "allreduce", "allgather", "alltoall"};
 typedef enum form { PURE, COMPUTE, TOTAL, FORMS } form;
 
-static double *mine, *theirs;
-static double loops_a_second;
-
-static void compute(double seconds)
-{
-    unsigned long long x = 1;
-    for (long i = (long)(seconds * loops_a_second); i > 0; i--) {
-        x = x * 6364136223846793005u + 1442695040888963407u;
-        __asm__ volatile("" : "+r"(x));
-    }
-}
+static double *mine, *theirs, speed; /* speed: loops a ns */
 
 static void start(int kind, int bytes, MPI_Request *q)
 {
@@ -56,7 +41,7 @@ static double once(int kind, int bytes, form f, double seconds)
     if (f != COMPUTE)
         start(kind, bytes, &q);
     if (f != PURE)
-        compute(seconds);
+        work((uint64_t)(seconds * 1e9 * speed));
     MPI_Wait(&q, MPI_STATUS_IGNORE);
     to = MPI_Wtime();
     MPI_Allreduce((double[]){-from, to}, span, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
@@ -96,7 +81,6 @@ static void measure(int rank, int kind, int bytes)
 int main(int argc, char **argv)
 {
     int rank, ranks, level;
-    cpu_set_t set;
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -105,19 +89,11 @@ int main(int argc, char **argv)
         fputs("overlap: two ranks\n", stderr);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    CPU_ZERO(&set);
-    CPU_SET(argc > 1 && strcmp(argv[1], "apart") == 0 ? rank : 0, &set);
-    sched_setaffinity(0, sizeof set, &set); /* this thread only */
+    bind_to(argc > 1 && strcmp(argv[1], "apart") == 0 ? rank : 0); /* this thread only */
     mine = calloc(1, MOST);
     theirs = calloc(1, MOST);
-    for (int i = 0; i < 20; i++) { /* the fastest */
-        double best = loops_a_second, from = MPI_Wtime();
-        loops_a_second = 1e6;
-        compute(1);
-        double rate = 1e6 / (MPI_Wtime() - from);
-        loops_a_second = rate > best ? rate : best;
-    }
-    MPI_Allreduce(MPI_IN_PLACE, &loops_a_second, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    speed = loops_a_ns();
+    MPI_Allreduce(MPI_IN_PLACE, &speed, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     if (rank == 0)
         printf("%-10s %7s  %9s %9s %9s %9s\n", "operation", "bytes", "pure, us", "compute", "total", "overlap");
     for (int kind = 0; kind < KINDS; kind++)

@@ -79,10 +79,12 @@ static double baseline_us(const cause *c, const char *machine, int ranks, size_t
 
 static double flat_us(size_t bytes)
 {
-    nbcoll_sim_model a = machine_of("cluster_a");
-    play p = {.machine = &a, .ranks = RANKS, .node = NODE, .bytes = bytes, .eager = eager_of(RANKS, bytes)};
-    take(&p, "recursive_doubling");
-    return offloaded(p).alone / 1e3;
+    return offloaded_us("cluster_a", RANKS, NODE, "recursive_doubling", 0, NULL, bytes);
+}
+
+static double exchange_us(size_t bytes, unsigned ports)
+{
+    return offloaded_us("cluster_b", 16, 4, "exchange", ports, NULL, bytes);
 }
 
 static double nodes_us(size_t bytes)
@@ -95,15 +97,6 @@ static double nodes_ports_us(size_t bytes, unsigned ports)
 {
     nbcoll_sim_model b = machine_of("cluster_b");
     return hierarchical(&b, 4, "exchange", ports, bytes, 0).alone / 1e3;
-}
-
-static double exchange_us(size_t bytes, unsigned ports)
-{
-    nbcoll_sim_model b = machine_of("cluster_b");
-    play p = {.machine = &b, .ranks = 16, .node = 4, .bytes = bytes, .eager = eager_of(16, bytes), .ports = ports};
-    p.used = ports == 1;
-    take(&p, "exchange");
-    return offloaded(p).alone / 1e3;
 }
 
 static void print_takes(void)

@@ -139,22 +139,6 @@ static void print_large(void)
 
 /* ---- three ports ------------------------------------------------------------------------------------------------- */
 
-/* us of a flat allgather on cluster B. */
-static double flat_ports(const char *algorithm, unsigned ports, const dealing *deals, size_t bytes)
-{
-    nbcoll_sim_model b = machine_of("cluster_b");
-    play p = {.machine = &b,
-              .ranks = 16,
-              .node = 4,
-              .bytes = bytes,
-              .eager = eager_of(16, bytes),
-              .ports = ports,
-              .used = ports == 1,
-              .deals = deals};
-    take(&p, algorithm);
-    return offloaded(p).alone / 1e3;
-}
-
 /* How much less three ports take than one. */
 static void print_three_ports(void)
 {
@@ -172,7 +156,8 @@ static void print_three_ports(void)
         for (size_t i = 0; i < sizeof at / sizeof *at; i++)
             for (int is_bruck = 0; is_bruck < 2; is_bruck++) {
                 const char *name = is_bruck ? "bruck_ports" : "exchange";
-                double one = flat_ports(name, 1, NULL, at[i]), three = flat_ports(name, 3, &of[k], at[i]);
+                double one = offloaded_us("cluster_b", 16, 4, name, 1, NULL, at[i]);
+                double three = offloaded_us("cluster_b", 16, 4, name, 3, &of[k], at[i]);
                 printf(" %.0f%% |", 100 * (1 - three / one));
             }
         puts("");

@@ -82,6 +82,9 @@ void play_all(const play *p, nbcoll_program *program[MOST], uint64_t start, uint
 /* With a computation of `compute`, or, if that is 0, one as long as the operation: *with is when that has ended. */
 outcome offloaded_beside(play p, double compute, double *with);
 outcome offloaded(play p);
+/* us of a flat allgather on a machine. */
+double offloaded_us(const char *machine, int ranks, int node, const char *algorithm, unsigned ports,
+                    const dealing *deals, size_t bytes);
 
 /* ---- dealing.c --------------------------------------------------------------------------------------------------- */
 

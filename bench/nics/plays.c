@@ -71,6 +71,16 @@ void take(play *p, const char *algorithm)
     p->copies_own = !is_bruck;
 }
 
+double offloaded_us(const char *machine, int ranks, int node, const char *algorithm, unsigned ports,
+                    const dealing *deals, size_t bytes)
+{
+    nbcoll_sim_model m = machine_of(machine);
+    play p = {.machine = &m, .ranks = ranks, .node = node, .bytes = bytes, .eager = eager_of(ranks, bytes),
+              .ports = ports, .used = ports == 1, .deals = deals};
+    take(&p, algorithm);
+    return offloaded(p).alone / 1e3;
+}
+
 /* ---- the host's engine ------------------------------------------------------------------------------------------- */
 
 nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_schedule **out)

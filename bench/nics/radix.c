@@ -83,6 +83,10 @@ static void print_readings(const nbcoll_sim_model *a)
     }
 }
 
+/* On cluster B, whose readings are the nearest. */
+static const sorting on_b = {
+    .ranks = 16, .node = 4, .is_slow = 1, .is_bits = 1, .is_in_all = 1, .is_walked = 1, .ports = 3};
+
 static void print_keys_too(const nbcoll_sim_model *b)
 {
     static const int radix[] = {2, 4, 6, 8, 10};
@@ -91,15 +95,9 @@ static void print_keys_too(const nbcoll_sim_model *b)
     for (int i = 0; i < 5; i++) {
         printf("| %d |", radix[i]);
         for (int k = 0; k < 6; k++) {
-            sorting s = {.machine = b,
-                         .ranks = 16,
-                         .node = 4,
-                         .is_slow = 1,
-                         .is_bits = 1,
-                         .is_in_all = 1,
-                         .is_walked = 1,
-                         .ports = 3,
-                         .has_keys = k % 2};
+            sorting s = on_b;
+            s.machine = b;
+            s.has_keys = k % 2;
             printf(" %.1f |", improvement(&s, radix[i], (size_t)4096 << 4 * (k / 2)));
         }
         puts("");
@@ -116,15 +114,10 @@ void print_radix(void)
     for (int i = 0; i < 5; i++) {
         printf("| %d |", radix[i]);
         for (int k = 0; k < 8; k++) {
-            sorting s = {.machine = &b,
-                         .ranks = 16,
-                         .node = 4,
-                         .is_slow = 1,
-                         .is_bits = 1,
-                         .is_in_all = 1,
-                         .is_walked = 1,
-                         .ports = k % 2 ? 3 : 1,
-                         .is_hierarchical = k / 4};
+            sorting s = on_b;
+            s.machine = &b;
+            s.ports = k % 2 ? 3 : 1;
+            s.is_hierarchical = k / 4;
             printf(" %.1f |", improvement(&s, radix[i], k / 2 % 2 ? 65536 : 4096));
         }
         puts("");

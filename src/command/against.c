@@ -227,7 +227,7 @@ static void print_row(bench_format format, const json_t *row, const json_t *befo
     fflush(stdout);
 }
 
-/* ---- the summary ----------------------------------------------------------------------------------------------- */
+/* ---- the summary ------------------------------------------------------------------------------------------------- */
 
 /* The rows of a group, by its name: how many there are, the median of their ratios, and the worst of them. */
 static void print_group(const char *name, const json_t *rows)
@@ -282,7 +282,7 @@ static void print_end(bench_format format, const json_t *rows, json_t *wrong)
         fprintf(format == BENCH_TABLE ? stdout : stderr, "wrong, not timed: %s\n", what);
 }
 
-/* ---- a picture ------------------------------------------------------------------------------------------------- */
+/* ---- a picture --------------------------------------------------------------------------------------------------- */
 
 /* nbcoll's lines, and behind the persistent one of each kind of buffers that of the best peer. */
 static void plot(const command *self, const char *file, const json_t *rows)

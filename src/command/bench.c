@@ -104,10 +104,10 @@ static void check_run(benchmark *b)
         command_refuse(b->self, "--check knows integers, FLOAT and DOUBLE, and no MINLOC and MAXLOC");
 }
 
-/* ---- the point-to-point baseline ---------------------------------------------------------------------------------- */
+/* ---- the point-to-point baseline --------------------------------------------------------------------------------- */
 
-/* Messages between two ranks, as two algorithms of their own, so that the same calls, engine and transport carry them as
- * the collectives. A round trip, and a window of messages one way that one word answers; a segment is a message. */
+/* Messages between two ranks, as two algorithms of their own, so that the same calls, engine and transport carry them
+ * as the collectives. A round trip, and a window of messages one way that one word answers; a segment is a message. */
 
 enum { WINDOW = 64 };
 #define MOST ((size_t)64 << 20) /* bytes of a window */

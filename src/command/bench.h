@@ -6,7 +6,7 @@
 #ifndef BENCH_H
 #define BENCH_H
 
-#include "rules.h"
+#include "command.h"
 
 /* ---- what is measured -------------------------------------------------------------------------------------------- */
 
@@ -71,7 +71,7 @@ void bench_run(const command *self, const bench_plan *plan, bench_result results
 /* bench.c: messages of so many bytes that are in flight one way in the point-to-point baseline. */
 int bench_window(size_t bytes);
 
-/* ---- bench_latency.c --------------------------------------------------------------------------------------------- */
+/* ---- the latency class --------------------------------------------------------------------------------------- */
 
 /* How far apart two cores are at the moment: microseconds of a line one way, and a letter for it, S (below 0.038), C
  * (below 0.13) or X; '-' where this process may use one core only. */

@@ -82,69 +82,54 @@ void bench_explain_latency(void)
          "*: changing buffers.");
 }
 
-/* Of all rows of an operation with so many ranks. */
-static void print_title(const json_t *row, const json_t *before, const char *title)
-{
-    if (before && row_same(before, row, "operation,ranks"))
-        return;
-    fputs(before ? "\n" : "", stdout);
-    row_print(row, title);
-}
+/* Tables, ours and as the OSU benchmarks print them, whose figures are means: what stands above the rows of an
+ * operation with so many ranks, and a row. [of what OSU prints][of the point-to-point baseline] */
+static const struct {
+    const char *title, *row;
+} tables[2][2] = {
+    {{"%s{operation}, %d{ranks} ranks; microseconds, medians\n"
+      "                                   block-  start+  start+           over-\n"
+      "algorithm               bytes  lat    ing    wait compute    left    lap saved\n"
+      "                                                   + wait\n",
+      "  %7t{blocking.median} %7t{nonblocking.median} %7t{overlapped.median} %7t{left} %5p{overlap}%% %4p{saved}%%\n"},
+     {"point-to-point           bytes  half a round trip, us          one way, MB/s\n",
+      "                      %8d{bytes} %22t{latency.median} %22.0f{megabytes_per_second}\n"}},
+    {{"# nbcoll %s{operation}, %d{ranks} ranks\n"
+      "# Size     Avg Latency(us) Min Latency(us) Max Latency(us) Iterations  Overall(us)  Compute(us) "
+      "Pure Comm.(us) Overlap(%%) Bandwidth(MB/s)  Algorithm\n",
+      "%-10d{bytes} %15.2f{blocking.mean} %15.2f{blocking.min} %15.2f{blocking.max} %10d{iterations} "
+      "%12.2f{overlapped.mean} %12.2f{computing.mean} %14.2f{nonblocking.mean}"},
+     {"# nbcoll point-to-point, 2 ranks\n"
+      "# Size     Avg Latency(us) Min Latency(us) Max Latency(us) Iterations Bandwidth(MB/s)\n",
+      "%-10d{bytes} %15.2f{latency.mean} %15.2f{latency.min} %15.2f{latency.max} %10d{iterations} "
+      "%15.2f{megabytes_per_second}\n"}}};
 
-static void print_table_row(const json_t *row, const json_t *before)
+static void print_row(const json_t *row, const json_t *before, int is_osu)
 {
-    print_title(row, before,
-                "%s{operation}, %d{ranks} ranks; microseconds, medians\n"
-                "                                   block-  start+  start+           over-\n"
-                "algorithm               bytes  lat    ing    wait compute    left    lap saved\n"
-                "                                                   + wait\n");
-    row_print(row, "%-20.20s{algorithm} %8d{bytes} %c{latency_before.letter}%c{latency_after.letter}");
-    putchar(row_is(row, "buffers", "changing") ? '*' : ' ');
-    row_print(row, "  %7t{blocking.median} %7t{nonblocking.median} %7t{overlapped.median} %7t{left} %5p{overlap}%% "
-                   "%4p{saved}%%\n");
-    if (row_is(row, "algorithm", "default"))
+    int is_pair = row_is(row, "operation", POINT_TO_POINT), is_ours = !is_osu && !is_pair;
+    double latency = row_real(row, "blocking.mean"), overlap = 100 * row_real(row, "overlap");
+    if (!before || !row_same(before, row, "operation,ranks")) {
+        fputs(before ? "\n" : "", stdout);
+        row_print(row, tables[is_osu][is_pair].title);
+    }
+    if (is_ours)
+        row_print(row, "%-20.20s{algorithm} %8d{bytes} %c{latency_before.letter}%c{latency_after.letter}");
+    if (is_ours)
+        putchar(row_is(row, "buffers", "changing") ? '*' : ' ');
+    row_print(row, tables[is_osu][is_pair].row);
+    if (is_ours && row_is(row, "algorithm", "default"))
         row_print(row, "  is %s{served_by}: %s{reason} %s{why}\n");
-}
-
-/* The columns that the OSU benchmarks print of blocking calls, then those of nonblocking ones; they are means. */
-static void print_osu_row(const json_t *row, const json_t *before)
-{
-    double bytes = (double)row_number(row, "bytes"), latency = row_real(row, "blocking.mean");
-    double overlap = 100 * row_real(row, "overlap");
-    print_title(row, before,
-                "# nbcoll %s{operation}, %d{ranks} ranks\n"
-                "# Size     Avg Latency(us) Min Latency(us) Max Latency(us) Iterations  Overall(us)  Compute(us) "
-                "Pure Comm.(us) Overlap(%%) Bandwidth(MB/s)  Algorithm\n");
-    row_print(row, "%-10d{bytes} %15.2f{blocking.mean} %15.2f{blocking.min} %15.2f{blocking.max} %10d{iterations} "
-                   "%12.2f{overlapped.mean} %12.2f{computing.mean} %14.2f{nonblocking.mean}");
-    printf(" %10.2f %15.2f  %s\n", overlap > 0 ? overlap : 0, latency > 0 ? bytes / latency : 0,
-           row_text(row, "served_by"));
-}
-
-static void print_table_pair(const json_t *row, const json_t *before)
-{
-    print_title(row, before, "point-to-point           bytes  half a round trip, us          one way, MB/s\n");
-    row_print(row, "                      %8d{bytes} %22t{latency.median} %22.0f{megabytes_per_second}\n");
-}
-
-static void print_osu_pair(const json_t *row, const json_t *before)
-{
-    print_title(row, before,
-                "# nbcoll point-to-point, 2 ranks\n"
-                "# Size     Avg Latency(us) Min Latency(us) Max Latency(us) Iterations Bandwidth(MB/s)\n");
-    row_print(row, "%-10d{bytes} %15.2f{latency.mean} %15.2f{latency.min} %15.2f{latency.max} %10d{iterations} "
-                   "%15.2f{megabytes_per_second}\n");
+    if (is_osu && !is_pair)
+        printf(" %10.2f %15.2f  %s\n", overlap > 0 ? overlap : 0,
+               latency > 0 ? (double)row_number(row, "bytes") / latency : 0, row_text(row, "served_by"));
 }
 
 void bench_print_row(bench_format format, const json_t *row, const json_t *before)
 {
-    int is_pair = row_is(row, "operation", POINT_TO_POINT);
-    if (format == BENCH_TABLE)
-        (is_pair ? print_table_pair : print_table_row)(row, before);
     if (format == BENCH_CSV)
         row_print_csv(row, CSV);
-    if (format == BENCH_OSU)
-        (is_pair ? print_osu_pair : print_osu_row)(row, before);
+    else if (format != BENCH_JSON)
+        print_row(row, before, format == BENCH_OSU);
     fflush(stdout); /* the next one may take a while */
 }
 

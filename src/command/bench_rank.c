@@ -58,13 +58,14 @@ static void must(const bench_rank *me, nbcoll_status status)
     _exit(0);
 }
 
-/* ---- the call of an operation: blocks are equal, nothing is in place ------------------------------------------- */
+/* ---- the call of an operation: blocks are equal, nothing is in place --------------------------------------------- */
 
 /* X(OPERATION, name, what goes before the communicator). */
 #define TYPE me->plan->at.reduction.type
 #define VECTOR me->plan->at.count, TYPE
 #define OP me->plan->at.reduction.op
 #define ROOT me->plan->at.root
+#define ARRAYS me->counts, me->offsets, me->types
 #define CALL_LIST(X)                                                                                                   \
     X(BARRIER, barrier, )                                                                                              \
     X(BCAST, bcast, recv, VECTOR, ROOT, )                                                                              \
@@ -73,13 +74,13 @@ static void must(const bench_rank *me, nbcoll_status status)
     X(ALLGATHER, allgather, send, recv, VECTOR, )                                                                      \
     X(REDUCE, reduce, send, recv, VECTOR, OP, ROOT, )                                                                  \
     X(ALLREDUCE, allreduce, send, recv, VECTOR, OP, )                                                                  \
-    X(SCATTERV, scatterv, send, me->counts, me->displs, recv, VECTOR, ROOT, )                                            \
-    X(GATHERV, gatherv, send, me->plan->at.count, recv, me->counts, me->displs, TYPE, ROOT, )                             \
-    X(ALLGATHERV, allgatherv, send, recv, me->counts, me->displs, TYPE, )                                                \
+    X(SCATTERV, scatterv, send, me->counts, me->displs, recv, VECTOR, ROOT, )                                          \
+    X(GATHERV, gatherv, send, me->plan->at.count, recv, me->counts, me->displs, TYPE, ROOT, )                          \
+    X(ALLGATHERV, allgatherv, send, recv, me->counts, me->displs, TYPE, )                                              \
     X(ALLTOALL, alltoall, send, recv, VECTOR, )                                                                        \
-    X(ALLTOALLV, alltoallv, send, me->counts, me->displs, recv, me->counts, me->displs, TYPE, )                            \
-    X(ALLTOALLW, alltoallw, send, me->counts, me->offsets, me->types, recv, me->counts, me->offsets, me->types, )            \
-    X(REDUCE_SCATTER, reduce_scatter, send, recv, me->counts, TYPE, OP, )                                               \
+    X(ALLTOALLV, alltoallv, send, me->counts, me->displs, recv, me->counts, me->displs, TYPE, )                        \
+    X(ALLTOALLW, alltoallw, send, ARRAYS, recv, ARRAYS, )                                                              \
+    X(REDUCE_SCATTER, reduce_scatter, send, recv, me->counts, TYPE, OP, )                                              \
     X(REDUCE_SCATTER_BLOCK, reduce_scatter_block, send, recv, VECTOR, OP, )                                            \
     X(SCAN, scan, send, recv, VECTOR, OP, )                                                                            \
     X(EXSCAN, exscan, send, recv, VECTOR, OP, )
@@ -105,10 +106,11 @@ size_t bench_buffer_bytes(const bench_plan *plan)
     return plan->at.count * nbcoll_type_size(plan->at.reduction.type) * blocks;
 }
 
-/* ---- opening --------------------------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 /* A communicator for the calls of an entry. */
-static nbcoll_comm *make_comm(const bench_rank *me, const bench_entry *entry, nbcoll_comm *parent, command_chosen *chosen)
+static nbcoll_comm *make_comm(const bench_rank *me, const bench_entry *entry, nbcoll_comm *parent,
+                              command_chosen *chosen)
 {
     const nbcoll_algorithm *algorithm = entry->choice.algorithm;
     nbcoll_rule forced = command_rule(&entry->choice);
@@ -122,7 +124,7 @@ static nbcoll_comm *make_comm(const bench_rank *me, const bench_entry *entry, nb
     config.flags = at.known ? NBCOLL_COUNTS_KNOWN : 0;
     must(me, nbcoll_comm_dup_with(parent, &config, &comm, TIMEOUT));
     must(me, nbcoll_comm_terms(comm, &terms));
-    must(me, command_choose(me->plan->rules, &terms, &at, chosen));
+    must(me, command_choose(NULL, me->plan->rules, &terms, &at, chosen));
     if (algorithm && chosen->choice.algorithm != algorithm)
         must(me, NBCOLL_ERR_UNSUPPORTED); /* it cannot serve the call */
     return comm;
@@ -144,14 +146,14 @@ static void open_calls(bench_rank *me, nbcoll_comm *comm)
         me->comm[e] = make_comm(me, &me->plan->entry[e], comm, me->number ? &one : &me->shared->chosen[e]);
 }
 
-/* ---- are results right? --------------------------------------------------------------------------------------------- */
+/* ---- are results right? ------------------------------------------------------------------------------------------ */
 
 /* Each rank's input is made of its number, the place in it and a round, so that each part of a result can be computed
  * where it is looked at. What it must be, the operation's meaning says. */
 
 #define BYTE_UNTOUCHED 0xa5 /* in receive buffers, before */
 
-/* ---- elements of reductions: small whole numbers, so that no order of operands rounds -------------------------- */
+/* ---- elements of reductions: small whole numbers, so that no order of operands rounds ---------------------------- */
 
 #define CHECKED_TYPES(X)                                                                                               \
     X(BYTE, unsigned char) X(INT8, int8_t) X(INT16, int16_t) X(INT32, int32_t) X(INT64, int64_t) X(UINT8, uint8_t)     \
@@ -254,7 +256,7 @@ static size_t wrong_at(const bench_plan *plan, int rank, unsigned round, const u
     return wrong;
 }
 
-/* ---- what the ranks share -------------------------------------------------------------------------------------- */
+/* ---- what the ranks share ---------------------------------------------------------------------------------------- */
 
 static size_t samples_of(const bench_plan *plan)
 {
@@ -310,7 +312,7 @@ static void meet(bench_rank *me)
     }
 }
 
-/* ---- one iteration --------------------------------------------------------------------------------------------- */
+/* ---- one iteration ----------------------------------------------------------------------------------------------- */
 
 static void work(uint64_t loops)
 {
@@ -402,7 +404,7 @@ static double iterate(bench_rank *me, size_t entry, bench_form form)
     return command_now() - at;
 }
 
-/* ---- are the results right? ------------------------------------------------------------------------------------ */
+/* ---- are the results right? -------------------------------------------------------------------------------------- */
 
 /* The first rank that finds something wrong says what. */
 static void tell_wrong(bench_rank *me, size_t entry, bench_form form, size_t at)
@@ -439,7 +441,7 @@ static void check(bench_rank *me)
                 check_once(me, e, (bench_form)form, round);
 }
 
-/* ---- all of them ----------------------------------------------------------------------------------------------- */
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 /* How fast work() is, while all ranks do it; rank 0's is taken. */
 static void time_work(bench_rank *me)
@@ -630,4 +632,66 @@ nbcoll_status command_terms_here(const command *self, int ranks, nbcoll_terms *o
     const bench_plan plan = {.at.ranks = ranks, .rules = &none, .rounds = 1, .iterations = 1, .terms = out};
     char wrong[WRONG];
     return ranks > NBCOLL_SHM_RANKS ? NBCOLL_ERR_LIMIT : run_crew(self, &plan, NULL, wrong);
+}
+
+/* ---- the machine's latency class --------------------------------------------------------------------------------- */
+
+/* Where a hypervisor places the cores is not ours to see, and changes; but how long a line takes from one of them to
+ * the other tells, and what is compared must have been measured in one latency class. */
+
+enum { WINDOWS = 21, TRIPS = 400 };
+
+typedef struct ping_pong {
+    const run_binding *binding;
+    _Alignas(128) atomic_int ping;
+    _Alignas(128) atomic_int pong;
+    double window[WINDOWS];
+} ping_pong;
+
+static void await(atomic_int *line, int value)
+{
+    while (atomic_load_explicit(line, memory_order_acquire) != value)
+        ;
+}
+
+/* One asks, and the other one answers. */
+static void pass_line(void *user, int rank)
+{
+    ping_pong *p = user;
+    run_bind_here(p->binding, rank);
+    for (int w = 0, i = 0; w < WINDOWS; w++) {
+        double at = command_now();
+        for (int trip = 0; trip < TRIPS; trip++) {
+            if (rank == 1)
+                await(&p->ping, i + 1);
+            atomic_store_explicit(rank == 0 ? &p->ping : &p->pong, ++i, memory_order_release);
+            if (rank == 0)
+                await(&p->pong, i);
+        }
+        if (rank == 0)
+            p->window[w] = (command_now() - at) / (2 * TRIPS);
+    }
+}
+
+int bench_cores(void)
+{
+    cpu_set_t allowed;
+    return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+}
+
+bench_latency bench_probe(const command *self, const char *bind)
+{
+    run_binding *binding = bench_cores() < 2 ? NULL : run_bind_find(self, bind, 2);
+    ping_pong *p = bench_cores() < 2 ? NULL : crew_share(sizeof *p);
+    bench_latency latency = {'-', 0};
+    if (p) {
+        p->binding = binding;
+        if (crew_run(&(crew){.ranks = 2, .together = 2, .live = pass_line, .user = p}) == NBCOLL_OK) {
+            latency.us = bench_spread_of(p->window, WINDOWS).median;
+            latency.letter = latency.us < 0.038 ? 'S' : latency.us < 0.13 ? 'C' : 'X';
+        }
+    }
+    run_bind_free(binding);
+    crew_unshare(p, sizeof *p);
+    return latency;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll explain`: says which algorithm serves a call, and why. */
-#include "rules.h"
+#include "command.h"
 
 /* What options mark. */
 enum { EXPLAIN_REPRODUCIBLE = 1, EXPLAIN_TOLERANT = 2, EXPLAIN_PROGRAM = 4, EXPLAIN_CARRIES = 8, EXPLAIN_TERM = 8 };
@@ -202,12 +202,9 @@ static void answer(question *q, const nbcoll_case *at, size_t counts[])
     command_chosen chosen;
     nbcoll_args a;
     nbcoll_terms terms = terms_of(q, at);
-    nbcoll_status status = command_choose(&q->rules, &terms, at, &chosen);
 
-    if (status == NBCOLL_OK)
-        status = nbcoll_case_args(at, counts, &a);
-    if (status != NBCOLL_OK)
-        command_refuse_case(q->self, at, status);
+    command_choose(q->self, &q->rules, &terms, at, &chosen);
+    command_fail_status(q->self, nbcoll_case_args(at, counts, &a));
     json_t *call = call_object(&terms, at, &a, &chosen);
     if (q->calls) {
         json_array_append_new(q->calls, call);

@@ -41,7 +41,7 @@ function literal(words) {
 }
 
 END {
-    print "/* SPDX-License-Identifier: BSD-3-Clause\n * Made by ideas.awk. */\n#include \"info.h\"\n\nconst info_idea info_ideas[] = {"
+    print "/* SPDX-License-Identifier: BSD-3-Clause\n * Made by ideas.awk. */\nextern const char *const info_ideas[][4];\nconst char *const info_ideas[][4] = {"
     for (i = 1; i <= n; i++) {
         whole = defined_in[function_of[i]]
         at = index(whole, " Source: ")

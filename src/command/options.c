@@ -2,6 +2,7 @@
  * Reading the arguments of a subcommand, and refusing them. */
 #include <ctype.h>
 #include <getopt.h>
+#include <time.h>
 
 #include "command.h"
 
@@ -139,7 +140,7 @@ const char *command_next_name(const char *at, char name[COMMAND_WORD])
     return at + length + (at[length] == ',');
 }
 
-/* ---- tables of options ----------------------------------------------------------------------------------------- */
+/* ---- tables of options ------------------------------------------------------------------------------------------- */
 
 enum { HELP_INDENT = 20, HELP_WIDTH = 112 };
 enum { ROW = 256, MOST_ROWS = 64 }; /* what getopt gives for a row of the table: ROW and its number */
@@ -291,4 +292,61 @@ int command_is_installed(const char *name)
     char line[128];
     snprintf(line, sizeof line, "command -v %s >/dev/null 2>&1", name);
     return system(line) == 0;
+}
+
+/* ---- the progress bar: drawn anew when its percentage changes ---------------------------------------------------- */
+
+#define CELLS 30
+
+uint64_t command_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+double command_now(void)
+{
+    return (double)command_ns() * 1e-3;
+}
+
+void command_bar_begin(command_bar *bar, double total, double before)
+{
+    *bar = (command_bar){.is_shown = isatty(STDERR_FILENO), .done = before, .total = total, .percent = -1,
+                         .begun = command_now(), .first = before};
+}
+
+/* "12 min left"; "" while nothing is known. */
+static const char *left(const command_bar *bar, char text[32])
+{
+    double part = bar->done - bar->first;
+    double seconds = part > 0 ? (command_now() - bar->begun) * 1e-6 * (bar->total - bar->done) / part : 0;
+    double unit = seconds < 99 ? 1 : seconds < 99 * 60 ? 60 : 3600;
+    *text = 0;
+    if (part > 0)
+        snprintf(text, 32, "%.0f %s left", seconds / unit, unit < 60 ? "s" : unit < 3600 ? "min" : "h");
+    return text;
+}
+
+void command_bar_add(command_bar *bar, double part, const char *what)
+{
+    char text[32];
+    bar->done += part;
+    int percent = bar->total > 0 && bar->done < bar->total ? (int)(100 * bar->done / bar->total) : 100;
+    if (!bar->is_shown || percent == bar->percent)
+        return;
+    bar->percent = percent;
+    int full = CELLS * percent / 100;
+    fprintf(stderr, "\r[%.*s%*s] %3d%% %-12.12s %-30.30s", full, "##############################", CELLS - full, "",
+            percent, left(bar, text), what);
+    fflush(stderr);
+}
+
+void command_bar_clear(command_bar *bar)
+{
+    if (!bar->is_shown || bar->percent < 0)
+        return;
+    fprintf(stderr, "\r%*s\r", CELLS + 8 + 43, "");
+    fflush(stderr);
+    bar->percent = -1;
 }

@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 
 #include "crew.h"
-#include "rules.h"
 #include "run.h"
 
 /* ---- the options ------------------------------------------------------------------------------------------------- */
@@ -138,13 +137,10 @@ static int run_planned(run_plan *plan)
 static void run(const command *self, int argc, char *argv[])
 {
     run_plan plan = {.self = self, .timeout = NBCOLL_FOREVER, .recording = -1};
-    int status = 0;
     if (argc == 2 && strcmp(argv[1], RUN_PART) == 0)
-        status = run_part_read(&plan, &argc, &argv);
-    if (!status) {
-        take_options(&plan, argc, argv);
-        status = run_planned(&plan);
-    }
+        run_part_read(&plan, &argc, &argv);
+    take_options(&plan, argc, argv);
+    int status = run_planned(&plan);
     free(plan.host);
     free(plan.heard);
     command_exit(status);

@@ -19,7 +19,7 @@
 /* Exit statuses besides those of the ranks, as shells and timeout(1) have them. */
 enum { RUN_TIMEOUT = 124, RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127, RUN_SIGNAL = 128 };
 
-/* ---- run_bind.c: where ranks may run --------------------------------------------------------------------------- */
+/* ---- run_bind.c: where ranks may run ----------------------------------------------------------------------------- */
 
 typedef struct run_binding run_binding;
 
@@ -42,7 +42,7 @@ const char *run_bind_text(const run_binding *binding, int rank, char *text, size
 int run_bind_here(const run_binding *binding, int rank);
 void run_bind_free(run_binding *binding);
 
-/* ---- run_agent.c: the process that executes the ranks' programs ------------------------------------------------ */
+/* ---- run_agent.c: the process that executes the ranks' programs -------------------------------------------------- */
 
 typedef struct run_agent {
     const command *self;
@@ -65,7 +65,7 @@ int run_agent_give(const run_agent *agent, int rank);
 void run_agent_given(run_agent *agent, int rank);
 void run_agent_free(run_agent *agent);
 
-/* ---- run_launch.c: the ranks from their start to their end ----------------------------------------------------- */
+/* ---- run_launch.c: the ranks from their start to their end ------------------------------------------------------- */
 
 typedef struct run_heard run_heard;
 
@@ -119,21 +119,21 @@ enum { RUN_ID = sizeof(nbcoll_tcp_id) };
 
 /* Without -n, --hosts and --hostfile: sets what a batch system has given us. */
 void run_hosts_find(run_plan *plan);
-/* Finds the hosts in the options. 0, or an exit status after naming what is wrong. */
-int run_hosts_take(run_plan *plan);
+/* Finds the hosts in the options. */
+void run_hosts_take(run_plan *plan);
 /* In a child: becomes the shell of a host; or returns, with errno. */
 void run_hosts_become(const run_plan *plan, int host);
 /* Tells a part, by its line, what it is to do, unless it has ended. */
 void run_hosts_tell(const run_plan *plan, int host, int line, const char *id);
 
-/* In a part: reads what it is to do, and its command line. 0, or an exit status after saying why not. */
-int run_part_read(run_plan *plan, int *argc, char **argv[]);
-/* The id; with *tcp, if it makes it. 0, or an exit status after saying why not. */
-int run_part_id(const run_plan *plan, char text[RUN_ID], nbcoll_tcp **tcp);
+/* In a part: reads what it is to do, and its command line. */
+void run_part_read(run_plan *plan, int *argc, char **argv[]);
+/* The id; with *tcp, if it makes it. */
+void run_part_id(const run_plan *plan, char text[RUN_ID], nbcoll_tcp **tcp);
 /* From now on the signals that the launcher passes come to this process; SIGTERM when it has ended. 0, or an errno. */
 int run_part_hear(void);
 
-/* ---- run_timeline.c: what the ranks note ------------------------------------------------------------------------ */
+/* ---- run_timeline.c: what the ranks note ------------------------------------------------------------------------- */
 
 /* Before the ranks start. */
 void run_timeline_open(run_plan *plan);
@@ -148,7 +148,7 @@ int run_record(run_plan *plan);
  * noted. */
 const char *run_late(const run_plan *plan, char *text, size_t size);
 
-/* ---- run_output.c: whole lines --------------------------------------------------------------------------------- */
+/* ---- run_output.c: whole lines ----------------------------------------------------------------------------------- */
 
 /* What the ranks write, on its way to our standard output and standard error, a line at a time. */
 typedef struct run_output run_output;

@@ -34,7 +34,7 @@ static void close_ends(run_agent *a, int side)
         close_end(a, side, rank);
 }
 
-/* ---- in the child ---------------------------------------------------------------------------------------------- */
+/* ---- in the child ------------------------------------------------------------------------------------------------ */
 
 static void must(const run_agent *a, nbcoll_status status)
 {
@@ -102,7 +102,7 @@ static int become(void *user, int ready)
     return status == NBCOLL_OK ? COMMAND_OK : COMMAND_FAILED;
 }
 
-/* ---- the launcher ---------------------------------------------------------------------------------------------- */
+/* ---- the launcher ------------------------------------------------------------------------------------------------ */
 
 void run_agent_take(const command *self, void *user, const char *value)
 {

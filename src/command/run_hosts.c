@@ -26,37 +26,37 @@ void run_hosts_find(run_plan *plan)
     plan->counts = slurm ? getenv("SLURM_TASKS_PER_NODE") : NULL;
 }
 
-int run_hosts_take(run_plan *plan)
+void run_hosts_take(run_plan *plan)
 {
-    int wanted = plan->ranks, status = 0;
-    const char *wrong = "", *hosts = plan->hosts;
+    int wanted = plan->ranks;
+    const char *hosts = plan->hosts;
     char *text = NULL;
     size_t room = 0, bytes = 0;
     if (plan->timeline || plan->agent)
-        return command_refuse(plan->self, "--timeline and --agent are for one machine, without --hosts");
+        command_refuse(plan->self, "--timeline and --agent are for one machine, without --hosts");
     for (char **word = plan->words; *word; word++)
         bytes += strlen(*word) + 1;
     if (bytes > WORDS)
-        return command_refuse(plan->self, "with --hosts the arguments have at most %d bytes", WORDS);
+        command_refuse(plan->self, "with --hosts the arguments have at most %d bytes", WORDS);
     plan->launcher = plan->launcher ? plan->launcher : "ssh";
     FILE *f = hosts ? fmemopen((char *)(uintptr_t)hosts, strlen(hosts) + 1, "r") : fopen(plan->hostfile, "r");
-    if (!f || getdelim(&text, &room, 0, f) < 0 || !(plan->host = calloc(NBCOLL_SHM_RANKS, sizeof *plan->host)))
-        status = command_fail(plan->self, "%s: %s", plan->hostfile, f ? "it is empty" : strerror(errno));
+    if (!f || getdelim(&text, &room, 0, f) < 0)
+        command_fail(plan->self, "%s: %s", plan->hostfile, f ? "it is empty" : strerror(errno));
+    plan->host = command_alloc(NBCOLL_SHM_RANKS, sizeof *plan->host);
 #ifdef NBCOLL_HAVE_CLUSTER
-    else if (nbcoll_cluster_read(text, plan->counts, wanted, plan->host, NBCOLL_SHM_RANKS, &plan->ranks, &wrong))
-        status = command_refuse(plan->self, "'%.*s': hosts are 1..%d names, each with :1..:%d",
-                                (int)strcspn(wrong, ",\n"), wrong, NBCOLL_SHM_RANKS, NBCOLL_SHM_RANKS);
+    const char *wrong = "";
+    if (nbcoll_cluster_read(text, plan->counts, wanted, plan->host, NBCOLL_SHM_RANKS, &plan->ranks, &wrong))
+        command_refuse(plan->self, "'%.*s': hosts are 1..%d names, each with :1..:%d", (int)strcspn(wrong, ",\n"),
+                       wrong, NBCOLL_SHM_RANKS, NBCOLL_SHM_RANKS);
 #else
-    else
-        status = command_fail(plan->self, "--hosts needs a build with nbcoll_cluster");
+    command_fail(plan->self, "--hosts needs a build with nbcoll_cluster");
 #endif
-    const nbcoll_cluster_place *last = plan->host && plan->ranks ? &plan->host[plan->ranks - 1] : NULL;
-    if (!status && (plan->total = last->first + last->ranks) < wanted)
-        status = command_refuse(plan->self, "the hosts have places for %d ranks", plan->total);
-    if (f)
-        fclose(f);
+    const nbcoll_cluster_place *last = &plan->host[plan->ranks - 1];
+    plan->total = last->first + last->ranks;
+    if (plan->total < wanted)
+        command_refuse(plan->self, "the hosts have places for %d ranks", plan->total);
+    fclose(f);
     free(text);
-    return status;
 }
 
 void run_hosts_tell(const run_plan *plan, int host, int line, const char *id)
@@ -105,41 +105,42 @@ static char *next_word(run_heard *h)
     return NULL;
 }
 
-int run_part_read(run_plan *plan, int *argc, char **argv[])
+void run_part_read(run_plan *plan, int *argc, char **argv[])
 {
     setvbuf(stdin, NULL, _IONBF, 0); /* what follows the words is for run_part_hear */
-    run_heard *h = plan->heard = calloc(1, sizeof *h);
-    char *head = h ? next_word(h) : NULL, *dir = head ? next_word(h) : NULL;
+    run_heard *h = plan->heard = command_alloc(1, sizeof *h);
+    char *head = next_word(h), *dir = head ? next_word(h) : NULL;
     plan->id = dir ? next_word(h) : NULL;
     if (!plan->id)
-        return COMMAND_FAILED; /* the launcher has ended, or has nothing for us to do */
+        exit(COMMAND_FAILED); /* the launcher has ended, or has nothing for us to do */
     if (sscanf(head, HEAD "255s", &plan->first, &plan->part, &plan->total, argc, plan->on) != 5 || *argc < 0 ||
         *argc > WORDS)
-        return command_refuse(plan->self, "no launcher of this version has started this");
+        command_refuse(plan->self, "no launcher of this version has started this");
     *argv = h->argv;
     for (int i = 0; i < *argc; i++)
         if (!(h->argv[i] = next_word(h)))
-            return COMMAND_FAILED;
+            exit(COMMAND_FAILED);
     for (int i = 0; i < 3; i++)
         signal((int[]){SIGINT, SIGQUIT, SIGHUP}[i], SIG_DFL);
-    return chdir(dir) == 0 ? 0 : command_fail(plan->self, "%s: %s", dir, strerror(errno));
+    if (chdir(dir) < 0)
+        command_fail(plan->self, "%s: %s", dir, strerror(errno));
 }
 
-int run_part_id(const run_plan *plan, char text[RUN_ID], nbcoll_tcp **tcp)
+void run_part_id(const run_plan *plan, char text[RUN_ID], nbcoll_tcp **tcp)
 {
     snprintf(text, RUN_ID, "%s", plan->id);
     if (*plan->id)
-        return 0;
+        return;
 #ifdef NBCOLL_HAVE_CLUSTER /* else --hosts is refused */
     nbcoll_tcp_config config = {.size = sizeof config, .ranks = plan->total};
     nbcoll_tcp_id id = {""};
-    nbcoll_status status = nbcoll_tcp_create(&config, &id, tcp);
+    command_fail_status(plan->self, nbcoll_tcp_create(&config, &id, tcp));
     snprintf(text, RUN_ID, "%s", id.text);
-    if (status == NBCOLL_OK && dprintf(STDOUT_FILENO, RUN_HAS_ID "%s\n", text) < 0)
-        status = NBCOLL_ERR_TRANSPORT;
-    return command_fail_status(plan->self, status);
+    if (dprintf(STDOUT_FILENO, RUN_HAS_ID "%s\n", text) < 0)
+        command_fail_status(plan->self, NBCOLL_ERR_TRANSPORT);
 #else
-    return command_fail(plan->self, "--hosts needs a build with nbcoll_cluster");
+    (void)tcp;
+    command_fail(plan->self, "--hosts needs a build with nbcoll_cluster");
 #endif
 }
 

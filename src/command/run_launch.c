@@ -39,7 +39,7 @@ typedef struct launch {
     int status;
 } launch;
 
-/* ---- the processes that descend from this one ------------------------------------------------------------------ */
+/* ---- the processes that descend from this one -------------------------------------------------------------------- */
 
 /* What a process does, as /proc says it: 'R' runs, 'S' sleeps. 0: nothing is known, nor its parent. */
 static char state_of(pid_t pid, pid_t *parent)
@@ -91,7 +91,7 @@ static int signal_family(int signal, run_told *told)
     return seen ? 0 : -1;
 }
 
-/* ---- stopping -------------------------------------------------------------------------------------------------- */
+/* ---- stopping ---------------------------------------------------------------------------------------------------- */
 
 static void signal_all(const launch *l, int signal, run_told *told)
 {
@@ -230,7 +230,7 @@ static void pass_deadline(launch *l)
     signal_all(l, SIGKILL, NULL);
 }
 
-/* ---- starting -------------------------------------------------------------------------------------------------- */
+/* ---- starting ---------------------------------------------------------------------------------------------------- */
 
 static int exit_status(int how)
 {
@@ -355,7 +355,7 @@ static int start(launch *l, int rank)
     return bytes < 0 ? COMMAND_FAILED : exit_status(how);
 }
 
-/* ---- deaths and signals ---------------------------------------------------------------------------------------- */
+/* ---- deaths and signals ------------------------------------------------------------------------------------------ */
 
 /* `rank` below 0: the agent. */
 static void report(const launch *l, int rank, pid_t pid, int how)
@@ -414,7 +414,7 @@ static void reap(launch *l)
     ask(l);
 }
 
-/* ---- the loop -------------------------------------------------------------------------------------------------- */
+/* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
 /* Waits until there may be something to do: at most until the deadline. */
 static int await(const launch *l, siginfo_t *info)
@@ -452,24 +452,24 @@ static void attend(launch *l)
         pass_deadline(l);
 }
 
-/* What the ranks find each other by. 0, or an exit status after saying why there is none. */
-static int make_id(launch *l)
+/* What the ranks find each other by. */
+static void make_id(launch *l)
 {
-    nbcoll_status status = NBCOLL_OK;
-    if (l->plan->part)
-        return run_part_id(l->plan, l->id, &l->tcp);
     nbcoll_shm_id id = {""};
-    status = l->plan->host ? NBCOLL_OK : nbcoll_shm_id_make(&id);
+    if (l->plan->part) {
+        run_part_id(l->plan, l->id, &l->tcp);
+        return;
+    }
+    if (!l->plan->host)
+        command_fail_status(l->plan->self, nbcoll_shm_id_make(&id));
     snprintf(l->id, sizeof l->id, "%s", id.text);
-    return command_fail_status(l->plan->self, status);
 }
 
 static int run_ranks(launch *l)
 {
     const run_plan *plan = l->plan;
-    int status = make_id(l);
-    if (status)
-        return status;
+    int status = 0;
+    make_id(l);
     l->deadline = plan->timeout == NBCOLL_FOREVER ? NBCOLL_FOREVER : command_ns() + plan->timeout;
     if (plan->host && plan->timeout != NBCOLL_FOREVER)
         l->deadline += GRACE; /* parts say who is late */

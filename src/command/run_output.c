@@ -111,7 +111,7 @@ void run_output_say(run_output *o, const char *format, ...)
         return; /* nobody takes our output */
 }
 
-/* ---- the threads ----------------------------------------------------------------------------------------------- */
+/* ---- the threads ------------------------------------------------------------------------------------------------- */
 
 static void put(run_output *o, sink *k, const char *data, size_t bytes)
 {
@@ -131,8 +131,8 @@ static void put(run_output *o, sink *k, const char *data, size_t bytes)
     }
 }
 
-/* The first bytes of a stream that may go on: a line (all there are where none is looked at), or what is as long as one,
- * or the last that will come. */
+/* The first bytes of a stream that may go on: a line (all there are, where none is looked at), or what is as long as
+ * one, or the last that will come. */
 static size_t next_line(const stream *s, const char *data, size_t used, int is_closed)
 {
     const char *end = (*s->prefix || s->output->first < 0 ? memchr : memrchr)(data, '\n', used);

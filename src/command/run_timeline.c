@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include "crew.h"
 #include "run.h"
 #include "timeline.h"
 
@@ -248,9 +249,8 @@ void run_timeline_open(run_plan *plan)
     if (!plan->trace)
         command_fail(plan->self, "--timeline %s: %s", plan->timeline, strerror(errno));
     plan->begun = command_ns();
-    plan->ended = mmap(NULL, (size_t)plan->ranks * sizeof *plan->ended, PROT_READ | PROT_WRITE,
-                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (plan->ended == MAP_FAILED || run_record(plan) < 0)
+    plan->ended = crew_share((size_t)plan->ranks * sizeof *plan->ended);
+    if (!plan->ended || run_record(plan) < 0)
         command_fail(plan->self, "--timeline: no room to record into: %s", strerror(errno));
 }
 

@@ -2,7 +2,6 @@
  * `nbcoll show`: prints the schedules of an algorithm, as text or for Graphviz. */
 #include <nbcoll/show.h>
 
-#include "rules.h"
 #include "sim.h"
 
 typedef struct picture {
@@ -55,7 +54,7 @@ static void choose(picture *p, nbcoll_case *c)
     p->chosen.choice = p->rules.given;
     p->chosen.choice.algorithm = p->cases.algorithm;
     if (p->cases.is_default) {
-        command_fail_status(p->self, command_choose(&p->rules, &terms, c, &p->chosen));
+        command_choose(p->self, &p->rules, &terms, c, &p->chosen);
         p->cases.algorithm = p->chosen.choice.algorithm;
         *c = command_case(&p->cases, p->cases.algorithm);
         printf("%sdefault: %s, %s\n", p->dot ? "// " : "", command_algorithm_text(&p->chosen.choice, name),

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll sim`: simulates algorithms on a machine that is described, and tells what they cost there. */
-#include "rules.h"
 #include "sim.h"
 
 typedef struct simulation {
@@ -251,9 +250,7 @@ static void one_chosen(simulation *s, size_t count, int only_check)
     nbcoll_sim_prices(&s->model, s->nodes, &terms);
     terms.shared &= !s->is_lowered;
     terms.nodes_share = !s->is_lowered;
-    nbcoll_status status = command_choose(&s->rules, &terms, &at, &s->chosen);
-    if (status)
-        command_refuse_case(s->self, &at, status);
+    command_choose(s->self, &s->rules, &terms, &at, &s->chosen);
     s->algorithm = s->chosen.choice.algorithm;
     one_case(s, count, only_check);
 }

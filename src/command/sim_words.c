@@ -2,7 +2,7 @@
  * What options of `nbcoll sim` say in words: machines, arrivals and programs. */
 #include "sim.h"
 
-/* ---- ranks that come late ------------------------------------------------------------------------------------------ */
+/* ---- ranks that come late ---------------------------------------------------------------------------------------- */
 
 /* late:RANK:US, rising:US or scattered:US */
 void sim_take_arrival(const command *self, const char *value, nbcoll_sim_arrival *a)
@@ -24,7 +24,7 @@ void sim_take_arrival(const command *self, const char *value, nbcoll_sim_arrival
     a->spread = us * 1000;
 }
 
-/* ---- programs: "start; wait started; compute 50us test 5us; start barrier; wait 1" ---------------------------------- */
+/* ---- programs: "start; wait started; compute 50us test 5us; start barrier; wait 1" ------------------------------- */
 
 static _Noreturn void refuse(const command *self, const char *why, const char *word)
 {
@@ -122,7 +122,7 @@ void sim_take_program(const command *self, const char *value, sim_program *out)
         command_refuse(self, "--program: it starts nothing");
 }
 
-/* ---- machines: presets by name, or files --------------------------------------------------------------------------- */
+/* ---- machines: presets by name, or files ------------------------------------------------------------------------- */
 
 #define MODEL_NUMBER(name, member, most) {name, "N", "", COMMAND_IN(nbcoll_sim_model, member), 0, most}
 #define MODEL_TIME(name, member) MODEL_NUMBER(name, member, NBCOLL_SIM_MOST_NS)

@@ -2,7 +2,7 @@
  * Timelines: gathered, written as a trace for Chrome and Perfetto, and read from one. */
 #include <math.h>
 
-#include "timeline.h"
+#include "sim.h"
 
 void timeline_add(timeline *t, const nbcoll_sim_event *event)
 {
@@ -61,7 +61,7 @@ uint64_t timeline_given(const timeline *t, size_t message)
     return m->begin;
 }
 
-/* ---- Chrome's trace format ------------------------------------------------------------------------------------- */
+/* ---- Chrome's trace format --------------------------------------------------------------------------------------- */
 
 /* What JSON takes as it is. */
 static char *plain(char *text)
@@ -249,4 +249,39 @@ void timeline_read(const command *self, const char *file, timeline *out)
         command_refuse(self, "%s:%d:%d: %s", file, error.line, error.column, error.text);
     take_all(&r, all);
     json_decref(all);
+}
+
+/* ---- what the subcommands that simulate share -------------------------------------------------------------------- */
+
+nbcoll_status sim_play_rounds(const nbcoll_algorithm *algorithm, const nbcoll_case *at, int node,
+                              void (*event)(void *user, const nbcoll_sim_event *event), void *user,
+                              nbcoll_sim_result *out)
+{
+    nbcoll_sim_model model = {.size = sizeof model};
+    nbcoll_sim_config config = {.size = sizeof config, .ranks = at->ranks, .model = &model, .user = user,
+                                .event = event};
+    nbcoll_sim_model_find("unit", &model);
+    model.node = (uint32_t)node;
+    return nbcoll_simulate_cases(&config, &(nbcoll_sim_case){algorithm, at}, out);
+}
+
+void sim_entitle(timeline *t, const nbcoll_case *c, const nbcoll_choice *choice)
+{
+    char name[COMMAND_NAME];
+    t->ranks = c->ranks;
+    snprintf(t->title, sizeof t->title, "%s %s", nbcoll_operation_name(choice->algorithm->operation),
+             command_algorithm_text(choice, name));
+    snprintf(t->terms, sizeof t->terms, "%d ranks", c->ranks);
+    if (c->count)
+        command_add(t->terms, sizeof t->terms, ", %zu %s (%zu bytes)", c->count, nbcoll_type_name(c->reduction.type),
+                    c->count * nbcoll_type_size(c->reduction.type));
+}
+
+void sim_add_row(json_t *rows, json_t *row, const char *head, const char *format)
+{
+    if (!rows && head)
+        puts(head);
+    if (!rows)
+        row_print(row, format);
+    json_array_append_new(rows, row);
 }

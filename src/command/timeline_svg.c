@@ -102,7 +102,7 @@ static void line(const drawing *d, double x1, double y1, double x2, double y2, c
     fprintf(d->out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", x1, y1, x2, y2, look);
 }
 
-/* ---- the axis -------------------------------------------------------------------------------------------------- */
+/* ---- the axis ---------------------------------------------------------------------------------------------------- */
 
 /* 1, 2 or 5, and zeros: the least distance of at most TICKS ticks. */
 static uint64_t distance_of_ticks(uint64_t last)
@@ -187,7 +187,7 @@ static void draw_rank(const drawing *d, int rank, int of_labels)
     line(d, LEFT, y_of(d, rank), WIDTH - SIDE, y_of(d, rank), "stroke=\"#eeeeee\"");
 }
 
-/* ---- what happens ---------------------------------------------------------------------------------------------- */
+/* ---- what happens ------------------------------------------------------------------------------------------------ */
 
 static void draw_step(const drawing *d, const nbcoll_sim_event *e)
 {

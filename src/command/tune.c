@@ -19,7 +19,7 @@ static void interrupt(int number)
     is_interrupted = 1;
 }
 
-/* ---- options --------------------------------------------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 
 /* "2,4,8": rising. */
 static void take_list(const command *self, const char *option, const char *value, unsigned long long low,
@@ -78,7 +78,7 @@ static void take_options(tune *t, int argc, char *argv[])
     check(t, marks);
 }
 
-/* ---- the command ----------------------------------------------------------------------------------------------- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
 /* The first one is heard at the end of a point, the second ends the program; unless our caller made us deaf to it. */
 static void hear_interrupts(void)

@@ -75,13 +75,6 @@ tune_point *tune_at(const tune *t, size_t operation, size_t row, size_t column);
 void tune_list(tune *t);
 /* Fills in the times. */
 void tune_take(const tune *t, tune_point *p);
-/* Which rules, of those made, decide where? */
-void tune_choose_made(tune *t);
-
-/* ---- tune_rules.c ------------------------------------------------------------------------------------------------ */
-
-/* The first number that is nearer, by ratio, to the higher one. */
-size_t tune_border(size_t low, size_t high);
 void tune_make_rules(tune *t);
 
 /* ---- tune_output.c ----------------------------------------------------------------------------------------------- */

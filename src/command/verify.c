@@ -3,19 +3,19 @@
  * case that fails. */
 #include <nbcoll/show.h>
 
-#include "rules.h"
+#include "command.h"
 
 /* ---- forms: what is combined or moved, where buffers lie, who shares memory, with which parameters --------------- */
 
-/* What options have fixed; of everything else all forms are proved. Roots and blocks are not of this: nbcoll_verify_grid
- * goes through them. */
+/* What options have fixed; of everything else all forms are proved. (Roots and blocks are not of this:
+ * nbcoll_verify_grid goes through them.) */
 #define VERIFY_ELEMENTS 1u /* --type or --op */
 #define VERIFY_IN_PLACE 2u
 #define VERIFY_NATIVE 4u
 #define VERIFY_PARAMETERS 8u
 #define VERIFY_ALL (VERIFY_ELEMENTS | VERIFY_IN_PLACE | VERIFY_NATIVE | VERIFY_PARAMETERS) /* there is one form */
 
-/* ---- what is combined or moved --------------------------------------------------------------------------------- */
+/* ---- what is combined or moved ----------------------------------------------------------------------------------- */
 
 /* Nothing of a proof runs; that the pointers are there is what counts. */
 static nbcoll_status never_packs(void *user, const void *from, void *to, size_t count)
@@ -80,7 +80,7 @@ static void take_op(const command *self, void *cases, const char *value)
         command_take_op(self, cases, value);
 }
 
-/* ---- forms ----------------------------------------------------------------------------------------------------- */
+/* ---- forms ------------------------------------------------------------------------------------------------------- */
 
 /* Whole numbers by which forms differ in one respect; the first is the plain form's. */
 typedef struct choices {
@@ -151,7 +151,7 @@ static int form_of(const command_cases *cases, unsigned fixed, const nbcoll_choi
     return i == 0;
 }
 
-/* ---- in words -------------------------------------------------------------------------------------------------- */
+/* ---- in words ---------------------------------------------------------------------------------------------------- */
 
 /* The options that give this form again, " --in-place --native=2", or "". Returns `text`. */
 #define VERIFY_TEXT 160
@@ -275,7 +275,7 @@ typedef struct failing_case {
     nbcoll_refutation why;
 } failing_case;
 
-/* ---- the cases ------------------------------------------------------------------------------------------------- */
+/* ---- the cases --------------------------------------------------------------------------------------------------- */
 
 /* What a case costs, roughly. */
 static double cost(int ranks)
@@ -335,7 +335,7 @@ static void see_all_forms(const verification *v, verify_seen *seen)
         nbcoll_verify_grid(v->algorithm, &grid, &c, NULL);
 }
 
-/* ---- the failing case ------------------------------------------------------------------------------------------ */
+/* ---- the failing case -------------------------------------------------------------------------------------------- */
 
 /* Ends where something of an algorithm failed. */
 static void must(verification *v, const failing_case *f, nbcoll_status status)
@@ -401,7 +401,7 @@ static json_t *refutation_object(verification *v, const failing_case *f)
                      "parameters", parameters, "places", places, "schedules", schedules);
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static void print_refutation(const verification *v, const json_t *r)
 {
@@ -450,44 +450,31 @@ static void report(verification *v, const failing_case *f)
     json_array_append_new(v->results, row);
 }
 
-/* Calls `each` for every algorithm that is meant. */
-static void for_each_algorithm(verification *v, void (*each)(verification *v))
-{
-    const command_cases *c = &v->cases;
-    v->now = v->cases;
-    v->chosen.choice = v->rules.given;
-    for (int operation = 0; operation < NBCOLL_OPERATION_COUNT; operation++) {
-        if (c->operation >= 0 && c->operation != operation)
-            continue;
-        for (unsigned i = 0; (v->algorithm = catalogue_at((nbcoll_operation)operation, i)); i++)
-            if (!c->algorithm || c->algorithm == v->algorithm)
-                each(v);
-    }
-}
-
 /* The cases of so many ranks and elements, by the algorithm that is chosen for them. */
 static void one_chosen(verification *v, void (*each)(verification *v), int ranks, size_t count)
 {
-    v->now = v->cases;
     v->now.fewest = v->now.most = ranks;
     v->now.counts = 1;
     v->now.count[0] = count;
     nbcoll_case at = command_case(&v->now, NULL);
     nbcoll_terms terms = command_terms(&v->rules, &at);
     at.root = 0;
-    nbcoll_status status = command_choose(&v->rules, &terms, &at, &v->chosen);
-    if (status)
-        command_refuse_case(v->self, &at, status);
+    command_choose(v->self, &v->rules, &terms, &at, &v->chosen);
     v->algorithm = v->chosen.choice.algorithm;
     each(v);
 }
 
+/* Calls `each` for every algorithm that is meant; or for each that is chosen. */
 static void for_each(verification *v, void (*each)(verification *v))
 {
     const command_cases *c = &v->cases;
     size_t counts = c->operation == NBCOLL_OPERATION_BARRIER ? 1 : c->counts;
-    if (!c->is_default)
-        for_each_algorithm(v, each);
+    v->now = v->cases;
+    v->chosen.choice = v->rules.given;
+    for (int o = 0; o < NBCOLL_OPERATION_COUNT && !c->is_default; o++)
+        for (unsigned i = 0; (v->algorithm = catalogue_at((nbcoll_operation)o, i)); i++)
+            if ((c->operation < 0 || c->operation == o) && (!c->algorithm || c->algorithm == v->algorithm))
+                each(v);
     for (int ranks = c->fewest; ranks <= c->most && c->is_default; ranks++)
         for (size_t i = 0; i < counts; i++)
             one_chosen(v, each, ranks, c->count[i]);
@@ -515,7 +502,7 @@ static void verify(verification *v)
     nbcoll_nodes_free(nodes);
 }
 
-/* ---- the command ----------------------------------------------------------------------------------------------- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
 static void take_arguments(verification *v, int argc, char *argv[])
 {

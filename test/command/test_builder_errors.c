@@ -19,10 +19,8 @@
 #include "../../src/command/cases.c"
 #include "../../src/command/json.c"
 #include "../../src/command/options.c"
-#include "../../src/command/rules.c"
 #include "../../src/command/show.c"
 #include "../../src/command/timeline_svg.c"
-#include "../../src/command/sim_play.c"
 #include "../../src/command/timeline.c"
 #include "../../src/command/timeline_waits.c"
 

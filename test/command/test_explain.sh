@@ -136,12 +136,12 @@ grep -q '  as a program: ' "$work/out" || fail "no program as a whole"
 succeeds explain allreduce --nodes 4x2 --count 10 --algorithm ring --program
 if grep -q 'three parts' "$work/out"; then fail "an algorithm that does not go by nodes has parts"; fi
 
-# 64 KiB of 16 ranks each: what `nbcoll run --agent` has just room for, and a byte less
-succeeds explain gather --nodes 2x8 --count 16384 --algorithm hierarchical --program --scratch 1048576
+# 128 KiB of 16 ranks each: what `nbcoll run --agent` has just room for, and a byte less
+succeeds explain gather --nodes 2x8 --count 32768 --algorithm hierarchical --program --scratch 1048576
 grep -q '  in three parts, ' "$work/out" || fail "no room for it"
 grep -q '  if the agent is a process, with 1048576 bytes of scratch memory that it shares$' "$work/out" ||
     fail "not told how much it needs"
-succeeds explain gather --nodes 2x8 --count 16384 --algorithm hierarchical --program --scratch 1048575
+succeeds explain gather --nodes 2x8 --count 32768 --algorithm hierarchical --program --scratch 1048575
 grep -q '  not in three parts: .*: rank 0: its scratch memory is longer than what the agent.s process shares: 1048576, and 1048575 are allowed$' \
     "$work/out" || fail "not told that there is too little scratch memory"
 grep -q '  as a program: ' "$work/out" || fail "no program as a whole"

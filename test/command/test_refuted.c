@@ -17,11 +17,9 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "../../src/command/bar.c"
 #include "../../src/command/cases.c"
 #include "../../src/command/json.c"
 #include "../../src/command/options.c"
-#include "../../src/command/rules.c"
 #include "../../src/command/verify.c"
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */

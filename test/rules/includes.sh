@@ -6,7 +6,7 @@
 #   transports/<name>     nbcoll/transport.h, nbcoll/<name>.h, ../../src/{host,wrap}/*.h, or files of their own folder
 #   transports/loopback_pairs    nbcoll/offload.h and ../loopback/world.h, too: it is a part of loopback
 #   src/command, src/conformance, examples, bench    public headers, or files of their own folder; bench also those of
-#                         examples
+#                         examples, and a folder of it those beside itself
 #   include/nbcoll/*.h    public headers, by relative name
 set -eu
 cd "$1"
@@ -25,7 +25,7 @@ find include src transports examples bench -name '*.[ch]' 2>/dev/null | LC_ALL=C
             return what == "nbcoll/transport.h" || what ~ /^\.\.\/\.\.\/src\/(host|wrap)\/[a-z_]+\.h$/ ||
                    what == "nbcoll/" name_in_folder("transports") ".h" || own(what)
         if (file ~ /^(src\/command|src\/conformance|examples|bench)\//)
-            return what ~ /^nbcoll\/[a-z_]+\.h$/ || own(what) || file ~ /^bench/ && what ~ /^\.\.\/examples\//
+            return what ~ /^nbcoll\/[a-z_]+\.h$/ || own(what) || file ~ /^bench/ && what ~ /^\.\.\/(examples\/|[a-z_]+\.h$)/
         if (file ~ /^include\/nbcoll\/[a-z_]+\.h$/)
             return what ~ /^[a-z_]+\.h$/ || what == "implementation.c" && file == "include/nbcoll/nbcoll.h"
         return what !~ /transports\// && what !~ /\.c$/ || file ~ /^src\/(nbcoll|components)\.c$/ || file == "include/nbcoll/implementation.c"

@@ -22,6 +22,7 @@ echo '#include "../../src/host/host.h"' | refuses src/command/main.c ':1: must n
 echo '#include "../../src/host/host.h"' | refuses examples/one.c ':1: must not include ../../src/host/host.h'
 echo '#include "../src/schedule/builder.h"' | refuses bench/one.c ':1: must not include ../src/schedule/builder.h'
 echo '#include "../examples/chain/chain.h"' | accepts bench/one.c
+echo '#include "../calls.h"' | accepts bench/against/one.c
 
 echo '#include "nbcoll.h"' | accepts include/nbcoll/new.h
 echo '#include "inline/core.h"' | refuses include/nbcoll/new.h ':1: must not include inline/core.h'
