@@ -40,13 +40,7 @@ typedef struct affinity_search {
     affinity_result *result;
 } affinity_search;
 
-const char *nbcoll_affinity_near_name(nbcoll_near near)
-{
-    static const char *const names[] = {
-#define AFFINITY_TEXT(name, text) text,
-        NBCOLL_NEAR_LIST(AFFINITY_TEXT)};
-    return (unsigned)near < sizeof names / sizeof *names ? names[near] : "?";
-}
+NBCOLLI_TELLS(nbcoll_affinity_near_name, nbcoll_near, NBCOLL_NEAR_LIST, NBCOLLI_TEXT_OF, "?")
 
 /* Says why, and returns the status. */
 static nbcoll_status affinity_refuse(const affinity_search *s, nbcoll_status why, const char *format, ...)
