@@ -54,9 +54,6 @@ nbcoll_status nbcolli_refute(nbcolli_proof *p, nbcoll_flaw flaw, uint32_t n, con
 
 void nbcolli_refutation_give(const nbcoll_refutation *why, nbcoll_refutation *out)
 {
-    if (!out)
-        return;
-    size_t size = out->size;
-    memcpy(out, why, size < sizeof *why ? size : sizeof *why);
-    out->size = size;
+    if (out)
+        nbcolli_give_tagged(out, why, sizeof *why);
 }
