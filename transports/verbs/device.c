@@ -95,32 +95,31 @@ static nbcolli_verbs_lack nbcolli_verbs_rail_find(nbcolli_verbs_rail *rail, stru
     return lack;
 }
 
-static void nbcolli_verbs_log_lack(const nbcoll_host *host, nbcolli_verbs_lack lack, const nbcolli_verbs_wish *wish)
+static nbcoll_status nbcolli_verbs_lacks(const nbcoll_host *host, nbcolli_verbs_lack lack,
+                                         const nbcolli_verbs_wish *wish)
 {
-    char text[240], port[16] = "";
+    const nbcoll_status no = NBCOLL_ERR_UNSUPPORTED;
+    char port[16] = "";
 
-    if (!host->log)
-        return;
     if (wish->port)
         snprintf(port, sizeof port, " %u", wish->port);
     const char *name = wish->bytes ? wish->name : "of any name";
     int bytes = wish->bytes ? (int)wish->bytes : (int)strlen(name);
     if (lack == NBCOLLI_VERBS_LACKS_ROOM)
-        snprintf(text, sizeof text, "more than %u RDMA devices are named", NBCOLLI_VERBS_RAILS);
-    else if (lack == NBCOLLI_VERBS_LACKS_DEVICE)
-        snprintf(text, sizeof text, "no RDMA device %.*s can be opened: ibv_devices lists them", bytes, name);
-    else if (lack == NBCOLLI_VERBS_LACKS_PORT)
-        snprintf(text, sizeof text, "the RDMA device %.*s has no active port%s: ibv_devinfo says their states", bytes,
-                 name, port);
-    else if (wish->gid_index)
-        snprintf(text, sizeof text,
-                 "entry %u of the GIDs of the RDMA device %.*s, port%s, is empty: gid_index is 1 + the number that "
-                 "ibv_devinfo -v shows; take one of RoCE v2 with an IPv4 address, or 0",
-                 wish->gid_index - 1, bytes, name, port);
-    else
-        snprintf(text, sizeof text, "the RDMA device %.*s has no GID: over RoCE its network interface needs an address",
-                 bytes, name);
-    host->log(host->user, NBCOLL_ERR_UNSUPPORTED, text);
+        return nbcolli_log(host, no, "more than %u RDMA devices are named", NBCOLLI_VERBS_RAILS);
+    if (lack == NBCOLLI_VERBS_LACKS_DEVICE)
+        return nbcolli_log(host, no, "no RDMA device %.*s can be opened: ibv_devices lists them", bytes, name);
+    if (lack == NBCOLLI_VERBS_LACKS_PORT)
+        return nbcolli_log(host, no, "the RDMA device %.*s has no active port%s: ibv_devinfo says their states", bytes,
+                           name, port);
+    if (wish->gid_index)
+        return nbcolli_log(host, no,
+                           "entry %u of the GIDs of the RDMA device %.*s, port%s, is empty: gid_index is 1 + the "
+                           "number that ibv_devinfo -v shows; take one of RoCE v2 with an IPv4 address, or 0",
+                           wish->gid_index - 1, bytes, name, port);
+    return nbcolli_log(host, no,
+                       "the RDMA device %.*s has no GID: over RoCE its network interface needs an address", bytes,
+                       name);
 }
 
 /* The port behind a device's name, or the one for all. */
@@ -157,10 +156,8 @@ nbcoll_status nbcolli_verbs_find(nbcolli_verbs_end *e, const nbcoll_verbs_config
     } while (*wish.name++ == ',');
     if (list)
         ibv_free_device_list(list);
-    if (lack != NBCOLLI_VERBS_LACKS_NOTHING) {
-        nbcolli_verbs_log_lack(&e->host, lack, &wish);
-        return NBCOLL_ERR_UNSUPPORTED;
-    }
+    if (lack != NBCOLLI_VERBS_LACKS_NOTHING)
+        return nbcolli_verbs_lacks(&e->host, lack, &wish);
     return is_shared ? NBCOLL_OK : NBCOLL_ERR_TRANSPORT;
 }
 
