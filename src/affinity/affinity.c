@@ -2,7 +2,6 @@
  * Places for ranks and drivers. hwloc knows the machine; here its cores are numbered 0..C-1 in its order, and dealt. */
 #include <errno.h>
 #include <hwloc.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -40,28 +39,7 @@ typedef struct affinity_search {
     affinity_result *result;
 } affinity_search;
 
-const char *nbcoll_affinity_near_name(nbcoll_near near)
-{
-    static const char *const names[] = {
-#define AFFINITY_TEXT(name, text) text,
-        NBCOLL_NEAR_LIST(AFFINITY_TEXT)};
-    return (unsigned)near < sizeof names / sizeof *names ? names[near] : "?";
-}
-
-/* Says why, and returns the status. */
-static nbcoll_status affinity_refuse(const affinity_search *s, nbcoll_status why, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static nbcoll_status affinity_refuse(const affinity_search *s, nbcoll_status why, const char *format, ...)
-{
-    char text[160];
-    va_list words;
-    va_start(words, format);
-    vsnprintf(text, sizeof text, format, words);
-    va_end(words);
-    if (s->host.log)
-        s->host.log(s->host.user, why, text);
-    return why;
-}
+NBCOLLI_TELLS(nbcoll_affinity_near_name, nbcoll_near, NBCOLL_NEAR_LIST, NBCOLLI_TEXT_OF, "?")
 
 /* ---- the machine ----------------------------------------------------------------------------------------------- */
 
@@ -90,9 +68,9 @@ static nbcoll_status affinity_read(affinity_search *s)
     if (!s->within)
         return NBCOLL_ERR_MEMORY;
     if (!s->topology && error)
-        return affinity_refuse(s, NBCOLL_ERR_UNSUPPORTED, "sched_getaffinity is refused: %s", strerror(error));
+        return nbcolli_log(&s->host, NBCOLL_ERR_UNSUPPORTED, "sched_getaffinity is refused: %s", strerror(error));
     if (!s->topology && (hwloc_topology_init(&s->topology) < 0 || hwloc_topology_load(s->topology) < 0))
-        return affinity_refuse(s, NBCOLL_ERR_UNSUPPORTED, "hwloc cannot read this machine");
+        return nbcolli_log(&s->host, NBCOLL_ERR_UNSUPPORTED, "hwloc cannot read this machine");
     hwloc_const_bitmap_t all = hwloc_topology_get_allowed_cpuset(s->topology);
     int is_read = hwloc_topology_is_thissystem(s->topology) && !s->config->within && !error &&
                   hwloc_get_cpubind(s->topology, s->within, HWLOC_CPUBIND_THREAD) == 0;
@@ -103,7 +81,7 @@ static nbcoll_status affinity_read(affinity_search *s)
     for (size_t i = 0; s->config->within && i < s->config->within_count; i++) {
         int processor = s->config->within[i];
         if (processor < 0 || !hwloc_bitmap_isset(all, (unsigned)processor))
-            return affinity_refuse(s, NBCOLL_ERR_ARGUMENT, "within: there is no processor %d, or it may not be used",
+            return nbcolli_log(&s->host, NBCOLL_ERR_ARGUMENT, "within: there is no processor %d, or it may not be used",
                                     processor);
         hwloc_bitmap_set(s->within, (unsigned)processor);
     }
@@ -125,7 +103,7 @@ static nbcoll_status affinity_list_cores(affinity_search *s)
         last = core;
         s->core[s->cores++] = (affinity_core){.object = core, .processor = (int)processor->os_index};
     }
-    return s->cores ? NBCOLL_OK : affinity_refuse(s, NBCOLL_ERR_ARGUMENT, "there is no processor that may be used");
+    return s->cores ? NBCOLL_OK : nbcolli_log(&s->host, NBCOLL_ERR_ARGUMENT, "there is no processor that may be used");
 }
 
 /* The object of a processor's core; null: there is no such processor, or it may not be used. */
@@ -164,7 +142,7 @@ static nbcoll_status affinity_put_ranks(affinity_search *s)
             place->rank = s->config->ranks_on[rank];
             hwloc_obj_t core = affinity_find_core(s, place->rank);
             if (!core)
-                return affinity_refuse(s, NBCOLL_ERR_ARGUMENT, "rank %d: there is no processor %d, or it may not be "
+                return nbcolli_log(&s->host, NBCOLL_ERR_ARGUMENT, "rank %d: there is no processor %d, or it may not be "
                                         "used", rank, place->rank);
             for (at = 0; s->core[at].object != core;)
                 at++;
@@ -188,7 +166,7 @@ static nbcoll_status affinity_list_idle(affinity_search *s)
             idle.processor = s->config->drivers_on[i];
             idle.object = affinity_find_core(s, idle.processor);
             if (!idle.object)
-                return affinity_refuse(s, NBCOLL_ERR_ARGUMENT, "drivers: there is no processor %d, or it may not be "
+                return nbcolli_log(&s->host, NBCOLL_ERR_ARGUMENT, "drivers: there is no processor %d, or it may not be "
                                         "used", idle.processor);
         } else if (s->core[i].ranks == 0)
             idle = s->core[i];

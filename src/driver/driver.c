@@ -54,8 +54,7 @@ static void nbcolli_driver_close(nbcoll_driver *d)
         close(d->bell);
     if (d->poller >= 0)
         close(d->poller);
-    nbcolli_free(&host, d->contexts.at, d->contexts.room * sizeof(void *));
-    nbcolli_free(&host, d->agents.at, d->agents.room * sizeof(void *));
+    nbcolli_free(&host, d->list, d->room * sizeof *d->list);
     nbcolli_free(&host, d, sizeof *d);
 }
 
@@ -85,61 +84,65 @@ nbcoll_status nbcoll_driver_create(const nbcoll_driver_config *config, nbcoll_dr
     return NBCOLL_OK;
 }
 
-/* ---- contexts ---------------------------------------------------------------------------------------------------- */
+/* ---- contexts and agents ----------------------------------------------------------------------------------------- */
 
-static nbcoll_status nbcolli_driver_grow(nbcoll_driver *d, nbcolli_driver_list *l)
+static nbcoll_status nbcolli_driver_grow(nbcoll_driver *d)
 {
-    size_t room = l->room ? 2 * l->room : 4;
-    void **at;
+    size_t room = d->room ? 2 * d->room : 4;
+    nbcolli_driver_entry *list;
 
-    if (l->count < l->room)
+    if (d->count < d->room)
         return NBCOLL_OK;
-    at = nbcolli_alloc(&d->host, room * sizeof(void *), 64);
-    if (!at)
+    list = nbcolli_alloc(&d->host, room * sizeof *list, 64);
+    if (!list)
         return NBCOLL_ERR_MEMORY;
-    if (l->count)
-        memcpy(at, l->at, l->count * sizeof(void *));
-    nbcolli_free(&d->host, l->at, l->room * sizeof(void *));
-    l->at = at;
-    l->room = room;
+    if (d->count)
+        memcpy(list, d->list, d->count * sizeof *list);
+    nbcolli_free(&d->host, d->list, d->room * sizeof *list);
+    d->list = list;
+    d->room = room;
     return NBCOLL_OK;
 }
 
-nbcoll_status nbcoll_driver_add(nbcoll_driver *d, nbcoll_context *context)
+static nbcoll_status nbcolli_driver_put(nbcoll_driver *d, void *who, int is_agent)
 {
-    nbcoll_status s = context ? nbcolli_driver_enter(d) : NBCOLL_ERR_NULL;
+    nbcoll_status s = who ? nbcolli_driver_enter(d) : NBCOLL_ERR_NULL;
     if (s != NBCOLL_OK)
         return s;
-    s = nbcolli_driver_grow(d, &d->contexts);
+    s = nbcolli_driver_grow(d);
     if (s == NBCOLL_OK)
-        s = nbcolli_drive_own(context);
+        s = is_agent ? nbcolli_agent_does(who)->own(who, d, d->poller) : nbcolli_drive_own(who);
     if (s == NBCOLL_OK)
-        d->contexts.at[d->contexts.count++] = context;
+        d->list[d->count++] = (nbcolli_driver_entry){who, is_agent};
     nbcolli_driver_unlock(d);
     if (s == NBCOLL_OK)
         nbcolli_bell_ring(d->bell);
     return s;
 }
 
-/* The i-th: what is under way goes back to its callers. */
+/* The i-th: what a context has under way goes back to its callers. */
 static void nbcolli_driver_drop(nbcoll_driver *d, size_t i)
 {
-    nbcoll_context *c = d->contexts.at[i];
+    void *who = d->list[i].who;
 
-    d->left += nbcolli_drive_left(c);
-    nbcolli_drive_end(c, d->poller);
-    nbcolli_drive_disown(c);
-    d->contexts.at[i] = d->contexts.at[--d->contexts.count];
+    if (d->list[i].is_agent) {
+        nbcolli_agent_does(who)->disown(who, d->poller);
+    } else {
+        d->left += nbcolli_drive_left(who);
+        nbcolli_drive_end(who, d->poller);
+        nbcolli_drive_disown(who);
+    }
+    d->list[i] = d->list[--d->count];
 }
 
-nbcoll_status nbcoll_driver_remove(nbcoll_driver *d, nbcoll_context *context)
+static nbcoll_status nbcolli_driver_take(nbcoll_driver *d, const void *who)
 {
-    nbcoll_status s = context ? nbcolli_driver_enter(d) : NBCOLL_ERR_NULL;
+    nbcoll_status s = who ? nbcolli_driver_enter(d) : NBCOLL_ERR_NULL;
     if (s != NBCOLL_OK)
         return s;
     s = NBCOLL_ERR_ARGUMENT;
-    for (size_t i = 0; i < d->contexts.count && s != NBCOLL_OK; i++)
-        if (d->contexts.at[i] == context) {
+    for (size_t i = 0; i < d->count && s != NBCOLL_OK; i++)
+        if (d->list[i].who == who) {
             nbcolli_driver_drop(d, i);
             s = NBCOLL_OK;
         }
@@ -147,44 +150,24 @@ nbcoll_status nbcoll_driver_remove(nbcoll_driver *d, nbcoll_context *context)
     return s;
 }
 
-/* ---- agents ------------------------------------------------------------------------------------------------------ */
+nbcoll_status nbcoll_driver_add(nbcoll_driver *d, nbcoll_context *context)
+{
+    return nbcolli_driver_put(d, context, 0);
+}
 
 nbcoll_status nbcoll_driver_add_agent(nbcoll_driver *d, struct nbcoll_agent *agent)
 {
-    nbcoll_status s = agent ? nbcolli_driver_enter(d) : NBCOLL_ERR_NULL;
-    if (s != NBCOLL_OK)
-        return s;
-    s = nbcolli_driver_grow(d, &d->agents);
-    if (s == NBCOLL_OK)
-        s = nbcolli_agent_does(agent)->own(agent, d, d->poller);
-    if (s == NBCOLL_OK)
-        d->agents.at[d->agents.count++] = agent;
-    nbcolli_driver_unlock(d);
-    if (s == NBCOLL_OK)
-        nbcolli_bell_ring(d->bell);
-    return s;
+    return nbcolli_driver_put(d, agent, 1);
 }
 
-static void nbcolli_driver_drop_agent(nbcoll_driver *d, size_t i)
+nbcoll_status nbcoll_driver_remove(nbcoll_driver *d, nbcoll_context *context)
 {
-    struct nbcoll_agent *agent = d->agents.at[i];
-    nbcolli_agent_does(agent)->disown(agent, d->poller);
-    d->agents.at[i] = d->agents.at[--d->agents.count];
+    return nbcolli_driver_take(d, context);
 }
 
 nbcoll_status nbcoll_driver_remove_agent(nbcoll_driver *d, struct nbcoll_agent *agent)
 {
-    nbcoll_status s = agent ? nbcolli_driver_enter(d) : NBCOLL_ERR_NULL;
-    if (s != NBCOLL_OK)
-        return s;
-    s = NBCOLL_ERR_ARGUMENT;
-    for (size_t i = 0; i < d->agents.count && s != NBCOLL_OK; i++)
-        if (d->agents.at[i] == agent) {
-            nbcolli_driver_drop_agent(d, i);
-            s = NBCOLL_OK;
-        }
-    nbcolli_driver_unlock(d);
-    return s;
+    return nbcolli_driver_take(d, agent);
 }
 
 /* ---- its end ----------------------------------------------------------------------------------------------------- */
@@ -214,10 +197,8 @@ nbcoll_status nbcoll_driver_free(nbcoll_driver *d)
         nbcoll_driver_stop(d);
         nbcolli_driver_join(d);
     }
-    while (d->contexts.count)
-        nbcolli_driver_drop(d, d->contexts.count - 1);
-    while (d->agents.count)
-        nbcolli_driver_drop_agent(d, d->agents.count - 1);
+    while (d->count)
+        nbcolli_driver_drop(d, d->count - 1);
     nbcolli_alive_close(d->alive);
     nbcolli_driver_close(d);
     return NBCOLL_OK;
@@ -240,8 +221,8 @@ nbcoll_status nbcoll_driver_count(const nbcoll_driver *driver, nbcoll_driver_cou
     now.looks = atomic_load_explicit(&d->looks, memory_order_relaxed);
     if (nbcolli_driver_lock(d) == NBCOLL_OK) {
         now.left = d->left;
-        for (size_t i = 0; i < d->contexts.count; i++)
-            now.left += nbcolli_drive_left(d->contexts.at[i]);
+        for (size_t i = 0; i < d->count; i++)
+            now.left += d->list[i].is_agent ? 0 : nbcolli_drive_left(d->list[i].who);
         nbcolli_driver_unlock(d);
     }
     now.size = out->size < sizeof now ? out->size : sizeof now;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Drivers: what their parts share. A driver has lists of contexts and agents, and one thread at most that runs it.
- * `lock` covers the lists; the one who runs it holds it while it works, and not while it sleeps. */
+ * Drivers: what their parts share. A driver has a list of contexts and agents, and one thread at most that runs it.
+ * `lock` covers the list; the one who runs it holds it while it works, and not while it sleeps. */
 #ifndef NBCOLLI_DRIVER_DRIVER_H
 #define NBCOLLI_DRIVER_DRIVER_H
 
@@ -14,10 +14,10 @@
 typedef enum nbcolli_driver_thread { NBCOLLI_DRIVER_ALONE, NBCOLLI_DRIVER_THREAD, NBCOLLI_DRIVER_ENDED }
     nbcolli_driver_thread;
 
-typedef struct nbcolli_driver_list {
-    void **at; /* [count] */
-    size_t count, room;
-} nbcolli_driver_list;
+typedef struct nbcolli_driver_entry {
+    void *who; /* a context or an agent */
+    int is_agent;
+} nbcolli_driver_entry;
 
 struct nbcoll_driver {
     /* Made. */
@@ -36,7 +36,8 @@ struct nbcoll_driver {
     _Atomic uint32_t thread; /* nbcolli_driver_thread */
 
     /* Under the lock. */
-    nbcolli_driver_list contexts, agents;
+    nbcolli_driver_entry *list; /* [count] */
+    size_t count, room;
     pthread_t own; /* of the C library, not the host's, where is_own: to be joined */
     int is_own;
     uint64_t left; /* of contexts that are not in it any more */

@@ -35,13 +35,12 @@ static int nbcolli_driver_work(nbcoll_driver *d)
 
     if (nbcolli_driver_lock(d) != NBCOLL_OK)
         return 0;
-    for (size_t i = 0; i < d->contexts.count; i++) {
-        nbcolli_drive_begin(d->contexts.at[i], d->bell);
-        moved |= nbcolli_drive_pass(d->contexts.at[i]);
+    for (const nbcolli_driver_entry *l = d->list; l < d->list + d->count; l++) {
+        if (!l->is_agent)
+            nbcolli_drive_begin(l->who, d->bell);
+        moved |= l->is_agent ? nbcolli_agent_does(l->who)->progress(l->who) : nbcolli_drive_pass(l->who);
     }
-    for (size_t i = 0; i < d->agents.count; i++)
-        moved |= nbcolli_agent_does(d->agents.at[i])->progress(d->agents.at[i]);
-    nbcolli_driver_add_to(&d->passes, d->contexts.count + d->agents.count);
+    nbcolli_driver_add_to(&d->passes, d->count);
     nbcolli_driver_unlock(d);
     for (uint64_t looks = 1; atomic_load_explicit(&d->wanted, memory_order_relaxed); looks++) /* a wish */
         nbcolli_driver_pause(d, looks);
@@ -55,10 +54,11 @@ static int nbcolli_driver_wake_all(nbcoll_driver *d)
 {
     int is_rung = 0;
 
-    for (size_t i = 0; i < d->contexts.count; i++)
-        nbcolli_drive_wake(d->contexts.at[i]);
-    for (size_t i = 0; i < d->agents.count; i++)
-        is_rung |= nbcolli_agent_does(d->agents.at[i])->wake(d->agents.at[i]);
+    for (const nbcolli_driver_entry *l = d->list; l < d->list + d->count; l++)
+        if (l->is_agent)
+            is_rung |= nbcolli_agent_does(l->who)->wake(l->who);
+        else
+            nbcolli_drive_wake(l->who);
     return is_rung;
 }
 
@@ -86,16 +86,12 @@ static uint64_t nbcolli_driver_arm_agent(struct nbcoll_agent *a, uint64_t idle)
 /* How long it may sleep, in nanoseconds; 0: there is something to do. `idle`: so long nothing has moved. */
 static uint64_t nbcolli_driver_arm(nbcoll_driver *d, uint64_t idle)
 {
-    uint64_t longest = UINT64_MAX, here;
+    uint64_t longest = UINT64_MAX;
 
     if (nbcolli_driver_lock(d) != NBCOLL_OK)
         return 0;
-    for (size_t i = 0; i < d->contexts.count && longest; i++) {
-        here = nbcolli_driver_arm_context(d, d->contexts.at[i]);
-        longest = here < longest ? here : longest;
-    }
-    for (size_t i = 0; i < d->agents.count && longest; i++) {
-        here = nbcolli_driver_arm_agent(d->agents.at[i], idle);
+    for (const nbcolli_driver_entry *l = d->list; l < d->list + d->count && longest; l++) {
+        uint64_t here = l->is_agent ? nbcolli_driver_arm_agent(l->who, idle) : nbcolli_driver_arm_context(d, l->who);
         longest = here < longest ? here : longest;
     }
     if (!longest)
@@ -201,8 +197,9 @@ static nbcoll_status nbcolli_driver_go(nbcoll_driver *d, uint64_t timeout)
     nbcolli_bell_hush(d->bell); /* what was said before is seen in any case */
     nbcoll_status s = nbcolli_driver_loop(d, nbcolli_deadline(&d->host, timeout));
     if (nbcolli_driver_lock(d) == NBCOLL_OK) {
-        for (size_t i = 0; i < d->contexts.count; i++)
-            nbcolli_drive_end(d->contexts.at[i], d->poller);
+        for (size_t i = 0; i < d->count; i++)
+            if (!d->list[i].is_agent)
+                nbcolli_drive_end(d->list[i].who, d->poller);
         nbcolli_driver_unlock(d);
     }
     atomic_store_explicit(&d->runner, 0, memory_order_release); /* shows all that to the next */

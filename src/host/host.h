@@ -14,6 +14,16 @@
 /* For what every small operation goes through: compilers leave it a call where it has a rare branch. */
 #define NBCOLLI_ALWAYS_INLINE static inline __attribute__((always_inline))
 
+/* The function that gives the name, or the text, of what a public list has. */
+#define NBCOLLI_NAME_OF(name, text) #name,
+#define NBCOLLI_TEXT_OF(name, text) text,
+#define NBCOLLI_TELLS(function, type, LIST, WORD, unknown)                                                             \
+    const char *function(type value)                                                                                   \
+    {                                                                                                                  \
+        static const char *const words[] = {LIST(WORD)};                                                               \
+        return (unsigned)value < sizeof words / sizeof *words ? words[value] : (unknown);                              \
+    }
+
 /* alloc and free come as a pair: a host that gives only one of them has neither. */
 static inline void *nbcolli_alloc(const nbcoll_host *host, size_t bytes, size_t align)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Names and texts of status codes. */
-#include "nbcoll/nbcoll.h"
+#include "host.h"
 
 const char *nbcoll_status_name(nbcoll_status status)
 {
@@ -12,12 +12,4 @@ const char *nbcoll_status_name(nbcoll_status status)
     return (unsigned)status < NBCOLL_STATUS_COUNT ? names[status] : "NBCOLL_?";
 }
 
-const char *nbcoll_status_text(nbcoll_status status)
-{
-    static const char *const texts[] = {
-#define NBCOLLI_STATUS_TEXT(name, text) text,
-        NBCOLL_STATUS_LIST(NBCOLLI_STATUS_TEXT)
-#undef NBCOLLI_STATUS_TEXT
-    };
-    return (unsigned)status < NBCOLL_STATUS_COUNT ? texts[status] : "unknown status";
-}
+NBCOLLI_TELLS(nbcoll_status_text, nbcoll_status, NBCOLL_STATUS_LIST, NBCOLLI_TEXT_OF, "unknown status")

@@ -53,16 +53,19 @@ static void nbcolli_ends_sort(nbcolli_ends *ends, int rank, int ranks, const int
     }
 }
 
-nbcoll_status nbcolli_around_sort(const nbcoll_host *host, nbcolli_around *a)
+nbcoll_status nbcolli_around_sort(const nbcoll_host *host, nbcolli_around *a, nbcolli_around **out)
 {
     size_t bytes = ((size_t)a->ranks + 2) * sizeof(int);
     int *begins = nbcolli_alloc(host, bytes, 64);
 
-    if (!begins)
+    if (!begins) {
+        nbcolli_around_close(host, a);
         return NBCOLL_ERR_MEMORY;
+    }
     nbcolli_ends_sort(&a->out, a->rank, a->ranks, NULL, begins);
     nbcolli_ends_sort(&a->in, a->rank, a->ranks, a->dims ? a->opposite : NULL, begins);
     nbcolli_free(host, begins, bytes);
+    *out = a;
     return NBCOLL_OK;
 }
 

@@ -34,10 +34,5 @@ nbcoll_status nbcolli_graph_open(const nbcoll_neighbor_graph *graph, const nbcol
         a->out.peer[i] = graph->destination[i];
     for (int i = 0; i < graph->sources; i++)
         a->in.peer[i] = graph->source[i];
-    nbcoll_status s = nbcolli_around_sort(host, a);
-    if (s == NBCOLL_OK)
-        *out = a;
-    else
-        nbcolli_around_close(host, a);
-    return s;
+    return nbcolli_around_sort(host, a, out);
 }

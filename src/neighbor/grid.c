@@ -112,10 +112,5 @@ nbcoll_status nbcolli_grid_open(const nbcoll_neighbor_grid *grid, const nbcoll_h
         a->out.peer[i] = a->in.peer[i] = nbcolli_grid_rank(a, at);
     }
     a->fingerprint = (uint32_t)nbcolli_grid_hash(a);
-    nbcoll_status s = nbcolli_around_sort(host, a);
-    if (s == NBCOLL_OK)
-        *out = a;
-    else
-        nbcolli_around_close(host, a);
-    return s;
+    return nbcolli_around_sort(host, a, out);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Each edge a message of its own, straight to its place; the edges of one peer in the order that both ends know. The
- * next rank's first, so that not all send to the same one. Source: the direct delivery of Traeff et al., "Isomorphic,
- * sparse MPI-like collective communication operations for parallel stencil computations" (2015). */
+ * Each edge a message of its own, straight to its place; the edges of one peer in the order that both ends know.
+ * Source: the direct delivery of Traeff et al., "Isomorphic, sparse MPI-like collective communication operations for
+ * parallel stencil computations" (2015). */
 #include "neighbor.h"
 
 void nbcolli_linear_out(nbcoll_builder *b, nbcolli_exchange *x, const int sorted[], int n)
@@ -35,17 +35,4 @@ void nbcolli_linear_own(nbcoll_builder *b, nbcolli_exchange *x)
         to->there = nbcoll_add_copy(b, to->at.at, from->at.at, to->at.bytes);
         nbcoll_after(b, to->there, from->there);
     }
-}
-
-void nbcolli_neighbor_linear(nbcoll_builder *b, nbcolli_exchange *x)
-{
-    const nbcolli_ends *out = &x->around->out, *in = &x->around->in;
-
-    for (int i = 0, n; (n = nbcolli_same_peer(out, i)) > 0; i += n)
-        if (out->peer[out->sorted[i]] != x->around->rank)
-            nbcolli_linear_out(b, x, &out->sorted[i], n);
-    for (int i = 0, n; (n = nbcolli_same_peer(in, i)) > 0; i += n)
-        if (in->peer[in->sorted[i]] != x->around->rank)
-            nbcolli_linear_in(b, x, &in->sorted[i], n);
-    nbcolli_linear_own(b, x);
 }

@@ -30,8 +30,8 @@ typedef struct nbcolli_around {
 /* around.c: null where there is no memory. */
 nbcolli_around *nbcolli_around_open(const nbcoll_host *host, int rank, int ranks, int outs, int ins, int dims);
 void nbcolli_around_close(const nbcoll_host *host, nbcolli_around *a);
-/* Fills both `sorted`. */
-nbcoll_status nbcolli_around_sort(const nbcoll_host *host, nbcolli_around *a);
+/* Fills both `sorted`: the end of making one, which is closed where there is no memory. */
+nbcoll_status nbcolli_around_sort(const nbcoll_host *host, nbcolli_around *a, nbcolli_around **out);
 
 /* grid.c: the rank at a place, or -1. A grid that is right, for one of its ranks. */
 int nbcolli_grid_rank(const nbcolli_around *a, const int coordinate[]);
@@ -122,7 +122,7 @@ typedef struct nbcolli_exchange {
 #define NBCOLLI_NEIGHBOR_CELL 80 /* bytes in a cell */
 
 typedef void nbcolli_neighbor_algorithm(nbcoll_builder *b, nbcolli_exchange *x);
-nbcolli_neighbor_algorithm nbcolli_neighbor_linear, nbcolli_neighbor_peers, nbcolli_neighbor_combining;
+nbcolli_neighbor_algorithm nbcolli_neighbor_peers, nbcolli_neighbor_combining;
 
 /* linear.c: the edges of one peer, of which `sorted` has `n`. */
 void nbcolli_linear_out(nbcoll_builder *b, nbcolli_exchange *x, const int sorted[], int n);

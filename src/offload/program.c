@@ -97,12 +97,4 @@ const nbcoll_task *nbcoll_program_copy(const nbcoll_program *program, uint32_t c
     return program && copy < program->info.copies ? &program->copy[copy] : NULL;
 }
 
-const char *nbcoll_task_name(nbcoll_task_kind kind)
-{
-    static const char *const names[] = {
-#define NBCOLLI_TASK_NAME(name, text) text,
-        NBCOLL_TASK_LIST(NBCOLLI_TASK_NAME)
-#undef NBCOLLI_TASK_NAME
-    };
-    return (unsigned)kind < NBCOLL_TASK_COUNT ? names[kind] : "?";
-}
+NBCOLLI_TELLS(nbcoll_task_name, nbcoll_task_kind, NBCOLL_TASK_LIST, NBCOLLI_TEXT_OF, "?")

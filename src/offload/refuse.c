@@ -5,25 +5,9 @@
 
 #include "offload.h"
 
-const char *nbcoll_refusal_name(nbcoll_refusal_reason reason)
-{
-    static const char *const names[] = {
-#define NBCOLLI_REFUSE_NAME(name, text) #name,
-        NBCOLL_REFUSAL_LIST(NBCOLLI_REFUSE_NAME)
-#undef NBCOLLI_REFUSE_NAME
-    };
-    return (unsigned)reason < NBCOLL_REFUSAL_COUNT ? names[reason] : "?";
-}
+NBCOLLI_TELLS(nbcoll_refusal_name, nbcoll_refusal_reason, NBCOLL_REFUSAL_LIST, NBCOLLI_NAME_OF, "?")
 
-const char *nbcoll_refusal_text(nbcoll_refusal_reason reason)
-{
-    static const char *const texts[] = {
-#define NBCOLLI_REFUSE_TEXT(name, text) text,
-        NBCOLL_REFUSAL_LIST(NBCOLLI_REFUSE_TEXT)
-#undef NBCOLLI_REFUSE_TEXT
-    };
-    return (unsigned)reason < NBCOLL_REFUSAL_COUNT ? texts[reason] : "unknown reason";
-}
+NBCOLLI_TELLS(nbcoll_refusal_text, nbcoll_refusal_reason, NBCOLL_REFUSAL_LIST, NBCOLLI_TEXT_OF, "unknown reason")
 
 nbcoll_status nbcolli_compile_refuse(nbcolli_compile *c, nbcoll_refusal_reason reason, int rank, nbcoll_step step)
 {

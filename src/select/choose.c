@@ -37,21 +37,9 @@ static size_t nbcolli_choose_bytes(const nbcoll_args *a, int ranks)
     return has_blocks && kind->blocks == NBCOLLI_EQUAL ? a->bytes * (size_t)ranks : a->bytes;
 }
 
-const char *nbcoll_reason_name(nbcoll_reason reason)
-{
-    static const char *const names[] = {
-#define NBCOLLI_REASON_NAME(name, text) #name,
-        NBCOLL_REASON_LIST(NBCOLLI_REASON_NAME)};
-    return (unsigned)reason < NBCOLL_REASON_COUNT ? names[reason] : "?";
-}
+NBCOLLI_TELLS(nbcoll_reason_name, nbcoll_reason, NBCOLL_REASON_LIST, NBCOLLI_NAME_OF, "?")
 
-const char *nbcoll_reason_text(nbcoll_reason reason)
-{
-    static const char *const texts[] = {
-#define NBCOLLI_REASON_TEXT(name, text) text,
-        NBCOLL_REASON_LIST(NBCOLLI_REASON_TEXT)};
-    return (unsigned)reason < NBCOLL_REASON_COUNT ? texts[reason] : "?";
-}
+NBCOLLI_TELLS(nbcoll_reason_text, nbcoll_reason, NBCOLL_REASON_LIST, NBCOLLI_TEXT_OF, "?")
 
 static int nbcolli_choose_exposes(const nbcoll_algorithm *algorithm)
 {

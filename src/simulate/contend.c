@@ -24,13 +24,6 @@ nbcoll_status nbcolli_contend_open(nbcolli_sim *s)
     return NBCOLL_OK;
 }
 
-void nbcolli_contend_close(nbcolli_sim *s)
-{
-    nbcolli_purse_give(&s->purse, s->contenders.steps, s->runs, sizeof *s->contenders.steps);
-    nbcolli_purse_give(&s->purse, s->contenders.runs, (size_t)s->config.ranks, sizeof *s->contenders.runs);
-    nbcolli_purse_give(&s->purse, s->contenders.ranks, s->cores, sizeof *s->contenders.ranks);
-}
-
 void nbcolli_contend_start(nbcolli_sim *s, uint32_t run)
 {
     nbcolli_contenders *c = &s->contenders;

@@ -20,7 +20,7 @@ typedef struct nbcolli_nic_queue {
 typedef struct nbcolli_nic_player {
     nbcolli_nic_queue *queue; /* [queues] */
     uint64_t *entries;         /* [cqs] */
-    uint32_t queues, cqs, nic;
+    uint32_t queues, nic;
     uint32_t left; /* tasks of queues, and sends that have not ended */
     int has_posted;
     nbcoll_nic_rank told;
@@ -254,7 +254,6 @@ static nbcoll_status nbcolli_nic_enter(nbcolli_nic_game *g, uint32_t rank)
     p->queue = nbcolli_purse_take(&g->purse, info.queues, sizeof *p->queue);
     p->entries = nbcolli_purse_take(&g->purse, info.cqs, sizeof *p->entries);
     p->queues = p->queue ? info.queues : 0;
-    p->cqs = info.cqs;
     if (!p->queue || !p->entries)
         return NBCOLL_ERR_MEMORY;
     for (uint32_t i = 0; i < info.queues; i++) {
@@ -291,19 +290,6 @@ static nbcoll_status nbcolli_nic_open(nbcolli_nic_game *g)
             status = is_whole ? NBCOLL_OK : NBCOLL_ERR_ARGUMENT;
         }
     return status;
-}
-
-static void nbcolli_nic_close(nbcolli_nic_game *g)
-{
-    for (uint32_t rank = 0; rank < g->ranks && g->player; rank++) {
-        nbcolli_nic_player *p = &g->player[rank];
-        nbcolli_purse_give(&g->purse, p->queue, p->queues, sizeof *p->queue);
-        nbcolli_purse_give(&g->purse, p->entries, p->cqs, sizeof *p->entries);
-    }
-    nbcolli_queue_free(&g->events);
-    nbcolli_purse_give(&g->purse, g->ports, (size_t)g->nics * 2 * g->model.ports, sizeof *g->ports);
-    nbcolli_purse_give(&g->purse, g->nic, g->nics, sizeof *g->nic);
-    nbcolli_purse_give(&g->purse, g->player, g->ranks, sizeof *g->player);
 }
 
 /* ---- playing ----------------------------------------------------------------------------------------------------- */
@@ -436,6 +422,6 @@ nbcoll_status nbcoll_nic_play(const nbcoll_nic_config *config, const nbcoll_prog
         status = nbcolli_nic_run(&g, &c);
     if (status == NBCOLL_OK)
         nbcolli_nic_tell(&g, &c, out);
-    nbcolli_nic_close(&g);
+    nbcolli_purse_close(&g.purse);
     return status;
 }

@@ -7,25 +7,38 @@
 void *nbcolli_purse_take(nbcolli_purse *p, size_t n, size_t bytes)
 {
     size_t total;
-    if (__builtin_mul_overflow(n, bytes, &total))
+    if (__builtin_mul_overflow(n, bytes, &total) || total > SIZE_MAX / 2)
         return NULL;
-    void *memory = nbcolli_alloc(&p->host, total ? total : 1, 64);
-    if (!memory)
+    nbcolli_coin *coin = nbcolli_alloc(&p->host, sizeof *coin + total, 64);
+    if (!coin)
         return NULL;
-    memset(memory, 0, total);
-    p->held += total;
+    memset(coin, 0, sizeof *coin + total);
+    *coin = (nbcolli_coin){.next = p->first, .at = &p->first, .bytes = sizeof *coin + total};
+    if (p->first)
+        p->first->at = &coin->next;
+    p->first = coin;
+    p->held += coin->bytes;
     if (p->most < p->held)
         p->most = p->held;
-    return memory;
+    return coin + 1;
 }
 
-void nbcolli_purse_give(nbcolli_purse *p, void *memory, size_t n, size_t bytes)
+void nbcolli_purse_give(nbcolli_purse *p, void *memory)
 {
     if (!memory)
         return;
-    size_t total = n * bytes;
-    nbcolli_free(&p->host, memory, total ? total : 1);
-    p->held -= total;
+    nbcolli_coin *coin = (nbcolli_coin *)memory - 1;
+    *coin->at = coin->next;
+    if (coin->next)
+        coin->next->at = coin->at;
+    p->held -= coin->bytes;
+    nbcolli_free(&p->host, coin, coin->bytes);
+}
+
+void nbcolli_purse_close(nbcolli_purse *p)
+{
+    while (p->first)
+        nbcolli_purse_give(p, p->first + 1);
 }
 
 static int nbcolli_queue_grow(nbcolli_queue *q, nbcolli_bucket *b)
@@ -36,7 +49,7 @@ static int nbcolli_queue_grow(nbcolli_queue *q, nbcolli_bucket *b)
         return 0;
     if (b->used)
         memcpy(items, b->items, b->used * sizeof *items);
-    nbcolli_purse_give(q->purse, b->items, b->room, sizeof *items);
+    nbcolli_purse_give(q->purse, b->items);
     b->items = items;
     b->room = room;
     return 1;
@@ -82,10 +95,4 @@ int nbcolli_queue_take(nbcolli_queue *q, nbcolli_happening *out)
     }
     *out = b->items[b->first++];
     return 1;
-}
-
-void nbcolli_queue_free(nbcolli_queue *q)
-{
-    for (size_t i = 0; i < sizeof q->bucket / sizeof *q->bucket; i++)
-        nbcolli_purse_give(q->purse, q->bucket[i].items, q->bucket[i].room, sizeof(nbcolli_happening));
 }

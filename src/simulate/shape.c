@@ -33,15 +33,14 @@ static nbcolli_shape *nbcolli_shape_blank(nbcolli_shapes *all, const nbcoll_sche
     size_t at_give = nbcolli_shape_place(&total, gives, sizeof(uint32_t));
     size_t at_take = nbcolli_shape_place(&total, takes, sizeof(uint32_t));
     if (all->spare_bytes != total) {
-        nbcolli_purse_give(all->purse, all->spare, 1, all->spare_bytes);
+        nbcolli_purse_give(all->purse, all->spare);
         all->spare = nbcolli_purse_take(all->purse, 1, total);
         all->spare_bytes = all->spare ? total : 0;
         if (!all->spare)
             return NULL;
     }
     char *block = (char *)all->spare;
-    *all->spare = (nbcolli_shape){.memory = total,
-                                  .nodes = (uint32_t)nodes,
+    *all->spare = (nbcolli_shape){.nodes = (uint32_t)nodes,
                                   .steps = s->steps - 2,
                                   .edges = s->edges,
                                   .gives = (uint32_t)gives,
@@ -166,7 +165,7 @@ static nbcoll_status nbcolli_shape_index(nbcolli_purse *purse, const nbcolli_sha
     nbcolli_sort(entry, entry + n, n);
     for (uint32_t i = 0; i < n; i++)
         to[i] = entry[i].value;
-    nbcolli_purse_give(purse, entry, 2 * (size_t)n, sizeof *entry);
+    nbcolli_purse_give(purse, entry);
     return NBCOLL_OK;
 }
 
@@ -233,7 +232,7 @@ static int nbcolli_shape_grow(nbcolli_shapes *all)
             s->next = chain[s->hash & (room - 1)];
             chain[s->hash & (room - 1)] = s;
         }
-    nbcolli_purse_give(all->purse, all->chain, all->room, sizeof *chain);
+    nbcolli_purse_give(all->purse, all->chain);
     all->chain = chain;
     all->room = room;
     return 1;
@@ -269,17 +268,6 @@ nbcoll_status nbcolli_shapes_add(nbcolli_shapes *all, const nbcoll_schedule *s, 
     all->spare = NULL;
     all->spare_bytes = 0;
     return NBCOLL_OK;
-}
-
-void nbcolli_shapes_free(nbcolli_shapes *all)
-{
-    for (size_t i = 0; i < all->room; i++)
-        for (nbcolli_shape *s = all->chain[i], *next; s; s = next) {
-            next = s->next;
-            nbcolli_purse_give(all->purse, s, 1, s->memory);
-        }
-    nbcolli_purse_give(all->purse, all->chain, all->room, sizeof *all->chain);
-    nbcolli_purse_give(all->purse, all->spare, 1, all->spare_bytes);
 }
 
 uint32_t nbcolli_shape_mate(nbcolli_node *node, const nbcolli_shape *peers, uint32_t ranks)

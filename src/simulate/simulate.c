@@ -144,19 +144,6 @@ static nbcoll_status nbcolli_simulate_set_up(nbcolli_sim *s)
     return nbcolli_contend_open(s);
 }
 
-static void nbcolli_simulate_close(nbcolli_sim *s)
-{
-    nbcolli_contend_close(s);
-    nbcolli_shapes_free(&s->shapes);
-    nbcolli_queue_free(&s->queue);
-    nbcolli_purse_give(&s->purse, s->states, s->nodes, sizeof *s->states);
-    nbcolli_purse_give(&s->purse, s->ready, s->most_nodes, sizeof *s->ready);
-    nbcolli_purse_give(&s->purse, s->player, (size_t)s->config.ranks, sizeof *s->player);
-    nbcolli_purse_give(&s->purse, s->run, s->runs, sizeof *s->run);
-    nbcolli_purse_give(&s->purse, s->core, s->cores, sizeof *s->core);
-    nbcolli_purse_give(&s->purse, s->interface, s->interfaces, sizeof *s->interface);
-}
-
 nbcoll_status nbcoll_simulate(const nbcoll_sim_config *config, nbcoll_sim_build *make, void *user,
                               nbcoll_sim_result *out)
 {
@@ -188,7 +175,7 @@ nbcoll_status nbcoll_simulate(const nbcoll_sim_config *config, nbcoll_sim_build 
         status = nbcolli_simulate_set_up(&s);
     if (status == NBCOLL_OK)
         status = nbcolli_play(&s);
-    nbcolli_simulate_close(&s);
+    nbcolli_purse_close(&s.purse);
     if (status != NBCOLL_OK)
         return status;
     s.result.memory = s.purse.most;

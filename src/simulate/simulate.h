@@ -9,15 +9,24 @@
 #include "nbcoll/nodes.h"
 #include "nbcoll/simulate.h"
 
+/* Before each piece of it. */
+typedef struct nbcolli_coin {
+    _Alignas(64) struct nbcolli_coin *next;
+    struct nbcolli_coin **at; /* what points here */
+    size_t bytes;
+} nbcolli_coin;
+
 /* The host's memory, counted. */
 typedef struct nbcolli_purse {
     nbcoll_host host;
+    nbcolli_coin *first;
     uint64_t held, most;
 } nbcolli_purse;
 
-/* Zeroed; null when there is none. Given back with the same numbers. */
+/* Zeroed; null when there is none. Given back one by one, or all at last. */
 void *nbcolli_purse_take(nbcolli_purse *p, size_t n, size_t bytes);
-void nbcolli_purse_give(nbcolli_purse *p, void *memory, size_t n, size_t bytes);
+void nbcolli_purse_give(nbcolli_purse *p, void *memory);
+void nbcolli_purse_close(nbcolli_purse *p);
 
 /* ---- shape.c ----------------------------------------------------------------------------------------------------- */
 
@@ -54,7 +63,6 @@ static inline int nbcolli_is_fetch(const nbcolli_node *n)
 struct nbcolli_shape {
     nbcolli_shape *next; /* in its chain */
     uint64_t hash;
-    size_t memory; /* bytes of the one block, that holds the struct and its arrays */
     uint64_t bytes, fetched; /* of all SENDs, and of all FETCHes */
     uint32_t nodes, steps, edges;
     uint32_t gives, takes, fetches; /* SENDs and parts; RECVs and FETCHes; of them FETCHes */
@@ -84,7 +92,6 @@ typedef struct nbcolli_sim_blocks {
 /* The shape of a schedule, shared with others of the same. */
 nbcoll_status nbcolli_shapes_add(nbcolli_shapes *all, const nbcoll_schedule *s, nbcolli_sim_blocks blocks,
                                  nbcolli_shape **out);
-void nbcolli_shapes_free(nbcolli_shapes *all);
 
 /* Marks the nodes that stand: of a shape of this schedule, without parts yet looked for by peers. */
 void nbcolli_shape_mark(nbcolli_shape *shape, const nbcoll_schedule *s);
@@ -119,7 +126,6 @@ typedef struct nbcolli_queue {
 int nbcolli_queue_put(nbcolli_queue *q, nbcolli_happening h);
 /* 0 when it is empty, -1 when there is no memory. */
 int nbcolli_queue_take(nbcolli_queue *q, nbcolli_happening *out);
-void nbcolli_queue_free(nbcolli_queue *q);
 
 /* ---- noise.c ----------------------------------------------------------------------------------------------------- */
 
@@ -270,7 +276,6 @@ nbcoll_status nbcolli_play_open(nbcolli_sim *s, uint32_t run, uint64_t t);
 
 /* Contention for progress cores, where the model has any: memory for it, and what each run has for them; */
 nbcoll_status nbcolli_contend_open(nbcolli_sim *s);
-void nbcolli_contend_close(nbcolli_sim *s);
 /* a run begins, or a step of it has ended; */
 void nbcolli_contend_start(nbcolli_sim *s, uint32_t run);
 void nbcolli_contend_ended(nbcolli_sim *s, uint32_t run, const nbcolli_node *n);

@@ -2,15 +2,7 @@
  * Topologies: making. */
 #include "topology.h"
 
-const char *nbcoll_topology_name(nbcoll_topology_kind kind)
-{
-    static const char *const names[] = {
-#define NBCOLLI_TOPOLOGY_NAME(name, text) text,
-        NBCOLL_TOPOLOGY_LIST(NBCOLLI_TOPOLOGY_NAME)
-#undef NBCOLLI_TOPOLOGY_NAME
-    };
-    return (unsigned)kind < NBCOLL_TOPOLOGY_COUNT ? names[kind] : "?";
-}
+NBCOLLI_TELLS(nbcoll_topology_name, nbcoll_topology_kind, NBCOLL_TOPOLOGY_LIST, NBCOLLI_TEXT_OF, "?")
 
 /* What a caller gets, in one block with its relays and their ends. */
 typedef struct nbcolli_topology {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Proves that programs do what schedules do: the tables make sense; they keep every order of the schedules; no message
  * comes before its receive is posted; and what they do, as schedules again, has the same meaning. */
-#include <stdarg.h>
 #include <stdio.h>
 
+#include "proof.h"
 #include "translate.h"
 
 typedef struct nbcolli_prove {
@@ -13,9 +13,7 @@ typedef struct nbcolli_prove {
     nbcolli_translation t;
     nbcoll_schedule *made;
     nbcoll_refutation why;
-    size_t words, earlier_words; /* of a row */
-    uint64_t *before;            /* [made->steps] rows: the steps of the translation that have ended before it begins */
-    uint64_t *earlier;           /* [s->steps] rows: the steps of the schedule that do */
+    nbcolli_earlier before, earlier; /* of the translation; of the schedule */
 } nbcolli_prove;
 
 static nbcoll_status nbcolli_prove_refute(nbcolli_prove *v, nbcoll_flaw flaw, nbcoll_step step, nbcoll_step other)
@@ -146,56 +144,14 @@ static nbcoll_status nbcolli_prove_tables(nbcolli_prove *v)
 
 /* ---- order ----------------------------------------------------------------------------------------------------- */
 
-static int nbcolli_prove_has(const uint64_t *row, nbcoll_step step)
-{
-    return (int)(row[step / 64] >> step % 64 & 1);
-}
-
-/* Rows of what lies before each step of a schedule; `order`: its steps in an order in which they may end, or null: as
- * they are numbered. */
-static uint64_t *nbcolli_prove_rows(nbcolli_prove *v, const nbcoll_schedule *s, const nbcoll_step *order, size_t words)
-{
-    uint64_t *rows = nbcolli_arena_take(&v->arena, s->steps * words, sizeof *rows);
-    for (uint32_t i = 0; rows && i < s->steps; i++) {
-        nbcoll_step step = order ? order[i] : i;
-        uint64_t *mine = &rows[step * words];
-        for (uint32_t k = 0; k < s->step[step].after_count; k++) {
-            uint64_t *after = &rows[s->step[step].after[k] * words];
-            for (size_t w = 0; w < words; w++)
-                after[w] |= mine[w];
-            after[step / 64] |= UINT64_C(1) << step % 64;
-        }
-    }
-    return rows;
-}
-
-/* Some order in which the steps of a schedule may end. */
-static nbcoll_step *nbcolli_prove_order(nbcolli_prove *v, const nbcoll_schedule *s)
-{
-    uint32_t *before = nbcolli_arena_take(&v->arena, s->steps, sizeof *before), ready = 0;
-    nbcoll_step *order = nbcolli_arena_take(&v->arena, s->steps, sizeof *order);
-    if (!before || !order)
-        return NULL;
-    memcpy(before, s->before, s->steps * sizeof *before);
-    for (nbcoll_step step = 0; step < s->steps; step++)
-        if (!before[step])
-            order[ready++] = step;
-    for (uint32_t i = 0; i < ready; i++)
-        for (uint32_t k = 0; k < s->step[order[i]].after_count; k++)
-            if (!--before[s->step[order[i]].after[k]])
-                order[ready++] = s->step[order[i]].after[k];
-    return order;
-}
-
 /* Whatever must have ended before the step of the schedule that `step` begins has ended before it. */
 static nbcoll_status nbcolli_prove_kept(nbcolli_prove *v, nbcoll_step step)
 {
     const nbcolli_translated *mine = &v->t.step[step];
-    const uint64_t *earlier = &v->earlier[mine->of * v->earlier_words], *before = &v->before[step * v->words];
     for (nbcoll_step other = NBCOLL_END + 1; other < v->made->steps; other++) {
         const nbcolli_translated *o = &v->t.step[other];
-        if (o->is & NBCOLLI_ENDS && o->of != NBCOLL_END && nbcolli_prove_has(earlier, o->of) &&
-            !nbcolli_prove_has(before, other))
+        if (o->is & NBCOLLI_ENDS && o->of != NBCOLL_END && nbcolli_is_earlier(&v->earlier, o->of, mine->of) &&
+            !nbcolli_is_earlier(&v->before, other, step))
             return nbcolli_prove_refute(v, NBCOLL_FLAW_UNORDERED, o->of, mine->of);
     }
     return NBCOLL_OK;
@@ -204,13 +160,11 @@ static nbcoll_status nbcolli_prove_kept(nbcolli_prove *v, nbcoll_step step)
 static nbcoll_status nbcolli_prove_order_kept(nbcolli_prove *v)
 {
     nbcoll_status status = NBCOLL_OK;
-    nbcoll_step *order = nbcolli_prove_order(v, v->s);
-    v->words = v->made->steps / 64 + 1;
-    v->earlier_words = v->s->steps / 64 + 1;
-    v->before = nbcolli_prove_rows(v, v->made, NULL, v->words);
-    v->earlier = order ? nbcolli_prove_rows(v, v->s, order, v->earlier_words) : NULL;
-    if (!v->before || !v->earlier)
+    if (!nbcolli_earlier_open(&v->arena, &v->before, v->made->steps) ||
+        !nbcolli_earlier_open(&v->arena, &v->earlier, v->s->steps))
         return NBCOLL_ERR_MEMORY;
+    nbcolli_earlier_fill(&v->before, v->made);
+    nbcolli_earlier_fill(&v->earlier, v->s);
     for (nbcoll_step step = NBCOLL_END + 1; step < v->made->steps && status == NBCOLL_OK; step++) {
         const nbcolli_translated *mine = &v->t.step[step];
         if (mine->of >= v->s->steps)
@@ -259,7 +213,7 @@ static nbcoll_status nbcolli_prove_posted(nbcolli_prove *v, uint32_t queue)
         return nbcolli_prove_refute(v, NBCOLL_FLAW_NOT_READY, nbcolli_prove_step(q), NBCOLL_START);
     for (uint32_t i = 0; i < q->receive_count; i++) {
         nbcoll_step enabler = v->t.queue[queue].receive_enabler[i];
-        if (enabler != NBCOLL_START && !nbcolli_prove_has(&v->before[v->t.queue[number].send[i] * v->words], enabler))
+        if (enabler != NBCOLL_START && !nbcolli_is_earlier(&v->before, enabler, v->t.queue[number].send[i]))
             return nbcolli_prove_refute(v, NBCOLL_FLAW_NOT_READY, q->receives[i].step, NBCOLL_START);
     }
     return NBCOLL_OK;
@@ -334,9 +288,6 @@ nbcoll_status nbcoll_verify_programs(const nbcoll_schedule *const schedules[], c
         if (made[rank])
             nbcoll_schedule_free(made[rank]);
     nbcolli_arena_close(&rows);
-    if (out) {
-        memcpy(out, &v.why, size < sizeof v.why ? size : sizeof v.why);
-        out->size = size;
-    }
+    nbcolli_refutation_give(&v.why, out);
     return status;
 }

@@ -65,6 +65,22 @@ typedef struct nbcolli_proof {
     nbcolli_values values;
 } nbcolli_proof;
 
+/* What must have ended before each step of a schedule. */
+typedef struct nbcolli_earlier {
+    uint64_t *rows; /* [steps][words] */
+    size_t words;
+    nbcoll_step *order; /* [steps]: in which they may end */
+    uint32_t *left;     /* [steps] */
+} nbcolli_earlier;
+
+/* race.c: room for so many steps, until the arena is closed; then of a schedule that has no more. */
+int nbcolli_earlier_open(nbcolli_arena *arena, nbcolli_earlier *e, size_t steps);
+void nbcolli_earlier_fill(nbcolli_earlier *e, const nbcoll_schedule *s);
+static inline int nbcolli_is_earlier(const nbcolli_earlier *e, nbcoll_step earlier, nbcoll_step step)
+{
+    return (int)(e->rows[step * e->words + earlier / 64] >> earlier % 64 & 1);
+}
+
 /* Memory that lives as long as the proof, zeroed; null when there is none. */
 static inline void *nbcolli_take(nbcolli_proof *p, size_t n, size_t bytes)
 {

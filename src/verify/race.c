@@ -16,11 +16,8 @@ typedef struct nbcolli_race_rank {
     nbcolli_race_access *access;
     nbcolli_entry *entries; /* [2 * accesses]: to sort them by where they begin */
     uint32_t accesses;
-    uint64_t *later; /* [steps][words]: the steps that wait for it; made when first asked for */
-    size_t words;
+    nbcolli_earlier earlier; /* made when first asked for */
     int is_ordered;
-    nbcoll_step *queue; /* [steps] */
-    uint32_t *before;   /* [steps] */
 } nbcolli_race_rank;
 
 static void nbcolli_race_add(nbcolli_race_rank *r, nbcoll_step step, nbcoll_region region, int writes)
@@ -44,39 +41,35 @@ static void nbcolli_race_gather(nbcolli_race_rank *r)
     }
 }
 
-/* Fills in `later`, from the last steps to the first. */
-static void nbcolli_race_order(nbcolli_race_rank *r)
+int nbcolli_earlier_open(nbcolli_arena *arena, nbcolli_earlier *e, size_t steps)
 {
-    const nbcoll_schedule *s = r->s;
-    uint32_t first = 0, last = 0;
-    memcpy(r->before, s->before, s->steps * sizeof *r->before);
-    for (nbcoll_step step = 0; step < s->steps; step++)
-        if (!r->before[step])
-            r->queue[last++] = step;
-    while (first < last) {
-        const nbcoll_step_view *v = &s->step[r->queue[first++]];
-        for (uint32_t i = 0; i < v->after_count; i++)
-            if (!--r->before[v->after[i]])
-                r->queue[last++] = v->after[i];
-    }
-    r->words = (s->steps + 63) / 64;
-    memset(r->later, 0, s->steps * r->words * sizeof *r->later);
-    while (last--) {
-        nbcoll_step step = r->queue[last];
-        uint64_t *row = &r->later[step * r->words];
-        for (uint32_t i = 0; i < s->step[step].after_count; i++) {
-            nbcoll_step after = s->step[step].after[i];
-            row[after / 64] |= UINT64_C(1) << after % 64;
-            for (size_t word = 0; word < r->words; word++)
-                row[word] |= r->later[after * r->words + word];
-        }
-    }
-    r->is_ordered = 1;
+    e->rows = nbcolli_arena_take(arena, steps * ((steps + 63) / 64), sizeof *e->rows);
+    e->order = nbcolli_arena_take(arena, steps, sizeof *e->order);
+    e->left = nbcolli_arena_take(arena, steps, sizeof *e->left);
+    return e->rows && e->order && e->left;
 }
 
-static int nbcolli_race_waits(const nbcolli_race_rank *r, nbcoll_step earlier, nbcoll_step step)
+void nbcolli_earlier_fill(nbcolli_earlier *e, const nbcoll_schedule *s)
 {
-    return r->later[earlier * r->words + step / 64] >> step % 64 & 1;
+    uint32_t ready = 0;
+    e->words = (s->steps + 63) / 64;
+    memset(e->rows, 0, s->steps * e->words * sizeof *e->rows);
+    memcpy(e->left, s->before, s->steps * sizeof *e->left);
+    for (nbcoll_step step = 0; step < s->steps; step++)
+        if (!e->left[step])
+            e->order[ready++] = step;
+    for (uint32_t i = 0; i < ready; i++) {
+        nbcoll_step step = e->order[i];
+        for (uint32_t k = 0; k < s->step[step].after_count; k++) {
+            nbcoll_step after = s->step[step].after[k];
+            uint64_t *row = &e->rows[after * e->words];
+            row[step / 64] |= UINT64_C(1) << step % 64;
+            for (size_t word = 0; word < e->words; word++)
+                row[word] |= e->rows[step * e->words + word];
+            if (!--e->left[after])
+                e->order[ready++] = after;
+        }
+    }
 }
 
 static nbcoll_status nbcolli_race_refute(nbcolli_proof *p, int rank, const nbcolli_race_access *a,
@@ -108,8 +101,9 @@ static nbcoll_status nbcolli_race_sweep(nbcolli_proof *p, int rank, nbcolli_race
             if ((!a->writes && !b->writes) || a->step == b->step)
                 continue;
             if (!r->is_ordered)
-                nbcolli_race_order(r);
-            if (!nbcolli_race_waits(r, a->step, b->step) && !nbcolli_race_waits(r, b->step, a->step))
+                nbcolli_earlier_fill(&r->earlier, r->s);
+            r->is_ordered = 1;
+            if (!nbcolli_is_earlier(&r->earlier, a->step, b->step) && !nbcolli_is_earlier(&r->earlier, b->step, a->step))
                 return nbcolli_race_refute(p, rank, a, b);
         }
     }
@@ -133,10 +127,8 @@ static nbcoll_status nbcolli_race_open(nbcolli_proof *p, nbcolli_race_rank *r)
         return NBCOLL_ERR_LIMIT;
     r->access = nbcolli_take(p, accesses, sizeof *r->access);
     r->entries = nbcolli_take(p, 2 * accesses, sizeof *r->entries);
-    r->later = nbcolli_take(p, steps * ((steps + 63) / 64), sizeof *r->later);
-    r->queue = nbcolli_take(p, steps, sizeof *r->queue);
-    r->before = nbcolli_take(p, steps, sizeof *r->before);
-    return r->access && r->entries && r->later && r->queue && r->before ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    return nbcolli_earlier_open(&p->arena, &r->earlier, steps) && r->access && r->entries ? NBCOLL_OK
+                                                                                         : NBCOLL_ERR_MEMORY;
 }
 
 nbcoll_status nbcolli_prove_no_race(nbcolli_proof *p)

@@ -5,21 +5,9 @@
 
 #include "proof.h"
 
-const char *nbcoll_flaw_name(nbcoll_flaw flaw)
-{
-#define NBCOLLI_FLAW_NAME(name, text) #name,
-    static const char *const names[] = {NBCOLL_FLAW_LIST(NBCOLLI_FLAW_NAME)};
-#undef NBCOLLI_FLAW_NAME
-    return (unsigned)flaw < NBCOLL_FLAW_COUNT ? names[flaw] : "?";
-}
+NBCOLLI_TELLS(nbcoll_flaw_name, nbcoll_flaw, NBCOLL_FLAW_LIST, NBCOLLI_NAME_OF, "?")
 
-const char *nbcoll_flaw_text(nbcoll_flaw flaw)
-{
-#define NBCOLLI_FLAW_TEXT(name, text) text,
-    static const char *const texts[] = {NBCOLL_FLAW_LIST(NBCOLLI_FLAW_TEXT)};
-#undef NBCOLLI_FLAW_TEXT
-    return (unsigned)flaw < NBCOLL_FLAW_COUNT ? texts[flaw] : "?";
-}
+NBCOLLI_TELLS(nbcoll_flaw_text, nbcoll_flaw, NBCOLL_FLAW_LIST, NBCOLLI_TEXT_OF, "?")
 
 /* What does not fit is cut off. */
 static void nbcolli_refute_write(nbcoll_refutation *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -66,9 +54,6 @@ nbcoll_status nbcolli_refute(nbcolli_proof *p, nbcoll_flaw flaw, uint32_t n, con
 
 void nbcolli_refutation_give(const nbcoll_refutation *why, nbcoll_refutation *out)
 {
-    if (!out)
-        return;
-    size_t size = out->size;
-    memcpy(out, why, size < sizeof *why ? size : sizeof *why);
-    out->size = size;
+    if (out)
+        nbcolli_give_tagged(out, why, sizeof *why);
 }

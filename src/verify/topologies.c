@@ -4,25 +4,9 @@
 
 #include "topologies.h"
 
-const char *nbcoll_relay_flaw_name(nbcoll_relay_flaw flaw)
-{
-    static const char *const names[] = {
-#define NBCOLLI_RELAY_NAME(name, text) #name,
-        NBCOLL_RELAY_FLAW_LIST(NBCOLLI_RELAY_NAME)
-#undef NBCOLLI_RELAY_NAME
-    };
-    return (unsigned)flaw < NBCOLL_RELAY_FLAW_COUNT ? names[flaw] : "?";
-}
+NBCOLLI_TELLS(nbcoll_relay_flaw_name, nbcoll_relay_flaw, NBCOLL_RELAY_FLAW_LIST, NBCOLLI_NAME_OF, "?")
 
-const char *nbcoll_relay_flaw_text(nbcoll_relay_flaw flaw)
-{
-    static const char *const texts[] = {
-#define NBCOLLI_RELAY_TEXT(name, text) text,
-        NBCOLL_RELAY_FLAW_LIST(NBCOLLI_RELAY_TEXT)
-#undef NBCOLLI_RELAY_TEXT
-    };
-    return (unsigned)flaw < NBCOLL_RELAY_FLAW_COUNT ? texts[flaw] : "unknown flaw";
-}
+NBCOLLI_TELLS(nbcoll_relay_flaw_text, nbcoll_relay_flaw, NBCOLL_RELAY_FLAW_LIST, NBCOLLI_TEXT_OF, "unknown flaw")
 
 nbcoll_status nbcolli_relay_refute(nbcoll_relay_refutation *out, nbcoll_relay_flaw flaw, const nbcoll_topology *at,
                                    uint32_t relay, int origin)

@@ -189,14 +189,13 @@ int prove_all(const all_around *all)
     c.memory = malloc((size_t)all->ranks * PROVED_MOST * 32 * sizeof *c.memory);
     for (nbcolli_neighbor_kind kind = 0; kind < NBCOLLI_NEIGHBOR_KINDS; kind++) {
         int is_equal = kind == NBCOLLI_NEIGHBOR_ALLGATHER || kind == NBCOLLI_NEIGHBOR_ALLTOALL;
-        const nbcolli_neighbor_choice choices[] = {{nbcolli_neighbor_linear, 0, 0, 0},
-                                                   {nbcolli_neighbor_peers, 40, 100, 1},
+        const nbcolli_neighbor_choice choices[] = {{nbcolli_neighbor_peers, 40, 100, 1},
                                                    {nbcolli_neighbor_peers, SIZE_MAX, 0, 0},
                                                    {nbcolli_neighbor_peers, 0, 0, 1},
                                                    {nbcolli_neighbor_combining, 0, 0, 0}};
         fill(&c, kind);
         for (c.per_node = 0; c.per_node <= all->ranks; c.per_node += all->ranks > 2 ? all->ranks - 1 : 2)
-            for (int i = 0; i < 4 + (is_equal && all->of[0]->dims > 0); i++, proofs++)
+            for (int i = 0; i < 3 + (is_equal && all->of[0]->dims > 0); i++, proofs++)
                 prove(&c, choices[i]);
     }
     free(c.memory);

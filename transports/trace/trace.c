@@ -11,15 +11,7 @@ struct nbcolli_trace_end {
     nbcoll_trace_config config;
 };
 
-const char *nbcoll_trace_call_name(nbcoll_trace_call call)
-{
-    static const char *const names[] = {
-#define NBCOLLI_TRACE_NAME(name, text) text,
-        NBCOLL_TRACE_LIST(NBCOLLI_TRACE_NAME)
-#undef NBCOLLI_TRACE_NAME
-    };
-    return (unsigned)call < NBCOLL_TRACE_COUNT ? names[call] : "?";
-}
+NBCOLLI_TELLS(nbcoll_trace_call_name, nbcoll_trace_call, NBCOLL_TRACE_LIST, NBCOLLI_TEXT_OF, "?")
 
 static struct nbcolli_trace_end *nbcolli_trace_end_of(nbcoll_endpoint *ep)
 {

@@ -14,18 +14,6 @@ static bool nbcolli_verbs_covers(const nbcolli_verbs_kept *k, const struct ibv_p
            bytes <= k->bytes - (at - k->at);
 }
 
-static void nbcolli_verbs_lock(nbcolli_verbs_end *e)
-{
-    /* acquire: sees the last holder's writes */
-    while (atomic_flag_test_and_set_explicit(&e->kept_lock, memory_order_acquire))
-        ;
-}
-
-static void nbcolli_verbs_unlock(nbcolli_verbs_end *e)
-{
-    atomic_flag_clear_explicit(&e->kept_lock, memory_order_release); /* publishes the writes before */
-}
-
 /* Takes the registration out of its place; the caller, who holds the lock, ends it afterwards. */
 static struct ibv_mr *nbcolli_verbs_take_out(nbcolli_verbs_kept *k)
 {
@@ -44,9 +32,9 @@ static void nbcolli_verbs_end_of_registration(struct ibv_mr *mr)
 static void nbcolli_verbs_drop_unused(nbcolli_verbs_end *e)
 {
     for (nbcolli_verbs_kept *k = e->kept; k < e->kept + e->registrations; k++) {
-        nbcolli_verbs_lock(e);
+        nbcolli_verbs_lock(&e->kept_lock);
         struct ibv_mr *mr = k->users == 0 ? nbcolli_verbs_take_out(k) : NULL;
-        nbcolli_verbs_unlock(e);
+        nbcolli_verbs_unlock(&e->kept_lock);
         nbcolli_verbs_end_of_registration(mr);
     }
 }
@@ -69,7 +57,7 @@ static nbcolli_verbs_kept *nbcolli_verbs_look(nbcolli_verbs_end *e, const struct
 static nbcolli_verbs_kept *nbcolli_verbs_find_kept(nbcolli_verbs_end *e, const struct ibv_pd *pd, uintptr_t at,
                                                    size_t bytes, int flags)
 {
-    nbcolli_verbs_lock(e);
+    nbcolli_verbs_lock(&e->kept_lock);
     nbcolli_verbs_kept *k = nbcolli_verbs_look(e, pd, at, bytes, flags);
     if (k && !nbcolli_verbs_covers(k, pd, at, bytes, flags))
         k = NULL;
@@ -77,7 +65,7 @@ static nbcolli_verbs_kept *nbcolli_verbs_find_kept(nbcolli_verbs_end *e, const s
         k->users++;
         k->used = ++e->hits + e->misses;
     }
-    nbcolli_verbs_unlock(e);
+    nbcolli_verbs_unlock(&e->kept_lock);
     return k;
 }
 
@@ -86,7 +74,7 @@ static nbcolli_verbs_kept *nbcolli_verbs_keep(nbcolli_verbs_end *e, nbcolli_verb
 {
     struct ibv_mr *old = NULL;
 
-    nbcolli_verbs_lock(e);
+    nbcolli_verbs_lock(&e->kept_lock);
     nbcolli_verbs_kept *k = nbcolli_verbs_look(e, new.mr->pd, new.at, new.bytes, new.flags);
     new.users = 1;
     new.used = e->hits + ++e->misses;
@@ -94,7 +82,7 @@ static nbcolli_verbs_kept *nbcolli_verbs_keep(nbcolli_verbs_end *e, nbcolli_verb
         old = nbcolli_verbs_take_out(k);
         *k = new;
     }
-    nbcolli_verbs_unlock(e);
+    nbcolli_verbs_unlock(&e->kept_lock);
     nbcolli_verbs_end_of_registration(old);
     return k;
 }
@@ -127,9 +115,9 @@ struct ibv_mr *nbcolli_verbs_memory(nbcolli_verbs_end *e, const nbcolli_verbs_ra
 
 void nbcolli_verbs_let_go(nbcolli_verbs_end *e, nbcolli_verbs_kept *k)
 {
-    nbcolli_verbs_lock(e);
+    nbcolli_verbs_lock(&e->kept_lock);
     struct ibv_mr *mr = --k->users == 0 && k->is_stale ? nbcolli_verbs_take_out(k) : NULL;
-    nbcolli_verbs_unlock(e);
+    nbcolli_verbs_unlock(&e->kept_lock);
     nbcolli_verbs_end_of_registration(mr);
 }
 
@@ -144,12 +132,12 @@ nbcoll_status nbcoll_verbs_forget(nbcoll_endpoint *endpoint, const void *memory,
         return NBCOLL_ERR_ARGUMENT;
     for (nbcolli_verbs_kept *k = e->kept; k < e->kept + e->registrations; k++) {
         struct ibv_mr *mr = NULL;
-        nbcolli_verbs_lock(e);
+        nbcolli_verbs_lock(&e->kept_lock);
         if (k->mr && at < k->at + k->bytes && k->at < at + bytes) {
             k->is_stale = true;
             mr = k->users == 0 ? nbcolli_verbs_take_out(k) : NULL;
         }
-        nbcolli_verbs_unlock(e);
+        nbcolli_verbs_unlock(&e->kept_lock);
         nbcolli_verbs_end_of_registration(mr);
     }
     return NBCOLL_OK;
@@ -165,16 +153,16 @@ nbcoll_status nbcoll_verbs_counts(nbcoll_endpoint *endpoint, nbcoll_verbs_count 
         return NBCOLL_ERR_ARGUMENT;
     if (out->size < sizeof *out)
         return NBCOLL_ERR_CONFIG;
-    nbcolli_verbs_lock(e);
+    nbcolli_verbs_lock(&e->kept_lock);
     *out = (nbcoll_verbs_count){.size = sizeof *out, .hits = e->hits, .misses = e->misses, .inlined = e->inlined};
     for (nbcolli_verbs_kept *k = e->kept; k < e->kept + e->registrations; k++)
         out->kept += k->mr != NULL;
     for (nbcolli_verbs_peer *p = e->known; p; p = p->next_known)
         if (p->messages) {
             out->peers++;
-            out->peer_bytes += p->slab_bytes;
+            out->peer_bytes += p->slab.bytes;
         }
-    nbcolli_verbs_unlock(e);
+    nbcolli_verbs_unlock(&e->kept_lock);
     return NBCOLL_OK;
 }
 

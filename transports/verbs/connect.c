@@ -11,6 +11,12 @@ static const uint64_t nbcolli_verbs_first_ask = 20000000; /* then twice as long,
 
 /* ---- queue pairs ------------------------------------------------------------------------------------------------- */
 
+bool nbcolli_verbs_begin(const nbcolli_verbs_rail *rail, struct ibv_qp *qp, int access)
+{
+    struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT, .port_num = rail->port, .qp_access_flags = (unsigned)access};
+    return ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0;
+}
+
 static struct ibv_qp *nbcolli_verbs_pair(nbcolli_verbs_end *e, const nbcolli_verbs_rail *rail, uint32_t sends,
                                          int access)
 {
@@ -19,14 +25,13 @@ static struct ibv_qp *nbcolli_verbs_pair(nbcolli_verbs_end *e, const nbcolli_ver
                                    .srq = rail->srq,
                                    .qp_type = IBV_QPT_RC,
                                    .cap = {sends, 0, 2, 1, e->inlines}};
-    struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT, .port_num = rail->port, .qp_access_flags = (unsigned)access};
     struct ibv_qp *qp = ibv_create_qp(rail->pd, &how);
 
     if (!qp && e->inlines && errno == EINVAL) { /* the device has less, or none: asked once */
         e->inlines = how.cap.max_inline_data = 0;
         qp = ibv_create_qp(rail->pd, &how);
     }
-    if (qp && ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0)
+    if (qp && nbcolli_verbs_begin(rail, qp, access))
         return qp;
     if (qp)
         ibv_destroy_qp(qp);
@@ -89,9 +94,8 @@ nbcolli_verbs_peer *nbcolli_verbs_know(nbcolli_verbs_end *e, int rank)
     return p;
 }
 
-void nbcolli_verbs_disconnect(nbcolli_verbs_end *e, nbcolli_verbs_peer *p)
+void nbcolli_verbs_disconnect(nbcolli_verbs_peer *p)
 {
-    (void)e;
     if (p->messages)
         ibv_destroy_qp(p->messages);
     if (p->bulk)
@@ -116,10 +120,10 @@ static bool nbcolli_verbs_make(nbcolli_verbs_end *e, nbcolli_verbs_peer *p)
     p->bulk = p->messages ? nbcolli_verbs_pair(e, p->rail, NBCOLLI_VERBS_BULK, access) : NULL;
     p->route = p->bulk ? ibv_create_ah(e->rail->pd, &way) : NULL;
     nbcolli_verbs_buffer *all =
-        p->route ? nbcolli_verbs_cut(e, p->rail, receives + e->credits, wire, &p->slab, &p->slab_bytes, &p->mr) : NULL;
+        p->route ? nbcolli_verbs_cut(e, p->rail, receives + e->credits, wire, &p->slab) : NULL;
     if (!all) {
         e->error = errno;
-        nbcolli_verbs_disconnect(e, p);
+        nbcolli_verbs_disconnect(p);
         return false;
     }
     nbcolli_verbs_buffer *last = all;
@@ -135,43 +139,20 @@ static bool nbcolli_verbs_make(nbcolli_verbs_end *e, nbcolli_verbs_peer *p)
 
 /* ---- datagrams --------------------------------------------------------------------------------------------------- */
 
-void nbcolli_verbs_listen(nbcolli_verbs_end *e, nbcolli_verbs_buffer *b)
-{
-    struct ibv_sge part = {(uintptr_t)b->wire, NBCOLLI_VERBS_ROUTE + sizeof(nbcolli_verbs_datagram), b->lkey};
-    struct ibv_recv_wr wr = {.wr_id = nbcolli_verbs_wr_id(b, NBCOLLI_VERBS_OF_DATAGRAM),
-                             .sg_list = &part,
-                             .num_sge = 1},
-                       *bad;
-    ibv_post_recv(e->datagrams, &wr, &bad);
-}
-
 /* A datagram that cannot go now is sent again, or asked for. */
 static void nbcolli_verbs_tell(nbcolli_verbs_end *e, const nbcolli_verbs_peer *p, nbcolli_verbs_word word)
 {
-    nbcolli_verbs_buffer *b = e->said;
     nbcolli_verbs_datagram d = {.nonce = e->nonce,
                                 .rank = (uint32_t)e->base.rank,
                                 .word = (uint16_t)word,
                                 .knows_yours = p->knows_its,
                                 .knows_done = p->state == NBCOLLI_VERBS_CONNECTED};
 
-    if (!b || !p->route)
+    if (!e->mail.said || !p->route)
         return;
     d.messages = p->messages ? p->messages->qp_num : 0;
     d.bulk = p->bulk ? p->bulk->qp_num : 0;
-    memcpy(b->wire, &d, sizeof d);
-    struct ibv_sge part = {(uintptr_t)b->wire, sizeof d, b->lkey};
-    struct ibv_send_wr wr = {.wr_id = nbcolli_verbs_wr_id(b, NBCOLLI_VERBS_OF_SAID),
-                             .sg_list = &part,
-                             .num_sge = 1,
-                             .opcode = IBV_WR_SEND,
-                             .send_flags = IBV_SEND_SIGNALED,
-                             .wr.ud = {p->route, e->place[p->rank].qpn, NBCOLLI_VERBS_MAGIC & 0x7fffffffu}},
-                       *bad;
-    if (ibv_post_send(e->datagrams, &wr, &bad) == 0) {
-        e->said = b->next;
-        e->saying++;
-    }
+    nbcolli_verbs_mail_say(&e->mail, &d, p->route, false, e->place[p->rank].qpn);
 }
 
 static void nbcolli_verbs_ask(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, uint64_t now)
@@ -257,7 +238,7 @@ void nbcolli_verbs_heard(nbcolli_verbs_end *e, nbcolli_verbs_buffer *b, uint32_t
         if (d.rank < (uint32_t)e->base.ranks && (int)d.rank != e->base.rank && d.nonce == e->place[d.rank].nonce)
             p = nbcolli_verbs_know(e, (int)d.rank);
     }
-    nbcolli_verbs_listen(e, b);
+    nbcolli_verbs_listen(&e->mail, b);
     if (!p || p->state == NBCOLLI_VERBS_LEFT || p->state == NBCOLLI_VERBS_LOST)
         return;
     if (d.word == NBCOLLI_VERBS_CONNECT)
@@ -277,7 +258,7 @@ void nbcolli_verbs_goodbye_apart(nbcolli_verbs_end *e)
         struct ibv_ah_attr way = nbcolli_verbs_way(e->rail, e->place[rank].port);
         if (!p->route)
             p->route = ibv_create_ah(e->rail->pd, &way);
-        if (!e->said)
+        if (!e->mail.said)
             nbcolli_verbs_flush(e);
         nbcolli_verbs_tell(e, p, NBCOLLI_VERBS_GOODBYE);
     }

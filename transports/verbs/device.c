@@ -11,7 +11,6 @@
 
 #include "verbs.h"
 
-#define NBCOLLI_VERBS_SAID 16u /* datagrams under way */
 #define NBCOLLI_VERBS_OWN 32u  /* messages to this rank itself */
 
 /* ---- finding ----------------------------------------------------------------------------------------------------- */
@@ -96,32 +95,31 @@ static nbcolli_verbs_lack nbcolli_verbs_rail_find(nbcolli_verbs_rail *rail, stru
     return lack;
 }
 
-static void nbcolli_verbs_log_lack(const nbcoll_host *host, nbcolli_verbs_lack lack, const nbcolli_verbs_wish *wish)
+static nbcoll_status nbcolli_verbs_lacks(const nbcoll_host *host, nbcolli_verbs_lack lack,
+                                         const nbcolli_verbs_wish *wish)
 {
-    char text[240], port[16] = "";
+    const nbcoll_status no = NBCOLL_ERR_UNSUPPORTED;
+    char port[16] = "";
 
-    if (!host->log)
-        return;
     if (wish->port)
         snprintf(port, sizeof port, " %u", wish->port);
     const char *name = wish->bytes ? wish->name : "of any name";
     int bytes = wish->bytes ? (int)wish->bytes : (int)strlen(name);
     if (lack == NBCOLLI_VERBS_LACKS_ROOM)
-        snprintf(text, sizeof text, "more than %u RDMA devices are named", NBCOLLI_VERBS_RAILS);
-    else if (lack == NBCOLLI_VERBS_LACKS_DEVICE)
-        snprintf(text, sizeof text, "no RDMA device %.*s can be opened: ibv_devices lists them", bytes, name);
-    else if (lack == NBCOLLI_VERBS_LACKS_PORT)
-        snprintf(text, sizeof text, "the RDMA device %.*s has no active port%s: ibv_devinfo says their states", bytes,
-                 name, port);
-    else if (wish->gid_index)
-        snprintf(text, sizeof text,
-                 "entry %u of the GIDs of the RDMA device %.*s, port%s, is empty: gid_index is 1 + the number that "
-                 "ibv_devinfo -v shows; take one of RoCE v2 with an IPv4 address, or 0",
-                 wish->gid_index - 1, bytes, name, port);
-    else
-        snprintf(text, sizeof text, "the RDMA device %.*s has no GID: over RoCE its network interface needs an address",
-                 bytes, name);
-    host->log(host->user, NBCOLL_ERR_UNSUPPORTED, text);
+        return nbcolli_log(host, no, "more than %u RDMA devices are named", NBCOLLI_VERBS_RAILS);
+    if (lack == NBCOLLI_VERBS_LACKS_DEVICE)
+        return nbcolli_log(host, no, "no RDMA device %.*s can be opened: ibv_devices lists them", bytes, name);
+    if (lack == NBCOLLI_VERBS_LACKS_PORT)
+        return nbcolli_log(host, no, "the RDMA device %.*s has no active port%s: ibv_devinfo says their states", bytes,
+                           name, port);
+    if (wish->gid_index)
+        return nbcolli_log(host, no,
+                           "entry %u of the GIDs of the RDMA device %.*s, port%s, is empty: gid_index is 1 + the "
+                           "number that ibv_devinfo -v shows; take one of RoCE v2 with an IPv4 address, or 0",
+                           wish->gid_index - 1, bytes, name, port);
+    return nbcolli_log(host, no,
+                       "the RDMA device %.*s has no GID: over RoCE its network interface needs an address", bytes,
+                       name);
 }
 
 /* The port behind a device's name, or the one for all. */
@@ -158,49 +156,132 @@ nbcoll_status nbcolli_verbs_find(nbcolli_verbs_end *e, const nbcoll_verbs_config
     } while (*wish.name++ == ',');
     if (list)
         ibv_free_device_list(list);
-    if (lack != NBCOLLI_VERBS_LACKS_NOTHING) {
-        nbcolli_verbs_log_lack(&e->host, lack, &wish);
-        return NBCOLL_ERR_UNSUPPORTED;
-    }
+    if (lack != NBCOLLI_VERBS_LACKS_NOTHING)
+        return nbcolli_verbs_lacks(&e->host, lack, &wish);
     return is_shared ? NBCOLL_OK : NBCOLL_ERR_TRANSPORT;
 }
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */
 
 nbcolli_verbs_buffer *nbcolli_verbs_cut(nbcolli_verbs_end *e, nbcolli_verbs_rail *rail, uint32_t count, size_t wire,
-                                        void **slab, size_t *bytes, struct ibv_mr **mr)
+                                        nbcolli_verbs_slab *slab)
 {
     size_t stride = nbcolli_verbs_stride(wire);
     nbcolli_verbs_buffer *first = NULL;
 
-    *bytes = count * stride;
-    *slab = nbcolli_alloc(&e->host, *bytes, 4096);
-    if (!*slab) {
+    slab->bytes = count * stride;
+    slab->memory = nbcolli_alloc(&e->host, slab->bytes, 4096);
+    if (!slab->memory) {
         errno = ENOMEM; /* the host's hook says nothing */
         return NULL;
     }
-    *mr = ibv_reg_mr(rail->pd, *slab, *bytes, IBV_ACCESS_LOCAL_WRITE);
-    if (!*mr) {
-        nbcolli_free(&e->host, *slab, *bytes);
-        *slab = NULL;
+    slab->mr = ibv_reg_mr(rail->pd, slab->memory, slab->bytes, IBV_ACCESS_LOCAL_WRITE);
+    if (!slab->mr) {
+        nbcolli_verbs_slab_free(e, slab);
         return NULL;
     }
     for (uint32_t i = count; i-- > 0;) {
-        nbcolli_verbs_buffer *b = (nbcolli_verbs_buffer *)(void *)((char *)*slab + i * stride);
-        *b = (nbcolli_verbs_buffer){.next = first, .rail = rail, .lkey = (*mr)->lkey};
+        nbcolli_verbs_buffer *b = (nbcolli_verbs_buffer *)(void *)((char *)slab->memory + i * stride);
+        *b = (nbcolli_verbs_buffer){.next = first, .rail = rail, .lkey = slab->mr->lkey};
         first = b;
     }
     return first;
 }
 
-nbcolli_verbs_buffer *nbcolli_verbs_split(nbcolli_verbs_buffer **list, uint32_t count)
+void nbcolli_verbs_slab_free(nbcolli_verbs_end *e, nbcolli_verbs_slab *slab)
 {
-    nbcolli_verbs_buffer *first = *list, *last = first;
-    while (--count)
-        last = last->next;
-    *list = last->next;
-    last->next = NULL;
-    return first;
+    if (slab->mr)
+        ibv_dereg_mr(slab->mr);
+    nbcolli_free(&e->host, slab->memory, slab->bytes);
+    *slab = (nbcolli_verbs_slab){0};
+}
+
+/* ---- datagrams --------------------------------------------------------------------------------------------------- */
+
+uint32_t nbcolli_verbs_hears(uint32_t peers)
+{
+    return peers < 32 ? 64 : peers < 512 ? 2 * peers : 1024;
+}
+
+bool nbcolli_verbs_hear(nbcolli_verbs_end *e, nbcolli_verbs_mail *m, struct ibv_cq *cq, uint32_t peers, uint32_t bytes)
+{
+    uint32_t heard = nbcolli_verbs_hears(peers), qkey = NBCOLLI_VERBS_MAGIC & 0x7fffffffu;
+    struct ibv_qp_init_attr how = {.send_cq = cq,
+                                   .recv_cq = cq,
+                                   .qp_type = IBV_QPT_UD,
+                                   .sq_sig_all = 1,
+                                   .cap = {NBCOLLI_VERBS_SAID, heard, 1, 1, 0}};
+    struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT, .port_num = e->rail->port, .qkey = qkey};
+    nbcolli_verbs_buffer *all;
+
+    m->bytes = bytes;
+    m->qp = ibv_create_qp(e->rail->pd, &how);
+    if (!m->qp || ibv_modify_qp(m->qp, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) != 0)
+        return false;
+    to.qp_state = IBV_QPS_RTR;
+    if (ibv_modify_qp(m->qp, &to, IBV_QP_STATE) != 0)
+        return false;
+    to.qp_state = IBV_QPS_RTS;
+    if (ibv_modify_qp(m->qp, &to, IBV_QP_STATE | IBV_QP_SQ_PSN) != 0)
+        return false;
+    all = nbcolli_verbs_cut(e, e->rail, heard + NBCOLLI_VERBS_SAID, NBCOLLI_VERBS_ROUTE + bytes, &m->slab);
+    for (uint32_t i = 0; all; i++) {
+        nbcolli_verbs_buffer *one = all;
+        all = all->next;
+        if (i >= NBCOLLI_VERBS_SAID) {
+            nbcolli_verbs_listen(m, one);
+            continue;
+        }
+        one->next = m->said;
+        m->said = one;
+    }
+    return m->said;
+}
+
+void nbcolli_verbs_listen(nbcolli_verbs_mail *m, nbcolli_verbs_buffer *b)
+{
+    struct ibv_sge part = {(uintptr_t)b->wire, NBCOLLI_VERBS_ROUTE + m->bytes, b->lkey};
+    struct ibv_recv_wr wr = {.wr_id = nbcolli_verbs_wr_id(b, NBCOLLI_VERBS_OF_DATAGRAM),
+                             .sg_list = &part,
+                             .num_sge = 1},
+                       *bad;
+    ibv_post_recv(m->qp, &wr, &bad);
+}
+
+void nbcolli_verbs_mail_say(nbcolli_verbs_mail *m, const void *what, struct ibv_ah *route, bool is_own, uint32_t qpn)
+{
+    nbcolli_verbs_buffer *b = m->said;
+
+    memcpy(b->wire, what, m->bytes);
+    b->route = is_own ? route : NULL;
+    m->said = b->next;
+    m->saying++;
+    struct ibv_sge part = {(uintptr_t)b->wire, m->bytes, b->lkey};
+    struct ibv_send_wr wr = {.wr_id = nbcolli_verbs_wr_id(b, NBCOLLI_VERBS_OF_SAID),
+                             .sg_list = &part,
+                             .num_sge = 1,
+                             .opcode = IBV_WR_SEND,
+                             .send_flags = IBV_SEND_SIGNALED,
+                             .wr.ud = {route, qpn, NBCOLLI_VERBS_MAGIC & 0x7fffffffu}},
+                       *bad;
+    if (ibv_post_send(m->qp, &wr, &bad) != 0)
+        nbcolli_verbs_mail_said(m, b);
+}
+
+void nbcolli_verbs_mail_said(nbcolli_verbs_mail *m, nbcolli_verbs_buffer *b)
+{
+    if (b->route)
+        ibv_destroy_ah(b->route);
+    b->next = m->said;
+    m->said = b;
+    m->saying--;
+}
+
+void nbcolli_verbs_hang_up(nbcolli_verbs_end *e, nbcolli_verbs_mail *m)
+{
+    if (m->qp)
+        ibv_destroy_qp(m->qp);
+    nbcolli_verbs_slab_free(e, &m->slab);
 }
 
 /* ---- what an endpoint has ---------------------------------------------------------------------------------------- */
@@ -226,24 +307,6 @@ static bool nbcolli_verbs_queues(const nbcolli_verbs_end *e, nbcolli_verbs_rail 
     return rail->srq != NULL;
 }
 
-struct ibv_qp *nbcolli_verbs_hear(nbcolli_verbs_end *e, struct ibv_cq *cq, uint32_t said, uint32_t heard)
-{
-    struct ibv_qp_init_attr how = {
-        .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_UD, .sq_sig_all = 1, .cap = {said, heard, 1, 1, 0}};
-    struct ibv_qp_attr to = {
-        .qp_state = IBV_QPS_INIT, .port_num = e->rail->port, .qkey = NBCOLLI_VERBS_MAGIC & 0x7fffffffu};
-    struct ibv_qp *qp = ibv_create_qp(e->rail->pd, &how);
-    bool is_ready = qp && ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) == 0;
-
-    to.qp_state = IBV_QPS_RTR;
-    is_ready = is_ready && ibv_modify_qp(qp, &to, IBV_QP_STATE) == 0;
-    to.qp_state = IBV_QPS_RTS;
-    is_ready = is_ready && ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_SQ_PSN) == 0;
-    if (qp && !is_ready)
-        ibv_destroy_qp(qp);
-    return is_ready ? qp : NULL;
-}
-
 static bool nbcolli_verbs_sleeper(nbcolli_verbs_end *e)
 {
     struct epoll_event event = {.events = EPOLLIN};
@@ -262,8 +325,8 @@ static bool nbcolli_verbs_describe(nbcolli_verbs_end *e, nbcolli_verbs_place *mi
 
     *mine = (nbcolli_verbs_place){.magic = NBCOLLI_VERBS_MAGIC,
                                   .ranks = (uint32_t)e->base.ranks,
-                                  .qpn = e->datagrams->qp_num,
-                                  .programs = e->programs.datagrams->qp_num,
+                                  .qpn = e->mail.qp->qp_num,
+                                  .programs = e->programs.mail.qp->qp_num,
                                   .credits = (uint16_t)e->credits,
                                   .rails = (uint16_t)e->rails,
                                   .payload = e->payload,
@@ -279,36 +342,23 @@ static bool nbcolli_verbs_describe(nbcolli_verbs_end *e, nbcolli_verbs_place *mi
 
 nbcoll_status nbcolli_verbs_equip(nbcolli_verbs_end *e, bool is_beside, nbcolli_verbs_place *mine)
 {
-    uint32_t heard = 2 * (uint32_t)e->base.ranks < 64 ? 64 : 2 * (uint32_t)e->base.ranks;
-    size_t wire = sizeof(nbcoll_header) + e->payload; /* more than a datagram with its route */
+    uint32_t ranks = (uint32_t)e->base.ranks;
+    size_t wire = sizeof(nbcoll_header) + e->payload;
     bool is_ready = true;
 
-    heard = heard < 1024 ? heard : 1024;
     e->piece = 1u << 30;
     for (uint32_t i = 0; i < e->rails; i++)
         e->piece = e->rail[i].port_attr.max_msg_sz < e->piece ? e->rail[i].port_attr.max_msg_sz : e->piece;
     e->base.limits.interfaces = e->rails; /* the ranks of a machine share them */
     e->base.limits.key_bytes = e->rails > 1 ? 32 : 16;
     for (uint32_t i = 0; i < e->rails && is_ready; i++)
-        is_ready = nbcolli_verbs_queues(e, &e->rail[i], heard);
-    if (is_ready)
-        e->datagrams = nbcolli_verbs_hear(e, e->rail->cq, NBCOLLI_VERBS_SAID, heard);
-    if (!e->datagrams || !nbcolli_verbs_sleeper(e) || !nbcolli_verbs_prepare(e))
+        is_ready = nbcolli_verbs_queues(e, &e->rail[i], nbcolli_verbs_hears(ranks));
+    if (!is_ready || !nbcolli_verbs_hear(e, &e->mail, e->rail->cq, ranks, sizeof(nbcolli_verbs_datagram)) ||
+        !nbcolli_verbs_sleeper(e) || !nbcolli_verbs_prepare(e))
         return errno == ENOMEM ? NBCOLL_ERR_MEMORY : NBCOLL_ERR_TRANSPORT;
-    size_t small = NBCOLLI_VERBS_ROUTE + sizeof(nbcolli_verbs_datagram);
-    nbcolli_verbs_buffer *all =
-        nbcolli_verbs_cut(e, e->rail, heard + NBCOLLI_VERBS_SAID, small, &e->pool, &e->pool_bytes, &e->pool_mr);
-    nbcolli_verbs_buffer *own =
-        nbcolli_verbs_cut(e, e->rail, NBCOLLI_VERBS_OWN, wire, &e->own_slab, &e->own_bytes, &e->own_mr);
-    if (!all || !own || getrandom(&e->nonce, sizeof e->nonce, 0) != (ssize_t)sizeof e->nonce)
+    e->own = nbcolli_verbs_cut(e, e->rail, NBCOLLI_VERBS_OWN, wire, &e->own_slab);
+    if (!e->own || getrandom(&e->nonce, sizeof e->nonce, 0) != (ssize_t)sizeof e->nonce)
         return NBCOLL_ERR_MEMORY;
-    e->own = own;
-    e->said = nbcolli_verbs_split(&all, NBCOLLI_VERBS_SAID);
-    while (all) {
-        nbcolli_verbs_buffer *one = all;
-        all = all->next;
-        nbcolli_verbs_listen(e, one);
-    }
     if (!nbcolli_verbs_describe(e, mine))
         return NBCOLL_ERR_TRANSPORT;
     if (!is_beside)
@@ -321,10 +371,9 @@ nbcoll_status nbcolli_verbs_equip(nbcolli_verbs_end *e, bool is_beside, nbcolli_
 void nbcolli_verbs_strip(nbcolli_verbs_end *e)
 {
     for (nbcolli_verbs_peer *p = e->known; p; p = p->next_known)
-        nbcolli_verbs_disconnect(e, p);
+        nbcolli_verbs_disconnect(p);
     nbcolli_verbs_unprepare(e);
-    if (e->datagrams)
-        ibv_destroy_qp(e->datagrams);
+    nbcolli_verbs_hang_up(e, &e->mail);
     for (nbcolli_verbs_rail *rail = e->rail; rail < e->rail + e->rails; rail++) {
         if (rail->srq)
             ibv_destroy_srq(rail->srq);
@@ -333,17 +382,9 @@ void nbcolli_verbs_strip(nbcolli_verbs_end *e)
         if (rail->channel)
             ibv_destroy_comp_channel(rail->channel);
     }
-    for (nbcolli_verbs_peer *p = e->known; p; p = p->next_known) { /* after the queue that they were posted to */
-        if (p->mr)
-            ibv_dereg_mr(p->mr);
-        nbcolli_free(&e->host, p->slab, p->slab_bytes);
-    }
-    if (e->pool_mr)
-        ibv_dereg_mr(e->pool_mr);
-    if (e->own_mr)
-        ibv_dereg_mr(e->own_mr);
-    nbcolli_free(&e->host, e->pool, e->pool_bytes);
-    nbcolli_free(&e->host, e->own_slab, e->own_bytes);
+    for (nbcolli_verbs_peer *p = e->known; p; p = p->next_known) /* after the queue that they were posted to */
+        nbcolli_verbs_slab_free(e, &p->slab);
+    nbcolli_verbs_slab_free(e, &e->own_slab);
     nbcolli_verbs_forget_all(e);
     nbcolli_verbs_unshare(e);
     if (e->epoll >= 0)

@@ -18,13 +18,9 @@ typedef struct nbcolli_verbs_bound {
 static nbcoll_status nbcolli_verbs_too_much(const nbcolli_verbs_end *e, const nbcolli_verbs_rail *rail,
                                             const nbcolli_verbs_bound *b)
 {
-    char text[240];
-
-    snprintf(text, sizeof text, "the RDMA device %s has %s %d, and %" PRIu64 " are wanted for %" PRIu32 " %s",
-             ibv_get_device_name(rail->device->device), b->name, b->most, b->wanted, b->of, b->what);
-    if (e->host.log)
-        e->host.log(e->host.user, NBCOLL_ERR_LIMIT, text);
-    return NBCOLL_ERR_LIMIT;
+    return nbcolli_log(&e->host, NBCOLL_ERR_LIMIT,
+                       "the RDMA device %s has %s %d, and %" PRIu64 " are wanted for %" PRIu32 " %s",
+                       ibv_get_device_name(rail->device->device), b->name, b->most, b->wanted, b->of, b->what);
 }
 
 nbcoll_status nbcolli_verbs_refused(const nbcolli_verbs_end *e, const nbcolli_verbs_rail *rail,
@@ -53,9 +49,7 @@ nbcoll_status nbcolli_verbs_refused(const nbcolli_verbs_end *e, const nbcolli_ve
                       of->in_all, of->most);
     if (of->of_each && at > 0 && (size_t)at < sizeof text)
         snprintf(text + at, sizeof text - (size_t)at, ", and %s %d", of->of_each, of->deepest);
-    if (e->host.log)
-        e->host.log(e->host.user, NBCOLL_ERR_LIMIT, text);
-    return NBCOLL_ERR_LIMIT;
+    return nbcolli_log(&e->host, NBCOLL_ERR_LIMIT, "%s", text);
 }
 
 /* Each queue pair has a completion queue and a registration of its own. Of several devices each has its part of the

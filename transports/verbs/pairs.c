@@ -6,53 +6,24 @@
 
 #include "verbs.h"
 
-#define NBCOLLI_VERBS_OFFERS 16u /* datagrams under way */
-
 static const uint64_t nbcolli_verbs_first_offer = 20000000; /* then asked again, twice as late, up to half a second */
 
 /* ---- datagrams --------------------------------------------------------------------------------------------------- */
 
-/* The buffer of one that has come, for the next one. */
-static void nbcolli_verbs_await_offer(nbcolli_verbs_end *e, nbcolli_verbs_buffer *b)
-{
-    struct ibv_sge part = {(uintptr_t)b->wire, NBCOLLI_VERBS_ROUTE + sizeof(nbcolli_verbs_offer), b->lkey};
-    struct ibv_recv_wr wr = {.wr_id = nbcolli_verbs_wr_id(b, NBCOLLI_VERBS_OF_DATAGRAM),
-                             .sg_list = &part,
-                             .num_sge = 1},
-                       *bad;
-    ibv_post_recv(e->programs.datagrams, &wr, &bad);
-}
-
 bool nbcolli_verbs_prepare(nbcolli_verbs_end *e)
 {
     nbcolli_verbs_programs *g = &e->programs;
-    uint32_t heard = 4 * (uint32_t)e->base.ranks < 64 ? 64 : 4 * (uint32_t)e->base.ranks;
+    uint32_t peers = 2 * (uint32_t)e->base.ranks;
 
-    heard = heard < 1024 ? heard : 1024;
-    g->cq = ibv_create_cq(e->rail->device, (int)(heard + NBCOLLI_VERBS_OFFERS), NULL, NULL, 0);
-    g->datagrams = g->cq ? nbcolli_verbs_hear(e, g->cq, NBCOLLI_VERBS_OFFERS, heard) : NULL;
-    nbcolli_verbs_buffer *all = NULL;
-    if (g->datagrams)
-        all = nbcolli_verbs_cut(e, e->rail, heard + NBCOLLI_VERBS_OFFERS,
-                                NBCOLLI_VERBS_ROUTE + sizeof(nbcolli_verbs_offer), &g->pool, &g->pool_bytes, &g->mr);
-    if (!all)
-        return false;
-    g->said = nbcolli_verbs_split(&all, NBCOLLI_VERBS_OFFERS);
-    while (all) {
-        nbcolli_verbs_buffer *one = all;
-        all = all->next;
-        nbcolli_verbs_await_offer(e, one);
-    }
-    return true;
+    g->cq = ibv_create_cq(e->rail->device, (int)(nbcolli_verbs_hears(peers) + NBCOLLI_VERBS_SAID), NULL, NULL, 0);
+    return g->cq && nbcolli_verbs_hear(e, &g->mail, g->cq, peers, sizeof(nbcolli_verbs_offer));
 }
 
 /* A datagram that cannot go now is sent again, or asked for; a goodbye is kept as news for a peer that asks later. */
 static void nbcolli_verbs_offer_pair(nbcolli_verbs_end *e, const nbcoll_queue_pair *pair, nbcolli_verbs_word word)
 {
-    nbcolli_verbs_programs *g = &e->programs;
-    nbcolli_verbs_buffer *b = g->said;
     struct ibv_ah_attr way = nbcolli_verbs_way(e->rail, e->place[pair->peer].port);
-    struct ibv_ah *route = b ? ibv_create_ah(e->rail->pd, &way) : NULL;
+    struct ibv_ah *route = e->programs.mail.said ? ibv_create_ah(e->rail->pd, &way) : NULL;
     nbcolli_verbs_offer o = {.nonce = e->nonce,
                              .serial = pair->serial,
                              .yours = pair->its_serial,
@@ -66,24 +37,8 @@ static void nbcolli_verbs_offer_pair(nbcolli_verbs_end *e, const nbcoll_queue_pa
                              .knows_done = pair->may_send,
                              .shares = pair->shared != NULL};
 
-    if (!route)
-        return;
-    memcpy(b->wire, &o, sizeof o);
-    struct ibv_sge part = {(uintptr_t)b->wire, sizeof o, b->lkey};
-    struct ibv_send_wr wr = {.wr_id = nbcolli_verbs_wr_id(b, NBCOLLI_VERBS_OF_SAID),
-                             .sg_list = &part,
-                             .num_sge = 1,
-                             .opcode = IBV_WR_SEND,
-                             .send_flags = IBV_SEND_SIGNALED,
-                             .wr.ud = {route, e->place[pair->peer].programs, NBCOLLI_VERBS_MAGIC & 0x7fffffffu}},
-                       *bad;
-    if (ibv_post_send(g->datagrams, &wr, &bad) != 0) {
-        ibv_destroy_ah(route);
-        return;
-    }
-    b->route = route;
-    g->said = b->next;
-    g->saying++;
+    if (route)
+        nbcolli_verbs_mail_say(&e->programs.mail, &o, route, true, e->place[pair->peer].programs);
 }
 
 /* ---- hearing ----------------------------------------------------------------------------------------------------- */
@@ -174,7 +129,7 @@ static void nbcolli_verbs_hear_one(nbcolli_verbs_end *e, nbcolli_verbs_buffer *b
 
     if (bytes == NBCOLLI_VERBS_ROUTE + sizeof o)
         memcpy(&o, b->wire + NBCOLLI_VERBS_ROUTE, sizeof o);
-    nbcolli_verbs_await_offer(e, b);
+    nbcolli_verbs_listen(&e->programs.mail, b);
     if (!o.nonce || !e->place || o.rank >= (uint32_t)e->base.ranks || o.nonce != e->place[o.rank].nonce)
         return;
     if (o.word == NBCOLLI_VERBS_CONNECT)
@@ -193,10 +148,7 @@ static void nbcolli_verbs_poll_offers(nbcolli_verbs_end *e)
             nbcolli_verbs_hear_one(e, b, wc.status == IBV_WC_SUCCESS ? wc.byte_len : 0);
             continue;
         }
-        ibv_destroy_ah(b->route);
-        b->next = e->programs.said;
-        e->programs.said = b;
-        e->programs.saying--;
+        nbcolli_verbs_mail_said(&e->programs.mail, b);
     }
 }
 
@@ -269,8 +221,6 @@ static nbcoll_status nbcolli_verbs_pair_equip(nbcolli_verbs_end *e, nbcoll_queue
     const nbcolli_verbs_rail *rail = &e->rail[nbcolli_verbs_rail_to(e, pair->peer)];
     int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
     uint32_t sends = (uint32_t)nbcolli_verbs_sends(pair->depth);
-    struct ibv_qp_attr to = {
-        .qp_state = IBV_QPS_INIT, .port_num = rail->port, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
 
     pair->cq = ibv_create_cq(rail->device, (int)(sends + pair->depth), NULL, NULL, 0);
     if (!pair->cq)
@@ -289,9 +239,7 @@ static nbcoll_status nbcolli_verbs_pair_equip(nbcolli_verbs_end *e, nbcoll_queue
     pair->mr = ibv_reg_mr(rail->pd, pair->told, sizeof *pair->told, access);
     if (!pair->mr)
         return nbcolli_verbs_refused(e, rail, NBCOLLI_VERBS_REGISTRATION, sizeof *pair->told);
-    bool is_ready =
-        ibv_modify_qp(pair->qp, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0;
-    return is_ready ? NBCOLL_OK : NBCOLL_ERR_TRANSPORT;
+    return nbcolli_verbs_begin(rail, pair->qp, IBV_ACCESS_REMOTE_WRITE) ? NBCOLL_OK : NBCOLL_ERR_TRANSPORT;
 }
 
 nbcoll_status nbcolli_verbs_open_queue(nbcoll_endpoint *ep, const nbcoll_queue_config *config, nbcoll_queue_pair **out)
@@ -361,13 +309,9 @@ void nbcolli_verbs_unprepare(nbcolli_verbs_end *e)
     nbcolli_verbs_receives_end(e);
     while (g->closed)
         nbcolli_verbs_forget_closed(e, g->closed->peer, g->closed->number);
-    for (uint64_t until = nbcolli_now(&e->host) + 1000000000; g->saying && nbcolli_now(&e->host) < until;)
+    for (uint64_t until = nbcolli_now(&e->host) + 1000000000; g->mail.saying && nbcolli_now(&e->host) < until;)
         nbcolli_verbs_poll_offers(e); /* no peer is needed for that */
-    if (g->datagrams)
-        ibv_destroy_qp(g->datagrams);
+    nbcolli_verbs_hang_up(e, &g->mail);
     if (g->cq)
         ibv_destroy_cq(g->cq);
-    if (g->mr)
-        ibv_dereg_mr(g->mr);
-    nbcolli_free(&e->host, g->pool, g->pool_bytes);
 }

@@ -4,7 +4,6 @@
  * receivers are always ready. A peer that shares receives tells once of more than there ever can be. Data is sent into
  * the receive that is posted; a message of no bytes, as a clear-to-send is, is a write of no bytes with an immediate.
  * All completions of a pair come into a queue of its own. See verbs.h. */
-#include <stdio.h>
 
 #include "verbs.h"
 
@@ -137,12 +136,11 @@ static nbcoll_status nbcolli_verbs_why(enum ibv_wc_status status)
 void nbcolli_verbs_pair_fails(const nbcolli_verbs_end *e, nbcoll_queue_pair *pair, const struct ibv_wc *wc)
 {
     nbcoll_status why = nbcolli_verbs_why(wc->status);
-    char text[200];
 
-    snprintf(text, sizeof text, "the RDMA device has ended a queue pair of programs to rank %d: %s (vendor's code %u)",
-             pair->peer, ibv_wc_status_str(wc->status), wc->vendor_err);
-    if (!pair->is_over && e->host.log)
-        e->host.log(e->host.user, why, text);
+    if (!pair->is_over)
+        nbcolli_log(&e->host, why,
+                    "the RDMA device has ended a queue pair of programs to rank %d: %s (vendor's code %u)", pair->peer,
+                    ibv_wc_status_str(wc->status), wc->vendor_err);
     nbcolli_verbs_pair_lose(pair, why);
 }
 

@@ -122,9 +122,7 @@ static void nbcolli_verbs_complete(nbcolli_verbs_end *e, const struct ibv_wc *wc
         nbcolli_verbs_heard(e, at, wc->status == IBV_WC_SUCCESS ? wc->byte_len : 0);
         break;
     case NBCOLLI_VERBS_OF_SAID:
-        ((nbcolli_verbs_buffer *)at)->next = e->said;
-        e->said = at;
-        e->saying--;
+        nbcolli_verbs_mail_said(&e->mail, at);
         break;
     case NBCOLLI_VERBS_OF_SEND:
     case NBCOLLI_VERBS_OF_SIGNALLED: /* never come into this queue */
@@ -295,5 +293,5 @@ void nbcolli_verbs_flush(nbcolli_verbs_end *e)
         nbcoll_arrival **last = &found.arrived;
         nbcolli_verbs_poll(e, &found, &last);
         nbcolli_verbs_release(e);
-    } while ((e->saying || !nbcolli_verbs_is_quiet(e)) && nbcolli_now(&e->host) < until);
+    } while ((e->mail.saying || !nbcolli_verbs_is_quiet(e)) && nbcolli_now(&e->host) < until);
 }

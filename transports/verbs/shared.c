@@ -62,18 +62,6 @@ void nbcolli_verbs_unshare(nbcolli_verbs_end *e)
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-static void nbcolli_verbs_lock_shared(nbcolli_verbs_shared *s)
-{
-    /* acquire: sees the last holder's writes */
-    while (atomic_flag_test_and_set_explicit(&s->lock, memory_order_acquire))
-        ;
-}
-
-static void nbcolli_verbs_unlock_shared(nbcolli_verbs_shared *s)
-{
-    atomic_flag_clear_explicit(&s->lock, memory_order_release); /* publishes the writes before */
-}
-
 static void nbcolli_verbs_for_all_free(nbcolli_verbs_shared *s, nbcolli_verbs_for_all *all)
 {
     for (uint32_t i = 0; i < s->rails && all->mr[i]; i++)
@@ -84,14 +72,14 @@ static void nbcolli_verbs_for_all_free(nbcolli_verbs_shared *s, nbcolli_verbs_fo
 /* A registration of the memory for this use, with one user more; or null. */
 static nbcolli_verbs_for_all *nbcolli_verbs_find_for_all(nbcolli_verbs_shared *s, uintptr_t at, size_t bytes, int flags)
 {
-    nbcolli_verbs_lock_shared(s);
+    nbcolli_verbs_lock(&s->lock);
     nbcolli_verbs_for_all *all = s->registered;
     while (all && ((all->flags & flags) != flags || at < all->at || bytes > all->bytes ||
                    at - all->at > all->bytes - bytes))
         all = all->next;
     if (all)
         all->users++;
-    nbcolli_verbs_unlock_shared(s);
+    nbcolli_verbs_unlock(&s->lock);
     return all;
 }
 
@@ -118,10 +106,10 @@ nbcolli_verbs_for_all *nbcolli_verbs_register_for_all(nbcolli_verbs_end *e, void
             return NULL;
         }
     }
-    nbcolli_verbs_lock_shared(s);
+    nbcolli_verbs_lock(&s->lock);
     all->next = s->registered;
     s->registered = all;
-    nbcolli_verbs_unlock_shared(s);
+    nbcolli_verbs_unlock(&s->lock);
     return all;
 }
 
@@ -130,13 +118,13 @@ void nbcolli_verbs_deregister_for_all(nbcolli_verbs_end *e, nbcolli_verbs_for_al
     nbcolli_verbs_shared *s = e->shared;
     nbcolli_verbs_for_all **at = &s->registered;
 
-    nbcolli_verbs_lock_shared(s);
+    nbcolli_verbs_lock(&s->lock);
     bool is_last = --all->users == 0;
     while (is_last && *at != all)
         at = &(*at)->next;
     if (is_last)
         *at = all->next;
-    nbcolli_verbs_unlock_shared(s);
+    nbcolli_verbs_unlock(&s->lock);
     if (is_last)
         nbcolli_verbs_for_all_free(s, all);
 }

@@ -22,12 +22,9 @@ typedef struct nbcolli_verbs_trial {
 static bool nbcolli_verbs_trial_join(const nbcolli_verbs_end *e, const nbcolli_verbs_trial *t, struct ibv_qp *qp,
                                      const struct ibv_qp *other)
 {
-    struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT,
-                             .port_num = t->rail->port,
-                             .qp_access_flags =
-                                 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE};
+    int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
 
-    return ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0 &&
+    return nbcolli_verbs_begin(t->rail, qp, access) &&
            nbcolli_verbs_join(e, t->rail, t->port, qp, other->qp_num, 0);
 }
 

@@ -26,6 +26,7 @@
 #include "nbcoll/verbs.h"
 #include "../../src/host/host.h"
 
+#define NBCOLLI_VERBS_SAID 16u         /* datagrams under way */
 #define NBCOLLI_VERBS_MAGIC 0x6e627603u /* raised with every change of addresses, datagrams or immediates */
 #define NBCOLLI_VERBS_RAILS 4u
 #define NBCOLLI_VERBS_ROUTE 40          /* bytes before a datagram that has come */
@@ -100,6 +101,22 @@ typedef struct nbcolli_verbs_buffer {
     uint32_t slots;                    /* of a put, whose notice this is: it, and the pieces before it; else 0 */
     _Alignas(64) unsigned char wire[]; /* header, payload; of a datagram 40 bytes of route, and itself */
 } nbcolli_verbs_buffer;
+
+/* Memory that is registered, for buffers. */
+typedef struct nbcolli_verbs_slab {
+    void *memory;
+    size_t bytes;
+    struct ibv_mr *mr;
+} nbcolli_verbs_slab;
+
+/* A queue pair of datagrams on the first rail, and their buffers. */
+typedef struct nbcolli_verbs_mail {
+    struct ibv_qp *qp;
+    nbcolli_verbs_slab slab;
+    uint32_t bytes;             /* of a datagram */
+    uint32_t saying;            /* under way */
+    nbcolli_verbs_buffer *said; /* free ones, to send one */
+} nbcolli_verbs_mail;
 
 /* ---- programs ------------------------------------------------------------------------------------------------------
  */
@@ -208,12 +225,7 @@ typedef struct nbcolli_verbs_closed {
 /* Owned by the thread that executes programs. */
 typedef struct nbcolli_verbs_programs {
     struct ibv_cq *cq; /* of the datagrams; each pair has one */
-    struct ibv_qp *datagrams;
-    void *pool;
-    size_t pool_bytes;
-    struct ibv_mr *mr;
-    nbcolli_verbs_buffer *said; /* free ones */
-    uint32_t saying;
+    nbcolli_verbs_mail mail;
     nbcoll_queue_pair *pairs;
     nbcolli_verbs_closed *closed;
     uint64_t serial;
@@ -260,9 +272,7 @@ typedef struct nbcolli_verbs_peer {
     bool is_wanted;    /* a post waits until it is connected */
     struct ibv_qp *messages, *bulk;
     struct ibv_ah *route; /* of datagrams */
-    void *slab;           /* its part of the buffers */
-    size_t slab_bytes;
-    struct ibv_mr *mr;
+    nbcolli_verbs_slab slab; /* its part of the buffers */
     nbcolli_verbs_buffer *spare; /* for sending */
     uint32_t credits;            /* what may still be sent */
     uint32_t owed;               /* what it may be told that it can send */
@@ -342,12 +352,10 @@ typedef struct nbcolli_verbs_end {
     nbcolli_verbs_shared *shared;
     uint32_t rails;
     nbcolli_verbs_rail rail[NBCOLLI_VERBS_RAILS];
-    size_t piece;             /* what each of their devices moves by one work request */
-    struct ibv_qp *datagrams; /* on the first one */
-    void *pool, *own_slab; /* buffers of datagrams; of messages to this rank itself */
-    size_t pool_bytes, own_bytes;
-    struct ibv_mr *pool_mr, *own_mr;
-    nbcolli_verbs_buffer *said, *own;            /* free ones: to send a datagram; for a message to this rank */
+    size_t piece; /* what each of their devices moves by one work request */
+    nbcolli_verbs_mail mail;
+    nbcolli_verbs_slab own_slab;                 /* of messages to this rank itself */
+    nbcolli_verbs_buffer *own;                   /* free ones */
     nbcolli_verbs_buffer *own_first, **own_last; /* such messages, not yet arrived */
     nbcolli_verbs_buffer *arrived;               /* reported by the last progress */
     nbcoll_work *cancelled;                      /* to be given back */
@@ -355,7 +363,7 @@ typedef struct nbcolli_verbs_end {
     nbcolli_verbs_peer *known, *due;
     nbcolli_verbs_place *place;    /* [ranks]; null before nbcoll_verbs_meet */
     uint64_t now, due_at;          /* of the last tick; when there is something to do at the next one */
-    uint32_t passes, saying, ends; /* datagrams under way; ends to report */
+    uint32_t passes, ends;         /* to report */
     bool is_armed;
     nbcolli_verbs_kept *kept; /* [registrations] */
     atomic_flag kept_lock; /* held for a look at them, never for a call of the device */
@@ -419,15 +427,33 @@ nbcoll_status nbcolli_verbs_find(nbcolli_verbs_end *e, const nbcoll_verbs_config
 nbcoll_status nbcolli_verbs_equip(nbcolli_verbs_end *e, bool is_beside, nbcolli_verbs_place *mine);
 void nbcolli_verbs_strip(nbcolli_verbs_end *e);
 
-/* A queue pair of datagrams on the first rail, ready for use; null: errno. */
-struct ibv_qp *nbcolli_verbs_hear(nbcolli_verbs_end *e, struct ibv_cq *cq, uint32_t said, uint32_t heard);
-
-/* Takes `count` from the front of a list. */
-nbcolli_verbs_buffer *nbcolli_verbs_split(nbcolli_verbs_buffer **list, uint32_t count);
+/* Ready for use, with buffers for NBCOLLI_VERBS_SAID datagrams that are sent and twice as many as `peers` that come.
+ * False: errno. */
+uint32_t nbcolli_verbs_hears(uint32_t peers);
+bool nbcolli_verbs_hear(nbcolli_verbs_end *e, nbcolli_verbs_mail *m, struct ibv_cq *cq, uint32_t peers, uint32_t bytes);
+/* Posts the buffer of one that has come, for the next one. */
+void nbcolli_verbs_listen(nbcolli_verbs_mail *m, nbcolli_verbs_buffer *buffer);
+/* Sends one by a route, which is destroyed with it if it is its own. What cannot be sent now is not sent. */
+void nbcolli_verbs_mail_say(nbcolli_verbs_mail *m, const void *what, struct ibv_ah *route, bool is_own, uint32_t qpn);
+void nbcolli_verbs_mail_said(nbcolli_verbs_mail *m, nbcolli_verbs_buffer *buffer);
+void nbcolli_verbs_hang_up(nbcolli_verbs_end *e, nbcolli_verbs_mail *m);
 
 /* Memory registered with a rail, cut into `count` buffers of `wire` bytes, linked; null without memory. */
 nbcolli_verbs_buffer *nbcolli_verbs_cut(nbcolli_verbs_end *e, nbcolli_verbs_rail *rail, uint32_t count, size_t wire,
-                                        void **slab, size_t *bytes, struct ibv_mr **mr);
+                                        nbcolli_verbs_slab *slab);
+void nbcolli_verbs_slab_free(nbcolli_verbs_end *e, nbcolli_verbs_slab *slab);
+
+static inline void nbcolli_verbs_lock(atomic_flag *lock)
+{
+    /* acquire: sees the last holder's writes */
+    while (atomic_flag_test_and_set_explicit(lock, memory_order_acquire))
+        ;
+}
+
+static inline void nbcolli_verbs_unlock(atomic_flag *lock)
+{
+    atomic_flag_clear_explicit(lock, memory_order_release); /* publishes the writes before */
+}
 
 /* ---- shared.c ------------------------------------------------------------------------------------------------------
  */
@@ -464,8 +490,10 @@ void nbcolli_verbs_connected(nbcolli_verbs_end *e, nbcolli_verbs_peer *p);
 uint64_t nbcolli_verbs_ask_again(nbcolli_verbs_end *e, uint64_t now);
 
 void nbcolli_verbs_goodbye_apart(nbcolli_verbs_end *e);
-void nbcolli_verbs_listen(nbcolli_verbs_end *e, nbcolli_verbs_buffer *buffer);
-void nbcolli_verbs_disconnect(nbcolli_verbs_end *e, nbcolli_verbs_peer *p);
+void nbcolli_verbs_disconnect(nbcolli_verbs_peer *p);
+
+/* A new queue pair, which may then be joined: what its peer may do. False: errno. */
+bool nbcolli_verbs_begin(const nbcolli_verbs_rail *rail, struct ibv_qp *qp, int access);
 
 /* From a rail to a port. */
 struct ibv_ah_attr nbcolli_verbs_way(const nbcolli_verbs_rail *rail, const nbcolli_verbs_port *to);
