@@ -433,7 +433,7 @@ static void others_close(party *p, int without)
     }
 }
 
-/* After so many looks of theirs, while all of them are closing. Returns whether the relays of all were closed before. */
+/* After so many looks of theirs, while all of them are closing. Returns whether all were closed before. */
 static int lost_while_they_close(party *p, int victim, int looks)
 {
     int left = 0;
