@@ -414,15 +414,15 @@ NBCOLL_API nbcoll_status nbcoll_agent_takes(const nbcoll_agent *agent, const nbc
  *     with ERR_BUFFER; the agent's `log`, or else the context's, gets the reason in words. Like every refused call it
  *     takes no place in the order: a call with another buffer is still the same operation.
  *   - Compiling takes memory for all ranks' programs; starting, for as many as are open at once, which is kept.
- *   - nbcoll_cancel of such an operation, also of one in three parts, or the loss of a rank, ends all programs of the
- *     agent, since its queue pairs keep one order of all of them; without agents a cancelled operation ends alone. They
- *     end with ERR_CANCELLED or ERR_PEER_LOST. Queue pairs are closed, so that nothing is written afterwards. Peers
- *     learn of it by that, or, if no queue pair was open to them, by a message as soon as a call of this rank has seen
- *     the end; their programs end with ERR_PEER_LOST. From then on starts that would be programs are refused with that
- *     status (ERR_CANCELLED if the agent had no memory), here at once, on other ranks once they know. The refusal is
- *     noted as the last failure (nbcoll_last_failure, nbcoll_comm_failure), of no rank unless an operation has ended
- *     so. Hierarchical operations in three parts, which have their place in the engine's order, are started, and end
- *     with that status. All other operations go on.
+ *   - nbcoll_cancel of such an operation, also of one in three parts, the loss of a rank, or nbcoll_comm_shrink without
+ *     one that has left, ends all programs of the agent, since its queue pairs keep one order of all of them; without
+ *     agents a cancelled operation ends alone. They end with ERR_CANCELLED or ERR_PEER_LOST. Queue pairs are closed, so
+ *     that nothing is written afterwards. Peers learn of it by that, or, if no queue pair was open to them, by a
+ *     message as soon as a call of this rank has seen the end; their programs end with ERR_PEER_LOST. From then on
+ *     starts that would be programs are refused with that status (ERR_CANCELLED if the agent had no memory), here at
+ *     once, on other ranks once they know. The refusal is noted as the last failure (nbcoll_last_failure,
+ *     nbcoll_comm_failure), of no rank unless an operation has ended so. Hierarchical operations in three parts, which
+ *     have their place in the engine's order, are started, and end with that status. All other operations go on.
  *   - An operation that needs a rank which has freed the communicator ends as without agents: with ERR_MISMATCH, when
  *     waiting ranks have asked that rank, which takes about 0.1 s. */
 

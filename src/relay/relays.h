@@ -327,7 +327,7 @@ void nbcolli_relays_cancel_call(nbcolli_executor *e, nbcolli_request *q, int tel
 nbcoll_status nbcolli_relays_open_notice(nbcoll_relays *r, nbcoll_done *noticed);
 void nbcolli_relays_close_notice(nbcoll_relays *r);
 
-/* They are, and passes look if they have a look; they are not any more. ERR_BUSY: it has others. */
+/* They are, and passes look if agents move them; they are not any more. ERR_BUSY: it has others. */
 nbcoll_status nbcolli_relays_accept_calls(nbcoll_relays *r);
 nbcoll_status nbcolli_relays_refuse_calls(nbcoll_relays *r);
 
@@ -358,7 +358,6 @@ int nbcolli_relays_place_has_ended(nbcoll_relays *r, nbcolli_relays_place *at);
 int nbcolli_relays_flow_has_ended(nbcoll_relays *r, const nbcolli_relays_flow *flow);
 
 /* relays_end.c: goes on with the closing. Is nothing of them under way any more? */
-int nbcolli_relays_close_on(nbcoll_relays *r);
 int nbcolli_relays_are_over(nbcoll_relays *r);
 
 /* Moves those that have calls of their own, too: all ranks are told what has broken them. */

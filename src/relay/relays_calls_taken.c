@@ -67,7 +67,7 @@ nbcoll_status nbcolli_relays_accept_calls(nbcoll_relays *r)
         atomic_store_explicit(&comm->carries, r->config.carries + 1, memory_order_relaxed); /* for itself */
         memset(comm->cache.memo, 0, sizeof comm->cache.memo); /* such calls are not to find schedules at once */
     }
-    if (s == NBCOLL_OK && r->executor.does->look) {
+    if (s == NBCOLL_OK && r->config.by_agents) {
         nbcolli_executor_watch(&r->executor);
         r->is_watched = 1;
         r->context->active++; /* so that passes are made */

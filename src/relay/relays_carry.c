@@ -220,20 +220,15 @@ static void nbcolli_relays_opened(nbcoll_request request, nbcoll_status s, void 
 
 nbcoll_status nbcolli_relays_open_executor(nbcoll_relays *r)
 {
-    static const nbcolli_executor_table by_engines = {.takes = nbcolli_relays_take_call,
-                                                      .open = nbcolli_relays_open_call,
-                                                      .start = nbcolli_relays_start_call,
-                                                      .go = nbcolli_relays_go,
-                                                      .cancel = nbcolli_relays_cancel_call},
-                                        by_agents = {.takes = nbcolli_relays_take_call,
-                                                     .open = nbcolli_relays_open_call,
-                                                     .start = nbcolli_relays_start_call,
-                                                     .go = nbcolli_relays_go,
-                                                     .cancel = nbcolli_relays_cancel_call,
-                                                     .look = nbcolli_relays_store_look};
+    static const nbcolli_executor_table does = {.takes = nbcolli_relays_take_call,
+                                                .open = nbcolli_relays_open_call,
+                                                .start = nbcolli_relays_start_call,
+                                                .go = nbcolli_relays_go,
+                                                .cancel = nbcolli_relays_cancel_call,
+                                                .look = nbcolli_relays_store_look}; /* if agents move them */
     if (!nbcolli_relays_carry(r))
         return NBCOLL_OK;
-    r->executor.does = r->config.by_agents ? &by_agents : &by_engines;
+    r->executor.does = &does;
     r->executor.comm = r->comm;
     r->heeds = nbcolli_relays_place_ended;
     atomic_store_explicit(&r->shown, NBCOLL_PENDING, memory_order_relaxed);  /* for itself */

@@ -56,19 +56,14 @@ static void nbcolli_relays_close_step(nbcoll_relays *r)
         atomic_store_explicit(&r->step, NBCOLLI_RELAYS_OVER, memory_order_relaxed); /* as above */
 }
 
-int nbcolli_relays_close_on(nbcoll_relays *r)
-{
-    unsigned before;
-    do {
-        before = r->step;
-        nbcolli_relays_close_step(r);
-    } while (r->step != before && r->status == NBCOLL_OK); /* nothing else may tell that the next one can go on */
-    return r->step == NBCOLLI_RELAYS_OVER;
-}
-
 int nbcolli_relays_are_over(nbcoll_relays *r)
 {
-    if (r->status == NBCOLL_OK && nbcolli_relays_close_on(r))
+    unsigned before = NBCOLLI_RELAYS_OVER;
+    while (r->status == NBCOLL_OK && r->step != before) { /* nothing else may tell that the next one can go on */
+        before = r->step;
+        nbcolli_relays_close_step(r);
+    }
+    if (r->step == NBCOLLI_RELAYS_OVER)
         return 1;
     return r->status != NBCOLL_OK && nbcolli_relays_break(r);
 }

@@ -597,6 +597,44 @@ static void a_leader_that_is_lost_ends_it_on_all_ranks(void **state)
     leader_goes(1);
 }
 
+/* Rank 3 leaves, and the others shrink. Only barriers have a tag, which the shrink revokes; rank 1, which waits in a
+ * program for the agents of both others, has begun none, and hears of it all the same. */
+static void a_shrink_without_a_rank_that_has_left_ends_programs_too(void **state)
+{
+    nbcoll_request shrink[FOUR] = {{0}}, request[FOUR] = {{0}}, again;
+    nbcoll_status statuses[FOUR] = {NBCOLL_OK};
+    nbcoll_comm *rest[FOUR];
+    int32_t mine = 1, all[FOUR];
+    scene s;
+    (void)state;
+    open_four(&s);
+    EXPECT(OK, nbcoll_allgather_init(&mine, all, 1, NBCOLL_INT32, s.j.w.comm[1], &again));
+    EXPECT(OK, nbcoll_agent_close(s.agent[3]));
+    s.agent[3] = NULL;
+    EXPECT(OK, nbcoll_context_abandon(s.j.w.context[3], NULL, NULL));
+    s.j.w.context[3] = NULL;
+    EXPECT(OK, nbcoll_start(&again));
+    scene_turn(&s, 100, 3); /* all know that it has left */
+    for (int rank = 0; rank < 3; rank += 2) {
+        EXPECT(OK, nbcoll_comm_ishrink(s.j.w.comm[rank], &rest[rank], &shrink[rank]));
+        EXPECT(OK, nbcoll_ibarrier(s.j.w.comm[rank], &request[rank]));
+    }
+    scene_settle(&s, FOUR, request, statuses);
+    assert_int_equal(statuses[0], NBCOLL_ERR_PEER_LOST);
+    assert_int_equal(statuses[2], NBCOLL_ERR_PEER_LOST);
+    scene_turn(&s, 100, 3);
+    EXPECT(ERR_PEER_LOST, nbcoll_test(&again));
+    EXPECT(ERR_PEER_LOST, nbcoll_start(&again));
+    EXPECT(OK, nbcoll_request_free(&again));
+    EXPECT(OK, nbcoll_comm_ishrink(s.j.w.comm[1], &rest[1], &shrink[1]));
+    scene_finish(&s, FOUR, shrink);
+    for (int rank = 0; rank < 3; rank++) {
+        assert_int_equal(nbcoll_comm_size(rest[rank]), 3);
+        EXPECT(OK, nbcoll_comm_free(rest[rank]));
+    }
+    scene_close(&s);
+}
+
 /* ---- freed communicators ---------------------------------------------------------------------------------------- */
 
 enum { MS = 1000000, LIMIT = 200 };
@@ -705,6 +743,7 @@ int main(void)
         cmocka_unit_test(a_deadline_ends_one_whose_inner_part_never_begins),
         cmocka_unit_test(a_leader_that_leaves_ends_it_on_all_ranks),
         cmocka_unit_test(a_leader_that_is_lost_ends_it_on_all_ranks),
+        cmocka_unit_test(a_shrink_without_a_rank_that_has_left_ends_programs_too),
         cmocka_unit_test(a_rank_that_frees_only_its_communicator_ends_what_needs_it),
         cmocka_unit_test(a_late_agent_ends_well_what_others_have_ended_before_they_freed),
     };

@@ -410,6 +410,67 @@ static void a_lost_rank_ends_what_is_under_way_and_they_can_be_closed(void **sta
     close_all(&p);
 }
 
+/* Has it still to close them? */
+static int look_to_close(party *p, int rank)
+{
+    if (p->relays[rank] && nbcoll_relays_close(p->relays[rank], 0) == NBCOLL_OK)
+        p->relays[rank] = NULL;
+    else
+        nbcoll_progress(p->w.context[rank]);
+    return p->relays[rank] != NULL;
+}
+
+/* All but rank `without` have closed, which is called no more. */
+static void others_close(party *p, int without)
+{
+    int left = 1;
+    for (int looks = 0; left; looks++) {
+        world_watchdog(&p->w, looks < LOOKS);
+        left = 0;
+        for (int r = 0; r < p->w.ranks; r++)
+            if (r != without)
+                left += look_to_close(p, r);
+    }
+}
+
+/* After so many looks of theirs, while all of them are closing. Returns whether all were closed before. */
+static int lost_while_they_close(party *p, int victim, int looks)
+{
+    int left = 0;
+    for (int i = 0; i < looks; i++)
+        look_to_close(p, (int)(world_random(&p->w.random) % (unsigned)p->w.ranks));
+    for (int r = 0; r < p->w.ranks; r++) {
+        left += p->relays[r] != NULL;
+        if (r != victim)
+            EXPECT(OK, nbcoll_comm_declare_lost(p->w.comm[r], victim));
+    }
+    others_close(p, victim);
+    others_close(p, -1); /* at last itself, for the end of the world */
+    return !left;
+}
+
+static void a_rank_that_is_lost_at_any_look_of_the_closing_is_not_waited_for(void **state)
+{
+    static party p;
+    int closed = 0, lost = 0;
+    (void)state;
+    for (int kind = 0; kind < NBCOLL_TOPOLOGY_COUNT; kind++)
+        for (int looks = 0; looks < 64; looks++) {
+            open_all(&p, 4, plain((nbcoll_topology_kind)kind));
+            p.w.random = (uint64_t)(64 * kind + looks + 1);
+            for (int r = 0; r < 4; r++)
+                EXPECT(OK, start(&p, r, 0));
+            for (int i = 0; i < LOOKS / 10; i++)
+                step(&p);
+            if (lost_while_they_close(&p, looks % 4, looks / 2 * 2))
+                closed++;
+            else
+                lost++;
+            world_close(&p.w);
+        }
+    assert_true(closed > 10 && lost > 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,6 +484,7 @@ int main(void)
         cmocka_unit_test(ranks_that_differ_are_told),
         cmocka_unit_test(who_finds_them_broken_tells_all_ranks),
         cmocka_unit_test(a_lost_rank_ends_what_is_under_way_and_they_can_be_closed),
+        cmocka_unit_test(a_rank_that_is_lost_at_any_look_of_the_closing_is_not_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -311,5 +311,8 @@ const kept storm_kept[] = {
     /* Memory that a message's receiver had lent for a put was taken back before the answer of a sender that is cut off,
      * and lives. */
     {7001174, {.edition = 21, .items = 14, .faults = 2, .n_skipped = 3, .skipped = {10, 9, 6}}},
+    /* A shrink without a rank that had left revoked tags alone: what waited in a program for an agent, which what was
+     * revoked had cancelled, waited for ever. */
+    {96014836, {.edition = 21, .items = 10, .faults = 2, .n_skipped = 6, .skipped = {7, 6, 5, 4, 8, 0}}},
 };
 const size_t storm_kept_count = sizeof storm_kept / sizeof *storm_kept;

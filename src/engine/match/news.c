@@ -65,6 +65,17 @@ static void nbcolli_revoke_later(nbcoll_comm *comm, uint64_t first, uint64_t las
         nbcolli_unexpected_drop(comm, first, last, NBCOLL_ERR_CANCELLED);
 }
 
+/* Somebody takes no part in what executors have in one order on all ranks (`over`). What is under way is looked at in
+ * the drain. */
+static void nbcolli_executors_over(nbcoll_comm *comm)
+{
+    for (nbcolli_executor *e = comm->executors; e; e = e->next) /* relaxed, both: orders nothing */
+        if (atomic_load_explicit(&e->over, memory_order_relaxed) == NBCOLL_OK)
+            atomic_store_explicit(&e->over, NBCOLL_ERR_PEER_LOST, memory_order_relaxed);
+}
+
+#define NBCOLLI_THE_REST UINT32_MAX /* `count` of a REVOKE: all operations behind it, also those without tags */
+
 void nbcolli_revoke_rest(nbcoll_comm *comm, int left)
 {
     uint64_t first = comm->taken;
@@ -72,8 +83,9 @@ void nbcolli_revoke_rest(nbcoll_comm *comm, int left)
     if (nbcolli_broken(comm) != NBCOLL_OK) /* all know */
         return;
     nbcolli_tell_others(comm, (nbcolli_header){.tag = first, .number = (uint32_t)left, .type = NBCOLLI_REVOKE,
-                                               .status = NBCOLL_ERR_PEER_LOST, .count = UINT32_MAX});
-    nbcolli_revoke_later(comm, first, first + UINT32_MAX, NBCOLL_ERR_PEER_LOST, left);
+                                               .status = NBCOLL_ERR_PEER_LOST, .count = NBCOLLI_THE_REST});
+    nbcolli_revoke_later(comm, first, first + NBCOLLI_THE_REST, NBCOLL_ERR_PEER_LOST, left);
+    nbcolli_executors_over(comm);
 }
 
 void nbcolli_revokes_in(nbcoll_comm *comm, nbcolli_incoming *in)
@@ -84,6 +96,8 @@ void nbcolli_revokes_in(nbcoll_comm *comm, nbcolli_incoming *in)
 
     if (h->tag < comm->taken)
         nbcolli_vote_revoked(comm, in, why);
+    if (h->count == NBCOLLI_THE_REST)
+        nbcolli_executors_over(comm);
     nbcolli_runs_fail(comm, h->tag, last, why, (int)h->number);
     if (last >= comm->taken)
         nbcolli_revoke_later(comm, first, last, why, (int)h->number);
@@ -136,10 +150,7 @@ void nbcolli_lost_in(nbcoll_comm *comm, nbcolli_incoming *in)
 void nbcolli_agent_failed_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     (void)in;
-    /* relaxed, both: orders nothing. The drain looks at runs under way. */
-    for (nbcolli_executor *e = comm->executors; e; e = e->next)
-        if (atomic_load_explicit(&e->over, memory_order_relaxed) == NBCOLL_OK)
-            atomic_store_explicit(&e->over, NBCOLL_ERR_PEER_LOST, memory_order_relaxed);
+    nbcolli_executors_over(comm);
 }
 
 /* ---- ranks that are gone ----------------------------------------------------------------------------------------- */

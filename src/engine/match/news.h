@@ -16,8 +16,8 @@ void nbcolli_vote_revoked(nbcoll_comm *comm, const nbcolli_incoming *in, nbcoll_
 /* Handles a REVOKE of one or more operations in a row. */
 void nbcolli_revokes_in(nbcoll_comm *comm, nbcolli_incoming *in);
 
-/* This rank shrinks without `left`, which has left: operations that it has not started end on all ranks; others go
- * on. */
+/* This rank shrinks without `left`, which has left: operations that it has not started end on all ranks, and so do
+ * those that executors have in one order on all ranks; others go on. */
 void nbcolli_revoke_rest(nbcoll_comm *comm, int left);
 
 /* Handles a LOST: another rank has broken the communicator, or names a rank that is given up. If ranks are out of step,

@@ -100,7 +100,7 @@ struct nbcolli_executor {
     uint32_t channel;         /* its channel for messages and lines, NBCOLLI_CHANNELS or above; else 0 */
     uint64_t called;          /* starts: so many of its numbered ones, on all ranks alike */
     uint32_t hash;            /* compared among ranks when they make the communicator; 0: nothing */
-    atomic_uint over;         /* OK; or why it starts nothing more. Read by starts, relaxed */
+    atomic_uint over;         /* OK; or why numbered ones end badly. Read by starts, relaxed */
 };
 
 typedef enum nbcolli_agent_rest {
