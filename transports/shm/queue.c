@@ -143,7 +143,7 @@ NBCOLLI_ALWAYS_INLINE nbcoll_posted nbcolli_shm_put_entry(struct nbcolli_shm_end
     if (p->room <= e->depth - most && !nbcolli_shm_finds_room(e, peer, most, &why))
         return why;
     struct nbcolli_shm_line *line = p->to.line;
-    memcpy(line->payload, head, head_bytes);
+    nbcolli_shm_copy_line(line->payload, head, head_bytes);
     atomic_store_explicit(&line->turn, turn, memory_order_relaxed); /* published by the word */
     if (bytes)
         memcpy(nbcolli_shm_area(e, p->out, p->to.n), payload, bytes);
@@ -156,47 +156,41 @@ nbcoll_posted nbcolli_shm_put(struct nbcolli_shm_end *e, int peer, const nbcoll_
     return nbcolli_shm_put_entry(e, peer, header, sizeof *header, bytes, NBCOLLI_SHM_MESSAGE, payload, bytes);
 }
 
-static nbcoll_posted nbcolli_shm_line_post(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn,
-                                           const void *payload, size_t bytes);
-
-/* Posts after a look for room. A function of its own, since it makes the compiler save registers. */
-static __attribute__((noinline)) nbcoll_posted nbcolli_shm_line_retry(nbcoll_endpoint *ep, int peer, uint32_t channel,
-                                                                      uint64_t turn, const void *payload, size_t bytes)
+/* Posts a line that does not fit a cache line, or after a look for room, or refuses an impossible one. A function of its
+ * own, since it makes the compiler save registers. */
+static __attribute__((noinline)) nbcoll_posted nbcolli_shm_other_line(struct nbcolli_shm_end *e, int peer,
+                                                                      uint32_t channel, uint64_t turn,
+                                                                      const void *payload, uint64_t bytes)
 {
-    struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
-    nbcoll_posted why;
-
-    return nbcolli_shm_finds_room(e, peer, e->depth, &why)
-               ? nbcolli_shm_line_post(ep, peer, channel, turn, payload, bytes)
-               : why;
-}
-
-/* Posts a line that does not fit a cache line, or refuses an impossible one. */
-static __attribute__((noinline)) nbcoll_posted nbcolli_shm_long_post(struct nbcolli_shm_end *e, int peer,
-                                                                     uint32_t channel, uint64_t turn,
-                                                                     const void *payload, uint64_t bytes)
-{
-    uint64_t what = (uint64_t)NBCOLLI_SHM_LONG << NBCOLLI_SHM_BYTES_SHIFT | channel;
-
     if ((unsigned)peer >= (unsigned)e->base.ranks || channel >= NBCOLLI_SHM_CHANNELS || bytes > e->home->layout.payload)
         return NBCOLL_POST_FAILED;
+    if (bytes <= NBCOLL_LINE_PAYLOAD)
+        return nbcolli_shm_put_entry(e, peer, payload, bytes, turn, bytes << NBCOLLI_SHM_BYTES_SHIFT | channel, NULL, 0);
+    uint64_t what = (uint64_t)NBCOLLI_SHM_LONG << NBCOLLI_SHM_BYTES_SHIFT | channel;
     return nbcolli_shm_put_entry(e, peer, &bytes, sizeof bytes, turn, what, payload, bytes);
 }
 
+/* A store to a line that the receiver has read waits for the line, and later stores wait behind it. A rank that posts
+ * several lines in a row, with none from the peer between them, therefore asks early for the line of the fourth post from
+ * now. The compiler's own prefetch asks for a copy only. */
 static nbcoll_posted nbcolli_shm_line_post(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn,
                                            const void *payload, size_t bytes)
 {
     struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
 
-    if ((unsigned)peer >= (unsigned)ep->ranks || channel >= NBCOLLI_SHM_CHANNELS || bytes > NBCOLL_LINE_PAYLOAD)
-        return nbcolli_shm_long_post(e, peer, channel, turn, payload, bytes);
+    if ((unsigned)peer >= (unsigned)ep->ranks || channel >= NBCOLLI_SHM_CHANNELS || bytes > NBCOLL_LINE_PAYLOAD ||
+        !e->peers[peer].room)
+        return nbcolli_shm_other_line(e, peer, channel, turn, payload, bytes);
     struct nbcolli_shm_peer *p = &e->peers[peer];
-    if (!p->room)
-        return nbcolli_shm_line_retry(ep, peer, channel, turn, payload, bytes);
     struct nbcolli_shm_line *line = p->to.line;
     uint64_t word = p->to.lap | (uint64_t)bytes << NBCOLLI_SHM_BYTES_SHIFT | channel;
     nbcolli_shm_copy_line(line->payload, payload, bytes);
     atomic_store_explicit(&line->turn, turn, memory_order_relaxed); /* published by the word */
+#if defined(__x86_64__)
+    if (p->heard == (uint32_t)p->from.n)
+        __asm__ volatile("prefetchw %0" : : "m"(line[4]));
+    p->heard = (uint32_t)p->from.n;
+#endif
     return nbcolli_shm_publish(e, p, line, word);
 }
 

@@ -3,7 +3,15 @@
 #ifndef NBCOLLI_ENGINE_CALLS_REQUEST_H
 #define NBCOLLI_ENGINE_CALLS_REQUEST_H
 
-#include "../state/context.h"
+#include "../comm/requests.h"
+
+/* Would test say PENDING now? */
+static inline int nbcolli_is_running(nbcoll_request request)
+{
+    const nbcolli_request *r = nbcolli_entry_of(request);
+    return r && !nbcolli_is_forked(r->context) && nbcolli_is_of(r, request.generation) &&
+           nbcolli_is_pending(nbcolli_state_of(r));
+}
 
 /* What test would return now; changes nothing, and makes no pass. `idle`: there is nothing to wait for. */
 nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle);

@@ -23,17 +23,8 @@ typedef struct nbcolli_several {
     size_t first;    /* index of an ended one; or n */
     size_t others;   /* entries of that context's list that are not known to be in the array */
     size_t contexts; /* of active ones; beyond the room, each is counted whenever it is met */
-    nbcoll_context *context[NBCOLLI_SLEEP_ON];
+    nbcoll_context **context; /* [NBCOLLI_SLEEP_ON] */
 } nbcolli_several;
-
-static void nbcolli_several_begin(nbcolli_several *v, size_t n, nbcoll_request requests[], int all)
-{
-    v->n = n; /* what it does not set a look does */
-    v->requests = requests;
-    v->all = all;
-    v->waiter = (nbcolli_waiter){0};
-    v->others = 0;
-}
 
 static void nbcolli_several_add(nbcolli_several *v, nbcoll_context *c)
 {
@@ -55,8 +46,7 @@ static void nbcolli_several_progress(const nbcolli_several *v, nbcoll_context *c
 /* The first request from `at` on that has not ended, or n. */
 static size_t nbcolli_next_active(const nbcolli_several *v, size_t at)
 {
-    int idle;
-    while (at < v->n && nbcolli_peek(&v->requests[at], &idle) != NBCOLL_PENDING)
+    while (at < v->n && !nbcolli_is_running(v->requests[at]))
         at++;
     return at < v->n ? at : v->n;
 }
@@ -101,19 +91,18 @@ static void nbcolli_several_look(nbcolli_several *v)
     v->contexts = 0;
     v->pending = v->first = n;
     for (size_t i = 0; i < n; i++) {
-        int idle;
+        int idle = 0, is_active = nbcolli_is_running(v->requests[i]);
         nbcoll_context *c = nbcolli_context_of(v->requests[i]);
-        nbcoll_status s = nbcolli_peek(&v->requests[i], &idle);
-        if (s == NBCOLL_PENDING && c != last) {
+        if (is_active && c != last) {
             nbcolli_several_progress(v, last = c);
-            s = nbcolli_peek(&v->requests[i], &idle);
+            is_active = nbcolli_is_running(v->requests[i]);
         }
-        if (s == NBCOLL_PENDING) {
+        if (is_active) {
             nbcolli_several_add(v, c);
             v->pending = v->pending < n ? v->pending : i;
-        } else if (v->first == n && (!idle || s != NBCOLL_OK))
+        } else if (v->first == n && !v->all && (nbcolli_peek(&v->requests[i], &idle) != NBCOLL_OK || !idle))
             v->first = i;
-        v->is_one &= !c || ((!one || c == one) && !(c->flags & NBCOLL_ANY_THREAD));
+        v->is_one &= !c || c == one || (!one && !(c->flags & NBCOLL_ANY_THREAD));
         one = c ? c : one;
     }
     v->is_one &= one != NULL;
@@ -155,6 +144,8 @@ static int nbcolli_several_look_again(nbcolli_several *v)
     if (!v->all && nbcolli_several_listed(v, &v->first, 1))
         return 1;
     v->pending = nbcolli_next_active(v, v->pending); /* what a callback has reported is not in the list */
+    if (v->all && v->pending == v->n)
+        return nbcolli_next_active(v, 0) == v->n;
     return v->others == others && v->pending < v->n &&
            (!v->is_one || nbcolli_entry_of(v->requests[v->pending])->seen_at == &v->requests[v->pending]);
 }
@@ -206,11 +197,11 @@ static nbcoll_status nbcolli_several_take(const nbcolli_several *v, size_t n, co
 static nbcoll_status nbcolli_wait_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[], uint64_t timeout,
                                       nbcoll_status late)
 {
-    nbcolli_several v;
+    nbcoll_context *on[NBCOLLI_SLEEP_ON];
+    nbcolli_several v = {.n = n, .requests = requests, .all = 1, .context = on};
 
     if (!requests && n)
         return NBCOLL_ERR_NULL;
-    nbcolli_several_begin(&v, n, requests, 1);
     int is_over = nbcolli_several_wait(&v, timeout);
     nbcoll_status s = nbcolli_several_take(&v, n, NULL, statuses, is_over ? NBCOLL_OK : late);
     /* The last may have ended since its look: by a look at a later one, or on another thread. If all statuses are ends,
@@ -250,12 +241,12 @@ static size_t nbcolli_several_places(const nbcolli_several *v, size_t places[], 
 static nbcoll_status nbcolli_wait_some(size_t n, nbcoll_request requests[], size_t most, size_t *ended,
                                        size_t indices[], nbcoll_status statuses[], uint64_t timeout)
 {
-    nbcolli_several v;
+    nbcoll_context *on[NBCOLLI_SLEEP_ON];
+    nbcolli_several v = {.n = n, .requests = requests, .context = on};
 
     *ended = 0;
     if (!requests && n)
         return NBCOLL_ERR_NULL;
-    nbcolli_several_begin(&v, n, requests, 0);
     do { /* again, if a callback has reported the end that was found */
         if (!nbcolli_several_wait(&v, timeout))
             return nbcolli_several_take(&v, n, NULL, statuses, NBCOLL_ERR_TIMEOUT);

@@ -94,13 +94,10 @@ nbcoll_status nbcolli_request_refused(const nbcoll_context *c)
 }
 
 /* One without a run of its own, or whose schedule is evicted. */
-static __attribute__((noinline)) void nbcolli_request_let_go(nbcoll_context *c, nbcolli_request *r)
+static __attribute__((noinline)) void nbcolli_request_let_go(nbcolli_request *r)
 {
     nbcolli_run_drop(r);
-    if (r->schedule)
-        nbcolli_schedule_release(r->schedule);
-    r->next = c->free_requests;
-    c->free_requests = r;
+    nbcolli_schedule_release(r->schedule);
 }
 
 /* One with a run of its own waits for the next start of its schedule, as it was opened. */
@@ -113,8 +110,12 @@ void nbcolli_request_discard(nbcoll_context *c, nbcolli_request *r)
         r->next = s->requests;
         s->requests = r;
         s->users--;
-    } else
-        nbcolli_request_let_go(c, r);
+        return;
+    }
+    if (s)
+        nbcolli_request_let_go(r);
+    r->next = c->free_requests;
+    c->free_requests = r;
 }
 
 void nbcolli_request_retire(nbcoll_context *c, nbcolli_request *r)
