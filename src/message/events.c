@@ -77,10 +77,10 @@ void nbcolli_message_receives(nbcoll_messages *m, nbcolli_request *r, nbcolli_ke
 static nbcoll_status nbcolli_message_start(nbcolli_executor *e, nbcolli_request *r)
 {
     atomic_store_explicit(&r->executed.is_cancelled, 0, memory_order_relaxed); /* as the state: */
-    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_HANDED, memory_order_relaxed); /* handed over below */
-    if (r->context->flags & NBCOLL_ANY_THREAD)
+    if (r->context->flags & NBCOLL_ANY_THREAD) {
+        atomic_store_explicit(&r->state, NBCOLLI_REQUEST_HANDED, memory_order_relaxed); /* handed over below */
         nbcolli_hand(r->context, r);
-    else
+    } else
         nbcolli_message_take(e, r);
     return NBCOLL_OK;
 }
@@ -250,7 +250,8 @@ static int nbcolli_arrival_poll(nbcoll_messages *m, int rank, uint64_t turn, voi
     if (!nbcolli_message_credits(p, (uint32_t)said))
         nbcolli_give_up(link, peer->address); /* it has sent what may not be */
     p->expected++;
-    nbcolli_message_credit(m, rank);
+    if (nbcolli_message_owes(m, rank))
+        nbcolli_message_return(m, rank);
     return 1;
 }
 

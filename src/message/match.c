@@ -26,6 +26,12 @@ nbcoll_message_info nbcolli_arrival_info(const nbcolli_arrival *l)
     return (nbcoll_message_info){l->source, l->tag, l->bytes == NBCOLLI_FAILED_TO_PACK ? 0 : l->bytes};
 }
 
+static inline void nbcolli_arrival_credit(nbcoll_messages *m, int source)
+{
+    if (nbcolli_message_owes(m, source))
+        nbcolli_message_return(m, source);
+}
+
 void nbcolli_receive_short(nbcoll_messages *m, nbcolli_request *r, int source, int32_t tag, const void *payload,
                            size_t bytes)
 {
@@ -34,7 +40,7 @@ void nbcolli_receive_short(nbcoll_messages *m, nbcolli_request *r, int source, i
     if (info)
         *info = (nbcoll_message_info){source, tag, bytes};
     nbcolli_small_copy(r->recv, payload, bytes);
-    nbcolli_message_credit(m, source);
+    nbcolli_arrival_credit(m, source);
     nbcolli_message_end(m, r, NBCOLL_OK, source);
 }
 
@@ -50,7 +56,7 @@ static void nbcolli_arrival_meets(nbcoll_messages *m, nbcolli_request *r, const 
     if (info)
         *info = nbcolli_arrival_info(l);
     if (l->kind == NBCOLLI_MSG_SHORT)
-        nbcolli_message_credit(m, l->source);
+        nbcolli_arrival_credit(m, l->source);
     else if (suits != NBCOLL_OK && l->self)
         nbcolli_message_end(m, l->self, NBCOLL_OK, l->source);
     else if (suits != NBCOLL_OK)
@@ -69,18 +75,7 @@ static void nbcolli_arrival_meets(nbcoll_messages *m, nbcolli_request *r, const 
 
 uint64_t nbcolli_key_of_receive(const nbcolli_list_item *item)
 {
-    const nbcolli_request *r = NBCOLLI_HOLDER(const nbcolli_request, queued, item);
-    return nbcolli_key_by_name(r->executed.root, (uint32_t)r->tag);
-}
-
-nbcolli_request *nbcolli_receive_first(const nbcoll_messages *m, int source, uint32_t tag)
-{
-    uint64_t key = nbcolli_key_by_name(source, tag);
-    const nbcolli_list_item *item = nbcolli_table_bucket(&m->posted, key)->first;
-
-    while (item && nbcolli_key_of_receive(item) != key)
-        item = item->next;
-    return NBCOLLI_HOLDER(nbcolli_request, queued, item);
+    return nbcolli_receive_key(NBCOLLI_HOLDER(const nbcolli_request, queued, item));
 }
 
 /* The receive that was posted first among those that fit, or null. */
@@ -258,7 +253,7 @@ void nbcolli_receive_post(nbcoll_messages *m, nbcolli_request *r)
 
     if (k)
         nbcolli_kept_receive(m, r, k);
-    else if (nbcolli_receive_is_deserted(m, source))
+    else if (source == NBCOLL_ANY_SOURCE ? nbcolli_receive_is_deserted(m, source) : m->at[source].is_gone)
         nbcolli_message_end(m, r, NBCOLL_ERR_PEER_LOST, source);
     else {
         r->executed.number = m->posts++;

@@ -292,8 +292,13 @@ static inline int nbcolli_message_fits_line(const nbcoll_messages *m, int rank, 
     const nbcolli_correspondent *p = &m->at[rank];
     return bytes <= p->line_most && bytes <= p->eager && p->has_lines && p->credits > 0 && !p->is_gone;
 }
-/* A short message of the rank's has been matched. */
-void nbcolli_message_credit(nbcoll_messages *m, int rank);
+/* A short message of the rank's has been matched: it is owed a credit. 1: they are many, and to be returned now; else
+ * they go with what is sent there. */
+static inline int nbcolli_message_owes(nbcoll_messages *m, int rank)
+{
+    return ++m->at[rank].owed > m->config.credits / 2 || rank == m->comm->rank;
+}
+void nbcolli_message_return(nbcoll_messages *m, int rank);
 
 /* ---- transfer.c -------------------------------------------------------------------------------------------------- */
 
@@ -334,7 +339,19 @@ void nbcolli_arrival_withdraw(nbcoll_messages *m, int source, uint32_t number);
 void nbcolli_receive_post(nbcoll_messages *m, nbcolli_request *r);
 void nbcolli_receive_leave(nbcoll_messages *m, nbcolli_request *r);
 /* The first receive that waits for just these, or null. */
-nbcolli_request *nbcolli_receive_first(const nbcoll_messages *m, int source, uint32_t tag);
+static inline uint64_t nbcolli_receive_key(const nbcolli_request *r)
+{
+    return nbcolli_key_by_name(r->executed.root, (uint32_t)r->tag);
+}
+static inline nbcolli_request *nbcolli_receive_first(const nbcoll_messages *m, int source, uint32_t tag)
+{
+    uint64_t key = nbcolli_key_by_name(source, tag);
+    const nbcolli_list_item *item = nbcolli_table_bucket(&m->posted, key)->first;
+
+    while (item && nbcolli_receive_key(NBCOLLI_HOLDER(const nbcolli_request, queued, item)) != key)
+        item = item->next;
+    return NBCOLLI_HOLDER(nbcolli_request, queued, item);
+}
 /* A short message has been matched with a receive that it fits, of a type that does not pack. */
 void nbcolli_receive_short(nbcoll_messages *m, nbcolli_request *r, int source, int32_t tag, const void *payload,
                            size_t bytes);

@@ -64,12 +64,13 @@ int nbcolli_message_send_line(nbcoll_messages *m, int rank, int32_t tag, const v
     return 1;
 }
 
-void nbcolli_message_credit(nbcoll_messages *m, int rank)
+void nbcolli_message_return(nbcoll_messages *m, int rank)
 {
     nbcolli_correspondent *p = &m->at[rank];
 
-    if (rank == m->comm->rank)
-        p->credits++;
-    else if (++p->owed > m->config.credits / 2 && !nbcolli_message_put_line(m, rank, NBCOLLI_LINE_IS_CREDIT, NULL, 0))
+    if (rank == m->comm->rank) {
+        p->credits += (int32_t)p->owed;
+        p->owed = 0;
+    } else if (!nbcolli_message_put_line(m, rank, NBCOLLI_LINE_IS_CREDIT, NULL, 0))
         nbcolli_message_say(m, rank, NBCOLLI_MSG_CREDIT, 0, 0);
 }

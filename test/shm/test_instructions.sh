@@ -73,11 +73,11 @@ message()
     [ "$count" -gt 0 ] && [ "$count" -le "$4" ] || failed=1
 }
 message blocking 8 0 260
-message blocking 8 1 385
+message blocking 8 1 360
 message posted 1024 0 710
-message posted 1024 1 1080
-message window 8 0 630
-message window 8 1 900
+message posted 1024 1 1010
+message window 8 0 555
+message window 8 1 785
 
 cells 4 scatter root 572
 cells 4 scatter leaf 371

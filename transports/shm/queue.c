@@ -164,9 +164,10 @@ static __attribute__((noinline)) nbcoll_posted nbcolli_shm_other_line(struct nbc
 {
     if ((unsigned)peer >= (unsigned)e->base.ranks || channel >= NBCOLLI_SHM_CHANNELS || bytes > e->home->layout.payload)
         return NBCOLL_POST_FAILED;
-    if (bytes <= NBCOLL_LINE_PAYLOAD)
-        return nbcolli_shm_put_entry(e, peer, payload, bytes, turn, bytes << NBCOLLI_SHM_BYTES_SHIFT | channel, NULL, 0);
-    uint64_t what = (uint64_t)NBCOLLI_SHM_LONG << NBCOLLI_SHM_BYTES_SHIFT | channel;
+    bool is_long = bytes > NBCOLL_LINE_PAYLOAD;
+    uint64_t what = (is_long ? NBCOLLI_SHM_LONG : bytes) << NBCOLLI_SHM_BYTES_SHIFT | channel;
+    if (!is_long)
+        return nbcolli_shm_put_entry(e, peer, payload, bytes, turn, what, NULL, 0);
     return nbcolli_shm_put_entry(e, peer, &bytes, sizeof bytes, turn, what, payload, bytes);
 }
 

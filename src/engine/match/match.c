@@ -439,7 +439,7 @@ void nbcolli_line_in(nbcolli_link *link, const nbcoll_line_arrival *line)
     nbcolli_channels *all = pair->channels;
     uint32_t credits = (uint32_t)(line->turn >> NBCOLLI_TURN_BITS);
 
-    if (!nbcolli_is_valid_line(link, line)) {
+    if (line->channel >= NBCOLLI_CHANNELS || !nbcolli_is_valid_line(link, line)) {
         nbcolli_executed_line_in(link, line);
         return;
     }

@@ -132,7 +132,7 @@ NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_enter(nbcoll_context *c)
 nbcoll_status nbcolli_enter_caller_shared(nbcoll_context *c);
 void nbcolli_leave_caller_shared(nbcoll_context *c);
 
-static inline nbcoll_status nbcolli_enter_caller(nbcoll_context *c)
+NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_enter_caller(nbcoll_context *c)
 {
     return c->flags & NBCOLL_ANY_THREAD ? nbcolli_enter_caller_shared(c) : nbcolli_enter(c);
 }
