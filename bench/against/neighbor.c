@@ -5,7 +5,7 @@
  *     mpirun.openmpi -n 2 neighbor_openmpi [ROUNDS]       mpirun.mpich -n 4 neighbor_mpich
  *
  * For each form it prints the median of a call in us, ours and theirs (which has no persistent one), and the median,
- * and from the lower to the upper quartile, of the ratios of our fastest form to their fastest one in the same round.
+ * with its 95% interval, of the ratios of our fastest form to their fastest one in the same round.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -188,7 +188,10 @@ static void measure(grid *g)
         for (int e = 0; e < ENTRIES_HERE; e++)
             printf("%s %9.2f", e == FORMS ? " |" : "", sorted(us[e])[rounds / 2]);
         sorted(ratio);
-        printf(" | %.2f (%.2f to %.2f)\n", ratio[rounds / 2], ratio[rounds / 4], ratio[rounds - 1 - rounds / 4]);
+        int low = 0; /* as many rounds lie below the interval, and above it, as (n - 1.96 sqrt n) / 2 */
+        while (rounds - 2 * (low + 1) > 0 && (rounds - 2 * (low + 1)) * (rounds - 2 * (low + 1)) > 4 * rounds)
+            low++;
+        printf(" | %.2f [%.2f, %.2f]\n", ratio[rounds / 2], ratio[low], ratio[rounds - 1 - low]);
         fflush(stdout);
     }
 }
