@@ -292,8 +292,8 @@ static inline int nbcolli_message_fits_line(const nbcoll_messages *m, int rank, 
     const nbcolli_correspondent *p = &m->at[rank];
     return bytes <= p->line_most && bytes <= p->eager && p->has_lines && p->credits > 0 && !p->is_gone;
 }
-/* A short message of the rank's has been matched: it is owed a credit. 1: they are many, and to be returned now; else
- * they go with what is sent there. */
+/* A short message from the rank has been matched: counts the credit that this rank owes. 1: so many are owed that this
+ * rank returns them now. Else they travel with its next message to there. */
 static inline int nbcolli_message_owes(nbcoll_messages *m, int rank)
 {
     return ++m->at[rank].owed > m->config.credits / 2 || rank == m->comm->rank;

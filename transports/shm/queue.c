@@ -156,8 +156,8 @@ nbcoll_posted nbcolli_shm_put(struct nbcolli_shm_end *e, int peer, const nbcoll_
     return nbcolli_shm_put_entry(e, peer, header, sizeof *header, bytes, NBCOLLI_SHM_MESSAGE, payload, bytes);
 }
 
-/* Posts a line that does not fit a cache line, or after a look for room, or refuses an impossible one. A function of its
- * own, since it makes the compiler save registers. */
+/* Posts a line that does not fit a cache line, or after a look for room, or refuses an impossible one. It is a function
+ * of its own, since it makes the compiler save registers. */
 static __attribute__((noinline)) nbcoll_posted nbcolli_shm_other_line(struct nbcolli_shm_end *e, int peer,
                                                                       uint32_t channel, uint64_t turn,
                                                                       const void *payload, uint64_t bytes)
@@ -172,8 +172,8 @@ static __attribute__((noinline)) nbcoll_posted nbcolli_shm_other_line(struct nbc
 }
 
 /* A store to a line that the receiver has read waits for the line, and later stores wait behind it. A rank that posts
- * several lines in a row, with none from the peer between them, therefore asks early for the line of the fourth post from
- * now. The compiler's own prefetch asks for a copy only. */
+ * several lines in a row, with none from the peer between them, therefore asks early for the line of the fourth post
+ * from now. The compiler's own prefetch asks for a copy only. */
 static nbcoll_posted nbcolli_shm_line_post(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn,
                                            const void *payload, size_t bytes)
 {

@@ -5,7 +5,7 @@
 
 #include "../comm/requests.h"
 
-/* Would test say PENDING now? */
+/* Would nbcoll_test return PENDING now? */
 static inline int nbcolli_is_running(nbcoll_request request)
 {
     const nbcolli_request *r = nbcolli_entry_of(request);
