@@ -156,18 +156,24 @@ nbcoll_posted nbcolli_shm_put(struct nbcolli_shm_end *e, int peer, const nbcoll_
     return nbcolli_shm_put_entry(e, peer, header, sizeof *header, bytes, NBCOLLI_SHM_MESSAGE, payload, bytes);
 }
 
-/* Posts a line that does not fit a cache line, or after a look for room, or refuses an impossible one. It is a function
- * of its own, since it makes the compiler save registers. */
-static __attribute__((noinline)) nbcoll_posted nbcolli_shm_other_line(struct nbcolli_shm_end *e, int peer,
+/* Posts after a look for room. A function of its own, since it makes the compiler save registers. */
+static __attribute__((noinline)) nbcoll_posted nbcolli_shm_line_retry(struct nbcolli_shm_end *e, int peer,
                                                                       uint32_t channel, uint64_t turn,
                                                                       const void *payload, uint64_t bytes)
 {
+    uint64_t what = bytes << NBCOLLI_SHM_BYTES_SHIFT | channel;
+    return nbcolli_shm_put_entry(e, peer, payload, bytes, turn, what, NULL, 0);
+}
+
+/* Posts a line that does not fit a cache line, or refuses an impossible one. */
+static __attribute__((noinline)) nbcoll_posted nbcolli_shm_long_post(struct nbcolli_shm_end *e, int peer,
+                                                                     uint32_t channel, uint64_t turn,
+                                                                     const void *payload, uint64_t bytes)
+{
+    uint64_t what = (uint64_t)NBCOLLI_SHM_LONG << NBCOLLI_SHM_BYTES_SHIFT | channel;
+
     if ((unsigned)peer >= (unsigned)e->base.ranks || channel >= NBCOLLI_SHM_CHANNELS || bytes > e->home->layout.payload)
         return NBCOLL_POST_FAILED;
-    bool is_long = bytes > NBCOLL_LINE_PAYLOAD;
-    uint64_t what = (is_long ? NBCOLLI_SHM_LONG : bytes) << NBCOLLI_SHM_BYTES_SHIFT | channel;
-    if (!is_long)
-        return nbcolli_shm_put_entry(e, peer, payload, bytes, turn, what, NULL, 0);
     return nbcolli_shm_put_entry(e, peer, &bytes, sizeof bytes, turn, what, payload, bytes);
 }
 
@@ -179,10 +185,11 @@ static nbcoll_posted nbcolli_shm_line_post(nbcoll_endpoint *ep, int peer, uint32
 {
     struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
 
-    if ((unsigned)peer >= (unsigned)ep->ranks || channel >= NBCOLLI_SHM_CHANNELS || bytes > NBCOLL_LINE_PAYLOAD ||
-        !e->peers[peer].room)
-        return nbcolli_shm_other_line(e, peer, channel, turn, payload, bytes);
+    if ((unsigned)peer >= (unsigned)ep->ranks || channel >= NBCOLLI_SHM_CHANNELS || bytes > NBCOLL_LINE_PAYLOAD)
+        return nbcolli_shm_long_post(e, peer, channel, turn, payload, bytes);
     struct nbcolli_shm_peer *p = &e->peers[peer];
+    if (!p->room)
+        return nbcolli_shm_line_retry(e, peer, channel, turn, payload, bytes);
     struct nbcolli_shm_line *line = p->to.line;
     uint64_t word = p->to.lap | (uint64_t)bytes << NBCOLLI_SHM_BYTES_SHIFT | channel;
     nbcolli_shm_copy_line(line->payload, payload, bytes);
