@@ -177,9 +177,6 @@ static __attribute__((noinline)) nbcoll_posted nbcolli_shm_long_post(struct nbco
     return nbcolli_shm_put_entry(e, peer, &bytes, sizeof bytes, turn, what, payload, bytes);
 }
 
-/* A store to a line that the receiver has read waits for the line, and later stores wait behind it. A rank that posts
- * several lines in a row, with none from the peer between them, therefore asks early for the line of the fourth post
- * from now. The compiler's own prefetch asks for a copy only. */
 static nbcoll_posted nbcolli_shm_line_post(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn,
                                            const void *payload, size_t bytes)
 {
@@ -194,11 +191,6 @@ static nbcoll_posted nbcolli_shm_line_post(nbcoll_endpoint *ep, int peer, uint32
     uint64_t word = p->to.lap | (uint64_t)bytes << NBCOLLI_SHM_BYTES_SHIFT | channel;
     nbcolli_shm_copy_line(line->payload, payload, bytes);
     atomic_store_explicit(&line->turn, turn, memory_order_relaxed); /* published by the word */
-#if defined(__x86_64__)
-    if (p->heard == (uint32_t)p->from.n)
-        __asm__ volatile("prefetchw %0" : : "m"(line[4]));
-    p->heard = (uint32_t)p->from.n;
-#endif
     return nbcolli_shm_publish(e, p, line, word);
 }
 

@@ -181,7 +181,6 @@ struct nbcolli_shm_peer {
     bool is_polled;               /* in `poll`, where rows are used */
     uint8_t reported;             /* the core knows that it is gone */
     uint32_t refused;        /* a post since the last progress had no room beside so many under way; 0: none */
-    uint32_t heard;          /* entries from it that our core had got when it last posted a line to it */
     struct nbcolli_shm_cursor from; /* in the ring from it: earlier entries were handed to our core */
     struct nbcolli_shm_ring *in;    /* that ring; constant */
     uint8_t here;            /* its memory is read in place: it is a thread of this process */
