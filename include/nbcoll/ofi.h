@@ -83,8 +83,7 @@ NBCOLL_API nbcoll_status nbcoll_ofi_open(const nbcoll_ofi_config *config, nbcoll
  * wait for anybody; every rank must have opened its endpoint by then, which it has if its address is here. Errors, with
  * nothing changed: NULL; ARGUMENT: the endpoint is another transport's or has met, one of these is not an address, or
  * its provider, credits, payload or number of ranks differ from this rank's; TRANSPORT: the provider takes no such
- * address, only its own machine reaches it, or it is another machine's and this rank's as well (the host's log says
- * whose it is). */
+ * address, only its own machine reaches it, or two machines have it (the host's log says whose it is). */
 NBCOLL_API nbcoll_status nbcoll_ofi_meet(nbcoll_endpoint *endpoint, const nbcoll_ofi_address all[]);
 
 /* The provider that an endpoint has, as libfabric names it; null for another transport's. Lives as long as the

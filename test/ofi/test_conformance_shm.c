@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * ofi keeps the transport contract over libfabric's provider shm, which has no descriptor to sleep on (a rank looks
- * each moment), between processes: within one, who closes its end leaves the others with memory that is no more. An
+ * now and then), between processes: within one, who closes its end leaves the others with memory that is no more. An
  * argument: one case's name.
  */
 #include "conform.h"

@@ -192,8 +192,11 @@ bool nbcolli_ofi_wrote(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
         nbcolli_ofi_idle(e, b);
         return false;
     }
-    if (b->left == 0)
+    if (b->left == 0) {
+        nbcolli_ofi_unmap_key(e, b->key);
+        b->from = NULL;
         b->doing = NBCOLLI_OFI_SENDS;
+    }
     nbcolli_ofi_launch_or_wait(e, b);
     return b->left == 0;
 }

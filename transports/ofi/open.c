@@ -198,29 +198,55 @@ static bool nbcolli_ofi_fits(const nbcolli_ofi_end *e, const nbcolli_ofi_place *
            place->provider == nbcolli_ofi_provider_hash(e) && !place->bulk.bytes == !e->bulk;
 }
 
-/* Of places of several machines each must be reached by the others, and this rank's be no other one's. */
+/* The last rank whose address a rank of another machine has as well, as all ranks find it; -1: none, or no memory. */
+static int nbcolli_ofi_shared_address(const nbcolli_ofi_end *e, const nbcoll_ofi_address all[])
+{
+    size_t slots = 2 * (size_t)e->base.ranks, bytes = slots * sizeof(int32_t);
+    int32_t *slot = nbcolli_alloc(&e->host, bytes, 64); /* 1 + the first rank of each address, by its hash */
+    nbcolli_ofi_place place, first;
+    uint64_t half[2];
+    int found = -1;
+
+    if (slot)
+        memset(slot, 0, bytes);
+    for (int rank = 0; slot && rank < e->base.ranks; rank++) {
+        memcpy(&place, &all[rank], sizeof place);
+        memcpy(half, &place.watch.sin6_addr, sizeof half);
+        size_t at = nbcolli_splitmix(half[0] ^ nbcolli_splitmix(half[1])) % slots;
+        for (; slot[at]; at = (at + 1) % slots) {
+            memcpy(&first, &all[slot[at] - 1], sizeof first);
+            if (memcmp(&first.watch.sin6_addr, half, sizeof half) == 0)
+                break;
+        }
+        if (!slot[at])
+            slot[at] = rank + 1;
+        else if (first.machine >> 1 != place.machine >> 1)
+            found = rank;
+    }
+    nbcolli_free(&e->host, slot, bytes);
+    return found;
+}
+
+/* Of places of several machines each must be reached by the others, at an address that no other machine has. */
 static nbcoll_status nbcolli_ofi_reach(const nbcolli_ofi_end *e, const nbcoll_ofi_address all[])
 {
-    nbcolli_ofi_place mine, place;
-    int alone = -1, same = -1;
+    nbcolli_ofi_place first, place;
+    int alone = -1, shared;
     bool are_several = false;
     char text[96];
 
-    memcpy(&mine, &all[e->base.rank], sizeof mine);
+    memcpy(&first, all, sizeof first);
     for (int rank = 0; rank < e->base.ranks; rank++) {
         memcpy(&place, &all[rank], sizeof place);
-        bool is_apart = place.machine >> 1 != mine.machine >> 1;
-        are_several |= is_apart;
+        are_several |= place.machine >> 1 != first.machine >> 1;
         alone = place.machine & 1 ? rank : alone;
-        if (is_apart && memcmp(&place.watch.sin6_addr, &mine.watch.sin6_addr, sizeof mine.watch.sin6_addr) == 0)
-            same = rank;
     }
-    if (!are_several || (alone < 0 && same < 0))
+    if (!are_several || (alone < 0 && (shared = nbcolli_ofi_shared_address(e, all)) < 0))
         return NBCOLL_OK;
-    snprintf(text, sizeof text,
-             alone < 0 ? "ofi: rank %d is on another machine, which has the same address"
-                       : "ofi: only its own machine reaches the address of rank %d",
-             alone < 0 ? same : alone);
+    if (alone < 0)
+        snprintf(text, sizeof text, "ofi: another machine has the address of rank %d, too", shared);
+    else
+        snprintf(text, sizeof text, "ofi: only its own machine reaches the address of rank %d", alone);
     if (e->host.log)
         e->host.log(e->host.user, NBCOLL_ERR_TRANSPORT, text);
     return NBCOLL_ERR_TRANSPORT;

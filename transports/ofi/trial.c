@@ -98,16 +98,18 @@ static uint32_t nbcolli_ofi_price(uint64_t value)
 
 nbcolli_ofi_prices nbcolli_ofi_try(nbcolli_ofi_end *e, const nbcolli_ofi_place *mine)
 {
+    size_t most = e->info->ep_attr->max_msg_size;
     nbcolli_ofi_prices prices = {0};
     nbcolli_ofi_trial t = {.key = FI_KEY_NOTAVAIL};
 
+    most = most < NBCOLLI_OFI_TRIAL_BYTES ? most : NBCOLLI_OFI_TRIAL_BYTES;
     if (e->bulk && nbcolli_ofi_trial_make(e, mine, &t)) {
         uint64_t shortest = nbcolli_ofi_trial_of(e, &t, 8);
-        uint64_t longest = shortest ? nbcolli_ofi_trial_of(e, &t, NBCOLLI_OFI_TRIAL_BYTES) : 0;
+        uint64_t longest = shortest ? nbcolli_ofi_trial_of(e, &t, most) : 0;
         uint64_t rise = longest > shortest ? longest - shortest : 0;
         if (longest) {
             prices.alpha_ns = nbcolli_ofi_price(shortest / 2); /* till it is acknowledged: there and back */
-            prices.beta_ps = nbcolli_ofi_price(rise * 1000 / NBCOLLI_OFI_TRIAL_BYTES);
+            prices.beta_ps = nbcolli_ofi_price(rise * 1000 / most);
             prices.put_ns = nbcolli_ofi_price(shortest);
             prices.overhead_ns = nbcolli_ofi_price(t.call);
         }

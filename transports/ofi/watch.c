@@ -7,12 +7,12 @@
  * those that it sends to, if they have not connected before, and at its end to all others. See ofi.h. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <linux/sockios.h>
-#include <linux/tcp.h> /* its tcp_info counts what was acknowledged */
 #include <unistd.h>
 
 #include "ofi.h"
@@ -132,10 +132,10 @@ static void nbcolli_ofi_hang_up(const nbcolli_ofi_end *e, nbcolli_ofi_line *line
 /* Was all of the hello acknowledged? */
 static bool nbcolli_ofi_is_through(const nbcolli_ofi_line *line)
 {
-    struct tcp_info info = {0};
+    uint64_t info[16] = {0}; /* the kernel's struct tcp_info, whose last word here is tcpi_bytes_acked */
     socklen_t bytes = sizeof info;
 
-    return getsockopt(line->fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0 || info.tcpi_bytes_acked >= line->hello;
+    return getsockopt(line->fd, IPPROTO_TCP, TCP_INFO, info, &bytes) != 0 || info[15] >= line->hello;
 }
 
 /* The connection has ended: another one of that rank may still carry its goodbye. */
