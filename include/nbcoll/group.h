@@ -32,8 +32,8 @@
  * Memory. A list with its tag takes about 6 KB and 600 bytes for each rank. The next of these calls on the context
  * gives it back, if its communicator was freed; that of an endpoint goes with the context: use few tags. What a member
  * says before another one calls is kept there; so are more than 1024 groups that were given up before it called, but it
- * then may wait for one of them till its own timeout. A member whose messages find no memory is given up, as if it were
- * lost.
+ * then may wait for one of them till its own timeout. A rank without memory for a member's message is itself lost to
+ * all: its calls end with ERR_MEMORY.
  */
 #include "nbcoll.h"
 

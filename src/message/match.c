@@ -4,7 +4,6 @@
  * rules. */
 #include "message.h"
 
-#include "../engine/wire/giveup.h"
 #include "../select/select.h"
 
 /* ---- an arrival and its receive ---------------------------------------------------------------------------------- */
@@ -98,13 +97,11 @@ void nbcolli_receive_leave(nbcoll_messages *m, nbcolli_request *r)
     nbcolli_table_leave(&m->posted, &r->queued);
 }
 
-/* There is no memory to keep it: what its sender says cannot be heard any more. */
+/* There is no memory to keep it: it would be missed. */
 static void nbcolli_arrival_starves(nbcoll_messages *m, const nbcolli_arrival *l)
 {
-    const nbcolli_peer *peer = nbcolli_message_peer(m, l->source);
-
     if (l->source != m->comm->rank)
-        nbcolli_give_up(peer->link, peer->address);
+        nbcolli_starve(m->comm->link);
 }
 
 static void nbcolli_kept_add(nbcoll_messages *m, nbcolli_keyed *item, uint64_t key)

@@ -249,11 +249,11 @@ static inline const nbcolli_peer *nbcolli_message_peer(const nbcoll_messages *m,
     return &m->comm->peer[rank];
 }
 
-/* Its end, of which this rank is the cause if it is no good one. */
+/* Its end, of which that rank is the cause if it is no good one; or this one, if that has given it up. */
 static inline void nbcolli_message_end(nbcoll_messages *m, nbcolli_request *r, nbcoll_status status, int rank)
 {
     if (status != NBCOLL_OK && !r->detached)
-        nbcolli_note_failure(m->comm, status, rank, r->tag);
+        nbcolli_note_failure(m->comm, status, rank < 0 ? rank : nbcolli_who_is_lost(m->comm, rank), r->tag);
     m->active--;
     nbcolli_request_over(r, status);
 }

@@ -89,6 +89,45 @@ static void what_was_started_ends(void **state)
     }
 }
 
+/* Others know who is lost, and go on with each other. */
+static void who_has_no_memory_for_what_comes_is_lost_itself(void **state)
+{
+    nbcoll_context_config config = {.size = sizeof config, .host = {.size = sizeof config.host, .alloc = take,
+                                                                    .free = give}};
+    static unsigned char in[LONG], out[LONG];
+    nbcoll_failure failure;
+    nbcoll_status ended[3];
+    nbcoll_request q[3];
+    party p;
+    (void)state;
+    left = -1;
+    party_open(&p, 3, 0, &config, NULL);
+    EXPECT(OK, nbcoll_irecv(out, LONG, NBCOLL_BYTE, 1, 7, p.m[0], NULL, &q[1]));
+    EXPECT(OK, nbcoll_isend(in, LONG, NBCOLL_BYTE, 0, 1, p.m[1], &q[0]));
+    left = 0;
+    for (int k = 0; k < 10; k++)
+        nbcoll_progress(p.w.context[0]);
+    left = -1;
+    for (int r = 0; r < 2; r++) {
+        assert_int_equal(party_end(&p, &q[1 - r]), NBCOLL_ERR_PEER_LOST);
+        EXPECT(OK, nbcoll_last_failure(p.w.context[r], &failure));
+        assert_int_equal(failure.rank, 0);
+    }
+    for (int r = 0; r < 3; r++) {
+        ended[r] = nbcoll_ibarrier(p.w.comm[r], &q[r]);
+        if (ended[r] == NBCOLL_OK)
+            ended[r] = party_end(&p, &q[r]);
+        EXPECT(ERR_PEER_LOST, ended[r]);
+        EXPECT(OK, nbcoll_comm_failure(p.w.comm[r], &failure));
+        assert_int_equal(failure.rank, 0);
+        assert_int_equal(failure.status, r ? NBCOLL_ERR_PEER_LOST : NBCOLL_ERR_MEMORY);
+    }
+    EXPECT(OK, nbcoll_isend(in, LONG, NBCOLL_BYTE, 2, 1, p.m[1], &q[0]));
+    EXPECT(OK, nbcoll_irecv(out, LONG, NBCOLL_BYTE, 1, 1, p.m[2], NULL, &q[1]));
+    world_finish(&p.w, 2, q);
+    party_close(&p);
+}
+
 /* And nothing breaks: with memory the next one goes. */
 static void a_send_to_oneself_says_so(void **state)
 {
@@ -142,6 +181,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_started_ends),
+        cmocka_unit_test(who_has_no_memory_for_what_comes_is_lost_itself),
         cmocka_unit_test(a_send_to_oneself_says_so),
         cmocka_unit_test(opening_says_so),
     };

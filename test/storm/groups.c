@@ -99,7 +99,6 @@ void groups_run(rank *r, int n)
     draw_list(&x, at.rank);
     if (x.me < 0)
         return;
-    r->storm->keeps_early = true;
     while ((status = nbcoll_comm_icreate_group(r->comm[i->comm], x.members, x.list, n, &made, &request)) != NBCOLL_OK)
         if (status == NBCOLL_ERR_PEER_LOST) { /* among the members, who have a communicator for their votes */
             judge_end(r->actor, i, n, status, NULL, NULL);

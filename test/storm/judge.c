@@ -9,16 +9,10 @@
 #include "counters.h"
 #include "wire.h"
 
-/* Who has no memory to keep a message, or a vote for a group that it has not called yet, gives its sender up. */
-static bool may_be_given_up(const storm *s)
-{
-    return s->keeps_early && s->bad_anywhere & BAD_MEMORY;
-}
-
 /* May others be unable to hear it? */
 static bool is_cut_off(const storm *s, int rank)
 {
-    return s->bad[rank] & (BAD_DEAD | BAD_DECLARED | BAD_WIRE | BAD_MEMORY) || may_be_given_up(s) ||
+    return s->bad[rank] & (BAD_DEAD | BAD_DECLARED | BAD_WIRE | BAD_MEMORY) ||
            (s->plan.has_agents && s->bad[rank] & BAD_CANCELS); /* all that its agent has is cancelled */
 }
 
@@ -48,8 +42,7 @@ static bool may_be_named(const storm *s, int rank, nbcoll_status status)
 
 bool judge_is_gone(const storm *s, int rank)
 {
-    return may_be_given_up(s) || s->bad[rank] & (BAD_DEAD | BAD_DECLARED | BAD_WIRE | BAD_MEMORY) ||
-           s->medium->is_shut(&s->actor[rank]);
+    return s->bad[rank] & (BAD_DEAD | BAD_DECLARED | BAD_WIRE | BAD_MEMORY) || s->medium->is_shut(&s->actor[rank]);
 }
 
 /* Does it know what was called? Else it names whoever has shown that the ranks are out of step. */

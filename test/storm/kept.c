@@ -279,7 +279,7 @@ const kept storm_kept[] = {
     /* A message had gone whole to a rank that left, and its send was told that the rank was lost. */
     {9212524,
      {.edition = 20, .items = 40, .faults = 3, .n_skipped = 11, .skipped = {15, 14, 13, 12, 3, 2, 1, 0, 31, 30, 9}}},
-    /* storm's own: who has no memory to keep a vote for a group that it has not called gives its sender up. */
+    /* Who has no memory to keep a vote for a group that it has not called gave up its sender, which is well. */
     {9724939, {.edition = 20, .items = 10, .faults = 2, .is_over_shm = true, .n_skipped = 3, .skipped = {6, 5, 3}}},
     /* storm's own: who gives up sends nothing in the next round, and leaves: receives that wait there end so. */
     {240936,

@@ -531,7 +531,6 @@ void messages_run(rank *r, int n)
     *x = (exchange){.rank = r, .item = i, .index = n, .at = at.rank, .ranks = at.size};
 
     draw_letters(x);
-    r->storm->keeps_early = true;
     if (open_messages(x)) {
         int rounds = x->mode == EXACT ? i->times : 1;
         for (; x->round < rounds && !x->gives_up; x->round++) {

@@ -236,7 +236,7 @@ static int nbcolli_orphan_keep(nbcolli_incoming *in)
         return 1;
     }
     if (may && nbcolli_is_group(in->header.comm)) /* nobody here will miss it */
-        nbcolli_give_up(link, in->source);
+        nbcolli_starve(link);
     for (nbcoll_comm *comm = link->context->comms; comm; comm = comm->sister)
         if (comm->link == home && comm->making && comm->spoiled == NBCOLL_OK) {
             comm->spoiled = may ? NBCOLL_ERR_MEMORY : NBCOLL_ERR_LIMIT;

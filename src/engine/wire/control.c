@@ -66,9 +66,7 @@ void nbcolli_post_recall(nbcolli_post *post)
 
 /* ---- control messages -------------------------------------------------------------------------------------------- */
 
-/* This rank has no memory for a message that it owes: it is lost to all. They are told when its communicators have
- * broken. */
-static void nbcolli_starve(const nbcolli_link *on)
+void nbcolli_starve(const nbcolli_link *on)
 {
     if (on->home->starved)
         return;

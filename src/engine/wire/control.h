@@ -45,6 +45,10 @@ int nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer, const
 /* Adds so many posts to the list: the pool, or farewells. 0: no memory for them all. */
 int nbcolli_posts_reserve(nbcoll_context *c, nbcolli_list *list, uint32_t n);
 
+/* This rank has no memory for a message that it owes, or must keep: it is lost to all. They are told when its
+ * communicators have broken. */
+void nbcolli_starve(const nbcolli_link *on);
+
 /* Sends a header alone. Each link has some posts from its opening. If all are under way, and there is no memory for one
  * more, the peer would wait for ever: this rank then gives itself up (giveup.h). */
 void nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h);
