@@ -112,7 +112,7 @@ static const struct nbcolli_rule {
     [NBCOLLI_CHANNEL] = {nbcolli_channel_known, NBCOLLI_OF_PAIR, NBCOLLI_NO_PAYLOAD, 0, NBCOLLI_ANY, 1, UINT32_MAX},
     [NBCOLLI_CALL] = {nbcolli_called_in, NBCOLLI_OF_HOME, NBCOLLI_NO_PAYLOAD, 0,
                       NBCOLLI_BIT(NBCOLLI_CALLED_LONG_AGO + 1) - 1, 0, UINT64_MAX},
-    [NBCOLLI_AGENT] = {nbcolli_agent_failed_in, NBCOLLI_OF_HOME, NBCOLLI_NO_PAYLOAD, 0, NBCOLLI_ANY, 0, UINT64_MAX},
+    [NBCOLLI_AGENT] = {nbcolli_executors_over, NBCOLLI_OF_HOME, NBCOLLI_NO_PAYLOAD, 0, NBCOLLI_ANY, 0, UINT64_MAX},
     [NBCOLLI_EXECUTED] = {nbcolli_executed_in, NBCOLLI_OF_SHRINK, NBCOLLI_A_VOTE, 0, NBCOLLI_ANY, 0, UINT64_MAX},
 };
 

@@ -65,17 +65,6 @@ static void nbcolli_revoke_later(nbcoll_comm *comm, uint64_t first, uint64_t las
         nbcolli_unexpected_drop(comm, first, last, NBCOLL_ERR_CANCELLED);
 }
 
-/* Somebody takes no part in what executors have in one order on all ranks (`over`). What is under way is looked at in
- * the drain. */
-static void nbcolli_executors_over(nbcoll_comm *comm)
-{
-    for (nbcolli_executor *e = comm->executors; e; e = e->next) /* relaxed, both: orders nothing */
-        if (atomic_load_explicit(&e->over, memory_order_relaxed) == NBCOLL_OK)
-            atomic_store_explicit(&e->over, NBCOLL_ERR_PEER_LOST, memory_order_relaxed);
-}
-
-#define NBCOLLI_THE_REST UINT32_MAX /* `count` of a REVOKE: all operations behind it, also those without tags */
-
 void nbcolli_revoke_rest(nbcoll_comm *comm, int left)
 {
     uint64_t first = comm->taken;
@@ -83,9 +72,9 @@ void nbcolli_revoke_rest(nbcoll_comm *comm, int left)
     if (nbcolli_broken(comm) != NBCOLL_OK) /* all know */
         return;
     nbcolli_tell_others(comm, (nbcolli_header){.tag = first, .number = (uint32_t)left, .type = NBCOLLI_REVOKE,
-                                               .status = NBCOLL_ERR_PEER_LOST, .count = NBCOLLI_THE_REST});
-    nbcolli_revoke_later(comm, first, first + NBCOLLI_THE_REST, NBCOLL_ERR_PEER_LOST, left);
-    nbcolli_executors_over(comm);
+                                               .status = NBCOLL_ERR_PEER_LOST, .count = UINT32_MAX});
+    nbcolli_revoke_later(comm, first, first + UINT32_MAX, NBCOLL_ERR_PEER_LOST, left);
+    nbcolli_executors_over(comm, NULL);
 }
 
 void nbcolli_revokes_in(nbcoll_comm *comm, nbcolli_incoming *in)
@@ -96,8 +85,8 @@ void nbcolli_revokes_in(nbcoll_comm *comm, nbcolli_incoming *in)
 
     if (h->tag < comm->taken)
         nbcolli_vote_revoked(comm, in, why);
-    if (h->count == NBCOLLI_THE_REST)
-        nbcolli_executors_over(comm);
+    if (h->count == UINT32_MAX) /* the rest: what has no tags, too */
+        nbcolli_executors_over(comm, in);
     nbcolli_runs_fail(comm, h->tag, last, why, (int)h->number);
     if (last >= comm->taken)
         nbcolli_revoke_later(comm, first, last, why, (int)h->number);
@@ -147,10 +136,12 @@ void nbcolli_lost_in(nbcoll_comm *comm, nbcolli_incoming *in)
                            comm->taken);
 }
 
-void nbcolli_agent_failed_in(nbcoll_comm *comm, nbcolli_incoming *in)
+void nbcolli_executors_over(nbcoll_comm *comm, nbcolli_incoming *in)
 {
-    (void)in;
-    nbcolli_executors_over(comm);
+    (void)in; /* the drain looks at what is under way */
+    for (nbcolli_executor *e = comm->executors; e; e = e->next) /* relaxed, both: orders nothing */
+        if (atomic_load_explicit(&e->over, memory_order_relaxed) == NBCOLL_OK)
+            atomic_store_explicit(&e->over, NBCOLL_ERR_PEER_LOST, memory_order_relaxed);
 }
 
 /* ---- ranks that are gone ----------------------------------------------------------------------------------------- */
@@ -176,13 +167,11 @@ static int nbcolli_op_awaits(const nbcolli_op *op)
 
 void nbcolli_run_miss(nbcolli_run *run)
 {
-    for (uint32_t i = 0; i < run->schedule->ops; i++) {
+    for (uint32_t i = 0; i < run->schedule->ops && run->status == NBCOLL_OK; i++) {
         const nbcolli_op *op = &run->op[i];
         int peer = run->schedule->step[op->step].peer;
-        if (nbcolli_op_awaits(op) && nbcolli_has_departed(run->comm, peer)) {
+        if (nbcolli_op_awaits(op) && nbcolli_has_departed(run->comm, peer))
             nbcolli_run_deserted(run, peer);
-            return;
-        }
     }
 }
 
@@ -190,13 +179,11 @@ void nbcolli_run_miss(nbcolli_run *run)
 static int nbcolli_member_given_up(nbcoll_comm *comm, int rank)
 {
     nbcolli_peer *peer = &comm->peer[rank];
-    int lost = nbcolli_who_is_lost(comm, rank);
+    int lost = nbcolli_who_is_lost(comm, rank), is_told = peer->given_up;
 
-    if (!peer->given_up && nbcolli_broken(comm) == NBCOLL_ERR_PEER_LOST) { /* else it breaks, which tells them */
-        peer->given_up = 1;
-        nbcolli_tell_lost(comm, lost, NBCOLL_ERR_PEER_LOST);
-    }
     peer->given_up = 1;
+    if (!is_told && nbcolli_broken(comm) == NBCOLL_ERR_PEER_LOST) /* else it breaks, which tells them */
+        nbcolli_tell_lost(comm, lost, NBCOLL_ERR_PEER_LOST);
     return lost;
 }
 

@@ -27,8 +27,9 @@ void nbcolli_lost_in(nbcoll_comm *comm, nbcolli_incoming *in);
 /* The rank has freed the communicator, and never starts `tag`, nor a later one: these end on all ranks. */
 void nbcolli_member_freed(nbcoll_comm *comm, int rank, uint64_t tag);
 
-/* The agent of another rank has failed: this rank's agent ends its programs, whatever its queue pairs say. */
-void nbcolli_agent_failed_in(nbcoll_comm *comm, nbcolli_incoming *in);
+/* The agent of another rank has failed, or a rank takes no part any more: all that executors have in one order on all
+ * ranks ends, whatever the agents' queue pairs say. `in` is not read. */
+void nbcolli_executors_over(nbcoll_comm *comm, nbcolli_incoming *in);
 
 /* Ends the run if it still needs a message of a rank that has left: all that this rank sent has been handled. */
 void nbcolli_run_miss(nbcolli_run *run);
