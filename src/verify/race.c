@@ -103,7 +103,8 @@ static nbcoll_status nbcolli_race_sweep(nbcolli_proof *p, int rank, nbcolli_race
             if (!r->is_ordered)
                 nbcolli_earlier_fill(&r->earlier, r->s);
             r->is_ordered = 1;
-            if (!nbcolli_is_earlier(&r->earlier, a->step, b->step) && !nbcolli_is_earlier(&r->earlier, b->step, a->step))
+            if (!nbcolli_is_earlier(&r->earlier, a->step, b->step) &&
+                !nbcolli_is_earlier(&r->earlier, b->step, a->step))
                 return nbcolli_race_refute(p, rank, a, b);
         }
     }
