@@ -203,7 +203,7 @@ static void have_a_thread(int rank, void *user)
     do_all(&m);
     leave(&m);
     helper_end(&h);
-    CHECK_STATUS(NBCOLL_OK, nbcoll_context_free(m.context));
+    leave_context(m.context);
 }
 
 /* Rank 0 has started and is stopped before the others start; rank 1 continues it when they have their blocks. */
@@ -249,7 +249,7 @@ static void have_a_process(int rank, void *user)
     exchange_while_0_is_stopped(&m);
     leave(&m);
     CHECK_STATUS(NBCOLL_OK, nbcoll_agent_close(m.agent));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_context_free(m.context));
+    leave_context(m.context);
 }
 
 /* ---- the tests --------------------------------------------------------------------------------------------------- */
