@@ -31,6 +31,7 @@ static void nbcolli_shm_lose(struct nbcolli_shm_end *e, int peer, bool lives, in
 {
     struct nbcolli_shm_peer *p = &e->peer[peer];
 
+    p->ended |= !lives; /* whoever has found it: it writes to no window any more */
     if (p->gone != NBCOLLI_SHM_HERE && (!p->lives || lives))
         return;
     if (p->gone == NBCOLLI_SHM_HERE || p->reported)
@@ -68,7 +69,6 @@ nbcoll_status nbcolli_shm_watch(struct nbcolli_shm_end *e)
 
 void nbcolli_shm_is_no_more(struct nbcolli_shm_end *e, int peer, int code, const char *text)
 {
-    e->peer[peer].ended = 1;
     /* acquire: a state written before the end of its process, or of its memory */
     if (atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->state, memory_order_acquire) != NBCOLLI_SHM_LEFT)
         nbcolli_shm_lose(e, peer, false, code, text);

@@ -188,7 +188,7 @@ struct nbcolli_shm_peer {
     _Atomic uint8_t pieces;  /* windows also move large data, both ways; after a refusal, to us */
     uint8_t cut;             /* a failure with it was reported: it is not served */
     uint8_t beside;          /* it is bound to the core to which this one is bound */
-    uint8_t ended;           /* its process, or the program in it, has ended */
+    uint8_t ended;           /* its process, or the program in it, has ended, or it was abandoned */
     uint8_t lives;           /* it is lost, but may be alive */
     _Atomic int error;       /* errno of our trial, or of a later refusal */
     uint64_t token;          /* address of its process's token, as the trial found */
