@@ -28,21 +28,21 @@ static int nbcolli_transfer_is_held(const nbcoll_messages *m, const nbcolli_tran
     return nbcolli_transfer_is_open(t) && !nbcolli_has_departed(m->comm, t->rank);
 }
 
-/* This rank gets nothing of it any more, or never will: its sender may change its buffer. Or it puts nothing any more,
- * and no notice has said so. */
+/* This rank gets nothing of it any more, or never will, or could not ask for it: its sender may change its buffer. Or
+ * it puts nothing any more, and no notice has said so. */
 static void nbcolli_transfer_taken(nbcoll_messages *m, const nbcolli_transfer *t)
 {
     nbcoll_status work = t->post.work.status;
-    int is_lost = t->is_over && t->status == NBCOLL_ERR_PEER_LOST;
+    int is_lost = t->is_over && t->status == NBCOLL_ERR_PEER_LOST, is_stuck = t->post.where == NBCOLLI_STUCK;
+    nbcoll_status why = is_lost ? NBCOLL_ERR_PEER_LOST : NBCOLL_ERR_FAULT;
 
     if (nbcolli_has_departed(m->comm, t->rank))
         return;
-    if (t->phase == NBCOLLI_TRANSFER_GETTING)
+    if (t->phase == NBCOLLI_TRANSFER_GETTING || (t->phase == NBCOLLI_TRANSFER_ASKED && is_stuck))
         nbcolli_message_say(m, t->rank, NBCOLLI_MSG_TAKEN, t->number,
-                            work == NBCOLL_ERR_FAULT ? work : is_lost ? NBCOLL_ERR_PEER_LOST : NBCOLL_OK);
-    if (t->phase == NBCOLLI_TRANSFER_PUTTING && work != NBCOLL_OK)
-        nbcolli_message_say(m, t->rank, NBCOLLI_MSG_PUT, t->number,
-                            is_lost ? NBCOLL_ERR_PEER_LOST : NBCOLL_ERR_FAULT);
+                            is_lost || work == NBCOLL_ERR_FAULT ? why : NBCOLL_OK);
+    if (t->phase == NBCOLLI_TRANSFER_PUTTING && (work != NBCOLL_OK || is_stuck))
+        nbcolli_message_say(m, t->rank, NBCOLLI_MSG_PUT, t->number, why);
 }
 
 static void nbcolli_transfer_end(nbcoll_messages *m, nbcolli_transfer *t)
@@ -86,8 +86,7 @@ void nbcolli_transfer_over(nbcoll_messages *m, nbcolli_transfer *t, nbcoll_statu
     t->is_over = 1;
     if (status != NBCOLL_OK && t->post.where == NBCOLLI_BACKLOG) {
         nbcolli_backlog_remove(&t->post);
-        t->phase = NBCOLLI_TRANSFER_SHORT; /* so that nobody can know it */
-        t->lends = 0;
+        t->post.where = NBCOLLI_STUCK; /* nobody can know it */
     }
     if (status != NBCOLL_OK && t->post.where == NBCOLLI_IN_FLIGHT &&
         (is_copied || nbcolli_has_departed(m->comm, t->rank))) /* all else goes out, as in settle.c */

@@ -314,5 +314,19 @@ const kept storm_kept[] = {
     /* A shrink without a rank that had left revoked tags alone: what waited in a program for an agent, which what was
      * revoked had cancelled, waited for ever. */
     {96014836, {.edition = 21, .items = 10, .faults = 2, .n_skipped = 6, .skipped = {7, 6, 5, 4, 8, 0}}},
+    /* shm, without pidfds: who was told of a death by another rank kept the dead one's window for ever. */
+    {704650, {.edition = 21, .items = 3}},
+    /* What asks for a message's data was answered FAILED: its sender, which lives, waited for the answer. So did a
+     * receiver, where the put was; and either, where that stood in the backlog when the other one was lost. */
+    {2024846, {.edition = 21, .items = 1, .faults = 2, .only = 1 + FAULT_POST}},
+    {2014934,
+     {.edition = 21, .items = 8, .faults = 2, .only = 1 + FAULT_POST, .n_skipped = 6, .skipped = {5, 4, 3, 2, 6, 1}}},
+    {901928,
+     {.edition = 21,
+      .items = 36,
+      .faults = 2,
+      .only = 1 + FAULT_POST,
+      .n_skipped = 13,
+      .skipped = {27, 26, 25, 24, 33, 32, 29, 28, 23, 22, 34, 30, 20}}},
 };
 const size_t storm_kept_count = sizeof storm_kept / sizeof *storm_kept;
