@@ -108,7 +108,7 @@ static nbcoll_status nbcolli_group_open(nbcolli_link *home, const nbcoll_comm *o
     return NBCOLL_OK;
 }
 
-/* Those of communicators that are freed go, too, unless a vote is under way there. Who has voted in one already is
+/* Groups of communicators that are freed go, too, unless a vote is under way there. Members that have voted in one are
  * told. */
 static void nbcolli_groups_sweep(nbcoll_context *c)
 {

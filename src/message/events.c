@@ -322,7 +322,7 @@ static void nbcolli_receives_end(nbcoll_messages *m, int source, int rank)
         }
 }
 
-/* Who has left may have got what is in flight, or has come back and was not looked at: that says whether it went. */
+/* A rank that has left may have got what is in flight. The post, once it is back, says whether it went. */
 static int nbcolli_transfer_goes_on(const nbcoll_messages *m, const nbcolli_transfer *t)
 {
     const nbcolli_peer *peer = nbcolli_message_peer(m, t->rank);

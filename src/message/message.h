@@ -365,7 +365,7 @@ nbcolli_kept *nbcolli_probed_find(const nbcoll_messages *m, uint64_t number);
 void nbcolli_kept_receive(nbcoll_messages *m, nbcolli_request *r, nbcolli_kept *k);
 /* Can nobody send what a receive from there waits for any more? */
 int nbcolli_receive_is_deserted(const nbcoll_messages *m, int source);
-/* Whoever has announced something that is kept is told that nobody takes it. */
+/* Tells each rank whose announcement is kept here that no receive will take it. */
 void nbcolli_kept_refuse(nbcoll_messages *m);
 
 /* ---- events.c ---------------------------------------------------------------------------------------------------- */

@@ -210,8 +210,7 @@ static void nbcolli_transfer_announce(nbcoll_messages *m, nbcolli_transfer *t, n
 
     h->status = NBCOLLI_MSG_ANNOUNCED;
     t->phase = NBCOLLI_TRANSFER_ANNOUNCED;
-    nbcolli_message_post(t, peer, h, &t->mine,
-                         lends ? nbcolli_key_bytes(peer) : 0);
+    nbcolli_message_post(t, peer, h, &t->mine, lends ? nbcolli_key_bytes(peer) : 0);
     if (t->post.where == NBCOLLI_STUCK)
         nbcolli_transfer_over(m, t, NBCOLL_ERR_PEER_LOST);
     else if (nbcolli_transfer_is_out(t))

@@ -8,10 +8,9 @@
 #include "ofi.h"
 
 #define NBCOLLI_OFI_TICK 64u /* passes that find something, between two looks at the clock */
-#define NBCOLLI_OFI_PATIENCE                                                                                           \
-    (10 * NBCOLLI_OFI_MS)                /* with a provider that has no room, or connects: from then on it is          \
-                                            looked at that often only */
-#define NBCOLLI_OFI_NAP UINT64_C(200000) /* between two looks, where the provider has no descriptor */
+/* While the provider has no room, or connects: between two looks at it. And without a descriptor: between two looks. */
+#define NBCOLLI_OFI_PATIENCE (10 * NBCOLLI_OFI_MS)
+#define NBCOLLI_OFI_NAP UINT64_C(200000)
 
 /* ---- ends -------------------------------------------------------------------------------------------------------- */
 

@@ -62,7 +62,7 @@ static bool nbcolli_ofi_hear(const nbcolli_ofi_end *e, int fd, uint32_t index, u
     return epoll_ctl(e->lines_epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-/* Who leaves tries no path any more. */
+/* Says the hello and its filler; an end that closes adds none, since it needs the path no more. */
 static bool nbcolli_ofi_say_hello(const nbcolli_ofi_end *e, nbcolli_ofi_line *line)
 {
     static const unsigned char filler[NBCOLLI_OFI_FILL];
