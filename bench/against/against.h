@@ -94,6 +94,8 @@ extern const char *const form_names[ALL_FORMS];
 
 /* Opens nbcoll over shm, with so many bytes for nbcoll_mem_alloc. `id` is rank 0's. */
 ours *ours_open(world *w, const char id[41], size_t memory);
+/* Over what nbcoll_cluster_open chooses between machines. */
+ours *ours_open_apart(world *w);
 void ours_close(ours *o, world *w);
 void *ours_alloc(ours *o, size_t bytes); /* memory of nbcoll_mem_alloc; null if there is none */
 void ours_free(ours *o, void *memory);
@@ -110,9 +112,17 @@ enum { COPIES_PRIVATE = 3, COPIES = 4 };
 
 void theirs_init(int *argc, char ***argv, int *rank, int *ranks, char name[256]);
 void theirs_share(void *bytes, int n); /* rank 0's, to all */
+nbcoll_status theirs_exchange(void *user, const void *mine, void *all, size_t bytes); /* for nbcoll_cluster_open */
 int theirs_entry(entry *e, form which);
 int theirs_yield(void); /* do its ranks hand their cores over while they wait? */
 void theirs_finish(void);
+
+/* gloo's, where it is installed: gloo.cc. Its ranks meet in a directory, and connect by this interface. */
+int gloo_open(int rank, int ranks, const char *interface, const char *directory);
+int gloo_entry(entry *e);
+void *gloo_prepare(const char *operation, float *send, float *recv, size_t count); /* null: it has none */
+int gloo_call(void *prepared);
+void gloo_free(void *prepared);
 
 /* ---- solo.c ------------------------------------------------------------------------------------------------------ */
 

@@ -16,6 +16,7 @@ enum { RETAKES = 20, TRIAL = 3, REPEATS = 3, LATENCIES = 5, PATIENCE = 200, ITER
 
 #define SHARED_FROM 65536 /* bytes: smaller buffers gain nothing from nbcoll_mem_alloc */
 #define COPIES_FROM 16384 /* bytes: below, copies are not what takes the time */
+#define APART_MOST (64u << 20) /* bytes of a buffer between machines: larger ones are left out */
 
 typedef struct plan {
     int operations, counts, first_turns, last_turns; /* 1: reused; TURNS: so many in turn */
@@ -28,6 +29,8 @@ typedef struct plan {
     double budget;     /* us */
     double low, high;  /* the latency class that is wanted: us of a line from core to core */
     const char *spoil; /* a library whose results are made wrong: for tests of the check */
+    const char *interface; /* the ranks are on several machines, which it joins; null: on one */
+    const char *directory; /* where gloo's ranks meet; null: it is left out */
 } plan;
 
 typedef struct bench {
@@ -177,7 +180,7 @@ static void size_batch(bench *b, entry *e)
 }
 
 /* A batch in which a rank was preempted is taken again: but yielding to another rank counts as preemption, too, so that
- * ranks that share cores cannot tell. */
+ * ranks that share cores cannot tell; and of the longest ones none would be left. */
 static void batch(bench *b, entry *e, int round)
 {
     world *w = &b->world;
@@ -192,7 +195,7 @@ static void batch(bench *b, entry *e, int round)
             b->sample[(e - b->entry) * (long)b->plan->rounds * ITERATIONS_MOST + round * e->iterations + i] = us;
             sum += us;
         }
-        if (w->is_crowded || world_most(w, (double)(preemptions() - before)) == 0)
+        if (w->is_crowded || e->iterations == 2 || world_most(w, (double)(preemptions() - before)) == 0)
             break;
         b->retaken += tries < RETAKES;
         b->preempted += tries == RETAKES;
@@ -210,7 +213,7 @@ static void take_p99(bench *b, entry *e)
 
 /* ---- a cell ------------------------------------------------------------------------------------------------------ */
 
-typedef enum kind { OURS, THEIRS, BARE } kind;
+typedef enum kind { OURS, THEIRS, GLOO, BARE } kind;
 
 /* Adds an entry; one that cannot be opened is left out. */
 static void add(bench *b, kind library, const buffers *of, int which)
@@ -222,6 +225,8 @@ static void add(bench *b, kind library, const buffers *of, int which)
         failed = ours_entry(b->ours, e, (form)which);
     if (library == THEIRS)
         failed = theirs_entry(e, (form)which);
+    if (library == GLOO)
+        failed = gloo_entry(e);
     if (library == BARE)
         failed = copies_entry(b->copies, e, which);
     if (!failed && e->open)
@@ -235,10 +240,11 @@ static void add(bench *b, kind library, const buffers *of, int which)
 static void add_all(bench *b)
 {
     const cell *c = b->cell;
-    int has_shared = c->bytes >= SHARED_FROM && allocate(b, 1) == 0;
+    int is_apart = b->plan->interface != NULL;
+    int has_shared = !is_apart && c->bytes >= SHARED_FROM && allocate(b, 1) == 0;
     if (allocate(b, 0) != 0)
         give_up("rank %d: no memory for %zu bytes", b->world.rank, c->bytes);
-    for (int i = 0; i < c->turns; i++) {
+    for (int i = 0; i < c->turns && !is_apart; i++) {
         b->buffers[2].send[i] = copies_buffer(&b->world, b->world.rank, c, i, 0);
         b->buffers[2].recv[i] = copies_buffer(&b->world, b->world.rank, c, i, 1);
     }
@@ -249,7 +255,9 @@ static void add_all(bench *b)
         add(b, OURS, &b->buffers[1], which);
     for (int which = 0; which < FORMS; which++)
         add(b, THEIRS, &b->buffers[0], which);
-    for (int which = 0; which < COPIES && c->bytes >= COPIES_FROM && b->world.ranks > 1; which++)
+    if (b->plan->directory)
+        add(b, GLOO, &b->buffers[0], 0);
+    for (int which = 0; which < COPIES && !is_apart && c->bytes >= COPIES_FROM && b->world.ranks > 1; which++)
         add(b, BARE, &b->buffers[which < COPIES_PRIVATE ? 0 : 2], which);
 }
 
@@ -342,7 +350,8 @@ static void measure_all(bench *b)
                 cell c = {.operation = p->operation[i], .count = p->count[j], .turns = turns};
                 c.count = c.operation == NBCOLL_OPERATION_BARRIER ? 0 : c.count;
                 c.bytes = c.count * sizeof(float);
-                if (turns == p->first_turns || c.bytes)
+                int is_long = p->interface && buffer_floats(&c, b->world.ranks) * sizeof(float) > APART_MOST;
+                if ((turns == p->first_turns || c.bytes) && !is_long)
                     measure(b, &c);
             }
     }
@@ -363,7 +372,7 @@ static nbcoll_operation operation_named(const char *name)
 static void take_arguments(plan *p, int argc, char *argv[])
 {
     int option;
-    while ((option = getopt(argc, argv, "o:c:b:r:i:u:s:l:h:xk")) != -1) {
+    while ((option = getopt(argc, argv, "o:c:b:r:i:u:s:l:h:n:g:xk")) != -1) {
         if (option == 'o')
             p->operation[p->operations++ % NBCOLL_OPERATION_COUNT] = operation_named(optarg);
         else if (option == 'c')
@@ -381,6 +390,10 @@ static void take_arguments(plan *p, int argc, char *argv[])
             p->low = atof(optarg);
         else if (option == 'h')
             p->high = atof(optarg);
+        else if (option == 'n')
+            p->interface = optarg;
+        else if (option == 'g')
+            p->directory = optarg;
         else if (option == 'x')
             p->has_parts = 1;
         else if (option == 'k')
@@ -412,7 +425,8 @@ static void open_all(bench *b)
         nbcoll_shm_id id;
     } first = {.pid = (int)getpid()};
     world *w = &b->world;
-    size_t memory = memory_of(b->plan, w->ranks), arena = copies_arena(w->ranks, memory);
+    const plan *p = b->plan;
+    size_t memory = p->interface ? 0 : memory_of(p, w->ranks), arena = copies_arena(w->ranks, memory);
     int failed = w->rank == 0 && (world_make(w, arena, &first.fd) < 0 || nbcoll_shm_id_make(&first.id) != NBCOLL_OK);
     if (failed)
         give_up("no shared memory");
@@ -421,7 +435,9 @@ static void open_all(bench *b)
         give_up("rank %d: rank 0's shared memory cannot be opened", w->rank);
     meet(w, NULL, NULL);
     b->copies = copies_open(w);
-    b->ours = ours_open(w, first.id.text, memory);
+    b->ours = p->interface ? ours_open_apart(w) : ours_open(w, first.id.text, memory);
+    if (p->directory && gloo_open(w->rank, w->ranks, p->interface, p->directory) != 0)
+        fprintf(stderr, "gloo is left out\n");
 }
 
 int main(int argc, char *argv[])

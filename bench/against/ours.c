@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nbcoll/cluster.h>
 #include <nbcoll/shm.h>
 
 #include "../calls.h"
@@ -23,6 +24,20 @@ typedef struct job {
 
 const char *const form_names[ALL_FORMS] = {"blocking", "nonblocking", "persistent", "apart", "started apart"};
 
+static ours *open_over(const world *w, int n, nbcoll_endpoint *const end[], nbcoll_status status)
+{
+    ours *o = calloc(1, sizeof *o);
+    if (!o)
+        status = NBCOLL_ERR_MEMORY;
+    if (status == NBCOLL_OK)
+        status = nbcoll_context_create(NBCOLL_ABI, NULL, &o->context);
+    if (status == NBCOLL_OK)
+        status = nbcoll_comm_create_over(o->context, n, end, NULL, &o->comm, DEADLINE);
+    if (status != NBCOLL_OK)
+        give_up("rank %d: nbcoll does not open: %s", w->rank, nbcoll_status_text(status));
+    return o;
+}
+
 ours *ours_open(world *w, const char id[41], size_t memory)
 {
     nbcoll_shm_config config = {.size = sizeof config,
@@ -30,16 +45,19 @@ ours *ours_open(world *w, const char id[41], size_t memory)
                                 .ranks = w->ranks,
                                 .quota = memory ? nbcoll_shm_quota(w->ranks) + memory : 0};
     nbcoll_endpoint *end = NULL;
-    ours *o = calloc(1, sizeof *o);
     memcpy(config.id.text, id, sizeof config.id.text);
-    nbcoll_status status = o ? nbcoll_shm_open(&config, &end) : NBCOLL_ERR_MEMORY;
-    if (status == NBCOLL_OK)
-        status = nbcoll_context_create(NBCOLL_ABI, NULL, &o->context);
-    if (status == NBCOLL_OK)
-        status = nbcoll_comm_create(o->context, end, NULL, &o->comm, DEADLINE);
-    if (status != NBCOLL_OK)
-        give_up("rank %d: nbcoll does not open: %s", w->rank, nbcoll_status_text(status));
-    return o;
+    nbcoll_status status = nbcoll_shm_open(&config, &end);
+    return open_over(w, 1, &end, status);
+}
+
+ours *ours_open_apart(world *w)
+{
+    const nbcoll_cluster_config config = {
+        .size = sizeof config, .rank = w->rank, .ranks = w->ranks, .exchange = theirs_exchange};
+    nbcoll_endpoint *end[2];
+    int n = 0;
+    nbcoll_status status = nbcoll_cluster_open(&config, end, &n);
+    return open_over(w, n, end, status);
 }
 
 static void progress(void *user)

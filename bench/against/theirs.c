@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The MPI's entries. */
+ * The MPI's entries, and gloo's. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +47,13 @@ void theirs_init(int *argc, char ***argv, int *rank, int *ranks, char name[256])
 void theirs_share(void *bytes, int n)
 {
     MPI_Bcast(bytes, n, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+nbcoll_status theirs_exchange(void *user, const void *mine, void *all, size_t bytes)
+{
+    (void)user;
+    int status = MPI_Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, MPI_COMM_WORLD);
+    return status == MPI_SUCCESS ? NBCOLL_OK : NBCOLL_ERR_TRANSPORT;
 }
 
 int theirs_yield(void)
@@ -196,3 +203,43 @@ int theirs_entry(entry *e, form which)
     e->progress = progress;
     return 0;
 }
+
+/* ---- gloo -------------------------------------------------------------------------------------------------------- */
+
+#ifdef HAVE_GLOO
+static int call_gloo(entry *e, int turn)
+{
+    (void)turn;
+    return gloo_call(e->user);
+}
+
+static void close_gloo(entry *e)
+{
+    gloo_free(e->user);
+}
+
+int gloo_entry(entry *e)
+{
+    const cell *c = e->cell;
+    e->library = "gloo";
+    e->form_name = "prepared";
+    e->call = call_gloo;
+    e->close = close_gloo;
+    e->user = c->turns > 1 ? NULL
+                           : gloo_prepare(nbcoll_operation_name(c->operation), e->buffers->send[0],
+                                          e->buffers->recv[0], c->count);
+    return e->user ? 0 : -1;
+}
+#else
+int gloo_open(int rank, int ranks, const char *interface, const char *directory)
+{
+    (void)rank, (void)ranks, (void)interface, (void)directory;
+    return -1;
+}
+
+int gloo_entry(entry *e)
+{
+    (void)e;
+    return -1;
+}
+#endif
