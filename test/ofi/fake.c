@@ -33,6 +33,7 @@ typedef struct cq {
     struct fid_cq fid; /* first */
     struct done *first;
     int fd; /* -1: none */
+    int rank;
 } cq;
 
 typedef struct done { /* a completion */
@@ -56,6 +57,7 @@ typedef struct end {
     domain *domain;
     cq *cq;
     receive *receives, **last;
+    bool is_dead;
 } end;
 
 typedef struct mr {
@@ -74,6 +76,7 @@ typedef struct packet {
     cq *cq;                /* of its sender; null: gone */
     void *context;
     bool is_write, is_quiet; /* nobody is told of its end */
+    bool fails;
     const char *source;      /* of a write */
     uint64_t where, key;
     size_t bytes;
@@ -113,13 +116,36 @@ static int locked(void)
 {
     return pthread_mutex_lock(&lock);
 }
-#define IN_TURN __attribute__((cleanup(unlock))) int held = locked()
+
+static int begun(void)
+{
+    if (fake_provider.world)
+        fake_provider.world->enters();
+    return locked();
+}
+#define IN_TURN __attribute__((cleanup(unlock))) int held = begun()
+
+static void must(bool holds, const char *what)
+{
+    if (fake_provider.world && !holds)
+        fake_provider.world->finds(fake_provider.world->caller(), what);
+    else
+        assert_true(holds);
+}
+#define MUST(condition) must(condition, #condition)
+
+static uint64_t now(void)
+{
+    return fake_provider.world ? fake_provider.world->now() : step;
+}
 
 /* ---- completions ------------------------------------------------------------------------------------------------- */
 
-static void ring(const cq *q)
+static void ring(const cq *q, uint64_t at)
 {
-    if (q->fd >= 0)
+    if (fake_provider.world)
+        fake_provider.world->rings(q->rank, at);
+    else if (q->fd >= 0)
         (void)!write(q->fd, &(uint64_t){1}, sizeof(uint64_t));
 }
 
@@ -132,10 +158,10 @@ static void complete(cq *q, void *context, size_t bytes, int error, uint64_t at)
         before = &(*before)->next;
     d->next = *before;
     *before = d;
-    ring(q);
+    ring(q, at);
 }
 
-static end *end_of(uint64_t number)
+static end *end_that_was(uint64_t number)
 {
     end *e = ends;
     while (e && e->number != number)
@@ -143,11 +169,17 @@ static end *end_of(uint64_t number)
     return e;
 }
 
+static end *end_of(uint64_t number)
+{
+    end *e = end_that_was(number);
+    return e && !e->is_dead ? e : NULL;
+}
+
 /* ---- delivery ---------------------------------------------------------------------------------------------------- */
 
 static mr *region_of(const packet *p, const end *to)
 {
-    domain *mapping = end_of(p->from)->domain;
+    domain *mapping = end_that_was(p->from)->domain;
     uint64_t number = p->key;
 
     if (fake_provider.mr_mode & FI_MR_RAW)
@@ -166,7 +198,7 @@ static int write_it(const packet *p, const end *to)
 {
     mr *m = to ? region_of(p, to) : NULL;
 
-    if (takes(&fake_provider.failed_writes) || !m)
+    if (p->fails || !m)
         return to ? FI_EACCES : FI_ECONNRESET;
     memcpy(fake_provider.mr_mode & FI_MR_VIRT_ADDR ? (char *)(uintptr_t)p->where : m->memory + p->where, p->source,
            p->bytes);
@@ -182,21 +214,27 @@ static void receive_it(const packet *p, end *to)
     to->receives = r->next;
     if (!to->receives)
         to->last = &to->receives;
-    assert_true(p->bytes <= r->bytes);
+    MUST(p->bytes <= r->bytes);
     memcpy(r->to, p->data, p->bytes);
     complete(to->cq, r->context, p->bytes, 0, 0);
     free(r);
+}
+
+static bool is_first(const packet *p)
+{
+    const packet *before = packets;
+    while (before != p && (before->from != p->from || before->to != p->to))
+        before = before->next;
+    return before == p;
 }
 
 /* What is due at the endpoints of a queue, or is for nobody. Of a pair nothing overtakes what was posted before. */
 static void deliver(cq *q)
 {
     for (packet **at = &packets; *at;) {
-        packet *p = *at, *before = packets;
-        end *to = end_of(p->to);
-        while (before != p && (before->from != p->from || before->to != p->to))
-            before = before->next;
-        if (before != p || p->at > step || (to && (to->cq != q || (!p->is_write && !to->receives)))) {
+        packet *p = *at;
+        end *to = p->at > now() ? NULL : end_of(p->to);
+        if (p->at > now() || (to && (to->cq != q || (!p->is_write && !to->receives))) || !is_first(p)) {
             at = &p->next;
             continue;
         }
@@ -204,7 +242,7 @@ static void deliver(cq *q)
         if (!p->is_write && to)
             receive_it(p, to);
         if (!p->is_quiet && p->cq)
-            complete(p->cq, p->context, 0, error, step + any(fake_provider.late));
+            complete(p->cq, p->context, 0, error, now() + any(fake_provider.late));
         *at = p->next;
         free(p);
     }
@@ -219,11 +257,11 @@ static ssize_t cq_read(struct fid_cq *fid, void *buffer, size_t count)
 
     step++;
     deliver(q);
-    for (done *d; n < count && (d = q->first) && d->at <= step && !d->error; n++, free(d)) {
+    for (done *d; n < count && (d = q->first) && d->at <= now() && !d->error; n++, free(d)) {
         entry[n] = (struct fi_cq_msg_entry){.op_context = d->context, .len = d->bytes};
         q->first = d->next;
     }
-    if (n == 0 && q->first && q->first->at <= step)
+    if (n == 0 && q->first && q->first->at <= now())
         return -FI_EAVAIL;
     return n ? (ssize_t)n : -FI_EAGAIN;
 }
@@ -252,20 +290,22 @@ static void is_described(const void *at, size_t bytes, const void *desc)
     const mr *m = desc;
 
     if (fake_provider.mr_mode & FI_MR_LOCAL && bytes)
-        assert_true(m && (const char *)at >= m->memory && (const char *)at + bytes <= m->memory + m->bytes);
+        MUST(m && (const char *)at >= m->memory && (const char *)at + bytes <= m->memory + m->bytes);
 }
 
 static packet *post(end *e, uint64_t to, size_t bytes, size_t kept)
 {
     packet *p = calloc(1, sizeof *p + kept), **last = &packets;
     end *there = end_of(to);
+    bool is_own = fake_provider.world && there && there->domain == e->domain; /* how it finds what a write takes */
 
-    *p = (packet){.at = step + any(fake_provider.late), .from = e->number, .to = to, .cq = e->cq, .bytes = bytes};
-    while (*last)
-        last = &(*last)->next;
+    *p = (packet){.at = now() + any(is_own ? 1000 : fake_provider.late), .from = e->number, .to = to, .cq = e->cq,
+                  .bytes = bytes};
+    for (; *last; last = &(*last)->next)
+        if ((*last)->from == p->from && (*last)->to == to && (*last)->at > p->at)
+            p->at = (*last)->at;
     *last = p;
-    if (there)
-        ring(there->cq);
+    ring(there ? there->cq : e->cq, p->at);
     return p;
 }
 
@@ -294,7 +334,7 @@ static ssize_t ep_send(struct fid_ep *fid, const void *from, size_t bytes, void 
         return -FI_EAGAIN;
     is_described(from, bytes, desc);
     if (takes(&fake_provider.failed_sends)) {
-        complete(e->cq, context, 0, FI_EIO, step + any(fake_provider.late));
+        complete(e->cq, context, 0, FI_EIO, now() + any(fake_provider.late));
         return 0;
     }
     bool is_early = by_chance(300); /* completed before it has gone anywhere */
@@ -303,7 +343,7 @@ static ssize_t ep_send(struct fid_ep *fid, const void *from, size_t bytes, void 
     p->is_quiet = is_early;
     memcpy(p->data, from, bytes);
     if (is_early)
-        complete(e->cq, context, 0, 0, step + any(fake_provider.late));
+        complete(e->cq, context, 0, 0, now() + any(fake_provider.late));
     return 0;
 }
 
@@ -312,7 +352,7 @@ static ssize_t ep_inject(struct fid_ep *fid, const void *from, size_t bytes, fi_
     IN_TURN;
     if (by_chance(fake_provider.refused))
         return -FI_EAGAIN;
-    assert_true(bytes <= fake_provider.inject);
+    MUST(bytes <= fake_provider.inject);
     packet *p = post((end *)(void *)fid, to, bytes, bytes);
     p->is_quiet = true;
     memcpy(p->data, from, bytes);
@@ -324,11 +364,12 @@ static ssize_t ep_write(struct fid_ep *fid, const struct fi_msg_rma *what, uint6
     IN_TURN;
     if (by_chance(fake_provider.refused))
         return -FI_EAGAIN;
-    assert_true(flags & FI_DELIVERY_COMPLETE && what->iov_count == 1);
-    assert_true(!fake_provider.piece || what->msg_iov->iov_len <= fake_provider.piece);
+    MUST(flags & FI_DELIVERY_COMPLETE && what->iov_count == 1);
+    MUST(!fake_provider.piece || what->msg_iov->iov_len <= fake_provider.piece);
     is_described(what->msg_iov->iov_base, what->msg_iov->iov_len, what->desc[0]);
     packet *p = post((end *)(void *)fid, what->addr, what->msg_iov->iov_len, 0);
     p->is_write = true;
+    p->fails = takes(&fake_provider.failed_writes);
     p->context = what->context;
     p->source = what->msg_iov->iov_base;
     p->where = what->rma_iov->addr;
@@ -361,10 +402,10 @@ static int close_queue(struct fid *fid)
     cq *q = (cq *)(void *)fid;
 
     for (end *e = ends; e; e = e->next)
-        assert_true(e->cq != q);
+        MUST(e->cq != q);
     for (done *d; (d = q->first); free(d))
         q->first = d->next;
-    if (q->fd >= 0)
+    if (q->fd >= 0 && !fake_provider.world)
         close(q->fd);
     return close_any(fid);
 }
@@ -388,6 +429,8 @@ static int close_end(struct fid *fid)
 
     for (packet **at = &packets; *at;) {
         packet *p = *at;
+        if (p->to == e->number && p->cq)
+            ring(p->cq, p->at);
         if (p->from != e->number) {
             at = &p->next;
             continue;
@@ -440,8 +483,8 @@ static int region_control(struct fid *fid, int command, void *what)
 
     if (command == FI_ENABLE)
         return 0;
-    assert_true(command == FI_GET_RAW_MR && fake_provider.mr_mode & FI_MR_RAW);
-    assert_true(*raw->key_size >= fake_provider.key_bytes);
+    MUST(command == FI_GET_RAW_MR && fake_provider.mr_mode & FI_MR_RAW);
+    MUST(*raw->key_size >= fake_provider.key_bytes);
     *raw->key_size = fake_provider.key_bytes;
     *raw->base_addr = fake_provider.mr_mode & FI_MR_VIRT_ADDR ? (uintptr_t)m->memory : 0;
     memset(raw->raw_key, 0xa5, fake_provider.key_bytes);
@@ -458,14 +501,14 @@ static int domain_control(struct fid *fid, int command, void *what)
 
     if (command == FI_UNMAP_KEY) {
         uint64_t key = *(uint64_t *)what - KEY_OF_FIRST_MAP;
-        assert_true(key < RAW_MOST && d->mapped[key]);
+        MUST(key < RAW_MOST && d->mapped[key]);
         d->mapped[key] = 0;
         mapped_count--;
         return 0;
     }
-    assert_true(command == FI_MAP_RAW_MR && map->key_size == fake_provider.key_bytes);
+    MUST(command == FI_MAP_RAW_MR && map->key_size == fake_provider.key_bytes);
     for (size_t k = 0; k < map->key_size - sizeof(uint64_t); k++)
-        assert_int_equal(map->raw_key[k], 0xa5);
+        MUST(map->raw_key[k] == 0xa5);
     while (d->mapped[i])
         i++;
     mapped_count++;
@@ -485,7 +528,7 @@ static struct fi_ops domain_ops = {.size = sizeof domain_ops, .close = close_any
 
 static int end_name(struct fid *fid, void *to, size_t *bytes)
 {
-    assert_true(*bytes >= sizeof(uint64_t));
+    MUST(*bytes >= sizeof(uint64_t));
     memcpy(to, &((end *)(void *)fid)->number, sizeof(uint64_t));
     *bytes = sizeof(uint64_t);
     return 0;
@@ -516,7 +559,7 @@ static int addresses_insert(struct fid_av *av, const void *at, size_t count, fi_
                             void *context)
 {
     (void)av, (void)flags, (void)context;
-    assert_int_equal(count, 1);
+    MUST(count == 1);
     memcpy(to, at, sizeof *to);
     return 1;
 }
@@ -540,7 +583,8 @@ static int queue_open(struct fid_domain *in, struct fi_cq_attr *how, struct fid_
     if (wants_fd && !fake_provider.has_fd)
         return -FI_ENOSYS;
     cq *q = opened(sizeof *q, &queue_ops);
-    q->fd = wants_fd ? eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC) : -1;
+    q->rank = fake_provider.world ? fake_provider.world->caller() : 0;
+    q->fd = !wants_fd ? -1 : fake_provider.world ? FAKE_FD + q->rank : eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     q->fid.ops = &ops;
     *out = &q->fid;
     return 0;
@@ -550,6 +594,8 @@ static int region_open(struct fid *in, const void *memory, size_t bytes, uint64_
                        uint64_t flags, struct fid_mr **out, void *context)
 {
     IN_TURN;
+    if (takes(&fake_provider.refused_regions))
+        return -FI_ENOMEM;
     mr *m = opened(sizeof *m, &region_ops);
     int mode = fake_provider.mr_mode;
 
@@ -589,6 +635,8 @@ static int may_wait(struct fid_fabric *in, struct fid **fids, int count)
     uint64_t rung;
 
     (void)in, (void)count;
+    if (fake_provider.world)
+        return fake_next(q->rank) <= now() ? -FI_EAGAIN : 0;
     (void)!read(q->fd, &rung, sizeof rung);
     for (const packet *p = packets; p; p = p->next) {
         const end *to = end_of(p->to);
@@ -630,6 +678,65 @@ int __wrap_fi_getinfo(uint32_t version, const char *node, const char *service, u
     info->fabric_attr->prov_name = strdup("fake");
     *out = info;
     return 0;
+}
+
+/* ---- worlds ------------------------------------------------------------------------------------------------------ */
+
+uint64_t fake_next(int rank)
+{
+    uint64_t next = UINT64_MAX;
+
+    for (const packet *p = packets; p; p = p->next) {
+        const end *to = end_of(p->to);
+        bool comes = to ? to->cq->rank == rank && (p->is_write || to->receives) : p->cq && p->cq->rank == rank;
+        if (comes && p->at < next)
+            next = p->at;
+    }
+    for (const end *e = ends; e; e = e->next)
+        if (e->cq->rank == rank && e->cq->first && e->cq->first->at < next)
+            next = e->cq->first->at;
+    return next;
+}
+
+/* That packet, and all of its pair behind it. */
+static void lose(packet **at)
+{
+    const uint64_t from = (*at)->from, to = (*at)->to;
+
+    while (*at) {
+        packet *p = *at;
+        if (p->from != from || p->to != to) {
+            at = &p->next;
+            continue;
+        }
+        *at = p->next;
+        free(p);
+    }
+}
+
+void fake_dies(int rank)
+{
+    for (end *e = ends; e; e = e->next)
+        e->is_dead |= e->cq->rank == rank;
+    for (packet **at = &packets; *at;) {
+        const end *from = end_that_was((*at)->from), *to = end_that_was((*at)->to);
+        if (from && from->is_dead && from->cq->rank == rank && by_chance(200)) {
+            lose(at);
+            continue;
+        }
+        if (to && to->cq->rank == rank && (*at)->cq)
+            ring((*at)->cq, (*at)->at);
+        at = &(*at)->next;
+    }
+}
+
+/* What is left of one that was broken off is nobody's. */
+void fake_begins(void)
+{
+    ends = NULL;
+    packets = NULL;
+    step = numbers = 0;
+    open_count = mapped_count = 0;
 }
 
 int fake_messages(void)

@@ -12,7 +12,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of a program with a time, ranks and a judge of its own. */
+typedef struct fake_world {
+    void (*enters)(void); /* a call begins */
+    uint64_t (*now)(void);
+    int (*caller)(void);                    /* the rank that calls */
+    void (*rings)(int rank, uint64_t at);   /* there may be something for it from then on */
+    void (*finds)(int rank, const char *what); /* it was given what it must not be */
+} fake_world;
+
 typedef struct fake {
+    const fake_world *world; /* null: its time are reads of completion queues, descriptors are the system's */
     uint64_t seed;
     int mr_mode;      /* FI_MR_... */
     size_t key_bytes; /* of a raw key */
@@ -20,9 +30,10 @@ typedef struct fake {
     size_t piece;     /* bytes of a write, at most; 0: any */
     bool has_rma, has_fd;
     unsigned refused; /* of 1000 posts: FI_EAGAIN */
-    unsigned late;    /* reads of a completion queue that something takes, at most */
-    /* So many from now on: messages of which nothing is said, sends and writes that fail. */
-    int dropped, failed_sends, failed_writes;
+    unsigned late;    /* what something takes at most: reads of a completion queue, or of the world's time */
+    /* So many from now on: messages of which nothing is said, sends and writes that fail, registrations
+     * for which there is no memory. */
+    int dropped, failed_sends, failed_writes, refused_regions;
 } fake;
 
 extern fake fake_provider;
@@ -33,5 +44,13 @@ int fake_open(void);
 
 /* Raw keys that are mapped. */
 int fake_mapped(void);
+
+/* In a world: FAKE_FD and its rank is the descriptor of a completion queue. When there is something to be read by that
+ * rank (UINT64_MAX: nothing is under way to it); it dies: from its endpoints nothing more comes, and what is sent to them
+ * fails; a world begins. */
+enum { FAKE_FD = 1 << 20 };
+uint64_t fake_next(int rank);
+void fake_dies(int rank);
+void fake_begins(void);
 
 #endif

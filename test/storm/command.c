@@ -9,7 +9,7 @@
  *                                    a line of kept.c and as the command
  *
  * Cuts: --edition N, --ranks N, --items N, --skip A,B,..., --no-fault N, --only KIND (of faults: a number), --calm,
- * --over-shm (shm joins the ranks). --quiet: of one seed only how it ended. --coverage: also what was met.
+ * --over-shm (shm joins the ranks), --over-ofi (ofi does: in test_over_ofi). --quiet: of one seed only how it ended. --coverage: also what was met.
  * Status 1: one has failed; 2: no such option. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,6 +109,8 @@ void storm_print_command(const char *program, uint64_t seed, const cut *c)
         printf(" --calm");
     if (c->is_over_shm)
         printf(" --over-shm");
+    if (c->is_over_ofi)
+        printf(" --over-ofi");
     for (int k = 0; k < 32; k++)
         if (c->faults >> k & 1)
             printf(" --no-fault %d", k);
@@ -132,6 +134,8 @@ static void print_kept(uint64_t seed, const cut *c)
         printf(", .is_calm = true");
     if (c->is_over_shm)
         printf(", .is_over_shm = true");
+    if (c->is_over_ofi)
+        printf(", .is_over_ofi = true");
     if (c->n_skipped)
         printf(", .n_skipped = %d, .skipped = {%d", c->n_skipped, c->skipped[0]);
     for (int k = 1; k < c->n_skipped; k++)
@@ -281,6 +285,8 @@ int storm_command(int argc, char **argv)
             c.is_calm = true;
         else if (!strcmp(a, "--over-shm"))
             c.is_over_shm = true;
+        else if (!strcmp(a, "--over-ofi") && storm_over_ofi)
+            c.is_over_ofi = true;
         else if (!strcmp(a, "--quiet"))
             is_quiet = true;
         else if (!strcmp(a, "--shrink"))

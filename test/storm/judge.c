@@ -288,7 +288,7 @@ void judge_hears(actor *a, const item *i, int index, nbcoll_status status, const
     const place_in *place = s->plan.place[i->comm];
     if (status != NBCOLL_ERR_MISMATCH || !comm || atomic_load(&comm->broken) != NBCOLL_ERR_MISMATCH || !since ||
         s->now > since + 70 * MILLISECOND || a->is_revoked || only_difference(s) < 0 || a->is_dead || s->ends ||
-        s->plan.is_over_shm || s->plan.has_drivers || s->plan.has_agents || has_relays(&s->plan, i->comm))
+        s->plan.is_over || s->plan.has_drivers || s->plan.has_agents || has_relays(&s->plan, i->comm))
         return;
     for (int r = 0; r < s->plan.ranks; r++)
         if (r != a->rank && place[r].group == place[a->rank].group && !a->has_answered[r] &&
@@ -322,7 +322,7 @@ void judge_blamed(actor *a, const nbcoll_failure *f)
 void judge_given_up(actor *a, const nbcoll_context *context)
 {
     const storm *s = a->storm;
-    if (s->plan.nets < NETS || s->plan.is_over_shm || s->ends || a->is_dead || s->bad_anywhere & BAD_HEADER)
+    if (s->plan.nets < NETS || s->plan.is_over || s->ends || a->is_dead || s->bad_anywhere & BAD_HEADER)
         return;
     const end *home = a->end[HOME], *near = a->end[NEAR];
     if (s->now < home->gave_up_at + SECOND || s->now < near->gave_up_at + SECOND)

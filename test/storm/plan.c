@@ -136,6 +136,17 @@ static void draw_over_shm(plan *p)
         n->room = (uint32_t)(most / n->payload);
 }
 
+/* What of it ofi has. Its provider: over_ofi/ofi.c. */
+static void draw_over_ofi(plan *p)
+{
+    net *n = &p->net[HOME];
+    p->nets = 1;
+    n->groups = HAS_WAKEUP;
+    n->staging = 0;
+    n->quota = 0;
+    p->latest = p->latest > SECOND ? SECOND : p->latest;
+}
+
 /* The groups of a node's ranks, in their order or the other way round. */
 static void place_near(plan *p, uint64_t *r)
 {
@@ -174,7 +185,7 @@ static void draw_near(plan *p)
 static void draw_ticks(plan *p)
 {
     p->ticks = 0;
-    if (p->edition >= 6 && p->ranks <= 9 && mix(p->seed, 6) % 3 == 0)
+    if (p->edition >= 6 && p->ranks <= 9 && !p->is_over_ofi && mix(p->seed, 6) % 3 == 0)
         p->ticks = mix(p->seed, 7) % 3 ? 30 : 300;
     for (net *n = p->net; n < p->net + p->nets; n++)
         if (p->ticks && n->groups & (HAS_GET | HAS_PUT) && mix(p->seed, 8) % 4) { /* else they are refused */
@@ -580,7 +591,7 @@ static void draw_agents(plan *p, const cut *c)
     uint64_t r = mix(p->seed, 25);
     const unsigned needs = ANY_LOCAL | PLAIN_KEYS;
 
-    p->has_agents = p->edition >= EDITION_OF_RELAYS && draw(&r, 2) && p->ranks <= 9 && !p->is_over_shm && !p->ticks &&
+    p->has_agents = p->edition >= EDITION_OF_RELAYS && draw(&r, 2) && p->ranks <= 9 && !p->is_over && !p->ticks &&
                     (p->net[HOME].groups & needs) == needs;
     for (int k = 0; k < p->items; k++) /* programs do not look at what comes: those that differ may wait for ever */
         p->has_agents &= !p->item[k].differs;
@@ -614,7 +625,7 @@ static void skip_neighbors(plan *p)
  * some: chains and relays. */
 static void draw_serials(plan *p)
 {
-    bool has_others = p->has_chain || p->is_over_shm || p->late_tags == COUNTER_ENDS; /* which ends alike */
+    bool has_others = p->has_chain || p->is_over || p->late_tags == COUNTER_ENDS; /* which ends alike */
     for (int i = 0; i < p->items; i++)
         has_others |= p->item[i].relays != 0;
     p->few_serials = p->edition >= EDITION_OF_PARTS && !has_others && mix(p->seed, 31) % 4 == 0
@@ -652,9 +663,13 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
     draw_groups(&p->net[HOME], &r);
     draw_limits(p, &p->net[HOME], &r);
     draw_near(p);
-    p->is_over_shm = c->is_over_shm || (p->edition >= EDITION_OF_SHM && mix(p->seed, 22) % 4 == 0);
+    p->is_over_ofi = c->is_over_ofi;
+    p->is_over_shm = !p->is_over_ofi && (c->is_over_shm || (p->edition >= EDITION_OF_SHM && mix(p->seed, 22) % 4 == 0));
+    p->is_over = p->is_over_shm || p->is_over_ofi;
     if (p->is_over_shm)
         draw_over_shm(p);
+    if (p->is_over_ofi)
+        draw_over_ofi(p);
     draw_ticks(p);
     p->is_mixed = p->edition >= 8 && mix(seed, 16) % 2;
     p->late_tags = p->edition >= 8 && mix(seed, 17) % 4 == 0 ? 1 + (int)(mix(seed, 18) % ends) : 0;
@@ -668,8 +683,8 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
     draw_agents(p, c);
     draw_serials(p);
     p->is_patient = p->edition >= 7 && !p->has_agents && !plan_has_faults(p) && !p->ticks && mix(p->seed, 11) % 2;
-    p->has_drivers = p->edition >= 9 && !p->is_over_shm && !p->ticks && !p->is_patient && mix(p->seed, 19) % 3 == 0;
-    p->is_bare = p->edition >= EDITION_OF_PARTS && !p->is_over_shm && !p->ticks && !p->has_agents && p->ranks <= 9 &&
+    p->has_drivers = p->edition >= 9 && !p->is_over && !p->ticks && !p->is_patient && mix(p->seed, 19) % 3 == 0;
+    p->is_bare = p->edition >= EDITION_OF_PARTS && !p->is_over && !p->ticks && !p->has_agents && p->ranks <= 9 &&
                  mix(p->seed, 30) % 6 == 0;
     if (p->is_bare && p->latest > SECOND)
         p->latest = SECOND;
@@ -678,7 +693,7 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
     p->is_preempted &= !p->at_looks;
     skip_chains(p);
     skip_neighbors(p);
-    p->has_stray = p->edition >= EDITION_OF_ENDS && !p->has_agents && !p->is_over_shm && mix(p->seed, 28) % 4 == 0;
+    p->has_stray = p->edition >= EDITION_OF_ENDS && !p->has_agents && !p->is_over && mix(p->seed, 28) % 4 == 0;
     if (c->items >= 0 && c->items < p->items)
         p->items = c->items;
 }

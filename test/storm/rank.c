@@ -78,7 +78,7 @@ static bool is_over(nbcoll_status status)
 /* Do its endpoints have what is needed for that? */
 static bool may_sleep(const rank *r)
 {
-    bool may = !r->storm->plan.is_over_shm;
+    bool may = !r->storm->plan.is_over;
     for (int n = 0; n < r->storm->plan.nets && may; n++)
         may = r->actor->end[n]->net.groups & HAS_WAKEUP;
     return may;
@@ -414,7 +414,7 @@ static void count_credits(rank *r)
     const plan *p = &s->plan;
     int me = r->actor->rank;
     bool is_whole = p->edition >= EDITION_OF_KINDS && !p->faults && !p->has_agents && !p->few_serials &&
-                    p->late_tags != COUNTER_ENDS && !p->is_over_shm && !p->is_patient && !p->ticks && p->ranks <= 9;
+                    p->late_tags != COUNTER_ENDS && !p->is_over && !p->is_patient && !p->ticks && p->ranks <= 9;
     for (int n = 0; n < p->items; n++)
         is_whole &= !p->item[n].differs;
     if (!is_whole)

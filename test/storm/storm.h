@@ -13,6 +13,7 @@
  *     shm.c      shm in its place, as it is, over processes of the storm's own
  *     processes.c  what these ask the system for, but for
  *     sockets.c  the sockets by which they find each other
+ *     over_ofi/  ofi in its place, as it is, over a provider and connections of the storm's own: in test_over_ofi
  *     bulk.c     its registrations, gets, puts, and shared memory
  *     values.c   the buffers of a call: what goes in, what must come out, what must not be touched
  *     rank.c     the program as one rank executes it
@@ -177,6 +178,8 @@ typedef struct plan {
     int late_tags; /* near which end counters begin: counters.h; 0: at 0 */
     int few_serials; /* 1 + so many communicators each rank can still make; 0: enough: counters.h */
     bool is_over_shm; /* shm joins the ranks */
+    bool is_over_ofi; /* ofi does */
+    bool is_over;     /* one of these */
     bool is_preempted; /* ranks lose their cores at hooks, for longer than it takes till they are asked */
     bool at_looks;     /* likewise, but at looks at the clock, until another one has ended something */
     bool is_alike; /* elements that pack take the same room, whatever travels of them */
@@ -211,7 +214,7 @@ typedef struct cut {
     int n_skipped, skipped[ITEMS_MOST];
     int only;     /* 1 + a kind of fault: every world has one of these; 0: as the seed says */
     bool is_calm; /* without faults */
-    bool is_over_shm;
+    bool is_over_shm, is_over_ofi;
 } cut;
 
 typedef struct kept {
@@ -432,7 +435,7 @@ void storm_run(storm *s, uint64_t seed, const cut *c, bool is_loud);
 /* The fault of that kind that is due, counting, or null. */
 const fault *storm_fault(storm *s, actor *a, fault_kind kind, uint64_t *counter);
 
-/* ---- what joins the ranks: the storm's own transport (ends.c), or shm (shm.c) ------------------------------------ */
+/* ---- what joins the ranks: the storm's own transport (ends.c), shm (shm.c), or ofi (over_ofi/ofi.c) -------------- */
 
 typedef struct medium {
     void (*make)(storm *s);
@@ -445,7 +448,8 @@ typedef struct medium {
     void (*dies)(actor *a);
     uint64_t (*next)(const actor *a); /* when the next thing comes that it can see by now */
 } medium;
-extern const medium wire_medium, shm_medium;
+extern const medium wire_medium, shm_medium, ofi_medium;
+extern const medium *storm_over_ofi; /* null: this program has no ofi */
 /* The world of the rank whose turn it is; or null. */
 storm *storm_running(void);
 

@@ -52,7 +52,8 @@ static void what_once_failed_does_not_fail(void **state)
 {
     (void)state;
     for (size_t i = 0; i < storm_kept_count; i++)
-        run(storm_kept[i].seed, &storm_kept[i].cut);
+        if (!storm_kept[i].cut.is_over_ofi) /* test_over_ofi has those */
+            run(storm_kept[i].seed, &storm_kept[i].cut);
 }
 
 static void the_same_seed_is_the_same_job(void **state)

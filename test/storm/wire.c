@@ -209,7 +209,7 @@ static bool lies_in(const void *at, const void *memory, size_t bytes)
 void judge_freed(actor *a, const void *memory, size_t bytes)
 {
     const struct wire *w = a->storm->wire;
-    if (a->storm->plan.is_over_shm || a->is_dead || a->storm->ends)
+    if (a->storm->plan.is_over || a->is_dead || a->storm->ends)
         return;
     for (size_t i = 0; i < w->n_orders; i++) {
         const order *o = &w->orders[i];

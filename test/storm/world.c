@@ -18,6 +18,8 @@
 #define STEPS_MOST 8000000ull    /* likewise, or after something has ended: then the ranks only turn round */
 #define PREEMPTED_MOST 20 /* times each rank: others look, and lose their cores, meanwhile */
 
+const medium *storm_over_ofi;
+
 static storm *running; /* while a rank has its turn */
 
 storm *storm_running(void)
@@ -310,7 +312,7 @@ int clock_gettime(clockid_t clock, struct timespec *t)
 {
     if (!running)
         return (int)syscall(SYS_clock_gettime, clock, t);
-    if (running->plan.is_over_shm) /* which looks at it until something has come */
+    if (running->plan.is_over) /* which looks at it until something has come */
         storm_step(running, running->turn->actor);
     uint64_t now = running->plan.is_patient ? SECOND : running->now;
     t->tv_sec = (time_t)(now / SECOND);
@@ -389,7 +391,7 @@ void storm_run(storm *s, uint64_t seed, const cut *c, bool is_loud)
     memset((char *)s + sizeof s->plan, 0, sizeof *s - sizeof s->plan);
     plan_make(&s->plan, seed, c);
     s->random = mix(seed, 1);
-    s->medium = s->plan.is_over_shm ? &shm_medium : &wire_medium;
+    s->medium = s->plan.is_over_shm ? &shm_medium : s->plan.is_over_ofi ? storm_over_ofi : &wire_medium;
     s->is_loud = is_loud;
     if (is_loud)
         plan_print(&s->plan);

@@ -10,22 +10,21 @@
  *     progress.c    completions, deaths, departures, sleeping
  *     trial.c       what the provider takes, measured
  *     open.c        opening, the table, closing
+ *     system.c      what else the system is asked for
  *
  * README.md says what is assumed of each provider.
  */
 #ifndef NBCOLLI_OFI_H
 #define NBCOLLI_OFI_H
 
-#include <netinet/in.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
-#include <stdbool.h>
 
-#include "nbcoll/ofi.h"
+#include "system.h"
 #include "../../src/host/host.h"
 
 #define NBCOLLI_OFI_MAGIC 0x6f6604u /* raised with every change of addresses, fronts, hellos or goodbyes */
@@ -186,6 +185,7 @@ typedef struct nbcolli_ofi_line {
 
 typedef struct nbcolli_ofi_end {
     nbcoll_endpoint base; /* first */
+    const struct nbcolli_ofi_system *os;
     nbcoll_host host;
     size_t bytes;
     uint32_t credits, payload;

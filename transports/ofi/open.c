@@ -3,9 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/random.h>
-#include <sys/timerfd.h>
 
 #include "ofi.h"
 
@@ -109,12 +106,12 @@ static nbcoll_status nbcolli_ofi_settings(nbcolli_ofi_end *e, const nbcoll_ofi_c
 
 static bool nbcolli_ofi_join_descriptors(nbcolli_ofi_end *e)
 {
-    const int fd[] = {e->cq_fd, e->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC), e->lines_epoll};
+    const int fd[] = {e->cq_fd, e->timer = e->os->timer(), e->lines_epoll};
     struct epoll_event event = {.events = EPOLLIN};
 
-    e->epoll = epoll_create1(EPOLL_CLOEXEC);
+    e->epoll = e->os->gather();
     for (int i = 0; i < 3; i++)
-        if (fd[i] >= 0 ? epoll_ctl(e->epoll, EPOLL_CTL_ADD, fd[i], &event) != 0 : i > 0)
+        if (fd[i] >= 0 ? e->os->attend(e->epoll, EPOLL_CTL_ADD, fd[i], &event) != 0 : i > 0)
             return false;
     return e->epoll >= 0;
 }
@@ -126,7 +123,7 @@ static nbcoll_status nbcolli_ofi_build(nbcolli_ofi_end *e, const nbcoll_ofi_conf
 
     *mine = (nbcolli_ofi_place){
         .magic = NBCOLLI_OFI_MAGIC, .ranks = (uint32_t)c->ranks, .credits = e->credits, .payload = e->payload};
-    if (status == NBCOLL_OK && getrandom(&e->nonce, sizeof e->nonce, 0) != sizeof e->nonce)
+    if (status == NBCOLL_OK && e->os->random(&e->nonce, sizeof e->nonce, 0) != sizeof e->nonce)
         status = nbcolli_ofi_refused(e, "getrandom", errno);
     if (status == NBCOLL_OK)
         status = nbcolli_ofi_equip(e, mine);
@@ -135,7 +132,7 @@ static nbcoll_status nbcolli_ofi_build(nbcolli_ofi_end *e, const nbcoll_ofi_conf
     if (status != NBCOLL_OK)
         return status;
     mine->nonce = e->nonce;
-    mine->machine = nbcolli_ofi_machine(&mine->watch);
+    mine->machine = e->os->machine(&mine->watch);
     mine->provider = nbcolli_ofi_provider_hash(e);
     mine->prices = nbcolli_ofi_try(e, mine);
     if (!nbcolli_ofi_join_descriptors(e))
@@ -146,10 +143,11 @@ static nbcoll_status nbcolli_ofi_build(nbcolli_ofi_end *e, const nbcoll_ofi_conf
     return NBCOLL_OK;
 }
 
-nbcoll_status nbcoll_ofi_open(const nbcoll_ofi_config *config, nbcoll_ofi_address *mine, nbcoll_endpoint **out)
+nbcoll_status nbcolli_ofi_open(const struct nbcolli_ofi_system *os, const nbcoll_ofi_config *config,
+                               nbcoll_ofi_address *mine, nbcoll_endpoint **out)
 {
     nbcoll_ofi_config c = {0};
-    nbcolli_ofi_end draft = {.cq_fd = -1, .lines_epoll = -1, .listener = -1, .epoll = -1, .timer = -1}, *e;
+    nbcolli_ofi_end draft = {.os = os, .cq_fd = -1, .lines_epoll = -1, .listener = -1, .epoll = -1, .timer = -1}, *e;
     nbcolli_ofi_place place;
 
     if (!config || !mine || !out)
@@ -187,6 +185,11 @@ nbcoll_status nbcoll_ofi_open(const nbcoll_ofi_config *config, nbcoll_ofi_addres
     memcpy(mine, &place, sizeof place);
     *out = &e->base;
     return NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_ofi_open(const nbcoll_ofi_config *config, nbcoll_ofi_address *mine, nbcoll_endpoint **out)
+{
+    return nbcolli_ofi_open(&nbcolli_ofi_system, config, mine, out);
 }
 
 /* ---- meeting ----------------------------------------------------------------------------------------------------- */

@@ -2,8 +2,6 @@
  * Completions, and what follows from them: arrivals, work requests that come back, ends of peers; and sleeping. See
  * ofi.h. */
 #include <string.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
 #include "ofi.h"
 
@@ -171,11 +169,9 @@ static void nbcolli_ofi_tick(nbcolli_ofi_end *e)
 
 static void nbcolli_ofi_disarm(nbcolli_ofi_end *e)
 {
-    uint64_t expirations;
-
     e->is_armed = false;
     e->looked = 0; /* perhaps a connection has woken it */
-    (void)!read(e->timer, &expirations, sizeof expirations);
+    e->os->hush(e->timer);
 }
 
 void nbcolli_ofi_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
@@ -239,9 +235,7 @@ static nbcoll_status nbcolli_ofi_arm(nbcoll_endpoint *ep)
     e->stashed = 0;
     if (e->cq_fd >= 0 && fi_trywait(e->fabric, &cq, 1) != 0)
         return NBCOLL_AGAIN;
-    uint64_t in = nbcolli_ofi_longest(e);
-    struct itimerspec when = {.it_value = {(time_t)(in / 1000000000), (long)(in % 1000000000)}};
-    return timerfd_settime(e->timer, 0, &when, NULL) == 0 ? NBCOLL_OK : NBCOLL_AGAIN;
+    return e->os->set(e->timer, nbcolli_ofi_longest(e)) == 0 ? NBCOLL_OK : NBCOLL_AGAIN;
 }
 
 const nbcoll_wakeup nbcolli_ofi_wakeup = {sizeof nbcolli_ofi_wakeup, nbcolli_ofi_fd, nbcolli_ofi_arm};

@@ -3,10 +3,8 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "ofi.h"
-#include "../../src/host/sleep.h"
 
 #define NBCOLLI_OFI_COMING (5000 * NBCOLLI_OFI_MS) /* an address, at most */
 
@@ -116,7 +114,7 @@ nbcoll_status nbcolli_ofi_find(nbcolli_ofi_end *e, const nbcoll_ofi_config *c)
         if (!nbcolli_ofi_is_coming(e->info ? e->info->src_addr : NULL, is_named) || nbcolli_now(&e->host) >= until)
             break;
         fi_freeinfo(e->info);
-        nbcolli_sleep(&e->host, NULL, 0, 20 * NBCOLLI_OFI_MS, &looks);
+        e->os->sleep(&e->host, NULL, 0, 20 * NBCOLLI_OFI_MS, &looks);
     }
     if (!e->info) {
         snprintf(text, sizeof text, "ofi: libfabric has no provider %.60s with domain %.60s and address %.60s",
@@ -295,7 +293,7 @@ void nbcolli_ofi_strip(nbcolli_ofi_end *e)
     nbcolli_ofi_close_fid(e->fabric ? &e->fabric->fid : NULL);
     fi_freeinfo(e->info);
     if (e->epoll >= 0)
-        close(e->epoll);
+        e->os->close(e->epoll);
     if (e->timer >= 0)
-        close(e->timer);
+        e->os->close(e->timer);
 }

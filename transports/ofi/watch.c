@@ -7,19 +7,14 @@
  * those that it sends to, if they have not connected before, and at its end to all others. See ofi.h. */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <linux/sockios.h>
-#include <unistd.h>
 
 #include "ofi.h"
 
 #define NBCOLLI_OFI_LISTENER UINT32_MAX
 #define NBCOLLI_OFI_RECONNECT (100 * NBCOLLI_OFI_MS)
 #define NBCOLLI_OFI_BACKLOG 4096
+#define NBCOLLI_OFI_ROOM (2 * (int)NBCOLLI_OFI_KEPT) /* for a goodbye that nobody reads */
 #define NBCOLLI_OFI_FILL 16384u /* of a hello, at most */
 
 static int nbcolli_ofi_lines(const nbcolli_ofi_end *e)
@@ -29,37 +24,16 @@ static int nbcolli_ofi_lines(const nbcolli_ofi_end *e)
 
 /* ---- sockets ----------------------------------------------------------------------------------------------------- */
 
-static void nbcolli_ofi_option(int fd, int option, int value)
-{
-    (void)setsockopt(fd, IPPROTO_TCP, option, &value, sizeof value);
-}
-
-/* The kernel probes each second, and ends the connection when for so long nothing has come, or sent bytes were not
- * acknowledged. */
 static void nbcolli_ofi_keep_alive(const nbcolli_ofi_end *e, int fd)
 {
-    int on = 1, ms = (int)(e->lost_ns / NBCOLLI_OFI_MS);
-
-    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-    nbcolli_ofi_option(fd, TCP_KEEPIDLE, 1);
-    nbcolli_ofi_option(fd, TCP_KEEPINTVL, 1);
-    nbcolli_ofi_option(fd, TCP_USER_TIMEOUT, ms < 2000 ? 1000 : ms - 1000);
-    nbcolli_ofi_option(fd, TCP_NODELAY, 1);
-}
-
-/* Makes room for a goodbye that nobody reads: set before the connection is made. */
-static void nbcolli_ofi_make_room(int fd)
-{
-    int bytes = 2 * NBCOLLI_OFI_KEPT;
-
-    (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+    int ms = (int)(e->lost_ns / NBCOLLI_OFI_MS);
+    e->os->keep_alive(fd, ms < 2000 ? 1000 : ms - 1000);
 }
 
 static bool nbcolli_ofi_hear(const nbcolli_ofi_end *e, int fd, uint32_t index, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.u32 = index};
-    return epoll_ctl(e->lines_epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+    return e->os->attend(e->lines_epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 /* Says the hello and its filler; an end that closes adds none, since it needs the path no more. */
@@ -68,24 +42,24 @@ static bool nbcolli_ofi_say_hello(const nbcolli_ofi_end *e, nbcolli_ofi_line *li
     static const unsigned char filler[NBCOLLI_OFI_FILL];
     nbcolli_ofi_hello hello = {
         .nonce = e->peer_nonce[line->rank], .rank = (uint32_t)e->base.rank, .magic = NBCOLLI_OFI_MAGIC};
-    int packet = 0;
-    socklen_t length = sizeof packet;
+    uint32_t packet = e->is_closing ? 0 : (uint32_t)e->os->packet(line->fd);
 
-    if (!e->is_closing && getsockopt(line->fd, IPPROTO_TCP, TCP_MAXSEG, &packet, &length) == 0 && packet > 0)
-        hello.fill = (uint32_t)packet < sizeof filler ? (uint32_t)packet : (uint32_t)sizeof filler;
+    hello.fill = packet < sizeof filler ? packet : (uint32_t)sizeof filler;
     struct iovec part[2] = {{&hello, sizeof hello}, {(void *)(uintptr_t)filler, hello.fill}};
     const struct msghdr all = {.msg_iov = part, .msg_iovlen = 2};
     line->hello = sizeof hello + hello.fill;
-    return sendmsg(line->fd, &all, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)line->hello;
+    return e->os->send_parts(line->fd, &all, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)line->hello;
 }
 
 /* Sends the bytes of a goodbye from *at on, as far as there is room. */
-static void nbcolli_ofi_say_part(nbcolli_ofi_line *line, size_t *at, const void *what, size_t bytes)
+static void nbcolli_ofi_say_part(const nbcolli_ofi_end *e, nbcolli_ofi_line *line, size_t *at, const void *what,
+                                 size_t bytes)
 {
     size_t done = line->said > *at ? line->said - *at : 0;
 
     if (line->said >= *at && done < bytes) {
-        ssize_t n = send(line->fd, (const char *)what + done, bytes - done, MSG_NOSIGNAL | MSG_DONTWAIT | MSG_MORE);
+        ssize_t n =
+            e->os->send(line->fd, (const char *)what + done, bytes - done, MSG_NOSIGNAL | MSG_DONTWAIT | MSG_MORE);
         line->said += n > 0 ? (size_t)n : 0;
     }
     *at += bytes;
@@ -105,23 +79,23 @@ static void nbcolli_ofi_say_goodbye(const nbcolli_ofi_end *e, nbcolli_ofi_line *
 
     for (nbcolli_ofi_buffer *b = flight; b; b = b->next)
         goodbye.bytes += sizeof(uint64_t) + nbcolli_ofi_eights(b->bytes);
-    nbcolli_ofi_say_part(line, &at, &goodbye, sizeof goodbye);
+    nbcolli_ofi_say_part(e, line, &at, &goodbye, sizeof goodbye);
     for (nbcolli_ofi_buffer *b = flight; b; b = b->next) {
         uint64_t bytes = b->bytes;
         memset(b->wire + b->bytes, 0, nbcolli_ofi_eights(b->bytes) - b->bytes);
-        nbcolli_ofi_say_part(line, &at, &bytes, sizeof bytes);
-        nbcolli_ofi_say_part(line, &at, b->wire, nbcolli_ofi_eights(b->bytes));
+        nbcolli_ofi_say_part(e, line, &at, &bytes, sizeof bytes);
+        nbcolli_ofi_say_part(e, line, &at, b->wire, nbcolli_ofi_eights(b->bytes));
     }
     line->left = at - line->said;
     if (!line->left)
-        nbcolli_ofi_option(line->fd, TCP_NODELAY, 1); /* sends held-back bytes */
+        e->os->flush(line->fd);
 }
 
 static void nbcolli_ofi_hang_up(const nbcolli_ofi_end *e, nbcolli_ofi_line *line)
 {
     if (line->fd >= 0) {
-        epoll_ctl(e->lines_epoll, EPOLL_CTL_DEL, line->fd, NULL); /* a child of fork may have it, too */
-        close(line->fd);
+        e->os->attend(e->lines_epoll, EPOLL_CTL_DEL, line->fd, NULL); /* a child of fork may have it, too */
+        e->os->close(line->fd);
     }
     nbcolli_free(&e->host, line->late.at, line->late.bytes);
     *line = (nbcolli_ofi_line){.fd = -1, .rank = -1};
@@ -129,21 +103,13 @@ static void nbcolli_ofi_hang_up(const nbcolli_ofi_end *e, nbcolli_ofi_line *line
 
 /* ---- hearing ----------------------------------------------------------------------------------------------------- */
 
-/* Was all of the hello acknowledged? */
-static bool nbcolli_ofi_is_through(const nbcolli_ofi_line *line)
-{
-    uint64_t info[16] = {0}; /* the kernel's struct tcp_info, whose last word here is tcpi_bytes_acked */
-    socklen_t bytes = sizeof info;
-
-    return getsockopt(line->fd, IPPROTO_TCP, TCP_INFO, info, &bytes) != 0 || info[15] >= line->hello;
-}
-
 /* The connection has ended: another one of that rank may still carry its goodbye. */
 static void nbcolli_ofi_line_ends(nbcolli_ofi_end *e, nbcolli_ofi_line *line, int error)
 {
     if (line->rank >= 0 && e->peer[line->rank].state == NBCOLLI_OFI_HERE) {
         e->peer[line->rank].is_suspect = true;
-        e->peer[line->rank].error = error == ETIMEDOUT && !nbcolli_ofi_is_through(line) ? EMSGSIZE : error;
+        e->peer[line->rank].error =
+            error == ETIMEDOUT && !e->os->is_through(line->fd, line->hello) ? EMSGSIZE : error;
     }
     nbcolli_ofi_hang_up(e, line);
 }
@@ -232,7 +198,7 @@ static void nbcolli_ofi_read_line(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
     void *to;
 
     while ((room = nbcolli_ofi_room(e, line, &to)) > 0 && n > 0) {
-        n = recv(line->fd, to, room, MSG_DONTWAIT | (to ? 0 : MSG_TRUNC));
+        n = e->os->receive(line->fd, to, room, MSG_DONTWAIT | (to ? 0 : MSG_TRUNC));
         if (n > 0 && !nbcolli_ofi_line_heard(e, line, (size_t)n)) {
             nbcolli_ofi_line_ends(e, line, EPROTO);
             return;
@@ -246,7 +212,7 @@ static void nbcolli_ofi_read_line(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
 
 static void nbcolli_ofi_accept(nbcolli_ofi_end *e)
 {
-    for (int fd; (fd = accept4(e->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0;) {
+    for (int fd; (fd = e->os->accept(e->listener)) >= 0;) {
         uint32_t i = (uint32_t)e->base.ranks, all = (uint32_t)nbcolli_ofi_lines(e);
         while (i < all && e->line[i].fd >= 0)
             i++;
@@ -254,7 +220,7 @@ static void nbcolli_ofi_accept(nbcolli_ofi_end *e)
             for (i = (uint32_t)e->base.ranks; i < all; i++) /* strangers are sent away */
                 if (e->line[i].rank < 0)
                     nbcolli_ofi_hang_up(e, &e->line[i]);
-            close(fd);
+            e->os->close(fd);
             continue;
         }
         nbcolli_ofi_keep_alive(e, fd);
@@ -294,7 +260,7 @@ static void nbcolli_ofi_connected(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
     line->is_connecting = false;
     e->connecting -= p->connect_until != 0;
     p->connect_until = 0;
-    if (!nbcolli_ofi_say_hello(e, line) || epoll_ctl(e->lines_epoll, EPOLL_CTL_MOD, line->fd, &event) != 0)
+    if (!nbcolli_ofi_say_hello(e, line) || e->os->attend(e->lines_epoll, EPOLL_CTL_MOD, line->fd, &event) != 0)
         nbcolli_ofi_line_ends(e, line, ECONNRESET);
     else if (e->is_closing)
         nbcolli_ofi_say_goodbye(e, line);
@@ -316,7 +282,7 @@ static void nbcolli_ofi_connect(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
 {
     const struct sockaddr_in6 *to = &e->watch_at[p->rank];
     nbcolli_ofi_line *line = &e->line[p->rank];
-    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = e->os->socket(NBCOLLI_OFI_ROOM);
 
     *line = (nbcolli_ofi_line){.fd = fd, .rank = p->rank, .is_connecting = true};
     if (fd < 0) {
@@ -324,8 +290,7 @@ static void nbcolli_ofi_connect(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
         return;
     }
     nbcolli_ofi_keep_alive(e, fd);
-    nbcolli_ofi_make_room(fd);
-    if (connect(fd, (const struct sockaddr *)to, sizeof *to) != 0 && errno != EINPROGRESS)
+    if (e->os->connect(fd, (const struct sockaddr *)to, sizeof *to) != 0 && errno != EINPROGRESS)
         nbcolli_ofi_connect_fails(e, line, errno);
     else if (!nbcolli_ofi_hear(e, fd, (uint32_t)p->rank, EPOLLOUT))
         nbcolli_ofi_connect_fails(e, line, ENOMEM);
@@ -374,15 +339,13 @@ static void nbcolli_ofi_connect_again(nbcolli_ofi_end *e)
 
 static void nbcolli_ofi_line_is_ready(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
 {
-    int error = 0;
-    socklen_t bytes = sizeof error;
-
     if (line->fd < 0)
         return;
+    int error = line->is_connecting ? e->os->error(line->fd) : 0;
     if (!line->is_connecting)
         nbcolli_ofi_read_line(e, line);
-    else if (getsockopt(line->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0 || error)
-        nbcolli_ofi_connect_fails(e, line, error ? error : errno);
+    else if (error)
+        nbcolli_ofi_connect_fails(e, line, error);
     else
         nbcolli_ofi_connected(e, line);
 }
@@ -390,7 +353,7 @@ static void nbcolli_ofi_line_is_ready(nbcolli_ofi_end *e, nbcolli_ofi_line *line
 static void nbcolli_ofi_look_for(nbcolli_ofi_end *e, int ms)
 {
     struct epoll_event event[16];
-    int n = epoll_wait(e->lines_epoll, event, 16, ms);
+    int n = e->os->ready(e->lines_epoll, event, 16, ms);
 
     for (int i = 0; i < n; i++)
         if (event[i].data.u32 == NBCOLLI_OFI_LISTENER)
@@ -417,24 +380,16 @@ void nbcolli_ofi_watch_look(nbcolli_ofi_end *e)
 nbcoll_status nbcolli_ofi_watch_open(nbcolli_ofi_end *e, const nbcolli_ofi_name *name, struct sockaddr_in6 *at)
 {
     const struct sockaddr_in loopback = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    socklen_t bytes = sizeof *at;
-    int off = 0;
 
     if (e->info->addr_format == FI_SOCKADDR_IN || e->info->addr_format == FI_SOCKADDR_IN6)
         nbcolli_ofi_map(at, name->at);
     else if (strstr(e->info->fabric_attr->prov_name, "shm")) /* one machine */
         nbcolli_ofi_map(at, &loopback);
-    else if (!nbcolli_ofi_interface(at))
+    else if (!e->os->interface(at))
         return nbcolli_ofi_refused(e, "looking for an interface", ENODEV);
-    at->sin6_port = 0;
-    e->lines_epoll = epoll_create1(EPOLL_CLOEXEC);
-    e->listener = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    nbcolli_ofi_make_room(e->listener);
-    if (e->lines_epoll < 0 || e->listener < 0 ||
-        setsockopt(e->listener, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) != 0 ||
-        bind(e->listener, (const struct sockaddr *)at, sizeof *at) != 0 ||
-        listen(e->listener, NBCOLLI_OFI_BACKLOG) != 0 || getsockname(e->listener, (struct sockaddr *)at, &bytes) != 0 ||
-        !nbcolli_ofi_hear(e, e->listener, NBCOLLI_OFI_LISTENER, EPOLLIN))
+    e->lines_epoll = e->os->gather();
+    e->listener = e->os->listen(at, NBCOLLI_OFI_ROOM, NBCOLLI_OFI_BACKLOG);
+    if (e->lines_epoll < 0 || e->listener < 0 || !nbcolli_ofi_hear(e, e->listener, NBCOLLI_OFI_LISTENER, EPOLLIN))
         return nbcolli_ofi_refused(e, "a socket by which ranks watch each other", errno);
     return NBCOLL_OK;
 }
@@ -444,9 +399,9 @@ void nbcolli_ofi_watch_close(nbcolli_ofi_end *e)
     for (int i = 0; e->line && i < nbcolli_ofi_lines(e); i++)
         nbcolli_ofi_hang_up(e, &e->line[i]);
     if (e->listener >= 0)
-        close(e->listener);
+        e->os->close(e->listener);
     if (e->lines_epoll >= 0)
-        close(e->lines_epoll);
+        e->os->close(e->lines_epoll);
 }
 
 /* Has every machine acknowledged all bytes? */
@@ -454,9 +409,7 @@ static bool nbcolli_ofi_all_is_said(const nbcolli_ofi_end *e)
 {
     for (int i = 0; i < nbcolli_ofi_lines(e); i++) {
         const nbcolli_ofi_line *line = &e->line[i];
-        int left = 0;
-        if (line->fd >= 0 &&
-            (line->is_connecting || line->left > 0 || (ioctl(line->fd, SIOCOUTQ, &left) == 0 && left > 0)))
+        if (line->fd >= 0 && (line->is_connecting || line->left > 0 || e->os->unsent(line->fd) > 0))
             return false;
     }
     return true;
