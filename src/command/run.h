@@ -90,7 +90,8 @@ typedef struct run_plan {
     const char *timeline; /* a file for what they did, or null; then */
     FILE *trace;          /* this file, */
     uint64_t begun;       /* since when (command_ns), they note it, */
-    uint64_t *ended;      /* and [ranks] for the launcher: when a rank ended; shared with the guard */
+    uint64_t *ended;      /* and [ranks + 1] for the launcher: when a rank ended, and when the time of all was over,
+                           * or 0; shared with the guard */
     const char *where; /* --bind */
     char **words;      /* of the command line, as it is read */
     char **program; /* and its arguments, ended by a null */

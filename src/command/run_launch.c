@@ -211,6 +211,8 @@ static void pass_deadline(launch *l)
 {
     char text[2000];
     if (l->stage == RUNNING) {
+        if (l->plan->timeline)
+            l->plan->ended[l->plan->ranks] = command_ns();
         run_output_say(l->output, "the time of %g s is over; still running: %s", (double)l->plan->timeout / 1e9,
                        living(l, 1, text, sizeof text));
         if (*run_late(l->plan, text, sizeof text))

@@ -3,7 +3,7 @@
  *
  * --timeline: all that they do, which becomes a trace at the end. A message is from the begin of its sender's step to
  * the end of its receiver's. Of a rank that waited when it ended a message ends there which nobody sent: of the kind
- * JOIN.
+ * JOIN. When the time of --timeout is over, so is the recording: what ranks note later comes of others' being killed.
  *
  * --timeout: for whom they wait. Late is a rank that waits for nobody, and for which another one waits, itself or since
  * a third one that it waits for does; and a rank that has noted nothing, where others have. */
@@ -45,7 +45,7 @@ typedef struct gathering {
     timeline t;
     known *known;
     size_t knowns, room;
-    uint64_t first;  /* ns */
+    uint64_t first, until; /* ns */
     int rank;        /* that is read, */
     uint64_t last;   /* its last event, */
     uint64_t opened; /* how often it has opened the recording, */
@@ -124,7 +124,7 @@ static void close_all(gathering *g, uint32_t operation)
 /* For whom the rank waited when it ended, if its times are those of the launcher's clock. */
 static void add_last_wait(gathering *g, const run_plan *plan)
 {
-    uint64_t over = plan->ended[g->rank];
+    uint64_t over = plan->ended[g->rank] < g->until ? plan->ended[g->rank] : g->until;
     if (g->first < plan->begun || over < g->last)
         return;
     for (size_t i = 0; i < g->opens; i++) {
@@ -165,7 +165,7 @@ static void close_step(gathering *g, uint32_t operation, const nbcoll_timeline_e
 /* A rank may have written anything; and what was there at the first look may have been overwritten since. */
 static int can_be(const gathering *g, const nbcoll_timeline_event *e)
 {
-    return e->ns >= g->first && e->ns - g->first < (uint64_t)(TIMELINE_US * 1e3) && e->peer >= -1 &&
+    return e->ns >= g->first && e->ns <= g->until && e->ns - g->first < (uint64_t)(TIMELINE_US * 1e3) && e->peer >= -1 &&
            e->peer < g->t.ranks && e->bytes <= INT64_MAX;
 }
 
@@ -249,7 +249,7 @@ void run_timeline_open(run_plan *plan)
     if (!plan->trace)
         command_fail(plan->self, "--timeline %s: %s", plan->timeline, strerror(errno));
     plan->begun = command_ns();
-    plan->ended = crew_share((size_t)plan->ranks * sizeof *plan->ended);
+    plan->ended = crew_share((size_t)(plan->ranks + 1) * sizeof *plan->ended);
     if (!plan->ended || run_record(plan) < 0)
         command_fail(plan->self, "--timeline: no room to record into: %s", strerror(errno));
 }
@@ -282,6 +282,7 @@ static int gather(const run_plan *plan, gathering *g)
         say(plan, g->rank, told, g->opened);
     }
     number_operations(g);
+    g->until = plan->ended[plan->ranks] && g->first >= plan->begun ? plan->ended[plan->ranks] : UINT64_MAX;
     for (g->rank = 0; g->rank < plan->ranks && status == NBCOLL_OK; g->rank++) {
         g->opens = 0;
         status = nbcoll_timeline_read(plan->recording, g->rank, NULL, note_event, g);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Memory that other ranks read in place: what the calls refuse, and that large data in it needs no messages, where no
- * process may read another's memory. */
+ * process may read another's memory. And how much of it cells take. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -170,12 +170,23 @@ static void other_large_data_moves_in_fragments_there(void **state)
     move_large_data(0);
 }
 
+/* A rank offers memory for all ranks of the parent before it is known how many are of its colour. */
+static void cells_of_more_ranks_take_no_less(void **state)
+{
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+    (void)state;
+    for (config.cells = 1; config.cells <= 8; config.cells *= 8)
+        for (int ranks = 2; ranks <= 200; ranks++)
+            assert_true(nbcoll_cells_bytes(&config, ranks) >= nbcoll_cells_bytes(&config, ranks - 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_calls_refuse_what_is_not_theirs),
         cmocka_unit_test(large_data_in_it_moves_without_messages_where_processes_cannot_read_each_other),
         cmocka_unit_test(other_large_data_moves_in_fragments_there),
+        cmocka_unit_test(cells_of_more_ranks_take_no_less),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/comm/cache.h"
 #include "world.h"
 
 enum { RANKS = 2, HEAVY = 20000, LONG = 200000 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * A communicator notes what a call without arrays came to, and a call like it goes straight to its schedule. Each call
- * still does what its own arguments say: in place or not, refused or not, with host types whose address was another
- * one's and arrays whose contents have changed, when two kinds of call have the same place, and after their schedules
- * have left the cache. */
+ * A call that equals an earlier one builds no schedule, and still does what its own arguments say: in place or not,
+ * refused or not, with host types whose address was another one's and arrays whose contents have changed, whatever else
+ * was called in between, and after its schedule has left the cache. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/comm/cache.h"
 #include "layout.h"
 #include "operation.h"
 #include "world.h"
@@ -40,29 +38,11 @@ static void run(world *w, const operation *o)
     }
 }
 
-/* Its only schedule. */
-static nbcolli_cached *cached(const nbcoll_comm *comm)
+static uint64_t built(const world *w, int rank)
 {
-    return NBCOLLI_HOLDER(nbcolli_cached, age, comm->cache.entries.first);
-}
-
-static int notes(const nbcoll_comm *comm)
-{
-    int n = 0;
-    for (uint32_t i = 0; i < NBCOLLI_NOTES; i++)
-        n += comm->cache.memo[i] != NULL;
-    return n;
-}
-
-/* Is an 8-byte sum of all, or a broadcast from 0, of so many elements noted? */
-static int has_noted(nbcoll_comm *comm, nbcoll_operation what, size_t count)
-{
-    static char buffers[2];
-    uint64_t word = what == NBCOLL_OPERATION_BCAST
-                        ? nbcolli_call_word(what, NBCOLL_INT64, NBCOLL_SUM, 0, NULL, buffers)
-                        : nbcolli_call_word(what, NBCOLL_INT64, NBCOLL_SUM, 0, buffers, buffers + 1);
-    const nbcolli_cached *e = *nbcolli_note_at(comm, word, count);
-    return e && e->what == word && e->args.count == count;
+    nbcoll_schedules is = {.size = sizeof is};
+    EXPECT(OK, nbcoll_comm_schedules(w->comm[rank], &is));
+    return is.built;
 }
 
 static operation of(nbcoll_operation what, size_t count)
@@ -70,35 +50,26 @@ static operation of(nbcoll_operation what, size_t count)
     return (operation){.what = what, .count = count, .how = {NBCOLL_INT64, NBCOLL_SUM}};
 }
 
-static void a_call_like_an_earlier_one_needs_no_look_into_the_cache(void **state)
+static void a_call_like_an_earlier_one_builds_nothing(void **state)
 {
     (void)state;
     for (int what = 0; what < NBCOLL_OPERATION_COUNT; what++)
         for (int in_place = 0; in_place < 2; in_place++) {
             operation o = of((nbcoll_operation)what, COUNT);
-            nbcolli_cached *hidden[RANKS];
             world w;
             o.in_place = in_place;
             open_world(&w, 16);
-            run(&w, &o);
-            for (int r = 0; r < RANKS; r++) {
-                assert_int_equal(notes(w.comm[r]), !is_v(o.what));
-                hidden[r] = cached(w.comm[r]);
-                hidden[r]->hash ^= !is_v(o.what); /* a look there would not find it, and build a second one */
-            }
-            for (uint64_t seed = 1; seed < 4; seed++) { /* other buffers, with other inputs */
+            for (uint64_t seed = 0; seed < 4; seed++) { /* other buffers, with other inputs */
                 o.seed = is_v(o.what) ? 0 : seed;
                 run(&w, &o);
             }
-            for (int r = 0; r < RANKS; r++) {
-                hidden[r]->hash ^= !is_v(o.what);
-                assert_int_equal(w.comm[r]->cache.entries.count, 1);
-            }
+            for (int r = 0; r < RANKS; r++)
+                assert_int_equal(built(&w, r), 1);
             world_close(&w);
         }
 }
 
-static void a_call_is_refused_whatever_was_noted(void **state)
+static void a_call_is_refused_whatever_was_called_before(void **state)
 {
     int64_t in[COUNT] = {0}, out[RANKS * COUNT];
     nbcoll_request request[RANKS], none;
@@ -128,7 +99,7 @@ static void a_call_is_refused_whatever_was_noted(void **state)
     EXPECT(ERR_ROOT, nbcoll_ibcast(out, COUNT, NBCOLL_INT64, -1, comm, &none));
     EXPECT(ERR_NULL, nbcoll_ibcast(out, COUNT, NBCOLL_INT64, 1, comm, NULL));
     EXPECT(ERR_NULL, nbcoll_ibcast(out, COUNT, NBCOLL_INT64, 1, NULL, &none));
-    assert_int_equal(notes(comm), 2);
+    assert_int_equal(built(&w, 0), 2);
     world_close(&w);
 }
 
@@ -159,8 +130,6 @@ static void an_array_with_other_contents_is_another_call(void **state)
                 for (size_t i = 0; i < RANKS; i++)
                     assert_int_equal(out[r][displs[from] + i], i < counts[from] ? in[from][i] : 0);
     }
-    for (int r = 0; r < RANKS; r++)
-        assert_int_equal(notes(w.comm[r]), 0);
     world_close(&w);
 }
 
@@ -173,7 +142,6 @@ static nbcoll_status multiply(void *user, void *result, const void *left, const 
     return NBCOLL_OK;
 }
 
-/* Calls with the host's are not noted: see test_descriptors for what they come to. */
 static void a_descriptor_at_the_address_of_another_is_another_one(void **state)
 {
     nbcoll_host_type type = {.size = sizeof type};
@@ -207,72 +175,47 @@ static void a_descriptor_at_the_address_of_another_is_another_one(void **state)
             for (int r = 0; r < RANKS; r++)
                 assert_int_equal(sum[r] > 0, plus > 0);
         }
-        for (int r = 0; r < RANKS; r++)
-            assert_int_equal(notes(w.comm[r]), 0);
     }
     world_close(&w);
 }
 
-/* ---- places ---------------------------------------------------------------------------------------------------- */
+/* ---- several calls --------------------------------------------------------------------------------------------- */
 
-/* The count of a broadcast that is noted where a sum of COUNT elements is. */
-static size_t rival_of(nbcoll_comm *comm)
+static void many_calls_in_turn_do_each_their_own(void **state)
 {
-    static char buffers[2];
-    uint64_t sum = nbcolli_call_word(NBCOLL_OPERATION_ALLREDUCE, NBCOLL_INT64, NBCOLL_SUM, 0, buffers, buffers + 1);
-    uint64_t bcast = nbcolli_call_word(NBCOLL_OPERATION_BCAST, NBCOLL_INT64, NBCOLL_SUM, 0, NULL, buffers);
-
-    for (size_t count = 1; count < 100000; count++)
-        if (nbcolli_note_at(comm, bcast, count) == nbcolli_note_at(comm, sum, COUNT))
-            return count;
-    fail();
-    return 0;
-}
-
-static void calls_that_share_a_place_take_turns(void **state)
-{
+    operation sum = of(NBCOLL_OPERATION_ALLREDUCE, COUNT), bcast = of(NBCOLL_OPERATION_BCAST, COUNT);
     world w;
 
     (void)state;
-    open_world(&w, 16);
-    operation sum = of(NBCOLL_OPERATION_ALLREDUCE, COUNT), bcast = of(NBCOLL_OPERATION_BCAST, rival_of(w.comm[0]));
-    for (int i = 0; i < 4; i++) {
-        sum.seed = bcast.seed = (uint64_t)i;
+    open_world(&w, 16); /* fewer than there are calls */
+    for (size_t i = 0; i < 200; i++) {
+        sum.seed = bcast.seed = i;
+        sum.count = i % 67;
+        bcast.count = i % 61;
         run(&w, &sum);
-        assert_true(has_noted(w.comm[1], sum.what, COUNT));
-        assert_false(has_noted(w.comm[1], bcast.what, bcast.count));
         run(&w, &bcast);
-        assert_false(has_noted(w.comm[1], sum.what, COUNT));
-        assert_true(has_noted(w.comm[1], bcast.what, bcast.count));
-    }
-    for (size_t count = 0; count < 3 * NBCOLLI_NOTES; count++) { /* more than there are places */
-        sum.count = count % (2 * NBCOLLI_NOTES);
-        run(&w, &sum);
     }
     world_close(&w);
 }
 
-/* ---- the cache ------------------------------------------------------------------------------------------------- */
-
-static void a_schedule_that_leaves_the_cache_takes_its_notes_along(void **state)
+/* Each run builds its schedule anew: the sanitizer sees who uses an old one. */
+static void a_schedule_that_has_left_the_cache_is_built_again(void **state)
 {
     operation sum = of(NBCOLL_OPERATION_ALLREDUCE, COUNT), bcast = of(NBCOLL_OPERATION_BCAST, COUNT);
     world w;
 
     (void)state;
     open_world(&w, 1);
-    for (int i = 0; i < 3; i++) { /* each run builds its schedule anew: the sanitizer sees who uses an old one */
+    for (unsigned i = 0; i < 3; i++) {
         run(&w, &sum);
-        assert_true(has_noted(w.comm[2], sum.what, COUNT));
         run(&w, &bcast);
-        assert_false(has_noted(w.comm[2], sum.what, COUNT));
-        assert_int_equal(notes(w.comm[2]), 1);
+        assert_int_equal(built(&w, 2), 2 * i + 2);
     }
     world_close(&w);
 }
 
-/* The request that still runs it holds an evicted schedule; the memo does not. */
-static void a_note_holds_no_schedule(void **state)
+/* A request that still runs it holds an evicted schedule. */
+static void an_evicted_schedule_ends_its_run(void **state)
 {
     int64_t data[RANKS] = {5}, other[RANKS] = {6};
     nbcoll_request request[RANKS], second[RANKS];
@@ -282,23 +225,20 @@ static void a_note_holds_no_schedule(void **state)
     open_world(&w, 1);
     for (int r = 0; r < RANKS; r++)
         EXPECT(OK, nbcoll_ibcast(&data[r], 1, NBCOLL_INT64, 0, w.comm[r], &request[r]));
-    for (int r = 0; r < RANKS; r++) {
-        const nbcoll_schedule *first = cached(w.comm[r])->schedule;
-        assert_int_equal(first->users, nbcoll_test(&request[r]) == NBCOLL_PENDING);
+    for (int r = 0; r < RANKS; r++)
         EXPECT(OK, nbcoll_ibcast(&other[r], 1, NBCOLL_INT64, 1, w.comm[r], &second[r]));
-        assert_false(has_noted(w.comm[r], NBCOLL_OPERATION_BCAST, 1));
-    }
     world_finish(&w, RANKS, request);
     world_finish(&w, RANKS, second);
     for (int r = 0; r < RANKS; r++) {
+        nbcoll_schedules is = {.size = sizeof is};
+        EXPECT(OK, nbcoll_comm_schedules(w.comm[r], &is));
+        assert_int_equal(is.kept, 1);
         assert_int_equal(data[r], 5);
-        assert_int_equal(w.comm[r]->cache.entries.count, 1);
-        assert_int_equal(cached(w.comm[r])->schedule->users, 0);
     }
     world_close(&w);
 }
 
-static void a_noted_call_counts_as_a_use_of_its_schedule(void **state)
+static void a_call_like_an_earlier_one_is_a_use_of_its_schedule(void **state)
 {
     operation sum = of(NBCOLL_OPERATION_ALLREDUCE, COUNT), bcast = of(NBCOLL_OPERATION_BCAST, COUNT);
     operation barrier = of(NBCOLL_OPERATION_BARRIER, 0);
@@ -308,24 +248,26 @@ static void a_noted_call_counts_as_a_use_of_its_schedule(void **state)
     open_world(&w, 2);
     run(&w, &sum);
     run(&w, &bcast);
-    run(&w, &sum); /* by its note: the broadcast is now the one used longest ago */
+    run(&w, &sum); /* the broadcast is now the one used longest ago */
     run(&w, &barrier);
-    assert_true(has_noted(w.comm[0], sum.what, COUNT));
-    assert_false(has_noted(w.comm[0], bcast.what, COUNT));
+    run(&w, &sum);
+    assert_int_equal(built(&w, 0), 3);
+    run(&w, &bcast);
+    assert_int_equal(built(&w, 0), 4);
     world_close(&w);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_call_like_an_earlier_one_needs_no_look_into_the_cache),
-        cmocka_unit_test(a_call_is_refused_whatever_was_noted),
+        cmocka_unit_test(a_call_like_an_earlier_one_builds_nothing),
+        cmocka_unit_test(a_call_is_refused_whatever_was_called_before),
         cmocka_unit_test(an_array_with_other_contents_is_another_call),
         cmocka_unit_test(a_descriptor_at_the_address_of_another_is_another_one),
-        cmocka_unit_test(calls_that_share_a_place_take_turns),
-        cmocka_unit_test(a_schedule_that_leaves_the_cache_takes_its_notes_along),
-        cmocka_unit_test(a_note_holds_no_schedule),
-        cmocka_unit_test(a_noted_call_counts_as_a_use_of_its_schedule),
+        cmocka_unit_test(many_calls_in_turn_do_each_their_own),
+        cmocka_unit_test(a_schedule_that_has_left_the_cache_is_built_again),
+        cmocka_unit_test(an_evicted_schedule_ends_its_run),
+        cmocka_unit_test(a_call_like_an_earlier_one_is_a_use_of_its_schedule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

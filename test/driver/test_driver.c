@@ -17,7 +17,6 @@
 #include <cmocka.h>
 
 #include "../../src/engine/state/context.h"
-#include "../../src/host/word.h"
 #include "scene.h"
 
 enum { BIG = 300000 };

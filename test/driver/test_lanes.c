@@ -7,13 +7,14 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
 #include "../../src/engine/state/context.h"
 #include "scene.h"
 
-enum { STEPS = 6, RUNS = 200 };
+enum { STEPS = 8, RUNS = 200, BIG = 10 * NBCOLL_PASS_BYTES };
 
 typedef struct scene {
     world w;
@@ -82,7 +83,8 @@ static void open_scene(scene *s)
 }
 
 static const nbcoll_lane mixed[STEPS] = {NBCOLL_LANE_CALLER,   NBCOLL_LANE_PROGRESS, NBCOLL_LANE_ANY,
-                                         NBCOLL_LANE_PROGRESS, NBCOLL_LANE_CALLER,   NBCOLL_LANE_PROGRESS};
+                                         NBCOLL_LANE_PROGRESS, NBCOLL_LANE_CALLER,   NBCOLL_LANE_PROGRESS,
+                                         NBCOLL_LANE_QUEUE,    NBCOLL_LANE_RAIL}; /* hints, here as ANY */
 
 static void wait_somehow(nbcoll_request *q, int how)
 {
@@ -114,6 +116,37 @@ static void steps_run_where_their_lane_is_served(void **state)
     assert_int_equal(atomic_load(&s.ran[NBCOLL_LANE_CALLER]), 2 * RUNS);
     EXPECT(OK, nbcoll_schedule_free(schedule));
     scene_close(&s.w, s.driver);
+}
+
+/* A pass does a part of each. */
+static void each_lane_copies_its_large_part(void **state)
+{
+    nbcoll_builder_config config = {.size = sizeof config, .rank = 0, .ranks = 1};
+    unsigned char *from = malloc(BIG), *to = calloc(2, BIG);
+    nbcoll_schedule *schedule;
+    nbcoll_request q;
+    nbcoll_builder *b;
+    scene s;
+
+    (void)state;
+    assert_true(from && to);
+    for (size_t i = 0; i < BIG; i++)
+        from[i] = (unsigned char)((i * 7 + i / 251) | 1);
+    EXPECT(OK, nbcoll_builder_open(&config, &b));
+    for (size_t i = 0; i < 2; i++)
+        nbcoll_set_lane(b, nbcoll_add_copy(b, (nbcoll_addr){NBCOLL_BUFFER_RECV, i * BIG},
+                                           (nbcoll_addr){NBCOLL_BUFFER_SEND, 0}, BIG),
+                        i ? NBCOLL_LANE_CALLER : NBCOLL_LANE_PROGRESS);
+    EXPECT(OK, nbcoll_builder_finish(b, &schedule));
+    open_scene(&s);
+    EXPECT(OK, nbcoll_schedule_start(schedule, from, to, s.w.comm[0], &q));
+    EXPECT(OK, nbcoll_wait(&q, deadline));
+    assert_memory_equal(to, from, BIG);
+    assert_memory_equal(to + BIG, from, BIG);
+    EXPECT(OK, nbcoll_schedule_free(schedule));
+    scene_close(&s.w, s.driver);
+    free(from);
+    free(to);
 }
 
 /* The driver goes while steps of both lanes are left: the caller runs all that remain. */
@@ -273,6 +306,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_run_where_their_lane_is_served),
+        cmocka_unit_test(each_lane_copies_its_large_part),
         cmocka_unit_test(without_the_driver_all_lanes_are_the_callers),
         cmocka_unit_test(a_step_of_the_caller_waits_for_a_call),
         cmocka_unit_test(a_context_that_comes_at_any_moment_is_driven),

@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/state/context.h"
 #include "../../src/offload/agent.h"
 #include "operation.h"
 #include "scene.h"

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Lanes: a step runs only where its lane is served. Calls of the application's serve all lanes while nobody else does;
- * here a switch of the engine says that somebody else serves the progress lane. Results do not depend on lanes. */
+ * Lanes without a driver: calls of the application's serve all of them, and results do not depend on them. With one:
+ * driver/test_lanes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "../../src/engine/run/run.h"
+#include "nbcoll/schedule.h"
 #include "world.h"
-
-enum { BIG = 10 * NBCOLL_PASS_BYTES };
 
 static nbcoll_builder *opened(int rank, int ranks)
 {
@@ -50,40 +47,10 @@ static nbcoll_schedule *chain(nbcoll_lane second, nbcoll_lane third)
     return finished(b);
 }
 
-static void serve(world *w, uint32_t lanes)
-{
-    nbcolli_serve(w->context[0], lanes); /* of one thread, which is not inside: as good as under the lock */
-}
-
 static void open_alone(world *w)
 {
     nbcoll_loopback_config loopback = world_variant(0, 1);
     world_open(w, 1, &loopback, NULL, NULL);
-}
-
-static void a_step_runs_only_where_its_lane_is_served(void **state)
-{
-    (void)state;
-    world w;
-    char data[5] = "x";
-    nbcoll_request q;
-    nbcoll_schedule *s = chain(NBCOLL_LANE_PROGRESS, NBCOLL_LANE_CALLER);
-
-    open_alone(&w);
-    serve(&w, NBCOLLI_SERVES_CALLER);
-    EXPECT(OK, nbcoll_schedule_start(s, NULL, data, w.comm[0], &q));
-    for (int i = 0; i < 10; i++)
-        EXPECT(PENDING, nbcoll_test(&q));
-    assert_memory_equal(data, "xx\0\0x", 5);
-    serve(&w, NBCOLLI_SERVES_PROGRESS);
-    assert_memory_equal(data, "xxx\0x", 5);
-    EXPECT(PENDING, nbcoll_test(&q));
-    assert_memory_equal(data, "xxx\0x", 5);
-    serve(&w, NBCOLLI_SERVES_CALLER);
-    assert_memory_equal(data, "xxxxx", 5);
-    EXPECT(OK, nbcoll_test(&q));
-    EXPECT(OK, nbcoll_schedule_free(s));
-    world_close(&w);
 }
 
 static void calls_serve_all_lanes_while_nobody_else_does(void **state)
@@ -105,81 +72,6 @@ static void calls_serve_all_lanes_while_nobody_else_does(void **state)
             EXPECT(OK, nbcoll_schedule_free(s));
             world_close(&w);
         }
-}
-
-/* Nothing runs on the queue and the rail: they are hints for others. */
-static void hints_count_as_any(void **state)
-{
-    (void)state;
-    world w;
-    char data[5] = "x";
-    nbcoll_request q;
-    nbcoll_schedule *s = chain(NBCOLL_LANE_QUEUE, NBCOLL_LANE_RAIL);
-
-    open_alone(&w);
-    serve(&w, NBCOLLI_SERVES_CALLER);
-    EXPECT(OK, nbcoll_schedule_start(s, NULL, data, w.comm[0], &q));
-    EXPECT(OK, nbcoll_test(&q));
-    assert_memory_equal(data, "xxxxx", 5);
-    EXPECT(OK, nbcoll_schedule_free(s));
-    world_close(&w);
-}
-
-static void a_run_that_waits_for_another_server_can_be_cancelled(void **state)
-{
-    (void)state;
-    world w;
-    char data[5] = "x";
-    nbcoll_request q;
-    nbcoll_schedule *s = chain(NBCOLL_LANE_PROGRESS, NBCOLL_LANE_ANY);
-
-    open_alone(&w);
-    serve(&w, NBCOLLI_SERVES_CALLER);
-    EXPECT(OK, nbcoll_schedule_start(s, NULL, data, w.comm[0], &q));
-    EXPECT(OK, nbcoll_cancel(q));
-    EXPECT(ERR_CANCELLED, nbcoll_test(&q));
-    serve(&w, NBCOLLI_SERVES_ALL); /* finds no run */
-    assert_memory_equal(data, "xx\0\0x", 5);
-    EXPECT(OK, nbcoll_schedule_free(s));
-    world_close(&w);
-}
-
-/* Large copies of two lanes, of which a pass does a part each: each lane keeps its own place. */
-static int is_in_the_middle(const unsigned char *copy)
-{
-    return copy[0] && !copy[BIG - 1];
-}
-
-static void each_lane_keeps_its_place_in_a_large_copy(void **state)
-{
-    (void)state;
-    world w;
-    unsigned char *from = malloc(BIG), *to = calloc(2, BIG);
-    nbcoll_request q;
-    nbcoll_builder *b = opened(0, 1);
-    int both = 0;
-
-    assert_true(from && to);
-    for (size_t i = 0; i < BIG; i++)
-        from[i] = (unsigned char)((i * 7 + i / 251) | 1);
-    for (size_t i = 0; i < 2; i++)
-        nbcoll_set_lane(b, nbcoll_add_copy(b, at(i * BIG), (nbcoll_addr){NBCOLL_BUFFER_SEND, 0}, BIG),
-                        i ? NBCOLL_LANE_CALLER : NBCOLL_LANE_PROGRESS);
-    nbcoll_schedule *s = finished(b);
-    open_alone(&w);
-    EXPECT(OK, nbcoll_schedule_start(s, from, to, w.comm[0], &q));
-    for (uint32_t lanes = NBCOLLI_SERVES_CALLER; nbcoll_test(&q) == NBCOLL_PENDING;) {
-        both |= is_in_the_middle(to) && is_in_the_middle(to + BIG);
-        serve(&w, lanes);
-        lanes ^= NBCOLLI_SERVES_CALLER ^ NBCOLLI_SERVES_PROGRESS;
-    }
-    assert_true(both);
-    assert_memory_equal(to, from, BIG);
-    assert_memory_equal(to + BIG, from, BIG);
-    EXPECT(OK, nbcoll_schedule_free(s));
-    world_close(&w);
-    free(from);
-    free(to);
 }
 
 /* A ring of receives and sends of which each step has another lane, on ranks that all serve all. */
@@ -222,11 +114,7 @@ static void messages_of_all_lanes_arrive(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_step_runs_only_where_its_lane_is_served),
         cmocka_unit_test(calls_serve_all_lanes_while_nobody_else_does),
-        cmocka_unit_test(hints_count_as_any),
-        cmocka_unit_test(a_run_that_waits_for_another_server_can_be_cancelled),
-        cmocka_unit_test(each_lane_keeps_its_place_in_a_large_copy),
         cmocka_unit_test(messages_of_all_lanes_arrive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "../../src/engine/state/communicator.h"
-#include "../../src/engine/state/message.h"
 #include "nbcoll/trace.h"
 #include "works.h"
 #include "world.h"

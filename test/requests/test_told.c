@@ -6,8 +6,6 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/state/context.h"
-#include "../../src/engine/state/message.h"
 #include "../../src/engine/wire/giveup.h"
 #include "../../src/engine/comm/area.h"
 #include "../../src/engine/calls/create.h"

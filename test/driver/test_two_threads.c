@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Two threads on one run: the caller's serves the lanes ANY and CALLER, another one the lane PROGRESS, over random
- * schedules with edges across the lanes. The other thread stands for a progress driver, which comes inside between the
- * caller's calls. Each cell of a schedule is computed from earlier ones, and compared with what plain serial code makes
- * of it. */
-#include <pthread.h>
+ * Two threads on one run: the caller's executes the lanes ANY and CALLER, a driver's the lane PROGRESS, over random
+ * schedules with edges across the lanes. Each cell of a schedule is computed from earlier ones, and compared with what
+ * plain serial code makes of it. */
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "../../src/engine/run/run.h"
-#include "../../src/engine/progress/lock.h"
-#include "../../src/engine/progress/progress.h"
-#include "crew.h"
-#include "world.h"
+#include "scene.h"
 
 enum { CELLS = 50, WIDTH = 16, INPUTS = 2, RUNS = 100, BYTES = WIDTH * 8 };
 
@@ -123,31 +116,7 @@ static void outputs_check(const plan *p, memory is[], uint64_t seed)
         assert_memory_equal(is[r], wanted[r], sizeof(memory));
 }
 
-/* ---- one that comes inside -----------------------------------------------------------------------------------------
- */
-
-typedef struct visitor {
-    world w;
-    atomic_int stop;
-} visitor;
-
-static void *visit(void *user)
-{
-    visitor *v = user;
-    for (int i = 0; !atomic_load(&v->stop); i++) {
-        nbcoll_context *c = v->w.context[i % 2];
-        EXPECT(OK, nbcolli_enter(c));
-        nbcolli_serve(c, NBCOLLI_SERVES_PROGRESS);
-        nbcolli_pass(c);
-        nbcolli_serve(c, NBCOLLI_SERVES_CALLER);
-        nbcolli_drain(c);
-        nbcolli_unlock(c);
-        sched_yield();
-    }
-    return NULL;
-}
-
-static void play_inside(visitor *v, uint64_t *random)
+static void play(world *w, uint64_t *random)
 {
     plan p = plan_random(random, 2);
     nbcoll_schedule *s[2];
@@ -158,10 +127,10 @@ static void play_inside(visitor *v, uint64_t *random)
     for (int r = 0; r < 2; r++) {
         s[r] = plan_build(&p, r);
         inputs_write(m[r], r, seed);
-        EXPECT(OK, nbcoll_schedule_start(s[r], NULL, m[r], v->w.comm[r], &q[r]));
+        EXPECT(OK, nbcoll_schedule_start(s[r], NULL, m[r], w->comm[r], &q[r]));
     }
     for (uint64_t rounds = 0; nbcoll_test_all(2, q, NULL) == NBCOLL_PENDING; rounds++) {
-        world_watchdog(&v->w, rounds < 100000000);
+        world_watchdog(w, rounds < 100000000);
         sched_yield();
     }
     outputs_check(&p, m, seed);
@@ -174,32 +143,24 @@ static void ignore(void *user, const nbcoll_event *e)
     (void)user, (void)e;
 }
 
-static void one_that_comes_inside_serves_its_lane(void **state)
+static void caller_and_driver_share_a_run(void **state)
 {
     const nbcoll_observer observer = {.size = sizeof observer, .event = ignore};
-    const nbcoll_context_config config = {.size = sizeof config, .flags = NBCOLL_ANY_THREAD, .observer = &observer};
     uint64_t random = seed_of_test();
-    nbcoll_loopback_config loopback = world_variant(0, 1);
-    pthread_t thread;
-    visitor v;
+    world w;
 
     (void)state;
-    atomic_init(&v.stop, 0);
-    world_open(&v.w, 2, &loopback, &config, NULL);
-    for (int r = 0; r < 2; r++)
-        nbcolli_serve(v.w.context[r], NBCOLLI_SERVES_CALLER);
-    assert_int_equal(pthread_create(&thread, NULL, visit, &v), 0);
+    scene_open(&w, 2, &observer);
+    nbcoll_driver *driver = scene_drive(&w, 0, 2);
     for (int i = 0; i < RUNS; i++)
-        play_inside(&v, &random);
-    atomic_store(&v.stop, 1);
-    pthread_join(thread, NULL);
-    world_close(&v.w);
+        play(&w, &random);
+    scene_close(&w, driver);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_that_comes_inside_serves_its_lane),
+        cmocka_unit_test(caller_and_driver_share_a_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
