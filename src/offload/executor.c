@@ -7,8 +7,10 @@
 #include "../engine/wire/control.h"
 #include "../engine/run/called.h"
 #include "../engine/run/fail.h"
+#include "../engine/run/queue.h"
+#include "../engine/run/run.h"
+#include "../engine/run/step.h"
 #include "../engine/comm/executors.h"
-#include "../engine/match/ask.h"
 #include "../engine/progress/handed.h"
 #include "../engine/calls/start.h"
 #include "../host/host.h"
@@ -212,9 +214,16 @@ static int nbcolli_offload_take_room(nbcolli_offload_executor *o, nbcolli_run *r
     return 1;
 }
 
+/* Does a cut one, which has come to its inner part, wait for the agent's memory? */
+static int nbcolli_offload_lacks_room(const nbcolli_run *run)
+{
+    nbcoll_step room = run->schedule->room;
+    return room != NBCOLL_START && run->before[room] != NBCOLLI_STEP_OVER;
+}
+
 static void nbcolli_offload_give_back(nbcolli_executor *e, nbcolli_run *run)
 {
-    if (run->schedule->room != NBCOLL_START && !nbcolli_inner_lacks_room(run))
+    if (run->schedule->room != NBCOLL_START && !nbcolli_offload_lacks_room(run))
         nbcolli_agent_take_back(nbcolli_offload_of(e)->agent, &run->loan);
 }
 
@@ -239,7 +248,7 @@ static nbcoll_status nbcolli_offload_wait(nbcolli_offload_executor *o, nbcolli_r
         s = nbcolli_agent_over(o->agent);
     if (s != NBCOLL_OK)
         return s;
-    if (r->run && nbcolli_inner_lacks_room(r->run))
+    if (r->run && nbcolli_offload_lacks_room(r->run))
         return nbcolli_offload_take_room(o, r->run) ? NBCOLL_OK : NBCOLL_PENDING;
     return nbcolli_offload_is_next(o, r) ? nbcolli_offload_hand_late(o, r, moved) : NBCOLL_PENDING;
 }
@@ -259,6 +268,27 @@ static nbcoll_status nbcolli_offload_look_at(nbcolli_offload_executor *o, nbcoll
         nbcolli_offload_cancel(&o->head, r, 1);
     r->executed.work = NULL;
     return s == NBCOLL_ERR_CANCELLED && over != NBCOLL_OK ? over : s;
+}
+
+void nbcolli_executed_end(nbcolli_request *r, nbcoll_status status)
+{
+    if (status != NBCOLL_OK && !r->detached) /* its deadline has noted the failure */
+        nbcolli_note_failure(r->comm, status, -1, r->comm->taken);
+    nbcolli_request_over(r, status);
+}
+
+/* The inner part of a run has ended, or it has the memory for which it waited. It goes on, or settles. */
+static void nbcolli_offload_inner_end(nbcolli_run *run, nbcoll_status status)
+{
+    run->is_executed = 0;
+    if (run->status != NBCOLL_OK)
+        nbcolli_to_settle(run);
+    else if (status != NBCOLL_OK)
+        nbcolli_run_fail(run, status, -1, 1);
+    else {
+        nbcolli_step_end(run, nbcolli_offload_lacks_room(run) ? run->schedule->room : run->schedule->inner);
+        nbcolli_advance(run);
+    }
 }
 
 static int nbcolli_offload_drain(nbcolli_executor *e)
@@ -282,7 +312,7 @@ static int nbcolli_offload_drain(nbcolli_executor *e)
         r->context->executing--;
         moved = 1;
         if (r->run) {
-            nbcolli_inner_end(r->run, status);
+            nbcolli_offload_inner_end(r->run, status);
             continue;
         }
         nbcolli_executed_end(r, status);
@@ -329,6 +359,18 @@ static uint64_t nbcolli_offload_first(const nbcolli_executor *e)
     return oldest ? oldest->executed.number + 1 : 0;
 }
 
+#define NBCOLLI_OFFLOAD_ASK (UINT64_MAX - 1) /* no tag: asks only whether it has the communicator */
+
+/* In this round the rank is asked whether it has freed the communicator, unless it is lost. 1: it is. */
+static int nbcolli_offload_ask(nbcoll_comm *comm, int rank)
+{
+    nbcolli_told *told = &comm->told[rank];
+    if (comm->peer[rank].link->loss[comm->peer[rank].address] != NBCOLLI_HERE)
+        return 0;
+    told->want = told->want ? told->want : NBCOLLI_OFFLOAD_ASK + 1;
+    return 1;
+}
+
 /* If it was that at the last round, too, those are asked with whom it has queue pairs. */
 static int nbcolli_offload_look_after(nbcolli_executor *e)
 {
@@ -342,7 +384,7 @@ static int nbcolli_offload_look_after(nbcolli_executor *e)
     if (!oldest || o->awaited != before)
         return 0;
     for (uint32_t i = 0; (q = nbcoll_program_queue(oldest->schedule->program, i)); i++)
-        wants |= q->peer >= 0 && nbcolli_ask_freed(e->comm, q->peer);
+        wants |= q->peer >= 0 && nbcolli_offload_ask(e->comm, q->peer);
     return wants;
 }
 

@@ -27,4 +27,7 @@
 /* executor.c: of the agent's table. */
 nbcoll_status nbcolli_offload_serve(nbcoll_agent *agent, nbcoll_comm *comm, nbcolli_executor **out);
 
+/* An operation that an executor has whole has ended, and nothing touches its buffers: inside. */
+void nbcolli_executed_end(nbcolli_request *r, nbcoll_status status);
+
 #endif

@@ -360,6 +360,10 @@ int nbcolli_relays_flow_has_ended(nbcoll_relays *r, const nbcolli_relays_flow *f
 /* relays_end.c: goes on with the closing. Is nothing of them under way any more? */
 int nbcolli_relays_are_over(nbcoll_relays *r);
 
+/* Ends all that runs on the communicator, as cancelled. No other rank is told, no failure is noted, and it is freed
+ * like one on which all has ended well. */
+nbcoll_status nbcolli_relays_withdraw(nbcoll_comm *comm);
+
 /* Moves those that have calls of their own, too: all ranks are told what has broken them. */
 void nbcolli_relays_move_on(nbcoll_relays *r);
 

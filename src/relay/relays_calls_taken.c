@@ -6,6 +6,7 @@
 #include "../engine/run/queue.h"
 #include "../engine/comm/requests.h"
 #include "../engine/progress/lock.h"
+#include "../offload/executor.h"
 #include "../reduce/reduce.h"
 #include "../select/select.h"
 #include "relays.h"

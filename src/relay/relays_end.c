@@ -2,6 +2,9 @@
  * The closing of relays that the ranks' engines move, step by step. All ranks say how many fragments they have sent:
  * then each knows when nothing is on its way to it any more. When that is so everywhere, what stands ready is
  * withdrawn: no message says so, since there is nobody whom it concerns. */
+#include "../engine/run/fail.h"
+#include "../engine/progress/lock.h"
+#include "../engine/progress/progress.h"
 #include "relays.h"
 
 /* Of the first collective, or the second one: has it ended well? */
@@ -33,6 +36,22 @@ static int nbcolli_relays_are_empty(nbcoll_relays *r)
     return nbcolli_relays_flow_has_ended(r, &r->stream[r->rank].fragments);
 }
 
+nbcoll_status nbcolli_relays_withdraw(nbcoll_comm *comm)
+{
+    nbcoll_context *c = comm->context;
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
+    uint64_t floor = comm->failed_floor;
+    nbcoll_failure last = c->failure, failure = comm->failure;
+    nbcolli_runs_fail(comm, 0, UINT64_MAX, NBCOLL_ERR_CANCELLED, comm->rank);
+    comm->failure = failure;
+    c->failure = last;
+    nbcolli_drain(c); /* may find a failure of any communicator, which stays */
+    comm->failed_floor = floor;
+    return nbcolli_leave(c, NBCOLL_OK);
+}
+
 static void nbcolli_relays_close_step(nbcoll_relays *r)
 {
     unsigned step = atomic_load_explicit(&r->step, memory_order_relaxed), next = step; /* who moves it is one */
@@ -48,7 +67,7 @@ static void nbcolli_relays_close_step(nbcoll_relays *r)
         next = NBCOLLI_RELAYS_WITHDRAWS;
     atomic_store_explicit(&r->step, next, memory_order_relaxed); /* before what follows */
     for (int i = 0; i < 2 * r->ranks && step != next && next == NBCOLLI_RELAYS_WITHDRAWS; i++)
-        nbcolli_comm_withdraw(nbcolli_relays_flow_at(r, i)->comm);
+        nbcolli_relays_withdraw(nbcolli_relays_flow_at(r, i)->comm);
     while (next == NBCOLLI_RELAYS_WITHDRAWS && r->given_up < 2 * r->ranks &&
            nbcolli_relays_flow_has_ended(r, nbcolli_relays_flow_at(r, r->given_up)))
         r->given_up++;

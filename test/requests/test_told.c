@@ -9,6 +9,7 @@
 #include "../../src/engine/wire/giveup.h"
 #include "../../src/engine/comm/area.h"
 #include "../../src/engine/calls/create.h"
+#include "../../src/relay/relays.h"
 #include "crew.h"
 #include "works.h"
 #include "world.h"
@@ -272,7 +273,7 @@ static void a_loss_that_is_found_while_a_communicator_is_withdrawn_is_its_failur
     split(&w, made);
     EXPECT(OK, nbcoll_ibarrier(made[0], &q));
     nbcolli_give_up(made[0]->link, 1);
-    EXPECT(OK, nbcolli_comm_withdraw(made[0]));
+    EXPECT(OK, nbcolli_relays_withdraw(made[0]));
     world_settle(&w, 1, &q, &status);
     EXPECT(ERR_CANCELLED, status);
     fails_with(made[0], NBCOLL_ERR_PEER_LOST, 1);

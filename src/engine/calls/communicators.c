@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Communicators as the program sees them: their end, what they say of themselves, and are told. */
-#include "create.h"
 #include "../wire/control.h"
 #include "../wire/giveup.h"
 #include "../wire/unexpected.h"
@@ -45,22 +44,6 @@ nbcoll_status nbcoll_comm_declare_lost(nbcoll_comm *comm, int rank)
     nbcolli_give_up(comm->peer[rank].link, comm->peer[rank].address);
     nbcolli_drain(comm->context);
     return nbcolli_leave(comm->context, NBCOLL_OK);
-}
-
-nbcoll_status nbcolli_comm_withdraw(nbcoll_comm *comm)
-{
-    nbcoll_context *c = comm->context;
-    nbcoll_status s = nbcolli_enter(c);
-    if (s != NBCOLL_OK)
-        return s;
-    uint64_t floor = comm->failed_floor;
-    nbcoll_failure last = c->failure, failure = comm->failure;
-    nbcolli_runs_fail(comm, 0, UINT64_MAX, NBCOLL_ERR_CANCELLED, comm->rank);
-    comm->failure = failure;
-    c->failure = last;
-    nbcolli_drain(c); /* may find a failure of any communicator, which stays */
-    comm->failed_floor = floor;
-    return nbcolli_leave(c, NBCOLL_OK);
 }
 
 int nbcoll_comm_rank(const nbcoll_comm *comm)

@@ -19,8 +19,4 @@ typedef struct nbcolli_twin {
  * configurations: if ranks pass different ones, none is made, and all ranks get ERR_MISMATCH. */
 nbcoll_status nbcolli_comm_idups(nbcoll_comm *comm, int purpose, int n, nbcolli_twin twin[], nbcoll_request *request);
 
-/* Ends all that runs there, as cancelled. No other rank is told, no failure is noted, and it is freed like one on which
- * all has ended well. */
-nbcoll_status nbcolli_comm_withdraw(nbcoll_comm *comm);
-
 #endif

@@ -2,12 +2,6 @@
  * Executors of communicators and contexts: see executors.h. */
 #include "executors.h"
 
-#include "../state/failure.h"
-#include "../run/fail.h"
-#include "../run/queue.h"
-#include "../run/run.h"
-#include "../run/step.h"
-
 void nbcolli_executor_join(nbcolli_executor *e)
 {
     e->next = e->comm->executors;
@@ -91,24 +85,4 @@ int nbcolli_executors_look(nbcoll_context *c, int poller)
         moves |= sight >= NBCOLLI_SIGHT_ELSEWHERE;
     }
     return moves;
-}
-
-void nbcolli_executed_end(nbcolli_request *r, nbcoll_status status)
-{
-    if (status != NBCOLL_OK && !r->detached) /* its deadline has noted the failure */
-        nbcolli_note_failure(r->comm, status, -1, r->comm->taken);
-    nbcolli_request_over(r, status);
-}
-
-void nbcolli_inner_end(nbcolli_run *run, nbcoll_status status)
-{
-    run->is_executed = 0;
-    if (run->status != NBCOLL_OK)
-        nbcolli_to_settle(run);
-    else if (status != NBCOLL_OK)
-        nbcolli_run_fail(run, status, -1, 1);
-    else {
-        nbcolli_step_end(run, nbcolli_inner_lacks_room(run) ? run->schedule->room : run->schedule->inner);
-        nbcolli_advance(run);
-    }
 }

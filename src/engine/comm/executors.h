@@ -34,10 +34,4 @@ void nbcolli_executors_go(nbcoll_comm *comm);
 int nbcolli_executors_drain(nbcoll_context *c);
 int nbcolli_executors_look(nbcoll_context *c, int poller);
 
-/* An operation that an executor has whole has ended, and nothing touches its buffers: inside. */
-void nbcolli_executed_end(nbcolli_request *r, nbcoll_status status);
-
-/* Inside: the inner part of a run has ended, or it has the memory for which it waited. It goes on, or settles. */
-void nbcolli_inner_end(nbcolli_run *run, nbcoll_status status);
-
 #endif

@@ -336,19 +336,6 @@ static uint64_t nbcolli_next_wanted(const nbcoll_comm *comm, int rank, uint64_t 
     return lowest;
 }
 
-/* ---- executors --------------------------------------------------------------------------------------------------- */
-
-#define NBCOLLI_ASK_FREED (UINT64_MAX - 1) /* no tag: asks only whether it has the communicator */
-
-int nbcolli_ask_freed(nbcoll_comm *comm, int rank)
-{
-    nbcolli_told *told = &comm->told[rank];
-    if (comm->peer[rank].link->loss[comm->peer[rank].address] != NBCOLLI_HERE)
-        return 0;
-    told->want = told->want ? told->want : NBCOLLI_ASK_FREED + 1;
-    return 1;
-}
-
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 /* Do the two lists differ? Not if this rank has started as many of that list: that one is older. */

@@ -51,9 +51,6 @@ void nbcolli_look_at_clock(nbcoll_context *c, int64_t slots);
 /* For a deadline's failure: the rank for which the run waits, and its place as far as this one knows. */
 nbcoll_failure nbcolli_awaited(const nbcolli_run *run);
 
-/* In this round the rank is asked whether it has freed the communicator, unless it is lost. 1: it is. */
-int nbcolli_ask_freed(nbcoll_comm *comm, int rank);
-
 /* Handles a QUERY. */
 void nbcolli_ask_in(nbcoll_comm *comm, nbcolli_incoming *in);
 

@@ -58,17 +58,6 @@ static __attribute__((noinline)) void nbcolli_replay_unfold(nbcoll_context *c, n
     nbcolli_drain(c);
 }
 
-/* A start whose replay waits, or cannot go on. */
-static inline nbcoll_status nbcolli_replay_begins(nbcolli_request *r, nbcolli_replay how)
-{
-    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* of one thread */
-    r->context->replaying = r;
-    if (how == NBCOLLI_REPLAY_STOPS)
-        nbcolli_replay_unfold(r->context, r);
-    nbcolli_replay_leave(r->context);
-    return NBCOLL_OK;
-}
-
 void nbcolli_replay_give_way(nbcoll_context *c)
 {
     nbcolli_replay_enter(c);
@@ -86,14 +75,19 @@ nbcoll_status nbcolli_replay_start(nbcolli_request *r)
     r->history = comm->history;
     comm->history = nbcolli_history_after(r->history, r->schedule->raised);
     nbcolli_note_started(comm, tag, comm->history);
-    nbcolli_replay how = nbcolli_small_replay(r);
-    if (how != NBCOLLI_REPLAY_GOES)
-        return nbcolli_replay_begins(r, how);
-    nbcolli_replay_over(r);
-    nbcolli_list_end(r->context, r);
-    r->status = NBCOLL_OK;
-    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ENDED + (uint32_t)r->persistent, /* or OVER */
-                          memory_order_release);                                      /* publishes the buffers */
+    nbcolli_replay how = nbcolli_small_replay(r, 0);
+    if (how == NBCOLLI_REPLAY_GOES) {
+        nbcolli_replay_over(r);
+        nbcolli_list_end(r->context, r);
+        r->status = NBCOLL_OK;
+        atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ENDED + (uint32_t)r->persistent, /* or OVER */
+                              memory_order_release);                                      /* publishes the buffers */
+    } else {
+        atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* of one thread */
+        r->context->replaying = r;
+        if (how == NBCOLLI_REPLAY_STOPS)
+            nbcolli_replay_unfold(r->context, r);
+    }
     nbcolli_replay_leave(r->context);
     return NBCOLL_OK;
 }
@@ -113,7 +107,7 @@ static __attribute__((noinline)) void nbcolli_replay_pass(nbcoll_context *c)
 nbcoll_status nbcolli_replay_look(nbcolli_request *r)
 {
     nbcolli_replay_enter(r->context);
-    nbcolli_replay how = nbcolli_small_replay_on(r);
+    nbcolli_replay how = nbcolli_small_replay(r, 1);
     if (how == NBCOLLI_REPLAY_GOES) {
         nbcolli_replay_over(r);
         r->context->replaying = NULL;

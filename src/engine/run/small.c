@@ -214,8 +214,7 @@ static inline const nbcolli_move *nbcolli_moves_next(nbcolli_run *run)
     return &run->move[__builtin_ctzll(run->moves + 1)];
 }
 
-static nbcolli_replay nbcolli_replay_cells(nbcolli_request *r, const nbcolli_move *m);
-static nbcolli_replay nbcolli_replay_cells_on(nbcolli_request *r, const nbcolli_move *m);
+static nbcolli_replay nbcolli_replay_cells(nbcolli_request *r, const nbcolli_move *m, int looks);
 
 static inline int nbcolli_move_fetches(const nbcolli_move *m)
 {
@@ -260,7 +259,7 @@ NBCOLLI_ALWAYS_INLINE nbcolli_replay nbcolli_moves_go(nbcolli_request *r, const 
         else if (!looks && nbcolli_move_fetches(m))
             how = NBCOLLI_REPLAY_WAITS;
         else
-            return looks ? nbcolli_replay_cells_on(r, m) : nbcolli_replay_cells(r, m);
+            return nbcolli_replay_cells(r, m, looks);
         if (how != NBCOLLI_REPLAY_GOES && is_replay)
             break;
         if (is_replay || (how != NBCOLLI_REPLAY_GOES && nbcolli_move_start(r->run, m, how) != NBCOLLI_REPLAY_GOES))
@@ -276,16 +275,11 @@ NBCOLLI_ALWAYS_INLINE nbcolli_replay nbcolli_moves_go(nbcolli_request *r, const 
     return how;
 }
 
-static __attribute__((noinline)) nbcolli_replay nbcolli_replay_cells(nbcolli_request *r, const nbcolli_move *m)
+static __attribute__((noinline)) nbcolli_replay nbcolli_replay_cells(nbcolli_request *r, const nbcolli_move *m,
+                                                                     int looks)
 {
     nbcolli_run_is_of(r->kept, r->tag); /* tells the run its tag */
-    return nbcolli_moves_go(r, m, 1, 0, 1);
-}
-
-static __attribute__((noinline)) nbcolli_replay nbcolli_replay_cells_on(nbcolli_request *r, const nbcolli_move *m)
-{
-    nbcolli_run_is_of(r->kept, r->tag);
-    return nbcolli_moves_go(r, m, 1, 1, 1);
+    return looks ? nbcolli_moves_go(r, m, 1, 1, 1) : nbcolli_moves_go(r, m, 1, 0, 1);
 }
 
 void nbcolli_small_advance(nbcolli_run *run)
@@ -295,16 +289,10 @@ void nbcolli_small_advance(nbcolli_run *run)
         nbcolli_run_finish(run);
 }
 
-/* Inline where they are compiled with their callers: as nbcolli_take_own. */
-__attribute__((always_inline)) nbcolli_replay nbcolli_small_replay(nbcolli_request *r)
+/* Inline where it is compiled with its callers: as nbcolli_take_own. */
+__attribute__((always_inline)) nbcolli_replay nbcolli_small_replay(nbcolli_request *r, int looks)
 {
-    return nbcolli_moves_go(r, r->kept->move, 1, 0, 0);
+    return nbcolli_moves_go(r, looks ? r->kept->at : r->kept->move, 1, looks, 0);
 }
 
-__attribute__((always_inline)) nbcolli_replay nbcolli_small_replay_on(nbcolli_request *r)
-{
-    return nbcolli_moves_go(r, r->kept->at, 1, 1, 0);
-}
-
-inline nbcolli_replay nbcolli_small_replay(nbcolli_request *r);
-inline nbcolli_replay nbcolli_small_replay_on(nbcolli_request *r);
+inline nbcolli_replay nbcolli_small_replay(nbcolli_request *r, int looks);

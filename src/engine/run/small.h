@@ -16,9 +16,8 @@ void nbcolli_small_advance(nbcolli_run *run);
 /* How a move goes: it has ended; it waits; or it cannot go at once, and nothing has happened. */
 typedef enum nbcolli_replay { NBCOLLI_REPLAY_GOES, NBCOLLI_REPLAY_WAITS, NBCOLLI_REPLAY_STOPS } nbcolli_replay;
 
-/* Replays the request's moves from the first one to the first receive or fetch, for which it does not look; or from
- * run->at on. run->at is then the move where it has ended, waits, or stops. */
-nbcolli_replay nbcolli_small_replay(nbcolli_request *r);
-nbcolli_replay nbcolli_small_replay_on(nbcolli_request *r);
+/* Replays the request's moves from the first one to the first receive or fetch; or, if it `looks` for what others send
+ * and show, from run->at on. run->at is then the move where the replay waits, or stops. */
+nbcolli_replay nbcolli_small_replay(nbcolli_request *r, int looks);
 
 #endif

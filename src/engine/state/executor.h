@@ -72,7 +72,7 @@ typedef struct nbcolli_executor_table {
     int (*drain)(nbcolli_executor *e);
     /* The look of a pass (-1), or of a thread that is about to sleep on that poller. May be null. */
     nbcolli_sight (*look)(nbcolli_executor *e, int poller);
-    /* In a round of asking: asks about ranks for which its first operation waits (nbcolli_ask_freed). Are there any?
+    /* In a round of asking: asks about ranks for which its first operation waits (`told`). Are there any?
      * And: such a rank has freed the communicator, after so many operations, as `called` counts: it has ended those,
      * and will start no later one. Both may be null. */
     int (*look_after)(nbcolli_executor *e);

@@ -107,13 +107,6 @@ static inline void nbcolli_executed_fail(nbcolli_request *r, int tell)
         r->executor->does->cancel(r->executor, r, tell);
 }
 
-/* Does a cut one, which has come to its inner part, wait for its executor's memory? */
-static inline int nbcolli_inner_lacks_room(const nbcolli_run *run)
-{
-    nbcoll_step room = run->schedule->room;
-    return room != NBCOLL_START && run->before[room] != NBCOLLI_STEP_OVER;
-}
-
 /* Has it ended, and has that not been reported? */
 static inline int nbcolli_is_unreported(unsigned state)
 {
