@@ -9,6 +9,8 @@
 
 #include "shm.h"
 
+enum { PAGE = 4096 };
+
 static weather draw_weather(const plan *p)
 {
     uint64_t r = mix(p->seed, 21);
@@ -203,6 +205,27 @@ static void slot_wake(nbcoll_endpoint *ep, int peer)
     for (int r = 0; r < s->plan.ranks; r++)
         if (r != ep->rank && (peer < 0 || r == peer) && !s->shm->process[r].is_armed)
             storm_ring(s, r, s->now + storm_random(s, MICROSECOND));
+}
+
+/* Where both ends of a long copy lie in their pages says whether shm looks at the clock (stores.c). malloc's places would
+ * make a seed another job after other jobs: the seed chooses one. Of 32 copies one begins just behind its source. */
+void __real_nbcolli_shm_copy_in(nbcoll_endpoint *ep, int reader, void *to, const void *from, size_t bytes);
+void __wrap_nbcolli_shm_copy_in(nbcoll_endpoint *ep, int reader, void *to, const void *from, size_t bytes);
+
+void __wrap_nbcolli_shm_copy_in(nbcoll_endpoint *ep, int reader, void *to, const void *from, size_t bytes)
+{
+    storm *s = storm_running();
+    if (bytes < PAGE) {
+        __real_nbcolli_shm_copy_in(ep, reader, to, from, bytes);
+        return;
+    }
+    uint64_t chosen = mix(s->plan.seed, ++s->shm->long_copies);
+    size_t behind = chosen % 32 ? 64 + chosen / 32 % (PAGE - 64) : 1 + chosen / 32 % 63;
+    unsigned char *room = aligned_alloc(PAGE, (bytes / PAGE + 2) * PAGE);
+    unsigned char *place = room + ((uintptr_t)to - behind) % PAGE;
+    memcpy(place, from, bytes);
+    __real_nbcolli_shm_copy_in(ep, reader, to, place, bytes);
+    free(room);
 }
 
 static nbcoll_status slot_reserve(nbcoll_endpoint *ep, size_t bytes, uint64_t *at)
