@@ -138,10 +138,8 @@ static void note_arrivals(process *p, const nbcoll_completions *found)
 {
     storm *s = p->actor->storm;
     for (const nbcoll_arrival *a = found->arrived; a; a = a->next) {
-        unsigned type = wire_type(&a->header);
-        met.next[p->last_type][type]++;
-        p->last_type = type;
-        storm_note(s, p->actor->rank, NOTE_ARRIVES, (uint64_t)a->source, type);
+        p->last_type = wire_comes(p->actor, p->last_type, &a->header);
+        storm_note(s, p->actor->rank, NOTE_ARRIVES, (uint64_t)a->source, p->last_type);
     }
     for (const nbcoll_line_arrival *a = found->lines; a; a = a->next)
         storm_note(s, p->actor->rank, NOTE_ARRIVES, (uint64_t)a->source, TYPES);
@@ -207,8 +205,9 @@ static void slot_wake(nbcoll_endpoint *ep, int peer)
             storm_ring(s, r, s->now + storm_random(s, MICROSECOND));
 }
 
-/* Where both ends of a long copy lie in their pages says whether shm looks at the clock (stores.c). malloc's places would
- * make a seed another job after other jobs: the seed chooses one. Of 32 copies one begins just behind its source. */
+/* Where both ends of a long copy lie in their pages decides whether shm looks at the clock (stores.c). By malloc's places
+ * a seed would be another job after other jobs: the seed chooses one. Of 32 copies one begins just behind its source.
+ */
 void __real_nbcolli_shm_copy_in(nbcoll_endpoint *ep, int reader, void *to, const void *from, size_t bytes);
 void __wrap_nbcolli_shm_copy_in(nbcoll_endpoint *ep, int reader, void *to, const void *from, size_t bytes);
 
