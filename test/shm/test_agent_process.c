@@ -297,6 +297,31 @@ static void start_but_for_the_last(int rank, actor *a, int32_t buffers[2], nbcol
     atomic_fetch_add(&a->s->started, 1);
 }
 
+/* All but the last rank abandon, in vain; then that one starts, too. */
+static void abandon_under_way(int rank, void *user)
+{
+    actor *a = user;
+    int32_t buffers[2] = {1, 0};
+    nbcoll_request request;
+    start_but_for_the_last(rank, a, buffers, &request);
+    if (rank == RANKS - 1) {
+        await(&a->s->seen, RANKS - 1);
+        CHECK_STATUS(NBCOLL_OK,
+                     nbcoll_iallreduce(&buffers[0], &buffers[1], 1, NBCOLL_INT32, NBCOLL_SUM, a->m.comm, &request));
+    } else {
+        CHECK_STATUS(NBCOLL_ERR_BUSY, nbcoll_context_abandon(a->m.context, NULL, NULL));
+        atomic_fetch_add(&a->s->seen, 1);
+    }
+    CHECK_STATUS(NBCOLL_OK, nbcoll_wait(&request, 30 * SECOND));
+    CHECK(buffers[1] == RANKS);
+}
+
+static void context_is_not_abandoned_while_its_program_is_under_way(void **state)
+{
+    (void)state;
+    succeeds(abandon_under_way);
+}
+
 static void lose_the_last_rank(int rank, void *user)
 {
     actor *a = user;
@@ -399,6 +424,7 @@ int main(void)
         cmocka_unit_test(buffer_that_is_not_shared_is_refused_with_the_reason_and_shared_memory_is_named),
         cmocka_unit_test(ticks_end_operations_of_the_engine_while_a_program_is_under_way),
         cmocka_unit_test(others_finish_while_a_rank_is_stopped_after_its_start),
+        cmocka_unit_test(context_is_not_abandoned_while_its_program_is_under_way),
         cmocka_unit_test(rank_that_dies_ends_what_needs_it),
         cmocka_unit_test(agent_that_dies_ends_what_it_has),
         cmocka_unit_test(cancelling_ends_what_the_process_has_of_all_that_need_it),

@@ -16,8 +16,9 @@
 # Drawn is in lines that storm executes in 3,000 jobs, which is a minute (gcov; what it does not reach is coverage's
 # concern, not the judge's): of each kind (KINDS) the same number, each in a line of its own. What does not compile is
 # drawn past. A list has a mutant's kind, its place, the lines as they are (-) and as
-# they become (+); they are found again by their text, nearest to that place.
+# they become (+); they are found again by their text, but for comments behind it, nearest to that place.
 import concurrent.futures
+import glob
 import json
 import os
 import random
@@ -64,16 +65,15 @@ class Build:
         for top, _, names in os.walk(binary + "/test/CMakeFiles"):
             if re.search(r"/(nbcoll_test_storm|storm_test_storm)\.dir", top):
                 self.main += [top + "/" + n for n in sorted(names) if n.endswith(".o")]
-        of = ["", "_driver", "_wide", "_offload"]
         self.libraries = [binary + "/test/libnbcoll_support.a", "-Wl,--start-group",
-                          *["%s/libnbcoll%s.a" % (binary, name) for name in of], "-Wl,--end-group"]
+                          *sorted(glob.glob(binary + "/libnbcoll*.a")), "-Wl,--end-group"]
 
     def engine(self, to, *flags):
         return compile_file(self.unity, to, *(flags or ["-O0"]))
 
     def link(self, engine, to, *flags):
         subprocess.check_call(["gcc", *self.main, engine, *self.libraries, *flags, "-o", to, "-lcmocka", "-lm",
-                               "-lpthread"])
+                               "-lpthread", "-Wl,--wrap=nbcolli_shm_copy_in"])
 
     def change(self, path, text):
         with open(self.place + "/src/" + path, "w") as f:
@@ -282,8 +282,12 @@ def read(path):
     return out
 
 
+def code(lines):
+    return [re.sub(r"\s*/\*.*\*/$", "", line) for line in lines]
+
+
 def find(text, n, old):
-    lines = text.split("\n")
+    lines, old = code(text.split("\n")), code(old)
     at = [i + 1 for i in range(len(lines)) if lines[i:i + len(old)] == old]
     return min(at, key=lambda i: abs(i - n)) if at else 0
 

@@ -138,11 +138,11 @@ nbcoll_status rank_wait(rank *r, nbcoll_request *request)
 
 /* For so long it has waited for that alone, and next to nothing has moved: of whom, its watcher was to be told. Not of
  * calls that have no run, nor of one that has failed, which waits for its exposures. */
-static void judge_watched(const rank *r, const call *c, uint64_t waited, uint64_t posts, nbcoll_status status)
+static void judge_watched(const rank *r, const call *c, uint64_t waited, uint64_t moves, nbcoll_status status)
 {
     const storm *s = r->storm;
     bool is_well = status == NBCOLL_OK && (!c->calls_back || (c->is_over && c->status == NBCOLL_OK));
-    if (is_well && waited > 5 * SECOND && posts < 16 * waited / SECOND && r->has_watcher && r->watched == c->watched &&
+    if (is_well && waited > 5 * SECOND && moves < 16 * waited / SECOND && r->has_watcher && r->watched == c->watched &&
         r->opened == 1 && !r->chains && s->plan.item[c->item].kind != ITEM_SHRINK && !s->plan.is_patient &&
         !s->plan.has_agents && !s->plan.is_bare && s->plan.edition >= EDITION_OF_PARTS && !s->ends &&
         !r->actor->is_dead && !(s->bad_anywhere & BAD_HEADER))
@@ -152,9 +152,9 @@ static void judge_watched(const rank *r, const call *c, uint64_t waited, uint64_
 
 void rank_wait_for(rank *r, int k)
 {
-    uint64_t since = r->storm->now, posts = r->actor->posts;
+    uint64_t since = r->storm->now, moved = r->actor->posts + r->actor->data;
     nbcoll_status status = rank_wait(r, &r->open[k]->request);
-    judge_watched(r, r->open[k], r->storm->now - since, r->actor->posts - posts, status);
+    judge_watched(r, r->open[k], r->storm->now - since, r->actor->posts + r->actor->data - moved, status);
     ended(r, k, status);
 }
 

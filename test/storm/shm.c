@@ -9,6 +9,8 @@
 
 #include "shm.h"
 
+enum { PAGE = 4096 };
+
 static weather draw_weather(const plan *p)
 {
     uint64_t r = mix(p->seed, 21);
@@ -136,10 +138,8 @@ static void note_arrivals(process *p, const nbcoll_completions *found)
 {
     storm *s = p->actor->storm;
     for (const nbcoll_arrival *a = found->arrived; a; a = a->next) {
-        unsigned type = wire_type(&a->header);
-        met.next[p->last_type][type]++;
-        p->last_type = type;
-        storm_note(s, p->actor->rank, NOTE_ARRIVES, (uint64_t)a->source, type);
+        p->last_type = wire_comes(p->actor, p->last_type, &a->header);
+        storm_note(s, p->actor->rank, NOTE_ARRIVES, (uint64_t)a->source, p->last_type);
     }
     for (const nbcoll_line_arrival *a = found->lines; a; a = a->next)
         storm_note(s, p->actor->rank, NOTE_ARRIVES, (uint64_t)a->source, TYPES);
@@ -203,6 +203,28 @@ static void slot_wake(nbcoll_endpoint *ep, int peer)
     for (int r = 0; r < s->plan.ranks; r++)
         if (r != ep->rank && (peer < 0 || r == peer) && !s->shm->process[r].is_armed)
             storm_ring(s, r, s->now + storm_random(s, MICROSECOND));
+}
+
+/* Where both ends of a long copy lie in their pages decides whether shm looks at the clock (stores.c). By malloc's places
+ * a seed would be another job after other jobs: the seed chooses one. Of 32 copies one begins just behind its source.
+ */
+void __real_nbcolli_shm_copy_in(nbcoll_endpoint *ep, int reader, void *to, const void *from, size_t bytes);
+void __wrap_nbcolli_shm_copy_in(nbcoll_endpoint *ep, int reader, void *to, const void *from, size_t bytes);
+
+void __wrap_nbcolli_shm_copy_in(nbcoll_endpoint *ep, int reader, void *to, const void *from, size_t bytes)
+{
+    storm *s = storm_running();
+    if (bytes < PAGE) {
+        __real_nbcolli_shm_copy_in(ep, reader, to, from, bytes);
+        return;
+    }
+    uint64_t chosen = mix(s->plan.seed, ++s->shm->long_copies);
+    size_t behind = chosen % 32 ? 64 + chosen / 32 % (PAGE - 64) : 1 + chosen / 32 % 63;
+    unsigned char *room = aligned_alloc(PAGE, (bytes / PAGE + 2) * PAGE);
+    unsigned char *place = room + ((uintptr_t)to - behind) % PAGE;
+    memcpy(place, from, bytes);
+    __real_nbcolli_shm_copy_in(ep, reader, to, place, bytes);
+    free(room);
 }
 
 static nbcoll_status slot_reserve(nbcoll_endpoint *ep, size_t bytes, uint64_t *at)

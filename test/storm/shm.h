@@ -101,6 +101,7 @@ struct shm {
     size_t segment_bytes;
     unsigned char *entries; /* of the allgather */
     int n_entries;
+    uint64_t long_copies; /* of all ranks, to the segment */
 };
 
 enum { PID_FIRST = 1000, FD_FIRST = 5000 };

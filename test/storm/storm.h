@@ -301,6 +301,7 @@ struct actor {
     end *end[NETS];
     nbcoll_host host;
     uint64_t allocs, registers, gets, puts, posts, functions, sent; /* counted for faults */
+    uint64_t data;                                                  /* messages of that type that have come */
     size_t bytes;                                                   /* held of memory */
     int logged;                                                     /* lines that say that memory was lacking */
     void *blocks;                                                   /* likewise */
@@ -472,6 +473,9 @@ void host_check(actor *a);
 bool wire_damage(actor *a, nbcoll_header *header);
 /* As the core packs it: for the table of what was met only. */
 unsigned wire_type(const nbcoll_header *header);
+enum { TYPE_OF_DATA = 4 }; /* a part of what was announced */
+/* It has come to the rank, after one of type `last`. Returns its type. */
+unsigned wire_comes(actor *a, unsigned last, const nbcoll_header *header);
 
 void rank_main(void *actor);
 bool rank_holds(const actor *a); /* the lock for which others spin: drivers.c */

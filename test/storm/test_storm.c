@@ -69,9 +69,29 @@ static void the_same_seed_is_the_same_job(void **state)
     }
 }
 
+/* Of these, copies to the segment lie otherwise in their pages then (shm.c). */
+static void a_seed_over_shm_is_the_same_job_after_others(void **state)
+{
+    static const uint64_t seeds[] = {905052, 905065, 905107, 905205, 905231};
+    const cut over_shm = {.edition = 21, .items = -1, .is_over_shm = true};
+    uint64_t hashes[sizeof seeds / sizeof *seeds];
+    (void)state;
+    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+        run(seeds[i], &over_shm);
+        hashes[i] = world.hash;
+    }
+    for (uint64_t other = 905001; other <= 905051; other++)
+        run(other, &over_shm);
+    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+        run(seeds[i], &over_shm);
+        assert_true(world.hash == hashes[i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_same_seed_is_the_same_job), /* README: "after other jobs" */
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_seed_over_shm_is_the_same_job_after_others),
+                                       cmocka_unit_test(the_same_seed_is_the_same_job),
                                        cmocka_unit_test(whole_jobs_without_faults_end_well),
                                        cmocka_unit_test(whole_jobs_with_faults_end_as_they_may),
                                        cmocka_unit_test(whole_jobs_over_shm_end_as_they_may),

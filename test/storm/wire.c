@@ -88,6 +88,14 @@ unsigned wire_type(const nbcoll_header *header)
     return (header->word[3] >> 48) % TYPES;
 }
 
+unsigned wire_comes(actor *a, unsigned last, const nbcoll_header *header)
+{
+    unsigned type = wire_type(header);
+    met.next[last][type]++;
+    a->data += type == TYPE_OF_DATA;
+    return type;
+}
+
 /* A peer as the log names it: on the net of a node with 256 more. */
 static uint64_t named(const end *e, int peer)
 {
@@ -443,11 +451,9 @@ static void deliver(end *e, nbcoll_completions *found)
             m->as.line.next = found->lines;
             found->lines = &m->as.line;
         } else {
-            unsigned type = wire_type(&m->as.arrival.header);
-            met.next[e->last_type][type]++;
-            e->last_type = type;
+            e->last_type = wire_comes(e->actor, e->last_type, &m->as.arrival.header);
             judge_heard(e->actor, m->from, &m->as.arrival.header);
-            storm_note(s, e->rank, NOTE_OF_TYPE, type, m->as.arrival.header.word[2]);
+            storm_note(s, e->rank, NOTE_OF_TYPE, e->last_type, m->as.arrival.header.word[2]);
             m->as.arrival.next = found->arrived;
             found->arrived = &m->as.arrival;
         }
