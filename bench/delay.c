@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What a pause of the receiver passes on to the sender of a message, and how much of a message hides behind computing:
- * over loopback, two ranks that are threads, by three ways in turn:
+ * over loopback, two ranks that are threads, by four ways in turn:
  *
  *     host      a message (nbcoll/message.h) that only calls of its ranks move
+ *     carried   a message that the ranks' agents carry (nbcoll_messages_config.routes)
  *     driver    a message, and a driver that makes the receiver's passes (nbcoll/driver.h)
  *     program   a schedule of one step at each rank, compiled, which an agent executes (nbcoll/offload.h)
  *
@@ -36,17 +37,17 @@
 
 #include "timing.h"
 
-enum { MOST = 512 << 10, ROUNDS = 5, TAG = 3, LEAST_NS = 20000000 };
+enum { MOST = 512 << 10, ROUNDS = 5, LEAST_NS = 20000000 };
 
-typedef enum way { HOST, DRIVER, PROGRAM, WAYS } way;
-static const char *const ways[WAYS] = {"host", "driver", "program"};
+typedef enum way { HOST, CARRIED, DRIVER, PROGRAM, WAYS } way;
+static const char *const ways[WAYS] = {"host", "carried", "driver", "program"};
 
 typedef struct party {
     pthread_barrier_t *meet;
     nbcoll_endpoint *endpoint;
     nbcoll_agent *agent;
     nbcoll_program *program;
-    nbcoll_messages *m;
+    nbcoll_messages *m, *carried;
     nbcoll_request request;
     nbcoll_program_run *run;
     unsigned char *data;
@@ -79,12 +80,15 @@ static void live_on(int core)
 
 static void start(party *p)
 {
+    nbcoll_messages *m = p->way == CARRIED ? p->carried : p->m;
+    int tag = (int)p->bytes; /* the first message of a tag is its longest */
+
     if (p->way == PROGRAM)
         must(nbcoll_agent_start(p->agent, p->program, p->data, p->data, &p->run));
     else if (p->rank)
-        must(nbcoll_irecv(p->data, p->bytes, NBCOLL_BYTE, 0, TAG, p->m, NULL, &p->request));
+        must(nbcoll_irecv(p->data, p->bytes, NBCOLL_BYTE, 0, tag, m, NULL, &p->request));
     else
-        must(nbcoll_isend(p->data, p->bytes, NBCOLL_BYTE, 1, TAG, p->m, &p->request));
+        must(nbcoll_isend(p->data, p->bytes, NBCOLL_BYTE, 1, tag, m, &p->request));
 }
 
 static void end(party *p)
@@ -197,6 +201,8 @@ static void *rank_runs(void *of)
     static const size_t sizes[] = {8, 1 << 10, 4 << 10, 12 << 10, 16 << 10, 64 << 10, MOST};
     party *p = of;
     nbcoll_context_config config = {.size = sizeof config, .flags = NBCOLL_ANY_THREAD};
+    nbcoll_comm_config terms = NBCOLL_COMM_DEFAULTS;
+    const nbcoll_messages_config carries = {.size = sizeof carries, .routes = 16};
     nbcoll_context *context;
     nbcoll_comm *comm;
     nbcoll_driver *driver = NULL;
@@ -204,8 +210,10 @@ static void *rank_runs(void *of)
 
     live_on(p->rank);
     must(nbcoll_context_create(NBCOLL_ABI, &config, &context));
-    must(nbcoll_comm_create(context, p->endpoint, NULL, &comm, NBCOLL_FOREVER));
+    terms.agent = p->agent;
+    must(nbcoll_comm_create(context, p->endpoint, &terms, &comm, NBCOLL_FOREVER));
     must(nbcoll_messages_open(comm, NULL, &p->m, NBCOLL_FOREVER));
+    must(nbcoll_messages_open(comm, &carries, &p->carried, NBCOLL_FOREVER));
     for (way w = HOST; w < WAYS; w++) {
         if (w == DRIVER && p->rank) {
             must(nbcoll_driver_create(&drives, &driver));
@@ -222,6 +230,7 @@ static void *rank_runs(void *of)
     }
     pthread_barrier_wait(p->meet);
     must(nbcoll_messages_close(p->m));
+    must(nbcoll_messages_close(p->carried));
     if (!p->rank)
         atomic_store(&is_over, 1);
     return context;

@@ -103,6 +103,8 @@ typedef struct nbcoll_messages_config {
     uint32_t eager;     /* bytes of a message that is sent to this rank at once; transports may have a lower limit:
                            1..2^30 */
     uint32_t announced; /* messages of this rank's that another one has not taken: 1..16384 */
+    size_t routes; /* triples of a rank, this one as its sender or receiver, and a tag whose messages the communicator's
+                      agent carries: at most 1024. 0: none */
 } nbcoll_messages_config;
 
 /* All ranks of the communicator call it, in the same order as their collectives: it is one (an allgather). Messages may

@@ -127,7 +127,7 @@ static int nbcolli_message_at_once(const nbcolli_message_call *c, size_t bytes)
     if (nbcolli_packs(c->type) || (!m->is_ready && nbcolli_messages_get_ready(m) != NBCOLL_OK))
         return 0;
     if (c->is == NBCOLLI_IS_SEND)
-        return nbcolli_message_fits_line(m, c->peer, bytes) &&
+        return !m->at[c->peer].is_apart && nbcolli_message_fits_line(m, c->peer, bytes) &&
                nbcolli_message_send_line(m, c->peer, c->tag, c->send, bytes);
     if (c->is == NBCOLLI_IS_RECV)
         is_over = nbcolli_arrival_take_soon(m, c->peer, (uint32_t)c->tag, c->recv, bytes);

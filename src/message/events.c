@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What happens to messages from outside: starts, messages that come, ranks that are gone, cancelling. */
-#include "message.h"
+#include "routes.h"
 
 #include "../engine/progress/lock.h"
 #include "../engine/wire/giveup.h"
@@ -44,6 +44,18 @@ static int nbcolli_message_as_line(nbcoll_messages *m, const nbcolli_request *r,
     return nbcolli_message_send_line(m, rank, (int32_t)(uint32_t)r->tag, type ? tight : r->send, r->executed.bytes);
 }
 
+/* To a rank with which something is. 0: it goes as any other. */
+static int nbcolli_message_apart(nbcoll_messages *m, nbcolli_request *r, int rank)
+{
+    if (m->at[rank].is_gone)
+        nbcolli_message_end(m, r, NBCOLL_ERR_PEER_LOST, rank);
+    else if (nbcolli_triple_find(m, rank, (uint32_t)r->tag, 0)) /* no line passes that by */
+        nbcolli_transfer_send(m, r);
+    else
+        return 0;
+    return 1;
+}
+
 static void nbcolli_message_take(nbcolli_executor *e, nbcolli_request *r)
 {
     nbcoll_messages *m = nbcolli_messages_of(e);
@@ -55,11 +67,10 @@ static void nbcolli_message_take(nbcolli_executor *e, nbcolli_request *r)
         nbcolli_receive_post(m, r);
         return;
     }
-    const nbcolli_correspondent *p = &m->at[rank];
     if (rank == m->comm->rank)
         nbcolli_message_to_self(m, r);
-    else if (p->is_gone)
-        nbcolli_message_end(m, r, NBCOLL_ERR_PEER_LOST, rank);
+    else if (m->at[rank].is_apart && nbcolli_message_apart(m, r, rank))
+        ;
     else if (nbcolli_message_as_line(m, r, rank))
         nbcolli_message_end(m, r, NBCOLL_OK, rank);
     else
@@ -142,6 +153,7 @@ static void nbcolli_answer_to_send(nbcoll_messages *m, nbcolli_transfer *t, cons
         nbcolli_message_say(m, t->rank, NBCOLLI_MSG_WITHDRAW, t->number, t->is_over);
     if (h->status == NBCOLLI_MSG_TOO_EARLY)
         return;
+    nbcolli_route_answered(m, t);
     if (h->status == NBCOLLI_MSG_ASK && !t->is_over) {
         nbcolli_transfer_ask(m, t, in->payload, in->bytes);
         return;
@@ -152,12 +164,31 @@ static void nbcolli_answer_to_send(nbcoll_messages *m, nbcolli_transfer *t, cons
     nbcolli_transfer_over(m, t, status);
 }
 
+/* SHORT or ANNOUNCED. */
+static int nbcolli_message_in(nbcoll_messages *m, const nbcolli_incoming *in)
+{
+    const nbcolli_header *h = &in->header;
+    int is_short = h->status == NBCOLLI_MSG_SHORT, is_carried = !is_short && (h->tag & NBCOLLI_TAG_IS_CARRIED);
+    int32_t tag = (int32_t)(h->tag & NBCOLL_TAG_MOST);
+    uint8_t kind = is_carried ? NBCOLLI_MSG_CARRIED : h->status;
+
+    if (((uint32_t)h->tag > NBCOLL_TAG_MOST && !is_carried) || (is_carried && in->bytes != sizeof(nbcolli_carriage)) ||
+        in->bytes > (is_short ? m->config.eager : sizeof(nbcolli_remote)))
+        return 0;
+    if (is_short && in->bytes != (h->bytes == NBCOLLI_FAILED_TO_PACK ? 0 : h->bytes))
+        return 0;
+    if (is_short && in->bytes == h->bytes &&
+        nbcolli_arrival_at_once(m, (int)h->source, h->number, tag, in->payload, in->bytes))
+        return 1;
+    return nbcolli_arrival_in(
+        m, &(nbcolli_arrival){(int)h->source, h->number, tag, kind, h->bytes, in->payload, in->bytes, NULL});
+}
+
 static int nbcolli_message_arrives(nbcolli_executor *e, const nbcolli_incoming *in)
 {
     nbcoll_messages *m = nbcolli_messages_of(e);
     const nbcolli_header *h = &in->header;
     nbcolli_correspondent *p = &m->at[h->source];
-    int is_short = h->status == NBCOLLI_MSG_SHORT;
 
     if (!p->channel)
         p->channel = (uint32_t)(h->tag >> 32);
@@ -166,15 +197,7 @@ static int nbcolli_message_arrives(nbcolli_executor *e, const nbcolli_incoming *
     switch (h->status) {
     case NBCOLLI_MSG_SHORT:
     case NBCOLLI_MSG_ANNOUNCED:
-        if ((uint32_t)h->tag > NBCOLL_TAG_MOST || in->bytes > (is_short ? m->config.eager : sizeof(nbcolli_remote)))
-            return 0;
-        if (is_short && in->bytes != (h->bytes == NBCOLLI_FAILED_TO_PACK ? 0 : h->bytes))
-            return 0;
-        if (is_short && in->bytes == h->bytes &&
-            nbcolli_arrival_at_once(m, (int)h->source, h->number, (int32_t)h->tag, in->payload, in->bytes))
-            return 1;
-        return nbcolli_arrival_in(m, &(nbcolli_arrival){(int)h->source, h->number, (int32_t)h->tag, h->status, h->bytes,
-                                                        in->payload, in->bytes, NULL});
+        return nbcolli_message_in(m, in);
     case NBCOLLI_MSG_PART:
         return nbcolli_part_in(m, nbcolli_transfer_find(m, (int)h->source, 1, h->number), in);
     case NBCOLLI_MSG_WITHDRAW:
@@ -184,6 +207,9 @@ static int nbcolli_message_arrives(nbcolli_executor *e, const nbcolli_incoming *
         return 1;
     case NBCOLLI_MSG_PUT:
         nbcolli_asked_ends(m, nbcolli_transfer_find(m, (int)h->source, 1, h->number), h->bytes);
+        return 1;
+    case NBCOLLI_MSG_ROUTED:
+        nbcolli_route_told(m, (int)h->source, h->number, h->bytes);
         return 1;
     case NBCOLLI_MSG_CREDIT:
         return 1;
@@ -268,7 +294,7 @@ static int nbcolli_arrival_may_poll(nbcoll_messages *m, int rank)
 static int nbcolli_arrival_is_next(const nbcoll_messages *m, int rank, uint32_t tag, size_t bytes)
 {
     return tag != NBCOLLI_TAG_ANY && bytes <= m->at[rank].line_most && !m->wild && !m->at[rank].early.first &&
-           !m->at[rank].is_gone;
+           !m->at[rank].is_apart;
 }
 
 static uint64_t nbcolli_line_turn(const nbcoll_messages *m, int rank, uint32_t tag)
@@ -338,7 +364,7 @@ static void nbcolli_transfers_lose(nbcoll_messages *m, const nbcolli_list *list)
     for (nbcolli_list_item *item = list->first, *next; item; item = next) {
         nbcolli_transfer *t = NBCOLLI_HOLDER(nbcolli_transfer, beside, item);
         next = item->next;
-        if (!nbcolli_transfer_goes_on(m, t))
+        if (!t->triple && !t->is_carried && !nbcolli_transfer_goes_on(m, t))
             nbcolli_transfer_over(m, t, NBCOLL_ERR_PEER_LOST);
     }
 }
@@ -350,7 +376,8 @@ static void nbcolli_message_gone(nbcolli_executor *e, int rank)
     const nbcolli_peer *peer = nbcolli_message_peer(m, rank);
     int is_first = !p->is_gone, others = 0;
 
-    p->is_gone = 1;
+    p->is_gone = p->is_apart = 1;
+    nbcolli_routes_gone(m, rank);
     nbcolli_receives_end(m, rank, rank);
     nbcolli_transfers_lose(m, &p->sends);
     nbcolli_transfers_lose(m, &p->receives);
@@ -378,7 +405,11 @@ static void nbcolli_message_cancel(nbcolli_executor *e, nbcolli_request *r, int 
     const nbcolli_transfer *t = r->executed.work;
     (void)tell;
 
-    if (r->queued.in) {
+    if (r->queued.in && t) { /* on a route: it ends when that has */
+        atomic_store_explicit(&r->executed.is_cancelled, 1, memory_order_relaxed); /* the lock orders it */
+        if (t->triple)
+            nbcolli_triple_end(m, t->triple);
+    } else if (r->queued.in) {
         nbcolli_receive_leave(m, r);
         nbcolli_message_end(m, r, NBCOLL_ERR_CANCELLED, m->comm->rank);
     } else if (t && (t->phase == NBCOLLI_TRANSFER_ANNOUNCED || t->phase == NBCOLLI_TRANSFER_PACKING) &&
@@ -395,8 +426,10 @@ static void nbcolli_message_cancel(nbcolli_executor *e, nbcolli_request *r, int 
 /* What is under way in a transport ends a sleep. */
 static nbcolli_sight nbcolli_message_look(nbcolli_executor *e, int poller)
 {
-    (void)poller;
-    return nbcolli_transfers_go_on(nbcolli_messages_of(e)) ? NBCOLLI_SIGHT_MOVES : NBCOLLI_SIGHT_QUIET;
+    nbcoll_messages *m = nbcolli_messages_of(e);
+    int sleeps = !m->triples || nbcolli_routes_arm(m, poller);
+
+    return nbcolli_transfers_go_on(m) || !sleeps ? NBCOLLI_SIGHT_MOVES : NBCOLLI_SIGHT_QUIET;
 }
 
 const nbcolli_executor_table nbcolli_messages_do = {.start = nbcolli_message_start,

@@ -2,7 +2,7 @@
  * Matching. Messages of a rank are taken in the order of their numbers; each goes to the receive that was posted first
  * among those that fit, or is kept. A receive takes the first kept message that fits. test/model/matching.pml has the
  * rules. */
-#include "message.h"
+#include "routes.h"
 
 #include "../select/select.h"
 
@@ -48,7 +48,7 @@ static void nbcolli_arrival_meets(nbcoll_messages *m, nbcolli_request *r, const 
     nbcoll_message_info *info = (nbcoll_message_info *)(uintptr_t)r->send; /* the program's */
     nbcoll_status suits = nbcolli_arrival_suits(r, l);
 
-    if (l->kind == NBCOLLI_MSG_SHORT && suits == NBCOLL_OK && !r->executed.room) {
+    if (l->kind == NBCOLLI_MSG_SHORT && suits == NBCOLL_OK && !r->executed.room && !r->executed.work) {
         nbcolli_receive_short(m, r, l->source, l->tag, l->payload, l->bytes);
         return;
     }
@@ -56,6 +56,10 @@ static void nbcolli_arrival_meets(nbcoll_messages *m, nbcolli_request *r, const 
         *info = nbcolli_arrival_info(l);
     if (l->kind == NBCOLLI_MSG_SHORT)
         nbcolli_arrival_credit(m, l->source);
+    if ((r->executed.work || l->kind == NBCOLLI_MSG_CARRIED) && nbcolli_route_meets(m, r, l, suits))
+        return;
+    if (l->kind == NBCOLLI_MSG_SHORT)
+        ;
     else if (suits != NBCOLL_OK && l->self)
         nbcolli_message_end(m, l->self, NBCOLL_OK, l->source);
     else if (suits != NBCOLL_OK)
@@ -77,22 +81,42 @@ uint64_t nbcolli_key_of_receive(const nbcolli_list_item *item)
     return nbcolli_receive_key(NBCOLLI_HOLDER(const nbcolli_request, queued, item));
 }
 
+/* The one that was posted first; null is later than all. */
+static nbcolli_request *nbcolli_receive_before(nbcolli_request *a, nbcolli_request *b)
+{
+    return a && (!b || a->executed.number < b->executed.number) ? a : b;
+}
+
+nbcolli_request *nbcolli_receive_wild(const nbcoll_messages *m, int source, int32_t tag)
+{
+    nbcolli_request *first = NULL;
+
+    for (int i = 1; i < 4; i++)
+        first = nbcolli_receive_before(first, nbcolli_receive_first(m, i & 1 ? NBCOLL_ANY_SOURCE : source,
+                                                                    i & 2 ? NBCOLLI_TAG_ANY : (uint32_t)tag));
+    return first;
+}
+
 /* The receive that was posted first among those that fit, or null. */
 static nbcolli_request *nbcolli_receive_find(const nbcoll_messages *m, int source, int32_t tag)
 {
+    const nbcolli_triple *x = m->at[source].is_apart ? nbcolli_triple_find(m, source, (uint32_t)tag, 1) : NULL;
     nbcolli_request *first = nbcolli_receive_first(m, source, (uint32_t)tag);
 
-    for (int i = 1; m->wild && i < 4; i++) {
-        nbcolli_request *r = nbcolli_receive_first(m, i & 1 ? NBCOLL_ANY_SOURCE : source,
-                                                   i & 2 ? NBCOLLI_TAG_ANY : (uint32_t)tag);
-        if (r && (!first || r->executed.number < first->executed.number))
-            first = r;
-    }
-    return first;
+    if (x && x->waiting.first)
+        first = nbcolli_receive_before(NBCOLLI_HOLDER(nbcolli_request, queued, x->waiting.first), first);
+    return m->wild ? nbcolli_receive_before(first, nbcolli_receive_wild(m, source, tag)) : first;
 }
 
 void nbcolli_receive_leave(nbcoll_messages *m, nbcolli_request *r)
 {
+    const nbcolli_triple *x = r->executed.root != NBCOLL_ANY_SOURCE && m->at[r->executed.root].is_apart
+                                  ? nbcolli_triple_find(m, r->executed.root, (uint32_t)r->tag & NBCOLL_TAG_MOST, 1)
+                                  : NULL;
+    if (x && r->queued.in == &x->waiting) {
+        nbcolli_list_leave(&r->queued);
+        return;
+    }
     m->wild -= (size_t)nbcolli_is_wild(r->executed.root, (uint32_t)r->tag);
     nbcolli_table_leave(&m->posted, &r->queued);
 }
@@ -110,8 +134,15 @@ static void nbcolli_kept_add(nbcoll_messages *m, nbcolli_keyed *item, uint64_t k
     nbcolli_table_add(&m->context->host, &m->keyed, &item->item, key);
 }
 
-int nbcolli_arrival_deliver(nbcoll_messages *m, const nbcolli_arrival *l)
+int nbcolli_arrival_deliver(nbcoll_messages *m, const nbcolli_arrival *come)
 {
+    nbcolli_arrival own;
+    const nbcolli_arrival *l = come;
+    if (m->at[l->source].is_apart || l->kind == NBCOLLI_MSG_CARRIED) {
+        own = *l;
+        nbcolli_route_arrives(m, &own);
+        l = &own;
+    }
     nbcolli_request *r = nbcolli_receive_find(m, l->source, l->tag);
 
     if (r) {
@@ -215,6 +246,8 @@ nbcolli_kept *nbcolli_kept_find(const nbcoll_messages *m, int source, uint32_t t
 
 void nbcolli_kept_probe(nbcoll_messages *m, nbcolli_kept *k)
 {
+    if (k->arrival.kind == NBCOLLI_MSG_CARRIED)
+        nbcolli_routes_are_open_to(m, k->arrival.source, (uint32_t)k->arrival.tag);
     nbcolli_kept_leave(m, k);
     nbcolli_list_add(&m->probed, &k->among);
     nbcolli_kept_add(m, &k->exact, NBCOLLI_KEY_PROBED | ++m->probes);
@@ -243,6 +276,19 @@ int nbcolli_receive_is_deserted(const nbcoll_messages *m, int source)
     return 1;
 }
 
+/* From any source, or from a rank with which something is. 1: it does not wait in the table. */
+static int nbcolli_receive_apart(nbcoll_messages *m, nbcolli_request *r, int source)
+{
+    if (source == NBCOLL_ANY_SOURCE ? nbcolli_receive_is_deserted(m, source) : m->at[source].is_gone)
+        nbcolli_message_end(m, r, NBCOLL_ERR_PEER_LOST, source);
+    else if (nbcolli_is_wild(source, (uint32_t)r->tag)) {
+        nbcolli_routes_are_open_to(m, source, (uint32_t)r->tag);
+        return 0;
+    } else
+        return nbcolli_route_take(m, r);
+    return 1;
+}
+
 void nbcolli_receive_post(nbcoll_messages *m, nbcolli_request *r)
 {
     int source = r->executed.root;
@@ -250,9 +296,7 @@ void nbcolli_receive_post(nbcoll_messages *m, nbcolli_request *r)
 
     if (k)
         nbcolli_kept_receive(m, r, k);
-    else if (source == NBCOLL_ANY_SOURCE ? nbcolli_receive_is_deserted(m, source) : m->at[source].is_gone)
-        nbcolli_message_end(m, r, NBCOLL_ERR_PEER_LOST, source);
-    else {
+    else if ((source != NBCOLL_ANY_SOURCE && !m->at[source].is_apart) || !nbcolli_receive_apart(m, r, source)) {
         r->executed.number = m->posts++;
         m->wild += (size_t)nbcolli_is_wild(source, (uint32_t)r->tag);
         nbcolli_table_add(&m->context->host, &m->posted, &r->queued, nbcolli_key_by_name(source, (uint32_t)r->tag));
@@ -269,6 +313,11 @@ void nbcolli_arrival_withdraw(nbcoll_messages *m, int source, uint32_t number)
 
     while (item && ((nbcolli_kept *)item)->arrival.number != number)
         item = item->next;
+    int is_carried = item && ((nbcolli_kept *)item)->arrival.kind == NBCOLLI_MSG_CARRIED;
+    if (is_carried && is_later) /* it may have met its receive */
+        item = NULL;
+    else if (is_carried)
+        nbcolli_routes_are_open_to(m, source, (uint32_t)((nbcolli_kept *)item)->arrival.tag);
     if (item && is_later) { /* its place stays */
         p->kept[0] -= ((nbcolli_kept *)item)->arrival.kind == NBCOLLI_MSG_ANNOUNCED;
         p->kept[1] -= ((nbcolli_kept *)item)->arrival.kind == NBCOLLI_MSG_SHORT;
@@ -281,7 +330,7 @@ void nbcolli_arrival_withdraw(nbcoll_messages *m, int source, uint32_t number)
 
 static void nbcolli_arrival_refuse(nbcoll_messages *m, const nbcolli_arrival *l)
 {
-    if (l->kind == NBCOLLI_MSG_ANNOUNCED && !l->self)
+    if ((l->kind == NBCOLLI_MSG_ANNOUNCED || l->kind == NBCOLLI_MSG_CARRIED) && !l->self)
         nbcolli_message_say(m, l->source, NBCOLLI_MSG_REFUSED, l->number, 0);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Transfers and messages that are kept come from pools, which only grow. */
-#include "message.h"
+#include "routes.h"
 
 #include "../engine/state/caller.h"
 #include "../host/host.h"
@@ -29,6 +29,8 @@ nbcolli_transfer *nbcolli_transfer_new(nbcoll_messages *m, nbcolli_request *r, i
     t->bytes = bytes;
     t->moved = 0;
     t->packs = packs != 0;
+    t->triple = NULL;
+    t->is_carried = t->is_refused = 0;
     t->is_over = t->is_begun = t->lends = t->registered = t->is_short = t->has_failed = 0;
     r->executed.work = t;
     return t;
@@ -121,6 +123,7 @@ void nbcolli_messages_clear(nbcoll_messages *m)
 {
     const nbcoll_host *host = &m->context->host;
 
+    nbcolli_routes_free(m);
     for (int rank = 0; rank < m->comm->size; rank++) {
         nbcolli_correspondent *p = &m->at[rank];
         while (p->in_turn.first)

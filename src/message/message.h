@@ -16,6 +16,7 @@
  *              matched; or by TOO_EARLY if it has not come yet, and then said again. With `bytes`: the sender does
  *              without the receiver, and what that has asked for will not come
  *   CREDIT     only credits
+ *   ROUTED     of the route `number`: so many messages (`bytes`) have come by it; or of its end: routes.h
  *   REFUSED    the answer where the receiver has closed: the engine's
  *
  * Over transports whose lines may be long a short message is always a line. Announced ones of few parts are asked for
@@ -50,7 +51,9 @@ typedef enum nbcolli_message_kind {
     NBCOLLI_MSG_TOO_EARLY,
     NBCOLLI_MSG_CREDIT,
     NBCOLLI_MSG_PUT,
-    NBCOLLI_MSG_KINDS
+    NBCOLLI_MSG_ROUTED,
+    NBCOLLI_MSG_KINDS,
+    NBCOLLI_MSG_CARRIED /* an ANNOUNCED one that is also on a route: of arrivals alone */
 } nbcolli_message_kind;
 
 /* ---- table.c ----------------------------------------------------------------------------------------------------- */
@@ -97,7 +100,7 @@ void nbcolli_table_free(const nbcoll_host *host, nbcolli_buckets *t);
 
 /* ---- what there is ----------------------------------------------------------------------------------------------- */
 
-/* A message that has come: SHORT, ANNOUNCED, or WITHDRAWN. */
+/* A message that has come: SHORT, ANNOUNCED, CARRIED, or WITHDRAWN. */
 typedef struct nbcolli_arrival {
     int source;
     uint32_t number;
@@ -131,8 +134,11 @@ typedef enum nbcolli_transfer_phase {
     NBCOLLI_TRANSFER_GETTING,
     NBCOLLI_TRANSFER_PUTTING,
     NBCOLLI_TRANSFER_ASKED,    /* parts come, or it is put */
-    NBCOLLI_TRANSFER_UNPACKING /* all has come */
+    NBCOLLI_TRANSFER_UNPACKING, /* all has come */
+    NBCOLLI_TRANSFER_CARRIED    /* a receive, by a route; else as any that is announced */
 } nbcolli_transfer_phase;
+
+typedef struct nbcolli_triple nbcolli_triple; /* routes.h */
 
 /* A message whose data is under way. Of a type that packs `memory` is the transfer's own: `few`, or allocated. */
 typedef struct nbcolli_transfer {
@@ -155,6 +161,11 @@ typedef struct nbcolli_transfer {
     uint8_t packs;      /* `memory` is its own */
     uint8_t is_short;   /* of a send: it has a credit. Else it is counted among the announced ones */
     uint8_t has_failed; /* of a send: to pack */
+    uint8_t is_carried; /* it has gone, or come, by its route */
+    uint8_t is_refused; /* it has a place on a route, and goes, or comes, another way */
+    nbcolli_triple *triple; /* whose route may touch its memory; or null */
+    uint64_t position;      /* there */
+    size_t held;            /* of a receive that is to come by the route: bytes of `theirs` */
     nbcoll_status status;
     nbcolli_registered mine;
     nbcolli_remote theirs;
@@ -164,7 +175,7 @@ typedef struct nbcolli_transfer {
 
 /* What a rank says when it opens. */
 typedef struct nbcolli_hello {
-    uint32_t magic, channel, credits, eager, hears, unused;
+    uint32_t magic, channel, credits, eager, hears, routes;
 } nbcolli_hello;
 
 #define NBCOLLI_HELLO 0x6d657373u
@@ -177,6 +188,8 @@ typedef struct nbcolli_correspondent {
     uint32_t announced;
     size_t line_most; /* bytes of a line to or from it */
     uint8_t has_lines, is_gone;
+    uint8_t is_apart; /* gone, or there are routes to it or from it */
+    uint8_t takes_routes;
     uint8_t may_take; /* its lines, without a pass: in a context of one thread */
     nbcolli_list sends; /* transfers */
 
@@ -215,6 +228,10 @@ struct nbcoll_messages {
     nbcolli_buckets numbered; /* transfers */
     nbcolli_kept *kept[2]; /* free: with a small and a large payload */
     nbcolli_transfer *transfers; /* free */
+    const nbcolli_agent_table *by; /* with routes: what the agent does; it may have been closed */
+    nbcolli_triple *triple; /* [config.routes], of which there are so many; and so many of these end */
+    uint32_t triples, ending;
+    int is_armed; /* the agent wakes this rank */
 };
 
 /* In a request: `send` is a send's buffer, or a receive's info; `recv` a receive's buffer; `tag` the message's, with
@@ -227,6 +244,8 @@ typedef enum nbcolli_message_is { NBCOLLI_IS_SEND, NBCOLLI_IS_SSEND, NBCOLLI_IS_
 #define NBCOLLI_AHEAD_MOST 32768u     /* numbers */
 #define NBCOLLI_TAG_ANY UINT32_MAX /* as a request has it */
 #define NBCOLLI_LINE_IS_CREDIT (UINT64_C(1) << 31)
+#define NBCOLLI_TAG_IS_CARRIED (UINT64_C(1) << 31) /* in the header of an announcement */
+#define NBCOLLI_ROUTES_MOST 1024u
 
 /* Of a receive, or of what it may get: exactly, or with wildcards. */
 static inline uint64_t nbcolli_key_by_name(int source, uint32_t tag)
@@ -286,11 +305,11 @@ void nbcolli_message_post(nbcolli_transfer *t, const nbcolli_peer *peer, const n
                           size_t bytes);
 /* A short message as a line. 0: it is to be an EXECUTED. */
 int nbcolli_message_send_line(nbcoll_messages *m, int rank, int32_t tag, const void *payload, size_t bytes);
-/* May one of so many bytes be a line? */
+/* May one of so many bytes be a line, to a rank that is not gone? */
 static inline int nbcolli_message_fits_line(const nbcoll_messages *m, int rank, size_t bytes)
 {
     const nbcolli_correspondent *p = &m->at[rank];
-    return bytes <= p->line_most && bytes <= p->eager && p->has_lines && p->credits > 0 && !p->is_gone;
+    return bytes <= p->line_most && bytes <= p->eager && p->has_lines && p->credits > 0;
 }
 /* A short message from the rank has been matched: counts the credit that this rank owes. 1: so many are owed that this
  * rank returns them now. Else they travel with its next message to there. */
@@ -310,6 +329,10 @@ void nbcolli_transfer_receive(nbcoll_messages *m, nbcolli_request *r, const nbco
 void nbcolli_transfer_own(nbcoll_messages *m, nbcolli_request *r, nbcolli_request *self);
 /* A receive of a type that packs has been matched with a short message. */
 void nbcolli_transfer_short(nbcoll_messages *m, nbcolli_request *r, const nbcolli_arrival *l);
+/* It goes on in a pass. */
+void nbcolli_transfer_move(nbcoll_messages *m, nbcolli_transfer *t);
+/* May its route still touch its memory? Once it does not it says whether the message went by it (routes.c). */
+int nbcolli_transfer_is_carried(nbcoll_messages *m, nbcolli_transfer *t);
 /* All of a receive has come. */
 void nbcolli_transfer_whole(nbcoll_messages *m, nbcolli_transfer *t);
 /* Its send is to be put there, or to go in parts; it ends so, when its post is free. */
@@ -338,6 +361,8 @@ void nbcolli_arrival_withdraw(nbcoll_messages *m, int source, uint32_t number);
 /* A receive is posted; and it waits no more. */
 void nbcolli_receive_post(nbcoll_messages *m, nbcolli_request *r);
 void nbcolli_receive_leave(nbcoll_messages *m, nbcolli_request *r);
+/* The first receive with a wildcard that fits, or null. */
+nbcolli_request *nbcolli_receive_wild(const nbcoll_messages *m, int source, int32_t tag);
 /* The first receive that waits for just these, or null. */
 static inline uint64_t nbcolli_receive_key(const nbcolli_request *r)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Messages of a communicator are opened and closed. In an allgather the ranks say on which channel they hear, and how
  * much they keep; who has its result knows that all are there. */
-#include "message.h"
+#include "routes.h"
 
 #include "../engine/calls/request.h"
 #include "../engine/progress/lock.h"
@@ -22,7 +22,8 @@ static nbcoll_status nbcolli_messages_config(const nbcoll_messages_config *given
     c->credits = c->credits ? c->credits : NBCOLL_MESSAGE_CREDITS;
     c->eager = c->eager ? c->eager : NBCOLL_MESSAGE_EAGER;
     c->announced = c->announced ? c->announced : NBCOLL_MESSAGE_ANNOUNCED;
-    int is_right = c->credits <= 8192 && c->eager <= 1u << 30 && c->announced <= NBCOLLI_ANNOUNCED_MOST;
+    int is_right = c->credits <= 8192 && c->eager <= 1u << 30 && c->announced <= NBCOLLI_ANNOUNCED_MOST &&
+                   c->routes <= NBCOLLI_ROUTES_MOST;
     return is_right ? NBCOLL_OK : NBCOLL_ERR_CONFIG;
 }
 
@@ -48,7 +49,8 @@ static nbcoll_messages *nbcolli_messages_new(nbcoll_comm *comm, const nbcoll_mes
         ranks += (size_t)link->endpoint->ranks;
     size_t at = nbcolli_lines(sizeof(nbcoll_messages)), hello = at + size * sizeof(nbcolli_correspondent);
     size_t of = hello + (size + 1) * sizeof(nbcolli_hello), tables = nbcolli_lines(of + ranks * sizeof(int));
-    size_t buckets = sizeof(nbcolli_list) << NBCOLLI_TABLE_BITS, memory = tables + 3 * buckets;
+    size_t buckets = sizeof(nbcolli_list) << NBCOLLI_TABLE_BITS, triples = tables + 3 * buckets;
+    size_t routes = comm->config.agent ? config->routes : 0, memory = triples + routes * sizeof(nbcolli_triple);
     unsigned char *block = nbcolli_alloc(&comm->context->host, memory, 64);
     if (!block)
         return NULL;
@@ -68,6 +70,9 @@ static nbcoll_messages *nbcolli_messages_new(nbcoll_comm *comm, const nbcoll_mes
     m->head.comm = m->comm = comm;
     m->context = comm->context;
     m->config = *config;
+    m->config.routes = routes;
+    m->by = routes ? nbcolli_agent_does(comm->config.agent) : NULL;
+    m->triple = (nbcolli_triple *)(void *)(block + triples);
     nbcolli_messages_map(m);
     return m;
 }
@@ -104,6 +109,8 @@ void nbcolli_messages_free_with(nbcolli_executor *e)
 
     if (home->hears[m->head.channel % NBCOLLI_HEARING] == &m->head)
         home->hears[m->head.channel % NBCOLLI_HEARING] = NULL;
+    if (m->is_watched) /* only by routes that end */
+        nbcolli_executor_unwatch(e);
     nbcolli_messages_clear(m);
     if (!m->is_kept)
         nbcolli_free(&m->context->host, m, m->memory);
@@ -134,7 +141,8 @@ nbcoll_status nbcoll_messages_iopen(nbcoll_comm *comm, const nbcoll_messages_con
     uint32_t hears = (uint32_t)nbcolli_messages_listen(m);
     nbcolli_messages_join(m, 1);
     nbcolli_unlock(comm->context);
-    m->hello[comm->size] = (nbcolli_hello){NBCOLLI_HELLO, m->head.channel, own.credits, own.eager, hears, 0};
+    m->hello[comm->size] = (nbcolli_hello){NBCOLLI_HELLO, m->head.channel, own.credits, own.eager, hears,
+                                            (uint32_t)m->config.routes};
     s = nbcoll_iallgather(&m->hello[comm->size], m->hello, sizeof *m->hello, NBCOLL_BYTE, comm, &m->opening);
     if (s == NBCOLL_OK) {
         *request = m->opening;
@@ -201,7 +209,9 @@ nbcoll_status nbcolli_messages_get_ready(nbcoll_messages *m)
         p->line_most = link->transport.lines && link->transport.lines->are_long ? link->limits.payload
                                                                                  : NBCOLL_LINE_PAYLOAD;
         p->may_take = p->has_lines && link->transport.lines->take && !(m->context->flags & NBCOLL_ANY_THREAD);
+        p->takes_routes = h->routes && m->config.routes;
         p->is_gone |= nbcolli_has_departed(m->comm, rank);
+        p->is_apart |= p->is_gone;
     }
     nbcolli_caller_lock(m->context);
     m->is_ready = 1;

@@ -4,15 +4,16 @@
  * same. Each announcement is answered once: by TAKEN, or by ASK, or its sender has withdrawn it. So is what is lent: by
  * PUT, the first PART, or WITHDRAW. Till then it is its sender's, whatever else happens, unless that is gone. Of types
  * that pack a transfer has all packed elements in memory of its own; they are packed in pieces, by passes. */
-#include "message.h"
+#include "routes.h"
 
 #include "../select/select.h"
 
 /* ---- their end --------------------------------------------------------------------------------------------------- */
 
-static int nbcolli_transfer_is_out(const nbcolli_transfer *t)
+static int nbcolli_transfer_is_out(nbcoll_messages *m, nbcolli_transfer *t)
 {
-    return t->post.where == NBCOLLI_IN_FLIGHT || t->post.where == NBCOLLI_BACKLOG;
+    return t->post.where == NBCOLLI_IN_FLIGHT || t->post.where == NBCOLLI_BACKLOG ||
+           (t->triple && nbcolli_transfer_is_carried(m, t));
 }
 
 /* Has it been announced, and not been answered? Or has memory been lent for a put, of which nothing has come? */
@@ -65,8 +66,7 @@ static void nbcolli_transfer_end(nbcoll_messages *m, nbcolli_transfer *t)
     nbcolli_message_end(m, r, status, rank);
 }
 
-/* A later pass looks. */
-static void nbcolli_transfer_move(nbcoll_messages *m, nbcolli_transfer *t)
+void nbcolli_transfer_move(nbcoll_messages *m, nbcolli_transfer *t)
 {
     if (t->among.in)
         return;
@@ -94,7 +94,7 @@ void nbcolli_transfer_over(nbcoll_messages *m, nbcolli_transfer *t, nbcoll_statu
     if (!was_over && status == NBCOLL_ERR_PEER_LOST && !nbcolli_has_departed(m->comm, t->rank) &&
         ((nbcolli_transfer_is_open(t) && !t->lends) || t->phase == NBCOLLI_TRANSFER_PARTS || (is_put && !t->is_begun)))
         nbcolli_message_say(m, t->rank, NBCOLLI_MSG_WITHDRAW, t->number, 1);
-    if (nbcolli_transfer_is_out(t))
+    if (nbcolli_transfer_is_out(m, t))
         nbcolli_transfer_move(m, t);
     else if (!nbcolli_transfer_is_held(m, t))
         nbcolli_transfer_end(m, t);
@@ -149,7 +149,7 @@ void nbcolli_transfer_whole(nbcoll_messages *m, nbcolli_transfer *t)
     nbcolli_transfer_leave(m, t); /* its sender may go */
     t->phase = NBCOLLI_TRANSFER_UNPACKING;
     t->moved = 0;
-    if (nbcolli_transfer_is_out(t)) /* what has asked for it */
+    if (nbcolli_transfer_is_out(m, t)) /* what has asked for it */
         nbcolli_transfer_move(m, t);
     else
         nbcolli_transfer_unpack(m, t);
@@ -201,19 +201,33 @@ static int nbcolli_transfer_register(nbcolli_transfer *t, const nbcolli_peer *pe
 /* Messages of up to so many parts go in parts where two copies through shared memory take no longer than a get. */
 #define NBCOLLI_PARTS 8
 
+static void nbcolli_transfer_announce_carried(nbcolli_transfer *t, const nbcolli_peer *peer, nbcolli_header *h)
+{
+    const nbcolli_carriage c = {t->position, t->triple->number, 0};
+
+    h->tag |= NBCOLLI_TAG_IS_CARRIED;
+    memcpy(&t->mine, &c, sizeof c);
+    nbcolli_message_post(t, peer, h, &t->mine, sizeof c);
+}
+
 static void nbcolli_transfer_announce(nbcoll_messages *m, nbcolli_transfer *t, nbcolli_header *h,
                                       const nbcolli_peer *peer)
 {
     int is_copied = peer->link->limits.staging && t->bytes <= NBCOLLI_PARTS * peer->pair->payload;
-    int lends = h->bytes && !t->has_failed && !is_copied && peer->pair->way == NBCOLLI_BY_GET &&
+    int lends = h->bytes && !t->has_failed && !t->triple && !is_copied && peer->pair->way == NBCOLLI_BY_GET &&
                 nbcolli_transfer_register(t, peer, NBCOLL_PEER_READS);
 
     h->status = NBCOLLI_MSG_ANNOUNCED;
     t->phase = NBCOLLI_TRANSFER_ANNOUNCED;
-    nbcolli_message_post(t, peer, h, &t->mine, lends ? nbcolli_key_bytes(peer) : 0);
+    if (t->triple)
+        nbcolli_transfer_announce_carried(t, peer, h);
+    else
+        nbcolli_message_post(t, peer, h, &t->mine, lends ? nbcolli_key_bytes(peer) : 0);
+    if (t->post.where == NBCOLLI_STUCK)
+        nbcolli_route_answered(m, t);
     if (t->post.where == NBCOLLI_STUCK)
         nbcolli_transfer_over(m, t, NBCOLL_ERR_PEER_LOST);
-    else if (nbcolli_transfer_is_out(t))
+    else if (nbcolli_transfer_is_out(m, t))
         nbcolli_transfer_move(m, t);
     if (t->request->executed.is_cancelled && t->post.where != NBCOLLI_STUCK) /* while it was packed */
         nbcolli_message_say(m, t->rank, NBCOLLI_MSG_WITHDRAW, t->number, 0);
@@ -232,7 +246,7 @@ static void nbcolli_transfer_begin(nbcoll_messages *m, nbcolli_transfer *t)
     }
     t->phase = NBCOLLI_TRANSFER_SHORT;
     nbcolli_message_post(t, peer, &h, t->memory, t->has_failed ? 0 : t->bytes);
-    if (nbcolli_transfer_is_out(t)) {
+    if (nbcolli_transfer_is_out(m, t)) {
         if (!t->beside.in)
             nbcolli_transfer_join(m, t, 0);
         nbcolli_transfer_move(m, t);
@@ -262,11 +276,14 @@ void nbcolli_transfer_send(nbcoll_messages *m, nbcolli_request *r)
     p->announced += (uint32_t)!is_short;
     if (!is_short || packs)
         nbcolli_transfer_join(m, t, 0);
+    if (!packs)
+        t->memory = (unsigned char *)(uintptr_t)r->send; /* read only */
+    if (m->config.routes)
+        nbcolli_route_send(m, t, !packs && !is_short);
     if (packs) {
         nbcolli_transfer_pack(m, t);
         return;
     }
-    t->memory = (unsigned char *)(uintptr_t)r->send; /* read only */
     nbcolli_transfer_begin(m, t);
 }
 
@@ -332,7 +349,7 @@ static void nbcolli_transfer_copy(nbcoll_messages *m, nbcolli_transfer *t)
         nbcolli_post_is(post, said);
         nbcolli_control_is(post);
     }
-    if (t->is_begun && !nbcolli_transfer_is_out(t))
+    if (t->is_begun && !nbcolli_transfer_is_out(m, t))
         nbcolli_transfer_copied(m, t);
     else
         nbcolli_transfer_move(m, t);
@@ -381,13 +398,27 @@ static void nbcolli_transfer_want(nbcoll_messages *m, nbcolli_transfer *t, const
     nbcolli_message_post(t, peer, &h, &t->mine, nbcolli_key_bytes(peer));
     if (t->post.where == NBCOLLI_STUCK)
         nbcolli_transfer_over(m, t, NBCOLL_ERR_PEER_LOST);
-    else if (nbcolli_transfer_is_out(t))
+    else if (nbcolli_transfer_is_out(m, t))
         nbcolli_transfer_move(m, t);
+}
+
+/* A receive of what is announced begins. */
+static void nbcolli_transfer_fetch(nbcoll_messages *m, nbcolli_transfer *t, const void *theirs, size_t bytes)
+{
+    const nbcolli_peer *peer = nbcolli_message_peer(m, t->rank);
+
+    t->post.link = peer->link;
+    t->post.peer = peer->address;
+    t->post.payload = t; /* as of those with one */
+    t->phase = NBCOLLI_TRANSFER_GETTING;
+    if (nbcolli_transfer_may_copy(t, peer, theirs, bytes))
+        nbcolli_transfer_copy(m, t);
+    else
+        nbcolli_transfer_want(m, t, peer);
 }
 
 void nbcolli_transfer_receive(nbcoll_messages *m, nbcolli_request *r, const nbcolli_arrival *l)
 {
-    const nbcolli_peer *peer = nbcolli_message_peer(m, l->source);
     int goes = l->bytes && !m->at[l->source].is_gone, packs = r->executed.room != 0;
     nbcolli_transfer *t = goes ? nbcolli_transfer_new(m, r, l->source, l->bytes, packs) : NULL;
 
@@ -400,15 +431,8 @@ void nbcolli_transfer_receive(nbcoll_messages *m, nbcolli_request *r, const nbco
     t->number = l->number;
     if (!packs)
         t->memory = r->recv;
-    t->post.link = peer->link;
-    t->post.peer = peer->address;
-    t->post.payload = t; /* as of those with one */
     nbcolli_transfer_join(m, t, 1);
-    t->phase = NBCOLLI_TRANSFER_GETTING;
-    if (nbcolli_transfer_may_copy(t, peer, l->payload, l->held))
-        nbcolli_transfer_copy(m, t);
-    else
-        nbcolli_transfer_want(m, t, peer);
+    nbcolli_transfer_fetch(m, t, l->payload, l->kind == NBCOLLI_MSG_CARRIED ? 0 : l->held);
 }
 
 void nbcolli_transfer_short(nbcoll_messages *m, nbcolli_request *r, const nbcolli_arrival *l)
@@ -442,10 +466,34 @@ void nbcolli_transfer_own(nbcoll_messages *m, nbcolli_request *r, nbcolli_reques
 
 /* ---- in passes --------------------------------------------------------------------------------------------------- */
 
+/* A receive that has a place on a route, which touches it no more. */
+static void nbcolli_transfer_came(nbcoll_messages *m, nbcolli_transfer *t)
+{
+    const nbcolli_remote theirs = t->theirs;
+
+    if (t->is_carried)
+        nbcolli_transfer_whole(m, t);
+    else if (m->at[t->rank].is_gone)
+        nbcolli_transfer_over(m, t, NBCOLL_ERR_PEER_LOST);
+    else
+        nbcolli_transfer_fetch(m, t, &theirs, t->held);
+}
+
+/* A send that is not taken: by a route it has gone, or it waits for the answer. */
+static void nbcolli_transfer_went(nbcoll_messages *m, nbcolli_transfer *t)
+{
+    if (t->is_carried)
+        t->phase = NBCOLLI_TRANSFER_SHORT; /* of which its post is left */
+    if (t->phase == NBCOLLI_TRANSFER_SHORT || t->post.where == NBCOLLI_STUCK)
+        nbcolli_transfer_sent(m, t);
+    else if (t->phase == NBCOLLI_TRANSFER_ANNOUNCED && m->at[t->rank].is_gone)
+        nbcolli_transfer_over(m, t, NBCOLL_ERR_PEER_LOST);
+}
+
 /* It was taken out of the list, and comes back if it is to be looked at again. */
 static int nbcolli_transfer_go_on(nbcoll_messages *m, nbcolli_transfer *t)
 {
-    if (nbcolli_transfer_is_out(t)) {
+    if (nbcolli_transfer_is_out(m, t)) {
         nbcolli_transfer_move(m, t);
         return 0;
     }
@@ -470,23 +518,25 @@ static int nbcolli_transfer_go_on(nbcoll_messages *m, nbcolli_transfer *t)
         else
             nbcolli_transfer_copy(m, t);
         return 1;
+    case NBCOLLI_TRANSFER_CARRIED:
+        nbcolli_transfer_came(m, t);
+        return 1;
     default:
-        if (t->phase == NBCOLLI_TRANSFER_SHORT || t->post.where == NBCOLLI_STUCK)
-            nbcolli_transfer_sent(m, t);
+        nbcolli_transfer_went(m, t);
         return 1;
     }
 }
 
 int nbcolli_transfers_go_on(nbcoll_messages *m)
 {
-    int moved = 0;
+    int moved = m->triples ? nbcolli_routes_go_on(m) : 0;
 
     for (size_t n = m->moving.count; n && m->moving.first; n--) {
         nbcolli_transfer *t = NBCOLLI_HOLDER(nbcolli_transfer, among, m->moving.first);
         nbcolli_list_leave(&t->among);
         moved |= nbcolli_transfer_go_on(m, t);
     }
-    if (!m->moving.first) { /* at the end: passes are in that list */
+    if (!m->moving.first && !m->ending) { /* at the end: passes are in that list */
         nbcolli_executor_unwatch(&m->head);
         m->is_watched = 0;
     }

@@ -56,6 +56,7 @@ nbcoll_status nbcoll_agent_open(nbcoll_endpoint *ep, const nbcoll_agent_config *
     atomic_init(&a->driver, 0);
     atomic_init(&a->driver_sleeps, 0);
     atomic_init(&a->begun, NULL);
+    atomic_init(&a->lent, NULL);
     nbcolli_agent_hold(a);
     *out = a;
     return NBCOLL_OK;
@@ -379,7 +380,7 @@ int nbcoll_agent_progress(nbcoll_agent *a)
         nbcolli_agent_fail(a, NBCOLL_ERR_CANCELLED);
     if (atomic_load_explicit(&a->is_cancelled, memory_order_relaxed)) /* as above */
         nbcolli_node_relays_all_end(a, NBCOLL_ERR_CANCELLED);
-    moved |= nbcolli_node_relays_all_move(a);
+    moved |= nbcolli_node_relays_all_move(a) | nbcolli_agent_routes_move(a);
     for (nbcoll_program_run *r = a->runs; r; r = r->next)
         moved |= nbcolli_agent_advance(a, r);
     return moved;
@@ -471,6 +472,7 @@ nbcoll_status nbcoll_agent_close(nbcoll_agent *a)
     if (atomic_load_explicit(&a->driver, memory_order_acquire)) /* sees what the driver did, if it is out */
         return NBCOLL_ERR_BUSY;
     nbcolli_node_relays_all_end(a, NBCOLL_ERR_CANCELLED);
+    nbcolli_agent_routes_close(a);
     nbcolli_agent_pairs_free(a);
     for (int i = 0; i < 2; i++)
         nbcolli_agent_let_go(a, &a->kept[i]);

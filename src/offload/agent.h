@@ -119,6 +119,9 @@ struct nbcoll_agent {
     nbcolli_users *users; /* of the context that owns the endpoint: it is counted there; null: it has not met one */
     _Atomic(struct nbcolli_node_relays *) begun; /* pre-posted relays, handed over, the last ones first */
     struct nbcolli_node_relays *preposted;        /* that it has */
+    uint32_t routed;                              /* the rank's: routes to others that it has made */
+    _Atomic(nbcolli_route *) lent;                /* routes, handed over, the last ones first */
+    nbcolli_route *routes;                        /* that it has */
 };
 
 /* agent_compile.c: messages on a queue pair that has more than there is room for; 0: none has. */
@@ -154,6 +157,16 @@ void nbcolli_agent_calc(const nbcoll_program_run *r, const nbcoll_task *t);
 
 /* agent_drive.c: something has been published, seq_cst, that progress has to see: a driver that sleeps is woken. */
 void nbcolli_agent_rouse(nbcoll_agent *a);
+
+/* agent_routes.c: see nbcolli_agent_table. */
+nbcolli_route *nbcolli_agent_route(nbcoll_agent *a, int peer, int receives, uint32_t number);
+void nbcolli_agent_route_on(nbcolli_route *route);
+void nbcolli_agent_route_free(nbcolli_route *route);
+/* All of them go on, or, once the agent has failed, are closed. 1: something was done. */
+int nbcolli_agent_routes_move(nbcoll_agent *a);
+void nbcolli_agent_routes_close(nbcoll_agent *a);
+/* For a driver that is about to sleep. */
+nbcolli_agent_rest nbcolli_agent_routes_rest(nbcoll_agent *a);
 
 /* attached.c: what the functions of offload.h do where another process executes. */
 /* Why a program cannot be started on these buffers; NBCOLL_REFUSAL_NONE: it can. */

@@ -40,8 +40,11 @@ void nbcolli_agent_disown(nbcoll_agent *a, int poller)
 
 nbcolli_agent_rest nbcolli_agent_arm(nbcoll_agent *a)
 {
-    int is_going = a->preposted != NULL;
     atomic_store(&a->driver_sleeps, 1); /* seq_cst, as the looks that follow */
+    nbcolli_agent_rest routes = nbcolli_agent_routes_rest(a);
+    int is_going = a->preposted != NULL || routes == NBCOLLI_AGENT_LOOKS;
+    if (routes == NBCOLLI_AGENT_NO_REST)
+        return routes;
     if (atomic_load(&a->handed) || atomic_load(&a->begun) ||
         (atomic_load(&a->is_cancelled) && atomic_load(&a->failed) == NBCOLL_OK))
         return NBCOLLI_AGENT_NO_REST;

@@ -22,4 +22,9 @@ const nbcolli_agent_table nbcolli_agent_serves = {.suits = nbcolli_serve_suits,
                                                   .disown = nbcolli_agent_disown,
                                                   .progress = nbcoll_agent_progress,
                                                   .arm = nbcolli_agent_arm,
-                                                  .wake = nbcolli_agent_wake};
+                                                  .wake = nbcolli_agent_wake,
+                                                  .route = nbcolli_agent_route,
+                                                  .route_on = nbcolli_agent_route_on,
+                                                  .route_free = nbcolli_agent_route_free,
+                                                  .watch = nbcolli_agent_watch,
+                                                  .unwatch = nbcolli_agent_unwatch};
