@@ -23,7 +23,7 @@ static inline bool nbcolli_wakeup_take(_Atomic uint32_t *word)
 /* Stores what a rank may wait for; to be followed by the look at its word. */
 static inline void nbcolli_wakeup_publish(_Atomic uint64_t *at, uint64_t value, bool sleeper_pays)
 {
-    if (sleeper_pays) {
+    if (__builtin_expect(sleeper_pays, 1)) {
         atomic_store_explicit(at, value, memory_order_release); /* with what was written before */
         atomic_signal_fence(memory_order_seq_cst);              /* the compiler keeps the look behind it */
     } else

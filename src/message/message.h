@@ -20,7 +20,7 @@
  *   REFUSED    the answer where the receiver has closed: the engine's
  *
  * Over transports whose lines may be long a short message is always a line. Announced ones of few parts are asked for
- * where two copies through shared memory cost no more than a get (nbcoll_limits.staging).
+ * where two copies through shared memory cost no more than a get (nbcoll_shared.staging_part).
  *
  * A line has channel and length; its turn, from above: 16 bits of credits, 16 of the number, 1 that says CREDIT, 31 of
  * the tag. A number of which only the lower bits travel is the one that is nearest to what is expected: fewer than

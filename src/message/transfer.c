@@ -198,7 +198,8 @@ static int nbcolli_transfer_register(nbcolli_transfer *t, const nbcolli_peer *pe
     return 1;
 }
 
-/* Messages of up to so many parts go in parts where two copies through shared memory take no longer than a get. */
+/* Messages of up to so many parts go in parts, if two copies of twice as much through shared memory take no longer than
+ * a get: parts come after two more control messages than what is got. */
 #define NBCOLLI_PARTS 8
 
 static void nbcolli_transfer_announce_carried(nbcolli_transfer *t, const nbcolli_peer *peer, nbcolli_header *h)
@@ -213,7 +214,7 @@ static void nbcolli_transfer_announce_carried(nbcolli_transfer *t, const nbcolli
 static void nbcolli_transfer_announce(nbcoll_messages *m, nbcolli_transfer *t, nbcolli_header *h,
                                       const nbcolli_peer *peer)
 {
-    int is_copied = peer->link->limits.staging && t->bytes <= NBCOLLI_PARTS * peer->pair->payload;
+    int is_copied = t->bytes <= NBCOLLI_PARTS * peer->pair->payload && t->bytes <= peer->link->staging.part / 2;
     int lends = h->bytes && !t->has_failed && !t->triple && !is_copied && peer->pair->way == NBCOLLI_BY_GET &&
                 nbcolli_transfer_register(t, peer, NBCOLL_PEER_READS);
 
