@@ -118,7 +118,7 @@ static void receive(side *m)
 static void provider_open(side *m)
 {
     struct fi_info *hints = fi_allocinfo(), *info;
-    struct fi_cq_attr queue = {.format = FI_CQ_FORMAT_MSG, .wait_obj = getenv("WNONE") ? FI_WAIT_NONE : FI_WAIT_FD};
+    struct fi_cq_attr queue = {.format = FI_CQ_FORMAT_MSG, .wait_obj = FI_WAIT_FD};
     struct fi_av_attr table = {.type = FI_AV_TABLE};
     struct fid_fabric *fabric;
     struct fid_domain *domain;
