@@ -27,9 +27,9 @@
 #include "system.h"
 #include "../../src/host/host.h"
 
-#define NBCOLLI_OFI_MAGIC 0x6f6604u /* raised with every change of addresses, fronts, hellos or goodbyes */
+#define NBCOLLI_OFI_MAGIC 0x6f6605u /* raised with every change of addresses, fronts, hellos or goodbyes */
 #define NBCOLLI_OFI_VERSION FI_VERSION(1, 17)
-#define NBCOLLI_OFI_NAME 112u   /* bytes of a provider's address, at most */
+#define NBCOLLI_OFI_NAME 104u   /* bytes of a provider's address, at most */
 #define NBCOLLI_OFI_BATCH 32    /* completions of a progress, at most */
 #define NBCOLLI_OFI_QUIET 4u    /* buffers for messages of the transport's own to a peer */
 #define NBCOLLI_OFI_EXTRA 4u    /* receives for a peer beside its credits, for such messages and for acknowledgements */
@@ -62,6 +62,7 @@ typedef struct nbcolli_ofi_place {
     nbcolli_ofi_prices prices;
     struct sockaddr_in6 watch;       /* an IPv4 address is mapped */
     uint32_t machine;                /* a hash that ends with 1 if only this machine reaches the address, else with 0 */
+    uint32_t cores, mask;            /* that this rank may use; a hash of which ones. 0: not known */
     nbcolli_ofi_name messages, bulk; /* bulk.bytes 0: takes no puts */
 } nbcolli_ofi_place;
 

@@ -523,7 +523,13 @@ static bool os_interface(struct sockaddr_in6 *at)
     return true;
 }
 
+static nbcolli_cores os_cores(void)
+{
+    return (nbcolli_cores){{0}}; /* not known */
+}
+
 const struct nbcolli_ofi_system lines_system = {.random = os_random,
+                                                .cores = os_cores,
                                                 .machine = os_machine,
                                                 .interface = os_interface,
                                                 .sleep = nbcolli_sleep,
