@@ -101,7 +101,7 @@ static bool by_chance(unsigned of_1000)
 
 static bool takes(int *count)
 {
-    bool is_one = *count > 0;
+    bool is_one = *count > 0 && (!fake_provider.world || fake_provider.world->caller() == fake_provider.only);
     *count -= is_one;
     return is_one;
 }

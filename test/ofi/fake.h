@@ -34,6 +34,7 @@ typedef struct fake {
     /* So many from now on: messages of which nothing is said, sends and writes that fail, registrations
      * for which there is no memory. */
     int dropped, failed_sends, failed_writes, refused_regions;
+    int only; /* in a world: the calls of this rank */
 } fake;
 
 extern fake fake_provider;

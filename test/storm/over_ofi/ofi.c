@@ -159,28 +159,32 @@ static nbcoll_status slot_register(nbcoll_endpoint *ep, int peer, void *memory, 
                                    nbcoll_registration *out)
 {
     station *p = station_of(ep);
-    if (storm_fault(ofi_world.storm, p->actor, FAULT_REGISTER, &p->actor->registers)) {
+    bool fails = storm_fault(ofi_world.storm, p->actor, FAULT_REGISTER, &p->actor->registers);
+    if (fails) {
         storm_note(ofi_world.storm, ep->rank, NOTE_FAULT, FAULT_REGISTER, access);
         storm_cause(ofi_world.storm, ep->rank, BAD_KEY);
         fake_provider.refused_regions = 1;
+        fake_provider.only = ep->rank;
     }
     nbcoll_status status = p->real->bulk->register_memory(ep, peer, memory, bytes, access, out);
-    fake_provider.refused_regions = 0;
+    fake_provider.refused_regions -= fails && fake_provider.refused_regions;
     storm_note(ofi_world.storm, ep->rank, NOTE_REGISTER, bytes, status);
     return status;
 }
 
 /* A write that fails, at either end: which, the provider does not say. */
-static void cannot_touch(station *p, int peer)
+static bool cannot_touch(station *p, int peer)
 {
     storm *s = ofi_world.storm;
     uint64_t count = p->actor->puts++;
     if (peer == p->actor->rank || !storm_fault(s, p->actor, FAULT_TOUCHES, &count))
-        return;
+        return false;
     storm_note(s, p->actor->rank, NOTE_FAULT, FAULT_TOUCHES, (uint64_t)peer);
     storm_cause(s, p->actor->rank, BAD_BUFFER);
     storm_cause(s, peer, BAD_BUFFER);
     fake_provider.failed_writes = 1;
+    fake_provider.only = p->actor->rank;
+    return true;
 }
 
 static nbcoll_posted slot_put(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
@@ -188,9 +192,9 @@ static nbcoll_posted slot_put(nbcoll_endpoint *ep, int peer, const nbcoll_key *k
                               const nbcoll_header *notice, nbcoll_work *work)
 {
     station *p = station_of(ep);
-    cannot_touch(p, peer);
+    bool fails = cannot_touch(p, peer);
     nbcoll_posted answer = p->real->bulk->put(ep, peer, key, offset, local, from, bytes, notice, work);
-    fake_provider.failed_writes = 0;
+    fake_provider.failed_writes -= fails && fake_provider.failed_writes;
     storm_note(ofi_world.storm, ep->rank, NOTE_PUT, (uint64_t)peer, bytes * 8 + answer);
     return answer;
 }
@@ -403,7 +407,10 @@ static void ofi_open(actor *a)
 
 static void ofi_free(storm *s)
 {
-    if (!s->finding[0] && fake_open())
+    bool are_over = true;
+    for (int r = 0; r < s->plan.ranks; r++)
+        are_over &= s->actor[r].is_over;
+    if (!s->finding[0] && are_over && fake_open())
         storm_find(s, "%d things of the provider's are still open", fake_open());
     lines_free();
 }
