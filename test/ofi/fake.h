@@ -18,6 +18,7 @@ typedef struct fake_world {
     uint64_t (*now)(void);
     int (*caller)(void);                    /* the rank that calls */
     void (*rings)(int rank, uint64_t at);   /* there may be something for it from then on */
+    uint64_t (*passes)(int from, int to, uint64_t at); /* when something gets there that would then */
     void (*finds)(int rank, const char *what); /* it was given what it must not be */
 } fake_world;
 
