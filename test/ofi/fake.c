@@ -76,7 +76,7 @@ typedef struct packet {
     cq *cq;                /* of its sender; null: gone */
     void *context;
     bool is_write, is_quiet; /* nobody is told of its end */
-    bool fails;
+    bool fails, is_dropped;
     const char *source;      /* of a write */
     uint64_t where, key;
     size_t bytes;
@@ -101,7 +101,7 @@ static bool by_chance(unsigned of_1000)
 
 static bool takes(int *count)
 {
-    bool is_one = *count > 0;
+    bool is_one = *count > 0 && (!fake_provider.world || fake_provider.world->caller() == fake_provider.only);
     *count -= is_one;
     return is_one;
 }
@@ -209,8 +209,6 @@ static void receive_it(const packet *p, end *to)
 {
     receive *r = to->receives;
 
-    if (takes(&fake_provider.dropped))
-        return;
     to->receives = r->next;
     if (!to->receives)
         to->last = &to->receives;
@@ -239,7 +237,7 @@ static void deliver(cq *q)
             continue;
         }
         int error = p->is_write ? write_it(p, to) : to ? 0 : FI_ECONNREFUSED;
-        if (!p->is_write && to)
+        if (!p->is_write && to && !p->is_dropped)
             receive_it(p, to);
         if (!p->is_quiet && p->cq)
             complete(p->cq, p->context, 0, error, now() + any(fake_provider.late));
@@ -301,6 +299,8 @@ static packet *post(end *e, uint64_t to, size_t bytes, size_t kept)
 
     *p = (packet){.at = now() + any(is_own ? 1000 : fake_provider.late), .from = e->number, .to = to, .cq = e->cq,
                   .bytes = bytes};
+    if (fake_provider.world && there)
+        p->at = fake_provider.world->passes(e->cq->rank, there->cq->rank, p->at);
     for (; *last; last = &(*last)->next)
         if ((*last)->from == p->from && (*last)->to == to && (*last)->at > p->at)
             p->at = (*last)->at;
@@ -339,6 +339,7 @@ static ssize_t ep_send(struct fid_ep *fid, const void *from, size_t bytes, void 
     }
     bool is_early = by_chance(300); /* completed before it has gone anywhere */
     packet *p = post(e, to, bytes, bytes);
+    p->is_dropped = takes(&fake_provider.dropped);
     p->context = context;
     p->is_quiet = is_early;
     memcpy(p->data, from, bytes);

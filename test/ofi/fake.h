@@ -18,6 +18,7 @@ typedef struct fake_world {
     uint64_t (*now)(void);
     int (*caller)(void);                    /* the rank that calls */
     void (*rings)(int rank, uint64_t at);   /* there may be something for it from then on */
+    uint64_t (*passes)(int from, int to, uint64_t at); /* when something gets there that would then */
     void (*finds)(int rank, const char *what); /* it was given what it must not be */
 } fake_world;
 
@@ -34,6 +35,7 @@ typedef struct fake {
     /* So many from now on: messages of which nothing is said, sends and writes that fail, registrations
      * for which there is no memory. */
     int dropped, failed_sends, failed_writes, refused_regions;
+    int only; /* in a world: the calls of this rank */
 } fake;
 
 extern fake fake_provider;

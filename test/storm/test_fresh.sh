@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Jobs of seeds from the clock, which nobody has run before: a minute over the storm's own transport, and half a minute
-# over shm, in each build that has this test (with NBCOLL_FULL four times as long). The first seed, and how many there
-# were, is printed, and kept in a file that check.sh shows; NBCOLL_SEED gives another first one. For a seed that fails
-# the command is printed that runs it again. It is kept beside the program, and run again before others: whoever tries a
-# failed check again must meet the same job.
+# Jobs of seeds from the clock, which nobody has run before: 90 seconds, of which 50 are over the storm's own transport,
+# and 20 each over shm and, where that is built, ofi, in each build that has this test (with NBCOLL_FULL four times as
+# long). The first seed, and how many there were, is printed, and kept in a file that check.sh shows; NBCOLL_SEED gives
+# another first one. For a seed that fails the command is printed that runs it again. It is kept beside the program, and
+# run again before others: whoever tries a failed check again must meet the same job.
 set -eu
-storm=$NBCOLL_BINARY/test/storm/test_storm
+plain=$NBCOLL_BINARY/test/storm/test_storm
+over_ofi=$NBCOLL_BINARY/test/storm/test_over_ofi
 kept=$NBCOLL_BINARY/test/storm/failed
 said=$NBCOLL_BINARY/test/storm/fresh
 times=${NBCOLL_FULL:+4}
@@ -14,10 +15,19 @@ out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 trap 'exit 1' HUP INT TERM
 
+# Which program runs jobs like that.
+storm_of() {
+    case $1 in
+    *--over-ofi*) storm=$over_ofi ;;
+    *) storm=$plain ;;
+    esac
+}
+
 status=0
 if [ -s "$kept" ]; then
     echo "what failed before:"
     while read -r seed how; do
+        storm_of "$how"
         # shellcheck disable=SC2086 # nothing, or an option
         "$storm" "$seed" $how --quiet || { status=1 && echo "again: $storm $seed $how"; }
     done <"$kept"
@@ -27,6 +37,7 @@ fi
 
 # fresh SECONDS HOW
 fresh() {
+    storm_of "$2"
     first=${NBCOLL_SEED-$(date +%s)000000}
     ended=0
     # shellcheck disable=SC2086
@@ -36,10 +47,15 @@ fresh() {
     sed -n -e "s/^seed \\([0-9]*\\): .*/\\1 $2/p" -e "s/^storm: .* in seed \\([0-9]*\\)/\\1 $2/p" "$out" >>"$kept"
     [ $ended -eq 0 ] && return
     status=1
-    sed "s|^|again: $storm |" "$kept"
+    while read -r seed how; do
+        storm_of "$how" && echo "again: $storm $seed $how"
+    done <"$kept"
+    storm_of "$2"
     echo "all of them again: $storm --from $first --seconds $(($1 * ${times:-1})) $2"
 }
 : >"$said"
-fresh 60 ""
-fresh 30 --over-shm
+[ -x "$over_ofi" ] && seconds=50 || seconds=70
+fresh $seconds ""
+fresh 20 --over-shm
+[ ! -x "$over_ofi" ] || fresh 20 --over-ofi
 exit $status

@@ -220,6 +220,7 @@ typedef struct nbcolli_ofi_end {
     nbcolli_ofi_lent *lent;
     uint64_t keys, moves;              /* the last key that was asked for; of the bulk endpoint */
     uint64_t now, looked;              /* of the last tick; when the lines were last looked at */
+    uint64_t connect_looked;           /* likewise, while some are connecting */
     uint32_t passes, ends, connecting; /* ends to report; peers */
     int error;                         /* of the last refused call */
 } nbcolli_ofi_end;

@@ -106,14 +106,15 @@ static nbcoll_status nbcolli_ofi_settings(nbcolli_ofi_end *e, const nbcoll_ofi_c
 
 static bool nbcolli_ofi_join_descriptors(nbcolli_ofi_end *e)
 {
-    const int fd[] = {e->cq_fd, e->timer = e->os->timer(), e->lines_epoll};
     struct epoll_event event = {.events = EPOLLIN};
 
-    e->epoll = e->os->gather();
-    for (int i = 0; i < 3; i++)
-        if (fd[i] >= 0 ? e->os->attend(e->epoll, EPOLL_CTL_ADD, fd[i], &event) != 0 : i > 0)
+    if ((e->timer = e->os->timer()) < 0 || (e->epoll = e->os->gather()) < 0)
+        return false;
+    const int fd[] = {e->timer, e->lines_epoll, e->cq_fd};
+    for (int i = 0; i < 3 && fd[i] >= 0; i++)
+        if (e->os->attend(e->epoll, EPOLL_CTL_ADD, fd[i], &event) != 0)
             return false;
-    return e->epoll >= 0;
+    return true;
 }
 
 static void nbcolli_ofi_tell_cores(const nbcolli_ofi_end *e, nbcolli_ofi_place *mine)

@@ -13,6 +13,7 @@
 
 #define NBCOLLI_OFI_LISTENER UINT32_MAX
 #define NBCOLLI_OFI_RECONNECT (100 * NBCOLLI_OFI_MS)
+#define NBCOLLI_OFI_AWAY (300 * NBCOLLI_OFI_MS) /* a rank that sleeps looks each 100 ms while it connects */
 #define NBCOLLI_OFI_BACKLOG 4096
 #define NBCOLLI_OFI_ROOM (2 * (int)NBCOLLI_OFI_KEPT) /* for a goodbye that nobody reads */
 #define NBCOLLI_OFI_FILL 16384u /* of a hello, at most */
@@ -313,19 +314,24 @@ void nbcolli_ofi_watch(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
     if (nbcolli_ofi_has_line(e, p->rank) || p->state != NBCOLLI_OFI_HERE)
         return;
     p->connect_until = nbcolli_now(&e->host) + e->lost_ns;
-    e->connecting++;
+    if (!e->connecting++)
+        e->connect_looked = p->connect_until - e->lost_ns;
     nbcolli_ofi_connect(e, p);
 }
 
+/* Time in which this rank has not looked at its connections does not count. */
 static void nbcolli_ofi_connect_again(nbcolli_ofi_end *e)
 {
-    uint64_t now = nbcolli_now(&e->host);
+    uint64_t now = nbcolli_now(&e->host), away = now - e->connect_looked;
+
+    e->connect_looked = now;
 
     for (int rank = 0; rank < e->base.ranks; rank++) {
         nbcolli_ofi_peer *p = &e->peer[rank];
         nbcolli_ofi_line *line = &e->line[rank];
         if (!p->connect_until)
             continue;
+        p->connect_until += away > NBCOLLI_OFI_AWAY ? away : 0;
         if (line->fd >= 0 && now >= p->connect_until)
             nbcolli_ofi_line_ends(e, line, ETIMEDOUT);
         else if (line->fd < 0 && now >= p->connect_until)
@@ -388,8 +394,8 @@ nbcoll_status nbcolli_ofi_watch_open(nbcolli_ofi_end *e, const nbcolli_ofi_name 
     else if (!e->os->interface(at))
         return nbcolli_ofi_refused(e, "looking for an interface", ENODEV);
     e->lines_epoll = e->os->gather();
-    e->listener = e->os->listen(at, NBCOLLI_OFI_ROOM, NBCOLLI_OFI_BACKLOG);
-    if (e->lines_epoll < 0 || e->listener < 0 || !nbcolli_ofi_hear(e, e->listener, NBCOLLI_OFI_LISTENER, EPOLLIN))
+    if (e->lines_epoll < 0 || (e->listener = e->os->listen(at, NBCOLLI_OFI_ROOM, NBCOLLI_OFI_BACKLOG)) < 0 ||
+        !nbcolli_ofi_hear(e, e->listener, NBCOLLI_OFI_LISTENER, EPOLLIN))
         return nbcolli_ofi_refused(e, "a socket by which ranks watch each other", errno);
     return NBCOLL_OK;
 }

@@ -21,6 +21,12 @@ static uint64_t delay(void)
     return 1 + storm_random(ofi_world.storm, ofi_world.climate.far);
 }
 
+/* When something gets there that is sent now. */
+static uint64_t gets_to(int from, int to)
+{
+    return ofi_passes(from, to, ofi_world.storm->now + delay());
+}
+
 /* ---- descriptors ------------------------------------------------------------------------------------------------- */
 
 static thing *make(thing_kind kind, int rank)
@@ -103,7 +109,7 @@ static void disconnect(thing *t)
     thing *other = t->other;
     if (other) {
         bool is_early = other->is_connecting && ofi_world.storm->now < other->at;
-        sees_end(other, ofi_world.storm->now + delay(), is_early ? ECONNREFUSED : t->first ? ECONNRESET : 0);
+        sees_end(other, gets_to(t->rank, other->rank), is_early ? ECONNREFUSED : t->first ? ECONNRESET : 0);
         other->other = NULL;
     }
     t->other = NULL;
@@ -118,7 +124,7 @@ static void ends(thing *t)
     for (size_t i = 0; i < t->n_waiting; i++) {
         thing *w = t->waiting[i];
         if (w->other)
-            sees_end(w->other, ofi_world.storm->now + delay(),
+            sees_end(w->other, gets_to(w->rank, w->other->rank),
                      ofi_world.storm->now < w->at ? ECONNREFUSED : ECONNRESET);
         if (w->other)
             w->other->other = NULL;
@@ -129,6 +135,18 @@ static void ends(thing *t)
     t->n_waiting = 0;
     if (t->kind == THING_SOCKET)
         disconnect(t);
+}
+
+/* Nothing comes any more, nothing is acknowledged, and keepalive finds that. */
+void lines_break(const outage *o)
+{
+    uint64_t ms = ofi_world.climate.lost_ms < 2000 ? 1000 : ofi_world.climate.lost_ms - 1000;
+    for (size_t i = 0; i < ofi_world.things; i++) {
+        thing *t = ofi_world.thing[i];
+        if (t->kind == THING_SOCKET && t->other && t->at != UINT64_MAX && !t->is_closed &&
+            ((t->rank == o->a && t->peer == o->b) || (t->rank == o->b && t->peer == o->a)))
+            sees_end(t, o->since + ms * MILLISECOND + storm_random(ofi_world.storm, SECOND), ETIMEDOUT);
+    }
 }
 
 static int os_close(int fd)
@@ -329,7 +347,7 @@ static int os_connect(int socket, const struct sockaddr *at, socklen_t bytes)
     if (!listener || listener->is_closed || s->ends) {
         if (storm_chance(s, 300))
             return fails(ECONNREFUSED);
-        sees_end(t, s->now + delay(), ECONNREFUSED);
+        sees_end(t, listener ? gets_to(t->rank, listener->rank) : s->now + delay(), ECONNREFUSED);
         return fails(EINPROGRESS);
     }
     thing *other = make(THING_SOCKET, listener->rank);
@@ -337,9 +355,9 @@ static int os_connect(int socket, const struct sockaddr *at, socklen_t bytes)
     t->other = other;
     t->peer = other->rank;
     other->peer = t->rank;
-    other->at = s->now + delay();
+    other->at = gets_to(t->rank, other->rank);
     other->is_waiting = true;
-    t->at = other->at + delay();
+    t->at = other->at == UINT64_MAX ? UINT64_MAX : ofi_passes(other->rank, t->rank, other->at + delay());
     listener->waiting = realloc(listener->waiting, (listener->n_waiting + 1) * sizeof(thing *));
     listener->waiting[listener->n_waiting++] = other;
     rings(listener, other->at);
@@ -429,7 +447,7 @@ static ssize_t put(thing *t, const void *from, size_t bytes)
         return (ssize_t)bytes;
     }
     chunk *c = malloc(sizeof *c + bytes), **last = &t->other->first;
-    *c = (chunk){.at = after_all(t->other, s->now + delay()), .bytes = bytes};
+    *c = (chunk){.at = after_all(t->other, gets_to(t->rank, t->other->rank)), .bytes = bytes};
     memcpy(c->data, from, bytes);
     while (*last)
         last = &(*last)->next;

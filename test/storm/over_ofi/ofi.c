@@ -60,8 +60,40 @@ static void provider_finds(int rank, const char *what)
     storm_find(ofi_world.storm, "rank %d gives the provider what it must not: %s", rank, what);
 }
 
-static const fake_world provider_world = {provider_enters, provider_now, provider_caller, provider_rings,
-                                          provider_finds};
+static bool is_between(const outage *o, int from, int to)
+{
+    return (o->a == from && o->b == to) || (o->a == to && o->b == from);
+}
+
+uint64_t ofi_passes(int from, int to, uint64_t at)
+{
+    const outage *o = &ofi_world.outage;
+    if (!is_between(o, from, to) || at < o->since || at >= o->until)
+        return at;
+    return o->until == UINT64_MAX ? UINT64_MAX : o->until + storm_random(ofi_world.storm, 300 * MILLISECOND);
+}
+
+/* For less than ranks wait for, or for ever: then both are lost to each other. */
+static void loses_link(station *p, int peer)
+{
+    storm *s = ofi_world.storm;
+    outage *o = &ofi_world.outage;
+    uint64_t lost = ofi_world.climate.lost_ms * MILLISECOND, posts = p->actor->gets++ / 10;
+    const fault *f = storm_fault(s, p->actor, FAULT_GET, &posts);
+    if (!f || peer == p->actor->rank || o->since != UINT64_MAX)
+        return;
+    storm_note(s, p->actor->rank, NOTE_FAULT, FAULT_GET, (uint64_t)peer);
+    *o = (outage){p->actor->rank, peer, s->now, f->late ? s->now + storm_random(s, lost / 2) : UINT64_MAX};
+    s->last_cause = s->now + 2 * lost;
+    if (f->late)
+        return;
+    storm_cause(s, p->actor->rank, BAD_WIRE);
+    storm_cause(s, peer, BAD_WIRE);
+    lines_break(o);
+}
+
+static const fake_world provider_world = {provider_enters, provider_now,    provider_caller,
+                                          provider_rings,  ofi_passes,      provider_finds};
 
 static void draw_provider(const plan *p)
 {
@@ -108,6 +140,21 @@ static station *station_of(const nbcoll_endpoint *ep)
     return p;
 }
 
+/* A send that fails, or a message that the provider loses, so that one of both loses the other. */
+static bool cannot_send(station *p, int peer)
+{
+    storm *s = ofi_world.storm;
+    const fault *f = storm_fault(s, p->actor, FAULT_POST, &p->actor->posts);
+    if (!f || peer == p->actor->rank)
+        return false;
+    storm_note(s, p->actor->rank, NOTE_FAULT, FAULT_POST, (uint64_t)peer);
+    storm_cause(s, p->actor->rank, BAD_WIRE);
+    storm_cause(s, peer, BAD_WIRE);
+    *(f->late ? &fake_provider.failed_sends : &fake_provider.dropped) = 1;
+    fake_provider.only = p->actor->rank;
+    return true;
+}
+
 static nbcoll_posted slot_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
                                size_t bytes, nbcoll_work *work)
 {
@@ -116,7 +163,11 @@ static nbcoll_posted slot_post(nbcoll_endpoint *ep, int peer, const nbcoll_heade
     if (bytes > ep->limits.payload)
         storm_find(ofi_world.storm, "rank %d posts %zu bytes, more than the limit", ep->rank, bytes);
     wire_damage(p->actor, &sent);
+    loses_link(p, peer);
+    bool fails = cannot_send(p, peer);
     nbcoll_posted answer = p->real->post(ep, peer, &sent, payload, bytes, work);
+    if (fails)
+        fake_provider.failed_sends = fake_provider.dropped = 0;
     met.answered[wire_type(header)][answer == NBCOLL_POST_NOT_NOW ? 2 : 0]++;
     storm_note(ofi_world.storm, ep->rank, NOTE_POST, (uint64_t)peer, wire_type(header) * 8 + answer);
     return answer;
@@ -159,28 +210,32 @@ static nbcoll_status slot_register(nbcoll_endpoint *ep, int peer, void *memory, 
                                    nbcoll_registration *out)
 {
     station *p = station_of(ep);
-    if (storm_fault(ofi_world.storm, p->actor, FAULT_REGISTER, &p->actor->registers)) {
+    bool fails = storm_fault(ofi_world.storm, p->actor, FAULT_REGISTER, &p->actor->registers);
+    if (fails) {
         storm_note(ofi_world.storm, ep->rank, NOTE_FAULT, FAULT_REGISTER, access);
         storm_cause(ofi_world.storm, ep->rank, BAD_KEY);
         fake_provider.refused_regions = 1;
+        fake_provider.only = ep->rank;
     }
     nbcoll_status status = p->real->bulk->register_memory(ep, peer, memory, bytes, access, out);
-    fake_provider.refused_regions = 0;
+    fake_provider.refused_regions -= fails && fake_provider.refused_regions;
     storm_note(ofi_world.storm, ep->rank, NOTE_REGISTER, bytes, status);
     return status;
 }
 
 /* A write that fails, at either end: which, the provider does not say. */
-static void cannot_touch(station *p, int peer)
+static bool cannot_touch(station *p, int peer)
 {
     storm *s = ofi_world.storm;
     uint64_t count = p->actor->puts++;
     if (peer == p->actor->rank || !storm_fault(s, p->actor, FAULT_TOUCHES, &count))
-        return;
+        return false;
     storm_note(s, p->actor->rank, NOTE_FAULT, FAULT_TOUCHES, (uint64_t)peer);
     storm_cause(s, p->actor->rank, BAD_BUFFER);
     storm_cause(s, peer, BAD_BUFFER);
     fake_provider.failed_writes = 1;
+    fake_provider.only = p->actor->rank;
+    return true;
 }
 
 static nbcoll_posted slot_put(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
@@ -188,9 +243,9 @@ static nbcoll_posted slot_put(nbcoll_endpoint *ep, int peer, const nbcoll_key *k
                               const nbcoll_header *notice, nbcoll_work *work)
 {
     station *p = station_of(ep);
-    cannot_touch(p, peer);
+    bool fails = cannot_touch(p, peer);
     nbcoll_posted answer = p->real->bulk->put(ep, peer, key, offset, local, from, bytes, notice, work);
-    fake_provider.failed_writes = 0;
+    fake_provider.failed_writes -= fails && fake_provider.failed_writes;
     storm_note(ofi_world.storm, ep->rank, NOTE_PUT, (uint64_t)peer, bytes * 8 + answer);
     return answer;
 }
@@ -389,7 +444,7 @@ static uint64_t ofi_next(const actor *a)
 
 static void ofi_make(storm *s)
 {
-    ofi_world = (ofi){.storm = s, .climate = draw_climate(&s->plan)};
+    ofi_world = (ofi){.storm = s, .climate = draw_climate(&s->plan), .outage = {-1, -1, UINT64_MAX, UINT64_MAX}};
     for (int r = 0; r < s->plan.ranks; r++)
         ofi_world.station[r] = (station){.actor = &s->actor[r]};
     fake_begins();
@@ -403,7 +458,10 @@ static void ofi_open(actor *a)
 
 static void ofi_free(storm *s)
 {
-    if (!s->finding[0] && fake_open())
+    bool are_over = true;
+    for (int r = 0; r < s->plan.ranks; r++)
+        are_over &= s->actor[r].is_over;
+    if (!s->finding[0] && are_over && fake_open())
         storm_find(s, "%d things of the provider's are still open", fake_open());
     lines_free();
 }

@@ -17,6 +17,12 @@ typedef struct climate {
     int refuses, refused_call, refused_with; /* as weather's (shm.h) */
 } climate;
 
+/* The link between two ranks is down, from `since` till `until` (UINT64_MAX: for ever). */
+typedef struct outage {
+    int a, b;
+    uint64_t since, until;
+} outage;
+
 typedef enum thing_kind { THING_GATHER, THING_TIMER, THING_LISTENER, THING_SOCKET } thing_kind;
 
 typedef struct chunk { /* bytes under way, or not read */
@@ -70,6 +76,7 @@ typedef struct ofi {
     station station[RANKS_MOST];
     thing **thing; /* by descriptor */
     size_t things, things_room;
+    outage outage; /* since UINT64_MAX: there is none */
 } ofi;
 
 extern ofi ofi_world;
@@ -80,6 +87,11 @@ enum { THING_FD = 5000 };
 station *ofi_caller(void);
 /* A call of the system's begins. Returns 0, or the errno with which it is refused. */
 int ofi_call(station *p);
+/* When something gets from one rank to another that would get there then: while the link is down, when that is up, and
+ * its kernel tries again. */
+uint64_t ofi_passes(int from, int to, uint64_t at);
+/* The kernels of both ends find that the link stays down. */
+void lines_break(const outage *o);
 /* When a descriptor that gathers others is ready. */
 uint64_t lines_next(const station *p, int fd);
 void lines_die(station *p);
