@@ -181,7 +181,7 @@ static void nbcolli_run_bind(nbcolli_run *run, nbcoll_comm *comm)
     for (uint32_t i = 0; i < s->ops; i++) {
         nbcolli_op *op = &run->op[i];
         const nbcoll_step_view *v = &s->step[op->step];
-        op->epoch = op->opened = 0;
+        op->opened = 0;
         if (v->peer < 0)
             continue;
         op->pair = comm->peer[v->peer].pair;
