@@ -8,7 +8,6 @@
 #include "../run/fail.h"
 #include "../run/pool.h"
 #include "../run/queue.h"
-#include "../comm/requests.h"
 #include "../match/agree.h"
 #include "../match/ask.h"
 #include "../progress/progress.h"

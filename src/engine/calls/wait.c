@@ -11,9 +11,7 @@
 #include "context.h"
 #include "../match/ask.h"
 #include "../progress/lock.h"
-#include "../../host/host.h"
 #include "../../host/sleep.h"
-#include "../../host/word.h"
 
 #define NBCOLLI_WAIT_YIELDS 100u     /* then, before the first sleep */
 #define NBCOLLI_VAIN_YIELDS 8u       /* so many in vain in a row, and the next pause is a sleep */

@@ -8,7 +8,6 @@
 #include "../wire/control.h"
 #include "../run/queue.h"
 #include "../comm/area.h"
-#include "../comm/comm.h"
 #include "../comm/vote.h"
 #include "../../host/host.h"
 

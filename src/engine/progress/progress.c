@@ -6,7 +6,6 @@
 #include "../wire/control.h"
 #include "../wire/giveup.h"
 #include "../run/fail.h"
-#include "../run/phase.h"
 #include "../run/pool.h"
 #include "../run/queue.h"
 #include "../run/run.h"

@@ -6,7 +6,6 @@
 #include "../exposures/cells.h"
 #include "../run/small.h"
 #include "../run/pool.h"
-#include "../comm/requests.h"
 #include "../match/ask.h"
 
 /* In a context of one thread. A signal handler sees it set around all work inside (lock.h). */

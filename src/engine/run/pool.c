@@ -4,7 +4,6 @@
 
 #include "queue.h"
 #include "step.h"
-#include "../exposures/cells.h"
 #include "../../host/host.h"
 
 void nbcolli_run_drop(nbcolli_request *r)

@@ -3,7 +3,6 @@
 #include "run.h"
 
 #include "small.h"
-#include "credit.h"
 #include "phase.h"
 #include "fail.h"
 #include "pool.h"

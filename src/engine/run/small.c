@@ -5,7 +5,6 @@
 #include "credit.h"
 #include "phase.h"
 #include "pool.h"
-#include "queue.h"
 #include "step.h"
 #include "../wire/channel.h"
 #include "../wire/control.h"
