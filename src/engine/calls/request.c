@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Requests as the program sees them: see request.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "request.h"
 
 #include "start.h"

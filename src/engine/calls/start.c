@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Starting operations: see start.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "start.h"
 
 #include "../exposures/cells.h"

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * One pass over a context: see progress.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "progress.h"
 
 #include "made.h"

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Replays: see replay.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "replay.h"
 
 #include "progress.h"

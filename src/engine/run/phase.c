@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * The phases of messages, exposures and fetches: see phase.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "phase.h"
 
 #include "credit.h"

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Runs: see pool.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "pool.h"
 
 #include "queue.h"

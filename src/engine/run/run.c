@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Running: see run.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "run.h"
 
 #include "small.h"

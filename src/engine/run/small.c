@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Runs of small schedules: see small.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "small.h"
 
 #include "credit.h"

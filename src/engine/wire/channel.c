@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Channels: see channel.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "channel.h"
 
 #include "control.h"
