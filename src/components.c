@@ -12,6 +12,7 @@
 #include "driver/run.c"
 #include "driver/tick.c"
 #include "driver/tick_pass.c"
+#include "driver/wait.c"
 #endif
 #if NBCOLL_WITH_ELEMENTS
 #include "elements/bins.c"

@@ -84,4 +84,5 @@ static void nbcolli_driven_leave(nbcoll_context *c)
     }
 }
 
-const nbcolli_driver_calls nbcolli_driver_of_context = {nbcolli_driven_enter, nbcolli_driven_leave};
+const nbcolli_driver_calls nbcolli_driver_of_context = {nbcolli_driven_enter, nbcolli_driven_leave,
+                                                              nbcolli_driven_pause};

@@ -34,8 +34,9 @@ nbcolli_drive_rest nbcolli_drive_arm(nbcoll_context *c, int poller);
 /* It has woken, or did not sleep after all. */
 void nbcolli_drive_wake(nbcoll_context *c);
 
-/* What the engine calls (calls.c). */
+/* What the engine calls (calls.c, wait.c). */
 extern const nbcolli_driver_calls nbcolli_driver_of_context;
+void nbcolli_driven_pause(struct nbcolli_waiter *w, nbcoll_context *const c[], size_t n, uint64_t left, int sleeps);
 
 /* Steps of the lane START that starts have left. */
 uint64_t nbcolli_drive_left(nbcoll_context *c);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Communicators as the program sees them: their end, what they say of themselves, and are told. */
-#include "../wire/control.h"
 #include "../wire/giveup.h"
 #include "../wire/unexpected.h"
 #include "../exposures/cells.h"

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Requests as the program sees them: see request.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "request.h"
 
 #include "start.h"
@@ -8,7 +7,6 @@
 #include "../run/fail.h"
 #include "../run/pool.h"
 #include "../run/queue.h"
-#include "../comm/requests.h"
 #include "../match/agree.h"
 #include "../match/ask.h"
 #include "../progress/progress.h"

@@ -4,7 +4,6 @@
  * array is known if one of its active requests has its handle where it was noted. */
 #include "request.h"
 #include "wait.h"
-#include "../comm/requests.h"
 #include "../progress/lock.h"
 
 #define NBCOLLI_LISTED_LEAST 8u   /* with so many requests the list pays, if one has ended */

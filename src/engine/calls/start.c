@@ -1,18 +1,12 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Starting operations: see start.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "start.h"
 
-#include "../state/failure.h"
 #include "../exposures/cells.h"
 #include "../run/called.h"
 #include "../run/pool.h"
-#include "../run/queue.h"
 #include "../comm/executors.h"
 #include "../comm/requests.h"
-#include "../match/ask.h"
-#include "../match/operations.h"
 #include "../progress/lock.h"
-#include "../progress/progress.h"
 
 /* A start reads and writes: the request's state, tag and run; the communicator's `broken` and `ended`, which progress
  * writes, `next_tag` and number of slots; the pool of its schedule's runs; and the context's `handed`. With fewer

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Passing time: see wait.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* RUSAGE_THREAD */
 #endif
@@ -11,15 +10,11 @@
 #include "context.h"
 #include "../match/ask.h"
 #include "../progress/lock.h"
-#include "../../host/host.h"
 #include "../../host/sleep.h"
-#include "../../host/word.h"
 
 #define NBCOLLI_WAIT_YIELDS 100u     /* then, before the first sleep */
 #define NBCOLLI_VAIN_YIELDS 8u       /* so many in vain in a row, and the next pause is a sleep */
-#define NBCOLLI_SHORT_SLEEP 1000000u /* ns: if another thread may take our wake-up */
 #define NBCOLLI_HELPING_YIELDS 4u    /* yields beside a driver, where ranks take turns on a core */
-#define NBCOLLI_NAP 100000000u       /* ns: on the news of driven contexts, before a look at their drivers */
 
 /* Sleeps on the contexts' wakeups, at most `longest` nanoseconds, unless one of them cannot sleep, or has something to
  * do. */
@@ -90,91 +85,6 @@ static int nbcolli_has_moved(nbcoll_context *const c[], size_t n)
     return 0;
 }
 
-/* ---- beside a driver --------------------------------------------------------------------------------------------- */
-
-void nbcolli_waiter_end(nbcolli_waiter *w)
-{
-    nbcoll_context *c = w->helps;
-
-    if (!c)
-        return;
-    w->helps = NULL;
-    /* seq_cst, both: either the driver sees before it sleeps that nobody helps, or this sees that it sleeps */
-    atomic_fetch_sub(&c->driven.helpers, 1);
-    if (atomic_load(&c->driven.state) > NBCOLLI_DRIVE_AWAKE && nbcolli_enter(c) == NBCOLL_OK)
-        nbcolli_unlock(c); /* rings the driver if needed */
-}
-
-/* Sleeps on the `news` of all contexts; on the first one's, and for a short time, if another has no driver or the
- * system cannot sleep on several words. 0: the time is over. */
-static int nbcolli_sleep_on_news(const nbcolli_waiter *w, nbcoll_context *const c[], size_t n, uint64_t longest)
-{
-    _Atomic uint32_t *words[NBCOLLI_SLEEP_ON];
-    uint32_t values[NBCOLLI_SLEEP_ON], sum = 0;
-    int woken = -1, are_driven = 1;
-
-    for (size_t i = 0; i < n; i++) {
-        words[i] = &c[i]->driven.news;
-        sum += values[i] = atomic_load(words[i]); /* seq_cst: after the counting */
-        are_driven &= nbcolli_is_driven(c[i]);
-    }
-    if (sum != w->seen)
-        return 1;
-    if (n == 1)
-        return nbcolli_word_sleep(words[0], values[0], longest < NBCOLLI_NAP ? longest : NBCOLLI_NAP);
-    if (!w->has_others && are_driven)
-        woken = nbcolli_words_sleep(n, words, values, longest < NBCOLLI_NAP ? longest : NBCOLLI_NAP);
-    if (woken >= 0)
-        return woken;
-    nbcolli_word_sleep(words[0], values[0], longest < NBCOLLI_SHORT_SLEEP ? longest : NBCOLLI_SHORT_SLEEP);
-    return 0;
-}
-
-static void nbcolli_sleep_beside(nbcolli_waiter *w, nbcoll_context *const c[], size_t n, uint64_t longest)
-{
-    nbcolli_waiter_end(w);
-    w->slept = 1;
-    w->stale = 0;
-    if (w->has_come && longest > NBCOLLI_SHORT_SLEEP)
-        longest = NBCOLLI_SHORT_SLEEP; /* the driver does not know of that */
-    for (size_t i = 0; i < n; i++)
-        atomic_fetch_add(&c[i]->driven.sleepers, 1); /* seq_cst: before the kernel's look at the word */
-    int is_over = !nbcolli_sleep_on_news(w, c, n, longest);
-    for (size_t i = 0; i < n; i++) {
-        /* Awake without news: it may be held up in a callback. Idle: it does not know that something is there */
-        unsigned state = atomic_load_explicit(&c[i]->driven.state, memory_order_relaxed); /* a look */
-        w->stale |= is_over && (state == NBCOLLI_DRIVE_AWAKE || state == NBCOLLI_DRIVE_IDLE);
-        atomic_fetch_sub_explicit(&c[i]->driven.sleepers, 1, memory_order_relaxed); /* a number too high does no harm */
-    }
-}
-
-/* Passes time when the first context is driven. */
-static void nbcolli_pause_beside(nbcolli_waiter *w, nbcoll_context *const c[], size_t n, uint64_t left, int sleeps)
-{
-    int is_same = w->at == c[0] && w->among == n;
-
-    for (size_t i = 0; i < n; i++)
-        sleeps &= !nbcolli_driven_has_steps(c[i]); /* else the lock's holder is about to leave */
-    if (n > 1 || !is_same)
-        nbcolli_waiter_end(w);
-    if (sleeps && is_same)
-        nbcolli_sleep_beside(w, c, n, left);
-    else {
-        if (n == 1 && !w->helps && !w->slept) {
-            atomic_fetch_add(&c[0]->driven.helpers, 1); /* seq_cst, as the counting back */
-            w->helps = c[0];
-        }
-        if (w->helps && nbcolli_takes_turns(c[0])) /* relaxed: a look's */
-            atomic_fetch_add_explicit(&c[0]->driven.helped, 1, memory_order_relaxed);
-        nbcolli_pause(c[0], w->vain);
-    }
-    w->at = c[0];
-    w->among = n;
-    w->seen = 0;
-    for (size_t i = 0; i < n; i++)
-        w->seen += atomic_load_explicit(&c[i]->driven.news, memory_order_acquire); /* before the next look */
-}
-
 /* ---- passing time ------------------------------------------------------------------------------------------------ */
 
 /* Nanoseconds to the deadline, which the first call sets. The host's clock is called without the lock, as its pause
@@ -213,8 +123,11 @@ int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], si
     }
     w->looks++;
     w->vain++;
-    if (nbcolli_is_driven(c)) {
-        nbcolli_pause_beside(w, contexts, n, left, sleeps);
+    /* acquire: a driver that has just ended is none, or still knows how to pause */
+    const nbcolli_driver_calls *driver =
+        nbcolli_is_driven(c) ? atomic_load_explicit(&c->driven.driver, memory_order_acquire) : NULL;
+    if (driver) {
+        driver->pause(w, contexts, n, left, sleeps);
         return 1;
     }
     if (!c->host.pause && nbcolli_has_more(contexts, n))

@@ -22,6 +22,7 @@ typedef struct nbcolli_waiter {
     size_t among;       /* of so many contexts */
     uint32_t seen;      /* the sum of their `news` before the last look */
     nbcoll_context *helps; /* it counts as a helper there: it makes the passes, not the driver; null: nowhere */
+    void (*helps_no_more)(struct nbcolli_waiter *waiter); /* the driver's, while it helps */
     /* Has the awaited event come? Asked after arming: later arrivals end the sleep; if they would not, it sets
      * `longest`. Null: the wait is for operations of the context. */
     int (*has_come)(struct nbcolli_waiter *waiter);
@@ -33,6 +34,7 @@ typedef struct nbcolli_waiter {
     uint8_t stale; /* its sleep timed out: the driver may be held up, and the next look is a pass */
 } nbcolli_waiter;
 
+#define NBCOLLI_SHORT_SLEEP 1000000u         /* ns: if another thread may take our wake-up */
 #define NBCOLLI_SLEEP_ON NBCOLLI_WORDS_MOST /* contexts on which a waiter sleeps; with more its sleeps are short */
 
 /* Clock and hooks are the first context's. A waiter on one context makes passes in its driver's place until it
@@ -46,6 +48,10 @@ static inline int nbcolli_waiter_passes(const nbcolli_waiter *w)
 }
 
 /* The wait is over; also done by a pause for which there is no time. */
-void nbcolli_waiter_end(nbcolli_waiter *w);
+static inline void nbcolli_waiter_end(nbcolli_waiter *w)
+{
+    if (w->helps)
+        w->helps_no_more(w);
+}
 
 #endif

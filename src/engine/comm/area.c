@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * The memory of a communicator's cells: see area.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "area.h"
 
 #include "../exposures/cells.h"

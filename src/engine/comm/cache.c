@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * The bounded cache of a communicator's schedules, under everything that their builders read: see cache.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "cache.h"
 
 #include "executors.h"

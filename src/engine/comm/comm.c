@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Communicators: see comm.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "comm.h"
 
 #include "nbcoll/select.h"

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Executors of communicators and contexts: see executors.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "executors.h"
 
 void nbcolli_executor_join(nbcolli_executor *e)

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * The request table of a context: see requests.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "requests.h"
 
 #include "../run/pool.h"

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * What a rank votes when a communicator is made, and what all go by then: see vote.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "vote.h"
 
 #include "nbcoll/select.h"

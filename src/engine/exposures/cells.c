@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Cells: see cells.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "cells.h"
 
 #define NBCOLLI_CELL_BYTES 48    /* bits of a part's length */

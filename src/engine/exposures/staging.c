@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Copies of what is exposed: see staging.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "staging.h"
 
 void nbcolli_staging_open(nbcolli_link *link)

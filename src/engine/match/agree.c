@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * The survivors of a communicator agree on who they are, and make a new one: see agree.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "agree.h"
 
 #include "news.h"
@@ -8,7 +7,6 @@
 #include "../wire/control.h"
 #include "../run/queue.h"
 #include "../comm/area.h"
-#include "../comm/comm.h"
 #include "../comm/vote.h"
 #include "../../host/host.h"
 

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Who waits for whom, and where that rank is: see ask.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "ask.h"
 
 #include "news.h"

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Every message that comes, and what it means: see match.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "match.h"
 
 #include "agree.h"

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * What other ranks say of operations and communicators: see news.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "news.h"
 
 #include "../wire/control.h"

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Messages of operations: see operations.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "operations.h"
 
 #include "news.h"

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Operations that starts have handed over: see handed.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "handed.h"
 
 #include "progress.h"

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * The way into and out of a context for every call: see lock.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include <sched.h>
 
 #include "lock.h"

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * The end of a creation: see made.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include <inttypes.h>
 
 #include "made.h"

@@ -1,12 +1,10 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * One pass over a context: see progress.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "progress.h"
 
 #include "made.h"
 #include "../wire/control.h"
 #include "../wire/giveup.h"
 #include "../run/fail.h"
-#include "../run/phase.h"
 #include "../run/pool.h"
 #include "../run/queue.h"
 #include "../run/run.h"

@@ -1,12 +1,10 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Replays: see replay.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "replay.h"
 
 #include "progress.h"
 #include "../exposures/cells.h"
 #include "../run/small.h"
 #include "../run/pool.h"
-#include "../comm/requests.h"
 #include "../match/ask.h"
 
 /* In a context of one thread. A signal handler sees it set around all work inside (lock.h). */

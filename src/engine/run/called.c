@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * What ranks that are out of step have called: see called.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "called.h"
 
 #include "../state/caller.h"

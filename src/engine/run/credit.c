@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * The window of a pair of ranks: see credit.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "credit.h"
 
 #include "step.h"

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Failing: see fail.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "fail.h"
 
 #include "called.h"

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Moves: see moves.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "moves.h"
 
 static int nbcolli_kind_waits(nbcoll_kind kind)

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * The phases of messages, exposures and fetches: see phase.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "phase.h"
 
 #include "credit.h"
@@ -397,9 +396,7 @@ void nbcolli_send_start(nbcolli_op *op)
     int rank = run->schedule->step[op->step].peer;
     nbcolli_pair *pair = op->pair;
 
-    if (run->is_small && pair->credits > 0 && op->phase != NBCOLLI_SHORT && nbcolli_channel_is_overdue(op)) {
-        nbcolli_is_short(op);
-    } else if (pair->credits > 0) {
+    if (pair->credits > 0) {
         pair->credits--;
         nbcolli_send_go(op);
     } else if (nbcolli_has_departed(run->comm, rank))

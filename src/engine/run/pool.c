@@ -1,10 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Runs: see pool.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "pool.h"
 
 #include "queue.h"
 #include "step.h"
-#include "../exposures/cells.h"
 #include "../../host/host.h"
 
 void nbcolli_run_drop(nbcolli_request *r)
@@ -181,7 +179,7 @@ static void nbcolli_run_bind(nbcolli_run *run, nbcoll_comm *comm)
     for (uint32_t i = 0; i < s->ops; i++) {
         nbcolli_op *op = &run->op[i];
         const nbcoll_step_view *v = &s->step[op->step];
-        op->epoch = op->opened = 0;
+        op->opened = 0;
         if (v->peer < 0)
             continue;
         op->pair = comm->peer[v->peer].pair;

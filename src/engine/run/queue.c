@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Operations without a run: see queue.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "queue.h"
 
 #include "../../host/host.h"

@@ -1,9 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Running: see run.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "run.h"
 
 #include "small.h"
-#include "credit.h"
 #include "phase.h"
 #include "fail.h"
 #include "pool.h"

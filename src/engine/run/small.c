@@ -1,11 +1,9 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Runs of small schedules: see small.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "small.h"
 
 #include "credit.h"
 #include "phase.h"
 #include "pool.h"
-#include "queue.h"
 #include "step.h"
 #include "../wire/channel.h"
 #include "../wire/control.h"
@@ -30,8 +28,7 @@ static inline nbcolli_replay nbcolli_move_send(const nbcolli_move *m, uint64_t h
 {
     nbcolli_pair *pair = m->op->pair;
 
-    return m->op->opened == pair->epoch && pair->credits > 0 && pair->stalls == pair->told &&
-                   nbcolli_channel_send(m->op, pair, history, m->left, m->bytes)
+    return m->op->opened == pair->epoch && nbcolli_channel_send(m->op, pair, history, m->left, m->bytes)
                ? NBCOLLI_REPLAY_GOES : NBCOLLI_REPLAY_STOPS;
 }
 
@@ -40,6 +37,7 @@ static __attribute__((noinline)) nbcolli_replay nbcolli_move_start(nbcolli_run *
                                                                    nbcolli_replay how)
 {
     nbcolli_op *op = m->op;
+    int looks = 0; /* a send, for the answer of its receiver, who may know the channel */
 
     if (how == NBCOLLI_REPLAY_WAITS && !run->comm->departed) { /* a fetch of a part not shown yet */
         op->phase = NBCOLLI_LOOKING;
@@ -48,15 +46,20 @@ static __attribute__((noinline)) nbcolli_replay nbcolli_move_start(nbcolli_run *
         return how;
     }
     if (m->kind == NBCOLL_SEND) { /* another run may have opened the channel */
-        nbcolli_channel_find(op);
-        if (nbcolli_channel_is_open(op, op->pair) &&
-            nbcolli_channel_send(op, op->pair, run->request->history, m->left, m->bytes)) {
-            op->opened = op->epoch;
+        nbcolli_channel *c = nbcolli_channel_find(op);
+        if (c && c->is_known && nbcolli_channel_send(op, op->pair, run->request->history, m->left, m->bytes)) {
+            op->opened = op->pair->epoch;
             return NBCOLLI_REPLAY_GOES;
         }
+        looks = c && !c->is_known && op->pair->credits > 0 && ++c->unheard == NBCOLLI_CHANNEL_UNHEARD;
+        if (looks)
+            c->unheard = 0;
     }
     run->is_worn |= m->kind == NBCOLL_SEND || m->kind == NBCOLL_EXPOSE;
-    nbcolli_op_start(op);
+    if (looks)
+        nbcolli_is_short(op);
+    else
+        nbcolli_op_start(op);
     return NBCOLLI_REPLAY_WAITS;
 }
 

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * What the phases of messages, exposures and fetches have in common: see step.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "step.h"
 
 #include "fail.h"

@@ -10,6 +10,8 @@
 
 #include "nbcoll/nbcoll.h"
 
+struct nbcolli_waiter;
+
 typedef enum nbcolli_drive {
     NBCOLLI_DRIVE_NONE, /* no driver runs it */
     NBCOLLI_DRIVE_AWAKE,    /* before it sleeps it makes a pass and arms */
@@ -18,15 +20,17 @@ typedef enum nbcolli_drive {
     NBCOLLI_DRIVE_ARMED     /* the same, and it looks now and then: operations are outstanding */
 } nbcolli_drive;
 
-/* What the engine calls of the component driver, in a context that is in one: behind the taking of the lock, and before
- * it is given back. */
+/* What the engine calls of the component driver, in a context that is in one. */
 typedef struct nbcolli_driver_calls {
-    void (*enter)(nbcoll_context *c);
-    void (*leave)(nbcoll_context *c);
+    void (*enter)(nbcoll_context *c); /* behind the taking of the lock */
+    void (*leave)(nbcoll_context *c); /* before it is given back */
+    /* Without it: a wait on these contexts, of which a driver runs the first, passes time between two looks. */
+    void (*pause)(struct nbcolli_waiter *w, nbcoll_context *const c[], size_t n, uint64_t left, int sleeps);
 } nbcolli_driver_calls;
 
 typedef struct nbcolli_driven {
-    const nbcolli_driver_calls *driver; /* of the driver that has the context, running or not; null: none has */
+    _Atomic(const nbcolli_driver_calls *) driver; /* of the driver that has the context, running or not; null: none
+                                                     has. A wait reads it without the lock */
     int bell;   /* a descriptor that wakes it */
     int polled; /* the context's poller when it was added to the driver's; -1: it was not */
     int looked; /* a call has asked transports since the arming */

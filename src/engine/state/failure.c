@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Noting what failed, for those who ask afterwards: see failure.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "failure.h"
 
 void nbcolli_note(nbcoll_comm *comm, const nbcoll_failure *f)

@@ -46,10 +46,7 @@ struct nbcolli_op {
     nbcoll_step step;
     nbcolli_move *move; /* of a small schedule */
 
-    /* The channel (channel.h): a send finds it at the run's first send on its communicator, a receive at its first
-     * line. */
-    uint32_t channel;
-    uint32_t epoch;   /* send: the pair's epoch then; 0: no channel found */
+    uint32_t channel; /* its number (channel.h): a send finds it, a receive learns it of its first line */
     uint32_t opened;  /* send: the pair's epoch when a line went; receive: its version when one came. While both are
                          equal the channel is open. 0: no line yet */
     nbcolli_pair *pair;

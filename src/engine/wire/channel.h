@@ -20,8 +20,10 @@ typedef struct nbcolli_channel {
     uint64_t comm;
     uint32_t number, fingerprint;
     uint8_t is_known; /* to the receiver */
-    uint8_t unheard;  /* EAGERs that named it since its sender last looked for the answer */
+    uint8_t unheard;  /* EAGERs that named it since its sender last looked for the answer, */
 } nbcolli_channel;
+
+#define NBCOLLI_CHANNEL_UNHEARD 16 /* which it does after so many: a rank that only sends, and has credits, would not */
 
 /* As its receiver knows it. */
 typedef struct nbcolli_channel_end {
@@ -41,31 +43,22 @@ struct nbcolli_channels {
     nbcolli_channel_end in[NBCOLLI_CHANNELS];
 };
 
-/* Finds the channel for what the op sends, which it keeps, or makes it one. */
-void nbcolli_channel_find(nbcolli_op *op);
+/* The channel for what the op sends, found or made: op->channel is its number. Null: there is none. */
+nbcolli_channel *nbcolli_channel_find(nbcolli_op *op);
 
-/* The channel's name for an EAGER of the op, unless the receiver has answered that it knows it; then 0. */
-uint32_t nbcolli_channel_name(const nbcolli_op *op);
+/* Its name for an EAGER of the op, unless the receiver has answered that it knows it; then 0. */
+uint32_t nbcolli_channel_name(nbcolli_op *op);
 
-/* Is the sender to look for the answer before it names the channel once more? A rank that only sends, and has credits,
- * would not look: so its messages soon become lines, however many credits it has. */
-int nbcolli_channel_is_overdue(const nbcolli_op *op);
-
-/* May the op's message go as a line? Its channel is open, the receiver knows it, and a line can say all of it. */
-static inline int nbcolli_channel_is_open(const nbcolli_op *op, const nbcolli_pair *pair)
-{
-    return op->epoch == pair->epoch && pair->credits > 0 && pair->stalls == pair->told &&
-           pair->channels->out[op->channel].is_known;
-}
-
-/* Sends `bytes` bytes as a line on the op's channel, which is open. 0: it is to be sent as a message. */
+/* Sends `bytes` bytes as a line on the op's channel, which its receiver knows, if a line can say all that there is to
+ * say. 0: they are to be sent as a message. */
 static inline int nbcolli_channel_send(nbcolli_op *op, nbcolli_pair *pair, uint64_t history, const void *from,
                                        size_t bytes)
 {
     const nbcolli_link *link = op->post.link;
-    uint64_t turn = nbcolli_turn(history, pair->owed);
 
-    if (link->lines.post(link->endpoint, op->post.peer, op->channel, turn, from, bytes) != NBCOLL_POST_DONE)
+    if (pair->credits <= 0 || pair->stalls != pair->told ||
+        link->lines.post(link->endpoint, op->post.peer, op->channel, nbcolli_turn(history, pair->owed), from, bytes) !=
+            NBCOLL_POST_DONE)
         return 0;
     pair->owed = 0;
     pair->credits--;

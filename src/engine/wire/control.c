@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Posts and control messages: see control.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "control.h"
 
 #include "../../host/host.h"

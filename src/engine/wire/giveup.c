@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Ranks that are given up: see giveup.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "giveup.h"
 
 #include "control.h"

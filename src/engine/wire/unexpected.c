@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * The unexpected queue: see unexpected.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "unexpected.h"
 
 #include "control.h"
