@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * An exposure that shows each other rank a few bytes of its own, alone and beside another one, with cells enough for all
- * of them and with fewer. */
+ * An exposure that shows each other rank a few bytes of its own, alone and beside another one, with cells enough for
+ * all of them and with fewer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "layout.h"
-#include "operation.h"
+#include "works.h"
 #include "works.h"
 #include "world.h"
 
@@ -19,22 +19,6 @@ enum { RANKS = 5 };
 static const nbcoll_context_config contexts = {.size = sizeof contexts, .credits = 3};
 static const nbcoll_comm_config small = {.size = sizeof small, .slots = 4, .cells = 8, .schedules = 64,
                                          .eager = 256, .large = 2048};
-
-static void run(world *w, const operation *o)
-{
-    nbcoll_request request[RANKS];
-    share s[RANKS];
-
-    for (int r = 0; r < w->ranks; r++) {
-        s[r] = share_make(o, r, w->ranks);
-        EXPECT(OK, operation_start(o, &s[r], w->comm[r], &request[r]));
-    }
-    world_finish(w, (size_t)w->ranks, request);
-    for (int r = 0; r < w->ranks; r++) {
-        operation_check(o, &s[r], r, w->ranks);
-        share_free(&s[r]);
-    }
-}
 
 /* Notes which schedule rank 0 ran last. */
 static void note_schedule(void *user, const nbcoll_event *event)
@@ -58,7 +42,7 @@ static void one_schedule_serves_any_counts(void **state)
         const nbcoll_schedule *first = NULL;
         for (uint64_t seed = 0; seed < 50; seed++) {
             operation o = {.what = bound[k], .count = 80, .how = {NBCOLL_INT64, NBCOLL_SUM}, .seed = seed};
-            run(&w, &o);
+            all_perform(&w, &o, w.comm, RANKS);
             first = first ? first : last;
             assert_ptr_equal(first, last);
         }
@@ -79,8 +63,8 @@ static void known_counts_give_the_same_values(void **state)
             operation o = {.what = (nbcoll_operation)what, .count = seed % 2 ? 80 : 3, .in_place = seed % 4 < 2,
                            .how = {NBCOLL_INT64, NBCOLL_SUM}, .seed = seed, .counts_known = 1};
             o.root = has_root(o.what) ? (int)(seed % RANKS) : 0;
-            run(&w, &o);
-            run(&w, &o); /* from the cache */
+            all_perform(&w, &o, w.comm, RANKS);
+            all_perform(&w, &o, w.comm, RANKS); /* from the cache */
         }
     world_close(&w);
 }

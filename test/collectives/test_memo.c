@@ -10,8 +10,7 @@
 #include <cmocka.h>
 
 #include "layout.h"
-#include "operation.h"
-#include "world.h"
+#include "works.h"
 
 enum { RANKS = 4, COUNT = 5 };
 
@@ -20,22 +19,6 @@ static void open_world(world *w, uint32_t schedules)
     nbcoll_comm_config comm = {.size = sizeof comm, .slots = 4, .cells = 8, .schedules = schedules,
                                .eager = 256, .large = 2048};
     world_open(w, RANKS, NULL, NULL, &comm);
-}
-
-static void run(world *w, const operation *o)
-{
-    share s[RANKS];
-    nbcoll_request request[RANKS];
-
-    for (int r = 0; r < RANKS; r++) {
-        s[r] = share_make(o, r, RANKS);
-        EXPECT(OK, operation_start(o, &s[r], w->comm[r], &request[r]));
-    }
-    world_finish(w, RANKS, request);
-    for (int r = 0; r < RANKS; r++) {
-        operation_check(o, &s[r], r, RANKS);
-        share_free(&s[r]);
-    }
 }
 
 static uint64_t built(const world *w, int rank)
@@ -61,7 +44,7 @@ static void a_call_like_an_earlier_one_builds_nothing(void **state)
             open_world(&w, 16);
             for (uint64_t seed = 0; seed < 4; seed++) { /* other buffers, with other inputs */
                 o.seed = is_v(o.what) ? 0 : seed;
-                run(&w, &o);
+                all_perform(&w, &o, w.comm, RANKS);
             }
             for (int r = 0; r < RANKS; r++)
                 assert_int_equal(built(&w, r), 1);
@@ -192,8 +175,8 @@ static void many_calls_in_turn_do_each_their_own(void **state)
         sum.seed = bcast.seed = i;
         sum.count = i % 67;
         bcast.count = i % 61;
-        run(&w, &sum);
-        run(&w, &bcast);
+        all_perform(&w, &sum, w.comm, RANKS);
+        all_perform(&w, &bcast, w.comm, RANKS);
     }
     world_close(&w);
 }
@@ -207,8 +190,8 @@ static void a_schedule_that_has_left_the_cache_is_built_again(void **state)
     (void)state;
     open_world(&w, 1);
     for (unsigned i = 0; i < 3; i++) {
-        run(&w, &sum);
-        run(&w, &bcast);
+        all_perform(&w, &sum, w.comm, RANKS);
+        all_perform(&w, &bcast, w.comm, RANKS);
         assert_int_equal(built(&w, 2), 2 * i + 2);
     }
     world_close(&w);
@@ -246,13 +229,13 @@ static void a_call_like_an_earlier_one_is_a_use_of_its_schedule(void **state)
 
     (void)state;
     open_world(&w, 2);
-    run(&w, &sum);
-    run(&w, &bcast);
-    run(&w, &sum); /* the broadcast is now the one used longest ago */
-    run(&w, &barrier);
-    run(&w, &sum);
+    all_perform(&w, &sum, w.comm, RANKS);
+    all_perform(&w, &bcast, w.comm, RANKS);
+    all_perform(&w, &sum, w.comm, RANKS); /* the broadcast is now the one used longest ago */
+    all_perform(&w, &barrier, w.comm, RANKS);
+    all_perform(&w, &sum, w.comm, RANKS);
     assert_int_equal(built(&w, 0), 3);
-    run(&w, &bcast);
+    all_perform(&w, &bcast, w.comm, RANKS);
     assert_int_equal(built(&w, 0), 4);
     world_close(&w);
 }

@@ -13,32 +13,11 @@
 #include "crew.h"
 #include "nbcoll/group.h"
 #include "nbcoll/nodes.h"
-#include "operation.h"
-#include "world.h"
+#include "works.h"
 
 enum { MOST = 16 };
 
 #define MS UINT64_C(1000000)
-
-/* An operation over these communicators, of which comm[i] is rank i's, has its values. */
-static void works(world *w, nbcoll_comm *const comm[], int ranks)
-{
-    const operation o = {.what = NBCOLL_OPERATION_ALLGATHER, .count = 50, .how = {NBCOLL_INT32, NBCOLL_SUM}, .seed = 8};
-    nbcoll_request q[MOST];
-    share s[MOST];
-
-    for (int i = 0; i < ranks; i++) {
-        assert_int_equal(nbcoll_comm_rank(comm[i]), i);
-        assert_int_equal(nbcoll_comm_size(comm[i]), ranks);
-        s[i] = share_make(&o, i, ranks);
-        EXPECT(OK, operation_start(&o, &s[i], comm[i], &q[i]));
-    }
-    world_finish(w, (size_t)ranks, q);
-    for (int i = 0; i < ranks; i++) {
-        operation_check(&o, &s[i], i, ranks);
-        share_free(&s[i]);
-    }
-}
 
 /* A group of a world: whom it lists. */
 static void make(world *w, int n, const int ranks[], int tag, nbcoll_comm *made[])
@@ -85,13 +64,13 @@ static void rows_and_columns_of_a_grid(void **state)
         }
         world_finish(&w, (size_t)2 * RANKS, q);
         for (int y = 0; y < ROWS; y++)
-            works(&w, &row[y * COLUMNS], COLUMNS);
+            works_over(&w, &row[y * COLUMNS], COLUMNS);
         for (int x = 0; x < COLUMNS; x++) {
             for (int y = 0; y < ROWS; y++)
                 one[y] = column[y * COLUMNS + x];
-            works(&w, one, ROWS);
+            works_over(&w, one, ROWS);
         }
-        works(&w, w.comm, RANKS);
+        works_over(&w, w.comm, RANKS);
         free_all(RANKS, row);
         free_all(RANKS, column);
         world_close(&w);
@@ -116,12 +95,12 @@ static void a_communicator_grows(void **state)
                 int r = list[i];
                 EXPECT(OK, nbcoll_comm_icreate_among(w.context[r], w.endpoint[r], n, list, 0, NULL, &large[i], &q[i]));
                 if (i + 1 == n - 2)
-                    works(&w, small, n - 2); /* while it is made */
+                    works_over(&w, small, n - 2); /* while it is made */
             }
             world_finish(&w, (size_t)n, q);
             if (n > 2)
                 free_all(n - 2, small);
-            works(&w, large, n);
+            works_over(&w, large, n);
             memcpy(small, large, sizeof small);
         }
         world_close(&w);
@@ -143,7 +122,7 @@ static void survivors_that_are_known_go_on(void **state)
         EXPECT(OK, nbcoll_comm_declare_lost(w.comm[list[i]], 2));
     EXPECT(ERR_PEER_LOST, nbcoll_ibcast(&x, 1, NBCOLL_INT64, 0, w.comm[0], &lost));
     make(&w, 3, list, 0, made);
-    works(&w, made, 3);
+    works_over(&w, made, 3);
     world_close(&w);
 }
 
@@ -160,10 +139,10 @@ static void the_list_is_the_order_and_a_tag_can_be_used_again(void **state)
     world_open(&w, 5, NULL, NULL, NULL);
     for (int i = 0; i < 40; i++) {
         make(&w, n[i % 4], lists[i % 4], 0, made);
-        works(&w, made, n[i % 4]);
+        works_over(&w, made, n[i % 4]);
         free_all(n[i % 4], made);
     }
-    works(&w, w.comm, 5);
+    works_over(&w, w.comm, 5);
     world_close(&w);
 }
 
@@ -189,12 +168,12 @@ static void members_come_late_and_in_any_order(void **state)
             for (int steps = 0; steps < 300; steps++)
                 world_step(&w);
             if (i == 2)
-                works(&w, w.comm, RANKS);
+                works_over(&w, w.comm, RANKS);
         }
         world_finish(&w, (size_t)GROUPS * RANKS, q[0]);
         for (int g = 0; g < GROUPS; g += 7) {
             memcpy(one, made[g], sizeof one);
-            works(&w, one, RANKS);
+            works_over(&w, one, RANKS);
         }
         world_close(&w);
     }
@@ -225,7 +204,7 @@ static void a_group_keeps_the_nodes(void **state)
         assert_int_equal(nbcoll_node_of(nodes, 0), nbcoll_node_of(nodes, 2));
         assert_int_equal(nbcoll_node_of(nodes, 1), nbcoll_node_of(nodes, 3));
     }
-    works(&w, made, 4);
+    works_over(&w, made, 4);
     world_close(&w);
 }
 
@@ -250,7 +229,7 @@ static void wrong_lists_are_refused(void **state)
     EXPECT(ERR_NULL, nbcoll_comm_icreate_group(NULL, 1, good, 0, &out, &q));
     EXPECT(ERR_FOREIGN, nbcoll_comm_icreate_among(w.context[1], w.endpoint[0], 1, good, 0, NULL, &out, &q));
     EXPECT(ERR_RANK, nbcoll_comm_icreate_among(w.context[0], w.endpoint[0], 2, others, 0, NULL, &out, &q));
-    works(&w, w.comm, 3);
+    works_over(&w, w.comm, 3);
     world_close(&w);
 }
 
@@ -268,7 +247,7 @@ static void a_refused_list_leaves_the_endpoint(void **state)
     for (int i = 0; i < 2; i++)
         EXPECT(OK, nbcoll_comm_icreate_among(w.context[1 - i], w.endpoint[1 - i], 2, list, 0, NULL, &made[i], &q[i]));
     world_finish(&w, 2, q);
-    works(&w, made, 2);
+    works_over(&w, made, 2);
     world_close(&w);
 }
 
@@ -306,7 +285,7 @@ static void a_member_that_does_not_call_is_waited_for(void **state)
     world_settle(&w, 1, &q[2], s);
     assert_int_equal(s[0], NBCOLL_ERR_CANCELLED);
     make(&w, 3, list, 5, made);
-    works(&w, made, 3);
+    works_over(&w, made, 3);
     world_close(&w);
 }
 
@@ -375,8 +354,8 @@ static void lists_that_differ_are_found_by_all_that_call(void **state)
             assert_in_range(failure.rank, 0, 2);
         }
         make(&w, 3, three, 2, made); /* another tag */
-        works(&w, made, 3);
-        works(&w, w.comm, 4);
+        works_over(&w, made, 3);
+        works_over(&w, w.comm, 4);
         world_close(&w);
     }
 }
@@ -432,8 +411,8 @@ static void a_communicator_that_is_freed_takes_its_groups_along(void **state)
     world_settle(&w, 1, q, &s);
     assert_int_equal(s, NBCOLL_ERR_CANCELLED);
     EXPECT(OK, nbcoll_comm_free(dup[0]));
-    works(&w, w.comm, 2);
-    works(&w, other, 2);
+    works_over(&w, w.comm, 2);
+    works_over(&w, other, 2);
     world_close(&w);
 }
 

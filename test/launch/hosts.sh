@@ -18,7 +18,8 @@ machines()
 
 is_left()
 {
-    ip netns pids $a | grep -q . || ip netns pids $b | grep -q .
+    { ip netns pids $a && ip netns pids $b; } >"$work/left"
+    [ -s "$work/left" ]
 }
 
 # nothing_left what: after so many tenths of a second no process is left on a host.
@@ -26,7 +27,7 @@ nothing_left()
 {
     tenths=0
     while is_left; do
-        [ $((tenths += 1)) -lt 80 ] || fail "$1: left on a host: $(ip netns pids $a; ip netns pids $b)"
+        [ $((tenths += 1)) -lt 80 ] || fail "$1: left on a host: $(cat "$work/left")"
         sleep 0.1
     done
 }
@@ -41,4 +42,31 @@ ended()
 said()
 {
     grep -qx -- "$1" "$work/err" || fail "not said: '$1'"
+}
+
+# failures A B: of ranks on these hosts, which are named.
+failures()
+{
+    hosts --hosts "$1:2,$2:2" sh -c '[ $NBCOLL_RANK = 2 ] && exit 7; sleep 100'
+    ended 7 'a rank fails'
+    said "nbcoll run: rank 2 on $2 (process [0-9]*) failed: exit status 7"
+    said "nbcoll run: host $2, ranks 2..3 (process [0-9]*) failed: exit status 7"
+    hosts --hosts "$1:2,$2:2" sh -c '[ $NBCOLL_RANK = 1 ] && kill -SEGV $$; sleep 100'
+    ended 139 'a rank dies'
+    said "nbcoll run: rank 1 on $1 (process [0-9]*) was killed by signal 11 (SIGSEGV: .*"
+    hosts --hosts "$1,$2" no-such-program
+    ended 127 'no program'
+    grep -q "^nbcoll run: rank [01] on .*: no-such-program: No such file or directory" "$work/err" || fail 'no program:'
+}
+
+# killed VICTIMS: of the launcher's processes, $guard and $launcher, these are killed.
+killed()
+{
+    case $1 in
+        guard) kill -9 "$guard" ;;
+        launcher) kill -9 "$launcher" ;;
+        both) kill -9 "$guard" "$launcher" ;;
+    esac
+    wait "$guard" || status=$?
+    nothing_left "kill -9 of $1"
 }

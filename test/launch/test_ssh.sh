@@ -74,23 +74,13 @@ end_servers()
 }
 trap 'end_servers; rm -rf "$work"' EXIT
 
-# Those of a host are the children of its server, and what bears the mark.
+# In place of that of hosts.sh. Those of a host are the children of its server, and what bears the mark.
 is_left()
 {
     for server in $servers; do
         ! pgrep -P "$server" >"$work/left" || return 0
     done
     grep -lzxs -- "$mark" /proc/[0-9]*/environ >"$work/left"
-}
-
-# nothing_left what: after so many tenths of a second.
-nothing_left()
-{
-    tenths=0
-    while is_left; do
-        [ $((tenths += 1)) -lt 80 ] || fail "$1: left on a host: $(cat "$work/left")"
-        sleep 0.1
-    done
 }
 
 # hosts argument...
@@ -133,16 +123,7 @@ all_of_it()
     [ "$(sort "$work/out")" = "$(seq 0 3 | sed 's/.*/[&] a  "b of 4/')" ] || fail 'words:'
     [ "$(sort "$work/err")" = "$(seq 0 3 | sed 's/.*/[&] to err/')" ] || fail 'words to standard error:'
 
-    hosts --hosts "$1:2,$2:2" sh -c '[ $NBCOLL_RANK = 2 ] && exit 7; sleep 100'
-    ended 7 'a rank fails'
-    said "nbcoll run: rank 2 on $2 (process [0-9]*) failed: exit status 7"
-    said "nbcoll run: host $2, ranks 2..3 (process [0-9]*) failed: exit status 7"
-    hosts --hosts "$1:2,$2:2" sh -c '[ $NBCOLL_RANK = 1 ] && kill -SEGV $$; sleep 100'
-    ended 139 'a rank dies'
-    said "nbcoll run: rank 1 on $1 (process [0-9]*) was killed by signal 11 (SIGSEGV: .*"
-    hosts --hosts "$1,$2" no-such-program
-    ended 127 'no program'
-    grep -q "^nbcoll run: rank [01] on .*: no-such-program: No such file or directory" "$work/err" || fail 'no program:'
+    failures "$1" "$2"
     hosts --hosts "$1:2,nowhere:2" sleep 100
     ended 255 'no host'
     said 'ssh: connect to host 127.0.0.2 port .*'
@@ -157,13 +138,7 @@ all_of_it()
     for victims in $3; do
         starts "$1" "$2" 'trap "" TERM; echo begun; sleep 100; sleep 100'
         launcher=$(pgrep -P $guard)
-        case $victims in
-            guard) kill -9 $guard ;;
-            launcher) kill -9 "$launcher" ;;
-            both) kill -9 $guard "$launcher" ;;
-        esac
-        wait $guard || status=$?
-        nothing_left "kill -9 of $victims"
+        killed $victims
     done
 }
 

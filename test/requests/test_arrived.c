@@ -10,8 +10,7 @@
 
 #include <cmocka.h>
 
-#include "operation.h"
-#include "world.h"
+#include "works.h"
 
 /* ---- parts ----------------------------------------------------------------------------------------------------- */
 
@@ -264,14 +263,7 @@ static void the_observer_is_told_of_each_step_once_and_in_order(void **state)
         world_finish(&w, 3, q);
         for (int i = 0; i < 20; i++) {
             operation o = operation_random(&random, 3, 300);
-            share s[3];
-            for (int r = 0; r < 3; r++) {
-                s[r] = share_make(&o, r, 3);
-                EXPECT(OK, operation_start(&o, &s[r], w.comm[r], &q[r]));
-            }
-            world_finish(&w, 3, q);
-            for (int r = 0; r < 3; r++)
-                share_free(&s[r]);
+            all_perform(&w, &o, w.comm, 3);
         }
         assert_int_equal(l.tags, 21); /* the creation too */
         for (int k = 0; k < l.tags; k++) {

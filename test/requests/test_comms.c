@@ -11,30 +11,9 @@
 
 #include "../../src/engine/state/communicator.h" /* the length of a vote */
 #include "native.h"
-#include "operation.h"
-#include "world.h"
+#include "works.h"
 
 enum { MOST = 16 };
-
-/* An operation over these communicators, of which comm[i] is rank i's, has its values. */
-static void works(world *w, nbcoll_comm *const comm[], int ranks)
-{
-    const operation o = {.what = NBCOLL_OPERATION_ALLGATHER, .count = 50, .how = {NBCOLL_INT32, NBCOLL_SUM}, .seed = 8};
-    nbcoll_request q[MOST];
-    share s[MOST];
-
-    for (int i = 0; i < ranks; i++) {
-        assert_int_equal(nbcoll_comm_rank(comm[i]), i);
-        assert_int_equal(nbcoll_comm_size(comm[i]), ranks);
-        s[i] = share_make(&o, i, ranks);
-        EXPECT(OK, operation_start(&o, &s[i], comm[i], &q[i]));
-    }
-    world_finish(w, (size_t)ranks, q);
-    for (int i = 0; i < ranks; i++) {
-        operation_check(&o, &s[i], i, ranks);
-        share_free(&s[i]);
-    }
-}
 
 /* ---- dup and split --------------------------------------------------------------------------------------------- */
 
@@ -49,7 +28,7 @@ static void a_dup_has_the_same_ranks_and_messages_of_its_own(void **state)
     for (int r = 0; r < 4; r++)
         EXPECT(OK, nbcoll_comm_idup(w.comm[r], &dup[r], &q[r]));
     world_finish(&w, 4, q);
-    works(&w, dup, 4);
+    works_over(&w, dup, 4);
     for (int r = 0; r < 4; r++) { /* each rank in an order of its own */
         nbcoll_comm *first = r % 2 ? dup[r] : w.comm[r], *second = r % 2 ? w.comm[r] : dup[r];
         EXPECT(OK, nbcoll_ibcast(r % 2 ? &b[r] : &a[r], 1, NBCOLL_INT32, 0, first, &q[2 * r]));
@@ -61,7 +40,7 @@ static void a_dup_has_the_same_ranks_and_messages_of_its_own(void **state)
         assert_int_equal(b[r], 2);
         EXPECT(OK, nbcoll_comm_free(dup[r]));
     }
-    works(&w, w.comm, 4);
+    works_over(&w, w.comm, 4);
     world_close(&w);
 }
 
@@ -86,11 +65,11 @@ static void split_groups_by_colour_and_orders_by_key_then_rank(void **state)
     assert_null(part[6]);
     for (int i = 0; i < 3; i++)
         group[i] = part[zero[i]];
-    works(&w, group, 3);
+    works_over(&w, group, 3);
     for (int i = 0; i < 4; i++)
         group[i] = part[one[i]];
-    works(&w, group, 4);
-    works(&w, w.comm, 9);
+    works_over(&w, group, 4);
+    works_over(&w, w.comm, 9);
     world_close(&w);
 }
 
@@ -106,7 +85,7 @@ static void all_ranks_may_stay_out_of_a_split(void **state)
     world_finish(&w, 3, q);
     for (int r = 0; r < 3; r++)
         assert_null(part[r]);
-    works(&w, w.comm, 3);
+    works_over(&w, w.comm, 3);
     world_close(&w);
 }
 
@@ -125,10 +104,10 @@ static void split_shared_keeps_those_together_that_have_memory_in_common(void **
         for (int r = 0; r < 4; r++)
             together[3 - r] = part[r];
         if (shared)
-            works(&w, together, 4);
+            works_over(&w, together, 4);
         for (int r = 0; r < 4; r++) {
             if (!shared)
-                works(&w, &part[r], 1);
+                works_over(&w, &part[r], 1);
             EXPECT(OK, nbcoll_comm_free(part[r]));
         }
         world_close(&w);
@@ -159,8 +138,8 @@ static void split_shared_leaves_a_rank_alone_that_shares_no_memory(void **state)
         for (int r = 0, n = 0; r < 3; r++)
             if (r != alone)
                 together[n++] = part[r];
-        works(&w, together, 2);
-        works(&w, &part[alone], 1);
+        works_over(&w, together, 2);
+        works_over(&w, &part[alone], 1);
         world_close(&w);
     }
 }
@@ -189,7 +168,7 @@ static void a_split_of_a_split_down_to_single_ranks_works(void **state)
                     if (r / (2 * size) == first / (2 * size) && nbcoll_comm_rank(level[d][r]) == i &&
                         nbcoll_comm_rank(level[d - 1][r]) / size == nbcoll_comm_rank(level[d - 1][first]) / size)
                         group[i] = level[d][r];
-            works(&w, group, size);
+            works_over(&w, group, size);
         }
     }
     world_close(&w);
@@ -225,7 +204,7 @@ static void a_dup_may_be_made_while_operations_run_on_the_parent(void **state)
                     operation_check(&o[i], &s[r][i], r, RANKS);
                 share_free(&s[r][i]);
             }
-        works(&w, dup, RANKS);
+        works_over(&w, dup, RANKS);
         world_close(&w);
     }
 }
@@ -250,8 +229,8 @@ static void dups_of_two_communicators_may_cross(void **state)
                 EXPECT(OK, nbcoll_comm_idup(w.comm[r], &a[r], &q[2 * r]));
         }
         world_finish(&w, 6, q);
-        works(&w, a, 3);
-        works(&w, b, 3);
+        works_over(&w, a, 3);
+        works_over(&w, b, 3);
         world_close(&w);
     }
 }
@@ -302,7 +281,7 @@ static void many_communicators_come_and_go(void **state)
             world_finish(&w, 2, q);
         }
         for (int i = 0; i < MANY; i += 7)
-            works(&w, comm[i], 2);
+            works_over(&w, comm[i], 2);
         for (int i = 0; i < MANY; i++)
             for (int r = 0; r < 2; r++)
                 EXPECT(OK, nbcoll_comm_free(comm[i][r]));
@@ -334,7 +313,7 @@ static void a_cancelled_creation_makes_nothing(void **state)
         EXPECT(ERR_CANCELLED, s[r]);
         assert_ptr_equal(dup[r], before);
     }
-    works(&w, w.comm, 3);
+    works_over(&w, w.comm, 3);
     world_close(&w);
 }
 
@@ -379,7 +358,7 @@ static void blocking_creations_return_the_communicator(void **state)
     EXPECT(OK, nbcoll_comm_create(w.context[0], w.endpoint[0], NULL, &comm, NBCOLL_FOREVER));
     EXPECT(OK, nbcoll_comm_dup(comm, &dup, NBCOLL_FOREVER));
     EXPECT(OK, nbcoll_comm_split(dup, 3, 0, &part, NBCOLL_FOREVER));
-    works(&w, &part, 1);
+    works_over(&w, &part, 1);
     EXPECT(OK, nbcoll_comm_split(dup, -1, 0, &part, NBCOLL_FOREVER));
     assert_null(part);
     EXPECT(OK, nbcoll_comm_free(NULL));
@@ -459,7 +438,7 @@ static void ranks_that_make_communicators_by_different_calls_make_none(void **st
                     assert_int_equal(s[r], may_meet((making)common, (making)other) ? NBCOLL_OK : NBCOLL_ERR_MISMATCH);
                     assert_int_equal(made[r] == untouched, s[r] != NBCOLL_OK);
                 }
-                works(&w, w.comm, RANKS); /* the parent is in step */
+                works_over(&w, w.comm, RANKS); /* the parent is in step */
                 world_close(&w);
             }
 }
@@ -532,18 +511,9 @@ static void ranks_that_ask_for_different_limits_choose_the_same_algorithm(void *
     for (int what = 0; what < NBCOLL_OPERATION_COUNT; what++)
         for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
             operation o = {.what = (nbcoll_operation)what, .count = bytes[i], .how = {NBCOLL_UINT8, NBCOLL_SUM}};
-            nbcoll_request q[RANKS];
-            share s[RANKS];
-            for (int r = 0; r < RANKS; r++) {
-                s[r] = share_make(&o, r, RANKS);
-                EXPECT(OK, operation_start(&o, &s[r], w.comm[r], &q[r]));
-            }
-            world_finish(&w, RANKS, q);
-            for (int r = 0; r < RANKS; r++) {
+            all_perform(&w, &o, w.comm, RANKS);
+            for (int r = 1; r < RANKS; r++)
                 assert_string_equal(seen_by[r].name, seen_by[0].name);
-                operation_check(&o, &s[r], r, RANKS);
-                share_free(&s[r]);
-            }
             if (what == NBCOLL_OPERATION_BCAST) /* the largest `large` that any rank asked for is 5000 */
                 assert_int_equal(strcmp(seen_by[0].name, "bcast/binomial") == 0, bytes[i] < 5000);
         }

@@ -3,29 +3,13 @@
 # Who waits for any or some of many operations, in turn until all have ended, pays for those that end, not each time for
 # all that are outstanding, or have ended: of 1024 a wait takes at most twice the instructions of one of 64. Of the
 # release build alone.
-grep -q '^CMAKE_BUILD_TYPE:[^=]*=RelWithDebInfo$' "$NBCOLL_BINARY/CMakeCache.txt" &&
-    grep -q '^NBCOLL_SANITIZE:[^=]*=$' "$NBCOLL_BINARY/CMakeCache.txt" || {
-    echo "not the release build"
-    exit 77
-}
-command -v valgrind >/dev/null || {
-    echo "valgrind is not installed"
-    exit 77
-}
 program=$NBCOLL_BINARY/bench/outstanding
-[ -x "$program" ] || {
-    echo "bench/outstanding was not built"
-    exit 77
-}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$NBCOLL_SOURCE/test/support/instructions.sh"
 
 # each FORM N: instructions of a wait for one of N.
 each()
 {
-    all=$(valgrind --tool=callgrind --collect-atstart=no '--toggle-collect=measured_turn*' \
-        --callgrind-out-file="$work/out" "$program" "$1" "$2" 2>&1 | sed -n 's/.*Collected : *\([0-9]*\).*/\1/p')
-    echo $((all / $2))
+    echo $(($(instructions turn "$1" "$2") / $2))
 }
 
 failed=0

@@ -13,9 +13,7 @@
 #include "nbcoll/select.h"
 #include "nbcoll/shm.h"
 #include "../../src/engine/state/context.h"
-#include "operation.h"
 #include "works.h"
-#include "world.h"
 
 /* A call's share, the transport's, and what small steps and whole elements may take beyond. */
 enum { PASS = NBCOLL_PASS_BYTES, CALL = 2 * PASS + PASS / 4 + 16384, BYTES = 4 * PASS + 8, OLD = 0xee };
@@ -551,17 +549,7 @@ static void each_step_starts_and_ends_once(void **state)
 static void reduce_all(world *w, nbcoll_reduction how, size_t count, int in_place)
 {
     operation o = {.what = NBCOLL_OPERATION_ALLREDUCE, .count = count, .how = how, .in_place = in_place, .seed = count};
-    nbcoll_request q[WORLD_MOST];
-    share s[WORLD_MOST];
-    for (int r = 0; r < w->ranks; r++) {
-        s[r] = share_make(&o, r, w->ranks);
-        EXPECT(OK, operation_start(&o, &s[r], w->comm[r], &q[r]));
-    }
-    world_finish(w, (size_t)w->ranks, q);
-    for (int r = 0; r < w->ranks; r++) {
-        operation_check(&o, &s[r], r, w->ranks);
-        share_free(&s[r]);
-    }
+    all_perform(w, &o, w->comm, w->ranks);
 }
 
 static void all_reductions_are_right_around_the_limit(void **state)

@@ -4,37 +4,16 @@
 # of the measuring program: 350 of a persistent request, 500 of another one, and of a blocking call no more than of that;
 # 5 % are allowed for other compilers. And what a scatter or gather of 8 bytes by cells takes of its root and of each other
 # rank, persistent, by start and tests, with the same 5 %. And a message (bench/message.c). Of the release build alone.
-grep -q '^CMAKE_BUILD_TYPE:[^=]*=RelWithDebInfo$' "$NBCOLL_BINARY/CMakeCache.txt" &&
-    grep -q '^NBCOLL_SANITIZE:[^=]*=$' "$NBCOLL_BINARY/CMakeCache.txt" || {
-    echo "not the release build"
-    exit 77
-}
-command -v valgrind >/dev/null || {
-    echo "valgrind is not installed"
-    exit 77
-}
 program=$NBCOLL_BINARY/bench/path
-[ -x "$program" ] || {
-    echo "bench/path was not built"
-    exit 77
-}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-# batches OPERATION FORM SIDE N: instructions of N batches of a thousand.
-batches()
-{
-    valgrind --tool=callgrind --collect-atstart=no "--toggle-collect=measured_$3*" --callgrind-out-file="$work/out" \
-        "$program" "$1" "$2" "$4" 2>&1 | sed -n 's/.*Collected : *\([0-9]*\).*/\1/p'
-}
+. "$NBCOLL_SOURCE/test/support/instructions.sh"
 
 failed=0
 for operation in bcast barrier allreduce; do
     for side in 0 1; do
         before=0
         for form in nonblocking persistent blocking; do
-            once=$(batches $operation $form $side 1)
-            thrice=$(batches $operation $form $side 3)
+            once=$(instructions $side $operation $form 1)
+            thrice=$(instructions $side $operation $form 3)
             count=$(((thrice - once) / 2000))
             case $form in
             nonblocking) most=525 before=$count ;;
@@ -51,9 +30,8 @@ done
 cells()
 {
     [ $3 = root ] && ranks=1 || ranks=$(($1 - 1))
-    count=$(valgrind --tool=callgrind --collect-atstart=no "--toggle-collect=measured_$3*" \
-        --callgrind-out-file="$work/out" "$NBCOLL_BINARY/bench/peers" "$1" "$2" slots 2>&1 |
-        sed -n 's/.*Collected : *\([0-9]*\).*/\1/p')
+    program=$NBCOLL_BINARY/bench/peers
+    count=$(instructions "$3" "$1" "$2" slots)
     count=$((count / 1000 / ranks))
     echo "$2 by cells, $1 ranks, $3: $count of at most $4"
     [ "$count" -gt 0 ] && [ "$count" -le "$4" ] || failed=1
@@ -61,11 +39,10 @@ cells()
 # message FORM BYTES SIDE MOST
 message()
 {
+    program=$NBCOLL_BINARY/bench/message
     counts=
     for n in 1 3; do
-        counts="$counts $(valgrind --tool=callgrind --collect-atstart=no "--toggle-collect=measured_$3*" \
-            --callgrind-out-file="$work/out" "$NBCOLL_BINARY/bench/message" "$1" "$2" "$n" 2>&1 |
-            sed -n 's/.*Collected : *\([0-9]*\).*/\1/p')"
+        counts="$counts $(instructions "$3" "$1" "$2" $n)"
     done
     set -- "$@" $counts
     count=$((($6 - $5) / 2048))
