@@ -4,7 +4,8 @@
  * not mistaken for a dead one. A process's end closes them, after its last bytes have come. The kernel's probes find a
  * machine that does not answer. A hello fills a packet of the interface's full length: where the path takes shorter
  * ones only, and nobody says so, the provider would wait for minutes, and this connection ends. A rank connects to
- * those that it sends to, if they have not connected before, and at its end to all others. See ofi.h. */
+ * those that it sends to, if they have not connected before, and at its end to all others. A rank that loses another
+ * one closes all connections with it, without a goodbye, so that it is lost to that one, too. See ofi.h. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -62,7 +63,7 @@ static bool nbcolli_ofi_hear(const nbcolli_ofi_end *e, int fd, uint32_t index, u
     return epoll_ctl(e->lines_epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-/* Says the hello and its filler; an end that closes adds none, since it needs the path no more. */
+/* Says the hello and its filler; an end that closes, or has lost that rank, adds none: it needs the path no more. */
 static bool nbcolli_ofi_say_hello(const nbcolli_ofi_end *e, nbcolli_ofi_line *line)
 {
     static const unsigned char filler[NBCOLLI_OFI_FILL];
@@ -71,7 +72,8 @@ static bool nbcolli_ofi_say_hello(const nbcolli_ofi_end *e, nbcolli_ofi_line *li
     int packet = 0;
     socklen_t length = sizeof packet;
 
-    if (!e->is_closing && getsockopt(line->fd, IPPROTO_TCP, TCP_MAXSEG, &packet, &length) == 0 && packet > 0)
+    if (!e->is_closing && e->peer[line->rank].state == NBCOLLI_OFI_HERE &&
+        getsockopt(line->fd, IPPROTO_TCP, TCP_MAXSEG, &packet, &length) == 0 && packet > 0)
         hello.fill = (uint32_t)packet < sizeof filler ? (uint32_t)packet : (uint32_t)sizeof filler;
     struct iovec part[2] = {{&hello, sizeof hello}, {(void *)(uintptr_t)filler, hello.fill}};
     const struct msghdr all = {.msg_iov = part, .msg_iovlen = 2};
@@ -138,13 +140,22 @@ static bool nbcolli_ofi_is_through(const nbcolli_ofi_line *line)
     return getsockopt(line->fd, IPPROTO_TCP, TCP_INFO, info, &bytes) != 0 || info[15] >= line->hello;
 }
 
+static void nbcolli_ofi_connects_no_more(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
+{
+    e->connecting -= p->connect_until != 0;
+    p->connect_until = 0;
+}
+
 /* The connection has ended: another one of that rank may still carry its goodbye. */
 static void nbcolli_ofi_line_ends(nbcolli_ofi_end *e, nbcolli_ofi_line *line, int error)
 {
-    if (line->rank >= 0 && e->peer[line->rank].state == NBCOLLI_OFI_HERE) {
-        e->peer[line->rank].is_suspect = true;
-        e->peer[line->rank].error = error == ETIMEDOUT && !nbcolli_ofi_is_through(line) ? EMSGSIZE : error;
-    }
+    nbcolli_ofi_peer *p = line->rank >= 0 ? &e->peer[line->rank] : NULL;
+
+    if (p && p->state == NBCOLLI_OFI_HERE) {
+        p->is_suspect = true;
+        p->error = error == ETIMEDOUT && !nbcolli_ofi_is_through(line) ? EMSGSIZE : error;
+    } else if (p)
+        nbcolli_ofi_connects_no_more(e, p);
     nbcolli_ofi_hang_up(e, line);
 }
 
@@ -155,8 +166,9 @@ static bool nbcolli_ofi_hello_read(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
 
     memcpy(&hello, line->in, sizeof hello);
     if (hello.magic != NBCOLLI_OFI_MAGIC || hello.nonce != e->nonce || hello.rank >= (uint32_t)e->base.ranks ||
-        (is_own && (int)hello.rank != line->rank))
+        (is_own && (int)hello.rank != line->rank) || e->peer[hello.rank].state == NBCOLLI_OFI_LOST)
         return false;
+    e->peer[hello.rank].is_met = true;
     line->skip = hello.fill;
     if (is_own)
         return true;
@@ -284,6 +296,22 @@ void nbcolli_ofi_watch_doubt(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, int error)
     nbcolli_ofi_settle(e);
 }
 
+/* Who is lost may live: then it finds that its connections have ended. If none has carried its hello, it does not know
+ * which are this rank's, and is connected to for as long again, to be told by a hello. */
+void nbcolli_ofi_watch_over(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
+{
+    nbcolli_ofi_connects_no_more(e, p);
+    if (p->state != NBCOLLI_OFI_LOST)
+        return;
+    for (int i = 0; i < nbcolli_ofi_lines(e); i++)
+        if (e->line[i].rank == p->rank)
+            nbcolli_ofi_hang_up(e, &e->line[i]);
+    if (p->is_met || e->is_closing)
+        return;
+    p->connect_until = nbcolli_now(&e->host) + e->lost_ns;
+    e->connecting++;
+}
+
 /* ---- connecting -------------------------------------------------------------------------------------------------- */
 
 static void nbcolli_ofi_connected(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
@@ -292,9 +320,11 @@ static void nbcolli_ofi_connected(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
     nbcolli_ofi_peer *p = &e->peer[line->rank];
 
     line->is_connecting = false;
-    e->connecting -= p->connect_until != 0;
-    p->connect_until = 0;
-    if (!nbcolli_ofi_say_hello(e, line) || epoll_ctl(e->lines_epoll, EPOLL_CTL_MOD, line->fd, &event) != 0)
+    nbcolli_ofi_connects_no_more(e, p);
+    if (p->state == NBCOLLI_OFI_LOST) {
+        nbcolli_ofi_say_hello(e, line);
+        nbcolli_ofi_hang_up(e, line);
+    } else if (!nbcolli_ofi_say_hello(e, line) || epoll_ctl(e->lines_epoll, EPOLL_CTL_MOD, line->fd, &event) != 0)
         nbcolli_ofi_line_ends(e, line, ECONNRESET);
     else if (e->is_closing)
         nbcolli_ofi_say_goodbye(e, line);
@@ -363,7 +393,9 @@ static void nbcolli_ofi_connect_again(nbcolli_ofi_end *e)
             continue;
         if (line->fd >= 0 && now >= p->connect_until)
             nbcolli_ofi_line_ends(e, line, ETIMEDOUT);
-        else if (line->fd < 0 && now >= p->connect_until)
+        else if (now >= p->connect_until && p->state == NBCOLLI_OFI_LOST)
+            nbcolli_ofi_connects_no_more(e, p);
+        else if (now >= p->connect_until)
             p->is_suspect = true;
         else if (line->fd < 0 && now >= p->connect_at)
             nbcolli_ofi_connect(e, p);
@@ -473,6 +505,9 @@ void nbcolli_ofi_watch_leave(nbcolli_ofi_end *e)
         if (rank != e->base.rank && e->peer[rank].state == NBCOLLI_OFI_HERE && !nbcolli_ofi_has_line(e, rank)) {
             e->peer[rank].is_watched = false;
             nbcolli_ofi_watch(e, &e->peer[rank]);
+        } else if (e->peer[rank].connect_until && e->peer[rank].state == NBCOLLI_OFI_LOST) {
+            nbcolli_ofi_connects_no_more(e, &e->peer[rank]); /* nobody will listen here any more */
+            nbcolli_ofi_hang_up(e, &e->line[rank]);
         }
     uint64_t until = nbcolli_now(&e->host) + e->lost_ns;
     while (!nbcolli_ofi_all_is_said(e) && nbcolli_now(&e->host) < until) {
