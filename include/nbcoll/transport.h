@@ -9,6 +9,13 @@
  * number of another message, the place of another fragment) gives a wrong result. A rank that has closed its endpoint
  * is not lost: it has left. The transport reports that, too, and posts to such a rank go nowhere.
  *
+ * A loss is mutual. An endpoint says that a peer is lost in a report, by the answer LOST, or by a work request that
+ * comes back with ERR_PEER_LOST. That peer may live, if a link has failed or a probe ran out. Then its endpoint says
+ * the same of this rank, in a report, and never that it has left: else it would wait for this rank for ever. If it can
+ * be reached, it does so as soon as it would report this rank's death. Else it does so as soon when it can be reached
+ * again, at the latest after its next post to this rank. What either has sent before may still arrive. give_up alone is
+ * no loss: a core that gives a rank up, or is answered FAILED, tells the other ranks by messages.
+ *
  * A transport is a const table and a struct of its own whose first member is nbcoll_endpoint:
  *
  *     struct wire { nbcoll_endpoint base; ... };
@@ -45,7 +52,10 @@ typedef struct nbcoll_header {
 typedef struct nbcoll_work {
     struct nbcoll_work *next;
     nbcoll_status status; /* set by the transport when it comes back: OK, ERR_CANCELLED, ERR_PEER_LOST, ERR_TRANSPORT;
-                             of a get or put also ERR_BUFFER and ERR_FAULT (see nbcoll_bulk) */
+                             of a get or put also ERR_BUFFER and ERR_FAULT (see nbcoll_bulk). ERR_TRANSPORT: the message
+                             was not and will not be delivered, and a get or put touches nothing more, as after
+                             ERR_CANCELLED of a put; the peer may live. So a peer does not touch what such a message
+                             has offered it. A transport that cannot tell loses the peer: ERR_PEER_LOST */
     uint32_t owner;       /* the core's; not to be touched */
     uint64_t scratch[4];
 } nbcoll_work;
@@ -63,8 +73,9 @@ typedef enum nbcoll_posted {
     NBCOLL_POST_NOT_NOW,   /* no room, or not connected to the peer yet (a transport may connect at the first post):
                               nothing happened. The core tries again after each progress, and may sleep until there is
                               room (see arm) */
-    NBCOLL_POST_LOST,      /* the peer is dead or unreachable: nothing happened. From now on it does not read or write
-                              this rank's memory, as after a report that it is lost (but see touches) */
+    NBCOLL_POST_LOST,      /* the peer is dead or unreachable: nothing happened, and all later posts to it get LOST. From
+                              now on it does not read or write this rank's memory, as after a report that it is lost
+                              (but see touches) */
     NBCOLL_POST_FAILED     /* the transport is broken, at least to this peer: nothing happened. The core counts the peer
                               as lost, as when a work request comes back with ERR_TRANSPORT: operations with it end with
                               ERR_PEER_LOST on all ranks. The core tries no other way */
@@ -97,8 +108,8 @@ typedef struct nbcoll_line_arrival {
 typedef struct nbcoll_completions {
     nbcoll_arrival *arrived;
     nbcoll_work *completed;
-    /* A rank newly found dead, or -1. Further ones wait for further calls. From this report on that rank does not read
-     * or write this rank's memory, unless `touches` of the transport says so. */
+    /* A rank newly lost, or -1. Further ones wait for further calls. From this report on that rank does not read or
+     * write this rank's memory, unless `touches` of the transport says so. */
     int lost;
     /* Another rank that has closed its endpoint, or -1; further ones as above. The transport reports each once, when
      * all that it posted to this rank has arrived, in this report or an earlier one, and never as lost. That is no
@@ -485,9 +496,9 @@ typedef struct nbcoll_transport {
      * it an endpoint can only be the last one there. */
     void (*identify)(nbcoll_endpoint *ep, uint64_t out[2]);
     const nbcoll_offload *offload; /* optional group; the core does not use it, wrappers do not hand it on */
-    /* Optional, with give_up: may `peer`, which has just been reported lost, be alive, and still read or write this
-     * rank's memory? 1: the core gives it up, and keeps that memory. The transport reports the peer lost once more when
-     * it can touch nothing any more. Null: no lost peer touches memory. */
+    /* Optional, with give_up: may `peer`, which this endpoint has just said to be lost, be alive, and still read or
+     * write this rank's memory? 1: the core keeps that memory, and gives the peer up when that is reported as lost. The
+     * transport reports it once more when it can touch nothing any more. Null: no lost peer touches memory. */
     int (*touches)(nbcoll_endpoint *ep, int peer);
 } nbcoll_transport;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * See fake.h. */
+#include <errno.h>
 #include <pthread.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
@@ -12,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -756,4 +759,13 @@ int fake_open(void)
 int fake_mapped(void)
 {
     return mapped_count;
+}
+
+int __wrap_connect(int fd, const struct sockaddr *to, socklen_t bytes);
+int __wrap_connect(int fd, const struct sockaddr *to, socklen_t bytes)
+{
+    if (!fake_provider.is_alone)
+        return (int)syscall(SYS_connect, fd, to, bytes);
+    errno = ENETUNREACH;
+    return -1;
 }

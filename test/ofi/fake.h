@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A provider of libfabric's interface whose ranks all live in this process, for the ofi transport of a program that is
- * linked with --wrap=fi_getinfo and --wrap=fi_fabric: it delivers what is posted, late, in the order of each pair, and
- * completes it in any order; refuses posts, drops messages, fails what it is told to; all by a seed. It checks what it
+ * linked with --wrap of fi_getinfo, fi_fabric and connect: it delivers what is posted, late, in the order of each pair,
+ * and completes it in any order; refuses posts, drops messages, fails what it is told to; all by a seed. It checks what it
  * is given: descriptors, lengths, keys.
  */
 #ifndef TEST_OFI_FAKE_H
@@ -30,6 +30,7 @@ typedef struct fake {
     size_t inject;    /* bytes of a message that fi_inject takes */
     size_t piece;     /* bytes of a write, at most; 0: any */
     bool has_rma, has_fd;
+    bool is_alone;    /* no socket connects: ENETUNREACH */
     unsigned refused; /* of 1000 posts: FI_EAGAIN */
     unsigned late;    /* what something takes at most: reads of a completion queue, or of the world's time */
     /* So many from now on: messages of which nothing is said, sends and writes that fail, registrations

@@ -33,6 +33,7 @@ static uint64_t seed;
 static int posted[RANKS][RANKS], arrived[RANKS][RANKS]; /* messages and notices, from and to; at */
 static int kinds[RANKS][RANKS][ACTS];                   /* of each: 0, or 1 + which put */
 static bool is_told[RANKS][RANKS], is_lost[RANKS];      /* at, of; to anybody */
+static int alone;                                       /* a rank that cannot connect, or -1 */
 static put given[RANKS][PUTS];                          /* of each */
 static unsigned char room[RANKS][RANKS][PUTS][ROOM];    /* at, for */
 static nbcoll_registration lent[RANKS][RANKS][PUTS];
@@ -62,6 +63,7 @@ static void opens(int n, const fake *provider)
     memset(is_told, 0, sizeof is_told);
     memset(is_lost, 0, sizeof is_lost);
     memset(given, 0, sizeof given);
+    alone = -1;
     for (config.rank = 0; config.rank < n; config.rank++)
         assert_int_equal(nbcoll_ofi_open(&config, &all[config.rank], &end[config.rank]), NBCOLL_OK);
     for (int rank = 0; rank < n; rank++)
@@ -102,6 +104,7 @@ static void looks(int rank)
 
     if (!end[rank])
         return;
+    fake_provider.is_alone = rank == alone;
     end[rank]->transport->progress(end[rank], &found);
     for (const nbcoll_arrival *a = found.arrived; a; a = a->next)
         takes(rank, a);
@@ -135,6 +138,7 @@ static nbcoll_posted posts(int rank, int to)
     const nbcoll_header header = {{(uint64_t)number, (uint64_t)rank}};
 
     memset(payload, number, sizeof payload);
+    fake_provider.is_alone = rank == alone;
     kinds[rank][to][number % ACTS] = 0;
     nbcoll_posted said = end[rank]->transport->post(end[rank], to, &header, payload, length_of(number), &work);
     posted[rank][to] += said == NBCOLL_POST_DONE;
@@ -240,6 +244,8 @@ static void who_misses_a_message_loses_its_sender(void **state)
     assert_int_equal(arrived[1][0], 1); /* and none of those behind it */
     end[1]->transport->reason(end[1], 0, &why);
     assert_int_equal(why.code, EBADMSG);
+    AWAIT(is_told[0][1]);
+    assert_true(is_lost[1]);
     all_close();
 }
 
@@ -251,8 +257,59 @@ static void a_send_that_fails_loses_its_peer(void **state)
     assert_int_equal(posts(0, 2), NBCOLL_POST_DONE);
     AWAIT(is_told[0][1]);
     assert_true(is_lost[1]);
+    AWAIT(is_told[1][0]);
+    assert_true(is_lost[0]);
     AWAIT(arrived[2][0] == 1);
     assert_false(is_told[0][2]);
+    all_close();
+}
+
+/* Rank 0 loses rank 1, to which it cannot connect. */
+static void loses_unmet(void)
+{
+    opens(2, &(fake){.inject = 16});
+    alone = 0;
+    assert_int_equal(posts(0, 1), NBCOLL_POST_DONE);
+    AWAIT(is_told[0][1]);
+    assert_true(is_lost[1]);
+    assert_int_equal(posts(0, 1), NBCOLL_POST_LOST);
+    assert_false(is_told[1][0]);
+}
+
+static void who_could_not_be_connected_to_is_told_of_its_loss_when_it_can(void **state)
+{
+    (void)state;
+    loses_unmet();
+    alone = -1;
+    AWAIT(is_told[1][0]);
+    assert_true(is_lost[0]);
+    all_close();
+}
+
+static void who_connects_to_one_that_has_lost_it_is_told_so(void **state)
+{
+    (void)state;
+    loses_unmet();
+    assert_int_equal(posts(1, 0), NBCOLL_POST_DONE);
+    AWAIT(is_told[1][0]);
+    assert_true(is_lost[0]);
+    assert_int_equal(arrived[0][1], 0);
+    all_close();
+}
+
+/* Nobody has left in good order to whom it is lost. */
+static void who_closes_is_lost_to_whom_it_has_lost(void **state)
+{
+    nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
+
+    (void)state;
+    loses_unmet();
+    closes(0);
+    assert_int_equal(posts(1, 0), NBCOLL_POST_DONE);
+    while (found.lost < 0) {
+        assert_true(found.departed < 0);
+        end[1]->transport->progress(end[1], &found);
+    }
     all_close();
 }
 
@@ -386,6 +443,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(numbers_go_round),
         cmocka_unit_test(who_misses_a_message_loses_its_sender),
         cmocka_unit_test(a_send_that_fails_loses_its_peer),
+        cmocka_unit_test(who_could_not_be_connected_to_is_told_of_its_loss_when_it_can),
+        cmocka_unit_test(who_connects_to_one_that_has_lost_it_is_told_so),
+        cmocka_unit_test(who_closes_is_lost_to_whom_it_has_lost),
         cmocka_unit_test(a_write_that_fails_is_the_put_s_alone),
         cmocka_unit_test(a_raw_key_is_mapped_while_its_put_lasts),
         cmocka_unit_test(longer_keys_are_not_used),

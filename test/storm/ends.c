@@ -119,6 +119,8 @@ static uint64_t end_next(const end *e)
         if (!e->has_seen[r] && r != e->rank && wire_reaches(e, r) &&
             (other->is_gone || (other->is_closed && !wire_waits_from(e, r))) && other->seen_at[e->rank] < next)
             next = other->seen_at[e->rank];
+        if (!e->has_seen[r] && e->lost_at[r] && e->lost_at[r] < next)
+            next = e->lost_at[r];
     }
     return e->storm->ends ? e->storm->now : next;
 }

@@ -202,7 +202,8 @@ enum {
     EDITION_OF_LOOKS = 19,
     EDITION_OF_MESSAGES = 20,
     EDITION_OF_CUTS = 21,
-    EDITION = 21
+    EDITION_OF_LOSSES = 22,
+    EDITION = 22
 };
 
 /* What of a seed is to be left out, for shrinking. */

@@ -291,6 +291,28 @@ static void touches_no_more(const end *e, end *gone)
     }
 }
 
+/* Dead, or cut off from this one. */
+static bool is_lost(const end *e, int peer)
+{
+    return wire_end(e, peer)->is_gone || (e->lost_at[peer] && e->lost_at[peer] <= e->storm->now);
+}
+
+/* A loss is mutual (transport.h): the peer, which lives, is told some time later. This rank may have the answer only.
+ */
+static void loses(end *e, end *peer)
+{
+    storm *s = e->storm;
+    e->said_lost[peer->rank] = true;
+    if (s->plan.edition < EDITION_OF_LOSSES || e->lost_at[peer->rank])
+        return;
+    e->lost_at[peer->rank] = storm_chance(s, 500) ? s->now + storm_random(s, SECOND) : UINT64_MAX;
+    peer->lost_at[e->rank] = s->now + storm_random(s, storm_chance(s, 500) ? 5 * MILLISECOND : SECOND);
+    if (s->last_cause < peer->lost_at[e->rank])
+        s->last_cause = peer->lost_at[e->rank];
+    storm_ring(s, e->rank, e->lost_at[peer->rank]);
+    storm_ring(s, peer->rank, peer->lost_at[e->rank]);
+}
+
 int wire_refuses(end *e, int peer)
 {
     storm *s = e->storm;
@@ -298,8 +320,10 @@ int wire_refuses(end *e, int peer)
     storm_step(s, e->actor);
     if (peer == e->rank)
         return -1;
-    if (s->ends || (to->is_gone && (e->has_seen[peer] || storm_chance(s, 300)))) {
+    bool has_said = e->lost_at[peer] && e->said_lost[peer];
+    if (s->ends || has_said || (is_lost(e, peer) && (e->has_seen[peer] || storm_chance(s, 300)))) {
         touches_no_more(e, to);
+        e->said_lost[peer] |= !to->is_gone;
         return NBCOLL_POST_LOST;
     }
     const fault *f = storm_fault(s, e->actor, FAULT_POST, &e->actor->posts);
@@ -307,7 +331,8 @@ int wire_refuses(end *e, int peer)
         storm_note(s, e->rank, NOTE_FAULT, FAULT_POST, (uint64_t)peer);
         storm_cause(s, e->rank, BAD_WIRE);
         storm_cause(s, peer, BAD_WIRE);
-        e->said_lost[peer] |= !f->late;
+        if (!f->late)
+            loses(e, to);
         return f->late ? NBCOLL_POST_FAILED : NBCOLL_POST_LOST;
     }
     return -1;
@@ -517,7 +542,7 @@ static void report(end *e, nbcoll_completions *found)
         end *other = wire_end(e, peer);
         if (e->has_seen[peer] || peer == e->rank || !wire_reaches(e, peer))
             continue;
-        if (s->ends || (other->is_gone && other->seen_at[e->rank] <= s->now)) {
+        if (s->ends || (other->is_gone ? other->seen_at[e->rank] <= s->now : is_lost(e, peer))) {
             e->has_seen[peer] = true;
             forget(e, peer);
             found->lost = e->net.at[peer].rank;

@@ -49,6 +49,7 @@ struct end {
     bool given_up[RANKS_MOST];
     uint64_t gave_up_at;            /* the last one */
     bool said_lost[RANKS_MOST];     /* the answer to a post: it touches nothing here any more */
+    uint64_t lost_at[RANKS_MOST];   /* from then on that one is lost to this one, which lives; 0: it is not */
     uint32_t under_way[RANKS_MOST]; /* messages to that one */
     unsigned last_type;             /* of message that came: for the table of what was met */
 };

@@ -151,6 +151,7 @@ struct nbcolli_ofi_peer {
     bool is_due, is_reported;
     bool is_given_up;
     bool is_watched, is_suspect; /* has been connected to; a connection of it has ended */
+    bool is_met;                 /* a connection has carried its hello */
     fi_addr_t to, bulk_to;
     nbcolli_ofi_slab slab;
     nbcolli_ofi_buffer *spare, *quiet;         /* free ones */
@@ -348,6 +349,9 @@ void nbcolli_ofi_watch(nbcolli_ofi_end *e, nbcolli_ofi_peer *p);
 
 /* The peer is lost for this reason, unless a connection says that it has left. */
 void nbcolli_ofi_watch_doubt(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, int error);
+
+/* The peer has left, or is lost: that one it tells so. */
+void nbcolli_ofi_watch_over(nbcolli_ofi_end *e, nbcolli_ofi_peer *p);
 
 /* Reads the connections. */
 void nbcolli_ofi_watch_look(nbcolli_ofi_end *e);

@@ -35,12 +35,10 @@ void nbcolli_ofi_over(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, nbcolli_ofi_state
 {
     if (nbcolli_ofi_is_gone(p))
         return;
-    if (p->connect_until)
-        e->connecting--;
-    p->connect_until = 0;
     p->state = state;
     p->error = error;
     e->ends++;
+    nbcolli_ofi_watch_over(e, p);
     for (uint32_t i = 0; p->slab.at && i < e->credits; i++) {
         nbcolli_ofi_buffer *b = nbcolli_ofi_buffer_at(e, p, i);
         nbcolli_ofi_give_back(e, b, NBCOLL_ERR_PEER_LOST);

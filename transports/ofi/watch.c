@@ -4,7 +4,8 @@
  * not mistaken for a dead one. A process's end closes them, after its last bytes have come. The kernel's probes find a
  * machine that does not answer. A hello fills a packet of the interface's full length: where the path takes shorter
  * ones only, and nobody says so, the provider would wait for minutes, and this connection ends. A rank connects to
- * those that it sends to, if they have not connected before, and at its end to all others. See ofi.h. */
+ * those that it sends to, if they have not connected before, and at its end to all others. A rank that loses another
+ * one closes all connections with it, without a goodbye, so that it is lost to that one, too. See ofi.h. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
@@ -37,13 +38,14 @@ static bool nbcolli_ofi_hear(const nbcolli_ofi_end *e, int fd, uint32_t index, u
     return e->os->attend(e->lines_epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-/* Says the hello and its filler; an end that closes adds none, since it needs the path no more. */
+/* Says the hello and its filler; an end that closes, or has lost that rank, adds none: it needs the path no more. */
 static bool nbcolli_ofi_say_hello(const nbcolli_ofi_end *e, nbcolli_ofi_line *line)
 {
     static const unsigned char filler[NBCOLLI_OFI_FILL];
     nbcolli_ofi_hello hello = {
         .nonce = e->peer_nonce[line->rank], .rank = (uint32_t)e->base.rank, .magic = NBCOLLI_OFI_MAGIC};
-    uint32_t packet = e->is_closing ? 0 : (uint32_t)e->os->packet(line->fd);
+    bool is_kept = !e->is_closing && e->peer[line->rank].state == NBCOLLI_OFI_HERE;
+    uint32_t packet = is_kept ? (uint32_t)e->os->packet(line->fd) : 0;
 
     hello.fill = packet < sizeof filler ? packet : (uint32_t)sizeof filler;
     struct iovec part[2] = {{&hello, sizeof hello}, {(void *)(uintptr_t)filler, hello.fill}};
@@ -104,14 +106,22 @@ static void nbcolli_ofi_hang_up(const nbcolli_ofi_end *e, nbcolli_ofi_line *line
 
 /* ---- hearing ----------------------------------------------------------------------------------------------------- */
 
+static void nbcolli_ofi_connects_no_more(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
+{
+    e->connecting -= p->connect_until != 0;
+    p->connect_until = 0;
+}
+
 /* The connection has ended: another one of that rank may still carry its goodbye. */
 static void nbcolli_ofi_line_ends(nbcolli_ofi_end *e, nbcolli_ofi_line *line, int error)
 {
-    if (line->rank >= 0 && e->peer[line->rank].state == NBCOLLI_OFI_HERE) {
-        e->peer[line->rank].is_suspect = true;
-        e->peer[line->rank].error =
-            error == ETIMEDOUT && !e->os->is_through(line->fd, line->hello) ? EMSGSIZE : error;
-    }
+    nbcolli_ofi_peer *p = line->rank >= 0 ? &e->peer[line->rank] : NULL;
+
+    if (p && p->state == NBCOLLI_OFI_HERE) {
+        p->is_suspect = true;
+        p->error = error == ETIMEDOUT && !e->os->is_through(line->fd, line->hello) ? EMSGSIZE : error;
+    } else if (p)
+        nbcolli_ofi_connects_no_more(e, p);
     nbcolli_ofi_hang_up(e, line);
 }
 
@@ -122,8 +132,9 @@ static bool nbcolli_ofi_hello_read(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
 
     memcpy(&hello, line->in, sizeof hello);
     if (hello.magic != NBCOLLI_OFI_MAGIC || hello.nonce != e->nonce || hello.rank >= (uint32_t)e->base.ranks ||
-        (is_own && (int)hello.rank != line->rank))
+        (is_own && (int)hello.rank != line->rank) || e->peer[hello.rank].state == NBCOLLI_OFI_LOST)
         return false;
+    e->peer[hello.rank].is_met = true;
     line->skip = hello.fill;
     if (is_own)
         return true;
@@ -251,6 +262,22 @@ void nbcolli_ofi_watch_doubt(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, int error)
     nbcolli_ofi_settle(e);
 }
 
+/* Who is lost may live: then it finds that its connections have ended. If none has carried its hello, it does not know
+ * which are this rank's, and is connected to for as long again, to be told by a hello. */
+void nbcolli_ofi_watch_over(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
+{
+    nbcolli_ofi_connects_no_more(e, p);
+    if (p->state != NBCOLLI_OFI_LOST)
+        return;
+    for (int i = 0; i < nbcolli_ofi_lines(e); i++)
+        if (e->line[i].rank == p->rank)
+            nbcolli_ofi_hang_up(e, &e->line[i]);
+    if (p->is_met || e->is_closing)
+        return;
+    p->connect_until = nbcolli_now(&e->host) + e->lost_ns;
+    e->connecting++;
+}
+
 /* ---- connecting -------------------------------------------------------------------------------------------------- */
 
 static void nbcolli_ofi_connected(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
@@ -259,9 +286,11 @@ static void nbcolli_ofi_connected(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
     nbcolli_ofi_peer *p = &e->peer[line->rank];
 
     line->is_connecting = false;
-    e->connecting -= p->connect_until != 0;
-    p->connect_until = 0;
-    if (!nbcolli_ofi_say_hello(e, line) || e->os->attend(e->lines_epoll, EPOLL_CTL_MOD, line->fd, &event) != 0)
+    nbcolli_ofi_connects_no_more(e, p);
+    if (p->state == NBCOLLI_OFI_LOST) {
+        nbcolli_ofi_say_hello(e, line);
+        nbcolli_ofi_hang_up(e, line);
+    } else if (!nbcolli_ofi_say_hello(e, line) || e->os->attend(e->lines_epoll, EPOLL_CTL_MOD, line->fd, &event) != 0)
         nbcolli_ofi_line_ends(e, line, ECONNRESET);
     else if (e->is_closing)
         nbcolli_ofi_say_goodbye(e, line);
@@ -334,7 +363,9 @@ static void nbcolli_ofi_connect_again(nbcolli_ofi_end *e)
         p->connect_until += away > NBCOLLI_OFI_AWAY ? away : 0;
         if (line->fd >= 0 && now >= p->connect_until)
             nbcolli_ofi_line_ends(e, line, ETIMEDOUT);
-        else if (line->fd < 0 && now >= p->connect_until)
+        else if (now >= p->connect_until && p->state == NBCOLLI_OFI_LOST)
+            nbcolli_ofi_connects_no_more(e, p);
+        else if (now >= p->connect_until)
             p->is_suspect = true;
         else if (line->fd < 0 && now >= p->connect_at)
             nbcolli_ofi_connect(e, p);
@@ -432,6 +463,9 @@ void nbcolli_ofi_watch_leave(nbcolli_ofi_end *e)
         if (rank != e->base.rank && e->peer[rank].state == NBCOLLI_OFI_HERE && !nbcolli_ofi_has_line(e, rank)) {
             e->peer[rank].is_watched = false;
             nbcolli_ofi_watch(e, &e->peer[rank]);
+        } else if (e->peer[rank].connect_until && e->peer[rank].state == NBCOLLI_OFI_LOST) {
+            nbcolli_ofi_connects_no_more(e, &e->peer[rank]); /* nobody will listen here any more */
+            nbcolli_ofi_hang_up(e, &e->line[rank]);
         }
     uint64_t until = nbcolli_now(&e->host) + e->lost_ns;
     while (!nbcolli_ofi_all_is_said(e) && nbcolli_now(&e->host) < until) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * How two ranks connect their queue pairs, when one of them first sends to the other. Each makes its own and tells the
  * other their numbers by a datagram. A rank that knows the other's numbers can receive; once it knows that the other
- * can receive, it may send. Datagrams may be lost: a rank that wants to send asks again. See verbs.h. */
+ * can receive, it may send. Datagrams may be lost: a rank that wants to send asks again. A rank that has lost the other
+ * one says so, at once and when it is asked: that one might never connect, and so never find out. See verbs.h. */
 #include <errno.h>
 #include <string.h>
 
@@ -139,8 +140,7 @@ static bool nbcolli_verbs_make(nbcolli_verbs_end *e, nbcolli_verbs_peer *p)
 
 /* ---- datagrams --------------------------------------------------------------------------------------------------- */
 
-/* A datagram that cannot go now is sent again, or asked for. */
-static void nbcolli_verbs_tell(nbcolli_verbs_end *e, const nbcolli_verbs_peer *p, nbcolli_verbs_word word)
+void nbcolli_verbs_tell(nbcolli_verbs_end *e, const nbcolli_verbs_peer *p, nbcolli_verbs_word word)
 {
     nbcolli_verbs_datagram d = {.nonce = e->nonce,
                                 .rank = (uint32_t)e->base.rank,
@@ -239,27 +239,31 @@ void nbcolli_verbs_heard(nbcolli_verbs_end *e, nbcolli_verbs_buffer *b, uint32_t
             p = nbcolli_verbs_know(e, (int)d.rank);
     }
     nbcolli_verbs_listen(&e->mail, b);
-    if (!p || p->state == NBCOLLI_VERBS_LEFT || p->state == NBCOLLI_VERBS_LOST)
+    if (!p || p->state == NBCOLLI_VERBS_LEFT || (p->state == NBCOLLI_VERBS_LOST && d.word != NBCOLLI_VERBS_CONNECT))
         return;
-    if (d.word == NBCOLLI_VERBS_CONNECT)
+    if (p->state == NBCOLLI_VERBS_LOST)
+        nbcolli_verbs_tell(e, p, NBCOLLI_VERBS_LOSES);
+    else if (d.word == NBCOLLI_VERBS_CONNECT)
         nbcolli_verbs_connects(e, p, &d);
-    else /* a rank that could not send yet has nothing under way to here */
-        nbcolli_verbs_over(e, p, NBCOLLI_VERBS_LEFT);
+    else { /* a rank that could not send yet has nothing under way to here */
+        p->has_lost_us = d.word == NBCOLLI_VERBS_LOSES;
+        nbcolli_verbs_over(e, p, p->has_lost_us ? NBCOLLI_VERBS_LOST : NBCOLLI_VERBS_LEFT);
+    }
 }
 
-/* Says goodbye to ranks that are not connected, and would never know: in rounds as room allows, since nobody asks
- * again. */
+/* Says goodbye to ranks that are not connected, and would never know, or that they are lost: in rounds as room allows,
+ * since nobody answers when they ask again. */
 void nbcolli_verbs_goodbye_apart(nbcolli_verbs_end *e)
 {
     for (int rank = 0; e->place && rank < e->base.ranks; rank++) {
         nbcolli_verbs_peer *p = rank == e->base.rank ? NULL : nbcolli_verbs_know(e, rank);
-        if (!p || (p->state != NBCOLLI_VERBS_APART && p->state != NBCOLLI_VERBS_CONNECTING))
+        if (!p || p->state == NBCOLLI_VERBS_CONNECTED || p->state == NBCOLLI_VERBS_LEFT)
             continue;
         struct ibv_ah_attr way = nbcolli_verbs_way(e->rail, e->place[rank].port);
         if (!p->route)
             p->route = ibv_create_ah(e->rail->pd, &way);
         if (!e->mail.said)
             nbcolli_verbs_flush(e);
-        nbcolli_verbs_tell(e, p, NBCOLLI_VERBS_GOODBYE);
+        nbcolli_verbs_tell(e, p, p->state == NBCOLLI_VERBS_LOST ? NBCOLLI_VERBS_LOSES : NBCOLLI_VERBS_GOODBYE);
     }
 }

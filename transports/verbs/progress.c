@@ -25,6 +25,8 @@ void nbcolli_verbs_over(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, nbcolli_ver
         ibv_modify_qp(p->messages, &to, IBV_QP_STATE);
     if (p->bulk)
         ibv_modify_qp(p->bulk, &to, IBV_QP_STATE);
+    if (state == NBCOLLI_VERBS_LOST) /* it may live; once it is connected, its next probe fails also without that */
+        nbcolli_verbs_tell(e, p, NBCOLLI_VERBS_LOSES);
 }
 
 static void nbcolli_verbs_report(nbcolli_verbs_end *e, nbcoll_completions *found)

@@ -40,6 +40,9 @@ static void nbcolli_verbs_reason(nbcoll_endpoint *ep, int peer, nbcoll_transport
     if (p->error) {
         out->code = (int)p->vendor_error; /* 0 of a device that has none */
         out->text = ibv_wc_status_str((enum ibv_wc_status)p->error);
+    } else if (p->has_lost_us) {
+        out->code = 0;
+        out->text = "this rank is lost to that one";
     } else if (p->state == NBCOLLI_VERBS_LOST && !p->knows_its) {
         out->code = 0;
         out->text = "the rank has not answered when it was asked to connect";

@@ -27,7 +27,7 @@
 #include "../../src/host/host.h"
 
 #define NBCOLLI_VERBS_SAID 16u         /* datagrams under way */
-#define NBCOLLI_VERBS_MAGIC 0x6e627603u /* raised with every change of addresses, datagrams or immediates */
+#define NBCOLLI_VERBS_MAGIC 0x6e627604u /* raised with every change of addresses, datagrams or immediates */
 #define NBCOLLI_VERBS_RAILS 4u
 #define NBCOLLI_VERBS_ROUTE 40          /* bytes before a datagram that has come */
 #define NBCOLLI_VERBS_BATCH 32          /* completions of a progress, at most */
@@ -66,7 +66,11 @@ typedef struct nbcolli_verbs_place {
 
 _Static_assert(sizeof(nbcolli_verbs_place) == sizeof(nbcoll_verbs_address), "an address holds a place");
 
-typedef enum nbcolli_verbs_word { NBCOLLI_VERBS_CONNECT, NBCOLLI_VERBS_GOODBYE } nbcolli_verbs_word;
+typedef enum nbcolli_verbs_word {
+    NBCOLLI_VERBS_CONNECT,
+    NBCOLLI_VERBS_GOODBYE,
+    NBCOLLI_VERBS_LOSES /* its reader is lost to the sender */
+} nbcolli_verbs_word;
 
 typedef struct nbcolli_verbs_datagram {
     uint64_t nonce; /* the sender's */
@@ -270,6 +274,7 @@ typedef struct nbcolli_verbs_peer {
     bool bulk_is_over; /* the queue pair of gets and puts is in error */
     bool knows_its;    /* this rank can receive from it */
     bool is_wanted;    /* a post waits until it is connected */
+    bool has_lost_us;  /* and has said so */
     struct ibv_qp *messages, *bulk;
     struct ibv_ah *route; /* of datagrams */
     nbcolli_verbs_slab slab; /* its part of the buffers */
@@ -479,6 +484,9 @@ nbcolli_verbs_peer *nbcolli_verbs_know(nbcolli_verbs_end *e, int rank);
 /* Begins or goes on connecting, for a post that waits for it. False: it cannot be (p->state says why), or there is no
  * memory, or the device refused (e->error). */
 bool nbcolli_verbs_want(nbcolli_verbs_end *e, nbcolli_verbs_peer *p);
+
+/* By a datagram. One that cannot go now is sent again, or asked for. */
+void nbcolli_verbs_tell(nbcolli_verbs_end *e, const nbcolli_verbs_peer *p, nbcolli_verbs_word word);
 
 /* Handles a datagram, and posts its buffer again. */
 void nbcolli_verbs_heard(nbcolli_verbs_end *e, nbcolli_verbs_buffer *buffer, uint32_t bytes);

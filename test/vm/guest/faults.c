@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What ranks over verbs do when something is lost: a datagram, a rank that sends, one that was never heard of, several
- * ranks of a communicator that is then shrunk. No queue pair outlives its process. Runs in a guest.
+ * What ranks over verbs do when something is lost: a datagram, a rank that sends, one that was never heard of, one that
+ * lives, several ranks of a communicator that is then shrunk. No queue pair outlives its process. Runs in a guest.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -53,11 +53,20 @@ static void progress_for(nbcoll_endpoint *ep, uint64_t ns)
     } while (clock_ns() - since < ns);
 }
 
+static void two_open(nbcoll_verbs_config config, nbcoll_verbs_address all[2], nbcoll_endpoint *end[2])
+{
+    config.ranks = 2;
+    config.host = (nbcoll_host){.size = sizeof config.host, .now = now_is};
+    assert_int_equal(nbcoll_verbs_open(&config, &all[0], &end[0]), NBCOLL_OK);
+    config.rank = 1;
+    assert_int_equal(nbcoll_verbs_open(&config, &all[1], &end[1]), NBCOLL_OK);
+    assert_int_equal(nbcoll_verbs_meet(end[0], all), NBCOLL_OK);
+}
+
 /* Rank 1 does not read the first datagram, since it has not met the others yet. Rank 0 asks again at its next pass. */
 static void a_lost_datagram_is_repeated_by_a_rank_that_seldom_progresses(void **state)
 {
     enum { PASSES = 20 };
-    nbcoll_verbs_config config = {.size = sizeof config, .ranks = 2};
     nbcoll_verbs_address all[2];
     nbcoll_endpoint *end[2];
     nbcoll_header header = {{1}};
@@ -65,11 +74,7 @@ static void a_lost_datagram_is_repeated_by_a_rank_that_seldom_progresses(void **
     nbcoll_posted said = NBCOLL_POST_NOT_NOW;
 
     (void)state;
-    config.host = (nbcoll_host){.size = sizeof config.host, .now = now_is};
-    assert_int_equal(nbcoll_verbs_open(&config, &all[0], &end[0]), NBCOLL_OK);
-    config.rank = 1;
-    assert_int_equal(nbcoll_verbs_open(&config, &all[1], &end[1]), NBCOLL_OK);
-    assert_int_equal(nbcoll_verbs_meet(end[0], all), NBCOLL_OK);
+    two_open((nbcoll_verbs_config){.size = sizeof(nbcoll_verbs_config)}, all, end);
     assert_int_equal(end[0]->transport->post(end[0], 1, &header, NULL, 0, &work), NBCOLL_POST_NOT_NOW);
     progress_for(end[1], SECOND / 10);
     assert_int_equal(nbcoll_verbs_meet(end[1], all), NBCOLL_OK);
@@ -86,6 +91,65 @@ static void a_lost_datagram_is_repeated_by_a_rank_that_seldom_progresses(void **
         end[0]->transport->progress(end[0], &found);
         is_back = found.completed != NULL;
     }
+    nbcoll_endpoint_close(end[0]);
+    nbcoll_endpoint_close(end[1]);
+}
+
+/* ---- a rank that lives ------------------------------------------------------------------------------------------- */
+
+static void hears_of_the_loss(nbcoll_endpoint *ep)
+{
+    nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
+
+    for (uint64_t since = clock_ns(); found.lost < 0;) {
+        assert_true(clock_ns() - since < 2 * SECOND);
+        found = (nbcoll_completions)NBCOLL_COMPLETIONS_EMPTY;
+        ep->transport->progress(ep, &found);
+        assert_int_equal(found.departed, -1);
+    }
+    assert_int_equal(found.lost, 1 - ep->rank);
+}
+
+/* Rank 0 asks rank 1 to connect, which reads nothing meanwhile, and loses it. */
+static void one_loses_the_other(nbcoll_verbs_address all[2], nbcoll_endpoint *end[2])
+{
+    nbcoll_header header = {{1}};
+    nbcoll_work work = {0};
+
+    two_open(settings, all, end);
+    assert_int_equal(end[0]->transport->post(end[0], 1, &header, NULL, 0, &work), NBCOLL_POST_NOT_NOW);
+    time_is += CONNECT_MS * (SECOND / 1000);
+    hears_of_the_loss(end[0]);
+}
+
+static void who_is_lost_before_it_is_connected_is_told(void **state)
+{
+    nbcoll_verbs_address all[2];
+    nbcoll_endpoint *end[2];
+
+    (void)state;
+    one_loses_the_other(all, end);
+    assert_int_equal(nbcoll_verbs_meet(end[1], all), NBCOLL_OK);
+    hears_of_the_loss(end[1]);
+    nbcoll_endpoint_close(end[0]);
+    nbcoll_endpoint_close(end[1]);
+}
+
+static void who_asks_one_that_has_lost_it_is_told(void **state)
+{
+    nbcoll_verbs_address all[2];
+    nbcoll_endpoint *end[2];
+    nbcoll_header header = {{1}};
+    nbcoll_work work = {0};
+
+    (void)state;
+    one_loses_the_other(all, end);
+    progress_for(end[1], SECOND / 10); /* what has come is of nobody yet */
+    assert_int_equal(nbcoll_verbs_meet(end[1], all), NBCOLL_OK);
+    assert_int_equal(end[1]->transport->post(end[1], 0, &header, NULL, 0, &work), NBCOLL_POST_NOT_NOW);
+    progress_for(end[0], SECOND / 10);
+    hears_of_the_loss(end[1]);
+    assert_int_equal(end[1]->transport->post(end[1], 0, &header, NULL, 0, &work), NBCOLL_POST_LOST);
     nbcoll_endpoint_close(end[0]);
     nbcoll_endpoint_close(end[1]);
 }
@@ -243,6 +307,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_lost_datagram_is_repeated_by_a_rank_that_seldom_progresses, nothing_is_left),
+        cmocka_unit_test_teardown(who_is_lost_before_it_is_connected_is_told, nothing_is_left),
+        cmocka_unit_test_teardown(who_asks_one_that_has_lost_it_is_told, nothing_is_left),
         cmocka_unit_test_teardown(a_rank_that_only_receives_is_told_of_its_dead_sender, nothing_is_left),
         cmocka_unit_test_teardown(a_rank_that_was_never_heard_of_is_lost, nothing_is_left),
         cmocka_unit_test_teardown(the_living_go_on_without_the_dead, nothing_is_left),
