@@ -85,12 +85,12 @@ static packed chain(int first, int last, size_t i)
     return p;
 }
 
-typedef struct share {
+typedef struct buffers {
     affine send[RANKS * COUNT], recv[RANKS * COUNT];
-} share;
+} buffers;
 
 static world w;
-static share s[RANKS];
+static buffers s[RANKS];
 static nbcoll_request request[RANKS];
 
 static int open(void **state)
