@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <nbcoll/conformance.h>
 #include <nbcoll/launch.h>
@@ -105,11 +106,19 @@ static void destroy(const nbcoll_conformance *c, void *made)
     free(made);
 }
 
+/* As if a connection had failed. */
+static void lose(const nbcoll_conformance *c, void *made, nbcoll_endpoint *ep, int peer)
+{
+    const int *fd = made;
+    (void)c;
+    shutdown(fd[ep->rank * ep->ranks + peer], SHUT_RDWR);
+}
+
 static int check(void)
 {
     const uint32_t promises = NBCOLL_CONFORMANCE_ORDERED | NBCOLL_CONFORMANCE_WAKEUP | NBCOLL_CONFORMANCE_REFUSES;
     const nbcoll_conformance here = {.size = sizeof here, .name = "socket", .promises = promises, .make = make_pairs,
-                                     .destroy = destroy, .result = nbcoll_conformance_print};
+                                     .destroy = destroy, .result = nbcoll_conformance_print, .lose = lose};
     nbcoll_conformance processes = here;
     processes.name = "socket, processes";
     processes.make = make_name;

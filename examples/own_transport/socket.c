@@ -80,7 +80,7 @@ static bool receive(struct end *e, int rank, struct place *place)
     if (got < (ssize_t)sizeof a->header) { /* a goodbye, the end of the connection (0), or a failure */
         p->state = got == 1 ? LEAVING : LOST;
         e->error = got < 0 ? errno : 0;
-        shutdown(p->fd, SHUT_RD); /* from now on it is readable, until its end is reported */
+        shutdown(p->fd, SHUT_RDWR); /* readable until its end is reported. One that is lost and lives finds it ended */
         return false;
     }
     a->next = NULL;

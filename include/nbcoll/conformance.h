@@ -88,6 +88,9 @@ struct nbcoll_conformance {
     uint32_t lost_ms; /* with open: a rank that is killed, or calls exec, is reported lost within this time */
     /* Told of each case as it ends; null: nobody is. 0: go on; else no further case is run. */
     int (*result)(const nbcoll_conformance *c, const nbcoll_conformance_result *r);
+    /* Optional, without open: makes `ep` lose `peer`, which lives, as a link between the two would that has failed: soon
+     * a progress of `ep` reports that. No call of transport.h does so. Null: whether the loss is mutual is not tested. */
+    void (*lose)(const nbcoll_conformance *c, void *made, nbcoll_endpoint *ep, int peer);
 };
 
 /* Runs the cases, in a fixed order, and returns how many of them failed; -1, with nothing run, when the table is not

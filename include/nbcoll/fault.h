@@ -60,7 +60,8 @@ typedef struct nbcoll_fault_config {
     nbcoll_posted fail_with; /* FAILED: only that call. LOST: its peer is lost from then on (register: as FAILED) */
 
     /* The number of the progress, counted from 1, that reports rank `lost`; 0: none. Posts, gets and puts to it then
-     * answer LOST; what it has sent may still arrive. */
+     * answer LOST; what it has sent may still arrive. Neither this nor fail_with LOST tells that rank: set the same at
+     * its end, or it breaks the rule that a loss is mutual. */
     uint64_t lost_at;
     int lost;
 

@@ -155,6 +155,7 @@ static void expected_payload(const struct world *w, int from, uint64_t index, un
     X(what_is_posted_to_one_who_has_left_goes_nowhere)                                                                 \
     X(a_leave_needs_no_room)                                                                                           \
     X(an_end_that_is_abandoned_is_reported_lost)                                                                       \
+    X(who_is_lost_and_lives_loses_the_other_one)                                                                       \
     X(a_world_with_undelivered_messages_can_be_closed)                                                                 \
     X(both_ranks_say_the_same_of_their_reach)                                                                          \
     X(get_copies_any_part_of_what_is_registered)                                                                       \

@@ -110,7 +110,7 @@ static void a_leave_is_reported_once_after_the_last_message(const nbcoll_conform
 {
     struct world *w = world_that_one_leaves(c);
     await_leave(w, 0);
-    CHECK(w->player[1].arrived > 3 && w->player[2].arrived > 3); /* when they met */
+    CHECK(w->player[1].arrived > 3 && w->player[2].arrived > 3);   /* when they met */
     for (uint64_t start = now_ns(); now_ns() - start < 250000000;) /* longer than any transport looks away */
         world_progress(w);
     world_close(w);
@@ -179,6 +179,42 @@ static void an_end_that_is_abandoned_is_reported_lost(const nbcoll_conformance *
     struct world *w = world_that_one_abandons(c);
     player_write(&w->player[1], 2, 100); /* the others go on */
     world_settle(w);
+    world_close(w);
+}
+
+/* One progress. Returns whom it reports lost, or -1; -1, too, for `lost`, who was reported before. */
+static int player_loses(const struct player *p, int lost)
+{
+    nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
+
+    p->ep->transport->progress(p->ep, &found);
+    CHECK_EQUAL(found.departed, -1);
+    CHECK(found.lost < 0 || lost < 0);
+    return found.lost;
+}
+
+/* Or hears that it is lost itself, to all. give_up is no loss: no call of transport.h makes one. */
+static void who_is_lost_and_lives_loses_the_other_one(const nbcoll_conformance *c)
+{
+    struct world *w = world_open(c, 2);
+    nbcoll_header header = {{0}};
+    nbcoll_work work = {0};
+    int lost[2] = {-1, -1};
+
+    world_needs(w, c->lose, "the table does not say how a rank that lives is lost", 0);
+    world_meet(w);
+    c->lose(c, w->made, w->player[0].ep, 1);
+    for (; lost[0] < 0 || lost[1] < 0; case_waits("both ranks to report the loss"))
+        for (int rank = 0; rank < 2; rank++) {
+            int is = player_loses(&w->player[rank], lost[rank]);
+            lost[rank] = is < 0 ? lost[rank] : is;
+        }
+    for (int rank = 0; rank < 2; rank++) {
+        nbcoll_endpoint *ep = w->player[rank].ep;
+        CHECK(lost[rank] != rank || lost[1 - rank] == rank);
+        if (lost[rank] != rank)
+            CHECK_EQUAL(ep->transport->post(ep, 1 - rank, &header, NULL, 0, &work), NBCOLL_POST_LOST);
+    }
     world_close(w);
 }
 

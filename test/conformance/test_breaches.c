@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The conformance suite finds what it is there to find: ten transports that each break one clause of the contract fail
+ * The conformance suite finds what it is there to find: transports that each break one clause of the contract fail
  * in the cases that ask for it, for the reason they give; the same transport without the breach passes.
  */
 #include <setjmp.h>
@@ -35,6 +35,8 @@ static nbcoll_endpoint *broken(const struct breach *b, nbcoll_endpoint *inner)
     return ep;
 }
 
+static nbcoll_endpoint *second; /* the end of rank 1 */
+
 static void *make(const nbcoll_conformance *c, int ranks, nbcoll_endpoint *end[])
 {
     const struct breach *b = c->user;
@@ -42,7 +44,20 @@ static void *make(const nbcoll_conformance *c, int ranks, nbcoll_endpoint *end[]
     nbcoll_loopback *world = loopback_ends(LOOPBACK(.flags = flags), ranks, 0, end);
     for (int i = 0; world && i < ranks; i++)
         end[i] = broken(b, end[i]);
+    second = ranks > 1 ? end[1] : NULL;
     return world;
+}
+
+/* The peer breaks the clause, if there is a breach. */
+static void lose(const nbcoll_conformance *c, void *made, nbcoll_endpoint *ep, int peer)
+{
+    nbcoll_fault_config here = {.size = sizeof here, .lost_at = 1, .lost = peer}, there = here;
+
+    (void)made;
+    there.lost = ep->rank;
+    there.breach = ((const struct breach *)c->user)->breach;
+    nbcoll_fault_set(ep, &here);
+    nbcoll_fault_set(second, &there);
 }
 
 static void destroy(const nbcoll_conformance *c, void *world)
@@ -85,8 +100,16 @@ static int keep(const nbcoll_conformance *c, const nbcoll_conformance_result *r)
 /* Runs the one case; a hang costs its deadline. */
 static int run(const struct breach *b, uint32_t deadline_ms)
 {
-    nbcoll_conformance c = {.size = sizeof c, .name = "broken", .user = b, .only = b->name, .make = make,
-                            .destroy = destroy, .deadline_ms = deadline_ms, .seed = seed_of_test(), .result = keep};
+    nbcoll_conformance c = {.size = sizeof c,
+                            .name = "broken",
+                            .user = b,
+                            .only = b->name,
+                            .make = make,
+                            .destroy = destroy,
+                            .deadline_ms = deadline_ms,
+                            .seed = seed_of_test(),
+                            .result = keep,
+                            .lose = lose};
     if (b->where == PROCESSES) {
         c.make = make_id;
         c.open = open_end;
@@ -123,6 +146,8 @@ static void is_found(const struct breach *b)
 
 FINDS(a_lost_peer_that_is_not_reported, NBCOLL_FAULT_LOSS_UNREPORTED, KIND, "an_end_that_is_abandoned_is_reported_lost",
       "waited for the report that rank 0 is lost")
+FINDS(a_loss_of_which_the_peer_does_not_hear, NBCOLL_FAULT_LOSS_UNREPORTED, KIND,
+      "who_is_lost_and_lives_loses_the_other_one", "waited for both ranks to report the loss")
 FINDS(a_killed_peer_that_is_not_reported, NBCOLL_FAULT_LOSS_UNREPORTED, PROCESSES,
       "a_killed_rank_is_reported_lost_to_all", "the loss of rank 1 is not reported in time")
 FINDS(a_leave_that_is_not_reported, NBCOLL_FAULT_LEAVE_UNREPORTED, KIND,
@@ -154,6 +179,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lost_peer_that_is_not_reported),
+        cmocka_unit_test(a_loss_of_which_the_peer_does_not_hear),
         cmocka_unit_test(a_killed_peer_that_is_not_reported),
         cmocka_unit_test(a_leave_that_is_not_reported),
         cmocka_unit_test(an_arm_that_is_always_ok),

@@ -6,6 +6,7 @@
 
 #include "nbcoll/shm.h"
 
+#include "../../transports/shm/shm.h"
 #include "variants.h"
 
 struct opening {
@@ -46,6 +47,16 @@ static void destroy(const nbcoll_conformance *c, void *made)
     (void)made;
 }
 
+/* By what no rank writes: an entry that is longer than one can be. */
+static void lose(const nbcoll_conformance *c, void *made, nbcoll_endpoint *ep, int peer)
+{
+    struct nbcolli_shm_peer *p = &nbcolli_shm_end(ep)->peer[peer];
+
+    (void)c;
+    (void)made;
+    atomic_store(&p->from.line->word, p->from.lap | UINT64_C(200) << NBCOLLI_SHM_BYTES_SHIFT);
+}
+
 #define SHM(...) (&(const nbcoll_shm_config){.size = sizeof(nbcoll_shm_config), __VA_ARGS__})
 #define PROMISES (NBCOLL_CONFORMANCE_ORDERED | NBCOLL_CONFORMANCE_WAKEUP | NBCOLL_CONFORMANCE_REFUSES)
 #define SHARES (NBCOLL_CONFORMANCE_BULK | NBCOLL_CONFORMANCE_SHARED)
@@ -54,7 +65,7 @@ int main(void)
 {
 #define VARIANT(text, promised, ...)                                                                                   \
     {                                                                                                                  \
-        .name = text, .promises = promised, .make = make, .destroy = destroy, .user = SHM(__VA_ARGS__)                 \
+        .name = text, .promises = promised, .make = make, .destroy = destroy, .lose = lose, .user = SHM(__VA_ARGS__)   \
     }
     const nbcoll_conformance variants[] = {
         VARIANT("shm", PROMISES | SHARES, .flags = 0),

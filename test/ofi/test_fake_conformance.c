@@ -67,6 +67,17 @@ static void destroy(const nbcoll_conformance *c, void *made)
     }
 }
 
+static void lose(const nbcoll_conformance *c, void *made, nbcoll_endpoint *ep, int peer)
+{
+    nbcoll_header header = {{0}};
+    nbcoll_work work = {0};
+
+    (void)c, (void)made;
+    fake_provider.failed_sends = 1;
+    fake_provider.refused = 0;
+    ep->transport->post(ep, peer, &header, NULL, 0, &work);
+}
+
 int main(int argc, char **argv)
 {
     int failed = 0;
@@ -81,7 +92,8 @@ int main(int argc, char **argv)
                                 .only = argc > 1 && *argv[1] ? argv[1] : NULL,
                                 .make = make,
                                 .destroy = destroy,
-                                .result = nbcoll_conformance_print};
+                                .result = nbcoll_conformance_print,
+                                .lose = lose};
         if (argc > 2 && strcmp(argv[2], kinds[i].name) != 0)
             continue;
         failed += nbcoll_conformance_run(&c) != 0;

@@ -65,7 +65,8 @@ static registered *find(storm *s, uint64_t id, const end *owner)
 static bool is_barred(const order *o)
 {
     const end *there = wire_end(o->end, o->peer);
-    return there->given_up[o->end->rank] || there->said_lost[o->end->rank];
+    int who = o->end->rank;
+    return there->given_up[who] || (there->said_lost[who] && !there->touches[who]);
 }
 
 /* Nobody does any more whom its rank has given up. */
@@ -169,8 +170,8 @@ nbcoll_status bulk_carry_out(storm *s, order *o)
     const char *wrong = what_is_wrong(s, o, &there);
     if (wrong) {
         if (!excuses(s, o))
-            storm_find(s, "rank %d has a %s lent %s (any more)", o->end->rank,
-                       o->kind == ORDER_GET ? "get" : "put", wrong);
+            storm_find(s, "rank %d has a %s lent %s (any more)", o->end->rank, o->kind == ORDER_GET ? "get" : "put",
+                       wrong);
         return NBCOLL_ERR_TRANSPORT;
     }
     if (o->kind == ORDER_GET) {
@@ -288,7 +289,18 @@ void bulk_give_up(nbcoll_endpoint *ep, int address)
     int peer = e->who[address];
     e->given_up[peer] = true;
     e->gave_up_at = e->storm->now;
+    if (e->touches[peer]) {
+        e->over_at[peer] = e->storm->now + storm_random(e->storm, SECOND);
+        storm_ring(e->storm, e->rank, e->over_at[peer]);
+    }
+    e->touches[peer] = false;
     storm_note(e->storm, e->rank, NOTE_GIVEN_UP, (uint64_t)peer, (uint64_t)e->number);
+}
+
+int bulk_touches(nbcoll_endpoint *ep, int address)
+{
+    const end *e = (end *)ep;
+    return e->touches[e->who[address]];
 }
 
 nbcoll_bulk bulk_table(const net *n)

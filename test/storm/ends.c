@@ -121,6 +121,8 @@ static uint64_t end_next(const end *e)
             next = other->seen_at[e->rank];
         if (!e->has_seen[r] && e->lost_at[r] && e->lost_at[r] < next)
             next = e->lost_at[r];
+        if (e->has_seen[r] && e->over_at[r] && e->over_at[r] < next)
+            next = e->over_at[r];
     }
     return e->storm->ends ? e->storm->now : next;
 }
@@ -244,6 +246,7 @@ static nbcoll_transport table_of(end *e)
     t.close = wire_close;
     t.abandon = wire_abandon;
     t.give_up = bulk_give_up;
+    t.touches = e->storm->plan.edition >= EDITION_OF_LOSSES ? bulk_touches : NULL;
     t.reason = wire_reason;
     t.bulk = groups & (HAS_GET | HAS_PUT) ? bulk : NULL;
     t.shared = groups & HAS_SHARED ? &wire_shared : NULL;
@@ -279,8 +282,7 @@ static void wire_open(actor *a)
             if (wire_reaches(e, r))
                 e->who[e->net.at[r].rank] = r;
         e->table = table_of(e);
-        e->base =
-            (nbcoll_endpoint){.transport = &e->table, .rank = at.rank, .ranks = at.size, .limits = limits_of(e)};
+        e->base = (nbcoll_endpoint){.transport = &e->table, .rank = at.rank, .ranks = at.size, .limits = limits_of(e)};
         a->end[n] = e;
     }
 }

@@ -281,6 +281,8 @@ void wire_refused(end *e, bool is_full)
 static void touches_no_more(const end *e, end *gone)
 {
     struct wire *w = e->storm->wire;
+    if (e->touches[gone->rank])
+        return;
     for (size_t i = 0; i < w->n_orders;) {
         order *o = &w->orders[i];
         if (o->kind != ORDER_POST && o->end == gone && wire_end(gone, o->peer) == e) {
@@ -305,10 +307,11 @@ static void loses(end *e, end *peer)
     e->said_lost[peer->rank] = true;
     if (s->plan.edition < EDITION_OF_LOSSES || e->lost_at[peer->rank])
         return;
-    e->lost_at[peer->rank] = storm_chance(s, 500) ? s->now + storm_random(s, SECOND) : UINT64_MAX;
+    e->touches[peer->rank] = storm_chance(s, 500);
+    e->lost_at[peer->rank] =
+        e->touches[peer->rank] || storm_chance(s, 500) ? s->now + storm_random(s, SECOND) : UINT64_MAX;
     peer->lost_at[e->rank] = s->now + storm_random(s, storm_chance(s, 500) ? 5 * MILLISECOND : SECOND);
-    if (s->last_cause < peer->lost_at[e->rank])
-        s->last_cause = peer->lost_at[e->rank];
+    s->last_cause = s->last_cause < s->now + SECOND ? s->now + SECOND : s->last_cause;
     storm_ring(s, e->rank, e->lost_at[peer->rank]);
     storm_ring(s, peer->rank, peer->lost_at[e->rank]);
 }
@@ -358,6 +361,14 @@ static nbcoll_posted wire_post(nbcoll_endpoint *ep, int address, const nbcoll_he
     ways_asked(e->actor, header);
     if (bytes > ep->limits.payload)
         storm_find(s, "rank %d posts %zu bytes, more than the limit", e->rank, bytes);
+    if (refused == NBCOLL_POST_FAILED && s->plan.edition >= EDITION_OF_LOSSES && storm_chance(s, 500))
+        return wire_lend(e, (order){.kind = ORDER_POST,
+                                    .peer = peer,
+                                    .work = work,
+                                    .header = header,
+                                    .from = payload,
+                                    .bytes = bytes,
+                                    .fails = NBCOLL_ERR_TRANSPORT}); /* it is not delivered (transport.h) */
     if (refused >= 0)
         return (nbcoll_posted)refused;
     if (!has_room(e, peer)) {
@@ -524,7 +535,7 @@ static void forget(end *e, int peer)
             i++;
     for (size_t i = 0; i < w->n_orders;) {
         order *o = &w->orders[i];
-        if (o->end == wire_end(e, peer) && o->peer == e->rank) {
+        if (o->end == wire_end(e, peer) && o->peer == e->rank && (o->kind == ORDER_POST || !e->touches[peer])) {
             come_back(o->end, o->work, NBCOLL_ERR_PEER_LOST);
             *o = w->orders[--w->n_orders];
         } else if (o->end == e && o->peer == peer) {
@@ -540,6 +551,10 @@ static void report(end *e, nbcoll_completions *found)
     storm *s = e->storm;
     for (int peer = 0; peer < e->storm->plan.ranks && found->lost < 0 && found->departed < 0; peer++) {
         end *other = wire_end(e, peer);
+        if (e->over_at[peer] && e->over_at[peer] <= s->now && e->has_seen[peer]) {
+            e->over_at[peer] = 0;
+            found->lost = e->net.at[peer].rank;
+        }
         if (e->has_seen[peer] || peer == e->rank || !wire_reaches(e, peer))
             continue;
         if (s->ends || (other->is_gone ? other->seen_at[e->rank] <= s->now : is_lost(e, peer))) {

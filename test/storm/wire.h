@@ -50,6 +50,8 @@ struct end {
     uint64_t gave_up_at;            /* the last one */
     bool said_lost[RANKS_MOST];     /* the answer to a post: it touches nothing here any more */
     uint64_t lost_at[RANKS_MOST];   /* from then on that one is lost to this one, which lives; 0: it is not */
+    bool touches[RANKS_MOST];       /* and may touch memory here till it is given up; */
+    uint64_t over_at[RANKS_MOST];   /* then it is reported once more; 0: no more */
     uint32_t under_way[RANKS_MOST]; /* messages to that one */
     unsigned last_type;             /* of message that came: for the table of what was met */
 };
@@ -122,6 +124,7 @@ extern const nbcoll_shared wire_shared, wire_shared_of_all;
 /* Carries out a get or put that was lent: its status. */
 nbcoll_status bulk_carry_out(storm *s, order *o);
 void bulk_give_up(nbcoll_endpoint *ep, int peer);
+int bulk_touches(nbcoll_endpoint *ep, int peer);
 void bulk_closes(end *e);
 
 #endif

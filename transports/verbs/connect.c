@@ -120,8 +120,7 @@ static bool nbcolli_verbs_make(nbcolli_verbs_end *e, nbcolli_verbs_peer *p)
     p->messages = nbcolli_verbs_pair(e, p->rail, e->credits + NBCOLLI_VERBS_QUIET, access & ~IBV_ACCESS_REMOTE_READ);
     p->bulk = p->messages ? nbcolli_verbs_pair(e, p->rail, NBCOLLI_VERBS_BULK, access) : NULL;
     p->route = p->bulk ? ibv_create_ah(e->rail->pd, &way) : NULL;
-    nbcolli_verbs_buffer *all =
-        p->route ? nbcolli_verbs_cut(e, p->rail, receives + e->credits, wire, &p->slab) : NULL;
+    nbcolli_verbs_buffer *all = p->route ? nbcolli_verbs_cut(e, p->rail, receives + e->credits, wire, &p->slab) : NULL;
     if (!all) {
         e->error = errno;
         nbcolli_verbs_disconnect(p);

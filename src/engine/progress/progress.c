@@ -41,7 +41,8 @@ void nbcolli_work_in(nbcolli_link *link, nbcoll_work *work)
     if (work->status == NBCOLL_OK || (work->status == NBCOLL_ERR_CANCELLED && post->recalled) || is_fault)
         post->where = NBCOLLI_FREE;
     else {
-        nbcolli_mark_lost(link, post->peer, work->status == NBCOLL_ERR_PEER_LOST ? NBCOLLI_DEAD : NBCOLLI_CUT);
+        nbcolli_mark_lost(link, post->peer,
+                          work->status == NBCOLL_ERR_PEER_LOST ? nbcolli_loss_of(link, post->peer) : NBCOLLI_CUT);
         post->where = NBCOLLI_STUCK;
     }
     if (post->op)
@@ -55,9 +56,9 @@ static void nbcolli_gone_in(nbcolli_link *link, const nbcoll_completions *found)
     int ranks = link->endpoint->ranks;
 
     if (found->lost >= 0 && found->lost < ranks) {
-        int touches = link->transport.touches && link->transport.touches(link->endpoint, found->lost);
-        nbcolli_mark_lost(link, found->lost, touches ? NBCOLLI_DEAD : NBCOLLI_DEAD | NBCOLLI_OVER);
-        if (touches)
+        nbcolli_loss how = nbcolli_loss_of(link, found->lost);
+        nbcolli_mark_lost(link, found->lost, how == NBCOLLI_DEAD ? NBCOLLI_DEAD | NBCOLLI_OVER : how);
+        if (how != NBCOLLI_DEAD)
             nbcolli_give_up(link, found->lost);
     }
     if (found->departed >= 0 && found->departed < ranks)

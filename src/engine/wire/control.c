@@ -16,6 +16,11 @@ void nbcolli_mark_lost(nbcolli_link *link, int peer, nbcolli_loss how)
     link->context->news = 1;
 }
 
+nbcolli_loss nbcolli_loss_of(const nbcolli_link *link, int peer)
+{
+    return link->transport.touches && link->transport.touches(link->endpoint, peer) ? NBCOLLI_CUT : NBCOLLI_DEAD;
+}
+
 static __attribute__((noinline)) void nbcolli_backlog_add(nbcolli_post *post)
 {
     nbcolli_link *link = post->link;
@@ -51,7 +56,8 @@ void nbcolli_post_is(nbcolli_post *post, nbcoll_posted said)
         break;
     default: /* a broken transport counts as the loss of the peers behind it */
         post->where = NBCOLLI_STUCK;
-        nbcolli_mark_lost(post->link, post->peer, said == NBCOLL_POST_LOST ? NBCOLLI_DEAD : NBCOLLI_CUT);
+        nbcolli_mark_lost(post->link, post->peer,
+                          said == NBCOLL_POST_LOST ? nbcolli_loss_of(post->link, post->peer) : NBCOLLI_CUT);
     }
 }
 
@@ -205,6 +211,10 @@ void nbcolli_tell_others(nbcoll_comm *comm, nbcolli_header what)
 void nbcolli_tell_all(nbcoll_comm *comm, nbcolli_type type, uint64_t tag, nbcoll_status why, int cause, uint64_t bytes)
 {
     int has_freed = type == NBCOLLI_LOST && why == NBCOLL_ERR_MISMATCH && cause >= 0 && comm->told[cause].has_freed;
-    nbcolli_tell_others(comm, (nbcolli_header){.tag = tag, .number = (uint32_t)cause, .type = (uint8_t)type,
-                                               .status = (uint8_t)why, .bytes = bytes, .count = has_freed});
+    nbcolli_tell_others(comm, (nbcolli_header){.tag = tag,
+                                               .number = (uint32_t)cause,
+                                               .type = (uint8_t)type,
+                                               .status = (uint8_t)why,
+                                               .bytes = bytes,
+                                               .count = has_freed});
 }

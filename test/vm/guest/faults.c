@@ -21,11 +21,8 @@
 /* The device sends again after 134 ms, six times; a rank that was never heard of is asked for 500 ms. */
 enum { TIMEOUT = 15, RETRIES = 6, PROBE_MS = 200, CONNECT_MS = 500, TOLD_MS = 2000, RANKS = 8 };
 
-static const nbcoll_verbs_config settings = {.size = sizeof settings,
-                                             .timeout = TIMEOUT,
-                                             .retries = RETRIES,
-                                             .probe_ms = PROBE_MS,
-                                             .connect_ms = CONNECT_MS};
+static const nbcoll_verbs_config settings = {
+    .size = sizeof settings, .timeout = TIMEOUT, .retries = RETRIES, .probe_ms = PROBE_MS, .connect_ms = CONNECT_MS};
 
 static int nothing_is_left(void **state)
 {
