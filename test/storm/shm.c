@@ -205,9 +205,9 @@ static void slot_wake(nbcoll_endpoint *ep, int peer)
             storm_ring(s, r, s->now + storm_random(s, MICROSECOND));
 }
 
-/* Where both ends of a long copy lie in their pages decides whether shm looks at the clock (stores.c). By malloc's places
- * a seed would be another job after other jobs: the seed chooses one. Of 32 copies one begins just behind its source.
- */
+/* Whether shm looks at the clock before a long copy depends on where both ends of it lie in their pages (stores.c). By
+ * malloc's places a seed would be another job after other jobs: the seed chooses the place of its source. Of 32 copies
+ * one goes just behind that. */
 void __real_nbcolli_shm_copy_in(nbcoll_endpoint *ep, int reader, void *to, const void *from, size_t bytes);
 void __wrap_nbcolli_shm_copy_in(nbcoll_endpoint *ep, int reader, void *to, const void *from, size_t bytes);
 
