@@ -544,6 +544,8 @@ static int end_open(struct fid_domain *in, struct fi_info *info, struct fid_ep *
     static struct fi_ops_msg msg = {.size = sizeof msg, .recv = ep_receive, .send = ep_send, .inject = ep_inject};
     static struct fi_ops_rma rma = {.size = sizeof rma, .writemsg = ep_write};
     static struct fi_ops_cm cm = {.size = sizeof cm, .getname = end_name};
+    if (takes(&fake_provider.refused_endpoints))
+        return -FI_ENOMEM;
     end *e = opened(sizeof *e, &end_ops);
 
     (void)info, (void)context;

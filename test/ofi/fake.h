@@ -34,8 +34,8 @@ typedef struct fake {
     unsigned refused; /* of 1000 posts: FI_EAGAIN */
     unsigned late;    /* what something takes at most: reads of a completion queue, or of the world's time */
     /* So many from now on: messages of which nothing is said, sends and writes that fail, registrations
-     * for which there is no memory. */
-    int dropped, failed_sends, failed_writes, refused_regions;
+     * and endpoints for which there is no memory. */
+    int dropped, failed_sends, failed_writes, refused_regions, refused_endpoints;
     int only; /* in a world: the calls of this rank */
 } fake;
 

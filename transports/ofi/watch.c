@@ -106,6 +106,15 @@ static void nbcolli_ofi_hang_up(const nbcolli_ofi_end *e, nbcolli_ofi_line *line
 
 /* ---- hearing ----------------------------------------------------------------------------------------------------- */
 
+static void nbcolli_ofi_will_connect(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
+{
+    uint64_t now = nbcolli_now(&e->host);
+
+    p->connect_until = now + e->lost_ns;
+    if (!e->connecting++)
+        e->connect_looked = now;
+}
+
 static void nbcolli_ofi_connects_no_more(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
 {
     e->connecting -= p->connect_until != 0;
@@ -274,8 +283,7 @@ void nbcolli_ofi_watch_over(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
             nbcolli_ofi_hang_up(e, &e->line[i]);
     if (p->is_met || e->is_closing)
         return;
-    p->connect_until = nbcolli_now(&e->host) + e->lost_ns;
-    e->connecting++;
+    nbcolli_ofi_will_connect(e, p);
 }
 
 /* ---- connecting -------------------------------------------------------------------------------------------------- */
@@ -342,9 +350,7 @@ void nbcolli_ofi_watch(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
     nbcolli_ofi_accept(e);
     if (nbcolli_ofi_has_line(e, p->rank) || p->state != NBCOLLI_OFI_HERE)
         return;
-    p->connect_until = nbcolli_now(&e->host) + e->lost_ns;
-    if (!e->connecting++)
-        e->connect_looked = p->connect_until - e->lost_ns;
+    nbcolli_ofi_will_connect(e, p);
     nbcolli_ofi_connect(e, p);
 }
 

@@ -68,6 +68,7 @@ typedef struct station { /* a rank's */
     int things; /* that are open */
     uint64_t calls;
     unsigned last_type;
+    bool has_given_up[RANKS_MOST];
 } station;
 
 typedef struct ofi {
