@@ -2,10 +2,10 @@
  * Large data: puts, as writes of the provider's (FI_RMA), each followed by its notice, which is a message, when the
  * peer's side has acknowledged the last byte. The writes go from the endpoint of the messages to one that does
  * nothing else: bulk. A provider that writes in software may be amid a write when its peer is given up; it looks at the
- * key only before. To stop it this rank closes that endpoint, opens another one, and tells all ranks where that is: they
- * begin their puts again. Those that it has given up it tells that there is none: their puts fail. A provider whose keys
- * belong to an endpoint (FI_MR_ENDPOINT) looks at them with each access: there closing the registration is enough. See
- * ofi.h. */
+ * key only before. To stop it this rank closes that endpoint, opens another one, and tells all ranks where that is:
+ * they begin their puts again. Those that it has given up it tells that there is none: their puts fail. A provider
+ * whose keys belong to an endpoint (FI_MR_ENDPOINT) looks at them with each access: there closing the registration is
+ * enough. See ofi.h. */
 #include <string.h>
 
 #include "ofi.h"

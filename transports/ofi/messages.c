@@ -309,8 +309,7 @@ void nbcolli_ofi_acknowledge(nbcolli_ofi_end *e)
         next = due->next_due;
         due->is_due = false;
         if (due->state == NBCOLLI_OFI_HERE &&
-            (!nbcolli_ofi_tell_move(e, due) ||
-             (nbcolli_ofi_is_owed(e, due) && !nbcolli_ofi_acknowledge_one(e, due))))
+            (!nbcolli_ofi_tell_move(e, due) || (nbcolli_ofi_is_owed(e, due) && !nbcolli_ofi_acknowledge_one(e, due))))
             nbcolli_ofi_is_due(e, due);
     }
 }

@@ -150,7 +150,7 @@ struct nbcolli_ofi_peer {
     int rank;
     nbcolli_ofi_state state;
     bool is_due, is_reported;
-    bool is_given_up, gives_up; /* by this rank; it has given this rank up */
+    bool is_given_up, gives_up;  /* by this rank; it has given this rank up */
     bool is_watched, is_suspect; /* has been connected to; a connection of it has ended */
     bool is_met;                 /* a connection has carried its hello */
     fi_addr_t to, bulk_to;
@@ -161,8 +161,8 @@ struct nbcolli_ofi_peer {
     uint16_t taken, told_taken;                /* from it; as it was told */
     nbcolli_ofi_slab late;                     /* arrivals that came with its goodbye, and behind them its messages */
     uint64_t moves, told; /* of its bulk endpoint; of this rank's, as far as it was told, or that it is given up */
-    uint64_t connect_until, connect_at;        /* when to give up, and to try again; 0: it is not to be connected */
-    int error;                                 /* why it is lost: an FI_E... or errno */
+    uint64_t connect_until, connect_at; /* when to give up, and to try again; 0: it is not to be connected */
+    int error;                          /* why it is lost: an FI_E... or errno */
 };
 
 /* One that is registered for a peer, or for all (-1). */

@@ -17,7 +17,7 @@
 #define NBCOLLI_OFI_AWAY (300 * NBCOLLI_OFI_MS) /* a rank that sleeps looks each 100 ms while it connects */
 #define NBCOLLI_OFI_BACKLOG 4096
 #define NBCOLLI_OFI_ROOM (2 * (int)NBCOLLI_OFI_KEPT) /* for a goodbye that nobody reads */
-#define NBCOLLI_OFI_FILL 16384u /* of a hello, at most */
+#define NBCOLLI_OFI_FILL 16384u                      /* of a hello, at most */
 
 static int nbcolli_ofi_lines(const nbcolli_ofi_end *e)
 {

@@ -92,8 +92,8 @@ static void loses_link(station *p, int peer)
     lines_break(o);
 }
 
-static const fake_world provider_world = {provider_enters, provider_now,    provider_caller,
-                                          provider_rings,  ofi_passes,      provider_finds};
+static const fake_world provider_world = {provider_enters, provider_now, provider_caller,
+                                          provider_rings,  ofi_passes,   provider_finds};
 
 static void draw_provider(const plan *p)
 {
