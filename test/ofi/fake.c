@@ -80,7 +80,7 @@ typedef struct packet {
     void *context;
     bool is_write, is_quiet; /* nobody is told of its end */
     bool fails, is_dropped;
-    const char *source;      /* of a write */
+    const char *source; /* of a write */
     uint64_t where, key;
     size_t bytes;
     char data[];
@@ -300,7 +300,10 @@ static packet *post(end *e, uint64_t to, size_t bytes, size_t kept)
     end *there = end_of(to);
     bool is_own = fake_provider.world && there && there->domain == e->domain; /* how it finds what a write takes */
 
-    *p = (packet){.at = now() + any(is_own ? 1000 : fake_provider.late), .from = e->number, .to = to, .cq = e->cq,
+    *p = (packet){.at = now() + any(is_own ? 1000 : fake_provider.late),
+                  .from = e->number,
+                  .to = to,
+                  .cq = e->cq,
                   .bytes = bytes};
     if (fake_provider.world && there)
         p->at = fake_provider.world->passes(e->cq->rank, there->cq->rank, p->at);
@@ -544,6 +547,8 @@ static int end_open(struct fid_domain *in, struct fi_info *info, struct fid_ep *
     static struct fi_ops_msg msg = {.size = sizeof msg, .recv = ep_receive, .send = ep_send, .inject = ep_inject};
     static struct fi_ops_rma rma = {.size = sizeof rma, .writemsg = ep_write};
     static struct fi_ops_cm cm = {.size = sizeof cm, .getname = end_name};
+    if (takes(&fake_provider.refused_endpoints))
+        return -FI_ENOMEM;
     end *e = opened(sizeof *e, &end_ops);
 
     (void)info, (void)context;

@@ -2,8 +2,8 @@
  *
  * A provider of libfabric's interface whose ranks all live in this process, for the ofi transport of a program that is
  * linked with --wrap of fi_getinfo, fi_fabric and connect: it delivers what is posted, late, in the order of each pair,
- * and completes it in any order; refuses posts, drops messages, fails what it is told to; all by a seed. It checks what it
- * is given: descriptors, lengths, keys.
+ * and completes it in any order; refuses posts, drops messages, fails what it is told to; all by a seed. It checks what
+ * it is given: descriptors, lengths, keys.
  */
 #ifndef TEST_OFI_FAKE_H
 #define TEST_OFI_FAKE_H
@@ -16,10 +16,10 @@
 typedef struct fake_world {
     void (*enters)(void); /* a call begins */
     uint64_t (*now)(void);
-    int (*caller)(void);                    /* the rank that calls */
-    void (*rings)(int rank, uint64_t at);   /* there may be something for it from then on */
+    int (*caller)(void);                               /* the rank that calls */
+    void (*rings)(int rank, uint64_t at);              /* there may be something for it from then on */
     uint64_t (*passes)(int from, int to, uint64_t at); /* when something gets there that would then */
-    void (*finds)(int rank, const char *what); /* it was given what it must not be */
+    void (*finds)(int rank, const char *what);         /* it was given what it must not be */
 } fake_world;
 
 typedef struct fake {
@@ -34,8 +34,8 @@ typedef struct fake {
     unsigned refused; /* of 1000 posts: FI_EAGAIN */
     unsigned late;    /* what something takes at most: reads of a completion queue, or of the world's time */
     /* So many from now on: messages of which nothing is said, sends and writes that fail, registrations
-     * for which there is no memory. */
-    int dropped, failed_sends, failed_writes, refused_regions;
+     * and endpoints for which there is no memory. */
+    int dropped, failed_sends, failed_writes, refused_regions, refused_endpoints;
     int only; /* in a world: the calls of this rank */
 } fake;
 
@@ -49,8 +49,8 @@ int fake_open(void);
 int fake_mapped(void);
 
 /* In a world: FAKE_FD and its rank is the descriptor of a completion queue. When there is something to be read by that
- * rank (UINT64_MAX: nothing is under way to it); it dies: from its endpoints nothing more comes, and what is sent to them
- * fails; a world begins. */
+ * rank (UINT64_MAX: nothing is under way to it); it dies: from its endpoints nothing more comes, and what is sent to
+ * them fails; a world begins. */
 enum { FAKE_FD = 1 << 20 };
 uint64_t fake_next(int rank);
 void fake_dies(int rank);

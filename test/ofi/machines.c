@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -164,6 +165,23 @@ void machines_run(machine_main *main, pair *p, bool vanishes)
         assert_int_equal(status, SIGKILL); /* and not by itself */
     }
     board_free(p->board);
+}
+
+int machines_side_by_side(const struct CMUnitTest tests[], size_t n, int argc, char **argv)
+{
+    int failed = 0, status;
+
+    for (size_t i = 0; i < n; i++) {
+        if (argc > 1 && strcmp(argv[1], tests[i].name) != 0)
+            continue;
+        pid_t pid = fork();
+        if (pid == 0)
+            exit(_cmocka_run_group_tests(tests[i].name, &tests[i], 1, NULL, NULL) != 0);
+        failed += pid < 0;
+    }
+    while (wait(&status) > 0)
+        failed += status != 0;
+    return failed;
 }
 
 bool machines_are_allowed(bool by_relay)

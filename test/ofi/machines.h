@@ -51,6 +51,10 @@ bool machines_are_allowed(bool by_relay);
 /* Runs two ranks, of which the second one is killed, if it is to vanish, when the first has ended. */
 void machines_run(machine_main *main, pair *p, bool vanishes);
 
+/* Runs all tests at the same time, each in a process of its own: they wait more than they work. Argument 1, if there is
+ * one, is the name of the only one. Returns how many have failed. */
+int machines_side_by_side(const struct CMUnitTest tests[], size_t n, int argc, char **argv);
+
 /* ---- in a rank --------------------------------------------------------------------------------------------------- */
 
 void must_run(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -327,6 +327,49 @@ static void a_write_that_fails_is_the_put_s_alone(void **state)
     all_close();
 }
 
+/* Rank 1 gives rank 2 up: what that puts fails at once, and is no fault of the memory. */
+static void who_is_given_up_puts_no_more(void **state)
+{
+    (void)state;
+    opens(3, &(fake){.inject = 16, .has_rma = true, .mr_mode = FI_MR_PROV_KEY, .refused = 700});
+    lends(2, 1, 0);
+    lends(0, 1, 0);
+    while (posts(1, 2) != NBCOLL_POST_DONE)
+        all_look();
+    while (posts(1, 0) != NBCOLL_POST_DONE)
+        all_look();
+    end[1]->transport->give_up(end[1], 2);
+    uint64_t begin = clock_ns();
+    while (puts_one(2, 1, 0) != NBCOLL_POST_IN_FLIGHT)
+        all_look();
+    AWAIT(!given[2][0].is_under_way);
+    assert_int_equal(last_status, NBCOLL_ERR_TRANSPORT);
+    assert_true(clock_ns() - begin < SECOND);
+    while (puts_one(0, 1, 0) != NBCOLL_POST_IN_FLIGHT) /* of others they go where the endpoint is now */
+        all_look();
+    kinds[0][1][posted[0][1]++] = 1;
+    AWAIT(!given[0][0].is_under_way && arrived[1][0] == 1);
+    assert_int_equal(last_status, NBCOLL_OK);
+    all_close();
+}
+
+static void without_another_endpoint_all_puts_to_it_fail(void **state)
+{
+    (void)state;
+    opens(3, &(fake){.inject = 16, .has_rma = true, .mr_mode = FI_MR_PROV_KEY});
+    lends(2, 1, 0);
+    lends(0, 1, 0);
+    assert_int_equal(posts(1, 0), NBCOLL_POST_DONE);
+    fake_provider.refused_endpoints = 1;
+    end[1]->transport->give_up(end[1], 2);
+    assert_int_equal(posts(1, 0), NBCOLL_POST_DONE);
+    AWAIT(arrived[0][1] == 2);
+    assert_int_equal(puts_one(0, 1, 0), NBCOLL_POST_IN_FLIGHT);
+    AWAIT(!given[0][0].is_under_way);
+    assert_int_equal(last_status, NBCOLL_ERR_TRANSPORT);
+    all_close();
+}
+
 static void a_raw_key_is_mapped_while_its_put_lasts(void **state)
 {
     (void)state;
@@ -447,6 +490,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(who_connects_to_one_that_has_lost_it_is_told_so),
         cmocka_unit_test(who_closes_is_lost_to_whom_it_has_lost),
         cmocka_unit_test(a_write_that_fails_is_the_put_s_alone),
+        cmocka_unit_test(who_is_given_up_puts_no_more),
+        cmocka_unit_test(without_another_endpoint_all_puts_to_it_fail),
         cmocka_unit_test(a_raw_key_is_mapped_while_its_put_lasts),
         cmocka_unit_test(longer_keys_are_not_used),
         cmocka_unit_test(whatever_is_done_over_any_provider_arrives),

@@ -236,7 +236,5 @@ int main(int argc, char **argv)
     };
     if (!machines_are_allowed(true))
         return 77;
-    if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return machines_side_by_side(tests, sizeof tests / sizeof tests[0], argc, argv);
 }

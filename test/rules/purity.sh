@@ -2,7 +2,7 @@
 #
 # purity.sh <tree>: says where the library (include, src but for src/command and src/conformance, transports) calls what
 # it leaves to its host: printing, the environment, the end of the process, and, but for the files that fall back on the
-# C library where a hook is missing, memory, clock and threads. And where shm calls the system past its table. A tree
+# C library where a hook is missing, memory, clock and threads. And where shm or ofi calls the system past its table. A tree
 # without files is said, too.
 set -eu
 cd "$1"
@@ -25,7 +25,7 @@ echo "$files" | grep -v '^src/command/\|^src/conformance/' | xargs -r awk -v nev
         }
         if (file ~ /^include\/nbcoll\/launch(_agent|_cluster)?\.h$/) # compiled into programs
             return never "|" hooks
-        if (file ~ /^transports\/shm\// && file != "transports/shm/system.c")
+        if (file ~ /^transports\/(shm|ofi)\// && file !~ /^transports\/(shm\/system|ofi\/(system|address))\.c$/)
             return never "|" environment "|" hooks "|" calls
         return never "|" environment "|" hooks
     }

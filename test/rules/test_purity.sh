@@ -13,9 +13,11 @@ echo '    p = (char *)malloc(1);' | refuses src/comm/bad.c ':1: calls )malloc'
 echo '    pthread_create(a, b, c, d);' | refuses src/comm/bad.c ':1: calls  pthread_create'
 printf '/* one\n * two */ free(p);\n' | refuses src/comm/bad.c ':2: calls  free'
 echo '    close(fd);' | refuses transports/shm/alive.c ':1: calls  close'
+echo '    send(fd, p, 1, 0);' | refuses transports/ofi/watch.c ':1: calls  send'
 
 echo '    free(p);' | accepts src/host/host.h
 echo '    close(fd);' | accepts transports/shm/system.c
+echo '    close(fd);' | accepts transports/ofi/address.c
 echo '    e->os->close(fd);' | accepts transports/shm/alive.c
 echo '    printf("x");' | accepts src/command/main.c
 echo 'x = getenv("x");' | accepts include/nbcoll/launch.h

@@ -333,5 +333,13 @@ const kept storm_kept[] = {
                                                                                               11, 10, 9,  0,  8,  6,
                                                                                               5,  4,  3,  2,  1,  22,
                                                                                               21, 18, 17, 23, 20}}},
+    /* ofi: a clock that jumped while a rank connected to another one took that for lost. */
+    {142, {.edition = 21, .items = -1, .is_over_ofi = true}},
+    /* ofi: where the system had no descriptor more, an endpoint said that one was bad. */
+    {175, {.edition = 21, .items = -1, .is_over_ofi = true}},
+    /* ofi: puts to a rank that had given this one up failed as if its memory could not be written; and where the
+     * provider had no room, others were not told where puts go since. */
+    {102121, {.edition = 21, .items = -1, .is_over_ofi = true}},
+    {102425, {.edition = 21, .items = -1, .is_over_ofi = true}},
 };
 const size_t storm_kept_count = sizeof storm_kept / sizeof *storm_kept;

@@ -456,6 +456,8 @@ static void draw_fault(plan *p, uint64_t *r, fault_kind kind)
     case FAULT_MEMORY:
         f->at = draw(r, 2) ? draw(r, 40) : draw(r, 400);
         f->many = ONE_OF(r, 1, 1, 1, 3, 20, 1 << 30);
+        if (p->is_over_ofi && f->many > 20) /* who has no buffers for a rank that it meets then posts in vain */
+            f->many = 20;
         break;
     case FAULT_REGISTER:
         f->at = draw(r, 3) ? draw(r, 6) : draw(r, 60);

@@ -103,7 +103,10 @@ void plan_print(const plan *p)
            p->is_preempted ? "  ranks lose their cores for long\n"
            : p->at_looks   ? "  ranks lose their cores for long at looks at the clock\n"
                            : "",
-           p->has_stray ? "  an endpoint is refused at first\n" : "", p->is_over_shm ? "  over shm\n" : p->is_over_ofi ? "  over ofi\n" : "",
+           p->has_stray ? "  an endpoint is refused at first\n" : "",
+           p->is_over_shm   ? "  over shm\n"
+           : p->is_over_ofi ? "  over ofi\n"
+                            : "",
            p->is_patient ? "  time heals nothing\n" : "", p->is_bare ? "  hosts without pause\n" : "",
            p->is_observed ? "  each step is observed\n" : "");
     if (p->has_agents)

@@ -2,9 +2,10 @@
  * Large data: puts, as writes of the provider's (FI_RMA), each followed by its notice, which is a message, when the
  * peer's side has acknowledged the last byte. The writes go from the endpoint of the messages to one that does
  * nothing else: bulk. A provider that writes in software may be amid a write when its peer is given up; it looks at the
- * key only before. To stop it this rank closes that endpoint, opens another one, and tells all ranks but those that it
- * has given up where that is: they begin their puts again. A provider whose keys belong to an endpoint (FI_MR_ENDPOINT)
- * looks at them with each access: there closing the registration is enough. See ofi.h. */
+ * key only before. To stop it this rank closes that endpoint, opens another one, and tells all ranks where that is:
+ * they begin their puts again. Those that it has given up it tells that there is none: their puts fail. A provider
+ * whose keys belong to an endpoint (FI_MR_ENDPOINT) looks at them with each access: there closing the registration is
+ * enough. See ofi.h. */
 #include <string.h>
 
 #include "ofi.h"
@@ -207,15 +208,17 @@ bool nbcolli_ofi_tell_move(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
 {
     nbcolli_ofi_name name = {0};
     size_t bytes = sizeof name.at;
+    bool is_nowhere = p->is_given_up || !e->bulk; /* no bulk: the provider has refused another one */
+    uint64_t news = is_nowhere ? NBCOLLI_OFI_NOWHERE : e->moves;
 
-    if (p->told == e->moves || p->is_given_up)
+    if (p->told == news || !e->base.transport->bulk)
         return true;
-    if (fi_getname(&e->bulk->fid, name.at, &bytes) != 0)
+    if (!is_nowhere && fi_getname(&e->bulk->fid, name.at, &bytes) != 0)
         return false;
-    name.bytes = bytes;
+    name.bytes = is_nowhere ? 0 : bytes;
     if (!nbcolli_ofi_say(e, p, NBCOLLI_OFI_MOVED, &name, sizeof name))
         return false;
-    p->told = e->moves;
+    p->told = news;
     return true;
 }
 
@@ -223,6 +226,10 @@ void nbcolli_ofi_moved(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, const nbcolli_of
 {
     fi_addr_t to;
 
+    if (!name->bytes) {
+        p->gives_up = true;
+        return;
+    }
     if (name->bytes > sizeof name->at || fi_av_insert(e->av, name->at, 1, &to, 0, NULL) != 1)
         return;
     p->bulk_to = to;
@@ -259,9 +266,9 @@ static void nbcolli_ofi_move(nbcolli_ofi_end *e)
     fi_close(&e->bulk->fid);
     e->error = nbcolli_ofi_endpoint(e, &e->bulk, &name);
     e->moves++;
-    for (nbcolli_ofi_peer *p = e->known; p && e->bulk; p = p->next_known)
-        if (p->state == NBCOLLI_OFI_HERE && !p->is_given_up)
-            nbcolli_ofi_tell_move(e, p); /* else before the next message to it */
+    for (nbcolli_ofi_peer *p = e->known; p; p = p->next_known)
+        nbcolli_ofi_is_due(e, p);
+    nbcolli_ofi_acknowledge(e);
 }
 
 void nbcolli_ofi_give_up(nbcoll_endpoint *ep, int peer)
@@ -280,6 +287,10 @@ void nbcolli_ofi_give_up(nbcoll_endpoint *ep, int peer)
         }
     if (may_write && !(e->info->domain_attr->mr_mode & FI_MR_ENDPOINT))
         nbcolli_ofi_move(e);
+    else if (p->slab.at) {
+        nbcolli_ofi_is_due(e, p);
+        nbcolli_ofi_acknowledge(e);
+    }
     if (p->state == NBCOLLI_OFI_LOST && p->is_reported) { /* nothing of it touches memory any more */
         p->is_reported = false;
         e->ends++;

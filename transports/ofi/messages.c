@@ -291,6 +291,15 @@ static bool nbcolli_ofi_is_owed(const nbcolli_ofi_end *e, const nbcolli_ofi_peer
     return 2u * (uint16_t)(p->taken - p->told_taken) >= e->credits;
 }
 
+void nbcolli_ofi_is_due(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
+{
+    if (p->is_due)
+        return;
+    p->is_due = true;
+    p->next_due = e->due;
+    e->due = p;
+}
+
 void nbcolli_ofi_acknowledge(nbcolli_ofi_end *e)
 {
     nbcolli_ofi_peer *due = e->due, *next;
@@ -299,11 +308,9 @@ void nbcolli_ofi_acknowledge(nbcolli_ofi_end *e)
     for (; due; due = next) {
         next = due->next_due;
         due->is_due = false;
-        if (due->state != NBCOLLI_OFI_HERE || !nbcolli_ofi_is_owed(e, due) || nbcolli_ofi_acknowledge_one(e, due))
-            continue;
-        due->is_due = true;
-        due->next_due = e->due;
-        e->due = due;
+        if (due->state == NBCOLLI_OFI_HERE &&
+            (!nbcolli_ofi_tell_move(e, due) || (nbcolli_ofi_is_owed(e, due) && !nbcolli_ofi_acknowledge_one(e, due))))
+            nbcolli_ofi_is_due(e, due);
     }
 }
 
@@ -403,11 +410,8 @@ void nbcolli_ofi_took(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, size_t bytes, n
         return;
     }
     p->taken++;
-    if (!p->is_due && nbcolli_ofi_is_owed(e, p)) {
-        p->is_due = true;
-        p->next_due = e->due;
-        e->due = p;
-    }
+    if (nbcolli_ofi_is_owed(e, p))
+        nbcolli_ofi_is_due(e, p);
     b->peer = p;
     nbcolli_ofi_fill(&b->arrival, p, b->wire, bytes);
     b->next = e->arrived;

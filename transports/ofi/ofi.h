@@ -71,7 +71,8 @@ _Static_assert(sizeof(nbcolli_ofi_place) <= sizeof(nbcoll_ofi_address), "an addr
 typedef enum nbcolli_ofi_kind {
     NBCOLLI_OFI_MESSAGE,
     NBCOLLI_OFI_TAKEN, /* only acknowledges */
-    NBCOLLI_OFI_MOVED  /* puts to its sender go elsewhere: the payload is a nbcolli_ofi_name */
+    NBCOLLI_OFI_MOVED  /* puts to its sender go elsewhere: the payload is a nbcolli_ofi_name; or, if that is empty,
+                          nowhere: it has given this rank up */
 } nbcolli_ofi_kind;
 
 /* The beginning of everything that is sent. */
@@ -145,11 +146,11 @@ typedef enum nbcolli_ofi_state {
 
 struct nbcolli_ofi_peer {
     nbcolli_ofi_peer *next_known; /* of all that have buffers */
-    nbcolli_ofi_peer *next_due;   /* who is owed an acknowledgement */
+    nbcolli_ofi_peer *next_due;   /* who is owed something */
     int rank;
     nbcolli_ofi_state state;
     bool is_due, is_reported;
-    bool is_given_up;
+    bool is_given_up, gives_up;  /* by this rank; it has given this rank up */
     bool is_watched, is_suspect; /* has been connected to; a connection of it has ended */
     bool is_met;                 /* a connection has carried its hello */
     fi_addr_t to, bulk_to;
@@ -159,9 +160,9 @@ struct nbcolli_ofi_peer {
     uint16_t sent, taken_by_it;                /* messages to it, modulo 2^16 */
     uint16_t taken, told_taken;                /* from it; as it was told */
     nbcolli_ofi_slab late;                     /* arrivals that came with its goodbye, and behind them its messages */
-    uint64_t moves, told;                      /* of its bulk endpoint; of this rank's, as far as it was told */
-    uint64_t connect_until, connect_at;        /* when to give up, and to try again; 0: it is not to be connected */
-    int error;                                 /* why it is lost: an FI_E... or errno */
+    uint64_t moves, told; /* of its bulk endpoint; of this rank's, as far as it was told, or that it is given up */
+    uint64_t connect_until, connect_at; /* when to give up, and to try again; 0: it is not to be connected */
+    int error;                          /* why it is lost: an FI_E... or errno */
 };
 
 /* One that is registered for a peer, or for all (-1). */
@@ -306,7 +307,10 @@ void nbcolli_ofi_took(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, size_t bytes, n
 /* The provider has done with it. */
 void nbcolli_ofi_sent(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b);
 
-/* Acknowledges to peers that have sent half a window, if no message has told them meanwhile. */
+/* It is owed an acknowledgement, or word of where its puts go. */
+void nbcolli_ofi_is_due(nbcolli_ofi_end *e, nbcolli_ofi_peer *p);
+
+/* Acknowledges to peers that have sent half a window, if no message has told them meanwhile; tells where puts go. */
 void nbcolli_ofi_acknowledge(nbcolli_ofi_end *e);
 void nbcolli_ofi_own_arrive(nbcolli_ofi_end *e, nbcoll_arrival ***last);
 
@@ -319,7 +323,9 @@ extern const nbcoll_bulk nbcolli_ofi_bulk;
 void nbcolli_ofi_give_up(nbcoll_endpoint *ep, int peer);
 int nbcolli_ofi_touches(nbcoll_endpoint *ep, int peer);
 
-/* Tells a peer where puts to this rank go, if it does not know. False: not now. */
+#define NBCOLLI_OFI_NOWHERE UINT64_MAX
+
+/* Tells a peer where puts to this rank go, if it does not know, or that they go nowhere. False: not now. */
 bool nbcolli_ofi_tell_move(nbcolli_ofi_end *e, nbcolli_ofi_peer *p);
 void nbcolli_ofi_moved(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, const nbcolli_ofi_name *name);
 

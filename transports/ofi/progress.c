@@ -82,12 +82,14 @@ static void nbcolli_ofi_doubt(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, int err
     e->doubtful = b;
 }
 
-/* The failure stays unexplained. A put fails alone; a message may or may not have arrived. */
+/* The failure stays unexplained: a put fails alone, a message may or may not have arrived. Or the peer has given this
+ * rank up: a put fails. */
 static void nbcolli_ofi_believe(nbcolli_ofi_end *e)
 {
     for (nbcolli_ofi_buffer **at = &e->doubtful; *at;) {
         nbcolli_ofi_buffer *b = *at;
-        if (!nbcolli_ofi_is_gone(b->peer) && e->now < b->until) {
+        bool is_refused = b->doing == NBCOLLI_OFI_WRITES && b->peer->gives_up;
+        if (!nbcolli_ofi_is_gone(b->peer) && e->now < b->until && !is_refused) {
             at = &b->next_doubtful;
             continue;
         }
@@ -95,7 +97,7 @@ static void nbcolli_ofi_believe(nbcolli_ofi_end *e)
         if (b->doing == NBCOLLI_OFI_SENDS)
             nbcolli_ofi_over(e, b->peer, NBCOLLI_OFI_LOST, b->peer->error);
         else {
-            nbcolli_ofi_give_back(e, b, NBCOLL_ERR_FAULT);
+            nbcolli_ofi_give_back(e, b, is_refused ? NBCOLL_ERR_TRANSPORT : NBCOLL_ERR_FAULT);
             nbcolli_ofi_idle(e, b);
         }
     }

@@ -38,9 +38,9 @@ struct nbcolli_ofi_system {
     int (*listen)(struct sockaddr_in6 *at, int room, int most); /* *at: its port is chosen */
     int (*connect)(int socket, const struct sockaddr *at, socklen_t bytes);
     int (*accept)(int listener);
-    void (*keep_alive)(int socket, int ms); /* ends if for so long nothing comes, or nothing is acknowledged */
-    int (*error)(int socket);               /* how its connecting has ended; 0: well */
-    int (*packet)(int socket);              /* bytes of a packet of full length; 0: unknown */
+    void (*keep_alive)(int socket, int ms);       /* ends if for so long nothing comes, or nothing is acknowledged */
+    int (*error)(int socket);                     /* how its connecting has ended; 0: well */
+    int (*packet)(int socket);                    /* bytes of a packet of full length; 0: unknown */
     bool (*is_through)(int socket, size_t bytes); /* were so many bytes acknowledged? true also if unknown */
     int (*unsent)(int socket);                    /* bytes that were not acknowledged */
     void (*flush)(int socket);                    /* sends held-back bytes */

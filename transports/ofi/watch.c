@@ -17,7 +17,7 @@
 #define NBCOLLI_OFI_AWAY (300 * NBCOLLI_OFI_MS) /* a rank that sleeps looks each 100 ms while it connects */
 #define NBCOLLI_OFI_BACKLOG 4096
 #define NBCOLLI_OFI_ROOM (2 * (int)NBCOLLI_OFI_KEPT) /* for a goodbye that nobody reads */
-#define NBCOLLI_OFI_FILL 16384u /* of a hello, at most */
+#define NBCOLLI_OFI_FILL 16384u                      /* of a hello, at most */
 
 static int nbcolli_ofi_lines(const nbcolli_ofi_end *e)
 {
@@ -105,6 +105,15 @@ static void nbcolli_ofi_hang_up(const nbcolli_ofi_end *e, nbcolli_ofi_line *line
 }
 
 /* ---- hearing ----------------------------------------------------------------------------------------------------- */
+
+static void nbcolli_ofi_will_connect(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
+{
+    uint64_t now = nbcolli_now(&e->host);
+
+    p->connect_until = now + e->lost_ns;
+    if (!e->connecting++)
+        e->connect_looked = now;
+}
 
 static void nbcolli_ofi_connects_no_more(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
 {
@@ -274,8 +283,7 @@ void nbcolli_ofi_watch_over(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
             nbcolli_ofi_hang_up(e, &e->line[i]);
     if (p->is_met || e->is_closing)
         return;
-    p->connect_until = nbcolli_now(&e->host) + e->lost_ns;
-    e->connecting++;
+    nbcolli_ofi_will_connect(e, p);
 }
 
 /* ---- connecting -------------------------------------------------------------------------------------------------- */
@@ -342,9 +350,7 @@ void nbcolli_ofi_watch(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
     nbcolli_ofi_accept(e);
     if (nbcolli_ofi_has_line(e, p->rank) || p->state != NBCOLLI_OFI_HERE)
         return;
-    p->connect_until = nbcolli_now(&e->host) + e->lost_ns;
-    if (!e->connecting++)
-        e->connect_looked = p->connect_until - e->lost_ns;
+    nbcolli_ofi_will_connect(e, p);
     nbcolli_ofi_connect(e, p);
 }
 

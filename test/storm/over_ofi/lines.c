@@ -340,7 +340,8 @@ static int os_connect(int socket, const struct sockaddr *at, socklen_t bytes)
     storm *s = ofi_world.storm;
     (void)bytes;
     storm_step(s, p->actor);
-    thing *t = thing_of(p, socket, THING_SOCKET), *listener = thing_at(((const struct sockaddr_in6 *)(const void *)at)->sin6_port);
+    thing *t = thing_of(p, socket, THING_SOCKET),
+          *listener = thing_at(((const struct sockaddr_in6 *)(const void *)at)->sin6_port);
     if (!t)
         return -1;
     t->is_connecting = true;

@@ -92,8 +92,8 @@ static void loses_link(station *p, int peer)
     lines_break(o);
 }
 
-static const fake_world provider_world = {provider_enters, provider_now,    provider_caller,
-                                          provider_rings,  ofi_passes,      provider_finds};
+static const fake_world provider_world = {provider_enters, provider_now, provider_caller,
+                                          provider_rings,  ofi_passes,   provider_finds};
 
 static void draw_provider(const plan *p)
 {
@@ -104,7 +104,7 @@ static void draw_provider(const plan *p)
     fake_provider = (fake){.world = &provider_world,
                            .seed = mix(p->seed, 62),
                            .mr_mode = modes[next_random(&r) % 5],
-                           .key_bytes = ONE_OF(&r, 16, 24, 32),
+                           .key_bytes = ONE_OF(&r, 16, 32, 64), /* longer than 32: fragments */
                            .inject = ONE_OF(&r, 0, 16, 64),
                            .piece = ONE_OF(&r, 0, 0, 1000, 4096),
                            .has_rma = next_random(&r) % 4 > 0,
@@ -173,6 +173,20 @@ static nbcoll_posted slot_post(nbcoll_endpoint *ep, int peer, const nbcoll_heade
     return answer;
 }
 
+/* A put has failed so: by that it may learn first that somebody has given it up. */
+static void is_given_up(station *p)
+{
+    storm *s = ofi_world.storm;
+    bool is_by_any = s->ends;
+    for (int r = 0; r < s->plan.ranks; r++)
+        if (ofi_world.station[r].has_given_up[p->actor->rank]) {
+            storm_cause(s, r, BAD_WIRE);
+            is_by_any = true;
+        }
+    if (!is_by_any)
+        storm_find(s, "rank %d: a put fails, but nobody has given the rank up", p->actor->rank);
+}
+
 static void note_found(station *p, const nbcoll_completions *found)
 {
     storm *s = ofi_world.storm;
@@ -182,8 +196,11 @@ static void note_found(station *p, const nbcoll_completions *found)
         p->last_type = type;
         storm_note(s, p->actor->rank, NOTE_ARRIVES, (uint64_t)a->source, type);
     }
-    for (const nbcoll_work *w = found->completed; w; w = w->next)
+    for (const nbcoll_work *w = found->completed; w; w = w->next) {
         storm_note(s, p->actor->rank, NOTE_BACK, w->status, 0);
+        if (w->status == NBCOLL_ERR_TRANSPORT)
+            is_given_up(p);
+    }
     if (found->lost >= 0)
         storm_note(s, p->actor->rank, NOTE_LOST, (uint64_t)found->lost, 0);
     if (found->departed >= 0)
@@ -254,6 +271,7 @@ static void slot_give_up(nbcoll_endpoint *ep, int peer)
 {
     station *p = station_of(ep);
     storm_note(ofi_world.storm, ep->rank, NOTE_GIVEN_UP, (uint64_t)peer, 0);
+    p->has_given_up[peer] = true;
     p->real->give_up(ep, peer);
 }
 

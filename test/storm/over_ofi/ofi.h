@@ -11,7 +11,7 @@
 
 /* What the network between the ranks is like. */
 typedef struct climate {
-    uint64_t far;        /* ns that bytes of a connection take at most */
+    uint64_t far;                  /* ns that bytes of a connection take at most */
     unsigned interrupted, partial; /* of 1000: calls; sends that take a part only */
     uint32_t credits, lost_ms;
     int refuses, refused_call, refused_with; /* as weather's (shm.h) */
@@ -43,7 +43,7 @@ typedef struct thing {
     bool is_closed;
     attended *attended; /* GATHER */
     size_t n_attended;
-    uint64_t at; /* TIMER: when it wakes. SOCKET: when it is connected, or can be accepted */
+    uint64_t at;            /* TIMER: when it wakes. SOCKET: when it is connected, or can be accepted */
     struct thing **waiting; /* LISTENER: connections that are not accepted */
     size_t n_waiting;
     struct thing *other; /* SOCKET: null where that is closed, or not connected */
@@ -68,6 +68,7 @@ typedef struct station { /* a rank's */
     int things; /* that are open */
     uint64_t calls;
     unsigned last_type;
+    bool has_given_up[RANKS_MOST];
 } station;
 
 typedef struct ofi {
