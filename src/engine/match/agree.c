@@ -2,7 +2,7 @@
 #include "agree.h"
 
 #include "news.h"
-#include "../state/failure.h"
+#include "../run/fail.h"
 #include "../wire/giveup.h"
 #include "../wire/control.h"
 #include "../run/queue.h"
