@@ -90,13 +90,6 @@ static void nbcolli_pairs_make(nbcolli_link *link)
     }
 }
 
-static nbcoll_status nbcolli_poller_error(int why)
-{
-    if (why == ENOMEM)
-        return NBCOLL_ERR_MEMORY;
-    return why == ENOSYS || why == EPERM ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_ERR_TRANSPORT;
-}
-
 /* Adds the link's wakeup to the context's poller, which exists as long as every link has one. */
 static nbcoll_status nbcolli_wakeup_add(nbcoll_context *c, nbcolli_link *link)
 {
@@ -116,7 +109,9 @@ static nbcoll_status nbcolli_wakeup_add(nbcoll_context *c, nbcolli_link *link)
         close(c->poller);
         c->poller = c->driven.polled = -1;
     }
-    return nbcolli_poller_error(why);
+    return why == ENOMEM                    ? NBCOLL_ERR_MEMORY
+           : why == ENOSYS || why == EPERM ? NBCOLL_ERR_UNSUPPORTED
+                                           : NBCOLL_ERR_TRANSPORT;
 }
 
 #define NBCOLLI_LINK_RANK (sizeof(nbcolli_pair) + sizeof(nbcoll_transport_error) + sizeof(int) + 1)

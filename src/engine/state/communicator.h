@@ -289,6 +289,17 @@ static inline nbcoll_status nbcolli_broken(const nbcoll_comm *comm)
     return (nbcoll_status)atomic_load_explicit(&comm->broken, memory_order_relaxed); /* orders nothing */
 }
 
+/* Looks an operation up in a rank's words. 0: the upper half of the history behind it is *fold. Below 0: it is not
+ * started; above 0: it is forgotten. Acquire: see nbcolli_note_started. */
+static inline int nbcolli_history_recall(const _Atomic uint64_t *started, uint64_t tag, uint32_t *fold)
+{
+    uint64_t word = atomic_load_explicit(&started[tag % NBCOLLI_STARTED], memory_order_acquire);
+    int32_t ahead = (int32_t)((uint32_t)word - (uint32_t)(tag + 1));
+
+    *fold = (uint32_t)(word >> 32);
+    return !word || ahead < 0 ? -1 : ahead > 0;
+}
+
 /* The vote of a rank of the parent, or of the first communicator: while it is being made. */
 static inline nbcolli_vote *nbcolli_vote_by(const nbcoll_comm *comm, int rank)
 {
