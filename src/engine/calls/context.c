@@ -325,15 +325,6 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
 
 /* ---- freeing ----------------------------------------------------------------------------------------------------- */
 
-static void nbcolli_pools_free(nbcoll_context *c)
-{
-    nbcolli_posts_free(c, &c->controls);
-    for (int i = 0; i < 2; i++)
-        NBCOLLI_FREE_ALL(&c->host, c->unexpected_pools[i], sizeof *it + it->capacity)
-    for (uint32_t i = 0; i < c->chunks; i++)
-        nbcolli_free(&c->host, c->chunk[i], nbcolli_chunk_size(i) * sizeof(nbcolli_request));
-}
-
 void nbcolli_context_end(nbcoll_context *c, int abandons)
 {
     c->is_ending = 1;
@@ -355,7 +346,11 @@ void nbcolli_context_end(nbcoll_context *c, int abandons)
     }
     while (c->schedules)
         nbcolli_schedule_disown(c->schedules);
-    nbcolli_pools_free(c);
+    nbcolli_posts_free(c, &c->controls);
+    for (int i = 0; i < 2; i++)
+        NBCOLLI_FREE_ALL(&c->host, c->unexpected_pools[i], sizeof *it + it->capacity)
+    for (uint32_t i = 0; i < c->chunks; i++)
+        nbcolli_free(&c->host, c->chunk[i], nbcolli_chunk_size(i) * sizeof(nbcolli_request));
     if (c->poller >= 0)
         close(c->poller);
     nbcolli_alive_close(c->alive);
