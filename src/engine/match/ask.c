@@ -208,8 +208,8 @@ static int nbcolli_never_comes(nbcolli_op *op, uint64_t tag, const nbcolli_rank_
     return by_cells ? nbcolli_op_waits(op, &rank, &again) && again == tag : p->is_final;
 }
 
-/* `rank`, for which the op waits in `tag`, is in this place. A rank that is late, or a message still under way, is no
- * difference, however long it takes. */
+/* Acts on the place of `rank`, for which the op waits in `tag`. A rank that is late is not out of step, and a message
+ * may be under way for as long as it takes. */
 static void nbcolli_ask_judge(nbcolli_op *op, int rank, uint64_t tag, const nbcolli_rank_place *p)
 {
     nbcolli_run *run = op->run;
@@ -242,9 +242,9 @@ static void nbcolli_ask_peer(nbcoll_comm *comm, int rank, uint64_t tag)
                                              .number = (uint32_t)(comm->vote_tag >> 32)});
 }
 
-/* Had all its messages come here when it answered? Each holds a credit until it meets its receive, and the question
- * carried all credits owed. If it then missed no more credits than messages were kept here all the time, no other
- * message or credit was under way. */
+/* Had all messages of that rank come here when it answered? A message holds a credit until it meets its receive, and
+ * the question gave back all credits owed. So if that rank lacked no more credits than there were messages of its kept
+ * here all the time, no other message or credit was under way. */
 static int nbcolli_is_quiet(const nbcoll_comm *comm, const nbcolli_header *where)
 {
     const nbcolli_told *told = &comm->told[where->source];

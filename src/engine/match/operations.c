@@ -187,7 +187,8 @@ void nbcolli_stalled_in(nbcoll_comm *comm, nbcolli_incoming *in)
     nbcolli_credits_send(in->link, in->source);
 }
 
-/* The peer asks for a send: it stalls, or has gone meanwhile, or will learn by itself that it is awaited. */
+/* The peer asks for a send. That stalls, or has gone meanwhile; or it is not ready, and its STALLED will find the
+ * receive ready. */
 void nbcolli_want_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     nbcolli_op *op = nbcolli_fitting(comm, in);
@@ -195,7 +196,7 @@ void nbcolli_want_in(nbcoll_comm *comm, nbcolli_incoming *in)
     if (op)
         nbcolli_stall_end(op);
     else
-        nbcolli_credits_send(in->link, in->source); /* says so */
+        nbcolli_credits_send(in->link, in->source); /* which says that none stalls */
 }
 
 void nbcolli_answered(nbcolli_op *op)
